@@ -1,0 +1,166 @@
+//! Approvals: which bytes of a repository's own files a person has agreed to. One mechanism for
+//! everything a checked-in file could make a tool run or touch.
+//!
+//! An approval is a clone (its canonical common directory), a file of it and the SHA-256 of the
+//! bytes: it holds for all worktrees of that clone and for no other. No environment variable grants
+//! one, since agents inherit the environment.
+
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use crate::env::Env;
+use crate::error::{At, Failure, Result};
+use crate::fs;
+use crate::hash::Digest;
+use crate::lock::Lock;
+
+/// Whether a file counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Status {
+    /// There is nothing to approve.
+    None,
+    /// It counts only once approved.
+    Required,
+    /// A person approved these very bytes.
+    Approved,
+}
+
+/// The user's approvals, as read from `$XDG_STATE_HOME/shopfloor/approvals.toml`.
+#[derive(Debug)]
+pub struct Approvals {
+    path: PathBuf,
+    store: Store,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Store {
+    version: u32,
+    #[serde(default, rename = "approval")]
+    approvals: Vec<Approval>,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Approval {
+    common_dir: String,
+    file: String,
+    sha256: Digest,
+    /// RFC 3339.
+    approved: String,
+    /// The text, kept for the latest approval of a file only: the base of the next diff.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    text: Option<String>,
+}
+
+const VERSION: u32 = 1;
+
+impl Approvals {
+    /// Reads the store; an absent one is empty. A newer or damaged one is refused (exit 2).
+    pub fn load(env: &Env) -> Result<Approvals> {
+        let dir = env.state_home().ok_or_else(|| {
+            Failure::usage("there is no place for approvals: neither XDG_STATE_HOME nor HOME is set")
+                .hint("set HOME and run the command again")
+        })?;
+        let path = dir.join("approvals.toml");
+        let store = match fs::read_no_follow(&path)? {
+            None => Store { version: VERSION, approvals: Vec::new() },
+            Some(bytes) => parse(&path, &bytes)?,
+        };
+        Ok(Approvals { path, store })
+    }
+
+    /// Whether `bytes` of `file` are approved for the clone with this common directory.
+    pub fn status(&self, common_dir: &Path, file: &str, bytes: &[u8]) -> Result<Status> {
+        let clone = clone_id(common_dir)?;
+        let digest = Digest::of(bytes);
+        let approved = self.of(&clone, file).any(|a| a.sha256 == digest);
+        Ok(if approved { Status::Approved } else { Status::Required })
+    }
+
+    /// The text approved last, to show what changed since.
+    pub fn last_text(&self, common_dir: &Path, file: &str) -> Result<Option<String>> {
+        let clone = clone_id(common_dir)?;
+        Ok(self.of(&clone, file).filter_map(|a| a.text.clone()).next_back())
+    }
+
+    fn of<'a>(&'a self, clone: &'a str, file: &'a str) -> impl DoubleEndedIterator<Item = &'a Approval> {
+        self.store.approvals.iter().filter(move |a| a.common_dir == clone && a.file == file)
+    }
+
+    fn save(&self) -> Result<()> {
+        let text = toml::to_string(&self.store)
+            .map_err(|e| Failure::failed("cannot write the approvals down").because(e))?;
+        fs::replace(&self.path, text.as_bytes(), Some(fs::PRIVATE))
+    }
+}
+
+/// Records that a person approved these bytes; all other approvals stay. Under the store's lock.
+pub fn approve(env: &Env, common_dir: &Path, file: &str, text: &str) -> Result<()> {
+    let clone = clone_id(common_dir)?;
+    let (_lock, mut approvals) = lock(env)?;
+    let digest = Digest::of(text.as_bytes());
+    approvals.store.approvals.retain(|a| !(a.common_dir == clone && a.file == file && a.sha256 == digest));
+    for older in approvals.store.approvals.iter_mut().filter(|a| a.common_dir == clone && a.file == file) {
+        older.text = None;
+    }
+    approvals.store.approvals.push(Approval {
+        common_dir: clone,
+        file: file.to_owned(),
+        sha256: digest,
+        approved: env.now.to_string(),
+        text: Some(text.to_owned()),
+    });
+    approvals.save()
+}
+
+/// Takes back every approval of this clone and returns how many there were.
+pub fn revoke(env: &Env, common_dir: &Path) -> Result<usize> {
+    let clone = clone_id(common_dir)?;
+    let (_lock, mut approvals) = lock(env)?;
+    let before = approvals.store.approvals.len();
+    approvals.store.approvals.retain(|a| a.common_dir != clone);
+    let revoked = before - approvals.store.approvals.len();
+    if revoked > 0 {
+        approvals.save()?;
+    }
+    Ok(revoked)
+}
+
+fn lock(env: &Env) -> Result<(Lock, Approvals)> {
+    let path = Approvals::load(env)?.path.with_extension("lock");
+    let lock = Lock::take(&path)?;
+    Ok((lock, Approvals::load(env)?))
+}
+
+fn clone_id(common_dir: &Path) -> Result<String> {
+    let canonical = common_dir.canonicalize().at("resolve", common_dir)?;
+    canonical.into_os_string().into_string().map_err(|path| {
+        Failure::usage(format!("approvals need a path in UTF-8, and `{}` is not", path.to_string_lossy()))
+            .hint("move the repository to a path in UTF-8")
+    })
+}
+
+fn parse(path: &Path, bytes: &[u8]) -> Result<Store> {
+    #[derive(Deserialize)]
+    struct Versioned {
+        version: u32,
+    }
+    let malformed = |what: String| {
+        Failure::malformed(format!("{}: {what}", path.display()))
+            .hint(format!("move {} away and approve again", crate::text::shell_word(path)))
+    };
+    let text = std::str::from_utf8(bytes).map_err(|_| malformed("not UTF-8".into()))?;
+    let versioned: Versioned = toml::from_str(text).map_err(|e| malformed(e.message().to_owned()))?;
+    if versioned.version > VERSION {
+        return Err(Failure::malformed(format!(
+            "{} has version {}, newer than this program knows",
+            path.display(),
+            versioned.version
+        ))
+        .hint("update shopfloor: `cargo xtask install` in its checkout"));
+    }
+    toml::from_str(text).map_err(|e| malformed(e.message().to_owned()))
+}

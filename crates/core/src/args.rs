@@ -1,0 +1,123 @@
+//! The command line: flags all tools share, and the way from `main` to the exit code.
+
+use std::io::Write;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::error::ErrorKind;
+use clap::{Args, Parser, ValueEnum};
+
+use crate::env::Env;
+use crate::error::{Exit, Failure, Result};
+use crate::ui::{Options, Ui};
+
+/// The exit codes, for the end of every `--help`.
+pub const EXIT_CODES: &str = "\
+Exit codes:
+  0    done, or nothing to do
+  1    the answer is \"no\" (drift, not found, not in the state the command needs)
+  2    bad usage, configuration or input; nothing was changed
+  3    a person must decide first (approval, confirmation)
+  4    git, a child command or the disk failed
+  75   another process holds the lock; try again
+  124  a --timeout ran out
+  128+n  ended by signal n";
+
+/// Flags every tool takes, before or after the subcommand.
+#[derive(Args, Clone, Debug, Default)]
+pub struct Common {
+    /// Run as if started in DIR
+    #[arg(short = 'C', value_name = "DIR", global = true, help_heading = "Common options")]
+    pub dir: Option<PathBuf>,
+    /// Answer in JSON: one document, or JSON Lines for lists
+    #[arg(long, global = true, help_heading = "Common options")]
+    pub json: bool,
+    /// Leave notices out; warnings and errors stay
+    #[arg(short, long, global = true, help_heading = "Common options")]
+    pub quiet: bool,
+    /// Say more
+    #[arg(short, long, global = true, help_heading = "Common options")]
+    pub verbose: bool,
+    /// When to use colours
+    #[arg(long, value_name = "WHEN", default_value = "auto", global = true, help_heading = "Common options")]
+    pub color: Color,
+}
+
+/// When to use colours; `NO_COLOR` counts as `never` under `auto`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum Color {
+    /// On a terminal
+    #[default]
+    Auto,
+    /// Always
+    Always,
+    /// Never
+    Never,
+}
+
+/// A tool's command line.
+pub trait CommandLine: Parser {
+    /// The flags it shares with the other tools.
+    fn common(&self) -> &Common;
+}
+
+/// What every tool's `main` is: reads the process, parses, runs, reports, and returns the exit code.
+pub fn main<C: CommandLine>(tool: &'static str, run: impl FnOnce(&Ui, &Env, C) -> Result<Exit>) -> ExitCode {
+    let env = match Env::from_process() {
+        Ok(env) => env,
+        Err(failure) => {
+            let _ = writeln!(std::io::stderr(), "{tool}: error: {failure}");
+            return ExitCode::from(failure.exit.code());
+        }
+    };
+    let exit = match parse::<C>(tool, &env) {
+        Ok(cli) => {
+            let common = cli.common().clone();
+            let ui = Ui::new(tool, &env, options(&env, &common));
+            let result = match &common.dir {
+                Some(dir) => env.at(dir).and_then(|env| run(&ui, &env, cli)),
+                None => run(&ui, &env, cli),
+            };
+            result.unwrap_or_else(|failure| {
+                ui.error(&failure);
+                failure.exit
+            })
+        }
+        Err(exit) => exit,
+    };
+    ExitCode::from(exit.code())
+}
+
+fn options(env: &Env, common: &Common) -> Options {
+    let color = match common.color {
+        Color::Always => true,
+        Color::Never => false,
+        Color::Auto => env.stderr_is_terminal && env.var("NO_COLOR").is_none(),
+    };
+    Options { json: common.json, quiet: common.quiet, verbose: common.verbose, color }
+}
+
+/// Parses the command line, or answers `--help` and `--version`, or reports what is wrong (exit 2).
+fn parse<C: CommandLine>(tool: &'static str, env: &Env) -> Result<C, Exit> {
+    let error = match C::try_parse_from(&env.args) {
+        Ok(cli) => return Ok(cli),
+        Err(error) => error,
+    };
+    let json = env.args.iter().take_while(|a| *a != "--").any(|a| a == "--json");
+    let ui = Ui::new(tool, env, Options { json, ..Options::default() });
+    if matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) {
+        let styled = env.stdout_is_terminal && env.var("NO_COLOR").is_none();
+        let text = error.render();
+        ui.answer(if styled { text.ansi().to_string() } else { text.to_string() }.as_bytes());
+        return Err(Exit::Done);
+    }
+    let rendered = error.render().to_string();
+    let mut lines = rendered.lines().map(str::trim_end).filter(|l| !l.is_empty() && !l.starts_with("For more information"));
+    let message = lines.next().unwrap_or("bad usage").trim_start_matches("error: ").to_owned();
+    let failure = Failure::usage(message)
+        .details(lines.map(|l| l.trim_start().to_owned()))
+        .hint(format!("run `{tool} --help` to see what it takes"));
+    ui.error(&failure);
+    Err(failure.exit)
+}
+

@@ -1,0 +1,97 @@
+//! The process's surroundings as one value: arguments, variables, current directory, clock and
+//! terminal are read here once and handed down, so that nothing below `main` reads a global.
+
+use std::collections::BTreeMap;
+use std::ffi::{OsStr, OsString};
+use std::io::IsTerminal;
+use std::path::{Path, PathBuf};
+
+use jiff::Timestamp;
+
+use crate::error::{Failure, Result};
+
+/// What a tool knows about where it runs.
+#[derive(Clone, Debug)]
+pub struct Env {
+    /// The command line, the program's name first.
+    pub args: Vec<OsString>,
+    /// Every environment variable.
+    pub vars: BTreeMap<OsString, OsString>,
+    /// The current directory; moved by `-C`.
+    pub cwd: PathBuf,
+    /// Whether the directory was named with `-C`: then inherited git variables speak of another
+    /// repository and are dropped before anything is looked up.
+    pub cwd_named: bool,
+    /// Whether a person can be asked: stdin and stderr are both a terminal.
+    pub can_ask: bool,
+    /// Whether stdout is a terminal.
+    pub stdout_is_terminal: bool,
+    /// Whether stderr is a terminal.
+    pub stderr_is_terminal: bool,
+    /// The time this run takes for "now": the clock's, or `SHOPFLOOR_NOW` (RFC 3339).
+    pub now: Timestamp,
+}
+
+impl Env {
+    /// Reads the process. Fails (exit 2) on a `SHOPFLOOR_NOW` that is no time, and when the current
+    /// directory is gone.
+    pub fn from_process() -> Result<Env> {
+        let vars: BTreeMap<_, _> = std::env::vars_os().collect();
+        let now = match vars.get(OsStr::new("SHOPFLOOR_NOW")) {
+            None => Timestamp::now(),
+            Some(text) => text.to_str().and_then(|t| t.parse().ok()).ok_or_else(|| {
+                Failure::usage(format!("SHOPFLOOR_NOW is not a time: `{}`", text.to_string_lossy()))
+                    .hint("write it as RFC 3339, for example `SHOPFLOOR_NOW=2026-01-31T12:00:00Z`")
+            })?,
+        };
+        let cwd = std::env::current_dir()
+            .map_err(|e| Failure::failed("cannot read the current directory").because(e))?;
+        Ok(Env {
+            args: std::env::args_os().collect(),
+            vars,
+            cwd,
+            cwd_named: false,
+            can_ask: std::io::stdin().is_terminal() && std::io::stderr().is_terminal(),
+            stdout_is_terminal: std::io::stdout().is_terminal(),
+            stderr_is_terminal: std::io::stderr().is_terminal(),
+            now,
+        })
+    }
+
+    /// The same surroundings seen from `dir` (`-C DIR`), resolved against the current directory.
+    pub fn at(&self, dir: &Path) -> Result<Env> {
+        let cwd = self.cwd.join(dir);
+        if !cwd.is_dir() {
+            return Err(Failure::usage(format!("cannot change to `{}`: not a directory", dir.display()))
+                .hint("name an existing directory after `-C`"));
+        }
+        Ok(Env { cwd, cwd_named: true, ..self.clone() })
+    }
+
+    /// A variable, when set and not empty.
+    pub fn var(&self, name: &str) -> Option<&OsStr> {
+        self.vars.get(OsStr::new(name)).map(OsString::as_os_str).filter(|v| !v.is_empty())
+    }
+
+    /// The user's home directory, when `HOME` is an absolute path.
+    pub fn home(&self) -> Option<&Path> {
+        self.var("HOME").map(Path::new).filter(|p| p.is_absolute())
+    }
+
+    /// Where the user's own configuration of all tools lies.
+    pub fn config_home(&self) -> Option<PathBuf> {
+        self.xdg("XDG_CONFIG_HOME", ".config")
+    }
+
+    /// Where state that belongs to the user lies (approvals, for example).
+    pub fn state_home(&self) -> Option<PathBuf> {
+        self.xdg("XDG_STATE_HOME", ".local/state")
+    }
+
+    /// XDG Base Directory Specification: a relative value is ignored.
+    fn xdg(&self, name: &str, below_home: &str) -> Option<PathBuf> {
+        let named = self.var(name).map(PathBuf::from).filter(|p| p.is_absolute());
+        let base = named.or_else(|| Some(self.home()?.join(below_home)))?;
+        Some(base.join("shopfloor"))
+    }
+}

@@ -1,0 +1,159 @@
+//! One error at the edge: what failed, why, what to run next, and the exit code it ends in.
+
+use std::fmt;
+use std::io;
+use std::path::Path;
+
+/// What every fallible function of ours returns.
+pub type Result<T, E = Failure> = std::result::Result<T, E>;
+
+/// The exit codes all tools share (`docs/formats.md`, "Exit codes").
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Exit {
+    /// 0: done, or nothing to do.
+    Done,
+    /// 1: the answer is "no".
+    No,
+    /// 2: bad usage, bad configuration, malformed input; found before anything was changed.
+    Bad,
+    /// 3: a person must decide first.
+    Decide,
+    /// 4: git, a child command or the disk failed.
+    Failed,
+    /// 75: another process holds the lock.
+    Busy,
+    /// 124: a `--timeout` ran out.
+    Timeout,
+    /// 128+n: ended by signal n, after tidying up.
+    Signal(u8),
+}
+
+impl Exit {
+    /// The number a shell sees.
+    pub fn code(self) -> u8 {
+        match self {
+            Exit::Done => 0,
+            Exit::No => 1,
+            Exit::Bad => 2,
+            Exit::Decide => 3,
+            Exit::Failed => 4,
+            Exit::Busy => 75,
+            Exit::Timeout => 124,
+            Exit::Signal(n) => 128u8.saturating_add(n),
+        }
+    }
+}
+
+/// An error as its user meets it.
+///
+/// Messages are lower-case fragments without a final stop; hints are commands or sentences that
+/// stand alone. `details` are further lines that belong to the message (one per problem found).
+#[derive(Debug)]
+pub struct Failure {
+    /// The exit code.
+    pub exit: Exit,
+    /// A stable word scripts can branch on (`exists`, `unapproved`, `busy`...).
+    pub kind: &'static str,
+    /// What failed.
+    pub message: String,
+    /// Each problem on its own line, when there is more than one thing to say.
+    pub details: Vec<String>,
+    /// What to run or do next.
+    pub hints: Vec<String>,
+    /// Why, down to the first cause. Boxed to keep `Result` small.
+    pub source: Option<Box<anyhow::Error>>,
+}
+
+impl Failure {
+    /// An error with an exit code and a kind.
+    pub fn new(exit: Exit, kind: &'static str, message: impl Into<String>) -> Failure {
+        Failure { exit, kind, message: message.into(), details: Vec::new(), hints: Vec::new(), source: None }
+    }
+
+    /// Exit 2: the command line was wrong.
+    pub fn usage(message: impl Into<String>) -> Failure {
+        Failure::new(Exit::Bad, "usage", message)
+    }
+
+    /// Exit 2: a file that was given to us is wrong.
+    pub fn malformed(message: impl Into<String>) -> Failure {
+        Failure::new(Exit::Bad, "malformed", message)
+    }
+
+    /// Exit 4: git, a child or the disk failed.
+    pub fn failed(message: impl Into<String>) -> Failure {
+        Failure::new(Exit::Failed, "failed", message)
+    }
+
+    /// Exit 1: what was asked for by name is not there.
+    pub fn not_found(message: impl Into<String>) -> Failure {
+        Failure::new(Exit::No, "not_found", message)
+    }
+
+    /// Adds what to run next.
+    pub fn hint(mut self, hint: impl Into<String>) -> Failure {
+        self.hints.push(hint.into());
+        self
+    }
+
+    /// Adds lines to the message.
+    pub fn details(mut self, lines: impl IntoIterator<Item = String>) -> Failure {
+        self.details.extend(lines);
+        self
+    }
+
+    /// Adds the cause.
+    pub fn because(mut self, cause: impl Into<anyhow::Error>) -> Failure {
+        self.source = Some(Box::new(cause.into()));
+        self
+    }
+
+    /// The causes as text, outermost first.
+    pub fn causes(&self) -> Vec<String> {
+        self.source.iter().flat_map(|e| e.chain()).map(|e| e.to_string()).collect()
+    }
+
+    /// The error as the one JSON document of `--json` (or its `error` key): `kind`, `message`
+    /// (details and causes included, a line each) and `hints`.
+    pub fn to_json(&self) -> serde_json::Value {
+        let mut lines = vec![self.message.clone()];
+        lines.extend(self.details.iter().cloned());
+        lines.extend(self.causes().into_iter().map(|c| format!("caused by: {c}")));
+        serde_json::json!({ "kind": self.kind, "message": lines.join("\n"), "hints": self.hints })
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)?;
+        for line in self.details.iter().cloned().chain(self.causes()) {
+            write!(f, "; {line}")?;
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for Failure {}
+
+/// Gives an IO error the path it happened on; the only way our code turns one into a [`Failure`].
+pub trait At<T> {
+    /// `what` is a verb: "cannot `what` `path`". Exit 4.
+    fn at(self, what: &str, path: &Path) -> Result<T>;
+}
+
+impl<T, E: Into<io::Error>> At<T> for std::result::Result<T, E> {
+    fn at(self, what: &str, path: &Path) -> Result<T> {
+        self.map_err(|e| {
+            let e: io::Error = e.into();
+            let failure = Failure::failed(format!("cannot {what} {}", path.display()));
+            match e.kind() {
+                io::ErrorKind::PermissionDenied => {
+                    failure.hint(format!("run `ls -ld {}` to see who owns it", crate::text::shell_word(path)))
+                }
+                io::ErrorKind::StorageFull => failure.hint("free some space and run the same command again"),
+                _ => failure,
+            }
+            .because(e)
+        })
+    }
+}

@@ -1,0 +1,229 @@
+//! Files, written so that a reader sees the old or the new whole at every instant, and reached so
+//! that no link leads outside the directory they are meant for.
+
+mod root;
+mod staging;
+
+use std::fs::{DirBuilder, File, OpenOptions};
+use std::io::{self, Read, Write};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
+use std::path::Path;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use rustix::fs::OFlags;
+
+pub use self::root::{Content, Found, Root};
+pub use self::staging::{RESERVED, Staged, Staging};
+use crate::error::{At, Failure, Result};
+
+/// The mode of everything private: state, stored contents, environment files.
+pub const PRIVATE: u32 = 0o600;
+
+/// Nothing we parse is larger; a bigger file is refused before it is read.
+pub const PARSE_LIMIT: u64 = 1 << 20;
+
+/// Creates `dir` and its missing parents, 0700 whatever the umask.
+pub fn create_private_dir(dir: &Path) -> Result<()> {
+    if dir.is_dir() {
+        return Ok(());
+    }
+    DirBuilder::new().recursive(true).mode(0o700).create(dir).at("create", dir)
+}
+
+/// Opens a file of our own for a lock, creating it 0600; a link in its place is refused.
+pub(crate) fn open_private(path: &Path) -> Result<File> {
+    OpenOptions::new()
+        .read(true)
+        .write(true)
+        .create(true)
+        .truncate(false)
+        .mode(PRIVATE)
+        .custom_flags(nofollow())
+        .open(path)
+        .at("open", path)
+}
+
+/// Reads a regular file of at most [`PARSE_LIMIT`] bytes; `None` when there is none. Links are
+/// followed. A FIFO or device is refused, not waited for.
+pub fn read(path: &Path) -> Result<Option<Vec<u8>>> {
+    read_with(path, 0)
+}
+
+/// As [`read`], but a link in the file's own place is refused.
+pub fn read_no_follow(path: &Path) -> Result<Option<Vec<u8>>> {
+    read_with(path, nofollow())
+}
+
+fn read_with(path: &Path, flags: i32) -> Result<Option<Vec<u8>>> {
+    let nonblock = i32::try_from(OFlags::NONBLOCK.bits()).unwrap_or(0);
+    let file = match OpenOptions::new().read(true).custom_flags(flags | nonblock).open(path) {
+        Err(e) if matches!(e.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => return Ok(None),
+        Err(e) if is_loop(&e) => return Err(link_refused(path)),
+        opened => opened.at("read", path)?,
+    };
+    read_regular(file, path).map(Some)
+}
+
+/// Reads an opened file to its end, if it is a regular one of a size we parse.
+pub(crate) fn read_regular(file: File, path: &Path) -> Result<Vec<u8>> {
+    let meta = file.metadata().at("read", path)?;
+    if !meta.is_file() {
+        return Err(Failure::malformed(format!("{} is not a regular file", path.display()))
+            .hint(format!("run `ls -ld {}`", crate::text::shell_word(path))));
+    }
+    let too_large = || Failure::malformed(format!("{} is larger than 1 MiB", path.display()));
+    if meta.len() > PARSE_LIMIT {
+        return Err(too_large());
+    }
+    let mut bytes = Vec::new();
+    file.take(PARSE_LIMIT + 1).read_to_end(&mut bytes).at("read", path)?;
+    if bytes.len() as u64 > PARSE_LIMIT {
+        return Err(too_large());
+    }
+    Ok(bytes)
+}
+
+fn link_refused(path: &Path) -> Failure {
+    Failure::failed(format!("{} is a symbolic link, which is not followed", path.display()))
+        .hint("replace the link by the file itself")
+}
+
+/// Replaces a file of git's or our own state: temporary file beside it, fsync, rename, fsync of the
+/// directory. The mode is `mode` exactly, or with `None` the old file's (0644 less umask for a new
+/// one). A link in its place is refused.
+pub fn replace(path: &Path, bytes: &[u8], mode: Option<u32>) -> Result<()> {
+    let dir = path.parent().unwrap_or(Path::new("."));
+    let old = match path.symlink_metadata() {
+        Ok(meta) if meta.is_symlink() => return Err(link_refused(path)),
+        Ok(meta) => Some(meta.permissions().mode() & 0o7777),
+        Err(e) if e.kind() == io::ErrorKind::NotFound => None,
+        Err(e) => return Err(e).at("read", path),
+    };
+    let temporary = dir.join(unique_name());
+    let write = || -> io::Result<()> {
+        let mut file = OpenOptions::new().write(true).create_new(true).mode(mode.unwrap_or(0o644)).open(&temporary)?;
+        file.write_all(bytes)?;
+        if let Some(mode) = mode.or(old) {
+            file.set_permissions(std::fs::Permissions::from_mode(mode))?;
+        }
+        file.sync_all()?;
+        std::fs::rename(&temporary, path)?;
+        File::open(dir)?.sync_all()
+    };
+    write().at("replace", path).inspect_err(|_| {
+        let _ = std::fs::remove_file(&temporary);
+    })
+}
+
+/// Removes a file of our own state, if it is there.
+pub fn remove(path: &Path) -> Result<()> {
+    match std::fs::remove_file(path) {
+        Err(e) if e.kind() != io::ErrorKind::NotFound => Err(e).at("remove", path),
+        _ => Ok(()),
+    }
+}
+
+/// The names of what lies in a directory of our own; empty when there is none.
+pub fn list(dir: &Path) -> Result<Vec<std::ffi::OsString>> {
+    let entries = match std::fs::read_dir(dir) {
+        Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        entries => entries.at("read", dir)?,
+    };
+    let mut names = Vec::new();
+    for entry in entries {
+        names.push(entry.at("read", dir)?.file_name());
+    }
+    names.sort();
+    Ok(names)
+}
+
+/// Creates a directory that is not private (git's `info/` or `hooks/`) if it is missing.
+pub fn create_dir(dir: &Path) -> Result<()> {
+    std::fs::create_dir_all(dir).at("create", dir)
+}
+
+/// Renames within one directory of git's or our own, replacing what is there.
+pub fn rename_over(from: &Path, to: &Path) -> Result<()> {
+    std::fs::rename(from, to).at("rename", from)?;
+    let dir = to.parent().unwrap_or(Path::new("."));
+    File::open(dir).and_then(|d| d.sync_all()).at("sync", dir)
+}
+
+/// Gives a file a second name; fails when that name is taken.
+pub fn link(from: &Path, to: &Path) -> Result<()> {
+    std::fs::hard_link(from, to).at("link", from)
+}
+
+/// Whether two names mean one file.
+pub fn is_same_file(a: &Path, b: &Path) -> bool {
+    let id = |p: &Path| p.symlink_metadata().ok().map(|m| (m.dev(), m.ino()));
+    id(a).is_some() && id(a) == id(b)
+}
+
+/// An open file without a name, for a child to write to and us to read from: both ends.
+pub fn scratch(dir: &Path) -> Result<(File, File)> {
+    create_private_dir(dir)?;
+    let path = dir.join(unique_name());
+    let writer = OpenOptions::new().append(true).create_new(true).mode(PRIVATE).open(&path).at("create", &path)?;
+    let reader = File::open(&path).at("open", &path);
+    remove(&path)?;
+    Ok((writer, reader?))
+}
+
+/// A name no other process or call of ours uses at the same time.
+pub(crate) fn unique_name() -> String {
+    static COUNTER: AtomicU32 = AtomicU32::new(0);
+    let nanos = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).map_or(0, |d| d.subsec_nanos());
+    format!("{RESERVED}{}-{}-{nanos:x}", std::process::id(), COUNTER.fetch_add(1, Ordering::Relaxed))
+}
+
+fn nofollow() -> i32 {
+    i32::try_from(OFlags::NOFOLLOW.bits()).unwrap_or(0)
+}
+
+pub(crate) fn is_loop(e: &io::Error) -> bool {
+    e.raw_os_error() == Some(rustix::io::Errno::LOOP.raw_os_error())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn replace_keeps_the_mode_and_leaves_nothing_beside() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("f");
+        std::fs::write(&path, "old").unwrap();
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o640)).unwrap();
+        replace(&path, b"new", None).unwrap();
+        assert_eq!(std::fs::read(&path).unwrap(), b"new");
+        assert_eq!(path.metadata().unwrap().permissions().mode() & 0o777, 0o640);
+        replace(&path, b"private", Some(PRIVATE)).unwrap();
+        assert_eq!(path.metadata().unwrap().permissions().mode() & 0o777, 0o600);
+        assert_eq!(list(dir.path()).unwrap().len(), 1);
+    }
+
+    #[test]
+    fn replace_refuses_a_link() {
+        let dir = tempfile::tempdir().unwrap();
+        std::fs::write(dir.path().join("target"), "safe").unwrap();
+        std::os::unix::fs::symlink("target", dir.path().join("f")).unwrap();
+        assert!(replace(&dir.path().join("f"), b"x", None).is_err());
+        assert_eq!(std::fs::read(dir.path().join("target")).unwrap(), b"safe");
+    }
+
+    #[test]
+    fn a_fifo_is_refused_and_not_waited_for() {
+        let dir = tempfile::tempdir().unwrap();
+        let fifo = dir.path().join("fifo");
+        rustix::fs::mknodat(
+            rustix::fs::CWD,
+            &fifo,
+            rustix::fs::FileType::Fifo,
+            rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR,
+            0,
+        )
+        .unwrap();
+        assert!(read(&fifo).unwrap_err().message.contains("not a regular file"));
+    }
+}

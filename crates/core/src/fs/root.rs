@@ -1,0 +1,301 @@
+//! A directory opened once; what lies below it is reached component by component, and no link on
+//! the way or at the end is ever followed.
+
+use std::ffi::OsStr;
+use std::fs::File;
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{AtFlags, FileType, Mode, OFlags, mkdirat, openat, readlinkat, statat, unlinkat};
+use rustix::io::Errno;
+use serde::{Deserialize, Serialize};
+use walkdir::WalkDir;
+
+use crate::error::{At, Failure, Result};
+use crate::hash::Digest;
+use crate::path::RelPath;
+
+const DIR: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
+
+/// An open directory below which files are placed, read and removed.
+#[derive(Debug)]
+pub struct Root {
+    fd: OwnedFd,
+    path: PathBuf,
+}
+
+/// What lies at a path, as far as `lstat` tells.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Found {
+    /// Nothing, or a parent is missing.
+    Missing,
+    /// A parent is a link or no directory, so nothing is reached; says which.
+    Blocked(RelPath),
+    /// A symbolic link and its target.
+    Link(PathBuf),
+    /// A regular file and its permission bits.
+    File(u32),
+    /// A directory.
+    Dir,
+    /// A socket, FIFO or device.
+    Special,
+}
+
+/// What lies at a path, whole: two equal values hold the same bytes.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Content {
+    /// A symbolic link with this target.
+    Link(PathBuf),
+    /// A file with these bytes.
+    File(Digest),
+    /// A directory: names, kinds, link targets and bytes of everything in it.
+    Tree(Digest),
+}
+
+pub(super) enum Reach {
+    There(OwnedFd),
+    Missing,
+    Blocked(RelPath),
+}
+
+impl Root {
+    /// Opens a directory that its user named; links in its own path are theirs and followed.
+    pub fn open(path: &Path) -> Result<Root> {
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let fd = rustix::fs::open(path, flags, Mode::empty()).at("open", path)?;
+        Ok(Root { fd, path: path.to_path_buf() })
+    }
+
+    /// The path it was opened by.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The path of something below it, for messages.
+    pub fn join(&self, rel: &RelPath) -> PathBuf {
+        self.path.join(rel.as_path())
+    }
+
+    /// The device it lies on.
+    pub(super) fn device(&self) -> Result<u64> {
+        Ok(rustix::fs::fstat(&self.fd).at("read", &self.path)?.st_dev)
+    }
+
+    /// What lies there, without reading it.
+    pub fn look(&self, rel: &RelPath) -> Result<Found> {
+        match self.reach(rel)? {
+            Reach::There(parent) => look_at(&parent, rel.name()).at("read", &self.join(rel)),
+            Reach::Missing => Ok(Found::Missing),
+            Reach::Blocked(at) => Ok(Found::Blocked(at)),
+        }
+    }
+
+    /// What lies there, whole; `None` when nothing does, or nothing that has content.
+    pub fn content(&self, rel: &RelPath) -> Result<Option<Content>> {
+        match self.reach(rel)? {
+            Reach::There(parent) => content_at(&parent, rel.name(), &self.join(rel)),
+            _ => Ok(None),
+        }
+    }
+
+    /// The bytes of a regular file of at most 1 MiB; `None` when nothing is there. Anything else in
+    /// its place is an error.
+    pub fn read(&self, rel: &RelPath) -> Result<Option<Vec<u8>>> {
+        let path = self.join(rel);
+        let parent = match self.reach(rel)? {
+            Reach::There(parent) => parent,
+            Reach::Missing => return Ok(None),
+            Reach::Blocked(at) => return Err(blocked(&path, &at)),
+        };
+        match open_file(&parent, rel.name()) {
+            Ok(file) => super::read_regular(file, &path).map(Some),
+            Err(Errno::NOENT) => Ok(None),
+            Err(Errno::LOOP) => Err(super::link_refused(&path)),
+            Err(e) => Err(e).at("read", &path),
+        }
+    }
+
+    /// Creates the missing directories above `rel` (0777 less umask) and returns those it created,
+    /// outermost first.
+    pub fn create_parents(&self, rel: &RelPath) -> Result<Vec<RelPath>> {
+        Ok(self.parent_dir(rel)?.1)
+    }
+
+    /// Creates a link where nothing is; `false` when something is there already.
+    pub fn symlink(&self, rel: &RelPath, target: &Path) -> Result<bool> {
+        let (parent, _) = self.parent_dir(rel)?;
+        match rustix::fs::symlinkat(target, &parent, rel.name()) {
+            Ok(()) => sync_dir(parent).at("sync the directory of", &self.join(rel)).map(|()| true),
+            Err(Errno::EXIST) => Ok(false),
+            Err(e) => Err(e).at("create", &self.join(rel)),
+        }
+    }
+
+    /// Removes a directory when it is empty; `false` when it is not or is no directory.
+    pub fn remove_empty_dir(&self, rel: &RelPath) -> Result<bool> {
+        match self.reach(rel)? {
+            Reach::There(parent) => match unlinkat(&parent, rel.name(), AtFlags::REMOVEDIR) {
+                Ok(()) => Ok(true),
+                Err(Errno::NOTEMPTY | Errno::EXIST | Errno::NOTDIR | Errno::NOENT) => Ok(false),
+                Err(e) => Err(e).at("remove", &self.join(rel)),
+            },
+            _ => Ok(false),
+        }
+    }
+
+    /// Opens the directory `rel` lies in, creating what is missing.
+    pub(super) fn parent_dir(&self, rel: &RelPath) -> Result<(OwnedFd, Vec<RelPath>)> {
+        let mut created = Vec::new();
+        let mut current = self.fd.try_clone().at("open", &self.path)?;
+        let mut so_far = PathBuf::new();
+        let Some(parent) = rel.parent() else { return Ok((current, created)) };
+        for component in parent.components() {
+            so_far.push(component);
+            let at = RelPath::parse_os(so_far.as_os_str()).map_err(|e| Failure::failed(e.0))?;
+            match mkdirat(&current, component, Mode::from_raw_mode(0o777)) {
+                Ok(()) => created.push(at.clone()),
+                Err(Errno::EXIST) => {}
+                Err(e) => return Err(e).at("create", &self.join(&at)),
+            }
+            current = match openat(&current, component, DIR, Mode::empty()) {
+                Ok(next) => next,
+                Err(Errno::NOTDIR | Errno::LOOP) => return Err(blocked(&self.join(rel), &at)),
+                Err(e) => return Err(e).at("open", &self.join(&at)),
+            };
+        }
+        Ok((current, created))
+    }
+
+    pub(super) fn reach(&self, rel: &RelPath) -> Result<Reach> {
+        let mut current = self.fd.try_clone().at("open", &self.path)?;
+        let Some(parent) = rel.parent() else { return Ok(Reach::There(current)) };
+        let mut so_far = PathBuf::new();
+        for component in parent.components() {
+            so_far.push(component);
+            current = match openat(&current, component, DIR, Mode::empty()) {
+                Ok(next) => next,
+                Err(Errno::NOENT) => return Ok(Reach::Missing),
+                Err(Errno::NOTDIR | Errno::LOOP) => {
+                    let at = RelPath::parse_os(so_far.as_os_str()).map_err(|e| Failure::failed(e.0))?;
+                    return Ok(Reach::Blocked(at));
+                }
+                Err(e) => return Err(e).at("open", &self.path.join(&so_far)),
+            };
+        }
+        Ok(Reach::There(current))
+    }
+}
+
+fn blocked(path: &Path, at: &RelPath) -> Failure {
+    Failure::failed(format!("cannot reach {}: {at} is a link or no directory", path.display()))
+}
+
+fn look_at(dir: &OwnedFd, name: &OsStr) -> io::Result<Found> {
+    let stat = match statat(dir, name, AtFlags::SYMLINK_NOFOLLOW) {
+        Err(Errno::NOENT) => return Ok(Found::Missing),
+        stat => stat?,
+    };
+    Ok(match FileType::from_raw_mode(stat.st_mode) {
+        FileType::Symlink => Found::Link(link_at(dir, name)?),
+        FileType::RegularFile => Found::File(stat.st_mode & 0o7777),
+        FileType::Directory => Found::Dir,
+        _ => Found::Special,
+    })
+}
+
+fn link_at(dir: &OwnedFd, name: &OsStr) -> io::Result<PathBuf> {
+    use std::os::unix::ffi::OsStringExt;
+    let target = readlinkat(dir, name, Vec::new())?;
+    Ok(PathBuf::from(std::ffi::OsString::from_vec(target.into_bytes())))
+}
+
+fn open_file(dir: &OwnedFd, name: &OsStr) -> rustix::io::Result<File> {
+    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    openat(dir, name, flags, Mode::empty()).map(File::from)
+}
+
+/// What lies at `name` in an open directory; `path` is where that is, for messages and for walking.
+pub(super) fn content_at(dir: &OwnedFd, name: &OsStr, path: &Path) -> Result<Option<Content>> {
+    Ok(match look_at(dir, name).at("read", path)? {
+        Found::Link(target) => Some(Content::Link(target)),
+        Found::File(_) => {
+            let mut bytes = Vec::new();
+            io::Read::read_to_end(&mut open_file(dir, name).at("read", path)?, &mut bytes).at("read", path)?;
+            Some(Content::File(Digest::of(&bytes)))
+        }
+        Found::Dir => Some(Content::Tree(tree(path)?)),
+        Found::Missing | Found::Blocked(_) | Found::Special => None,
+    })
+}
+
+/// The digest of a directory's whole content.
+fn tree(path: &Path) -> Result<Digest> {
+    let mut listing = Vec::new();
+    for entry in WalkDir::new(path).min_depth(1).sort_by_file_name() {
+        let entry = entry.map_err(|e| Failure::failed(format!("cannot read {}", path.display())).because(e))?;
+        let name = entry.path().strip_prefix(path).unwrap_or(entry.path());
+        let what = if entry.path_is_symlink() {
+            format!("link {:?}", std::fs::read_link(entry.path()).at("read", entry.path())?)
+        } else if entry.file_type().is_file() {
+            format!("file {}", Digest::of(&std::fs::read(entry.path()).at("read", entry.path())?))
+        } else {
+            "dir".into()
+        };
+        listing.push(format!("{name:?} {what}"));
+    }
+    Ok(Digest::of(listing.join("\n").as_bytes()))
+}
+
+pub(super) fn sync_dir(dir: impl AsFd) -> io::Result<()> {
+    Ok(rustix::fs::fsync(dir)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::symlink;
+
+    fn rel(path: &str) -> RelPath {
+        RelPath::parse(path).unwrap()
+    }
+
+    #[test]
+    fn nothing_is_reached_through_a_link() {
+        let dir = tempfile::tempdir().unwrap();
+        let inside = dir.path().join("inside");
+        std::fs::create_dir_all(dir.path().join("outside")).unwrap();
+        std::fs::create_dir_all(&inside).unwrap();
+        std::fs::write(dir.path().join("outside/secret"), "s").unwrap();
+        symlink("../outside", inside.join("door")).unwrap();
+        let root = Root::open(&inside).unwrap();
+        assert_eq!(root.look(&rel("door/secret")).unwrap(), Found::Blocked(rel("door")));
+        assert!(root.read(&rel("door/secret")).is_err());
+        assert!(!matches!(root.symlink(&rel("door/new"), Path::new("/x")), Ok(true)));
+        assert!(root.create_parents(&rel("door/a/b")).is_err());
+        assert!(!dir.path().join("outside/a").exists() && !dir.path().join("outside/new").exists());
+    }
+
+    #[test]
+    fn a_dangling_link_is_there() {
+        let dir = tempfile::tempdir().unwrap();
+        symlink("nowhere", dir.path().join("l")).unwrap();
+        let root = Root::open(dir.path()).unwrap();
+        assert_eq!(root.look(&rel("l")).unwrap(), Found::Link("nowhere".into()));
+        assert!(!root.symlink(&rel("l"), Path::new("/x")).unwrap());
+        assert!(root.read(&rel("l")).is_err());
+    }
+
+    #[test]
+    fn trees_differ_by_any_byte_in_them() {
+        let dir = tempfile::tempdir().unwrap();
+        std::fs::create_dir_all(dir.path().join("t/sub")).unwrap();
+        std::fs::write(dir.path().join("t/sub/f"), "1").unwrap();
+        let root = Root::open(dir.path()).unwrap();
+        let before = root.content(&rel("t")).unwrap();
+        assert_eq!(root.content(&rel("t")).unwrap(), before);
+        std::fs::write(dir.path().join("t/sub/f"), "2").unwrap();
+        assert_ne!(root.content(&rel("t")).unwrap(), before);
+    }
+}

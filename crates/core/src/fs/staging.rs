@@ -1,0 +1,300 @@
+//! Where a file stands until it is whole: on the same device as its target, out of sight of
+//! `git add -A`, swept by the next run. Moving it into place never overwrites what was not expected.
+
+use std::ffi::OsString;
+use std::fs::File;
+use std::io::{self, Write};
+use std::os::fd::OwnedFd;
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{AtFlags, CWD, RenameFlags, linkat, renameat_with, unlinkat};
+use rustix::io::Errno;
+use walkdir::WalkDir;
+
+use super::root::{content_at, sync_dir};
+use super::{Content, Root, unique_name};
+use crate::error::{At, Failure, Result};
+use crate::path::RelPath;
+
+/// How every temporary name of ours begins; nobody else may use it. Listed in `info/exclude` where
+/// such a name has to lie in a worktree.
+pub const RESERVED: &str = ".shopfloor-tmp-";
+
+/// The staging area of one worktree; its user holds the worktree's lock.
+#[derive(Debug)]
+pub struct Staging {
+    /// The directory for temporary files, when it lies on the target's device.
+    private: Option<PathBuf>,
+}
+
+/// A file, link or directory that is whole and waits to be moved into place.
+#[derive(Debug)]
+pub struct Staged {
+    path: PathBuf,
+}
+
+impl Staging {
+    /// Opens the staging area `private` (in a git dir) for targets below `root`, and removes what a
+    /// killed run left there. On another device the targets' own directories serve.
+    pub fn open(private: &Path, root: &Root) -> Result<Staging> {
+        super::create_private_dir(private)?;
+        for name in super::list(private)? {
+            discard(&private.join(name));
+        }
+        let same = Root::open(private)?.device()? == root.device()?;
+        Ok(Staging { private: same.then(|| private.to_path_buf()) })
+    }
+
+    /// Whether temporary files would have to lie beside their targets in the worktree, so that
+    /// [`RESERVED`] must be excluded before anything is staged.
+    pub fn is_beside(private: &Path, root: &Root) -> Result<bool> {
+        let living = private.ancestors().find(|dir| dir.is_dir()).unwrap_or(Path::new("/"));
+        Ok(Root::open(living)?.device()? != root.device()?)
+    }
+
+    /// Writes a file (mode exactly `mode`, or 0644 less umask) and syncs it.
+    pub fn file(&self, root: &Root, target: &RelPath, bytes: &[u8], mode: Option<u32>) -> Result<Staged> {
+        let staged = self.name(root, target)?;
+        let write = || -> io::Result<()> {
+            let mut file = create(&staged.path, mode)?;
+            file.write_all(bytes)?;
+            file.sync_all()
+        };
+        write().at("write", &root.join(target))?;
+        Ok(staged)
+    }
+
+    /// Makes a link.
+    pub fn link(&self, root: &Root, target: &RelPath, points_to: &Path) -> Result<Staged> {
+        let staged = self.name(root, target)?;
+        std::os::unix::fs::symlink(points_to, &staged.path).at("create", &root.join(target))?;
+        Ok(staged)
+    }
+
+    /// Copies a file or directory, modes kept, links inside copied as links; as a reflink where the
+    /// file system can (std copies with `copy_file_range`). Synced whole.
+    pub fn copy(&self, root: &Root, target: &RelPath, from: &Path) -> Result<Staged> {
+        let staged = self.name(root, target)?;
+        // A link named by the user is followed, a link found inside a directory is not.
+        let walk = WalkDir::new(from).follow_root_links(true);
+        for entry in walk {
+            let entry = entry.map_err(|e| Failure::failed(format!("cannot read {}", from.display())).because(e))?;
+            let below = entry.path().strip_prefix(from).unwrap_or(Path::new(""));
+            let to = if below.as_os_str().is_empty() { staged.path.clone() } else { staged.path.join(below) };
+            copy_one(entry.path(), &to, entry.depth() > 0).at("copy", entry.path())?;
+        }
+        Ok(staged)
+    }
+
+    fn name(&self, root: &Root, target: &RelPath) -> Result<Staged> {
+        let dir = match &self.private {
+            Some(dir) => dir.clone(),
+            None => {
+                root.parent_dir(target)?;
+                let path = root.join(target);
+                let dir = path.parent().unwrap_or(root.path()).to_path_buf();
+                for stale in super::list(&dir)? {
+                    if stale.to_string_lossy().starts_with(RESERVED) {
+                        discard(&dir.join(stale));
+                    }
+                }
+                dir
+            }
+        };
+        Ok(Staged { path: dir.join(unique_name()) })
+    }
+}
+
+fn create(path: &Path, mode: Option<u32>) -> io::Result<File> {
+    let file = std::fs::OpenOptions::new().write(true).create_new(true).mode(mode.unwrap_or(0o644)).open(path)?;
+    if let Some(mode) = mode {
+        file.set_permissions(std::fs::Permissions::from_mode(mode))?;
+    }
+    Ok(file)
+}
+
+fn copy_one(from: &Path, to: &Path, is_inside: bool) -> io::Result<()> {
+    let meta = if is_inside { from.symlink_metadata()? } else { from.metadata()? };
+    if meta.is_symlink() {
+        std::os::unix::fs::symlink(from.read_link()?, to)
+    } else if meta.is_dir() {
+        let mode = meta.permissions().mode() & 0o777 | 0o700;
+        std::fs::DirBuilder::new().mode(mode).create(to)
+    } else if meta.is_file() {
+        let mut target = create(to, Some(meta.permissions().mode() & 0o777))?;
+        io::copy(&mut File::open(from)?, &mut target)?;
+        target.sync_all()
+    } else {
+        Err(io::Error::other("not a file, directory or link"))
+    }
+}
+
+impl Staged {
+    /// Moves it to where nothing is; `false` (and nothing done) when something is there.
+    pub fn place(self, root: &Root, target: &RelPath) -> Result<bool> {
+        let (dir, _) = root.parent_dir(target)?;
+        let moved = match renameat_with(CWD, &self.path, &dir, target.name(), RenameFlags::NOREPLACE) {
+            // A file system without RENAME_NOREPLACE: a hard link refuses an existing name as well.
+            Err(Errno::INVAL | Errno::NOSYS) if !self.path.is_dir() || self.path.is_symlink() => {
+                linkat(CWD, &self.path, &dir, target.name(), AtFlags::empty())
+            }
+            moved => moved,
+        };
+        match moved {
+            Ok(()) => sync_dir(dir).at("sync the directory of", &root.join(target)).map(|()| true),
+            Err(Errno::EXIST | Errno::NOTEMPTY) => Ok(false),
+            Err(e) => Err(e).at("create", &root.join(target)),
+        }
+    }
+
+    /// Compare-and-swap: takes the place of exactly `expected`. `false` (and everything as before)
+    /// when something else is there by now.
+    pub fn swap(self, root: &Root, target: &RelPath, expected: &Content) -> Result<bool> {
+        let (dir, _) = root.parent_dir(target)?;
+        let path = root.join(target);
+        if content_at(&dir, target.name(), &path)?.as_ref() != Some(expected) {
+            return Ok(false);
+        }
+        match renameat_with(CWD, &self.path, &dir, target.name(), RenameFlags::EXCHANGE) {
+            Ok(()) => {}
+            Err(Errno::NOENT) => return Ok(false),
+            // A file system that cannot exchange: the comparison above has to do.
+            Err(Errno::INVAL | Errno::NOSYS) => {
+                rustix::fs::renameat(CWD, &self.path, &dir, target.name()).at("replace", &path)?;
+                return sync_dir(dir).at("sync the directory of", &path).map(|()| true);
+            }
+            Err(e) => return Err(e).at("replace", &path),
+        }
+        if self.content()?.as_ref() == Some(expected) {
+            return sync_dir(dir).at("sync the directory of", &path).map(|()| true);
+        }
+        renameat_with(CWD, &self.path, &dir, target.name(), RenameFlags::EXCHANGE).at("put back", &path)?;
+        Ok(false)
+    }
+
+    fn content(&self) -> Result<Option<Content>> {
+        let parent = self.path.parent().unwrap_or(Path::new("/"));
+        let dir: OwnedFd = File::open(parent).at("open", parent)?.into();
+        let name = self.path.file_name().map(OsString::from).unwrap_or_default();
+        content_at(&dir, &name, &self.path)
+    }
+}
+
+impl Drop for Staged {
+    fn drop(&mut self) {
+        discard(&self.path);
+    }
+}
+
+impl Staging {
+    /// Removes exactly `expected` from `target`; `false` (and everything as before) when something
+    /// else is there. It is looked at again once moved aside, so no edit is lost in between.
+    pub fn remove(&self, root: &Root, target: &RelPath, expected: &Content) -> Result<bool> {
+        let (dir, _) = root.parent_dir(target)?;
+        let path = root.join(target);
+        if content_at(&dir, target.name(), &path)?.as_ref() != Some(expected) {
+            return Ok(false);
+        }
+        let aside = self.name(root, target)?;
+        rustix::fs::renameat(&dir, target.name(), CWD, &aside.path).at("remove", &path)?;
+        if aside.content()?.as_ref() != Some(expected) {
+            renameat_with(CWD, &aside.path, &dir, target.name(), RenameFlags::NOREPLACE).at("put back", &path)?;
+            return Ok(false);
+        }
+        sync_dir(dir).at("sync the directory of", &path).map(|()| true)
+    }
+}
+
+/// Best effort: a leftover is swept by the next run.
+fn discard(path: &Path) {
+    if path.is_dir() && !path.is_symlink() {
+        let _ = std::fs::remove_dir_all(path);
+    } else {
+        let _ = unlinkat(CWD, path, AtFlags::empty());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::hash::Digest;
+
+    struct Place {
+        dir: tempfile::TempDir,
+        root: Root,
+        staging: Staging,
+    }
+
+    fn place() -> Place {
+        let dir = tempfile::tempdir().unwrap();
+        std::fs::create_dir(dir.path().join("w")).unwrap();
+        let root = Root::open(&dir.path().join("w")).unwrap();
+        let staging = Staging::open(&dir.path().join("tmp"), &root).unwrap();
+        Place { dir, root, staging }
+    }
+
+    fn rel(path: &str) -> RelPath {
+        RelPath::parse(path).unwrap()
+    }
+
+    fn file(bytes: &str) -> Content {
+        Content::File(Digest::of(bytes.as_bytes()))
+    }
+
+    #[test]
+    fn place_never_overwrites_and_leaves_no_temporary() {
+        let p = place();
+        let target = rel("a/b");
+        assert!(p.staging.file(&p.root, &target, b"1", None).unwrap().place(&p.root, &target).unwrap());
+        assert!(!p.staging.file(&p.root, &target, b"2", None).unwrap().place(&p.root, &target).unwrap());
+        assert_eq!(p.root.content(&target).unwrap(), Some(file("1")));
+        assert!(crate::fs::list(&p.dir.path().join("tmp")).unwrap().is_empty());
+    }
+
+    #[test]
+    fn swap_takes_the_place_of_the_expected_only() {
+        let p = place();
+        let target = rel("f");
+        std::fs::write(p.root.join(&target), "theirs").unwrap();
+        let staged = p.staging.file(&p.root, &target, b"ours", None).unwrap();
+        assert!(!staged.swap(&p.root, &target, &file("other")).unwrap());
+        assert_eq!(p.root.content(&target).unwrap(), Some(file("theirs")));
+        let staged = p.staging.link(&p.root, &target, Path::new("/x")).unwrap();
+        assert!(staged.swap(&p.root, &target, &file("theirs")).unwrap());
+        assert_eq!(p.root.content(&target).unwrap(), Some(Content::Link("/x".into())));
+        assert!(crate::fs::list(&p.dir.path().join("tmp")).unwrap().is_empty());
+    }
+
+    #[test]
+    fn remove_takes_the_expected_only() {
+        let p = place();
+        std::fs::write(p.root.join(&rel("f")), "1").unwrap();
+        assert!(!p.staging.remove(&p.root, &rel("f"), &file("2")).unwrap());
+        assert!(p.root.join(&rel("f")).exists());
+        assert!(p.staging.remove(&p.root, &rel("f"), &file("1")).unwrap());
+        assert!(!p.root.join(&rel("f")).exists());
+    }
+
+    #[test]
+    fn copies_a_directory_with_modes_and_links() {
+        let p = place();
+        let from = p.dir.path().join("from");
+        std::fs::create_dir_all(from.join("sub")).unwrap();
+        std::fs::write(from.join("sub/x"), "x").unwrap();
+        std::fs::set_permissions(from.join("sub/x"), std::fs::Permissions::from_mode(0o755)).unwrap();
+        std::os::unix::fs::symlink("/etc/passwd", from.join("l")).unwrap();
+        assert!(p.staging.copy(&p.root, &rel("t"), &from).unwrap().place(&p.root, &rel("t")).unwrap());
+        let t = p.root.join(&rel("t"));
+        assert_eq!(t.join("sub/x").metadata().unwrap().permissions().mode() & 0o777, 0o755);
+        assert_eq!(t.join("l").read_link().unwrap(), Path::new("/etc/passwd"));
+    }
+
+    #[test]
+    fn a_killed_runs_leftovers_are_swept() {
+        let p = place();
+        std::fs::write(p.dir.path().join("tmp/left"), "secret").unwrap();
+        Staging::open(&p.dir.path().join("tmp"), &p.root).unwrap();
+        assert!(!p.dir.path().join("tmp/left").exists());
+    }
+}

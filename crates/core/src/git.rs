@@ -1,0 +1,291 @@
+//! git, through the git program: where we are, and questions answered by porcelain output and exit
+//! codes alone.
+
+use std::ffi::OsString;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::path::{Path, PathBuf};
+
+use crate::env::Env;
+use crate::error::{Exit, Failure, Result};
+use crate::fs;
+use crate::proc::{self, Cmd, Output};
+
+/// The variables that tie git to one repository: `git rev-parse --local-env-vars` of git 2.47.
+/// A hook inherits them, and `git -C elsewhere` would still obey them. A test compares the list with
+/// the installed git's.
+pub const LOCAL_VARS: &[&str] = &[
+    "GIT_ALTERNATE_OBJECT_DIRECTORIES",
+    "GIT_CONFIG",
+    "GIT_CONFIG_PARAMETERS",
+    "GIT_CONFIG_COUNT",
+    "GIT_OBJECT_DIRECTORY",
+    "GIT_DIR",
+    "GIT_WORK_TREE",
+    "GIT_IMPLICIT_WORK_TREE",
+    "GIT_GRAFT_FILE",
+    "GIT_INDEX_FILE",
+    "GIT_NO_REPLACE_OBJECTS",
+    "GIT_REPLACE_REF_BASE",
+    "GIT_PREFIX",
+    "GIT_SHALLOW_FILE",
+    "GIT_COMMON_DIR",
+];
+
+/// The git program and the environment it is called in.
+#[derive(Clone, Debug)]
+pub struct Git {
+    program: PathBuf,
+    env: Env,
+}
+
+/// Where we stand in a repository.
+#[derive(Clone, Debug)]
+pub struct Repo {
+    /// The top of the work tree we are in; none in a bare repository.
+    pub worktree: Option<PathBuf>,
+    /// This worktree's private git directory.
+    pub git_dir: PathBuf,
+    /// The directory all worktrees of the repository share.
+    pub common_dir: PathBuf,
+    /// The directory hooks are run from.
+    pub hooks_dir: PathBuf,
+    /// The main checkout: what the repository's own files (`sweatfile`, `.shopfloor/`) are read from.
+    pub main_checkout: PathBuf,
+    /// The checked-out branch without `refs/heads/`; none when detached or unborn.
+    pub branch: Option<String>,
+    /// The repository this one is a worker's clone of (`shopfloor.source`), else itself.
+    pub home: Home,
+}
+
+/// The repository whose files and approvals count: the own one, or the source of a worker's clone.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Home {
+    /// Its main checkout.
+    pub checkout: PathBuf,
+    /// Its common directory.
+    pub common_dir: PathBuf,
+}
+
+impl Git {
+    /// Finds git on the PATH. Exit 4 when there is none.
+    pub fn find(env: &Env) -> Result<Git> {
+        let program = proc::find(env, "git").ok_or_else(|| {
+            Failure::failed("git is not on the PATH").hint("install git, 2.38 or newer, and run the command again")
+        })?;
+        Ok(Git { program, env: env.clone() })
+    }
+
+    /// A git command in `dir`, free of inherited repository variables: no pager, no prompt, no
+    /// optional locks, untranslated, stdin closed.
+    pub fn cmd(&self, dir: &Path) -> Cmd {
+        self.inherited(dir).without_vars(LOCAL_VARS)
+    }
+
+    fn inherited(&self, dir: &Path) -> Cmd {
+        Cmd::new(&self.program, &self.env)
+            .dir(dir)
+            .var("LC_ALL", "C")
+            .var("GIT_OPTIONAL_LOCKS", "0")
+            .var("GIT_TERMINAL_PROMPT", "0")
+            .without_vars(&["GIT_TRACE", "GIT_LITERAL_PATHSPECS", "GIT_GLOB_PATHSPECS", "GIT_ICASE_PATHSPECS"])
+            .arg("--no-pager")
+    }
+
+    /// Finds the repository of the current directory; exit 2, kind `not_a_repository`, when there is
+    /// none.
+    ///
+    /// With `-C` inherited variables are dropped before looking; without it they are honoured, as
+    /// in a hook, and dropped afterwards. When they name another repository than the one the work
+    /// tree found says it belongs to, the work tree's own wins: that is what every git command run
+    /// in it afterwards will see.
+    pub fn discover(&self) -> Result<Repo> {
+        let cwd = &self.env.cwd;
+        let named = !self.env.cwd_named && self.env.var("GIT_DIR").is_some();
+        if !named {
+            return self.locate(cwd, self.cmd(cwd));
+        }
+        let own = self.locate(cwd, self.cmd(cwd));
+        match self.locate(cwd, self.inherited(cwd)) {
+            Ok(hooked) if own.as_ref().is_ok_and(|own| own.git_dir != hooked.git_dir) => own,
+            Ok(hooked) => Ok(hooked),
+            Err(_) => own,
+        }
+    }
+
+    /// Whether the inherited `GIT_DIR` is this very worktree's: git sets it so for the hooks of an
+    /// ordinary checkout, and leaves it unset for those of `git worktree add`.
+    pub fn is_own_hook(&self, repo: &Repo) -> bool {
+        let Some(dir) = self.env.var("GIT_DIR") else { return false };
+        let named = self.env.cwd.join(dir);
+        named.canonicalize().is_ok_and(|named| repo.git_dir.canonicalize().is_ok_and(|own| own == named))
+    }
+
+    fn locate(&self, cwd: &Path, cmd: Cmd) -> Result<Repo> {
+        let output = cmd
+            .args(["rev-parse", "--path-format=absolute", "--git-dir", "--git-common-dir", "--git-path", "hooks"])
+            .args(["--show-toplevel", "--symbolic-full-name", "HEAD"])
+            .capture()?;
+        // In a bare repository git stops at --show-toplevel, on an unborn branch after printing HEAD.
+        let lines: Vec<&[u8]> = output.stdout.strip_suffix(b"\n").unwrap_or(&[]).split(|b| *b == b'\n').collect();
+        let path = |i: usize| lines.get(i).map(|l| PathBuf::from(OsString::from_vec(l.to_vec())));
+        let (Some(git_dir), Some(common_dir), Some(hooks_dir)) = (path(0), path(1), path(2)) else {
+            return Err(Failure::new(
+                Exit::Bad,
+                "not_a_repository",
+                format!("no usable git repository at {}", cwd.display()),
+            )
+            .because(anyhow::anyhow!(git_said(&output)))
+            .hint("run the command inside a git work tree, or name one with `-C DIR`"));
+        };
+        if lines.len() > 5 {
+            return Err(Failure::new(
+                Exit::Bad,
+                "bad_path",
+                format!("the repository's path at {} contains a newline", cwd.display()),
+            )
+            .hint("move it to a path without one"));
+        }
+        let worktree = path(3).filter(|p| p.is_absolute());
+        let branch = lines.get(4).and_then(|l| l.strip_prefix(b"refs/heads/")).map(|b| String::from_utf8_lossy(b).into());
+        let main_checkout = self.main_checkout(&git_dir, &common_dir, worktree.as_deref())?;
+        let home = Home { checkout: main_checkout.clone(), common_dir: common_dir.clone() };
+        let mut repo = Repo { worktree, git_dir, common_dir, hooks_dir, main_checkout, branch, home };
+        if let Some(source) = self.source(&repo)? {
+            repo.home = self.locate(&source, self.cmd(&source))?.home;
+        }
+        Ok(repo)
+    }
+
+    fn main_checkout(&self, git_dir: &Path, common_dir: &Path, worktree: Option<&Path>) -> Result<PathBuf> {
+        if let (true, Some(worktree)) = (git_dir == common_dir, worktree) {
+            return Ok(worktree.to_path_buf());
+        }
+        let parent = common_dir.parent().unwrap_or(common_dir);
+        if common_dir.ends_with(".git") || common_dir.ends_with(".bare") {
+            return Ok(parent.to_path_buf());
+        }
+        // A submodule's git directory names its work tree; a separate one doesn't, so it was
+        // remembered when a command ran there.
+        let configured = self.config(common_dir, "core.worktree")?;
+        let remembered = fs::read(&common_dir.join(MEMORY))?.map(|b| PathBuf::from(OsString::from_vec(b)));
+        let checkout = configured.map(|c| common_dir.join(c)).and_then(|c| c.canonicalize().ok()).or(remembered);
+        Ok(checkout.filter(|c| c.join(".git").exists()).unwrap_or_else(|| common_dir.to_path_buf()))
+    }
+
+    /// `shopfloor.source` of a clone made by worker-ctl. The file is looked into first: asking git
+    /// costs a process that almost no repository needs.
+    fn source(&self, repo: &Repo) -> Result<Option<PathBuf>> {
+        let text = fs::read(&repo.common_dir.join("config"))?.unwrap_or_default().to_ascii_lowercase();
+        if !text.windows(9).any(|w| w == b"shopfloor") {
+            return Ok(None);
+        }
+        let source = self.config(&repo.common_dir, "shopfloor.source")?.map(PathBuf::from);
+        Ok(source.filter(|s| s.is_absolute() && s.is_dir() && *s != repo.main_checkout))
+    }
+
+    /// One value of a repository's configuration.
+    fn config(&self, git_dir: &Path, name: &str) -> Result<Option<OsString>> {
+        let output = self.cmd(git_dir).args(["config", "-z", "--get", name]).var("GIT_DIR", git_dir).capture()?;
+        let value = output.stdout.strip_suffix(b"\0").map(|v| OsString::from_vec(v.to_vec()));
+        Ok(value.filter(|_| output.status.success()))
+    }
+
+    /// `core.hooksPath` as configured, if it is.
+    pub fn hooks_path(&self, repo: &Repo) -> Result<Option<PathBuf>> {
+        Ok(self.config(&repo.git_dir, "core.hooksPath")?.filter(|v| !v.is_empty()).map(PathBuf::from))
+    }
+
+    /// Which of these paths (relative to `worktree`) git ignores there and does not track. One
+    /// process. No path may have a link among its parents: git would answer nothing for the rest.
+    pub fn ignored(&self, worktree: &Path, paths: &[PathBuf], excludes_file: Option<&Path>) -> Result<Vec<PathBuf>> {
+        if paths.is_empty() {
+            return Ok(Vec::new());
+        }
+        let mut cmd = self.cmd(worktree);
+        if let Some(file) = excludes_file {
+            let mut setting = OsString::from("core.excludesFile=");
+            setting.push(file);
+            cmd = cmd.arg("-c").arg(setting);
+        }
+        let input = paths.iter().flat_map(|p| [p.as_os_str().as_bytes(), b"\0"].concat()).collect();
+        let output = cmd.args(["check-ignore", "-z", "--stdin"]).input(input).capture()?;
+        match output.status.code() {
+            0 | 1 => Ok(nul_paths(&output.stdout)),
+            _ => Err(failed("check-ignore", &output)),
+        }
+    }
+
+    /// The paths that `git ls-files -z ARGS` lists.
+    pub fn ls_files(&self, worktree: &Path, args: &[OsString]) -> Result<Vec<PathBuf>> {
+        let output = self.cmd(worktree).args(["ls-files", "-z"]).args(args.iter().cloned()).capture()?;
+        if !output.status.success() {
+            return Err(failed("ls-files", &output));
+        }
+        Ok(nul_paths(&output.stdout))
+    }
+}
+
+/// Where a repository with a separate git dir remembers its main checkout, which git does not.
+const MEMORY: &str = "shopfloor/main-checkout";
+
+impl Repo {
+    /// The work tree, or exit 2 in a bare repository.
+    pub fn require_worktree(&self) -> Result<&Path> {
+        self.worktree.as_deref().ok_or_else(|| {
+            Failure::new(Exit::Bad, "no_worktree", format!("{} has no work tree", self.git_dir.display()))
+                .hint("run the command inside a work tree; `git worktree list` shows them")
+        })
+    }
+
+    /// Whether this is a linked worktree, made by `git worktree add`.
+    pub fn is_linked(&self) -> bool {
+        self.git_dir != self.common_dir
+    }
+
+    /// State of this worktree: goes with it, never dirties it.
+    pub fn worktree_state(&self, tool: &str) -> PathBuf {
+        self.git_dir.join("shopfloor").join(tool)
+    }
+
+    /// State all worktrees of the repository share.
+    pub fn shared_state(&self, tool: &str) -> PathBuf {
+        self.common_dir.join("shopfloor").join(tool)
+    }
+
+    /// The private git directories of all worktrees, the main checkout's first.
+    pub fn all_git_dirs(&self) -> Result<Vec<PathBuf>> {
+        let linked = self.common_dir.join("worktrees");
+        let names = fs::list(&linked)?;
+        Ok(std::iter::once(self.common_dir.clone()).chain(names.into_iter().map(|n| linked.join(n))).collect())
+    }
+
+    /// Writes down the main checkout of a repository with a separate git dir, so that its linked
+    /// worktrees find it. To be called by commands that write.
+    pub fn remember_main_checkout(&self) -> Result<()> {
+        let derivable = self.common_dir.ends_with(".git") || self.common_dir.ends_with(".bare");
+        let Some(worktree) = self.worktree.as_ref().filter(|_| !derivable && !self.is_linked()) else { return Ok(()) };
+        let path = self.common_dir.join(MEMORY);
+        let bytes = worktree.as_os_str().as_bytes();
+        if fs::read(&path)?.as_deref() == Some(bytes) {
+            return Ok(());
+        }
+        fs::create_private_dir(&self.common_dir.join("shopfloor"))?;
+        fs::replace(&path, bytes, Some(fs::PRIVATE))
+    }
+}
+
+fn nul_paths(bytes: &[u8]) -> Vec<PathBuf> {
+    let parts = bytes.split(|b| *b == 0).filter(|p| !p.is_empty());
+    parts.map(|p| PathBuf::from(OsString::from_vec(p.to_vec()))).collect()
+}
+
+fn failed(command: &str, output: &Output) -> Failure {
+    Failure::new(Exit::Failed, "git", format!("git {command} failed with {}", output.status))
+        .because(anyhow::anyhow!(git_said(output)))
+}
+
+fn git_said(output: &Output) -> String {
+    let text = String::from_utf8_lossy(&output.stderr);
+    let said = text.trim();
+    if said.is_empty() { output.status.to_string() } else { said.to_owned() }
+}

@@ -1,0 +1,226 @@
+//! Git hooks: one small stub per hook that runs the tools in order, and lives with whatever was
+//! there before.
+
+use std::path::{Path, PathBuf};
+
+use crate::error::{Exit, Failure, Result};
+use crate::fs;
+use crate::git::{Git, Repo};
+use crate::lock::Lock;
+use crate::text::shell_word;
+
+/// The hooks we know and the tools each may run, in the order they run.
+pub const HOOKS: &[(&str, &[&str])] = &[("post-checkout", &["sweatfile-apply", "overlay-sync"])];
+
+/// The line by which a stub of ours is known; its tools follow.
+const FINGERPRINT: &str = "# shopfloor hook v1:";
+const ANY_VERSION: &str = "# shopfloor hook v";
+
+/// What stands at a hook's place.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Status {
+    /// Where the hook lies.
+    pub path: PathBuf,
+    /// The tools our stub runs; none when there is no stub of ours.
+    pub tools: Vec<String>,
+    /// The hook that was there before and still runs first.
+    pub chained: Option<PathBuf>,
+}
+
+/// What `install` did.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Installed {
+    /// The stub is in place (`true`: written now, `false`: it was there already).
+    Stub(Status, bool),
+    /// Another program owns the hooks: nothing was written; add `entry` to `file`.
+    Entry {
+        /// The program that owns the hooks.
+        manager: &'static str,
+        /// The file the entry belongs into.
+        file: String,
+        /// The one line to add.
+        entry: String,
+    },
+}
+
+/// Reads what stands at the hook's place.
+pub fn status(repo: &Repo, hook: &str) -> Result<Status> {
+    let path = repo.hooks_dir.join(hook);
+    let text = fs::read(&path)?.map(|b| String::from_utf8_lossy(&b).into_owned()).unwrap_or_default();
+    let before = chained_path(&path);
+    let chained = before.symlink_metadata().is_ok().then_some(before);
+    Ok(Status { tools: tools_of(&text).unwrap_or_default(), chained, path })
+}
+
+/// Puts `tool` into the stub of `hook`, chaining a foreign hook that is there.
+///
+/// At every instant the place holds the old hook or the new stub, whole. Exit 4 when the hook is a
+/// link; the entry to add instead when lefthook, husky or pre-commit owns the hooks.
+pub fn install(git: &Git, repo: &Repo, hook: &'static str, tool: &'static str) -> Result<Installed> {
+    if let Some(entry) = manager_entry(git, repo, hook, tool)? {
+        return Ok(entry);
+    }
+    let _lock = lock(repo)?;
+    let path = repo.hooks_dir.join(hook);
+    refuse_links(&repo.hooks_dir, &path, hook, tool)?;
+    let text = fs::read(&path)?;
+    let mut tools = match text.as_ref().map(|t| tools_of(&String::from_utf8_lossy(t))) {
+        Some(Some(tools)) => tools,
+        Some(None) => {
+            refuse_newer(&path, text.as_deref().unwrap_or_default())?;
+            chain(&path)?;
+            Vec::new()
+        }
+        None => Vec::new(),
+    };
+    let before = tools.clone();
+    tools.push(tool.to_owned());
+    write_stub(&path, hook, tools, text.as_deref())?;
+    let status = status(repo, hook)?;
+    let changed = status.tools != before;
+    Ok(Installed::Stub(status, changed))
+}
+
+/// Takes `tool` out of the stub; with the last tool the stub goes and the chained hook comes back.
+/// `false` when it was not in there.
+pub fn uninstall(repo: &Repo, hook: &'static str, tool: &'static str) -> Result<bool> {
+    let _lock = lock(repo)?;
+    let path = repo.hooks_dir.join(hook);
+    let Some(text) = fs::read(&path)? else { return Ok(false) };
+    let Some(mut tools) = tools_of(&String::from_utf8_lossy(&text)) else { return Ok(false) };
+    if !tools.iter().any(|t| t == tool) {
+        return Ok(false);
+    }
+    refuse_links(&repo.hooks_dir, &path, hook, tool)?;
+    tools.retain(|t| t != tool);
+    if !tools.is_empty() {
+        write_stub(&path, hook, tools, Some(&text))?;
+    } else if chained_path(&path).symlink_metadata().is_ok() {
+        fs::rename_over(&chained_path(&path), &path)?;
+    } else {
+        fs::remove(&path)?;
+    }
+    Ok(true)
+}
+
+fn lock(repo: &Repo) -> Result<Lock> {
+    Lock::take(&repo.common_dir.join("shopfloor/hooks.lock"))
+}
+
+fn chained_path(path: &Path) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(".before-shopfloor");
+    name.into()
+}
+
+fn tools_of(text: &str) -> Option<Vec<String>> {
+    let line = text.lines().take(5).find_map(|l| l.strip_prefix(FINGERPRINT))?;
+    Some(line.split_whitespace().map(str::to_owned).collect())
+}
+
+fn refuse_newer(path: &Path, text: &[u8]) -> Result<()> {
+    if !String::from_utf8_lossy(text).lines().take(5).any(|l| l.starts_with(ANY_VERSION)) {
+        return Ok(());
+    }
+    Err(Failure::malformed(format!("{} was written by a newer shopfloor", path.display()))
+        .hint("update shopfloor: `cargo xtask install` in its checkout"))
+}
+
+fn refuse_links(dir: &Path, path: &Path, hook: &str, tool: &str) -> Result<()> {
+    for place in [dir, path] {
+        if place.is_symlink() {
+            return Err(Failure::new(Exit::Failed, "symlink", format!("{} is a symbolic link, which is not written through", place.display()))
+                .hint(format!("add this line to the script it points to: {}", call(hook, tool))));
+        }
+    }
+    Ok(())
+}
+
+/// Gives the foreign hook its second name first; the stub then replaces the first name in one step.
+fn chain(path: &Path) -> Result<()> {
+    let before = chained_path(path);
+    if fs::is_same_file(path, &before) {
+        return Ok(());
+    }
+    if before.symlink_metadata().is_ok() {
+        return Err(Failure::new(
+            Exit::No,
+            "exists",
+            format!("{} is not ours, and {} exists from an earlier installation", path.display(), before.display()),
+        )
+        .hint(format!("merge the two by hand, remove {} and run the command again", shell_word(&before))));
+    }
+    fs::link(path, &before)
+}
+
+fn write_stub(path: &Path, hook: &str, tools: Vec<String>, old: Option<&[u8]>) -> Result<()> {
+    let order = HOOKS.iter().find(|(name, _)| *name == hook).map(|(_, tools)| *tools).unwrap_or_default();
+    let ordered: Vec<&str> = order.iter().copied().filter(|known| tools.iter().any(|t| t == known)).collect();
+    let stub = stub(hook, &ordered);
+    if old == Some(stub.as_bytes()) {
+        return Ok(());
+    }
+    if let Some(dir) = path.parent() {
+        fs::create_dir(dir)?;
+    }
+    fs::replace(path, stub.as_bytes(), Some(0o755))
+}
+
+/// The stub of a post-checkout hook. Plain `sh`, no process of its own: an ordinary checkout costs
+/// what it costs with an empty hook.
+fn stub(hook: &str, tools: &[&str]) -> String {
+    let tools = tools.join(" ");
+    format!(
+        r#"#!/bin/sh
+{FINGERPRINT} {tools}
+# Written by `hook install`; `hook uninstall` takes it away and puts back what was here before.
+status=0
+if [ -x "$0.before-shopfloor" ]; then "$0.before-shopfloor" "$@" || status=$?; fi
+# Only a null first ref can mean a new worktree: an ordinary checkout ends here.
+case "$1" in *[!0]*) exit "$status" ;; esac
+if [ "$3" != 1 ] || [ "$SHOPFLOOR" = 0 ]; then exit "$status"; fi
+for tool in {tools}; do
+    if command -v "$tool" >/dev/null 2>&1; then
+        "$tool" hook run {hook} "$@"
+    else
+        echo "$tool: not on the PATH, so this worktree was not set up; install shopfloor or run 'git config core.hooksPath'" >&2
+    fi
+done
+exit "$status"
+"#
+    )
+}
+
+fn call(hook: &str, tool: &str) -> String {
+    format!("{tool} hook run {hook} \"$@\"")
+}
+
+/// The entry for the program that owns the hooks, if one does.
+fn manager_entry(git: &Git, repo: &Repo, hook: &str, tool: &str) -> Result<Option<Installed>> {
+    let entry = |manager, file: String, entry| Some(Installed::Entry { manager, file, entry });
+    if let Some(configured) = git.hooks_path(repo)?
+        && configured.iter().any(|c| c == ".husky")
+    {
+        let husky = configured.iter().take_while(|c| *c != "_").collect::<PathBuf>();
+        return Ok(entry("husky", husky.join(hook).display().to_string(), call(hook, tool)));
+    }
+    for name in fs::list(&repo.hooks_dir)? {
+        let path = repo.hooks_dir.join(&name);
+        if name.to_string_lossy().ends_with(".sample") || !path.is_file() {
+            continue;
+        }
+        let text = String::from_utf8_lossy(&fs::read(&path)?.unwrap_or_default()).into_owned();
+        if text.contains("LEFTHOOK") || text.contains("call_lefthook") {
+            let line = format!("{hook}: {{commands: {{{tool}: {{run: {tool} hook run {hook} {{0}}}}}}}}");
+            return Ok(entry("lefthook", "lefthook.yml".into(), line));
+        }
+        if text.contains("File generated by pre-commit") {
+            let refs = r#""$PRE_COMMIT_FROM_REF" "$PRE_COMMIT_TO_REF" "$PRE_COMMIT_CHECKOUT_TYPE""#;
+            let line = format!(
+                "- {{repo: local, hooks: [{{id: {tool}, name: {tool}, language: system, always_run: true, stages: [{hook}], entry: 'sh -c ''{tool} hook run {hook} {refs}'''}}]}}"
+            );
+            return Ok(entry("pre-commit", ".pre-commit-config.yaml".into(), line));
+        }
+    }
+    Ok(None)
+}

@@ -1,0 +1,24 @@
+//! What the shopfloor tools share: everything about the machine (files, locks, processes, git,
+//! configuration, approvals, hooks, terminal) and nothing about their own subjects.
+//!
+//! Rooms import downwards only: `text path hash env error` ← `proc fs lock` ←
+//! `git config approval hook` ← `ui args`. `cargo xtask tidy` holds them to it.
+
+pub mod text;
+
+pub mod env;
+pub mod error;
+pub mod hash;
+pub mod path;
+
+pub mod fs;
+pub mod lock;
+pub mod proc;
+
+pub mod approval;
+pub mod config;
+pub mod git;
+pub mod hook;
+
+pub mod args;
+pub mod ui;

@@ -1,0 +1,51 @@
+//! Advisory file locks that die with their process. No pid file decides anything.
+
+use std::fs::{File, TryLockError};
+use std::path::Path;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use crate::error::{At, Exit, Failure, Result};
+use crate::fs;
+
+/// How long a short lock is waited for before exit 75.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// A held lock; dropping it, or dying, releases it.
+#[derive(Debug)]
+pub struct Lock {
+    _file: File,
+}
+
+impl Lock {
+    /// Takes the lock on `path` (created 0600, its directory 0700), waiting at most 10 s. Then exit
+    /// 75, kind `busy`. What the lock guards must be read again after taking it.
+    pub fn take(path: &Path) -> Result<Lock> {
+        let start = Instant::now();
+        let mut pause = Duration::from_millis(1);
+        loop {
+            if let Some(lock) = Lock::try_take(path)? {
+                return Ok(lock);
+            }
+            if start.elapsed() >= PATIENCE {
+                return Err(Failure::new(Exit::Busy, "busy", format!("another process holds {}", path.display()))
+                    .hint("wait for it to end and run the same command again"));
+            }
+            thread::sleep(pause);
+            pause = (pause * 2).min(Duration::from_millis(50));
+        }
+    }
+
+    /// Takes the lock if nobody holds it.
+    pub fn try_take(path: &Path) -> Result<Option<Lock>> {
+        if let Some(dir) = path.parent() {
+            fs::create_private_dir(dir)?;
+        }
+        let file = fs::open_private(path)?;
+        match file.try_lock() {
+            Ok(()) => Ok(Some(Lock { _file: file })),
+            Err(TryLockError::WouldBlock) => Ok(None),
+            Err(TryLockError::Error(e)) => Err(e).at("lock", path),
+        }
+    }
+}

@@ -1,0 +1,291 @@
+//! The one place that spawns processes: argv in, bytes and status out, each child in a process
+//! group of its own that is ended with us.
+
+use std::collections::BTreeMap;
+use std::ffi::{OsStr, OsString};
+use std::fs::File;
+use std::io::{self, Read};
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::path::{Path, PathBuf};
+use std::process::ExitStatus;
+use std::sync::atomic::{AtomicI32, Ordering};
+use std::sync::{Mutex, OnceLock, PoisonError};
+use std::thread;
+use std::time::Duration;
+
+use rustix::process::{Pid, Signal, kill_process_group};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+
+use crate::env::Env;
+use crate::error::{Exit, Failure, Result};
+
+/// Groups that get a little time after a signal before they are killed.
+const GRACE: Duration = Duration::from_secs(5);
+
+/// How often a child whose output passes through us is looked at.
+const TICK: Duration = Duration::from_millis(50);
+
+/// A command to run: an absolute program, its arguments, its whole environment.
+#[derive(Clone, Debug)]
+pub struct Cmd {
+    program: PathBuf,
+    args: Vec<OsString>,
+    dir: PathBuf,
+    vars: BTreeMap<OsString, OsString>,
+    input: Option<Vec<u8>>,
+}
+
+/// What a captured command left behind.
+#[derive(Debug)]
+pub struct Output {
+    /// How it ended.
+    pub status: Status,
+    /// Everything it wrote to stdout.
+    pub stdout: Vec<u8>,
+    /// Everything it wrote to stderr.
+    pub stderr: Vec<u8>,
+}
+
+/// How a command ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Status {
+    /// It exited with this code.
+    Exited(i32),
+    /// This signal ended it.
+    Signalled(i32),
+}
+
+impl Status {
+    /// Whether it exited with 0.
+    pub fn success(self) -> bool {
+        self == Status::Exited(0)
+    }
+
+    /// The number a shell would put into `$?`.
+    pub fn code(self) -> i32 {
+        match self {
+            Status::Exited(code) => code,
+            Status::Signalled(signal) => 128 + signal,
+        }
+    }
+}
+
+impl std::fmt::Display for Status {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Status::Exited(code) => write!(f, "exit status {code}"),
+            Status::Signalled(signal) => write!(f, "signal {signal}"),
+        }
+    }
+}
+
+impl From<ExitStatus> for Status {
+    fn from(status: ExitStatus) -> Status {
+        match status.code() {
+            Some(code) => Status::Exited(code),
+            None => Status::Signalled(status.signal().unwrap_or(0)),
+        }
+    }
+}
+
+/// Where `name` lies on the `PATH` of `env`. Resolved once and passed on as an absolute path:
+/// spawning by name costs a slow fork (duct) and would trust the child's directory.
+pub fn find(env: &Env, name: &str) -> Option<PathBuf> {
+    let path = env.var("PATH").unwrap_or(OsStr::new("/usr/local/bin:/usr/bin:/bin"));
+    std::env::split_paths(path).filter(|dir| dir.is_absolute()).map(|dir| dir.join(name)).find(|program| {
+        program.metadata().is_ok_and(|m| m.is_file() && m.permissions().mode() & 0o111 != 0)
+    })
+}
+
+impl Cmd {
+    /// `program` must be absolute (see [`find`]); it runs in the directory and environment of `env`.
+    pub fn new(program: &Path, env: &Env) -> Cmd {
+        Cmd {
+            program: program.to_path_buf(),
+            args: Vec::new(),
+            dir: env.cwd.clone(),
+            vars: env.vars.clone(),
+            input: None,
+        }
+    }
+
+    /// Adds an argument.
+    pub fn arg(mut self, arg: impl Into<OsString>) -> Cmd {
+        self.args.push(arg.into());
+        self
+    }
+
+    /// Adds arguments.
+    pub fn args<I: IntoIterator<Item: Into<OsString>>>(mut self, args: I) -> Cmd {
+        self.args.extend(args.into_iter().map(Into::into));
+        self
+    }
+
+    /// Runs it there.
+    pub fn dir(mut self, dir: &Path) -> Cmd {
+        self.dir = dir.to_path_buf();
+        self
+    }
+
+    /// Sets a variable.
+    pub fn var(mut self, name: impl Into<OsString>, value: impl Into<OsString>) -> Cmd {
+        self.vars.insert(name.into(), value.into());
+        self
+    }
+
+    /// Removes variables.
+    pub fn without_vars(mut self, names: &[&str]) -> Cmd {
+        for name in names {
+            self.vars.remove(OsStr::new(name));
+        }
+        self
+    }
+
+    /// Feeds it these bytes; without this its stdin is closed (`/dev/null`).
+    pub fn input(mut self, bytes: Vec<u8>) -> Cmd {
+        self.input = Some(bytes);
+        self
+    }
+
+    /// Runs it to its end, both streams captured. Fails (exit 4) when it cannot be started; a
+    /// status other than 0 is the caller's to judge.
+    pub fn capture(self) -> Result<Output> {
+        let expression = self.expression().stdout_capture().stderr_capture();
+        self.run(&expression)
+    }
+
+    /// Runs it to its end with both streams on our stderr, which keeps stdout for the answer.
+    pub fn show(self) -> Result<Status> {
+        let expression = self.expression().stdout_to_stderr();
+        Ok(self.run(&expression)?.status)
+    }
+
+    /// As [`Cmd::show`], but its output goes through `pass`, in order and as it comes. It is written
+    /// to a nameless file, not a pipe: a daemon the command leaves behind neither holds us up nor
+    /// dies of a closed pipe.
+    pub fn show_through(self, scratch: (File, File), mut pass: impl FnMut(&[u8])) -> Result<Status> {
+        let (writer, mut reader) = scratch;
+        let expression = self.expression().stderr_to_stdout().stdout_file(writer);
+        let mut drain = move || {
+            let mut bytes = Vec::new();
+            if reader.read_to_end(&mut bytes).is_ok_and(|n| n > 0) {
+                pass(&bytes);
+            }
+        };
+        let status = self.run_while(&expression, || {
+            drain();
+            thread::sleep(TICK);
+        });
+        drain();
+        Ok(status?.status)
+    }
+
+    fn expression(&self) -> duct::Expression {
+        let expression = duct::cmd(&self.program, &self.args)
+            .dir(&self.dir)
+            .full_env(&self.vars)
+            .unchecked()
+            .before_spawn(|command| {
+                command.process_group(0);
+                Ok(())
+            });
+        match &self.input {
+            Some(bytes) => expression.stdin_bytes(bytes.clone()),
+            None => expression.stdin_null(),
+        }
+    }
+
+    fn run(&self, expression: &duct::Expression) -> Result<Output> {
+        self.start(expression, |handle| handle.wait().map(collect))
+    }
+
+    fn run_while(&self, expression: &duct::Expression, mut meanwhile: impl FnMut()) -> Result<Output> {
+        self.start(expression, |handle| {
+            loop {
+                match handle.try_wait()? {
+                    Some(output) => return Ok(collect(output)),
+                    None => meanwhile(),
+                }
+            }
+        })
+    }
+
+    fn start(
+        &self,
+        expression: &duct::Expression,
+        wait: impl FnOnce(&duct::Handle) -> io::Result<Output>,
+    ) -> Result<Output> {
+        check_interrupt()?;
+        watch_signals();
+        let cannot = |e| Failure::failed(format!("cannot run {}", self.program.display())).because(e);
+        let handle = {
+            // Held over the spawn, so that a signal in between finds the new group.
+            let mut groups = groups();
+            let handle = expression.start().map_err(cannot)?;
+            groups.extend(handle.pids());
+            handle
+        };
+        let output = wait(&handle);
+        groups().retain(|pid| !handle.pids().contains(pid));
+        check_interrupt()?;
+        output.map_err(cannot)
+    }
+}
+
+fn collect(output: &std::process::Output) -> Output {
+    Output { status: output.status.into(), stdout: output.stdout.clone(), stderr: output.stderr.clone() }
+}
+
+/// The signal that asked us to end, once one came while a child ran.
+static CAUGHT: AtomicI32 = AtomicI32::new(0);
+
+/// The leaders of the groups that run now.
+static GROUPS: Mutex<Vec<u32>> = Mutex::new(Vec::new());
+
+fn groups() -> std::sync::MutexGuard<'static, Vec<u32>> {
+    GROUPS.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn check_interrupt() -> Result<()> {
+    match CAUGHT.load(Ordering::SeqCst) {
+        0 => Ok(()),
+        signal => Err(Failure::new(
+            Exit::Signal(u8::try_from(signal).unwrap_or(0)),
+            "interrupted",
+            format!("ended by signal {signal}"),
+        )),
+    }
+}
+
+/// A child in its own group does not see a Ctrl-C that is meant for all of us, so it is passed on;
+/// without a child the signal does what it does by default, which our writes survive by design.
+fn watch_signals() {
+    static STARTED: OnceLock<()> = OnceLock::new();
+    STARTED.get_or_init(|| {
+        let Ok(mut signals) = signal_hook::iterator::Signals::new([SIGINT, SIGTERM, SIGHUP]) else { return };
+        thread::spawn(move || {
+            for signal in signals.forever() {
+                let running = groups().clone();
+                if running.is_empty() {
+                    let _ = signal_hook::low_level::emulate_default_handler(signal);
+                }
+                let again = CAUGHT.swap(signal, Ordering::SeqCst) != 0;
+                end_groups(&running, if again { Signal::KILL } else { Signal::from_named_raw(signal).unwrap_or(Signal::TERM) });
+                thread::spawn(move || {
+                    thread::sleep(GRACE);
+                    let still = groups().clone();
+                    end_groups(&still, Signal::KILL);
+                });
+            }
+        });
+    });
+}
+
+fn end_groups(pids: &[u32], signal: Signal) {
+    for pid in pids {
+        if let Some(pid) = i32::try_from(*pid).ok().and_then(Pid::from_raw) {
+            let _ = kill_process_group(pid, signal);
+        }
+    }
+}

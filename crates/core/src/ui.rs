@@ -1,0 +1,196 @@
+//! The one place that writes to the terminal: stdout is the answer, stderr is narration that says
+//! who speaks.
+
+use std::cell::Cell;
+use std::fmt::Display;
+use std::io::{self, BufRead, Write};
+use std::time::Duration;
+
+use anstyle::{AnsiColor, Style};
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use serde::Serialize;
+
+use crate::env::Env;
+use crate::error::Failure;
+pub use crate::text::printable;
+
+/// How much of the narration is shown, and in what form the answer comes.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Options {
+    /// The answer as JSON.
+    pub json: bool,
+    /// No notices; warnings and errors stay.
+    pub quiet: bool,
+    /// Details as well.
+    pub verbose: bool,
+    /// Colours on stderr.
+    pub color: bool,
+}
+
+/// Speaks for one tool.
+#[derive(Debug)]
+pub struct Ui {
+    tool: &'static str,
+    options: Options,
+    can_ask: bool,
+    on_terminal: bool,
+    broken: Cell<bool>,
+}
+
+impl Ui {
+    /// A voice for `tool`.
+    pub fn new(tool: &'static str, env: &Env, options: Options) -> Ui {
+        Ui { tool, options, can_ask: env.can_ask, on_terminal: env.stderr_is_terminal, broken: Cell::new(false) }
+    }
+
+    /// Whether the answer is to be JSON.
+    pub fn is_json(&self) -> bool {
+        self.options.json
+    }
+
+    /// Whether a person can be asked.
+    pub fn can_ask(&self) -> bool {
+        self.can_ask
+    }
+
+    /// A line of the answer. Whatever comes from files or agents must have gone through
+    /// [`printable`].
+    pub fn line(&self, line: impl Display) {
+        self.answer(format!("{line}\n").as_bytes());
+    }
+
+    /// A part of the answer, byte for byte.
+    pub fn answer(&self, bytes: &[u8]) {
+        if self.broken.get() {
+            return;
+        }
+        let mut out = io::stdout().lock();
+        // A reader that went away (`| head`) is not an error, and nothing more is written to it.
+        if out.write_all(bytes).and_then(|()| out.flush()).is_err() {
+            self.broken.set(true);
+        }
+    }
+
+    /// One JSON document, or one record of JSON Lines: an object that gets `"v":1` as first key.
+    pub fn json(&self, answer: &impl Serialize) {
+        let mut document = serde_json::Map::new();
+        document.insert("v".into(), 1.into());
+        if let Ok(serde_json::Value::Object(fields)) = serde_json::to_value(answer) {
+            document.extend(fields);
+        }
+        self.line(serde_json::Value::Object(document));
+    }
+
+    /// A notice: what was done or is worth knowing. Dropped by `-q`.
+    pub fn note(&self, text: impl Display) {
+        if !self.options.quiet {
+            self.say("", Style::new(), &text.to_string());
+        }
+    }
+
+    /// A detail, shown with `-v` only.
+    pub fn detail(&self, text: impl Display) {
+        if self.options.verbose {
+            self.note(text);
+        }
+    }
+
+    /// A warning; never dropped.
+    pub fn warn(&self, text: impl Display) {
+        self.say("warning: ", AnsiColor::Yellow.on_default().bold(), &text.to_string());
+    }
+
+    /// An error, in the form it is reported in: as text on stderr, or as the one JSON document.
+    pub fn error(&self, failure: &Failure) {
+        if self.options.json {
+            return self.json(&serde_json::json!({ "error": failure.to_json() }));
+        }
+        self.complain("error: ", AnsiColor::Red.on_default().bold(), failure);
+    }
+
+    /// A problem told as a notice, where the exit code must stay 0 (hooks).
+    pub fn problem(&self, failure: &Failure) {
+        self.complain("notice: ", AnsiColor::Yellow.on_default().bold(), failure);
+    }
+
+    fn complain(&self, word: &str, style: Style, failure: &Failure) {
+        self.say(word, style, &failure.message);
+        let mut more: Vec<String> = failure.details.clone();
+        more.extend(failure.causes().iter().map(|c| format!("caused by: {c}")));
+        more.extend(failure.hints.iter().map(|h| format!("hint: {h}")));
+        let text: String = more.iter().flat_map(|m| m.lines()).map(|l| format!("  {}\n", printable(l))).collect();
+        self.narrate(&text);
+    }
+
+    fn say(&self, word: &str, style: Style, text: &str) {
+        let mut lines = text.lines();
+        let first = printable(lines.next().unwrap_or_default());
+        let word = if self.options.color { format!("{style}{word}{style:#}") } else { word.to_owned() };
+        let rest: String = lines.map(|l| format!("  {}\n", printable(l))).collect();
+        self.narrate(&format!("{}: {word}{first}\n{rest}", self.tool));
+    }
+
+    fn narrate(&self, text: &str) {
+        // stderr gone: nobody to tell.
+        let _ = io::stderr().write_all(text.as_bytes());
+    }
+
+    /// Text shown to a person who is about to decide, as it stands; control characters are escaped.
+    pub fn show(&self, text: &str) {
+        let shown: String = text.lines().map(|l| format!("  {}\n", printable(l))).collect();
+        self.narrate(&shown);
+    }
+
+    /// Asks a question on the terminal; `None` when the input ended. Only where [`Ui::can_ask`].
+    pub fn ask(&self, question: &str) -> Option<String> {
+        self.narrate(&format!("{}: {question} ", self.tool));
+        let mut line = String::new();
+        match io::stdin().lock().read_line(&mut line) {
+            Ok(n) if n > 0 => Some(line.trim().to_owned()),
+            _ => {
+                self.narrate("\n");
+                None
+            }
+        }
+    }
+
+    /// A yes-or-no question whose default is No.
+    pub fn confirm(&self, question: &str) -> bool {
+        let answer = self.ask(&format!("{question} [y/N]")).unwrap_or_default().to_lowercase();
+        answer == "y" || answer == "yes"
+    }
+
+    /// A sign of life on stderr while something runs; `None` when stderr is no terminal.
+    pub fn spinner(&self, text: &str) -> Option<Spinner> {
+        if !self.on_terminal || self.options.quiet {
+            return None;
+        }
+        let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
+        let style = ProgressStyle::with_template("{spinner} {msg} {elapsed}").unwrap_or(ProgressStyle::default_spinner());
+        bar.set_style(style);
+        bar.set_message(printable(text));
+        bar.enable_steady_tick(Duration::from_millis(100));
+        Some(Spinner { bar })
+    }
+}
+
+/// A running spinner; it is cleared when dropped.
+#[derive(Debug)]
+pub struct Spinner {
+    bar: ProgressBar,
+}
+
+impl Spinner {
+    /// Lets a child's output through above the spinner.
+    pub fn pass_through(&self, output: &[u8]) {
+        self.bar.suspend(|| {
+            let _ = io::stderr().write_all(output);
+        });
+    }
+}
+
+impl Drop for Spinner {
+    fn drop(&mut self) {
+        self.bar.finish_and_clear();
+    }
+}
