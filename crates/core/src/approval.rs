@@ -86,13 +86,19 @@ impl Approvals {
         Ok(self.of(&clone, file).filter_map(|a| a.text.clone()).next_back())
     }
 
+    /// How many approvals this clone has.
+    pub fn count(&self, common_dir: &Path) -> Result<usize> {
+        let clone = clone_id(common_dir)?;
+        Ok(self.store.approvals.iter().filter(|a| a.common_dir == clone).count())
+    }
+
     fn of<'a>(&'a self, clone: &'a str, file: &'a str) -> impl DoubleEndedIterator<Item = &'a Approval> {
         self.store.approvals.iter().filter(move |a| a.common_dir == clone && a.file == file)
     }
 
     fn save(&self) -> Result<()> {
-        let text = toml::to_string(&self.store)
-            .map_err(|e| Failure::failed("cannot write the approvals down").because(e))?;
+        let text =
+            toml::to_string(&self.store).map_err(|e| Failure::failed("cannot write the approvals down").because(e))?;
         fs::replace(&self.path, text.as_bytes(), Some(fs::PRIVATE))
     }
 }

@@ -112,7 +112,8 @@ fn parse<C: CommandLine>(tool: &'static str, env: &Env) -> Result<C, Exit> {
         return Err(Exit::Done);
     }
     let rendered = error.render().to_string();
-    let mut lines = rendered.lines().map(str::trim_end).filter(|l| !l.is_empty() && !l.starts_with("For more information"));
+    let mut lines =
+        rendered.lines().map(str::trim_end).filter(|l| !l.is_empty() && !l.starts_with("For more information"));
     let message = lines.next().unwrap_or("bad usage").trim_start_matches("error: ").to_owned();
     let failure = Failure::usage(message)
         .details(lines.map(|l| l.trim_start().to_owned()))
@@ -120,4 +121,3 @@ fn parse<C: CommandLine>(tool: &'static str, env: &Env) -> Result<C, Exit> {
     ui.error(&failure);
     Err(failure.exit)
 }
-

@@ -78,8 +78,10 @@ pub struct Config {
     values: Vec<(&'static str, Option<Value>)>,
     /// What a person should hear: unknown keys, with file, line and the nearest known one.
     pub warnings: Vec<String>,
-    /// The repository's file and its text, when it has a guarded setting that is not approved.
-    pub unapproved: Option<(PathBuf, String)>,
+    /// The text of the repository's file, when it sets something guarded: what approval is about.
+    pub guarded_text: Option<String>,
+    /// Whether guarded settings were left out because that text is not approved.
+    pub unapproved: bool,
 }
 
 impl Config {
@@ -94,14 +96,16 @@ impl Config {
     }
 }
 
-/// Reads both files and the environment for the settings of `tool`; `flags` are those given. Exit 2
-/// with file, line and column on a syntax error or a wrong type.
+/// Reads both files and the environment for the settings of `tool`; `flags` are those given, and
+/// `trust_repository` is a person's approval for this run. Exit 2 with file, line and column on a
+/// syntax error or a wrong type.
 pub fn load(
     env: &Env,
     home: &Home,
     tool: &str,
     settings: &[Setting],
     flags: &[(&str, Option<&Path>)],
+    trust_repository: bool,
 ) -> Result<Config> {
     let mut config = Config::default();
     let user_file = env.config_home().map(|dir| dir.join("config.toml"));
@@ -113,14 +117,21 @@ pub fn load(
     let mut repository = File::read(&repository_path, tool, settings, &mut config.warnings)?;
     if let Some(file) = &mut repository
         && file.values.iter().any(|(s, ..)| s.guarded)
-        && Approvals::load(env)?.status(&home.common_dir, REPOSITORY_FILE, file.text.as_bytes())? != Status::Approved
     {
-        file.values.retain(|(s, ..)| !s.guarded);
-        config.unapproved = Some((repository_path.clone(), file.text.clone()));
+        config.guarded_text = Some(file.text.clone());
+        let approved = || Approvals::load(env)?.status(&home.common_dir, REPOSITORY_FILE, file.text.as_bytes());
+        if !trust_repository && approved()? != Status::Approved {
+            file.values.retain(|(s, ..)| !s.guarded);
+            config.unapproved = true;
+        }
     }
     for setting in settings {
         let from_file = |file: &Option<File<'_>>| {
-            file.as_ref()?.values.iter().find(|(s, ..)| s.name == setting.name).map(|(_, text, line)| (text.clone(), *line))
+            file.as_ref()?
+                .values
+                .iter()
+                .find(|(s, ..)| s.name == setting.name)
+                .map(|(_, text, line)| (text.clone(), *line))
         };
         let flag = flags.iter().find(|(name, _)| *name == setting.name).and_then(|(_, value)| *value);
         let value = if let Some(flag) = flag {
@@ -175,9 +186,9 @@ impl<'a> File<'a> {
         let mut values = Vec::new();
         let position = |item: &Item| Position::of(&text, item.span().map_or(0, |s| s.start));
         if let Some(item) = document.get(tool) {
-            let table = item
-                .as_table_like()
-                .ok_or_else(|| wrong(position(item), format!("`{tool}` must be a table")).hint(format!("write `[{tool}]`")))?;
+            let table = item.as_table_like().ok_or_else(|| {
+                wrong(position(item), format!("`{tool}` must be a table")).hint(format!("write `[{tool}]`"))
+            })?;
             for (key, item) in table.iter() {
                 let Some(setting) = settings.iter().find(|s| s.name == key) else {
                     let names: Vec<_> = settings.iter().map(|s| s.name).collect();

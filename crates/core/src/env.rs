@@ -44,8 +44,8 @@ impl Env {
                     .hint("write it as RFC 3339, for example `SHOPFLOOR_NOW=2026-01-31T12:00:00Z`")
             })?,
         };
-        let cwd = std::env::current_dir()
-            .map_err(|e| Failure::failed("cannot read the current directory").because(e))?;
+        let cwd =
+            std::env::current_dir().map_err(|e| Failure::failed("cannot read the current directory").because(e))?;
         Ok(Env {
             args: std::env::args_os().collect(),
             vars,

@@ -146,7 +146,8 @@ impl Git {
             .hint("move it to a path without one"));
         }
         let worktree = path(3).filter(|p| p.is_absolute());
-        let branch = lines.get(4).and_then(|l| l.strip_prefix(b"refs/heads/")).map(|b| String::from_utf8_lossy(b).into());
+        let branch =
+            lines.get(4).and_then(|l| l.strip_prefix(b"refs/heads/")).map(|b| String::from_utf8_lossy(b).into());
         let main_checkout = self.main_checkout(&git_dir, &common_dir, worktree.as_deref())?;
         let home = Home { checkout: main_checkout.clone(), common_dir: common_dir.clone() };
         let mut repo = Repo { worktree, git_dir, common_dir, hooks_dir, main_checkout, branch, home };

@@ -64,10 +64,7 @@ mod tests {
     #[test]
     fn is_sha256_and_reads_itself_back() {
         let digest = Digest::of(b"abc");
-        assert_eq!(
-            digest.to_string(),
-            "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
-        );
+        assert_eq!(digest.to_string(), "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
         assert_eq!(Digest::parse(&digest.to_string()), Some(digest));
         assert_eq!(Digest::parse("xyz"), None);
     }

@@ -30,8 +30,13 @@ pub struct Status {
 /// What `install` did.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Installed {
-    /// The stub is in place (`true`: written now, `false`: it was there already).
-    Stub(Status, bool),
+    /// The stub is in place.
+    Stub {
+        /// What stands there now (before, in a dry run).
+        status: Status,
+        /// Whether it had to be written.
+        changed: bool,
+    },
     /// Another program owns the hooks: nothing was written; add `entry` to `file`.
     Entry {
         /// The program that owns the hooks.
@@ -56,7 +61,7 @@ pub fn status(repo: &Repo, hook: &str) -> Result<Status> {
 ///
 /// At every instant the place holds the old hook or the new stub, whole. Exit 4 when the hook is a
 /// link; the entry to add instead when lefthook, husky or pre-commit owns the hooks.
-pub fn install(git: &Git, repo: &Repo, hook: &'static str, tool: &'static str) -> Result<Installed> {
+pub fn install(git: &Git, repo: &Repo, hook: &'static str, tool: &'static str, dry_run: bool) -> Result<Installed> {
     if let Some(entry) = manager_entry(git, repo, hook, tool)? {
         return Ok(entry);
     }
@@ -68,17 +73,16 @@ pub fn install(git: &Git, repo: &Repo, hook: &'static str, tool: &'static str) -
         Some(Some(tools)) => tools,
         Some(None) => {
             refuse_newer(&path, text.as_deref().unwrap_or_default())?;
-            chain(&path)?;
+            if !dry_run {
+                chain(&path)?;
+            }
             Vec::new()
         }
         None => Vec::new(),
     };
-    let before = tools.clone();
     tools.push(tool.to_owned());
-    write_stub(&path, hook, tools, text.as_deref())?;
-    let status = status(repo, hook)?;
-    let changed = status.tools != before;
-    Ok(Installed::Stub(status, changed))
+    let changed = write_stub(&path, hook, tools, text.as_deref(), dry_run)?;
+    Ok(Installed::Stub { status: status(repo, hook)?, changed })
 }
 
 /// Takes `tool` out of the stub; with the last tool the stub goes and the chained hook comes back.
@@ -94,7 +98,7 @@ pub fn uninstall(repo: &Repo, hook: &'static str, tool: &'static str) -> Result<
     refuse_links(&repo.hooks_dir, &path, hook, tool)?;
     tools.retain(|t| t != tool);
     if !tools.is_empty() {
-        write_stub(&path, hook, tools, Some(&text))?;
+        write_stub(&path, hook, tools, Some(&text), false)?;
     } else if chained_path(&path).symlink_metadata().is_ok() {
         fs::rename_over(&chained_path(&path), &path)?;
     } else {
@@ -129,8 +133,12 @@ fn refuse_newer(path: &Path, text: &[u8]) -> Result<()> {
 fn refuse_links(dir: &Path, path: &Path, hook: &str, tool: &str) -> Result<()> {
     for place in [dir, path] {
         if place.is_symlink() {
-            return Err(Failure::new(Exit::Failed, "symlink", format!("{} is a symbolic link, which is not written through", place.display()))
-                .hint(format!("add this line to the script it points to: {}", call(hook, tool))));
+            return Err(Failure::new(
+                Exit::Failed,
+                "symlink",
+                format!("{} is a symbolic link, which is not written through", place.display()),
+            )
+            .hint(format!("add this line to the script it points to: {}", call(hook, tool))));
         }
     }
     Ok(())
@@ -153,17 +161,21 @@ fn chain(path: &Path) -> Result<()> {
     fs::link(path, &before)
 }
 
-fn write_stub(path: &Path, hook: &str, tools: Vec<String>, old: Option<&[u8]>) -> Result<()> {
+fn write_stub(path: &Path, hook: &str, tools: Vec<String>, old: Option<&[u8]>, dry_run: bool) -> Result<bool> {
     let order = HOOKS.iter().find(|(name, _)| *name == hook).map(|(_, tools)| *tools).unwrap_or_default();
     let ordered: Vec<&str> = order.iter().copied().filter(|known| tools.iter().any(|t| t == known)).collect();
     let stub = stub(hook, &ordered);
     if old == Some(stub.as_bytes()) {
-        return Ok(());
+        return Ok(false);
+    }
+    if dry_run {
+        return Ok(true);
     }
     if let Some(dir) = path.parent() {
         fs::create_dir(dir)?;
     }
-    fs::replace(path, stub.as_bytes(), Some(0o755))
+    fs::replace(path, stub.as_bytes(), Some(0o755))?;
+    Ok(true)
 }
 
 /// The stub of a post-checkout hook. Plain `sh`, no process of its own: an ordinary checkout costs

@@ -93,9 +93,10 @@ impl From<ExitStatus> for Status {
 /// spawning by name costs a slow fork (duct) and would trust the child's directory.
 pub fn find(env: &Env, name: &str) -> Option<PathBuf> {
     let path = env.var("PATH").unwrap_or(OsStr::new("/usr/local/bin:/usr/bin:/bin"));
-    std::env::split_paths(path).filter(|dir| dir.is_absolute()).map(|dir| dir.join(name)).find(|program| {
-        program.metadata().is_ok_and(|m| m.is_file() && m.permissions().mode() & 0o111 != 0)
-    })
+    std::env::split_paths(path)
+        .filter(|dir| dir.is_absolute())
+        .map(|dir| dir.join(name))
+        .find(|program| program.metadata().is_ok_and(|m| m.is_file() && m.permissions().mode() & 0o111 != 0))
 }
 
 impl Cmd {
@@ -182,14 +183,13 @@ impl Cmd {
     }
 
     fn expression(&self) -> duct::Expression {
-        let expression = duct::cmd(&self.program, &self.args)
-            .dir(&self.dir)
-            .full_env(&self.vars)
-            .unchecked()
-            .before_spawn(|command| {
-                command.process_group(0);
-                Ok(())
-            });
+        let expression =
+            duct::cmd(&self.program, &self.args).dir(&self.dir).full_env(&self.vars).unchecked().before_spawn(
+                |command| {
+                    command.process_group(0);
+                    Ok(())
+                },
+            );
         match &self.input {
             Some(bytes) => expression.stdin_bytes(bytes.clone()),
             None => expression.stdin_null(),
@@ -271,7 +271,10 @@ fn watch_signals() {
                     let _ = signal_hook::low_level::emulate_default_handler(signal);
                 }
                 let again = CAUGHT.swap(signal, Ordering::SeqCst) != 0;
-                end_groups(&running, if again { Signal::KILL } else { Signal::from_named_raw(signal).unwrap_or(Signal::TERM) });
+                end_groups(
+                    &running,
+                    if again { Signal::KILL } else { Signal::from_named_raw(signal).unwrap_or(Signal::TERM) },
+                );
                 thread::spawn(move || {
                     thread::sleep(GRACE);
                     let still = groups().clone();

@@ -22,10 +22,7 @@ impl Position {
         }
         let before = &text[..end];
         let line_start = before.rfind('\n').map_or(0, |i| i + 1);
-        Position {
-            line: 1 + before.matches('\n').count(),
-            column: 1 + before[line_start..].chars().count(),
-        }
+        Position { line: 1 + before.matches('\n').count(), column: 1 + before[line_start..].chars().count() }
     }
 }
 

@@ -166,7 +166,8 @@ impl Ui {
             return None;
         }
         let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
-        let style = ProgressStyle::with_template("{spinner} {msg} {elapsed}").unwrap_or(ProgressStyle::default_spinner());
+        let style =
+            ProgressStyle::with_template("{spinner} {msg} {elapsed}").unwrap_or(ProgressStyle::default_spinner());
         bar.set_style(style);
         bar.set_message(printable(text));
         bar.enable_steady_tick(Duration::from_millis(100));

@@ -7,20 +7,24 @@ mod staging;
 use std::fs::{DirBuilder, File, OpenOptions};
 use std::io::{self, Read, Write};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use rustix::fs::OFlags;
 
 pub use self::root::{Content, Found, Root};
 pub use self::staging::{RESERVED, Staged, Staging};
+use crate::env::Env;
 use crate::error::{At, Failure, Result};
 
 /// The mode of everything private: state, stored contents, environment files.
 pub const PRIVATE: u32 = 0o600;
 
-/// Nothing we parse is larger; a bigger file is refused before it is read.
+/// No file of a user's that we parse is larger; a bigger one is refused before it is read.
 pub const PARSE_LIMIT: u64 = 1 << 20;
+
+/// The same for files of our own state.
+pub const STATE_LIMIT: u64 = 64 << 20;
 
 /// Creates `dir` and its missing parents, 0700 whatever the umask.
 pub fn create_private_dir(dir: &Path) -> Result<()> {
@@ -46,38 +50,38 @@ pub(crate) fn open_private(path: &Path) -> Result<File> {
 /// Reads a regular file of at most [`PARSE_LIMIT`] bytes; `None` when there is none. Links are
 /// followed. A FIFO or device is refused, not waited for.
 pub fn read(path: &Path) -> Result<Option<Vec<u8>>> {
-    read_with(path, 0)
+    read_with(path, 0, PARSE_LIMIT)
 }
 
-/// As [`read`], but a link in the file's own place is refused.
+/// As [`read`], for our own state: up to [`STATE_LIMIT`], and a link in the file's place is refused.
 pub fn read_no_follow(path: &Path) -> Result<Option<Vec<u8>>> {
-    read_with(path, nofollow())
+    read_with(path, nofollow(), STATE_LIMIT)
 }
 
-fn read_with(path: &Path, flags: i32) -> Result<Option<Vec<u8>>> {
+fn read_with(path: &Path, flags: i32, limit: u64) -> Result<Option<Vec<u8>>> {
     let nonblock = i32::try_from(OFlags::NONBLOCK.bits()).unwrap_or(0);
     let file = match OpenOptions::new().read(true).custom_flags(flags | nonblock).open(path) {
         Err(e) if matches!(e.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => return Ok(None),
         Err(e) if is_loop(&e) => return Err(link_refused(path)),
         opened => opened.at("read", path)?,
     };
-    read_regular(file, path).map(Some)
+    read_regular(file, path, limit).map(Some)
 }
 
 /// Reads an opened file to its end, if it is a regular one of a size we parse.
-pub(crate) fn read_regular(file: File, path: &Path) -> Result<Vec<u8>> {
+pub(crate) fn read_regular(file: File, path: &Path, limit: u64) -> Result<Vec<u8>> {
     let meta = file.metadata().at("read", path)?;
     if !meta.is_file() {
         return Err(Failure::malformed(format!("{} is not a regular file", path.display()))
             .hint(format!("run `ls -ld {}`", crate::text::shell_word(path))));
     }
-    let too_large = || Failure::malformed(format!("{} is larger than 1 MiB", path.display()));
-    if meta.len() > PARSE_LIMIT {
+    let too_large = || Failure::malformed(format!("{} is larger than {} MiB", path.display(), limit >> 20));
+    if meta.len() > limit {
         return Err(too_large());
     }
     let mut bytes = Vec::new();
-    file.take(PARSE_LIMIT + 1).read_to_end(&mut bytes).at("read", path)?;
-    if bytes.len() as u64 > PARSE_LIMIT {
+    file.take(limit + 1).read_to_end(&mut bytes).at("read", path)?;
+    if bytes.len() as u64 > limit {
         return Err(too_large());
     }
     Ok(bytes)
@@ -168,6 +172,34 @@ pub fn scratch(dir: &Path) -> Result<(File, File)> {
     let reader = File::open(&path).at("open", &path);
     remove(&path)?;
     Ok((writer, reader?))
+}
+
+/// A private file for the length of one question to another program; removed when dropped.
+#[derive(Debug)]
+pub struct Temporary {
+    path: PathBuf,
+}
+
+impl Temporary {
+    /// Writes it into `TMPDIR`.
+    pub fn with(env: &Env, bytes: &[u8]) -> Result<Temporary> {
+        let dir = env.var("TMPDIR").map_or(PathBuf::from("/tmp"), PathBuf::from);
+        let temporary = Temporary { path: dir.join(unique_name()) };
+        let file = OpenOptions::new().write(true).create_new(true).mode(PRIVATE).open(&temporary.path);
+        file.and_then(|mut f| f.write_all(bytes)).at("write", &temporary.path)?;
+        Ok(temporary)
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+}
+
+impl Drop for Temporary {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_file(&self.path);
+    }
 }
 
 /// A name no other process or call of ours uses at the same time.

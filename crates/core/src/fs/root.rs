@@ -110,7 +110,7 @@ impl Root {
             Reach::Blocked(at) => return Err(blocked(&path, &at)),
         };
         match open_file(&parent, rel.name()) {
-            Ok(file) => super::read_regular(file, &path).map(Some),
+            Ok(file) => super::read_regular(file, &path, super::PARSE_LIMIT).map(Some),
             Err(Errno::NOENT) => Ok(None),
             Err(Errno::LOOP) => Err(super::link_refused(&path)),
             Err(e) => Err(e).at("read", &path),

@@ -1,0 +1,99 @@
+//! `approve`, `approvals`, `revoke`: which of the repository's files count.
+
+use serde_json::json;
+use shopfloor_core::approval::{self, Approvals, Status};
+use shopfloor_core::env::Env;
+use shopfloor_core::error::{Exit, Failure, Result};
+use shopfloor_core::git::Git;
+use shopfloor_core::hash::Digest;
+use shopfloor_core::text::printable;
+use shopfloor_core::ui::Ui;
+
+use crate::cli::Places;
+use crate::facts::{self, approvable};
+use crate::trust;
+
+/// Asks for, or with `--yes` records, what is not approved yet.
+pub fn approve(ui: &Ui, env: &Env, places: &Places, yes: bool, dry_run: bool) -> Result<Exit> {
+    let repo = Git::find(env)?.discover()?;
+    let layers = facts::load_layers(env, &repo, places, false, false)?;
+    layers.warnings().iter().for_each(|warning| ui.warn(warning));
+    let common_dir = &repo.home.common_dir;
+    let mut declined = None;
+    for (file, path, bytes) in approvable(&repo.home, &layers) {
+        let Some(bytes) = bytes else { continue };
+        let shown = path.display().to_string();
+        if Approvals::load(env)?.status(common_dir, file, &bytes)? == Status::Approved {
+            ui.note(format!("{shown} is approved already"));
+        } else if dry_run || yes {
+            ui.show(&trust::summary(env, &repo, file, &path, &bytes)?);
+        } else if !ui.can_ask() {
+            return Err(Failure::new(
+                Exit::Decide,
+                "unapproved",
+                format!("{shown} needs a person's approval, and there is no terminal to ask on"),
+            )
+            .details(trust::summary(env, &repo, file, &path, &bytes)?.lines().map(str::to_owned))
+            .hint(
+                "run `sweatfile-apply approve` on a terminal, or `sweatfile-apply approve --yes` once you have read it",
+            ));
+        } else if !trust::offer(ui, env, &repo, file, &path, &bytes)? {
+            declined = Some(shown);
+            continue;
+        }
+        if !dry_run {
+            repo.remember_main_checkout()?;
+            approval::approve(env, common_dir, file, &String::from_utf8_lossy(&bytes))?;
+        }
+        let status = if dry_run { Status::Required } else { Status::Approved };
+        if ui.is_json() {
+            ui.json(&json!({ "path": path, "sha256": Digest::of(&bytes), "status": status }));
+        } else if !dry_run {
+            ui.line(format!("approved {}", printable(&path.display().to_string())));
+        }
+    }
+    match declined {
+        Some(path) => Err(Failure::new(Exit::Decide, "unapproved", format!("{path} stays unapproved"))),
+        None => Ok(Exit::Done),
+    }
+}
+
+/// One line per file approval is about.
+pub fn list(ui: &Ui, env: &Env, places: &Places) -> Result<Exit> {
+    let repo = Git::find(env)?.discover()?;
+    let layers = facts::load_layers(env, &repo, places, false, false)?;
+    for (file, path, bytes) in approvable(&repo.home, &layers) {
+        let status = match &bytes {
+            Some(bytes) => Approvals::load(env)?.status(&repo.home.common_dir, file, bytes)?,
+            None => Status::None,
+        };
+        let sha256 = bytes.map(|b| Digest::of(&b));
+        if ui.is_json() {
+            ui.json(&json!({ "path": path, "sha256": sha256, "status": status }));
+        } else {
+            let word = match status {
+                Status::None => "none",
+                Status::Required => "required",
+                Status::Approved => "approved",
+            };
+            ui.line(format!("{word} {}", printable(&path.display().to_string())));
+        }
+    }
+    Ok(Exit::Done)
+}
+
+/// Takes every approval of this clone back.
+pub fn revoke(ui: &Ui, env: &Env, dry_run: bool) -> Result<Exit> {
+    let repo = Git::find(env)?.discover()?;
+    let revoked = if dry_run {
+        Approvals::load(env)?.count(&repo.home.common_dir)?
+    } else {
+        approval::revoke(env, &repo.home.common_dir)?
+    };
+    if ui.is_json() {
+        ui.json(&json!({ "revoked": revoked }));
+    } else {
+        ui.line(format!("revoked {revoked}"));
+    }
+    Ok(Exit::Done)
+}

@@ -1,0 +1,339 @@
+//! `.sweatshop-env`: lines that direnv's `dotenv` and a POSIX shell's `.` read alike.
+//!
+//! What a person wrote by hand (comments, lines we do not understand, another spelling) stays byte
+//! for byte unless its variable is set anew.
+
+use std::collections::BTreeMap;
+
+use crate::sweatfile::is_env_name;
+
+/// The file's name at the top of the worktree.
+pub const FILE: &str = ".sweatshop-env";
+
+/// The file as read: lines that set nothing, and variables.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct EnvFile {
+    /// Comments and what is not understood, in their order, without line ends.
+    others: Vec<Vec<u8>>,
+    vars: BTreeMap<String, Var>,
+}
+
+#[derive(Clone, Debug)]
+struct Var {
+    value: Value,
+    /// The line (or lines) as found or to be written, without the last line end.
+    raw: Vec<u8>,
+}
+
+/// Two spellings of one value are equal: review compares by value.
+impl PartialEq for Var {
+    fn eq(&self, other: &Var) -> bool {
+        self.value == other.value
+    }
+}
+
+impl Eq for Var {}
+
+/// What a variable is set to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Value {
+    /// This text.
+    Text(String),
+    /// Something only a shell can evaluate (`A=$HOME/x`), or not UTF-8: the whole line.
+    Opaque(Vec<u8>),
+}
+
+impl Value {
+    pub fn text(&self) -> Option<&str> {
+        match self {
+            Value::Text(text) => Some(text),
+            Value::Opaque(_) => None,
+        }
+    }
+}
+
+impl EnvFile {
+    /// Reads any bytes; the exact inverse of [`EnvFile::to_bytes`], and it takes `export`, comments,
+    /// blank lines and what shells allow besides.
+    pub fn parse(bytes: &[u8]) -> EnvFile {
+        let mut file = EnvFile::default();
+        let mut rest = bytes;
+        while !rest.is_empty() {
+            let (line, after) = split_line(rest);
+            rest = after;
+            let Some((name, word)) = assignment(line) else {
+                file.others.push(line.to_vec());
+                continue;
+            };
+            match text_of(word) {
+                Word::Text(text) => file.insert(name, Value::Text(text), line.to_vec()),
+                Word::Other => file.insert(name, Value::Opaque(line.to_vec()), line.to_vec()),
+                Word::Open(quote) => {
+                    // A quote that closes on a later line: one variable, kept as it stands.
+                    let Some(end) = after.iter().position(|b| *b == quote) else {
+                        file.others.push(line.to_vec());
+                        continue;
+                    };
+                    let (tail, after) = split_line(&after[end..]);
+                    let length = bytes_between(line, after, bytes);
+                    let start = offset(line, bytes);
+                    let raw = bytes[start..start + length].to_vec();
+                    debug_assert!(!tail.is_empty());
+                    rest = after;
+                    file.insert(name, Value::Opaque(raw.clone()), raw);
+                }
+            }
+        }
+        file
+    }
+
+    fn insert(&mut self, name: &str, value: Value, raw: Vec<u8>) {
+        self.vars.insert(name.to_owned(), Var { value, raw });
+    }
+
+    pub fn value(&self, name: &str) -> Option<&Value> {
+        self.vars.get(name).map(|v| &v.value)
+    }
+
+    /// Every variable, sorted by name.
+    pub fn vars(&self) -> impl Iterator<Item = (&str, &Value)> {
+        self.vars.iter().map(|(name, var)| (name.as_str(), &var.value))
+    }
+
+    /// Sets a variable; one that has this value already keeps its spelling.
+    pub fn set(&mut self, name: &str, value: &Value) {
+        if self.value(name) == Some(value) {
+            return;
+        }
+        let raw = match value {
+            Value::Text(text) => format!("{name}={}", quote(text).0).into_bytes(),
+            Value::Opaque(raw) => raw.clone(),
+        };
+        self.insert(name, value.clone(), raw);
+    }
+
+    pub fn unset(&mut self, name: &str) {
+        self.vars.remove(name);
+    }
+
+    /// Whether nothing is in it that is worth a file.
+    pub fn is_empty(&self) -> bool {
+        self.vars.is_empty() && self.others.iter().all(|l| l.iter().all(u8::is_ascii_whitespace))
+    }
+
+    /// What is not a variable first, then the variables sorted by name, a line each.
+    pub fn to_bytes(&self) -> Vec<u8> {
+        let lines = self.others.iter().chain(self.vars.values().map(|v| &v.raw));
+        lines.flat_map(|line| line.iter().copied().chain([b'\n'])).collect()
+    }
+}
+
+/// Which readers understand a spelling.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Readers {
+    /// direnv's `dotenv` and `sh`.
+    Both,
+    /// `sh`; direnv 2.32 mangles `\$` in double quotes.
+    ShOnly,
+    /// direnv, perhaps: a newline has no spelling for `sh` on one line.
+    NotSh,
+}
+
+/// A value as it stands behind `KEY=`, never with a raw newline.
+pub fn quote(value: &str) -> (String, Readers) {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "_./:@%+,=-".contains(c);
+    if value.chars().all(plain) {
+        return (value.to_owned(), Readers::Both);
+    }
+    if !value.contains(['\'', '\n']) {
+        return (format!("'{value}'"), Readers::Both);
+    }
+    let mut quoted = String::from("\"");
+    for c in value.chars() {
+        match c {
+            '\n' => quoted.push_str("\\n"),
+            '"' | '$' | '\\' | '`' => quoted.extend(['\\', c]),
+            c => quoted.push(c),
+        }
+    }
+    quoted.push('"');
+    let readers = if value.contains('\n') {
+        Readers::NotSh
+    } else if value.contains(['$', '\\', '`']) {
+        Readers::ShOnly
+    } else {
+        Readers::Both
+    };
+    (quoted, readers)
+}
+
+fn split_line(bytes: &[u8]) -> (&[u8], &[u8]) {
+    match bytes.iter().position(|b| *b == b'\n') {
+        Some(end) => (&bytes[..end], &bytes[end + 1..]),
+        None => (bytes, &[]),
+    }
+}
+
+fn offset(part: &[u8], whole: &[u8]) -> usize {
+    part.as_ptr() as usize - whole.as_ptr() as usize
+}
+
+/// The length from the start of `line` to the end of the line before `after`.
+fn bytes_between(line: &[u8], after: &[u8], whole: &[u8]) -> usize {
+    let end = if after.is_empty() { whole.len() } else { offset(after, whole) };
+    let span = &whole[offset(line, whole)..end];
+    span.strip_suffix(b"\n").unwrap_or(span).len()
+}
+
+/// `export NAME=WORD` or `NAME=WORD`.
+fn assignment(line: &[u8]) -> Option<(&str, &[u8])> {
+    let line = line.trim_ascii_start();
+    let line = match line.strip_prefix(b"export") {
+        Some(rest) if rest.starts_with(b" ") || rest.starts_with(b"\t") => rest.trim_ascii_start(),
+        _ => line,
+    };
+    let equals = line.iter().position(|b| *b == b'=')?;
+    let name = std::str::from_utf8(&line[..equals]).ok().filter(|n| is_env_name(n))?;
+    Some((name, &line[equals + 1..]))
+}
+
+enum Word {
+    Text(String),
+    /// A quote is open at the end of the line.
+    Open(u8),
+    /// Expansions, several words, not UTF-8.
+    Other,
+}
+
+/// The text a shell would take the word for, when that needs no evaluation.
+fn text_of(word: &[u8]) -> Word {
+    let mut text = Vec::new();
+    let mut bytes = word.iter().copied().enumerate();
+    while let Some((at, byte)) = bytes.next() {
+        match byte {
+            b'\'' => loop {
+                match bytes.next() {
+                    None => return Word::Open(b'\''),
+                    Some((_, b'\'')) => break,
+                    Some((_, b)) => text.push(b),
+                }
+            },
+            b'"' => loop {
+                match bytes.next().map(|(_, b)| b) {
+                    None => return Word::Open(b'"'),
+                    Some(b'"') => break,
+                    Some(b'$' | b'`') => return Word::Other,
+                    Some(b'\\') => match bytes.next().map(|(_, b)| b) {
+                        None => return Word::Open(b'"'),
+                        Some(b'n') => text.push(b'\n'),
+                        Some(b @ (b'"' | b'$' | b'\\' | b'`')) => text.push(b),
+                        Some(b) => text.extend([b'\\', b]),
+                    },
+                    Some(b) => text.push(b),
+                }
+            },
+            b' ' | b'\t' => {
+                let rest = word[at..].trim_ascii_start();
+                if rest.is_empty() || rest.starts_with(b"#") {
+                    break;
+                }
+                return Word::Other;
+            }
+            b'\\' => match bytes.next() {
+                Some((_, b)) => text.push(b),
+                None => return Word::Other,
+            },
+            b'~' if at == 0 => return Word::Other,
+            b'$' | b'`' | b';' | b'&' | b'|' | b'<' | b'>' | b'(' | b')' | b'\r' => return Word::Other,
+            b => text.push(b),
+        }
+    }
+    match String::from_utf8(text) {
+        Ok(text) if !text.contains('\0') => Word::Text(text),
+        _ => Word::Other,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn text(file: &EnvFile, name: &str) -> Option<String> {
+        file.value(name).and_then(Value::text).map(str::to_owned)
+    }
+
+    fn written(pairs: &[(&str, &str)]) -> String {
+        let mut file = EnvFile::default();
+        for (name, value) in pairs {
+            file.set(name, &Value::Text((*value).to_owned()));
+        }
+        String::from_utf8(file.to_bytes()).unwrap()
+    }
+
+    #[test]
+    fn spells_each_kind_of_value() {
+        insta::assert_snapshot!(
+            written(&[("B", "nvim"), ("A", "a b"), ("C", "it's"), ("D", "it's $5"), ("E", "x\nPATH=/evil"), ("F", r#"say "hi" $x \n"#)]),
+            @r#"
+        A='a b'
+        B=nvim
+        C="it's"
+        D="it's \$5"
+        E="x\nPATH=/evil"
+        F='say "hi" $x \n'
+        "#
+        );
+    }
+
+    #[test]
+    fn takes_what_people_write() {
+        let file = EnvFile::parse(
+            b"# mine\n\nexport A=1\n  B='two words' # why\nC=\"q\\\"q\"\nD=it\\'s\nE=$HOME/x\nnonsense\nA=2",
+        );
+        assert_eq!(text(&file, "A"), Some("2".into()));
+        assert_eq!(text(&file, "B"), Some("two words".into()));
+        assert_eq!(text(&file, "C"), Some("q\"q".into()));
+        assert_eq!(text(&file, "D"), Some("it's".into()));
+        assert_eq!(file.value("E"), Some(&Value::Opaque(b"E=$HOME/x".to_vec())));
+    }
+
+    #[test]
+    fn what_is_by_hand_stays_as_it_stands() {
+        let mut file = EnvFile::parse(b"# mine\nB='two' # why\nM=\"first\nsecond\"\nA=1\n");
+        file.set("A", &Value::Text("2".into()));
+        file.set("B", &Value::Text("two".into()));
+        assert_eq!(String::from_utf8(file.to_bytes()).unwrap(), "# mine\nA=2\nB='two' # why\nM=\"first\nsecond\"\n");
+    }
+
+    #[test]
+    fn an_open_quote_is_no_variable() {
+        let file = EnvFile::parse(b"A=\"x\nB=1\n");
+        assert_eq!((file.value("A"), text(&file, "B")), (None, Some("1".into())));
+    }
+
+    proptest! {
+        #[test]
+        fn reading_is_the_inverse_of_writing(
+            vars in proptest::collection::btree_map("[A-Z_]{1,4}", "[^\\x00\\r]{0,20}", 0..6)
+        ) {
+            let mut file = EnvFile::default();
+            for (name, value) in &vars {
+                file.set(name, &Value::Text(value.clone()));
+            }
+            let bytes = file.to_bytes();
+            prop_assert_eq!(bytes.iter().filter(|b| **b == b'\n').count(), vars.len());
+            let read = EnvFile::parse(&bytes);
+            let read: BTreeMap<String, String> =
+                read.vars().map(|(n, v)| (n.to_owned(), v.text().unwrap().to_owned())).collect();
+            prop_assert_eq!(read, vars);
+        }
+
+        /// The fuzz target of the reader in the normal run.
+        #[test]
+        fn any_bytes_are_read_and_kept(bytes in proptest::collection::vec(prop_oneof![any::<u8>(), Just(b'\n'), Just(b'='), Just(b'"'), Just(b'A')], 0..60)) {
+            let once = EnvFile::parse(&bytes).to_bytes();
+            prop_assert_eq!(EnvFile::parse(&once).to_bytes(), once);
+        }
+    }
+}

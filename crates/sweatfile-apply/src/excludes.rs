@@ -1,0 +1,167 @@
+//! The lines of `info/exclude`, which the main checkout and all worktrees share: ours stand in one
+//! marked block, everything else in the file is somebody else's.
+
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+
+use shopfloor_core::error::Result;
+use shopfloor_core::fs;
+use shopfloor_core::git::Repo;
+use shopfloor_core::lock::Lock;
+
+const BEGIN: &str = "# >>> sweatfile-apply >>>";
+const END: &str = "# <<< sweatfile-apply <<<";
+
+/// Where the file is.
+pub fn path(repo: &Repo) -> PathBuf {
+    repo.common_dir.join("info/exclude")
+}
+
+/// The file's bytes; none when it does not exist. A link is refused.
+pub fn read(repo: &Repo) -> Result<Vec<u8>> {
+    Ok(fs::read_no_follow(&path(repo))?.unwrap_or_default())
+}
+
+/// Which of `patterns` stand nowhere in the file.
+pub fn missing(text: &[u8], patterns: &[String]) -> Vec<String> {
+    let lines: BTreeSet<&[u8]> = lines(text).map(|l| l.trim_ascii_end()).collect();
+    let mut seen = BTreeSet::new();
+    let absent = patterns.iter().filter(|p| !lines.contains(p.as_bytes().trim_ascii_end()));
+    absent.filter(|p| seen.insert(p.as_str())).cloned().collect()
+}
+
+/// The text with `patterns` at the end of our block, which is begun at the end of the file if there
+/// is none. No other byte changes, but a last line without its line end gets one.
+pub fn with(text: &[u8], patterns: &[String]) -> Vec<u8> {
+    let added: Vec<u8> = missing(text, patterns).iter().flat_map(|p| format!("{p}\n").into_bytes()).collect();
+    if added.is_empty() {
+        return text.to_vec();
+    }
+    let mut out = Vec::with_capacity(text.len() + added.len() + 64);
+    if let Some(end) = block(text).map(|(_, end)| end) {
+        out.extend(&text[..end]);
+        out.extend(added);
+        out.extend(&text[end..]);
+        return out;
+    }
+    out.extend(text);
+    if !text.is_empty() && !text.ends_with(b"\n") {
+        out.push(b'\n');
+    }
+    out.extend(format!("{BEGIN}\n").bytes());
+    out.extend(added);
+    out.extend(format!("{END}\n").bytes());
+    out
+}
+
+/// The text without these patterns in our block, and without the block once it is empty.
+pub fn without(text: &[u8], patterns: &BTreeSet<String>) -> Vec<u8> {
+    let Some((begin, end)) = block(text) else { return text.to_vec() };
+    let body_start = begin + line_length(&text[begin..]);
+    let gone = |line: &&[u8]| !patterns.iter().any(|p| p.as_bytes() == line.trim_ascii_end());
+    let body: Vec<u8> = lines_with_ends(&text[body_start..end]).filter(gone).flatten().copied().collect();
+    let after = end + line_length(&text[end..]);
+    if body.is_empty() {
+        return [&text[..begin], &text[after..]].concat();
+    }
+    [&text[..body_start], &body, &text[end..]].concat()
+}
+
+/// Where our block's first marker and its last one begin.
+fn block(text: &[u8]) -> Option<(usize, usize)> {
+    let mut at = 0;
+    let mut begin = None;
+    for line in lines_with_ends(text) {
+        match (line.trim_ascii_end(), begin) {
+            (l, None) if l == BEGIN.as_bytes() => begin = Some(at),
+            (l, Some(begin)) if l == END.as_bytes() => return Some((begin, at)),
+            _ => {}
+        }
+        at += line.len();
+    }
+    None
+}
+
+fn lines(text: &[u8]) -> impl Iterator<Item = &[u8]> {
+    text.split(|b| *b == b'\n')
+}
+
+fn lines_with_ends(text: &[u8]) -> impl Iterator<Item = &[u8]> {
+    text.split_inclusive(|b| *b == b'\n')
+}
+
+fn line_length(text: &[u8]) -> usize {
+    lines_with_ends(text).next().map_or(0, <[u8]>::len)
+}
+
+/// Rewrites the file with `edit`, under the lock all tools take for it; what `edit` sees is what
+/// it replaces.
+pub fn rewrite(repo: &Repo, edit: impl FnOnce(&[u8]) -> Result<Vec<u8>>) -> Result<()> {
+    let _lock = Lock::take(&repo.common_dir.join("shopfloor/exclude.lock"))?;
+    let before = read(repo)?;
+    let after = edit(&before)?;
+    if after == before {
+        return Ok(());
+    }
+    let path = path(repo);
+    if let Some(dir) = path.parent() {
+        fs::create_dir(dir)?;
+    }
+    fs::replace(&path, &after, None)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn strings(patterns: &[&str]) -> Vec<String> {
+        patterns.iter().map(|p| (*p).to_owned()).collect()
+    }
+
+    fn text(bytes: Vec<u8>) -> String {
+        String::from_utf8(bytes).unwrap()
+    }
+
+    #[test]
+    fn a_block_is_begun_without_gluing_and_grown_in_order() {
+        let first = with(b"*.log", &strings(&[".sweatshop-env", "a"]));
+        let second = with(&first, &strings(&["*.log", "a", "b", "b"]));
+        insta::assert_snapshot!(text(second), @r"
+        *.log
+        # >>> sweatfile-apply >>>
+        .sweatshop-env
+        a
+        b
+        # <<< sweatfile-apply <<<
+        ");
+    }
+
+    #[test]
+    fn lines_outside_the_block_are_not_ours_to_remove() {
+        let file = with(b"a\n", &strings(&["b", "c"]));
+        let left = without(&file, &strings(&["a", "b", "c"]).into_iter().collect());
+        assert_eq!(text(left), "a\n");
+        let left = without(&file, &strings(&["b"]).into_iter().collect());
+        assert_eq!(missing(&left, &strings(&["a", "b", "c"])), ["b"]);
+    }
+
+    proptest! {
+        #[test]
+        fn others_lines_stay_and_adding_is_idempotent(
+            before in "[ab#\\n\\r]{0,20}", patterns in proptest::collection::vec("[abc]{1,2}", 0..5)
+        ) {
+            let once = with(before.as_bytes(), &patterns);
+            prop_assert!(once.starts_with(before.as_bytes()));
+            prop_assert_eq!(with(&once, &patterns), once.clone());
+            for pattern in &patterns {
+                let times = lines(&once).filter(|l| l.trim_ascii_end() == pattern.as_bytes()).count();
+                let already = lines(before.as_bytes()).filter(|l| l.trim_ascii_end() == pattern.as_bytes()).count();
+                prop_assert_eq!(times, already.max(1));
+            }
+            let back = without(&once, &patterns.iter().cloned().collect());
+            let ended = if before.is_empty() || before.ends_with('\n') || once == before.as_bytes() { before } else { before + "\n" };
+            prop_assert_eq!(back, ended.into_bytes());
+        }
+    }
+}

@@ -1,0 +1,180 @@
+//! Finds, reads and checks the layers of a worktree.
+
+use std::path::{Path, PathBuf};
+
+use shopfloor_core::approval::{Approvals, Status};
+use shopfloor_core::config::{self, Config};
+use shopfloor_core::env::Env;
+use shopfloor_core::error::{Exit, Failure, Result};
+use shopfloor_core::fs;
+use shopfloor_core::git::{Home, Repo};
+
+use crate::TOOL;
+use crate::cli::Places;
+use crate::layer::{self, FILE, Layer, Name, NoArea, Text};
+use crate::sweatfile;
+
+/// The settings of this tool.
+pub const SETTINGS: &[config::Setting] = &[config::Setting {
+    name: "area",
+    variable: "SWEATFILE_AREA",
+    kind: config::Kind::Path,
+    // It names a sweatfile that is trusted.
+    guarded: true,
+}];
+
+/// The layers of a worktree, outermost first, and what there is to say about finding them.
+pub struct Layers {
+    pub layers: Vec<Layer>,
+    pub config: Config,
+    pub notices: Vec<String>,
+}
+
+/// Reads all layers and checks each whole, approved or not. Every problem of every layer is reported
+/// together (exit 2); `strict` counts misplaced arrays among them.
+pub fn load(env: &Env, repo: &Repo, places: &Places, trust_repository: bool, strict: bool) -> Result<Layers> {
+    let flags = [("area", places.area.as_deref())];
+    let config = config::load(env, &repo.home, TOOL, SETTINGS, &flags, trust_repository)?;
+    let mut notices = config.warnings.clone();
+    let mut layers = Vec::new();
+    if let Some(dir) = area_dir(env, repo, &config, &mut notices)? {
+        let path = dir.join(FILE);
+        let text = read(&path)?;
+        layers.push(Layer { name: Name::Area, path, text, approval: Status::None });
+    }
+    let root = match &places.repo_root {
+        Some(dir) => env.cwd.join(dir),
+        None => repo.home.checkout.clone(),
+    };
+    let path = root.join(FILE);
+    refuse_leaving_link(&root, &path)?;
+    let text = read(&path)?;
+    let approval = match &text {
+        None => Status::None,
+        Some(_) if trust_repository => Status::Approved,
+        Some(text) => Approvals::load(env)?.status(&repo.home.common_dir, FILE, &text.bytes)?,
+    };
+    layers.push(Layer { name: Name::Repo, path, text, approval });
+    let layers = Layers { layers, config, notices };
+    check(&layers.layers, strict)?;
+    Ok(layers)
+}
+
+impl Layers {
+    /// The layers that count.
+    pub fn counting(&self) -> Vec<Layer> {
+        self.layers.iter().filter(|l| l.counts()).cloned().collect()
+    }
+
+    /// The repository's layer.
+    pub fn repo(&self) -> Option<&Layer> {
+        self.layers.iter().find(|l| l.name == Name::Repo)
+    }
+
+    /// What to warn of: `FILE:LINE:COLUMN: what`.
+    pub fn warnings(&self) -> Vec<String> {
+        let said = self.layers.iter().filter_map(|l| Some((l, &l.text.as_ref()?.parsed)));
+        let remarks = said.flat_map(|(l, parsed)| {
+            parsed.hoisted.iter().chain(&parsed.warnings).map(|r| format!("{}:{}: {}", l.path.display(), r.at, r.text))
+        });
+        self.notices.iter().cloned().chain(remarks).collect()
+    }
+}
+
+fn read(path: &Path) -> Result<Option<Text>> {
+    let bytes = fs::read(path)?;
+    Ok(bytes.map(|bytes| Text { parsed: sweatfile::parse(&bytes), bytes }))
+}
+
+fn check(layers: &[Layer], strict: bool) -> Result<()> {
+    let mut problems = Vec::new();
+    for layer in layers {
+        let Some(parsed) = layer.text.as_ref().map(|t| &t.parsed) else { continue };
+        let hoisted = parsed.hoisted.iter().filter(|_| strict);
+        let mut remarks: Vec<_> = parsed.problems.iter().chain(hoisted).collect();
+        remarks.sort_by_key(|r| r.at);
+        problems.extend(remarks.iter().map(|r| format!("{}:{}: {}", layer.path.display(), r.at, r.text)));
+    }
+    if problems.is_empty() {
+        problems = layer::merge(layers.iter()).problems();
+    }
+    if problems.is_empty() {
+        return Ok(());
+    }
+    let count = match problems.len() {
+        1 => "a problem".to_owned(),
+        n => format!("{n} problems"),
+    };
+    Err(Failure::malformed(format!("{count} in the sweatfiles; nothing was changed"))
+        .details(problems)
+        .hint("mend the lines named and run `sweatfile-apply show` to see the result"))
+}
+
+/// The directory of the area layer: named, or the first directory below home on the way to the main
+/// checkout.
+fn area_dir(env: &Env, repo: &Repo, config: &Config, notices: &mut Vec<String>) -> Result<Option<PathBuf>> {
+    let checkout = real(&repo.home.checkout);
+    if let Some(named) = config.value("area") {
+        let dir = PathBuf::from(&named.text);
+        let inside =
+            [Some(&checkout), repo.worktree.as_ref()].into_iter().flatten().find(|top| real(&dir).starts_with(top));
+        return match inside {
+            Some(top) => Err(Failure::usage(format!(
+                "the area {} ({}) lies in {}",
+                dir.display(),
+                named.source,
+                top.display()
+            ))
+            .hint("name a directory outside the repository: the area's sweatfile is trusted, a repository's is not")),
+            None => Ok(Some(dir)),
+        };
+    }
+    let Some(home) = env.home().map(real) else { return Ok(None) };
+    match layer::area(&home, &checkout, is_work_tree) {
+        Ok(dir) => Ok(Some(dir)),
+        Err(NoArea::InWorkTree(area, top)) => {
+            let file = area.join(FILE);
+            if top != checkout && file.exists() {
+                notices.push(format!("{} is left out: it lies in the git work tree {}", file.display(), top.display()));
+            }
+            Ok(None)
+        }
+        Err(_) => Ok(None),
+    }
+}
+
+fn real(path: &Path) -> PathBuf {
+    path.canonicalize().unwrap_or_else(|_| path.to_path_buf())
+}
+
+/// Whether git would take this directory for the top of a work tree.
+fn is_work_tree(dir: &Path) -> bool {
+    let git = dir.join(".git");
+    git.is_file() || git.join("HEAD").symlink_metadata().is_ok()
+}
+
+/// The repository's sweatfile may be a link, but not to somewhere else: a branch could make it lead
+/// to a file that was never meant to be read.
+fn refuse_leaving_link(root: &Path, path: &Path) -> Result<()> {
+    if !path.is_symlink() || real(path).starts_with(real(root)) {
+        return Ok(());
+    }
+    Err(Failure::new(Exit::Bad, "symlink", format!("{} is a link that leaves the repository", path.display()))
+        .hint("replace it by the file itself, or pass `--repo-root DIR`"))
+}
+
+/// The files of a repository that approval is about.
+pub fn approvable(home: &Home, layers: &Layers) -> Vec<(&'static str, PathBuf, Option<Vec<u8>>)> {
+    let repo = layers.repo();
+    let sweatfile = repo.and_then(|l| l.text.as_ref()).map(|t| t.bytes.clone());
+    let path = repo.map_or_else(|| home.checkout.join(FILE), |l| l.path.clone());
+    let mut files = vec![(FILE, path, sweatfile)];
+    if let Some(text) = &layers.config.guarded_text {
+        files.push((
+            config::REPOSITORY_FILE,
+            home.checkout.join(config::REPOSITORY_FILE),
+            Some(text.clone().into_bytes()),
+        ));
+    }
+    files
+}

@@ -1,0 +1,5 @@
+//! `sweatfile-apply`.
+
+fn main() -> std::process::ExitCode {
+    sweatfile_apply::main()
+}

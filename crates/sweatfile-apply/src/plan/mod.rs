@@ -1,0 +1,244 @@
+//! The decision: what the sweatfiles say and what is there, in; every step to take, out. Pure: apply
+//! executes a plan, `--dry-run` and `check` print the same one.
+
+mod env;
+mod files;
+pub mod removal;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
+
+use shopfloor_core::fs::Content;
+use shopfloor_core::hash::Digest;
+use shopfloor_core::path::RelPath;
+
+use crate::env_file;
+use crate::excludes;
+use crate::facts::Facts;
+use crate::layer::{Layer, Merged, Name};
+use crate::record::Placed;
+use crate::report::{Action, EnvLine, ExcludeLine, FileLine, LayerLine, Report, SetupLine};
+
+pub use self::env::{EnvStep, EnvWork};
+
+/// Every step of one apply, in the order they are taken.
+#[derive(Debug)]
+pub struct Plan {
+    pub excludes: Vec<ExcludeStep>,
+    pub files: Vec<FileStep>,
+    pub env: EnvStep,
+    pub setup: SetupPlan,
+    /// The layers applied, for the record.
+    pub layers: BTreeMap<Name, Digest>,
+    pub warnings: Vec<String>,
+    /// Each difference between the worktree and its sweatfiles, in words.
+    pub drift: Vec<String>,
+}
+
+#[derive(Debug, PartialEq, Eq)]
+pub struct ExcludeStep {
+    pub pattern: String,
+    pub add: bool,
+}
+
+#[derive(Debug, PartialEq, Eq)]
+pub struct FileStep {
+    pub path: RelPath,
+    pub action: Action,
+    pub why: String,
+    pub work: Work,
+    /// What the record says of it afterwards; none: nothing of ours lies there.
+    pub placed: Option<Placed>,
+    pub drifts: bool,
+}
+
+/// What apply does at one destination.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Work {
+    Nothing,
+    /// Where nothing is.
+    Create(Make),
+    /// In place of exactly this, which apply had placed.
+    Swap(Content, Make),
+    /// Take exactly this away, which apply had placed.
+    Take(Content),
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Make {
+    Link(PathBuf),
+    Write(Vec<u8>),
+    Copy(PathBuf),
+}
+
+#[derive(Debug, PartialEq, Eq)]
+pub struct SetupPlan {
+    pub commands: Vec<String>,
+    /// Identifies the list; recorded once it has run to its end.
+    pub digest: Digest,
+    pub run: Run,
+    /// The true `[env]` values the commands see.
+    pub env: BTreeMap<String, String>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Run {
+    Now,
+    /// `--setup-again`: also when it ran to its end before.
+    Again,
+    /// It ran to its end before.
+    Finished,
+    /// `--no-setup`.
+    LeftOut,
+}
+
+/// What the command line says about setup.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct SetupWish {
+    pub no: bool,
+    pub again: bool,
+}
+
+/// The exclude patterns the layers want: ours first, then theirs in order.
+pub fn patterns(merged: &Merged, needs_reserved: bool) -> Vec<String> {
+    let reserved = needs_reserved.then(|| format!("{}*", shopfloor_core::fs::RESERVED));
+    let own = std::iter::once(env_file::FILE.to_owned()).chain(reserved);
+    let mut seen = BTreeSet::new();
+    own.chain(merged.git_excludes.iter().cloned()).filter(|p| seen.insert(p.clone())).collect()
+}
+
+/// Decides. `layers` are those that count.
+pub fn plan(layers: &[Layer], merged: &Merged, facts: &Facts, wish: SetupWish) -> Plan {
+    let patterns = patterns(merged, facts.needs_reserved);
+    let missing = excludes::missing(&facts.exclude, &patterns);
+    let excludes =
+        patterns.into_iter().map(|pattern| ExcludeStep { add: missing.contains(&pattern), pattern }).collect();
+    let wanted = env::wanted(merged, facts);
+    let digests = layers.iter().filter_map(|l| Some((l.name, l.digest()?))).collect();
+    let mut plan = Plan {
+        excludes,
+        files: files::plan(merged, facts),
+        env: env::plan(&wanted, facts),
+        setup: setup(merged, facts, wish, wanted),
+        layers: digests,
+        warnings: Vec::new(),
+        drift: Vec::new(),
+    };
+    plan.warnings = warnings(&plan, merged, facts);
+    plan.drift = drift(&plan, layers, facts);
+    plan
+}
+
+fn setup(merged: &Merged, facts: &Facts, wish: SetupWish, env: BTreeMap<String, String>) -> SetupPlan {
+    let digest = Digest::of(serde_json::to_string(&merged.setup).unwrap_or_default().as_bytes());
+    let run = if wish.no {
+        Run::LeftOut
+    } else if wish.again {
+        Run::Again
+    } else if facts.record.setup == Some(digest) {
+        Run::Finished
+    } else {
+        Run::Now
+    };
+    SetupPlan { commands: merged.setup.clone(), digest, run, env }
+}
+
+fn warnings(plan: &Plan, merged: &Merged, facts: &Facts) -> Vec<String> {
+    let mut warnings = facts.warnings.clone();
+    for (pattern, example) in &facts.tracked {
+        warnings.push(format!(
+            "the exclude pattern `{pattern}` matches tracked files (`{example}`); new files there would be left out of commits"
+        ));
+    }
+    for step in &plan.files {
+        let ours = step.placed.is_some() && step.action != Action::Failed;
+        if ours && !facts.ignored.contains(&step.path) {
+            warnings.push(format!(
+                "{0} is not ignored by git: it makes the worktree dirty and blocks `git worktree remove`; add \"/{0}\" to git_excludes",
+                step.path
+            ));
+        }
+    }
+    warnings.extend(plan.env.warnings.iter().cloned());
+    let has_env = !merged.env.is_empty();
+    if files::envrc(merged, facts).is_some_and(|text| has_env && !text.contains(env_file::FILE)) {
+        warnings.push(format!(".envrc does not load {0}; add the line `dotenv_if_exists {0}` to it", env_file::FILE));
+    }
+    warnings
+}
+
+fn drift(plan: &Plan, layers: &[Layer], facts: &Facts) -> Vec<String> {
+    let mut drift = Vec::new();
+    for layer in layers {
+        match (facts.record.layers.get(&layer.name), layer.digest()) {
+            (before, now) if before.copied() == now => {}
+            (None, _) => drift.push(format!("{} was never applied here", layer.path.display())),
+            (_, None) => drift.push(format!("{} is gone since it was applied", layer.path.display())),
+            _ => drift.push(format!("older sweatfile: {} changed since it was applied", layer.path.display())),
+        }
+    }
+    drift.extend(plan.excludes.iter().filter(|e| e.add).map(|e| format!("missing exclude: {}", e.pattern)));
+    drift.extend(plan.files.iter().filter(|f| f.drifts).map(|f| format!("{}: {}", f.path, f.why)));
+    drift.extend(plan.env.drift.iter().cloned());
+    if !plan.setup.commands.is_empty() && plan.setup.run != Run::Finished {
+        drift.push("setup never finished with these commands".to_owned());
+    }
+    drift
+}
+
+impl Plan {
+    /// The plan as an answer: what apply would do, or with `check` how the worktree differs.
+    pub fn report(&self, worktree: &std::path::Path, layers: &[Layer], check: bool) -> Report {
+        let differs = |action: Action, drifts: bool| match (check, drifts) {
+            (true, true) => Action::Drifted,
+            (true, false) if action == Action::Created => Action::Unchanged,
+            _ => action,
+        };
+        let setup_action = match self.setup.run {
+            Run::Now if check => Action::Drifted,
+            Run::Now | Run::Again => Action::Created,
+            Run::Finished => Action::Unchanged,
+            Run::LeftOut => Action::Skipped,
+        };
+        Report {
+            worktree: worktree.display().to_string(),
+            layers: layers.iter().map(LayerLine::of).collect(),
+            excludes: self
+                .excludes
+                .iter()
+                .map(|e| ExcludeLine {
+                    pattern: e.pattern.clone(),
+                    action: differs(if e.add { Action::Created } else { Action::Unchanged }, e.add),
+                })
+                .collect(),
+            files: self
+                .files
+                .iter()
+                .map(|f| FileLine {
+                    path: f.path.to_string(),
+                    action: differs(f.action, f.drifts && f.action != Action::Failed),
+                    why: f.why.clone(),
+                })
+                .collect(),
+            env: EnvLine {
+                action: differs(self.env.action, !self.env.drift.is_empty() && self.env.action != Action::Failed),
+                keys: self.env.keys.clone(),
+                why: self.env.why.clone(),
+            },
+            setup: self
+                .setup
+                .commands
+                .iter()
+                .map(|command| SetupLine {
+                    command: command.clone(),
+                    action: setup_action,
+                    status: None,
+                    seconds: None,
+                })
+                .collect(),
+            warnings: self.warnings.clone(),
+            drift: check.then(|| self.drift.clone()),
+            error: None,
+        }
+    }
+}

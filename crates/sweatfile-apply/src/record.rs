@@ -1,0 +1,122 @@
+//! What apply did in this worktree, written down in its private git directory: so that a second
+//! apply can tell its own work from a person's, and `remove` takes back no more than was placed.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+use shopfloor_core::error::{Failure, Result};
+use shopfloor_core::fs::{self, Content};
+use shopfloor_core::git::Repo;
+use shopfloor_core::hash::Digest;
+use shopfloor_core::path::RelPath;
+use shopfloor_core::text::shell_word;
+
+use crate::TOOL;
+use crate::layer::Name;
+
+const VERSION: u32 = 1;
+
+/// The record of one worktree.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Record {
+    pub v: u32,
+    /// The sweatfiles last applied.
+    pub layers: BTreeMap<Name, Digest>,
+    /// The exclude patterns this worktree relies on.
+    pub excludes: BTreeSet<String>,
+    pub files: BTreeMap<RelPath, Placed>,
+    /// Directories apply created for them.
+    pub dirs: BTreeSet<RelPath>,
+    /// The `[env]` values last applied: the base of the three-way merge.
+    pub env: BTreeMap<String, String>,
+    /// The command list whose run finished.
+    pub setup: Option<Digest>,
+}
+
+/// A file apply placed (or was about to place when it was killed).
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Placed {
+    /// The layer that wanted it; none for a `.worktreeinclude` copy.
+    pub layer: Option<Name>,
+    pub content: Content,
+    /// For a copy, what was copied: taken back only while the original is still there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub copied_from: Option<PathBuf>,
+}
+
+impl Default for Record {
+    fn default() -> Record {
+        Record {
+            v: VERSION,
+            layers: BTreeMap::new(),
+            excludes: BTreeSet::new(),
+            files: BTreeMap::new(),
+            dirs: BTreeSet::new(),
+            env: BTreeMap::new(),
+            setup: None,
+        }
+    }
+}
+
+fn path(git_dir: &Path) -> PathBuf {
+    git_dir.join("shopfloor").join(TOOL).join("record.json")
+}
+
+impl Record {
+    /// The record of this worktree; an absent one is empty.
+    pub fn load(repo: &Repo) -> Result<Record> {
+        Ok(Record::load_from(&repo.git_dir)?.unwrap_or_default())
+    }
+
+    /// The record of the worktree with this private git directory, if apply ran there.
+    pub fn load_from(git_dir: &Path) -> Result<Option<Record>> {
+        let path = path(git_dir);
+        let Some(bytes) = fs::read_no_follow(&path)? else { return Ok(None) };
+        let record: Record = parse(&bytes).map_err(|what| {
+            Failure::malformed(format!("{}: {what}", path.display()))
+                .hint(format!("move {} away; what was placed then counts as yours", shell_word(&path)))
+        })?;
+        Ok(Some(record))
+    }
+
+    /// Writes it, unless it says what `on_disk` says already.
+    pub fn save(&self, repo: &Repo, on_disk: &Record) -> Result<()> {
+        if self == on_disk {
+            return Ok(());
+        }
+        let path = path(&repo.git_dir);
+        fs::create_private_dir(&repo.worktree_state(TOOL))?;
+        let text = serde_json::to_string_pretty(self)
+            .map_err(|e| Failure::failed(format!("cannot write {}", path.display())).because(e))?;
+        fs::replace(&path, text.as_bytes(), Some(fs::PRIVATE))
+    }
+
+    /// Forgets everything about this worktree.
+    pub fn delete(repo: &Repo) -> Result<()> {
+        fs::remove(&path(&repo.git_dir))
+    }
+}
+
+/// The exclude patterns that other worktrees of the repository rely on.
+pub fn excludes_used_elsewhere(repo: &Repo) -> Result<BTreeSet<String>> {
+    let mut used = BTreeSet::new();
+    for git_dir in repo.all_git_dirs()?.iter().filter(|dir| **dir != repo.git_dir) {
+        used.extend(Record::load_from(git_dir)?.map(|record| record.excludes).unwrap_or_default());
+    }
+    Ok(used)
+}
+
+fn parse(bytes: &[u8]) -> Result<Record, String> {
+    #[derive(Deserialize)]
+    struct Versioned {
+        v: u32,
+    }
+    let versioned: Versioned = serde_json::from_slice(bytes).map_err(|e| e.to_string())?;
+    if versioned.v > VERSION {
+        return Err(format!("version {} is newer than this program knows; update shopfloor", versioned.v));
+    }
+    serde_json::from_slice(bytes).map_err(|e| e.to_string())
+}

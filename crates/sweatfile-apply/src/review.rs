@@ -1,0 +1,182 @@
+//! Env review: what changed in `.sweatshop-env` since the snapshot, and how a variable is promoted
+//! into a sweatfile without touching any other byte of it.
+
+use std::ops::Range;
+
+use serde::Serialize;
+use shopfloor_core::text::Position;
+use toml_edit::{Document, Item, TableLike};
+
+use crate::env_file::{EnvFile, Value};
+use crate::sweatfile;
+
+/// A variable that was added or changed since the snapshot.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Change {
+    pub key: String,
+    pub kind: Kind,
+    pub old: Option<Value>,
+    pub new: Value,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Kind {
+    Added,
+    Changed,
+}
+
+/// The changes by value, sorted by key. What was removed is only told ([`removed`]).
+pub fn changes(before: &EnvFile, now: &EnvFile) -> Vec<Change> {
+    let differing = now.vars().filter(|(key, new)| before.value(key) != Some(new));
+    differing
+        .map(|(key, new)| {
+            let old = before.value(key).cloned();
+            let kind = if old.is_some() { Kind::Changed } else { Kind::Added };
+            Change { key: key.to_owned(), kind, old, new: new.clone() }
+        })
+        .collect()
+}
+
+/// The names that were in the snapshot and are gone.
+pub fn removed(before: &EnvFile, now: &EnvFile) -> Vec<String> {
+    before.vars().filter(|(key, _)| now.value(key).is_none()).map(|(key, _)| key.to_owned()).collect()
+}
+
+/// Sets `key` under `[env]` in a sweatfile's text and changes no other byte: comments, order, unknown
+/// keys, line ends and a misplaced `setup` stay. Fails when the text cannot be edited so, with the
+/// place and the reason.
+pub fn promote(text: &str, key: &str, value: &str) -> Result<String, String> {
+    let mark = if text.starts_with('\u{feff}') { '\u{feff}'.len_utf8() } else { 0 };
+    let body = &text[mark..];
+    let document = Document::parse(body).map_err(|e| {
+        let at = Position::of(body, e.span().map_or(0, |s| s.start));
+        format!("{at}: {}", e.message())
+    })?;
+    let (range, insertion) = edit(body, document.get("env"), key, value)?;
+    let mut edited = text.to_owned();
+    edited.replace_range(range.start + mark..range.end + mark, &insertion);
+    verify(text, &edited, key, value)?;
+    Ok(edited)
+}
+
+/// Which bytes to replace by what.
+fn edit(text: &str, env: Option<&Item>, key: &str, value: &str) -> Result<(Range<usize>, String), String> {
+    let newline = if text.contains("\r\n") { "\r\n" } else { "\n" };
+    let quoted = quote(value);
+    let Some(item) = env else {
+        let gap = match text {
+            "" => "",
+            text if text.ends_with('\n') => newline,
+            _ => &format!("{newline}{newline}"),
+        };
+        return Ok((text.len()..text.len(), format!("{gap}[env]{newline}{key} = {quoted}{newline}")));
+    };
+    let table = item.as_table_like().ok_or("`env` is not a table")?;
+    if let Some(old) = table.get(key) {
+        return Ok((old.span().ok_or("the place of the old value is unknown")?, quoted));
+    }
+    let last = last_end(table);
+    if item.is_inline_table() {
+        return Ok(match last {
+            Some(end) => (end..end, format!(", {key} = {quoted}")),
+            None => (item.span().ok_or("the place of `env` is unknown")?, format!("{{ {key} = {quoted} }}")),
+        });
+    }
+    let dotted = item.as_table().is_some_and(|t| t.is_dotted());
+    let name = if dotted { format!("env.{key}") } else { key.to_owned() };
+    let after = last.or_else(|| item.span().map(|s| s.end)).ok_or("the place of `env` is unknown")?;
+    let line_end = text[after..].find('\n').map(|i| after + i + 1);
+    Ok(match line_end {
+        Some(at) => (at..at, format!("{name} = {quoted}{newline}")),
+        None => (text.len()..text.len(), format!("{newline}{name} = {quoted}{newline}")),
+    })
+}
+
+/// Where the last value of a table ends.
+fn last_end(table: &dyn TableLike) -> Option<usize> {
+    table.iter().filter_map(|(_, item)| item.span()).map(|span| span.end).max()
+}
+
+/// A basic string on one line. JSON's escapes are TOML's, but TOML escapes DEL too.
+fn quote(value: &str) -> String {
+    serde_json::Value::from(value).to_string().replace('\u{7f}', "\\u007f")
+}
+
+/// Reads the edited text again: the key must have the value, and nothing else may have changed.
+fn verify(before: &str, after: &str, key: &str, value: &str) -> Result<(), String> {
+    let (old, new) = (sweatfile::parse(before.as_bytes()), sweatfile::parse(after.as_bytes()));
+    let mut expected = old.sweatfile;
+    expected.env.insert(key.to_owned(), value.to_owned());
+    let mut edited = new.sweatfile;
+    // Entries know their line, which may have moved.
+    for (path, entry) in &mut edited.files {
+        if let Some(old) = expected.files.get(path) {
+            entry.at = old.at;
+        }
+    }
+    if new.problems.is_empty() && edited == expected {
+        return Ok(());
+    }
+    Err(match new.problems.first() {
+        Some(problem) => format!("{}: {}", problem.at, problem.text),
+        None => "it cannot be edited without changing something else".to_owned(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn text(value: &str) -> Value {
+        Value::Text(value.into())
+    }
+
+    #[test]
+    fn changes_are_by_value_sorted_and_without_removals() {
+        let before = EnvFile::parse(b"A=1\nC=3\nD='4'\n");
+        let now = EnvFile::parse(b"D=4\nB=2\nA=9\n");
+        let found: Vec<_> = changes(&before, &now).into_iter().map(|c| (c.key, c.kind, c.new)).collect();
+        assert_eq!(found, [("A".into(), Kind::Changed, text("9")), ("B".into(), Kind::Added, text("2"))]);
+        assert_eq!(removed(&before, &now), ["C"]);
+    }
+
+    #[test]
+    fn promote_edits_the_lines_needed() {
+        let cases = [
+            ("", "[env]\nK = \"v\"\n"),
+            ("setup = []\n", "setup = []\n\n[env]\nK = \"v\"\n"),
+            ("x = 1", "x = 1\n\n[env]\nK = \"v\"\n"),
+            ("[env]\nA = \"1\" # why\n\n[files]\n", "[env]\nA = \"1\" # why\nK = \"v\"\n\n[files]\n"),
+            ("[env]\nK = 'old' # why\nB=\"2\"", "[env]\nK = \"v\" # why\nB=\"2\""),
+            ("[env]\n# none yet\n", "[env]\nK = \"v\"\n# none yet\n"),
+            ("[env]", "[env]\nK = \"v\"\n"),
+            ("env = { A = \"1\" }\n", "env = { A = \"1\", K = \"v\" }\n"),
+            ("env = {}\n", "env = { K = \"v\" }\n"),
+            ("env.A = \"1\"\nsetup = []\n", "env.A = \"1\"\nenv.K = \"v\"\nsetup = []\n"),
+            ("[env]\nsetup = [\n  \"x\",\n]\n# end\n", "[env]\nsetup = [\n  \"x\",\n]\nK = \"v\"\n# end\n"),
+            ("\u{feff}[env]\r\nA = \"1\"\r\n", "\u{feff}[env]\r\nA = \"1\"\r\nK = \"v\"\r\n"),
+        ];
+        for (before, after) in cases {
+            assert_eq!(promote(before, "K", "v").as_deref(), Ok(after), "{before:?}");
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_edited_is_said() {
+        assert!(promote("env = 1", "K", "v").is_err());
+        assert!(promote("[env\n", "K", "v").unwrap_err().starts_with("1:"));
+    }
+
+    proptest! {
+        #[test]
+        fn any_value_is_promoted_and_read_back(
+            value in "[^\\x00\\r]{0,12}",
+            layout in prop_oneof![Just(""), Just("setup=[]\n"), Just("[env]\nA=\"1\"\n"), Just("env={A=\"1\"}"), Just("env.A=\"1\"\n"), Just("[env]\nK=\"o\"\n[files.x]\ncontent=\"c\"\n")],
+        ) {
+            let edited = promote(layout, "K", &value).unwrap();
+            prop_assert_eq!(&sweatfile::parse(edited.as_bytes()).sweatfile.env["K"], &value);
+        }
+    }
+}

@@ -1,0 +1,379 @@
+//! The sweatfile format: text in, one layer's wishes or every problem with its place out.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use shopfloor_core::path::RelPath;
+use shopfloor_core::text::{Position, nearest};
+use toml_edit::{Array, Document, Item, TableLike};
+
+/// What one sweatfile says. `None` means absent, which inherits; an empty array clears.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Sweatfile {
+    pub git_excludes: Option<Vec<String>>,
+    /// An empty value removes the inherited key.
+    pub env: BTreeMap<String, String>,
+    pub files: BTreeMap<RelPath, Entry>,
+    pub setup: Option<Vec<String>>,
+    /// Whether `[env]` values have placeholders.
+    pub template: bool,
+}
+
+/// One `[files.KEY]`, by its destination (the key with a dot before it).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Entry {
+    pub body: Body,
+    pub at: Position,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Body {
+    /// `source = ""`: takes an inherited entry away.
+    Clear,
+    /// A link to this path, as written.
+    Source(String),
+    /// A copy of this path, as written.
+    Copy(String),
+    /// A file with these bytes.
+    Content { text: String, template: bool },
+}
+
+/// Something wrong or odd in a sweatfile.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Remark {
+    pub at: Position,
+    pub text: String,
+}
+
+/// A parsed sweatfile with what there is to say about it. With a problem nothing of it counts.
+#[derive(Clone, Debug, Default)]
+pub struct Parsed {
+    pub sweatfile: Sweatfile,
+    pub problems: Vec<Remark>,
+    /// A misplaced array: hoisted, and an error under `check --strict`.
+    pub hoisted: Vec<Remark>,
+    pub warnings: Vec<Remark>,
+}
+
+const TOP: [&str; 5] = ["git_excludes", "env", "files", "setup", "template"];
+const ENTRY: [&str; 4] = ["source", "content", "copy", "template"];
+/// Arrays that belong to the top level but end up below a header when written after one.
+const ARRAYS: [&str; 2] = ["git_excludes", "setup"];
+
+/// Reads a sweatfile. Every problem is found, not just the first (a syntax error ends the search).
+pub fn parse(bytes: &[u8]) -> Parsed {
+    let mut parser = Parser::default();
+    let text = match std::str::from_utf8(bytes) {
+        Ok(text) => text,
+        Err(e) => {
+            let at = Position::of(&String::from_utf8_lossy(&bytes[..e.valid_up_to()]), e.valid_up_to());
+            parser.problem(at, "not UTF-8");
+            return parser.parsed;
+        }
+    };
+    parser.text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    match Document::parse(parser.text) {
+        Ok(document) => parser.document(document.as_table()),
+        Err(e) => {
+            let at = Position::of(parser.text, e.span().map_or(0, |s| s.start));
+            parser.problem(at, e.message().replace('\n', ", "));
+        }
+    }
+    parser.parsed
+}
+
+#[derive(Default)]
+struct Parser<'a> {
+    text: &'a str,
+    parsed: Parsed,
+}
+
+impl Parser<'_> {
+    fn document(&mut self, table: &toml_edit::Table) {
+        for (key, item) in table.iter() {
+            let at = self.at(table, key);
+            match key {
+                "git_excludes" => self.array(key, at, item),
+                "setup" => self.array(key, at, item),
+                "env" => self.env(at, item),
+                "files" => self.files(at, item),
+                "template" => match item.as_bool() {
+                    Some(on) => self.parsed.sweatfile.template = on,
+                    None => self.problem(at, format!("`template` must be true or false, not {}", a(item))),
+                },
+                _ => {
+                    let near = nearest(key, &TOP).map(|n| format!("; did you mean `{n}`?")).unwrap_or_default();
+                    self.parsed.warnings.push(Remark { at, text: format!("unknown key `{key}` is ignored{near}") });
+                }
+            }
+        }
+        self.prefixes();
+    }
+
+    fn env(&mut self, at: Position, item: &Item) {
+        let Some(table) = item.as_table_like() else {
+            return self.problem(at, format!("`env` must be a table, not {}", a(item)));
+        };
+        for (key, item) in table.iter() {
+            let at = self.at(table, key);
+            if self.hoist(key, at, item) {
+                continue;
+            }
+            if !is_env_name(key) {
+                self.problem(at, format!("`{key}` is no variable name; it must match [A-Za-z_][A-Za-z0-9_]*"));
+                continue;
+            }
+            match item.as_str() {
+                Some(value) if value.contains(['\0', '\r']) => {
+                    self.problem(at, format!("the value of `{key}` contains a NUL or a carriage return"));
+                }
+                Some(value) => {
+                    self.parsed.sweatfile.env.insert(key.to_owned(), value.to_owned());
+                }
+                None => {
+                    let hint = match item.as_value().filter(|v| !v.is_array() && !v.is_inline_table()) {
+                        Some(value) => format!("; write `{key} = \"{}\"`", value.to_string().trim()),
+                        None => String::new(),
+                    };
+                    self.problem(at, format!("`{key}` in [env] must be a string, not {}{hint}", a(item)));
+                }
+            }
+        }
+    }
+
+    fn files(&mut self, at: Position, item: &Item) {
+        let Some(table) = item.as_table_like() else {
+            return self.problem(at, format!("`files` must be a table, not {}", a(item)));
+        };
+        for (key, item) in table.iter() {
+            let at = self.at(table, key);
+            if self.hoist(key, at, item) {
+                continue;
+            }
+            let Some(entry) = item.as_table_like() else {
+                self.problem(
+                    at,
+                    format!("files entry `{key}` must be a table, not {}; write `[files.{}]`", a(item), quoted(key)),
+                );
+                continue;
+            };
+            let destination = match destination(key) {
+                Ok(destination) => Some(destination),
+                Err(why) => {
+                    self.problem(at, format!("files entry `{key}`: {why}"));
+                    None
+                }
+            };
+            if let (Some(destination), Some(body)) = (destination, self.entry(key, at, entry)) {
+                self.parsed.sweatfile.files.insert(destination, Entry { body, at });
+            }
+        }
+    }
+
+    fn entry(&mut self, key: &str, at: Position, table: &dyn TableLike) -> Option<Body> {
+        let (mut source, mut content, mut copy, mut template) = (None, None, None, None);
+        let mut good = true;
+        for (name, item) in table.iter() {
+            let at = self.at(table, name);
+            if self.hoist(name, at, item) {
+                continue;
+            }
+            let wrong = match (name, item.as_str(), item.as_bool()) {
+                ("source" | "copy", Some(path), _) if path.contains('\0') => {
+                    Some(format!("`{name}` contains a NUL byte"))
+                }
+                ("source" | "copy", Some(path), _) if is_other_home(path) => {
+                    Some(format!("`{name}`: only `~` and `~/path` are expanded, not `{path}`"))
+                }
+                ("source", Some(path), _) => replace(&mut source, path),
+                ("copy", Some(path), _) => replace(&mut copy, path),
+                ("content", Some(text), _) => replace(&mut content, text),
+                ("template", _, Some(on)) => {
+                    template = Some(on);
+                    None
+                }
+                ("template", ..) => Some(format!("`template` must be true or false, not {}", a(item))),
+                ("source" | "content" | "copy", ..) => Some(format!("`{name}` must be a string, not {}", a(item))),
+                _ => Some(unknown_in_entry(key, name, item)),
+            };
+            if let Some(wrong) = wrong {
+                good = false;
+                self.problem(at, format!("files entry `{key}`: {wrong}"));
+            }
+        }
+        if !good {
+            return None;
+        }
+        let filled = |value: &Option<String>| value.as_ref().is_some_and(|v| !v.is_empty());
+        let named = [("source", &source), ("copy", &copy), ("content", &content)];
+        let full: Vec<&str> = named.iter().filter(|(_, v)| filled(v)).map(|(n, _)| *n).collect();
+        if full.len() > 1 {
+            self.problem(at, format!("files entry `{key}` has both `{}`; give one of them", full.join("` and `")));
+            return None;
+        }
+        let body = match full.first() {
+            Some(&"source") => Body::Source(source.unwrap_or_default()),
+            Some(&"copy") => Body::Copy(copy.unwrap_or_default()),
+            Some(_) => Body::Content { text: content.unwrap_or_default(), template: template.unwrap_or(false) },
+            None if source.is_some() || copy.is_some() => Body::Clear,
+            None if content.is_some() => Body::Content { text: String::new(), template: false },
+            None => {
+                self.problem(at, format!("files entry `{key}` needs one of `source`, `content` or `copy`"));
+                return None;
+            }
+        };
+        if template == Some(true) && !matches!(body, Body::Content { .. }) {
+            self.problem(at, format!("files entry `{key}`: `template` goes with `content` only"));
+            return None;
+        }
+        Some(body)
+    }
+
+    /// An array `setup` or `git_excludes` below a header has no other meaning than the top-level one:
+    /// TOML gives it to the table above, its author meant the file.
+    fn hoist(&mut self, key: &str, at: Position, item: &Item) -> bool {
+        if !ARRAYS.contains(&key) || !item.is_array() {
+            return false;
+        }
+        self.parsed
+            .hoisted
+            .push(Remark { at, text: format!("`{key}` stands below a table header; move it above the first table") });
+        self.array(key, at, item);
+        true
+    }
+
+    fn array(&mut self, key: &str, at: Position, item: &Item) {
+        let Some(array) = item.as_array() else {
+            return self.problem(at, format!("`{key}` must be an array of strings, not {}", a(item)));
+        };
+        let strings = self.strings(key, array);
+        let sweatfile = &mut self.parsed.sweatfile;
+        let slot = if key == "setup" { &mut sweatfile.setup } else { &mut sweatfile.git_excludes };
+        if slot.replace(strings).is_some() {
+            self.problem(at, format!("`{key}` is given in two places; keep the one above the first table"));
+        }
+    }
+
+    fn strings(&mut self, key: &str, array: &Array) -> Vec<String> {
+        let mut strings = Vec::new();
+        for value in array {
+            let at = Position::of(self.text, value.span().map_or(0, |s| s.start));
+            match value.as_str() {
+                None => self.problem(at, format!("`{key}` must hold strings only, not {}", value.type_name())),
+                Some(text) if text.contains('\0') => {
+                    self.problem(at, format!("an item of `{key}` contains a NUL byte"))
+                }
+                Some(text) if key == "git_excludes" && (text.trim().is_empty() || text.contains(['\n', '\r'])) => {
+                    self.problem(at, "an exclude pattern must be one line that is not empty");
+                }
+                Some(text) => strings.push(text.to_owned()),
+            }
+        }
+        strings
+    }
+
+    /// `claude` as a link and `claude/x` below it would write through the link.
+    fn prefixes(&mut self) {
+        let problems = prefix_clashes(self.parsed.sweatfile.files.iter().map(|(path, entry)| (path, &entry.body)));
+        for (outer, inner) in problems {
+            let at = self.parsed.sweatfile.files[&inner].at;
+            self.problem(
+                at,
+                format!("files entries `{}` and `{}`: one lies inside the other", key_of(&outer), key_of(&inner)),
+            );
+        }
+    }
+
+    fn problem(&mut self, at: Position, text: impl Into<String>) {
+        self.parsed.problems.push(Remark { at, text: text.into() });
+    }
+
+    fn at(&self, table: &dyn TableLike, key: &str) -> Position {
+        let in_key = table.get_key_value(key).and_then(|(k, item)| k.span().or(item.span()));
+        Position::of(self.text, in_key.map_or(0, |s| s.start))
+    }
+}
+
+/// Pairs of destinations of which one is a directory above the other; cleared ones don't count.
+pub fn prefix_clashes<'a>(files: impl Iterator<Item = (&'a RelPath, &'a Body)>) -> Vec<(RelPath, RelPath)> {
+    let placed: BTreeSet<&RelPath> = files.filter(|(_, body)| **body != Body::Clear).map(|(path, _)| path).collect();
+    let mut clashes = Vec::new();
+    for inner in &placed {
+        let mut above = inner.parent();
+        while let Some(outer) = above {
+            if placed.contains(&outer) {
+                clashes.push((outer.clone(), (*inner).clone()));
+            }
+            above = outer.parent();
+        }
+    }
+    clashes
+}
+
+/// A variable name every shell takes.
+pub fn is_env_name(name: &str) -> bool {
+    let word = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    !name.is_empty() && name.chars().all(word) && !name.starts_with(|c: char| c.is_ascii_digit())
+}
+
+/// The destination of a files key: the key with a dot before it.
+fn destination(key: &str) -> Result<RelPath, String> {
+    let first = key.split('/').next().unwrap_or_default();
+    if key == "." || key == ".." || key.starts_with("./") || key.starts_with("../") {
+        return Err("the path must not have `.` or `..` components".into());
+    }
+    if let Some(bare) = key.strip_prefix('.') {
+        return Err(format!("drop the leading dot, it is added: `{}`", quoted(bare)));
+    }
+    if first.eq_ignore_ascii_case("git") {
+        return Err("it would lie in git's own directory".into());
+    }
+    if key.to_ascii_lowercase().starts_with("sweatshop-env") {
+        return Err("`.sweatshop-env` is written from [env]; the name is reserved".into());
+    }
+    if key.to_ascii_lowercase().starts_with("shopfloor-tmp-") {
+        return Err("the name is reserved for temporary files".into());
+    }
+    // Checked without the dot too: `/etc` must not become `./etc`.
+    RelPath::parse(key).map_err(|e| e.to_string())?;
+    RelPath::parse(&format!(".{key}")).map_err(|e| e.to_string())
+}
+
+/// The key a destination was written under.
+pub fn key_of(destination: &RelPath) -> String {
+    let text = destination.to_string();
+    text.strip_prefix('.').unwrap_or(&text).to_owned()
+}
+
+fn unknown_in_entry(key: &str, name: &str, item: &Item) -> String {
+    if item.is_table_like() {
+        // `[files.settings.json]`: an unquoted dot makes two keys of one.
+        let full = quoted(&format!("{key}.{name}"));
+        return format!("unknown key `{name}`; a key with a dot needs quotes: `[files.{full}]`");
+    }
+    let near = nearest(name, &ENTRY).map(|n| format!("; did you mean `{n}`?")).unwrap_or_default();
+    format!("unknown key `{name}`{near}")
+}
+
+fn is_other_home(path: &str) -> bool {
+    path.starts_with('~') && path != "~" && !path.starts_with("~/")
+}
+
+fn replace(slot: &mut Option<String>, value: &str) -> Option<String> {
+    *slot = Some(value.to_owned());
+    None
+}
+
+fn quoted(key: &str) -> String {
+    let bare = !key.is_empty() && key.chars().all(|c| c.is_ascii_alphanumeric() || c == '-' || c == '_');
+    if bare { key.to_owned() } else { format!("\"{key}\"") }
+}
+
+fn a(item: &Item) -> String {
+    let name = item.type_name();
+    let article = if name.starts_with(['a', 'i']) { "an" } else { "a" };
+    format!("{article} {name}")
+}
+
+#[cfg(test)]
+#[path = "sweatfile_tests.rs"]
+mod tests;
