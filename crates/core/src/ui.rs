@@ -135,10 +135,9 @@ impl Ui {
         let _ = io::stderr().write_all(text.as_bytes());
     }
 
-    /// Text shown to a person who is about to decide, as it stands; control characters are escaped.
+    /// What a person needs to see before deciding; never dropped.
     pub fn show(&self, text: &str) {
-        let shown: String = text.lines().map(|l| format!("  {}\n", printable(l))).collect();
-        self.narrate(&shown);
+        self.say("", Style::new(), text);
     }
 
     /// Asks a question on the terminal; `None` when the input ended. Only where [`Ui::can_ask`].

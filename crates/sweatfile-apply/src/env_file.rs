@@ -16,6 +16,8 @@ pub struct EnvFile {
     /// Comments and what is not understood, in their order, without line ends.
     others: Vec<Vec<u8>>,
     vars: BTreeMap<String, Var>,
+    /// Lines whose quote never closes: they stay behind everything they could swallow.
+    open: Vec<Vec<u8>>,
 }
 
 #[derive(Clone, Debug)]
@@ -71,14 +73,11 @@ impl EnvFile {
                 Word::Open(quote) => {
                     // A quote that closes on a later line: one variable, kept as it stands.
                     let Some(end) = after.iter().position(|b| *b == quote) else {
-                        file.others.push(line.to_vec());
+                        file.open.push(line.to_vec());
                         continue;
                     };
-                    let (tail, after) = split_line(&after[end..]);
-                    let length = bytes_between(line, after, bytes);
-                    let start = offset(line, bytes);
-                    let raw = bytes[start..start + length].to_vec();
-                    debug_assert!(!tail.is_empty());
+                    let (_, after) = split_line(&after[end..]);
+                    let raw = span(line, after, bytes).to_vec();
                     rest = after;
                     file.insert(name, Value::Opaque(raw.clone()), raw);
                 }
@@ -118,12 +117,14 @@ impl EnvFile {
 
     /// Whether nothing is in it that is worth a file.
     pub fn is_empty(&self) -> bool {
-        self.vars.is_empty() && self.others.iter().all(|l| l.iter().all(u8::is_ascii_whitespace))
+        self.vars.is_empty()
+            && self.open.is_empty()
+            && self.others.iter().all(|l| l.iter().all(u8::is_ascii_whitespace))
     }
 
     /// What is not a variable first, then the variables sorted by name, a line each.
     pub fn to_bytes(&self) -> Vec<u8> {
-        let lines = self.others.iter().chain(self.vars.values().map(|v| &v.raw));
+        let lines = self.others.iter().chain(self.vars.values().map(|v| &v.raw)).chain(&self.open);
         lines.flat_map(|line| line.iter().copied().chain([b'\n'])).collect()
     }
 }
@@ -178,11 +179,11 @@ fn offset(part: &[u8], whole: &[u8]) -> usize {
     part.as_ptr() as usize - whole.as_ptr() as usize
 }
 
-/// The length from the start of `line` to the end of the line before `after`.
-fn bytes_between(line: &[u8], after: &[u8], whole: &[u8]) -> usize {
+/// From the start of `line` to the end of the line before `after`.
+fn span<'a>(line: &[u8], after: &[u8], whole: &'a [u8]) -> &'a [u8] {
     let end = if after.is_empty() { whole.len() } else { offset(after, whole) };
     let span = &whole[offset(line, whole)..end];
-    span.strip_suffix(b"\n").unwrap_or(span).len()
+    span.strip_suffix(b"\n").unwrap_or(span)
 }
 
 /// `export NAME=WORD` or `NAME=WORD`.

@@ -19,8 +19,9 @@ use crate::apply;
 use crate::cli::{EnvCommand, Places};
 use crate::env_file::{self, EnvFile, Value};
 use crate::facts::{self, EnvHere, Place};
-use crate::layer::FILE;
+use crate::layer::{FILE, Name};
 use crate::plan::EnvWork;
+use crate::record::Record;
 use crate::review::{self, Change, Kind};
 use crate::{template, trust};
 
@@ -292,11 +293,25 @@ fn promote(ui: &Ui, env: &Env, place: &Place, places: &Places, changes: &[&Chang
         approval::approve(env, &repo.home.common_dir, FILE, &text)?;
     }
     write(place, &dir, bytes.as_deref(), &text)?;
+    follow(place, &before, &text, changes)?;
     ui.note(format!("{} was edited and is not committed", layer.path.display()));
     if !approved {
         ui.note("the sweatfile is not approved; run `sweatfile-apply approve`");
     }
     Ok(())
+}
+
+/// What was promoted from this worktree is applied in it already: its record moves along.
+fn follow(place: &Place, before: &str, text: &str, changes: &[&Change]) -> Result<()> {
+    let on_disk = Record::load(&place.repo)?;
+    let mut record = on_disk.clone();
+    if record.layers.get(&Name::Repo) != Some(&Digest::of(before.as_bytes())) {
+        return Ok(());
+    }
+    record.layers.insert(Name::Repo, Digest::of(text.as_bytes()));
+    let values = changes.iter().filter_map(|c| Some((c.key.clone(), c.new.text()?.to_owned())));
+    record.env.extend(values.filter(|(_, value)| !value.is_empty()));
+    record.save(&place.repo, &on_disk)
 }
 
 /// Replaces the sweatfile if it still has the bytes it was read with, keeping its mode. One that is a

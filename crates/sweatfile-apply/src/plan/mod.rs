@@ -178,7 +178,10 @@ fn drift(plan: &Plan, layers: &[Layer], facts: &Facts) -> Vec<String> {
         }
     }
     drift.extend(plan.excludes.iter().filter(|e| e.add).map(|e| format!("missing exclude: {}", e.pattern)));
-    drift.extend(plan.files.iter().filter(|f| f.drifts).map(|f| format!("{}: {}", f.path, f.why)));
+    drift.extend(plan.files.iter().filter(|f| f.drifts).map(|f| match f.work {
+        Work::Create(_) => format!("missing file: {}", f.path),
+        _ => format!("{}: {}", f.path, f.why),
+    }));
     drift.extend(plan.env.drift.iter().cloned());
     if !plan.setup.commands.is_empty() && plan.setup.run != Run::Finished {
         drift.push("setup never finished with these commands".to_owned());
