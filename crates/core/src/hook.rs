@@ -65,7 +65,7 @@ pub fn install(git: &Git, repo: &Repo, hook: &'static str, tool: &'static str, d
     if let Some(entry) = manager_entry(git, repo, hook, tool)? {
         return Ok(entry);
     }
-    let _lock = lock(repo)?;
+    let _lock = if dry_run { None } else { Some(lock(repo)?) };
     let path = repo.hooks_dir.join(hook);
     refuse_links(&repo.hooks_dir, &path, hook, tool)?;
     let text = fs::read(&path)?;

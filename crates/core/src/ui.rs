@@ -118,7 +118,8 @@ impl Ui {
         let mut more: Vec<String> = failure.details.clone();
         more.extend(failure.causes().iter().map(|c| format!("caused by: {c}")));
         more.extend(failure.hints.iter().map(|h| format!("hint: {h}")));
-        let text: String = more.iter().flat_map(|m| m.lines()).map(|l| format!("  {}\n", printable(l))).collect();
+        let lines = more.iter().flat_map(|m| m.lines()).filter(|l| !l.trim().is_empty());
+        let text: String = lines.map(|l| format!("  {}\n", printable(&l.replace('\t', "  ")))).collect();
         self.narrate(&text);
     }
 

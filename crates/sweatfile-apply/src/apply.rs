@@ -36,6 +36,9 @@ pub fn place(place: &Place, plan: &Plan, before: &Record, report: &mut Report) -
     let mut record = before.clone();
     record.excludes.extend(plan.excludes.iter().map(|e| e.pattern.clone()));
     for step in &plan.files {
+        if matches!(step.work, Work::Create(_)) {
+            record.dirs.extend(place.root.missing_parents(&step.path)?);
+        }
         match (&step.work, &step.placed) {
             (Work::Take(_), _) => record.files.remove(&step.path),
             (_, Some(placed)) => record.files.insert(step.path.clone(), placed.clone()),
@@ -103,13 +106,8 @@ fn failure(report: &Report) -> Option<Failure> {
 fn file(root: &Root, staging: &Staging, step: &FileStep, record: &mut Record) -> Result<bool> {
     match &step.work {
         Work::Nothing => Ok(true),
-        Work::Create(make) => {
-            record.dirs.extend(root.create_parents(&step.path)?);
-            match make {
-                Make::Link(target) => root.symlink(&step.path, target),
-                _ => stage(root, staging, &step.path, make)?.place(root, &step.path),
-            }
-        }
+        Work::Create(Make::Link(target)) => root.symlink(&step.path, target),
+        Work::Create(make) => stage(root, staging, &step.path, make)?.place(root, &step.path),
         Work::Swap(expected, make) => stage(root, staging, &step.path, make)?.swap(root, &step.path, expected),
         Work::Take(expected) => {
             let taken = staging.remove(root, &step.path, expected)?;

@@ -117,15 +117,23 @@ impl Root {
         }
     }
 
-    /// Creates the missing directories above `rel` (0777 less umask) and returns those it created,
-    /// outermost first.
-    pub fn create_parents(&self, rel: &RelPath) -> Result<Vec<RelPath>> {
-        Ok(self.parent_dir(rel)?.1)
+    /// The directories above `rel` that are not there yet, outermost first.
+    pub fn missing_parents(&self, rel: &RelPath) -> Result<Vec<RelPath>> {
+        let mut missing = Vec::new();
+        let mut above = rel.parent();
+        while let Some(dir) = above.take() {
+            if self.look(&dir)? != Found::Missing {
+                break;
+            }
+            above = dir.parent();
+            missing.insert(0, dir);
+        }
+        Ok(missing)
     }
 
     /// Creates a link where nothing is; `false` when something is there already.
     pub fn symlink(&self, rel: &RelPath, target: &Path) -> Result<bool> {
-        let (parent, _) = self.parent_dir(rel)?;
+        let parent = self.parent_dir(rel)?;
         match rustix::fs::symlinkat(target, &parent, rel.name()) {
             Ok(()) => sync_dir(parent).at("sync the directory of", &self.join(rel)).map(|()| true),
             Err(Errno::EXIST) => Ok(false),
@@ -145,18 +153,16 @@ impl Root {
         }
     }
 
-    /// Opens the directory `rel` lies in, creating what is missing.
-    pub(super) fn parent_dir(&self, rel: &RelPath) -> Result<(OwnedFd, Vec<RelPath>)> {
-        let mut created = Vec::new();
+    /// Opens the directory `rel` lies in, creating what is missing (0777 less umask).
+    pub(super) fn parent_dir(&self, rel: &RelPath) -> Result<OwnedFd> {
         let mut current = self.fd.try_clone().at("open", &self.path)?;
         let mut so_far = PathBuf::new();
-        let Some(parent) = rel.parent() else { return Ok((current, created)) };
+        let Some(parent) = rel.parent() else { return Ok(current) };
         for component in parent.components() {
             so_far.push(component);
             let at = RelPath::parse_os(so_far.as_os_str()).map_err(|e| Failure::failed(e.0))?;
             match mkdirat(&current, component, Mode::from_raw_mode(0o777)) {
-                Ok(()) => created.push(at.clone()),
-                Err(Errno::EXIST) => {}
+                Ok(()) | Err(Errno::EXIST) => {}
                 Err(e) => return Err(e).at("create", &self.join(&at)),
             }
             current = match openat(&current, component, DIR, Mode::empty()) {
@@ -165,7 +171,7 @@ impl Root {
                 Err(e) => return Err(e).at("open", &self.join(&at)),
             };
         }
-        Ok((current, created))
+        Ok(current)
     }
 
     pub(super) fn reach(&self, rel: &RelPath) -> Result<Reach> {
@@ -273,7 +279,7 @@ mod tests {
         assert_eq!(root.look(&rel("door/secret")).unwrap(), Found::Blocked(rel("door")));
         assert!(root.read(&rel("door/secret")).is_err());
         assert!(!matches!(root.symlink(&rel("door/new"), Path::new("/x")), Ok(true)));
-        assert!(root.create_parents(&rel("door/a/b")).is_err());
+        assert!(root.symlink(&rel("door/a/b"), Path::new("/x")).is_err());
         assert!(!dir.path().join("outside/a").exists() && !dir.path().join("outside/new").exists());
     }
 

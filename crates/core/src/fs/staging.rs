@@ -133,7 +133,7 @@ fn copy_one(from: &Path, to: &Path, is_inside: bool) -> io::Result<()> {
 impl Staged {
     /// Moves it to where nothing is; `false` (and nothing done) when something is there.
     pub fn place(self, root: &Root, target: &RelPath) -> Result<bool> {
-        let (dir, _) = root.parent_dir(target)?;
+        let dir = root.parent_dir(target)?;
         let moved = match renameat_with(CWD, &self.path, &dir, target.name(), RenameFlags::NOREPLACE) {
             // A file system without RENAME_NOREPLACE: a hard link refuses an existing name as well.
             Err(Errno::INVAL | Errno::NOSYS) if !self.path.is_dir() || self.path.is_symlink() => {
@@ -151,7 +151,7 @@ impl Staged {
     /// Compare-and-swap: takes the place of exactly `expected`. `false` (and everything as before)
     /// when something else is there by now.
     pub fn swap(self, root: &Root, target: &RelPath, expected: &Content) -> Result<bool> {
-        let (dir, _) = root.parent_dir(target)?;
+        let dir = root.parent_dir(target)?;
         let path = root.join(target);
         if content_at(&dir, target.name(), &path)?.as_ref() != Some(expected) {
             return Ok(false);
@@ -191,7 +191,7 @@ impl Staging {
     /// Removes exactly `expected` from `target`; `false` (and everything as before) when something
     /// else is there. It is looked at again once moved aside, so no edit is lost in between.
     pub fn remove(&self, root: &Root, target: &RelPath, expected: &Content) -> Result<bool> {
-        let (dir, _) = root.parent_dir(target)?;
+        let dir = root.parent_dir(target)?;
         let path = root.join(target);
         if content_at(&dir, target.name(), &path)?.as_ref() != Some(expected) {
             return Ok(false);

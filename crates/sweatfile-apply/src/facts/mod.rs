@@ -239,8 +239,9 @@ fn read_ignored(env: &Env, place: &Place, merged: &Merged, facts: &mut Facts) ->
     let mut ignored = place.git.ignored(&place.worktree, &paths, None)?;
     let pending = excludes::missing(&facts.exclude, &plan::patterns(merged, facts.needs_reserved));
     let open: Vec<PathBuf> = paths.into_iter().filter(|p| !ignored.contains(p)).collect();
-    if !open.is_empty() && !pending.is_empty() {
-        let file = fs::Temporary::with(env, (pending.join("\n") + "\n").as_bytes())?;
+    if open.is_empty() || pending.is_empty() {
+        // Nothing is left open.
+    } else if let Ok(file) = fs::Temporary::with(env, (pending.join("\n") + "\n").as_bytes()) {
         ignored.extend(place.git.ignored(&place.worktree, &open, Some(file.path()))?);
     }
     facts.ignored = ignored.iter().filter_map(|p| RelPath::parse_os(p.as_os_str()).ok()).collect();

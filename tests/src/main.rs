@@ -1,0 +1,15 @@
+//! All tools in one binary that looks at its own name: the tests link it under each tool's name.
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    let argv0 = std::env::args_os().next().unwrap_or_default();
+    let name = std::path::Path::new(&argv0).file_name().unwrap_or_default().to_os_string();
+    match name.to_str() {
+        Some("sweatfile-apply") => sweatfile_apply::main(),
+        _ => {
+            eprintln!("it: no tool is called {name:?}");
+            ExitCode::from(2)
+        }
+    }
+}

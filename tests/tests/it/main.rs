@@ -1,0 +1,17 @@
+//! The tools from outside: real git, real `sh`, a home of their own, both streams and the status.
+
+mod world;
+
+mod approval;
+mod bad_input;
+mod beyond_seed;
+mod cases;
+mod command_line;
+mod env_file;
+mod faults;
+mod hook;
+mod layers;
+mod parallel;
+mod remove;
+mod review;
+mod seed;

@@ -1,0 +1,323 @@
+//! A machine of one's own for each test: home, PATH, git identity, and nothing of the real one.
+
+use std::collections::BTreeMap;
+use std::ffi::OsStr;
+use std::io::Write;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+pub const TOOLS: [&str; 1] = ["sweatfile-apply"];
+
+/// A temporary home with the tools on its PATH. Everything in it goes when it is dropped.
+pub struct World {
+    dir: tempfile::TempDir,
+    vars: BTreeMap<String, String>,
+}
+
+impl World {
+    pub fn new() -> World {
+        World::below(&std::env::temp_dir())
+    }
+
+    pub fn below(parent: &Path) -> World {
+        let dir = tempfile::tempdir_in(parent.canonicalize().unwrap()).unwrap();
+        let top = dir.path();
+        for name in ["home", "bin", "tmp"] {
+            std::fs::create_dir(top.join(name)).unwrap();
+        }
+        // setpriv tests run the tools as somebody else.
+        std::fs::set_permissions(top, std::fs::Permissions::from_mode(0o755)).unwrap();
+        for tool in TOOLS {
+            std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_tools"), top.join("bin").join(tool)).unwrap();
+        }
+        let path = |name: &str| top.join(name).to_string_lossy().into_owned();
+        let git = which("git");
+        let vars = [
+            ("HOME", path("home")),
+            ("PATH", format!("{}:{}:/usr/local/bin:/usr/bin:/bin", path("bin"), git.parent().unwrap().display())),
+            ("TMPDIR", path("tmp")),
+            ("LC_ALL", "C.UTF-8".into()),
+            ("GIT_CONFIG_GLOBAL", "/dev/null".into()),
+            ("GIT_CONFIG_NOSYSTEM", "1".into()),
+            ("GIT_AUTHOR_NAME", "Ada".into()),
+            ("GIT_AUTHOR_EMAIL", "ada@example.org".into()),
+            ("GIT_COMMITTER_NAME", "Ada".into()),
+            ("GIT_COMMITTER_EMAIL", "ada@example.org".into()),
+            ("GIT_AUTHOR_DATE", "2026-01-01T00:00:00Z".into()),
+            ("GIT_COMMITTER_DATE", "2026-01-01T00:00:00Z".into()),
+        ];
+        let vars = vars.map(|(name, value)| (name.to_owned(), value)).into();
+        World { dir, vars }
+    }
+
+    pub fn path(&self, below: &str) -> PathBuf {
+        self.dir.path().join(below)
+    }
+
+    pub fn home(&self, below: &str) -> PathBuf {
+        self.dir.path().join("home").join(below)
+    }
+
+    /// Sets a variable for every later command.
+    pub fn set(&mut self, name: &str, value: impl Into<String>) {
+        self.vars.insert(name.to_owned(), value.into());
+    }
+
+    /// Puts a program (a shell script's body) on the PATH, before all others.
+    pub fn program(&self, name: &str, body: &str) {
+        let path = self.path("bin").join(name);
+        // The tools are links there, and must not be written through.
+        let _ = std::fs::remove_file(&path);
+        write(&path, &format!("#!/bin/sh\n{body}\n"));
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
+    }
+
+    /// A repository below home with one empty commit on `main`.
+    pub fn repo(&self, below_home: &str) -> Repo<'_> {
+        let path = self.home(below_home);
+        std::fs::create_dir_all(&path).unwrap();
+        let repo = Repo { world: self, path };
+        repo.git(&["init", "-q", "-b", "main"]);
+        repo.git(&["commit", "-q", "--allow-empty", "-m", "start"]);
+        repo
+    }
+
+    /// The repository most tests use, `eng/repos/app`, whose area is `eng`.
+    pub fn app(&self) -> Repo<'_> {
+        self.repo("eng/repos/app")
+    }
+
+    /// The area's sweatfile of [`World::app`].
+    pub fn area(&self, sweatfile: &str) {
+        write(&self.home("eng/sweatfile"), sweatfile);
+    }
+
+    pub fn at(&self, path: impl Into<PathBuf>) -> Repo<'_> {
+        Repo { world: self, path: path.into() }
+    }
+
+    /// A command with this world's environment and no other.
+    pub fn command(&self, program: impl AsRef<OsStr>) -> Command {
+        let mut command = Command::new(program);
+        command.env_clear().envs(&self.vars).stdin(Stdio::null());
+        command
+    }
+}
+
+/// A directory to run commands in: a checkout, a worktree.
+#[derive(Clone)]
+pub struct Repo<'w> {
+    pub world: &'w World,
+    pub path: PathBuf,
+}
+
+impl Repo<'_> {
+    pub fn git(&self, args: &[&str]) -> String {
+        self.run("git", args).exit(0).stdout
+    }
+
+    /// Runs sweatfile-apply.
+    pub fn apply(&self, args: &[&str]) -> Output {
+        self.run("sweatfile-apply", args)
+    }
+
+    pub fn run(&self, program: &str, args: &[&str]) -> Output {
+        self.run_with(program, args, &[])
+    }
+
+    pub fn run_with(&self, program: &str, args: &[&str], vars: &[(&str, &str)]) -> Output {
+        let on_path = self.world.path("bin").join(program);
+        let program = if on_path.exists() { on_path } else { PathBuf::from(program) };
+        let mut command = self.world.command(&program);
+        command.args(args).current_dir(&self.path).envs(vars.iter().copied());
+        Output::of(command)
+    }
+
+    /// Runs a line of shell.
+    pub fn sh(&self, line: &str) -> Output {
+        self.run("sh", &["-c", line])
+    }
+
+    /// Runs a command line on a terminal, with these keys typed.
+    pub fn on_terminal(&self, line: &str, keys: &str) -> Output {
+        let mut command = self.world.command("script");
+        command.args(["-qefc", line, "/dev/null"]).current_dir(&self.path).stdin(Stdio::piped());
+        command.stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().expect("script (Debian: bsdutils) gives the tests a terminal");
+        // Kept open: at the end of its input `script` would hang up on the command.
+        let mut stdin = child.stdin.take().unwrap();
+        stdin.write_all(keys.as_bytes()).unwrap();
+        let output = child.wait_with_output().unwrap();
+        drop(stdin);
+        Output::from(format!("{line} (on a terminal)"), output)
+    }
+
+    /// `git worktree add ../NAME`, hooks and all.
+    pub fn worktree(&self, name: &str) -> Self {
+        let path = self.path.parent().unwrap().join(name);
+        self.run("git", &["worktree", "add", "-q", path.to_str().unwrap()]).exit(0);
+        Repo { world: self.world, path }
+    }
+
+    /// The repository's sweatfile, approved.
+    pub fn approved(&self, sweatfile: &str) {
+        self.write("sweatfile", sweatfile);
+        self.apply(&["approve", "--yes"]).exit(0);
+    }
+
+    pub fn write(&self, below: &str, text: &str) {
+        write(&self.path.join(below), text);
+    }
+
+    pub fn read(&self, below: &str) -> String {
+        let path = self.path.join(below);
+        std::fs::read_to_string(&path).unwrap_or_else(|e| panic!("{}: {e}", path.display()))
+    }
+
+    pub fn has(&self, below: &str) -> bool {
+        self.path.join(below).symlink_metadata().is_ok()
+    }
+
+    pub fn commit(&self, below: &str, text: &str) {
+        self.write(below, text);
+        self.git(&["add", "-f", below]);
+        self.git(&["commit", "-q", "-m", below]);
+    }
+
+    /// `info/exclude` without git's own comment lines.
+    pub fn excludes(&self) -> Vec<String> {
+        let path = self.git(&["rev-parse", "--path-format=absolute", "--git-path", "info/exclude"]);
+        let text = std::fs::read_to_string(path.trim_end()).unwrap_or_default();
+        text.lines().filter(|l| !l.starts_with('#')).map(str::to_owned).collect()
+    }
+
+    /// Every path below, with kind, mode, mtime and content.
+    pub fn snapshot(&self) -> Snapshot {
+        let mut all = BTreeMap::new();
+        snapshot(&self.path, &self.path, &mut all);
+        Snapshot(all)
+    }
+
+    /// Requires that nothing below is other than it was.
+    #[track_caller]
+    pub fn assert_untouched_since(&self, before: &Snapshot) {
+        let now = self.snapshot();
+        let paths = before.0.keys().chain(now.0.keys());
+        let touched: Vec<_> = paths.filter(|p| before.0.get(*p) != now.0.get(*p)).collect();
+        assert!(touched.is_empty(), "touched: {touched:?}");
+    }
+
+    /// Requires that what was there is as it was; there may be more by now.
+    #[track_caller]
+    pub fn assert_only_added_since(&self, before: &Snapshot) {
+        let now = self.snapshot();
+        let touched: Vec<_> = before.0.keys().filter(|p| before.0.get(*p) != now.0.get(*p)).collect();
+        assert!(touched.is_empty(), "touched: {touched:?}");
+    }
+}
+
+/// What lay below a directory at one time.
+pub struct Snapshot(BTreeMap<PathBuf, String>);
+
+fn snapshot(top: &Path, dir: &Path, all: &mut BTreeMap<PathBuf, String>) {
+    use std::os::unix::fs::MetadataExt;
+    for entry in std::fs::read_dir(dir).unwrap() {
+        let path = entry.unwrap().path();
+        let meta = path.symlink_metadata().unwrap();
+        let body = if meta.is_symlink() {
+            format!("{:?}", path.read_link().unwrap())
+        } else if meta.is_file() {
+            shopfloor_core::hash::Digest::of(&std::fs::read(&path).unwrap()).to_string()
+        } else {
+            String::new()
+        };
+        let times = if meta.is_dir() { 0 } else { meta.mtime_nsec() + meta.mtime() * 1_000_000_000 };
+        all.insert(path.strip_prefix(top).unwrap().to_owned(), format!("{:o} {times} {body}", meta.mode()));
+        if meta.is_dir() {
+            snapshot(top, &path, all);
+        }
+    }
+}
+
+/// What a command left behind. [`Output::exit`] must be asked before anything else.
+#[derive(Debug)]
+pub struct Output {
+    command: String,
+    pub status: Option<i32>,
+    pub stdout: String,
+    pub stderr: String,
+}
+
+impl Output {
+    pub fn of(mut command: Command) -> Output {
+        let args = std::iter::once(command.get_program()).chain(command.get_args());
+        let shown = args.map(|a| a.to_string_lossy()).collect::<Vec<_>>().join(" ");
+        let output = command.output().unwrap_or_else(|e| panic!("{shown}: {e}"));
+        Output::from(shown, output)
+    }
+
+    fn from(command: String, output: std::process::Output) -> Output {
+        Output {
+            command,
+            status: output.status.code(),
+            stdout: String::from_utf8_lossy(&output.stdout).into_owned(),
+            stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
+        }
+    }
+
+    /// Requires this exit status.
+    #[track_caller]
+    pub fn exit(self, status: i32) -> Output {
+        assert_eq!(self.status, Some(status), "{}\nstdout: {}\nstderr: {}", self.command, self.stdout, self.stderr);
+        self
+    }
+
+    #[track_caller]
+    pub fn json(&self) -> serde_json::Value {
+        serde_json::from_str(&self.stdout).unwrap_or_else(|e| panic!("{}: {e}: {}", self.command, self.stdout))
+    }
+
+    #[track_caller]
+    pub fn json_lines(&self) -> Vec<serde_json::Value> {
+        self.stdout.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+    }
+
+    #[track_caller]
+    pub fn err_has(&self, text: &str) -> &Output {
+        assert!(self.stderr.contains(text), "{}: no `{text}` in stderr:\n{}", self.command, self.stderr);
+        self
+    }
+
+    #[track_caller]
+    pub fn out_has(&self, text: &str) -> &Output {
+        assert!(self.stdout.contains(text), "{}: no `{text}` in stdout:\n{}", self.command, self.stdout);
+        self
+    }
+}
+
+/// Writes a file with the directories above it.
+pub fn write(path: &Path, text: &str) {
+    std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+    std::fs::write(path, text).unwrap();
+}
+
+pub fn mode(path: &Path) -> u32 {
+    path.symlink_metadata().unwrap().permissions().mode() & 0o7777
+}
+
+/// Where a program the tests need is; fails with how to install it.
+pub fn which(name: &str) -> PathBuf {
+    find(name).unwrap_or_else(|| panic!("{name} is not on the PATH; Debian: apt-get install {name}"))
+}
+
+/// Where a program is that only some machines have.
+pub fn find(name: &str) -> Option<PathBuf> {
+    std::env::split_paths(&std::env::var_os("PATH")?).map(|dir| dir.join(name)).find(|path| path.is_file())
+}
+
+/// The value at a JSON pointer, as a string.
+#[track_caller]
+pub fn text<'j>(json: &'j serde_json::Value, pointer: &str) -> &'j str {
+    json.pointer(pointer).and_then(|v| v.as_str()).unwrap_or_else(|| panic!("no string at {pointer} in {json}"))
+}
