@@ -1,1 +1,71 @@
-fn main() {}
+//! `cargo xtask`: every chore of the project.
+
+mod bench;
+mod ci;
+mod demo;
+mod generate;
+mod install;
+mod run;
+mod test;
+mod tidy;
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+/// The project's chores
+#[derive(Parser)]
+#[command(name = "cargo xtask")]
+struct Cli {
+    #[command(subcommand)]
+    chore: Chore,
+}
+
+#[derive(Subcommand)]
+enum Chore {
+    /// Show the tools at work in a temporary directory, each step with the command a user would type
+    Demo(demo::Args),
+    /// Run the whole test suite
+    Test {
+        /// Passed on to the test runner
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        args: Vec<String>,
+    },
+    /// Write what is generated: command reference, man pages, completions, the README's picture
+    Gen {
+        /// Write nothing; fail if something is not up to date
+        #[arg(long)]
+        check: bool,
+    },
+    /// Build the tools and put binaries, man pages and completions in place
+    Install {
+        /// Where: PREFIX/bin, PREFIX/share
+        #[arg(long, value_name = "PREFIX", default_value = "~/.local")]
+        prefix: String,
+    },
+    /// Measure against other programs on the same work; prints a Markdown table
+    Bench(bench::Args),
+    /// Check the rules that no compiler checks
+    Tidy,
+    /// What decides whether a change lands: format, lints, tests, tidy, generated files
+    Ci,
+}
+
+fn main() -> ExitCode {
+    let done = match Cli::parse().chore {
+        Chore::Demo(args) => demo::run(&args),
+        Chore::Test { args } => test::run(&args),
+        Chore::Gen { check } => generate::run(check),
+        Chore::Install { prefix } => install::run(&prefix),
+        Chore::Bench(args) => bench::run(&args),
+        Chore::Tidy => tidy::run(),
+        Chore::Ci => ci::run(),
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("xtask: error: {error:#}");
+            ExitCode::from(if error.is::<run::Missing>() { 2 } else { 1 })
+        }
+    }
+}

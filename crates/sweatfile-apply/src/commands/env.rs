@@ -1,16 +1,15 @@
 //! `env`: the snapshot of `.sweatshop-env`, what changed since, and what becomes of each change.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use serde_json::json;
 use shopfloor_core::approval::{self, Approvals, Status};
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Failure, Result};
-use shopfloor_core::fs::{self, Content, Root, Staging};
+use shopfloor_core::fs;
 use shopfloor_core::hash::Digest;
 use shopfloor_core::lock::Lock;
-use shopfloor_core::path::RelPath;
 use shopfloor_core::text::printable;
 use shopfloor_core::ui::Ui;
 
@@ -224,7 +223,6 @@ fn carry_out(
     all: bool,
 ) -> Result<()> {
     let _lock = Lock::take(&place.lock_path())?;
-    let staging = Staging::open(&place.staging_dir(), &place.root)?;
     let promoted: Vec<&Change> = decided.iter().filter(|(_, a)| *a == Answer::Promote).map(|(c, _)| c).collect();
     if !promoted.is_empty() {
         promote(ui, env, place, places, &promoted)?;
@@ -244,7 +242,7 @@ fn carry_out(
     }
     if now != as_is {
         let work = if now.is_empty() { EnvWork::Delete } else { EnvWork::Write(now.to_bytes()) };
-        apply::env_file(&place.root, &staging, &work)?;
+        apply::env(place, &work)?;
     }
     let path = snapshot_path(place);
     if all && review::changes(&before, &now).is_empty() {
@@ -292,7 +290,7 @@ fn promote(ui: &Ui, env: &Env, place: &Place, places: &Places, changes: &[&Chang
         // Before the file: killed in between, a text nobody else wrote is approved and not yet there.
         approval::approve(env, &repo.home.common_dir, FILE, &text)?;
     }
-    write(place, &dir, bytes.as_deref(), &text)?;
+    apply::sweatfile(&repo.worktree_state(TOOL), &dir, bytes.as_deref(), &text)?;
     follow(place, &before, &text, changes)?;
     ui.note(format!("{} was edited and is not committed", layer.path.display()));
     if !approved {
@@ -312,31 +310,4 @@ fn follow(place: &Place, before: &str, text: &str, changes: &[&Change]) -> Resul
     let values = changes.iter().filter_map(|c| Some((c.key.clone(), c.new.text()?.to_owned())));
     record.env.extend(values.filter(|(_, value)| !value.is_empty()));
     record.save(&place.repo, &on_disk)
-}
-
-/// Replaces the sweatfile if it still has the bytes it was read with, keeping its mode. One that is a
-/// link inside the repository is followed.
-fn write(place: &Place, dir: &Path, before: Option<&[u8]>, text: &str) -> Result<()> {
-    let root = Root::open(dir)?;
-    let real = dir.join(FILE).canonicalize().ok();
-    let below =
-        real.as_deref().and_then(|real| real.strip_prefix(dir.canonicalize().ok()?).ok()).unwrap_or(Path::new(FILE));
-    let file = RelPath::parse_os(below.as_os_str()).map_err(|e| Failure::failed(e.0))?;
-    let staging = Staging::open(&place.repo.worktree_state(TOOL).join("tmp-promote"), &root)?;
-    let done = match before {
-        None => staging.file(&root, &file, text.as_bytes(), None)?.place(&root, &file)?,
-        Some(before) => {
-            let mode = match root.look(&file)? {
-                fs::Found::File(mode) => Some(mode),
-                _ => None,
-            };
-            let expected = Content::File(Digest::of(before));
-            staging.file(&root, &file, text.as_bytes(), mode)?.swap(&root, &file, &expected)?
-        }
-    };
-    if done {
-        return Ok(());
-    }
-    Err(Failure::new(Exit::Failed, "changed", format!("{} changed while it was edited", root.join(&file).display()))
-        .hint("run the same command again"))
 }

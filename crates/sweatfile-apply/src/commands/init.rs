@@ -2,14 +2,13 @@
 
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Failure, Result};
-use shopfloor_core::fs::{Root, Staging};
 use shopfloor_core::git::Git;
 use shopfloor_core::lock::Lock;
-use shopfloor_core::path::RelPath;
 use shopfloor_core::text::{printable, shell_word};
 use shopfloor_core::ui::Ui;
 
 use crate::TOOL;
+use crate::apply;
 use crate::cli::Places;
 use crate::layer::FILE;
 
@@ -39,23 +38,15 @@ const STARTER: &str = r#"# How a fresh worktree of this repository is set up: `s
 pub fn run(ui: &Ui, env: &Env, places: &Places, dry_run: bool) -> Result<Exit> {
     let repo = Git::find(env)?.discover()?;
     let dir = places.repo_root.as_ref().map_or_else(|| repo.home.checkout.clone(), |dir| env.cwd.join(dir));
-    let root = Root::open(&dir)?;
-    let file = RelPath::parse(FILE).map_err(|e| Failure::failed(e.0))?;
-    let path = root.join(&file);
-    let exists = || {
-        Failure::new(Exit::No, "exists", format!("{} exists already", path.display()))
-            .hint(format!("edit it: `$EDITOR {}`", shell_word(&path)))
-    };
+    let path = dir.join(FILE);
     if path.symlink_metadata().is_ok() {
-        return Err(exists());
+        return Err(Failure::new(Exit::No, "exists", format!("{} exists already", path.display()))
+            .hint(format!("edit it: `$EDITOR {}`", shell_word(&path))));
     }
     if !dry_run {
         let state = repo.worktree_state(TOOL);
         let _lock = Lock::take(&state.join("lock"))?;
-        let staging = Staging::open(&state.join("tmp"), &root)?;
-        if !staging.file(&root, &file, STARTER.as_bytes(), None)?.place(&root, &file)? {
-            return Err(exists());
-        }
+        apply::sweatfile(&state, &dir, None, STARTER)?;
     }
     if ui.is_json() {
         ui.json(&serde_json::json!({ "path": path, "created": !dry_run }));

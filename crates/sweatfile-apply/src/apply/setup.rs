@@ -1,0 +1,93 @@
+//! Runs the setup commands of a plan, once per list and worktree.
+
+use std::ffi::OsStr;
+use std::time::Instant;
+
+use shopfloor_core::env::Env;
+use shopfloor_core::error::{Exit, Failure, Result};
+use shopfloor_core::fs;
+use shopfloor_core::git::LOCAL_VARS;
+use shopfloor_core::hash::Digest;
+use shopfloor_core::lock::Lock;
+use shopfloor_core::proc::{self, Cmd, Status};
+use shopfloor_core::text::printable;
+use shopfloor_core::ui::Ui;
+
+use crate::TOOL;
+use crate::facts::Place;
+use crate::plan::{Run, SetupPlan};
+use crate::record::Record;
+use crate::report::{Action, Report};
+
+/// Names the worktree to setup commands; also how a run inside its own setup knows itself.
+const WORKTREE: &str = "SWEATFILE_WORKTREE";
+const REPO_ROOT: &str = "SWEATFILE_REPO_ROOT";
+
+/// Runs the setup commands, output and progress on stderr. The worktree's lock is not held: a
+/// command may take its time, and may call us.
+pub fn setup(ui: &Ui, env: &Env, place: &Place, plan: &SetupPlan, report: &mut Report) -> Result<Option<Failure>> {
+    if plan.commands.is_empty() || matches!(plan.run, Run::Finished | Run::LeftOut) {
+        return Ok(None);
+    }
+    let lock_path = place.repo.worktree_state(TOOL).join("setup.lock");
+    let inside = env.var(WORKTREE) == Some(place.worktree.as_os_str());
+    let _lock = match Lock::try_take(&lock_path)? {
+        Some(lock) => lock,
+        None if inside => {
+            ui.note("this runs inside the setup of this worktree, so setup is not started again");
+            report.setup.iter_mut().for_each(|line| line.action = Action::Skipped);
+            return Ok(None);
+        }
+        None => Lock::take(&lock_path)?,
+    };
+    if plan.run == Run::Now && Record::load(&place.repo)?.setup == Some(plan.digest) {
+        report.setup.iter_mut().for_each(|line| line.action = Action::Unchanged);
+        return Ok(None);
+    }
+    let count = plan.commands.len();
+    for (index, command) in plan.commands.iter().enumerate() {
+        let started = Instant::now();
+        let status = run(ui, env, place, plan, index)?;
+        let seconds = (started.elapsed().as_secs_f64() * 1000.0).round() / 1000.0;
+        let line = &mut report.setup[index];
+        (line.status, line.seconds) = (Some(status.code()), Some(seconds));
+        if status.success() {
+            ui.note(format!("[{}/{count}] done in {seconds:.2} s", index + 1));
+            continue;
+        }
+        line.action = Action::Failed;
+        report.setup[index + 1..].iter_mut().for_each(|line| line.action = Action::Skipped);
+        let message = format!("setup command {} of {count} failed with {status}: {}", index + 1, printable(command));
+        return Ok(Some(
+            Failure::new(Exit::Failed, "setup", message)
+                .hint("the worktree and its files stay; mend the cause and run `sweatfile-apply` again"),
+        ));
+    }
+    finish(place, plan.digest).map(|()| None)
+}
+
+/// Remembers that this list ran to its end.
+fn finish(place: &Place, digest: Digest) -> Result<()> {
+    let _lock = Lock::take(&place.lock_path())?;
+    let before = Record::load(&place.repo)?;
+    Record { setup: Some(digest), ..before.clone() }.save(&place.repo, &before)
+}
+
+fn run(ui: &Ui, env: &Env, place: &Place, plan: &SetupPlan, index: usize) -> Result<Status> {
+    let label = format!("[{}/{}] {}", index + 1, plan.commands.len(), plan.commands[index]);
+    let sh = proc::find(env, "sh").ok_or_else(|| Failure::failed("sh is not on the PATH"))?;
+    let mut cmd = Cmd::new(&sh, env).dir(&place.worktree).without_vars(LOCAL_VARS);
+    for (key, value) in &plan.env {
+        cmd = cmd.var(key, value);
+    }
+    cmd = cmd.var(WORKTREE, &place.worktree).var(REPO_ROOT, &place.repo.home.checkout);
+    cmd = cmd.arg("-c").arg(OsStr::new(&plan.commands[index]));
+    ui.note(&label);
+    match ui.spinner(&label) {
+        Some(spinner) => {
+            let scratch = fs::scratch(&place.staging_dir())?;
+            cmd.show_through(scratch, |output| spinner.pass_through(output))
+        }
+        None => cmd.show(),
+    }
+}

@@ -1,0 +1,123 @@
+//! `cargo xtask gen`: everything that is derived from the binaries, committed and compared in CI.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, bail};
+use clap::Command;
+use clap_complete::Shell;
+
+use crate::demo;
+use crate::run::project;
+
+const SHELLS: [Shell; 3] = [Shell::Bash, Shell::Zsh, Shell::Fish];
+
+/// The command lines, by tool.
+fn commands() -> Vec<Command> {
+    vec![sweatfile_apply::command()]
+}
+
+/// Writes every generated file, or with `check` fails when one differs.
+pub fn run(check: bool) -> Result<()> {
+    let mut files: Vec<(PathBuf, Vec<u8>)> = Vec::new();
+    for command in commands() {
+        let name = format!("docs/cli/{}.md", command.get_name());
+        files.push((name.into(), reference(command).into_bytes()));
+    }
+    let man = man_pages().into_iter().map(|(file, bytes)| (Path::new("docs/cli/man").join(file), bytes));
+    let completions =
+        completions().into_iter().map(|(_, file, bytes)| (Path::new("docs/cli/completions").join(file), bytes));
+    files.extend(man.chain(completions));
+    files.push(("docs/demo.svg".into(), demo::picture()?.into_bytes()));
+
+    let mut stale = Vec::new();
+    for (file, bytes) in &files {
+        let path = project().join(file);
+        if fs::read(&path).is_ok_and(|old| old == *bytes) {
+            continue;
+        }
+        if check {
+            stale.push(file.display().to_string());
+            continue;
+        }
+        fs::create_dir_all(path.parent().unwrap_or(&path))?;
+        fs::write(&path, bytes).with_context(|| format!("cannot write {}", path.display()))?;
+        println!("{}", file.display());
+    }
+    if !stale.is_empty() {
+        bail!("not up to date: {}; run `cargo xtask gen`", stale.join(", "));
+    }
+    Ok(())
+}
+
+/// One page per tool and subcommand.
+pub fn man_pages() -> Vec<(String, Vec<u8>)> {
+    let mut pages = Vec::new();
+    for mut command in commands() {
+        command.build();
+        pages_of(&command, &mut pages);
+    }
+    pages
+}
+
+fn pages_of(command: &Command, pages: &mut Vec<(String, Vec<u8>)>) {
+    let mut bytes = Vec::new();
+    let name = command.get_display_name().unwrap_or(command.get_name()).to_owned();
+    let man = clap_mangen::Man::new(command.clone()).title(name.to_uppercase()).date("");
+    if man.render(&mut bytes).is_ok() {
+        pages.push((format!("{name}.1"), bytes));
+    }
+    for sub in command.get_subcommands().filter(|c| c.get_name() != "help") {
+        pages_of(sub, pages);
+    }
+}
+
+/// The completions of every tool, with the names their shells look for.
+pub fn completions() -> Vec<(Shell, String, Vec<u8>)> {
+    let mut all = Vec::new();
+    for command in commands() {
+        for shell in SHELLS {
+            let (mut command, mut bytes) = (command.clone(), Vec::new());
+            let tool = command.get_name().to_owned();
+            clap_complete::generate(shell, &mut command, tool.clone(), &mut bytes);
+            let file = match shell {
+                Shell::Zsh => format!("_{tool}"),
+                Shell::Fish => format!("{tool}.fish"),
+                _ => tool,
+            };
+            all.push((shell, file, bytes));
+        }
+    }
+    all
+}
+
+/// Where a shell looks for completions, below an installation's prefix.
+pub fn completion_dir(shell: Shell) -> &'static str {
+    match shell {
+        Shell::Zsh => "share/zsh/site-functions",
+        Shell::Fish => "share/fish/vendor_completions.d",
+        _ => "share/bash-completion/completions",
+    }
+}
+
+/// Every `--help` of a tool on one page.
+fn reference(mut command: Command) -> String {
+    command.build();
+    let mut page = format!("# {}\n\nGenerated from the binary by `cargo xtask gen`.\n", command.get_name());
+    section(&command, &mut page);
+    page
+}
+
+fn section(command: &Command, page: &mut String) {
+    let name = command.get_display_name().unwrap_or(command.get_name()).replace('-', " ");
+    let name = match command.get_bin_name() {
+        Some(bin) => bin.to_owned(),
+        None => name,
+    };
+    let help = command.clone().term_width(100).render_long_help().to_string();
+    let lines: Vec<&str> = help.lines().map(str::trim_end).collect();
+    page.push_str(&format!("\n## {name}\n\n```text\n{}\n```\n", lines.join("\n").trim()));
+    for sub in command.get_subcommands().filter(|c| c.get_name() != "help") {
+        section(sub, page);
+    }
+}

@@ -1,0 +1,47 @@
+//! `cargo xtask install`: binaries, man pages and completions in place.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result};
+
+use crate::generate;
+use crate::run::{TOOLS, build};
+
+pub fn run(prefix: &str) -> Result<()> {
+    let prefix = match prefix.strip_prefix("~/") {
+        Some(below) => PathBuf::from(std::env::var_os("HOME").context("HOME is not set; name a --prefix")?).join(below),
+        None => std::path::absolute(prefix)?,
+    };
+    let built = build(true)?;
+    for tool in TOOLS {
+        let binary = fs::read(built.join(tool)).with_context(|| format!("cannot read the built {tool}"))?;
+        put(&prefix.join("bin").join(tool), &binary, 0o755)?;
+    }
+    for (file, bytes) in generate::man_pages() {
+        put(&prefix.join("share/man/man1").join(file), &bytes, 0o644)?;
+    }
+    for (shell, file, bytes) in generate::completions() {
+        put(&prefix.join(generate::completion_dir(shell)).join(file), &bytes, 0o644)?;
+    }
+    let bin = prefix.join("bin");
+    let on_path = std::env::var_os("PATH").is_some_and(|path| std::env::split_paths(&path).any(|dir| dir == bin));
+    if !on_path {
+        println!("add {} to your PATH", bin.display());
+    }
+    Ok(())
+}
+
+/// Replaces a file in one step: a tool that is running keeps its old binary.
+fn put(path: &Path, bytes: &[u8], mode: u32) -> Result<()> {
+    use std::os::unix::fs::PermissionsExt;
+    let dir = path.parent().unwrap_or(path);
+    fs::create_dir_all(dir).with_context(|| format!("cannot create {}", dir.display()))?;
+    let mut file =
+        tempfile::NamedTempFile::new_in(dir).with_context(|| format!("cannot write to {}", dir.display()))?;
+    std::io::Write::write_all(&mut file, bytes)?;
+    file.as_file().set_permissions(fs::Permissions::from_mode(mode))?;
+    file.persist(path).with_context(|| format!("cannot replace {}", path.display()))?;
+    println!("{}", path.display());
+    Ok(())
+}

@@ -1,0 +1,81 @@
+//! Running other programs, and where things are.
+
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context, Result, bail};
+
+/// The tools, in the order they are told of.
+pub const TOOLS: [&str; 1] = ["sweatfile-apply"];
+
+/// A program the chore needs is not there; exit 2.
+#[derive(Debug)]
+pub struct Missing(pub String);
+
+impl std::fmt::Display for Missing {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for Missing {}
+
+/// The top of the project.
+pub fn project() -> PathBuf {
+    let own = Path::new(env!("CARGO_MANIFEST_DIR"));
+    own.parent().unwrap_or(own).to_path_buf()
+}
+
+/// Runs a program in the project with everything shown; fails unless it exits with 0.
+pub fn run(program: &str, args: &[&str]) -> Result<()> {
+    let name = Path::new(program).file_name().unwrap_or_default().to_string_lossy();
+    eprintln!("xtask: {name} {}", args.join(" "));
+    let status = Command::new(program).args(args).current_dir(project()).status();
+    let status = status.with_context(|| format!("cannot run {program}"))?;
+    if !status.success() {
+        bail!("{name} {} failed: {status}", args.join(" "));
+    }
+    Ok(())
+}
+
+/// cargo as it runs us.
+pub fn cargo(args: &[&str]) -> Result<()> {
+    run(&std::env::var("CARGO").unwrap_or_else(|_| "cargo".into()), args)
+}
+
+/// Builds the tools and says where the binaries are.
+pub fn build(release: bool) -> Result<PathBuf> {
+    let mut args = vec!["build", "--quiet"];
+    for tool in TOOLS {
+        args.extend(["--package", tool]);
+    }
+    if release {
+        args.push("--release");
+    }
+    cargo(&args)?;
+    let target =
+        std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| project().join("target"), |dir| project().join(dir));
+    Ok(target.join(if release { "release" } else { "debug" }))
+}
+
+/// Where a program is, if it is on the PATH.
+pub fn find(name: &str) -> Option<PathBuf> {
+    std::env::split_paths(&std::env::var_os("PATH")?).map(|dir| dir.join(name)).find(|path| path.is_file())
+}
+
+/// A command with an environment of its own: this home, these binaries first on the PATH, a fixed
+/// identity and time, nothing else of the user's.
+pub fn isolated(program: impl AsRef<OsStr>, home: &Path, bin: &Path) -> Command {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let dirs = std::iter::once(bin.to_path_buf()).chain(std::env::split_paths(&path));
+    let mut command = Command::new(program);
+    command.env_clear().env("HOME", home).env("PATH", std::env::join_paths(dirs).unwrap_or(path));
+    command.env("LC_ALL", "C.UTF-8").env("GIT_CONFIG_GLOBAL", "/dev/null").env("GIT_CONFIG_NOSYSTEM", "1");
+    for who in ["AUTHOR", "COMMITTER"] {
+        command.env(format!("GIT_{who}_NAME"), "Ada").env(format!("GIT_{who}_EMAIL"), "ada@example.org");
+        command.env(format!("GIT_{who}_DATE"), "2026-01-01T00:00:00Z");
+    }
+    command.stdin(std::process::Stdio::null());
+    command
+}

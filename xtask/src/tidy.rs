@@ -1,0 +1,121 @@
+//! `cargo xtask tidy`: the rules that no compiler checks, each with the reason in its message.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Result, bail};
+use walkdir::WalkDir;
+
+use crate::run::project;
+
+/// No file is longer, its unit tests included.
+const LONGEST: usize = 600;
+
+/// core's rooms; each may use those on an earlier line only.
+const CORE: [&[&str]; 4] = [
+    &["text", "path", "hash", "env", "error"],
+    &["proc", "fs", "lock"],
+    &["git", "config", "approval", "hook"],
+    &["ui", "args"],
+];
+
+pub fn run() -> Result<()> {
+    let mut problems = Vec::new();
+    for path in sources() {
+        let text = fs::read_to_string(&path)?;
+        let name = path.strip_prefix(project()).unwrap_or(&path).to_path_buf();
+        problems.extend(file(&name, &text).into_iter().map(|what| format!("{}: {what}", name.display())));
+    }
+    problems.extend(documents()?);
+    if problems.is_empty() {
+        return Ok(());
+    }
+    bail!("not tidy:\n  {}", problems.join("\n  "));
+}
+
+fn sources() -> Vec<PathBuf> {
+    let tops = ["crates", "tests", "xtask"].map(|top| project().join(top));
+    let entries = tops.into_iter().flat_map(|top| WalkDir::new(top).sort_by_file_name()).filter_map(Result::ok);
+    entries.map(walkdir::DirEntry::into_path).filter(|p| p.extension().is_some_and(|e| e == "rs")).collect()
+}
+
+/// What is wrong with one source file.
+fn file(name: &Path, text: &str) -> Vec<String> {
+    let mut problems = Vec::new();
+    let lines = text.lines().count();
+    if lines > LONGEST {
+        problems.push(format!("{lines} lines; a file fits in the head ({LONGEST} at most)"));
+    }
+    if !text.starts_with("//! ") {
+        problems.push("the first line must say what the file is for (`//! ...`)".into());
+    }
+    if name.starts_with("xtask/src/tidy.rs") {
+        return problems;
+    }
+    let is_test = name.starts_with("tests");
+    let in_core = name.starts_with("crates/core/src");
+    let mut forbid = |when: bool, needle: &str, why: &str| {
+        for (number, line) in text.lines().enumerate().filter(|(_, l)| when && l.contains(needle)) {
+            if !line.trim_start().starts_with("//") {
+                problems.push(format!("line {}: `{needle}`: {why}", number + 1));
+            }
+        }
+    };
+    forbid(true, "#[allow(", "use #[expect(lint, reason = ...)]");
+    forbid(true, "#[ignore", "a test runs or is deleted");
+    forbid(is_test, "thread::sleep", "poll with a deadline");
+    forbid(in_core && !name.ends_with("proc.rs"), "duct::", "processes are spawned in proc.rs alone");
+    forbid(in_core && !name.ends_with("proc.rs"), "Command::new", "processes are spawned in proc.rs alone");
+    forbid(in_core && !name.ends_with("ui.rs") && !name.ends_with("args.rs"), "stdout().lock", "only ui.rs prints");
+    forbid(in_core && !name.ends_with("args.rs"), "use clap", "only args.rs knows clap");
+    let tool = name.starts_with("crates") && !in_core;
+    // State files are written by the noun that owns their format; worktrees by apply alone.
+    let may_write = name.components().any(|c| matches!(c.as_os_str().to_str(), Some("apply" | "apply.rs")));
+    for needle in ["Staging::open(", ".place(", ".swap("] {
+        forbid(tool && !may_write, needle, "only the room `apply` writes into worktrees");
+    }
+    problems.extend(imports(name, text));
+    problems
+}
+
+/// Whether a room of core reaches upwards.
+fn imports(name: &Path, text: &str) -> Vec<String> {
+    let Ok(below) = name.strip_prefix("crates/core/src") else { return Vec::new() };
+    let room = below.iter().next().map(|c| c.to_string_lossy().trim_end_matches(".rs").to_owned()).unwrap_or_default();
+    let level = |room: &str| CORE.iter().position(|rooms| rooms.contains(&room));
+    let Some(own) = level(&room) else { return Vec::new() };
+    let mut problems = Vec::new();
+    for (number, line) in text.lines().enumerate().filter(|(_, l)| !l.trim_start().starts_with("//")) {
+        for used in line.split("crate::").skip(1) {
+            let used: String = used.chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect();
+            // Rooms on one line may know each other only downwards the line: `env` needs `error`.
+            if level(&used).is_some_and(|l| l > own) {
+                problems.push(format!("line {}: `{room}` must not use `{used}`, which stands above it", number + 1));
+            }
+        }
+    }
+    problems
+}
+
+/// What is wrong with the documents.
+fn documents() -> Result<Vec<String>> {
+    let mut problems = Vec::new();
+    let architecture = fs::read_to_string(project().join("ARCHITECTURE.md"))?;
+    if architecture.lines().count() > 150 {
+        problems.push("ARCHITECTURE.md: more than 150 lines".into());
+    }
+    let documents =
+        WalkDir::new(project().join("docs")).into_iter().filter_map(Result::ok).map(walkdir::DirEntry::into_path);
+    let top = ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md"].map(|name| project().join(name));
+    for path in top.into_iter().chain(documents.filter(|p| p.extension().is_some_and(|e| e == "md"))) {
+        let text = fs::read_to_string(&path)?;
+        let dir = path.parent().unwrap_or(&path);
+        for target in text.split("](").skip(1).filter_map(|rest| rest.split(')').next()) {
+            let file = target.split('#').next().unwrap_or_default();
+            if !file.is_empty() && !file.contains("://") && !dir.join(file).exists() {
+                problems.push(format!("{}: a link leads nowhere: {target}", path.display()));
+            }
+        }
+    }
+    Ok(problems)
+}
