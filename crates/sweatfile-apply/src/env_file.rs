@@ -329,12 +329,5 @@ mod tests {
                 read.vars().map(|(n, v)| (n.to_owned(), v.text().unwrap().to_owned())).collect();
             prop_assert_eq!(read, vars);
         }
-
-        /// The fuzz target of the reader in the normal run.
-        #[test]
-        fn any_bytes_are_read_and_kept(bytes in proptest::collection::vec(prop_oneof![any::<u8>(), Just(b'\n'), Just(b'='), Just(b'"'), Just(b'A')], 0..60)) {
-            let once = EnvFile::parse(&bytes).to_bytes();
-            prop_assert_eq!(EnvFile::parse(&once).to_bytes(), once);
-        }
     }
 }

@@ -11,13 +11,13 @@ mod apply;
 mod facts;
 mod plan;
 
-mod env_file;
-mod excludes;
+pub mod env_file;
+pub mod excludes;
 mod layer;
 mod record;
 mod report;
-mod review;
-mod sweatfile;
+pub mod review;
+pub mod sweatfile;
 mod template;
 mod trust;
 

@@ -2,6 +2,7 @@
 
 mod world;
 
+mod any_bytes;
 mod approval;
 mod bad_input;
 mod beyond_seed;

@@ -1,0 +1,53 @@
+//! What must hold for any bytes a parser is given: called by property tests in the normal run and by
+//! the fuzz targets in `fuzz/`.
+
+use shopfloor_core::path::RelPath;
+use sweatfile_apply::env_file::EnvFile;
+use sweatfile_apply::{excludes, review, sweatfile};
+
+/// A sweatfile is taken or refused, and what is taken stays inside the worktree.
+pub fn sweatfile(bytes: &[u8]) {
+    let parsed = sweatfile::parse(bytes);
+    for path in parsed.sweatfile.files.keys() {
+        let text = path.to_string();
+        assert!(text.starts_with('.') && text.split('/').all(|c| c != ".."), "{text}");
+        assert!(text.split('/').all(|c| !c.eq_ignore_ascii_case(".git")), "{text}");
+        assert!(!text.starts_with(".sweatshop-env"), "{text}");
+    }
+    for value in parsed.sweatfile.env.values() {
+        assert!(!value.contains(['\0', '\r']));
+    }
+}
+
+/// Whatever stands in `.sweatshop-env`, reading and writing it again loses nothing.
+pub fn env_file(bytes: &[u8]) {
+    let file = EnvFile::parse(bytes);
+    let once = file.to_bytes();
+    assert_eq!(EnvFile::parse(&once), file);
+    assert_eq!(EnvFile::parse(&once).to_bytes(), once);
+}
+
+/// Promoting into any text that is a sweatfile changes that one variable.
+pub fn promote(bytes: &[u8]) {
+    let Ok(text) = std::str::from_utf8(bytes) else { return };
+    if let Ok(edited) = review::promote(text, "K", "v") {
+        assert_eq!(sweatfile::parse(edited.as_bytes()).sweatfile.env["K"], "v");
+    }
+}
+
+/// Lines of others in `info/exclude` stay, byte for byte.
+pub fn excludes(bytes: &[u8]) {
+    let patterns = ["a".to_owned(), "b".to_owned()];
+    let with = excludes::with(bytes, &patterns);
+    assert!(excludes::missing(&with, &patterns).is_empty());
+    assert_eq!(excludes::with(&with, &patterns), with);
+}
+
+/// A relative path is taken or refused; what is taken has only ordinary components.
+pub fn path(bytes: &[u8]) {
+    use std::os::unix::ffi::OsStrExt;
+    if let Ok(path) = RelPath::parse_os(std::ffi::OsStr::from_bytes(bytes)) {
+        let ordinary = |c: std::path::Component<'_>| matches!(c, std::path::Component::Normal(_));
+        assert!(path.as_path().components().all(ordinary));
+    }
+}
