@@ -60,11 +60,7 @@ const VERSION: u32 = 1;
 impl Approvals {
     /// Reads the store; an absent one is empty. A newer or damaged one is refused (exit 2).
     pub fn load(env: &Env) -> Result<Approvals> {
-        let dir = env.state_home().ok_or_else(|| {
-            Failure::usage("there is no place for approvals: neither XDG_STATE_HOME nor HOME is set")
-                .hint("set HOME and run the command again")
-        })?;
-        let path = dir.join("approvals.toml");
+        let path = store_path(env)?;
         let store = match fs::read_no_follow(&path)? {
             None => Store { version: VERSION, approvals: Vec::new() },
             Some(bytes) => parse(&path, &bytes)?,
@@ -136,9 +132,16 @@ pub fn revoke(env: &Env, common_dir: &Path) -> Result<usize> {
 }
 
 fn lock(env: &Env) -> Result<(Lock, Approvals)> {
-    let path = Approvals::load(env)?.path.with_extension("lock");
-    let lock = Lock::take(&path)?;
+    let lock = Lock::take(&store_path(env)?.with_extension("lock"))?;
     Ok((lock, Approvals::load(env)?))
+}
+
+fn store_path(env: &Env) -> Result<PathBuf> {
+    let dir = env.state_home().ok_or_else(|| {
+        Failure::usage("there is no place for approvals: neither XDG_STATE_HOME nor HOME is set")
+            .hint("set HOME and run the command again")
+    })?;
+    Ok(dir.join("approvals.toml"))
 }
 
 fn clone_id(common_dir: &Path) -> Result<String> {

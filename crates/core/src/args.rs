@@ -1,6 +1,5 @@
 //! The command line: flags all tools share, and the way from `main` to the exit code.
 
-use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -26,9 +25,9 @@ Exit codes:
 /// Flags every tool takes, before or after the subcommand.
 #[derive(Args, Clone, Debug, Default)]
 pub struct Common {
-    /// Run as if started in DIR
+    /// Run as if started in DIR; a second one starts from the first
     #[arg(short = 'C', value_name = "DIR", global = true, help_heading = "Common options")]
-    pub dir: Option<PathBuf>,
+    pub dirs: Vec<PathBuf>,
     /// Answer in JSON: one document, or JSON Lines for lists
     #[arg(long, global = true, help_heading = "Common options")]
     pub json: bool,
@@ -63,29 +62,31 @@ pub trait CommandLine: Parser {
 
 /// What every tool's `main` is: reads the process, parses, runs, reports, and returns the exit code.
 pub fn main<C: CommandLine>(tool: &'static str, run: impl FnOnce(&Ui, &Env, C) -> Result<Exit>) -> ExitCode {
-    let env = match Env::from_process() {
-        Ok(env) => env,
-        Err(failure) => {
-            let _ = writeln!(std::io::stderr(), "{tool}: error: {failure}");
-            return ExitCode::from(failure.exit.code());
-        }
+    let (env, problem) = Env::from_process();
+    let early = Ui::new(tool, &env, Options { json: asks_for_json(&env), ..Options::default() });
+    let report = |ui: &Ui, failure: Failure| {
+        ui.error(&failure);
+        failure.exit
     };
-    let exit = match parse::<C>(tool, &env) {
+    let exit = match parse::<C>(tool, &early, &env) {
+        Err(exit) => exit,
+        Ok(_) if problem.is_some() => problem.map_or(Exit::Done, |failure| report(&early, failure)),
         Ok(cli) => {
             let common = cli.common().clone();
             let ui = Ui::new(tool, &env, options(&env, &common));
-            let result = match &common.dir {
-                Some(dir) => env.at(dir).and_then(|env| run(&ui, &env, cli)),
-                None => run(&ui, &env, cli),
-            };
-            result.unwrap_or_else(|failure| {
-                ui.error(&failure);
-                failure.exit
-            })
+            let there = common.dirs.iter().try_fold(env, |env, dir| env.at(dir));
+            let done = there.and_then(|env| run(&ui, &env, cli)).unwrap_or_else(|failure| report(&ui, failure));
+            match ui.unwritten() {
+                Some(failure) if done == Exit::Done => report(&ui, failure),
+                _ => done,
+            }
         }
-        Err(exit) => exit,
     };
     ExitCode::from(exit.code())
+}
+
+fn asks_for_json(env: &Env) -> bool {
+    env.args.iter().take_while(|a| *a != "--").any(|a| a == "--json")
 }
 
 fn options(env: &Env, common: &Common) -> Options {
@@ -98,20 +99,21 @@ fn options(env: &Env, common: &Common) -> Options {
 }
 
 /// Parses the command line, or answers `--help` and `--version`, or reports what is wrong (exit 2).
-fn parse<C: CommandLine>(tool: &'static str, env: &Env) -> Result<C, Exit> {
+fn parse<C: CommandLine>(tool: &'static str, ui: &Ui, env: &Env) -> Result<C, Exit> {
     let error = match C::try_parse_from(&env.args) {
         Ok(cli) => return Ok(cli),
         Err(error) => error,
     };
-    let json = env.args.iter().take_while(|a| *a != "--").any(|a| a == "--json");
-    let ui = Ui::new(tool, env, Options { json, ..Options::default() });
     if matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) {
         let styled = env.stdout_is_terminal && env.var("NO_COLOR").is_none();
         let text = error.render();
         ui.answer(if styled { text.ansi().to_string() } else { text.to_string() }.as_bytes());
         return Err(Exit::Done);
     }
-    let rendered = error.render().to_string();
+    let rendered = match error.kind() {
+        ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => "a subcommand is missing".to_owned(),
+        _ => error.render().to_string(),
+    };
     let mut lines =
         rendered.lines().map(str::trim_end).filter(|l| !l.is_empty() && !l.starts_with("For more information"));
     let message = lines.next().unwrap_or("bad usage").trim_start_matches("error: ").to_owned();

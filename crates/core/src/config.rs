@@ -12,6 +12,9 @@ use crate::fs;
 use crate::git::Home;
 use crate::text::{Position, nearest};
 
+/// The tools that have a table.
+const TOOLS: [&str; 5] = ["sweatfile-apply", "overlay-sync", "ledger-synth", "worktree-spawn", "worker-ctl"];
+
 /// The repository's file, below its main checkout.
 pub const REPOSITORY_FILE: &str = ".shopfloor/config.toml";
 
@@ -185,6 +188,15 @@ impl<'a> File<'a> {
         })?;
         let mut values = Vec::new();
         let position = |item: &Item| Position::of(&text, item.span().map_or(0, |s| s.start));
+        for (key, item) in document.iter().filter(|(key, _)| !TOOLS.contains(key)) {
+            if let Some(near) = nearest(key, &TOOLS) {
+                warnings.push(format!(
+                    "{}:{}: unknown table `{key}`; did you mean `{near}`?",
+                    path.display(),
+                    position(item).line
+                ));
+            }
+        }
         if let Some(item) = document.get(tool) {
             let table = item.as_table_like().ok_or_else(|| {
                 wrong(position(item), format!("`{tool}` must be a table")).hint(format!("write `[{tool}]`"))

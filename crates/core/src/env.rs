@@ -33,20 +33,22 @@ pub struct Env {
 }
 
 impl Env {
-    /// Reads the process. Fails (exit 2) on a `SHOPFLOOR_NOW` that is no time, and when the current
-    /// directory is gone.
-    pub fn from_process() -> Result<Env> {
+    /// Reads the process, and says what is wrong with it: a `SHOPFLOOR_NOW` that is no time (exit 2), a
+    /// current directory that is gone (exit 4). The value is good enough to report that with.
+    pub fn from_process() -> (Env, Option<Failure>) {
+        let mut problem = None;
         let vars: BTreeMap<_, _> = std::env::vars_os().collect();
-        let now = match vars.get(OsStr::new("SHOPFLOOR_NOW")) {
-            None => Timestamp::now(),
-            Some(text) => text.to_str().and_then(|t| t.parse().ok()).ok_or_else(|| {
-                Failure::usage(format!("SHOPFLOOR_NOW is not a time: `{}`", text.to_string_lossy()))
-                    .hint("write it as RFC 3339, for example `SHOPFLOOR_NOW=2026-01-31T12:00:00Z`")
-            })?,
-        };
-        let cwd =
-            std::env::current_dir().map_err(|e| Failure::failed("cannot read the current directory").because(e))?;
-        Ok(Env {
+        let named = vars.get(OsStr::new("SHOPFLOOR_NOW"));
+        let now = named.and_then(|text| text.to_str()?.parse().ok());
+        if let (Some(text), None) = (named, now) {
+            let failure = Failure::usage(format!("SHOPFLOOR_NOW is not a time: `{}`", text.to_string_lossy()));
+            problem = Some(failure.hint("write it as RFC 3339, for example `SHOPFLOOR_NOW=2026-01-31T12:00:00Z`"));
+        }
+        let cwd = std::env::current_dir().unwrap_or_else(|e| {
+            problem = Some(Failure::failed("cannot read the current directory").because(e));
+            PathBuf::from("/")
+        });
+        let env = Env {
             args: std::env::args_os().collect(),
             vars,
             cwd,
@@ -54,17 +56,21 @@ impl Env {
             can_ask: std::io::stdin().is_terminal() && std::io::stderr().is_terminal(),
             stdout_is_terminal: std::io::stdout().is_terminal(),
             stderr_is_terminal: std::io::stderr().is_terminal(),
-            now,
-        })
+            now: now.unwrap_or_else(Timestamp::now),
+        };
+        (env, problem)
     }
 
     /// The same surroundings seen from `dir` (`-C DIR`), resolved against the current directory.
     pub fn at(&self, dir: &Path) -> Result<Env> {
         let cwd = self.cwd.join(dir);
-        if !cwd.is_dir() {
-            return Err(Failure::usage(format!("cannot change to `{}`: not a directory", dir.display()))
-                .hint("name an existing directory after `-C`"));
-        }
+        // As in git: an empty name changes nothing.
+        let listing = if dir.as_os_str().is_empty() { Ok(()) } else { std::fs::read_dir(&cwd).map(|_| ()) };
+        listing.map_err(|e| {
+            Failure::usage(format!("cannot change to `{}`", dir.display()))
+                .because(e)
+                .hint("name a directory after `-C`")
+        })?;
         Ok(Env { cwd, cwd_named: true, ..self.clone() })
     }
 

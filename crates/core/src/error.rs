@@ -148,7 +148,8 @@ impl<T, E: Into<io::Error>> At<T> for std::result::Result<T, E> {
             let failure = Failure::failed(format!("cannot {what} {}", path.display()));
             match e.kind() {
                 io::ErrorKind::PermissionDenied => {
-                    failure.hint(format!("run `ls -ld {}` to see who owns it", crate::text::shell_word(path)))
+                    let shown = path.ancestors().find(|p| p.symlink_metadata().is_ok()).unwrap_or(path);
+                    failure.hint(format!("run `ls -ld {}` to see who owns it", crate::text::shell_word(shown)))
                 }
                 io::ErrorKind::StorageFull => failure.hint("free some space and run the same command again"),
                 _ => failure,

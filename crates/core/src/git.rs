@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use crate::env::Env;
 use crate::error::{Exit, Failure, Result};
 use crate::fs;
+use crate::lock::Lock;
 use crate::proc::{self, Cmd, Output};
 
 /// The variables that tie git to one repository: `git rev-parse --local-env-vars` of git 2.47.
@@ -36,6 +37,8 @@ pub const LOCAL_VARS: &[&str] = &[
 pub struct Git {
     program: PathBuf,
     env: Env,
+    /// The git directory of a work tree that does not name it itself.
+    pinned: Option<(PathBuf, PathBuf)>,
 }
 
 /// Where we stand in a repository.
@@ -72,13 +75,17 @@ impl Git {
         let program = proc::find(env, "git").ok_or_else(|| {
             Failure::failed("git is not on the PATH").hint("install git, 2.38 or newer, and run the command again")
         })?;
-        Ok(Git { program, env: env.clone() })
+        Ok(Git { program, env: env.clone(), pinned: None })
     }
 
     /// A git command in `dir`, free of inherited repository variables: no pager, no prompt, no
     /// optional locks, untranslated, stdin closed.
     pub fn cmd(&self, dir: &Path) -> Cmd {
-        self.inherited(dir).without_vars(LOCAL_VARS)
+        let cmd = self.inherited(dir).without_vars(LOCAL_VARS);
+        match &self.pinned {
+            Some((git_dir, worktree)) if dir == worktree => cmd.var("GIT_DIR", git_dir).var("GIT_WORK_TREE", worktree),
+            _ => cmd,
+        }
     }
 
     fn inherited(&self, dir: &Path) -> Cmd {
@@ -87,7 +94,13 @@ impl Git {
             .var("LC_ALL", "C")
             .var("GIT_OPTIONAL_LOCKS", "0")
             .var("GIT_TERMINAL_PROMPT", "0")
-            .without_vars(&["GIT_TRACE", "GIT_LITERAL_PATHSPECS", "GIT_GLOB_PATHSPECS", "GIT_ICASE_PATHSPECS"])
+            .without_vars(&[
+                "GIT_TRACE",
+                "GIT_LITERAL_PATHSPECS",
+                "GIT_GLOB_PATHSPECS",
+                "GIT_NOGLOB_PATHSPECS",
+                "GIT_ICASE_PATHSPECS",
+            ])
             .arg("--no-pager")
     }
 
@@ -95,20 +108,23 @@ impl Git {
     /// none.
     ///
     /// With `-C` inherited variables are dropped before looking; without it they are honoured, as
-    /// in a hook, and dropped afterwards. When they name another repository than the one the work
-    /// tree found says it belongs to, the work tree's own wins: that is what every git command run
-    /// in it afterwards will see.
-    pub fn discover(&self) -> Result<Repo> {
-        let cwd = &self.env.cwd;
-        let named = !self.env.cwd_named && self.env.var("GIT_DIR").is_some();
-        if !named {
-            return self.locate(cwd, self.cmd(cwd));
+    /// in a hook, and dropped afterwards. When the work tree they name says itself that it belongs to
+    /// another repository, that one wins: it is what every git command run in it afterwards will see.
+    /// When it says nothing (a work tree with its git directory elsewhere), they stay in force for us.
+    pub fn discover(&mut self) -> Result<Repo> {
+        let cwd = self.env.cwd.clone();
+        if self.env.cwd_named || self.env.var("GIT_DIR").is_none() {
+            return self.locate(&cwd, self.cmd(&cwd));
         }
-        let own = self.locate(cwd, self.cmd(cwd));
-        match self.locate(cwd, self.inherited(cwd)) {
-            Ok(hooked) if own.as_ref().is_ok_and(|own| own.git_dir != hooked.git_dir) => own,
-            Ok(hooked) => Ok(hooked),
-            Err(_) => own,
+        let named = self.locate(&cwd, self.inherited(&cwd));
+        let place = named.as_ref().ok().and_then(|repo| repo.worktree.clone()).unwrap_or_else(|| cwd.clone());
+        match (self.locate(&place, self.cmd(&place)), named) {
+            (Ok(own), _) => Ok(own),
+            (Err(_), Ok(named)) => {
+                self.pinned = named.worktree.clone().map(|worktree| (named.git_dir.clone(), worktree));
+                Ok(named)
+            }
+            (Err(failure), Err(_)) => Err(failure),
         }
     }
 
@@ -152,7 +168,11 @@ impl Git {
         let home = Home { checkout: main_checkout.clone(), common_dir: common_dir.clone() };
         let mut repo = Repo { worktree, git_dir, common_dir, hooks_dir, main_checkout, branch, home };
         if let Some(source) = self.source(&repo)? {
-            repo.home = self.locate(&source, self.cmd(&source))?.home;
+            let common_dir = source.join(".git");
+            repo.home = match common_dir.is_dir() {
+                true => Home { checkout: source, common_dir },
+                false => self.locate(&source, self.cmd(&source))?.home,
+            };
         }
         Ok(repo)
     }
@@ -161,15 +181,17 @@ impl Git {
         if let (true, Some(worktree)) = (git_dir == common_dir, worktree) {
             return Ok(worktree.to_path_buf());
         }
+        let remembered = fs::read(&common_dir.join(MEMORY))?.map(|b| PathBuf::from(OsString::from_vec(b)));
+        if let Some(checkout) = remembered.filter(|c| c.join(".git").exists()) {
+            return Ok(checkout);
+        }
         let parent = common_dir.parent().unwrap_or(common_dir);
         if common_dir.ends_with(".git") || common_dir.ends_with(".bare") {
             return Ok(parent.to_path_buf());
         }
-        // A submodule's git directory names its work tree; a separate one doesn't, so it was
-        // remembered when a command ran there.
+        // A submodule's git directory names its work tree; a separate one doesn't, and is remembered.
         let configured = self.config(common_dir, "core.worktree")?;
-        let remembered = fs::read(&common_dir.join(MEMORY))?.map(|b| PathBuf::from(OsString::from_vec(b)));
-        let checkout = configured.map(|c| common_dir.join(c)).and_then(|c| c.canonicalize().ok()).or(remembered);
+        let checkout = configured.map(|c| common_dir.join(c)).and_then(|c| c.canonicalize().ok());
         Ok(checkout.filter(|c| c.join(".git").exists()).unwrap_or_else(|| common_dir.to_path_buf()))
     }
 
@@ -177,7 +199,8 @@ impl Git {
     /// costs a process that almost no repository needs.
     fn source(&self, repo: &Repo) -> Result<Option<PathBuf>> {
         let text = fs::read(&repo.common_dir.join("config"))?.unwrap_or_default().to_ascii_lowercase();
-        if !text.windows(9).any(|w| w == b"shopfloor") {
+        let mut lines = text.split(|b| *b == b'\n').map(<[u8]>::trim_ascii);
+        if !lines.any(|line| line.starts_with(b"[shopfloor]") || line.starts_with(b"[include")) {
             return Ok(None);
         }
         let source = self.config(&repo.common_dir, "shopfloor.source")?.map(PathBuf::from);
@@ -189,6 +212,14 @@ impl Git {
         let output = self.cmd(git_dir).args(["config", "-z", "--get", name]).var("GIT_DIR", git_dir).capture()?;
         let value = output.stdout.strip_suffix(b"\0").map(|v| OsString::from_vec(v.to_vec()));
         Ok(value.filter(|_| output.status.success()))
+    }
+
+    /// The checked-out branch, an unborn one too; none when detached.
+    pub fn branch(&self, repo: &Repo) -> Result<Option<String>> {
+        let (None, Some(worktree)) = (&repo.branch, &repo.worktree) else { return Ok(repo.branch.clone()) };
+        let output = self.cmd(worktree).args(["symbolic-ref", "--quiet", "--short", "HEAD"]).capture()?;
+        let name = String::from_utf8_lossy(&output.stdout).trim_end().to_owned();
+        Ok((!name.is_empty()).then_some(name))
     }
 
     /// `core.hooksPath` as configured, if it is.
@@ -208,12 +239,33 @@ impl Git {
             setting.push(file);
             cmd = cmd.arg("-c").arg(setting);
         }
-        let input = paths.iter().flat_map(|p| [p.as_os_str().as_bytes(), b"\0"].concat()).collect();
-        let output = cmd.args(["check-ignore", "-z", "--stdin"]).input(input).capture()?;
-        match output.status.code() {
-            0 | 1 => Ok(nul_paths(&output.stdout)),
-            _ => Err(failed("check-ignore", &output)),
+        let ask = |paths: &[PathBuf]| {
+            let output = cmd.clone().args(["check-ignore", "-z", "--stdin"]).input(nul_list(paths)).capture()?;
+            match output.status.code() {
+                0 | 1 => Ok(nul_paths(&output.stdout)),
+                _ => Err(failed("check-ignore", &output)),
+            }
+        };
+        // A path git refuses (in a submodule, say) would leave the others without an answer.
+        ask(paths).or_else(|failure| {
+            let one_by_one: Vec<_> = paths.iter().map(|p| ask(std::slice::from_ref(p))).collect();
+            if one_by_one.iter().all(Result::is_err) {
+                return Err(failure);
+            }
+            Ok(one_by_one.into_iter().flatten().flatten().collect())
+        })
+    }
+
+    /// The patterns by which git ignores these paths, whichever file they stand in.
+    pub fn ignoring_patterns(&self, worktree: &Path, paths: &[PathBuf]) -> Result<Vec<String>> {
+        if paths.is_empty() {
+            return Ok(Vec::new());
         }
+        let cmd = self.cmd(worktree).args(["check-ignore", "-v", "-z", "--no-index", "--stdin"]);
+        let output = cmd.input(nul_list(paths)).capture()?;
+        // Four fields each: source, line, pattern, path.
+        let fields: Vec<&[u8]> = output.stdout.split(|b| *b == 0).collect();
+        Ok(fields.chunks(4).filter_map(|f| f.get(2)).map(|p| String::from_utf8_lossy(p).into_owned()).collect())
     }
 
     /// The paths that `git ls-files -z ARGS` lists.
@@ -263,21 +315,27 @@ impl Repo {
     /// Writes down the main checkout of a repository with a separate git dir, so that its linked
     /// worktrees find it. To be called by commands that write.
     pub fn remember_main_checkout(&self) -> Result<()> {
-        let derivable = self.common_dir.ends_with(".git") || self.common_dir.ends_with(".bare");
-        let Some(worktree) = self.worktree.as_ref().filter(|_| !derivable && !self.is_linked()) else { return Ok(()) };
+        let derived = |worktree: &Path| self.common_dir == worktree.join(".git");
+        let Some(worktree) = self.worktree.as_ref().filter(|w| !derived(w) && !self.is_linked()) else { return Ok(()) };
         let path = self.common_dir.join(MEMORY);
         let bytes = worktree.as_os_str().as_bytes();
         if fs::read(&path)?.as_deref() == Some(bytes) {
             return Ok(());
         }
-        fs::create_private_dir(&self.common_dir.join("shopfloor"))?;
+        let _lock = Lock::take(&path.with_extension("lock"))?;
         fs::replace(&path, bytes, Some(fs::PRIVATE))
     }
 }
 
+/// Paths for `--stdin -z`. The `./` keeps git from taking `:(glob)x` for pathspec magic, which
+/// check-ignore cannot be told to leave off otherwise.
+fn nul_list(paths: &[PathBuf]) -> Vec<u8> {
+    paths.iter().flat_map(|p| [b"./", p.as_os_str().as_bytes(), b"\0"].concat()).collect()
+}
+
 fn nul_paths(bytes: &[u8]) -> Vec<PathBuf> {
     let parts = bytes.split(|b| *b == 0).filter(|p| !p.is_empty());
-    parts.map(|p| PathBuf::from(OsString::from_vec(p.to_vec()))).collect()
+    parts.map(|p| p.strip_prefix(b"./").unwrap_or(p)).map(|p| PathBuf::from(OsString::from_vec(p.to_vec()))).collect()
 }
 
 fn failed(command: &str, output: &Output) -> Failure {

@@ -51,7 +51,7 @@ pub enum Installed {
 /// Reads what stands at the hook's place.
 pub fn status(repo: &Repo, hook: &str) -> Result<Status> {
     let path = repo.hooks_dir.join(hook);
-    let text = fs::read(&path)?.map(|b| String::from_utf8_lossy(&b).into_owned()).unwrap_or_default();
+    let text = fs::read_head(&path)?.map(|b| String::from_utf8_lossy(&b).into_owned()).unwrap_or_default();
     let before = chained_path(&path);
     let chained = before.symlink_metadata().is_ok().then_some(before);
     Ok(Status { tools: tools_of(&text).unwrap_or_default(), chained, path })
@@ -67,10 +67,13 @@ pub fn install(git: &Git, repo: &Repo, hook: &'static str, tool: &'static str, d
     }
     let _lock = if dry_run { None } else { Some(lock(repo)?) };
     let path = repo.hooks_dir.join(hook);
-    refuse_links(&repo.hooks_dir, &path, hook, tool)?;
-    let text = fs::read(&path)?;
+    refuse_links(repo, &path, hook, tool)?;
+    let text = fs::read_head(&path)?;
     let mut tools = match text.as_ref().map(|t| tools_of(&String::from_utf8_lossy(t))) {
-        Some(Some(tools)) => tools,
+        Some(Some(tools)) => {
+            refuse_edited(&path, hook, &tools, text.as_deref().unwrap_or_default())?;
+            tools
+        }
         Some(None) => {
             refuse_newer(&path, text.as_deref().unwrap_or_default())?;
             if !dry_run {
@@ -90,12 +93,13 @@ pub fn install(git: &Git, repo: &Repo, hook: &'static str, tool: &'static str, d
 pub fn uninstall(repo: &Repo, hook: &'static str, tool: &'static str) -> Result<bool> {
     let _lock = lock(repo)?;
     let path = repo.hooks_dir.join(hook);
-    let Some(text) = fs::read(&path)? else { return Ok(false) };
+    let Some(text) = fs::read_head(&path)? else { return Ok(false) };
     let Some(mut tools) = tools_of(&String::from_utf8_lossy(&text)) else { return Ok(false) };
     if !tools.iter().any(|t| t == tool) {
         return Ok(false);
     }
-    refuse_links(&repo.hooks_dir, &path, hook, tool)?;
+    refuse_links(repo, &path, hook, tool)?;
+    refuse_edited(&path, hook, &tools, &text)?;
     tools.retain(|t| t != tool);
     if !tools.is_empty() {
         write_stub(&path, hook, tools, Some(&text), false)?;
@@ -130,8 +134,31 @@ fn refuse_newer(path: &Path, text: &[u8]) -> Result<()> {
         .hint("update shopfloor: `cargo xtask install` in its checkout"))
 }
 
-fn refuse_links(dir: &Path, path: &Path, hook: &str, tool: &str) -> Result<()> {
-    for place in [dir, path] {
+/// Lines that somebody wrote into our stub are theirs: neither replaced nor taken away.
+fn refuse_edited(path: &Path, hook: &str, tools: &[String], text: &[u8]) -> Result<()> {
+    let names: Vec<&str> = tools.iter().map(String::as_str).collect();
+    if stub(hook, &names).as_bytes() == text {
+        return Ok(());
+    }
+    Err(Failure::new(Exit::No, "edited", format!("{} was edited since it was installed", path.display())).hint(
+        format!(
+            "move your lines into {}, remove {} and install again",
+            shell_word(&chained_path(path)),
+            shell_word(path)
+        ),
+    ))
+}
+
+fn refuse_links(repo: &Repo, path: &Path, hook: &str, tool: &str) -> Result<()> {
+    if repo.hooks_dir.exists() && !repo.hooks_dir.is_dir() {
+        return Err(Failure::usage(format!("core.hooksPath is {}, which is no directory", repo.hooks_dir.display()))
+            .hint("unset it: `git config --unset core.hooksPath`"));
+    }
+    // git resolves the directory it names, so git's own is looked at as well.
+    let own = repo.common_dir.join("hooks");
+    let leads_there = own.canonicalize().is_ok_and(|real| real == repo.hooks_dir);
+    let dirs = [Some(&repo.hooks_dir), leads_there.then_some(&own)].into_iter().flatten();
+    for place in dirs.map(PathBuf::as_path).chain([path]) {
         if place.is_symlink() {
             return Err(Failure::new(
                 Exit::Failed,
@@ -195,7 +222,7 @@ for tool in {tools}; do
     if command -v "$tool" >/dev/null 2>&1; then
         "$tool" hook run {hook} "$@"
     else
-        echo "$tool: not on the PATH, so this worktree was not set up; install shopfloor or run 'git config core.hooksPath'" >&2
+        echo "$tool: not on the PATH, so this worktree was not set up; run 'cargo xtask install' in shopfloor's checkout" >&2
     fi
 done
 exit "$status"
@@ -221,9 +248,9 @@ fn manager_entry(git: &Git, repo: &Repo, hook: &str, tool: &str) -> Result<Optio
         if name.to_string_lossy().ends_with(".sample") || !path.is_file() {
             continue;
         }
-        let text = String::from_utf8_lossy(&fs::read(&path)?.unwrap_or_default()).into_owned();
+        let text = String::from_utf8_lossy(&fs::read_head(&path)?.unwrap_or_default()).into_owned();
         if text.contains("LEFTHOOK") || text.contains("call_lefthook") {
-            let line = format!("{hook}: {{commands: {{{tool}: {{run: {tool} hook run {hook} {{0}}}}}}}}");
+            let line = format!("{hook}: {{commands: {{{tool}: {{run: \"{tool} hook run {hook} {{0}}\"}}}}}}");
             return Ok(entry("lefthook", "lefthook.yml".into(), line));
         }
         if text.contains("File generated by pre-commit") {

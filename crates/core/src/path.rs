@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 /// A relative path that cannot leave the directory it is joined to, as text goes.
 ///
-/// Never empty, absolute or longer than 4096 bytes; no component is empty, `.`, `..` or `.git` (in
+/// Never empty, absolute or longer than 4096 bytes; no component is longer than 255 bytes, empty, `.`, `..` or `.git` (in
 /// any case: case-insensitive file systems would resolve it to git's own directory); no NUL byte.
 /// Links on the way are the business of [`crate::fs::Root`], which never follows them.
 /// Source of the rule: `docs/formats.md`, "Paths".
@@ -51,6 +51,7 @@ impl RelPath {
                 b"" => return Err(Unsafe("the path has an empty component")),
                 b"." => return Err(Unsafe("the path has a `.` component")),
                 b".." => return Err(Unsafe("the path has a `..` component")),
+                c if c.len() > 255 => return Err(Unsafe("a component is longer than 255 bytes")),
                 c if c.eq_ignore_ascii_case(b".git") => {
                     return Err(Unsafe("the path leads into git's own directory"));
                 }
@@ -117,7 +118,8 @@ mod tests {
         {
             assert!(RelPath::parse(bad).is_err(), "{bad:?} was taken");
         }
-        assert!(RelPath::parse(&"x".repeat(4097)).is_err());
+        assert!(RelPath::parse(&"x/".repeat(2048)).is_err());
+        assert!(RelPath::parse(&"x".repeat(256)).is_err());
     }
 
     #[test]

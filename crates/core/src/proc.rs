@@ -14,7 +14,7 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-use rustix::process::{Pid, Signal, kill_process_group};
+use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
 use crate::env::Env;
@@ -34,6 +34,9 @@ pub struct Cmd {
     dir: PathBuf,
     vars: BTreeMap<OsString, OsString>,
     input: Option<Vec<u8>>,
+    /// The program makes itself the leader of a new session, and so of a new group; it must not be
+    /// a leader before.
+    own_session: bool,
 }
 
 /// What a captured command left behind.
@@ -89,6 +92,17 @@ impl From<ExitStatus> for Status {
     }
 }
 
+/// A command line for `sh`, cut off from the terminal: in a session of its own (`setsid`, where there is
+/// such a program) a command that asks on `/dev/tty` fails instead of waiting for ever in the background.
+pub fn shell(env: &Env, line: &str) -> Result<Cmd> {
+    let sh = find(env, "sh").ok_or_else(|| Failure::failed("sh is not on the PATH"))?;
+    let cmd = match find(env, "setsid") {
+        Some(setsid) => Cmd { own_session: true, ..Cmd::new(&setsid, env) }.arg(&sh),
+        None => Cmd::new(&sh, env),
+    };
+    Ok(cmd.arg("-c").arg(line))
+}
+
 /// Where `name` lies on the `PATH` of `env`. Resolved once and passed on as an absolute path:
 /// spawning by name costs a slow fork (duct) and would trust the child's directory.
 pub fn find(env: &Env, name: &str) -> Option<PathBuf> {
@@ -108,6 +122,7 @@ impl Cmd {
             dir: env.cwd.clone(),
             vars: env.vars.clone(),
             input: None,
+            own_session: false,
         }
     }
 
@@ -174,22 +189,26 @@ impl Cmd {
                 pass(&bytes);
             }
         };
+        let mut pause = Duration::from_millis(1);
         let status = self.run_while(&expression, || {
             drain();
-            thread::sleep(TICK);
+            thread::sleep(pause);
+            pause = (pause * 2).min(TICK);
         });
         drain();
         Ok(status?.status)
     }
 
     fn expression(&self) -> duct::Expression {
-        let expression =
-            duct::cmd(&self.program, &self.args).dir(&self.dir).full_env(&self.vars).unchecked().before_spawn(
-                |command| {
-                    command.process_group(0);
-                    Ok(())
-                },
-            );
+        let own_session = self.own_session;
+        let group = move |command: &mut std::process::Command| {
+            if !own_session {
+                command.process_group(0);
+            }
+            Ok(())
+        };
+        let expression = duct::cmd(&self.program, &self.args).dir(&self.dir).full_env(&self.vars);
+        let expression = expression.unchecked().before_spawn(group);
         match &self.input {
             Some(bytes) => expression.stdin_bytes(bytes.clone()),
             None => expression.stdin_null(),
@@ -287,8 +306,11 @@ fn watch_signals() {
 
 fn end_groups(pids: &[u32], signal: Signal) {
     for pid in pids {
-        if let Some(pid) = i32::try_from(*pid).ok().and_then(Pid::from_raw) {
-            let _ = kill_process_group(pid, signal);
+        if let Some(pid) = i32::try_from(*pid).ok().and_then(Pid::from_raw)
+            && kill_process_group(pid, signal).is_err()
+        {
+            // Not a leader yet: it is alone.
+            let _ = kill_process(pid, signal);
         }
     }
 }

@@ -1,7 +1,7 @@
 //! The one place that writes to the terminal: stdout is the answer, stderr is narration that says
 //! who speaks.
 
-use std::cell::Cell;
+use std::cell::RefCell;
 use std::fmt::Display;
 use std::io::{self, BufRead, Write};
 use std::time::Duration;
@@ -34,13 +34,13 @@ pub struct Ui {
     options: Options,
     can_ask: bool,
     on_terminal: bool,
-    broken: Cell<bool>,
+    broken: RefCell<Option<io::Error>>,
 }
 
 impl Ui {
     /// A voice for `tool`.
     pub fn new(tool: &'static str, env: &Env, options: Options) -> Ui {
-        Ui { tool, options, can_ask: env.can_ask, on_terminal: env.stderr_is_terminal, broken: Cell::new(false) }
+        Ui { tool, options, can_ask: env.can_ask, on_terminal: env.stderr_is_terminal, broken: RefCell::new(None) }
     }
 
     /// Whether the answer is to be JSON.
@@ -61,14 +61,18 @@ impl Ui {
 
     /// A part of the answer, byte for byte.
     pub fn answer(&self, bytes: &[u8]) {
-        if self.broken.get() {
+        let mut broken = self.broken.borrow_mut();
+        if broken.is_some() {
             return;
         }
         let mut out = io::stdout().lock();
-        // A reader that went away (`| head`) is not an error, and nothing more is written to it.
-        if out.write_all(bytes).and_then(|()| out.flush()).is_err() {
-            self.broken.set(true);
-        }
+        *broken = out.write_all(bytes).and_then(|()| out.flush()).err();
+    }
+
+    /// Why the answer could not be written, if so. A reader that went away (`| head`) is no reason.
+    pub fn unwritten(&self) -> Option<Failure> {
+        let broken = self.broken.borrow_mut().take().filter(|e| e.kind() != io::ErrorKind::BrokenPipe)?;
+        Some(Failure::failed("cannot write the answer to stdout").because(broken))
     }
 
     /// One JSON document, or one record of JSON Lines: an object that gets `"v":1` as first key.
@@ -110,25 +114,26 @@ impl Ui {
 
     /// A problem told as a notice, where the exit code must stay 0 (hooks).
     pub fn problem(&self, failure: &Failure) {
+        if self.options.quiet {
+            return;
+        }
         self.complain("notice: ", AnsiColor::Yellow.on_default().bold(), failure);
     }
 
     fn complain(&self, word: &str, style: Style, failure: &Failure) {
         self.say(word, style, &failure.message);
-        let mut more: Vec<String> = failure.details.clone();
-        more.extend(failure.causes().iter().map(|c| format!("caused by: {c}")));
-        more.extend(failure.hints.iter().map(|h| format!("hint: {h}")));
-        let lines = more.iter().flat_map(|m| m.lines()).filter(|l| !l.trim().is_empty());
-        let text: String = lines.map(|l| format!("  {}\n", printable(&l.replace('\t', "  ")))).collect();
-        self.narrate(&text);
+        // A cause may be what another program printed, in several lines; a detail is one, whatever is in it.
+        let causes: Vec<String> = failure.causes().iter().map(|c| format!("caused by: {c}")).collect();
+        let causes = causes.iter().flat_map(|c| c.lines()).filter(|l| !l.trim().is_empty());
+        let causes = causes.map(|l| l.replace('\t', "  "));
+        let hints = failure.hints.iter().map(|h| format!("hint: {h}"));
+        let lines = failure.details.iter().cloned().chain(causes).chain(hints);
+        self.narrate(&lines.map(|l| format!("  {}\n", printable(&l))).collect::<String>());
     }
 
     fn say(&self, word: &str, style: Style, text: &str) {
-        let mut lines = text.lines();
-        let first = printable(lines.next().unwrap_or_default());
         let word = if self.options.color { format!("{style}{word}{style:#}") } else { word.to_owned() };
-        let rest: String = lines.map(|l| format!("  {}\n", printable(l))).collect();
-        self.narrate(&format!("{}: {word}{first}\n{rest}", self.tool));
+        self.narrate(&format!("{}: {word}{}\n", self.tool, printable(text)));
     }
 
     fn narrate(&self, text: &str) {
@@ -136,9 +141,11 @@ impl Ui {
         let _ = io::stderr().write_all(text.as_bytes());
     }
 
-    /// What a person needs to see before deciding; never dropped.
-    pub fn show(&self, text: &str) {
-        self.say("", Style::new(), text);
+    /// What a person needs to see before deciding, in lines; never dropped.
+    pub fn show(&self, lines: &[String]) {
+        let mut lines = lines.iter();
+        self.say("", Style::new(), lines.next().map_or("", String::as_str));
+        self.narrate(&lines.map(|l| format!("  {}\n", printable(l))).collect::<String>());
     }
 
     /// Asks a question on the terminal; `None` when the input ended. Only where [`Ui::can_ask`].
@@ -160,6 +167,16 @@ impl Ui {
         answer == "y" || answer == "yes"
     }
 
+    /// Lets a child's output through on stderr, above a running spinner. A reader that went away is no
+    /// reason for the child to fail.
+    pub fn pass_through(&self, spinner: Option<&Spinner>, output: &[u8]) {
+        let write = || drop(io::stderr().write_all(output));
+        match spinner {
+            Some(spinner) => spinner.bar.suspend(write),
+            None => write(),
+        }
+    }
+
     /// A sign of life on stderr while something runs; `None` when stderr is no terminal.
     pub fn spinner(&self, text: &str) -> Option<Spinner> {
         if !self.on_terminal || self.options.quiet {
@@ -179,15 +196,6 @@ impl Ui {
 #[derive(Debug)]
 pub struct Spinner {
     bar: ProgressBar,
-}
-
-impl Spinner {
-    /// Lets a child's output through above the spinner.
-    pub fn pass_through(&self, output: &[u8]) {
-        self.bar.suspend(|| {
-            let _ = io::stderr().write_all(output);
-        });
-    }
 }
 
 impl Drop for Spinner {

@@ -113,7 +113,10 @@ pub enum Command {
     #[command(after_help = "Example:\n  sweatfile-apply revoke")]
     Revoke(DryRun),
     /// Follow what happens to .sweatshop-env between opening and closing a workspace
-    #[command(subcommand)]
+    #[command(
+        subcommand,
+        after_help = "Example:\n  sweatfile-apply env snapshot     # and when the workspace closes:\n  sweatfile-apply env review"
+    )]
     Env(EnvCommand),
     /// Take back what apply placed and nobody changed since
     ///
@@ -122,7 +125,7 @@ pub enum Command {
     #[command(after_help = "Example:\n  sweatfile-apply remove --dry-run")]
     Remove(DryRun),
     /// Set up every worktree that `git worktree add` creates
-    #[command(subcommand)]
+    #[command(subcommand, after_help = "Example:\n  sweatfile-apply hook install")]
     Hook(HookCommand),
     /// Print the settings in force, each with its source
     #[command(after_help = "Example:\n  sweatfile-apply config --json")]
@@ -175,7 +178,8 @@ pub enum HookCommand {
     /// What the hook's stub calls, with git's own arguments; problems are notices and exit 0
     #[command(after_help = "Example:\n  sweatfile-apply hook run post-checkout \"$@\"      # in a hook of your own")]
     Run {
-        /// The hook's name: post-checkout
+        /// The hook's name
+        #[arg(value_parser = ["post-checkout"])]
         name: String,
         /// git's arguments: the previous ref, the new ref, and 1 for a branch checkout
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]

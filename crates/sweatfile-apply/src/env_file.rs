@@ -10,31 +10,47 @@ use crate::sweatfile::is_env_name;
 /// The file's name at the top of the worktree.
 pub const FILE: &str = ".sweatshop-env";
 
-/// The file as read: lines that set nothing, and variables.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+/// The file as read, line by line.
+#[derive(Clone, Debug, Default)]
 pub struct EnvFile {
-    /// Comments and what is not understood, in their order, without line ends.
-    others: Vec<Vec<u8>>,
-    vars: BTreeMap<String, Var>,
-    /// Lines whose quote never closes: they stay behind everything they could swallow.
-    open: Vec<Vec<u8>>,
+    lines: Vec<Line>,
 }
 
 #[derive(Clone, Debug)]
-struct Var {
-    value: Value,
-    /// The line (or lines) as found or to be written, without the last line end.
-    raw: Vec<u8>,
+enum Line {
+    /// A variable, and the line (or lines) as found or to be written, without the last line end.
+    Var { name: String, value: Value, raw: Vec<u8> },
+    /// A comment, a blank line, what is not understood.
+    Other(Vec<u8>),
+    /// An assignment whose quote never closes; it stays behind everything it could swallow.
+    Open(Vec<u8>),
 }
 
-/// Two spellings of one value are equal: review compares by value.
-impl PartialEq for Var {
-    fn eq(&self, other: &Var) -> bool {
-        self.value == other.value
+impl Line {
+    fn raw(&self) -> &[u8] {
+        match self {
+            Line::Var { raw, .. } | Line::Other(raw) | Line::Open(raw) => raw,
+        }
+    }
+
+    fn is(&self, key: &str) -> bool {
+        matches!(self, Line::Var { name, .. } if name == key)
     }
 }
 
-impl Eq for Var {}
+/// Equal values and equal other lines, however the values are spelled: review compares by value.
+impl PartialEq for EnvFile {
+    fn eq(&self, other: &EnvFile) -> bool {
+        let others = |file: &EnvFile| -> Vec<Vec<u8>> {
+            let mut lines: Vec<&Line> = file.lines.iter().filter(|l| !matches!(l, Line::Var { .. })).collect();
+            lines.sort_by_key(|line| matches!(line, Line::Open(_)));
+            lines.into_iter().map(|l| l.raw().to_vec()).collect()
+        };
+        self.vars().eq(other.vars()) && others(self) == others(other)
+    }
+}
+
+impl Eq for EnvFile {}
 
 /// What a variable is set to.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -64,42 +80,47 @@ impl EnvFile {
             let (line, after) = split_line(rest);
             rest = after;
             let Some((name, word)) = assignment(line) else {
-                file.others.push(line.to_vec());
+                file.lines.push(Line::Other(line.to_vec()));
                 continue;
             };
             match text_of(word) {
-                Word::Text(text) => file.insert(name, Value::Text(text), line.to_vec()),
-                Word::Other => file.insert(name, Value::Opaque(line.to_vec()), line.to_vec()),
+                Word::Text(text) => file.push(name, Value::Text(text), line.to_vec()),
+                Word::Other => file.push(name, Value::Opaque(line.to_vec()), line.to_vec()),
                 Word::Open(quote) => {
                     // A quote that closes on a later line: one variable, kept as it stands.
                     let Some(end) = after.iter().position(|b| *b == quote) else {
-                        file.open.push(line.to_vec());
+                        file.lines.push(Line::Open(line.to_vec()));
                         continue;
                     };
                     let (_, after) = split_line(&after[end..]);
                     let raw = span(line, after, bytes).to_vec();
                     rest = after;
-                    file.insert(name, Value::Opaque(raw.clone()), raw);
+                    file.push(name, Value::Opaque(raw.clone()), raw);
                 }
             }
         }
         file
     }
 
-    fn insert(&mut self, name: &str, value: Value, raw: Vec<u8>) {
-        self.vars.insert(name.to_owned(), Var { value, raw });
+    fn push(&mut self, name: &str, value: Value, raw: Vec<u8>) {
+        self.lines.push(Line::Var { name: name.to_owned(), value, raw });
     }
 
     pub fn value(&self, name: &str) -> Option<&Value> {
-        self.vars.get(name).map(|v| &v.value)
+        self.vars().find(|(n, _)| *n == name).map(|(_, value)| value)
     }
 
-    /// Every variable, sorted by name.
+    /// Every variable, sorted by name; of several lines for one the last counts.
     pub fn vars(&self) -> impl Iterator<Item = (&str, &Value)> {
-        self.vars.iter().map(|(name, var)| (name.as_str(), &var.value))
+        let vars = self.lines.iter().filter_map(|line| match line {
+            Line::Var { name, value, .. } => Some((name.as_str(), value)),
+            _ => None,
+        });
+        vars.collect::<BTreeMap<_, _>>().into_iter()
     }
 
-    /// Sets a variable; one that has this value already keeps its spelling.
+    /// Sets a variable in its place, a new one at the end; one that has this value already keeps its
+    /// spelling.
     pub fn set(&mut self, name: &str, value: &Value) {
         if self.value(name) == Some(value) {
             return;
@@ -108,24 +129,35 @@ impl EnvFile {
             Value::Text(text) => format!("{name}={}", quote(text).0).into_bytes(),
             Value::Opaque(raw) => raw.clone(),
         };
-        self.insert(name, value.clone(), raw);
+        let line = Line::Var { name: name.to_owned(), value: value.clone(), raw };
+        match self.lines.iter().rposition(|l| l.is(name)) {
+            Some(at) => self.lines[at] = line,
+            None => self.lines.push(line),
+        }
     }
 
     pub fn unset(&mut self, name: &str) {
-        self.vars.remove(name);
+        self.lines.retain(|line| !line.is(name));
     }
 
     /// Whether nothing is in it that is worth a file.
     pub fn is_empty(&self) -> bool {
-        self.vars.is_empty()
-            && self.open.is_empty()
-            && self.others.iter().all(|l| l.iter().all(u8::is_ascii_whitespace))
+        self.lines.iter().all(|line| line.raw().trim_ascii().is_empty())
     }
 
-    /// What is not a variable first, then the variables sorted by name, a line each.
+    /// A line each: sorted by name when there are only plain variables, else in the order they were
+    /// found, for `A=$B/x` means something only after `B`.
     pub fn to_bytes(&self) -> Vec<u8> {
-        let lines = self.others.iter().chain(self.vars.values().map(|v| &v.raw)).chain(&self.open);
-        lines.flat_map(|line| line.iter().copied().chain([b'\n'])).collect()
+        let mut lines: Vec<&Line> = self.lines.iter().collect();
+        let plain = |line: &&Line| matches!(line, Line::Var { value: Value::Text(_), .. });
+        if lines.iter().all(plain) {
+            lines.sort_by_key(|line| match line {
+                Line::Var { name, .. } => name.as_str(),
+                _ => "",
+            });
+        }
+        lines.sort_by_key(|line| matches!(line, Line::Open(_)));
+        lines.iter().flat_map(|line| line.raw().iter().copied().chain([b'\n'])).collect()
     }
 }
 
@@ -304,7 +336,15 @@ mod tests {
         let mut file = EnvFile::parse(b"# mine\nB='two' # why\nM=\"first\nsecond\"\nA=1\n");
         file.set("A", &Value::Text("2".into()));
         file.set("B", &Value::Text("two".into()));
-        assert_eq!(String::from_utf8(file.to_bytes()).unwrap(), "# mine\nA=2\nB='two' # why\nM=\"first\nsecond\"\n");
+        assert_eq!(String::from_utf8(file.to_bytes()).unwrap(), "# mine\nB='two' # why\nM=\"first\nsecond\"\nA=2\n");
+    }
+
+    #[test]
+    fn lines_that_build_on_each_other_keep_their_order() {
+        let mut file = EnvFile::parse(b"Z=/opt\nA=$Z/bin\nC=foo\\\nbar\n");
+        file.set("B", &Value::Text("1".into()));
+        file.set("Z", &Value::Text("/usr".into()));
+        assert_eq!(String::from_utf8(file.to_bytes()).unwrap(), "Z=/usr\nA=$Z/bin\nC=foo\\\nbar\nB=1\n");
     }
 
     #[test]

@@ -8,6 +8,9 @@ use shopfloor_core::error::Result;
 use shopfloor_core::fs;
 use shopfloor_core::git::Repo;
 use shopfloor_core::lock::Lock;
+use shopfloor_core::path::RelPath;
+
+use crate::env_file;
 
 const BEGIN: &str = "# >>> sweatfile-apply >>>";
 const END: &str = "# <<< sweatfile-apply <<<";
@@ -19,6 +22,7 @@ pub fn path(repo: &Repo) -> PathBuf {
 
 /// The file's bytes; none when it does not exist. A link is refused.
 pub fn read(repo: &Repo) -> Result<Vec<u8>> {
+    fs::refuse_link(&repo.common_dir.join("info"))?;
     Ok(fs::read_no_follow(&path(repo))?.unwrap_or_default())
 }
 
@@ -31,14 +35,17 @@ pub fn missing(text: &[u8], patterns: &[String]) -> Vec<String> {
 }
 
 /// The text with `patterns` at the end of our block, which is begun at the end of the file if there
-/// is none. No other byte changes, but a last line without its line end gets one.
+/// is none; but before the line for `.sweatshop-env`, which stays the block's last. No other byte
+/// changes, but a last line without its line end gets one.
 pub fn with(text: &[u8], patterns: &[String]) -> Vec<u8> {
     let added: Vec<u8> = missing(text, patterns).iter().flat_map(|p| format!("{p}\n").into_bytes()).collect();
     if added.is_empty() {
         return text.to_vec();
     }
     let mut out = Vec::with_capacity(text.len() + added.len() + 64);
-    if let Some(end) = block(text).map(|(_, end)| end) {
+    if let Some((begin, end)) = block(text) {
+        let own = format!("{}\n", env_file::FILE).into_bytes();
+        let end = if text[begin..end].ends_with(&own) { end - own.len() } else { end };
         out.extend(&text[..end]);
         out.extend(added);
         out.extend(&text[end..]);
@@ -54,17 +61,40 @@ pub fn with(text: &[u8], patterns: &[String]) -> Vec<u8> {
     out
 }
 
-/// The text without these patterns in our block, and without the block once it is empty.
-pub fn without(text: &[u8], patterns: &BTreeSet<String>) -> Vec<u8> {
-    let Some((begin, end)) = block(text) else { return text.to_vec() };
+/// The text without these patterns in our block (and without the block once it is empty), and which of
+/// them stood there.
+pub fn without(text: &[u8], patterns: &BTreeSet<String>) -> (Vec<u8>, Vec<String>) {
+    let Some((begin, end)) = block(text) else { return (text.to_vec(), Vec::new()) };
     let body_start = begin + line_length(&text[begin..]);
-    let gone = |line: &&[u8]| !patterns.iter().any(|p| p.as_bytes() == line.trim_ascii_end());
-    let body: Vec<u8> = lines_with_ends(&text[body_start..end]).filter(gone).flatten().copied().collect();
-    let after = end + line_length(&text[end..]);
-    if body.is_empty() {
-        return [&text[..begin], &text[after..]].concat();
+    let pattern = |line: &[u8]| patterns.iter().find(|p| p.as_bytes() == line.trim_ascii_end());
+    let (mut body, mut removed) = (Vec::new(), Vec::new());
+    for line in lines_with_ends(&text[body_start..end]) {
+        match pattern(line) {
+            Some(pattern) => removed.push(pattern.clone()),
+            None => body.extend(line),
+        }
     }
-    [&text[..body_start], &body, &text[end..]].concat()
+    let after = end + line_length(&text[end..]);
+    let rest = match body.is_empty() {
+        true => [&text[..begin], &text[after..]].concat(),
+        false => [&text[..body_start], &body, &text[end..]].concat(),
+    };
+    (rest, removed)
+}
+
+/// The pattern for exactly this path at the top of a worktree, as a TOML string.
+pub fn pattern_for(path: &RelPath) -> String {
+    let mut pattern = String::from("/");
+    for c in path.to_string().chars() {
+        if matches!(c, '\\' | '*' | '?' | '[') {
+            pattern.push('\\');
+        }
+        pattern.push(c);
+    }
+    if pattern.ends_with(' ') {
+        pattern.insert(pattern.len() - 1, '\\');
+    }
+    toml_edit::Value::from(pattern).to_string()
 }
 
 /// Where our block's first marker and its last one begin.
@@ -104,9 +134,7 @@ pub fn rewrite(repo: &Repo, edit: impl FnOnce(&[u8]) -> Result<Vec<u8>>) -> Resu
         return Ok(());
     }
     let path = path(repo);
-    if let Some(dir) = path.parent() {
-        fs::create_dir(dir)?;
-    }
+    fs::create_dir(&repo.common_dir.join("info"))?;
     fs::replace(&path, &after, None)
 }
 
@@ -125,14 +153,14 @@ mod tests {
 
     #[test]
     fn a_block_is_begun_without_gluing_and_grown_in_order() {
-        let first = with(b"*.log", &strings(&[".sweatshop-env", "a"]));
+        let first = with(b"*.log", &strings(&["a", ".sweatshop-env"]));
         let second = with(&first, &strings(&["*.log", "a", "b", "b"]));
         insta::assert_snapshot!(text(second), @r"
         *.log
         # >>> sweatfile-apply >>>
-        .sweatshop-env
         a
         b
+        .sweatshop-env
         # <<< sweatfile-apply <<<
         ");
     }
@@ -140,10 +168,17 @@ mod tests {
     #[test]
     fn lines_outside_the_block_are_not_ours_to_remove() {
         let file = with(b"a\n", &strings(&["b", "c"]));
-        let left = without(&file, &strings(&["a", "b", "c"]).into_iter().collect());
-        assert_eq!(text(left), "a\n");
-        let left = without(&file, &strings(&["b"]).into_iter().collect());
+        let (left, removed) = without(&file, &strings(&["a", "b", "c"]).into_iter().collect());
+        assert_eq!((text(left), removed), ("a\n".into(), strings(&["b", "c"])));
+        let (left, _) = without(&file, &strings(&["b"]).into_iter().collect());
         assert_eq!(missing(&left, &strings(&["a", "b", "c"])), ["b"]);
+    }
+
+    #[test]
+    fn suggested_patterns_mean_the_path_and_nothing_else() {
+        let pattern = |path: &str| pattern_for(&RelPath::parse(path).unwrap());
+        assert_eq!(pattern(".envrc"), "\"/.envrc\"");
+        assert_eq!(toml_edit::Value::from(r"/.\*[a\?").to_string(), pattern(".*[a?").replace("\\[", "["));
     }
 
     proptest! {
@@ -159,7 +194,7 @@ mod tests {
                 let already = lines(before.as_bytes()).filter(|l| l.trim_ascii_end() == pattern.as_bytes()).count();
                 prop_assert_eq!(times, already.max(1));
             }
-            let back = without(&once, &patterns.iter().cloned().collect());
+            let (back, _) = without(&once, &patterns.iter().cloned().collect());
             let ended = if before.is_empty() || before.ends_with('\n') || once == before.as_bytes() { before } else { before + "\n" };
             prop_assert_eq!(back, ended.into_bytes());
         }

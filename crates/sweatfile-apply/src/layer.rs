@@ -71,6 +71,9 @@ pub struct Merged {
     /// Destinations an inner layer took away, and which layer did.
     pub cleared: BTreeMap<RelPath, Name>,
     pub setup: Vec<String>,
+    /// Whether a layer that exists is not among them, for want of approval: what it may have brought
+    /// when it counted is then left alone.
+    pub left_out: bool,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]

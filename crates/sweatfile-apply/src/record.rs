@@ -4,6 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use shopfloor_core::error::{Failure, Result};
 use shopfloor_core::fs::{self, Content};
@@ -13,6 +14,7 @@ use shopfloor_core::path::RelPath;
 use shopfloor_core::text::shell_word;
 
 use crate::TOOL;
+use crate::env_file::{EnvFile, Value};
 use crate::layer::Name;
 
 const VERSION: u32 = 1;
@@ -31,6 +33,10 @@ pub struct Record {
     pub dirs: BTreeSet<RelPath>,
     /// The `[env]` values last applied: the base of the three-way merge.
     pub env: BTreeMap<String, String>,
+    /// The values about to be applied, from before the file is written until after: a kill in between
+    /// leaves either in the file, and neither is an edit by hand.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub env_pending: BTreeMap<String, String>,
     /// The command list whose run finished.
     pub setup: Option<Digest>,
 }
@@ -56,8 +62,26 @@ impl Default for Record {
             files: BTreeMap::new(),
             dirs: BTreeSet::new(),
             env: BTreeMap::new(),
+            env_pending: BTreeMap::new(),
             setup: None,
         }
+    }
+}
+
+impl Record {
+    /// The values the env file has from us: those applied last, or those of a run that was killed.
+    pub fn env_base(&self, here: &EnvFile) -> BTreeMap<String, String> {
+        let mut base = self.env.clone();
+        if self.env_pending.is_empty() {
+            return base;
+        }
+        for (key, value) in &self.env_pending {
+            if here.value(key) == Some(&Value::Text(value.clone())) {
+                base.insert(key.clone(), value.clone());
+            }
+        }
+        base.retain(|key, _| self.env_pending.contains_key(key) || here.value(key).is_some());
+        base
     }
 }
 
@@ -75,11 +99,7 @@ impl Record {
     pub fn load_from(git_dir: &Path) -> Result<Option<Record>> {
         let path = path(git_dir);
         let Some(bytes) = fs::read_no_follow(&path)? else { return Ok(None) };
-        let record: Record = parse(&bytes).map_err(|what| {
-            Failure::malformed(format!("{}: {what}", path.display()))
-                .hint(format!("move {} away; what was placed then counts as yours", shell_word(&path)))
-        })?;
-        Ok(Some(record))
+        parse_state(&path, &bytes, VERSION, "what was placed then counts as yours").map(Some)
     }
 
     /// Writes it, unless it says what `on_disk` says already.
@@ -109,14 +129,21 @@ pub fn excludes_used_elsewhere(repo: &Repo) -> Result<BTreeSet<String>> {
     Ok(used)
 }
 
-fn parse(bytes: &[u8]) -> Result<Record, String> {
+/// Reads a JSON file of our own state. A newer version than `known` is refused before anything else of
+/// it is looked at; of a damaged one the hint says what becomes of `moved_away`.
+pub fn parse_state<T: DeserializeOwned>(path: &Path, bytes: &[u8], known: u32, moved_away: &str) -> Result<T> {
     #[derive(Deserialize)]
     struct Versioned {
         v: u32,
     }
-    let versioned: Versioned = serde_json::from_slice(bytes).map_err(|e| e.to_string())?;
-    if versioned.v > VERSION {
-        return Err(format!("version {} is newer than this program knows; update shopfloor", versioned.v));
+    let damaged = |e: serde_json::Error| {
+        Failure::malformed(format!("{}: {e}", path.display()))
+            .hint(format!("move {} away; {moved_away}", shell_word(path)))
+    };
+    let versioned: Versioned = serde_json::from_slice(bytes).map_err(damaged)?;
+    if versioned.v > known {
+        let what = format!("{} has version {}, newer than this program knows", path.display(), versioned.v);
+        return Err(Failure::malformed(what).hint("update shopfloor: `cargo xtask install` in its checkout"));
     }
-    serde_json::from_slice(bytes).map_err(|e| e.to_string())
+    serde_json::from_slice(bytes).map_err(damaged)
 }

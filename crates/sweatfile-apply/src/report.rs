@@ -101,24 +101,29 @@ impl LayerLine {
 }
 
 impl Report {
-    /// The lines of apply: what is not as it was, each with its reason.
-    pub fn print(&self, ui: &Ui) {
+    /// The lines of apply: what is not as it was, each with its reason; in a dry run, what would not be.
+    pub fn print(&self, ui: &Ui, dry_run: bool) {
+        let did = |action: Action, word: &'static str| match (dry_run, action) {
+            (true, Action::Created) => format!("would have {word}"),
+            (false, Action::Created) => word.to_owned(),
+            (_, action) => action.to_string(),
+        };
         for exclude in self.excludes.iter().filter(|e| e.action != Action::Unchanged) {
-            ui.line(format!("{} exclude {}", exclude.action, printable(&exclude.pattern)));
+            ui.line(format!("{} exclude {}", did(exclude.action, "created"), printable(&exclude.pattern)));
         }
         for file in self.files.iter().filter(|f| f.action != Action::Unchanged) {
-            ui.line(format!("{} {} ({})", file.action, printable(&file.path), printable(&file.why)));
+            ui.line(format!("{} {} ({})", did(file.action, "created"), printable(&file.path), printable(&file.why)));
         }
         if self.env.action != Action::Unchanged {
-            let what = self.env.why.clone().unwrap_or_else(|| self.env.keys.join(", "));
-            ui.line(format!("{} {} ({})", self.env.action, crate::env_file::FILE, printable(&what)));
+            let why = printable(self.env.why.as_deref().unwrap_or_default());
+            ui.line(format!("{} {} ({why})", did(self.env.action, "updated"), crate::env_file::FILE));
         }
         for setup in self.setup.iter().filter(|s| s.action != Action::Unchanged) {
             let status = match setup.status {
                 Some(status) if status != 0 => format!(" (status {status})"),
                 _ => String::new(),
             };
-            ui.line(format!("{} setup {}{status}", setup.action, printable(&setup.command)));
+            ui.line(format!("{} setup {}{status}", did(setup.action, "finished"), printable(&setup.command)));
         }
     }
 }

@@ -75,7 +75,9 @@ pub fn parse(bytes: &[u8]) -> Parsed {
         Ok(document) => parser.document(document.as_table()),
         Err(e) => {
             let at = Position::of(parser.text, e.span().map_or(0, |s| s.start));
-            parser.problem(at, e.message().replace('\n', ", "));
+            let line = parser.text.lines().nth(at.line - 1).unwrap_or_default().trim();
+            let line: String = line.chars().take(60).collect();
+            parser.problem(at, format!("{} (in `{line}`)", e.message().replace('\n', ", ")));
         }
     }
     parser.parsed
@@ -249,7 +251,7 @@ impl Parser<'_> {
         let sweatfile = &mut self.parsed.sweatfile;
         let slot = if key == "setup" { &mut sweatfile.setup } else { &mut sweatfile.git_excludes };
         if slot.replace(strings).is_some() {
-            self.problem(at, format!("`{key}` is given in two places; keep the one above the first table"));
+            self.problem(at, format!("`{key}` is given in two places; make one of them, above the first table"));
         }
     }
 
@@ -264,6 +266,9 @@ impl Parser<'_> {
                 }
                 Some(text) if key == "git_excludes" && (text.trim().is_empty() || text.contains(['\n', '\r'])) => {
                     self.problem(at, "an exclude pattern must be one line that is not empty");
+                }
+                Some(text) if key == "git_excludes" && text.starts_with('#') => {
+                    self.problem(at, format!("the exclude pattern `{text}` would be a comment; write `\\\\{text}`"));
                 }
                 Some(text) => strings.push(text.to_owned()),
             }
@@ -347,11 +352,21 @@ pub fn key_of(destination: &RelPath) -> String {
 fn unknown_in_entry(key: &str, name: &str, item: &Item) -> String {
     if item.is_table_like() {
         // `[files.settings.json]`: an unquoted dot makes two keys of one.
-        let full = quoted(&format!("{key}.{name}"));
+        let full = quoted(&format!("{key}.{}", leaf_path(name, item)));
         return format!("unknown key `{name}`; a key with a dot needs quotes: `[files.{full}]`");
     }
     let near = nearest(name, &ENTRY).map(|n| format!("; did you mean `{n}`?")).unwrap_or_default();
     format!("unknown key `{name}`{near}")
+}
+
+/// The keys below an unquoted dot, down to the table that looks like an entry.
+fn leaf_path(name: &str, item: &Item) -> String {
+    let inner =
+        item.as_table_like().filter(|t| t.len() == 1).and_then(|t| t.iter().next().map(|(k, i)| (k.to_owned(), i)));
+    match inner {
+        Some((key, inner)) if inner.is_table_like() => format!("{name}.{}", leaf_path(&key, inner)),
+        _ => name.to_owned(),
+    }
 }
 
 fn is_other_home(path: &str) -> bool {

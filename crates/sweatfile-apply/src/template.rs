@@ -2,7 +2,7 @@
 //! the worktrees of a repository share out among themselves.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 use shopfloor_core::error::{Failure, Result};
@@ -10,10 +10,10 @@ use shopfloor_core::fs;
 use shopfloor_core::git::Repo;
 use shopfloor_core::hash::Digest;
 use shopfloor_core::lock::Lock;
-use shopfloor_core::text::shell_word;
 
 use crate::TOOL;
 use crate::layer::Merged;
+use crate::record::parse_state;
 use crate::sweatfile::Body;
 
 /// What the placeholders stand for in one worktree.
@@ -109,15 +109,7 @@ impl Ports {
         let Some(bytes) = fs::read_no_follow(&path)? else {
             return Ok(Ports { v: VERSION, worktrees: BTreeMap::new() });
         };
-        let ports: Ports = serde_json::from_slice(&bytes).map_err(|e| {
-            Failure::malformed(format!("{}: {e}", path.display()))
-                .hint(format!("move {} away; ports are then given out anew", shell_word(&path)))
-        })?;
-        if ports.v > VERSION {
-            return Err(Failure::malformed(format!("{} was written by a newer shopfloor", path.display()))
-                .hint("update shopfloor: `cargo xtask install` in its checkout"));
-        }
-        Ok(ports)
+        parse_state(&path, &bytes, VERSION, "ports are then given out anew")
     }
 
     /// Gives `worktree` a port for every name it lacks one for. Starts at a place that follows from
@@ -138,30 +130,40 @@ impl Ports {
     }
 }
 
-/// The ports of this worktree under these names. With `reserve` they are written down (under a lock)
-/// before anything uses them; without, they are what would be reserved now.
-pub fn ports(repo: &Repo, names: &BTreeSet<String>, reserve: bool) -> Result<BTreeMap<String, u16>> {
+/// Ports to hand out: the table they were chosen from, and with them in it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Reservation {
+    before: Ports,
+    after: Ports,
+}
+
+/// The ports of this worktree under these names, and what has to be written down before they are used.
+pub fn ports(repo: &Repo, names: &BTreeSet<String>) -> Result<(BTreeMap<String, u16>, Option<Reservation>)> {
     if names.is_empty() {
-        return Ok(BTreeMap::new());
+        return Ok((BTreeMap::new(), None));
     }
-    let _lock = if reserve { Some(Lock::take(&repo.shared_state(TOOL).join("ports.lock"))?) } else { None };
     let before = Ports::load(repo)?;
-    let mut table = before.clone();
-    let id = |git_dir: &std::path::Path| match git_dir.strip_prefix(&repo.common_dir) {
-        Ok(below) => below.to_string_lossy().into_owned(),
-        Err(_) => git_dir.to_string_lossy().into_owned(),
-    };
+    let mut after = before.clone();
+    let id = |git_dir: &Path| git_dir.strip_prefix(&repo.common_dir).unwrap_or(git_dir).to_string_lossy().into_owned();
     let living: BTreeSet<String> = repo.all_git_dirs()?.iter().map(|dir| id(dir)).collect();
-    table.worktrees.retain(|worktree, _| living.contains(worktree));
-    let own = table
+    after.worktrees.retain(|worktree, _| living.contains(worktree));
+    let own = after
         .assign(&id(&repo.git_dir), names)
         .ok_or_else(|| Failure::failed("no port is free").hint("remove worktrees that are no longer needed"))?;
-    if reserve && table != before {
-        let text =
-            serde_json::to_string(&table).map_err(|e| Failure::failed("cannot write the ports down").because(e))?;
-        fs::replace(&Ports::path(repo), text.as_bytes(), Some(fs::PRIVATE))?;
+    let reservation = (after != before).then_some(Reservation { before, after });
+    Ok((own, reservation))
+}
+
+/// Writes a reservation down; `false` when the table is another by now, and ports must be chosen anew.
+pub fn reserve(repo: &Repo, reservation: &Reservation) -> Result<bool> {
+    let _lock = Lock::take(&repo.shared_state(TOOL).join("ports.lock"))?;
+    if Ports::load(repo)? != reservation.before {
+        return Ok(false);
     }
-    Ok(own)
+    let text = serde_json::to_string(&reservation.after);
+    let text = text.map_err(|e| Failure::failed("cannot write the ports down").because(e))?;
+    fs::replace(&Ports::path(repo), text.as_bytes(), Some(fs::PRIVATE))?;
+    Ok(true)
 }
 
 #[cfg(test)]

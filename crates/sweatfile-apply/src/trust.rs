@@ -10,8 +10,9 @@ use shopfloor_core::git::Repo;
 use shopfloor_core::text::printable;
 use shopfloor_core::ui::Ui;
 
-use crate::facts::Layers;
-use crate::layer::{FILE, Name};
+use crate::cli::Places;
+use crate::facts::{self, Layers};
+use crate::layer::FILE;
 use crate::sweatfile::{self, Body, Sweatfile};
 
 /// The error of a run in which something of the repository's did not count.
@@ -23,19 +24,19 @@ pub fn unapproved(layers: &Layers) -> Option<Failure> {
     Some(failure.hint("read it, then run `sweatfile-apply approve`"))
 }
 
-/// Asks about everything of the repository's that is not approved. With a yes the approval is
-/// recorded and the layers count from now on: the bytes asked about are the bytes used.
-pub fn ask(ui: &Ui, env: &Env, repo: &Repo, layers: &mut Layers) -> Result<()> {
+/// Asks on a terminal about everything of the repository's that is not approved, and records a yes. The
+/// layers are read anew afterwards: what counts then are approved bytes, whoever wrote meanwhile.
+pub fn ask(ui: &Ui, env: &Env, repo: &Repo, places: &Places) -> Result<()> {
     if !ui.can_ask() {
         return Ok(());
     }
-    let Some(layer) = layers.layers.iter_mut().find(|l| l.name == Name::Repo && l.approval == Status::Required) else {
-        return Ok(());
-    };
-    let Some(text) = &layer.text else { return Ok(()) };
-    if offer(ui, env, repo, FILE, &layer.path, &text.bytes)? {
-        approval::approve(env, &repo.home.common_dir, FILE, &String::from_utf8_lossy(&text.bytes))?;
-        layer.approval = Status::Approved;
+    let layers = facts::load_layers(env, repo, places, false, false)?;
+    for (file, path, bytes) in facts::approvable(&repo.home, &layers) {
+        let Some(bytes) = bytes else { continue };
+        let status = Approvals::load(env)?.status(&repo.home.common_dir, file, &bytes)?;
+        if status != Status::Approved && offer(ui, env, repo, file, &path, &bytes)? {
+            approval::approve(env, &repo.home.common_dir, file, &String::from_utf8_lossy(&bytes))?;
+        }
     }
     Ok(())
 }
@@ -43,53 +44,59 @@ pub fn ask(ui: &Ui, env: &Env, repo: &Repo, layers: &mut Layers) -> Result<()> {
 /// Shows what a file asks for and asks whether to trust it.
 pub fn offer(ui: &Ui, env: &Env, repo: &Repo, file: &str, path: &Path, bytes: &[u8]) -> Result<bool> {
     ui.show(&summary(env, repo, file, path, bytes)?);
-    Ok(ui.confirm(&format!(
-        "trust this for every worktree of {}?",
-        printable(&repo.home.checkout.display().to_string())
-    )))
+    Ok(ui.confirm(&format!("trust this for every worktree of {}?", printable(&repo.home.checkout.to_string_lossy()))))
 }
 
 /// What a file asks for: commands, destinations and names of variables, and what changed since it
-/// was approved last. A line each, not yet escaped for a terminal.
-pub fn summary(env: &Env, repo: &Repo, file: &str, path: &Path, bytes: &[u8]) -> Result<String> {
+/// was approved last.
+pub fn summary(env: &Env, repo: &Repo, file: &str, path: &Path, bytes: &[u8]) -> Result<Vec<String>> {
     let mut lines = vec![format!("{} would:", path.display())];
     let text = String::from_utf8_lossy(bytes);
     if file == FILE {
         lines.extend(wishes(&sweatfile::parse(bytes).sweatfile));
     } else {
         lines.push("  set what names commands or places outside the repository:".into());
-        lines.extend(text.lines().map(|l| format!("    {}", printable(l))));
+        lines.extend(text.lines().map(|l| format!("    {l}")));
     }
-    if let Some(before) = Approvals::load(env)?.last_text(&repo.home.common_dir, file)?.filter(|before| *before != text)
-    {
+    let last = Approvals::load(env)?.last_text(&repo.home.common_dir, file)?;
+    if let Some(before) = last.filter(|before| *before != text) {
         lines.push("changed since it was approved last:".into());
         let diff = similar::TextDiff::from_lines(before.as_str(), &text);
         let diff = diff.unified_diff().context_radius(1).header("approved", "now").to_string();
-        lines.extend(diff.lines().map(|l| format!("  {}", printable(l))));
+        lines.extend(diff.lines().map(|l| format!("  {l}")));
     }
-    Ok(lines.join("\n"))
+    Ok(lines)
 }
 
 fn wishes(sweatfile: &Sweatfile) -> Vec<String> {
     let mut lines = Vec::new();
     for command in sweatfile.setup.iter().flatten() {
-        lines.push(format!("  run      {}", printable(command)));
+        lines.push(format!("  run      {}", command));
     }
     for (path, entry) in &sweatfile.files {
-        let path = printable(&path.to_string());
         lines.push(match &entry.body {
             Body::Clear => format!("  drop     {path}"),
-            Body::Source(source) => format!("  link     {path} -> {}", printable(source)),
-            Body::Copy(source) => format!("  copy     {path} from {}", printable(source)),
+            Body::Source(source) => format!("  link     {path} -> {}", source),
+            Body::Copy(source) => format!("  copy     {path} from {}", source),
             Body::Content { .. } => format!("  write    {path}"),
         });
     }
-    for name in sweatfile.env.keys() {
+    for (name, value) in &sweatfile.env {
+        if value.is_empty() {
+            lines.push(format!("  unset    {name}"));
+            continue;
+        }
         let note = if is_dangerous(name) { "   (changes what other programs run)" } else { "" };
         lines.push(format!("  set      {name}{note}"));
     }
     for pattern in sweatfile.git_excludes.iter().flatten() {
-        lines.push(format!("  exclude  {}", printable(pattern)));
+        lines.push(format!("  exclude  {}", pattern));
+    }
+    let cleared = |list: &Option<Vec<String>>| list.as_ref().is_some_and(Vec::is_empty);
+    for (name, list) in [("setup", &sweatfile.setup), ("git_excludes", &sweatfile.git_excludes)] {
+        if cleared(list) {
+            lines.push(format!("  drop     the inherited {name}"));
+        }
     }
     if lines.is_empty() {
         lines.push("  change nothing".into());

@@ -66,7 +66,7 @@ fn the_three_way_merge_over_several_applies() {
     assert_eq!(app.read(".sweatshop-env"), "A=2\n");
     // Lost altogether: written again.
     std::fs::remove_file(app.path.join(".sweatshop-env")).unwrap();
-    app.apply(&["check"]).exit(1).out_has("A is not written");
+    app.apply(&["check"]).exit(1).out_has("A is missing");
     app.apply(&[]).exit(0);
     assert_eq!(app.read(".sweatshop-env"), "A=2\n");
     // Nothing left: no file.

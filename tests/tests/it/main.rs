@@ -14,6 +14,7 @@ mod faults;
 mod hook;
 mod layers;
 mod parallel;
+mod races;
 mod remove;
 mod review;
 mod seed;

@@ -1,6 +1,6 @@
 //! `remove` takes back what apply placed and nobody changed since.
 
-use crate::world::{World, text, write};
+use crate::world::{World, write};
 
 const AREA: &str = "git_excludes = [\"/.a\", \"/.d/\"]\n[env]\nA = \"1\"\n[files.a]\ncontent = \"a\"\n[files.\"d/e/f\"]\ncontent = \"f\"\n[files.link]\nsource = \"~/s\"\n[files.copy]\ncopy = \"~/s\"\n";
 
@@ -35,14 +35,15 @@ fn what_changed_stays_and_is_listed_with_the_reason() {
     wt.write(".d/mine", "mine");
     wt.sh("echo MINE=1 >> .sweatshop-env; echo changed > ~/s").exit(0);
     let json = wt.apply(&["remove", "--json"]).exit(0).json();
-    let left: Vec<_> = json["left"].as_array().unwrap().iter().map(|l| text(l, "/path")).collect();
-    assert_eq!(left, [".a", ".copy", ".sweatshop-env", "exclude .sweatshop-env", "exclude /.a", "exclude /.d/"]);
+    let what = |l: &serde_json::Value| l.get("path").or(l.get("exclude")).unwrap().as_str().unwrap().to_owned();
+    let left: Vec<String> = json["left"].as_array().unwrap().iter().map(what).collect();
+    assert_eq!(left, [".a", ".copy", ".sweatshop-env", ".sweatshop-env", "/.a", "/.d/"]);
     assert_eq!(
         (wt.read(".a"), wt.read(".copy"), wt.read(".sweatshop-env")),
         ("edited".into(), "s".into(), "MINE=1\n".into())
     );
     assert!(wt.has(".d/mine") && !wt.has(".d/e") && !wt.has(".link"));
-    assert_eq!(wt.excludes(), [".sweatshop-env", "/.a", "/.d/"]);
+    assert_eq!(wt.excludes(), ["/.a", "/.d/", ".sweatshop-env"]);
     sibling.apply(&["check"]).exit(1).out_has(".copy");
 }
 
@@ -56,4 +57,39 @@ fn a_file_that_was_there_before_is_never_taken() {
     app.apply(&[]).exit(0);
     app.apply(&["remove"]).exit(0);
     assert_eq!((app.read(".a"), app.read(".link")), ("a".into(), "mine".into()));
+}
+
+#[test]
+fn exclude_lines_that_what_stays_needs_stay_too() {
+    let w = World::new();
+    let app = w.app();
+    app.sh("echo mine/ >> .git/info/exclude").exit(0);
+    w.area("git_excludes = [\"/.a\", \"/.b\", \"mine/\"]\n[files.a]\ncontent = \"a\"\n[files.b]\ncontent = \"b\"\n");
+    app.apply(&[]).exit(0);
+    app.write(".a", "edited");
+    let out = app.apply(&["remove"]).exit(0);
+    out.out_has("left exclude /.a (what stays here would make the worktree dirty)").out_has("removed exclude /.b");
+    assert!(!out.stdout.contains("mine/"), "a line of somebody else's is neither removed nor left: {}", out.stdout);
+    assert_eq!(
+        (app.excludes(), app.git(&["status", "--porcelain"])),
+        (vec!["mine/".into(), "/.a".into()], String::new())
+    );
+}
+
+#[test]
+fn what_cannot_be_removed_ends_in_4_and_keeps_its_exclude_line() {
+    let mut w = World::new();
+    write(&w.path("gitconfig"), "[safe]\n\tdirectory = *\n");
+    w.set("GIT_CONFIG_GLOBAL", w.path("gitconfig").to_string_lossy());
+    let app = w.app();
+    w.area("git_excludes = [\"/.d/\"]\n[files.\"d/x\"]\ncontent = \"x\"\n");
+    app.sh("chown -R 65534:65534 ~").exit(0);
+    let as_nobody = ["--reuid", "65534", "--clear-groups", "sweatfile-apply"];
+    app.run("setpriv", &as_nobody).exit(0);
+    app.sh("chmod 555 .d").exit(0);
+    app.run("setpriv", &[&as_nobody[..], &["remove"]].concat()).exit(4).err_has(".d/x").err_has("Permission denied");
+    assert!(app.has(".d/x") && app.excludes().contains(&"/.d/".to_owned()));
+    app.sh("chmod 755 .d").exit(0);
+    app.run("setpriv", &[&as_nobody[..], &["remove"]].concat()).exit(0);
+    assert!(!app.has(".d"));
 }

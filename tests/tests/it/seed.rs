@@ -30,7 +30,7 @@ fn assert_area_files(app: &Repo<'_>) {
         w.home("eng/rcm-worktrees/claude/settings.local.json")
     );
     assert_eq!(app.read(".sweatshop-env"), "EDITOR=nvim\n");
-    assert_eq!(app.excludes(), [".sweatshop-env", ".claude/", ".direnv/"]);
+    assert_eq!(app.excludes(), [".claude/", ".direnv/", ".sweatshop-env"]);
 }
 
 #[test]

@@ -4,13 +4,17 @@
 mod root;
 mod staging;
 
+use std::ffi::OsStr;
 use std::fs::{DirBuilder, File, OpenOptions};
+use std::hash::{BuildHasher, Hasher, RandomState};
 use std::io::{self, Read, Write};
+use std::os::fd::OwnedFd;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use rustix::fs::OFlags;
+use rustix::fs::{AtFlags, CWD, OFlags, RenameFlags, linkat, renameat_with, unlink};
+use rustix::io::Errno;
 
 pub use self::root::{Content, Found, Root};
 pub use self::staging::{RESERVED, Staged, Staging};
@@ -28,7 +32,11 @@ pub const STATE_LIMIT: u64 = 64 << 20;
 
 /// Creates `dir` and its missing parents, 0700 whatever the umask.
 pub fn create_private_dir(dir: &Path) -> Result<()> {
-    if dir.is_dir() {
+    if let Ok(meta) = dir.metadata() {
+        let mode = meta.permissions().mode();
+        if meta.is_dir() && mode & 0o077 != 0 {
+            std::fs::set_permissions(dir, std::fs::Permissions::from_mode(mode & 0o700)).at("close", dir)?;
+        }
         return Ok(());
     }
     DirBuilder::new().recursive(true).mode(0o700).create(dir).at("create", dir)
@@ -51,6 +59,21 @@ pub(crate) fn open_private(path: &Path) -> Result<File> {
 /// followed. A FIFO or device is refused, not waited for.
 pub fn read(path: &Path) -> Result<Option<Vec<u8>>> {
     read_with(path, 0, PARSE_LIMIT)
+}
+
+/// The first 64 KiB of a file, whatever its size; `None` when there is none. For telling what a
+/// program is, not for reading a format.
+pub fn read_head(path: &Path) -> Result<Option<Vec<u8>>> {
+    let nonblock = i32::try_from(OFlags::NONBLOCK.bits()).unwrap_or(0);
+    let file = match OpenOptions::new().read(true).custom_flags(nonblock).open(path) {
+        Err(e) if matches!(e.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => return Ok(None),
+        opened => opened.at("read", path)?,
+    };
+    let mut bytes = Vec::new();
+    if file.metadata().at("read", path)?.is_file() {
+        file.take(1 << 16).read_to_end(&mut bytes).at("read", path)?;
+    }
+    Ok(Some(bytes))
 }
 
 /// As [`read`], for our own state: up to [`STATE_LIMIT`], and a link in the file's place is refused.
@@ -87,13 +110,35 @@ pub(crate) fn read_regular(file: File, path: &Path, limit: u64) -> Result<Vec<u8
     Ok(bytes)
 }
 
+/// Fails when `path` is a link.
+pub fn refuse_link(path: &Path) -> Result<()> {
+    if path.is_symlink() { Err(link_refused(path)) } else { Ok(()) }
+}
+
 fn link_refused(path: &Path) -> Failure {
     Failure::failed(format!("{} is a symbolic link, which is not followed", path.display()))
         .hint("replace the link by the file itself")
 }
 
-/// Replaces a file of git's or our own state: temporary file beside it, fsync, rename, fsync of the
-/// directory. The mode is `mode` exactly, or with `None` the old file's (0644 less umask for a new
+/// Removes what killed runs left in `dir` under names that begin with `prefix`.
+pub(crate) fn sweep(dir: &Path, prefix: &str) -> Result<()> {
+    for name in list(dir)?.iter().filter(|n| n.to_string_lossy().starts_with(prefix)) {
+        discard(&dir.join(name));
+    }
+    Ok(())
+}
+
+/// Best effort: a leftover is swept by the next run.
+fn discard(path: &Path) {
+    if path.is_dir() && !path.is_symlink() {
+        let _ = std::fs::remove_dir_all(path);
+    } else {
+        let _ = std::fs::remove_file(path);
+    }
+}
+
+/// Replaces a file of git's or our own state, whose lock the caller holds: what a killed run left is
+/// removed, then temporary file beside it, fsync, rename, fsync of the directory. The mode is `mode` exactly, or with `None` the old file's (0644 less umask for a new
 /// one). A link in its place is refused.
 pub fn replace(path: &Path, bytes: &[u8], mode: Option<u32>) -> Result<()> {
     let dir = path.parent().unwrap_or(Path::new("."));
@@ -103,7 +148,9 @@ pub fn replace(path: &Path, bytes: &[u8], mode: Option<u32>) -> Result<()> {
         Err(e) if e.kind() == io::ErrorKind::NotFound => None,
         Err(e) => return Err(e).at("read", path),
     };
-    let temporary = dir.join(unique_name());
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    sweep(dir, &format!("{RESERVED}{name}-"))?;
+    let temporary = dir.join(unique_name_for(&name));
     let write = || -> io::Result<()> {
         let mut file = OpenOptions::new().write(true).create_new(true).mode(mode.unwrap_or(0o644)).open(&temporary)?;
         file.write_all(bytes)?;
@@ -204,9 +251,28 @@ impl Drop for Temporary {
 
 /// A name no other process or call of ours uses at the same time.
 pub(crate) fn unique_name() -> String {
+    unique_name_for("")
+}
+
+/// The same with the name of what it will replace in it, so that a killed run's leftovers are known.
+fn unique_name_for(target: &str) -> String {
     static COUNTER: AtomicU32 = AtomicU32::new(0);
-    let nanos = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).map_or(0, |d| d.subsec_nanos());
-    format!("{RESERVED}{}-{}-{nanos:x}", std::process::id(), COUNTER.fetch_add(1, Ordering::Relaxed))
+    // std seeds its hashers at random: a stale name of an earlier process with our id is not met.
+    let random = RandomState::new().build_hasher().finish();
+    let count = COUNTER.fetch_add(1, Ordering::Relaxed);
+    format!("{RESERVED}{target}-{}-{count}-{random:x}", std::process::id())
+}
+
+/// Renames to a name that is free; `EXIST` when it is not. Where the file system has no
+/// RENAME_NOREPLACE a hard link, which refuses an existing name as well, serves for what is no directory.
+pub(crate) fn rename_new_at(from: &Path, dir: &OwnedFd, name: &OsStr) -> rustix::io::Result<()> {
+    match renameat_with(CWD, from, dir, name, RenameFlags::NOREPLACE) {
+        Err(Errno::INVAL | Errno::NOSYS) if !from.is_dir() || from.is_symlink() => {
+            linkat(CWD, from, dir, name, AtFlags::empty())?;
+            unlink(from)
+        }
+        moved => moved,
+    }
 }
 
 fn nofollow() -> i32 {
@@ -214,7 +280,7 @@ fn nofollow() -> i32 {
 }
 
 pub(crate) fn is_loop(e: &io::Error) -> bool {
-    e.raw_os_error() == Some(rustix::io::Errno::LOOP.raw_os_error())
+    e.raw_os_error() == Some(Errno::LOOP.raw_os_error())
 }
 
 #[cfg(test)]
@@ -248,14 +314,8 @@ mod tests {
     fn a_fifo_is_refused_and_not_waited_for() {
         let dir = tempfile::tempdir().unwrap();
         let fifo = dir.path().join("fifo");
-        rustix::fs::mknodat(
-            rustix::fs::CWD,
-            &fifo,
-            rustix::fs::FileType::Fifo,
-            rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR,
-            0,
-        )
-        .unwrap();
+        rustix::fs::mknodat(CWD, &fifo, rustix::fs::FileType::Fifo, rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR, 0)
+            .unwrap();
         assert!(read(&fifo).unwrap_err().message.contains("not a regular file"));
     }
 }

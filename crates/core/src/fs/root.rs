@@ -78,9 +78,10 @@ impl Root {
         self.path.join(rel.as_path())
     }
 
-    /// The device it lies on.
-    pub(super) fn device(&self) -> Result<u64> {
-        Ok(rustix::fs::fstat(&self.fd).at("read", &self.path)?.st_dev)
+    /// What a rename cannot leave: the device and, where the system tells it, the mount.
+    pub(super) fn mount(&self) -> Result<(u64, u64)> {
+        let device = rustix::fs::fstat(&self.fd).at("read", &self.path)?.st_dev;
+        Ok((device, mount_id(&self.fd)))
     }
 
     /// What lies there, without reading it.
@@ -192,6 +193,19 @@ impl Root {
         }
         Ok(Reach::There(current))
     }
+}
+
+/// Two bind mounts of one file system have the same device, and no rename between them.
+#[cfg(target_os = "linux")]
+fn mount_id(fd: &OwnedFd) -> u64 {
+    let fdinfo = format!("/proc/self/fdinfo/{}", std::os::fd::AsRawFd::as_raw_fd(fd));
+    let text = std::fs::read_to_string(fdinfo).unwrap_or_default();
+    text.lines().find_map(|l| l.strip_prefix("mnt_id:")?.trim().parse().ok()).unwrap_or(0)
+}
+
+#[cfg(not(target_os = "linux"))]
+fn mount_id(_fd: &OwnedFd) -> u64 {
+    0
 }
 
 fn blocked(path: &Path, at: &RelPath) -> Failure {

@@ -1,6 +1,7 @@
 //! Where a file stands until it is whole: on the same device as its target, out of sight of
 //! `git add -A`, swept by the next run. Moving it into place never overwrites what was not expected.
 
+use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::fs::File;
 use std::io::{self, Write};
@@ -8,7 +9,7 @@ use std::os::fd::OwnedFd;
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{AtFlags, CWD, RenameFlags, linkat, renameat_with, unlinkat};
+use rustix::fs::{CWD, RenameFlags, renameat_with};
 use rustix::io::Errno;
 use walkdir::WalkDir;
 
@@ -16,6 +17,7 @@ use super::root::{content_at, sync_dir};
 use super::{Content, Root, unique_name};
 use crate::error::{At, Failure, Result};
 use crate::path::RelPath;
+use crate::text::shell_word;
 
 /// How every temporary name of ours begins; nobody else may use it. Listed in `info/exclude` where
 /// such a name has to lie in a worktree.
@@ -39,18 +41,25 @@ impl Staging {
     /// killed run left there. On another device the targets' own directories serve.
     pub fn open(private: &Path, root: &Root) -> Result<Staging> {
         super::create_private_dir(private)?;
-        for name in super::list(private)? {
-            discard(&private.join(name));
-        }
-        let same = Root::open(private)?.device()? == root.device()?;
+        super::sweep(private, RESERVED)?;
+        let same = Root::open(private)?.mount()? == root.mount()?;
         Ok(Staging { private: same.then(|| private.to_path_buf()) })
+    }
+
+    /// Removes what a killed run left beside these targets, where that is where temporaries lie.
+    pub fn sweep_beside<'a>(&self, root: &Root, targets: impl Iterator<Item = &'a RelPath>) -> Result<()> {
+        if self.private.is_some() {
+            return Ok(());
+        }
+        let dirs: BTreeSet<PathBuf> = targets.filter_map(|t| Some(root.join(t).parent()?.to_path_buf())).collect();
+        dirs.iter().filter(|dir| dir.is_dir()).try_for_each(|dir| super::sweep(dir, RESERVED))
     }
 
     /// Whether temporary files would have to lie beside their targets in the worktree, so that
     /// [`RESERVED`] must be excluded before anything is staged.
     pub fn is_beside(private: &Path, root: &Root) -> Result<bool> {
         let living = private.ancestors().find(|dir| dir.is_dir()).unwrap_or(Path::new("/"));
-        Ok(Root::open(living)?.device()? != root.device()?)
+        Ok(Root::open(living)?.mount()? != root.mount()?)
     }
 
     /// Writes a file (mode exactly `mode`, or 0644 less umask) and syncs it.
@@ -93,13 +102,7 @@ impl Staging {
             None => {
                 root.parent_dir(target)?;
                 let path = root.join(target);
-                let dir = path.parent().unwrap_or(root.path()).to_path_buf();
-                for stale in super::list(&dir)? {
-                    if stale.to_string_lossy().starts_with(RESERVED) {
-                        discard(&dir.join(stale));
-                    }
-                }
-                dir
+                path.parent().unwrap_or(root.path()).to_path_buf()
             }
         };
         Ok(Staged { path: dir.join(unique_name()) })
@@ -134,14 +137,7 @@ impl Staged {
     /// Moves it to where nothing is; `false` (and nothing done) when something is there.
     pub fn place(self, root: &Root, target: &RelPath) -> Result<bool> {
         let dir = root.parent_dir(target)?;
-        let moved = match renameat_with(CWD, &self.path, &dir, target.name(), RenameFlags::NOREPLACE) {
-            // A file system without RENAME_NOREPLACE: a hard link refuses an existing name as well.
-            Err(Errno::INVAL | Errno::NOSYS) if !self.path.is_dir() || self.path.is_symlink() => {
-                linkat(CWD, &self.path, &dir, target.name(), AtFlags::empty())
-            }
-            moved => moved,
-        };
-        match moved {
+        match super::rename_new_at(&self.path, &dir, target.name()) {
             Ok(()) => sync_dir(dir).at("sync the directory of", &root.join(target)).map(|()| true),
             Err(Errno::EXIST | Errno::NOTEMPTY) => Ok(false),
             Err(e) => Err(e).at("create", &root.join(target)),
@@ -166,11 +162,24 @@ impl Staged {
             }
             Err(e) => return Err(e).at("replace", &path),
         }
-        if self.content()?.as_ref() == Some(expected) {
+        if self.content().is_ok_and(|now| now.as_ref() == Some(expected)) {
             return sync_dir(dir).at("sync the directory of", &path).map(|()| true);
         }
-        renameat_with(CWD, &self.path, &dir, target.name(), RenameFlags::EXCHANGE).at("put back", &path)?;
-        Ok(false)
+        match renameat_with(CWD, &self.path, &dir, target.name(), RenameFlags::EXCHANGE) {
+            Ok(()) => Ok(false),
+            Err(e) => Err(self.keep(e, &path)),
+        }
+    }
+
+    /// What lies here now is somebody's and could not be put back: it is moved to where no sweep finds
+    /// it, and the error says where.
+    fn keep(self, why: Errno, target: &Path) -> Failure {
+        let kept = self.path.with_file_name(super::unique_name().replacen(RESERVED, "displaced-", 1));
+        let place = if std::fs::rename(&self.path, &kept).is_ok() { kept } else { self.path.clone() };
+        std::mem::forget(self);
+        Failure::failed(format!("cannot put {} back; it was kept as {}", target.display(), place.display()))
+            .because(io::Error::from(why))
+            .hint(format!("move it back: `mv {} {}`", shell_word(&place), shell_word(target)))
     }
 
     fn content(&self) -> Result<Option<Content>> {
@@ -183,7 +192,7 @@ impl Staged {
 
 impl Drop for Staged {
     fn drop(&mut self) {
-        discard(&self.path);
+        super::discard(&self.path);
     }
 }
 
@@ -198,20 +207,13 @@ impl Staging {
         }
         let aside = self.name(root, target)?;
         rustix::fs::renameat(&dir, target.name(), CWD, &aside.path).at("remove", &path)?;
-        if aside.content()?.as_ref() != Some(expected) {
-            renameat_with(CWD, &aside.path, &dir, target.name(), RenameFlags::NOREPLACE).at("put back", &path)?;
-            return Ok(false);
+        if !aside.content().is_ok_and(|now| now.as_ref() == Some(expected)) {
+            return match super::rename_new_at(&aside.path, &dir, target.name()) {
+                Ok(()) => Ok(false),
+                Err(e) => Err(aside.keep(e, &path)),
+            };
         }
         sync_dir(dir).at("sync the directory of", &path).map(|()| true)
-    }
-}
-
-/// Best effort: a leftover is swept by the next run.
-fn discard(path: &Path) {
-    if path.is_dir() && !path.is_symlink() {
-        let _ = std::fs::remove_dir_all(path);
-    } else {
-        let _ = unlinkat(CWD, path, AtFlags::empty());
     }
 }
 
@@ -293,8 +295,8 @@ mod tests {
     #[test]
     fn a_killed_runs_leftovers_are_swept() {
         let p = place();
-        std::fs::write(p.dir.path().join("tmp/left"), "secret").unwrap();
+        std::fs::write(p.dir.path().join("tmp/.shopfloor-tmp-left"), "secret").unwrap();
         Staging::open(&p.dir.path().join("tmp"), &p.root).unwrap();
-        assert!(!p.dir.path().join("tmp/left").exists());
+        assert!(!p.dir.path().join("tmp/.shopfloor-tmp-left").exists());
     }
 }

@@ -5,6 +5,8 @@
 mod setup;
 mod sweatfile;
 
+use std::collections::BTreeMap;
+
 use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::fs::{self, Root, Staged, Staging};
 use shopfloor_core::path::RelPath;
@@ -12,61 +14,69 @@ use shopfloor_core::path::RelPath;
 use crate::env_file;
 use crate::excludes;
 use crate::facts::Place;
-use crate::plan::removal::Removal;
+use crate::plan::removal::{Left, Removal};
 use crate::plan::{EnvWork, FileStep, Make, Plan, Work};
 use crate::record::{self, Record};
 use crate::report::{Action, Report};
+use crate::{snapshot, template};
 
 pub use self::setup::setup;
 pub use self::sweatfile::sweatfile;
+
+/// Writes down the ports a plan hands out; `false` when another worktree was faster, and everything has
+/// to be read and planned anew.
+pub fn reserve(place: &Place, plan: &Plan) -> Result<bool> {
+    plan.ports.as_ref().map_or(Ok(true), |reservation| template::reserve(&place.repo, reservation))
+}
 
 /// Takes every step but setup, correcting the report where the world had moved on. Returns what
 /// failed; whatever could be done was done.
 pub fn place(place: &Place, plan: &Plan, before: &Record, report: &mut Report) -> Result<Option<Failure>> {
     place.repo.remember_main_checkout()?;
+    // The intent: a kill may leave any of these, and all of them are ours.
     let mut record = before.clone();
     record.excludes.extend(plan.excludes.iter().map(|e| e.pattern.clone()));
     for step in &plan.files {
-        if matches!(step.work, Work::Create(_)) {
+        if let (Work::Create(_), Some(placed)) = (&step.work, &step.placed) {
             record.dirs.extend(place.root.missing_parents(&step.path)?);
+            record.files.insert(step.path.clone(), placed.clone());
         }
-        match (&step.work, &step.placed) {
-            (Work::Take(_), _) => record.files.remove(&step.path),
-            (_, Some(placed)) => record.files.insert(step.path.clone(), placed.clone()),
-            (_, None) => None,
-        };
+    }
+    if plan.env.work != EnvWork::Nothing {
+        record.env_pending = plan.env.base.clone();
     }
     record.save(&place.repo, before)?;
     let intent = record.clone();
 
-    let missing: Vec<String> = plan.excludes.iter().filter(|e| e.add).map(|e| e.pattern.clone()).collect();
-    if !missing.is_empty() {
-        excludes::rewrite(&place.repo, |text| Ok(excludes::with(text, &missing)))?;
-    }
+    // Looked at again under the lock: another worktree may just have taken a line out.
+    let patterns: Vec<String> = plan.excludes.iter().map(|e| e.pattern.clone()).collect();
+    excludes::rewrite(&place.repo, |text| Ok(excludes::with(text, &patterns)))?;
 
-    let busy = plan.files.iter().any(|s| s.work != Work::Nothing) || plan.env.work != EnvWork::Nothing;
-    if busy || place.staging_dir().is_dir() {
+    if plan.writes() || place.staging_dir().is_dir() {
         let staging = Staging::open(&place.staging_dir(), &place.root)?;
+        staging.sweep_beside(&place.root, record.files.keys())?;
         for (step, line) in plan.files.iter().zip(&mut report.files) {
-            match file(&place.root, &staging, step, &mut record) {
+            let done = file(&place.root, &staging, step, &mut record);
+            match (&done, &step.placed) {
+                (Ok(true), Some(placed)) => drop(record.files.insert(step.path.clone(), placed.clone())),
+                (Ok(true), None) => drop(record.files.remove(&step.path)),
+                _ => restore(&mut record, before, &step.path),
+            }
+            match done {
                 Ok(true) => {}
-                Ok(false) => {
-                    (line.action, line.why) = (Action::Kept, "it appeared or changed meanwhile".into());
-                    restore(&mut record, before, &step.path);
-                }
-                Err(failure) => {
-                    (line.action, line.why) = (Action::Failed, failure.to_string());
-                    restore(&mut record, before, &step.path);
-                }
+                Ok(false) => (line.action, line.why) = (Action::Kept, "it appeared or changed meanwhile".into()),
+                Err(failure) => (line.action, line.why) = (Action::Failed, failure.to_string()),
             }
         }
-        if let Err(failure) = env_file(&place.root, &staging, &plan.env.work) {
+        let written = env_file(place, &staging, &plan.env.work);
+        if let Err(failure) = written.and_then(|()| snapshot::follow(&place.repo, &plan.env.before, &plan.env.after)) {
             report.env.action = Action::Failed;
             report.env.why = Some(failure.to_string());
         }
     }
     if report.env.action != Action::Failed {
         record.env = plan.env.base.clone();
+        record.env_pending.clear();
     }
     record.layers = plan.layers.clone();
     record.save(&place.repo, &intent)?;
@@ -80,23 +90,27 @@ fn restore(record: &mut Record, before: &Record, path: &RelPath) {
     };
 }
 
-fn failure(report: &Report) -> Option<Failure> {
-    let files = report.files.iter().filter(|f| f.action == Action::Failed).map(|f| format!("{}: {}", f.path, f.why));
+/// What could not be placed, or in a dry run could not be.
+pub fn failure(report: &Report) -> Option<Failure> {
+    let files = report.files.iter().filter(|f| f.action == Action::Failed).map(|f| (f.path.clone(), f.why.clone()));
     let env = (report.env.action == Action::Failed)
-        .then(|| format!("{}: {}", env_file::FILE, report.env.why.clone().unwrap_or_default()));
-    let failed: Vec<String> = files.chain(env).collect();
-    if failed.is_empty() {
-        return None;
-    }
-    let count = if failed.len() == 1 { "an entry".to_owned() } else { format!("{} entries", failed.len()) };
-    let failure = Failure::failed(format!("{count} could not be placed; the others were, and setup was not run"));
-    Some(failure.details(failed).hint("mend the cause and run `sweatfile-apply` again"))
+        .then(|| (env_file::FILE.to_owned(), report.env.why.clone().unwrap_or_default()));
+    let failed: Vec<(String, String)> = files.chain(env).collect();
+    let what = match failed.as_slice() {
+        [] => return None,
+        [(path, _)] => path.clone(),
+        more => format!("{} entries", more.len()),
+    };
+    let failure = Failure::failed(format!("cannot place {what}; everything else is in place, and setup was not run"));
+    let details = failed.into_iter().map(|(path, why)| format!("{path}: {why}"));
+    Some(failure.details(details).hint("mend the cause and run `sweatfile-apply` again"))
 }
 
 /// One destination; `false` when the world had moved on and nothing was done.
 fn file(root: &Root, staging: &Staging, step: &FileStep, record: &mut Record) -> Result<bool> {
     match &step.work {
         Work::Nothing => Ok(true),
+        Work::Forget => remove_empty_parents(root, &step.path, record).map(|()| true),
         Work::Create(Make::Link(target)) => root.symlink(&step.path, target),
         Work::Create(make) => stage(root, staging, &step.path, make)?.place(root, &step.path),
         Work::Swap(expected, make) => stage(root, staging, &step.path, make)?.swap(root, &step.path, expected),
@@ -131,78 +145,84 @@ fn remove_empty_parents(root: &Root, path: &RelPath, record: &mut Record) -> Res
 /// Writes or deletes `.sweatshop-env`. The caller holds the worktree's lock and read it under it.
 pub fn env(place: &Place, work: &EnvWork) -> Result<()> {
     let staging = Staging::open(&place.staging_dir(), &place.root)?;
-    env_file(&place.root, &staging, work)
+    env_file(place, &staging, work)
 }
 
-fn env_file(root: &Root, staging: &Staging, work: &EnvWork) -> Result<()> {
+fn env_file(place: &Place, staging: &Staging, work: &EnvWork) -> Result<()> {
     let path = RelPath::parse(env_file::FILE).map_err(|e| Failure::failed(e.0))?;
-    let here = root.content(&path)?;
-    let done = match (work, &here) {
-        (EnvWork::Nothing, _) | (EnvWork::Delete, None) => true,
-        (EnvWork::Delete, Some(here)) => staging.remove(root, &path, here)?,
-        (EnvWork::Write(bytes), None) => staging.file(root, &path, bytes, Some(fs::PRIVATE))?.place(root, &path)?,
-        (EnvWork::Write(bytes), Some(here)) => {
-            staging.file(root, &path, bytes, Some(fs::PRIVATE))?.swap(root, &path, here)?
+    let root = &place.root;
+    let done = match work {
+        EnvWork::Nothing => true,
+        EnvWork::Delete(seen) => staging.remove(root, &path, seen)?,
+        EnvWork::Write(bytes, None) => staging.file(root, &path, bytes, Some(fs::PRIVATE))?.place(root, &path)?,
+        EnvWork::Write(bytes, Some(seen)) => {
+            staging.file(root, &path, bytes, Some(fs::PRIVATE))?.swap(root, &path, seen)?
         }
     };
     if done {
         return Ok(());
     }
-    Err(Failure::new(Exit::Failed, "changed", format!("{} changed while it was written", env_file::FILE))
+    Err(Failure::new(Exit::Failed, "changed", format!("{} was edited meanwhile and left as it is", env_file::FILE))
         .hint("run the same command again"))
 }
 
 /// What a removal came to.
 #[derive(Debug, Default)]
 pub struct Removed {
-    pub removed: Vec<String>,
+    pub files: Vec<String>,
+    pub excludes: Vec<String>,
     /// What stays, and why.
-    pub left: Vec<(String, String)>,
+    pub left: Vec<Left>,
+    /// What should have gone and could not.
+    pub failed: Vec<String>,
 }
 
 /// Takes back what a removal names, as far as it is still as planned.
 pub fn remove(place: &Place, removal: &Removal, record: &Record) -> Result<Removed> {
-    let (mut removed, mut left) = (Vec::new(), removal.left.clone());
+    let mut done = Removed { left: removal.left.clone(), ..Removed::default() };
     let staging = Staging::open(&place.staging_dir(), &place.root)?;
+    staging.sweep_beside(&place.root, record.files.keys())?;
+    let mut rest = record.clone();
     for (path, content) in &removal.files {
         match staging.remove(&place.root, path, content) {
-            Ok(true) => removed.push(path.to_string()),
-            Ok(false) => left.push((path.to_string(), "changed meanwhile".into())),
-            Err(failure) => left.push((path.to_string(), failure.to_string())),
+            Ok(true) => {
+                rest.files.remove(path);
+                done.files.push(path.to_string());
+            }
+            Ok(false) => done.left.push(Left::path(path.to_string(), "changed meanwhile")),
+            Err(failure) => done.failed.push(format!("{path}: {failure}")),
         }
     }
-    match &removal.env {
-        Some(bytes) if bytes.is_empty() => {
-            env_file(&place.root, &staging, &EnvWork::Delete)?;
-            removed.push(env_file::FILE.into());
+    match env_file(place, &staging, &removal.env) {
+        Ok(()) => {
+            rest.env.clear();
+            rest.env_pending.clear();
+            if matches!(removal.env, EnvWork::Delete(_)) {
+                done.files.push(env_file::FILE.into());
+            }
         }
-        Some(bytes) => env_file(&place.root, &staging, &EnvWork::Write(bytes.clone()))?,
-        None => {}
+        Err(failure) => done.failed.push(format!("{}: {failure}", env_file::FILE)),
     }
     for dir in &removal.dirs {
         place.root.remove_empty_dir(dir)?;
     }
-    excludes::rewrite(&place.repo, |text| {
-        // Looked at again under the lock: a worktree may have come to rely on a line meanwhile.
-        let used = record::excludes_used_elsewhere(&place.repo)?;
-        let gone = removal.excludes.difference(&used).cloned().collect();
-        Ok(excludes::without(text, &gone))
-    })?;
-    removed.extend(removal.excludes.iter().map(|pattern| format!("exclude {pattern}")));
-    let kept: Vec<&String> = left.iter().map(|(what, _)| what).collect();
-    let rest = Record {
-        files: record
-            .files
-            .iter()
-            .filter(|(p, _)| kept.contains(&&p.to_string()))
-            .map(|(p, f)| (p.clone(), f.clone()))
-            .collect(),
-        ..Record::default()
-    };
-    if rest.files.is_empty() {
-        Record::delete(&place.repo)?
-    } else {
-        rest.save(&place.repo, record)?
+    if done.failed.is_empty() {
+        excludes::rewrite(&place.repo, |text| {
+            // Looked at again under the lock: a worktree may have come to rely on a line meanwhile.
+            let used = record::excludes_used_elsewhere(&place.repo)?;
+            let (text, removed) = excludes::without(text, &removal.excludes.difference(&used).cloned().collect());
+            done.excludes = removed;
+            Ok(text)
+        })?;
+        rest.excludes.retain(|pattern| !removal.excludes.contains(pattern));
+        // What stays is known as ours for the next time; everything else starts anew.
+        rest.files.retain(|path, _| done.left.iter().any(|left| left.is(path)));
     }
-    Ok(Removed { removed, left })
+    (rest.setup, rest.layers) = (None, BTreeMap::new());
+    if rest.files.is_empty() && done.failed.is_empty() {
+        Record::delete(&place.repo)?;
+    } else {
+        rest.save(&place.repo, record)?;
+    }
+    Ok(done)
 }

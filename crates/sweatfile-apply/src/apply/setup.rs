@@ -1,6 +1,5 @@
 //! Runs the setup commands of a plan, once per list and worktree.
 
-use std::ffi::OsStr;
 use std::time::Instant;
 
 use shopfloor_core::env::Env;
@@ -9,8 +8,7 @@ use shopfloor_core::fs;
 use shopfloor_core::git::LOCAL_VARS;
 use shopfloor_core::hash::Digest;
 use shopfloor_core::lock::Lock;
-use shopfloor_core::proc::{self, Cmd, Status};
-use shopfloor_core::text::printable;
+use shopfloor_core::proc::{self, Status};
 use shopfloor_core::ui::Ui;
 
 use crate::TOOL;
@@ -44,6 +42,8 @@ pub fn setup(ui: &Ui, env: &Env, place: &Place, plan: &SetupPlan, report: &mut R
         report.setup.iter_mut().for_each(|line| line.action = Action::Unchanged);
         return Ok(None);
     }
+    // From here on it has not finished, whatever it did before: a failed run starts again.
+    mark(place, None)?;
     let count = plan.commands.len();
     for (index, command) in plan.commands.iter().enumerate() {
         let started = Instant::now();
@@ -57,37 +57,30 @@ pub fn setup(ui: &Ui, env: &Env, place: &Place, plan: &SetupPlan, report: &mut R
         }
         line.action = Action::Failed;
         report.setup[index + 1..].iter_mut().for_each(|line| line.action = Action::Skipped);
-        let message = format!("setup command {} of {count} failed with {status}: {}", index + 1, printable(command));
+        let message = format!("setup command {} of {count} failed with {status}: {}", index + 1, command);
         return Ok(Some(
             Failure::new(Exit::Failed, "setup", message)
                 .hint("the worktree and its files stay; mend the cause and run `sweatfile-apply` again"),
         ));
     }
-    finish(place, plan.digest).map(|()| None)
+    mark(place, Some(plan.digest)).map(|()| None)
 }
 
-/// Remembers that this list ran to its end.
-fn finish(place: &Place, digest: Digest) -> Result<()> {
+/// Remembers which list ran to its end, if one did.
+fn mark(place: &Place, setup: Option<Digest>) -> Result<()> {
     let _lock = Lock::take(&place.lock_path())?;
     let before = Record::load(&place.repo)?;
-    Record { setup: Some(digest), ..before.clone() }.save(&place.repo, &before)
+    Record { setup, ..before.clone() }.save(&place.repo, &before)
 }
 
 fn run(ui: &Ui, env: &Env, place: &Place, plan: &SetupPlan, index: usize) -> Result<Status> {
     let label = format!("[{}/{}] {}", index + 1, plan.commands.len(), plan.commands[index]);
-    let sh = proc::find(env, "sh").ok_or_else(|| Failure::failed("sh is not on the PATH"))?;
-    let mut cmd = Cmd::new(&sh, env).dir(&place.worktree).without_vars(LOCAL_VARS);
+    let mut cmd = proc::shell(env, &plan.commands[index])?.dir(&place.worktree).without_vars(LOCAL_VARS);
     for (key, value) in &plan.env {
         cmd = cmd.var(key, value);
     }
     cmd = cmd.var(WORKTREE, &place.worktree).var(REPO_ROOT, &place.repo.home.checkout);
-    cmd = cmd.arg("-c").arg(OsStr::new(&plan.commands[index]));
     ui.note(&label);
-    match ui.spinner(&label) {
-        Some(spinner) => {
-            let scratch = fs::scratch(&place.staging_dir())?;
-            cmd.show_through(scratch, |output| spinner.pass_through(output))
-        }
-        None => cmd.show(),
-    }
+    let spinner = ui.spinner(&label);
+    cmd.show_through(fs::scratch(&place.staging_dir())?, |output| ui.pass_through(spinner.as_ref(), output))
 }

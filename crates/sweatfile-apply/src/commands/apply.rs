@@ -7,10 +7,9 @@ use shopfloor_core::ui::Ui;
 
 use crate::apply;
 use crate::cli::{ApplyArgs, Places};
-use crate::facts::{self, Layers, Place};
-use crate::layer;
+use crate::facts::{self, Place};
 use crate::plan::{self, SetupWish};
-use crate::report::Report;
+use crate::report::{Action, Report};
 use crate::trust;
 
 impl ApplyArgs {
@@ -27,18 +26,20 @@ impl ApplyArgs {
 
 pub fn run(ui: &Ui, env: &Env, places: &Places, args: &ApplyArgs) -> Result<Exit> {
     let place = Place::find(env)?;
-    let mut layers = facts::load_layers(env, &place.repo, places, args.yes, false)?;
-    if !args.dry_run {
-        trust::ask(ui, env, &place.repo, &mut layers)?;
+    if !args.dry_run && !args.yes {
+        trust::ask(ui, env, &place.repo, places)?;
     }
-    let (mut report, failure) = set_up(ui, env, &place, &layers, args)?;
+    let Done { mut report, failure, unapproved } = set_up(ui, env, &place, places, args)?;
     report.warnings.iter().for_each(|warning| ui.warn(warning));
-    let failure = failure.or_else(|| trust::unapproved(&layers));
+    if let (Some(_), Some(unapproved)) = (&failure, &unapproved) {
+        ui.problem(unapproved);
+    }
+    let failure = failure.or(unapproved);
     if ui.is_json() {
         report.error = failure.as_ref().map(Failure::to_json);
         ui.json(&report);
     } else {
-        report.print(ui);
+        report.print(ui, args.dry_run);
         if let Some(failure) = &failure {
             ui.error(failure);
         }
@@ -46,32 +47,48 @@ pub fn run(ui: &Ui, env: &Env, places: &Places, args: &ApplyArgs) -> Result<Exit
     Ok(failure.map_or(Exit::Done, |f| f.exit))
 }
 
-/// Plans, and unless it is a dry run takes every step. The report says what was done (or would be),
-/// the failure what was not.
-pub fn set_up(
-    ui: &Ui,
-    env: &Env,
-    place: &Place,
-    layers: &Layers,
-    args: &ApplyArgs,
-) -> Result<(Report, Option<Failure>)> {
-    let counting = layers.counting();
-    let merged = layer::merge(counting.iter());
+/// What setting up came to.
+pub struct Done {
+    /// What was done, or in a dry run would be.
+    pub report: Report,
+    /// What was not.
+    pub failure: Option<Failure>,
+    /// Whether a layer was left out.
+    pub unapproved: Option<Failure>,
+}
+
+/// Reads under the worktree's lock, plans, and unless it is a dry run takes every step. An error means
+/// that nothing was changed; what goes wrong later is part of the answer.
+pub fn set_up(ui: &Ui, env: &Env, place: &Place, places: &Places, args: &ApplyArgs) -> Result<Done> {
     let wish = SetupWish { no: args.no_setup, again: args.setup_again };
+    // Before the lock, whose file would be a trace: a malformed layer changes nothing at all.
+    facts::load_layers(env, &place.repo, places, args.yes, false)?.counting()?;
     let lock = if args.dry_run { None } else { Some(Lock::take(&place.lock_path())?) };
-    let facts = facts::read(env, place, &merged, !args.dry_run)?;
-    let plan = plan::plan(&counting, &merged, &facts, wish);
+    let (layers, plan, facts) = loop {
+        let layers = facts::load_layers(env, &place.repo, places, args.yes, false)?;
+        let (counting, merged) = layers.counting()?;
+        let facts = facts::read(env, place, &merged)?;
+        let plan = plan::plan(&counting, &merged, &facts, wish);
+        if args.dry_run || apply::reserve(place, &plan)? {
+            break (layers, plan, facts);
+        }
+    };
     let mut report = plan.report(&place.worktree, &layers.layers, false);
     report.warnings.splice(0..0, layers.warnings());
-    if args.dry_run {
-        return Ok((report, None));
+    let unapproved = trust::unapproved(&layers);
+    for layer in layers.layers.iter().filter(|l| l.text.is_some()) {
+        ui.detail(format!("{} layer: {}", layer.name, layer.path.display()));
     }
-    let mut failure = apply::place(place, &plan, &facts.record, &mut report)?;
+    if args.dry_run {
+        let failure = apply::failure(&report);
+        return Ok(Done { report, failure, unapproved });
+    }
+    let mut failure = apply::place(place, &plan, &facts.record, &mut report).unwrap_or_else(Some);
     drop(lock);
     if failure.is_some() {
-        report.setup.iter_mut().for_each(|line| line.action = crate::report::Action::Skipped);
+        report.setup.iter_mut().for_each(|line| line.action = Action::Skipped);
     } else {
-        failure = apply::setup(ui, env, place, &plan.setup, &mut report)?;
+        failure = apply::setup(ui, env, place, &plan.setup, &mut report).unwrap_or_else(Some);
     }
-    Ok((report, failure))
+    Ok(Done { report, failure, unapproved })
 }

@@ -19,6 +19,7 @@ pub fn approve(ui: &Ui, env: &Env, places: &Places, yes: bool, dry_run: bool) ->
     let layers = facts::load_layers(env, &repo, places, false, false)?;
     layers.warnings().iter().for_each(|warning| ui.warn(warning));
     let common_dir = &repo.home.common_dir;
+    layers.merged()?;
     let mut declined = None;
     for (file, path, bytes) in approvable(&repo.home, &layers) {
         let Some(bytes) = bytes else { continue };
@@ -33,7 +34,7 @@ pub fn approve(ui: &Ui, env: &Env, places: &Places, yes: bool, dry_run: bool) ->
                 "unapproved",
                 format!("{shown} needs a person's approval, and there is no terminal to ask on"),
             )
-            .details(trust::summary(env, &repo, file, &path, &bytes)?.lines().map(str::to_owned))
+            .details(trust::summary(env, &repo, file, &path, &bytes)?)
             .hint(
                 "run `sweatfile-apply approve` on a terminal, or `sweatfile-apply approve --yes` once you have read it",
             ));
@@ -47,10 +48,13 @@ pub fn approve(ui: &Ui, env: &Env, places: &Places, yes: bool, dry_run: bool) ->
         }
         let status = if dry_run { Status::Required } else { Status::Approved };
         if ui.is_json() {
-            ui.json(&json!({ "path": path, "sha256": Digest::of(&bytes), "status": status }));
+            ui.json(&json!({ "path": path.to_string_lossy(), "sha256": Digest::of(&bytes), "status": status }));
         } else if !dry_run {
             ui.line(format!("approved {}", printable(&path.display().to_string())));
         }
+    }
+    if layers.repo().is_none_or(|l| l.text.is_none()) && layers.config.guarded_text.is_none() {
+        ui.note(format!("there is nothing to approve in {}", repo.home.checkout.display()));
     }
     match declined {
         Some(path) => Err(Failure::new(Exit::Decide, "unapproved", format!("{path} stays unapproved"))),
@@ -69,7 +73,7 @@ pub fn list(ui: &Ui, env: &Env, places: &Places) -> Result<Exit> {
         };
         let sha256 = bytes.map(|b| Digest::of(&b));
         if ui.is_json() {
-            ui.json(&json!({ "path": path, "sha256": sha256, "status": status }));
+            ui.json(&json!({ "path": path.to_string_lossy(), "sha256": sha256, "status": status }));
         } else {
             let word = match status {
                 Status::None => "none",

@@ -8,15 +8,14 @@ use shopfloor_core::ui::Ui;
 
 use crate::cli::Places;
 use crate::facts::{self, Place};
-use crate::layer;
 use crate::plan::{self, SetupWish};
 
 pub fn run(ui: &Ui, env: &Env, places: &Places, strict: bool) -> Result<Exit> {
     let place = Place::find(env)?;
     let layers = facts::load_layers(env, &place.repo, places, false, strict)?;
     // It runs nothing, so an unapproved layer can be read as well.
-    let merged = layer::merge(layers.layers.iter());
-    let facts = facts::read(env, &place, &merged, false)?;
+    let merged = layers.merged()?;
+    let facts = facts::read(env, &place, &merged)?;
     let plan = plan::plan(&layers.layers, &merged, &facts, SetupWish::default());
     let mut report = plan.report(&place.worktree, &layers.layers, true);
     report.warnings.splice(0..0, layers.warnings());

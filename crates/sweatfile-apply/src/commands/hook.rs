@@ -1,6 +1,7 @@
 //! `hook`: git calls us for every worktree it creates.
 
 use std::ffi::OsString;
+use std::path::PathBuf;
 
 use serde_json::json;
 use shopfloor_core::env::Env;
@@ -12,8 +13,7 @@ use shopfloor_core::ui::Ui;
 
 use crate::TOOL;
 use crate::cli::{ApplyArgs, HookCommand, Places};
-use crate::facts::{self, Place};
-use crate::trust;
+use crate::facts::Place;
 
 const HOOK: &str = "post-checkout";
 
@@ -22,12 +22,12 @@ pub fn run(ui: &Ui, env: &Env, places: &Places, command: HookCommand) -> Result<
         HookCommand::Install(args) => install(ui, env, args.dry_run),
         HookCommand::Uninstall(args) => uninstall(ui, env, args.dry_run),
         HookCommand::Status => status(ui, env),
-        HookCommand::Run { name, args } => called(ui, env, places, &name, &args),
+        HookCommand::Run { name: _, args } => called(ui, env, places, &args),
     }
 }
 
 fn install(ui: &Ui, env: &Env, dry_run: bool) -> Result<Exit> {
-    let git = Git::find(env)?;
+    let mut git = Git::find(env)?;
     let repo = git.discover()?;
     if !dry_run {
         repo.remember_main_checkout()?;
@@ -36,7 +36,7 @@ fn install(ui: &Ui, env: &Env, dry_run: bool) -> Result<Exit> {
     match &installed {
         Installed::Stub { status, changed } => {
             if ui.is_json() {
-                ui.json(&json!({ "hook": HOOK, "path": status.path, "installed": !dry_run || !changed, "chained": status.chained }));
+                ui.json(&json!({ "hook": HOOK, "path": status.path.to_string_lossy(), "installed": !dry_run || !changed, "chained": shown(&status.chained) }));
             } else {
                 let word = match (changed, dry_run) {
                     (false, _) => "already installed",
@@ -75,7 +75,7 @@ fn uninstall(ui: &Ui, env: &Env, dry_run: bool) -> Result<Exit> {
         hook::uninstall(&repo, HOOK, TOOL)?;
     }
     if ui.is_json() {
-        ui.json(&json!({ "hook": HOOK, "path": status.path, "removed": there && !dry_run }));
+        ui.json(&json!({ "hook": HOOK, "path": status.path.to_string_lossy(), "removed": there && !dry_run }));
     } else {
         let word = match (there, dry_run) {
             (false, _) => "not installed",
@@ -93,7 +93,7 @@ fn status(ui: &Ui, env: &Env) -> Result<Exit> {
     let installed = status.tools.iter().any(|t| t == TOOL);
     if ui.is_json() {
         ui.json(&json!({
-            "hook": HOOK, "path": status.path, "installed": installed, "tools": status.tools, "chained": status.chained
+            "hook": HOOK, "path": status.path.to_string_lossy(), "installed": installed, "tools": status.tools, "chained": shown(&status.chained)
         }));
     } else {
         let word = if installed { "installed" } else { "not installed" };
@@ -104,10 +104,7 @@ fn status(ui: &Ui, env: &Env) -> Result<Exit> {
 
 /// What the stub calls. Its exit status would become that of `git worktree add` while the worktree
 /// stays, so every problem is a notice and the status 0.
-fn called(ui: &Ui, env: &Env, places: &Places, name: &str, args: &[OsString]) -> Result<Exit> {
-    if name != HOOK {
-        return Err(Failure::usage(format!("there is no hook `{name}` here")).hint("the hook is `post-checkout`"));
-    }
+fn called(ui: &Ui, env: &Env, places: &Places, args: &[OsString]) -> Result<Exit> {
     if env.var("SHOPFLOOR").is_some_and(|v| v == "0") || !is_new_worktree(args) {
         return Ok(Exit::Done);
     }
@@ -126,7 +123,7 @@ fn is_new_worktree(args: &[OsString]) -> bool {
 }
 
 fn set_up(ui: &Ui, env: &Env, places: &Places) -> Result<Option<Failure>> {
-    let git = Git::find(env)?;
+    let mut git = Git::find(env)?;
     let repo = git.discover()?;
     // git sets GIT_DIR to this worktree for the hooks of a checkout in it (leaving an orphan branch
     // has a null first ref too), and leaves it unset for those of `git worktree add`.
@@ -134,8 +131,14 @@ fn set_up(ui: &Ui, env: &Env, places: &Places) -> Result<Option<Failure>> {
         return Ok(None);
     }
     let place = Place::of(git, repo)?;
-    let layers = facts::load_layers(env, &place.repo, places, false, false)?;
-    let (report, failure) = super::apply::set_up(ui, env, &place, &layers, &ApplyArgs::default())?;
-    report.warnings.iter().for_each(|warning| ui.warn(warning));
-    Ok(failure.or_else(|| trust::unapproved(&layers)))
+    let done = super::apply::set_up(ui, env, &place, places, &ApplyArgs::default())?;
+    done.report.warnings.iter().for_each(|warning| ui.warn(warning));
+    if let (Some(_), Some(unapproved)) = (&done.failure, &done.unapproved) {
+        ui.problem(unapproved);
+    }
+    Ok(done.failure.or(done.unapproved))
+}
+
+fn shown(path: &Option<PathBuf>) -> Option<String> {
+    path.as_ref().map(|p| p.to_string_lossy().into_owned())
 }

@@ -49,7 +49,7 @@ pub fn run(ui: &Ui, env: &Env, places: &Places, dry_run: bool) -> Result<Exit> {
         apply::sweatfile(&state, &dir, None, STARTER)?;
     }
     if ui.is_json() {
-        ui.json(&serde_json::json!({ "path": path, "created": !dry_run }));
+        ui.json(&serde_json::json!({ "path": path.to_string_lossy(), "created": !dry_run }));
     } else {
         ui.line(printable(&path.to_string_lossy()));
     }

@@ -1,17 +1,21 @@
 //! `remove`: takes back what apply placed and nobody changed since.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
 
 use serde_json::json;
 use shopfloor_core::env::Env;
-use shopfloor_core::error::{Exit, Result};
+use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::lock::Lock;
 use shopfloor_core::text::printable;
 use shopfloor_core::ui::Ui;
 
 use crate::apply::{self, Removed};
+use crate::env_file;
+use crate::excludes;
 use crate::facts::{self, Place};
-use crate::plan::removal::{self, Removal, Scene};
+use crate::plan::EnvWork;
+use crate::plan::removal::{self, Removal, Scene, reason_to_stay};
 use crate::record::{self, Record};
 
 pub fn run(ui: &Ui, env: &Env, dry_run: bool) -> Result<Exit> {
@@ -19,22 +23,40 @@ pub fn run(ui: &Ui, env: &Env, dry_run: bool) -> Result<Exit> {
     let _lock = if dry_run { None } else { Some(Lock::take(&place.lock_path())?) };
     let record = Record::load(&place.repo)?;
     let removal = decide(&place, &record)?;
-    let Removed { removed, left } = if dry_run {
+    let removed = if dry_run {
         let files = removal.files.iter().map(|(path, _)| path.to_string());
-        let excludes = removal.excludes.iter().map(|pattern| format!("exclude {pattern}"));
-        let env = removal.env.iter().filter(|b| b.is_empty()).map(|_| crate::env_file::FILE.to_owned());
-        Removed { removed: files.chain(env).chain(excludes).collect(), left: removal.left }
+        let env = matches!(removal.env, EnvWork::Delete(_)).then(|| env_file::FILE.to_owned());
+        let (_, excludes) = excludes::without(&excludes::read(&place.repo)?, &removal.excludes);
+        Removed { files: files.chain(env).collect(), excludes, left: removal.left, failed: Vec::new() }
     } else {
         apply::remove(&place, &removal, &record)?
     };
+    let failure = (!removed.failed.is_empty()).then(|| {
+        Failure::failed("not everything could be taken back; exclude lines stay too")
+            .details(removed.failed.clone())
+            .hint("mend the cause and run `sweatfile-apply remove` again")
+    });
     if ui.is_json() {
-        let left: Vec<_> = left.iter().map(|(what, why)| json!({ "path": what, "why": why })).collect();
-        ui.json(&json!({ "worktree": place.worktree, "removed": removed, "left": left }));
+        let mut answer = json!({
+            "worktree": place.worktree.to_string_lossy(),
+            "removed": removed.files,
+            "excludes": removed.excludes,
+            "left": removed.left,
+        });
+        if let Some(failure) = &failure {
+            answer["error"] = failure.to_json();
+        }
+        ui.json(&answer);
     } else {
-        removed.iter().for_each(|what| ui.line(format!("removed {}", printable(what))));
-        left.iter().for_each(|(what, why)| ui.line(format!("left {} ({})", printable(what), printable(why))));
+        let word = if dry_run { "would have removed" } else { "removed" };
+        removed.files.iter().for_each(|path| ui.line(format!("{word} {}", printable(path))));
+        removed.excludes.iter().for_each(|pattern| ui.line(format!("{word} exclude {}", printable(pattern))));
+        removed.left.iter().for_each(|left| ui.line(format!("left {}", printable(&left.to_string()))));
+        if let Some(failure) = &failure {
+            ui.error(failure);
+        }
     }
-    Ok(Exit::Done)
+    Ok(failure.map_or(Exit::Done, |f| f.exit))
 }
 
 fn decide(place: &Place, record: &Record) -> Result<Removal> {
@@ -47,11 +69,15 @@ fn decide(place: &Place, record: &Record) -> Result<Removal> {
             originals_alive.insert(path.clone());
         }
     }
-    Ok(removal::plan(&Scene {
-        record,
-        here: &here,
-        originals_alive: &originals_alive,
-        env: &facts::env_here(&place.root)?,
-        used_elsewhere: &record::excludes_used_elsewhere(&place.repo)?,
-    }))
+    let env = facts::env_here(&place.root)?;
+    let used_elsewhere = record::excludes_used_elsewhere(&place.repo)?;
+    let nothing = BTreeSet::new();
+    let (here, originals_alive) = (&here, &originals_alive);
+    let scene = Scene { record, here, originals_alive, env: &env, needed: &nothing, used_elsewhere: &used_elsewhere };
+    let staying = record.files.iter().filter(|(path, placed)| {
+        here.get(*path).is_some_and(|h| h.content.is_some()) && reason_to_stay(&scene, path, placed).is_some()
+    });
+    let staying: Vec<PathBuf> = staying.map(|(path, _)| path.as_path().to_path_buf()).collect();
+    let needed = place.git.ignoring_patterns(&place.worktree, &staying)?.into_iter().collect();
+    Ok(removal::plan(&Scene { needed: &needed, ..scene }))
 }

@@ -11,7 +11,7 @@ use toml::{Table, Value};
 
 use crate::cli::Places;
 use crate::facts::{self, source_path};
-use crate::layer::{self, Merged};
+use crate::layer::Merged;
 use crate::report::LayerLine;
 use crate::sweatfile::{Body, key_of};
 
@@ -41,15 +41,25 @@ pub fn run(ui: &Ui, env: &Env, places: &Places, only_layers: bool, reveal: bool)
     for layer in layers.layers.iter().filter(|l| l.approval == Status::Required) {
         ui.note(format!("{} is shown but not approved; run `sweatfile-apply approve`", layer.path.display()));
     }
-    let merged = layer::merge(layers.layers.iter());
+    let merged = layers.merged()?;
     let table = table(env, &merged, reveal);
     if ui.is_json() {
         ui.json(&json!(table));
     } else {
         let text = toml::to_string_pretty(&table).map_err(|e| Failure::failed("cannot print the result").because(e))?;
-        ui.answer(text.as_bytes());
+        ui.answer(printable_toml(&text).as_bytes());
     }
     Ok(Exit::Done)
+}
+
+/// TOML leaves some characters unescaped that a terminal obeys; line ends and tabs are layout.
+fn printable_toml(text: &str) -> String {
+    let escape = |c: char| match printable(c.encode_utf8(&mut [0; 4])) {
+        _ if c == '\n' || c == '\t' => c.to_string(),
+        shown if shown.starts_with("\\u{") => format!("\\U{:08X}", u32::from(c)),
+        shown => shown,
+    };
+    text.chars().map(escape).collect()
 }
 
 fn table(env: &Env, merged: &Merged, reveal: bool) -> Table {

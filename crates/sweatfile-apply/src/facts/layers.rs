@@ -11,7 +11,7 @@ use shopfloor_core::git::{Home, Repo};
 
 use crate::TOOL;
 use crate::cli::Places;
-use crate::layer::{self, FILE, Layer, Name, NoArea, Text};
+use crate::layer::{self, FILE, Layer, Merged, Name, NoArea, Text};
 use crate::sweatfile;
 
 /// The settings of this tool.
@@ -31,7 +31,8 @@ pub struct Layers {
 }
 
 /// Reads all layers and checks each whole, approved or not. Every problem of every layer is reported
-/// together (exit 2); `strict` counts misplaced arrays among them.
+/// together (exit 2); `strict` counts misplaced arrays among them. Whether they contradict each other is
+/// seen when they are merged.
 pub fn load(env: &Env, repo: &Repo, places: &Places, trust_repository: bool, strict: bool) -> Result<Layers> {
     let flags = [("area", places.area.as_deref())];
     let config = config::load(env, &repo.home, TOOL, SETTINGS, &flags, trust_repository)?;
@@ -55,15 +56,22 @@ pub fn load(env: &Env, repo: &Repo, places: &Places, trust_repository: bool, str
         Some(text) => Approvals::load(env)?.status(&repo.home.common_dir, FILE, &text.bytes)?,
     };
     layers.push(Layer { name: Name::Repo, path, text, approval });
-    let layers = Layers { layers, config, notices };
-    check(&layers.layers, strict)?;
-    Ok(layers)
+    check(&layers, strict)?;
+    Ok(Layers { layers, config, notices })
 }
 
 impl Layers {
-    /// The layers that count.
-    pub fn counting(&self) -> Vec<Layer> {
-        self.layers.iter().filter(|l| l.counts()).cloned().collect()
+    /// The layers that count, and what they say together; exit 2 when that contradicts itself.
+    pub fn counting(&self) -> Result<(Vec<Layer>, Merged)> {
+        let counting: Vec<Layer> = self.layers.iter().filter(|l| l.counts()).cloned().collect();
+        let mut merged = merged(&counting)?;
+        merged.left_out = self.layers.iter().any(|l| l.text.is_some() && !l.counts());
+        Ok((counting, merged))
+    }
+
+    /// What all layers say together, approved or not.
+    pub fn merged(&self) -> Result<Merged> {
+        merged(&self.layers)
     }
 
     /// The repository's layer.
@@ -95,9 +103,16 @@ fn check(layers: &[Layer], strict: bool) -> Result<()> {
         remarks.sort_by_key(|r| r.at);
         problems.extend(remarks.iter().map(|r| format!("{}:{}: {}", layer.path.display(), r.at, r.text)));
     }
-    if problems.is_empty() {
-        problems = layer::merge(layers.iter()).problems();
-    }
+    refuse(problems)
+}
+
+fn merged(layers: &[Layer]) -> Result<Merged> {
+    let merged = layer::merge(layers.iter());
+    refuse(merged.problems())?;
+    Ok(merged)
+}
+
+fn refuse(problems: Vec<String>) -> Result<()> {
     if problems.is_empty() {
         return Ok(());
     }
@@ -116,16 +131,14 @@ fn area_dir(env: &Env, repo: &Repo, config: &Config, notices: &mut Vec<String>) 
     let checkout = real(&repo.home.checkout);
     if let Some(named) = config.value("area") {
         let dir = PathBuf::from(&named.text);
-        let inside =
-            [Some(&checkout), repo.worktree.as_ref()].into_iter().flatten().find(|top| real(&dir).starts_with(top));
+        let inside = real(&dir).ancestors().find(|top| belongs_to(top, &repo.common_dir)).map(Path::to_path_buf);
         return match inside {
-            Some(top) => Err(Failure::usage(format!(
-                "the area {} ({}) lies in {}",
-                dir.display(),
-                named.source,
-                top.display()
-            ))
-            .hint("name a directory outside the repository: the area's sweatfile is trusted, a repository's is not")),
+            Some(top) => {
+                let place = format!("the area {} ({}) lies in {}", dir.display(), named.source, top.display());
+                Err(Failure::usage(place).hint(
+                    "name a directory outside the repository: the area's sweatfile is trusted, a repository's is not",
+                ))
+            }
             None => Ok(Some(dir)),
         };
     }
@@ -151,6 +164,19 @@ fn real(path: &Path) -> PathBuf {
 fn is_work_tree(dir: &Path) -> bool {
     let git = dir.join(".git");
     git.is_file() || git.join("HEAD").symlink_metadata().is_ok()
+}
+
+/// Whether this directory is the top of a worktree of the repository, the main checkout or a linked one.
+fn belongs_to(dir: &Path, common_dir: &Path) -> bool {
+    let git = dir.join(".git");
+    let git_dir = match git.is_file().then(|| fs::read(&git)) {
+        Some(Ok(Some(text))) => {
+            let text = String::from_utf8_lossy(&text).into_owned();
+            dir.join(text.trim_end().strip_prefix("gitdir: ").unwrap_or_default())
+        }
+        _ => git,
+    };
+    git_dir.exists() && real(&git_dir).starts_with(real(common_dir))
 }
 
 /// The repository's sweatfile may be a link, but not to somewhere else: a branch could make it lead

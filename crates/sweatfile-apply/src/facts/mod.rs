@@ -1,5 +1,5 @@
-//! Everything the decisions rest on, read once and changed by nobody in between: the worktree's lock
-//! is held, and what is hashed, shown and executed are the same bytes.
+//! Everything the decisions rest on, read once. Apply holds the worktree's lock meanwhile; what is
+//! hashed, shown and executed are the same bytes.
 
 mod include;
 mod layers;
@@ -12,6 +12,7 @@ use shopfloor_core::env::Env;
 use shopfloor_core::error::Result;
 use shopfloor_core::fs::{self, Content, Found, Root, Staging};
 use shopfloor_core::git::{Git, Repo};
+use shopfloor_core::hash::Digest;
 use shopfloor_core::path::RelPath;
 
 pub use self::layers::{Layers, SETTINGS, approvable, load as load_layers};
@@ -22,7 +23,7 @@ use crate::layer::{Merged, Wish};
 use crate::plan;
 use crate::record::Record;
 use crate::sweatfile::Body;
-use crate::template;
+use crate::template::{self, Reservation};
 
 /// A worktree we may look at and write to.
 pub struct Place {
@@ -35,7 +36,7 @@ pub struct Place {
 impl Place {
     /// The work tree we stand in; exit 2 where there is none.
     pub fn find(env: &Env) -> Result<Place> {
-        let git = Git::find(env)?;
+        let mut git = Git::find(env)?;
         let repo = git.discover()?;
         Place::of(git, repo)
     }
@@ -79,10 +80,19 @@ pub enum Original {
 pub enum EnvHere {
     #[default]
     Missing,
-    /// What it says, and whether only its owner can read it.
-    File(EnvFile, bool),
+    File(EnvSeen),
     /// A link, a directory, unreadable: why.
     Unusable(String),
+}
+
+/// A readable `.sweatshop-env`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct EnvSeen {
+    pub file: EnvFile,
+    /// Whether only its owner can read it.
+    pub private: bool,
+    /// The bytes that were seen: what a new file may take the place of.
+    pub content: Content,
 }
 
 /// What `plan` decides from.
@@ -93,8 +103,10 @@ pub struct Facts {
     pub here: BTreeMap<RelPath, Here>,
     pub originals: BTreeMap<RelPath, Original>,
     pub env: EnvHere,
-    /// Destinations git ignores, with the patterns about to be added counted in.
+    /// Which of the absent destinations git ignores, with the patterns about to be added counted in.
     pub ignored: BTreeSet<RelPath>,
+    /// Whether git would show `.sweatshop-env`, which is wanted, as untracked.
+    pub env_exposed: bool,
     /// Patterns that match tracked files, each with one of them.
     pub tracked: Vec<(String, String)>,
     /// The text of `.envrc`, when it can be read without following a link.
@@ -104,30 +116,32 @@ pub struct Facts {
     /// Whether temporary names have to be excluded.
     pub needs_reserved: bool,
     pub template: template::Facts,
+    /// The ports to hand out, if any are new.
+    pub ports: Option<Reservation>,
     pub warnings: Vec<String>,
 }
 
-/// Reads everything. `reserve`: ports are handed out for good, as apply needs it. At most three git
-/// processes for a worktree that is up to date, the one that found the repository included.
-pub fn read(env: &Env, place: &Place, merged: &Merged, reserve: bool) -> Result<Facts> {
+/// Reads everything. At most three git processes for a worktree that is up to date, the one that found
+/// the repository included.
+pub fn read(env: &Env, place: &Place, merged: &Merged) -> Result<Facts> {
     let mut facts =
         Facts { record: Record::load(&place.repo)?, exclude: excludes::read(&place.repo)?, ..Facts::default() };
     facts.needs_reserved = Staging::is_beside(&place.staging_dir(), &place.root)?;
-    facts.template = template_facts(place, merged, reserve)?;
+    (facts.template, facts.ports) = template_facts(place, merged)?;
     let cleared = merged.cleared.keys().filter(|path| facts.record.files.contains_key(*path));
     for path in merged.files.keys().chain(cleared) {
         facts.here.insert(path.clone(), look(place, path, &facts.record)?);
     }
     for (path, wish) in &merged.files {
-        if let Some(original) =
-            original(env, wish, facts.here[path].found == Found::Missing, facts.record.files.contains_key(path))
-        {
+        let absent = facts.here[path].found == Found::Missing;
+        let recorded = facts.record.files.contains_key(path);
+        if let Some(original) = original(env, place, wish, absent, recorded) {
             facts.originals.insert(path.clone(), original);
         }
     }
     facts.env = env_here(&place.root)?;
-    if let Some(envrc) = RelPath::parse(".envrc").ok().filter(|_| !merged.env.is_empty()) {
-        facts.envrc = envrc_text(place, &envrc, &facts);
+    if !merged.env.is_empty() {
+        facts.envrc = envrc_text(place, merged, &facts);
     }
     include::read(place, merged, &mut facts)?;
     read_ignored(env, place, merged, &mut facts)?;
@@ -135,14 +149,16 @@ pub fn read(env: &Env, place: &Place, merged: &Merged, reserve: bool) -> Result<
     Ok(facts)
 }
 
-fn template_facts(place: &Place, merged: &Merged, reserve: bool) -> Result<template::Facts> {
+fn template_facts(place: &Place, merged: &Merged) -> Result<(template::Facts, Option<Reservation>)> {
     let name = place.repo.home.checkout.file_name().unwrap_or_default().to_string_lossy();
-    Ok(template::Facts {
+    let (ports, reservation) = template::ports(&place.repo, &template::ports_wanted(merged))?;
+    let facts = template::Facts {
         worktree: place.worktree.to_string_lossy().into_owned(),
-        branch: place.repo.branch.clone().unwrap_or_else(|| "HEAD".into()),
+        branch: place.git.branch(&place.repo)?.unwrap_or_else(|| "HEAD".into()),
         repo: name.strip_suffix(".git").unwrap_or(&name).to_owned(),
-        ports: template::ports(&place.repo, &template::ports_wanted(merged), reserve)?,
-    })
+        ports,
+    };
+    Ok((facts, reservation))
 }
 
 /// What lies at a destination. A directory is read to its end only when the record knows it.
@@ -157,7 +173,7 @@ pub fn look(place: &Place, path: &RelPath, record: &Record) -> Result<Here> {
 }
 
 /// Looks at what a `source` or `copy` names. A copy's bytes are read only while they decide something.
-fn original(env: &Env, wish: &Wish, absent: bool, recorded: bool) -> Option<Original> {
+fn original(env: &Env, place: &Place, wish: &Wish, absent: bool, recorded: bool) -> Option<Original> {
     let (text, is_copy) = match &wish.body {
         Body::Source(text) => (text, false),
         Body::Copy(text) => (text, true),
@@ -167,12 +183,21 @@ fn original(env: &Env, wish: &Wish, absent: bool, recorded: bool) -> Option<Orig
     Some(match path.metadata() {
         Err(e) if e.kind() == std::io::ErrorKind::NotFound => Original::Missing(path),
         Err(e) => Original::Unreadable(path, e.to_string()),
+        Ok(_) if is_copy && contains(&path, [&place.worktree, &place.repo.git_dir]) => {
+            Original::Unreadable(path, "the worktree itself lies in it".into())
+        }
         Ok(_) if is_copy && (absent || recorded) => match content_of(&path) {
             Ok(content) => Original::There(path, content),
             Err(why) => Original::Unreadable(path, why),
         },
         Ok(_) => Original::There(path.clone(), Content::Link(path)),
     })
+}
+
+/// Whether a copy of `source` would be a copy of one of these directories too.
+fn contains(source: &Path, dirs: [&PathBuf; 2]) -> bool {
+    let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_path_buf());
+    dirs.into_iter().any(|dir| real(dir).starts_with(real(source)))
 }
 
 /// The content of a file or directory anywhere, a link to it followed.
@@ -207,7 +232,11 @@ pub fn env_here(root: &Root) -> Result<EnvHere> {
     Ok(match root.look(&path)? {
         Found::Missing => EnvHere::Missing,
         Found::File(mode) => match root.read(&path) {
-            Ok(bytes) => EnvHere::File(EnvFile::parse(&bytes.unwrap_or_default()), mode & 0o077 == 0),
+            Ok(bytes) => {
+                let bytes = bytes.unwrap_or_default();
+                let content = Content::File(Digest::of(&bytes));
+                EnvHere::File(EnvSeen { file: EnvFile::parse(&bytes), private: mode & 0o077 == 0, content })
+            }
             Err(failure) => EnvHere::Unusable(failure.to_string()),
         },
         Found::Link(_) => EnvHere::Unusable("it is a symbolic link, which is not written through".into()),
@@ -215,27 +244,33 @@ pub fn env_here(root: &Root) -> Result<EnvHere> {
     })
 }
 
-/// The text of the `.envrc` direnv will load: the one there, or the one about to be linked.
-fn envrc_text(place: &Place, envrc: &RelPath, facts: &Facts) -> Option<String> {
-    let bytes = match (facts.originals.get(envrc), place.root.look(envrc).ok()?) {
-        (Some(Original::There(path, _)), Found::Missing) => fs::read(path).ok()?,
-        (Some(Original::There(path, _)), Found::Link(target)) if target == *path => fs::read(path).ok()?,
-        (_, Found::File(_)) => place.root.read(envrc).ok()?,
+/// The text of the `.envrc` direnv will load: the one there, the one about to be linked, or written.
+fn envrc_text(place: &Place, merged: &Merged, facts: &Facts) -> Option<String> {
+    let envrc = RelPath::parse(".envrc").ok()?;
+    let original = match facts.originals.get(&envrc) {
+        Some(Original::There(path, _)) => Some(path),
+        _ => None,
+    };
+    let bytes = match (place.root.look(&envrc).ok()?, merged.files.get(&envrc).map(|w| &w.body), original) {
+        (Found::Missing, Some(Body::Content { text, .. }), _) => return Some(text.clone()),
+        (Found::Missing, _, Some(path)) => fs::read(path).ok()?,
+        (Found::Link(target), _, Some(path)) if target == *path => fs::read(path).ok()?,
+        (Found::File(_), ..) => place.root.read(&envrc).ok()?,
         _ => None,
     };
     bytes.map(|b| String::from_utf8_lossy(&b).into_owned())
 }
 
-/// Asks which destinations git ignores. Patterns that are about to be added are given to a second
+/// Asks which of the files about to be placed git ignores. Patterns that are about to be added are given to a second
 /// question, asked only when there are any and the first left something open.
 fn read_ignored(env: &Env, place: &Place, merged: &Merged, facts: &mut Facts) -> Result<()> {
-    let ours = |path: &&RelPath| match facts.here.get(*path).map(|h| &h.found) {
-        Some(Found::Blocked(_)) => false,
-        Some(Found::Missing) | None => true,
-        Some(_) => facts.record.files.contains_key(*path),
-    };
-    let paths: Vec<PathBuf> =
-        merged.files.keys().chain(facts.included.keys()).filter(ours).map(|p| p.as_path().to_path_buf()).collect();
+    let absent = |path: &&RelPath| facts.here.get(*path).is_none_or(|here| here.found == Found::Missing);
+    let wanted = merged.files.keys().chain(facts.included.keys()).filter(absent);
+    let mut paths: Vec<PathBuf> = wanted.map(|p| p.as_path().to_path_buf()).collect();
+    let env_file = PathBuf::from(env_file::FILE);
+    if !merged.env.is_empty() {
+        paths.push(env_file.clone());
+    }
     let mut ignored = place.git.ignored(&place.worktree, &paths, None)?;
     let pending = excludes::missing(&facts.exclude, &plan::patterns(merged, facts.needs_reserved));
     let open: Vec<PathBuf> = paths.into_iter().filter(|p| !ignored.contains(p)).collect();
@@ -244,6 +279,7 @@ fn read_ignored(env: &Env, place: &Place, merged: &Merged, facts: &mut Facts) ->
     } else if let Ok(file) = fs::Temporary::with(env, (pending.join("\n") + "\n").as_bytes()) {
         ignored.extend(place.git.ignored(&place.worktree, &open, Some(file.path()))?);
     }
+    facts.env_exposed = !merged.env.is_empty() && !ignored.contains(&env_file);
     facts.ignored = ignored.iter().filter_map(|p| RelPath::parse_os(p.as_os_str()).ok()).collect();
     Ok(())
 }

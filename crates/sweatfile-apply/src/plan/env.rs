@@ -3,6 +3,8 @@
 
 use std::collections::BTreeMap;
 
+use shopfloor_core::fs::Content;
+
 use crate::env_file::{EnvFile, FILE, Readers, Value, quote};
 use crate::facts::{EnvHere, Facts};
 use crate::layer::Merged;
@@ -15,18 +17,23 @@ pub struct EnvStep {
     pub keys: Vec<String>,
     pub why: Option<String>,
     pub work: EnvWork,
+    /// What the file says now, and what it will say.
+    pub before: EnvFile,
+    pub after: EnvFile,
     /// The base of the next merge: the `[env]` values of now.
     pub base: BTreeMap<String, String>,
     pub warnings: Vec<String>,
     pub drift: Vec<String>,
 }
 
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum EnvWork {
+    #[default]
     Nothing,
-    /// The file's new bytes.
-    Write(Vec<u8>),
-    Delete,
+    /// New bytes, in place of what was seen (none: nothing was there).
+    Write(Vec<u8>, Option<Content>),
+    /// Take away what was seen.
+    Delete(Content),
 }
 
 /// The true `[env]` values, placeholders filled in.
@@ -37,17 +44,20 @@ pub fn wanted(merged: &Merged, facts: &Facts) -> BTreeMap<String, String> {
     merged.env.iter().map(|(key, v)| (key.clone(), value(v))).collect()
 }
 
-pub fn plan(wanted: &BTreeMap<String, String>, facts: &Facts) -> EnvStep {
+/// `left_out`: a layer is not approved as it is now; what was applied when it was stays as it is.
+pub fn plan(wanted: &BTreeMap<String, String>, left_out: bool, facts: &Facts) -> EnvStep {
     let mut step = EnvStep {
         action: Action::Unchanged,
         keys: wanted.keys().cloned().collect(),
         why: None,
         work: EnvWork::Nothing,
+        before: EnvFile::default(),
+        after: EnvFile::default(),
         base: wanted.clone(),
         warnings: wanted.iter().filter_map(|(key, value)| spelling_warning(key, value)).collect(),
         drift: Vec::new(),
     };
-    let (current, private) = match &facts.env {
+    let seen = match &facts.env {
         EnvHere::Unusable(why) => {
             step.action = Action::Failed;
             step.why = Some(why.clone());
@@ -55,37 +65,49 @@ pub fn plan(wanted: &BTreeMap<String, String>, facts: &Facts) -> EnvStep {
             step.base = facts.record.env.clone();
             return step;
         }
-        EnvHere::Missing => (None, true),
-        EnvHere::File(file, private) => (Some(file), *private),
+        EnvHere::Missing => None,
+        EnvHere::File(seen) => Some(seen),
     };
-    let (file, differences) = merge(wanted, &facts.record.env, current);
+    let base = seen.map(|s| facts.record.env_base(&s.file)).unwrap_or_default();
+    let left_alone = if left_out { base.clone() } else { BTreeMap::new() };
+    let wanted = &wanted.iter().filter(|(key, _)| !left_alone.contains_key(*key)).map(owned).collect();
+    let gone = base.iter().filter(|(key, _)| !left_alone.contains_key(*key)).map(owned).collect();
+    let (file, differences) = merge(wanted, &gone, seen.map(|s| &s.file));
+    step.base.extend(left_alone);
     step.drift = differences;
-    if file.is_empty() {
-        if current.is_some() {
+    step.before = seen.map(|s| s.file.clone()).unwrap_or_default();
+    step.after = file.clone();
+    if seen.is_some_and(|s| !s.private && !file.is_empty()) {
+        step.drift.push(format!("{FILE}: readable by others"));
+    }
+    let content = seen.map(|s| s.content.clone());
+    match content {
+        // Emptied by hand stays empty: the file goes only with the last wish.
+        Some(content) if file.is_empty() && wanted.is_empty() && step.base.is_empty() => {
             step.action = Action::Created;
             step.why = Some("removed, nothing is left in it".into());
-            step.work = EnvWork::Delete;
+            step.work = EnvWork::Delete(content);
         }
-    } else if !step.drift.is_empty() || !private {
-        if !private {
-            step.drift.push(format!("{FILE}: readable by others"));
+        content if !step.drift.is_empty() => {
+            step.action = Action::Created;
+            let name = format!("{FILE}: ");
+            let what = step.drift.iter().map(|d| d.strip_prefix(&name).unwrap_or(d));
+            step.why = Some(what.collect::<Vec<_>>().join(", ").replace(" is missing", " is new"));
+            step.work = EnvWork::Write(file.to_bytes(), content);
         }
-        step.action = Action::Created;
-        step.work = EnvWork::Write(file.to_bytes());
+        _ => {}
     }
     step
 }
 
-/// Merges, and tells each difference from `current`. A missing file is not an edit that removed
-/// everything: it was lost, and is written again.
+/// Merges, and tells each difference from `current`. A missing file comes with an empty base: it was
+/// not an edit that removed everything but lost, and is written again.
 fn merge(
     wanted: &BTreeMap<String, String>,
     base: &BTreeMap<String, String>,
     current: Option<&EnvFile>,
 ) -> (EnvFile, Vec<String>) {
     let mut file = current.cloned().unwrap_or_default();
-    let no_base = BTreeMap::new();
-    let base = if current.is_some() { base } else { &no_base };
     let mut differences = Vec::new();
     for (key, value) in wanted {
         let new = Value::Text(value.clone());
@@ -98,7 +120,7 @@ fn merge(
             continue;
         }
         file.set(key, &new);
-        let what = if here.is_none() { "is not written" } else { "has an older value" };
+        let what = if here.is_none() { "is missing" } else { "has an older value" };
         differences.push(format!("{FILE}: {key} {what}"));
     }
     for (key, old) in base.iter().filter(|(key, _)| !wanted.contains_key(*key)) {
@@ -108,6 +130,10 @@ fn merge(
         }
     }
     (file, differences)
+}
+
+fn owned((key, value): (&String, &String)) -> (String, String) {
+    (key.clone(), value.clone())
 }
 
 fn spelling_warning(key: &str, value: &str) -> Option<String> {
@@ -150,7 +176,7 @@ mod tests {
 
     #[test]
     fn a_lost_file_is_written_again() {
-        let (file, differences) = merge(&map(&[("A", "1")]), &map(&[("A", "1")]), None);
+        let (file, differences) = merge(&map(&[("A", "1")]), &map(&[]), None);
         assert_eq!((file.to_bytes(), differences.len()), (b"A=1\n".to_vec(), 1));
     }
 

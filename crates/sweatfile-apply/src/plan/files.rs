@@ -16,9 +16,13 @@ use crate::template;
 
 /// A step for every destination that is wished, was cleared, or comes from `.worktreeinclude`.
 pub fn plan(merged: &Merged, facts: &Facts) -> Vec<FileStep> {
-    let wished = merged.files.iter().map(|(path, wish)| step(path, wish, facts));
+    let wished = merged.files.iter().map(|(path, wish)| step(path, wish, merged, facts));
     let cleared = merged.cleared.iter().filter_map(|(path, by)| {
         let placed = facts.record.files.get(path)?;
+        if facts.here.get(path)?.found == Found::Missing {
+            let (action, why) = (Action::Unchanged, "cleared".to_owned());
+            return Some(FileStep { path: path.clone(), action, why, work: Work::Forget, placed: None, drifts: false });
+        }
         if placed.layer == Some(*by) || facts.here.get(path)?.content.as_ref() != Some(&placed.content) {
             return None;
         }
@@ -76,7 +80,7 @@ fn target(path: &RelPath, wish: &Wish, facts: &Facts) -> Result<Target, String> 
     })
 }
 
-fn step(path: &RelPath, wish: &Wish, facts: &Facts) -> FileStep {
+fn step(path: &RelPath, wish: &Wish, merged: &Merged, facts: &Facts) -> FileStep {
     let here = facts.here.get(path).cloned().unwrap_or(Here { found: Found::Missing, content: None });
     let before = facts.record.files.get(path);
     let build =
@@ -109,6 +113,9 @@ fn step(path: &RelPath, wish: &Wish, facts: &Facts) -> FileStep {
     match target {
         Ok(target) if as_wished => build(Action::Unchanged, target.how.clone(), Work::Nothing, placed(&target), false),
         _ if !untouched => keep("changed content: edited since it was placed", true),
+        _ if merged.left_out && before.layer > Some(wish.layer) => {
+            keep("it was placed for a sweatfile that is not approved as it is now", false)
+        }
         Ok(target) if before.layer != Some(wish.layer) => {
             let placed = placed(&target);
             let why = format!("{}, now that the {} sweatfile says so", target.how, wish.layer);
@@ -117,18 +124,6 @@ fn step(path: &RelPath, wish: &Wish, facts: &Facts) -> FileStep {
         // Created once, never updated.
         Ok(_) => keep("changed content: the sweatfile says otherwise by now; remove the file and apply again", true),
         Err(why) => fail(why),
-    }
-}
-
-/// The text of the `.envrc` that will be there, as far as it is ours to read.
-pub fn envrc(merged: &Merged, facts: &Facts) -> Option<String> {
-    let path = RelPath::parse(".envrc").ok()?;
-    if facts.here.get(&path).is_some_and(|here| here.found != Found::Missing) || !merged.files.contains_key(&path) {
-        return facts.envrc.clone();
-    }
-    match &merged.files.get(&path)?.body {
-        Body::Content { text, .. } => Some(text.clone()),
-        _ => facts.envrc.clone(),
     }
 }
 
@@ -174,7 +169,7 @@ mod tests {
                 Work::Nothing => "nothing",
                 Work::Create(_) => "create",
                 Work::Swap(..) => "swap",
-                Work::Take(_) => "take",
+                Work::Take(_) | Work::Forget => "take",
             };
             format!("{} {work} drift={}", s.action, s.drifts)
         };

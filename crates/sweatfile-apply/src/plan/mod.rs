@@ -4,6 +4,7 @@
 mod env;
 mod files;
 pub mod removal;
+pub mod review;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -18,6 +19,7 @@ use crate::facts::Facts;
 use crate::layer::{Layer, Merged, Name};
 use crate::record::Placed;
 use crate::report::{Action, EnvLine, ExcludeLine, FileLine, LayerLine, Report, SetupLine};
+use crate::template::Reservation;
 
 pub use self::env::{EnvStep, EnvWork};
 
@@ -28,6 +30,8 @@ pub struct Plan {
     pub files: Vec<FileStep>,
     pub env: EnvStep,
     pub setup: SetupPlan,
+    /// Ports to be written down before anything that names them.
+    pub ports: Option<Reservation>,
     /// The layers applied, for the record.
     pub layers: BTreeMap<Name, Digest>,
     pub warnings: Vec<String>,
@@ -62,6 +66,8 @@ pub enum Work {
     Swap(Content, Make),
     /// Take exactly this away, which apply had placed.
     Take(Content),
+    /// It is gone already; forget it and the directories made for it.
+    Forget,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -99,12 +105,13 @@ pub struct SetupWish {
     pub again: bool,
 }
 
-/// The exclude patterns the layers want: ours first, then theirs in order.
+/// The exclude patterns the layers want in their order, and ours last: a `!pattern` of theirs must not
+/// bring `.sweatshop-env` back.
 pub fn patterns(merged: &Merged, needs_reserved: bool) -> Vec<String> {
     let reserved = needs_reserved.then(|| format!("{}*", shopfloor_core::fs::RESERVED));
-    let own = std::iter::once(env_file::FILE.to_owned()).chain(reserved);
+    let theirs = merged.git_excludes.iter().filter(|p| *p != env_file::FILE).cloned();
     let mut seen = BTreeSet::new();
-    own.chain(merged.git_excludes.iter().cloned()).filter(|p| seen.insert(p.clone())).collect()
+    theirs.chain(reserved).chain([env_file::FILE.to_owned()]).filter(|p| seen.insert(p.clone())).collect()
 }
 
 /// Decides. `layers` are those that count.
@@ -118,8 +125,9 @@ pub fn plan(layers: &[Layer], merged: &Merged, facts: &Facts, wish: SetupWish) -
     let mut plan = Plan {
         excludes,
         files: files::plan(merged, facts),
-        env: env::plan(&wanted, facts),
+        env: env::plan(&wanted, merged.left_out, facts),
         setup: setup(merged, facts, wish, wanted),
+        ports: facts.ports.clone(),
         layers: digests,
         warnings: Vec::new(),
         drift: Vec::new(),
@@ -151,17 +159,23 @@ fn warnings(plan: &Plan, merged: &Merged, facts: &Facts) -> Vec<String> {
         ));
     }
     for step in &plan.files {
-        let ours = step.placed.is_some() && step.action != Action::Failed;
-        if ours && !facts.ignored.contains(&step.path) {
+        if matches!(step.work, Work::Create(_)) && !facts.ignored.contains(&step.path) {
             warnings.push(format!(
-                "{0} is not ignored by git: it makes the worktree dirty and blocks `git worktree remove`; add \"/{0}\" to git_excludes",
-                step.path
+                "{} is not ignored by git: it makes the worktree dirty and blocks `git worktree remove`; add {} to git_excludes",
+                step.path,
+                excludes::pattern_for(&step.path)
             ));
         }
     }
+    if facts.env_exposed {
+        warnings.push(format!(
+            "git does not ignore {}: a pattern that begins with `!` takes it back, and `git add -A` would commit its values",
+            env_file::FILE
+        ));
+    }
     warnings.extend(plan.env.warnings.iter().cloned());
     let has_env = !merged.env.is_empty();
-    if files::envrc(merged, facts).is_some_and(|text| has_env && !text.contains(env_file::FILE)) {
+    if facts.envrc.as_ref().is_some_and(|text| has_env && !text.contains(env_file::FILE)) {
         warnings.push(format!(".envrc does not load {0}; add the line `dotenv_if_exists {0}` to it", env_file::FILE));
     }
     warnings
@@ -172,7 +186,7 @@ fn drift(plan: &Plan, layers: &[Layer], facts: &Facts) -> Vec<String> {
     for layer in layers {
         match (facts.record.layers.get(&layer.name), layer.digest()) {
             (before, now) if before.copied() == now => {}
-            (None, _) => drift.push(format!("{} was never applied here", layer.path.display())),
+            (None, _) => drift.push(format!("{} is not applied here", layer.path.display())),
             (_, None) => drift.push(format!("{} is gone since it was applied", layer.path.display())),
             _ => drift.push(format!("older sweatfile: {} changed since it was applied", layer.path.display())),
         }
@@ -183,6 +197,9 @@ fn drift(plan: &Plan, layers: &[Layer], facts: &Facts) -> Vec<String> {
         _ => format!("{}: {}", f.path, f.why),
     }));
     drift.extend(plan.env.drift.iter().cloned());
+    if facts.env_exposed {
+        drift.push(format!("{} is not ignored by git", env_file::FILE));
+    }
     if !plan.setup.commands.is_empty() && plan.setup.run != Run::Finished {
         drift.push("setup never finished with these commands".to_owned());
     }
@@ -190,6 +207,11 @@ fn drift(plan: &Plan, layers: &[Layer], facts: &Facts) -> Vec<String> {
 }
 
 impl Plan {
+    /// Whether anything below the worktree is written.
+    pub fn writes(&self) -> bool {
+        self.env.work != EnvWork::Nothing || self.files.iter().any(|step| step.work != Work::Nothing)
+    }
+
     /// The plan as an answer: what apply would do, or with `check` how the worktree differs.
     pub fn report(&self, worktree: &std::path::Path, layers: &[Layer], check: bool) -> Report {
         let differs = |action: Action, drifts: bool| match (check, drifts) {
@@ -197,7 +219,9 @@ impl Plan {
             (true, false) if action == Action::Created => Action::Unchanged,
             _ => action,
         };
+        let blocked = self.env.action == Action::Failed || self.files.iter().any(|f| f.action == Action::Failed);
         let setup_action = match self.setup.run {
+            Run::Now | Run::Again if blocked && !check => Action::Skipped,
             Run::Now if check => Action::Drifted,
             Run::Now | Run::Again => Action::Created,
             Run::Finished => Action::Unchanged,
