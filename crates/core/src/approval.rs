@@ -144,12 +144,10 @@ fn store_path(env: &Env) -> Result<PathBuf> {
     Ok(dir.join("approvals.toml"))
 }
 
+/// The canonical common directory; one that is not UTF-8 with its other bytes escaped.
 fn clone_id(common_dir: &Path) -> Result<String> {
-    let canonical = common_dir.canonicalize().at("resolve", common_dir)?;
-    canonical.into_os_string().into_string().map_err(|path| {
-        Failure::usage(format!("approvals need a path in UTF-8, and `{}` is not", path.to_string_lossy()))
-            .hint("move the repository to a path in UTF-8")
-    })
+    let canonical = common_dir.canonicalize().at("resolve", common_dir)?.into_os_string();
+    Ok(canonical.into_string().unwrap_or_else(|path| format!("escaped:{}", path.as_encoded_bytes().escape_ascii())))
 }
 
 fn parse(path: &Path, bytes: &[u8]) -> Result<Store> {

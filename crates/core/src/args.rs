@@ -1,6 +1,7 @@
 //! The command line: flags all tools share, and the way from `main` to the exit code.
 
-use std::path::PathBuf;
+use std::ffi::OsString;
+use std::path::Path;
 use std::process::ExitCode;
 
 use clap::error::ErrorKind;
@@ -27,7 +28,7 @@ Exit codes:
 pub struct Common {
     /// Run as if started in DIR; a second one starts from the first
     #[arg(short = 'C', value_name = "DIR", global = true, help_heading = "Common options")]
-    pub dirs: Vec<PathBuf>,
+    pub dirs: Vec<OsString>,
     /// Answer in JSON: one document, or JSON Lines for lists
     #[arg(long, global = true, help_heading = "Common options")]
     pub json: bool,
@@ -74,7 +75,7 @@ pub fn main<C: CommandLine>(tool: &'static str, run: impl FnOnce(&Ui, &Env, C) -
         Ok(cli) => {
             let common = cli.common().clone();
             let ui = Ui::new(tool, &env, options(&env, &common));
-            let there = common.dirs.iter().try_fold(env, |env, dir| env.at(dir));
+            let there = common.dirs.iter().try_fold(env, |env, dir| env.at(Path::new(dir)));
             let done = there.and_then(|env| run(&ui, &env, cli)).unwrap_or_else(|failure| report(&ui, failure));
             match ui.unwritten() {
                 Some(failure) if done == Exit::Done => report(&ui, failure),

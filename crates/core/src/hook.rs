@@ -62,6 +62,10 @@ pub fn status(repo: &Repo, hook: &str) -> Result<Status> {
 /// At every instant the place holds the old hook or the new stub, whole. Exit 4 when the hook is a
 /// link; the entry to add instead when lefthook, husky or pre-commit owns the hooks.
 pub fn install(git: &Git, repo: &Repo, hook: &'static str, tool: &'static str, dry_run: bool) -> Result<Installed> {
+    if repo.hooks_dir.exists() && !repo.hooks_dir.is_dir() {
+        return Err(Failure::usage(format!("core.hooksPath is {}, which is no directory", repo.hooks_dir.display()))
+            .hint("unset it: `git config --unset core.hooksPath`"));
+    }
     if let Some(entry) = manager_entry(git, repo, hook, tool)? {
         return Ok(entry);
     }
@@ -150,10 +154,6 @@ fn refuse_edited(path: &Path, hook: &str, tools: &[String], text: &[u8]) -> Resu
 }
 
 fn refuse_links(repo: &Repo, path: &Path, hook: &str, tool: &str) -> Result<()> {
-    if repo.hooks_dir.exists() && !repo.hooks_dir.is_dir() {
-        return Err(Failure::usage(format!("core.hooksPath is {}, which is no directory", repo.hooks_dir.display()))
-            .hint("unset it: `git config --unset core.hooksPath`"));
-    }
     // git resolves the directory it names, so git's own is looked at as well.
     let own = repo.common_dir.join("hooks");
     let leads_there = own.canonicalize().is_ok_and(|real| real == repo.hooks_dir);

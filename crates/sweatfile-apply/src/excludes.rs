@@ -11,6 +11,7 @@ use shopfloor_core::lock::Lock;
 use shopfloor_core::path::RelPath;
 
 use crate::env_file;
+use crate::sweatfile::toml_string;
 
 const BEGIN: &str = "# >>> sweatfile-apply >>>";
 const END: &str = "# <<< sweatfile-apply <<<";
@@ -94,7 +95,7 @@ pub fn pattern_for(path: &RelPath) -> String {
     if pattern.ends_with(' ') {
         pattern.insert(pattern.len() - 1, '\\');
     }
-    toml_edit::Value::from(pattern).to_string()
+    toml_string(&pattern)
 }
 
 /// Where our block's first marker and its last one begin.
@@ -178,7 +179,7 @@ mod tests {
     fn suggested_patterns_mean_the_path_and_nothing_else() {
         let pattern = |path: &str| pattern_for(&RelPath::parse(path).unwrap());
         assert_eq!(pattern(".envrc"), "\"/.envrc\"");
-        assert_eq!(toml_edit::Value::from(r"/.\*[a\?").to_string(), pattern(".*[a?").replace("\\[", "["));
+        assert_eq!(pattern(".*[a?"), r#""/.\\*\\[a\\?""#);
     }
 
     proptest! {

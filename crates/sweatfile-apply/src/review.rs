@@ -8,7 +8,7 @@ use shopfloor_core::text::Position;
 use toml_edit::{Document, Item, TableLike};
 
 use crate::env_file::{EnvFile, Value};
-use crate::sweatfile;
+use crate::sweatfile::{self, toml_string};
 
 /// A variable that was added or changed since the snapshot.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -63,7 +63,7 @@ pub fn promote(text: &str, key: &str, value: &str) -> Result<String, String> {
 /// Which bytes to replace by what.
 fn edit(text: &str, env: Option<&Item>, key: &str, value: &str) -> Result<(Range<usize>, String), String> {
     let newline = if text.contains("\r\n") { "\r\n" } else { "\n" };
-    let quoted = quote(value);
+    let quoted = toml_string(value);
     let Some(item) = env else {
         let gap = match text {
             "" => "",
@@ -96,11 +96,6 @@ fn edit(text: &str, env: Option<&Item>, key: &str, value: &str) -> Result<(Range
 /// Where the last value of a table ends.
 fn last_end(table: &dyn TableLike) -> Option<usize> {
     table.iter().filter_map(|(_, item)| item.span()).map(|span| span.end).max()
-}
-
-/// A basic string on one line. JSON's escapes are TOML's, but TOML escapes DEL too.
-fn quote(value: &str) -> String {
-    serde_json::Value::from(value).to_string().replace('\u{7f}', "\\u007f")
 }
 
 /// Reads the edited text again: the key must have the value, and nothing else may have changed.

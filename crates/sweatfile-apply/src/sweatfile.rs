@@ -378,6 +378,11 @@ fn replace(slot: &mut Option<String>, value: &str) -> Option<String> {
     None
 }
 
+/// A TOML basic string on one line. JSON's escapes are TOML's, but TOML escapes DEL too.
+pub fn toml_string(text: &str) -> String {
+    serde_json::Value::from(text).to_string().replace('\u{7f}', "\\u007f")
+}
+
 fn quoted(key: &str) -> String {
     let bare = !key.is_empty() && key.chars().all(|c| c.is_ascii_alphanumeric() || c == '-' || c == '_');
     if bare { key.to_owned() } else { format!("\"{key}\"") }

@@ -24,7 +24,7 @@ function __fish_sweatfile_apply_using_subcommand
     contains -- $cmd[1] $argv
 end
 
-complete -c sweatfile-apply -n "__fish_sweatfile_apply_needs_command" -s C -d 'Run as if started in DIR; a second one starts from the first' -r -F
+complete -c sweatfile-apply -n "__fish_sweatfile_apply_needs_command" -s C -d 'Run as if started in DIR; a second one starts from the first' -r
 complete -c sweatfile-apply -n "__fish_sweatfile_apply_needs_command" -l color -d 'When to use colours' -r -f -a "auto\t'On a terminal'
 always\t'Always'
 never\t'Never'"
@@ -51,7 +51,7 @@ complete -c sweatfile-apply -n "__fish_sweatfile_apply_needs_command" -f -a "rem
 complete -c sweatfile-apply -n "__fish_sweatfile_apply_needs_command" -f -a "hook" -d 'Set up every worktree that `git worktree add` creates'
 complete -c sweatfile-apply -n "__fish_sweatfile_apply_needs_command" -f -a "config" -d 'Print the settings in force, each with its source'
 complete -c sweatfile-apply -n "__fish_sweatfile_apply_needs_command" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
-complete -c sweatfile-apply -n "__fish_sweatfile_apply_using_subcommand apply" -s C -d 'Run as if started in DIR; a second one starts from the first' -r -F
+complete -c sweatfile-apply -n "__fish_sweatfile_apply_using_subcommand apply" -s C -d 'Run as if started in DIR; a second one starts from the first' -r
 complete -c sweatfile-apply -n "__fish_sweatfile_apply_using_subcommand apply" -l color -d 'When to use colours' -r -f -a "auto\t'On a terminal'
 always\t'Always'
 never\t'Never'"
@@ -65,7 +65,7 @@ complete -c sweatfile-apply -n "__fish_sweatfile_apply_using_subcommand apply" -
 complete -c sweatfile-apply -n "__fish_sweatfile_apply_using_subcommand apply" -s q -l quiet -d 'Leave notices out; warnings and errors stay'
 complete -c sweatfile-apply -n "__fish_sweatfile_apply_using_subcommand apply" -s v -l verbose -d 'Say more'
 complete -c sweatfile-apply -n "__fish_sweatfile_apply_using_subcommand apply" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c sweatfile-apply -n "__fish_sweatfile_apply_using_subcommand check" -s C -d 'Run as if started in DIR; a second one starts from the first' -r -F
+complete -c sweatfile-apply -n "__fish_sweatfile_apply_using_subcommand check" -s C -d 'Run as if started in DIR; a second one starts from the first' -r
 complete -c sweatfile-apply -n "__fish_sweatfile_apply_using_subcommand check" -l color -d 'When to use colours' -r -f -a "auto\t'On a terminal'
 always\t'Always'
 never\t'Never'"
@@ -76,7 +76,7 @@ complete -c sweatfile-apply -n "__fish_sweatfile_apply_using_subcommand check" -
 complete -c sweatfile-apply -n "__fish_sweatfile_apply_using_subcommand check" -s q -l quiet -d 'Leave notices out; warnings and errors stay'
 complete -c sweatfile-apply -n "__fish_sweatfile_apply_using_subcommand check" -s v -l verbose -d 'Say more'
 complete -c sweatfile-apply -n "__fish_sweatfile_apply_using_subcommand check" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c sweatfile-apply -n "__fish_sweatfile_apply_using_subcommand show" -s C -d 'Run as if started in DIR; a second one starts from the first' -r -F
+complete -c sweatfile-apply -n "__fish_sweatfile_apply_using_subcommand show" -s C -d 'Run as if started in DIR; a second one starts from the first' -r
 complete -c sweatfile-apply -n "__fish_sweatfile_apply_using_subcommand show" -l color -d 'When to use colours' -r -f -a "auto\t'On a terminal'
 always\t'Always'
 never\t'Never'"
@@ -88,7 +88,7 @@ complete -c sweatfile-apply -n "__fish_sweatfile_apply_using_subcommand show" -l
 complete -c sweatfile-apply -n "__fish_sweatfile_apply_using_subcommand show" -s q -l quiet -d 'Leave notices out; warnings and errors stay'
 complete -c sweatfile-apply -n "__fish_sweatfile_apply_using_subcommand show" -s v -l verbose -d 'Say more'
 complete -c sweatfile-apply -n "__fish_sweatfile_apply_using_subcommand show" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c sweatfile-apply -n "__fish_sweatfile_apply_using_subcommand init" -s C -d 'Run as if started in DIR; a second one starts from the first' -r -F
+complete -c sweatfile-apply -n "__fish_sweatfile_apply_using_subcommand init" -s C -d 'Run as if started in DIR; a second one starts from the first' -r
 complete -c sweatfile-apply -n "__fish_sweatfile_apply_using_subcommand init" -l color -d 'When to use colours' -r -f -a "auto\t'On a terminal'
 always\t'Always'
 never\t'Never'"
@@ -99,7 +99,7 @@ complete -c sweatfile-apply -n "__fish_sweatfile_apply_using_subcommand init" -l
 complete -c sweatfile-apply -n "__fish_sweatfile_apply_using_subcommand init" -s q -l quiet -d 'Leave notices out; warnings and errors stay'
 complete -c sweatfile-apply -n "__fish_sweatfile_apply_using_subcommand init" -s v -l verbose -d 'Say more'
 complete -c sweatfile-apply -n "__fish_sweatfile_apply_using_subcommand init" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c sweatfile-apply -n "__fish_sweatfile_apply_using_subcommand approve" -s C -d 'Run as if started in DIR; a second one starts from the first' -r -F
+complete -c sweatfile-apply -n "__fish_sweatfile_apply_using_subcommand approve" -s C -d 'Run as if started in DIR; a second one starts from the first' -r
 complete -c sweatfile-apply -n "__fish_sweatfile_apply_using_subcommand approve" -l color -d 'When to use colours' -r -f -a "auto\t'On a terminal'
 always\t'Always'
 never\t'Never'"
@@ -111,7 +111,7 @@ complete -c sweatfile-apply -n "__fish_sweatfile_apply_using_subcommand approve"
 complete -c sweatfile-apply -n "__fish_sweatfile_apply_using_subcommand approve" -s q -l quiet -d 'Leave notices out; warnings and errors stay'
 complete -c sweatfile-apply -n "__fish_sweatfile_apply_using_subcommand approve" -s v -l verbose -d 'Say more'
 complete -c sweatfile-apply -n "__fish_sweatfile_apply_using_subcommand approve" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c sweatfile-apply -n "__fish_sweatfile_apply_using_subcommand approvals" -s C -d 'Run as if started in DIR; a second one starts from the first' -r -F
+complete -c sweatfile-apply -n "__fish_sweatfile_apply_using_subcommand approvals" -s C -d 'Run as if started in DIR; a second one starts from the first' -r
 complete -c sweatfile-apply -n "__fish_sweatfile_apply_using_subcommand approvals" -l color -d 'When to use colours' -r -f -a "auto\t'On a terminal'
 always\t'Always'
 never\t'Never'"
@@ -121,7 +121,7 @@ complete -c sweatfile-apply -n "__fish_sweatfile_apply_using_subcommand approval
 complete -c sweatfile-apply -n "__fish_sweatfile_apply_using_subcommand approvals" -s q -l quiet -d 'Leave notices out; warnings and errors stay'
 complete -c sweatfile-apply -n "__fish_sweatfile_apply_using_subcommand approvals" -s v -l verbose -d 'Say more'
 complete -c sweatfile-apply -n "__fish_sweatfile_apply_using_subcommand approvals" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c sweatfile-apply -n "__fish_sweatfile_apply_using_subcommand revoke" -s C -d 'Run as if started in DIR; a second one starts from the first' -r -F
+complete -c sweatfile-apply -n "__fish_sweatfile_apply_using_subcommand revoke" -s C -d 'Run as if started in DIR; a second one starts from the first' -r
 complete -c sweatfile-apply -n "__fish_sweatfile_apply_using_subcommand revoke" -l color -d 'When to use colours' -r -f -a "auto\t'On a terminal'
 always\t'Always'
 never\t'Never'"
@@ -132,7 +132,7 @@ complete -c sweatfile-apply -n "__fish_sweatfile_apply_using_subcommand revoke" 
 complete -c sweatfile-apply -n "__fish_sweatfile_apply_using_subcommand revoke" -s q -l quiet -d 'Leave notices out; warnings and errors stay'
 complete -c sweatfile-apply -n "__fish_sweatfile_apply_using_subcommand revoke" -s v -l verbose -d 'Say more'
 complete -c sweatfile-apply -n "__fish_sweatfile_apply_using_subcommand revoke" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c sweatfile-apply -n "__fish_sweatfile_apply_using_subcommand env; and not __fish_seen_subcommand_from snapshot diff review help" -s C -d 'Run as if started in DIR; a second one starts from the first' -r -F
+complete -c sweatfile-apply -n "__fish_sweatfile_apply_using_subcommand env; and not __fish_seen_subcommand_from snapshot diff review help" -s C -d 'Run as if started in DIR; a second one starts from the first' -r
 complete -c sweatfile-apply -n "__fish_sweatfile_apply_using_subcommand env; and not __fish_seen_subcommand_from snapshot diff review help" -l color -d 'When to use colours' -r -f -a "auto\t'On a terminal'
 always\t'Always'
 never\t'Never'"
@@ -146,7 +146,7 @@ complete -c sweatfile-apply -n "__fish_sweatfile_apply_using_subcommand env; and
 complete -c sweatfile-apply -n "__fish_sweatfile_apply_using_subcommand env; and not __fish_seen_subcommand_from snapshot diff review help" -f -a "diff" -d 'List what was added or changed since the snapshot'
 complete -c sweatfile-apply -n "__fish_sweatfile_apply_using_subcommand env; and not __fish_seen_subcommand_from snapshot diff review help" -f -a "review" -d 'Decide about each change: into the repository\'s sweatfile, keep it here, or discard it'
 complete -c sweatfile-apply -n "__fish_sweatfile_apply_using_subcommand env; and not __fish_seen_subcommand_from snapshot diff review help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
-complete -c sweatfile-apply -n "__fish_sweatfile_apply_using_subcommand env; and __fish_seen_subcommand_from snapshot" -s C -d 'Run as if started in DIR; a second one starts from the first' -r -F
+complete -c sweatfile-apply -n "__fish_sweatfile_apply_using_subcommand env; and __fish_seen_subcommand_from snapshot" -s C -d 'Run as if started in DIR; a second one starts from the first' -r
 complete -c sweatfile-apply -n "__fish_sweatfile_apply_using_subcommand env; and __fish_seen_subcommand_from snapshot" -l color -d 'When to use colours' -r -f -a "auto\t'On a terminal'
 always\t'Always'
 never\t'Never'"
@@ -157,7 +157,7 @@ complete -c sweatfile-apply -n "__fish_sweatfile_apply_using_subcommand env; and
 complete -c sweatfile-apply -n "__fish_sweatfile_apply_using_subcommand env; and __fish_seen_subcommand_from snapshot" -s q -l quiet -d 'Leave notices out; warnings and errors stay'
 complete -c sweatfile-apply -n "__fish_sweatfile_apply_using_subcommand env; and __fish_seen_subcommand_from snapshot" -s v -l verbose -d 'Say more'
 complete -c sweatfile-apply -n "__fish_sweatfile_apply_using_subcommand env; and __fish_seen_subcommand_from snapshot" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c sweatfile-apply -n "__fish_sweatfile_apply_using_subcommand env; and __fish_seen_subcommand_from diff" -s C -d 'Run as if started in DIR; a second one starts from the first' -r -F
+complete -c sweatfile-apply -n "__fish_sweatfile_apply_using_subcommand env; and __fish_seen_subcommand_from diff" -s C -d 'Run as if started in DIR; a second one starts from the first' -r
 complete -c sweatfile-apply -n "__fish_sweatfile_apply_using_subcommand env; and __fish_seen_subcommand_from diff" -l color -d 'When to use colours' -r -f -a "auto\t'On a terminal'
 always\t'Always'
 never\t'Never'"
@@ -171,7 +171,7 @@ complete -c sweatfile-apply -n "__fish_sweatfile_apply_using_subcommand env; and
 complete -c sweatfile-apply -n "__fish_sweatfile_apply_using_subcommand env; and __fish_seen_subcommand_from review" -l promote -d 'Write this variable into the repository\'s sweatfile' -r
 complete -c sweatfile-apply -n "__fish_sweatfile_apply_using_subcommand env; and __fish_seen_subcommand_from review" -l keep -d 'Keep this variable in this worktree only' -r
 complete -c sweatfile-apply -n "__fish_sweatfile_apply_using_subcommand env; and __fish_seen_subcommand_from review" -l discard -d 'Put the old value back, or remove what was added' -r
-complete -c sweatfile-apply -n "__fish_sweatfile_apply_using_subcommand env; and __fish_seen_subcommand_from review" -s C -d 'Run as if started in DIR; a second one starts from the first' -r -F
+complete -c sweatfile-apply -n "__fish_sweatfile_apply_using_subcommand env; and __fish_seen_subcommand_from review" -s C -d 'Run as if started in DIR; a second one starts from the first' -r
 complete -c sweatfile-apply -n "__fish_sweatfile_apply_using_subcommand env; and __fish_seen_subcommand_from review" -l color -d 'When to use colours' -r -f -a "auto\t'On a terminal'
 always\t'Always'
 never\t'Never'"
@@ -186,7 +186,7 @@ complete -c sweatfile-apply -n "__fish_sweatfile_apply_using_subcommand env; and
 complete -c sweatfile-apply -n "__fish_sweatfile_apply_using_subcommand env; and __fish_seen_subcommand_from help" -f -a "diff" -d 'List what was added or changed since the snapshot'
 complete -c sweatfile-apply -n "__fish_sweatfile_apply_using_subcommand env; and __fish_seen_subcommand_from help" -f -a "review" -d 'Decide about each change: into the repository\'s sweatfile, keep it here, or discard it'
 complete -c sweatfile-apply -n "__fish_sweatfile_apply_using_subcommand env; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
-complete -c sweatfile-apply -n "__fish_sweatfile_apply_using_subcommand remove" -s C -d 'Run as if started in DIR; a second one starts from the first' -r -F
+complete -c sweatfile-apply -n "__fish_sweatfile_apply_using_subcommand remove" -s C -d 'Run as if started in DIR; a second one starts from the first' -r
 complete -c sweatfile-apply -n "__fish_sweatfile_apply_using_subcommand remove" -l color -d 'When to use colours' -r -f -a "auto\t'On a terminal'
 always\t'Always'
 never\t'Never'"
@@ -197,7 +197,7 @@ complete -c sweatfile-apply -n "__fish_sweatfile_apply_using_subcommand remove" 
 complete -c sweatfile-apply -n "__fish_sweatfile_apply_using_subcommand remove" -s q -l quiet -d 'Leave notices out; warnings and errors stay'
 complete -c sweatfile-apply -n "__fish_sweatfile_apply_using_subcommand remove" -s v -l verbose -d 'Say more'
 complete -c sweatfile-apply -n "__fish_sweatfile_apply_using_subcommand remove" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c sweatfile-apply -n "__fish_sweatfile_apply_using_subcommand hook; and not __fish_seen_subcommand_from install uninstall status run help" -s C -d 'Run as if started in DIR; a second one starts from the first' -r -F
+complete -c sweatfile-apply -n "__fish_sweatfile_apply_using_subcommand hook; and not __fish_seen_subcommand_from install uninstall status run help" -s C -d 'Run as if started in DIR; a second one starts from the first' -r
 complete -c sweatfile-apply -n "__fish_sweatfile_apply_using_subcommand hook; and not __fish_seen_subcommand_from install uninstall status run help" -l color -d 'When to use colours' -r -f -a "auto\t'On a terminal'
 always\t'Always'
 never\t'Never'"
@@ -212,7 +212,7 @@ complete -c sweatfile-apply -n "__fish_sweatfile_apply_using_subcommand hook; an
 complete -c sweatfile-apply -n "__fish_sweatfile_apply_using_subcommand hook; and not __fish_seen_subcommand_from install uninstall status run help" -f -a "status" -d 'Tell whether the hook is installed: 0 yes, 1 no'
 complete -c sweatfile-apply -n "__fish_sweatfile_apply_using_subcommand hook; and not __fish_seen_subcommand_from install uninstall status run help" -f -a "run" -d 'What the hook\'s stub calls, with git\'s own arguments; problems are notices and exit 0'
 complete -c sweatfile-apply -n "__fish_sweatfile_apply_using_subcommand hook; and not __fish_seen_subcommand_from install uninstall status run help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
-complete -c sweatfile-apply -n "__fish_sweatfile_apply_using_subcommand hook; and __fish_seen_subcommand_from install" -s C -d 'Run as if started in DIR; a second one starts from the first' -r -F
+complete -c sweatfile-apply -n "__fish_sweatfile_apply_using_subcommand hook; and __fish_seen_subcommand_from install" -s C -d 'Run as if started in DIR; a second one starts from the first' -r
 complete -c sweatfile-apply -n "__fish_sweatfile_apply_using_subcommand hook; and __fish_seen_subcommand_from install" -l color -d 'When to use colours' -r -f -a "auto\t'On a terminal'
 always\t'Always'
 never\t'Never'"
@@ -223,7 +223,7 @@ complete -c sweatfile-apply -n "__fish_sweatfile_apply_using_subcommand hook; an
 complete -c sweatfile-apply -n "__fish_sweatfile_apply_using_subcommand hook; and __fish_seen_subcommand_from install" -s q -l quiet -d 'Leave notices out; warnings and errors stay'
 complete -c sweatfile-apply -n "__fish_sweatfile_apply_using_subcommand hook; and __fish_seen_subcommand_from install" -s v -l verbose -d 'Say more'
 complete -c sweatfile-apply -n "__fish_sweatfile_apply_using_subcommand hook; and __fish_seen_subcommand_from install" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c sweatfile-apply -n "__fish_sweatfile_apply_using_subcommand hook; and __fish_seen_subcommand_from uninstall" -s C -d 'Run as if started in DIR; a second one starts from the first' -r -F
+complete -c sweatfile-apply -n "__fish_sweatfile_apply_using_subcommand hook; and __fish_seen_subcommand_from uninstall" -s C -d 'Run as if started in DIR; a second one starts from the first' -r
 complete -c sweatfile-apply -n "__fish_sweatfile_apply_using_subcommand hook; and __fish_seen_subcommand_from uninstall" -l color -d 'When to use colours' -r -f -a "auto\t'On a terminal'
 always\t'Always'
 never\t'Never'"
@@ -234,7 +234,7 @@ complete -c sweatfile-apply -n "__fish_sweatfile_apply_using_subcommand hook; an
 complete -c sweatfile-apply -n "__fish_sweatfile_apply_using_subcommand hook; and __fish_seen_subcommand_from uninstall" -s q -l quiet -d 'Leave notices out; warnings and errors stay'
 complete -c sweatfile-apply -n "__fish_sweatfile_apply_using_subcommand hook; and __fish_seen_subcommand_from uninstall" -s v -l verbose -d 'Say more'
 complete -c sweatfile-apply -n "__fish_sweatfile_apply_using_subcommand hook; and __fish_seen_subcommand_from uninstall" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c sweatfile-apply -n "__fish_sweatfile_apply_using_subcommand hook; and __fish_seen_subcommand_from status" -s C -d 'Run as if started in DIR; a second one starts from the first' -r -F
+complete -c sweatfile-apply -n "__fish_sweatfile_apply_using_subcommand hook; and __fish_seen_subcommand_from status" -s C -d 'Run as if started in DIR; a second one starts from the first' -r
 complete -c sweatfile-apply -n "__fish_sweatfile_apply_using_subcommand hook; and __fish_seen_subcommand_from status" -l color -d 'When to use colours' -r -f -a "auto\t'On a terminal'
 always\t'Always'
 never\t'Never'"
@@ -244,7 +244,7 @@ complete -c sweatfile-apply -n "__fish_sweatfile_apply_using_subcommand hook; an
 complete -c sweatfile-apply -n "__fish_sweatfile_apply_using_subcommand hook; and __fish_seen_subcommand_from status" -s q -l quiet -d 'Leave notices out; warnings and errors stay'
 complete -c sweatfile-apply -n "__fish_sweatfile_apply_using_subcommand hook; and __fish_seen_subcommand_from status" -s v -l verbose -d 'Say more'
 complete -c sweatfile-apply -n "__fish_sweatfile_apply_using_subcommand hook; and __fish_seen_subcommand_from status" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c sweatfile-apply -n "__fish_sweatfile_apply_using_subcommand hook; and __fish_seen_subcommand_from run" -s C -d 'Run as if started in DIR; a second one starts from the first' -r -F
+complete -c sweatfile-apply -n "__fish_sweatfile_apply_using_subcommand hook; and __fish_seen_subcommand_from run" -s C -d 'Run as if started in DIR; a second one starts from the first' -r
 complete -c sweatfile-apply -n "__fish_sweatfile_apply_using_subcommand hook; and __fish_seen_subcommand_from run" -l color -d 'When to use colours' -r -f -a "auto\t'On a terminal'
 always\t'Always'
 never\t'Never'"
@@ -259,7 +259,7 @@ complete -c sweatfile-apply -n "__fish_sweatfile_apply_using_subcommand hook; an
 complete -c sweatfile-apply -n "__fish_sweatfile_apply_using_subcommand hook; and __fish_seen_subcommand_from help" -f -a "status" -d 'Tell whether the hook is installed: 0 yes, 1 no'
 complete -c sweatfile-apply -n "__fish_sweatfile_apply_using_subcommand hook; and __fish_seen_subcommand_from help" -f -a "run" -d 'What the hook\'s stub calls, with git\'s own arguments; problems are notices and exit 0'
 complete -c sweatfile-apply -n "__fish_sweatfile_apply_using_subcommand hook; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
-complete -c sweatfile-apply -n "__fish_sweatfile_apply_using_subcommand config" -s C -d 'Run as if started in DIR; a second one starts from the first' -r -F
+complete -c sweatfile-apply -n "__fish_sweatfile_apply_using_subcommand config" -s C -d 'Run as if started in DIR; a second one starts from the first' -r
 complete -c sweatfile-apply -n "__fish_sweatfile_apply_using_subcommand config" -l color -d 'When to use colours' -r -f -a "auto\t'On a terminal'
 always\t'Always'
 never\t'Never'"

@@ -131,3 +131,23 @@ fn a_store_that_is_newer_or_damaged_is_refused() {
     std::fs::write(&store, good).unwrap();
     app.apply(&[]).exit(0);
 }
+
+#[test]
+fn a_terminal_is_asked_about_the_repositorys_configuration_too() {
+    let w = World::new();
+    let app = w.app();
+    crate::world::write(&w.path("area/sweatfile"), "[env]\nA = \"named\"\n");
+    app.write(".shopfloor/config.toml", &format!("[sweatfile-apply]\narea = \"{}\"\n", w.path("area").display()));
+    app.on_terminal("sweatfile-apply", "y\n").exit(0).out_has("area = ");
+    assert_eq!(app.read(".sweatshop-env"), "A=named\n");
+}
+
+#[test]
+fn what_an_approval_clears_is_shown() {
+    let w = World::new();
+    let app = w.app();
+    app.write("sweatfile", "setup = []\n[env]\nA = \"\"\n[files.x]\nsource = \"\"\n");
+    let out = app.apply(&["approve", "--yes"]).exit(0);
+    out.err_has("drop     the inherited setup").err_has("unset    A").err_has("drop     .x");
+    w.repo("eng/repos/none").apply(&["approve"]).exit(0).err_has("nothing to approve");
+}

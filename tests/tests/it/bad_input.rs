@@ -177,3 +177,82 @@ fn a_git_that_fails_is_an_error_and_not_a_guess() {
     app.assert_only_added_since(&before);
     assert!(!app.has(".x"));
 }
+
+#[test]
+fn patterns_that_would_bring_the_env_file_back_do_not() {
+    let w = World::new();
+    let app = w.app();
+    w.area("git_excludes = [\"!.sweatshop-env\", \"!*\"]\n[env]\nA = \"secret\"\n");
+    app.apply(&[]).exit(0);
+    app.apply(&["check"]).exit(0);
+    assert_eq!(app.git(&["status", "--porcelain"]), "");
+    // A .gitignore outranks info/exclude: that can only be said.
+    app.commit(".gitignore", "!.sweatshop-env\n");
+    app.apply(&[]).exit(0).err_has("git does not ignore .sweatshop-env");
+    app.apply(&["check"]).exit(1).out_has(".sweatshop-env is not ignored by git");
+    w.area("git_excludes = [\"# <<< sweatfile-apply <<<\"]\n");
+    app.apply(&[]).exit(2).err_has("would be a comment");
+}
+
+#[test]
+fn a_copy_of_what_the_worktree_lies_in_is_refused() {
+    let w = World::new();
+    let app = w.app();
+    app.write("sweatfile", "[files.all]\ncopy = \".\"\n");
+    let wt = app.worktree("wt");
+    wt.apply(&["--yes"]).exit(4).err_has("lies in it");
+    assert!(!wt.has(".all"));
+}
+
+#[test]
+fn one_odd_path_does_not_stop_the_others() {
+    let w = World::new();
+    let app = w.app();
+    let other = w.repo("eng/repos/other");
+    let url = other.path.to_str().unwrap();
+    app.git(&["-c", "protocol.file.allow=always", "submodule", "--quiet", "add", url, ".claude"]);
+    app.commit(".gitignore", ":(glob)x\n");
+    app.write(".worktreeinclude", "*glob*\n");
+    app.write(":(glob)x", "odd");
+    w.area("[files.\"claude/x\"]\ncontent = \"x\"\n[files.y]\ncontent = \"y\"\n");
+    let wt = app.worktree("wt");
+    wt.apply(&[]).exit(0);
+    assert_eq!((wt.read(".y"), wt.read(":(glob)x")), ("y".into(), "odd".into()));
+    w.area(&format!("[files.{}]\ncontent = \"x\"\n", "k".repeat(300)));
+    wt.apply(&[]).exit(2).err_has("longer than 255 bytes");
+}
+
+#[test]
+fn a_dry_run_of_what_would_fail_fails_the_same() {
+    let w = World::new();
+    let app = w.app();
+    w.area("setup = [\"true\"]\n[files.a]\nsource = \"gone\"\n");
+    let (dry, real) = (app.apply(&["-n", "--json"]).exit(4).json(), app.apply(&["--json"]).exit(4).json());
+    assert_eq!(dry, real);
+}
+
+#[test]
+fn suggested_patterns_mean_the_one_file() {
+    let w = World::new();
+    let app = w.app();
+    w.area("[files.\"*\"]\ncontent = \"x\"\n");
+    app.apply(&[]).exit(0).err_has(r#"add "/.\\*" to git_excludes"#);
+}
+
+#[test]
+fn state_of_a_newer_version_is_refused_and_not_misread() {
+    let w = World::new();
+    let app = w.app();
+    w.area("template = true\n[env]\nP = \"{port}\"\n");
+    app.apply(&[]).exit(0);
+    for name in ["record.json", "ports.json"] {
+        let path = format!(".git/shopfloor/sweatfile-apply/{name}");
+        let good = app.read(&path);
+        app.write(&path, "{\"v\": 99, \"new\": 1}");
+        app.apply(&[]).exit(2).err_has("version 99, newer than this program knows");
+        app.write(&path, "{");
+        app.apply(&[]).exit(2).err_has(name);
+        app.write(&path, &good);
+    }
+    app.apply(&["check"]).exit(0);
+}

@@ -139,3 +139,83 @@ fn git_processes_stay_at_three_for_a_worktree_that_is_up_to_date() {
         std::fs::remove_file(w.path("calls")).unwrap();
     }
 }
+
+#[test]
+fn readers_that_go_away_cancel_nothing_and_a_full_disk_is_said() {
+    let w = World::new();
+    let app = w.app();
+    w.area("setup = [\"for i in 1 2 3; do echo $i; done; touch one\", \"echo x; touch two\"]\n");
+    app.sh("sweatfile-apply 2>&1 | head -n 1").exit(0);
+    assert!(app.has("one") && app.has("two"));
+    app.sh("sweatfile-apply show > /dev/full").exit(4).err_has("cannot write the answer");
+}
+
+#[test]
+fn dash_c_adds_up_and_an_empty_one_changes_nothing() {
+    let w = World::new();
+    let app = w.app();
+    let top = w.at(w.home("eng"));
+    top.apply(&["-C", "repos", "-C", "", "-C", "app", "show"]).exit(0);
+    app.apply(&["-C", "gone", "show"]).exit(2).err_has("No such file or directory");
+}
+
+#[test]
+fn an_interrupted_run_answers_with_what_it_did() {
+    let w = World::new();
+    let app = w.app();
+    w.area("setup = [\"true\", \"kill -TERM $PPID; sleep 600\", \"touch never\"]\n[files.x]\ncontent = \"x\"\n");
+    let json = app.apply(&["--json"]).exit(128 + 15).json();
+    assert_eq!((text(&json, "/error/kind"), text(&json, "/files/0/action")), ("interrupted", "created"));
+    let actions: Vec<_> = (0..3).map(|i| text(&json, &format!("/setup/{i}/action"))).collect();
+    assert_eq!(actions, ["created", "failed", "skipped"]);
+}
+
+#[test]
+fn colours_follow_the_flag_and_the_time_its_variable() {
+    let w = World::new();
+    let app = w.app();
+    let red = "\u{1b}[";
+    assert!(app.apply(&["--color", "always", "hook", "run", "x"]).exit(2).stderr.contains("error"));
+    app.write("sweatfile", "[env]\nA = \"1\"\n");
+    assert!(app.apply(&["--color", "always"]).exit(3).stderr.contains(red));
+    assert!(!app.apply(&[]).exit(3).stderr.contains(red));
+    assert!(app.on_terminal("sweatfile-apply -q", "n\n").exit(3).stdout.contains(red));
+    assert!(!app.on_terminal("NO_COLOR=1 sweatfile-apply -q", "n\n").exit(3).stdout.contains(red));
+    app.run_with("sweatfile-apply", &["approve", "--yes"], &[("SHOPFLOOR_NOW", "2001-02-03T04:05:06Z")]).exit(0);
+    let store = std::fs::read_to_string(w.home(".local/state/shopfloor/approvals.toml")).unwrap();
+    assert!(store.contains("approved = \"2001-02-03T04:05:06Z\""), "{store}");
+    let out = app.run_with("sweatfile-apply", &["show", "--json"], &[("SHOPFLOOR_NOW", "soon")]).exit(2).json();
+    assert_eq!(text(&out, "/error/kind"), "usage");
+    app.apply(&["-v"]).exit(0).err_has("repo layer: ");
+}
+
+#[test]
+fn paths_that_are_not_utf_8_are_no_reason_to_panic() {
+    use std::os::unix::ffi::OsStringExt;
+    let w = World::new();
+    let app = w.app();
+    let odd = w.home("eng").join(std::ffi::OsString::from_vec(b"odd-\xff".to_vec()));
+    std::fs::rename(&app.path, &odd).unwrap();
+    let odd = w.at(odd);
+    for args in [
+        vec!["init"],
+        vec!["env", "snapshot"],
+        vec!["hook", "install"],
+        vec!["hook", "status"],
+        vec!["hook", "uninstall"],
+        vec!["remove"],
+        vec!["show"],
+    ] {
+        odd.apply(&[&["--json"], args.as_slice()].concat()).exit(0).json();
+    }
+}
+
+#[test]
+fn state_directories_are_closed_again() {
+    let w = World::new();
+    let app = w.app();
+    app.write("sweatfile", "[env]\nA = \"1\"\n");
+    app.sh("mkdir -p -m 777 ~/.local/state/shopfloor .git/shopfloor").exit(0);
+    app.apply(&["approve", "--yes"]).exit(0);
+    assert_eq!(crate::world::mode(&w.home(".local/state/shopfloor")), 0o700);
+}

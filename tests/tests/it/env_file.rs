@@ -125,3 +125,42 @@ fn an_envrc_that_does_not_load_the_file_is_named() {
     let json = app.apply(&["--json"]).exit(0).json();
     assert_eq!(text(&json, "/env/action"), "unchanged");
 }
+
+#[test]
+fn variables_removed_by_hand_stay_removed_to_the_last() {
+    let w = World::new();
+    let app = w.app();
+    w.area("[env]\nA = \"1\"\n");
+    app.apply(&[]).exit(0);
+    app.write(".sweatshop-env", "");
+    for _ in 0..2 {
+        app.apply(&["check"]).exit(0);
+        app.apply(&[]).exit(0);
+        assert_eq!(app.read(".sweatshop-env"), "");
+    }
+    w.area("[env]\nA = \"2\"\n");
+    app.apply(&[]).exit(0);
+    assert_eq!(app.read(".sweatshop-env"), "A=2\n");
+}
+
+#[test]
+fn a_setup_command_that_asks_on_the_terminal_fails_instead_of_waiting() {
+    let w = World::new();
+    let app = w.app();
+    w.area("setup = [\"read x < /dev/tty\"]\n");
+    app.on_terminal("sweatfile-apply", "").exit(4).out_has("/dev/tty");
+}
+
+#[test]
+fn a_failed_setup_runs_again_even_if_it_had_finished_before() {
+    let w = World::new();
+    let app = w.app();
+    w.area("setup = [\"echo run >> log; test ! -e broken\"]\n");
+    app.apply(&[]).exit(0);
+    app.write("broken", "");
+    app.apply(&["--setup-again"]).exit(4);
+    app.apply(&["check"]).exit(1).out_has("setup never finished");
+    app.sh("rm broken").exit(0);
+    app.apply(&[]).exit(0);
+    assert_eq!(app.read("log"), "run\nrun\nrun\n");
+}

@@ -322,3 +322,19 @@ fn a_full_disk_changes_nothing_half() {
     again.exit(0);
     assert!(whole);
 }
+
+#[test]
+fn a_bind_mount_in_between_is_another_device() {
+    let w = World::new();
+    let app = w.app();
+    w.area("[files.\"d/x\"]\ncontent = \"x\"\n[env]\nA = \"1\"\n");
+    let wt = app.worktree("wt");
+    let mounted = app.sh("mount --bind ../wt ../wt");
+    if mounted.status != Some(0) {
+        return eprintln!("cannot bind-mount here");
+    }
+    let out = w.at(&wt.path).apply(&[]);
+    app.sh("umount ../wt").exit(0);
+    out.exit(0);
+    assert_eq!((wt.read(".d/x"), wt.read(".sweatshop-env")), ("x".into(), "A=1\n".into()));
+}

@@ -198,3 +198,44 @@ fn unknown_hooks_and_strange_arguments_are_harmless() {
     wt.apply(&["hook", "run", "post-checkout", &null, "y", "1"]).exit(0);
     assert!(wt.has(".sweatshop-env"));
 }
+
+#[test]
+fn an_edited_stub_is_neither_replaced_nor_taken_away() {
+    let w = World::new();
+    let app = w.app();
+    app.apply(&["hook", "install"]).exit(0);
+    app.sh("echo 'echo mine' >> .git/hooks/post-checkout").exit(0);
+    let edited = app.read(".git/hooks/post-checkout");
+    app.apply(&["hook", "install"]).exit(1).err_has("was edited since it was installed");
+    app.apply(&["hook", "uninstall"]).exit(1);
+    assert_eq!(app.read(".git/hooks/post-checkout"), edited);
+}
+
+#[test]
+fn strange_hook_directories_are_said() {
+    let w = World::new();
+    let app = w.app();
+    // A compiled hook of another kind is nobody's business.
+    std::fs::write(app.path.join(".git/hooks/pre-commit"), vec![7; 3 << 20]).unwrap();
+    app.apply(&["hook", "install"]).exit(0);
+    app.apply(&["hook", "uninstall"]).exit(0);
+    app.git(&["config", "core.hooksPath", "/dev/null"]);
+    app.apply(&["hook", "install"]).exit(2).err_has("core.hooksPath is /dev/null");
+    app.git(&["config", "--unset", "core.hooksPath"]);
+    app.sh("mv .git/hooks ../hooks && ln -s ../../hooks .git/hooks").exit(0);
+    app.apply(&["hook", "install"]).exit(4).err_has("is a symbolic link");
+    assert!(!w.home("eng/repos/hooks/post-checkout").exists());
+}
+
+#[test]
+fn quiet_and_json_hold_in_the_hook_too() {
+    let w = World::new();
+    let app = w.app();
+    app.write("sweatfile", "[env]\nA = \"1\"\n");
+    let wt = app.worktree("wt");
+    let null = "0".repeat(40);
+    let out = wt.apply(&["-q", "hook", "run", "post-checkout", &null, "x", "1"]).exit(0);
+    assert_eq!((out.stdout.as_str(), out.stderr.as_str()), ("", ""));
+    let out = wt.apply(&["--json", "hook", "run", "nope"]).exit(2).json();
+    assert_eq!(crate::world::text(&out, "/error/kind"), "usage");
+}

@@ -168,3 +168,92 @@ fn show_prints_the_merged_result_and_hides_values() {
     let layers = app.apply(&["show", "--layers", "--json"]).exit(0).json_lines();
     assert_eq!((text(&layers[0], "/name"), text(&layers[1], "/approval")), ("area", "required"));
 }
+
+#[test]
+fn inherited_variables_name_a_work_tree_that_does_not_name_its_repository() {
+    let w = World::new();
+    let app = w.app();
+    w.at(w.home("")).sh("git init -q --bare dots && mkdir files").exit(0);
+    let files = w.at(w.home("files"));
+    let (dots, top) = (w.home("dots"), w.home("files"));
+    let vars = [("GIT_DIR", dots.to_str().unwrap()), ("GIT_WORK_TREE", top.to_str().unwrap())];
+    files.write("sweatfile", "git_excludes = [\"x\"]\n[env]\nA = \"1\"\n");
+    files.run_with("sweatfile-apply", &["--yes"], &vars).exit(0);
+    assert_eq!(files.read(".sweatshop-env"), "A=1\n");
+    // Below a work tree with a repository of its own, that one is meant.
+    app.write("sub/x", "");
+    let git_dir = app.path.join(".git");
+    let sub = w.at(app.path.join("sub"));
+    let out = sub.run_with("sweatfile-apply", &["--json"], &[("GIT_DIR", git_dir.to_str().unwrap())]).exit(0).json();
+    assert_eq!(text(&out, "/worktree"), app.path.to_str().unwrap());
+}
+
+#[test]
+fn a_separate_directory_called_dot_git_is_no_main_checkouts() {
+    let w = World::new();
+    w.at(w.home("")).sh("mkdir -p eng/store && git init -q --separate-git-dir eng/store/.git eng/sep").exit(0);
+    let sep = w.at(w.home("eng/sep"));
+    sep.git(&["commit", "-q", "--allow-empty", "-m", "x"]);
+    sep.approved("[env]\nA = \"sep\"\n");
+    write(&w.home("eng/store/sweatfile"), "setup = [\"touch evil\"]\n");
+    let wt = sep.worktree("of-sep");
+    wt.apply(&[]).exit(0);
+    assert_eq!((wt.read(".sweatshop-env"), wt.has("evil")), ("A=sep\n".into(), false));
+}
+
+#[test]
+fn an_area_in_another_worktree_of_the_repository_is_refused() {
+    let w = World::new();
+    let app = w.app();
+    let sibling = app.worktree("sibling");
+    sibling.write("sweatfile", "setup = [\"touch evil\"]\n");
+    app.apply(&["--area", sibling.path.to_str().unwrap()]).exit(2).err_has("lies in");
+    assert!(!app.has("evil"));
+}
+
+#[test]
+fn an_unapproved_layer_does_not_get_in_the_areas_way() {
+    let w = World::new();
+    let app = w.app();
+    w.area("[env]\nA = \"1\"\n[files.claude]\nsource = \"~\"\n");
+    app.write("sweatfile", "[files.\"claude/x\"]\ncontent = \"x\"\n");
+    app.apply(&[]).exit(3);
+    assert_eq!(app.read(".sweatshop-env"), "A=1\n");
+    app.apply(&["approve", "--yes"]).exit(2).err_has("one lies inside the other");
+}
+
+#[test]
+fn an_edit_that_is_not_approved_yet_takes_nothing_back() {
+    let w = World::new();
+    let app = w.app();
+    w.area("[env]\nA = \"area\"\n[files.x]\ncontent = \"area\"\n");
+    let text = "[env]\nA = \"repo\"\nB = \"repo\"\n[files.x]\ncontent = \"repo\"\n";
+    app.approved(text);
+    app.apply(&[]).exit(0);
+    app.write("sweatfile", &format!("{text}# edited\n"));
+    app.apply(&[]).exit(3);
+    assert_eq!((app.read(".sweatshop-env"), app.read(".x")), ("A=repo\nB=repo\n".into(), "repo".into()));
+    app.apply(&["approve", "--yes"]).exit(0);
+    app.apply(&[]).exit(0);
+    app.apply(&["check"]).exit(0);
+    // The difference between waiting for approval and being gone.
+    std::fs::remove_file(app.path.join("sweatfile")).unwrap();
+    app.apply(&[]).exit(0);
+    assert_eq!((app.read(".sweatshop-env"), app.read(".x")), ("A=area\n".into(), "area".into()));
+}
+
+#[test]
+fn show_and_warnings_disarm_what_a_terminal_would_obey() {
+    let w = World::new();
+    let app = w.app();
+    app.write(
+        "sweatfile",
+        "setup = [\"a\\u202eb\\u009bc\"]\n[files.\"a\\nsweatfile-apply: error: b\"]\ncontent = \"x\"\n",
+    );
+    let out = app.apply(&["show", "--reveal"]).exit(0);
+    assert!(!out.stdout.contains(['\u{202e}', '\u{9b}']), "{}", out.stdout);
+    let same: Vec<&str> = out.stdout.lines().filter(|l| l.contains("\\U0000202E")).collect();
+    assert_eq!(same.len(), 1, "{}", out.stdout);
+    let out = app.apply(&["--yes", "--no-setup"]).exit(0);
+    assert!(!out.stderr.lines().any(|l| l.starts_with("sweatfile-apply: error: b")), "{}", out.stderr);
+}

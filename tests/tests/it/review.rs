@@ -143,3 +143,43 @@ fn on_a_terminal_each_change_is_offered_and_quitting_changes_nothing() {
     app.on_terminal("sweatfile-apply env review", "what?\nk\nd\n").exit(0);
     assert_eq!(app.read(".sweatshop-env"), "A=1\n");
 }
+
+#[test]
+fn what_apply_itself_changes_is_nothing_to_review() {
+    let w = World::new();
+    let app = w.app();
+    w.area("[env]\nA = \"1\"\nB = \"1\"\n");
+    app.apply(&[]).exit(0);
+    app.apply(&["env", "snapshot"]).exit(0);
+    app.sh("echo MINE=1 >> .sweatshop-env").exit(0);
+    w.area("[env]\nA = \"2\"\nC = \"1\"\n");
+    app.apply(&[]).exit(0);
+    let out = app.apply(&["env", "diff"]).exit(0);
+    assert_eq!((out.stdout.as_str(), out.stderr.as_str()), ("added MINE\n", ""));
+}
+
+#[test]
+fn a_promotion_keeps_the_mode_and_follows_a_link_inside_the_repository() {
+    let w = World::new();
+    let app = w.app();
+    app.write("conf/sweatfile", "[env]\n");
+    app.sh("chmod 664 conf/sweatfile; ln -s conf/sweatfile sweatfile").exit(0);
+    app.apply(&["env", "snapshot"]).exit(0);
+    app.write(".sweatshop-env", "A=1\n");
+    app.apply(&["env", "review", "--promote", "A"]).exit(0);
+    assert_eq!(app.read("conf/sweatfile"), "[env]\nA = \"1\"\n");
+    assert_eq!(mode(&app.path.join("conf/sweatfile")), 0o664);
+    assert!(app.path.join("sweatfile").is_symlink());
+}
+
+#[test]
+fn a_change_that_only_a_shell_can_evaluate_is_not_promoted() {
+    let w = World::new();
+    let app = w.app();
+    app.apply(&["env", "snapshot"]).exit(0);
+    app.write(".sweatshop-env", "A=$HOME/x\n");
+    app.apply(&["env", "review", "--promote", "A"]).exit(2).err_has("only a shell can evaluate");
+    assert!(!app.has("sweatfile"));
+    app.apply(&["env", "review", "--keep", "A", "-n"]).exit(0).out_has("would have kept A");
+    app.apply(&["env", "diff"]).exit(0).out_has("added A");
+}

@@ -47,7 +47,7 @@ pub fn setup(ui: &Ui, env: &Env, place: &Place, plan: &SetupPlan, report: &mut R
     let count = plan.commands.len();
     for (index, command) in plan.commands.iter().enumerate() {
         let started = Instant::now();
-        let status = run(ui, env, place, plan, index)?;
+        let status = run(ui, env, place, plan, index).inspect_err(|_| not_run_from(report, index))?;
         let seconds = (started.elapsed().as_secs_f64() * 1000.0).round() / 1000.0;
         let line = &mut report.setup[index];
         (line.status, line.seconds) = (Some(status.code()), Some(seconds));
@@ -55,8 +55,7 @@ pub fn setup(ui: &Ui, env: &Env, place: &Place, plan: &SetupPlan, report: &mut R
             ui.note(format!("[{}/{count}] done in {seconds:.2} s", index + 1));
             continue;
         }
-        line.action = Action::Failed;
-        report.setup[index + 1..].iter_mut().for_each(|line| line.action = Action::Skipped);
+        not_run_from(report, index);
         let message = format!("setup command {} of {count} failed with {status}: {}", index + 1, command);
         return Ok(Some(
             Failure::new(Exit::Failed, "setup", message)
@@ -64,6 +63,12 @@ pub fn setup(ui: &Ui, env: &Env, place: &Place, plan: &SetupPlan, report: &mut R
         ));
     }
     mark(place, Some(plan.digest)).map(|()| None)
+}
+
+/// The command that failed, and those that were not come to.
+fn not_run_from(report: &mut Report, index: usize) {
+    report.setup[index..].iter_mut().for_each(|line| line.action = Action::Skipped);
+    report.setup[index].action = Action::Failed;
 }
 
 /// Remembers which list ran to its end, if one did.
