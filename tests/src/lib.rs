@@ -35,6 +35,21 @@ pub fn promote(bytes: &[u8]) {
     }
 }
 
+/// A merge of any three texts of any kind neither panics nor makes of what parsed something that
+/// doesn't. The three are parted by the first two NUL bytes.
+pub fn merge(bytes: &[u8]) {
+    use overlay_sync::merge::{Input, Kind, Rule, merge};
+    let mut parts = bytes.splitn(3, |b| *b == 0);
+    let mut part = || parts.next().unwrap_or_default();
+    let (base, overlay, workspace) = (part(), part(), part());
+    for kind in [Kind::Json, Kind::JsonLines, Kind::Toml, Kind::Yaml, Kind::Env, Kind::Text] {
+        let merged = merge(&Input { base: Some(base), overlay, workspace, kind, rule: Rule::Workspace, grow: true });
+        if [base, overlay, workspace].iter().all(|bytes| kind.parses(bytes)) {
+            assert!(kind.parses(&merged.bytes), "{kind:?}: {:?}", String::from_utf8_lossy(&merged.bytes));
+        }
+    }
+}
+
 /// Lines of others in `info/exclude` stay, byte for byte.
 pub fn excludes(bytes: &[u8]) {
     let patterns = ["a".to_owned(), "b".to_owned()];

@@ -3,7 +3,7 @@
 
 use std::cell::RefCell;
 use std::fmt::Display;
-use std::io::{self, BufRead, Write};
+use std::io::{self, BufRead, Read, Write};
 use std::time::Duration;
 
 use anstyle::{AnsiColor, Style};
@@ -11,7 +11,8 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use serde::Serialize;
 
 use crate::env::Env;
-use crate::error::Failure;
+use crate::error::{Failure, Result};
+use crate::fs::PARSE_LIMIT;
 pub use crate::text::printable;
 
 /// How much of the narration is shown, and in what form the answer comes.
@@ -67,6 +68,17 @@ impl Ui {
         }
         let mut out = io::stdout().lock();
         *broken = out.write_all(bytes).and_then(|()| out.flush()).err();
+    }
+
+    /// Everything on stdin, at most what we parse.
+    pub fn input(&self) -> Result<Vec<u8>> {
+        let mut bytes = Vec::new();
+        let read = io::stdin().lock().take(PARSE_LIMIT + 1).read_to_end(&mut bytes);
+        read.map_err(|e| Failure::failed("cannot read stdin").because(e))?;
+        if bytes.len() as u64 > PARSE_LIMIT {
+            return Err(Failure::malformed("stdin is larger than 1 MiB"));
+        }
+        Ok(bytes)
     }
 
     /// Why the answer could not be written, if so. A reader that went away (`| head`) is no reason.

@@ -29,6 +29,30 @@ fn lineish() -> impl Strategy<Value = Vec<u8>> {
     proptest::collection::vec(byte, 0..60)
 }
 
+fn mergeish() -> impl Strategy<Value = Vec<u8>> {
+    let pieces = prop_oneof![
+        Just("{"),
+        Just("}"),
+        Just("\"a\""),
+        Just(":"),
+        Just("1"),
+        Just(","),
+        Just("["),
+        Just("]"),
+        Just("\n"),
+        Just("A=1"),
+        Just("a = 1\n"),
+        Just("b: 2\n"),
+        Just("- x\n"),
+        Just("# c\n"),
+        Just("\u{feff}"),
+        Just("{\"a\": [1, 2]}"),
+        Just("\r\n"),
+    ];
+    let text = proptest::collection::vec(pieces, 0..8).prop_map(|p| p.concat());
+    proptest::collection::vec(text, 3).prop_map(|texts| texts.join("\0").into_bytes())
+}
+
 proptest! {
     #[test]
     fn sweatfiles(bytes in prop_oneof![tomlish(), lineish()]) {
@@ -48,6 +72,11 @@ proptest! {
     #[test]
     fn exclude_files(bytes in prop_oneof![lineish(), "(a|b|#|# >>> sweatfile-apply >>>|# <<< sweatfile-apply <<<|\n){0,12}".prop_map(String::into_bytes)]) {
         it::excludes(&bytes);
+    }
+
+    #[test]
+    fn merges(bytes in mergeish()) {
+        it::merge(&bytes);
     }
 
     #[test]

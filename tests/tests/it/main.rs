@@ -13,6 +13,7 @@ mod env_file;
 mod faults;
 mod hook;
 mod layers;
+mod merge;
 mod parallel;
 mod races;
 mod remove;

@@ -12,7 +12,7 @@ fn the_shipped_binaries_run() {
     for tool in TOOLS {
         let binary = beside.join(tool);
         assert!(binary.exists(), "{} is not built: run the tests with `cargo xtask test`", binary.display());
-        let app = w.app();
+        let app = w.at(w.path("tmp"));
         let out = app.run(binary.to_str().unwrap(), &["--version"]).exit(0);
         assert_eq!(out.stdout, format!("{tool} {}\n", env!("CARGO_PKG_VERSION")));
     }

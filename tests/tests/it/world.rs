@@ -7,7 +7,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-pub const TOOLS: [&str; 1] = ["sweatfile-apply"];
+pub const TOOLS: [&str; 2] = ["sweatfile-apply", "overlay-sync"];
 
 /// A temporary home with the tools on its PATH. Everything in it goes when it is dropped.
 pub struct World {
@@ -120,6 +120,11 @@ impl Repo<'_> {
     /// Runs sweatfile-apply.
     pub fn apply(&self, args: &[&str]) -> Output {
         self.run("sweatfile-apply", args)
+    }
+
+    /// Runs overlay-sync.
+    pub fn overlay(&self, args: &[&str]) -> Output {
+        self.run("overlay-sync", args)
     }
 
     pub fn run(&self, program: &str, args: &[&str]) -> Output {

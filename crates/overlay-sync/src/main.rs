@@ -1,0 +1,5 @@
+//! `overlay-sync`.
+
+fn main() -> std::process::ExitCode {
+    overlay_sync::main()
+}

@@ -1,0 +1,70 @@
+//! `KEY=value` lines: variables are told apart by their names, other lines by what they say.
+
+use std::collections::BTreeMap;
+
+use super::lines::{self, ending};
+use super::{Conflict, Input, Merged, Rule};
+
+/// What a line is known by: its variable, or its text and how often that stood before.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Id {
+    Variable(Vec<u8>),
+    Other(Vec<u8>, usize),
+}
+
+fn items(bytes: &[u8]) -> Vec<(Id, &[u8])> {
+    let mut seen: BTreeMap<&[u8], usize> = BTreeMap::new();
+    let mut items: Vec<(Id, &[u8])> = Vec::new();
+    for line in lines::of(bytes) {
+        let id = match variable(line) {
+            Some(name) => Id::Variable(name.to_vec()),
+            None => {
+                let count = seen.entry(line).or_default();
+                *count += 1;
+                Id::Other(line.to_vec(), *count)
+            }
+        };
+        // Of several lines for one variable the last counts, as it does for the reader.
+        items.retain(|(other, _)| *other != id);
+        items.push((id, line));
+    }
+    items
+}
+
+fn variable(line: &[u8]) -> Option<&[u8]> {
+    let line = line.trim_ascii_start();
+    let line = line.strip_prefix(b"export ").unwrap_or(line).trim_ascii_start();
+    let name = &line[..line.iter().position(|b| *b == b'=')?];
+    let word = |b: &u8| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'.' | b'-');
+    (!name.is_empty() && name.iter().all(word)).then_some(name)
+}
+
+pub fn merge(input: &Input<'_>) -> Merged {
+    let base = items(input.base.unwrap_or_default());
+    let (overlay, workspace) = (items(input.overlay), items(input.workspace));
+    let find =
+        |side: &[(Id, &[u8])], id: &Id| side.iter().find(|(other, _)| other == id).map(|(_, line)| line.to_vec());
+    let mut conflicts = Vec::new();
+    let mut merged: Vec<Vec<u8>> = Vec::new();
+    let added = workspace.iter().filter(|(id, _)| find(&overlay, id).is_none());
+    for (id, _) in overlay.iter().chain(added) {
+        let (b, o, x) = (find(&base, id), find(&overlay, id), find(&workspace, id));
+        let line = if o == x || b == x {
+            o
+        } else if b == o {
+            x
+        } else {
+            let name = if let Id::Variable(name) = id { name } else { b"line".as_slice() };
+            conflicts.push(Conflict { place: String::from_utf8_lossy(name).into_owned() });
+            match (o, x, input.rule) {
+                // Delete against modify: the modification stays.
+                (Some(line), None, _) | (None, Some(line), _) => Some(line),
+                (_, x, Rule::Workspace) => x,
+                (o, _, Rule::Overlay) => o,
+            }
+        };
+        merged.extend(line);
+    }
+    let end = ending(input.overlay).or(ending(input.workspace)).unwrap_or(b"\n");
+    Merged { bytes: merged.iter().flat_map(|line| [line.as_slice(), end].concat()).collect(), conflicts }
+}

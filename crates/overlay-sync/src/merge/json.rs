@@ -1,0 +1,151 @@
+//! JSON as people and agents write it: comments, trailing commas, any indentation. The merged tree is
+//! written as edits of the overlay's text, so that comments, order and layout survive.
+
+use jsonc_parser::ParseOptions;
+use jsonc_parser::cst::{CstArray, CstInputValue, CstNode, CstObject, CstRootNode};
+
+use super::tree::{Merger, Tree};
+use super::{Input, Merged};
+
+/// Comments and trailing commas, but no other freedom: what an agent could not read back is not JSON.
+const OPTIONS: ParseOptions = ParseOptions {
+    allow_comments: true,
+    allow_trailing_commas: true,
+    allow_loose_object_property_names: false,
+    allow_missing_commas: false,
+    allow_single_quoted_strings: false,
+    allow_hexadecimal_numbers: false,
+    allow_unary_plus_numbers: false,
+    allow_bare_decimal_point_numbers: false,
+    allow_non_finite_numbers: false,
+    allow_extended_string_escapes: false,
+};
+
+pub fn merge(input: &Input<'_>) -> Option<Merged> {
+    let (overlay, workspace) = (parse(input.overlay)?, parse(input.workspace)?);
+    let base = match input.base {
+        Some(bytes) => Some(parse(bytes)?),
+        None => None,
+    };
+    let mut merger = Merger { rule: input.rule, grow: input.grow, conflicts: Vec::new() };
+    let tree = merger.merge("", base.as_ref(), Some(&overlay), Some(&workspace))?;
+    let conflicts = merger.conflicts;
+    // Both texts may say it already; then not a byte needs an edit.
+    for (bytes, side) in [(input.workspace, &workspace), (input.overlay, &overlay)] {
+        if tree == *side {
+            return Some(Merged { bytes: bytes.to_vec(), conflicts });
+        }
+    }
+    let text = std::str::from_utf8(input.overlay).ok()?;
+    let mark = text.strip_prefix('\u{feff}').map_or("", |_| "\u{feff}");
+    let root = CstRootNode::parse(text.trim_start_matches('\u{feff}'), &OPTIONS).ok()?;
+    edit(&root.value()?, &overlay, &tree, |value| root.set_value(value))?;
+    let bytes = format!("{mark}{root}").into_bytes();
+    // The edit must say exactly what was decided; anything else is no merge.
+    parse(&bytes)?.same(&tree).then_some(Merged { bytes, conflicts })
+}
+
+/// The tree of a text; none when it is no JSON, or says something that does not survive a merge (a key
+/// twice, a number no program reads alike).
+pub fn parse(bytes: &[u8]) -> Option<Tree> {
+    let text = std::str::from_utf8(bytes).ok()?;
+    let root = CstRootNode::parse(text.trim_start_matches('\u{feff}'), &OPTIONS).ok()?;
+    tree(&root.value()?)
+}
+
+fn tree(node: &CstNode) -> Option<Tree> {
+    if let Some(object) = node.as_object() {
+        let mut entries: Vec<(String, Tree)> = Vec::new();
+        for property in object.properties() {
+            let name = property.decoded_name()?;
+            if entries.iter().any(|(key, _)| *key == name) {
+                return None;
+            }
+            entries.push((name, tree(&property.value()?)?));
+        }
+        return Some(Tree::Object(entries));
+    }
+    if let Some(array) = node.as_array() {
+        return array.elements().iter().map(tree).collect::<Option<_>>().map(Tree::Array);
+    }
+    if let Some(number) = node.as_number_lit() {
+        return exact_number(&number.to_string()).map(Tree::Leaf);
+    }
+    let value = node.to_serde_value()?;
+    Some(Tree::Leaf(value.to_string()))
+}
+
+/// A number that every program reads as the same: an integer up to 2^53, or a short decimal.
+fn exact_number(text: &str) -> Option<String> {
+    let digits = text.chars().filter(char::is_ascii_digit).count();
+    let small = text.parse::<i64>().is_ok_and(|n| n.unsigned_abs() <= 1 << 53);
+    let short = digits <= 15 && !text.contains(['e', 'E']) && text.parse::<f64>().is_ok();
+    (small || short).then(|| text.to_owned())
+}
+
+/// Changes `node`, which says `from`, until it says `to`.
+fn edit(node: &CstNode, from: &Tree, to: &Tree, replace: impl FnOnce(CstInputValue)) -> Option<()> {
+    match (from, to) {
+        _ if from == to => {}
+        (Tree::Object(from), Tree::Object(to)) => object(&node.as_object()?, from, to)?,
+        (Tree::Array(from), Tree::Array(to)) if keeps_order(from, to) => array(&node.as_array()?, from, to)?,
+        _ => replace(value(to)?),
+    }
+    Some(())
+}
+
+fn object(object: &CstObject, from: &[(String, Tree)], to: &[(String, Tree)]) -> Option<()> {
+    for (key, _) in from.iter().filter(|(key, _)| !to.iter().any(|(k, _)| k == key)) {
+        property(object, key)?.remove();
+    }
+    for (key, tree) in to {
+        match from.iter().find(|(k, _)| k == key) {
+            None => drop(object.append(key, value(tree)?)),
+            Some((_, old)) => {
+                let property = property(object, key)?;
+                edit(&property.value()?, old, tree, |value| property.set_value(value))?;
+            }
+        }
+    }
+    Some(())
+}
+
+/// The property whose decoded name is `key`, however it is spelt.
+fn property(object: &CstObject, key: &str) -> Option<jsonc_parser::cst::CstObjectProp> {
+    object.properties().into_iter().find(|p| p.decoded_name().as_deref() == Some(key))
+}
+
+/// Whether `to` is `from` with elements left out and others appended.
+fn keeps_order(from: &[Tree], to: &[Tree]) -> bool {
+    let kept: Vec<&Tree> = from.iter().filter(|item| to.contains(item)).collect();
+    to.len() >= kept.len() && to.iter().zip(&kept).all(|(a, b)| a == *b)
+}
+
+fn array(array: &CstArray, from: &[Tree], to: &[Tree]) -> Option<()> {
+    let mut kept = 0;
+    for (element, item) in array.elements().into_iter().zip(from) {
+        if to.contains(item) {
+            kept += 1;
+        } else {
+            element.remove();
+        }
+    }
+    to[kept..].iter().try_for_each(|item| value(item).map(|value| drop(array.append(value))))
+}
+
+fn value(tree: &Tree) -> Option<CstInputValue> {
+    Some(match tree {
+        Tree::Object(entries) => {
+            let entries = entries.iter().map(|(key, tree)| Some((key.clone(), value(tree)?)));
+            CstInputValue::Object(entries.collect::<Option<_>>()?)
+        }
+        Tree::Array(items) => CstInputValue::Array(items.iter().map(value).collect::<Option<_>>()?),
+        Tree::Leaf(leaf) => match leaf.as_str() {
+            "null" => CstInputValue::Null,
+            "true" => CstInputValue::Bool(true),
+            "false" => CstInputValue::Bool(false),
+            text if text.starts_with('"') => CstInputValue::String(serde_json::from_str(text).ok()?),
+            number => CstInputValue::Number(number.to_owned()),
+        },
+    })
+}

@@ -1,0 +1,48 @@
+//! Text by lines: a three-way merge in which a region both sides changed is decided by the rule.
+
+use similar::{MergeResolution, TextMerge};
+
+use super::{Conflict, Input, Merged, Rule};
+
+/// The lines without their ends, `\n` or `\r\n`.
+pub fn of(bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
+    let text = bytes.strip_suffix(b"\n").unwrap_or(bytes);
+    let any = !bytes.is_empty();
+    text.split(|b| *b == b'\n').map(|line| line.strip_suffix(b"\r").unwrap_or(line)).filter(move |_| any)
+}
+
+/// How the first line ends.
+pub fn ending(bytes: &[u8]) -> Option<&'static [u8]> {
+    let at = bytes.iter().position(|b| *b == b'\n')?;
+    Some(if at > 0 && bytes[at - 1] == b'\r' { b"\r\n" } else { b"\n" })
+}
+
+pub fn merge(input: &Input<'_>) -> Merged {
+    let base = input.base.unwrap_or_default();
+    let merge = TextMerge::from_lines(base, input.overlay, input.workspace);
+    let (mut bytes, mut conflicts) = (Vec::new(), Vec::new());
+    for region in merge.regions() {
+        let (ours, theirs) = (region.ours_range(), region.theirs_range());
+        let theirs_wins = match region.resolution() {
+            MergeResolution::Theirs => true,
+            MergeResolution::Conflict => {
+                conflicts.push(Conflict { place: format!("line {}", ours.start + 1) });
+                input.rule == Rule::Workspace
+            }
+            _ => false,
+        };
+        let lines = if theirs_wins {
+            theirs.filter_map(|i| merge.theirs_line(i)).collect::<Vec<&[u8]>>()
+        } else {
+            ours.filter_map(|i| merge.ours_line(i)).collect()
+        };
+        for line in lines {
+            // A last line without its end must not be glued to what follows it now.
+            if !bytes.is_empty() && !bytes.ends_with(b"\n") {
+                bytes.extend(ending(input.overlay).or(ending(input.workspace)).unwrap_or(b"\n"));
+            }
+            bytes.extend_from_slice(line);
+        }
+    }
+    Merged { bytes, conflicts }
+}

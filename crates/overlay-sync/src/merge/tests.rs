@@ -1,0 +1,242 @@
+//! The laws of the merge, and what it makes of real files.
+
+use proptest::prelude::*;
+
+use super::*;
+
+fn input<'a>(kind: Kind, base: &'a str, overlay: &'a str, workspace: &'a str) -> Input<'a> {
+    Input {
+        base: Some(base.as_bytes()),
+        overlay: overlay.as_bytes(),
+        workspace: workspace.as_bytes(),
+        kind,
+        rule: Rule::Workspace,
+        grow: false,
+    }
+}
+
+fn merged(kind: Kind, base: &str, overlay: &str, workspace: &str) -> (String, Vec<String>) {
+    let merged = merge(&input(kind, base, overlay, workspace));
+    (String::from_utf8(merged.bytes).unwrap(), merged.conflicts.into_iter().map(|c| c.place).collect())
+}
+
+#[test]
+fn two_agents_appending_to_one_array_both_count_and_comments_stay() {
+    let base = "{\n  // ours\n  \"permissions\": {\n    \"allow\": [\"Bash(ls:*)\"]\n  }\n}\n";
+    let overlay = base.replace("[\"Bash(ls:*)\"]", "[\"Bash(ls:*)\", \"Bash(git:*)\"]");
+    let workspace = base
+        .replace("[\"Bash(ls:*)\"]", "[\"Bash(ls:*)\", \"Bash(npm:*)\"]")
+        .replace("{\n  //", "{\n  \"model\": \"x\",\n  //");
+    let (text, conflicts) = merged(Kind::Json, base, &overlay, &workspace);
+    insta::assert_snapshot!(text, @r#"
+    {
+      // ours
+      "permissions": {
+        "allow": ["Bash(ls:*)", "Bash(git:*)", "Bash(npm:*)"]
+      },
+      "model": "x"
+    }
+    "#);
+    assert!(conflicts.is_empty());
+}
+
+#[test]
+fn a_scalar_both_changed_is_a_conflict_and_one_sided_changes_beside_it_stay() {
+    let (text, conflicts) =
+        merged(Kind::Json, r#"{"a": 1, "b": 1, "c": 1}"#, r#"{"a": 2, "b": 1, "c": 2}"#, r#"{"a": 3, "b": 3, "c": 1}"#);
+    assert_eq!((text.as_str(), conflicts), (r#"{"a": 3, "b": 3, "c": 2}"#, vec!["a".to_owned()]));
+}
+
+#[test]
+fn delete_against_modify_keeps_the_modification_and_says_so() {
+    let (text, conflicts) = merged(Kind::Json, r#"{"a": {"x": 1}}"#, r#"{}"#, r#"{"a": {"x": 2}}"#);
+    assert_eq!((text.as_str(), conflicts.len()), (r#"{"a": {"x": 2}}"#, 1));
+}
+
+#[test]
+fn permissions_only_grow() {
+    let base = r#"{"permissions": {"allow": ["a", "b"], "deny": ["c"]}, "x": [1, 2]}"#;
+    let workspace = r#"{"permissions": {"allow": ["b", "new"]}, "x": [2]}"#;
+    let grow = |overlay: &str| {
+        let merged = merge(&Input { grow: true, ..input(Kind::Json, base, overlay, workspace) });
+        assert!(merged.conflicts.is_empty(), "{:?}", merged.conflicts);
+        serde_json::from_slice::<serde_json::Value>(&merged.bytes).unwrap()
+    };
+    let expected = serde_json::json!({"permissions": {"allow": ["a", "b", "new"], "deny": ["c"]}, "x": [2]});
+    assert_eq!(grow(base), expected);
+    // Taking away is the overlay's business.
+    let revoked = serde_json::json!({"permissions": {"allow": ["a", "new"], "deny": ["c"]}, "x": [2]});
+    assert_eq!(grow(&base.replace("\"a\", \"b\"", "\"a\"")), revoked);
+}
+
+#[test]
+fn without_a_base_everything_is_kept_and_the_overlay_decides() {
+    let merged = merge(&Input { base: None, ..input(Kind::Json, "", r#"{"a": 1, "b": 1}"#, r#"{"a": 2, "c": 2}"#) });
+    let value: serde_json::Value = serde_json::from_slice(&merged.bytes).unwrap();
+    assert_eq!(value, serde_json::json!({"a": 1, "b": 1, "c": 2}));
+    assert_eq!(merged.conflicts.len(), 1);
+}
+
+#[test]
+fn env_lines_merge_by_variable() {
+    let base = "# head\nA=1\nB=1\nC=1\n";
+    let (text, conflicts) = merged(Kind::Env, base, "# head\nA=2\nB=1\nC=1\nNEW=o\n", "# head\nA=1\nB=1\nNEW2=x\n");
+    assert_eq!((text.as_str(), conflicts.len()), ("# head\nA=2\nB=1\nNEW=o\nNEW2=x\n", 0));
+    let (text, conflicts) = merged(Kind::Env, base, &base.replace("B=1", "B=o"), &base.replace("B=1", "B=x"));
+    assert_eq!((text.as_str(), conflicts), ("# head\nA=1\nB=x\nC=1\n", vec!["B".to_owned()]));
+}
+
+#[test]
+fn records_of_json_lines_stand_once_whatever_their_line_ends() {
+    let (text, _) =
+        merged(Kind::JsonLines, "{\"a\":1}\n", "{\"a\":1}\n{\"b\":1}", "{\"a\":1}\r\n{\"c\":1}\r\n{\"b\":1}\r\n");
+    assert_eq!(text, "{\"a\":1}\n{\"b\":1}\n{\"c\":1}\n");
+}
+
+#[test]
+fn toml_and_yaml_keep_their_comments() {
+    let base = "# ours\n[a]\nx = 1 # one\nlist = [\"p\"]\n";
+    let (text, conflicts) = merged(
+        Kind::Toml,
+        base,
+        &base.replace("[\"p\"]", "[\"p\", \"o\"]"),
+        &format!("{}\n[b]\ny = 2 # two\n", base.replace("x = 1", "x = 3").replace("[\"p\"]", "[\"p\", \"w\"]")),
+    );
+    assert_eq!(text, "# ours\n[a]\nx = 3 # one\nlist = [\"p\", \"o\", \"w\"]\n\n[b]\ny = 2 # two\n");
+    assert!(conflicts.is_empty());
+    let base = "# ours\na: 1\nb: 1\nc: 1\nd: 1\n";
+    let (text, conflicts) =
+        merged(Kind::Yaml, base, &base.replace("a: 1", "a: 2"), &base.replace("d: 1", "d: 2 # why"));
+    assert_eq!((text.as_str(), conflicts.len()), ("# ours\na: 2\nb: 1\nc: 1\nd: 2 # why\n", 0));
+}
+
+#[test]
+fn a_last_line_without_its_end_is_not_glued() {
+    let (text, _) = merged(Kind::Text, "a\nb", "new\na\nb", "a\nb\nc");
+    assert_eq!(text, "new\na\nb\nc");
+}
+
+#[test]
+fn what_does_not_parse_or_is_binary_is_taken_whole() {
+    assert_eq!(merged(Kind::Json, "{}", "{\"a\":1}", "{\"b\":").1, ["whole file"]);
+    assert_eq!(merged(Kind::Json, "{\"a\": 1}", "{\"a\": 2}", "{\"a\": 1, \"a\": 3}").1, ["whole file"]);
+    assert_eq!(merged(Kind::Json, "{\"a\": 1}", "{\"a\": 2}", "{\"a\": 9007199254740993}").1, ["whole file"]);
+    assert_eq!(merged(Kind::Text, "a", "b\0", "c").1, ["whole file"]);
+}
+
+/// A small document and edits of it, so that most sides share most of their content.
+fn document() -> impl Strategy<Value = serde_json::Value> {
+    let leaf = prop_oneof![(0i64..4).prop_map(serde_json::Value::from), "[a-c]".prop_map(serde_json::Value::from)];
+    let set = proptest::collection::btree_set("[a-f]", 0..4).prop_map(|s| serde_json::json!(s));
+    let inner = proptest::collection::btree_map("[k-n]", prop_oneof![leaf.clone(), set.clone()], 0..4);
+    let object = inner.prop_map(|m| serde_json::json!(m));
+    proptest::collection::btree_map("[p-s]", prop_oneof![leaf, set, object], 0..4).prop_map(|m| serde_json::json!(m))
+}
+
+fn triples() -> impl Strategy<Value = (serde_json::Value, serde_json::Value, serde_json::Value)> {
+    (document(), document(), document(), any::<u8>()).prop_map(|(base, o, x, mix)| {
+        // Each key of a side is the base's or its own, so that one-sided changes are common.
+        let side = |own: &serde_json::Value, bits: u8| {
+            let mut side = base.as_object().unwrap().clone();
+            for (i, (key, value)) in own.as_object().unwrap().iter().enumerate() {
+                if bits >> (i % 4) & 1 == 1 {
+                    side.insert(key.clone(), value.clone());
+                }
+            }
+            if bits & 8 != 0 {
+                let first = side.keys().next().cloned();
+                first.map(|key| side.remove(&key));
+            }
+            serde_json::Value::Object(side)
+        };
+        let (o, x) = (side(&o, mix & 15), side(&x, mix >> 4));
+        (base, o, x)
+    })
+}
+
+fn texts(kind: Kind, value: &serde_json::Value) -> String {
+    match kind {
+        Kind::Toml => ::toml_edit::ser::to_string(value).unwrap_or_default(),
+        Kind::Yaml => serde_yaml::to_string(value).unwrap(),
+        _ => serde_json::to_string_pretty(value).unwrap() + "\n",
+    }
+}
+
+fn lines_of() -> impl Strategy<Value = String> {
+    proptest::collection::vec("[A-D]=[1-3]|# [xy]", 0..6)
+        .prop_map(|lines| lines.iter().map(|l| format!("{l}\n")).collect())
+}
+
+/// The laws that hold for every kind of text.
+fn laws(kind: Kind, base: &str, o: &str, x: &str) {
+    let m = |b: &str, o: &str, x: &str| merge(&input(kind, b, o, x));
+    assert_eq!(m(base, o, base).bytes, o.as_bytes(), "M(b,b,y) = y");
+    assert_eq!(m(base, base, x).bytes, x.as_bytes(), "M(b,x,b) = x");
+    assert_eq!(m(base, x, x).bytes, x.as_bytes(), "M(b,x,x) = x");
+    let both = m(base, o, x);
+    let text = String::from_utf8(both.bytes.clone()).unwrap();
+    assert!(kind.parses(&both.bytes), "parses: {text}");
+    if both.conflicts.is_empty() {
+        assert_eq!(m(base, &text, x).bytes, both.bytes, "absorption: {text}");
+        let swapped = m(base, x, o);
+        assert!(swapped.conflicts.is_empty());
+        assert_eq!(sorted(kind, &swapped.bytes), sorted(kind, &both.bytes), "commutes");
+    }
+    // Nothing is invented.
+    let known: Vec<String> = [base, o, x].iter().flat_map(|t| kind.leaves(t.as_bytes()).unwrap()).collect();
+    for leaf in kind.leaves(&both.bytes).unwrap() {
+        let empty = leaf.ends_with("= []") || leaf.ends_with("= {}");
+        assert!(empty || known.contains(&leaf), "invented {leaf}");
+    }
+}
+
+fn sorted(kind: Kind, bytes: &[u8]) -> Vec<String> {
+    let mut leaves = kind.leaves(bytes).unwrap();
+    leaves.sort();
+    leaves
+}
+
+proptest! {
+    #[test]
+    fn structured_merges_keep_the_laws((base, o, x) in triples()) {
+        for kind in [Kind::Json, Kind::Toml, Kind::Yaml] {
+            laws(kind, &texts(kind, &base), &texts(kind, &o), &texts(kind, &x));
+        }
+    }
+
+    #[test]
+    fn line_merges_keep_the_laws(base in lines_of(), o in lines_of(), x in lines_of()) {
+        laws(Kind::Env, &dedup(&base), &dedup(&o), &dedup(&x));
+        let m = merge(&input(Kind::Text, &base, &o, &x));
+        let known: Vec<&str> = [&base, &o, &x].iter().flat_map(|t| t.lines()).collect();
+        prop_assert!(String::from_utf8(m.bytes).unwrap().lines().all(|l| known.contains(&l)));
+    }
+
+    #[test]
+    fn what_only_one_side_added_is_there((base, o, x) in triples()) {
+        let m = merge(&input(Kind::Json, &texts(Kind::Json, &base), &texts(Kind::Json, &o), &texts(Kind::Json, &x)));
+        let value: serde_json::Value = serde_json::from_slice(&m.bytes).unwrap();
+        for (side, other) in [(&o, &x), (&x, &o)] {
+            for (key, added) in side.as_object().unwrap() {
+                if base.get(key).is_none() && other.get(key).is_none() {
+                    prop_assert_eq!(value.get(key), Some(added));
+                }
+            }
+        }
+    }
+}
+
+/// Each variable and comment once: what stands twice is dropped by a merge, as by the reader.
+fn dedup(text: &str) -> String {
+    let mut seen = Vec::new();
+    let key = |line: &str| line.split('=').next().unwrap_or_default().to_owned();
+    text.lines()
+        .filter(|l| {
+            !seen.contains(&key(l)) && {
+                seen.push(key(l));
+                true
+            }
+        })
+        .map(|l| format!("{l}\n"))
+        .collect()
+}

@@ -1,0 +1,119 @@
+//! TOML, edited in the overlay's text so that comments and order survive.
+
+use toml_edit::{Array, DocumentMut, Item, TableLike, Value};
+
+use super::tree::{Merger, Tree};
+use super::{Input, Merged};
+
+pub fn merge(input: &Input<'_>) -> Option<Merged> {
+    let (overlay, workspace) = (parse(input.overlay)?, parse(input.workspace)?);
+    let base = match input.base {
+        Some(bytes) => Some(parse(bytes)?),
+        None => None,
+    };
+    let mut merger = Merger { rule: input.rule, grow: false, conflicts: Vec::new() };
+    let tree = merger.merge("", base.as_ref(), Some(&overlay), Some(&workspace))?;
+    let conflicts = merger.conflicts;
+    for (bytes, side) in [(input.workspace, &workspace), (input.overlay, &overlay)] {
+        if tree == *side {
+            return Some(Merged { bytes: bytes.to_vec(), conflicts });
+        }
+    }
+    let mut document = document(input.overlay)?;
+    let theirs = self::document(input.workspace)?;
+    let Tree::Object(entries) = &tree else { return None };
+    table(document.as_table_mut(), Some(theirs.as_table()), entries)?;
+    let bytes = document.to_string().into_bytes();
+    parse(&bytes)?.same(&tree).then_some(Merged { bytes, conflicts })
+}
+
+pub fn parse(bytes: &[u8]) -> Option<Tree> {
+    Some(table_tree(document(bytes)?.as_table()))
+}
+
+fn document(bytes: &[u8]) -> Option<DocumentMut> {
+    std::str::from_utf8(bytes).ok()?.parse().ok()
+}
+
+fn table_tree(table: &dyn TableLike) -> Tree {
+    let entries = table.iter().filter(|(_, item)| !item.is_none());
+    Tree::Object(entries.map(|(key, item)| (key.to_owned(), item_tree(item))).collect())
+}
+
+fn item_tree(item: &Item) -> Tree {
+    match item {
+        Item::None => Tree::Leaf(String::new()),
+        Item::Value(value) => value_tree(value),
+        Item::Table(table) => table_tree(table),
+        Item::ArrayOfTables(tables) => Tree::Array(tables.iter().map(|table| table_tree(table)).collect()),
+    }
+}
+
+fn value_tree(value: &Value) -> Tree {
+    match value {
+        Value::Array(array) => Tree::Array(array.iter().map(value_tree).collect()),
+        Value::InlineTable(table) => table_tree(table),
+        Value::String(text) => Tree::Leaf(format!("{:?}", text.value())),
+        Value::Integer(number) => Tree::Leaf(number.value().to_string()),
+        Value::Float(number) => Tree::Leaf(format!("{:?}", number.value())),
+        Value::Boolean(truth) => Tree::Leaf(truth.value().to_string()),
+        Value::Datetime(time) => Tree::Leaf(time.value().to_string()),
+    }
+}
+
+/// Changes a table until it says `to`; what is not in it comes from `theirs`.
+fn table(ours: &mut dyn TableLike, theirs: Option<&dyn TableLike>, to: &[(String, Tree)]) -> Option<()> {
+    let gone: Vec<String> = ours.iter().map(|(key, _)| key.to_owned()).collect();
+    for key in gone.iter().filter(|key| !to.iter().any(|(k, _)| k == *key)) {
+        ours.remove(key);
+    }
+    for (key, tree) in to {
+        let their_item = theirs.and_then(|t| t.get(key));
+        match ours.get_mut(key) {
+            Some(item) if item_tree(item).same(tree) => {}
+            Some(item) => change(item, their_item, tree)?,
+            None => drop(ours.insert(key, their_item?.clone())),
+        }
+    }
+    Some(())
+}
+
+fn change(ours: &mut Item, theirs: Option<&Item>, to: &Tree) -> Option<()> {
+    if let (Tree::Object(entries), Some(_)) = (to, ours.as_table_like()) {
+        let theirs = theirs.and_then(Item::as_table_like);
+        return table(ours.as_table_like_mut()?, theirs, entries);
+    }
+    if let (Tree::Array(items), Some(array)) = (to, ours.as_array_mut()) {
+        return set(array, theirs.and_then(Item::as_array), items);
+    }
+    let theirs = theirs.filter(|item| item_tree(item).same(to))?;
+    match (ours.as_value_mut(), theirs.as_value()) {
+        (Some(ours), Some(theirs)) => {
+            // The decor holds the comment behind the value.
+            let decor = ours.decor().clone();
+            *ours = theirs.clone();
+            *ours.decor_mut() = decor;
+        }
+        _ => *ours = theirs.clone(),
+    }
+    Some(())
+}
+
+/// Makes an array hold `to` in this order, each element as one side spelt it. Elements that keep their
+/// order stay where they are, with the layout around them.
+fn set(array: &mut Array, theirs: Option<&Array>, to: &[Tree]) -> Option<()> {
+    let ours = array.clone();
+    let spelt = |tree: &Tree| {
+        let theirs = theirs.into_iter().flat_map(|array| array.iter());
+        ours.iter().chain(theirs).find(|value| value_tree(value).same(tree)).cloned()
+    };
+    array.retain(|value| to.iter().any(|tree| tree.same(&value_tree(value))));
+    let in_order = array.iter().zip(to).all(|(value, tree)| value_tree(value).same(tree));
+    if !in_order {
+        array.clear();
+    }
+    for tree in &to[array.len()..] {
+        array.push(spelt(tree)?);
+    }
+    Some(())
+}

@@ -1,0 +1,176 @@
+//! The merge of structures: objects per key, arrays as sets where their elements are distinct, leaves
+//! whole. The formats turn text into trees, and the merged tree back into edits of the overlay's text.
+
+use super::{Conflict, Rule};
+
+/// A parsed document, its leaves in a canonical spelling.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Tree {
+    Leaf(String),
+    Array(Vec<Tree>),
+    /// Keys in the order of the text; no key twice.
+    Object(Vec<(String, Tree)>),
+}
+
+impl Tree {
+    pub fn key(&self, key: &str) -> Option<&Tree> {
+        match self {
+            Tree::Object(entries) => entries.iter().find(|(k, _)| k == key).map(|(_, tree)| tree),
+            _ => None,
+        }
+    }
+
+    /// Equal but for the order of keys: what a program that reads it sees.
+    pub fn same(&self, other: &Tree) -> bool {
+        match (self, other) {
+            (Tree::Leaf(a), Tree::Leaf(b)) => a == b,
+            (Tree::Array(a), Tree::Array(b)) => a.len() == b.len() && a.iter().zip(b).all(|(a, b)| a.same(b)),
+            (Tree::Object(a), Tree::Object(b)) => {
+                a.len() == b.len() && a.iter().all(|(key, tree)| other.key(key).is_some_and(|o| o.same(tree)))
+            }
+            _ => false,
+        }
+    }
+
+    /// `path = value` of every leaf; elements of arrays carry no position, for they are sets.
+    pub fn leaves(&self) -> Vec<String> {
+        let mut leaves = Vec::new();
+        self.collect("", &mut leaves);
+        leaves
+    }
+
+    fn collect(&self, path: &str, leaves: &mut Vec<String>) {
+        match self {
+            Tree::Leaf(value) => leaves.push(format!("{path} = {value}")),
+            Tree::Array(items) if items.is_empty() => leaves.push(format!("{path} = []")),
+            Tree::Array(items) => items.iter().for_each(|item| item.collect(&format!("{path}[]"), leaves)),
+            Tree::Object(entries) if entries.is_empty() => leaves.push(format!("{path} = {{}}")),
+            Tree::Object(entries) => entries.iter().for_each(|(key, tree)| tree.collect(&join(path, key), leaves)),
+        }
+    }
+}
+
+/// A key path as it is told: `permissions.allow`.
+pub fn join(path: &str, key: &str) -> String {
+    let bare = !key.is_empty() && key.chars().all(|c| c.is_alphanumeric() || c == '_' || c == '-');
+    let key = if bare { key.to_owned() } else { format!("{key:?}") };
+    if path.is_empty() { key } else { format!("{path}.{key}") }
+}
+
+/// How a merge decides, and what it had to decide.
+pub struct Merger {
+    pub rule: Rule,
+    pub grow: bool,
+    pub conflicts: Vec<Conflict>,
+}
+
+/// The arrays to which a workspace only adds (`permissions.deny` must, whatever the policy).
+const GROWING: [&str; 4] =
+    ["permissions.allow", "permissions.deny", "permissions.ask", "permissions.additionalDirectories"];
+
+/// Whether the array at this path only grows under the policy `grow`.
+pub fn grows(path: &str) -> bool {
+    GROWING.contains(&path)
+}
+
+impl Merger {
+    /// Merges what stands at `path`; `None` is absence, of a key as well as of a result.
+    pub fn merge(
+        &mut self,
+        path: &str,
+        base: Option<&Tree>,
+        overlay: Option<&Tree>,
+        workspace: Option<&Tree>,
+    ) -> Option<Tree> {
+        let grow = grows(path) && (self.grow || path == "permissions.deny");
+        let same = |a: Option<&Tree>, b: Option<&Tree>| match (a, b) {
+            (Some(a), Some(b)) => a.same(b),
+            (None, None) => true,
+            _ => false,
+        };
+        if same(overlay, workspace) || same(base, workspace) {
+            return overlay.cloned();
+        }
+        let inner = matches!(workspace, Some(Tree::Object(_))) && may_grow_below(path);
+        let vanished = workspace.is_none() && (grow || may_grow_below(path)) && self.grow;
+        if same(base, overlay) && !grow && !inner && !vanished {
+            return workspace.cloned();
+        }
+        match (overlay, workspace) {
+            (Some(Tree::Object(o)), Some(Tree::Object(x))) => Some(self.objects(path, base, o, x)),
+            (Some(Tree::Array(o)), Some(Tree::Array(x))) => self.arrays(path, base, o, x, grow),
+            // What only grows is not taken away by leaving it out altogether.
+            (Some(o), None) if vanished => Some(o.clone()),
+            (Some(kept), None) | (None, Some(kept)) => {
+                // Delete against modify: the modification stays.
+                self.conflict(path);
+                Some(kept.clone())
+            }
+            (o, x) => {
+                self.conflict(path);
+                match self.rule {
+                    Rule::Workspace => x.cloned(),
+                    Rule::Overlay => o.cloned(),
+                }
+            }
+        }
+    }
+
+    fn objects(
+        &mut self,
+        path: &str,
+        base: Option<&Tree>,
+        overlay: &[(String, Tree)],
+        workspace: &[(String, Tree)],
+    ) -> Tree {
+        let find =
+            |side: &[(String, Tree)], key: &str| side.iter().find(|(k, _)| k == key).map(|(_, tree)| tree.clone());
+        let mut merged = Vec::new();
+        let added = workspace.iter().filter(|(key, _)| find(overlay, key).is_none());
+        for (key, _) in overlay.iter().chain(added) {
+            let base = base.and_then(|b| b.key(key));
+            let (o, x) = (find(overlay, key), find(workspace, key));
+            if let Some(tree) = self.merge(&join(path, key), base, o.as_ref(), x.as_ref()) {
+                merged.push((key.clone(), tree));
+            }
+        }
+        Tree::Object(merged)
+    }
+
+    /// Distinct elements are a set: what stays is in the overlay's order, what the workspace adds
+    /// follows. Others are a sequence, and two different ones a conflict.
+    fn arrays(
+        &mut self,
+        path: &str,
+        base: Option<&Tree>,
+        overlay: &[Tree],
+        workspace: &[Tree],
+        grow: bool,
+    ) -> Option<Tree> {
+        let empty = Vec::new();
+        let base = match base {
+            Some(Tree::Array(items)) => items,
+            _ => &empty,
+        };
+        let has = |list: &[Tree], item: &Tree| list.iter().any(|other| other.same(item));
+        let distinct = |list: &[Tree]| list.iter().enumerate().all(|(i, item)| !has(&list[..i], item));
+        if ![base, overlay, workspace].into_iter().all(distinct) {
+            self.conflict(path);
+            let side = if self.rule == Rule::Workspace { workspace } else { overlay };
+            return Some(Tree::Array(side.to_vec()));
+        }
+        let stays = |item: &&Tree| grow || has(workspace, item) || !has(base, item);
+        let added = workspace.iter().filter(|item| !has(base, item) && !has(overlay, item));
+        Some(Tree::Array(overlay.iter().filter(stays).chain(added).cloned().collect()))
+    }
+
+    fn conflict(&mut self, path: &str) {
+        let place = if path.is_empty() { "whole file".to_owned() } else { path.to_owned() };
+        self.conflicts.push(Conflict { place });
+    }
+}
+
+/// Whether something that only grows stands below this path.
+fn may_grow_below(path: &str) -> bool {
+    path.is_empty() || path == "permissions"
+}
