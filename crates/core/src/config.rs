@@ -8,8 +8,9 @@ use toml_edit::{Document, Item};
 use crate::approval::{Approvals, Status};
 use crate::env::Env;
 use crate::error::{Failure, Result};
-use crate::fs;
+use crate::fs::{self, Root};
 use crate::git::Home;
+use crate::path::RelPath;
 use crate::text::{Position, nearest};
 
 /// The tools that have a table.
@@ -113,11 +114,14 @@ pub fn load(
     let mut config = Config::default();
     let user_file = env.config_home().map(|dir| dir.join("config.toml"));
     let user = match &user_file {
-        Some(path) => File::read(path, tool, settings, &mut config.warnings)?,
+        Some(path) => File::parse(path, fs::read(path)?, tool, settings, &mut config.warnings)?,
         None => None,
     };
     let repository_path = home.checkout.join(REPOSITORY_FILE);
-    let mut repository = File::read(&repository_path, tool, settings, &mut config.warnings)?;
+    // A branch must not make it lead out of the repository.
+    let below = RelPath::parse(REPOSITORY_FILE).map_err(|e| Failure::failed(e.0))?;
+    let bytes = Root::open(&home.checkout)?.read(&below)?;
+    let mut repository = File::parse(&repository_path, bytes, tool, settings, &mut config.warnings)?;
     if let Some(file) = &mut repository
         && file.values.iter().any(|(s, ..)| s.guarded)
     {
@@ -174,8 +178,14 @@ struct File<'a> {
 }
 
 impl<'a> File<'a> {
-    fn read(path: &Path, tool: &str, settings: &'a [Setting], warnings: &mut Vec<String>) -> Result<Option<Self>> {
-        let Some(bytes) = fs::read(path)? else { return Ok(None) };
+    fn parse(
+        path: &Path,
+        bytes: Option<Vec<u8>>,
+        tool: &str,
+        settings: &'a [Setting],
+        warnings: &mut Vec<String>,
+    ) -> Result<Option<Self>> {
+        let Some(bytes) = bytes else { return Ok(None) };
         let wrong = |at: Position, what: String| Failure::malformed(format!("{}:{at}: {what}", path.display()));
         let text = String::from_utf8(bytes).map_err(|e| {
             let valid = e.utf8_error().valid_up_to();

@@ -1,6 +1,7 @@
 //! SHA-256 digests as values: lower-case hex when shown, as everywhere in our formats.
 
 use std::fmt;
+use std::io;
 
 use sha2::{Digest as _, Sha256};
 
@@ -12,6 +13,20 @@ impl Digest {
     /// The digest of these bytes.
     pub fn of(bytes: &[u8]) -> Digest {
         Digest(Sha256::digest(bytes).into())
+    }
+
+    /// The digest of all that is read, in pieces: a file of any size costs no memory.
+    pub fn of_stream(stream: &mut impl io::Read) -> io::Result<Digest> {
+        let mut hasher = Sha256::new();
+        let mut piece = vec![0; 1 << 16];
+        loop {
+            match stream.read(&mut piece) {
+                Ok(0) => return Ok(Digest(hasher.finalize().into())),
+                Ok(n) => hasher.update(&piece[..n]),
+                Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
+                Err(e) => return Err(e),
+            }
+        }
     }
 
     /// The first eight bytes as a number, for choosing a place in a table.

@@ -171,22 +171,16 @@ impl Cmd {
         self.run(&expression)
     }
 
-    /// Runs it to its end with both streams on our stderr, which keeps stdout for the answer.
-    pub fn show(self) -> Result<Status> {
-        let expression = self.expression().stdout_to_stderr();
-        Ok(self.run(&expression)?.status)
-    }
-
-    /// As [`Cmd::show`], but its output goes through `pass`, in order and as it comes. It is written
+    /// Runs it to its end; both its streams go through `pass`, in order and as they come. It is written
     /// to a nameless file, not a pipe: a daemon the command leaves behind neither holds us up nor
     /// dies of a closed pipe.
     pub fn show_through(self, scratch: (File, File), mut pass: impl FnMut(&[u8])) -> Result<Status> {
         let (writer, mut reader) = scratch;
         let expression = self.expression().stderr_to_stdout().stdout_file(writer);
+        let mut piece = vec![0; 1 << 16];
         let mut drain = move || {
-            let mut bytes = Vec::new();
-            if reader.read_to_end(&mut bytes).is_ok_and(|n| n > 0) {
-                pass(&bytes);
+            while let Ok(n @ 1..) = reader.read(&mut piece) {
+                pass(&piece[..n]);
             }
         };
         let mut pause = Duration::from_millis(1);

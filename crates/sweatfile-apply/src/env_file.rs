@@ -22,7 +22,8 @@ enum Line {
     Var { name: String, value: Value, raw: Vec<u8> },
     /// A comment, a blank line, what is not understood.
     Other(Vec<u8>),
-    /// An assignment whose quote never closes; it stays behind everything it could swallow.
+    /// An assignment whose quote never closes, and all that a shell would take for a part of it: the rest
+    /// of the file, and always its end.
     Open(Vec<u8>),
 }
 
@@ -77,27 +78,25 @@ impl EnvFile {
         let mut file = EnvFile::default();
         let mut rest = bytes;
         while !rest.is_empty() {
-            let (line, after) = split_line(rest);
-            rest = after;
+            let line = first_line(rest);
             let Some((name, word)) = assignment(line) else {
                 file.lines.push(Line::Other(line.to_vec()));
+                rest = after(rest, line.len());
                 continue;
             };
-            match text_of(word) {
-                Word::Text(text) => file.push(name, Value::Text(text), line.to_vec()),
-                Word::Other => file.push(name, Value::Opaque(line.to_vec()), line.to_vec()),
-                Word::Open(quote) => {
-                    // A quote that closes on a later line: one variable, kept as it stands.
-                    let Some(end) = after.iter().position(|b| *b == quote) else {
-                        file.lines.push(Line::Open(line.to_vec()));
-                        continue;
-                    };
-                    let (_, after) = split_line(&after[end..]);
-                    let raw = span(line, after, bytes).to_vec();
-                    rest = after;
-                    file.push(name, Value::Opaque(raw.clone()), raw);
+            // The word may go on over the line's end, inside quotes.
+            let before = line.len() - word.len();
+            let scan = scan(&rest[before..]);
+            let raw = &rest[..before + scan.length];
+            match scan.word {
+                Word::Text(text) => file.push(name, Value::Text(text), raw.to_vec()),
+                Word::Other => file.push(name, Value::Opaque(raw.to_vec()), raw.to_vec()),
+                Word::Open => {
+                    file.lines.push(Line::Open(rest.strip_suffix(b"\n").unwrap_or(rest).to_vec()));
+                    break;
                 }
             }
+            rest = after(rest, raw.len());
         }
         file
     }
@@ -200,22 +199,13 @@ pub fn quote(value: &str) -> (String, Readers) {
     (quoted, readers)
 }
 
-fn split_line(bytes: &[u8]) -> (&[u8], &[u8]) {
-    match bytes.iter().position(|b| *b == b'\n') {
-        Some(end) => (&bytes[..end], &bytes[end + 1..]),
-        None => (bytes, &[]),
-    }
+fn first_line(bytes: &[u8]) -> &[u8] {
+    bytes.split(|b| *b == b'\n').next().unwrap_or_default()
 }
 
-fn offset(part: &[u8], whole: &[u8]) -> usize {
-    part.as_ptr() as usize - whole.as_ptr() as usize
-}
-
-/// From the start of `line` to the end of the line before `after`.
-fn span<'a>(line: &[u8], after: &[u8], whole: &'a [u8]) -> &'a [u8] {
-    let end = if after.is_empty() { whole.len() } else { offset(after, whole) };
-    let span = &whole[offset(line, whole)..end];
-    span.strip_suffix(b"\n").unwrap_or(span)
+/// What follows the first `length` bytes and the line end behind them.
+fn after(bytes: &[u8], length: usize) -> &[u8] {
+    bytes.get(length + 1..).unwrap_or_default()
 }
 
 /// `export NAME=WORD` or `NAME=WORD`.
@@ -230,61 +220,73 @@ fn assignment(line: &[u8]) -> Option<(&str, &[u8])> {
     Some((name, &line[equals + 1..]))
 }
 
-enum Word {
-    Text(String),
-    /// A quote is open at the end of the line.
-    Open(u8),
-    /// Expansions, several words, not UTF-8.
-    Other,
+/// A word of a shell, and how far the logical line it begins reaches.
+struct Scan {
+    word: Word,
+    length: usize,
 }
 
-/// The text a shell would take the word for, when that needs no evaluation.
-fn text_of(word: &[u8]) -> Word {
-    let mut text = Vec::new();
-    let mut bytes = word.iter().copied().enumerate();
-    while let Some((at, byte)) = bytes.next() {
-        match byte {
-            b'\'' => loop {
-                match bytes.next() {
-                    None => return Word::Open(b'\''),
-                    Some((_, b'\'')) => break,
-                    Some((_, b)) => text.push(b),
-                }
-            },
-            b'"' => loop {
-                match bytes.next().map(|(_, b)| b) {
-                    None => return Word::Open(b'"'),
-                    Some(b'"') => break,
-                    Some(b'$' | b'`') => return Word::Other,
-                    Some(b'\\') => match bytes.next().map(|(_, b)| b) {
-                        None => return Word::Open(b'"'),
-                        Some(b'n') => text.push(b'\n'),
-                        Some(b @ (b'"' | b'$' | b'\\' | b'`')) => text.push(b),
-                        Some(b) => text.extend([b'\\', b]),
-                    },
-                    Some(b) => text.push(b),
-                }
-            },
-            b' ' | b'\t' => {
-                let rest = word[at..].trim_ascii_start();
-                if rest.is_empty() || rest.starts_with(b"#") {
-                    break;
-                }
-                return Word::Other;
+enum Word {
+    /// What a shell would take it for, without evaluating anything.
+    Text(String),
+    /// Expansions, several words, more than one line, not UTF-8.
+    Other,
+    /// A quote never closes.
+    Open,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Quote {
+    None,
+    Single,
+    Double,
+}
+
+/// Reads as a shell does, to the end of the logical line: quotes and escaped line ends carry it on.
+fn scan(bytes: &[u8]) -> Scan {
+    let (mut text, mut plain, mut quote, mut ended) = (Vec::new(), true, Quote::None, false);
+    let mut at = 0;
+    while let Some(&byte) = bytes.get(at) {
+        let next = bytes.get(at + 1).copied();
+        at += 1;
+        match (quote, byte) {
+            (Quote::None, b'\n') => {
+                at -= 1;
+                break;
             }
-            b'\\' => match bytes.next() {
-                Some((_, b)) => text.push(b),
-                None => return Word::Other,
-            },
-            b'~' if at == 0 => return Word::Other,
-            b'$' | b'`' | b';' | b'&' | b'|' | b'<' | b'>' | b'(' | b')' | b'\r' => return Word::Other,
-            b => text.push(b),
+            (Quote::None, b' ' | b'\t') => ended = true,
+            (Quote::None, b'#') if ended && matches!(bytes[at - 2], b' ' | b'\t') => {
+                at += first_line(&bytes[at..]).len();
+            }
+            (Quote::None, _) if ended && plain => {
+                plain = false;
+                at -= 1;
+            }
+            (Quote::None, b'\'') => quote = Quote::Single,
+            (Quote::None, b'"') => quote = Quote::Double,
+            (Quote::Single, b'\'') | (Quote::Double, b'"') => quote = Quote::None,
+            (Quote::None, b'\\') | (Quote::Double, b'\\') => {
+                let last = next == Some(b'\n') && at + 1 == bytes.len();
+                at += usize::from(next.is_some() && !last);
+                match (quote, next) {
+                    (_, None | Some(b'\n')) => plain = false,
+                    (Quote::Double, Some(b'n')) => text.push(b'\n'),
+                    (Quote::Double, Some(b)) if !matches!(b, b'"' | b'$' | b'\\' | b'`') => text.extend([b'\\', b]),
+                    (_, Some(b)) => text.push(b),
+                }
+            }
+            (Quote::None, b'~') if at == 1 => plain = false,
+            (Quote::None, b';' | b'&' | b'|' | b'<' | b'>' | b'(' | b')' | b'\r') => plain = false,
+            (Quote::None | Quote::Double, b'$' | b'`') | (_, b'\n') => plain = false,
+            (_, byte) => text.push(byte),
         }
     }
-    match String::from_utf8(text) {
-        Ok(text) if !text.contains('\0') => Word::Text(text),
+    let word = match String::from_utf8(text) {
+        _ if quote != Quote::None => Word::Open,
+        Ok(text) if plain && !text.contains('\0') => Word::Text(text),
         _ => Word::Other,
-    }
+    };
+    Scan { word, length: at }
 }
 
 #[cfg(test)]
@@ -348,9 +350,22 @@ mod tests {
     }
 
     #[test]
+    fn a_quote_may_go_on_over_lines_whatever_is_in_it() {
+        let text = "A=\"$HOME\nX=evil\"\nCONF=\"{\n  \\\"a\\\": 1,\n  \\\"b\\\": 2\n}\"\nB=1 # it's\nC=2\n";
+        let mut file = EnvFile::parse(text.as_bytes());
+        assert_eq!(file.vars().map(|(name, _)| name).collect::<Vec<_>>(), ["A", "B", "C", "CONF"]);
+        file.set("NEW", &Value::Text("1".into()));
+        assert_eq!(String::from_utf8(file.to_bytes()).unwrap(), format!("{text}NEW=1\n"));
+        file.unset("CONF");
+        assert_eq!(String::from_utf8(file.to_bytes()).unwrap(), "A=\"$HOME\nX=evil\"\nB=1 # it's\nC=2\nNEW=1\n");
+    }
+
+    #[test]
     fn an_open_quote_is_no_variable() {
-        let file = EnvFile::parse(b"A=\"x\nB=1\n");
-        assert_eq!((file.value("A"), text(&file, "B")), (None, Some("1".into())));
+        let mut file = EnvFile::parse(b"Z=1\nA=\"x\nB=1\n");
+        assert_eq!(file.vars().map(|(name, _)| name).collect::<Vec<_>>(), ["Z"]);
+        file.set("C", &Value::Text("2".into()));
+        assert_eq!(file.to_bytes(), b"Z=1\nC=2\nA=\"x\nB=1\n");
     }
 
     proptest! {

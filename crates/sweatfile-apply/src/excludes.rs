@@ -46,7 +46,8 @@ pub fn with(text: &[u8], patterns: &[String]) -> Vec<u8> {
     let mut out = Vec::with_capacity(text.len() + added.len() + 64);
     if let Some((begin, end)) = block(text) {
         let own = format!("{}\n", env_file::FILE).into_bytes();
-        let end = if text[begin..end].ends_with(&own) { end - own.len() } else { end };
+        let is_last = lines_with_ends(&text[begin..end]).last() == Some(own.as_slice());
+        let end = if is_last { end - own.len() } else { end };
         out.extend(&text[..end]);
         out.extend(added);
         out.extend(&text[end..]);
@@ -185,7 +186,7 @@ mod tests {
     proptest! {
         #[test]
         fn others_lines_stay_and_adding_is_idempotent(
-            before in "[ab#\\n\\r]{0,20}", patterns in proptest::collection::vec("[abc]{1,2}", 0..5)
+            before in "[ab#\\n\\r]{0,20}", patterns in proptest::collection::vec("[abc]{1,2}|[*]?[.]sweatshop-env", 0..5)
         ) {
             let once = with(before.as_bytes(), &patterns);
             prop_assert!(once.starts_with(before.as_bytes()));

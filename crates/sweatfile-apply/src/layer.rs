@@ -90,6 +90,8 @@ pub struct Wish {
     /// The sweatfile that says so, and where in it.
     pub file: PathBuf,
     pub at: Position,
+    /// Whether its layer counts; of one that does not, nothing it names is read.
+    pub counts: bool,
 }
 
 /// Merges layers, outermost first: arrays append or, when empty, clear; tables merge per key.
@@ -113,7 +115,13 @@ pub fn merge<'a>(layers: impl Iterator<Item = &'a Layer>) -> Merged {
                 merged.files.remove(path);
                 merged.cleared.insert(path.clone(), layer.name);
             } else {
-                let wish = Wish { body: entry.body.clone(), layer: layer.name, file: layer.path.clone(), at: entry.at };
+                let wish = Wish {
+                    body: entry.body.clone(),
+                    layer: layer.name,
+                    file: layer.path.clone(),
+                    at: entry.at,
+                    counts: layer.counts(),
+                };
                 merged.files.insert(path.clone(), wish);
                 merged.cleared.remove(path);
             }

@@ -51,6 +51,16 @@ pub struct Placed {
     /// For a copy, what was copied: taken back only while the original is still there.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub copied_from: Option<PathBuf>,
+    /// While one content takes the place of another: the one before. A kill leaves either.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub replaces: Option<Content>,
+}
+
+impl Placed {
+    /// Whether this content came from us.
+    pub fn is(&self, content: &Content) -> bool {
+        *content == self.content || Some(content) == self.replaces.as_ref()
+    }
 }
 
 impl Default for Record {

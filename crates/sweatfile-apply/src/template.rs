@@ -28,6 +28,9 @@ pub struct Facts {
     pub ports: BTreeMap<String, u16>,
 }
 
+/// No placeholder is longer.
+const LONGEST: usize = 80;
+
 /// The text with its placeholders filled in; other braces stay as they are.
 pub fn expand(text: &str, facts: &Facts) -> String {
     let mut out = String::with_capacity(text.len());
@@ -35,7 +38,9 @@ pub fn expand(text: &str, facts: &Facts) -> String {
     while let Some(open) = rest.find('{') {
         out.push_str(&rest[..open]);
         rest = &rest[open..];
-        let inside = rest.find('}').map(|close| &rest[1..close]);
+        // A placeholder is short; looking further for its end would be quadratic.
+        let near = &rest.as_bytes()[..rest.len().min(LONGEST)];
+        let inside = near.iter().position(|b| *b == b'}').map(|close| &rest[1..close]);
         let value = inside.and_then(|inside| match inside {
             "worktree" => Some(facts.worktree.clone()),
             "branch" => Some(facts.branch.clone()),
@@ -68,7 +73,8 @@ fn port_name(inside: &str) -> Option<&str> {
         return Some("");
     }
     let word = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
-    inside.strip_prefix("port:").filter(|name| !name.is_empty() && name.chars().all(word))
+    let name = inside.strip_prefix("port:").filter(|name| !name.is_empty() && name.chars().all(word));
+    name.filter(|name| name.len() < LONGEST - "{port:}".len())
 }
 
 fn port_names(text: &str) -> BTreeSet<String> {
@@ -76,14 +82,24 @@ fn port_names(text: &str) -> BTreeSet<String> {
     insides.filter_map(port_name).map(str::to_owned).collect()
 }
 
-/// The names of all ports the layers ask for.
-pub fn ports_wanted(merged: &Merged) -> BTreeSet<String> {
+/// Every text that is filled in.
+fn templates(merged: &Merged) -> impl Iterator<Item = &str> {
     let env = merged.env.values().filter(|v| v.template).map(|v| v.text.as_str());
     let files = merged.files.values().filter_map(|wish| match &wish.body {
         Body::Content { text, template: true } => Some(text.as_str()),
         _ => None,
     });
-    env.chain(files).flat_map(port_names).collect()
+    env.chain(files)
+}
+
+/// Whether any text has this placeholder.
+pub fn wants(merged: &Merged, placeholder: &str) -> bool {
+    templates(merged).any(|text| text.contains(placeholder))
+}
+
+/// The names of all ports the layers ask for.
+pub fn ports_wanted(merged: &Merged) -> BTreeSet<String> {
+    templates(merged).flat_map(port_names).collect()
 }
 
 /// Below Linux's ephemeral range (32768 and up), above the well-known servers.

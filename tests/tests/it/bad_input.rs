@@ -256,3 +256,58 @@ fn state_of_a_newer_version_is_refused_and_not_misread() {
     }
     app.apply(&["check"]).exit(0);
 }
+
+#[test]
+fn exclude_lines_that_end_alike_are_not_torn() {
+    let w = World::new();
+    let app = w.app();
+    app.sh("echo .sweatshop-env >> .git/info/exclude").exit(0);
+    w.area("git_excludes = [\"*.sweatshop-env\"]\n");
+    app.apply(&[]).exit(0);
+    w.area("git_excludes = [\"*.sweatshop-env\", \"b\"]\n");
+    app.apply(&[]).exit(0);
+    assert_eq!(app.excludes(), [".sweatshop-env", "*.sweatshop-env", "b"]);
+}
+
+#[test]
+fn an_unreadable_path_fails_alone() {
+    let mut w = World::new();
+    crate::world::write(&w.path("gitconfig"), "[safe]\n\tdirectory = *\n");
+    w.set("GIT_CONFIG_GLOBAL", w.path("gitconfig").to_string_lossy());
+    let app = w.app();
+    crate::world::write(&w.home("d/x"), "x");
+    w.area("[files.d]\ncopy = \"~/d\"\n[files.y]\ncontent = \"y\"\n");
+    app.sh("chown -R 65534:65534 ~").exit(0);
+    let as_nobody = ["--reuid", "65534", "--clear-groups", "sweatfile-apply"];
+    app.run("setpriv", &as_nobody).exit(0);
+    app.sh("echo secret > .d/root; chmod 600 .d/root; rm .y").exit(0);
+    app.run("setpriv", &as_nobody).exit(4).err_has(".d: cannot read");
+    assert_eq!(app.read(".y"), "y");
+    app.run("setpriv", &[&as_nobody[..], &["check"]].concat()).exit(1).out_has(".d: cannot read");
+    app.run("setpriv", &[&as_nobody[..], &["remove"]].concat()).exit(0).out_has("left .d (cannot read");
+    assert!(app.has(".d/root") && !app.has(".y"));
+}
+
+#[test]
+fn what_an_unapproved_sweatfile_names_is_not_even_read() {
+    let w = World::new();
+    let app = w.app();
+    // Reading this to its end would take for ever.
+    app.write("sweatfile", "[files.x]\ncopy = \"/proc/self/pagemap\"\n");
+    app.apply(&["check"]).exit(1).out_has("missing file: .x");
+    app.apply(&["show"]).exit(0);
+    app.apply(&[]).exit(3);
+}
+
+#[test]
+fn the_repositorys_configuration_is_not_read_through_a_link() {
+    let w = World::new();
+    let app = w.app();
+    crate::world::write(&w.path("elsewhere/config.toml"), "[sweatfile-apply]\narea = 3\n");
+    std::os::unix::fs::symlink(w.path("elsewhere"), app.path.join(".shopfloor")).unwrap();
+    app.apply(&[]).exit(4).err_has("is a link or no directory");
+    std::fs::remove_file(app.path.join(".shopfloor")).unwrap();
+    std::fs::create_dir(app.path.join(".shopfloor")).unwrap();
+    std::os::unix::fs::symlink(w.path("elsewhere/config.toml"), app.path.join(".shopfloor/config.toml")).unwrap();
+    app.apply(&[]).exit(4).err_has("is a symbolic link");
+}

@@ -147,6 +147,9 @@ fn readers_that_go_away_cancel_nothing_and_a_full_disk_is_said() {
     w.area("setup = [\"for i in 1 2 3; do echo $i; done; touch one\", \"echo x; touch two\"]\n");
     app.sh("sweatfile-apply 2>&1 | head -n 1").exit(0);
     assert!(app.has("one") && app.has("two"));
+    w.area("setup = [\"seq 300000\"]\n");
+    let out = app.apply(&["-q"]).exit(0);
+    assert_eq!(out.stderr.lines().count(), 300_000, "all of a flood comes through");
     app.sh("sweatfile-apply show > /dev/full").exit(4).err_has("cannot write the answer");
 }
 

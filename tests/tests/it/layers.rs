@@ -257,3 +257,30 @@ fn show_and_warnings_disarm_what_a_terminal_would_obey() {
     let out = app.apply(&["--yes", "--no-setup"]).exit(0);
     assert!(!out.stderr.lines().any(|l| l.starts_with("sweatfile-apply: error: b")), "{}", out.stderr);
 }
+
+#[test]
+fn an_area_in_a_clones_source_is_refused() {
+    let w = World::new();
+    let app = w.app();
+    app.write("sub/sweatfile", "setup = [\"touch evil\"]\n");
+    w.at(w.home("")).git(&["clone", "-q", "eng/repos/app", "clone"]);
+    let clone = w.at(w.home("clone"));
+    clone.git(&["config", "shopfloor.source", app.path.to_str().unwrap()]);
+    clone.apply(&["--area", app.path.join("sub").to_str().unwrap()]).exit(2).err_has("lies in");
+    assert!(!clone.has("evil"));
+}
+
+#[test]
+fn an_edit_that_is_not_approved_yet_runs_no_setup_again() {
+    let w = World::new();
+    let app = w.app();
+    w.area("setup = [\"echo area >> log\"]\n");
+    let text = "setup = [\"echo repo >> log\"]\n";
+    app.approved(text);
+    app.apply(&[]).exit(0);
+    app.write("sweatfile", &format!("{text}# edited\n"));
+    app.apply(&[]).exit(3);
+    app.apply(&["approve", "--yes"]).exit(0);
+    app.apply(&[]).exit(0);
+    assert_eq!(app.read("log"), "area\nrepo\n");
+}

@@ -116,3 +116,34 @@ fn a_git_that_hangs_is_ended_with_us_and_nothing_has_changed() {
     crate::faults::wait_for(|| app.sh(&format!("kill -0 {pid} 2>/dev/null")).status != Some(0));
     assert!(!app.has(".x") && app.excludes().is_empty());
 }
+
+#[test]
+fn what_a_held_lock_kept_from_being_done_is_not_told_as_done() {
+    let w = World::new();
+    let app = w.app();
+    w.area("setup = [\"true\"]\n[env]\nA = \"1\"\n[files.x]\ncontent = \"x\"\n");
+    for (lock, there) in [("exclude.lock", false), ("sweatfile-apply/setup.lock", true)] {
+        let path = app.path.join(".git/shopfloor").join(lock);
+        crate::world::write(&path, "");
+        let held = std::fs::File::open(&path).unwrap();
+        held.lock().unwrap();
+        let json = app.apply(&["--json"]).exit(75).json();
+        drop(held);
+        assert_eq!(text(&json, "/error/kind"), "busy");
+        let expected = if there { "created" } else { "skipped" };
+        assert_eq!((text(&json, "/files/0/action"), text(&json, "/env/action")), (expected, expected), "{lock}");
+        assert_eq!(text(&json, "/setup/0/action"), "skipped");
+        assert_eq!((app.has(".x"), app.has(".sweatshop-env")), (there, there));
+    }
+    app.apply(&[]).exit(0);
+}
+
+#[test]
+fn a_worktree_removed_by_its_own_setup_stays_removed() {
+    let w = World::new();
+    let app = w.app();
+    w.area("setup = [\"cd .. && git -C app worktree remove --force ../wt\"]\n");
+    let wt = app.worktree("wt");
+    wt.apply(&[]).exit(4).err_has("was removed meanwhile");
+    assert!(!app.has(".git/worktrees/wt"));
+}

@@ -93,3 +93,15 @@ fn what_cannot_be_removed_ends_in_4_and_keeps_its_exclude_line() {
     app.run("setpriv", &[&as_nobody[..], &["remove"]].concat()).exit(0);
     assert!(!app.has(".d"));
 }
+
+#[test]
+fn what_was_removed_before_an_error_is_told() {
+    let w = World::new();
+    let app = w.app();
+    w.area("git_excludes = [\"/.a\"]\n[files.a]\ncontent = \"a\"\n");
+    app.apply(&[]).exit(0);
+    app.sh("mv .git/info/exclude ~/exclude; ln -s ~/exclude .git/info/exclude").exit(0);
+    let json = app.apply(&["remove", "--json"]).exit(4).json();
+    assert_eq!(json["removed"], serde_json::json!([".a"]));
+    assert!(crate::world::text(&json, "/error/message").contains("is a symbolic link"));
+}

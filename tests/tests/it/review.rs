@@ -183,3 +183,15 @@ fn a_change_that_only_a_shell_can_evaluate_is_not_promoted() {
     app.apply(&["env", "review", "--keep", "A", "-n"]).exit(0).out_has("would have kept A");
     app.apply(&["env", "diff"]).exit(0).out_has("added A");
 }
+
+#[test]
+fn a_dry_run_refuses_what_the_run_would_refuse() {
+    let w = World::new();
+    let app = w.app();
+    app.apply(&["env", "snapshot"]).exit(0);
+    app.write(".sweatshop-env", "A=$HOME/x\n");
+    app.apply(&["env", "review", "--promote", "A", "-n"]).exit(2).err_has("only a shell can evaluate");
+    app.write(".sweatshop-env", "A=1\n");
+    app.apply(&["env", "review", "--promote", "A", "-n"]).exit(0).out_has("would have promoted A");
+    assert!(!app.has("sweatfile"));
+}

@@ -26,9 +26,10 @@ pub struct Root {
 }
 
 /// What lies at a path, as far as `lstat` tells.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Found {
     /// Nothing, or a parent is missing.
+    #[default]
     Missing,
     /// A parent is a link or no directory, so nothing is reached; says which.
     Blocked(RelPath),
@@ -241,9 +242,8 @@ pub(super) fn content_at(dir: &OwnedFd, name: &OsStr, path: &Path) -> Result<Opt
     Ok(match look_at(dir, name).at("read", path)? {
         Found::Link(target) => Some(Content::Link(target)),
         Found::File(_) => {
-            let mut bytes = Vec::new();
-            io::Read::read_to_end(&mut open_file(dir, name).at("read", path)?, &mut bytes).at("read", path)?;
-            Some(Content::File(Digest::of(&bytes)))
+            let mut file = open_file(dir, name).at("read", path)?;
+            Some(Content::File(Digest::of_stream(&mut file).at("read", path)?))
         }
         Found::Dir => Some(Content::Tree(tree(path)?)),
         Found::Missing | Found::Blocked(_) | Found::Special => None,
@@ -259,7 +259,8 @@ fn tree(path: &Path) -> Result<Digest> {
         let what = if entry.path_is_symlink() {
             format!("link {:?}", std::fs::read_link(entry.path()).at("read", entry.path())?)
         } else if entry.file_type().is_file() {
-            format!("file {}", Digest::of(&std::fs::read(entry.path()).at("read", entry.path())?))
+            let mut file = File::open(entry.path()).at("read", entry.path())?;
+            format!("file {}", Digest::of_stream(&mut file).at("read", entry.path())?)
         } else {
             "dir".into()
         };

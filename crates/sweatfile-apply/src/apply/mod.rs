@@ -16,7 +16,7 @@ use crate::excludes;
 use crate::facts::Place;
 use crate::plan::removal::{Left, Removal};
 use crate::plan::{EnvWork, FileStep, Make, Plan, Work};
-use crate::record::{self, Record};
+use crate::record::{self, Placed, Record};
 use crate::report::{Action, Report};
 use crate::{snapshot, template};
 
@@ -31,18 +31,66 @@ pub fn reserve(place: &Place, plan: &Plan) -> Result<bool> {
 
 /// Takes every step but setup, correcting the report where the world had moved on. Returns what
 /// failed; whatever could be done was done.
-pub fn place(place: &Place, plan: &Plan, before: &Record, report: &mut Report) -> Result<Option<Failure>> {
+pub fn place(place: &Place, plan: &Plan, before: &Record, report: &mut Report) -> Option<Failure> {
+    let mut reached = Reached::default();
+    match try_place(place, plan, before, report, &mut reached) {
+        Ok(failure) => failure,
+        Err(failure) => {
+            reached.mark_the_rest_skipped(report);
+            Some(failure)
+        }
+    }
+}
+
+/// How far a run came that was stopped by an error.
+#[derive(Default)]
+struct Reached {
+    excludes: bool,
+    files: usize,
+    env: bool,
+}
+
+impl Reached {
+    fn mark_the_rest_skipped(&self, report: &mut Report) {
+        let skip = |action: &mut Action| {
+            if *action == Action::Created {
+                *action = Action::Skipped;
+            }
+        };
+        if !self.excludes {
+            report.excludes.iter_mut().for_each(|line| skip(&mut line.action));
+        }
+        report.files.iter_mut().skip(self.files).for_each(|line| skip(&mut line.action));
+        if !self.env {
+            skip(&mut report.env.action);
+        }
+    }
+}
+
+fn try_place(
+    place: &Place,
+    plan: &Plan,
+    before: &Record,
+    report: &mut Report,
+    reached: &mut Reached,
+) -> Result<Option<Failure>> {
     place.repo.remember_main_checkout()?;
     // The intent: a kill may leave any of these, and all of them are ours.
     let mut record = before.clone();
     record.excludes.extend(plan.excludes.iter().map(|e| e.pattern.clone()));
     for step in &plan.files {
-        if let (Work::Create(_), Some(placed)) = (&step.work, &step.placed) {
+        let replaced = match &step.work {
+            Work::Create(_) => None,
+            Work::Swap(content, _) => Some(content.clone()),
+            _ => continue,
+        };
+        if let Some(placed) = &step.placed {
             record.dirs.extend(place.root.missing_parents(&step.path)?);
-            record.files.insert(step.path.clone(), placed.clone());
+            record.files.insert(step.path.clone(), Placed { replaces: replaced, ..placed.clone() });
         }
     }
     if plan.env.work != EnvWork::Nothing {
+        record.env = plan.env.was.clone();
         record.env_pending = plan.env.base.clone();
     }
     record.save(&place.repo, before)?;
@@ -51,10 +99,11 @@ pub fn place(place: &Place, plan: &Plan, before: &Record, report: &mut Report) -
     // Looked at again under the lock: another worktree may just have taken a line out.
     let patterns: Vec<String> = plan.excludes.iter().map(|e| e.pattern.clone()).collect();
     excludes::rewrite(&place.repo, |text| Ok(excludes::with(text, &patterns)))?;
+    reached.excludes = true;
 
     if plan.writes() || place.staging_dir().is_dir() {
         let staging = Staging::open(&place.staging_dir(), &place.root)?;
-        staging.sweep_beside(&place.root, record.files.keys())?;
+        sweep_beside(place, &staging, &record)?;
         for (step, line) in plan.files.iter().zip(&mut report.files) {
             let done = file(&place.root, &staging, step, &mut record);
             match (&done, &step.placed) {
@@ -62,6 +111,7 @@ pub fn place(place: &Place, plan: &Plan, before: &Record, report: &mut Report) -
                 (Ok(true), None) => drop(record.files.remove(&step.path)),
                 _ => restore(&mut record, before, &step.path),
             }
+            reached.files += 1;
             match done {
                 Ok(true) => {}
                 Ok(false) => (line.action, line.why) = (Action::Kept, "it appeared or changed meanwhile".into()),
@@ -73,6 +123,7 @@ pub fn place(place: &Place, plan: &Plan, before: &Record, report: &mut Report) -
             report.env.action = Action::Failed;
             report.env.why = Some(failure.to_string());
         }
+        reached.env = true;
     }
     if report.env.action != Action::Failed {
         record.env = plan.env.base.clone();
@@ -145,7 +196,14 @@ fn remove_empty_parents(root: &Root, path: &RelPath, record: &mut Record) -> Res
 /// Writes or deletes `.sweatshop-env`. The caller holds the worktree's lock and read it under it.
 pub fn env(place: &Place, work: &EnvWork) -> Result<()> {
     let staging = Staging::open(&place.staging_dir(), &place.root)?;
+    sweep_beside(place, &staging, &Record::default())?;
     env_file(place, &staging, work)
+}
+
+/// Wherever we may have staged something beside its target: the recorded files, and the env file.
+fn sweep_beside(place: &Place, staging: &Staging, record: &Record) -> Result<()> {
+    let env_file = RelPath::parse(env_file::FILE).map_err(|e| Failure::failed(e.0))?;
+    staging.sweep_beside(&place.root, record.files.keys().chain([&env_file]))
 }
 
 fn env_file(place: &Place, staging: &Staging, work: &EnvWork) -> Result<()> {
@@ -181,7 +239,7 @@ pub struct Removed {
 pub fn remove(place: &Place, removal: &Removal, record: &Record) -> Result<Removed> {
     let mut done = Removed { left: removal.left.clone(), ..Removed::default() };
     let staging = Staging::open(&place.staging_dir(), &place.root)?;
-    staging.sweep_beside(&place.root, record.files.keys())?;
+    sweep_beside(place, &staging, record)?;
     let mut rest = record.clone();
     for (path, content) in &removal.files {
         match staging.remove(&place.root, path, content) {
@@ -204,16 +262,23 @@ pub fn remove(place: &Place, removal: &Removal, record: &Record) -> Result<Remov
         Err(failure) => done.failed.push(format!("{}: {failure}", env_file::FILE)),
     }
     for dir in &removal.dirs {
-        place.root.remove_empty_dir(dir)?;
+        if let Err(failure) = place.root.remove_empty_dir(dir) {
+            done.failed.push(format!("{dir}: {failure}"));
+        }
     }
     if done.failed.is_empty() {
-        excludes::rewrite(&place.repo, |text| {
+        let rewritten = excludes::rewrite(&place.repo, |text| {
             // Looked at again under the lock: a worktree may have come to rely on a line meanwhile.
             let used = record::excludes_used_elsewhere(&place.repo)?;
             let (text, removed) = excludes::without(text, &removal.excludes.difference(&used).cloned().collect());
             done.excludes = removed;
             Ok(text)
-        })?;
+        });
+        if let Err(failure) = rewritten {
+            done.failed.push(format!("info/exclude: {failure}"));
+        }
+    }
+    if done.failed.is_empty() {
         rest.excludes.retain(|pattern| !removal.excludes.contains(pattern));
         // What stays is known as ours for the next time; everything else starts anew.
         rest.files.retain(|path, _| done.left.iter().any(|left| left.is(path)));

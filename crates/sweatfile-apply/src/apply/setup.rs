@@ -23,7 +23,15 @@ const REPO_ROOT: &str = "SWEATFILE_REPO_ROOT";
 
 /// Runs the setup commands, output and progress on stderr. The worktree's lock is not held: a
 /// command may take its time, and may call us.
-pub fn setup(ui: &Ui, env: &Env, place: &Place, plan: &SetupPlan, report: &mut Report) -> Result<Option<Failure>> {
+pub fn setup(ui: &Ui, env: &Env, place: &Place, plan: &SetupPlan, report: &mut Report) -> Option<Failure> {
+    try_setup(ui, env, place, plan, report).unwrap_or_else(|failure| {
+        let not_run = report.setup.iter_mut().filter(|line| line.status.is_none() && line.action == Action::Created);
+        not_run.for_each(|line| line.action = Action::Skipped);
+        Some(failure)
+    })
+}
+
+fn try_setup(ui: &Ui, env: &Env, place: &Place, plan: &SetupPlan, report: &mut Report) -> Result<Option<Failure>> {
     if plan.commands.is_empty() || matches!(plan.run, Run::Finished | Run::LeftOut) {
         return Ok(None);
     }
@@ -73,6 +81,10 @@ fn not_run_from(report: &mut Report, index: usize) {
 
 /// Remembers which list ran to its end, if one did.
 fn mark(place: &Place, setup: Option<Digest>) -> Result<()> {
+    if !place.repo.git_dir.is_dir() {
+        // A record written now would bring a removed worktree's git directory back.
+        return Err(Failure::failed(format!("the worktree {} was removed meanwhile", place.worktree.display())));
+    }
     let _lock = Lock::take(&place.lock_path())?;
     let before = Record::load(&place.repo)?;
     Record { setup, ..before.clone() }.save(&place.repo, &before)
@@ -87,5 +99,7 @@ fn run(ui: &Ui, env: &Env, place: &Place, plan: &SetupPlan, index: usize) -> Res
     cmd = cmd.var(WORKTREE, &place.worktree).var(REPO_ROOT, &place.repo.home.checkout);
     ui.note(&label);
     let spinner = ui.spinner(&label);
-    cmd.show_through(fs::scratch(&place.staging_dir())?, |output| ui.pass_through(spinner.as_ref(), output))
+    cmd.show_through(fs::scratch(&place.repo.worktree_state(TOOL).join("output"))?, |output| {
+        ui.pass_through(spinner.as_ref(), output)
+    })
 }

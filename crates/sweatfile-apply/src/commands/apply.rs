@@ -83,12 +83,12 @@ pub fn set_up(ui: &Ui, env: &Env, place: &Place, places: &Places, args: &ApplyAr
         let failure = apply::failure(&report);
         return Ok(Done { report, failure, unapproved });
     }
-    let mut failure = apply::place(place, &plan, &facts.record, &mut report).unwrap_or_else(Some);
+    let mut failure = apply::place(place, &plan, &facts.record, &mut report);
     drop(lock);
     if failure.is_some() {
         report.setup.iter_mut().for_each(|line| line.action = Action::Skipped);
     } else {
-        failure = apply::setup(ui, env, place, &plan.setup, &mut report).unwrap_or_else(Some);
+        failure = apply::setup(ui, env, place, &plan.setup, &mut report);
     }
     Ok(Done { report, failure, unapproved })
 }

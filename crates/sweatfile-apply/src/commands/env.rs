@@ -149,9 +149,9 @@ fn review(
     }
     let lock = if dry_run { None } else { Some(Lock::take(&place.lock_path())?) };
     let plan = plan_review(&require_snapshot(place)?, &here(place)?, &answers);
+    // Promoting can be refused, so it comes first; killed later, the rest is simply asked again.
+    promote(ui, env, place, places, &plan.promoted(), dry_run)?;
     if lock.is_some() {
-        // Promoting can be refused, so it comes first; killed later, the rest is simply asked again.
-        promote(ui, env, place, places, &plan.promoted())?;
         apply::env(place, &plan.env)?;
         snapshot::save(&place.repo, plan.snapshot.as_ref())?;
     }
@@ -196,13 +196,14 @@ fn ask(ui: &Ui, change: &Change) -> Result<Answer> {
 
 /// Writes variables into the repository's sweatfile, under a lock and with everything else in it as
 /// it was; an approval of the text before holds for the text after.
-fn promote(ui: &Ui, env: &Env, place: &Place, places: &Places, changes: &[&Change]) -> Result<()> {
+fn promote(ui: &Ui, env: &Env, place: &Place, places: &Places, changes: &[&Change], dry_run: bool) -> Result<()> {
     if changes.is_empty() {
         return Ok(());
     }
     let repo = &place.repo;
     let dir = places.repo_root.as_ref().map_or_else(|| repo.home.checkout.clone(), |dir| env.cwd.join(dir));
-    let _lock = Lock::take(&repo.home.common_dir.join("shopfloor").join(TOOL).join("promote.lock"))?;
+    let lock = repo.home.common_dir.join("shopfloor").join(TOOL).join("promote.lock");
+    let _lock = if dry_run { None } else { Some(Lock::take(&lock)?) };
     let layers = facts::load_layers(env, repo, places, false, false)?;
     let layer = layers.repo().ok_or_else(|| Failure::failed("there is no repository layer"))?;
     let bytes = layer.text.as_ref().map(|t| t.bytes.clone());
@@ -227,7 +228,7 @@ fn promote(ui: &Ui, env: &Env, place: &Place, places: &Places, changes: &[&Chang
         text = review::promote(&text, &change.key, value)
             .map_err(|why| Failure::malformed(format!("cannot edit {place}: {why}")).hint("edit it by hand"))?;
     }
-    if text == before {
+    if text == before || dry_run {
         return Ok(());
     }
     let approvals = Approvals::load(env)?;

@@ -48,7 +48,10 @@ fn install(ui: &Ui, env: &Env, dry_run: bool) -> Result<Exit> {
             if let Some(chained) = &status.chained {
                 ui.note(format!("the hook that was there still runs first: {}", chained.display()));
             }
-            if repo.hooks_dir.strip_prefix(&repo.common_dir).is_err() {
+            let configured = git.hooks_path(&repo)?;
+            if configured.as_ref().is_some_and(|path| path.is_relative()) {
+                ui.note("core.hooksPath is relative: each worktree runs the hook of its own checkout, so commit it");
+            } else if repo.hooks_dir.strip_prefix(&repo.common_dir).is_err() {
                 ui.note(format!(
                     "core.hooksPath is set: every repository that uses {} runs this hook",
                     repo.hooks_dir.display()

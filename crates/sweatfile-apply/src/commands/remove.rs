@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use serde_json::json;
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Failure, Result};
+use shopfloor_core::fs::Found;
 use shopfloor_core::lock::Lock;
 use shopfloor_core::text::printable;
 use shopfloor_core::ui::Ui;
@@ -63,7 +64,7 @@ fn decide(place: &Place, record: &Record) -> Result<Removal> {
     let mut here = BTreeMap::new();
     let mut originals_alive = BTreeSet::new();
     for (path, placed) in &record.files {
-        here.insert(path.clone(), facts::look(place, path, record)?);
+        here.insert(path.clone(), facts::look(place, path, record));
         let alive = |from: &std::path::PathBuf| facts::content_of(from).as_ref() == Ok(&placed.content);
         if placed.copied_from.as_ref().is_some_and(alive) {
             originals_alive.insert(path.clone());
@@ -75,7 +76,7 @@ fn decide(place: &Place, record: &Record) -> Result<Removal> {
     let (here, originals_alive) = (&here, &originals_alive);
     let scene = Scene { record, here, originals_alive, env: &env, needed: &nothing, used_elsewhere: &used_elsewhere };
     let staying = record.files.iter().filter(|(path, placed)| {
-        here.get(*path).is_some_and(|h| h.content.is_some()) && reason_to_stay(&scene, path, placed).is_some()
+        here.get(*path).is_some_and(|h| h.found != Found::Missing) && reason_to_stay(&scene, path, placed).is_some()
     });
     let staying: Vec<PathBuf> = staying.map(|(path, _)| path.as_path().to_path_buf()).collect();
     let needed = place.git.ignoring_patterns(&place.worktree, &staying)?.into_iter().collect();

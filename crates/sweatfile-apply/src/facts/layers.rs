@@ -131,7 +131,10 @@ fn area_dir(env: &Env, repo: &Repo, config: &Config, notices: &mut Vec<String>) 
     let checkout = real(&repo.home.checkout);
     if let Some(named) = config.value("area") {
         let dir = PathBuf::from(&named.text);
-        let inside = real(&dir).ancestors().find(|top| belongs_to(top, &repo.common_dir)).map(Path::to_path_buf);
+        let inside = real(&dir)
+            .ancestors()
+            .find(|top| belongs_to(top, &repo.common_dir) || belongs_to(top, &repo.home.common_dir))
+            .map(Path::to_path_buf);
         return match inside {
             Some(top) => {
                 let place = format!("the area {} ({}) lies in {}", dir.display(), named.source, top.display());

@@ -59,11 +59,13 @@ impl Place {
 }
 
 /// What is there at a destination.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Here {
     pub found: Found,
     /// Read only where it matters: something the record knows, a link or a file.
     pub content: Option<Content>,
+    /// Why it could not be read; that entry fails, the others go on.
+    pub problem: Option<String>,
 }
 
 /// The file a `source` or `copy` names.
@@ -130,7 +132,7 @@ pub fn read(env: &Env, place: &Place, merged: &Merged) -> Result<Facts> {
     (facts.template, facts.ports) = template_facts(place, merged)?;
     let cleared = merged.cleared.keys().filter(|path| facts.record.files.contains_key(*path));
     for path in merged.files.keys().chain(cleared) {
-        facts.here.insert(path.clone(), look(place, path, &facts.record)?);
+        facts.here.insert(path.clone(), look(place, path, &facts.record));
     }
     for (path, wish) in &merged.files {
         let absent = facts.here[path].found == Found::Missing;
@@ -154,7 +156,10 @@ fn template_facts(place: &Place, merged: &Merged) -> Result<(template::Facts, Op
     let (ports, reservation) = template::ports(&place.repo, &template::ports_wanted(merged))?;
     let facts = template::Facts {
         worktree: place.worktree.to_string_lossy().into_owned(),
-        branch: place.git.branch(&place.repo)?.unwrap_or_else(|| "HEAD".into()),
+        branch: match template::wants(merged, "{branch}") {
+            true => place.git.branch(&place.repo)?.unwrap_or_else(|| "HEAD".into()),
+            false => String::new(),
+        },
         repo: name.strip_suffix(".git").unwrap_or(&name).to_owned(),
         ports,
     };
@@ -162,14 +167,20 @@ fn template_facts(place: &Place, merged: &Merged) -> Result<(template::Facts, Op
 }
 
 /// What lies at a destination. A directory is read to its end only when the record knows it.
-pub fn look(place: &Place, path: &RelPath, record: &Record) -> Result<Here> {
-    let found = place.root.look(path)?;
-    let content = match found {
-        Found::Link(_) => place.root.content(path)?,
-        Found::File(_) | Found::Dir if record.files.contains_key(path) => place.root.content(path)?,
-        _ => None,
+pub fn look(place: &Place, path: &RelPath, record: &Record) -> Here {
+    let found = match place.root.look(path) {
+        Ok(found) => found,
+        Err(failure) => return Here { problem: Some(failure.to_string()), found: Found::Special, content: None },
     };
-    Ok(Here { found, content })
+    let content = match found {
+        Found::Link(_) => place.root.content(path),
+        Found::File(_) | Found::Dir if record.files.contains_key(path) => place.root.content(path),
+        _ => Ok(None),
+    };
+    match content {
+        Ok(content) => Here { found, content, problem: None },
+        Err(failure) => Here { found, content: None, problem: Some(failure.to_string()) },
+    }
 }
 
 /// Looks at what a `source` or `copy` names. A copy's bytes are read only while they decide something.
@@ -186,7 +197,7 @@ fn original(env: &Env, place: &Place, wish: &Wish, absent: bool, recorded: bool)
         Ok(_) if is_copy && contains(&path, [&place.worktree, &place.repo.git_dir]) => {
             Original::Unreadable(path, "the worktree itself lies in it".into())
         }
-        Ok(_) if is_copy && (absent || recorded) => match content_of(&path) {
+        Ok(_) if is_copy && wish.counts && (absent || recorded) => match content_of(&path) {
             Ok(content) => Original::There(path, content),
             Err(why) => Original::Unreadable(path, why),
         },

@@ -20,6 +20,8 @@ pub struct EnvStep {
     /// What the file says now, and what it will say.
     pub before: EnvFile,
     pub after: EnvFile,
+    /// The base of this merge: what the file has from us, a killed run's included.
+    pub was: BTreeMap<String, String>,
     /// The base of the next merge: the `[env]` values of now.
     pub base: BTreeMap<String, String>,
     pub warnings: Vec<String>,
@@ -53,6 +55,7 @@ pub fn plan(wanted: &BTreeMap<String, String>, left_out: bool, facts: &Facts) ->
         work: EnvWork::Nothing,
         before: EnvFile::default(),
         after: EnvFile::default(),
+        was: facts.record.env.clone(),
         base: wanted.clone(),
         warnings: wanted.iter().filter_map(|(key, value)| spelling_warning(key, value)).collect(),
         drift: Vec::new(),
@@ -69,6 +72,7 @@ pub fn plan(wanted: &BTreeMap<String, String>, left_out: bool, facts: &Facts) ->
         EnvHere::File(seen) => Some(seen),
     };
     let base = seen.map(|s| facts.record.env_base(&s.file)).unwrap_or_default();
+    step.was = base.clone();
     let left_alone = if left_out { base.clone() } else { BTreeMap::new() };
     let wanted = &wanted.iter().filter(|(key, _)| !left_alone.contains_key(*key)).map(owned).collect();
     let gone = base.iter().filter(|(key, _)| !left_alone.contains_key(*key)).map(owned).collect();

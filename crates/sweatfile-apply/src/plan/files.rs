@@ -7,7 +7,7 @@ use shopfloor_core::hash::Digest;
 use shopfloor_core::path::RelPath;
 
 use super::{FileStep, Make, Work};
-use crate::facts::{Facts, Here, Original};
+use crate::facts::{Facts, Original};
 use crate::layer::{Merged, Wish};
 use crate::record::Placed;
 use crate::report::Action;
@@ -23,16 +23,18 @@ pub fn plan(merged: &Merged, facts: &Facts) -> Vec<FileStep> {
             let (action, why) = (Action::Unchanged, "cleared".to_owned());
             return Some(FileStep { path: path.clone(), action, why, work: Work::Forget, placed: None, drifts: false });
         }
-        if placed.layer == Some(*by) || facts.here.get(path)?.content.as_ref() != Some(&placed.content) {
+        let content = facts.here.get(path)?.content.clone()?;
+        if placed.layer == Some(*by) || !placed.is(&content) {
             return None;
         }
         let why = format!("the {by} sweatfile clears it; what apply had placed is taken away");
-        let work = Work::Take(placed.content.clone());
+        let work = Work::Take(content);
         Some(FileStep { path: path.clone(), action: Action::Skipped, why, work, placed: None, drifts: true })
     });
     let included =
         facts.included.iter().filter(|(path, _)| !merged.files.contains_key(*path)).map(|(path, (from, content))| {
-            let placed = Placed { layer: None, content: content.clone(), copied_from: Some(from.clone()) };
+            let placed =
+                Placed { layer: None, content: content.clone(), copied_from: Some(from.clone()), replaces: None };
             FileStep {
                 path: path.clone(),
                 action: Action::Created,
@@ -81,20 +83,28 @@ fn target(path: &RelPath, wish: &Wish, facts: &Facts) -> Result<Target, String> 
 }
 
 fn step(path: &RelPath, wish: &Wish, merged: &Merged, facts: &Facts) -> FileStep {
-    let here = facts.here.get(path).cloned().unwrap_or(Here { found: Found::Missing, content: None });
+    let here = facts.here.get(path).cloned().unwrap_or_default();
     let before = facts.record.files.get(path);
     let build =
         |action, why: String, work, placed, drifts| FileStep { path: path.clone(), action, why, work, placed, drifts };
     let keep = |why: &str, drifts| build(Action::Kept, why.to_owned(), Work::Nothing, before.cloned(), drifts);
     let fail = |why: String| build(Action::Failed, why, Work::Nothing, before.cloned(), true);
 
+    if let Some(problem) = here.problem {
+        return fail(problem);
+    }
     if let Found::Blocked(at) = &here.found {
         return fail(format!("{at} is a link or no directory, and nothing is placed through it"));
     }
     let target = target(path, wish, facts);
     let placed = |target: &Target| {
         let Target { content, copied_from, .. } = target;
-        Some(Placed { layer: Some(wish.layer), content: content.clone(), copied_from: copied_from.clone() })
+        Some(Placed {
+            layer: Some(wish.layer),
+            content: content.clone(),
+            copied_from: copied_from.clone(),
+            replaces: None,
+        })
     };
     if here.found == Found::Missing {
         return match target {
@@ -109,21 +119,27 @@ fn step(path: &RelPath, wish: &Wish, merged: &Merged, facts: &Facts) -> FileStep
         return keep("it was there before", false);
     };
     let as_wished = target.as_ref().is_ok_and(|t| here.content.as_ref() == Some(&t.content));
-    let untouched = here.content.as_ref() == Some(&before.content);
-    match target {
-        Ok(target) if as_wished => build(Action::Unchanged, target.how.clone(), Work::Nothing, placed(&target), false),
-        _ if !untouched => keep("changed content: edited since it was placed", true),
-        _ if merged.left_out && before.layer > Some(wish.layer) => {
+    let untouched = here.content.as_ref().filter(|content| before.is(content)).cloned();
+    match (target, untouched) {
+        (Ok(target), _) if as_wished => {
+            build(Action::Unchanged, target.how.clone(), Work::Nothing, placed(&target), false)
+        }
+        (_, None) => keep("changed content: edited since it was placed", true),
+        (_, Some(_)) if merged.left_out && before.layer > Some(wish.layer) => {
             keep("it was placed for a sweatfile that is not approved as it is now", false)
         }
-        Ok(target) if before.layer != Some(wish.layer) => {
+        (Ok(target), Some(content))
+            if before.layer != Some(wish.layer) || before.replaces.as_ref() == Some(&content) =>
+        {
             let placed = placed(&target);
             let why = format!("{}, now that the {} sweatfile says so", target.how, wish.layer);
-            build(Action::Created, why, Work::Swap(before.content.clone(), target.make), placed, true)
+            build(Action::Created, why, Work::Swap(content, target.make), placed, true)
         }
         // Created once, never updated.
-        Ok(_) => keep("changed content: the sweatfile says otherwise by now; remove the file and apply again", true),
-        Err(why) => fail(why),
+        (Ok(_), _) => {
+            keep("changed content: the sweatfile says otherwise by now; remove the file and apply again", true)
+        }
+        (Err(why), _) => fail(why),
     }
 }
 
@@ -134,6 +150,7 @@ mod tests {
     use shopfloor_core::text::Position;
 
     use super::*;
+    use crate::facts::Here;
     use crate::layer::Name;
     use crate::record::Record;
 
@@ -143,7 +160,7 @@ mod tests {
 
     fn wish(layer: Name, text: &str) -> Wish {
         let body = Body::Content { text: text.into(), template: false };
-        Wish { body, layer, file: "/s".into(), at: Position { line: 1, column: 1 } }
+        Wish { body, layer, file: "/s".into(), at: Position { line: 1, column: 1 }, counts: true }
     }
 
     fn content(text: &str) -> Content {
@@ -154,9 +171,10 @@ mod tests {
     fn decide(wished: &str, here: Option<&str>, before: Option<(Name, &str)>) -> FileStep {
         let mut facts = Facts::default();
         let found = if here.is_some() { Found::File(0o644) } else { Found::Missing };
-        facts.here.insert(rel(".x"), Here { found, content: here.map(content) });
-        let files = before
-            .map(|(layer, text)| (rel(".x"), Placed { layer: Some(layer), content: content(text), copied_from: None }));
+        facts.here.insert(rel(".x"), Here { found, content: here.map(content), problem: None });
+        let files = before.map(|(layer, text)| {
+            (rel(".x"), Placed { layer: Some(layer), content: content(text), copied_from: None, replaces: None })
+        });
         facts.record = Record { files: files.into_iter().collect(), ..Record::default() };
         let merged = Merged { files: BTreeMap::from([(rel(".x"), wish(Name::Repo, wished))]), ..Merged::default() };
         plan(&merged, &facts).remove(0)
@@ -190,8 +208,11 @@ mod tests {
     fn a_clear_takes_away_only_what_another_layer_placed_and_nobody_changed() {
         let cleared = |here: &str, before: (Name, &str)| {
             let mut facts = Facts::default();
-            facts.here.insert(rel(".x"), Here { found: Found::File(0o644), content: Some(content(here)) });
-            let placed = Placed { layer: Some(before.0), content: content(before.1), copied_from: None };
+            facts
+                .here
+                .insert(rel(".x"), Here { found: Found::File(0o644), content: Some(content(here)), problem: None });
+            let placed =
+                Placed { layer: Some(before.0), content: content(before.1), copied_from: None, replaces: None };
             facts.record.files.insert(rel(".x"), placed);
             let merged = Merged { cleared: BTreeMap::from([(rel(".x"), Name::Repo)]), ..Merged::default() };
             plan(&merged, &facts).len()

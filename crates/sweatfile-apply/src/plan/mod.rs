@@ -143,7 +143,8 @@ fn setup(merged: &Merged, facts: &Facts, wish: SetupWish, env: BTreeMap<String, 
         Run::LeftOut
     } else if wish.again {
         Run::Again
-    } else if facts.record.setup == Some(digest) {
+    } else if facts.record.setup == Some(digest) || merged.left_out && facts.record.setup.is_some() {
+        // With a layer left out this is not the list that will be asked for; what ran has run.
         Run::Finished
     } else {
         Run::Now
@@ -169,7 +170,7 @@ fn warnings(plan: &Plan, merged: &Merged, facts: &Facts) -> Vec<String> {
     }
     if facts.env_exposed {
         warnings.push(format!(
-            "git does not ignore {}: a pattern that begins with `!` takes it back, and `git add -A` would commit its values",
+            "git does not ignore {}: it is tracked, or a pattern with `!` takes it back; `git add -A` would commit its values",
             env_file::FILE
         ));
     }

@@ -79,7 +79,7 @@ pub fn plan(scene: &Scene<'_>) -> Removal {
         }
         match reason_to_stay(scene, path, placed) {
             Some(why) => removal.left.push(Left::path(path.to_string(), why)),
-            None => removal.files.push((path.clone(), placed.content.clone())),
+            None => removal.files.extend(here.and_then(|h| h.content.clone()).map(|content| (path.clone(), content))),
         }
     }
     removal.dirs = scene.record.dirs.iter().rev().cloned().collect();
@@ -101,12 +101,15 @@ pub fn plan(scene: &Scene<'_>) -> Removal {
 }
 
 /// Why a recorded file must stay, if it must.
-pub fn reason_to_stay(scene: &Scene<'_>, path: &RelPath, placed: &Placed) -> Option<&'static str> {
-    let here = scene.here.get(path).and_then(|h| h.content.as_ref());
-    if here != Some(&placed.content) {
-        Some("changed since it was placed")
+pub fn reason_to_stay(scene: &Scene<'_>, path: &RelPath, placed: &Placed) -> Option<String> {
+    let here = scene.here.get(path);
+    if let Some(problem) = here.and_then(|h| h.problem.clone()) {
+        return Some(problem);
+    }
+    if !here.and_then(|h| h.content.as_ref()).is_some_and(|content| placed.is(content)) {
+        Some("changed since it was placed".to_owned())
     } else if placed.copied_from.is_some() && !scene.originals_alive.contains(path) {
-        Some("the original it was copied from is gone or differs by now")
+        Some("the original it was copied from is gone or differs by now".to_owned())
     } else {
         None
     }
@@ -154,12 +157,14 @@ mod tests {
         let file = |t: &str| Content::File(Digest::of(t.as_bytes()));
         let mut record = Record::default();
         for (path, copied) in [(".a", None), (".b", None), (".c", Some("/gone".into())), (".missing", None)] {
-            record.files.insert(rel(path), Placed { layer: None, content: file("1"), copied_from: copied });
+            record
+                .files
+                .insert(rel(path), Placed { layer: None, content: file("1"), copied_from: copied, replaces: None });
         }
         record.excludes = ["x".to_owned(), "y".to_owned(), "z".to_owned(), FILE.to_owned()].into();
         record.env = BTreeMap::from([("A".to_owned(), "1".to_owned())]);
         let here = [(".a", "1"), (".b", "2"), (".c", "1")]
-            .map(|(p, t)| (rel(p), Here { found: Found::File(0o644), content: Some(file(t)) }))
+            .map(|(p, t)| (rel(p), Here { found: Found::File(0o644), content: Some(file(t)), problem: None }))
             .into();
         let env = EnvFile::parse(b"A=1\nMINE=2\n");
         let seen = EnvSeen { file: env, private: true, content: file("seen") };
