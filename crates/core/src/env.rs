@@ -89,6 +89,11 @@ impl Env {
         self.xdg("XDG_CONFIG_HOME", ".config")
     }
 
+    /// Where the user's data lies (overlays, for example).
+    pub fn data_home(&self) -> Option<PathBuf> {
+        self.xdg("XDG_DATA_HOME", ".local/share")
+    }
+
     /// Where state that belongs to the user lies (approvals, for example).
     pub fn state_home(&self) -> Option<PathBuf> {
         self.xdg("XDG_STATE_HOME", ".local/state")

@@ -1,6 +1,7 @@
 //! SHA-256 digests as values: lower-case hex when shown, as everywhere in our formats.
 
 use std::fmt;
+use std::hash::{BuildHasher, Hasher, RandomState};
 use std::io;
 
 use sha2::{Digest as _, Sha256};
@@ -32,6 +33,12 @@ impl Digest {
     /// The first eight bytes as a number, for choosing a place in a table.
     pub fn short(&self) -> u64 {
         self.0[..8].iter().fold(0, |n, b| n << 8 | u64::from(*b))
+    }
+
+    /// A digest of nothing in particular: an identity no other has.
+    pub fn random() -> Digest {
+        let seed = || RandomState::new().build_hasher().finish().to_le_bytes();
+        Digest::of(&[seed(), seed(), seed(), seed()].concat())
     }
 
     /// Reads 64 hex digits.

@@ -10,6 +10,7 @@ use anstyle::{AnsiColor, Style};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use serde::Serialize;
 
+use crate::config::Config;
 use crate::env::Env;
 use crate::error::{Failure, Result};
 use crate::fs::PARSE_LIMIT;
@@ -95,6 +96,19 @@ impl Ui {
             document.extend(fields);
         }
         self.line(serde_json::Value::Object(document));
+    }
+
+    /// The answer of every tool's `config`: each setting with its value and source.
+    pub fn config(&self, config: &Config) {
+        for (name, value) in config.all() {
+            let source = value.map_or("default".to_owned(), |v| v.source.to_string());
+            if self.is_json() {
+                self.json(&serde_json::json!({ "name": name, "value": value.map(|v| &v.text), "source": source }));
+            } else {
+                let value = value.map_or("(unset)", |v| &v.text);
+                self.line(format!("{name} = {} ({})", printable(value), printable(&source)));
+            }
+        }
     }
 
     /// A notice: what was done or is worth knowing. Dropped by `-q`.

@@ -7,23 +7,97 @@ use shopfloor_core::args::{CommandLine, Common, EXIT_CODES};
 
 /// Keep untracked files in step between an overlay and every workspace, both ways
 ///
-/// So far its merge alone; syncing is on its way.
+/// The overlay is a directory outside the repository. What a workspace changes goes into the overlay
+/// and from there to all others; nothing that was ever read is lost.
 #[derive(Debug, Parser)]
 #[command(
     name = "overlay-sync",
     version,
     max_term_width = 100,
-    after_help = format!("Example:\n  overlay-sync merge base.json overlay.json workspace.json\n\n{EXIT_CODES}")
+    after_help = format!("Example:\n  overlay-sync add .env .claude/settings.local.json\n  overlay-sync attach . ../feature\n  overlay-sync sync\n\n{EXIT_CODES}")
 )]
 pub struct Cli {
     #[command(flatten)]
     pub common: Common,
+    #[command(flatten)]
+    pub place: Place,
     #[command(subcommand)]
     pub command: Command,
 }
 
+/// Which overlay, and how it decides.
+#[derive(Args, Clone, Debug, Default)]
+pub struct Place {
+    /// The overlay's directory [env: OVERLAY_SYNC_OVERLAY] [default: one per repository in the user's data]
+    #[arg(long, value_name = "DIR", global = true, help_heading = "Overlay")]
+    pub overlay: Option<PathBuf>,
+    /// Which side decides what conflicts: workspace (last write wins) or overlay [env: OVERLAY_SYNC_ON_CONFLICT]
+    #[arg(long, value_name = "SIDE", global = true, help_heading = "Overlay")]
+    pub on_conflict: Option<Side>,
+}
+
 #[derive(Debug, Subcommand)]
 pub enum Command {
+    /// Copy the overlay into workspaces and keep them in step from now on
+    ///
+    /// Only files git ignores and does not track there. One that is there already is merged, never
+    /// overwritten. Without a path: the workspace this is run in.
+    #[command(
+        after_help = "Example:\n  git worktree list --porcelain -z | sed -zn 's/^worktree //p' | overlay-sync attach -z -"
+    )]
+    Attach(Workspaces),
+    /// Bring workspaces in step a last time, then leave them alone
+    #[command(after_help = "Example:\n  overlay-sync detach ../feature && git worktree remove ../feature")]
+    Detach(Workspaces),
+    /// Bring the overlay and all attached workspaces in step: 0 converged, 1 something is held or conflicted
+    #[command(after_help = "Example:\n  overlay-sync sync --json | jq -r 'select(.rule == \"last_write\").path'")]
+    Sync {
+        #[command(flatten)]
+        workspaces: Workspaces,
+        /// Show what would be done and change nothing
+        #[arg(short = 'n', long)]
+        dry_run: bool,
+        /// Fill a workspace again in which all files were gone
+        #[arg(long, value_name = "WS")]
+        restore: Vec<PathBuf>,
+    },
+    /// Copy files into the overlay and manage them from now on
+    #[command(after_help = "Example:\n  overlay-sync add .env.local")]
+    Add {
+        /// Files below the workspace
+        #[arg(required = true)]
+        files: Vec<PathBuf>,
+    },
+    /// Tell the state of every file in every workspace; hashes and reasons, never contents
+    #[command(after_help = "Example:\n  overlay-sync status --json | jq -r 'select(.state != \"clean\") | .path'")]
+    Status(Workspaces),
+    /// Print what a workspace and the overlay held in common last
+    #[command(after_help = "Example:\n  overlay-sync manifest | sha256sum --check")]
+    Manifest {
+        /// The workspace; by default this one
+        workspace: Option<PathBuf>,
+    },
+    /// List the conflicts, oldest first
+    #[command(after_help = "Example:\n  overlay-sync conflicts --json | jq -r .id")]
+    Conflicts,
+    /// Print a displaced text, byte for byte, by its hash or a conflict's id (then the losing side)
+    #[command(after_help = "Example:\n  overlay-sync show 3f2a9c")]
+    Show {
+        /// A hash, a conflict's id, or the beginning of one
+        id: String,
+    },
+    /// Write a displaced text to a file
+    #[command(after_help = "Example:\n  overlay-sync restore 3f2a9c --to settings.old.json")]
+    Restore {
+        /// A hash, a conflict's id, or the beginning of one
+        id: String,
+        /// Where to; an existing file is not overwritten
+        #[arg(long, value_name = "PATH")]
+        to: PathBuf,
+    },
+    /// Print what was synced, from where to where and by which rule
+    #[command(after_help = "Example:\n  overlay-sync log --json | tail -n 5")]
+    Log,
     /// Merge three files by what they mean: 0 clean, 1 conflicts or any failure
     ///
     /// JSON, TOML and YAML by structure (arrays of distinct elements as sets), JSON Lines as records,
@@ -33,6 +107,19 @@ pub enum Command {
         after_help = "Example:\n  # as git's merge driver, with `*.json merge=overlay-sync` in .gitattributes:\n  git config merge.overlay-sync.driver 'overlay-sync merge --write %O %A %B --path %P'"
     )]
     Merge(MergeArgs),
+    /// Print the settings in force, each with its source
+    #[command(after_help = "Example:\n  overlay-sync config --json")]
+    Config,
+}
+
+#[derive(Args, Clone, Debug, Default)]
+pub struct Workspaces {
+    /// Workspaces; `-` reads paths from stdin
+    #[arg(value_name = "WS")]
+    pub paths: Vec<PathBuf>,
+    /// Paths on stdin end with NUL
+    #[arg(short = 'z')]
+    pub nul: bool,
 }
 
 #[derive(Args, Debug)]
@@ -49,9 +136,6 @@ pub struct MergeArgs {
     /// Replace OVERLAY by the result instead of printing it
     #[arg(long)]
     pub write: bool,
-    /// Which side decides what conflicts
-    #[arg(long, value_name = "SIDE", default_value = "workspace")]
-    pub on_conflict: Side,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]

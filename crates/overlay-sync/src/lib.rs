@@ -1,12 +1,19 @@
 //! `overlay-sync` keeps untracked files in step between an overlay and every workspace.
 //!
-//! Rooms so far: `cli`, `commands`, and the noun `merge`: the three-way merge that everything else
-//! will rest on. It is a command of its own already, and a merge driver for git.
+//! Rooms, in reading order: `cli`, `commands`, `facts` (everything read), `plan` (the pure decision for
+//! one file), `apply` (the only room that writes into overlays and workspaces), then the nouns:
+//! `manifest` (a workspace), `store` (what the overlay remembers), `merge` (three texts into one).
 
 mod cli;
 mod commands;
 
+mod apply;
+mod facts;
+mod plan;
+
+mod manifest;
 pub mod merge;
+mod store;
 
 pub use cli::{Cli, command};
 use shopfloor_core::env::Env;
@@ -25,7 +32,21 @@ pub fn main() -> std::process::ExitCode {
 
 /// Which command it is.
 fn run(ui: &Ui, env: &Env, cli: Cli) -> Result<Exit> {
+    let place = &cli.place;
     match cli.command {
-        Command::Merge(args) => commands::merge::run(ui, env, &args),
+        Command::Attach(workspaces) => commands::attach::attach(ui, env, place, &workspaces),
+        Command::Detach(workspaces) => commands::attach::detach(ui, env, place, &workspaces),
+        Command::Sync { workspaces, dry_run, restore } => {
+            commands::sync::run(ui, env, place, &workspaces, dry_run, &restore)
+        }
+        Command::Add { files } => commands::add::run(ui, env, place, &files),
+        Command::Status(workspaces) => commands::status::status(ui, env, place, &workspaces),
+        Command::Manifest { workspace } => commands::status::manifest(ui, env, place, workspace),
+        Command::Conflicts => commands::past::conflicts(ui, env, place),
+        Command::Show { id } => commands::past::show(ui, env, place, &id),
+        Command::Restore { id, to } => commands::past::restore(ui, env, place, &id, &to),
+        Command::Log => commands::past::log(ui, env, place),
+        Command::Merge(args) => commands::merge::run(ui, env, place, &args),
+        Command::Config => commands::config::run(ui, env, place),
     }
 }

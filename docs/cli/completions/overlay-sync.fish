@@ -1,6 +1,6 @@
 # Print an optspec for argparse to handle cmd's options that are independent of any subcommand.
 function __fish_overlay_sync_global_optspecs
-    string join \n C= json q/quiet v/verbose color= h/help V/version
+    string join \n C= json q/quiet v/verbose color= overlay= on-conflict= h/help V/version
 end
 
 function __fish_overlay_sync_needs_command
@@ -28,24 +28,177 @@ complete -c overlay-sync -n "__fish_overlay_sync_needs_command" -s C -d 'Run as 
 complete -c overlay-sync -n "__fish_overlay_sync_needs_command" -l color -d 'When to use colours' -r -f -a "auto\t'On a terminal'
 always\t'Always'
 never\t'Never'"
+complete -c overlay-sync -n "__fish_overlay_sync_needs_command" -l overlay -d 'The overlay\'s directory [env: OVERLAY_SYNC_OVERLAY] [default: one per repository in the user\'s data]' -r -F
+complete -c overlay-sync -n "__fish_overlay_sync_needs_command" -l on-conflict -d 'Which side decides what conflicts: workspace (last write wins) or overlay [env: OVERLAY_SYNC_ON_CONFLICT]' -r -f -a "workspace\t'The workspace\'s: last write wins'
+overlay\t'The overlay\'s'"
 complete -c overlay-sync -n "__fish_overlay_sync_needs_command" -l json -d 'Answer in JSON: one document, or JSON Lines for lists'
 complete -c overlay-sync -n "__fish_overlay_sync_needs_command" -s q -l quiet -d 'Leave notices out; warnings and errors stay'
 complete -c overlay-sync -n "__fish_overlay_sync_needs_command" -s v -l verbose -d 'Say more'
 complete -c overlay-sync -n "__fish_overlay_sync_needs_command" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c overlay-sync -n "__fish_overlay_sync_needs_command" -s V -l version -d 'Print version'
+complete -c overlay-sync -n "__fish_overlay_sync_needs_command" -f -a "attach" -d 'Copy the overlay into workspaces and keep them in step from now on'
+complete -c overlay-sync -n "__fish_overlay_sync_needs_command" -f -a "detach" -d 'Bring workspaces in step a last time, then leave them alone'
+complete -c overlay-sync -n "__fish_overlay_sync_needs_command" -f -a "sync" -d 'Bring the overlay and all attached workspaces in step: 0 converged, 1 something is held or conflicted'
+complete -c overlay-sync -n "__fish_overlay_sync_needs_command" -f -a "add" -d 'Copy files into the overlay and manage them from now on'
+complete -c overlay-sync -n "__fish_overlay_sync_needs_command" -f -a "status" -d 'Tell the state of every file in every workspace; hashes and reasons, never contents'
+complete -c overlay-sync -n "__fish_overlay_sync_needs_command" -f -a "manifest" -d 'Print what a workspace and the overlay held in common last'
+complete -c overlay-sync -n "__fish_overlay_sync_needs_command" -f -a "conflicts" -d 'List the conflicts, oldest first'
+complete -c overlay-sync -n "__fish_overlay_sync_needs_command" -f -a "show" -d 'Print a displaced text, byte for byte, by its hash or a conflict\'s id (then the losing side)'
+complete -c overlay-sync -n "__fish_overlay_sync_needs_command" -f -a "restore" -d 'Write a displaced text to a file'
+complete -c overlay-sync -n "__fish_overlay_sync_needs_command" -f -a "log" -d 'Print what was synced, from where to where and by which rule'
 complete -c overlay-sync -n "__fish_overlay_sync_needs_command" -f -a "merge" -d 'Merge three files by what they mean: 0 clean, 1 conflicts or any failure'
+complete -c overlay-sync -n "__fish_overlay_sync_needs_command" -f -a "config" -d 'Print the settings in force, each with its source'
 complete -c overlay-sync -n "__fish_overlay_sync_needs_command" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
-complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand merge" -l path -d 'The name to tell the file\'s type by, when the three have others' -r -F
-complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand merge" -l on-conflict -d 'Which side decides what conflicts' -r -f -a "workspace\t'The workspace\'s: last write wins'
+complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand attach" -s C -d 'Run as if started in DIR; a second one starts from the first' -r
+complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand attach" -l color -d 'When to use colours' -r -f -a "auto\t'On a terminal'
+always\t'Always'
+never\t'Never'"
+complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand attach" -l overlay -d 'The overlay\'s directory [env: OVERLAY_SYNC_OVERLAY] [default: one per repository in the user\'s data]' -r -F
+complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand attach" -l on-conflict -d 'Which side decides what conflicts: workspace (last write wins) or overlay [env: OVERLAY_SYNC_ON_CONFLICT]' -r -f -a "workspace\t'The workspace\'s: last write wins'
 overlay\t'The overlay\'s'"
+complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand attach" -s z -d 'Paths on stdin end with NUL'
+complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand attach" -l json -d 'Answer in JSON: one document, or JSON Lines for lists'
+complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand attach" -s q -l quiet -d 'Leave notices out; warnings and errors stay'
+complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand attach" -s v -l verbose -d 'Say more'
+complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand attach" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand detach" -s C -d 'Run as if started in DIR; a second one starts from the first' -r
+complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand detach" -l color -d 'When to use colours' -r -f -a "auto\t'On a terminal'
+always\t'Always'
+never\t'Never'"
+complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand detach" -l overlay -d 'The overlay\'s directory [env: OVERLAY_SYNC_OVERLAY] [default: one per repository in the user\'s data]' -r -F
+complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand detach" -l on-conflict -d 'Which side decides what conflicts: workspace (last write wins) or overlay [env: OVERLAY_SYNC_ON_CONFLICT]' -r -f -a "workspace\t'The workspace\'s: last write wins'
+overlay\t'The overlay\'s'"
+complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand detach" -s z -d 'Paths on stdin end with NUL'
+complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand detach" -l json -d 'Answer in JSON: one document, or JSON Lines for lists'
+complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand detach" -s q -l quiet -d 'Leave notices out; warnings and errors stay'
+complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand detach" -s v -l verbose -d 'Say more'
+complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand detach" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand sync" -l restore -d 'Fill a workspace again in which all files were gone' -r -F
+complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand sync" -s C -d 'Run as if started in DIR; a second one starts from the first' -r
+complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand sync" -l color -d 'When to use colours' -r -f -a "auto\t'On a terminal'
+always\t'Always'
+never\t'Never'"
+complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand sync" -l overlay -d 'The overlay\'s directory [env: OVERLAY_SYNC_OVERLAY] [default: one per repository in the user\'s data]' -r -F
+complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand sync" -l on-conflict -d 'Which side decides what conflicts: workspace (last write wins) or overlay [env: OVERLAY_SYNC_ON_CONFLICT]' -r -f -a "workspace\t'The workspace\'s: last write wins'
+overlay\t'The overlay\'s'"
+complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand sync" -s z -d 'Paths on stdin end with NUL'
+complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand sync" -s n -l dry-run -d 'Show what would be done and change nothing'
+complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand sync" -l json -d 'Answer in JSON: one document, or JSON Lines for lists'
+complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand sync" -s q -l quiet -d 'Leave notices out; warnings and errors stay'
+complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand sync" -s v -l verbose -d 'Say more'
+complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand sync" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand add" -s C -d 'Run as if started in DIR; a second one starts from the first' -r
+complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand add" -l color -d 'When to use colours' -r -f -a "auto\t'On a terminal'
+always\t'Always'
+never\t'Never'"
+complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand add" -l overlay -d 'The overlay\'s directory [env: OVERLAY_SYNC_OVERLAY] [default: one per repository in the user\'s data]' -r -F
+complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand add" -l on-conflict -d 'Which side decides what conflicts: workspace (last write wins) or overlay [env: OVERLAY_SYNC_ON_CONFLICT]' -r -f -a "workspace\t'The workspace\'s: last write wins'
+overlay\t'The overlay\'s'"
+complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand add" -l json -d 'Answer in JSON: one document, or JSON Lines for lists'
+complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand add" -s q -l quiet -d 'Leave notices out; warnings and errors stay'
+complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand add" -s v -l verbose -d 'Say more'
+complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand add" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand status" -s C -d 'Run as if started in DIR; a second one starts from the first' -r
+complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand status" -l color -d 'When to use colours' -r -f -a "auto\t'On a terminal'
+always\t'Always'
+never\t'Never'"
+complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand status" -l overlay -d 'The overlay\'s directory [env: OVERLAY_SYNC_OVERLAY] [default: one per repository in the user\'s data]' -r -F
+complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand status" -l on-conflict -d 'Which side decides what conflicts: workspace (last write wins) or overlay [env: OVERLAY_SYNC_ON_CONFLICT]' -r -f -a "workspace\t'The workspace\'s: last write wins'
+overlay\t'The overlay\'s'"
+complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand status" -s z -d 'Paths on stdin end with NUL'
+complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand status" -l json -d 'Answer in JSON: one document, or JSON Lines for lists'
+complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand status" -s q -l quiet -d 'Leave notices out; warnings and errors stay'
+complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand status" -s v -l verbose -d 'Say more'
+complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand status" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand manifest" -s C -d 'Run as if started in DIR; a second one starts from the first' -r
+complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand manifest" -l color -d 'When to use colours' -r -f -a "auto\t'On a terminal'
+always\t'Always'
+never\t'Never'"
+complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand manifest" -l overlay -d 'The overlay\'s directory [env: OVERLAY_SYNC_OVERLAY] [default: one per repository in the user\'s data]' -r -F
+complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand manifest" -l on-conflict -d 'Which side decides what conflicts: workspace (last write wins) or overlay [env: OVERLAY_SYNC_ON_CONFLICT]' -r -f -a "workspace\t'The workspace\'s: last write wins'
+overlay\t'The overlay\'s'"
+complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand manifest" -l json -d 'Answer in JSON: one document, or JSON Lines for lists'
+complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand manifest" -s q -l quiet -d 'Leave notices out; warnings and errors stay'
+complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand manifest" -s v -l verbose -d 'Say more'
+complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand manifest" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand conflicts" -s C -d 'Run as if started in DIR; a second one starts from the first' -r
+complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand conflicts" -l color -d 'When to use colours' -r -f -a "auto\t'On a terminal'
+always\t'Always'
+never\t'Never'"
+complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand conflicts" -l overlay -d 'The overlay\'s directory [env: OVERLAY_SYNC_OVERLAY] [default: one per repository in the user\'s data]' -r -F
+complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand conflicts" -l on-conflict -d 'Which side decides what conflicts: workspace (last write wins) or overlay [env: OVERLAY_SYNC_ON_CONFLICT]' -r -f -a "workspace\t'The workspace\'s: last write wins'
+overlay\t'The overlay\'s'"
+complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand conflicts" -l json -d 'Answer in JSON: one document, or JSON Lines for lists'
+complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand conflicts" -s q -l quiet -d 'Leave notices out; warnings and errors stay'
+complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand conflicts" -s v -l verbose -d 'Say more'
+complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand conflicts" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand show" -s C -d 'Run as if started in DIR; a second one starts from the first' -r
+complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand show" -l color -d 'When to use colours' -r -f -a "auto\t'On a terminal'
+always\t'Always'
+never\t'Never'"
+complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand show" -l overlay -d 'The overlay\'s directory [env: OVERLAY_SYNC_OVERLAY] [default: one per repository in the user\'s data]' -r -F
+complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand show" -l on-conflict -d 'Which side decides what conflicts: workspace (last write wins) or overlay [env: OVERLAY_SYNC_ON_CONFLICT]' -r -f -a "workspace\t'The workspace\'s: last write wins'
+overlay\t'The overlay\'s'"
+complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand show" -l json -d 'Answer in JSON: one document, or JSON Lines for lists'
+complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand show" -s q -l quiet -d 'Leave notices out; warnings and errors stay'
+complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand show" -s v -l verbose -d 'Say more'
+complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand show" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand restore" -l to -d 'Where to; an existing file is not overwritten' -r -F
+complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand restore" -s C -d 'Run as if started in DIR; a second one starts from the first' -r
+complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand restore" -l color -d 'When to use colours' -r -f -a "auto\t'On a terminal'
+always\t'Always'
+never\t'Never'"
+complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand restore" -l overlay -d 'The overlay\'s directory [env: OVERLAY_SYNC_OVERLAY] [default: one per repository in the user\'s data]' -r -F
+complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand restore" -l on-conflict -d 'Which side decides what conflicts: workspace (last write wins) or overlay [env: OVERLAY_SYNC_ON_CONFLICT]' -r -f -a "workspace\t'The workspace\'s: last write wins'
+overlay\t'The overlay\'s'"
+complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand restore" -l json -d 'Answer in JSON: one document, or JSON Lines for lists'
+complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand restore" -s q -l quiet -d 'Leave notices out; warnings and errors stay'
+complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand restore" -s v -l verbose -d 'Say more'
+complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand restore" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand log" -s C -d 'Run as if started in DIR; a second one starts from the first' -r
+complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand log" -l color -d 'When to use colours' -r -f -a "auto\t'On a terminal'
+always\t'Always'
+never\t'Never'"
+complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand log" -l overlay -d 'The overlay\'s directory [env: OVERLAY_SYNC_OVERLAY] [default: one per repository in the user\'s data]' -r -F
+complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand log" -l on-conflict -d 'Which side decides what conflicts: workspace (last write wins) or overlay [env: OVERLAY_SYNC_ON_CONFLICT]' -r -f -a "workspace\t'The workspace\'s: last write wins'
+overlay\t'The overlay\'s'"
+complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand log" -l json -d 'Answer in JSON: one document, or JSON Lines for lists'
+complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand log" -s q -l quiet -d 'Leave notices out; warnings and errors stay'
+complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand log" -s v -l verbose -d 'Say more'
+complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand log" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand merge" -l path -d 'The name to tell the file\'s type by, when the three have others' -r -F
 complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand merge" -s C -d 'Run as if started in DIR; a second one starts from the first' -r
 complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand merge" -l color -d 'When to use colours' -r -f -a "auto\t'On a terminal'
 always\t'Always'
 never\t'Never'"
+complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand merge" -l on-conflict -d 'Which side decides what conflicts: workspace (last write wins) or overlay [env: OVERLAY_SYNC_ON_CONFLICT]' -r -f -a "workspace\t'The workspace\'s: last write wins'
+overlay\t'The overlay\'s'"
 complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand merge" -l write -d 'Replace OVERLAY by the result instead of printing it'
 complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand merge" -l json -d 'Answer in JSON: one document, or JSON Lines for lists'
 complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand merge" -s q -l quiet -d 'Leave notices out; warnings and errors stay'
 complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand merge" -s v -l verbose -d 'Say more'
 complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand merge" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand help; and not __fish_seen_subcommand_from merge help" -f -a "merge" -d 'Merge three files by what they mean: 0 clean, 1 conflicts or any failure'
-complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand help; and not __fish_seen_subcommand_from merge help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand config" -s C -d 'Run as if started in DIR; a second one starts from the first' -r
+complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand config" -l color -d 'When to use colours' -r -f -a "auto\t'On a terminal'
+always\t'Always'
+never\t'Never'"
+complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand config" -l overlay -d 'The overlay\'s directory [env: OVERLAY_SYNC_OVERLAY] [default: one per repository in the user\'s data]' -r -F
+complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand config" -l on-conflict -d 'Which side decides what conflicts: workspace (last write wins) or overlay [env: OVERLAY_SYNC_ON_CONFLICT]' -r -f -a "workspace\t'The workspace\'s: last write wins'
+overlay\t'The overlay\'s'"
+complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand config" -l json -d 'Answer in JSON: one document, or JSON Lines for lists'
+complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand config" -s q -l quiet -d 'Leave notices out; warnings and errors stay'
+complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand config" -s v -l verbose -d 'Say more'
+complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand config" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand help; and not __fish_seen_subcommand_from attach detach sync add status manifest conflicts show restore log merge config help" -f -a "attach" -d 'Copy the overlay into workspaces and keep them in step from now on'
+complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand help; and not __fish_seen_subcommand_from attach detach sync add status manifest conflicts show restore log merge config help" -f -a "detach" -d 'Bring workspaces in step a last time, then leave them alone'
+complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand help; and not __fish_seen_subcommand_from attach detach sync add status manifest conflicts show restore log merge config help" -f -a "sync" -d 'Bring the overlay and all attached workspaces in step: 0 converged, 1 something is held or conflicted'
+complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand help; and not __fish_seen_subcommand_from attach detach sync add status manifest conflicts show restore log merge config help" -f -a "add" -d 'Copy files into the overlay and manage them from now on'
+complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand help; and not __fish_seen_subcommand_from attach detach sync add status manifest conflicts show restore log merge config help" -f -a "status" -d 'Tell the state of every file in every workspace; hashes and reasons, never contents'
+complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand help; and not __fish_seen_subcommand_from attach detach sync add status manifest conflicts show restore log merge config help" -f -a "manifest" -d 'Print what a workspace and the overlay held in common last'
+complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand help; and not __fish_seen_subcommand_from attach detach sync add status manifest conflicts show restore log merge config help" -f -a "conflicts" -d 'List the conflicts, oldest first'
+complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand help; and not __fish_seen_subcommand_from attach detach sync add status manifest conflicts show restore log merge config help" -f -a "show" -d 'Print a displaced text, byte for byte, by its hash or a conflict\'s id (then the losing side)'
+complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand help; and not __fish_seen_subcommand_from attach detach sync add status manifest conflicts show restore log merge config help" -f -a "restore" -d 'Write a displaced text to a file'
+complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand help; and not __fish_seen_subcommand_from attach detach sync add status manifest conflicts show restore log merge config help" -f -a "log" -d 'Print what was synced, from where to where and by which rule'
+complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand help; and not __fish_seen_subcommand_from attach detach sync add status manifest conflicts show restore log merge config help" -f -a "merge" -d 'Merge three files by what they mean: 0 clean, 1 conflicts or any failure'
+complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand help; and not __fish_seen_subcommand_from attach detach sync add status manifest conflicts show restore log merge config help" -f -a "config" -d 'Print the settings in force, each with its source'
+complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand help; and not __fish_seen_subcommand_from attach detach sync add status manifest conflicts show restore log merge config help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'

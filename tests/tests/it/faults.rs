@@ -34,8 +34,12 @@ fn assert_old_or_new(wt: &Repo<'_>, when: &str) {
 const CALLS: [&str; 4] =
     ["rename,renameat,renameat2", "fsync", "write", "linkat,symlinkat,mkdirat,unlinkat,unlink,mkdir,link"];
 
-/// Kills `args` at every such call, each time in what `prepare` makes anew; then `verify` looks.
+/// Kills a tool at every such call, each time in what `prepare` makes anew; then `verify` looks.
 fn sweep<'w>(prepare: impl Fn(&str) -> Repo<'w>, args: &[&str], verify: impl Fn(&Repo<'w>, &str)) {
+    sweep_tool("sweatfile-apply", prepare, args, verify);
+}
+
+fn sweep_tool<'w>(tool: &str, prepare: impl Fn(&str) -> Repo<'w>, args: &[&str], verify: impl Fn(&Repo<'w>, &str)) {
     let strace = find("strace").filter(|s| {
         std::process::Command::new(s).args(["-qq", "-o", "/dev/null", "true"]).status().is_ok_and(|s| s.success())
     });
@@ -45,9 +49,9 @@ fn sweep<'w>(prepare: impl Fn(&str) -> Repo<'w>, args: &[&str], verify: impl Fn(
         for nth in 1.. {
             let repo = prepare(&format!("{first}-{nth}"));
             let killed = match &strace {
-                Some(strace) => killed_by_strace(&repo, strace, call, nth, args),
+                Some(strace) => killed_by_strace(&repo, strace, call, nth, tool, args),
                 // Without strace: killed after a while instead, a little later each time.
-                None => nth <= 10 && killed_after(&repo, nth * 300, args),
+                None => nth <= 10 && killed_after(&repo, nth * 300, tool, args),
             };
             verify(&repo, &format!("after a kill at {call} {nth}"));
             if !killed {
@@ -86,7 +90,7 @@ fn killed_at_every_write_the_next_run_finishes() {
 /// Nothing temporary is left anywhere once a run has finished.
 fn assert_no_leftovers(repo: &Repo<'_>, when: &str) {
     let found = repo
-        .sh("cd; find . -name '.shopfloor-tmp-*' -o -path '*/shopfloor/*/tmp*/*' -o -name 'displaced-*'")
+        .sh("cd; find . -name '.shopfloor-tmp-*' -o -path '*/shopfloor/*/tmp*/*' -o -path '*/.overlay-sync/tmp/*' -o -name 'displaced-*'")
         .exit(0)
         .stdout;
     assert_eq!(found, "", "{when}");
@@ -178,6 +182,57 @@ fn killed_while_promoting_nothing_is_lost() {
     });
 }
 
+/// A conflicted sync: both workspaces edited one key differently and others alone, one file is new, one
+/// was deleted. Killed anywhere, every file is an old or a new whole, and the next sync ends where an
+/// uninterrupted one could have ended, with the losing text in the store.
+#[test]
+fn killed_while_syncing_nothing_is_lost_and_the_next_sync_finishes() {
+    let w = World::new();
+    let (base, a, b) =
+        ("{\"k\": 0, \"a\": 0, \"b\": 0}", "{\"k\": 1, \"a\": 1, \"b\": 0}", "{\"k\": 2, \"a\": 0, \"b\": 1}");
+    let after_a = a;
+    let results = ["{\"k\": 2, \"a\": 1, \"b\": 1}", "{\"k\": 1, \"a\": 1, \"b\": 1}"];
+    let prepare = |name: &str| {
+        let app = w.repo(&format!("eng/repos/{name}"));
+        app.commit(".gitignore", ".env*\n*.json\n");
+        for (file, text) in [("s.json", base), (".env", "A=1\n"), (".env.gone", "G=1\n")] {
+            write(&w.home(&format!(".local/share/shopfloor/overlays/{name}/{file}")), text);
+        }
+        let (one, two) = (app.worktree(&format!("{name}-a")), app.worktree(&format!("{name}-b")));
+        app.overlay(&["attach", one.path.to_str().unwrap(), two.path.to_str().unwrap()]).exit(0);
+        one.write("s.json", a);
+        two.write("s.json", b);
+        two.write(".env", "A=1\nNEW=1\n");
+        one.sh("rm .env.gone").exit(0);
+        app
+    };
+    sweep_tool("overlay-sync", prepare, &["sync"], |app, when| {
+        let name = app.path.file_name().unwrap().to_str().unwrap();
+        let overlay = w.at(w.home(&format!(".local/share/shopfloor/overlays/{name}")));
+        let (one, two) = (w.at(format!("{}-a", app.path.display())), w.at(format!("{}-b", app.path.display())));
+        for repo in [&overlay, &one, &two] {
+            let text = repo.read("s.json");
+            let whole = [base, a, b, after_a].contains(&text.as_str()) || results.contains(&text.as_str());
+            assert!(whole, "{text} {when}");
+        }
+        app.overlay(&["sync"]);
+        app.overlay(&["sync"]);
+        assert_eq!(app.overlay(&["sync"]).exit(0).stdout, "", "a third writes nothing, {when}");
+        let text = overlay.read("s.json");
+        assert!(results.contains(&text.as_str()), "{text} {when}");
+        assert_eq!([one.read("s.json"), two.read("s.json")], [text.clone(), text.clone()], "{when}");
+        assert_eq!([one.read(".env"), overlay.read(".env")], ["A=1\nNEW=1\n", "A=1\nNEW=1\n"], "{when}");
+        assert!(!one.has(".env.gone") && two.has(".env.gone"), "{when}");
+        // Both edits can be had back whatever became of them.
+        let kept = app.sh(&format!("cat {}/.overlay-sync/objects/*", overlay.path.display())).exit(0).stdout;
+        assert!(kept.contains(a) && kept.contains(b), "{when}");
+        assert_no_leftovers(app, when);
+        for path in [&one.path, &two.path, &app.path, &overlay.path] {
+            std::fs::remove_dir_all(path).unwrap();
+        }
+    });
+}
+
 #[test]
 fn killed_while_approving_and_installing_the_old_or_the_new_is_there() {
     let w = World::new();
@@ -221,16 +276,16 @@ fn killed_while_approving_and_installing_the_old_or_the_new_is_there() {
     );
 }
 
-fn killed_by_strace(repo: &Repo<'_>, strace: &Path, call: &str, nth: u32, args: &[&str]) -> bool {
+fn killed_by_strace(repo: &Repo<'_>, strace: &Path, call: &str, nth: u32, tool: &str, args: &[&str]) -> bool {
     let mut command = repo.world.command(strace);
     command.args(["-qq", "-o", "/dev/null", "-e", &format!("trace={call}"), "-e"]);
     command.arg(format!("inject={call}:signal=KILL:when={nth}"));
-    command.arg(repo.world.path("bin/sweatfile-apply")).args(args).current_dir(&repo.path);
+    command.arg(repo.world.path("bin").join(tool)).args(args).current_dir(&repo.path);
     command.output().unwrap().status.signal() == Some(9)
 }
 
-fn killed_after(repo: &Repo<'_>, micros: u32, args: &[&str]) -> bool {
-    let mut command = repo.world.command(repo.world.path("bin/sweatfile-apply"));
+fn killed_after(repo: &Repo<'_>, micros: u32, tool: &str, args: &[&str]) -> bool {
+    let mut command = repo.world.command(repo.world.path("bin").join(tool));
     let command = command.args(args).current_dir(&repo.path).stdout(Stdio::null()).stderr(Stdio::null());
     let mut child = command.spawn().unwrap();
     std::thread::park_timeout(std::time::Duration::from_micros(micros.into()));

@@ -14,6 +14,7 @@ mod faults;
 mod hook;
 mod layers;
 mod merge;
+mod overlay;
 mod parallel;
 mod races;
 mod remove;

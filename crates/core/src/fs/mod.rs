@@ -16,7 +16,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use rustix::fs::{AtFlags, CWD, OFlags, RenameFlags, linkat, renameat_with, unlink};
 use rustix::io::Errno;
 
-pub use self::root::{Content, Found, Root};
+pub use self::root::{Content, Found, Listing, Root};
 pub use self::staging::{RESERVED, Staged, Staging};
 use crate::env::Env;
 use crate::error::{At, Failure, Result};
@@ -120,6 +120,11 @@ fn link_refused(path: &Path) -> Failure {
         .hint("replace the link by the file itself")
 }
 
+/// Removes what killed runs left in a directory of our own, whose lock the caller holds.
+pub fn sweep_temporaries(dir: &Path) -> Result<()> {
+    sweep(dir, RESERVED)
+}
+
 /// Removes what killed runs left in `dir` under names that begin with `prefix`.
 pub(crate) fn sweep(dir: &Path, prefix: &str) -> Result<()> {
     for name in list(dir)?.iter().filter(|n| n.to_string_lossy().starts_with(prefix)) {
@@ -164,6 +169,13 @@ pub fn replace(path: &Path, bytes: &[u8], mode: Option<u32>) -> Result<()> {
     write().at("replace", path).inspect_err(|_| {
         let _ = std::fs::remove_file(&temporary);
     })
+}
+
+/// Adds a line to a log of our own in one write, 0600; its end is synced by nobody: a log may lose its
+/// last lines, never its form.
+pub fn append_line(path: &Path, line: &str) -> Result<()> {
+    let open = OpenOptions::new().append(true).create(true).mode(PRIVATE).custom_flags(nofollow()).open(path);
+    open.and_then(|mut file| file.write_all(format!("{line}\n").as_bytes())).at("write to", path)
 }
 
 /// Removes a file of our own state, if it is there.

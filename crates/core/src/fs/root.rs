@@ -43,6 +43,15 @@ pub enum Found {
     Special,
 }
 
+/// The files below a directory.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Listing {
+    /// Regular files, sorted.
+    pub files: Vec<RelPath>,
+    /// What is none of ours to handle, and why.
+    pub odd: Vec<(PathBuf, String)>,
+}
+
 /// What lies at a path, whole: two equal values hold the same bytes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -131,6 +140,44 @@ impl Root {
             missing.insert(0, dir);
         }
         Ok(missing)
+    }
+
+    /// The bytes of a regular file, whatever its size, and its mode; `None` when none is there.
+    pub fn read_whole(&self, rel: &RelPath) -> Result<Option<(Vec<u8>, u32)>> {
+        let Reach::There(parent) = self.reach(rel)? else { return Ok(None) };
+        let path = self.join(rel);
+        let mut file = match open_file(&parent, rel.name()) {
+            Err(Errno::NOENT | Errno::LOOP) => return Ok(None),
+            opened => opened.at("read", &path)?,
+        };
+        let meta = file.metadata().at("read", &path)?;
+        if !meta.is_file() {
+            return Ok(None);
+        }
+        let mut bytes = Vec::new();
+        io::Read::read_to_end(&mut file, &mut bytes).at("read", &path)?;
+        Ok(Some((bytes, std::os::unix::fs::PermissionsExt::mode(&meta.permissions()) & 0o777)))
+    }
+
+    /// Every regular file below, sorted; what is not one (a link, a socket) or has a name we refuse is
+    /// given with the reason. `skip` are names at the top to pass over.
+    pub fn files(&self, skip: &[&str]) -> Result<Listing> {
+        let (mut files, mut odd) = (Vec::new(), Vec::new());
+        let top = |entry: &walkdir::DirEntry| {
+            entry.depth() != 1 || !skip.iter().any(|name| entry.file_name() == OsStr::new(name))
+        };
+        for entry in WalkDir::new(&self.path).min_depth(1).sort_by_file_name().into_iter().filter_entry(top) {
+            let entry =
+                entry.map_err(|e| Failure::failed(format!("cannot read {}", self.path.display())).because(e))?;
+            let below = entry.path().strip_prefix(&self.path).unwrap_or(entry.path());
+            match RelPath::parse_os(below.as_os_str()) {
+                _ if entry.file_type().is_dir() => {}
+                Ok(rel) if entry.file_type().is_file() => files.push(rel),
+                Ok(_) => odd.push((below.to_path_buf(), "it is a link or no regular file".to_owned())),
+                Err(why) => odd.push((below.to_path_buf(), why.to_string())),
+            }
+        }
+        Ok(Listing { files, odd })
     }
 
     /// Creates a link where nothing is; `false` when something is there already.

@@ -8,15 +8,15 @@ use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::fs;
 use shopfloor_core::ui::Ui;
 
-use crate::cli::{MergeArgs, Side};
+use crate::cli::{MergeArgs, Place, Side};
 use crate::merge::{Input, Kind, Rule, merge};
 
 /// git takes any other status than 0 and 1 for a reason to abort, so every failure is a 1 here.
-pub fn run(ui: &Ui, env: &Env, args: &MergeArgs) -> Result<Exit> {
-    work(ui, env, args).map_err(|failure| Failure { exit: Exit::No, ..failure })
+pub fn run(ui: &Ui, env: &Env, place: &Place, args: &MergeArgs) -> Result<Exit> {
+    work(ui, env, place, args).map_err(|failure| Failure { exit: Exit::No, ..failure })
 }
 
-fn work(ui: &Ui, env: &Env, args: &MergeArgs) -> Result<Exit> {
+fn work(ui: &Ui, env: &Env, place: &Place, args: &MergeArgs) -> Result<Exit> {
     let files = [&args.base, &args.overlay, &args.workspace];
     if files.iter().filter(|file| is_stdin(file)).count() > 1 {
         return Err(Failure::usage("`-` can stand for one of the three files only"));
@@ -31,9 +31,9 @@ fn work(ui: &Ui, env: &Env, args: &MergeArgs) -> Result<Exit> {
         overlay: &overlay,
         workspace: &workspace,
         kind: Kind::of(args.path.as_deref().unwrap_or(&args.overlay)),
-        rule: match args.on_conflict {
-            Side::Workspace => Rule::Workspace,
-            Side::Overlay => Rule::Overlay,
+        rule: match place.on_conflict {
+            None | Some(Side::Workspace) => Rule::Workspace,
+            Some(Side::Overlay) => Rule::Overlay,
         },
         // Three files are three files: what only grows is a matter of syncing.
         grow: false,

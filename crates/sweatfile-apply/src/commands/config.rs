@@ -1,11 +1,9 @@
 //! `config`: the settings in force, each with its source.
 
-use serde_json::json;
 use shopfloor_core::config;
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Result};
 use shopfloor_core::git::Git;
-use shopfloor_core::text::printable;
 use shopfloor_core::ui::Ui;
 
 use crate::TOOL;
@@ -20,14 +18,6 @@ pub fn run(ui: &Ui, env: &Env, places: &Places) -> Result<Exit> {
     if config.unapproved {
         ui.note(format!("{} sets what needs approval; run `sweatfile-apply approve`", config::REPOSITORY_FILE));
     }
-    for (name, value) in config.all() {
-        let source = value.map_or("default".to_owned(), |v| v.source.to_string());
-        if ui.is_json() {
-            ui.json(&json!({ "name": name, "value": value.map(|v| &v.text), "source": source }));
-        } else {
-            let value = value.map_or("(found from the checkout's path)", |v| &v.text);
-            ui.line(format!("{name} = {} ({})", printable(value), printable(&source)));
-        }
-    }
+    ui.config(&config);
     Ok(Exit::Done)
 }

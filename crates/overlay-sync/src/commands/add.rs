@@ -1,0 +1,64 @@
+//! `add`: files become managed by being copied into the overlay.
+
+use std::path::PathBuf;
+
+use serde_json::json;
+use shopfloor_core::env::Env;
+use shopfloor_core::error::{Exit, Failure, Result};
+use shopfloor_core::fs::{self, Root};
+use shopfloor_core::lock::Lock;
+use shopfloor_core::path::RelPath;
+use shopfloor_core::text::printable;
+use shopfloor_core::ui::Ui;
+
+use crate::apply;
+use crate::cli::Place;
+use crate::facts::Overlay;
+use crate::store::RESERVED;
+
+pub fn run(ui: &Ui, env: &Env, place: &Place, files: &[PathBuf]) -> Result<Exit> {
+    let overlay = Overlay::find(ui, env, place)?;
+    let top = overlay.repo.require_worktree()?.to_path_buf();
+    let worktree = Root::open(&top)?;
+    let paths = files.iter().map(|file| below(env, &top, file)).collect::<Result<Vec<_>>>()?;
+    let list: Vec<PathBuf> = paths.iter().map(|path| path.as_path().to_path_buf()).collect();
+    let ignored = overlay.git.ignored(&top, &list, None)?;
+    let mut contents = Vec::new();
+    for path in paths {
+        if !ignored.contains(&path.as_path().to_path_buf()) {
+            return Err(Failure::new(Exit::No, "not_ignored", format!("git does not ignore {path} here"))
+                .hint("an overlay is for untracked files; add the path to .gitignore or info/exclude"));
+        }
+        let read = worktree.read_whole(&path)?;
+        let (bytes, mode) = read.ok_or_else(|| Failure::not_found(format!("there is no file {path} here")))?;
+        contents.push((path, bytes, mode));
+    }
+    fs::create_private_dir(&overlay.dir)?;
+    let _lock = Lock::take(&overlay.store.lock_path())?;
+    overlay.store.claim(&overlay.repo.home.common_dir)?;
+    let root = Root::open(&overlay.dir)?;
+    for (path, bytes, mode) in &contents {
+        let added = apply::add(&overlay, &root, path, bytes, *mode)?;
+        if ui.is_json() {
+            ui.json(&json!({ "path": path, "added": added }));
+        } else if added {
+            ui.line(format!("added {}", printable(&path.to_string())));
+        } else {
+            ui.note(format!("{path} is in the overlay already; `overlay-sync sync` merges"));
+        }
+    }
+    Ok(Exit::Done)
+}
+
+/// A file's path below the worktree's top.
+fn below(env: &Env, top: &std::path::Path, file: &std::path::Path) -> Result<RelPath> {
+    let refuse = |why: String| Failure::usage(format!("cannot add {}: {why}", file.display()));
+    let path = env.cwd.join(file);
+    let dir = path.parent().unwrap_or(top).canonicalize().map_err(|e| refuse(e.to_string()))?;
+    let path = dir.join(path.file_name().ok_or_else(|| refuse("it names no file".into()))?);
+    let below = path.strip_prefix(top).map_err(|_| refuse(format!("it does not lie in {}", top.display())))?;
+    if below.starts_with(RESERVED) {
+        return Err(refuse("the name is reserved".into()));
+    }
+    RelPath::parse_os(below.as_os_str()).map_err(|e| refuse(e.to_string()))
+}

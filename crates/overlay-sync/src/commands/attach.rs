@@ -1,0 +1,85 @@
+//! `attach` and `detach`: which workspaces take part.
+
+use serde_json::json;
+use shopfloor_core::env::Env;
+use shopfloor_core::error::{Exit, Result};
+use shopfloor_core::fs;
+use shopfloor_core::lock::Lock;
+use shopfloor_core::text::printable;
+use shopfloor_core::ui::Ui;
+
+use super::sync::converge;
+use crate::cli::{Place, Workspaces};
+use crate::facts::{self, Overlay};
+use crate::manifest::Workspace;
+
+/// Registers workspaces and brings them in step; one that is attached is brought in step again.
+pub fn attach(ui: &Ui, env: &Env, place: &Place, named: &Workspaces) -> Result<Exit> {
+    let overlay = Overlay::find(ui, env, place)?;
+    let mut paths = facts::paths(ui, env, named)?;
+    if named.paths.is_empty() {
+        paths.push(overlay.repo.require_worktree()?.to_path_buf());
+    }
+    // All of them are looked at before the first is touched.
+    let places: Vec<_> = paths.iter().map(|path| facts::worktree_at(env, &overlay, path)).collect::<Result<_>>()?;
+    fs::create_private_dir(&overlay.dir)?;
+    let _lock = Lock::take(&overlay.store.lock_path())?;
+    overlay.store.claim(&overlay.repo.home.common_dir)?;
+    let known = Workspace::load_all(&overlay.store.workspaces())?;
+    let mut attached = Vec::new();
+    for (root, git_dir) in places {
+        let mut old = None;
+        for workspace in known.iter().filter(|w| w.root == root || w.git_dir == git_dir) {
+            if workspace.is_present()? && workspace.root == root {
+                old = Some(workspace.clone());
+            } else {
+                // A workspace made anew at the same path is another one.
+                workspace.forget(&overlay.store.workspaces())?;
+            }
+        }
+        let workspace = match old {
+            Some(workspace) => workspace,
+            None => {
+                let workspace = Workspace::new(&root, &git_dir);
+                workspace.save(&overlay.store.workspaces())?;
+                workspace.brand()?;
+                workspace
+            }
+        };
+        attached.push(workspace);
+    }
+    let outcome = converge(ui, env, &overlay, &mut attached)?;
+    outcome.print(ui);
+    for workspace in attached.iter().filter(|_| !ui.is_json()) {
+        ui.note(format!("attached {}", workspace.root.display()));
+    }
+    Ok(outcome.exit())
+}
+
+/// Brings workspaces in step a last time and forgets them; their files stay.
+pub fn detach(ui: &Ui, env: &Env, place: &Place, named: &Workspaces) -> Result<Exit> {
+    let overlay = Overlay::find(ui, env, place)?;
+    let _lock = Lock::take(&overlay.store.lock_path())?;
+    let named = match named.paths.is_empty() {
+        true => Workspaces { paths: vec![overlay.repo.require_worktree()?.to_path_buf()], nul: false },
+        false => named.clone(),
+    };
+    let mut workspaces = overlay.workspaces(ui, env, &named)?;
+    let outcome = converge(ui, env, &overlay, &mut workspaces)?;
+    outcome.print(ui);
+    for workspace in &workspaces {
+        // What waits would be forgotten with the workspace.
+        if !workspace.held.is_empty() {
+            ui.warn(format!("{} stays attached: something in it is held", workspace.root.display()));
+            continue;
+        }
+        workspace.forget(&overlay.store.workspaces())?;
+        let root = workspace.root.to_string_lossy();
+        if ui.is_json() {
+            ui.json(&json!({ "workspace": root, "detached": true }));
+        } else {
+            ui.line(format!("detached {}", printable(&root)));
+        }
+    }
+    Ok(outcome.exit())
+}

@@ -1,0 +1,111 @@
+//! A workspace as the overlay knows it: where it is, that it is still the same one, and for each file
+//! the content both sides held last.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+use shopfloor_core::error::{Failure, Result};
+use shopfloor_core::fs;
+use shopfloor_core::hash::Digest;
+use shopfloor_core::path::RelPath;
+
+use crate::TOOL;
+
+const VERSION: u32 = 1;
+
+/// One attached workspace.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Workspace {
+    pub v: u32,
+    /// A random id that also lies in the worktree's private git directory: a workspace re-created at the
+    /// same path is another one.
+    pub id: Digest,
+    pub root: PathBuf,
+    pub git_dir: PathBuf,
+    pub files: BTreeMap<RelPath, Base>,
+    /// Files deleted here, with the overlay's content at that time: not refilled until it changes.
+    pub deleted: BTreeMap<RelPath, Digest>,
+    /// What waits, and why.
+    pub held: BTreeMap<RelPath, String>,
+}
+
+/// A content that the workspace and the overlay both held.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Base {
+    pub sha256: Digest,
+    pub mode: u32,
+}
+
+impl Workspace {
+    pub fn new(root: &Path, git_dir: &Path) -> Workspace {
+        Workspace {
+            v: VERSION,
+            id: Digest::random(),
+            root: root.to_path_buf(),
+            git_dir: git_dir.to_path_buf(),
+            files: BTreeMap::new(),
+            deleted: BTreeMap::new(),
+            held: BTreeMap::new(),
+        }
+    }
+
+    /// Where the id lies in the worktree itself.
+    fn mark(&self) -> PathBuf {
+        self.git_dir.join("shopfloor").join(TOOL).join("id")
+    }
+
+    /// Puts the id into the worktree's private git directory.
+    pub fn brand(&self) -> Result<()> {
+        let mark = self.mark();
+        fs::create_private_dir(mark.parent().unwrap_or(&mark))?;
+        fs::replace(&mark, self.id.to_string().as_bytes(), Some(fs::PRIVATE))
+    }
+
+    /// Whether the directory at `root` is still this workspace.
+    pub fn is_present(&self) -> Result<bool> {
+        let id = fs::read_no_follow(&self.mark())?;
+        Ok(self.root.is_dir() && id.as_deref() == Some(self.id.to_string().as_bytes()))
+    }
+
+    /// The file in the overlay's state that holds this record.
+    fn path(&self, dir: &Path) -> PathBuf {
+        dir.join(format!("{}.json", self.id))
+    }
+
+    pub fn save(&self, dir: &Path) -> Result<()> {
+        let text =
+            serde_json::to_string_pretty(self).map_err(|e| Failure::failed("cannot write the manifest").because(e))?;
+        fs::replace(&self.path(dir), text.as_bytes(), Some(fs::PRIVATE))
+    }
+
+    pub fn forget(&self, dir: &Path) -> Result<()> {
+        fs::remove(&self.path(dir))?;
+        fs::remove(&self.mark())
+    }
+
+    /// Every record in `dir`, by root. Paths that could lead outside are refused as they are read.
+    pub fn load_all(dir: &Path) -> Result<Vec<Workspace>> {
+        let mut all = Vec::new();
+        for name in fs::list(dir)? {
+            if !name.to_string_lossy().ends_with(".json") || name.to_string_lossy().starts_with(fs::RESERVED) {
+                continue;
+            }
+            let path = dir.join(name);
+            let bytes = fs::read_no_follow(&path)?.unwrap_or_default();
+            let damaged = |what: String| {
+                Failure::malformed(format!("{}: {what}", path.display()))
+                    .hint("move it away and attach the workspace again; nothing is overwritten by that")
+            };
+            let workspace: Workspace = serde_json::from_slice(&bytes).map_err(|e| damaged(e.to_string()))?;
+            if workspace.v > VERSION {
+                return Err(damaged(format!("version {} is newer than this program knows", workspace.v)));
+            }
+            all.push(workspace);
+        }
+        all.sort_by(|a, b| a.root.cmp(&b.root));
+        Ok(all)
+    }
+}
