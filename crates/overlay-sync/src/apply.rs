@@ -12,7 +12,7 @@ use shopfloor_core::path::RelPath;
 
 use crate::TOOL;
 use crate::facts::{Overlay, Seen};
-use crate::manifest::{Base, Workspace};
+use crate::manifest::{Base, Held, Workspace};
 use crate::plan::{Step, Write};
 use crate::store::{Conflict, Did, Event};
 
@@ -79,8 +79,12 @@ fn step(
         return Ok(());
     }
     let path = &file.path;
-    if !matches!(file.step, Step::Hold(_)) {
+    if !matches!(file.step, Step::Hold(..)) {
         workspace.held.remove(path);
+    }
+    // A person's word is for one text; once both sides are in step it has done its work.
+    if matches!(file.step, Step::Nothing | Step::Adopt) {
+        workspace.accepted.remove(path);
     }
     match &file.step {
         Step::Nothing => {}
@@ -100,10 +104,14 @@ fn step(
             workspace.files.remove(path);
             workspace.deleted.remove(path);
         }
-        Step::Hold(why) => {
-            let here = file.here.as_ref().map(|(bytes, _)| overlay.store.keep(bytes)).transpose()?;
-            if workspace.held.insert(path.clone(), why.clone()).as_ref() != Some(why) {
-                passed.events.push(overlay.store.log(env, &workspace.root, path, Did::Hold, here, None)?);
+        Step::Hold(why, text) => {
+            for (bytes, _) in [&file.here, &file.overlay].into_iter().flatten() {
+                overlay.store.keep(bytes)?;
+            }
+            if workspace.held.get(path).is_none_or(|held| held.text != *text) {
+                let held = Held { why: why.clone(), text: *text, since: env.now.to_string() };
+                workspace.held.insert(path.clone(), held);
+                passed.events.push(overlay.store.log(env, &workspace.root, path, Did::Hold, Some(*text), None)?);
             }
         }
         Step::Write(write) => self::write(env, overlay, sides, workspace, file, write, passed)?,
@@ -187,6 +195,21 @@ fn put(staged: shopfloor_core::fs::Staged, root: &Root, path: &RelPath, expected
 fn narrowed(own: Option<u32>, source: Option<u32>) -> u32 {
     let source = source.unwrap_or(0o600) & 0o777;
     own.map_or(source, |own| own & 0o777 & (source | 0o700))
+}
+
+/// Gives a workspace the overlay's text, its own being kept; `false` when it changed meanwhile.
+pub fn reject(overlay: &Overlay, sides: &Sides<'_>, workspace: &mut Workspace, path: &RelPath) -> Result<bool> {
+    let Some((theirs, theirs_mode)) = sides.overlay.read_whole(path)? else { return Ok(false) };
+    let Some((ours, ours_mode)) = sides.here.read_whole(path)? else { return Ok(false) };
+    let (sha256, displaced) = (overlay.store.keep(&theirs)?, overlay.store.keep(&ours)?);
+    let mode = narrowed(Some(ours_mode), Some(theirs_mode));
+    let staged = sides.here_staging.file(&sides.here, path, &theirs, Some(mode))?;
+    if !staged.swap(&sides.here, path, &Content::File(displaced))? {
+        return Ok(false);
+    }
+    workspace.files.insert(path.clone(), Base { sha256, mode });
+    workspace.held.remove(path);
+    Ok(true)
 }
 
 /// Copies a file into the overlay, where nothing is yet; `false` when something is.

@@ -77,7 +77,7 @@ pub enum Command {
         /// The workspace; by default this one
         workspace: Option<PathBuf>,
     },
-    /// List the conflicts, oldest first
+    /// List the conflicts that were decided, oldest first, and what is held
     #[command(after_help = "Example:\n  overlay-sync conflicts --json | jq -r .id")]
     Conflicts,
     /// Print a displaced text, byte for byte, by its hash or a conflict's id (then the losing side)
@@ -94,6 +94,18 @@ pub enum Command {
         /// Where to; an existing file is not overwritten
         #[arg(long, value_name = "PATH")]
         to: PathBuf,
+    },
+    /// Let what is held spread as it is
+    #[command(after_help = "Example:\n  overlay-sync accept 3f2a9c01d7be")]
+    Accept {
+        /// The id `conflicts` gives, or its beginning
+        id: String,
+    },
+    /// Give the workspace the overlay's text instead of what is held; its own is kept
+    #[command(after_help = "Example:\n  overlay-sync reject 3f2a9c01d7be")]
+    Reject {
+        /// The id `conflicts` gives, or its beginning
+        id: String,
     },
     /// Print what was synced, from where to where and by which rule
     #[command(after_help = "Example:\n  overlay-sync log --json | tail -n 5")]

@@ -241,6 +241,7 @@ fn see(
         base: base.map(|digest| (digest, base_bytes.as_deref())),
         overlay: theirs.as_ref().map(|(bytes, _)| bytes.as_slice()),
         here: ours.as_ref().map(|(bytes, _)| bytes.as_slice()),
+        accepted: workspace.accepted.get(&path).copied(),
         deleted: workspace.deleted.get(&path).copied(),
         kind: Kind::of(path.as_path()),
         rule: overlay.rule,

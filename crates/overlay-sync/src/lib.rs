@@ -45,6 +45,8 @@ fn run(ui: &Ui, env: &Env, cli: Cli) -> Result<Exit> {
         Command::Conflicts => commands::past::conflicts(ui, env, place),
         Command::Show { id } => commands::past::show(ui, env, place, &id),
         Command::Restore { id, to } => commands::past::restore(ui, env, place, &id, &to),
+        Command::Accept { id } => commands::past::settle(ui, env, place, &id, true),
+        Command::Reject { id } => commands::past::settle(ui, env, place, &id, false),
         Command::Log => commands::past::log(ui, env, place),
         Command::Merge(args) => commands::merge::run(ui, env, place, &args),
         Command::Config => commands::config::run(ui, env, place),

@@ -27,8 +27,27 @@ pub struct Workspace {
     pub files: BTreeMap<RelPath, Base>,
     /// Files deleted here, with the overlay's content at that time: not refilled until it changes.
     pub deleted: BTreeMap<RelPath, Digest>,
-    /// What waits, and why.
-    pub held: BTreeMap<RelPath, String>,
+    /// What waits for a person or for the next edit.
+    pub held: BTreeMap<RelPath, Held>,
+    /// Texts a person let pass, by their digests.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub accepted: BTreeMap<RelPath, Digest>,
+}
+
+/// A text that does not spread.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Held {
+    pub why: String,
+    pub text: Digest,
+    pub since: String,
+}
+
+impl Held {
+    /// By what `accept` and `reject` know it.
+    pub fn id(&self) -> String {
+        self.text.to_string()[..12].to_owned()
+    }
 }
 
 /// A content that the workspace and the overlay both held.
@@ -49,6 +68,7 @@ impl Workspace {
             files: BTreeMap::new(),
             deleted: BTreeMap::new(),
             held: BTreeMap::new(),
+            accepted: BTreeMap::new(),
         }
     }
 

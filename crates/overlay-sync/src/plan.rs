@@ -13,6 +13,8 @@ pub struct Look<'a> {
     pub base: Option<(Digest, Option<&'a [u8]>)>,
     pub overlay: Option<&'a [u8]>,
     pub here: Option<&'a [u8]>,
+    /// A text a person let pass.
+    pub accepted: Option<Digest>,
     /// The overlay's content when the file was deleted here.
     pub deleted: Option<Digest>,
     pub kind: Kind,
@@ -30,8 +32,8 @@ pub enum Step {
     Delete,
     /// Deleted in the overlay, or on both sides: no longer managed; what is here stays.
     Retire,
-    /// Nothing is written until somebody looks: why.
-    Hold(String),
+    /// Nothing is written until somebody looks: why, and at which text.
+    Hold(String, Digest),
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -63,8 +65,8 @@ pub fn decide(look: &Look<'_>) -> Step {
             None => Step::Nothing,
             Some(_) if is_base(here) => Step::Retire,
             // An edit is stronger than a deletion.
-            Some(_) => match gate(look, here).or_else(|| review(look, here, b"")) {
-                Some(why) => Step::Hold(why),
+            Some(_) => match unsafe_to_spread(look, here, b"") {
+                Some(why) => Step::Hold(why, Digest::of(here)),
                 None => Step::Write(Write {
                     overlay: Some(here.to_vec()),
                     here: None,
@@ -81,7 +83,7 @@ pub fn decide(look: &Look<'_>) -> Step {
             }
         }
         (Some(overlay), Some(here)) if is_base(here) => match gate(look, overlay) {
-            Some(why) => Step::Hold(format!("in the overlay: {why}")),
+            Some(why) => Step::Hold(format!("in the overlay: {why}"), Digest::of(overlay)),
             None => pull(overlay),
         },
         (Some(overlay), Some(here)) => both(look, overlay, here),
@@ -90,16 +92,22 @@ pub fn decide(look: &Look<'_>) -> Step {
 
 /// The workspace's text differs from the base, and perhaps the overlay's does too.
 fn both(look: &Look<'_>, overlay: &[u8], here: &[u8]) -> Step {
-    if let Some(why) = gate(look, here).or_else(|| review(look, here, overlay)) {
-        return Step::Hold(why);
+    if let Some(why) = unsafe_to_spread(look, here, overlay) {
+        return Step::Hold(why, Digest::of(here));
     }
     if let Some(why) = gate(look, overlay) {
-        return Step::Hold(format!("in the overlay: {why}"));
+        return Step::Hold(format!("in the overlay: {why}"), Digest::of(overlay));
     }
     // A base whose bytes were lost is no base: that only makes more of both sides stay.
     let base = look.base.and_then(|(_, bytes)| bytes);
     let input = Input { base, overlay, workspace: here, kind: look.kind, rule: look.rule, grow: true };
     let merged = merge(&input);
+    // Two reasonable edits can leave nothing together.
+    if look.accepted != Some(Digest::of(here))
+        && let Some(why) = gate(look, &merged.bytes)
+    {
+        return Step::Hold(format!("merged with the overlay, {why}"), Digest::of(here));
+    }
     let did = match (merged.conflicts.is_empty(), merged.bytes == here) {
         (false, _) => Did::LastWrite,
         (true, true) if look.base.is_some_and(|(digest, _)| digest == Digest::of(overlay)) => Did::Push,
@@ -113,10 +121,18 @@ fn both(look: &Look<'_>, overlay: &[u8], here: &[u8]) -> Step {
     })
 }
 
+/// Why a workspace's text waits, if no person let it pass.
+fn unsafe_to_spread(look: &Look<'_>, here: &[u8], overlay: &[u8]) -> Option<String> {
+    if look.accepted == Some(Digest::of(here)) {
+        return None;
+    }
+    gate(look, here).or_else(|| review(look, here, overlay))
+}
+
 /// Why a text should not spread: half written, emptied or gutted, measured against the base.
 fn gate(look: &Look<'_>, new: &[u8]) -> Option<String> {
     let (_, Some(base)) = look.base? else { return None };
-    if new == base || base.is_empty() {
+    if new == base || base.is_empty() || look.accepted == Some(Digest::of(new)) {
         return None;
     }
     if new.is_empty() {

@@ -1,6 +1,6 @@
 //! The decision for one file, over every case, and what a few passes over many workspaces come to.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use proptest::prelude::*;
 
@@ -12,6 +12,7 @@ fn decide_with(base: Option<&str>, overlay: Option<&str>, here: Option<&str>, de
         base: base.map(|b| (digest(b), Some(b.as_bytes()))),
         overlay: overlay.map(str::as_bytes),
         here: here.map(str::as_bytes),
+        accepted: None,
         deleted: deleted.map(digest),
         kind: Kind::Text,
         rule: Rule::Workspace,
@@ -19,6 +20,7 @@ fn decide_with(base: Option<&str>, overlay: Option<&str>, here: Option<&str>, de
     let text = |bytes: &Option<Vec<u8>>| bytes.as_ref().map_or("-".into(), |b| String::from_utf8(b.clone()).unwrap());
     match decide(&look) {
         Step::Write(w) => format!("{} overlay:{} here:{}", w.did, text(&w.overlay), text(&w.here)),
+        Step::Hold(why, _) => format!("hold {why}"),
         other => format!("{other:?}").to_lowercase(),
     }
 }
@@ -45,7 +47,7 @@ fn every_case_of_base_overlay_and_here() {
         ((None, a, None, a), "nothing"),
         ((None, b, None, a), "pull overlay:- here:b"),
         ((None, None, None, a), "retire"),
-        ((a, a, Some(""), None), "hold(\"it is empty\")"),
+        ((a, a, Some(""), None), "hold it is empty"),
     ];
     for ((base, overlay, here, deleted), expected) in cases {
         assert_eq!(decide_with(base, overlay, here, deleted), expected, "{base:?} {overlay:?} {here:?} {deleted:?}");
@@ -57,6 +59,7 @@ fn json(base: &str, overlay: &str, here: &str) -> Step {
         base: Some((Digest::of(base.as_bytes()), Some(base.as_bytes()))),
         overlay: Some(overlay.as_bytes()),
         here: Some(here.as_bytes()),
+        accepted: None,
         deleted: None,
         kind: Kind::Json,
         rule: Rule::Workspace,
@@ -67,10 +70,10 @@ fn json(base: &str, overlay: &str, here: &str) -> Step {
 fn broken_gutted_and_code_running_edits_wait() {
     let full: String = (0..9).map(|i| format!("\"k{i}\": {i}, ")).collect();
     let base = format!("{{{full}\"z\": 0}}");
-    assert!(matches!(json(&base, &base, "{\"k0\":"), Step::Hold(why) if why.contains("parse")));
-    assert!(matches!(json(&base, &base, "{\"k0\": 0}"), Step::Hold(why) if why.contains("9 of 10")));
-    assert!(matches!(json("{}", "{}", r#"{"hooks": {"Stop": ["rm"]}}"#), Step::Hold(why) if why.contains("hooks")));
-    assert!(matches!(json("{}", "{}", r#"{"mcpServers": {"x": {"command": "x"}}}"#), Step::Hold(_)));
+    assert!(matches!(json(&base, &base, "{\"k0\":"), Step::Hold(why, _) if why.contains("parse")));
+    assert!(matches!(json(&base, &base, "{\"k0\": 0}"), Step::Hold(why, _) if why.contains("9 of 10")));
+    assert!(matches!(json("{}", "{}", r#"{"hooks": {"Stop": ["rm"]}}"#), Step::Hold(why, _) if why.contains("hooks")));
+    assert!(matches!(json("{}", "{}", r#"{"mcpServers": {"x": {"command": "x"}}}"#), Step::Hold(..)));
     // The overlay's own are a person's, and hooks that were there are no addition.
     assert!(matches!(json("{}", r#"{"hooks": {"Stop": ["x"]}}"#, "{}"), Step::Write(_)));
     let hooked = r#"{"hooks": {"Stop": ["x"]}}"#;
@@ -87,11 +90,14 @@ struct Model {
     deleted: BTreeMap<usize, Digest>,
     kept: Vec<String>,
     conflicts: usize,
+    held: BTreeSet<usize>,
+    holds: usize,
 }
 
 impl Model {
     /// One pass for one workspace; says whether it wrote.
     fn pass(&mut self, w: usize) -> bool {
+        self.held.remove(&w);
         let base = self.base.get(&w).cloned();
         let (overlay, here) = (self.overlay.clone(), self.here.get(&w).cloned());
         self.kept.extend(overlay.iter().chain(&here).cloned());
@@ -99,12 +105,18 @@ impl Model {
             base: base.as_ref().map(|b| (Digest::of(b.as_bytes()), Some(b.as_bytes()))),
             overlay: overlay.as_ref().map(String::as_bytes),
             here: here.as_ref().map(String::as_bytes),
+            accepted: None,
             deleted: self.deleted.get(&w).copied(),
             kind: Kind::Env,
             rule: Rule::Workspace,
         });
         match step {
-            Step::Nothing | Step::Hold(_) => false,
+            Step::Nothing => false,
+            Step::Hold(..) => {
+                self.held.insert(w);
+                self.holds += 1;
+                false
+            }
             Step::Adopt => {
                 self.base.insert(w, overlay.unwrap());
                 false
@@ -163,7 +175,8 @@ fn ops() -> impl Strategy<Value = Vec<Op>> {
 }
 
 proptest! {
-    /// Whatever happened: nothing a pass has read is lost, two rounds converge, a third writes nothing.
+    /// Whatever happened: nothing a pass has read is lost, two rounds converge (what is held excepted), a
+    /// third writes nothing.
     #[test]
     fn passes_converge_and_lose_nothing(start in "A=1\nB=[12]\n", ops in ops()) {
         let mut model = Model { overlay: Some(start), ..Model::default() };
@@ -181,10 +194,12 @@ proptest! {
                 }
             }
         }
+        model.holds = 0;
         let rounds = model.quiet(&order);
-        prop_assert!(rounds <= 2, "{rounds} rounds: {model:?}");
-        for text in model.here.values() {
-            prop_assert_eq!(Some(text), model.overlay.as_ref());
+        // What was held for one round may be free in the next, because of another's edit.
+        prop_assert!(rounds <= 2 + model.holds.min(1), "{rounds} rounds: {model:?}");
+        for (w, text) in &model.here {
+            prop_assert!(model.held.contains(w) || Some(text) == model.overlay.as_ref(), "{w}: {model:?}");
         }
         prop_assert!(seen.iter().all(|text| model.kept.contains(text)));
     }

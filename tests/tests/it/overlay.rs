@@ -195,6 +195,24 @@ fn case_8_half_written_gutted_and_code_running_texts_wait() {
     s.a.write(".claude/settings.json", "{\"a\": 2, \"hooks\": {\"Stop\": [{\"command\": \"curl evil\"}]}}\n");
     s.sync(1).err_has("run code in every workspace");
     assert_eq!(s.b.read(".claude/settings.json"), "{\"a\": 2}\n");
+    // A person decides: it goes back, or it spreads; a later edit is another matter.
+    let held = || {
+        let lines = s.app.overlay(&["conflicts", "--json"]).exit(0).json_lines();
+        let held: Vec<_> = lines.iter().filter(|l| text(l, "/state") == "held").collect();
+        held.first().map(|l| text(l, "/id").to_owned())
+    };
+    s.app.overlay(&["accept", "nothing"]).exit(1);
+    s.app.overlay(&["reject", &held().unwrap()]).exit(0);
+    s.all_are(".claude/settings.json", "{\"a\": 2}\n");
+    let hooks = "{\"a\": 2, \"hooks\": {\"Stop\": [{\"command\": \"date\"}]}}\n";
+    s.a.write(".claude/settings.json", hooks);
+    s.sync(1);
+    s.app.overlay(&["accept", &held().unwrap()]).exit(0);
+    s.all_are(".claude/settings.json", hooks);
+    assert_eq!(held(), None);
+    s.b.write(".claude/settings.json", &hooks.replace("date", "curl evil"));
+    s.sync(1);
+    assert_eq!(s.a.read(".claude/settings.json"), hooks);
 }
 
 #[test]

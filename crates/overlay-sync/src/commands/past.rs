@@ -6,23 +6,32 @@ use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::fs::Root;
 use shopfloor_core::hash::Digest;
+use shopfloor_core::lock::Lock;
 use shopfloor_core::path::RelPath;
 use shopfloor_core::text::printable;
 use shopfloor_core::ui::Ui;
 
-use crate::apply;
+use super::sync::converge;
+use crate::apply::{self, Sides};
 use crate::cli::Place;
 use crate::facts::Overlay;
+use crate::manifest::{Held, Workspace};
+use crate::store::Conflict;
 
 pub fn conflicts(ui: &Ui, env: &Env, place: &Place) -> Result<Exit> {
     let overlay = Overlay::find(ui, env, place)?;
-    for conflict in overlay.store.conflicts()? {
+    let mut all = overlay.store.conflicts()?;
+    for workspace in Workspace::load_all(&overlay.store.workspaces())? {
+        all.extend(workspace.held.iter().map(|(path, held)| held_conflict(&workspace, path, held)));
+    }
+    for conflict in all {
         if ui.is_json() {
             ui.json(&conflict);
         } else {
             let places = conflict.places.join(", ");
             ui.line(format!(
-                "{} {} {} ({}) at {}",
+                "{} {} {} {} ({}): {}",
+                conflict.state,
                 conflict.id,
                 conflict.time,
                 printable(&conflict.path.to_string()),
@@ -32,6 +41,60 @@ pub fn conflicts(ui: &Ui, env: &Env, place: &Place) -> Result<Exit> {
         }
     }
     Ok(Exit::Done)
+}
+
+/// What is held, told as the conflicts are: nothing was decided, so the result is the base.
+fn held_conflict(workspace: &Workspace, path: &RelPath, held: &Held) -> Conflict {
+    let base = workspace.files.get(path).map(|base| base.sha256);
+    Conflict {
+        v: 1,
+        id: held.id(),
+        time: held.since.clone(),
+        path: path.clone(),
+        workspace: workspace.root.to_string_lossy().into_owned(),
+        base,
+        overlay: base.unwrap_or(held.text),
+        here: held.text,
+        result: base.unwrap_or(held.text),
+        rule: "hold".into(),
+        state: "held".into(),
+        places: vec![held.why.clone()],
+    }
+}
+
+/// `accept`: what is held under this id spreads as it is. `reject`: the workspace gets the overlay's text,
+/// its own stays in the store.
+pub fn settle(ui: &Ui, env: &Env, place: &Place, id: &str, accept: bool) -> Result<Exit> {
+    let overlay = Overlay::find(ui, env, place)?;
+    let _lock = Lock::take(&overlay.store.lock_path())?;
+    let mut workspaces = Workspace::load_all(&overlay.store.workspaces())?;
+    let held = |workspace: &Workspace| {
+        let found = workspace.held.iter().find(|(_, held)| !id.is_empty() && held.id().starts_with(id));
+        found.map(|(path, held)| (path.clone(), held.clone()))
+    };
+    let found = workspaces.iter().enumerate().filter_map(|(i, w)| held(w).map(|(path, held)| (i, path, held))).next();
+    let Some((index, path, held)) = found else {
+        return Err(Failure::not_found(format!("nothing is held under `{id}`")).hint("see `overlay-sync conflicts`"));
+    };
+    let workspace = &mut workspaces[index];
+    if accept {
+        workspace.accepted.insert(path.clone(), held.text);
+        workspace.save(&overlay.store.workspaces())?;
+    } else {
+        let root = Root::open(&overlay.dir)?;
+        let sides = Sides::open(&overlay, &root, workspace)?;
+        if !apply::reject(&overlay, &sides, workspace, &path)? {
+            return Err(Failure::new(Exit::No, "changed", format!("{path} changed since it was held"))
+                .hint("run `overlay-sync sync`"));
+        }
+        workspace.save(&overlay.store.workspaces())?;
+    }
+    let outcome = converge(ui, env, &overlay, &mut workspaces)?;
+    outcome.print(ui);
+    if !ui.is_json() {
+        ui.line(format!("{} {}", if accept { "accepted" } else { "rejected" }, printable(&path.to_string())));
+    }
+    Ok(outcome.exit())
 }
 
 pub fn show(ui: &Ui, env: &Env, place: &Place, id: &str) -> Result<Exit> {

@@ -43,7 +43,7 @@ fn state(workspace: &Workspace, file: &Seen) -> (&'static str, String) {
         (Some(Bar::NotIgnored), _) => ("not_ignored", "git would show it as untracked".into()),
         (Some(Bar::Tracked), _) => ("tracked", "git tracks it".into()),
         (Some(Bar::Strange(why)), _) => ("unreachable", why.clone()),
-        (None, Step::Hold(why)) => ("held", why.clone()),
+        (None, Step::Hold(why, _)) => ("held", why.clone()),
         (None, Step::Delete) => ("missing", "deleted here".into()),
         (None, Step::Nothing) if workspace.deleted.contains_key(&file.path) => ("missing", "deleted here".into()),
         (None, Step::Write(write)) if write.did == Did::Pull => ("pulled", "the overlay has another text".into()),

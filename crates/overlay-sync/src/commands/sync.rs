@@ -125,7 +125,9 @@ fn one(
     outcome.conflicts += passed.conflicts;
     outcome.events.extend(passed.events);
     outcome.open.extend(passed.failed.iter().map(|(path, why)| format!("{name}: {path}: {why}")));
-    outcome.open.extend(workspace.held.iter().map(|(path, why)| format!("{name}: {path} is held: {why}")));
+    outcome.open.extend(workspace.held.iter().map(|(path, held)| {
+        format!("{name}: {path} is held: {}; `overlay-sync accept {1}` or `reject {1}`", held.why, held.id())
+    }));
     Ok(wrote)
 }
 
@@ -172,7 +174,7 @@ fn preview(ui: &Ui, overlay: &Overlay, workspaces: &[Workspace]) -> Result<Exit>
         for file in facts::look(overlay, &root, workspace)?.iter().filter(|s| s.barred.is_none()) {
             let what = match &file.step {
                 Step::Write(write) => format!("would {}", write.did),
-                Step::Hold(why) => format!("would hold ({why})"),
+                Step::Hold(why, _) => format!("would hold ({why})"),
                 _ => continue,
             };
             quiet = false;
