@@ -2,7 +2,7 @@
 //! configuration, approvals, hooks, terminal) and nothing about their own subjects.
 //!
 //! Rooms import downwards only: `text path hash env error` ← `proc fs lock` ←
-//! `git config approval hook` ← `ui args`. `cargo xtask tidy` holds them to it.
+//! `git config approval hook` ← `ui args hook_command`. `cargo xtask tidy` holds them to it.
 
 pub mod text;
 
@@ -21,4 +21,5 @@ pub mod git;
 pub mod hook;
 
 pub mod args;
+pub mod hook_command;
 pub mod ui;

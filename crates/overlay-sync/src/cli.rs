@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
 use shopfloor_core::args::{CommandLine, Common, EXIT_CODES};
+use shopfloor_core::hook_command::HookCommand;
 
 /// Keep untracked files in step between an overlay and every workspace, both ways
 ///
@@ -110,6 +111,9 @@ pub enum Command {
     /// Print what was synced, from where to where and by which rule
     #[command(after_help = "Example:\n  overlay-sync log --json | tail -n 5")]
     Log,
+    /// Attach every worktree that `git worktree add` creates
+    #[command(subcommand, after_help = "Example:\n  overlay-sync hook install")]
+    Hook(HookCommand),
     /// Merge three files by what they mean: 0 clean, 1 conflicts or any failure
     ///
     /// JSON, TOML and YAML by structure (arrays of distinct elements as sets), JSON Lines as records,

@@ -49,7 +49,11 @@ pub fn load_config(env: &Env, repo: &Repo, place: &Place) -> Result<Config> {
 impl Overlay {
     /// Finds it; exit 2 when it belongs to another repository.
     pub fn find(ui: &Ui, env: &Env, place: &Place) -> Result<Overlay> {
-        let mut git = Git::find(env)?;
+        Overlay::of(ui, env, place, Git::find(env)?)
+    }
+
+    /// The same with a git that was found already.
+    pub fn of(ui: &Ui, env: &Env, place: &Place, mut git: Git) -> Result<Overlay> {
         let repo = git.discover()?;
         let config = load_config(env, &repo, place)?;
         config.warnings.iter().for_each(|warning| ui.warn(warning));

@@ -18,6 +18,7 @@ mod store;
 pub use cli::{Cli, command};
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Result};
+use shopfloor_core::hook_command;
 use shopfloor_core::ui::Ui;
 
 use crate::cli::Command;
@@ -48,6 +49,9 @@ fn run(ui: &Ui, env: &Env, cli: Cli) -> Result<Exit> {
         Command::Accept { id } => commands::past::settle(ui, env, place, &id, true),
         Command::Reject { id } => commands::past::settle(ui, env, place, &id, false),
         Command::Log => commands::past::log(ui, env, place),
+        Command::Hook(command) => {
+            hook_command::run(ui, env, TOOL, command, |git| commands::hook::created(ui, env, place, git))
+        }
         Command::Merge(args) => commands::merge::run(ui, env, place, &args),
         Command::Config => commands::config::run(ui, env, place),
     }

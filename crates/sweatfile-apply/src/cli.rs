@@ -1,10 +1,10 @@
 //! The command line. Doc comments are the help text.
 
-use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::{Args, CommandFactory, Parser, Subcommand};
 use shopfloor_core::args::{CommandLine, Common, EXIT_CODES};
+use shopfloor_core::hook_command::{DryRun, HookCommand};
 
 /// Set up a git worktree from layered sweatfiles
 ///
@@ -54,13 +54,6 @@ pub struct ApplyArgs {
     /// Run the setup commands even if they finished before
     #[arg(long)]
     pub setup_again: bool,
-}
-
-#[derive(Args, Clone, Copy, Debug, Default)]
-pub struct DryRun {
-    /// Show what would be done and change nothing
-    #[arg(short = 'n', long)]
-    pub dry_run: bool,
 }
 
 #[derive(Debug, Subcommand)]
@@ -161,29 +154,6 @@ pub enum EnvCommand {
         discard: Vec<String>,
         #[command(flatten)]
         dry_run: DryRun,
-    },
-}
-
-#[derive(Debug, Subcommand)]
-pub enum HookCommand {
-    /// Install the post-checkout hook, keeping a hook that is there already
-    #[command(after_help = "Example:\n  sweatfile-apply hook install")]
-    Install(DryRun),
-    /// Take the hook out again and put back what was there before
-    #[command(after_help = "Example:\n  sweatfile-apply hook uninstall")]
-    Uninstall(DryRun),
-    /// Tell whether the hook is installed: 0 yes, 1 no
-    #[command(after_help = "Example:\n  sweatfile-apply hook status || sweatfile-apply hook install")]
-    Status,
-    /// What the hook's stub calls, with git's own arguments; problems are notices and exit 0
-    #[command(after_help = "Example:\n  sweatfile-apply hook run post-checkout \"$@\"      # in a hook of your own")]
-    Run {
-        /// The hook's name
-        #[arg(value_parser = ["post-checkout"])]
-        name: String,
-        /// git's arguments: the previous ref, the new ref, and 1 for a branch checkout
-        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
-        args: Vec<OsString>,
     },
 }
 

@@ -24,6 +24,7 @@ mod trust;
 
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Failure, Result};
+use shopfloor_core::hook_command;
 use shopfloor_core::ui::Ui;
 
 use crate::cli::{ApplyArgs, Command};
@@ -55,7 +56,9 @@ fn run(ui: &Ui, env: &Env, cli: Cli) -> Result<Exit> {
         Some(Command::Revoke(args)) => commands::approve::revoke(ui, env, args.dry_run),
         Some(Command::Env(command)) => commands::env::run(ui, env, places, command),
         Some(Command::Remove(args)) => commands::remove::run(ui, env, args.dry_run),
-        Some(Command::Hook(command)) => commands::hook::run(ui, env, places, command),
+        Some(Command::Hook(command)) => {
+            hook_command::run(ui, env, TOOL, command, |git| commands::hook::created(ui, env, places, git))
+        }
         Some(Command::Config) => commands::config::run(ui, env, places),
     }
 }

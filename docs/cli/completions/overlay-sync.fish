@@ -48,6 +48,7 @@ complete -c overlay-sync -n "__fish_overlay_sync_needs_command" -f -a "restore" 
 complete -c overlay-sync -n "__fish_overlay_sync_needs_command" -f -a "accept" -d 'Let what is held spread as it is'
 complete -c overlay-sync -n "__fish_overlay_sync_needs_command" -f -a "reject" -d 'Give the workspace the overlay\'s text instead of what is held; its own is kept'
 complete -c overlay-sync -n "__fish_overlay_sync_needs_command" -f -a "log" -d 'Print what was synced, from where to where and by which rule'
+complete -c overlay-sync -n "__fish_overlay_sync_needs_command" -f -a "hook" -d 'Attach every worktree that `git worktree add` creates'
 complete -c overlay-sync -n "__fish_overlay_sync_needs_command" -f -a "merge" -d 'Merge three files by what they mean: 0 clean, 1 conflicts or any failure'
 complete -c overlay-sync -n "__fish_overlay_sync_needs_command" -f -a "config" -d 'Print the settings in force, each with its source'
 complete -c overlay-sync -n "__fish_overlay_sync_needs_command" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
@@ -190,6 +191,73 @@ complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand log" -l json -
 complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand log" -s q -l quiet -d 'Leave notices out; warnings and errors stay'
 complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand log" -s v -l verbose -d 'Say more'
 complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand log" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand hook; and not __fish_seen_subcommand_from install uninstall status run help" -s C -d 'Run as if started in DIR; a second one starts from the first' -r
+complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand hook; and not __fish_seen_subcommand_from install uninstall status run help" -l color -d 'When to use colours' -r -f -a "auto\t'On a terminal'
+always\t'Always'
+never\t'Never'"
+complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand hook; and not __fish_seen_subcommand_from install uninstall status run help" -l overlay -d 'The overlay\'s directory [env: OVERLAY_SYNC_OVERLAY] [default: one per repository in the user\'s data]' -r -F
+complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand hook; and not __fish_seen_subcommand_from install uninstall status run help" -l on-conflict -d 'Which side decides what conflicts: workspace (last write wins) or overlay [env: OVERLAY_SYNC_ON_CONFLICT]' -r -f -a "workspace\t'The workspace\'s: last write wins'
+overlay\t'The overlay\'s'"
+complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand hook; and not __fish_seen_subcommand_from install uninstall status run help" -l json -d 'Answer in JSON: one document, or JSON Lines for lists'
+complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand hook; and not __fish_seen_subcommand_from install uninstall status run help" -s q -l quiet -d 'Leave notices out; warnings and errors stay'
+complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand hook; and not __fish_seen_subcommand_from install uninstall status run help" -s v -l verbose -d 'Say more'
+complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand hook; and not __fish_seen_subcommand_from install uninstall status run help" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand hook; and not __fish_seen_subcommand_from install uninstall status run help" -f -a "install" -d 'Install the post-checkout hook, keeping a hook that is there already'
+complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand hook; and not __fish_seen_subcommand_from install uninstall status run help" -f -a "uninstall" -d 'Take the hook out again and put back what was there before'
+complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand hook; and not __fish_seen_subcommand_from install uninstall status run help" -f -a "status" -d 'Tell whether the hook is installed: 0 yes, 1 no'
+complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand hook; and not __fish_seen_subcommand_from install uninstall status run help" -f -a "run" -d 'What the hook\'s stub calls, with git\'s own arguments; problems are notices and exit 0'
+complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand hook; and not __fish_seen_subcommand_from install uninstall status run help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand hook; and __fish_seen_subcommand_from install" -s C -d 'Run as if started in DIR; a second one starts from the first' -r
+complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand hook; and __fish_seen_subcommand_from install" -l color -d 'When to use colours' -r -f -a "auto\t'On a terminal'
+always\t'Always'
+never\t'Never'"
+complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand hook; and __fish_seen_subcommand_from install" -l overlay -d 'The overlay\'s directory [env: OVERLAY_SYNC_OVERLAY] [default: one per repository in the user\'s data]' -r -F
+complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand hook; and __fish_seen_subcommand_from install" -l on-conflict -d 'Which side decides what conflicts: workspace (last write wins) or overlay [env: OVERLAY_SYNC_ON_CONFLICT]' -r -f -a "workspace\t'The workspace\'s: last write wins'
+overlay\t'The overlay\'s'"
+complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand hook; and __fish_seen_subcommand_from install" -s n -l dry-run -d 'Show what would be done and change nothing'
+complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand hook; and __fish_seen_subcommand_from install" -l json -d 'Answer in JSON: one document, or JSON Lines for lists'
+complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand hook; and __fish_seen_subcommand_from install" -s q -l quiet -d 'Leave notices out; warnings and errors stay'
+complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand hook; and __fish_seen_subcommand_from install" -s v -l verbose -d 'Say more'
+complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand hook; and __fish_seen_subcommand_from install" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand hook; and __fish_seen_subcommand_from uninstall" -s C -d 'Run as if started in DIR; a second one starts from the first' -r
+complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand hook; and __fish_seen_subcommand_from uninstall" -l color -d 'When to use colours' -r -f -a "auto\t'On a terminal'
+always\t'Always'
+never\t'Never'"
+complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand hook; and __fish_seen_subcommand_from uninstall" -l overlay -d 'The overlay\'s directory [env: OVERLAY_SYNC_OVERLAY] [default: one per repository in the user\'s data]' -r -F
+complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand hook; and __fish_seen_subcommand_from uninstall" -l on-conflict -d 'Which side decides what conflicts: workspace (last write wins) or overlay [env: OVERLAY_SYNC_ON_CONFLICT]' -r -f -a "workspace\t'The workspace\'s: last write wins'
+overlay\t'The overlay\'s'"
+complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand hook; and __fish_seen_subcommand_from uninstall" -s n -l dry-run -d 'Show what would be done and change nothing'
+complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand hook; and __fish_seen_subcommand_from uninstall" -l json -d 'Answer in JSON: one document, or JSON Lines for lists'
+complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand hook; and __fish_seen_subcommand_from uninstall" -s q -l quiet -d 'Leave notices out; warnings and errors stay'
+complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand hook; and __fish_seen_subcommand_from uninstall" -s v -l verbose -d 'Say more'
+complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand hook; and __fish_seen_subcommand_from uninstall" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand hook; and __fish_seen_subcommand_from status" -s C -d 'Run as if started in DIR; a second one starts from the first' -r
+complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand hook; and __fish_seen_subcommand_from status" -l color -d 'When to use colours' -r -f -a "auto\t'On a terminal'
+always\t'Always'
+never\t'Never'"
+complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand hook; and __fish_seen_subcommand_from status" -l overlay -d 'The overlay\'s directory [env: OVERLAY_SYNC_OVERLAY] [default: one per repository in the user\'s data]' -r -F
+complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand hook; and __fish_seen_subcommand_from status" -l on-conflict -d 'Which side decides what conflicts: workspace (last write wins) or overlay [env: OVERLAY_SYNC_ON_CONFLICT]' -r -f -a "workspace\t'The workspace\'s: last write wins'
+overlay\t'The overlay\'s'"
+complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand hook; and __fish_seen_subcommand_from status" -l json -d 'Answer in JSON: one document, or JSON Lines for lists'
+complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand hook; and __fish_seen_subcommand_from status" -s q -l quiet -d 'Leave notices out; warnings and errors stay'
+complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand hook; and __fish_seen_subcommand_from status" -s v -l verbose -d 'Say more'
+complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand hook; and __fish_seen_subcommand_from status" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand hook; and __fish_seen_subcommand_from run" -s C -d 'Run as if started in DIR; a second one starts from the first' -r
+complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand hook; and __fish_seen_subcommand_from run" -l color -d 'When to use colours' -r -f -a "auto\t'On a terminal'
+always\t'Always'
+never\t'Never'"
+complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand hook; and __fish_seen_subcommand_from run" -l overlay -d 'The overlay\'s directory [env: OVERLAY_SYNC_OVERLAY] [default: one per repository in the user\'s data]' -r -F
+complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand hook; and __fish_seen_subcommand_from run" -l on-conflict -d 'Which side decides what conflicts: workspace (last write wins) or overlay [env: OVERLAY_SYNC_ON_CONFLICT]' -r -f -a "workspace\t'The workspace\'s: last write wins'
+overlay\t'The overlay\'s'"
+complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand hook; and __fish_seen_subcommand_from run" -l json -d 'Answer in JSON: one document, or JSON Lines for lists'
+complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand hook; and __fish_seen_subcommand_from run" -s q -l quiet -d 'Leave notices out; warnings and errors stay'
+complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand hook; and __fish_seen_subcommand_from run" -s v -l verbose -d 'Say more'
+complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand hook; and __fish_seen_subcommand_from run" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand hook; and __fish_seen_subcommand_from help" -f -a "install" -d 'Install the post-checkout hook, keeping a hook that is there already'
+complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand hook; and __fish_seen_subcommand_from help" -f -a "uninstall" -d 'Take the hook out again and put back what was there before'
+complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand hook; and __fish_seen_subcommand_from help" -f -a "status" -d 'Tell whether the hook is installed: 0 yes, 1 no'
+complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand hook; and __fish_seen_subcommand_from help" -f -a "run" -d 'What the hook\'s stub calls, with git\'s own arguments; problems are notices and exit 0'
+complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand hook; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand merge" -l path -d 'The name to tell the file\'s type by, when the three have others' -r -F
 complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand merge" -s C -d 'Run as if started in DIR; a second one starts from the first' -r
 complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand merge" -l color -d 'When to use colours' -r -f -a "auto\t'On a terminal'
@@ -213,18 +281,23 @@ complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand config" -l jso
 complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand config" -s q -l quiet -d 'Leave notices out; warnings and errors stay'
 complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand config" -s v -l verbose -d 'Say more'
 complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand config" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand help; and not __fish_seen_subcommand_from attach detach sync add status manifest conflicts show restore accept reject log merge config help" -f -a "attach" -d 'Copy the overlay into workspaces and keep them in step from now on'
-complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand help; and not __fish_seen_subcommand_from attach detach sync add status manifest conflicts show restore accept reject log merge config help" -f -a "detach" -d 'Bring workspaces in step a last time, then leave them alone'
-complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand help; and not __fish_seen_subcommand_from attach detach sync add status manifest conflicts show restore accept reject log merge config help" -f -a "sync" -d 'Bring the overlay and all attached workspaces in step: 0 converged, 1 something is held or conflicted'
-complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand help; and not __fish_seen_subcommand_from attach detach sync add status manifest conflicts show restore accept reject log merge config help" -f -a "add" -d 'Copy files into the overlay and manage them from now on'
-complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand help; and not __fish_seen_subcommand_from attach detach sync add status manifest conflicts show restore accept reject log merge config help" -f -a "status" -d 'Tell the state of every file in every workspace; hashes and reasons, never contents'
-complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand help; and not __fish_seen_subcommand_from attach detach sync add status manifest conflicts show restore accept reject log merge config help" -f -a "manifest" -d 'Print what a workspace and the overlay held in common last'
-complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand help; and not __fish_seen_subcommand_from attach detach sync add status manifest conflicts show restore accept reject log merge config help" -f -a "conflicts" -d 'List the conflicts that were decided, oldest first, and what is held'
-complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand help; and not __fish_seen_subcommand_from attach detach sync add status manifest conflicts show restore accept reject log merge config help" -f -a "show" -d 'Print a displaced text, byte for byte, by its hash or a conflict\'s id (then the losing side)'
-complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand help; and not __fish_seen_subcommand_from attach detach sync add status manifest conflicts show restore accept reject log merge config help" -f -a "restore" -d 'Write a displaced text to a file'
-complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand help; and not __fish_seen_subcommand_from attach detach sync add status manifest conflicts show restore accept reject log merge config help" -f -a "accept" -d 'Let what is held spread as it is'
-complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand help; and not __fish_seen_subcommand_from attach detach sync add status manifest conflicts show restore accept reject log merge config help" -f -a "reject" -d 'Give the workspace the overlay\'s text instead of what is held; its own is kept'
-complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand help; and not __fish_seen_subcommand_from attach detach sync add status manifest conflicts show restore accept reject log merge config help" -f -a "log" -d 'Print what was synced, from where to where and by which rule'
-complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand help; and not __fish_seen_subcommand_from attach detach sync add status manifest conflicts show restore accept reject log merge config help" -f -a "merge" -d 'Merge three files by what they mean: 0 clean, 1 conflicts or any failure'
-complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand help; and not __fish_seen_subcommand_from attach detach sync add status manifest conflicts show restore accept reject log merge config help" -f -a "config" -d 'Print the settings in force, each with its source'
-complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand help; and not __fish_seen_subcommand_from attach detach sync add status manifest conflicts show restore accept reject log merge config help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand help; and not __fish_seen_subcommand_from attach detach sync add status manifest conflicts show restore accept reject log hook merge config help" -f -a "attach" -d 'Copy the overlay into workspaces and keep them in step from now on'
+complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand help; and not __fish_seen_subcommand_from attach detach sync add status manifest conflicts show restore accept reject log hook merge config help" -f -a "detach" -d 'Bring workspaces in step a last time, then leave them alone'
+complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand help; and not __fish_seen_subcommand_from attach detach sync add status manifest conflicts show restore accept reject log hook merge config help" -f -a "sync" -d 'Bring the overlay and all attached workspaces in step: 0 converged, 1 something is held or conflicted'
+complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand help; and not __fish_seen_subcommand_from attach detach sync add status manifest conflicts show restore accept reject log hook merge config help" -f -a "add" -d 'Copy files into the overlay and manage them from now on'
+complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand help; and not __fish_seen_subcommand_from attach detach sync add status manifest conflicts show restore accept reject log hook merge config help" -f -a "status" -d 'Tell the state of every file in every workspace; hashes and reasons, never contents'
+complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand help; and not __fish_seen_subcommand_from attach detach sync add status manifest conflicts show restore accept reject log hook merge config help" -f -a "manifest" -d 'Print what a workspace and the overlay held in common last'
+complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand help; and not __fish_seen_subcommand_from attach detach sync add status manifest conflicts show restore accept reject log hook merge config help" -f -a "conflicts" -d 'List the conflicts that were decided, oldest first, and what is held'
+complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand help; and not __fish_seen_subcommand_from attach detach sync add status manifest conflicts show restore accept reject log hook merge config help" -f -a "show" -d 'Print a displaced text, byte for byte, by its hash or a conflict\'s id (then the losing side)'
+complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand help; and not __fish_seen_subcommand_from attach detach sync add status manifest conflicts show restore accept reject log hook merge config help" -f -a "restore" -d 'Write a displaced text to a file'
+complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand help; and not __fish_seen_subcommand_from attach detach sync add status manifest conflicts show restore accept reject log hook merge config help" -f -a "accept" -d 'Let what is held spread as it is'
+complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand help; and not __fish_seen_subcommand_from attach detach sync add status manifest conflicts show restore accept reject log hook merge config help" -f -a "reject" -d 'Give the workspace the overlay\'s text instead of what is held; its own is kept'
+complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand help; and not __fish_seen_subcommand_from attach detach sync add status manifest conflicts show restore accept reject log hook merge config help" -f -a "log" -d 'Print what was synced, from where to where and by which rule'
+complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand help; and not __fish_seen_subcommand_from attach detach sync add status manifest conflicts show restore accept reject log hook merge config help" -f -a "hook" -d 'Attach every worktree that `git worktree add` creates'
+complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand help; and not __fish_seen_subcommand_from attach detach sync add status manifest conflicts show restore accept reject log hook merge config help" -f -a "merge" -d 'Merge three files by what they mean: 0 clean, 1 conflicts or any failure'
+complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand help; and not __fish_seen_subcommand_from attach detach sync add status manifest conflicts show restore accept reject log hook merge config help" -f -a "config" -d 'Print the settings in force, each with its source'
+complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand help; and not __fish_seen_subcommand_from attach detach sync add status manifest conflicts show restore accept reject log hook merge config help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand help; and __fish_seen_subcommand_from hook" -f -a "install" -d 'Install the post-checkout hook, keeping a hook that is there already'
+complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand help; and __fish_seen_subcommand_from hook" -f -a "uninstall" -d 'Take the hook out again and put back what was there before'
+complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand help; and __fish_seen_subcommand_from hook" -f -a "status" -d 'Tell whether the hook is installed: 0 yes, 1 no'
+complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand help; and __fish_seen_subcommand_from hook" -f -a "run" -d 'What the hook\'s stub calls, with git\'s own arguments; problems are notices and exit 0'

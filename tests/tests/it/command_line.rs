@@ -13,9 +13,7 @@ fn help_and_version_are_answers() {
     for command in ["apply", "check", "show", "init", "approve", "approvals", "revoke", "remove", "config"] {
         app.apply(&[command, "--help"]).exit(0).out_has("Example:");
     }
-    for (group, command) in
-        [("env", "snapshot"), ("env", "diff"), ("env", "review"), ("hook", "install"), ("hook", "run")]
-    {
+    for (group, command) in [("env", "snapshot"), ("env", "diff"), ("env", "review"), ("hook", "run")] {
         app.apply(&[group, command, "--help"]).exit(0).out_has("Example:");
     }
 }

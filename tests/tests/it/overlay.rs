@@ -390,3 +390,33 @@ fn a_workspace_made_anew_at_the_same_path_is_another_one() {
     s.all_are(".env", "A=1\n");
     assert_eq!(s.app.overlay(&["status"]).exit(0).stdout.matches("clean").count(), 4);
 }
+
+#[test]
+fn one_stub_runs_both_tools_in_their_order() {
+    let w = World::new();
+    let s = scene(&w);
+    w.area("[files.\"claude/x\"]\ncontent = \"x\"\n");
+    s.put(".env", "A=1\n");
+    s.app.overlay(&["hook", "install"]).exit(0);
+    s.app.apply(&["hook", "install"]).exit(0);
+    let stub = s.app.read(".git/hooks/post-checkout");
+    assert!(stub.contains("# shopfloor hook v1: sweatfile-apply overlay-sync\n"), "{stub}");
+    let wt = s.app.worktree("new");
+    assert_eq!((wt.read(".claude/x"), wt.read(".env")), ("x".into(), "A=1\n".into()));
+    s.a.overlay(&["attach"]).exit(0);
+    wt.write(".env", "A=2\n");
+    s.sync(0);
+    assert_eq!(s.a.read(".env"), "A=2\n");
+    s.app.apply(&["hook", "uninstall"]).exit(0);
+    assert_eq!(
+        (s.app.apply(&["hook", "status"]).exit(1).status, s.app.overlay(&["hook", "status"]).exit(0).status),
+        (Some(1), Some(0))
+    );
+    s.app.overlay(&["hook", "uninstall"]).exit(0);
+    assert!(!s.app.has(".git/hooks/post-checkout"));
+    // Where nobody uses an overlay the hook leaves no trace.
+    let other = w.repo("eng/repos/other");
+    other.overlay(&["hook", "install"]).exit(0);
+    other.worktree("other-wt");
+    assert!(!w.home(".local/share/shopfloor/overlays/other").exists());
+}

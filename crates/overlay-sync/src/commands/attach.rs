@@ -1,5 +1,7 @@
 //! `attach` and `detach`: which workspaces take part.
 
+use std::path::PathBuf;
+
 use serde_json::json;
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Result};
@@ -8,7 +10,7 @@ use shopfloor_core::lock::Lock;
 use shopfloor_core::text::printable;
 use shopfloor_core::ui::Ui;
 
-use super::sync::converge;
+use super::sync::{Outcome, converge};
 use crate::cli::{Place, Workspaces};
 use crate::facts::{self, Overlay};
 use crate::manifest::Workspace;
@@ -22,6 +24,27 @@ pub fn attach(ui: &Ui, env: &Env, place: &Place, named: &Workspaces) -> Result<E
     }
     // All of them are looked at before the first is touched.
     let places: Vec<_> = paths.iter().map(|path| facts::worktree_at(env, &overlay, path)).collect::<Result<_>>()?;
+    let (outcome, attached) = register(ui, env, &overlay, places)?;
+    outcome.print(ui);
+    for workspace in attached.iter().filter(|_| !ui.is_json()) {
+        ui.note(format!("attached {}", workspace.root.display()));
+    }
+    Ok(outcome.exit())
+}
+
+/// Attaches the worktree we stand in.
+pub fn attach_here(ui: &Ui, env: &Env, overlay: &Overlay) -> Result<Outcome> {
+    let place = (overlay.repo.require_worktree()?.to_path_buf(), overlay.repo.git_dir.clone());
+    Ok(register(ui, env, overlay, vec![place])?.0)
+}
+
+/// Registers worktrees, each given by its root and private git directory, and brings them in step.
+fn register(
+    ui: &Ui,
+    env: &Env,
+    overlay: &Overlay,
+    places: Vec<(PathBuf, PathBuf)>,
+) -> Result<(Outcome, Vec<Workspace>)> {
     fs::create_private_dir(&overlay.dir)?;
     let _lock = Lock::take(&overlay.store.lock_path())?;
     overlay.store.claim(&overlay.repo.home.common_dir)?;
@@ -48,12 +71,8 @@ pub fn attach(ui: &Ui, env: &Env, place: &Place, named: &Workspaces) -> Result<E
         };
         attached.push(workspace);
     }
-    let outcome = converge(ui, env, &overlay, &mut attached)?;
-    outcome.print(ui);
-    for workspace in attached.iter().filter(|_| !ui.is_json()) {
-        ui.note(format!("attached {}", workspace.root.display()));
-    }
-    Ok(outcome.exit())
+    let outcome = converge(ui, env, overlay, &mut attached)?;
+    Ok((outcome, attached))
 }
 
 /// Brings workspaces in step a last time and forgets them; their files stay.

@@ -4,6 +4,7 @@
 pub mod add;
 pub mod attach;
 pub mod config;
+pub mod hook;
 pub mod merge;
 pub mod past;
 pub mod status;
