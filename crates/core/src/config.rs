@@ -38,6 +38,10 @@ pub struct Setting {
 pub enum Kind {
     /// A string as it stands.
     Text,
+    /// A whole number that is not negative.
+    Number,
+    /// `true` or `false`.
+    Truth,
     /// A path: `~/` is the home directory; a relative one starts at the main checkout in the
     /// repository's file, at its own directory in the user's, else at the current directory.
     Path,
@@ -92,6 +96,16 @@ impl Config {
     /// The value in force, if any place sets one.
     pub fn value(&self, name: &str) -> Option<&Value> {
         self.values.iter().find(|(n, _)| *n == name).and_then(|(_, v)| v.as_ref())
+    }
+
+    /// A number in force, or its default.
+    pub fn number(&self, name: &str, default: u64) -> u64 {
+        self.value(name).and_then(|v| v.text.parse().ok()).unwrap_or(default)
+    }
+
+    /// A truth in force, or its default.
+    pub fn truth(&self, name: &str, default: bool) -> bool {
+        self.value(name).and_then(|v| v.text.parse().ok()).unwrap_or(default)
     }
 
     /// Every setting in the order declared, set or not.
@@ -153,9 +167,20 @@ pub fn load(
             None
         };
         let value = value.map(|(text, source, base)| match setting.kind {
-            Kind::Text => Value { text, source },
+            Kind::Text | Kind::Number | Kind::Truth => Value { text, source },
             Kind::Path => Value { text: base.join(expand_home(env, &text)).to_string_lossy().into_owned(), source },
         });
+        if let Some(value) = &value {
+            let good = match setting.kind {
+                Kind::Text | Kind::Path => true,
+                Kind::Number => value.text.parse::<u64>().is_ok(),
+                Kind::Truth => value.text.parse::<bool>().is_ok(),
+            };
+            if !good {
+                let what = format!("{} cannot be `{}` ({})", setting.name, value.text, value.source);
+                return Err(Failure::malformed(what).hint("see `--help` for what it takes"));
+            }
+        }
         config.values.push((setting.name, value));
     }
     Ok(config)
@@ -218,10 +243,15 @@ impl<'a> File<'a> {
                     warnings.push(format!("{}:{}: unknown setting `{key}`{near}", path.display(), position(item).line));
                     continue;
                 };
-                let value = item.as_str().ok_or_else(|| {
-                    wrong(position(item), format!("`{key}` must be a string, not {}", item.type_name()))
+                let (value, wanted) = match setting.kind {
+                    Kind::Text | Kind::Path => (item.as_str().map(str::to_owned), "a string"),
+                    Kind::Number => (item.as_integer().map(|n| n.to_string()), "a whole number"),
+                    Kind::Truth => (item.as_bool().map(|b| b.to_string()), "true or false"),
+                };
+                let value = value.ok_or_else(|| {
+                    wrong(position(item), format!("`{key}` must be {wanted}, not {}", item.type_name()))
                 })?;
-                values.push((setting, value.to_owned(), position(item).line));
+                values.push((setting, value, position(item).line));
             }
         }
         drop(document);

@@ -61,6 +61,12 @@ impl Env {
         (env, problem)
     }
 
+    /// The same surroundings some time later, for programs that stay: `SHOPFLOOR_NOW` stands still.
+    pub fn later(&self) -> Env {
+        let fixed = self.vars.contains_key(OsStr::new("SHOPFLOOR_NOW"));
+        Env { now: if fixed { self.now } else { Timestamp::now() }, ..self.clone() }
+    }
+
     /// The same surroundings seen from `dir` (`-C DIR`), resolved against the current directory.
     pub fn at(&self, dir: &Path) -> Result<Env> {
         let cwd = self.cwd.join(dir);

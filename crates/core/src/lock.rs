@@ -1,6 +1,7 @@
 //! Advisory file locks that die with their process. No pid file decides anything.
 
 use std::fs::{File, TryLockError};
+use std::io::Write;
 use std::path::Path;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -14,7 +15,7 @@ const PATIENCE: Duration = Duration::from_secs(10);
 /// A held lock; dropping it, or dying, releases it.
 #[derive(Debug)]
 pub struct Lock {
-    _file: File,
+    file: File,
 }
 
 impl Lock {
@@ -36,6 +37,12 @@ impl Lock {
         }
     }
 
+    /// Writes our process id into the lock file, for whoever finds it held. It decides nothing.
+    pub fn sign(&mut self) -> std::io::Result<()> {
+        self.file.set_len(0)?;
+        self.file.write_all(std::process::id().to_string().as_bytes())
+    }
+
     /// Takes the lock if nobody holds it.
     pub fn try_take(path: &Path) -> Result<Option<Lock>> {
         if let Some(dir) = path.parent() {
@@ -43,7 +50,7 @@ impl Lock {
         }
         let file = fs::open_private(path)?;
         match file.try_lock() {
-            Ok(()) => Ok(Some(Lock { _file: file })),
+            Ok(()) => Ok(Some(Lock { file })),
             Err(TryLockError::WouldBlock) => Ok(None),
             Err(TryLockError::Error(e)) => Err(e).at("lock", path),
         }

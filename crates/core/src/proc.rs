@@ -271,6 +271,18 @@ fn check_interrupt() -> Result<()> {
     }
 }
 
+type Handler = Box<dyn Fn(i32) + Send + Sync>;
+
+/// What takes signals instead of their default, in a program that tidies up on its own.
+static HANDLER: OnceLock<Handler> = OnceLock::new();
+
+/// From now on SIGINT, SIGTERM and SIGHUP go to `handler` alone: neither we nor a running child are
+/// ended by them. For programs that stay in the foreground and finish what they are doing.
+pub fn handle_signals(handler: impl Fn(i32) + Send + Sync + 'static) {
+    let _ = HANDLER.set(Box::new(handler));
+    watch_signals();
+}
+
 /// A child in its own group does not see a Ctrl-C that is meant for all of us, so it is passed on;
 /// without a child the signal does what it does by default, which our writes survive by design.
 fn watch_signals() {
@@ -279,6 +291,10 @@ fn watch_signals() {
         let Ok(mut signals) = signal_hook::iterator::Signals::new([SIGINT, SIGTERM, SIGHUP]) else { return };
         thread::spawn(move || {
             for signal in signals.forever() {
+                if let Some(handler) = HANDLER.get() {
+                    handler(signal);
+                    continue;
+                }
                 let running = groups().clone();
                 if running.is_empty() {
                     let _ = signal_hook::low_level::emulate_default_handler(signal);

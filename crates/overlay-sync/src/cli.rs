@@ -35,6 +35,12 @@ pub struct Place {
     /// Which side decides what conflicts: workspace (last write wins) or overlay [env: OVERLAY_SYNC_ON_CONFLICT]
     #[arg(long, value_name = "SIDE", global = true, help_heading = "Overlay")]
     pub on_conflict: Option<Side>,
+    /// How long it must be quiet before `watch` syncs [env: OVERLAY_SYNC_DEBOUNCE_MS] [default: 2000]
+    #[arg(long, value_name = "MS", global = true, help_heading = "Overlay")]
+    pub debounce_ms: Option<String>,
+    /// How long `watch` waits for quiet at most [env: OVERLAY_SYNC_MAX_WAIT_MS] [default: 10000]
+    #[arg(long, value_name = "MS", global = true, help_heading = "Overlay")]
+    pub max_wait_ms: Option<String>,
 }
 
 #[derive(Debug, Subcommand)]
@@ -62,6 +68,11 @@ pub enum Command {
         #[arg(long, value_name = "WS")]
         restore: Vec<PathBuf>,
     },
+    /// Stay in the foreground and sync whenever something changes
+    ///
+    /// A second one exits 75. On SIGTERM and SIGINT what is pending is synced before it ends.
+    #[command(after_help = "Example:\n  overlay-sync watch --json >> sync.log")]
+    Watch,
     /// Copy files into the overlay and manage them from now on
     #[command(after_help = "Example:\n  overlay-sync add .env.local")]
     Add {

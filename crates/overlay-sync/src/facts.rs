@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use shopfloor_core::config::{self, Config, Setting};
 use shopfloor_core::env::Env;
@@ -24,6 +25,9 @@ use crate::store::{RESERVED, Store};
 /// The settings of this tool.
 pub const SETTINGS: &[Setting] = &[
     Setting { name: "overlay", variable: "OVERLAY_SYNC_OVERLAY", kind: config::Kind::Path, guarded: true },
+    Setting { name: "enabled", variable: "OVERLAY_SYNC_ENABLED", kind: config::Kind::Truth, guarded: false },
+    Setting { name: "debounce_ms", variable: "OVERLAY_SYNC_DEBOUNCE_MS", kind: config::Kind::Number, guarded: false },
+    Setting { name: "max_wait_ms", variable: "OVERLAY_SYNC_MAX_WAIT_MS", kind: config::Kind::Number, guarded: false },
     Setting { name: "on_conflict", variable: "OVERLAY_SYNC_ON_CONFLICT", kind: config::Kind::Text, guarded: false },
 ];
 
@@ -34,6 +38,11 @@ pub struct Overlay {
     pub dir: PathBuf,
     pub store: Store,
     pub rule: Rule,
+    /// False: the hook and `watch` do nothing.
+    pub enabled: bool,
+    /// How long it must be quiet before `watch` syncs, and how long it waits for that at most.
+    pub debounce: Duration,
+    pub max_wait: Duration,
 }
 
 /// The settings in force.
@@ -42,7 +51,12 @@ pub fn load_config(env: &Env, repo: &Repo, place: &Place) -> Result<Config> {
         Side::Workspace => Path::new("workspace"),
         Side::Overlay => Path::new("overlay"),
     });
-    let flags = [("overlay", place.overlay.as_deref()), ("on_conflict", side)];
+    let flags = [
+        ("overlay", place.overlay.as_deref()),
+        ("on_conflict", side),
+        ("debounce_ms", place.debounce_ms.as_deref().map(Path::new)),
+        ("max_wait_ms", place.max_wait_ms.as_deref().map(Path::new)),
+    ];
     config::load(env, &repo.home, TOOL, SETTINGS, &flags, false)
 }
 
@@ -74,7 +88,10 @@ impl Overlay {
         };
         let store = Store::of(&dir);
         store.check_owner(&repo.home.common_dir)?;
-        Ok(Overlay { git, repo, dir, store, rule })
+        let millis = |name, default| Duration::from_millis(config.number(name, default));
+        let (debounce, max_wait) = (millis("debounce_ms", 2_000), millis("max_wait_ms", 10_000));
+        let enabled = config.truth("enabled", true);
+        Ok(Overlay { git, repo, dir, store, rule, enabled, debounce, max_wait })
     }
 
     /// The overlay's directory, opened; none when it is not there.
@@ -230,7 +247,8 @@ fn see(
     path: RelPath,
     barred: Option<Bar>,
 ) -> Result<Seen> {
-    let base = workspace.files.get(&path).map(|base| base.sha256);
+    // A file that was deleted here and is back (an editor that saves so) still has its past.
+    let base = workspace.files.get(&path).map(|base| base.sha256).or(workspace.deleted.get(&path).copied());
     if barred.is_some() {
         return Ok(Seen { path, base, overlay: None, here: None, step: Step::Nothing, barred });
     }

@@ -2,7 +2,7 @@
 //!
 //! Rooms, in reading order: `cli`, `commands`, `facts` (everything read), `plan` (the pure decision for
 //! one file), `apply` (the only room that writes into overlays and workspaces), then the nouns:
-//! `manifest` (a workspace), `store` (what the overlay remembers), `merge` (three texts into one).
+//! `manifest` (a workspace), `store` (what the overlay remembers), `merge` (three texts into one), `watch`.
 
 mod cli;
 mod commands;
@@ -14,6 +14,7 @@ mod plan;
 mod manifest;
 pub mod merge;
 mod store;
+mod watch;
 
 pub use cli::{Cli, command};
 use shopfloor_core::env::Env;
@@ -40,6 +41,7 @@ fn run(ui: &Ui, env: &Env, cli: Cli) -> Result<Exit> {
         Command::Sync { workspaces, dry_run, restore } => {
             commands::sync::run(ui, env, place, &workspaces, dry_run, &restore)
         }
+        Command::Watch => commands::watch::run(ui, env, place),
         Command::Add { files } => commands::add::run(ui, env, place, &files),
         Command::Status(workspaces) => commands::status::status(ui, env, place, &workspaces),
         Command::Manifest { workspace } => commands::status::manifest(ui, env, place, workspace),

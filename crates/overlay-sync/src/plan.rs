@@ -9,7 +9,7 @@ use crate::store::Did;
 /// What a pass sees of one file.
 #[derive(Clone, Debug)]
 pub struct Look<'a> {
-    /// The content both sides held last; its bytes, unless they were lost.
+    /// The content both sides held last (also before a deletion here); its bytes, unless they were lost.
     pub base: Option<(Digest, Option<&'a [u8]>)>,
     pub overlay: Option<&'a [u8]>,
     pub here: Option<&'a [u8]>,

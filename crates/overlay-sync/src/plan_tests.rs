@@ -88,6 +88,8 @@ struct Model {
     here: BTreeMap<usize, String>,
     base: BTreeMap<usize, String>,
     deleted: BTreeMap<usize, Digest>,
+    /// The base before a deletion.
+    past: BTreeMap<usize, String>,
     kept: Vec<String>,
     conflicts: usize,
     held: BTreeSet<usize>,
@@ -98,7 +100,7 @@ impl Model {
     /// One pass for one workspace; says whether it wrote.
     fn pass(&mut self, w: usize) -> bool {
         self.held.remove(&w);
-        let base = self.base.get(&w).cloned();
+        let base = self.base.get(&w).or(self.past.get(&w)).cloned();
         let (overlay, here) = (self.overlay.clone(), self.here.get(&w).cloned());
         self.kept.extend(overlay.iter().chain(&here).cloned());
         let step = decide(&Look {
@@ -118,16 +120,19 @@ impl Model {
                 false
             }
             Step::Adopt => {
+                self.past.remove(&w);
+                self.deleted.remove(&w);
                 self.base.insert(w, overlay.unwrap());
                 false
             }
             Step::Delete => {
                 self.deleted.insert(w, Digest::of(overlay.unwrap().as_bytes()));
-                self.base.remove(&w);
+                self.past.extend(self.base.remove(&w).map(|base| (w, base)));
                 false
             }
             Step::Retire => {
                 self.base.remove(&w);
+                self.past.remove(&w);
                 self.deleted.remove(&w);
                 false
             }
@@ -141,6 +146,7 @@ impl Model {
                     self.here.insert(w, text(bytes));
                 }
                 self.base.insert(w, self.here[&w].clone());
+                self.past.remove(&w);
                 self.deleted.remove(&w);
                 true
             }
@@ -202,6 +208,18 @@ proptest! {
             prop_assert!(model.held.contains(w) || Some(text) == model.overlay.as_ref(), "{w}: {model:?}");
         }
         prop_assert!(seen.iter().all(|text| model.kept.contains(text)));
+    }
+
+    /// Deleting and creating anew is an edit like any other, also when a pass looks in between.
+    #[test]
+    fn deleted_and_back_is_an_edit(text in "[A-D]=[1-3]\n[E-G]=[1-3]\n") {
+        let mut model = Model { overlay: Some("A=1\n".into()), ..Model::default() };
+        model.quiet(&[0, 1]);
+        model.here.remove(&0);
+        model.pass(0);
+        model.here.insert(0, text.clone());
+        model.quiet(&[0, 1]);
+        prop_assert_eq!((model.conflicts, &model.here[&1], model.overlay), (0, &text, Some(text.clone())));
     }
 
     /// An edit by one workspace alone never conflicts and reaches everybody.

@@ -88,6 +88,10 @@ impl Store {
         self.dir.join("lock")
     }
 
+    pub fn watch_lock_path(&self) -> PathBuf {
+        self.dir.join("watch.lock")
+    }
+
     pub fn workspaces(&self) -> PathBuf {
         self.dir.join("workspaces")
     }

@@ -6,6 +6,7 @@ use serde_json::json;
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::fs::{self, Root};
+use shopfloor_core::hash::Digest;
 use shopfloor_core::lock::Lock;
 use shopfloor_core::path::RelPath;
 use shopfloor_core::text::printable;
@@ -14,6 +15,7 @@ use shopfloor_core::ui::Ui;
 use crate::apply;
 use crate::cli::Place;
 use crate::facts::Overlay;
+use crate::manifest::{Base, Workspace};
 use crate::store::RESERVED;
 
 pub fn run(ui: &Ui, env: &Env, place: &Place, files: &[PathBuf]) -> Result<Exit> {
@@ -37,8 +39,15 @@ pub fn run(ui: &Ui, env: &Env, place: &Place, files: &[PathBuf]) -> Result<Exit>
     let _lock = Lock::take(&overlay.store.lock_path())?;
     overlay.store.claim(&overlay.repo.home.common_dir)?;
     let root = Root::open(&overlay.dir)?;
+    let all = Workspace::load_all(&overlay.store.workspaces())?;
+    let mut here = all.into_iter().find(|workspace| workspace.root == top);
     for (path, bytes, mode) in &contents {
         let added = apply::add(&overlay, &root, path, bytes, *mode)?;
+        if let (true, Some(workspace)) = (added, &mut here) {
+            // Both sides hold it now; an edit from here on has a past to be merged with.
+            workspace.files.insert(path.clone(), Base { sha256: Digest::of(bytes), mode: *mode });
+            workspace.save(&overlay.store.workspaces())?;
+        }
         if ui.is_json() {
             ui.json(&json!({ "path": path, "added": added }));
         } else if added {

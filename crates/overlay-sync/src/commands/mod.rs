@@ -9,3 +9,4 @@ pub mod merge;
 pub mod past;
 pub mod status;
 pub mod sync;
+pub mod watch;

@@ -1,0 +1,128 @@
+//! `watch`: syncs whenever something changes, until it is told to end.
+
+use std::path::PathBuf;
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::time::{Duration, Instant};
+
+use shopfloor_core::env::Env;
+use shopfloor_core::error::{Exit, Failure, Result};
+use shopfloor_core::fs;
+use shopfloor_core::lock::Lock;
+use shopfloor_core::proc;
+use shopfloor_core::ui::Ui;
+
+use super::sync::converge;
+use crate::cli::{Place, Workspaces};
+use crate::facts::Overlay;
+use crate::manifest::Workspace;
+use crate::store::RESERVED;
+use crate::watch::{Pending, Wake, Watched, is_change};
+
+/// Whatever events were lost, a scan this often finds what they were about.
+const SAFETY: Duration = Duration::from_secs(60);
+/// How often is looked where the system cannot tell us.
+const POLL: Duration = Duration::from_secs(2);
+
+pub fn run(ui: &Ui, env: &Env, place: &Place) -> Result<Exit> {
+    let overlay = Overlay::find(ui, env, place)?;
+    if !overlay.enabled {
+        ui.note("`enabled` is false, so there is nothing to watch");
+        return Ok(Exit::Done);
+    }
+    fs::create_private_dir(&overlay.dir)?;
+    overlay.store.claim(&overlay.repo.home.common_dir)?;
+    let _lock = only_one(&overlay)?;
+
+    let (send, wakes) = mpsc::channel();
+    let signals = send.clone();
+    proc::handle_signals(move |signal| drop(signals.send(Wake::Signal(signal))));
+    let watcher = notify::recommended_watcher(move |event: notify::Result<notify::Event>| {
+        if is_change(&event) {
+            let _ = send.send(Wake::Change);
+        }
+    });
+    let watcher = watcher.map_err(|e| Failure::failed("cannot watch files").because(e))?;
+    let mut watched = Watched::new(watcher);
+
+    // Armed before the first scan: what changes in between is seen by one of them.
+    arm(ui, &overlay, &mut watched)?;
+    scan(ui, env, &overlay);
+    let mut pending = Pending::new(overlay.debounce, overlay.max_wait);
+    let mut last_scan = Instant::now();
+    loop {
+        let idle = if watched.degraded.is_some() { POLL } else { SAFETY };
+        let due = pending.due().unwrap_or(last_scan + idle);
+        match wakes.recv_timeout(due.saturating_duration_since(Instant::now())) {
+            Ok(Wake::Change) => {
+                pending.changed(Instant::now());
+                // A directory may be the news: a new one is armed before it is looked into.
+                arm(ui, &overlay, &mut watched)?;
+            }
+            Ok(Wake::Signal(signal)) => {
+                // An edit just before may not have reached us as an event yet.
+                scan(ui, env, &overlay);
+                return Ok(Exit::Signal(u8::try_from(signal).unwrap_or(0)));
+            }
+            Err(RecvTimeoutError::Disconnected) => return Err(Failure::failed("the watcher ended")),
+            Err(RecvTimeoutError::Timeout) => {
+                pending.clear();
+                arm(ui, &overlay, &mut watched)?;
+                scan(ui, env, &overlay);
+                last_scan = Instant::now();
+                // Workspaces that were attached meanwhile, directories that syncing made.
+                if arm(ui, &overlay, &mut watched)? {
+                    pending.changed(Instant::now());
+                }
+            }
+        }
+    }
+}
+
+/// The lock that a watch holds for life; exit 75 at once, with the holder's process id.
+fn only_one(overlay: &Overlay) -> Result<Lock> {
+    let path = overlay.store.watch_lock_path();
+    let Some(mut lock) = Lock::try_take(&path)? else {
+        let pid = fs::read_no_follow(&path)?.unwrap_or_default();
+        let pid = String::from_utf8_lossy(&pid).into_owned();
+        return Err(Failure::new(Exit::Busy, "busy", format!("process {pid} watches this overlay already"))
+            .hint(format!("end it first: `kill {pid}`")));
+    };
+    lock.sign().map_err(|e| Failure::failed(format!("cannot write to {}", path.display())).because(e))?;
+    Ok(lock)
+}
+
+/// One sync. What goes wrong is said and tried again with the next change.
+fn scan(ui: &Ui, env: &Env, overlay: &Overlay) {
+    let env = env.later();
+    let sync = || {
+        let _lock = Lock::take(&overlay.store.lock_path())?;
+        let mut workspaces = overlay.workspaces(ui, &env, &Workspaces::default())?;
+        converge(ui, &env, overlay, &mut workspaces)
+    };
+    match sync() {
+        Ok(outcome) => outcome.print(ui),
+        Err(failure) => ui.problem(&failure),
+    }
+}
+
+/// Watches the directories of the overlay and of every managed file.
+fn arm(ui: &Ui, overlay: &Overlay, watched: &mut Watched) -> Result<bool> {
+    let mut dirs: Vec<PathBuf> = vec![overlay.dir.clone(), overlay.store.workspaces()];
+    let mut paths = Vec::new();
+    if let Some(root) = overlay.root()? {
+        paths = root.files(&[RESERVED])?.files;
+        dirs.extend(paths.iter().filter_map(|path| Some(overlay.dir.join(path.as_path()).parent()?.to_path_buf())));
+    }
+    for workspace in Workspace::load_all(&overlay.store.workspaces())? {
+        let managed = paths.iter().chain(workspace.files.keys());
+        // The root as well: a directory that is removed and made anew is news there.
+        dirs.push(workspace.root.clone());
+        dirs.extend(managed.filter_map(|path| Some(workspace.root.join(path.as_path()).parent()?.to_path_buf())));
+    }
+    let before = watched.degraded.clone();
+    let changed = watched.arm(dirs.into_iter());
+    if let Some(why) = watched.degraded.as_ref().filter(|_| before.is_none()) {
+        ui.warn(format!("{why}; looking every {} s instead", POLL.as_secs()));
+    }
+    Ok(changed)
+}

@@ -1,0 +1,129 @@
+//! What is watched, and when it has been quiet for long enough. Events are hints, the scan is the truth.
+
+use std::collections::BTreeMap;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use notify::{EventKind, RecommendedWatcher, RecursiveMode, Watcher};
+
+/// Something to wake up for.
+pub enum Wake {
+    /// Something changed, or may have.
+    Change,
+    /// A signal asks us to end.
+    Signal(i32),
+}
+
+/// Whether an event says that something changed. Reading does not: it must not trigger the scan that
+/// reads. What the watcher cannot tell (an overflow, an error) counts as a change.
+pub fn is_change(event: &notify::Result<notify::Event>) -> bool {
+    !matches!(event, Ok(notify::Event { kind: EventKind::Access(_), .. }))
+}
+
+/// When to act on changes: after a quiet time, or after a longest wait for it. One pair of instants,
+/// whatever the number of events: nothing overflows.
+#[derive(Clone, Copy, Debug)]
+pub struct Pending {
+    quiet: Duration,
+    longest: Duration,
+    span: Option<(Instant, Instant)>,
+}
+
+impl Pending {
+    pub fn new(quiet: Duration, longest: Duration) -> Pending {
+        Pending { quiet, longest: longest.max(quiet), span: None }
+    }
+
+    pub fn changed(&mut self, now: Instant) {
+        let first = self.span.map_or(now, |(first, _)| first);
+        self.span = Some((first, now));
+    }
+
+    pub fn clear(&mut self) {
+        self.span = None;
+    }
+
+    /// When it is time, if anything is pending.
+    pub fn due(&self) -> Option<Instant> {
+        self.span.map(|(first, last)| (last + self.quiet).min(first + self.longest))
+    }
+}
+
+/// The directories under watch, each with its identity: one that was removed and made anew at the same
+/// path is another one, which the system has silently stopped watching.
+pub struct Watched {
+    watcher: RecommendedWatcher,
+    dirs: BTreeMap<PathBuf, (u64, u64)>,
+    /// Why not everything is watched, if so: then polling has to do.
+    pub degraded: Option<String>,
+}
+
+impl Watched {
+    pub fn new(watcher: RecommendedWatcher) -> Watched {
+        Watched { watcher, dirs: BTreeMap::new(), degraded: None }
+    }
+
+    /// Watches exactly the nearest living ancestors of these directories; `true` when that is a change,
+    /// after which a scan is due: what happened before was not seen.
+    pub fn arm(&mut self, wanted: impl Iterator<Item = PathBuf>) -> bool {
+        let living = wanted.filter_map(|dir| dir.ancestors().find_map(|dir| Some((dir.to_path_buf(), identity(dir)?))));
+        let wanted: BTreeMap<PathBuf, (u64, u64)> = living.collect();
+        let stale: Vec<PathBuf> =
+            self.dirs.iter().filter(|(dir, id)| wanted.get(*dir) != Some(id)).map(|(dir, _)| dir.clone()).collect();
+        for dir in stale {
+            let _ = self.watcher.unwatch(&dir);
+            self.dirs.remove(&dir);
+        }
+        let mut changed = false;
+        self.degraded = None;
+        for (dir, id) in wanted {
+            if self.dirs.contains_key(&dir) {
+                continue;
+            }
+            match self.watcher.watch(&dir, RecursiveMode::NonRecursive) {
+                Ok(()) => {
+                    changed = true;
+                    self.dirs.insert(dir, id);
+                }
+                Err(e) => self.degraded = Some(format!("cannot watch {}: {e}", dir.display())),
+            }
+        }
+        changed
+    }
+}
+
+fn identity(dir: &Path) -> Option<(u64, u64)> {
+    let meta = dir.symlink_metadata().ok().filter(|m| m.is_dir())?;
+    Some((meta.dev(), meta.ino()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn quiet_or_the_longest_wait_whichever_comes_first() {
+        let start = Instant::now();
+        let at = |ms: u64| start + Duration::from_millis(ms);
+        let mut pending = Pending::new(Duration::from_millis(100), Duration::from_millis(250));
+        assert_eq!(pending.due(), None);
+        pending.changed(at(0));
+        assert_eq!(pending.due(), Some(at(100)));
+        pending.changed(at(90));
+        pending.changed(at(180));
+        assert_eq!(pending.due(), Some(at(250)));
+        pending.clear();
+        assert_eq!(pending.due(), None);
+    }
+
+    #[test]
+    fn reading_is_no_change_and_what_is_not_known_is_one() {
+        use notify::event::{AccessKind, AccessMode, Event, Flag};
+        let event = |kind| Ok(Event::new(kind));
+        assert!(!is_change(&event(EventKind::Access(AccessKind::Open(AccessMode::Any)))));
+        assert!(is_change(&event(EventKind::Any)));
+        assert!(is_change(&Ok(Event::new(EventKind::Other).set_flag(Flag::Rescan))));
+        assert!(is_change(&Err(notify::Error::generic("lost"))));
+    }
+}
