@@ -70,6 +70,22 @@ const STEPS: &[Step] = &[
         says: "The next worktree has it from the start.",
         types: "git worktree add -q ../next && cat ../next/.sweatshop-env",
     },
+    Step {
+        says: "Permissions an agent is granted: one overlay keeps them in step between all worktrees.",
+        types: "cd ../feature && rm .claude/settings.local.json && cp ~/eng/agent-settings.json .claude/settings.local.json\n\
+                overlay-sync add .claude/settings.local.json && overlay-sync attach . ../next",
+    },
+    Step {
+        says: "One agent is granted git, the other npm; both grants are everywhere.",
+        types: "sed -i 's/\"Bash(cargo test)\"/&, \"Bash(git:*)\"/' .claude/settings.local.json\n\
+                sed -i 's/\"Bash(cargo test)\"/&, \"Bash(npm:*)\"/' ../next/.claude/settings.local.json\n\
+                overlay-sync sync && cat ../next/.claude/settings.local.json",
+    },
+    Step {
+        says: "Both set the model; one wins, the other is kept.",
+        types: "sed -i 's/^{/{ \"model\": \"a\",/' .claude/settings.local.json; sed -i 's/^{/{ \"model\": \"b\",/' ../next/.claude/settings.local.json\n\
+                overlay-sync sync || overlay-sync conflicts --json | cut -d'\"' -f6 | xargs overlay-sync show",
+    },
 ];
 
 /// Runs the demo and prints each step as it happens.

@@ -13,6 +13,7 @@ use shopfloor_core::path::RelPath;
 use crate::TOOL;
 use crate::facts::{Overlay, Seen};
 use crate::manifest::{Base, Held, Workspace};
+use crate::merge::Rule;
 use crate::plan::{Step, Write};
 use crate::store::{Conflict, Did, Event};
 
@@ -151,6 +152,10 @@ fn write(
             here: ours,
             result,
             rule: write.did.to_string(),
+            winner: match write.winner {
+                Rule::Workspace => "workspace".into(),
+                Rule::Overlay => "overlay".into(),
+            },
             state: "recorded".into(),
             places: write.conflicts.iter().map(|c| c.place.clone()).collect(),
         };

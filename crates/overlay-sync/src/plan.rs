@@ -41,6 +41,8 @@ pub struct Write {
     pub overlay: Option<Vec<u8>>,
     pub here: Option<Vec<u8>>,
     pub did: Did,
+    /// Whose side was taken where both had changed one thing.
+    pub winner: Rule,
     pub conflicts: Vec<Conflict>,
 }
 
@@ -51,7 +53,13 @@ pub fn decide(look: &Look<'_>) -> Step {
     let base = look.base.map(|(digest, _)| digest);
     let is_base = |bytes: &[u8]| base == Some(Digest::of(bytes));
     let pull = |bytes: &[u8]| {
-        Step::Write(Write { overlay: None, here: Some(bytes.to_vec()), did: Did::Pull, conflicts: Vec::new() })
+        Step::Write(Write {
+            overlay: None,
+            here: Some(bytes.to_vec()),
+            did: Did::Pull,
+            winner: look.rule,
+            conflicts: Vec::new(),
+        })
     };
     match (look.overlay, look.here) {
         (None, None) if base.is_some() || look.deleted.is_some() => Step::Retire,
@@ -71,6 +79,7 @@ pub fn decide(look: &Look<'_>) -> Step {
                     overlay: Some(here.to_vec()),
                     here: None,
                     did: Did::Push,
+                    winner: look.rule,
                     conflicts: Vec::new(),
                 }),
             },
@@ -117,6 +126,7 @@ fn both(look: &Look<'_>, overlay: &[u8], here: &[u8]) -> Step {
         overlay: (merged.bytes != overlay).then(|| merged.bytes.clone()),
         here: (merged.bytes != here).then_some(merged.bytes),
         did,
+        winner: if base.is_some() { look.rule } else { Rule::Overlay },
         conflicts: merged.conflicts,
     })
 }

@@ -32,6 +32,8 @@ pub struct Conflict {
     pub here: Digest,
     pub result: Digest,
     pub rule: String,
+    /// `workspace` or `overlay`: whose side was taken.
+    pub winner: String,
     pub state: String,
     /// The key paths, variables or lines that both sides changed.
     pub places: Vec<String>,

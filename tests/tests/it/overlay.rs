@@ -135,7 +135,7 @@ fn case_5_a_conflict_is_decided_and_the_loser_can_be_had_back() {
     s.attach();
     s.a.write(".claude/settings.json", "{\"model\": \"a\", \"k\": 1}");
     s.b.write(".claude/settings.json", "{\"model\": \"b\", \"k\": 2}");
-    s.sync(1).err_has("1 conflicts were decided by rule");
+    s.sync(1).err_has("a conflict was decided by rule");
     s.all_are(".claude/settings.json", "{\"model\": \"b\", \"k\": 2}");
     let conflict = &s.app.overlay(&["conflicts", "--json"]).exit(0).json_lines()[0];
     assert_eq!((text(conflict, "/path"), conflict["places"][0].as_str()), (".claude/settings.json", Some("model")));
@@ -148,7 +148,17 @@ fn case_5_a_conflict_is_decided_and_the_loser_can_be_had_back() {
     s.app.overlay(&["restore", id, "--to", ".env.old"]).exit(1).err_has("exists already");
     s.app.overlay(&["show", "ffffffff"]).exit(1);
     s.sync(0);
+    // Also where the result is neither side's text: the loser is the one whose value was not taken.
+    s.a.write(".claude/settings.json", "{\"model\": \"p\", \"k\": 2, \"pa\": 1}");
+    s.b.write(".claude/settings.json", "{\"qb\": 1, \"model\": \"q\", \"k\": 2}");
+    s.sync(1);
+    assert!(s.text(".claude/settings.json").contains("\"q\"") && s.text(".claude/settings.json").contains("\"pa\""));
+    let newest = s.app.overlay(&["conflicts", "--json"]).exit(0).json_lines().pop().unwrap();
+    assert_eq!(text(&newest, "/winner"), "workspace");
+    assert!(s.app.overlay(&["show", text(&newest, "/id")]).exit(0).stdout.contains("\"p\""));
     // With the other rule the overlay decides.
+    s.a.write(".claude/settings.json", "{\"model\": \"b\", \"k\": 2}");
+    s.sync(0);
     s.a.write(".claude/settings.json", "{\"model\": \"a2\", \"k\": 2}");
     s.put(".claude/settings.json", "{\"model\": \"o\", \"k\": 2}");
     s.app.overlay(&["sync", "--on-conflict", "overlay"]).exit(1);

@@ -57,6 +57,7 @@ fn held_conflict(workspace: &Workspace, path: &RelPath, held: &Held) -> Conflict
         here: held.text,
         result: base.unwrap_or(held.text),
         rule: "hold".into(),
+        winner: "overlay".into(),
         state: "held".into(),
         places: vec![held.why.clone()],
     }
@@ -133,7 +134,7 @@ fn content(overlay: &Overlay, id: &str) -> Result<Vec<u8>> {
     let named: Vec<_> = conflicts.iter().filter(|c| !id.is_empty() && c.id.starts_with(id)).collect();
     let digest = match named.as_slice() {
         [conflict] => {
-            if conflict.result == conflict.here {
+            if conflict.winner == "workspace" {
                 conflict.overlay
             } else {
                 conflict.here

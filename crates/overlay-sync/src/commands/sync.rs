@@ -67,7 +67,12 @@ impl Outcome {
             ui.warn(open);
         }
         if self.conflicts > 0 {
-            ui.warn(format!("{} conflicts were decided by rule; see `overlay-sync conflicts`", self.conflicts));
+            let what = if self.conflicts == 1 {
+                "a conflict was".into()
+            } else {
+                format!("{} conflicts were", self.conflicts)
+            };
+            ui.warn(format!("{what} decided by rule; see `overlay-sync conflicts`"));
         }
     }
 

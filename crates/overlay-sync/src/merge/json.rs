@@ -32,7 +32,7 @@ pub fn merge(input: &Input<'_>) -> Option<Merged> {
     let conflicts = merger.conflicts;
     // Both texts may say it already; then not a byte needs an edit.
     for (bytes, side) in [(input.workspace, &workspace), (input.overlay, &overlay)] {
-        if tree == *side {
+        if tree.same(side) {
             return Some(Merged { bytes: bytes.to_vec(), conflicts });
         }
     }

@@ -70,6 +70,14 @@ fn permissions_only_grow() {
 }
 
 #[test]
+fn a_lone_edit_that_only_adds_is_taken_as_it_stands() {
+    let (base, workspace) =
+        (r#"{"permissions": {"allow": ["a"]}}"#, r#"{ "model": "x", "permissions": {"allow": ["a", "b"]} }"#);
+    let merged = merge(&Input { grow: true, ..input(Kind::Json, base, base, workspace) });
+    assert_eq!(String::from_utf8(merged.bytes).unwrap(), workspace);
+}
+
+#[test]
 fn without_a_base_everything_is_kept_and_the_overlay_decides() {
     let merged = merge(&Input { base: None, ..input(Kind::Json, "", r#"{"a": 1, "b": 1}"#, r#"{"a": 2, "c": 2}"#) });
     let value: serde_json::Value = serde_json::from_slice(&merged.bytes).unwrap();

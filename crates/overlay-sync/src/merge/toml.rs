@@ -15,7 +15,7 @@ pub fn merge(input: &Input<'_>) -> Option<Merged> {
     let tree = merger.merge("", base.as_ref(), Some(&overlay), Some(&workspace))?;
     let conflicts = merger.conflicts;
     for (bytes, side) in [(input.workspace, &workspace), (input.overlay, &overlay)] {
-        if tree == *side {
+        if tree.same(side) {
             return Some(Merged { bytes: bytes.to_vec(), conflicts });
         }
     }

@@ -19,7 +19,7 @@ pub fn merge(input: &Input<'_>) -> Option<Merged> {
     let tree = merger.merge("", base.as_ref(), Some(&overlay), Some(&workspace))?;
     let conflicts = merger.conflicts;
     let sides = [(input.workspace, &workspace), (input.overlay, &overlay)];
-    if let Some((bytes, _)) = sides.into_iter().find(|(_, side)| tree == **side) {
+    if let Some((bytes, _)) = sides.into_iter().find(|(_, side)| tree.same(side)) {
         return Some(Merged { bytes: bytes.to_vec(), conflicts });
     }
     let by_lines = lines::merge(input).bytes;
