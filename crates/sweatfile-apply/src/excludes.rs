@@ -11,6 +11,7 @@ use shopfloor_core::lock::Lock;
 use shopfloor_core::path::RelPath;
 
 use crate::env_file;
+use crate::layer::Merged;
 use crate::sweatfile::toml_string;
 
 const BEGIN: &str = "# >>> sweatfile-apply >>>";
@@ -25,6 +26,15 @@ pub fn path(repo: &Repo) -> PathBuf {
 pub fn read(repo: &Repo) -> Result<Vec<u8>> {
     fs::refuse_link(&repo.common_dir.join("info"))?;
     Ok(fs::read_no_follow(&path(repo))?.unwrap_or_default())
+}
+
+/// The exclude patterns the layers want in their order, and ours last: a `!pattern` of theirs must not
+/// bring `.sweatshop-env` back.
+pub fn wanted(merged: &Merged, needs_reserved: bool) -> Vec<String> {
+    let reserved = needs_reserved.then(|| format!("{}*", fs::RESERVED));
+    let theirs = merged.git_excludes.iter().filter(|p| *p != env_file::FILE).cloned();
+    let mut seen = BTreeSet::new();
+    theirs.chain(reserved).chain([env_file::FILE.to_owned()]).filter(|p| seen.insert(p.clone())).collect()
 }
 
 /// Which of `patterns` stand nowhere in the file.

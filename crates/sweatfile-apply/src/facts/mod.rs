@@ -20,7 +20,6 @@ use crate::TOOL;
 use crate::env_file::{self, EnvFile};
 use crate::excludes;
 use crate::layer::{Merged, Wish};
-use crate::plan;
 use crate::record::Record;
 use crate::sweatfile::Body;
 use crate::template::{self, Reservation};
@@ -283,7 +282,7 @@ fn read_ignored(env: &Env, place: &Place, merged: &Merged, facts: &mut Facts) ->
         paths.push(env_file.clone());
     }
     let mut ignored = place.git.ignored(&place.worktree, &paths, None)?;
-    let pending = excludes::missing(&facts.exclude, &plan::patterns(merged, facts.needs_reserved));
+    let pending = excludes::missing(&facts.exclude, &excludes::wanted(merged, facts.needs_reserved));
     let open: Vec<PathBuf> = paths.into_iter().filter(|p| !ignored.contains(p)).collect();
     if open.is_empty() || pending.is_empty() {
         // Nothing is left open.
@@ -297,7 +296,7 @@ fn read_ignored(env: &Env, place: &Place, merged: &Merged, facts: &mut Facts) ->
 
 /// Which patterns match tracked files; asked only when a pattern is new to this worktree.
 fn read_tracked(place: &Place, merged: &Merged, facts: &mut Facts) -> Result<()> {
-    let patterns = plan::patterns(merged, facts.needs_reserved);
+    let patterns = excludes::wanted(merged, facts.needs_reserved);
     let new: Vec<&String> = patterns.iter().filter(|p| !facts.record.excludes.contains(*p)).collect();
     let list = |patterns: &[&String]| {
         let options = ["-c".into(), "-i".into()].into_iter();

@@ -6,7 +6,7 @@ mod files;
 pub mod removal;
 pub mod review;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use shopfloor_core::fs::Content;
@@ -105,18 +105,9 @@ pub struct SetupWish {
     pub again: bool,
 }
 
-/// The exclude patterns the layers want in their order, and ours last: a `!pattern` of theirs must not
-/// bring `.sweatshop-env` back.
-pub fn patterns(merged: &Merged, needs_reserved: bool) -> Vec<String> {
-    let reserved = needs_reserved.then(|| format!("{}*", shopfloor_core::fs::RESERVED));
-    let theirs = merged.git_excludes.iter().filter(|p| *p != env_file::FILE).cloned();
-    let mut seen = BTreeSet::new();
-    theirs.chain(reserved).chain([env_file::FILE.to_owned()]).filter(|p| seen.insert(p.clone())).collect()
-}
-
 /// Decides. `layers` are those that count.
 pub fn plan(layers: &[Layer], merged: &Merged, facts: &Facts, wish: SetupWish) -> Plan {
-    let patterns = patterns(merged, facts.needs_reserved);
+    let patterns = excludes::wanted(merged, facts.needs_reserved);
     let missing = excludes::missing(&facts.exclude, &patterns);
     let excludes =
         patterns.into_iter().map(|pattern| ExcludeStep { add: missing.contains(&pattern), pattern }).collect();
