@@ -1,6 +1,6 @@
 //! `KEY=value` lines: variables are told apart by their names, other lines by what they say.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::lines::{self, ending};
 use super::{Conflict, Input, Merged, Rule};
@@ -39,7 +39,21 @@ fn variable(line: &[u8]) -> Option<&[u8]> {
     (!name.is_empty() && name.iter().all(word)).then_some(name)
 }
 
+/// Whether lines can be told apart by their variables: each stands once, and no quote spans lines.
+fn is_plain(bytes: &[u8]) -> bool {
+    let mut seen = BTreeSet::new();
+    let once = lines::of(bytes).filter_map(variable).all(|name| seen.insert(name));
+    let closed = |line: &[u8]| {
+        let quotes = |quote| line.iter().filter(|b| **b == quote).count() % 2 == 0;
+        variable(line).is_none() || quotes(b'"') && quotes(b'\'')
+    };
+    once && lines::of(bytes).all(closed)
+}
+
 pub fn merge(input: &Input<'_>) -> Merged {
+    if ![input.base.unwrap_or_default(), input.overlay, input.workspace].into_iter().all(is_plain) {
+        return lines::merge(input);
+    }
     let base = items(input.base.unwrap_or_default());
     let (overlay, workspace) = (items(input.overlay), items(input.workspace));
     let find =

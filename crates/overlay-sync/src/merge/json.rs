@@ -5,7 +5,7 @@ use jsonc_parser::ParseOptions;
 use jsonc_parser::cst::{CstArray, CstInputValue, CstNode, CstObject, CstRootNode};
 
 use super::tree::{Merger, Tree};
-use super::{Input, Merged};
+use super::{Input, Merged, lines};
 
 /// Comments and trailing commas, but no other freedom: what an agent could not read back is not JSON.
 const OPTIONS: ParseOptions = ParseOptions {
@@ -31,6 +31,11 @@ pub fn merge(input: &Input<'_>) -> Option<Merged> {
     let tree = merger.merge("", base.as_ref(), Some(&overlay), Some(&workspace))?;
     let conflicts = merger.conflicts;
     // Both texts may say it already; then not a byte needs an edit.
+    // Lines keep comments and layout of both sides, when they come to the same.
+    let by_lines = lines::merge(input);
+    if by_lines.conflicts.is_empty() && parse(&by_lines.bytes).is_some_and(|said| said.same(&tree)) {
+        return Some(Merged { bytes: by_lines.bytes, conflicts });
+    }
     for (bytes, side) in [(input.workspace, &workspace), (input.overlay, &overlay)] {
         if tree.same(side) {
             return Some(Merged { bytes: bytes.to_vec(), conflicts });
@@ -48,12 +53,21 @@ pub fn merge(input: &Input<'_>) -> Option<Merged> {
 /// The tree of a text; none when it is no JSON, or says something that does not survive a merge (a key
 /// twice, a number no program reads alike).
 pub fn parse(bytes: &[u8]) -> Option<Tree> {
-    let text = std::str::from_utf8(bytes).ok()?;
-    let root = CstRootNode::parse(text.trim_start_matches('\u{feff}'), &OPTIONS).ok()?;
-    tree(&root.value()?)
+    parse_with(bytes, true)
 }
 
-fn tree(node: &CstNode) -> Option<Tree> {
+/// The same, but any number is taken: for looking into a text, not for merging it.
+pub fn parse_loosely(bytes: &[u8]) -> Option<Tree> {
+    parse_with(bytes, false)
+}
+
+fn parse_with(bytes: &[u8], exact: bool) -> Option<Tree> {
+    let text = std::str::from_utf8(bytes).ok()?;
+    let root = CstRootNode::parse(text.trim_start_matches('\u{feff}'), &OPTIONS).ok()?;
+    tree(&root.value()?, exact)
+}
+
+fn tree(node: &CstNode, exact: bool) -> Option<Tree> {
     if let Some(object) = node.as_object() {
         let mut entries: Vec<(String, Tree)> = Vec::new();
         for property in object.properties() {
@@ -61,15 +75,16 @@ fn tree(node: &CstNode) -> Option<Tree> {
             if entries.iter().any(|(key, _)| *key == name) {
                 return None;
             }
-            entries.push((name, tree(&property.value()?)?));
+            entries.push((name, tree(&property.value()?, exact)?));
         }
         return Some(Tree::Object(entries));
     }
     if let Some(array) = node.as_array() {
-        return array.elements().iter().map(tree).collect::<Option<_>>().map(Tree::Array);
+        return array.elements().iter().map(|node| tree(node, exact)).collect::<Option<_>>().map(Tree::Array);
     }
     if let Some(number) = node.as_number_lit() {
-        return exact_number(&number.to_string()).map(Tree::Leaf);
+        let text = number.to_string();
+        return if exact { exact_number(&text) } else { Some(text) }.map(Tree::Leaf);
     }
     let value = node.to_serde_value()?;
     Some(Tree::Leaf(value.to_string()))

@@ -74,6 +74,8 @@ impl Kind {
             "toml" => Kind::Toml,
             "yaml" | "yml" => Kind::Yaml,
             "env" => Kind::Env,
+            // A script, not a list of variables.
+            _ if name == ".envrc" => Kind::Text,
             _ if name.starts_with(".env") || name.starts_with(".sweatshop-env") => Kind::Env,
             _ => Kind::Text,
         }
@@ -82,7 +84,7 @@ impl Kind {
     /// Whether these bytes are what a file of this kind should hold; every text is a text.
     pub fn parses(self, bytes: &[u8]) -> bool {
         match self {
-            Kind::Json => json::parse(bytes).is_some(),
+            Kind::Json => json::parse_loosely(bytes).is_some(),
             Kind::JsonLines => jsonl::parses(bytes),
             Kind::Toml => toml::parse(bytes).is_some(),
             Kind::Yaml => yaml::parse(bytes).is_some(),
@@ -94,7 +96,7 @@ impl Kind {
     /// says, for judging whether something vanished or was invented.
     pub fn leaves(self, bytes: &[u8]) -> Option<Vec<String>> {
         let tree = match self {
-            Kind::Json => json::parse(bytes)?,
+            Kind::Json => json::parse_loosely(bytes)?,
             Kind::Toml => toml::parse(bytes)?,
             Kind::Yaml => yaml::parse(bytes)?,
             _ => return Some(lines::of(bytes).map(|l| String::from_utf8_lossy(l).into_owned()).collect()),

@@ -3,7 +3,7 @@
 use toml_edit::{Array, DocumentMut, Item, TableLike, Value};
 
 use super::tree::{Merger, Tree};
-use super::{Input, Merged};
+use super::{Input, Merged, lines};
 
 pub fn merge(input: &Input<'_>) -> Option<Merged> {
     let (overlay, workspace) = (parse(input.overlay)?, parse(input.workspace)?);
@@ -14,6 +14,11 @@ pub fn merge(input: &Input<'_>) -> Option<Merged> {
     let mut merger = Merger { rule: input.rule, grow: false, conflicts: Vec::new() };
     let tree = merger.merge("", base.as_ref(), Some(&overlay), Some(&workspace))?;
     let conflicts = merger.conflicts;
+    // Lines keep comments and layout of both sides, when they come to the same.
+    let by_lines = lines::merge(input);
+    if by_lines.conflicts.is_empty() && parse(&by_lines.bytes).is_some_and(|said| said.same(&tree)) {
+        return Some(Merged { bytes: by_lines.bytes, conflicts });
+    }
     for (bytes, side) in [(input.workspace, &workspace), (input.overlay, &overlay)] {
         if tree.same(side) {
             return Some(Merged { bytes: bytes.to_vec(), conflicts });

@@ -96,6 +96,15 @@ impl Merger {
         if same(base, overlay) && !grow && !inner && !vanished {
             return workspace.cloned();
         }
+        // Nor by putting something else in its place.
+        let displaced = match overlay {
+            Some(Tree::Array(_)) => grow && !matches!(workspace, Some(Tree::Array(_))),
+            Some(Tree::Object(_)) => self.grow && path == "permissions" && !matches!(workspace, Some(Tree::Object(_))),
+            _ => false,
+        };
+        if displaced {
+            return overlay.cloned();
+        }
         match (overlay, workspace) {
             (Some(Tree::Object(o)), Some(Tree::Object(x))) => Some(self.objects(path, base, o, x)),
             (Some(Tree::Array(o)), Some(Tree::Array(x))) => self.arrays(path, base, o, x, grow),
@@ -154,7 +163,7 @@ impl Merger {
         };
         let has = |list: &[Tree], item: &Tree| list.iter().any(|other| other.same(item));
         let distinct = |list: &[Tree]| list.iter().enumerate().all(|(i, item)| !has(&list[..i], item));
-        if ![base, overlay, workspace].into_iter().all(distinct) {
+        if !grow && ![base, overlay, workspace].into_iter().all(distinct) {
             self.conflict(path);
             let side = if self.rule == Rule::Workspace { workspace } else { overlay };
             return Some(Tree::Array(side.to_vec()));

@@ -18,15 +18,15 @@ pub fn merge(input: &Input<'_>) -> Option<Merged> {
     let mut merger = Merger { rule: input.rule, grow: false, conflicts: Vec::new() };
     let tree = merger.merge("", base.as_ref(), Some(&overlay), Some(&workspace))?;
     let conflicts = merger.conflicts;
+    let by_lines = lines::merge(input);
+    if by_lines.conflicts.is_empty() && parse(&by_lines.bytes).is_some_and(|said| said.same(&tree)) {
+        return Some(Merged { bytes: by_lines.bytes, conflicts });
+    }
     let sides = [(input.workspace, &workspace), (input.overlay, &overlay)];
     if let Some((bytes, _)) = sides.into_iter().find(|(_, side)| tree.same(side)) {
         return Some(Merged { bytes: bytes.to_vec(), conflicts });
     }
-    let by_lines = lines::merge(input).bytes;
-    let bytes = match parse(&by_lines) {
-        Some(said) if said.same(&tree) => by_lines,
-        _ => serde_yaml::to_string(&value(&tree)?).ok()?.into_bytes(),
-    };
+    let bytes = serde_yaml::to_string(&value(&tree)?).ok()?.into_bytes();
     parse(&bytes)?.same(&tree).then_some(Merged { bytes, conflicts })
 }
 
