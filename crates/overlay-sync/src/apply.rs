@@ -76,10 +76,11 @@ fn step(
     file: &Seen,
     passed: &mut Passed,
 ) -> Result<()> {
+    let path = &file.path;
     if file.barred.is_some() {
+        workspace.held.remove(path);
         return Ok(());
     }
-    let path = &file.path;
     if !matches!(file.step, Step::Hold(..)) {
         workspace.held.remove(path);
     }

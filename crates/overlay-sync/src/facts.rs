@@ -185,7 +185,8 @@ pub enum Bar {
 pub fn look(overlay: &Overlay, overlay_root: &Root, workspace: &Workspace) -> Result<Vec<Seen>> {
     let Listing { files, odd } = overlay_root.files(&[RESERVED])?;
     let here = Root::open(&workspace.root)?;
-    let managed = files.iter().chain(workspace.files.keys()).chain(workspace.deleted.keys());
+    let known = workspace.files.keys().chain(workspace.deleted.keys()).chain(workspace.held.keys());
+    let managed = files.iter().chain(known);
     let mut all: BTreeMap<RelPath, Option<Bar>> = managed.map(|path| (path.clone(), None)).collect();
     for (path, why) in odd {
         if let Ok(path) = RelPath::parse_os(path.as_os_str()) {

@@ -74,7 +74,24 @@ impl Workspace {
 
     /// Where the id lies in the worktree itself.
     fn mark(&self) -> PathBuf {
-        self.git_dir.join("shopfloor").join(TOOL).join("id")
+        Workspace::mark_in(&self.git_dir)
+    }
+
+    /// Whether any worktree of a repository has an id, as it keeps when its overlay is lost.
+    pub fn is_any_marked(common_dir: &Path) -> bool {
+        let linked = std::fs::read_dir(common_dir.join("worktrees")).into_iter().flatten().flatten();
+        let mut dirs = linked.map(|entry| entry.path()).chain([common_dir.to_path_buf()]);
+        dirs.any(|git_dir| Workspace::mark_in(&git_dir).exists())
+    }
+
+    fn mark_in(git_dir: &Path) -> PathBuf {
+        git_dir.join("shopfloor").join(TOOL).join("id")
+    }
+
+    /// Whether its private git directory still has the id, wherever its files are by now.
+    pub fn is_marked(&self) -> Result<bool> {
+        let id = fs::read_no_follow(&self.mark())?;
+        Ok(id.as_deref() == Some(self.id.to_string().as_bytes()))
     }
 
     /// Puts the id into the worktree's private git directory.
@@ -86,8 +103,7 @@ impl Workspace {
 
     /// Whether the directory at `root` is still this workspace.
     pub fn is_present(&self) -> Result<bool> {
-        let id = fs::read_no_follow(&self.mark())?;
-        Ok(self.root.is_dir() && id.as_deref() == Some(self.id.to_string().as_bytes()))
+        Ok(self.root.is_dir() && self.is_marked()?)
     }
 
     /// The file in the overlay's state that holds this record.

@@ -85,7 +85,7 @@ pub fn decide(look: &Look<'_>) -> Step {
             },
         },
         (Some(overlay), Some(here)) if overlay == here => {
-            if is_base(here) {
+            if is_base(here) && look.deleted.is_none() {
                 Step::Nothing
             } else {
                 Step::Adopt
@@ -164,6 +164,9 @@ fn gate(look: &Look<'_>, new: &[u8]) -> Option<String> {
 fn review(look: &Look<'_>, here: &[u8], overlay: &[u8]) -> Option<String> {
     if look.kind != Kind::Json {
         return None;
+    }
+    if !look.kind.parses(here) {
+        return Some("it does not parse, so nobody can tell what it adds".into());
     }
     let leaves = |bytes: &[u8]| look.kind.leaves(bytes).unwrap_or_default();
     let base = look.base.and_then(|(_, bytes)| bytes).map(leaves).unwrap_or_default();

@@ -9,8 +9,8 @@ use notify::{EventKind, RecommendedWatcher, RecursiveMode, Watcher};
 
 /// Something to wake up for.
 pub enum Wake {
-    /// Something changed, or may have.
-    Change,
+    /// Something changed, or may have; these were removed.
+    Change(Vec<PathBuf>),
     /// A signal asks us to end.
     Signal(i32),
 }
@@ -19,6 +19,14 @@ pub enum Wake {
 /// reads. What the watcher cannot tell (an overflow, an error) counts as a change.
 pub fn is_change(event: &notify::Result<notify::Event>) -> bool {
     !matches!(event, Ok(notify::Event { kind: EventKind::Access(_), .. }))
+}
+
+/// What an event says was removed: if it was a directory under watch, one at the same path is another.
+pub fn removed(event: &notify::Result<notify::Event>) -> Vec<PathBuf> {
+    match event {
+        Ok(event) if matches!(event.kind, EventKind::Remove(_)) => event.paths.clone(),
+        _ => Vec::new(),
+    }
 }
 
 /// When to act on changes: after a quiet time, or after a longest wait for it. One pair of instants,
@@ -62,6 +70,13 @@ pub struct Watched {
 impl Watched {
     pub fn new(watcher: RecommendedWatcher) -> Watched {
         Watched { watcher, dirs: BTreeMap::new(), degraded: None }
+    }
+
+    /// Takes note that a directory is gone: even the same inode may be a new one.
+    pub fn forget(&mut self, dir: &Path) {
+        if self.dirs.remove(dir).is_some() {
+            let _ = self.watcher.unwatch(dir);
+        }
     }
 
     /// Watches exactly the nearest living ancestors of these directories; `true` when that is a change,

@@ -15,6 +15,7 @@ mod hook;
 mod layers;
 mod merge;
 mod overlay;
+mod overlay_edges;
 mod parallel;
 mod races;
 mod remove;

@@ -3,17 +3,17 @@
 use crate::faults::wait_for;
 use crate::world::{Output, Repo, World, mode, text, write};
 
-const OVERLAY: &str = ".local/share/shopfloor/overlays/app";
+pub const OVERLAY: &str = ".local/share/shopfloor/overlays/app";
 
 /// A repository that ignores `.env*`, `*.sh` and `.claude/`, and two worktrees of it.
-struct Scene<'w> {
+pub struct Scene<'w> {
     w: &'w World,
-    app: Repo<'w>,
-    a: Repo<'w>,
-    b: Repo<'w>,
+    pub app: Repo<'w>,
+    pub a: Repo<'w>,
+    pub b: Repo<'w>,
 }
 
-fn scene(w: &World) -> Scene<'_> {
+pub fn scene(w: &World) -> Scene<'_> {
     let app = w.app();
     app.commit(".gitignore", ".env*\n*.sh\n.claude/\n*.jsonl\n");
     let (a, b) = (app.worktree("a"), app.worktree("b"));
@@ -25,24 +25,24 @@ impl Scene<'_> {
         self.w.home(OVERLAY).join(path)
     }
 
-    fn put(&self, path: &str, text: &str) {
+    pub fn put(&self, path: &str, text: &str) {
         write(&self.overlay(path), text);
     }
 
-    fn text(&self, path: &str) -> String {
+    pub fn text(&self, path: &str) -> String {
         std::fs::read_to_string(self.overlay(path)).unwrap()
     }
 
-    fn attach(&self) {
+    pub fn attach(&self) {
         self.a.overlay(&["attach", ".", "../b"]).exit(0);
     }
 
-    fn sync(&self, status: i32) -> Output {
+    pub fn sync(&self, status: i32) -> Output {
         self.app.overlay(&["sync"]).exit(status)
     }
 
     #[track_caller]
-    fn all_are(&self, path: &str, expected: &str) {
+    pub fn all_are(&self, path: &str, expected: &str) {
         let all = [self.text(path), self.a.read(path), self.b.read(path)];
         assert!(all.iter().all(|text| text == expected), "{all:#?}");
     }

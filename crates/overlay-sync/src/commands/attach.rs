@@ -53,15 +53,19 @@ fn register(
     for (root, git_dir) in places {
         let mut old = None;
         for workspace in known.iter().filter(|w| w.root == root || w.git_dir == git_dir) {
-            if workspace.is_present()? && workspace.root == root {
-                old = Some(workspace.clone());
+            if workspace.is_marked()? && workspace.git_dir == git_dir {
+                // It may have been moved: it is the same one all the same.
+                old = Some(Workspace { root: root.clone(), ..workspace.clone() });
             } else {
                 // A workspace made anew at the same path is another one.
                 workspace.forget(&overlay.store.workspaces())?;
             }
         }
         let workspace = match old {
-            Some(workspace) => workspace,
+            Some(workspace) => {
+                workspace.save(&overlay.store.workspaces())?;
+                workspace
+            }
             None => {
                 let workspace = Workspace::new(&root, &git_dir);
                 workspace.save(&overlay.store.workspaces())?;
@@ -88,8 +92,8 @@ pub fn detach(ui: &Ui, env: &Env, place: &Place, named: &Workspaces) -> Result<E
     outcome.print(ui);
     for workspace in &workspaces {
         // What waits would be forgotten with the workspace.
-        if !workspace.held.is_empty() {
-            ui.warn(format!("{} stays attached: something in it is held", workspace.root.display()));
+        if outcome.troubled.contains(&workspace.id) {
+            ui.warn(format!("{} stays attached: something in it is held or failed", workspace.root.display()));
             continue;
         }
         workspace.forget(&overlay.store.workspaces())?;

@@ -14,7 +14,7 @@ use shopfloor_core::ui::Ui;
 use super::sync::converge;
 use crate::apply::{self, Sides};
 use crate::cli::Place;
-use crate::facts::Overlay;
+use crate::facts::{self, Overlay};
 use crate::manifest::{Held, Workspace};
 use crate::store::Conflict;
 
@@ -77,12 +77,21 @@ pub fn settle(ui: &Ui, env: &Env, place: &Place, id: &str, accept: bool) -> Resu
     let Some((index, path, held)) = found else {
         return Err(Failure::not_found(format!("nothing is held under `{id}`")).hint("see `overlay-sync conflicts`"));
     };
-    let workspace = &mut workspaces[index];
     if accept {
-        workspace.accepted.insert(path.clone(), held.text);
-        workspace.save(&overlay.store.workspaces())?;
+        // A person's word is for the text, wherever it comes to.
+        for workspace in &mut workspaces {
+            workspace.accepted.insert(path.clone(), held.text);
+            workspace.save(&overlay.store.workspaces())?;
+        }
     } else {
+        let workspace = &mut workspaces[index];
         let root = Root::open(&overlay.dir)?;
+        let seen = facts::look(&overlay, &root, workspace)?;
+        let here = |s: &facts::Seen| s.here.as_ref().map(|(bytes, _)| Digest::of(bytes));
+        if !seen.iter().any(|s| s.path == path && s.barred.is_none() && here(s) == Some(held.text)) {
+            return Err(Failure::new(Exit::No, "changed", format!("{path} is not what was held any more"))
+                .hint("run `overlay-sync sync`, then look at `overlay-sync conflicts`"));
+        }
         let sides = Sides::open(&overlay, &root, workspace)?;
         if !apply::reject(&overlay, &sides, workspace, &path)? {
             return Err(Failure::new(Exit::No, "changed", format!("{path} changed since it was held"))

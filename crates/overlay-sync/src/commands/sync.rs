@@ -4,8 +4,10 @@ use std::path::PathBuf;
 
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Failure, Result};
-use shopfloor_core::fs::Root;
+use shopfloor_core::fs::{Found, Root};
+use shopfloor_core::hash::Digest;
 use shopfloor_core::lock::Lock;
+use shopfloor_core::path::RelPath;
 use shopfloor_core::text::printable;
 use shopfloor_core::ui::Ui;
 
@@ -25,13 +27,24 @@ pub fn run(ui: &Ui, env: &Env, place: &Place, named: &Workspaces, dry_run: bool,
         let workspaces = overlay.workspaces(ui, env, named)?;
         return preview(ui, &overlay, &workspaces);
     }
+    // Before the lock, whose file would bring the directory back.
+    if !overlay.dir.is_dir() {
+        if Workspace::is_any_marked(&overlay.repo.common_dir) {
+            return Err(gone(&overlay, "is not there"));
+        }
+        ui.note("there is no overlay yet; `overlay-sync add FILE` makes one");
+        return Ok(Exit::Done);
+    }
     let _lock = Lock::take(&overlay.store.lock_path())?;
     let mut workspaces = overlay.workspaces(ui, env, named)?;
     let restored = overlay.workspaces(ui, env, &Workspaces { paths: restore.to_vec(), nul: false })?;
     if !restore.is_empty() {
         for workspace in workspaces.iter_mut().filter(|w| restored.iter().any(|r| r.id == w.id)) {
-            workspace.files.clear();
-            workspace.deleted.clear();
+            // Only what is gone: an edit of what is there still has its past.
+            let here = Root::open(&workspace.root)?;
+            let gone = |path: &RelPath| here.look(path).is_ok_and(|found| found == Found::Missing);
+            workspace.files.retain(|path, _| !gone(path));
+            workspace.deleted.retain(|path, _| !gone(path));
         }
     }
     let outcome = converge(ui, env, &overlay, &mut workspaces)?;
@@ -47,6 +60,8 @@ pub struct Outcome {
     pub conflicts: usize,
     /// Files that wait, workspaces that were left alone, writes that failed: each in words.
     pub open: Vec<String>,
+    /// The workspaces these are in.
+    pub troubled: Vec<Digest>,
 }
 
 impl Outcome {
@@ -85,8 +100,9 @@ impl Outcome {
 pub fn converge(ui: &Ui, env: &Env, overlay: &Overlay, workspaces: &mut [Workspace]) -> Result<Outcome> {
     let root = require_overlay(overlay, workspaces)?;
     let mut outcome = Outcome::default();
-    for _ in 0..ROUNDS {
+    for round in 0..ROUNDS {
         outcome.open.clear();
+        outcome.troubled.clear();
         let mut wrote = false;
         for workspace in workspaces.iter_mut() {
             let name = workspace.root.display().to_string();
@@ -95,9 +111,13 @@ pub fn converge(ui: &Ui, env: &Env, overlay: &Overlay, workspaces: &mut [Workspa
                 continue;
             }
             // One workspace that cannot be written must not keep the others out of step.
-            match one(ui, env, overlay, &root, workspace, &mut outcome) {
+            let open = outcome.open.len();
+            match one(ui, env, overlay, &root, workspace, &mut outcome, round == 0) {
                 Ok(more) => wrote |= more,
                 Err(failure) => outcome.open.push(format!("{name}: {failure}")),
+            }
+            if outcome.open.len() > open {
+                outcome.troubled.push(workspace.id);
             }
         }
         if !wrote {
@@ -114,10 +134,11 @@ fn one(
     root: &Root,
     workspace: &mut Workspace,
     outcome: &mut Outcome,
+    first: bool,
 ) -> Result<bool> {
     let name = workspace.root.display().to_string();
     let seen = facts::look(overlay, root, workspace)?;
-    warn_barred(ui, &name, &seen, outcome.events.is_empty());
+    warn_barred(ui, &name, &seen, first);
     if facts::is_emptied(workspace, &seen) {
         outcome.open.push(format!(
             "all files are gone from {name}; it is left alone, `overlay-sync sync --restore {name}` fills it again"
@@ -152,21 +173,20 @@ fn warn_barred(ui: &Ui, name: &str, seen: &[Seen], first: bool) {
 /// touched, for that is an accident and no decision.
 fn require_overlay(overlay: &Overlay, workspaces: &[Workspace]) -> Result<Root> {
     let known = workspaces.iter().map(|w| w.files.len()).max().unwrap_or(0);
-    let gone = |what: &str| {
-        Failure::new(
-            Exit::No,
-            "overlay_gone",
-            format!("the overlay {} {what}; nothing was touched", overlay.dir.display()),
-        )
-        .hint("put its files back, or name the right one with `--overlay DIR`")
-    };
     let Some(root) = overlay.root()? else {
-        return Err(gone("is not there"));
+        return Err(gone(overlay, "is not there"));
     };
     if known >= 2 && root.files(&[crate::store::RESERVED])?.files.is_empty() {
-        return Err(gone("was emptied"));
+        return Err(gone(overlay, "was emptied"));
     }
     Ok(root)
+}
+
+/// The refusal to read a missing overlay as the decision to delete everything.
+pub fn gone(overlay: &Overlay, what: &str) -> Failure {
+    let message = format!("the overlay {} {what}; nothing was touched", overlay.dir.display());
+    Failure::new(Exit::No, "overlay_gone", message)
+        .hint("put its files back, or name the right one with `--overlay DIR`")
 }
 
 fn preview(ui: &Ui, overlay: &Overlay, workspaces: &[Workspace]) -> Result<Exit> {

@@ -11,15 +11,17 @@ use shopfloor_core::lock::Lock;
 use shopfloor_core::proc;
 use shopfloor_core::ui::Ui;
 
-use super::sync::converge;
+use super::sync::{converge, gone};
 use crate::cli::{Place, Workspaces};
 use crate::facts::Overlay;
 use crate::manifest::Workspace;
 use crate::store::RESERVED;
-use crate::watch::{Pending, Wake, Watched, is_change};
+use crate::watch::{Pending, Wake, Watched, is_change, removed};
 
 /// Whatever events were lost, a scan this often finds what they were about.
 const SAFETY: Duration = Duration::from_secs(60);
+/// How often directories are armed anew while events keep coming.
+const REARM: Duration = Duration::from_millis(50);
 /// How often is looked where the system cannot tell us.
 const POLL: Duration = Duration::from_secs(2);
 
@@ -38,42 +40,51 @@ pub fn run(ui: &Ui, env: &Env, place: &Place) -> Result<Exit> {
     proc::handle_signals(move |signal| drop(signals.send(Wake::Signal(signal))));
     let watcher = notify::recommended_watcher(move |event: notify::Result<notify::Event>| {
         if is_change(&event) {
-            let _ = send.send(Wake::Change);
+            let _ = send.send(Wake::Change(removed(&event)));
         }
     });
     let watcher = watcher.map_err(|e| Failure::failed("cannot watch files").because(e))?;
     let mut watched = Watched::new(watcher);
 
     // Armed before the first scan: what changes in between is seen by one of them.
-    arm(ui, &overlay, &mut watched)?;
+    arm(ui, &overlay, &mut watched);
     scan(ui, env, &overlay);
     let mut pending = Pending::new(overlay.debounce, overlay.max_wait);
     let mut last_scan = Instant::now();
+    let mut last_arm = Instant::now();
     loop {
         let idle = if watched.degraded.is_some() { POLL } else { SAFETY };
         let due = pending.due().unwrap_or(last_scan + idle);
-        match wakes.recv_timeout(due.saturating_duration_since(Instant::now())) {
-            Ok(Wake::Change) => {
+        let now = Instant::now();
+        if due <= now {
+            pending.clear();
+            arm(ui, &overlay, &mut watched);
+            scan(ui, env, &overlay);
+            last_scan = Instant::now();
+            // Workspaces that were attached meanwhile, directories that syncing made.
+            if arm(ui, &overlay, &mut watched) {
                 pending.changed(Instant::now());
-                // A directory may be the news: a new one is armed before it is looked into.
-                arm(ui, &overlay, &mut watched)?;
             }
+            continue;
+        }
+        match wakes.recv_timeout(due - now) {
             Ok(Wake::Signal(signal)) => {
                 // An edit just before may not have reached us as an event yet.
                 scan(ui, env, &overlay);
                 return Ok(Exit::Signal(u8::try_from(signal).unwrap_or(0)));
             }
-            Err(RecvTimeoutError::Disconnected) => return Err(Failure::failed("the watcher ended")),
-            Err(RecvTimeoutError::Timeout) => {
-                pending.clear();
-                arm(ui, &overlay, &mut watched)?;
-                scan(ui, env, &overlay);
-                last_scan = Instant::now();
-                // Workspaces that were attached meanwhile, directories that syncing made.
-                if arm(ui, &overlay, &mut watched)? {
-                    pending.changed(Instant::now());
+            Ok(Wake::Change(gone)) => {
+                gone.iter().for_each(|dir| watched.forget(dir));
+                pending.changed(now);
+                // A directory may be the news: a new one is armed before it is looked into. Not for every
+                // event of a burst, though.
+                if !gone.is_empty() || now >= last_arm + REARM {
+                    arm(ui, &overlay, &mut watched);
+                    last_arm = now;
                 }
             }
+            Err(RecvTimeoutError::Disconnected) => return Err(Failure::failed("the watcher ended")),
+            Err(RecvTimeoutError::Timeout) => {}
         }
     }
 }
@@ -95,6 +106,9 @@ fn only_one(overlay: &Overlay) -> Result<Lock> {
 fn scan(ui: &Ui, env: &Env, overlay: &Overlay) {
     let env = env.later();
     let sync = || {
+        if !overlay.dir.is_dir() {
+            return Err(gone(overlay, "is not there"));
+        }
         let _lock = Lock::take(&overlay.store.lock_path())?;
         let mut workspaces = overlay.workspaces(ui, &env, &Workspaces::default())?;
         converge(ui, &env, overlay, &mut workspaces)
@@ -105,24 +119,27 @@ fn scan(ui: &Ui, env: &Env, overlay: &Overlay) {
     }
 }
 
-/// Watches the directories of the overlay and of every managed file.
-fn arm(ui: &Ui, overlay: &Overlay, watched: &mut Watched) -> Result<bool> {
-    let mut dirs: Vec<PathBuf> = vec![overlay.dir.clone(), overlay.store.workspaces()];
-    let mut paths = Vec::new();
-    if let Some(root) = overlay.root()? {
-        paths = root.files(&[RESERVED])?.files;
-        dirs.extend(paths.iter().filter_map(|path| Some(overlay.dir.join(path.as_path()).parent()?.to_path_buf())));
+/// Watches the directories of the overlay and of every managed file; `true` when that is a change. What
+/// cannot be read now (it comes and goes) is found by the next change or scan.
+fn arm(ui: &Ui, overlay: &Overlay, watched: &mut Watched) -> bool {
+    let before = watched.degraded.clone();
+    let changed = watched.arm(directories(overlay).into_iter());
+    if let Some(why) = watched.degraded.as_ref().filter(|_| before.is_none()) {
+        ui.warn(format!("{why}; looking every {} s instead", POLL.as_secs()));
     }
-    for workspace in Workspace::load_all(&overlay.store.workspaces())? {
+    changed
+}
+
+fn directories(overlay: &Overlay) -> Vec<PathBuf> {
+    let mut dirs: Vec<PathBuf> = vec![overlay.dir.clone(), overlay.store.workspaces()];
+    let listing = overlay.root().ok().flatten().and_then(|root| root.files(&[RESERVED]).ok());
+    let paths = listing.map(|listing| listing.files).unwrap_or_default();
+    dirs.extend(paths.iter().filter_map(|path| Some(overlay.dir.join(path.as_path()).parent()?.to_path_buf())));
+    for workspace in Workspace::load_all(&overlay.store.workspaces()).unwrap_or_default() {
         let managed = paths.iter().chain(workspace.files.keys());
         // The root as well: a directory that is removed and made anew is news there.
         dirs.push(workspace.root.clone());
         dirs.extend(managed.filter_map(|path| Some(workspace.root.join(path.as_path()).parent()?.to_path_buf())));
     }
-    let before = watched.degraded.clone();
-    let changed = watched.arm(dirs.into_iter());
-    if let Some(why) = watched.degraded.as_ref().filter(|_| before.is_none()) {
-        ui.warn(format!("{why}; looking every {} s instead", POLL.as_secs()));
-    }
-    Ok(changed)
+    dirs
 }

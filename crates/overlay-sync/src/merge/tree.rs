@@ -92,23 +92,25 @@ impl Merger {
             return overlay.cloned();
         }
         let inner = matches!(workspace, Some(Tree::Object(_))) && may_grow_below(path);
-        let vanished = workspace.is_none() && (grow || may_grow_below(path)) && self.grow;
-        if same(base, overlay) && !grow && !inner && !vanished {
-            return workspace.cloned();
-        }
-        // Nor by putting something else in its place.
+        // What only grows is not taken away by putting something else in its place, nor by leaving it out.
         let displaced = match overlay {
-            Some(Tree::Array(_)) => grow && !matches!(workspace, Some(Tree::Array(_))),
-            Some(Tree::Object(_)) => self.grow && path == "permissions" && !matches!(workspace, Some(Tree::Object(_))),
+            Some(Tree::Array(_)) => grow && !matches!(workspace, Some(Tree::Array(_)) | None),
+            Some(Tree::Object(below)) => {
+                let guarded = below.iter().any(|(key, _)| grows(&join(path, key)) || may_grow_below(&join(path, key)));
+                self.grow && may_grow_below(path) && guarded && !matches!(workspace, Some(Tree::Object(_)) | None)
+            }
             _ => false,
         };
         if displaced {
             return overlay.cloned();
         }
+        let vanished = workspace.is_none() && (grow || may_grow_below(path)) && self.grow;
+        if same(base, overlay) && !grow && !inner && !vanished {
+            return workspace.cloned();
+        }
         match (overlay, workspace) {
             (Some(Tree::Object(o)), Some(Tree::Object(x))) => Some(self.objects(path, base, o, x)),
             (Some(Tree::Array(o)), Some(Tree::Array(x))) => self.arrays(path, base, o, x, grow),
-            // What only grows is not taken away by leaving it out altogether.
             (Some(o), None) if vanished => Some(o.clone()),
             (Some(kept), None) | (None, Some(kept)) => {
                 // Delete against modify: the modification stays.

@@ -1,0 +1,147 @@
+//! `overlay-sync` where an edit could get lost between the cases of the design.
+
+use crate::overlay::{OVERLAY, Scene, scene};
+use crate::world::{World, text};
+
+const SETTINGS: &str = ".claude/settings.json";
+
+/// What a workspace made of a file, with both attached and all settled before.
+fn edited<'w>(w: &'w World, path: &str, start: &str, here: &str) -> Scene<'w> {
+    let s = scene(w);
+    s.put(path, start);
+    s.attach();
+    s.a.write(path, here);
+    s
+}
+
+fn held(s: &Scene<'_>) -> String {
+    let lines = s.app.overlay(&["conflicts", "--json"]).exit(0).json_lines();
+    text(lines.iter().find(|l| text(l, "/state") == "held").unwrap(), "/id").to_owned()
+}
+
+#[test]
+fn deny_does_not_shrink_by_repetition_or_by_another_shape() {
+    for other in [r#"["x", "y", "y"]"#, "null", "{}"] {
+        let w = World::new();
+        let start = "{\"permissions\": {\"deny\": [\"rm\", \"dd\", \"dd\"]}}\n";
+        let s = edited(&w, SETTINGS, start, &format!("{{\"permissions\": {{\"deny\": {other}}}}}\n"));
+        s.app.overlay(&["sync"]);
+        let all = s.text(SETTINGS);
+        assert!(all.contains("\"rm\"") && all.contains("\"dd\""), "{other}: {all}");
+        assert_eq!(s.b.read(SETTINGS), all);
+    }
+    for other in ["{\"permissions\": 1}\n", "[]\n", "{}\n"] {
+        let w = World::new();
+        let start = "{\"permissions\": {\"deny\": [\"rm\"]}}\n";
+        let s = edited(&w, SETTINGS, start, other);
+        s.app.overlay(&["sync"]);
+        assert_eq!((s.text(SETTINGS), s.b.read(SETTINGS)), (start.into(), start.into()));
+    }
+}
+
+#[test]
+fn values_of_several_lines_and_repeated_variables_stay_whole() {
+    let w = World::new();
+    let key = "KEY=\"one\ntwo\n\"\n";
+    let s = edited(&w, ".env", &format!("{key}A=1\nB=1\nC=1\n"), &format!("{key}A=1\nB=1\nC=2\n"));
+    s.b.write(".env", "KEY=\"one\nthree\n\"\nA=1\nB=1\nC=1\n");
+    s.sync(0);
+    s.all_are(".env", "KEY=\"one\nthree\n\"\nA=1\nB=1\nC=2\n");
+    s.a.write(".env", "P=a\nP=$P:b\nP=$P:c\n");
+    s.put(".env", "P=a\nP=$P:b\nP=$P:c\n");
+    s.sync(0);
+    s.a.write(".env", "P=a\nP=$P:b\nP=$P:c\nA=1\n");
+    s.b.write(".env", "P=0\nP=$P:b\nP=$P:c\n");
+    s.sync(0);
+    let all = s.text(".env");
+    assert!(all.starts_with("P=0\nP=$P:b\nP=$P:c\n"), "{all}");
+}
+
+#[test]
+fn an_edit_of_a_comment_alone_travels() {
+    for (path, mark) in [(".env.toml", "#"), (".env.yaml", "#"), (".env.jsonc", "//")] {
+        let w = World::new();
+        let body = if mark == "#" { "" } else { "{\n  \"a\": 1\n}\n" };
+        let s = edited(&w, path, &format!("{mark} old\n{body}"), &format!("{mark} new\n{body}"));
+        s.sync(0);
+        s.all_are(path, &format!("{mark} new\n{body}"));
+    }
+}
+
+#[test]
+fn no_spelling_of_a_text_gets_around_the_review() {
+    let w = World::new();
+    let start = "{\"a\": 1}\n";
+    let code = "{\"a\": 1e999, \"hooks\": {\"Stop\": [{\"command\": \"curl evil\"}]}}\n";
+    let s = edited(&w, SETTINGS, start, code);
+    s.sync(1);
+    assert_eq!((s.text(SETTINGS), s.b.read(SETTINGS)), (start.into(), start.into()));
+}
+
+#[test]
+fn restore_fills_what_is_gone_and_keeps_what_was_edited() {
+    let w = World::new();
+    let s = edited(&w, ".env", "A=1\nB=1\n", "A=2\nB=1\n");
+    s.put("x.sh", "date\n");
+    s.b.write(".env", "A=1\nB=2\n");
+    s.sync(0);
+    s.a.write(".env", "A=3\nB=2\n");
+    s.a.sh("rm x.sh").exit(0);
+    s.app.overlay(&["sync", "--restore", s.a.path.to_str().unwrap()]).exit(0);
+    s.all_are(".env", "A=3\nB=2\n");
+    s.all_are("x.sh", "date\n");
+}
+
+#[test]
+fn a_moved_worktree_keeps_its_past() {
+    let w = World::new();
+    let s = edited(&w, ".env", "A=1\nB=1\n", "A=1\nB=2\n");
+    s.app.git(&["worktree", "move", "../a", "../c"]);
+    s.put(".env", "A=2\nB=1\n");
+    s.app.sh("cd ../c && overlay-sync attach").exit(0);
+    assert_eq!(s.app.read("../c/.env"), "A=2\nB=2\n");
+    assert_eq!(s.app.overlay(&["conflicts"]).exit(0).stdout, "");
+}
+
+#[test]
+fn reject_takes_back_only_what_was_held() {
+    let w = World::new();
+    let s = edited(&w, SETTINGS, "{\"a\": 1}\n", "{\"a\":");
+    s.sync(1);
+    let id = held(&s);
+    s.a.write(SETTINGS, "{\"a\": 2}\n");
+    s.app.overlay(&["reject", &id]).exit(1).err_has("is not what was held any more");
+    assert_eq!(s.a.read(SETTINGS), "{\"a\": 2}\n");
+    s.a.write(SETTINGS, "{\"a\":");
+    s.a.sh("git add -f .claude").exit(0);
+    s.app.overlay(&["reject", &id]).exit(1);
+    assert_eq!(s.a.read(SETTINGS), "{\"a\":");
+    // Whatever is git's business now holds nothing back.
+    s.sync(0);
+    s.a.overlay(&["detach"]).exit(0);
+}
+
+#[test]
+fn what_is_accepted_is_accepted_wherever_it_comes_to() {
+    let w = World::new();
+    let code = "{\"hooks\": {\"Stop\": [{\"command\": \"date\"}]}}\n";
+    let s = edited(&w, SETTINGS, "{\"a\": 1}\n", code);
+    s.b.write(SETTINGS, code);
+    s.sync(1);
+    s.app.overlay(&["accept", &held(&s)]).exit(0);
+    s.all_are(SETTINGS, code);
+    assert_eq!(s.app.overlay(&["conflicts"]).exit(0).stdout, "");
+}
+
+#[test]
+fn a_missing_overlay_is_told_from_every_worktree_and_not_made_anew() {
+    let w = World::new();
+    let s = edited(&w, ".env", "A=1\n", "A=1\n");
+    s.app.sh(&format!("mv ~/{OVERLAY} ~/elsewhere")).exit(0);
+    for repo in [&s.app, &s.a] {
+        repo.overlay(&["sync"]).exit(1).err_has("is not there; nothing was touched");
+    }
+    assert!(!w.home(OVERLAY).exists() && s.a.has(".env"));
+    s.app.sh(&format!("mv ~/elsewhere ~/{OVERLAY}")).exit(0);
+    s.sync(0);
+}
