@@ -313,6 +313,9 @@ fn case_14_one_workspace_that_cannot_be_written_keeps_nobody_back() {
     let as_nobody = ["--reuid", "65534", "--clear-groups", "overlay-sync", "sync"];
     s.a.run("setpriv", &as_nobody).exit(1).err_has("/b: .env: cannot");
     assert_eq!((s.text(".env"), s.b.read(".env")), ("A=2\n".into(), "A=1\n".into()));
+    // Nor is it let go in a state that nobody chose.
+    let detach = ["--reuid", "65534", "--clear-groups", "overlay-sync", "detach", "../b"];
+    s.a.run("setpriv", &detach).exit(1).err_has("stays attached");
     s.app.sh("chown 65534 ../b && chmod 755 ../b").exit(0);
     s.a.run("setpriv", &as_nobody).exit(0);
     s.all_are(".env", "A=2\n");

@@ -151,3 +151,14 @@ fn a_missing_overlay_is_told_from_every_worktree_and_not_made_anew() {
     s.app.sh(&format!("mv ~/elsewhere ~/{OVERLAY}")).exit(0);
     s.sync(0);
 }
+
+#[test]
+fn every_workspace_is_told_what_git_does_not_ignore_there() {
+    let w = World::new();
+    let s = edited(&w, ".env", "A=1\n", "A=2\n");
+    s.put("seen.txt", "x\n");
+    let out = s.sync(0);
+    out.err_has("/a: seen.txt is not ignored").err_has("/b: seen.txt is not ignored");
+    assert_eq!(out.stderr.matches("is not ignored").count(), 2);
+    assert!(!s.a.has("seen.txt") && !s.b.has("seen.txt"));
+}
