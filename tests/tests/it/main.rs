@@ -16,6 +16,7 @@ mod layers;
 mod merge;
 mod overlay;
 mod overlay_edges;
+mod overlay_watch;
 mod parallel;
 mod races;
 mod remove;

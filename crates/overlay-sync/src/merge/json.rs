@@ -4,8 +4,8 @@
 use jsonc_parser::ParseOptions;
 use jsonc_parser::cst::{CstArray, CstInputValue, CstNode, CstObject, CstRootNode};
 
-use super::tree::{Merger, Tree};
-use super::{Input, Merged, lines};
+use super::tree::{self, Tree};
+use super::{Input, Merged};
 
 /// Comments and trailing commas, but no other freedom: what an agent could not read back is not JSON.
 const OPTIONS: ParseOptions = ParseOptions {
@@ -22,32 +22,13 @@ const OPTIONS: ParseOptions = ParseOptions {
 };
 
 pub fn merge(input: &Input<'_>) -> Option<Merged> {
-    let (overlay, workspace) = (parse(input.overlay)?, parse(input.workspace)?);
-    let base = match input.base {
-        Some(bytes) => Some(parse(bytes)?),
-        None => None,
-    };
-    let mut merger = Merger { rule: input.rule, grow: input.grow, conflicts: Vec::new() };
-    let tree = merger.merge("", base.as_ref(), Some(&overlay), Some(&workspace))?;
-    let conflicts = merger.conflicts;
-    // Both texts may say it already; then not a byte needs an edit.
-    // Lines keep comments and layout of both sides, when they come to the same.
-    let by_lines = lines::merge(input);
-    if by_lines.conflicts.is_empty() && parse(&by_lines.bytes).is_some_and(|said| said.same(&tree)) {
-        return Some(Merged { bytes: by_lines.bytes, conflicts });
-    }
-    for (bytes, side) in [(input.workspace, &workspace), (input.overlay, &overlay)] {
-        if tree.same(side) {
-            return Some(Merged { bytes: bytes.to_vec(), conflicts });
-        }
-    }
-    let text = std::str::from_utf8(input.overlay).ok()?;
-    let mark = text.strip_prefix('\u{feff}').map_or("", |_| "\u{feff}");
-    let root = CstRootNode::parse(text.trim_start_matches('\u{feff}'), &OPTIONS).ok()?;
-    edit(&root.value()?, &overlay, &tree, |value| root.set_value(value))?;
-    let bytes = format!("{mark}{root}").into_bytes();
-    // The edit must say exactly what was decided; anything else is no merge.
-    parse(&bytes)?.same(&tree).then_some(Merged { bytes, conflicts })
+    tree::merge(input, input.grow, parse, |overlay, merged| {
+        let text = std::str::from_utf8(input.overlay).ok()?;
+        let mark = text.strip_prefix('\u{feff}').map_or("", |_| "\u{feff}");
+        let root = CstRootNode::parse(text.trim_start_matches('\u{feff}'), &OPTIONS).ok()?;
+        edit(&root.value()?, overlay, merged, |value| root.set_value(value))?;
+        Some(format!("{mark}{root}").into_bytes())
+    })
 }
 
 /// The tree of a text; none when it is no JSON, or says something that does not survive a merge (a key

@@ -2,34 +2,17 @@
 
 use toml_edit::{Array, DocumentMut, Item, TableLike, Value};
 
-use super::tree::{Merger, Tree};
-use super::{Input, Merged, lines};
+use super::tree::{self, Tree};
+use super::{Input, Merged};
 
 pub fn merge(input: &Input<'_>) -> Option<Merged> {
-    let (overlay, workspace) = (parse(input.overlay)?, parse(input.workspace)?);
-    let base = match input.base {
-        Some(bytes) => Some(parse(bytes)?),
-        None => None,
-    };
-    let mut merger = Merger { rule: input.rule, grow: false, conflicts: Vec::new() };
-    let tree = merger.merge("", base.as_ref(), Some(&overlay), Some(&workspace))?;
-    let conflicts = merger.conflicts;
-    // Lines keep comments and layout of both sides, when they come to the same.
-    let by_lines = lines::merge(input);
-    if by_lines.conflicts.is_empty() && parse(&by_lines.bytes).is_some_and(|said| said.same(&tree)) {
-        return Some(Merged { bytes: by_lines.bytes, conflicts });
-    }
-    for (bytes, side) in [(input.workspace, &workspace), (input.overlay, &overlay)] {
-        if tree.same(side) {
-            return Some(Merged { bytes: bytes.to_vec(), conflicts });
-        }
-    }
-    let mut document = document(input.overlay)?;
-    let theirs = self::document(input.workspace)?;
-    let Tree::Object(entries) = &tree else { return None };
-    table(document.as_table_mut(), Some(theirs.as_table()), entries)?;
-    let bytes = document.to_string().into_bytes();
-    parse(&bytes)?.same(&tree).then_some(Merged { bytes, conflicts })
+    tree::merge(input, false, parse, |_, merged| {
+        let mut document = document(input.overlay)?;
+        let theirs = self::document(input.workspace)?;
+        let Tree::Object(entries) = merged else { return None };
+        table(document.as_table_mut(), Some(theirs.as_table()), entries)?;
+        Some(document.to_string().into_bytes())
+    })
 }
 
 pub fn parse(bytes: &[u8]) -> Option<Tree> {

@@ -1,7 +1,7 @@
 //! The merge of structures: objects per key, arrays as sets where their elements are distinct, leaves
 //! whole. The formats turn text into trees, and the merged tree back into edits of the overlay's text.
 
-use super::{Conflict, Rule};
+use super::{Conflict, Input, Merged, Rule, lines};
 
 /// A parsed document, its leaves in a canonical spelling.
 #[derive(Clone, Debug, PartialEq)]
@@ -57,11 +57,42 @@ pub fn join(path: &str, key: &str) -> String {
     if path.is_empty() { key } else { format!("{path}.{key}") }
 }
 
+/// Merges texts by the trees that `parse` finds in them; none when one of them has none. The text is that
+/// of a line merge or of one side when it says what was decided, and what `write` makes of the overlay's
+/// tree and the merged one otherwise.
+pub fn merge(
+    input: &Input<'_>,
+    grow: bool,
+    parse: impl Fn(&[u8]) -> Option<Tree>,
+    write: impl FnOnce(&Tree, &Tree) -> Option<Vec<u8>>,
+) -> Option<Merged> {
+    let (overlay, workspace) = (parse(input.overlay)?, parse(input.workspace)?);
+    let base = match input.base {
+        Some(bytes) => Some(parse(bytes)?),
+        None => None,
+    };
+    let mut merger = Merger { rule: input.rule, grow, conflicts: Vec::new() };
+    let tree = merger.merge("", base.as_ref(), Some(&overlay), Some(&workspace))?;
+    let conflicts = merger.conflicts;
+    // Lines keep comments and layout of both sides, when they come to the same.
+    let by_lines = lines::merge(input);
+    if by_lines.conflicts.is_empty() && parse(&by_lines.bytes).is_some_and(|said| said.same(&tree)) {
+        return Some(Merged { bytes: by_lines.bytes, conflicts });
+    }
+    let sides = [(input.workspace, &workspace), (input.overlay, &overlay)];
+    if let Some((bytes, _)) = sides.into_iter().find(|(_, side)| tree.same(side)) {
+        return Some(Merged { bytes: bytes.to_vec(), conflicts });
+    }
+    let bytes = write(&overlay, &tree)?;
+    // The text must say exactly what was decided; anything else is no merge.
+    parse(&bytes)?.same(&tree).then_some(Merged { bytes, conflicts })
+}
+
 /// How a merge decides, and what it had to decide.
-pub struct Merger {
-    pub rule: Rule,
-    pub grow: bool,
-    pub conflicts: Vec<Conflict>,
+struct Merger {
+    rule: Rule,
+    grow: bool,
+    conflicts: Vec<Conflict>,
 }
 
 /// The arrays to which a workspace only adds (`permissions.deny` must, whatever the policy).
@@ -75,7 +106,7 @@ pub fn grows(path: &str) -> bool {
 
 impl Merger {
     /// Merges what stands at `path`; `None` is absence, of a key as well as of a result.
-    pub fn merge(
+    fn merge(
         &mut self,
         path: &str,
         base: Option<&Tree>,

@@ -3,31 +3,14 @@
 
 use serde_yaml::Value;
 
-use super::tree::{Merger, Tree};
-use super::{Input, Merged, lines};
+use super::tree::{self, Tree};
+use super::{Input, Merged};
 
 /// Parsing is quadratic in depth, so size is capped well before it hurts.
 const LIMIT: usize = 100 * 1024;
 
 pub fn merge(input: &Input<'_>) -> Option<Merged> {
-    let (overlay, workspace) = (parse(input.overlay)?, parse(input.workspace)?);
-    let base = match input.base {
-        Some(bytes) => Some(parse(bytes)?),
-        None => None,
-    };
-    let mut merger = Merger { rule: input.rule, grow: false, conflicts: Vec::new() };
-    let tree = merger.merge("", base.as_ref(), Some(&overlay), Some(&workspace))?;
-    let conflicts = merger.conflicts;
-    let by_lines = lines::merge(input);
-    if by_lines.conflicts.is_empty() && parse(&by_lines.bytes).is_some_and(|said| said.same(&tree)) {
-        return Some(Merged { bytes: by_lines.bytes, conflicts });
-    }
-    let sides = [(input.workspace, &workspace), (input.overlay, &overlay)];
-    if let Some((bytes, _)) = sides.into_iter().find(|(_, side)| tree.same(side)) {
-        return Some(Merged { bytes: bytes.to_vec(), conflicts });
-    }
-    let bytes = serde_yaml::to_string(&value(&tree)?).ok()?.into_bytes();
-    parse(&bytes)?.same(&tree).then_some(Merged { bytes, conflicts })
+    tree::merge(input, false, parse, |_, merged| Some(serde_yaml::to_string(&value(merged)?).ok()?.into_bytes()))
 }
 
 /// The tree of one document; none for several, for keys that are no strings, and for tags.

@@ -1,0 +1,115 @@
+//! `overlay-sync watch`, by the cases of its design: real edits, real events.
+
+use std::cell::Cell;
+
+use crate::faults::wait_for;
+use crate::overlay::{Scene, scene};
+use crate::world::World;
+
+/// A watch that runs, and is ended and looked at when the test is done with it.
+struct Watch {
+    child: std::process::Child,
+}
+
+impl Watch {
+    fn start(s: &Scene<'_>, debounce: &str) -> Watch {
+        let mut command = s.w.command(s.w.path("bin/overlay-sync"));
+        command.args(["watch", "-q", "--debounce-ms", debounce, "--max-wait-ms", "400"]).current_dir(&s.app.path);
+        let log = std::fs::File::create(s.w.path("watch.log")).unwrap();
+        command.stdout(log.try_clone().unwrap()).stderr(log);
+        let child = command.spawn().unwrap();
+        wait_for(|| std::fs::read_to_string(s.overlay(".overlay-sync/watch.lock")).is_ok_and(|pid| !pid.is_empty()));
+        Watch { child }
+    }
+
+    fn end(mut self, s: &Scene<'_>) {
+        s.app.sh(&format!("kill -TERM {}", self.child.id())).exit(0);
+        assert_eq!(
+            self.child.wait().unwrap().code(),
+            Some(128 + 15),
+            "{}",
+            std::fs::read_to_string(s.w.path("watch.log")).unwrap()
+        );
+    }
+}
+
+impl Drop for Watch {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+#[test]
+fn case_9_edits_under_watch_are_everywhere_also_while_one_side_never_rests() {
+    let w = World::new();
+    let s = scene(&w);
+    s.put(".env", "START=1\n");
+    s.attach();
+    let watch = Watch::start(&s, "100");
+    s.a.sh("echo A=1 >> .env").exit(0);
+    s.b.sh("echo B=1 >> .env").exit(0);
+    let everywhere = |text: &str| [s.text(".env"), s.a.read(".env"), s.b.read(".env")].iter().all(|t| t.contains(text));
+    wait_for(|| everywhere("A=1\n") && everywhere("B=1\n"));
+    // Written all the time: it does not have to be quiet for ever.
+    s.a.write(".env.n", "N=0\n");
+    s.a.overlay(&["add", ".env.n"]).exit(0);
+    wait_for(|| s.b.has(".env.n"));
+    let early = s.b.read(".env.n");
+    let n = Cell::new(0);
+    wait_for(|| {
+        n.set(n.get() + 1);
+        s.a.write(".env.tmp", &format!("N={n}\n", n = n.get()));
+        std::fs::rename(s.a.path.join(".env.tmp"), s.a.path.join(".env.n")).unwrap();
+        s.b.read(".env.n") != early
+    });
+    let last = format!("N={}\n", n.get());
+    wait_for(|| s.b.read(".env.n") == last && s.text(".env.n") == last);
+    watch.end(&s);
+    assert_eq!(s.sync(0).stdout, "");
+}
+
+#[test]
+fn case_10_every_way_of_saving_and_directories_made_anew() {
+    let w = World::new();
+    let s = scene(&w);
+    s.put(".claude/x", "0\n");
+    s.attach();
+    let watch = Watch::start(&s, "50");
+    let saves = [
+        "echo N > .claude/t; mv .claude/t .claude/x",
+        ": > .claude/x; echo N > .claude/x",
+        "mv .claude/x .claude/x~; echo N > .claude/x",
+        "rm .claude/x; echo N > .claude/x",
+    ];
+    for (round, save) in saves.iter().cycle().take(12).enumerate() {
+        s.a.sh(&save.replace('N', &round.to_string())).exit(0);
+        wait_for(|| s.b.read(".claude/x") == format!("{round}\n"));
+    }
+    s.a.sh("rm -r .claude; mkdir .claude; echo anew > .claude/x").exit(0);
+    wait_for(|| s.b.read(".claude/x") == "anew\n");
+    s.a.sh("echo again > .claude/x").exit(0);
+    wait_for(|| s.b.read(".claude/x") == "again\n");
+    s.put(".claude/x", "from the overlay\n");
+    wait_for(|| s.a.read(".claude/x") == "from the overlay\n");
+    watch.end(&s);
+}
+
+#[test]
+fn case_12_a_watch_that_is_ended_brings_home_what_is_pending_and_is_alone() {
+    let w = World::new();
+    let s = scene(&w);
+    s.put(".env", "A=1\n");
+    s.attach();
+    let watch = Watch::start(&s, "60000");
+    let pid = watch.child.id().to_string();
+    s.app.overlay(&["watch"]).exit(75).err_has(&format!("process {pid} watches"));
+    s.a.write(".env", "A=2\n");
+    watch.end(&s);
+    assert_eq!((s.text(".env"), s.b.read(".env")), ("A=2\n".into(), "A=2\n".into()));
+    s.app.run_with("overlay-sync", &["watch"], &[("OVERLAY_SYNC_ENABLED", "false")]).exit(0);
+    s.app
+        .run_with("overlay-sync", &["watch"], &[("OVERLAY_SYNC_DEBOUNCE_MS", "soon")])
+        .exit(2)
+        .err_has("debounce_ms cannot be `soon`");
+}
