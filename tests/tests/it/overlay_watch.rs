@@ -55,13 +55,14 @@ fn case_9_edits_under_watch_are_everywhere_also_while_one_side_never_rests() {
     s.a.write(".env.n", "N=0\n");
     s.a.overlay(&["add", ".env.n"]).exit(0);
     wait_for(|| s.b.has(".env.n"));
-    let early = s.b.read(".env.n");
-    let n = Cell::new(0);
+    // A thousand edits on, the sync that brought the first one is long over.
+    let seen = || s.b.read(".env.n").trim_start_matches("N=").trim_end().parse::<u32>().unwrap();
+    let n = Cell::new(0_u32);
     wait_for(|| {
         n.set(n.get() + 1);
         s.a.write(".env.tmp", &format!("N={n}\n", n = n.get()));
         std::fs::rename(s.a.path.join(".env.tmp"), s.a.path.join(".env.n")).unwrap();
-        s.b.read(".env.n") != early
+        seen() > 1000
     });
     let last = format!("N={}\n", n.get());
     wait_for(|| s.b.read(".env.n") == last && s.text(".env.n") == last);
@@ -112,4 +113,23 @@ fn case_12_a_watch_that_is_ended_brings_home_what_is_pending_and_is_alone() {
         .run_with("overlay-sync", &["watch"], &[("OVERLAY_SYNC_DEBOUNCE_MS", "soon")])
         .exit(2)
         .err_has("debounce_ms cannot be `soon`");
+}
+
+#[test]
+fn worktrees_that_come_and_go_do_not_end_a_watch() {
+    let w = World::new();
+    let s = scene(&w);
+    s.put(".claude/x", "0\n");
+    s.attach();
+    let watch = Watch::start(&s, "50");
+    for round in 1..6 {
+        s.app.git(&["worktree", "remove", "--force", "../b"]);
+        s.a.write(".claude/x", &format!("{round}\n"));
+        s.app.git(&["worktree", "add", "-q", "../b", "b"]);
+        s.b.overlay(&["attach"]).exit(0);
+        wait_for(|| s.b.read(".claude/x") == format!("{round}\n"));
+        s.b.write(".claude/x", &format!("from b {round}\n"));
+        wait_for(|| s.a.read(".claude/x") == format!("from b {round}\n"));
+    }
+    watch.end(&s);
 }
