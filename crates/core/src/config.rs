@@ -19,18 +19,26 @@ const TOOLS: [&str; 5] = ["sweatfile-apply", "overlay-sync", "ledger-synth", "wo
 /// The repository's file, below its main checkout.
 pub const REPOSITORY_FILE: &str = ".shopfloor/config.toml";
 
+/// Settings of any tool that name a command to run, a place outside the repository, or what may leave or
+/// enter a workspace unseen: the repository's file sets them only once a person approved it.
+const GUARDED: [&str; 6] = ["area", "overlay", "root", "merge_command", "send", "review"];
+
 /// A setting a tool knows.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Setting {
     /// Its key in the tool's table; with dashes its flag.
     pub name: &'static str,
-    /// Its environment variable.
+    /// Its environment variable; empty for what only files set.
     pub variable: &'static str,
     /// What kind of value it takes.
     pub kind: Kind,
-    /// Whether it names a command or a place outside the repository, so that the repository's file
-    /// sets it only once approved.
-    pub guarded: bool,
+}
+
+impl Setting {
+    /// A setting with the kind of value it takes.
+    pub const fn new(name: &'static str, variable: &'static str, kind: Kind) -> Setting {
+        Setting { name, variable, kind }
+    }
 }
 
 /// What kind of value a setting takes.
@@ -45,6 +53,62 @@ pub enum Kind {
     /// A path: `~/` is the home directory; a relative one starts at the main checkout in the
     /// repository's file, at its own directory in the user's, else at the current directory.
     Path,
+    /// One of these words.
+    Choice(&'static [&'static str]),
+    /// Strings: an array in a file, separated by commas elsewhere.
+    List,
+    /// A command: an array is an argv, a string is for `sh -c`.
+    Command,
+    /// Tables of these settings, each under a name: `[tool.SETTING."NAME"]`. Only files have them.
+    Tables(&'static [Setting]),
+}
+
+impl Kind {
+    /// What a file must hold, in words.
+    fn wanted(self) -> String {
+        match self {
+            Kind::Text | Kind::Path => "a string".into(),
+            Kind::Number => "a whole number".into(),
+            Kind::Truth => "true or false".into(),
+            Kind::Choice(words) => format!("one of {}", words.join(", ")),
+            Kind::List => "an array of strings".into(),
+            Kind::Command => "a string or an array of strings".into(),
+            Kind::Tables(_) => "a table of tables".into(),
+        }
+    }
+
+    /// What an item of a file says, if it is of this kind.
+    fn read(self, item: &Item) -> Option<(String, Vec<String>)> {
+        let strings = || -> Option<Vec<String>> {
+            item.as_array()?.iter().map(|value| value.as_str().map(str::to_owned)).collect()
+        };
+        let text = match self {
+            Kind::Text | Kind::Path => item.as_str()?.to_owned(),
+            Kind::Choice(words) => item.as_str().filter(|word| words.contains(word))?.to_owned(),
+            Kind::Number => item.as_integer().filter(|n| *n >= 0)?.to_string(),
+            Kind::Truth => item.as_bool()?.to_string(),
+            Kind::List => return strings().map(|items| (items.join(","), items)),
+            Kind::Command if item.is_str() => item.as_str()?.to_owned(),
+            Kind::Command => {
+                return strings().filter(|argv| !argv.is_empty()).map(|argv| (argv.join(" "), argv));
+            }
+            Kind::Tables(_) => return None,
+        };
+        Some((text, Vec::new()))
+    }
+
+    /// The same for a flag or an environment variable.
+    fn parse(self, text: &str) -> Option<Vec<String>> {
+        let good = match self {
+            Kind::Text | Kind::Path | Kind::List | Kind::Command => true,
+            Kind::Number => text.parse::<u64>().is_ok(),
+            Kind::Truth => text.parse::<bool>().is_ok(),
+            Kind::Choice(words) => words.contains(&text),
+            Kind::Tables(_) => false,
+        };
+        let items = text.split(',').map(str::trim).filter(|part| !part.is_empty() && self == Kind::List);
+        good.then(|| items.map(str::to_owned).collect())
+    }
 }
 
 /// Where a value came from.
@@ -76,14 +140,34 @@ impl std::fmt::Display for Source {
 pub struct Value {
     /// The value; for [`Kind::Path`] absolute.
     pub text: String,
+    /// The strings of a [`Kind::List`]; the argv of a [`Kind::Command`], empty for one that `sh -c` takes.
+    pub items: Vec<String>,
     /// Its source.
     pub source: Source,
+}
+
+/// One table of a setting of [`Kind::Tables`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Row {
+    /// The setting it belongs to.
+    pub setting: &'static str,
+    /// The name it stands under.
+    pub name: String,
+    values: Vec<(&'static str, Value)>,
+}
+
+impl Row {
+    /// What it sets, if it does.
+    pub fn value(&self, name: &str) -> Option<&Value> {
+        self.values.iter().find(|(n, _)| *n == name).map(|(_, value)| value)
+    }
 }
 
 /// All settings of one tool.
 #[derive(Debug, Default)]
 pub struct Config {
     values: Vec<(&'static str, Option<Value>)>,
+    rows: Vec<Row>,
     /// What a person should hear: unknown keys, with file, line and the nearest known one.
     pub warnings: Vec<String>,
     /// The text of the repository's file, when it sets something guarded: what approval is about.
@@ -108,9 +192,17 @@ impl Config {
         self.value(name).and_then(|v| v.text.parse().ok()).unwrap_or(default)
     }
 
-    /// Every setting in the order declared, set or not.
-    pub fn all(&self) -> impl Iterator<Item = (&'static str, Option<&Value>)> {
-        self.values.iter().map(|(name, value)| (*name, value.as_ref()))
+    /// Every setting in the order declared, set or not; then what tables set.
+    pub fn all(&self) -> impl Iterator<Item = (String, Option<&Value>)> {
+        let tables = self.rows.iter().flat_map(|row| {
+            row.values.iter().map(move |(name, value)| (format!("{}.{:?}.{name}", row.setting, row.name), Some(value)))
+        });
+        self.values.iter().map(|(name, value)| ((*name).to_owned(), value.as_ref())).chain(tables)
+    }
+
+    /// The tables, the user's before the repository's: of several that speak of one thing the last counts.
+    pub fn rows(&self) -> &[Row] {
+        &self.rows
     }
 }
 
@@ -136,51 +228,49 @@ pub fn load(
     let below = RelPath::parse(REPOSITORY_FILE).map_err(|e| Failure::failed(e.0))?;
     let bytes = Root::open(&home.checkout)?.read(&below)?;
     let mut repository = File::parse(&repository_path, bytes, tool, settings, &mut config.warnings)?;
-    if let Some(file) = &mut repository
-        && file.values.iter().any(|(s, ..)| s.guarded)
-    {
+    if let Some(file) = repository.as_mut().filter(|file| file.is_guarded) {
         config.guarded_text = Some(file.text.clone());
         let approved = || Approvals::load(env)?.status(&home.common_dir, REPOSITORY_FILE, file.text.as_bytes());
         if !trust_repository && approved()? != Status::Approved {
-            file.values.retain(|(s, ..)| !s.guarded);
-            config.unapproved = true;
+            config.unapproved = file.leave_out_guarded();
         }
     }
-    for setting in settings {
-        let from_file = |file: &Option<File<'_>>| {
-            file.as_ref()?
-                .values
-                .iter()
-                .find(|(s, ..)| s.name == setting.name)
-                .map(|(_, text, line)| (text.clone(), *line))
-        };
+    if let (Some(file), Some(path)) = (&user, &user_file) {
+        config.rows.extend(file.rows(|line| Source::User(path.clone(), line)));
+    }
+    if let Some(file) = &repository {
+        config.rows.extend(file.rows(|line| Source::Repository(repository_path.clone(), line)));
+    }
+    for setting in settings.iter().filter(|setting| !matches!(setting.kind, Kind::Tables(_))) {
         let flag = flags.iter().find(|(name, _)| *name == setting.name).and_then(|(_, value)| *value);
-        let value = if let Some(flag) = flag {
-            Some((flag.to_string_lossy().into_owned(), Source::Flag, env.cwd.clone()))
-        } else if let Some(text) = env.var(setting.variable) {
-            Some((text.to_string_lossy().into_owned(), Source::Variable(setting.variable), env.cwd.clone()))
-        } else if let Some((text, line)) = from_file(&repository) {
-            Some((text, Source::Repository(repository_path.clone(), line), home.checkout.clone()))
-        } else if let (Some((text, line)), Some(path)) = (from_file(&user), &user_file) {
-            Some((text, Source::User(path.clone(), line), path.parent().unwrap_or(path).to_path_buf()))
+        let outside = match flag {
+            Some(flag) => Some((flag.to_string_lossy().into_owned(), Source::Flag)),
+            None => env
+                .var(setting.variable)
+                .map(|v| (v.to_string_lossy().into_owned(), Source::Variable(setting.variable))),
+        };
+        let found = if let Some((text, source)) = outside {
+            let items = setting.kind.parse(&text).ok_or_else(|| {
+                let wanted = setting.kind.wanted();
+                Failure::malformed(format!("{} must be {wanted}, not `{text}` ({source})", setting.name))
+                    .hint("see `--help` for what it takes")
+            })?;
+            Some((Value { text, items, source }, env.cwd.clone()))
+        } else if let Some(v) = repository.as_ref().and_then(|file| file.value(setting.name)) {
+            let source = Source::Repository(repository_path.clone(), v.line);
+            Some((Value { text: v.text, items: v.items, source }, home.checkout.clone()))
+        } else if let (Some(v), Some(path)) = (user.as_ref().and_then(|file| file.value(setting.name)), &user_file) {
+            let source = Source::User(path.clone(), v.line);
+            Some((Value { text: v.text, items: v.items, source }, path.parent().unwrap_or(path).to_path_buf()))
         } else {
             None
         };
-        let value = value.map(|(text, source, base)| match setting.kind {
-            Kind::Text | Kind::Number | Kind::Truth => Value { text, source },
-            Kind::Path => Value { text: base.join(expand_home(env, &text)).to_string_lossy().into_owned(), source },
-        });
-        if let Some(value) = &value {
-            let good = match setting.kind {
-                Kind::Text | Kind::Path => true,
-                Kind::Number => value.text.parse::<u64>().is_ok(),
-                Kind::Truth => value.text.parse::<bool>().is_ok(),
-            };
-            if !good {
-                let what = format!("{} cannot be `{}` ({})", setting.name, value.text, value.source);
-                return Err(Failure::malformed(what).hint("see `--help` for what it takes"));
+        let value = found.map(|(value, base)| match setting.kind {
+            Kind::Path => {
+                Value { text: base.join(expand_home(env, &value.text)).to_string_lossy().into_owned(), ..value }
             }
-        }
+            _ => value,
+        });
         config.values.push((setting.name, value));
     }
     Ok(config)
@@ -196,10 +286,22 @@ pub fn expand_home(env: &Env, path: &str) -> PathBuf {
     }
 }
 
-/// One file's table of the tool: what it sets, each with its line.
+/// One setting as a file has it.
+#[derive(Clone)]
+struct Said<'a> {
+    setting: &'a Setting,
+    text: String,
+    items: Vec<String>,
+    line: usize,
+}
+
+/// One file's table of the tool.
 struct File<'a> {
     text: String,
-    values: Vec<(&'a Setting, String, usize)>,
+    values: Vec<Said<'a>>,
+    tables: Vec<(&'static str, String, Vec<Said<'a>>)>,
+    /// Whether it sets something guarded, for whichever tool.
+    is_guarded: bool,
 }
 
 impl<'a> File<'a> {
@@ -221,40 +323,109 @@ impl<'a> File<'a> {
             let at = Position::of(&text, e.span().map_or(0, |s| s.start));
             wrong(at, e.message().to_owned())
         })?;
-        let mut values = Vec::new();
-        let position = |item: &Item| Position::of(&text, item.span().map_or(0, |s| s.start));
+        let mut reader = Reader { path, text: &text, warnings };
         for (key, item) in document.iter().filter(|(key, _)| !TOOLS.contains(key)) {
             if let Some(near) = nearest(key, &TOOLS) {
-                warnings.push(format!(
-                    "{}:{}: unknown table `{key}`; did you mean `{near}`?",
-                    path.display(),
-                    position(item).line
-                ));
+                reader.warn(item, format!("unknown table `{key}`; did you mean `{near}`?"));
             }
         }
+        let is_guarded = TOOLS.iter().any(|tool| document.get(tool).is_some_and(sets_guarded));
+        let (mut values, mut tables) = (Vec::new(), Vec::new());
         if let Some(item) = document.get(tool) {
-            let table = item.as_table_like().ok_or_else(|| {
-                wrong(position(item), format!("`{tool}` must be a table")).hint(format!("write `[{tool}]`"))
-            })?;
-            for (key, item) in table.iter() {
-                let Some(setting) = settings.iter().find(|s| s.name == key) else {
-                    let names: Vec<_> = settings.iter().map(|s| s.name).collect();
-                    let near = nearest(key, &names).map(|n| format!("; did you mean `{n}`?")).unwrap_or_default();
-                    warnings.push(format!("{}:{}: unknown setting `{key}`{near}", path.display(), position(item).line));
-                    continue;
-                };
-                let (value, wanted) = match setting.kind {
-                    Kind::Text | Kind::Path => (item.as_str().map(str::to_owned), "a string"),
-                    Kind::Number => (item.as_integer().map(|n| n.to_string()), "a whole number"),
-                    Kind::Truth => (item.as_bool().map(|b| b.to_string()), "true or false"),
-                };
-                let value = value.ok_or_else(|| {
-                    wrong(position(item), format!("`{key}` must be {wanted}, not {}", item.type_name()))
-                })?;
-                values.push((setting, value, position(item).line));
+            values = reader.table(tool, item, settings)?;
+            for setting in settings {
+                let Kind::Tables(inner) = setting.kind else { continue };
+                let Some(item) = item.get(setting.name) else { continue };
+                let named = item.as_table_like().ok_or_else(|| reader.wrong(setting.name, setting.kind, item))?;
+                for (name, item) in named.iter() {
+                    let table = format!("{tool}.{}.{name:?}", setting.name);
+                    tables.push((setting.name, name.to_owned(), reader.table(&table, item, inner)?));
+                }
             }
         }
         drop(document);
-        Ok(Some(File { text, values }))
+        Ok(Some(File { text, values, tables, is_guarded }))
+    }
+
+    fn value(&self, name: &str) -> Option<Said<'a>> {
+        self.values.iter().find(|said| said.setting.name == name).cloned()
+    }
+
+    /// Forgets what is guarded; `true` when that is anything.
+    fn leave_out_guarded(&mut self) -> bool {
+        let all = self.tables.iter_mut().map(|(_, _, values)| values).chain([&mut self.values]);
+        all.fold(false, |any, values| {
+            let before = values.len();
+            values.retain(|said| !GUARDED.contains(&said.setting.name));
+            any || values.len() < before
+        })
+    }
+
+    fn rows(&self, source: impl Fn(usize) -> Source) -> Vec<Row> {
+        let value = |said: &Said<'_>| {
+            let value = Value { text: said.text.clone(), items: said.items.clone(), source: source(said.line) };
+            (said.setting.name, value)
+        };
+        let row = |(setting, name, values): &(&'static str, String, Vec<Said<'_>>)| Row {
+            setting,
+            name: name.clone(),
+            values: values.iter().map(value).collect(),
+        };
+        self.tables.iter().map(row).collect()
+    }
+}
+
+/// Whether a tool's table sets something guarded, itself or in a table of it.
+fn sets_guarded(item: &Item) -> bool {
+    item.as_table_like().is_some_and(|t| t.iter().any(|(key, item)| GUARDED.contains(&key) || sets_guarded(item)))
+}
+
+/// What reading a file needs to tell where something is wrong.
+struct Reader<'a> {
+    path: &'a Path,
+    text: &'a str,
+    warnings: &'a mut Vec<String>,
+}
+
+impl Reader<'_> {
+    fn at(&self, item: &Item) -> Position {
+        Position::of(self.text, item.span().map_or(0, |s| s.start))
+    }
+
+    fn warn(&mut self, item: &Item, what: String) {
+        let warning = format!("{}:{}: {what}", self.path.display(), self.at(item).line);
+        self.warnings.push(warning);
+    }
+
+    fn wrong(&self, key: &str, kind: Kind, item: &Item) -> Failure {
+        let value = match kind {
+            Kind::Choice(_) => item.as_str().map_or(item.type_name().to_owned(), |word| format!("`{word}`")),
+            _ => item.type_name().to_owned(),
+        };
+        let what = format!("`{key}` must be {}, not {value}", kind.wanted());
+        Failure::malformed(format!("{}:{}: {what}", self.path.display(), self.at(item)))
+    }
+
+    /// What a table sets, but for tables in it.
+    fn table<'s>(&mut self, name: &str, item: &Item, settings: &'s [Setting]) -> Result<Vec<Said<'s>>> {
+        let Some(table) = item.as_table_like() else {
+            let what = format!("{}:{}: `{name}` must be a table", self.path.display(), self.at(item));
+            return Err(Failure::malformed(what).hint(format!("write `[{name}]`")));
+        };
+        let mut values = Vec::new();
+        for (key, item) in table.iter() {
+            let Some(setting) = settings.iter().find(|s| s.name == key) else {
+                let names: Vec<_> = settings.iter().map(|s| s.name).collect();
+                let near = nearest(key, &names).map(|n| format!("; did you mean `{n}`?")).unwrap_or_default();
+                self.warn(item, format!("unknown setting `{key}`{near}"));
+                continue;
+            };
+            if matches!(setting.kind, Kind::Tables(_)) {
+                continue;
+            }
+            let (text, items) = setting.kind.read(item).ok_or_else(|| self.wrong(key, setting.kind, item))?;
+            values.push(Said { setting, text, items, line: self.at(item).line });
+        }
+        Ok(values)
     }
 }

@@ -106,7 +106,7 @@ impl Ui {
                 self.json(&serde_json::json!({ "name": name, "value": value.map(|v| &v.text), "source": source }));
             } else {
                 let value = value.map_or("(unset)", |v| &v.text);
-                self.line(format!("{name} = {} ({})", printable(value), printable(&source)));
+                self.line(format!("{} = {} ({})", printable(&name), printable(value), printable(&source)));
             }
         }
     }

@@ -24,11 +24,11 @@ use crate::store::{RESERVED, Store};
 
 /// The settings of this tool.
 pub const SETTINGS: &[Setting] = &[
-    Setting { name: "overlay", variable: "OVERLAY_SYNC_OVERLAY", kind: config::Kind::Path, guarded: true },
-    Setting { name: "enabled", variable: "OVERLAY_SYNC_ENABLED", kind: config::Kind::Truth, guarded: false },
-    Setting { name: "debounce_ms", variable: "OVERLAY_SYNC_DEBOUNCE_MS", kind: config::Kind::Number, guarded: false },
-    Setting { name: "max_wait_ms", variable: "OVERLAY_SYNC_MAX_WAIT_MS", kind: config::Kind::Number, guarded: false },
-    Setting { name: "on_conflict", variable: "OVERLAY_SYNC_ON_CONFLICT", kind: config::Kind::Text, guarded: false },
+    Setting::new("overlay", "OVERLAY_SYNC_OVERLAY", config::Kind::Path),
+    Setting::new("enabled", "OVERLAY_SYNC_ENABLED", config::Kind::Truth),
+    Setting::new("debounce_ms", "OVERLAY_SYNC_DEBOUNCE_MS", config::Kind::Number),
+    Setting::new("max_wait_ms", "OVERLAY_SYNC_MAX_WAIT_MS", config::Kind::Number),
+    Setting::new("on_conflict", "OVERLAY_SYNC_ON_CONFLICT", config::Kind::Text),
 ];
 
 /// The overlay of the repository we stand in.

@@ -15,13 +15,7 @@ use crate::layer::{self, FILE, Layer, Merged, Name, NoArea, Text};
 use crate::sweatfile;
 
 /// The settings of this tool.
-pub const SETTINGS: &[config::Setting] = &[config::Setting {
-    name: "area",
-    variable: "SWEATFILE_AREA",
-    kind: config::Kind::Path,
-    // It names a sweatfile that is trusted.
-    guarded: true,
-}];
+pub const SETTINGS: &[config::Setting] = &[config::Setting::new("area", "SWEATFILE_AREA", config::Kind::Path)];
 
 /// The layers of a worktree, outermost first, and what there is to say about finding them.
 pub struct Layers {
