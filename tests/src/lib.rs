@@ -43,7 +43,7 @@ pub fn merge(bytes: &[u8]) {
     let mut part = || parts.next().unwrap_or_default();
     let (base, overlay, workspace) = (part(), part(), part());
     for kind in [Kind::Json, Kind::JsonLines, Kind::Toml, Kind::Yaml, Kind::Env, Kind::Text] {
-        let merged = merge(&Input { base: Some(base), overlay, workspace, kind, rule: Rule::Workspace, grow: true });
+        let merged = merge(&Input { base: Some(base), overlay, workspace, kind, rule: Rule::Workspace });
         if [base, overlay, workspace].iter().all(|bytes| kind.parses(bytes)) {
             assert!(kind.parses(&merged.bytes), "{kind:?}: {:?}", String::from_utf8_lossy(&merged.bytes));
         }

@@ -1,7 +1,7 @@
 //! git, through the git program: where we are, and questions answered by porcelain output and exit
 //! codes alone.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 
@@ -268,6 +268,27 @@ impl Git {
         Ok(fields.chunks(4).filter_map(|f| f.get(2)).map(|p| String::from_utf8_lossy(p).into_owned()).collect())
     }
 
+    /// The work trees of a repository, each with its private git directory, as far as they are there. One
+    /// process, and one small file read for each.
+    pub fn worktrees(&self, repo: &Repo) -> Result<Vec<(PathBuf, PathBuf)>> {
+        let output = self.cmd(&repo.common_dir).args(["worktree", "list", "--porcelain", "-z"]).capture()?;
+        if !output.status.success() {
+            return Err(failed("worktree list", &output));
+        }
+        let fields = output.stdout.split(|b| *b == 0);
+        let roots =
+            fields.filter_map(|field| field.strip_prefix(b"worktree ")).map(|p| PathBuf::from(OsStr::from_bytes(p)));
+        Ok(roots.filter_map(|root| Some((private_dir(&root)?, root))).map(|(git_dir, root)| (root, git_dir)).collect())
+    }
+
+    /// A file that git is configured to read patterns to ignore from, for all work trees.
+    pub fn excludes_file(&self, repo: &Repo) -> Result<Option<PathBuf>> {
+        let cmd = self.cmd(&repo.common_dir).args(["config", "-z", "--type=path", "--get", "core.excludesFile"]);
+        let output = cmd.var("GIT_DIR", &repo.common_dir).capture()?;
+        let value = output.stdout.strip_suffix(b"\0").map(|v| PathBuf::from(OsStr::from_bytes(v)));
+        Ok(value.filter(|_| output.status.success()))
+    }
+
     /// The paths that `git ls-files -z ARGS` lists.
     pub fn ls_files(&self, worktree: &Path, args: &[OsString]) -> Result<Vec<PathBuf>> {
         let output = self.cmd(worktree).args(["ls-files", "-z"]).args(args.iter().cloned()).capture()?;
@@ -276,6 +297,17 @@ impl Git {
         }
         Ok(nul_paths(&output.stdout))
     }
+}
+
+/// The private git directory of a work tree: `.git`, or what the file of that name says.
+fn private_dir(root: &Path) -> Option<PathBuf> {
+    let dot_git = root.join(".git");
+    if dot_git.is_dir() {
+        return dot_git.canonicalize().ok();
+    }
+    let text = fs::read(&dot_git).ok()??;
+    let named = text.strip_prefix(b"gitdir: ")?.trim_ascii_end();
+    root.join(OsStr::from_bytes(named)).canonicalize().ok()
 }
 
 /// Where a repository with a separate git dir remembers its main checkout, which git does not.

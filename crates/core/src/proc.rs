@@ -12,7 +12,7 @@ use std::process::ExitStatus;
 use std::sync::atomic::{AtomicI32, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
@@ -191,6 +191,33 @@ impl Cmd {
         });
         drain();
         Ok(status?.status)
+    }
+
+    /// Runs it to its end, at most for `limit`, and reads at most `most` bytes of its stdout, stderr being
+    /// dropped; none when it took longer or wrote more. Then its whole group is killed.
+    pub fn capture_within(self, scratch: (File, File), limit: Duration, most: usize) -> Result<Option<Output>> {
+        let (writer, mut reader) = scratch;
+        let expression = self.expression().stderr_null().stdout_file(writer);
+        let (start, mut pause, mut is_over) = (Instant::now(), Duration::from_millis(1), false);
+        let size = |file: &File| file.metadata().map_or(0, |meta| meta.len());
+        let status = self.start(&expression, |handle| {
+            loop {
+                if let Some(output) = handle.try_wait()? {
+                    return Ok(collect(output));
+                }
+                if !is_over && (start.elapsed() >= limit || size(&reader) > most as u64) {
+                    is_over = true;
+                    end_groups(&handle.pids(), Signal::KILL);
+                }
+                thread::sleep(pause.min(limit.saturating_sub(start.elapsed())).max(Duration::from_millis(1)));
+                pause = (pause * 2).min(TICK);
+            }
+        })?;
+        // What it left running in its group would go on writing.
+        let mut stdout = Vec::new();
+        let read = Read::by_ref(&mut reader).take(most as u64 + 1).read_to_end(&mut stdout);
+        read.map_err(|e| Failure::failed("cannot read a command's output").because(e))?;
+        Ok((!is_over && stdout.len() <= most).then_some(Output { stdout, ..status }))
     }
 
     fn expression(&self) -> duct::Expression {

@@ -71,6 +71,11 @@ impl Ui {
         *broken = out.write_all(bytes).and_then(|()| out.flush()).err();
     }
 
+    /// Whether nobody reads the answer any more: a program that stays has no reason to.
+    pub fn is_unheard(&self) -> bool {
+        self.broken.borrow().is_some()
+    }
+
     /// Everything on stdin, at most what we parse.
     pub fn input(&self) -> Result<Vec<u8>> {
         let mut bytes = Vec::new();

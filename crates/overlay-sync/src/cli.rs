@@ -32,7 +32,7 @@ pub struct Place {
     /// The overlay's directory [env: OVERLAY_SYNC_OVERLAY] [default: one per repository in the user's data]
     #[arg(long, value_name = "DIR", global = true, help_heading = "Overlay")]
     pub overlay: Option<PathBuf>,
-    /// Which side decides what conflicts: workspace (last write wins) or overlay [env: OVERLAY_SYNC_ON_CONFLICT]
+    /// What decides a conflict: workspace (last write wins), overlay, or hold [env: OVERLAY_SYNC_ON_CONFLICT]
     #[arg(long, value_name = "SIDE", global = true, help_heading = "Overlay")]
     pub on_conflict: Option<Side>,
     /// How long it must be quiet before `watch` syncs [env: OVERLAY_SYNC_DEBOUNCE_MS] [default: 2000]
@@ -41,6 +41,21 @@ pub struct Place {
     /// How long `watch` waits for quiet at most [env: OVERLAY_SYNC_MAX_WAIT_MS] [default: 10000]
     #[arg(long, value_name = "MS", global = true, help_heading = "Overlay")]
     pub max_wait_ms: Option<String>,
+    /// False: the hook and `watch` do nothing [env: OVERLAY_SYNC_ENABLED] [default: true]
+    #[arg(long, value_name = "BOOL", global = true, help_heading = "Overlay")]
+    pub enabled: Option<String>,
+    /// A program that is asked about what conflicts, for `sh -c` [env: OVERLAY_SYNC_MERGE_COMMAND]
+    #[arg(long, value_name = "COMMAND", global = true, help_heading = "Overlay")]
+    pub merge_command: Option<String>,
+    /// How long it may take [env: OVERLAY_SYNC_MERGE_TIMEOUT_MS] [default: 30000]
+    #[arg(long, value_name = "MS", global = true, help_heading = "Overlay")]
+    pub merge_timeout_ms: Option<String>,
+    /// Globs, with commas between, of files a workspace may bring into the overlay [env: OVERLAY_SYNC_PATHS]
+    #[arg(long = "paths", value_name = "GLOBS", global = true, help_heading = "Overlay")]
+    pub declared: Option<String>,
+    /// Keys under which additions wait for `accept` [env: OVERLAY_SYNC_REVIEW] [default: hooks,mcpServers]
+    #[arg(long, value_name = "KEYS", global = true, help_heading = "Overlay")]
+    pub review: Option<String>,
 }
 
 #[derive(Debug, Subcommand)]
@@ -119,9 +134,25 @@ pub enum Command {
         /// The id `conflicts` gives, or its beginning
         id: String,
     },
+    /// Remove an entry of a file everywhere: a key path, a variable, an item of a list, a whole line
+    ///
+    /// Exit 1 when it is not there, or more than once. A workspace that brings it back later is held.
+    #[command(
+        after_help = "Example:\n  overlay-sync drop .claude/settings.local.json 'permissions.allow.\"Bash(rm:*)\"'\n  overlay-sync drop .env TOKEN"
+    )]
+    Drop {
+        /// The file, relative to the overlay
+        path: PathBuf,
+        /// A key path with dots between (a part may be quoted as in JSON), a variable, or a line
+        entry: String,
+    },
     /// Print what was synced, from where to where and by which rule
     #[command(after_help = "Example:\n  overlay-sync log --json | tail -n 5")]
-    Log,
+    Log {
+        /// Go on printing as more is synced, until ended
+        #[arg(long)]
+        follow: bool,
+    },
     /// Attach every worktree that `git worktree add` creates
     #[command(subcommand, after_help = "Example:\n  overlay-sync hook install")]
     Hook(HookCommand),
@@ -171,6 +202,19 @@ pub enum Side {
     Workspace,
     /// The overlay's
     Overlay,
+    /// A person's: the file waits
+    Hold,
+}
+
+impl Side {
+    /// As it is written on the command line.
+    pub fn word(self) -> &'static str {
+        match self {
+            Side::Workspace => "workspace",
+            Side::Overlay => "overlay",
+            Side::Hold => "hold",
+        }
+    }
 }
 
 impl CommandLine for Cli {

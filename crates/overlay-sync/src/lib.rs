@@ -1,18 +1,25 @@
 //! `overlay-sync` keeps untracked files in step between an overlay and every workspace.
 //!
-//! Rooms, in reading order: `cli`, `commands`, `facts` (everything read), `plan` (the pure decision for
-//! one file), `apply` (the only room that writes into overlays and workspaces), then the nouns:
-//! `manifest` (a workspace), `store` (what the overlay remembers), `merge` (three texts into one), `watch`.
+//! Rooms, in reading order: `cli`, `commands`, `facts` (which overlay, which workspaces) and `look` (what is
+//! in them), `plan` (the pure decision for one file, of which `view` takes out what is not shared), `apply`
+//! (the only room that writes into overlays and workspaces: one pass, and passes until quiet), then the
+//! nouns: `settings`, `declared` (files), `manifest` (a workspace), `store` (what the overlay remembers),
+//! `quiet` (a cache), `merge` (three texts into one), `watch`.
 
 mod cli;
 mod commands;
 
 mod apply;
 mod facts;
+mod look;
 mod plan;
+mod view;
 
+mod declared;
 mod manifest;
 pub mod merge;
+mod quiet;
+mod settings;
 mod store;
 mod watch;
 
@@ -50,7 +57,8 @@ fn run(ui: &Ui, env: &Env, cli: Cli) -> Result<Exit> {
         Command::Restore { id, to } => commands::past::restore(ui, env, place, &id, &to),
         Command::Accept { id } => commands::past::settle(ui, env, place, &id, true),
         Command::Reject { id } => commands::past::settle(ui, env, place, &id, false),
-        Command::Log => commands::past::log(ui, env, place),
+        Command::Drop { path, entry } => commands::drop::run(ui, env, place, &path, &entry),
+        Command::Log { follow } => commands::log::run(ui, env, place, follow),
         Command::Hook(command) => {
             hook_command::run(ui, env, TOOL, command, |git| commands::hook::created(ui, env, place, git))
         }

@@ -39,8 +39,15 @@ pub struct Workspace {
 #[serde(deny_unknown_fields)]
 pub struct Held {
     pub why: String,
+    /// Of the whole text, or of the part of it that waits.
     pub text: Digest,
     pub since: String,
+    /// Whether only a part waits, and the rest goes on.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub part: bool,
+    /// The workspace's whole text when it was held.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub here: Option<Digest>,
 }
 
 impl Held {
@@ -70,6 +77,12 @@ impl Workspace {
             held: BTreeMap::new(),
             accepted: BTreeMap::new(),
         }
+    }
+
+    /// Every content it speaks of.
+    pub fn contents(&self) -> impl Iterator<Item = Digest> {
+        let held = self.held.values().flat_map(|held| [Some(held.text), held.here]).flatten();
+        self.files.values().map(|base| base.sha256).chain(self.deleted.values().copied()).chain(held)
     }
 
     /// Where the id lies in the worktree itself.

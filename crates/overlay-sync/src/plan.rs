@@ -1,64 +1,138 @@
 //! The decision of one pass for one file of one workspace: three contents in, what to write where out.
 //! Pure; the laws of syncing are tested here.
 
+use std::collections::BTreeSet;
+
 use shopfloor_core::hash::Digest;
 
-use crate::merge::{Conflict, Input, Kind, Rule, is_binary, merge};
-use crate::store::Did;
+use crate::merge::{self, Conflict, Input, Kind, Rule, is_binary};
+use crate::settings::{OnConflict, Policy};
+use crate::store::{Did, Intent};
+use crate::view::{Part, View};
 
 /// What a pass sees of one file.
-#[derive(Clone, Debug)]
+#[derive(Clone, Copy, Debug)]
 pub struct Look<'a> {
     /// The content both sides held last (also before a deletion here); its bytes, unless they were lost.
     pub base: Option<(Digest, Option<&'a [u8]>)>,
     pub overlay: Option<&'a [u8]>,
     pub here: Option<&'a [u8]>,
-    /// A text a person let pass.
+    /// A text, or a part of one, that a person let pass.
     pub accepted: Option<Digest>,
     /// The overlay's content when the file was deleted here.
     pub deleted: Option<Digest>,
     pub kind: Kind,
-    pub rule: Rule,
+    pub policy: &'a Policy,
+    /// Entries that were taken away in the overlay: a workspace does not bring them back by itself.
+    pub removed: &'a BTreeSet<String>,
+    /// Whether a workspace may bring this file into the overlay.
+    pub is_declared: bool,
+    /// The questions to which the merge command gave no answer that can be taken; none where there is no
+    /// command, or it must not see this file.
+    pub command: Option<&'a BTreeSet<Asked>>,
+    /// What an earlier run set out to do and may not have finished, with the result's bytes.
+    pub intent: Option<(&'a Intent, &'a [u8])>,
 }
 
-/// What a pass does about it.
+/// The three texts a question is about.
+pub type Asked = (Option<Digest>, Digest, Digest);
+
+/// What a pass does about a file, and what of it waits.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Decision {
+    pub step: Step,
+    /// A part of the workspace's text that waits while the rest goes on.
+    pub part: Option<Part>,
+}
+
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Step {
     Nothing,
-    /// Both hold the same: that is the base from now on.
-    Adopt,
+    /// Both hold the same: this is the base from now on.
+    Adopt(Vec<u8>),
     Write(Write),
     /// Deleted here: remembered, neither spread nor refilled.
     Delete,
     /// Deleted in the overlay, or on both sides: no longer managed; what is here stays.
     Retire,
+    /// The same, and what is here goes too.
+    Remove,
     /// Nothing is written until somebody looks: why, and at which text.
     Hold(String, Digest),
+    /// An outside program is asked first.
+    Ask(Question),
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Write {
     pub overlay: Option<Vec<u8>>,
     pub here: Option<Vec<u8>>,
+    /// What both sides hold then.
+    pub base: Vec<u8>,
     pub did: Did,
     /// Whose side was taken where both had changed one thing.
     pub winner: Rule,
     pub conflicts: Vec<Conflict>,
+    /// How many entries the workspace had taken away and has again.
+    pub grown: usize,
+    /// What is remembered until it is done, so that a run after a kill goes the same way.
+    pub intent: Option<(Asked, Vec<u8>)>,
 }
 
-/// The keys whose additions run code in every workspace.
-const REVIEWED: [&str; 2] = ["hooks", "mcpServers"];
+/// Three texts for an outside program.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Question {
+    pub base: Option<Vec<u8>>,
+    pub overlay: Vec<u8>,
+    pub here: Vec<u8>,
+    pub kind: Kind,
+}
 
-pub fn decide(look: &Look<'_>) -> Step {
+impl Question {
+    pub fn asked(&self) -> Asked {
+        (self.base.as_deref().map(Digest::of), Digest::of(&self.overlay), Digest::of(&self.here))
+    }
+
+    pub fn input(&self) -> Input<'_> {
+        Input {
+            base: self.base.as_deref(),
+            overlay: &self.overlay,
+            workspace: &self.here,
+            kind: self.kind,
+            rule: Rule::Workspace,
+        }
+    }
+}
+
+pub fn decide(look: &Look<'_>) -> Decision {
+    let held = |why: &str, bytes: &[u8]| Decision { step: Step::Hold(why.into(), Digest::of(bytes)), part: None };
+    let view = match View::of(look) {
+        Ok(Some(view)) => view,
+        Ok(None) => return Decision { step: shared(look), part: None },
+        Err(why) => return held(&why, look.here.unwrap_or_default()),
+    };
+    let step = view.restore(look, shared(&view.look(look)));
+    match step {
+        Some(step) => Decision { step, part: view.part },
+        None => held("its own entries cannot be told from the others", look.here.unwrap_or_default()),
+    }
+}
+
+/// The decision about what a workspace shares.
+fn shared(look: &Look<'_>) -> Step {
     let base = look.base.map(|(digest, _)| digest);
     let is_base = |bytes: &[u8]| base == Some(Digest::of(bytes));
-    let pull = |bytes: &[u8]| {
+    let write = |overlay: Option<&[u8]>, here: Option<&[u8]>, did| {
+        let bytes = here.or(overlay).unwrap_or_default().to_vec();
         Step::Write(Write {
-            overlay: None,
-            here: Some(bytes.to_vec()),
-            did: Did::Pull,
-            winner: look.rule,
+            overlay: overlay.map(<[u8]>::to_vec),
+            here: here.map(<[u8]>::to_vec),
+            base: bytes,
+            did,
+            winner: Rule::Overlay,
             conflicts: Vec::new(),
+            grown: 0,
+            intent: None,
         })
     };
     match (look.overlay, look.here) {
@@ -67,33 +141,33 @@ pub fn decide(look: &Look<'_>) -> Step {
         (Some(overlay), None) => match look.deleted {
             Some(then) if then == Digest::of(overlay) => Step::Nothing,
             None if is_base(overlay) => Step::Delete,
-            _ => pull(overlay),
+            _ => write(None, Some(overlay), Did::Pull),
         },
         (None, Some(here)) => match base {
-            None => Step::Nothing,
-            Some(_) if is_base(here) => Step::Retire,
-            // An edit is stronger than a deletion.
-            Some(_) => match unsafe_to_spread(look, here, b"") {
+            None if look.is_declared && !look.policy.is_down => match unfit(look, here) {
                 Some(why) => Step::Hold(why, Digest::of(here)),
-                None => Step::Write(Write {
-                    overlay: Some(here.to_vec()),
-                    here: None,
-                    did: Did::Push,
-                    winner: look.rule,
-                    conflicts: Vec::new(),
-                }),
+                None => write(Some(here), None, Did::Adopt),
+            },
+            None => Step::Nothing,
+            Some(_) if is_base(here) && look.policy.spreads_deletions => Step::Remove,
+            Some(_) if is_base(here) || look.policy.is_down => Step::Retire,
+            // An edit is stronger than a deletion.
+            Some(_) => match gate(look, here) {
+                Some(why) => Step::Hold(why, Digest::of(here)),
+                None => write(Some(here), None, Did::Push),
             },
         },
         (Some(overlay), Some(here)) if overlay == here => {
             if is_base(here) && look.deleted.is_none() {
                 Step::Nothing
             } else {
-                Step::Adopt
+                Step::Adopt(here.to_vec())
             }
         }
+        (Some(overlay), Some(_)) if look.policy.is_down && is_base(overlay) => Step::Nothing,
         (Some(overlay), Some(here)) if is_base(here) => match gate(look, overlay) {
             Some(why) => Step::Hold(format!("in the overlay: {why}"), Digest::of(overlay)),
-            None => pull(overlay),
+            None => write(None, Some(overlay), Did::Pull),
         },
         (Some(overlay), Some(here)) => both(look, overlay, here),
     }
@@ -101,7 +175,7 @@ pub fn decide(look: &Look<'_>) -> Step {
 
 /// The workspace's text differs from the base, and perhaps the overlay's does too.
 fn both(look: &Look<'_>, overlay: &[u8], here: &[u8]) -> Step {
-    if let Some(why) = unsafe_to_spread(look, here, overlay) {
+    if let Some(why) = gate(look, here) {
         return Step::Hold(why, Digest::of(here));
     }
     if let Some(why) = gate(look, overlay) {
@@ -109,34 +183,85 @@ fn both(look: &Look<'_>, overlay: &[u8], here: &[u8]) -> Step {
     }
     // A base whose bytes were lost is no base: that only makes more of both sides stay.
     let base = look.base.and_then(|(_, bytes)| bytes);
-    let input = Input { base, overlay, workspace: here, kind: look.kind, rule: look.rule, grow: true };
-    let merged = merge(&input);
+    let accepted = look.accepted == Some(Digest::of(here));
+    let grown = match base {
+        Some(base) if !accepted => merge::grown(look.kind, look.policy.grow, base, here),
+        _ => None,
+    };
+    let (side, grown) = grown.unwrap_or_else(|| (here.to_vec(), 0));
+    let asked: Asked = (base.map(Digest::of), Digest::of(overlay), Digest::of(&side));
+    let begun = look.intent.filter(|(intent, _)| intent.here == asked.2);
+    let (bytes, did, winner, conflicts) = match begun {
+        // An earlier run got as far as the overlay: what remains is this side.
+        Some((intent, result)) if intent.result == asked.1 => (result.to_vec(), intent.rule, Rule::Overlay, Vec::new()),
+        Some((intent, result))
+            if intent.rule == Did::Command && (intent.base, intent.overlay) == (asked.0, asked.1) =>
+        {
+            (result.to_vec(), Did::Command, Rule::Overlay, Vec::new())
+        }
+        _ => {
+            let rule = if look.policy.on_conflict == OnConflict::Overlay { Rule::Overlay } else { Rule::Workspace };
+            let input = Input { base, overlay, workspace: &side, kind: look.kind, rule };
+            let merged = merge::merge(&input);
+            match look.command {
+                _ if merged.conflicts.is_empty() => (merged.bytes, Did::Merge, rule, Vec::new()),
+                Some(refused) if !refused.contains(&asked) && !is_whole(&merged.conflicts) => {
+                    return Step::Ask(Question {
+                        base: base.map(<[u8]>::to_vec),
+                        overlay: overlay.to_vec(),
+                        here: side,
+                        kind: look.kind,
+                    });
+                }
+                _ if look.policy.on_conflict == OnConflict::Hold && !accepted => {
+                    let places: Vec<&str> = merged.conflicts.iter().map(|c| c.place.as_str()).collect();
+                    return Step::Hold(format!("both sides changed {}", places.join(", ")), Digest::of(here));
+                }
+                _ => {
+                    let winner = if base.is_some() { rule } else { Rule::Overlay };
+                    (merged.bytes, Did::LastWrite, winner, merged.conflicts)
+                }
+            }
+        }
+    };
     // Two reasonable edits can leave nothing together.
-    if look.accepted != Some(Digest::of(here))
-        && let Some(why) = gate(look, &merged.bytes)
-    {
+    if let (false, Some(why)) = (accepted, gate(look, &bytes)) {
         return Step::Hold(format!("merged with the overlay, {why}"), Digest::of(here));
     }
-    let did = match (merged.conflicts.is_empty(), merged.bytes == here) {
-        (false, _) => Did::LastWrite,
-        (true, true) if look.base.is_some_and(|(digest, _)| digest == Digest::of(overlay)) => Did::Push,
-        _ => Did::Merge,
-    };
+    let is_push = did == Did::Merge && grown == 0 && bytes == here && base.is_some_and(|base| base == overlay);
+    let is_remembered = matches!(did, Did::LastWrite | Did::Command);
+    let kept = if look.policy.is_down { overlay.to_vec() } else { bytes.clone() };
     Step::Write(Write {
-        overlay: (merged.bytes != overlay).then(|| merged.bytes.clone()),
-        here: (merged.bytes != here).then_some(merged.bytes),
-        did,
-        winner: if base.is_some() { look.rule } else { Rule::Overlay },
-        conflicts: merged.conflicts,
+        overlay: (bytes != overlay && !look.policy.is_down).then(|| bytes.clone()),
+        here: (bytes != here).then(|| bytes.clone()),
+        base: kept,
+        did: if is_push { Did::Push } else { did },
+        winner,
+        conflicts,
+        grown,
+        intent: is_remembered.then_some((asked, bytes)),
     })
 }
 
-/// Why a workspace's text waits, if no person let it pass.
-fn unsafe_to_spread(look: &Look<'_>, here: &[u8], overlay: &[u8]) -> Option<String> {
+/// Whether a merge took one side whole: then there is nothing to ask about in parts.
+fn is_whole(conflicts: &[Conflict]) -> bool {
+    conflicts.iter().any(|conflict| conflict.place == merge::WHOLE)
+}
+
+/// Why a file that a workspace brings by itself must not enter the overlay: it is just being written, or
+/// it runs code.
+fn unfit(look: &Look<'_>, here: &[u8]) -> Option<String> {
     if look.accepted == Some(Digest::of(here)) {
         return None;
     }
-    gate(look, here).or_else(|| review(look, here, overlay))
+    if here.is_empty() {
+        return Some("it is empty".into());
+    }
+    if !is_binary(here) && !look.kind.parses(here) {
+        return Some("it does not parse".into());
+    }
+    let adds = !merge::additions(look.kind, here, &look.policy.review, &[]).is_empty();
+    adds.then(|| "it is new and adds what runs code in every workspace".into())
 }
 
 /// Why a text should not spread: half written, emptied or gutted, measured against the base.
@@ -158,22 +283,6 @@ fn gate(look: &Look<'_>, new: &[u8]) -> Option<String> {
     let gone = before.iter().filter(|leaf| !after.contains(leaf)).count();
     (before.len() >= 8 && gone * 2 > before.len())
         .then(|| format!("{gone} of {} entries vanished at once", before.len()))
-}
-
-/// Why a workspace's additions wait for a person: they would run code in every other workspace.
-fn review(look: &Look<'_>, here: &[u8], overlay: &[u8]) -> Option<String> {
-    if look.kind != Kind::Json {
-        return None;
-    }
-    if !look.kind.parses(here) {
-        return Some("it does not parse, so nobody can tell what it adds".into());
-    }
-    let leaves = |bytes: &[u8]| look.kind.leaves(bytes).unwrap_or_default();
-    let base = look.base.and_then(|(_, bytes)| bytes).map(leaves).unwrap_or_default();
-    let known = leaves(overlay);
-    let reviewed = |leaf: &String| REVIEWED.iter().any(|key| leaf.split(['.', ' ', '[']).next() == Some(key));
-    let adds = leaves(here).into_iter().any(|leaf| reviewed(&leaf) && !base.contains(&leaf) && !known.contains(&leaf));
-    adds.then(|| "it adds to `hooks` or `mcpServers`, which run code in every workspace".to_owned())
 }
 
 #[cfg(test)]

@@ -1,27 +1,74 @@
-//! The decision for one file, over every case, and what a few passes over many workspaces come to.
-
-use std::collections::{BTreeMap, BTreeSet};
-
-use proptest::prelude::*;
+//! The decision for one file, over every case.
 
 use super::*;
+use crate::merge::{Entry, Grow};
 
-fn decide_with(base: Option<&str>, overlay: Option<&str>, here: Option<&str>, deleted: Option<&str>) -> String {
-    let digest = |text: &str| Digest::of(text.as_bytes());
-    let look = Look {
-        base: base.map(|b| (digest(b), Some(b.as_bytes()))),
-        overlay: overlay.map(str::as_bytes),
-        here: here.map(str::as_bytes),
+/// A file to decide about; every test changes what it is about.
+struct Case<'a> {
+    base: Option<&'a str>,
+    overlay: Option<&'a str>,
+    here: Option<&'a str>,
+    deleted: Option<&'a str>,
+    accepted: Option<Digest>,
+    kind: Kind,
+    policy: Policy,
+    removed: Vec<&'a str>,
+    is_declared: bool,
+    command: Option<BTreeSet<Asked>>,
+}
+
+fn case<'a>(base: Option<&'a str>, overlay: Option<&'a str>, here: Option<&'a str>) -> Case<'a> {
+    let review = ["hooks", "mcpServers"].map(|key| Entry::parse(Kind::Json, key).unwrap());
+    Case {
+        base,
+        overlay,
+        here,
+        deleted: None,
         accepted: None,
-        deleted: deleted.map(digest),
         kind: Kind::Text,
-        rule: Rule::Workspace,
-    };
-    let text = |bytes: &Option<Vec<u8>>| bytes.as_ref().map_or("-".into(), |b| String::from_utf8(b.clone()).unwrap());
-    match decide(&look) {
-        Step::Write(w) => format!("{} overlay:{} here:{}", w.did, text(&w.overlay), text(&w.here)),
-        Step::Hold(why, _) => format!("hold {why}"),
-        other => format!("{other:?}").to_lowercase(),
+        policy: Policy { review: review.to_vec(), ..Policy::default() },
+        removed: Vec::new(),
+        is_declared: false,
+        command: None,
+    }
+}
+
+fn json<'a>(base: &'a str, overlay: &'a str, here: &'a str) -> Case<'a> {
+    Case { kind: Kind::Json, ..case(Some(base), Some(overlay), Some(here)) }
+}
+
+impl Case<'_> {
+    fn decide(&self) -> Decision {
+        let digest = |text: &str| Digest::of(text.as_bytes());
+        let removed: BTreeSet<String> = self.removed.iter().map(ToString::to_string).collect();
+        decide(&Look {
+            base: self.base.map(|b| (digest(b), Some(b.as_bytes()))),
+            overlay: self.overlay.map(str::as_bytes),
+            here: self.here.map(str::as_bytes),
+            accepted: self.accepted,
+            deleted: self.deleted.map(digest),
+            kind: self.kind,
+            policy: &self.policy,
+            removed: &removed,
+            is_declared: self.is_declared,
+            command: self.command.as_ref(),
+            intent: None,
+        })
+    }
+
+    /// The step in a line, then what waits.
+    fn told(&self) -> String {
+        let text =
+            |bytes: &Option<Vec<u8>>| bytes.as_ref().map_or("-".into(), |b| String::from_utf8_lossy(b).into_owned());
+        let Decision { step, part } = self.decide();
+        let step = match step {
+            Step::Write(w) => format!("{} overlay:{} here:{}", w.did, text(&w.overlay), text(&w.here)),
+            Step::Hold(why, _) => format!("hold {why}"),
+            Step::Adopt(_) => "adopt".into(),
+            Step::Ask(_) => "ask".into(),
+            other => format!("{other:?}").to_lowercase(),
+        };
+        part.map_or(step.clone(), |part| format!("{step}; waits: {}", part.why))
     }
 }
 
@@ -50,186 +97,149 @@ fn every_case_of_base_overlay_and_here() {
         ((a, a, Some(""), None), "hold it is empty"),
     ];
     for ((base, overlay, here, deleted), expected) in cases {
-        assert_eq!(decide_with(base, overlay, here, deleted), expected, "{base:?} {overlay:?} {here:?} {deleted:?}");
+        let told = Case { deleted, ..case(base, overlay, here) }.told();
+        assert_eq!(told, expected, "{base:?} {overlay:?} {here:?} {deleted:?}");
     }
-}
-
-fn json(base: &str, overlay: &str, here: &str) -> Step {
-    decide(&Look {
-        base: Some((Digest::of(base.as_bytes()), Some(base.as_bytes()))),
-        overlay: Some(overlay.as_bytes()),
-        here: Some(here.as_bytes()),
-        accepted: None,
-        deleted: None,
-        kind: Kind::Json,
-        rule: Rule::Workspace,
-    })
 }
 
 #[test]
-fn broken_gutted_and_code_running_edits_wait() {
+fn what_comes_down_only_never_goes_up() {
+    let (a, b, c) = (Some("a\nx\n"), Some("a\nb\nx\n"), Some("c\nx\n"));
+    for (base, overlay, here, expected) in [
+        (a, a, b, "nothing"),
+        (a, b, a, "pull overlay:- here:a\nb\nx\n"),
+        (a, b, c, "last_write overlay:- here:-"),
+        (a, None, b, "retire"),
+        (None, None, a, "nothing"),
+    ] {
+        let policy = Policy { is_down: true, ..Policy::default() };
+        let told = Case { policy, is_declared: true, ..case(base, overlay, here) }.told();
+        assert_eq!(told, expected, "{base:?} {overlay:?} {here:?}");
+    }
+}
+
+#[test]
+fn deletions_in_the_overlay_go_on_where_that_is_wished() {
+    let policy = Policy { spreads_deletions: true, ..Policy::default() };
+    let told = |here| Case { policy: policy.clone(), ..case(Some("a"), None, Some(here)) }.told();
+    assert_eq!((told("a").as_str(), told("b").as_str()), ("remove", "push overlay:b here:-"));
+}
+
+#[test]
+fn a_declared_file_enters_once_it_is_fit_to() {
+    let told = |kind, here| Case { is_declared: true, kind, ..case(None, None, Some(here)) }.told();
+    assert_eq!(told(Kind::Text, "a"), "adopt overlay:a here:-");
+    assert_eq!(told(Kind::Text, ""), "hold it is empty");
+    assert_eq!(told(Kind::Json, "{\"a\":"), "hold it does not parse");
+    assert!(told(Kind::Json, "{\"mcpServers\": {\"x\": {}}}").starts_with("hold it is new and adds"));
+}
+
+#[test]
+fn broken_and_gutted_edits_wait() {
     let full: String = (0..9).map(|i| format!("\"k{i}\": {i}, ")).collect();
     let base = format!("{{{full}\"z\": 0}}");
-    assert!(matches!(json(&base, &base, "{\"k0\":"), Step::Hold(why, _) if why.contains("parse")));
-    assert!(matches!(json(&base, &base, "{\"k0\": 0}"), Step::Hold(why, _) if why.contains("9 of 10")));
-    assert!(matches!(json("{}", "{}", r#"{"hooks": {"Stop": ["rm"]}}"#), Step::Hold(why, _) if why.contains("hooks")));
-    assert!(matches!(json("{}", "{}", r#"{"mcpServers": {"x": {"command": "x"}}}"#), Step::Hold(..)));
-    // The overlay's own are a person's, and hooks that were there are no addition.
-    assert!(matches!(json("{}", r#"{"hooks": {"Stop": ["x"]}}"#, "{}"), Step::Write(_)));
-    let hooked = r#"{"hooks": {"Stop": ["x"]}}"#;
-    assert!(matches!(json(hooked, hooked, r#"{"hooks": {"Stop": ["x"]}, "a": 1}"#), Step::Write(_)));
+    assert_eq!(json(&base, &base, "{\"k0\":").told(), "hold it does not parse any more");
+    assert_eq!(json(&base, &base, "{\"k0\": 0}").told(), "hold 9 of 10 entries vanished at once");
+    assert!(json(&base, "{", &base).told().starts_with("hold in the overlay"));
+    // Without a past nobody can tell what it adds.
+    let fresh = Case { kind: Kind::Json, ..case(None, Some("{}"), Some("{\"a\": 1, \"a\": 2}")) };
+    assert!(fresh.told().contains("nobody can tell"), "{}", fresh.told());
 }
 
-/// A model: one file, an overlay and workspaces, passes in some order. What a pass reads goes into the
-/// store first.
-#[derive(Clone, Debug, Default)]
-struct Model {
-    overlay: Option<String>,
-    here: BTreeMap<usize, String>,
-    base: BTreeMap<usize, String>,
-    deleted: BTreeMap<usize, Digest>,
-    /// The base before a deletion.
-    past: BTreeMap<usize, String>,
-    kept: Vec<String>,
-    conflicts: usize,
-    held: BTreeSet<usize>,
-    holds: usize,
-}
-
-impl Model {
-    /// One pass for one workspace; says whether it wrote.
-    fn pass(&mut self, w: usize) -> bool {
-        self.held.remove(&w);
-        let base = self.base.get(&w).or(self.past.get(&w)).cloned();
-        let (overlay, here) = (self.overlay.clone(), self.here.get(&w).cloned());
-        self.kept.extend(overlay.iter().chain(&here).cloned());
-        let step = decide(&Look {
-            base: base.as_ref().map(|b| (Digest::of(b.as_bytes()), Some(b.as_bytes()))),
-            overlay: overlay.as_ref().map(String::as_bytes),
-            here: here.as_ref().map(String::as_bytes),
-            accepted: None,
-            deleted: self.deleted.get(&w).copied(),
-            kind: Kind::Env,
-            rule: Rule::Workspace,
-        });
-        match step {
-            Step::Nothing => false,
-            Step::Hold(..) => {
-                self.held.insert(w);
-                self.holds += 1;
-                false
-            }
-            Step::Adopt => {
-                self.past.remove(&w);
-                self.deleted.remove(&w);
-                self.base.insert(w, overlay.unwrap());
-                false
-            }
-            Step::Delete => {
-                self.deleted.insert(w, Digest::of(overlay.unwrap().as_bytes()));
-                self.past.extend(self.base.remove(&w).map(|base| (w, base)));
-                false
-            }
-            Step::Retire => {
-                self.base.remove(&w);
-                self.past.remove(&w);
-                self.deleted.remove(&w);
-                false
-            }
-            Step::Write(write) => {
-                self.conflicts += usize::from(!write.conflicts.is_empty());
-                let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
-                if let Some(bytes) = write.overlay {
-                    self.overlay = Some(text(bytes));
-                }
-                if let Some(bytes) = write.here {
-                    self.here.insert(w, text(bytes));
-                }
-                self.base.insert(w, self.here[&w].clone());
-                self.past.remove(&w);
-                self.deleted.remove(&w);
-                true
-            }
-        }
-    }
-
-    fn quiet(&mut self, order: &[usize]) -> usize {
-        (0..5).take_while(|_| order.iter().filter(|w| self.pass(**w)).count() > 0).count()
-    }
-}
-
-#[derive(Clone, Debug)]
-enum Op {
-    Edit(usize, String),
-    Overlay(String),
-    Delete(usize),
-    Pass(usize),
-}
-
-fn ops() -> impl Strategy<Value = Vec<Op>> {
-    let text = || {
-        proptest::collection::vec("[A-D]=[1-3]", 1..4)
-            .prop_map(|l| l.iter().map(|l| format!("{l}\n")).collect::<String>())
+#[test]
+fn what_runs_code_waits_and_the_rest_of_the_edit_goes_on() {
+    let here = r#"{"hooks": {"Stop": ["rm"]}, "a": 1}"#;
+    let adds = json("{}", "{}", here);
+    let told = adds.told();
+    assert!(told.starts_with("push overlay:{") && told.contains("waits: it adds to `hooks`"), "{told}");
+    let Decision { step: Step::Write(write), part: Some(part) } = adds.decide() else { panic!("{told}") };
+    let value = |bytes: &[u8]| serde_json::from_slice::<serde_json::Value>(bytes).unwrap();
+    assert_eq!(value(&write.overlay.unwrap()), serde_json::json!({"a": 1}));
+    assert_eq!((write.here, value(&write.base)), (None, serde_json::json!({"a": 1})));
+    // Let pass, it is an edit like any other; another one waits again.
+    let accepted = Case { accepted: Some(part.digest), ..json("{\"a\": 1}", "{\"a\": 1}", here) };
+    assert_eq!(accepted.told(), format!("push overlay:{here} here:-"));
+    let other = here.replace("rm", "rm -r");
+    let another = Case { accepted: Some(part.digest), ..json("{\"a\": 1}", "{\"a\": 1}", &other) };
+    assert!(another.told().starts_with("nothing; waits"), "{}", another.told());
+    // The overlay's own are a person's; those of others do not come while its own wait, and are not lost.
+    let hooked = r#"{"hooks": {"Stop": ["x"]}, "a": 1}"#;
+    assert!(json("{}", hooked, "{}").told().starts_with("pull"));
+    assert!(json(hooked, hooked, &hooked.replace(": 1", ": 2")).told().starts_with("push"));
+    let Decision { step: Step::Write(write), .. } = json("{\"a\": 1}", &hooked.replace(": 1", ": 2"), here).decide()
+    else {
+        panic!("the rest comes")
     };
-    let op = prop_oneof![
-        4 => (0usize..3, text()).prop_map(|(w, t)| Op::Edit(w, t)),
-        1 => text().prop_map(Op::Overlay),
-        1 => (0usize..3).prop_map(Op::Delete),
-        4 => (0usize..3).prop_map(Op::Pass),
-    ];
-    proptest::collection::vec(op, 0..24)
+    assert_eq!(value(&write.here.unwrap()), serde_json::json!({"hooks": {"Stop": ["rm"]}, "a": 2}));
+    assert_eq!((write.overlay, value(&write.base)), (None, serde_json::json!({"a": 2})));
 }
 
-proptest! {
-    /// Whatever happened: nothing a pass has read is lost, two rounds converge (what is held excepted), a
-    /// third writes nothing.
-    #[test]
-    fn passes_converge_and_lose_nothing(start in "A=1\nB=[12]\n", ops in ops()) {
-        let mut model = Model { overlay: Some(start), ..Model::default() };
-        let order = [0, 1, 2];
-        model.quiet(&order);
-        let mut seen: Vec<String> = Vec::new();
-        for op in ops {
-            match op {
-                Op::Edit(w, text) => drop(model.here.insert(w, text)),
-                Op::Overlay(text) => model.overlay = Some(text),
-                Op::Delete(w) => drop(model.here.remove(&w)),
-                Op::Pass(w) => {
-                    seen.extend(model.here.get(&w).cloned());
-                    model.pass(w);
-                }
-            }
-        }
-        model.holds = 0;
-        let rounds = model.quiet(&order);
-        // What was held for one round may be free in the next, because of another's edit.
-        prop_assert!(rounds <= 2 + model.holds.min(1), "{rounds} rounds: {model:?}");
-        for (w, text) in &model.here {
-            prop_assert!(model.held.contains(w) || Some(text) == model.overlay.as_ref(), "{w}: {model:?}");
-        }
-        prop_assert!(seen.iter().all(|text| model.kept.contains(text)));
-    }
+#[test]
+fn local_entries_neither_leave_nor_enter() {
+    let policy = Policy { local: vec![Entry::parse(Kind::Json, "env.PORT").unwrap()], ..Policy::default() };
+    let local = |base, overlay, here| Case { policy: policy.clone(), kind: Kind::Json, ..case(base, overlay, here) };
+    let text = |port: u32, log: &str| format!("{{\"env\": {{\"LOG\": \"{log}\", \"PORT\": {port}}}}}");
+    let shared = "{\"env\": {\"LOG\": \"a\"}}";
+    let (o, x, edited, newer) = (text(1, "a"), text(2, "a"), text(2, "b"), text(3, "c"));
+    assert_eq!(local(Some(shared), Some(&o), Some(&x)).told(), "nothing");
+    let told = local(Some(shared), Some(&o), Some(&edited)).told();
+    assert_eq!(told, format!("push overlay:{} here:-", text(1, "b")));
+    let told = local(Some(shared), Some(&newer), Some(&x)).told();
+    assert_eq!(told, format!("pull overlay:- here:{}", text(2, "c")));
+    // A new file comes, and goes, without them.
+    let parsed = |told: String| told.split_once(":{").map(|(_, text)| format!("{{{text}")).unwrap();
+    let came = parsed(local(None, Some(&o), None).told());
+    assert_eq!(serde_json::from_str::<serde_json::Value>(&came).unwrap(), serde_json::json!({"env": {"LOG": "a"}}));
+    assert_eq!(
+        local(Some(&o), Some(&o), Some("{\"env\": ")).told(),
+        "hold it does not parse, so its own entries cannot be told from the others"
+    );
+}
 
-    /// Deleting and creating anew is an edit like any other, also when a pass looks in between.
-    #[test]
-    fn deleted_and_back_is_an_edit(text in "[A-D]=[1-3]\n[E-G]=[1-3]\n") {
-        let mut model = Model { overlay: Some("A=1\n".into()), ..Model::default() };
-        model.quiet(&[0, 1]);
-        model.here.remove(&0);
-        model.pass(0);
-        model.here.insert(0, text.clone());
-        model.quiet(&[0, 1]);
-        prop_assert_eq!((model.conflicts, &model.here[&1], model.overlay), (0, &text, Some(text.clone())));
-    }
+#[test]
+fn what_was_removed_does_not_come_back_by_itself() {
+    let allow = |list: &str| format!("{{\"permissions\": {{\"allow\": [{list}]}}}}");
+    let (without, with) = (allow("\"a\""), allow("\"a\", \"rm\", \"new\""));
+    let case = Case { removed: vec!["permissions.allow.rm"], ..json(&without, &without, &with) };
+    assert_eq!(
+        case.told(),
+        format!("push overlay:{} here:-; waits: it brings back an entry that was removed", allow("\"a\", \"new\""))
+    );
+    let Decision { part: Some(part), .. } = case.decide() else { panic!("it waits") };
+    let accepted = Case { accepted: Some(part.digest), ..case };
+    assert_eq!(accepted.told(), format!("push overlay:{with} here:-"));
+}
 
-    /// An edit by one workspace alone never conflicts and reaches everybody.
-    #[test]
-    fn a_lone_edit_is_everywhere_without_conflict(text in "[A-D]=[1-3]\n[E-G]=[1-3]\n", w in 0usize..3) {
-        let mut model = Model { overlay: Some("A=1\n".into()), ..Model::default() };
-        model.quiet(&[0, 1, 2]);
-        model.here.insert(w, text.clone());
-        model.quiet(&[2, 0, 1]);
-        prop_assert_eq!(model.conflicts, 0);
-        prop_assert!(model.here.values().all(|t| *t == text) && model.overlay == Some(text));
-    }
+#[test]
+fn a_workspace_under_grow_only_adds() {
+    let allow = |list: &str| format!("{{\"permissions\": {{\"allow\": [{list}]}}, \"m\": 1}}");
+    let (both, one) = (allow("\"a\", \"b\""), allow("\"a\""));
+    let Decision { step: Step::Write(write), .. } = json(&both, &both, &one).decide() else { panic!("it is put back") };
+    assert_eq!(
+        (write.overlay, write.here, write.grown, write.did),
+        (None, Some(both.clone().into_bytes()), 1, Did::Merge)
+    );
+    let three_way = Policy { grow: Grow::Deny, ..Policy::default() };
+    assert_eq!(Case { policy: three_way, ..json(&both, &both, &one) }.told(), format!("push overlay:{one} here:-"));
+}
+
+#[test]
+fn a_conflict_is_held_or_asked_about_where_that_is_wished() {
+    let (b, o, x) = ("{\"m\": 1}", "{\"m\": 2}", "{\"m\": 3}");
+    let hold = Policy { on_conflict: OnConflict::Hold, ..Policy::default() };
+    let held = Case { policy: hold, ..json(b, o, x) };
+    assert_eq!(held.told(), "hold both sides changed m");
+    let accepted = Case { accepted: Some(Digest::of(x.as_bytes())), ..held };
+    assert_eq!(accepted.told(), format!("last_write overlay:{x} here:-"));
+    let ask = Case { command: Some(BTreeSet::new()), ..json(b, o, x) };
+    let Step::Ask(question) = ask.decide().step else { panic!("{}", ask.told()) };
+    let refused = Case { command: Some(BTreeSet::from([question.asked()])), ..json(b, o, x) };
+    assert_eq!(refused.told(), format!("last_write overlay:{x} here:-"));
+    // Nobody is asked about what only one side changed, or what is taken whole.
+    assert!(Case { command: Some(BTreeSet::new()), ..json(b, b, x) }.told().starts_with("push"));
+    assert!(
+        Case { command: Some(BTreeSet::new()), ..case(None, Some("a\0"), Some("b\0")) }
+            .told()
+            .starts_with("last_write")
+    );
 }

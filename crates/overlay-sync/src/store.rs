@@ -1,7 +1,9 @@
 //! What the overlay remembers besides its files, in its reserved directory: every content a pass has
 //! displaced, the conflicts, the log, and whose overlay it is.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use shopfloor_core::env::Env;
@@ -10,8 +12,15 @@ use shopfloor_core::fs;
 use shopfloor_core::hash::Digest;
 use shopfloor_core::path::RelPath;
 
+use crate::manifest::Workspace;
+
 /// The reserved name at the top of an overlay.
 pub const RESERVED: &str = ".overlay-sync";
+
+const DAY: Duration = Duration::from_secs(24 * 60 * 60);
+
+/// How long a displaced content can be had back at least.
+pub const KEPT: Duration = Duration::from_secs(30 * 24 * 60 * 60);
 
 /// The reserved directory of one overlay.
 #[derive(Clone, Debug)]
@@ -49,16 +58,57 @@ pub struct Event {
     pub rule: Did,
     pub from: Option<Digest>,
     pub to: Option<Digest>,
+    /// How many entries the workspace had taken away and has again.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub kept: usize,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks so")]
+fn is_zero(n: &usize) -> bool {
+    *n == 0
+}
+
+/// What a pass sets out to write into the overlay and a workspace, by digests of what is shared: a run
+/// after a kill goes on from here and does not decide, or ask, a second time.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Intent {
+    pub v: u32,
+    pub workspace: Digest,
+    pub path: RelPath,
+    pub base: Option<Digest>,
+    pub overlay: Digest,
+    pub here: Digest,
+    pub result: Digest,
+    pub rule: Did,
+}
+
+/// What was taken away in the overlay: it does not come back by itself.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Removed {
+    pub v: u32,
+    /// Entries of files that only grow.
+    pub entries: BTreeMap<RelPath, BTreeSet<String>>,
+    /// Whole files.
+    pub files: BTreeSet<RelPath>,
 }
 
 /// The rule by which a file was synced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Did {
+    /// The overlay was changed by hand.
     Pull,
     Push,
     Merge,
+    /// A merge by the merge command.
+    Command,
     LastWrite,
+    /// What another workspace had pushed.
+    Propagate,
+    /// A declared file that only a workspace had.
+    Adopt,
     Hold,
 }
 
@@ -68,7 +118,10 @@ impl std::fmt::Display for Did {
             Did::Pull => "pull",
             Did::Push => "push",
             Did::Merge => "merge",
+            Did::Command => "command",
             Did::LastWrite => "last_write",
+            Did::Propagate => "propagate",
+            Did::Adopt => "adopt",
             Did::Hold => "hold",
         })
     }
@@ -104,7 +157,7 @@ impl Store {
 
     /// Removes what killed runs left half written. The caller holds the lock.
     pub fn sweep(&self) -> Result<()> {
-        let dirs = ["", "workspaces", "objects", "conflicts"].map(|name| self.dir.join(name));
+        let dirs = ["", "workspaces", "objects", "conflicts", "intent"].map(|name| self.dir.join(name));
         dirs.iter().try_for_each(|dir| fs::sweep_temporaries(dir))
     }
 
@@ -113,6 +166,10 @@ impl Store {
         self.check_owner(common_dir)?;
         for dir in ["workspaces", "objects", "conflicts"] {
             fs::create_private_dir(&self.dir.join(dir))?;
+        }
+        let mark = self.dir.join("collected");
+        if !mark.exists() {
+            fs::replace(&mark, b"", Some(fs::PRIVATE))?;
         }
         let path = self.dir.join("repository.json");
         if fs::read_no_follow(&path)?.is_some() {
@@ -136,14 +193,41 @@ impl Store {
             .hint("name another overlay with `--overlay DIR`, or in the user's config.toml"))
     }
 
-    /// Keeps a content; after this it can be had back by its digest.
-    pub fn keep(&self, bytes: &[u8]) -> Result<Digest> {
-        let digest = Digest::of(bytes);
-        let path = self.object(&digest);
-        if !path.exists() {
-            fs::replace(&path, bytes, Some(fs::PRIVATE))?;
+    /// Keeps a content; after this it can be had back by its digest for as long as [`KEPT`], and longer while
+    /// something speaks of it.
+    pub fn keep(&self, env: &Env, digest: &Digest, bytes: &[u8]) -> Result<()> {
+        let path = self.object(digest);
+        match fs::age(&path, env.now) {
+            None => fs::replace(&path, bytes, Some(fs::PRIVATE)),
+            // Its time begins anew.
+            Some(age) if age > DAY => fs::touch(&path, env.now),
+            Some(_) => Ok(()),
         }
-        Ok(digest)
+    }
+
+    /// Removes contents that nothing has spoken of for as long as [`KEPT`]; at most once a day. The caller
+    /// holds the lock.
+    pub fn collect(&self, env: &Env, workspaces: impl FnOnce() -> Result<Vec<Workspace>>) -> Result<()> {
+        let mark = self.dir.join("collected");
+        if fs::age(&mark, env.now).is_some_and(|age| age < DAY) {
+            return Ok(());
+        }
+        fs::replace(&mark, b"", Some(fs::PRIVATE))?;
+        fs::touch(&mark, env.now)?;
+        let mut spoken_of: BTreeSet<Digest> = workspaces()?.iter().flat_map(Workspace::contents).collect();
+        for conflict in self.conflicts()? {
+            spoken_of.extend([conflict.overlay, conflict.here, conflict.result].into_iter().chain(conflict.base));
+        }
+        for intent in self.intents()? {
+            spoken_of.extend([intent.overlay, intent.here, intent.result].into_iter().chain(intent.base));
+        }
+        for digest in self.objects()?.iter().filter(|digest| !spoken_of.contains(digest)) {
+            let path = self.object(digest);
+            if fs::age(&path, env.now).is_some_and(|age| age > KEPT) {
+                fs::remove(&path)?;
+            }
+        }
+        Ok(())
     }
 
     /// A content by its digest; none when it was collected or lost.
@@ -182,26 +266,75 @@ impl Store {
         Ok(all)
     }
 
-    pub fn log(
-        &self,
-        env: &Env,
-        workspace: &Path,
-        path: &RelPath,
-        rule: Did,
-        from: Option<Digest>,
-        to: Option<Digest>,
-    ) -> Result<Event> {
-        let workspace = workspace.to_string_lossy().into_owned();
-        let event = Event { v: 1, time: env.now.to_string(), workspace, path: path.clone(), rule, from, to };
-        let line = json(&event)?;
-        fs::append_line(&self.dir.join("log.jsonl"), &String::from_utf8_lossy(&line))?;
-        Ok(event)
+    /// Adds to the log, in one write.
+    pub fn log(&self, events: &[Event]) -> Result<()> {
+        let lines = events.iter().map(json).collect::<Result<Vec<_>>>()?;
+        if lines.is_empty() {
+            return Ok(());
+        }
+        fs::append_line(&self.log_path(), &String::from_utf8_lossy(&lines.join(&b'\n')))
     }
 
-    /// The log, oldest first. A last line that was cut off is passed over.
-    pub fn events(&self) -> Result<Vec<Event>> {
-        let bytes = fs::read_no_follow(&self.dir.join("log.jsonl"))?.unwrap_or_default();
-        Ok(bytes.split(|b| *b == b'\n').filter_map(|line| serde_json::from_slice(line).ok()).collect())
+    pub fn log_path(&self) -> PathBuf {
+        self.dir.join("log.jsonl")
+    }
+
+    fn intent_path(&self, workspace: &Digest, path: &RelPath) -> PathBuf {
+        let name = Digest::of(format!("{workspace}\0{path}").as_bytes());
+        self.dir.join("intent").join(format!("{name}.json"))
+    }
+
+    pub fn intend(&self, intent: &Intent) -> Result<()> {
+        fs::create_private_dir(&self.dir.join("intent"))?;
+        fs::replace(&self.intent_path(&intent.workspace, &intent.path), &json(intent)?, Some(fs::PRIVATE))
+    }
+
+    pub fn fulfil(&self, workspace: &Digest, path: &RelPath) -> Result<()> {
+        fs::remove(&self.intent_path(workspace, path))
+    }
+
+    /// What runs before set out to do and may not have finished.
+    pub fn intents(&self) -> Result<Vec<Intent>> {
+        let dir = self.dir.join("intent");
+        let mut all = Vec::new();
+        for name in fs::list(&dir)?.iter().filter(|n| n.to_string_lossy().ends_with(".json")) {
+            let path = dir.join(name);
+            all.push(parse(&path, &fs::read_no_follow(&path)?.unwrap_or_default())?);
+        }
+        Ok(all)
+    }
+
+    pub fn removed(&self) -> Result<Removed> {
+        let path = self.dir.join("removed.json");
+        fs::read_no_follow(&path)?.map_or(Ok(Removed::default()), |bytes| parse(&path, &bytes))
+    }
+
+    pub fn save_removed(&self, removed: &Removed) -> Result<()> {
+        let removed = Removed { v: 1, ..removed.clone() };
+        fs::replace(&self.dir.join("removed.json"), &json(&removed)?, Some(fs::PRIVATE))
+    }
+
+    /// The log from a place on, oldest first, and the place where it ends. A last line that is being written
+    /// is left for the next time.
+    pub fn events(&self, from: usize) -> Result<(Vec<Event>, usize)> {
+        let bytes = fs::read_no_follow(&self.log_path())?.unwrap_or_default();
+        let from = from.min(bytes.len());
+        let to = bytes.iter().rposition(|b| *b == b'\n').map_or(from, |end| (end + 1).max(from));
+        let lines = bytes[from..to].split(|b| *b == b'\n');
+        Ok((lines.filter_map(|line| serde_json::from_slice(line).ok()).collect(), to))
+    }
+
+    /// The directories that a watch has to poll, as it said last.
+    pub fn polled(&self) -> Result<Vec<PathBuf>> {
+        let bytes = fs::read_no_follow(&self.dir.join("polled.json"))?;
+        Ok(bytes.and_then(|bytes| serde_json::from_slice(&bytes).ok()).unwrap_or_default())
+    }
+
+    pub fn save_polled(&self, dirs: &[PathBuf]) -> Result<()> {
+        if dirs.is_empty() {
+            return fs::remove(&self.dir.join("polled.json"));
+        }
+        fs::replace(&self.dir.join("polled.json"), &json(&dirs)?, Some(fs::PRIVATE))
     }
 }
 

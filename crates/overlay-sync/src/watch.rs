@@ -65,11 +65,13 @@ pub struct Watched {
     dirs: BTreeMap<PathBuf, (u64, u64)>,
     /// Why not everything is watched, if so: then polling has to do.
     pub degraded: Option<String>,
+    /// The directories that have to be polled.
+    pub polled: Vec<PathBuf>,
 }
 
 impl Watched {
     pub fn new(watcher: RecommendedWatcher) -> Watched {
-        Watched { watcher, dirs: BTreeMap::new(), degraded: None }
+        Watched { watcher, dirs: BTreeMap::new(), degraded: None, polled: Vec::new() }
     }
 
     /// Takes note that a directory is gone: even the same inode may be a new one.
@@ -92,6 +94,7 @@ impl Watched {
         }
         let mut changed = false;
         self.degraded = None;
+        self.polled.clear();
         for (dir, id) in wanted {
             if self.dirs.contains_key(&dir) {
                 continue;
@@ -101,7 +104,10 @@ impl Watched {
                     changed = true;
                     self.dirs.insert(dir, id);
                 }
-                Err(e) => self.degraded = Some(format!("cannot watch {}: {e}", dir.display())),
+                Err(e) => {
+                    self.degraded = Some(format!("cannot watch {}: {e}", dir.display()));
+                    self.polled.push(dir);
+                }
             }
         }
         changed

@@ -92,7 +92,7 @@ fn case_3_an_edit_travels_and_a_second_sync_writes_nothing() {
     s.a.write(".claude/settings.json", "{\n  \"a\": 2\n}\n");
     let lines = s.app.overlay(&["sync", "--json"]).exit(0).json_lines();
     let rules: Vec<_> = lines.iter().map(|l| text(l, "/rule")).collect();
-    assert_eq!(rules, ["push", "pull"]);
+    assert_eq!(rules, ["push", "propagate"]);
     s.all_are(".claude/settings.json", "{\n  \"a\": 2\n}\n");
     s.a.sh("touch .claude/settings.json").exit(0);
     let before = (s.a.snapshot(), s.b.snapshot(), w.at(s.overlay("")).snapshot());

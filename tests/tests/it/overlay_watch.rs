@@ -112,7 +112,7 @@ fn case_12_a_watch_that_is_ended_brings_home_what_is_pending_and_is_alone() {
     s.app
         .run_with("overlay-sync", &["watch"], &[("OVERLAY_SYNC_DEBOUNCE_MS", "soon")])
         .exit(2)
-        .err_has("debounce_ms cannot be `soon`");
+        .err_has("debounce_ms must be a whole number, not `soon`");
 }
 
 #[test]

@@ -16,7 +16,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use rustix::fs::{AtFlags, CWD, OFlags, RenameFlags, linkat, renameat_with, unlink};
 use rustix::io::Errno;
 
-pub use self::root::{Content, Found, Listing, Root};
+pub use self::root::{Content, Found, Listing, Root, Stat};
 pub use self::staging::{RESERVED, Staged, Staging};
 use crate::env::Env;
 use crate::error::{At, Failure, Result};
@@ -203,6 +203,19 @@ pub fn list(dir: &Path) -> Result<Vec<std::ffi::OsString>> {
 /// Creates a directory that is not private (git's `info/` or `hooks/`) if it is missing.
 pub fn create_dir(dir: &Path) -> Result<()> {
     std::fs::create_dir_all(dir).at("create", dir)
+}
+
+/// Sets a file's time of change to `now`: what is collected by age counts as used.
+pub fn touch(path: &Path, now: jiff::Timestamp) -> Result<()> {
+    let file = OpenOptions::new().write(true).custom_flags(nofollow()).open(path);
+    file.and_then(|file| file.set_modified(now.into())).at("write to", path)
+}
+
+/// When a file was written or touched last; none when there is none.
+pub fn age(path: &Path, now: jiff::Timestamp) -> Option<std::time::Duration> {
+    let modified = path.symlink_metadata().and_then(|meta| meta.modified()).ok()?;
+    let modified = jiff::Timestamp::try_from(modified).ok()?;
+    Some(now.duration_since(modified).try_into().unwrap_or_default())
 }
 
 /// Renames within one directory of git's or our own, replacing what is there.

@@ -52,6 +52,46 @@ pub struct Listing {
     pub odd: Vec<(PathBuf, String)>,
 }
 
+/// What the system tells of a file without its content: a change of that changes this, but for a change
+/// within one tick of the file system's clock.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Stat {
+    device: u64,
+    inode: u64,
+    mode: u32,
+    size: u64,
+    modified: (i64, u64),
+    changed: (i64, u64),
+}
+
+impl Stat {
+    #[expect(clippy::unnecessary_cast, reason = "the fields' types differ between systems")]
+    fn of(stat: rustix::fs::Stat) -> Stat {
+        Stat {
+            device: stat.st_dev as u64,
+            inode: stat.st_ino as u64,
+            mode: stat.st_mode as u32,
+            size: stat.st_size as u64,
+            modified: (stat.st_mtime as i64, stat.st_mtime_nsec as u64),
+            changed: (stat.st_ctime as i64, stat.st_ctime_nsec as u64),
+        }
+    }
+
+    /// Of any path, links followed; none when nothing is there.
+    pub fn at(path: &Path) -> Option<Stat> {
+        rustix::fs::stat(path).ok().map(Stat::of)
+    }
+
+    /// Whether a change after this was read would show in it: the last one was long enough before `now`.
+    /// A clock without fractions ticks in seconds, or in two.
+    pub fn is_settled(&self, now: jiff::Timestamp) -> bool {
+        let (seconds, nanos) = self.changed;
+        let tick = if nanos == 0 { 2_000 } else { 100 };
+        let changed = i128::from(seconds) * 1_000 + i128::from(nanos) / 1_000_000;
+        changed + tick < i128::from(now.as_millisecond())
+    }
+}
+
 /// What lies at a path, whole: two equal values hold the same bytes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -157,6 +197,27 @@ impl Root {
         let mut bytes = Vec::new();
         io::Read::read_to_end(&mut file, &mut bytes).at("read", &path)?;
         Ok(Some((bytes, std::os::unix::fs::PermissionsExt::mode(&meta.permissions()) & 0o777)))
+    }
+
+    /// What is known of regular files without opening them; none where there is none. Neighbours in
+    /// `paths` that share a directory cost one system call each.
+    pub fn stats<'p>(&self, paths: impl Iterator<Item = &'p RelPath>) -> Result<Vec<Option<Stat>>> {
+        let mut open: Option<(Option<RelPath>, Option<OwnedFd>)> = None;
+        let mut stats = Vec::new();
+        for path in paths {
+            let parent = path.parent();
+            if open.as_ref().is_none_or(|(at, _)| *at != parent) {
+                let fd = match self.reach(path)? {
+                    Reach::There(fd) => Some(fd),
+                    Reach::Missing | Reach::Blocked(_) => None,
+                };
+                open = Some((parent, fd));
+            }
+            let dir = open.as_ref().and_then(|(_, fd)| fd.as_ref());
+            let stat = dir.and_then(|dir| statat(dir, path.name(), AtFlags::SYMLINK_NOFOLLOW).ok());
+            stats.push(stat.filter(|s| FileType::from_raw_mode(s.st_mode) == FileType::RegularFile).map(Stat::of));
+        }
+        Ok(stats)
     }
 
     /// Every regular file below, sorted; what is not one (a link, a socket) or has a name we refuse is

@@ -28,12 +28,15 @@ pub const RESERVED: &str = ".shopfloor-tmp-";
 pub struct Staging {
     /// The directory for temporary files, when it lies on the target's device.
     private: Option<PathBuf>,
+    /// Whether what is placed must survive a loss of power.
+    is_durable: bool,
 }
 
 /// A file, link or directory that is whole and waits to be moved into place.
 #[derive(Debug)]
 pub struct Staged {
     path: PathBuf,
+    is_durable: bool,
 }
 
 impl Staging {
@@ -43,7 +46,12 @@ impl Staging {
         super::create_private_dir(private)?;
         super::sweep(private, RESERVED)?;
         let same = Root::open(private)?.mount()? == root.mount()?;
-        Ok(Staging { private: same.then(|| private.to_path_buf()) })
+        Ok(Staging { private: same.then(|| private.to_path_buf()), is_durable: true })
+    }
+
+    /// The same for targets that the next run would make again: nothing is synced to the disk.
+    pub fn reproducible(self) -> Staging {
+        Staging { is_durable: false, ..self }
     }
 
     /// Removes what a killed run left beside these targets, where that is where temporaries lie.
@@ -68,7 +76,7 @@ impl Staging {
         let write = || -> io::Result<()> {
             let mut file = create(&staged.path, mode)?;
             file.write_all(bytes)?;
-            file.sync_all()
+            if self.is_durable { file.sync_all() } else { Ok(()) }
         };
         write().at("write", &root.join(target))?;
         Ok(staged)
@@ -105,7 +113,7 @@ impl Staging {
                 path.parent().unwrap_or(root.path()).to_path_buf()
             }
         };
-        Ok(Staged { path: dir.join(unique_name()) })
+        Ok(Staged { path: dir.join(unique_name()), is_durable: self.is_durable })
     }
 }
 
@@ -138,7 +146,7 @@ impl Staged {
     pub fn place(self, root: &Root, target: &RelPath) -> Result<bool> {
         let dir = root.parent_dir(target)?;
         match super::rename_new_at(&self.path, &dir, target.name()) {
-            Ok(()) => sync_dir(dir).at("sync the directory of", &root.join(target)).map(|()| true),
+            Ok(()) => self.sync(dir, &root.join(target)),
             Err(Errno::EXIST | Errno::NOTEMPTY) => Ok(false),
             Err(e) => Err(e).at("create", &root.join(target)),
         }
@@ -152,23 +160,34 @@ impl Staged {
         if content_at(&dir, target.name(), &path)?.as_ref() != Some(expected) {
             return Ok(false);
         }
+        let ours = self.content()?;
         match renameat_with(CWD, &self.path, &dir, target.name(), RenameFlags::EXCHANGE) {
             Ok(()) => {}
             Err(Errno::NOENT) => return Ok(false),
             // A file system that cannot exchange: the comparison above has to do.
             Err(Errno::INVAL | Errno::NOSYS) => {
                 rustix::fs::renameat(CWD, &self.path, &dir, target.name()).at("replace", &path)?;
-                return sync_dir(dir).at("sync the directory of", &path).map(|()| true);
+                return self.sync(dir, &path);
             }
             Err(e) => return Err(e).at("replace", &path),
         }
         if self.content().is_ok_and(|now| now.as_ref() == Some(expected)) {
-            return sync_dir(dir).at("sync the directory of", &path).map(|()| true);
+            return self.sync(dir, &path);
         }
         match renameat_with(CWD, &self.path, &dir, target.name(), RenameFlags::EXCHANGE) {
+            // Somebody wrote once more in between: that is what came out now.
+            Ok(()) if !self.content().is_ok_and(|now| now == ours) => Err(self.keep(Errno::BUSY, &path)),
             Ok(()) => Ok(false),
             Err(e) => Err(self.keep(e, &path)),
         }
+    }
+
+    /// It is in place; whether that must survive a loss of power is known since it was staged.
+    fn sync(&self, dir: OwnedFd, path: &Path) -> Result<bool> {
+        if self.is_durable {
+            sync_dir(dir).at("sync the directory of", path)?;
+        }
+        Ok(true)
     }
 
     /// What lies here now is somebody's and could not be put back: it is moved to where no sweep finds

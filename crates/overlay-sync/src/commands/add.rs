@@ -7,15 +7,16 @@ use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::fs::{self, Root};
 use shopfloor_core::hash::Digest;
-use shopfloor_core::lock::Lock;
 use shopfloor_core::path::RelPath;
 use shopfloor_core::text::printable;
 use shopfloor_core::ui::Ui;
 
 use crate::apply;
+use crate::apply::disk::Disk;
 use crate::cli::Place;
 use crate::facts::Overlay;
 use crate::manifest::{Base, Workspace};
+use crate::merge::{Kind, strip};
 use crate::store::RESERVED;
 
 pub fn run(ui: &Ui, env: &Env, place: &Place, files: &[PathBuf]) -> Result<Exit> {
@@ -36,16 +37,20 @@ pub fn run(ui: &Ui, env: &Env, place: &Place, files: &[PathBuf]) -> Result<Exit>
         contents.push((path, bytes, mode));
     }
     fs::create_private_dir(&overlay.dir)?;
-    let _lock = Lock::take(&overlay.store.lock_path())?;
+    let lock = overlay.lock()?;
     overlay.store.claim(&overlay.repo.home.common_dir)?;
-    let root = Root::open(&overlay.dir)?;
+    let disk = Disk::open(env, &overlay, Some(lock))?;
     let all = Workspace::load_all(&overlay.store.workspaces())?;
     let mut here = all.into_iter().find(|workspace| workspace.root == top);
     for (path, bytes, mode) in &contents {
-        let added = apply::add(&overlay, &root, path, bytes, *mode)?;
+        // What is the workspace's own stays there.
+        let (kind, local) = (Kind::of(path.as_path()), overlay.settings.policy(path).local);
+        let shared = strip(kind, bytes, &local).filter(|_| !local.is_empty()).unwrap_or_else(|| bytes.clone());
+        let added = apply::add(&disk, path, &shared, *mode)?;
         if let (true, Some(workspace)) = (added, &mut here) {
             // Both sides hold it now; an edit from here on has a past to be merged with.
-            workspace.files.insert(path.clone(), Base { sha256: Digest::of(bytes), mode: *mode });
+            workspace.files.insert(path.clone(), Base { sha256: Digest::of(&shared), mode: *mode });
+            workspace.deleted.remove(path);
             workspace.save(&overlay.store.workspaces())?;
         }
         if ui.is_json() {

@@ -6,11 +6,12 @@ use serde_json::json;
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Result};
 use shopfloor_core::fs;
-use shopfloor_core::lock::Lock;
 use shopfloor_core::text::printable;
 use shopfloor_core::ui::Ui;
 
-use super::sync::{Outcome, converge};
+use super::sync::{converge, exit, print};
+use crate::apply::converge::Outcome;
+use crate::apply::disk::Disk;
 use crate::cli::{Place, Workspaces};
 use crate::facts::{self, Overlay};
 use crate::manifest::Workspace;
@@ -23,30 +24,25 @@ pub fn attach(ui: &Ui, env: &Env, place: &Place, named: &Workspaces) -> Result<E
         paths.push(overlay.repo.require_worktree()?.to_path_buf());
     }
     // All of them are looked at before the first is touched.
-    let places: Vec<_> = paths.iter().map(|path| facts::worktree_at(env, &overlay, path)).collect::<Result<_>>()?;
-    let (outcome, attached) = register(ui, env, &overlay, places)?;
-    outcome.print(ui);
+    let places = facts::worktrees_at(env, &overlay, &paths)?;
+    let (outcome, attached) = register(env, &overlay, places)?;
+    print(ui, &outcome);
     for workspace in attached.iter().filter(|_| !ui.is_json()) {
         ui.note(format!("attached {}", workspace.root.display()));
     }
-    Ok(outcome.exit())
+    Ok(exit(&outcome))
 }
 
 /// Attaches the worktree we stand in.
-pub fn attach_here(ui: &Ui, env: &Env, overlay: &Overlay) -> Result<Outcome> {
+pub fn attach_here(env: &Env, overlay: &Overlay) -> Result<Outcome> {
     let place = (overlay.repo.require_worktree()?.to_path_buf(), overlay.repo.git_dir.clone());
-    Ok(register(ui, env, overlay, vec![place])?.0)
+    Ok(register(env, overlay, vec![place])?.0)
 }
 
 /// Registers worktrees, each given by its root and private git directory, and brings them in step.
-fn register(
-    ui: &Ui,
-    env: &Env,
-    overlay: &Overlay,
-    places: Vec<(PathBuf, PathBuf)>,
-) -> Result<(Outcome, Vec<Workspace>)> {
+fn register(env: &Env, overlay: &Overlay, places: Vec<(PathBuf, PathBuf)>) -> Result<(Outcome, Vec<Workspace>)> {
     fs::create_private_dir(&overlay.dir)?;
-    let _lock = Lock::take(&overlay.store.lock_path())?;
+    let lock = overlay.lock()?;
     overlay.store.claim(&overlay.repo.home.common_dir)?;
     let known = Workspace::load_all(&overlay.store.workspaces())?;
     let mut attached = Vec::new();
@@ -75,21 +71,22 @@ fn register(
         };
         attached.push(workspace);
     }
-    let outcome = converge(ui, env, overlay, &mut attached)?;
+    let mut disk = Disk::open(env, overlay, Some(lock))?;
+    let outcome = converge(env, overlay, &mut disk, &mut attached)?;
     Ok((outcome, attached))
 }
 
 /// Brings workspaces in step a last time and forgets them; their files stay.
 pub fn detach(ui: &Ui, env: &Env, place: &Place, named: &Workspaces) -> Result<Exit> {
     let overlay = Overlay::find(ui, env, place)?;
-    let _lock = Lock::take(&overlay.store.lock_path())?;
+    let mut disk = Disk::open(env, &overlay, Some(overlay.lock()?))?;
     let named = match named.paths.is_empty() {
         true => Workspaces { paths: vec![overlay.repo.require_worktree()?.to_path_buf()], nul: false },
         false => named.clone(),
     };
     let mut workspaces = overlay.workspaces(ui, env, &named)?;
-    let outcome = converge(ui, env, &overlay, &mut workspaces)?;
-    outcome.print(ui);
+    let outcome = converge(env, &overlay, &mut disk, &mut workspaces)?;
+    print(ui, &outcome);
     for workspace in &workspaces {
         // What waits would be forgotten with the workspace.
         if outcome.troubled.contains(&workspace.id) {
@@ -104,5 +101,5 @@ pub fn detach(ui: &Ui, env: &Env, place: &Place, named: &Workspaces) -> Result<E
             ui.line(format!("detached {}", printable(&root)));
         }
     }
-    Ok(outcome.exit())
+    Ok(exit(&outcome))
 }

@@ -6,7 +6,7 @@ use shopfloor_core::git::Git;
 use shopfloor_core::ui::Ui;
 
 use crate::cli::Place;
-use crate::facts::load_config;
+use crate::settings::load_config;
 
 pub fn run(ui: &Ui, env: &Env, place: &Place) -> Result<Exit> {
     let repo = Git::find(env)?.discover()?;

@@ -11,10 +11,10 @@ use crate::facts::Overlay;
 
 pub fn created(ui: &Ui, env: &Env, place: &Place, git: Git) -> Result<Option<Failure>> {
     let overlay = Overlay::of(ui, env, place, git)?;
-    if !overlay.enabled || !overlay.dir.is_dir() {
+    if !overlay.settings.enabled || !overlay.dir.is_dir() {
         // Nobody uses an overlay here.
         return Ok(None);
     }
-    let outcome = attach_here(ui, env, &overlay)?;
+    let outcome = attach_here(env, &overlay)?;
     Ok((!outcome.open.is_empty()).then(|| Failure::failed("not everything is in step").details(outcome.open)))
 }

@@ -32,11 +32,10 @@ fn work(ui: &Ui, env: &Env, place: &Place, args: &MergeArgs) -> Result<Exit> {
         workspace: &workspace,
         kind: Kind::of(args.path.as_deref().unwrap_or(&args.overlay)),
         rule: match place.on_conflict {
-            None | Some(Side::Workspace) => Rule::Workspace,
+            // There is nothing to hold three files in.
+            None | Some(Side::Workspace | Side::Hold) => Rule::Workspace,
             Some(Side::Overlay) => Rule::Overlay,
         },
-        // Three files are three files: what only grows is a matter of syncing.
-        grow: false,
     });
     if args.write {
         if merged.bytes != overlay {

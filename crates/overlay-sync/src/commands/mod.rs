@@ -4,7 +4,9 @@
 pub mod add;
 pub mod attach;
 pub mod config;
+pub mod drop;
 pub mod hook;
+pub mod log;
 pub mod merge;
 pub mod past;
 pub mod status;

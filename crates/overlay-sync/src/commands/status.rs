@@ -10,53 +10,79 @@ use shopfloor_core::hash::Digest;
 use shopfloor_core::text::printable;
 use shopfloor_core::ui::Ui;
 
+use crate::apply::disk::Disk;
+use crate::apply::ground::{Bar, File, Ground};
 use crate::cli::{Place, Workspaces};
-use crate::facts::{self, Bar, Overlay, Seen};
+use crate::facts::Overlay;
+use crate::look::{Known, Scope, Seen, look};
 use crate::manifest::Workspace;
 use crate::plan::Step;
 use crate::store::Did;
 
 pub fn status(ui: &Ui, env: &Env, place: &Place, named: &Workspaces) -> Result<Exit> {
     let overlay = Overlay::find(ui, env, place)?;
-    let root = overlay.root()?;
+    let disk = if overlay.dir.is_dir() { Some(Disk::open(env, &overlay, None)?) } else { None };
+    let known = disk.as_ref().map(Known::read).transpose()?.unwrap_or_default();
+    let managed = disk.as_ref().map(Disk::overlay).transpose()?.unwrap_or_default();
+    let polled = overlay.polled()?;
     for workspace in overlay.workspaces(ui, env, named)? {
         let name = workspace.root.to_string_lossy().into_owned();
-        let (Some(root), true) = (&root, workspace.is_present()?) else {
-            let why = if root.is_some() { "the workspace is not there" } else { "the overlay is not there" };
+        let (Some(disk), true) = (&disk, workspace.is_present()?) else {
+            let why = if disk.is_some() { "the workspace is not there" } else { "the overlay is not there" };
             for (path, base) in &workspace.files {
-                line(ui, &name, &path.to_string(), "unreachable", [Some(base.sha256), None, None], why);
+                line(ui, &name, &path.to_string(), "unreachable", [Some(base.sha256), None, None], None, why);
             }
             continue;
         };
-        for file in facts::look(&overlay, root, &workspace)? {
-            let (state, why) = state(&workspace, &file);
-            let digest = |side: &Option<(Vec<u8>, u32)>| side.as_ref().map(|(bytes, _)| Digest::of(bytes));
+        for file in look(disk, &overlay.settings, &known, &managed, &workspace, Scope::All)? {
+            let (mut state, mut why) = state(&workspace, &file);
+            let dir = workspace.root.join(file.path.as_path());
+            if state == "clean" && dir.parent().is_some_and(|dir| polled.iter().any(|polled| polled == dir)) {
+                (state, why) = ("degraded", "changes are found by looking, not told by the system".into());
+            }
+            let digest = |side: &Option<File>| side.as_ref().map(|file| file.sha256);
             let hashes = [file.base, digest(&file.overlay), digest(&file.here)];
-            line(ui, &name, &file.path.to_string(), state, hashes, &why);
+            let size = file.here.as_ref().map(|here| here.bytes.len());
+            line(ui, &name, &file.path.to_string(), state, hashes, size, &why);
         }
     }
     Ok(Exit::Done)
 }
 
 fn state(workspace: &Workspace, file: &Seen) -> (&'static str, String) {
-    match (&file.barred, &file.step) {
+    match (&file.barred, &file.decision.step) {
         (Some(Bar::NotIgnored), _) => ("not_ignored", "git would show it as untracked".into()),
         (Some(Bar::Tracked), _) => ("tracked", "git tracks it".into()),
-        (Some(Bar::Strange(why)), _) => ("unreachable", why.clone()),
+        (Some(Bar::Strange(why) | Bar::Unreadable(why)), _) => ("unreachable", why.clone()),
         (None, Step::Hold(why, _)) => ("held", why.clone()),
+        (None, _) if file.decision.part.is_some() => {
+            ("held", file.decision.part.as_ref().map(|part| part.why.clone()).unwrap_or_default())
+        }
         (None, Step::Delete) => ("missing", "deleted here".into()),
         (None, Step::Nothing) if workspace.deleted.contains_key(&file.path) => ("missing", "deleted here".into()),
+        (None, Step::Nothing) if file.here != file.overlay && file.policy.is_down && file.here.is_some() => {
+            ("changed", "changed here, and stays here".into())
+        }
         (None, Step::Write(write)) if write.did == Did::Pull => ("pulled", "the overlay has another text".into()),
-        (None, Step::Write(_)) => ("changed", "changed here".into()),
-        (None, Step::Nothing | Step::Adopt | Step::Retire) => ("clean", String::new()),
+        (None, Step::Remove) => ("pulled", "deleted in the overlay".into()),
+        (None, Step::Write(_) | Step::Ask(_)) => ("changed", "changed here".into()),
+        (None, Step::Nothing | Step::Adopt(_) | Step::Retire) => ("clean", String::new()),
     }
 }
 
-fn line(ui: &Ui, workspace: &str, path: &str, state: &str, [base, overlay, here]: [Option<Digest>; 3], why: &str) {
+fn line(
+    ui: &Ui,
+    workspace: &str,
+    path: &str,
+    state: &str,
+    [base, overlay, here]: [Option<Digest>; 3],
+    size: Option<usize>,
+    why: &str,
+) {
     if ui.is_json() {
         ui.json(&json!({
             "workspace": workspace, "path": path, "state": state,
-            "base": base, "overlay": overlay, "here": here, "why": why
+            "base": base, "overlay": overlay, "here": here, "size": size, "why": why
         }));
     } else {
         let why = if why.is_empty() { String::new() } else { format!(": {}", printable(why)) };

@@ -11,7 +11,8 @@ use shopfloor_core::lock::Lock;
 use shopfloor_core::proc;
 use shopfloor_core::ui::Ui;
 
-use super::sync::{converge, gone};
+use super::sync::{converge, print};
+use crate::apply::disk::{Disk, gone};
 use crate::cli::{Place, Workspaces};
 use crate::facts::Overlay;
 use crate::manifest::Workspace;
@@ -27,7 +28,7 @@ const POLL: Duration = Duration::from_secs(2);
 
 pub fn run(ui: &Ui, env: &Env, place: &Place) -> Result<Exit> {
     let overlay = Overlay::find(ui, env, place)?;
-    if !overlay.enabled {
+    if !overlay.settings.enabled {
         ui.note("`enabled` is false, so there is nothing to watch");
         return Ok(Exit::Done);
     }
@@ -45,11 +46,13 @@ pub fn run(ui: &Ui, env: &Env, place: &Place) -> Result<Exit> {
     });
     let watcher = watcher.map_err(|e| Failure::failed("cannot watch files").because(e))?;
     let mut watched = Watched::new(watcher);
+    // What an earlier watch had to poll is of no account.
+    overlay.store.save_polled(&[])?;
 
     // Armed before the first scan: what changes in between is seen by one of them.
     arm(ui, &overlay, &mut watched);
     scan(ui, env, &overlay);
-    let mut pending = Pending::new(overlay.debounce, overlay.max_wait);
+    let mut pending = Pending::new(overlay.settings.debounce, overlay.settings.max_wait);
     let mut last_scan = Instant::now();
     let mut last_arm = Instant::now();
     loop {
@@ -109,12 +112,12 @@ fn scan(ui: &Ui, env: &Env, overlay: &Overlay) {
         if !overlay.dir.is_dir() {
             return Err(gone(overlay, "is not there"));
         }
-        let _lock = Lock::take(&overlay.store.lock_path())?;
+        let mut disk = Disk::open(&env, overlay, Some(overlay.lock()?))?;
         let mut workspaces = overlay.workspaces(ui, &env, &Workspaces::default())?;
-        converge(ui, &env, overlay, &mut workspaces)
+        converge(&env, overlay, &mut disk, &mut workspaces)
     };
     match sync() {
-        Ok(outcome) => outcome.print(ui),
+        Ok(outcome) => print(ui, &outcome),
         Err(failure) => ui.problem(&failure),
     }
 }
@@ -122,8 +125,13 @@ fn scan(ui: &Ui, env: &Env, overlay: &Overlay) {
 /// Watches the directories of the overlay and of every managed file; `true` when that is a change. What
 /// cannot be read now (it comes and goes) is found by the next change or scan.
 fn arm(ui: &Ui, overlay: &Overlay, watched: &mut Watched) -> bool {
-    let before = watched.degraded.clone();
+    let (before, polled) = (watched.degraded.clone(), watched.polled.clone());
     let changed = watched.arm(directories(overlay).into_iter());
+    if watched.polled != polled
+        && let Err(failure) = overlay.store.save_polled(&watched.polled)
+    {
+        ui.problem(&failure);
+    }
     if let Some(why) = watched.degraded.as_ref().filter(|_| before.is_none()) {
         ui.warn(format!("{why}; looking every {} s instead", POLL.as_secs()));
     }
@@ -134,11 +142,13 @@ fn directories(overlay: &Overlay) -> Vec<PathBuf> {
     let mut dirs: Vec<PathBuf> = vec![overlay.dir.clone(), overlay.store.workspaces()];
     let listing = overlay.root().ok().flatten().and_then(|root| root.files(&[RESERVED]).ok());
     let paths = listing.map(|listing| listing.files).unwrap_or_default();
+    let declared: Vec<PathBuf> = overlay.declared().map(|d| d.dirs().collect()).unwrap_or_default();
     dirs.extend(paths.iter().filter_map(|path| Some(overlay.dir.join(path.as_path()).parent()?.to_path_buf())));
     for workspace in Workspace::load_all(&overlay.store.workspaces()).unwrap_or_default() {
         let managed = paths.iter().chain(workspace.files.keys());
         // The root as well: a directory that is removed and made anew is news there.
         dirs.push(workspace.root.clone());
+        dirs.extend(declared.iter().map(|dir| workspace.root.join(dir)));
         dirs.extend(managed.filter_map(|path| Some(workspace.root.join(path.as_path()).parent()?.to_path_buf())));
     }
     dirs

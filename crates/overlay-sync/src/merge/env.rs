@@ -31,7 +31,7 @@ fn items(bytes: &[u8]) -> Vec<(Id, &[u8])> {
     items
 }
 
-fn variable(line: &[u8]) -> Option<&[u8]> {
+pub fn variable(line: &[u8]) -> Option<&[u8]> {
     let line = line.trim_ascii_start();
     let line = line.strip_prefix(b"export ").unwrap_or(line).trim_ascii_start();
     let name = &line[..line.iter().position(|b| *b == b'=')?];

@@ -22,13 +22,16 @@ const OPTIONS: ParseOptions = ParseOptions {
 };
 
 pub fn merge(input: &Input<'_>) -> Option<Merged> {
-    tree::merge(input, input.grow, parse, |overlay, merged| {
-        let text = std::str::from_utf8(input.overlay).ok()?;
-        let mark = text.strip_prefix('\u{feff}').map_or("", |_| "\u{feff}");
-        let root = CstRootNode::parse(text.trim_start_matches('\u{feff}'), &OPTIONS).ok()?;
-        edit(&root.value()?, overlay, merged, |value| root.set_value(value))?;
-        Some(format!("{mark}{root}").into_bytes())
-    })
+    tree::merge(input, parse, |overlay, merged| rewrite(input.overlay, overlay, merged))
+}
+
+/// Edits a text that says `from` until it says `to`.
+pub fn rewrite(text: &[u8], from: &Tree, to: &Tree) -> Option<Vec<u8>> {
+    let text = std::str::from_utf8(text).ok()?;
+    let mark = text.strip_prefix('\u{feff}').map_or("", |_| "\u{feff}");
+    let root = CstRootNode::parse(text.trim_start_matches('\u{feff}'), &OPTIONS).ok()?;
+    edit(&root.value()?, from, to, |value| root.set_value(value))?;
+    Some(format!("{mark}{root}").into_bytes())
 }
 
 /// The tree of a text; none when it is no JSON, or says something that does not survive a merge (a key

@@ -3,7 +3,10 @@
 //! Pure and deterministic, by type of file: structure where the type has one, lines elsewhere. What
 //! conflicts is decided by a rule leaf by leaf, and every one-sided change of either side stays.
 
+mod answer;
+mod entry;
 mod env;
+mod grow;
 mod json;
 mod jsonl;
 mod lines;
@@ -12,6 +15,11 @@ mod tree;
 mod yaml;
 
 use std::path::Path;
+
+pub use self::answer::{check, limit};
+pub use self::entry::{Entry, additions, donate, strip};
+pub use self::grow::{Grow, entries, grown};
+use self::tree::Tree;
 
 /// What decides a conflict.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,8 +40,6 @@ pub struct Input<'a> {
     pub kind: Kind,
     /// Decides what conflicts; without a base the overlay always wins.
     pub rule: Rule,
-    /// Whether a workspace can only add to the arrays of permissions, never take away.
-    pub grow: bool,
 }
 
 /// A merged text, and what had to be decided.
@@ -49,6 +55,9 @@ pub struct Conflict {
     /// A key path (`env.PORT`), a variable, a line (`line 3`), or `whole file`.
     pub place: String,
 }
+
+/// The place of a conflict that is about all of a file.
+pub const WHOLE: &str = "whole file";
 
 /// How a file is looked into.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -92,16 +101,50 @@ impl Kind {
         }
     }
 
+    /// The structure of a text of this kind, if it has one and says nothing that a merge would lose.
+    fn tree(self, bytes: &[u8]) -> Option<Tree> {
+        match self {
+            Kind::Json => json::parse(bytes),
+            Kind::Toml => toml::parse(bytes),
+            Kind::Yaml => yaml::parse(bytes),
+            Kind::JsonLines | Kind::Env | Kind::Text => None,
+        }
+    }
+
+    /// The same, whatever its numbers: for looking into a text, not for merging it.
+    fn loose_tree(self, bytes: &[u8]) -> Option<Tree> {
+        if self == Kind::Json { json::parse_loosely(bytes) } else { self.tree(bytes) }
+    }
+
+    /// Whether two texts say the same, their layout aside.
+    pub fn says_same(self, a: &[u8], b: &[u8]) -> bool {
+        self.tree(a).is_some_and(|a| self.tree(b).is_some_and(|b| a.same(&b)))
+    }
+
+    /// Whether files of this kind are trees.
+    fn is_tree(self) -> bool {
+        matches!(self, Kind::Json | Kind::Toml | Kind::Yaml)
+    }
+
+    /// Edits a text that says `from` until it says `to`; what is new in it stands in `donor`.
+    fn rewrite(self, text: &[u8], from: &Tree, to: &Tree, donor: &[u8]) -> Option<Vec<u8>> {
+        let written = match self {
+            Kind::Json => json::rewrite(text, from, to),
+            Kind::Toml => toml::rewrite(text, to, donor),
+            Kind::Yaml => yaml::rewrite(text, from, to),
+            Kind::JsonLines | Kind::Env | Kind::Text => None,
+        };
+        // The text must say exactly what was decided.
+        written.filter(|bytes| self.tree(bytes).is_some_and(|said| said.same(to)))
+    }
+
     /// The leaves of a structured file, each as `path = value`; the lines of any other. What a text
     /// says, for judging whether something vanished or was invented.
     pub fn leaves(self, bytes: &[u8]) -> Option<Vec<String>> {
-        let tree = match self {
-            Kind::Json => json::parse_loosely(bytes)?,
-            Kind::Toml => toml::parse(bytes)?,
-            Kind::Yaml => yaml::parse(bytes)?,
-            _ => return Some(lines::of(bytes).map(|l| String::from_utf8_lossy(l).into_owned()).collect()),
-        };
-        Some(tree.leaves())
+        if !self.is_tree() {
+            return Some(lines::of(bytes).map(|l| String::from_utf8_lossy(l).into_owned()).collect());
+        }
+        Some(self.loose_tree(bytes)?.leaves())
     }
 }
 
@@ -112,16 +155,19 @@ pub fn is_binary(bytes: &[u8]) -> bool {
 
 /// Merges. Never fails: what has no structure is merged by lines, what has no lines as a whole.
 pub fn merge(input: &Input<'_>) -> Merged {
+    by_rule(&Input { rule: if input.base.is_some() { input.rule } else { Rule::Overlay }, ..*input })
+}
+
+/// The same, the rule deciding also where there is no base.
+fn by_rule(input: &Input<'_>) -> Merged {
     let Input { base, overlay, workspace, kind, .. } = *input;
     let clean = |bytes: &[u8]| Merged { bytes: bytes.to_vec(), conflicts: Vec::new() };
     if overlay == workspace || base == Some(workspace) {
         return clean(overlay);
     }
-    // A workspace may not take away what only grows, so its side is looked into even when it is alone.
-    if base == Some(overlay) && !(input.grow && kind == Kind::Json) {
+    if base == Some(overlay) {
         return clean(workspace);
     }
-    let input = &Input { rule: if base.is_some() { input.rule } else { Rule::Overlay }, ..*input };
     if [base.unwrap_or_default(), overlay, workspace].iter().any(|bytes| is_binary(bytes)) {
         return whole(input);
     }
@@ -135,8 +181,7 @@ pub fn merge(input: &Input<'_>) -> Merged {
     };
     structured.unwrap_or_else(|| match kind {
         // Lines of something that should have a structure and has none would be glued at random.
-        Kind::Json | Kind::Toml | Kind::Yaml if base != Some(overlay) => whole(input),
-        _ if base == Some(overlay) => clean(workspace),
+        Kind::Json | Kind::Toml | Kind::Yaml => whole(input),
         _ => lines::merge(input),
     })
 }
@@ -147,7 +192,7 @@ fn whole(input: &Input<'_>) -> Merged {
         Rule::Workspace => input.workspace,
         Rule::Overlay => input.overlay,
     };
-    Merged { bytes: side.to_vec(), conflicts: vec![Conflict { place: "whole file".into() }] }
+    Merged { bytes: side.to_vec(), conflicts: vec![Conflict { place: WHOLE.into() }] }
 }
 
 #[cfg(test)]

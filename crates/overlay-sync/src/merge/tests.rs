@@ -11,7 +11,6 @@ fn input<'a>(kind: Kind, base: &'a str, overlay: &'a str, workspace: &'a str) ->
         workspace: workspace.as_bytes(),
         kind,
         rule: Rule::Workspace,
-        grow: false,
     }
 }
 
@@ -57,24 +56,110 @@ fn delete_against_modify_keeps_the_modification_and_says_so() {
 fn permissions_only_grow() {
     let base = r#"{"permissions": {"allow": ["a", "b"], "deny": ["c"]}, "x": [1, 2]}"#;
     let workspace = r#"{"permissions": {"allow": ["b", "new"]}, "x": [2]}"#;
-    let grow = |overlay: &str| {
-        let merged = merge(&Input { grow: true, ..input(Kind::Json, base, overlay, workspace) });
+    let grow = |grow, overlay: &str| {
+        let (text, count) = grown(Kind::Json, grow, base.as_bytes(), workspace.as_bytes()).unwrap();
+        let merged = merge(&Input { workspace: &text, ..input(Kind::Json, base, overlay, "") });
         assert!(merged.conflicts.is_empty(), "{:?}", merged.conflicts);
-        serde_json::from_slice::<serde_json::Value>(&merged.bytes).unwrap()
+        (serde_json::from_slice::<serde_json::Value>(&merged.bytes).unwrap(), count)
     };
-    let expected = serde_json::json!({"permissions": {"allow": ["a", "b", "new"], "deny": ["c"]}, "x": [2]});
-    assert_eq!(grow(base), expected);
+    let both = serde_json::json!({"permissions": {"allow": ["a", "b", "new"], "deny": ["c"]}, "x": [2]});
+    assert_eq!(grow(Grow::Permissions, base), (both.clone(), 2));
     // Taking away is the overlay's business.
-    let revoked = serde_json::json!({"permissions": {"allow": ["a", "new"], "deny": ["c"]}, "x": [2]});
-    assert_eq!(grow(&base.replace("\"a\", \"b\"", "\"a\"")), revoked);
+    let mut revoked = both.clone();
+    revoked["permissions"]["allow"] = serde_json::json!(["b", "new"]);
+    assert_eq!(grow(Grow::Permissions, &base.replace("\"a\", ", "")).0, revoked);
+    // Without the policy what denies stays all the same; with it for the whole file, everything stays.
+    let three_way = serde_json::json!({"permissions": {"allow": ["b", "new"], "deny": ["c"]}, "x": [2]});
+    assert_eq!(grow(Grow::Deny, base), (three_way, 1));
+    let mut all = both;
+    all["x"] = serde_json::json!([1, 2]);
+    assert_eq!(grow(Grow::All, base), (all, 3));
 }
 
 #[test]
-fn a_lone_edit_that_only_adds_is_taken_as_it_stands() {
-    let (base, workspace) =
-        (r#"{"permissions": {"allow": ["a"]}}"#, r#"{ "model": "x", "permissions": {"allow": ["a", "b"]} }"#);
-    let merged = merge(&Input { grow: true, ..input(Kind::Json, base, base, workspace) });
-    assert_eq!(String::from_utf8(merged.bytes).unwrap(), workspace);
+fn what_only_grows_cannot_be_replaced_and_an_edit_that_only_adds_stands() {
+    let base = r#"{"permissions": {"allow": ["a"]}}"#;
+    let grow = |grow, workspace: &str| grown(Kind::Json, grow, base.as_bytes(), workspace.as_bytes());
+    for away in ["{}", r#"{"permissions": null}"#, r#"{"permissions": {"allow": "all"}}"#, r#"{"permissions": []}"#] {
+        assert_eq!(grow(Grow::Permissions, away), Some((base.as_bytes().to_vec(), 1)), "{away}");
+    }
+    assert_eq!(grow(Grow::Permissions, r#"{ "model": "x", "permissions": {"allow": ["a", "b"]} }"#), None);
+    let lines = |base: &str, now: &str| {
+        let grown = grown(Kind::Text, Grow::All, base.as_bytes(), now.as_bytes());
+        grown.map(|(text, count)| (String::from_utf8(text).unwrap(), count))
+    };
+    assert_eq!(lines("a\nb\nc\n", "a\nC\nd\n"), Some(("a\nb\nc\nC\nd\n".into(), 2)));
+    assert_eq!(lines("a\n", "a\nb\n"), None);
+    let env = grown(Kind::Env, Grow::All, b"A=1\nB=1\n", b"A=2\n");
+    assert_eq!(env, Some((b"B=1\nA=2\n".to_vec(), 1)));
+}
+
+#[test]
+fn entries_are_found_taken_out_and_put_in_again() {
+    let text = "{\n  // why\n  \"env\": {\n    \"PORT\": \"3000\", // mine\n    \"LOG\": \"info\"\n  },\n  \"allow\": [\"Bash(rm:*)\", \"Read\"]\n}\n";
+    let entry = |kind, address: &str| Entry::parse(kind, address).unwrap();
+    let port = [entry(Kind::Json, "env.PORT")];
+    let stripped = strip(Kind::Json, text.as_bytes(), &port).unwrap();
+    let shared = String::from_utf8(stripped.clone()).unwrap();
+    assert!(!shared.contains("3000") && shared.contains("// why") && shared.contains("\"LOG\": \"info\""), "{shared}");
+    assert_eq!(donate(Kind::Json, &stripped, &port, text.as_bytes()).unwrap(), text.as_bytes());
+    let changed = shared.replace("info", "debug");
+    let back = String::from_utf8(donate(Kind::Json, changed.as_bytes(), &port, text.as_bytes()).unwrap()).unwrap();
+    let value: serde_json::Value = serde_json::from_str(&back.replace("// why", "").replace("// mine", "")).unwrap();
+    assert_eq!((value["env"]["PORT"].as_str(), value["env"]["LOG"].as_str()), (Some("3000"), Some("debug")), "{back}");
+    let item = entry(Kind::Json, "allow.\"Bash(rm:*)\"");
+    assert_eq!((item.count(Kind::Json, text.as_bytes()), item.to_string().as_str()), (1, "allow.\"Bash(rm:*)\""));
+    let without = strip(Kind::Json, text.as_bytes(), &[item]).unwrap();
+    let without = String::from_utf8(without).unwrap();
+    assert!(without.contains("\"Read\"]\n") && !without.contains("rm"), "{without}");
+    for bad in ["", "a.", ".a", "\"a", "\"a\"b"] {
+        assert_eq!(Entry::parse(Kind::Json, bad), None, "{bad}");
+    }
+    let env = [entry(Kind::Env, "PORT")];
+    assert_eq!(strip(Kind::Env, b"A=1\nexport PORT=2\nB=1\n", &env).unwrap(), b"A=1\nB=1\n");
+    assert_eq!(donate(Kind::Env, b"A=2\nB=1\n", &env, b"A=1\nPORT=2\nB=1").unwrap(), b"A=2\nB=1\nPORT=2\n");
+    let (toml, key) = (b"# top\n[a]\nx = 1 # one\ny = 2\n", [entry(Kind::Toml, "a.x")]);
+    let stripped = strip(Kind::Toml, toml, &key).unwrap();
+    assert_eq!(donate(Kind::Toml, &stripped, &key, toml).unwrap(), toml);
+    let (yaml, key) = (b"# top\na:\n  x: 1\n  y: 2\n", [entry(Kind::Yaml, "a.x")]);
+    assert_eq!(String::from_utf8(strip(Kind::Yaml, yaml, &key).unwrap()).unwrap(), "# top\na:\n  y: 2\n");
+}
+
+#[test]
+fn a_member_counts_as_new_when_any_part_of_it_is() {
+    let hooks = [Entry::parse(Kind::Json, "hooks").unwrap(), Entry::parse(Kind::Json, "mcpServers").unwrap()];
+    let known = r#"{"hooks": {"Stop": [{"matcher": "A", "command": "x"}, {"matcher": "B", "command": "y"}]}, "mcpServers": {"s": {"args": ["-i", "f"]}}}"#;
+    let adds = |now: &str| additions(Kind::Json, now.as_bytes(), &hooks, &[known.as_bytes()]).len();
+    assert_eq!(adds(known), 0);
+    assert_eq!(adds(r#"{"hooks": {"Stop": [{"command": "y", "matcher": "B"}]}}"#), 0, "taking away adds nothing");
+    assert_eq!(adds(&known.replace("\"x\"", "\"y\"")), 1, "parts put together anew are another hook");
+    assert_eq!(adds(&known.replace("\"-i\", ", "")), 1, "less of a command is another command");
+    assert_eq!(adds(&known.replace("\"s\"", "\"t\"")), 1);
+    assert_eq!(adds(r#"{"hooks": ["x"]}"#), 1);
+}
+
+#[test]
+fn an_answer_may_choose_but_not_invent_or_lose() {
+    let (b, o, x) = (r#"{"m": 1, "k": 1}"#, r#"{"m": 2, "k": 1, "o": 1}"#, r#"{"m": 3, "k": 1, "x": 1}"#);
+    let said = |answer: &str| check(&input(Kind::Json, b, o, x), answer.as_bytes());
+    assert_eq!(said(r#"{"m": 2, "k": 1, "o": 1, "x": 1}"#), None);
+    assert_eq!(said(r#"{"m": 3, "k": 1, "o": 1, "x": 1}"#), None);
+    for (answer, why) in [
+        (r#"{"m": 4, "k": 1, "o": 1, "x": 1}"#, "says something"),
+        (r#"{"m": 3, "k": 1, "x": 1}"#, "leaves out"),
+        (r#"{"m": 3, "o": 1, "x": 1}"#, "leaves out"),
+        ("", "empty"),
+        ("Here is the merge:", "parse"),
+        ("```json\n{}\n```", "fence"),
+        ("{\"m\": 3", "parse"),
+        ("\0", "NUL"),
+    ] {
+        assert!(said(answer).is_some_and(|said| said.contains(why)), "{answer}: {:?}", said(answer));
+    }
+    assert!(said(&" ".repeat(5000)).unwrap().contains("too long"));
+    assert!(check(&input(Kind::Json, b, o, x), b"\xff").unwrap().contains("UTF-8"));
+    let no_base = Input { base: None, ..input(Kind::Json, "", o, x) };
+    assert_eq!(check(&no_base, br#"{"m": 3, "k": 1, "o": 1, "x": 1}"#), None);
 }
 
 #[test]

@@ -6,13 +6,15 @@ use super::tree::{self, Tree};
 use super::{Input, Merged};
 
 pub fn merge(input: &Input<'_>) -> Option<Merged> {
-    tree::merge(input, false, parse, |_, merged| {
-        let mut document = document(input.overlay)?;
-        let theirs = self::document(input.workspace)?;
-        let Tree::Object(entries) = merged else { return None };
-        table(document.as_table_mut(), Some(theirs.as_table()), entries)?;
-        Some(document.to_string().into_bytes())
-    })
+    tree::merge(input, parse, |_, merged| rewrite(input.overlay, merged, input.workspace))
+}
+
+/// Edits a text until it says `to`; what is not in it comes from `donor`.
+pub fn rewrite(text: &[u8], to: &Tree, donor: &[u8]) -> Option<Vec<u8>> {
+    let (mut document, donor) = (document(text)?, document(donor)?);
+    let Tree::Object(entries) = to else { return None };
+    table(document.as_table_mut(), Some(donor.as_table()), entries)?;
+    Some(document.to_string().into_bytes())
 }
 
 pub fn parse(bytes: &[u8]) -> Option<Tree> {

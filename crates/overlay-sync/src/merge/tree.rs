@@ -1,7 +1,7 @@
 //! The merge of structures: objects per key, arrays as sets where their elements are distinct, leaves
 //! whole. The formats turn text into trees, and the merged tree back into edits of the overlay's text.
 
-use super::{Conflict, Input, Merged, Rule, lines};
+use super::{Conflict, Input, Merged, Rule, WHOLE, lines};
 
 /// A parsed document, its leaves in a canonical spelling.
 #[derive(Clone, Debug, PartialEq)]
@@ -50,10 +50,15 @@ impl Tree {
     }
 }
 
+/// Whether an array holds this element.
+pub fn has(list: &[Tree], item: &Tree) -> bool {
+    list.iter().any(|other| other.same(item))
+}
+
 /// A key path as it is told: `permissions.allow`.
 pub fn join(path: &str, key: &str) -> String {
     let bare = !key.is_empty() && key.chars().all(|c| c.is_alphanumeric() || c == '_' || c == '-');
-    let key = if bare { key.to_owned() } else { format!("{key:?}") };
+    let key = if bare { key.to_owned() } else { serde_json::Value::from(key).to_string() };
     if path.is_empty() { key } else { format!("{path}.{key}") }
 }
 
@@ -62,7 +67,6 @@ pub fn join(path: &str, key: &str) -> String {
 /// tree and the merged one otherwise.
 pub fn merge(
     input: &Input<'_>,
-    grow: bool,
     parse: impl Fn(&[u8]) -> Option<Tree>,
     write: impl FnOnce(&Tree, &Tree) -> Option<Vec<u8>>,
 ) -> Option<Merged> {
@@ -71,7 +75,7 @@ pub fn merge(
         Some(bytes) => Some(parse(bytes)?),
         None => None,
     };
-    let mut merger = Merger { rule: input.rule, grow, conflicts: Vec::new() };
+    let mut merger = Merger { rule: input.rule, conflicts: Vec::new() };
     let tree = merger.merge("", base.as_ref(), Some(&overlay), Some(&workspace))?;
     let conflicts = merger.conflicts;
     // Lines keep comments and layout of both sides, when they come to the same.
@@ -91,17 +95,7 @@ pub fn merge(
 /// How a merge decides, and what it had to decide.
 struct Merger {
     rule: Rule,
-    grow: bool,
     conflicts: Vec<Conflict>,
-}
-
-/// The arrays to which a workspace only adds (`permissions.deny` must, whatever the policy).
-const GROWING: [&str; 4] =
-    ["permissions.allow", "permissions.deny", "permissions.ask", "permissions.additionalDirectories"];
-
-/// Whether the array at this path only grows under the policy `grow`.
-pub fn grows(path: &str) -> bool {
-    GROWING.contains(&path)
 }
 
 impl Merger {
@@ -113,7 +107,6 @@ impl Merger {
         overlay: Option<&Tree>,
         workspace: Option<&Tree>,
     ) -> Option<Tree> {
-        let grow = grows(path) && (self.grow || path == "permissions.deny");
         let same = |a: Option<&Tree>, b: Option<&Tree>| match (a, b) {
             (Some(a), Some(b)) => a.same(b),
             (None, None) => true,
@@ -122,27 +115,12 @@ impl Merger {
         if same(overlay, workspace) || same(base, workspace) {
             return overlay.cloned();
         }
-        let inner = matches!(workspace, Some(Tree::Object(_))) && may_grow_below(path);
-        // What only grows is not taken away by putting something else in its place, nor by leaving it out.
-        let displaced = match overlay {
-            Some(Tree::Array(_)) => grow && !matches!(workspace, Some(Tree::Array(_)) | None),
-            Some(Tree::Object(below)) => {
-                let guarded = below.iter().any(|(key, _)| grows(&join(path, key)) || may_grow_below(&join(path, key)));
-                self.grow && may_grow_below(path) && guarded && !matches!(workspace, Some(Tree::Object(_)) | None)
-            }
-            _ => false,
-        };
-        if displaced {
-            return overlay.cloned();
-        }
-        let vanished = workspace.is_none() && (grow || may_grow_below(path)) && self.grow;
-        if same(base, overlay) && !grow && !inner && !vanished {
+        if same(base, overlay) {
             return workspace.cloned();
         }
         match (overlay, workspace) {
             (Some(Tree::Object(o)), Some(Tree::Object(x))) => Some(self.objects(path, base, o, x)),
-            (Some(Tree::Array(o)), Some(Tree::Array(x))) => self.arrays(path, base, o, x, grow),
-            (Some(o), None) if vanished => Some(o.clone()),
+            (Some(Tree::Array(o)), Some(Tree::Array(x))) => self.arrays(path, base, o, x),
             (Some(kept), None) | (None, Some(kept)) => {
                 // Delete against modify: the modification stays.
                 self.conflict(path);
@@ -181,38 +159,25 @@ impl Merger {
 
     /// Distinct elements are a set: what stays is in the overlay's order, what the workspace adds
     /// follows. Others are a sequence, and two different ones a conflict.
-    fn arrays(
-        &mut self,
-        path: &str,
-        base: Option<&Tree>,
-        overlay: &[Tree],
-        workspace: &[Tree],
-        grow: bool,
-    ) -> Option<Tree> {
+    fn arrays(&mut self, path: &str, base: Option<&Tree>, overlay: &[Tree], workspace: &[Tree]) -> Option<Tree> {
         let empty = Vec::new();
         let base = match base {
             Some(Tree::Array(items)) => items,
             _ => &empty,
         };
-        let has = |list: &[Tree], item: &Tree| list.iter().any(|other| other.same(item));
         let distinct = |list: &[Tree]| list.iter().enumerate().all(|(i, item)| !has(&list[..i], item));
-        if !grow && ![base, overlay, workspace].into_iter().all(distinct) {
+        if ![base, overlay, workspace].into_iter().all(distinct) {
             self.conflict(path);
             let side = if self.rule == Rule::Workspace { workspace } else { overlay };
             return Some(Tree::Array(side.to_vec()));
         }
-        let stays = |item: &&Tree| grow || has(workspace, item) || !has(base, item);
+        let stays = |item: &&Tree| has(workspace, item) || !has(base, item);
         let added = workspace.iter().filter(|item| !has(base, item) && !has(overlay, item));
         Some(Tree::Array(overlay.iter().filter(stays).chain(added).cloned().collect()))
     }
 
     fn conflict(&mut self, path: &str) {
-        let place = if path.is_empty() { "whole file".to_owned() } else { path.to_owned() };
+        let place = if path.is_empty() { WHOLE.to_owned() } else { path.to_owned() };
         self.conflicts.push(Conflict { place });
     }
-}
-
-/// Whether something that only grows stands below this path.
-fn may_grow_below(path: &str) -> bool {
-    path.is_empty() || path == "permissions"
 }

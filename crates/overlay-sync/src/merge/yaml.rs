@@ -4,13 +4,24 @@
 use serde_yaml::Value;
 
 use super::tree::{self, Tree};
-use super::{Input, Merged};
+use super::{Input, Kind, Merged, Rule, lines};
 
 /// Parsing is quadratic in depth, so size is capped well before it hurts.
 const LIMIT: usize = 100 * 1024;
 
 pub fn merge(input: &Input<'_>) -> Option<Merged> {
-    tree::merge(input, false, parse, |_, merged| Some(serde_yaml::to_string(&value(merged)?).ok()?.into_bytes()))
+    tree::merge(input, parse, |overlay, merged| rewrite(input.overlay, overlay, merged))
+}
+
+/// Edits a text that says `from` until it says `to`: the difference of the two, each written plainly, is
+/// put onto the text where its lines allow, so that comments stay; else it is written anew.
+pub fn rewrite(text: &[u8], from: &Tree, to: &Tree) -> Option<Vec<u8>> {
+    let plain = |tree| Some(serde_yaml::to_string(&value(tree)?).ok()?.into_bytes());
+    let (from, wanted) = (plain(from)?, plain(to)?);
+    let input = Input { base: Some(&from), overlay: text, workspace: &wanted, kind: Kind::Yaml, rule: Rule::Overlay };
+    let edited = lines::merge(&input);
+    let says = edited.conflicts.is_empty() && parse(&edited.bytes).is_some_and(|said| said.same(to));
+    Some(if says { edited.bytes } else { wanted })
 }
 
 /// The tree of one document; none for several, for keys that are no strings, and for tags.

@@ -1,0 +1,241 @@
+//! Passes over workspaces until nothing more is to be done.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use shopfloor_core::error::Result;
+use shopfloor_core::hash::Digest;
+use shopfloor_core::path::RelPath;
+
+use crate::apply::ground::{Bar, Ground};
+use crate::apply::{Pass, Passed};
+use crate::look::{Known, Scope, Seen, is_emptied, look};
+use crate::manifest::Workspace;
+use crate::plan::Question;
+use crate::settings::Settings;
+use crate::store::{Did, Event, Intent};
+
+/// More rounds than this would mean that somebody writes all the time; the next sync goes on.
+const ROUNDS: usize = 4;
+
+/// How often the merge command is asked about texts that change while it thinks.
+const QUESTIONS: usize = 3;
+
+/// What passes until quiet came to.
+#[derive(Debug, Default)]
+pub struct Outcome {
+    pub events: Vec<Event>,
+    /// Conflicts decided in this run.
+    pub conflicts: usize,
+    /// Files that wait, workspaces that were left alone, writes that failed: each in words.
+    pub open: Vec<String>,
+    /// The workspaces these are in.
+    pub troubled: Vec<Digest>,
+    pub warnings: Vec<String>,
+    pub notes: Vec<String>,
+    /// Things worth knowing only when asked for.
+    pub details: Vec<String>,
+    /// The overlay has nothing in it any more, though workspaces know files of it.
+    pub is_emptied: bool,
+}
+
+/// What a run knows of one workspace.
+#[derive(Debug, Default)]
+struct Turn {
+    /// Files to be looked at once more.
+    again: BTreeSet<RelPath>,
+    open: Vec<String>,
+    questions: Vec<(RelPath, Question)>,
+}
+
+/// Passes over the workspaces until a round writes nothing.
+pub fn converge<G: Ground>(
+    ground: &mut G,
+    settings: &Settings,
+    now: &str,
+    workspaces: &mut Vec<Workspace>,
+) -> Result<Outcome> {
+    let mut outcome = Outcome::default();
+    let known_files = workspaces.iter().map(|w| w.files.len()).max().unwrap_or(0);
+    let mut run =
+        Run { settings, now, overlay: ground.overlay()?, known: Known::read(ground)?, pushed: BTreeSet::new() };
+    if known_files >= 2 && run.overlay.is_empty() {
+        outcome.is_emptied = true;
+        return Ok(outcome);
+    }
+    let mut turns: BTreeMap<Digest, Turn> = BTreeMap::new();
+    let mut asked = 0;
+    let mut round = 0;
+    loop {
+        for index in 0..workspaces.len() {
+            let workspace = &mut workspaces[index];
+            let turn = turns.entry(workspace.id).or_default();
+            let again = std::mem::take(&mut turn.again);
+            let scope = if round == 0 { Scope::News } else { Scope::Only(&again) };
+            if round > 0 && again.is_empty() {
+                continue;
+            }
+            let passed = run.one(ground, workspace, scope, turn, &mut outcome)?;
+            turn.again.extend(passed.lost);
+            turn.questions.extend(passed.questions);
+            // Those that had their turn before it have not seen what it pushed.
+            for (other, earlier) in workspaces.iter().enumerate().filter(|(other, _)| *other != index) {
+                if other < index || round > 0 {
+                    turns.entry(earlier.id).or_default().again.extend(passed.pushed.iter().cloned());
+                }
+            }
+        }
+        round += 1;
+        let is_quiet = turns.values().all(|turn| turn.again.is_empty());
+        if !is_quiet && round < ROUNDS * (asked + 1) {
+            continue;
+        }
+        if asked == QUESTIONS || !run.ask(ground, workspaces, &mut turns, &mut outcome)? {
+            break;
+        }
+        asked += 1;
+    }
+    for workspace in workspaces.iter() {
+        let name = workspace.root.display();
+        let Some(turn) = turns.remove(&workspace.id) else { continue };
+        let late = turn.questions.iter().map(|(path, _)| {
+            format!("{name}: {path} changed while the merge command was at work; the next sync asks again")
+        });
+        let open: Vec<String> = turn.open.into_iter().chain(late).collect();
+        if !open.is_empty() {
+            outcome.troubled.push(workspace.id);
+            outcome.open.extend(open);
+        }
+    }
+    Ok(outcome)
+}
+
+struct Run<'a> {
+    settings: &'a Settings,
+    now: &'a str,
+    overlay: BTreeMap<RelPath, Option<Bar>>,
+    known: Known,
+    /// What this run has written into the overlay.
+    pushed: BTreeSet<RelPath>,
+}
+
+impl Run<'_> {
+    fn one<G: Ground>(
+        &mut self,
+        ground: &G,
+        workspace: &mut Workspace,
+        scope: Scope<'_>,
+        turn: &mut Turn,
+        outcome: &mut Outcome,
+    ) -> Result<Passed> {
+        let name = workspace.root.display().to_string();
+        turn.open.clear();
+        // One workspace that cannot be read or written must not keep the others out of step.
+        let seen = match ground.is_present(workspace) {
+            Ok(true) => look(ground, self.settings, &self.known, &self.overlay, workspace, scope),
+            Ok(false) => {
+                outcome.notes.push(format!("{name} is not there; it is caught up when it comes back"));
+                return Ok(Passed::default());
+            }
+            Err(failure) => Err(failure),
+        };
+        let seen = match seen {
+            Ok(seen) => seen,
+            Err(failure) => {
+                turn.open.push(format!("{name}: {}", failure));
+                return Ok(Passed::default());
+            }
+        };
+        if matches!(scope, Scope::News) {
+            tell_barred(&name, &seen, outcome);
+        }
+        for file in &seen {
+            if let Some(Bar::Unreadable(why)) = &file.barred {
+                turn.open.push(format!("{name}: {}: {why}", file.path));
+            }
+        }
+        if is_emptied(workspace, &seen) {
+            turn.open.push(format!(
+                "all files are gone from {name}; it is left alone, `overlay-sync sync --restore {name}` fills it again"
+            ));
+            return Ok(Passed::default());
+        }
+        let mut pass = Pass { ground, now: self.now.to_owned(), known: &mut self.known, pushed: &self.pushed };
+        let passed = match pass.run(workspace, &seen) {
+            Ok(passed) => passed,
+            Err(failure) => {
+                turn.open.push(format!("{name}: {}", failure));
+                return Ok(Passed::default());
+            }
+        };
+        self.pushed.extend(passed.pushed.iter().cloned());
+        self.overlay.extend(passed.pushed.iter().map(|path| (path.clone(), None)));
+        outcome.conflicts += passed.conflicts;
+        outcome.events.extend(passed.events.iter().cloned());
+        turn.open.extend(passed.failed.iter().map(|(path, why)| format!("{name}: {path}: {why}")));
+        turn.open.extend(workspace.held.iter().map(|(path, held)| {
+            let what = if held.part { "a part of " } else { "" };
+            let id = held.id();
+            format!("{name}: {what}{path} is held: {}; `overlay-sync accept {id}` or `reject {id}`", held.why)
+        }));
+        Ok(passed)
+    }
+
+    /// Asks what is to be asked; `true` when there are answers to go on with.
+    fn ask<G: Ground>(
+        &mut self,
+        ground: &mut G,
+        workspaces: &mut Vec<Workspace>,
+        turns: &mut BTreeMap<Digest, Turn>,
+        outcome: &mut Outcome,
+    ) -> Result<bool> {
+        let mut any = false;
+        for workspace in workspaces.iter() {
+            let Some(turn) = turns.get_mut(&workspace.id) else { continue };
+            for (path, question) in std::mem::take(&mut turn.questions) {
+                any = true;
+                turn.again.insert(path.clone());
+                let (base, overlay, here) = question.asked();
+                match ground.ask(&path, &question)? {
+                    Err(why) => {
+                        outcome.warnings.push(format!("{path}: the merge command's output {why}; the rule decides"));
+                        self.known.refused.insert((base, overlay, here));
+                    }
+                    Ok(bytes) => {
+                        // So that it is not asked twice, whatever happens from here on.
+                        let (result, rule) = (ground.keep(&bytes)?, Did::Command);
+                        let workspace = workspace.id;
+                        let intent = Intent { v: 1, workspace, path: path.clone(), base, overlay, here, result, rule };
+                        ground.intend(&intent)?;
+                        self.known.intents.insert((workspace, path), (intent, bytes));
+                    }
+                }
+            }
+        }
+        if any {
+            // No lock was held meanwhile.
+            self.overlay = ground.overlay()?;
+            self.known.removed = ground.removed()?;
+            let mut now = Vec::new();
+            for workspace in workspaces.iter() {
+                now.extend(ground.reload(workspace)?);
+            }
+            *workspaces = now;
+        }
+        Ok(any)
+    }
+}
+
+fn tell_barred(name: &str, seen: &[Seen], outcome: &mut Outcome) {
+    for (file, bar) in seen.iter().filter_map(|s| Some((s, s.barred.as_ref()?))) {
+        let path = &file.path;
+        match bar {
+            Bar::NotIgnored => {
+                outcome.warnings.push(format!("{name}: {path} is not ignored by git there and stays untouched"));
+            }
+            Bar::Tracked => outcome.details.push(format!("{name}: {path} is tracked there and stays untouched")),
+            // Said with what is open.
+            Bar::Unreadable(_) => {}
+            Bar::Strange(why) => outcome.warnings.push(format!("{name}: {path} stays untouched: {why}")),
+        }
+    }
+}

@@ -1,0 +1,420 @@
+//! The ground a pass stands on in earnest: the overlay's directory, worktrees, git, the merge command.
+
+use std::cell::{OnceCell, RefCell};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
+
+use shopfloor_core::env::Env;
+use shopfloor_core::error::{Exit, Failure, Result};
+use shopfloor_core::fs::{self, Content, Listing, Root, Staging, Stat};
+use shopfloor_core::hash::Digest;
+use shopfloor_core::lock::Lock;
+use shopfloor_core::path::RelPath;
+use shopfloor_core::proc::{self, Cmd};
+
+use crate::TOOL;
+use crate::apply::ground::{Bar, File, Found, Ground, Side};
+use crate::declared::{self, Declared};
+use crate::facts::Overlay;
+use crate::manifest::Workspace;
+use crate::merge;
+use crate::plan::Question;
+use crate::quiet::{self, Quiet};
+use crate::store::{Conflict, Event, Intent, RESERVED, Removed};
+
+/// One run over real directories.
+pub struct Disk<'a> {
+    env: &'a Env,
+    overlay: &'a Overlay,
+    root: Root,
+    staging: OnceCell<Staging>,
+    lock: Option<Lock>,
+    declared: OnceCell<Declared>,
+    excludes: OnceCell<Option<PathBuf>>,
+    /// The workspace that was used last.
+    here: RefCell<Option<(Digest, Rc<Here>)>>,
+    /// The overlay's files as this run knows them: each replacement is compare-and-swap, so being late is
+    /// found out.
+    files: RefCell<HashMap<RelPath, Found>>,
+    /// What the system told of the overlay's files before they were read.
+    overlay_stats: RefCell<HashMap<RelPath, Option<Stat>>>,
+    stats: RefCell<HashMap<(Digest, RelPath), u64>>,
+    kept: RefCell<HashSet<Digest>>,
+    quiet: RefCell<Quiet>,
+    /// The print of the settings in force.
+    settings: u64,
+}
+
+struct Here {
+    root: Root,
+    staging: OnceCell<Staging>,
+}
+
+impl<'a> Disk<'a> {
+    /// Opens the overlay; exit 1 when it is gone. With a lock, which the caller has taken, it may write.
+    pub fn open(env: &'a Env, overlay: &'a Overlay, lock: Option<Lock>) -> Result<Disk<'a>> {
+        let root = overlay.root()?.ok_or_else(|| gone(overlay, "is not there"))?;
+        Ok(Disk {
+            env,
+            overlay,
+            root,
+            staging: OnceCell::new(),
+            settings: quiet::settings(&overlay.settings),
+            lock,
+            declared: OnceCell::new(),
+            excludes: OnceCell::new(),
+            here: RefCell::default(),
+            files: RefCell::default(),
+            overlay_stats: RefCell::default(),
+            stats: RefCell::default(),
+            kept: RefCell::default(),
+            quiet: RefCell::new(Quiet::load(&overlay.repo.home.common_dir.join("shopfloor").join(TOOL))),
+        })
+    }
+
+    /// Keeps for the next run what was found quiet.
+    pub fn finish(&self) {
+        let workspaces = self.overlay.store.workspaces();
+        self.quiet.borrow_mut().save(|id| workspaces.join(format!("{id}.json")).exists());
+    }
+
+    fn here(&self, workspace: &Workspace) -> Result<Rc<Here>> {
+        if let Some((id, here)) = &*self.here.borrow()
+            && *id == workspace.id
+        {
+            return Ok(here.clone());
+        }
+        let here = Rc::new(Here { root: Root::open(&workspace.root)?, staging: OnceCell::new() });
+        *self.here.borrow_mut() = Some((workspace.id, here.clone()));
+        Ok(here)
+    }
+
+    /// Where files for a workspace stand until they are whole. They are reproducible from the overlay.
+    fn here_staging<'h>(&self, workspace: &Workspace, here: &'h Here) -> Result<&'h Staging> {
+        if let Some(staging) = here.staging.get() {
+            return Ok(staging);
+        }
+        let private = workspace.git_dir.join("shopfloor").join(TOOL).join("tmp");
+        let staging = Staging::open(&private, &here.root)?.reproducible();
+        staging.sweep_beside(&here.root, workspace.files.keys())?;
+        Ok(here.staging.get_or_init(|| staging))
+    }
+
+    fn overlay_staging(&self) -> Result<&Staging> {
+        if let Some(staging) = self.staging.get() {
+            return Ok(staging);
+        }
+        self.overlay.store.sweep()?;
+        let staging = Staging::open(&self.overlay.store.staging(), &self.root)?;
+        Ok(self.staging.get_or_init(|| staging))
+    }
+
+    fn read_at(&self, root: &Root, path: &RelPath) -> Result<Found> {
+        use shopfloor_core::fs::Found as Is;
+        Ok(match root.look(path)? {
+            Is::Missing => Ok(None),
+            // It may be gone again, or be something else by now.
+            Is::File(_) => match root.read_whole(path) {
+                Ok(read) => Ok(read.map(|(bytes, mode)| File::new(bytes, mode))),
+                Err(failure) => Err(Bar::Unreadable(failure.to_string())),
+            },
+            Is::Link(target) if points_to(root.path(), path, &target, &self.overlay.dir) => {
+                Err(Bar::Strange("it is a link to the overlay's own file".into()))
+            }
+            Is::Link(_) => Err(Bar::Strange("it is a link, which is not followed".into())),
+            Is::Blocked(at) => Err(Bar::Strange(format!("{at} is a link or no directory"))),
+            Is::Dir | Is::Special => Err(Bar::Strange("it is no regular file".into())),
+        })
+    }
+
+    /// The print of what git goes by in a workspace, for these paths.
+    fn git_print(&self, workspace: &Workspace, paths: &BTreeSet<RelPath>) -> Result<Option<u64>> {
+        let excludes = match self.excludes.get() {
+            Some(excludes) => excludes,
+            None => {
+                let file = self.overlay.git.excludes_file(&self.overlay.repo)?;
+                self.excludes.get_or_init(|| file)
+            }
+        };
+        let dirs: BTreeSet<PathBuf> = paths
+            .iter()
+            .flat_map(|path| path.as_path().ancestors().skip(1).map(Path::to_path_buf).collect::<Vec<_>>())
+            .collect();
+        let ignores: Vec<PathBuf> = dirs.iter().map(|dir| workspace.root.join(dir).join(".gitignore")).collect();
+        let common_dir = &self.overlay.repo.common_dir;
+        Ok(quiet::git(self.env, &workspace.git_dir, common_dir, excludes.as_deref(), &ignores))
+    }
+
+    fn run(
+        &self,
+        command: Cmd,
+        limit: usize,
+        timeout: std::time::Duration,
+    ) -> Result<std::result::Result<Vec<u8>, String>> {
+        let scratch = fs::scratch(&self.overlay.store.staging())?;
+        let Some(output) = command.capture_within(scratch, timeout, limit)? else {
+            return Ok(Err("took too long or wrote too much".into()));
+        };
+        Ok(if output.status.success() { Ok(output.stdout) } else { Err(format!("failed with {}", output.status)) })
+    }
+}
+
+fn points_to(root: &Path, path: &RelPath, target: &Path, overlay: &Path) -> bool {
+    let link = root.join(path.as_path());
+    let resolved = link.parent().unwrap_or(root).join(target).canonicalize();
+    resolved.is_ok_and(|real| overlay.join(path.as_path()).canonicalize().is_ok_and(|own| own == real))
+}
+
+/// The refusal to read a missing overlay as the decision to delete everything.
+pub fn gone(overlay: &Overlay, what: &str) -> Failure {
+    let message = format!("the overlay {} {what}; nothing was touched", overlay.dir.display());
+    Failure::new(Exit::No, "overlay_gone", message)
+        .hint("put its files back, or name the right one with `--overlay DIR`")
+}
+
+impl Ground for Disk<'_> {
+    fn overlay(&self) -> Result<BTreeMap<RelPath, Option<Bar>>> {
+        let Listing { files, odd } = self.root.files(&[RESERVED])?;
+        let stats = self.root.stats(files.iter())?;
+        *self.overlay_stats.borrow_mut() = files.iter().cloned().zip(stats).collect();
+        let mut all: BTreeMap<RelPath, Option<Bar>> = files.into_iter().map(|path| (path, None)).collect();
+        for (path, why) in odd {
+            if let Ok(path) = RelPath::parse_os(path.as_os_str()) {
+                all.insert(path, Some(Bar::Strange(format!("in the overlay {why}"))));
+            }
+        }
+        Ok(all)
+    }
+
+    fn is_present(&self, workspace: &Workspace) -> Result<bool> {
+        workspace.is_present()
+    }
+
+    fn declared(&self, workspace: &Workspace) -> Result<BTreeSet<RelPath>> {
+        let declared = match self.declared.get() {
+            Some(declared) => declared,
+            None => {
+                let declared = self.overlay.declared()?;
+                self.declared.get_or_init(|| declared)
+            }
+        };
+        declared.files(&self.overlay.git, &workspace.root)
+    }
+
+    fn barred(&self, workspace: &Workspace, paths: &BTreeSet<RelPath>) -> Result<BTreeMap<RelPath, Bar>> {
+        if paths.is_empty() {
+            return Ok(BTreeMap::new());
+        }
+        let print = self.git_print(workspace, paths)?;
+        if let Some(print) = print {
+            let quiet = self.quiet.borrow();
+            if paths.iter().all(|path| quiet.git_is(&workspace.id, path, print)) {
+                return Ok(BTreeMap::new());
+            }
+        }
+        let barred = ask_git(self.overlay, workspace, paths)?;
+        // Read again after git looked: a change in between must not be taken for known.
+        if let Some(print) = print.filter(|print| self.git_print(workspace, paths).is_ok_and(|now| now == Some(*print)))
+        {
+            let open = paths.iter().filter(|path| !barred.contains_key(*path));
+            open.for_each(|path| self.quiet.borrow_mut().set_git(&workspace.id, path, print));
+        }
+        Ok(barred)
+    }
+
+    fn quiet(&self, workspace: &Workspace) -> Result<BTreeSet<RelPath>> {
+        let here = self.here(workspace)?;
+        let stats = here.root.stats(workspace.files.keys())?;
+        let (overlay, quiet) = (self.overlay_stats.borrow(), self.quiet.borrow());
+        let mut prints = self.stats.borrow_mut();
+        let mut same = BTreeSet::new();
+        for ((path, base), here) in workspace.files.iter().zip(stats) {
+            let (Some(here), Some(Some(theirs))) = (here, overlay.get(path)) else { continue };
+            let print = quiet::sides(&here, theirs, &base.sha256, self.settings);
+            if quiet.sides_are(&workspace.id, path, print) {
+                same.insert(path.clone());
+            } else if here.is_settled(self.env.now) && theirs.is_settled(self.env.now) {
+                prints.insert((workspace.id, path.clone()), print);
+            }
+        }
+        Ok(same)
+    }
+
+    fn is_quiet_now(&self, workspace: &Workspace, path: &RelPath) {
+        if let Some(print) = self.stats.borrow_mut().remove(&(workspace.id, path.clone())) {
+            self.quiet.borrow_mut().set_sides(&workspace.id, path, print);
+        }
+    }
+
+    fn read(&self, side: Side<'_>, path: &RelPath) -> Result<Found> {
+        match side {
+            Side::Here(workspace) => self.read_at(&self.here(workspace)?.root, path),
+            Side::Overlay => {
+                if let Some(found) = self.files.borrow().get(path) {
+                    return Ok(found.clone());
+                }
+                let found = self.read_at(&self.root, path)?;
+                self.files.borrow_mut().insert(path.clone(), found.clone());
+                Ok(found)
+            }
+        }
+    }
+
+    fn put(&self, side: Side<'_>, path: &RelPath, expected: Option<Digest>, bytes: &[u8], mode: u32) -> Result<bool> {
+        let here;
+        let (root, staging) = match side {
+            Side::Overlay => {
+                self.files.borrow_mut().remove(path);
+                self.overlay_stats.borrow_mut().remove(path);
+                (&self.root, self.overlay_staging()?)
+            }
+            Side::Here(workspace) => {
+                here = self.here(workspace)?;
+                (&here.root, self.here_staging(workspace, &here)?)
+            }
+        };
+        let staged = staging.file(root, path, bytes, Some(mode))?;
+        match expected {
+            Some(digest) => staged.swap(root, path, &Content::File(digest)),
+            None => staged.place(root, path),
+        }
+    }
+
+    fn remove(&self, workspace: &Workspace, path: &RelPath, expected: Digest) -> Result<bool> {
+        let here = self.here(workspace)?;
+        self.here_staging(workspace, &here)?.remove(&here.root, path, &Content::File(expected))
+    }
+
+    fn keep(&self, bytes: &[u8]) -> Result<Digest> {
+        let digest = Digest::of(bytes);
+        if !self.kept.borrow().contains(&digest) {
+            self.overlay.store.keep(self.env, &digest, bytes)?;
+            self.kept.borrow_mut().insert(digest);
+        }
+        Ok(digest)
+    }
+
+    fn content(&self, digest: &Digest) -> Result<Option<Vec<u8>>> {
+        self.overlay.store.content(digest)
+    }
+
+    fn save(&self, workspace: &Workspace) -> Result<()> {
+        workspace.save(&self.overlay.store.workspaces())
+    }
+
+    fn reload(&self, workspace: &Workspace) -> Result<Option<Workspace>> {
+        let all = Workspace::load_all(&self.overlay.store.workspaces())?;
+        Ok(all.into_iter().find(|other| other.id == workspace.id))
+    }
+
+    fn record(&self, conflict: &Conflict) -> Result<()> {
+        self.overlay.store.record(conflict)
+    }
+
+    fn log(&self, events: &[Event]) -> Result<()> {
+        self.overlay.store.log(events)
+    }
+
+    fn intents(&self) -> Result<Vec<Intent>> {
+        self.overlay.store.intents()
+    }
+
+    fn intend(&self, intent: &Intent) -> Result<()> {
+        self.overlay.store.intend(intent)
+    }
+
+    fn fulfil(&self, workspace: &Workspace, path: &RelPath) -> Result<()> {
+        self.overlay.store.fulfil(&workspace.id, path)
+    }
+
+    fn removed(&self) -> Result<Removed> {
+        self.overlay.store.removed()
+    }
+
+    fn save_removed(&self, removed: &Removed) -> Result<()> {
+        self.overlay.store.save_removed(removed)
+    }
+
+    fn ask(&mut self, path: &RelPath, question: &Question) -> Result<std::result::Result<Vec<u8>, String>> {
+        let Some(program) = &self.overlay.settings.merge_command else { return Ok(Err("is not set".into())) };
+        let was_locked = self.lock.take().is_some();
+        let input = question.input();
+        let base = fs::Temporary::with(self.env, input.base.unwrap_or_default())?;
+        let (current, workspace) =
+            (fs::Temporary::with(self.env, input.overlay)?, fs::Temporary::with(self.env, input.workspace)?);
+        let command = match program.argv.split_first() {
+            None => proc::shell(self.env, &program.line)?,
+            Some((name, args)) => {
+                let named = Path::new(name);
+                let found = if named.is_absolute() { Some(named.to_path_buf()) } else { proc::find(self.env, name) };
+                let missing = || Failure::failed(format!("merge_command: {name} is not on the PATH"));
+                Cmd::new(&found.ok_or_else(missing)?, self.env).args(args)
+            }
+        };
+        let command = command
+            .dir(&self.overlay.repo.home.checkout)
+            .var("OVERLAY_SYNC_BASE", base.path())
+            .var("OVERLAY_SYNC_CURRENT", current.path())
+            .var("OVERLAY_SYNC_WORKSPACE", workspace.path())
+            .var("OVERLAY_SYNC_PATH", path.as_path())
+            .input(prompt(question));
+        let said = self.run(command, merge::limit(&input), program.timeout);
+        if was_locked {
+            self.lock = Some(Lock::take(&self.overlay.store.lock_path())?);
+        }
+        // Whatever was read before may be another by now.
+        self.files.borrow_mut().clear();
+        self.stats.borrow_mut().clear();
+        Ok(said?.and_then(|output| match merge::check(&input, &output) {
+            None => Ok(output),
+            Some(why) => Err(why.to_owned()),
+        }))
+    }
+}
+
+/// What the program reads on stdin.
+fn prompt(question: &Question) -> Vec<u8> {
+    let head = "Merge these two versions of a configuration file. Both have been
+modified independently from a common base.
+
+Rules:
+- For JSON files with arrays: union the arrays (keep all unique entries)
+- For key-value settings: keep entries from both versions
+- Never remove entries that exist in either version
+- If values conflict for the same key, prefer VERSION B (the workspace version)
+- Output ONLY the merged file content, no explanation or markdown fencing
+
+VERSION A (current overlay):
+";
+    let between = b"\nVERSION B (workspace modification):\n".as_slice();
+    [head.as_bytes(), &question.overlay, between, &question.here, b"\n"].concat()
+}
+
+/// What git says of these paths: two processes at most, the second only when something is not ignored.
+fn ask_git(overlay: &Overlay, workspace: &Workspace, paths: &BTreeSet<RelPath>) -> Result<BTreeMap<RelPath, Bar>> {
+    let list: Vec<PathBuf> = paths.iter().map(|path| path.as_path().to_path_buf()).collect();
+    let ignored: BTreeSet<PathBuf> = overlay.git.ignored(&workspace.root, &list, None)?.into_iter().collect();
+    let seen: Vec<&RelPath> = paths.iter().filter(|path| !ignored.contains(path.as_path())).collect();
+    if seen.is_empty() {
+        return Ok(BTreeMap::new());
+    }
+    let literal = |path: &&RelPath| {
+        let mut pathspec = std::ffi::OsString::from(":(literal)");
+        pathspec.push(path.as_path());
+        pathspec
+    };
+    let args: Vec<_> = std::iter::once("--".into()).chain(seen.iter().map(literal)).collect();
+    let tracked: BTreeSet<PathBuf> = overlay.git.ls_files(&workspace.root, &args)?.into_iter().collect();
+    let bar = |path: &RelPath| if tracked.contains(path.as_path()) { Bar::Tracked } else { Bar::NotIgnored };
+    Ok(seen.into_iter().map(|path| (path.clone(), bar(path))).collect())
+}
+
+impl Overlay {
+    /// What is declared in advance, by settings and by the main checkout's `.worktreeinclude`.
+    pub fn declared(&self) -> Result<Declared> {
+        let file = self.repo.home.checkout.join(declared::FILE);
+        let include = if file.is_symlink() { None } else { fs::read(&file)? };
+        Ok(Declared::of(&self.settings.paths, &include.unwrap_or_default()))
+    }
+}

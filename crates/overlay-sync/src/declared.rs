@@ -1,0 +1,96 @@
+//! Files declared in advance, by the setting `paths` and a `.worktreeinclude` in the main checkout: one
+//! that only a workspace has enters the overlay.
+
+use std::collections::BTreeSet;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+use shopfloor_core::error::Result;
+use shopfloor_core::fs::{Found, RESERVED, Root};
+use shopfloor_core::git::Git;
+use shopfloor_core::path::RelPath;
+
+use crate::settings::Glob;
+use crate::store;
+
+/// The file's name, at the top of the main checkout; gitignore syntax.
+pub const FILE: &str = ".worktreeinclude";
+
+/// What is declared; of several patterns that match the last counts.
+#[derive(Clone, Debug, Default)]
+pub struct Declared {
+    rules: Vec<(Glob, bool)>,
+}
+
+impl Declared {
+    /// The globs of the settings, then the lines of a `.worktreeinclude`. A line that is no pattern we read
+    /// declares nothing.
+    pub fn of(paths: &[Glob], include: &[u8]) -> Declared {
+        let mut rules: Vec<(Glob, bool)> = paths.iter().map(|glob| (glob.clone(), true)).collect();
+        for line in String::from_utf8_lossy(include).lines() {
+            let line = line.trim_end();
+            let (text, is_wanted) = line.strip_prefix('!').map_or((line, true), |text| (text, false));
+            let text = text.strip_prefix('\\').unwrap_or(text).trim_end_matches('/');
+            if !text.is_empty() && !line.starts_with('#') {
+                rules.extend(Glob::parse(text).ok().map(|glob| (glob, is_wanted)));
+            }
+        }
+        Declared { rules }
+    }
+
+    /// Whether a path is declared: it or a directory it lies in matches.
+    fn has(&self, path: &RelPath) -> bool {
+        let reserved = [store::RESERVED, FILE].iter().any(|name| path.as_path().starts_with(name));
+        let temporary = path.name().to_string_lossy().starts_with(RESERVED);
+        let matching = |glob: &Glob| path.as_path().ancestors().any(|part| glob.matches(part));
+        let last = self.rules.iter().rev().find(|(glob, _)| matching(glob));
+        !reserved && !temporary && last.is_some_and(|(_, is_wanted)| *is_wanted)
+    }
+
+    fn wanted(&self) -> impl Iterator<Item = &Glob> {
+        self.rules.iter().filter(|(_, is_wanted)| *is_wanted).map(|(glob, _)| glob)
+    }
+
+    /// The declared files of a workspace. What is spelt out, or lies in a directory that is, is looked for
+    /// there; for the rest git lists what it ignores, not entering directories it ignores as a whole.
+    pub fn files(&self, git: &Git, root: &Path) -> Result<BTreeSet<RelPath>> {
+        let mut found = BTreeSet::new();
+        if self.rules.is_empty() {
+            return Ok(found);
+        }
+        let here = Root::open(root)?;
+        let mut is_anywhere = false;
+        for glob in self.wanted() {
+            match (glob.path(), RelPath::parse(glob.dir())) {
+                (Some(path), _) | (None, Ok(path)) => below(&here, &path, &mut found)?,
+                (None, Err(_)) => is_anywhere = true,
+            }
+        }
+        if is_anywhere {
+            let args = ["-o", "-i", "--exclude-standard", "--directory"].map(OsString::from);
+            let listed = git.ls_files(root, &args)?;
+            found.extend(listed.iter().filter_map(|path| RelPath::parse_os(path.as_os_str()).ok()));
+        }
+        found.retain(|path| self.has(path));
+        Ok(found)
+    }
+
+    /// The directories in which a declared file may appear.
+    pub fn dirs(&self) -> impl Iterator<Item = PathBuf> {
+        self.wanted().map(|glob| PathBuf::from(glob.dir()))
+    }
+}
+
+/// A file, or every file below a directory, links not followed.
+fn below(here: &Root, path: &RelPath, found: &mut BTreeSet<RelPath>) -> Result<()> {
+    match here.look(path)? {
+        Found::File(_) => drop(found.insert(path.clone())),
+        Found::Dir => {
+            for file in Root::open(&here.join(path))?.files(&[])?.files {
+                found.extend(RelPath::parse_os(path.as_path().join(file.as_path()).as_os_str()));
+            }
+        }
+        _ => {}
+    }
+    Ok(())
+}

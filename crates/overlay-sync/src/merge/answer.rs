@@ -1,0 +1,60 @@
+//! Whether the answer of an outside merge program can be taken: it may only choose among what stands in
+//! the three texts, and must not lose what one side alone added.
+
+use std::collections::BTreeSet;
+
+use super::{Input, Kind, Rule};
+
+/// Beyond twice the inputs and this, an answer is no merge.
+const SLACK: usize = 4 * 1024;
+
+/// How long an answer to these inputs may be, in bytes.
+pub fn limit(input: &Input<'_>) -> usize {
+    2 * (input.base.unwrap_or_default().len() + input.overlay.len() + input.workspace.len()) + SLACK
+}
+
+/// Why an answer is refused, in words that follow "the merge command's output"; none: it can be taken.
+pub fn check(input: &Input<'_>, output: &[u8]) -> Option<&'static str> {
+    let kind = input.kind;
+    let Ok(text) = std::str::from_utf8(output) else { return Some("is not UTF-8") };
+    if output.len() > limit(input) {
+        return Some("is too long");
+    }
+    if text.trim().is_empty() {
+        return Some("is empty");
+    }
+    if text.contains('\0') {
+        return Some("contains a NUL byte");
+    }
+    let marks = ["```", "<<<<<<<", "|||||||", ">>>>>>>"];
+    let is_mark = |line: &str| marks.iter().any(|mark| line.trim_start().starts_with(mark)) || line == "=======";
+    let inputs = [input.base.unwrap_or_default(), input.overlay, input.workspace];
+    let had_marks = inputs.iter().any(|bytes| String::from_utf8_lossy(bytes).lines().any(is_mark));
+    if !had_marks && text.lines().any(is_mark) {
+        return Some("contains a fence or conflict markers");
+    }
+    if [input.overlay, input.workspace].iter().all(|bytes| kind.parses(bytes)) && !kind.parses(output) {
+        return Some("does not parse");
+    }
+    let leaves = |bytes: &[u8]| -> BTreeSet<String> {
+        let leaves = kind.leaves(bytes).unwrap_or_default().into_iter();
+        leaves.filter(|leaf| !is_empty(kind, leaf)).collect()
+    };
+    let said = leaves(output);
+    let known: BTreeSet<String> = inputs.iter().flat_map(|bytes| leaves(bytes)).collect();
+    if !said.is_subset(&known) {
+        return Some("says something that none of the inputs says");
+    }
+    // What stands whoever wins was added by one side, and the other has nothing against it.
+    let decided = |rule| leaves(&super::by_rule(&Input { rule, ..*input }).bytes);
+    let agreed: BTreeSet<String> = decided(Rule::Workspace).intersection(&decided(Rule::Overlay)).cloned().collect();
+    if !agreed.is_subset(&said) {
+        return Some("leaves out what one side added or both kept");
+    }
+    None
+}
+
+/// An empty container or line: it says nothing.
+fn is_empty(kind: Kind, leaf: &str) -> bool {
+    leaf.trim().is_empty() || kind.is_tree() && (leaf.ends_with("= []") || leaf.ends_with("= {}"))
+}

@@ -1,0 +1,244 @@
+//! Single entries of a text: a key path (`permissions.allow."Bash(rm:*)"`, whose last part may be an
+//! element of an array), a variable, a line. They are found, taken out, and put in again as another text
+//! has them, the rest of the text untouched.
+
+use std::fmt;
+
+use super::tree::{Tree, join};
+use super::{Input, Kind, Rule, env, lines};
+
+/// The address of an entry: parts of a key path, or one part that is a variable or a whole line.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Entry(Vec<String>);
+
+impl Entry {
+    /// Reads an address for a file of this kind: parts are separated by dots and may be quoted as in JSON.
+    pub fn parse(kind: Kind, text: &str) -> Option<Entry> {
+        if !kind.is_tree() {
+            return (!text.is_empty()).then(|| Entry(vec![text.to_owned()]));
+        }
+        let (mut parts, mut rest) = (Vec::new(), text);
+        loop {
+            let (part, after) = if rest.starts_with('"') {
+                let mut read = serde_json::Deserializer::from_str(rest).into_iter::<String>();
+                let part = read.next()?.ok()?;
+                (part, &rest[read.byte_offset()..])
+            } else {
+                let end = rest.find('.').unwrap_or(rest.len());
+                (rest[..end].to_owned(), &rest[end..])
+            };
+            parts.push(part);
+            match after.strip_prefix('.') {
+                Some(next) => rest = next,
+                None if after.is_empty() => return (!parts.iter().any(String::is_empty)).then_some(Entry(parts)),
+                None => return None,
+            }
+        }
+    }
+
+    /// How often it stands in a text.
+    pub fn count(&self, kind: Kind, bytes: &[u8]) -> usize {
+        match kind.tree(bytes) {
+            Some(tree) => count(&tree, &self.0),
+            None if kind.is_tree() => 0,
+            None => lines::of(bytes).filter(|line| self.is_line(kind, line)).count(),
+        }
+    }
+
+    /// What stands under it in a text, for telling one content from another.
+    pub fn said_in(&self, kind: Kind, bytes: &[u8]) -> String {
+        let tree = kind.loose_tree(bytes);
+        tree.and_then(|tree| at(&tree, &self.0).map(|tree| tree.leaves().join("\n"))).unwrap_or_default()
+    }
+
+    /// Whether this line is it, or sets the variable it names.
+    fn is_line(&self, kind: Kind, line: &[u8]) -> bool {
+        let word = self.0[0].as_bytes();
+        line == word || kind == Kind::Env && env::variable(line) == Some(word)
+    }
+}
+
+impl fmt::Display for Entry {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0.iter().fold(String::new(), |path, part| join(&path, part)))
+    }
+}
+
+/// What an element of an array is called by: a string's text, the canonical spelling of all else.
+fn name(item: &Tree) -> String {
+    match item {
+        Tree::Leaf(leaf) => serde_json::from_str(leaf).unwrap_or_else(|_| leaf.clone()),
+        _ => item.leaves().join("\n"),
+    }
+}
+
+fn count(tree: &Tree, parts: &[String]) -> usize {
+    let [part, below @ ..] = parts else { return 1 };
+    match tree {
+        Tree::Object(_) => tree.key(part).map_or(0, |tree| count(tree, below)),
+        Tree::Array(items) if below.is_empty() => items.iter().filter(|item| name(item) == *part).count(),
+        Tree::Array(_) | Tree::Leaf(_) => 0,
+    }
+}
+
+/// The tree without an entry.
+fn without(tree: &Tree, parts: &[String]) -> Tree {
+    let [part, below @ ..] = parts else { return tree.clone() };
+    match tree {
+        Tree::Object(entries) => Tree::Object(
+            entries
+                .iter()
+                .filter(|(key, _)| key != part || !below.is_empty())
+                .map(|(key, tree)| (key.clone(), if key == part { without(tree, below) } else { tree.clone() }))
+                .collect(),
+        ),
+        Tree::Array(items) if below.is_empty() => {
+            Tree::Array(items.iter().filter(|item| name(item) != *part).cloned().collect())
+        }
+        Tree::Array(_) | Tree::Leaf(_) => tree.clone(),
+    }
+}
+
+/// The tree with an entry as `donor` has it; where the donor has none the tree is as it was.
+fn with(tree: &Tree, parts: &[String], donor: &Tree) -> Tree {
+    let [part, below @ ..] = parts else { return donor.clone() };
+    match (tree, donor) {
+        (Tree::Object(entries), Tree::Object(given)) => {
+            let Some(at) = given.iter().position(|(key, _)| key == part) else { return tree.clone() };
+            let mut entries = entries.clone();
+            let given_tree = &given[at].1;
+            match entries.iter_mut().find(|(key, _)| key == part) {
+                Some((_, old)) => *old = with(old, below, given_tree),
+                None if below.is_empty() => entries.push((part.clone(), given_tree.clone())),
+                None => {
+                    let empty =
+                        if matches!(given_tree, Tree::Array(_)) { Tree::Array(vec![]) } else { Tree::Object(vec![]) };
+                    entries.push((part.clone(), with(&empty, below, given_tree)));
+                }
+            }
+            Tree::Object(entries)
+        }
+        (Tree::Array(items), Tree::Array(given)) if below.is_empty() => {
+            let missing = given.iter().filter(|item| name(item) == *part && !super::tree::has(items, item));
+            Tree::Array(items.iter().chain(missing).cloned().collect())
+        }
+        _ => tree.clone(),
+    }
+}
+
+/// A text without these entries; none when it has no structure to find them by. Byte for byte the same
+/// when it has none of them.
+pub fn strip(kind: Kind, bytes: &[u8], entries: &[Entry]) -> Option<Vec<u8>> {
+    if !kind.is_tree() {
+        let is_stripped = |line: &[u8]| entries.iter().any(|entry| entry.is_line(kind, trimmed(line)));
+        return Some(
+            bytes.split_inclusive(|b| *b == b'\n').filter(|line| !is_stripped(line)).collect::<Vec<_>>().concat(),
+        );
+    }
+    let tree = kind.tree(bytes)?;
+    let wanted = entries.iter().fold(tree.clone(), |tree, entry| without(&tree, &entry.0));
+    if wanted.same(&tree) {
+        return Some(bytes.to_vec());
+    }
+    kind.rewrite(bytes, &tree, &wanted, bytes)
+}
+
+/// A line without its end.
+fn trimmed(line: &[u8]) -> &[u8] {
+    let line = line.strip_suffix(b"\n").unwrap_or(line);
+    line.strip_suffix(b"\r").unwrap_or(line)
+}
+
+/// `bytes`, which has none of these entries, with them as `donor` has them.
+pub fn donate(kind: Kind, bytes: &[u8], entries: &[Entry], donor: &[u8]) -> Option<Vec<u8>> {
+    let stripped = strip(kind, donor, entries)?;
+    if stripped == bytes {
+        return Some(donor.to_vec());
+    }
+    // What the donor has beside the rest is put onto the text line by line, where that says the same.
+    let input =
+        Input { base: Some(&stripped), overlay: bytes, workspace: donor, kind: Kind::Text, rule: Rule::Overlay };
+    let by_lines = lines::merge(&input);
+    let lines_serve = by_lines.conflicts.is_empty();
+    if !kind.is_tree() {
+        if lines_serve {
+            return Some(by_lines.bytes);
+        }
+        let theirs = lines::of(donor).filter(|line| entries.iter().any(|entry| entry.is_line(kind, line)));
+        let end = lines::ending(bytes).or(lines::ending(donor)).unwrap_or(b"\n");
+        let mut text = bytes.to_vec();
+        for line in theirs {
+            if !text.is_empty() && !text.ends_with(b"\n") {
+                text.extend(end);
+            }
+            text.extend([line, end].concat());
+        }
+        return Some(text);
+    }
+    let (tree, given) = (kind.tree(bytes)?, kind.tree(donor)?);
+    let wanted = entries.iter().fold(tree.clone(), |tree, entry| with(&tree, &entry.0, &given));
+    if lines_serve && kind.tree(&by_lines.bytes).is_some_and(|said| said.same(&wanted)) {
+        return Some(by_lines.bytes);
+    }
+    if wanted.same(&given) {
+        return Some(donor.to_vec());
+    }
+    // The donor's layout is its own; what it lacks comes from the other.
+    kind.rewrite(donor, &given, &wanted, bytes).or_else(|| kind.rewrite(bytes, &tree, &wanted, donor))
+}
+
+/// Those of these entries under which `bytes` has something that none of the known texts has: a member, or
+/// an element of a member that is an array, counts as a whole, for part of a command is another command.
+pub fn additions(kind: Kind, bytes: &[u8], entries: &[Entry], known: &[&[u8]]) -> Vec<Entry> {
+    let Some(tree) = kind.loose_tree(bytes) else { return Vec::new() };
+    let known: Vec<Tree> = known.iter().filter_map(|bytes| kind.loose_tree(bytes)).collect();
+    let adds = |entry: &&Entry| {
+        at(&tree, &entry.0).is_some_and(|tree| {
+            let known: Vec<&Tree> = known.iter().filter_map(|tree| at(tree, &entry.0)).collect();
+            is_more(tree, &known, 2)
+        })
+    };
+    entries.iter().filter(adds).cloned().collect()
+}
+
+fn at<'t>(tree: &'t Tree, parts: &[String]) -> Option<&'t Tree> {
+    parts.iter().try_fold(tree, |tree, part| tree.key(part))
+}
+
+fn is_more(tree: &Tree, known: &[&Tree], depth: usize) -> bool {
+    match tree {
+        _ if known.iter().any(|other| other.same(tree)) => false,
+        Tree::Object(members) if depth == 2 => members.iter().any(|(key, tree)| {
+            let known: Vec<&Tree> = known.iter().filter_map(|other| other.key(key)).collect();
+            is_more(tree, &known, depth - 1)
+        }),
+        Tree::Array(items) if depth > 0 => items.iter().any(|item| {
+            let in_known = |other: &&Tree| matches!(other, Tree::Array(items) if super::tree::has(items, item));
+            !known.iter().any(in_known)
+        }),
+        _ => true,
+    }
+}
+
+/// The addresses of everything in a tree: elements of arrays and leaves.
+pub fn addresses(tree: &Tree) -> Vec<Entry> {
+    let mut all = Vec::new();
+    collect(tree, &mut Vec::new(), &mut all);
+    all
+}
+
+fn collect(tree: &Tree, path: &mut Vec<String>, all: &mut Vec<Entry>) {
+    let mut below = |part: String, tree: Option<&Tree>| {
+        path.push(part);
+        match tree {
+            Some(tree) => collect(tree, path, all),
+            None => all.push(Entry(path.clone())),
+        }
+        path.pop();
+    };
+    match tree {
+        Tree::Object(entries) => entries.iter().for_each(|(key, tree)| below(key.clone(), Some(tree))),
+        Tree::Array(items) => items.iter().for_each(|item| below(name(item), None)),
+        Tree::Leaf(_) => all.push(Entry(path.clone())),
+    }
+}

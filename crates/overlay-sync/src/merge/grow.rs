@@ -1,0 +1,144 @@
+//! What a workspace can only add to. Agents rewrite their settings from stale memory; a plain three-way
+//! merge would spread that as deletions. So before it is merged, what a workspace took away is put back.
+
+use similar::{Algorithm, DiffOp, capture_diff_slices};
+
+use super::tree::{Tree, has, join};
+use super::{Kind, env, lines};
+
+/// How much of a file only grows from a workspace.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Grow {
+    /// `permissions.deny`: always.
+    Deny,
+    /// The arrays of permissions: what JSON files do unless told otherwise.
+    #[default]
+    Permissions,
+    /// Everything.
+    All,
+}
+
+const PERMISSIONS: [&str; 3] = ["permissions.allow", "permissions.ask", "permissions.additionalDirectories"];
+
+impl Grow {
+    fn covers(self, path: &str) -> bool {
+        match self {
+            Grow::All => true,
+            Grow::Permissions => path == "permissions.deny" || PERMISSIONS.contains(&path),
+            Grow::Deny => path == "permissions.deny",
+        }
+    }
+
+    /// Whether something covered may stand below this path.
+    fn reaches_below(self, path: &str) -> bool {
+        self == Grow::All || path.is_empty() || path == "permissions"
+    }
+
+    /// Whether anything of a file of this kind is covered at all.
+    fn applies(self, kind: Kind) -> bool {
+        self == Grow::All || kind == Kind::Json
+    }
+}
+
+/// The workspace's text with what it took away from `base` put back, and how many entries that are; none
+/// when it took nothing away.
+pub fn grown(kind: Kind, grow: Grow, base: &[u8], workspace: &[u8]) -> Option<(Vec<u8>, usize)> {
+    if !grow.applies(kind) {
+        return None;
+    }
+    if !kind.is_tree() {
+        return grown_lines(kind, base, workspace);
+    }
+    let (before, now) = (kind.tree(base)?, kind.tree(workspace)?);
+    let wanted = regrow(grow, "", &before, &now);
+    if wanted.same(&now) {
+        return None;
+    }
+    let left: Vec<String> = now.leaves();
+    let count = wanted.leaves().iter().filter(|leaf| !left.contains(leaf)).count();
+    // Nothing but removals: then it is the text it was.
+    if wanted.same(&before) {
+        return Some((base.to_vec(), count));
+    }
+    Some((kind.rewrite(workspace, &now, &wanted, base)?, count))
+}
+
+fn regrow(grow: Grow, path: &str, before: &Tree, now: &Tree) -> Tree {
+    match (before, now) {
+        (Tree::Object(before), Tree::Object(entries)) => {
+            let mut merged = Vec::new();
+            for (key, tree) in entries {
+                let old = before.iter().find(|(k, _)| k == key);
+                let tree = old.map_or_else(|| tree.clone(), |(_, old)| regrow(grow, &join(path, key), old, tree));
+                merged.push((key.clone(), tree));
+            }
+            for (key, tree) in before.iter().filter(|(key, _)| now.key(key).is_none()) {
+                merged.extend(kept(grow, &join(path, key), tree).map(|tree| (key.clone(), tree)));
+            }
+            Tree::Object(merged)
+        }
+        (Tree::Array(before), Tree::Array(items)) if grow.covers(path) => {
+            if before.iter().all(|item| has(items, item)) {
+                return now.clone();
+            }
+            let added = items.iter().filter(|item| !has(before, item));
+            Tree::Array(before.iter().chain(added).cloned().collect())
+        }
+        // Neither is it taken away by putting something else in its place.
+        (Tree::Array(_) | Tree::Object(_), _) => kept(grow, path, before).unwrap_or_else(|| now.clone()),
+        (Tree::Leaf(_), _) => now.clone(),
+    }
+}
+
+/// What must stay of something that is gone.
+fn kept(grow: Grow, path: &str, before: &Tree) -> Option<Tree> {
+    match before {
+        _ if grow == Grow::All => Some(before.clone()),
+        Tree::Array(_) => grow.covers(path).then(|| before.clone()),
+        Tree::Object(entries) if grow.reaches_below(path) => {
+            let entries =
+                entries.iter().filter_map(|(key, tree)| Some((key.clone(), kept(grow, &join(path, key), tree)?)));
+            let entries: Vec<_> = entries.collect();
+            (!entries.is_empty()).then_some(Tree::Object(entries))
+        }
+        Tree::Object(_) | Tree::Leaf(_) => None,
+    }
+}
+
+/// Lines that are gone stand again where they stood; of a variable the new line counts.
+fn grown_lines(kind: Kind, base: &[u8], workspace: &[u8]) -> Option<(Vec<u8>, usize)> {
+    let (before, now): (Vec<_>, Vec<_>) = (lines::of(base).collect(), lines::of(workspace).collect());
+    let named: Vec<_> = now.iter().filter_map(|line| env::variable(line)).collect();
+    let is_back = |line: &&[u8]| {
+        let is_set_anew = kind == Kind::Env && env::variable(line).is_some_and(|name| named.contains(&name));
+        !is_set_anew && !line.trim_ascii().is_empty() && !now.contains(line)
+    };
+    let (mut merged, mut count) = (Vec::new(), 0);
+    for op in capture_diff_slices(Algorithm::Myers, &before, &now) {
+        let mut back: Vec<&[u8]> = Vec::new();
+        if !matches!(op, DiffOp::Equal { .. }) {
+            back.extend(before[op.old_range()].iter().filter(|line| is_back(line)));
+        }
+        count += back.len();
+        merged.extend(back);
+        merged.extend_from_slice(&now[op.new_range()]);
+    }
+    if count == 0 {
+        return None;
+    }
+    let end = lines::ending(workspace).or(lines::ending(base)).unwrap_or(b"\n");
+    Some((merged.iter().flat_map(|line| [*line, end].concat()).collect(), count))
+}
+
+/// Everything in a text that only grows, each entry in words by which it is known again.
+pub fn entries(kind: Kind, grow: Grow, bytes: &[u8]) -> Vec<String> {
+    if !grow.applies(kind) {
+        return Vec::new();
+    }
+    if !kind.is_tree() {
+        let lines = lines::of(bytes).filter(|line| !line.trim_ascii().is_empty());
+        return lines.map(|line| String::from_utf8_lossy(line).into_owned()).collect();
+    }
+    let kept = kind.tree(bytes).and_then(|tree| kept(grow, "", &tree));
+    kept.map(|tree| super::entry::addresses(&tree).iter().map(ToString::to_string).collect()).unwrap_or_default()
+}

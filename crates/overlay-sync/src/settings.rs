@@ -1,0 +1,249 @@
+//! The settings of this tool: what is in force for the overlay, and for each path.
+
+use std::path::Path;
+use std::time::Duration;
+
+use glob::{MatchOptions, Pattern};
+use shopfloor_core::config::{self, Config, Kind as Takes, Row, Setting, Source, Value};
+use shopfloor_core::env::Env;
+use shopfloor_core::error::{Failure, Result};
+use shopfloor_core::git::Repo;
+use shopfloor_core::path::RelPath;
+
+use crate::TOOL;
+use crate::cli::Place;
+use crate::merge::{Entry, Grow, Kind};
+
+/// What may be set, in this order.
+pub const SETTINGS: &[Setting] = &[
+    Setting::new("overlay", "OVERLAY_SYNC_OVERLAY", Takes::Path),
+    Setting::new("enabled", "OVERLAY_SYNC_ENABLED", Takes::Truth),
+    Setting::new("debounce_ms", "OVERLAY_SYNC_DEBOUNCE_MS", Takes::Number),
+    Setting::new("max_wait_ms", "OVERLAY_SYNC_MAX_WAIT_MS", Takes::Number),
+    Setting::new("on_conflict", "OVERLAY_SYNC_ON_CONFLICT", Takes::Choice(&["workspace", "overlay", "hold"])),
+    Setting::new("merge_command", "OVERLAY_SYNC_MERGE_COMMAND", Takes::Command),
+    Setting::new("merge_timeout_ms", "OVERLAY_SYNC_MERGE_TIMEOUT_MS", Takes::Number),
+    Setting::new("paths", "OVERLAY_SYNC_PATHS", Takes::List),
+    Setting::new("review", "OVERLAY_SYNC_REVIEW", Takes::List),
+    Setting::new("path", "", Takes::Tables(PER_PATH)),
+];
+
+const PER_PATH: &[Setting] = &[
+    Setting::new("policy", "", Takes::Choice(&["three-way", "grow"])),
+    Setting::new("direction", "", Takes::Choice(&["both", "down"])),
+    Setting::new("delete", "", Takes::Choice(&["keep", "propagate"])),
+    Setting::new("local", "", Takes::List),
+    Setting::new("send", "", Takes::Truth),
+];
+
+/// What decides a conflict, or that a person does.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum OnConflict {
+    /// The workspace: last write wins.
+    #[default]
+    Workspace,
+    Overlay,
+    Hold,
+}
+
+/// The program that is asked about conflicts.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MergeCommand {
+    /// A line for `sh -c`, when there is no argv.
+    pub line: String,
+    pub argv: Vec<String>,
+    pub timeout: Duration,
+}
+
+/// Everything in force.
+#[derive(Clone, Debug, Default)]
+pub struct Settings {
+    /// False: the hook and `watch` do nothing.
+    pub enabled: bool,
+    /// How long it must be quiet before `watch` syncs, and how long it waits for that at most.
+    pub debounce: Duration,
+    pub max_wait: Duration,
+    pub on_conflict: OnConflict,
+    pub merge_command: Option<MergeCommand>,
+    /// Globs of files that a workspace may bring into the overlay by itself.
+    pub paths: Vec<Glob>,
+    /// Keys under which a workspace's additions wait for a person.
+    pub review: Vec<String>,
+    per_path: Vec<(Glob, Row)>,
+}
+
+/// How one path is handled.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Policy {
+    pub grow: Grow,
+    /// The overlay's changes come, the workspace's stay where they are.
+    pub is_down: bool,
+    /// What is deleted in the overlay is deleted in workspaces that have not changed it.
+    pub spreads_deletions: bool,
+    /// Entries that neither leave nor enter a workspace.
+    pub local: Vec<Entry>,
+    /// Whether the merge command may see it, private as it is.
+    pub is_sent: bool,
+    pub review: Vec<Entry>,
+    pub on_conflict: OnConflict,
+}
+
+/// A pattern for paths: one without a slash matches a name in any directory, as in `.gitignore`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Glob {
+    pattern: Pattern,
+    /// As it was written.
+    pub text: String,
+}
+
+impl Glob {
+    /// Reads it; says why it is refused.
+    pub fn parse(text: &str) -> std::result::Result<Glob, String> {
+        let below = text.trim_start_matches("./");
+        let anchored = below.trim_start_matches('/');
+        let is_refused = anchored.is_empty() || anchored.split('/').any(|part| part == ".." || part == ".");
+        if is_refused || anchored.ends_with('/') {
+            return Err("it must name files below the workspace".into());
+        }
+        let pattern = if below.contains('/') { anchored.to_owned() } else { format!("**/{anchored}") };
+        let pattern = Pattern::new(&pattern).map_err(|e| e.to_string())?;
+        Ok(Glob { pattern, text: text.to_owned() })
+    }
+
+    pub fn matches(&self, path: &Path) -> bool {
+        let options = MatchOptions { require_literal_separator: true, ..MatchOptions::new() };
+        self.pattern.matches_path_with(path, options)
+    }
+
+    /// The directory that everything it matches lies in, as far as it is spelt out; empty: anywhere.
+    pub fn dir(&self) -> &str {
+        let literal = self.pattern.as_str().split(['*', '?', '[']).next().unwrap_or_default();
+        literal.rsplit_once('/').map_or("", |(dir, _)| dir)
+    }
+
+    /// The one path it matches, if it has no wildcard.
+    pub fn path(&self) -> Option<RelPath> {
+        let text = self.pattern.as_str();
+        (!text.contains(['*', '?', '['])).then(|| RelPath::parse(text).ok()).flatten()
+    }
+}
+
+/// The settings as they were found, each with its source.
+pub fn load_config(env: &Env, repo: &Repo, place: &Place) -> Result<Config> {
+    let flag = |text: &'static str| Path::new(text);
+    let side = place.on_conflict.map(|side| flag(side.word()));
+    let given = |value: &'_ Option<String>| value.clone();
+    let texts = [
+        ("enabled", given(&place.enabled)),
+        ("debounce_ms", given(&place.debounce_ms)),
+        ("max_wait_ms", given(&place.max_wait_ms)),
+        ("merge_command", given(&place.merge_command)),
+        ("merge_timeout_ms", given(&place.merge_timeout_ms)),
+        ("paths", given(&place.declared)),
+        ("review", given(&place.review)),
+    ];
+    let mut flags = vec![("overlay", place.overlay.as_deref()), ("on_conflict", side)];
+    flags.extend(texts.iter().map(|(name, value)| (*name, value.as_deref().map(Path::new))));
+    config::load(env, &repo.home, TOOL, SETTINGS, &flags, false)
+}
+
+impl Settings {
+    /// What the settings come to. Exit 2 for a glob or key that cannot be read, with its source.
+    pub fn of(config: &Config) -> Result<Settings> {
+        let millis = |name, default| Duration::from_millis(config.number(name, default));
+        let list = |name| config.value(name).map(|value| value.items.clone());
+        let mut paths = Vec::new();
+        if let Some(value) = config.value("paths") {
+            for text in &value.items {
+                paths.push(glob(text, "paths", &value.source)?);
+            }
+        }
+        let mut per_path = Vec::new();
+        for row in config.rows() {
+            let source = ["policy", "direction", "delete", "local", "send"].iter().find_map(|name| row.value(name));
+            let Some(source) = source.map(|value| &value.source) else { continue };
+            per_path.push((glob(&row.name, "path", source)?, row.clone()));
+            row.value("local").map_or(Ok(()), |value| readable("local", value))?;
+        }
+        config.value("review").map_or(Ok(()), |value| readable("review", value))?;
+        let merge_command = config.value("merge_command").filter(|value| !value.text.trim().is_empty());
+        Ok(Settings {
+            enabled: config.truth("enabled", true),
+            debounce: millis("debounce_ms", 2_000),
+            max_wait: millis("max_wait_ms", 10_000),
+            on_conflict: match config.value("on_conflict").map(|value| value.text.as_str()) {
+                Some("overlay") => OnConflict::Overlay,
+                Some("hold") => OnConflict::Hold,
+                _ => OnConflict::Workspace,
+            },
+            merge_command: merge_command.map(|value| MergeCommand {
+                line: value.text.clone(),
+                argv: value.items.clone(),
+                timeout: millis("merge_timeout_ms", 30_000),
+            }),
+            paths,
+            review: list("review").unwrap_or_else(|| vec!["hooks".into(), "mcpServers".into()]),
+            per_path,
+        })
+    }
+
+    /// How this path is handled; of several tables that match and set one thing the last counts.
+    pub fn policy(&self, path: &RelPath) -> Policy {
+        let kind = Kind::of(path.as_path());
+        let mut policy = Policy { on_conflict: self.on_conflict, ..Policy::default() };
+        let entry = |text: &String| Entry::parse(kind, text);
+        policy.review = self.review.iter().filter_map(entry).collect();
+        for (_, row) in self.per_path.iter().filter(|(glob, _)| glob.matches(path.as_path())) {
+            let is = |name, word: &str| row.value(name).map(|value| value.text == word);
+            if let Some(three_way) = is("policy", "three-way") {
+                policy.grow = if three_way { Grow::Deny } else { Grow::All };
+            }
+            policy.is_down = is("direction", "down").unwrap_or(policy.is_down);
+            policy.spreads_deletions = is("delete", "propagate").unwrap_or(policy.spreads_deletions);
+            policy.is_sent = is("send", "true").unwrap_or(policy.is_sent);
+            if let Some(value) = row.value("local") {
+                policy.local = value.items.iter().filter_map(entry).collect();
+            }
+        }
+        policy
+    }
+}
+
+/// An entry that cannot be read would protect nothing.
+fn readable(setting: &str, value: &Value) -> Result<()> {
+    match value.items.iter().find(|text| Entry::parse(Kind::Json, text).is_none()) {
+        None => Ok(()),
+        Some(text) => Err(Failure::malformed(format!("`{setting}` cannot hold `{text}` ({})", value.source))
+            .hint("write a key path such as \"env.PORT\", a part with dots in it quoted")),
+    }
+}
+
+fn glob(text: &str, setting: &str, source: &Source) -> Result<Glob> {
+    Glob::parse(text).map_err(|why| {
+        Failure::malformed(format!("`{setting}` cannot be `{text}`: {why} ({source})"))
+            .hint("write a glob such as \".env*\" or \".claude/*.json\"")
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn globs_match_as_in_gitignore() {
+        let matches = |glob: &str, path: &str| Glob::parse(glob).unwrap().matches(Path::new(path));
+        assert!(matches(".env*", ".env.local") && matches(".env*", "a/b/.env"));
+        assert!(matches("/.env", ".env") && !matches("/.env", "a/.env"));
+        assert!(matches(".claude/*.json", ".claude/a.json") && !matches(".claude/*.json", ".claude/b/a.json"));
+        assert!(matches(".claude/**/*.json", ".claude/b/a.json"));
+        for bad in ["", "/", "../x", "a/../b", "a/", "[", "./"] {
+            assert!(Glob::parse(bad).is_err(), "{bad}");
+        }
+        let dir = |glob: &str| Glob::parse(glob).unwrap().dir().to_owned();
+        assert_eq!(
+            (dir("a/b/*.x"), dir("*.x"), dir("a/b"), dir("a/b?/c")),
+            ("a/b".into(), "".into(), "a".into(), "a".into())
+        );
+        assert_eq!(Glob::parse("/a/b").unwrap().path(), RelPath::parse("a/b").ok());
+    }
+}

@@ -1,0 +1,168 @@
+//! What of a file a workspace shares. Entries that are its own (`local`), and additions that wait for a
+//! person, are taken out of all three texts before the decision and put back after it, each side's own:
+//! so they neither leave nor enter, and the rest of an edit travels.
+
+use shopfloor_core::hash::Digest;
+
+use crate::merge::{Entry, Kind, additions, donate, entries, strip};
+use crate::plan::{Look, Step};
+
+/// A part of a text that waits.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Part {
+    pub why: String,
+    /// Of the entries and what they say: by this a person lets them pass.
+    pub digest: Digest,
+}
+
+/// The three texts without what is not shared.
+#[derive(Clone, Debug)]
+pub struct View {
+    entries: Vec<Entry>,
+    base: Option<(Digest, Option<Vec<u8>>)>,
+    overlay: Option<Vec<u8>>,
+    here: Option<Vec<u8>>,
+    pub part: Option<Part>,
+}
+
+impl View {
+    /// The view of a file; none when all of it is shared. Fails, in words, where nobody can tell.
+    pub fn of(look: &Look<'_>) -> Result<Option<View>, String> {
+        let (waiting, part) = waiting(look)?;
+        let entries: Vec<Entry> = look.policy.local.iter().cloned().chain(waiting).collect();
+        if entries.is_empty() {
+            return Ok(None);
+        }
+        let part_of = |bytes: Option<&[u8]>| match bytes {
+            None => Ok(None),
+            // The gate or the merge deals with it.
+            Some([]) => Ok(Some(Vec::new())),
+            Some(bytes) => strip(look.kind, bytes, &entries)
+                .map(Some)
+                .ok_or_else(|| "it does not parse, so its own entries cannot be told from the others".to_owned()),
+        };
+        let base_bytes = part_of(look.base.and_then(|(_, bytes)| bytes))?;
+        let (mut overlay, mut here) = (part_of(look.overlay)?, part_of(look.here)?);
+        // Taking out an entry leaves the layout around it; what says the same counts as the same.
+        let same = |a: &[u8], b: &[u8]| a != b && look.kind.says_same(a, b);
+        if let Some(base) = &base_bytes {
+            for side in [&mut overlay, &mut here].into_iter().flatten() {
+                if same(side, base) {
+                    side.clone_from(base);
+                }
+            }
+        }
+        if let (Some(overlay), Some(here)) = (&overlay, &mut here)
+            && same(overlay, here)
+        {
+            here.clone_from(overlay);
+        }
+        let base = look.base.map(|(digest, _)| match base_bytes {
+            Some(bytes) => (Digest::of(&bytes), Some(bytes)),
+            None => (digest, None),
+        });
+        Ok(Some(View { entries, base, overlay, here, part }))
+    }
+
+    /// What is decided about: the same file without them.
+    pub fn look<'v>(&'v self, look: &Look<'v>) -> Look<'v> {
+        Look {
+            base: self.base.as_ref().map(|(digest, bytes)| (*digest, bytes.as_deref())),
+            overlay: self.overlay.as_deref(),
+            here: self.here.as_deref(),
+            // A tombstone is of the overlay's whole text.
+            deleted: look.deleted.map(|then| match (look.overlay, &self.overlay) {
+                (Some(whole), Some(shared)) if Digest::of(whole) == then => Digest::of(shared),
+                _ => then,
+            }),
+            ..*look
+        }
+    }
+
+    /// The step with each side's own entries in the texts again; none when they cannot be put in.
+    pub fn restore(&self, look: &Look<'_>, step: Step) -> Option<Step> {
+        let own = |bytes: &[u8], donor: Option<&[u8]>| match donor.filter(|donor| !donor.is_empty()) {
+            Some(donor) => donate(look.kind, bytes, &self.entries, donor),
+            None => Some(bytes.to_vec()),
+        };
+        let base = look.base.and_then(|(_, bytes)| bytes);
+        Some(match step {
+            Step::Adopt(bytes) => {
+                let bytes = own(&bytes, base)?;
+                if look.base.map(|(digest, _)| digest) == Some(Digest::of(&bytes)) && look.deleted.is_none() {
+                    return Some(Step::Nothing);
+                }
+                Step::Adopt(bytes)
+            }
+            Step::Write(mut write) => {
+                for (side, donor) in [(&mut write.overlay, look.overlay), (&mut write.here, look.here)] {
+                    if let Some(bytes) = side {
+                        let whole = own(bytes, donor)?;
+                        *side = (Some(whole.as_slice()) != donor).then_some(whole);
+                    }
+                }
+                write.base = own(&write.base, base)?;
+                Step::Write(write)
+            }
+            // What is the workspace's own does not go with the rest.
+            Step::Remove => Step::Retire,
+            other => other,
+        })
+    }
+}
+
+/// The additions that wait for a person, and what is told about them.
+fn waiting(look: &Look<'_>) -> Result<(Vec<Entry>, Option<Part>), String> {
+    let none = Ok((Vec::new(), None));
+    let (Some(here), Some(overlay)) = (look.here, look.overlay) else {
+        let (Some(here), Some((_, base))) = (look.here, look.base) else { return none };
+        return Ok(reviewed(look, here, base.as_slice()));
+    };
+    if here == overlay || look.policy.is_down || look.accepted == Some(Digest::of(here)) {
+        return none;
+    }
+    if look.base.is_some_and(|(digest, _)| digest == Digest::of(here)) {
+        return none;
+    }
+    let base = look.base.and_then(|(_, bytes)| bytes);
+    if look.kind == Kind::Json && !look.kind.parses(here) {
+        // The gate's business where it parsed before; without a past it must not pass unseen.
+        let is_gated = here.is_empty() || base.is_some_and(|base| look.kind.parses(base));
+        return if is_gated { none } else { Err("it does not parse, so nobody can tell what it adds".into()) };
+    }
+    let known: Vec<&[u8]> = base.into_iter().chain([overlay]).collect();
+    Ok(reviewed(look, here, &known))
+}
+
+fn reviewed(look: &Look<'_>, here: &[u8], known: &[&[u8]]) -> (Vec<Entry>, Option<Part>) {
+    let mut waiting = additions(look.kind, here, &look.policy.review, known);
+    let mut why: Vec<String> = Vec::new();
+    if !waiting.is_empty() {
+        let keys: Vec<String> = waiting.iter().map(|entry| format!("`{entry}`")).collect();
+        why.push(format!("it adds to {}, which may run code in every workspace", keys.join(" and ")));
+    }
+    if !look.removed.is_empty() {
+        let in_known: Vec<String> =
+            known.iter().flat_map(|bytes| entries(look.kind, look.policy.grow, bytes)).collect();
+        let back: Vec<Entry> = entries(look.kind, look.policy.grow, here)
+            .into_iter()
+            .filter(|entry| look.removed.contains(entry) && !in_known.contains(entry))
+            .filter_map(|entry| Entry::parse(look.kind, &entry))
+            .collect();
+        if !back.is_empty() {
+            let what =
+                if back.len() == 1 { "an entry that was".into() } else { format!("{} entries that were", back.len()) };
+            why.push(format!("it brings back {what} removed"));
+            waiting.extend(back);
+        }
+    }
+    if waiting.is_empty() {
+        return (waiting, None);
+    }
+    let said: Vec<String> = waiting.iter().map(|entry| format!("{entry}={}", entry.said_in(look.kind, here))).collect();
+    let digest = Digest::of(said.join("\n").as_bytes());
+    if look.accepted == Some(digest) {
+        return (Vec::new(), None);
+    }
+    (waiting, Some(Part { why: why.join("; "), digest }))
+}
