@@ -337,6 +337,40 @@ impl Repo {
         self.common_dir.join("shopfloor").join(tool)
     }
 
+    /// `info/exclude`, which the main checkout and all worktrees share; empty when there is none. A link is
+    /// refused.
+    pub fn read_exclude(&self) -> Result<Vec<u8>> {
+        let info = self.common_dir.join("info");
+        fs::refuse_link(&info)?;
+        Ok(fs::read_no_follow(&info.join("exclude"))?.unwrap_or_default())
+    }
+
+    /// Rewrites it with `edit`, under the lock all tools take for it; what `edit` sees is what it replaces.
+    pub fn rewrite_exclude(&self, edit: impl FnOnce(&[u8]) -> Result<Vec<u8>>) -> Result<()> {
+        let _lock = Lock::take(&self.common_dir.join("shopfloor/exclude.lock"))?;
+        let before = self.read_exclude()?;
+        let after = edit(&before)?;
+        if after == before {
+            return Ok(());
+        }
+        fs::create_dir(&self.common_dir.join("info"))?;
+        fs::replace(&self.common_dir.join("info/exclude"), &after, None)
+    }
+
+    /// Lists there the names of temporary files, where those have to lie in a worktree: a kill must not leave
+    /// a secret for `git add -A`.
+    pub fn exclude_reserved(&self) -> Result<()> {
+        let pattern = format!("{}*", fs::RESERVED).into_bytes();
+        let is_there = |text: &[u8]| text.split(|b| *b == b'\n').any(|line| line.trim_ascii_end() == pattern);
+        if is_there(&self.read_exclude()?) {
+            return Ok(());
+        }
+        self.rewrite_exclude(|text| {
+            let gap: &[u8] = if text.is_empty() || text.ends_with(b"\n") { b"" } else { b"\n" };
+            Ok(if is_there(text) { text.to_vec() } else { [text, gap, &pattern, b"\n"].concat() })
+        })
+    }
+
     /// The private git directories of all worktrees, the main checkout's first.
     pub fn all_git_dirs(&self) -> Result<Vec<PathBuf>> {
         let linked = self.common_dir.join("worktrees");

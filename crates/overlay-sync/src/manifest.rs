@@ -97,6 +97,11 @@ impl Workspace {
         dirs.any(|git_dir| Workspace::mark_in(&git_dir).exists())
     }
 
+    /// Where files for it stand until they are whole.
+    pub fn staging(&self) -> PathBuf {
+        self.git_dir.join("shopfloor").join(TOOL).join("tmp")
+    }
+
     fn mark_in(git_dir: &Path) -> PathBuf {
         git_dir.join("shopfloor").join(TOOL).join("id")
     }

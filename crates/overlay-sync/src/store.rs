@@ -157,7 +157,7 @@ impl Store {
 
     /// Removes what killed runs left half written. The caller holds the lock.
     pub fn sweep(&self) -> Result<()> {
-        let dirs = ["", "workspaces", "objects", "conflicts", "intent"].map(|name| self.dir.join(name));
+        let dirs = ["", "workspaces", "objects", "conflicts", "intent", "tmp"].map(|name| self.dir.join(name));
         dirs.iter().try_for_each(|dir| fs::sweep_temporaries(dir))
     }
 

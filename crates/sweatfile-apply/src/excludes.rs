@@ -2,12 +2,8 @@
 //! marked block, everything else in the file is somebody else's.
 
 use std::collections::BTreeSet;
-use std::path::PathBuf;
 
-use shopfloor_core::error::Result;
 use shopfloor_core::fs;
-use shopfloor_core::git::Repo;
-use shopfloor_core::lock::Lock;
 use shopfloor_core::path::RelPath;
 
 use crate::env_file;
@@ -16,17 +12,6 @@ use crate::sweatfile::toml_string;
 
 const BEGIN: &str = "# >>> sweatfile-apply >>>";
 const END: &str = "# <<< sweatfile-apply <<<";
-
-/// Where the file is.
-pub fn path(repo: &Repo) -> PathBuf {
-    repo.common_dir.join("info/exclude")
-}
-
-/// The file's bytes; none when it does not exist. A link is refused.
-pub fn read(repo: &Repo) -> Result<Vec<u8>> {
-    fs::refuse_link(&repo.common_dir.join("info"))?;
-    Ok(fs::read_no_follow(&path(repo))?.unwrap_or_default())
-}
 
 /// The exclude patterns the layers want in their order, and ours last: a `!pattern` of theirs must not
 /// bring `.sweatshop-env` back.
@@ -134,20 +119,6 @@ fn lines_with_ends(text: &[u8]) -> impl Iterator<Item = &[u8]> {
 
 fn line_length(text: &[u8]) -> usize {
     lines_with_ends(text).next().map_or(0, <[u8]>::len)
-}
-
-/// Rewrites the file with `edit`, under the lock all tools take for it; what `edit` sees is what
-/// it replaces.
-pub fn rewrite(repo: &Repo, edit: impl FnOnce(&[u8]) -> Result<Vec<u8>>) -> Result<()> {
-    let _lock = Lock::take(&repo.common_dir.join("shopfloor/exclude.lock"))?;
-    let before = read(repo)?;
-    let after = edit(&before)?;
-    if after == before {
-        return Ok(());
-    }
-    let path = path(repo);
-    fs::create_dir(&repo.common_dir.join("info"))?;
-    fs::replace(&path, &after, None)
 }
 
 #[cfg(test)]

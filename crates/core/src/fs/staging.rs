@@ -63,6 +63,11 @@ impl Staging {
         dirs.iter().filter(|dir| dir.is_dir()).try_for_each(|dir| super::sweep(dir, RESERVED))
     }
 
+    /// Whether temporary files lie beside their targets.
+    pub fn lies_beside(&self) -> bool {
+        self.private.is_none()
+    }
+
     /// Whether temporary files would have to lie beside their targets in the worktree, so that
     /// [`RESERVED`] must be excluded before anything is staged.
     pub fn is_beside(private: &Path, root: &Root) -> Result<bool> {

@@ -131,7 +131,9 @@ impl Run<'_> {
         turn.open.clear();
         // One workspace that cannot be read or written must not keep the others out of step.
         let seen = match ground.is_present(workspace) {
-            Ok(true) => look(ground, self.settings, &self.known, &self.overlay, workspace, scope),
+            Ok(true) => ground
+                .sweep(workspace)
+                .and_then(|()| look(ground, self.settings, &self.known, &self.overlay, workspace, scope)),
             Ok(false) => {
                 outcome.notes.push(format!("{name} is not there; it is caught up when it comes back"));
                 return Ok(Passed::default());

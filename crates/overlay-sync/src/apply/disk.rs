@@ -55,6 +55,9 @@ impl<'a> Disk<'a> {
     /// Opens the overlay; exit 1 when it is gone. With a lock, which the caller has taken, it may write.
     pub fn open(env: &'a Env, overlay: &'a Overlay, lock: Option<Lock>) -> Result<Disk<'a>> {
         let root = overlay.root()?.ok_or_else(|| gone(overlay, "is not there"))?;
+        if lock.is_some() {
+            overlay.store.sweep()?;
+        }
         Ok(Disk {
             env,
             overlay,
@@ -95,9 +98,11 @@ impl<'a> Disk<'a> {
         if let Some(staging) = here.staging.get() {
             return Ok(staging);
         }
-        let private = workspace.git_dir.join("shopfloor").join(TOOL).join("tmp");
-        let staging = Staging::open(&private, &here.root)?.reproducible();
-        staging.sweep_beside(&here.root, workspace.files.keys())?;
+        let staging = Staging::open(&workspace.staging(), &here.root)?.reproducible();
+        if staging.lies_beside() {
+            self.overlay.repo.exclude_reserved()?;
+            staging.sweep_beside(&here.root, workspace.files.keys())?;
+        }
         Ok(here.staging.get_or_init(|| staging))
     }
 
@@ -105,7 +110,6 @@ impl<'a> Disk<'a> {
         if let Some(staging) = self.staging.get() {
             return Ok(staging);
         }
-        self.overlay.store.sweep()?;
         let staging = Staging::open(&self.overlay.store.staging(), &self.root)?;
         Ok(self.staging.get_or_init(|| staging))
     }
@@ -189,6 +193,10 @@ impl Ground for Disk<'_> {
 
     fn is_present(&self, workspace: &Workspace) -> Result<bool> {
         workspace.is_present()
+    }
+
+    fn sweep(&self, workspace: &Workspace) -> Result<()> {
+        fs::sweep_temporaries(&workspace.staging())
     }
 
     fn declared(&self, workspace: &Workspace) -> Result<BTreeSet<RelPath>> {

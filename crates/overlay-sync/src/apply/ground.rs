@@ -55,6 +55,8 @@ pub trait Ground {
     fn overlay(&self) -> Result<BTreeMap<RelPath, Option<Bar>>>;
     /// Whether a workspace is where it was, and the same one.
     fn is_present(&self, workspace: &Workspace) -> Result<bool>;
+    /// Removes what killed runs left half written for a workspace.
+    fn sweep(&self, workspace: &Workspace) -> Result<()>;
     /// The files of a workspace that it may bring into the overlay by itself.
     fn declared(&self, workspace: &Workspace) -> Result<BTreeSet<RelPath>>;
     /// Those of these paths that git sees in a workspace.

@@ -98,7 +98,7 @@ fn try_place(
 
     // Looked at again under the lock: another worktree may just have taken a line out.
     let patterns: Vec<String> = plan.excludes.iter().map(|e| e.pattern.clone()).collect();
-    excludes::rewrite(&place.repo, |text| Ok(excludes::with(text, &patterns)))?;
+    place.repo.rewrite_exclude(|text| Ok(excludes::with(text, &patterns)))?;
     reached.excludes = true;
 
     if plan.writes() || place.staging_dir().is_dir() {
@@ -267,7 +267,7 @@ pub fn remove(place: &Place, removal: &Removal, record: &Record) -> Result<Remov
         }
     }
     if done.failed.is_empty() {
-        let rewritten = excludes::rewrite(&place.repo, |text| {
+        let rewritten = place.repo.rewrite_exclude(|text| {
             // Looked at again under the lock: a worktree may have come to rely on a line meanwhile.
             let used = record::excludes_used_elsewhere(&place.repo)?;
             let (text, removed) = excludes::without(text, &removal.excludes.difference(&used).cloned().collect());

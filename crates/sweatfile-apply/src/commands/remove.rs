@@ -27,7 +27,7 @@ pub fn run(ui: &Ui, env: &Env, dry_run: bool) -> Result<Exit> {
     let removed = if dry_run {
         let files = removal.files.iter().map(|(path, _)| path.to_string());
         let env = matches!(removal.env, EnvWork::Delete(_)).then(|| env_file::FILE.to_owned());
-        let (_, excludes) = excludes::without(&excludes::read(&place.repo)?, &removal.excludes);
+        let (_, excludes) = excludes::without(&place.repo.read_exclude()?, &removal.excludes);
         Removed { files: files.chain(env).collect(), excludes, left: removal.left, failed: Vec::new() }
     } else {
         apply::remove(&place, &removal, &record)?

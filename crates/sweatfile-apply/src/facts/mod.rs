@@ -126,7 +126,7 @@ pub struct Facts {
 /// the repository included.
 pub fn read(env: &Env, place: &Place, merged: &Merged) -> Result<Facts> {
     let mut facts =
-        Facts { record: Record::load(&place.repo)?, exclude: excludes::read(&place.repo)?, ..Facts::default() };
+        Facts { record: Record::load(&place.repo)?, exclude: place.repo.read_exclude()?, ..Facts::default() };
     facts.needs_reserved = Staging::is_beside(&place.staging_dir(), &place.root)?;
     (facts.template, facts.ports) = template_facts(place, merged)?;
     let cleared = merged.cleared.keys().filter(|path| facts.record.files.contains_key(*path));
