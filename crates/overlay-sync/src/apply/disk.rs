@@ -55,8 +55,10 @@ impl<'a> Disk<'a> {
     /// Opens the overlay; exit 1 when it is gone. With a lock, which the caller has taken, it may write.
     pub fn open(env: &'a Env, overlay: &'a Overlay, lock: Option<Lock>) -> Result<Disk<'a>> {
         let root = overlay.root()?.ok_or_else(|| gone(overlay, "is not there"))?;
+        let cache = overlay.repo.home.common_dir.join("shopfloor").join(TOOL);
         if lock.is_some() {
             overlay.store.sweep()?;
+            fs::sweep_temporaries(&cache)?;
         }
         Ok(Disk {
             env,
@@ -72,7 +74,7 @@ impl<'a> Disk<'a> {
             overlay_stats: RefCell::default(),
             stats: RefCell::default(),
             kept: RefCell::default(),
-            quiet: RefCell::new(Quiet::load(&overlay.repo.home.common_dir.join("shopfloor").join(TOOL))),
+            quiet: RefCell::new(Quiet::load(&cache)),
         })
     }
 
