@@ -144,22 +144,30 @@ impl Workspace {
     pub fn load_all(dir: &Path) -> Result<Vec<Workspace>> {
         let mut all = Vec::new();
         for name in fs::list(dir)? {
-            if !name.to_string_lossy().ends_with(".json") || name.to_string_lossy().starts_with(fs::RESERVED) {
-                continue;
+            let text = name.to_string_lossy();
+            if text.ends_with(".json") && !text.starts_with(fs::RESERVED) {
+                all.extend(Workspace::read(&dir.join(&name))?);
             }
-            let path = dir.join(name);
-            let bytes = fs::read_no_follow(&path)?.unwrap_or_default();
-            let damaged = |what: String| {
-                Failure::malformed(format!("{}: {what}", path.display()))
-                    .hint("move it away and attach the workspace again; nothing is overwritten by that")
-            };
-            let workspace: Workspace = serde_json::from_slice(&bytes).map_err(|e| damaged(e.to_string()))?;
-            if workspace.v > VERSION {
-                return Err(damaged(format!("version {} is newer than this program knows", workspace.v)));
-            }
-            all.push(workspace);
         }
         all.sort_by(|a, b| a.root.cmp(&b.root));
         Ok(all)
+    }
+
+    /// One record; none when there is none any more.
+    pub fn load(dir: &Path, id: &Digest) -> Result<Option<Workspace>> {
+        Workspace::read(&dir.join(format!("{id}.json")))
+    }
+
+    fn read(path: &Path) -> Result<Option<Workspace>> {
+        let Some(bytes) = fs::read_no_follow(path)? else { return Ok(None) };
+        let damaged = |what: String| {
+            Failure::malformed(format!("{}: {what}", path.display()))
+                .hint("move it away and attach the workspace again; nothing is overwritten by that")
+        };
+        let workspace: Workspace = serde_json::from_slice(&bytes).map_err(|e| damaged(e.to_string()))?;
+        if workspace.v > VERSION {
+            return Err(damaged(format!("version {} is newer than this program knows", workspace.v)));
+        }
+        Ok(Some(workspace))
     }
 }

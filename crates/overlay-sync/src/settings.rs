@@ -69,7 +69,7 @@ pub struct Settings {
     pub paths: Vec<Glob>,
     /// Keys under which a workspace's additions wait for a person.
     pub review: Vec<String>,
-    per_path: Vec<(Glob, Row)>,
+    pub per_path: Vec<(Glob, Row)>,
 }
 
 /// How one path is handled.

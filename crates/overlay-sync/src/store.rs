@@ -83,6 +83,22 @@ pub struct Intent {
     pub rule: Did,
 }
 
+/// What a run is about to do to a file, told before it does: after a kill this tells what it wrote from
+/// what somebody changed since.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Doing {
+    /// The one workspace whose text goes into the overlay; none: any that gets the overlay's.
+    pub workspace: Option<Digest>,
+    pub path: RelPath,
+    /// What the two sides hold then, and the base they have in common.
+    pub overlay: Digest,
+    pub here: Digest,
+    pub base: Digest,
+    /// Whether the workspace is written; else it held its side before.
+    pub writes_here: bool,
+}
+
 /// What was taken away in the overlay: it does not come back by itself.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -302,6 +318,26 @@ impl Store {
             all.push(parse(&path, &fs::read_no_follow(&path)?.unwrap_or_default())?);
         }
         Ok(all)
+    }
+
+    /// Notes what a run is about to do. Synced: what it does to the overlay is synced as well.
+    pub fn announce(&self, doing: &[Doing]) -> Result<()> {
+        let lines = doing.iter().map(json).collect::<Result<Vec<_>>>()?;
+        let path = self.dir.join("doing.jsonl");
+        fs::append_line(&path, &String::from_utf8_lossy(&lines.join(&b'\n')))?;
+        fs::sync(&path)
+    }
+
+    /// What runs before were about to do and may have done in part. A last line that was cut off was not
+    /// begun.
+    pub fn announced(&self) -> Result<BTreeSet<Doing>> {
+        let bytes = fs::read_no_follow(&self.dir.join("doing.jsonl"))?.unwrap_or_default();
+        Ok(bytes.split(|b| *b == b'\n').filter_map(|line| serde_json::from_slice(line).ok()).collect())
+    }
+
+    /// All of that is done.
+    pub fn is_done(&self) -> Result<()> {
+        fs::remove(&self.dir.join("doing.jsonl"))
     }
 
     pub fn removed(&self) -> Result<Removed> {

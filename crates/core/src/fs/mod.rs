@@ -178,6 +178,13 @@ pub fn append_line(path: &Path, line: &str) -> Result<()> {
     open.and_then(|mut file| file.write_all(format!("{line}\n").as_bytes())).at("write to", path)
 }
 
+/// Brings a file of our own, and its name, to the disk.
+pub fn sync(path: &Path) -> Result<()> {
+    let dir = path.parent().unwrap_or(Path::new("."));
+    File::open(path).and_then(|file| file.sync_all()).at("sync", path)?;
+    File::open(dir).and_then(|dir| dir.sync_all()).at("sync", dir)
+}
+
 /// Removes a file of our own state, if it is there.
 pub fn remove(path: &Path) -> Result<()> {
     match std::fs::remove_file(path) {

@@ -7,7 +7,7 @@ use shopfloor_core::hash::Digest;
 use shopfloor_core::path::RelPath;
 
 use crate::apply::ground::{Bar, Ground};
-use crate::apply::{Pass, Passed};
+use crate::apply::{Pass, Passed, heal, keep_read};
 use crate::look::{Known, Scope, Seen, is_emptied, look};
 use crate::manifest::Workspace;
 use crate::plan::Question;
@@ -55,9 +55,22 @@ pub fn converge<G: Ground>(
     workspaces: &mut Vec<Workspace>,
 ) -> Result<Outcome> {
     let mut outcome = Outcome::default();
+    if !ground.announced()?.is_empty() {
+        heal(ground)?;
+        for workspace in workspaces.iter_mut() {
+            let healed = ground.reload(workspace)?;
+            healed.into_iter().for_each(|healed| *workspace = healed);
+        }
+    }
     let known_files = workspaces.iter().map(|w| w.files.len()).max().unwrap_or(0);
-    let mut run =
-        Run { settings, now, overlay: ground.overlay()?, known: Known::read(ground)?, pushed: BTreeSet::new() };
+    let mut run = Run {
+        settings,
+        now,
+        overlay: ground.overlay()?,
+        known: Known::read(ground)?,
+        pushed: BTreeSet::new(),
+        is_broken: false,
+    };
     if known_files >= 2 && run.overlay.is_empty() {
         outcome.is_emptied = true;
         return Ok(outcome);
@@ -94,6 +107,9 @@ pub fn converge<G: Ground>(
         }
         asked += 1;
     }
+    if !run.is_broken && !ground.announced()?.is_empty() {
+        ground.is_done()?;
+    }
     for workspace in workspaces.iter() {
         let name = workspace.root.display();
         let Some(turn) = turns.remove(&workspace.id) else { continue };
@@ -116,6 +132,8 @@ struct Run<'a> {
     known: Known,
     /// What this run has written into the overlay.
     pushed: BTreeSet<RelPath>,
+    /// A pass came to no end, so what it was about to do is still told.
+    is_broken: bool,
 }
 
 impl Run<'_> {
@@ -133,7 +151,8 @@ impl Run<'_> {
         let seen = match ground.is_present(workspace) {
             Ok(true) => ground
                 .sweep(workspace)
-                .and_then(|()| look(ground, self.settings, &self.known, &self.overlay, workspace, scope)),
+                .and_then(|()| look(ground, self.settings, &self.known, &self.overlay, workspace, scope))
+                .and_then(|seen| keep_read(ground, &seen).map(|()| seen)),
             Ok(false) => {
                 outcome.notes.push(format!("{name} is not there; it is caught up when it comes back"));
                 return Ok(Passed::default());
@@ -165,6 +184,7 @@ impl Run<'_> {
         let passed = match pass.run(workspace, &seen) {
             Ok(passed) => passed,
             Err(failure) => {
+                self.is_broken = true;
                 turn.open.push(format!("{name}: {}", failure));
                 return Ok(Passed::default());
             }

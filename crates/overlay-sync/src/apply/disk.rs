@@ -21,7 +21,7 @@ use crate::manifest::Workspace;
 use crate::merge;
 use crate::plan::Question;
 use crate::quiet::{self, Quiet};
-use crate::store::{Conflict, Event, Intent, RESERVED, Removed};
+use crate::store::{Conflict, Doing, Event, Intent, RESERVED, Removed};
 
 /// One run over real directories.
 pub struct Disk<'a> {
@@ -41,6 +41,8 @@ pub struct Disk<'a> {
     overlay_stats: RefCell<HashMap<RelPath, Option<Stat>>>,
     stats: RefCell<HashMap<(Digest, RelPath), u64>>,
     kept: RefCell<HashSet<Digest>>,
+    /// What this run has told that it will do.
+    told: RefCell<BTreeSet<Doing>>,
     quiet: RefCell<Quiet>,
     /// The print of the settings in force.
     settings: u64,
@@ -74,6 +76,7 @@ impl<'a> Disk<'a> {
             overlay_stats: RefCell::default(),
             stats: RefCell::default(),
             kept: RefCell::default(),
+            told: RefCell::default(),
             quiet: RefCell::new(Quiet::load(&cache)),
         })
     }
@@ -314,8 +317,7 @@ impl Ground for Disk<'_> {
     }
 
     fn reload(&self, workspace: &Workspace) -> Result<Option<Workspace>> {
-        let all = Workspace::load_all(&self.overlay.store.workspaces())?;
-        Ok(all.into_iter().find(|other| other.id == workspace.id))
+        Workspace::load(&self.overlay.store.workspaces(), &workspace.id)
     }
 
     fn record(&self, conflict: &Conflict) -> Result<()> {
@@ -336,6 +338,29 @@ impl Ground for Disk<'_> {
 
     fn fulfil(&self, workspace: &Workspace, path: &RelPath) -> Result<()> {
         self.overlay.store.fulfil(&workspace.id, path)
+    }
+
+    fn workspaces(&self) -> Result<Vec<Workspace>> {
+        Workspace::load_all(&self.overlay.store.workspaces())
+    }
+
+    fn announce(&self, doing: &[Doing]) -> Result<()> {
+        let mut told = self.told.borrow_mut();
+        let new: Vec<Doing> = doing.iter().filter(|doing| !told.contains(doing)).cloned().collect();
+        if !new.is_empty() {
+            self.overlay.store.announce(&new)?;
+            told.extend(new);
+        }
+        Ok(())
+    }
+
+    fn announced(&self) -> Result<BTreeSet<Doing>> {
+        self.overlay.store.announced()
+    }
+
+    fn is_done(&self) -> Result<()> {
+        self.told.borrow_mut().clear();
+        self.overlay.store.is_done()
     }
 
     fn removed(&self) -> Result<Removed> {

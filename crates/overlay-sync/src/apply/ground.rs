@@ -10,7 +10,7 @@ use shopfloor_core::path::RelPath;
 
 use crate::manifest::Workspace;
 use crate::plan::Question;
-use crate::store::{Conflict, Event, Intent, Removed};
+use crate::store::{Conflict, Doing, Event, Intent, Removed};
 
 /// A file as it was read, once.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -84,6 +84,14 @@ pub trait Ground {
     fn intents(&self) -> Result<Vec<Intent>>;
     fn intend(&self, intent: &Intent) -> Result<()>;
     fn fulfil(&self, workspace: &Workspace, path: &RelPath) -> Result<()>;
+    /// Every attached workspace.
+    fn workspaces(&self) -> Result<Vec<Workspace>>;
+    /// Tells what is about to be done, unless that was told.
+    fn announce(&self, doing: &[Doing]) -> Result<()>;
+    /// What runs before have told and may have done in part.
+    fn announced(&self) -> Result<BTreeSet<Doing>>;
+    /// All of it is done.
+    fn is_done(&self) -> Result<()>;
     fn removed(&self) -> Result<Removed>;
     fn save_removed(&self, removed: &Removed) -> Result<()>;
     /// Asks the merge command, with no lock held meanwhile: everything must be read anew afterwards. Gives

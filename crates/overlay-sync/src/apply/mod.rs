@@ -7,6 +7,10 @@
 pub mod converge;
 pub mod disk;
 pub mod ground;
+#[cfg(test)]
+mod machine;
+#[cfg(test)]
+mod memory;
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -21,7 +25,7 @@ use crate::look::{Known, Seen};
 use crate::manifest::{Base, Held, Workspace};
 use crate::merge::{Kind, Rule, entries};
 use crate::plan::{Question, Step, Write};
-use crate::store::{Conflict, Did, Event, Intent};
+use crate::store::{Conflict, Did, Doing, Event, Intent};
 
 /// What a pass over one workspace came to.
 #[derive(Debug, Default)]
@@ -53,6 +57,10 @@ impl<G: Ground> Pass<'_, G> {
         let before = workspace.clone();
         let removed = self.known.removed.clone();
         let mut passed = Passed::default();
+        let doing: Vec<Doing> = seen.iter().filter_map(|file| doing(workspace, file)).collect();
+        if !doing.is_empty() {
+            self.ground.announce(&doing)?;
+        }
         for file in seen {
             if let Err(failure) = self.step(workspace, file, &mut passed) {
                 passed.failed.push((file.path.clone(), failure.to_string()));
@@ -111,7 +119,6 @@ impl<G: Ground> Pass<'_, G> {
             Step::Retire => self.retire(workspace, path),
             Step::Remove => {
                 if let Some(here) = &file.here {
-                    self.ground.keep(&here.bytes)?;
                     if !self.ground.remove(workspace, path, here.sha256)? {
                         passed.lost.insert(path.clone());
                         return Ok(());
@@ -142,9 +149,6 @@ impl<G: Ground> Pass<'_, G> {
                 return Ok(());
             }
         };
-        for side in [&file.here, &file.overlay].into_iter().flatten() {
-            self.ground.keep(&side.bytes)?;
-        }
         let here = file.here.as_ref().map(|here| here.sha256);
         let old = workspace.held.get(path);
         let is_new = old.is_none_or(|held| held.text != text);
@@ -158,9 +162,6 @@ impl<G: Ground> Pass<'_, G> {
 
     fn write(&mut self, workspace: &mut Workspace, file: &Seen, write: &Write, passed: &mut Passed) -> Result<()> {
         let (path, ground) = (&file.path, self.ground);
-        for side in [&file.here, &file.overlay].into_iter().flatten() {
-            ground.keep(&side.bytes)?;
-        }
         let (theirs, ours) = (file.overlay.as_ref().map(|f| f.sha256), file.here.as_ref().map(|f| f.sha256));
         let (theirs_mode, ours_mode) = (file.overlay.as_ref().map(|f| f.mode), file.here.as_ref().map(|f| f.mode));
         let base = ground.keep(&write.base)?;
@@ -275,6 +276,69 @@ impl<G: Ground> Pass<'_, G> {
         let workspace = workspace.root.to_string_lossy().into_owned();
         Event { v: 1, time: self.now.clone(), workspace, path: path.clone(), rule, from, to, kept: 0 }
     }
+}
+
+/// What is about to be done to a file, if anything is written.
+fn doing(workspace: &Workspace, file: &Seen) -> Option<Doing> {
+    let Step::Write(write) = &file.decision.step else { return None };
+    let digest = |written: &Option<Vec<u8>>, stands: &Option<File>| match written {
+        Some(bytes) => Some(Digest::of(bytes)),
+        None => stands.as_ref().map(|file| file.sha256),
+    };
+    Some(Doing {
+        workspace: write.overlay.is_some().then_some(workspace.id),
+        path: file.path.clone(),
+        overlay: digest(&write.overlay, &file.overlay)?,
+        here: digest(&write.here, &file.here)?,
+        base: Digest::of(&write.base),
+        writes_here: write.here.is_some(),
+    })
+}
+
+/// Whatever was read can be had back, also when somebody overwrites it a moment later.
+pub fn keep_read(ground: &impl Ground, seen: &[Seen]) -> Result<()> {
+    for file in seen {
+        let sides = [&file.here, &file.overlay].into_iter().flatten();
+        // The base is kept since it was one.
+        for side in sides.filter(|side| Some(side.sha256) != file.base) {
+            ground.keep(&side.bytes)?;
+        }
+    }
+    Ok(())
+}
+
+/// Tells what runs before have done from what somebody changed since: where a side holds what such a run
+/// was writing, that is what both sides hold in common, though the manifest was not saved.
+pub fn heal(ground: &impl Ground) -> Result<()> {
+    let announced = ground.announced()?;
+    if announced.is_empty() {
+        return Ok(());
+    }
+    for mut workspace in ground.workspaces()? {
+        if !ground.is_present(&workspace)? {
+            continue;
+        }
+        let before = workspace.clone();
+        for doing in announced.iter().filter(|doing| doing.workspace.is_none_or(|id| id == workspace.id)) {
+            let path = &doing.path;
+            let Ok(Some(here)) = ground.read(Side::Here(&workspace), path)? else { continue };
+            ground.keep(&here.bytes)?;
+            // The overlay is written first: a workspace that was written held the same.
+            let is_done = if doing.writes_here {
+                here.sha256 == doing.here
+            } else {
+                ground.read(Side::Overlay, path)?.ok().flatten().is_some_and(|file| file.sha256 == doing.overlay)
+            };
+            if is_done {
+                workspace.files.insert(path.clone(), Base { sha256: doing.base, mode: here.mode });
+                workspace.deleted.remove(path);
+            }
+        }
+        if workspace != before {
+            ground.save(&workspace)?;
+        }
+    }
+    ground.is_done()
 }
 
 /// A new file gets the source's bits; one that is there keeps its own, less what others could do with it

@@ -1,0 +1,401 @@
+//! Everything that can happen to an overlay and its workspaces, in any order, over a ground in memory: edits,
+//! deletions, clean-ups, passes that are late or doubled, a process that dies at any operation, somebody
+//! else who writes in between, a merge command that is right, wrong or slow.
+
+use std::collections::BTreeMap;
+
+use proptest::prelude::*;
+use proptest_state_machine::{ReferenceStateMachine, StateMachineTest, prop_state_machine};
+use shopfloor_core::hash::Digest;
+use shopfloor_core::path::RelPath;
+
+use super::converge::{Outcome, converge};
+use super::memory::{Edit, Memory, Program, State};
+use crate::manifest::Workspace;
+use crate::settings::{MergeCommand, Settings};
+
+const WORKSPACES: u8 = 3;
+const NOW: &str = "2026-01-01T00:00:00Z";
+/// Where what two change differently stands; every other name is set by one edit alone.
+const SHARED: &str = "SHARED";
+
+fn id(w: u8) -> Digest {
+    Digest::of(&[w])
+}
+
+fn file(env: bool) -> RelPath {
+    RelPath::parse(if env { ".env" } else { "settings.json" }).unwrap()
+}
+
+/// What somebody does to a text.
+#[derive(Clone, Copy, Debug)]
+enum Change {
+    /// Sets a name that nobody else sets.
+    Add,
+    /// Sets what others may set too.
+    Shared(u8),
+    /// Takes away one of the names.
+    Take(u8),
+    /// Writes what stood there when it was looked at first.
+    Stale,
+}
+
+#[derive(Clone, Debug)]
+enum Step {
+    /// Somebody changes a file of a workspace, or of the overlay.
+    Edit(Option<u8>, bool, Change),
+    Delete(u8, bool),
+    /// All files of a workspace go at once, as `git clean` does it.
+    Clean(u8),
+    /// The directory is away for a while, or back.
+    Away(u8),
+    Pass(Vec<u8>),
+    /// A pass that dies at this operation, and nobody notices.
+    Killed(usize),
+    /// A pass that dies at each operation in turn, each time from the same start, and is run again.
+    KilledEverywhere,
+    /// A pass during which somebody writes, just before this operation.
+    Raced(usize, u8, bool),
+    Program(Option<Program>),
+}
+
+/// Nothing is predicted: what must hold is told from what happened.
+struct Anything;
+
+impl ReferenceStateMachine for Anything {
+    type State = ();
+    type Transition = Step;
+
+    fn init_state() -> BoxedStrategy<()> {
+        Just(()).boxed()
+    }
+
+    fn transitions((): &()) -> BoxedStrategy<Step> {
+        let w = || 0..WORKSPACES;
+        let change = prop_oneof![
+            5 => Just(Change::Add),
+            3 => (0..4u8).prop_map(Change::Shared),
+            2 => any::<u8>().prop_map(Change::Take),
+            1 => Just(Change::Stale),
+        ];
+        let whose = prop_oneof![6 => w().prop_map(Some), 1 => Just(None)];
+        let program = prop_oneof![Just(Program::Right), Just(Program::Wrong), Just(Program::Slow)];
+        prop_oneof![
+            10 => (whose, any::<bool>(), change).prop_map(|(w, env, change)| Step::Edit(w, env, change)),
+            1 => (w(), any::<bool>()).prop_map(|(w, env)| Step::Delete(w, env)),
+            1 => w().prop_map(Step::Clean),
+            1 => w().prop_map(Step::Away),
+            6 => Just((0..WORKSPACES).collect::<Vec<_>>()).prop_shuffle().prop_flat_map(|all| {
+                (1..=all.len()).prop_map(move |n| Step::Pass(all[..n].to_vec()))
+            }),
+            2 => (0..40usize).prop_map(Step::Killed),
+            1 => Just(Step::KilledEverywhere),
+            2 => (0..12usize, w(), any::<bool>()).prop_map(|(at, w, env)| Step::Raced(at, w, env)),
+            1 => proptest::option::of(program).prop_map(Step::Program),
+        ]
+        .boxed()
+    }
+
+    fn apply((): (), _: &Step) {}
+}
+
+/// The overlay and its workspaces, and what is known of the edits.
+#[derive(Clone, Debug)]
+struct Floor {
+    state: State,
+    /// What somebody set and nobody took away.
+    standing: BTreeMap<(bool, String), ()>,
+    names: usize,
+    /// Workspaces that are away, with their files.
+    away: BTreeMap<Digest, super::memory::Files>,
+}
+
+impl Floor {
+    fn new() -> Floor {
+        let mut state = State::default();
+        for env in [true, false] {
+            state.edit(&(
+                None,
+                file(env),
+                text(env, &BTreeMap::from([("FIRST".into(), "1".into()), (SHARED.into(), "0".into())])),
+            ));
+        }
+        for w in 0..WORKSPACES {
+            let root = std::path::PathBuf::from(format!("/w{w}"));
+            state.manifests.insert(id(w), Workspace { id: id(w), ..Workspace::new(&root, &root.join(".git")) });
+            state.here.insert(id(w), BTreeMap::new());
+        }
+        let mut floor = Floor { state, standing: BTreeMap::new(), names: 0, away: BTreeMap::new() };
+        floor.pass(&[0, 1, 2]).unwrap();
+        floor
+    }
+
+    /// Passes over these workspaces, as a run of ours does it.
+    fn pass(&mut self, order: &[u8]) -> Option<Outcome> {
+        let slow = self.state.program == Some(Program::Slow);
+        self.state.meanwhile = if slow { self.change(Some(0), true, Change::Shared(8)) } else { None };
+        let edit = self.state.meanwhile.clone();
+        let before = self.state.clone();
+        let settings = Settings {
+            merge_command: before.program.map(|_| MergeCommand {
+                line: "x".into(),
+                argv: Vec::new(),
+                timeout: std::time::Duration::ZERO,
+            }),
+            ..Settings::default()
+        };
+        let mut workspaces: Vec<Workspace> = order.iter().map(|w| before.manifests[&id(*w)].clone()).collect();
+        let mut ground = Memory(std::cell::RefCell::new(std::mem::take(&mut self.state)));
+        let outcome = converge(&mut ground, &settings, NOW, &mut workspaces);
+        self.state = ground.0.into_inner();
+        if let (Some((_, _, bytes)), None) = (edit, self.state.meanwhile.take()) {
+            self.overwritten(true, &bytes);
+        }
+        if self.state.dies_at.is_some() {
+            // Between reading and keeping nobody can do anything; what stands where it was read is not lost.
+            assert!(self.state.read.keys().all(|digest| before.read.contains_key(digest) || self.state.has(digest)));
+            self.state.read.clone_from(&before.read);
+        }
+        self.check(&before);
+        outcome.ok()
+    }
+
+    /// What holds after every run, whether it lived to its end or not.
+    fn check(&self, before: &State) {
+        let state = &self.state;
+        for digest in state.read.keys() {
+            assert!(state.has(digest), "lost: {:?}", String::from_utf8_lossy(&state.read[digest]));
+        }
+        for workspace in state.manifests.values() {
+            for (path, base) in &workspace.files {
+                assert!(state.objects.contains_key(&base.sha256), "the base of {path} can be had");
+                for side in [None, Some(workspace.id)] {
+                    assert!(
+                        state.history.contains(&(side, path.clone(), base.sha256)),
+                        "both sides held the base of {path}"
+                    );
+                }
+            }
+        }
+        // What one side alone changed is no conflict and nothing to ask about.
+        let disputed = |path: &RelPath| {
+            let of = |files: &super::memory::Files| files.get(path).map(|(bytes, _)| Digest::of(bytes));
+            let is_changed = |w: &&Workspace| {
+                before.here.get(&w.id).is_some_and(|files| of(files) != w.files.get(path).map(|b| b.sha256))
+            };
+            let overlay = before.manifests.values().any(|w| w.files.get(path).map(|b| b.sha256) != of(&before.overlay));
+            before.manifests.values().filter(is_changed).count() + usize::from(overlay) > 1
+        };
+        let raced = before.raced.is_some() || before.meanwhile.is_some();
+        if !raced && ![true, false].into_iter().any(|env| disputed(&file(env))) {
+            assert_eq!(state.conflicts.len(), before.conflicts.len(), "a conflict of one side with nobody");
+            assert_eq!(state.asked, before.asked);
+        }
+    }
+
+    fn change(&mut self, whose: Option<u8>, env: bool, change: Change) -> Option<Edit> {
+        let id = whose.map(id);
+        let files = match id {
+            None => Some(&self.state.overlay),
+            Some(id) => self.state.here.get(&id),
+        };
+        let bytes = files?.get(&file(env)).map(|(bytes, _)| bytes.clone());
+        let before = bytes.as_deref().map(|bytes| names(env, bytes)).unwrap_or_default();
+        let mut now = before.clone();
+        match change {
+            Change::Add => {
+                self.names += 1;
+                now.insert(format!("N{}", self.names), "1".into());
+            }
+            Change::Shared(value) => drop(now.insert(SHARED.into(), value.to_string())),
+            Change::Take(n) => {
+                let name = before.keys().nth(usize::from(n) % before.len().max(1))?.clone();
+                now.remove(&name);
+            }
+            Change::Stale => now = BTreeMap::from([("FIRST".into(), "1".into()), (SHARED.into(), "0".into())]),
+        }
+        for name in before.keys().filter(|name| !now.contains_key(*name)) {
+            self.standing.remove(&(env, name.clone()));
+        }
+        for name in now.keys().filter(|name| !before.contains_key(*name) && name.starts_with('N')) {
+            self.standing.insert((env, name.clone()), ());
+        }
+        Some((id, file(env), text(env, &now)))
+    }
+
+    /// Somebody writes a text he began a while ago: what came meanwhile he takes away.
+    fn overwritten(&mut self, env: bool, bytes: &[u8]) {
+        let said = names(env, bytes);
+        self.standing.retain(|(e, name), ()| *e != env || said.contains_key(name));
+    }
+
+    /// Nobody answers for what a file said that is deleted.
+    fn forget(&mut self, w: u8, env: bool) {
+        if let Some((bytes, _)) = self.state.here.get_mut(&id(w)).and_then(|files| files.remove(&file(env))) {
+            for name in names(env, &bytes).keys() {
+                self.standing.remove(&(env, name.clone()));
+            }
+        }
+    }
+
+    /// At rest: two runs bring all in step, a third writes nothing.
+    fn settle(&mut self, order: &[u8]) {
+        for (id, files) in std::mem::take(&mut self.away) {
+            self.state.here.insert(id, files);
+        }
+        (self.state.dies_at, self.state.raced) = (None, None);
+        if self.state.program == Some(Program::Slow) {
+            self.state.program = Some(Program::Right);
+        }
+        self.pass(order).unwrap();
+        self.pass(order).unwrap();
+        let writes = self.state.writes;
+        self.pass(order).unwrap();
+        assert_eq!(self.state.writes, writes, "a third run writes nothing");
+        for env in [true, false] {
+            let path = file(env);
+            let of = |files: &super::memory::Files| {
+                files.get(&path).map(|(bytes, _)| String::from_utf8_lossy(bytes).into_owned())
+            };
+            let overlay = of(&self.state.overlay);
+            let mut is_free = true;
+            for workspace in self.state.manifests.values() {
+                let here = of(&self.state.here[&workspace.id]);
+                let is_cleaned = workspace.files.len() >= 2 && self.state.here[&workspace.id].is_empty();
+                let is_held = workspace.held.contains_key(&path);
+                is_free &= !is_held;
+                if !is_held && !workspace.deleted.contains_key(&path) && !is_cleaned {
+                    assert_eq!(here, overlay, "{path} of {}", workspace.root.display());
+                    assert_eq!(
+                        workspace.files.get(&path).map(|base| base.sha256),
+                        overlay.as_deref().map(|t| Digest::of(t.as_bytes()))
+                    );
+                }
+            }
+            let said = overlay.map(|text| names(env, text.as_bytes())).unwrap_or_default();
+            for (_, name) in self.standing.keys().filter(|(e, _)| *e == env && is_free) {
+                assert!(said.contains_key(name), "{name} was set by one and taken away by nobody: {said:?}");
+            }
+        }
+        assert!(self.state.intents.is_empty(), "{:?}", self.state.intents);
+    }
+}
+
+fn text(env: bool, names: &BTreeMap<String, String>) -> Vec<u8> {
+    if env {
+        return names.iter().flat_map(|(name, value)| format!("{name}={value}\n").into_bytes()).collect();
+    }
+    serde_json::to_vec_pretty(names).unwrap()
+}
+
+fn names(env: bool, bytes: &[u8]) -> BTreeMap<String, String> {
+    if !env {
+        return serde_json::from_slice(bytes).unwrap();
+    }
+    let text = String::from_utf8_lossy(bytes).into_owned();
+    text.lines().filter_map(|line| line.split_once('=')).map(|(a, b)| (a.to_owned(), b.to_owned())).collect()
+}
+
+impl StateMachineTest for Floor {
+    type SystemUnderTest = Floor;
+    type Reference = Anything;
+
+    fn init_test((): &()) -> Floor {
+        Floor::new()
+    }
+
+    fn apply(mut floor: Floor, (): &(), step: Step) -> Floor {
+        let all = [0, 1, 2];
+        match step {
+            Step::Edit(w, env, change) => {
+                if let Some(edit) = floor.change(w, env, change) {
+                    floor.state.edit(&edit);
+                }
+            }
+            Step::Delete(w, env) => floor.forget(w, env),
+            Step::Clean(w) => [true, false].into_iter().for_each(|env| floor.forget(w, env)),
+            Step::Away(w) => match floor.away.remove(&id(w)) {
+                Some(files) => drop(floor.state.here.insert(id(w), files)),
+                None => floor.away.extend(floor.state.here.remove(&id(w)).map(|files| (id(w), files))),
+            },
+            Step::Pass(order) => drop(floor.pass(&order)),
+            Step::Killed(after) => {
+                floor.state.dies_at = Some(floor.state.writes + after);
+                floor.pass(&all);
+                floor.state.dies_at = None;
+            }
+            Step::KilledEverywhere => {
+                let start = floor.clone();
+                floor.pass(&all);
+                for at in start.state.writes..floor.state.writes {
+                    let mut killed = start.clone();
+                    killed.state.dies_at = Some(at);
+                    killed.pass(&all);
+                    killed.settle(&all);
+                }
+            }
+            Step::Raced(after, w, env) => {
+                if let Some(edit) = floor.change(Some(w), env, Change::Shared(9)) {
+                    floor.overwritten(env, &edit.2);
+                    floor.state.raced = Some((floor.state.writes + after, edit));
+                    floor.pass(&all);
+                    floor.state.raced = None;
+                }
+            }
+            Step::Program(program) => {
+                floor.state.program = program;
+            }
+        }
+        floor
+    }
+
+    fn teardown(floor: Floor, (): ()) {
+        // In whatever order: without a conflict the outcome is the same.
+        let (mut one, mut other) = (floor.clone(), floor);
+        let conflicts = one.state.conflicts.len();
+        one.settle(&[0, 1, 2]);
+        other.settle(&[2, 0, 1]);
+        let is_free = |floor: &Floor| {
+            floor.state.conflicts.len() == conflicts && floor.state.manifests.values().all(|w| w.held.is_empty())
+        };
+        if is_free(&one) && is_free(&other) && one.state.program.is_none() {
+            for env in [true, false] {
+                let said = |floor: &Floor| floor.state.overlay.get(&file(env)).map(|(bytes, _)| names(env, bytes));
+                assert_eq!(said(&one), said(&other), "the order of passes matters");
+            }
+        }
+    }
+}
+
+prop_state_machine! {
+    #![proptest_config(ProptestConfig { cases: 128, ..ProptestConfig::default() })]
+    #[test]
+    fn whatever_happens_nothing_is_lost_and_all_come_in_step(sequential 1..24 => Floor);
+}
+
+/// A right answer is not asked for twice, wherever the run dies once it is known.
+#[test]
+fn the_merge_command_is_not_asked_twice() {
+    let mut floor = Floor::new();
+    floor.state.program = Some(Program::Right);
+    for (w, value) in [(0, 1), (1, 2)] {
+        let edit = floor.change(Some(w), false, Change::Shared(value)).unwrap();
+        floor.state.edit(&edit);
+    }
+    let start = floor.clone();
+    floor.pass(&[0, 1, 2]).unwrap();
+    assert_eq!((floor.state.asked, floor.state.conflicts.len()), (1, 0));
+    let mut remembered = 0;
+    for at in start.state.writes..floor.state.writes {
+        let mut killed = start.clone();
+        killed.state.dies_at = Some(at);
+        killed.pass(&[0, 1, 2]);
+        let knew = !killed.state.intents.is_empty();
+        remembered += usize::from(knew);
+        let asked = killed.state.asked;
+        killed.settle(&[0, 1, 2]);
+        assert!(!knew || killed.state.asked == asked, "asked again after a kill at {at}");
+        assert_eq!(names(false, &killed.state.overlay[&file(false)].0)[SHARED], "2");
+    }
+    assert!(remembered >= 3, "{remembered}");
+}

@@ -1,0 +1,270 @@
+//! A ground in memory: each operation that writes is counted, and the process can be made to die at any of
+//! them, or somebody else to write just before it.
+
+use std::cell::RefCell;
+use std::collections::{BTreeMap, BTreeSet};
+
+use shopfloor_core::error::{Failure, Result};
+use shopfloor_core::hash::Digest;
+use shopfloor_core::path::RelPath;
+
+use super::ground::{Bar, File, Found, Ground, Side};
+use crate::manifest::Workspace;
+use crate::merge::{Input, Rule, check, merge};
+use crate::plan::Question;
+use crate::store::{Conflict, Doing, Event, Intent, Removed};
+
+pub type Files = BTreeMap<RelPath, (Vec<u8>, u32)>;
+
+/// What the merge command is like.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Program {
+    /// It merges, the workspace winning.
+    Right,
+    /// It answers with something else.
+    Wrong,
+    /// It merges, but a workspace is edited meanwhile.
+    Slow,
+}
+
+/// Somebody else's write: into which workspace (none: the overlay), which file, what.
+pub type Edit = (Option<Digest>, RelPath, Vec<u8>);
+
+#[derive(Clone, Debug, Default)]
+pub struct State {
+    pub overlay: Files,
+    /// The workspaces whose directories are there.
+    pub here: BTreeMap<Digest, Files>,
+    pub manifests: BTreeMap<Digest, Workspace>,
+    pub objects: BTreeMap<Digest, Vec<u8>>,
+    pub conflicts: BTreeMap<String, Conflict>,
+    pub events: Vec<Event>,
+    pub intents: BTreeMap<(Digest, RelPath), Intent>,
+    pub removed: Removed,
+    pub doing: BTreeSet<Doing>,
+    /// Every content a pass has read.
+    pub read: BTreeMap<Digest, Vec<u8>>,
+    /// Every content that stood at a path, of each side.
+    pub history: BTreeSet<(Option<Digest>, RelPath, Digest)>,
+    /// How many operations wrote.
+    pub writes: usize,
+    /// Dies when it is to do this one.
+    pub dies_at: Option<usize>,
+    /// Somebody writes just before this one.
+    pub raced: Option<(usize, Edit)>,
+    pub program: Option<Program>,
+    pub meanwhile: Option<Edit>,
+    pub asked: usize,
+}
+
+impl State {
+    /// Somebody writes a file.
+    pub fn edit(&mut self, (whose, path, bytes): &Edit) {
+        let files = match whose {
+            None => Some(&mut self.overlay),
+            Some(id) => self.here.get_mut(id),
+        };
+        if let Some(files) = files {
+            files.insert(path.clone(), (bytes.clone(), 0o644));
+            self.history.insert((*whose, path.clone(), Digest::of(bytes)));
+        }
+    }
+
+    /// Whether a content can be had back.
+    pub fn has(&self, digest: &Digest) -> bool {
+        let stands = |files: &Files| files.values().any(|(bytes, _)| Digest::of(bytes) == *digest);
+        self.objects.contains_key(digest) || stands(&self.overlay) || self.here.values().any(stands)
+    }
+}
+
+/// The ground; a dead one answers nothing any more.
+#[derive(Debug, Default)]
+pub struct Memory(pub RefCell<State>);
+
+impl Memory {
+    /// Before anything is written: dies, or lets somebody else go first.
+    fn tick(&self) -> Result<()> {
+        let mut state = self.0.borrow_mut();
+        let now = state.writes;
+        if state.dies_at.is_some_and(|at| at <= now) {
+            return Err(Failure::failed("killed"));
+        }
+        if state.raced.as_ref().is_some_and(|(at, _)| *at == now)
+            && let Some((_, edit)) = state.raced.take()
+        {
+            state.edit(&edit);
+        }
+        state.writes += 1;
+        Ok(())
+    }
+
+    fn with<T>(&self, change: impl FnOnce(&mut State) -> T) -> Result<T> {
+        self.tick()?;
+        Ok(change(&mut self.0.borrow_mut()))
+    }
+}
+
+fn whose(side: Side<'_>) -> Option<Digest> {
+    match side {
+        Side::Overlay => None,
+        Side::Here(workspace) => Some(workspace.id),
+    }
+}
+
+impl Ground for Memory {
+    fn overlay(&self) -> Result<BTreeMap<RelPath, Option<Bar>>> {
+        Ok(self.0.borrow().overlay.keys().map(|path| (path.clone(), None)).collect())
+    }
+
+    fn is_present(&self, workspace: &Workspace) -> Result<bool> {
+        Ok(self.0.borrow().here.contains_key(&workspace.id))
+    }
+
+    fn sweep(&self, _: &Workspace) -> Result<()> {
+        Ok(())
+    }
+
+    fn declared(&self, _: &Workspace) -> Result<BTreeSet<RelPath>> {
+        Ok(BTreeSet::new())
+    }
+
+    fn barred(&self, _: &Workspace, _: &BTreeSet<RelPath>) -> Result<BTreeMap<RelPath, Bar>> {
+        Ok(BTreeMap::new())
+    }
+
+    fn quiet(&self, _: &Workspace) -> Result<BTreeSet<RelPath>> {
+        Ok(BTreeSet::new())
+    }
+
+    fn is_quiet_now(&self, _: &Workspace, _: &RelPath) {}
+
+    fn read(&self, side: Side<'_>, path: &RelPath) -> Result<Found> {
+        let mut state = self.0.borrow_mut();
+        let files = match whose(side) {
+            None => Some(&state.overlay),
+            Some(id) => state.here.get(&id),
+        };
+        let Some((bytes, mode)) = files.and_then(|files| files.get(path)).cloned() else { return Ok(Ok(None)) };
+        state.read.insert(Digest::of(&bytes), bytes.clone());
+        Ok(Ok(Some(File::new(bytes, mode))))
+    }
+
+    fn put(&self, side: Side<'_>, path: &RelPath, expected: Option<Digest>, bytes: &[u8], mode: u32) -> Result<bool> {
+        self.with(|state| {
+            let files = match whose(side) {
+                None => &mut state.overlay,
+                Some(id) => match state.here.get_mut(&id) {
+                    Some(files) => files,
+                    None => return false,
+                },
+            };
+            if files.get(path).map(|(bytes, _)| Digest::of(bytes)) != expected {
+                return false;
+            }
+            files.insert(path.clone(), (bytes.to_vec(), mode));
+            state.history.insert((whose(side), path.clone(), Digest::of(bytes)));
+            true
+        })
+    }
+
+    fn remove(&self, workspace: &Workspace, path: &RelPath, expected: Digest) -> Result<bool> {
+        self.with(|state| {
+            let Some(files) = state.here.get_mut(&workspace.id) else { return false };
+            let is_expected = files.get(path).is_some_and(|(bytes, _)| Digest::of(bytes) == expected);
+            is_expected && files.remove(path).is_some()
+        })
+    }
+
+    fn keep(&self, bytes: &[u8]) -> Result<Digest> {
+        let digest = Digest::of(bytes);
+        if self.0.borrow().objects.contains_key(&digest) {
+            return Ok(digest);
+        }
+        self.with(|state| state.objects.insert(digest, bytes.to_vec()))?;
+        Ok(digest)
+    }
+
+    fn content(&self, digest: &Digest) -> Result<Option<Vec<u8>>> {
+        Ok(self.0.borrow().objects.get(digest).cloned())
+    }
+
+    fn save(&self, workspace: &Workspace) -> Result<()> {
+        self.with(|state| drop(state.manifests.insert(workspace.id, workspace.clone())))
+    }
+
+    fn reload(&self, workspace: &Workspace) -> Result<Option<Workspace>> {
+        Ok(self.0.borrow().manifests.get(&workspace.id).cloned())
+    }
+
+    fn record(&self, conflict: &Conflict) -> Result<()> {
+        self.with(|state| drop(state.conflicts.insert(conflict.id.clone(), conflict.clone())))
+    }
+
+    fn log(&self, events: &[Event]) -> Result<()> {
+        if events.is_empty() {
+            return Ok(());
+        }
+        self.with(|state| state.events.extend(events.iter().cloned()))
+    }
+
+    fn intents(&self) -> Result<Vec<Intent>> {
+        Ok(self.0.borrow().intents.values().cloned().collect())
+    }
+
+    fn intend(&self, intent: &Intent) -> Result<()> {
+        self.with(|state| drop(state.intents.insert((intent.workspace, intent.path.clone()), intent.clone())))
+    }
+
+    fn fulfil(&self, workspace: &Workspace, path: &RelPath) -> Result<()> {
+        self.with(|state| drop(state.intents.remove(&(workspace.id, path.clone()))))
+    }
+
+    fn workspaces(&self) -> Result<Vec<Workspace>> {
+        Ok(self.0.borrow().manifests.values().cloned().collect())
+    }
+
+    fn announce(&self, doing: &[Doing]) -> Result<()> {
+        if doing.iter().all(|doing| self.0.borrow().doing.contains(doing)) {
+            return Ok(());
+        }
+        self.with(|state| state.doing.extend(doing.iter().cloned()))
+    }
+
+    fn announced(&self) -> Result<BTreeSet<Doing>> {
+        Ok(self.0.borrow().doing.clone())
+    }
+
+    fn is_done(&self) -> Result<()> {
+        self.with(|state| state.doing.clear())
+    }
+
+    fn removed(&self) -> Result<Removed> {
+        Ok(self.0.borrow().removed.clone())
+    }
+
+    fn save_removed(&self, removed: &Removed) -> Result<()> {
+        self.with(|state| state.removed = removed.clone())
+    }
+
+    fn ask(&mut self, _: &RelPath, question: &Question) -> Result<std::result::Result<Vec<u8>, String>> {
+        let mut state = self.0.borrow_mut();
+        state.asked += 1;
+        let program = state.program.unwrap_or(Program::Wrong);
+        if program == Program::Slow
+            && let Some(edit) = state.meanwhile.take()
+        {
+            state.edit(&edit);
+        }
+        let answer = match program {
+            Program::Wrong => b"Here is the merged file:\n".to_vec(),
+            Program::Right | Program::Slow => {
+                let base = Some(question.base.as_deref().unwrap_or_default());
+                merge(&Input { base, rule: Rule::Workspace, ..question.input() }).bytes
+            }
+        };
+        Ok(match check(&question.input(), &answer) {
+            None => Ok(answer),
+            Some(why) => Err(why.to_owned()),
+        })
+    }
+}
