@@ -230,11 +230,16 @@ impl Store {
         }
         fs::replace(&mark, b"", Some(fs::PRIVATE))?;
         fs::touch(&mark, env.now)?;
-        let mut spoken_of: BTreeSet<Digest> = workspaces()?.iter().flat_map(Workspace::contents).collect();
+        let workspaces = workspaces()?;
+        let mut spoken_of: BTreeSet<Digest> = workspaces.iter().flat_map(Workspace::contents).collect();
         for conflict in self.conflicts()? {
             spoken_of.extend([conflict.overlay, conflict.here, conflict.result].into_iter().chain(conflict.base));
         }
         for intent in self.intents()? {
+            if !workspaces.iter().any(|workspace| workspace.id == intent.workspace) {
+                self.fulfil(&intent.workspace, &intent.path)?;
+                continue;
+            }
             spoken_of.extend([intent.overlay, intent.here, intent.result].into_iter().chain(intent.base));
         }
         for digest in self.objects()?.iter().filter(|digest| !spoken_of.contains(digest)) {

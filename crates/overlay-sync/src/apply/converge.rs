@@ -45,6 +45,8 @@ struct Turn {
     again: BTreeSet<RelPath>,
     open: Vec<String>,
     questions: Vec<(RelPath, Question)>,
+    /// Nothing is done about it in this run.
+    is_halted: bool,
 }
 
 /// Passes over the workspaces until a round writes nothing.
@@ -84,7 +86,7 @@ pub fn converge<G: Ground>(
             let turn = turns.entry(workspace.id).or_default();
             let again = std::mem::take(&mut turn.again);
             let scope = if round == 0 { Scope::News } else { Scope::Only(&again) };
-            if round > 0 && again.is_empty() {
+            if turn.is_halted || round > 0 && again.is_empty() {
                 continue;
             }
             let passed = run.one(ground, workspace, scope, turn, &mut outcome)?;
@@ -98,7 +100,7 @@ pub fn converge<G: Ground>(
             }
         }
         round += 1;
-        let is_quiet = turns.values().all(|turn| turn.again.is_empty());
+        let is_quiet = turns.values().all(|turn| turn.is_halted || turn.again.is_empty());
         if !is_quiet && round < ROUNDS * (asked + 1) {
             continue;
         }
@@ -175,6 +177,7 @@ impl Run<'_> {
             }
         }
         if is_emptied(workspace, &seen) {
+            turn.is_halted = true;
             turn.open.push(format!(
                 "all files are gone from {name}; it is left alone, `overlay-sync sync --restore {name}` fills it again"
             ));
