@@ -2,7 +2,8 @@
 //! that only a workspace has enters the overlay.
 
 use std::collections::BTreeSet;
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use shopfloor_core::error::Result;
@@ -68,8 +69,16 @@ impl Declared {
         }
         if is_anywhere {
             let args = ["-o", "-i", "--exclude-standard", "--directory"].map(OsString::from);
-            let listed = git.ls_files(root, &args)?;
-            found.extend(listed.iter().filter_map(|path| RelPath::parse_os(path.as_os_str()).ok()));
+            for listed in git.ls_files(root, &args)? {
+                let bytes = listed.as_os_str().as_bytes();
+                let (name, is_dir) = bytes.strip_suffix(b"/").map_or((bytes, false), |dir| (dir, true));
+                let Ok(path) = RelPath::parse_os(OsStr::from_bytes(name)) else { continue };
+                if !is_dir {
+                    found.insert(path);
+                } else if self.has(&path) {
+                    below(&here, &path, &mut found)?;
+                }
+            }
         }
         found.retain(|path| self.has(path));
         Ok(found)

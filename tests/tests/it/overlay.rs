@@ -40,6 +40,13 @@ impl Scene<'_> {
         self.app.overlay(&["sync"]).exit(status)
     }
 
+    /// The overlay and the workspace that is not this one.
+    #[track_caller]
+    pub fn all_but(&self, one: &Repo<'_>, path: &str, expected: &str) {
+        let other = if one.path == self.a.path { &self.b } else { &self.a };
+        assert_eq!((self.text(path).as_str(), other.read(path).as_str()), (expected, expected));
+    }
+
     #[track_caller]
     pub fn all_are(&self, path: &str, expected: &str) {
         let all = [self.text(path), self.a.read(path), self.b.read(path)];

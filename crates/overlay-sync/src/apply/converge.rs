@@ -222,7 +222,7 @@ impl Run<'_> {
                 let (base, overlay, here) = question.asked();
                 match ground.ask(&path, &question)? {
                     Err(why) => {
-                        outcome.warnings.push(format!("{path}: the merge command's output {why}; the rule decides"));
+                        outcome.warnings.push(format!("{path}: the merge command {why}; the rule decides"));
                         self.known.refused.insert((base, overlay, here));
                     }
                     Ok(bytes) => {

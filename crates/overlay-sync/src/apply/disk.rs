@@ -403,7 +403,7 @@ impl Ground for Disk<'_> {
         self.stats.borrow_mut().clear();
         Ok(said?.and_then(|output| match merge::check(&input, &output) {
             None => Ok(output),
-            Some(why) => Err(why.to_owned()),
+            Some(why) => Err(format!("gave an answer that {why}")),
         }))
     }
 }

@@ -13,7 +13,7 @@ pub fn limit(input: &Input<'_>) -> usize {
     2 * (input.base.unwrap_or_default().len() + input.overlay.len() + input.workspace.len()) + SLACK
 }
 
-/// Why an answer is refused, in words that follow "the merge command's output"; none: it can be taken.
+/// Why an answer is refused, in words that follow "an answer that"; none: it can be taken.
 pub fn check(input: &Input<'_>, output: &[u8]) -> Option<&'static str> {
     let kind = input.kind;
     let Ok(text) = std::str::from_utf8(output) else { return Some("is not UTF-8") };

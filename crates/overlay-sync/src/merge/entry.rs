@@ -164,16 +164,7 @@ pub fn donate(kind: Kind, bytes: &[u8], entries: &[Entry], donor: &[u8]) -> Opti
         if lines_serve {
             return Some(by_lines.bytes);
         }
-        let theirs = lines::of(donor).filter(|line| entries.iter().any(|entry| entry.is_line(kind, line)));
-        let end = lines::ending(bytes).or(lines::ending(donor)).unwrap_or(b"\n");
-        let mut text = bytes.to_vec();
-        for line in theirs {
-            if !text.is_empty() && !text.ends_with(b"\n") {
-                text.extend(end);
-            }
-            text.extend([line, end].concat());
-        }
-        return Some(text);
+        return Some(donate_lines(kind, bytes, entries, donor));
     }
     let (tree, given) = (kind.tree(bytes)?, kind.tree(donor)?);
     let wanted = entries.iter().fold(tree.clone(), |tree, entry| with(&tree, &entry.0, &given));
@@ -185,6 +176,24 @@ pub fn donate(kind: Kind, bytes: &[u8], entries: &[Entry], donor: &[u8]) -> Opti
     }
     // The donor's layout is its own; what it lacks comes from the other.
     kind.rewrite(donor, &given, &wanted, bytes).or_else(|| kind.rewrite(bytes, &tree, &wanted, donor))
+}
+
+/// Each line of the donor's that is an entry, behind the line it stands behind there, as far as that is in
+/// the text.
+fn donate_lines(kind: Kind, bytes: &[u8], entries: &[Entry], donor: &[u8]) -> Vec<u8> {
+    let known_by = |line| if kind == Kind::Env { env::variable(line).unwrap_or(line) } else { line };
+    let mut merged: Vec<&[u8]> = lines::of(bytes).collect();
+    let mut at = 0;
+    for line in lines::of(donor) {
+        if entries.iter().any(|entry| entry.is_line(kind, line)) {
+            merged.insert(at, line);
+            at += 1;
+        } else if let Some(same) = merged.iter().position(|other| known_by(other) == known_by(line)) {
+            at = same + 1;
+        }
+    }
+    let end = lines::ending(bytes).or(lines::ending(donor)).unwrap_or(b"\n");
+    merged.iter().flat_map(|line| [*line, end].concat()).collect()
 }
 
 /// Those of these entries under which `bytes` has something that none of the known texts has: a member, or

@@ -117,7 +117,7 @@ fn entries_are_found_taken_out_and_put_in_again() {
     }
     let env = [entry(Kind::Env, "PORT")];
     assert_eq!(strip(Kind::Env, b"A=1\nexport PORT=2\nB=1\n", &env).unwrap(), b"A=1\nB=1\n");
-    assert_eq!(donate(Kind::Env, b"A=2\nB=1\n", &env, b"A=1\nPORT=2\nB=1").unwrap(), b"A=2\nB=1\nPORT=2\n");
+    assert_eq!(donate(Kind::Env, b"A=2\nB=1\n", &env, b"A=1\nPORT=2\nB=1").unwrap(), b"A=2\nPORT=2\nB=1\n");
     let (toml, key) = (b"# top\n[a]\nx = 1 # one\ny = 2\n", [entry(Kind::Toml, "a.x")]);
     let stripped = strip(Kind::Toml, toml, &key).unwrap();
     assert_eq!(donate(Kind::Toml, &stripped, &key, toml).unwrap(), toml);
