@@ -43,12 +43,14 @@ impl Digest {
 
     /// Reads 64 hex digits.
     pub fn parse(hex: &str) -> Option<Digest> {
-        if hex.len() != 64 || !hex.bytes().all(|b| b.is_ascii_hexdigit()) {
+        let digit = |b: u8| char::from(b).to_digit(16).and_then(|d| u8::try_from(d).ok());
+        let mut bytes = [0; 32];
+        let (pairs, rest) = hex.as_bytes().as_chunks::<2>();
+        if pairs.len() != bytes.len() || !rest.is_empty() {
             return None;
         }
-        let mut bytes = [0; 32];
-        for (i, byte) in bytes.iter_mut().enumerate() {
-            *byte = u8::from_str_radix(&hex[2 * i..2 * i + 2], 16).ok()?;
+        for (byte, [high, low]) in bytes.iter_mut().zip(pairs) {
+            *byte = digit(*high)? << 4 | digit(*low)?;
         }
         Some(Digest(bytes))
     }

@@ -12,8 +12,35 @@ use std::path::{Path, PathBuf};
 /// any case: case-insensitive file systems would resolve it to git's own directory); no NUL byte.
 /// Links on the way are the business of [`crate::fs::Root`], which never follows them.
 /// Source of the rule: `docs/formats.md`, "Paths".
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Debug)]
 pub struct RelPath(PathBuf);
+
+// One spelling for one path: the bytes tell it all, and faster than components do.
+impl PartialEq for RelPath {
+    fn eq(&self, other: &RelPath) -> bool {
+        self.0.as_os_str() == other.0.as_os_str()
+    }
+}
+
+impl Eq for RelPath {}
+
+impl PartialOrd for RelPath {
+    fn partial_cmp(&self, other: &RelPath) -> Option<std::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for RelPath {
+    fn cmp(&self, other: &RelPath) -> std::cmp::Ordering {
+        self.0.as_os_str().cmp(other.0.as_os_str())
+    }
+}
+
+impl std::hash::Hash for RelPath {
+    fn hash<H: std::hash::Hasher>(&self, state: &mut H) {
+        self.0.as_os_str().hash(state);
+    }
+}
 
 /// Why a path was refused; a fragment that reads after "`PATH`: ".
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -73,8 +100,12 @@ impl RelPath {
 
     /// The directory it lies in, below the same root; `None` for a single component.
     pub fn parent(&self) -> Option<RelPath> {
-        let parent = self.0.parent()?;
-        (!parent.as_os_str().is_empty()).then(|| RelPath(parent.to_path_buf()))
+        self.dir().map(|parent| RelPath(parent.to_path_buf()))
+    }
+
+    /// The same, borrowed; `None` as well for a single component.
+    pub fn dir(&self) -> Option<&Path> {
+        self.0.parent().filter(|parent| !parent.as_os_str().is_empty())
     }
 
     /// The last component.

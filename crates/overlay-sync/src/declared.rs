@@ -80,7 +80,8 @@ impl Declared {
                 }
             }
         }
-        found.retain(|path| self.has(path));
+        // A manifest could not name one that is not UTF-8.
+        found.retain(|path| path.as_path().to_str().is_some() && self.has(path));
         Ok(found)
     }
 

@@ -73,19 +73,16 @@ pub fn look(
 ) -> Result<Vec<Seen>> {
     let declared = ground.declared(workspace)?;
     let managed = overlay.keys().chain(workspace.files.keys()).chain(workspace.deleted.keys());
-    let mut paths: BTreeSet<RelPath> = managed.chain(workspace.held.keys()).chain(&declared).cloned().collect();
-    match scope {
-        Scope::All => {}
-        Scope::Only(these) => paths.retain(|path| these.contains(path)),
+    let managed = managed.chain(workspace.held.keys()).chain(&declared);
+    let paths: BTreeSet<RelPath> = match scope {
+        Scope::All => managed.cloned().collect(),
+        Scope::Only(these) => managed.filter(|path| these.contains(path)).cloned().collect(),
         Scope::News => {
             let quiet = ground.quiet(workspace)?;
-            let is_news = |path: &RelPath| {
-                let busy = [workspace.held.contains_key(path), workspace.deleted.contains_key(path)].contains(&true);
-                busy || !quiet.contains(path)
-            };
-            paths.retain(is_news);
+            let waits = |path: &RelPath| workspace.held.contains_key(path) || workspace.deleted.contains_key(path);
+            managed.filter(|path| !quiet.contains(path) || waits(path)).cloned().collect()
         }
-    }
+    };
     let mut all = Vec::new();
     for path in paths {
         let mut seen = see(ground, settings, known, workspace, &path, declared.contains(&path), |path| {

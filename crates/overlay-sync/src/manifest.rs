@@ -9,6 +9,7 @@ use shopfloor_core::error::{Failure, Result};
 use shopfloor_core::fs;
 use shopfloor_core::hash::Digest;
 use shopfloor_core::path::RelPath;
+use shopfloor_core::proc;
 
 use crate::TOOL;
 
@@ -142,13 +143,10 @@ impl Workspace {
 
     /// Every record in `dir`, by root. Paths that could lead outside are refused as they are read.
     pub fn load_all(dir: &Path) -> Result<Vec<Workspace>> {
-        let mut all = Vec::new();
-        for name in fs::list(dir)? {
-            let text = name.to_string_lossy();
-            if text.ends_with(".json") && !text.starts_with(fs::RESERVED) {
-                all.extend(Workspace::read(&dir.join(&name))?);
-            }
-        }
+        let is_record = |name: &str| name.ends_with(".json") && !name.starts_with(fs::RESERVED);
+        let names: Vec<_> = fs::list(dir)?.into_iter().filter(|name| is_record(&name.to_string_lossy())).collect();
+        let read = proc::map_parallel(&names, |name| Workspace::read(&dir.join(name)));
+        let mut all = read.into_iter().filter_map(Result::transpose).collect::<Result<Vec<_>>>()?;
         all.sort_by(|a, b| a.root.cmp(&b.root));
         Ok(all)
     }

@@ -13,26 +13,44 @@ use shopfloor_core::path::RelPath;
 
 use crate::settings::Settings;
 
+const VERSION: u32 = 1;
+
 /// What is known of one file of a workspace, each as one number that any change changes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 struct Prints {
     /// Both sides as the system describes them, and the base they hold.
+    #[serde(rename = "s")]
     sides: u64,
     /// Everything by which git tells that it ignores the file and does not track it.
+    #[serde(rename = "g")]
     git: u64,
+}
+
+/// What is known of one workspace.
+#[derive(Debug, Default, Serialize, Deserialize)]
+pub struct Files(BTreeMap<RelPath, Prints>);
+
+impl Files {
+    pub fn sides_are(&self, path: &RelPath, print: u64) -> bool {
+        self.0.get(path).is_some_and(|prints| prints.sides == print)
+    }
+
+    pub fn git_is(&self, path: &RelPath, print: u64) -> bool {
+        self.0.get(path).is_some_and(|prints| prints.git == print)
+    }
 }
 
 #[derive(Debug, Default, Serialize, Deserialize)]
 struct Saved {
     v: u32,
-    workspaces: BTreeMap<Digest, BTreeMap<RelPath, (u64, u64)>>,
+    workspaces: BTreeMap<Digest, Files>,
 }
 
 /// The cache of one repository.
 #[derive(Debug)]
 pub struct Quiet {
     path: PathBuf,
-    known: BTreeMap<Digest, BTreeMap<RelPath, Prints>>,
+    saved: Saved,
     is_changed: bool,
 }
 
@@ -41,12 +59,9 @@ impl Quiet {
     pub fn load(dir: &Path) -> Quiet {
         let path = dir.join("quiet.json");
         let bytes = fs::read_no_follow(&path).ok().flatten().unwrap_or_default();
-        let saved: Saved = serde_json::from_slice(&bytes).unwrap_or_default();
-        let known = saved.workspaces.into_iter().filter(|_| saved.v == 1);
-        let prints = |files: BTreeMap<RelPath, (u64, u64)>| {
-            files.into_iter().map(|(path, (sides, git))| (path, Prints { sides, git })).collect()
-        };
-        Quiet { path, known: known.map(|(id, files)| (id, prints(files))).collect(), is_changed: false }
+        let saved = serde_json::from_slice(&bytes).ok().filter(|saved: &Saved| saved.v == VERSION);
+        let saved = saved.unwrap_or(Saved { v: VERSION, workspaces: BTreeMap::new() });
+        Quiet { path, saved, is_changed: false }
     }
 
     /// Writes it if it changed. Best effort.
@@ -54,26 +69,14 @@ impl Quiet {
         if !std::mem::take(&mut self.is_changed) {
             return;
         }
-        self.known.retain(|id, _| is_attached(id));
-        let plain = |files: &BTreeMap<RelPath, Prints>| {
-            files.iter().map(|(path, prints)| (path.clone(), (prints.sides, prints.git))).collect()
-        };
-        let saved = Saved { v: 1, workspaces: self.known.iter().map(|(id, files)| (*id, plain(files))).collect() };
+        self.saved.workspaces.retain(|id, _| is_attached(id));
         let dir = self.path.parent().unwrap_or(&self.path);
-        let written = fs::create_private_dir(dir).ok().and_then(|()| serde_json::to_vec(&saved).ok());
+        let written = fs::create_private_dir(dir).ok().and_then(|()| serde_json::to_vec(&self.saved).ok());
         let _ = written.map(|bytes| fs::replace(&self.path, &bytes, Some(fs::PRIVATE)));
     }
 
-    pub fn sides_are(&self, workspace: &Digest, path: &RelPath, print: u64) -> bool {
-        self.get(workspace, path).is_some_and(|prints| prints.sides == print)
-    }
-
-    pub fn git_is(&self, workspace: &Digest, path: &RelPath, print: u64) -> bool {
-        self.get(workspace, path).is_some_and(|prints| prints.git == print)
-    }
-
-    fn get(&self, workspace: &Digest, path: &RelPath) -> Option<Prints> {
-        self.known.get(workspace)?.get(path).copied()
+    pub fn of(&self, workspace: &Digest) -> Option<&Files> {
+        self.saved.workspaces.get(workspace)
     }
 
     pub fn set_sides(&mut self, workspace: &Digest, path: &RelPath, print: u64) {
@@ -85,8 +88,8 @@ impl Quiet {
     }
 
     fn set(&mut self, workspace: &Digest, path: &RelPath, change: impl FnOnce(&mut Prints)) {
-        let files = self.known.entry(*workspace).or_default();
-        let prints = files.entry(path.clone()).or_default();
+        let files = self.saved.workspaces.entry(*workspace).or_default();
+        let prints = files.0.entry(path.clone()).or_default();
         let before = *prints;
         change(prints);
         self.is_changed |= *prints != before;

@@ -102,7 +102,7 @@ pub(crate) fn read_regular(file: File, path: &Path, limit: u64) -> Result<Vec<u8
     if meta.len() > limit {
         return Err(too_large());
     }
-    let mut bytes = Vec::new();
+    let mut bytes = Vec::with_capacity(usize::try_from(meta.len()).unwrap_or(0) + 1);
     file.take(limit + 1).read_to_end(&mut bytes).at("read", path)?;
     if bytes.len() as u64 > limit {
         return Err(too_large());

@@ -202,11 +202,11 @@ impl Root {
     /// What is known of regular files without opening them; none where there is none. Neighbours in
     /// `paths` that share a directory cost one system call each.
     pub fn stats<'p>(&self, paths: impl Iterator<Item = &'p RelPath>) -> Result<Vec<Option<Stat>>> {
-        let mut open: Option<(Option<RelPath>, Option<OwnedFd>)> = None;
+        let mut open: Option<(Option<&Path>, Option<OwnedFd>)> = None;
         let mut stats = Vec::new();
         for path in paths {
-            let parent = path.parent();
-            if open.as_ref().is_none_or(|(at, _)| *at != parent) {
+            let parent = path.dir();
+            if open.as_ref().is_none_or(|(at, _)| at.map(Path::as_os_str) != parent.map(Path::as_os_str)) {
                 let fd = match self.reach(path)? {
                     Reach::There(fd) => Some(fd),
                     Reach::Missing | Reach::Blocked(_) => None,

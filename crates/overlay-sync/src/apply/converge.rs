@@ -77,6 +77,7 @@ pub fn converge<G: Ground>(
         outcome.is_emptied = true;
         return Ok(outcome);
     }
+    ground.prepare(workspaces);
     let mut turns: BTreeMap<Digest, Turn> = BTreeMap::new();
     let mut asked = 0;
     let mut round = 0;

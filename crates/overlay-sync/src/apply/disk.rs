@@ -40,6 +40,8 @@ pub struct Disk<'a> {
     /// What the system told of the overlay's files before they were read.
     overlay_stats: RefCell<HashMap<RelPath, Option<Stat>>>,
     stats: RefCell<HashMap<(Digest, RelPath), u64>>,
+    /// The same of workspaces' files, until they are looked at.
+    first_look: RefCell<HashMap<Digest, Vec<Option<Stat>>>>,
     kept: RefCell<HashSet<Digest>>,
     /// What this run has told that it will do.
     told: RefCell<BTreeSet<Doing>>,
@@ -75,6 +77,7 @@ impl<'a> Disk<'a> {
             files: RefCell::default(),
             overlay_stats: RefCell::default(),
             stats: RefCell::default(),
+            first_look: RefCell::default(),
             kept: RefCell::default(),
             told: RefCell::default(),
             quiet: RefCell::new(Quiet::load(&cache)),
@@ -187,7 +190,11 @@ impl Ground for Disk<'_> {
         let Listing { files, odd } = self.root.files(&[RESERVED])?;
         let stats = self.root.stats(files.iter())?;
         *self.overlay_stats.borrow_mut() = files.iter().cloned().zip(stats).collect();
-        let mut all: BTreeMap<RelPath, Option<Bar>> = files.into_iter().map(|path| (path, None)).collect();
+        // A manifest could not name it.
+        let unnameable = || Bar::Strange("in the overlay its name is not UTF-8".into());
+        let bar = |path: &RelPath| path.as_path().to_str().is_none().then(unnameable);
+        let mut all: BTreeMap<RelPath, Option<Bar>> =
+            files.into_iter().map(|path| (path.clone(), bar(&path))).collect();
         for (path, why) in odd {
             if let Ok(path) = RelPath::parse_os(path.as_os_str()) {
                 all.insert(path, Some(Bar::Strange(format!("in the overlay {why}"))));
@@ -222,7 +229,8 @@ impl Ground for Disk<'_> {
         let print = self.git_print(workspace, paths)?;
         if let Some(print) = print {
             let quiet = self.quiet.borrow();
-            if paths.iter().all(|path| quiet.git_is(&workspace.id, path, print)) {
+            let known = quiet.of(&workspace.id);
+            if known.is_some_and(|known| paths.iter().all(|path| known.git_is(path, print))) {
                 return Ok(BTreeMap::new());
             }
         }
@@ -236,17 +244,28 @@ impl Ground for Disk<'_> {
         Ok(barred)
     }
 
-    fn quiet(&self, workspace: &Workspace) -> Result<BTreeSet<RelPath>> {
-        let here = self.here(workspace)?;
-        let stats = here.root.stats(workspace.files.keys())?;
+    fn prepare(&self, workspaces: &[Workspace]) {
+        let stats = |workspace: &Workspace| Root::open(&workspace.root)?.stats(workspace.files.keys());
+        let stats = proc::map_parallel(workspaces, |workspace| (workspace.id, stats(workspace)));
+        // What cannot be read is found out again, and said, where it is looked at.
+        let stats = stats.into_iter().filter_map(|(id, stats)| Some((id, stats.ok()?)));
+        *self.first_look.borrow_mut() = stats.collect();
+    }
+
+    fn quiet<'w>(&self, workspace: &'w Workspace) -> Result<HashSet<&'w RelPath>> {
+        let first_look = self.first_look.borrow_mut().remove(&workspace.id);
+        let stats = match first_look.filter(|stats| stats.len() == workspace.files.len()) {
+            Some(stats) => stats,
+            None => self.here(workspace)?.root.stats(workspace.files.keys())?,
+        };
         let (overlay, quiet) = (self.overlay_stats.borrow(), self.quiet.borrow());
-        let mut prints = self.stats.borrow_mut();
-        let mut same = BTreeSet::new();
+        let (mut prints, known) = (self.stats.borrow_mut(), quiet.of(&workspace.id));
+        let mut same = HashSet::with_capacity(workspace.files.len());
         for ((path, base), here) in workspace.files.iter().zip(stats) {
             let (Some(here), Some(Some(theirs))) = (here, overlay.get(path)) else { continue };
             let print = quiet::sides(&here, theirs, &base.sha256, self.settings);
-            if quiet.sides_are(&workspace.id, path, print) {
-                same.insert(path.clone());
+            if known.is_some_and(|known| known.sides_are(path, print)) {
+                same.insert(path);
             } else if here.is_settled(self.env.now) && theirs.is_settled(self.env.now) {
                 prints.insert((workspace.id, path.clone()), print);
             }

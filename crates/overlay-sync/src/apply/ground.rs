@@ -1,7 +1,7 @@
 //! What a pass stands on: the two sides and the memory between them. A trait, so that the same decisions
 //! and the same executor run over real directories and over a file system in memory that crashes at will.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::rc::Rc;
 
 use shopfloor_core::error::Result;
@@ -61,8 +61,10 @@ pub trait Ground {
     fn declared(&self, workspace: &Workspace) -> Result<BTreeSet<RelPath>>;
     /// Those of these paths that git sees in a workspace.
     fn barred(&self, workspace: &Workspace, paths: &BTreeSet<RelPath>) -> Result<BTreeMap<RelPath, Bar>>;
+    /// Takes a first look at many workspaces at once.
+    fn prepare(&self, workspaces: &[Workspace]);
     /// Those of a workspace's files that both sides hold as they did when a pass looked last.
-    fn quiet(&self, workspace: &Workspace) -> Result<BTreeSet<RelPath>>;
+    fn quiet<'w>(&self, workspace: &'w Workspace) -> Result<HashSet<&'w RelPath>>;
     /// Takes note that there is nothing to do about a file.
     fn is_quiet_now(&self, workspace: &Workspace, path: &RelPath);
     /// Reads a file whole, if it is one.

@@ -2,7 +2,7 @@
 //! them, or somebody else to write just before it.
 
 use std::cell::RefCell;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use shopfloor_core::error::{Failure, Result};
 use shopfloor_core::hash::Digest;
@@ -132,8 +132,10 @@ impl Ground for Memory {
         Ok(BTreeMap::new())
     }
 
-    fn quiet(&self, _: &Workspace) -> Result<BTreeSet<RelPath>> {
-        Ok(BTreeSet::new())
+    fn prepare(&self, _: &[Workspace]) {}
+
+    fn quiet<'w>(&self, _: &'w Workspace) -> Result<HashSet<&'w RelPath>> {
+        Ok(HashSet::new())
     }
 
     fn is_quiet_now(&self, _: &Workspace, _: &RelPath) {}
