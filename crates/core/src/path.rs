@@ -133,8 +133,8 @@ impl serde::Serialize for RelPath {
 
 impl<'de> serde::Deserialize<'de> for RelPath {
     fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let text = String::deserialize(deserializer)?;
-        RelPath::parse(&text).map_err(|e| serde::de::Error::custom(format!("`{text}`: {e}")))
+        let parse = |text: &str| RelPath::parse(text).map_err(|e| format!("`{text}`: {e}"));
+        deserializer.deserialize_str(crate::text::Parsed { parse, what: "a relative path" })
     }
 }
 

@@ -69,6 +69,24 @@ fn is_invisible(c: char) -> bool {
     matches!(c, '\u{61c}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}')
 }
 
+/// Reads a value from a string as it stands in the input, which is not copied first.
+pub(crate) struct Parsed<F> {
+    pub parse: F,
+    pub what: &'static str,
+}
+
+impl<T, F: Fn(&str) -> Result<T, String>> serde::de::Visitor<'_> for Parsed<F> {
+    type Value = T;
+
+    fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.what)
+    }
+
+    fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<T, E> {
+        (self.parse)(text).map_err(E::custom)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

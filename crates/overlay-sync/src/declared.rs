@@ -39,6 +39,10 @@ impl Declared {
         Declared { rules }
     }
 
+    pub fn is_empty(&self) -> bool {
+        self.rules.is_empty()
+    }
+
     /// Whether a path is declared: it or a directory it lies in matches.
     fn has(&self, path: &RelPath) -> bool {
         let reserved = [store::RESERVED, FILE].iter().any(|name| path.as_path().starts_with(name));

@@ -1,10 +1,12 @@
 //! What was quiet when it was looked at last: a cache, so that a pass with nothing to do opens no file and
 //! asks git nothing. It lies with the repository, and losing it costs one slower pass.
 
+use std::cell::OnceCell;
 use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
 
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use shopfloor_core::env::Env;
 use shopfloor_core::fs::{self, Stat};
@@ -41,42 +43,54 @@ impl Files {
 }
 
 #[derive(Debug, Default, Serialize, Deserialize)]
-struct Saved {
+struct Saved<T> {
     v: u32,
-    workspaces: BTreeMap<Digest, Files>,
+    workspaces: BTreeMap<Digest, T>,
 }
 
-/// The cache of one repository.
+/// The cache of one repository: a number for each workspace, and behind it, read only when that is another
+/// by now, numbers for each file.
 #[derive(Debug)]
 pub struct Quiet {
-    path: PathBuf,
-    saved: Saved,
+    dir: PathBuf,
+    whole: BTreeMap<Digest, u64>,
+    files: OnceCell<BTreeMap<Digest, Files>>,
     is_changed: bool,
 }
+
+const WHOLE: &str = "quiet.json";
+const FILES: &str = "quiet-files.json";
 
 impl Quiet {
     /// Reads it; one that cannot be read is as good as none.
     pub fn load(dir: &Path) -> Quiet {
-        let path = dir.join("quiet.json");
-        let bytes = fs::read_no_follow(&path).ok().flatten().unwrap_or_default();
-        let saved = serde_json::from_slice(&bytes).ok().filter(|saved: &Saved| saved.v == VERSION);
-        let saved = saved.unwrap_or(Saved { v: VERSION, workspaces: BTreeMap::new() });
-        Quiet { path, saved, is_changed: false }
+        Quiet { dir: dir.to_path_buf(), whole: load(&dir.join(WHOLE)), files: OnceCell::new(), is_changed: false }
     }
 
     /// Writes it if it changed. Best effort.
     pub fn save(&mut self, is_attached: impl Fn(&Digest) -> bool) {
-        if !std::mem::take(&mut self.is_changed) {
+        if !std::mem::take(&mut self.is_changed) || fs::create_private_dir(&self.dir).is_err() {
             return;
         }
-        self.saved.workspaces.retain(|id, _| is_attached(id));
-        let dir = self.path.parent().unwrap_or(&self.path);
-        let written = fs::create_private_dir(dir).ok().and_then(|()| serde_json::to_vec(&self.saved).ok());
-        let _ = written.map(|bytes| fs::replace(&self.path, &bytes, Some(fs::PRIVATE)));
+        self.whole.retain(|id, _| is_attached(id));
+        save(&self.dir.join(WHOLE), &self.whole);
+        if let Some(files) = self.files.get_mut() {
+            files.retain(|id, _| is_attached(id));
+            save(&self.dir.join(FILES), files);
+        }
+    }
+
+    /// The number of a workspace whose files were all quiet.
+    pub fn whole(&self, workspace: &Digest) -> Option<u64> {
+        self.whole.get(workspace).copied()
+    }
+
+    pub fn set_whole(&mut self, workspace: &Digest, print: u64) {
+        self.is_changed |= self.whole.insert(*workspace, print) != Some(print);
     }
 
     pub fn of(&self, workspace: &Digest) -> Option<&Files> {
-        self.saved.workspaces.get(workspace)
+        self.files.get_or_init(|| load(&self.dir.join(FILES))).get(workspace)
     }
 
     pub fn set_sides(&mut self, workspace: &Digest, path: &RelPath, print: u64) {
@@ -88,12 +102,32 @@ impl Quiet {
     }
 
     fn set(&mut self, workspace: &Digest, path: &RelPath, change: impl FnOnce(&mut Prints)) {
-        let files = self.saved.workspaces.entry(*workspace).or_default();
-        let prints = files.0.entry(path.clone()).or_default();
+        self.of(workspace);
+        let Some(all) = self.files.get_mut() else { return };
+        let prints = all.entry(*workspace).or_default().0.entry(path.clone()).or_default();
         let before = *prints;
         change(prints);
         self.is_changed |= *prints != before;
     }
+}
+
+fn load<T: DeserializeOwned>(path: &Path) -> BTreeMap<Digest, T> {
+    let bytes = fs::read_no_follow(path).ok().flatten().unwrap_or_default();
+    let saved = serde_json::from_slice::<Saved<T>>(&bytes).ok().filter(|saved| saved.v == VERSION);
+    saved.map(|saved| saved.workspaces).unwrap_or_default()
+}
+
+fn save<T: Serialize>(path: &Path, workspaces: &BTreeMap<Digest, T>) {
+    let bytes =
+        serde_json::to_vec(&Saved { v: VERSION, workspaces: workspaces.iter().map(|(id, of)| (*id, of)).collect() });
+    let _ = bytes.map(|bytes| fs::replace(path, &bytes, Some(fs::PRIVATE)));
+}
+
+/// The print of everything in a workspace.
+pub fn whole(files: &[u64]) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    files.hash(&mut hasher);
+    hasher.finish()
 }
 
 /// The print of two files that hold a base, under these settings.

@@ -77,7 +77,7 @@ pub fn converge<G: Ground>(
         outcome.is_emptied = true;
         return Ok(outcome);
     }
-    ground.prepare(workspaces);
+    let idle = ground.prepare(workspaces);
     let mut turns: BTreeMap<Digest, Turn> = BTreeMap::new();
     let mut asked = 0;
     let mut round = 0;
@@ -85,6 +85,9 @@ pub fn converge<G: Ground>(
         for index in 0..workspaces.len() {
             let workspace = &mut workspaces[index];
             let turn = turns.entry(workspace.id).or_default();
+            if round == 0 && idle.contains(&workspace.id) && run.pushed.is_empty() {
+                continue;
+            }
             let again = std::mem::take(&mut turn.again);
             let scope = if round == 0 { Scope::News } else { Scope::Only(&again) };
             if turn.is_halted || round > 0 && again.is_empty() {

@@ -140,6 +140,14 @@ impl<'a> Disk<'a> {
         })
     }
 
+    fn declarations(&self) -> Result<&Declared> {
+        if let Some(declared) = self.declared.get() {
+            return Ok(declared);
+        }
+        let declared = self.overlay.declared()?;
+        Ok(self.declared.get_or_init(|| declared))
+    }
+
     /// The print of what git goes by in a workspace, for these paths.
     fn git_print(&self, workspace: &Workspace, paths: &BTreeSet<RelPath>) -> Result<Option<u64>> {
         let excludes = match self.excludes.get() {
@@ -170,6 +178,18 @@ impl<'a> Disk<'a> {
         };
         Ok(if output.status.success() { Ok(output.stdout) } else { Err(format!("failed with {}", output.status)) })
     }
+}
+
+/// The print of each file of a workspace, of those that both sides have.
+fn prints<'s>(
+    workspace: &'s Workspace,
+    here: &'s [Option<Stat>],
+    overlay: &'s HashMap<RelPath, Option<Stat>>,
+    settings: u64,
+) -> impl Iterator<Item = Option<u64>> + 's {
+    workspace.files.iter().zip(here).map(move |((path, base), here)| {
+        Some(quiet::sides(here.as_ref()?, overlay.get(path)?.as_ref()?, &base.sha256, settings))
+    })
 }
 
 fn points_to(root: &Path, path: &RelPath, target: &Path, overlay: &Path) -> bool {
@@ -212,14 +232,7 @@ impl Ground for Disk<'_> {
     }
 
     fn declared(&self, workspace: &Workspace) -> Result<BTreeSet<RelPath>> {
-        let declared = match self.declared.get() {
-            Some(declared) => declared,
-            None => {
-                let declared = self.overlay.declared()?;
-                self.declared.get_or_init(|| declared)
-            }
-        };
-        declared.files(&self.overlay.git, &workspace.root)
+        self.declarations()?.files(&self.overlay.git, &workspace.root)
     }
 
     fn barred(&self, workspace: &Workspace, paths: &BTreeSet<RelPath>) -> Result<BTreeMap<RelPath, Bar>> {
@@ -244,12 +257,29 @@ impl Ground for Disk<'_> {
         Ok(barred)
     }
 
-    fn prepare(&self, workspaces: &[Workspace]) {
-        let stats = |workspace: &Workspace| Root::open(&workspace.root)?.stats(workspace.files.keys());
-        let stats = proc::map_parallel(workspaces, |workspace| (workspace.id, stats(workspace)));
+    fn prepare(&self, workspaces: &[Workspace]) -> HashSet<Digest> {
+        let (overlay, quiet) = (&*self.overlay_stats.borrow(), self.quiet.borrow());
+        let known: HashMap<Digest, Option<u64>> = workspaces.iter().map(|w| (w.id, quiet.whole(&w.id))).collect();
+        let is_declared = self.declarations().map_or(true, |declared| !declared.is_empty());
+        let settings = self.settings;
+        let look = |workspace: &Workspace| {
+            let stats = Root::open(&workspace.root)?.stats(workspace.files.keys())?;
+            let prints: Vec<u64> = prints(workspace, &stats, overlay, settings).flatten().collect();
+            let is_whole = prints.len() == workspace.files.len() && prints.len() == overlay.len();
+            let waits = !workspace.held.is_empty() || !workspace.deleted.is_empty() || is_declared;
+            let print = quiet::whole(&prints);
+            let is_known = known.get(&workspace.id).is_some_and(|known| *known == Some(print));
+            let is_quiet = is_whole && !waits && is_known && workspace.is_present()?;
+            if is_quiet {
+                fs::sweep_temporaries(&workspace.staging())?;
+            }
+            Ok::<_, Failure>((workspace.id, stats, is_quiet))
+        };
         // What cannot be read is found out again, and said, where it is looked at.
-        let stats = stats.into_iter().filter_map(|(id, stats)| Some((id, stats.ok()?)));
-        *self.first_look.borrow_mut() = stats.collect();
+        let looked: Vec<_> = proc::map_parallel(workspaces, look).into_iter().flatten().collect();
+        let quiet = looked.iter().filter(|(_, _, is_quiet)| *is_quiet).map(|(id, ..)| *id).collect();
+        *self.first_look.borrow_mut() = looked.into_iter().map(|(id, stats, _)| (id, stats)).collect();
+        quiet
     }
 
     fn quiet<'w>(&self, workspace: &'w Workspace) -> Result<HashSet<&'w RelPath>> {
@@ -258,17 +288,25 @@ impl Ground for Disk<'_> {
             Some(stats) => stats,
             None => self.here(workspace)?.root.stats(workspace.files.keys())?,
         };
-        let (overlay, quiet) = (self.overlay_stats.borrow(), self.quiet.borrow());
-        let (mut prints, known) = (self.stats.borrow_mut(), quiet.of(&workspace.id));
+        let overlay = self.overlay_stats.borrow();
+        let prints: Vec<Option<u64>> = prints(workspace, &stats, &overlay, self.settings).collect();
         let mut same = HashSet::with_capacity(workspace.files.len());
-        for ((path, base), here) in workspace.files.iter().zip(stats) {
-            let (Some(here), Some(Some(theirs))) = (here, overlay.get(path)) else { continue };
-            let print = quiet::sides(&here, theirs, &base.sha256, self.settings);
-            if known.is_some_and(|known| known.sides_are(path, print)) {
-                same.insert(path);
-            } else if here.is_settled(self.env.now) && theirs.is_settled(self.env.now) {
-                prints.insert((workspace.id, path.clone()), print);
+        {
+            let (quiet, mut news) = (self.quiet.borrow(), self.stats.borrow_mut());
+            let known = quiet.of(&workspace.id);
+            for ((path, here), print) in workspace.files.keys().zip(&stats).zip(&prints) {
+                let Some(print) = *print else { continue };
+                let is_settled = |stat: &Option<Stat>| stat.is_some_and(|stat| stat.is_settled(self.env.now));
+                if known.is_some_and(|known| known.sides_are(path, print)) {
+                    same.insert(path);
+                } else if is_settled(here) && overlay.get(path).is_some_and(is_settled) {
+                    news.insert((workspace.id, path.clone()), print);
+                }
             }
+        }
+        if same.len() == workspace.files.len() {
+            let prints: Vec<u64> = prints.into_iter().flatten().collect();
+            self.quiet.borrow_mut().set_whole(&workspace.id, quiet::whole(&prints));
         }
         Ok(same)
     }

@@ -61,8 +61,8 @@ pub trait Ground {
     fn declared(&self, workspace: &Workspace) -> Result<BTreeSet<RelPath>>;
     /// Those of these paths that git sees in a workspace.
     fn barred(&self, workspace: &Workspace, paths: &BTreeSet<RelPath>) -> Result<BTreeMap<RelPath, Bar>>;
-    /// Takes a first look at many workspaces at once.
-    fn prepare(&self, workspaces: &[Workspace]);
+    /// Takes a first look at many workspaces at once: those in which there is nothing to do.
+    fn prepare(&self, workspaces: &[Workspace]) -> HashSet<Digest>;
     /// Those of a workspace's files that both sides hold as they did when a pass looked last.
     fn quiet<'w>(&self, workspace: &'w Workspace) -> Result<HashSet<&'w RelPath>>;
     /// Takes note that there is nothing to do about a file.

@@ -132,7 +132,9 @@ impl Ground for Memory {
         Ok(BTreeMap::new())
     }
 
-    fn prepare(&self, _: &[Workspace]) {}
+    fn prepare(&self, _: &[Workspace]) -> HashSet<Digest> {
+        HashSet::new()
+    }
 
     fn quiet<'w>(&self, _: &'w Workspace) -> Result<HashSet<&'w RelPath>> {
         Ok(HashSet::new())

@@ -35,8 +35,8 @@ pub fn run(ui: &Ui, env: &Env, place: &Place, named: &Workspaces, dry_run: bool,
     }
     let mut disk = Disk::open(env, &overlay, Some(overlay.lock()?))?;
     let mut workspaces = overlay.workspaces(ui, env, named)?;
-    let restored = overlay.workspaces(ui, env, &Workspaces { paths: restore.to_vec(), nul: false })?;
     if !restore.is_empty() {
+        let restored = overlay.workspaces(ui, env, &Workspaces { paths: restore.to_vec(), nul: false })?;
         for workspace in workspaces.iter_mut().filter(|w| restored.iter().any(|r| r.id == w.id)) {
             // Only what is gone: an edit of what is there still has its past.
             let here = Root::open(&workspace.root)?;
