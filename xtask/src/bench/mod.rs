@@ -1,0 +1,109 @@
+//! `cargo xtask bench`: ratios against other programs on the same work, in one run.
+
+mod overlay_sync;
+mod sweatfile_apply;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::Instant;
+
+use anyhow::{Context, Result, bail};
+
+use crate::run::{build, isolated};
+
+#[derive(clap::Args)]
+pub struct Args {
+    /// Where to work; tmpfs by default, where the disk adds no noise
+    #[arg(long, value_name = "DIR", default_value = "/dev/shm")]
+    dir: PathBuf,
+    /// How often each command is run, in turn with what it is compared to
+    #[arg(long, default_value_t = 40)]
+    runs: usize,
+}
+
+/// One line of the table.
+struct Row {
+    what: String,
+    ours: f64,
+    unit: &'static str,
+    theirs: Option<(String, f64)>,
+    limit: String,
+    holds: bool,
+}
+
+impl Row {
+    /// Times, in milliseconds.
+    fn of(what: &str, ours: f64, theirs: Option<(String, f64)>, limit: &str, holds: bool) -> Row {
+        let unit = if limit.contains("processes") { "" } else { "ms" };
+        Row { what: what.into(), ours, unit, theirs, limit: limit.into(), holds }
+    }
+}
+
+pub fn run(args: &Args) -> Result<()> {
+    let bin = build(true)?;
+    let dir = tempfile::tempdir_in(&args.dir).with_context(|| format!("cannot work in {}", args.dir.display()))?;
+    let bench = Bench { dir: dir.path().to_path_buf(), bin, runs: args.runs };
+    let mut rows = bench.sweatfile_apply()?;
+    rows.extend(bench.overlay_sync()?);
+    println!("Measured in {}, medians of {} runs in turn; {}.\n", args.dir.display(), args.runs, machine());
+    println!("| what | ours | other | ratio | limit | holds |\n|---|---|---|---|---|---|");
+    for row in &rows {
+        let (other, ratio) = match &row.theirs {
+            Some((name, ms)) => (format!("{name}: {ms:.2} ms"), format!("{:.2}", row.ours / ms)),
+            None => ("".into(), "".into()),
+        };
+        let ours = if row.unit == "ms" { format!("{:.2} ms", row.ours) } else { format!("{} {}", row.ours, row.unit) };
+        println!(
+            "| {} | {ours} | {other} | {ratio} | {} | {} |",
+            row.what,
+            row.limit,
+            if row.holds { "yes" } else { "**no**" }
+        );
+    }
+    if rows.iter().any(|row| !row.holds) {
+        bail!("a limit does not hold");
+    }
+    Ok(())
+}
+
+fn machine() -> String {
+    let cpu = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    let model = cpu.lines().find_map(|l| l.strip_prefix("model name")).map(|l| l.trim_start_matches([' ', '\t', ':']));
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    format!("{cores} cores, {}", model.unwrap_or("unknown processor"))
+}
+
+struct Bench {
+    dir: PathBuf,
+    bin: PathBuf,
+    runs: usize,
+}
+
+impl Bench {
+    fn command(&self, line: &[&str], dir: &Path) -> Command {
+        let mut command = isolated(line[0], &self.dir, &self.bin);
+        command.args(&line[1..]).current_dir(dir).stdout(Stdio::null()).stderr(Stdio::null());
+        command
+    }
+
+    fn must(&self, line: &[&str], dir: &Path) -> Result<()> {
+        let status = self.command(line, dir).status()?;
+        if !status.success() {
+            bail!("{} failed with {status}", line.join(" "));
+        }
+        Ok(())
+    }
+
+    /// Milliseconds of one run.
+    fn once(&self, line: &[&str], dir: &Path) -> Result<f64> {
+        let start = Instant::now();
+        self.must(line, dir)?;
+        Ok(start.elapsed().as_secs_f64() * 1000.0)
+    }
+}
+
+fn median(mut values: Vec<f64>) -> f64 {
+    values.sort_by(f64::total_cmp);
+    values.get(values.len() / 2).copied().unwrap_or(f64::NAN)
+}

@@ -1,0 +1,194 @@
+//! `overlay-sync` with 50 files and 100 workspaces, against cp, find, rsync and unison.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::thread::sleep;
+use std::time::Duration;
+
+use anyhow::{Context, Result, bail};
+
+use super::{Bench, Row, median};
+use crate::run::find;
+
+const FILES: usize = 50;
+const WORKSPACES: usize = 100;
+
+/// How often the slowest are run.
+const FEW: usize = 3;
+
+/// Long enough for the clock of any file system to have moved on.
+const TICK: Duration = Duration::from_millis(300);
+
+/// How long a watch is looked at, once it has come to rest.
+const IDLE: Duration = Duration::from_secs(10);
+
+impl Bench {
+    pub(super) fn overlay_sync(&self) -> Result<Vec<Row>> {
+        let app = self.workspaces()?;
+        let area = self.dir.join("many");
+        let overlay = self.dir.join(".local/share/shopfloor/overlays/app");
+        let runs = self.runs.div_ceil(4);
+        let script = |line: &str| format!("for i in $(seq {WORKSPACES}); do {line}; done");
+        let loops = |line: &str| -> Result<f64> { self.once(&["sh", "-c", &script(line)], &area) };
+        let plain = |what: &str, ours, other: &str, theirs| Row::of(what, ours, Some((other.into(), theirs)), "", true);
+        let o = overlay.display();
+
+        let all: Vec<String> = (1..=WORKSPACES).map(|i| format!("../w{i}")).collect();
+        let mut attach_line = vec!["overlay-sync", "-q", "attach"];
+        attach_line.extend(all.iter().map(String::as_str));
+        let (mut attach, mut cp, mut ignore, mut rsync) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+        for n in 0..runs {
+            loops("rm -rf c$i w$i/d; mkdir c$i")?;
+            fs::remove_dir_all(overlay.join(".overlay-sync")).ok();
+            cp.push(loops(&format!("cp -r {o}/d c$i/"))?);
+            let paths = (0..FILES).map(|j| format!("d/f{j}")).collect::<Vec<_>>().join("\\n");
+            ignore.push(loops(&format!("printf '{paths}\\n' | git -C w$i check-ignore --stdin"))?);
+            attach.push(self.once(&attach_line, &app)?);
+            if n < FEW && find("rsync").is_some() {
+                loops("rm -rf c$i; mkdir c$i")?;
+                rsync.push(loops(&format!("rsync -a {o}/d c$i/"))?);
+            }
+        }
+        let (attach, cp, ignore) = (median(attach), median(cp), median(ignore));
+        let limit = 1.1 * cp + ignore;
+        let mut rows = vec![Row::of(
+            &format!("`overlay-sync attach`, {FILES} files × {WORKSPACES}"),
+            attach,
+            Some((format!("`cp -r` {cp:.0} ms, `git check-ignore` {ignore:.0} ms, each × {WORKSPACES}"), cp + ignore)),
+            &format!("1.1 × cp + check-ignore = {limit:.0} ms"),
+            attach <= limit,
+        )];
+        if !rsync.is_empty() {
+            rows.push(plain("the same", attach, "`rsync -a` × 100", median(rsync)));
+        }
+
+        sleep(TICK);
+        for _ in 0..3 {
+            self.must(&["overlay-sync", "-q", "sync"], &app)?;
+        }
+        fs::write(self.dir.join("newest"), "")?;
+        let dirs: Vec<String> = (1..=WORKSPACES).map(|i| format!("w{i}/d")).collect();
+        let newest = self.dir.join("newest").display().to_string();
+        let mut find_line: Vec<&str> = vec!["find"];
+        find_line.extend(dirs.iter().map(String::as_str));
+        find_line.extend(["-newer", &newest]);
+        let (mut sync, mut start, mut stat, mut rsync) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+        for i in 0..self.runs {
+            sync.push(self.once(&["overlay-sync", "sync"], &app)?);
+            start.push(self.once(&["overlay-sync", "config"], &app)?);
+            stat.push(self.once(&find_line, &area)?);
+            if i < FEW && find("rsync").is_some() {
+                rsync.push(loops(&format!("rsync -a {o}/d c$i/"))?);
+            }
+        }
+        let (sync, start, stat) = (median(sync), median(start), median(stat));
+        rows.push(Row::of(
+            "a pass with nothing to do (the command less its start)",
+            sync - start,
+            Some(("`find -newer` over the same 5,000 files".into(), stat)),
+            "1 ×",
+            sync - start <= stat,
+        ));
+        if !rsync.is_empty() {
+            rows.push(plain("`overlay-sync sync` with nothing to do, whole", sync, "`rsync -a` × 100", median(rsync)));
+        }
+
+        let (mut fan, mut cp, mut rsync) = (Vec::new(), Vec::new(), Vec::new());
+        for n in 0..self.runs {
+            let text = format!("change {n}\n{}", "file 7\n".repeat(19));
+            fs::write(area.join("w50/d/f7"), &text)?;
+            fan.push(self.once(&["overlay-sync", "-q", "sync"], &app)?);
+            let arrived = fs::read_to_string(area.join("w99/d/f7"))?;
+            if arrived != text {
+                bail!("the change did not arrive: {arrived}");
+            }
+            cp.push(loops("cp w50/d/f7 c$i/d/f7")?);
+            if n < FEW && find("rsync").is_some() {
+                fs::write(overlay.join("d/f8"), format!("change {n}\n{}", "file 8\n".repeat(19)))?;
+                rsync.push(loops(&format!("rsync -a {o}/d c$i/"))?);
+            }
+        }
+        let (fan, cp) = (median(fan), median(cp));
+        let other = Some(("`cp` × 100".into(), cp));
+        rows.push(Row::of("one change to the overlay and 99 siblings", fan, other, "100 ms", fan <= 100.0));
+        if !rsync.is_empty() {
+            rows.push(plain("the same", fan, "`rsync -a` × 100", median(rsync)));
+        }
+        if find("unison").is_some() {
+            let line = format!("unison -silent -batch {o}/d u$i/d");
+            loops("mkdir -p u$i/d")?;
+            loops(&line)?;
+            fs::write(overlay.join("d/f9"), format!("change\n{}", "file 9\n".repeat(19)))?;
+            rows.push(plain("the same", fan, "`unison -batch` × 100", loops(&line)?));
+        }
+        for name in ["rsync", "unison"].iter().filter(|name| find(name).is_none()) {
+            eprintln!("xtask: {name} is not installed, so it is left out (Debian: apt-get install {name})");
+        }
+        rows.extend(self.idle(&app)?);
+        Ok(rows)
+    }
+
+    /// A repository, its overlay and its worktrees; nothing is attached.
+    fn workspaces(&self) -> Result<PathBuf> {
+        let app = self.dir.join("many/app");
+        fs::create_dir_all(&app)?;
+        fs::write(app.join(".gitignore"), "/d/\n")?;
+        for line in [
+            &["git", "init", "-q", "-b", "main"][..],
+            &["git", "add", "."],
+            &["git", "commit", "-q", "-m", "one"],
+            &["sh", "-c", &format!("for i in $(seq {WORKSPACES}); do git worktree add -q ../w$i || exit; done")],
+        ] {
+            self.must(line, &app)?;
+        }
+        let files = self.dir.join(".local/share/shopfloor/overlays/app/d");
+        fs::create_dir_all(&files)?;
+        for j in 0..FILES {
+            fs::write(files.join(format!("f{j}")), format!("file {j}\n").repeat(20))?;
+        }
+        Ok(app)
+    }
+
+    /// A watch at rest: how often it wakes up, and what it holds.
+    fn idle(&self, app: &Path) -> Result<Vec<Row>> {
+        let mut watch = self.command(&["overlay-sync", "-q", "watch"], app).spawn()?;
+        // Its first scan, and the quiet time after what that touched.
+        sleep(Duration::from_secs(4));
+        let tasks = PathBuf::from(format!("/proc/{}/task", watch.id()));
+        let before = switches(&tasks);
+        sleep(IDLE);
+        let after = switches(&tasks);
+        let status = fs::read_to_string(format!("/proc/{}/status", watch.id())).unwrap_or_default();
+        watch.kill()?;
+        watch.wait()?;
+        let wakes = after.context("no /proc here")? - before.context("no /proc here")?;
+        let resident = number(&status, "VmRSS:").context("no VmRSS in /proc")? / 1024.0;
+        let row = |what: String, ours: f64, unit, limit: &str, holds| Row {
+            what,
+            ours,
+            unit,
+            theirs: None,
+            limit: limit.into(),
+            holds,
+        };
+        Ok(vec![
+            row(format!("a watch at rest: wake-ups in {} s", IDLE.as_secs()), wakes, "", "none", wakes == 0.0),
+            row("a watch at rest: resident".into(), resident.round(), "MB", "15 MB", resident <= 15.0),
+        ])
+    }
+}
+
+/// How often all threads of a process gave up or lost the processor.
+fn switches(tasks: &Path) -> Option<f64> {
+    let mut sum = 0.0;
+    for task in fs::read_dir(tasks).ok()?.flatten() {
+        let status = fs::read_to_string(task.path().join("status")).ok()?;
+        sum += number(&status, "voluntary_ctxt_switches:")? + number(&status, "nonvoluntary_ctxt_switches:")?;
+    }
+    Some(sum)
+}
+
+/// A number of /proc.
+fn number(status: &str, key: &str) -> Option<f64> {
+    status.lines().find_map(|line| line.strip_prefix(key))?.split_whitespace().next()?.parse().ok()
+}

@@ -1,0 +1,89 @@
+//! `sweatfile-apply` against git.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::Result;
+
+use super::{Bench, Row, median};
+
+impl Bench {
+    /// A repository with 200 files and two branches that differ in one.
+    fn repository(&self, name: &str) -> Result<PathBuf> {
+        let repo = self.dir.join("area").join(name);
+        fs::create_dir_all(repo.join("src"))?;
+        for i in 0..200 {
+            fs::write(repo.join(format!("src/{i}.txt")), format!("file {i}\n"))?;
+        }
+        for line in [
+            &["git", "init", "-q", "-b", "one"][..],
+            &["git", "add", "."],
+            &["git", "commit", "-q", "-m", "one"],
+            &["git", "checkout", "-q", "-b", "two"],
+            &["git", "commit", "-q", "--allow-empty", "-m", "two"],
+        ] {
+            self.must(line, &repo)?;
+        }
+        Ok(repo)
+    }
+
+    pub(super) fn sweatfile_apply(&self) -> Result<Vec<Row>> {
+        let hooked = self.repository("hooked")?;
+        let empty = self.repository("empty")?;
+        self.must(&["sweatfile-apply", "hook", "install"], &hooked)?;
+        let hook = empty.join(".git/hooks/post-checkout");
+        fs::write(&hook, "#!/bin/sh\nexit 0\n")?;
+        fs::set_permissions(&hook, std::os::unix::fs::PermissionsExt::from_mode(0o755))?;
+        let (mut with, mut without) = (Vec::new(), Vec::new());
+        for i in 0..self.runs {
+            let line = ["git", "checkout", "-q", if i % 2 == 0 { "one" } else { "two" }];
+            with.push(self.once(&line, &hooked)?);
+            without.push(self.once(&line, &empty)?);
+        }
+
+        fs::write(self.dir.join("area/linked"), "x")?;
+        fs::write(
+            self.dir.join("area/sweatfile"),
+            "git_excludes = [\"/.a\", \"/.b\"]\nsetup = [\"true\"]\n[env]\nA = \"1\"\n[files.a]\ncontent = \"a\"\n[files.b]\nsource = \"linked\"\n",
+        )?;
+        self.must(&["git", "worktree", "add", "-q", "../wt", "one", "-f"], &hooked)?;
+        let wt = self.dir.join("area/wt");
+        self.must(&["sweatfile-apply"], &wt)?;
+        let (mut apply, mut check, mut status) = (Vec::new(), Vec::new(), Vec::new());
+        for _ in 0..self.runs {
+            apply.push(self.once(&["sweatfile-apply"], &wt)?);
+            check.push(self.once(&["sweatfile-apply", "check"], &wt)?);
+            status.push(self.once(&["git", "status"], &wt)?);
+        }
+        let processes = self.git_processes(&wt)?;
+        let (with, without) = (median(with), median(without));
+        let (apply, check, status) = (median(apply), median(check), median(status));
+        Ok(vec![
+            Row::of(
+                "`git checkout` with our hook",
+                with,
+                Some(("with an empty hook".into(), without)),
+                "1.1 ×",
+                with <= 1.1 * without,
+            ),
+            Row::of(
+                "`sweatfile-apply`, up to date",
+                apply,
+                Some(("`git status`".into(), status)),
+                "15 ms",
+                apply <= 15.0,
+            ),
+            Row::of("`sweatfile-apply check`", check, Some(("`git status`".into(), status)), "15 ms", check <= 15.0),
+            Row::of("git processes of an apply, up to date", processes, None, "3 processes", processes <= 3.0),
+        ])
+    }
+
+    /// How many git processes an apply starts, as git itself traces them.
+    fn git_processes(&self, wt: &Path) -> Result<f64> {
+        let trace = self.dir.join("trace");
+        let mut command = self.command(&["sweatfile-apply"], wt);
+        command.env("GIT_TRACE2_EVENT", &trace).status()?;
+        let text = fs::read_to_string(&trace)?;
+        Ok(text.lines().filter(|l| l.contains("\"event\":\"start\"")).count() as f64)
+    }
+}
