@@ -151,7 +151,12 @@ impl Staged {
     pub fn place(self, root: &Root, target: &RelPath) -> Result<bool> {
         let dir = root.parent_dir(target)?;
         match super::rename_new_at(&self.path, &dir, target.name()) {
-            Ok(()) => self.sync(dir, &root.join(target)),
+            Ok(()) => {
+                let synced = self.sync(dir, &root.join(target));
+                // Nothing is left to be discarded.
+                std::mem::forget(self);
+                synced
+            }
             Err(Errno::EXIST | Errno::NOTEMPTY) => Ok(false),
             Err(e) => Err(e).at("create", &root.join(target)),
         }

@@ -42,6 +42,8 @@ pub struct Disk<'a> {
     stats: RefCell<HashMap<(Digest, RelPath), u64>>,
     /// The same of workspaces' files, until they are looked at.
     first_look: RefCell<HashMap<Digest, Vec<Option<Stat>>>>,
+    /// What git was asked about new workspaces, and said.
+    barred: RefCell<HashMap<Digest, (BTreeSet<RelPath>, BTreeMap<RelPath, Bar>)>>,
     kept: RefCell<HashSet<Digest>>,
     /// What this run has told that it will do.
     told: RefCell<BTreeSet<Doing>>,
@@ -78,6 +80,7 @@ impl<'a> Disk<'a> {
             overlay_stats: RefCell::default(),
             stats: RefCell::default(),
             first_look: RefCell::default(),
+            barred: RefCell::default(),
             kept: RefCell::default(),
             told: RefCell::default(),
             quiet: RefCell::new(Quiet::load(&cache)),
@@ -239,6 +242,11 @@ impl Ground for Disk<'_> {
         if paths.is_empty() {
             return Ok(BTreeMap::new());
         }
+        if let Some((asked, barred)) = self.barred.borrow_mut().remove(&workspace.id)
+            && paths.is_subset(&asked)
+        {
+            return Ok(barred.into_iter().filter(|(path, _)| paths.contains(path)).collect());
+        }
         let print = self.git_print(workspace, paths)?;
         if let Some(print) = print {
             let quiet = self.quiet.borrow();
@@ -278,6 +286,13 @@ impl Ground for Disk<'_> {
         // What cannot be read is found out again, and said, where it is looked at.
         let looked: Vec<_> = proc::map_parallel(workspaces, look).into_iter().flatten().collect();
         let quiet = looked.iter().filter(|(_, _, is_quiet)| *is_quiet).map(|(id, ..)| *id).collect();
+        // In one that gets its first files git is asked about all of them, so that can be done at once too.
+        let new: Vec<&Workspace> = workspaces.iter().filter(|w| w.files.is_empty()).collect();
+        let files: BTreeSet<RelPath> =
+            overlay.iter().filter(|(_, stat)| stat.is_some()).map(|(p, _)| p.clone()).collect();
+        let barred =
+            proc::map_parallel(&new, |workspace| Some((workspace.id, first_barred(self.overlay, workspace, &files)?)));
+        *self.barred.borrow_mut() = barred.into_iter().flatten().collect();
         *self.first_look.borrow_mut() = looked.into_iter().map(|(id, stats, _)| (id, stats)).collect();
         quiet
     }
@@ -481,6 +496,20 @@ VERSION A (current overlay):
 ";
     let between = b"\nVERSION B (workspace modification):\n".as_slice();
     [head.as_bytes(), &question.overlay, between, &question.here, b"\n"].concat()
+}
+
+/// What git says of the overlay's files in a workspace that has none of them yet; none when it cannot be
+/// asked now. Those with a link among their parents are left out.
+fn first_barred(
+    overlay: &Overlay,
+    workspace: &Workspace,
+    files: &BTreeSet<RelPath>,
+) -> Option<(BTreeSet<RelPath>, BTreeMap<RelPath, Bar>)> {
+    let here = Root::open(&workspace.root).ok()?;
+    let is_reached = |path: &&RelPath| !matches!(here.look(path), Ok(fs::Found::Blocked(_)) | Err(_));
+    let asked: BTreeSet<RelPath> = files.iter().filter(is_reached).cloned().collect();
+    let barred = ask_git(overlay, workspace, &asked).ok()?;
+    Some((asked, barred))
 }
 
 /// What git says of these paths: two processes at most, the second only when something is not ignored.
