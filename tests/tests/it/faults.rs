@@ -385,6 +385,63 @@ fn a_full_disk_changes_nothing_half() {
 }
 
 #[test]
+fn an_overlay_on_a_full_disk_keeps_what_it_has_and_a_later_sync_succeeds() {
+    let w = World::new();
+    let s = crate::overlay::scene(&w);
+    let here = w.at(w.path(""));
+    std::fs::create_dir(w.path("disk")).unwrap();
+    if here.sh("mount -t tmpfs -o size=2m tmpfs disk").status != Some(0) {
+        return eprintln!("cannot mount a small tmpfs here");
+    }
+    let overlay = w.path("disk/overlay");
+    write(&overlay.join(".env"), "A=1\n");
+    let o = ["--overlay", overlay.to_str().unwrap()];
+    let attached = s.app.overlay(&[&["attach", "../a", "../b"], o.as_slice()].concat());
+    let large = format!("A=1\nB={}\n", "x".repeat(100_000));
+    s.a.write(".env", &large);
+    s.b.write(".env", "A=1\nC=1\n");
+    let fill = here.sh("dd if=/dev/zero of=disk/fill bs=1k 2>/dev/null; true").status;
+    let full = s.app.overlay(&[&["sync"], o.as_slice()].concat());
+    let meanwhile = std::fs::read_to_string(overlay.join(".env")).unwrap();
+    let edits = (s.a.read(".env"), s.b.read(".env"));
+    std::fs::remove_file(w.path("disk/fill")).unwrap();
+    let again = s.app.overlay(&[&["sync"], o.as_slice()].concat());
+    let after = std::fs::read_to_string(overlay.join(".env")).unwrap();
+    let left = here.sh("find disk -name '.shopfloor-tmp-*'").exit(0).stdout;
+    here.sh("umount disk").exit(0);
+    attached.exit(0);
+    assert_eq!(fill, Some(0));
+    full.exit(1).err_has("No space left on device");
+    assert_eq!((meanwhile.as_str(), edits), ("A=1\n", (large.clone(), "A=1\nC=1\n".into())));
+    again.exit(0);
+    assert_eq!((after, left.as_str()), (format!("{large}C=1\n"), ""));
+    assert_eq!(s.a.read(".env"), s.b.read(".env"));
+}
+
+#[test]
+fn a_workspace_on_another_device_is_synced_and_temporaries_are_excluded() {
+    let w = World::new();
+    let s = crate::overlay::scene(&w);
+    s.put(".claude/x", "1\n");
+    if s.app.sh("mount --bind ../b ../b").status != Some(0) {
+        return eprintln!("cannot bind-mount here");
+    }
+    let attached = w.at(&s.b.path).overlay(&["attach"]);
+    write(&s.b.path.join(".claude/.shopfloor-tmp-left"), "secret");
+    let status = w.at(&s.b.path).sh("git status --short");
+    s.put(".claude/x", "2\n");
+    let synced = s.app.overlay(&["sync"]);
+    let text = s.b.read(".claude/x");
+    let is_left = s.b.has(".claude/.shopfloor-tmp-left");
+    s.app.sh("umount ../b").exit(0);
+    attached.exit(0);
+    assert_eq!(status.exit(0).stdout, "");
+    synced.exit(0);
+    assert_eq!((text.as_str(), is_left), ("2\n", false));
+    assert!(s.app.excludes().iter().any(|line| line == ".shopfloor-tmp-*"), "{:?}", s.app.excludes());
+}
+
+#[test]
 fn a_bind_mount_in_between_is_another_device() {
     let w = World::new();
     let app = w.app();

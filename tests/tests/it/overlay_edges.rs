@@ -1,5 +1,6 @@
 //! `overlay-sync` where an edit could get lost between the cases of the design.
 
+use crate::faults::wait_for;
 use crate::overlay::{OVERLAY, Scene, scene};
 use crate::world::{World, text};
 
@@ -161,4 +162,49 @@ fn every_workspace_is_told_what_git_does_not_ignore_there() {
     out.err_has("/a: seen.txt is not ignored").err_has("/b: seen.txt is not ignored");
     assert_eq!(out.stderr.matches("is not ignored").count(), 2);
     assert!(!s.a.has("seen.txt") && !s.b.has("seen.txt"));
+}
+
+#[test]
+fn what_was_quiet_is_looked_at_again_once_anything_about_it_changed() {
+    let w = World::new();
+    let s = scene(&w);
+    s.put(".env", "A=0\n");
+    s.put(".claude/x", "0\n");
+    s.attach();
+    // Until git's word about a workspace is remembered: nothing that it rests on changed just now.
+    let cache = s.app.path.join(".git/shopfloor/overlay-sync/quiet-files.json");
+    let n = std::cell::Cell::new(0);
+    let remembered = || {
+        let text = std::fs::read_to_string(&cache).unwrap_or_default();
+        text.matches("\"g\":").count() >= 4 && !text.contains("\"g\":0")
+    };
+    wait_for(|| {
+        n.set(n.get() + 1);
+        s.put(".env", &format!("A={}\n", n.get()));
+        s.put(".claude/x", &format!("{}\n", n.get()));
+        s.sync(0);
+        remembered()
+    });
+    // Tracked in one, not ignored any more in the other: both stay as they are.
+    s.a.git(&["add", "-f", ".env"]);
+    s.b.write(".gitignore", "*.sh\n.claude/\n*.jsonl\n");
+    let before = (s.a.read(".env"), s.b.read(".env"));
+    // Not so fresh that it would be asked about anyway.
+    let age = |path: &std::path::Path| path.metadata().unwrap().modified().unwrap().elapsed().unwrap_or_default();
+    wait_for(|| age(&s.b.path.join(".gitignore")).as_millis() > 300);
+    s.put(".env", "A=new\n");
+    let out = s.app.overlay(&["sync", "-v"]).exit(0);
+    out.err_has("/a: .env is tracked there").err_has("/b: .env is not ignored by git there");
+    assert_eq!((s.a.read(".env"), s.b.read(".env")), before);
+    // An edit of the same length, its time set back: still an edit.
+    wait_for(|| s.sync(0).stdout.is_empty());
+    let text = s.a.read(".claude/x");
+    let edited = text.replace(char::is_numeric, "x");
+    s.a.sh(&format!(
+        "touch -r .claude/x ../then && printf '{}\\n' > .claude/x && touch -r ../then .claude/x",
+        edited.trim()
+    ))
+    .exit(0);
+    s.sync(0);
+    s.all_are(".claude/x", &edited);
 }

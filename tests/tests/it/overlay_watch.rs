@@ -133,3 +133,59 @@ fn worktrees_that_come_and_go_do_not_end_a_watch() {
     }
     watch.end(&s);
 }
+
+#[test]
+fn where_the_system_tells_nothing_files_are_polled_and_status_says_so() {
+    let w = World::new();
+    let s = scene(&w);
+    s.put(".claude/x", "0\n");
+    s.attach();
+    // A user namespace of its own, in which a few watches are all there are.
+    let line =
+        "echo 3 > /proc/sys/user/max_inotify_watches && exec overlay-sync watch -q --debounce-ms 50 --max-wait-ms 100";
+    let mut command = s.w.command("unshare");
+    command.args(["-Ur", "sh", "-c", line]).current_dir(&s.app.path);
+    let log = std::fs::File::create(s.w.path("watch.log")).unwrap();
+    let child = command.stdout(log.try_clone().unwrap()).stderr(log).spawn().unwrap();
+    let mut watch = Watch { child };
+    let told = || std::fs::read_to_string(s.w.path("watch.log")).unwrap_or_default();
+    let ended = std::cell::Cell::new(false);
+    let watch_ended = std::cell::RefCell::new(&mut watch);
+    wait_for(|| {
+        ended.set(watch_ended.borrow_mut().child.try_wait().unwrap().is_some());
+        ended.get() || told().contains("looking every 2 s instead")
+    });
+    if ended.get() {
+        return eprintln!("no user namespaces here: {}", told());
+    }
+    let states = |s: &Scene<'_>| {
+        let lines = s.app.overlay(&["status", "--json"]).exit(0).json_lines();
+        lines.iter().map(|line| crate::world::text(line, "/state").to_owned()).collect::<Vec<_>>()
+    };
+    wait_for(|| states(&s).iter().any(|state| state == "degraded"));
+    s.b.write(".claude/x", "1\n");
+    wait_for(|| s.a.read(".claude/x") == "1\n");
+    watch.end(&s);
+    assert!(states(&s).iter().all(|state| state == "clean"), "nobody polls any more");
+}
+
+#[test]
+fn a_log_that_is_followed_tells_what_comes() {
+    let w = World::new();
+    let s = scene(&w);
+    s.put(".env", "A=1\n");
+    s.attach();
+    let out = s.w.path("follow.log");
+    let mut command = s.w.command(s.w.path("bin/overlay-sync"));
+    command.args(["log", "--follow", "--json"]).current_dir(&s.app.path);
+    command.stdout(std::fs::File::create(&out).unwrap()).stderr(std::process::Stdio::null());
+    let watch = Watch { child: command.spawn().unwrap() };
+    let told = || std::fs::read_to_string(&out).unwrap();
+    wait_for(|| told().lines().count() == 2);
+    s.a.write(".env", "A=2\n");
+    s.sync(0);
+    wait_for(|| told().lines().count() == 4);
+    assert!(told().lines().last().unwrap().contains("\"rule\":\"propagate\""), "{}", told());
+    watch.end(&s);
+    assert_eq!(told(), s.app.overlay(&["log", "--json"]).exit(0).stdout);
+}
