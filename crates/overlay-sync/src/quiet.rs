@@ -144,9 +144,9 @@ pub fn settings(settings: &Settings) -> u64 {
     hasher.finish()
 }
 
-/// The print of everything by which git tells what it ignores and tracks in a workspace; none when some
-/// of it changed so recently that a further change might not show.
-pub fn git(env: &Env, git_dir: &Path, common_dir: &Path, excludes: Option<&Path>, ignores: &[PathBuf]) -> Option<u64> {
+/// The print of everything by which git tells what it ignores and tracks in a workspace, but for the
+/// `.gitignore`s in it; none when some of it changed so recently that a further change might not show.
+pub fn git(env: &Env, git_dir: &Path, common_dir: &Path, excludes: Option<&Path>) -> Option<u64> {
     let mut files = vec![git_dir.join("index"), git_dir.join("config.worktree"), PathBuf::from("/etc/gitconfig")];
     files.extend(["config", "info/exclude"].map(|name| common_dir.join(name)));
     let home = env.home().map(Path::to_path_buf);
@@ -155,20 +155,30 @@ pub fn git(env: &Env, git_dir: &Path, common_dir: &Path, excludes: Option<&Path>
     files.extend(xdg.into_iter().flat_map(|dir| ["git/config", "git/ignore"].map(|name| dir.join(name))));
     files.extend(["GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM"].iter().filter_map(|name| env.var(name)).map(PathBuf::from));
     files.extend(excludes.map(Path::to_path_buf));
-    let stats: Vec<Option<Stat>> = files.iter().chain(ignores).map(|path| Stat::at(path)).collect();
-    // A device, such as /dev/null, holds no patterns; its times mean nothing.
-    let devices = files.iter().chain(ignores).map(|path| path.starts_with("/dev"));
-    let is_settled = |stat: &Option<Stat>| stat.is_none_or(|stat| stat.is_settled(env.now));
-    if !stats.iter().zip(devices).all(|(stat, is_device)| is_device || is_settled(stat)) {
-        return None;
-    }
     let mut hasher = DefaultHasher::new();
+    settled(env, &files)?.hash(&mut hasher);
     files.hash(&mut hasher);
-    stats.hash(&mut hasher);
     env.vars
         .iter()
         .filter(|(name, _)| name.to_string_lossy().starts_with("GIT_"))
         .for_each(|var| var.hash(&mut hasher));
+    Some(hasher.finish())
+}
+
+/// The same for one path: with the `.gitignore`s on the way to it.
+pub fn git_of(env: &Env, shared: u64, root: &Path, path: &RelPath) -> Option<u64> {
+    let dirs = path.as_path().ancestors().skip(1);
+    let files: Vec<PathBuf> = dirs.map(|dir| root.join(dir).join(".gitignore")).collect();
+    let mut hasher = DefaultHasher::new();
+    (shared, settled(env, &files)?).hash(&mut hasher);
     // Never the number that stands for nothing known.
     Some(hasher.finish().max(1))
+}
+
+/// How files stand; none when one changed just now. A device, such as /dev/null, holds no patterns, and
+/// its times mean nothing.
+fn settled(env: &Env, files: &[PathBuf]) -> Option<Vec<Option<Stat>>> {
+    let stats: Vec<Option<Stat>> =
+        files.iter().map(|path| if path.starts_with("/dev") { None } else { Stat::at(path) }).collect();
+    stats.iter().flatten().all(|stat| stat.is_settled(env.now)).then_some(stats)
 }

@@ -13,6 +13,7 @@ use shopfloor_core::lock::Lock;
 use shopfloor_core::path::RelPath;
 use shopfloor_core::proc::{self, Cmd};
 
+use super::bars::{Said, ask_git, first_said, git_prints};
 use crate::TOOL;
 use crate::apply::ground::{Bar, File, Found, Ground, Side};
 use crate::declared::{self, Declared};
@@ -43,7 +44,7 @@ pub struct Disk<'a> {
     /// The same of workspaces' files, until they are looked at.
     first_look: RefCell<HashMap<Digest, Vec<Option<Stat>>>>,
     /// What git was asked about new workspaces, and said.
-    barred: RefCell<HashMap<Digest, (BTreeSet<RelPath>, BTreeMap<RelPath, Bar>)>>,
+    first_said: RefCell<HashMap<Digest, Said>>,
     kept: RefCell<HashSet<Digest>>,
     /// What this run has told that it will do.
     told: RefCell<BTreeSet<Doing>>,
@@ -80,7 +81,7 @@ impl<'a> Disk<'a> {
             overlay_stats: RefCell::default(),
             stats: RefCell::default(),
             first_look: RefCell::default(),
-            barred: RefCell::default(),
+            first_said: RefCell::default(),
             kept: RefCell::default(),
             told: RefCell::default(),
             quiet: RefCell::new(Quiet::load(&cache)),
@@ -151,22 +152,19 @@ impl<'a> Disk<'a> {
         Ok(self.declared.get_or_init(|| declared))
     }
 
-    /// The print of what git goes by in a workspace, for these paths.
-    fn git_print(&self, workspace: &Workspace, paths: &BTreeSet<RelPath>) -> Result<Option<u64>> {
-        let excludes = match self.excludes.get() {
-            Some(excludes) => excludes,
-            None => {
-                let file = self.overlay.git.excludes_file(&self.overlay.repo)?;
-                self.excludes.get_or_init(|| file)
-            }
-        };
-        let dirs: BTreeSet<PathBuf> = paths
-            .iter()
-            .flat_map(|path| path.as_path().ancestors().skip(1).map(Path::to_path_buf).collect::<Vec<_>>())
-            .collect();
-        let ignores: Vec<PathBuf> = dirs.iter().map(|dir| workspace.root.join(dir).join(".gitignore")).collect();
-        let common_dir = &self.overlay.repo.common_dir;
-        Ok(quiet::git(self.env, &workspace.git_dir, common_dir, excludes.as_deref(), &ignores))
+    /// The file of patterns for all work trees; asked for once.
+    fn excludes(&self) -> Result<Option<&Path>> {
+        if self.excludes.get().is_none() {
+            let file = self.overlay.git.excludes_file(&self.overlay.repo)?;
+            self.excludes.get_or_init(|| file);
+        }
+        Ok(self.excludes.get().and_then(Option::as_deref))
+    }
+
+    /// Remembers that git bars nothing of these.
+    fn is_open(&self, workspace: &Digest, prints: &BTreeMap<RelPath, u64>) {
+        let mut quiet = self.quiet.borrow_mut();
+        prints.iter().for_each(|(path, print)| quiet.set_git(workspace, path, *print));
     }
 
     fn run(
@@ -242,27 +240,28 @@ impl Ground for Disk<'_> {
         if paths.is_empty() {
             return Ok(BTreeMap::new());
         }
-        if let Some((asked, barred)) = self.barred.borrow_mut().remove(&workspace.id)
-            && paths.is_subset(&asked)
+        if let Some(said) = self.first_said.borrow_mut().remove(&workspace.id)
+            && paths.is_subset(&said.asked)
         {
-            return Ok(barred.into_iter().filter(|(path, _)| paths.contains(path)).collect());
+            self.is_open(&workspace.id, &said.open);
+            return Ok(said.barred.into_iter().filter(|(path, _)| paths.contains(path)).collect());
         }
-        let print = self.git_print(workspace, paths)?;
-        if let Some(print) = print {
+        let excludes = self.excludes()?;
+        let prints = git_prints(self.env, self.overlay, excludes, workspace, paths);
+        let asked: BTreeSet<RelPath> = {
             let quiet = self.quiet.borrow();
             let known = quiet.of(&workspace.id);
-            if known.is_some_and(|known| paths.iter().all(|path| known.git_is(path, print))) {
-                return Ok(BTreeMap::new());
-            }
+            let is_known = |path: &RelPath| {
+                prints.get(path).is_some_and(|print| known.is_some_and(|known| known.git_is(path, *print)))
+            };
+            paths.iter().filter(|path| !is_known(path)).cloned().collect()
+        };
+        if asked.is_empty() {
+            return Ok(BTreeMap::new());
         }
-        let barred = ask_git(self.overlay, workspace, paths)?;
-        // Read again after git looked: a change in between must not be taken for known.
-        if let Some(print) = print.filter(|print| self.git_print(workspace, paths).is_ok_and(|now| now == Some(*print)))
-        {
-            let open = paths.iter().filter(|path| !barred.contains_key(*path));
-            open.for_each(|path| self.quiet.borrow_mut().set_git(&workspace.id, path, print));
-        }
-        Ok(barred)
+        let said = ask_git(self.env, self.overlay, excludes, workspace, asked)?;
+        self.is_open(&workspace.id, &said.open);
+        Ok(said.barred)
     }
 
     fn prepare(&self, workspaces: &[Workspace]) -> HashSet<Digest> {
@@ -290,9 +289,12 @@ impl Ground for Disk<'_> {
         let new: Vec<&Workspace> = workspaces.iter().filter(|w| w.files.is_empty()).collect();
         let files: BTreeSet<RelPath> =
             overlay.iter().filter(|(_, stat)| stat.is_some()).map(|(p, _)| p.clone()).collect();
-        let barred =
-            proc::map_parallel(&new, |workspace| Some((workspace.id, first_barred(self.overlay, workspace, &files)?)));
-        *self.barred.borrow_mut() = barred.into_iter().flatten().collect();
+        let excludes = if new.is_empty() { None } else { self.excludes().ok().flatten() };
+        let (env, overlay) = (self.env, self.overlay);
+        let said = proc::map_parallel(&new, |workspace| {
+            Some((workspace.id, first_said(env, overlay, excludes, workspace, &files)?))
+        });
+        *self.first_said.borrow_mut() = said.into_iter().flatten().collect();
         *self.first_look.borrow_mut() = looked.into_iter().map(|(id, stats, _)| (id, stats)).collect();
         quiet
     }
@@ -496,39 +498,6 @@ VERSION A (current overlay):
 ";
     let between = b"\nVERSION B (workspace modification):\n".as_slice();
     [head.as_bytes(), &question.overlay, between, &question.here, b"\n"].concat()
-}
-
-/// What git says of the overlay's files in a workspace that has none of them yet; none when it cannot be
-/// asked now. Those with a link among their parents are left out.
-fn first_barred(
-    overlay: &Overlay,
-    workspace: &Workspace,
-    files: &BTreeSet<RelPath>,
-) -> Option<(BTreeSet<RelPath>, BTreeMap<RelPath, Bar>)> {
-    let here = Root::open(&workspace.root).ok()?;
-    let is_reached = |path: &&RelPath| !matches!(here.look(path), Ok(fs::Found::Blocked(_)) | Err(_));
-    let asked: BTreeSet<RelPath> = files.iter().filter(is_reached).cloned().collect();
-    let barred = ask_git(overlay, workspace, &asked).ok()?;
-    Some((asked, barred))
-}
-
-/// What git says of these paths: two processes at most, the second only when something is not ignored.
-fn ask_git(overlay: &Overlay, workspace: &Workspace, paths: &BTreeSet<RelPath>) -> Result<BTreeMap<RelPath, Bar>> {
-    let list: Vec<PathBuf> = paths.iter().map(|path| path.as_path().to_path_buf()).collect();
-    let ignored: BTreeSet<PathBuf> = overlay.git.ignored(&workspace.root, &list, None)?.into_iter().collect();
-    let seen: Vec<&RelPath> = paths.iter().filter(|path| !ignored.contains(path.as_path())).collect();
-    if seen.is_empty() {
-        return Ok(BTreeMap::new());
-    }
-    let literal = |path: &&RelPath| {
-        let mut pathspec = std::ffi::OsString::from(":(literal)");
-        pathspec.push(path.as_path());
-        pathspec
-    };
-    let args: Vec<_> = std::iter::once("--".into()).chain(seen.iter().map(literal)).collect();
-    let tracked: BTreeSet<PathBuf> = overlay.git.ls_files(&workspace.root, &args)?.into_iter().collect();
-    let bar = |path: &RelPath| if tracked.contains(path.as_path()) { Bar::Tracked } else { Bar::NotIgnored };
-    Ok(seen.into_iter().map(|path| (path.clone(), bar(path))).collect())
 }
 
 impl Overlay {

@@ -4,6 +4,7 @@
 //! written, then the workspace, then the manifest; each replacement is compare-and-swap. Killed anywhere,
 //! the next pass sees texts that both sides held or still hold, and goes on the same way.
 
+mod bars;
 pub mod converge;
 pub mod disk;
 pub mod ground;

@@ -1,0 +1,82 @@
+//! What git sees in a workspace, and so what is left alone there.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+use shopfloor_core::env::Env;
+use shopfloor_core::error::Result;
+use shopfloor_core::fs::{self, Root};
+use shopfloor_core::path::RelPath;
+
+use super::ground::Bar;
+use crate::facts::Overlay;
+use crate::manifest::Workspace;
+use crate::quiet;
+
+/// What git was asked about in a workspace, and said.
+pub struct Said {
+    pub asked: BTreeSet<RelPath>,
+    pub barred: BTreeMap<RelPath, Bar>,
+    /// The prints of what is not barred, as far as they can be told.
+    pub open: BTreeMap<RelPath, u64>,
+}
+
+/// What git says of the overlay's files in a workspace that has none of them yet; none when it cannot be
+/// asked now. Those with a link among their parents are left out.
+pub fn first_said(
+    env: &Env,
+    overlay: &Overlay,
+    excludes: Option<&Path>,
+    workspace: &Workspace,
+    files: &BTreeSet<RelPath>,
+) -> Option<Said> {
+    let here = Root::open(&workspace.root).ok()?;
+    let is_reached = |path: &&RelPath| !matches!(here.look(path), Ok(fs::Found::Blocked(_)) | Err(_));
+    let asked = files.iter().filter(is_reached).cloned().collect();
+    ask_git(env, overlay, excludes, workspace, asked).ok()
+}
+
+/// The print of what git goes by in a workspace, for each of these paths for which it can be told.
+pub fn git_prints(
+    env: &Env,
+    overlay: &Overlay,
+    excludes: Option<&Path>,
+    workspace: &Workspace,
+    paths: &BTreeSet<RelPath>,
+) -> BTreeMap<RelPath, u64> {
+    let Some(shared) = quiet::git(env, &workspace.git_dir, &overlay.repo.common_dir, excludes) else {
+        return BTreeMap::new();
+    };
+    let print = |path: &RelPath| quiet::git_of(env, shared, &workspace.root, path);
+    paths.iter().filter_map(|path| Some((path.clone(), print(path)?))).collect()
+}
+
+/// What git says of these paths: two processes at most, the second only when something is not ignored.
+pub fn ask_git(
+    env: &Env,
+    overlay: &Overlay,
+    excludes: Option<&Path>,
+    workspace: &Workspace,
+    asked: BTreeSet<RelPath>,
+) -> Result<Said> {
+    let before = git_prints(env, overlay, excludes, workspace, &asked);
+    let list: Vec<PathBuf> = asked.iter().map(|path| path.as_path().to_path_buf()).collect();
+    let ignored: BTreeSet<PathBuf> = overlay.git.ignored(&workspace.root, &list, None)?.into_iter().collect();
+    let seen: Vec<&RelPath> = asked.iter().filter(|path| !ignored.contains(path.as_path())).collect();
+    let mut barred = BTreeMap::new();
+    if !seen.is_empty() {
+        let literal = |path: &&RelPath| {
+            let mut pathspec = std::ffi::OsString::from(":(literal)");
+            pathspec.push(path.as_path());
+            pathspec
+        };
+        let args: Vec<_> = std::iter::once("--".into()).chain(seen.iter().map(literal)).collect();
+        let tracked: BTreeSet<PathBuf> = overlay.git.ls_files(&workspace.root, &args)?.into_iter().collect();
+        let bar = |path: &RelPath| if tracked.contains(path.as_path()) { Bar::Tracked } else { Bar::NotIgnored };
+        barred = seen.into_iter().map(|path| (path.clone(), bar(path))).collect();
+    }
+    // Read again after git looked: a change in between must not be taken for known.
+    let mut open = git_prints(env, overlay, excludes, workspace, &asked);
+    open.retain(|path, print| before.get(path) == Some(print) && !barred.contains_key(path));
+    Ok(Said { asked, barred, open })
+}
