@@ -17,6 +17,9 @@ use crate::manifest::Workspace;
 /// The reserved name at the top of an overlay.
 pub const RESERVED: &str = ".overlay-sync";
 
+/// The version of every format here.
+const VERSION: u32 = 1;
+
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// How long a displaced content can be had back at least.
@@ -88,6 +91,7 @@ pub struct Intent {
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Doing {
+    pub v: u32,
     /// The one workspace whose text goes into the overlay; none: any that gets the overlay's.
     pub workspace: Option<Digest>,
     pub path: RelPath,
@@ -144,6 +148,12 @@ impl std::fmt::Display for Did {
 }
 
 #[derive(Serialize, Deserialize)]
+struct Polled {
+    v: u32,
+    dirs: Vec<PathBuf>,
+}
+
+#[derive(Serialize, Deserialize)]
 struct Owner {
     v: u32,
     common_dir: PathBuf,
@@ -191,7 +201,7 @@ impl Store {
         if fs::read_no_follow(&path)?.is_some() {
             return Ok(());
         }
-        let owner = Owner { v: 1, common_dir: common_dir.to_path_buf() };
+        let owner = Owner { v: VERSION, common_dir: common_dir.to_path_buf() };
         fs::replace(&path, &json(&owner)?, Some(fs::PRIVATE))
     }
 
@@ -351,7 +361,7 @@ impl Store {
     }
 
     pub fn save_removed(&self, removed: &Removed) -> Result<()> {
-        let removed = Removed { v: 1, ..removed.clone() };
+        let removed = Removed { v: VERSION, ..removed.clone() };
         fs::replace(&self.dir.join("removed.json"), &json(&removed)?, Some(fs::PRIVATE))
     }
 
@@ -368,14 +378,19 @@ impl Store {
     /// The directories that a watch has to poll, as it said last.
     pub fn polled(&self) -> Result<Vec<PathBuf>> {
         let bytes = fs::read_no_follow(&self.dir.join("polled.json"))?;
-        Ok(bytes.and_then(|bytes| serde_json::from_slice(&bytes).ok()).unwrap_or_default())
+        let polled = bytes.and_then(|bytes| serde_json::from_slice(&bytes).ok());
+        Ok(polled.map(|Polled { dirs, .. }| dirs).unwrap_or_default())
     }
 
     pub fn save_polled(&self, dirs: &[PathBuf]) -> Result<()> {
         if dirs.is_empty() {
             return fs::remove(&self.dir.join("polled.json"));
         }
-        fs::replace(&self.dir.join("polled.json"), &json(&dirs)?, Some(fs::PRIVATE))
+        fs::replace(
+            &self.dir.join("polled.json"),
+            &json(&Polled { v: VERSION, dirs: dirs.to_vec() })?,
+            Some(fs::PRIVATE),
+        )
     }
 }
 
@@ -383,7 +398,15 @@ fn json(value: &impl Serialize) -> Result<Vec<u8>> {
     serde_json::to_vec(value).map_err(|e| Failure::failed("cannot write the overlay's state").because(e))
 }
 
+/// Reads a file of ours. A newer version than this program knows is refused, not misread.
 fn parse<T: for<'de> Deserialize<'de>>(path: &Path, bytes: &[u8]) -> Result<T> {
-    serde_json::from_slice(bytes)
-        .map_err(|e| Failure::malformed(format!("{}: {e}", path.display())).hint("move it away"))
+    #[derive(Deserialize)]
+    struct Version {
+        v: u32,
+    }
+    let damaged = |what: String| Failure::malformed(format!("{}: {what}", path.display())).hint("move it away");
+    match serde_json::from_slice(bytes) {
+        Ok(Version { v }) if v > VERSION => Err(damaged(format!("version {v} is newer than this program knows"))),
+        _ => serde_json::from_slice(bytes).map_err(|e| damaged(e.to_string())),
+    }
 }

@@ -287,6 +287,7 @@ fn doing(workspace: &Workspace, file: &Seen) -> Option<Doing> {
         None => stands.as_ref().map(|file| file.sha256),
     };
     Some(Doing {
+        v: 1,
         workspace: write.overlay.is_some().then_some(workspace.id),
         path: file.path.clone(),
         overlay: digest(&write.overlay, &file.overlay)?,
