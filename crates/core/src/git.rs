@@ -300,7 +300,7 @@ impl Git {
 }
 
 /// The private git directory of a work tree: `.git`, or what the file of that name says.
-fn private_dir(root: &Path) -> Option<PathBuf> {
+pub fn private_dir(root: &Path) -> Option<PathBuf> {
     let dot_git = root.join(".git");
     if dot_git.is_dir() {
         return dot_git.canonicalize().ok();

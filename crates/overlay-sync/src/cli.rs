@@ -68,7 +68,7 @@ pub enum Command {
         after_help = "Example:\n  git worktree list --porcelain -z | sed -zn 's/^worktree //p' | overlay-sync attach -z -"
     )]
     Attach(Workspaces),
-    /// Bring workspaces in step a last time, then leave them alone
+    /// Bring workspaces in step a last time, then leave them alone; without a path all of them
     #[command(after_help = "Example:\n  overlay-sync detach ../feature && git worktree remove ../feature")]
     Detach(Workspaces),
     /// Bring the overlay and all attached workspaces in step: 0 converged, 1 something is held or conflicted
@@ -113,14 +113,16 @@ pub enum Command {
         /// A hash, a conflict's id, or the beginning of one
         id: String,
     },
-    /// Write a displaced text to a file
+    /// Put a displaced text back, or write it to another file
+    ///
+    /// Back where it was in this workspace it is an edit like any other; what stands there is kept.
     #[command(after_help = "Example:\n  overlay-sync restore 3f2a9c --to settings.old.json")]
     Restore {
         /// A hash, a conflict's id, or the beginning of one
         id: String,
-        /// Where to; an existing file is not overwritten
+        /// Where to instead; an existing file is not overwritten
         #[arg(long, value_name = "PATH")]
-        to: PathBuf,
+        to: Option<PathBuf>,
     },
     /// Let what is held spread as it is
     #[command(after_help = "Example:\n  overlay-sync accept 3f2a9c01d7be")]

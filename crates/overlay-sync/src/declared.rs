@@ -58,16 +58,18 @@ impl Declared {
 
     /// The declared files of a workspace. What is spelt out, or lies in a directory that is, is looked for
     /// there; for the rest git lists what it ignores, not entering directories it ignores as a whole.
-    pub fn files(&self, git: &Git, root: &Path) -> Result<BTreeSet<RelPath>> {
+    /// A repository or worktree below this one is not entered, nor the overlay.
+    pub fn files(&self, git: &Git, root: &Path, overlay: &Path) -> Result<BTreeSet<RelPath>> {
         let mut found = BTreeSet::new();
         if self.rules.is_empty() {
             return Ok(found);
         }
         let here = Root::open(root)?;
+        let is_own = |dir: &Path| !is_foreign(dir, overlay);
         let mut is_anywhere = false;
         for glob in self.wanted() {
             match (glob.path(), RelPath::parse(glob.dir())) {
-                (Some(path), _) | (None, Ok(path)) => below(&here, &path, &mut found)?,
+                (Some(path), _) | (None, Ok(path)) => below(&here, &path, &is_own, &mut found)?,
                 (None, Err(_)) => is_anywhere = true,
             }
         }
@@ -80,10 +82,14 @@ impl Declared {
                 if !is_dir {
                     found.insert(path);
                 } else if self.has(&path) {
-                    below(&here, &path, &mut found)?;
+                    below(&here, &path, &is_own, &mut found)?;
                 }
             }
         }
+        let in_own = |path: &RelPath| {
+            path.as_path().ancestors().skip(1).all(|dir| dir.as_os_str().is_empty() || is_own(&root.join(dir)))
+        };
+        found.retain(|path| in_own(path));
         // A manifest could not name one that is not UTF-8.
         found.retain(|path| path.as_path().to_str().is_some() && self.has(path));
         Ok(found)
@@ -95,12 +101,17 @@ impl Declared {
     }
 }
 
+/// Whether a directory is another repository's or worktree's, or an overlay.
+fn is_foreign(dir: &Path, overlay: &Path) -> bool {
+    dir == overlay || dir.join(".git").symlink_metadata().is_ok() || dir.join(store::RESERVED).is_dir()
+}
+
 /// A file, or every file below a directory, links not followed.
-fn below(here: &Root, path: &RelPath, found: &mut BTreeSet<RelPath>) -> Result<()> {
+fn below(here: &Root, path: &RelPath, is_own: &dyn Fn(&Path) -> bool, found: &mut BTreeSet<RelPath>) -> Result<()> {
     match here.look(path)? {
         Found::File(_) => drop(found.insert(path.clone())),
         Found::Dir => {
-            for file in Root::open(&here.join(path))?.files(&[])?.files {
+            for file in Root::open(&here.join(path))?.files_in(is_own)?.files {
                 found.extend(RelPath::parse_os(path.as_path().join(file.as_path()).as_os_str()));
             }
         }

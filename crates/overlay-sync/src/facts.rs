@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use shopfloor_core::config;
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Failure, Result};
-use shopfloor_core::fs::Root;
+use shopfloor_core::fs::{self, Root};
 use shopfloor_core::git::{Git, Repo};
 use shopfloor_core::lock::Lock;
 use shopfloor_core::ui::Ui;
@@ -15,7 +15,7 @@ use shopfloor_core::ui::Ui;
 use crate::cli::{Place, Workspaces};
 use crate::manifest::Workspace;
 use crate::settings::{Settings, load_config};
-use crate::store::Store;
+use crate::store::{RESERVED, Store};
 
 /// The overlay of the repository we stand in.
 pub struct Overlay {
@@ -47,8 +47,11 @@ impl Overlay {
             Some(value) => PathBuf::from(&value.text),
             None => default_dir(env, &repo)?,
         };
+        // One spelling for one directory, also where a link leads to it.
+        let dir = dir.canonicalize().unwrap_or(dir);
         let settings = Settings::of(&config)?;
         let store = Store::of(&dir);
+        fs::refuse_link(&dir.join(RESERVED))?;
         store.check_owner(&repo.home.common_dir)?;
         Ok(Overlay { git, repo, dir, store, settings })
     }
@@ -60,9 +63,45 @@ impl Overlay {
         Ok(if polled.is_empty() || !is_watched()? { Vec::new() } else { polled })
     }
 
-    /// The lock under which everything of the overlay's is read and written.
+    /// The lock under which everything of the overlay's is read and written. Exit 1 when the overlay is gone:
+    /// taking the lock would make it anew.
     pub fn lock(&self) -> Result<Lock> {
+        self.require()?;
         Lock::take(&self.store.lock_path())
+    }
+
+    /// Whether nobody has made it yet.
+    pub fn is_unmade(&self) -> bool {
+        !self.dir.is_dir() && !Workspace::is_any_of(&self.repo.common_dir, &self.dir)
+    }
+
+    /// Exit 1 when the overlay is not there, or was and is a bare directory now (nothing is mounted there,
+    /// say): that is an accident, and no decision to delete everything.
+    pub fn require(&self) -> Result<()> {
+        let is_known = || Workspace::is_any_of(&self.repo.common_dir, &self.dir);
+        if !self.dir.is_dir() {
+            let none = || Failure::not_found("there is no overlay yet").hint("`overlay-sync add FILE` makes one");
+            return Err(if is_known() { self.gone("is not there") } else { none() });
+        }
+        if !self.store.is_claimed() && is_known() { Err(self.gone("has lost its state")) } else { Ok(()) }
+    }
+
+    /// The same for commands that may make it: it must not have been there before.
+    pub fn create(&self) -> Result<Lock> {
+        if !self.dir.is_dir() && Workspace::is_any_of(&self.repo.common_dir, &self.dir) {
+            return Err(self.gone("is not there").hint("or make the directory to begin anew"));
+        }
+        fs::create_private_dir(&self.dir)?;
+        let lock = Lock::take(&self.store.lock_path())?;
+        self.store.claim(&self.repo.home.common_dir)?;
+        Ok(lock)
+    }
+
+    /// The refusal to read a missing overlay as the decision to delete everything.
+    pub fn gone(&self, what: &str) -> Failure {
+        let message = format!("the overlay {} {what}; nothing was touched", self.dir.display());
+        Failure::new(Exit::No, "overlay_gone", message)
+            .hint("put its files back, or name the right one with `--overlay DIR`")
     }
 
     /// The overlay's directory, opened; none when it is not there.
@@ -79,7 +118,8 @@ impl Overlay {
         }
         let find = |path: &PathBuf| {
             let real = path.canonicalize().unwrap_or_else(|_| path.clone());
-            all.iter().find(|w| w.root == real).cloned().ok_or_else(|| {
+            let around = all.iter().filter(|w| real.starts_with(&w.root) && is_of(&w.root, &real));
+            around.max_by_key(|w| w.root.components().count()).cloned().ok_or_else(|| {
                 Failure::not_found(format!("{} is not attached", path.display()))
                     .hint("run `overlay-sync attach` for it")
             })
@@ -128,7 +168,14 @@ pub fn worktrees_at(env: &Env, overlay: &Overlay, paths: &[PathBuf]) -> Result<V
             _ => worktree_at(env, overlay, path),
         }
     };
-    paths.iter().map(find).collect()
+    let mut found: Vec<(PathBuf, PathBuf)> = Vec::new();
+    for path in paths {
+        let place = find(path)?;
+        if !found.contains(&place) {
+            found.push(place);
+        }
+    }
+    Ok(found)
 }
 
 /// Whether nothing between a worktree's root and a path in it is a repository of its own.
@@ -138,6 +185,10 @@ fn is_of(root: &Path, path: &Path) -> bool {
 
 /// The same for one path, as git says: a clone of a worker, a repository in another one, or an error.
 fn worktree_at(env: &Env, overlay: &Overlay, path: &Path) -> Result<(PathBuf, PathBuf)> {
+    if !path.is_dir() {
+        return Err(Failure::not_found(format!("there is no directory {}", path.display()))
+            .hint("`git worktree list` shows the work trees"));
+    }
     let there = env.at(path)?;
     let repo = Git::find(&there)?.discover()?;
     let root = repo.require_worktree()?.to_path_buf();

@@ -54,7 +54,7 @@ fn run(ui: &Ui, env: &Env, cli: Cli) -> Result<Exit> {
         Command::Manifest { workspace } => commands::status::manifest(ui, env, place, workspace),
         Command::Conflicts => commands::past::conflicts(ui, env, place),
         Command::Show { id } => commands::past::show(ui, env, place, &id),
-        Command::Restore { id, to } => commands::past::restore(ui, env, place, &id, &to),
+        Command::Restore { id, to } => commands::past::restore(ui, env, place, &id, to.as_deref()),
         Command::Accept { id } => commands::past::settle(ui, env, place, &id, true),
         Command::Reject { id } => commands::past::settle(ui, env, place, &id, false),
         Command::Drop { path, entry } => commands::drop::run(ui, env, place, &path, &entry),

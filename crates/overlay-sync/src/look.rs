@@ -75,7 +75,7 @@ pub fn look(
     let managed = overlay.keys().chain(workspace.files.keys()).chain(workspace.deleted.keys());
     let managed = managed.chain(workspace.held.keys()).chain(&declared);
     let paths: BTreeSet<RelPath> = match scope {
-        Scope::All => managed.cloned().collect(),
+        Scope::All => managed.chain(workspace.retired.keys()).cloned().collect(),
         Scope::Only(these) => managed.filter(|path| these.contains(path)).cloned().collect(),
         Scope::News => {
             let quiet = ground.quiet(workspace)?;
@@ -123,7 +123,8 @@ fn see(
     odd: impl Fn(&RelPath) -> Option<Bar>,
 ) -> Result<Seen> {
     // A file that was deleted here and is back (an editor that saves so) still has its past.
-    let base = workspace.files.get(path).map(|base: &Base| base.sha256).or(workspace.deleted.get(path).copied());
+    let past = || workspace.deleted.get(path).or(workspace.retired.get(path)).copied();
+    let base = workspace.files.get(path).map(|base: &Base| base.sha256).or_else(past);
     let policy = settings.policy(path);
     let nothing = Decision { step: Step::Nothing, part: None };
     let mut seen =
@@ -154,7 +155,7 @@ fn see(
     let is_shown = settings.merge_command.is_some()
         && sides.iter().all(|side| side.as_ref().is_some_and(|file| may_be_shown(path, file, seen.policy.is_sent)));
     let intent = known.intents.get(&(workspace.id, path.clone()));
-    let is_retired = known.removed.files.contains(path);
+    let is_removed = known.removed.files.contains(path);
     seen.decision = decide(&Look {
         base: base.map(|digest| (digest, base_bytes.as_deref())),
         overlay: theirs.as_ref().map(|file| &*file.bytes),
@@ -164,7 +165,8 @@ fn see(
         kind: Kind::of(path.as_path()),
         policy: &seen.policy,
         removed: known.removed.entries.get(path).unwrap_or(&empty),
-        is_declared: is_declared && !is_retired,
+        is_declared: is_declared && !is_removed,
+        is_retired: workspace.retired.contains_key(path),
         command: is_shown.then_some(&known.refused),
         intent: intent.map(|(intent, result)| (intent, result.as_slice())),
     });

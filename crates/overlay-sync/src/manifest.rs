@@ -2,11 +2,14 @@
 //! the content both sides held last.
 
 use std::collections::BTreeMap;
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 use shopfloor_core::error::{Failure, Result};
 use shopfloor_core::fs;
+use shopfloor_core::git::private_dir;
 use shopfloor_core::hash::Digest;
 use shopfloor_core::path::RelPath;
 use shopfloor_core::proc;
@@ -28,11 +31,19 @@ pub struct Workspace {
     pub files: BTreeMap<RelPath, Base>,
     /// Files deleted here, with the overlay's content at that time: not refilled until it changes.
     pub deleted: BTreeMap<RelPath, Digest>,
+    /// Files the overlay let go of, with what both sides held then: known again should they be back.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub retired: BTreeMap<RelPath, Digest>,
     /// What waits for a person or for the next edit.
     pub held: BTreeMap<RelPath, Held>,
     /// Texts a person let pass, by their digests.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub accepted: BTreeMap<RelPath, Digest>,
+}
+
+#[derive(Deserialize)]
+struct Version {
+    v: u32,
 }
 
 /// A text that does not spread.
@@ -46,15 +57,15 @@ pub struct Held {
     /// Whether only a part waits, and the rest goes on.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub part: bool,
-    /// The workspace's whole text when it was held.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    /// Both sides' whole texts when it was held.
     pub here: Option<Digest>,
+    pub overlay: Option<Digest>,
 }
 
 impl Held {
-    /// By what `accept` and `reject` know it.
-    pub fn id(&self) -> String {
-        self.text.to_string()[..12].to_owned()
+    /// By what `accept` and `reject` know it: the same text of another file is another matter.
+    pub fn id(&self, path: &RelPath) -> String {
+        Digest::of(format!("{path}\0{}", self.text).as_bytes()).to_string()[..12].to_owned()
     }
 }
 
@@ -75,6 +86,7 @@ impl Workspace {
             git_dir: git_dir.to_path_buf(),
             files: BTreeMap::new(),
             deleted: BTreeMap::new(),
+            retired: BTreeMap::new(),
             held: BTreeMap::new(),
             accepted: BTreeMap::new(),
         }
@@ -83,28 +95,32 @@ impl Workspace {
     /// Every content it speaks of.
     pub fn contents(&self) -> impl Iterator<Item = Digest> {
         let held = self.held.values().flat_map(|held| [Some(held.text), held.here]).flatten();
-        self.files.values().map(|base| base.sha256).chain(self.deleted.values().copied()).chain(held)
+        let past = self.deleted.values().chain(self.retired.values());
+        self.files.values().map(|base| base.sha256).chain(past.copied()).chain(held)
     }
 
     /// Where the id lies in the worktree itself.
     fn mark(&self) -> PathBuf {
-        Workspace::mark_in(&self.git_dir)
+        Workspace::state_in(&self.git_dir).join("id")
     }
 
-    /// Whether any worktree of a repository has an id, as it keeps when its overlay is lost.
-    pub fn is_any_marked(common_dir: &Path) -> bool {
+    fn state_in(git_dir: &Path) -> PathBuf {
+        git_dir.join("shopfloor").join(TOOL)
+    }
+
+    /// Whether any worktree of a repository was attached to this overlay, as it remembers when that is lost.
+    pub fn is_any_of(common_dir: &Path, overlay: &Path) -> bool {
         let linked = std::fs::read_dir(common_dir.join("worktrees")).into_iter().flatten().flatten();
         let mut dirs = linked.map(|entry| entry.path()).chain([common_dir.to_path_buf()]);
-        dirs.any(|git_dir| Workspace::mark_in(&git_dir).exists())
+        dirs.any(|git_dir| {
+            let named = fs::read_no_follow(&Workspace::state_in(&git_dir).join("overlay"));
+            named.is_ok_and(|named| named.as_deref() == Some(overlay.as_os_str().as_bytes()))
+        })
     }
 
     /// Where files for it stand until they are whole.
     pub fn staging(&self) -> PathBuf {
         self.git_dir.join("shopfloor").join(TOOL).join("tmp")
-    }
-
-    fn mark_in(git_dir: &Path) -> PathBuf {
-        git_dir.join("shopfloor").join(TOOL).join("id")
     }
 
     /// Whether its private git directory still has the id, wherever its files are by now.
@@ -113,16 +129,29 @@ impl Workspace {
         Ok(id.as_deref() == Some(self.id.to_string().as_bytes()))
     }
 
-    /// Puts the id into the worktree's private git directory.
-    pub fn brand(&self) -> Result<()> {
-        let mark = self.mark();
-        fs::create_private_dir(mark.parent().unwrap_or(&mark))?;
-        fs::replace(&mark, self.id.to_string().as_bytes(), Some(fs::PRIVATE))
+    /// Puts the id, and the overlay's path, into the worktree's private git directory.
+    pub fn brand(&self, overlay: &Path) -> Result<()> {
+        let dir = Workspace::state_in(&self.git_dir);
+        fs::create_private_dir(&dir)?;
+        fs::replace(&dir.join("overlay"), overlay.as_os_str().as_bytes(), Some(fs::PRIVATE))?;
+        fs::replace(&self.mark(), self.id.to_string().as_bytes(), Some(fs::PRIVATE))
     }
 
-    /// Whether the directory at `root` is still this workspace.
+    /// Whether the directory at `root` is still this workspace, and no other repository's.
     pub fn is_present(&self) -> Result<bool> {
-        Ok(self.root.is_dir() && self.is_marked()?)
+        let dot_git = self.root.join(".git");
+        let named = fs::read(&dot_git).ok().flatten().unwrap_or_default();
+        let is_named =
+            named.strip_prefix(b"gitdir: ").map(<[u8]>::trim_ascii_end) == Some(self.git_dir.as_os_str().as_bytes());
+        let is_here = is_named || dot_git == self.git_dir || private_dir(&self.root).as_ref() == Some(&self.git_dir);
+        Ok(is_here && self.is_marked()?)
+    }
+
+    /// What all worktrees of its repository share: not the overlay's own, where it is a worker's clone.
+    pub fn common_dir(&self) -> PathBuf {
+        let named = fs::read(&self.git_dir.join("commondir")).ok().flatten();
+        let named = named.map(|text| self.git_dir.join(OsStr::from_bytes(text.trim_ascii_end())));
+        named.and_then(|dir| dir.canonicalize().ok()).unwrap_or_else(|| self.git_dir.clone())
     }
 
     /// The file in the overlay's state that holds this record.
@@ -137,8 +166,14 @@ impl Workspace {
     }
 
     pub fn forget(&self, dir: &Path) -> Result<()> {
+        let is_marked = self.is_marked()?;
         fs::remove(&self.path(dir))?;
-        fs::remove(&self.mark())
+        // Another one may have taken its place.
+        if is_marked {
+            fs::remove(&self.mark())?;
+            fs::remove(&Workspace::state_in(&self.git_dir).join("overlay"))?;
+        }
+        Ok(())
     }
 
     /// Every record in `dir`, by root. Paths that could lead outside are refused as they are read.
@@ -162,10 +197,12 @@ impl Workspace {
             Failure::malformed(format!("{}: {what}", path.display()))
                 .hint("move it away and attach the workspace again; nothing is overwritten by that")
         };
-        let workspace: Workspace = serde_json::from_slice(&bytes).map_err(|e| damaged(e.to_string()))?;
-        if workspace.v > VERSION {
-            return Err(damaged(format!("version {} is newer than this program knows", workspace.v)));
+        let version = serde_json::from_slice(&bytes).map(|Version { v }| v);
+        if version.as_ref().is_ok_and(|v| *v > VERSION) {
+            let newer = format!("{}: a newer version of this program wrote it", path.display());
+            return Err(Failure::malformed(newer).hint("use that version"));
         }
+        let workspace: Workspace = serde_json::from_slice(&bytes).map_err(|e| damaged(e.to_string()))?;
         Ok(Some(workspace))
     }
 }

@@ -1,11 +1,11 @@
 //! The decision of one pass for one file of one workspace: three contents in, what to write where out.
 //! Pure; the laws of syncing are tested here.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 
 use shopfloor_core::hash::Digest;
 
-use crate::merge::{self, Conflict, Input, Kind, Rule, is_binary};
+use crate::merge::{self, Conflict, Grown, Input, Kind, Rule, is_binary};
 use crate::settings::{OnConflict, Policy};
 use crate::store::{Did, Intent};
 use crate::view::{Part, View};
@@ -27,6 +27,8 @@ pub struct Look<'a> {
     pub removed: &'a BTreeSet<String>,
     /// Whether a workspace may bring this file into the overlay.
     pub is_declared: bool,
+    /// Whether the base is from before the overlay let go of the file.
+    pub is_retired: bool,
     /// The questions to which the merge command gave no answer that can be taken; none where there is no
     /// command, or it must not see this file.
     pub command: Option<&'a BTreeSet<Asked>>,
@@ -53,7 +55,10 @@ pub enum Step {
     Write(Write),
     /// Deleted here: remembered, neither spread nor refilled.
     Delete,
-    /// Deleted in the overlay, or on both sides: no longer managed; what is here stays.
+    /// Gone on both sides: no longer managed.
+    Forget,
+    /// Deleted in the overlay: no longer managed; what is here stays, and is known again should the overlay
+    /// have the file once more.
     Retire,
     /// The same, and what is here goes too.
     Remove,
@@ -109,6 +114,10 @@ pub fn decide(look: &Look<'_>) -> Decision {
     let view = match View::of(look) {
         Ok(Some(view)) => view,
         Ok(None) => return Decision { step: shared(look), part: None },
+        // A person said that it may go as it is.
+        Err(_) if look.here.is_some_and(|here| look.accepted == Some(Digest::of(here))) => {
+            return Decision { step: shared(look), part: None };
+        }
         Err(why) => return held(&why, look.here.unwrap_or_default()),
     };
     let step = view.restore(look, shared(&view.look(look)));
@@ -136,7 +145,7 @@ fn shared(look: &Look<'_>) -> Step {
         })
     };
     match (look.overlay, look.here) {
-        (None, None) if base.is_some() || look.deleted.is_some() => Step::Retire,
+        (None, None) if base.is_some() || look.deleted.is_some() || look.is_retired => Step::Forget,
         (None, None) => Step::Nothing,
         (Some(overlay), None) => match look.deleted {
             Some(then) if then == Digest::of(overlay) => Step::Nothing,
@@ -149,6 +158,8 @@ fn shared(look: &Look<'_>) -> Step {
                 None => write(Some(here), None, Did::Adopt),
             },
             None => Step::Nothing,
+            // The overlay let go of it before, and the workspace kept its own.
+            Some(_) if look.is_retired => Step::Nothing,
             Some(_) if is_base(here) && look.policy.spreads_deletions => Step::Remove,
             Some(_) if is_base(here) || look.policy.is_down => Step::Retire,
             // An edit is stronger than a deletion.
@@ -186,9 +197,15 @@ fn both(look: &Look<'_>, overlay: &[u8], here: &[u8]) -> Step {
     let accepted = look.accepted == Some(Digest::of(here));
     let grown = match base {
         Some(base) if !accepted => merge::grown(look.kind, look.policy.grow, base, here),
-        _ => None,
+        _ => Grown::Same,
     };
-    let (side, grown) = grown.unwrap_or_else(|| (here.to_vec(), 0));
+    let (side, grown) = match grown {
+        Grown::Same => (here.to_vec(), 0),
+        Grown::Back(text, count) => (text, count),
+        Grown::Cannot => {
+            return Step::Hold("it takes away what only grows, and cannot be edited".into(), Digest::of(here));
+        }
+    };
     let asked: Asked = (base.map(Digest::of), Digest::of(overlay), Digest::of(&side));
     let begun = look.intent.filter(|(intent, _)| intent.here == asked.2);
     let (bytes, did, winner, conflicts) = match begun {
@@ -257,7 +274,8 @@ fn unfit(look: &Look<'_>, here: &[u8]) -> Option<String> {
     if here.is_empty() {
         return Some("it is empty".into());
     }
-    if !is_binary(here) && !look.kind.parses(here) {
+    let has_structure = look.kind.is_tree() || look.kind == Kind::JsonLines;
+    if (has_structure || !is_binary(here)) && !look.kind.parses(here) {
         return Some("it does not parse".into());
     }
     let adds = !merge::additions(look.kind, here, &look.policy.review, &[]).is_empty();
@@ -280,7 +298,8 @@ fn gate(look: &Look<'_>, new: &[u8]) -> Option<String> {
         return None;
     }
     let (before, after) = (look.kind.leaves(base)?, look.kind.leaves(new)?);
-    let gone = before.iter().filter(|leaf| !after.contains(leaf)).count();
+    let after: HashSet<String> = after.into_iter().collect();
+    let gone = before.iter().filter(|leaf| !after.contains(*leaf)).count();
     (before.len() >= 8 && gone * 2 > before.len())
         .then(|| format!("{gone} of {} entries vanished at once", before.len()))
 }

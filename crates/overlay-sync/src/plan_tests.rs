@@ -51,6 +51,7 @@ impl Case<'_> {
             policy: &self.policy,
             removed: &removed,
             is_declared: self.is_declared,
+            is_retired: false,
             command: self.command.as_ref(),
             intent: None,
         })
@@ -81,7 +82,7 @@ fn every_case_of_base_overlay_and_here() {
         ((None, None, a, None), "nothing"),
         ((None, a, a, None), "adopt"),
         ((None, a, b, None), "last_write overlay:- here:a"),
-        ((a, None, None, None), "retire"),
+        ((a, None, None, None), "forget"),
         ((a, a, None, None), "delete"),
         ((a, b, None, None), "pull overlay:- here:b"),
         ((a, None, a, None), "retire"),
@@ -93,7 +94,7 @@ fn every_case_of_base_overlay_and_here() {
         ((a, b, c, None), "last_write overlay:c here:-"),
         ((None, a, None, a), "nothing"),
         ((None, b, None, a), "pull overlay:- here:b"),
-        ((None, None, None, a), "retire"),
+        ((None, None, None, a), "forget"),
         ((a, a, Some(""), None), "hold it is empty"),
     ];
     for ((base, overlay, here, deleted), expected) in cases {
@@ -192,7 +193,7 @@ fn local_entries_neither_leave_nor_enter() {
     assert_eq!(serde_json::from_str::<serde_json::Value>(&came).unwrap(), serde_json::json!({"env": {"LOG": "a"}}));
     assert_eq!(
         local(Some(&o), Some(&o), Some("{\"env\": ")).told(),
-        "hold it does not parse, so its own entries cannot be told from the others"
+        "hold its own entries cannot be told from the others"
     );
 }
 

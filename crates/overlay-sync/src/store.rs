@@ -51,6 +51,13 @@ pub struct Conflict {
     pub places: Vec<String>,
 }
 
+impl Conflict {
+    /// Whether this content is one of those it is about.
+    pub fn speaks_of(&self, digest: &Digest) -> bool {
+        [self.overlay, self.here, self.result].contains(digest) || self.base == Some(*digest)
+    }
+}
+
 /// One thing a pass did.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Event {
@@ -187,6 +194,11 @@ impl Store {
         dirs.iter().try_for_each(|dir| fs::sweep_temporaries(dir))
     }
 
+    /// Whether it has ever been an overlay of anybody's.
+    pub fn is_claimed(&self) -> bool {
+        self.dir.join("repository.json").exists()
+    }
+
     /// Creates what is missing, and makes the overlay this repository's; exit 2 when it is another's.
     pub fn claim(&self, common_dir: &Path) -> Result<()> {
         self.check_owner(common_dir)?;
@@ -263,7 +275,7 @@ impl Store {
 
     /// A content by its digest; none when it was collected or lost.
     pub fn content(&self, digest: &Digest) -> Result<Option<Vec<u8>>> {
-        let bytes = fs::read_no_follow(&self.object(digest))?;
+        let bytes = fs::read_own(&self.object(digest))?;
         Ok(bytes.filter(|bytes| Digest::of(bytes) == *digest))
     }
 
@@ -368,7 +380,7 @@ impl Store {
     /// The log from a place on, oldest first, and the place where it ends. A last line that is being written
     /// is left for the next time.
     pub fn events(&self, from: usize) -> Result<(Vec<Event>, usize)> {
-        let bytes = fs::read_no_follow(&self.log_path())?.unwrap_or_default();
+        let bytes = fs::read_own(&self.log_path())?.unwrap_or_default();
         let from = from.min(bytes.len());
         let to = bytes.iter().rposition(|b| *b == b'\n').map_or(from, |end| (end + 1).max(from));
         let lines = bytes[from..to].split(|b| *b == b'\n');
@@ -406,7 +418,10 @@ fn parse<T: for<'de> Deserialize<'de>>(path: &Path, bytes: &[u8]) -> Result<T> {
     }
     let damaged = |what: String| Failure::malformed(format!("{}: {what}", path.display())).hint("move it away");
     match serde_json::from_slice(bytes) {
-        Ok(Version { v }) if v > VERSION => Err(damaged(format!("version {v} is newer than this program knows"))),
+        Ok(Version { v }) if v > VERSION => {
+            let newer = format!("{}: a newer version of this program wrote it", path.display());
+            Err(Failure::malformed(newer).hint("use that version"))
+        }
         _ => serde_json::from_slice(bytes).map_err(|e| damaged(e.to_string())),
     }
 }

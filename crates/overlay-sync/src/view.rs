@@ -2,9 +2,11 @@
 //! person, are taken out of all three texts before the decision and put back after it, each side's own:
 //! so they neither leave nor enter, and the rest of an edit travels.
 
+use std::collections::BTreeSet;
+
 use shopfloor_core::hash::Digest;
 
-use crate::merge::{Entry, Kind, additions, donate, entries, strip};
+use crate::merge::{Entry, Grow, Kind, additions, donate, entries, strip};
 use crate::plan::{Look, Step};
 
 /// A part of a text that waits.
@@ -39,7 +41,7 @@ impl View {
             Some([]) => Ok(Some(Vec::new())),
             Some(bytes) => strip(look.kind, bytes, &entries)
                 .map(Some)
-                .ok_or_else(|| "it does not parse, so its own entries cannot be told from the others".to_owned()),
+                .ok_or_else(|| "its own entries cannot be told from the others".to_owned()),
         };
         let base_bytes = part_of(look.base.and_then(|(_, bytes)| bytes))?;
         let (mut overlay, mut here) = (part_of(look.overlay)?, part_of(look.here)?);
@@ -75,6 +77,12 @@ impl View {
                 (Some(whole), Some(shared)) if Digest::of(whole) == then => Digest::of(shared),
                 _ => then,
             }),
+            accepted: match (look.accepted, look.here, &self.here) {
+                (Some(accepted), Some(whole), Some(shared)) if accepted == Digest::of(whole) => {
+                    Some(Digest::of(shared))
+                }
+                (accepted, ..) => accepted,
+            },
             ..*look
         }
     }
@@ -105,7 +113,14 @@ impl View {
                 Step::Write(write)
             }
             // What is the workspace's own does not go with the rest.
-            Step::Remove => Step::Retire,
+            Step::Remove if self.here.as_deref() != look.here => Step::Retire,
+            // A person is told of, and lets pass, whole texts.
+            Step::Hold(why, text) => {
+                let sides = [(&self.here, look.here), (&self.overlay, look.overlay)];
+                let of = |shared: &Option<Vec<u8>>| shared.as_deref().map(Digest::of) == Some(text);
+                let whole = sides.iter().find(|(shared, _)| of(shared)).and_then(|(_, whole)| *whole);
+                Step::Hold(why, whole.map_or(text, Digest::of))
+            }
             other => other,
         })
     }
@@ -114,24 +129,29 @@ impl View {
 /// The additions that wait for a person, and what is told about them.
 fn waiting(look: &Look<'_>) -> Result<(Vec<Entry>, Option<Part>), String> {
     let none = Ok((Vec::new(), None));
-    let (Some(here), Some(overlay)) = (look.here, look.overlay) else {
-        let (Some(here), Some((_, base))) = (look.here, look.base) else { return none };
-        return Ok(reviewed(look, here, base.as_slice()));
-    };
-    if here == overlay || look.policy.is_down || look.accepted == Some(Digest::of(here)) {
-        return none;
-    }
-    if look.base.is_some_and(|(digest, _)| digest == Digest::of(here)) {
+    let Some(here) = look.here else { return none };
+    let is_managed = look.overlay.is_some() || look.base.is_some() && !look.is_retired;
+    let is_same = look.overlay == Some(here) || look.base.is_some_and(|(digest, _)| digest == Digest::of(here));
+    if !is_managed || is_same || look.policy.is_down || look.accepted == Some(Digest::of(here)) {
         return none;
     }
     let base = look.base.and_then(|(_, bytes)| bytes);
-    if look.kind == Kind::Json && !look.kind.parses(here) {
-        // The gate's business where it parsed before; without a past it must not pass unseen.
-        let is_gated = here.is_empty() || base.is_some_and(|base| look.kind.parses(base));
-        return if is_gated { none } else { Err("it does not parse, so nobody can tell what it adds".into()) };
+    if look.kind.is_tree() && !here.is_empty() && !look.kind.parses(here) {
+        // The gate's business where it parsed before; else it must not pass unseen.
+        let is_gated = base.is_some_and(|base| look.kind.parses(base));
+        if !is_gated && (look.kind == Kind::Json || may_say(here, &look.policy.review)) {
+            return Err("it does not parse, so nobody can tell what it adds".into());
+        }
+        return none;
     }
-    let known: Vec<&[u8]> = base.into_iter().chain([overlay]).collect();
+    let known: Vec<&[u8]> = base.into_iter().chain(look.overlay).collect();
     Ok(reviewed(look, here, &known))
+}
+
+/// Whether a text that has no structure we read might speak of one of these keys, however it is spelt.
+fn may_say(text: &[u8], keys: &[Entry]) -> bool {
+    let text = String::from_utf8_lossy(text).to_lowercase();
+    text.contains('\\') || text.contains('\0') || keys.iter().any(|key| text.contains(&key.first().to_lowercase()))
 }
 
 fn reviewed(look: &Look<'_>, here: &[u8], known: &[&[u8]]) -> (Vec<Entry>, Option<Part>) {
@@ -142,9 +162,8 @@ fn reviewed(look: &Look<'_>, here: &[u8], known: &[&[u8]]) -> (Vec<Entry>, Optio
         why.push(format!("it adds to {}, which may run code in every workspace", keys.join(" and ")));
     }
     if !look.removed.is_empty() {
-        let in_known: Vec<String> =
-            known.iter().flat_map(|bytes| entries(look.kind, look.policy.grow, bytes)).collect();
-        let back: Vec<Entry> = entries(look.kind, look.policy.grow, here)
+        let in_known: BTreeSet<String> = known.iter().flat_map(|bytes| entries(look.kind, Grow::All, bytes)).collect();
+        let back: Vec<Entry> = entries(look.kind, Grow::All, here)
             .into_iter()
             .filter(|entry| look.removed.contains(entry) && !in_known.contains(entry))
             .filter_map(|entry| Entry::parse(look.kind, &entry))

@@ -204,7 +204,7 @@ fn case_8_half_written_gutted_and_code_running_texts_wait() {
     assert_eq!(s.b.read(".claude/settings.json"), "{\"a\": 1}\n");
     let states = s.a.overlay(&["status", "--json", "."]).exit(0).json_lines();
     assert!(states.iter().all(|l| text(l, "/state") == "held"), "{states:?}");
-    s.a.overlay(&["detach"]).exit(1).err_has("stays attached");
+    s.a.overlay(&["detach", "."]).exit(1).err_has("stays attached");
     s.a.write(".claude/settings.json", "{\"a\": 2}\n");
     s.a.write(".env", "A=1\nB=1\nC=1\nD=1\nE=1\nF=1\nG=1\nH=2\n");
     s.sync(0);
@@ -271,7 +271,7 @@ fn case_12_detach_brings_the_last_edit_home_and_leaves_nothing() {
     s.put(".env", "A=1\n");
     s.attach();
     s.a.write(".env", "A=2\n");
-    s.a.overlay(&["detach"]).exit(0).out_has("detached");
+    s.a.overlay(&["detach", "."]).exit(0).out_has("detached");
     assert_eq!((s.text(".env"), s.a.read(".env")), ("A=2\n".into(), "A=2\n".into()));
     let left = s.app.sh("cd; find . -name '.shopfloor-tmp-*' -o -name id -path '*/a/*'").exit(0).stdout;
     assert_eq!(left, "");
@@ -346,7 +346,7 @@ fn case_15_state_that_leads_outside_is_refused_and_no_content_is_told() {
         s.app.overlay(&["sync"]).exit(2).err_has(".json:");
     }
     std::fs::write(&record, good.replace("\"v\": 1", "\"v\": 9")).unwrap();
-    s.app.overlay(&["sync"]).exit(2).err_has("newer than this program knows");
+    s.app.overlay(&["sync"]).exit(2).err_has("a newer version of this program wrote it");
 }
 
 #[test]
@@ -370,7 +370,7 @@ fn add_attach_of_own_files_and_other_repositories() {
     let w = World::new();
     let s = scene(&w);
     s.a.write(".env", "A=1\n");
-    s.a.overlay(&["add", "seen"]).exit(1).err_has("git does not ignore");
+    s.a.overlay(&["add", ".gitignore"]).exit(1).err_has("git does not ignore");
     s.a.overlay(&["add", "../b/.env"]).exit(2);
     s.a.overlay(&["add", ".env"]).exit(0).out_has("added .env");
     // A different file that is there already: nothing of either is lost, the overlay decides.

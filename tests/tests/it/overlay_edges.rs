@@ -127,7 +127,7 @@ fn reject_takes_back_only_what_was_held() {
     assert_eq!(s.a.read(SETTINGS), "{\"a\":");
     // Whatever is git's business now holds nothing back.
     s.sync(0);
-    s.a.overlay(&["detach"]).exit(0);
+    s.a.overlay(&["detach", "."]).exit(0);
 }
 
 #[test]

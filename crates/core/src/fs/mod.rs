@@ -81,6 +81,11 @@ pub fn read_no_follow(path: &Path) -> Result<Option<Vec<u8>>> {
     read_with(path, nofollow(), STATE_LIMIT)
 }
 
+/// The same for what may have any size: contents that are kept, logs.
+pub fn read_own(path: &Path) -> Result<Option<Vec<u8>>> {
+    read_with(path, nofollow(), u64::MAX - 1)
+}
+
 fn read_with(path: &Path, flags: i32, limit: u64) -> Result<Option<Vec<u8>>> {
     let nonblock = i32::try_from(OFlags::NONBLOCK.bits()).unwrap_or(0);
     let file = match OpenOptions::new().read(true).custom_flags(flags | nonblock).open(path) {

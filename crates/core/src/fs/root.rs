@@ -48,6 +48,8 @@ pub enum Found {
 pub struct Listing {
     /// Regular files, sorted.
     pub files: Vec<RelPath>,
+    /// Directories, relative.
+    pub dirs: Vec<PathBuf>,
     /// What is none of ours to handle, and why.
     pub odd: Vec<(PathBuf, String)>,
 }
@@ -223,22 +225,34 @@ impl Root {
     /// Every regular file below, sorted; what is not one (a link, a socket) or has a name we refuse is
     /// given with the reason. `skip` are names at the top to pass over.
     pub fn files(&self, skip: &[&str]) -> Result<Listing> {
-        let (mut files, mut odd) = (Vec::new(), Vec::new());
-        let top = |entry: &walkdir::DirEntry| {
-            entry.depth() != 1 || !skip.iter().any(|name| entry.file_name() == OsStr::new(name))
-        };
-        for entry in WalkDir::new(&self.path).min_depth(1).sort_by_file_name().into_iter().filter_entry(top) {
+        let is_skipped =
+            |path: &Path| path.parent() == Some(&self.path) && skip.iter().any(|name| path.ends_with(name));
+        self.walk(&|path| !is_skipped(path))
+    }
+
+    /// The same of the directories, this one among them, that `is_entered` says are to be looked into.
+    pub fn files_in(&self, is_entered: &dyn Fn(&Path) -> bool) -> Result<Listing> {
+        if !is_entered(&self.path) {
+            return Ok(Listing::default());
+        }
+        self.walk(&|path| !path.is_dir() || is_entered(path))
+    }
+
+    fn walk(&self, is_wanted: &dyn Fn(&Path) -> bool) -> Result<Listing> {
+        let mut listing = Listing::default();
+        let walk = WalkDir::new(&self.path).min_depth(1).sort_by_file_name().into_iter();
+        for entry in walk.filter_entry(|entry| entry.depth() == 0 || is_wanted(entry.path())) {
             let entry =
                 entry.map_err(|e| Failure::failed(format!("cannot read {}", self.path.display())).because(e))?;
             let below = entry.path().strip_prefix(&self.path).unwrap_or(entry.path());
             match RelPath::parse_os(below.as_os_str()) {
-                _ if entry.file_type().is_dir() => {}
-                Ok(rel) if entry.file_type().is_file() => files.push(rel),
-                Ok(_) => odd.push((below.to_path_buf(), "it is a link or no regular file".to_owned())),
-                Err(why) => odd.push((below.to_path_buf(), why.to_string())),
+                _ if entry.file_type().is_dir() => listing.dirs.push(below.to_path_buf()),
+                Ok(rel) if entry.file_type().is_file() => listing.files.push(rel),
+                Ok(_) => listing.odd.push((below.to_path_buf(), "it is a link or no regular file".to_owned())),
+                Err(why) => listing.odd.push((below.to_path_buf(), why.to_string())),
             }
         }
-        Ok(Listing { files, odd })
+        Ok(listing)
     }
 
     /// Creates a link where nothing is; `false` when something is there already.

@@ -39,12 +39,11 @@ pub fn first_said(
 /// The print of what git goes by in a workspace, for each of these paths for which it can be told.
 pub fn git_prints(
     env: &Env,
-    overlay: &Overlay,
     excludes: Option<&Path>,
     workspace: &Workspace,
     paths: &BTreeSet<RelPath>,
 ) -> BTreeMap<RelPath, u64> {
-    let Some(shared) = quiet::git(env, &workspace.git_dir, &overlay.repo.common_dir, excludes) else {
+    let Some(shared) = quiet::git(env, &workspace.git_dir, &workspace.common_dir(), excludes) else {
         return BTreeMap::new();
     };
     let print = |path: &RelPath| quiet::git_of(env, shared, &workspace.root, path);
@@ -59,7 +58,7 @@ pub fn ask_git(
     workspace: &Workspace,
     asked: BTreeSet<RelPath>,
 ) -> Result<Said> {
-    let before = git_prints(env, overlay, excludes, workspace, &asked);
+    let before = git_prints(env, excludes, workspace, &asked);
     let list: Vec<PathBuf> = asked.iter().map(|path| path.as_path().to_path_buf()).collect();
     let ignored: BTreeSet<PathBuf> = overlay.git.ignored(&workspace.root, &list, None)?.into_iter().collect();
     let seen: Vec<&RelPath> = asked.iter().filter(|path| !ignored.contains(path.as_path())).collect();
@@ -76,7 +75,7 @@ pub fn ask_git(
         barred = seen.into_iter().map(|path| (path.clone(), bar(path))).collect();
     }
     // Read again after git looked: a change in between must not be taken for known.
-    let mut open = git_prints(env, overlay, excludes, workspace, &asked);
+    let mut open = git_prints(env, excludes, workspace, &asked);
     open.retain(|path, print| before.get(path) == Some(print) && !barred.contains_key(path));
     Ok(Said { asked, barred, open })
 }

@@ -12,7 +12,7 @@ use crate::look::{Known, Scope, Seen, is_emptied, look};
 use crate::manifest::Workspace;
 use crate::plan::Question;
 use crate::settings::Settings;
-use crate::store::{Did, Event, Intent};
+use crate::store::{Did, Doing, Event, Intent};
 
 /// More rounds than this would mean that somebody writes all the time; the next sync goes on.
 const ROUNDS: usize = 4;
@@ -28,6 +28,8 @@ pub struct Outcome {
     pub conflicts: usize,
     /// Files that wait, workspaces that were left alone, writes that failed: each in words.
     pub open: Vec<String>,
+    /// The files these are about.
+    pub open_paths: BTreeSet<RelPath>,
     /// The workspaces these are in.
     pub troubled: Vec<Digest>,
     pub warnings: Vec<String>,
@@ -43,7 +45,9 @@ pub struct Outcome {
 struct Turn {
     /// Files to be looked at once more.
     again: BTreeSet<RelPath>,
+    /// What is the matter with the workspace, and with single files of it.
     open: Vec<String>,
+    failed: BTreeMap<RelPath, String>,
     questions: Vec<(RelPath, Question)>,
     /// Nothing is done about it in this run.
     is_halted: bool,
@@ -57,8 +61,10 @@ pub fn converge<G: Ground>(
     workspaces: &mut Vec<Workspace>,
 ) -> Result<Outcome> {
     let mut outcome = Outcome::default();
-    if !ground.announced()?.is_empty() {
-        heal(ground)?;
+    let before: BTreeSet<Doing> = ground.announced()?;
+    let mut left: Vec<Doing> = Vec::new();
+    if !before.is_empty() {
+        left = heal(ground)?;
         for workspace in workspaces.iter_mut() {
             let healed = ground.reload(workspace)?;
             healed.into_iter().for_each(|healed| *workspace = healed);
@@ -113,8 +119,11 @@ pub fn converge<G: Ground>(
         }
         asked += 1;
     }
-    if !run.is_broken && !ground.announced()?.is_empty() {
+    if !run.is_broken && ground.announced()? != left.iter().cloned().collect() {
         ground.is_done()?;
+        if !left.is_empty() {
+            ground.announce(&left)?;
+        }
     }
     for workspace in workspaces.iter() {
         let name = workspace.root.display();
@@ -122,7 +131,20 @@ pub fn converge<G: Ground>(
         let late = turn.questions.iter().map(|(path, _)| {
             format!("{name}: {path} changed while the merge command was at work; the next sync asks again")
         });
-        let open: Vec<String> = turn.open.into_iter().chain(late).collect();
+        let paths = turn.failed.keys().chain(workspace.held.keys()).chain(&turn.again);
+        outcome.open_paths.extend(paths.cloned());
+        let failed = turn.failed.iter().map(|(path, why)| format!("{name}: {path}: {why}"));
+        let held = workspace.held.iter().filter(|_| !turn.is_halted).map(|(path, held)| {
+            let what = if held.part { "a part of " } else { "" };
+            let id = held.id(path);
+            format!("{name}: {what}{path} is held: {}; `overlay-sync accept {id}` or `reject {id}`", held.why)
+        });
+        let moving = turn
+            .again
+            .iter()
+            .filter(|_| !turn.is_halted)
+            .map(|path| format!("{name}: {path} changes all the time; the next sync goes on with it"));
+        let open: Vec<String> = turn.open.into_iter().chain(failed).chain(held).chain(moving).chain(late).collect();
         if !open.is_empty() {
             outcome.troubled.push(workspace.id);
             outcome.open.extend(open);
@@ -153,6 +175,10 @@ impl Run<'_> {
     ) -> Result<Passed> {
         let name = workspace.root.display().to_string();
         turn.open.clear();
+        match scope {
+            Scope::Only(again) => turn.failed.retain(|path, _| !again.contains(path)),
+            Scope::News | Scope::All => turn.failed.clear(),
+        }
         // One workspace that cannot be read or written must not keep the others out of step.
         let seen = match ground.is_present(workspace) {
             Ok(true) => ground
@@ -160,7 +186,13 @@ impl Run<'_> {
                 .and_then(|()| look(ground, self.settings, &self.known, &self.overlay, workspace, scope))
                 .and_then(|seen| keep_read(ground, &seen).map(|()| seen)),
             Ok(false) => {
-                outcome.notes.push(format!("{name} is not there; it is caught up when it comes back"));
+                let note = format!(
+                    "{name} is not there; it is caught up when it comes back, `overlay-sync detach` forgets it"
+                );
+                if !outcome.notes.contains(&note) {
+                    outcome.notes.push(note);
+                }
+                turn.is_halted = true;
                 return Ok(Passed::default());
             }
             Err(failure) => Err(failure),
@@ -177,7 +209,7 @@ impl Run<'_> {
         }
         for file in &seen {
             if let Some(Bar::Unreadable(why)) = &file.barred {
-                turn.open.push(format!("{name}: {}: {why}", file.path));
+                turn.failed.insert(file.path.clone(), why.clone());
             }
         }
         if is_emptied(workspace, &seen) {
@@ -200,12 +232,7 @@ impl Run<'_> {
         self.overlay.extend(passed.pushed.iter().map(|path| (path.clone(), None)));
         outcome.conflicts += passed.conflicts;
         outcome.events.extend(passed.events.iter().cloned());
-        turn.open.extend(passed.failed.iter().map(|(path, why)| format!("{name}: {path}: {why}")));
-        turn.open.extend(workspace.held.iter().map(|(path, held)| {
-            let what = if held.part { "a part of " } else { "" };
-            let id = held.id();
-            format!("{name}: {what}{path} is held: {}; `overlay-sync accept {id}` or `reject {id}`", held.why)
-        }));
+        turn.failed.extend(passed.failed.iter().cloned());
         Ok(passed)
     }
 
@@ -263,7 +290,7 @@ fn tell_barred(name: &str, seen: &[Seen], outcome: &mut Outcome) {
             }
             Bar::Tracked => outcome.details.push(format!("{name}: {path} is tracked there and stays untouched")),
             // Said with what is open.
-            Bar::Unreadable(_) => {}
+            Bar::Unreadable(_) | Bar::Alias => {}
             Bar::Strange(why) => outcome.warnings.push(format!("{name}: {path} stays untouched: {why}")),
         }
     }

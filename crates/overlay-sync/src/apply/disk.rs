@@ -6,8 +6,9 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
 use shopfloor_core::env::Env;
-use shopfloor_core::error::{Exit, Failure, Result};
+use shopfloor_core::error::{Failure, Result};
 use shopfloor_core::fs::{self, Content, Listing, Root, Staging, Stat};
+use shopfloor_core::git::Repo;
 use shopfloor_core::hash::Digest;
 use shopfloor_core::lock::Lock;
 use shopfloor_core::path::RelPath;
@@ -61,13 +62,10 @@ struct Here {
 impl<'a> Disk<'a> {
     /// Opens the overlay; exit 1 when it is gone. With a lock, which the caller has taken, it may write.
     pub fn open(env: &'a Env, overlay: &'a Overlay, lock: Option<Lock>) -> Result<Disk<'a>> {
-        let root = overlay.root()?.ok_or_else(|| gone(overlay, "is not there"))?;
+        let root = overlay.root()?.ok_or_else(|| overlay.gone("is not there"))?;
         let cache = overlay.repo.home.common_dir.join("shopfloor").join(TOOL);
-        if lock.is_some() {
-            overlay.store.sweep()?;
-            fs::sweep_temporaries(&cache)?;
-        }
-        Ok(Disk {
+        let is_writing = lock.is_some();
+        let disk = Disk {
             env,
             overlay,
             root,
@@ -85,7 +83,13 @@ impl<'a> Disk<'a> {
             kept: RefCell::default(),
             told: RefCell::default(),
             quiet: RefCell::new(Quiet::load(&cache)),
-        })
+        };
+        if is_writing {
+            disk.rescue(&overlay.store.staging())?;
+            overlay.store.sweep()?;
+            fs::sweep_temporaries(&cache)?;
+        }
+        Ok(disk)
     }
 
     /// Keeps for the next run what was found quiet.
@@ -112,7 +116,11 @@ impl<'a> Disk<'a> {
         }
         let staging = Staging::open(&workspace.staging(), &here.root)?.reproducible();
         if staging.lies_beside() {
-            self.overlay.repo.exclude_reserved()?;
+            let repo = Repo { common_dir: workspace.common_dir(), ..self.overlay.repo.clone() };
+            repo.exclude_reserved()?;
+            let beside: BTreeSet<&Path> =
+                workspace.files.keys().map(|path| path.dir().unwrap_or(Path::new(""))).collect();
+            beside.iter().try_for_each(|dir| self.rescue(&here.root.path().join(dir)))?;
             staging.sweep_beside(&here.root, workspace.files.keys())?;
         }
         Ok(here.staging.get_or_init(|| staging))
@@ -135,9 +143,7 @@ impl<'a> Disk<'a> {
                 Ok(read) => Ok(read.map(|(bytes, mode)| File::new(bytes, mode))),
                 Err(failure) => Err(Bar::Unreadable(failure.to_string())),
             },
-            Is::Link(target) if points_to(root.path(), path, &target, &self.overlay.dir) => {
-                Err(Bar::Strange("it is a link to the overlay's own file".into()))
-            }
+            Is::Link(target) if points_to(root.path(), path, &target, &self.overlay.dir) => Err(Bar::Alias),
             Is::Link(_) => Err(Bar::Strange("it is a link, which is not followed".into())),
             Is::Blocked(at) => Err(Bar::Strange(format!("{at} is a link or no directory"))),
             Is::Dir | Is::Special => Err(Bar::Strange("it is no regular file".into())),
@@ -150,6 +156,18 @@ impl<'a> Disk<'a> {
         }
         let declared = self.overlay.declared()?;
         Ok(self.declared.get_or_init(|| declared))
+    }
+
+    /// Removes what a killed run left in a directory, its content kept: it may be what somebody wrote just
+    /// when their file was exchanged.
+    fn rescue(&self, dir: &Path) -> Result<()> {
+        let names = fs::list(dir)?;
+        for name in names.iter().filter(|name| name.to_string_lossy().starts_with(fs::RESERVED)) {
+            if let Some(bytes) = fs::read_own(&dir.join(name))? {
+                self.keep(&bytes)?;
+            }
+        }
+        if names.is_empty() { Ok(()) } else { fs::sweep_temporaries(dir) }
     }
 
     /// The file of patterns for all work trees; asked for once.
@@ -199,16 +217,9 @@ fn points_to(root: &Path, path: &RelPath, target: &Path, overlay: &Path) -> bool
     resolved.is_ok_and(|real| overlay.join(path.as_path()).canonicalize().is_ok_and(|own| own == real))
 }
 
-/// The refusal to read a missing overlay as the decision to delete everything.
-pub fn gone(overlay: &Overlay, what: &str) -> Failure {
-    let message = format!("the overlay {} {what}; nothing was touched", overlay.dir.display());
-    Failure::new(Exit::No, "overlay_gone", message)
-        .hint("put its files back, or name the right one with `--overlay DIR`")
-}
-
 impl Ground for Disk<'_> {
     fn overlay(&self) -> Result<BTreeMap<RelPath, Option<Bar>>> {
-        let Listing { files, odd } = self.root.files(&[RESERVED])?;
+        let Listing { files, odd, .. } = self.root.files(&[RESERVED])?;
         let stats = self.root.stats(files.iter())?;
         *self.overlay_stats.borrow_mut() = files.iter().cloned().zip(stats).collect();
         // A manifest could not name it.
@@ -229,11 +240,11 @@ impl Ground for Disk<'_> {
     }
 
     fn sweep(&self, workspace: &Workspace) -> Result<()> {
-        fs::sweep_temporaries(&workspace.staging())
+        self.rescue(&workspace.staging())
     }
 
     fn declared(&self, workspace: &Workspace) -> Result<BTreeSet<RelPath>> {
-        self.declarations()?.files(&self.overlay.git, &workspace.root)
+        self.declarations()?.files(&self.overlay.git, &workspace.root, &self.overlay.dir)
     }
 
     fn barred(&self, workspace: &Workspace, paths: &BTreeSet<RelPath>) -> Result<BTreeMap<RelPath, Bar>> {
@@ -247,7 +258,7 @@ impl Ground for Disk<'_> {
             return Ok(said.barred.into_iter().filter(|(path, _)| paths.contains(path)).collect());
         }
         let excludes = self.excludes()?;
-        let prints = git_prints(self.env, self.overlay, excludes, workspace, paths);
+        let prints = git_prints(self.env, excludes, workspace, paths);
         let asked: BTreeSet<RelPath> = {
             let quiet = self.quiet.borrow();
             let known = quiet.of(&workspace.id);
@@ -277,9 +288,7 @@ impl Ground for Disk<'_> {
             let print = quiet::whole(&prints);
             let is_known = known.get(&workspace.id).is_some_and(|known| *known == Some(print));
             let is_quiet = is_whole && !waits && is_known && workspace.is_present()?;
-            if is_quiet {
-                fs::sweep_temporaries(&workspace.staging())?;
-            }
+            let is_quiet = is_quiet && fs::list(&workspace.staging())?.is_empty();
             Ok::<_, Failure>((workspace.id, stats, is_quiet))
         };
         // What cannot be read is found out again, and said, where it is looked at.
@@ -447,7 +456,6 @@ impl Ground for Disk<'_> {
 
     fn ask(&mut self, path: &RelPath, question: &Question) -> Result<std::result::Result<Vec<u8>, String>> {
         let Some(program) = &self.overlay.settings.merge_command else { return Ok(Err("is not set".into())) };
-        let was_locked = self.lock.take().is_some();
         let input = question.input();
         let base = fs::Temporary::with(self.env, input.base.unwrap_or_default())?;
         let (current, workspace) =
@@ -457,8 +465,8 @@ impl Ground for Disk<'_> {
             Some((name, args)) => {
                 let named = Path::new(name);
                 let found = if named.is_absolute() { Some(named.to_path_buf()) } else { proc::find(self.env, name) };
-                let missing = || Failure::failed(format!("merge_command: {name} is not on the PATH"));
-                Cmd::new(&found.ok_or_else(missing)?, self.env).args(args)
+                let Some(found) = found else { return Ok(Err(format!("{name} is not on the PATH"))) };
+                Cmd::new(&found, self.env).args(args)
             }
         };
         let command = command
@@ -468,12 +476,14 @@ impl Ground for Disk<'_> {
             .var("OVERLAY_SYNC_WORKSPACE", workspace.path())
             .var("OVERLAY_SYNC_PATH", path.as_path())
             .input(prompt(question));
+        let was_locked = self.lock.take().is_some();
         let said = self.run(command, merge::limit(&input), program.timeout);
         if was_locked {
             self.lock = Some(Lock::take(&self.overlay.store.lock_path())?);
         }
         // Whatever was read before may be another by now.
         self.files.borrow_mut().clear();
+        self.told.borrow_mut().clear();
         self.stats.borrow_mut().clear();
         Ok(said?.and_then(|output| match merge::check(&input, &output) {
             None => Ok(output),

@@ -42,6 +42,8 @@ pub enum Bar {
     Tracked,
     /// A link, a directory: why.
     Strange(String),
+    /// A link to the overlay's own file: nothing is to be done.
+    Alias,
     /// It cannot be read: why.
     Unreadable(String),
 }

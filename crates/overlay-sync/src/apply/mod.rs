@@ -24,7 +24,7 @@ use shopfloor_core::path::RelPath;
 use self::ground::{File, Ground, Side};
 use crate::look::{Known, Seen};
 use crate::manifest::{Base, Held, Workspace};
-use crate::merge::{Kind, Rule, entries};
+use crate::merge::{Grow, Kind, Rule, entries};
 use crate::plan::{Question, Step, Write};
 use crate::store::{Conflict, Did, Doing, Event, Intent};
 
@@ -109,33 +109,36 @@ impl<G: Ground> Pass<'_, G> {
                 let mode = file.here.as_ref().map_or(0o600, |here| here.mode);
                 let now = file.overlay.as_ref().map(|theirs| theirs.bytes.clone());
                 self.remember(file, now.as_deref().unwrap_or(bytes))?;
-                workspace.files.insert(path.clone(), Base { sha256, mode });
-                workspace.deleted.remove(path);
+                settle(workspace, path, Base { sha256, mode });
             }
             Step::Delete => {
                 workspace.files.remove(path);
                 let then = file.overlay.as_ref().map(|theirs| self.ground.keep(&theirs.bytes)).transpose()?;
                 workspace.deleted.extend(then.map(|then| (path.clone(), then)));
             }
-            Step::Retire => self.retire(workspace, path),
+            Step::Forget => self.retire(workspace, path, None),
+            Step::Retire => self.retire(workspace, path, file.base),
             Step::Remove => {
                 if let Some(here) = &file.here {
+                    self.ground.keep(&here.bytes)?;
                     if !self.ground.remove(workspace, path, here.sha256)? {
                         passed.lost.insert(path.clone());
                         return Ok(());
                     }
                     passed.events.push(self.event(workspace, path, Did::Pull, Some(here.sha256), None));
                 }
-                self.retire(workspace, path);
+                self.retire(workspace, path, None);
             }
             Step::Write(write) => self.write(workspace, file, write, passed)?,
         }
         Ok(())
     }
 
-    fn retire(&mut self, workspace: &mut Workspace, path: &RelPath) {
+    fn retire(&mut self, workspace: &mut Workspace, path: &RelPath, base: Option<Digest>) {
         workspace.files.remove(path);
         workspace.deleted.remove(path);
+        workspace.retired.remove(path);
+        workspace.retired.extend(base.map(|base| (path.clone(), base)));
         self.known.removed.files.insert(path.clone());
     }
 
@@ -154,7 +157,8 @@ impl<G: Ground> Pass<'_, G> {
         let old = workspace.held.get(path);
         let is_new = old.is_none_or(|held| held.text != text);
         let since = old.filter(|_| !is_new).map_or_else(|| self.now.clone(), |held| held.since.clone());
-        workspace.held.insert(path.clone(), Held { why: why.clone(), text, since, part, here });
+        let overlay = file.overlay.as_ref().map(|overlay| overlay.sha256);
+        workspace.held.insert(path.clone(), Held { why: why.clone(), text, since, part, here, overlay });
         if is_new {
             passed.events.push(self.event(workspace, path, Did::Hold, here, None));
         }
@@ -165,6 +169,12 @@ impl<G: Ground> Pass<'_, G> {
         let (path, ground) = (&file.path, self.ground);
         let (theirs, ours) = (file.overlay.as_ref().map(|f| f.sha256), file.here.as_ref().map(|f| f.sha256));
         let (theirs_mode, ours_mode) = (file.overlay.as_ref().map(|f| f.mode), file.here.as_ref().map(|f| f.mode));
+        // Also a base: from here on nothing may speak of it but time.
+        for (file, _) in
+            [(&file.overlay, &write.overlay), (&file.here, &write.here)].iter().filter(|(_, w)| w.is_some())
+        {
+            file.as_ref().map(|file| ground.keep(&file.bytes)).transpose()?;
+        }
         let base = ground.keep(&write.base)?;
         let result = match write.overlay.as_ref().or(write.here.as_ref()) {
             Some(bytes) => ground.keep(bytes)?,
@@ -205,8 +215,7 @@ impl<G: Ground> Pass<'_, G> {
         }
         let now = write.overlay.as_deref().or(file.overlay.as_ref().map(|f| &*f.bytes));
         self.remember(file, now.unwrap_or(&write.base))?;
-        workspace.files.insert(path.clone(), Base { sha256: base, mode });
-        workspace.deleted.remove(path);
+        settle(workspace, path, Base { sha256: base, mode });
         let did = if write.did == Did::Pull && self.pushed.contains(path) { Did::Propagate } else { write.did };
         let from = if write.did == Did::Pull { ours } else { theirs };
         let event = self.event(workspace, path, did, from, Some(result));
@@ -221,7 +230,7 @@ impl<G: Ground> Pass<'_, G> {
             return Ok(());
         };
         let Some(base) = self.ground.content(&base)? else { return Ok(()) };
-        let now: BTreeSet<String> = entries(kind, file.policy.grow, overlay).into_iter().collect();
+        let now: BTreeSet<String> = entries(kind, Grow::All, overlay).into_iter().collect();
         let gone = entries(kind, file.policy.grow, &base).into_iter().filter(|entry| !now.contains(entry));
         let gone: BTreeSet<String> = gone.collect();
         let all = &mut self.known.removed.entries;
@@ -279,6 +288,13 @@ impl<G: Ground> Pass<'_, G> {
     }
 }
 
+/// This is what both sides hold from now on.
+fn settle(workspace: &mut Workspace, path: &RelPath, base: Base) {
+    workspace.files.insert(path.clone(), base);
+    workspace.deleted.remove(path);
+    workspace.retired.remove(path);
+}
+
 /// What is about to be done to a file, if anything is written.
 fn doing(workspace: &Workspace, file: &Seen) -> Option<Doing> {
     let Step::Write(write) = &file.decision.step else { return None };
@@ -311,36 +327,44 @@ pub fn keep_read(ground: &impl Ground, seen: &[Seen]) -> Result<()> {
 
 /// Tells what runs before have done from what somebody changed since: where a side holds what such a run
 /// was writing, that is what both sides hold in common, though the manifest was not saved.
-pub fn heal(ground: &impl Ground) -> Result<()> {
+/// What concerns workspaces that are away is given back.
+pub fn heal(ground: &impl Ground) -> Result<Vec<Doing>> {
     let announced = ground.announced()?;
-    if announced.is_empty() {
-        return Ok(());
-    }
+    let mut left = Vec::new();
     for mut workspace in ground.workspaces()? {
-        if !ground.is_present(&workspace)? {
-            continue;
-        }
         let before = workspace.clone();
-        for doing in announced.iter().filter(|doing| doing.workspace.is_none_or(|id| id == workspace.id)) {
-            let path = &doing.path;
-            let Ok(Some(here)) = ground.read(Side::Here(&workspace), path)? else { continue };
-            ground.keep(&here.bytes)?;
-            // The overlay is written first: a workspace that was written held the same.
-            let is_done = if doing.writes_here {
-                here.sha256 == doing.here
-            } else {
-                ground.read(Side::Overlay, path)?.ok().flatten().is_some_and(|file| file.sha256 == doing.overlay)
-            };
-            if is_done {
-                workspace.files.insert(path.clone(), Base { sha256: doing.base, mode: here.mode });
-                workspace.deleted.remove(path);
-            }
-        }
-        if workspace != before {
+        let id = workspace.id;
+        let own = announced.iter().filter(|doing| doing.workspace.is_none_or(|of| of == id));
+        let own: Vec<Doing> = own.map(|doing| Doing { workspace: Some(id), ..doing.clone() }).collect();
+        // One that is away, or cannot be read, keeps nobody back; it is told apart once it is there.
+        if heal_one(ground, &mut workspace, &own).is_err() {
+            left.extend(own);
+        } else if workspace != before {
             ground.save(&workspace)?;
         }
     }
-    ground.is_done()
+    Ok(left)
+}
+
+fn heal_one(ground: &impl Ground, workspace: &mut Workspace, own: &[Doing]) -> Result<()> {
+    if !ground.is_present(workspace)? {
+        return Err(Failure::failed("it is not there"));
+    }
+    for doing in own {
+        let path = &doing.path;
+        let Ok(Some(here)) = ground.read(Side::Here(workspace), path)? else { continue };
+        ground.keep(&here.bytes)?;
+        // The overlay is written first: a workspace that was written held the same.
+        let is_done = if doing.writes_here {
+            here.sha256 == doing.here
+        } else {
+            ground.read(Side::Overlay, path)?.ok().flatten().is_some_and(|file| file.sha256 == doing.overlay)
+        };
+        if is_done {
+            settle(workspace, path, Base { sha256: doing.base, mode: here.mode });
+        }
+    }
+    Ok(())
 }
 
 /// A new file gets the source's bits; one that is there keeps its own, less what others could do with it
@@ -380,6 +404,16 @@ pub fn edit(ground: &impl Ground, path: &RelPath, file: &File, bytes: &[u8]) -> 
 pub fn add(ground: &impl Ground, path: &RelPath, bytes: &[u8], mode: u32) -> Result<bool> {
     ground.keep(bytes)?;
     ground.put(Side::Overlay, path, None, bytes, mode)
+}
+
+/// Puts a text back into a workspace, what stands there being kept; `false` when that is no file, or changed.
+pub fn put_back(ground: &impl Ground, workspace: &Workspace, path: &RelPath, bytes: &[u8]) -> Result<bool> {
+    let Ok(here) = ground.read(Side::Here(workspace), path)? else { return Ok(false) };
+    let (expected, mode) = match &here {
+        Some(file) => (Some(ground.keep(&file.bytes)?), file.mode),
+        None => (None, 0o600),
+    };
+    Ok(expected == Some(Digest::of(bytes)) || ground.put(Side::Here(workspace), path, expected, bytes, mode)?)
 }
 
 /// Writes a kept content to a file that is not there yet; `false` when something is.

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use serde_json::json;
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Failure, Result};
-use shopfloor_core::fs::{self, Root};
+use shopfloor_core::fs::Root;
 use shopfloor_core::hash::Digest;
 use shopfloor_core::path::RelPath;
 use shopfloor_core::text::printable;
@@ -28,24 +28,26 @@ pub fn run(ui: &Ui, env: &Env, place: &Place, files: &[PathBuf]) -> Result<Exit>
     let ignored = overlay.git.ignored(&top, &list, None)?;
     let mut contents = Vec::new();
     for path in paths {
+        let read = worktree.read_whole(&path)?;
+        let (bytes, mode) = read.ok_or_else(|| Failure::not_found(format!("there is no file {path} here")))?;
         if !ignored.contains(&path.as_path().to_path_buf()) {
             return Err(Failure::new(Exit::No, "not_ignored", format!("git does not ignore {path} here"))
                 .hint("an overlay is for untracked files; add the path to .gitignore or info/exclude"));
         }
-        let read = worktree.read_whole(&path)?;
-        let (bytes, mode) = read.ok_or_else(|| Failure::not_found(format!("there is no file {path} here")))?;
         contents.push((path, bytes, mode));
     }
-    fs::create_private_dir(&overlay.dir)?;
-    let lock = overlay.lock()?;
-    overlay.store.claim(&overlay.repo.home.common_dir)?;
+    let lock = overlay.create()?;
     let disk = Disk::open(env, &overlay, Some(lock))?;
     let all = Workspace::load_all(&overlay.store.workspaces())?;
     let mut here = all.into_iter().find(|workspace| workspace.root == top);
     for (path, bytes, mode) in &contents {
         // What is the workspace's own stays there.
         let (kind, local) = (Kind::of(path.as_path()), overlay.settings.policy(path).local);
-        let shared = strip(kind, bytes, &local).filter(|_| !local.is_empty()).unwrap_or_else(|| bytes.clone());
+        let shared = if local.is_empty() { Some(bytes.clone()) } else { strip(kind, bytes, &local) };
+        let shared = shared.ok_or_else(|| {
+            Failure::malformed(format!("{path}: its local entries cannot be told from the others"))
+                .hint("mend the file, or put the shared part into the overlay by hand")
+        })?;
         let added = apply::add(&disk, path, &shared, *mode)?;
         if let (true, Some(workspace)) = (added, &mut here) {
             // Both sides hold it now; an edit from here on has a past to be merged with.
@@ -61,6 +63,9 @@ pub fn run(ui: &Ui, env: &Env, place: &Place, files: &[PathBuf]) -> Result<Exit>
             ui.note(format!("{path} is in the overlay already; `overlay-sync sync` merges"));
         }
     }
+    if Workspace::load_all(&overlay.store.workspaces())?.is_empty() {
+        ui.note("nothing is attached yet; `overlay-sync attach . ../OTHER` keeps workspaces in step");
+    }
     Ok(Exit::Done)
 }
 
@@ -73,6 +78,9 @@ fn below(env: &Env, top: &std::path::Path, file: &std::path::Path) -> Result<Rel
     let below = path.strip_prefix(top).map_err(|_| refuse(format!("it does not lie in {}", top.display())))?;
     if below.starts_with(RESERVED) {
         return Err(refuse("the name is reserved".into()));
+    }
+    if below.to_str().is_none() {
+        return Err(refuse("its name is not UTF-8".into()));
     }
     RelPath::parse_os(below.as_os_str()).map_err(|e| refuse(e.to_string()))
 }

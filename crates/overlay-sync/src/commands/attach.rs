@@ -5,7 +5,6 @@ use std::path::PathBuf;
 use serde_json::json;
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Result};
-use shopfloor_core::fs;
 use shopfloor_core::text::printable;
 use shopfloor_core::ui::Ui;
 
@@ -27,8 +26,12 @@ pub fn attach(ui: &Ui, env: &Env, place: &Place, named: &Workspaces) -> Result<E
     let places = facts::worktrees_at(env, &overlay, &paths)?;
     let (outcome, attached) = register(env, &overlay, places)?;
     print(ui, &outcome);
-    for workspace in attached.iter().filter(|_| !ui.is_json()) {
-        ui.note(format!("attached {}", workspace.root.display()));
+    for workspace in &attached {
+        if ui.is_json() {
+            ui.json(&json!({ "workspace": workspace.root.to_string_lossy(), "attached": true }));
+        } else {
+            ui.note(format!("attached {}", workspace.root.display()));
+        }
     }
     Ok(exit(&outcome))
 }
@@ -41,9 +44,7 @@ pub fn attach_here(env: &Env, overlay: &Overlay) -> Result<Outcome> {
 
 /// Registers worktrees, each given by its root and private git directory, and brings them in step.
 fn register(env: &Env, overlay: &Overlay, places: Vec<(PathBuf, PathBuf)>) -> Result<(Outcome, Vec<Workspace>)> {
-    fs::create_private_dir(&overlay.dir)?;
-    let lock = overlay.lock()?;
-    overlay.store.claim(&overlay.repo.home.common_dir)?;
+    let lock = overlay.create()?;
     let known = Workspace::load_all(&overlay.store.workspaces())?;
     let mut attached = Vec::new();
     for (root, git_dir) in places {
@@ -52,6 +53,14 @@ fn register(env: &Env, overlay: &Overlay, places: Vec<(PathBuf, PathBuf)>) -> Re
             if workspace.is_marked()? && workspace.git_dir == git_dir {
                 // It may have been moved: it is the same one all the same.
                 old = Some(Workspace { root: root.clone(), ..workspace.clone() });
+            } else if workspace.is_marked()? {
+                // It was moved away from here, and another one is in its place.
+                let moved =
+                    overlay.git.worktrees(&overlay.repo)?.into_iter().find(|(_, dir)| *dir == workspace.git_dir);
+                let moved = moved.and_then(|(root, _)| root.canonicalize().ok());
+                if let Some(root) = moved.filter(|moved| *moved != root) {
+                    Workspace { root, ..workspace.clone() }.save(&overlay.store.workspaces())?;
+                }
             } else {
                 // A workspace made anew at the same path is another one.
                 workspace.forget(&overlay.store.workspaces())?;
@@ -65,7 +74,7 @@ fn register(env: &Env, overlay: &Overlay, places: Vec<(PathBuf, PathBuf)>) -> Re
             None => {
                 let workspace = Workspace::new(&root, &git_dir);
                 workspace.save(&overlay.store.workspaces())?;
-                workspace.brand()?;
+                workspace.brand(&overlay.dir)?;
                 workspace
             }
         };
@@ -76,15 +85,11 @@ fn register(env: &Env, overlay: &Overlay, places: Vec<(PathBuf, PathBuf)>) -> Re
     Ok((outcome, attached))
 }
 
-/// Brings workspaces in step a last time and forgets them; their files stay.
+/// Brings workspaces in step a last time and forgets them; their files stay. Without a path: all.
 pub fn detach(ui: &Ui, env: &Env, place: &Place, named: &Workspaces) -> Result<Exit> {
     let overlay = Overlay::find(ui, env, place)?;
     let mut disk = Disk::open(env, &overlay, Some(overlay.lock()?))?;
-    let named = match named.paths.is_empty() {
-        true => Workspaces { paths: vec![overlay.repo.require_worktree()?.to_path_buf()], nul: false },
-        false => named.clone(),
-    };
-    let mut workspaces = overlay.workspaces(ui, env, &named)?;
+    let mut workspaces = overlay.workspaces(ui, env, named)?;
     let outcome = converge(env, &overlay, &mut disk, &mut workspaces)?;
     print(ui, &outcome);
     for workspace in &workspaces {

@@ -4,17 +4,18 @@ use std::path::Path;
 
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Failure, Result};
+use shopfloor_core::hash::Digest;
 use shopfloor_core::path::RelPath;
 use shopfloor_core::text::printable;
 use shopfloor_core::ui::Ui;
 
-use super::sync::{converge, exit, print};
+use super::sync::{converge, exit_for, print};
 use crate::apply;
 use crate::apply::disk::Disk;
 use crate::apply::ground::{Ground, Side};
 use crate::cli::{Place, Workspaces};
 use crate::facts::Overlay;
-use crate::merge::{Entry, Kind, entries, strip};
+use crate::merge::{Entry, Grow, Kind, entries, strip};
 
 pub fn run(ui: &Ui, env: &Env, place: &Place, path: &Path, entry: &str) -> Result<Exit> {
     let overlay = Overlay::find(ui, env, place)?;
@@ -37,7 +38,11 @@ pub fn run(ui: &Ui, env: &Env, place: &Place, path: &Path, entry: &str) -> Resul
     };
     match entry.count(kind, &file.bytes) {
         1 => {}
-        0 => return Err(Failure::not_found(format!("`{entry}` is not in {path}")).hint("see `overlay-sync show`")),
+        0 => {
+            return Err(
+                Failure::not_found(format!("`{entry}` is not in {path}")).hint("write it as it stands in the file")
+            );
+        }
         n => {
             return Err(Failure::new(Exit::No, "ambiguous", format!("`{entry}` is in {path} {n} times"))
                 .hint("edit the overlay's file"));
@@ -46,14 +51,18 @@ pub fn run(ui: &Ui, env: &Env, place: &Place, path: &Path, entry: &str) -> Resul
     let cannot = || Failure::failed(format!("cannot take `{entry}` out of {path}")).hint("edit the overlay's file");
     let bytes = strip(kind, &file.bytes, std::slice::from_ref(&entry)).ok_or_else(cannot)?;
     // Remembered first: killed in between, it waits for a person rather than coming back.
-    let grow = overlay.settings.policy(&path).grow;
-    let left = entries(kind, grow, &bytes);
+    let left = entries(kind, Grow::All, &bytes);
     let mut removed = disk.removed()?;
-    let gone = entries(kind, grow, &file.bytes).into_iter().filter(|entry| !left.contains(entry));
+    let gone = entries(kind, Grow::All, &file.bytes).into_iter().filter(|entry| !left.contains(entry));
     removed.entries.entry(path.clone()).or_default().extend(gone);
     removed.entries.retain(|_, entries| !entries.is_empty());
     disk.save_removed(&removed)?;
     apply::edit(&disk, &path, &file, &bytes)?;
+    // A person took it away: no gate is needed, however much that is.
+    for workspace in &mut workspaces {
+        workspace.accepted.insert(path.clone(), Digest::of(&bytes));
+        disk.save(workspace)?;
+    }
     let outcome = converge(env, &overlay, &mut disk, &mut workspaces)?;
     print(ui, &outcome);
     if ui.is_json() {
@@ -61,5 +70,5 @@ pub fn run(ui: &Ui, env: &Env, place: &Place, path: &Path, entry: &str) -> Resul
     } else {
         ui.line(format!("dropped {} from {}", printable(&entry.to_string()), printable(&path.to_string())));
     }
-    Ok(exit(&outcome))
+    Ok(exit_for(&outcome, &path))
 }

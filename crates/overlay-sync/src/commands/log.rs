@@ -20,6 +20,9 @@ const POLL: Duration = Duration::from_secs(2);
 
 pub fn run(ui: &Ui, env: &Env, place: &Place, follow: bool) -> Result<Exit> {
     let overlay = Overlay::find(ui, env, place)?;
+    if !overlay.is_unmade() {
+        overlay.require()?;
+    }
     if !follow {
         overlay.store.events(0)?.0.iter().for_each(|event| line(ui, event));
         return Ok(Exit::Done);

@@ -45,6 +45,9 @@ fn work(ui: &Ui, env: &Env, place: &Place, args: &MergeArgs) -> Result<Exit> {
             let places: Vec<&str> = merged.conflicts.iter().map(|c| c.place.as_str()).collect();
             ui.json(&json!({ "path": args.overlay.to_string_lossy(), "conflicts": places }));
         }
+    } else if ui.is_json() {
+        let places: Vec<&str> = merged.conflicts.iter().map(|c| c.place.as_str()).collect();
+        ui.json(&json!({ "text": String::from_utf8_lossy(&merged.bytes), "conflicts": places }));
     } else {
         ui.answer(&merged.bytes);
     }

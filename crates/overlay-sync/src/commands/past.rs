@@ -1,7 +1,7 @@
 //! `conflicts`, `show`, `restore`, `accept`, `reject`: what was decided, what waits, and every displaced text.
 
 use std::collections::BTreeSet;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Failure, Result};
@@ -11,7 +11,7 @@ use shopfloor_core::path::RelPath;
 use shopfloor_core::text::printable;
 use shopfloor_core::ui::Ui;
 
-use super::sync::{converge, exit, print};
+use super::sync::{converge, exit_for, print};
 use crate::TOOL;
 use crate::apply;
 use crate::apply::disk::Disk;
@@ -25,6 +25,9 @@ use crate::store::Conflict;
 
 pub fn conflicts(ui: &Ui, env: &Env, place: &Place) -> Result<Exit> {
     let overlay = Overlay::find(ui, env, place)?;
+    if !overlay.is_unmade() {
+        overlay.require()?;
+    }
     let mut all = overlay.store.conflicts()?;
     for workspace in Workspace::load_all(&overlay.store.workspaces())? {
         all.extend(workspace.held.iter().map(|(path, held)| held_conflict(&workspace, path, held)));
@@ -53,12 +56,12 @@ fn held_conflict(workspace: &Workspace, path: &RelPath, held: &Held) -> Conflict
     let base = workspace.files.get(path).map(|base| base.sha256);
     Conflict {
         v: 1,
-        id: held.id(),
+        id: held.id(path),
         time: held.since.clone(),
         path: path.clone(),
         workspace: workspace.root.to_string_lossy().into_owned(),
         base,
-        overlay: base.unwrap_or(held.text),
+        overlay: held.overlay.or(base).unwrap_or(held.text),
         here: held.here.unwrap_or(held.text),
         result: base.unwrap_or(held.text),
         rule: "hold".into(),
@@ -74,7 +77,13 @@ pub fn settle(ui: &Ui, env: &Env, place: &Place, id: &str, accept: bool) -> Resu
     let overlay = Overlay::find(ui, env, place)?;
     let mut disk = Disk::open(env, &overlay, Some(overlay.lock()?))?;
     let mut workspaces = Workspace::load_all(&overlay.store.workspaces())?;
-    let (root, path, held) = find_held(&workspaces, id)?;
+    let (_, path, held) = find_held(&workspaces, id)?;
+    // What is held may be another text by now: nobody has spoken of that one.
+    print(ui, &converge(env, &overlay, &mut disk, &mut workspaces)?);
+    let (root, path, held) = find_held(&workspaces, &held.id(&path)).map_err(|_| {
+        Failure::new(Exit::No, "changed", format!("{path} is not what was held any more"))
+            .hint("look at `overlay-sync conflicts`")
+    })?;
     if accept {
         // A person's word is for the text, wherever it comes to.
         for workspace in &mut workspaces {
@@ -87,20 +96,22 @@ pub fn settle(ui: &Ui, env: &Env, place: &Place, id: &str, accept: bool) -> Resu
     let outcome = converge(env, &overlay, &mut disk, &mut workspaces)?;
     print(ui, &outcome);
     if ui.is_json() {
-        ui.json(&serde_json::json!({ "id": held.id(), "path": path, "accepted": accept }));
+        ui.json(&serde_json::json!({ "id": held.id(&path), "path": path, "accepted": accept }));
     } else {
         ui.line(format!("{} {}", if accept { "accepted" } else { "rejected" }, printable(&path.to_string())));
     }
-    Ok(exit(&outcome))
+    Ok(exit_for(&outcome, &path))
 }
 
 /// What is held under the beginning of an id, and in which workspace.
 fn find_held(workspaces: &[Workspace], id: &str) -> Result<(Digest, RelPath, Held)> {
     let all = workspaces.iter().flat_map(|w| w.held.iter().map(|(path, held)| (w.id, path.clone(), held.clone())));
-    let named: Vec<_> = all.filter(|(_, _, held)| !id.is_empty() && held.id().starts_with(id)).collect();
+    let named: Vec<_> = all.filter(|(_, path, held)| !id.is_empty() && held.id(path).starts_with(id)).collect();
     match named.as_slice() {
         [] => Err(Failure::not_found(format!("nothing is held under `{id}`")).hint("see `overlay-sync conflicts`")),
-        [first, others @ ..] if others.iter().all(|other| other.2.text == first.2.text) => Ok(first.clone()),
+        [first, others @ ..] if others.iter().all(|other| (&other.1, other.2.text) == (&first.1, first.2.text)) => {
+            Ok(first.clone())
+        }
         _ => Err(Failure::usage(format!("`{id}` is the beginning of several")).hint("write more of it")),
     }
 }
@@ -124,13 +135,9 @@ fn take_back(
     let seen = look(disk, &overlay.settings, &known, &managed, workspace, Scope::Only(&only))?;
     let file = seen.iter().find(|seen| seen.barred.is_none()).ok_or_else(changed)?;
     let (Some(here), Some(theirs)) = (&file.here, &file.overlay) else { return Err(changed()) };
-    let is_held = match held.part {
-        // The rest of it has travelled: only what waits is taken back.
-        true => {
-            Some(here.sha256) == held.here && file.decision.part.as_ref().map(|part| part.digest) == Some(held.text)
-        }
-        false => here.sha256 == held.text,
-    };
+    // Of a part the rest has travelled: only what waits is taken back.
+    let waits = file.decision.part.as_ref().map(|part| part.digest);
+    let is_held = Some(here.sha256) == held.here && (!held.part || waits == Some(held.text));
     if !is_held {
         return Err(changed());
     }
@@ -154,19 +161,15 @@ pub fn show(ui: &Ui, env: &Env, place: &Place, id: &str) -> Result<Exit> {
     Ok(Exit::Done)
 }
 
-pub fn restore(ui: &Ui, env: &Env, place: &Place, id: &str, to: &Path) -> Result<Exit> {
+/// Writes a displaced text to a new file, or puts it back where it was: then it is an edit of this
+/// workspace, and what stands there is kept.
+pub fn restore(ui: &Ui, env: &Env, place: &Place, id: &str, to: Option<&Path>) -> Result<Exit> {
     let overlay = Overlay::find(ui, env, place)?;
     let bytes = content(&overlay, id)?;
-    let path = env.cwd.join(to);
-    let refuse = || Failure::usage(format!("cannot restore to {}", path.display()));
-    let root = Root::open(path.parent().ok_or_else(refuse)?)?;
-    let name =
-        RelPath::parse_os(path.file_name().ok_or_else(refuse)?).map_err(|e| refuse().details([e.to_string()]))?;
-    let staging = overlay.repo.worktree_state(TOOL).join("tmp-restore");
-    if !apply::restore(&staging, &root, &name, &bytes)? {
-        return Err(Failure::new(Exit::No, "exists", format!("{} exists already", path.display()))
-            .hint("name a file that is not there with `--to`"));
-    }
+    let path = match to {
+        Some(to) => restore_to(&overlay, &env.cwd.join(to), &bytes)?,
+        None => put_back(env, &overlay, id, &bytes)?,
+    };
     if ui.is_json() {
         ui.json(&serde_json::json!({ "path": path.to_string_lossy(), "sha256": Digest::of(&bytes) }));
     } else {
@@ -175,12 +178,56 @@ pub fn restore(ui: &Ui, env: &Env, place: &Place, id: &str, to: &Path) -> Result
     Ok(Exit::Done)
 }
 
+fn restore_to(overlay: &Overlay, path: &Path, bytes: &[u8]) -> Result<PathBuf> {
+    let refuse = || Failure::usage(format!("cannot restore to {}", path.display()));
+    let root = Root::open(path.parent().ok_or_else(refuse)?)?;
+    let name =
+        RelPath::parse_os(path.file_name().ok_or_else(refuse)?).map_err(|e| refuse().details([e.to_string()]))?;
+    let staging = overlay.repo.worktree_state(TOOL).join("tmp-restore");
+    if !apply::restore(&staging, &root, &name, bytes)? {
+        return Err(Failure::new(Exit::No, "exists", format!("{} exists already", path.display()))
+            .hint("name a file that is not there with `--to`"));
+    }
+    Ok(path.to_path_buf())
+}
+
+/// Puts a text back into the workspace we stand in, under the path that it is known to have had.
+fn put_back(env: &Env, overlay: &Overlay, id: &str, bytes: &[u8]) -> Result<PathBuf> {
+    let disk = Disk::open(env, overlay, Some(overlay.lock()?))?;
+    let top = overlay.repo.require_worktree()?;
+    let attached = Workspace::load_all(&overlay.store.workspaces())?.into_iter().find(|w| w.root == *top);
+    let unknown = |what: &str| Failure::not_found(what.to_owned()).hint("name a file with `--to`");
+    let workspace = attached.ok_or_else(|| unknown("this workspace is not attached"))?;
+    let digest = Digest::of(bytes);
+    let spoken = overlay.store.conflicts()?.into_iter().filter(|c| c.id.starts_with(id) || c.speaks_of(&digest));
+    let mut paths: BTreeSet<RelPath> = spoken.map(|conflict| conflict.path).collect();
+    let events = overlay.store.events(0)?.0.into_iter();
+    paths.extend(events.filter(|event| [event.from, event.to].contains(&Some(digest))).map(|event| event.path));
+    let [path] = paths.iter().collect::<Vec<_>>()[..] else {
+        return Err(unknown("it is not known, or not clear, which file it was"));
+    };
+    let only = BTreeSet::from([path.clone()]);
+    if disk.barred(&workspace, &only)?.contains_key(path) {
+        return Err(Failure::new(Exit::No, "not_ignored", format!("git does not ignore {path} here"))
+            .hint("name a file with `--to`"));
+    }
+    if !apply::put_back(&disk, &workspace, path, bytes)? {
+        return Err(Failure::new(Exit::No, "changed", format!("{path} is no file, or changed just now"))
+            .hint("name a file with `--to`"));
+    }
+    Ok(workspace.root.join(path.as_path()))
+}
+
 /// A kept content by the beginning of its hash, or of a conflict's id: then the side that lost.
 fn content(overlay: &Overlay, id: &str) -> Result<Vec<u8>> {
     let unknown = || {
         Failure::not_found(format!("nothing is kept under `{id}`"))
             .hint("see `overlay-sync conflicts` and `overlay-sync log --json`")
     };
+    let workspaces = Workspace::load_all(&overlay.store.workspaces())?;
+    if let Ok((_, _, held)) = find_held(&workspaces, id) {
+        return overlay.store.content(&held.here.unwrap_or(held.text))?.ok_or_else(unknown);
+    }
     let conflicts = overlay.store.conflicts()?;
     let named: Vec<_> = conflicts.iter().filter(|c| !id.is_empty() && c.id.starts_with(id)).collect();
     let digest = match named.as_slice() {

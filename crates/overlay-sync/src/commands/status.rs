@@ -21,11 +21,23 @@ use crate::store::Did;
 
 pub fn status(ui: &Ui, env: &Env, place: &Place, named: &Workspaces) -> Result<Exit> {
     let overlay = Overlay::find(ui, env, place)?;
+    if overlay.is_unmade() {
+        ui.note("there is no overlay yet; `overlay-sync add FILE` makes one");
+        return Ok(Exit::Done);
+    }
+    overlay.require()?;
     let disk = if overlay.dir.is_dir() { Some(Disk::open(env, &overlay, None)?) } else { None };
     let known = disk.as_ref().map(Known::read).transpose()?.unwrap_or_default();
     let managed = disk.as_ref().map(Disk::overlay).transpose()?.unwrap_or_default();
     let polled = overlay.polled()?;
-    for workspace in overlay.workspaces(ui, env, named)? {
+    let workspaces = overlay.workspaces(ui, env, named)?;
+    if workspaces.is_empty() {
+        ui.note("nothing is attached; `overlay-sync attach` does that");
+    }
+    if managed.is_empty() && workspaces.iter().any(|workspace| !workspace.files.is_empty()) {
+        return Err(overlay.gone("was emptied"));
+    }
+    for workspace in workspaces {
         let name = workspace.root.to_string_lossy().into_owned();
         let (Some(disk), true) = (&disk, workspace.is_present()?) else {
             let why = if disk.is_some() { "the workspace is not there" } else { "the overlay is not there" };
@@ -53,6 +65,7 @@ fn state(workspace: &Workspace, file: &Seen) -> (&'static str, String) {
     match (&file.barred, &file.decision.step) {
         (Some(Bar::NotIgnored), _) => ("not_ignored", "git would show it as untracked".into()),
         (Some(Bar::Tracked), _) => ("tracked", "git tracks it".into()),
+        (Some(Bar::Alias), _) => ("clean", "a link to the overlay's own file".into()),
         (Some(Bar::Strange(why) | Bar::Unreadable(why)), _) => ("unreachable", why.clone()),
         (None, Step::Hold(why, _)) => ("held", why.clone()),
         (None, _) if file.decision.part.is_some() => {
@@ -66,7 +79,10 @@ fn state(workspace: &Workspace, file: &Seen) -> (&'static str, String) {
         (None, Step::Write(write)) if write.did == Did::Pull => ("pulled", "the overlay has another text".into()),
         (None, Step::Remove) => ("pulled", "deleted in the overlay".into()),
         (None, Step::Write(_) | Step::Ask(_)) => ("changed", "changed here".into()),
-        (None, Step::Nothing | Step::Adopt(_) | Step::Retire) => ("clean", String::new()),
+        (None, Step::Nothing | Step::Retire) if file.overlay.is_none() && file.here.is_some() => {
+            ("clean", "not in the overlay any more, kept here".into())
+        }
+        (None, Step::Nothing | Step::Adopt(_) | Step::Retire | Step::Forget) => ("clean", String::new()),
     }
 }
 

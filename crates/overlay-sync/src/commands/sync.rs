@@ -5,13 +5,14 @@ use std::path::PathBuf;
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Result};
 use shopfloor_core::fs::{Found, Root};
+use shopfloor_core::hash::Digest;
 use shopfloor_core::path::RelPath;
 use shopfloor_core::text::printable;
 use shopfloor_core::ui::Ui;
 
 use crate::apply::converge::{self, Outcome};
-use crate::apply::disk::{Disk, gone};
-use crate::apply::ground::Ground;
+use crate::apply::disk::Disk;
+use crate::apply::ground::{File, Ground};
 use crate::cli::{Place, Workspaces};
 use crate::facts::Overlay;
 use crate::look::{Known, Scope, look};
@@ -21,14 +22,11 @@ use crate::store::Did;
 
 pub fn run(ui: &Ui, env: &Env, place: &Place, named: &Workspaces, dry_run: bool, restore: &[PathBuf]) -> Result<Exit> {
     let overlay = Overlay::find(ui, env, place)?;
-    // Before the lock, whose file would bring the directory back.
-    if !overlay.dir.is_dir() {
-        if Workspace::is_any_marked(&overlay.repo.common_dir) {
-            return Err(gone(&overlay, "is not there"));
-        }
+    if overlay.is_unmade() {
         ui.note("there is no overlay yet; `overlay-sync add FILE` makes one");
         return Ok(Exit::Done);
     }
+    overlay.require()?;
     if dry_run {
         let workspaces = overlay.workspaces(ui, env, named)?;
         return preview(ui, env, &overlay, &workspaces);
@@ -37,12 +35,18 @@ pub fn run(ui: &Ui, env: &Env, place: &Place, named: &Workspaces, dry_run: bool,
     let mut workspaces = overlay.workspaces(ui, env, named)?;
     if !restore.is_empty() {
         let restored = overlay.workspaces(ui, env, &Workspaces { paths: restore.to_vec(), nul: false })?;
+        for restored in
+            restored.iter().filter(|r| !workspaces.iter().any(|w| w.id == r.id)).cloned().collect::<Vec<_>>()
+        {
+            workspaces.push(restored);
+        }
         for workspace in workspaces.iter_mut().filter(|w| restored.iter().any(|r| r.id == w.id)) {
             // Only what is gone: an edit of what is there still has its past.
             let here = Root::open(&workspace.root)?;
             let gone = |path: &RelPath| here.look(path).is_ok_and(|found| found == Found::Missing);
             workspace.files.retain(|path, _| !gone(path));
             workspace.deleted.retain(|path, _| !gone(path));
+            disk.save(workspace)?;
         }
     }
     let outcome = converge(env, &overlay, &mut disk, &mut workspaces)?;
@@ -54,7 +58,7 @@ pub fn run(ui: &Ui, env: &Env, place: &Place, named: &Workspaces, dry_run: bool,
 pub fn converge(env: &Env, overlay: &Overlay, disk: &mut Disk<'_>, workspaces: &mut Vec<Workspace>) -> Result<Outcome> {
     let outcome = converge::converge(disk, &overlay.settings, &env.now.to_string(), workspaces)?;
     if outcome.is_emptied {
-        return Err(gone(overlay, "was emptied"));
+        return Err(overlay.gone("was emptied"));
     }
     disk.finish();
     overlay.store.collect(env, || Workspace::load_all(&overlay.store.workspaces()))?;
@@ -89,10 +93,16 @@ pub fn exit(outcome: &Outcome) -> Exit {
     if outcome.conflicts == 0 && outcome.open.is_empty() { Exit::Done } else { Exit::No }
 }
 
+/// The same for a command that is about one file.
+pub fn exit_for(outcome: &Outcome, path: &RelPath) -> Exit {
+    let is_decided = outcome.events.iter().any(|event| event.path == *path && event.rule == Did::LastWrite);
+    if is_decided || outcome.open_paths.contains(path) { Exit::No } else { Exit::Done }
+}
+
 fn preview(ui: &Ui, env: &Env, overlay: &Overlay, workspaces: &[Workspace]) -> Result<Exit> {
     let disk = Disk::open(env, overlay, None)?;
     let (managed, known) = (disk.overlay()?, Known::read(&disk)?);
-    let mut quiet = true;
+    let (mut quiet, mut held) = (true, false);
     for workspace in workspaces {
         if !workspace.is_present()? {
             continue;
@@ -109,9 +119,21 @@ fn preview(ui: &Ui, env: &Env, overlay: &Overlay, workspaces: &[Workspace]) -> R
                 },
             };
             quiet = false;
+            held |= rule == Did::Hold;
+            let digest = |side: &Option<File>| side.as_ref().map(|file| file.sha256);
+            let (from, to) = match &file.decision.step {
+                Step::Write(write) if write.overlay.is_none() => {
+                    (digest(&file.here), write.here.as_deref().map(Digest::of))
+                }
+                Step::Write(write) => (digest(&file.overlay), write.overlay.as_deref().map(Digest::of)),
+                _ => (digest(&file.here), None),
+            };
             let root = workspace.root.to_string_lossy();
             if ui.is_json() {
-                ui.json(&serde_json::json!({ "workspace": root, "path": file.path, "rule": rule }));
+                let time = env.now.to_string();
+                ui.json(&serde_json::json!({
+                    "time": time, "workspace": root, "path": file.path, "rule": rule, "from": from, "to": to
+                }));
             } else {
                 ui.line(format!("{what} {} ({})", printable(&file.path.to_string()), printable(&root)));
             }
@@ -120,5 +142,5 @@ fn preview(ui: &Ui, env: &Env, overlay: &Overlay, workspaces: &[Workspace]) -> R
     if quiet {
         ui.note("everything is in step");
     }
-    Ok(Exit::Done)
+    Ok(if held { Exit::No } else { Exit::Done })
 }

@@ -12,7 +12,7 @@ use shopfloor_core::proc;
 use shopfloor_core::ui::Ui;
 
 use super::sync::{converge, print};
-use crate::apply::disk::{Disk, gone};
+use crate::apply::disk::Disk;
 use crate::cli::{Place, Workspaces};
 use crate::facts::Overlay;
 use crate::manifest::Workspace;
@@ -32,8 +32,7 @@ pub fn run(ui: &Ui, env: &Env, place: &Place) -> Result<Exit> {
         ui.note("`enabled` is false, so there is nothing to watch");
         return Ok(Exit::Done);
     }
-    fs::create_private_dir(&overlay.dir)?;
-    overlay.store.claim(&overlay.repo.home.common_dir)?;
+    drop(overlay.create()?);
     let _lock = only_one(&overlay)?;
 
     let (send, wakes) = mpsc::channel();
@@ -109,9 +108,6 @@ fn only_one(overlay: &Overlay) -> Result<Lock> {
 fn scan(ui: &Ui, env: &Env, overlay: &Overlay) {
     let env = env.later();
     let sync = || {
-        if !overlay.dir.is_dir() {
-            return Err(gone(overlay, "is not there"));
-        }
         let mut disk = Disk::open(&env, overlay, Some(overlay.lock()?))?;
         let mut workspaces = overlay.workspaces(ui, &env, &Workspaces::default())?;
         converge(&env, overlay, &mut disk, &mut workspaces)
@@ -141,9 +137,10 @@ fn arm(ui: &Ui, overlay: &Overlay, watched: &mut Watched) -> bool {
 fn directories(overlay: &Overlay) -> Vec<PathBuf> {
     let mut dirs: Vec<PathBuf> = vec![overlay.dir.clone(), overlay.store.workspaces()];
     let listing = overlay.root().ok().flatten().and_then(|root| root.files(&[RESERVED]).ok());
-    let paths = listing.map(|listing| listing.files).unwrap_or_default();
+    let listing = listing.unwrap_or_default();
+    dirs.extend(listing.dirs.iter().map(|dir| overlay.dir.join(dir)));
+    let paths = listing.files;
     let declared: Vec<PathBuf> = overlay.declared().map(|d| d.dirs().collect()).unwrap_or_default();
-    dirs.extend(paths.iter().filter_map(|path| Some(overlay.dir.join(path.as_path()).parent()?.to_path_buf())));
     for workspace in Workspace::load_all(&overlay.store.workspaces()).unwrap_or_default() {
         let managed = paths.iter().chain(workspace.files.keys());
         // The root as well: a directory that is removed and made anew is news there.

@@ -47,9 +47,12 @@ pub fn check(input: &Input<'_>, output: &[u8]) -> Option<&'static str> {
     }
     // What stands whoever wins was added by one side, and the other has nothing against it.
     let decided = |rule| leaves(&super::by_rule(&Input { rule, ..*input }).bytes);
-    let agreed: BTreeSet<String> = decided(Rule::Workspace).intersection(&decided(Rule::Overlay)).cloned().collect();
-    if !agreed.is_subset(&said) {
+    let sides = [decided(Rule::Workspace), decided(Rule::Overlay)];
+    if !sides[0].intersection(&sides[1]).all(|leaf| said.contains(leaf)) {
         return Some("leaves out what one side added or both kept");
+    }
+    if !said.iter().all(|leaf| sides.iter().any(|side| side.contains(leaf))) {
+        return Some("brings back what one side took away");
     }
     None
 }

@@ -36,9 +36,14 @@ impl Entry {
         }
     }
 
+    /// The key at the top.
+    pub fn first(&self) -> &str {
+        self.0.first().map_or("", String::as_str)
+    }
+
     /// How often it stands in a text.
     pub fn count(&self, kind: Kind, bytes: &[u8]) -> usize {
-        match kind.tree(bytes) {
+        match kind.loose_tree(bytes) {
             Some(tree) => count(&tree, &self.0),
             None if kind.is_tree() => 0,
             None => lines::of(bytes).filter(|line| self.is_line(kind, line)).count(),
@@ -48,7 +53,7 @@ impl Entry {
     /// What stands under it in a text, for telling one content from another.
     pub fn said_in(&self, kind: Kind, bytes: &[u8]) -> String {
         let tree = kind.loose_tree(bytes);
-        tree.and_then(|tree| at(&tree, &self.0).map(|tree| tree.leaves().join("\n"))).unwrap_or_default()
+        tree.and_then(|tree| at(&tree, &self.0).map(Tree::spelt)).unwrap_or_default()
     }
 
     /// Whether this line is it, or sets the variable it names.
@@ -68,7 +73,7 @@ impl fmt::Display for Entry {
 fn name(item: &Tree) -> String {
     match item {
         Tree::Leaf(leaf) => serde_json::from_str(leaf).unwrap_or_else(|_| leaf.clone()),
-        _ => item.leaves().join("\n"),
+        _ => item.spelt(),
     }
 }
 
@@ -129,13 +134,17 @@ fn with(tree: &Tree, parts: &[String], donor: &Tree) -> Tree {
 /// A text without these entries; none when it has no structure to find them by. Byte for byte the same
 /// when it has none of them.
 pub fn strip(kind: Kind, bytes: &[u8], entries: &[Entry]) -> Option<Vec<u8>> {
+    if kind == Kind::Env && !env::is_plain(bytes) {
+        // A value over several lines would leave its tail behind.
+        return None;
+    }
     if !kind.is_tree() {
         let is_stripped = |line: &[u8]| entries.iter().any(|entry| entry.is_line(kind, trimmed(line)));
         return Some(
             bytes.split_inclusive(|b| *b == b'\n').filter(|line| !is_stripped(line)).collect::<Vec<_>>().concat(),
         );
     }
-    let tree = kind.tree(bytes)?;
+    let tree = kind.loose_tree(bytes)?;
     let wanted = entries.iter().fold(tree.clone(), |tree, entry| without(&tree, &entry.0));
     if wanted.same(&tree) {
         return Some(bytes.to_vec());
@@ -166,9 +175,9 @@ pub fn donate(kind: Kind, bytes: &[u8], entries: &[Entry], donor: &[u8]) -> Opti
         }
         return Some(donate_lines(kind, bytes, entries, donor));
     }
-    let (tree, given) = (kind.tree(bytes)?, kind.tree(donor)?);
+    let (tree, given) = (kind.loose_tree(bytes)?, kind.loose_tree(donor)?);
     let wanted = entries.iter().fold(tree.clone(), |tree, entry| with(&tree, &entry.0, &given));
-    if lines_serve && kind.tree(&by_lines.bytes).is_some_and(|said| said.same(&wanted)) {
+    if lines_serve && kind.loose_tree(&by_lines.bytes).is_some_and(|said| said.same(&wanted)) {
         return Some(by_lines.bytes);
     }
     if wanted.same(&given) {

@@ -14,7 +14,8 @@ enum Id {
 
 fn items(bytes: &[u8]) -> Vec<(Id, &[u8])> {
     let mut seen: BTreeMap<&[u8], usize> = BTreeMap::new();
-    let mut items: Vec<(Id, &[u8])> = Vec::new();
+    let mut items: Vec<Option<(Id, &[u8])>> = Vec::new();
+    let mut at: BTreeMap<Id, usize> = BTreeMap::new();
     for line in lines::of(bytes) {
         let id = match variable(line) {
             Some(name) => Id::Variable(name.to_vec()),
@@ -25,10 +26,12 @@ fn items(bytes: &[u8]) -> Vec<(Id, &[u8])> {
             }
         };
         // Of several lines for one variable the last counts, as it does for the reader.
-        items.retain(|(other, _)| *other != id);
-        items.push((id, line));
+        if let Some(earlier) = at.insert(id.clone(), items.len()) {
+            items[earlier] = None;
+        }
+        items.push(Some((id, line)));
     }
-    items
+    items.into_iter().flatten().collect()
 }
 
 pub fn variable(line: &[u8]) -> Option<&[u8]> {
@@ -40,7 +43,7 @@ pub fn variable(line: &[u8]) -> Option<&[u8]> {
 }
 
 /// Whether lines can be told apart by their variables: each stands once, and no quote spans lines.
-fn is_plain(bytes: &[u8]) -> bool {
+pub fn is_plain(bytes: &[u8]) -> bool {
     let mut seen = BTreeSet::new();
     let once = lines::of(bytes).filter_map(variable).all(|name| seen.insert(name));
     let closed = |line: &[u8]| {
@@ -56,13 +59,16 @@ pub fn merge(input: &Input<'_>) -> Merged {
     }
     let base = items(input.base.unwrap_or_default());
     let (overlay, workspace) = (items(input.overlay), items(input.workspace));
-    let find =
-        |side: &[(Id, &[u8])], id: &Id| side.iter().find(|(other, _)| other == id).map(|(_, line)| line.to_vec());
+    let by_id = |side: &[(Id, &[u8])]| -> BTreeMap<Id, Vec<u8>> {
+        side.iter().map(|(id, line)| (id.clone(), line.to_vec())).collect()
+    };
+    let (base, theirs, ours) = (by_id(&base), by_id(&overlay), by_id(&workspace));
     let mut conflicts = Vec::new();
     let mut merged: Vec<Vec<u8>> = Vec::new();
-    let added = workspace.iter().filter(|(id, _)| find(&overlay, id).is_none());
+    let added = workspace.iter().filter(|(id, _)| !theirs.contains_key(id));
     for (id, _) in overlay.iter().chain(added) {
-        let (b, o, x) = (find(&base, id), find(&overlay, id), find(&workspace, id));
+        let find = |side: &BTreeMap<Id, Vec<u8>>| side.get(id).cloned();
+        let (b, o, x) = (find(&base), find(&theirs), find(&ours));
         let line = if o == x || b == x {
             o
         } else if b == o {

@@ -1,6 +1,8 @@
 //! What a workspace can only add to. Agents rewrite their settings from stale memory; a plain three-way
 //! merge would spread that as deletions. So before it is merged, what a workspace took away is put back.
 
+use std::collections::BTreeSet;
+
 use similar::{Algorithm, DiffOp, capture_diff_slices};
 
 use super::tree::{Tree, has, join};
@@ -40,27 +42,38 @@ impl Grow {
     }
 }
 
-/// The workspace's text with what it took away from `base` put back, and how many entries that are; none
-/// when it took nothing away.
-pub fn grown(kind: Kind, grow: Grow, base: &[u8], workspace: &[u8]) -> Option<(Vec<u8>, usize)> {
+/// What a workspace took away.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Grown {
+    /// Nothing, or nothing that only grows.
+    Same,
+    /// Put back: the text with it, and how many entries that are.
+    Back(Vec<u8>, usize),
+    /// Something, and the text cannot be edited so that it has it again.
+    Cannot,
+}
+
+/// The workspace's text with what it took away from `base` put back.
+pub fn grown(kind: Kind, grow: Grow, base: &[u8], workspace: &[u8]) -> Grown {
     if !grow.applies(kind) {
-        return None;
+        return Grown::Same;
     }
     if !kind.is_tree() {
-        return grown_lines(kind, base, workspace);
+        return grown_lines(kind, base, workspace).map_or(Grown::Same, |(text, count)| Grown::Back(text, count));
     }
-    let (before, now) = (kind.tree(base)?, kind.tree(workspace)?);
+    // What never had a structure has nothing to lose; what lost it is the gate's business.
+    let (Some(before), Some(now)) = (kind.loose_tree(base), kind.loose_tree(workspace)) else { return Grown::Same };
     let wanted = regrow(grow, "", &before, &now);
     if wanted.same(&now) {
-        return None;
+        return Grown::Same;
     }
-    let left: Vec<String> = now.leaves();
-    let count = wanted.leaves().iter().filter(|leaf| !left.contains(leaf)).count();
+    let left: BTreeSet<String> = now.leaves().into_iter().collect();
+    let count = wanted.leaves().iter().filter(|leaf| !left.contains(*leaf)).count();
     // Nothing but removals: then it is the text it was.
     if wanted.same(&before) {
-        return Some((base.to_vec(), count));
+        return Grown::Back(base.to_vec(), count);
     }
-    Some((kind.rewrite(workspace, &now, &wanted, base)?, count))
+    kind.rewrite(workspace, &now, &wanted, base).map_or(Grown::Cannot, |text| Grown::Back(text, count))
 }
 
 fn regrow(grow: Grow, path: &str, before: &Tree, now: &Tree) -> Tree {
@@ -139,6 +152,6 @@ pub fn entries(kind: Kind, grow: Grow, bytes: &[u8]) -> Vec<String> {
         let lines = lines::of(bytes).filter(|line| !line.trim_ascii().is_empty());
         return lines.map(|line| String::from_utf8_lossy(line).into_owned()).collect();
     }
-    let kept = kind.tree(bytes).and_then(|tree| kept(grow, "", &tree));
+    let kept = kind.loose_tree(bytes).and_then(|tree| kept(grow, "", &tree));
     kept.map(|tree| super::entry::addresses(&tree).iter().map(ToString::to_string).collect()).unwrap_or_default()
 }

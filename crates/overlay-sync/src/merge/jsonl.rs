@@ -1,5 +1,7 @@
 //! Lines of JSON: a set of records, in which each stands once.
 
+use std::collections::HashSet;
+
 use super::lines::{self, ending};
 use super::{Input, Merged};
 
@@ -7,16 +9,14 @@ use super::{Input, Merged};
 /// one side took away is gone. There is nothing to conflict about.
 pub fn merge(input: &Input<'_>) -> Merged {
     let records = |bytes| -> Vec<&[u8]> { lines::of(bytes).filter(|line| !line.trim_ascii().is_empty()).collect() };
-    let base = input.base.map(records).unwrap_or_default();
     let (overlay, workspace) = (records(input.overlay), records(input.workspace));
-    let mut merged: Vec<&[u8]> = Vec::new();
-    let stays = overlay.iter().filter(|r| workspace.contains(r) || !base.contains(r));
-    let added = workspace.iter().filter(|r| !base.contains(r) && !overlay.contains(r));
-    for record in stays.chain(added) {
-        if !merged.contains(record) {
-            merged.push(record);
-        }
-    }
+    let set = |records: &[&'_ [u8]]| -> HashSet<Vec<u8>> { records.iter().map(|record| record.to_vec()).collect() };
+    let base = set(&input.base.map(records).unwrap_or_default());
+    let (theirs, ours) = (set(&overlay), set(&workspace));
+    let stays = overlay.iter().filter(|r| ours.contains(**r) || !base.contains(**r));
+    let added = workspace.iter().filter(|r| !base.contains(**r) && !theirs.contains(**r));
+    let mut seen = HashSet::new();
+    let merged: Vec<&[u8]> = stays.chain(added).copied().filter(|record| seen.insert(*record)).collect();
     let end = ending(input.overlay).or(ending(input.workspace)).unwrap_or(b"\n");
     let bytes = merged.iter().flat_map(|record| [record, end].concat()).collect();
     Merged { bytes, conflicts: Vec::new() }

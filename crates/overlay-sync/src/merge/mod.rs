@@ -18,7 +18,7 @@ use std::path::Path;
 
 pub use self::answer::{check, limit};
 pub use self::entry::{Entry, additions, donate, strip};
-pub use self::grow::{Grow, entries, grown};
+pub use self::grow::{Grow, Grown, entries, grown};
 use self::tree::Tree;
 
 /// What decides a conflict.
@@ -118,11 +118,11 @@ impl Kind {
 
     /// Whether two texts say the same, their layout aside.
     pub fn says_same(self, a: &[u8], b: &[u8]) -> bool {
-        self.tree(a).is_some_and(|a| self.tree(b).is_some_and(|b| a.same(&b)))
+        self.loose_tree(a).is_some_and(|a| self.loose_tree(b).is_some_and(|b| a.same(&b)))
     }
 
     /// Whether files of this kind are trees.
-    fn is_tree(self) -> bool {
+    pub fn is_tree(self) -> bool {
         matches!(self, Kind::Json | Kind::Toml | Kind::Yaml)
     }
 
@@ -135,7 +135,7 @@ impl Kind {
             Kind::JsonLines | Kind::Env | Kind::Text => None,
         };
         // The text must say exactly what was decided.
-        written.filter(|bytes| self.tree(bytes).is_some_and(|said| said.same(to)))
+        written.filter(|bytes| self.loose_tree(bytes).is_some_and(|said| said.same(to)))
     }
 
     /// The leaves of a structured file, each as `path = value`; the lines of any other. What a text
@@ -179,10 +179,12 @@ fn by_rule(input: &Input<'_>) -> Merged {
         Kind::Env => Some(env::merge(input)),
         Kind::Text => None,
     };
-    structured.unwrap_or_else(|| match kind {
-        // Lines of something that should have a structure and has none would be glued at random.
-        Kind::Json | Kind::Toml | Kind::Yaml => whole(input),
-        _ => lines::merge(input),
+    structured.unwrap_or_else(|| {
+        let merged = lines::merge(input);
+        // Lines of something that should have a structure must come to one.
+        let sides = [base.unwrap_or(overlay), overlay, workspace];
+        let is_sound = !kind.is_tree() || kind == Kind::Yaml && sides.iter().all(|bytes| kind.parses(bytes));
+        if is_sound && (!kind.is_tree() || kind.parses(&merged.bytes)) { merged } else { whole(input) }
     })
 }
 

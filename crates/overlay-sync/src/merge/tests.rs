@@ -57,7 +57,9 @@ fn permissions_only_grow() {
     let base = r#"{"permissions": {"allow": ["a", "b"], "deny": ["c"]}, "x": [1, 2]}"#;
     let workspace = r#"{"permissions": {"allow": ["b", "new"]}, "x": [2]}"#;
     let grow = |grow, overlay: &str| {
-        let (text, count) = grown(Kind::Json, grow, base.as_bytes(), workspace.as_bytes()).unwrap();
+        let Grown::Back(text, count) = grown(Kind::Json, grow, base.as_bytes(), workspace.as_bytes()) else {
+            panic!("nothing was put back")
+        };
         let merged = merge(&Input { workspace: &text, ..input(Kind::Json, base, overlay, "") });
         assert!(merged.conflicts.is_empty(), "{:?}", merged.conflicts);
         (serde_json::from_slice::<serde_json::Value>(&merged.bytes).unwrap(), count)
@@ -81,17 +83,20 @@ fn what_only_grows_cannot_be_replaced_and_an_edit_that_only_adds_stands() {
     let base = r#"{"permissions": {"allow": ["a"]}}"#;
     let grow = |grow, workspace: &str| grown(Kind::Json, grow, base.as_bytes(), workspace.as_bytes());
     for away in ["{}", r#"{"permissions": null}"#, r#"{"permissions": {"allow": "all"}}"#, r#"{"permissions": []}"#] {
-        assert_eq!(grow(Grow::Permissions, away), Some((base.as_bytes().to_vec(), 1)), "{away}");
+        assert_eq!(grow(Grow::Permissions, away), Grown::Back(base.as_bytes().to_vec(), 1), "{away}");
     }
-    assert_eq!(grow(Grow::Permissions, r#"{ "model": "x", "permissions": {"allow": ["a", "b"]} }"#), None);
-    let lines = |base: &str, now: &str| {
-        let grown = grown(Kind::Text, Grow::All, base.as_bytes(), now.as_bytes());
-        grown.map(|(text, count)| (String::from_utf8(text).unwrap(), count))
-    };
-    assert_eq!(lines("a\nb\nc\n", "a\nC\nd\n"), Some(("a\nb\nc\nC\nd\n".into(), 2)));
-    assert_eq!(lines("a\n", "a\nb\n"), None);
+    assert_eq!(grow(Grow::Permissions, r#"{ "model": "x", "permissions": {"allow": ["a", "b"]} }"#), Grown::Same);
+    let lines = |base: &str, now: &str| grown(Kind::Text, Grow::All, base.as_bytes(), now.as_bytes());
+    assert_eq!(lines("a\nb\nc\n", "a\nC\nd\n"), Grown::Back(b"a\nb\nc\nC\nd\n".to_vec(), 2));
+    assert_eq!(lines("a\n", "a\nb\n"), Grown::Same);
+    // A number no merge touches hides nothing, and what cannot be put back is not let go.
+    let odd = base.replace("\"a\"", "").replace('}', ", \"n\": 1e3}");
+    assert!(matches!(grow(Grow::Permissions, &odd.replacen(", \"n\": 1e3}", "}", 1)), Grown::Back(_, 1)), "{odd}");
+    let tables = |list: &str| list.split(',').map(|n| format!("[[s]]\nn = {n}\n")).collect::<String>();
+    let cannot = grown(Kind::Toml, Grow::All, tables("1,2").as_bytes(), tables("1,3").as_bytes());
+    assert_eq!(cannot, Grown::Cannot);
     let env = grown(Kind::Env, Grow::All, b"A=1\nB=1\n", b"A=2\n");
-    assert_eq!(env, Some((b"B=1\nA=2\n".to_vec(), 1)));
+    assert_eq!(env, Grown::Back(b"B=1\nA=2\n".to_vec(), 1));
 }
 
 #[test]
@@ -158,6 +163,11 @@ fn an_answer_may_choose_but_not_invent_or_lose() {
     }
     assert!(said(&" ".repeat(5000)).unwrap().contains("too long"));
     assert!(check(&input(Kind::Json, b, o, x), b"\xff").unwrap().contains("UTF-8"));
+    // Nor may it bring back what one side took away.
+    let (b, o, x) = (r#"{"m": 1, "rm": 1}"#, r#"{"m": 2}"#, r#"{"m": 3, "rm": 1}"#);
+    let back = check(&input(Kind::Json, b, o, x), x.as_bytes());
+    assert_eq!(back, Some("brings back what one side took away"));
+    let (o, x) = (r#"{"m": 2, "k": 1, "o": 1}"#, r#"{"m": 3, "k": 1, "x": 1}"#);
     let no_base = Input { base: None, ..input(Kind::Json, "", o, x) };
     assert_eq!(check(&no_base, br#"{"m": 3, "k": 1, "o": 1, "x": 1}"#), None);
 }

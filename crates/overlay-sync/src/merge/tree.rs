@@ -1,6 +1,8 @@
 //! The merge of structures: objects per key, arrays as sets where their elements are distinct, leaves
 //! whole. The formats turn text into trees, and the merged tree back into edits of the overlay's text.
 
+use std::collections::HashSet;
+
 use super::{Conflict, Input, Merged, Rule, WHOLE, lines};
 
 /// A parsed document, its leaves in a canonical spelling.
@@ -37,6 +39,22 @@ impl Tree {
         let mut leaves = Vec::new();
         self.collect("", &mut leaves);
         leaves
+    }
+
+    /// All of it in one line, each object's keys in order: equal for what a program reads alike.
+    pub fn spelt(&self) -> String {
+        match self {
+            Tree::Leaf(value) => value.clone(),
+            Tree::Array(items) => format!("[{}]", items.iter().map(Tree::spelt).collect::<Vec<_>>().join(",")),
+            Tree::Object(entries) => {
+                let mut members: Vec<String> = entries
+                    .iter()
+                    .map(|(key, tree)| format!("{}:{}", serde_json::Value::from(key.as_str()), tree.spelt()))
+                    .collect();
+                members.sort();
+                format!("{{{}}}", members.join(","))
+            }
+        }
     }
 
     fn collect(&self, path: &str, leaves: &mut Vec<String>) {
@@ -165,14 +183,17 @@ impl Merger {
             Some(Tree::Array(items)) => items,
             _ => &empty,
         };
-        let distinct = |list: &[Tree]| list.iter().enumerate().all(|(i, item)| !has(&list[..i], item));
-        if ![base, overlay, workspace].into_iter().all(distinct) {
+        let spelt = |list: &[Tree]| -> HashSet<String> { list.iter().map(Tree::spelt).collect() };
+        let sets = [spelt(base), spelt(overlay), spelt(workspace)];
+        let is_set = [base.len(), overlay.len(), workspace.len()] == [sets[0].len(), sets[1].len(), sets[2].len()];
+        if !is_set {
             self.conflict(path);
             let side = if self.rule == Rule::Workspace { workspace } else { overlay };
             return Some(Tree::Array(side.to_vec()));
         }
-        let stays = |item: &&Tree| has(workspace, item) || !has(base, item);
-        let added = workspace.iter().filter(|item| !has(base, item) && !has(overlay, item));
+        let [in_base, in_overlay, in_workspace] = sets.map(|set| move |item: &Tree| set.contains(&item.spelt()));
+        let stays = |item: &&Tree| in_workspace(item) || !in_base(item);
+        let added = workspace.iter().filter(|item| !in_base(item) && !in_overlay(item));
         Some(Tree::Array(overlay.iter().filter(stays).chain(added).cloned().collect()))
     }
 

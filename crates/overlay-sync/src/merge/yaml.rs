@@ -14,14 +14,16 @@ pub fn merge(input: &Input<'_>) -> Option<Merged> {
 }
 
 /// Edits a text that says `from` until it says `to`: the difference of the two, each written plainly, is
-/// put onto the text where its lines allow, so that comments stay; else it is written anew.
+/// put onto the text where its lines allow, so that comments stay; else it is written anew, if it has no
+/// comment or mark that would be lost by that.
 pub fn rewrite(text: &[u8], from: &Tree, to: &Tree) -> Option<Vec<u8>> {
     let plain = |tree| Some(serde_yaml::to_string(&value(tree)?).ok()?.into_bytes());
     let (from, wanted) = (plain(from)?, plain(to)?);
     let input = Input { base: Some(&from), overlay: text, workspace: &wanted, kind: Kind::Yaml, rule: Rule::Overlay };
     let edited = lines::merge(&input);
     let says = edited.conflicts.is_empty() && parse(&edited.bytes).is_some_and(|said| said.same(to));
-    Some(if says { edited.bytes } else { wanted })
+    let is_bare = !text.iter().any(|b| b"#&*!|>".contains(b));
+    if says { Some(edited.bytes) } else { is_bare.then_some(wanted) }
 }
 
 /// The tree of one document; none for several, for keys that are no strings, and for tags.
@@ -40,6 +42,8 @@ fn tree(value: &Value) -> Option<Tree> {
         }
         Value::Sequence(items) => Tree::Array(items.iter().map(tree).collect::<Option<_>>()?),
         Value::Tagged(_) => return None,
+        // JSON, by which leaves are spelt, has no word for these.
+        Value::Number(number) if number.as_f64().is_some_and(|n| !n.is_finite()) => return None,
         leaf => Tree::Leaf(serde_json::to_string(leaf).ok()?),
     })
 }
