@@ -5,7 +5,7 @@ use std::collections::{BTreeSet, HashSet};
 
 use shopfloor_core::hash::Digest;
 
-use crate::merge::{self, Conflict, Grown, Input, Kind, Rule, is_binary};
+use crate::merge::{self, Conflict, Entry, Grown, Input, Kind, Rule, is_binary};
 use crate::settings::{OnConflict, Policy};
 use crate::store::{Did, Intent};
 use crate::view::{Part, View};
@@ -64,6 +64,8 @@ pub enum Step {
     Remove,
     /// Nothing is written until somebody looks: why, and at which text.
     Hold(String, Digest),
+    /// These places conflict, and a person is to decide; they wait, the rest need not.
+    Dispute(Vec<String>),
     /// An outside program is asked first.
     Ask(Question),
 }
@@ -110,21 +112,49 @@ impl Question {
 }
 
 pub fn decide(look: &Look<'_>) -> Decision {
-    let held = |why: &str, bytes: &[u8]| Decision { step: Step::Hold(why.into(), Digest::of(bytes)), part: None };
-    let view = match View::of(look) {
-        Ok(Some(view)) => view,
-        Ok(None) => return Decision { step: shared(look), part: None },
+    let here = look.here.unwrap_or_default();
+    let held = |why: String| Decision { step: Step::Hold(why, Digest::of(here)), part: None };
+    let decision = match View::of(look, &[]) {
+        Ok(view) => through(look, view),
         // A person said that it may go as it is.
-        Err(_) if look.here.is_some_and(|here| look.accepted == Some(Digest::of(here))) => {
-            return Decision { step: shared(look), part: None };
+        Err(_) if look.here.is_some() && look.accepted == Some(Digest::of(here)) => through(look, None),
+        Err(why) => return held(why),
+    };
+    let Step::Dispute(places) = &decision.step else { return decision };
+    let why = format!("both sides changed {}", places.join(", "));
+    // What is in dispute waits as other parts do, where it can be taken out.
+    let entries: Option<Vec<Entry>> = places.iter().map(|place| Entry::parse(look.kind, place)).collect();
+    let Some(entries) = entries.filter(|entries| entries.iter().all(|entry| entry.count(look.kind, here) == 1)) else {
+        return held(why);
+    };
+    let part = Part::of(look.kind, here, &entries, why.clone());
+    if look.accepted == Some(part.digest) {
+        let policy = Policy { on_conflict: OnConflict::Workspace, ..look.policy.clone() };
+        return decide(&Look { policy: &policy, ..*look });
+    }
+    match View::of(look, &entries) {
+        Ok(view) => {
+            let decision = through(look, view);
+            if matches!(decision.step, Step::Dispute(_)) {
+                held(why)
+            } else {
+                Decision { part: Some(part), ..decision }
+            }
         }
-        Err(why) => return held(&why, look.here.unwrap_or_default()),
+        Err(_) => held(why),
+    }
+}
+
+/// The decision about what is shared, each side's own put back.
+fn through(look: &Look<'_>, view: Option<View>) -> Decision {
+    let Some(view) = view else { return Decision { step: shared(look), part: None } };
+    let cannot = || {
+        let here = Digest::of(look.here.unwrap_or_default());
+        Step::Hold("its own entries cannot be told from the others".into(), here)
     };
     let step = view.restore(look, shared(&view.look(look)));
-    match step {
-        Some(step) => Decision { step, part: view.part },
-        None => held("its own entries cannot be told from the others", look.here.unwrap_or_default()),
-    }
+    let part = if step.is_some() { view.part } else { None };
+    Decision { step: step.unwrap_or_else(cannot), part }
 }
 
 /// The decision about what a workspace shares.
@@ -231,8 +261,7 @@ fn both(look: &Look<'_>, overlay: &[u8], here: &[u8]) -> Step {
                     });
                 }
                 _ if look.policy.on_conflict == OnConflict::Hold && !accepted => {
-                    let places: Vec<&str> = merged.conflicts.iter().map(|c| c.place.as_str()).collect();
-                    return Step::Hold(format!("both sides changed {}", places.join(", ")), Digest::of(here));
+                    return Step::Dispute(merged.conflicts.into_iter().map(|conflict| conflict.place).collect());
                 }
                 _ => {
                     let winner = if base.is_some() { rule } else { Rule::Overlay };

@@ -229,9 +229,17 @@ fn a_conflict_is_held_or_asked_about_where_that_is_wished() {
     let (b, o, x) = ("{\"m\": 1}", "{\"m\": 2}", "{\"m\": 3}");
     let hold = Policy { on_conflict: OnConflict::Hold, ..Policy::default() };
     let held = Case { policy: hold, ..json(b, o, x) };
-    assert_eq!(held.told(), "hold both sides changed m");
-    let accepted = Case { accepted: Some(Digest::of(x.as_bytes())), ..held };
+    assert_eq!(held.told(), "nothing; waits: both sides changed m");
+    let part = held.decide().part.unwrap();
+    let accepted = Case { accepted: Some(part.digest), ..held };
     assert_eq!(accepted.told(), format!("last_write overlay:{x} here:-"));
+    // What is in dispute waits, what is not does not.
+    let more = "{\"m\": 3, \"new\": 1}";
+    let beside = Case { policy: accepted.policy.clone(), ..json(b, o, more) };
+    let told: String = beside.told().split_whitespace().collect();
+    assert_eq!(told, "pushoverlay:{\"m\":2,\"new\":1}here:-;waits:bothsideschangedm");
+    let lines = Case { policy: accepted.policy.clone(), ..case(Some("a\n"), Some("b\n"), Some("c\n")) };
+    assert_eq!(lines.told(), "hold both sides changed line 1");
     let ask = Case { command: Some(BTreeSet::new()), ..json(b, o, x) };
     let Step::Ask(question) = ask.decide().step else { panic!("{}", ask.told()) };
     let refused = Case { command: Some(BTreeSet::from([question.asked()])), ..json(b, o, x) };

@@ -17,6 +17,14 @@ pub struct Part {
     pub digest: Digest,
 }
 
+impl Part {
+    pub fn of(kind: Kind, here: &[u8], entries: &[Entry], why: String) -> Part {
+        let said = |entry: &Entry| format!("{entry}={}", entry.said_in(kind, here));
+        let said: Vec<String> = entries.iter().map(said).collect();
+        Part { why, digest: Digest::of(said.join("\n").as_bytes()) }
+    }
+}
+
 /// The three texts without what is not shared.
 #[derive(Clone, Debug)]
 pub struct View {
@@ -29,9 +37,11 @@ pub struct View {
 
 impl View {
     /// The view of a file; none when all of it is shared. Fails, in words, where nobody can tell.
-    pub fn of(look: &Look<'_>) -> Result<Option<View>, String> {
+    /// `disputed` are entries that wait beside those that wait anyway.
+    pub fn of(look: &Look<'_>, disputed: &[Entry]) -> Result<Option<View>, String> {
         let (waiting, part) = waiting(look)?;
-        let entries: Vec<Entry> = look.policy.local.iter().cloned().chain(waiting).collect();
+        let own = look.policy.local.iter().cloned().chain(disputed.iter().cloned());
+        let entries: Vec<Entry> = own.chain(waiting).collect();
         if entries.is_empty() {
             return Ok(None);
         }
@@ -178,10 +188,9 @@ fn reviewed(look: &Look<'_>, here: &[u8], known: &[&[u8]]) -> (Vec<Entry>, Optio
     if waiting.is_empty() {
         return (waiting, None);
     }
-    let said: Vec<String> = waiting.iter().map(|entry| format!("{entry}={}", entry.said_in(look.kind, here))).collect();
-    let digest = Digest::of(said.join("\n").as_bytes());
-    if look.accepted == Some(digest) {
+    let part = Part::of(look.kind, here, &waiting, why.join("; "));
+    if look.accepted == Some(part.digest) {
         return (Vec::new(), None);
     }
-    (waiting, Some(Part { why: why.join("; "), digest }))
+    (waiting, Some(part))
 }

@@ -258,12 +258,14 @@ fn a_conflict_waits_for_a_person_where_that_is_wished() {
     s.a.write(SETTINGS, "{\"model\": \"a\"}");
     s.b.write(SETTINGS, "{\"model\": \"b\", \"k\": 1}");
     s.sync(1).err_has("both sides changed model");
-    assert_eq!(
-        (s.text(SETTINGS), s.b.read(SETTINGS)),
-        ("{\"model\": \"a\"}".into(), "{\"model\": \"b\", \"k\": 1}".into())
-    );
-    s.app.overlay(&["accept", &held(&s)[0]]).exit(1);
-    s.all_are(SETTINGS, "{\"model\": \"b\", \"k\": 1}");
+    // Only what is in dispute waits.
+    let value = |text: &str| serde_json::from_str::<serde_json::Value>(text).unwrap();
+    assert_eq!(value(&s.text(SETTINGS)), serde_json::json!({"model": "a", "k": 1}));
+    assert_eq!(value(&s.a.read(SETTINGS)), serde_json::json!({"model": "a", "k": 1}));
+    assert_eq!(s.b.read(SETTINGS), "{\"model\": \"b\", \"k\": 1}");
+    s.app.overlay(&["accept", &held(&s)[0]]).exit(1).err_has("a conflict was decided");
+    s.all_are(SETTINGS, &s.text(SETTINGS));
+    assert_eq!(value(&s.text(SETTINGS)), serde_json::json!({"model": "b", "k": 1}));
     s.sync(0);
     configure(&w, "[overlay-sync]\non_conflict = \"nobody\"\n");
     s.app.overlay(&["sync"]).exit(2).err_has("must be one of workspace, overlay, hold, not `nobody`");

@@ -102,7 +102,7 @@ impl<G: Ground> Pass<'_, G> {
             self.known.removed.files.remove(path);
         }
         match step {
-            Step::Nothing | Step::Hold(..) => {}
+            Step::Nothing | Step::Hold(..) | Step::Dispute(_) => {}
             Step::Ask(question) => passed.questions.push((path.clone(), question.clone())),
             Step::Adopt(bytes) => {
                 let sha256 = self.ground.keep(bytes)?;

@@ -78,7 +78,7 @@ fn state(workspace: &Workspace, file: &Seen) -> (&'static str, String) {
         }
         (None, Step::Write(write)) if write.did == Did::Pull => ("pulled", "the overlay has another text".into()),
         (None, Step::Remove) => ("pulled", "deleted in the overlay".into()),
-        (None, Step::Write(_) | Step::Ask(_)) => ("changed", "changed here".into()),
+        (None, Step::Write(_) | Step::Ask(_) | Step::Dispute(_)) => ("changed", "changed here".into()),
         (None, Step::Nothing | Step::Retire) if file.overlay.is_none() && file.here.is_some() => {
             ("clean", "not in the overlay any more, kept here".into())
         }

@@ -43,7 +43,7 @@ impl Entry {
 
     /// How often it stands in a text.
     pub fn count(&self, kind: Kind, bytes: &[u8]) -> usize {
-        match kind.loose_tree(bytes) {
+        match kind.tree(bytes) {
             Some(tree) => count(&tree, &self.0),
             None if kind.is_tree() => 0,
             None => lines::of(bytes).filter(|line| self.is_line(kind, line)).count(),
@@ -52,8 +52,11 @@ impl Entry {
 
     /// What stands under it in a text, for telling one content from another.
     pub fn said_in(&self, kind: Kind, bytes: &[u8]) -> String {
-        let tree = kind.loose_tree(bytes);
-        tree.and_then(|tree| at(&tree, &self.0).map(Tree::spelt)).unwrap_or_default()
+        if !kind.is_tree() {
+            let lines = lines::of(bytes).filter(|line| self.is_line(kind, line));
+            return lines.map(|line| String::from_utf8_lossy(line).into_owned()).collect();
+        }
+        kind.tree(bytes).and_then(|tree| at(&tree, &self.0).map(Tree::spelt)).unwrap_or_default()
     }
 
     /// Whether this line is it, or sets the variable it names.
@@ -144,7 +147,7 @@ pub fn strip(kind: Kind, bytes: &[u8], entries: &[Entry]) -> Option<Vec<u8>> {
             bytes.split_inclusive(|b| *b == b'\n').filter(|line| !is_stripped(line)).collect::<Vec<_>>().concat(),
         );
     }
-    let tree = kind.loose_tree(bytes)?;
+    let tree = kind.tree(bytes)?;
     let wanted = entries.iter().fold(tree.clone(), |tree, entry| without(&tree, &entry.0));
     if wanted.same(&tree) {
         return Some(bytes.to_vec());
@@ -175,9 +178,9 @@ pub fn donate(kind: Kind, bytes: &[u8], entries: &[Entry], donor: &[u8]) -> Opti
         }
         return Some(donate_lines(kind, bytes, entries, donor));
     }
-    let (tree, given) = (kind.loose_tree(bytes)?, kind.loose_tree(donor)?);
+    let (tree, given) = (kind.tree(bytes)?, kind.tree(donor)?);
     let wanted = entries.iter().fold(tree.clone(), |tree, entry| with(&tree, &entry.0, &given));
-    if lines_serve && kind.loose_tree(&by_lines.bytes).is_some_and(|said| said.same(&wanted)) {
+    if lines_serve && kind.tree(&by_lines.bytes).is_some_and(|said| said.same(&wanted)) {
         return Some(by_lines.bytes);
     }
     if wanted.same(&given) {
@@ -208,8 +211,8 @@ fn donate_lines(kind: Kind, bytes: &[u8], entries: &[Entry], donor: &[u8]) -> Ve
 /// Those of these entries under which `bytes` has something that none of the known texts has: a member, or
 /// an element of a member that is an array, counts as a whole, for part of a command is another command.
 pub fn additions(kind: Kind, bytes: &[u8], entries: &[Entry], known: &[&[u8]]) -> Vec<Entry> {
-    let Some(tree) = kind.loose_tree(bytes) else { return Vec::new() };
-    let known: Vec<Tree> = known.iter().filter_map(|bytes| kind.loose_tree(bytes)).collect();
+    let Some(tree) = kind.tree(bytes) else { return Vec::new() };
+    let known: Vec<Tree> = known.iter().filter_map(|bytes| kind.tree(bytes)).collect();
     let adds = |entry: &&Entry| {
         at(&tree, &entry.0).is_some_and(|tree| {
             let known: Vec<&Tree> = known.iter().filter_map(|tree| at(tree, &entry.0)).collect();

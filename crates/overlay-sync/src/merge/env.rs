@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::lines::{self, ending};
+use super::lines::{self, Disputed, ending};
 use super::{Conflict, Input, Merged, Rule};
 
 /// What a line is known by: its variable, or its text and how often that stood before.
@@ -55,7 +55,8 @@ pub fn is_plain(bytes: &[u8]) -> bool {
 
 pub fn merge(input: &Input<'_>) -> Merged {
     if ![input.base.unwrap_or_default(), input.overlay, input.workspace].into_iter().all(is_plain) {
-        return lines::merge(input);
+        // A value spans lines, or a name is set twice: then lines must do.
+        return lines::merge_with(input, Disputed::BothAdded);
     }
     let base = items(input.base.unwrap_or_default());
     let (overlay, workspace) = (items(input.overlay), items(input.workspace));

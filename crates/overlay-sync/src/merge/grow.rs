@@ -62,7 +62,7 @@ pub fn grown(kind: Kind, grow: Grow, base: &[u8], workspace: &[u8]) -> Grown {
         return grown_lines(kind, base, workspace).map_or(Grown::Same, |(text, count)| Grown::Back(text, count));
     }
     // What never had a structure has nothing to lose; what lost it is the gate's business.
-    let (Some(before), Some(now)) = (kind.loose_tree(base), kind.loose_tree(workspace)) else { return Grown::Same };
+    let (Some(before), Some(now)) = (kind.tree(base), kind.tree(workspace)) else { return Grown::Same };
     let wanted = regrow(grow, "", &before, &now);
     if wanted.same(&now) {
         return Grown::Same;
@@ -152,6 +152,6 @@ pub fn entries(kind: Kind, grow: Grow, bytes: &[u8]) -> Vec<String> {
         let lines = lines::of(bytes).filter(|line| !line.trim_ascii().is_empty());
         return lines.map(|line| String::from_utf8_lossy(line).into_owned()).collect();
     }
-    let kept = kind.loose_tree(bytes).and_then(|tree| kept(grow, "", &tree));
+    let kept = kind.tree(bytes).and_then(|tree| kept(grow, "", &tree));
     kept.map(|tree| super::entry::addresses(&tree).iter().map(ToString::to_string).collect()).unwrap_or_default()
 }

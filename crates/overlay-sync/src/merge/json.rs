@@ -1,6 +1,8 @@
 //! JSON as people and agents write it: comments, trailing commas, any indentation. The merged tree is
 //! written as edits of the overlay's text, so that comments, order and layout survive.
 
+use std::collections::HashSet;
+
 use jsonc_parser::ParseOptions;
 use jsonc_parser::cst::{CstArray, CstInputValue, CstNode, CstObject, CstRootNode};
 
@@ -22,7 +24,7 @@ const OPTIONS: ParseOptions = ParseOptions {
 };
 
 pub fn merge(input: &Input<'_>) -> Option<Merged> {
-    tree::merge(input, parse, |overlay, merged| rewrite(input.overlay, overlay, merged))
+    tree::merge(input, parse, |text, from, to, _| rewrite(text, from, to))
 }
 
 /// Edits a text that says `from` until it says `to`.
@@ -34,52 +36,35 @@ pub fn rewrite(text: &[u8], from: &Tree, to: &Tree) -> Option<Vec<u8>> {
     Some(format!("{mark}{root}").into_bytes())
 }
 
-/// The tree of a text; none when it is no JSON, or says something that does not survive a merge (a key
-/// twice, a number no program reads alike).
+/// The tree of a text; none when it is no JSON, or has a key twice. A number is what is written: programs
+/// read `1e3` and 20 digits differently, so it is never read here.
 pub fn parse(bytes: &[u8]) -> Option<Tree> {
-    parse_with(bytes, true)
-}
-
-/// The same, but any number is taken: for looking into a text, not for merging it.
-pub fn parse_loosely(bytes: &[u8]) -> Option<Tree> {
-    parse_with(bytes, false)
-}
-
-fn parse_with(bytes: &[u8], exact: bool) -> Option<Tree> {
     let text = std::str::from_utf8(bytes).ok()?;
     let root = CstRootNode::parse(text.trim_start_matches('\u{feff}'), &OPTIONS).ok()?;
-    tree(&root.value()?, exact)
+    tree(&root.value()?)
 }
 
-fn tree(node: &CstNode, exact: bool) -> Option<Tree> {
+fn tree(node: &CstNode) -> Option<Tree> {
     if let Some(object) = node.as_object() {
         let mut entries: Vec<(String, Tree)> = Vec::new();
+        let mut seen = HashSet::new();
         for property in object.properties() {
             let name = property.decoded_name()?;
-            if entries.iter().any(|(key, _)| *key == name) {
+            if !seen.insert(name.clone()) {
                 return None;
             }
-            entries.push((name, tree(&property.value()?, exact)?));
+            entries.push((name, tree(&property.value()?)?));
         }
         return Some(Tree::Object(entries));
     }
     if let Some(array) = node.as_array() {
-        return array.elements().iter().map(|node| tree(node, exact)).collect::<Option<_>>().map(Tree::Array);
+        return array.elements().iter().map(tree).collect::<Option<_>>().map(Tree::Array);
     }
     if let Some(number) = node.as_number_lit() {
-        let text = number.to_string();
-        return if exact { exact_number(&text) } else { Some(text) }.map(Tree::Leaf);
+        return Some(Tree::Leaf(number.to_string()));
     }
     let value = node.to_serde_value()?;
     Some(Tree::Leaf(value.to_string()))
-}
-
-/// A number that every program reads as the same: an integer up to 2^53, or a short decimal.
-fn exact_number(text: &str) -> Option<String> {
-    let digits = text.chars().filter(char::is_ascii_digit).count();
-    let small = text.parse::<i64>().is_ok_and(|n| n.unsigned_abs() <= 1 << 53);
-    let short = digits <= 15 && !text.contains(['e', 'E']) && text.parse::<f64>().is_ok();
-    (small || short).then(|| text.to_owned())
 }
 
 /// Changes `node`, which says `from`, until it says `to`.

@@ -17,24 +17,42 @@ pub fn ending(bytes: &[u8]) -> Option<&'static [u8]> {
     Some(if at > 0 && bytes[at - 1] == b'\r' { b"\r\n" } else { b"\n" })
 }
 
+/// What becomes of a region that both sides changed differently.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Disputed {
+    /// The rule decides.
+    Decided,
+    /// Both sides' lines stay, the overlay's first, and it is no conflict.
+    Both,
+    /// The same where both only added; else the rule decides.
+    BothAdded,
+}
+
 pub fn merge(input: &Input<'_>) -> Merged {
+    merge_with(input, Disputed::Decided)
+}
+
+pub fn merge_with(input: &Input<'_>, disputed: Disputed) -> Merged {
     let base = input.base.unwrap_or_default();
     let merge = TextMerge::from_lines(base, input.overlay, input.workspace);
     let (mut bytes, mut conflicts) = (Vec::new(), Vec::new());
     for region in merge.regions() {
         let (ours, theirs) = (region.ours_range(), region.theirs_range());
-        let theirs_wins = match region.resolution() {
-            MergeResolution::Theirs => true,
+        let overlay = ours.clone().filter_map(|i| merge.ours_line(i));
+        let workspace = theirs.filter_map(|i| merge.theirs_line(i));
+        let is_both = match disputed {
+            Disputed::Decided => false,
+            Disputed::Both => true,
+            Disputed::BothAdded => region.base_range().is_empty(),
+        };
+        let lines: Vec<&[u8]> = match region.resolution() {
+            MergeResolution::Theirs => workspace.collect(),
+            MergeResolution::Conflict if is_both => overlay.chain(workspace).collect(),
             MergeResolution::Conflict => {
                 conflicts.push(Conflict { place: format!("line {}", ours.start + 1) });
-                input.rule == Rule::Workspace
+                if input.rule == Rule::Workspace { workspace.collect() } else { overlay.collect() }
             }
-            _ => false,
-        };
-        let lines = if theirs_wins {
-            theirs.filter_map(|i| merge.theirs_line(i)).collect::<Vec<&[u8]>>()
-        } else {
-            ours.filter_map(|i| merge.ours_line(i)).collect()
+            _ => overlay.collect(),
         };
         for line in lines {
             // A last line without its end must not be glued to what follows it now.

@@ -93,7 +93,7 @@ impl Kind {
     /// Whether these bytes are what a file of this kind should hold; every text is a text.
     pub fn parses(self, bytes: &[u8]) -> bool {
         match self {
-            Kind::Json => json::parse_loosely(bytes).is_some(),
+            Kind::Json => json::parse(bytes).is_some(),
             Kind::JsonLines => jsonl::parses(bytes),
             Kind::Toml => toml::parse(bytes).is_some(),
             Kind::Yaml => yaml::parse(bytes).is_some(),
@@ -111,14 +111,9 @@ impl Kind {
         }
     }
 
-    /// The same, whatever its numbers: for looking into a text, not for merging it.
-    fn loose_tree(self, bytes: &[u8]) -> Option<Tree> {
-        if self == Kind::Json { json::parse_loosely(bytes) } else { self.tree(bytes) }
-    }
-
     /// Whether two texts say the same, their layout aside.
     pub fn says_same(self, a: &[u8], b: &[u8]) -> bool {
-        self.loose_tree(a).is_some_and(|a| self.loose_tree(b).is_some_and(|b| a.same(&b)))
+        self.tree(a).is_some_and(|a| self.tree(b).is_some_and(|b| a.same(&b)))
     }
 
     /// Whether files of this kind are trees.
@@ -135,7 +130,7 @@ impl Kind {
             Kind::JsonLines | Kind::Env | Kind::Text => None,
         };
         // The text must say exactly what was decided.
-        written.filter(|bytes| self.loose_tree(bytes).is_some_and(|said| said.same(to)))
+        written.filter(|bytes| self.tree(bytes).is_some_and(|said| said.same(to)))
     }
 
     /// The leaves of a structured file, each as `path = value`; the lines of any other. What a text
@@ -144,7 +139,7 @@ impl Kind {
         if !self.is_tree() {
             return Some(lines::of(bytes).map(|l| String::from_utf8_lossy(l).into_owned()).collect());
         }
-        Some(self.loose_tree(bytes)?.leaves())
+        Some(self.tree(bytes)?.leaves())
     }
 }
 
@@ -160,6 +155,16 @@ pub fn merge(input: &Input<'_>) -> Merged {
 
 /// The same, the rule deciding also where there is no base.
 fn by_rule(input: &Input<'_>) -> Merged {
+    const MARK: &[u8] = b"\xef\xbb\xbf";
+    let is_marked = |bytes: &[u8]| bytes.starts_with(MARK);
+    if !input.kind.is_tree() && (is_marked(input.overlay) || is_marked(input.workspace)) {
+        // A byte order mark is the file's, not its first line's.
+        let bare = |bytes: &'_ [u8]| bytes.strip_prefix(MARK).unwrap_or(bytes).to_vec();
+        let (base, overlay, workspace) = (input.base.map(bare), bare(input.overlay), bare(input.workspace));
+        let bare = Input { base: base.as_deref(), overlay: &overlay, workspace: &workspace, ..*input };
+        let merged = by_rule(&bare);
+        return Merged { bytes: [MARK, &merged.bytes].concat(), ..merged };
+    }
     let Input { base, overlay, workspace, kind, .. } = *input;
     let clean = |bytes: &[u8]| Merged { bytes: bytes.to_vec(), conflicts: Vec::new() };
     if overlay == workspace || base == Some(workspace) {

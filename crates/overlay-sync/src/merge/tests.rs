@@ -92,9 +92,7 @@ fn what_only_grows_cannot_be_replaced_and_an_edit_that_only_adds_stands() {
     // A number no merge touches hides nothing, and what cannot be put back is not let go.
     let odd = base.replace("\"a\"", "").replace('}', ", \"n\": 1e3}");
     assert!(matches!(grow(Grow::Permissions, &odd.replacen(", \"n\": 1e3}", "}", 1)), Grown::Back(_, 1)), "{odd}");
-    let tables = |list: &str| list.split(',').map(|n| format!("[[s]]\nn = {n}\n")).collect::<String>();
-    let cannot = grown(Kind::Toml, Grow::All, tables("1,2").as_bytes(), tables("1,3").as_bytes());
-    assert_eq!(cannot, Grown::Cannot);
+    assert_eq!(grown(Kind::Yaml, Grow::All, b"l:\n  - a\n  - b\n", b"l: [b, c] # why\n"), Grown::Cannot);
     let env = grown(Kind::Env, Grow::All, b"A=1\nB=1\n", b"A=2\n");
     assert_eq!(env, Grown::Back(b"B=1\nA=2\n".to_vec(), 1));
 }
@@ -223,8 +221,52 @@ fn a_last_line_without_its_end_is_not_glued() {
 fn what_does_not_parse_or_is_binary_is_taken_whole() {
     assert_eq!(merged(Kind::Json, "{}", "{\"a\":1}", "{\"b\":").1, ["whole file"]);
     assert_eq!(merged(Kind::Json, "{\"a\": 1}", "{\"a\": 2}", "{\"a\": 1, \"a\": 3}").1, ["whole file"]);
-    assert_eq!(merged(Kind::Json, "{\"a\": 1}", "{\"a\": 2}", "{\"a\": 9007199254740993}").1, ["whole file"]);
     assert_eq!(merged(Kind::Text, "a", "b\0", "c").1, ["whole file"]);
+}
+
+#[test]
+fn comments_of_either_side_stay_or_their_loss_is_told() {
+    let base = "{\n  \"a\": 1\n}\n";
+    let noted = "{\n  // do not remove\n  \"a\": 1\n}\n";
+    let changed = base.replace('1', "2");
+    let (text, conflicts) = merged(Kind::Json, base, noted, &changed);
+    assert!(text.contains("// do not remove") && text.contains("\"a\": 2") && conflicts.is_empty(), "{text}");
+    let (text, conflicts) = merged(Kind::Json, base, &changed, noted);
+    assert!(text.contains("// do not remove") && text.contains("\"a\": 2") && conflicts.is_empty(), "{text}");
+    let (text, conflicts) =
+        merged(Kind::Json, "{\"a\":1,\"b\":2}", "{\"a\":1,\"b\":2, // o\n}", "{\"a\":2, // x\n\"b\":2}");
+    assert_eq!((conflicts, text.contains("\"a\":2")), (vec!["comments".to_owned()], true), "{text}");
+    let base = "# top\na: 1 # one\nl:\n  - x\n# tail\n";
+    let (text, conflicts) =
+        merged(Kind::Yaml, base, &base.replace("- x\n", "- x\n  - o\n"), &base.replace("- x\n", "- x\n  - w\n"));
+    assert_eq!((text.as_str(), conflicts.len()), ("# top\na: 1 # one\nl:\n  - x\n  - o\n  - w\n# tail\n", 0));
+}
+
+#[test]
+fn what_only_one_side_changed_stays_in_whatever_has_a_structure() {
+    // A number is what is written, however long.
+    let (base, o, x) = (
+        "{\"n\": 12345678901234567890, \"l\": []}",
+        "{\"n\": 12345678901234567890, \"l\": [], \"o\": 1e3}",
+        "{\"n\": 12345678901234567890, \"l\": [1]}",
+    );
+    let (text, conflicts) = merged(Kind::Json, base, o, x);
+    assert!(text.contains("12345678901234567890") && text.contains("1e3") && text.contains("[1]"), "{text}");
+    assert!(conflicts.is_empty());
+    let table = |n: u32| format!("[[s]]\nn = {n}\n");
+    let (text, conflicts) =
+        merged(Kind::Toml, &table(1), &(table(1) + "\n" + &table(2)), &(table(1) + "# three\n" + &table(3)));
+    assert!(conflicts.is_empty() && (1..4).all(|n| text.contains(&format!("n = {n}\n"))), "{text}");
+    let (text, conflicts) = merged(Kind::Yaml, "a: 1\n---\nb: 1\n", "a: 2\n---\nb: 1\n", "a: 1\n---\nb: 2\n");
+    assert_eq!((text.as_str(), conflicts.len()), ("a: 2\n---\nb: 2\n", 0));
+    let (text, conflicts) = merged(Kind::Env, "A=1\n", "A=1\nC=2\n", "A=1\nK=\"x\ny\"\n");
+    assert_eq!((text.as_str(), conflicts.len()), ("A=1\nC=2\nK=\"x\ny\"\n", 0));
+    let (text, _) = merged(Kind::Env, "\u{feff}A=1\n", "\u{feff}A=1\nQ=1\n", "\u{feff}A=2\n");
+    assert_eq!(text, "\u{feff}A=2\nQ=1\n");
+    // What no program reads alike is not written anew.
+    let odd = "n: .nan\nl: [1]\n";
+    let (text, conflicts) = merged(Kind::Yaml, odd, &odd.replace("[1]", "[1, 2]"), &odd.replace("[1]", "[1, 3]"));
+    assert!(text.contains(".nan") && conflicts.len() == 1, "{text}");
 }
 
 /// A small document and edits of it, so that most sides share most of their content.

@@ -1,12 +1,12 @@
 //! TOML, edited in the overlay's text so that comments and order survive.
 
-use toml_edit::{Array, DocumentMut, Item, TableLike, Value};
+use toml_edit::{Array, ArrayOfTables, DocumentMut, Item, TableLike, Value};
 
 use super::tree::{self, Tree};
 use super::{Input, Merged};
 
 pub fn merge(input: &Input<'_>) -> Option<Merged> {
-    tree::merge(input, parse, |_, merged| rewrite(input.overlay, merged, input.workspace))
+    tree::merge(input, parse, |text, _, to, donor| rewrite(text, to, donor))
 }
 
 /// Edits a text until it says `to`; what is not in it comes from `donor`.
@@ -76,6 +76,9 @@ fn change(ours: &mut Item, theirs: Option<&Item>, to: &Tree) -> Option<()> {
     if let (Tree::Array(items), Some(array)) = (to, ours.as_array_mut()) {
         return set(array, theirs.and_then(Item::as_array), items);
     }
+    if let (Tree::Array(items), Some(tables)) = (to, ours.as_array_of_tables_mut()) {
+        return set_tables(tables, theirs.and_then(Item::as_array_of_tables), items);
+    }
     let theirs = theirs.filter(|item| item_tree(item).same(to))?;
     match (ours.as_value_mut(), theirs.as_value()) {
         (Some(ours), Some(theirs)) => {
@@ -87,6 +90,17 @@ fn change(ours: &mut Item, theirs: Option<&Item>, to: &Tree) -> Option<()> {
         _ => *ours = theirs.clone(),
     }
     Some(())
+}
+
+/// The same for `[[tables]]`.
+fn set_tables(tables: &mut ArrayOfTables, theirs: Option<&ArrayOfTables>, to: &[Tree]) -> Option<()> {
+    let ours = tables.clone();
+    let spelt = |tree: &Tree| {
+        let theirs = theirs.into_iter().flat_map(|tables| tables.iter());
+        ours.iter().chain(theirs).find(|table| table_tree(*table).same(tree)).cloned()
+    };
+    tables.clear();
+    to.iter().try_for_each(|tree| spelt(tree).map(|table| tables.push(table)))
 }
 
 /// Makes an array hold `to` in this order, each element as one side spelt it. Elements that keep their

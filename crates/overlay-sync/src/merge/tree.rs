@@ -3,7 +3,8 @@
 
 use std::collections::HashSet;
 
-use super::{Conflict, Input, Merged, Rule, WHOLE, lines};
+use super::lines::{self, Disputed};
+use super::{Conflict, Input, Kind, Merged, Rule, WHOLE};
 
 /// A parsed document, its leaves in a canonical spelling.
 #[derive(Clone, Debug, PartialEq)]
@@ -81,12 +82,12 @@ pub fn join(path: &str, key: &str) -> String {
 }
 
 /// Merges texts by the trees that `parse` finds in them; none when one of them has none. The text is that
-/// of a line merge or of one side when it says what was decided, and what `write` makes of the overlay's
-/// tree and the merged one otherwise.
+/// of a line merge when it says what was decided, else one of the sides as `write` edits it: a text that
+/// says the first tree, so that it says the second, what is new standing in the other text.
 pub fn merge(
     input: &Input<'_>,
     parse: impl Fn(&[u8]) -> Option<Tree>,
-    write: impl FnOnce(&Tree, &Tree) -> Option<Vec<u8>>,
+    write: impl Fn(&[u8], &Tree, &Tree, &[u8]) -> Option<Vec<u8>>,
 ) -> Option<Merged> {
     let (overlay, workspace) = (parse(input.overlay)?, parse(input.workspace)?);
     let base = match input.base {
@@ -95,19 +96,51 @@ pub fn merge(
     };
     let mut merger = Merger { rule: input.rule, conflicts: Vec::new() };
     let tree = merger.merge("", base.as_ref(), Some(&overlay), Some(&workspace))?;
-    let conflicts = merger.conflicts;
+    let mut conflicts = merger.conflicts;
+    let says = |bytes: &[u8]| parse(bytes).is_some_and(|said| said.same(&tree));
     // Lines keep comments and layout of both sides, when they come to the same.
-    let by_lines = lines::merge(input);
-    if by_lines.conflicts.is_empty() && parse(&by_lines.bytes).is_some_and(|said| said.same(&tree)) {
-        return Some(Merged { bytes: by_lines.bytes, conflicts });
+    let swapped = Input { overlay: input.workspace, workspace: input.overlay, ..*input };
+    let by_lines =
+        [lines::merge(input), lines::merge_with(input, Disputed::Both), lines::merge_with(&swapped, Disputed::Both)];
+    if let Some(merged) = by_lines.into_iter().find(|merged| merged.conflicts.is_empty() && says(&merged.bytes)) {
+        return Some(Merged { bytes: merged.bytes, conflicts });
     }
-    let sides = [(input.workspace, &workspace), (input.overlay, &overlay)];
-    if let Some((bytes, _)) = sides.into_iter().find(|(_, side)| tree.same(side)) {
-        return Some(Merged { bytes: bytes.to_vec(), conflicts });
+    // Else one side's text is edited: the one that loses the fewest comments that should be there.
+    let kind = input.kind;
+    let [before, ours, theirs] =
+        [input.base.unwrap_or_default(), input.workspace, input.overlay].map(|t| comments(kind, t));
+    let is_wanted = |c: &&String| (ours.contains(*c) && theirs.contains(*c)) || !before.contains(*c);
+    let wanted: HashSet<&String> = ours.union(&theirs).filter(is_wanted).collect();
+    let missing = |bytes: &[u8]| {
+        let said = comments(kind, bytes);
+        wanted.iter().filter(|comment| !said.contains(**comment)).count()
+    };
+    let edited = |text: &[u8], from: &Tree, other: &[u8]| {
+        let is_whole = tree.same(from);
+        let bytes = if is_whole { Some(text.to_vec()) } else { write(text, from, &tree, other) };
+        bytes.filter(|bytes| says(bytes)).map(|bytes| (missing(&bytes), !is_whole, bytes))
+    };
+    let sides = [edited(input.overlay, &overlay, input.workspace), edited(input.workspace, &workspace, input.overlay)];
+    let (lost, _, bytes) = sides.into_iter().flatten().min_by_key(|(lost, is_edited, _)| (*lost, *is_edited))?;
+    if lost > 0 {
+        conflicts.push(Conflict { place: "comments".into() });
     }
-    let bytes = write(&overlay, &tree)?;
-    // The text must say exactly what was decided; anything else is no merge.
-    parse(&bytes)?.same(&tree).then_some(Merged { bytes, conflicts })
+    Some(Merged { bytes, conflicts })
+}
+
+/// The comments of a text, roughly: good enough to tell whether one of them is gone.
+fn comments(kind: Kind, bytes: &[u8]) -> HashSet<String> {
+    let text = String::from_utf8_lossy(bytes);
+    let mark = if kind == Kind::Json { "//" } else { "#" };
+    let of_line = |line: &str| {
+        // Not within a string: an even number of quotes stands before it.
+        let starts = line.match_indices(mark).map(|(at, _)| at);
+        let start = starts.into_iter().find(|at| line[..*at].matches('"').count() % 2 == 0)?;
+        Some(line[start..].trim_end().to_owned())
+    };
+    let blocks = text.split("/*").skip(1).filter(|_| kind == Kind::Json);
+    let blocks = blocks.map(|block| block.split("*/").next().unwrap_or_default().to_owned());
+    text.lines().filter_map(of_line).chain(blocks).collect()
 }
 
 /// How a merge decides, and what it had to decide.

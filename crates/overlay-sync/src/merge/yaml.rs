@@ -1,6 +1,7 @@
 //! YAML: the merged tree decides, and lines are taken as the text when they say the same; comments and
 //! layout survive wherever the two sides did not touch the same lines.
 
+use serde::Deserialize;
 use serde_yaml::Value;
 
 use super::tree::{self, Tree};
@@ -10,13 +11,17 @@ use super::{Input, Kind, Merged, Rule, lines};
 const LIMIT: usize = 100 * 1024;
 
 pub fn merge(input: &Input<'_>) -> Option<Merged> {
-    tree::merge(input, parse, |overlay, merged| rewrite(input.overlay, overlay, merged))
+    tree::merge(input, parse, |text, from, to, _| rewrite(text, from, to))
 }
 
 /// Edits a text that says `from` until it says `to`: the difference of the two, each written plainly, is
 /// put onto the text where its lines allow, so that comments stay; else it is written anew, if it has no
 /// comment or mark that would be lost by that.
 pub fn rewrite(text: &[u8], from: &Tree, to: &Tree) -> Option<Vec<u8>> {
+    if text.split(|b| *b == b'\n').any(|line| line.starts_with(b"---")) {
+        // Several documents, or marks around one: these are not written anew.
+        return None;
+    }
     let plain = |tree| Some(serde_yaml::to_string(&value(tree)?).ok()?.into_bytes());
     let (from, wanted) = (plain(from)?, plain(to)?);
     let input = Input { base: Some(&from), overlay: text, workspace: &wanted, kind: Kind::Yaml, rule: Rule::Overlay };
@@ -26,12 +31,18 @@ pub fn rewrite(text: &[u8], from: &Tree, to: &Tree) -> Option<Vec<u8>> {
     if says { Some(edited.bytes) } else { is_bare.then_some(wanted) }
 }
 
-/// The tree of one document; none for several, for keys that are no strings, and for tags.
+/// The tree of a document, or of several by their numbers; none for keys that are no strings, and for tags.
 pub fn parse(bytes: &[u8]) -> Option<Tree> {
     if bytes.len() > LIMIT {
         return None;
     }
-    tree(&serde_yaml::from_slice::<Value>(bytes).ok()?)
+    let documents = serde_yaml::Deserializer::from_slice(bytes).map(|one| tree(&Value::deserialize(one).ok()?));
+    let mut documents = documents.collect::<Option<Vec<Tree>>>()?;
+    if documents.len() < 2 {
+        return documents.pop();
+    }
+    let numbered = documents.into_iter().enumerate().map(|(i, tree)| (format!("document {}", i + 1), tree));
+    Some(Tree::Object(numbered.collect()))
 }
 
 fn tree(value: &Value) -> Option<Tree> {
