@@ -32,12 +32,19 @@ pub struct Setting {
     pub variable: &'static str,
     /// What kind of value it takes.
     pub kind: Kind,
+    /// What holds when no place sets it, in words; empty where nothing does.
+    pub default: &'static str,
 }
 
 impl Setting {
     /// A setting with the kind of value it takes.
     pub const fn new(name: &'static str, variable: &'static str, kind: Kind) -> Setting {
-        Setting { name, variable, kind }
+        Setting { name, variable, kind, default: "" }
+    }
+
+    /// The same with what holds when no place sets it.
+    pub const fn or(self, default: &'static str) -> Setting {
+        Setting { default, ..self }
     }
 }
 
@@ -167,6 +174,7 @@ impl Row {
 #[derive(Debug, Default)]
 pub struct Config {
     values: Vec<(&'static str, Option<Value>)>,
+    defaults: Vec<&'static str>,
     rows: Vec<Row>,
     /// What a person should hear: unknown keys, with file, line and the nearest known one.
     pub warnings: Vec<String>,
@@ -198,6 +206,12 @@ impl Config {
             row.values.iter().map(move |(name, value)| (format!("{}.{:?}.{name}", row.setting, row.name), Some(value)))
         });
         self.values.iter().map(|(name, value)| ((*name).to_owned(), value.as_ref())).chain(tables)
+    }
+
+    /// What holds when no place sets a setting, in words.
+    pub fn default_of(&self, name: &str) -> Option<&'static str> {
+        let at = self.values.iter().position(|(n, _)| *n == name)?;
+        self.defaults.get(at).copied().filter(|default| !default.is_empty())
     }
 
     /// The tables, the user's before the repository's: of several that speak of one thing the last counts.
@@ -272,6 +286,7 @@ pub fn load(
             _ => value,
         });
         config.values.push((setting.name, value));
+        config.defaults.push(setting.default);
     }
     Ok(config)
 }

@@ -107,10 +107,11 @@ impl Ui {
     pub fn config(&self, config: &Config) {
         for (name, value) in config.all() {
             let source = value.map_or("default".to_owned(), |v| v.source.to_string());
+            let value = value.map(|v| v.text.as_str()).or(config.default_of(&name));
             if self.is_json() {
-                self.json(&serde_json::json!({ "name": name, "value": value.map(|v| &v.text), "source": source }));
+                self.json(&serde_json::json!({ "name": name, "value": value, "source": source }));
             } else {
-                let value = value.map_or("(unset)", |v| &v.text);
+                let value = value.unwrap_or("(unset)");
                 self.line(format!("{} = {} ({})", printable(&name), printable(value), printable(&source)));
             }
         }

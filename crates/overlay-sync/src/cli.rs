@@ -41,6 +41,9 @@ pub struct Place {
     /// How long `watch` waits for quiet at most [env: OVERLAY_SYNC_MAX_WAIT_MS] [default: 10000]
     #[arg(long, value_name = "MS", global = true, help_heading = "Overlay")]
     pub max_wait_ms: Option<String>,
+    /// Show what would be done and change nothing
+    #[arg(short = 'n', long, global = true)]
+    pub dry_run: bool,
     /// False: the hook and `watch` do nothing [env: OVERLAY_SYNC_ENABLED] [default: true]
     #[arg(long, value_name = "BOOL", global = true, help_heading = "Overlay")]
     pub enabled: Option<String>,
@@ -76,9 +79,6 @@ pub enum Command {
     Sync {
         #[command(flatten)]
         workspaces: Workspaces,
-        /// Show what would be done and change nothing
-        #[arg(short = 'n', long)]
-        dry_run: bool,
         /// Fill a workspace again in which all files were gone
         #[arg(long, value_name = "WS")]
         restore: Vec<PathBuf>,

@@ -45,9 +45,7 @@ fn run(ui: &Ui, env: &Env, cli: Cli) -> Result<Exit> {
     match cli.command {
         Command::Attach(workspaces) => commands::attach::attach(ui, env, place, &workspaces),
         Command::Detach(workspaces) => commands::attach::detach(ui, env, place, &workspaces),
-        Command::Sync { workspaces, dry_run, restore } => {
-            commands::sync::run(ui, env, place, &workspaces, dry_run, &restore)
-        }
+        Command::Sync { workspaces, restore } => commands::sync::run(ui, env, place, &workspaces, &restore),
         Command::Watch => commands::watch::run(ui, env, place),
         Command::Add { files } => commands::add::run(ui, env, place, &files),
         Command::Status(workspaces) => commands::status::status(ui, env, place, &workspaces),

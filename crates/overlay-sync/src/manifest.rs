@@ -92,6 +92,11 @@ impl Workspace {
         }
     }
 
+    /// Whether anything was ever synced there.
+    pub fn is_known(&self) -> bool {
+        !self.files.is_empty() || self.mark().exists()
+    }
+
     /// Every content it speaks of.
     pub fn contents(&self) -> impl Iterator<Item = Digest> {
         let held = self.held.values().flat_map(|held| [Some(held.text), held.here]).flatten();

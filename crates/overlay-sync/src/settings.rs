@@ -17,14 +17,15 @@ use crate::merge::{Entry, Grow, Kind};
 /// What may be set, in this order.
 pub const SETTINGS: &[Setting] = &[
     Setting::new("overlay", "OVERLAY_SYNC_OVERLAY", Takes::Path),
-    Setting::new("enabled", "OVERLAY_SYNC_ENABLED", Takes::Truth),
-    Setting::new("debounce_ms", "OVERLAY_SYNC_DEBOUNCE_MS", Takes::Number),
-    Setting::new("max_wait_ms", "OVERLAY_SYNC_MAX_WAIT_MS", Takes::Number),
-    Setting::new("on_conflict", "OVERLAY_SYNC_ON_CONFLICT", Takes::Choice(&["workspace", "overlay", "hold"])),
+    Setting::new("enabled", "OVERLAY_SYNC_ENABLED", Takes::Truth).or("true"),
+    Setting::new("debounce_ms", "OVERLAY_SYNC_DEBOUNCE_MS", Takes::Number).or("2000"),
+    Setting::new("max_wait_ms", "OVERLAY_SYNC_MAX_WAIT_MS", Takes::Number).or("10000"),
+    Setting::new("on_conflict", "OVERLAY_SYNC_ON_CONFLICT", Takes::Choice(&["workspace", "overlay", "hold"]))
+        .or("workspace"),
     Setting::new("merge_command", "OVERLAY_SYNC_MERGE_COMMAND", Takes::Command),
-    Setting::new("merge_timeout_ms", "OVERLAY_SYNC_MERGE_TIMEOUT_MS", Takes::Number),
+    Setting::new("merge_timeout_ms", "OVERLAY_SYNC_MERGE_TIMEOUT_MS", Takes::Number).or("30000"),
     Setting::new("paths", "OVERLAY_SYNC_PATHS", Takes::List),
-    Setting::new("review", "OVERLAY_SYNC_REVIEW", Takes::List),
+    Setting::new("review", "OVERLAY_SYNC_REVIEW", Takes::List).or("hooks,mcpServers"),
     Setting::new("path", "", Takes::Tables(PER_PATH)),
 ];
 

@@ -1,6 +1,6 @@
 # Print an optspec for argparse to handle cmd's options that are independent of any subcommand.
 function __fish_overlay_sync_global_optspecs
-    string join \n C= json q/quiet v/verbose color= overlay= on-conflict= debounce-ms= max-wait-ms= enabled= merge-command= merge-timeout-ms= paths= review= h/help V/version
+    string join \n C= json q/quiet v/verbose color= overlay= on-conflict= debounce-ms= max-wait-ms= n/dry-run enabled= merge-command= merge-timeout-ms= paths= review= h/help V/version
 end
 
 function __fish_overlay_sync_needs_command
@@ -42,6 +42,7 @@ complete -c overlay-sync -n "__fish_overlay_sync_needs_command" -l review -d 'Ke
 complete -c overlay-sync -n "__fish_overlay_sync_needs_command" -l json -d 'Answer in JSON: one document, or JSON Lines for lists'
 complete -c overlay-sync -n "__fish_overlay_sync_needs_command" -s q -l quiet -d 'Leave notices out; warnings and errors stay'
 complete -c overlay-sync -n "__fish_overlay_sync_needs_command" -s v -l verbose -d 'Say more'
+complete -c overlay-sync -n "__fish_overlay_sync_needs_command" -s n -l dry-run -d 'Show what would be done and change nothing'
 complete -c overlay-sync -n "__fish_overlay_sync_needs_command" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c overlay-sync -n "__fish_overlay_sync_needs_command" -s V -l version -d 'Print version'
 complete -c overlay-sync -n "__fish_overlay_sync_needs_command" -f -a "attach" -d 'Copy the overlay into workspaces and keep them in step from now on'
@@ -81,6 +82,7 @@ complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand attach" -s z -
 complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand attach" -l json -d 'Answer in JSON: one document, or JSON Lines for lists'
 complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand attach" -s q -l quiet -d 'Leave notices out; warnings and errors stay'
 complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand attach" -s v -l verbose -d 'Say more'
+complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand attach" -s n -l dry-run -d 'Show what would be done and change nothing'
 complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand attach" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand detach" -s C -d 'Run as if started in DIR; a second one starts from the first' -r
 complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand detach" -l color -d 'When to use colours' -r -f -a "auto\t'On a terminal'
@@ -101,6 +103,7 @@ complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand detach" -s z -
 complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand detach" -l json -d 'Answer in JSON: one document, or JSON Lines for lists'
 complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand detach" -s q -l quiet -d 'Leave notices out; warnings and errors stay'
 complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand detach" -s v -l verbose -d 'Say more'
+complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand detach" -s n -l dry-run -d 'Show what would be done and change nothing'
 complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand detach" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand sync" -l restore -d 'Fill a workspace again in which all files were gone' -r -F
 complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand sync" -s C -d 'Run as if started in DIR; a second one starts from the first' -r
@@ -119,10 +122,10 @@ complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand sync" -l merge
 complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand sync" -l paths -d 'Globs, with commas between, of files a workspace may bring into the overlay [env: OVERLAY_SYNC_PATHS]' -r
 complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand sync" -l review -d 'Keys under which additions wait for `accept` [env: OVERLAY_SYNC_REVIEW] [default: hooks,mcpServers]' -r
 complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand sync" -s z -d 'Paths on stdin end with NUL'
-complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand sync" -s n -l dry-run -d 'Show what would be done and change nothing'
 complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand sync" -l json -d 'Answer in JSON: one document, or JSON Lines for lists'
 complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand sync" -s q -l quiet -d 'Leave notices out; warnings and errors stay'
 complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand sync" -s v -l verbose -d 'Say more'
+complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand sync" -s n -l dry-run -d 'Show what would be done and change nothing'
 complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand sync" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand watch" -s C -d 'Run as if started in DIR; a second one starts from the first' -r
 complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand watch" -l color -d 'When to use colours' -r -f -a "auto\t'On a terminal'
@@ -142,6 +145,7 @@ complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand watch" -l revi
 complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand watch" -l json -d 'Answer in JSON: one document, or JSON Lines for lists'
 complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand watch" -s q -l quiet -d 'Leave notices out; warnings and errors stay'
 complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand watch" -s v -l verbose -d 'Say more'
+complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand watch" -s n -l dry-run -d 'Show what would be done and change nothing'
 complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand watch" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand add" -s C -d 'Run as if started in DIR; a second one starts from the first' -r
 complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand add" -l color -d 'When to use colours' -r -f -a "auto\t'On a terminal'
@@ -161,6 +165,7 @@ complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand add" -l review
 complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand add" -l json -d 'Answer in JSON: one document, or JSON Lines for lists'
 complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand add" -s q -l quiet -d 'Leave notices out; warnings and errors stay'
 complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand add" -s v -l verbose -d 'Say more'
+complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand add" -s n -l dry-run -d 'Show what would be done and change nothing'
 complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand add" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand status" -s C -d 'Run as if started in DIR; a second one starts from the first' -r
 complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand status" -l color -d 'When to use colours' -r -f -a "auto\t'On a terminal'
@@ -181,6 +186,7 @@ complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand status" -s z -
 complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand status" -l json -d 'Answer in JSON: one document, or JSON Lines for lists'
 complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand status" -s q -l quiet -d 'Leave notices out; warnings and errors stay'
 complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand status" -s v -l verbose -d 'Say more'
+complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand status" -s n -l dry-run -d 'Show what would be done and change nothing'
 complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand status" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand manifest" -s C -d 'Run as if started in DIR; a second one starts from the first' -r
 complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand manifest" -l color -d 'When to use colours' -r -f -a "auto\t'On a terminal'
@@ -200,6 +206,7 @@ complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand manifest" -l r
 complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand manifest" -l json -d 'Answer in JSON: one document, or JSON Lines for lists'
 complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand manifest" -s q -l quiet -d 'Leave notices out; warnings and errors stay'
 complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand manifest" -s v -l verbose -d 'Say more'
+complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand manifest" -s n -l dry-run -d 'Show what would be done and change nothing'
 complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand manifest" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand conflicts" -s C -d 'Run as if started in DIR; a second one starts from the first' -r
 complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand conflicts" -l color -d 'When to use colours' -r -f -a "auto\t'On a terminal'
@@ -219,6 +226,7 @@ complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand conflicts" -l 
 complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand conflicts" -l json -d 'Answer in JSON: one document, or JSON Lines for lists'
 complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand conflicts" -s q -l quiet -d 'Leave notices out; warnings and errors stay'
 complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand conflicts" -s v -l verbose -d 'Say more'
+complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand conflicts" -s n -l dry-run -d 'Show what would be done and change nothing'
 complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand conflicts" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand show" -s C -d 'Run as if started in DIR; a second one starts from the first' -r
 complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand show" -l color -d 'When to use colours' -r -f -a "auto\t'On a terminal'
@@ -238,6 +246,7 @@ complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand show" -l revie
 complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand show" -l json -d 'Answer in JSON: one document, or JSON Lines for lists'
 complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand show" -s q -l quiet -d 'Leave notices out; warnings and errors stay'
 complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand show" -s v -l verbose -d 'Say more'
+complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand show" -s n -l dry-run -d 'Show what would be done and change nothing'
 complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand show" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand restore" -l to -d 'Where to instead; an existing file is not overwritten' -r -F
 complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand restore" -s C -d 'Run as if started in DIR; a second one starts from the first' -r
@@ -258,6 +267,7 @@ complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand restore" -l re
 complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand restore" -l json -d 'Answer in JSON: one document, or JSON Lines for lists'
 complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand restore" -s q -l quiet -d 'Leave notices out; warnings and errors stay'
 complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand restore" -s v -l verbose -d 'Say more'
+complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand restore" -s n -l dry-run -d 'Show what would be done and change nothing'
 complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand restore" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand accept" -s C -d 'Run as if started in DIR; a second one starts from the first' -r
 complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand accept" -l color -d 'When to use colours' -r -f -a "auto\t'On a terminal'
@@ -277,6 +287,7 @@ complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand accept" -l rev
 complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand accept" -l json -d 'Answer in JSON: one document, or JSON Lines for lists'
 complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand accept" -s q -l quiet -d 'Leave notices out; warnings and errors stay'
 complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand accept" -s v -l verbose -d 'Say more'
+complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand accept" -s n -l dry-run -d 'Show what would be done and change nothing'
 complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand accept" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand reject" -s C -d 'Run as if started in DIR; a second one starts from the first' -r
 complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand reject" -l color -d 'When to use colours' -r -f -a "auto\t'On a terminal'
@@ -296,6 +307,7 @@ complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand reject" -l rev
 complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand reject" -l json -d 'Answer in JSON: one document, or JSON Lines for lists'
 complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand reject" -s q -l quiet -d 'Leave notices out; warnings and errors stay'
 complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand reject" -s v -l verbose -d 'Say more'
+complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand reject" -s n -l dry-run -d 'Show what would be done and change nothing'
 complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand reject" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand drop" -s C -d 'Run as if started in DIR; a second one starts from the first' -r
 complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand drop" -l color -d 'When to use colours' -r -f -a "auto\t'On a terminal'
@@ -315,6 +327,7 @@ complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand drop" -l revie
 complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand drop" -l json -d 'Answer in JSON: one document, or JSON Lines for lists'
 complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand drop" -s q -l quiet -d 'Leave notices out; warnings and errors stay'
 complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand drop" -s v -l verbose -d 'Say more'
+complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand drop" -s n -l dry-run -d 'Show what would be done and change nothing'
 complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand drop" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand log" -s C -d 'Run as if started in DIR; a second one starts from the first' -r
 complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand log" -l color -d 'When to use colours' -r -f -a "auto\t'On a terminal'
@@ -335,6 +348,7 @@ complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand log" -l follow
 complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand log" -l json -d 'Answer in JSON: one document, or JSON Lines for lists'
 complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand log" -s q -l quiet -d 'Leave notices out; warnings and errors stay'
 complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand log" -s v -l verbose -d 'Say more'
+complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand log" -s n -l dry-run -d 'Show what would be done and change nothing'
 complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand log" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand hook; and not __fish_seen_subcommand_from install uninstall status run help" -s C -d 'Run as if started in DIR; a second one starts from the first' -r
 complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand hook; and not __fish_seen_subcommand_from install uninstall status run help" -l color -d 'When to use colours' -r -f -a "auto\t'On a terminal'
@@ -354,6 +368,7 @@ complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand hook; and not 
 complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand hook; and not __fish_seen_subcommand_from install uninstall status run help" -l json -d 'Answer in JSON: one document, or JSON Lines for lists'
 complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand hook; and not __fish_seen_subcommand_from install uninstall status run help" -s q -l quiet -d 'Leave notices out; warnings and errors stay'
 complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand hook; and not __fish_seen_subcommand_from install uninstall status run help" -s v -l verbose -d 'Say more'
+complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand hook; and not __fish_seen_subcommand_from install uninstall status run help" -s n -l dry-run -d 'Show what would be done and change nothing'
 complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand hook; and not __fish_seen_subcommand_from install uninstall status run help" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand hook; and not __fish_seen_subcommand_from install uninstall status run help" -f -a "install" -d 'Install the post-checkout hook, keeping a hook that is there already'
 complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand hook; and not __fish_seen_subcommand_from install uninstall status run help" -f -a "uninstall" -d 'Take the hook out again and put back what was there before'
@@ -418,6 +433,7 @@ complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand hook; and __fi
 complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand hook; and __fish_seen_subcommand_from status" -l json -d 'Answer in JSON: one document, or JSON Lines for lists'
 complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand hook; and __fish_seen_subcommand_from status" -s q -l quiet -d 'Leave notices out; warnings and errors stay'
 complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand hook; and __fish_seen_subcommand_from status" -s v -l verbose -d 'Say more'
+complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand hook; and __fish_seen_subcommand_from status" -s n -l dry-run -d 'Show what would be done and change nothing'
 complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand hook; and __fish_seen_subcommand_from status" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand hook; and __fish_seen_subcommand_from run" -s C -d 'Run as if started in DIR; a second one starts from the first' -r
 complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand hook; and __fish_seen_subcommand_from run" -l color -d 'When to use colours' -r -f -a "auto\t'On a terminal'
@@ -437,6 +453,7 @@ complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand hook; and __fi
 complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand hook; and __fish_seen_subcommand_from run" -l json -d 'Answer in JSON: one document, or JSON Lines for lists'
 complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand hook; and __fish_seen_subcommand_from run" -s q -l quiet -d 'Leave notices out; warnings and errors stay'
 complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand hook; and __fish_seen_subcommand_from run" -s v -l verbose -d 'Say more'
+complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand hook; and __fish_seen_subcommand_from run" -s n -l dry-run -d 'Show what would be done and change nothing'
 complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand hook; and __fish_seen_subcommand_from run" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand hook; and __fish_seen_subcommand_from help" -f -a "install" -d 'Install the post-checkout hook, keeping a hook that is there already'
 complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand hook; and __fish_seen_subcommand_from help" -f -a "uninstall" -d 'Take the hook out again and put back what was there before'
@@ -462,6 +479,7 @@ complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand merge" -l writ
 complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand merge" -l json -d 'Answer in JSON: one document, or JSON Lines for lists'
 complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand merge" -s q -l quiet -d 'Leave notices out; warnings and errors stay'
 complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand merge" -s v -l verbose -d 'Say more'
+complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand merge" -s n -l dry-run -d 'Show what would be done and change nothing'
 complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand merge" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand config" -s C -d 'Run as if started in DIR; a second one starts from the first' -r
 complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand config" -l color -d 'When to use colours' -r -f -a "auto\t'On a terminal'
@@ -481,6 +499,7 @@ complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand config" -l rev
 complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand config" -l json -d 'Answer in JSON: one document, or JSON Lines for lists'
 complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand config" -s q -l quiet -d 'Leave notices out; warnings and errors stay'
 complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand config" -s v -l verbose -d 'Say more'
+complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand config" -s n -l dry-run -d 'Show what would be done and change nothing'
 complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand config" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand help; and not __fish_seen_subcommand_from attach detach sync watch add status manifest conflicts show restore accept reject drop log hook merge config help" -f -a "attach" -d 'Copy the overlay into workspaces and keep them in step from now on'
 complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand help; and not __fish_seen_subcommand_from attach detach sync watch add status manifest conflicts show restore accept reject drop log hook merge config help" -f -a "detach" -d 'Bring workspaces in step a last time, then leave them alone; without a path all of them'

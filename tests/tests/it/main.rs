@@ -18,6 +18,7 @@ mod overlay;
 mod overlay_command;
 mod overlay_edges;
 mod overlay_policy;
+mod overlay_review;
 mod overlay_watch;
 mod parallel;
 mod races;

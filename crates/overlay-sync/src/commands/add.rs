@@ -36,6 +36,10 @@ pub fn run(ui: &Ui, env: &Env, place: &Place, files: &[PathBuf]) -> Result<Exit>
         }
         contents.push((path, bytes, mode));
     }
+    if place.dry_run {
+        contents.iter().for_each(|(path, ..)| ui.line(format!("would add {}", printable(&path.to_string()))));
+        return Ok(Exit::Done);
+    }
     let lock = overlay.create()?;
     let disk = Disk::open(env, &overlay, Some(lock))?;
     let all = Workspace::load_all(&overlay.store.workspaces())?;

@@ -8,7 +8,7 @@ use shopfloor_core::error::{Exit, Result};
 use shopfloor_core::text::printable;
 use shopfloor_core::ui::Ui;
 
-use super::sync::{converge, exit, print};
+use super::sync::{converge, exit, preview, print};
 use crate::apply::converge::Outcome;
 use crate::apply::disk::Disk;
 use crate::cli::{Place, Workspaces};
@@ -24,6 +24,16 @@ pub fn attach(ui: &Ui, env: &Env, place: &Place, named: &Workspaces) -> Result<E
     }
     // All of them are looked at before the first is touched.
     let places = facts::worktrees_at(env, &overlay, &paths)?;
+    if place.dry_run {
+        overlay.require()?;
+        let known = Workspace::load_all(&overlay.store.workspaces())?;
+        let of = |(root, git_dir): &(PathBuf, PathBuf)| {
+            known.iter().find(|w| w.git_dir == *git_dir).cloned().unwrap_or_else(|| Workspace::new(root, git_dir))
+        };
+        let workspaces: Vec<Workspace> = places.iter().map(of).collect();
+        workspaces.iter().for_each(|w| ui.note(format!("would attach {}", w.root.display())));
+        return preview(ui, env, &overlay, &workspaces);
+    }
     let (outcome, attached) = register(env, &overlay, places)?;
     print(ui, &outcome);
     for workspace in &attached {
@@ -88,6 +98,12 @@ fn register(env: &Env, overlay: &Overlay, places: Vec<(PathBuf, PathBuf)>) -> Re
 /// Brings workspaces in step a last time and forgets them; their files stay. Without a path: all.
 pub fn detach(ui: &Ui, env: &Env, place: &Place, named: &Workspaces) -> Result<Exit> {
     let overlay = Overlay::find(ui, env, place)?;
+    if place.dry_run {
+        overlay.require()?;
+        let workspaces = overlay.workspaces(ui, env, named)?;
+        workspaces.iter().for_each(|w| ui.note(format!("would detach {}", w.root.display())));
+        return preview(ui, env, &overlay, &workspaces);
+    }
     let mut disk = Disk::open(env, &overlay, Some(overlay.lock()?))?;
     let mut workspaces = overlay.workspaces(ui, env, named)?;
     let outcome = converge(env, &overlay, &mut disk, &mut workspaces)?;

@@ -26,11 +26,15 @@ pub fn run(ui: &Ui, env: &Env, place: &Place, path: &Path, entry: &str) -> Resul
         Failure::usage(format!("`{entry}` is no entry"))
             .hint("write a key path such as permissions.allow.\"Bash(rm:*)\"")
     })?;
-    let mut disk = Disk::open(env, &overlay, Some(overlay.lock()?))?;
+    overlay.require()?;
+    let lock = if place.dry_run { None } else { Some(overlay.lock()?) };
+    let mut disk = Disk::open(env, &overlay, lock)?;
     let mut workspaces = overlay.workspaces(ui, env, &Workspaces::default())?;
-    // What workspaces have of their own comes first, so that the entry is there to be dropped.
-    let before = converge(env, &overlay, &mut disk, &mut workspaces)?;
-    print(ui, &before);
+    if !place.dry_run {
+        // What workspaces have of their own comes first, so that the entry is there to be dropped.
+        let before = converge(env, &overlay, &mut disk, &mut workspaces)?;
+        print(ui, &before);
+    }
     let Ok(Some(file)) = disk.read(Side::Overlay, &path)? else {
         return Err(
             Failure::not_found(format!("there is no file {path} in the overlay")).hint("see `overlay-sync status`")
@@ -50,6 +54,10 @@ pub fn run(ui: &Ui, env: &Env, place: &Place, path: &Path, entry: &str) -> Resul
     }
     let cannot = || Failure::failed(format!("cannot take `{entry}` out of {path}")).hint("edit the overlay's file");
     let bytes = strip(kind, &file.bytes, std::slice::from_ref(&entry)).ok_or_else(cannot)?;
+    if place.dry_run {
+        ui.line(format!("would drop {} from {}", printable(&entry.to_string()), printable(&path.to_string())));
+        return Ok(Exit::Done);
+    }
     // Remembered first: killed in between, it waits for a person rather than coming back.
     let left = entries(kind, Grow::All, &bytes);
     let mut removed = disk.removed()?;

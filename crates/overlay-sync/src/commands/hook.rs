@@ -11,7 +11,7 @@ use crate::facts::Overlay;
 
 pub fn created(ui: &Ui, env: &Env, place: &Place, git: Git) -> Result<Option<Failure>> {
     let overlay = Overlay::of(ui, env, place, git)?;
-    if !overlay.settings.enabled || !overlay.dir.is_dir() {
+    if place.dry_run || !overlay.settings.enabled || !overlay.dir.is_dir() {
         // Nobody uses an overlay here.
         return Ok(None);
     }

@@ -38,7 +38,7 @@ fn work(ui: &Ui, env: &Env, place: &Place, args: &MergeArgs) -> Result<Exit> {
         },
     });
     if args.write {
-        if merged.bytes != overlay {
+        if merged.bytes != overlay && !place.dry_run {
             fs::replace(&env.cwd.join(&args.overlay), &merged.bytes, None)?;
         }
         if ui.is_json() {

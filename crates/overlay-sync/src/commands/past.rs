@@ -75,6 +75,13 @@ fn held_conflict(workspace: &Workspace, path: &RelPath, held: &Held) -> Conflict
 /// its own stays in the store.
 pub fn settle(ui: &Ui, env: &Env, place: &Place, id: &str, accept: bool) -> Result<Exit> {
     let overlay = Overlay::find(ui, env, place)?;
+    overlay.require()?;
+    if place.dry_run {
+        let (_, path, held) = find_held(&Workspace::load_all(&overlay.store.workspaces())?, id)?;
+        let what = if accept { "accept" } else { "reject" };
+        ui.line(format!("would {what} {}: {}", printable(&path.to_string()), printable(&held.why)));
+        return Ok(Exit::Done);
+    }
     let mut disk = Disk::open(env, &overlay, Some(overlay.lock()?))?;
     let mut workspaces = Workspace::load_all(&overlay.store.workspaces())?;
     let (_, path, held) = find_held(&workspaces, id)?;
@@ -166,6 +173,11 @@ pub fn show(ui: &Ui, env: &Env, place: &Place, id: &str) -> Result<Exit> {
 pub fn restore(ui: &Ui, env: &Env, place: &Place, id: &str, to: Option<&Path>) -> Result<Exit> {
     let overlay = Overlay::find(ui, env, place)?;
     let bytes = content(&overlay, id)?;
+    if place.dry_run {
+        let where_to = to.map_or("where it was".into(), |to| printable(&to.to_string_lossy()));
+        ui.line(format!("would restore {} bytes to {where_to}", bytes.len()));
+        return Ok(Exit::Done);
+    }
     let path = match to {
         Some(to) => restore_to(&overlay, &env.cwd.join(to), &bytes)?,
         None => put_back(env, &overlay, id, &bytes)?,

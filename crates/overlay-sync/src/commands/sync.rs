@@ -20,14 +20,14 @@ use crate::manifest::Workspace;
 use crate::plan::Step;
 use crate::store::Did;
 
-pub fn run(ui: &Ui, env: &Env, place: &Place, named: &Workspaces, dry_run: bool, restore: &[PathBuf]) -> Result<Exit> {
+pub fn run(ui: &Ui, env: &Env, place: &Place, named: &Workspaces, restore: &[PathBuf]) -> Result<Exit> {
     let overlay = Overlay::find(ui, env, place)?;
     if overlay.is_unmade() {
         ui.note("there is no overlay yet; `overlay-sync add FILE` makes one");
         return Ok(Exit::Done);
     }
     overlay.require()?;
-    if dry_run {
+    if place.dry_run {
         let workspaces = overlay.workspaces(ui, env, named)?;
         return preview(ui, env, &overlay, &workspaces);
     }
@@ -99,12 +99,13 @@ pub fn exit_for(outcome: &Outcome, path: &RelPath) -> Exit {
     if is_decided || outcome.open_paths.contains(path) { Exit::No } else { Exit::Done }
 }
 
-fn preview(ui: &Ui, env: &Env, overlay: &Overlay, workspaces: &[Workspace]) -> Result<Exit> {
+/// Tells what a sync of these workspaces would do, attached or not.
+pub fn preview(ui: &Ui, env: &Env, overlay: &Overlay, workspaces: &[Workspace]) -> Result<Exit> {
     let disk = Disk::open(env, overlay, None)?;
     let (managed, known) = (disk.overlay()?, Known::read(&disk)?);
     let (mut quiet, mut held) = (true, false);
     for workspace in workspaces {
-        if !workspace.is_present()? {
+        if !workspace.is_present()? && workspace.is_known() {
             continue;
         }
         for file in look(&disk, &overlay.settings, &known, &managed, workspace, Scope::News)? {

@@ -11,7 +11,7 @@ use shopfloor_core::lock::Lock;
 use shopfloor_core::proc;
 use shopfloor_core::ui::Ui;
 
-use super::sync::{converge, print};
+use super::sync::{converge, preview, print};
 use crate::apply::disk::Disk;
 use crate::cli::{Place, Workspaces};
 use crate::facts::Overlay;
@@ -31,6 +31,10 @@ pub fn run(ui: &Ui, env: &Env, place: &Place) -> Result<Exit> {
     if !overlay.settings.enabled {
         ui.note("`enabled` is false, so there is nothing to watch");
         return Ok(Exit::Done);
+    }
+    if place.dry_run {
+        overlay.require()?;
+        return preview(ui, env, &overlay, &overlay.workspaces(ui, env, &Workspaces::default())?);
     }
     drop(overlay.create()?);
     let _lock = only_one(&overlay)?;
