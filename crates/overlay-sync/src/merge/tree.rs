@@ -135,7 +135,7 @@ fn comments(kind: Kind, bytes: &[u8]) -> HashSet<String> {
     let of_line = |line: &str| {
         // Not within a string: an even number of quotes stands before it.
         let starts = line.match_indices(mark).map(|(at, _)| at);
-        let start = starts.into_iter().find(|at| line[..*at].matches('"').count() % 2 == 0)?;
+        let start = starts.into_iter().find(|at| line[..*at].matches('"').count().is_multiple_of(2))?;
         Some(line[start..].trim_end().to_owned())
     };
     let blocks = text.split("/*").skip(1).filter(|_| kind == Kind::Json);
