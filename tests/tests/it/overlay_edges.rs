@@ -208,3 +208,37 @@ fn what_was_quiet_is_looked_at_again_once_anything_about_it_changed() {
     s.sync(0);
     s.all_are(".claude/x", &edited);
 }
+
+#[test]
+fn state_of_version_one_is_read_for_ever() {
+    let w = World::new();
+    let s = scene(&w);
+    let fixture = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/v1/overlay");
+    let root = s.app.path.to_str().unwrap();
+    let overlay = s.overlay("");
+    s.app.sh(&format!(
+        "mkdir -p {o} && cp -r {f}/overlay-sync {o}/.overlay-sync && cp {f}/env {o}/.env && cp {f}/env.gone {o}/.env.gone \
+         && cp -r {f}/claude {o}/.claude && find {o} -type f -exec sed -i s#@ROOT@#{root}# {{}} + && chmod -R go= {o} \
+         && cd {o}/.overlay-sync/workspaces && id=$(sed -n 's/.*\"id\": \"\\(.*\\)\",/\\1/p' workspace.json) && mv workspace.json $id.json \
+         && mkdir -p {root}/.git/shopfloor/overlay-sync && printf %s $id > {root}/.git/shopfloor/overlay-sync/id",
+        f = fixture.display(),
+        o = overlay.display(),
+    ))
+    .exit(0);
+    // As that version left it: an empty file is held, a part of another, a third was deleted here.
+    s.app.write(".env", "");
+    s.app.write(
+        ".claude/settings.json",
+        "{\"permissions\": {\"allow\": [\"Read\", \"Bash(rm:*)\"]}, \"model\": \"h\"}\n",
+    );
+    let out = s.app.overlay(&["sync"]).exit(1);
+    out.err_has(".env is held: it is empty").err_has("it brings back an entry that was removed");
+    assert_eq!((out.stdout.as_str(), s.app.has(".env.gone")), ("", false));
+    let lines = s.app.overlay(&["conflicts", "--json"]).exit(0).json_lines();
+    let states: Vec<_> = lines.iter().map(|line| crate::world::text(line, "/state")).collect();
+    assert_eq!(states, ["recorded", "held", "held"]);
+    s.app.overlay(&["show", "5bb600bb6bbd"]).exit(0).out_has("\"o\"");
+    s.app.overlay(&["log"]).exit(0).out_has("last_write");
+    s.app.write(".env", "A=1\nB=2\n");
+    s.app.overlay(&["sync"]).exit(1).out_has("push .env");
+}

@@ -124,6 +124,18 @@ fn what_adds_code_waits_and_the_rest_of_the_edit_travels() {
     s.app.overlay(&["accept", &held(&s)[0]]).exit(0);
     assert!([s.text(SETTINGS), s.b.read(SETTINGS)].iter().all(|t| t.contains("curl x") && t.contains("Web")));
     assert_eq!(s.sync(0).stdout, "");
+    // The word was for that time: taken away by a person and brought back, it waits once more.
+    let with = s.text(SETTINGS);
+    let without = with.replace("\"hooks\": {\"Stop\": [{\"command\": \"curl x\"}]},", "");
+    assert_ne!(with, without);
+    s.put(SETTINGS, &without);
+    s.sync(0);
+    s.a.write(SETTINGS, &with);
+    s.sync(1).err_has("adds to `hooks`");
+    s.a.write(SETTINGS, &without);
+    s.sync(0);
+    s.put(SETTINGS, &with);
+    s.sync(0);
     // Whoever wishes otherwise says so; the repository's word for that needs approval.
     s.b.write(SETTINGS, &s.text(SETTINGS).replace("curl x", "curl y"));
     s.app.overlay(&["sync"]).exit(1);

@@ -293,6 +293,8 @@ fn settle(workspace: &mut Workspace, path: &RelPath, base: Base) {
     workspace.files.insert(path.clone(), base);
     workspace.deleted.remove(path);
     workspace.retired.remove(path);
+    // A person's word is for one text; it has done its work.
+    workspace.accepted.remove(path);
 }
 
 /// What is about to be done to a file, if anything is written.
@@ -396,6 +398,17 @@ pub fn edit(ground: &impl Ground, path: &RelPath, file: &File, bytes: &[u8]) -> 
     if !ground.put(Side::Overlay, path, Some(file.sha256), bytes, file.mode)? {
         let changed = format!("{path} in the overlay was changed by somebody else just now");
         return Err(Failure::new(Exit::No, "changed", changed).hint("run the same command again"));
+    }
+    Ok(())
+}
+
+/// A person's word has done its work where its workspace was looked at; what comes later is another matter,
+/// though it be the same text.
+pub fn forget_accepted(ground: &impl Ground, path: &RelPath) -> Result<()> {
+    for mut workspace in ground.workspaces()? {
+        if ground.is_present(&workspace)? && workspace.accepted.remove(path).is_some() {
+            ground.save(&workspace)?;
+        }
     }
     Ok(())
 }

@@ -72,6 +72,7 @@ pub fn run(ui: &Ui, env: &Env, place: &Place, path: &Path, entry: &str) -> Resul
         disk.save(workspace)?;
     }
     let outcome = converge(env, &overlay, &mut disk, &mut workspaces)?;
+    apply::forget_accepted(&disk, &path)?;
     print(ui, &outcome);
     if ui.is_json() {
         ui.json(&serde_json::json!({ "path": path, "entry": entry.to_string(), "dropped": true }));

@@ -101,6 +101,7 @@ pub fn settle(ui: &Ui, env: &Env, place: &Place, id: &str, accept: bool) -> Resu
         take_back(&overlay, &disk, &mut workspaces, &root, &path, &held)?;
     }
     let outcome = converge(env, &overlay, &mut disk, &mut workspaces)?;
+    apply::forget_accepted(&disk, &path)?;
     print(ui, &outcome);
     if ui.is_json() {
         ui.json(&serde_json::json!({ "id": held.id(&path), "path": path, "accepted": accept }));
