@@ -86,6 +86,11 @@ const STEPS: &[Step] = &[
         types: "sed -i 's/^{/{ \"model\": \"a\",/' .claude/settings.local.json; sed -i 's/^{/{ \"model\": \"b\",/' ../next/.claude/settings.local.json\n\
                 overlay-sync sync || overlay-sync conflicts --json | cut -d'\"' -f6 | xargs overlay-sync show",
     },
+    Step {
+        says: "A hook would run code in every worktree: it waits for a person, the rest of the edit travels.",
+        types: "sed -i 's/^{/{ \"hooks\": { \"Stop\": [{ \"command\": \"date\" }] }, \"theme\": \"dark\",/' .claude/settings.local.json\n\
+                overlay-sync sync || cat ../next/.claude/settings.local.json",
+    },
 ];
 
 /// Runs the demo and prints each step as it happens.
