@@ -50,6 +50,31 @@ pub fn merge(bytes: &[u8]) {
     }
 }
 
+/// What is taken out of any text is gone from it, and put back as another text has it; what only grows does
+/// not shrink; an answer is judged without a panic. The parts are parted by NUL bytes: an entry's address
+/// and two texts.
+pub fn entries(bytes: &[u8]) {
+    use overlay_sync::merge::{Entry, Grow, Grown, Input, Kind, Rule, check, donate, entries, grown, strip};
+    let mut parts = bytes.splitn(3, |b| *b == 0);
+    let mut part = || parts.next().unwrap_or_default();
+    let (address, one, other) = (String::from_utf8_lossy(part()).into_owned(), part(), part());
+    for kind in [Kind::Json, Kind::JsonLines, Kind::Toml, Kind::Yaml, Kind::Env, Kind::Text] {
+        let input = Input { base: None, overlay: one, workspace: other, kind, rule: Rule::Workspace };
+        let _ = check(&input, other);
+        if let Grown::Back(text, _) = grown(kind, Grow::All, one, other) {
+            let (before, now) = (entries(kind, Grow::All, one), entries(kind, Grow::All, &text));
+            assert!(kind == Kind::Env || before.iter().all(|entry| now.contains(entry)), "{kind:?}: {text:?}");
+        }
+        let Some(entry) = Entry::parse(kind, &address) else { continue };
+        let all = [entry];
+        if let Some(stripped) = strip(kind, one, &all) {
+            assert_eq!(all[0].count(kind, &stripped), 0, "{kind:?}: {stripped:?}");
+            let back = donate(kind, &stripped, &all, one);
+            assert!(back.is_none_or(|back| back == one), "{kind:?}: put back where it was");
+        }
+    }
+}
+
 /// Lines of others in `info/exclude` stay, byte for byte.
 pub fn excludes(bytes: &[u8]) {
     let patterns = ["a".to_owned(), "b".to_owned()];

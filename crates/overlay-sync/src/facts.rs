@@ -48,7 +48,7 @@ impl Overlay {
             None => default_dir(env, &repo)?,
         };
         // One spelling for one directory, also where a link leads to it.
-        let dir = dir.canonicalize().unwrap_or(dir);
+        let dir = real(&dir);
         let settings = Settings::of(&config)?;
         let store = Store::of(&dir);
         fs::refuse_link(&dir.join(RESERVED))?;
@@ -126,6 +126,18 @@ impl Overlay {
         };
         paths.iter().map(find).collect()
     }
+}
+
+/// A path with its links resolved, as far as it is there.
+fn real(path: &Path) -> PathBuf {
+    let found = path.ancestors().find_map(|part| Some((part, part.canonicalize().ok()?)));
+    found.map_or_else(
+        || path.to_path_buf(),
+        |(part, real)| {
+            let below = path.strip_prefix(part).unwrap_or(Path::new(""));
+            if below.as_os_str().is_empty() { real } else { real.join(below) }
+        },
+    )
 }
 
 /// `$XDG_DATA_HOME/shopfloor/overlays/<name of the main checkout's directory>`.

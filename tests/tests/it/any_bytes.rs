@@ -80,6 +80,11 @@ proptest! {
     }
 
     #[test]
+    fn entries_of_texts(address in "[AB]|a|a[.]b|\"a\"[.]b|[a-c=]{0,4}", bytes in mergeish()) {
+        it::entries(&[address.as_bytes(), b"\0", &bytes].concat());
+    }
+
+    #[test]
     fn paths(bytes in "[./a-bG-git\\x00]{0,12}") {
         it::path(bytes.as_bytes());
     }
