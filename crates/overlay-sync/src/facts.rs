@@ -88,8 +88,11 @@ impl Overlay {
 
     /// The same for commands that may make it: it must not have been there before.
     pub fn create(&self) -> Result<Lock> {
-        if !self.dir.is_dir() && Workspace::is_any_of(&self.repo.common_dir, &self.dir) {
-            return Err(self.gone("is not there").hint("or make the directory to begin anew"));
+        let what = if self.dir.is_dir() { "has lost its state" } else { "is not there" };
+        if !self.store.is_claimed() && Workspace::is_any_of(&self.repo.common_dir, &self.dir) {
+            return Err(self.gone(what).hint(
+                "or begin anew: remove `shopfloor/overlay-sync` from the git directories of the repository's worktrees",
+            ));
         }
         fs::create_private_dir(&self.dir)?;
         let lock = Lock::take(&self.store.lock_path())?;

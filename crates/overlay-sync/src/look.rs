@@ -150,7 +150,7 @@ fn see(
         Some(digest) if !(is(&theirs) && is(&here)) => ground.content(&digest)?,
         _ => None,
     };
-    let empty = BTreeSet::new();
+    let (empty, none) = (BTreeSet::new(), BTreeSet::new());
     let sides = [&theirs, &here];
     let is_shown = settings.merge_command.is_some()
         && sides.iter().all(|side| side.as_ref().is_some_and(|file| may_be_shown(path, file, seen.policy.is_sent)));
@@ -160,7 +160,7 @@ fn see(
         base: base.map(|digest| (digest, base_bytes.as_deref())),
         overlay: theirs.as_ref().map(|file| &*file.bytes),
         here: here.as_ref().map(|file| &*file.bytes),
-        accepted: workspace.accepted.get(path).copied(),
+        accepted: workspace.accepted.get(path).unwrap_or(&none),
         deleted: workspace.deleted.get(path).copied(),
         kind: Kind::of(path.as_path()),
         policy: &seen.policy,

@@ -1,7 +1,7 @@
 //! A workspace as the overlay knows it: where it is, that it is still the same one, and for each file
 //! the content both sides held last.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
@@ -38,7 +38,7 @@ pub struct Workspace {
     pub held: BTreeMap<RelPath, Held>,
     /// Texts a person let pass, by their digests.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub accepted: BTreeMap<RelPath, Digest>,
+    pub accepted: BTreeMap<RelPath, BTreeSet<Digest>>,
 }
 
 #[derive(Deserialize)]

@@ -17,8 +17,8 @@ pub struct Look<'a> {
     pub base: Option<(Digest, Option<&'a [u8]>)>,
     pub overlay: Option<&'a [u8]>,
     pub here: Option<&'a [u8]>,
-    /// A text, or a part of one, that a person let pass.
-    pub accepted: Option<Digest>,
+    /// Texts, and parts of texts, that a person let pass.
+    pub accepted: &'a BTreeSet<Digest>,
     /// The overlay's content when the file was deleted here.
     pub deleted: Option<Digest>,
     pub kind: Kind,
@@ -117,7 +117,7 @@ pub fn decide(look: &Look<'_>) -> Decision {
     let decision = match View::of(look, &[]) {
         Ok(view) => through(look, view),
         // A person said that it may go as it is.
-        Err(_) if look.here.is_some() && look.accepted == Some(Digest::of(here)) => through(look, None),
+        Err(_) if look.accepted.contains(&Digest::of(here)) => through(look, None),
         Err(why) => return held(why),
     };
     let Step::Dispute(places) = &decision.step else { return decision };
@@ -127,12 +127,18 @@ pub fn decide(look: &Look<'_>) -> Decision {
     let Some(entries) = entries.filter(|entries| entries.iter().all(|entry| entry.count(look.kind, here) == 1)) else {
         return held(why);
     };
-    let part = Part::of(look.kind, here, &entries, why.clone());
-    if look.accepted == Some(part.digest) {
-        let policy = Policy { on_conflict: OnConflict::Workspace, ..look.policy.clone() };
-        return decide(&Look { policy: &policy, ..*look });
+    let mut part = Part::of(look.kind, here, &entries, why.clone());
+    let view = View::of(look, &entries);
+    if let Ok(Some(View { part: Some(other), .. })) = &view {
+        // Two things wait in one file: a person is told of both, and speaks of both.
+        part = part.and(other);
     }
-    match View::of(look, &entries) {
+    if look.accepted.contains(&part.digest) {
+        let policy = Policy { on_conflict: OnConflict::Person, ..look.policy.clone() };
+        let accepted = look.accepted.iter().copied().chain(part.of.iter().copied()).collect();
+        return decide(&Look { policy: &policy, accepted: &accepted, ..*look });
+    }
+    match view {
         Ok(view) => {
             let decision = through(look, view);
             if matches!(decision.step, Step::Dispute(_)) {
@@ -199,7 +205,7 @@ fn shared(look: &Look<'_>) -> Step {
             },
         },
         (Some(overlay), Some(here)) if overlay == here => {
-            if is_base(here) && look.deleted.is_none() {
+            if is_base(here) && look.deleted.is_none() && !look.is_retired {
                 Step::Nothing
             } else {
                 Step::Adopt(here.to_vec())
@@ -224,7 +230,7 @@ fn both(look: &Look<'_>, overlay: &[u8], here: &[u8]) -> Step {
     }
     // A base whose bytes were lost is no base: that only makes more of both sides stay.
     let base = look.base.and_then(|(_, bytes)| bytes);
-    let accepted = look.accepted == Some(Digest::of(here));
+    let accepted = look.accepted.contains(&Digest::of(here));
     let grown = match base {
         Some(base) if !accepted => merge::grown(look.kind, look.policy.grow, base, here),
         _ => Grown::Same,
@@ -247,7 +253,12 @@ fn both(look: &Look<'_>, overlay: &[u8], here: &[u8]) -> Step {
             (result.to_vec(), Did::Command, Rule::Overlay, Vec::new())
         }
         _ => {
-            let rule = if look.policy.on_conflict == OnConflict::Overlay { Rule::Overlay } else { Rule::Workspace };
+            let rule = match look.policy.on_conflict {
+                _ if accepted => Rule::Person,
+                OnConflict::Person => Rule::Person,
+                OnConflict::Overlay => Rule::Overlay,
+                OnConflict::Workspace | OnConflict::Hold => Rule::Workspace,
+            };
             let input = Input { base, overlay, workspace: &side, kind: look.kind, rule };
             let merged = merge::merge(&input);
             match look.command {
@@ -264,7 +275,8 @@ fn both(look: &Look<'_>, overlay: &[u8], here: &[u8]) -> Step {
                     return Step::Dispute(merged.conflicts.into_iter().map(|conflict| conflict.place).collect());
                 }
                 _ => {
-                    let winner = if base.is_some() { rule } else { Rule::Overlay };
+                    let is_overlays = merged.conflicts.iter().all(|conflict| conflict.kept == Rule::Overlay);
+                    let winner = if is_overlays { Rule::Overlay } else { Rule::Workspace };
                     (merged.bytes, Did::LastWrite, winner, merged.conflicts)
                 }
             }
@@ -297,7 +309,7 @@ fn is_whole(conflicts: &[Conflict]) -> bool {
 /// Why a file that a workspace brings by itself must not enter the overlay: it is just being written, or
 /// it runs code.
 fn unfit(look: &Look<'_>, here: &[u8]) -> Option<String> {
-    if look.accepted == Some(Digest::of(here)) {
+    if look.accepted.contains(&Digest::of(here)) {
         return None;
     }
     if here.is_empty() {
@@ -314,7 +326,7 @@ fn unfit(look: &Look<'_>, here: &[u8]) -> Option<String> {
 /// Why a text should not spread: half written, emptied or gutted, measured against the base.
 fn gate(look: &Look<'_>, new: &[u8]) -> Option<String> {
     let (_, Some(base)) = look.base? else { return None };
-    if new == base || base.is_empty() || look.accepted == Some(Digest::of(new)) {
+    if new == base || base.is_empty() || look.accepted.contains(&Digest::of(new)) {
         return None;
     }
     if new.is_empty() {

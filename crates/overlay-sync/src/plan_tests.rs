@@ -45,7 +45,7 @@ impl Case<'_> {
             base: self.base.map(|b| (digest(b), Some(b.as_bytes()))),
             overlay: self.overlay.map(str::as_bytes),
             here: self.here.map(str::as_bytes),
-            accepted: self.accepted,
+            accepted: &self.accepted.into_iter().collect(),
             deleted: self.deleted.map(digest),
             kind: self.kind,
             policy: &self.policy,

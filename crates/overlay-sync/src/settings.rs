@@ -45,6 +45,8 @@ pub enum OnConflict {
     Workspace,
     Overlay,
     Hold,
+    /// A person did, for this text: the workspace's, also where it deleted.
+    Person,
 }
 
 /// The program that is asked about conflicts.

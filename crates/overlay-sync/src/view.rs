@@ -15,13 +15,23 @@ pub struct Part {
     pub why: String,
     /// Of the entries and what they say: by this a person lets them pass.
     pub digest: Digest,
+    /// The digests of the parts it is made of.
+    pub of: Vec<Digest>,
 }
 
 impl Part {
     pub fn of(kind: Kind, here: &[u8], entries: &[Entry], why: String) -> Part {
         let said = |entry: &Entry| format!("{entry}={}", entry.said_in(kind, here));
         let said: Vec<String> = entries.iter().map(said).collect();
-        Part { why, digest: Digest::of(said.join("\n").as_bytes()) }
+        let digest = Digest::of(said.join("\n").as_bytes());
+        Part { why, digest, of: vec![digest] }
+    }
+
+    /// This and another as one.
+    pub fn and(self, other: &Part) -> Part {
+        let of = [self.of.as_slice(), &other.of].concat();
+        let all: Vec<String> = of.iter().map(ToString::to_string).collect();
+        Part { why: format!("{}; {}", self.why, other.why), digest: Digest::of(all.join("\n").as_bytes()), of }
     }
 }
 
@@ -32,6 +42,8 @@ pub struct View {
     base: Option<(Digest, Option<Vec<u8>>)>,
     overlay: Option<Vec<u8>>,
     here: Option<Vec<u8>>,
+    /// The texts and parts a person let pass, those of whole texts also as what is shared of them.
+    accepted: BTreeSet<Digest>,
     pub part: Option<Part>,
 }
 
@@ -42,7 +54,7 @@ impl View {
         let (waiting, part) = waiting(look)?;
         let own = look.policy.local.iter().cloned().chain(disputed.iter().cloned());
         let entries: Vec<Entry> = own.chain(waiting).collect();
-        if entries.is_empty() {
+        if entries.is_empty() || look.here.is_some() && look.here == look.overlay {
             return Ok(None);
         }
         let part_of = |bytes: Option<&[u8]>| match bytes {
@@ -73,7 +85,15 @@ impl View {
             Some(bytes) => (Digest::of(&bytes), Some(bytes)),
             None => (digest, None),
         });
-        Ok(Some(View { entries, base, overlay, here, part }))
+        let mut accepted = look.accepted.clone();
+        for (whole, shared) in [(look.here, &here), (look.overlay, &overlay)] {
+            if let (Some(whole), Some(shared)) = (whole, shared)
+                && look.accepted.contains(&Digest::of(whole))
+            {
+                accepted.insert(Digest::of(shared));
+            }
+        }
+        Ok(Some(View { entries, base, overlay, here, accepted, part }))
     }
 
     /// What is decided about: the same file without them.
@@ -87,12 +107,7 @@ impl View {
                 (Some(whole), Some(shared)) if Digest::of(whole) == then => Digest::of(shared),
                 _ => then,
             }),
-            accepted: match (look.accepted, look.here, &self.here) {
-                (Some(accepted), Some(whole), Some(shared)) if accepted == Digest::of(whole) => {
-                    Some(Digest::of(shared))
-                }
-                (accepted, ..) => accepted,
-            },
+            accepted: &self.accepted,
             ..*look
         }
     }
@@ -142,7 +157,7 @@ fn waiting(look: &Look<'_>) -> Result<(Vec<Entry>, Option<Part>), String> {
     let Some(here) = look.here else { return none };
     let is_managed = look.overlay.is_some() || look.base.is_some() && !look.is_retired;
     let is_same = look.overlay == Some(here) || look.base.is_some_and(|(digest, _)| digest == Digest::of(here));
-    if !is_managed || is_same || look.policy.is_down || look.accepted == Some(Digest::of(here)) {
+    if !is_managed || is_same || look.policy.is_down || look.accepted.contains(&Digest::of(here)) {
         return none;
     }
     let base = look.base.and_then(|(_, bytes)| bytes);
@@ -189,7 +204,7 @@ fn reviewed(look: &Look<'_>, here: &[u8], known: &[&[u8]]) -> (Vec<Entry>, Optio
         return (waiting, None);
     }
     let part = Part::of(look.kind, here, &waiting, why.join("; "));
-    if look.accepted == Some(part.digest) {
+    if look.accepted.contains(&part.digest) {
         return (Vec::new(), None);
     }
     (waiting, Some(part))

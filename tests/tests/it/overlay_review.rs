@@ -135,6 +135,16 @@ fn deleted_in_the_overlay_and_edited_elsewhere_the_edit_stands_for_all() {
     s.sync(0);
     s.sync(0);
     s.all_are(".env", "K=5\n");
+    // Let go of and put back as it was: managed again.
+    let text = s.text(".env");
+    std::fs::remove_file(s.overlay(".env")).unwrap();
+    s.sync(0);
+    s.put(".env", &text);
+    s.sync(0);
+    s.a.overlay(&["manifest"]).exit(0).out_has(".env\n");
+    s.a.write(".env", "K=5\nM=1\n");
+    s.sync(0);
+    s.all_are(".env", "K=5\nM=1\n");
     // Let go of and put back: no conflict where nobody changed anything, and status tells of it meanwhile.
     std::fs::remove_file(s.overlay(".env")).unwrap();
     s.sync(0);
@@ -194,6 +204,11 @@ fn a_lost_overlay_is_made_anew_by_nothing() {
     }
     // An empty directory in its place (nothing is mounted there) is not it either.
     std::fs::create_dir(s.overlay("")).unwrap();
+    for args in [&["sync"][..], &["attach"], &["watch"], &["add", ".env"], &["hook", "run", "post-checkout"]] {
+        let status = if args[0] == "hook" { 0 } else { 1 };
+        let _ = s.app.overlay(args).exit(status);
+        assert!(!s.overlay(".overlay-sync").exists(), "{args:?}");
+    }
     s.app.overlay(&["sync"]).exit(1).err_has("has lost its state");
     s.app.sh(&format!("rmdir ~/{OVERLAY} && mv ~/gone ~/{OVERLAY}")).exit(0);
     s.a.write(".env", "A=2\n");
@@ -205,6 +220,7 @@ fn a_lost_overlay_is_made_anew_by_nothing() {
     s.app.sh(&format!("rm ~/{OVERLAY}/.env*")).exit(0);
     s.sync(1).err_has("was emptied");
     s.app.overlay(&["status"]).exit(1).err_has("was emptied");
+    s.app.overlay(&["sync", "-n"]).exit(1).err_has("was emptied");
     // Its state is reached through no link.
     s.app
         .sh(&format!("mv ~/{OVERLAY}/.overlay-sync ~/elsewhere && ln -s ~/elsewhere ~/{OVERLAY}/.overlay-sync"))
@@ -320,7 +336,8 @@ fn what_is_dropped_stays_dropped_in_any_file_and_no_gate_is_in_its_way() {
     // What waits elsewhere is another matter.
     s.b.write(SETTINGS, "{\"m\":");
     s.app.overlay(&["drop", ".env", "TOKEN"]).exit(0);
-    s.a.write(".env", "A=1\nTOKEN=x\nB=1\n");
+    // With whatever value.
+    s.a.write(".env", "A=1\nTOKEN=y\nB=1\n");
     s.sync(1).err_has("brings back an entry that was removed");
     assert_eq!((s.text(".env"), s.b.read(".env")), ("A=1\nB=1\n".into(), "A=1\nB=1\n".into()));
 }
@@ -377,4 +394,60 @@ fn a_dry_run_of_anything_changes_nothing() {
     s.b.assert_untouched_since(&before.2);
     let config = s.app.overlay(&["config"]).exit(0);
     config.out_has("debounce_ms = 2000 (default)").out_has("review = hooks,mcpServers (default)");
+}
+
+#[test]
+fn whatever_is_held_can_be_let_go() {
+    let w = World::new();
+    let s = scene(&w);
+    configure(&w, "[overlay-sync]\npaths = [\".claude/*\"]\n");
+    let nine = |n: u32| (0..9).map(|i| format!("K{i}={n}\n")).collect::<String>();
+    s.put(SETTINGS, "{\"m\": 1}");
+    s.put(".env", &nine(1));
+    s.attach();
+    // The overlay's own text is held: it is not given to anybody.
+    s.put(SETTINGS, "{\"m\": 2, \"k\"");
+    s.sync(1).err_has("in the overlay: it does not parse");
+    let waiting = held(&s);
+    s.app.overlay(&["reject", id(&waiting[0])]).exit(1).err_has("it is the overlay's text");
+    assert_eq!(s.a.read(SETTINGS), "{\"m\": 1}");
+    s.put(SETTINGS, "{\"m\": 2}");
+    s.sync(0);
+    // A file that is not to enter.
+    s.a.write(".claude/mcp.json", "{\"mcpServers\": {\"x\": {}}}");
+    s.sync(1);
+    s.app.overlay(&["reject", id(&held(&s)[0])]).exit(0);
+    s.sync(0);
+    assert!(s.a.has(".claude/mcp.json") && !s.overlay(".claude/mcp.json").exists());
+    // Both sides gutted: a word for each.
+    s.a.write(".env", "K0=a\n");
+    s.put(".env", "K0=o\n");
+    s.sync(1);
+    for _ in 0..3 {
+        if let Some(waiting) = held(&s).first() {
+            let _ = s.app.overlay(&["accept", id(waiting)]);
+        }
+    }
+    assert_eq!(held(&s).len(), 0);
+    s.sync(0);
+    s.all_are(".env", &s.text(".env"));
+}
+
+#[test]
+fn one_unreadable_directory_is_told_and_keeps_nothing_else_back() {
+    let mut w = World::new();
+    write(&w.path("gitconfig"), "[safe]\n\tdirectory = *\n");
+    w.set("GIT_CONFIG_GLOBAL", w.path("gitconfig").to_string_lossy());
+    let s = scene(&w);
+    s.put(".env", "A=1\n");
+    s.put(".claude/x", "1\n");
+    s.attach();
+    s.app.sh("chown -R 65534:65534 ~ && chown 0:0 ../a/.claude && chmod 700 ../a/.claude").exit(0);
+    s.b.write(".env", "A=2\n");
+    s.b.write(".claude/x", "2\n");
+    s.app.sh("chown 65534 ../b/.env ../b/.claude/x").exit(0);
+    let as_nobody = ["--reuid", "65534", "--clear-groups", "overlay-sync", "sync"];
+    s.b.run("setpriv", &as_nobody).exit(1).err_has("/a: .claude/x: cannot");
+    s.all_are(".env", "A=2\n");
+    assert_eq!(s.text(".claude/x"), "2\n");
 }

@@ -125,7 +125,13 @@ pub fn converge<G: Ground>(
             ground.announce(&left)?;
         }
     }
-    for workspace in workspaces.iter() {
+    report(workspaces, turns, &mut outcome);
+    Ok(outcome)
+}
+
+/// Tells what is open in each workspace.
+fn report(workspaces: &[Workspace], mut turns: BTreeMap<Digest, Turn>, outcome: &mut Outcome) {
+    for workspace in workspaces {
         let name = workspace.root.display();
         let Some(turn) = turns.remove(&workspace.id) else { continue };
         let late = turn.questions.iter().map(|(path, _)| {
@@ -144,13 +150,14 @@ pub fn converge<G: Ground>(
             .iter()
             .filter(|_| !turn.is_halted)
             .map(|path| format!("{name}: {path} changes all the time; the next sync goes on with it"));
-        let open: Vec<String> = turn.open.into_iter().chain(failed).chain(held).chain(moving).chain(late).collect();
+        let mut seen = BTreeSet::new();
+        let general = turn.open.into_iter().filter(|open| seen.insert(open.clone()));
+        let open: Vec<String> = general.chain(failed).chain(held).chain(moving).chain(late).collect();
         if !open.is_empty() {
             outcome.troubled.push(workspace.id);
             outcome.open.extend(open);
         }
     }
-    Ok(outcome)
 }
 
 struct Run<'a> {
@@ -174,10 +181,13 @@ impl Run<'_> {
         outcome: &mut Outcome,
     ) -> Result<Passed> {
         let name = workspace.root.display().to_string();
-        turn.open.clear();
+        // What was the matter is so still, but for the files that are looked at now.
         match scope {
             Scope::Only(again) => turn.failed.retain(|path, _| !again.contains(path)),
-            Scope::News | Scope::All => turn.failed.clear(),
+            Scope::News | Scope::All => {
+                turn.failed.clear();
+                turn.open.clear();
+            }
         }
         // One workspace that cannot be read or written must not keep the others out of step.
         let seen = match ground.is_present(workspace) {

@@ -136,7 +136,11 @@ impl<'a> Disk<'a> {
 
     fn read_at(&self, root: &Root, path: &RelPath) -> Result<Found> {
         use shopfloor_core::fs::Found as Is;
-        Ok(match root.look(path)? {
+        let looked = match root.look(path) {
+            Ok(looked) => looked,
+            Err(failure) => return Ok(Err(Bar::Unreadable(failure.to_string()))),
+        };
+        Ok(match looked {
             Is::Missing => Ok(None),
             // It may be gone again, or be something else by now.
             Is::File(_) => match root.read_whole(path) {

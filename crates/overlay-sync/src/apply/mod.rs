@@ -267,7 +267,7 @@ impl<G: Ground> Pass<'_, G> {
             result,
             rule: write.did.to_string(),
             winner: match write.winner {
-                Rule::Workspace => "workspace".into(),
+                Rule::Workspace | Rule::Person => "workspace".into(),
                 Rule::Overlay => "overlay".into(),
             },
             state: "recorded".into(),
@@ -289,7 +289,7 @@ impl<G: Ground> Pass<'_, G> {
 }
 
 /// This is what both sides hold from now on.
-fn settle(workspace: &mut Workspace, path: &RelPath, base: Base) {
+pub fn settle(workspace: &mut Workspace, path: &RelPath, base: Base) {
     workspace.files.insert(path.clone(), base);
     workspace.deleted.remove(path);
     workspace.retired.remove(path);
@@ -306,7 +306,8 @@ fn doing(workspace: &Workspace, file: &Seen) -> Option<Doing> {
     };
     Some(Doing {
         v: 1,
-        workspace: write.overlay.is_some().then_some(workspace.id),
+        // What writes no workspace is about this one alone.
+        workspace: (write.overlay.is_some() || write.here.is_none()).then_some(workspace.id),
         path: file.path.clone(),
         overlay: digest(&write.overlay, &file.overlay)?,
         here: digest(&write.here, &file.here)?,
@@ -386,7 +387,7 @@ pub fn reject(ground: &impl Ground, workspace: &mut Workspace, file: &Seen, text
         return Ok(false);
     }
     let sha256 = ground.keep(&overlay.bytes)?;
-    workspace.files.insert(file.path.clone(), Base { sha256, mode });
+    settle(workspace, &file.path, Base { sha256, mode });
     workspace.held.remove(&file.path);
     Ok(true)
 }
@@ -406,7 +407,9 @@ pub fn edit(ground: &impl Ground, path: &RelPath, file: &File, bytes: &[u8]) -> 
 /// though it be the same text.
 pub fn forget_accepted(ground: &impl Ground, path: &RelPath) -> Result<()> {
     for mut workspace in ground.workspaces()? {
-        if ground.is_present(&workspace)? && workspace.accepted.remove(path).is_some() {
+        // Something else may wait there still, for which a second word is needed.
+        let is_open = workspace.held.contains_key(path) || !ground.is_present(&workspace)?;
+        if !is_open && workspace.accepted.remove(path).is_some() {
             ground.save(&workspace)?;
         }
     }

@@ -55,8 +55,7 @@ pub fn run(ui: &Ui, env: &Env, place: &Place, files: &[PathBuf]) -> Result<Exit>
         let added = apply::add(&disk, path, &shared, *mode)?;
         if let (true, Some(workspace)) = (added, &mut here) {
             // Both sides hold it now; an edit from here on has a past to be merged with.
-            workspace.files.insert(path.clone(), Base { sha256: Digest::of(&shared), mode: *mode });
-            workspace.deleted.remove(path);
+            apply::settle(workspace, path, Base { sha256: Digest::of(&shared), mode: *mode });
             workspace.save(&overlay.store.workspaces())?;
         }
         if ui.is_json() {

@@ -68,7 +68,7 @@ pub fn run(ui: &Ui, env: &Env, place: &Place, path: &Path, entry: &str) -> Resul
     apply::edit(&disk, &path, &file, &bytes)?;
     // A person took it away: no gate is needed, however much that is.
     for workspace in &mut workspaces {
-        workspace.accepted.insert(path.clone(), Digest::of(&bytes));
+        workspace.accepted.entry(path.clone()).or_default().insert(Digest::of(&bytes));
         disk.save(workspace)?;
     }
     let outcome = converge(env, &overlay, &mut disk, &mut workspaces)?;

@@ -94,7 +94,7 @@ pub fn settle(ui: &Ui, env: &Env, place: &Place, id: &str, accept: bool) -> Resu
     if accept {
         // A person's word is for the text, wherever it comes to.
         for workspace in &mut workspaces {
-            workspace.accepted.insert(path.clone(), held.text);
+            workspace.accepted.entry(path.clone()).or_default().insert(held.text);
             disk.save(workspace)?;
         }
     } else {
@@ -120,8 +120,12 @@ fn find_held(workspaces: &[Workspace], id: &str) -> Result<(Digest, RelPath, Hel
         [first, others @ ..] if others.iter().all(|other| (&other.1, other.2.text) == (&first.1, first.2.text)) => {
             Ok(first.clone())
         }
-        _ => Err(Failure::usage(format!("`{id}` is the beginning of several")).hint("write more of it")),
+        _ => Err(several(id)),
     }
+}
+
+fn several(id: &str) -> Failure {
+    Failure::usage(format!("`{id}` is the beginning of several")).hint("write more of it")
 }
 
 /// Gives a workspace the overlay's text in place of the one that is held, but for what is its own.
@@ -142,7 +146,19 @@ fn take_back(
     let (known, managed) = (Known::read(disk)?, disk.overlay()?);
     let seen = look(disk, &overlay.settings, &known, &managed, workspace, Scope::Only(&only))?;
     let file = seen.iter().find(|seen| seen.barred.is_none()).ok_or_else(changed)?;
-    let (Some(here), Some(theirs)) = (&file.here, &file.overlay) else { return Err(changed()) };
+    let Some(here) = &file.here else { return Err(changed()) };
+    let Some(theirs) = &file.overlay else {
+        // There is nothing to give back: it is a file that is not to enter.
+        let mut removed = disk.removed()?;
+        removed.files.insert(path.clone());
+        disk.save_removed(&removed)?;
+        workspace.held.remove(path);
+        return disk.save(workspace);
+    };
+    if Some(held.text) == held.overlay && held.here != held.overlay {
+        return Err(Failure::new(Exit::No, "overlay_held", format!("it is the overlay's text of {path} that is held"))
+            .hint(format!("mend {}, or `overlay-sync accept` it", overlay.dir.join(path.as_path()).display())));
+    }
     // Of a part the rest has travelled: only what waits is taken back.
     let waits = file.decision.part.as_ref().map(|part| part.digest);
     let is_held = Some(here.sha256) == held.here && (!held.part || waits == Some(held.text));
@@ -219,6 +235,7 @@ fn put_back(env: &Env, overlay: &Overlay, id: &str, bytes: &[u8]) -> Result<Path
     let [path] = paths.iter().collect::<Vec<_>>()[..] else {
         return Err(unknown("it is not known, or not clear, which file it was"));
     };
+    disk.sweep(&workspace)?;
     let only = BTreeSet::from([path.clone()]);
     if disk.barred(&workspace, &only)?.contains_key(path) {
         return Err(Failure::new(Exit::No, "not_ignored", format!("git does not ignore {path} here"))
@@ -261,9 +278,9 @@ fn content(overlay: &Overlay, id: &str) -> Result<Vec<u8>> {
         {
             [digest] => **digest,
             [] => return Err(unknown()),
-            _ => return Err(Failure::usage(format!("`{id}` is the beginning of several")).hint("write more of it")),
+            _ => return Err(several(id)),
         },
-        _ => return Err(Failure::usage(format!("`{id}` is the beginning of several")).hint("write more of it")),
+        _ => return Err(several(id)),
     };
     overlay.store.content(&digest)?.ok_or_else(unknown)
 }

@@ -26,9 +26,8 @@ pub fn status(ui: &Ui, env: &Env, place: &Place, named: &Workspaces) -> Result<E
         return Ok(Exit::Done);
     }
     overlay.require()?;
-    let disk = if overlay.dir.is_dir() { Some(Disk::open(env, &overlay, None)?) } else { None };
-    let known = disk.as_ref().map(Known::read).transpose()?.unwrap_or_default();
-    let managed = disk.as_ref().map(Disk::overlay).transpose()?.unwrap_or_default();
+    let disk = Disk::open(env, &overlay, None)?;
+    let (known, managed) = (Known::read(&disk)?, disk.overlay()?);
     let polled = overlay.polled()?;
     let workspaces = overlay.workspaces(ui, env, named)?;
     if workspaces.is_empty() {
@@ -39,14 +38,14 @@ pub fn status(ui: &Ui, env: &Env, place: &Place, named: &Workspaces) -> Result<E
     }
     for workspace in workspaces {
         let name = workspace.root.to_string_lossy().into_owned();
-        let (Some(disk), true) = (&disk, workspace.is_present()?) else {
-            let why = if disk.is_some() { "the workspace is not there" } else { "the overlay is not there" };
+        if !workspace.is_present()? {
             for (path, base) in &workspace.files {
-                line(ui, &name, &path.to_string(), "unreachable", [Some(base.sha256), None, None], None, why);
+                let hashes = [Some(base.sha256), None, None];
+                line(ui, &name, &path.to_string(), "unreachable", hashes, None, "the workspace is not there");
             }
             continue;
-        };
-        for file in look(disk, &overlay.settings, &known, &managed, &workspace, Scope::All)? {
+        }
+        for file in look(&disk, &overlay.settings, &known, &managed, &workspace, Scope::All)? {
             let (mut state, mut why) = state(&workspace, &file);
             let dir = workspace.root.join(file.path.as_path());
             if state == "clean" && dir.parent().is_some_and(|dir| polled.iter().any(|polled| polled == dir)) {

@@ -12,10 +12,10 @@ use shopfloor_core::ui::Ui;
 
 use crate::apply::converge::{self, Outcome};
 use crate::apply::disk::Disk;
-use crate::apply::ground::{File, Ground};
+use crate::apply::ground::{Bar, File, Ground};
 use crate::cli::{Place, Workspaces};
 use crate::facts::Overlay;
-use crate::look::{Known, Scope, look};
+use crate::look::{Known, Scope, is_emptied, look};
 use crate::manifest::Workspace;
 use crate::plan::Step;
 use crate::store::Did;
@@ -103,12 +103,26 @@ pub fn exit_for(outcome: &Outcome, path: &RelPath) -> Exit {
 pub fn preview(ui: &Ui, env: &Env, overlay: &Overlay, workspaces: &[Workspace]) -> Result<Exit> {
     let disk = Disk::open(env, overlay, None)?;
     let (managed, known) = (disk.overlay()?, Known::read(&disk)?);
+    if managed.is_empty() && workspaces.iter().map(|w| w.files.len()).max().unwrap_or(0) >= 2 {
+        return Err(overlay.gone("was emptied"));
+    }
     let (mut quiet, mut held) = (true, false);
     for workspace in workspaces {
         if !workspace.is_present()? && workspace.is_known() {
             continue;
         }
-        for file in look(&disk, &overlay.settings, &known, &managed, workspace, Scope::News)? {
+        let seen = look(&disk, &overlay.settings, &known, &managed, workspace, Scope::News)?;
+        let name = workspace.root.display();
+        if is_emptied(workspace, &seen) {
+            ui.warn(format!("all files are gone from {name}; it is left alone"));
+            (quiet, held) = (false, true);
+            continue;
+        }
+        for file in seen {
+            if let Some(Bar::Unreadable(why)) = &file.barred {
+                ui.warn(format!("{name}: {}: {why}", file.path));
+                (quiet, held) = (false, true);
+            }
             let (rule, what) = match &file.decision.step {
                 Step::Write(write) => (write.did, format!("would {}", write.did)),
                 Step::Ask(_) => (Did::Command, "would ask the merge command about".into()),

@@ -42,21 +42,43 @@ pub fn variable(line: &[u8]) -> Option<&[u8]> {
     (!name.is_empty() && name.iter().all(word)).then_some(name)
 }
 
-/// Whether lines can be told apart by their variables: each stands once, and no quote spans lines.
+/// Whether lines can be told apart by their variables: each stands once, and no quoted value spans lines.
 pub fn is_plain(bytes: &[u8]) -> bool {
     let mut seen = BTreeSet::new();
     let once = lines::of(bytes).filter_map(variable).all(|name| seen.insert(name));
-    let closed = |line: &[u8]| {
-        let quotes = |quote| line.iter().filter(|b| **b == quote).count() % 2 == 0;
-        variable(line).is_none() || quotes(b'"') && quotes(b'\'')
-    };
-    once && lines::of(bytes).all(closed)
+    once && lines::of(bytes).all(|line| variable(line).is_none() || is_closed(line))
+}
+
+/// Whether a value that begins with a quote ends in this line. Elsewhere a quote is a character.
+fn is_closed(line: &[u8]) -> bool {
+    let value = line.iter().position(|b| *b == b'=').map_or(line, |at| &line[at + 1..]).trim_ascii_start();
+    let Some((quote @ (b'"' | b'\''), rest)) = value.split_first() else { return true };
+    let mut is_escaped = false;
+    rest.iter().any(|b| {
+        let closes = b == quote && !is_escaped;
+        is_escaped = *b == b'\\' && *quote == b'"' && !is_escaped;
+        closes
+    })
+}
+
+/// How often a variable is set at most.
+fn most_set(bytes: &[u8]) -> BTreeMap<&[u8], usize> {
+    let mut counts = BTreeMap::new();
+    lines::of(bytes).filter_map(variable).for_each(|name| *counts.entry(name).or_default() += 1);
+    counts
 }
 
 pub fn merge(input: &Input<'_>) -> Merged {
     if ![input.base.unwrap_or_default(), input.overlay, input.workspace].into_iter().all(is_plain) {
         // A value spans lines, or a name is set twice: then lines must do.
-        return lines::merge_with(input, Disputed::BothAdded);
+        if input.base.is_none() {
+            return lines::merge(input);
+        }
+        let merged = lines::merge_with(input, Disputed::BothAdded);
+        let (theirs, ours) = (most_set(input.overlay), most_set(input.workspace));
+        let allowed = |name: &[u8]| theirs.get(name).max(ours.get(name)).copied().unwrap_or(0);
+        let is_once = most_set(&merged.bytes).iter().all(|(name, count)| *count <= allowed(name));
+        return if is_once { merged } else { lines::merge(input) };
     }
     let base = items(input.base.unwrap_or_default());
     let (overlay, workspace) = (items(input.overlay), items(input.workspace));
@@ -76,15 +98,27 @@ pub fn merge(input: &Input<'_>) -> Merged {
             x
         } else {
             let name = if let Id::Variable(name) = id { name } else { b"line".as_slice() };
-            conflicts.push(Conflict { place: String::from_utf8_lossy(name).into_owned() });
-            match (o, x, input.rule) {
-                // Delete against modify: the modification stays.
-                (Some(line), None, _) | (None, Some(line), _) => Some(line),
-                (_, x, Rule::Workspace) => x,
-                (o, _, Rule::Overlay) => o,
-            }
+            let place = String::from_utf8_lossy(name).into_owned();
+            // Delete against modify: the modification stays.
+            let kept = match (&o, &x) {
+                _ if input.rule == Rule::Person => Rule::Person,
+                (None, Some(_)) => Rule::Workspace,
+                (Some(_), None) => Rule::Overlay,
+                _ => input.rule,
+            };
+            conflicts.push(Conflict { place, kept });
+            kept.pick(o, x)
         };
         merged.extend(line);
+    }
+    // Lines keep their places, when they come to the same.
+    let by_lines = lines::merge(input);
+    let mut said: Vec<&[u8]> = lines::of(&by_lines.bytes).collect();
+    let mut wanted: Vec<&[u8]> = merged.iter().map(Vec::as_slice).collect();
+    said.sort_unstable();
+    wanted.sort_unstable();
+    if by_lines.conflicts.is_empty() && said == wanted {
+        return Merged { conflicts, ..by_lines };
     }
     let end = ending(input.overlay).or(ending(input.workspace)).unwrap_or(b"\n");
     Merged { bytes: merged.iter().flat_map(|line| [line.as_slice(), end].concat()).collect(), conflicts }

@@ -150,7 +150,9 @@ pub fn entries(kind: Kind, grow: Grow, bytes: &[u8]) -> Vec<String> {
     }
     if !kind.is_tree() {
         let lines = lines::of(bytes).filter(|line| !line.trim_ascii().is_empty());
-        return lines.map(|line| String::from_utf8_lossy(line).into_owned()).collect();
+        // A variable is the same entry whatever its value.
+        let name = |line| if kind == Kind::Env { env::variable(line).unwrap_or(line) } else { line };
+        return lines.map(|line| String::from_utf8_lossy(name(line)).into_owned()).collect();
     }
     let kept = kind.tree(bytes).and_then(|tree| kept(grow, "", &tree));
     kept.map(|tree| super::entry::addresses(&tree).iter().map(ToString::to_string).collect()).unwrap_or_default()

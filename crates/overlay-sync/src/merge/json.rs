@@ -1,5 +1,5 @@
 //! JSON as people and agents write it: comments, trailing commas, any indentation. The merged tree is
-//! written as edits of the overlay's text, so that comments, order and layout survive.
+//! written as edits of one side's text, so that comments, order and layout survive.
 
 use std::collections::HashSet;
 

@@ -2,7 +2,7 @@
 
 use similar::{MergeResolution, TextMerge};
 
-use super::{Conflict, Input, Merged, Rule};
+use super::{Conflict, Input, Merged};
 
 /// The lines without their ends, `\n` or `\r\n`.
 pub fn of(bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
@@ -47,10 +47,11 @@ pub fn merge_with(input: &Input<'_>, disputed: Disputed) -> Merged {
         };
         let lines: Vec<&[u8]> = match region.resolution() {
             MergeResolution::Theirs => workspace.collect(),
-            MergeResolution::Conflict if is_both => overlay.chain(workspace).collect(),
+            MergeResolution::Conflict if is_both => both(&overlay.collect::<Vec<_>>(), &workspace.collect::<Vec<_>>()),
             MergeResolution::Conflict => {
-                conflicts.push(Conflict { place: format!("line {}", ours.start + 1) });
-                if input.rule == Rule::Workspace { workspace.collect() } else { overlay.collect() }
+                conflicts.push(Conflict { place: format!("line {}", ours.start + 1), kept: input.rule });
+                let (overlay, workspace): (Vec<_>, Vec<_>) = (overlay.collect(), workspace.collect());
+                input.rule.pick(overlay, workspace)
             }
             _ => overlay.collect(),
         };
@@ -63,4 +64,15 @@ pub fn merge_with(input: &Input<'_>, disputed: Disputed) -> Merged {
         }
     }
     Merged { bytes, conflicts }
+}
+
+/// The lines of both, what they begin and end with in common standing once.
+fn both<'l>(overlay: &[&'l [u8]], workspace: &[&'l [u8]]) -> Vec<&'l [u8]> {
+    let shared = |pairs: &mut dyn Iterator<Item = (&&'l [u8], &&'l [u8])>| pairs.take_while(|(a, b)| a == b).count();
+    let head = shared(&mut overlay.iter().zip(workspace));
+    let (overlay_left, workspace_left) = (&overlay[head..], &workspace[head..]);
+    let tail = shared(&mut overlay_left.iter().rev().zip(workspace_left.iter().rev()));
+    let middle = &workspace_left[..workspace_left.len() - tail];
+    let (before, after) = overlay.split_at(overlay.len() - tail);
+    [before, middle, after].concat()
 }

@@ -26,6 +26,8 @@ use self::tree::Tree;
 pub enum Rule {
     /// The workspace's side: last write wins.
     Workspace,
+    /// The same by a person's word, so that what it deleted goes too.
+    Person,
     /// The overlay's side.
     Overlay,
 }
@@ -38,7 +40,7 @@ pub struct Input<'a> {
     pub overlay: &'a [u8],
     pub workspace: &'a [u8],
     pub kind: Kind,
-    /// Decides what conflicts; without a base the overlay always wins.
+    /// Decides what conflicts; without a base the overlay wins, unless a person said otherwise.
     pub rule: Rule,
 }
 
@@ -50,10 +52,19 @@ pub struct Merged {
 }
 
 /// A place both sides changed differently.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Conflict {
     /// A key path (`env.PORT`), a variable, a line (`line 3`), or `whole file`.
     pub place: String,
+    /// Whose side was kept.
+    pub kept: Rule,
+}
+
+impl Rule {
+    /// The workspace's side or the overlay's, as this decides.
+    fn pick<T>(self, overlay: T, workspace: T) -> T {
+        if self == Rule::Overlay { overlay } else { workspace }
+    }
 }
 
 /// The place of a conflict that is about all of a file.
@@ -150,21 +161,12 @@ pub fn is_binary(bytes: &[u8]) -> bool {
 
 /// Merges. Never fails: what has no structure is merged by lines, what has no lines as a whole.
 pub fn merge(input: &Input<'_>) -> Merged {
-    by_rule(&Input { rule: if input.base.is_some() { input.rule } else { Rule::Overlay }, ..*input })
+    let is_ruled = input.base.is_some() || input.rule == Rule::Person;
+    by_rule(&Input { rule: if is_ruled { input.rule } else { Rule::Overlay }, ..*input })
 }
 
 /// The same, the rule deciding also where there is no base.
 fn by_rule(input: &Input<'_>) -> Merged {
-    const MARK: &[u8] = b"\xef\xbb\xbf";
-    let is_marked = |bytes: &[u8]| bytes.starts_with(MARK);
-    if !input.kind.is_tree() && (is_marked(input.overlay) || is_marked(input.workspace)) {
-        // A byte order mark is the file's, not its first line's.
-        let bare = |bytes: &'_ [u8]| bytes.strip_prefix(MARK).unwrap_or(bytes).to_vec();
-        let (base, overlay, workspace) = (input.base.map(bare), bare(input.overlay), bare(input.workspace));
-        let bare = Input { base: base.as_deref(), overlay: &overlay, workspace: &workspace, ..*input };
-        let merged = by_rule(&bare);
-        return Merged { bytes: [MARK, &merged.bytes].concat(), ..merged };
-    }
     let Input { base, overlay, workspace, kind, .. } = *input;
     let clean = |bytes: &[u8]| Merged { bytes: bytes.to_vec(), conflicts: Vec::new() };
     if overlay == workspace || base == Some(workspace) {
@@ -172,6 +174,9 @@ fn by_rule(input: &Input<'_>) -> Merged {
     }
     if base == Some(overlay) {
         return clean(workspace);
+    }
+    if let Some(merged) = by_rule_unmarked(input) {
+        return merged;
     }
     if [base.unwrap_or_default(), overlay, workspace].iter().any(|bytes| is_binary(bytes)) {
         return whole(input);
@@ -193,13 +198,25 @@ fn by_rule(input: &Input<'_>) -> Merged {
     })
 }
 
+/// A byte order mark is the file's, not its first line's: it is merged for itself.
+fn by_rule_unmarked(input: &Input<'_>) -> Option<Merged> {
+    const MARK: &[u8] = b"\xef\xbb\xbf";
+    let has = |bytes: &[u8]| bytes.starts_with(MARK);
+    let bare = |bytes: &[u8]| bytes.strip_prefix(MARK).unwrap_or(bytes).to_vec();
+    if input.kind.is_tree() || !(has(input.overlay) || has(input.workspace)) {
+        return None;
+    }
+    let (base, overlay, workspace) = (input.base.map(bare), bare(input.overlay), bare(input.workspace));
+    let merged = by_rule(&Input { base: base.as_deref(), overlay: &overlay, workspace: &workspace, ..*input });
+    let was = input.base.map_or(has(input.workspace), has);
+    let is_marked = if has(input.overlay) == was { has(input.workspace) } else { has(input.overlay) };
+    Some(if is_marked { Merged { bytes: [MARK, &merged.bytes].concat(), ..merged } } else { merged })
+}
+
 /// One side as it is.
 fn whole(input: &Input<'_>) -> Merged {
-    let side = match input.rule {
-        Rule::Workspace => input.workspace,
-        Rule::Overlay => input.overlay,
-    };
-    Merged { bytes: side.to_vec(), conflicts: vec![Conflict { place: WHOLE.into() }] }
+    let side = input.rule.pick(input.overlay, input.workspace);
+    Merged { bytes: side.to_vec(), conflicts: vec![Conflict { place: WHOLE.into(), kept: input.rule }] }
 }
 
 #[cfg(test)]

@@ -269,6 +269,45 @@ fn what_only_one_side_changed_stays_in_whatever_has_a_structure() {
     assert!(text.contains(".nan") && conflicts.len() == 1, "{text}");
 }
 
+#[test]
+fn nothing_is_doubled_where_lines_of_both_sides_stay() {
+    let no_base = |kind, o: &str, x: &str| {
+        let merged = merge(&Input { base: None, ..input(kind, "", o, x) });
+        (String::from_utf8(merged.bytes).unwrap(), merged.conflicts.len())
+    };
+    let env = |a: u32, more: &str| format!("A={a}\nMOTD=\"it's up\"\nB=1\n{more}");
+    assert_eq!(no_base(Kind::Env, &env(1, ""), &env(2, "C=3\n")), (env(1, "C=3\n"), 1));
+    let key = |a: u32| format!("A={a}\nKEY=\"x\ny\"\n");
+    assert_eq!(no_base(Kind::Env, &key(1), &key(2)), (key(1), 1));
+    let (text, conflicts) = merged(Kind::Env, &key(1), &(key(1) + "PORT=1\n"), &(key(1) + "PORT=2\n"));
+    assert_eq!((text, conflicts.len()), (key(1) + "PORT=2\n", 1));
+    let (text, _) = no_base(Kind::Yaml, "# head\na: 1\n", "# head\nb: 2\n");
+    assert_eq!(text.matches("# head").count(), 1, "{text}");
+    let (text, _) = merged(Kind::Yaml, "# old\na: 1\n", "# new\na: 1\n", "# new\n# more\na: 1\n");
+    assert_eq!(text.matches("# new").count(), 1, "{text}");
+    // What looks like a comment in a string is none.
+    let allow = |list: &str| format!("{{\n  \"allow\": [\"Read(src/**)\", \"a\\\"b // c\"{list}]\n}}\n");
+    let (text, conflicts) = merged(Kind::Json, &allow(""), &allow(", \"git\""), &allow(", \"npm\""));
+    assert_eq!((text, conflicts), (allow(", \"git\", \"npm\""), vec![]));
+    // A comment that was added stands where it was added, and a mark that was taken away is gone.
+    let (text, _) = merged(Kind::Env, "A=1\nB=1\nC=1\nD=1\n", "A=1\nB=1\nC=1\nD=2\n", "# why\nA=1\nB=1\nC=1\nD=1\n");
+    assert_eq!(text, "# why\nA=1\nB=1\nC=1\nD=2\n");
+    let (text, _) = merged(Kind::Env, "\u{feff}A=1\nB=1\n", "\u{feff}A=2\nB=1\n", "A=1\nB=1\n");
+    assert_eq!(text, "A=2\nB=1\n");
+}
+
+#[test]
+fn a_person_s_word_deletes_too_and_the_record_tells_whose_side_stayed() {
+    let (b, o, x) = ("{\"m\": 1, \"k\": 1}", "{\"m\": 2, \"k\": 1}", "{\"k\": 1}");
+    let by = |rule| merge(&Input { rule, ..input(Kind::Json, b, o, x) });
+    let kept = |merged: &Merged| merged.conflicts.iter().map(|c| c.kept).collect::<Vec<_>>();
+    let ruled = by(Rule::Workspace);
+    assert_eq!((ruled.bytes.as_slice(), kept(&ruled)), (o.as_bytes(), vec![Rule::Overlay]));
+    assert_eq!(by(Rule::Person).bytes, x.as_bytes());
+    let by = |rule| merge(&Input { rule, ..input(Kind::Env, "A=1\nB=1\n", "A=2\nB=1\n", "B=1\n") });
+    assert_eq!((by(Rule::Workspace).bytes, by(Rule::Person).bytes), (b"A=2\nB=1\n".to_vec(), b"B=1\n".to_vec()));
+}
+
 /// A small document and edits of it, so that most sides share most of their content.
 fn document() -> impl Strategy<Value = serde_json::Value> {
     let leaf = prop_oneof![(0i64..4).prop_map(serde_json::Value::from), "[a-c]".prop_map(serde_json::Value::from)];

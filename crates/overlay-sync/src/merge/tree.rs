@@ -1,7 +1,7 @@
 //! The merge of structures: objects per key, arrays as sets where their elements are distinct, leaves
-//! whole. The formats turn text into trees, and the merged tree back into edits of the overlay's text.
+//! whole. The formats turn text into trees, and the merged tree back into edits of a text.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use super::lines::{self, Disputed};
 use super::{Conflict, Input, Kind, Merged, Rule, WHOLE};
@@ -102,7 +102,9 @@ pub fn merge(
     let swapped = Input { overlay: input.workspace, workspace: input.overlay, ..*input };
     let by_lines =
         [lines::merge(input), lines::merge_with(input, Disputed::Both), lines::merge_with(&swapped, Disputed::Both)];
-    if let Some(merged) = by_lines.into_iter().find(|merged| merged.conflicts.is_empty() && says(&merged.bytes)) {
+    let serves =
+        |merged: &Merged| merged.conflicts.is_empty() && says(&merged.bytes) && !doubles_comments(input, &merged.bytes);
+    if let Some(merged) = by_lines.into_iter().find(serves) {
         return Some(Merged { bytes: merged.bytes, conflicts });
     }
     // Else one side's text is edited: the one that loses the fewest comments that should be there.
@@ -123,24 +125,57 @@ pub fn merge(
     let sides = [edited(input.overlay, &overlay, input.workspace), edited(input.workspace, &workspace, input.overlay)];
     let (lost, _, bytes) = sides.into_iter().flatten().min_by_key(|(lost, is_edited, _)| (*lost, *is_edited))?;
     if lost > 0 {
-        conflicts.push(Conflict { place: "comments".into() });
+        conflicts.push(Conflict { place: "comments".into(), kept: Rule::Overlay });
     }
     Some(Merged { bytes, conflicts })
 }
 
-/// The comments of a text, roughly: good enough to tell whether one of them is gone.
+/// The comments of a text.
 fn comments(kind: Kind, bytes: &[u8]) -> HashSet<String> {
-    let text = String::from_utf8_lossy(bytes);
-    let mark = if kind == Kind::Json { "//" } else { "#" };
-    let of_line = |line: &str| {
-        // Not within a string: an even number of quotes stands before it.
-        let starts = line.match_indices(mark).map(|(at, _)| at);
-        let start = starts.into_iter().find(|at| line[..*at].matches('"').count().is_multiple_of(2))?;
-        Some(line[start..].trim_end().to_owned())
+    let text: Vec<char> = String::from_utf8_lossy(bytes).chars().collect();
+    let (mut all, mut quote, mut at) = (HashSet::new(), None, 0);
+    while at < text.len() {
+        let (here, next, before) = (text[at], text.get(at + 1), at.checked_sub(1).map(|i| text[i]));
+        let starts_word = before.is_none_or(|c| c.is_whitespace() || "[{(,:=".contains(c));
+        let is_comment = match kind {
+            Kind::Json => here == '/' && matches!(next, Some('/' | '*')),
+            _ => here == '#' && (kind == Kind::Toml || before.is_none_or(char::is_whitespace)),
+        };
+        if let Some(open) = quote {
+            at += usize::from(here == '\\' && open == '"');
+            // A line ends what was no string after all: an apostrophe.
+            if here == open || here == '\n' && kind != Kind::Json {
+                quote = None;
+            }
+        } else if is_comment {
+            let rest = &text[at..];
+            let end = match next {
+                Some('*') => rest.windows(2).skip(2).position(|w| w == ['*', '/']).map(|end| end + 4),
+                _ => rest.iter().position(|c| *c == '\n'),
+            };
+            let end = end.unwrap_or(rest.len());
+            all.insert(rest[..end].iter().collect::<String>().trim_end().to_owned());
+            at += end;
+            continue;
+        } else if here == '"' || here == '\'' && kind != Kind::Json && starts_word {
+            quote = Some(here);
+        }
+        at += 1;
+    }
+    all
+}
+
+/// Whether some comment line stands oftener than in either side.
+fn doubles_comments(input: &Input<'_>, bytes: &[u8]) -> bool {
+    let mark: &[u8] = if input.kind == Kind::Json { b"//" } else { b"#" };
+    let count = |bytes| {
+        let mut counts: HashMap<Vec<u8>, usize> = HashMap::new();
+        let comments = lines::of(bytes).map(<[u8]>::trim_ascii).filter(|line| line.starts_with(mark));
+        comments.for_each(|line| *counts.entry(line.to_vec()).or_default() += 1);
+        counts
     };
-    let blocks = text.split("/*").skip(1).filter(|_| kind == Kind::Json);
-    let blocks = blocks.map(|block| block.split("*/").next().unwrap_or_default().to_owned());
-    text.lines().filter_map(of_line).chain(blocks).collect()
+    let (overlay, workspace) = (count(input.overlay), count(input.workspace));
+    count(bytes).iter().any(|(line, n)| n > overlay.get(line).max(workspace.get(line)).unwrap_or(&0))
 }
 
 /// How a merge decides, and what it had to decide.
@@ -172,17 +207,16 @@ impl Merger {
         match (overlay, workspace) {
             (Some(Tree::Object(o)), Some(Tree::Object(x))) => Some(self.objects(path, base, o, x)),
             (Some(Tree::Array(o)), Some(Tree::Array(x))) => self.arrays(path, base, o, x),
-            (Some(kept), None) | (None, Some(kept)) => {
-                // Delete against modify: the modification stays.
-                self.conflict(path);
-                Some(kept.clone())
-            }
             (o, x) => {
-                self.conflict(path);
-                match self.rule {
-                    Rule::Workspace => x.cloned(),
-                    Rule::Overlay => o.cloned(),
-                }
+                // Delete against modify: the modification stays.
+                let kept = match (o, x) {
+                    _ if self.rule == Rule::Person => Rule::Person,
+                    (Some(_), None) => Rule::Overlay,
+                    (None, Some(_)) => Rule::Workspace,
+                    _ => self.rule,
+                };
+                self.conflict(path, kept);
+                kept.pick(o, x).cloned()
             }
         }
     }
@@ -220,9 +254,8 @@ impl Merger {
         let sets = [spelt(base), spelt(overlay), spelt(workspace)];
         let is_set = [base.len(), overlay.len(), workspace.len()] == [sets[0].len(), sets[1].len(), sets[2].len()];
         if !is_set {
-            self.conflict(path);
-            let side = if self.rule == Rule::Workspace { workspace } else { overlay };
-            return Some(Tree::Array(side.to_vec()));
+            self.conflict(path, self.rule);
+            return Some(Tree::Array(self.rule.pick(overlay, workspace).to_vec()));
         }
         let [in_base, in_overlay, in_workspace] = sets.map(|set| move |item: &Tree| set.contains(&item.spelt()));
         let stays = |item: &&Tree| in_workspace(item) || !in_base(item);
@@ -230,8 +263,8 @@ impl Merger {
         Some(Tree::Array(overlay.iter().filter(stays).chain(added).cloned().collect()))
     }
 
-    fn conflict(&mut self, path: &str) {
+    fn conflict(&mut self, path: &str, kept: Rule) {
         let place = if path.is_empty() { WHOLE.to_owned() } else { path.to_owned() };
-        self.conflicts.push(Conflict { place });
+        self.conflicts.push(Conflict { place, kept });
     }
 }
