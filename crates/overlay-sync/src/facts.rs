@@ -120,7 +120,7 @@ impl Overlay {
             return Ok(all);
         }
         let find = |path: &PathBuf| {
-            let real = path.canonicalize().unwrap_or_else(|_| path.clone());
+            let real = real(path);
             let around = all.iter().filter(|w| real.starts_with(&w.root) && is_of(&w.root, &real));
             around.max_by_key(|w| w.root.components().count()).cloned().ok_or_else(|| {
                 Failure::not_found(format!("{} is not attached", path.display()))
@@ -175,11 +175,11 @@ pub fn worktrees_at(env: &Env, overlay: &Overlay, paths: &[PathBuf]) -> Result<V
     let all = overlay.git.worktrees(&overlay.repo)?;
     let all: Vec<_> = all.into_iter().filter_map(|(root, git)| Some((root.canonicalize().ok()?, git))).collect();
     let find = |path: &PathBuf| {
-        let real = path.canonicalize().unwrap_or_else(|_| path.clone());
+        let real = real(path);
         // A worktree may lie in another one: the innermost counts.
         let around = all.iter().filter(|(root, _)| real.starts_with(root));
         match around.max_by_key(|(root, _)| root.components().count()) {
-            Some((root, git_dir)) if is_of(root, &real) => Ok((root.clone(), git_dir.clone())),
+            Some((root, git_dir)) if real.is_dir() && is_of(root, &real) => Ok((root.clone(), git_dir.clone())),
             _ => worktree_at(env, overlay, path),
         }
     };

@@ -21,6 +21,8 @@ const ASK_LIMIT: usize = 100 * 1024;
 pub struct Known {
     pub intents: BTreeMap<(Digest, RelPath), (Intent, Vec<u8>)>,
     pub removed: Removed,
+    /// Overlay texts of this run that follow from what a person let pass in a workspace.
+    pub accepted: BTreeMap<RelPath, BTreeSet<Digest>>,
     /// The questions to which the merge command gave no answer that can be taken.
     pub refused: BTreeSet<Asked>,
 }
@@ -150,7 +152,9 @@ fn see(
         Some(digest) if !(is(&theirs) && is(&here)) => ground.content(&digest)?,
         _ => None,
     };
-    let (empty, none) = (BTreeSet::new(), BTreeSet::new());
+    let empty = BTreeSet::new();
+    let words = [workspace.accepted.get(path), known.accepted.get(path)];
+    let accepted: BTreeSet<Digest> = words.into_iter().flatten().flatten().copied().collect();
     let sides = [&theirs, &here];
     let is_shown = settings.merge_command.is_some()
         && sides.iter().all(|side| side.as_ref().is_some_and(|file| may_be_shown(path, file, seen.policy.is_sent)));
@@ -160,7 +164,7 @@ fn see(
         base: base.map(|digest| (digest, base_bytes.as_deref())),
         overlay: theirs.as_ref().map(|file| &*file.bytes),
         here: here.as_ref().map(|file| &*file.bytes),
-        accepted: workspace.accepted.get(path).unwrap_or(&none),
+        accepted: &accepted,
         deleted: workspace.deleted.get(path).copied(),
         kind: Kind::of(path.as_path()),
         policy: &seen.policy,

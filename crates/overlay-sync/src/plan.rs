@@ -124,9 +124,12 @@ pub fn decide(look: &Look<'_>) -> Decision {
     let why = format!("both sides changed {}", places.join(", "));
     // What is in dispute waits as other parts do, where it can be taken out.
     let entries: Option<Vec<Entry>> = places.iter().map(|place| Entry::parse(look.kind, place)).collect();
-    let Some(entries) = entries.filter(|entries| entries.iter().all(|entry| entry.count(look.kind, here) == 1)) else {
-        return held(why);
+    let is_one = |entry: &Entry| {
+        let sides = [Some(here), look.overlay].into_iter().flatten();
+        let counts: Vec<usize> = sides.map(|bytes| entry.count(look.kind, bytes)).collect();
+        counts.iter().all(|count| *count <= 1) && counts.contains(&1)
     };
+    let Some(entries) = entries.filter(|entries| entries.iter().all(is_one)) else { return held(why) };
     let mut part = Part::of(look.kind, here, &entries, why.clone());
     let view = View::of(look, &entries);
     if let Ok(Some(View { part: Some(other), .. })) = &view {
@@ -287,7 +290,9 @@ fn both(look: &Look<'_>, overlay: &[u8], here: &[u8]) -> Step {
         return Step::Hold(format!("merged with the overlay, {why}"), Digest::of(here));
     }
     let is_push = did == Did::Merge && grown == 0 && bytes == here && base.is_some_and(|base| base == overlay);
-    let is_remembered = matches!(did, Did::LastWrite | Did::Command);
+    // Decided again with one side written, a merge need not come to the same.
+    let writes_both = bytes != overlay && bytes != here && !look.policy.is_down;
+    let is_remembered = writes_both || matches!(did, Did::LastWrite | Did::Command);
     let kept = if look.policy.is_down { overlay.to_vec() } else { bytes.clone() };
     Step::Write(Write {
         overlay: (bytes != overlay && !look.policy.is_down).then(|| bytes.clone()),

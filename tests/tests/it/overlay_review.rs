@@ -434,6 +434,55 @@ fn whatever_is_held_can_be_let_go() {
 }
 
 #[test]
+fn a_word_for_one_thing_lets_nothing_else_pass() {
+    let w = World::new();
+    let s = scene(&w);
+    configure(&w, "[overlay-sync]\non_conflict = \"hold\"\n");
+    s.put(SETTINGS, "{\"a\": 1, \"b\": 1}");
+    s.attach();
+    s.put(SETTINGS, "{\"a\": 2, \"b\": 1}");
+    s.a.write(SETTINGS, "{\"b\": 2, \"hooks\": {\"P\": [\"evil\"]}}");
+    s.sync(1).err_has("both sides changed a; it adds to `hooks`");
+    // What is neither travels.
+    assert!(s.b.read(SETTINGS).contains("\"b\": 2"));
+    let waiting = held(&s);
+    s.app.overlay(&["accept", id(&waiting[0])]).exit(1);
+    assert!(
+        s.b.read(SETTINGS).contains("evil") && !s.b.read(SETTINGS).contains("\"a\""),
+        "both were told, and what was deleted goes"
+    );
+    // A gutted text with hooks in it: the word for the one is none for the other.
+    let keys: String = (0..9).map(|n| format!("\"k{n}\": 1, ")).collect();
+    s.put(".claude/other.json", &format!("{{{keys}\"z\": 1}}"));
+    s.sync(0);
+    s.a.write(".claude/other.json", "{\"z\": 1, \"hooks\": {\"P\": [\"evil\"]}}");
+    s.sync(1).err_has("entries vanished");
+    let waiting = held(&s);
+    s.app.overlay(&["accept", id(&waiting[0])]).exit(1).err_has("it adds to `hooks`");
+    assert!(!s.b.read(".claude/other.json").contains("k3") && !s.b.read(".claude/other.json").contains("evil"));
+}
+
+#[test]
+fn a_worktree_that_is_gone_is_meant_by_its_path_and_a_copy_is_none() {
+    let w = World::new();
+    let s = scene(&w);
+    s.put(".env", "A=1\n");
+    s.attach();
+    s.app.overlay(&["attach"]).exit(0);
+    s.app.git(&["worktree", "remove", "--force", "../a"]);
+    s.app.overlay(&["attach", "../nothere"]).exit(1).err_has("there is no directory");
+    s.app.overlay(&["detach", "../nothere"]).exit(1).err_has("is not attached");
+    s.app.overlay(&["detach", "../a"]).exit(0).out_has("/a");
+    let states = s.app.overlay(&["status", "--json"]).exit(0).json_lines();
+    assert_eq!(states.len(), 2, "the main checkout and b stay: {states:?}");
+    s.app.sh("cp -r ../b ../copy").exit(0);
+    s.app.overlay(&["attach", "../copy"]).exit(2).err_has("is a copy of");
+    s.b.write(".env", "A=2\n");
+    s.sync(0);
+    assert_eq!((s.text(".env"), s.app.read(".env")), ("A=2\n".into(), "A=2\n".into()));
+}
+
+#[test]
 fn one_unreadable_directory_is_told_and_keeps_nothing_else_back() {
     let mut w = World::new();
     write(&w.path("gitconfig"), "[safe]\n\tdirectory = *\n");

@@ -204,6 +204,9 @@ impl<G: Ground> Pass<'_, G> {
                 return Ok(());
             }
             passed.pushed.insert(path.clone());
+            if workspace.accepted.contains_key(path) {
+                self.known.accepted.entry(path.clone()).or_default().insert(Digest::of(bytes));
+            }
         }
         let mut mode = ours_mode.or(theirs_mode).unwrap_or(0o600);
         if let Some(bytes) = &write.here {

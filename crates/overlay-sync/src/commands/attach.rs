@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use serde_json::json;
 use shopfloor_core::env::Env;
-use shopfloor_core::error::{Exit, Result};
+use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::text::printable;
 use shopfloor_core::ui::Ui;
 
@@ -60,6 +60,15 @@ fn register(env: &Env, overlay: &Overlay, places: Vec<(PathBuf, PathBuf)>) -> Re
     for (root, git_dir) in places {
         let mut old = None;
         for workspace in known.iter().filter(|w| w.root == root || w.git_dir == git_dir) {
+            if workspace.git_dir == git_dir && workspace.root != root && workspace.is_present()? {
+                let (copy, of) = (root.display(), workspace.root.display());
+                return Err(Failure::new(
+                    Exit::Bad,
+                    "copy",
+                    format!("{copy} is a copy of {of}: git takes them for one"),
+                )
+                .hint("make a worktree of its own with `git worktree add`"));
+            }
             if workspace.is_marked()? && workspace.git_dir == git_dir {
                 // It may have been moved: it is the same one all the same.
                 old = Some(Workspace { root: root.clone(), ..workspace.clone() });

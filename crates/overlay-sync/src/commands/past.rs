@@ -256,7 +256,7 @@ fn content(overlay: &Overlay, id: &str) -> Result<Vec<u8>> {
     };
     let workspaces = Workspace::load_all(&overlay.store.workspaces())?;
     if let Ok((_, _, held)) = find_held(&workspaces, id) {
-        return overlay.store.content(&held.here.unwrap_or(held.text))?.ok_or_else(unknown);
+        return overlay.store.content(&held.here.filter(|_| held.part).unwrap_or(held.text))?.ok_or_else(unknown);
     }
     let conflicts = overlay.store.conflicts()?;
     let named: Vec<_> = conflicts.iter().filter(|c| !id.is_empty() && c.id.starts_with(id)).collect();

@@ -72,7 +72,7 @@ pub fn merge(input: &Input<'_>) -> Merged {
     if ![input.base.unwrap_or_default(), input.overlay, input.workspace].into_iter().all(is_plain) {
         // A value spans lines, or a name is set twice: then lines must do.
         if input.base.is_none() {
-            return lines::merge(input);
+            return lines::merge_text(input);
         }
         let merged = lines::merge_with(input, Disputed::BothAdded);
         let (theirs, ours) = (most_set(input.overlay), most_set(input.workspace));

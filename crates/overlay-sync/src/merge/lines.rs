@@ -1,6 +1,6 @@
 //! Text by lines: a three-way merge in which a region both sides changed is decided by the rule.
 
-use similar::{MergeResolution, TextMerge};
+use similar::{Algorithm, DiffOp, MergeResolution, TextMerge, capture_diff_slices};
 
 use super::{Conflict, Input, Merged};
 
@@ -30,6 +30,33 @@ pub enum Disputed {
 
 pub fn merge(input: &Input<'_>) -> Merged {
     merge_with(input, Disputed::Decided)
+}
+
+/// Text that is nothing but lines. Without a base what both sides have in common serves as one; where the
+/// sides end their lines differently, that is merged for itself.
+pub fn merge_text(input: &Input<'_>) -> Merged {
+    let is_dos = |bytes: &[u8]| bytes.split_inclusive(|b| *b == b'\n').all(|line| line.ends_with(b"\r\n"));
+    let is_unix = |bytes: &[u8]| !bytes.contains(&b'\r');
+    let sides = [input.base.unwrap_or(input.overlay), input.overlay, input.workspace];
+    let clear = sides.iter().all(|bytes| !bytes.is_empty() && (is_dos(bytes) || is_unix(bytes)));
+    if clear && sides.iter().any(|bytes| is_dos(bytes)) && sides.iter().any(|bytes| is_unix(bytes)) {
+        let unix = |bytes: &[u8]| -> Vec<u8> { bytes.iter().copied().filter(|b| *b != b'\r').collect() };
+        let (base, overlay, workspace) = (input.base.map(unix), unix(input.overlay), unix(input.workspace));
+        let merged = merge_text(&Input { base: base.as_deref(), overlay: &overlay, workspace: &workspace, ..*input });
+        let [was, theirs, ours] = sides.map(is_dos);
+        let becomes_dos = if theirs == was { ours } else { theirs };
+        let dos = || merged.bytes.split(|b| *b == b'\n').collect::<Vec<_>>().join(b"\r\n".as_slice());
+        return if becomes_dos { Merged { bytes: dos(), ..merged } } else { merged };
+    }
+    if input.base.is_some() {
+        return merge(input);
+    }
+    let split = |bytes: &'_ [u8]| bytes.split_inclusive(|b| *b == b'\n').map(<[u8]>::to_vec).collect::<Vec<_>>();
+    let (overlay, workspace) = (split(input.overlay), split(input.workspace));
+    let common = capture_diff_slices(Algorithm::Myers, &overlay, &workspace).into_iter();
+    let common = common.filter(|op| matches!(op, DiffOp::Equal { .. })).flat_map(|op| overlay[op.old_range()].concat());
+    let base: Vec<u8> = common.collect();
+    merge(&Input { base: Some(&base), ..*input })
 }
 
 pub fn merge_with(input: &Input<'_>, disputed: Disputed) -> Merged {

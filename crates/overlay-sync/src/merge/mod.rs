@@ -187,13 +187,13 @@ fn by_rule(input: &Input<'_>) -> Merged {
         Kind::Toml => toml::merge(input),
         Kind::Yaml => yaml::merge(input),
         Kind::Env => Some(env::merge(input)),
-        Kind::Text => None,
+        Kind::Text => Some(lines::merge_text(input)),
     };
     structured.unwrap_or_else(|| {
         let merged = lines::merge(input);
         // Lines of something that should have a structure must come to one.
         let sides = [base.unwrap_or(overlay), overlay, workspace];
-        let is_sound = !kind.is_tree() || kind == Kind::Yaml && sides.iter().all(|bytes| kind.parses(bytes));
+        let is_sound = !kind.is_tree() || kind != Kind::Json && sides.iter().all(|bytes| kind.parses(bytes));
         if is_sound && (!kind.is_tree() || kind.parses(&merged.bytes)) { merged } else { whole(input) }
     })
 }
@@ -203,7 +203,7 @@ fn by_rule_unmarked(input: &Input<'_>) -> Option<Merged> {
     const MARK: &[u8] = b"\xef\xbb\xbf";
     let has = |bytes: &[u8]| bytes.starts_with(MARK);
     let bare = |bytes: &[u8]| bytes.strip_prefix(MARK).unwrap_or(bytes).to_vec();
-    if input.kind.is_tree() || !(has(input.overlay) || has(input.workspace)) {
+    if !(has(input.overlay) || has(input.workspace)) {
         return None;
     }
     let (base, overlay, workspace) = (input.base.map(bare), bare(input.overlay), bare(input.workspace));

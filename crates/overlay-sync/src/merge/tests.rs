@@ -289,6 +289,25 @@ fn nothing_is_doubled_where_lines_of_both_sides_stay() {
     let allow = |list: &str| format!("{{\n  \"allow\": [\"Read(src/**)\", \"a\\\"b // c\"{list}]\n}}\n");
     let (text, conflicts) = merged(Kind::Json, &allow(""), &allow(", \"git\""), &allow(", \"npm\""));
     assert_eq!((text, conflicts), (allow(", \"git\", \"npm\""), vec![]));
+    // The common lines of two texts without a past serve as one.
+    assert_eq!(no_base(Kind::Text, "l1\nl2\n", "l1\nl2\nmine\n"), ("l1\nl2\nmine\n".into(), 0));
+    // Line ends are merged for themselves.
+    let (text, conflicts) = merged(Kind::Text, "1\r\n2\r\n3\r\n", "1\r\n2\r\n3\r\n4\r\n", "1\n2x\n3\n");
+    assert_eq!((text.as_str(), conflicts.len()), ("1\n2x\n3\n4\n", 0));
+    // Comments in an array stay with their elements, and one table both changed is a conflict of its lines.
+    let list = |items: &str| format!("a = [\n{items}]\n");
+    let (text, conflicts) = merged(
+        Kind::Toml,
+        &list(" 1, # one\n 2, # two\n"),
+        &list(" 1, # one\n"),
+        &list(" 1, # one\n 2, # two\n 3, # three\n"),
+    );
+    assert!(!text.contains("3, # one") && !text.contains("1, # two") && !conflicts.is_empty(), "{text}");
+    let tables = |t: u32, more: &str| format!("t = {t}\n[[p]]\nn = 1\n{more}[[p]]\nn = 2\n");
+    let (text, conflicts) = merged(Kind::Toml, &tables(1, ""), &tables(2, "x = 1\n"), &tables(1, "y = 1\n"));
+    assert!(text.starts_with("t = 2\n") && conflicts != ["whole file"], "{text} {conflicts:?}");
+    let (text, _) = merged(Kind::Yaml, "a: 1\nb: 1\n", "a: 1\nb: 1\nl: 2\n", "\u{feff}a: 1\nb: 1\nz: 3\n");
+    assert!(text.starts_with('\u{feff}') && text.contains("l: 2") && text.contains("z: 3"), "{text}");
     // A comment that was added stands where it was added, and a mark that was taken away is gone.
     let (text, _) = merged(Kind::Env, "A=1\nB=1\nC=1\nD=1\n", "A=1\nB=1\nC=1\nD=2\n", "# why\nA=1\nB=1\nC=1\nD=1\n");
     assert_eq!(text, "# why\nA=1\nB=1\nC=1\nD=2\n");
@@ -351,6 +370,50 @@ fn lines_of() -> impl Strategy<Value = String> {
         .prop_map(|lines| lines.iter().map(|l| format!("{l}\n")).collect())
 }
 
+/// A document of keys, each with a value and perhaps a comment above it.
+type Noted = std::collections::BTreeMap<char, (u8, Option<u8>)>;
+
+fn noted() -> impl Strategy<Value = (Noted, Noted, Noted)> {
+    let entry = || (0u8..3, proptest::option::of(0u8..3));
+    let whole = proptest::collection::btree_map(prop_oneof![Just('a'), Just('b'), Just('c'), Just('d')], entry(), 0..4);
+    let change = || {
+        proptest::collection::vec((prop_oneof![Just('a'), Just('c'), Just('e')], proptest::option::of(entry())), 0..2)
+    };
+    (whole, change(), change()).prop_map(|(base, o, x)| {
+        let side = |changes: Vec<(char, Option<(u8, Option<u8>)>)>| {
+            let mut side: Noted = base.clone();
+            for (key, entry) in changes {
+                match entry {
+                    Some(entry) => drop(side.insert(key, entry)),
+                    None => drop(side.remove(&key)),
+                }
+            }
+            side
+        };
+        let (o, x) = (side(o), side(x));
+        (base, o, x)
+    })
+}
+
+fn noted_text(kind: Kind, noted: &Noted) -> String {
+    let (mark, indent) = if kind == Kind::Json { ("//", "  ") } else { ("#", "") };
+    let body: String = noted
+        .iter()
+        .map(|(key, (value, comment))| {
+            // A comment is known by what it says: the same at two places is not told apart.
+            let comment = comment.map(|n| format!("{indent}{mark} c{n}{key}\n")).unwrap_or_default();
+            comment
+                + &match kind {
+                    Kind::Json => format!("{indent}\"{key}\": {value},\n"),
+                    Kind::Toml => format!("{key} = {value}\n"),
+                    Kind::Yaml => format!("{key}: {value}\n"),
+                    _ => format!("{key}={value}\n"),
+                }
+        })
+        .collect();
+    if kind == Kind::Json { format!("{{\n{body}}}\n") } else { body }
+}
+
 /// The laws that hold for every kind of text.
 fn laws(kind: Kind, base: &str, o: &str, x: &str) {
     let m = |b: &str, o: &str, x: &str| merge(&input(kind, b, o, x));
@@ -385,6 +448,27 @@ proptest! {
     fn structured_merges_keep_the_laws((base, o, x) in triples()) {
         for kind in [Kind::Json, Kind::Toml, Kind::Yaml] {
             laws(kind, &texts(kind, &base), &texts(kind, &o), &texts(kind, &x));
+        }
+    }
+
+    #[test]
+    fn comments_keep_the_laws_and_none_is_doubled_or_lost_in_silence((base, o, x) in noted()) {
+        for kind in [Kind::Json, Kind::Toml, Kind::Yaml, Kind::Env] {
+            let [base, o, x] = [&base, &o, &x].map(|noted| noted_text(kind, noted));
+            if kind == Kind::Yaml && [&base, &o, &x].iter().any(|text| !kind.parses(text.as_bytes()) || !text.contains(':')) {
+                continue;
+            }
+            laws(kind, &base, &o, &x);
+            let both = merge(&input(kind, &base, &o, &x));
+            let text = String::from_utf8(both.bytes).unwrap();
+            for comment in ["c0", "c1", "c2"] {
+                let count = |text: &str| text.matches(comment).count();
+                let (b, o, x, m) = (count(&base), count(&o), count(&x), count(&text));
+                // Each side may have added one of the same words at another place.
+                prop_assert!(m <= o.max(x) || m <= b + o.saturating_sub(b) + x.saturating_sub(b), "{kind:?} {comment}: {text}");
+                let kept = m > 0 || o < b || x < b || o.max(x) == 0;
+                prop_assert!(kept || !both.conflicts.is_empty(), "{kind:?} {comment} is gone: {text}");
+            }
         }
     }
 

@@ -74,6 +74,11 @@ fn change(ours: &mut Item, theirs: Option<&Item>, to: &Tree) -> Option<()> {
         return table(ours.as_table_like_mut()?, theirs, entries);
     }
     if let (Tree::Array(items), Some(array)) = (to, ours.as_array_mut()) {
+        let theirs_noted = theirs.and_then(Item::as_array).is_some_and(|array| array.to_string().contains('#'));
+        if theirs_noted || array.to_string().contains('#') {
+            // A comment in an array belongs to an element in a way only people see.
+            return None;
+        }
         return set(array, theirs.and_then(Item::as_array), items);
     }
     if let (Tree::Array(items), Some(tables)) = (to, ours.as_array_of_tables_mut()) {

@@ -35,6 +35,14 @@ impl Tree {
         }
     }
 
+    /// The same with the keys of objects in the order in which `other` has them, others behind.
+    pub fn in_order_of(&self, other: &Tree) -> Tree {
+        let (Tree::Object(entries), Tree::Object(order)) = (self, other) else { return self.clone() };
+        let known = order.iter().filter_map(|(key, old)| Some((key.clone(), self.key(key)?.in_order_of(old))));
+        let new = entries.iter().filter(|(key, _)| other.key(key).is_none()).cloned();
+        Tree::Object(known.chain(new).collect())
+    }
+
     /// `path = value` of every leaf; elements of arrays carry no position, for they are sets.
     pub fn leaves(&self) -> Vec<String> {
         let mut leaves = Vec::new();
@@ -102,25 +110,17 @@ pub fn merge(
     let swapped = Input { overlay: input.workspace, workspace: input.overlay, ..*input };
     let by_lines =
         [lines::merge(input), lines::merge_with(input, Disputed::Both), lines::merge_with(&swapped, Disputed::Both)];
+    let wanted = Comments::wanted(input);
     let serves =
-        |merged: &Merged| merged.conflicts.is_empty() && says(&merged.bytes) && !doubles_comments(input, &merged.bytes);
+        |merged: &Merged| merged.conflicts.is_empty() && says(&merged.bytes) && !wanted.is_exceeded_by(&merged.bytes);
     if let Some(merged) = by_lines.into_iter().find(serves) {
         return Some(Merged { bytes: merged.bytes, conflicts });
     }
     // Else one side's text is edited: the one that loses the fewest comments that should be there.
-    let kind = input.kind;
-    let [before, ours, theirs] =
-        [input.base.unwrap_or_default(), input.workspace, input.overlay].map(|t| comments(kind, t));
-    let is_wanted = |c: &&String| (ours.contains(*c) && theirs.contains(*c)) || !before.contains(*c);
-    let wanted: HashSet<&String> = ours.union(&theirs).filter(is_wanted).collect();
-    let missing = |bytes: &[u8]| {
-        let said = comments(kind, bytes);
-        wanted.iter().filter(|comment| !said.contains(**comment)).count()
-    };
     let edited = |text: &[u8], from: &Tree, other: &[u8]| {
         let is_whole = tree.same(from);
         let bytes = if is_whole { Some(text.to_vec()) } else { write(text, from, &tree, other) };
-        bytes.filter(|bytes| says(bytes)).map(|bytes| (missing(&bytes), !is_whole, bytes))
+        bytes.filter(|bytes| says(bytes)).map(|bytes| (wanted.missing_in(&bytes), !is_whole, bytes))
     };
     let sides = [edited(input.overlay, &overlay, input.workspace), edited(input.workspace, &workspace, input.overlay)];
     let (lost, _, bytes) = sides.into_iter().flatten().min_by_key(|(lost, is_edited, _)| (*lost, *is_edited))?;
@@ -130,10 +130,41 @@ pub fn merge(
     Some(Merged { bytes, conflicts })
 }
 
-/// The comments of a text.
-fn comments(kind: Kind, bytes: &[u8]) -> HashSet<String> {
+/// The comments that a merged text should have, each with how often: what only one side changed is so.
+struct Comments {
+    kind: Kind,
+    wanted: HashMap<String, usize>,
+}
+
+impl Comments {
+    fn wanted(input: &Input<'_>) -> Comments {
+        let kind = input.kind;
+        let base = comments(kind, input.base.unwrap_or_default());
+        let (overlay, workspace) = (comments(kind, input.overlay), comments(kind, input.workspace));
+        let of = |side: &HashMap<String, usize>, comment: &String| side.get(comment).copied().unwrap_or(0);
+        let merged = |comment: &String| match (of(&base, comment), of(&overlay, comment), of(&workspace, comment)) {
+            (b, o, x) if o == b => x,
+            (b, o, x) if x == b => o,
+            (_, o, x) => o.max(x),
+        };
+        let all = overlay.keys().chain(workspace.keys());
+        Comments { kind, wanted: all.map(|comment| (comment.clone(), merged(comment))).collect() }
+    }
+
+    fn missing_in(&self, bytes: &[u8]) -> usize {
+        let said = comments(self.kind, bytes);
+        self.wanted.iter().map(|(comment, n)| n.saturating_sub(said.get(comment).copied().unwrap_or(0))).sum()
+    }
+
+    fn is_exceeded_by(&self, bytes: &[u8]) -> bool {
+        comments(self.kind, bytes).iter().any(|(comment, n)| n > self.wanted.get(comment).unwrap_or(&0))
+    }
+}
+
+/// The comments of a text, and how often each stands.
+fn comments(kind: Kind, bytes: &[u8]) -> HashMap<String, usize> {
     let text: Vec<char> = String::from_utf8_lossy(bytes).chars().collect();
-    let (mut all, mut quote, mut at) = (HashSet::new(), None, 0);
+    let (mut all, mut quote, mut at) = (HashMap::new(), None, 0);
     while at < text.len() {
         let (here, next, before) = (text[at], text.get(at + 1), at.checked_sub(1).map(|i| text[i]));
         let starts_word = before.is_none_or(|c| c.is_whitespace() || "[{(,:=".contains(c));
@@ -154,7 +185,7 @@ fn comments(kind: Kind, bytes: &[u8]) -> HashSet<String> {
                 _ => rest.iter().position(|c| *c == '\n'),
             };
             let end = end.unwrap_or(rest.len());
-            all.insert(rest[..end].iter().collect::<String>().trim_end().to_owned());
+            *all.entry(rest[..end].iter().collect::<String>().trim_end().to_owned()).or_default() += 1;
             at += end;
             continue;
         } else if here == '"' || here == '\'' && kind != Kind::Json && starts_word {
@@ -163,19 +194,6 @@ fn comments(kind: Kind, bytes: &[u8]) -> HashSet<String> {
         at += 1;
     }
     all
-}
-
-/// Whether some comment line stands oftener than in either side.
-fn doubles_comments(input: &Input<'_>, bytes: &[u8]) -> bool {
-    let mark: &[u8] = if input.kind == Kind::Json { b"//" } else { b"#" };
-    let count = |bytes| {
-        let mut counts: HashMap<Vec<u8>, usize> = HashMap::new();
-        let comments = lines::of(bytes).map(<[u8]>::trim_ascii).filter(|line| line.starts_with(mark));
-        comments.for_each(|line| *counts.entry(line.to_vec()).or_default() += 1);
-        counts
-    };
-    let (overlay, workspace) = (count(input.overlay), count(input.workspace));
-    count(bytes).iter().any(|(line, n)| n > overlay.get(line).max(workspace.get(line)).unwrap_or(&0))
 }
 
 /// How a merge decides, and what it had to decide.

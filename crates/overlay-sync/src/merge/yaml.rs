@@ -23,7 +23,7 @@ pub fn rewrite(text: &[u8], from: &Tree, to: &Tree) -> Option<Vec<u8>> {
         return None;
     }
     let plain = |tree| Some(serde_yaml::to_string(&value(tree)?).ok()?.into_bytes());
-    let (from, wanted) = (plain(from)?, plain(to)?);
+    let (from, wanted) = (plain(from)?, plain(&to.in_order_of(from))?);
     let input = Input { base: Some(&from), overlay: text, workspace: &wanted, kind: Kind::Yaml, rule: Rule::Overlay };
     let edited = lines::merge(&input);
     let says = edited.conflicts.is_empty() && parse(&edited.bytes).is_some_and(|said| said.same(to));
