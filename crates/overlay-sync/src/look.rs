@@ -158,6 +158,10 @@ fn see(
     let sides = [&theirs, &here];
     let is_shown = settings.merge_command.is_some()
         && sides.iter().all(|side| side.as_ref().is_some_and(|file| may_be_shown(path, file, seen.policy.is_sent)));
+    // What waits for a person was asked about before it did.
+    let digest = |side: &Option<File>| side.as_ref().map(|file| file.sha256);
+    let was_asked =
+        workspace.held.get(path).is_some_and(|held| (held.here, held.overlay) == (digest(&here), digest(&theirs)));
     let intent = known.intents.get(&(workspace.id, path.clone()));
     let is_removed = known.removed.files.contains(path);
     seen.decision = decide(&Look {
@@ -171,7 +175,7 @@ fn see(
         removed: known.removed.entries.get(path).unwrap_or(&empty),
         is_declared: is_declared && !is_removed,
         is_retired: workspace.retired.contains_key(path),
-        command: is_shown.then_some(&known.refused),
+        command: (is_shown && !was_asked).then_some(&known.refused),
         intent: intent.map(|(intent, result)| (intent, result.as_slice())),
     });
     (seen.overlay, seen.here) = (theirs, here);

@@ -12,7 +12,7 @@ use shopfloor_core::path::RelPath;
 use super::converge::{Outcome, converge};
 use super::memory::{Edit, Memory, Program, State};
 use crate::manifest::Workspace;
-use crate::settings::{MergeCommand, Settings};
+use crate::settings::{MergeCommand, OnConflict, Settings};
 
 const WORKSPACES: u8 = 3;
 const NOW: &str = "2026-01-01T00:00:00Z";
@@ -57,6 +57,8 @@ enum Step {
     /// A pass during which somebody writes, just before this operation.
     Raced(usize, u8, bool),
     Program(Option<Program>),
+    /// From now on a person decides conflicts, or the rule does.
+    Hold(bool),
 }
 
 /// Nothing is predicted: what must hold is told from what happened.
@@ -92,6 +94,7 @@ impl ReferenceStateMachine for Anything {
             1 => Just(Step::KilledEverywhere),
             2 => (0..12usize, w(), any::<bool>()).prop_map(|(at, w, env)| Step::Raced(at, w, env)),
             1 => proptest::option::of(program).prop_map(Step::Program),
+            1 => any::<bool>().prop_map(Step::Hold),
         ]
         .boxed()
     }
@@ -106,6 +109,9 @@ struct Floor {
     /// What somebody set and nobody took away.
     standing: BTreeMap<(bool, String), ()>,
     names: usize,
+    /// Whether conflicts wait, and whether any ever did: then bases are put together from parts.
+    is_hold: bool,
+    had_parts: bool,
     /// Workspaces that are away, with their files.
     away: BTreeMap<Digest, super::memory::Files>,
 }
@@ -125,7 +131,14 @@ impl Floor {
             state.manifests.insert(id(w), Workspace { id: id(w), ..Workspace::new(&root, &root.join(".git")) });
             state.here.insert(id(w), BTreeMap::new());
         }
-        let mut floor = Floor { state, standing: BTreeMap::new(), names: 0, away: BTreeMap::new() };
+        let mut floor = Floor {
+            state,
+            standing: BTreeMap::new(),
+            names: 0,
+            is_hold: false,
+            had_parts: false,
+            away: BTreeMap::new(),
+        };
         floor.pass(&[0, 1, 2]).unwrap();
         floor
     }
@@ -142,8 +155,10 @@ impl Floor {
                 argv: Vec::new(),
                 timeout: std::time::Duration::ZERO,
             }),
+            on_conflict: if self.is_hold { OnConflict::Hold } else { OnConflict::Workspace },
             ..Settings::default()
         };
+        self.had_parts |= self.is_hold;
         let mut workspaces: Vec<Workspace> = order.iter().map(|w| before.manifests[&id(*w)].clone()).collect();
         let mut ground = Memory(std::cell::RefCell::new(std::mem::take(&mut self.state)));
         let outcome = converge(&mut ground, &settings, NOW, &mut workspaces);
@@ -169,7 +184,7 @@ impl Floor {
         for workspace in state.manifests.values() {
             for (path, base) in &workspace.files {
                 assert!(state.objects.contains_key(&base.sha256), "the base of {path} can be had");
-                for side in [None, Some(workspace.id)] {
+                for side in [None, Some(workspace.id)].into_iter().filter(|_| !self.had_parts) {
                     assert!(
                         state.history.contains(&(side, path.clone(), base.sha256)),
                         "both sides held the base of {path}"
@@ -342,6 +357,7 @@ impl StateMachineTest for Floor {
                     floor.state.raced = None;
                 }
             }
+            Step::Hold(is_hold) => floor.is_hold = is_hold,
             Step::Program(program) => {
                 floor.state.program = program;
             }
@@ -358,7 +374,7 @@ impl StateMachineTest for Floor {
         let is_free = |floor: &Floor| {
             floor.state.conflicts.len() == conflicts && floor.state.manifests.values().all(|w| w.held.is_empty())
         };
-        if is_free(&one) && is_free(&other) && one.state.program.is_none() {
+        if is_free(&one) && is_free(&other) && one.state.program.is_none() && !one.had_parts {
             for env in [true, false] {
                 // Setting again what another took away is a dispute that no base shows.
                 let said = |floor: &Floor| {
@@ -425,4 +441,34 @@ fn the_merge_command_is_not_asked_twice() {
         assert_eq!(names(false, &killed.state.overlay[&file(false)].0)[SHARED], "2");
     }
     assert!(remembered >= 3, "{remembered}");
+}
+
+/// What a pass that writes neither side tells is about its workspace alone: others do not hold that base.
+#[test]
+fn a_base_that_moves_without_a_write_is_nobody_elses() {
+    use super::ground::File;
+    use crate::plan::{Decision, Step, Write};
+    let side = |text: &str| Some(File::new(text.into(), 0o600));
+    let write = Write {
+        overlay: None,
+        here: None,
+        base: b"o".to_vec(),
+        did: crate::store::Did::Merge,
+        winner: crate::merge::Rule::Overlay,
+        conflicts: Vec::new(),
+        grown: 0,
+        intent: None,
+    };
+    let seen = crate::look::Seen {
+        path: file(true),
+        base: None,
+        overlay: side("o"),
+        here: side("x"),
+        decision: Decision { step: Step::Write(write), part: None },
+        policy: crate::settings::Policy::default(),
+        barred: None,
+    };
+    let floor = Floor::new();
+    let doing = super::doing(&floor.state.manifests[&id(1)], &seen).unwrap();
+    assert_eq!((doing.workspace, doing.writes_here), (Some(id(1)), false));
 }

@@ -148,6 +148,7 @@ impl<G: Ground> Pass<'_, G> {
         let (why, text, part) = match (&file.decision.step, &file.decision.part) {
             (Step::Hold(why, text), _) => (why, *text, false),
             (_, Some(part)) => (&part.why, part.digest, true),
+            (Step::Ask(_), None) => return Ok(()),
             _ => {
                 workspace.held.remove(path);
                 return Ok(());
@@ -219,6 +220,14 @@ impl<G: Ground> Pass<'_, G> {
         let now = write.overlay.as_deref().or(file.overlay.as_ref().map(|f| &*f.bytes));
         self.remember(file, now.unwrap_or(&write.base))?;
         settle(workspace, path, Base { sha256: base, mode });
+        if let Some(held) = workspace.held.get_mut(path) {
+            // A part waits in texts that are others now.
+            let now = |written: &Option<Vec<u8>>, before| match written {
+                Some(bytes) => ground.keep(bytes).map(Some),
+                None => Ok(before),
+            };
+            (held.here, held.overlay) = (now(&write.here, ours)?, now(&write.overlay, theirs)?);
+        }
         let did = if write.did == Did::Pull && self.pushed.contains(path) { Did::Propagate } else { write.did };
         let from = if write.did == Did::Pull { ours } else { theirs };
         let event = self.event(workspace, path, did, from, Some(result));

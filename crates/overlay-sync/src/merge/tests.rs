@@ -370,8 +370,11 @@ fn lines_of() -> impl Strategy<Value = String> {
         .prop_map(|lines| lines.iter().map(|l| format!("{l}\n")).collect())
 }
 
-/// A document of keys, each with a value and perhaps a comment above it.
-type Noted = std::collections::BTreeMap<char, (u8, Option<u8>)>;
+/// A value and perhaps a comment above it.
+type Note = (u8, Option<u8>);
+
+/// A document of keys with their notes.
+type Noted = std::collections::BTreeMap<char, Note>;
 
 fn noted() -> impl Strategy<Value = (Noted, Noted, Noted)> {
     let entry = || (0u8..3, proptest::option::of(0u8..3));
@@ -380,7 +383,7 @@ fn noted() -> impl Strategy<Value = (Noted, Noted, Noted)> {
         proptest::collection::vec((prop_oneof![Just('a'), Just('c'), Just('e')], proptest::option::of(entry())), 0..2)
     };
     (whole, change(), change()).prop_map(|(base, o, x)| {
-        let side = |changes: Vec<(char, Option<(u8, Option<u8>)>)>| {
+        let side = |changes: Vec<(char, Option<Note>)>| {
             let mut side: Noted = base.clone();
             for (key, entry) in changes {
                 match entry {
