@@ -61,6 +61,11 @@ pub fn read(path: &Path) -> Result<Option<Vec<u8>>> {
     read_with(path, 0, PARSE_LIMIT)
 }
 
+/// As [`read`], up to [`STATE_LIMIT`]: for texts that are merged and not parsed as a format of ours.
+pub fn read_text(path: &Path) -> Result<Option<Vec<u8>>> {
+    read_with(path, 0, STATE_LIMIT)
+}
+
 /// The first 64 KiB of a file, whatever its size; `None` when there is none. For telling what a
 /// program is, not for reading a format.
 pub fn read_head(path: &Path) -> Result<Option<Vec<u8>>> {
