@@ -32,6 +32,9 @@ impl Declared {
             let line = line.trim_end();
             let (text, is_wanted) = line.strip_prefix('!').map_or((line, true), |text| (text, false));
             let text = text.strip_prefix('\\').unwrap_or(text).trim_end_matches('/');
+            // git's way to say that it stands at the top.
+            let text = text.strip_prefix('/').map_or(text.to_owned(), |below| format!("./{below}"));
+            let text = text.as_str();
             if !text.is_empty() && !line.starts_with('#') {
                 rules.extend(Glob::parse(text).ok().map(|glob| (glob, is_wanted)));
             }

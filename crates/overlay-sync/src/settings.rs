@@ -100,15 +100,14 @@ pub struct Glob {
 }
 
 impl Glob {
-    /// Reads it; says why it is refused.
+    /// Reads it; says why it is refused. `./x` is `x` at the top alone.
     pub fn parse(text: &str) -> std::result::Result<Glob, String> {
         let below = text.trim_start_matches("./");
-        let anchored = below.trim_start_matches('/');
-        let is_refused = anchored.is_empty() || anchored.split('/').any(|part| part == ".." || part == ".");
-        if is_refused || anchored.ends_with('/') {
+        let is_refused = below.is_empty() || below.split('/').any(|part| matches!(part, "" | "." | ".."));
+        if is_refused {
             return Err("it must name files below the workspace".into());
         }
-        let pattern = if below.contains('/') { anchored.to_owned() } else { format!("**/{anchored}") };
+        let pattern = if text.contains('/') { below.to_owned() } else { format!("**/{below}") };
         let pattern = Pattern::new(&pattern).map_err(|e| e.to_string())?;
         Ok(Glob { pattern, text: text.to_owned() })
     }
@@ -224,7 +223,7 @@ fn readable(setting: &str, value: &Value) -> Result<()> {
 fn glob(text: &str, setting: &str, source: &Source) -> Result<Glob> {
     Glob::parse(text).map_err(|why| {
         Failure::malformed(format!("`{setting}` cannot be `{text}`: {why} ({source})"))
-            .hint("write a glob such as \".env*\" or \".claude/*.json\"")
+            .hint("write a glob such as \".env*\", \"./.env\" or \".claude/*.json\"")
     })
 }
 
@@ -236,10 +235,10 @@ mod tests {
     fn globs_match_as_in_gitignore() {
         let matches = |glob: &str, path: &str| Glob::parse(glob).unwrap().matches(Path::new(path));
         assert!(matches(".env*", ".env.local") && matches(".env*", "a/b/.env"));
-        assert!(matches("/.env", ".env") && !matches("/.env", "a/.env"));
+        assert!(matches("./.env", ".env") && !matches("./.env", "a/.env"));
         assert!(matches(".claude/*.json", ".claude/a.json") && !matches(".claude/*.json", ".claude/b/a.json"));
         assert!(matches(".claude/**/*.json", ".claude/b/a.json"));
-        for bad in ["", "/", "../x", "a/../b", "a/", "[", "./"] {
+        for bad in ["", "/", "/etc/x", "../x", "a/../b", "a/", "[", "./"] {
             assert!(Glob::parse(bad).is_err(), "{bad}");
         }
         let dir = |glob: &str| Glob::parse(glob).unwrap().dir().to_owned();
@@ -247,6 +246,6 @@ mod tests {
             (dir("a/b/*.x"), dir("*.x"), dir("a/b"), dir("a/b?/c")),
             ("a/b".into(), "".into(), "a".into(), "a".into())
         );
-        assert_eq!(Glob::parse("/a/b").unwrap().path(), RelPath::parse("a/b").ok());
+        assert_eq!(Glob::parse("./a/b").unwrap().path(), RelPath::parse("a/b").ok());
     }
 }

@@ -39,7 +39,9 @@ pub struct Pending {
 }
 
 impl Pending {
+    /// The longest wait is for the change to have arrived, so the sync begins a little before it is over.
     pub fn new(quiet: Duration, longest: Duration) -> Pending {
+        let longest = longest - longest / 20;
         Pending { quiet, longest: longest.max(quiet), span: None }
     }
 
@@ -127,13 +129,13 @@ mod tests {
     fn quiet_or_the_longest_wait_whichever_comes_first() {
         let start = Instant::now();
         let at = |ms: u64| start + Duration::from_millis(ms);
-        let mut pending = Pending::new(Duration::from_millis(100), Duration::from_millis(250));
+        let mut pending = Pending::new(Duration::from_millis(100), Duration::from_millis(200));
         assert_eq!(pending.due(), None);
         pending.changed(at(0));
         assert_eq!(pending.due(), Some(at(100)));
         pending.changed(at(90));
         pending.changed(at(180));
-        assert_eq!(pending.due(), Some(at(250)));
+        assert_eq!(pending.due(), Some(at(190)));
         pending.clear();
         assert_eq!(pending.due(), None);
     }

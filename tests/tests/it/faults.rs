@@ -411,7 +411,7 @@ fn an_overlay_on_a_full_disk_keeps_what_it_has_and_a_later_sync_succeeds() {
     here.sh("umount disk").exit(0);
     attached.exit(0);
     assert_eq!(fill, Some(0));
-    full.exit(1).err_has("No space left on device");
+    full.exit(4).err_has("No space left on device");
     assert_eq!((meanwhile.as_str(), edits), ("A=1\n", (large.clone(), "A=1\nC=1\n".into())));
     again.exit(0);
     assert_eq!((after, left.as_str()), (format!("{large}C=1\n"), ""));

@@ -317,11 +317,11 @@ fn case_14_one_workspace_that_cannot_be_written_keeps_nobody_back() {
     s.a.write(".env", "A=2\n");
     s.app.sh("chown 65534 ../a/.env").exit(0);
     let as_nobody = ["--reuid", "65534", "--clear-groups", "overlay-sync", "sync"];
-    s.a.run("setpriv", &as_nobody).exit(1).err_has("/b: .env: cannot");
+    s.a.run("setpriv", &as_nobody).exit(4).err_has("/b: .env: cannot");
     assert_eq!((s.text(".env"), s.b.read(".env")), ("A=2\n".into(), "A=1\n".into()));
     // Nor is it let go in a state that nobody chose.
     let detach = ["--reuid", "65534", "--clear-groups", "overlay-sync", "detach", "../b"];
-    s.a.run("setpriv", &detach).exit(1).err_has("stays attached");
+    s.a.run("setpriv", &detach).exit(4).err_has("stays attached");
     s.app.sh("chown 65534 ../b && chmod 755 ../b").exit(0);
     s.a.run("setpriv", &as_nobody).exit(0);
     s.all_are(".env", "A=2\n");
@@ -344,6 +344,7 @@ fn case_15_state_that_leads_outside_is_refused_and_no_content_is_told() {
     for bad in ["../x", "/etc/x", "a/../../x", ".git/config"] {
         std::fs::write(&record, good.replace("\".env\"", &format!("\"{bad}\""))).unwrap();
         s.app.overlay(&["sync"]).exit(2).err_has(".json:");
+        s.app.overlay(&["watch", "-q"]).exit(2).err_has(".json:");
     }
     std::fs::write(&record, good.replace("\"v\": 1", "\"v\": 9")).unwrap();
     s.app.overlay(&["sync"]).exit(2).err_has("a newer version of this program wrote it");

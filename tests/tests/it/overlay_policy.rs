@@ -220,7 +220,7 @@ fn one_way_files_and_deletions_that_spread() {
 fn declared_files_enter_from_whichever_workspace_has_them() {
     let w = World::new();
     let s = scene(&w);
-    configure(&w, "[overlay-sync]\npaths = [\".claude/**/*.json\", \"/.env.local\"]\n");
+    configure(&w, "[overlay-sync]\npaths = [\".claude/**/*.json\", \"./.env.local\"]\n");
     s.put(".env", "A=1\n");
     s.attach();
     s.a.write(".claude/deep/x.json", "{\"x\": 1}");
@@ -258,6 +258,10 @@ fn declared_files_enter_from_whichever_workspace_has_them() {
     assert!(!s.overlay("x.jsonl").exists() && !s.overlay("seen").exists());
     configure(&w, "[overlay-sync]\npaths = [\"../x\"]\n");
     s.app.overlay(&["sync"]).exit(2).err_has("config.toml:2").err_has("`paths` cannot be `../x`");
+    configure(&w, "[overlay-sync.path.\"/etc/x\"]\npolicy = \"grow\"\n");
+    s.app.overlay(&["sync"]).exit(2).err_has("`path` cannot be `/etc/x`");
+    configure(&w, "");
+    s.app.overlay(&["sync", "--paths", "/etc/x"]).exit(2);
 }
 
 #[test]

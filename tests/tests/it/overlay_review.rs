@@ -244,8 +244,11 @@ fn a_failure_is_told_whatever_comes_after_it() {
     s.b.write(".env", "A=2\n");
     s.app.sh("chown 65534 ../a/.claude/x ../b/.env").exit(0);
     let as_nobody = ["--reuid", "65534", "--clear-groups", "overlay-sync", "sync"];
-    let out = s.app.run("setpriv", &as_nobody).exit(1);
+    let out = s.app.run("setpriv", &[as_nobody.as_slice(), &["--json"]].concat()).exit(4);
     out.err_has("/a: .claude/x: cannot");
+    let last = out.json_lines().pop().unwrap();
+    assert_eq!(text(&last, "/error/kind"), "failed");
+    assert!(text(&last, "/error/message").contains("/a: .claude/x: cannot"), "{last}");
     assert_eq!((s.a.read(".env"), s.b.read(".claude/x")), ("A=2\n".into(), "1\n".into()));
 }
 
@@ -496,7 +499,7 @@ fn one_unreadable_directory_is_told_and_keeps_nothing_else_back() {
     s.b.write(".claude/x", "2\n");
     s.app.sh("chown 65534 ../b/.env ../b/.claude/x").exit(0);
     let as_nobody = ["--reuid", "65534", "--clear-groups", "overlay-sync", "sync"];
-    s.b.run("setpriv", &as_nobody).exit(1).err_has("/a: .claude/x: cannot");
+    s.b.run("setpriv", &as_nobody).exit(4).err_has("/a: .claude/x: cannot");
     s.all_are(".env", "A=2\n");
     assert_eq!(s.text(".claude/x"), "2\n");
 }

@@ -28,6 +28,8 @@ pub struct Outcome {
     pub conflicts: usize,
     /// Files that wait, workspaces that were left alone, writes that failed: each in words.
     pub open: Vec<String>,
+    /// Those of them that are failures of the disk or of git.
+    pub failures: Vec<String>,
     /// The files these are about.
     pub open_paths: BTreeSet<RelPath>,
     /// The workspaces these are in.
@@ -139,6 +141,7 @@ fn report(workspaces: &[Workspace], mut turns: BTreeMap<Digest, Turn>, outcome: 
         });
         let paths = turn.failed.keys().chain(workspace.held.keys()).chain(&turn.again);
         outcome.open_paths.extend(paths.cloned());
+        let is_halted = turn.is_halted;
         let failed = turn.failed.iter().map(|(path, why)| format!("{name}: {path}: {why}"));
         let held = workspace.held.iter().filter(|_| !turn.is_halted).map(|(path, held)| {
             let what = if held.part { "a part of " } else { "" };
@@ -151,8 +154,10 @@ fn report(workspaces: &[Workspace], mut turns: BTreeMap<Digest, Turn>, outcome: 
             .filter(|_| !turn.is_halted)
             .map(|path| format!("{name}: {path} changes all the time; the next sync goes on with it"));
         let mut seen = BTreeSet::new();
-        let general = turn.open.into_iter().filter(|open| seen.insert(open.clone()));
-        let open: Vec<String> = general.chain(failed).chain(held).chain(moving).chain(late).collect();
+        let general: Vec<String> = turn.open.into_iter().filter(|open| seen.insert(open.clone())).collect();
+        let failed: Vec<String> = failed.collect();
+        outcome.failures.extend(general.iter().filter(|_| !is_halted).chain(&failed).cloned());
+        let open: Vec<String> = general.into_iter().chain(failed).chain(held).chain(moving).chain(late).collect();
         if !open.is_empty() {
             outcome.troubled.push(workspace.id);
             outcome.open.extend(open);

@@ -65,5 +65,6 @@ fn read(ui: &Ui, env: &Env, path: &Path) -> Result<Vec<u8>> {
     if is_stdin(path) {
         return ui.input();
     }
-    fs::read_text(&env.cwd.join(path))?.ok_or_else(|| Failure::not_found(format!("there is no file {}", path.display())))
+    fs::read_text(&env.cwd.join(path))?
+        .ok_or_else(|| Failure::not_found(format!("there is no file {}", path.display())))
 }

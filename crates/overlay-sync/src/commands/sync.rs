@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use shopfloor_core::env::Env;
-use shopfloor_core::error::{Exit, Result};
+use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::fs::{Found, Root};
 use shopfloor_core::hash::Digest;
 use shopfloor_core::path::RelPath;
@@ -87,9 +87,18 @@ pub fn print(ui: &Ui, outcome: &Outcome) {
         1 => ui.warn("a conflict was decided by rule; see `overlay-sync conflicts`"),
         n => ui.warn(format!("{n} conflicts were decided by rule; see `overlay-sync conflicts`")),
     }
+    if ui.is_json() && !outcome.failures.is_empty() {
+        let failure = Failure::failed("not everything could be read or written")
+            .details(outcome.failures.clone())
+            .hint("mend the cause and run `overlay-sync sync`; whatever else there was is done");
+        ui.json(&serde_json::json!({ "error": failure.to_json() }));
+    }
 }
 
 pub fn exit(outcome: &Outcome) -> Exit {
+    if !outcome.failures.is_empty() {
+        return Exit::Failed;
+    }
     if outcome.conflicts == 0 && outcome.open.is_empty() { Exit::Done } else { Exit::No }
 }
 

@@ -23,6 +23,8 @@ use crate::watch::{Pending, Wake, Watched, is_change, removed};
 const SAFETY: Duration = Duration::from_secs(60);
 /// How often directories are armed anew while events keep coming.
 const REARM: Duration = Duration::from_millis(50);
+/// How soon is tried again what failed.
+const RETRY: Duration = Duration::from_secs(10);
 /// How often is looked where the system cannot tell us.
 const POLL: Duration = Duration::from_secs(2);
 
@@ -52,20 +54,27 @@ pub fn run(ui: &Ui, env: &Env, place: &Place) -> Result<Exit> {
     // What an earlier watch had to poll is of no account.
     overlay.store.save_polled(&[])?;
 
+    // State that leads outside, or that nobody can read, is no state to begin with.
+    overlay.workspaces(ui, env, &Workspaces::default())?;
     // Armed before the first scan: what changes in between is seen by one of them.
     arm(ui, &overlay, &mut watched);
-    scan(ui, env, &overlay);
+    let mut told = Told::default();
+    scan(ui, env, &overlay, &mut told);
     let mut pending = Pending::new(overlay.settings.debounce, overlay.settings.max_wait);
     let mut last_scan = Instant::now();
     let mut last_arm = Instant::now();
     loop {
-        let idle = if watched.degraded.is_some() { POLL } else { SAFETY };
+        let idle = match (watched.degraded.is_some(), told.has_failed) {
+            (true, _) => POLL,
+            (_, true) => RETRY,
+            _ => SAFETY,
+        };
         let due = pending.due().unwrap_or(last_scan + idle);
         let now = Instant::now();
         if due <= now {
             pending.clear();
             arm(ui, &overlay, &mut watched);
-            scan(ui, env, &overlay);
+            scan(ui, env, &overlay, &mut told);
             last_scan = Instant::now();
             // Workspaces that were attached meanwhile, directories that syncing made.
             if arm(ui, &overlay, &mut watched) {
@@ -76,7 +85,7 @@ pub fn run(ui: &Ui, env: &Env, place: &Place) -> Result<Exit> {
         match wakes.recv_timeout(due - now) {
             Ok(Wake::Signal(signal)) => {
                 // An edit just before may not have reached us as an event yet.
-                scan(ui, env, &overlay);
+                scan(ui, env, &overlay, &mut told);
                 return Ok(Exit::Signal(u8::try_from(signal).unwrap_or(0)));
             }
             Ok(Wake::Change(gone)) => {
@@ -108,8 +117,15 @@ fn only_one(overlay: &Overlay) -> Result<Lock> {
     Ok(lock)
 }
 
-/// One sync. What goes wrong is said and tried again with the next change.
-fn scan(ui: &Ui, env: &Env, overlay: &Overlay) {
+/// What was told to be open: not again until it is something else.
+#[derive(Default)]
+struct Told {
+    open: Vec<String>,
+    has_failed: bool,
+}
+
+/// One sync. What goes wrong is said, once, and tried again.
+fn scan(ui: &Ui, env: &Env, overlay: &Overlay, told: &mut Told) {
     let env = env.later();
     let sync = || {
         let mut disk = Disk::open(&env, overlay, Some(overlay.lock()?))?;
@@ -117,8 +133,24 @@ fn scan(ui: &Ui, env: &Env, overlay: &Overlay) {
         converge(&env, overlay, &mut disk, &mut workspaces)
     };
     match sync() {
-        Ok(outcome) => print(ui, &outcome),
-        Err(failure) => ui.problem(&failure),
+        Ok(mut outcome) => {
+            told.has_failed = !outcome.failures.is_empty();
+            if outcome.open == told.open {
+                outcome.open.clear();
+                outcome.failures.clear();
+            } else {
+                told.open.clone_from(&outcome.open);
+            }
+            print(ui, &outcome);
+        }
+        Err(failure) => {
+            told.has_failed = true;
+            let what = vec![failure.to_string()];
+            if what != told.open {
+                ui.warn(&failure);
+                told.open = what;
+            }
+        }
     }
 }
 
