@@ -38,7 +38,7 @@ impl Bench {
         attach_line.extend(all.iter().map(String::as_str));
         let (mut attach, mut cp, mut ignore, mut rsync) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
         for n in 0..runs {
-            loops("rm -rf c$i w$i/d; mkdir c$i")?;
+            loops("rm -rf c$i w$i/d app/.git/worktrees/w$i/shopfloor; mkdir c$i")?;
             fs::remove_dir_all(overlay.join(".overlay-sync")).ok();
             cp.push(loops(&format!("cp -r {o}/d c$i/"))?);
             let paths = (0..FILES).map(|j| format!("d/f{j}")).collect::<Vec<_>>().join("\\n");

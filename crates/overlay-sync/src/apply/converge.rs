@@ -1,6 +1,6 @@
 //! Passes over workspaces until nothing more is to be done.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use shopfloor_core::error::Result;
 use shopfloor_core::hash::Digest;
@@ -86,6 +86,8 @@ pub fn converge<G: Ground>(
         return Ok(outcome);
     }
     let idle = ground.prepare(workspaces);
+    // A killed run may have left something half written anywhere.
+    let idle = if before.is_empty() { idle } else { HashSet::new() };
     let mut turns: BTreeMap<Digest, Turn> = BTreeMap::new();
     let mut asked = 0;
     let mut round = 0;

@@ -291,8 +291,8 @@ impl Ground for Disk<'_> {
             let waits = !workspace.held.is_empty() || !workspace.deleted.is_empty() || is_declared;
             let print = quiet::whole(&prints);
             let is_known = known.get(&workspace.id).is_some_and(|known| *known == Some(print));
-            let is_quiet = is_whole && !waits && is_known && workspace.is_present()?;
-            let is_quiet = is_quiet && fs::list(&workspace.staging())?.is_empty();
+            // The very same files: then it is the same workspace too.
+            let is_quiet = is_whole && !waits && is_known && !prints.is_empty();
             Ok::<_, Failure>((workspace.id, stats, is_quiet))
         };
         // What cannot be read is found out again, and said, where it is looked at.
