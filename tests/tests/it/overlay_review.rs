@@ -503,3 +503,32 @@ fn one_unreadable_directory_is_told_and_keeps_nothing_else_back() {
     s.all_are(".env", "A=2\n");
     assert_eq!(s.text(".claude/x"), "2\n");
 }
+
+#[test]
+fn bytes_that_are_no_text_travel_as_they_are_and_names_that_are_none_are_told() {
+    use std::os::unix::ffi::OsStrExt;
+    let w = World::new();
+    let s = scene(&w);
+    s.put(".claude/x.bin", "");
+    s.put(".env", "");
+    std::fs::write(s.overlay(".env"), b"A=\xff\xfe\nB=1\n").unwrap();
+    let name = std::ffi::OsStr::from_bytes(b".env\xff");
+    std::fs::write(s.overlay("").join(name), "x").unwrap();
+    s.attach();
+    s.a.overlay(&["sync"]).exit(0).err_has("its name is not UTF-8");
+    assert!(!s.a.path.join(name).exists());
+    let read = |repo: &crate::world::Repo<'_>, file: &str| std::fs::read(repo.path.join(file)).unwrap();
+    std::fs::write(s.a.path.join(".env"), b"A=\xff\xfe\nB=2\n").unwrap();
+    std::fs::write(s.b.path.join(".env"), b"A=\xff\xfe\nB=1\nC=\xfd\n").unwrap();
+    std::fs::write(s.a.path.join(".claude/x.bin"), b"\0\x01\xff").unwrap();
+    s.sync(0);
+    assert_eq!((read(&s.a, ".env"), read(&s.b, ".env")), (b"A=\xff\xfe\nB=2\nC=\xfd\n".to_vec(), read(&s.a, ".env")));
+    assert_eq!(read(&s.b, ".claude/x.bin"), b"\0\x01\xff");
+    // Binaries both changed are taken whole, and the loser can be had back.
+    std::fs::write(s.a.path.join(".claude/x.bin"), b"\0a").unwrap();
+    std::fs::write(s.b.path.join(".claude/x.bin"), b"\0b").unwrap();
+    s.sync(1);
+    assert_eq!((read(&s.a, ".claude/x.bin"), read(&s.b, ".claude/x.bin")), (b"\0b".to_vec(), b"\0b".to_vec()));
+    let conflicts = s.app.overlay(&["conflicts", "--json"]).exit(0).json_lines();
+    assert_eq!(s.app.overlay(&["show", id(&conflicts[0])]).exit(0).stdout, "\0a");
+}
