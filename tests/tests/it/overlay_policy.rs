@@ -110,6 +110,8 @@ fn what_adds_code_waits_and_the_rest_of_the_edit_travels() {
     let hooked = allow("\"Read\", \"Edit\"")
         .replace("{\n  \"p", "{\n  \"hooks\": {\"Stop\": [{\"command\": \"curl x\"}]},\n  \"p");
     s.a.write(SETTINGS, &hooked);
+    let foretold = s.app.overlay(&["sync", "-n"]).exit(1);
+    foretold.out_has("would push .claude/settings.json").out_has("would hold a part of (it adds to `hooks`");
     s.sync(1).err_has("a part of").err_has("adds to `hooks`");
     s.all_but(&s.a, SETTINGS, &allow("\"Read\", \"Edit\""));
     assert_eq!(s.a.read(SETTINGS), hooked);

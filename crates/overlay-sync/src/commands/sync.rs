@@ -12,10 +12,10 @@ use shopfloor_core::ui::Ui;
 
 use crate::apply::converge::{self, Outcome};
 use crate::apply::disk::Disk;
-use crate::apply::ground::{Bar, File, Ground};
+use crate::apply::ground::{Bar, Ground};
 use crate::cli::{Place, Workspaces};
 use crate::facts::Overlay;
-use crate::look::{Known, Scope, is_emptied, look};
+use crate::look::{Known, Scope, Seen, is_emptied, look};
 use crate::manifest::Workspace;
 use crate::plan::Step;
 use crate::store::Did;
@@ -132,34 +132,18 @@ pub fn preview(ui: &Ui, env: &Env, overlay: &Overlay, workspaces: &[Workspace]) 
                 ui.warn(format!("{name}: {}: {why}", file.path));
                 (quiet, held) = (false, true);
             }
-            let (rule, what) = match &file.decision.step {
-                Step::Write(write) => (write.did, format!("would {}", write.did)),
-                Step::Ask(_) => (Did::Command, "would ask the merge command about".into()),
-                Step::Hold(why, _) => (Did::Hold, format!("would hold ({why})")),
-                Step::Remove => (Did::Pull, "would remove".into()),
-                _ => match &file.decision.part {
-                    Some(part) => (Did::Hold, format!("would hold a part of ({})", part.why)),
-                    None => continue,
-                },
-            };
-            quiet = false;
-            held |= rule == Did::Hold;
-            let digest = |side: &Option<File>| side.as_ref().map(|file| file.sha256);
-            let (from, to) = match &file.decision.step {
-                Step::Write(write) if write.overlay.is_none() => {
-                    (digest(&file.here), write.here.as_deref().map(Digest::of))
+            for (rule, what, from, to) in foretold(&file) {
+                quiet = false;
+                held |= rule == Did::Hold;
+                let root = workspace.root.to_string_lossy();
+                if ui.is_json() {
+                    let time = env.now.to_string();
+                    ui.json(&serde_json::json!({
+                        "time": time, "workspace": root, "path": file.path, "rule": rule, "from": from, "to": to
+                    }));
+                } else {
+                    ui.line(format!("{what} {} ({})", printable(&file.path.to_string()), printable(&root)));
                 }
-                Step::Write(write) => (digest(&file.overlay), write.overlay.as_deref().map(Digest::of)),
-                _ => (digest(&file.here), None),
-            };
-            let root = workspace.root.to_string_lossy();
-            if ui.is_json() {
-                let time = env.now.to_string();
-                ui.json(&serde_json::json!({
-                    "time": time, "workspace": root, "path": file.path, "rule": rule, "from": from, "to": to
-                }));
-            } else {
-                ui.line(format!("{what} {} ({})", printable(&file.path.to_string()), printable(&root)));
             }
         }
     }
@@ -167,4 +151,24 @@ pub fn preview(ui: &Ui, env: &Env, overlay: &Overlay, workspaces: &[Workspace]) 
         ui.note("everything is in step");
     }
     Ok(if held { Exit::No } else { Exit::Done })
+}
+
+/// What a pass would do about a file: by which rule, in words, from which text to which.
+fn foretold(file: &Seen) -> Vec<(Did, String, Option<Digest>, Option<Digest>)> {
+    let (here, overlay) = (file.here.as_ref().map(|file| file.sha256), file.overlay.as_ref().map(|file| file.sha256));
+    let to = |bytes: &Option<Vec<u8>>| bytes.as_deref().map(Digest::of);
+    let mut told = match &file.decision.step {
+        Step::Write(write) if write.overlay.is_none() => {
+            vec![(write.did, format!("would {}", write.did), here, to(&write.here))]
+        }
+        Step::Write(write) => vec![(write.did, format!("would {}", write.did), overlay, to(&write.overlay))],
+        Step::Ask(_) => vec![(Did::Command, "would ask the merge command about".into(), here, None)],
+        Step::Hold(why, _) => vec![(Did::Hold, format!("would hold ({why})"), here, None)],
+        Step::Remove => vec![(Did::Pull, "would remove".into(), here, None)],
+        _ => Vec::new(),
+    };
+    if let Some(part) = &file.decision.part {
+        told.push((Did::Hold, format!("would hold a part of ({})", part.why), here, None));
+    }
+    told
 }
