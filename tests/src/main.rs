@@ -6,6 +6,7 @@ fn main() -> ExitCode {
     let argv0 = std::env::args_os().next().unwrap_or_default();
     let name = std::path::Path::new(&argv0).file_name().unwrap_or_default().to_os_string();
     match name.to_str() {
+        Some("ledger-synth") => ledger_synth::main(),
         Some("overlay-sync") => overlay_sync::main(),
         Some("sweatfile-apply") => sweatfile_apply::main(),
         _ => {

@@ -41,6 +41,18 @@ impl Digest {
         Digest::of(&[seed(), seed(), seed(), seed()].concat())
     }
 
+    /// Its 32 bytes.
+    pub fn as_bytes(&self) -> &[u8; 32] {
+        &self.0
+    }
+
+    /// The digest that has these 32 bytes; of fewer, with zeros behind them.
+    pub fn from_bytes(bytes: &[u8]) -> Digest {
+        let mut digest = [0; 32];
+        digest.iter_mut().zip(bytes).for_each(|(to, from)| *to = *from);
+        Digest(digest)
+    }
+
     /// Reads 64 hex digits.
     pub fn parse(hex: &str) -> Option<Digest> {
         let digit = |b: u8| char::from(b).to_digit(16).and_then(|d| u8::try_from(d).ok());

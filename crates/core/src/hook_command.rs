@@ -8,13 +8,10 @@ use serde_json::json;
 
 use crate::env::Env;
 use crate::error::{Exit, Failure, Result};
-use crate::git::Git;
+use crate::git::{Git, Repo};
 use crate::hook::{self, Installed};
 use crate::text::printable;
 use crate::ui::Ui;
-
-/// The hook all tools with a hook for new worktrees share.
-const HOOK: &str = "post-checkout";
 
 /// Do what is to be done, or only show it.
 #[derive(Args, Clone, Copy, Debug, Default)]
@@ -27,72 +24,105 @@ pub struct DryRun {
 /// The subcommands of `hook`.
 #[derive(Debug, Subcommand)]
 pub enum HookCommand {
-    /// Install the post-checkout hook, keeping a hook that is there already
-    #[command(after_help = "Example:\n  sweatfile-apply hook install && overlay-sync hook install")]
+    /// Install this tool's git hooks, keeping a hook that is there already
+    #[command(
+        after_help = "Example:\n  sweatfile-apply hook install && overlay-sync hook install && ledger-synth hook install"
+    )]
     Install(DryRun),
-    /// Take the hook out again and put back what was there before
+    /// Take the hooks out again and put back what was there before
     #[command(after_help = "Example:\n  overlay-sync hook uninstall")]
     Uninstall(DryRun),
-    /// Tell whether the hook is installed: 0 yes, 1 no
+    /// Tell whether the hooks are installed: 0 yes, 1 no
     #[command(after_help = "Example:\n  overlay-sync hook status || overlay-sync hook install")]
     Status,
-    /// What the hook's stub calls, with git's own arguments; problems are notices and exit 0
+    /// What a hook's stub calls, with git's own arguments
+    ///
+    /// Only pre-push can refuse anything; elsewhere problems are notices and exit 0.
     #[command(after_help = "Example:\n  sweatfile-apply hook run post-checkout \"$@\"      # in a hook of your own")]
     Run {
-        /// The hook's name
-        #[arg(value_parser = ["post-checkout"])]
+        /// The hook's name: post-checkout (sweatfile-apply, overlay-sync), pre-push, post-merge or post-rewrite (ledger-synth)
         name: String,
-        /// git's arguments: the previous ref, the new ref, and 1 for a branch checkout
+        /// git's arguments
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         args: Vec<OsString>,
     },
 }
 
-/// Runs the command for `tool`. `called` is what the tool does in a worktree that git just created; it
-/// tells its problems as errors.
+/// A hook that git runs, and what for.
+#[derive(Debug)]
+pub struct Called {
+    /// git, as the hook's environment has it.
+    pub git: Git,
+    /// The repository it speaks of.
+    pub repo: Repo,
+    /// Which of the tool's hooks.
+    pub hook: &'static str,
+}
+
+/// Runs the command for `tool`. `called` is what the tool does when git runs one of its hooks; it tells its
+/// problems as errors.
 ///
-/// A hook's exit status would become that of `git worktree add` while the worktree stays, so there every
-/// problem is a notice and the status 0.
+/// A hook's exit status would become that of `git worktree add` while the worktree stays, so every problem is
+/// a notice there and the status 0. Only pre-push is there to refuse.
 pub fn run(
     ui: &Ui,
     env: &Env,
     tool: &'static str,
     command: HookCommand,
-    called: impl FnOnce(Git) -> Result<Option<Failure>>,
+    called: impl FnOnce(Called) -> Result<Option<Failure>>,
 ) -> Result<Exit> {
-    let args = match command {
-        HookCommand::Install(args) => return install(ui, env, tool, args.dry_run),
-        HookCommand::Uninstall(args) => return uninstall(ui, env, tool, args.dry_run),
-        HookCommand::Status => return status(ui, env, tool),
-        HookCommand::Run { name: _, args } => args,
+    let hooks: Vec<&'static str> = hook::of(tool).collect();
+    let (name, args) = match command {
+        HookCommand::Install(args) => {
+            hooks.iter().try_for_each(|hook| install(ui, env, tool, hook, args.dry_run))?;
+            return Ok(Exit::Done);
+        }
+        HookCommand::Uninstall(args) => {
+            hooks.iter().try_for_each(|hook| uninstall(ui, env, tool, hook, args.dry_run))?;
+            return Ok(Exit::Done);
+        }
+        HookCommand::Status => {
+            let states: Vec<bool> = hooks.iter().map(|hook| status(ui, env, tool, hook)).collect::<Result<_>>()?;
+            return Ok(if states.iter().all(|installed| *installed) { Exit::Done } else { Exit::No });
+        }
+        HookCommand::Run { name, args } => (name, args),
     };
-    if env.var("SHOPFLOOR").is_some_and(|v| v == "0") || !is_new_worktree(&args) {
+    let Some(hook) = hooks.iter().copied().find(|hook| *hook == name) else {
+        return Err(
+            Failure::usage(format!("{tool} has no hook `{name}`")).hint(format!("its hooks: {}", hooks.join(", ")))
+        );
+    };
+    if env.var("SHOPFLOOR").is_some_and(|v| v == "0") || (hook == "post-checkout" && !is_new_worktree(&args)) {
         return Ok(Exit::Done);
     }
     let done = Git::find(env).and_then(|mut git| {
         let repo = git.discover()?;
         // git sets GIT_DIR to this worktree for the hooks of a checkout in it (leaving an orphan branch
         // has a null first ref too), and leaves it unset for those of `git worktree add`.
-        if !repo.is_linked() || git.is_own_hook(&repo) { Ok(None) } else { called(git) }
+        if hook == "post-checkout" && (!repo.is_linked() || git.is_own_hook(&repo)) {
+            return Ok(None);
+        }
+        called(Called { git, repo, hook })
     });
-    match done {
-        Ok(Some(failure)) | Err(failure) => ui.problem(&failure),
-        Ok(None) => {}
+    let Err(failure) = done.and_then(|problem| problem.map_or(Ok(()), Err)) else { return Ok(Exit::Done) };
+    if hook == "pre-push" {
+        return Err(failure);
     }
+    ui.problem(&failure);
     Ok(Exit::Done)
 }
 
-fn install(ui: &Ui, env: &Env, tool: &'static str, dry_run: bool) -> Result<Exit> {
+fn install(ui: &Ui, env: &Env, tool: &'static str, hook: &'static str, dry_run: bool) -> Result<()> {
     let mut git = Git::find(env)?;
     let repo = git.discover()?;
     if !dry_run {
         repo.remember_main_checkout()?;
     }
-    let installed = hook::install(&git, &repo, HOOK, tool, dry_run)?;
+    let installed = hook::install(&git, &repo, hook, tool, dry_run)?;
     match &installed {
         Installed::Stub { status, changed } => {
             if ui.is_json() {
-                ui.json(&json!({ "hook": HOOK, "path": status.path.to_string_lossy(), "installed": !dry_run || !changed, "chained": shown(&status.chained) }));
+                ui.json(&json!({ "hook": hook, "path": status.path.to_string_lossy(), "installed": !dry_run || !changed, "chained": shown(&status.chained) }));
             } else {
                 let word = match (changed, dry_run) {
                     (false, _) => "already installed",
@@ -116,25 +146,25 @@ fn install(ui: &Ui, env: &Env, tool: &'static str, dry_run: bool) -> Result<Exit
         }
         Installed::Entry { manager, file, entry } => {
             if ui.is_json() {
-                ui.json(&json!({ "hook": HOOK, "installed": false, "manager": manager, "file": file, "entry": entry }));
+                ui.json(&json!({ "hook": hook, "installed": false, "manager": manager, "file": file, "entry": entry }));
             } else {
                 ui.line(entry);
             }
             ui.note(format!("{manager} owns the hooks, so nothing was written; add the line above to {file}"));
         }
     }
-    Ok(Exit::Done)
+    Ok(())
 }
 
-fn uninstall(ui: &Ui, env: &Env, tool: &'static str, dry_run: bool) -> Result<Exit> {
+fn uninstall(ui: &Ui, env: &Env, tool: &'static str, hook: &'static str, dry_run: bool) -> Result<()> {
     let repo = Git::find(env)?.discover()?;
-    let status = hook::status(&repo, HOOK)?;
+    let status = hook::status(&repo, hook)?;
     let there = status.tools.iter().any(|t| t == tool);
     if there && !dry_run {
-        hook::uninstall(&repo, HOOK, tool)?;
+        hook::uninstall(&repo, hook, tool)?;
     }
     if ui.is_json() {
-        ui.json(&json!({ "hook": HOOK, "path": status.path.to_string_lossy(), "removed": there && !dry_run }));
+        ui.json(&json!({ "hook": hook, "path": status.path.to_string_lossy(), "removed": there && !dry_run }));
     } else {
         let word = match (there, dry_run) {
             (false, _) => "not installed",
@@ -143,22 +173,22 @@ fn uninstall(ui: &Ui, env: &Env, tool: &'static str, dry_run: bool) -> Result<Ex
         };
         ui.line(format!("{word} {}", printable(&status.path.display().to_string())));
     }
-    Ok(Exit::Done)
+    Ok(())
 }
 
-fn status(ui: &Ui, env: &Env, tool: &'static str) -> Result<Exit> {
+fn status(ui: &Ui, env: &Env, tool: &'static str, hook: &'static str) -> Result<bool> {
     let repo = Git::find(env)?.discover()?;
-    let status = hook::status(&repo, HOOK)?;
+    let status = hook::status(&repo, hook)?;
     let installed = status.tools.iter().any(|t| t == tool);
     if ui.is_json() {
         ui.json(&json!({
-            "hook": HOOK, "path": status.path.to_string_lossy(), "installed": installed, "tools": status.tools, "chained": shown(&status.chained)
+            "hook": hook, "path": status.path.to_string_lossy(), "installed": installed, "tools": status.tools, "chained": shown(&status.chained)
         }));
     } else {
         let word = if installed { "installed" } else { "not installed" };
         ui.line(format!("{word} {}", printable(&status.path.display().to_string())));
     }
-    Ok(if installed { Exit::Done } else { Exit::No })
+    Ok(installed)
 }
 
 /// A null first ref and a branch checkout: what git passes for a worktree it created. Not a proof, for

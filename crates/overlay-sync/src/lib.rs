@@ -58,7 +58,7 @@ fn run(ui: &Ui, env: &Env, cli: Cli) -> Result<Exit> {
         Command::Drop { path, entry } => commands::drop::run(ui, env, place, &path, &entry),
         Command::Log { follow } => commands::log::run(ui, env, place, follow),
         Command::Hook(command) => {
-            hook_command::run(ui, env, TOOL, command, |git| commands::hook::created(ui, env, place, git))
+            hook_command::run(ui, env, TOOL, command, |called| commands::hook::created(ui, env, place, called.git))
         }
         Command::Merge(args) => commands::merge::run(ui, env, place, &args),
         Command::Config => commands::config::run(ui, env, place),

@@ -57,7 +57,7 @@ fn run(ui: &Ui, env: &Env, cli: Cli) -> Result<Exit> {
         Some(Command::Env(command)) => commands::env::run(ui, env, places, command),
         Some(Command::Remove(args)) => commands::remove::run(ui, env, args.dry_run),
         Some(Command::Hook(command)) => {
-            hook_command::run(ui, env, TOOL, command, |git| commands::hook::created(ui, env, places, git))
+            hook_command::run(ui, env, TOOL, command, |called| commands::hook::created(ui, env, places, called.git))
         }
         Some(Command::Config) => commands::config::run(ui, env, places),
     }

@@ -13,6 +13,7 @@ mod env_file;
 mod faults;
 mod hook;
 mod layers;
+mod ledger;
 mod merge;
 mod overlay;
 mod overlay_command;

@@ -7,7 +7,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-pub const TOOLS: [&str; 2] = ["sweatfile-apply", "overlay-sync"];
+pub const TOOLS: [&str; 3] = ["sweatfile-apply", "overlay-sync", "ledger-synth"];
 
 /// A temporary home with the tools on its PATH. Everything in it goes when it is dropped.
 pub struct World {
@@ -125,6 +125,11 @@ impl Repo<'_> {
     /// Runs overlay-sync.
     pub fn overlay(&self, args: &[&str]) -> Output {
         self.run("overlay-sync", args)
+    }
+
+    /// Runs ledger-synth.
+    pub fn ledger(&self, args: &[&str]) -> Output {
+        self.run("ledger-synth", args)
     }
 
     pub fn run(&self, program: &str, args: &[&str]) -> Output {

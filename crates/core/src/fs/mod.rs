@@ -1,6 +1,7 @@
 //! Files, written so that a reader sees the old or the new whole at every instant, and reached so
 //! that no link leads outside the directory they are meant for.
 
+mod dir;
 mod root;
 mod staging;
 
@@ -12,10 +13,12 @@ use std::os::fd::OwnedFd;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
 
 use rustix::fs::{AtFlags, CWD, OFlags, RenameFlags, linkat, renameat_with, unlink};
 use rustix::io::Errno;
 
+pub use self::dir::Bytes;
 pub use self::root::{Content, Found, Listing, Root, Stat};
 pub use self::staging::{RESERVED, Staged, Staging};
 use crate::env::Env;
@@ -141,6 +144,88 @@ pub(crate) fn sweep(dir: &Path, prefix: &str) -> Result<()> {
         discard(&dir.join(name));
     }
     Ok(())
+}
+
+/// The same for what is older than `age` by the file system's own clock.
+pub(crate) fn sweep_old(dir: &Path, age: Duration) -> Result<()> {
+    let names = list(dir)?;
+    let ours: Vec<_> = names.iter().filter(|n| n.to_string_lossy().starts_with(RESERVED)).collect();
+    if ours.is_empty() {
+        return Ok(());
+    }
+    let now = clock(dir)?;
+    for path in ours.iter().map(|name| dir.join(name)) {
+        let written = path.symlink_metadata().and_then(|meta| meta.modified()).ok();
+        let written = written.and_then(|at| jiff::Timestamp::try_from(at).ok());
+        if written.is_some_and(|at| now.duration_since(at).unsigned_abs() > age && at < now) {
+            discard(&path);
+        }
+    }
+    Ok(())
+}
+
+/// The time the file system of `dir`, a directory of our own, gives to what is written now.
+pub fn clock(dir: &Path) -> Result<jiff::Timestamp> {
+    create_private_dir(dir)?;
+    let path = dir.join(unique_name());
+    let file = OpenOptions::new().write(true).create_new(true).mode(PRIVATE).open(&path).at("create", &path)?;
+    let modified = file.metadata().and_then(|meta| meta.modified());
+    let _ = std::fs::remove_file(&path);
+    jiff::Timestamp::try_from(modified.at("read", &path)?)
+        .map_err(|e| Failure::failed("the file system's clock tells no time").because(e))
+}
+
+/// A cache being written: in one go and never synced, since losing it costs time only. It takes its name,
+/// or is added to what is there, when it is whole; dropped before that it is gone.
+#[derive(Debug)]
+pub struct CacheFile {
+    file: io::BufWriter<File>,
+    temporary: Option<PathBuf>,
+    path: PathBuf,
+}
+
+impl CacheFile {
+    /// A new one that will replace what is at `path`.
+    pub fn create(path: &Path) -> Result<CacheFile> {
+        let dir = path.parent().unwrap_or(Path::new("."));
+        create_private_dir(dir)?;
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        sweep(dir, &format!("{RESERVED}{name}-"))?;
+        let temporary = dir.join(unique_name_for(&name));
+        let file = OpenOptions::new().write(true).create_new(true).mode(PRIVATE).open(&temporary);
+        let file = io::BufWriter::with_capacity(1 << 18, file.at("create", &temporary)?);
+        Ok(CacheFile { file, temporary: Some(temporary), path: path.to_path_buf() })
+    }
+
+    /// Adds to the one at `path`, which is there, after its first `length` bytes.
+    pub fn append(path: &Path, length: u64) -> Result<CacheFile> {
+        let open = OpenOptions::new().write(true).custom_flags(nofollow()).open(path);
+        let mut file = open.at("write to", path)?;
+        file.set_len(length).and_then(|()| io::Seek::seek(&mut file, io::SeekFrom::End(0))).at("write to", path)?;
+        Ok(CacheFile { file: io::BufWriter::with_capacity(1 << 18, file), temporary: None, path: path.to_path_buf() })
+    }
+
+    /// Writes a piece.
+    pub fn write(&mut self, bytes: &[u8]) -> Result<()> {
+        self.file.write_all(bytes).at("write", &self.path)
+    }
+
+    /// It is whole.
+    pub fn finish(mut self) -> Result<()> {
+        self.file.flush().at("write", &self.path)?;
+        match self.temporary.take() {
+            Some(temporary) => std::fs::rename(&temporary, &self.path).at("replace", &self.path),
+            None => Ok(()),
+        }
+    }
+}
+
+impl Drop for CacheFile {
+    fn drop(&mut self) {
+        if let Some(temporary) = &self.temporary {
+            discard(temporary);
+        }
+    }
 }
 
 /// Best effort: a leftover is swept by the next run.

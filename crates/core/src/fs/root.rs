@@ -68,7 +68,7 @@ pub struct Stat {
 
 impl Stat {
     #[expect(clippy::unnecessary_cast, reason = "the fields' types differ between systems")]
-    fn of(stat: rustix::fs::Stat) -> Stat {
+    pub(super) fn of(stat: rustix::fs::Stat) -> Stat {
         Stat {
             device: stat.st_dev as u64,
             inode: stat.st_ino as u64,
@@ -77,6 +77,30 @@ impl Stat {
             modified: (stat.st_mtime as i64, stat.st_mtime_nsec as u64),
             changed: (stat.st_ctime as i64, stat.st_ctime_nsec as u64),
         }
+    }
+
+    /// The file's size in bytes.
+    pub fn size(&self) -> u64 {
+        self.size
+    }
+
+    /// Its kind and permission bits.
+    pub fn mode(&self) -> u32 {
+        self.mode
+    }
+
+    /// All of it as bytes: equal for equal values, and different for different ones.
+    pub fn key(&self) -> [u8; 60] {
+        let mut key = [0; 60];
+        key[0..8].copy_from_slice(&self.device.to_le_bytes());
+        key[8..16].copy_from_slice(&self.inode.to_le_bytes());
+        key[16..20].copy_from_slice(&self.mode.to_le_bytes());
+        key[20..28].copy_from_slice(&self.size.to_le_bytes());
+        for (at, (seconds, nanos)) in [(28, self.modified), (44, self.changed)] {
+            key[at..at + 8].copy_from_slice(&seconds.to_le_bytes());
+            key[at + 8..at + 16].copy_from_slice(&nanos.to_le_bytes());
+        }
+        key
     }
 
     /// Of any path, links followed; none when nothing is there.
@@ -118,6 +142,14 @@ impl Root {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let fd = rustix::fs::open(path, flags, Mode::empty()).at("open", path)?;
         Ok(Root { fd, path: path.to_path_buf() })
+    }
+
+    pub(super) fn of(fd: OwnedFd, path: PathBuf) -> Root {
+        Root { fd, path }
+    }
+
+    pub(super) fn fd(&self) -> &OwnedFd {
+        &self.fd
     }
 
     /// The path it was opened by.
@@ -331,7 +363,7 @@ fn mount_id(_fd: &OwnedFd) -> u64 {
     0
 }
 
-fn blocked(path: &Path, at: &RelPath) -> Failure {
+pub(super) fn blocked(path: &Path, at: &RelPath) -> Failure {
     Failure::failed(format!("cannot reach {}: {at} is a link or no directory", path.display()))
 }
 

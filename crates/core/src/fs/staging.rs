@@ -8,6 +8,7 @@ use std::io::{self, Write};
 use std::os::fd::OwnedFd;
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use rustix::fs::{CWD, RenameFlags, renameat_with};
 use rustix::io::Errno;
@@ -22,6 +23,9 @@ use crate::text::shell_word;
 /// How every temporary name of ours begins; nobody else may use it. Listed in `info/exclude` where
 /// such a name has to lie in a worktree.
 pub const RESERVED: &str = ".shopfloor-tmp-";
+
+/// How old a temporary file is that nobody writes any more.
+const LEFT_BEHIND: Duration = Duration::from_secs(3600);
 
 /// The staging area of one worktree; its user holds the worktree's lock.
 #[derive(Debug)]
@@ -49,9 +53,27 @@ impl Staging {
         Ok(Staging { private: same.then(|| private.to_path_buf()), is_durable: true })
     }
 
+    /// The same for writers that hold no lock: what others are just writing there stays, only what is older
+    /// than an hour was left by a killed run.
+    pub fn shared(private: &Path, root: &Root) -> Result<Staging> {
+        super::create_private_dir(private)?;
+        super::sweep_old(private, LEFT_BEHIND)?;
+        let same = Root::open(private)?.mount()? == root.mount()?;
+        Ok(Staging { private: same.then(|| private.to_path_buf()), is_durable: true })
+    }
+
     /// The same for targets that the next run would make again: nothing is synced to the disk.
     pub fn reproducible(self) -> Staging {
         Staging { is_durable: false, ..self }
+    }
+
+    /// The same as `sweep_beside` for writers that hold no lock.
+    pub fn sweep_old_beside<'a>(&self, root: &Root, targets: impl Iterator<Item = &'a RelPath>) -> Result<()> {
+        if self.private.is_some() {
+            return Ok(());
+        }
+        let dirs: BTreeSet<PathBuf> = targets.filter_map(|t| Some(root.join(t).parent()?.to_path_buf())).collect();
+        dirs.iter().filter(|dir| dir.is_dir()).try_for_each(|dir| super::sweep_old(dir, LEFT_BEHIND))
     }
 
     /// Removes what a killed run left beside these targets, where that is where temporaries lie.

@@ -1,0 +1,194 @@
+//! Directories of very many small files: listed with what is known of each, and read one by one, with
+//! as few system calls as that takes.
+
+use std::ffi::{OsStr, OsString};
+use std::fs::File;
+use std::io::Read;
+use std::os::unix::ffi::OsStrExt;
+
+use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, RenameFlags, linkat, openat, renameat_with, statat, unlinkat};
+use rustix::io::Errno;
+
+use super::root::{Reach, Root, Stat};
+use crate::error::{At, Result};
+use crate::path::RelPath;
+use crate::proc::map_parallel;
+
+/// What reading a file came to.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Bytes {
+    /// Its content.
+    All(Vec<u8>),
+    /// Its beginning: it is larger than asked for.
+    Head(Vec<u8>),
+    /// It is gone, or no regular file any more.
+    Gone,
+}
+
+impl Root {
+    /// A directory below, as a root of its own; `None` when nothing is there. A link or a file in its place,
+    /// or on the way, is an error.
+    pub fn below(&self, rel: &RelPath) -> Result<Option<Root>> {
+        let path = self.join(rel);
+        let parent = match self.reach(rel)? {
+            Reach::There(parent) => parent,
+            Reach::Missing => return Ok(None),
+            Reach::Blocked(at) => return Err(super::root::blocked(&path, &at)),
+        };
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        match openat(&parent, rel.name(), flags, Mode::empty()) {
+            Ok(fd) => Ok(Some(Root::of(fd, path))),
+            Err(Errno::NOENT) => Ok(None),
+            Err(Errno::LOOP | Errno::NOTDIR) => Err(super::root::blocked(&path, rel)),
+            Err(e) => Err(e).at("open", &path),
+        }
+    }
+
+    /// What is known of this directory itself: it changes whenever a name in it does.
+    pub fn stat(&self) -> Result<Stat> {
+        rustix::fs::fstat(self.fd()).map(Stat::of).at("read", self.path())
+    }
+
+    /// The names in this directory that `wanted` takes, in no order.
+    pub fn names(&self, wanted: impl Fn(&OsStr) -> bool) -> Result<Vec<OsString>> {
+        let mut names = Vec::new();
+        for entry in Dir::read_from(self.fd()).at("read", self.path())? {
+            let entry = entry.at("read", self.path())?;
+            let name = OsStr::from_bytes(entry.file_name().to_bytes());
+            // Some file systems do not tell the type: then it is looked at later.
+            let may_be_file = matches!(entry.file_type(), FileType::RegularFile | FileType::Unknown);
+            if may_be_file && wanted(name) {
+                names.push(name.to_owned());
+            }
+        }
+        Ok(names)
+    }
+
+    /// The directories in this one, sorted.
+    pub fn dirs(&self) -> Result<Vec<OsString>> {
+        let mut names = Vec::new();
+        for entry in Dir::read_from(self.fd()).at("read", self.path())? {
+            let entry = entry.at("read", self.path())?;
+            let name = OsStr::from_bytes(entry.file_name().to_bytes());
+            if entry.file_type() == FileType::Directory && name != "." && name != ".." {
+                names.push(name.to_owned());
+            }
+        }
+        names.sort_unstable();
+        Ok(names)
+    }
+
+    /// Moves a file to a name below that is free, its directories created; `false` when it is not free, or
+    /// nothing is there to be moved. Neither directory is synced: see [`Root::sync`].
+    pub fn move_new(&self, from: &RelPath, to: &RelPath) -> Result<bool> {
+        let Reach::There(source) = self.reach(from)? else { return Ok(false) };
+        let target = self.parent_dir(to)?;
+        match renameat_with(&source, from.name(), &target, to.name(), RenameFlags::NOREPLACE) {
+            Ok(()) => Ok(true),
+            Err(Errno::EXIST | Errno::NOENT) => Ok(false),
+            // A file system without that: a second name refuses an existing one as well.
+            Err(Errno::INVAL | Errno::NOSYS) => {
+                match linkat(&source, from.name(), &target, to.name(), AtFlags::empty()) {
+                    Ok(()) => {
+                        unlinkat(&source, from.name(), AtFlags::empty()).at("remove", &self.join(from)).map(|()| true)
+                    }
+                    Err(Errno::EXIST | Errno::NOENT) => Ok(false),
+                    Err(e) => Err(e).at("create", &self.join(to)),
+                }
+            }
+            Err(e) => Err(e).at("rename", &self.join(from)),
+        }
+    }
+
+    /// Removes a file below; `false` when it is not there.
+    pub fn unlink(&self, rel: &RelPath) -> Result<bool> {
+        let Reach::There(parent) = self.reach(rel)? else { return Ok(false) };
+        match unlinkat(&parent, rel.name(), AtFlags::empty()) {
+            Ok(()) => Ok(true),
+            Err(Errno::NOENT) => Ok(false),
+            Err(e) => Err(e).at("remove", &self.join(rel)),
+        }
+    }
+
+    /// Brings the names in a directory below to the disk.
+    pub fn sync(&self, rel: &RelPath) -> Result<()> {
+        match self.below(rel)? {
+            Some(dir) => rustix::fs::fsync(dir.fd()).at("sync", dir.path()),
+            None => Ok(()),
+        }
+    }
+
+    /// What is known of each of these names in this directory; none where no regular file is.
+    pub fn stats_of(&self, names: &[OsString]) -> Vec<Option<Stat>> {
+        map_parallel(names, |name| {
+            let stat = statat(self.fd(), name.as_os_str(), AtFlags::SYMLINK_NOFOLLOW).ok()?;
+            (FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile).then(|| Stat::of(stat))
+        })
+    }
+
+    /// Reads a regular file of this directory, at most `limit` bytes of it. `size` is what it probably has.
+    pub fn load(&self, name: &OsStr, size: usize, limit: usize) -> Result<Bytes> {
+        let path = || self.path().join(name);
+        let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+        let file = match openat(self.fd(), name, flags, Mode::empty()) {
+            Err(Errno::NOENT | Errno::LOOP) => return Ok(Bytes::Gone),
+            opened => File::from(opened.at("read", &path())?),
+        };
+        // One byte more than expected: a first read that leaves it free has met the end.
+        let mut bytes = vec![0; size.min(limit) + 1];
+        let got = (&file).read(&mut bytes).at("read", &path())?;
+        bytes.truncate(got);
+        if got != size {
+            (&file).take((limit + 1).saturating_sub(got) as u64).read_to_end(&mut bytes).at("read", &path())?;
+        }
+        if bytes.len() > limit {
+            bytes.truncate(limit);
+            return Ok(Bytes::Head(bytes));
+        }
+        Ok(Bytes::All(bytes))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lists_and_reads_regular_files_alone() {
+        let dir = tempfile::tempdir().unwrap();
+        std::fs::create_dir_all(dir.path().join("d/sub.md")).unwrap();
+        std::fs::write(dir.path().join("d/b.md"), "bb").unwrap();
+        std::fs::write(dir.path().join("d/a.md"), "a").unwrap();
+        std::os::unix::fs::symlink("a.md", dir.path().join("d/l.md")).unwrap();
+        std::os::unix::fs::symlink("d", dir.path().join("link")).unwrap();
+        let top = Root::open(dir.path()).unwrap();
+        let rel = |path: &str| RelPath::parse(path).unwrap();
+        assert!(top.below(&rel("none")).unwrap().is_none());
+        assert!(top.below(&rel("link")).is_err() && top.below(&rel("d/a.md")).is_err());
+        let d = top.below(&rel("d")).unwrap().unwrap();
+        let mut names = d.names(|name| name.to_string_lossy().ends_with(".md")).unwrap();
+        names.sort();
+        assert_eq!(names, ["a.md", "b.md"]);
+        assert!(d.stats_of(&names).iter().all(Option::is_some));
+        assert_eq!(d.load(OsStr::new("b.md"), 0, 10).unwrap(), Bytes::All(b"bb".to_vec()));
+        assert_eq!(d.load(OsStr::new("b.md"), 2, 1).unwrap(), Bytes::Head(b"b".to_vec()));
+        assert_eq!(d.load(OsStr::new("l.md"), 0, 10).unwrap(), Bytes::Gone);
+        assert_eq!(d.load(OsStr::new("no"), 0, 10).unwrap(), Bytes::Gone);
+        assert_eq!(d.dirs().unwrap(), ["sub.md"]);
+    }
+
+    #[test]
+    fn moves_to_free_names_only() {
+        let dir = tempfile::tempdir().unwrap();
+        std::fs::write(dir.path().join("a"), "a").unwrap();
+        std::fs::write(dir.path().join("b"), "b").unwrap();
+        let top = Root::open(dir.path()).unwrap();
+        let rel = |path: &str| RelPath::parse(path).unwrap();
+        assert!(!top.move_new(&rel("a"), &rel("b")).unwrap());
+        assert!(top.move_new(&rel("a"), &rel("x/y/a")).unwrap());
+        assert!(!top.move_new(&rel("a"), &rel("x/y/c")).unwrap());
+        assert_eq!(std::fs::read(dir.path().join("x/y/a")).unwrap(), b"a");
+        assert_eq!(std::fs::read(dir.path().join("b")).unwrap(), b"b");
+        assert!(top.unlink(&rel("b")).unwrap() && !top.unlink(&rel("b")).unwrap());
+    }
+}

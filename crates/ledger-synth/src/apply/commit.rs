@@ -1,0 +1,187 @@
+//! Committing the ledger's files, and nothing else: what is staged besides stays staged.
+
+use std::collections::BTreeSet;
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use jiff::Timestamp;
+use shopfloor_core::env::Env;
+use shopfloor_core::error::{Exit, Failure, Result};
+use shopfloor_core::git::private_dir;
+use shopfloor_core::proc::{Cmd, Output};
+use shopfloor_core::text::shell_word;
+
+use crate::event::Event;
+use crate::facts::{ARCHIVE, CURRENT, EVENTS, Ledger};
+
+/// How long another git command may hold the index.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// What a commit came to.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Committed {
+    /// Everything is committed already.
+    Nothing,
+    /// The last one is too recent.
+    TooSoon,
+    /// This many files, in this commit; in a dry run there is none.
+    Files(usize, Option<String>),
+}
+
+/// A file git sees as changed.
+struct Change {
+    path: PathBuf,
+    is_untracked: bool,
+}
+
+/// During a merge git commits everything or nothing. Exit 1.
+pub fn refuse_during_merge(ledger: &Ledger) -> Result<()> {
+    let git_dir = private_dir(ledger.top.path()).unwrap_or_else(|| ledger.repo.git_dir.clone());
+    for (file, what) in [("MERGE_HEAD", "a merge"), ("CHERRY_PICK_HEAD", "a cherry-pick"), ("REVERT_HEAD", "a revert")]
+    {
+        if git_dir.join(file).exists() {
+            return Err(Failure::new(
+                Exit::No,
+                "merging",
+                format!("{what} is going on, and git commits no single files then"),
+            )
+            .hint("finish it, for example with `git commit`, and run the same command again"));
+        }
+    }
+    Ok(())
+}
+
+/// Commits the ledger's files as they are.
+pub fn run(env: &Env, ledger: &Ledger, is_dry: bool) -> Result<Committed> {
+    let prefix = ledger.in_tree().ok_or_else(|| {
+        Failure::usage(format!(
+            "{} is in no work tree of this repository, so it cannot be committed",
+            ledger.dir.display()
+        ))
+    })?;
+    refuse_during_merge(ledger)?;
+    let all = [CURRENT, EVENTS, ARCHIVE].map(|name| prefix.as_path().join(name));
+    let ignored = ledger.git.ignored(ledger.top.path(), &all, None)?;
+    if let Some(path) = ignored.first() {
+        return Err(Failure::malformed(format!("git ignores {}, so it cannot be committed", path.display()))
+            .hint(format!("see which line does: `git check-ignore -v {}`", shell_word(path))));
+    }
+    let changes = changes(ledger, &all)?;
+    if changes.is_empty() {
+        return Ok(Committed::Nothing);
+    }
+    if is_too_soon(env, ledger, prefix.as_path(), &changes)? {
+        return Ok(Committed::TooSoon);
+    }
+    if is_dry {
+        return Ok(Committed::Files(changes.len(), None));
+    }
+    let new: Vec<&Path> = changes.iter().filter(|c| c.is_untracked).map(|c| c.path.as_path()).collect();
+    if !new.is_empty() {
+        git(ledger, "add", &[], &new)?;
+    }
+    let paths: Vec<&Path> = changes.iter().map(|c| c.path.as_path()).collect();
+    let message = format!(
+        "ledger: {} changed",
+        if paths.len() == 1 { "1 file".into() } else { format!("{} files", paths.len()) }
+    );
+    let committed = git(ledger, "commit", &["--quiet", "--only", "-m", &message], &paths);
+    if let Err(failure) = committed {
+        if !new.is_empty() {
+            // As before: what was untracked is untracked again.
+            git(ledger, "rm", &["--cached", "--quiet", "--ignore-unmatch"], &new)?;
+        }
+        return Err(failure.hint("nothing was committed, and the index is as it was"));
+    }
+    let output = ledger.git.cmd(ledger.top.path()).args(["rev-parse", "--short", "HEAD"]).capture()?;
+    let sha = String::from_utf8_lossy(&output.stdout).trim().to_owned();
+    Ok(Committed::Files(paths.len(), Some(sha)))
+}
+
+/// The ledger's files that git sees as changed.
+fn changes(ledger: &Ledger, all: &[PathBuf]) -> Result<Vec<Change>> {
+    let cmd = literal(ledger).args(["status", "--porcelain", "-z", "-uall", "--no-renames", "--"]);
+    let output = cmd.args(all.iter().map(|path| path.as_os_str().to_owned())).capture()?;
+    if !output.status.success() {
+        return Err(failed("status", &output));
+    }
+    let mut changes = Vec::new();
+    for entry in output.stdout.split(|b| *b == 0).filter(|entry| entry.len() > 3) {
+        let path = Path::new(OsStr::from_bytes(&entry[3..])).to_path_buf();
+        let name = path.file_name().unwrap_or_default().as_bytes();
+        let is_untracked = entry.starts_with(b"??");
+        // What somebody else left there is theirs.
+        let is_ours = name.ends_with(b".md") && !name.starts_with(b".");
+        if is_ours || !is_untracked {
+            changes.push(Change { path, is_untracked });
+        }
+    }
+    Ok(changes)
+}
+
+/// The throttle: of every commit where somebody set one, else of those that bring nothing but checkpoints.
+fn is_too_soon(env: &Env, ledger: &Ledger, prefix: &Path, changes: &[Change]) -> Result<bool> {
+    let is_explicit = ledger.settings.min_interval.is_some();
+    if !is_explicit && !are_checkpoints(ledger, prefix, changes)? {
+        return Ok(false);
+    }
+    let path = prefix.join(CURRENT);
+    let output = literal(ledger).args(["log", "-1", "--format=%ct", "--"]).arg(path.as_os_str()).capture()?;
+    let last: Option<i64> = String::from_utf8_lossy(&output.stdout).trim().parse().ok();
+    let Some(last) = last.and_then(|seconds| Timestamp::from_second(seconds).ok()) else { return Ok(false) };
+    Ok(env.now.duration_since(last) < ledger.settings.checkpoint_interval())
+}
+
+fn are_checkpoints(ledger: &Ledger, prefix: &Path, changes: &[Change]) -> Result<bool> {
+    let events = prefix.join(EVENTS);
+    let new: BTreeSet<&Path> =
+        changes.iter().map(|c| c.path.as_path()).filter(|path| path.starts_with(&events)).collect();
+    for path in &new {
+        let Some(below) = path.strip_prefix(prefix).ok().and_then(Path::to_str) else { return Ok(false) };
+        let bytes = ledger.top.read_whole(&ledger.rel(below)?)?.map(|(bytes, _)| bytes).unwrap_or_default();
+        let text = crate::event::text(&bytes).unwrap_or_default();
+        let is_one = Event::parse(&text).is_ok_and(|event| event.meta.kind.as_deref() == Some("checkpoint"));
+        if !is_one {
+            return Ok(false);
+        }
+    }
+    Ok(!new.is_empty())
+}
+
+fn literal(ledger: &Ledger) -> Cmd {
+    // Names may look like patterns. Our own hooks must not run inside our own commit.
+    ledger.git.cmd(ledger.top.path()).arg("--literal-pathspecs").var("SHOPFLOOR", "0")
+}
+
+/// Runs a git command on these paths, which no command line would hold.
+fn git(ledger: &Ledger, command: &str, args: &[&str], paths: &[&Path]) -> Result<()> {
+    let input: Vec<u8> = paths.iter().flat_map(|path| [path.as_os_str().as_bytes(), b"\0"].concat()).collect();
+    let lock = private_dir(ledger.top.path()).unwrap_or_else(|| ledger.repo.git_dir.clone()).join("index.lock");
+    let (start, mut pause) = (Instant::now(), Duration::from_millis(5));
+    loop {
+        let cmd = literal(ledger)
+            .arg(command)
+            .args(args.iter().copied())
+            .args(["--pathspec-from-file=-", "--pathspec-file-nul"]);
+        let output = cmd.input(input.clone()).capture()?;
+        if output.status.success() {
+            return Ok(());
+        }
+        // Another git command at work in this worktree is waited for.
+        if !lock.exists() || start.elapsed() > PATIENCE {
+            return Err(failed(command, &output));
+        }
+        thread::sleep(pause);
+        pause = (pause * 2).min(Duration::from_millis(200));
+    }
+}
+
+fn failed(command: &str, output: &Output) -> Failure {
+    let said = [&output.stderr[..], &output.stdout[..]].concat();
+    let said = String::from_utf8_lossy(&said).trim().to_owned();
+    Failure::new(Exit::Failed, "git", format!("git {command} failed with {}", output.status))
+        .because(std::io::Error::other(said))
+}

@@ -1,0 +1,458 @@
+//! The body of an event: a line grammar that takes what agents really write. It looks like YAML, and is
+//! read like YAML where YAML would read text; but no line can spoil the others, and nothing is dropped.
+
+use std::borrow::Cow;
+
+use serde_yaml::Value;
+
+use crate::event::{Checkpoint, Entry};
+use crate::scalar;
+
+/// Sections whose merging is defined by name; all others are merged by their shape.
+pub const KNOWN: [&str; 7] = ["now", "goal", "this_session", "decisions", "checkpoints", "open_questions", "resolved"];
+
+/// Where text goes that stands in no section.
+const NOTES: &str = "notes";
+
+/// The name a section is merged under: known ones however they are spelt, others as written.
+pub fn section_name(key: &str) -> Cow<'_, str> {
+    if KNOWN.contains(&key) {
+        return Cow::Borrowed(key);
+    }
+    let plain: String = key.to_lowercase().replace([' ', '-'], "_");
+    match KNOWN.iter().find(|known| **known == plain) {
+        Some(known) => Cow::Borrowed(*known),
+        None => Cow::Borrowed(key),
+    }
+}
+
+/// One section as it was written.
+struct Section<'a> {
+    name: Cow<'a, str>,
+    parts: Vec<Part<'a>>,
+}
+
+/// A piece of a section.
+enum Part<'a> {
+    /// A value of the section itself.
+    Text(Cow<'a, str>),
+    /// A list item: its fields, where it is a map, and its text.
+    Item(Vec<(String, String)>, Cow<'a, str>),
+    /// An entry of a map; no value is a tombstone.
+    Pair(Cow<'a, str>, Option<Cow<'a, str>>),
+}
+
+/// Everything a body says.
+pub fn parse(body: &str) -> Vec<Entry<'_>> {
+    let lines: Vec<&str> = body.split('\n').map(|line| line.trim_end_matches([' ', '\t', '\r'])).collect();
+    let mut reader = Reader { lines: &lines, at: 0, sections: Vec::new() };
+    while reader.at < lines.len() {
+        reader.line();
+    }
+    let mut entries = Vec::new();
+    for section in reader.sections {
+        interpret(section, &mut entries);
+    }
+    entries
+}
+
+struct Reader<'l, 'a> {
+    lines: &'l [&'a str],
+    at: usize,
+    sections: Vec<Section<'a>>,
+}
+
+impl<'l, 'a> Reader<'l, 'a> {
+    /// Reads what begins at the current line.
+    fn line(&mut self) {
+        let line = self.lines[self.at];
+        let indent = scalar::indent(line);
+        if line.is_empty() || (indent == 0 && matches!(line, "---" | "...")) {
+            self.at += 1;
+        } else if indent > 0 {
+            self.inside(line, indent);
+        } else if let Some(close) = self.fence(line) {
+            let text = self.lines[self.at..=close].join("\n");
+            self.at = close + 1;
+            self.push(Part::Item(Vec::new(), text.into()));
+        } else if let Some(title) = heading(line) {
+            self.at += 1;
+            if let Some(title) = title {
+                self.open(title.into());
+            }
+        } else if let Some(first) = scalar::bullet(line) {
+            self.item(first, 0);
+        } else if let Some((key, rest)) = scalar::pair(line).filter(|_| is_key_like(line)) {
+            self.at += 1;
+            self.section(key, rest);
+        } else {
+            self.paragraph();
+        }
+    }
+
+    /// An indented line that continues nothing: it belongs to the block of its section.
+    fn inside(&mut self, line: &'a str, indent: usize) {
+        if let Some(first) = scalar::bullet(&line[indent..]) {
+            return self.item(first, indent);
+        }
+        if let Some((key, rest)) = scalar::pair(line) {
+            self.at += 1;
+            let block = self.block(indent);
+            let value = match (rest.is_empty(), scalar::is_null(rest, block)) {
+                (_, true) => None,
+                (true, _) => Some(scalar::nested(block)),
+                (false, _) => Some(scalar::text(rest, block)),
+            };
+            return self.push(Part::Pair(key, value));
+        }
+        let block = {
+            let from = self.at;
+            self.at = self.end_of(from, |line| scalar::indent(line) > 0);
+            &self.lines[from..self.at]
+        };
+        self.push(Part::Text(scalar::nested(block)));
+    }
+
+    fn item(&mut self, first: &'a str, indent: usize) {
+        self.at += 1;
+        let rest = self.block(indent);
+        let fields = fields(first, rest);
+        if !first.is_empty() || !rest.is_empty() {
+            let text = if first.is_empty() { scalar::nested(rest) } else { scalar::text(first, rest) };
+            self.push(Part::Item(fields, text));
+        }
+    }
+
+    /// `key:` or `key: value` at the left margin.
+    fn section(&mut self, key: Cow<'a, str>, rest: &'a str) {
+        self.open(key);
+        if rest.is_empty() {
+            return;
+        }
+        let block = self.block(0);
+        let is_register = self.sections.last().is_some_and(|section| matches!(&*section.name, "now" | "goal"));
+        match scalar::flow(rest, block).filter(|_| !is_register) {
+            Some(Value::Sequence(items)) => {
+                for item in &items {
+                    self.push(Part::Item(mapping(item), scalar::plain(item).into()));
+                }
+            }
+            Some(value) => {
+                for (key, value) in pairs(&value) {
+                    self.push(Part::Pair(key.into(), value.map(Cow::Owned)));
+                }
+            }
+            None if scalar::is_null(rest, block) => {}
+            None => self.push(Part::Text(scalar::text(rest, block))),
+        }
+    }
+
+    /// Prose at the left margin: an item of the section that is open for it, else a note.
+    fn paragraph(&mut self) {
+        let from = self.at;
+        let lines = self.lines;
+        self.at = self.end_of(from + 1, |line| {
+            scalar::indent(line) > 0
+                || (scalar::bullet(line).is_none() && heading(line).is_none() && !is_key_like(line) && line != "---")
+        });
+        // A blank line ends it.
+        let end = (from..self.at).find(|at| lines[*at].is_empty()).unwrap_or(self.at);
+        self.at = end;
+        let is_open = |section: &&mut Section<'a>| !section.parts.iter().any(|part| matches!(part, Part::Text(_)));
+        let text = Part::Item(Vec::new(), scalar::text(lines[from], &lines[from + 1..end]));
+        match self.sections.last_mut().filter(is_open) {
+            Some(section) => section.parts.push(text),
+            None => self.sections.push(Section { name: NOTES.into(), parts: vec![text] }),
+        }
+    }
+
+    /// The lines that are indented further, without blank ones at their end.
+    fn block(&mut self, indent: usize) -> &'l [&'a str] {
+        let from = self.at;
+        self.at = self.end_of(from, |line| scalar::indent(line) > indent);
+        let lines: &'l [&'a str] = self.lines;
+        &lines[from..self.at]
+    }
+
+    fn end_of(&self, from: usize, belongs: impl Fn(&str) -> bool) -> usize {
+        let all = self.lines[from..].iter().take_while(|line| line.is_empty() || belongs(line)).count();
+        let blank = self.lines[from..from + all].iter().rev().take_while(|line| line.is_empty()).count();
+        from + all - blank
+    }
+
+    /// Where the fence that this line opens is closed.
+    fn fence(&self, line: &str) -> Option<usize> {
+        let mark = ["```", "~~~"].into_iter().find(|mark| line.starts_with(mark))?;
+        (self.at + 1..self.lines.len()).find(|at| self.lines[*at].trim_start() == mark)
+    }
+
+    fn open(&mut self, key: Cow<'a, str>) {
+        let name = match section_name(&key) {
+            Cow::Borrowed(known) if KNOWN.contains(&known) => {
+                Cow::Borrowed(KNOWN[KNOWN.iter().position(|k| *k == known).unwrap_or(0)])
+            }
+            _ => key,
+        };
+        self.sections.push(Section { name, parts: Vec::new() });
+    }
+
+    fn push(&mut self, part: Part<'a>) {
+        match self.sections.last_mut() {
+            Some(section) => section.parts.push(part),
+            None => self.sections.push(Section { name: NOTES.into(), parts: vec![part] }),
+        }
+    }
+}
+
+/// A Markdown heading, which opens a section; `Some(None)` for a YAML comment, which says nothing.
+fn heading(line: &str) -> Option<Option<&str>> {
+    let level = line.bytes().take_while(|b| *b == b'#').count();
+    let title = line[level..].trim().trim_end_matches('#').trim_end();
+    if level == 0 || level > 6 || !(line.len() == level || line[level..].starts_with([' ', '\t'])) {
+        return None;
+    }
+    let is_section = !title.is_empty() && (level > 1 || KNOWN.contains(&&*section_name(title)));
+    Some(is_section.then_some(title))
+}
+
+/// Whether a line at the left margin begins a section rather than a sentence.
+fn is_key_like(line: &str) -> bool {
+    let starts =
+        line.starts_with(|c: char| c.is_alphanumeric() || matches!(c, '_' | '"' | '\'' | '.' | '/' | '(' | '$'));
+    starts && scalar::pair(line).is_some_and(|(key, _)| key.chars().count() <= 80)
+}
+
+/// The fields of a list item that is a map, in the order written.
+fn fields(first: &str, rest: &[&str]) -> Vec<(String, String)> {
+    if let Some(value) = scalar::flow(first, rest) {
+        return mapping(&value);
+    }
+    // Most items are text: they are told without looking for more.
+    let Some((key, value)) = scalar::pair(first) else { return Vec::new() };
+    let lines = scalar::dedented(rest);
+    let mut fields = Vec::new();
+    let (mut key, mut value, mut from) = (key.into_owned(), value, 0);
+    for at in 0..=lines.len() {
+        let next = lines.get(at);
+        if next.is_some_and(|line| line.is_empty() || scalar::indent(line) > 0) {
+            continue;
+        }
+        let block = &lines[from..at];
+        let text = if value.is_empty() { scalar::nested(block) } else { scalar::text(value, block) };
+        fields.push((std::mem::take(&mut key), text.into_owned()));
+        if let Some(line) = next {
+            let Some((k, v)) = scalar::pair(line) else { return Vec::new() };
+            (key, value, from) = (k.into_owned(), v, at + 1);
+        }
+    }
+    fields
+}
+
+fn mapping(value: &Value) -> Vec<(String, String)> {
+    pairs(value).into_iter().map(|(key, value)| (key, value.unwrap_or_default())).collect()
+}
+
+fn pairs(value: &Value) -> Vec<(String, Option<String>)> {
+    let Value::Mapping(map) = value else { return Vec::new() };
+    map.iter().map(|(key, value)| (scalar::plain(key), (!value.is_null()).then(|| scalar::plain(value)))).collect()
+}
+
+/// What a section comes to, by its name or its shape.
+fn interpret<'a>(section: Section<'a>, entries: &mut Vec<Entry<'a>>) {
+    let Section { name, parts } = section;
+    match &*name {
+        "now" | "goal" => {
+            let texts: Vec<_> = parts.into_iter().map(one_text).filter(|text| !text.trim().is_empty()).collect();
+            if let [_] = texts.as_slice() {
+                entries.extend(texts.into_iter().map(|text| Entry::Text { section: name.clone(), text }));
+            } else if !texts.is_empty() {
+                entries.push(Entry::Text { section: name, text: texts.join("\n").into() });
+            }
+        }
+        "decisions" => parts.into_iter().for_each(|part| decision(part, entries)),
+        "checkpoints" => {
+            if let Some(all) = whole_map(&parts) {
+                return entries.extend(checkpoint(&all));
+            }
+            for part in parts {
+                entries.extend(match part {
+                    Part::Item(fields, _) if fields.len() > 1 => checkpoint(&fields),
+                    Part::Pair(phase, status) => checkpoint(&[
+                        ("phase".into(), phase.into_owned()),
+                        ("status".into(), status.unwrap_or_default().into_owned()),
+                    ]),
+                    Part::Item(fields, text) if fields.iter().all(|(key, _)| !is_checkpoint_field(key)) => {
+                        shown_checkpoint(&text)
+                    }
+                    Part::Item(fields, _) => checkpoint(&fields),
+                    Part::Text(text) => shown_checkpoint(&text),
+                });
+            }
+        }
+        _ => {
+            let is_list = matches!(&*name, "this_session" | "open_questions" | "resolved");
+            for part in parts {
+                entries.push(match part {
+                    Part::Text(text) if !is_list => Entry::Text { section: name.clone(), text },
+                    Part::Pair(key, value) if !is_list => Entry::Pair { section: name.clone(), key, value },
+                    part => Entry::Item { section: name.clone(), text: one_text(part) },
+                });
+            }
+        }
+    }
+    // Empty text says nothing.
+    entries.retain(|entry| !matches!(entry, Entry::Text { text, .. } | Entry::Item { text, .. } if text.is_empty()));
+}
+
+/// A piece as text. Of an item with a `task` that is its text.
+fn one_text(part: Part<'_>) -> Cow<'_, str> {
+    match part {
+        Part::Text(text) => text,
+        Part::Item(fields, text) => match fields.into_iter().find(|(key, _)| key == "task") {
+            Some((_, task)) => task.into(),
+            None => text,
+        },
+        Part::Pair(key, Some(value)) if !value.is_empty() => format!("{key}: {value}").into(),
+        Part::Pair(key, _) => format!("{key}:").into(),
+    }
+}
+
+/// A decision, however it is written. One without a key is its own key.
+fn decision<'a>(part: Part<'a>, entries: &mut Vec<Entry<'a>>) {
+    let mut push = |key: Cow<'a, str>, value| entries.push(Entry::Pair { section: "decisions".into(), key, value });
+    match part {
+        Part::Pair(key, value) => push(key, value),
+        Part::Item(mut fields, _) if fields.len() == 1 => {
+            let (key, value) = fields.remove(0);
+            push(key.into(), Some(value.into()));
+        }
+        Part::Item(mut fields, _) if fields.len() > 1 => {
+            // `- decision: X` with reasons below: other items have a field of the same name.
+            let (_, key) = fields.remove(0);
+            let more: Vec<String> = fields.iter().map(|(key, value)| format!("{key}: {value}")).collect();
+            push(key.into(), Some(more.join("\n").into()));
+        }
+        Part::Item(_, text) | Part::Text(text) if !text.is_empty() => push(text, Some("".into())),
+        Part::Item(..) | Part::Text(_) => {}
+    }
+}
+
+fn is_checkpoint_field(key: &str) -> bool {
+    matches!(key, "phase" | "status" | "updated")
+}
+
+/// A checkpoint that is the whole section: a map with a phase.
+fn whole_map(parts: &[Part<'_>]) -> Option<Vec<(String, String)>> {
+    let field = |part: &Part<'_>| match part {
+        Part::Pair(key, value) => Some((key.to_string(), value.as_deref().unwrap_or_default().to_owned())),
+        _ => None,
+    };
+    let all: Vec<_> = parts.iter().map(field).collect::<Option<_>>()?;
+    all.iter().any(|(key, _)| key == "phase").then_some(all)
+}
+
+fn checkpoint<'a>(fields: &[(String, String)]) -> Option<Entry<'a>> {
+    let value = |name: &str| fields.iter().find(|(key, _)| key == name).map(|(_, value)| value.clone());
+    let more = fields.iter().filter(|(key, _)| !is_checkpoint_field(key)).map(|(key, value)| format!("{key}: {value}"));
+    let checkpoint = Checkpoint {
+        phase: value("phase").unwrap_or_default().into(),
+        status: value("status").unwrap_or_default().into(),
+        updated: value("updated").unwrap_or_default().into(),
+        more: more.collect::<Vec<_>>().join("\n").into(),
+    };
+    (!fields.is_empty()).then_some(Entry::Checkpoint(checkpoint))
+}
+
+/// `Phase 5: validated (2026-01-10T13:00:00Z)`, as `current.md` shows one, or any text.
+fn shown_checkpoint<'a>(text: &str) -> Option<Entry<'a>> {
+    if text.is_empty() {
+        return None;
+    }
+    let (phase, status) = match scalar::pair(text) {
+        Some((phase, status)) => (phase.into_owned(), status),
+        None => (text.to_owned(), ""),
+    };
+    let phase = phase.strip_prefix("Phase ").or(phase.strip_prefix("phase ")).unwrap_or(&phase).to_owned();
+    let (status, updated) = match status.strip_suffix(')').and_then(|rest| rest.rsplit_once(" (")) {
+        Some((status, inside)) if inside.starts_with("20") => (status, inside.split(", ").next().unwrap_or_default()),
+        _ => (status, ""),
+    };
+    let own = |text: &str| Cow::Owned(text.to_owned());
+    Some(Entry::Checkpoint(Checkpoint {
+        phase: phase.into(),
+        status: own(status),
+        updated: own(updated),
+        more: "".into(),
+    }))
+}
+
+/// A body that reads back as these entries, which are sorted; known sections first.
+pub fn write(entries: &[Entry<'_>]) -> String {
+    let mut sections: Vec<&str> = KNOWN.to_vec();
+    let name = |entry: &'_ Entry<'_>| -> String {
+        match entry {
+            Entry::Text { section, .. } | Entry::Item { section, .. } | Entry::Pair { section, .. } => {
+                section.to_string()
+            }
+            Entry::Checkpoint(_) => "checkpoints".to_owned(),
+        }
+    };
+    let names: Vec<String> = entries.iter().map(name).collect();
+    for name in &names {
+        if !sections.contains(&name.as_str()) {
+            sections.push(name);
+        }
+    }
+    let mut out = String::new();
+    for section in sections {
+        let of_it: Vec<&Entry<'_>> =
+            entries.iter().zip(&names).filter(|(_, name)| *name == section).map(|(e, _)| e).collect();
+        let key = scalar::written(section);
+        if !of_it.is_empty() {
+            out.push('\n');
+        }
+        if of_it.iter().any(|entry| !matches!(entry, Entry::Text { .. })) {
+            out.push_str(&format!("{key}:\n"));
+        }
+        for entry in of_it {
+            match entry {
+                Entry::Text { text, .. } => out.push_str(&format!("{key}: {}\n", scalar::written(text))),
+                Entry::Item { text, .. } => out.push_str(&format!("- {}\n", scalar::written(text))),
+                Entry::Pair { key, value, .. } => {
+                    let value = value.as_ref().map_or("null".to_owned(), |value| scalar::written(value));
+                    out.push_str(&format!("  {}: {value}\n", scalar::written(key)));
+                }
+                Entry::Checkpoint(c) => {
+                    for (mark, key, value) in
+                        [("- ", "phase", &c.phase), ("  ", "status", &c.status), ("  ", "updated", &c.updated)]
+                    {
+                        out.push_str(&format!("{mark}{key}: {}\n", scalar::written(value)));
+                    }
+                    for line in c.more.lines() {
+                        let (key, value) = line.split_once(": ").unwrap_or(("note", line));
+                        out.push_str(&format!("  {}: {}\n", scalar::written(key), scalar::written(value)));
+                    }
+                }
+            }
+        }
+    }
+    out
+}
+
+/// Everything that a page says which a person wrote, or an older program: headings open sections, bold words with
+/// a colon are keys.
+pub fn adopted(page: &str) -> Vec<Entry<'static>> {
+    let bold = |line: &'_ str| -> Option<(String, String)> {
+        let inside = line.strip_prefix("**")?;
+        let (key, rest) = inside.split_once(":**").or_else(|| inside.split_once("**:"))?;
+        (!key.contains("**") && !key.is_empty()).then(|| (key.to_owned(), rest.trim().to_owned()))
+    };
+    let lines = page.lines().map(|line| match (bold(line), line.strip_prefix("- ").and_then(bold)) {
+        // A known register or section, or a line like `**Updated:** ...`, which is no item.
+        (Some((key, rest)), _) => format!("{}: {rest}", scalar::written(&key)),
+        (None, Some((key, rest))) if !rest.is_empty() => format!("- {}: {rest}", scalar::written(&key)),
+        _ => line.to_owned(),
+    });
+    let text = lines.collect::<Vec<_>>().join("\n");
+    parse(&text).into_iter().map(crate::commands::migrate::owned).collect()
+}

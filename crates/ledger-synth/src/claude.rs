@@ -1,0 +1,92 @@
+//! The Claude Code setup: hooks in `.claude/settings.json`, and the skill that does in a conversation what the
+//! interactive command does on a terminal.
+
+use jsonc_parser::ParseOptions;
+use jsonc_parser::cst::{CstInputValue, CstRootNode};
+use shopfloor_core::text::Position;
+
+/// The file with the hooks, relative to the work tree.
+pub const SETTINGS: &str = ".claude/settings.json";
+
+/// The skill's file, relative to the work tree.
+pub const SKILL_FILE: &str = ".claude/skills/synthesize-ledgers/SKILL.md";
+
+/// Which hook runs what.
+const HOOKS: [(&str, &str); 2] = [
+    ("SessionStart", "ledger-synth banner --for-hook claude"),
+    ("SessionEnd", "ledger-synth add --from-hook claude --synth --commit"),
+];
+
+/// The settings with our hooks in them; everything else as it is, comments too. The same text when they are there
+/// already. What hinders it, and where.
+pub fn with_hooks(text: &str) -> Result<String, String> {
+    let options = ParseOptions { allow_comments: true, allow_trailing_commas: true, ..ParseOptions::default() };
+    let text = if text.trim().is_empty() { "{}\n" } else { text };
+    let root = CstRootNode::parse(text, &options)
+        .map_err(|e| format!("{}: {}", Position::of(text, e.range().start), e.kind()))?;
+    let wrong = |what: &str| format!("1:1: {what} is not what Claude Code expects there");
+    let hooks = root.object_value().ok_or_else(|| wrong("the document"))?;
+    let hooks = hooks.object_value_or_create("hooks").ok_or_else(|| wrong("`hooks`"))?;
+    for (event, command) in HOOKS {
+        let list = hooks.array_value_or_create(event).ok_or_else(|| wrong(&format!("`hooks.{event}`")))?;
+        let is_there = list.elements().iter().filter_map(|node| node.to_serde_value()).any(|value| {
+            let commands = value.get("hooks").and_then(|hooks| hooks.as_array()).cloned().unwrap_or_default();
+            commands.iter().any(|hook| hook.get("command").and_then(|c| c.as_str()) == Some(command))
+        });
+        if !is_there {
+            let text = |text: &str| CstInputValue::String(text.to_owned());
+            let hook = vec![("type".to_owned(), text("command")), ("command".to_owned(), text(command))];
+            let hooks = CstInputValue::Array(vec![CstInputValue::Object(hook)]);
+            list.append(CstInputValue::Object(vec![("hooks".to_owned(), hooks)]));
+        }
+    }
+    Ok(root.to_string())
+}
+
+/// The skill, as Claude Code reads it.
+pub const SKILL: &str = r#"---
+name: synthesize-ledgers
+description: Merge the session events of all agents into current.md. Use when asked to "synthesize ledgers", "merge ledgers", or when current.md is stale.
+---
+
+# Synthesize ledgers
+
+Agents leave events in `thoughts/shared/handoffs/events/`; `current.md` beside it is generated from them and never
+edited by hand.
+
+1. Show what would be merged: `ledger-synth --dry-run`, and `ledger-synth conflicts` for what agents disagree on.
+2. Tell the user which events and which changes there are, and ask whether to go on.
+3. Synthesize: `ledger-synth --no-confirm`. Read `current.md` afterwards.
+4. Ask whether to archive the events that were merged; if so: `ledger-synth archive`.
+5. Ask whether to commit; if so: `ledger-synth --no-confirm --commit`.
+
+To write down what you did yourself, never edit `current.md`; add an event:
+
+    ledger-synth add --now 'What comes next' --done 'What was done' --decision key='what was decided' \
+      --question 'What is open' --checkpoint 5:validated --synth
+
+During a session, `ledger-synth add --draft --done '...'` keeps it for the session's end.
+"#;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hooks_are_added_once_and_nothing_else_changes() {
+        let text = "{\n  // ours\n  \"model\": \"x\",\n  \"hooks\": {\n    \"SessionStart\": [\n      { \"hooks\": [{ \"type\": \"command\", \"command\": \"date\" }] }\n    ]\n  }\n}\n";
+        let once = with_hooks(text).unwrap();
+        assert!(once.contains("// ours") && once.contains("\"date\"") && once.contains("--for-hook claude"), "{once}");
+        assert_eq!(with_hooks(&once).unwrap(), once);
+        let fresh = with_hooks("").unwrap();
+        assert_eq!(with_hooks(&fresh).unwrap(), fresh);
+        assert!(fresh.contains("--from-hook claude --synth --commit"));
+    }
+
+    #[test]
+    fn what_is_not_understood_is_not_touched() {
+        assert!(with_hooks("{ \"hooks\": [1] }").unwrap_err().contains("`hooks`"));
+        assert!(with_hooks("{\n  oops").unwrap_err().starts_with("2:"));
+        assert!(with_hooks("[]").is_err());
+    }
+}

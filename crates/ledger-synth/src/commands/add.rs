@@ -1,0 +1,336 @@
+//! `add`: the event writer.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use jiff::{SignedDuration, Timestamp};
+use serde::Deserialize;
+use serde_json::json;
+use shopfloor_core::env::Env;
+use shopfloor_core::error::{Exit, Failure, Result};
+use shopfloor_core::fs;
+use shopfloor_core::text::printable;
+use shopfloor_core::ui::Ui;
+
+use super::synth;
+use crate::apply::{self, commit};
+use crate::body;
+use crate::cli::{AddArgs, HookOf, Place};
+use crate::event::{self, Checkpoint, Entry, Event, LIMIT, Meta, Record};
+use crate::facts::gather::everything;
+use crate::facts::{EVENTS, Ledger};
+
+/// The clock of whoever wrote what was read may be ahead by this; more is a mistake nobody follows.
+const AHEAD: SignedDuration = SignedDuration::from_hours(24);
+
+/// The smallest step between two stamps.
+const STEP: SignedDuration = SignedDuration::from_millis(1);
+
+pub fn run(ui: &Ui, env: &Env, place: &Place, args: &AddArgs) -> Result<Exit> {
+    match args.from_hook {
+        Some(HookOf::Claude) => from_claude(ui, env, place, args),
+        None => add(ui, env, place, args, None),
+    }
+}
+
+/// What Claude Code gives a SessionEnd hook on stdin, as far as it is of use here
+/// (<https://code.claude.com/docs/en/hooks>).
+#[derive(Default, Deserialize)]
+struct Payload {
+    #[serde(default)]
+    session_id: Option<String>,
+    #[serde(default)]
+    cwd: Option<PathBuf>,
+    #[serde(default)]
+    reason: Option<String>,
+}
+
+/// A hook's session goes on or ends whatever we say, so a payload nobody knows is an error like any other.
+fn from_claude(ui: &Ui, env: &Env, place: &Place, args: &AddArgs) -> Result<Exit> {
+    let bytes = ui.input()?;
+    let payload: Payload = serde_json::from_slice(&bytes).map_err(|e| {
+        Failure::malformed("stdin is not the JSON of a Claude Code hook")
+            .because(e)
+            .hint("pipe the hook's input to `ledger-synth add --from-hook claude`")
+    })?;
+    let env = match &payload.cwd {
+        Some(dir) if !env.cwd_named && dir.is_absolute() && dir.is_dir() => env.at(dir)?,
+        _ => env.clone(),
+    };
+    let session: String = payload.session_id.unwrap_or_default().chars().take(8).collect();
+    let mut args = args.clone();
+    if args.agent.is_none() && env.var("LEDGER_SYNTH_AGENT").is_none() && !session.is_empty() {
+        args.agent = Some(session);
+    }
+    args.kind = args.kind.or(Some("session_end".into()));
+    args.reason = args.reason.or(payload.reason);
+    let ledger = Ledger::find(ui, &env, place)?;
+    let draft = Draft::of(&ledger);
+    let kept = draft.read()?;
+    if sections(&args)?.is_empty() && kept.is_none() {
+        ui.note("the session left nothing to write down");
+        return follow_up(ui, &env, place, &ledger, &args);
+    }
+    let exit = add(ui, &env, place, &args, kept.as_deref())?;
+    if !place.dry_run {
+        draft.remove()?;
+    }
+    Ok(exit)
+}
+
+/// Sections kept for the end of the session, beside the worktree's private state.
+struct Draft {
+    path: PathBuf,
+}
+
+impl Draft {
+    fn of(ledger: &Ledger) -> Draft {
+        Draft { path: ledger.state().join("draft.md") }
+    }
+
+    fn read(&self) -> Result<Option<String>> {
+        let Some(bytes) = fs::read_no_follow(&self.path)? else { return Ok(None) };
+        String::from_utf8(bytes).map(Some).map_err(|_| {
+            Failure::malformed(format!("{} is not UTF-8", self.path.display())).hint("mend it or remove it")
+        })
+    }
+
+    fn add(&self, body: &str) -> Result<()> {
+        let text = self.read()?.unwrap_or_default() + body;
+        fs::create_private_dir(self.path.parent().unwrap_or(&self.path))?;
+        fs::replace(&self.path, text.as_bytes(), Some(fs::PRIVATE))
+    }
+
+    fn remove(&self) -> Result<()> {
+        fs::remove(&self.path)
+    }
+}
+
+fn add(ui: &Ui, env: &Env, place: &Place, args: &AddArgs, draft: Option<&str>) -> Result<Exit> {
+    let flags = sections(args)?;
+    let stdin = if flags.is_empty() && draft.is_none() && args.from_hook.is_none() { Some(input(ui)?) } else { None };
+    let text = [draft.unwrap_or_default(), stdin.as_deref().unwrap_or_default()].concat();
+    let given = Given::of(&text)?;
+    let mut entries = body::parse(given.body);
+    entries.extend(flags);
+    if entries.is_empty() {
+        return Err(Failure::usage("there is nothing to write down")
+            .hint("give a section, such as `--now TEXT` or `--done TEXT`, or a body on stdin"));
+    }
+    let ledger = Ledger::find(ui, env, place)?;
+    if args.draft {
+        if !place.dry_run {
+            Draft::of(&ledger).add(&body::write(&Event::new(nobody(env.now), entries).entries))?;
+        }
+        ui.note("kept for the end of the session");
+        return Ok(Exit::Done);
+    }
+    let agent = match (&args.agent, given.meta.as_ref().map(|meta| &meta.agent)) {
+        (None, Some(agent)) => agent.to_string(),
+        (named, _) => agent(env, &ledger, named.as_deref())?,
+    };
+    let own = |flag: &Option<String>, read: Option<&Cow<'_, str>>| {
+        flag.clone().or_else(|| read.map(|text| text.to_string())).filter(|text| !text.is_empty()).map(Cow::Owned)
+    };
+    let read = given.meta.as_ref();
+    let branch = match read.and_then(|meta| meta.branch.clone()) {
+        Some(branch) => Some(branch.into_owned()),
+        None => ledger.git.branch(&ledger.repo)?,
+    };
+    let ts = match read {
+        Some(meta) => meta.ts,
+        None => stamp(env, &ledger)?,
+    };
+    let meta = Meta {
+        ts,
+        agent: agent.into(),
+        branch: branch.map(Cow::Owned),
+        kind: own(&args.kind, read.and_then(|meta| meta.kind.as_ref())),
+        reason: own(&args.reason, read.and_then(|meta| meta.reason.as_ref())),
+        title: own(&args.title, read.and_then(|meta| meta.title.as_ref())),
+    };
+    let event = Event::new(meta, entries);
+    let written = write(&ledger, &event, place.dry_run)?;
+    let path = ledger.dir.join(&written.below);
+    if ui.is_json() {
+        ui.json(&json!({ "path": path.to_string_lossy(), "id": written.id, "ts": event.meta.ts.to_string(), "agent": event.meta.agent }));
+    } else {
+        ui.line(printable(&path.to_string_lossy()));
+    }
+    follow_up(ui, env, place, &ledger, args)
+}
+
+/// Synthesises and commits, where that is asked for.
+fn follow_up(ui: &Ui, env: &Env, place: &Place, ledger: &Ledger, args: &AddArgs) -> Result<Exit> {
+    let _ = place;
+    if args.synth && !place.dry_run {
+        synth::silently(ui, env, ledger)?;
+        if args.commit {
+            commit::run(env, ledger, false)?;
+        }
+    }
+    Ok(Exit::Done)
+}
+
+/// A whole event on stdin has a frontmatter of its own; a body alone has none.
+struct Given<'a> {
+    meta: Option<Meta<'a>>,
+    body: &'a str,
+}
+
+impl<'a> Given<'a> {
+    fn of(text: &'a str) -> Result<Given<'a>> {
+        if text.trim_start().lines().next().is_none_or(|line| line.trim_end() != "---") {
+            return Ok(Given { meta: None, body: text });
+        }
+        let wrong = |problem: event::Malformed| {
+            Failure::malformed(format!("stdin:{}: {}", problem.line, problem.why))
+                .hint("leave the frontmatter out: `add` writes it")
+        };
+        let event = Event::parse(text).map_err(wrong)?;
+        Ok(Given { meta: Some(event.meta), body: event::parts(text).map_err(wrong)?.body })
+    }
+}
+
+fn input(ui: &Ui) -> Result<String> {
+    if ui.can_ask() {
+        return Ok(String::new());
+    }
+    let bytes = ui.input()?;
+    let wrong = |problem: event::Malformed| Failure::malformed(format!("stdin:{}: {}", problem.line, problem.why));
+    Ok(event::text(&bytes).map_err(wrong)?.into_owned())
+}
+
+/// The sections given as flags.
+fn sections(args: &AddArgs) -> Result<Vec<Entry<'static>>> {
+    let own = |text: &str| Cow::<'static, str>::Owned(text.to_owned());
+    let mut entries = Vec::new();
+    let registers = [("now", &args.now), ("goal", &args.goal)];
+    for (section, text) in registers.iter().filter_map(|(name, text)| Some((*name, text.as_ref()?))) {
+        entries.push(Entry::Text { section: section.into(), text: said(section, text)? });
+    }
+    let lists = [("this_session", &args.done), ("open_questions", &args.question), ("resolved", &args.resolve)];
+    for (section, texts) in lists {
+        for text in texts {
+            entries.push(Entry::Item { section: section.into(), text: said(section, text)? });
+        }
+    }
+    let mut decisions = BTreeMap::new();
+    for decision in &args.decision {
+        let (key, value) = decision.split_once('=').filter(|(key, _)| !key.trim().is_empty()).ok_or_else(|| {
+            Failure::usage(format!("`--decision` must be KEY=VALUE, not `{decision}`"))
+                .hint("for example `--decision lexer='by hand'`")
+        })?;
+        // Given twice, the last counts, as with any flag.
+        decisions.insert(key.trim(), (!value.is_empty()).then(|| own(value)));
+    }
+    for (key, value) in decisions {
+        entries.push(Entry::Pair { section: "decisions".into(), key: own(key), value });
+    }
+    for checkpoint in &args.checkpoint {
+        let (phase, status) =
+            checkpoint.split_once(':').filter(|(phase, _)| !phase.trim().is_empty()).ok_or_else(|| {
+                Failure::usage(format!("`--checkpoint` must be PHASE:STATUS, not `{checkpoint}`"))
+                    .hint("for example `--checkpoint 5:validated`")
+            })?;
+        let checkpoint = Checkpoint { phase: own(phase.trim()), status: own(status.trim()), ..Checkpoint::default() };
+        entries.push(Entry::Checkpoint(checkpoint));
+    }
+    let texts = [&args.agent, &args.kind, &args.reason, &args.title];
+    if texts.iter().any(|text| text.as_ref().is_some_and(|text| text.contains('\0'))) {
+        return Err(Failure::usage("a value contains a NUL byte"));
+    }
+    Ok(entries)
+}
+
+/// An empty text would say nothing.
+fn said(section: &str, text: &str) -> Result<Cow<'static, str>> {
+    if text.trim().is_empty() {
+        return Err(
+            Failure::usage(format!("a text for `{section}` is empty")).hint("leave the flag out, or say something")
+        );
+    }
+    Ok(text.to_owned().into())
+}
+
+fn nobody(ts: Timestamp) -> Meta<'static> {
+    Meta { ts, agent: "".into(), branch: None, kind: None, reason: None, title: None }
+}
+
+/// Who speaks: as named, as the environment has it, else by the worktree's name.
+pub fn agent(env: &Env, ledger: &Ledger, named: Option<&str>) -> Result<String> {
+    let by_env = || env.var("LEDGER_SYNTH_AGENT").map(|agent| agent.to_string_lossy().into_owned());
+    let by_place = || {
+        let top = ledger.repo.worktree.as_deref().unwrap_or(&ledger.dir);
+        top.file_name().map(|name| name.to_string_lossy().into_owned())
+    };
+    let agent = named.map(str::to_owned).or_else(by_env).or_else(by_place).unwrap_or_default();
+    if agent.trim().is_empty() {
+        return Err(Failure::usage("the agent has no name").hint("name it with `--agent NAME`"));
+    }
+    Ok(agent)
+}
+
+/// A stamp that is newer than everything its writer can have read, so that a clock that lags loses nothing.
+pub fn stamp(env: &Env, ledger: &Ledger) -> Result<Timestamp> {
+    let limit = env.now.checked_add(AHEAD).unwrap_or(Timestamp::MAX);
+    // Milliseconds are enough, and names stay short.
+    let now = Timestamp::from_millisecond(env.now.as_millisecond()).unwrap_or(env.now);
+    let Some(newest) = newest(ledger, limit)? else { return Ok(now) };
+    Ok(newest.checked_add(STEP).map_or(now, |next| next.max(now)))
+}
+
+/// The newest stamp that is not further ahead than `limit`.
+fn newest(ledger: &Ledger, limit: Timestamp) -> Result<Option<Timestamp>> {
+    let events = everything(ledger)?;
+    let own = events.records.iter().filter_map(|record| record.event()).map(|event| event.meta.ts);
+    let snapshots = events.snapshots()?;
+    let folded = snapshots.iter().flat_map(|snapshot| snapshot.sources.iter().map(|source| source.ts));
+    Ok(own.chain(folded).filter(|ts| *ts <= limit).max())
+}
+
+/// A written event.
+pub struct Written {
+    /// Its path below the ledger.
+    pub below: String,
+    pub id: shopfloor_core::hash::Digest,
+}
+
+/// Writes an event, having read back that its file says what it should.
+pub fn write(ledger: &Ledger, event: &Event<'_>, is_dry: bool) -> Result<Written> {
+    let text = event::write(event);
+    if text.len() > LIMIT {
+        return Err(
+            Failure::malformed("the event is larger than 1 MiB").hint("say it in fewer words, or in several events")
+        );
+    }
+    let id = Record::of(event).id;
+    let read = Event::parse(&text).map(|event| Record::of(&event).id);
+    if read.as_ref().ok() != Some(&id) {
+        return Err(Failure::failed("the event would not read back as it is")
+            .hint("this is a mistake of ledger-synth's: please report it"));
+    }
+    let stem = format!("{}_{}", event.meta.ts.to_string().replace(':', "-"), safe(&event.meta.agent));
+    if is_dry {
+        return Ok(Written { below: format!("{EVENTS}/{stem}.md"), id });
+    }
+    Ok(Written { below: apply::create_event(ledger, &stem, text.as_bytes())?, id })
+}
+
+/// A name that is a file name everywhere: what else there is in it is percent-encoded, and it is cut.
+pub fn safe(agent: &str) -> String {
+    let mut name = String::new();
+    for c in agent.chars() {
+        if c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.') && !(c == '.' && name.is_empty()) {
+            name.push(c);
+        } else {
+            let mut bytes = [0; 4];
+            c.encode_utf8(&mut bytes).bytes().for_each(|b| name.push_str(&format!("%{b:02X}")));
+        }
+        if name.len() > 100 {
+            break;
+        }
+    }
+    name
+}

@@ -1,0 +1,17 @@
+//! `config`: the settings in force, each with its source.
+
+use shopfloor_core::env::Env;
+use shopfloor_core::error::{Exit, Result};
+use shopfloor_core::git::Git;
+use shopfloor_core::ui::Ui;
+
+use crate::cli::Place;
+use crate::settings::load_config;
+
+pub fn run(ui: &Ui, env: &Env, place: &Place) -> Result<Exit> {
+    let repo = Git::find(env)?.discover()?;
+    let config = load_config(env, &repo, place)?;
+    config.warnings.iter().for_each(|warning| ui.warn(warning));
+    ui.config(&config);
+    Ok(Exit::Done)
+}

@@ -1,0 +1,64 @@
+//! What git's hooks call: a check before a push, a synthesis after what brings others' events.
+
+use std::collections::BTreeSet;
+
+use shopfloor_core::env::Env;
+use shopfloor_core::error::{Exit, Failure, Result};
+use shopfloor_core::hook_command::Called;
+use shopfloor_core::ui::Ui;
+
+use super::{check, synth};
+use crate::cli::Place;
+use crate::facts::{CURRENT, EVENTS, Ledger};
+use crate::settings::Settings;
+
+pub fn called(ui: &Ui, env: &Env, place: &Place, called: Called) -> Result<Option<Failure>> {
+    match called.hook {
+        "pre-push" => push(ui, env, place, &called).map(|()| None),
+        _ if called.repo.worktree.is_none() => Ok(None),
+        _ => {
+            let ledger = Ledger::of(ui, env, place, called.git, called.repo)?;
+            if ledger.open(EVENTS)?.is_none() {
+                // Nobody keeps a ledger here.
+                return Ok(None);
+            }
+            if !place.dry_run && synth::silently(ui, env, &ledger)? {
+                ui.note(format!(
+                    "{} is newer than the last commit; `ledger-synth --no-confirm --commit` commits it",
+                    ledger.dir.join(CURRENT).display()
+                ));
+            }
+            Ok(None)
+        }
+    }
+}
+
+/// Refuses to push a commit whose ledger is stale. git tells on stdin what would be pushed, a line each:
+/// local ref, local id, remote ref, remote id.
+fn push(ui: &Ui, env: &Env, place: &Place, called: &Called) -> Result<()> {
+    let input = ui.input()?;
+    let text = String::from_utf8_lossy(&input);
+    let tips: BTreeSet<(&str, &str)> = text
+        .lines()
+        .filter_map(|line| {
+            let mut fields = line.split(' ');
+            let name = fields.next()?;
+            Some((fields.next()?, name))
+        })
+        .filter(|(id, _)| id.bytes().any(|b| b != b'0'))
+        .collect();
+    let settings = Settings::load(env, &called.repo, place)?;
+    for (id, name) in tips {
+        let commit = match check::of_commit(env, &called.git, &called.repo, &settings, id) {
+            // A tag may name something that is no commit: there is no ledger in it.
+            Err(failure) if failure.kind == "usage" => continue,
+            commit => commit?.0,
+        };
+        if commit.exit != Exit::Done {
+            return Err(Failure::new(commit.exit, "stale", format!("{name} would be pushed with a stale ledger: {}", commit.why))
+                .details(commit.problems.into_iter().chain(commit.diff))
+                .hint("run `ledger-synth --no-confirm --commit` on that branch and push again; `SHOPFLOOR=0 git push` skips this check"));
+        }
+    }
+    Ok(())
+}

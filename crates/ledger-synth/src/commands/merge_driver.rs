@@ -1,0 +1,140 @@
+//! `merge-driver`: what git calls for `current.md`. The file is made anew from both sides' events, as git's objects
+//! have them: the merge commit is then fresh and clean.
+
+use std::path::Path;
+
+use shopfloor_core::env::Env;
+use shopfloor_core::error::{Exit, Failure, Result};
+use shopfloor_core::fs;
+use shopfloor_core::git::{Git, Repo};
+use shopfloor_core::ui::Ui;
+
+use crate::apply;
+use crate::cli::{MergeDriverArgs, Place};
+use crate::facts::tree::{Blobs, Objects};
+use crate::plan::Filter;
+use crate::settings::Settings;
+use crate::view::{self, View};
+
+/// git takes 1 for a conflict and more than 128 for a reason to stop, so every failure is a 1, or our side.
+pub fn run(ui: &Ui, env: &Env, place: &Place, args: &MergeDriverArgs) -> Result<Exit> {
+    let ours = env.cwd.join(&args.ours);
+    let text = fs::read_text(&ours)?.unwrap_or_default();
+    let mut git = Git::find(env)?;
+    let repo = git.discover()?;
+    let is_generated = |bytes: &[u8]| std::str::from_utf8(bytes).ok().and_then(view::footer).is_some();
+    let theirs = fs::read_text(&env.cwd.join(&args.theirs))?.unwrap_or_default();
+    if !is_generated(&text) || !is_generated(&theirs) {
+        ui.warn("a person wrote one of the two sides, so they are merged as text");
+        return as_text(env, &git, args);
+    }
+    match synthesise(ui, env, place, &git, &repo) {
+        Ok(Some(merged)) => {
+            apply::write_output(&ours, &merged)?;
+            Ok(Exit::Done)
+        }
+        // A side that is valid for itself, until the events of both are there.
+        Ok(None) => {
+            ui.note(
+                "kept our side of the ledger for now; `ledger-synth --no-confirm --commit` after the merge mends it",
+            );
+            Ok(Exit::Done)
+        }
+        Err(failure) => {
+            ui.problem(&failure);
+            ui.note(
+                "kept our side of the ledger for now; `ledger-synth --no-confirm --commit` after the merge mends it",
+            );
+            Ok(Exit::Done)
+        }
+    }
+}
+
+/// Two commits that are merged, and what they come from.
+struct Merge {
+    base: Option<String>,
+    theirs: String,
+}
+
+/// The ledger of the merge's result; none when nobody tells what is merged.
+fn synthesise(ui: &Ui, env: &Env, place: &Place, git: &Git, repo: &Repo) -> Result<Option<String>> {
+    let settings = Settings::load(env, repo, place)?;
+    let objects = Objects::of(env, git, repo, &settings)?;
+    let merges = merges(env, repo, &objects)?;
+    if merges.is_empty() {
+        return Ok(None);
+    }
+    let mut blobs = objects.blobs(&objects.commit("HEAD")?)?;
+    for merge in &merges {
+        let base = merge.base.as_deref().map(|base| objects.blobs(base)).transpose()?.unwrap_or_default();
+        blobs = merged(&base, blobs, objects.blobs(&merge.theirs)?);
+    }
+    let tree = objects.read(&blobs)?;
+    tree.events.skipped.iter().for_each(|skipped| ui.warn(format!("skipped {skipped}")));
+    let snapshots = tree.events.snapshots()?;
+    let join = tree.events.join(&snapshots, &Filter::default());
+    let view = View::of(&join, settings.session_window);
+    Ok((view.event_count > 0).then(|| view.render(tree.events.skipped.len(), None)))
+}
+
+/// What git is merging into HEAD: it names the heads in the environment of a merge, and in a file for a commit that
+/// is picked or rebased.
+fn merges(env: &Env, repo: &Repo, objects: &Objects<'_>) -> Result<Vec<Merge>> {
+    let heads: Vec<String> =
+        env.vars.keys().filter_map(|name| name.to_str()?.strip_prefix("GITHEAD_").map(str::to_owned)).collect();
+    let ours = objects.commit("HEAD")?;
+    let mut merges = Vec::new();
+    for head in heads.iter().filter(|head| **head != ours) {
+        // What is named there and no commit (a stash, a picked commit's label) tells nothing.
+        if let Ok(theirs) = objects.commit(head) {
+            let base = objects.merge_base(&ours, &theirs)?;
+            merges.push(Merge { base, theirs });
+        }
+    }
+    if !merges.is_empty() {
+        return Ok(merges);
+    }
+    for name in ["CHERRY_PICK_HEAD", "REBASE_HEAD"] {
+        if repo.git_dir.join(name).exists() {
+            let theirs = objects.commit(name)?;
+            let base = objects.commit(&format!("{name}^")).ok();
+            return Ok(vec![Merge { base, theirs }]);
+        }
+    }
+    Ok(merges)
+}
+
+/// Three-way by path: what one side changed, and of two new texts under one name both.
+fn merged(base: &Blobs, ours: Blobs, theirs: Blobs) -> Blobs {
+    let mut result = Blobs::new();
+    let paths = ours.keys().chain(theirs.keys()).cloned().collect::<std::collections::BTreeSet<_>>();
+    for path in paths {
+        let (b, o, t) = (base.get(&path), ours.get(&path), theirs.get(&path));
+        match (o, t) {
+            _ if o == t => drop(o.map(|sha| result.insert(path, sha.clone()))),
+            _ if o == b => drop(t.map(|sha| result.insert(path, sha.clone()))),
+            _ if t == b => drop(o.map(|sha| result.insert(path, sha.clone()))),
+            _ => {
+                // Both are events; the name means nothing.
+                let other =
+                    path.with_file_name(format!("theirs-{}", path.file_name().unwrap_or_default().to_string_lossy()));
+                o.map(|sha| result.insert(path, sha.clone()));
+                t.map(|sha| result.insert(other, sha.clone()));
+            }
+        }
+    }
+    result
+}
+
+/// As git merges any text, with its markers where both sides changed a place.
+fn as_text(env: &Env, git: &Git, args: &MergeDriverArgs) -> Result<Exit> {
+    let files =
+        [&args.ours, &args.base, &args.theirs].map(|path: &std::path::PathBuf| Path::new(path).as_os_str().to_owned());
+    let output =
+        git.cmd(&env.cwd).args(["merge-file", "-L", "ours", "-L", "base", "-L", "theirs"]).args(files).capture()?;
+    match output.status.code() {
+        0 => Ok(Exit::Done),
+        1..=127 => Ok(Exit::No),
+        _ => Err(Failure::new(Exit::No, "git", format!("git merge-file failed with {}", output.status))),
+    }
+}

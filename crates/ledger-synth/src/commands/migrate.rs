@@ -1,0 +1,217 @@
+//! `migrate`: handoff files of other shapes become events. The files themselves stay where they are.
+
+use std::borrow::Cow;
+use std::path::Path;
+
+use jiff::Timestamp;
+use serde_json::json;
+use serde_yaml::Value;
+use shopfloor_core::env::Env;
+use shopfloor_core::error::{Exit, Failure, Result};
+use shopfloor_core::fs;
+use shopfloor_core::text::printable;
+use shopfloor_core::ui::Ui;
+
+use super::{add, adopt};
+use crate::cli::{MigrateArgs, Place};
+use crate::event::{self, Entry, Event, Meta, Record};
+use crate::facts::Ledger;
+use crate::facts::gather::everything;
+use crate::{body, scalar};
+
+/// Names under which handoffs have what we know by another name.
+const ALIASES: [(&str, &str); 8] = [
+    ("done_this_session", "this_session"),
+    ("done", "this_session"),
+    ("completed", "this_session"),
+    ("accomplished", "this_session"),
+    ("questions", "open_questions"),
+    ("open_question", "open_questions"),
+    ("current", "now"),
+    ("objective", "goal"),
+];
+
+pub fn run(ui: &Ui, env: &Env, place: &Place, args: &MigrateArgs) -> Result<Exit> {
+    let ts = args.ts.as_deref().map(|text| {
+        event::instant(text)
+            .ok_or_else(|| Failure::usage(format!("--ts must be an RFC 3339 time with an offset, not `{text}`")))
+    });
+    let ts = ts.transpose()?;
+    let ledger = Ledger::find(ui, env, place)?;
+    let mut known: std::collections::BTreeSet<_> =
+        everything(&ledger)?.records.iter().map(|record| record.id).collect();
+    // All are read before the first is written.
+    let mut events = Vec::new();
+    for file in &args.files {
+        let path = env.cwd.join(file);
+        let bytes =
+            fs::read(&path)?.ok_or_else(|| Failure::not_found(format!("there is no file {}", path.display())))?;
+        let wrong = |problem: event::Malformed| {
+            Failure::malformed(format!("{}:{}: {}", path.display(), problem.line, problem.why))
+        };
+        let text = event::text(&bytes).map_err(wrong)?.into_owned();
+        events.push((path.clone(), migrated(env, &ledger, args, ts, &path, &text)?));
+    }
+    for (path, event) in &events {
+        let from = printable(&path.to_string_lossy()).clone();
+        if !known.insert(Record::of(event).id) {
+            ui.note(format!("{from} is an event already"));
+            continue;
+        }
+        let written = add::write(&ledger, event, place.dry_run)?;
+        let to = ledger.dir.join(&written.below);
+        if ui.is_json() {
+            ui.json(&json!({ "from": path.to_string_lossy(), "path": to.to_string_lossy(), "id": written.id, "ts": event.meta.ts.to_string(), "agent": event.meta.agent }));
+        } else {
+            ui.line(printable(&to.to_string_lossy()));
+        }
+    }
+    Ok(Exit::Done)
+}
+
+fn migrated(
+    env: &Env,
+    ledger: &Ledger,
+    args: &MigrateArgs,
+    given: Option<Timestamp>,
+    path: &Path,
+    text: &str,
+) -> Result<Event<'static>> {
+    if let Ok(event) = Event::parse(text) {
+        // It is one already; only where it lies was wrong.
+        let entries = event.entries.into_iter().map(owned).map(renamed).collect();
+        return Ok(Event::new(owned_meta(event.meta), entries));
+    }
+    let (front, rest) = match event::parts(text) {
+        Ok(parts) => (parts.front, parts.body),
+        Err(_) => ("", text),
+    };
+    let fields = fields(front);
+    let field = |names: &[&str]| {
+        fields.iter().find(|(key, _)| names.contains(&&*key.to_lowercase())).map(|(_, value)| value.clone())
+    };
+    let ts = field(&["ts", "timestamp", "date", "updated", "created"]).as_deref().and_then(event::instant);
+    let ts = ts.or_else(|| adopt::updated(text)).or_else(|| named_time(path)).or(given).ok_or_else(|| {
+        Failure::malformed(format!("{}: nothing tells when it was written", path.display()))
+            .hint("say it: `--ts 2026-01-10T13:00:00Z`")
+    })?;
+    let mut entries: Vec<Entry<'static>> = body::adopted(rest).into_iter().map(renamed).collect();
+    // What else the frontmatter says is said in the ledger too.
+    let meta_keys = [
+        "ts",
+        "timestamp",
+        "date",
+        "updated",
+        "created",
+        "agent",
+        "author",
+        "session",
+        "branch",
+        "type",
+        "reason",
+        "title",
+    ];
+    for (key, value) in
+        fields.iter().filter(|(key, value)| !meta_keys.contains(&&*key.to_lowercase()) && !value.is_empty())
+    {
+        let section = body::section_name(key).into_owned();
+        let sub = format!("{section}: {}\n", scalar::written(value));
+        entries.extend(body::parse(&sub).into_iter().map(owned).map(renamed));
+    }
+    if entries.is_empty() {
+        return Err(Failure::malformed(format!("{}: it says nothing an event could", path.display())));
+    }
+    let agent = match field(&["agent", "author", "session"]).filter(|agent| !agent.trim().is_empty()) {
+        Some(agent) if args.agent.is_none() => agent,
+        _ => add::agent(env, ledger, args.agent.as_deref())?,
+    };
+    let own = |text: Option<String>| text.filter(|text| !text.is_empty()).map(Cow::Owned);
+    let meta = Meta {
+        ts,
+        agent: agent.into(),
+        branch: own(field(&["branch"])),
+        kind: own(field(&["type"])).or(Some("handoff".into())),
+        reason: own(field(&["reason"])),
+        title: own(field(&["title"])),
+    };
+    Ok(Event::new(meta, entries))
+}
+
+/// The texts of a frontmatter; empty when it is no map.
+fn fields(front: &str) -> Vec<(String, String)> {
+    let is_deep = front.len() > 16 << 10 || front.bytes().filter(|b| matches!(b, b'[' | b'{')).count() > 64;
+    let Ok(Value::Mapping(map)) = serde_yaml::from_str(if is_deep { "" } else { front }) else { return Vec::new() };
+    map.iter().map(|(key, value)| (scalar::plain(key), scalar::plain(value))).collect()
+}
+
+/// A time that the file's name begins with, as event files have it; a day alone is its beginning.
+fn named_time(path: &Path) -> Option<Timestamp> {
+    let name = path.file_stem()?.to_string_lossy().into_owned();
+    let day = name.get(..10)?;
+    let clock = name.get(10..).and_then(|rest| rest.strip_prefix(['T', '_', '-']));
+    let digits: Vec<&str> = clock
+        .unwrap_or_default()
+        .split(['-', '_', 'Z', '.'])
+        .take_while(|p| p.len() == 2 && p.bytes().all(|b| b.is_ascii_digit()))
+        .collect();
+    let time = match digits.as_slice() {
+        [h, m, s, ..] => format!("{h}:{m}:{s}"),
+        [h, m] => format!("{h}:{m}:00"),
+        _ => "00:00:00".to_owned(),
+    };
+    event::instant(&format!("{day}T{time}Z")).or_else(|| event::instant(&format!("{day}T00:00:00Z")))
+}
+
+fn renamed(entry: Entry<'static>) -> Entry<'static> {
+    let name = |section: Cow<'static, str>| -> Cow<'static, str> {
+        let plain = section.to_lowercase().replace([' ', '-'], "_");
+        ALIASES.iter().find(|(alias, _)| *alias == plain).map_or(section, |(_, known)| (*known).into())
+    };
+    match entry {
+        Entry::Text { section, text } => {
+            let section = name(section);
+            let is_list = matches!(&*section, "this_session" | "open_questions" | "resolved");
+            if is_list { Entry::Item { section, text } } else { Entry::Text { section, text } }
+        }
+        Entry::Item { section, text } => {
+            let section = name(section);
+            if matches!(&*section, "now" | "goal") {
+                Entry::Text { section, text }
+            } else {
+                Entry::Item { section, text }
+            }
+        }
+        Entry::Pair { section, key, value } => Entry::Pair { section: name(section), key, value },
+        checkpoint => checkpoint,
+    }
+}
+
+/// An entry that borrows nothing.
+pub fn owned(entry: Entry<'_>) -> Entry<'static> {
+    let own = |text: Cow<'_, str>| Cow::<'static, str>::Owned(text.into_owned());
+    match entry {
+        Entry::Text { section, text } => Entry::Text { section: own(section), text: own(text) },
+        Entry::Item { section, text } => Entry::Item { section: own(section), text: own(text) },
+        Entry::Pair { section, key, value } => {
+            Entry::Pair { section: own(section), key: own(key), value: value.map(own) }
+        }
+        Entry::Checkpoint(c) => Entry::Checkpoint(event::Checkpoint {
+            phase: own(c.phase),
+            status: own(c.status),
+            updated: own(c.updated),
+            more: own(c.more),
+        }),
+    }
+}
+
+fn owned_meta(meta: Meta<'_>) -> Meta<'static> {
+    let own = |text: Cow<'_, str>| Cow::<'static, str>::Owned(text.into_owned());
+    Meta {
+        ts: meta.ts,
+        agent: own(meta.agent),
+        branch: meta.branch.map(own),
+        kind: meta.kind.map(own),
+        reason: meta.reason.map(own),
+        title: meta.title.map(own),
+    }
+}

@@ -1,0 +1,202 @@
+//! Writer and reader proven together, and the body grammar against YAML's.
+
+use proptest::prelude::*;
+use serde_yaml::Value;
+
+use super::*;
+
+fn text() -> impl Strategy<Value = String> {
+    let pieces = [
+        "a",
+        "b c",
+        ": ",
+        " #",
+        "#",
+        "- ",
+        "'",
+        "\"",
+        "\\",
+        "|",
+        ">",
+        "[",
+        "]",
+        "{",
+        "}",
+        ",",
+        "&x",
+        "*x",
+        "!t",
+        "%",
+        "@",
+        "`",
+        "~",
+        "null",
+        "true",
+        "1",
+        "---",
+        "...",
+        "<<<<<<< x",
+        ">>>>>>> ",
+        "```",
+        "é",
+        "\u{1F600}",
+        "\u{feff}",
+        "\u{85}",
+        "\u{2028}",
+        "\u{1b}",
+        "\t",
+        "\n",
+        "\n\n",
+        "  ",
+        "\r",
+        "now:",
+        "decisions:\n  k: v",
+        "- x\n- y",
+        "Phase 1: x",
+        "## Now",
+        "?",
+        "=",
+        "<<",
+        "0x1f",
+        "1e3",
+        "2026-01-10",
+        "-",
+    ];
+    let piece = prop_oneof![4 => prop::sample::select(pieces.to_vec()).prop_map(str::to_owned), 1 => any::<char>().prop_map(String::from)];
+    prop::collection::vec(piece, 1..6).prop_map(|pieces| pieces.concat().replace('\0', "0"))
+}
+
+/// A text a flag can hold: one that says something.
+fn said() -> impl Strategy<Value = String> {
+    text().prop_filter("says nothing", |text| !text.trim().is_empty())
+}
+
+fn entries() -> impl Strategy<Value = Vec<Entry<'static>>> {
+    let register = (prop::sample::select(vec!["now", "goal"]), said());
+    let item = (prop::sample::select(vec!["this_session", "open_questions", "resolved"]), said());
+    let pair = (said(), prop::option::weighted(0.8, text()));
+    let checkpoint = (said(), text());
+    let all = (
+        prop::collection::btree_map(register.0, register.1, 0..3),
+        prop::collection::vec(item, 0..4),
+        prop::collection::btree_map(pair.0, pair.1, 0..3),
+        prop::collection::vec(checkpoint, 0..3),
+    );
+    all.prop_map(|(registers, items, pairs, checkpoints)| {
+        let mut entries = Vec::new();
+        entries.extend(
+            registers.into_iter().map(|(section, text)| Entry::Text { section: section.into(), text: text.into() }),
+        );
+        entries.extend(
+            items.into_iter().map(|(section, text)| Entry::Item { section: section.into(), text: text.into() }),
+        );
+        let pairs: std::collections::BTreeMap<_, _> =
+            pairs.into_iter().map(|(key, value)| (key.trim().to_owned(), value)).collect();
+        entries.extend(pairs.into_iter().map(|(key, value)| Entry::Pair {
+            section: "decisions".into(),
+            key: key.into(),
+            value: value.map(Cow::Owned),
+        }));
+        entries.extend(checkpoints.into_iter().map(|(phase, status)| {
+            Entry::Checkpoint(Checkpoint {
+                phase: phase.trim().to_owned().into(),
+                status: status.trim().to_owned().into(),
+                ..Checkpoint::default()
+            })
+        }));
+        entries
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(512))]
+
+    #[test]
+    fn what_add_writes_is_what_is_read(agent in said(), branch in said(), title in said(), entries in entries()) {
+        let ts = instant("2026-01-10T13:00:00.123Z").expect("an instant");
+        let meta = Meta { ts, agent: agent.into(), branch: Some(branch.into()), kind: None, reason: None, title: Some(title.into()) };
+        let event = Event::new(meta, entries);
+        let file = write(&event);
+        let read = Event::parse(&file);
+        prop_assert_eq!(read.as_ref(), Ok(&event), "{}", file);
+        let record = Record::of(&event);
+        let decoded = record.event();
+        prop_assert_eq!(decoded.as_ref(), Some(&event));
+
+        // Any YAML reader reads the same.
+        let parts = parts(&file).expect("an event");
+        let front: Value = serde_yaml::from_str(parts.front).expect("a frontmatter");
+        prop_assert_eq!(front["agent"].as_str(), Some(&*event.meta.agent));
+        let body: Value = serde_yaml::from_str(parts.body).unwrap_or_else(|e| panic!("{e}: {}", parts.body));
+        for entry in &event.entries {
+            let is_there = match entry {
+                Entry::Text { section, text } => body[&**section].as_str() == Some(text),
+                Entry::Item { section, text } => {
+                    body[&**section].as_sequence().is_some_and(|items| items.iter().any(|item| item.as_str() == Some(text)))
+                }
+                Entry::Pair { section, key, value } => body[&**section].get(&**key).is_some_and(|v| v.as_str() == value.as_deref()),
+                Entry::Checkpoint(c) => body["checkpoints"].as_sequence().is_some_and(|all| {
+                    all.iter().any(|one| one["phase"].as_str() == Some(&c.phase) && one["status"].as_str() == Some(&c.status))
+                }),
+            };
+            prop_assert!(is_there, "{entry:?} in {}", parts.body);
+        }
+    }
+
+    /// Where strict YAML reads a text and the source has no ` #`, ours is equal.
+    #[test]
+    fn bullets_are_read_as_yaml_reads_texts(bullets in prop::collection::vec(text(), 1..4)) {
+        let body: String = bullets.iter().map(|text| format!("- {}\n", text.replace('\n', "\n  "))).collect();
+        let source = format!("this_session:\n{body}");
+        // Blanks at the end of a line are nobody's, also in a block.
+        if source.lines().any(|line| line != "- " && line.ends_with(' ')) {
+            return Ok(());
+        }
+        let Ok(yaml) = serde_yaml::from_str::<Value>(&source) else { return Ok(()) };
+        let Some(items) = yaml["this_session"].as_sequence() else { return Ok(()) };
+        if source.contains(" #") || items.len() != bullets.len() || source.contains(['\t', '\u{feff}', '\u{85}', '\u{2028}', '\r']) {
+            return Ok(());
+        }
+        let Some(texts) = items.iter().map(Value::as_str).collect::<Option<Vec<_>>>() else { return Ok(()) };
+        // A tag or an anchor makes a text of something else: agents do not write them.
+        if source.contains(['&', '!', '*']) || texts.iter().any(|text| text.is_empty()) {
+            return Ok(());
+        }
+        let mut want: Vec<String> = texts.into_iter().map(str::to_owned).collect();
+        let mut found: Vec<String> = crate::body::parse(&source).into_iter().filter_map(|entry| match entry {
+            Entry::Item { text, .. } => Some(text.into_owned()),
+            _ => None,
+        }).collect();
+        want.sort();
+        found.sort();
+        prop_assert_eq!(found, want, "{}", source);
+    }
+
+    #[test]
+    fn any_bytes_are_read_or_refused(bytes in prop::collection::vec(any::<u8>(), 0..200), body in text()) {
+        let _ = text_and_parse(&bytes);
+        let with_front = [b"---\nts: 2026-01-10T13:00:00Z\nagent: a\n---\n", body.as_bytes(), &bytes].concat();
+        if let Some(event) = text_and_parse(&with_front) {
+            let record = Record::of(&event);
+            prop_assert_eq!(record.event(), Some(event));
+        }
+        let _ = Record { id: Digest::of(&bytes), bytes: Bytes::Own(bytes.into()) }.event();
+    }
+}
+
+fn text_and_parse(bytes: &[u8]) -> Option<Event<'static>> {
+    let text = super::text(bytes).ok()?.into_owned();
+    let event = Event::parse(&text).ok()?;
+    let entries = event.entries.into_iter().map(crate::commands::migrate::owned).collect();
+    let own = |text: Cow<'_, str>| Cow::<'static, str>::Owned(text.into_owned());
+    let m = event.meta;
+    let meta = Meta {
+        ts: m.ts,
+        agent: own(m.agent),
+        branch: m.branch.map(own),
+        kind: m.kind.map(own),
+        reason: m.reason.map(own),
+        title: m.title.map(own),
+    };
+    Some(Event::new(meta, entries))
+}

@@ -1,0 +1,201 @@
+//! A directory of events, read: listed, looked up in the cache, and what is new opened. Nothing but regular
+//! files is opened, and no link is followed.
+
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::OsStrExt;
+use std::path::PathBuf;
+
+use shopfloor_core::error::{Failure, Result};
+use shopfloor_core::fs::{Bytes, Root, Stat};
+use shopfloor_core::proc::map_parallel;
+
+use super::{Events, Skipped, SnapshotFile};
+use crate::cache::Pack;
+use crate::event::{self, Event, LIMIT, Malformed, Record};
+use crate::snapshot;
+
+/// How often a directory is read again that changes under our eyes.
+const PATIENCE: usize = 1_000;
+
+/// What a directory of events holds, without their content.
+#[derive(Debug, Default)]
+pub struct Listing {
+    pub names: Vec<OsString>,
+    pub stats: Vec<Option<Stat>>,
+}
+
+/// Lists the event files of a directory, in no order.
+pub fn list(dir: &Root) -> Result<Listing> {
+    let names = dir.names(is_event_name)?;
+    let stats = dir.stats_of(&names);
+    Ok(Listing { names, stats })
+}
+
+fn is_event_name(name: &OsStr) -> bool {
+    let bytes = name.as_bytes();
+    bytes.ends_with(b".md") && !bytes.starts_with(b".")
+}
+
+/// What one file came to.
+pub enum Content {
+    Event(Record),
+    Snapshot(String),
+    Malformed(Malformed),
+}
+
+/// A file's content, from its bytes. Snapshots are checked when all are read.
+pub fn content(bytes: &[u8]) -> Content {
+    if snapshot::is_one(bytes) {
+        let text = String::from_utf8_lossy(bytes);
+        return Content::Snapshot(text.strip_prefix('\u{feff}').unwrap_or(&text).replace("\r\n", "\n"));
+    }
+    if bytes.len() > LIMIT {
+        return Content::Malformed(Malformed::new(1, "larger than 1 MiB"));
+    }
+    match event::text(bytes).and_then(|text| Event::parse(&text).map(|event| Record::of(&event))) {
+        Ok(record) => Content::Event(record),
+        Err(problem) => Content::Malformed(problem),
+    }
+}
+
+/// Reads one file; none when it is gone.
+fn load(dir: &Root, name: &OsStr, stat: &Stat) -> Result<Option<Content>> {
+    let size = usize::try_from(stat.size()).unwrap_or(usize::MAX);
+    Ok(match dir.load(name, size, LIMIT)? {
+        Bytes::Gone => None,
+        Bytes::All(bytes) => Some(content(&bytes)),
+        Bytes::Head(head) if snapshot::is_one(&head) => match dir.load(name, size, usize::MAX >> 1)? {
+            Bytes::All(bytes) | Bytes::Head(bytes) => Some(content(&bytes)),
+            Bytes::Gone => None,
+        },
+        Bytes::Head(_) => Some(Content::Malformed(Malformed::new(1, "larger than 1 MiB"))),
+    })
+}
+
+/// One event of a directory as it was read, for the cache.
+pub struct Fresh {
+    /// Its place in [`Events::records`].
+    pub record: usize,
+    pub name: OsString,
+    pub stat: Stat,
+}
+
+/// A directory, read.
+#[derive(Default)]
+pub struct Read {
+    pub events: Events,
+    /// What was not in the cache.
+    pub fresh: Vec<Fresh>,
+}
+
+/// Reads a directory of events as it is at one time: nothing that goes away or is folded meanwhile makes it
+/// something that never was.
+pub fn read(dir: &Root, pack: &Pack, first: Option<Listing>, is_locked: bool) -> Result<Read> {
+    let mut listing = match first {
+        Some(listing) => listing,
+        None => list(dir)?,
+    };
+    for _ in 0..PATIENCE {
+        let mut order: Vec<usize> = (0..listing.names.len()).collect();
+        order.sort_unstable_by(|a, b| listing.names[*a].cmp(&listing.names[*b]));
+        let names: Vec<(&OsString, &Stat)> =
+            order.iter().filter_map(|at| Some((&listing.names[*at], listing.stats[*at].as_ref()?))).collect();
+        let loaded = map_parallel(&names, |(name, stat)| match pack.get(name, stat) {
+            Some(record) => Ok(Some(Found::Cached(record))),
+            None => load(dir, name, stat).map(|content| content.map(Found::Read)),
+        });
+        let mut read = Read::default();
+        let mut is_whole = true;
+        for ((name, stat), found) in names.iter().zip(loaded) {
+            match found? {
+                None => is_whole = false,
+                Some(found) => read.take(dir, name, stat, found),
+            }
+        }
+        let now = if is_whole && is_locked { None } else { Some(dir.names(is_event_name)?) };
+        let Some(now) = now else { return Ok(read) };
+        if is_whole && is_unfolded(&listing.names, &now) {
+            return Ok(read);
+        }
+        let stats = dir.stats_of(&now);
+        listing = Listing { names: now, stats };
+    }
+    Err(Failure::failed(format!("{} changes faster than it can be read", dir.path().display()))
+        .hint("wait for other commands to end and run it again"))
+}
+
+enum Found {
+    Cached(Record),
+    Read(Content),
+}
+
+impl Read {
+    fn take(&mut self, dir: &Root, name: &OsStr, stat: &Stat, found: Found) {
+        let path = dir.path().join(name);
+        match found {
+            Found::Cached(record) => self.push(record, path),
+            Found::Read(Content::Event(record)) => {
+                let place = self.events.records.len();
+                self.fresh.push(Fresh { record: place, name: name.to_owned(), stat: *stat });
+                self.push(record, path);
+            }
+            Found::Read(Content::Snapshot(text)) => self.events.snapshots.push(SnapshotFile { path, text }),
+            Found::Read(Content::Malformed(problem)) => self.events.skipped.push(Skipped { path, problem }),
+        }
+    }
+
+    fn push(&mut self, record: Record, path: PathBuf) {
+        self.events.records.push(record);
+        self.events.paths.push(path);
+    }
+}
+
+/// Whether between two listings nothing went and no snapshot came: a snapshot is there before what it
+/// stands for goes.
+fn is_unfolded(before: &[OsString], after: &[OsString]) -> bool {
+    let after_set: std::collections::HashSet<&OsString> = after.iter().collect();
+    let before_set: std::collections::HashSet<&OsString> = before.iter().collect();
+    let is_snapshot = |name: &OsString| name.as_bytes().starts_with(b"snapshot_");
+    before.iter().all(|name| after_set.contains(name))
+        && after.iter().all(|name| before_set.contains(name) || !is_snapshot(name))
+}
+
+/// Files named one by one, in this order.
+pub fn files(paths: &[PathBuf]) -> Result<Events> {
+    let mut events = Events::default();
+    for path in paths {
+        let dir = Root::open(path.parent().unwrap_or(path))?;
+        let Some(name) = path.file_name() else { continue };
+        let stat = dir.stats_of(&[name.to_owned()]).remove(0);
+        let found = match &stat {
+            Some(stat) => load(&dir, name, stat)?,
+            None => None,
+        };
+        match found {
+            None => {
+                let problem = Malformed::new(1, "no regular file");
+                events.skipped.push(Skipped { path: path.clone(), problem });
+            }
+            Some(Content::Event(record)) => {
+                events.records.push(record);
+                events.paths.push(path.clone());
+            }
+            Some(Content::Snapshot(text)) => events.snapshots.push(SnapshotFile { path: path.clone(), text }),
+            Some(Content::Malformed(problem)) => events.skipped.push(Skipped { path: path.clone(), problem }),
+        }
+    }
+    Ok(events)
+}
+
+/// The events in `archive/`, a directory per day: what was folded, as long as it is kept.
+pub fn archived(archive: &Root) -> Result<Events> {
+    let none = Pack::default();
+    let mut events = Events::default();
+    for day in archive.dirs()? {
+        let Ok(rel) = shopfloor_core::path::RelPath::parse_os(&day) else { continue };
+        if let Some(dir) = archive.below(&rel)? {
+            events.add(read(&dir, &none, None, false)?.events);
+        }
+    }
+    Ok(events)
+}

@@ -1,0 +1,101 @@
+//! The ledger's own events, read with what is remembered of earlier runs.
+
+use std::path::PathBuf;
+
+use jiff::Timestamp;
+use shopfloor_core::error::Result;
+use shopfloor_core::fs;
+
+use super::directory::{self, Fresh, Read};
+use super::{EVENTS, Events, Ledger};
+use crate::cache::{self, Pack};
+
+/// How they are read.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Mode {
+    /// Nothing is written, and the lock is not held.
+    pub is_dry: bool,
+    /// Whether the wall clock will be written.
+    pub stamp: bool,
+    /// A look at the directory is enough when nothing changed since all was in order.
+    pub may_be_quiet: bool,
+}
+
+/// What was found in `events/`.
+#[derive(Default)]
+pub struct Gathered {
+    /// Nothing changed since all was in order, with this many events; they were not read again.
+    pub quiet: Option<usize>,
+    pub events: Events,
+    pub memory: Memory,
+}
+
+/// Reads the events. Whoever will write holds the lock.
+pub fn gather(ledger: &Ledger, mode: Mode) -> Result<Gathered> {
+    let Some(dir) = ledger.open(EVENTS)? else { return Ok(Gathered::default()) };
+    let mut memory = Memory::of(ledger, &mode);
+    let listing = directory::list(&dir)?;
+    memory.print = memory.since.and_then(|since| {
+        let current = ledger.current_stat().ok().flatten();
+        cache::print(&listing, current.as_ref(), &memory.options, since)
+    });
+    if let Some(count) = memory.quiet_count().filter(|_| mode.may_be_quiet) {
+        return Ok(Gathered { quiet: Some(count), ..Gathered::default() });
+    }
+    let pack = Pack::load(&memory.pack);
+    let Read { events, fresh } = directory::read(&dir, &pack, Some(listing), !mode.is_dry)?;
+    memory.remember(&pack, &events, &fresh);
+    Ok(Gathered { quiet: None, events, memory })
+}
+
+/// The events of the ledger as they are, without its lock.
+pub fn everything(ledger: &Ledger) -> Result<Events> {
+    Ok(gather(ledger, Mode { is_dry: true, ..Mode::default() })?.events)
+}
+
+/// What is remembered between runs, and when this one began by the file system's clock.
+#[derive(Default)]
+pub struct Memory {
+    pack: PathBuf,
+    quiet: PathBuf,
+    /// None in a run that writes nothing.
+    since: Option<Timestamp>,
+    /// What else decides the text.
+    options: String,
+    print: Option<Vec<u8>>,
+}
+
+impl Memory {
+    fn of(ledger: &Ledger, mode: &Mode) -> Memory {
+        let dir = ledger.state().join("cache");
+        let (pack, quiet) = cache::names(&ledger.word());
+        let since = if mode.is_dry { None } else { fs::clock(&dir).ok() };
+        let word = format!("{:?} {:?} {}", ledger.settings.session_window, ledger.settings.root, mode.stamp);
+        Memory { pack: dir.join(pack), quiet: dir.join(quiet), since, options: word, print: None }
+    }
+
+    /// How many events there were when all was in order, if nothing changed since.
+    fn quiet_count(&self) -> Option<usize> {
+        let print = self.print.as_ref()?;
+        let known = fs::read_own(&self.quiet).ok()??;
+        let rest = known.strip_prefix(print.as_slice())?;
+        std::str::from_utf8(rest).ok()?.trim_end().parse().ok()
+    }
+
+    /// A cache that cannot be written costs time only.
+    fn remember(&self, pack: &Pack, events: &Events, fresh: &[Fresh]) {
+        let Some(since) = self.since else { return };
+        drop(pack.update(&self.pack, &events.records, fresh, events.records.len(), since));
+    }
+
+    /// Remembers that all was in order, with this many events.
+    pub fn remember_quiet(&self, count: usize) {
+        let Some(print) = self.print.as_ref() else { return };
+        let text = [print.as_slice(), format!("{count}\n").as_bytes()].concat();
+        let written = fs::CacheFile::create(&self.quiet).and_then(|mut file| {
+            file.write(&text)?;
+            file.finish()
+        });
+        drop(written);
+    }
+}

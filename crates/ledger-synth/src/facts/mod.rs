@@ -1,0 +1,232 @@
+//! Everything read: where the ledger is, its events, what `current.md` holds.
+
+pub mod directory;
+pub mod gather;
+pub mod tree;
+
+use std::path::{Path, PathBuf};
+
+use shopfloor_core::env::Env;
+use shopfloor_core::error::{Failure, Result};
+use shopfloor_core::fs::{Found, Root, Stat};
+use shopfloor_core::git::{Git, Repo};
+use shopfloor_core::hash::Digest;
+use shopfloor_core::lock::Lock;
+use shopfloor_core::path::RelPath;
+use shopfloor_core::ui::Ui;
+
+use crate::TOOL;
+use crate::cli::Place;
+use crate::event::{Malformed, Record};
+use crate::plan::{Filter, Join, join};
+use crate::settings::{DEFAULT_ROOT, Settings, Where};
+use crate::snapshot::{self, Snapshot};
+
+/// The generated file.
+pub const CURRENT: &str = "current.md";
+/// Where events are.
+pub const EVENTS: &str = "events";
+/// Where they go when they are folded.
+pub const ARCHIVE: &str = "archive";
+
+/// A ledger and the repository it is in.
+#[derive(Debug)]
+pub struct Ledger {
+    pub git: Git,
+    pub repo: Repo,
+    pub settings: Settings,
+    /// The ledger's directory, absolute; it need not be there.
+    pub dir: PathBuf,
+    /// A directory that is there: the work tree, or the ledger's own when it lies in none of ours.
+    pub top: Root,
+    /// The ledger's directory below `top`.
+    prefix: Option<RelPath>,
+}
+
+/// A file that is no event.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Skipped {
+    pub path: PathBuf,
+    pub problem: Malformed,
+}
+
+impl std::fmt::Display for Skipped {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}:{}: {}", self.path.display(), self.problem.line, self.problem.why)
+    }
+}
+
+/// A snapshot as its file has it, line ends as LF.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SnapshotFile {
+    pub path: PathBuf,
+    pub text: String,
+}
+
+/// Everything a set of files says, unjoined.
+#[derive(Debug, Default)]
+pub struct Events {
+    /// In the order of `paths`.
+    pub records: Vec<Record>,
+    /// The file of each record.
+    pub paths: Vec<PathBuf>,
+    pub snapshots: Vec<SnapshotFile>,
+    pub skipped: Vec<Skipped>,
+}
+
+impl Events {
+    /// The snapshots, read. Exit 2 when one cannot be: it stands for events that may be nowhere else.
+    pub fn snapshots(&self) -> Result<Vec<Snapshot<'_>>> {
+        let mut read = Vec::with_capacity(self.snapshots.len());
+        for file in &self.snapshots {
+            read.push(snapshot::parse(&file.text).map_err(|problem| {
+                Failure::malformed(format!("{}:{}: {}", file.path.display(), problem.line, problem.why))
+                    .hint("restore the file, for example with `git checkout -- FILE`; nothing was changed")
+            })?);
+        }
+        Ok(read)
+    }
+
+    pub fn add(&mut self, other: Events) {
+        self.records.extend(other.records);
+        self.paths.extend(other.paths);
+        self.snapshots.extend(other.snapshots);
+        self.skipped.extend(other.skipped);
+    }
+
+    pub fn join<'a>(&'a self, snapshots: &'a [Snapshot<'_>], filter: &Filter) -> Join<'a> {
+        join(&self.records, snapshots, filter)
+    }
+}
+
+impl Ledger {
+    /// The ledger of the repository we are in.
+    pub fn find(ui: &Ui, env: &Env, place: &Place) -> Result<Ledger> {
+        let mut git = Git::find(env)?;
+        let repo = git.discover()?;
+        Ledger::of(ui, env, place, git, repo)
+    }
+
+    pub fn of(ui: &Ui, env: &Env, place: &Place, git: Git, repo: Repo) -> Result<Ledger> {
+        let settings = Settings::load(env, &repo, place)?;
+        settings.warnings.iter().for_each(|warning| ui.warn(warning));
+        let (top, rel) = match &settings.root {
+            Where::Worktree => (repo.require_worktree()?.to_path_buf(), Some(PathBuf::from(DEFAULT_ROOT))),
+            Where::Main => (repo.main_checkout.clone(), Some(PathBuf::from(DEFAULT_ROOT))),
+            Where::At(path) => match &repo.worktree {
+                Some(worktree) => {
+                    below(worktree, path).map_or((path.clone(), None), |rel| (worktree.clone(), Some(rel)))
+                }
+                None => (path.clone(), None),
+            },
+        };
+        let rel = rel.filter(|rel| !rel.as_os_str().is_empty());
+        let prefix = rel.as_ref().map(|rel| RelPath::parse_os(rel.as_os_str())).transpose().map_err(|why| {
+            Failure::usage(format!("the ledger cannot be in `{}`: {why}", rel.unwrap_or_default().display()))
+        })?;
+        if prefix.is_none() && !top.is_dir() {
+            return Err(Failure::usage(format!("there is no directory {}", top.display()))
+                .hint(format!("make it: `mkdir -p {}`", shopfloor_core::text::shell_word(&top))));
+        }
+        let dir = prefix.as_ref().map_or(top.clone(), |rel| top.join(rel.as_path()));
+        Ok(Ledger { top: Root::open(&top)?, git, repo, settings, dir, prefix })
+    }
+
+    /// The same directory of another worktree, if the ledger is one in a worktree.
+    pub fn elsewhere(&self, worktree: &Path) -> Result<Option<Root>> {
+        match &self.prefix {
+            Some(prefix) => Root::open(worktree)?.below(prefix),
+            None => Ok(None),
+        }
+    }
+
+    /// The path below `top` of something in the ledger.
+    pub fn rel(&self, below: &str) -> Result<RelPath> {
+        let path = match &self.prefix {
+            Some(prefix) => prefix.as_path().join(below),
+            None => PathBuf::from(below),
+        };
+        RelPath::parse_os(path.as_os_str()).map_err(|why| Failure::failed(format!("`{}`: {why}", path.display())))
+    }
+
+    /// A directory of the ledger; none when it is not there.
+    pub fn open(&self, below: &str) -> Result<Option<Root>> {
+        self.top.below(&self.rel(below)?)
+    }
+
+    /// The path of the ledger's directory in the repository, with `/`; none when it lies in no work tree of ours.
+    pub fn in_tree(&self) -> Option<&RelPath> {
+        self.prefix.as_ref().filter(|_| self.settings.root != Where::Main || !self.repo.is_linked())
+    }
+
+    /// Where this worktree remembers things about the ledger.
+    pub fn state(&self) -> PathBuf {
+        self.repo.worktree_state(TOOL)
+    }
+
+    /// A word for the directory, for names of files about it.
+    pub fn word(&self) -> String {
+        use std::os::unix::ffi::OsStrExt;
+        let real = self.dir.canonicalize().unwrap_or_else(|_| self.dir.clone());
+        Digest::of(real.as_os_str().as_bytes()).to_string()[..12].to_owned()
+    }
+
+    /// Two runs never write one ledger at a time. Writers of events take no lock.
+    pub fn lock(&self) -> Result<Lock> {
+        Lock::take(&self.repo.shared_state(TOOL).join(format!("{}.synth.lock", self.word())))
+    }
+
+    /// What `current.md` holds; none when it is not there.
+    pub fn current(&self) -> Result<Option<Current>> {
+        let rel = self.rel(CURRENT)?;
+        match self.top.look(&rel)? {
+            Found::Missing => return Ok(None),
+            Found::File(_) => {}
+            _ => {
+                let path = self.top.join(&rel);
+                return Err(Failure::failed(format!(
+                    "{} is no regular file, or not reached without a link",
+                    path.display()
+                ))
+                .hint("move it away and run the command again"));
+            }
+        }
+        let stat = self.current_stat()?;
+        let Some((bytes, _)) = self.top.read_whole(&rel)? else { return Ok(None) };
+        Ok(Some(Current { bytes, stat }))
+    }
+
+    /// What the system tells of it without opening it.
+    pub fn current_stat(&self) -> Result<Option<Stat>> {
+        let rel = self.rel(CURRENT)?;
+        Ok(self.top.stats(std::iter::once(&rel))?.into_iter().next().flatten())
+    }
+}
+
+/// `current.md` as it is.
+#[derive(Debug)]
+pub struct Current {
+    pub bytes: Vec<u8>,
+    pub stat: Option<Stat>,
+}
+
+impl Current {
+    /// Its text; not UTF-8 is nothing we wrote.
+    pub fn text(&self) -> Option<&str> {
+        std::str::from_utf8(&self.bytes).ok()
+    }
+}
+
+/// `path` below `dir`, whichever links either goes through.
+fn below(dir: &Path, path: &Path) -> Option<PathBuf> {
+    let real = |path: &Path| {
+        let there = path.ancestors().find(|p| p.exists())?;
+        Some(there.canonicalize().ok()?.join(path.strip_prefix(there).ok()?))
+    };
+    let plain = path.components().collect::<PathBuf>();
+    plain
+        .strip_prefix(dir)
+        .map(Path::to_path_buf)
+        .ok()
+        .or_else(|| Some(real(&plain)?.strip_prefix(real(dir)?).ok()?.to_path_buf()))
+}

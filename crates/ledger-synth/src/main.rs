@@ -1,0 +1,5 @@
+//! `ledger-synth`.
+
+fn main() -> std::process::ExitCode {
+    ledger_synth::main()
+}

@@ -1,0 +1,341 @@
+//! The join: what any set of events and snapshots comes to. Pure, and a join of semilattices: order, repetition
+//! and grouping of what goes in change nothing.
+//!
+//! Sections are registers (the newest text counts), sets (of whole texts) and maps (the newest value per key,
+//! none being a value); checkpoints are a set. Newest is decided by (instant, agent, value), a total order.
+
+use std::borrow::Cow;
+use std::collections::hash_map::Entry as Slot;
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+
+use jiff::Timestamp;
+use shopfloor_core::hash::Digest;
+
+use crate::event::{Checkpoint, Entry, Event, Meta, Record};
+use crate::snapshot::Snapshot;
+
+/// The section whose items are ids of events that are disowned.
+pub const RETRACT: &str = "retract";
+
+/// An event as far as the ledger speaks of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Source<'a> {
+    pub id: Digest,
+    pub ts: Timestamp,
+    pub agent: Cow<'a, str>,
+    pub branch: Option<Cow<'a, str>>,
+    /// What it was about: its title, else what it said of `now`.
+    pub topic: Option<Cow<'a, str>>,
+}
+
+impl<'a> Source<'a> {
+    /// What it was about in one line: its topic, else its branch.
+    pub fn about(&self) -> Cow<'_, str> {
+        self.topic.as_deref().or(self.branch.as_deref()).map_or("".into(), cut)
+    }
+
+    fn borrowed(&self) -> Source<'_> {
+        Source {
+            agent: Cow::Borrowed(&*self.agent),
+            branch: self.branch.as_deref().map(Cow::Borrowed),
+            topic: self.topic.as_deref().map(Cow::Borrowed),
+            ..*self
+        }
+    }
+
+    fn of(id: Digest, event: &Event<'a>) -> Source<'a> {
+        let Meta { ts, agent, branch, title, .. } = event.meta.clone();
+        let now = || {
+            event.entries.iter().find_map(|entry| match entry {
+                Entry::Text { section, text } if section == "now" => Some(text.clone()),
+                _ => None,
+            })
+        };
+        Source { id, ts, agent, branch, topic: title.or_else(now) }
+    }
+}
+
+/// The first line, at most 40 characters of it.
+pub fn cut(text: &str) -> Cow<'_, str> {
+    let line = text.split('\n').next().unwrap_or_default();
+    match line.char_indices().nth(40) {
+        None => line.into(),
+        Some(_) => format!("{}…", line.chars().take(39).collect::<String>().trim_end()).into(),
+    }
+}
+
+/// A value and which source said it (its place in [`Join::sources`]).
+pub type By<T> = (T, u32);
+
+/// An entry of a map: its key, its value if it has one, and who said so.
+pub type Pair<'a> = (Cow<'a, str>, By<Option<Cow<'a, str>>>);
+
+/// One section of the joined ledger: what was said of it in each shape.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Section<'a> {
+    pub text: Option<By<Cow<'a, str>>>,
+    /// In bytewise order.
+    pub items: Vec<By<Cow<'a, str>>>,
+    /// In bytewise order of the keys.
+    pub pairs: Vec<Pair<'a>>,
+}
+
+/// Everything the events say, each part with its newest source.
+#[derive(Debug, Default)]
+pub struct Join<'a> {
+    /// Every event that counts, once.
+    pub sources: Vec<Source<'a>>,
+    pub sections: BTreeMap<Cow<'a, str>, Section<'a>>,
+    pub checkpoints: Vec<By<Checkpoint<'a>>>,
+    /// The events that snapshots stand for.
+    pub folded: HashSet<Digest>,
+    /// The snapshots that went in, and those in them.
+    pub snapshots: BTreeSet<Digest>,
+    /// The events somebody disowned.
+    pub retracted: BTreeSet<Digest>,
+}
+
+/// Which events are asked for; all by default.
+#[derive(Clone, Debug, Default)]
+pub struct Filter {
+    pub branch: Option<String>,
+    pub agent: Option<String>,
+}
+
+impl Filter {
+    pub fn is_all(&self) -> bool {
+        self.branch.is_none() && self.agent.is_none()
+    }
+
+    pub fn takes(&self, branch: Option<&str>, agent: &str) -> bool {
+        self.branch.as_deref().is_none_or(|wanted| branch == Some(wanted))
+            && self.agent.as_deref().is_none_or(|wanted| agent == wanted)
+    }
+}
+
+/// Joins events and snapshots.
+pub fn join<'a>(records: &'a [Record], snapshots: &'a [Snapshot<'_>], filter: &Filter) -> Join<'a> {
+    let mut retracted = BTreeSet::new();
+    loop {
+        // Who disowns an event is only known when all are read: almost never is there a second round.
+        let mut table = Table { retracted: retracted.clone(), filter: filter.clone(), ..Table::default() };
+        snapshots.iter().for_each(|snapshot| table.fold(snapshot));
+        records.iter().for_each(|record| table.add(record));
+        let found = table.all_retracted();
+        if found == retracted {
+            return table.finish();
+        }
+        retracted = found;
+    }
+}
+
+/// The join while it grows.
+#[derive(Default)]
+struct Table<'a> {
+    sources: Vec<Source<'a>>,
+    places: HashMap<Digest, u32>,
+    sections: HashMap<Cow<'a, str>, Growing<'a>>,
+    checkpoints: HashMap<Checkpoint<'a>, Vec<u32>>,
+    folded: HashSet<Digest>,
+    snapshots: BTreeSet<Digest>,
+    retracted: BTreeSet<Digest>,
+    /// What events said that do not count themselves.
+    hidden: Vec<Digest>,
+    filter: Filter,
+}
+
+#[derive(Default)]
+struct Growing<'a> {
+    text: Option<By<Cow<'a, str>>>,
+    items: HashMap<Cow<'a, str>, u32>,
+    pairs: HashMap<Cow<'a, str>, By<Option<Cow<'a, str>>>>,
+}
+
+impl<'a> Table<'a> {
+    fn fold(&mut self, snapshot: &'a Snapshot<'_>) {
+        self.snapshots.insert(snapshot.content);
+        self.snapshots.extend(&snapshot.folds);
+        self.folded.extend(snapshot.sources.iter().map(|source| source.id));
+        let is_taken = |source: &Source<'_>, filter: &Filter| filter.takes(source.branch.as_deref(), &source.agent);
+        let mut places = Vec::with_capacity(snapshot.sources.len());
+        for source in &snapshot.sources {
+            let place = is_taken(source, &self.filter).then(|| self.know(source.borrowed()));
+            places.push(place);
+        }
+        for (entry, of) in &snapshot.entries {
+            match places.get(*of as usize).copied().flatten() {
+                Some(place) => self.enter(reborrow(entry), place),
+                None => self.hide(entry),
+            }
+        }
+    }
+
+    fn add(&mut self, record: &'a Record) {
+        let is_out = self.retracted.contains(&record.id) && !self.folded.contains(&record.id);
+        // Ours, or checked when it was read.
+        let Some(event) = record.event() else { return };
+        if is_out || !self.filter.takes(event.meta.branch.as_deref(), &event.meta.agent) {
+            return event.entries.iter().for_each(|entry| self.hide(entry));
+        }
+        let known = self.sources.len();
+        let place = self.know(Source::of(record.id, &event));
+        if self.sources.len() == known && !self.folded.contains(&record.id) {
+            // The same event in another file.
+            return;
+        }
+        event.entries.into_iter().for_each(|entry| self.enter(entry, place));
+    }
+
+    /// Of an event that does not count only what it disowns does.
+    fn hide(&mut self, entry: &Entry<'_>) {
+        if let Entry::Item { section, text } = entry
+            && section == RETRACT
+        {
+            self.hidden.extend(Digest::parse(text));
+        }
+    }
+
+    fn know(&mut self, source: Source<'a>) -> u32 {
+        let next = u32::try_from(self.sources.len()).unwrap_or(u32::MAX);
+        match self.places.entry(source.id) {
+            Slot::Occupied(slot) => *slot.get(),
+            Slot::Vacant(slot) => {
+                slot.insert(next);
+                self.sources.push(source);
+                next
+            }
+        }
+    }
+
+    fn enter(&mut self, entry: Entry<'a>, of: u32) {
+        let sources = &self.sources;
+        match entry {
+            Entry::Text { section, text } => {
+                let text = (text, of);
+                let held = &mut self.sections.entry(section).or_default().text;
+                if held.as_ref().is_none_or(|held| is_newer(sources, &text, held)) {
+                    *held = Some(text);
+                }
+            }
+            Entry::Item { section, text } => match self.sections.entry(section).or_default().items.entry(text) {
+                Slot::Occupied(mut slot) => {
+                    if is_newer(sources, &((), of), &((), *slot.get())) {
+                        slot.insert(of);
+                    }
+                }
+                Slot::Vacant(slot) => drop(slot.insert(of)),
+            },
+            Entry::Pair { section, key, value } => match self.sections.entry(section).or_default().pairs.entry(key) {
+                Slot::Occupied(mut slot) => {
+                    if is_newer(sources, &(value.clone(), of), slot.get()) {
+                        slot.insert((value, of));
+                    }
+                }
+                Slot::Vacant(slot) => drop(slot.insert((value, of))),
+            },
+            Entry::Checkpoint(checkpoint) => self.checkpoints.entry(checkpoint).or_default().push(of),
+        }
+    }
+
+    fn all_retracted(&self) -> BTreeSet<Digest> {
+        let items = self.sections.get(RETRACT).into_iter().flat_map(|section| section.items.keys());
+        items.filter_map(|text| Digest::parse(text)).chain(self.hidden.iter().copied()).collect()
+    }
+
+    fn finish(self) -> Join<'a> {
+        let sources = self.sources;
+        let sections = self.sections.into_iter().map(|(name, growing)| {
+            let mut items: Vec<_> = growing.items.into_iter().collect();
+            items.sort_unstable();
+            let mut pairs: Vec<_> = growing.pairs.into_iter().collect();
+            pairs.sort_unstable();
+            (name, Section { text: growing.text, items, pairs })
+        });
+        let mut checkpoints = Vec::new();
+        for (checkpoint, mut by) in self.checkpoints {
+            // Exact duplicates of one agent count once; the newest of them speaks.
+            by.sort_unstable_by(|a, b| stamp(&sources, *b).cmp(&stamp(&sources, *a)));
+            by.dedup_by(|a, b| sources[*a as usize].agent == sources[*b as usize].agent);
+            checkpoints.extend(by.into_iter().map(|of| (checkpoint.clone(), of)));
+        }
+        Join {
+            sections: sections.collect(),
+            checkpoints,
+            folded: self.folded,
+            snapshots: self.snapshots,
+            retracted: self.retracted,
+            sources,
+        }
+    }
+}
+
+fn stamp<'s>(sources: &'s [Source<'_>], of: u32) -> (&'s str, Timestamp, Digest) {
+    let source = &sources[of as usize];
+    (&source.agent, source.ts, source.id)
+}
+
+/// Whether `a` beats `b`: by instant, agent, value; between equals the id decides, which shows nowhere.
+fn is_newer<V: Ord>(sources: &[Source<'_>], a: &By<V>, b: &By<V>) -> bool {
+    let (one, other) = (&sources[a.1 as usize], &sources[b.1 as usize]);
+    (one.ts, &one.agent, &a.0, one.id) > (other.ts, &other.agent, &b.0, other.id)
+}
+
+fn reborrow<'a>(entry: &'a Entry<'_>) -> Entry<'a> {
+    let text = |text: &'a Cow<'_, str>| Cow::Borrowed(&**text);
+    match entry {
+        Entry::Text { section, text: value } => Entry::Text { section: text(section), text: text(value) },
+        Entry::Item { section, text: value } => Entry::Item { section: text(section), text: text(value) },
+        Entry::Pair { section, key, value } => {
+            Entry::Pair { section: text(section), key: text(key), value: value.as_ref().map(text) }
+        }
+        Entry::Checkpoint(c) => Entry::Checkpoint(Checkpoint {
+            phase: text(&c.phase),
+            status: text(&c.status),
+            updated: text(&c.updated),
+            more: text(&c.more),
+        }),
+    }
+}
+
+impl<'a> Join<'a> {
+    pub fn source(&self, of: u32) -> &Source<'a> {
+        &self.sources[of as usize]
+    }
+
+    /// The newest stamp of all; none without events.
+    pub fn latest(&self) -> Option<Timestamp> {
+        self.sources.iter().map(|source| source.ts).max()
+    }
+
+    /// A hash over the events that count: equal for equal sets.
+    pub fn inputs(&self) -> Digest {
+        let mut ids: Vec<Digest> = self.sources.iter().map(|source| source.id).collect();
+        ids.sort_unstable();
+        let hex: String = ids.iter().map(|id| format!("{id}\n")).collect();
+        Digest::of(hex.as_bytes())
+    }
+
+    /// Everything as entries, each with its source: what a snapshot holds.
+    pub fn entries(&self) -> Vec<(Entry<'_>, u32)> {
+        let mut all = Vec::new();
+        for (name, section) in &self.sections {
+            let name = || Cow::Borrowed(&**name);
+            if let Some((text, of)) = &section.text {
+                all.push((Entry::Text { section: name(), text: Cow::Borrowed(&**text) }, *of));
+            }
+            for (text, of) in &section.items {
+                all.push((Entry::Item { section: name(), text: Cow::Borrowed(&**text) }, *of));
+            }
+            for (key, (value, of)) in &section.pairs {
+                let value = value.as_deref().map(Cow::Borrowed);
+                all.push((Entry::Pair { section: name(), key: Cow::Borrowed(&**key), value }, *of));
+            }
+        }
+        all.extend(self.checkpoints.iter().map(|(c, of)| (Entry::Checkpoint(c.clone()), *of)));
+        all
+    }
+}
+
+#[cfg(test)]
+#[path = "plan_tests.rs"]
+mod tests;

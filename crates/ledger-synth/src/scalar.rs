@@ -1,0 +1,214 @@
+//! Values as agents write them: verbatim, unless the whole value is a quoted scalar, a block or a flow
+//! collection. Where strict YAML reads a string (and no ` #` is in it) ours is equal.
+
+use std::borrow::Cow;
+
+use serde_yaml::Value;
+
+/// Flow collections longer or deeper than this are taken as text: reading them costs the square of their
+/// nesting.
+const FLOW_LIMIT: usize = 16 << 10;
+const FLOW_DEPTH: usize = 64;
+
+/// The text of a value: what stands behind its marker or key, and the lines that continue it.
+pub fn text<'a>(first: &'a str, rest: &[&'a str]) -> Cow<'a, str> {
+    let first = trim(first);
+    match first.as_bytes().first() {
+        Some(b'|' | b'>') if is_block_header(first) && !rest.is_empty() => block(first, rest),
+        Some(b'"' | b'\'') => quoted(first, rest),
+        _ => None,
+    }
+    .unwrap_or_else(|| joined(first, rest))
+}
+
+/// Whether a plain value says that there is none.
+pub fn is_null(first: &str, rest: &[&str]) -> bool {
+    rest.is_empty() && matches!(trim(first), "~" | "null" | "Null" | "NULL")
+}
+
+/// A value that is one flow collection, as YAML reads it.
+pub fn flow(first: &str, rest: &[&str]) -> Option<Value> {
+    let first = trim(first);
+    let (open, close) = (first.chars().next()?, if first.starts_with('[') { ']' } else { '}' });
+    let whole = if rest.is_empty() { Cow::Borrowed(first) } else { format!("{first}\n{}", rest.join("\n")).into() };
+    let nests = whole.bytes().filter(|b| matches!(b, b'[' | b'{')).count();
+    let is_flow = matches!(open, '[' | '{') && whole.trim_end().ends_with(close);
+    if !is_flow || whole.len() > FLOW_LIMIT || nests > FLOW_DEPTH {
+        return None;
+    }
+    let value: Value = serde_yaml::from_str(&whole).ok()?;
+    matches!(value, Value::Sequence(_) | Value::Mapping(_)).then_some(value)
+}
+
+/// A YAML value as the text a person would have written.
+pub fn plain(value: &Value) -> String {
+    match value {
+        Value::Null => String::new(),
+        Value::Bool(b) => b.to_string(),
+        Value::Number(n) => n.to_string(),
+        Value::String(s) => s.clone(),
+        other => serde_yaml::to_string(other).unwrap_or_default().trim_end().to_owned(),
+    }
+}
+
+/// `key: value` or `key:`; the key may be quoted.
+pub fn pair(line: &str) -> Option<(Cow<'_, str>, &str)> {
+    let line = trim(line);
+    if line.starts_with(['"', '\'']) {
+        let quote = &line[..1];
+        let mut from = 1;
+        // The quote that ends the key is followed by a colon; one inside is not.
+        while let Some(at) = line[from..].find(quote).map(|at| at + from) {
+            let after = line[at + 1..].trim_start();
+            let rest = after.strip_prefix(':').filter(|r| r.is_empty() || r.starts_with([' ', '\t']));
+            // One that is escaped ends nothing.
+            if let Some((rest, key)) = rest.zip(quoted(&line[..=at], &[])) {
+                return Some((key, trim(rest)));
+            }
+            from = at + 1;
+        }
+        return None;
+    }
+    let colon = line.char_indices().filter(|(_, c)| *c == ':').map(|(at, _)| at);
+    let at = { colon }.find(|at| line[at + 1..].chars().next().is_none_or(|c| c == ' ' || c == '\t'))?;
+    let key = line[..at].trim_end();
+    (!key.is_empty()).then(|| (Cow::Borrowed(key), trim(&line[at + 1..])))
+}
+
+/// What stands behind the marker of a bullet (`-`, `*`, `+`, `1.`), if the line is one.
+pub fn bullet(line: &str) -> Option<&str> {
+    let after_marker = |rest: &'_ str| rest.is_empty() || rest.starts_with([' ', '\t']);
+    if let Some(rest) = line.strip_prefix(['-', '*', '+']) {
+        return after_marker(rest).then(|| trim(rest));
+    }
+    let digits = line.bytes().take_while(u8::is_ascii_digit).count();
+    let rest = line[digits..].strip_prefix(['.', ')']).filter(|_| (1..=4).contains(&digits))?;
+    rest.starts_with(' ').then(|| trim(rest))
+}
+
+/// How far a line is indented, in characters.
+pub fn indent(line: &str) -> usize {
+    line.len() - line.trim_start_matches([' ', '\t']).len()
+}
+
+/// Lines without what all of them are indented by.
+pub fn dedented<'a>(lines: &[&'a str]) -> Vec<&'a str> {
+    let by = lines.iter().filter(|line| !line.trim().is_empty()).map(|line| indent(line)).min().unwrap_or(0);
+    lines.iter().map(|line| line.get(by..).unwrap_or("").trim_end()).collect()
+}
+
+/// A nested block as text: folded where YAML would read one plain scalar, else its lines as they are.
+pub fn nested<'a>(lines: &[&'a str]) -> Cow<'a, str> {
+    let lines = dedented(lines);
+    match lines.as_slice() {
+        [] => "".into(),
+        [first, rest @ ..] if !is_structure(trim(first)) && lines.iter().all(|line| is_prose(line)) => {
+            text(first, rest)
+        }
+        _ => lines.join("\n").into(),
+    }
+}
+
+fn trim(text: &str) -> &str {
+    text.trim_matches([' ', '\t'])
+}
+
+fn is_block_header(first: &str) -> bool {
+    let marks = first[1..].split([' ', '\t']).next().unwrap_or_default();
+    let comment = trim(&first[1 + marks.len()..]);
+    let signs = marks.bytes().filter(|b| matches!(b, b'+' | b'-')).count();
+    let digits = marks.bytes().filter(|b| (b'1'..=b'9').contains(b)).count();
+    signs <= 1 && digits <= 1 && signs + digits == marks.len() && (comment.is_empty() || comment.starts_with('#'))
+}
+
+/// A `|` or `>` block. Ours never ends in a line break that only the block's form gave it.
+fn block<'a>(header: &str, rest: &[&str]) -> Option<Cow<'a, str>> {
+    let document = format!("{header}\n{}\n", rest.join("\n"));
+    serde_yaml::from_str::<String>(&document).ok().map(Cow::Owned)
+}
+
+/// A value that is one quoted scalar from its first to its last character.
+fn quoted<'a>(first: &'a str, rest: &[&str]) -> Option<Cow<'a, str>> {
+    let quote = char::from(*first.as_bytes().first()?);
+    if rest.is_empty() {
+        let inside = first[1..].strip_suffix(quote)?;
+        if !inside.contains([quote, '\\']) {
+            return Some(Cow::Borrowed(inside));
+        }
+        if quote == '\'' && !inside.contains('\\') && !inside.replace("''", "").contains('\'') {
+            return Some(inside.replace("''", "'").into());
+        }
+        return serde_yaml::from_str::<String>(first).ok().map(Cow::Owned);
+    }
+    if !rest.last()?.trim_end().ends_with(quote) {
+        return None;
+    }
+    serde_yaml::from_str::<String>(&format!("{first}\n{}", rest.join("\n"))).ok().map(Cow::Owned)
+}
+
+/// Whether YAML would read this line on as a part of the plain text before it.
+fn is_prose(line: &str) -> bool {
+    let line = trim(line);
+    !line.starts_with('#') && !line.contains(": ") && !line.ends_with(':') && !line.contains(" #")
+}
+
+/// Whether a line begins something else than text where no text stands before it.
+fn is_structure(line: &str) -> bool {
+    let marks = ["#", "|", ">", "```", "~~~"];
+    bullet(line).is_some() || marks.iter().any(|mark| line.starts_with(mark))
+}
+
+/// Continuation lines folded as YAML folds a plain scalar, or kept where they have a structure of their own.
+fn joined<'a>(first: &'a str, rest: &[&str]) -> Cow<'a, str> {
+    if rest.is_empty() {
+        return Cow::Borrowed(first);
+    }
+    if !rest.iter().all(|line| is_prose(line)) {
+        let lines = dedented(rest);
+        return [&[first], lines.as_slice()].concat().join("\n").into();
+    }
+    let (mut text, mut breaks) = (first.to_owned(), 0);
+    for line in rest.iter().map(|line| trim(line)) {
+        if line.is_empty() {
+            breaks += 1;
+            continue;
+        }
+        match breaks {
+            0 if text.is_empty() => {}
+            0 => text.push(' '),
+            n => text.extend(std::iter::repeat_n('\n', n)),
+        }
+        text.push_str(line);
+        breaks = 0;
+    }
+    text.into()
+}
+
+/// The value as YAML that reads back equal, by our grammar and any YAML reader's: plain where that is
+/// beyond doubt, else in double quotes.
+pub fn written(text: &str) -> String {
+    let is_plain = |c: char| c.is_alphanumeric() || " _./()+,;=@!?-".contains(c) || c == '\'';
+    let starts_well = text.starts_with(|c: char| c.is_alphabetic());
+    // Words that some YAML reader takes for something else than text.
+    let words = ["null", "true", "false", "yes", "no", "on", "off", "y", "n", "nan", "inf"];
+    let is_word = words.iter().any(|word| text.eq_ignore_ascii_case(word));
+    if starts_well && !text.ends_with(' ') && text.chars().all(is_plain) && !is_word {
+        return text.to_owned();
+    }
+    let mut out = String::with_capacity(text.len() + 2);
+    out.push('"');
+    for c in text.chars() {
+        match c {
+            '"' => out.push_str("\\\""),
+            '\\' => out.push_str("\\\\"),
+            '\n' => out.push_str("\\n"),
+            ' '..='~' => out.push(c),
+            c if c.is_alphanumeric() => out.push(c),
+            c if u32::from(c) <= 0xff => out.push_str(&format!("\\x{:02x}", u32::from(c))),
+            c if u32::from(c) <= 0xffff => out.push_str(&format!("\\u{:04x}", u32::from(c))),
+            c => out.push_str(&format!("\\U{:08x}", u32::from(c))),
+        }
+    }
+    out.push('"');
+    out
+}

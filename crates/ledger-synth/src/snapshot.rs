@@ -1,0 +1,195 @@
+//! Snapshots: many events folded into one file that says the same. Written by `archive`; format in
+//! `docs/formats.md`.
+
+use std::borrow::Cow;
+use std::collections::{BTreeSet, HashMap};
+
+use serde::{Deserialize, Serialize};
+use shopfloor_core::hash::Digest;
+
+use crate::event::{self, Checkpoint, Entry, Malformed};
+use crate::plan::{Join, Source};
+
+/// The version we write, and the newest we read.
+const VERSION: &str = "1";
+
+/// The agent under whose name snapshots stand.
+const AGENT: &str = "ledger-synth";
+
+/// A snapshot as read.
+#[derive(Debug)]
+pub struct Snapshot<'a> {
+    /// The hash of its body, by which it is known.
+    pub content: Digest,
+    pub sources: Vec<Source<'a>>,
+    pub entries: Vec<(Entry<'a>, u32)>,
+    /// The snapshots that were folded into it.
+    pub folds: BTreeSet<Digest>,
+}
+
+/// A text in JSON, borrowed where it has no escapes.
+#[derive(Deserialize, Serialize)]
+struct Text<'a>(#[serde(borrow)] Cow<'a, str>);
+
+/// A line of the body: an event that is covered, a snapshot that was folded in, or an entry.
+#[derive(Default, Deserialize, Serialize)]
+struct Line<'a> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    event: Option<Digest>,
+    #[serde(borrow, skip_serializing_if = "Option::is_none")]
+    ts: Option<Text<'a>>,
+    #[serde(borrow, skip_serializing_if = "Option::is_none")]
+    agent: Option<Text<'a>>,
+    #[serde(borrow, skip_serializing_if = "Option::is_none")]
+    branch: Option<Text<'a>>,
+    #[serde(borrow, skip_serializing_if = "Option::is_none")]
+    topic: Option<Text<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    snapshot: Option<Digest>,
+    /// The event that said it, by its place among the lines of events.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    of: Option<u32>,
+    #[serde(borrow, skip_serializing_if = "Option::is_none")]
+    section: Option<Text<'a>>,
+    #[serde(borrow, skip_serializing_if = "Option::is_none")]
+    text: Option<Text<'a>>,
+    #[serde(borrow, skip_serializing_if = "Option::is_none")]
+    item: Option<Text<'a>>,
+    #[serde(borrow, skip_serializing_if = "Option::is_none")]
+    key: Option<Text<'a>>,
+    /// With a key and without a value: a tombstone.
+    #[serde(borrow, skip_serializing_if = "Option::is_none")]
+    value: Option<Text<'a>>,
+    #[serde(borrow, skip_serializing_if = "Option::is_none")]
+    phase: Option<Text<'a>>,
+    #[serde(borrow, skip_serializing_if = "Option::is_none")]
+    status: Option<Text<'a>>,
+    #[serde(borrow, skip_serializing_if = "Option::is_none")]
+    updated: Option<Text<'a>>,
+    #[serde(borrow, skip_serializing_if = "Option::is_none")]
+    more: Option<Text<'a>>,
+}
+
+/// Whether the beginning of a file is that of a snapshot.
+pub fn is_one(head: &[u8]) -> bool {
+    let end = head.len().min(4096);
+    let text = String::from_utf8_lossy(&head[..end]);
+    let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
+    let front = text.lines().skip(1).take_while(|line| line.trim_end() != "---");
+    text.starts_with("---") && { front }.any(|line| line.starts_with("snapshot:"))
+}
+
+/// The name a snapshot's file has, by its content.
+pub fn name(content: &Digest) -> String {
+    format!("snapshot_{}.md", &content.to_string()[..16])
+}
+
+/// Reads a snapshot. What is wrong with it is never passed over: it stands for events that may be gone.
+pub fn parse(text: &str) -> Result<Snapshot<'_>, Malformed> {
+    let parts = event::parts(text)?;
+    let field = |name: &str| {
+        let find = |line: &'_ str| Some(line.strip_prefix(name)?.strip_prefix(':')?.trim().to_owned());
+        parts.front.lines().find_map(find)
+    };
+    let version = field("snapshot").unwrap_or_default();
+    if version != VERSION {
+        return Err(Malformed::new(2, format!("a snapshot of version {version}, written by a newer ledger-synth")));
+    }
+    let content = Digest::of(parts.body.as_bytes());
+    if field("content").as_deref() != Some(&*content.to_string()) {
+        return Err(Malformed::new(2, "a snapshot that was changed: its content has another hash"));
+    }
+    let before = text[..text.len() - parts.body.len()].matches('\n').count();
+    let mut snapshot = Snapshot { content, sources: Vec::new(), entries: Vec::new(), folds: BTreeSet::new() };
+    for (at, line) in parts.body.lines().enumerate() {
+        let bad = |why: String| Malformed::new(before + at + 1, format!("a snapshot that cannot be read: {why}"));
+        let line: Line<'_> = serde_json::from_str(line).map_err(|e| bad(e.to_string()))?;
+        snapshot.take(line).ok_or_else(|| bad("a line of no known kind".into()))?;
+    }
+    Ok(snapshot)
+}
+
+impl<'a> Snapshot<'a> {
+    fn take(&mut self, line: Line<'a>) -> Option<()> {
+        let text = |text: Option<Text<'a>>| text.map(|text| text.0);
+        if let Some(id) = line.event {
+            let (branch, topic) = (text(line.branch), text(line.topic));
+            let ts = event::instant(&line.ts?.0)?;
+            self.sources.push(Source { id, ts, agent: line.agent?.0, branch, topic });
+        } else if let Some(folded) = line.snapshot {
+            self.folds.insert(folded);
+        } else {
+            let of = line.of.filter(|of| (*of as usize) < self.sources.len())?;
+            let entry = match (text(line.section), text(line.text), text(line.item), text(line.key)) {
+                (Some(section), Some(text), None, None) => Entry::Text { section, text },
+                (Some(section), None, Some(text), None) => Entry::Item { section, text },
+                (Some(section), None, None, Some(key)) => Entry::Pair { section, key, value: text(line.value) },
+                (None, None, None, None) => Entry::Checkpoint(Checkpoint {
+                    phase: line.phase?.0,
+                    status: line.status?.0,
+                    updated: line.updated?.0,
+                    more: text(line.more).unwrap_or_default(),
+                }),
+                _ => return None,
+            };
+            self.entries.push((entry, of));
+        }
+        Some(())
+    }
+}
+
+/// The file of a snapshot that says what this join says, and its name. The same join gives the same bytes.
+pub fn write(join: &Join<'_>) -> (String, String) {
+    let mut order: Vec<u32> = (0..).take(join.sources.len()).collect();
+    order.sort_unstable_by_key(|of| join.source(*of).id);
+    let mut body = String::new();
+    let mut push = |line: Line<'_>| {
+        // A struct of texts is always JSON.
+        body.push_str(&serde_json::to_string(&line).unwrap_or_default());
+        body.push('\n');
+    };
+    let some = |text: &'_ str| Some(Text(Cow::Owned(text.to_owned())));
+    let mut places = HashMap::with_capacity(order.len());
+    for (place, of) in (0..).zip(&order) {
+        places.insert(*of, place);
+        let source = join.source(*of);
+        let topic = source.topic.as_deref().map(crate::plan::cut);
+        push(Line {
+            event: Some(source.id),
+            ts: some(&source.ts.to_string()),
+            agent: some(&source.agent),
+            branch: source.branch.as_deref().and_then(some),
+            topic: topic.as_deref().and_then(some),
+            ..Line::default()
+        });
+    }
+    for folded in &join.snapshots {
+        push(Line { snapshot: Some(*folded), ..Line::default() });
+    }
+    let mut entries: Vec<(Entry<'_>, u32)> = join.entries();
+    entries.iter_mut().for_each(|(_, of)| *of = places.get(of).copied().unwrap_or_default());
+    entries.sort_unstable();
+    for (entry, of) in &entries {
+        let line = Line { of: Some(*of), ..Line::default() };
+        push(match entry {
+            Entry::Text { section, text } => Line { section: some(section), text: some(text), ..line },
+            Entry::Item { section, text } => Line { section: some(section), item: some(text), ..line },
+            Entry::Pair { section, key, value } => {
+                let value = value.as_deref().and_then(some);
+                Line { section: some(section), key: some(key), value, ..line }
+            }
+            Entry::Checkpoint(c) => Line {
+                phase: some(&c.phase),
+                status: some(&c.status),
+                updated: some(&c.updated),
+                more: Some(&c.more).filter(|more| !more.is_empty()).and_then(|more| some(more)),
+                ..line
+            },
+        });
+    }
+    let content = Digest::of(body.as_bytes());
+    let latest = join.latest().unwrap_or_default();
+    let front =
+        format!("---\nts: {latest}\nagent: {AGENT}\ntype: snapshot\nsnapshot: {VERSION}\ncontent: {content}\n---\n");
+    (name(&content), front + &body)
+}
