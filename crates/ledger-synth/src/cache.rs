@@ -4,7 +4,6 @@
 use std::collections::hash_map::DefaultHasher;
 use std::ffi::{OsStr, OsString};
 use std::hash::{Hash, Hasher};
-use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -14,16 +13,28 @@ use shopfloor_core::fs::{self, CacheFile, Stat};
 use shopfloor_core::hash::Digest;
 
 use crate::event::{Bytes, Record};
-use crate::facts::directory::{Fresh, Listing};
+use crate::facts::directory::{Fresh, Listed};
 
 /// What a pack begins with. A change of what is in it, or of how events are read, has another number.
 const MAGIC: &[u8] = b"ledger-synth events 1\n";
 
-/// Parsed events by name and [`Stat`], one behind the other.
+/// What stands for a file of this name with this [`Stat`]: a change of either is another key.
+pub type Key = [u8; 16];
+
+/// The key of a file.
+pub fn key(name: &OsStr, stat: &Stat) -> Key {
+    let whole = (name, stat.key());
+    let halves = [hash(&whole), hash(&(whole, 1))].map(u64::to_le_bytes);
+    let mut key = [0; 16];
+    key.iter_mut().zip(halves.as_flattened()).for_each(|(to, from)| *to = *from);
+    key
+}
+
+/// Parsed events by the key of their file, one behind the other.
 #[derive(Debug, Default)]
 pub struct Pack {
     bytes: Arc<Vec<u8>>,
-    /// Where each entry is, by its name; of one name the last counts.
+    /// Where each entry is, sorted by key.
     slots: Vec<Slot>,
     /// How many of the bytes are whole entries.
     length: usize,
@@ -31,101 +42,84 @@ pub struct Pack {
 
 #[derive(Clone, Copy, Debug)]
 struct Slot {
-    name: (usize, usize),
-    /// The stat's key, then the id, then the record up to `end`.
-    key: usize,
+    key: Key,
+    /// Where its id begins, with the record behind it.
+    at: usize,
     end: usize,
 }
 
-/// An entry's head: a checksum of the rest, and how long name and record are.
-const HEAD: usize = 8 + 4 + 4;
-const KEY: usize = 60;
-const ID: usize = 32;
+/// An entry: a checksum of the rest, how long the record is, the key, the id, the record.
+const LENGTH: usize = 8;
+const KEY: usize = LENGTH + 4;
+const ID: usize = KEY + 16;
+const RECORD: usize = ID + 32;
 
 impl Pack {
     /// Reads a pack; what cannot be used is as good as not there.
     pub fn load(path: &Path) -> Pack {
         let bytes = fs::read_own(path).ok().flatten().unwrap_or_default();
-        let mut pack = Pack { bytes: Arc::new(bytes), ..Pack::default() };
-        if !pack.bytes.starts_with(MAGIC) {
+        if !bytes.starts_with(MAGIC) {
             return Pack::default();
         }
-        pack.length = MAGIC.len();
+        let mut pack = Pack { bytes: Arc::new(bytes), slots: Vec::new(), length: MAGIC.len() };
         while let Some(slot) = pack.slot_at(pack.length) {
             pack.length = slot.end;
             pack.slots.push(slot);
         }
-        let bytes = &pack.bytes;
-        // Sorted by name, a later entry first.
-        pack.slots
-            .sort_unstable_by(|a, b| bytes[a.name.0..a.name.1].cmp(&bytes[b.name.0..b.name.1]).then(b.end.cmp(&a.end)));
-        pack.slots.dedup_by(|a, b| bytes[a.name.0..a.name.1] == bytes[b.name.0..b.name.1]);
+        pack.slots.sort_unstable_by_key(|slot| slot.key);
         pack
     }
 
-    fn slot_at(&self, at: usize) -> Option<Slot> {
-        let head = self.bytes.get(at..at + HEAD)?;
-        let number = |from: usize| head[from..from + 4].iter().rev().fold(0, |n, b| n << 8 | usize::from(*b));
-        let (name, data) = (number(8), number(12));
-        let key = (at + HEAD).checked_add(name)?;
-        let end = (key + KEY + ID).checked_add(data)?;
-        let body = self.bytes.get(at + 8..end)?;
-        (head[..8] == checksum(body)).then_some(Slot { name: (at + HEAD, key), key, end })
+    fn slot_at(&self, start: usize) -> Option<Slot> {
+        let rest = self.bytes.get(start..)?;
+        let head = rest.get(..RECORD)?;
+        let length = u32::from_le_bytes(*head[LENGTH..].first_chunk()?);
+        let end = RECORD.checked_add(usize::try_from(length).ok()?)?;
+        let entry = rest.get(..end)?;
+        let key = *head[KEY..].first_chunk()?;
+        (entry[..LENGTH] == checksum(&entry[LENGTH..])).then_some(Slot { key, at: start + ID, end: start + end })
     }
 
-    /// The event that a file of this name held when this was true of it.
-    pub fn get(&self, name: &OsStr, stat: &Stat) -> Option<Record> {
-        let at = self.slots.binary_search_by(|slot| self.bytes[slot.name.0..slot.name.1].cmp(name.as_bytes())).ok()?;
-        let slot = &self.slots[at];
-        let (id, data) = (slot.key + KEY, slot.key + KEY + ID);
-        (self.bytes[slot.key..id] == stat.key()).then(|| Record {
-            id: Digest::from_bytes(&self.bytes[id..data]),
-            bytes: Bytes::Part(self.bytes.clone(), data..slot.end),
-        })
+    /// The event in the file that has this key.
+    pub fn get(&self, key: &Key) -> Option<Record> {
+        let at = self.slots.binary_search_by_key(key, |slot| slot.key).ok()?;
+        let Slot { at, end, .. } = self.slots[at];
+        let record = at + (RECORD - ID);
+        let id = Digest::from_bytes(&self.bytes[at..record]);
+        Some(Record { id, bytes: Bytes::Part(self.bytes.clone(), record..end) })
     }
 
-    /// Adds what was read anew, or writes it all again when most of it is of no use any more. Files that
-    /// changed after `since`, or just before, may change once more without showing it: they are left out.
-    pub fn update(
-        &self,
-        path: &Path,
-        records: &[Record],
-        fresh: &[Fresh],
-        live: usize,
-        since: Timestamp,
-    ) -> Result<()> {
-        let fresh: Vec<&Fresh> = fresh.iter().filter(|fresh| fresh.stat.is_settled(since)).collect();
-        let kept = live.saturating_sub(fresh.len());
-        let is_wasteful = self.slots.len() > 2 * kept + 64;
-        if fresh.is_empty() && !is_wasteful {
+    /// Adds what was read anew, or begins again when most of it is of no use any more. Files that changed after
+    /// `since`, or just before, may change once more without showing it: they are left out.
+    pub fn update(&self, path: &Path, records: &[Record], fresh: &[Fresh], since: Timestamp) -> Result<()> {
+        let settled: Vec<&Fresh> = fresh.iter().filter(|fresh| fresh.stat.is_settled(since)).collect();
+        let in_use = records.len() - fresh.len();
+        let is_wasteful = self.slots.len() > 2 * in_use + 64;
+        if settled.is_empty() && !is_wasteful {
             return Ok(());
         }
         if self.length == 0 || is_wasteful {
             let mut file = CacheFile::create(path)?;
             file.write(MAGIC)?;
-            return write(file, records, &fresh);
+            return write(file, records, &settled);
         }
-        write(CacheFile::append(path, self.length as u64)?, records, &fresh)
+        write(CacheFile::append(path, self.length as u64)?, records, &settled)
     }
 }
 
 fn write(mut file: CacheFile, records: &[Record], fresh: &[&Fresh]) -> Result<()> {
     let mut entry = Vec::new();
     for fresh in fresh {
-        let (name, record) = (fresh.name.as_bytes(), &records[fresh.record]);
-        let (Ok(name_length), Ok(length)) = (u32::try_from(name.len()), u32::try_from(record.bytes.len())) else {
-            continue;
-        };
+        let record = &records[fresh.record];
+        let Ok(length) = u32::try_from(record.bytes.len()) else { continue };
         entry.clear();
-        entry.extend_from_slice(&[0; 8]);
-        entry.extend_from_slice(&name_length.to_le_bytes());
+        entry.extend_from_slice(&[0; LENGTH]);
         entry.extend_from_slice(&length.to_le_bytes());
-        entry.extend_from_slice(name);
-        entry.extend_from_slice(&fresh.stat.key());
+        entry.extend_from_slice(&fresh.key);
         entry.extend_from_slice(record.id.as_bytes());
         entry.extend_from_slice(&record.bytes);
-        let sum = checksum(&entry[8..]);
-        entry[..8].copy_from_slice(&sum);
+        let sum = checksum(&entry[LENGTH..]);
+        entry[..LENGTH].copy_from_slice(&sum);
         file.write(&entry)?;
     }
     file.finish()
@@ -139,15 +133,15 @@ fn checksum(bytes: &[u8]) -> [u8; 8] {
 
 /// The print of a ledger in which nothing was to be done: the events as listed, `current.md`, and what else
 /// decides what it must hold. None while a change might still not show.
-pub fn print(listing: &Listing, current: Option<&Stat>, options: &str, since: Timestamp) -> Option<Vec<u8>> {
+pub fn print(listing: &[Listed], current: Option<&Stat>, options: &str, since: Timestamp) -> Option<Vec<u8>> {
     let current = current.filter(|stat| stat.is_settled(since))?;
     let mut sum: u64 = 0;
-    for (name, stat) in listing.names.iter().zip(&listing.stats) {
+    for Listed { name, stat } in listing {
         let stat = stat.as_ref().filter(|stat| stat.is_settled(since))?;
         // Directories list in any order: a sum over all does not depend on it.
         sum = sum.wrapping_add(hash(&(name, stat.key())));
     }
-    let whole = (sum, listing.names.len(), current.key(), options, env!("CARGO_PKG_VERSION"));
+    let whole = (sum, listing.len(), current.key(), options, env!("CARGO_PKG_VERSION"));
     Some(format!("quiet 1 {:x} {:x}\n", hash(&whole), hash(&(&whole, 1))).into_bytes())
 }
 

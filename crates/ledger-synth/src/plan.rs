@@ -119,6 +119,8 @@ pub fn join<'a>(records: &'a [Record], snapshots: &'a [Snapshot<'_>], filter: &F
     loop {
         // Who disowns an event is only known when all are read: almost never is there a second round.
         let mut table = Table { retracted: retracted.clone(), filter: filter.clone(), ..Table::default() };
+        table.sources.reserve_exact(records.len());
+        table.places.reserve(records.len());
         snapshots.iter().for_each(|snapshot| table.fold(snapshot));
         records.iter().for_each(|record| table.add(record));
         let found = table.all_retracted();
@@ -135,7 +137,8 @@ struct Table<'a> {
     sources: Vec<Source<'a>>,
     places: HashMap<Digest, u32>,
     sections: HashMap<Cow<'a, str>, Growing<'a>>,
-    checkpoints: HashMap<Checkpoint<'a>, Vec<u32>>,
+    /// With duplicates.
+    checkpoints: Vec<By<Checkpoint<'a>>>,
     folded: HashSet<Digest>,
     snapshots: BTreeSet<Digest>,
     retracted: BTreeSet<Digest>,
@@ -233,7 +236,7 @@ impl<'a> Table<'a> {
                 }
                 Slot::Vacant(slot) => drop(slot.insert((value, of))),
             },
-            Entry::Checkpoint(checkpoint) => self.checkpoints.entry(checkpoint).or_default().push(of),
+            Entry::Checkpoint(checkpoint) => self.checkpoints.push((checkpoint, of)),
         }
     }
 
@@ -251,13 +254,12 @@ impl<'a> Table<'a> {
             pairs.sort_unstable();
             (name, Section { text: growing.text, items, pairs })
         });
-        let mut checkpoints = Vec::new();
-        for (checkpoint, mut by) in self.checkpoints {
-            // Exact duplicates of one agent count once; the newest of them speaks.
-            by.sort_unstable_by(|a, b| stamp(&sources, *b).cmp(&stamp(&sources, *a)));
-            by.dedup_by(|a, b| sources[*a as usize].agent == sources[*b as usize].agent);
-            checkpoints.extend(by.into_iter().map(|of| (checkpoint.clone(), of)));
-        }
+        // Exact duplicates of one agent count once; the newest of them speaks.
+        let mut checkpoints = self.checkpoints;
+        checkpoints
+            .sort_unstable_by(|a, b| a.0.cmp(&b.0).then_with(|| stamp(&sources, b.1).cmp(&stamp(&sources, a.1))));
+        checkpoints.dedup_by(|a, b| a.0 == b.0 && sources[a.1 as usize].agent == sources[b.1 as usize].agent);
+        checkpoints.shrink_to_fit();
         Join {
             sections: sections.collect(),
             checkpoints,

@@ -122,7 +122,9 @@ impl<'j> View<'j> {
 
     /// The text of `current.md`. `stamp` is the wall clock where somebody asked for it.
     pub fn render(&self, skipped: usize, stamp: Option<Timestamp>) -> String {
-        let mut out = String::from("## Ledger\n");
+        let items = self.this_session.iter().chain(&self.open_questions).map(|text| text.len() + 4).sum::<usize>();
+        let mut out = String::with_capacity(items + 80 * self.checkpoints.len() + (4 << 10));
+        out.push_str("## Ledger\n");
         for (name, text) in [("Goal", self.goal), ("Now", self.now)] {
             if let Some(text) = text {
                 out.push_str(&format!("\n**{name}:** "));
@@ -367,7 +369,7 @@ pub struct Footer {
 
 /// The footer of a generated file; none when a person wrote it.
 pub fn footer(text: &str) -> Option<Footer> {
-    let text = text.replace("\r\n", "\n");
+    let text = if text.contains('\r') { Cow::Owned(text.replace("\r\n", "\n")) } else { Cow::Borrowed(text) };
     let at = text.rfind(FOOTER)?;
     let field = |name: &str| {
         text[at + FOOTER.len()..]
@@ -381,20 +383,15 @@ pub fn footer(text: &str) -> Option<Footer> {
 
 /// Whether two texts of the ledger are the same: line ends and the time of writing do not count.
 pub fn is_same(a: &str, b: &str) -> bool {
-    fn stamp(line: &str) -> bool {
-        line.starts_with("  generated_at: ")
+    fn lines(text: &str) -> impl Iterator<Item = &str> {
+        let mut is_footer = false;
+        text.split('\n').map(|line| line.strip_suffix('\r').unwrap_or(line)).filter(move |line| {
+            // No value has such a line at the margin.
+            is_footer |= *line == "---";
+            !(is_footer && line.starts_with("  generated_at: "))
+        })
     }
-    let lines = |text: &'_ str| {
-        text.split('\n')
-            .map(|line| line.strip_suffix('\r').unwrap_or(line))
-            .filter(|l| !stamp(l))
-            .map(str::to_owned)
-            .collect::<Vec<_>>()
-    };
-    a == b
-        || ((a.contains('\r') || a.contains("  generated_at: "))
-            && a.ends_with('\n') == b.ends_with('\n')
-            && lines(a) == lines(b))
+    a == b || lines(a).eq(lines(b))
 }
 
 fn register(line: &str) -> Option<(&'static str, &str)> {

@@ -7,7 +7,7 @@ use shopfloor_core::fs::{Content, Root, Staging};
 use shopfloor_core::hash::Digest;
 use shopfloor_core::path::RelPath;
 
-use crate::facts::{ARCHIVE, CURRENT, Current, EVENTS, Ledger};
+use crate::facts::{ARCHIVE, CURRENT, EVENTS, Known, Ledger};
 
 /// How many events may want one name.
 const NAMES: usize = 100_000;
@@ -24,14 +24,13 @@ fn staging(ledger: &Ledger, targets: &[RelPath]) -> Result<Staging> {
 }
 
 /// Writes `current.md` in place of what was read; `false` when that is something else by now.
-pub fn write_current(ledger: &Ledger, text: &str, before: Option<&Current>) -> Result<bool> {
+pub fn write_current(ledger: &Ledger, text: &str, before: Option<&Known>) -> Result<bool> {
     let target = ledger.rel(CURRENT)?;
     let staging = staging(ledger, std::slice::from_ref(&target))?;
-    let mode = before.and_then(|current| current.stat).map(|stat| stat.mode() & 0o777);
-    let staged = staging.file(&ledger.top, &target, text.as_bytes(), mode)?;
+    let staged = staging.file(&ledger.top, &target, text.as_bytes(), before.map(|known| known.mode))?;
     match before {
         None => staged.place(&ledger.top, &target),
-        Some(current) => staged.swap(&ledger.top, &target, &Content::File(Digest::of(&current.bytes))),
+        Some(known) => staged.swap(&ledger.top, &target, &Content::File(known.digest)),
     }
 }
 

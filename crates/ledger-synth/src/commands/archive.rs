@@ -87,7 +87,7 @@ fn plan(env: &Env, events: &Events, age: Option<SignedDuration>) -> Result<Plan>
     let is_due = |ts: Timestamp| limit.is_some_and(|limit| ts <= limit);
     let mut chosen = Vec::new();
     let mut plan = Plan::default();
-    for (record, path) in events.records.iter().zip(&events.paths) {
+    for (record, file) in events.records.iter().zip(&events.files) {
         let Some(event) = record.event() else { continue };
         let is_covered = whole.folded.contains(&record.id);
         let is_disowned = whole.retracted.contains(&record.id) && !is_covered;
@@ -96,7 +96,7 @@ fn plan(env: &Env, events: &Events, age: Option<SignedDuration>) -> Result<Plan>
             if !is_covered {
                 chosen.push(record.clone());
             }
-            plan.moves.push(Move { name: name(path), day: day(event.meta.ts) });
+            plan.moves.push(Move { name: file.name.to_string_lossy().into_owned(), day: day(event.meta.ts) });
         }
     }
     if chosen.is_empty() && snapshots.len() <= 1 {
@@ -155,17 +155,17 @@ pub fn prune(ui: &Ui, env: &Env, place: &Place) -> Result<Exit> {
     let folded: HashSet<Digest> = snapshots.iter().flat_map(|s| s.folds.iter().copied()).collect();
     let archived = directory::archived(&archive)?;
     let mut doomed = Vec::new();
-    for (record, path) in archived.records.iter().zip(&archived.paths) {
+    for (record, file) in archived.records.iter().zip(&archived.files) {
         let is_old = record.event().is_some_and(|event| event.meta.ts <= limit);
         if is_old && covered.contains(&record.id) {
-            doomed.push(path);
+            doomed.push(file.path());
         }
     }
     let old = archived.snapshots()?;
     for (snapshot, file) in old.iter().zip(&archived.snapshots) {
         let is_old = snapshot.sources.iter().all(|source| source.ts <= limit);
         if is_old && folded.contains(&snapshot.content) {
-            doomed.push(&file.path);
+            doomed.push(file.path.clone());
         }
     }
     for path in &doomed {

@@ -34,13 +34,14 @@ pub fn run(ui: &Ui, env: &Env, place: &Place, files: &[PathBuf]) -> Result<Exit>
     for skipped in &events.skipped {
         tell(&skipped.path, skipped.problem.line, &skipped.problem.why, true);
     }
-    for (record, path) in events.records.iter().zip(&events.paths) {
+    for (record, file) in events.records.iter().zip(&events.files) {
+        let path = &file.path();
         let Some(event) = record.event() else { continue };
         let meta = &event.meta;
         if future.contains(&record.id) {
             tell(path, 1, &format!("its time is in the future: {}", meta.ts), true);
         }
-        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        let name = file.name.to_string_lossy();
         let stem = format!("{}_{}", meta.ts.to_string().replace(':', "-"), add::safe(&meta.agent));
         if !name.starts_with(&stem) {
             tell(

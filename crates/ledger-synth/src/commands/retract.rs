@@ -53,8 +53,8 @@ pub fn run(ui: &Ui, env: &Env, place: &Place, named: &str, agent: Option<&str>) 
 /// The event somebody means: by its file, its id or the beginning of that.
 fn find(env: &Env, events: &Events, folded: &BTreeSet<Digest>, named: &str) -> Result<Digest> {
     let path = env.cwd.join(named).canonicalize().ok();
-    let by_path = events.paths.iter().position(|own| {
-        path.is_some() && own.canonicalize().ok() == path || own.file_name().is_some_and(|name| name == named)
+    let by_path = events.files.iter().position(|file| {
+        *file.name == *std::ffi::OsStr::new(named) || (path.is_some() && file.path().canonicalize().ok() == path)
     });
     if let Some(at) = by_path {
         return Ok(events.records[at].id);

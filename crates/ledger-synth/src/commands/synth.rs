@@ -124,8 +124,9 @@ pub enum Outcome {
     /// No event counts: nothing was touched.
     Nothing,
     Unchanged,
-    /// Written, or in a dry run to be written; in place of this.
-    Written(Option<Current>),
+    Written,
+    /// In a dry run: to be written, in place of this.
+    Due(Option<Current>),
 }
 
 /// Tells what is wrong with the events: malformed ones, and such from the future. How many of these there are;
@@ -151,7 +152,7 @@ pub fn complain(ui: &Ui, env: &Env, events: &Events, join: &Join<'_>, is_strict:
 pub fn problems(env: &Env, events: &Events, join: &Join<'_>) -> Vec<String> {
     let future = futures(env, join).map(|source| {
         let at = events.records.iter().position(|record| record.id == source.id);
-        let place = at.map_or(format!("event {}", source.id), |at| events.paths[at].display().to_string());
+        let place = at.map_or(format!("event {}", source.id), |at| events.files[at].path().display().to_string());
         format!("{place}: its time is in the future: {}", source.ts)
     });
     events.skipped.iter().map(ToString::to_string).chain(future).collect()
@@ -183,7 +184,7 @@ pub fn write(
         }
         let edited = current.as_ref().map(|current| judge(ledger, current, options)).transpose()?.unwrap_or(false);
         if options.is_dry {
-            return Ok(Outcome::Written(current));
+            return Ok(Outcome::Due(current));
         }
         if let Some(current) = current.as_ref().filter(|_| edited) {
             let kept = apply::keep_edited(ledger, &current.bytes)?;
@@ -193,8 +194,10 @@ pub fn write(
                 kept.display()
             ));
         }
-        if apply::write_current(ledger, &text, current.as_ref())? {
-            return Ok(Outcome::Written(current));
+        // Two ledgers of a hundred thousand events are much to hold at once.
+        let known = current.map(|current| current.known());
+        if apply::write_current(ledger, &text, known.as_ref())? {
+            return Ok(Outcome::Written);
         }
     }
     Err(Failure::failed(format!("{} changes while it is being replaced", ledger.dir.join(CURRENT).display()))
@@ -244,7 +247,7 @@ pub fn print(ui: &Ui, env: &Env, ledger: &Ledger, options: &Options) -> Result<b
         memory.remember_quiet(view.event_count);
     }
     if ui.is_json() {
-        let is_written = matches!(outcome, Outcome::Written(_)) && !options.is_dry;
+        let is_written = matches!(outcome, Outcome::Written);
         ui.json(&document(&view, &events, is_written, &path.to_string_lossy()));
         return Ok(view.event_count > 0);
     }
@@ -253,12 +256,12 @@ pub fn print(ui: &Ui, env: &Env, ledger: &Ledger, options: &Options) -> Result<b
             ui.note(format!("there are no events in {}; nothing was touched", ledger.dir.join(EVENTS).display()))
         }
         Outcome::Unchanged => shown("unchanged", view.event_count),
-        Outcome::Written(before) if options.is_dry => {
+        Outcome::Due(before) => {
             shown("would write", view.event_count);
             let text = view.render(events.skipped.len(), options.stamp.then_some(env.now));
             difference(before.as_ref(), &text).iter().for_each(|line| ui.line(printable(line)));
         }
-        Outcome::Written(_) => shown("wrote", view.event_count),
+        Outcome::Written => shown("wrote", view.event_count),
     }
     Ok(view.event_count > 0)
 }
@@ -284,7 +287,7 @@ pub fn write_now(ui: &Ui, env: &Env, ledger: &Ledger) -> Result<bool> {
     if matches!(outcome, Outcome::Unchanged) && events.skipped.is_empty() && futures == 0 {
         memory.remember_quiet(view.event_count);
     }
-    Ok(matches!(outcome, Outcome::Written(_)))
+    Ok(matches!(outcome, Outcome::Written))
 }
 
 /// The answer of `--json`.

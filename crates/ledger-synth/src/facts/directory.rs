@@ -1,34 +1,40 @@
 //! A directory of events, read: listed, looked up in the cache, and what is new opened. Nothing but regular
 //! files is opened, and no link is followed.
 
+use std::collections::HashSet;
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use shopfloor_core::error::{Failure, Result};
 use shopfloor_core::fs::{Bytes, Root, Stat};
 use shopfloor_core::proc::map_parallel;
 
-use super::{Events, Skipped, SnapshotFile};
-use crate::cache::Pack;
+use super::{Events, File, Skipped, SnapshotFile};
+use crate::cache::{self, Key, Pack};
 use crate::event::{self, Event, LIMIT, Malformed, Record};
 use crate::snapshot;
 
 /// How often a directory is read again that changes under our eyes.
 const PATIENCE: usize = 1_000;
 
-/// What a directory of events holds, without their content.
-#[derive(Debug, Default)]
-pub struct Listing {
-    pub names: Vec<OsString>,
-    pub stats: Vec<Option<Stat>>,
+/// How many files are read before what they say is put away.
+const PART: usize = 4096;
+
+/// A file of a directory of events, unopened.
+#[derive(Debug)]
+pub struct Listed {
+    pub name: OsString,
+    /// None when it is gone by now, or no regular file.
+    pub stat: Option<Stat>,
 }
 
 /// Lists the event files of a directory, in no order.
-pub fn list(dir: &Root) -> Result<Listing> {
+pub fn list(dir: &Root) -> Result<Vec<Listed>> {
     let names = dir.names(is_event_name)?;
     let stats = dir.stats_of(&names);
-    Ok(Listing { names, stats })
+    Ok(names.into_iter().zip(stats).map(|(name, stat)| Listed { name, stat }).collect())
 }
 
 fn is_event_name(name: &OsStr) -> bool {
@@ -72,11 +78,11 @@ fn load(dir: &Root, name: &OsStr, stat: &Stat) -> Result<Option<Content>> {
     })
 }
 
-/// One event of a directory as it was read, for the cache.
+/// One event as it was read, for the cache.
 pub struct Fresh {
     /// Its place in [`Events::records`].
     pub record: usize,
-    pub name: OsString,
+    pub key: Key,
     pub stat: Stat,
 }
 
@@ -90,35 +96,46 @@ pub struct Read {
 
 /// Reads a directory of events as it is at one time: nothing that goes away or is folded meanwhile makes it
 /// something that never was.
-pub fn read(dir: &Root, pack: &Pack, first: Option<Listing>, is_locked: bool) -> Result<Read> {
+pub fn read(dir: &Root, pack: &Pack, first: Option<Vec<Listed>>, is_locked: bool) -> Result<Read> {
     let mut listing = match first {
         Some(listing) => listing,
         None => list(dir)?,
     };
     for _ in 0..PATIENCE {
-        let mut order: Vec<usize> = (0..listing.names.len()).collect();
-        order.sort_unstable_by(|a, b| listing.names[*a].cmp(&listing.names[*b]));
-        let names: Vec<(&OsString, &Stat)> =
-            order.iter().filter_map(|at| Some((&listing.names[*at], listing.stats[*at].as_ref()?))).collect();
-        let loaded = map_parallel(&names, |(name, stat)| match pack.get(name, stat) {
-            Some(record) => Ok(Some(Found::Cached(record))),
-            None => load(dir, name, stat).map(|content| content.map(Found::Read)),
-        });
+        listing.retain(|listed| listed.stat.is_some());
+        listing.sort_unstable_by(|a, b| a.name.cmp(&b.name));
         let mut read = Read::default();
+        read.events.records.reserve_exact(listing.len());
+        read.events.files.reserve_exact(listing.len());
+        let place: Arc<Path> = dir.path().into();
         let mut is_whole = true;
-        for ((name, stat), found) in names.iter().zip(loaded) {
-            match found? {
-                None => is_whole = false,
-                Some(found) => read.take(dir, name, stat, found),
+        // A part at a time: what is read of all files at once is much.
+        for part in listing.chunks(PART) {
+            let loaded = map_parallel(part, |Listed { name, stat }| {
+                let Some(stat) = stat else { return Ok(None) };
+                match pack.get(&cache::key(name, stat)) {
+                    Some(record) => Ok(Some(Found::Cached(record))),
+                    None => load(dir, name, stat).map(|content| content.map(Found::Read)),
+                }
+            });
+            for (listed, found) in part.iter().zip(loaded) {
+                match (found?, listed.stat) {
+                    (Some(found), Some(stat)) => {
+                        read.take(File { dir: place.clone(), name: listed.name.as_os_str().into() }, stat, found);
+                    }
+                    _ => is_whole = false,
+                }
             }
         }
-        let now = if is_whole && is_locked { None } else { Some(dir.names(is_event_name)?) };
-        let Some(now) = now else { return Ok(read) };
-        if is_whole && is_unfolded(&listing.names, &now) {
+        if is_whole && is_locked {
+            return Ok(read);
+        }
+        let now = dir.names(is_event_name)?;
+        if is_whole && is_unfolded(&listing, &now) {
             return Ok(read);
         }
         let stats = dir.stats_of(&now);
-        listing = Listing { names: now, stats };
+        listing = now.into_iter().zip(stats).map(|(name, stat)| Listed { name, stat }).collect();
     }
     Err(Failure::failed(format!("{} changes faster than it can be read", dir.path().display()))
         .hint("wait for other commands to end and run it again"))
@@ -130,34 +147,31 @@ enum Found {
 }
 
 impl Read {
-    fn take(&mut self, dir: &Root, name: &OsStr, stat: &Stat, found: Found) {
-        let path = dir.path().join(name);
+    fn take(&mut self, file: File, stat: Stat, found: Found) {
         match found {
-            Found::Cached(record) => self.push(record, path),
+            Found::Cached(record) => self.events.push(record, file),
             Found::Read(Content::Event(record)) => {
-                let place = self.events.records.len();
-                self.fresh.push(Fresh { record: place, name: name.to_owned(), stat: *stat });
-                self.push(record, path);
+                let key = cache::key(&file.name, &stat);
+                self.fresh.push(Fresh { record: self.events.records.len(), key, stat });
+                self.events.push(record, file);
             }
-            Found::Read(Content::Snapshot(text)) => self.events.snapshots.push(SnapshotFile { path, text }),
-            Found::Read(Content::Malformed(problem)) => self.events.skipped.push(Skipped { path, problem }),
+            Found::Read(Content::Snapshot(text)) => {
+                self.events.snapshots.push(SnapshotFile { path: file.path(), text })
+            }
+            Found::Read(Content::Malformed(problem)) => {
+                self.events.skipped.push(Skipped { path: file.path(), problem })
+            }
         }
-    }
-
-    fn push(&mut self, record: Record, path: PathBuf) {
-        self.events.records.push(record);
-        self.events.paths.push(path);
     }
 }
 
 /// Whether between two listings nothing went and no snapshot came: a snapshot is there before what it
 /// stands for goes.
-fn is_unfolded(before: &[OsString], after: &[OsString]) -> bool {
-    let after_set: std::collections::HashSet<&OsString> = after.iter().collect();
-    let before_set: std::collections::HashSet<&OsString> = before.iter().collect();
+fn is_unfolded(before: &[Listed], after: &[OsString]) -> bool {
+    let after_set: HashSet<&OsString> = after.iter().collect();
+    let before_set: HashSet<&OsString> = before.iter().map(|listed| &listed.name).collect();
     let is_snapshot = |name: &OsString| name.as_bytes().starts_with(b"snapshot_");
-    before.iter().all(|name| after_set.contains(name))
-        && after.iter().all(|name| before_set.contains(name) || !is_snapshot(name))
+    before_set.is_subset(&after_set) && after.iter().all(|name| before_set.contains(name) || !is_snapshot(name))
 }
 
 /// Files named one by one, in this order.
@@ -176,10 +190,7 @@ pub fn files(paths: &[PathBuf]) -> Result<Events> {
                 let problem = Malformed::new(1, "no regular file");
                 events.skipped.push(Skipped { path: path.clone(), problem });
             }
-            Some(Content::Event(record)) => {
-                events.records.push(record);
-                events.paths.push(path.clone());
-            }
+            Some(Content::Event(record)) => events.push(record, File::at(path)),
             Some(Content::Snapshot(text)) => events.snapshots.push(SnapshotFile { path: path.clone(), text }),
             Some(Content::Malformed(problem)) => events.skipped.push(Skipped { path: path.clone(), problem }),
         }

@@ -85,7 +85,7 @@ impl Memory {
     /// A cache that cannot be written costs time only.
     fn remember(&self, pack: &Pack, events: &Events, fresh: &[Fresh]) {
         let Some(since) = self.since else { return };
-        drop(pack.update(&self.pack, &events.records, fresh, events.records.len(), since));
+        drop(pack.update(&self.pack, &events.records, fresh, since));
     }
 
     /// Remembers that all was in order, with this many events.

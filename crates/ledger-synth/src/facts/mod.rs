@@ -4,7 +4,9 @@ pub mod directory;
 pub mod gather;
 pub mod tree;
 
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Failure, Result};
@@ -63,13 +65,31 @@ pub struct SnapshotFile {
     pub text: String,
 }
 
+/// Where an event was read; there may be a hundred thousand.
+#[derive(Clone, Debug)]
+pub struct File {
+    pub dir: Arc<Path>,
+    pub name: Box<OsStr>,
+}
+
+impl File {
+    pub fn at(path: &Path) -> File {
+        let dir = path.parent().unwrap_or(path).into();
+        File { dir, name: path.file_name().unwrap_or_default().into() }
+    }
+
+    pub fn path(&self) -> PathBuf {
+        self.dir.join(&*self.name)
+    }
+}
+
 /// Everything a set of files says, unjoined.
 #[derive(Debug, Default)]
 pub struct Events {
-    /// In the order of `paths`.
+    /// In the order of `files`.
     pub records: Vec<Record>,
     /// The file of each record.
-    pub paths: Vec<PathBuf>,
+    pub files: Vec<File>,
     pub snapshots: Vec<SnapshotFile>,
     pub skipped: Vec<Skipped>,
 }
@@ -87,9 +107,14 @@ impl Events {
         Ok(read)
     }
 
+    pub fn push(&mut self, record: Record, file: File) {
+        self.records.push(record);
+        self.files.push(file);
+    }
+
     pub fn add(&mut self, other: Events) {
         self.records.extend(other.records);
-        self.paths.extend(other.paths);
+        self.files.extend(other.files);
         self.snapshots.extend(other.snapshots);
         self.skipped.extend(other.skipped);
     }
@@ -210,7 +235,18 @@ pub struct Current {
     pub stat: Option<Stat>,
 }
 
+/// What must be known of it to replace it, without its bytes.
+#[derive(Clone, Copy, Debug)]
+pub struct Known {
+    pub digest: Digest,
+    pub mode: u32,
+}
+
 impl Current {
+    pub fn known(&self) -> Known {
+        Known { digest: Digest::of(&self.bytes), mode: self.stat.map_or(0o644, |stat| stat.mode() & 0o777) }
+    }
+
     /// Its text; not UTF-8 is nothing we wrote.
     pub fn text(&self) -> Option<&str> {
         std::str::from_utf8(&self.bytes).ok()

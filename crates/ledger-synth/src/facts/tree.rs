@@ -11,7 +11,7 @@ use shopfloor_core::git::{Git, Repo};
 use shopfloor_core::path::RelPath;
 
 use super::directory::{Content, content};
-use super::{CURRENT, EVENTS, Events, Skipped, SnapshotFile};
+use super::{CURRENT, EVENTS, Events, File, Skipped, SnapshotFile};
 use crate::settings::{DEFAULT_ROOT, Settings, Where};
 
 /// Where to ask git, and for which directory.
@@ -113,10 +113,7 @@ impl<'g> Objects<'g> {
             }
             let shown = self.prefix.as_path().join(path);
             match content(bytes) {
-                Content::Event(record) => {
-                    tree.events.records.push(record);
-                    tree.events.paths.push(shown);
-                }
+                Content::Event(record) => tree.events.push(record, File::at(&shown)),
                 Content::Snapshot(text) => tree.events.snapshots.push(SnapshotFile { path: shown, text }),
                 Content::Malformed(problem) => tree.events.skipped.push(Skipped { path: shown, problem }),
             }
