@@ -30,6 +30,8 @@ pub fn section_name(key: &str) -> Cow<'_, str> {
 struct Section<'a> {
     name: Cow<'a, str>,
     parts: Vec<Part<'a>>,
+    /// Whether it has a value of its own, which ends it for prose.
+    has_text: bool,
 }
 
 /// A piece of a section.
@@ -45,7 +47,7 @@ enum Part<'a> {
 /// Everything a body says.
 pub fn parse(body: &str) -> Vec<Entry<'_>> {
     let lines: Vec<&str> = body.split('\n').map(|line| line.trim_end_matches([' ', '\t', '\r'])).collect();
-    let mut reader = Reader { lines: &lines, at: 0, sections: Vec::new() };
+    let mut reader = Reader { lines: &lines, at: 0, sections: Vec::new(), unclosed: Vec::new() };
     while reader.at < lines.len() {
         reader.line();
     }
@@ -53,6 +55,8 @@ pub fn parse(body: &str) -> Vec<Entry<'_>> {
     for section in reader.sections {
         interpret(section, &mut entries);
     }
+    // Empty text says nothing.
+    entries.retain(|entry| !matches!(entry, Entry::Text { text, .. } | Entry::Item { text, .. } if text.is_empty()));
     entries
 }
 
@@ -60,6 +64,8 @@ struct Reader<'l, 'a> {
     lines: &'l [&'a str],
     at: usize,
     sections: Vec<Section<'a>>,
+    /// The marks of fences that are never closed.
+    unclosed: Vec<&'static str>,
 }
 
 impl<'l, 'a> Reader<'l, 'a> {
@@ -149,20 +155,17 @@ impl<'l, 'a> Reader<'l, 'a> {
 
     /// Prose at the left margin: an item of the section that is open for it, else a note.
     fn paragraph(&mut self) {
-        let from = self.at;
-        let lines = self.lines;
-        self.at = self.end_of(from + 1, |line| {
+        let (from, lines) = (self.at, self.lines);
+        let goes_on = |line: &str| {
             scalar::indent(line) > 0
                 || (scalar::bullet(line).is_none() && heading(line).is_none() && !is_key_like(line) && line != "---")
-        });
-        // A blank line ends it.
-        let end = (from..self.at).find(|at| lines[*at].is_empty()).unwrap_or(self.at);
+        };
+        let end = from + 1 + lines[from + 1..].iter().take_while(|line| !line.is_empty() && goes_on(line)).count();
         self.at = end;
-        let is_open = |section: &&mut Section<'a>| !section.parts.iter().any(|part| matches!(part, Part::Text(_)));
         let text = Part::Item(Vec::new(), scalar::text(lines[from], &lines[from + 1..end]));
-        match self.sections.last_mut().filter(is_open) {
+        match self.sections.last_mut().filter(|section| !section.has_text) {
             Some(section) => section.parts.push(text),
-            None => self.sections.push(Section { name: NOTES.into(), parts: vec![text] }),
+            None => self.sections.push(Section { name: NOTES.into(), parts: vec![text], has_text: false }),
         }
     }
 
@@ -181,9 +184,17 @@ impl<'l, 'a> Reader<'l, 'a> {
     }
 
     /// Where the fence that this line opens is closed.
-    fn fence(&self, line: &str) -> Option<usize> {
+    fn fence(&mut self, line: &str) -> Option<usize> {
         let mark = ["```", "~~~"].into_iter().find(|mark| line.starts_with(mark))?;
-        (self.at + 1..self.lines.len()).find(|at| self.lines[*at].trim_start() == mark)
+        if self.unclosed.contains(&mark) {
+            return None;
+        }
+        let close = (self.at + 1..self.lines.len()).find(|at| self.lines[*at].trim_start() == mark);
+        if close.is_none() {
+            // Nor will any later one be.
+            self.unclosed.push(mark);
+        }
+        close
     }
 
     fn open(&mut self, key: Cow<'a, str>) {
@@ -193,13 +204,16 @@ impl<'l, 'a> Reader<'l, 'a> {
             }
             _ => key,
         };
-        self.sections.push(Section { name, parts: Vec::new() });
+        self.sections.push(Section { name, parts: Vec::new(), has_text: false });
     }
 
     fn push(&mut self, part: Part<'a>) {
         match self.sections.last_mut() {
-            Some(section) => section.parts.push(part),
-            None => self.sections.push(Section { name: NOTES.into(), parts: vec![part] }),
+            Some(section) => {
+                section.has_text |= matches!(part, Part::Text(_));
+                section.parts.push(part);
+            }
+            None => self.sections.push(Section { name: NOTES.into(), parts: vec![part], has_text: false }),
         }
     }
 }
@@ -259,7 +273,7 @@ fn pairs(value: &Value) -> Vec<(String, Option<String>)> {
 
 /// What a section comes to, by its name or its shape.
 fn interpret<'a>(section: Section<'a>, entries: &mut Vec<Entry<'a>>) {
-    let Section { name, parts } = section;
+    let Section { name, parts, .. } = section;
     match &*name {
         "now" | "goal" => {
             let texts: Vec<_> = parts.into_iter().map(one_text).filter(|text| !text.trim().is_empty()).collect();
@@ -300,8 +314,6 @@ fn interpret<'a>(section: Section<'a>, entries: &mut Vec<Entry<'a>>) {
             }
         }
     }
-    // Empty text says nothing.
-    entries.retain(|entry| !matches!(entry, Entry::Text { text, .. } | Entry::Item { text, .. } if text.is_empty()));
 }
 
 /// A piece as text. Of an item with a `task` that is its text.

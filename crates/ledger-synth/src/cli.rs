@@ -148,7 +148,7 @@ pub enum Command {
     Migrate(MigrateArgs),
     /// What git calls to merge `current.md`: both sides' events come to one file
     #[command(
-        after_help = "Example:\n  git config merge.ledger-synth.driver 'ledger-synth merge-driver %O %A %B --path %P'     # as `install` does"
+        after_help = "Example:\n  git config merge.ledger-synth.driver 'ledger-synth merge-driver %O %A %B --path %P --label %Y'     # as `install` does"
     )]
     MergeDriver(MergeDriverArgs),
     /// Set up git in this repository: merge driver, attributes, hooks
@@ -259,6 +259,9 @@ pub struct MergeDriverArgs {
     /// Where it lies in the repository
     #[arg(long)]
     pub path: Option<PathBuf>,
+    /// What git calls their side
+    #[arg(long, allow_hyphen_values = true)]
+    pub label: Option<String>,
 }
 
 impl CommandLine for Cli {

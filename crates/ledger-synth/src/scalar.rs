@@ -55,24 +55,31 @@ pub fn plain(value: &Value) -> String {
 pub fn pair(line: &str) -> Option<(Cow<'_, str>, &str)> {
     let line = trim(line);
     if line.starts_with(['"', '\'']) {
-        let quote = &line[..1];
-        let mut from = 1;
-        // The quote that ends the key is followed by a colon; one inside is not.
-        while let Some(at) = line[from..].find(quote).map(|at| at + from) {
-            let after = line[at + 1..].trim_start();
-            let rest = after.strip_prefix(':').filter(|r| r.is_empty() || r.starts_with([' ', '\t']));
-            // One that is escaped ends nothing.
-            if let Some((rest, key)) = rest.zip(quoted(&line[..=at], &[])) {
-                return Some((key, trim(rest)));
-            }
-            from = at + 1;
-        }
-        return None;
+        let end = closing_quote(line)?;
+        let rest = line[end + 1..].trim_start().strip_prefix(':')?;
+        let is_pair = rest.is_empty() || rest.starts_with([' ', '\t']);
+        return Some((quoted(&line[..=end], &[])?, trim(rest))).filter(|_| is_pair);
     }
     let colon = line.char_indices().filter(|(_, c)| *c == ':').map(|(at, _)| at);
     let at = { colon }.find(|at| line[at + 1..].chars().next().is_none_or(|c| c == ' ' || c == '\t'))?;
     let key = line[..at].trim_end();
     (!key.is_empty()).then(|| (Cow::Borrowed(key), trim(&line[at + 1..])))
+}
+
+/// Where the quote that a text begins with is closed.
+fn closing_quote(text: &str) -> Option<usize> {
+    let quote = *text.as_bytes().first()?;
+    let (mut at, bytes) = (1, text.as_bytes());
+    while let Some(byte) = bytes.get(at) {
+        match byte {
+            b'\\' if quote == b'"' => at += 1,
+            b if *b == quote && quote == b'\'' && bytes.get(at + 1) == Some(&quote) => at += 1,
+            b if *b == quote => return Some(at),
+            _ => {}
+        }
+        at += 1;
+    }
+    None
 }
 
 /// What stands behind the marker of a bullet (`-`, `*`, `+`, `1.`), if the line is one.

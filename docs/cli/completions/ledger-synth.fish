@@ -206,6 +206,7 @@ complete -c ledger-synth -n "__fish_ledger_synth_using_subcommand migrate" -s v 
 complete -c ledger-synth -n "__fish_ledger_synth_using_subcommand migrate" -s n -l dry-run -d 'Show what would be done and change nothing'
 complete -c ledger-synth -n "__fish_ledger_synth_using_subcommand migrate" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c ledger-synth -n "__fish_ledger_synth_using_subcommand merge-driver" -l path -d 'Where it lies in the repository' -r -F
+complete -c ledger-synth -n "__fish_ledger_synth_using_subcommand merge-driver" -l label -d 'What git calls their side' -r
 complete -c ledger-synth -n "__fish_ledger_synth_using_subcommand merge-driver" -s C -d 'Run as if started in DIR; a second one starts from the first' -r
 complete -c ledger-synth -n "__fish_ledger_synth_using_subcommand merge-driver" -l color -d 'When to use colours' -r -f -a "auto\t'On a terminal'
 always\t'Always'

@@ -39,7 +39,7 @@ fn sweep<'w>(prepare: impl Fn(&str) -> Repo<'w>, args: &[&str], verify: impl Fn(
     sweep_tool("sweatfile-apply", prepare, args, verify);
 }
 
-fn sweep_tool<'w>(tool: &str, prepare: impl Fn(&str) -> Repo<'w>, args: &[&str], verify: impl Fn(&Repo<'w>, &str)) {
+pub fn sweep_tool<'w>(tool: &str, prepare: impl Fn(&str) -> Repo<'w>, args: &[&str], verify: impl Fn(&Repo<'w>, &str)) {
     let strace = find("strace").filter(|s| {
         std::process::Command::new(s).args(["-qq", "-o", "/dev/null", "true"]).status().is_ok_and(|s| s.success())
     });

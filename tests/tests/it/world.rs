@@ -267,7 +267,7 @@ impl Output {
         Output::from(shown, output)
     }
 
-    fn from(command: String, output: std::process::Output) -> Output {
+    pub fn from(command: String, output: std::process::Output) -> Output {
         Output {
             command,
             status: output.status.code(),

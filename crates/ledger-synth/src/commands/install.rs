@@ -21,7 +21,7 @@ use crate::{TOOL, apply, claude, view};
 /// The driver's name in git's configuration, and what it runs.
 const DRIVER: [(&str, &str); 2] = [
     ("merge.ledger-synth.name", "both sides' events in one ledger"),
-    ("merge.ledger-synth.driver", "ledger-synth merge-driver %O %A %B --path %P"),
+    ("merge.ledger-synth.driver", "ledger-synth merge-driver %O %A %B --path %P --label %Y"),
 ];
 
 const ATTRIBUTES: &str = ".gitattributes";

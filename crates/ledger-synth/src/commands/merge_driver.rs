@@ -11,6 +11,7 @@ use shopfloor_core::ui::Ui;
 
 use crate::apply;
 use crate::cli::{MergeDriverArgs, Place};
+use crate::facts::CURRENT;
 use crate::facts::tree::{Blobs, Objects};
 use crate::plan::Filter;
 use crate::settings::Settings;
@@ -28,7 +29,7 @@ pub fn run(ui: &Ui, env: &Env, place: &Place, args: &MergeDriverArgs) -> Result<
         ui.warn("a person wrote one of the two sides, so they are merged as text");
         return as_text(env, &git, args);
     }
-    match synthesise(ui, env, place, &git, &repo) {
+    match synthesise(ui, env, place, &git, &repo, args.label.as_deref()) {
         Ok(Some(merged)) => {
             apply::write_output(&ours, &merged)?;
             Ok(Exit::Done)
@@ -57,10 +58,17 @@ struct Merge {
 }
 
 /// The ledger of the merge's result; none when nobody tells what is merged.
-fn synthesise(ui: &Ui, env: &Env, place: &Place, git: &Git, repo: &Repo) -> Result<Option<String>> {
+fn synthesise(
+    ui: &Ui,
+    env: &Env,
+    place: &Place,
+    git: &Git,
+    repo: &Repo,
+    label: Option<&str>,
+) -> Result<Option<String>> {
     let settings = Settings::load(env, repo, place)?;
     let objects = Objects::of(env, git, repo, &settings)?;
-    let merges = merges(env, repo, &objects)?;
+    let merges = merges(env, &objects, label)?;
     if merges.is_empty() {
         return Ok(None);
     }
@@ -69,6 +77,8 @@ fn synthesise(ui: &Ui, env: &Env, place: &Place, git: &Git, repo: &Repo) -> Resu
         let base = merge.base.as_deref().map(|base| objects.blobs(base)).transpose()?.unwrap_or_default();
         blobs = merged(&base, blobs, objects.blobs(&merge.theirs)?);
     }
+    // It is what is being made.
+    blobs.remove(Path::new(CURRENT));
     let tree = objects.read(&blobs)?;
     tree.events.skipped.iter().for_each(|skipped| ui.warn(format!("skipped {skipped}")));
     let snapshots = tree.events.snapshots()?;
@@ -77,9 +87,9 @@ fn synthesise(ui: &Ui, env: &Env, place: &Place, git: &Git, repo: &Repo) -> Resu
     Ok((view.event_count > 0).then(|| view.render(tree.events.skipped.len(), None)))
 }
 
-/// What git is merging into HEAD: it names the heads in the environment of a merge, and in a file for a commit that
-/// is picked or rebased.
-fn merges(env: &Env, repo: &Repo, objects: &Objects<'_>) -> Result<Vec<Merge>> {
+/// What git is merging into HEAD: it names the heads in the environment of a merge, and a commit that is picked or
+/// rebased in the label of their side, since version 2.44.
+fn merges(env: &Env, objects: &Objects<'_>, label: Option<&str>) -> Result<Vec<Merge>> {
     let heads: Vec<String> =
         env.vars.keys().filter_map(|name| name.to_str()?.strip_prefix("GITHEAD_").map(str::to_owned)).collect();
     let ours = objects.commit("HEAD")?;
@@ -94,12 +104,13 @@ fn merges(env: &Env, repo: &Repo, objects: &Objects<'_>) -> Result<Vec<Merge>> {
     if !merges.is_empty() {
         return Ok(merges);
     }
-    for name in ["CHERRY_PICK_HEAD", "REBASE_HEAD"] {
-        if repo.git_dir.join(name).exists() {
-            let theirs = objects.commit(name)?;
-            let base = objects.commit(&format!("{name}^")).ok();
-            return Ok(vec![Merge { base, theirs }]);
-        }
+    // `3f2a9c0 (its subject)`: a commit that is picked or rebased, of which only its own change is wanted.
+    let picked = label.and_then(|label| label.split_once(" (")).map(|(id, _)| id);
+    if let Some(id) = picked.filter(|id| id.len() >= 4 && id.bytes().all(|b| b.is_ascii_hexdigit()))
+        && let Ok(theirs) = objects.commit(id)
+    {
+        let base = objects.commit(&format!("{theirs}^")).ok();
+        merges.push(Merge { base, theirs });
     }
     Ok(merges)
 }
@@ -114,6 +125,7 @@ fn merged(base: &Blobs, ours: Blobs, theirs: Blobs) -> Blobs {
             _ if o == t => drop(o.map(|sha| result.insert(path, sha.clone()))),
             _ if o == b => drop(t.map(|sha| result.insert(path, sha.clone()))),
             _ if t == b => drop(o.map(|sha| result.insert(path, sha.clone()))),
+            _ if path == Path::new(CURRENT) => {}
             _ => {
                 // Both are events; the name means nothing.
                 let other =

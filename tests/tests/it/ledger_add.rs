@@ -1,0 +1,263 @@
+//! ledger-synth: what writes events, and what greets a session.
+
+use std::io::Write;
+use std::process::Stdio;
+
+use crate::ledger::{CURRENT, EVENTS, event, field, section, synth};
+use crate::world::{Output, Repo, World, text, write};
+
+/// Runs ledger-synth with this on stdin.
+pub fn fed(repo: &Repo<'_>, args: &[&str], input: &str) -> Output {
+    let mut child = repo.world.command(repo.world.path("bin/ledger-synth"));
+    let child = child.args(args).current_dir(&repo.path).stdin(Stdio::piped()).stdout(Stdio::piped());
+    let mut child = child.stderr(Stdio::piped()).spawn().unwrap();
+    // A command that reads nothing has closed it.
+    let _ = child.stdin.take().unwrap().write_all(input.as_bytes());
+    Output::from(format!("ledger-synth {}", args.join(" ")), child.wait_with_output().unwrap())
+}
+
+#[test]
+fn add_writes_every_section_and_tells_what_it_wrote() {
+    let w = World::new();
+    let app = w.app();
+    let args = [
+        "add",
+        "--now",
+        "- dashed: 'now'",
+        "--goal",
+        "ship # it",
+        "--done",
+        "-x",
+        "--done",
+        "two\nlines",
+        "--decision",
+        "k=v=w",
+        "--decision",
+        "gone=",
+        "--question",
+        "why?",
+        "--resolve",
+        "how?",
+        "--checkpoint",
+        "5a:in-progress: half",
+        "--agent",
+        "to/../ast é",
+        "--type",
+        "note",
+        "--reason",
+        "r",
+        "--title",
+        "t: t",
+        "--json",
+    ];
+    let now = [("SHOPFLOOR_NOW", "2026-01-10T13:03:52.5Z")];
+    let out = app.run_with("ledger-synth", &args, &now).exit(0).json();
+    assert_eq!((text(&out, "/agent"), text(&out, "/ts")), ("to/../ast é", "2026-01-10T13:03:52.5Z"));
+    assert_eq!(text(&out, "/id").len(), 64);
+    let path = text(&out, "/path");
+    assert!(path.ends_with(&format!("{EVENTS}/2026-01-10T13-03-52.5Z_to%2F..%2Fast%20%C3%A9.md")), "{path}");
+    let json = app.ledger(&["--json"]).exit(0).json();
+    assert_eq!((text(&json, "/now"), text(&json, "/goal")), ("- dashed: 'now'", "ship # it"));
+    assert_eq!(json["this_session"], serde_json::json!(["-x", "two\nlines"]));
+    assert_eq!(json["decisions"], serde_json::json!({ "k": "v=w" }));
+    assert_eq!(json["open_questions"], serde_json::json!(["why?"]));
+    assert_eq!(json["checkpoints"][0]["status"], "in-progress: half");
+    let shown = app.read(CURRENT);
+    assert_eq!(section(&shown, "This Session"), ["- -x", "- two", "  lines"]);
+    assert_eq!(section(&shown, "Checkpoints"), ["- Phase 5a: in-progress: half (2026-01-10T13:03:52.5Z, to/../ast é)"]);
+    // The very same again is another file and the same event.
+    let again = app.run_with("ledger-synth", &args, &now).exit(0).json();
+    assert_ne!(text(&again, "/ts"), text(&out, "/ts"), "a stamp is newer than all its writer can have read");
+}
+
+#[test]
+fn add_takes_a_body_on_stdin_and_says_when_there_is_nothing_to_say() {
+    let w = World::new();
+    let app = w.app();
+    fed(&app, &["add", "--agent", "a"], "now: Review\nthis_session:\n- `x` done\n- Fixed: y\n").exit(0);
+    let json = app.ledger(&["--json"]).exit(0).json();
+    assert_eq!(json["this_session"], serde_json::json!(["Fixed: y", "`x` done"]));
+    fed(&app, &["add"], "---\nts: 2026-01-10T00:00:00Z\nagent: whole\n---\ngoal: g\n")
+        .exit(0)
+        .out_has("2026-01-10T00-00-00Z_whole.md");
+    app.ledger(&["add"]).exit(2).err_has("nothing to write down").err_has("hint: ");
+    fed(&app, &["add"], "---\nagent: x\n---\nnow: y\n").exit(2).err_has("stdin:1: no `ts`");
+    fed(&app, &["add"], "now: a\0b\n").exit(2).err_has("stdin:1: a NUL byte");
+    app.ledger(&["add", "--decision", "novalue"]).exit(2).err_has("must be KEY=VALUE");
+    app.ledger(&["add", "--checkpoint", "x"]).exit(2).err_has("must be PHASE:STATUS");
+    app.ledger(&["add", "--now", " "]).exit(2).err_has("is empty");
+    let before = app.snapshot();
+    app.ledger(&["add", "--now", "x", "-n"]).exit(0).out_has(EVENTS);
+    app.assert_untouched_since(&before);
+    // Whose it is: the environment's word, else the worktree's name.
+    app.ledger(&["add", "--now", "x"]).exit(0).out_has("_app.md");
+    app.run_with("ledger-synth", &["add", "--now", "x"], &[("LEDGER_SYNTH_AGENT", "env")]).exit(0).out_has("_env.md");
+}
+
+#[test]
+fn a_lagging_clock_loses_nothing_and_a_mad_one_pins_nothing() {
+    let w = World::new();
+    let app = w.app();
+    event(&app, "ahead", "2026-01-10T20:00:00Z", "x", "now: ahead\n");
+    event(&app, "mad", "2026-03-01T00:00:00Z", "x", "goal: mad\n");
+    let now = [("SHOPFLOOR_NOW", "2026-01-10T13:00:00Z")];
+    let out = app.run_with("ledger-synth", &["add", "--now", "after", "--json"], &now).exit(0).json();
+    assert_eq!(text(&out, "/ts"), "2026-01-10T20:00:00.001Z");
+    let out = app.run_with("ledger-synth", &["--no-confirm"], &now).exit(0);
+    out.err_has("mad.md: its time is in the future");
+    assert!(app.read(CURRENT).contains("**Now:** after"));
+    app.run_with("ledger-synth", &["--check"], &now).exit(2).err_has("events from the future");
+    app.run_with("ledger-synth", &["--no-confirm", "--strict"], &now).exit(2);
+    app.run_with("ledger-synth", &["archive"], &now).exit(0).out_has("archived 2 files");
+    app.run_with("ledger-synth", &["retract", "mad.md"], &now).exit(0);
+    app.run_with("ledger-synth", &["--no-confirm", "--strict"], &now).exit(0);
+    assert!(!app.read(CURRENT).contains("mad\n"));
+    app.run_with("ledger-synth", &["--check"], &now).exit(0);
+}
+
+#[test]
+fn what_is_retracted_is_gone_until_it_is_folded() {
+    let w = World::new();
+    let app = w.app();
+    event(&app, "good", "2026-01-10T00:00:00Z", "x", "now: good\n");
+    event(&app, "bad", "2026-01-11T00:00:00Z", "x", "now: bad\nthis_session:\n- bad\n");
+    let id = app.ledger(&["explain", "now", "--json"]).exit(0).json_lines();
+    let bad = text(&id[0], "/event").to_owned();
+    assert_eq!((text(&id[0], "/value"), &id[0]["beaten"]), ("bad", &serde_json::json!(false)));
+    app.ledger(&["retract", &bad[..10]]).exit(0);
+    let shown = synth(&app);
+    assert!(shown.contains("**Now:** good") && !shown.contains("- bad"), "{shown}");
+    app.ledger(&["retract", &bad]).exit(0).err_has("disowned already");
+    app.ledger(&["archive"]).exit(0);
+    assert_eq!(synth(&app), shown);
+    app.ledger(&["--check"]).exit(0);
+    let good = app.ledger(&["explain", "now", "--json"]).exit(0).json_lines();
+    app.ledger(&["retract", text(&good[0], "/event")]).exit(1).err_has("folded into a snapshot");
+    app.ledger(&["retract", "ffffffff"]).exit(1).err_has("no event is called");
+}
+
+#[test]
+fn who_decided_what_and_who_disagreed() {
+    let w = World::new();
+    let app = w.app();
+    event(&app, "a", "2026-01-10T00:00:00Z", "toast", "now: one\ndecisions:\n  auth: jwt\n  same: x\n");
+    event(&app, "b", "2026-01-11T00:00:00Z", "waffle", "now: two\ndecisions:\n  auth: sessions\n  same: x\n");
+    let lines = app.ledger(&["explain", "auth", "--json"]).exit(0).json_lines();
+    let said: Vec<_> =
+        lines.iter().map(|l| (text(l, "/value"), text(l, "/agent"), l["beaten"].as_bool().unwrap())).collect();
+    assert_eq!(said, [("sessions", "waffle", false), ("jwt", "toast", true)]);
+    assert_eq!((text(&lines[0], "/section"), text(&lines[0], "/key")), ("decisions", "auth"));
+    app.ledger(&["explain", "decisions.auth"])
+        .exit(0)
+        .out_has("jwt (2026-01-10T00:00:00Z, toast, ")
+        .out_has("[replaced]");
+    app.ledger(&["explain", "nobody"]).exit(1).err_has("nobody said anything of `nobody`");
+    let keys = |out: Output| {
+        out.json_lines().iter().map(|l| l["key"].as_str().unwrap_or("now").to_owned()).collect::<Vec<_>>()
+    };
+    assert_eq!(keys(app.ledger(&["conflicts", "--json"]).exit(0)), ["auth", "auth", "now", "now"]);
+    // What a snapshot no longer knows the archive does.
+    app.ledger(&["archive"]).exit(0);
+    assert_eq!(keys(app.ledger(&["conflicts", "--json"]).exit(0)), ["auth", "auth", "now", "now"]);
+    assert_eq!(app.ledger(&["explain", "auth", "--json"]).exit(0).json_lines().len(), 2);
+    app.ledger(&["--branch", "none"]).exit(0).err_has("no event is asked for");
+    let out = app.ledger(&["--agent", "toast"]).exit(0);
+    assert!(out.stdout.contains("jwt") && !out.stdout.contains("sessions"), "{}", out.stdout);
+}
+
+#[test]
+fn the_banner_is_the_seeds() {
+    let w = World::new();
+    let app = w.app();
+    event(&app, "1", "2026-01-10T13:03:52Z", "toast", "goal: Fix hooks for paths with spaces\nnow: hooks fix\n");
+    app.write(
+        &format!("{EVENTS}/2.md"),
+        "---\nts: 2026-01-10T14:15:00Z\nagent: waffle\nbranch: main\ntitle: tests\n---\nthis_session:\n- x\n",
+    );
+    event(&app, "3", "2026-01-11T08:00:00Z", "\"crisp\\e\"", "now: Create PR to upstream\n");
+    let out = app.ledger(&["banner"]).exit(0);
+    let want = "━━━ SESSION START ━━━\n📋 Continuity synthesized from 3 events:\n   • crisp\\u{1b} (2026-01-11T08:00) - Create PR to upstream\n   \
+                • waffle (2026-01-10T14:15) - tests\n   • toast (2026-01-10T13:03) - hooks fix\n\n   Goal: Fix hooks for paths with spaces\n   \
+                Now: Create PR to upstream\n━━━━━━━━━━━━━━━━━━━━━\n";
+    assert_eq!(out.stdout, want);
+    app.ledger(&["--check"]).exit(0);
+    let json = app.ledger(&["banner", "--json"]).exit(0).json();
+    assert_eq!((json["event_count"].as_u64(), text(&json, "/events/1/title")), (Some(3), "tests"));
+    let out = app.ledger(&["banner", "--max-bytes", "300"]).exit(0);
+    assert!(out.stdout.len() <= 300 && out.stdout.contains("more"), "{} {}", out.stdout.len(), out.stdout);
+
+    let answer = app.ledger(&["banner", "--for-hook", "claude"]).exit(0).json();
+    assert_eq!(text(&answer, "/hookSpecificOutput/hookEventName"), "SessionStart");
+    assert!(text(&answer, "/hookSpecificOutput/additionalContext").contains("Create PR to upstream"));
+    // A session starts, whatever is wrong.
+    let out = w.at(w.path("tmp")).ledger(&["banner", "--for-hook", "claude"]).exit(0);
+    assert_eq!(out.stdout, "");
+    out.err_has("notice: ");
+}
+
+#[test]
+fn a_page_from_before_there_were_events_is_shown_and_left_alone() {
+    let w = World::new();
+    let app = w.app();
+    app.write(CURRENT, "# Handoff\n\nNow: the old way\n");
+    let thoughts = w.at(app.path.join("thoughts"));
+    let before = thoughts.snapshot();
+    app.ledger(&["banner"]).exit(0).out_has("Now: the old way");
+    app.ledger(&["--no-confirm"]).exit(0).err_has("there are no events");
+    app.ledger(&["--check"]).exit(0);
+    thoughts.assert_untouched_since(&before);
+}
+
+#[test]
+fn a_claude_code_session_ends_in_an_event_if_it_left_anything() {
+    let w = World::new();
+    let app = w.app();
+    let payload = format!(
+        "{{\"session_id\":\"abc12345-6789\",\"transcript_path\":\"/t.jsonl\",\"cwd\":{:?},\"hook_event_name\":\"SessionEnd\",\"reason\":\"clear\"}}",
+        app.path
+    );
+    let elsewhere = w.at(w.path("tmp"));
+    let hook = ["add", "--from-hook", "claude", "--synth", "--commit"];
+    fed(&elsewhere, &hook, &payload).exit(0).err_has("left nothing");
+    assert!(!app.has(EVENTS));
+    app.ledger(&["add", "--draft", "--done", "first thing", "--now", "then"]).exit(0);
+    app.ledger(&["add", "--draft", "--done", "- second: thing"]).exit(0);
+    assert_eq!(app.git(&["status", "--porcelain"]), "");
+    fed(&elsewhere, &hook, &payload).exit(0).out_has("_abc12345.md");
+    let shown = app.read(CURRENT);
+    assert_eq!(section(&shown, "This Session"), ["- - second: thing", "- first thing"]);
+    let names = app.git(&["show", "--name-only", "--format=", "HEAD"]);
+    assert_eq!(names.lines().count(), 2, "{names}");
+    let written = app.sh(&format!("cat {EVENTS}/*_abc12345.md")).exit(0).stdout;
+    assert!(written.contains("type: session_end\nreason: clear\n"), "{written}");
+    // The draft is used up.
+    fed(&app, &hook, &payload).exit(0).err_has("left nothing");
+    fed(&app, &hook, "not json").exit(2).err_has("not the JSON of a Claude Code hook");
+    fed(&app, &["add", "--from-hook", "claude", "--done", "by flag"], &payload).exit(0);
+    assert_eq!(field(&synth(&app), "event_count"), "2");
+}
+
+#[test]
+fn handoffs_of_other_shapes_become_events() {
+    let w = World::new();
+    let app = w.app();
+    write(
+        &app.path.join("old/2026-01-11_05-07_auth.md"),
+        "---\nsession: auth-refactor\nstatus: active\n---\n\n# Handoff\n\n**Goal:** Move auth\n**Now:** Test login\n\n## Done this session\n- [x] Moved `login`\n\n## Decisions\n- **tokens:** jwt\n\n## Questions\n- Rotate keys?\n",
+    );
+    write(&app.path.join("old/note.md"), "just a line\n");
+    let before = app.snapshot();
+    app.ledger(&["migrate", "old/2026-01-11_05-07_auth.md", "old/note.md"])
+        .exit(2)
+        .err_has("note.md: nothing tells when");
+    app.assert_untouched_since(&before);
+    app.ledger(&["migrate", "old/2026-01-11_05-07_auth.md"]).exit(0).out_has("2026-01-11T05-07-00Z_auth-refactor.md");
+    app.ledger(&["migrate", "old/2026-01-11_05-07_auth.md"]).exit(0).err_has("is an event already");
+    app.ledger(&["migrate", "old/note.md", "--ts", "2026-01-01T00:00:00Z", "--agent", "me"]).exit(0);
+    let json = app.ledger(&["--json"]).exit(0).json();
+    assert_eq!((text(&json, "/goal"), text(&json, "/now")), ("Move auth", "Test login"));
+    assert_eq!(json["this_session"], serde_json::json!(["[x] Moved `login`"]));
+    assert_eq!((text(&json, "/decisions/tokens"), text(&json, "/open_questions/0")), ("jwt", "Rotate keys?"));
+    assert_eq!(text(&json, "/other/status"), "active");
+    assert_eq!(text(&json, "/other/notes/0"), "just a line");
+}
