@@ -2,6 +2,7 @@
 //! read like YAML where YAML would read text; but no line can spoil the others, and nothing is dropped.
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 
 use serde_yaml::Value;
 
@@ -10,6 +11,9 @@ use crate::scalar;
 
 /// Sections whose merging is defined by name; all others are merged by their shape.
 pub const KNOWN: [&str; 7] = ["now", "goal", "this_session", "decisions", "checkpoints", "open_questions", "resolved"];
+
+/// A key at the margin is not longer, in characters, unless it is quoted.
+const LONG_KEY: usize = 80;
 
 /// Where text goes that stands in no section.
 const NOTES: &str = "notes";
@@ -26,6 +30,9 @@ pub fn section_name(key: &str) -> Cow<'_, str> {
     }
 }
 
+/// A field of a map in a list: its key, and its value unless that is null.
+type Field = (String, Option<String>);
+
 /// One section as it was written.
 struct Section<'a> {
     name: Cow<'a, str>,
@@ -39,7 +46,7 @@ enum Part<'a> {
     /// A value of the section itself.
     Text(Cow<'a, str>),
     /// A list item: its fields, where it is a map, and its text.
-    Item(Vec<(String, String)>, Cow<'a, str>),
+    Item(Vec<Field>, Cow<'a, str>),
     /// An entry of a map; no value is a tombstone.
     Pair(Cow<'a, str>, Option<Cow<'a, str>>),
 }
@@ -64,8 +71,8 @@ struct Reader<'l, 'a> {
     lines: &'l [&'a str],
     at: usize,
     sections: Vec<Section<'a>>,
-    /// The marks of fences that are never closed.
-    unclosed: Vec<&'static str>,
+    /// The marks of fences that are never closed, and how long they are.
+    unclosed: Vec<(char, usize)>,
 }
 
 impl<'l, 'a> Reader<'l, 'a> {
@@ -91,6 +98,10 @@ impl<'l, 'a> Reader<'l, 'a> {
         } else if let Some((key, rest)) = scalar::pair(line).filter(|_| is_key_like(line)) {
             self.at += 1;
             self.section(key, rest);
+        } else if let Some((key, rest)) = bold(line).filter(|(key, _)| KNOWN.contains(&&*section_name(key))) {
+            // As `current.md` shows it.
+            self.at += 1;
+            self.section(key.into(), rest);
         } else {
             self.paragraph();
         }
@@ -140,7 +151,7 @@ impl<'l, 'a> Reader<'l, 'a> {
         match scalar::flow(rest, block).filter(|_| !is_register) {
             Some(Value::Sequence(items)) => {
                 for item in &items {
-                    self.push(Part::Item(mapping(item), scalar::plain(item).into()));
+                    self.push(Part::Item(pairs(item), scalar::plain(item).into()));
                 }
             }
             Some(value) => {
@@ -185,14 +196,17 @@ impl<'l, 'a> Reader<'l, 'a> {
 
     /// Where the fence that this line opens is closed.
     fn fence(&mut self, line: &str) -> Option<usize> {
-        let mark = ["```", "~~~"].into_iter().find(|mark| line.starts_with(mark))?;
-        if self.unclosed.contains(&mark) {
+        let mark = line.chars().next().filter(|c| matches!(c, '`' | '~'))?;
+        let length = |line: &str| line.len() - line.trim_start_matches(mark).len();
+        let open = length(line);
+        if open < 3 || self.unclosed.contains(&(mark, open)) {
             return None;
         }
-        let close = (self.at + 1..self.lines.len()).find(|at| self.lines[*at].trim_start() == mark);
-        if close.is_none() {
+        let closes = |line: &str| length(line.trim_start()) >= open && line.trim_start_matches([' ', mark]).is_empty();
+        let close = (self.at + 1..self.lines.len()).find(|at| closes(self.lines[*at]));
+        if close.is_none() && self.unclosed.len() < 64 {
             // Nor will any later one be.
-            self.unclosed.push(mark);
+            self.unclosed.push((mark, open));
         }
         close
     }
@@ -221,7 +235,11 @@ impl<'l, 'a> Reader<'l, 'a> {
 /// A Markdown heading, which opens a section; `Some(None)` for a YAML comment, which says nothing.
 fn heading(line: &str) -> Option<Option<&str>> {
     let level = line.bytes().take_while(|b| *b == b'#').count();
-    let title = line[level..].trim().trim_end_matches('#').trim_end();
+    let title = line[level..].trim();
+    // Marks behind the title belong to it unless there is a blank before them.
+    let bare = title.trim_end_matches('#');
+    let title = if bare.is_empty() || bare.ends_with([' ', '\t']) { bare.trim_end() } else { title };
+    let title = title.trim_end_matches(':').trim_end();
     if level == 0 || level > 6 || !(line.len() == level || line[level..].starts_with([' ', '\t'])) {
         return None;
     }
@@ -233,13 +251,21 @@ fn heading(line: &str) -> Option<Option<&str>> {
 fn is_key_like(line: &str) -> bool {
     let starts =
         line.starts_with(|c: char| c.is_alphanumeric() || matches!(c, '_' | '"' | '\'' | '.' | '/' | '(' | '$'));
-    starts && scalar::pair(line).is_some_and(|(key, _)| key.chars().count() <= 80)
+    let is_short = |key: &str| line.starts_with(['"', '\'']) || key.chars().count() <= LONG_KEY;
+    starts && scalar::pair(line).is_some_and(|(key, _)| is_short(&key))
+}
+
+/// `**key:** text`, as `current.md` has it and people write it.
+fn bold(line: &str) -> Option<(&str, &str)> {
+    let inside = line.strip_prefix("**")?;
+    let (key, rest) = inside.split_once(":**").or_else(|| inside.split_once("**:"))?;
+    (!key.contains("**") && !key.is_empty()).then(|| (key, rest.trim()))
 }
 
 /// The fields of a list item that is a map, in the order written.
-fn fields(first: &str, rest: &[&str]) -> Vec<(String, String)> {
+fn fields(first: &str, rest: &[&str]) -> Vec<Field> {
     if let Some(value) = scalar::flow(first, rest) {
-        return mapping(&value);
+        return pairs(&value);
     }
     // Most items are text: they are told without looking for more.
     let Some((key, value)) = scalar::pair(first) else { return Vec::new() };
@@ -252,8 +278,12 @@ fn fields(first: &str, rest: &[&str]) -> Vec<(String, String)> {
             continue;
         }
         let block = &lines[from..at];
-        let text = if value.is_empty() { scalar::nested(block) } else { scalar::text(value, block) };
-        fields.push((std::mem::take(&mut key), text.into_owned()));
+        let text = match (value.is_empty(), scalar::is_null(value, block)) {
+            (_, true) => None,
+            (true, _) => Some(scalar::nested(block).into_owned()),
+            (false, _) => Some(scalar::text(value, block).into_owned()),
+        };
+        fields.push((std::mem::take(&mut key), text));
         if let Some(line) = next {
             let Some((k, v)) = scalar::pair(line) else { return Vec::new() };
             (key, value, from) = (k.into_owned(), v, at + 1);
@@ -262,11 +292,7 @@ fn fields(first: &str, rest: &[&str]) -> Vec<(String, String)> {
     fields
 }
 
-fn mapping(value: &Value) -> Vec<(String, String)> {
-    pairs(value).into_iter().map(|(key, value)| (key, value.unwrap_or_default())).collect()
-}
-
-fn pairs(value: &Value) -> Vec<(String, Option<String>)> {
+fn pairs(value: &Value) -> Vec<Field> {
     let Value::Mapping(map) = value else { return Vec::new() };
     map.iter().map(|(key, value)| (scalar::plain(key), (!value.is_null()).then(|| scalar::plain(value)))).collect()
 }
@@ -292,8 +318,8 @@ fn interpret<'a>(section: Section<'a>, entries: &mut Vec<Entry<'a>>) {
                 entries.extend(match part {
                     Part::Item(fields, _) if fields.len() > 1 => checkpoint(&fields),
                     Part::Pair(phase, status) => checkpoint(&[
-                        ("phase".into(), phase.into_owned()),
-                        ("status".into(), status.unwrap_or_default().into_owned()),
+                        ("phase".into(), Some(phase.into_owned())),
+                        ("status".into(), status.map(Cow::into_owned)),
                     ]),
                     Part::Item(fields, text) if fields.iter().all(|(key, _)| !is_checkpoint_field(key)) => {
                         shown_checkpoint(&text)
@@ -320,14 +346,17 @@ fn interpret<'a>(section: Section<'a>, entries: &mut Vec<Entry<'a>>) {
 fn one_text(part: Part<'_>) -> Cow<'_, str> {
     match part {
         Part::Text(text) => text,
-        Part::Item(fields, text) => match fields.into_iter().find(|(key, _)| key == "task") {
-            Some((_, task)) => task.into(),
-            None => text,
-        },
+        Part::Item(fields, text) => {
+            let task = fields.into_iter().find(|(key, _)| key == "task").and_then(|(_, task)| task);
+            task.filter(|task| !task.is_empty()).map_or(text, Cow::Owned)
+        }
         Part::Pair(key, Some(value)) if !value.is_empty() => format!("{key}: {value}").into(),
         Part::Pair(key, _) => format!("{key}:").into(),
     }
 }
+
+/// Fields that are not what a decision is about, but say that it is one.
+const NAMES: [&str; 6] = ["decision", "what", "choice", "key", "title", "name"];
 
 /// A decision, however it is written. One without a key is its own key.
 fn decision<'a>(part: Part<'a>, entries: &mut Vec<Entry<'a>>) {
@@ -336,13 +365,21 @@ fn decision<'a>(part: Part<'a>, entries: &mut Vec<Entry<'a>>) {
         Part::Pair(key, value) => push(key, value),
         Part::Item(mut fields, _) if fields.len() == 1 => {
             let (key, value) = fields.remove(0);
-            push(key.into(), Some(value.into()));
+            push(key.into(), value.map(Cow::Owned));
         }
         Part::Item(mut fields, _) if fields.len() > 1 => {
+            let (name, first) = fields.remove(0);
+            let more = fields.iter().map(|(key, value)| format!("{key}: {}", value.as_deref().unwrap_or("null")));
+            let more: Vec<String> = more.collect();
             // `- decision: X` with reasons below: other items have a field of the same name.
-            let (_, key) = fields.remove(0);
-            let more: Vec<String> = fields.iter().map(|(key, value)| format!("{key}: {value}")).collect();
-            push(key.into(), Some(more.join("\n").into()));
+            if NAMES.contains(&&*name.to_lowercase()) && first.as_ref().is_some_and(|first| !first.is_empty()) {
+                return push(first.unwrap_or_default().into(), Some(more.join("\n").into()));
+            }
+            push(name.into(), Some(first.into_iter().chain(more).collect::<Vec<_>>().join("\n").into()));
+        }
+        Part::Item(_, text) | Part::Text(text) if bold(&text).is_some() => {
+            let (key, rest) = bold(&text).map(|(key, rest)| (key.to_owned(), rest.to_owned())).unwrap_or_default();
+            push(key.into(), Some(rest.into()));
         }
         Part::Item(_, text) | Part::Text(text) if !text.is_empty() => push(text, Some("".into())),
         Part::Item(..) | Part::Text(_) => {}
@@ -354,18 +391,21 @@ fn is_checkpoint_field(key: &str) -> bool {
 }
 
 /// A checkpoint that is the whole section: a map with a phase.
-fn whole_map(parts: &[Part<'_>]) -> Option<Vec<(String, String)>> {
+fn whole_map(parts: &[Part<'_>]) -> Option<Vec<Field>> {
     let field = |part: &Part<'_>| match part {
-        Part::Pair(key, value) => Some((key.to_string(), value.as_deref().unwrap_or_default().to_owned())),
+        Part::Pair(key, value) => Some((key.to_string(), value.as_deref().map(str::to_owned))),
         _ => None,
     };
     let all: Vec<_> = parts.iter().map(field).collect::<Option<_>>()?;
     all.iter().any(|(key, _)| key == "phase").then_some(all)
 }
 
-fn checkpoint<'a>(fields: &[(String, String)]) -> Option<Entry<'a>> {
-    let value = |name: &str| fields.iter().find(|(key, _)| key == name).map(|(_, value)| value.clone());
-    let more = fields.iter().filter(|(key, _)| !is_checkpoint_field(key)).map(|(key, value)| format!("{key}: {value}"));
+fn checkpoint<'a>(fields: &[Field]) -> Option<Entry<'a>> {
+    let value = |name: &str| fields.iter().find(|(key, _)| key == name).and_then(|(_, value)| value.clone());
+    let more = fields.iter().filter(|(key, _)| !is_checkpoint_field(key)).map(|(key, value)| {
+        let value = value.as_ref().map_or("null".to_owned(), |value| scalar::written(value));
+        format!("{}: {value}", scalar::written(key))
+    });
     let checkpoint = Checkpoint {
         phase: value("phase").unwrap_or_default().into(),
         status: value("status").unwrap_or_default().into(),
@@ -398,35 +438,34 @@ fn shown_checkpoint<'a>(text: &str) -> Option<Entry<'a>> {
     }))
 }
 
-/// A body that reads back as these entries, which are sorted; known sections first.
+/// A body that reads back as these entries; known sections first.
 pub fn write(entries: &[Entry<'_>]) -> String {
-    let mut sections: Vec<&str> = KNOWN.to_vec();
-    let name = |entry: &'_ Entry<'_>| -> String {
-        match entry {
-            Entry::Text { section, .. } | Entry::Item { section, .. } | Entry::Pair { section, .. } => {
-                section.to_string()
-            }
-            Entry::Checkpoint(_) => "checkpoints".to_owned(),
-        }
-    };
-    let names: Vec<String> = entries.iter().map(name).collect();
-    for name in &names {
-        if !sections.contains(&name.as_str()) {
-            sections.push(name);
-        }
+    let mut sections: BTreeMap<(usize, &str), Vec<&Entry<'_>>> = BTreeMap::new();
+    for entry in entries {
+        let name = match entry {
+            Entry::Text { section, .. } | Entry::Item { section, .. } | Entry::Pair { section, .. } => section,
+            Entry::Checkpoint(_) => "checkpoints",
+        };
+        let place = KNOWN.iter().position(|known| *known == name).unwrap_or(KNOWN.len());
+        sections.entry((place, name)).or_default().push(entry);
     }
     let mut out = String::new();
-    for section in sections {
-        let of_it: Vec<&Entry<'_>> =
-            entries.iter().zip(&names).filter(|(_, name)| *name == section).map(|(e, _)| e).collect();
-        let key = scalar::written(section);
-        if !of_it.is_empty() {
-            out.push('\n');
-        }
-        if of_it.iter().any(|entry| !matches!(entry, Entry::Text { .. })) {
+    for ((_, name), mut entries) in sections {
+        // A long line with a colon would pass for a sentence.
+        let key = if name.chars().count() > LONG_KEY { scalar::in_quotes(name) } else { scalar::written(name) };
+        out.push('\n');
+        // Of several shapes the map comes first, for what is indented belongs to what stands above it; a text opens
+        // the section once more.
+        let rank = |entry: &Entry<'_>| match entry {
+            Entry::Pair { .. } => 0,
+            Entry::Item { .. } | Entry::Checkpoint(_) => 1,
+            Entry::Text { .. } => 2,
+        };
+        entries.sort_by_key(|entry| rank(entry));
+        if !matches!(entries[0], Entry::Text { .. }) {
             out.push_str(&format!("{key}:\n"));
         }
-        for entry in of_it {
+        for entry in entries {
             match entry {
                 Entry::Text { text, .. } => out.push_str(&format!("{key}: {}\n", scalar::written(text))),
                 Entry::Item { text, .. } => out.push_str(&format!("- {}\n", scalar::written(text))),
@@ -435,15 +474,11 @@ pub fn write(entries: &[Entry<'_>]) -> String {
                     out.push_str(&format!("  {}: {value}\n", scalar::written(key)));
                 }
                 Entry::Checkpoint(c) => {
-                    for (mark, key, value) in
-                        [("- ", "phase", &c.phase), ("  ", "status", &c.status), ("  ", "updated", &c.updated)]
-                    {
-                        out.push_str(&format!("{mark}{key}: {}\n", scalar::written(value)));
+                    let fields = [("- phase", &c.phase), ("  status", &c.status), ("  updated", &c.updated)];
+                    for (key, value) in fields {
+                        out.push_str(&format!("{key}: {}\n", scalar::written(value)));
                     }
-                    for line in c.more.lines() {
-                        let (key, value) = line.split_once(": ").unwrap_or(("note", line));
-                        out.push_str(&format!("  {}: {}\n", scalar::written(key), scalar::written(value)));
-                    }
+                    c.more.lines().for_each(|line| out.push_str(&format!("  {line}\n")));
                 }
             }
         }
@@ -451,18 +486,13 @@ pub fn write(entries: &[Entry<'_>]) -> String {
     out
 }
 
-/// Everything that a page says which a person wrote, or an older program: headings open sections, bold words with
-/// a colon are keys.
+/// Everything that a page says which a person wrote, or an older program.
 pub fn adopted(page: &str) -> Vec<Entry<'static>> {
-    let bold = |line: &'_ str| -> Option<(String, String)> {
-        let inside = line.strip_prefix("**")?;
-        let (key, rest) = inside.split_once(":**").or_else(|| inside.split_once("**:"))?;
-        (!key.contains("**") && !key.is_empty()).then(|| (key.to_owned(), rest.trim().to_owned()))
-    };
-    let lines = page.lines().map(|line| match (bold(line), line.strip_prefix("- ").and_then(bold)) {
-        // A known register or section, or a line like `**Updated:** ...`, which is no item.
-        (Some((key, rest)), _) => format!("{}: {rest}", scalar::written(&key)),
-        (None, Some((key, rest))) if !rest.is_empty() => format!("- {}: {rest}", scalar::written(&key)),
+    let key = |line: &str| bold(line).map(|(key, rest)| format!("{}: {rest}", scalar::written(key)));
+    // Bold words with a colon are keys, whichever they are.
+    let lines = page.lines().map(|line| match (key(line), line.strip_prefix("- ").and_then(key)) {
+        (Some(pair), _) => pair,
+        (None, Some(pair)) if !pair.ends_with(": ") => format!("- {pair}"),
         _ => line.to_owned(),
     });
     let text = lines.collect::<Vec<_>>().join("\n");

@@ -16,7 +16,7 @@ use crate::event::{Bytes, Record};
 use crate::facts::directory::{Fresh, Listed};
 
 /// What a pack begins with. A change of what is in it, or of how events are read, has another number.
-const MAGIC: &[u8] = b"ledger-synth events 1\n";
+const MAGIC: &[u8] = concat!("ledger-synth events 2 ", env!("CARGO_PKG_VERSION"), "\n").as_bytes();
 
 /// What stands for a file of this name with this [`Stat`]: a change of either is another key.
 pub type Key = [u8; 16];

@@ -41,7 +41,7 @@ pub struct Place {
     #[arg(long, value_name = "TIME", global = true, help_heading = "Ledger")]
     pub session_window: Option<String>,
     /// With --commit: how long after the ledger's last commit the next one may come [env: LEDGER_SYNTH_MIN_INTERVAL] [default: 30m, for checkpoints]
-    #[arg(long, value_name = "TIME", global = true, num_args = 0..=1, default_missing_value = "30m", require_equals = true, help_heading = "Ledger")]
+    #[arg(long, value_name = "TIME", global = true, help_heading = "Ledger")]
     pub min_interval: Option<String>,
     /// Show what would be done and change nothing
     #[arg(short = 'n', long, global = true)]

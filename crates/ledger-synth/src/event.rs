@@ -204,16 +204,47 @@ impl<'a> Front<'a> {
 
     fn yaml(front: &'a str) -> Result<Front<'a>, Malformed> {
         let nests = front.bytes().filter(|b| matches!(b, b'[' | b'{')).count();
-        if front.len() > FRONT_LIMIT || nests > FRONT_DEPTH {
-            return Err(Malformed::new(1, "the frontmatter is too large"));
+        if front.len() > FRONT_LIMIT {
+            return Err(Malformed::new(1, "the frontmatter is larger than 16 KiB"));
         }
         if front.trim().is_empty() {
             return Ok(Front::default());
         }
-        serde_yaml::from_str::<Option<Front<'a>>>(front).map(Option::unwrap_or_default).map_err(|e| {
-            let line = e.location().map_or(1, |at| at.line()) + 1;
-            Malformed::new(line, format!("the frontmatter is no YAML map of texts: {e}"))
+        if nests > FRONT_DEPTH {
+            return Front::flat(front).ok_or_else(|| Malformed::new(1, "the frontmatter is nested too deep"));
+        }
+        let read = serde_yaml::from_str::<Option<Front<'a>>>(front).map(Option::unwrap_or_default);
+        // `title: Fix: the cache` is no YAML; what it says is plain all the same.
+        read.or_else(|e| {
+            Front::flat(front).ok_or_else(|| {
+                let line = e.location().map_or(1, |at| at.line()) + 1;
+                Malformed::new(line, format!("the frontmatter is no YAML map of texts: {e}"))
+            })
         })
+    }
+
+    /// The known keys, one on each line, with whatever stands behind them; none when one is there twice, or ends
+    /// nowhere.
+    fn flat(front: &'a str) -> Option<Front<'a>> {
+        let mut read = Front::default();
+        for line in front.lines() {
+            let Some((key, value)) = line.split_once(':') else { continue };
+            let field = match key.trim_end() {
+                "ts" => &mut read.ts,
+                "agent" => &mut read.agent,
+                "branch" => &mut read.branch,
+                "type" => &mut read.kind,
+                "reason" => &mut read.reason,
+                "title" => &mut read.title,
+                _ => continue,
+            };
+            let text = scalar::text(value.trim(), &[]);
+            if field.is_some() || text.starts_with(['"', '\'']) && !text[1..].contains(['"', '\'']) {
+                return None;
+            }
+            *field = Some(text);
+        }
+        Some(read)
     }
 }
 
@@ -268,7 +299,9 @@ pub fn instant(text: &str) -> Option<Timestamp> {
     }
     // No other time zone is unknown in the same way: RFC 3339 has -00:00 for it.
     let offset = if offset == "-00:00" { "Z" } else { offset };
-    format!("{}T{}{offset}", &text[..10], &text[11..19 + fraction]).to_uppercase().parse().ok()
+    let at: Timestamp = format!("{}T{}{offset}", &text[..10], &text[11..19 + fraction]).to_uppercase().parse().ok()?;
+    // In UTC it may lie in a year that RFC 3339 has no digits for.
+    (0..=9999).contains(&jiff::tz::TimeZone::UTC.to_datetime(at).year()).then_some(at)
 }
 
 /// An event in its canonical form, by which it is known wherever and however it is written.

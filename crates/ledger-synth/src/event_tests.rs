@@ -143,11 +143,38 @@ proptest! {
         }
     }
 
+    /// Whatever shapes a body has, the file written of it says the same.
+    #[test]
+    fn any_body_can_be_written_again(pieces in prop::collection::vec(prop_oneof![
+        prop::sample::select(vec![
+            "now: ", "env:\n", "risks: text\n", "risks:\n", "  a: b\n", "  node: 20\n", "- extra\n", "- x: y\n  z: |\n    1\n    2\n",
+            "checkpoints:\n", "- phase: 5\n  note: |\n    a\n    b\n", "## A heading that is longer than eighty characters, for it goes on and on and on, to here\n",
+            "prose\n", "```\nx\n```\n", "decisions:\n", "  k: null\n", "- {a: null, b: [1]}\n", "- task:\n", "1. one\n", "**Now:** x\n", "- **k:** v\n", "\n",
+            "  continued\n", "# c\n", "goal: \"x\" # y\n", "\"a\\n\": b\n", "- 'a' 'b'\n", "retract:\n",
+        ]).prop_map(str::to_owned),
+        text(),
+    ], 0..8)) {
+        let body = pieces.concat();
+        let ts = instant("2026-01-10T13:00:00Z").expect("an instant");
+        let meta = Meta { ts, agent: "a".into(), branch: None, kind: None, reason: None, title: None };
+        let event = Event::new(meta, crate::body::parse(&body));
+        let file = write(&event);
+        if file.contains("<<<<<<<") || file.contains(">>>>>>>") {
+            return Ok(());
+        }
+        let read = Event::parse(&file);
+        prop_assert_eq!(read.as_ref(), Ok(&event), "{}\n=>\n{}", body, file);
+    }
+
     /// Where strict YAML reads a text and the source has no ` #`, ours is equal.
     #[test]
     fn bullets_are_read_as_yaml_reads_texts(bullets in prop::collection::vec(text(), 1..4)) {
         let body: String = bullets.iter().map(|text| format!("- {}\n", text.replace('\n', "\n  "))).collect();
         let source = format!("this_session:\n{body}");
+        // A comment right behind a block's mark is no YAML, and taken for some by the one we compare with.
+        if source.contains("|#") || source.contains(">#") {
+            return Ok(());
+        }
         // Blanks at the end of a line are nobody's, also in a block.
         if source.lines().any(|line| line != "- " && line.ends_with(' ')) {
             return Ok(());

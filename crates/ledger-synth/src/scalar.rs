@@ -33,11 +33,21 @@ pub fn flow(first: &str, rest: &[&str]) -> Option<Value> {
     let whole = if rest.is_empty() { Cow::Borrowed(first) } else { format!("{first}\n{}", rest.join("\n")).into() };
     let nests = whole.bytes().filter(|b| matches!(b, b'[' | b'{')).count();
     let is_flow = matches!(open, '[' | '{') && whole.trim_end().ends_with(close);
-    if !is_flow || whole.len() > FLOW_LIMIT || nests > FLOW_DEPTH {
+    // A comment would be lost, and an alias says a text many times.
+    let is_more = whole.contains(" #") || whole.contains("\t#") || has_anchor(&whole);
+    if !is_flow || is_more || whole.len() > FLOW_LIMIT || nests > FLOW_DEPTH {
         return None;
     }
     let value: Value = serde_yaml::from_str(&whole).ok()?;
     matches!(value, Value::Sequence(_) | Value::Mapping(_)).then_some(value)
+}
+
+/// Whether something in a flow collection looks like YAML's `&anchor` or `*alias`.
+fn has_anchor(flow: &str) -> bool {
+    let bytes = flow.as_bytes();
+    let is_mark =
+        |at: usize| matches!(bytes[at], b'&' | b'*') && bytes.get(at + 1).is_some_and(u8::is_ascii_alphanumeric);
+    (1..bytes.len()).any(|at| is_mark(at) && matches!(bytes[at - 1], b' ' | b'\t' | b'\n' | b'[' | b'{' | b',' | b':'))
 }
 
 /// A YAML value as the text a person would have written.
@@ -82,15 +92,15 @@ fn closing_quote(text: &str) -> Option<usize> {
     None
 }
 
-/// What stands behind the marker of a bullet (`-`, `*`, `+`, `1.`), if the line is one.
+/// What stands behind the marker of a bullet (`-`, `*`), if the line is one. A number stays with its item: it tells
+/// the order.
 pub fn bullet(line: &str) -> Option<&str> {
-    let after_marker = |rest: &'_ str| rest.is_empty() || rest.starts_with([' ', '\t']);
-    if let Some(rest) = line.strip_prefix(['-', '*', '+']) {
-        return after_marker(rest).then(|| trim(rest));
+    if let Some(rest) = line.strip_prefix(['-', '*']) {
+        return (rest.is_empty() || rest.starts_with([' ', '\t'])).then(|| trim(rest));
     }
     let digits = line.bytes().take_while(u8::is_ascii_digit).count();
     let rest = line[digits..].strip_prefix(['.', ')']).filter(|_| (1..=4).contains(&digits))?;
-    rest.starts_with(' ').then(|| trim(rest))
+    (rest.starts_with(' ') && !trim(rest).is_empty()).then(|| trim(line))
 }
 
 /// How far a line is indented, in characters.
@@ -137,20 +147,21 @@ fn block<'a>(header: &str, rest: &[&str]) -> Option<Cow<'a, str>> {
 /// A value that is one quoted scalar from its first to its last character.
 fn quoted<'a>(first: &'a str, rest: &[&str]) -> Option<Cow<'a, str>> {
     let quote = char::from(*first.as_bytes().first()?);
-    if rest.is_empty() {
-        let inside = first[1..].strip_suffix(quote)?;
-        if !inside.contains([quote, '\\']) {
-            return Some(Cow::Borrowed(inside));
-        }
-        if quote == '\'' && !inside.contains('\\') && !inside.replace("''", "").contains('\'') {
-            return Some(inside.replace("''", "'").into());
-        }
-        return serde_yaml::from_str::<String>(first).ok().map(Cow::Owned);
+    if !rest.is_empty() {
+        let whole = format!("{first}\n{}", rest.join("\n"));
+        let whole = whole.trim_end();
+        let is_whole = closing_quote(whole)? + 1 == whole.len();
+        return is_whole.then(|| serde_yaml::from_str::<String>(whole).ok()).flatten().map(Cow::Owned);
     }
-    if !rest.last()?.trim_end().ends_with(quote) {
+    if closing_quote(first)? + 1 != first.len() {
         return None;
     }
-    serde_yaml::from_str::<String>(&format!("{first}\n{}", rest.join("\n"))).ok().map(Cow::Owned)
+    let inside = first.get(1..first.len() - 1)?;
+    match quote {
+        _ if !inside.contains([quote, '\\']) => Some(Cow::Borrowed(inside)),
+        '\'' => Some(inside.replace("''", "'").into()),
+        _ => serde_yaml::from_str::<String>(first).ok().map(Cow::Owned),
+    }
 }
 
 /// Whether YAML would read this line on as a part of the plain text before it.
@@ -202,6 +213,11 @@ pub fn written(text: &str) -> String {
     if starts_well && !text.ends_with(' ') && text.chars().all(is_plain) && !is_word {
         return text.to_owned();
     }
+    in_quotes(text)
+}
+
+/// The same, in double quotes whatever it is.
+pub fn in_quotes(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + 2);
     out.push('"');
     for c in text.chars() {

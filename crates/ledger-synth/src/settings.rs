@@ -95,6 +95,7 @@ impl Settings {
         Ok(Settings {
             root,
             retention: time("retention")?.unwrap_or(Some(RETENTION)),
+            // `never` has no throttle, as `0` has none.
             min_interval: time("min_interval")?.map(Option::unwrap_or_default),
             session_window: time("session_window")?.flatten(),
             warnings: warnings(config),

@@ -70,13 +70,16 @@ struct Line<'a> {
     more: Option<Text<'a>>,
 }
 
-/// Whether the beginning of a file is that of a snapshot.
-pub fn is_one(head: &[u8]) -> bool {
+/// Whether a file is a snapshot, by its name or by how it begins: a frontmatter that ends, of a snapshot.
+pub fn is_one(name: &[u8], head: &[u8]) -> bool {
+    if name.starts_with(b"snapshot_") {
+        return true;
+    }
     let end = head.len().min(4096);
-    let text = String::from_utf8_lossy(&head[..end]);
-    let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
-    let front = text.lines().skip(1).take_while(|line| line.trim_end() != "---");
-    text.starts_with("---") && { front }.any(|line| line.starts_with("snapshot:"))
+    let text = String::from_utf8_lossy(&head[..end]).replace("\r\n", "\n");
+    let Ok(parts) = event::parts(text.strip_prefix('\u{feff}').unwrap_or(&text)) else { return false };
+    let has = |wanted: &str| parts.front.lines().any(|line| line.starts_with(wanted));
+    has("type: snapshot") && has("snapshot:") && has("content:")
 }
 
 /// The name a snapshot's file has, by its content.

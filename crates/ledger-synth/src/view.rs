@@ -96,7 +96,7 @@ impl<'j> View<'j> {
         };
         let checkpoint = |reached: &Reached<'_>| {
             let c = reached.checkpoint;
-            json!({ "phase": c.phase, "status": c.status, "updated": c.updated, "agent": reached.agent })
+            json!({ "phase": c.phase, "status": c.status, "updated": c.updated, "agent": reached.agent, "more": c.more })
         };
         let other = |other: &Other<'_>| {
             let shapes: Vec<Value> = other
@@ -272,7 +272,7 @@ fn reached(out: &mut String, checkpoint: &Checkpoint<'_>, agent: &str) {
     out.push_str(&format!(" ({}, {})", escaped(updated, "(,"), escaped(agent, "(")));
     out.push('\n');
     for line in more.lines() {
-        out.push_str(&format!("  {}\n", guarded(line, Place::Inline)));
+        out.push_str(&format!("  {}\n", guarded(line, Place::Continuation)));
     }
 }
 
@@ -290,7 +290,7 @@ fn value(out: &mut String, text: &str, place: Place) {
         // A line end at its very end would be lost without the margin behind it.
         if !line.is_empty() || lines.peek().is_none() {
             out.push_str("  ");
-            out.push_str(&guarded(line, Place::Inline));
+            out.push_str(&guarded(line, Place::Continuation));
         }
     }
     out.push('\n');
@@ -303,6 +303,8 @@ enum Place {
     Inline,
     /// In a list whose other items may have keys.
     Mixed,
+    /// Behind the indent of a further line.
+    Continuation,
     /// At the left margin.
     Paragraph,
 }
@@ -312,8 +314,16 @@ impl Place {
     fn is_structure(self, bare: &str) -> bool {
         ["#", "---", "===", "```", "~~~"].iter().any(|mark| bare.starts_with(mark))
             || (self == Place::Mixed && bare.starts_with("**") && bare.contains(":**"))
+            || (matches!(self, Place::Continuation | Place::Paragraph) && is_block(bare))
             || (self == Place::Paragraph && (bare.starts_with("- ") || register(bare).is_some()))
     }
+}
+
+/// Whether a line that begins so parts a page in two, or hides what follows as HTML can.
+fn is_block(bare: &str) -> bool {
+    let html =
+        bare.strip_prefix('<').is_some_and(|rest| rest.starts_with(|c: char| c.is_alphabetic() || "/!?".contains(c)));
+    html || bare.starts_with("***") || bare.starts_with("___")
 }
 
 fn guarded(line: &str, place: Place) -> Cow<'_, str> {

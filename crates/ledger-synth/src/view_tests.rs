@@ -63,7 +63,7 @@ pub fn read(text: &str) -> Vec<Read> {
         } else if let Some(more) = line.strip_prefix("  ") {
             if let Some(last) = all.last_mut() {
                 last.text.push_str(&"\n".repeat(gap + 1));
-                last.text.push_str(&unguarded(more, Place::Inline));
+                last.text.push_str(&unguarded(more, Place::Continuation));
             }
         } else if let Some((section, text)) = register(line) {
             all.push(Read { section: section.to_owned(), key: None, text: unguarded(text, Place::Inline) });
@@ -101,6 +101,11 @@ fn nasty() -> impl Strategy<Value = String> {
         "```",
         "~~~",
         "===",
+        "***",
+        "___",
+        "<style>",
+        "<!x",
+        "</p",
         "<!--",
         "\\<!--",
         "\\",

@@ -261,3 +261,98 @@ fn handoffs_of_other_shapes_become_events() {
     assert_eq!(text(&json, "/other/status"), "active");
     assert_eq!(text(&json, "/other/notes/0"), "just a line");
 }
+
+#[test]
+fn drafts_lose_nothing_and_the_later_word_counts() {
+    let w = World::new();
+    let app = w.app();
+    std::thread::scope(|scope| {
+        for n in 0..12 {
+            let app = &app;
+            scope.spawn(move || app.ledger(&["add", "--draft", "--done", &format!("item {n}")]).exit(0));
+        }
+    });
+    app.ledger(&["add", "--draft", "--now", "zzz first", "--decision", "k=zzz"]).exit(0);
+    app.ledger(&["add", "--draft", "--now", "aaa then", "--decision", "k=aaa"]).exit(0);
+    app.write(".git/MERGE_HEAD", &app.git(&["rev-parse", "HEAD"]));
+    // What follows the event fails, and the event stands; the draft is used up.
+    let hook = ["add", "--from-hook", "claude", "--synth", "--commit"];
+    fed(&app, &hook, "{}").exit(1).err_has("a merge is going on");
+    app.sh("rm .git/MERGE_HEAD").exit(0);
+    fed(&app, &hook, "{}").exit(0).err_has("left nothing");
+    let json = app.ledger(&["--json"]).exit(0).json();
+    assert_eq!((text(&json, "/now"), text(&json, "/decisions/k")), ("aaa then", "aaa"));
+    assert_eq!((json["this_session"].as_array().unwrap().len(), json["event_count"].as_u64()), (12, Some(1)));
+}
+
+#[test]
+fn an_agent_can_write_whatever_is_wrong_with_what_others_wrote() {
+    let w = World::new();
+    let app = w.app();
+    event(&app, "a", "2026-01-10T00:00:00Z", "x", "now: a\n");
+    app.ledger(&["archive"]).exit(0);
+    app.sh(&format!("sed -i 's/\"now\"/\"then\"/' {EVENTS}/snapshot_*.md")).exit(0);
+    app.ledger(&["add", "--now", "still here"]).exit(0).err_has("the event has the clock's time").out_has(EVENTS);
+    for body in [
+        "env:\n  node: 20\n- extra\n",
+        "risks: text\nrisks:\n  a: b\n",
+        "checkpoints:\n- phase: 5\n  notes: |\n    a\n    b\n",
+    ] {
+        fed(&app, &["add"], body).exit(0);
+    }
+    let long = format!("## {}\n- x\n", "long ".repeat(30));
+    fed(&app, &["add", "--title", &"[".repeat(70)], &long).exit(0);
+    let json = fed(&app, &["add", "--json", "--now", "x", "--synth"], "").exit(2).json();
+    assert!(text(&json, "/path").contains(EVENTS) && text(&json, "/error/message").contains("snapshot"), "{json}");
+}
+
+#[test]
+fn frontmatter_that_is_no_yaml_says_what_it_says() {
+    let w = World::new();
+    let app = w.app();
+    for (n, line) in [
+        "title: Fix: the cache",
+        "title: `foo` removed",
+        "title: [WIP] parser",
+        "title: @me",
+        "reason: \"a\" then",
+        "tags: [a, b",
+    ]
+    .iter()
+    .enumerate()
+    {
+        app.write(
+            &format!("{EVENTS}/{n}.md"),
+            &format!("---\nts: 2026-01-0{}T00:00:00Z\nagent: x\n{line}\n---\nnow: n\n", n + 1),
+        );
+    }
+    let json = app.ledger(&["banner", "--json"]).exit(0).json();
+    assert_eq!(json["event_count"], 6);
+    let titles: Vec<_> = json["events"].as_array().unwrap().iter().map(|e| text(e, "/title")).collect();
+    assert_eq!(titles[2..], ["@me", "[WIP] parser", "`foo` removed", "Fix: the cache"]);
+}
+
+/// An agent that has read `current.md` writes in its form.
+#[test]
+fn events_may_look_like_the_ledger_itself() {
+    let w = World::new();
+    let app = w.app();
+    let body = "## Ledger\n\n**Goal:** Ship\n\n**Now:** Test\n\n### This Session\n- did: x\n\n## Decisions:\n- **lexer:** by hand\n- parser: own\n  why: faster\n\n## Next\n1. one\n2. two\n\n## C#\n- x\n";
+    event(&app, "a", "2026-01-10T00:00:00Z", "x", body);
+    let json = app.ledger(&["--json"]).exit(0).json();
+    assert_eq!((text(&json, "/goal"), text(&json, "/now"), text(&json, "/this_session/0")), ("Ship", "Test", "did: x"));
+    assert_eq!(json["decisions"], serde_json::json!({ "lexer": "by hand", "parser": "own\nwhy: faster" }));
+    assert_eq!(json["other"], serde_json::json!({ "C#": ["x"], "Next": ["1. one", "2. two"] }));
+}
+
+#[test]
+fn a_comment_behind_a_quoted_text_is_text() {
+    let w = World::new();
+    let app = w.app();
+    let body =
+        "this_session:\n- \"foo\" # see \"bar\"\n- 'a' and 'b'\n- [x, y] # see [z]\ndecisions:\n- {gone: null}\n";
+    event(&app, "a", "2026-01-10T00:00:00Z", "x", body);
+    let json = app.ledger(&["--json"]).exit(0).json();
+    assert_eq!(json["this_session"], serde_json::json!(["\"foo\" # see \"bar\"", "'a' and 'b'", "[x, y] # see [z]"]));
+    assert_eq!(json["decisions"], serde_json::json!({}));
+}

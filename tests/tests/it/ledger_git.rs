@@ -1,6 +1,6 @@
 //! ledger-synth and git: commits, merges, rebases, pushes, commits that are only looked at.
 
-use crate::ledger::{CURRENT, EVENTS, ROOT, event, field, synth};
+use crate::ledger::{CURRENT, EVENTS, event, field, synth};
 use crate::world::{Repo, World, text, write};
 
 fn commit_all(repo: &Repo<'_>) {
@@ -212,11 +212,9 @@ fn an_unborn_branch_and_a_detached_head_can_be_committed_to() {
 
 #[test]
 fn checkpoints_are_committed_every_half_hour_and_others_at_once() {
-    let w = World::new();
-    let mut w2 = World::new();
-    w2.set("GIT_COMMITTER_DATE", "2026-01-10T12:00:00Z");
-    drop(w);
-    let app = w2.app();
+    let mut w = World::new();
+    w.set("GIT_COMMITTER_DATE", "2026-01-10T12:00:00Z");
+    let app = w.app();
     let at = |time: &'static str| [("SHOPFLOOR_NOW", time)];
     let add = |time, kind: &str, more: &[&str]| {
         let args = [&["add", "--now", time, "--type", kind, "--synth", "--commit"], more].concat();
@@ -227,11 +225,73 @@ fn checkpoints_are_committed_every_half_hour_and_others_at_once() {
     assert!(!add("2026-01-10T12:10:00Z", "checkpoint", &[]));
     assert!(add("2026-01-10T12:40:00Z", "checkpoint", &[]));
     assert!(add("2026-01-10T12:10:00Z", "handoff", &[]));
-    assert!(!add("2026-01-10T12:20:00Z", "handoff", &["--min-interval=1h"]));
+    assert!(!add("2026-01-10T12:20:00Z", "handoff", &["--min-interval", "1h"]));
     let out = app
-        .run_with("ledger-synth", &["--no-confirm", "--commit", "--min-interval"], &at("2026-01-10T12:20:00Z"))
+        .run_with("ledger-synth", &["--no-confirm", "--commit", "--min-interval", "30m"], &at("2026-01-10T12:20:00Z"))
         .exit(0);
     out.err_has("too recent");
     assert!(add("2026-01-10T12:20:00Z", "handoff", &[]));
-    let _ = (EVENTS, ROOT);
+}
+
+#[test]
+fn commits_at_once_undo_nothing_of_each_other() {
+    let w = World::new();
+    let app = w.app();
+    for round in 0..4 {
+        event(&app, &format!("e{round}"), &format!("2026-01-0{}T00:00:00Z", round + 1), "x", "now: x\n");
+        std::thread::scope(|scope| {
+            for _ in 0..4 {
+                scope.spawn(|| app.ledger(&["--no-confirm", "--commit"]).exit(0));
+            }
+        });
+        assert_eq!(app.git(&["status", "--porcelain"]), "", "round {round}");
+    }
+    // What somebody else keeps there is theirs, tracked or not; and a squashed merge keeps its message.
+    app.commit(&format!("{EVENTS}/todo.txt"), "1");
+    app.write(&format!("{EVENTS}/todo.txt"), "2");
+    app.write(".git/SQUASH_MSG", "prepared\n");
+    app.ledger(&["--no-confirm", "--commit"]).exit(1).err_has("a squashed merge is going on");
+    app.sh("rm .git/SQUASH_MSG").exit(0);
+    event(&app, "last", "2026-01-09T00:00:00Z", "x", "now: y\n");
+    app.ledger(&["--no-confirm", "--commit"]).exit(0);
+    assert_eq!(app.git(&["status", "--porcelain"]), format!(" M {EVENTS}/todo.txt\n"));
+}
+
+/// An edit of an event that another branch archived is in no snapshot: it is told of, not lost.
+#[test]
+fn an_edit_of_what_others_archived_is_told_of() {
+    let w = World::new();
+    let app = installed(&w);
+    app.git(&["switch", "-q", "-c", "a"]);
+    app.ledger(&["--archive", "--no-confirm", "--commit"]).exit(0);
+    app.git(&["switch", "-q", "main"]);
+    event(&app, "base", "2026-01-01T00:00:00Z", "base", "now: base\nthis_session:\n- forgot this one\n");
+    app.ledger(&["--no-confirm", "--commit"]).exit(0);
+    let out = app.run("git", &["merge", "-q", "--no-edit", "a"]).exit(0);
+    out.err_has("counts nowhere").err_has("archive/2026-01-01/base.md");
+    app.ledger(&["doctor"]).exit(1).out_has("1 archived events count nowhere");
+    app.ledger(&["prune", "--retention", "0"]).exit(0).err_has("nothing in the archive is covered");
+    app.sh(&format!("mv {EVENTS}/../archive/2026-01-01/base.md {EVENTS}/")).exit(0);
+    assert!(synth(&app).contains("- forgot this one"));
+}
+
+#[test]
+fn each_ledger_has_a_merge_of_its_own() {
+    let w = World::new();
+    let app = installed(&w);
+    let second = ["--root", "docs/ledger"];
+    app.ledger(&[&second[..], &["install"]].concat()).exit(0);
+    let add = |branch: &str| {
+        app.git(&["switch", "-q", "-c", branch, "main"]);
+        app.ledger(&[&second[..], &["add", "--agent", branch, "--done", branch, "--synth"]].concat()).exit(0);
+        commit_all(&app);
+    };
+    commit_all(&app);
+    add("a");
+    add("b");
+    app.git(&["merge", "-q", "--no-edit", "a"]);
+    let text = app.read("docs/ledger/current.md");
+    assert!(text.contains("- a\n- b\n") && !text.contains("base"), "{text}");
+    app.ledger(&[&second[..], &["--check"]].concat()).exit(0);
+    app.ledger(&["--check"]).exit(0);
 }

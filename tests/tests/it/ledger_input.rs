@@ -326,7 +326,7 @@ fn hostile_bodies_cost_little_and_touch_no_other_event() {
         &format!("{EVENTS}/front.md"),
         &format!("---\nts: 2026-01-10T00:00:00Z\nagent: {}\n---\n", "[".repeat(100_000)),
     );
-    app.ledger(&["--no-confirm"]).exit(0).err_has("front.md:1: the frontmatter is too large");
+    app.ledger(&["--no-confirm"]).exit(0).err_has("front.md:1: the frontmatter is larger than 16 KiB");
 }
 
 #[test]
@@ -385,4 +385,25 @@ fn read_only_checkouts_can_be_checked() {
     app.run("setpriv", &[&as_nobody[..], &["--check"]].concat()).exit(0);
     app.run("setpriv", &[&as_nobody[..], &["--no-confirm"]].concat()).exit(4);
     app.sh("chmod -R u+w .").exit(0);
+}
+
+#[test]
+fn what_only_looks_like_a_snapshot_is_an_event_and_the_other_way_round() {
+    let w = World::new();
+    let app = w.app();
+    two(&app);
+    app.write(&format!("{EVENTS}/u.md"), "---\nts: 2026-01-10T00:00:00Z\nagent: x\nsnapshot: took one of the db\n");
+    app.ledger(&["--no-confirm"]).exit(0).err_has("u.md:1: the frontmatter has no closing");
+    app.sh(&format!("rm {EVENTS}/u.md")).exit(0);
+    let text = synth(&app);
+    event(&app, "old", "0000-01-01T00:00:00+05:00", "x", "now: before all years\n");
+    app.ledger(&["--no-confirm"]).exit(0).err_has("old.md:2: `ts: 0000-01-01T00:00:00+05:00`");
+    app.sh(&format!("rm {EVENTS}/old.md")).exit(0);
+    app.ledger(&["archive"]).exit(0);
+    app.sh(&format!("sed -i '1i\\\\' {EVENTS}/snapshot_*.md")).exit(0);
+    assert_eq!(synth(&app), text, "a blank line before it changes nothing");
+    app.sh(&format!("rm {EVENTS}/*")).exit(0);
+    app.ledger(&["--check"]).exit(1).err_has("there are no events any more");
+    app.ledger(&["--output", CURRENT, "--agent", "x"]).exit(2).err_has("the ledger's own");
+    assert_eq!(app.read(CURRENT), text);
 }

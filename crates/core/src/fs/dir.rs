@@ -119,11 +119,15 @@ impl Root {
     }
 
     /// What is known of each of these names in this directory; none where no regular file is.
-    pub fn stats_of(&self, names: &[OsString]) -> Vec<Option<Stat>> {
-        map_parallel(names, |name| {
-            let stat = statat(self.fd(), name.as_os_str(), AtFlags::SYMLINK_NOFOLLOW).ok()?;
-            (FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile).then(|| Stat::of(stat))
-        })
+    pub fn stats_of(&self, names: &[OsString]) -> Result<Vec<Option<Stat>>> {
+        let stats = map_parallel(names, |name| match statat(self.fd(), name.as_os_str(), AtFlags::SYMLINK_NOFOLLOW) {
+            Ok(stat) => {
+                Ok(Some(stat).filter(|s| FileType::from_raw_mode(s.st_mode) == FileType::RegularFile).map(Stat::of))
+            }
+            Err(Errno::NOENT) => Ok(None),
+            Err(e) => Err(e),
+        });
+        stats.into_iter().zip(names).map(|(stat, name)| stat.at("read", &self.path().join(name))).collect()
     }
 
     /// Reads a regular file of this directory, at most `limit` bytes of it. `size` is what it probably has.
@@ -169,7 +173,7 @@ mod tests {
         let mut names = d.names(|name| name.to_string_lossy().ends_with(".md")).unwrap();
         names.sort();
         assert_eq!(names, ["a.md", "b.md"]);
-        assert!(d.stats_of(&names).iter().all(Option::is_some));
+        assert!(d.stats_of(&names).unwrap().iter().all(Option::is_some));
         assert_eq!(d.load(OsStr::new("b.md"), 0, 10).unwrap(), Bytes::All(b"bb".to_vec()));
         assert_eq!(d.load(OsStr::new("b.md"), 2, 1).unwrap(), Bytes::Head(b"b".to_vec()));
         assert_eq!(d.load(OsStr::new("l.md"), 0, 10).unwrap(), Bytes::Gone);

@@ -11,9 +11,11 @@ use jiff::Timestamp;
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::git::private_dir;
+use shopfloor_core::lock::Lock;
 use shopfloor_core::proc::{Cmd, Output};
 use shopfloor_core::text::shell_word;
 
+use crate::TOOL;
 use crate::event::Event;
 use crate::facts::{ARCHIVE, CURRENT, EVENTS, Ledger};
 
@@ -40,8 +42,12 @@ struct Change {
 /// During a merge git commits everything or nothing. Exit 1.
 pub fn refuse_during_merge(ledger: &Ledger) -> Result<()> {
     let git_dir = private_dir(ledger.top.path()).unwrap_or_else(|| ledger.repo.git_dir.clone());
-    for (file, what) in [("MERGE_HEAD", "a merge"), ("CHERRY_PICK_HEAD", "a cherry-pick"), ("REVERT_HEAD", "a revert")]
-    {
+    for (file, what) in [
+        ("MERGE_HEAD", "a merge"),
+        ("CHERRY_PICK_HEAD", "a cherry-pick"),
+        ("REVERT_HEAD", "a revert"),
+        ("SQUASH_MSG", "a squashed merge"),
+    ] {
         if git_dir.join(file).exists() {
             return Err(Failure::new(
                 Exit::No,
@@ -56,19 +62,12 @@ pub fn refuse_during_merge(ledger: &Ledger) -> Result<()> {
 
 /// Commits the ledger's files as they are.
 pub fn run(env: &Env, ledger: &Ledger, is_dry: bool) -> Result<Committed> {
-    let prefix = ledger.in_tree().ok_or_else(|| {
-        Failure::usage(format!(
-            "{} is in no work tree of this repository, so it cannot be committed",
-            ledger.dir.display()
-        ))
-    })?;
-    refuse_during_merge(ledger)?;
+    // Two at once would undo each other's additions. The ledger's own lock is free: git's hooks may synthesise.
+    let lock = ledger.repo.shared_state(TOOL).join(format!("{}.commit.lock", ledger.word()));
+    let _lock = if is_dry { None } else { Some(Lock::take(&lock)?) };
+    refuse_hopeless(ledger)?;
+    let Some(prefix) = ledger.in_tree() else { return Ok(Committed::Nothing) };
     let all = [CURRENT, EVENTS, ARCHIVE].map(|name| prefix.as_path().join(name));
-    let ignored = ledger.git.ignored(ledger.top.path(), &all, None)?;
-    if let Some(path) = ignored.first() {
-        return Err(Failure::malformed(format!("git ignores {}, so it cannot be committed", path.display()))
-            .hint(format!("see which line does: `git check-ignore -v {}`", shell_word(path))));
-    }
     let changes = changes(ledger, &all)?;
     if changes.is_empty() {
         return Ok(Committed::Nothing);
@@ -88,17 +87,47 @@ pub fn run(env: &Env, ledger: &Ledger, is_dry: bool) -> Result<Committed> {
         "ledger: {} changed",
         if paths.len() == 1 { "1 file".into() } else { format!("{} files", paths.len()) }
     );
-    let committed = git(ledger, "commit", &["--quiet", "--only", "-m", &message], &paths);
-    if let Err(failure) = committed {
-        if !new.is_empty() {
-            // As before: what was untracked is untracked again.
-            git(ledger, "rm", &["--cached", "--quiet", "--ignore-unmatch"], &new)?;
+    if let Err(failure) = git(ledger, "commit", &["--quiet", "--only", "-m", &message], &paths) {
+        // Somebody else may have committed them meanwhile: only what git still has as new is taken out again.
+        let added = if new.is_empty() { Vec::new() } else { added(ledger, &all)? };
+        let undo: Vec<&Path> = new.iter().copied().filter(|path| added.iter().any(|a| a == path)).collect();
+        if !undo.is_empty() {
+            git(ledger, "rm", &["--cached", "--quiet", "--ignore-unmatch"], &undo)?;
+        }
+        if self::changes(ledger, &all)?.is_empty() {
+            return Ok(Committed::Nothing);
         }
         return Err(failure.hint("nothing was committed, and the index is as it was"));
     }
     let output = ledger.git.cmd(ledger.top.path()).args(["rev-parse", "--short", "HEAD"]).capture()?;
     let sha = String::from_utf8_lossy(&output.stdout).trim().to_owned();
     Ok(Committed::Files(paths.len(), Some(sha)))
+}
+
+/// What would be in the index and in no commit yet.
+fn added(ledger: &Ledger, all: &[PathBuf]) -> Result<Vec<PathBuf>> {
+    let cmd = literal(ledger).args(["diff", "--cached", "--name-only", "-z", "--no-renames", "--diff-filter=A", "--"]);
+    let output = cmd.args(all.iter().map(|path| path.as_os_str().to_owned())).capture()?;
+    let paths = output.stdout.split(|b| *b == 0).filter(|path| !path.is_empty());
+    Ok(paths.map(|path| Path::new(OsStr::from_bytes(path)).to_path_buf()).collect())
+}
+
+/// Refuses what could not be committed: called before anything is written, too.
+pub fn refuse_hopeless(ledger: &Ledger) -> Result<()> {
+    refuse_during_merge(ledger)?;
+    let prefix = ledger.in_tree().ok_or_else(|| {
+        Failure::usage(format!(
+            "{} is in no work tree of this repository, so it cannot be committed",
+            ledger.dir.display()
+        ))
+        .hint("leave `--commit` out, or use a ledger below the work tree")
+    })?;
+    let all = [CURRENT, EVENTS, ARCHIVE].map(|name| prefix.as_path().join(name));
+    let ignored = ledger.git.ignored(ledger.top.path(), &all, None)?;
+    ignored.first().map_or(Ok(()), |path| {
+        Err(Failure::malformed(format!("git ignores {}, so it cannot be committed", path.display()))
+            .hint(format!("see which line does: `git check-ignore -v {}`", shell_word(path))))
+    })
 }
 
 /// The ledger's files that git sees as changed.
@@ -115,7 +144,7 @@ fn changes(ledger: &Ledger, all: &[PathBuf]) -> Result<Vec<Change>> {
         let is_untracked = entry.starts_with(b"??");
         // What somebody else left there is theirs.
         let is_ours = name.ends_with(b".md") && !name.starts_with(b".");
-        if is_ours || !is_untracked {
+        if is_ours {
             changes.push(Change { path, is_untracked });
         }
     }

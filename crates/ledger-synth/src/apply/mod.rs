@@ -47,7 +47,8 @@ pub fn create_event(ledger: &Ledger, stem: &str, bytes: &[u8]) -> Result<String>
             return Ok(below);
         }
     }
-    Err(Failure::failed(format!("no name is free for {stem}.md in {}", ledger.dir.join(EVENTS).display())))
+    Err(Failure::failed(format!("no name is free for {stem}.md in {}", ledger.dir.join(EVENTS).display()))
+        .hint("run `ledger-synth archive`, or name another agent with `--agent`"))
 }
 
 /// Creates a file of this very name, on the disk when this returns; one that is there has the same content,
@@ -85,7 +86,8 @@ pub fn archive(ledger: &Ledger, name: &str, day: &str) -> Result<bool> {
             return ledger.top.unlink(&from);
         }
     }
-    Err(Failure::failed(format!("no name is free for {name} in {}", ledger.dir.join(ARCHIVE).display())))
+    Err(Failure::failed(format!("no name is free for {name} in {}", ledger.dir.join(ARCHIVE).display()))
+        .hint("run `ledger-synth prune`"))
 }
 
 /// Deletes a file of `archive/DAY/`, and the directory when it was the last.
@@ -110,7 +112,12 @@ pub fn write_output(path: &std::path::Path, text: &str) -> Result<()> {
 
 /// Keeps what a person changed in the generated file before it is replaced; where.
 pub fn keep_edited(ledger: &Ledger, bytes: &[u8]) -> Result<std::path::PathBuf> {
-    let dir = ledger.state().join("edited");
+    keep_in(&ledger.state(), bytes)
+}
+
+/// The same in the state of any worktree.
+pub fn keep_in(state: &std::path::Path, bytes: &[u8]) -> Result<std::path::PathBuf> {
+    let dir = state.join("edited");
     shopfloor_core::fs::create_private_dir(&dir)?;
     let path = dir.join(format!("{}.md", &Digest::of(bytes).to_string()[..16]));
     shopfloor_core::fs::replace(&path, bytes, Some(shopfloor_core::fs::PRIVATE))?;

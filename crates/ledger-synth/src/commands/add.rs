@@ -10,6 +10,7 @@ use serde_json::json;
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::fs;
+use shopfloor_core::lock::Lock;
 use shopfloor_core::text::printable;
 use shopfloor_core::ui::Ui;
 
@@ -30,7 +31,7 @@ const STEP: SignedDuration = SignedDuration::from_millis(1);
 pub fn run(ui: &Ui, env: &Env, place: &Place, args: &AddArgs) -> Result<Exit> {
     match args.from_hook {
         Some(HookOf::Claude) => from_claude(ui, env, place, args),
-        None => add(ui, env, place, args, None),
+        None => add(ui, env, place, args),
     }
 }
 
@@ -66,40 +67,45 @@ fn from_claude(ui: &Ui, env: &Env, place: &Place, args: &AddArgs) -> Result<Exit
     args.kind = args.kind.or(Some("session_end".into()));
     args.reason = args.reason.or(payload.reason);
     let ledger = Ledger::find(ui, &env, place)?;
-    let draft = Draft::of(&ledger);
-    let kept = draft.read()?;
-    if sections(&args)?.is_empty() && kept.is_none() {
+    let draft = Draft::open(&ledger)?;
+    let entries = newest_said(body::parse(&draft.text), sections(&args)?);
+    if entries.is_empty() {
+        drop(draft);
         ui.note("the session left nothing to write down");
-        return follow_up(ui, &env, place, &ledger, &args);
+        follow_up(ui, &env, place, &ledger, &args)?;
+        return Ok(Exit::Done);
     }
-    let exit = add(ui, &env, place, &args, kept.as_deref())?;
+    let written = write_down(ui, &env, place, &ledger, &args, None, entries)?;
     if !place.dry_run {
+        // What follows may fail: what is written down once must not be said again at the next session's end.
         draft.remove()?;
     }
-    Ok(exit)
+    drop(draft);
+    finish(ui, &env, place, &ledger, &args, &written)
 }
 
-/// Sections kept for the end of the session, beside the worktree's private state.
+/// Sections kept for the end of the session, beside the worktree's private state. Open it is locked.
 struct Draft {
     path: PathBuf,
+    text: String,
+    _lock: Lock,
 }
 
 impl Draft {
-    fn of(ledger: &Ledger) -> Draft {
-        Draft { path: ledger.state().join("draft.md") }
+    fn open(ledger: &Ledger) -> Result<Draft> {
+        let path = ledger.state().join("draft.md");
+        let lock = Lock::take(&path.with_extension("lock"))?;
+        let bytes = fs::read_no_follow(&path)?.unwrap_or_default();
+        let text = String::from_utf8(bytes)
+            .map_err(|_| Failure::malformed(format!("{} is not UTF-8", path.display())).hint("mend it or remove it"))?;
+        Ok(Draft { path, text, _lock: lock })
     }
 
-    fn read(&self) -> Result<Option<String>> {
-        let Some(bytes) = fs::read_no_follow(&self.path)? else { return Ok(None) };
-        String::from_utf8(bytes).map(Some).map_err(|_| {
-            Failure::malformed(format!("{} is not UTF-8", self.path.display())).hint("mend it or remove it")
-        })
-    }
-
-    fn add(&self, body: &str) -> Result<()> {
-        let text = self.read()?.unwrap_or_default() + body;
-        fs::create_private_dir(self.path.parent().unwrap_or(&self.path))?;
-        fs::replace(&self.path, text.as_bytes(), Some(fs::PRIVATE))
+    fn add(&self, env: &Env, entries: Vec<Entry<'_>>) -> Result<()> {
+        let all = newest_said(body::parse(&self.text), entries);
+        // The time of a checkpoint is when it was said.
+        let all = Event::new(nobody(env.now), all).entries;
+        fs::replace(&self.path, body::write(&all).as_bytes(), Some(fs::PRIVATE))
     }
 
     fn remove(&self) -> Result<()> {
@@ -107,12 +113,23 @@ impl Draft {
     }
 }
 
-fn add(ui: &Ui, env: &Env, place: &Place, args: &AddArgs, draft: Option<&str>) -> Result<Exit> {
+/// Both, the later in place of the earlier where they speak of one thing: in one event nothing else tells which is newer.
+fn newest_said<'a>(mut earlier: Vec<Entry<'a>>, later: Vec<Entry<'a>>) -> Vec<Entry<'a>> {
+    let is_same = |a: &Entry<'_>, b: &Entry<'_>| match (a, b) {
+        (Entry::Text { section: a, .. }, Entry::Text { section: b, .. }) => a == b,
+        (Entry::Pair { section: a, key: x, .. }, Entry::Pair { section: b, key: y, .. }) => a == b && x == y,
+        _ => false,
+    };
+    earlier.retain(|old| !later.iter().any(|new| is_same(old, new)));
+    earlier.extend(later);
+    earlier
+}
+
+fn add(ui: &Ui, env: &Env, place: &Place, args: &AddArgs) -> Result<Exit> {
     let flags = sections(args)?;
-    let stdin = if flags.is_empty() && draft.is_none() && args.from_hook.is_none() { Some(input(ui)?) } else { None };
-    let text = [draft.unwrap_or_default(), stdin.as_deref().unwrap_or_default()].concat();
+    let text = if flags.is_empty() { input(ui)? } else { String::new() };
     let given = Given::of(&text)?;
-    let mut entries = body::parse(given.body);
+    let mut entries = given.entries;
     entries.extend(flags);
     if entries.is_empty() {
         return Err(Failure::usage("there is nothing to write down")
@@ -121,26 +138,40 @@ fn add(ui: &Ui, env: &Env, place: &Place, args: &AddArgs, draft: Option<&str>) -
     let ledger = Ledger::find(ui, env, place)?;
     if args.draft {
         if !place.dry_run {
-            Draft::of(&ledger).add(&body::write(&Event::new(nobody(env.now), entries).entries))?;
+            Draft::open(&ledger)?.add(env, entries)?;
         }
         ui.note("kept for the end of the session");
         return Ok(Exit::Done);
     }
-    let agent = match (&args.agent, given.meta.as_ref().map(|meta| &meta.agent)) {
+    let written = write_down(ui, env, place, &ledger, args, given.meta, entries)?;
+    finish(ui, env, place, &ledger, args, &written)
+}
+
+/// Writes an event of these entries; `read` is the frontmatter it came with.
+fn write_down<'a>(
+    ui: &Ui,
+    env: &Env,
+    place: &Place,
+    ledger: &Ledger,
+    args: &AddArgs,
+    read: Option<Meta<'a>>,
+    entries: Vec<Entry<'a>>,
+) -> Result<Written> {
+    let read = read.as_ref();
+    let agent = match (&args.agent, read.map(|meta| &meta.agent)) {
         (None, Some(agent)) => agent.to_string(),
-        (named, _) => agent(env, &ledger, named.as_deref())?,
+        (named, _) => agent(env, ledger, named.as_deref())?,
     };
     let own = |flag: &Option<String>, read: Option<&Cow<'_, str>>| {
         flag.clone().or_else(|| read.map(|text| text.to_string())).filter(|text| !text.is_empty()).map(Cow::Owned)
     };
-    let read = given.meta.as_ref();
     let branch = match read.and_then(|meta| meta.branch.clone()) {
         Some(branch) => Some(branch.into_owned()),
         None => ledger.git.branch(&ledger.repo)?,
     };
     let ts = match read {
         Some(meta) => meta.ts,
-        None => stamp(env, &ledger)?,
+        None => stamp(ui, env, ledger)?,
     };
     let meta = Meta {
         ts,
@@ -150,46 +181,53 @@ fn add(ui: &Ui, env: &Env, place: &Place, args: &AddArgs, draft: Option<&str>) -
         reason: own(&args.reason, read.and_then(|meta| meta.reason.as_ref())),
         title: own(&args.title, read.and_then(|meta| meta.title.as_ref())),
     };
-    let event = Event::new(meta, entries);
-    let written = write(&ledger, &event, place.dry_run)?;
-    let path = ledger.dir.join(&written.below);
-    if ui.is_json() {
-        ui.json(&json!({ "path": path.to_string_lossy(), "id": written.id, "ts": event.meta.ts.to_string(), "agent": event.meta.agent }));
-    } else {
-        ui.line(printable(&path.to_string_lossy()));
+    write(ledger, &Event::new(meta, entries), place.dry_run)
+}
+
+/// Synthesises and commits where that is asked for, and tells what was written: it was, whatever comes after.
+fn finish(ui: &Ui, env: &Env, place: &Place, ledger: &Ledger, args: &AddArgs, written: &Written) -> Result<Exit> {
+    let followed = follow_up(ui, env, place, ledger, args);
+    let path = ledger.dir.join(&written.below).to_string_lossy().into_owned();
+    if !ui.is_json() {
+        ui.line(printable(&path));
+        return followed.map(|()| Exit::Done);
     }
-    follow_up(ui, env, place, &ledger, args)
+    let mut answer = json!({ "path": path, "id": written.id, "ts": written.ts.to_string(), "agent": written.agent });
+    let exit = followed.err().map(|failure| {
+        answer["error"] = failure.to_json();
+        failure.exit
+    });
+    ui.json(&answer);
+    Ok(exit.unwrap_or(Exit::Done))
 }
 
 /// Synthesises and commits, where that is asked for.
-fn follow_up(ui: &Ui, env: &Env, place: &Place, ledger: &Ledger, args: &AddArgs) -> Result<Exit> {
-    let _ = place;
+fn follow_up(ui: &Ui, env: &Env, place: &Place, ledger: &Ledger, args: &AddArgs) -> Result<()> {
     if args.synth && !place.dry_run {
         synth::silently(ui, env, ledger)?;
         if args.commit {
             commit::run(env, ledger, false)?;
         }
     }
-    Ok(Exit::Done)
+    Ok(())
 }
 
 /// A whole event on stdin has a frontmatter of its own; a body alone has none.
 struct Given<'a> {
     meta: Option<Meta<'a>>,
-    body: &'a str,
+    entries: Vec<Entry<'a>>,
 }
 
 impl<'a> Given<'a> {
     fn of(text: &'a str) -> Result<Given<'a>> {
         if text.trim_start().lines().next().is_none_or(|line| line.trim_end() != "---") {
-            return Ok(Given { meta: None, body: text });
+            return Ok(Given { meta: None, entries: body::parse(text) });
         }
-        let wrong = |problem: event::Malformed| {
+        let event = Event::parse(text).map_err(|problem| {
             Failure::malformed(format!("stdin:{}: {}", problem.line, problem.why))
                 .hint("leave the frontmatter out: `add` writes it")
-        };
-        let event = Event::parse(text).map_err(wrong)?;
-        Ok(Given { meta: Some(event.meta), body: event::parts(text).map_err(wrong)?.body })
+        })?;
+        Ok(Given { meta: Some(event.meta), entries: event.entries })
     }
 }
 
@@ -273,11 +311,16 @@ pub fn agent(env: &Env, ledger: &Ledger, named: Option<&str>) -> Result<String> 
 }
 
 /// A stamp that is newer than everything its writer can have read, so that a clock that lags loses nothing.
-pub fn stamp(env: &Env, ledger: &Ledger) -> Result<Timestamp> {
+pub fn stamp(ui: &Ui, env: &Env, ledger: &Ledger) -> Result<Timestamp> {
     let limit = env.now.checked_add(AHEAD).unwrap_or(Timestamp::MAX);
     // Milliseconds are enough, and names stay short.
     let now = Timestamp::from_millisecond(env.now.as_millisecond()).unwrap_or(env.now);
-    let Some(newest) = newest(ledger, limit)? else { return Ok(now) };
+    // What an agent has to say is written down, whatever is wrong with what others said.
+    let newest = newest(ledger, limit).unwrap_or_else(|failure| {
+        ui.warn(format!("the event has the clock's time, for the others cannot be read: {failure}"));
+        None
+    });
+    let Some(newest) = newest else { return Ok(now) };
     Ok(newest.checked_add(STEP).map_or(now, |next| next.max(now)))
 }
 
@@ -295,27 +338,36 @@ pub struct Written {
     /// Its path below the ledger.
     pub below: String,
     pub id: shopfloor_core::hash::Digest,
+    pub ts: Timestamp,
+    pub agent: String,
 }
 
-/// Writes an event, having read back that its file says what it should.
-pub fn write(ledger: &Ledger, event: &Event<'_>, is_dry: bool) -> Result<Written> {
+/// The text of an event's file, having read back that it says what it should.
+pub fn proven(event: &Event<'_>) -> Result<String> {
     let text = event::write(event);
     if text.len() > LIMIT {
         return Err(
             Failure::malformed("the event is larger than 1 MiB").hint("say it in fewer words, or in several events")
         );
     }
-    let id = Record::of(event).id;
-    let read = Event::parse(&text).map(|event| Record::of(&event).id);
-    if read.as_ref().ok() != Some(&id) {
-        return Err(Failure::failed("the event would not read back as it is")
-            .hint("this is a mistake of ledger-synth's: please report it"));
+    match Event::parse(&text) {
+        Ok(read) if Record::of(&read).id == Record::of(event).id => Ok(text),
+        Ok(_) => Err(Failure::malformed("the event would not read back as it is, so it was not written")
+            .hint("say it in other words, or as a file of your own in `events/`")),
+        Err(problem) => Err(Failure::malformed(format!("the event would be skipped: {}", problem.why))
+            .hint("change the text, or indent the line that is meant")),
     }
+}
+
+/// Writes an event.
+pub fn write(ledger: &Ledger, event: &Event<'_>, is_dry: bool) -> Result<Written> {
+    let text = proven(event)?;
     let stem = format!("{}_{}", event.meta.ts.to_string().replace(':', "-"), safe(&event.meta.agent));
-    if is_dry {
-        return Ok(Written { below: format!("{EVENTS}/{stem}.md"), id });
-    }
-    Ok(Written { below: apply::create_event(ledger, &stem, text.as_bytes())?, id })
+    let below = match is_dry {
+        true => format!("{EVENTS}/{stem}.md"),
+        false => apply::create_event(ledger, &stem, text.as_bytes())?,
+    };
+    Ok(Written { below, id: Record::of(event).id, ts: event.meta.ts, agent: event.meta.agent.to_string() })
 }
 
 /// A name that is a file name everywhere: what else there is in it is percent-encoded, and it is cut.

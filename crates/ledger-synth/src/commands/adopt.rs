@@ -71,7 +71,10 @@ fn stamp(env: &Env, ledger: &Ledger, text: &str) -> Result<Timestamp> {
         return Ok(ts);
     }
     let events = everything(ledger)?;
-    let oldest = events.records.iter().filter_map(|record| record.event()).map(|event| event.meta.ts).min();
+    let snapshots = events.snapshots()?;
+    let folded = snapshots.iter().flat_map(|snapshot| snapshot.sources.iter().map(|source| source.ts));
+    let live = events.records.iter().filter_map(|record| record.event()).map(|event| event.meta.ts);
+    let oldest = live.chain(folded).min();
     Ok(oldest.and_then(|ts| ts.checked_sub(STEP).ok()).unwrap_or(env.now))
 }
 

@@ -14,12 +14,13 @@ use shopfloor_core::ui::Ui;
 use super::synth;
 use crate::apply;
 use crate::cli::Place;
-use crate::facts::directory;
+use crate::facts::directory::{self, Content};
 use crate::facts::gather::everything;
 use crate::facts::{ARCHIVE, EVENTS, Events, Ledger};
-use crate::plan::{Filter, join};
+use crate::plan::{Filter, Join, join};
 use crate::settings::flag_time;
 use crate::snapshot;
+use crate::view::View;
 
 pub fn archive(ui: &Ui, env: &Env, place: &Place, older_than: Option<&str>) -> Result<Exit> {
     let age = older_than.map(|text| flag_time("--older-than", text)).transpose()?;
@@ -33,6 +34,8 @@ pub fn archive(ui: &Ui, env: &Env, place: &Place, older_than: Option<&str>) -> R
 struct Move {
     name: String,
     day: String,
+    /// The event in it when it was read; none for a snapshot.
+    id: Option<Digest>,
 }
 
 /// What an archiving comes to.
@@ -96,7 +99,11 @@ fn plan(env: &Env, events: &Events, age: Option<SignedDuration>) -> Result<Plan>
             if !is_covered {
                 chosen.push(record.clone());
             }
-            plan.moves.push(Move { name: file.name.to_string_lossy().into_owned(), day: day(event.meta.ts) });
+            plan.moves.push(Move {
+                name: file.name.to_string_lossy().into_owned(),
+                day: day(event.meta.ts),
+                id: Some(record.id),
+            });
         }
     }
     if chosen.is_empty() && snapshots.len() <= 1 {
@@ -104,14 +111,31 @@ fn plan(env: &Env, events: &Events, age: Option<SignedDuration>) -> Result<Plan>
     }
     let folded = join(&chosen, &snapshots, &Filter::default());
     let (file, text) = snapshot::write(&folded);
+    prove(&folded, &text)?;
     for (snapshot, from) in snapshots.iter().zip(&events.snapshots) {
         let latest = snapshot.sources.iter().map(|source| source.ts).max().unwrap_or_default();
         if name(&from.path) != file {
-            plan.moves.push(Move { name: name(&from.path), day: day(latest) });
+            plan.moves.push(Move { name: name(&from.path), day: day(latest), id: None });
         }
     }
     plan.snapshot = Some((file, text));
     Ok(plan)
+}
+
+/// What is folded is gone from everywhere else: the snapshot must say the very same.
+fn prove(folded: &Join<'_>, text: &str) -> Result<()> {
+    let wrong = |why: String| {
+        Failure::failed(format!("the snapshot would not read back as it is ({why}), so nothing was archived"))
+            .hint("please report it; the events are as they were")
+    };
+    let read = [snapshot::parse(text).map_err(|problem| wrong(problem.why))?];
+    let again = join(&[], &read, &Filter::default());
+    let (before, after) = (View::of(folded, None).render(0, None), View::of(&again, None).render(0, None));
+    if before == after && folded.sources.len() == again.sources.len() {
+        Ok(())
+    } else {
+        Err(wrong("it says something else".into()))
+    }
 }
 
 fn apply(ledger: &Ledger, plan: &Plan) -> Result<()> {
@@ -121,11 +145,24 @@ fn apply(ledger: &Ledger, plan: &Plan) -> Result<()> {
     if let Some((name, text)) = &plan.snapshot {
         apply::create_snapshot(ledger, name, text)?;
     }
-    for Move { name, day } in &plan.moves {
+    for Move { name, day, id } in &plan.moves {
+        // What somebody wrote into it meanwhile is in no snapshot.
+        if id.is_some() && id_of(ledger, name)? != *id {
+            continue;
+        }
         apply::archive(ledger, name, day)?;
     }
     let days: BTreeSet<String> = plan.moves.iter().map(|m| m.day.clone()).collect();
     apply::sync(ledger, &days.into_iter().collect::<Vec<_>>())
+}
+
+/// The event a file of `events/` holds now.
+fn id_of(ledger: &Ledger, name: &str) -> Result<Option<Digest>> {
+    let Some((bytes, _)) = ledger.top.read_whole(&ledger.rel(&format!("{EVENTS}/{name}"))?)? else { return Ok(None) };
+    Ok(match directory::content(std::ffi::OsStr::new(name), &bytes) {
+        Content::Event(record) => Some(record.id),
+        _ => None,
+    })
 }
 
 fn name(path: &Path) -> String {

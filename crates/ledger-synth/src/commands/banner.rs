@@ -144,7 +144,11 @@ fn lines(view: &View<'_>, sources: &[&Source<'_>], max: usize) -> Vec<String> {
     if more > 0 {
         shown.push(format!("   … {more} more"));
     }
-    [head, shown, tail].concat()
+    let lines = [head, shown, tail].concat();
+    if size(&lines) <= max {
+        return lines;
+    }
+    cut(&lines.join("\n"), max.saturating_sub(1)).lines().map(str::to_owned).collect()
 }
 
 /// At most this many bytes, whole lines where that is possible, and how much is left out.
@@ -152,15 +156,16 @@ fn cut(text: &str, max: usize) -> String {
     if text.len() <= max {
         return text.to_owned();
     }
-    let mut end = max.saturating_sub(16).min(text.len());
+    // Room for what is said of the rest.
+    let mut end = max.saturating_sub(24);
     while !text.is_char_boundary(end) {
         end -= 1;
     }
-    let at_line = text[..end].rfind('\n').filter(|at| *at > end / 2).unwrap_or(end);
-    let more = text[at_line..].lines().filter(|line| !line.is_empty()).count();
-    if text[at_line..].contains('\n') {
-        format!("{}\n… {more} more", &text[..at_line])
-    } else {
-        format!("{}…", &text[..at_line])
-    }
+    let whole = text[..end].rfind('\n').filter(|at| *at > end / 2).unwrap_or(end);
+    let more = text[whole..].lines().filter(|line| !line.is_empty()).count();
+    let cut = match text[whole..].contains('\n') {
+        true => format!("{}\n… {more} more", &text[..whole]),
+        false => format!("{}…", &text[..whole]),
+    };
+    if cut.len() <= max { cut } else { String::new() }
 }

@@ -85,7 +85,11 @@ fn judge(
     let view = View::of(&join, window);
     let problems = synth::problems(env, events, &join);
     let event_count = view.event_count;
-    let (exit, why, diff) = if event_count == 0 {
+    let has_footer = current.and_then(Current::text).and_then(view::footer).is_some();
+    let (exit, why, diff) = if event_count == 0 && has_footer && problems.is_empty() {
+        // Whatever it was made of is gone: synthesising would not bring it back.
+        (Exit::No, "there are no events any more; restore them from git".to_owned(), Vec::new())
+    } else if event_count == 0 {
         (Exit::Done, String::new(), Vec::new())
     } else {
         compare(current, &view.render(events.skipped.len(), None))?

@@ -11,9 +11,8 @@ use shopfloor_core::ui::Ui;
 use crate::body::section_name;
 use crate::cli::Place;
 use crate::event::Entry;
-use crate::facts::directory;
-use crate::facts::gather::everything;
-use crate::facts::{ARCHIVE, Events, Ledger};
+use crate::facts::gather::ever;
+use crate::facts::{Events, Ledger};
 use crate::plan::{Filter, Join, RETRACT, Source, join};
 use crate::snapshot::Snapshot;
 
@@ -27,11 +26,13 @@ struct Said<'a> {
     value: Option<String>,
     source: &'a Source<'a>,
     beaten: bool,
+    /// Whether it is a member of a set: nothing replaces it.
+    is_item: bool,
 }
 
 pub fn explain(ui: &Ui, env: &Env, place: &Place, key: &str) -> Result<Exit> {
     let ledger = Ledger::find(ui, env, place)?;
-    let events = all(&ledger)?;
+    let events = ever(&ledger)?;
     let snapshots = events.snapshots()?;
     let join = join(&events.records, &snapshots, &Filter::default());
     let mut said: Vec<Said<'_>> = history(&events, &snapshots, &join);
@@ -47,13 +48,12 @@ pub fn explain(ui: &Ui, env: &Env, place: &Place, key: &str) -> Result<Exit> {
 
 pub fn conflicts(ui: &Ui, env: &Env, place: &Place) -> Result<Exit> {
     let ledger = Ledger::find(ui, env, place)?;
-    let events = all(&ledger)?;
+    let events = ever(&ledger)?;
     let snapshots = events.snapshots()?;
     let join = join(&events.records, &snapshots, &Filter::default());
     let mut groups: BTreeMap<(String, Option<String>), Vec<Said<'_>>> = BTreeMap::new();
     for said in history(&events, &snapshots, &join) {
-        let is_set = said.key.is_some() && said.value.is_none() && !is_tombstone(&said);
-        if !is_set {
+        if !is_set(&said) && said.section != "checkpoints" {
             groups.entry((said.section.clone(), said.key.clone())).or_default().push(said);
         }
     }
@@ -74,29 +74,6 @@ pub fn conflicts(ui: &Ui, env: &Env, place: &Place) -> Result<Exit> {
         ui.note("nobody disagrees");
     }
     Ok(Exit::Done)
-}
-
-/// Every event there is: live, folded as far as snapshots tell, and archived.
-fn all(ledger: &Ledger) -> Result<Events> {
-    let mut events = everything(ledger)?;
-    let live = events.records.len();
-    if let Some(archive) = ledger.open(ARCHIVE)? {
-        events.add(directory::archived(&archive)?);
-    }
-    // An archived event that no snapshot covers was put there by hand: it does not count, and is not told of.
-    let snapshots = events.snapshots()?;
-    let covered: BTreeSet<_> = snapshots.iter().flat_map(|s| s.sources.iter().map(|source| source.id)).collect();
-    drop(snapshots);
-    let mut at = 0;
-    events.records.retain(|record| {
-        at += 1;
-        at <= live || covered.contains(&record.id)
-    });
-    Ok(events)
-}
-
-fn is_tombstone(said: &Said<'_>) -> bool {
-    said.section == "decisions" && said.value.is_none()
 }
 
 fn is_about(said: &Said<'_>, key: &str) -> bool {
@@ -131,7 +108,8 @@ fn history<'a>(events: &Events, snapshots: &[Snapshot<'_>], join: &'a Join<'a>) 
             Entry::Checkpoint(c) => ("checkpoints".to_owned(), Some(c.phase.to_string()), Some(c.status.to_string())),
         };
         let beaten = is_beaten(join, entry, source);
-        all.push(Said { section, key, value, source, beaten });
+        let is_item = matches!(entry, Entry::Item { .. });
+        all.push(Said { section, key, value, source, beaten, is_item });
     };
     for record in &events.records {
         if let (Some(event), Some(source)) = (record.event(), places.get(&record.id)) {
@@ -172,7 +150,7 @@ fn is_beaten(join: &Join<'_>, entry: &Entry<'_>, source: &Source<'_>) -> bool {
 }
 
 fn line(ui: &Ui, said: &Said<'_>) {
-    let Said { section, key, value, source, beaten } = said;
+    let Said { section, key, value, source, beaten, .. } = said;
     if ui.is_json() {
         let value = if is_set(said) { key } else { value };
         ui.json(&json!({
@@ -202,6 +180,5 @@ fn line(ui: &Ui, said: &Said<'_>) {
 }
 
 fn is_set(said: &Said<'_>) -> bool {
-    matches!(&*said.section, "this_session" | "open_questions" | "resolved")
-        || (said.value.is_none() && !is_tombstone(said))
+    said.is_item
 }

@@ -9,6 +9,7 @@ use shopfloor_core::ui::Ui;
 
 use super::{check, synth};
 use crate::cli::Place;
+use crate::facts::gather::stranded;
 use crate::facts::{CURRENT, EVENTS, Ledger};
 use crate::settings::Settings;
 
@@ -21,6 +22,12 @@ pub fn called(ui: &Ui, env: &Env, place: &Place, called: Called) -> Result<Optio
             if ledger.open(EVENTS)?.is_none() {
                 // Nobody keeps a ledger here.
                 return Ok(None);
+            }
+            if let [first, ..] = stranded(&ledger)?.as_slice() {
+                ui.warn(format!(
+                    "{} was archived by others after it was changed here, so it counts nowhere; move it back into {EVENTS}/ (`ledger-synth doctor` tells of all)",
+                    first.display()
+                ));
             }
             if !place.dry_run && synth::silently(ui, env, &ledger)? {
                 ui.note(format!(
@@ -51,7 +58,7 @@ fn push(ui: &Ui, env: &Env, place: &Place, called: &Called) -> Result<()> {
     for (id, name) in tips {
         let commit = match check::of_commit(env, &called.git, &called.repo, &settings, id) {
             // A tag may name something that is no commit: there is no ledger in it.
-            Err(failure) if failure.kind == "usage" => continue,
+            Err(failure) if failure.kind == "not_found" => continue,
             commit => commit?.0,
         };
         if commit.exit != Exit::Done {

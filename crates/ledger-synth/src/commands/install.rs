@@ -13,7 +13,7 @@ use shopfloor_core::ui::Ui;
 
 use super::synth;
 use crate::cli::Place;
-use crate::facts::gather::everything;
+use crate::facts::gather::{everything, stranded};
 use crate::facts::{CURRENT, EVENTS, Ledger};
 use crate::plan::Filter;
 use crate::{TOOL, apply, claude, view};
@@ -147,10 +147,15 @@ pub fn doctor(ui: &Ui, env: &Env, place: &Place) -> Result<Exit> {
         view.event_count == 0 || current.as_ref().and_then(|c| c.text()).is_some_and(|old| view::is_same(old, &text));
     let detail = if is_fresh { "is what the events come to" } else { "is not what the events come to" };
     find("current.md", is_fresh, detail.to_owned(), "ledger-synth --no-confirm");
+    let stranded = stranded(&ledger)?;
+    let detail = stranded.first().map_or("every archived event counts".to_owned(), |path| {
+        format!("{} archived events count nowhere, such as {}", stranded.len(), path.display())
+    });
+    find("archive", stranded.is_empty(), detail, "mv FILE events/");
     let driver = config(&ledger, DRIVER[1].0)?;
     find(
         "merge driver",
-        driver.is_some(),
+        driver.as_deref() == Some(DRIVER[1].1),
         driver.unwrap_or_else(|| "is not configured in this clone".into()),
         "ledger-synth install",
     );

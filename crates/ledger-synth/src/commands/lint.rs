@@ -63,7 +63,8 @@ fn named(env: &Env, files: &[PathBuf]) -> Result<Events> {
     for file in files {
         let path = env.cwd.join(file);
         if path.symlink_metadata().is_err() {
-            return Err(Failure::not_found(format!("there is no file {}", path.display())));
+            return Err(Failure::not_found(format!("there is no file {}", path.display()))
+                .hint("run `ledger-synth lint` without a name to check all events"));
         }
         // A glob over the whole ledger means its events.
         if path.file_name().is_some_and(|name| name != CURRENT) {

@@ -9,13 +9,14 @@ use shopfloor_core::fs;
 use shopfloor_core::git::{Git, Repo};
 use shopfloor_core::ui::Ui;
 
+use crate::TOOL;
 use crate::apply;
 use crate::cli::{MergeDriverArgs, Place};
 use crate::facts::CURRENT;
 use crate::facts::tree::{Blobs, Objects};
 use crate::plan::Filter;
 use crate::settings::Settings;
-use crate::view::{self, View};
+use crate::view::{self, FORMAT, View};
 
 /// git takes 1 for a conflict and more than 128 for a reason to stop, so every failure is a 1, or our side.
 pub fn run(ui: &Ui, env: &Env, place: &Place, args: &MergeDriverArgs) -> Result<Exit> {
@@ -29,7 +30,18 @@ pub fn run(ui: &Ui, env: &Env, place: &Place, args: &MergeDriverArgs) -> Result<
         ui.warn("a person wrote one of the two sides, so they are merged as text");
         return as_text(env, &git, args);
     }
-    match synthesise(ui, env, place, &git, &repo, args.label.as_deref()) {
+    for side in [&text, &theirs] {
+        let footer = std::str::from_utf8(side).ok().and_then(view::footer);
+        if footer.as_ref().is_some_and(|footer| footer.format > FORMAT) {
+            ui.warn("a newer ledger-synth wrote one of the two sides, so they are merged as text");
+            return as_text(env, &git, args);
+        }
+        if footer.is_some_and(|footer| !footer.is_intact) {
+            let kept = apply::keep_in(&repo.worktree_state(TOOL), side)?;
+            ui.warn(format!("one of the two sides was edited by hand; what it held is kept in {}", kept.display()));
+        }
+    }
+    match synthesise(ui, env, place, args, &git, &repo) {
         Ok(Some(merged)) => {
             apply::write_output(&ours, &merged)?;
             Ok(Exit::Done)
@@ -62,13 +74,17 @@ fn synthesise(
     ui: &Ui,
     env: &Env,
     place: &Place,
+    args: &MergeDriverArgs,
     git: &Git,
     repo: &Repo,
-    label: Option<&str>,
 ) -> Result<Option<String>> {
     let settings = Settings::load(env, repo, place)?;
-    let objects = Objects::of(env, git, repo, &settings)?;
-    let merges = merges(env, &objects, label)?;
+    // There may be several ledgers: git says which one it is.
+    let objects = match args.path.as_deref().and_then(Path::parent).filter(|dir| !dir.as_os_str().is_empty()) {
+        Some(dir) => Objects::at(git, repo, dir)?,
+        None => Objects::of(env, git, repo, &settings)?,
+    };
+    let merges = merges(env, &objects, args.label.as_deref())?;
     if merges.is_empty() {
         return Ok(None);
     }

@@ -53,6 +53,10 @@ pub fn run(ui: &Ui, env: &Env, place: &Place, args: &MigrateArgs) -> Result<Exit
         events.push((path.clone(), migrated(env, &ledger, args, ts, &path, &text)?));
     }
     for (path, event) in &events {
+        add::proven(event)
+            .map_err(|failure| Failure { message: format!("{}: {}", path.display(), failure.message), ..failure })?;
+    }
+    for (path, event) in &events {
         let from = printable(&path.to_string_lossy()).clone();
         if !known.insert(Record::of(event).id) {
             ui.note(format!("{from} is an event already"));
@@ -77,20 +81,16 @@ fn migrated(
     path: &Path,
     text: &str,
 ) -> Result<Event<'static>> {
-    if let Ok(event) = Event::parse(text) {
-        // It is one already; only where it lies was wrong.
-        let entries = event.entries.into_iter().map(owned).map(renamed).collect();
-        return Ok(Event::new(owned_meta(event.meta), entries));
-    }
     let (front, rest) = match event::parts(text) {
         Ok(parts) => (parts.front, parts.body),
         Err(_) => ("", text),
     };
     let fields = fields(front);
-    let field = |names: &[&str]| {
-        fields.iter().find(|(key, _)| names.contains(&&*key.to_lowercase())).map(|(_, value)| value.clone())
+    let all = |names: &'static [&str]| {
+        fields.iter().filter(|(key, _)| names.contains(&&*key.to_lowercase())).map(|(_, value)| value.clone())
     };
-    let ts = field(&["ts", "timestamp", "date", "updated", "created"]).as_deref().and_then(event::instant);
+    let field = |names: &'static [&str]| all(names).next();
+    let ts = all(&["ts", "timestamp", "date", "updated", "created"]).find_map(|text| event::instant(&text));
     let ts = ts.or_else(|| adopt::updated(text)).or_else(|| named_time(path)).or(given).ok_or_else(|| {
         Failure::malformed(format!("{}: nothing tells when it was written", path.display()))
             .hint("say it: `--ts 2026-01-10T13:00:00Z`")
@@ -118,6 +118,7 @@ fn migrated(
         let sub = format!("{section}: {}\n", scalar::written(value));
         entries.extend(body::parse(&sub).into_iter().map(owned).map(renamed));
     }
+    let entries = joined(entries);
     if entries.is_empty() {
         return Err(Failure::malformed(format!("{}: it says nothing an event could", path.display())));
     }
@@ -181,9 +182,31 @@ fn renamed(entry: Entry<'static>) -> Entry<'static> {
                 Entry::Item { section, text }
             }
         }
-        Entry::Pair { section, key, value } => Entry::Pair { section: name(section), key, value },
+        Entry::Pair { section, key, value } => match name(section) {
+            section if matches!(&*section, "this_session" | "open_questions" | "resolved" | "now" | "goal") => {
+                let text = format!("{key}: {}", value.as_deref().unwrap_or("null"));
+                renamed(Entry::Item { section, text: text.into() })
+            }
+            section => Entry::Pair { section, key, value },
+        },
         checkpoint => checkpoint,
     }
+}
+
+/// Several texts of one register as one: only one of them would be seen.
+fn joined(entries: Vec<Entry<'static>>) -> Vec<Entry<'static>> {
+    let mut all: Vec<Entry<'static>> = Vec::new();
+    for entry in entries {
+        let held = all.iter_mut().find_map(|held| match (held, &entry) {
+            (Entry::Text { section: a, text }, Entry::Text { section: b, .. }) if a == b => Some(text),
+            _ => None,
+        });
+        match (held, entry) {
+            (Some(text), Entry::Text { text: more, .. }) => *text = format!("{text}\n{more}").into(),
+            (_, entry) => all.push(entry),
+        }
+    }
+    all
 }
 
 /// An entry that borrows nothing.
@@ -201,17 +224,5 @@ pub fn owned(entry: Entry<'_>) -> Entry<'static> {
             updated: own(c.updated),
             more: own(c.more),
         }),
-    }
-}
-
-fn owned_meta(meta: Meta<'_>) -> Meta<'static> {
-    let own = |text: Cow<'_, str>| Cow::<'static, str>::Owned(text.into_owned());
-    Meta {
-        ts: meta.ts,
-        agent: own(meta.agent),
-        branch: meta.branch.map(own),
-        kind: meta.kind.map(own),
-        reason: meta.reason.map(own),
-        title: meta.title.map(own),
     }
 }

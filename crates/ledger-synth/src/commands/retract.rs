@@ -31,7 +31,7 @@ pub fn run(ui: &Ui, env: &Env, place: &Place, named: &str, agent: Option<&str>) 
         return Ok(Exit::Done);
     }
     let meta = Meta {
-        ts: add::stamp(env, &ledger)?,
+        ts: add::stamp(ui, env, &ledger)?,
         agent: add::agent(env, &ledger, agent)?.into(),
         branch: ledger.git.branch(&ledger.repo)?.map(Cow::Owned),
         kind: Some("retract".into()),

@@ -19,8 +19,8 @@ use crate::cache::Pack;
 use crate::cli::{Place, SynthArgs};
 use crate::commands::{adopt, archive, check};
 use crate::facts::directory;
-use crate::facts::gather::{Gathered, Mode, everything, gather};
-use crate::facts::{ARCHIVE, CURRENT, Current, EVENTS, Events, Ledger};
+use crate::facts::gather::{Gathered, Mode, ever, everything, gather};
+use crate::facts::{CURRENT, Current, EVENTS, Events, Ledger};
 use crate::plan::{Filter, Join, Source};
 use crate::view::{self, FORMAT, View};
 
@@ -48,7 +48,7 @@ pub fn run(ui: &Ui, env: &Env, place: &Place, args: &SynthArgs) -> Result<Exit> 
             .hint("run `ledger-synth --archive --no-confirm`, or `ledger-synth archive`"));
     }
     if args.commit && !place.dry_run {
-        commit::refuse_during_merge(&ledger)?;
+        commit::refuse_hopeless(&ledger)?;
     }
     let asks = ui.can_ask() && !args.no_confirm && !ui.is_json() && !place.dry_run;
     let SynthArgs { strict, stamp, force, adopt, .. } = *args;
@@ -57,19 +57,24 @@ pub fn run(ui: &Ui, env: &Env, place: &Place, args: &SynthArgs) -> Result<Exit> 
         ui.note("nothing was written");
         return Ok(Exit::Decide);
     }
-    let has_events = {
+    let (has_events, document) = {
         let _lock = if place.dry_run { None } else { Some(ledger.lock()?) };
-        let has_events = print(ui, env, &ledger, &options)?;
+        let (has_events, document) = print(ui, env, &ledger, &options)?;
         let is_archiving = args.archive || (asks && has_events && ui.confirm("archive the events now?"));
         if is_archiving && has_events {
             archive::work(ui, env, &ledger, None, place.dry_run, true)?;
         }
-        has_events
+        (has_events, document)
     };
-    if has_events && (args.commit || (asks && ui.confirm("commit the ledger?"))) {
-        commit(ui, env, &ledger, place.dry_run)?;
-    }
-    Ok(Exit::Done)
+    let is_committing = has_events && (args.commit || (asks && ui.confirm("commit the ledger?")));
+    let committed = if is_committing { commit(ui, env, &ledger, place.dry_run) } else { Ok(()) };
+    let Some(mut document) = document else { return committed.map(|()| Exit::Done) };
+    let exit = committed.err().map(|failure| {
+        document.insert("error".into(), failure.to_json());
+        failure.exit
+    });
+    ui.json(&document);
+    Ok(exit.unwrap_or(Exit::Done))
 }
 
 /// Commits the ledger's files and tells it.
@@ -225,8 +230,9 @@ pub fn newer(ledger: &Ledger, format: u32) -> Failure {
         .hint("update shopfloor: `cargo xtask install` in its checkout")
 }
 
-/// Synthesises and prints what came of it; whether there are events. The caller holds the lock, but in a dry run.
-pub fn print(ui: &Ui, env: &Env, ledger: &Ledger, options: &Options) -> Result<bool> {
+/// Synthesises and prints what came of it, or with --json returns the answer; whether there are events. The caller
+/// holds the lock, but in a dry run.
+fn print(ui: &Ui, env: &Env, ledger: &Ledger, options: &Options) -> Result<(bool, Option<Map<String, Value>>)> {
     adopt::first(ui, env, ledger, options)?;
     let path = ledger.dir.join(CURRENT);
     let shown = |word: &str, count: usize| {
@@ -236,7 +242,7 @@ pub fn print(ui: &Ui, env: &Env, ledger: &Ledger, options: &Options) -> Result<b
     let Gathered { quiet, events, memory } = gather(ledger, options.mode(!ui.is_json()))?;
     if let Some(count) = quiet {
         shown("unchanged", count);
-        return Ok(true);
+        return Ok((true, None));
     }
     let snapshots = events.snapshots()?;
     let join = events.join(&snapshots, &Filter::default());
@@ -248,8 +254,8 @@ pub fn print(ui: &Ui, env: &Env, ledger: &Ledger, options: &Options) -> Result<b
     }
     if ui.is_json() {
         let is_written = matches!(outcome, Outcome::Written);
-        ui.json(&document(&view, &events, is_written, &path.to_string_lossy()));
-        return Ok(view.event_count > 0);
+        let document = document(&view, &events, is_written, &path.to_string_lossy());
+        return Ok((view.event_count > 0, Some(document)));
     }
     match outcome {
         Outcome::Nothing => {
@@ -263,7 +269,7 @@ pub fn print(ui: &Ui, env: &Env, ledger: &Ledger, options: &Options) -> Result<b
         }
         Outcome::Written => shown("wrote", view.event_count),
     }
-    Ok(view.event_count > 0)
+    Ok((view.event_count > 0, None))
 }
 
 /// Synthesises for a command that answers something else. Whether anything was written.
@@ -335,6 +341,7 @@ fn agrees(ui: &Ui, env: &Env, ledger: &Ledger, options: &Options) -> Result<bool
     if sources.len() > 10 {
         lines.push(format!("… {} more", sources.len() - 10));
     }
+    lines.extend(problems(env, &events, &join).into_iter().map(|problem| format!("wrong: {problem}")));
     let text = view.render(events.skipped.len(), options.stamp.then_some(env.now));
     let current = ledger.current()?;
     let is_same = current.as_ref().and_then(Current::text).is_some_and(|old| view::is_same(old, &text));
@@ -350,13 +357,8 @@ fn agrees(ui: &Ui, env: &Env, ledger: &Ledger, options: &Options) -> Result<bool
 /// A view that is not the whole ledger's, or not for its place: printed, or written where its user says.
 fn partial(ui: &Ui, env: &Env, ledger: &Ledger, place: &Place, args: &SynthArgs, filter: &Filter) -> Result<Exit> {
     let events = if args.input.is_empty() {
-        let mut events = everything(ledger)?;
-        if !filter.is_all()
-            && let Some(archive) = ledger.open(ARCHIVE)?
-        {
-            // A snapshot holds only what counts in the whole; of an agent's events the originals tell more.
-            events.add(directory::archived(&archive)?);
-        }
+        // A snapshot holds only what counts in the whole; of an agent's events the originals tell more.
+        let mut events = if filter.is_all() { everything(ledger)? } else { ever(ledger)? };
         if args.all_worktrees {
             for (worktree, _) in ledger.git.worktrees(&ledger.repo)? {
                 let events_there =
@@ -376,6 +378,12 @@ fn partial(ui: &Ui, env: &Env, ledger: &Ledger, place: &Place, args: &SynthArgs,
     let view = View::of(&join, ledger.settings.session_window);
     let output = args.output.as_ref().filter(|path| path.as_os_str() != "-").map(|path| env.cwd.join(path));
     let path = output.as_ref().map(|path| path.to_string_lossy().into_owned());
+    let own = ledger.dir.join(CURRENT);
+    if output.as_ref().is_some_and(|path| *path == own || fs::is_same_file(path, &own)) {
+        return Err(
+            Failure::usage("`--output` is the ledger's own `current.md`").hint("leave `--output` and the filters out")
+        );
+    }
     if view.event_count == 0 && !ui.is_json() {
         ui.note("no event is asked for");
         return Ok(Exit::Done);

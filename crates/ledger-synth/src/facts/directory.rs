@@ -33,7 +33,7 @@ pub struct Listed {
 /// Lists the event files of a directory, in no order.
 pub fn list(dir: &Root) -> Result<Vec<Listed>> {
     let names = dir.names(is_event_name)?;
-    let stats = dir.stats_of(&names);
+    let stats = dir.stats_of(&names)?;
     Ok(names.into_iter().zip(stats).map(|(name, stat)| Listed { name, stat }).collect())
 }
 
@@ -50,8 +50,8 @@ pub enum Content {
 }
 
 /// A file's content, from its bytes. Snapshots are checked when all are read.
-pub fn content(bytes: &[u8]) -> Content {
-    if snapshot::is_one(bytes) {
+pub fn content(name: &OsStr, bytes: &[u8]) -> Content {
+    if snapshot::is_one(name.as_bytes(), bytes) {
         let text = String::from_utf8_lossy(bytes);
         return Content::Snapshot(text.strip_prefix('\u{feff}').unwrap_or(&text).replace("\r\n", "\n"));
     }
@@ -69,9 +69,9 @@ fn load(dir: &Root, name: &OsStr, stat: &Stat) -> Result<Option<Content>> {
     let size = usize::try_from(stat.size()).unwrap_or(usize::MAX);
     Ok(match dir.load(name, size, LIMIT)? {
         Bytes::Gone => None,
-        Bytes::All(bytes) => Some(content(&bytes)),
-        Bytes::Head(head) if snapshot::is_one(&head) => match dir.load(name, size, usize::MAX >> 1)? {
-            Bytes::All(bytes) | Bytes::Head(bytes) => Some(content(&bytes)),
+        Bytes::All(bytes) => Some(content(name, &bytes)),
+        Bytes::Head(head) if snapshot::is_one(name.as_bytes(), &head) => match dir.load(name, size, usize::MAX >> 1)? {
+            Bytes::All(bytes) | Bytes::Head(bytes) => Some(content(name, &bytes)),
             Bytes::Gone => None,
         },
         Bytes::Head(_) => Some(Content::Malformed(Malformed::new(1, "larger than 1 MiB"))),
@@ -134,7 +134,7 @@ pub fn read(dir: &Root, pack: &Pack, first: Option<Vec<Listed>>, is_locked: bool
         if is_whole && is_unfolded(&listing, &now) {
             return Ok(read);
         }
-        let stats = dir.stats_of(&now);
+        let stats = dir.stats_of(&now)?;
         listing = now.into_iter().zip(stats).map(|(name, stat)| Listed { name, stat }).collect();
     }
     Err(Failure::failed(format!("{} changes faster than it can be read", dir.path().display()))
@@ -180,7 +180,7 @@ pub fn files(paths: &[PathBuf]) -> Result<Events> {
     for path in paths {
         let dir = Root::open(path.parent().unwrap_or(path))?;
         let Some(name) = path.file_name() else { continue };
-        let stat = dir.stats_of(&[name.to_owned()]).remove(0);
+        let stat = dir.stats_of(&[name.to_owned()])?.remove(0);
         let found = match &stat {
             Some(stat) => load(&dir, name, stat)?,
             None => None,

@@ -1,13 +1,15 @@
 //! The ledger's own events, read with what is remembered of earlier runs.
 
+use std::collections::HashSet;
 use std::path::PathBuf;
 
 use jiff::Timestamp;
 use shopfloor_core::error::Result;
 use shopfloor_core::fs;
+use shopfloor_core::hash::Digest;
 
 use super::directory::{self, Fresh, Read};
-use super::{EVENTS, Events, Ledger};
+use super::{ARCHIVE, EVENTS, Events, Ledger};
 use crate::cache::{self, Pack};
 
 /// How they are read.
@@ -63,6 +65,37 @@ pub struct Memory {
     /// What else decides the text.
     options: String,
     print: Option<Vec<u8>>,
+}
+
+/// Every event there ever was, as far as it is kept: live ones, and of the archived ones those that a snapshot stands
+/// for. Others in the archive do not count.
+pub fn ever(ledger: &Ledger) -> Result<Events> {
+    let mut events = everything(ledger)?;
+    let covered = covered(&events)?;
+    let mut archived = archived(ledger)?;
+    archived.retain(|record| covered.contains(&record.id));
+    events.add(archived);
+    Ok(events)
+}
+
+/// The archived events that count nowhere: no snapshot stands for them, and they are not in `events/` either. An edit
+/// on one branch of what another archived ends so.
+pub fn stranded(ledger: &Ledger) -> Result<Vec<PathBuf>> {
+    let events = everything(ledger)?;
+    let covered = covered(&events)?;
+    let live: HashSet<Digest> = events.records.iter().map(|record| record.id).collect();
+    let mut archived = archived(ledger)?;
+    archived.retain(|record| !covered.contains(&record.id) && !live.contains(&record.id));
+    Ok(archived.files.iter().map(super::File::path).collect())
+}
+
+fn covered(events: &Events) -> Result<HashSet<Digest>> {
+    let snapshots = events.snapshots()?;
+    Ok(snapshots.iter().flat_map(|snapshot| snapshot.sources.iter().map(|source| source.id)).collect())
+}
+
+fn archived(ledger: &Ledger) -> Result<Events> {
+    ledger.open(ARCHIVE)?.map_or(Ok(Events::default()), |archive| directory::archived(&archive))
 }
 
 impl Memory {

@@ -101,7 +101,10 @@ impl Events {
         for file in &self.snapshots {
             read.push(snapshot::parse(&file.text).map_err(|problem| {
                 Failure::malformed(format!("{}:{}: {}", file.path.display(), problem.line, problem.why))
-                    .hint("restore the file, for example with `git checkout -- FILE`; nothing was changed")
+                    .hint(format!(
+                        "it stands for events that may be nowhere else: restore it (`git checkout -- {}`), or move it away if it is none of ledger-synth's",
+                        shopfloor_core::text::shell_word(&file.path)
+                    ))
             })?);
         }
         Ok(read)
@@ -110,6 +113,15 @@ impl Events {
     pub fn push(&mut self, record: Record, file: File) {
         self.records.push(record);
         self.files.push(file);
+    }
+
+    /// Keeps the events that `wanted` takes.
+    pub fn retain(&mut self, wanted: impl Fn(&Record) -> bool) {
+        let keeps: Vec<bool> = self.records.iter().map(wanted).collect();
+        let mut at = keeps.iter();
+        self.records.retain(|_| at.next().copied().unwrap_or(false));
+        let mut at = keeps.iter();
+        self.files.retain(|_| at.next().copied().unwrap_or(false));
     }
 
     pub fn add(&mut self, other: Events) {
@@ -148,6 +160,7 @@ impl Ledger {
         let rel = rel.filter(|rel| !rel.as_os_str().is_empty());
         let prefix = rel.as_ref().map(|rel| RelPath::parse_os(rel.as_os_str())).transpose().map_err(|why| {
             Failure::usage(format!("the ledger cannot be in `{}`: {why}", rel.unwrap_or_default().display()))
+                .hint("name a directory below the work tree with `--root`")
         })?;
         if prefix.is_none() && !top.is_dir() {
             return Err(Failure::usage(format!("there is no directory {}", top.display()))
@@ -253,16 +266,16 @@ impl Current {
     }
 }
 
-/// `path` below `dir`, whichever links either goes through.
+/// `path` below `dir`, whichever links either goes through; a path that goes up is followed first.
 fn below(dir: &Path, path: &Path) -> Option<PathBuf> {
+    let plain = path.components().collect::<PathBuf>();
+    let climbs = plain.components().any(|component| component == std::path::Component::ParentDir);
+    if let Some(rel) = plain.strip_prefix(dir).ok().filter(|_| !climbs) {
+        return Some(rel.to_path_buf());
+    }
     let real = |path: &Path| {
         let there = path.ancestors().find(|p| p.exists())?;
         Some(there.canonicalize().ok()?.join(path.strip_prefix(there).ok()?))
     };
-    let plain = path.components().collect::<PathBuf>();
-    plain
-        .strip_prefix(dir)
-        .map(Path::to_path_buf)
-        .ok()
-        .or_else(|| Some(real(&plain)?.strip_prefix(real(dir)?).ok()?.to_path_buf()))
+    Some(real(&plain)?.strip_prefix(real(dir)?).ok()?.to_path_buf())
 }

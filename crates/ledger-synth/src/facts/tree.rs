@@ -38,14 +38,21 @@ impl<'g> Objects<'g> {
             Where::Worktree | Where::Main => PathBuf::from(DEFAULT_ROOT),
             Where::At(path) => {
                 let base = repo.worktree.as_deref().unwrap_or(&env.cwd);
-                path.strip_prefix(base).map(Path::to_path_buf).map_err(|_| {
+                super::below(base, path).ok_or_else(|| {
                     Failure::usage(format!("{} is not in the repository's tree", path.display()))
                         .hint("name a directory below the work tree with `--root`")
                 })?
             }
         };
-        let prefix = RelPath::parse_os(path.as_os_str())
-            .map_err(|why| Failure::usage(format!("the ledger cannot be in `{}`: {why}", path.display())))?;
+        Objects::at(git, repo, &path)
+    }
+
+    /// Of the ledger in this directory of the tree.
+    pub fn at(git: &'g Git, repo: &'g Repo, path: &Path) -> Result<Objects<'g>> {
+        let prefix = RelPath::parse_os(path.as_os_str()).map_err(|why| {
+            Failure::usage(format!("the ledger cannot be in `{}`: {why}", path.display()))
+                .hint("name a directory below the work tree with `--root`")
+        })?;
         Ok(Objects { git, dir: repo.worktree.as_deref().unwrap_or(&repo.common_dir), prefix })
     }
 
@@ -55,9 +62,8 @@ impl<'g> Objects<'g> {
         let output =
             self.git.cmd(self.dir).args(["rev-parse", "--quiet", "--verify", "--end-of-options", &name]).capture()?;
         if !output.status.success() {
-            return Err(
-                Failure::new(Exit::Bad, "usage", format!("`{rev}` is no commit")).hint("see `git log --oneline --all`")
-            );
+            return Err(Failure::new(Exit::Bad, "not_found", format!("`{rev}` is no commit"))
+                .hint("see `git log --oneline --all`"));
         }
         Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned())
     }
@@ -112,7 +118,7 @@ impl<'g> Objects<'g> {
                 continue;
             }
             let shown = self.prefix.as_path().join(path);
-            match content(bytes) {
+            match content(path.file_name().unwrap_or_default(), bytes) {
                 Content::Event(record) => tree.events.push(record, File::at(&shown)),
                 Content::Snapshot(text) => tree.events.snapshots.push(SnapshotFile { path: shown, text }),
                 Content::Malformed(problem) => tree.events.skipped.push(Skipped { path: shown, problem }),
