@@ -91,3 +91,21 @@ pub fn path(bytes: &[u8]) {
         assert!(path.as_path().components().all(ordinary));
     }
 }
+
+/// Whatever stands in an event's file, it is read or refused; what is read is known by its canonical form, and can be
+/// written again.
+pub fn event(bytes: &[u8]) {
+    use ledger_synth::event::{self, Event, Record};
+    let Ok(text) = event::text(bytes) else { return };
+    let Ok(event) = Event::parse(&text) else { return };
+    let record = Record::of(&event);
+    assert_eq!(record.event().as_ref(), Some(&event));
+    let written = event::write(&event);
+    // A text may hold what git leaves in a conflict; then its file is one that is skipped.
+    if event::refuse_conflict_markers(&written).is_ok()
+        && event::parts(&written).is_ok_and(|p| p.front.len() < 16 << 10)
+    {
+        let again = Event::parse(&written).map(|event| Record::of(&event).id);
+        assert_eq!(again.ok(), Some(record.id), "{written}");
+    }
+}

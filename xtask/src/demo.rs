@@ -91,6 +91,23 @@ const STEPS: &[Step] = &[
         types: "sed -i 's/^{/{ \"hooks\": { \"Stop\": [{ \"command\": \"date\" }] }, \"theme\": \"dark\",/' .claude/settings.local.json\n\
                 overlay-sync sync || cat ../next/.claude/settings.local.json",
     },
+    Step {
+        says: "One ledger for all agents: events that never conflict, and a merge driver for the file made of them.",
+        types: "ledger-synth install && git add .gitattributes && git commit -q -m 'merge driver' && git -C ../next merge -q feature",
+    },
+    Step {
+        says: "Two agents leave what they did and decided, each on its own branch.",
+        types: "ledger-synth add --agent toast --done 'Wrote the parser' --decision lexer='by hand' --synth --commit\n\
+                ledger-synth -C ../next add --agent waffle --now 'Review the parser' --done 'Covered it with tests' --synth --commit",
+    },
+    Step {
+        says: "Merged, the ledger says what both did.",
+        types: "git merge -q --no-edit next && sed '/^---/,$d' thoughts/shared/handoffs/current.md",
+    },
+    Step {
+        says: "A ledger that is not what its events come to is told from one that is: in CI, and before a push.",
+        types: "ledger-synth add --agent toast --now 'Ship it' && ledger-synth --check || ledger-synth --no-confirm && ledger-synth --check",
+    },
 ];
 
 /// Runs the demo and prints each step as it happens.
@@ -141,6 +158,8 @@ impl Stage {
         let place = self.dir.path().join("where");
         let script = format!("{{ {line}\n}} 2>&1 || exit\npwd > '{}'", place.display());
         let mut sh = isolated("sh", &self.home(), &self.bin);
+        // What the clock says would make each run's events others.
+        sh.env("SHOPFLOOR_NOW", "2026-01-01T12:00:00Z");
         let output = sh.args(["-c", &script]).current_dir(here).stderr(Stdio::inherit()).output()?;
         let printed = String::from_utf8_lossy(&output.stdout).into_owned();
         if !output.status.success() {

@@ -54,8 +54,11 @@ enum Part<'a> {
 /// Everything a body says.
 pub fn parse(body: &str) -> Vec<Entry<'_>> {
     let lines: Vec<&str> = body.split('\n').map(|line| line.trim_end_matches([' ', '\t', '\r'])).collect();
-    let mut reader = Reader { lines: &lines, at: 0, sections: Vec::new(), unclosed: Vec::new() };
-    while reader.at < lines.len() {
+    // The whole may be indented, or stand in a fence that says it is YAML.
+    let lines = scalar::dedented(&lines);
+    let lines = unfenced(&lines);
+    let mut reader = Reader { lines, at: 0, sections: Vec::new(), unclosed: Vec::new() };
+    while reader.at < reader.lines.len() {
         reader.line();
     }
     let mut entries = Vec::new();
@@ -65,6 +68,16 @@ pub fn parse(body: &str) -> Vec<Entry<'_>> {
     // Empty text says nothing.
     entries.retain(|entry| !matches!(entry, Entry::Text { text, .. } | Entry::Item { text, .. } if text.is_empty()));
     entries
+}
+
+/// The lines between the marks, where all there is stands between them.
+fn unfenced<'l, 'a>(lines: &'l [&'a str]) -> &'l [&'a str] {
+    let from = lines.iter().take_while(|line| line.is_empty()).count();
+    let to = lines.len() - lines[from..].iter().rev().take_while(|line| line.is_empty()).count();
+    match &lines[from..to] {
+        ["```yaml" | "```yml", inside @ .., "```"] if !inside.iter().any(|line| line.starts_with("```")) => inside,
+        _ => lines,
+    }
 }
 
 struct Reader<'l, 'a> {

@@ -108,13 +108,16 @@ pub enum Command {
     #[command(after_help = "Example:\n  ledger-synth banner --max-bytes 2000")]
     Banner(BannerArgs),
     /// Fold events into one snapshot and move them to `archive/`; `current.md` stays as it is
-    #[command(after_help = "Example:\n  ledger-synth archive --older-than 7d && ledger-synth prune")]
+    #[command(after_help = "Example:\n  ledger-synth archive --older-than 7d && ledger-synth --no-confirm --commit")]
     Archive {
         /// Only events older than this, such as 7d
         #[arg(long, value_name = "TIME")]
         older_than: Option<String>,
     },
     /// Delete archived events that a snapshot covers and that are older than --retention
+    ///
+    /// Age is that of the event. Prune on one branch only: a file that one branch deletes and another one
+    /// moves is a conflict to git.
     #[command(after_help = "Example:\n  ledger-synth prune --retention 30d")]
     Prune,
     /// Tell who said something, when, and what it replaced, newest first: 1 when nobody did
@@ -131,7 +134,7 @@ pub enum Command {
     /// Disown one event, by writing another that says so: 1 when it is folded into a snapshot already
     #[command(after_help = "Example:\n  ledger-synth retract 3f2a9c01")]
     Retract {
-        /// The event's id, or its beginning, or its file
+        /// The event's id, its beginning (four characters or more), or its file
         event: String,
         /// Who says so [env: LEDGER_SYNTH_AGENT] [default: the worktree's name]
         #[arg(long)]
@@ -205,7 +208,7 @@ pub struct AddArgs {
     #[arg(long, allow_hyphen_values = true)]
     pub title: Option<String>,
     /// Keep the sections for the session's end instead of writing an event; a file in git's private directory
-    #[arg(long, conflicts_with_all = ["synth", "from_hook"])]
+    #[arg(long, conflicts_with_all = ["synth", "from_hook", "agent", "kind", "reason", "title"])]
     pub draft: bool,
     /// Synthesise afterwards
     #[arg(long)]

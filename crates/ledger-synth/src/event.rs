@@ -141,7 +141,8 @@ impl<'a> Event<'a> {
     }
 }
 
-fn refuse_conflict_markers(text: &str) -> Result<(), Malformed> {
+/// A file git left in conflict says nothing reliable.
+pub fn refuse_conflict_markers(text: &str) -> Result<(), Malformed> {
     let is_marker = |line: &str| {
         ["<<<<<<<", ">>>>>>>"]
             .iter()

@@ -95,8 +95,12 @@ pub fn parse(text: &str) -> Result<Snapshot<'_>, Malformed> {
         parts.front.lines().find_map(find)
     };
     let version = field("snapshot").unwrap_or_default();
+    if version.is_empty() {
+        return Err(Malformed::new(2, "a snapshot that was changed: its frontmatter has no version"));
+    }
     if version != VERSION {
-        return Err(Malformed::new(2, format!("a snapshot of version {version}, written by a newer ledger-synth")));
+        let why = format!("a snapshot of version {version}, written by a newer ledger-synth: update shopfloor");
+        return Err(Malformed::new(2, why));
     }
     let content = Digest::of(parts.body.as_bytes());
     if field("content").as_deref() != Some(&*content.to_string()) {

@@ -387,7 +387,16 @@ pub fn footer(text: &str) -> Option<Footer> {
             .find_map(|line| line.trim().strip_prefix(name)?.strip_prefix(": ").map(str::to_owned))
     };
     let output = field("output").unwrap_or_default();
-    let is_intact = Digest::of(&text.as_bytes()[..at]).to_string() == output;
+    // What stands above is as it was, and behind the footer, or in it, is nothing more.
+    let keys = ["event_count", "latest_ts", "generated_at", "format", "inputs", "skipped", "output"];
+    let (own, rest) = text[at + FOOTER.len()..].split_once("\n\n---\n").unwrap_or_default();
+    let is_plain = rest.is_empty()
+        && own.lines().count() == keys.len()
+        && own
+            .lines()
+            .zip(keys)
+            .all(|(line, key)| line.strip_prefix("  ").is_some_and(|l| l.starts_with(&format!("{key}: "))));
+    let is_intact = is_plain && Digest::of(&text.as_bytes()[..at]).to_string() == output;
     Some(Footer { format: field("format").and_then(|n| n.parse().ok()).unwrap_or(1), output, is_intact })
 }
 

@@ -53,7 +53,52 @@ fn mergeish() -> impl Strategy<Value = Vec<u8>> {
     proptest::collection::vec(text, 3).prop_map(|texts| texts.join("\0").into_bytes())
 }
 
+/// The body of an event, more or less.
+fn eventish() -> impl Strategy<Value = Vec<u8>> {
+    let pieces = [
+        "now: ",
+        "this_session:\n",
+        "- ",
+        "decisions:\n",
+        "  k: v\n",
+        "checkpoints:\n",
+        "- phase: 5\n  status: x\n",
+        "```\n",
+        "## H\n",
+        "**Now:** ",
+        "[a, b]",
+        "{a: b}",
+        "\"",
+        "'",
+        "|\n",
+        ">-\n",
+        "  ",
+        "\n",
+        "# ",
+        ": ",
+        "\\",
+        "~",
+        "null",
+        "\t",
+        "\r\n",
+        "x",
+        "é",
+        "1. ",
+        "* ",
+        "task: ",
+        "---\n",
+    ];
+    let piece = prop_oneof![8 => proptest::sample::select(pieces.to_vec()).prop_map(str::to_owned), 1 => ".{0,3}"];
+    let front = "---\nts: 2026-01-10T13:00:00Z\nagent: a\n---\n";
+    proptest::collection::vec(piece, 0..16).prop_map(move |pieces| format!("{front}{}", pieces.concat()).into_bytes())
+}
+
 proptest! {
+    #[test]
+    fn events(bytes in prop_oneof![eventish(), tomlish(), lineish()]) {
+        it::event(&bytes);
+    }
+
     #[test]
     fn sweatfiles(bytes in prop_oneof![tomlish(), lineish()]) {
         it::sweatfile(&bytes);

@@ -160,7 +160,7 @@ fn who_decided_what_and_who_disagreed() {
     app.ledger(&["archive"]).exit(0);
     assert_eq!(keys(app.ledger(&["conflicts", "--json"]).exit(0)), ["auth", "auth", "now", "now"]);
     assert_eq!(app.ledger(&["explain", "auth", "--json"]).exit(0).json_lines().len(), 2);
-    app.ledger(&["--branch", "none"]).exit(0).err_has("no event is asked for");
+    app.ledger(&["--branch", "none"]).exit(0).err_has("no event matches");
     let out = app.ledger(&["--agent", "toast"]).exit(0);
     assert!(out.stdout.contains("jwt") && !out.stdout.contains("sessions"), "{}", out.stdout);
 }
@@ -232,7 +232,7 @@ fn a_claude_code_session_ends_in_an_event_if_it_left_anything() {
     assert!(written.contains("type: session_end\nreason: clear\n"), "{written}");
     // The draft is used up.
     fed(&app, &hook, &payload).exit(0).err_has("left nothing");
-    fed(&app, &hook, "not json").exit(2).err_has("not the JSON of a Claude Code hook");
+    fed(&app, &hook, "not json").exit(0).err_has("notice: stdin is not the JSON of a Claude Code hook");
     fed(&app, &["add", "--from-hook", "claude", "--done", "by flag"], &payload).exit(0);
     assert_eq!(field(&synth(&app), "event_count"), "2");
 }
@@ -277,7 +277,9 @@ fn drafts_lose_nothing_and_the_later_word_counts() {
     app.write(".git/MERGE_HEAD", &app.git(&["rev-parse", "HEAD"]));
     // What follows the event fails, and the event stands; the draft is used up.
     let hook = ["add", "--from-hook", "claude", "--synth", "--commit"];
-    fed(&app, &hook, "{}").exit(1).err_has("a merge is going on");
+    fed(&app, &hook, "{}")
+        .exit(0)
+        .err_has("the event is written, but not synthesised or committed: a merge is going on");
     app.sh("rm .git/MERGE_HEAD").exit(0);
     fed(&app, &hook, "{}").exit(0).err_has("left nothing");
     let json = app.ledger(&["--json"]).exit(0).json();
@@ -302,7 +304,7 @@ fn an_agent_can_write_whatever_is_wrong_with_what_others_wrote() {
     }
     let long = format!("## {}\n- x\n", "long ".repeat(30));
     fed(&app, &["add", "--title", &"[".repeat(70)], &long).exit(0);
-    let json = fed(&app, &["add", "--json", "--now", "x", "--synth"], "").exit(2).json();
+    let json = fed(&app, &["add", "--json", "--now", "x", "--synth"], "").exit(4).json();
     assert!(text(&json, "/path").contains(EVENTS) && text(&json, "/error/message").contains("snapshot"), "{json}");
 }
 
@@ -355,4 +357,24 @@ fn a_comment_behind_a_quoted_text_is_text() {
     let json = app.ledger(&["--json"]).exit(0).json();
     assert_eq!(json["this_session"], serde_json::json!(["\"foo\" # see \"bar\"", "'a' and 'b'", "[x, y] # see [z]"]));
     assert_eq!(json["decisions"], serde_json::json!({}));
+}
+
+#[test]
+fn a_body_may_be_indented_or_fenced_as_a_whole() {
+    let w = World::new();
+    let app = w.app();
+    event(
+        &app,
+        "a",
+        "2026-01-10T00:00:00Z",
+        "x",
+        "  now: indented\n  this_session:\n  - one\n    more\n  decisions:\n    k: v\n",
+    );
+    event(&app, "b", "2026-01-09T00:00:00Z", "x", "```yaml\ngoal: fenced\nthis_session:\n- two\n```\n");
+    let json = app.ledger(&["--json"]).exit(0).json();
+    assert_eq!((text(&json, "/now"), text(&json, "/goal"), text(&json, "/decisions/k")), ("indented", "fenced", "v"));
+    assert_eq!(json["this_session"], serde_json::json!(["one more", "two"]));
+    fed(&app, &["add"], "now: x\n<<<<<<< HEAD\n").exit(2).err_has("stdin:2: a conflict marker");
+    let id = app.ledger(&["retract", "a.md"]).exit(0).stdout;
+    app.ledger(&["retract", id.trim()]).exit(1).err_has("cannot be taken back");
 }

@@ -116,6 +116,22 @@ fn a_page_a_person_wrote_conflicts_as_any_text() {
     app.ledger(&["--no-confirm", "--commit"]).exit(1).err_has("a merge is going on");
 }
 
+/// A commit made in the middle of a rebase would go when it is aborted.
+#[test]
+fn nothing_is_committed_in_the_middle_of_a_rebase() {
+    let w = World::new();
+    let app = installed(&w);
+    app.commit("f", "main\n");
+    app.git(&["switch", "-q", "-c", "b", "HEAD~1"]);
+    app.commit("f", "b\n");
+    app.run("git", &["rebase", "-q", "main"]).exit(1);
+    app.ledger(&["add", "--now", "said during the rebase", "--synth", "--commit"])
+        .exit(1)
+        .err_has("a rebase is going on");
+    app.git(&["rebase", "--abort"]);
+    assert!(synth(&app).contains("said during the rebase"));
+}
+
 #[test]
 fn a_push_of_a_stale_ledger_is_refused() {
     let w = World::new();

@@ -34,6 +34,8 @@ fn a_partial_view_is_printed_and_replaces_nothing() {
     app.ledger(&["--agent", "toast", "--output", "part.md"]).exit(0).out_has("wrote ");
     app.ledger(&["--agent", "toast", "--output", "part.md"]).exit(0).out_has("unchanged ");
     assert!(app.read("part.md").contains("**Now:** one"));
+    app.write("mine.md", "mine\n");
+    app.ledger(&["--output", "mine.md"]).exit(2).err_has("was not written by ledger-synth");
     assert_eq!(app.read(CURRENT), whole);
     // What is folded is told of as long as the archive has it.
     app.ledger(&["archive"]).exit(0);
@@ -85,6 +87,7 @@ fn a_page_a_person_wrote_is_replaced_on_demand_only() {
     app.ledger(&["--no-confirm", "--adopt"]).exit(0);
     assert_eq!(field(&app.read(CURRENT), "event_count"), "3", "it is taken over once");
     app.write(CURRENT, "mine\n");
+    app.ledger(&["--check"]).exit(1).err_has("run `ledger-synth --adopt`");
     app.ledger(&["--no-confirm", "--force"]).exit(0).err_has("is kept in");
     app.ledger(&["--check"]).exit(0);
     let kept = app.sh("grep -rl '^mine' .git/shopfloor/ledger-synth/edited").exit(0).stdout;
@@ -102,6 +105,10 @@ fn an_edit_by_hand_is_kept_aside() {
     out.err_has("was edited by hand; what it held is kept in");
     assert_eq!(app.read(CURRENT), text);
     app.sh("grep -r 'and more' .git/shopfloor/ledger-synth/edited").exit(0);
+    app.write(CURRENT, &format!("{text}\n## Mine\n- do not lose this\n"));
+    app.ledger(&["--check"]).exit(1).err_has("it was edited by hand");
+    app.ledger(&["--no-confirm"]).exit(0).err_has("was edited by hand");
+    app.sh("grep -r 'do not lose this' .git/shopfloor/ledger-synth/edited").exit(0);
     app.write(CURRENT, &text.replace("format: 1", "format: 2"));
     app.ledger(&["--no-confirm"]).exit(2).err_has("written by a newer ledger-synth");
     app.ledger(&["--check"]).exit(2).err_has("written by a newer ledger-synth");

@@ -43,3 +43,18 @@ fn files_of_version_1_are_read() {
     assert_eq!(app.apply(&["env", "diff"]).exit(0).stdout, "added MINE\n");
     app.apply(&["remove"]).exit(0).out_has("removed .a").out_has("left .sweatshop-env (set by hand: MINE)");
 }
+
+/// Events keep their identity, snapshots their meaning and the ledger its bytes.
+#[test]
+fn a_ledger_of_version_1_is_read() {
+    let w = World::new();
+    let app = w.app();
+    let fixture = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/v1/ledger");
+    app.sh(&format!("mkdir -p thoughts/shared && cp -r {} thoughts/shared/handoffs", fixture.display())).exit(0);
+    app.ledger(&["--check"]).exit(0);
+    app.ledger(&["--no-confirm"]).exit(0).out_has("unchanged");
+    app.ledger(&["archive"]).exit(0);
+    app.ledger(&["--check"]).exit(0);
+    let written = app.read("thoughts/shared/handoffs/current.md");
+    assert_eq!(written, std::fs::read_to_string(fixture.join("current.md")).unwrap());
+}

@@ -1,5 +1,6 @@
 //! `cargo xtask bench`: ratios against other programs on the same work, in one run.
 
+mod ledger_synth;
 mod overlay_sync;
 mod sweatfile_apply;
 
@@ -20,6 +21,9 @@ pub struct Args {
     /// How often each command is run, in turn with what it is compared to
     #[arg(long, default_value_t = 40)]
     runs: usize,
+    /// Only this tool
+    #[arg(long, value_name = "TOOL")]
+    tool: Option<String>,
 }
 
 /// One line of the table.
@@ -40,12 +44,22 @@ impl Row {
     }
 }
 
+/// What measures one tool.
+type Measure = fn(&Bench) -> Result<Vec<Row>>;
+
 pub fn run(args: &Args) -> Result<()> {
     let bin = build(true)?;
     let dir = tempfile::tempdir_in(&args.dir).with_context(|| format!("cannot work in {}", args.dir.display()))?;
     let bench = Bench { dir: dir.path().to_path_buf(), bin, runs: args.runs };
-    let mut rows = bench.sweatfile_apply()?;
-    rows.extend(bench.overlay_sync()?);
+    let benches: [(&str, Measure); 3] = [
+        ("sweatfile-apply", Bench::sweatfile_apply),
+        ("overlay-sync", Bench::overlay_sync),
+        ("ledger-synth", Bench::ledger_synth),
+    ];
+    let mut rows = Vec::new();
+    for (_, measure) in benches.iter().filter(|(tool, _)| args.tool.as_deref().is_none_or(|only| only == *tool)) {
+        rows.extend(measure(&bench)?);
+    }
     println!("Measured in {}, medians of {} runs in turn; {}.\n", args.dir.display(), args.runs, machine());
     println!("| what | ours | other | ratio | limit | holds |\n|---|---|---|---|---|---|");
     for row in &rows {

@@ -38,7 +38,7 @@ pub fn create_private_dir(dir: &Path) -> Result<()> {
     if let Ok(meta) = dir.metadata() {
         let mode = meta.permissions().mode();
         if meta.is_dir() && mode & 0o077 != 0 {
-            std::fs::set_permissions(dir, std::fs::Permissions::from_mode(mode & 0o700)).at("close", dir)?;
+            std::fs::set_permissions(dir, std::fs::Permissions::from_mode(mode & 0o700)).at("make private", dir)?;
         }
         return Ok(());
     }

@@ -39,7 +39,7 @@ struct Change {
     is_untracked: bool,
 }
 
-/// During a merge git commits everything or nothing. Exit 1.
+/// During a merge git commits everything or nothing, and other work in progress would take the commit with it. Exit 1.
 pub fn refuse_during_merge(ledger: &Ledger) -> Result<()> {
     let git_dir = private_dir(ledger.top.path()).unwrap_or_else(|| ledger.repo.git_dir.clone());
     for (file, what) in [
@@ -47,14 +47,14 @@ pub fn refuse_during_merge(ledger: &Ledger) -> Result<()> {
         ("CHERRY_PICK_HEAD", "a cherry-pick"),
         ("REVERT_HEAD", "a revert"),
         ("SQUASH_MSG", "a squashed merge"),
+        // A commit of ours would go with the rebase when it is aborted.
+        ("rebase-merge", "a rebase"),
+        ("rebase-apply", "a rebase"),
+        ("BISECT_LOG", "a bisection"),
     ] {
         if git_dir.join(file).exists() {
-            return Err(Failure::new(
-                Exit::No,
-                "merging",
-                format!("{what} is going on, and git commits no single files then"),
-            )
-            .hint("finish it, for example with `git commit`, and run the same command again"));
+            return Err(Failure::new(Exit::No, "merging", format!("{what} is going on, so nothing is committed"))
+                .hint("finish it (see `git status`) and run the same command again"));
         }
     }
     Ok(())

@@ -30,7 +30,11 @@ const STEP: SignedDuration = SignedDuration::from_millis(1);
 
 pub fn run(ui: &Ui, env: &Env, place: &Place, args: &AddArgs) -> Result<Exit> {
     match args.from_hook {
-        Some(HookOf::Claude) => from_claude(ui, env, place, args),
+        // The session ends whatever we say: problems are notices, as in every hook that an agent calls.
+        Some(HookOf::Claude) => Ok(from_claude(ui, env, place, args).unwrap_or_else(|failure| {
+            ui.problem(&failure);
+            Exit::Done
+        })),
         None => add(ui, env, place, args),
     }
 }
@@ -47,7 +51,6 @@ struct Payload {
     reason: Option<String>,
 }
 
-/// A hook's session goes on or ends whatever we say, so a payload nobody knows is an error like any other.
 fn from_claude(ui: &Ui, env: &Env, place: &Place, args: &AddArgs) -> Result<Exit> {
     let bytes = ui.input()?;
     let payload: Payload = serde_json::from_slice(&bytes).map_err(|e| {
@@ -186,7 +189,15 @@ fn write_down<'a>(
 
 /// Synthesises and commits where that is asked for, and tells what was written: it was, whatever comes after.
 fn finish(ui: &Ui, env: &Env, place: &Place, ledger: &Ledger, args: &AddArgs, written: &Written) -> Result<Exit> {
-    let followed = follow_up(ui, env, place, ledger, args);
+    // Nobody shall say the same again because what came after it failed.
+    let followed = follow_up(ui, env, place, ledger, args).map_err(|failure| Failure {
+        exit: if failure.exit == Exit::Bad { Exit::Failed } else { failure.exit },
+        hints: vec![
+            "the event is written; once this is mended, `ledger-synth --no-confirm` brings it into the ledger".into(),
+        ],
+        message: format!("the event is written, but not synthesised or committed: {}", failure.message),
+        ..failure
+    });
     let path = ledger.dir.join(&written.below).to_string_lossy().into_owned();
     if !ui.is_json() {
         ui.line(printable(&path));
@@ -205,8 +216,8 @@ fn finish(ui: &Ui, env: &Env, place: &Place, ledger: &Ledger, args: &AddArgs, wr
 fn follow_up(ui: &Ui, env: &Env, place: &Place, ledger: &Ledger, args: &AddArgs) -> Result<()> {
     if args.synth && !place.dry_run {
         synth::silently(ui, env, ledger)?;
-        if args.commit {
-            commit::run(env, ledger, false)?;
+        if args.commit && commit::run(env, ledger, false)? == commit::Committed::TooSoon {
+            ui.note("not committed: the last commit is too recent (--min-interval)");
         }
     }
     Ok(())
@@ -221,6 +232,10 @@ struct Given<'a> {
 impl<'a> Given<'a> {
     fn of(text: &'a str) -> Result<Given<'a>> {
         if text.trim_start().lines().next().is_none_or(|line| line.trim_end() != "---") {
+            event::refuse_conflict_markers(text).map_err(|problem| {
+                Failure::malformed(format!("stdin:{}: {}", problem.line, problem.why))
+                    .hint("resolve the conflict first")
+            })?;
             return Ok(Given { meta: None, entries: body::parse(text) });
         }
         let event = Event::parse(text).map_err(|problem| {

@@ -73,10 +73,14 @@ pub fn work(
     let would = if is_dry { "would have " } else { "" };
     match (count, snapshot) {
         (0, _) => ui.note("there is nothing to archive"),
-        (count, Some(path)) => {
-            ui.line(format!("{would}archived {count} files into {}", printable(&path.to_string_lossy())))
+        (count, Some(path)) => ui.line(format!(
+            "{would}archived {} into {}",
+            synth::counted(count, "file"),
+            printable(&path.to_string_lossy())
+        )),
+        (count, None) => {
+            ui.line(format!("{would}archived {}, which a snapshot covers already", synth::counted(count, "file")))
         }
-        (count, None) => ui.line(format!("{would}archived {count} files a snapshot covers already")),
     }
     Ok(())
 }
@@ -218,7 +222,7 @@ pub fn prune(ui: &Ui, env: &Env, place: &Place) -> Result<Exit> {
     } else if doomed.is_empty() {
         ui.note("nothing in the archive is covered and old enough");
     } else {
-        ui.line(format!("{would}deleted {} files", doomed.len()));
+        ui.line(format!("{would}deleted {}", synth::counted(doomed.len(), "file")));
     }
     Ok(Exit::Done)
 }

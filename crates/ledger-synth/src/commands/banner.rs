@@ -111,7 +111,9 @@ fn told<T>(
     let join = events.join(&snapshots, &Filter::default());
     let view = View::of(&join, ledger.settings.session_window);
     if view.event_count == 0 {
-        return then(Told::Nothing);
+        let current = ledger.current()?;
+        let page = current.as_ref().and_then(|current| current.text()).filter(|text| view::footer(text).is_none());
+        return then(page.map_or(Told::Nothing, Told::Legacy));
     }
     let mut sources: Vec<&Source<'_>> = join.sources.iter().collect();
     sources.sort_unstable_by(|a, b| (b.ts, &b.agent, b.id).cmp(&(a.ts, &a.agent, a.id)));

@@ -23,6 +23,8 @@ pub struct Verdict {
     /// Why it is not fresh; empty when it is.
     pub why: String,
     pub diff: Vec<String>,
+    /// What mends it, where that is not to synthesise.
+    pub fix: Option<&'static str>,
     /// Malformed events, and such from the future.
     pub problems: Vec<String>,
     pub event_count: usize,
@@ -56,11 +58,12 @@ pub fn run(ui: &Ui, env: &Env, place: &Place, args: &SynthArgs) -> Result<Exit> 
     verdict.problems.iter().for_each(|problem| ui.warn(problem));
     verdict.diff.iter().for_each(|line| ui.line(printable(line)));
     match verdict.exit {
-        Exit::Done => ui.line(format!("fresh {} ({} events)", printable(&name), verdict.event_count)),
+        Exit::Done => ui.line(format!("fresh {} ({})", printable(&name), synth::counted(verdict.event_count, "event"))),
         Exit::Bad => {
-            ui.warn(format!("{name}: {}; mend the files, or disown an event with `ledger-synth retract`", verdict.why))
+            ui.warn(format!("{name}: {}; mend the files or move them away, or disown an event from the future with `ledger-synth retract FILE`",
+            verdict.why))
         }
-        _ => ui.warn(format!("{name} is stale: {}; {fix}", verdict.why)),
+        _ => ui.warn(format!("{name} is stale: {}; {}", verdict.why, verdict.fix.unwrap_or(fix))),
     }
     Ok(verdict.exit)
 }
@@ -85,20 +88,26 @@ fn judge(
     let view = View::of(&join, window);
     let problems = synth::problems(env, events, &join);
     let event_count = view.event_count;
+    let is_foreign = current.is_some_and(|current| {
+        !current.bytes.trim_ascii().is_empty() && current.text().and_then(view::footer).is_none()
+    });
+    let fix = is_foreign
+        .then_some("run `ledger-synth --adopt` to turn it into an event, or `ledger-synth --force` to replace it");
     let has_footer = current.and_then(Current::text).and_then(view::footer).is_some();
+    let fix = fix.or((event_count == 0 && has_footer).then_some("restore them, for example from git"));
     let (exit, why, diff) = if event_count == 0 && has_footer && problems.is_empty() {
         // Whatever it was made of is gone: synthesising would not bring it back.
-        (Exit::No, "there are no events any more; restore them from git".to_owned(), Vec::new())
+        (Exit::No, "there are no events any more".to_owned(), Vec::new())
     } else if event_count == 0 {
         (Exit::Done, String::new(), Vec::new())
     } else {
         compare(current, &view.render(events.skipped.len(), None))?
     };
     if problems.is_empty() {
-        return Ok(Verdict { exit, why, diff, problems, event_count });
+        return Ok(Verdict { exit, why, diff, fix, problems, event_count });
     }
     let what = if events.skipped.is_empty() { "events from the future" } else { "malformed events" };
-    Ok(Verdict { exit: Exit::Bad, why: what.to_owned(), diff, problems, event_count })
+    Ok(Verdict { exit: Exit::Bad, why: what.to_owned(), diff, fix, problems, event_count })
 }
 
 fn compare(current: Option<&Current>, text: &str) -> Result<(Exit, String, Vec<String>)> {
@@ -108,7 +117,8 @@ fn compare(current: Option<&Current>, text: &str) -> Result<(Exit, String, Vec<S
     }
     let why = match old.map(view::footer) {
         None if current.is_none() => "it is missing",
-        None | Some(None) => "it was not written by ledger-synth (see --adopt and --force)",
+        Some(None) if old.is_some_and(|old| old.trim().is_empty()) => "it is empty",
+        None | Some(None) => "it was not written by ledger-synth",
         Some(Some(footer)) if footer.format > FORMAT => {
             return Err(Failure::malformed(format!(
                 "{CURRENT} has format {}, written by a newer ledger-synth",

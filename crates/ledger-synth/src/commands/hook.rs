@@ -61,11 +61,17 @@ fn push(ui: &Ui, env: &Env, place: &Place, called: &Called) -> Result<()> {
             Err(failure) if failure.kind == "not_found" => continue,
             commit => commit?.0,
         };
-        if commit.exit != Exit::Done {
-            return Err(Failure::new(commit.exit, "stale", format!("{name} would be pushed with a stale ledger: {}", commit.why))
-                .details(commit.problems.into_iter().chain(commit.diff))
-                .hint("run `ledger-synth --no-confirm --commit` on that branch and push again; `SHOPFLOOR=0 git push` skips this check"));
+        if commit.exit == Exit::Done {
+            continue;
         }
+        let (kind, what, hint) = match commit.exit {
+            Exit::Bad => ("malformed", "bad events", "mend the events, commit and push again"),
+            _ => ("stale", "a stale ledger", "run `ledger-synth --no-confirm --commit` on that branch and push again"),
+        };
+        let message = format!("{name} would be pushed with {what}: {}", commit.why);
+        return Err(Failure::new(commit.exit, kind, message)
+            .details(commit.problems.into_iter().chain(commit.diff))
+            .hint(format!("{hint}; `SHOPFLOOR=0 git push` skips this check")));
     }
     Ok(())
 }

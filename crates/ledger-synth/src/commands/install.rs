@@ -87,10 +87,17 @@ pub fn install(ui: &Ui, env: &Env, place: &Place, is_claude: bool) -> Result<Exi
 fn attribute(ledger: &Ledger) -> Result<String> {
     let prefix =
         ledger.in_tree().ok_or_else(|| Failure::usage(format!("{} is in no work tree", ledger.dir.display())))?;
-    let path = format!("{prefix}/{CURRENT}");
-    // Blanks would end the pattern.
-    let path = if path.contains([' ', '"', '\t']) { format!("{path:?}") } else { path };
-    Ok(format!("/{path} merge=ledger-synth text eol=lf").replace("/\"", "\"/"))
+    // A pattern, in which some characters stand for others, and which ends at a blank unless it is quoted.
+    let path: String = format!("/{prefix}/{CURRENT}")
+        .chars()
+        .flat_map(|c| {
+            let mark = if "*?[\\".contains(c) { Some('\\') } else { None };
+            mark.into_iter().chain([c])
+        })
+        .collect();
+    let is_plain = !path.contains([' ', '\t', '"', '\\']);
+    let path = if is_plain { path } else { format!("\"{}\"", path.replace('\\', "\\\\").replace('"', "\\\"")) };
+    Ok(format!("{path} merge=ledger-synth text eol=lf"))
 }
 
 fn read(worktree: &Root, name: &str) -> Result<String> {
@@ -131,10 +138,9 @@ pub fn doctor(ui: &Ui, env: &Env, place: &Place) -> Result<Exit> {
     let snapshots = events.snapshots()?;
     let join = events.join(&snapshots, &Filter::default());
     let problems = synth::problems(env, &events, &join);
-    let has_events = ledger.open(EVENTS)?.is_some();
     find(
         "events",
-        has_events,
+        true,
         format!("{} in {}", join.sources.len(), ledger.dir.join(EVENTS).display()),
         "ledger-synth add --now TEXT",
     );
@@ -175,7 +181,7 @@ pub fn doctor(ui: &Ui, env: &Env, place: &Place) -> Result<Exit> {
             ui.json(&json!({ "check": check, "ok": ok, "detail": detail, "fix": if ok { None } else { Some(fix) }, "fixed": false }));
         } else {
             let hint = if ok { String::new() } else { format!("; run `{fix}`") };
-            ui.line(format!("{} {check}: {}{hint}", if ok { "ok" } else { "no" }, printable(&detail)));
+            ui.line(format!("{} {check}: {}{hint}", if ok { "ok" } else { "wrong" }, printable(&detail)));
         }
     }
     Ok(if all { Exit::Done } else { Exit::No })

@@ -26,6 +26,13 @@ pub fn run(ui: &Ui, env: &Env, place: &Place, named: &str, agent: Option<&str>) 
     if joined.folded.contains(&id) {
         return Err(archive::refuse_folded(&id));
     }
+    let disowns = |record: &&crate::event::Record| {
+        record.id == id && record.event().is_some_and(|event| event.entries.iter().any(is_retraction))
+    };
+    if events.records.iter().any(|record| disowns(&record)) {
+        return Err(Failure::new(Exit::No, "retraction", "that event disowns another one, which cannot be taken back")
+            .hint("say again what was disowned, with `ledger-synth add`"));
+    }
     if joined.retracted.contains(&id) {
         ui.note(format!("event {} is disowned already", &id.to_string()[..12]));
         return Ok(Exit::Done);
@@ -50,6 +57,10 @@ pub fn run(ui: &Ui, env: &Env, place: &Place, named: &str, agent: Option<&str>) 
     Ok(Exit::Done)
 }
 
+fn is_retraction(entry: &Entry<'_>) -> bool {
+    matches!(entry, Entry::Item { section, text } if section == RETRACT && Digest::parse(text).is_some())
+}
+
 /// The event somebody means: by its file, its id or the beginning of that.
 fn find(env: &Env, events: &Events, folded: &BTreeSet<Digest>, named: &str) -> Result<Digest> {
     let path = env.cwd.join(named).canonicalize().ok();
@@ -58,6 +69,10 @@ fn find(env: &Env, events: &Events, folded: &BTreeSet<Digest>, named: &str) -> R
     });
     if let Some(at) = by_path {
         return Ok(events.records[at].id);
+    }
+    if let Some(skipped) = events.skipped.iter().find(|s| path.is_some() && s.path.canonicalize().ok() == path) {
+        return Err(Failure::not_found(format!("{skipped}: so it does not count, and there is nothing to disown"))
+            .hint("mend the file or move it away"));
     }
     let all: BTreeSet<Digest> = events.records.iter().map(|record| record.id).chain(folded.iter().copied()).collect();
     let is_hex = named.len() >= 4 && named.bytes().all(|b| b.is_ascii_hexdigit());

@@ -79,7 +79,7 @@ pub fn run(ui: &Ui, env: &Env, place: &Place, args: &SynthArgs) -> Result<Exit> 
 
 /// Commits the ledger's files and tells it.
 pub fn commit(ui: &Ui, env: &Env, ledger: &Ledger, is_dry: bool) -> Result<()> {
-    let files = |count: usize| if count == 1 { "1 file".to_owned() } else { format!("{count} files") };
+    let files = |count: usize| counted(count, "file");
     let say = |line: String| if ui.is_json() { ui.note(line) } else { ui.line(line) };
     match commit::run(env, ledger, is_dry)? {
         Committed::Nothing => ui.note("everything is committed already"),
@@ -123,6 +123,11 @@ impl Options {
     }
 }
 
+/// `1 event`, `2 events`.
+pub fn counted(count: usize, what: &str) -> String {
+    format!("{count} {what}{}", if count == 1 { "" } else { "s" })
+}
+
 /// What came of it.
 #[derive(Debug)]
 pub enum Outcome {
@@ -143,7 +148,7 @@ pub fn complain(ui: &Ui, env: &Env, events: &Events, join: &Join<'_>, is_strict:
         let what = if skipped > 0 { "malformed events" } else { "events from the future" };
         return Err(Failure::malformed(format!("there are {what}; nothing was written"))
             .details(problems)
-            .hint("mend the files, or disown an event with `ledger-synth retract ID`"));
+            .hint("mend the files or move them away; an event from the future can be disowned with `ledger-synth retract FILE`"));
     }
     let words = |at: usize| if at < skipped { "skipped " } else { "" };
     problems.iter().enumerate().for_each(|(at, problem)| ui.warn(format!("{}{problem}", words(at))));
@@ -193,11 +198,15 @@ pub fn write(
         }
         if let Some(current) = current.as_ref().filter(|_| edited) {
             let kept = apply::keep_edited(ledger, &current.bytes)?;
-            ui.warn(format!(
-                "{} was edited by hand; what it held is kept in {}",
-                ledger.dir.join(CURRENT).display(),
-                kept.display()
-            ));
+            if options.adopt || options.force {
+                ui.note(format!("what {CURRENT} held is kept in {}", kept.display()));
+            } else {
+                ui.warn(format!(
+                    "{} was edited by hand; what it held is kept in {}",
+                    ledger.dir.join(CURRENT).display(),
+                    kept.display()
+                ));
+            }
         }
         // Two ledgers of a hundred thousand events are much to hold at once.
         let known = current.map(|current| current.known());
@@ -236,8 +245,7 @@ fn print(ui: &Ui, env: &Env, ledger: &Ledger, options: &Options) -> Result<(bool
     adopt::first(ui, env, ledger, options)?;
     let path = ledger.dir.join(CURRENT);
     let shown = |word: &str, count: usize| {
-        let events = if count == 1 { "1 event".to_owned() } else { format!("{count} events") };
-        ui.line(format!("{word} {} ({events})", printable(&path.to_string_lossy())));
+        ui.line(format!("{word} {} ({})", printable(&path.to_string_lossy()), counted(count, "event")));
     };
     let Gathered { quiet, events, memory } = gather(ledger, options.mode(!ui.is_json()))?;
     if let Some(count) = quiet {
@@ -385,14 +393,22 @@ fn partial(ui: &Ui, env: &Env, ledger: &Ledger, place: &Place, args: &SynthArgs,
         );
     }
     if view.event_count == 0 && !ui.is_json() {
-        ui.note("no event is asked for");
+        ui.note("no event matches");
         return Ok(Exit::Done);
     }
     let text = view.render(events.skipped.len(), args.stamp.then_some(env.now));
     let mut is_written = false;
     if let Some(path) = &output {
-        let old = fs::read_text(path)?;
-        let is_same = old.is_some_and(|old| String::from_utf8(old).is_ok_and(|old| view::is_same(&old, &text)));
+        let old = fs::read_text(path)?.map(|old| String::from_utf8_lossy(&old).into_owned());
+        let is_same = old.as_ref().is_some_and(|old| view::is_same(old, &text));
+        if old.is_some_and(|old| view::footer(&old).is_none() && !old.trim().is_empty()) {
+            return Err(Failure::new(
+                Exit::Bad,
+                "exists",
+                format!("{} was not written by ledger-synth", path.display()),
+            )
+            .hint("name another file, or remove that one first"));
+        }
         if !is_same && !place.dry_run {
             apply::write_output(path, &text)?;
             is_written = true;
@@ -408,7 +424,7 @@ fn partial(ui: &Ui, env: &Env, ledger: &Ledger, place: &Place, args: &SynthArgs,
         } else {
             "unchanged"
         };
-        ui.line(format!("{word} {} ({} events)", printable(&path), view.event_count));
+        ui.line(format!("{word} {} ({})", printable(&path), counted(view.event_count, "event")));
     } else {
         ui.answer(text.as_bytes());
     }

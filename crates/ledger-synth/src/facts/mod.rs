@@ -11,7 +11,7 @@ use std::sync::Arc;
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Failure, Result};
 use shopfloor_core::fs::{Found, Root, Stat};
-use shopfloor_core::git::{Git, Repo};
+use shopfloor_core::git::{Git, Repo, private_dir};
 use shopfloor_core::hash::Digest;
 use shopfloor_core::lock::Lock;
 use shopfloor_core::path::RelPath;
@@ -192,9 +192,9 @@ impl Ledger {
         self.top.below(&self.rel(below)?)
     }
 
-    /// The path of the ledger's directory in the repository, with `/`; none when it lies in no work tree of ours.
+    /// The path of the ledger's directory in the work tree `top`; none when `top` is none.
     pub fn in_tree(&self) -> Option<&RelPath> {
-        self.prefix.as_ref().filter(|_| self.settings.root != Where::Main || !self.repo.is_linked())
+        self.prefix.as_ref().filter(|_| private_dir(self.top.path()).is_some())
     }
 
     /// Where this worktree remembers things about the ledger.
