@@ -77,9 +77,9 @@ fn case_2_the_later_now_wins_whatever_files_are_called() {
     app.sh(&format!("cd {EVENTS} && mv a.md t && mv b.md a.md && mv t b.md")).exit(0);
     assert_eq!(synth(&app), text);
 
-    event(&app, "a", "2026-01-10T11:00:00Z", "alpha", "now: of alpha\n");
-    event(&app, "b", "2026-01-10T11:00:00Z", "zeta", "now: of zeta\n");
-    assert!(synth(&app).contains("**Now:** of zeta"));
+    event(&app, "a", "2026-01-10T11:00:00Z", "alpha", "now: the greater text\n");
+    event(&app, "b", "2026-01-10T11:00:00Z", "zeta", "now: a text of zeta\n");
+    assert!(synth(&app).contains("**Now:** a text of zeta"));
 }
 
 #[test]
@@ -384,6 +384,46 @@ fn case_14_synthesisers_and_writers_at_once() {
     app.ledger(&["--check"]).exit(0);
     let left = app.sh("find . -name '.shopfloor-tmp-*' -o -name '*.tmp'").exit(0);
     assert_eq!(left.stdout, "");
+}
+
+/// Whoever reads without the lock while events are folded and come back sees all of them, one way or the other.
+#[test]
+fn readers_see_every_event_while_others_archive() {
+    let w = World::new();
+    let app = w.app();
+    for n in 0..150 {
+        event(
+            &app,
+            &format!("e{n:03}"),
+            "2026-01-10T00:00:00Z",
+            &format!("w{n}"),
+            &format!("this_session:\n- item {n}\n"),
+        );
+    }
+    let whole = synth(&app);
+    let done = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        let (app, done, whole) = (&app, &done, &whole);
+        let readers: Vec<_> = (0..3)
+            .map(|_| {
+                scope.spawn(move || {
+                    let mut seen = 0;
+                    while !done.load(Ordering::SeqCst) {
+                        assert_eq!(&app.ledger(&["--output", "-"]).exit(0).stdout, whole);
+                        seen += 1;
+                    }
+                    seen
+                })
+            })
+            .collect();
+        for _ in 0..6 {
+            app.ledger(&["archive"]).exit(0);
+            app.sh(&format!("mv {ROOT}/archive/*/*.md {EVENTS}/ && rm {EVENTS}/snapshot_*")).exit(0);
+        }
+        done.store(true, Ordering::SeqCst);
+        let seen: usize = readers.into_iter().map(|reader| reader.join().unwrap()).sum();
+        assert!(seen > 3, "{seen}");
+    });
 }
 
 #[test]

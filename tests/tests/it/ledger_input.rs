@@ -279,6 +279,11 @@ fn a_snapshot_that_was_changed_is_never_passed_over() {
     for bad in [
         whole.replace("of toast", "of roast"),
         whole[..whole.len() / 2].to_owned(),
+        whole[..10].to_owned(),
+        String::new(),
+        format!("<<<<<<< HEAD\n{whole}"),
+        whole.replace("snapshot: 1\n", ""),
+        whole.replace("toast", "to\0st"),
         whole.replace("snapshot: 1", "snapshot: 2"),
     ] {
         app.write(&path, &bad);
