@@ -176,6 +176,18 @@ struct Front<'a> {
 }
 
 impl<'a> Front<'a> {
+    fn field(&mut self, key: &str) -> Option<&mut Option<Cow<'a, str>>> {
+        Some(match key {
+            "ts" => &mut self.ts,
+            "agent" => &mut self.agent,
+            "branch" => &mut self.branch,
+            "type" => &mut self.kind,
+            "reason" => &mut self.reason,
+            "title" => &mut self.title,
+            _ => return None,
+        })
+    }
+
     /// The frontmatter of lines that mean in YAML what they seem to: `key: plain words`. None for all others.
     fn plain(front: &'a str) -> Option<Front<'a>> {
         let mut read = Front::default();
@@ -183,15 +195,7 @@ impl<'a> Front<'a> {
             let line = line.trim_end_matches(' ');
             let (key, value) = line.split_once(": ")?;
             let value = value.trim_start_matches(' ');
-            let field = match key {
-                "ts" => &mut read.ts,
-                "agent" => &mut read.agent,
-                "branch" => &mut read.branch,
-                "type" => &mut read.kind,
-                "reason" => &mut read.reason,
-                "title" => &mut read.title,
-                _ => return None,
-            };
+            let field = read.field(key)?;
             let is_plain = |c: char| c.is_ascii_alphanumeric() || "-+_./: @,()".contains(c);
             let begins_well = value.starts_with(|c: char| c.is_ascii_alphanumeric());
             let is_text = begins_well && value.chars().all(is_plain) && !value.contains(": ") && !value.ends_with(':');
@@ -230,15 +234,7 @@ impl<'a> Front<'a> {
         let mut read = Front::default();
         for line in front.lines() {
             let Some((key, value)) = line.split_once(':') else { continue };
-            let field = match key.trim_end() {
-                "ts" => &mut read.ts,
-                "agent" => &mut read.agent,
-                "branch" => &mut read.branch,
-                "type" => &mut read.kind,
-                "reason" => &mut read.reason,
-                "title" => &mut read.title,
-                _ => continue,
-            };
+            let Some(field) = read.field(key.trim_end()) else { continue };
             let text = scalar::text(value.trim(), &[]);
             if field.is_some() || text.starts_with(['"', '\'']) && !text[1..].contains(['"', '\'']) {
                 return None;

@@ -73,7 +73,12 @@ pub fn install(ui: &Ui, env: &Env, place: &Place, is_claude: bool) -> Result<Exi
             ui.json(&json!({ "wrote": name, "done": !place.dry_run }));
         }
     } else {
-        written.iter().for_each(|name| ui.line(format!("{would} {}", printable(name))));
+        for name in &written {
+            let is_setting = DRIVER.iter().any(|(setting, _)| setting == name);
+            let word =
+                if is_setting { would.replace("wrote", "set").replace("write", "set") } else { would.to_owned() };
+            ui.line(format!("{word} {}", printable(name)));
+        }
     }
     let hooks = HookCommand::Install(DryRun { dry_run: place.dry_run });
     hook_command::run(ui, env, TOOL, hooks, |_| Ok(None))?;
