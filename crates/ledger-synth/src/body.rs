@@ -57,7 +57,7 @@ pub fn parse(body: &str) -> Vec<Entry<'_>> {
     // The whole may be indented, or stand in a fence that says it is YAML.
     let lines = scalar::dedented(&lines);
     let lines = unfenced(&lines);
-    let mut reader = Reader { lines, at: 0, sections: Vec::new(), unclosed: Vec::new() };
+    let mut reader = Reader { lines, at: 0, sections: Vec::new(), unclosed: [usize::MAX; 2] };
     while reader.at < reader.lines.len() {
         reader.line();
     }
@@ -75,7 +75,11 @@ fn unfenced<'l, 'a>(lines: &'l [&'a str]) -> &'l [&'a str] {
     let from = lines.iter().take_while(|line| line.is_empty()).count();
     let to = lines.len() - lines[from..].iter().rev().take_while(|line| line.is_empty()).count();
     match &lines[from..to] {
-        ["```yaml" | "```yml", inside @ .., "```"] if !inside.iter().any(|line| line.starts_with("```")) => inside,
+        ["```yaml" | "```yml", inside @ .., "```"] | ["~~~yaml" | "~~~yml", inside @ .., "~~~"]
+            if !inside.iter().any(|line| line.starts_with("```") || line.starts_with("~~~")) =>
+        {
+            inside
+        }
         _ => lines,
     }
 }
@@ -84,8 +88,8 @@ struct Reader<'l, 'a> {
     lines: &'l [&'a str],
     at: usize,
     sections: Vec<Section<'a>>,
-    /// The marks of fences that are never closed, and how long they are.
-    unclosed: Vec<(char, usize)>,
+    /// From which length on fences of backticks, and of tildes, are never closed.
+    unclosed: [usize; 2],
 }
 
 impl<'l, 'a> Reader<'l, 'a> {
@@ -212,14 +216,15 @@ impl<'l, 'a> Reader<'l, 'a> {
         let mark = line.chars().next().filter(|c| matches!(c, '`' | '~'))?;
         let length = |line: &str| line.len() - line.trim_start_matches(mark).len();
         let open = length(line);
-        if open < 3 || self.unclosed.contains(&(mark, open)) {
+        let shortest = if mark == '`' { &mut self.unclosed[0] } else { &mut self.unclosed[1] };
+        if open < 3 || open >= *shortest {
             return None;
         }
         let closes = |line: &str| length(line.trim_start()) >= open && line.trim_start_matches([' ', mark]).is_empty();
         let close = (self.at + 1..self.lines.len()).find(|at| closes(self.lines[*at]));
-        if close.is_none() && self.unclosed.len() < 64 {
-            // Nor will any later one be.
-            self.unclosed.push((mark, open));
+        if close.is_none() {
+            // Nor will any later one be that is as long.
+            *shortest = open;
         }
         close
     }
@@ -376,6 +381,10 @@ fn decision<'a>(part: Part<'a>, entries: &mut Vec<Entry<'a>>) {
     let mut push = |key: Cow<'a, str>, value| entries.push(Entry::Pair { section: "decisions".into(), key, value });
     match part {
         Part::Pair(key, value) => push(key, value),
+        Part::Item(_, text) | Part::Text(text) if bold(&text).is_some() => {
+            let (key, rest) = bold(&text).map(|(key, rest)| (key.to_owned(), rest.to_owned())).unwrap_or_default();
+            push(key.into(), Some(rest.into()));
+        }
         Part::Item(mut fields, _) if fields.len() == 1 => {
             let (key, value) = fields.remove(0);
             push(key.into(), value.map(Cow::Owned));
@@ -389,10 +398,6 @@ fn decision<'a>(part: Part<'a>, entries: &mut Vec<Entry<'a>>) {
                 return push(first.unwrap_or_default().into(), Some(more.join("\n").into()));
             }
             push(name.into(), Some(first.into_iter().chain(more).collect::<Vec<_>>().join("\n").into()));
-        }
-        Part::Item(_, text) | Part::Text(text) if bold(&text).is_some() => {
-            let (key, rest) = bold(&text).map(|(key, rest)| (key.to_owned(), rest.to_owned())).unwrap_or_default();
-            push(key.into(), Some(rest.into()));
         }
         Part::Item(_, text) | Part::Text(text) if !text.is_empty() => push(text, Some("".into())),
         Part::Item(..) | Part::Text(_) => {}

@@ -235,9 +235,20 @@ impl<'a> Front<'a> {
         for line in front.lines() {
             let Some((key, value)) = line.split_once(':') else { continue };
             let Some(field) = read.field(key.trim_end()) else { continue };
-            let text = scalar::text(value.trim(), &[]);
-            if field.is_some() || text.starts_with(['"', '\'']) && !text[1..].contains(['"', '\'']) {
+            let name = key.trim_end();
+            let value = value.trim();
+            let is_quoted = value.starts_with(['"', '\'']);
+            // Behind what is one word a comment is one; a title is prose.
+            let is_prose = matches!(name, "title" | "reason");
+            let value =
+                if is_quoted || is_prose { value } else { value.split(" #").next().unwrap_or_default().trim_end() };
+            let text = scalar::text(value, &[]);
+            let is_open = is_quoted && !is_prose && text.starts_with(['"', '\'']);
+            if field.is_some() || is_open {
                 return None;
+            }
+            if scalar::is_null(value, &[]) || value.is_empty() {
+                continue;
             }
             *field = Some(text);
         }
@@ -291,7 +302,10 @@ pub fn instant(text: &str) -> Option<Timestamp> {
     let offset = &text[19 + fraction..];
     let is_offset = matches!(offset, "Z" | "z")
         || matches!(offset.as_bytes(), [b'+' | b'-', a, b, b':', c, d] if [a, b, c, d].iter().all(|b| b.is_ascii_digit()));
-    if fraction == 1 || fraction > 10 || !is_offset {
+    let is_far = |at: std::ops::Range<usize>, most: u8| {
+        offset.get(at).and_then(|n| n.parse::<u8>().ok()).is_some_and(|n| n > most)
+    };
+    if fraction == 1 || fraction > 10 || !is_offset || is_far(1..3, 23) || is_far(4..6, 59) {
         return None;
     }
     // No other time zone is unknown in the same way: RFC 3339 has -00:00 for it.
@@ -491,6 +505,7 @@ mod tests {
             "2026-01-10T13:00:00+0530",
             " 2026-01-10T13:00:00Z",
             "2026-01-10T13:00:00é",
+            "2026-01-10T13:00:00+24:00",
         ] {
             assert_eq!(instant(bad), None, "{bad}");
         }

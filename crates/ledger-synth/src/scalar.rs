@@ -14,7 +14,7 @@ const FLOW_DEPTH: usize = 64;
 pub fn text<'a>(first: &'a str, rest: &[&'a str]) -> Cow<'a, str> {
     let first = trim(first);
     match first.as_bytes().first() {
-        Some(b'|' | b'>') if is_block_header(first) && !rest.is_empty() => block(first, rest),
+        Some(b'|' | b'>') if is_block_header(first) && !rest.is_empty() => Some(block(first, rest)),
         Some(b'"' | b'\'') => quoted(first, rest),
         _ => None,
     }
@@ -38,8 +38,39 @@ pub fn flow(first: &str, rest: &[&str]) -> Option<Value> {
     if !is_flow || is_more || whole.len() > FLOW_LIMIT || nests > FLOW_DEPTH {
         return None;
     }
-    let value: Value = serde_yaml::from_str(&whole).ok()?;
+    let value: Value = serde_yaml::from_str(&literal(&whole)).ok()?;
     matches!(value, Value::Sequence(_) | Value::Mapping(_)).then_some(value)
+}
+
+/// A flow collection with the words quoted that YAML would read as numbers or truths, and so spell anew: `3.10`.
+fn literal(flow: &str) -> String {
+    let (mut out, mut at) = (String::with_capacity(flow.len() + 16), 0);
+    while let Some(c) = flow[at..].chars().next() {
+        let rest = &flow[at..];
+        let length = match c {
+            '"' | '\'' => closing_quote(rest).map_or(rest.len(), |end| end + 1),
+            '[' | ']' | '{' | '}' | ',' | ' ' | '\t' | '\n' | ':' => 1,
+            _ => {
+                let ends = |(i, c): (usize, char)| {
+                    let is_end = matches!(c, '[' | ']' | '{' | '}' | ',' | '\n')
+                        || (c == ':' && rest[i + 1..].starts_with([' ', ',', ']', '}', '\n', '\t']));
+                    is_end.then_some(i)
+                };
+                rest.char_indices().find_map(ends).unwrap_or(rest.len())
+            }
+        };
+        let word = &rest[..length];
+        let bare = word.trim_end();
+        let is_spelt_anew = bare.starts_with(|c: char| c.is_ascii_alphanumeric() || "+-.".contains(c))
+            && matches!(serde_yaml::from_str(bare), Ok(Value::Number(_) | Value::Bool(_)));
+        if is_spelt_anew {
+            out.push_str(&format!("'{bare}'{}", &word[bare.len()..]));
+        } else {
+            out.push_str(word);
+        }
+        at += length;
+    }
+    out
 }
 
 /// Whether something in a flow collection looks like YAML's `&anchor` or `*alias`.
@@ -138,10 +169,10 @@ fn is_block_header(first: &str) -> bool {
     signs <= 1 && digits <= 1 && signs + digits == marks.len() && (comment.is_empty() || comment.starts_with('#'))
 }
 
-/// A `|` or `>` block. Ours never ends in a line break that only the block's form gave it.
-fn block<'a>(header: &str, rest: &[&str]) -> Option<Cow<'a, str>> {
+/// A `|` or `>` block; where YAML reads none, its lines as they stand.
+fn block<'a>(header: &str, rest: &[&str]) -> Cow<'a, str> {
     let document = format!("{header}\n{}\n", rest.join("\n"));
-    serde_yaml::from_str::<String>(&document).ok().map(Cow::Owned)
+    serde_yaml::from_str::<String>(&document).unwrap_or_else(|_| dedented(rest).join("\n")).into()
 }
 
 /// A value that is one quoted scalar from its first to its last character.

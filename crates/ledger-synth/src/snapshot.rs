@@ -70,16 +70,19 @@ struct Line<'a> {
     more: Option<Text<'a>>,
 }
 
-/// Whether a file is a snapshot, by its name or by how it begins: a frontmatter that ends, of a snapshot.
+/// Whether a file is a snapshot: by the name `archive` gives it, which nobody else does, or by how it begins.
 pub fn is_one(name: &[u8], head: &[u8]) -> bool {
-    if name.starts_with(b"snapshot_") {
+    let hash = name.strip_prefix(b"snapshot_").and_then(|rest| rest.get(..16));
+    if hash.is_some_and(|hash| hash.iter().all(u8::is_ascii_hexdigit)) {
         return true;
     }
     let end = head.len().min(4096);
     let text = String::from_utf8_lossy(&head[..end]).replace("\r\n", "\n");
     let Ok(parts) = event::parts(text.strip_prefix('\u{feff}').unwrap_or(&text)) else { return false };
-    let has = |wanted: &str| parts.front.lines().any(|line| line.starts_with(wanted));
-    has("type: snapshot") && has("snapshot:") && has("content:")
+    let field = |name: &str| parts.front.lines().find_map(|line| line.strip_prefix(name)).map(str::trim);
+    field("type:") == Some("snapshot")
+        && field("snapshot:").is_some_and(|version| version.parse::<u32>().is_ok())
+        && field("content:").is_some_and(|content| Digest::parse(content).is_some())
 }
 
 /// The name a snapshot's file has, by its content.

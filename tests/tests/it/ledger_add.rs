@@ -233,8 +233,13 @@ fn a_claude_code_session_ends_in_an_event_if_it_left_anything() {
     // The draft is used up.
     fed(&app, &hook, &payload).exit(0).err_has("left nothing");
     fed(&app, &hook, "not json").exit(0).err_has("notice: stdin is not the JSON of a Claude Code hook");
+    // What is said counts, whatever the hook was given; and the hook never fails.
+    fed(&app, &["add", "--from-hook", "claude", "--done", "all the same"], "").exit(0).out_has(EVENTS);
+    app.write(".git/MERGE_HEAD", &app.git(&["rev-parse", "HEAD"]));
+    fed(&app, &[&hook[..], &["--json", "--done", "in a merge"]].concat(), &payload).exit(0).out_has("\"error\"");
+    app.sh("rm .git/MERGE_HEAD").exit(0);
     fed(&app, &["add", "--from-hook", "claude", "--done", "by flag"], &payload).exit(0);
-    assert_eq!(field(&synth(&app), "event_count"), "2");
+    assert_eq!(field(&synth(&app), "event_count"), "4");
 }
 
 #[test]
@@ -274,6 +279,9 @@ fn drafts_lose_nothing_and_the_later_word_counts() {
     });
     app.ledger(&["add", "--draft", "--now", "zzz first", "--decision", "k=zzz"]).exit(0);
     app.ledger(&["add", "--draft", "--now", "aaa then", "--decision", "k=aaa"]).exit(0);
+    for flag in ["--question", "--resolve", "--question"] {
+        app.ledger(&["add", "--draft", flag, "why?"]).exit(0);
+    }
     app.write(".git/MERGE_HEAD", &app.git(&["rev-parse", "HEAD"]));
     // What follows the event fails, and the event stands; the draft is used up.
     let hook = ["add", "--from-hook", "claude", "--synth", "--commit"];
@@ -285,6 +293,7 @@ fn drafts_lose_nothing_and_the_later_word_counts() {
     let json = app.ledger(&["--json"]).exit(0).json();
     assert_eq!((text(&json, "/now"), text(&json, "/decisions/k")), ("aaa then", "aaa"));
     assert_eq!((json["this_session"].as_array().unwrap().len(), json["event_count"].as_u64()), (12, Some(1)));
+    assert_eq!(json["open_questions"], serde_json::json!(["why?"]), "it was asked again");
 }
 
 #[test]
@@ -377,4 +386,20 @@ fn a_body_may_be_indented_or_fenced_as_a_whole() {
     fed(&app, &["add"], "now: x\n<<<<<<< HEAD\n").exit(2).err_has("stdin:2: a conflict marker");
     let id = app.ledger(&["retract", "a.md"]).exit(0).stdout;
     app.ledger(&["retract", id.trim()]).exit(1).err_has("cannot be taken back");
+}
+
+/// Words of flow collections are what was written, and bold keys are keys however their colon stands.
+#[test]
+fn numbers_and_bold_words_are_what_was_written() {
+    let w = World::new();
+    let app = w.app();
+    let body = "decisions:\n- {python: 3.10}\n- **lexer**: by hand\n- **parser:** own\nversions: [1.10, 007, 1e3, 0x1f, true, ~, '1.0', a: b]\ncheckpoints: [{phase: 5.10, status: ok}]\n";
+    event(&app, "a", "2026-01-10T00:00:00Z", "x", body);
+    event(&app, "b", "2026-01-09T00:00:00Z", "x", "goal: |\n\ttabbed\n\tmore\n");
+    let json = app.ledger(&["--json"]).exit(0).json();
+    assert_eq!(json["decisions"], serde_json::json!({ "python": "3.10", "lexer": "by hand", "parser": "own" }));
+    assert_eq!((text(&json, "/checkpoints/0/phase"), text(&json, "/goal")), ("5.10", "tabbed\nmore"));
+    for word in ["1.10", "007", "1e3", "0x1f", "true", "1.0"] {
+        assert!(json["other"]["versions"].as_array().unwrap().iter().any(|v| v == word), "{word}: {json}");
+    }
 }

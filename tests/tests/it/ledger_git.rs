@@ -208,6 +208,8 @@ fn a_commit_that_fails_leaves_the_index_as_it_was() {
     let after = app.git(&["status", "--porcelain", "-uall"]);
     assert_eq!(after.replace(&format!("?? {CURRENT}\n"), ""), before);
     app.sh("rm .git/hooks/pre-commit").exit(0);
+    app.write(".gitignore", "/thoughts/**/a.md\n");
+    app.ledger(&["--no-confirm", "--commit"]).exit(2).err_has("git ignores").err_has("a.md");
     app.write(".gitignore", "thoughts/\n");
     app.ledger(&["--no-confirm", "--commit"]).exit(2).err_has("git ignores").err_has("git check-ignore -v");
 }

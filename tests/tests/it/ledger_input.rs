@@ -334,6 +334,13 @@ fn hostile_bodies_cost_little_and_touch_no_other_event() {
     // A deadline against hanging, not a measure: a quadratic reading of a mebibyte takes minutes.
     assert!(start.elapsed().as_secs() < 60, "{:?}", start.elapsed());
     assert!(text.contains("**Now:** good\n"));
+    let growing = |range: &mut dyn Iterator<Item = usize>| range.map(|n| "`".repeat(n) + "x\n\n").collect::<String>();
+    let fences = growing(&mut (67..140)) + &"```x\n\n".repeat(100_000);
+    event(&app, "fences", "2026-01-09T00:00:00Z", "x", &fences);
+    event(&app, "growing", "2026-01-09T00:00:00Z", "x", &growing(&mut (3..1_000)));
+    event(&app, "shrinking", "2026-01-09T00:00:00Z", "x", &growing(&mut (3..1_000).rev()));
+    synth(&app);
+    assert!(start.elapsed().as_secs() < 60, "{:?}", start.elapsed());
     app.write(
         &format!("{EVENTS}/front.md"),
         &format!("---\nts: 2026-01-10T00:00:00Z\nagent: {}\n---\n", "[".repeat(100_000)),
@@ -407,6 +414,9 @@ fn what_only_looks_like_a_snapshot_is_an_event_and_the_other_way_round() {
     app.write(&format!("{EVENTS}/u.md"), "---\nts: 2026-01-10T00:00:00Z\nagent: x\nsnapshot: took one of the db\n");
     app.ledger(&["--no-confirm"]).exit(0).err_has("u.md:1: the frontmatter has no closing");
     app.sh(&format!("rm {EVENTS}/u.md")).exit(0);
+    event(&app, "snapshot_notes", "2026-01-08T00:00:00Z", "x", "goal: an event like any other\n");
+    assert!(synth(&app).contains("an event like any other"));
+    app.sh(&format!("rm {EVENTS}/snapshot_notes.md")).exit(0);
     let text = synth(&app);
     event(&app, "old", "0000-01-01T00:00:00+05:00", "x", "now: before all years\n");
     app.ledger(&["--no-confirm"]).exit(0).err_has("old.md:2: `ts: 0000-01-01T00:00:00+05:00`");
@@ -416,6 +426,9 @@ fn what_only_looks_like_a_snapshot_is_an_event_and_the_other_way_round() {
     assert_eq!(synth(&app), text, "a blank line before it changes nothing");
     app.sh(&format!("rm {EVENTS}/*")).exit(0);
     app.ledger(&["--check"]).exit(1).err_has("there are no events any more");
-    app.ledger(&["--output", CURRENT, "--agent", "x"]).exit(2).err_has("the ledger's own");
+    app.sh(&format!("ln -s $PWD/{ROOT} lnk")).exit(0);
+    for path in [CURRENT, "lnk/current.md", "thoughts/shared/handoffs/../handoffs/current.md"] {
+        app.ledger(&["--output", path, "--agent", "x"]).exit(2).err_has("a ledger's own");
+    }
     assert_eq!(app.read(CURRENT), text);
 }

@@ -123,7 +123,15 @@ pub fn refuse_hopeless(ledger: &Ledger) -> Result<()> {
         .hint("leave `--commit` out, or use a ledger below the work tree")
     })?;
     let all = [CURRENT, EVENTS, ARCHIVE].map(|name| prefix.as_path().join(name));
-    let ignored = ledger.git.ignored(ledger.top.path(), &all, None)?;
+    let mut ignored = ledger.git.ignored(ledger.top.path(), &all, None)?;
+    // Patterns may name the events and not their directory.
+    let cmd = literal(ledger).args(["ls-files", "-z", "--others", "--ignored", "--exclude-standard", "--"]);
+    let output = cmd.arg(all[1].as_os_str()).capture()?;
+    let paths = output.stdout.split(|b| *b == 0).filter(|path| path.ends_with(b".md"));
+    let is_event = |path: &PathBuf| {
+        path.parent() == Some(&all[1]) && path.file_name().is_some_and(|n| !n.as_bytes().starts_with(b"."))
+    };
+    ignored.extend(paths.map(|path| Path::new(OsStr::from_bytes(path)).to_path_buf()).filter(is_event));
     ignored.first().map_or(Ok(()), |path| {
         Err(Failure::malformed(format!("git ignores {}, so it cannot be committed", path.display()))
             .hint(format!("see which line does: `git check-ignore -v {}`", shell_word(path))))
@@ -211,6 +219,7 @@ fn git(ledger: &Ledger, command: &str, args: &[&str], paths: &[&Path]) -> Result
 fn failed(command: &str, output: &Output) -> Failure {
     let said = [&output.stderr[..], &output.stdout[..]].concat();
     let said = String::from_utf8_lossy(&said).trim().to_owned();
+    let said = if said.is_empty() { "it said nothing; a hook may have refused".to_owned() } else { said };
     Failure::new(Exit::Failed, "git", format!("git {command} failed with {}", output.status))
         .because(std::io::Error::other(said))
 }

@@ -31,10 +31,12 @@ const STEP: SignedDuration = SignedDuration::from_millis(1);
 pub fn run(ui: &Ui, env: &Env, place: &Place, args: &AddArgs) -> Result<Exit> {
     match args.from_hook {
         // The session ends whatever we say: problems are notices, as in every hook that an agent calls.
-        Some(HookOf::Claude) => Ok(from_claude(ui, env, place, args).unwrap_or_else(|failure| {
-            ui.problem(&failure);
-            Exit::Done
-        })),
+        Some(HookOf::Claude) => {
+            if let Err(failure) = from_claude(ui, env, place, args) {
+                ui.problem(&failure);
+            }
+            Ok(Exit::Done)
+        }
         None => add(ui, env, place, args),
     }
 }
@@ -53,11 +55,15 @@ struct Payload {
 
 fn from_claude(ui: &Ui, env: &Env, place: &Place, args: &AddArgs) -> Result<Exit> {
     let bytes = ui.input()?;
-    let payload: Payload = serde_json::from_slice(&bytes).map_err(|e| {
-        Failure::malformed("stdin is not the JSON of a Claude Code hook")
-            .because(e)
-            .hint("pipe the hook's input to `ledger-synth add --from-hook claude`")
-    })?;
+    // What the session left is written down, whatever the hook was given.
+    let payload: Payload = serde_json::from_slice(&bytes).unwrap_or_else(|e| {
+        ui.problem(
+            &Failure::malformed("stdin is not the JSON of a Claude Code hook")
+                .because(e)
+                .hint("pipe the hook's input to `ledger-synth add --from-hook claude`"),
+        );
+        Payload::default()
+    });
     let env = match &payload.cwd {
         Some(dir) if !env.cwd_named && dir.is_absolute() && dir.is_dir() => env.at(dir)?,
         _ => env.clone(),
@@ -99,8 +105,8 @@ impl Draft {
         let path = ledger.state().join("draft.md");
         let lock = Lock::take(&path.with_extension("lock"))?;
         let bytes = fs::read_no_follow(&path)?.unwrap_or_default();
-        let text = String::from_utf8(bytes)
-            .map_err(|_| Failure::malformed(format!("{} is not UTF-8", path.display())).hint("mend it or remove it"))?;
+        // Only damage makes it anything else than text, and the rest is still worth keeping.
+        let text = String::from_utf8_lossy(&bytes).replace('\0', "\u{fffd}");
         Ok(Draft { path, text, _lock: lock })
     }
 
@@ -121,6 +127,11 @@ fn newest_said<'a>(mut earlier: Vec<Entry<'a>>, later: Vec<Entry<'a>>) -> Vec<En
     let is_same = |a: &Entry<'_>, b: &Entry<'_>| match (a, b) {
         (Entry::Text { section: a, .. }, Entry::Text { section: b, .. }) => a == b,
         (Entry::Pair { section: a, key: x, .. }, Entry::Pair { section: b, key: y, .. }) => a == b && x == y,
+        // Asked after it was resolved, or resolved after it was asked.
+        (Entry::Item { section: a, text: x }, Entry::Item { section: b, text: y }) => {
+            let pair = [&**a, &**b];
+            x == y && (pair == ["open_questions", "resolved"] || pair == ["resolved", "open_questions"])
+        }
         _ => false,
     };
     earlier.retain(|old| !later.iter().any(|new| is_same(old, new)));

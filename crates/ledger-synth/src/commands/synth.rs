@@ -386,10 +386,14 @@ fn partial(ui: &Ui, env: &Env, ledger: &Ledger, place: &Place, args: &SynthArgs,
     let view = View::of(&join, ledger.settings.session_window);
     let output = args.output.as_ref().filter(|path| path.as_os_str() != "-").map(|path| env.cwd.join(path));
     let path = output.as_ref().map(|path| path.to_string_lossy().into_owned());
-    let own = ledger.dir.join(CURRENT);
-    if output.as_ref().is_some_and(|path| *path == own || fs::is_same_file(path, &own)) {
+    // Whichever way leads there, and whosever it is: beside events stands what they come to.
+    let is_current = |path: &PathBuf| {
+        path.file_name().is_some_and(|name| name == CURRENT) && path.with_file_name(EVENTS).is_dir()
+            || fs::is_same_file(path, &ledger.dir.join(CURRENT))
+    };
+    if output.as_ref().is_some_and(is_current) {
         return Err(
-            Failure::usage("`--output` is the ledger's own `current.md`").hint("leave `--output` and the filters out")
+            Failure::usage("`--output` is a ledger's own `current.md`").hint("leave `--output` and the filters out")
         );
     }
     if view.event_count == 0 && !ui.is_json() {
