@@ -19,6 +19,9 @@ use crate::snapshot;
 /// How often a directory is read again that changes under our eyes.
 const PATIENCE: usize = 1_000;
 
+/// How often a directory that does not hold still is listed for two listings that agree.
+const STEADY: usize = 50;
+
 /// How many files are read before what they say is put away.
 const PART: usize = 4096;
 
@@ -32,7 +35,10 @@ pub struct Listed {
 
 /// Lists the event files of a directory, in no order.
 pub fn list(dir: &Root) -> Result<Vec<Listed>> {
-    let names = dir.names(is_event_name)?;
+    stated(dir, dir.names(is_event_name)?)
+}
+
+fn stated(dir: &Root, names: Vec<OsString>) -> Result<Vec<Listed>> {
     let stats = dir.stats_of(&names)?;
     Ok(names.into_iter().zip(stats).map(|(name, stat)| Listed { name, stat }).collect())
 }
@@ -101,9 +107,19 @@ pub fn read(dir: &Root, pack: &Pack, first: Option<Vec<Listed>>, is_locked: bool
         Some(listing) => listing,
         None => list(dir)?,
     };
-    for _ in 0..PATIENCE {
-        listing.retain(|listed| listed.stat.is_some());
+    for attempt in 0..PATIENCE {
         listing.sort_unstable_by(|a, b| a.name.cmp(&b.name));
+        // One look may miss both an event that comes and a snapshot that goes; two that agree have missed nothing.
+        // Where writers never pause it has to do without: they only add.
+        if attempt < STEADY {
+            let mut now = dir.names(is_event_name)?;
+            now.sort_unstable();
+            if !listing.iter().map(|listed| &listed.name).eq(&now) {
+                listing = stated(dir, now)?;
+                continue;
+            }
+        }
+        listing.retain(|listed| listed.stat.is_some());
         let mut read = Read::default();
         read.events.records.reserve_exact(listing.len());
         read.events.files.reserve_exact(listing.len());
@@ -134,8 +150,7 @@ pub fn read(dir: &Root, pack: &Pack, first: Option<Vec<Listed>>, is_locked: bool
         if is_whole && is_unfolded(&listing, &now) {
             return Ok(read);
         }
-        let stats = dir.stats_of(&now)?;
-        listing = now.into_iter().zip(stats).map(|(name, stat)| Listed { name, stat }).collect();
+        listing = stated(dir, now)?;
     }
     Err(Failure::failed(format!("{} changes faster than it can be read", dir.path().display()))
         .hint("wait for other commands to end and run it again"))
