@@ -39,7 +39,13 @@ fn sweep<'w>(prepare: impl Fn(&str) -> Repo<'w>, args: &[&str], verify: impl Fn(
     sweep_tool("sweatfile-apply", prepare, args, verify);
 }
 
-pub fn sweep_tool<'w>(tool: &str, prepare: impl Fn(&str) -> Repo<'w>, args: &[&str], verify: impl Fn(&Repo<'w>, &str)) {
+/// The same for any tool; how often it was killed.
+pub fn sweep_tool<'w>(
+    tool: &str,
+    prepare: impl Fn(&str) -> Repo<'w>,
+    args: &[&str],
+    verify: impl Fn(&Repo<'w>, &str),
+) -> usize {
     let strace = find("strace").filter(|s| {
         std::process::Command::new(s).args(["-qq", "-o", "/dev/null", "true"]).status().is_ok_and(|s| s.success())
     });
@@ -61,6 +67,7 @@ pub fn sweep_tool<'w>(tool: &str, prepare: impl Fn(&str) -> Repo<'w>, args: &[&s
         }
     }
     assert!(kills >= 3, "only {kills} kills");
+    kills
 }
 
 #[test]
