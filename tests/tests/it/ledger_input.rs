@@ -373,6 +373,19 @@ fn a_person_is_shown_what_would_change_and_asked() {
 fn a_stamp_is_no_reason_to_write() {
     let w = World::new();
     let app = w.app();
+    // With --json every command answers with a document, also when there is nothing to do.
+    for args in [
+        &["prune", "--json"][..],
+        &["prune", "--json", "--retention", "never"],
+        &["archive", "--json"],
+        &["--json"],
+        &["--check", "--json"],
+    ] {
+        app.ledger(args).exit(0).json();
+    }
+    assert!(
+        text(&app.ledger(&["add", "--draft", "--now", "x", "--json"]).exit(0).json(), "/draft").ends_with("draft.md")
+    );
     two(&app);
     let at = |time: &'static str| [("SHOPFLOOR_NOW", time)];
     app.run_with("ledger-synth", &["--no-confirm", "--stamp"], &at("2026-02-01T00:00:00Z")).exit(0).out_has("wrote");

@@ -154,7 +154,14 @@ fn add(ui: &Ui, env: &Env, place: &Place, args: &AddArgs) -> Result<Exit> {
         if !place.dry_run {
             Draft::open(&ledger)?.add(env, entries)?;
         }
-        ui.note("kept for the end of the session");
+        if ui.is_json() {
+            ui.json(&json!({ "draft": ledger.state().join("draft.md").to_string_lossy() }));
+        }
+        ui.note(if place.dry_run {
+            "would be kept for the end of the session"
+        } else {
+            "kept for the end of the session"
+        });
         return Ok(Exit::Done);
     }
     let written = write_down(ui, env, place, &ledger, args, given.meta, entries)?;

@@ -178,16 +178,23 @@ fn day(ts: Timestamp) -> String {
     ts.to_string().chars().take_while(|c| *c != 'T').collect()
 }
 
+fn nothing_deleted(ui: &Ui) -> Exit {
+    if ui.is_json() {
+        ui.json(&json!({ "deleted": [] }));
+    }
+    Exit::Done
+}
+
 pub fn prune(ui: &Ui, env: &Env, place: &Place) -> Result<Exit> {
     let ledger = Ledger::find(ui, env, place)?;
     let Some(retention) = ledger.settings.retention else {
         ui.note("retention is `never`: nothing is deleted");
-        return Ok(Exit::Done);
+        return Ok(nothing_deleted(ui));
     };
     let _lock = if place.dry_run { None } else { Some(ledger.lock()?) };
     let Some(archive) = ledger.open(ARCHIVE)? else {
         ui.note("there is no archive");
-        return Ok(Exit::Done);
+        return Ok(nothing_deleted(ui));
     };
     let limit = env.now.checked_sub(retention).unwrap_or(Timestamp::MIN);
     let live = everything(&ledger)?;

@@ -35,6 +35,9 @@ pub fn run(ui: &Ui, env: &Env, place: &Place, named: &str, agent: Option<&str>) 
     }
     if joined.retracted.contains(&id) {
         ui.note(format!("event {} is disowned already", &id.to_string()[..12]));
+        if ui.is_json() {
+            ui.json(&json!({ "retracted": id }));
+        }
         return Ok(Exit::Done);
     }
     let meta = Meta {
