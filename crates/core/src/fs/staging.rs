@@ -32,6 +32,8 @@ const LEFT_BEHIND: Duration = Duration::from_secs(3600);
 pub struct Staging {
     /// The directory for temporary files, when it lies on the target's device.
     private: Option<PathBuf>,
+    /// Whether others write there at the same time.
+    is_shared: bool,
     /// Whether what is placed must survive a loss of power.
     is_durable: bool,
 }
@@ -47,33 +49,25 @@ impl Staging {
     /// Opens the staging area `private` (in a git dir) for targets below `root`, and removes what a
     /// killed run left there. On another device the targets' own directories serve.
     pub fn open(private: &Path, root: &Root) -> Result<Staging> {
-        super::create_private_dir(private)?;
-        super::sweep(private, RESERVED)?;
-        let same = Root::open(private)?.mount()? == root.mount()?;
-        Ok(Staging { private: same.then(|| private.to_path_buf()), is_durable: true })
+        Staging::new(private, root, false)
     }
 
     /// The same for writers that hold no lock: what others are just writing there stays, only what is older
     /// than an hour was left by a killed run.
     pub fn shared(private: &Path, root: &Root) -> Result<Staging> {
+        Staging::new(private, root, true)
+    }
+
+    fn new(private: &Path, root: &Root, is_shared: bool) -> Result<Staging> {
         super::create_private_dir(private)?;
-        super::sweep_old(private, LEFT_BEHIND)?;
+        sweep(private, is_shared)?;
         let same = Root::open(private)?.mount()? == root.mount()?;
-        Ok(Staging { private: same.then(|| private.to_path_buf()), is_durable: true })
+        Ok(Staging { private: same.then(|| private.to_path_buf()), is_shared, is_durable: true })
     }
 
     /// The same for targets that the next run would make again: nothing is synced to the disk.
     pub fn reproducible(self) -> Staging {
         Staging { is_durable: false, ..self }
-    }
-
-    /// The same as `sweep_beside` for writers that hold no lock.
-    pub fn sweep_old_beside<'a>(&self, root: &Root, targets: impl Iterator<Item = &'a RelPath>) -> Result<()> {
-        if self.private.is_some() {
-            return Ok(());
-        }
-        let dirs: BTreeSet<PathBuf> = targets.filter_map(|t| Some(root.join(t).parent()?.to_path_buf())).collect();
-        dirs.iter().filter(|dir| dir.is_dir()).try_for_each(|dir| super::sweep_old(dir, LEFT_BEHIND))
     }
 
     /// Removes what a killed run left beside these targets, where that is where temporaries lie.
@@ -82,7 +76,7 @@ impl Staging {
             return Ok(());
         }
         let dirs: BTreeSet<PathBuf> = targets.filter_map(|t| Some(root.join(t).parent()?.to_path_buf())).collect();
-        dirs.iter().filter(|dir| dir.is_dir()).try_for_each(|dir| super::sweep(dir, RESERVED))
+        dirs.iter().filter(|dir| dir.is_dir()).try_for_each(|dir| sweep(dir, self.is_shared))
     }
 
     /// Whether temporary files lie beside their targets.
@@ -142,6 +136,10 @@ impl Staging {
         };
         Ok(Staged { path: dir.join(unique_name()), is_durable: self.is_durable })
     }
+}
+
+fn sweep(dir: &Path, is_shared: bool) -> Result<()> {
+    if is_shared { super::sweep_old(dir, LEFT_BEHIND) } else { super::sweep(dir, RESERVED) }
 }
 
 fn create(path: &Path, mode: Option<u32>) -> io::Result<File> {
@@ -349,5 +347,19 @@ mod tests {
         std::fs::write(p.dir.path().join("tmp/.shopfloor-tmp-left"), "secret").unwrap();
         Staging::open(&p.dir.path().join("tmp"), &p.root).unwrap();
         assert!(!p.dir.path().join("tmp/.shopfloor-tmp-left").exists());
+    }
+
+    #[test]
+    fn what_others_are_writing_stays_and_what_is_old_goes() {
+        let p = place();
+        let path = |name: &str| p.dir.path().join("tmp").join(format!("{RESERVED}{name}"));
+        for name in ["young", "old"] {
+            std::fs::write(path(name), "half").unwrap();
+        }
+        let old = std::fs::File::options().write(true).open(path("old")).unwrap();
+        let modified = old.metadata().unwrap().modified().unwrap();
+        old.set_modified(modified - 2 * LEFT_BEHIND).unwrap();
+        Staging::shared(&p.dir.path().join("tmp"), &p.root).unwrap();
+        assert!(path("young").exists() && !path("old").exists());
     }
 }

@@ -19,7 +19,7 @@ fn staging(ledger: &Ledger, targets: &[RelPath]) -> Result<Staging> {
         ledger.repo.exclude_reserved()?;
     }
     let staging = Staging::shared(&private, &ledger.top)?;
-    staging.sweep_old_beside(&ledger.top, targets.iter())?;
+    staging.sweep_beside(&ledger.top, targets.iter())?;
     Ok(staging)
 }
 

@@ -369,9 +369,7 @@ fn partial(ui: &Ui, env: &Env, ledger: &Ledger, place: &Place, args: &SynthArgs,
         let mut events = if filter.is_all() { everything(ledger)? } else { ever(ledger)? };
         if args.all_worktrees {
             for (worktree, _) in ledger.git.worktrees(&ledger.repo)? {
-                let events_there =
-                    ledger.elsewhere(&worktree)?.map(|root| root.below(&rel(EVENTS)?)).transpose()?.flatten();
-                if let Some(dir) = events_there {
+                if let Some(dir) = ledger.elsewhere(&worktree, EVENTS)? {
                     events.add(directory::read(&dir, &Pack::default(), None, false)?.events);
                 }
             }
@@ -433,10 +431,6 @@ fn partial(ui: &Ui, env: &Env, ledger: &Ledger, place: &Place, args: &SynthArgs,
         ui.answer(text.as_bytes());
     }
     Ok(Exit::Done)
-}
-
-fn rel(name: &str) -> Result<shopfloor_core::path::RelPath> {
-    shopfloor_core::path::RelPath::parse(name).map_err(|why| Failure::failed(why.to_string()))
 }
 
 /// The files that patterns stand for, each once; looked up here, then in the ledger. Exit 2 for a pattern without

@@ -170,10 +170,10 @@ impl Ledger {
         Ok(Ledger { top: Root::open(&top)?, git, repo, settings, dir, prefix })
     }
 
-    /// The same directory of another worktree, if the ledger is one in a worktree.
-    pub fn elsewhere(&self, worktree: &Path) -> Result<Option<Root>> {
+    /// A directory of the same ledger in another worktree, if the ledger is one in a worktree.
+    pub fn elsewhere(&self, worktree: &Path, below: &str) -> Result<Option<Root>> {
         match &self.prefix {
-            Some(prefix) => Root::open(worktree)?.below(prefix),
+            Some(_) => Root::open(worktree)?.below(&self.rel(below)?),
             None => Ok(None),
         }
     }

@@ -82,7 +82,8 @@ impl<'g> Objects<'g> {
         let output = cmd.args([format!("{prefix}/{EVENTS}/"), format!("{prefix}/{CURRENT}")]).capture()?;
         if !output.status.success() {
             let said = String::from_utf8_lossy(&output.stderr).trim().to_owned();
-            return Err(Failure::failed(format!("git ls-tree failed with {}", output.status)).because(anyhow(said)));
+            return Err(Failure::failed(format!("git ls-tree failed with {}", output.status))
+                .because(std::io::Error::other(said)));
         }
         let mut blobs = Blobs::new();
         for line in output.stdout.split(|b| *b == 0).filter(|line| !line.is_empty()) {
@@ -138,8 +139,4 @@ fn is_ours(below: &Path) -> bool {
     let name = below.file_name().unwrap_or_default().as_bytes();
     let is_event = below.parent() == Some(Path::new(EVENTS)) && name.ends_with(b".md") && !name.starts_with(b".");
     is_event || below == Path::new(CURRENT)
-}
-
-fn anyhow(text: String) -> std::io::Error {
-    std::io::Error::other(text)
 }
