@@ -21,7 +21,16 @@ pub const REPOSITORY_FILE: &str = ".shopfloor/config.toml";
 
 /// Settings of any tool that name a command to run, a place outside the repository, or what may leave or
 /// enter a workspace unseen: the repository's file sets them only once a person approved it.
-const GUARDED: [&str; 6] = ["area", "overlay", "root", "merge_command", "send", "review"];
+const GUARDED: [&str; 9] =
+    ["area", "overlay", "root", "merge_command", "send", "review", "launcher", "probe", "command"];
+
+/// Settings that are guarded where their value leads out of the repository.
+const GUARDED_OUTSIDE: [&str; 1] = ["worktree_base"];
+
+fn is_guarded(name: &str, value: Option<&str>) -> bool {
+    let leads_out = |value: &str| value.starts_with('~') || RelPath::parse(value).is_err();
+    GUARDED.contains(&name) || (GUARDED_OUTSIDE.contains(&name) && value.is_some_and(leads_out))
+}
 
 /// A setting a tool knows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -371,7 +380,7 @@ impl<'a> File<'a> {
         let all = self.tables.iter_mut().map(|(_, _, values)| values).chain([&mut self.values]);
         all.fold(false, |any, values| {
             let before = values.len();
-            values.retain(|said| !GUARDED.contains(&said.setting.name));
+            values.retain(|said| !is_guarded(said.setting.name, Some(&said.text)));
             any || values.len() < before
         })
     }
@@ -392,7 +401,8 @@ impl<'a> File<'a> {
 
 /// Whether a tool's table sets something guarded, itself or in a table of it.
 fn sets_guarded(item: &Item) -> bool {
-    item.as_table_like().is_some_and(|t| t.iter().any(|(key, item)| GUARDED.contains(&key) || sets_guarded(item)))
+    item.as_table_like()
+        .is_some_and(|t| t.iter().any(|(key, item)| is_guarded(key, item.as_str()) || sets_guarded(item)))
 }
 
 /// What reading a file needs to tell where something is wrong.

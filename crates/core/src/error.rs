@@ -26,6 +26,8 @@ pub enum Exit {
     Timeout,
     /// 128+n: ended by signal n, after tidying up.
     Signal(u8),
+    /// What a command that was run for somebody ended with.
+    Command(u8),
 }
 
 impl Exit {
@@ -40,6 +42,7 @@ impl Exit {
             Exit::Busy => 75,
             Exit::Timeout => 124,
             Exit::Signal(n) => 128u8.saturating_add(n),
+            Exit::Command(code) => code,
         }
     }
 }

@@ -43,16 +43,31 @@ impl Lock {
         self.file.write_all(std::process::id().to_string().as_bytes())
     }
 
+    /// Takes the lock on a file that is there, and still is under that name once it is ours; none when
+    /// somebody holds it or it is gone. The lock stays with the file when that is renamed.
+    pub fn try_existing(path: &Path) -> Result<Option<Lock>> {
+        let Some(file) = fs::open_existing(path)? else { return Ok(None) };
+        match file.try_lock() {
+            Ok(()) => Ok(fs::is_open_at(&file, path).then_some(Lock { file })),
+            Err(TryLockError::WouldBlock) => Ok(None),
+            Err(TryLockError::Error(e)) => Err(e).at("lock", path),
+        }
+    }
+
     /// Takes the lock if nobody holds it.
     pub fn try_take(path: &Path) -> Result<Option<Lock>> {
         if let Some(dir) = path.parent() {
             fs::create_private_dir(dir)?;
         }
-        let file = fs::open_private(path)?;
-        match file.try_lock() {
-            Ok(()) => Ok(Some(Lock { file })),
-            Err(TryLockError::WouldBlock) => Ok(None),
-            Err(TryLockError::Error(e)) => Err(e).at("lock", path),
+        loop {
+            let file = fs::open_private(path)?;
+            match file.try_lock() {
+                // Its last holder may have removed the file: then the name stands for another lock.
+                Ok(()) if !fs::is_open_at(&file, path) => {}
+                Ok(()) => return Ok(Some(Lock { file })),
+                Err(TryLockError::WouldBlock) => return Ok(None),
+                Err(TryLockError::Error(e)) => return Err(e).at("lock", path),
+            }
         }
     }
 }

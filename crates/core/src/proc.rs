@@ -9,8 +9,8 @@ use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::{Path, PathBuf};
 use std::process::ExitStatus;
-use std::sync::atomic::{AtomicI32, Ordering};
-use std::sync::{Mutex, OnceLock, PoisonError};
+use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -164,6 +164,35 @@ impl Cmd {
         self
     }
 
+    /// Runs it to its end in the foreground: our terminal, our streams, our process group, so that the keys of a
+    /// terminal reach it. Signals that reach us alone are passed on, none of them ends us before it.
+    pub fn foreground(self) -> Result<Status> {
+        let child: Arc<Mutex<Option<i32>>> = Arc::default();
+        let target = child.clone();
+        let has_keys = std::io::IsTerminal::is_terminal(&io::stdin());
+        handle_signals(move |signal| {
+            // Ctrl-C on a terminal reached the child as well.
+            let pid = target.lock().unwrap_or_else(PoisonError::into_inner).and_then(Pid::from_raw);
+            if let (Some(pid), Some(signal)) = (pid, Signal::from_named_raw(signal))
+                && !(has_keys && signal == Signal::INT)
+            {
+                let _ = kill_process(pid, signal);
+            }
+        });
+        let cannot = |e| Failure::failed(format!("cannot run {}", self.program.display())).because(e);
+        let mut command = std::process::Command::new(&self.program);
+        command.args(&self.args).current_dir(&self.dir).env_clear().envs(&self.vars);
+        let mut running = {
+            let mut pid = child.lock().unwrap_or_else(PoisonError::into_inner);
+            let running = command.spawn().map_err(cannot)?;
+            *pid = i32::try_from(running.id()).ok();
+            running
+        };
+        let status = running.wait().map_err(cannot)?;
+        *child.lock().unwrap_or_else(PoisonError::into_inner) = None;
+        Ok(status.into())
+    }
+
     /// Runs it to its end, both streams captured. Fails (exit 4) when it cannot be started; a
     /// status other than 0 is the caller's to judge.
     pub fn capture(self) -> Result<Output> {
@@ -273,6 +302,35 @@ impl Cmd {
     }
 }
 
+/// Calls `then` once this process has ended; at once if it is gone already;
+/// `false` where the system has no way to tell. Costs a sleeping thread; nothing wakes before that.
+pub fn when_ended(pid: u32, then: impl FnOnce() + Send + 'static) -> bool {
+    #[cfg(target_os = "linux")]
+    {
+        use rustix::event::{PollFd, PollFlags, poll};
+        use rustix::process::{PidfdFlags, pidfd_open};
+        let Some(pid) = i32::try_from(pid).ok().and_then(Pid::from_raw) else { return false };
+        let fd = match pidfd_open(pid, PidfdFlags::empty()) {
+            Ok(fd) => fd,
+            Err(rustix::io::Errno::SRCH) => {
+                then();
+                return true;
+            }
+            Err(_) => return false,
+        };
+        thread::spawn(move || {
+            while poll(&mut [PollFd::new(&fd, PollFlags::IN)], None).is_err() {}
+            then();
+        });
+        true
+    }
+    #[cfg(not(target_os = "linux"))]
+    {
+        let _ = (pid, then);
+        false
+    }
+}
+
 /// Maps a list on all cores, its order kept; a short one on this one, for a thread costs more than it saves.
 pub fn map_parallel<T: Sync, R: Send>(items: &[T], map: impl Fn(&T) -> R + Sync) -> Vec<R> {
     let cores = thread::available_parallelism().map_or(1, usize::from);
@@ -304,9 +362,49 @@ fn groups() -> std::sync::MutexGuard<'static, Vec<u32>> {
     GROUPS.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-fn check_interrupt() -> Result<()> {
+/// Whether a signal no longer ends us by itself, because somebody looks for it and tidies up.
+static IS_DEFERRED: AtomicBool = AtomicBool::new(false);
+
+/// Whether what runs now is the tidying up.
+static IS_TIDYING: AtomicBool = AtomicBool::new(false);
+
+/// Set once a signal came.
+static INTERRUPTED: AtomicBool = AtomicBool::new(false);
+
+/// From now on SIGINT, SIGTERM and SIGHUP end running children but not us: whoever works on looks at the flag
+/// in what is given back, or at [`check_interrupt`], and undoes what it began.
+pub fn defer_signals() -> Deferred {
+    IS_DEFERRED.store(true, Ordering::SeqCst);
+    watch_signals();
+    Deferred { interrupted: &INTERRUPTED }
+}
+
+/// For as long as this lives a signal does not end us.
+#[derive(Debug)]
+pub struct Deferred {
+    /// Set once a signal came.
+    pub interrupted: &'static AtomicBool,
+}
+
+impl Drop for Deferred {
+    fn drop(&mut self) {
+        IS_DEFERRED.store(false, Ordering::SeqCst);
+    }
+}
+
+/// Runs the tidying up after a signal: children may be started again. A further signal ends those.
+pub fn tidy_up<T>(work: impl FnOnce() -> T) -> T {
+    IS_TIDYING.store(true, Ordering::SeqCst);
+    let done = work();
+    IS_TIDYING.store(false, Ordering::SeqCst);
+    done
+}
+
+/// Fails (exit 128+n) once a signal asked us to end.
+pub fn check_interrupt() -> Result<()> {
     match CAUGHT.load(Ordering::SeqCst) {
         0 => Ok(()),
+        _ if IS_TIDYING.load(Ordering::SeqCst) => Ok(()),
         signal => Err(Failure::new(
             Exit::Signal(u8::try_from(signal).unwrap_or(0)),
             "interrupted",
@@ -340,7 +438,8 @@ fn watch_signals() {
                     continue;
                 }
                 let running = groups().clone();
-                if running.is_empty() {
+                INTERRUPTED.store(true, Ordering::SeqCst);
+                if running.is_empty() && !IS_DEFERRED.load(Ordering::SeqCst) {
                     let _ = signal_hook::low_level::emulate_default_handler(signal);
                 }
                 let again = CAUGHT.swap(signal, Ordering::SeqCst) != 0;

@@ -4,10 +4,14 @@
 use std::cell::RefCell;
 use std::fmt::Display;
 use std::io::{self, BufRead, Read, Write};
-use std::time::Duration;
+use std::thread;
+use std::time::{Duration, Instant};
 
 use anstyle::{AnsiColor, Style};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::fs::{FileType, fstat};
+use rustix::io::ioctl_fionread;
 use serde::Serialize;
 
 use crate::config::Config;
@@ -76,13 +80,41 @@ impl Ui {
         self.broken.borrow().is_some()
     }
 
+    /// Waits until whoever reads our answer from a pipe has taken all of it, at most for `limit`; `false` when
+    /// nobody reads any more. What is no pipe has taken it already.
+    pub fn is_taken(&self, limit: Duration) -> bool {
+        let stdout = io::stdout();
+        let start = Instant::now();
+        loop {
+            if self.is_unheard() {
+                return false;
+            }
+            let mut polled = [PollFd::new(&stdout, PollFlags::empty())];
+            let pause = Timespec { tv_sec: 0, tv_nsec: 0 };
+            if poll(&mut polled, Some(&pause)).is_ok_and(|n| n > 0) && polled[0].revents().contains(PollFlags::ERR) {
+                *self.broken.borrow_mut() = Some(io::ErrorKind::BrokenPipe.into());
+                return false;
+            }
+            let is_pipe = fstat(&stdout).is_ok_and(|stat| FileType::from_raw_mode(stat.st_mode) == FileType::Fifo);
+            if !is_pipe || start.elapsed() >= limit || ioctl_fionread(&stdout).is_ok_and(|left| left == 0) {
+                return true;
+            }
+            thread::sleep(Duration::from_millis(1));
+        }
+    }
+
     /// Everything on stdin, at most what we parse.
     pub fn input(&self) -> Result<Vec<u8>> {
+        self.input_up_to(PARSE_LIMIT)
+    }
+
+    /// Everything on stdin, at most so many bytes; more is refused (exit 2).
+    pub fn input_up_to(&self, limit: u64) -> Result<Vec<u8>> {
         let mut bytes = Vec::new();
-        let read = io::stdin().lock().take(PARSE_LIMIT + 1).read_to_end(&mut bytes);
+        let read = io::stdin().lock().take(limit + 1).read_to_end(&mut bytes);
         read.map_err(|e| Failure::failed("cannot read stdin").because(e))?;
-        if bytes.len() as u64 > PARSE_LIMIT {
-            return Err(Failure::malformed("stdin is larger than 1 MiB"));
+        if bytes.len() as u64 > limit {
+            return Err(Failure::malformed(format!("stdin is larger than {} MiB", limit >> 20)));
         }
         Ok(bytes)
     }

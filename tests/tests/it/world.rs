@@ -7,7 +7,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-pub const TOOLS: [&str; 3] = ["sweatfile-apply", "overlay-sync", "ledger-synth"];
+pub const TOOLS: [&str; 4] = ["sweatfile-apply", "overlay-sync", "ledger-synth", "worktree-spawn"];
 
 /// A temporary home with the tools on its PATH. Everything in it goes when it is dropped.
 pub struct World {
@@ -130,6 +130,11 @@ impl Repo<'_> {
     /// Runs ledger-synth.
     pub fn ledger(&self, args: &[&str]) -> Output {
         self.run("ledger-synth", args)
+    }
+
+    /// Runs worktree-spawn.
+    pub fn spawn(&self, args: &[&str]) -> Output {
+        self.run("worktree-spawn", args)
     }
 
     pub fn run(&self, program: &str, args: &[&str]) -> Output {

@@ -58,6 +58,21 @@ pub(crate) fn open_private(path: &Path) -> Result<File> {
         .at("open", path)
 }
 
+/// Opens a file of our own that is there for its lock; `None` when there is none.
+pub(crate) fn open_existing(path: &Path) -> Result<Option<File>> {
+    match OpenOptions::new().read(true).write(true).custom_flags(nofollow()).open(path) {
+        Ok(file) => Ok(Some(file)),
+        Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(e) => Err(e).at("open", path),
+    }
+}
+
+/// Whether `path` is still a name of this open file.
+pub(crate) fn is_open_at(file: &File, path: &Path) -> bool {
+    let id = |meta: std::fs::Metadata| (meta.dev(), meta.ino());
+    file.metadata().is_ok_and(|open| path.symlink_metadata().is_ok_and(|named| id(open) == id(named)))
+}
+
 /// Reads a regular file of at most [`PARSE_LIMIT`] bytes; `None` when there is none. Links are
 /// followed. A FIFO or device is refused, not waited for.
 pub fn read(path: &Path) -> Result<Option<Vec<u8>>> {
@@ -266,6 +281,63 @@ pub fn replace(path: &Path, bytes: &[u8], mode: Option<u32>) -> Result<()> {
     })
 }
 
+/// Gives `bytes` a name of our own that nothing has, 0600 and on the disk: written in `tmp`, on the same file
+/// system, and renamed. `false`, and nothing done, when something has the name.
+pub fn publish(tmp: &Path, path: &Path, bytes: &[u8]) -> Result<bool> {
+    let dir = path.parent().unwrap_or(Path::new("."));
+    let temporary = tmp.join(unique_name());
+    let write = || -> io::Result<bool> {
+        let mut file = OpenOptions::new().write(true).create_new(true).mode(PRIVATE).open(&temporary)?;
+        file.write_all(bytes)?;
+        file.sync_all()?;
+        let is_new = place_new(&temporary, path)?;
+        File::open(dir)?.sync_all()?;
+        Ok(is_new)
+    };
+    let done = write().at("write", path);
+    if !matches!(done, Ok(true)) {
+        let _ = std::fs::remove_file(&temporary);
+    }
+    done
+}
+
+fn place_new(from: &Path, to: &Path) -> io::Result<bool> {
+    let dir = File::open(to.parent().unwrap_or(Path::new(".")))?;
+    match rename_new_at(from, &dir.into(), to.file_name().unwrap_or_default()) {
+        Ok(()) => Ok(true),
+        Err(Errno::EXIST) => Ok(false),
+        Err(e) => Err(e.into()),
+    }
+}
+
+/// Renames a file of our own to a name that is free, between directories of one file system, and brings the
+/// new name to the disk. `false`, and nothing done, when the name is taken or the file is gone.
+pub fn rename_new(from: &Path, to: &Path) -> Result<bool> {
+    match place_new(from, to) {
+        Ok(true) => {}
+        Ok(false) => return Ok(false),
+        Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(false),
+        Err(e) => return Err(e).at("rename", from),
+    }
+    let dir = to.parent().unwrap_or(Path::new("."));
+    File::open(dir).and_then(|d| d.sync_all()).at("sync", dir)?;
+    Ok(true)
+}
+
+/// Removes a directory that is ours with everything in it; links in it are removed, not followed. Nothing
+/// there is nothing to do.
+pub fn remove_tree(dir: &Path) -> Result<()> {
+    match std::fs::remove_dir_all(dir) {
+        Err(e) if e.kind() != io::ErrorKind::NotFound => Err(e).at("remove", dir),
+        _ => Ok(()),
+    }
+}
+
+/// Removes a directory if it is empty; `false` when it is not, or is none.
+pub fn remove_empty_dir(dir: &Path) -> bool {
+    std::fs::remove_dir(dir).is_ok()
+}
+
 /// Adds a line to a log of our own in one write, 0600; its end is synced by nobody: a log may lose its
 /// last lines, never its form.
 pub fn append_line(path: &Path, line: &str) -> Result<()> {
@@ -313,11 +385,15 @@ pub fn touch(path: &Path, now: jiff::Timestamp) -> Result<()> {
     file.and_then(|file| file.set_modified(now.into())).at("write to", path)
 }
 
+/// The time of change of a file; none when there is none. May lie in the future, where somebody set it so.
+pub fn changed(path: &Path) -> Option<jiff::Timestamp> {
+    let modified = path.symlink_metadata().and_then(|meta| meta.modified()).ok()?;
+    jiff::Timestamp::try_from(modified).ok()
+}
+
 /// When a file was written or touched last; none when there is none.
 pub fn age(path: &Path, now: jiff::Timestamp) -> Option<std::time::Duration> {
-    let modified = path.symlink_metadata().and_then(|meta| meta.modified()).ok()?;
-    let modified = jiff::Timestamp::try_from(modified).ok()?;
-    Some(now.duration_since(modified).try_into().unwrap_or_default())
+    Some(now.duration_since(changed(path)?).try_into().unwrap_or_default())
 }
 
 /// Renames within one directory of git's or our own, replacing what is there.

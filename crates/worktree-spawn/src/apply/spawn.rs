@@ -1,0 +1,242 @@
+//! Makes a subtree or a seat, as planned. git's records are made under the repository's lock, files outside of it.
+
+use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
+
+use shopfloor_core::env::Env;
+use shopfloor_core::error::{At, Exit, Failure, Result};
+use shopfloor_core::fs;
+use shopfloor_core::git::{Git, LOCAL_VARS, Repo, private_dir};
+use shopfloor_core::lock::Lock;
+use shopfloor_core::proc::{self, Cmd};
+
+use super::undo::{self, Recovered};
+use super::{checkout, files};
+use crate::excludes;
+use crate::facts::agents::Known;
+use crate::facts::place::{Place, Tree};
+use crate::facts::spawn::{Base, git_failed};
+use crate::identity::{self, Agent};
+use crate::journal::{self, Open, Phase, Spawn};
+use crate::plan::spawn::Plan;
+use crate::spool::Spool;
+
+/// How a subtree is made.
+#[derive(Clone, Debug, Default)]
+pub struct How {
+    pub task: Option<Vec<u8>>,
+    pub submodules: bool,
+    pub no_git_hooks: bool,
+}
+
+/// What was made.
+#[derive(Debug)]
+pub struct Made {
+    pub tree: Tree,
+    pub agent: Agent,
+    pub mcp_config: PathBuf,
+    /// What the hooks printed.
+    pub said: Vec<u8>,
+    pub warnings: Vec<String>,
+}
+
+/// The lock under which git's records and ours are made and removed.
+pub fn lock(place: &Place) -> Result<Lock> {
+    Lock::take(&place.shared().join("lock"))
+}
+
+/// Undoes what killed spawns left, under the lock; says what became of each.
+pub fn recover(place: &Place, git: &Git) -> Result<Vec<String>> {
+    let mut said = Vec::new();
+    for open in journal::abandoned(&place.shared())? {
+        let (id, path) = (open.spawn.id.clone(), open.spawn.path.display().to_string());
+        said.push(match undo::recover(place, git, open)? {
+            Recovered::Undone => format!("undid the spawn of {id}, which was killed"),
+            Recovered::Kept => format!("the spawn of {id} was killed while hooks ran; kept {path}, which has changes"),
+            Recovered::Left(path) => {
+                format!("undid the spawn of {id}, which was killed; {} has files that are not its own", path.display())
+            }
+        });
+    }
+    Ok(said)
+}
+
+/// What all steps of a spawn need.
+#[derive(Clone, Copy, Debug)]
+pub struct Site<'a> {
+    pub env: &'a Env,
+    pub place: &'a Place,
+    pub git: &'a Git,
+    pub repo: &'a Repo,
+    /// Set once a signal asks us to end.
+    pub interrupted: &'static AtomicBool,
+}
+
+/// A subtree whose records are made, and whose files are not yet.
+#[derive(Debug)]
+pub struct Begun {
+    journal: Open,
+    tree: Tree,
+    agent: Agent,
+}
+
+/// Makes the records: exclude lines, directories, git's worktree and branch, the identity. To be called under the
+/// lock; undone when it fails.
+pub fn begin(site: &Site<'_>, plan: &Plan) -> Result<Begun> {
+    // Before anything is there that a `git add -A` could stage.
+    exclude(site.repo, &state_lines().chain(plan.exclude.clone()).collect::<Vec<_>>())?;
+    let spawner = site.place.require_here()?;
+    if plan.path.starts_with(spawner.path.join(".shopfloor")) {
+        files::ignore_itself(spawner)?;
+    }
+    let dirs = missing_dirs(&plan.path);
+    let spawn = Spawn::new(&plan.agent.id, &plan.path, &plan.branch, plan.makes_branch, &plan.base_sha, dirs);
+    let journal = journal::begin(&site.place.shared(), spawn)?;
+    match records(site, plan) {
+        Ok(tree) => Ok(Begun { journal, tree, agent: plan.agent.clone() }),
+        Err(failure) => {
+            let undone = proc::tidy_up(|| undo::undo(site.place, site.git, journal));
+            Err(undo::with_leftovers(failure, undone))
+        }
+    }
+}
+
+fn records(site: &Site<'_>, plan: &Plan) -> Result<Tree> {
+    if let Some(above) = plan.path.parent() {
+        fs::create_dir(above)?;
+        writable(above)?;
+    }
+    let mut cmd = site.git.cmd(&site.place.require_here()?.path);
+    cmd = cmd.args(["worktree", "add", "--quiet", "--no-checkout"]);
+    cmd = match plan.makes_branch {
+        // A parallel spawn from a remote branch would otherwise fail on the shared configuration.
+        true => cmd.args(["--no-track", "-b", &plan.branch]).arg(&plan.path).arg(&plan.base_sha),
+        false => cmd.arg(&plan.path).arg(&plan.branch),
+    };
+    let output = cmd.capture()?;
+    if !output.status.success() {
+        return Err(git_failed("worktree add", &output).hint("nothing was kept of it"));
+    }
+    let git_dir = private_dir(&plan.path)
+        .ok_or_else(|| Failure::failed(format!("git made no worktree at {}", plan.path.display())))?;
+    // A worktree of this name lived before: what comes is for the new one.
+    Spool::of(&site.place.shared(), &plan.agent.id).unbury()?;
+    plan.agent.save(&identity::record(&git_dir))?;
+    let path = plan.path.canonicalize().at("find", &plan.path)?;
+    Ok(Tree { path, git_dir, branch: Some(plan.branch.clone()), is_main: false, is_lost: false })
+}
+
+/// Fails before git has made a branch that it would have to take back.
+fn writable(dir: &Path) -> Result<()> {
+    use rustix::fs::{Access, access};
+    access(dir, Access::WRITE_OK | Access::EXEC_OK).at("write to", dir)
+}
+
+/// The directories that will have to be made, outermost first.
+fn missing_dirs(path: &Path) -> Vec<PathBuf> {
+    let missing = path.ancestors().take_while(|dir| dir.symlink_metadata().is_err());
+    let mut dirs: Vec<PathBuf> = missing.map(Path::to_path_buf).collect();
+    dirs.reverse();
+    dirs
+}
+
+/// The lines that keep children and our files out of every `git status`.
+pub fn state_lines() -> impl Iterator<Item = String> {
+    excludes::STATE.iter().map(|line| (*line).to_owned())
+}
+
+/// Adds lines to `info/exclude` where they do not stand there yet.
+pub fn exclude(repo: &Repo, patterns: &[String]) -> Result<()> {
+    let before = repo.read_exclude()?;
+    if excludes::with(&before, patterns) == before {
+        return Ok(());
+    }
+    repo.rewrite_exclude(|text| Ok(excludes::with(text, patterns)))
+}
+
+/// Writes the files, runs the hooks. Undone when it fails or is interrupted.
+pub fn finish(site: &Site<'_>, base: &Base, begun: Begun, how: &How) -> Result<Made> {
+    let Begun { mut journal, tree, agent } = begun;
+    let mut made = Made { tree, agent, mcp_config: PathBuf::new(), said: Vec::new(), warnings: Vec::new() };
+    match fill(site, base, &mut journal, how, &mut made) {
+        Ok(()) => {
+            journal.close()?;
+            Ok(made)
+        }
+        Err(failure) => {
+            let undone = proc::tidy_up(|| {
+                let _lock = lock(site.place)?;
+                undo::undo(site.place, site.git, journal)
+            });
+            Err(undo::with_leftovers(failure, undone))
+        }
+    }
+}
+
+fn fill(site: &Site<'_>, base: &Base, journal: &mut Open, how: &How, made: &mut Made) -> Result<()> {
+    let (git, tree) = (site.git, made.tree.clone());
+    let is_fast = checkout::run(site.env, git, &tree.path, site.interrupted)?;
+    if how.submodules {
+        let output = git.cmd(&tree.path).args(["submodule", "update", "--init", "--recursive", "--quiet"]).capture()?;
+        if !output.status.success() {
+            return Err(git_failed("submodule update", &output));
+        }
+    }
+    let has_mcp = tree.path.join(".mcp.json").symlink_metadata().is_ok();
+    files::furnish(&tree, &made.agent, how.task.as_deref())?;
+    // A sparse checkout leaves out what is tracked all the same.
+    let is_tracked = has_mcp || (!is_fast && !git.ls_files(&tree.path, &[".mcp.json".into()])?.is_empty());
+    if !is_tracked {
+        exclude(site.repo, &[excludes::MCP.to_owned()])?;
+        let main = &site.repo.main_checkout;
+        if main.join(".mcp.json").exists() && git.ls_files(main, &[".mcp.json".into()])?.is_empty() {
+            made.warnings.push(format!("{} is not tracked, and git ignores it now", main.join(".mcp.json").display()));
+        }
+    }
+    journal.reach(Phase::Hooks)?;
+    if !how.no_git_hooks {
+        run_hook(site.env, base, made)?;
+    }
+    made.mcp_config = files::connect(site.env, &tree, &made.agent, is_tracked).or_else(|failure| {
+        made.warnings.push(format!("left .mcp.json as it is: {failure}"));
+        files::connect(site.env, &tree, &made.agent, true)
+    })?;
+    proc::check_interrupt()
+}
+
+/// The repository's post-checkout hook, as `git worktree add` runs it.
+fn run_hook(env: &Env, base: &Base, made: &mut Made) -> Result<()> {
+    use rustix::fs::{Access, access};
+    let hook = made.tree.path.join(&base.hook);
+    if !hook.is_file() || access(&hook, Access::EXEC_OK).is_err() {
+        return Ok(());
+    }
+    let sha = made.agent.base_sha.clone().unwrap_or_default();
+    let null = "0".repeat(sha.len());
+    let cmd = Cmd::new(&hook, env).dir(&made.tree.path).without_vars(LOCAL_VARS).args([null, sha, "1".to_owned()]);
+    match cmd.capture() {
+        Ok(output) => {
+            made.said.extend(output.stdout);
+            made.said.extend(output.stderr);
+            if !output.status.success() {
+                let what = format!("{} ended with {}; the worktree is usable", hook.display(), output.status);
+                made.warnings.push(what);
+            }
+            Ok(())
+        }
+        Err(failure) if matches!(failure.exit, Exit::Signal(_)) => Err(failure),
+        Err(failure) => {
+            made.warnings.push(format!("{failure}; the worktree is usable"));
+            Ok(())
+        }
+    }
+}
+
+/// Makes a seat: its files, then its record, which makes it one. To be called under the lock.
+pub fn seat(site: &Site<'_>, seated: &Known, task: Option<&[u8]>) -> Result<(PathBuf, PathBuf)> {
+    exclude(site.repo, &state_lines().collect::<Vec<_>>())?;
+    let paths = files::seat(site.env, seated, task)?;
+    Spool::of(&site.place.shared(), &seated.agent.id).unbury()?;
+    seated.agent.save(&identity::seat(&seated.tree.git_dir, &seated.agent.slug))?;
+    Ok(paths)
+}

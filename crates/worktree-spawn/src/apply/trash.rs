@@ -1,0 +1,66 @@
+//! Keeping what a forced removal destroys: a commit of everything that is not ignored, under a ref of its own.
+
+use std::path::Path;
+
+use shopfloor_core::env::Env;
+use shopfloor_core::error::{Failure, Result};
+use shopfloor_core::fs;
+use shopfloor_core::git::Git;
+use shopfloor_core::proc::{Cmd, Output};
+
+use crate::facts::agents::Known;
+use crate::facts::spawn::git_failed;
+use crate::identity;
+
+/// `git commit-tree`, also where nobody told git who we are.
+pub fn commit_cmd(git: &Git, dir: &Path, args: &[&str]) -> Cmd {
+    let who = ["user.name=shopfloor", "user.email=shopfloor@localhost", "commit.gpgSign=false"];
+    let cmd = who.iter().fold(git.cmd(dir), |cmd, setting| cmd.arg("-c").arg(*setting));
+    cmd.arg("commit-tree").args(args.iter().copied())
+}
+
+/// Keeps a worktree's HEAD, index and changes, and gives back the ref.
+pub fn keep(env: &Env, git: &Git, known: &Known) -> Result<String> {
+    let dir = &known.tree.path;
+    let said = |command: &'static str, output: Output| -> Result<String> {
+        if !output.status.success() {
+            return Err(git_failed(command, &output));
+        }
+        Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned())
+    };
+    let head = said("rev-parse", git.cmd(dir).args(["rev-parse", "HEAD"]).capture()?)?;
+    let mut parents = vec![head.clone()];
+    // What was staged may be another version; in a conflict there is no tree of it.
+    let staged = git.cmd(dir).arg("write-tree").capture()?;
+    if staged.status.success() {
+        let tree = said("write-tree", staged)?;
+        parents.push(said("commit-tree", commit_cmd(git, dir, &[&tree, "-p", &head, "-m", "index"]).capture()?)?);
+    }
+    let private = identity::state(&known.tree.git_dir);
+    fs::create_private_dir(&private)?;
+    let index = private.join("trash-index");
+    fs::remove(&index)?;
+    let with_index = |args: &[&str]| git.cmd(dir).var("GIT_INDEX_FILE", &index).args(args.iter().copied()).capture();
+    let snapshot = || -> Result<String> {
+        said("read-tree", with_index(&["read-tree", "HEAD"])?)?;
+        said("add", with_index(&["add", "-A"])?)?;
+        said("write-tree", with_index(&["write-tree"])?)
+    };
+    let tree = snapshot();
+    fs::remove(&index)?;
+    let tree = tree?;
+    let message = format!("what {} had when it was removed", known.agent.id);
+    let mut args = vec![tree.as_str()];
+    for parent in &parents {
+        args.extend(["-p", parent.as_str()]);
+    }
+    args.extend(["-m", &message]);
+    let commit = said("commit-tree", commit_cmd(git, dir, &args).capture()?)?;
+    let time = env.later().now.strftime("%Y%m%dT%H%M%S.%3fZ").to_string();
+    let name = format!("refs/shopfloor/trash/{}/{time}", known.agent.id);
+    // It must be new: nothing kept earlier is replaced.
+    let null = "0".repeat(commit.len());
+    said("update-ref", git.cmd(dir).args(["update-ref", "-m", &message, &name, &commit, &null]).capture()?)
+        .map_err(|failure| Failure { message: format!("cannot keep the changes: {}", failure.message), ..failure })?;
+    Ok(name)
+}

@@ -1,0 +1,163 @@
+//! Undoing a spawn: exactly what it made, in reverse. What a killed one left is looked at first, in case somebody
+//! has worked there since.
+
+use std::collections::BTreeSet;
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+use shopfloor_core::error::{Failure, Result};
+use shopfloor_core::fs::{self, Root};
+use shopfloor_core::git::Git;
+use shopfloor_core::path::RelPath;
+
+use crate::facts::place::Place;
+use crate::facts::spawn::git_failed;
+use crate::journal::{Open, Phase, Spawn};
+
+/// Files of ours in a new worktree, before its hooks run.
+const OURS: [&str; 4] = [".git", ".shopfloor/.gitignore", ".shopfloor/config.local.toml", ".shopfloor/task.md"];
+
+/// What became of a killed spawn.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Recovered {
+    /// It is undone.
+    Undone,
+    /// Somebody works there: it counts as made.
+    Kept,
+    /// The worktree is no more, but for files that were not of its making.
+    Left(PathBuf),
+}
+
+/// Undoes a spawn of this process: everything below its path was made by it.
+pub fn undo(place: &Place, git: &Git, open: Open) -> Result<()> {
+    let spawn = open.spawn.clone();
+    if spawn.makes_dirs.contains(&spawn.path) {
+        fs::remove_tree(&spawn.path)?;
+    } else {
+        // The directory was there, and empty.
+        empty(&spawn.path)?;
+    }
+    take_back(place, git, &spawn)?;
+    open.close()
+}
+
+/// Finishes what a killed spawn began, under the repository's lock.
+pub fn recover(place: &Place, git: &Git, open: Open) -> Result<Recovered> {
+    let spawn = open.spawn.clone();
+    let is_registered = admin_entry(place, &spawn)?.is_some();
+    if spawn.phase == Phase::Hooks && is_registered && is_in_use(git, &spawn)? {
+        open.close()?;
+        return Ok(Recovered::Kept);
+    }
+    if spawn.path.symlink_metadata().is_ok() {
+        match spawn.phase {
+            // Nothing in it but what git and its hooks made.
+            Phase::Hooks if is_registered => fs::remove_tree(&spawn.path)?,
+            _ => remove_known(git, place, &spawn)?,
+        }
+    }
+    take_back(place, git, &spawn)?;
+    open.close()?;
+    Ok(if spawn.path.symlink_metadata().is_ok() && spawn.makes_dirs.contains(&spawn.path) {
+        Recovered::Left(spawn.path)
+    } else {
+        Recovered::Undone
+    })
+}
+
+/// Whether somebody committed, or changed a file.
+fn is_in_use(git: &Git, spawn: &Spawn) -> Result<bool> {
+    let head = git.cmd(&spawn.path).args(["rev-parse", "HEAD"]).capture()?;
+    if String::from_utf8_lossy(&head.stdout).trim() != spawn.base_sha {
+        return Ok(true);
+    }
+    let status = git.cmd(&spawn.path).args(["status", "--porcelain", "-z"]).capture()?;
+    Ok(!status.status.success() || !status.stdout.is_empty())
+}
+
+/// git's record of the worktree, if it has one.
+fn admin_entry(place: &Place, spawn: &Spawn) -> Result<Option<PathBuf>> {
+    let admin = place.common_dir.join("worktrees");
+    for name in fs::list(&admin)? {
+        let dir = admin.join(name);
+        let gitdir = fs::read(&dir.join("gitdir")).unwrap_or_default().unwrap_or_default();
+        let path = Path::new(OsStr::from_bytes(gitdir.trim_ascii_end()));
+        if path.parent().is_some_and(|path| is_same(path, &spawn.path)) {
+            return Ok(Some(dir));
+        }
+    }
+    Ok(None)
+}
+
+fn is_same(a: &Path, b: &Path) -> bool {
+    a == b || a.canonicalize().is_ok_and(|a| b.canonicalize().is_ok_and(|b| a == b))
+}
+
+/// Everything but the files: git's record, the branch, the directories above.
+fn take_back(place: &Place, git: &Git, spawn: &Spawn) -> Result<()> {
+    if let Some(dir) = admin_entry(place, spawn)? {
+        fs::remove_tree(&dir)?;
+        fs::remove_empty_dir(&place.common_dir.join("worktrees"));
+    }
+    if spawn.makes_branch {
+        // Only as it was made: whoever has moved it since keeps it.
+        let name = format!("refs/heads/{}", spawn.branch);
+        let asked = git.cmd(&place.common_dir).args(["rev-parse", "--verify", "--quiet"]).arg(&name).capture()?;
+        if String::from_utf8_lossy(&asked.stdout).trim() == spawn.base_sha {
+            let deleted = git.cmd(&place.common_dir).args(["update-ref", "-d", &name, &spawn.base_sha]).capture()?;
+            if !deleted.status.success() {
+                return Err(git_failed("update-ref", &deleted));
+            }
+        }
+    }
+    for dir in spawn.makes_dirs.iter().rev() {
+        fs::remove_empty_dir(dir);
+    }
+    Ok(())
+}
+
+/// Removes what git may have written there and nothing else, then the directories that are empty.
+fn remove_known(git: &Git, place: &Place, spawn: &Spawn) -> Result<()> {
+    let listed = git.cmd(&place.common_dir).args(["ls-tree", "-r", "-z", "--name-only", &spawn.base_sha]).capture()?;
+    if !listed.status.success() {
+        return Err(git_failed("ls-tree", &listed));
+    }
+    let root = Root::open(&spawn.path)?;
+    let names = listed.stdout.split(|b| *b == 0).filter(|name| !name.is_empty()).map(OsStr::from_bytes);
+    let known: Vec<RelPath> = names.filter_map(|name| RelPath::parse_os(name).ok()).collect();
+    let mut dirs = BTreeSet::new();
+    for path in &known {
+        root.unlink(path)?;
+        let above = std::iter::successors(path.parent(), RelPath::parent);
+        dirs.extend(above.map(|dir| (std::cmp::Reverse(dir.components().count()), dir)));
+    }
+    for name in OURS {
+        fs::remove(&spawn.path.join(name))?;
+    }
+    fs::remove_empty_dir(&spawn.path.join(".shopfloor"));
+    for (_, dir) in dirs {
+        root.remove_empty_dir(&dir)?;
+    }
+    Ok(())
+}
+
+fn empty(dir: &Path) -> Result<()> {
+    for name in fs::list(dir)? {
+        let path = dir.join(name);
+        match path.symlink_metadata() {
+            Ok(meta) if meta.is_dir() => fs::remove_tree(&path)?,
+            Ok(_) => fs::remove(&path)?,
+            Err(_) => {}
+        }
+    }
+    Ok(())
+}
+
+/// A failure that was undone, with what could not be.
+pub fn with_leftovers(failure: Failure, undone: Result<()>) -> Failure {
+    match undone {
+        Ok(()) => failure,
+        Err(left) => failure.details([format!("undoing it failed: {left}")]).hint("run `worktree-spawn repair`"),
+    }
+}

@@ -1,0 +1,16 @@
+//! `config`: the settings in force, each with its source.
+
+use shopfloor_core::env::Env;
+use shopfloor_core::error::{Exit, Result};
+use shopfloor_core::ui::Ui;
+
+use crate::facts::place::Place;
+use crate::settings::{Flags, load_config, warnings};
+
+pub fn run(ui: &Ui, env: &Env) -> Result<Exit> {
+    let place = Place::find(env)?;
+    let config = load_config(env, &place, Flags::default())?;
+    ui.config(&config);
+    warnings(config).iter().for_each(|warning| ui.warn(warning));
+    Ok(Exit::Done)
+}

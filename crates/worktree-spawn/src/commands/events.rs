@@ -1,0 +1,74 @@
+//! `events`: what nobody took yet, which stays.
+
+use std::time::{Duration, Instant};
+
+use shopfloor_core::env::Env;
+use shopfloor_core::error::{Exit, Result};
+use shopfloor_core::proc;
+use shopfloor_core::ui::Ui;
+
+use crate::cli::Session;
+use crate::facts::agents;
+use crate::facts::place::Place;
+use crate::spool::{self, Spool};
+use crate::watch::{Wake, Watch};
+
+/// How often is looked where the system cannot tell us.
+const POLL: Duration = Duration::from_millis(250);
+
+/// The session that is meant: named, else the caller's own. Exit 1 when nobody has it.
+pub fn session(place: &Place, asked: &Session) -> Result<Spool> {
+    let shared = place.shared();
+    let Some(name) = &asked.session else {
+        let caller = agents::caller(place, asked.identity.id.as_deref())?;
+        return Ok(Spool::of(&shared, &caller.agent.id));
+    };
+    // Whose worktree is gone may still have events.
+    let named = Spool::of(&shared, name);
+    if named.exists() {
+        return Ok(named);
+    }
+    Ok(Spool::of(&shared, &agents::require(place, name)?.agent.id))
+}
+
+pub fn run(ui: &Ui, env: &Env, asked: &Session, follow: bool, all: bool) -> Result<Exit> {
+    let place = Place::find(env)?;
+    if all {
+        for spool in spool::all(&place.shared())? {
+            print(ui, &spool, 0)?;
+        }
+        return Ok(Exit::Done);
+    }
+    let spool = session(&place, asked)?;
+    if !follow {
+        print(ui, &spool, 0)?;
+        return Ok(Exit::Done);
+    }
+    spool.create(&[])?;
+    let mut watch = Watch::new(true);
+    watch.dir(&spool.watched());
+    let mut after = 0;
+    loop {
+        after = print(ui, &spool, after)?;
+        let until = if watch.is_blind() { Some(Instant::now() + POLL) } else { None };
+        if let Wake::Signal(signal) = watch.sleep(until)? {
+            return Ok(Exit::Signal(u8::try_from(signal).unwrap_or(0)));
+        }
+        if ui.is_unheard() {
+            return Ok(Exit::Done);
+        }
+        proc::check_interrupt()?;
+    }
+}
+
+/// Prints what has a higher number than `after`, and gives back the highest there is.
+fn print(ui: &Ui, spool: &Spool, after: u64) -> Result<u64> {
+    let mut highest = after;
+    for entry in spool.entries()?.into_iter().filter(|entry| entry.id > after) {
+        if let Some(event) = spool.read(&entry)? {
+            ui.line(event.line());
+        }
+        highest = highest.max(entry.id);
+    }
+    Ok(highest)
+}

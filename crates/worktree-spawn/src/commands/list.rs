@@ -1,0 +1,208 @@
+//! `list`: who is there, how they are, what waits for them.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Value, json};
+use shopfloor_core::env::Env;
+use shopfloor_core::error::{Exit, Result};
+use shopfloor_core::fs;
+use shopfloor_core::git::Git;
+use shopfloor_core::proc;
+use shopfloor_core::ui::{Ui, printable};
+
+use crate::cli::ListArgs;
+use crate::facts::agents::{self, Known};
+use crate::facts::place::Place;
+use crate::identity::{Kind, encoded};
+use crate::launcher;
+use crate::life::{self, State};
+use crate::settings::{Flags, Settings};
+use crate::spool::{self, Spool};
+
+/// One agent, as it is listed.
+struct Row {
+    known: Known,
+    state: State,
+    exit: Option<Value>,
+    pending: usize,
+    children: usize,
+    is_dirty: Option<bool>,
+}
+
+impl Row {
+    fn has_drifted(&self) -> bool {
+        let agent = &self.known.agent;
+        !self.known.tree.is_main && self.known.error.is_none() && agent.birth_branch != self.known.tree.branch
+    }
+
+    fn json(&self) -> Value {
+        let Known { agent, tree, is_managed, error } = &self.known;
+        if let Some(error) = error {
+            return json!({
+                "id": agent.id, "kind": null, "slug": null, "path": tree.path, "parent": null, "level": null,
+                "birth_branch": null, "branch": tree.branch, "drift": false, "state": "unknown", "exit": null,
+                "pending": 0, "children": 0, "managed": false, "error": error,
+            });
+        }
+        let mut row = json!({
+            "id": agent.id, "kind": agent.kind, "slug": agent.slug, "path": tree.path, "parent": agent.parent,
+            "level": agent.level, "birth_branch": agent.birth_branch, "branch": tree.branch,
+            "drift": self.has_drifted(), "state": self.state.word(), "exit": self.exit, "pending": self.pending,
+            "children": self.children, "managed": is_managed,
+            "error": tree.is_lost.then_some("its worktree is not where git has it; `worktree-spawn repair` looks for it"),
+        });
+        if let (Some(dirty), Some(map)) = (self.is_dirty, row.as_object_mut()) {
+            map.insert("dirty".into(), dirty.into());
+        }
+        row
+    }
+
+    /// For a person: one line.
+    fn text(&self) -> String {
+        let Known { agent, tree, is_managed, error } = &self.known;
+        if let Some(error) = error {
+            return format!("{}: {}", printable(&agent.id), printable(error));
+        }
+        let mut words = vec![self.state.word().to_owned()];
+        if let Some(exit) = &self.exit {
+            let end = exit.as_object().and_then(|end| end.iter().next().map(|(key, n)| format!("{key} {n}")));
+            words.extend(end);
+        }
+        let branch = tree.branch.as_deref().unwrap_or("(detached)");
+        if agent.kind != Kind::Worker {
+            words.push(if self.has_drifted() { format!("on {branch}") } else { branch.to_owned() });
+        }
+        if self.pending > 0 {
+            words.push(format!("{} pending", self.pending));
+        }
+        words.extend(self.is_dirty.filter(|dirty| *dirty).map(|_| "changed".to_owned()));
+        if !is_managed {
+            words.push("made by hand".into());
+        }
+        if tree.is_lost {
+            words.push("not there: run `worktree-spawn repair`".into());
+        }
+        words.iter().map(|word| printable(word)).collect::<Vec<_>>().join(", ")
+    }
+}
+
+pub fn run(ui: &Ui, env: &Env, args: &ListArgs) -> Result<Exit> {
+    let place = Place::find(env)?;
+    let rows = rows(ui, env, &place, args)?;
+    if args.z {
+        let mut paths = Vec::new();
+        for row in rows.iter().filter(|row| !row.known.tree.is_lost) {
+            let path = row.known.tree.path.as_os_str().as_encoded_bytes();
+            if !paths.contains(&path) {
+                paths.push(path);
+            }
+        }
+        ui.answer(&paths.into_iter().flat_map(|path| [path, b"\0"].concat()).collect::<Vec<u8>>());
+    } else if ui.is_json() {
+        let lines: String = rows.iter().map(|row| format!("{}\n", versioned(row.json()))).collect();
+        ui.answer(lines.as_bytes());
+    } else if args.tree {
+        draw(ui, &rows);
+    } else {
+        let width = rows.iter().map(|row| row.known.agent.id.chars().count()).max().unwrap_or(0);
+        for row in &rows {
+            let id = printable(&row.known.agent.id);
+            let kind = if row.known.error.is_some() { "error" } else { row.known.agent.kind.word() };
+            let path = printable(&row.known.tree.path.to_string_lossy());
+            ui.line(format!("{id:width$}  {kind:7}  {}  {path}", row.text()));
+        }
+    }
+    Ok(Exit::Done)
+}
+
+/// Everything in one write: a listing of a thousand is one answer.
+fn versioned(row: Value) -> Value {
+    let mut map = serde_json::Map::new();
+    map.insert("v".into(), 1.into());
+    if let Value::Object(fields) = row {
+        map.extend(fields);
+    }
+    Value::Object(map)
+}
+
+/// The agents asked for, as JSON.
+pub fn json_rows(ui: &Ui, env: &Env, place: &Place) -> Result<Vec<Value>> {
+    Ok(rows(ui, env, place, &ListArgs::default())?.iter().map(Row::json).collect())
+}
+
+fn rows(ui: &Ui, env: &Env, place: &Place, args: &ListArgs) -> Result<Vec<Row>> {
+    let settings = Settings::load(env, place, Flags { probe: args.probe.as_deref(), ..Flags::default() })?;
+    settings.warnings.iter().for_each(|warning| ui.warn(warning));
+    let all = agents::all(place)?;
+    let under = args.under.as_deref().map(|name| agents::require(place, name)).transpose()?;
+    let shared = place.shared();
+    let mut lives: BTreeMap<String, life::Life> =
+        life::all(&shared)?.into_iter().map(|life| (life.agent.id.clone(), life)).collect();
+    let sessions: Vec<_> = fs::list(&spool::sessions(&shared))?;
+    let mut children: BTreeMap<String, usize> = BTreeMap::new();
+    for known in &all {
+        if let Some(parent) = &known.agent.parent {
+            *children.entry(parent.clone()).or_default() += 1;
+        }
+    }
+    let mut rows = Vec::new();
+    for known in all {
+        let agent = &known.agent;
+        let is_under =
+            under.as_ref().is_none_or(|top| agent.id == top.agent.id || agent.parents.contains(&top.agent.id));
+        if !is_under || args.kind.is_some_and(|kind| kind.kind() != agent.kind || known.error.is_some()) {
+            continue;
+        }
+        let (state, exit) = match lives.remove(&agent.id) {
+            Some(life) => life::state(env, &shared, life)?,
+            None => (probed(env, &settings, &known), None),
+        };
+        let is_dead = matches!(state, State::Exited | State::Died);
+        if (args.live && state != State::Live) || (args.dead && !is_dead) {
+            continue;
+        }
+        let has_session = sessions.binary_search(&encoded(&agent.id).into()).is_ok();
+        let pending = if has_session { Spool::of(&shared, &agent.id).pending()? } else { 0 };
+        let children = children.get(&agent.id).copied().unwrap_or(0);
+        rows.push(Row { known, state, exit, pending, children, is_dirty: None });
+    }
+    if args.status {
+        let git = Git::find(env)?;
+        let dirty = proc::map_parallel(&rows, |row| {
+            let cmd = git.cmd(&row.known.tree.path).args(["status", "--porcelain", "-z"]);
+            cmd.capture().ok().filter(|output| output.status.success()).map(|output| !output.stdout.is_empty())
+        });
+        rows.iter_mut().zip(dirty).for_each(|(row, dirty)| row.is_dirty = dirty);
+    }
+    Ok(rows)
+}
+
+/// What the probe says of one that was not started by `run`.
+fn probed(env: &Env, settings: &Settings, known: &Known) -> State {
+    let Some(probe) = settings.probe.as_ref().filter(|_| known.agent.kind != Kind::Root) else { return State::Never };
+    match launcher::filled(env, probe, known, "").and_then(|cmd| cmd.capture()) {
+        Ok(output) if output.status.code() == 0 => State::Live,
+        Ok(output) if output.status.code() == 1 => State::Never,
+        _ => State::Unknown,
+    }
+}
+
+/// The tree of parents, children in the order they are listed.
+fn draw(ui: &Ui, rows: &[Row]) {
+    let ids: Vec<&str> = rows.iter().map(|row| row.known.agent.id.as_str()).collect();
+    let is_top = |row: &&Row| row.known.agent.parent.as_deref().is_none_or(|parent| !ids.contains(&parent));
+    for row in rows.iter().filter(is_top) {
+        branch(ui, rows, row, "", "");
+    }
+}
+
+fn branch(ui: &Ui, rows: &[Row], row: &Row, first: &str, rest: &str) {
+    let name = if row.known.agent.kind == Kind::Worker { &row.known.agent.slug } else { &row.known.agent.id };
+    ui.line(format!("{first}{}  {}", printable(name), row.text()));
+    let id = Some(row.known.agent.id.as_str());
+    let below: Vec<&Row> = rows.iter().filter(|other| other.known.agent.parent.as_deref() == id).collect();
+    for (n, child) in below.iter().enumerate() {
+        let (fork, line) = if n + 1 == below.len() { ("└─ ", "   ") } else { ("├─ ", "│  ") };
+        branch(ui, rows, child, &format!("{rest}{fork}"), &format!("{rest}{line}"));
+    }
+}

@@ -1,0 +1,15 @@
+//! `mcp`: an agent's tools over stdin and stdout.
+
+use shopfloor_core::env::Env;
+use shopfloor_core::error::{Exit, Result};
+use shopfloor_core::ui::Ui;
+
+use crate::facts::agents;
+use crate::facts::place::Place;
+use crate::mcp;
+
+pub fn run(ui: &Ui, env: &Env, named: Option<&str>) -> Result<Exit> {
+    let place = Place::find(env)?;
+    let caller = agents::caller(&place, named)?;
+    mcp::serve(ui, env, &place, &caller)
+}

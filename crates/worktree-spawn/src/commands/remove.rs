@@ -1,0 +1,115 @@
+//! `remove`: take an agent's worktree or seat away, where nothing is lost.
+
+use serde_json::json;
+use shopfloor_core::env::Env;
+use shopfloor_core::error::{Exit, Failure, Result};
+use shopfloor_core::git::Git;
+use shopfloor_core::ui::{Ui, printable};
+
+use crate::apply::remove::{self, Removed};
+use crate::apply::spawn;
+use crate::cli::RemoveArgs;
+use crate::facts::agents::{self, Known};
+use crate::facts::place::Place;
+use crate::facts::removal::condition;
+use crate::identity::Kind;
+use crate::plan::removal::{Removal, Wish, removal};
+
+pub fn run(ui: &Ui, env: &Env, args: &RemoveArgs) -> Result<Exit> {
+    let place = Place::find(env)?;
+    remove(ui, env, &place, args)
+}
+
+/// Checks all that would go, then takes it away, the deepest first.
+pub fn remove(ui: &Ui, env: &Env, place: &Place, args: &RemoveArgs) -> Result<Exit> {
+    let git = Git::find(env)?;
+    let lock = spawn::lock(place)?;
+    spawn::recover(place, &git)?.iter().for_each(|said| ui.note(said));
+    let target = agents::require(place, &args.id)?;
+    let all = agents::all(place)?;
+    let removals = planned(env, place, &git, &target, &all, args)?;
+    for removal in &removals {
+        let agent = &removal.condition.known.agent;
+        let done = match args.dry_run.dry_run {
+            true => Removed { notes: removal.says.clone().into_iter().collect(), ..Removed::default() },
+            false => remove::remove(env, place, &git, removal, &lock)?,
+        };
+        if ui.is_json() {
+            let branch = match args.dry_run.dry_run {
+                true => removal.deletes.as_ref().map(|(name, _)| name.clone()),
+                false => done.deleted_branch.clone(),
+            };
+            ui.json(&json!({
+                "id": agent.id, "path": removal.condition.known.tree.path, "removed": !args.dry_run.dry_run,
+                "deleted_branch": branch, "trash": done.trash, "notes": done.notes,
+            }));
+            continue;
+        }
+        if args.dry_run.dry_run {
+            ui.note(format!("would remove {} at {}", agent.id, removal.condition.known.tree.path.display()));
+        }
+        tell(ui, &done);
+    }
+    Ok(Exit::Done)
+}
+
+/// The ref that keeps something is the answer; the rest is narration.
+fn tell(ui: &Ui, done: &Removed) {
+    if let Some(trash) = &done.trash {
+        ui.line(printable(trash));
+    }
+    if let Some(branch) = &done.deleted_branch {
+        ui.note(format!("deleted the branch {branch}, all of which is merged or kept"));
+    }
+    done.notes.iter().for_each(|note| ui.note(note));
+}
+
+/// What goes, in order; or why nothing does.
+fn planned(
+    env: &Env,
+    place: &Place,
+    git: &Git,
+    target: &Known,
+    all: &[Known],
+    args: &RemoveArgs,
+) -> Result<Vec<Removal>> {
+    let wish = Wish { force: args.force, delete_branch: args.delete_branch, keep_branch: args.keep_branch };
+    let mut going = vec![target.clone()];
+    if target.agent.kind == Kind::Subtree {
+        let is_below = |other: &&Known| {
+            other.agent.id != target.agent.id
+                && other.agent.kind != Kind::Worker
+                && (other.tree.path.starts_with(&target.tree.path) || other.agent.parents.contains(&target.agent.id))
+        };
+        let below: Vec<Known> = all.iter().filter(is_below).cloned().collect();
+        let inside: Vec<String> = below
+            .iter()
+            .filter(|other| other.tree.path.starts_with(&target.tree.path))
+            .map(|other| format!("  {} at {}", other.agent.id, other.tree.path.display()))
+            .collect();
+        if !args.recursive && !inside.is_empty() {
+            return Err(Failure::new(
+                Exit::No,
+                "nested",
+                format!("worktrees lie inside {}", target.tree.path.display()),
+            )
+            .details(inside)
+            .hint("remove those first, or all of them with `--recursive`"));
+        }
+        if args.recursive {
+            going.extend(below);
+        }
+    }
+    going.sort_by_key(|known| std::cmp::Reverse(known.tree.path.components().count()));
+    let mut removals = Vec::new();
+    for known in &going {
+        if known.tree.path == *place.here.as_ref().map_or(std::path::Path::new(""), |here| &here.path)
+            && known.agent.kind == Kind::Subtree
+        {
+            return Err(Failure::new(Exit::No, "here", format!("this is {}", known.tree.path.display()))
+                .hint("run the command from another worktree: this directory would be gone"));
+        }
+        removals.push(removal(condition(env, place, git, known, all)?, wish)?);
+    }
+    Ok(removals)
+}

@@ -1,0 +1,217 @@
+//! `wait`: events of a session, printed as they come; gone once they were taken.
+
+use std::collections::BTreeSet;
+use std::time::{Duration, Instant};
+
+use jiff::{SignedDuration, Timestamp};
+use shopfloor_core::env::Env;
+use shopfloor_core::error::{Exit, Failure, Result};
+use shopfloor_core::ui::Ui;
+
+use super::events::session;
+use crate::cli::WaitArgs;
+use crate::event::Event;
+use crate::facts::place::Place;
+use crate::life;
+use crate::spool::{Claim, Spool};
+use crate::watch::{Wake, Watch};
+
+/// How often is looked where the system cannot tell us, or where another one holds an event.
+const POLL: Duration = Duration::from_millis(250);
+
+/// How long a reader may take to empty its pipe before its being there counts as reading.
+const READER: Duration = Duration::from_millis(200);
+
+/// What is waited for.
+#[derive(Clone, Debug, Default)]
+pub struct Wanted {
+    pub kinds: Vec<String>,
+    pub from: Vec<String>,
+    pub after: u64,
+}
+
+impl Wanted {
+    fn takes(&self, event: &Event) -> bool {
+        let is_from = |name: &String| {
+            let id = event.from();
+            id == name || id.rsplit(['/', '.']).next() == Some(name)
+        };
+        (self.kinds.is_empty() || self.kinds.iter().any(|kind| kind == event.kind()))
+            && (self.from.is_empty() || self.from.iter().any(is_from))
+    }
+}
+
+pub fn run(ui: &Ui, env: &Env, args: &WaitArgs) -> Result<Exit> {
+    let timeout = flag_time("--timeout", &args.timeout)?;
+    let lease = args.lease.as_deref().map(|text| flag_time("--lease", text)).transpose()?;
+    let place = Place::find(env)?;
+    let spool = session(&place, &args.session)?;
+    let wanted = Wanted { kinds: args.kind.clone(), from: args.from.clone(), after: args.after };
+    let mut waiting = Waiting::new(env, &place, spool, wanted, true)?;
+    let end = Instant::now().checked_add(timeout);
+    for _ in 0..args.count {
+        let claim = match waiting.next(end)? {
+            Next::Event(claim) => *claim,
+            Next::Timeout => return timed_out(&args.timeout, ui),
+            Next::Signal(signal) => return Ok(Exit::Signal(signal)),
+        };
+        ui.line(claim.event.line());
+        // Whether somebody has it now, or it went into a pipe nobody reads.
+        if !ui.is_taken(READER) {
+            claim.give_back()?;
+            return Ok(Exit::Done);
+        }
+        match lease {
+            Some(lease) => claim.lend(env.later().now + signed(lease))?,
+            None => claim.acknowledge()?,
+        }
+    }
+    Ok(Exit::Done)
+}
+
+/// Nothing more on stdout than what had come; in text, a word on stderr.
+fn timed_out(timeout: &str, ui: &Ui) -> Result<Exit> {
+    ui.note(format!("nothing more came within {timeout}"));
+    Ok(Exit::Timeout)
+}
+
+/// What the waiting came to.
+pub enum Next {
+    Event(Box<Claim>),
+    Timeout,
+    Signal(u8),
+}
+
+/// A session under watch.
+pub struct Waiting<'a> {
+    env: &'a Env,
+    place: &'a Place,
+    spool: Spool,
+    wanted: Wanted,
+    watch: Watch,
+    /// Numbers of events that are not wanted, which need no second look.
+    passed: BTreeSet<u64>,
+}
+
+impl<'a> Waiting<'a> {
+    /// The watch comes before the first look: what is published in between is seen by one of them.
+    pub fn new(
+        env: &'a Env,
+        place: &'a Place,
+        spool: Spool,
+        wanted: Wanted,
+        hears_signals: bool,
+    ) -> Result<Waiting<'a>> {
+        spool.create(&[])?;
+        let runs = life::dir(&place.shared());
+        shopfloor_core::fs::create_private_dir(&runs)?;
+        let mut watch = Watch::new(hears_signals);
+        watch.dir(&spool.watched());
+        watch.dir(&runs);
+        Ok(Waiting { env, place, spool, wanted, watch, passed: BTreeSet::new() })
+    }
+
+    /// The next event that is wanted, ours until it is acknowledged or given back.
+    pub fn next(&mut self, end: Option<Instant>) -> Result<Next> {
+        loop {
+            let look = self.look()?;
+            if let Some(claim) = look.claim {
+                return Ok(Next::Event(Box::new(claim)));
+            }
+            if self.tell_deaths()? {
+                continue;
+            }
+            if end.is_some_and(|end| end <= Instant::now()) {
+                return Ok(Next::Timeout);
+            }
+            let poll = (look.is_held || self.watch.is_blind()).then(|| Instant::now() + POLL);
+            let now = self.env.later().now;
+            let due = look.due.and_then(|due| Duration::try_from(due.duration_since(now)).ok());
+            let due = due.map(|wait| Instant::now() + wait + Duration::from_millis(1));
+            let until = [end, poll, due].into_iter().flatten().min();
+            if let Wake::Signal(signal) = self.watch.sleep(until)? {
+                return Ok(Next::Signal(u8::try_from(signal).unwrap_or(0)));
+            }
+        }
+    }
+
+    /// One look at what is there, the lowest number first.
+    fn look(&mut self) -> Result<Look> {
+        let mut look = Look { claim: None, is_held: false, due: None };
+        if let Some(heir) = self.spool.forwards_to()? {
+            return Err(Failure::not_found(format!("{} was removed; its events go to {heir}", self.spool.session))
+                .hint(format!("wait for those: `worktree-spawn wait --session {heir}`")));
+        }
+        self.spool.sweep()?;
+        let now = self.env.later().now;
+        for entry in self.spool.entries()? {
+            if entry.id <= self.wanted.after || self.passed.contains(&entry.id) {
+                continue;
+            }
+            let Some(event) = self.spool.read(&entry)? else { continue };
+            if !self.wanted.takes(&event) {
+                self.passed.insert(entry.id);
+                continue;
+            }
+            if let Some(until) = entry.lent.filter(|until| *until > now) {
+                look.due = Some(look.due.map_or(until, |due: Timestamp| due.min(until)));
+                continue;
+            }
+            match self.spool.claim(&entry, now)? {
+                Some(claim) => return Ok(Look { claim: Some(claim), ..look }),
+                // Another one has it; should it die, it is ours.
+                None => look.is_held = true,
+            }
+        }
+        Ok(look)
+    }
+
+    /// Publishes the deaths of those who report here, and watches the living. `true` when there was one.
+    fn tell_deaths(&mut self) -> Result<bool> {
+        let shared = self.place.shared();
+        let mut any = false;
+        for life in life::all(&shared)? {
+            let is_child = life.agent.parent.as_deref() == Some(&self.spool.session);
+            if !is_child || life.ended.is_some() {
+                continue;
+            }
+            match life::tell_death(self.env, &shared, &life.agent.id)? {
+                Some(_) => any = true,
+                None => self.watch.process(life.pid),
+            }
+        }
+        Ok(any)
+    }
+}
+
+struct Look {
+    claim: Option<Claim>,
+    /// Somebody else is just handing one out.
+    is_held: bool,
+    /// When the next lease runs out.
+    due: Option<Timestamp>,
+}
+
+/// A length of time: `90s`, `30m`, `2h`, `1d`; a number alone is seconds.
+pub fn flag_time(flag: &str, text: &str) -> Result<Duration> {
+    let unit = text.trim_start_matches(|c: char| c.is_ascii_digit() || c == '.');
+    let number: Option<f64> = text[..text.len() - unit.len()].parse().ok();
+    let scale = match unit {
+        "ms" => Some(0.001),
+        "" | "s" => Some(1.0),
+        "m" => Some(60.0),
+        "h" => Some(3600.0),
+        "d" => Some(86_400.0),
+        _ => None,
+    };
+    let seconds = number.zip(scale).map(|(n, scale)| n * scale).filter(|s| *s < 3.2e9);
+    seconds.and_then(|s| Duration::try_from_secs_f64(s).ok()).ok_or_else(|| {
+        Failure::usage(format!("{flag} must be a time, not `{text}`"))
+            .hint("write a number and a unit: 90s, 30m, 2h, 1d")
+    })
+}
+
+/// For adding to an instant.
+pub fn signed(time: Duration) -> SignedDuration {
+    SignedDuration::try_from(time).unwrap_or(SignedDuration::MAX)
+}

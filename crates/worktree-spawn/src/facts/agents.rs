@@ -1,0 +1,189 @@
+//! Who is there: the records in all git directories are the registry, and there is no other.
+
+use std::path::PathBuf;
+
+use shopfloor_core::error::{Exit, Failure, Result};
+use shopfloor_core::fs;
+use shopfloor_core::proc;
+
+use crate::facts::place::{Place, Tree};
+use crate::identity::{self, Agent, Kind, ROOT};
+
+/// An agent and where it is.
+#[derive(Clone, Debug)]
+pub struct Known {
+    pub agent: Agent,
+    pub tree: Tree,
+    /// Whether it was spawned, or is the root; else somebody made its worktree by hand.
+    pub is_managed: bool,
+    /// Why its record cannot be read, if so.
+    pub error: Option<String>,
+}
+
+/// Every agent of the repository, each worktree's own before those seated in it.
+pub fn all(place: &Place) -> Result<Vec<Known>> {
+    let trees = place.trees()?;
+    let found = proc::map_parallel(&trees, |tree| in_tree(place, tree));
+    Ok(found.into_iter().flatten().collect())
+}
+
+/// The agents of one worktree, its own first.
+pub fn in_tree(place: &Place, tree: &Tree) -> Vec<Known> {
+    let known = |agent: Agent, is_managed| Known { agent, tree: tree.clone(), is_managed, error: None };
+    let unreadable = |slug: &str, failure: &Failure| Known {
+        agent: Agent::root(slug, tree.branch.as_deref(), place.env.now),
+        tree: tree.clone(),
+        is_managed: false,
+        error: Some(failure.to_string()),
+    };
+    let own = match own(place, tree) {
+        Ok((agent, is_recorded)) => known(agent.clone(), tree.is_main || (is_recorded && agent.kind != Kind::Root)),
+        Err(failure) => unreadable(&entry_name(tree), &failure),
+    };
+    let seats = fs::list(&identity::seats(&tree.git_dir)).unwrap_or_default();
+    let seated = seats.iter().filter_map(|slug| {
+        let slug = slug.to_string_lossy();
+        match Agent::load(&identity::seat(&tree.git_dir, &slug)) {
+            Ok(agent) => agent.map(|agent| known(agent, true)),
+            Err(failure) => Some(unreadable(&format!("{}/{slug}", own.agent.id), &failure)),
+        }
+    });
+    let seated: Vec<Known> = seated.collect();
+    std::iter::once(own).chain(seated).collect()
+}
+
+/// A worktree's own agent, and whether it is written down.
+fn own(place: &Place, tree: &Tree) -> Result<(Agent, bool)> {
+    if tree.is_main {
+        return Ok((Agent::root(ROOT, tree.branch.as_deref(), place.env.now), true));
+    }
+    if let Some(agent) = Agent::load(&identity::record(&tree.git_dir))? {
+        return Ok((agent, true));
+    }
+    // Made by hand, in a bare layout, by another tool: a root of its own.
+    let id = tree.branch.clone().filter(|branch| branch != ROOT).unwrap_or_else(|| entry_name(tree));
+    Ok((Agent::root(&id, tree.branch.as_deref(), place.env.now), false))
+}
+
+/// The name git has for a linked worktree.
+fn entry_name(tree: &Tree) -> String {
+    tree.git_dir.file_name().unwrap_or_default().to_string_lossy().into_owned()
+}
+
+/// The agent whose worktree we stand in. One that nobody spawned is written down at its first use: whatever is
+/// checked out there later, it stays who it is.
+pub fn here(place: &Place) -> Result<Known> {
+    let tree = place.require_here()?;
+    let (agent, is_recorded) = own(place, tree)?;
+    if !is_recorded {
+        // Where that cannot be written it holds for today.
+        let _ = agent.save(&identity::record(&tree.git_dir));
+    }
+    Ok(Known {
+        is_managed: tree.is_main || (is_recorded && agent.kind != Kind::Root),
+        agent,
+        tree: tree.clone(),
+        error: None,
+    })
+}
+
+/// Who calls: named outright, else by the environment, else by where we stand. An environment that speaks of an
+/// agent elsewhere is refused: a guess would send its words in another's name.
+pub fn caller(place: &Place, named: Option<&str>) -> Result<Known> {
+    if let Some(name) = named {
+        return require(place, name);
+    }
+    let variable = place.env.var("SHOPFLOOR_AGENT_ID").map(|id| id.to_string_lossy().into_owned());
+    let Some(id) = variable else { return here(place) };
+    let tree = place.require_here()?;
+    let own = here(place)?;
+    if own.agent.id == id {
+        return Ok(own);
+    }
+    if let Some(seated) = in_tree(place, tree).into_iter().skip(1).find(|known| known.agent.id == id) {
+        return Ok(seated);
+    }
+    Err(Failure::new(
+        Exit::Bad,
+        "identity",
+        format!("SHOPFLOOR_AGENT_ID says {id}, but this is the worktree of {}", own.agent.id),
+    )
+    .hint(format!("name the one that is meant: `--as {id}` or `--as {}`", own.agent.id))
+    .hint(format!("or change to its worktree: `cd \"$(worktree-spawn path {id})\"`")))
+}
+
+/// The agent of this id, or with this slug if only one has it. Exit 1 otherwise.
+pub fn require(place: &Place, name: &str) -> Result<Known> {
+    // Most often it is one of here.
+    if let Some(tree) = &place.here
+        && let Some(known) = in_tree(place, tree).into_iter().find(|known| known.agent.id == name)
+    {
+        return Ok(known);
+    }
+    let all = all(place)?;
+    if let Some(known) = all.iter().find(|known| known.agent.id == name) {
+        return match &known.error {
+            None => Ok(known.clone()),
+            Some(why) => Err(Failure::malformed(format!("the record of {name} cannot be read")).details([why.clone()])),
+        };
+    }
+    let mut with_slug = all.iter().filter(|known| known.agent.slug == name && known.error.is_none());
+    match (with_slug.next(), with_slug.next()) {
+        (Some(known), None) => Ok(known.clone()),
+        (Some(first), Some(second)) => {
+            let others = with_slug.map(|known| known.agent.id.clone());
+            let ids: Vec<String> =
+                [first.agent.id.clone(), second.agent.id.clone()].into_iter().chain(others).collect();
+            Err(Failure::new(Exit::No, "ambiguous", format!("`{name}` is the slug of {}", ids.join(" and ")))
+                .hint("name one by its whole id"))
+        }
+        (None, _) => Err(Failure::not_found(format!("there is no agent `{name}`"))
+            .hint("run `worktree-spawn list` to see who is there")),
+    }
+}
+
+/// The directory for settings of someone seated in a worktree.
+pub fn settings_dir(known: &Known) -> PathBuf {
+    known.tree.path.join(".shopfloor/agents").join(&known.agent.slug)
+}
+
+/// The file with an agent's task, whether it is there or not.
+pub fn task_file(known: &Known) -> PathBuf {
+    match known.agent.kind {
+        Kind::Worker => settings_dir(known).join("task.md"),
+        _ => known.tree.path.join(".shopfloor/task.md"),
+    }
+}
+
+/// What a launched agent finds in its environment, in this order.
+pub fn variables(known: &Known) -> Vec<(&'static str, String)> {
+    let agent = &known.agent;
+    let mut all = vec![
+        ("SHOPFLOOR_AGENT_ID", agent.id.clone()),
+        ("SHOPFLOOR_SESSION_ID", agent.id.clone()),
+        ("SHOPFLOOR_PARENT", agent.parent.clone().unwrap_or_default()),
+        ("SHOPFLOOR_ROLE", agent.role.clone().unwrap_or_default()),
+    ];
+    let text = |path: PathBuf| path.to_string_lossy().into_owned();
+    let mut file = |name, path: PathBuf| {
+        if path.exists() {
+            all.push((name, text(path)));
+        }
+    };
+    file("SHOPFLOOR_TASK_FILE", task_file(known));
+    match agent.kind {
+        Kind::Worker => {
+            let settings = settings_dir(known).join("settings.json");
+            if agent.agent.as_deref() == Some("gemini") {
+                file("GEMINI_CLI_SYSTEM_SETTINGS_PATH", settings);
+            } else {
+                file("SHOPFLOOR_SETTINGS", settings);
+                file("SHOPFLOOR_MCP_CONFIG", settings_dir(known).join("mcp.json"));
+            }
+        }
+        // `.mcp.json` is found without being told.
+        _ => file("SHOPFLOOR_MCP_CONFIG", known.tree.path.join(".shopfloor/mcp.json")),
+    }
+
+    all
+}

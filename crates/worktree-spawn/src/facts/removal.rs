@@ -1,0 +1,181 @@
+//! What would be lost if an agent's worktree went.
+
+use std::path::Path;
+
+use shopfloor_core::env::Env;
+use shopfloor_core::error::Result;
+use shopfloor_core::fs;
+use shopfloor_core::git::Git;
+
+use crate::facts::agents::Known;
+use crate::facts::place::Place;
+use crate::facts::spawn::git_failed;
+use crate::identity::Kind;
+use crate::life::{self, State};
+use crate::plan::removal::{Branch, Condition};
+use crate::spool::Spool;
+
+/// Looks at one agent, as one of `all`.
+pub fn condition(env: &Env, place: &Place, git: &Git, known: &Known, all: &[Known]) -> Result<Condition> {
+    let shared = place.shared();
+    let tree = &known.tree;
+    let state = match life::load(&shared, &known.agent.id)? {
+        Some(life) => life::state(env, &shared, life)?.0,
+        None => State::Never,
+    };
+    let pending = Spool::of(&shared, &known.agent.id).pending()?;
+    let mut found = Condition {
+        known: known.clone(),
+        state,
+        changes: Vec::new(),
+        submodule: None,
+        locked: None,
+        loose_commits: 0,
+        branch: Branch::NotHeld,
+        pending,
+        has_moved: false,
+        nested: Vec::new(),
+    };
+    if known.agent.kind != Kind::Subtree || tree.is_lost {
+        return Ok(found);
+    }
+    let inside = all.iter().filter(|other| other.tree.path != tree.path && other.tree.path.starts_with(&tree.path));
+    found.nested =
+        inside.filter(|other| other.agent.kind != Kind::Worker).map(|other| other.agent.id.clone()).collect();
+    for seated in all.iter().filter(|other| other.tree.path == tree.path && other.agent.kind == Kind::Worker) {
+        if life::is_live(env, &shared, &seated.agent.id)? {
+            found.state = State::Live;
+        }
+    }
+    let locked = fs::read(&tree.git_dir.join("locked"))?;
+    found.locked = locked.map(|why| match String::from_utf8_lossy(&why).trim() {
+        "" => String::new(),
+        why => format!(": {why}"),
+    });
+    let status = git.cmd(&tree.path).args([
+        "status",
+        "--porcelain=v2",
+        "-z",
+        "--untracked-files=all",
+        "--ignore-submodules=none",
+    ]);
+    let status = status.capture()?;
+    if !status.status.success() {
+        return Err(git_failed("status", &status));
+    }
+    let mut is_origin = false;
+    for line in status.stdout.split(|b| *b == 0).filter(|line| !line.is_empty()) {
+        // The path a renamed one had comes as a record of its own.
+        if std::mem::take(&mut is_origin) {
+            continue;
+        }
+        let text = String::from_utf8_lossy(line).into_owned();
+        is_origin = text.starts_with("2 ");
+        let fields: Vec<&str> = text.split(' ').collect();
+        let submodule = fields.get(2).filter(|_| matches!(fields.first(), Some(&"1" | &"2" | &"u")));
+        if submodule.is_some_and(|s| s.starts_with('S') && (s.contains('M') || s.contains('U'))) {
+            found.submodule = Some("a submodule has changes of its own".into());
+        }
+        found.changes.push(changed_path(&text));
+    }
+    for name in ["MERGE_HEAD", "rebase-merge", "rebase-apply", "CHERRY_PICK_HEAD", "REVERT_HEAD", "BISECT_LOG"] {
+        if tree.git_dir.join(name).exists() {
+            found.changes.push(format!("({name}: git is in the middle of something)"));
+        }
+    }
+    if tree.git_dir.join("modules").is_dir() && found.submodule.is_none() {
+        found.submodule = unpushed(git, &tree.path)?;
+    }
+    branch(place, git, known, all, &mut found)?;
+    Ok(found)
+}
+
+/// The path in a record of `git status --porcelain=v2`.
+fn changed_path(record: &str) -> String {
+    let fields = match record.as_bytes().first() {
+        Some(b'1') => 8,
+        Some(b'2') => 9,
+        Some(b'u') => 10,
+        _ => 1,
+    };
+    record.splitn(fields + 1, ' ').last().unwrap_or(record).to_owned()
+}
+
+/// A submodule's clone below a worktree's git directory goes with it: are its commits anywhere else?
+fn unpushed(git: &Git, tree: &Path) -> Result<Option<String>> {
+    let ask = "git rev-list -n1 HEAD --branches --not --remotes; git stash list -n1";
+    let asked = git.cmd(tree).args(["submodule", "--quiet", "foreach", "--recursive", ask]).capture()?;
+    if !asked.status.success() {
+        return Ok(Some("its submodules cannot be looked at".into()));
+    }
+    Ok((!asked.stdout.is_empty()).then(|| "a submodule has commits that are nowhere else".into()))
+}
+
+fn branch(place: &Place, git: &Git, known: &Known, all: &[Known], found: &mut Condition) -> Result<()> {
+    let tree = &known.tree;
+    let head = git.cmd(&tree.path).args(["rev-parse", "--verify", "--quiet", "HEAD"]).capture()?;
+    let tip = String::from_utf8_lossy(&head.stdout).trim().to_owned();
+    if tip.is_empty() {
+        return Ok(());
+    }
+    found.has_moved = known.agent.base_sha.as_deref() != Some(tip.as_str());
+    if tree.branch.is_none() {
+        let loose =
+            git.cmd(&tree.path).args(["rev-list", "--count", "HEAD", "--not", "--branches", "--tags", "--remotes"]);
+        let loose = loose.capture()?;
+        found.loose_commits = String::from_utf8_lossy(&loose.stdout).trim().parse().unwrap_or(1);
+        return Ok(());
+    }
+    let Some(name) = known.agent.birth_branch.clone().filter(|born| tree.branch.as_ref() == Some(born)) else {
+        return Ok(());
+    };
+    let parent = known.agent.parent.as_deref();
+    let today = all.iter().find(|other| Some(other.agent.id.as_str()) == parent).and_then(|p| p.tree.branch.clone());
+    // What it was made from counts as well, when the parent works on something else today.
+    let born_of = name.rsplit_once('.').map(|(prefix, _)| prefix.to_owned());
+    let mut into: Vec<String> = today.into_iter().chain(born_of).filter(|b| *b != name).collect();
+    into.dedup();
+    for parent in &into {
+        if let Some(why) = contained(place, git, &tip, &format!("refs/heads/{parent}"))? {
+            found.branch = Branch::Contained { name, tip, why: format!("{why} {parent}") };
+            return Ok(());
+        }
+    }
+    let into = into.first().cloned().unwrap_or_else(|| "its parent".into());
+    found.branch = Branch::Unmerged { name, tip, into };
+    Ok(())
+}
+
+/// How everything on `tip` is in `into`, if it is: merged, each commit as a patch, or all of it as one.
+fn contained(place: &Place, git: &Git, tip: &str, into: &str) -> Result<Option<&'static str>> {
+    let dir = &place.common_dir;
+    let ask = |args: &[&str]| git.cmd(dir).args(args.iter().copied()).capture();
+    let exists = ask(&["rev-parse", "--verify", "--quiet", &format!("{into}^{{commit}}")])?;
+    if !exists.status.success() {
+        return Ok(None);
+    }
+    if ask(&["merge-base", "--is-ancestor", tip, into])?.status.success() {
+        return Ok(Some("merged into"));
+    }
+    let is_there = |commit: &str| -> Result<bool> {
+        let cherry = ask(&["cherry", into, commit])?;
+        let text = String::from_utf8_lossy(&cherry.stdout).into_owned();
+        let count = ask(&["rev-list", "--count", "--merges", &format!("{into}..{commit}")])?;
+        // A merge has no patch to compare.
+        let merges = String::from_utf8_lossy(&count.stdout).trim() != "0";
+        Ok(cherry.status.success() && !merges && !text.is_empty() && text.lines().all(|line| line.starts_with("- ")))
+    };
+    if is_there(tip)? {
+        return Ok(Some("patch-equal in"));
+    }
+    let base = ask(&["merge-base", tip, into])?;
+    let base = String::from_utf8_lossy(&base.stdout).trim().to_owned();
+    if base.is_empty() {
+        return Ok(None);
+    }
+    // The branch as if it had been squashed: a commit that no ref ever names.
+    let tree = format!("{tip}^{{tree}}");
+    let squashed = crate::apply::trash::commit_cmd(git, dir, &[&tree, "-p", &base, "-m", "squashed"]).capture()?;
+    let squashed = String::from_utf8_lossy(&squashed.stdout).trim().to_owned();
+    Ok((!squashed.is_empty() && is_there(&squashed)?).then_some("squashed into"))
+}

@@ -1,0 +1,123 @@
+//! What git and the file system say before something is spawned.
+
+use std::collections::BTreeSet;
+use std::path::{Component, Path, PathBuf};
+
+use shopfloor_core::error::{Exit, Failure, Result};
+use shopfloor_core::fs::{Found, Root};
+use shopfloor_core::git::Git;
+use shopfloor_core::path::RelPath;
+use shopfloor_core::proc::Output;
+
+use crate::facts::place::Place;
+
+/// Where a spawn starts from, and where git looks for the hook it runs afterwards.
+#[derive(Clone, Debug)]
+pub struct Base {
+    pub sha: String,
+    /// `hooks/post-checkout`, relative to a worktree where the configuration says so.
+    pub hook: PathBuf,
+}
+
+/// One process: the commit, and where the hooks are. Exit 2 on an unborn branch or an unknown revision.
+pub fn base(git: &Git, place: &Place, from: Option<&str>) -> Result<Base> {
+    let tree = place.require_here()?;
+    let revision = from.unwrap_or("HEAD");
+    let unknown = || Failure::new(Exit::Bad, "not_found", format!("no commit is called `{revision}`"));
+    if revision.starts_with('-') {
+        return Err(unknown().hint("name a branch, a tag or a commit"));
+    }
+    let asked = git.cmd(&tree.path).args(["rev-parse", "--git-common-dir", "--git-path", "hooks/post-checkout"]);
+    let asked = asked.arg(format!("{revision}^{{commit}}")).capture()?;
+    let text = String::from_utf8_lossy(&asked.stdout).into_owned();
+    let lines: Vec<&str> = text.lines().collect();
+    let ([common, hook, sha], true) = (lines.as_slice(), asked.status.success()) else {
+        return Err(match from {
+            None => {
+                Failure::new(Exit::Bad, "unborn", "there is no commit yet to start from").hint("make the first commit")
+            }
+            Some(_) => unknown().because(anyhow_of(&asked)).hint("`git branch --all` and `git tag` list names"),
+        });
+    };
+    // git prints the usual place relative to where it ran, a configured one as it stands.
+    let is_usual = Path::new(hook) == Path::new(common).join("hooks/post-checkout");
+    let hook = if is_usual { place.common_dir.join("hooks/post-checkout") } else { PathBuf::from(hook) };
+    Ok(Base { sha: (*sha).to_owned(), hook })
+}
+
+/// Local branches that begin with one of these names, and what they point at. One process.
+pub fn branches(git: &Git, place: &Place, prefix: &str) -> Result<Vec<(String, String)>> {
+    let cmd = git.cmd(&place.common_dir).args(["for-each-ref", "--format=%(refname) %(objectname)"]);
+    let asked = cmd.arg(format!("refs/heads/{prefix}*")).arg(format!("refs/heads/{prefix}/")).capture()?;
+    if !asked.status.success() {
+        return Err(git_failed("for-each-ref", &asked));
+    }
+    let text = String::from_utf8_lossy(&asked.stdout).into_owned();
+    let pairs = text.lines().filter_map(|line| line.strip_prefix("refs/heads/")?.split_once(' '));
+    Ok(pairs.map(|(name, sha)| (name.to_owned(), sha.to_owned())).collect())
+}
+
+/// Which of these paths hold something; an empty directory holds nothing.
+pub fn occupied(paths: &[PathBuf]) -> BTreeSet<PathBuf> {
+    let is_taken = |path: &&PathBuf| match path.symlink_metadata() {
+        Err(_) => false,
+        Ok(meta) if meta.is_dir() => std::fs::read_dir(path).map_or(true, |mut entries| entries.next().is_some()),
+        Ok(_) => true,
+    };
+    paths.iter().filter(is_taken).cloned().collect()
+}
+
+/// The base directory as a plan takes it: relative to a worktree it stays below, or absolute.
+pub fn base_dir(place: &Place, configured: &Path, flag: Option<&Path>) -> PathBuf {
+    match flag {
+        Some(flag) => clean(&place.env.cwd.join(flag)),
+        None if configured.is_absolute() => clean(configured),
+        None => {
+            let inside = clean(configured);
+            let is_inside = RelPath::parse_os(inside.as_os_str()).is_ok();
+            if is_inside { inside } else { clean(&place.main_checkout.join(configured)) }
+        }
+    }
+}
+
+/// The path without `.` and `..`, as text goes.
+fn clean(path: &Path) -> PathBuf {
+    path.components().fold(PathBuf::new(), |mut out, component| {
+        match component {
+            Component::CurDir => {}
+            Component::ParentDir if out.file_name().is_some() => drop(out.pop()),
+            Component::ParentDir if out.has_root() => {}
+            component => out.push(component),
+        }
+        out
+    })
+}
+
+/// Refuses a base below a worktree that is reached through a link: a branch must not make it lead elsewhere.
+pub fn refuse_links(tree: &Path, base: &Path) -> Result<()> {
+    let Some(rel) = RelPath::parse_os(base.as_os_str()).ok().filter(|_| base.is_relative()) else { return Ok(()) };
+    let found = Root::open(tree)?.look(&rel)?;
+    let blocked = match found {
+        Found::Blocked(at) => Some(at.to_string()),
+        Found::Link(_) | Found::File(_) | Found::Special => Some(rel.to_string()),
+        Found::Missing | Found::Dir => None,
+    };
+    match blocked {
+        Some(at) => Err(Failure::new(
+            Exit::Bad,
+            "blocked",
+            format!("worktrees go below {}, and {at} is no directory there", tree.join(base).display()),
+        )
+        .hint("move it away, or name another place with `--base-dir`")),
+        None => Ok(()),
+    }
+}
+
+/// A git command that failed, with what it said.
+pub fn git_failed(command: &str, output: &Output) -> Failure {
+    Failure::new(Exit::Failed, "git", format!("git {command} failed with {}", output.status)).because(anyhow_of(output))
+}
+
+fn anyhow_of(output: &Output) -> std::io::Error {
+    std::io::Error::other(String::from_utf8_lossy(&output.stderr).trim().to_owned())
+}

@@ -1,0 +1,142 @@
+//! What a spawn is about to do, written down before it is done: whoever finds it after a kill undoes exactly that.
+
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+use shopfloor_core::error::{Failure, Result};
+use shopfloor_core::fs;
+use shopfloor_core::lock::Lock;
+
+use crate::identity::new_uid;
+
+const VERSION: u64 = 1;
+
+/// How far a spawn got.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Phase {
+    /// git's records are made and the files are written.
+    Files,
+    /// All files are there; the repository's hooks run.
+    Hooks,
+}
+
+/// A spawn.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Spawn {
+    pub v: u64,
+    pub id: String,
+    pub path: PathBuf,
+    pub branch: String,
+    /// Whether the branch is made, so that it goes again.
+    pub makes_branch: bool,
+    pub base_sha: String,
+    /// Directories that are made above the worktree, outermost first; and the worktree's own unless it was
+    /// there, empty.
+    pub makes_dirs: Vec<PathBuf>,
+    pub phase: Phase,
+}
+
+/// A spawn under way, ours while its lock is held.
+#[derive(Debug)]
+pub struct Open {
+    pub spawn: Spawn,
+    path: PathBuf,
+    _lock: Lock,
+}
+
+fn dir(shared: &Path) -> PathBuf {
+    shared.join("journal")
+}
+
+/// Writes down what is about to be done.
+pub fn begin(shared: &Path, spawn: Spawn) -> Result<Open> {
+    let dir = dir(shared);
+    fs::create_private_dir(&dir)?;
+    let uid = new_uid();
+    let Some(lock) = Lock::try_take(&dir.join(format!("{uid}.lock")))? else {
+        return Err(Failure::failed("a journal's lock is held before it is there"));
+    };
+    let open = Open { spawn, path: dir.join(format!("{uid}.json")), _lock: lock };
+    open.save()?;
+    Ok(open)
+}
+
+impl Spawn {
+    pub fn new(
+        id: &str,
+        path: &Path,
+        branch: &str,
+        makes_branch: bool,
+        base_sha: &str,
+        makes_dirs: Vec<PathBuf>,
+    ) -> Spawn {
+        let (id, path, branch, base_sha) = (id.to_owned(), path.to_owned(), branch.to_owned(), base_sha.to_owned());
+        Spawn { v: VERSION, id, path, branch, makes_branch, base_sha, makes_dirs, phase: Phase::Files }
+    }
+}
+
+impl Open {
+    fn save(&self) -> Result<()> {
+        let text =
+            serde_json::to_string(&self.spawn).map_err(|e| Failure::failed("cannot write a journal").because(e))?;
+        fs::replace(&self.path, format!("{text}\n").as_bytes(), Some(fs::PRIVATE))
+    }
+
+    /// Notes how far it got.
+    pub fn reach(&mut self, phase: Phase) -> Result<()> {
+        self.spawn.phase = phase;
+        self.save()
+    }
+
+    /// It is done, or undone.
+    pub fn close(self) -> Result<()> {
+        fs::remove(&self.path)?;
+        fs::remove(&self.path.with_extension("lock"))
+    }
+}
+
+/// Spawns whose process is gone. What others are at is left out.
+pub fn abandoned(shared: &Path) -> Result<Vec<Open>> {
+    let dir = dir(shared);
+    let mut found = Vec::new();
+    for name in fs::list(&dir)? {
+        let path = dir.join(name);
+        if path.extension().is_none_or(|e| e != "json") {
+            continue;
+        }
+        let Some(lock) = Lock::try_take(&path.with_extension("lock"))? else { continue };
+        let Some(bytes) = fs::read_no_follow(&path)? else {
+            fs::remove(&path.with_extension("lock"))?;
+            continue;
+        };
+        let spawn: Spawn = serde_json::from_slice(&bytes).map_err(|e| {
+            Failure::malformed(format!("{}: {e}", path.display()))
+                .hint("a killed spawn left it; undo that by hand (`git worktree list`) and remove the file")
+        })?;
+        if spawn.v > VERSION {
+            return Err(Failure::malformed(format!(
+                "{}: version {} is newer than this program knows",
+                path.display(),
+                spawn.v
+            )));
+        }
+        found.push(Open { spawn, path, _lock: lock });
+    }
+    Ok(found)
+}
+
+/// Whether the spawn of this agent is still under way.
+pub fn is_under_way(shared: &Path, id: &str) -> Result<bool> {
+    let dir = dir(shared);
+    for name in fs::list(&dir)? {
+        let path = dir.join(name);
+        if path.extension().is_some_and(|e| e == "json")
+            && let Some(bytes) = fs::read_no_follow(&path)?
+            && serde_json::from_slice::<Spawn>(&bytes).is_ok_and(|spawn| spawn.id == id)
+        {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}

@@ -1,0 +1,5 @@
+//! `worktree-spawn`.
+
+fn main() -> std::process::ExitCode {
+    worktree_spawn::main()
+}
