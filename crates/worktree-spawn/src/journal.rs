@@ -83,6 +83,12 @@ impl Open {
         fs::replace(&self.path, format!("{text}\n").as_bytes(), Some(fs::PRIVATE))
     }
 
+    /// The branch is somebody else's.
+    pub fn has_not_made_branch(&mut self) -> Result<()> {
+        self.spawn.makes_branch = false;
+        self.save()
+    }
+
     /// Notes how far it got.
     pub fn reach(&mut self, phase: Phase) -> Result<()> {
         self.spawn.phase = phase;

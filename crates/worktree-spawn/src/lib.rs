@@ -19,6 +19,8 @@ mod journal;
 mod launcher;
 mod life;
 mod mcp;
+#[cfg_attr(not(feature = "fast-checkout"), path = "native_none.rs")]
+mod native;
 mod post;
 mod settings;
 pub mod slug;

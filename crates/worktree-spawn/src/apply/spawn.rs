@@ -18,6 +18,7 @@ use crate::facts::place::{Place, Tree};
 use crate::facts::spawn::{Base, git_failed};
 use crate::identity::{self, Agent};
 use crate::journal::{self, Open, Phase, Spawn};
+use crate::native::Native;
 use crate::plan::spawn::Plan;
 use crate::spool::Spool;
 
@@ -62,12 +63,14 @@ pub fn recover(place: &Place, git: &Git) -> Result<Vec<String>> {
 }
 
 /// What all steps of a spawn need.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy)]
 pub struct Site<'a> {
     pub env: &'a Env,
     pub place: &'a Place,
     pub git: &'a Git,
     pub repo: &'a Repo,
+    /// The repository in this process, where that is as good as git.
+    pub native: Option<&'a Native>,
     /// Set once a signal asks us to end.
     pub interrupted: &'static AtomicBool,
 }
@@ -91,8 +94,8 @@ pub fn begin(site: &Site<'_>, plan: &Plan) -> Result<Begun> {
     }
     let dirs = missing_dirs(&plan.path);
     let spawn = Spawn::new(&plan.agent.id, &plan.path, &plan.branch, plan.makes_branch, &plan.base_sha, dirs);
-    let journal = journal::begin(&site.place.shared(), spawn)?;
-    match records(site, plan) {
+    let mut journal = journal::begin(&site.place.shared(), spawn)?;
+    match records(site, plan, &mut journal) {
         Ok(tree) => Ok(Begun { journal, tree, agent: plan.agent.clone() }),
         Err(failure) => {
             let undone = proc::tidy_up(|| undo::undo(site.place, site.git, journal));
@@ -101,18 +104,36 @@ pub fn begin(site: &Site<'_>, plan: &Plan) -> Result<Begun> {
     }
 }
 
-fn records(site: &Site<'_>, plan: &Plan) -> Result<Tree> {
+/// A branch that is not there: here, where that is as good as git, else by git.
+fn make_branch(site: &Site<'_>, plan: &Plan) -> Result<()> {
+    if site.native.is_some_and(|native| native.make_branch(&plan.branch, &plan.base_sha)) {
+        return Ok(());
+    }
+    let (name, null) = (format!("refs/heads/{}", plan.branch), "0".repeat(plan.base_sha.len()));
+    let message = format!("branch: Created from {}", plan.base_sha);
+    let cmd = site.git.cmd(&site.place.common_dir).args(["update-ref", "--create-reflog", "-m", &message]);
+    let output = cmd.args([&name, &plan.base_sha, &null]).capture()?;
+    if !output.status.success() {
+        return Err(git_failed("update-ref", &output).hint("nothing was kept of it"));
+    }
+    Ok(())
+}
+
+fn records(site: &Site<'_>, plan: &Plan, journal: &mut Open) -> Result<Tree> {
     if let Some(above) = plan.path.parent() {
         fs::create_dir(above)?;
         writable(above)?;
     }
-    let mut cmd = site.git.cmd(&site.place.require_here()?.path);
-    cmd = cmd.args(["worktree", "add", "--quiet", "--no-checkout"]);
-    cmd = match plan.makes_branch {
-        // A parallel spawn from a remote branch would otherwise fail on the shared configuration.
-        true => cmd.args(["--no-track", "-b", &plan.branch]).arg(&plan.path).arg(&plan.base_sha),
-        false => cmd.arg(&plan.path).arg(&plan.branch),
-    };
+    if plan.makes_branch
+        && let Err(failure) = make_branch(site, plan)
+    {
+        // Somebody else made it meanwhile: it is not ours to take back.
+        journal.has_not_made_branch()?;
+        return Err(failure);
+    }
+    // The branch has no upstream: a parallel spawn would fail on the shared configuration.
+    let cmd = site.git.cmd(&site.place.require_here()?.path);
+    let cmd = cmd.args(["worktree", "add", "--quiet", "--no-checkout"]).arg(&plan.path).arg(&plan.branch);
     let output = cmd.capture()?;
     if !output.status.success() {
         return Err(git_failed("worktree add", &output).hint("nothing was kept of it"));
@@ -175,7 +196,7 @@ pub fn finish(site: &Site<'_>, base: &Base, begun: Begun, how: &How) -> Result<M
 
 fn fill(site: &Site<'_>, base: &Base, journal: &mut Open, how: &How, made: &mut Made) -> Result<()> {
     let (git, tree) = (site.git, made.tree.clone());
-    let is_fast = checkout::run(site.env, git, &tree.path, site.interrupted)?;
+    let is_fast = checkout::run(site, &tree, &made.agent.base_sha.clone().unwrap_or_default())?;
     if how.submodules {
         let output = git.cmd(&tree.path).args(["submodule", "update", "--init", "--recursive", "--quiet"]).capture()?;
         if !output.status.success() {

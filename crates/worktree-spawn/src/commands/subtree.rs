@@ -17,6 +17,7 @@ use crate::facts::place::Place;
 use crate::facts::spawn as facts;
 use crate::journal;
 use crate::launcher;
+use crate::native::Native;
 use crate::plan::spawn::{Decision, Facts, Plan, Request, branch_prefix, candidates, place_of, plan};
 use crate::settings::{Flags, Settings};
 
@@ -95,9 +96,10 @@ pub fn spawn(ui: &Ui, env: &Env, place: &Place, args: &SubtreeArgs) -> Result<An
     let task = read_task(ui, env, &args.task)?;
     let git = Git::find(env)?;
     let wish = Wish { request: &request, caller: &caller, from: args.from.as_deref() };
+    let native = if place.has_ref_storage { None } else { Native::open(env, place.require_here()?) };
     if args.dry_run.dry_run {
-        let base = facts::base(&git, place, wish.from)?;
-        let decision = decide(place, &git, &wish, &base)?;
+        let base = facts::base(&git, native.as_ref(), place, wish.from)?;
+        let decision = decide(place, &git, native.as_ref(), &wish, &base)?;
         return Ok(preview(ui, decision, &caller));
     }
     if args.require_clean {
@@ -105,7 +107,7 @@ pub fn spawn(ui: &Ui, env: &Env, place: &Place, args: &SubtreeArgs) -> Result<An
     }
     let repo = place.repo();
     let deferred = proc::defer_signals();
-    let site = Site { env, place, git: &git, repo: &repo, interrupted: deferred.interrupted };
+    let site = Site { env, place, git: &git, repo: &repo, native: native.as_ref(), interrupted: deferred.interrupted };
     let how = How { task, submodules: args.submodules, no_git_hooks: args.no_git_hooks };
     let spinner = ui.spinner(&format!("making a worktree for {}", request.name));
     let mut answer = match make(ui, &site, &wish, &how)? {
@@ -156,12 +158,12 @@ struct Wish<'a> {
 
 /// Makes it, or finds it there: then whole, whoever is just making it.
 fn make(ui: &Ui, site: &Site<'_>, wish: &Wish<'_>, how: &How) -> Result<std::result::Result<Made, Known>> {
-    let base = facts::base(site.git, site.place, wish.from)?;
+    let base = facts::base(site.git, site.native, site.place, wish.from)?;
     let mut start = std::time::Instant::now();
     loop {
         let lock = spawn::lock(site.place)?;
         spawn::recover(site.place, site.git)?.iter().for_each(|said| ui.note(said));
-        match decide(site.place, site.git, wish, &base)? {
+        match decide(site.place, site.git, site.native, wish, &base)? {
             Decision::Make(plan) => {
                 let begun = spawn::begin(site, &plan)?;
                 drop(lock);
@@ -184,14 +186,14 @@ fn make(ui: &Ui, site: &Site<'_>, wish: &Wish<'_>, how: &How) -> Result<std::res
 }
 
 /// Reads what the plan needs, and plans.
-fn decide(place: &Place, git: &Git, wish: &Wish<'_>, base: &facts::Base) -> Result<Decision> {
+fn decide(place: &Place, git: &Git, native: Option<&Native>, wish: &Wish<'_>, base: &facts::Base) -> Result<Decision> {
     let all = agents::all(place)?;
     let today = wish.caller.tree.branch.as_deref();
     let prefix = branch_prefix(&wish.caller.agent, today, wish.request.base_name.as_deref())?;
     let slugs = candidates(&wish.request.name, wish.request.is_unique)?;
     let first = slugs.first().cloned().unwrap_or_default();
     let stem: String = if wish.request.is_unique { first.chars().take(40).collect() } else { first };
-    let branches = facts::branches(git, place, &format!("{prefix}.{stem}"))?;
+    let branches = facts::branches(git, native, place, &format!("{prefix}.{stem}"))?;
     facts::refuse_links(&wish.caller.tree.path, &wish.request.base)?;
     let known = Facts {
         caller: wish.caller,

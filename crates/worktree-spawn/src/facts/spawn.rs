@@ -10,6 +10,7 @@ use shopfloor_core::path::RelPath;
 use shopfloor_core::proc::Output;
 
 use crate::facts::place::Place;
+use crate::native::Native;
 
 /// Where a spawn starts from, and where git looks for the hook it runs afterwards.
 #[derive(Clone, Debug)]
@@ -19,9 +20,14 @@ pub struct Base {
     pub hook: PathBuf,
 }
 
-/// One process: the commit, and where the hooks are. Exit 2 on an unborn branch or an unknown revision.
-pub fn base(git: &Git, place: &Place, from: Option<&str>) -> Result<Base> {
+/// The commit, and where the hooks are: in this process, or in one of git's. Exit 2 on an unborn branch or an unknown
+/// revision.
+pub fn base(git: &Git, native: Option<&Native>, place: &Place, from: Option<&str>) -> Result<Base> {
     let tree = place.require_here()?;
+    let read = native.filter(|_| from.is_none()).and_then(|native| native.head().zip(native.hooks()));
+    if let Some((sha, hooks)) = read {
+        return Ok(Base { sha, hook: hooks.join("post-checkout") });
+    }
     let revision = from.unwrap_or("HEAD");
     let unknown = || Failure::new(Exit::Bad, "not_found", format!("no commit is called `{revision}`"));
     if revision.starts_with('-') {
@@ -45,8 +51,11 @@ pub fn base(git: &Git, place: &Place, from: Option<&str>) -> Result<Base> {
     Ok(Base { sha: (*sha).to_owned(), hook })
 }
 
-/// Local branches that begin with one of these names, and what they point at. One process.
-pub fn branches(git: &Git, place: &Place, prefix: &str) -> Result<Vec<(String, String)>> {
+/// Local branches that begin so, and what they point at: in this process, or in one of git's.
+pub fn branches(git: &Git, native: Option<&Native>, place: &Place, prefix: &str) -> Result<Vec<(String, String)>> {
+    if let Some(Ok(branches)) = native.map(|native| native.branches(prefix)) {
+        return Ok(branches);
+    }
     let cmd = git.cmd(&place.common_dir).args(["for-each-ref", "--format=%(refname) %(objectname)"]);
     let asked = cmd.arg(format!("refs/heads/{prefix}*")).arg(format!("refs/heads/{prefix}/")).capture()?;
     if !asked.status.success() {

@@ -76,6 +76,9 @@ pub fn branch_prefix(caller: &Agent, today: Option<&str>, base_name: Option<&str
     } else {
         own
     };
+    if base_name.is_some_and(|name| name.starts_with(['-', '.', '/']) || name.is_empty()) {
+        return Err(Failure::usage("--base-name must be the beginning of a branch's name").hint("such as `main`"));
+    }
     base_name.map(str::to_owned).or(own).ok_or_else(|| {
         Failure::new(Exit::Bad, "detached", "HEAD is detached, so the new branch has nothing to be named after")
             .hint("name it: `--base-name main`, or switch to a branch first")

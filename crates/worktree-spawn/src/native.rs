@@ -1,0 +1,215 @@
+//! The repository through gix, in this process: where that comes to the same as git, and only there. What a checkout
+//! writes is proven to be the same by a test over generated repositories; everything that could come out differently is
+//! left to git.
+
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use gix::bstr::ByteSlice;
+use gix::refs::transaction::PreviousValue;
+use shopfloor_core::env::Env;
+use shopfloor_core::fs;
+use shopfloor_core::git::LOCAL_VARS;
+
+use crate::facts::place::Tree;
+
+/// Attributes that say nothing about what a file looks like in a worktree, or what both agree on.
+const KNOWN: [&str; 9] =
+    ["text", "eol", "binary", "diff", "merge", "whitespace", "conflict-marker-size", "delta", "encoding"];
+
+/// The same by their beginning.
+const KNOWN_BEGINNINGS: [&str; 2] = ["linguist-", "export-"];
+
+/// Sections and settings that change what a checkout does, or what an index looks like.
+const UNUSUAL: [&str; 15] = [
+    "core.sparseCheckout",
+    "core.autocrlf",
+    "core.eol",
+    "core.ignoreCase",
+    "core.precomposeUnicode",
+    "core.checkStat",
+    "core.trustctime",
+    "core.splitIndex",
+    "core.fsmonitor",
+    "core.untrackedCache",
+    "core.bigFileThreshold",
+    "core.sharedRepository",
+    "index.sparse",
+    "index.version",
+    "feature.manyFiles",
+];
+
+/// With fewer files a second thread costs more than it saves.
+const FEW: usize = 200;
+
+/// A repository that is as most are.
+pub struct Native {
+    repo: gix::Repository,
+}
+
+/// Whatever gix stumbles over, git does instead.
+type Attempt<T> = Result<T, Box<dyn std::error::Error + Send + Sync>>;
+
+impl Native {
+    /// Opens the repository of a worktree; none where anything is out of the ordinary.
+    pub fn open(env: &Env, tree: &Tree) -> Option<Native> {
+        // A hook's variables speak of another repository, and gix would listen to them.
+        if LOCAL_VARS.iter().any(|name| env.var(name).is_some()) {
+            return None;
+        }
+        let repo = gix::open(&tree.path).ok()?;
+        (!is_unusual(&repo)).then_some(Native { repo })
+    }
+
+    /// The commit HEAD is at.
+    pub fn head(&self) -> Option<String> {
+        Some(self.repo.head_id().ok()?.to_string())
+    }
+
+    /// The directory of hooks, relative to a worktree where the configuration says so.
+    pub fn hooks(&self) -> Option<PathBuf> {
+        match self.repo.config_snapshot().trusted_path("core.hooksPath") {
+            Ok(Some(path)) => Some(path),
+            Ok(None) => Some(self.repo.common_dir().canonicalize().ok()?.join("hooks")),
+            Err(_) => None,
+        }
+    }
+
+    /// Local branches that begin so, and what they point at.
+    pub fn branches(&self, prefix: &str) -> Attempt<Vec<(String, String)>> {
+        let mut found = Vec::new();
+        let platform = self.repo.references()?;
+        for reference in platform.prefixed(format!("refs/heads/{prefix}").as_str())? {
+            let reference = reference?;
+            let name = reference.name().shorten().to_str()?.to_owned();
+            found.push((name, reference.into_fully_peeled_id()?.to_string()));
+        }
+        Ok(found)
+    }
+
+    /// Makes a branch that is not there yet, with its reflog; `false` when git has to, because a hook wants to know
+    /// of it or gix cannot.
+    pub fn make_branch(&self, name: &str, sha: &str) -> bool {
+        let Some(hook) = self.hooks().map(|hooks| hooks.join("reference-transaction")) else { return false };
+        if hook.is_relative() || hook.symlink_metadata().is_ok() {
+            return false;
+        }
+        let Ok(id) = gix::ObjectId::from_hex(sha.as_bytes()) else { return false };
+        let message = format!("branch: Created from {sha}");
+        self.repo.reference(format!("refs/heads/{name}"), id, PreviousValue::MustNotExist, message).is_ok()
+    }
+
+    /// Writes files and index of a worktree made with `--no-checkout`, and says whether; `false` leaves a tree git
+    /// can write over.
+    pub fn checkout(&self, tree: &Tree, sha: &str, interrupted: &AtomicBool) -> Attempt<bool> {
+        let repo = &self.repo;
+        if tree.git_dir.join("config.worktree").exists() {
+            return Ok(false);
+        }
+        let commit = repo.find_commit(gix::ObjectId::from_hex(sha.as_bytes())?)?;
+        let state = repo.index_from_tree(&commit.tree_id()?)?.into_parts().0;
+        let mut index = gix::index::File::from_state(state, tree.git_dir.join("index"));
+        if !entries_are_plain(repo, &index)? {
+            return Ok(false);
+        }
+        let mut options = repo.checkout_options(gix::worktree::stack::state::attributes::Source::IdMapping)?;
+        options.destination_is_initially_empty = true;
+        if index.entries().len() < FEW {
+            options.thread_limit = Some(1);
+        }
+        let (files, bytes) = (gix::progress::Discard, gix::progress::Discard);
+        let objects = repo.objects.clone().into_arc()?;
+        let outcome =
+            gix::worktree::state::checkout(&mut index, &tree.path, objects, &files, &bytes, interrupted, options)?;
+        let is_whole = outcome.errors.is_empty()
+            && outcome.collisions.is_empty()
+            && outcome.delayed_paths_unknown.is_empty()
+            && outcome.delayed_paths_unprocessed.is_empty();
+        if !is_whole || interrupted.load(Ordering::SeqCst) {
+            return Ok(false);
+        }
+        index.write(gix::index::write::Options::default())?;
+        Ok(true)
+    }
+}
+
+fn is_unusual(repo: &gix::Repository) -> bool {
+    let config = repo.config_snapshot();
+    let is_set = |key: &str| config.string(key).is_some_and(|value| value != "false");
+    let is_off = |key: &str| config.boolean(key) == Some(false);
+    UNUSUAL.iter().any(|key| is_set(key))
+        || is_off("core.symlinks")
+        || is_off("core.fileMode")
+        || config.plumbing().sections_by_name("extensions").is_some_and(|mut sections| {
+            sections.any(|section| section.value_names().any(|name| !name.eq_ignore_ascii_case("worktreeconfig")))
+        })
+}
+
+/// Whether every entry is a file or a link, and nothing is smudged.
+fn entries_are_plain(repo: &gix::Repository, index: &gix::index::File) -> Attempt<bool> {
+    use gix::index::entry::Mode;
+    for entry in index.entries() {
+        if !(entry.mode == Mode::FILE || entry.mode == Mode::FILE_EXECUTABLE || entry.mode == Mode::SYMLINK) {
+            return Ok(false);
+        }
+        let path = entry.path(index);
+        if (path == ".gitattributes" || path.ends_with(b"/.gitattributes"))
+            && (entry.mode == Mode::SYMLINK || !attributes_are_plain(&repo.find_object(entry.id)?.data))
+        {
+            return Ok(false);
+        }
+    }
+    let config = repo.config_snapshot();
+    let named = config.trusted_path("core.attributesFile")?;
+    let info = repo.common_dir().join("info/attributes");
+    for path in named.into_iter().chain([info]) {
+        if fs::read_text(&path)?.is_some_and(|text| !attributes_are_plain(&text)) {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
+/// Whether all attributes in a file are known ones.
+fn attributes_are_plain(text: &[u8]) -> bool {
+    text.lines().all(|line| {
+        let line = line.trim();
+        if line.is_empty() || line.starts_with(b"#") {
+            return true;
+        }
+        // A macro could hide anything, a quoted pattern the attributes behind it.
+        if line.starts_with(b"[") || line.starts_with(b"\"") {
+            return false;
+        }
+        let words = line.fields().skip(1);
+        words.map(|word| word.trim_start_with(|c| c == '-' || c == '!')).all(|word| {
+            let name = word.split(|b| *b == b'=').next().unwrap_or(word);
+            KNOWN.iter().any(|known| name == known.as_bytes())
+                || KNOWN_BEGINNINGS.iter().any(|known| name.starts_with(known.as_bytes()))
+        })
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn attributes_that_smudge_are_left_to_git() {
+        for plain in
+            ["", "# x\n", "* text=auto\n*.bat eol=crlf\n*.png binary -diff\n", "docs/** linguist-documentation\n"]
+        {
+            assert!(attributes_are_plain(plain.as_bytes()), "{plain}");
+        }
+        for odd in [
+            "*.bin filter=lfs",
+            "* ident",
+            "*.txt working-tree-encoding=UTF-16",
+            "[attr]x filter=y",
+            "\"a b\" filter=lfs",
+            "* crlf",
+        ] {
+            assert!(!attributes_are_plain(odd.as_bytes()), "{odd}");
+        }
+    }
+}

@@ -1,0 +1,37 @@
+//! Without gix: nothing is done in this process, and git does all of it.
+
+use std::path::PathBuf;
+use std::sync::atomic::AtomicBool;
+
+use shopfloor_core::env::Env;
+
+use crate::facts::place::Tree;
+
+/// There is none.
+pub enum Native {}
+
+impl Native {
+    pub fn open(_env: &Env, _tree: &Tree) -> Option<Native> {
+        None
+    }
+
+    pub fn head(&self) -> Option<String> {
+        match *self {}
+    }
+
+    pub fn hooks(&self) -> Option<PathBuf> {
+        match *self {}
+    }
+
+    pub fn branches(&self, _prefix: &str) -> Result<Vec<(String, String)>, ()> {
+        match *self {}
+    }
+
+    pub fn make_branch(&self, _name: &str, _sha: &str) -> bool {
+        match *self {}
+    }
+
+    pub fn checkout(&self, _tree: &Tree, _sha: &str, _interrupted: &AtomicBool) -> Result<bool, ()> {
+        match *self {}
+    }
+}
