@@ -1,5 +1,6 @@
 //! What a spawn is about to do, written down before it is done: whoever finds it after a kill undoes exactly that.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
@@ -102,17 +103,22 @@ impl Open {
     }
 }
 
-/// Spawns whose process is gone. What others are at is left out.
+/// Spawns whose process is gone. What others are at is left out; what was never a whole journal is removed.
 pub fn abandoned(shared: &Path) -> Result<Vec<Open>> {
     let dir = dir(shared);
+    let names: Vec<String> = fs::list(&dir)?.iter().map(|name| name.to_string_lossy().into_owned()).collect();
+    let uid =
+        |name: &str| name.trim_start_matches(fs::RESERVED).chars().take_while(|c| c.is_ascii_hexdigit()).collect();
+    let uids: BTreeSet<String> = names.iter().map(|name| uid(name)).collect();
     let mut found = Vec::new();
-    for name in fs::list(&dir)? {
-        let path = dir.join(name);
-        if path.extension().is_none_or(|e| e != "json") {
-            continue;
-        }
+    for uid in uids {
+        let path = dir.join(format!("{uid}.json"));
         let Some(lock) = Lock::try_take(&path.with_extension("lock"))? else { continue };
         let Some(bytes) = fs::read_no_follow(&path)? else {
+            let temporary = format!("{}{uid}", fs::RESERVED);
+            for name in names.iter().filter(|name| name.starts_with(&temporary)) {
+                fs::remove(&dir.join(name))?;
+            }
             fs::remove(&path.with_extension("lock"))?;
             continue;
         };
@@ -121,11 +127,8 @@ pub fn abandoned(shared: &Path) -> Result<Vec<Open>> {
                 .hint("a killed spawn left it; undo that by hand (`git worktree list`) and remove the file")
         })?;
         if spawn.v > VERSION {
-            return Err(Failure::malformed(format!(
-                "{}: version {} is newer than this program knows",
-                path.display(),
-                spawn.v
-            )));
+            let newer = format!("{}: version {} is newer than this program knows", path.display(), spawn.v);
+            return Err(Failure::malformed(newer).hint("use the version of worktree-spawn that wrote it"));
         }
         found.push(Open { spawn, path, _lock: lock });
     }

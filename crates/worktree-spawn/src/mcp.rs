@@ -33,10 +33,13 @@ use crate::spool::{Claim, Spool};
 /// How long `wait_for_event` waits when nobody says.
 const PATIENCE: u64 = 300;
 
+/// How long an answer may take to be written.
+const STALE: Duration = Duration::from_secs(5);
+
 /// Serves until the client goes.
 pub fn serve(ui: &Ui, env: &Env, place: &Place, caller: &Known) -> Result<Exit> {
     let failed = |what: &str, e: String| Failure::failed(format!("cannot {what}")).because(io::Error::other(e));
-    let runtime = tokio::runtime::Builder::new_current_thread().build();
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build();
     let runtime = runtime.map_err(|e| failed("start the MCP server", e.to_string()))?;
     let handed = Handed::default();
     let place = crate::commands::subtree::seen_from(place, caller);
@@ -71,7 +74,8 @@ type Answer = std::result::Result<Value, Failure>;
 
 impl Server {
     /// Does what a tool does. Blocks.
-    fn call(&self, name: &str, args: &JsonObject) -> Option<Answer> {
+    fn call(&self, name: &str, args: &JsonObject, request: &RequestContext<RoleServer>) -> Option<Answer> {
+        self.handed.give_back_stale();
         // As it is by now, seen from the agent's own worktree wherever the server was started.
         let home = self.place.here.as_ref().map_or(&self.env.cwd, |tree| &tree.path);
         let env = Env { cwd: home.clone(), cwd_named: true, ..self.env.later() };
@@ -84,7 +88,7 @@ impl Server {
             "spawn_subtree" => self.spawn_subtree(&ui, &env, &place, args),
             "spawn_workers" => self.spawn_workers(&ui, &env, &place, args),
             "notify_parent" => self.notify_parent(&env, &place, args),
-            "wait_for_event" => self.wait_for_event(&env, &place, args),
+            "wait_for_event" => self.wait_for_event(&env, &place, args, request),
             "list_agents" => list::json_rows(&ui, &env, &place).map(|agents| json!({ "agents": agents })),
             _ => return None,
         })
@@ -136,7 +140,13 @@ impl Server {
     }
 
     /// The event counts as taken once the answer is written.
-    fn wait_for_event(&self, env: &Env, place: &Place, args: &JsonObject) -> Answer {
+    fn wait_for_event(
+        &self,
+        env: &Env,
+        place: &Place,
+        args: &JsonObject,
+        request: &RequestContext<RoleServer>,
+    ) -> Answer {
         let kinds = match args.get("types") {
             None | Some(Value::Null) => Vec::new(),
             Some(Value::Array(types)) if types.iter().all(Value::is_string) => {
@@ -152,7 +162,17 @@ impl Server {
         let spool = Spool::of(&place.shared(), &caller.agent.id);
         let wanted = Wanted { kinds, ..Wanted::default() };
         let mut waiting = Waiting::new(env, place, spool, wanted, false)?;
+        let (wake, token) = (waiting.waker(), request.ct.clone());
+        tokio::runtime::Handle::current().spawn(async move {
+            token.cancelled().await;
+            wake();
+        });
         match waiting.next(Instant::now().checked_add(Duration::from_secs(seconds)))? {
+            // Nobody will read the answer.
+            Next::Event(claim) if request.ct.is_cancelled() => {
+                claim.give_back()?;
+                Ok(json!({ "event": null, "cancelled": true }))
+            }
             Next::Event(claim) => {
                 let answer = json!({ "event": claim.event.0 });
                 self.handed.wait(*claim);
@@ -198,12 +218,12 @@ impl ServerHandler for Server {
     async fn call_tool(
         &self,
         request: CallToolRequestParams,
-        _context: RequestContext<RoleServer>,
+        context: RequestContext<RoleServer>,
     ) -> std::result::Result<CallToolResponse, ErrorData> {
         let server = self.clone();
         let name = request.name.clone();
         let args = request.arguments.unwrap_or_default();
-        let called = tokio::task::spawn_blocking(move || server.call(&name, &args)).await;
+        let called = tokio::task::spawn_blocking(move || server.call(&name, &args, &context)).await;
         let answer = called.map_err(|e| ErrorData::internal_error(e.to_string(), None))?;
         let result = match answer {
             None => return Err(ErrorData::invalid_params(format!("there is no tool `{}`", request.name), None)),
@@ -275,13 +295,21 @@ fn tools() -> Vec<Tool> {
 /// Events in answers that are on their way to the client.
 #[derive(Clone, Default)]
 struct Handed {
-    waiting: Arc<Mutex<Vec<Claim>>>,
+    waiting: Arc<Mutex<Vec<(Instant, Claim)>>>,
     written: Arc<Mutex<Vec<Claim>>>,
 }
 
 impl Handed {
     fn wait(&self, claim: Claim) {
-        self.waiting.lock().unwrap_or_else(PoisonError::into_inner).push(claim);
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner).push((Instant::now(), claim));
+    }
+
+    /// What should long have been written never will be: its request was cancelled at the last moment.
+    fn give_back_stale(&self) {
+        let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
+        for (_, claim) in waiting.extract_if(.., |(since, _)| since.elapsed() > STALE) {
+            let _ = claim.give_back();
+        }
     }
 
     /// This line was written: the events in it only have to be flushed.
@@ -292,7 +320,7 @@ impl Handed {
             let uid = claim.event.uid().as_bytes();
             line.windows(uid.len()).any(|window| window == uid)
         };
-        written.extend(waiting.extract_if(.., |claim| holds(claim)));
+        written.extend(waiting.extract_if(.., |(_, claim)| holds(claim)).map(|(_, claim)| claim));
     }
 
     /// All that was written is out.

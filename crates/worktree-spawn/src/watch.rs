@@ -52,6 +52,14 @@ impl Watch {
         Watch { watcher, send, wakes, pids: Vec::new(), is_blind }
     }
 
+    /// Wakes from another thread, as a signal would.
+    pub fn waker(&self) -> impl FnOnce() + Send + 'static {
+        let send = self.send.clone();
+        move || {
+            let _ = send.send(Wake::Signal(0));
+        }
+    }
+
     /// Watches a directory; where the system has no watch left, we have to look ourselves.
     pub fn dir(&mut self, dir: &Path) {
         let watched = self.watcher.as_mut().map(|watcher| watcher.watch(dir, RecursiveMode::NonRecursive));

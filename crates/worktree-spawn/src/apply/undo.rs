@@ -45,6 +45,10 @@ pub fn undo(place: &Place, git: &Git, open: Open) -> Result<()> {
 /// Finishes what a killed spawn began, under the repository's lock.
 pub fn recover(place: &Place, git: &Git, open: Open) -> Result<Recovered> {
     let spawn = open.spawn.clone();
+    if spawn.makes_branch {
+        // A process killed while it made the branch leaves git's lock on that, which nobody else has a use for.
+        fs::remove(&place.common_dir.join(format!("refs/heads/{}.lock", spawn.branch)))?;
+    }
     let is_registered = admin_entry(place, &spawn)?.is_some();
     if spawn.phase == Phase::Hooks && is_registered && is_in_use(git, &spawn)? {
         open.close()?;

@@ -111,6 +111,11 @@ impl<'a> Waiting<'a> {
         Ok(Waiting { env, place, spool, wanted, watch, passed: BTreeSet::new() })
     }
 
+    /// What ends the waiting from another thread, as a signal would.
+    pub fn waker(&self) -> impl FnOnce() + Send + 'static {
+        self.watch.waker()
+    }
+
     /// The next event that is wanted, ours until it is acknowledged or given back.
     pub fn next(&mut self, end: Option<Instant>) -> Result<Next> {
         loop {
