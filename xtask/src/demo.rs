@@ -108,6 +108,20 @@ const STEPS: &[Step] = &[
         says: "A ledger that is not what its events come to is told from one that is: in CI, and before a push.",
         types: "ledger-synth add --agent toast --now 'Ship it' && ledger-synth --check || ledger-synth --no-confirm && ledger-synth --check",
     },
+    Step {
+        says: "From now on the permissions come from the overlay, not from the sweatfile, into every new worktree.",
+        types: "sed -i '/settings.local/,$d' ~/eng/sweatfile && cd ../app && overlay-sync -q hook install",
+    },
+    Step {
+        says: "An agent with a worktree of its own: sweatfiles and overlay join in, through git's hook.",
+        types: "cd \"$(worktree-spawn subtree 'Feature A' --task 'Write the lexer')\"\n\
+                git branch --show-current && cat .sweatshop-env .claude/settings.local.json && git status --short",
+    },
+    Step {
+        says: "It reports to its parent, which was not listening and hears of it all the same.",
+        types: "worktree-spawn run main.feature-a -- sh -c 'worktree-spawn notify success \"done: $(cat $SHOPFLOOR_TASK_FILE)\"'\n\
+                cd ../../.. && worktree-spawn wait --type subtree_complete | grep -o '\"from\":{\"id\":[^,]*\\|\"message\":[^,]*' && worktree-spawn list --tree",
+    },
 ];
 
 /// Runs the demo and prints each step as it happens.

@@ -194,8 +194,8 @@ pub struct SubtreeArgs {
     /// Start at this commit instead of HEAD
     #[arg(long, value_name = "REF")]
     pub from: Option<String>,
-    /// Make it below this directory [default: `worktree_base`]
-    #[arg(long, value_name = "DIR")]
+    /// Make it below this directory [env: WORKTREE_SPAWN_WORKTREE_BASE] [default: .shopfloor/worktrees]
+    #[arg(long, visible_alias = "worktree-base", value_name = "DIR")]
     pub base_dir: Option<PathBuf>,
     /// What the branch is named after where HEAD is detached
     #[arg(long, value_name = "NAME")]

@@ -55,7 +55,7 @@ complete -c worktree-spawn -n "__fish_worktree_spawn_using_subcommand subtree" -
 complete -c worktree-spawn -n "__fish_worktree_spawn_using_subcommand subtree" -l task-file -d 'The same from a file, or from stdin (`-`)' -r -F
 complete -c worktree-spawn -n "__fish_worktree_spawn_using_subcommand subtree" -l agent -d 'The program that will work there [env: WORKTREE_SPAWN_AGENT] [default: claude]' -r
 complete -c worktree-spawn -n "__fish_worktree_spawn_using_subcommand subtree" -l from -d 'Start at this commit instead of HEAD' -r
-complete -c worktree-spawn -n "__fish_worktree_spawn_using_subcommand subtree" -l base-dir -d 'Make it below this directory [default: `worktree_base`]' -r -F
+complete -c worktree-spawn -n "__fish_worktree_spawn_using_subcommand subtree" -l base-dir -l worktree-base -d 'Make it below this directory [env: WORKTREE_SPAWN_WORKTREE_BASE] [default: .shopfloor/worktrees]' -r -F
 complete -c worktree-spawn -n "__fish_worktree_spawn_using_subcommand subtree" -l base-name -d 'What the branch is named after where HEAD is detached' -r
 complete -c worktree-spawn -n "__fish_worktree_spawn_using_subcommand subtree" -l role -d 'The role it is told it has [default: tl]' -r
 complete -c worktree-spawn -n "__fish_worktree_spawn_using_subcommand subtree" -l if-exists -d 'What to do when it is there already' -r -f -a "error\t'Refuse: 1'

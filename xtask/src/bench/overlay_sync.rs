@@ -179,7 +179,7 @@ impl Bench {
 }
 
 /// How often all threads of a process gave up or lost the processor.
-fn switches(tasks: &Path) -> Option<f64> {
+pub(super) fn switches(tasks: &Path) -> Option<f64> {
     let mut sum = 0.0;
     for task in fs::read_dir(tasks).ok()?.flatten() {
         let status = fs::read_to_string(task.path().join("status")).ok()?;

@@ -1,0 +1,184 @@
+//! `worktree-spawn` against bare git, and against worktrunk's `wt` where that is installed.
+
+use std::fs;
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Stdio};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, bail};
+
+use super::overlay_sync::switches;
+use super::{Bench, Row, median};
+use crate::run::find;
+
+/// Files in a worktree, and how a spawn may compare with bare git there.
+const SPAWNS: [(usize, f64); 3] = [(60, 1.15), (2_000, 0.9), (20_000, 0.6)];
+
+/// Worktrees, and as many workers, that are listed.
+const LISTS: [usize; 3] = [10, 100, 500];
+
+/// How long a wait is looked at, once it has come to rest.
+const IDLE: Duration = Duration::from_secs(5);
+
+impl Bench {
+    pub(super) fn worktree_spawn(&self) -> Result<Vec<Row>> {
+        let mut rows = Vec::new();
+        for (files, limit) in SPAWNS {
+            rows.extend(self.spawns(files, limit)?);
+        }
+        for count in LISTS {
+            rows.extend(self.lists(count)?);
+        }
+        rows.extend(self.messages()?);
+        Ok(rows)
+    }
+
+    /// A repository with so many files, all of them packed.
+    fn packed(&self, name: &str, files: usize) -> Result<PathBuf> {
+        let repo = self.dir.join(name);
+        fs::create_dir(&repo)?;
+        self.must(&["git", "init", "-q", "-b", "main"], &repo)?;
+        self.must(&["git", "config", "gc.auto", "0"], &repo)?;
+        for n in 0..files {
+            let dir = repo.join(format!("d{}", n / 50));
+            fs::create_dir_all(&dir)?;
+            fs::write(dir.join(format!("f{n}.txt")), format!("line {n}\n").repeat(40))?;
+        }
+        self.must(&["git", "add", "-A"], &repo)?;
+        self.must(&["git", "commit", "-q", "-m", "all", "--allow-empty"], &repo)?;
+        self.must(&["git", "gc", "-q", "--no-detach"], &repo)?;
+        Ok(repo)
+    }
+
+    fn spawns(&self, files: usize, limit: f64) -> Result<Vec<Row>> {
+        let repo = self.packed(&format!("spawn{files}"), files)?;
+        let (mut ours, mut theirs) = (Vec::new(), Vec::new());
+        for n in 0..self.runs {
+            ours.push(self.once(&["worktree-spawn", "subtree", &format!("s{n}")], &repo)?);
+            let (path, branch) = (format!("../g{n}"), format!("b{n}"));
+            theirs.push(self.once(&["git", "worktree", "add", "-q", "-b", &branch, &path], &repo)?);
+            // Both begin with as many worktrees as the other.
+            self.must(&["git", "worktree", "remove", "--force", &path], &repo)?;
+            self.must(&["worktree-spawn", "remove", &format!("main.s{n}")], &repo)?;
+        }
+        let (ours, theirs) = (median(ours), median(theirs));
+        let mut rows = vec![Row::of(
+            &format!("`worktree-spawn subtree`, {files} files"),
+            ours,
+            Some(("`git worktree add`".into(), theirs)),
+            &format!("{limit} ×"),
+            ours <= limit * theirs,
+        )];
+        if files == SPAWNS[0].0 {
+            let ours = self.processes(&["worktree-spawn", "subtree", "counted"], &repo)?;
+            let theirs = self.processes(&["git", "worktree", "add", "-q", "-b", "counted", "../counted"], &repo)?;
+            let limit = format!("{} processes: two more than bare git", theirs + 2.0);
+            rows.push(Row::of("git processes of a spawn", ours, None, &limit, ours <= theirs + 2.0));
+        }
+        Ok(rows)
+    }
+
+    /// How many git processes a command starts, as git itself traces them.
+    fn processes(&self, line: &[&str], dir: &Path) -> Result<f64> {
+        let trace = self.dir.join("spawn-trace");
+        let _ = fs::remove_file(&trace);
+        self.command(line, dir).env("GIT_TRACE2_EVENT", &trace).status()?;
+        let text = fs::read_to_string(&trace)?;
+        Ok(text.lines().filter(|line| line.contains("\"event\":\"start\"")).count() as f64)
+    }
+
+    fn lists(&self, count: usize) -> Result<Vec<Row>> {
+        let repo = self.packed(&format!("list{count}"), 1)?;
+        for n in 0..count {
+            self.must(&["worktree-spawn", "-q", "subtree", &format!("s{n}")], &repo)?;
+            self.must(&["worktree-spawn", "-q", "worker", &format!("w{n}"), "--as", &format!("main.s{n}")], &repo)?;
+        }
+        let (mut ours, mut theirs, mut wt) = (Vec::new(), Vec::new(), Vec::new());
+        for n in 0..self.runs {
+            ours.push(self.once(&["worktree-spawn", "list", "--json"], &repo)?);
+            theirs.push(self.once(&["git", "worktree", "list", "--porcelain"], &repo)?);
+            if n < 3 && find("wt").is_some() {
+                wt.push(self.once(&["wt", "list"], &repo)?);
+            }
+        }
+        let (ours, theirs) = (median(ours), median(theirs));
+        let what = format!("`worktree-spawn list`, {count} worktrees and {count} workers");
+        // The promise is for many; with few the program's start is most of it.
+        let (limit, holds) = if count >= 500 { ("1 ×", ours <= theirs) } else { ("", true) };
+        let mut rows =
+            vec![Row::of(&what, ours, Some(("`git worktree list --porcelain`".into(), theirs)), limit, holds)];
+        if !wt.is_empty() {
+            let wt = median(wt);
+            let (limit, holds) = if count >= 500 { ("0.05 ×", ours <= 0.05 * wt) } else { ("", true) };
+            rows.push(Row::of("the same", ours, Some(("`wt list`".into(), wt)), limit, holds));
+        }
+        if count == LISTS[1] {
+            let inside = repo.join(".shopfloor/worktrees/s7");
+            for line in [
+                &["worktree-spawn", "whoami"][..],
+                &["worktree-spawn", "path", "main.s7"],
+                &["worktree-spawn", "env", "main.s7"],
+            ] {
+                let mut times = Vec::new();
+                for _ in 0..self.runs {
+                    times.push(self.once(line, &inside)?);
+                }
+                let ms = median(times);
+                rows.push(Row::of(&format!("`{}`", line.join(" ")), ms, None, "5 ms", ms < 5.0));
+            }
+        }
+        Ok(rows)
+    }
+
+    /// From the start of `notify` until a waiting `wait` has printed; and what a wait costs that nobody tells anything.
+    fn messages(&self) -> Result<Vec<Row>> {
+        let repo = self.packed("messages", 1)?;
+        self.must(&["worktree-spawn", "-q", "worker", "w"], &repo)?;
+        let mut times = Vec::new();
+        for _ in 0..self.runs {
+            let (mut wait, mut lines) = self.waiting(&repo)?;
+            let start = Instant::now();
+            let notify = self.command(&["worktree-spawn", "notify", "info", "hello", "--as", "root/w"], &repo).spawn();
+            let line = lines.next().context("the wait ended without a word")??;
+            times.push(start.elapsed().as_secs_f64() * 1000.0);
+            if !line.contains("hello") || !notify?.wait()?.success() || !wait.wait()?.success() {
+                bail!("the message did not arrive: {line}");
+            }
+        }
+        let ms = median(times);
+        let (mut wait, _lines) = self.waiting(&repo)?;
+        let before = switches(&tasks(&wait));
+        sleep(IDLE);
+        let wakes = switches(&tasks(&wait)).context("no /proc here")? - before.context("no /proc here")?;
+        wait.kill()?;
+        wait.wait()?;
+        let idle = format!("a sleeping `wait`: wake-ups in {} s", IDLE.as_secs());
+        Ok(vec![
+            Row::of("from the start of `notify` until `wait` has printed", ms, None, "5 ms", ms < 5.0),
+            Row { unit: "", ..Row::of(&idle, wakes, None, "none", wakes == 0.0) },
+        ])
+    }
+
+    /// A `wait` that has come to rest.
+    fn waiting(&self, repo: &Path) -> Result<(Child, std::io::Lines<BufReader<std::process::ChildStdout>>)> {
+        let mut wait = self.command(&["worktree-spawn", "wait"], repo);
+        let mut wait = wait.stdout(Stdio::piped()).spawn()?;
+        let lines = BufReader::new(wait.stdout.take().context("no stdout")?).lines();
+        let mut last = None;
+        for _ in 0..1000 {
+            sleep(Duration::from_millis(30));
+            let now = switches(&tasks(&wait));
+            if now.is_some_and(|n| n > 0.0) && now == last {
+                break;
+            }
+            last = now;
+        }
+        Ok((wait, lines))
+    }
+}
+
+fn tasks(process: &Child) -> PathBuf {
+    PathBuf::from(format!("/proc/{}/task", process.id()))
+}
