@@ -109,3 +109,23 @@ pub fn event(bytes: &[u8]) {
         assert_eq!(again.ok(), Some(record.id), "{written}");
     }
 }
+
+/// Whatever stands in a record of an agent or in an event's file, it is read or refused; an event that is read is
+/// written the same. Any name is a slug that is one of itself, or none; any id a file's name.
+pub fn agents(bytes: &[u8]) {
+    use worktree_spawn::event::Event;
+    use worktree_spawn::identity::{Agent, encoded};
+    use worktree_spawn::slug::slug;
+    if let Ok(event) = Event::parse(bytes) {
+        assert_eq!(Event::parse(event.line().as_bytes()), Ok(event));
+    }
+    if let Ok(agent) = Agent::parse(std::path::Path::new("identity.json"), bytes) {
+        let _ = agent.dotted();
+    }
+    let Ok(text) = std::str::from_utf8(bytes) else { return };
+    let name = encoded(text);
+    assert!(name.len() < 250 && !name.starts_with('.') && !name.contains('/'), "{name}");
+    if let Ok(once) = slug(text) {
+        assert!(once.len() <= 50 && slug(&once).is_ok_and(|twice| twice == once), "{once}");
+    }
+}

@@ -113,7 +113,8 @@ impl Agent {
         &self.id[start..]
     }
 
-    fn parse(path: &Path, bytes: &[u8]) -> Result<Agent> {
+    /// Reads the bytes of a record.
+    pub fn parse(path: &Path, bytes: &[u8]) -> Result<Agent> {
         let bad = |why: String| {
             Failure::malformed(format!("{}: {why}", path.display()))
                 .hint("move the file away and run `worktree-spawn list` again; the worktree itself is not touched")

@@ -93,10 +93,46 @@ fn eventish() -> impl Strategy<Value = Vec<u8>> {
     proptest::collection::vec(piece, 0..16).prop_map(move |pieces| format!("{front}{}", pieces.concat()).into_bytes())
 }
 
+/// Records of agents and events, whole or not.
+fn agentish() -> impl Strategy<Value = Vec<u8>> {
+    let key = prop_oneof![
+        Just("v"),
+        Just("id"),
+        Just("uid"),
+        Just("type"),
+        Just("kind"),
+        Just("parent"),
+        Just("level"),
+        Just("from")
+    ];
+    let value = prop_oneof![
+        Just("1".to_owned()),
+        Just("2".to_owned()),
+        Just("\"root\"".to_owned()),
+        Just("\"worker\"".to_owned()),
+        Just("null".to_owned()),
+        Just("{\"id\":\"a.b\"}".to_owned()),
+        "\"[a-z./]{0,6}\"",
+    ];
+    let whole = "{\"v\":1,\"id\":\"a.b\",\"kind\":\"subtree\",\"birth_branch\":\"a.b\",\"slug\":\"b\",\"requested\":\"b\",\"parent\":\"root\",\
+                 \"parents\":[\"root\"],\"level\":9,\"role\":null,\"agent\":null,\"base_sha\":null,\"incarnation\":\"x\",\"created\":\"t\"}";
+    let parts = proptest::collection::vec((key, value), 0..8).prop_map(|pairs| {
+        let parts: Vec<String> = pairs.iter().map(|(key, value)| format!("\"{key}\":{value}")).collect();
+        format!("{{{}}}", parts.join(",")).into_bytes()
+    });
+    let cut = (0..whole.len()).prop_map(move |n| whole.as_bytes()[..n].to_vec());
+    prop_oneof![parts, cut, Just(whole.as_bytes().to_vec())]
+}
+
 proptest! {
     #[test]
     fn events(bytes in prop_oneof![eventish(), tomlish(), lineish()]) {
         it::event(&bytes);
+    }
+
+    #[test]
+    fn agents(bytes in prop_oneof![eventish(), lineish(), agentish(), ".{0,80}".prop_map(String::into_bytes)]) {
+        it::agents(&bytes);
     }
 
     #[test]
