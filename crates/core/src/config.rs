@@ -223,6 +223,14 @@ impl Config {
         self.defaults.get(at).copied().filter(|default| !default.is_empty())
     }
 
+    /// Everything a person should hear of the settings, also that some need approval.
+    pub fn said(&self) -> Vec<String> {
+        let unapproved = self.unapproved.then(|| {
+            format!("{REPOSITORY_FILE} sets what needs approval, so that is left out; run `sweatfile-apply approve`")
+        });
+        self.warnings.iter().cloned().chain(unapproved).collect()
+    }
+
     /// The tables, the user's before the repository's: of several that speak of one thing the last counts.
     pub fn rows(&self) -> &[Row] {
         &self.rows

@@ -98,20 +98,9 @@ impl Settings {
             // `never` has no throttle, as `0` has none.
             min_interval: time("min_interval")?.map(Option::unwrap_or_default),
             session_window: time("session_window")?.flatten(),
-            warnings: warnings(config),
+            warnings: config.said(),
         })
     }
-}
-
-/// What a person should hear of the settings.
-pub fn warnings(config: Config) -> Vec<String> {
-    let unapproved = config.unapproved.then(|| {
-        format!(
-            "{} sets what needs approval, so that is left out; run `sweatfile-apply approve`",
-            config::REPOSITORY_FILE
-        )
-    });
-    config.warnings.into_iter().chain(unapproved).collect()
 }
 
 type Time = Option<Option<SignedDuration>>;

@@ -107,7 +107,7 @@ impl Settings {
             launcher: line("launcher").unwrap_or(Line::Shell("none".into())),
             probe: line("probe"),
             agents,
-            warnings: warnings(config),
+            warnings: config.said(),
         })
     }
 
@@ -123,15 +123,4 @@ impl Settings {
                 .hint(format!("set `command` in `[worktree-spawn.agents.{agent}]` of the configuration"))
         })
     }
-}
-
-/// What a person should hear of the settings.
-pub fn warnings(config: Config) -> Vec<String> {
-    let unapproved = config.unapproved.then(|| {
-        format!(
-            "{} sets what needs approval, so that is left out; run `sweatfile-apply approve`",
-            config::REPOSITORY_FILE
-        )
-    });
-    config.warnings.into_iter().chain(unapproved).collect()
 }

@@ -318,7 +318,7 @@ fn a_signal_ends_the_setup_command_and_everything_it_started() {
 }
 
 /// Polls until it holds; a deadline against hanging, not a time limit.
-pub fn wait_for(holds: impl Fn() -> bool) {
+pub fn wait_for(mut holds: impl FnMut() -> bool) {
     let start = std::time::Instant::now();
     while !holds() {
         assert!(start.elapsed().as_secs() < 60, "waited for a minute");

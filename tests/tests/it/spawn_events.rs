@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
+use crate::faults::wait_for;
 use crate::spawn::{app, subtree};
 use crate::world::{Repo, World, text};
 
@@ -25,16 +26,6 @@ fn lines(child: Child) -> Vec<Value> {
 fn signal(child: &Child, name: &str) {
     let pid = child.id().to_string();
     assert!(std::process::Command::new("kill").args([name, &pid]).status().unwrap().success());
-}
-
-/// Waits until `test` holds.
-#[track_caller]
-fn until(what: &str, mut test: impl FnMut() -> bool) {
-    let end = Instant::now() + Duration::from_secs(60);
-    while !test() {
-        assert!(Instant::now() < end, "{what}");
-        std::thread::yield_now();
-    }
 }
 
 fn spool(app: &Repo<'_>, session: &str, below: &str) -> std::path::PathBuf {
@@ -216,7 +207,7 @@ fn ctrl_c_ends_a_wait_and_leaves_the_event() {
     let app = app(&w);
     let x = subtree(&app, &["x"]);
     let waiter = start(&app, &["wait", "--type", "other"]);
-    until("the waiter listens", || spool(&app, "root", "new").is_dir());
+    wait_for(|| spool(&app, "root", "new").is_dir());
     x.spawn(&["notify", "info", "hello"]).exit(0);
     signal(&waiter, "-INT");
     let status = waiter.wait_with_output().unwrap().status;
@@ -263,7 +254,7 @@ fn a_death_is_told_once() {
     app.spawn(&["remove", "root/w"]).exit(1).err_has("runs");
     // Four wait, and one kills the whole group: one of them hears of it.
     let waiters: Vec<Child> = (0..4).map(|_| start(&app, &["wait", "--timeout", "10s"])).collect();
-    until("all listen", || {
+    wait_for(|| {
         waiters.iter().all(|child| {
             let status = std::fs::read_to_string(format!("/proc/{}/status", child.id())).unwrap();
             status.contains("State:\tS") && status.lines().any(|l| l.starts_with("Threads:\t") && l != "Threads:\t1")
@@ -296,7 +287,7 @@ fn a_sleeping_wait_sleeps() {
     };
     // Until it has come to rest: the same count for a while.
     let mut since = (Instant::now(), switches(waiter.id()));
-    until("it comes to rest", || {
+    wait_for(|| {
         let now = switches(waiter.id());
         if now != since.1 || !spool(&app, "root", "new").is_dir() {
             since = (Instant::now(), now);

@@ -3,9 +3,8 @@
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::Path;
 use std::process::{Child, Stdio};
-use std::time::{Duration, Instant};
 
-use crate::faults::sweep_tool;
+use crate::faults::{sweep_tool, wait_for};
 use crate::spawn::{app, subtree};
 use crate::world::{Repo, World, text, write};
 
@@ -109,15 +108,6 @@ fn start(at: &Repo<'_>, args: &[&str]) -> Child {
     command.process_group(0).spawn().unwrap()
 }
 
-#[track_caller]
-fn until(what: &str, mut test: impl FnMut() -> bool) {
-    let end = Instant::now() + Duration::from_secs(60);
-    while !test() {
-        assert!(Instant::now() < end, "{what}");
-        std::thread::yield_now();
-    }
-}
-
 /// 20,000 files.
 fn large<'w>(w: &'w World) -> Repo<'w> {
     let app = w.app();
@@ -140,7 +130,7 @@ fn killed_or_interrupted_among_20_000_files() {
     let path = app.path.join(".shopfloor/worktrees/x");
     for signal in ["INT", "TERM", "KILL"] {
         let child = start(&app, &["subtree", "x"]);
-        until("files are written", || path.join("d3/f50").exists());
+        wait_for(|| path.join("d3/f50").exists());
         app.sh(&format!("kill -{signal} {}", child.id())).exit(0);
         let output = child.wait_with_output().unwrap();
         let said = String::from_utf8_lossy(&output.stderr).into_owned();
@@ -170,7 +160,7 @@ fn interrupted_in_a_hook_nothing_is_left_and_what_somebody_did_after_a_kill_stay
     let path = app.path.join(".shopfloor/worktrees/x");
     let spawn = |signal: &str| {
         let child = start(&app, &["subtree", "x"]);
-        until("the hook runs", || path.join("made-by-hook").exists());
+        wait_for(|| path.join("made-by-hook").exists());
         app.sh(&format!("kill -{signal} {}", child.id())).exit(0);
         let status = child.wait_with_output().unwrap().status;
         app.sh("kill -9 $(cat $HOME/pid) 2>/dev/null; rm $HOME/pid").exit(0);

@@ -6,12 +6,12 @@ use shopfloor_core::git::Git;
 use shopfloor_core::ui::Ui;
 
 use crate::cli::Place;
-use crate::settings::{load_config, warnings};
+use crate::settings::load_config;
 
 pub fn run(ui: &Ui, env: &Env, place: &Place) -> Result<Exit> {
     let repo = Git::find(env)?.discover()?;
     let config = load_config(env, &repo, place)?;
     ui.config(&config);
-    warnings(config).iter().for_each(|warning| ui.warn(warning));
+    config.said().iter().for_each(|warning| ui.warn(warning));
     Ok(Exit::Done)
 }

@@ -5,12 +5,12 @@ use shopfloor_core::error::{Exit, Result};
 use shopfloor_core::ui::Ui;
 
 use crate::facts::place::Place;
-use crate::settings::{Flags, load_config, warnings};
+use crate::settings::{Flags, load_config};
 
 pub fn run(ui: &Ui, env: &Env) -> Result<Exit> {
     let place = Place::find(env)?;
     let config = load_config(env, &place, Flags::default())?;
     ui.config(&config);
-    warnings(config).iter().for_each(|warning| ui.warn(warning));
+    config.said().iter().for_each(|warning| ui.warn(warning));
     Ok(Exit::Done)
 }
