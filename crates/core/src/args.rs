@@ -59,18 +59,28 @@ pub enum Color {
 pub trait CommandLine: Parser {
     /// The flags it shares with the other tools.
     fn common(&self) -> &Common;
+
+    /// Whether this is called where nothing may fail: then every failure is a notice, and the exit code 0.
+    fn must_not_fail(_args: &[OsString]) -> bool {
+        false
+    }
 }
 
 /// What every tool's `main` is: reads the process, parses, runs, reports, and returns the exit code.
 pub fn main<C: CommandLine>(tool: &'static str, run: impl FnOnce(&Ui, &Env, C) -> Result<Exit>) -> ExitCode {
     let (env, problem) = Env::from_process();
     let early = Ui::new(tool, &env, Options { json: asks_for_json(&env), ..Options::default() });
+    let is_quiet = C::must_not_fail(&env.args);
     let report = |ui: &Ui, failure: Failure| {
+        if is_quiet {
+            ui.problem(&failure);
+            return Exit::Done;
+        }
         ui.error(&failure);
         failure.exit
     };
     let exit = match parse::<C>(tool, &early, &env) {
-        Err(exit) => exit,
+        Err(failure) => failure.map_or(Exit::Done, |failure| report(&early, failure)),
         Ok(_) if problem.is_some() => problem.map_or(Exit::Done, |failure| report(&early, failure)),
         Ok(cli) => {
             let common = cli.common().clone();
@@ -99,8 +109,8 @@ fn options(env: &Env, common: &Common) -> Options {
     Options { json: common.json, quiet: common.quiet, verbose: common.verbose, color }
 }
 
-/// Parses the command line, or answers `--help` and `--version`, or reports what is wrong (exit 2).
-fn parse<C: CommandLine>(tool: &'static str, ui: &Ui, env: &Env) -> Result<C, Exit> {
+/// Parses the command line, or answers `--help` and `--version` (then there is no failure), or says what is wrong.
+fn parse<C: CommandLine>(tool: &'static str, ui: &Ui, env: &Env) -> Result<C, Option<Failure>> {
     let error = match C::try_parse_from(&env.args) {
         Ok(cli) => return Ok(cli),
         Err(error) => error,
@@ -109,7 +119,7 @@ fn parse<C: CommandLine>(tool: &'static str, ui: &Ui, env: &Env) -> Result<C, Ex
         let styled = env.stdout_is_terminal && env.var("NO_COLOR").is_none();
         let text = error.render();
         ui.answer(if styled { text.ansi().to_string() } else { text.to_string() }.as_bytes());
-        return Err(Exit::Done);
+        return Err(None);
     }
     let rendered = match error.kind() {
         ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => "a subcommand is missing".to_owned(),
@@ -121,6 +131,5 @@ fn parse<C: CommandLine>(tool: &'static str, ui: &Ui, env: &Env) -> Result<C, Ex
     let failure = Failure::usage(message)
         .details(lines.map(|l| l.trim_start().to_owned()))
         .hint(format!("run `{tool} --help` to see what it takes"));
-    ui.error(&failure);
-    Err(failure.exit)
+    Err(Some(failure))
 }

@@ -43,6 +43,12 @@ impl Lock {
         self.file.write_all(std::process::id().to_string().as_bytes())
     }
 
+    /// Children started from now on hold it as well: it is free once the last of them is gone, whoever dies first.
+    pub fn share_with_children(&self) -> Result<()> {
+        let shared = rustix::io::fcntl_setfd(&self.file, rustix::io::FdFlags::empty());
+        shared.map_err(|e| Failure::failed("cannot share a lock with a child").because(std::io::Error::from(e)))
+    }
+
     /// Takes the lock on a file that is there, and still is under that name once it is ours; none when
     /// somebody holds it or it is gone. The lock stays with the file when that is renamed.
     pub fn try_existing(path: &Path) -> Result<Option<Lock>> {

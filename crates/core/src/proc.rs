@@ -9,7 +9,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::{Path, PathBuf};
 use std::process::ExitStatus;
-use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI32, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -178,6 +178,7 @@ impl Cmd {
             {
                 let _ = kill_process(pid, signal);
             }
+            true
         });
         let cannot = |e| Failure::failed(format!("cannot run {}", self.program.display())).because(e);
         let mut command = std::process::Command::new(&self.program);
@@ -362,8 +363,8 @@ fn groups() -> std::sync::MutexGuard<'static, Vec<u32>> {
     GROUPS.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Whether a signal no longer ends us by itself, because somebody looks for it and tidies up.
-static IS_DEFERRED: AtomicBool = AtomicBool::new(false);
+/// How many are at something that a signal must not end by itself, because they look for it and tidy up.
+static DEFERRED: AtomicUsize = AtomicUsize::new(0);
 
 /// Whether what runs now is the tidying up.
 static IS_TIDYING: AtomicBool = AtomicBool::new(false);
@@ -374,7 +375,7 @@ static INTERRUPTED: AtomicBool = AtomicBool::new(false);
 /// From now on SIGINT, SIGTERM and SIGHUP end running children but not us: whoever works on looks at the flag
 /// in what is given back, or at [`check_interrupt`], and undoes what it began.
 pub fn defer_signals() -> Deferred {
-    IS_DEFERRED.store(true, Ordering::SeqCst);
+    DEFERRED.fetch_add(1, Ordering::SeqCst);
     watch_signals();
     Deferred { interrupted: &INTERRUPTED }
 }
@@ -388,7 +389,7 @@ pub struct Deferred {
 
 impl Drop for Deferred {
     fn drop(&mut self) {
-        IS_DEFERRED.store(false, Ordering::SeqCst);
+        DEFERRED.fetch_sub(1, Ordering::SeqCst);
     }
 }
 
@@ -413,14 +414,15 @@ pub fn check_interrupt() -> Result<()> {
     }
 }
 
-type Handler = Box<dyn Fn(i32) + Send + Sync>;
+type Handler = Box<dyn Fn(i32) -> bool + Send + Sync>;
 
 /// What takes signals instead of their default, in a program that tidies up on its own.
 static HANDLER: OnceLock<Handler> = OnceLock::new();
 
 /// From now on SIGINT, SIGTERM and SIGHUP go to `handler` alone: neither we nor a running child are
-/// ended by them. For programs that stay in the foreground and finish what they are doing.
-pub fn handle_signals(handler: impl Fn(i32) + Send + Sync + 'static) {
+/// ended by them, unless it says `false`: then we end as without it. For programs that stay in the foreground and finish
+/// what they are doing.
+pub fn handle_signals(handler: impl Fn(i32) -> bool + Send + Sync + 'static) {
     let _ = HANDLER.set(Box::new(handler));
     watch_signals();
 }
@@ -434,12 +436,14 @@ fn watch_signals() {
         thread::spawn(move || {
             for signal in signals.forever() {
                 if let Some(handler) = HANDLER.get() {
-                    handler(signal);
+                    if !handler(signal) {
+                        let _ = signal_hook::low_level::emulate_default_handler(signal);
+                    }
                     continue;
                 }
                 let running = groups().clone();
                 INTERRUPTED.store(true, Ordering::SeqCst);
-                if running.is_empty() && !IS_DEFERRED.load(Ordering::SeqCst) {
+                if running.is_empty() && DEFERRED.load(Ordering::SeqCst) == 0 {
                     let _ = signal_hook::low_level::emulate_default_handler(signal);
                 }
                 let again = CAUGHT.swap(signal, Ordering::SeqCst) != 0;

@@ -42,6 +42,9 @@ pub enum Command {
     #[command(after_help = "Example:\n  worktree-spawn worker rust-impl --agent gemini --task-file task.md")]
     Worker(WorkerArgs),
     /// Run an agent's command in its place, and tell its parent how it ended
+    ///
+    /// Exits as the command does; 75 when the agent runs already. The command finds SHOPFLOOR_AGENT_ID, _SESSION_ID, _PARENT,
+    /// _ROLE and, where there is one, _TASK_FILE.
     #[command(after_help = "Example:\n  worktree-spawn run main.feature-a -- claude")]
     Run {
         /// The agent
@@ -49,6 +52,8 @@ pub enum Command {
         /// The command and its arguments
         #[arg(last = true, required = true, value_name = "CMD")]
         command: Vec<OsString>,
+        #[command(flatten)]
+        dry_run: DryRun,
     },
     /// Print an agent's environment, for `eval`
     #[command(after_help = "Example:\n  eval \"$(worktree-spawn env main.feature-a)\"")]
@@ -90,6 +95,8 @@ pub enum Command {
         #[arg(required = true, value_name = "UID")]
         uids: Vec<String>,
         #[command(flatten)]
+        dry_run: DryRun,
+        #[command(flatten)]
         session: Session,
     },
     /// Print events that nobody took yet, and leave them where they are
@@ -113,6 +120,8 @@ pub enum Command {
     #[command(after_help = "Example:\n  worktree-spawn remove main.feature-a")]
     Remove(RemoveArgs),
     /// Remove agents that have ended and left nothing, and say why the others stay
+    ///
+    /// Nothing left: no change, no commit that is not in the parent's branch, nobody seated or nested in it, no event waiting.
     #[command(after_help = "Example:\n  worktree-spawn gc --dry-run")]
     Gc {
         #[command(flatten)]
@@ -275,6 +284,8 @@ pub struct NotifyArgs {
     /// Say it once however often this is run with the same key
     #[arg(long, value_name = "KEY")]
     pub dedupe: Option<String>,
+    #[command(flatten)]
+    pub dry_run: DryRun,
 }
 
 #[derive(Debug, Subcommand)]
@@ -296,10 +307,10 @@ pub enum HookCommand {
 pub struct WaitArgs {
     #[command(flatten)]
     pub session: Session,
-    /// Only events of this type
+    /// Only events of this type; may be repeated
     #[arg(long = "type", value_name = "TYPE")]
     pub kind: Vec<String>,
-    /// Only events from this agent
+    /// Only events from this agent; may be repeated
     #[arg(long, value_name = "ID")]
     pub from: Vec<String>,
     /// Only events with a higher number
@@ -385,6 +396,11 @@ pub struct RemoveArgs {
 impl CommandLine for Cli {
     fn common(&self) -> &Common {
         &self.common
+    }
+
+    fn must_not_fail(args: &[OsString]) -> bool {
+        let hooks = ["worker-exit", "worktree-remove"];
+        args.windows(2).any(|pair| pair[0] == "hook" && hooks.iter().any(|hook| pair[1] == *hook))
     }
 }
 

@@ -10,6 +10,7 @@ use shopfloor_core::fs;
 use shopfloor_core::hash::Digest;
 
 use crate::TOOL;
+use crate::slug::slug;
 
 /// The session of the main checkout, whatever its branch.
 pub const ROOT: &str = "root";
@@ -121,10 +122,15 @@ impl Agent {
         };
         let agent: Agent = serde_json::from_slice(bytes).map_err(|e| bad(e.to_string()))?;
         if agent.v > VERSION {
-            return Err(bad(format!("version {} is newer than this program knows", agent.v)));
+            let newer = format!("{}: version {} is newer than this program knows", path.display(), agent.v);
+            return Err(Failure::malformed(newer).hint("use the version of worktree-spawn that wrote it"));
         }
         if agent.id.is_empty() || (agent.kind != Kind::Root && agent.parent.is_none()) {
             return Err(bad("the record names no agent".into()));
+        }
+        // It becomes part of paths.
+        if agent.kind != Kind::Root && slug(&agent.slug).ok().as_ref() != Some(&agent.slug) {
+            return Err(bad(format!("`{}` is no slug", agent.slug)));
         }
         Ok(agent)
     }

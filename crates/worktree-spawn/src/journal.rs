@@ -9,18 +9,9 @@ use shopfloor_core::fs;
 use shopfloor_core::lock::Lock;
 
 use crate::identity::new_uid;
+use crate::plan::spawn::is_branch_name;
 
 const VERSION: u64 = 1;
-
-/// How far a spawn got.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Phase {
-    /// git's records are made and the files are written.
-    Files,
-    /// All files are there; the repository's hooks run.
-    Hooks,
-}
 
 /// A spawn.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -35,7 +26,6 @@ pub struct Spawn {
     /// Directories that are made above the worktree, outermost first; and the worktree's own unless it was
     /// there, empty.
     pub makes_dirs: Vec<PathBuf>,
-    pub phase: Phase,
 }
 
 /// A spawn under way, ours while its lock is held.
@@ -73,7 +63,7 @@ impl Spawn {
         makes_dirs: Vec<PathBuf>,
     ) -> Spawn {
         let (id, path, branch, base_sha) = (id.to_owned(), path.to_owned(), branch.to_owned(), base_sha.to_owned());
-        Spawn { v: VERSION, id, path, branch, makes_branch, base_sha, makes_dirs, phase: Phase::Files }
+        Spawn { v: VERSION, id, path, branch, makes_branch, base_sha, makes_dirs }
     }
 }
 
@@ -90,9 +80,9 @@ impl Open {
         self.save()
     }
 
-    /// Notes how far it got.
-    pub fn reach(&mut self, phase: Phase) -> Result<()> {
-        self.spawn.phase = phase;
+    /// These were made by somebody else meanwhile.
+    pub fn has_not_made_dirs(&mut self, dirs: &[PathBuf]) -> Result<()> {
+        self.spawn.makes_dirs.retain(|dir| !dirs.contains(dir));
         self.save()
     }
 
@@ -104,13 +94,13 @@ impl Open {
 }
 
 /// Spawns whose process is gone. What others are at is left out; what was never a whole journal is removed.
-pub fn abandoned(shared: &Path) -> Result<Vec<Open>> {
+pub fn abandoned(shared: &Path) -> Result<(Vec<Open>, Vec<String>)> {
     let dir = dir(shared);
     let names: Vec<String> = fs::list(&dir)?.iter().map(|name| name.to_string_lossy().into_owned()).collect();
     let uid =
         |name: &str| name.trim_start_matches(fs::RESERVED).chars().take_while(|c| c.is_ascii_hexdigit()).collect();
-    let uids: BTreeSet<String> = names.iter().map(|name| uid(name)).collect();
-    let mut found = Vec::new();
+    let uids: BTreeSet<String> = names.iter().filter(|name| !name.ends_with(".bad")).map(|name| uid(name)).collect();
+    let (mut found, mut said) = (Vec::new(), Vec::new());
     for uid in uids {
         let path = dir.join(format!("{uid}.json"));
         let Some(lock) = Lock::try_take(&path.with_extension("lock"))? else { continue };
@@ -122,17 +112,29 @@ pub fn abandoned(shared: &Path) -> Result<Vec<Open>> {
             fs::remove(&path.with_extension("lock"))?;
             continue;
         };
-        let spawn: Spawn = serde_json::from_slice(&bytes).map_err(|e| {
-            Failure::malformed(format!("{}: {e}", path.display()))
-                .hint("a killed spawn left it; undo that by hand (`git worktree list`) and remove the file")
-        })?;
+        let read = serde_json::from_slice::<Spawn>(&bytes).map_err(|e| e.to_string());
+        let read = read.and_then(|spawn| match spawn.path.is_absolute() && is_branch_name(&spawn.branch) {
+            true => Ok(spawn),
+            false => Err("it is not what a spawn writes".into()),
+        });
+        let spawn = match read {
+            Ok(spawn) => spawn,
+            // It must not hinder the others; what it was about is for a person to see.
+            Err(why) => {
+                let aside = path.with_extension("bad");
+                fs::rename_over(&path, &aside)?;
+                fs::remove(&path.with_extension("lock"))?;
+                said.push(format!("set aside {}, the journal of a killed spawn: {why}", aside.display()));
+                continue;
+            }
+        };
         if spawn.v > VERSION {
             let newer = format!("{}: version {} is newer than this program knows", path.display(), spawn.v);
             return Err(Failure::malformed(newer).hint("use the version of worktree-spawn that wrote it"));
         }
         found.push(Open { spawn, path, _lock: lock });
     }
-    Ok(found)
+    Ok((found, said))
 }
 
 /// Whether the spawn of this agent is still under way.

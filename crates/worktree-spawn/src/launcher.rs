@@ -3,14 +3,19 @@
 
 use std::path::Path;
 
+use serde_json::Value;
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Failure, Result};
+use shopfloor_core::fs;
 use shopfloor_core::git::LOCAL_VARS;
 use shopfloor_core::proc::{self, Cmd};
 use shopfloor_core::text::shell_word;
 
 use crate::apply::files::program;
 use crate::facts::agents::Known;
+use crate::facts::place::Place;
+use crate::identity::{self, Kind};
+use crate::life::{self, Life, State};
 use crate::settings::{Line, Settings};
 
 /// Launchers we know.
@@ -78,19 +83,42 @@ pub fn filled(env: &Env, line: &Line, known: &Known, cmd: &str) -> Result<Cmd> {
     Ok(ready.dir(&known.tree.path).without_vars(LOCAL_VARS))
 }
 
+/// How an agent is: what `run` knows of it, else what the probe says.
+pub fn state(
+    env: &Env,
+    place: &Place,
+    probe: Option<&Line>,
+    known: &Known,
+    life: Option<Life>,
+) -> Result<(State, Option<Value>)> {
+    let told = life::state(env, place, &known.agent, life)?;
+    let Some(probe) = probe.filter(|_| told.0 == State::Never && known.agent.kind != Kind::Root) else {
+        return Ok(told);
+    };
+    Ok(match filled(env, probe, known, "").and_then(Cmd::capture) {
+        Ok(output) if output.status.code() == 0 => (State::Live, None),
+        Ok(output) if output.status.code() == 1 => (State::Never, None),
+        _ => (State::Unknown, None),
+    })
+}
+
 /// Starts the agent; `false` when the launcher is `none`.
 pub fn launch(env: &Env, settings: &Settings, known: &Known) -> Result<bool> {
     if settings.launcher == Line::Shell(NONE.into()) {
         return Ok(false);
     }
     let cmd = run_line(env, settings, known)?;
-    let output = filled(env, &settings.launcher, known, &cmd)?.capture()?;
-    if output.status.success() {
+    let mut said = Vec::new();
+    // What it starts in the background is not waited for.
+    let scratch = fs::scratch(&identity::state(&known.tree.git_dir).join("tmp"))?;
+    let launcher = filled(env, &settings.launcher, known, &cmd)?;
+    let status = launcher.show_through(scratch, |bytes| said.extend_from_slice(bytes))?;
+    if status.success() {
         return Ok(true);
     }
-    let said = String::from_utf8_lossy(&output.stderr).trim().to_owned();
-    Err(Failure::failed(format!("the launcher ended with {}", output.status))
-        .because(std::io::Error::other(if said.is_empty() { output.status.to_string() } else { said }))
+    let said = String::from_utf8_lossy(&said).trim().to_owned();
+    Err(Failure::failed(format!("the launcher ended with {status}"))
+        .because(std::io::Error::other(if said.is_empty() { status.to_string() } else { said }))
         .hint(format!("start the agent yourself: `cd {} && {cmd}`", shell_word(&known.tree.path))))
 }
 

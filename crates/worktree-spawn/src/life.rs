@@ -1,5 +1,6 @@
-//! Whether an agent lives: `run` holds a lock for as long as its command does, and writes down how that ended. A
-//! free lock without such a note is a death, which is told once.
+//! Whether an agent lives: `run` and its command hold a lock, and `run` writes down how that ended. A free lock without
+//! such a note is a death, which is told once. Each life has a lock of its own: what an earlier one left running holds
+//! only that.
 
 use std::path::{Path, PathBuf};
 
@@ -12,8 +13,9 @@ use shopfloor_core::lock::Lock;
 use shopfloor_core::proc::Status as Ended;
 
 use crate::event::{Draft, Status};
+use crate::facts::place::Place;
 use crate::identity::{Agent, encoded, new_uid};
-use crate::spool;
+use crate::post;
 
 const VERSION: u64 = 1;
 
@@ -32,6 +34,12 @@ pub struct Life {
     pub exit: Option<Value>,
     #[serde(default)]
     pub died: bool,
+}
+
+impl Life {
+    fn key(&self) -> String {
+        format!("end:{}", self.incarnation)
+    }
 }
 
 /// What is known of an agent's life.
@@ -70,32 +78,44 @@ fn path(shared: &Path, id: &str, end: &str) -> PathBuf {
     dir(shared).join(format!("{}.{end}", encoded(id)))
 }
 
+/// The lock of one life.
+fn alive(shared: &Path, id: &str, incarnation: &str) -> PathBuf {
+    path(shared, id, &format!("{incarnation}.alive"))
+}
+
 /// The life that has begun, held by its lock.
 #[derive(Debug)]
 pub struct Held {
     life: Life,
     path: PathBuf,
+    alive: PathBuf,
     _lock: Lock,
 }
 
 /// Begins a life: exit 75 when one is lived already.
-pub fn begin(env: &Env, shared: &Path, agent: &Agent) -> Result<Held> {
-    tell_death(env, shared, &agent.id)?;
-    let Some(lock) = Lock::try_take(&path(shared, &agent.id, "lock"))? else {
+pub fn begin(env: &Env, place: &Place, agent: &Agent) -> Result<Held> {
+    let shared = &place.shared();
+    tell_death(env, place, &agent.id)?;
+    let _mutex = Lock::take(&path(shared, &agent.id, "lock"))?;
+    if load(shared, &agent.id)?.is_some_and(|life| life.ended.is_none()) {
         return Err(Failure::new(Exit::Busy, "busy", format!("{} runs already", agent.id))
             .hint("end the one that runs first; `worktree-spawn list --live` shows it"));
-    };
+    }
+    let incarnation = new_uid();
+    let alive = alive(shared, &agent.id, &incarnation);
+    let lock = Lock::try_take(&alive)?.ok_or_else(|| Failure::failed("a new lock is held before it is there"))?;
+    lock.share_with_children()?;
     let life = Life {
         v: VERSION,
         agent: agent.clone(),
-        incarnation: new_uid(),
+        incarnation,
         pid: std::process::id(),
         started: env.now.to_string(),
         ended: None,
         exit: None,
         died: false,
     };
-    let held = Held { life, path: path(shared, &agent.id, "json"), _lock: lock };
+    let held = Held { life, path: path(shared, &agent.id, "json"), alive, _lock: lock };
     held.save()?;
     Ok(held)
 }
@@ -109,11 +129,13 @@ impl Held {
     pub fn end(mut self, env: &Env, status: Ended) -> Result<()> {
         self.life.ended = Some(env.later().now.to_string());
         self.life.exit = Some(exit(status));
-        self.save()
+        self.save()?;
+        fs::remove(&self.alive)
     }
 
-    pub fn incarnation(&self) -> &str {
-        &self.life.incarnation
+    /// By which its end is told once, whoever tells it.
+    pub fn key(&self) -> String {
+        self.life.key()
     }
 }
 
@@ -149,10 +171,14 @@ pub fn all(shared: &Path) -> Result<Vec<Life>> {
     records.map(|name| load_at(&dir.join(name))).filter_map(Result::transpose).collect()
 }
 
-/// What is known of a life, its death told if nobody did yet.
-pub fn state(env: &Env, shared: &Path, life: Life) -> Result<(State, Option<Value>)> {
+/// What is known of the life an agent had, if it had one: not that of an earlier agent of the same name. Its death is
+/// told if nobody did yet.
+pub fn state(env: &Env, place: &Place, agent: &Agent, life: Option<Life>) -> Result<(State, Option<Value>)> {
+    let Some(life) = life.filter(|life| life.agent.incarnation == agent.incarnation) else {
+        return Ok((State::Never, None));
+    };
     let life = match life.ended {
-        None => tell_death(env, shared, &life.agent.id)?.unwrap_or(life),
+        None => tell_death(env, place, &life.agent.id)?.unwrap_or(life),
         Some(_) => life,
     };
     let state = match (&life.ended, life.died) {
@@ -163,24 +189,19 @@ pub fn state(env: &Env, shared: &Path, life: Life) -> Result<(State, Option<Valu
     Ok((state, life.exit))
 }
 
-/// Whether an agent's command runs now.
-pub fn is_live(env: &Env, shared: &Path, id: &str) -> Result<bool> {
-    Ok(match load(shared, id)? {
-        Some(life) => state(env, shared, life)?.0 == State::Live,
-        None => false,
-    })
-}
-
 /// Publishes a death that nobody has told, exactly once: its key is the life's. Gives back the life as it is
 /// then, when it is over.
-pub fn tell_death(env: &Env, shared: &Path, id: &str) -> Result<Option<Life>> {
+pub fn tell_death(env: &Env, place: &Place, id: &str) -> Result<Option<Life>> {
+    let shared = &place.shared();
     let record = path(shared, id, "json");
     if load_at(&record)?.is_none_or(|life| life.ended.is_some()) {
         return load_at(&record);
     }
-    let Some(_lock) = Lock::try_take(&path(shared, id, "lock"))? else { return Ok(None) };
+    let _mutex = Lock::take(&path(shared, id, "lock"))?;
     let Some(mut life) = load_at(&record)?.filter(|life| life.ended.is_none()) else { return load_at(&record) };
-    if let Some(parent) = &life.agent.parent {
+    let alive = alive(shared, id, &life.incarnation);
+    let Some(_lock) = Lock::try_take(&alive)? else { return Ok(None) };
+    if life.agent.parent.is_some() {
         let draft = Draft {
             kind: "worker_died".into(),
             status: Status::Failure,
@@ -189,13 +210,12 @@ pub fn tell_death(env: &Env, shared: &Path, id: &str) -> Result<Option<Life>> {
             head: None,
             more: Vec::new(),
         };
-        let above = life.agent.parents.split_last().map(|(_, above)| above).unwrap_or_default();
-        let key = format!("died:{}", life.incarnation);
-        spool::publish(shared, parent, above, draft.of(env, &life.agent), Some(&key))?;
+        post::send_as(env, place, &life.agent, draft, Some(&life.key()))?;
     }
     life.died = true;
     life.ended = Some(env.later().now.to_string());
     save(&record, &life)?;
+    fs::remove(&alive)?;
     Ok(Some(life))
 }
 
@@ -211,12 +231,12 @@ pub fn completed(shared: &Path, id: &str) -> Result<()> {
 pub fn is_completed(shared: &Path, held: &Held) -> Result<bool> {
     let bytes = fs::read_no_follow(&path(shared, &held.life.agent.id, "done"))?.unwrap_or_default();
     let done: Value = serde_json::from_slice(&bytes).unwrap_or_default();
-    Ok(done.get("incarnation").and_then(Value::as_str) == Some(held.incarnation()))
+    Ok(done.get("incarnation").and_then(Value::as_str) == Some(held.life.incarnation.as_str()))
 }
 
-/// Forgets an agent's lives, after its death was told. A live one is not forgotten.
+/// Forgets an agent's lives, after its removal.
 pub fn forget(shared: &Path, id: &str) -> Result<()> {
-    let Some(_lock) = Lock::try_take(&path(shared, id, "lock"))? else { return Ok(()) };
+    let _mutex = Lock::take(&path(shared, id, "lock"))?;
     for end in ["json", "done", "done.lock", "lock"] {
         fs::remove(&path(shared, id, end))?;
     }

@@ -17,8 +17,9 @@ use rmcp::{ServerHandler, ServiceExt};
 use serde_json::{Value, json};
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Failure, Result};
+use shopfloor_core::proc;
 use shopfloor_core::ui::{Options, Ui};
-use tokio::io::AsyncWrite;
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 use crate::TOOL;
 use crate::cli::{Launch, SubtreeArgs, Task, WorkerArgs};
@@ -43,15 +44,31 @@ pub fn serve(ui: &Ui, env: &Env, place: &Place, caller: &Known) -> Result<Exit> 
     let runtime = runtime.map_err(|e| failed("start the MCP server", e.to_string()))?;
     let handed = Handed::default();
     let place = crate::commands::subtree::seen_from(place, caller);
-    let server = Server { env: env.clone(), place, id: caller.agent.id.clone(), handed: handed.clone() };
+    let server = Server {
+        env: env.clone(),
+        place,
+        id: caller.agent.id.clone(),
+        handed: handed.clone(),
+        over: Over::default(),
+        interrupted: Over::default(),
+        order: Arc::default(),
+    };
     let (stdin, stdout) = rmcp::transport::stdio();
+    let reader = Reader { inner: stdin, over: server.over.clone() };
+    let (interrupted, order) = (server.interrupted.clone(), server.order.clone());
     let ended = runtime.block_on(async {
-        let running = server.serve((stdin, Writer { inner: stdout, line: Vec::new(), handed })).await;
+        let running = server.serve((reader, Writer { inner: stdout, line: Vec::new(), handed })).await;
         let running = running.map_err(|e| failed("serve MCP", e.to_string()))?;
+        let stop = running.cancellation_token();
+        interrupted.then(move || stop.cancel());
         running.waiting().await.map_err(|e| failed("serve MCP", e.to_string()))
     });
+    // What was begun is brought to its end, though nobody reads how it went.
+    drop(runtime.block_on(order.lock()));
     // Whoever waits for an event is left behind; what it has not handed over is there for the next one.
     runtime.shutdown_background();
+    // A signal that came in the middle of a spawn, which was undone first.
+    proc::check_interrupt()?;
     match ended {
         Ok(_) => Ok(Exit::Done),
         // A client that goes before it has said a word is no failure of ours.
@@ -68,6 +85,12 @@ struct Server {
     place: Place,
     id: String,
     handed: Handed,
+    /// The client has closed its end.
+    over: Over,
+    /// A signal came.
+    interrupted: Over,
+    /// What an agent says is published in the order it said it.
+    order: Arc<tokio::sync::Mutex<()>>,
 }
 
 type Answer = std::result::Result<Value, Failure>;
@@ -163,23 +186,37 @@ impl Server {
         let wanted = Wanted { kinds, ..Wanted::default() };
         let mut waiting = Waiting::new(env, place, spool, wanted, false)?;
         let (wake, token) = (waiting.waker(), request.ct.clone());
+        let wake = Arc::new(Mutex::new(Some(wake)));
+        let at_end = wake.clone();
+        self.over.then(move || wake_once(&at_end));
         tokio::runtime::Handle::current().spawn(async move {
             token.cancelled().await;
-            wake();
+            wake_once(&wake);
         });
         match waiting.next(Instant::now().checked_add(Duration::from_secs(seconds)))? {
             // Nobody will read the answer.
-            Next::Event(claim) if request.ct.is_cancelled() => {
+            Next::Event(claim) if request.ct.is_cancelled() || self.over.is_over() => {
                 claim.give_back()?;
                 Ok(json!({ "event": null, "cancelled": true }))
             }
             Next::Event(claim) => {
                 let answer = json!({ "event": claim.event.0 });
                 self.handed.wait(*claim);
+                let handed = self.handed.clone();
+                tokio::runtime::Handle::current().spawn(async move {
+                    tokio::time::sleep(STALE * 2).await;
+                    handed.give_back_stale();
+                });
                 Ok(answer)
             }
             Next::Timeout | Next::Signal(_) => Ok(json!({ "event": null, "timeout": true })),
         }
+    }
+}
+
+fn wake_once<F: FnOnce()>(wake: &Mutex<Option<F>>) {
+    if let Some(wake) = wake.lock().unwrap_or_else(PoisonError::into_inner).take() {
+        wake();
     }
 }
 
@@ -223,7 +260,14 @@ impl ServerHandler for Server {
         let server = self.clone();
         let name = request.name.clone();
         let args = request.arguments.unwrap_or_default();
+        // A wait must not hold up the others.
+        let turn = if name == "wait_for_event" { None } else { Some(self.order.lock().await) };
         let called = tokio::task::spawn_blocking(move || server.call(&name, &args, &context)).await;
+        drop(turn);
+        if proc::check_interrupt().is_err() {
+            self.over.end();
+            self.interrupted.end();
+        }
         let answer = called.map_err(|e| ErrorData::internal_error(e.to_string(), None))?;
         let result = match answer {
             None => return Err(ErrorData::invalid_params(format!("there is no tool `{}`", request.name), None)),
@@ -290,6 +334,52 @@ fn tools() -> Vec<Tool> {
         ),
         tool("list_agents", "List all agents, how they are and what waits for them", json!({}), &[]),
     ]
+}
+
+/// Something that happens once, and what is to be done then.
+#[derive(Clone, Default)]
+struct Over {
+    state: Arc<Mutex<(bool, Vec<Work>)>>,
+}
+
+type Work = Box<dyn FnOnce() + Send>;
+
+impl Over {
+    fn then(&self, work: impl FnOnce() + Send + 'static) {
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        match state.0 {
+            true => work(),
+            false => state.1.push(Box::new(work)),
+        }
+    }
+
+    fn end(&self) {
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        state.0 = true;
+        state.1.drain(..).for_each(|work| work());
+    }
+
+    fn is_over(&self) -> bool {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner).0
+    }
+}
+
+/// stdin, which notices its end: nobody waits for an event on behalf of a client that has gone.
+struct Reader<R> {
+    inner: R,
+    over: Over,
+}
+
+impl<R: AsyncRead + Unpin> AsyncRead for Reader<R> {
+    fn poll_read(self: Pin<&mut Self>, context: &mut Context<'_>, buffer: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+        let this = self.get_mut();
+        let before = buffer.filled().len();
+        let read = Pin::new(&mut this.inner).poll_read(context, buffer);
+        if matches!(&read, Poll::Ready(done) if done.is_err() || buffer.filled().len() == before) {
+            this.over.end();
+        }
+        read
+    }
 }
 
 /// Events in answers that are on their way to the client.

@@ -42,7 +42,7 @@ const UNUSUAL: [&str; 15] = [
 /// With fewer files a second thread costs more than it saves.
 const FEW: usize = 200;
 
-/// A repository that is as most are.
+/// A repository that gix knows as well as git does.
 pub struct Native {
     repo: gix::Repository,
 }
@@ -58,7 +58,7 @@ impl Native {
             return None;
         }
         let repo = gix::open(&tree.path).ok()?;
-        (!is_unusual(&repo)).then_some(Native { repo })
+        (!has_extensions(&repo)).then_some(Native { repo })
     }
 
     /// The commit HEAD is at.
@@ -103,7 +103,7 @@ impl Native {
     /// can write over.
     pub fn checkout(&self, tree: &Tree, sha: &str, interrupted: &AtomicBool) -> Attempt<bool> {
         let repo = &self.repo;
-        if tree.git_dir.join("config.worktree").exists() {
+        if is_unusual(repo) || tree.git_dir.join("config.worktree").exists() {
             return Ok(false);
         }
         let commit = repo.find_commit(gix::ObjectId::from_hex(sha.as_bytes())?)?;
@@ -137,12 +137,15 @@ fn is_unusual(repo: &gix::Repository) -> bool {
     let config = repo.config_snapshot();
     let is_set = |key: &str| config.string(key).is_some_and(|value| value != "false");
     let is_off = |key: &str| config.boolean(key) == Some(false);
-    UNUSUAL.iter().any(|key| is_set(key))
-        || is_off("core.symlinks")
-        || is_off("core.fileMode")
-        || config.plumbing().sections_by_name("extensions").is_some_and(|mut sections| {
-            sections.any(|section| section.value_names().any(|name| !name.eq_ignore_ascii_case("worktreeconfig")))
-        })
+    UNUSUAL.iter().any(|key| is_set(key)) || is_off("core.symlinks") || is_off("core.fileMode")
+}
+
+/// Whether the repository is of a kind that gix may not know.
+fn has_extensions(repo: &gix::Repository) -> bool {
+    let config = repo.config_snapshot();
+    config.plumbing().sections_by_name("extensions").is_some_and(|mut sections| {
+        sections.any(|section| section.value_names().any(|name| !name.eq_ignore_ascii_case("worktreeconfig")))
+    })
 }
 
 /// Whether every entry is a file or a link, and nothing is smudged.

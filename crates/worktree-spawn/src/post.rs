@@ -12,7 +12,11 @@ use crate::spool::{self, Published, Spool};
 
 /// Publishes it. Exit 1 when there is nobody above.
 pub fn send(env: &Env, place: &Place, from: &Known, draft: Draft, dedupe: Option<&str>) -> Result<Published> {
-    let agent = &from.agent;
+    send_as(env, place, &from.agent, draft, dedupe)
+}
+
+/// The same from an agent that may be gone.
+pub fn send_as(env: &Env, place: &Place, agent: &Agent, draft: Draft, dedupe: Option<&str>) -> Result<Published> {
     let Some(parent) = agent.parents.last() else {
         return Err(Failure::new(Exit::No, "no_parent", format!("{} has no parent to tell", agent.id))
             .hint("run it as an agent that was spawned, or name one with `--as ID`"));
@@ -23,7 +27,7 @@ pub fn send(env: &Env, place: &Place, from: &Known, draft: Draft, dedupe: Option
         record.insert("forwarded_from".into(), parent.clone().into());
     }
     let above: Vec<String> = agent.parents.iter().take_while(|id| **id != to).cloned().collect();
-    let key = dedupe.map(|key| format!("{}:{key}", agent.id));
+    let key = dedupe.map(|key| format!("{}:{}:{key}", agent.id, agent.incarnation));
     spool::publish(&place.shared(), &to, &above, record, key.as_deref())
 }
 

@@ -25,6 +25,8 @@ const FORWARDS: usize = 64;
 pub struct Spool {
     dir: PathBuf,
     pub session: String,
+    /// Who stands above it, the nearest last, for the day it is gone; as far as whoever opens it knows.
+    above: Vec<String>,
 }
 
 /// What publishing came to.
@@ -71,7 +73,7 @@ pub fn all(shared: &Path) -> Result<Vec<Spool>> {
         let bytes = fs::read_no_follow(&dir.join("session.json")).unwrap_or_default().unwrap_or_default();
         let about: Value = serde_json::from_slice(&bytes).unwrap_or_default();
         if let Some(id) = about.get("id").and_then(Value::as_str) {
-            found.push(Spool { dir, session: id.to_owned() });
+            found.push(Spool { dir, session: id.to_owned(), above: Vec::new() });
         }
     }
     Ok(found)
@@ -79,20 +81,25 @@ pub fn all(shared: &Path) -> Result<Vec<Spool>> {
 
 impl Spool {
     pub fn of(shared: &Path, session: &str) -> Spool {
-        Spool { dir: sessions(shared).join(encoded(session)), session: session.to_owned() }
+        Spool { dir: sessions(shared).join(encoded(session)), session: session.to_owned(), above: Vec::new() }
+    }
+
+    /// The same with who stands above it.
+    pub fn below(self, above: &[String]) -> Spool {
+        Spool { above: above.to_vec(), ..self }
     }
 
     pub fn exists(&self) -> bool {
         self.dir.join("session.json").exists()
     }
 
-    /// The directory that changes when an event comes or is given back.
-    pub fn watched(&self) -> PathBuf {
-        self.dir.join("new")
+    /// The directories that change when an event comes or is given back, or the session ends.
+    pub fn watched(&self) -> [PathBuf; 2] {
+        [self.dir.join("new"), self.dir.clone()]
     }
 
     /// Makes its directories.
-    pub fn create(&self, parents: &[String]) -> Result<()> {
+    pub fn create(&self) -> Result<()> {
         if self.exists() {
             return Ok(());
         }
@@ -103,7 +110,7 @@ impl Spool {
         if self.exists() {
             return Ok(());
         }
-        let about = json!({ "v": 1, "id": self.session, "parents": parents });
+        let about = json!({ "v": 1, "id": self.session, "parents": self.above });
         fs::replace(&self.dir.join("session.json"), format!("{about}\n").as_bytes(), Some(fs::PRIVATE))
     }
 
@@ -128,9 +135,8 @@ impl Spool {
 
     /// From now on events go to `heir`; those not acknowledged go there now. May be run again after a kill.
     pub fn bury(&self, shared: &Path, heir: &str) -> Result<()> {
-        if !self.exists() {
-            return Ok(());
-        }
+        // One that never had an event may get its first from someone who is still at work.
+        self.create()?;
         {
             let _lock = self.lock()?;
             let tombstone = json!({ "v": 1, "forward_to": heir });
@@ -302,6 +308,7 @@ impl Spool {
 
     /// Under the session's lock.
     fn add(&self, mut record: Map<String, Value>, dedupe: Option<&str>) -> Result<Published> {
+        fs::sweep_temporaries(&self.dir.join("tmp"))?;
         let (highest, seq) = self.highest()?;
         if highest > seq {
             self.finish_last(highest)?;
@@ -365,13 +372,13 @@ impl Claim {
 pub fn publish(
     shared: &Path,
     to: &str,
-    parents: &[String],
+    above: &[String],
     mut record: Map<String, Value>,
     dedupe: Option<&str>,
 ) -> Result<Published> {
-    let mut spool = Spool::of(shared, to);
+    let mut spool = Spool::of(shared, to).below(above);
     for _ in 0..FORWARDS {
-        spool.create(parents)?;
+        spool.create()?;
         let _lock = spool.lock()?;
         let Some(heir) = spool.forwards_to()? else { return spool.add(record, dedupe) };
         record.entry("forwarded_from").or_insert_with(|| spool.session.clone().into());

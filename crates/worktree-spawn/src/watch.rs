@@ -1,6 +1,8 @@
 //! Sleeping until something happens: a file comes, a process ends, a signal asks us to end. Nothing wakes us else.
 
 use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::time::Instant;
 
@@ -28,16 +30,20 @@ pub struct Watch {
     /// Processes whose end is waited for.
     pids: Vec<u32>,
     is_blind: bool,
+    is_writing: Arc<AtomicBool>,
 }
 
 impl Watch {
     /// With `hears_signals` signals come here from now on, and end nothing by themselves.
     pub fn new(hears_signals: bool) -> Watch {
         let (send, wakes) = mpsc::channel();
+        let is_writing = Arc::new(AtomicBool::new(false));
         if hears_signals {
             let signals = send.clone();
+            let is_writing = is_writing.clone();
+            // Blocked in a write we would not look: then it ends us, and whatever was claimed is free.
             proc::handle_signals(move |signal| {
-                let _ = signals.send(Wake::Signal(signal));
+                !is_writing.load(Ordering::SeqCst) && signals.send(Wake::Signal(signal)).is_ok()
             });
         }
         let events = send.clone();
@@ -49,7 +55,19 @@ impl Watch {
         });
         let watcher = watcher.ok();
         let is_blind = watcher.is_none();
-        Watch { watcher, send, wakes, pids: Vec::new(), is_blind }
+        Watch { watcher, send, wakes, pids: Vec::new(), is_blind, is_writing }
+    }
+
+    /// Writes, which may block: a signal ends us meanwhile. Gives back one that came before.
+    pub fn write(&self, write: impl FnOnce()) -> Option<i32> {
+        let came =
+            self.wakes.try_iter().find_map(|wake| if let Wake::Signal(signal) = wake { Some(signal) } else { None });
+        if came.is_none() {
+            self.is_writing.store(true, Ordering::SeqCst);
+            write();
+            self.is_writing.store(false, Ordering::SeqCst);
+        }
+        came
     }
 
     /// Wakes from another thread, as a signal would.

@@ -97,6 +97,7 @@ complete -c worktree-spawn -n "__fish_worktree_spawn_using_subcommand run" -s C 
 complete -c worktree-spawn -n "__fish_worktree_spawn_using_subcommand run" -l color -d 'When to use colours' -r -f -a "auto\t'On a terminal'
 always\t'Always'
 never\t'Never'"
+complete -c worktree-spawn -n "__fish_worktree_spawn_using_subcommand run" -s n -l dry-run -d 'Show what would be done and change nothing'
 complete -c worktree-spawn -n "__fish_worktree_spawn_using_subcommand run" -l json -d 'Answer in JSON: one document, or JSON Lines for lists'
 complete -c worktree-spawn -n "__fish_worktree_spawn_using_subcommand run" -s q -l quiet -d 'Leave notices out; warnings and errors stay'
 complete -c worktree-spawn -n "__fish_worktree_spawn_using_subcommand run" -s v -l verbose -d 'Say more'
@@ -133,6 +134,7 @@ complete -c worktree-spawn -n "__fish_worktree_spawn_using_subcommand notify" -s
 complete -c worktree-spawn -n "__fish_worktree_spawn_using_subcommand notify" -l color -d 'When to use colours' -r -f -a "auto\t'On a terminal'
 always\t'Always'
 never\t'Never'"
+complete -c worktree-spawn -n "__fish_worktree_spawn_using_subcommand notify" -s n -l dry-run -d 'Show what would be done and change nothing'
 complete -c worktree-spawn -n "__fish_worktree_spawn_using_subcommand notify" -l json -d 'Answer in JSON: one document, or JSON Lines for lists'
 complete -c worktree-spawn -n "__fish_worktree_spawn_using_subcommand notify" -s q -l quiet -d 'Leave notices out; warnings and errors stay'
 complete -c worktree-spawn -n "__fish_worktree_spawn_using_subcommand notify" -s v -l verbose -d 'Say more'
@@ -180,8 +182,8 @@ complete -c worktree-spawn -n "__fish_worktree_spawn_using_subcommand hook; and 
 complete -c worktree-spawn -n "__fish_worktree_spawn_using_subcommand hook; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c worktree-spawn -n "__fish_worktree_spawn_using_subcommand wait" -l session -d 'The session [default: one\'s own]' -r
 complete -c worktree-spawn -n "__fish_worktree_spawn_using_subcommand wait" -l as -d 'Speak as this agent' -r
-complete -c worktree-spawn -n "__fish_worktree_spawn_using_subcommand wait" -l type -d 'Only events of this type' -r
-complete -c worktree-spawn -n "__fish_worktree_spawn_using_subcommand wait" -l from -d 'Only events from this agent' -r
+complete -c worktree-spawn -n "__fish_worktree_spawn_using_subcommand wait" -l type -d 'Only events of this type; may be repeated' -r
+complete -c worktree-spawn -n "__fish_worktree_spawn_using_subcommand wait" -l from -d 'Only events from this agent; may be repeated' -r
 complete -c worktree-spawn -n "__fish_worktree_spawn_using_subcommand wait" -l after -d 'Only events with a higher number' -r
 complete -c worktree-spawn -n "__fish_worktree_spawn_using_subcommand wait" -l count -d 'End after so many' -r
 complete -c worktree-spawn -n "__fish_worktree_spawn_using_subcommand wait" -l timeout -d 'Give up after this time, with 124: 90s, 30m, 2h' -r
@@ -200,6 +202,7 @@ complete -c worktree-spawn -n "__fish_worktree_spawn_using_subcommand ack" -s C 
 complete -c worktree-spawn -n "__fish_worktree_spawn_using_subcommand ack" -l color -d 'When to use colours' -r -f -a "auto\t'On a terminal'
 always\t'Always'
 never\t'Never'"
+complete -c worktree-spawn -n "__fish_worktree_spawn_using_subcommand ack" -s n -l dry-run -d 'Show what would be done and change nothing'
 complete -c worktree-spawn -n "__fish_worktree_spawn_using_subcommand ack" -l json -d 'Answer in JSON: one document, or JSON Lines for lists'
 complete -c worktree-spawn -n "__fish_worktree_spawn_using_subcommand ack" -s q -l quiet -d 'Leave notices out; warnings and errors stay'
 complete -c worktree-spawn -n "__fish_worktree_spawn_using_subcommand ack" -s v -l verbose -d 'Say more'

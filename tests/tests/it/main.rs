@@ -32,6 +32,7 @@ mod review;
 mod seed;
 mod shipped;
 mod spawn;
+mod spawn_edges;
 mod spawn_events;
 mod spawn_faults;
 mod spawn_git;

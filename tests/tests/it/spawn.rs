@@ -343,7 +343,12 @@ fn case_9_run_tells_how_it_ended() {
     let types: Vec<_> = types.iter().map(|event| (text(event, "/type"), text(event, "/status"))).collect();
     assert_eq!(types, [("worker_complete", "success"), ("worker_exited", "success")]);
     app.spawn(&["run", "root/w", "--", "no-such-program"]).exit(4).err_has("not on the PATH");
+    let event = app.spawn(&["wait", "--timeout", "10s"]).exit(0).json();
+    assert_eq!((text(&event, "/type"), text(&event, "/message")), ("worker_complete", "exit 127"));
     app.spawn(&["run", "nobody", "--", "true"]).exit(1);
+    app.spawn(&["run", "root/w", "--dry-run", "--", "rm", "-rf", "a b"])
+        .exit(0)
+        .out_has("would run rm -rf 'a b' as root/w");
     assert_eq!(app.spawn(&["events"]).exit(0).stdout, "");
 }
 
@@ -451,6 +456,9 @@ fn worktrees_made_by_hand_are_roots_of_their_own() {
     child.spawn(&["notify", "info", "hello"]).exit(0);
     assert_eq!(text(&hand.spawn(&["wait", "--timeout", "10s"]).exit(0).json(), "/to"), "topic");
     hand.spawn(&["notify", "info", "hello"]).exit(1).err_has("no parent");
+    // What is inside is said before a hint that would destroy it.
+    app.spawn(&["remove", "topic"]).exit(1).err_has("topic.x at");
+    app.spawn(&["remove", "topic.x"]).exit(0);
     app.spawn(&["remove", "topic"]).exit(1).err_has("git worktree remove");
 }
 

@@ -82,7 +82,8 @@ fn what_is_not_wanted_stays() {
     };
     assert_eq!(wait(&["--type", "b", "--type", "c", "--from", "main.x"]), ["3"]);
     assert_eq!(wait(&["--after", "2", "--from", "y"]), ["4"]);
-    assert_eq!(wait(&["--from", "nobody"]), [""; 0]);
+    app.spawn(&["wait", "--from", "nobody"]).exit(1).err_has("no agent `nobody`");
+    app.spawn(&["wait", "--type", ""]).exit(2);
     assert_eq!(wait(&[]), ["1", "2"]);
     assert_eq!(wait(&[]), [""; 0]);
 }
@@ -94,9 +95,13 @@ fn one_key_is_one_event() {
     let x = subtree(&app, &["x"]);
     let send = |message: &str| x.spawn(&["notify", "info", message, "--dedupe", "k/1", "--json"]).exit(0).json();
     let first = send("first");
-    assert_eq!(send("second"), first);
+    let second = send("second");
+    assert_eq!(
+        (&second["uid"], &second["id"], second["repeated"].as_bool()),
+        (&first["uid"], &first["id"], Some(true))
+    );
     assert_eq!(text(&app.spawn(&["wait"]).exit(0).json(), "/message"), "first");
-    assert_eq!(send("third"), first);
+    assert_eq!(send("third"), second);
     assert_eq!(count(&app, "root", "new"), 0);
     // Another agent's key is another key.
     subtree(&app, &["y"]).spawn(&["notify", "info", "mine", "--dedupe", "k/1"]).exit(0);

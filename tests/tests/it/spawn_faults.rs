@@ -196,17 +196,19 @@ fn files_that_came_into_a_half_made_worktree_are_not_removed_with_it() {
     let path = app.path.join(".shopfloor/worktrees/x");
     // As a kill leaves it while files are written.
     app.git(&["worktree", "add", "-q", "--no-checkout", "-b", "main.x", path.to_str().unwrap()]);
-    write(&path.join("README.md"), "half");
+    write(&path.join("README.md"), "ap");
+    write(&path.join("src/main.rs"), "edited");
     write(&path.join("mine/notes"), "work");
     let journal = serde_json::json!({
         "v": 1, "id": "main.x", "path": path, "branch": "main.x", "makes_branch": true,
-        "base_sha": app.git(&["rev-parse", "HEAD"]).trim(), "makes_dirs": [path], "phase": "files",
+        "base_sha": app.git(&["rev-parse", "HEAD"]).trim(), "makes_dirs": [path],
     });
     write(&app.path.join(".git/shopfloor/worktree-spawn/journal/abc.json"), &journal.to_string());
     app.spawn(&["repair", "-n"]).exit(0).out_has("would undo");
     assert!(path.join("README.md").exists());
     app.spawn(&["repair"]).exit(0).out_has("files that are not its own");
     assert_eq!(std::fs::read_to_string(path.join("mine/notes")).unwrap(), "work");
+    assert_eq!(std::fs::read_to_string(path.join("src/main.rs")).unwrap(), "edited");
     assert!(!path.join("README.md").exists() && !path.join(".git").exists());
     assert_eq!(app.git(&["branch", "--list", "main.x"]), "");
     app.spawn(&["subtree", "x"]).exit(1).err_has("is there already");

@@ -99,7 +99,6 @@ fn nested_worktrees_are_checked_first_and_go_deepest_first() {
     assert_eq!(ids, ["main.a.b.c", "main.a.b", "main.a"]);
     assert_eq!(branches(&app), "main\n");
     assert_eq!(app.spawn(&["list", "--json"]).exit(0).json_lines().len(), 1);
-    // A clone put inside is somebody's work, though git does not know it.
     let a = subtree(&app, &["a"]);
     a.spawn(&["remove", "a"]).exit(1).err_has("this is");
 }

@@ -379,6 +379,14 @@ pub fn create_dir(dir: &Path) -> Result<()> {
     std::fs::create_dir_all(dir).at("create", dir)
 }
 
+/// Creates a directory where nothing is, its parent being there; `false` when something is.
+pub fn create_new_dir(dir: &Path) -> Result<bool> {
+    match std::fs::create_dir(dir) {
+        Err(e) if e.kind() == io::ErrorKind::AlreadyExists => Ok(false),
+        made => made.at("create", dir).map(|()| true),
+    }
+}
+
 /// Sets a file's time of change to `now`: what is collected by age counts as used.
 pub fn touch(path: &Path, now: jiff::Timestamp) -> Result<()> {
     let file = OpenOptions::new().write(true).custom_flags(nofollow()).open(path);

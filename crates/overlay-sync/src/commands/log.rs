@@ -29,7 +29,7 @@ pub fn run(ui: &Ui, env: &Env, place: &Place, follow: bool) -> Result<Exit> {
     }
     let (send, wakes) = mpsc::channel();
     let signals = send.clone();
-    proc::handle_signals(move |signal| drop(signals.send(Wake::Signal(signal))));
+    proc::handle_signals(move |signal| signals.send(Wake::Signal(signal)).is_ok());
     let watcher = notify::recommended_watcher(move |event: notify::Result<notify::Event>| {
         if is_change(&event) {
             let _ = send.send(Wake::Change(Vec::new()));

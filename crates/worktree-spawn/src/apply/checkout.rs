@@ -7,12 +7,12 @@ use super::spawn::Site;
 use crate::facts::place::Tree;
 use crate::facts::spawn::git_failed;
 
-/// Writes the files and the index of a worktree made with `--no-checkout`. `true` when gix did.
-pub fn run(site: &Site<'_>, tree: &Tree, sha: &str) -> Result<bool> {
+/// Writes the files and the index of a worktree made with `--no-checkout`.
+pub fn run(site: &Site<'_>, tree: &Tree, sha: &str) -> Result<()> {
     if let Some(native) = site.native {
         // Out of the ordinary, or something gix stumbled over: git writes everything anew.
         if matches!(native.checkout(tree, sha, site.interrupted), Ok(true)) {
-            return Ok(true);
+            return Ok(());
         }
         proc::check_interrupt()?;
     }
@@ -22,6 +22,5 @@ pub fn run(site: &Site<'_>, tree: &Tree, sha: &str) -> Result<bool> {
     if !output.status.success() {
         return Err(git_failed("reset --hard", &output));
     }
-    proc::check_interrupt()?;
-    Ok(false)
+    proc::check_interrupt()
 }

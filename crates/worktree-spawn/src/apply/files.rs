@@ -20,6 +20,9 @@ use crate::identity::{self, Agent, Kind};
 /// What `.shopfloor/.gitignore` says.
 const IGNORE: &str = "*\n!config.toml\n";
 
+/// The program whose settings are of another form, and named by a variable.
+pub const GEMINI: &str = "gemini";
+
 /// The name agents know our MCP server by.
 const SERVER: &str = "shopfloor";
 
@@ -106,7 +109,20 @@ pub fn connect(env: &Env, tree: &Tree, agent: &Agent, is_tracked: bool) -> Resul
     let files = Files::open(tree)?;
     let path = if is_tracked { ".shopfloor/mcp.json" } else { ".mcp.json" };
     files.merge(path, |object| add_server(object, env, &agent.id))?;
+    if agent.agent.as_deref() == Some(GEMINI) {
+        let hook = turn_hook(env, &agent.id);
+        files.merge(".shopfloor/settings.json", |object| {
+            add_hook(&object.object_value_or_create("hooks")?, "AfterAgent", &hook)?;
+            add_server(object, env, &agent.id)
+        })?;
+    }
     Ok(tree.path.join(path))
+}
+
+/// The command an agent program runs at the end of a turn, in the shell it hands it to.
+fn turn_hook(env: &Env, id: &str) -> String {
+    let word = shopfloor_core::text::shell_word;
+    format!("{} hook worker-exit --as {}", word(Path::new(&program(env))), word(Path::new(id)))
 }
 
 /// What someone seated in a worktree finds. Gives back the settings' path, and the MCP configuration's.
@@ -116,11 +132,8 @@ pub fn seat(env: &Env, seated: &Known, task: Option<&[u8]>) -> Result<(PathBuf, 
     files.create(".shopfloor/.gitignore", IGNORE.as_bytes(), None)?;
     let dir = format!(".shopfloor/agents/{}", agent.slug);
     let settings = format!("{dir}/settings.json");
-    let program = program(env);
-    // In the shell that an agent program hands it to.
-    let word = shopfloor_core::text::shell_word;
-    let hook = format!("{} hook worker-exit --as {}", word(Path::new(&program)), word(Path::new(&agent.id)));
-    let is_gemini = agent.agent.as_deref() == Some("gemini");
+    let hook = turn_hook(env, &agent.id);
+    let is_gemini = agent.agent.as_deref() == Some(GEMINI);
     let events: &[&str] = if is_gemini { &["AfterAgent"] } else { &["Stop", "SubagentStop"] };
     files.merge(&settings, |object| {
         let hooks = object.object_value_or_create("hooks")?;

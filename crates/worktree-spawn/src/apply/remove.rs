@@ -1,5 +1,7 @@
 //! Takes agents away, as planned.
 
+use std::path::Path;
+
 use shopfloor_core::env::Env;
 use shopfloor_core::error::Result;
 use shopfloor_core::fs;
@@ -13,6 +15,7 @@ use crate::facts::place::Place;
 use crate::facts::spawn::git_failed;
 use crate::identity::{self, Kind};
 use crate::plan::removal::Removal;
+use crate::plan::spawn::exclude;
 use crate::spool::Spool;
 use crate::{life, post};
 
@@ -33,12 +36,13 @@ pub fn remove(env: &Env, place: &Place, git: &Git, removal: &Removal, lock: &Loc
         unseat(place, known)?;
         return Ok(done);
     }
-    if removal.keeps_trash {
+    if removal.keeps_trash && !known.tree.is_lost {
         done.trash = Some(trash::keep(env, git, known)?);
     }
     let seated: Vec<Known> = agents::in_tree(place, &known.tree).into_iter().skip(1).collect();
     if known.tree.is_lost {
-        // Only git's record is left of it.
+        // Only git's record is left of it; a detached HEAD may be all that knows its commit.
+        done.trash = trash::keep_head(env, git, place, known)?;
         fs::remove_tree(&known.tree.git_dir)?;
     } else {
         let has_modules = known.tree.git_dir.join("modules").is_dir();
@@ -65,7 +69,7 @@ pub fn remove(env: &Env, place: &Place, git: &Git, removal: &Removal, lock: &Loc
         }
     }
     let _ = lock;
-    release_mcp(place)?;
+    release(place, &known.tree.path)?;
     Ok(done)
 }
 
@@ -81,21 +85,24 @@ fn unseat(place: &Place, known: &Known) -> Result<()> {
 fn bury(place: &Place, known: &Known) -> Result<()> {
     let shared = place.shared();
     let heir = post::heir(place, &known.agent)?;
-    Spool::of(&shared, &known.agent.id).bury(&shared, &heir)?;
+    Spool::of(&shared, &known.agent.id).below(&known.agent.parents).bury(&shared, &heir)?;
     life::forget(&shared, &known.agent.id)
 }
 
-/// The line for `.mcp.json` goes with the last child.
-fn release_mcp(place: &Place) -> Result<()> {
+/// Lines that hide what is there no more: the worktree's own, and with the last child that for `.mcp.json`.
+pub fn release(place: &Place, path: &Path) -> Result<()> {
     let all = agents::all(place)?;
-    if all.iter().any(|known| known.agent.kind == Kind::Subtree || known.error.is_some()) {
-        return Ok(());
-    }
+    let own = exclude(&all, path);
+    let is_last = !all.iter().any(|known| known.agent.kind == Kind::Subtree || known.error.is_some());
+    let mcp = is_last.then(|| excludes::MCP.to_owned());
+    let lines: Vec<String> = own.into_iter().chain(mcp).collect();
+    let without = |text: &[u8]| lines.iter().fold(text.to_vec(), |text, line| excludes::without(&text, line));
     let repo = place.repo();
-    if excludes::without(&repo.read_exclude()?, excludes::MCP) == repo.read_exclude()? {
+    let before = repo.read_exclude()?;
+    if without(&before) == before {
         return Ok(());
     }
-    repo.rewrite_exclude(|text| Ok(excludes::without(text, excludes::MCP)))
+    repo.rewrite_exclude(|text| Ok(without(text)))
 }
 
 /// Writes the lines again that keep children out of their parents' status.

@@ -9,6 +9,7 @@ use shopfloor_core::fs;
 use shopfloor_core::git::{Git, LOCAL_VARS, Repo, private_dir};
 use shopfloor_core::lock::Lock;
 use shopfloor_core::proc::{self, Cmd};
+use shopfloor_core::ui::{Spinner, Ui};
 
 use super::undo::{self, Recovered};
 use super::{checkout, files};
@@ -17,7 +18,7 @@ use crate::facts::agents::Known;
 use crate::facts::place::{Place, Tree};
 use crate::facts::spawn::{Base, git_failed};
 use crate::identity::{self, Agent};
-use crate::journal::{self, Open, Phase, Spawn};
+use crate::journal::{self, Open, Spawn};
 use crate::native::Native;
 use crate::plan::spawn::Plan;
 use crate::spool::Spool;
@@ -36,8 +37,6 @@ pub struct Made {
     pub tree: Tree,
     pub agent: Agent,
     pub mcp_config: PathBuf,
-    /// What the hooks printed.
-    pub said: Vec<u8>,
     pub warnings: Vec<String>,
 }
 
@@ -48,12 +47,14 @@ pub fn lock(place: &Place) -> Result<Lock> {
 
 /// Undoes what killed spawns left, under the lock; says what became of each.
 pub fn recover(place: &Place, git: &Git) -> Result<Vec<String>> {
-    let mut said = Vec::new();
-    for open in journal::abandoned(&place.shared())? {
+    let (abandoned, mut said) = journal::abandoned(&place.shared())?;
+    for open in abandoned {
         let (id, path) = (open.spawn.id.clone(), open.spawn.path.display().to_string());
         said.push(match undo::recover(place, git, open)? {
             Recovered::Undone => format!("undid the spawn of {id}, which was killed"),
-            Recovered::Kept => format!("the spawn of {id} was killed while hooks ran; kept {path}, which has changes"),
+            Recovered::Kept => {
+                format!("the spawn of {id} was killed once its files were there; kept {path}, where somebody works")
+            }
             Recovered::Left(path) => {
                 format!("undid the spawn of {id}, which was killed; {} has files that are not its own", path.display())
             }
@@ -65,6 +66,9 @@ pub fn recover(place: &Place, git: &Git) -> Result<Vec<String>> {
 /// What all steps of a spawn need.
 #[derive(Clone, Copy)]
 pub struct Site<'a> {
+    /// For what hooks print, as they print it.
+    pub ui: &'a Ui,
+    pub spinner: Option<&'a Spinner>,
     pub env: &'a Env,
     pub place: &'a Place,
     pub git: &'a Git,
@@ -120,10 +124,16 @@ fn make_branch(site: &Site<'_>, plan: &Plan) -> Result<()> {
 }
 
 fn records(site: &Site<'_>, plan: &Plan, journal: &mut Open) -> Result<Tree> {
-    if let Some(above) = plan.path.parent() {
-        fs::create_dir(above)?;
-        writable(above)?;
+    let mut not_ours = Vec::new();
+    for dir in journal.spawn.makes_dirs.clone() {
+        if !fs::create_new_dir(&dir)? {
+            not_ours.push(dir);
+        }
     }
+    if !not_ours.is_empty() {
+        journal.has_not_made_dirs(&not_ours)?;
+    }
+    plan.path.parent().map_or(Ok(()), writable)?;
     if plan.makes_branch
         && let Err(failure) = make_branch(site, plan)
     {
@@ -177,9 +187,9 @@ pub fn exclude(repo: &Repo, patterns: &[String]) -> Result<()> {
 
 /// Writes the files, runs the hooks. Undone when it fails or is interrupted.
 pub fn finish(site: &Site<'_>, base: &Base, begun: Begun, how: &How) -> Result<Made> {
-    let Begun { mut journal, tree, agent } = begun;
-    let mut made = Made { tree, agent, mcp_config: PathBuf::new(), said: Vec::new(), warnings: Vec::new() };
-    match fill(site, base, &mut journal, how, &mut made) {
+    let Begun { journal, tree, agent } = begun;
+    let mut made = Made { tree, agent, mcp_config: PathBuf::new(), warnings: Vec::new() };
+    match fill(site, base, how, &mut made) {
         Ok(()) => {
             journal.close()?;
             Ok(made)
@@ -194,9 +204,9 @@ pub fn finish(site: &Site<'_>, base: &Base, begun: Begun, how: &How) -> Result<M
     }
 }
 
-fn fill(site: &Site<'_>, base: &Base, journal: &mut Open, how: &How, made: &mut Made) -> Result<()> {
+fn fill(site: &Site<'_>, base: &Base, how: &How, made: &mut Made) -> Result<()> {
     let (git, tree) = (site.git, made.tree.clone());
-    let is_fast = checkout::run(site, &tree, &made.agent.base_sha.clone().unwrap_or_default())?;
+    checkout::run(site, &tree, &made.agent.base_sha.clone().unwrap_or_default())?;
     if how.submodules {
         let output = git.cmd(&tree.path).args(["submodule", "update", "--init", "--recursive", "--quiet"]).capture()?;
         if !output.status.success() {
@@ -206,7 +216,8 @@ fn fill(site: &Site<'_>, base: &Base, journal: &mut Open, how: &How, made: &mut 
     let has_mcp = tree.path.join(".mcp.json").symlink_metadata().is_ok();
     files::furnish(&tree, &made.agent, how.task.as_deref())?;
     // A sparse checkout leaves out what is tracked all the same.
-    let is_tracked = has_mcp || (!is_fast && !git.ls_files(&tree.path, &[".mcp.json".into()])?.is_empty());
+    let is_sparse = tree.git_dir.join("info/sparse-checkout").exists();
+    let is_tracked = has_mcp || (is_sparse && !git.ls_files(&tree.path, &[".mcp.json".into()])?.is_empty());
     if !is_tracked {
         exclude(site.repo, &[excludes::MCP.to_owned()])?;
         let main = &site.repo.main_checkout;
@@ -214,9 +225,8 @@ fn fill(site: &Site<'_>, base: &Base, journal: &mut Open, how: &How, made: &mut 
             made.warnings.push(format!("{} is not tracked, and git ignores it now", main.join(".mcp.json").display()));
         }
     }
-    journal.reach(Phase::Hooks)?;
     if !how.no_git_hooks {
-        run_hook(site.env, base, made)?;
+        run_hook(site, base, made)?;
     }
     made.mcp_config = files::connect(site.env, &tree, &made.agent, is_tracked).or_else(|failure| {
         made.warnings.push(format!("left .mcp.json as it is: {failure}"));
@@ -225,8 +235,9 @@ fn fill(site: &Site<'_>, base: &Base, journal: &mut Open, how: &How, made: &mut 
     proc::check_interrupt()
 }
 
-/// The repository's post-checkout hook, as `git worktree add` runs it.
-fn run_hook(env: &Env, base: &Base, made: &mut Made) -> Result<()> {
+/// The repository's post-checkout hook, as `git worktree add` runs it: all it prints is narration. What it leaves
+/// running is not waited for.
+fn run_hook(site: &Site<'_>, base: &Base, made: &mut Made) -> Result<()> {
     use rustix::fs::{Access, access};
     let hook = made.tree.path.join(&base.hook);
     if !hook.is_file() || access(&hook, Access::EXEC_OK).is_err() {
@@ -234,23 +245,24 @@ fn run_hook(env: &Env, base: &Base, made: &mut Made) -> Result<()> {
     }
     let sha = made.agent.base_sha.clone().unwrap_or_default();
     let null = "0".repeat(sha.len());
-    let cmd = Cmd::new(&hook, env).dir(&made.tree.path).without_vars(LOCAL_VARS).args([null, sha, "1".to_owned()]);
-    match cmd.capture() {
-        Ok(output) => {
-            made.said.extend(output.stdout);
-            made.said.extend(output.stderr);
-            if !output.status.success() {
-                let what = format!("{} ended with {}; the worktree is usable", hook.display(), output.status);
-                made.warnings.push(what);
-            }
-            Ok(())
-        }
-        Err(failure) if matches!(failure.exit, Exit::Signal(_)) => Err(failure),
-        Err(failure) => {
-            made.warnings.push(format!("{failure}; the worktree is usable"));
-            Ok(())
-        }
+    // Hooks find git's own programs, as under git.
+    let own = site.git.cmd(&made.tree.path).arg("--exec-path").capture()?;
+    let own = PathBuf::from(String::from_utf8_lossy(&own.stdout).trim());
+    let path = site.env.var("PATH").map(std::env::split_paths).into_iter().flatten();
+    let path = std::env::join_paths(std::iter::once(own).chain(path)).unwrap_or_default();
+    let cmd = Cmd::new(&hook, site.env).var("PATH", path).dir(&made.tree.path).without_vars(LOCAL_VARS).args([
+        null,
+        sha,
+        "1".to_owned(),
+    ]);
+    let scratch = fs::scratch(&identity::state(&made.tree.git_dir).join("tmp"))?;
+    match cmd.show_through(scratch, |bytes| site.ui.pass_through(site.spinner, bytes)) {
+        Ok(status) if status.success() => {}
+        Ok(status) => made.warnings.push(format!("{} ended with {status}; the worktree is usable", hook.display())),
+        Err(failure) if matches!(failure.exit, Exit::Signal(_)) => return Err(failure),
+        Err(failure) => made.warnings.push(format!("{failure}; the worktree is usable")),
     }
+    Ok(())
 }
 
 /// Makes a seat: its files, then its record, which makes it one. To be called under the lock.

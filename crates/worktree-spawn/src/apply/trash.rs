@@ -9,6 +9,7 @@ use shopfloor_core::git::Git;
 use shopfloor_core::proc::{Cmd, Output};
 
 use crate::facts::agents::Known;
+use crate::facts::place::Place;
 use crate::facts::spawn::git_failed;
 use crate::identity;
 
@@ -36,6 +37,13 @@ pub fn keep(env: &Env, git: &Git, known: &Known) -> Result<String> {
         let tree = said("write-tree", staged)?;
         parents.push(said("commit-tree", commit_cmd(git, dir, &[&tree, "-p", &head, "-m", "index"]).capture()?)?);
     }
+    for sha in held_by_operations(&known.tree.git_dir)? {
+        let commit = format!("{sha}^{{commit}}");
+        let found = git.cmd(dir).args(["rev-parse", "--verify", "--quiet", &commit]).capture()?;
+        if found.status.success() && !parents.contains(&sha) {
+            parents.push(sha);
+        }
+    }
     let private = identity::state(&known.tree.git_dir);
     fs::create_private_dir(&private)?;
     let index = private.join("trash-index");
@@ -56,11 +64,53 @@ pub fn keep(env: &Env, git: &Git, known: &Known) -> Result<String> {
     }
     args.extend(["-m", &message]);
     let commit = said("commit-tree", commit_cmd(git, dir, &args).capture()?)?;
+    name_it(env, git, dir, known, &commit)
+}
+
+/// Keeps the commit a worktree that is not there was at, where no branch does.
+pub fn keep_head(env: &Env, git: &Git, place: &Place, known: &Known) -> Result<Option<String>> {
+    let head = fs::read(&known.tree.git_dir.join("HEAD"))?.unwrap_or_default();
+    let head = String::from_utf8_lossy(&head).trim().to_owned();
+    if head.len() < 40 || !head.bytes().all(|b| b.is_ascii_hexdigit()) {
+        return Ok(None);
+    }
+    name_it(env, git, &place.common_dir, known, &head).map(Some)
+}
+
+fn name_it(env: &Env, git: &Git, dir: &Path, known: &Known, commit: &str) -> Result<String> {
     let time = env.later().now.strftime("%Y%m%dT%H%M%S.%3fZ").to_string();
     let name = format!("refs/shopfloor/trash/{}/{time}", known.agent.id);
     // It must be new: nothing kept earlier is replaced.
     let null = "0".repeat(commit.len());
-    said("update-ref", git.cmd(dir).args(["update-ref", "-m", &message, &name, &commit, &null]).capture()?)
-        .map_err(|failure| Failure { message: format!("cannot keep the changes: {}", failure.message), ..failure })?;
+    let output = git.cmd(dir).args(["update-ref", &name, commit, &null]).capture()?;
+    if !output.status.success() {
+        let failure = git_failed("update-ref", &output);
+        return Err(Failure { message: format!("cannot keep the changes: {}", failure.message), ..failure });
+    }
     Ok(name)
+}
+
+/// Commits that only a merge, rebase or pick under way knows of.
+fn held_by_operations(git_dir: &Path) -> Result<Vec<String>> {
+    const HEADS: [&str; 10] = [
+        "MERGE_HEAD",
+        "MERGE_AUTOSTASH",
+        "CHERRY_PICK_HEAD",
+        "REVERT_HEAD",
+        "REBASE_HEAD",
+        "ORIG_HEAD",
+        "rebase-merge/autostash",
+        "rebase-merge/orig-head",
+        "rebase-apply/autostash",
+        "rebase-apply/orig-head",
+    ];
+    let mut found = Vec::new();
+    for name in HEADS {
+        let text = fs::read(&git_dir.join(name))?.unwrap_or_default();
+        let text = String::from_utf8_lossy(&text).into_owned();
+        let shas =
+            text.lines().map(str::trim).filter(|line| line.len() >= 40 && line.bytes().all(|b| b.is_ascii_hexdigit()));
+        found.extend(shas.map(str::to_owned));
+    }
+    Ok(found)
 }

@@ -7,13 +7,15 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use shopfloor_core::error::{Failure, Result};
-use shopfloor_core::fs::{self, Root};
+use shopfloor_core::fs::{self, Found, Root};
 use shopfloor_core::git::Git;
 use shopfloor_core::path::RelPath;
 
+use super::remove;
 use crate::facts::place::Place;
 use crate::facts::spawn::git_failed;
-use crate::journal::{Open, Phase, Spawn};
+use crate::identity;
+use crate::journal::{Open, Spawn};
 
 /// Files of ours in a new worktree, before its hooks run.
 const OURS: [&str; 4] = [".git", ".shopfloor/.gitignore", ".shopfloor/config.local.toml", ".shopfloor/task.md"];
@@ -29,17 +31,19 @@ pub enum Recovered {
     Left(PathBuf),
 }
 
-/// Undoes a spawn of this process: everything below its path was made by it.
+/// Undoes a spawn of this process, under the repository's lock: what git has registered there was made by it.
 pub fn undo(place: &Place, git: &Git, open: Open) -> Result<()> {
     let spawn = open.spawn.clone();
-    if spawn.makes_dirs.contains(&spawn.path) {
-        fs::remove_tree(&spawn.path)?;
-    } else {
-        // The directory was there, and empty.
-        empty(&spawn.path)?;
+    if admin_entry(place, &spawn)?.is_some() {
+        match spawn.makes_dirs.contains(&spawn.path) {
+            true => fs::remove_tree(&spawn.path)?,
+            // The directory was there, and empty.
+            false => empty(&spawn.path)?,
+        }
     }
     take_back(place, git, &spawn)?;
-    open.close()
+    open.close()?;
+    remove::release(place, &spawn.path)
 }
 
 /// Finishes what a killed spawn began, under the repository's lock.
@@ -49,20 +53,25 @@ pub fn recover(place: &Place, git: &Git, open: Open) -> Result<Recovered> {
         // A process killed while it made the branch leaves git's lock on that, which nobody else has a use for.
         fs::remove(&place.common_dir.join(format!("refs/heads/{}.lock", spawn.branch)))?;
     }
-    let is_registered = admin_entry(place, &spawn)?.is_some();
-    if spawn.phase == Phase::Hooks && is_registered && is_in_use(git, &spawn)? {
+    let admin = admin_entry(place, &spawn)?;
+    // The index is written last: with it all files are there, whoever wrote them to their end.
+    let whole = admin.as_ref().filter(|dir| dir.join("index").exists() && !dir.join("index.lock").exists());
+    if let Some(dir) = whole
+        && is_in_use(git, &spawn, dir)?
+    {
         open.close()?;
         return Ok(Recovered::Kept);
     }
     if spawn.path.symlink_metadata().is_ok() {
-        match spawn.phase {
+        match whole {
             // Nothing in it but what git and its hooks made.
-            Phase::Hooks if is_registered => fs::remove_tree(&spawn.path)?,
-            _ => remove_known(git, place, &spawn)?,
+            Some(_) => fs::remove_tree(&spawn.path)?,
+            None => remove_known(git, place, &spawn)?,
         }
     }
     take_back(place, git, &spawn)?;
     open.close()?;
+    remove::release(place, &spawn.path)?;
     Ok(if spawn.path.symlink_metadata().is_ok() && spawn.makes_dirs.contains(&spawn.path) {
         Recovered::Left(spawn.path)
     } else {
@@ -70,13 +79,16 @@ pub fn recover(place: &Place, git: &Git, open: Open) -> Result<Recovered> {
     })
 }
 
-/// Whether somebody committed, or changed a file.
-fn is_in_use(git: &Git, spawn: &Spawn) -> Result<bool> {
+/// Whether somebody committed, changed a file, or took a seat.
+fn is_in_use(git: &Git, spawn: &Spawn, git_dir: &Path) -> Result<bool> {
+    if !fs::list(&identity::seats(git_dir))?.is_empty() {
+        return Ok(true);
+    }
     let head = git.cmd(&spawn.path).args(["rev-parse", "HEAD"]).capture()?;
     if String::from_utf8_lossy(&head.stdout).trim() != spawn.base_sha {
         return Ok(true);
     }
-    let status = git.cmd(&spawn.path).args(["status", "--porcelain", "-z"]).capture()?;
+    let status = git.cmd(&spawn.path).args(["status", "--porcelain", "-z", "--untracked-files=all"]).capture()?;
     Ok(!status.status.success() || !status.stdout.is_empty())
 }
 
@@ -121,20 +133,49 @@ fn take_back(place: &Place, git: &Git, spawn: &Spawn) -> Result<()> {
     Ok(())
 }
 
-/// Removes what git may have written there and nothing else, then the directories that are empty.
+/// Removes what git wrote there and nothing else, then the directories that are empty. A file that is not what git
+/// would have written, nor the beginning of it, is somebody's by now.
 fn remove_known(git: &Git, place: &Place, spawn: &Spawn) -> Result<()> {
-    let listed = git.cmd(&place.common_dir).args(["ls-tree", "-r", "-z", "--name-only", &spawn.base_sha]).capture()?;
+    let listed = git.cmd(&place.common_dir).args(["ls-tree", "-r", "-z", &spawn.base_sha]).capture()?;
     if !listed.status.success() {
         return Err(git_failed("ls-tree", &listed));
     }
     let root = Root::open(&spawn.path)?;
-    let names = listed.stdout.split(|b| *b == 0).filter(|name| !name.is_empty()).map(OsStr::from_bytes);
-    let known: Vec<RelPath> = names.filter_map(|name| RelPath::parse_os(name).ok()).collect();
+    let entries = listed.stdout.split(|b| *b == 0).filter_map(|entry| {
+        let tab = entry.iter().position(|b| *b == b'\t')?;
+        let sha = entry[..tab].rsplit(|b| *b == b' ').next()?;
+        let path = RelPath::parse_os(OsStr::from_bytes(&entry[tab + 1..])).ok()?;
+        Some((path, String::from_utf8_lossy(sha).into_owned()))
+    });
+    let (mut files, mut links) = (Vec::new(), Vec::new());
+    for (path, sha) in entries {
+        match root.look(&path)? {
+            Found::File(_) => files.push((path, sha)),
+            Found::Link(target) => links.push((path, sha, target)),
+            _ => {}
+        }
+    }
+    let names = files.iter().flat_map(|(path, _)| [path.as_path().as_os_str().as_bytes(), b"\n"].concat()).collect();
+    let work_tree = git.cmd(&spawn.path).var("GIT_DIR", &place.common_dir).var("GIT_WORK_TREE", &spawn.path);
+    let hashed = work_tree.args(["hash-object", "--stdin-paths"]).input(names).capture()?;
+    let hashed = String::from_utf8_lossy(&hashed.stdout).into_owned();
+    let mut hashes = hashed.lines();
     let mut dirs = BTreeSet::new();
-    for path in &known {
+    let mut gone = |path: &RelPath| -> Result<()> {
         root.unlink(path)?;
         let above = std::iter::successors(path.parent(), RelPath::parent);
         dirs.extend(above.map(|dir| (std::cmp::Reverse(dir.components().count()), dir)));
+        Ok(())
+    };
+    for (path, sha) in &files {
+        if hashes.next() == Some(sha.as_str()) || is_beginning(git, place, &root, path, sha)? {
+            gone(path)?;
+        }
+    }
+    for (path, sha, target) in &links {
+        if blob(git, place, sha)? == target.as_os_str().as_bytes() {
+            gone(path)?;
+        }
     }
     for name in OURS {
         fs::remove(&spawn.path.join(name))?;
@@ -144,6 +185,16 @@ fn remove_known(git: &Git, place: &Place, spawn: &Spawn) -> Result<()> {
         root.remove_empty_dir(&dir)?;
     }
     Ok(())
+}
+
+/// Whether a file is what a killed checkout left of a blob: all of it, or its beginning.
+fn is_beginning(git: &Git, place: &Place, root: &Root, path: &RelPath, sha: &str) -> Result<bool> {
+    let Some((bytes, _)) = root.read_whole(path)? else { return Ok(false) };
+    Ok(blob(git, place, sha)?.starts_with(&bytes))
+}
+
+fn blob(git: &Git, place: &Place, sha: &str) -> Result<Vec<u8>> {
+    Ok(git.cmd(&place.common_dir).args(["cat-file", "blob", sha]).capture()?.stdout)
 }
 
 fn empty(dir: &Path) -> Result<()> {

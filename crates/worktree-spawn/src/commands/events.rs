@@ -19,16 +19,13 @@ const POLL: Duration = Duration::from_millis(250);
 /// The session that is meant: named, else the caller's own. Exit 1 when nobody has it.
 pub fn session(place: &Place, asked: &Session) -> Result<Spool> {
     let shared = place.shared();
-    let Some(name) = &asked.session else {
-        let caller = agents::caller(place, asked.identity.id.as_deref())?;
-        return Ok(Spool::of(&shared, &caller.agent.id));
+    let known = match &asked.session {
+        None => agents::caller(place, asked.identity.id.as_deref())?,
+        // Whose worktree is gone may still have events.
+        Some(name) if Spool::of(&shared, name).exists() => return Ok(Spool::of(&shared, name)),
+        Some(name) => agents::require(place, name)?,
     };
-    // Whose worktree is gone may still have events.
-    let named = Spool::of(&shared, name);
-    if named.exists() {
-        return Ok(named);
-    }
-    Ok(Spool::of(&shared, &agents::require(place, name)?.agent.id))
+    Ok(Spool::of(&shared, &known.agent.id).below(&known.agent.parents))
 }
 
 pub fn run(ui: &Ui, env: &Env, asked: &Session, follow: bool, all: bool) -> Result<Exit> {
@@ -44,9 +41,9 @@ pub fn run(ui: &Ui, env: &Env, asked: &Session, follow: bool, all: bool) -> Resu
         print(ui, &spool, 0)?;
         return Ok(Exit::Done);
     }
-    spool.create(&[])?;
+    spool.create()?;
     let mut watch = Watch::new(true);
-    watch.dir(&spool.watched());
+    spool.watched().iter().for_each(|dir| watch.dir(dir));
     let mut after = 0;
     loop {
         after = print(ui, &spool, after)?;

@@ -7,48 +7,44 @@ use shopfloor_core::git::Git;
 use shopfloor_core::ui::{Ui, printable};
 
 use crate::apply::{remove, spawn};
-use crate::facts::agents;
+use crate::facts::agents::{self, Known};
 use crate::facts::place::Place;
-use crate::facts::removal::condition;
+use crate::facts::removal::{Look, condition};
 use crate::identity::Kind;
-use crate::plan::removal::{Wish, collectable, removal};
+use crate::plan::removal::{Removal, Wish, collectable, removal};
+use crate::settings::{Flags, Settings};
 
 pub fn run(ui: &Ui, env: &Env, is_dry: bool) -> Result<Exit> {
     let place = Place::find(env)?;
     let git = Git::find(env)?;
-    let lock = spawn::lock(&place)?;
+    let settings = Settings::load(env, &place, Flags::default())?;
+    let look = Look { env, place: &place, git: &git, probe: settings.probe.as_ref() };
     if !is_dry {
+        let _lock = spawn::lock(&place)?;
         spawn::recover(&place, &git)?.iter().for_each(|said| ui.note(said));
     }
     // Seats before the worktrees they are in, inner worktrees before outer ones.
-    let mut all = agents::all(&place)?;
-    all.retain(|known| known.agent.kind != Kind::Root || known.error.is_some());
-    all.sort_by_key(|known| {
+    let mut left = agents::all(&place)?;
+    let mut order: Vec<Known> = left.clone();
+    order.retain(|known| known.agent.kind != Kind::Root || known.error.is_some());
+    order.sort_by_key(|known| {
         (known.agent.kind != Kind::Worker, std::cmp::Reverse(known.tree.path.components().count()))
     });
-    for known in &all {
+    for known in &order {
+        // Looked at without the lock, which others wait for; what is to go is looked at again under it.
+        let done = match (verdict(&look, known, &left), is_dry) {
+            (Err(why), _) => Err(why),
+            (Ok(_), true) => Ok("would_remove"),
+            (Ok(_), false) => collect(&look, known).map(|()| "removed"),
+        };
+        if done.is_ok() {
+            left.retain(|other| other.agent.id != known.agent.id);
+        }
+        let (action, why) = match done {
+            Ok(action) => (action, None),
+            Err(why) => ("kept", Some(why)),
+        };
         let id = &known.agent.id;
-        let here = place.here.as_ref().is_some_and(|here| here.path == known.tree.path);
-        let everyone = agents::all(&place)?;
-        let verdict = match &known.error {
-            Some(why) => Err(why.clone()),
-            None if here && known.agent.kind == Kind::Subtree => Err("this command runs in it".into()),
-            None => match condition(env, &place, &git, known, &everyone) {
-                Ok(condition) => collectable(&condition).map(|()| condition),
-                Err(failure) => Err(failure.to_string()),
-            },
-        };
-        let verdict = verdict.and_then(|condition| removal(condition, Wish::default()).map_err(|f| f.to_string()));
-        let done = match (&verdict, is_dry) {
-            (Ok(plan), false) => remove::remove(env, &place, &git, plan, &lock).map(Some).map_err(|f| f.to_string()),
-            (Ok(_), true) => Ok(None),
-            (Err(why), _) => Err(why.clone()),
-        };
-        let (action, why) = match &done {
-            Ok(Some(_)) => ("removed", None),
-            Ok(None) => ("would_remove", None),
-            Err(why) => ("kept", Some(why.clone())),
-        };
         if ui.is_json() {
             ui.json(&json!({ "id": id, "path": known.tree.path, "action": action, "why": why }));
         } else {
@@ -57,4 +53,31 @@ pub fn run(ui: &Ui, env: &Env, is_dry: bool) -> Result<Exit> {
         }
     }
     Ok(Exit::Done)
+}
+
+/// Whether it may go, as one of `all`; else why it stays.
+fn verdict(look: &Look<'_>, known: &Known, all: &[Known]) -> std::result::Result<Removal, String> {
+    if let Some(why) = &known.error {
+        return Err(why.clone());
+    }
+    let here = look.place.here.as_ref().is_some_and(|here| here.path == known.tree.path);
+    if here && known.agent.kind == Kind::Subtree {
+        return Err("this command runs in it".into());
+    }
+    let condition = condition(look, known, all).map_err(|failure| failure.to_string())?;
+    collectable(&condition)?;
+    removal(condition, Wish::default()).map_err(|failure| failure.to_string())
+}
+
+fn collect(look: &Look<'_>, known: &Known) -> std::result::Result<(), String> {
+    let remove = || -> Result<std::result::Result<(), String>> {
+        let lock = spawn::lock(look.place)?;
+        Ok(match verdict(look, known, &agents::all(look.place)?) {
+            Ok(plan) => {
+                remove::remove(look.env, look.place, look.git, &plan, &lock).map(drop).map_err(|f| f.to_string())
+            }
+            Err(why) => Err(why),
+        })
+    };
+    remove().unwrap_or_else(|failure| Err(failure.to_string()))
 }

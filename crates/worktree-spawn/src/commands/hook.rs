@@ -6,7 +6,7 @@ use serde_json::Value;
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::fs;
-use shopfloor_core::ui::Ui;
+use shopfloor_core::ui::{Options, Ui};
 
 use super::{remove, subtree};
 use crate::cli::{HookCommand, IfExists, RemoveArgs, SubtreeArgs};
@@ -14,6 +14,9 @@ use crate::event::{Draft, Status};
 use crate::facts::agents;
 use crate::facts::place::Place;
 use crate::post;
+
+/// Hooks by which agent programs say that a turn ended.
+const TURN_ENDS: [&str; 3] = ["Stop", "SubagentStop", "AfterAgent"];
 
 /// How much of what an agent said last goes into an event.
 const EXCERPT: usize = 2000;
@@ -71,6 +74,10 @@ fn worker_exit(ui: &Ui, env: &Env, named: Option<&str>) -> Result<()> {
         return Ok(());
     }
     let event = text(&input, "hook_event_name").unwrap_or("Stop").to_owned();
+    if !TURN_ENDS.contains(&event.as_str()) {
+        return Err(Failure::usage(format!("{event} is not the end of a turn"))
+            .hint(format!("set the hook for one of {}", TURN_ENDS.join(", "))));
+    }
     let last = ["last_assistant_message", "prompt_response"].iter().find_map(|key| text(&input, key));
     let message = last.map_or_else(|| format!("{event}: the turn ended"), |text| text.chars().take(EXCERPT).collect());
     let draft = Draft {
@@ -125,5 +132,7 @@ fn remove_named(ui: &Ui, env: &Env) -> Result<()> {
     // From its parent's place: our own directory goes.
     let above = known.tree.path.ancestors().skip(1).find_map(|dir| Place::find(&env.at(dir).ok()?).ok());
     let place = above.map_or_else(|| Place::find(env), Ok)?;
-    remove::remove(ui, env, &place, &RemoveArgs { id: known.agent.id, ..RemoveArgs::default() }).map(drop)
+    // stdout is the agent program's.
+    let silent = Ui::new(crate::TOOL, env, Options { quiet: true, ..Options::default() });
+    remove::remove(&silent, env, &place, &RemoveArgs { id: known.agent.id, ..RemoveArgs::default() }).map(drop)
 }

@@ -1,6 +1,6 @@
 //! `list`: who is there, how they are, what waits for them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Value, json};
 use shopfloor_core::env::Env;
@@ -153,10 +153,8 @@ fn rows(ui: &Ui, env: &Env, place: &Place, args: &ListArgs) -> Result<Vec<Row>> 
         if !is_under || args.kind.is_some_and(|kind| kind.kind() != agent.kind || known.error.is_some()) {
             continue;
         }
-        let (state, exit) = match lives.remove(&agent.id) {
-            Some(life) => life::state(env, &shared, life)?,
-            None => (probed(env, &settings, &known), None),
-        };
+        let life = lives.remove(&agent.id);
+        let (state, exit) = launcher::state(env, place, settings.probe.as_ref(), &known, life)?;
         let is_dead = matches!(state, State::Exited | State::Died);
         if (args.live && state != State::Live) || (args.dead && !is_dead) {
             continue;
@@ -177,32 +175,32 @@ fn rows(ui: &Ui, env: &Env, place: &Place, args: &ListArgs) -> Result<Vec<Row>> 
     Ok(rows)
 }
 
-/// What the probe says of one that was not started by `run`.
-fn probed(env: &Env, settings: &Settings, known: &Known) -> State {
-    let Some(probe) = settings.probe.as_ref().filter(|_| known.agent.kind != Kind::Root) else { return State::Never };
-    match launcher::filled(env, probe, known, "").and_then(|cmd| cmd.capture()) {
-        Ok(output) if output.status.code() == 0 => State::Live,
-        Ok(output) if output.status.code() == 1 => State::Never,
-        _ => State::Unknown,
-    }
-}
-
 /// The tree of parents, children in the order they are listed.
 fn draw(ui: &Ui, rows: &[Row]) {
     let ids: Vec<&str> = rows.iter().map(|row| row.known.agent.id.as_str()).collect();
     let is_top = |row: &&Row| row.known.agent.parent.as_deref().is_none_or(|parent| !ids.contains(&parent));
+    let mut seen = BTreeSet::new();
     for row in rows.iter().filter(is_top) {
-        branch(ui, rows, row, "", "");
+        branch(ui, rows, row, "", "", &mut seen);
+    }
+    // Records that say they are above each other.
+    for row in rows {
+        if !seen.contains(row.known.agent.id.as_str()) {
+            branch(ui, rows, row, "", "", &mut seen);
+        }
     }
 }
 
-fn branch(ui: &Ui, rows: &[Row], row: &Row, first: &str, rest: &str) {
+fn branch<'r>(ui: &Ui, rows: &'r [Row], row: &'r Row, first: &str, rest: &str, seen: &mut BTreeSet<&'r str>) {
+    if !seen.insert(&row.known.agent.id) {
+        return;
+    }
     let name = if row.known.agent.kind == Kind::Worker { &row.known.agent.slug } else { &row.known.agent.id };
     ui.line(format!("{first}{}  {}", printable(name), row.text()));
     let id = Some(row.known.agent.id.as_str());
     let below: Vec<&Row> = rows.iter().filter(|other| other.known.agent.parent.as_deref() == id).collect();
     for (n, child) in below.iter().enumerate() {
         let (fork, line) = if n + 1 == below.len() { ("└─ ", "   ") } else { ("├─ ", "│  ") };
-        branch(ui, rows, child, &format!("{rest}{fork}"), &format!("{rest}{line}"));
+        branch(ui, rows, child, &format!("{rest}{fork}"), &format!("{rest}{line}"), seen);
     }
 }

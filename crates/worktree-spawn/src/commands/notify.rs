@@ -27,9 +27,20 @@ pub fn run(ui: &Ui, env: &Env, args: &NotifyArgs) -> Result<Exit> {
         dedupe: args.dedupe.as_deref(),
         named: args.identity.id.as_deref(),
     };
+    if args.dry_run.dry_run {
+        let caller = agents::caller(&place, said.named)?;
+        let parent = caller.agent.parent.as_deref().unwrap_or("nobody");
+        ui.line(format!("would tell {} as {}", printable(parent), printable(&caller.agent.id)));
+        return Ok(Exit::Done);
+    }
     let published = notify(env, &place, &said)?;
+    if published.is_repeated {
+        ui.note(format!("that was said before, as event {}", published.id));
+    }
     if ui.is_json() {
-        ui.json(&json!({ "uid": published.uid, "id": published.id, "to": published.to }));
+        ui.json(
+            &json!({ "uid": published.uid, "id": published.id, "to": published.to, "repeated": published.is_repeated }),
+        );
     } else {
         ui.detail(format!("event {} for {}", published.id, printable(&published.to)));
     }

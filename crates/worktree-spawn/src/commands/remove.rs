@@ -11,9 +11,10 @@ use crate::apply::spawn;
 use crate::cli::RemoveArgs;
 use crate::facts::agents::{self, Known};
 use crate::facts::place::Place;
-use crate::facts::removal::condition;
+use crate::facts::removal::{Look, condition};
 use crate::identity::Kind;
 use crate::plan::removal::{Removal, Wish, removal};
+use crate::settings::{Flags, Settings};
 
 pub fn run(ui: &Ui, env: &Env, args: &RemoveArgs) -> Result<Exit> {
     let place = Place::find(env)?;
@@ -27,7 +28,9 @@ pub fn remove(ui: &Ui, env: &Env, place: &Place, args: &RemoveArgs) -> Result<Ex
     spawn::recover(place, &git)?.iter().for_each(|said| ui.note(said));
     let target = agents::require(place, &args.id)?;
     let all = agents::all(place)?;
-    let removals = planned(env, place, &git, &target, &all, args)?;
+    let settings = Settings::load(env, place, Flags::default())?;
+    let look = Look { env, place, git: &git, probe: settings.probe.as_ref() };
+    let removals = planned(&look, &target, &all, args)?;
     for removal in &removals {
         let agent = &removal.condition.known.agent;
         let done = match args.dry_run.dry_run {
@@ -46,7 +49,14 @@ pub fn remove(ui: &Ui, env: &Env, place: &Place, args: &RemoveArgs) -> Result<Ex
             continue;
         }
         if args.dry_run.dry_run {
-            ui.note(format!("would remove {} at {}", agent.id, removal.condition.known.tree.path.display()));
+            let path = removal.condition.known.tree.path.to_string_lossy().into_owned();
+            ui.line(format!("would remove {} at {}", printable(&agent.id), printable(&path)));
+            if removal.keeps_trash {
+                ui.line(format!("would keep what it has under refs/shopfloor/trash/{}/", printable(&agent.id)));
+            }
+            if let Some((branch, _)) = &removal.deletes {
+                ui.line(format!("would delete the branch {}", printable(branch)));
+            }
         }
         tell(ui, &done);
     }
@@ -65,17 +75,11 @@ fn tell(ui: &Ui, done: &Removed) {
 }
 
 /// What goes, in order; or why nothing does.
-fn planned(
-    env: &Env,
-    place: &Place,
-    git: &Git,
-    target: &Known,
-    all: &[Known],
-    args: &RemoveArgs,
-) -> Result<Vec<Removal>> {
+fn planned(look: &Look<'_>, target: &Known, all: &[Known], args: &RemoveArgs) -> Result<Vec<Removal>> {
+    let place = look.place;
     let wish = Wish { force: args.force, delete_branch: args.delete_branch, keep_branch: args.keep_branch };
     let mut going = vec![target.clone()];
-    if target.agent.kind == Kind::Subtree {
+    if target.agent.kind != Kind::Worker {
         let is_below = |other: &&Known| {
             other.agent.id != target.agent.id
                 && other.agent.kind != Kind::Worker
@@ -109,7 +113,7 @@ fn planned(
             return Err(Failure::new(Exit::No, "here", format!("this is {}", known.tree.path.display()))
                 .hint("run the command from another worktree: this directory would be gone"));
         }
-        removals.push(removal(condition(env, place, git, known, all)?, wish)?);
+        removals.push(removal(condition(look, known, all)?, wish)?);
     }
     Ok(removals)
 }

@@ -9,11 +9,11 @@ use shopfloor_core::git::{Git, private_dir};
 use shopfloor_core::ui::{Ui, printable};
 use shopfloor_core::{fs, lock::Lock};
 
-use crate::apply::{remove, spawn};
+use crate::apply::{files, remove, spawn};
 use crate::facts::agents;
 use crate::facts::place::{Place, Tree};
 use crate::facts::spawn::git_failed;
-use crate::identity::{Agent, ROOT};
+use crate::identity::{Agent, Kind, ROOT};
 use crate::settings::{Flags, Settings};
 use crate::spool::{self, Spool};
 use crate::{journal, life, post};
@@ -27,7 +27,7 @@ pub fn run(ui: &Ui, env: &Env, is_dry: bool) -> Result<Exit> {
         false => ui.line(printable(&text)),
     };
     if is_dry {
-        for open in journal::abandoned(&place.shared())? {
+        for open in journal::abandoned(&place.shared())?.0 {
             tell("spawn", format!("would undo the spawn of {}, which was killed", open.spawn.id));
         }
     } else {
@@ -35,48 +35,77 @@ pub fn run(ui: &Ui, env: &Env, is_dry: bool) -> Result<Exit> {
     }
     let settings = Settings::load(env, &place, Flags::default())?;
     let moved = moved(&place, &settings.worktree_base)?;
-    if !moved.is_empty() {
-        if !is_dry {
-            let output = git.cmd(&place.common_dir).args(["worktree", "repair"]).args(&moved).capture()?;
-            if !output.status.success() {
-                return Err(git_failed("worktree repair", &output));
-            }
-        }
-        let verb = if is_dry { "would reconnect" } else { "reconnected" };
-        moved.iter().for_each(|path| tell("moved", format!("{verb} {}", path.display())));
+    if !moved.is_empty() && !is_dry {
+        reconnect(&place, &git, &moved)?;
     }
-    for tree in place.trees()?.iter().filter(|tree| tree.is_lost) {
+    let verb = if is_dry { "would reconnect" } else { "reconnected" };
+    moved.iter().for_each(|(_, path)| tell("moved", format!("{verb} {}", path.display())));
+    let is_found = |tree: &Tree| moved.iter().any(|(found, _)| found.git_dir == tree.git_dir);
+    for tree in place.trees()?.iter().filter(|tree| tree.is_lost && !is_found(tree)) {
         let path = tree.path.display();
-        tell("lost", format!("{path} is not there; move it back, or take it away with `worktree-spawn remove`"));
+        tell(
+            "lost",
+            format!(
+                "{path} is not there; move it back, or take git's record of it away with `worktree-spawn remove --force`"
+            ),
+        );
     }
     if !is_dry {
         remove::hide_again(&place)?;
+        furnish_again(env, &place, &tell)?;
         bury_orphans(env, &place, &lock, &tell)?;
         for life in life::all(&place.shared())?.into_iter().filter(|life| life.ended.is_none()) {
-            life::tell_death(env, &place.shared(), &life.agent.id)?;
+            life::tell_death(env, &place, &life.agent.id)?;
         }
     }
     Ok(Exit::Done)
 }
 
-/// Worktrees that are elsewhere than git thinks, or that think git elsewhere: where they are now.
-fn moved(place: &Place, base: &Path) -> Result<Vec<PathBuf>> {
+/// Tells git where they are now, and them where git is.
+fn reconnect(place: &Place, git: &Git, moved: &[(Tree, PathBuf)]) -> Result<()> {
+    // In a copied repository git's own repair would lead the original's worktrees here.
+    if place.trees()?.iter().any(|tree| is_anothers(&tree.path, tree)) {
+        for (tree, path) in moved {
+            let dot_git = path.join(".git");
+            fs::replace(&tree.git_dir.join("gitdir"), format!("{}\n", dot_git.display()).as_bytes(), None)?;
+            fs::replace(&dot_git, format!("gitdir: {}\n", tree.git_dir.display()).as_bytes(), None)?;
+        }
+        return Ok(());
+    }
+    let paths = moved.iter().map(|(_, path)| path);
+    let output = git.cmd(&place.common_dir).args(["worktree", "repair"]).args(paths).capture()?;
+    if !output.status.success() {
+        return Err(git_failed("worktree repair", &output));
+    }
+    Ok(())
+}
+
+/// Worktrees that are elsewhere than git thinks, or that think git elsewhere; and where they are now.
+fn moved(place: &Place, base: &Path) -> Result<Vec<(Tree, PathBuf)>> {
     let mut trees = place.trees()?;
     trees.sort_by_key(|tree| tree.path.components().count());
-    let mut found: Vec<PathBuf> = Vec::new();
+    let mut found: Vec<(Tree, PathBuf)> = Vec::new();
     let mut tops = vec![place.main_checkout.clone()];
-    for tree in trees.iter().filter(|tree| !tree.is_main) {
+    for tree in trees.into_iter().filter(|tree| !tree.is_main) {
         let is_whole = private_dir(&tree.path).is_some_and(|dir| is_same(&dir, &tree.git_dir));
         if is_whole {
             tops.push(tree.path.clone());
             continue;
         }
-        if let Some(path) = candidates(tree, &tops, base).into_iter().find(|path| names(path, tree)) {
+        let mut candidates = candidates(&tree, &tops, base).into_iter();
+        if let Some(path) = candidates.find(|path| names(path, &tree) && !is_anothers(path, &tree)) {
             tops.push(path.clone());
-            found.push(path);
+            found.push((tree, path));
         }
     }
     Ok(found)
+}
+
+/// Whether the worktree there belongs to a record that knows of it, and is not ours: the original of a copy.
+fn is_anothers(path: &Path, tree: &Tree) -> bool {
+    let Some(dir) = private_dir(path).filter(|dir| !is_same(dir, &tree.git_dir)) else { return false };
+    let gitdir = fs::read(&dir.join("gitdir")).unwrap_or_default().unwrap_or_default();
+    is_same(Path::new(String::from_utf8_lossy(&gitdir).trim()), &path.join(".git"))
 }
 
 /// Where a worktree may be: where it was, or below one of `tops` with an end of the path it had.
@@ -100,13 +129,44 @@ fn is_same(a: &Path, b: &Path) -> bool {
     a.canonicalize().is_ok_and(|a| b.canonicalize().is_ok_and(|b| a == b))
 }
 
+/// The ways to their tools, for agents whose files were cleaned away. Tasks cannot be had back.
+fn furnish_again(env: &Env, place: &Place, tell: &dyn Fn(&str, String)) -> Result<()> {
+    for known in agents::all(place)?.iter().filter(|known| known.is_managed && !known.tree.is_lost) {
+        let tree = &known.tree.path;
+        let written = match known.agent.kind {
+            Kind::Subtree if !tree.join(".mcp.json").exists() && !tree.join(".shopfloor/mcp.json").exists() => {
+                files::connect(env, &known.tree, &known.agent, false).map(|_| true)
+            }
+            Kind::Worker if !agents::settings_dir(known).join("settings.json").exists() => {
+                files::seat(env, known, None).map(|_| true)
+            }
+            _ => Ok(false),
+        };
+        match written {
+            Ok(true) => tell("files", format!("restored the configuration of {}", known.agent.id)),
+            Ok(false) => {}
+            Err(failure) => tell("files", format!("cannot restore the configuration of {}: {failure}", known.agent.id)),
+        }
+    }
+    Ok(())
+}
+
 /// Sessions whose agents were taken away by hand: what waits there goes to the nearest one above.
 fn bury_orphans(env: &Env, place: &Place, _lock: &Lock, tell: &dyn Fn(&str, String)) -> Result<()> {
     let all = agents::all(place)?;
     for spool in spool::all(&place.shared())? {
         let is_there = spool.session == ROOT || all.iter().any(|known| known.agent.id == spool.session);
         let parents = spool.parents()?;
-        if is_there || parents.is_empty() || spool.forwards_to()?.is_some() {
+        // A removal that was killed may have left some behind its tombstone.
+        if let Some(heir) = spool.forwards_to()? {
+            let waiting = spool.pending()?;
+            if waiting > 0 && !is_there {
+                spool.bury(&place.shared(), &heir)?;
+                tell("session", format!("{} is gone; {waiting} events for it go to {heir}", spool.session));
+            }
+            continue;
+        }
+        if is_there || parents.is_empty() {
             continue;
         }
         let mut gone = Agent::root(&spool.session, None, env.now);

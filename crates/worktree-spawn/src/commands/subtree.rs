@@ -56,7 +56,7 @@ impl Answer {
             "id": agent.id, "kind": agent.kind, "slug": agent.slug, "path": self.known.tree.path,
             "birth_branch": agent.birth_branch, "parent": agent.parent, "level": agent.level,
             "base_sha": agent.base_sha, "created": self.created,
-            "task_file": task.exists().then_some(task), "config": self.config, "mcp_config": self.mcp_config,
+            "task_file": task.exists().then_some(task), "config": self.config, "mcp_config": Some(&self.mcp_config).filter(|path| !path.as_os_str().is_empty()),
             "warnings": self.warnings,
         });
         if let (Some(failure), Some(map)) = (&self.failure, answer.as_object_mut()) {
@@ -79,6 +79,9 @@ pub fn spawn(ui: &Ui, env: &Env, place: &Place, args: &SubtreeArgs) -> Result<An
     let caller = agents::caller(place, args.identity.id.as_deref())?;
     // Its worktree is where the new one starts, wherever it was named from.
     let place = &seen_from(place, &caller);
+    if args.role.as_deref().is_some_and(|role| role.contains(char::is_control)) {
+        return Err(Failure::usage("--role must be a word or a few on one line"));
+    }
     let request = Request {
         name: args.name.clone(),
         role: args.role.clone(),
@@ -86,6 +89,7 @@ pub fn spawn(ui: &Ui, env: &Env, place: &Place, args: &SubtreeArgs) -> Result<An
         returns_existing: args.if_exists == IfExists::Return,
         is_unique: args.unique,
         reuses_branch: args.reuse_branch,
+        names_start: args.from.is_some(),
         base_name: args.base_name.clone(),
         max_depth: settings.max_depth,
         base: facts::base_dir(place, &settings.worktree_base, args.base_dir.as_deref()),
@@ -106,27 +110,39 @@ pub fn spawn(ui: &Ui, env: &Env, place: &Place, args: &SubtreeArgs) -> Result<An
         require_clean(&git, place)?;
     }
     let repo = place.repo();
+    // Linked worktrees could not find it otherwise, where the git directory lies elsewhere.
+    repo.remember_main_checkout()?;
     let deferred = proc::defer_signals();
-    let site = Site { env, place, git: &git, repo: &repo, native: native.as_ref(), interrupted: deferred.interrupted };
-    let how = How { task, submodules: args.submodules, no_git_hooks: args.no_git_hooks };
     let spinner = ui.spinner(&format!("making a worktree for {}", request.name));
+    let site = Site {
+        ui,
+        spinner: spinner.as_ref(),
+        env,
+        place,
+        git: &git,
+        repo: &repo,
+        native: native.as_ref(),
+        interrupted: deferred.interrupted,
+    };
+    let how = How { task, submodules: args.submodules, no_git_hooks: args.no_git_hooks };
     let mut answer = match make(ui, &site, &wish, &how)? {
         Ok(made) => {
             let known = Known { agent: made.agent, tree: made.tree, is_managed: true, error: None };
-            ui.pass_through(spinner.as_ref(), &made.said);
             made.warnings.iter().for_each(|warning| ui.warn(warning));
             answer_for(known, true, made.mcp_config, made.warnings)
         }
         Err(known) => {
             let mcp = [".mcp.json", ".shopfloor/mcp.json"].map(|name| known.tree.path.join(name));
             let mcp = if mcp[1].exists() { mcp[1].clone() } else { mcp[0].clone() };
-            answer_for(known, false, mcp, Vec::new())
+            let task = how.task.map(|_| format!("{} was there, and its task is as it was", known.agent.id));
+            task.iter().for_each(|warning| ui.warn(warning));
+            answer_for(known, false, mcp, task.into_iter().collect())
         }
     };
     drop(spinner);
     drop(deferred);
     if args.launch.launch || args.launch.launcher.is_some() {
-        answer.failure = launch(ui, env, &settings, &answer.known).err();
+        launch(ui, env, &settings, &mut answer);
     }
     Ok(answer)
 }
@@ -136,12 +152,19 @@ fn answer_for(known: Known, created: bool, mcp_config: PathBuf, warnings: Vec<St
     Answer { known, created, config, mcp_config, warnings, failure: None }
 }
 
-/// Starts the agent, or says how a person does.
-pub fn launch(ui: &Ui, env: &Env, settings: &Settings, known: &Known) -> Result<()> {
-    if !launcher::launch(env, settings, known)? {
-        ui.note(format!("no launcher is set; start the agent with `{}`", launcher::run_line(env, settings, known)?));
+/// Starts the agent, or says how a person does: whoever asked must not wait for one that nobody started.
+pub fn launch(ui: &Ui, env: &Env, settings: &Settings, answer: &mut Answer) {
+    match launcher::launch(env, settings, &answer.known) {
+        Ok(true) => {}
+        Ok(false) => {
+            let line = launcher::run_line(env, settings, &answer.known).unwrap_or_default();
+            let warning =
+                format!("no launcher is set, so {} is not started; start it with `{line}`", answer.known.agent.id);
+            ui.warn(&warning);
+            answer.warnings.push(warning);
+        }
+        Err(failure) => answer.failure = Some(failure),
     }
-    Ok(())
 }
 
 /// The repository as the caller's own worktree shows it.
@@ -167,7 +190,9 @@ fn make(ui: &Ui, site: &Site<'_>, wish: &Wish<'_>, how: &How) -> Result<std::res
             Decision::Make(plan) => {
                 let begun = spawn::begin(site, &plan)?;
                 drop(lock);
-                return spawn::finish(site, &base, begun, how).map(Ok);
+                let mut made = spawn::finish(site, &base, begun, how)?;
+                made.warnings.extend(plan.warning);
+                return Ok(Ok(made));
             }
             Decision::Return(known) => {
                 drop(lock);

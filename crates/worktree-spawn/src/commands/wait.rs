@@ -11,16 +11,17 @@ use shopfloor_core::ui::Ui;
 use super::events::session;
 use crate::cli::WaitArgs;
 use crate::event::Event;
+use crate::facts::agents;
 use crate::facts::place::Place;
 use crate::life;
-use crate::spool::{Claim, Spool};
+use crate::spool::{Claim, Entry, Spool};
 use crate::watch::{Wake, Watch};
 
 /// How often is looked where the system cannot tell us, or where another one holds an event.
 const POLL: Duration = Duration::from_millis(250);
 
 /// How long a reader may take to empty its pipe before its being there counts as reading.
-const READER: Duration = Duration::from_millis(200);
+const READER: Duration = Duration::from_secs(1);
 
 /// What is waited for.
 #[derive(Clone, Debug, Default)]
@@ -32,30 +33,35 @@ pub struct Wanted {
 
 impl Wanted {
     fn takes(&self, event: &Event) -> bool {
-        let is_from = |name: &String| {
-            let id = event.from();
-            id == name || id.rsplit(['/', '.']).next() == Some(name)
-        };
         (self.kinds.is_empty() || self.kinds.iter().any(|kind| kind == event.kind()))
-            && (self.from.is_empty() || self.from.iter().any(is_from))
+            && (self.from.is_empty() || self.from.iter().any(|name| is_from(event, name)))
     }
 }
 
 pub fn run(ui: &Ui, env: &Env, args: &WaitArgs) -> Result<Exit> {
     let timeout = flag_time("--timeout", &args.timeout)?;
     let lease = args.lease.as_deref().map(|text| flag_time("--lease", text)).transpose()?;
+    if args.kind.iter().any(|kind| kind.trim().is_empty()) {
+        return Err(Failure::usage("the type is empty").hint("leave `--type` out, or name one"));
+    }
     let place = Place::find(env)?;
     let spool = session(&place, &args.session)?;
+    known_senders(&place, &spool, &args.from)?;
     let wanted = Wanted { kinds: args.kind.clone(), from: args.from.clone(), after: args.after };
     let mut waiting = Waiting::new(env, &place, spool, wanted, true)?;
     let end = Instant::now().checked_add(timeout);
     for _ in 0..args.count {
-        let claim = match waiting.next(end)? {
+        let next = waiting.next(end)?;
+        waiting.said.drain(..).for_each(|said| ui.warn(said));
+        let claim = match next {
             Next::Event(claim) => *claim,
             Next::Timeout => return timed_out(&args.timeout, ui),
             Next::Signal(signal) => return Ok(Exit::Signal(signal)),
         };
-        ui.line(claim.event.line());
+        if let Some(signal) = waiting.watch.write(|| ui.line(claim.event.line())) {
+            claim.give_back()?;
+            return Ok(Exit::Signal(u8::try_from(signal).unwrap_or(0)));
+        }
         // Whether somebody has it now, or it went into a pipe nobody reads.
         if !ui.is_taken(READER) {
             claim.give_back()?;
@@ -67,6 +73,28 @@ pub fn run(ui: &Ui, env: &Env, args: &WaitArgs) -> Result<Exit> {
         }
     }
     Ok(Exit::Done)
+}
+
+/// Exit 1 when nobody is, or was, called so.
+fn known_senders(place: &Place, spool: &Spool, names: &[String]) -> Result<()> {
+    for name in names {
+        let has_sent = |entry: &Entry| Ok(spool.read(entry)?.is_some_and(|event| is_from(&event, name)));
+        let waits: Vec<bool> = spool.entries()?.iter().map(has_sent).collect::<Result<_>>()?;
+        // One that was removed may have left a session that forwards.
+        if waits.contains(&true) || Spool::of(&place.shared(), name).exists() {
+            continue;
+        }
+        match agents::require(place, name) {
+            Err(failure) if failure.kind == "not_found" => return Err(failure),
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+fn is_from(event: &Event, name: &str) -> bool {
+    let id = event.from();
+    id == name || id.rsplit(['/', '.']).next() == Some(name)
 }
 
 /// Nothing more on stdout than what had come; in text, a word on stderr.
@@ -91,6 +119,11 @@ pub struct Waiting<'a> {
     watch: Watch,
     /// Numbers of events that are not wanted, which need no second look.
     passed: BTreeSet<u64>,
+    /// What the last look listed and did not come to, the lowest number last: what came since has higher ones.
+    listed: Vec<Entry>,
+    newer: BTreeSet<u64>,
+    /// What a person should hear.
+    pub said: Vec<String>,
 }
 
 impl<'a> Waiting<'a> {
@@ -102,13 +135,22 @@ impl<'a> Waiting<'a> {
         wanted: Wanted,
         hears_signals: bool,
     ) -> Result<Waiting<'a>> {
-        spool.create(&[])?;
+        spool.create()?;
         let runs = life::dir(&place.shared());
         shopfloor_core::fs::create_private_dir(&runs)?;
         let mut watch = Watch::new(hears_signals);
-        watch.dir(&spool.watched());
-        watch.dir(&runs);
-        Ok(Waiting { env, place, spool, wanted, watch, passed: BTreeSet::new() })
+        spool.watched().iter().chain([&runs]).for_each(|dir| watch.dir(dir));
+        Ok(Waiting {
+            env,
+            place,
+            spool,
+            wanted,
+            watch,
+            passed: BTreeSet::new(),
+            listed: Vec::new(),
+            newer: BTreeSet::new(),
+            said: Vec::new(),
+        })
     }
 
     /// What ends the waiting from another thread, as a signal would.
@@ -119,7 +161,10 @@ impl<'a> Waiting<'a> {
     /// The next event that is wanted, ours until it is acknowledged or given back.
     pub fn next(&mut self, end: Option<Instant>) -> Result<Next> {
         loop {
-            let look = self.look()?;
+            let look = match self.look(true)? {
+                Look { claim: None, .. } => self.look(false)?,
+                look => look,
+            };
             if let Some(claim) = look.claim {
                 return Ok(Next::Event(Box::new(claim)));
             }
@@ -140,20 +185,31 @@ impl<'a> Waiting<'a> {
         }
     }
 
-    /// One look at what is there, the lowest number first.
-    fn look(&mut self) -> Result<Look> {
+    /// One look at what is there, or with `again` at the rest of the last one, the lowest number first.
+    fn look(&mut self, again: bool) -> Result<Look> {
         let mut look = Look { claim: None, is_held: false, due: None };
         if let Some(heir) = self.spool.forwards_to()? {
             return Err(Failure::not_found(format!("{} was removed; its events go to {heir}", self.spool.session))
                 .hint(format!("wait for those: `worktree-spawn wait --session {heir}`")));
         }
-        self.spool.sweep()?;
+        if !again {
+            self.spool.sweep()?;
+            self.listed = self.spool.entries()?;
+            self.listed.reverse();
+        }
         let now = self.env.later().now;
-        for entry in self.spool.entries()? {
+        while let Some(entry) = self.listed.pop() {
             if entry.id <= self.wanted.after || self.passed.contains(&entry.id) {
                 continue;
             }
-            let Some(event) = self.spool.read(&entry)? else { continue };
+            let Some(event) = self.spool.read(&entry)? else {
+                // Still there it is of a later version: left for a program that knows it.
+                if entry.path.exists() && self.newer.insert(entry.id) {
+                    self.said
+                        .push(format!("{} is newer than this program knows; it is left there", entry.path.display()));
+                }
+                continue;
+            };
             if !self.wanted.takes(&event) {
                 self.passed.insert(entry.id);
                 continue;
@@ -180,7 +236,7 @@ impl<'a> Waiting<'a> {
             if !is_child || life.ended.is_some() {
                 continue;
             }
-            match life::tell_death(self.env, &shared, &life.agent.id)? {
+            match life::tell_death(self.env, self.place, &life.agent.id)? {
                 Some(_) => any = true,
                 None => self.watch.process(life.pid),
             }

@@ -6,7 +6,7 @@ use shopfloor_core::error::{Exit, Result};
 use shopfloor_core::git::LOCAL_VARS;
 use shopfloor_core::ui::{Ui, printable};
 
-use crate::facts::agents::{self, Known, variables};
+use crate::facts::agents::{self, Known, OPTIONAL, variables};
 use crate::facts::place::Place;
 
 pub fn whoami(ui: &Ui, env: &Env, named: Option<&str>) -> Result<Exit> {
@@ -45,9 +45,11 @@ pub fn env(ui: &Ui, env: &Env, id: &str) -> Result<Exit> {
         ui.json(&json!({ "id": known.agent.id, "env": env }));
         return Ok(Exit::Done);
     }
+    let unset = OPTIONAL.iter().filter(|name| variables.iter().all(|(set, _)| set != *name)).chain(LOCAL_VARS);
+    let unset = unset.copied().collect::<Vec<_>>().join(" ");
     for (name, value) in variables {
         ui.line(format!("export {name}='{}'", value.replace('\'', r"'\''")));
     }
-    ui.line(format!("unset {}", LOCAL_VARS.join(" ")));
+    ui.line(format!("unset {unset}"));
     Ok(Exit::Done)
 }

@@ -48,7 +48,8 @@ pub fn spawn(ui: &Ui, env: &Env, place: &Place, args: &WorkerArgs) -> Result<Ans
     let git = Git::find(env)?;
     let repo = place.repo();
     let deferred = proc::defer_signals();
-    let site = Site { env, place, git: &git, repo: &repo, native: None, interrupted: deferred.interrupted };
+    let site =
+        Site { ui, spinner: None, env, place, git: &git, repo: &repo, native: None, interrupted: deferred.interrupted };
     let seat = || {
         let id = format!("{}/{slug}", parent.agent.id);
         let mut agent = parent.agent.child(Kind::Worker, id, &slug, &args.name, env.now);
@@ -78,7 +79,7 @@ pub fn spawn(ui: &Ui, env: &Env, place: &Place, args: &WorkerArgs) -> Result<Ans
     drop(deferred);
     let mut answer = answer(paths);
     if is_launched {
-        answer.failure = launch(ui, env, &settings, &answer.known).err();
+        launch(ui, env, &settings, &mut answer);
     }
     Ok(answer)
 }

@@ -6,6 +6,7 @@ use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::fs;
 use shopfloor_core::proc;
 
+use crate::apply::files::GEMINI;
 use crate::facts::place::{Place, Tree};
 use crate::identity::{self, Agent, Kind, ROOT};
 
@@ -60,9 +61,22 @@ fn own(place: &Place, tree: &Tree) -> Result<(Agent, bool)> {
     if let Some(agent) = Agent::load(&identity::record(&tree.git_dir))? {
         return Ok((agent, true));
     }
-    // Made by hand, in a bare layout, by another tool: a root of its own.
-    let id = tree.branch.clone().filter(|branch| branch != ROOT).unwrap_or_else(|| entry_name(tree));
+    if !tree.git_dir.join("HEAD").exists() {
+        return Err(Failure::not_found(format!("the worktree {} is gone", tree.path.display())));
+    }
+    // Made by hand, in a bare layout, by another tool: a root of its own, called by its branch if nobody else is.
+    let branch = tree.branch.clone().unwrap_or_default();
+    let is_free = !branch.is_empty() && branch != ROOT && !is_taken(place, tree, &branch);
+    let id = if is_free { branch } else { format!("{branch}@{}", entry_name(tree)) };
     Ok((Agent::root(&id, tree.branch.as_deref(), place.env.now), false))
+}
+
+/// Whether the record of another worktree has this id.
+fn is_taken(place: &Place, tree: &Tree, id: &str) -> bool {
+    let admin = place.common_dir.join("worktrees");
+    let others = fs::list(&admin).unwrap_or_default().into_iter().map(|name| admin.join(name));
+    let mut records = others.filter(|dir| *dir != tree.git_dir).map(|dir| Agent::load(&identity::record(&dir)));
+    records.any(|record| record.is_ok_and(|record| record.is_some_and(|agent| agent.id == id)))
 }
 
 /// The name git has for a linked worktree.
@@ -102,6 +116,17 @@ pub fn caller(place: &Place, named: Option<&str>) -> Result<Known> {
     }
     if let Some(seated) = in_tree(place, tree).into_iter().skip(1).find(|known| known.agent.id == id) {
         return Ok(seated);
+    }
+    if all(place)?.iter().all(|known| known.agent.id != id) {
+        return Err(Failure::new(
+            Exit::Bad,
+            "identity",
+            format!("SHOPFLOOR_AGENT_ID says {id}, and there is no such agent"),
+        )
+        .hint(format!(
+            "it may have been removed; `unset SHOPFLOOR_AGENT_ID`, or name who speaks: `--as {}`",
+            own.agent.id
+        )));
     }
     Err(Failure::new(
         Exit::Bad,
@@ -155,6 +180,10 @@ pub fn task_file(known: &Known) -> PathBuf {
     }
 }
 
+/// Variables that not every agent has: what an outer one was told is not for an inner one.
+pub const OPTIONAL: [&str; 4] =
+    ["SHOPFLOOR_TASK_FILE", "SHOPFLOOR_SETTINGS", "SHOPFLOOR_MCP_CONFIG", "GEMINI_CLI_SYSTEM_SETTINGS_PATH"];
+
 /// What a launched agent finds in its environment, in this order.
 pub fn variables(known: &Known) -> Vec<(&'static str, String)> {
     let agent = &known.agent;
@@ -174,7 +203,7 @@ pub fn variables(known: &Known) -> Vec<(&'static str, String)> {
     match agent.kind {
         Kind::Worker => {
             let settings = settings_dir(known).join("settings.json");
-            if agent.agent.as_deref() == Some("gemini") {
+            if agent.agent.as_deref() == Some(GEMINI) {
                 file("GEMINI_CLI_SYSTEM_SETTINGS_PATH", settings);
             } else {
                 file("SHOPFLOOR_SETTINGS", settings);
@@ -182,6 +211,9 @@ pub fn variables(known: &Known) -> Vec<(&'static str, String)> {
             }
         }
         // `.mcp.json` is found without being told.
+        _ if agent.agent.as_deref() == Some(GEMINI) => {
+            file("GEMINI_CLI_SYSTEM_SETTINGS_PATH", known.tree.path.join(".shopfloor/settings.json"));
+        }
         _ => file("SHOPFLOOR_MCP_CONFIG", known.tree.path.join(".shopfloor/mcp.json")),
     }
 

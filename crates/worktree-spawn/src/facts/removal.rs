@@ -11,18 +11,29 @@ use crate::facts::agents::Known;
 use crate::facts::place::Place;
 use crate::facts::spawn::git_failed;
 use crate::identity::Kind;
+use crate::launcher;
 use crate::life::{self, State};
 use crate::plan::removal::{Branch, Condition};
+use crate::settings::Line;
 use crate::spool::Spool;
 
+/// What looking needs.
+#[derive(Clone, Copy)]
+pub struct Look<'a> {
+    pub env: &'a Env,
+    pub place: &'a Place,
+    pub git: &'a Git,
+    /// What tells whether an agent lives that `run` did not start.
+    pub probe: Option<&'a Line>,
+}
+
 /// Looks at one agent, as one of `all`.
-pub fn condition(env: &Env, place: &Place, git: &Git, known: &Known, all: &[Known]) -> Result<Condition> {
+pub fn condition(look: &Look<'_>, known: &Known, all: &[Known]) -> Result<Condition> {
+    let Look { env, place, git, probe } = *look;
     let shared = place.shared();
     let tree = &known.tree;
-    let state = match life::load(&shared, &known.agent.id)? {
-        Some(life) => life::state(env, &shared, life)?.0,
-        None => State::Never,
-    };
+    let life = life::load(&shared, &known.agent.id)?;
+    let state = launcher::state(env, place, probe, known, life)?.0;
     let pending = Spool::of(&shared, &known.agent.id).pending()?;
     let mut found = Condition {
         known: known.clone(),
@@ -33,25 +44,30 @@ pub fn condition(env: &Env, place: &Place, git: &Git, known: &Known, all: &[Know
         loose_commits: 0,
         branch: Branch::NotHeld,
         pending,
-        has_moved: false,
         nested: Vec::new(),
+        seats: Vec::new(),
     };
-    if known.agent.kind != Kind::Subtree || tree.is_lost {
+    if known.agent.kind != Kind::Subtree {
         return Ok(found);
-    }
-    let inside = all.iter().filter(|other| other.tree.path != tree.path && other.tree.path.starts_with(&tree.path));
-    found.nested =
-        inside.filter(|other| other.agent.kind != Kind::Worker).map(|other| other.agent.id.clone()).collect();
-    for seated in all.iter().filter(|other| other.tree.path == tree.path && other.agent.kind == Kind::Worker) {
-        if life::is_live(env, &shared, &seated.agent.id)? {
-            found.state = State::Live;
-        }
     }
     let locked = fs::read(&tree.git_dir.join("locked"))?;
     found.locked = locked.map(|why| match String::from_utf8_lossy(&why).trim() {
         "" => String::new(),
         why => format!(": {why}"),
     });
+    if tree.is_lost {
+        return Ok(found);
+    }
+    let inside = all.iter().filter(|other| other.tree.path != tree.path && other.tree.path.starts_with(&tree.path));
+    found.nested =
+        inside.filter(|other| other.agent.kind != Kind::Worker).map(|other| other.agent.id.clone()).collect();
+    for seated in all.iter().filter(|other| other.tree.path == tree.path && other.agent.kind == Kind::Worker) {
+        found.seats.push(seated.agent.id.clone());
+        let life = life::load(&shared, &seated.agent.id)?;
+        if launcher::state(env, place, probe, seated, life)?.0 == State::Live {
+            found.state = State::Live;
+        }
+    }
     let status = git.cmd(&tree.path).args([
         "status",
         "--porcelain=v2",
@@ -76,7 +92,12 @@ pub fn condition(env: &Env, place: &Place, git: &Git, known: &Known, all: &[Know
         if submodule.is_some_and(|s| s.starts_with('S') && (s.contains('M') || s.contains('U'))) {
             found.submodule = Some("a submodule has changes of its own".into());
         }
-        found.changes.push(changed_path(&text));
+        let path = changed_path(&text);
+        // A repository of its own, which git would only note the commit of.
+        if text.starts_with("? ") && path.ends_with('/') {
+            found.submodule = Some(format!("{path} is a repository of its own"));
+        }
+        found.changes.push(path);
     }
     for name in ["MERGE_HEAD", "rebase-merge", "rebase-apply", "CHERRY_PICK_HEAD", "REVERT_HEAD", "BISECT_LOG"] {
         if tree.git_dir.join(name).exists() {
@@ -118,7 +139,6 @@ fn branch(place: &Place, git: &Git, known: &Known, all: &[Known], found: &mut Co
     if tip.is_empty() {
         return Ok(());
     }
-    found.has_moved = known.agent.base_sha.as_deref() != Some(tip.as_str());
     if tree.branch.is_none() {
         let loose =
             git.cmd(&tree.path).args(["rev-list", "--count", "HEAD", "--not", "--branches", "--tags", "--remotes"]);
@@ -129,6 +149,11 @@ fn branch(place: &Place, git: &Git, known: &Known, all: &[Known], found: &mut Co
     let Some(name) = known.agent.birth_branch.clone().filter(|born| tree.branch.as_ref() == Some(born)) else {
         return Ok(());
     };
+    let elsewhere = all.iter().find(|other| other.tree.path != tree.path && other.tree.branch.as_ref() == Some(&name));
+    if let Some(other) = elsewhere {
+        found.branch = Branch::Elsewhere { name, path: other.tree.path.display().to_string() };
+        return Ok(());
+    }
     let parent = known.agent.parent.as_deref();
     let today = all.iter().find(|other| Some(other.agent.id.as_str()) == parent).and_then(|p| p.tree.branch.clone());
     // What it was made from counts as well, when the parent works on something else today.

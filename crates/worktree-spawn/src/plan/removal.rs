@@ -23,10 +23,10 @@ pub struct Condition {
     pub branch: Branch,
     /// Events that nobody acknowledged.
     pub pending: usize,
-    /// Whether commits were made since it was spawned.
-    pub has_moved: bool,
     /// Ids of worktrees inside this one.
     pub nested: Vec<String>,
+    /// Ids of those seated in it.
+    pub seats: Vec<String>,
 }
 
 /// What can become of the branch it was born with.
@@ -36,6 +36,8 @@ pub enum Branch {
     NotHeld,
     /// Everything on it is elsewhere.
     Contained { name: String, tip: String, why: String },
+    /// Another worktree has it checked out as well.
+    Elsewhere { name: String, path: String },
     /// Not so.
     Unmerged { name: String, tip: String, into: String },
 }
@@ -78,6 +80,10 @@ pub fn removal(condition: Condition, wish: Wish) -> Result<Removal, Failure> {
         return Err(refuse("locked", format!("{path} is locked{why}"))
             .hint(format!("unlock it first: `git worktree unlock {}`", shell_word(&condition.known.tree.path))));
     }
+    if condition.known.tree.is_lost && !wish.force {
+        return Err(refuse("lost", format!("{path} is not there"))
+            .hint("where it was moved, `worktree-spawn repair` finds it; `--force` takes git's record of it away, with what was staged"));
+    }
     if let Some(why) = &condition.submodule {
         return Err(refuse("dirty", format!("{path}: {why}, which would be lost"))
             .hint("commit and push that in the submodule first"));
@@ -107,12 +113,20 @@ pub fn removal(condition: Condition, wish: Wish) -> Result<Removal, Failure> {
                 .hint("delete branches yourself: `git branch -d`"));
         }
         Branch::NotHeld => {
-            if agent.kind == Kind::Subtree {
+            if agent.kind == Kind::Subtree && !condition.known.tree.is_lost {
                 says = Some(format!(
                     "its branches stay, for it no longer holds {}",
                     agent.birth_branch.clone().unwrap_or_default()
                 ));
             }
+            None
+        }
+        Branch::Elsewhere { name, path } if wish.delete_branch => {
+            return Err(refuse("unmerged", format!("{name} is checked out at {path} as well"))
+                .hint("leave the branch with `--keep-branch`"));
+        }
+        Branch::Elsewhere { name, path } => {
+            says = Some(format!("the branch {name} stays: it is checked out at {path} as well"));
             None
         }
         Branch::Contained { .. } | Branch::Unmerged { .. } if wish.keep_branch => None,
@@ -144,8 +158,14 @@ pub fn collectable(condition: &Condition) -> Result<(), String> {
     if agent.kind == Kind::Root {
         return Err("it was not spawned".into());
     }
+    if condition.known.tree.is_lost {
+        return Err("it is not there".into());
+    }
     if !condition.nested.is_empty() {
         return Err(format!("worktrees lie inside it: {}", condition.nested.join(", ")));
+    }
+    if !condition.seats.is_empty() {
+        return Err(format!("others are seated in it: {}", condition.seats.join(", ")));
     }
     if condition.pending > 0 {
         return Err(format!("{} events for it are not acknowledged", condition.pending));
@@ -164,6 +184,7 @@ pub fn collectable(condition: &Condition) -> Result<(), String> {
     }
     match &condition.branch {
         Branch::Unmerged { name, into, .. } => Err(format!("{name} has commits that {into} has not")),
+        Branch::Elsewhere { name, path } => Err(format!("{name} is checked out at {path} as well")),
         Branch::NotHeld if agent.kind == Kind::Subtree => Err("it no longer holds the branch it was made with".into()),
         _ => Ok(()),
     }
@@ -191,18 +212,19 @@ mod tests {
             loose_commits: 0,
             branch: Branch::Contained { name: "main.x".into(), tip: "t".into(), why: "merged".into() },
             pending: 0,
-            has_moved: true,
             nested: vec![],
+            seats: vec![],
         }
     }
 
     #[test]
     fn nothing_that_would_be_lost_goes_without_force_and_with_it_is_kept() {
         type Spoil = fn(&mut Condition);
-        let spoils: [(&str, Spoil, bool); 6] = [
+        let spoils: [(&str, Spoil, bool); 7] = [
             ("dirty", |c| c.changes.push("a".into()), true),
             ("live", |c| c.state = State::Live, true),
             ("unmerged", |c| c.loose_commits = 1, true),
+            ("lost", |c| c.known.tree.is_lost = true, true),
             ("locked", |c| c.locked = Some(String::new()), false),
             ("dirty", |c| c.submodule = Some("s".into()), false),
             ("unmanaged", |c| c.known.agent.kind = Kind::Root, false),
@@ -214,9 +236,10 @@ mod tests {
             assert!(collectable(&spoilt).is_err(), "{kind}");
             let forced = removal(spoilt, Wish { force: true, ..Wish::default() });
             assert_eq!(forced.is_ok(), can_force, "{kind}");
-            assert!(forced.is_err() || kind == "live" || forced.unwrap().keeps_trash, "{kind}");
+            assert!(forced.is_err() || ["live", "lost"].contains(&kind) || forced.unwrap().keeps_trash, "{kind}");
         }
         assert!(collectable(&condition()).is_ok());
+        assert!(collectable(&Condition { seats: vec!["w".into()], ..condition() }).is_err());
     }
 
     #[test]
@@ -232,6 +255,8 @@ mod tests {
         assert_eq!(removal(unmerged.clone(), delete).unwrap_err().kind, "unmerged");
         let forced = removal(unmerged, Wish { force: true, ..delete }).unwrap();
         assert!(forced.deletes.is_some() && forced.keeps_trash);
+        let shared = Branch::Elsewhere { name: "main.x".into(), path: "/y".into() };
+        assert_eq!(removal(Condition { branch: shared, ..condition() }, Wish::default()).unwrap().deletes, None);
         let strayed = Condition { branch: Branch::NotHeld, ..condition() };
         assert!(removal(strayed, delete).is_err());
     }

@@ -21,6 +21,8 @@ pub struct Request {
     pub returns_existing: bool,
     pub is_unique: bool,
     pub reuses_branch: bool,
+    /// A commit to start from was named.
+    pub names_start: bool,
     /// What stands for the branch of a detached root.
     pub base_name: Option<String>,
     pub max_depth: u64,
@@ -45,6 +47,8 @@ pub struct Facts<'a> {
 #[derive(Clone, Debug)]
 pub struct Plan {
     pub agent: Agent,
+    /// What whoever asked should hear.
+    pub warning: Option<String>,
     pub branch: String,
     pub makes_branch: bool,
     pub base_sha: String,
@@ -76,8 +80,8 @@ pub fn branch_prefix(caller: &Agent, today: Option<&str>, base_name: Option<&str
     } else {
         own
     };
-    if base_name.is_some_and(|name| name.starts_with(['-', '.', '/']) || name.is_empty()) {
-        return Err(Failure::usage("--base-name must be the beginning of a branch's name").hint("such as `main`"));
+    if base_name.is_some_and(|name| !is_branch_name(name)) {
+        return Err(Failure::usage("--base-name must be what a branch could be called").hint("such as `main`"));
     }
     base_name.map(str::to_owned).or(own).ok_or_else(|| {
         Failure::new(Exit::Bad, "detached", "HEAD is detached, so the new branch has nothing to be named after")
@@ -117,12 +121,19 @@ fn with_slug(facts: &Facts<'_>, request: &Request, prefix: &str, slug: &str) -> 
         ))
         .hint("choose a shorter name"));
     }
+    if !is_branch_name(&branch) {
+        return Err(Failure::usage(format!("git takes no branch of the name `{branch}`")).hint("choose another name"));
+    }
     let exists = |message: String| Failure::new(Exit::No, "exists", message);
     if let Some(known) = facts.all.iter().find(|known| known.agent.id == branch && known.agent.kind == Kind::Subtree) {
         let requested = &known.agent.requested;
         if *requested != request.name && request.returns_existing {
             return Err(exists(format!("`{}` and `{requested}` both come to {branch}", request.name))
                 .hint("choose another name, or let `--unique` number it"));
+        }
+        if request.returns_existing && known.tree.is_lost {
+            return Err(exists(format!("{branch} should be at {}, and is not there", known.tree.path.display()))
+                .hint("where it was moved, `worktree-spawn repair` finds it; else take it away with `worktree-spawn remove --force`"));
         }
         if request.returns_existing {
             return Ok(Decision::Return(Box::new(known.clone())));
@@ -155,7 +166,9 @@ fn with_slug(facts: &Facts<'_>, request: &Request, prefix: &str, slug: &str) -> 
             .hint("check it out with `--reuse-branch`, choose another name, or let `--unique` number it"));
     }
     if facts.occupied.contains(&path) {
-        return Err(exists(format!("{} is there already", path.display()))
+        let whose = facts.all.iter().find(|known| known.tree.path == path);
+        let whose = whose.map(|known| format!(", the worktree of {}", known.agent.id)).unwrap_or_default();
+        return Err(exists(format!("{} is there already{whose}", path.display()))
             .hint("move it away, choose another name, or let `--unique` number it"));
     }
     let mut agent = caller.child(Kind::Subtree, branch.clone(), slug, &request.name, facts.now);
@@ -164,9 +177,23 @@ fn with_slug(facts: &Facts<'_>, request: &Request, prefix: &str, slug: &str) -> 
     agent.role = Some(request.role.clone().unwrap_or_else(|| "tl".into()));
     agent.agent = Some(request.agent.clone());
     agent.base_sha = Some(base_sha.clone());
-    let exclude = exclude(facts, &path);
+    let exclude = exclude(facts.all, &path);
     let makes_branch = found.is_none();
-    Ok(Decision::Make(Box::new(Plan { agent, branch, makes_branch, base_sha, path, exclude })))
+    let is_elsewhere = request.names_start && found.is_some_and(|(_, sha)| *sha != facts.base_sha);
+    let warning = is_elsewhere.then(|| format!("the branch {branch} is there, at {base_sha}; it is taken as it is"));
+    Ok(Decision::Make(Box::new(Plan { agent, warning, branch, makes_branch, base_sha, path, exclude })))
+}
+
+/// Whether git takes it as the name of a branch (git-check-ref-format(1)).
+pub fn is_branch_name(name: &str) -> bool {
+    let is_part =
+        |part: &str| !part.is_empty() && !part.starts_with('.') && !part.ends_with('.') && !part.ends_with(".lock");
+    let is_bad = |c: char| c.is_ascii_control() || " ~^:?*[\\".contains(c);
+    !name.starts_with('-')
+        && !name.contains("..")
+        && !name.contains("@{")
+        && !name.contains(is_bad)
+        && name.split('/').all(is_part)
 }
 
 /// Where a slug's worktree goes.
@@ -181,15 +208,15 @@ pub fn place_of(facts: &Facts<'_>, request: &Request, slug: &str) -> PathBuf {
 }
 
 /// The line that hides a worktree from the one it lies in, where it is not below `.shopfloor`.
-fn exclude(facts: &Facts<'_>, path: &Path) -> Option<String> {
-    let trees = facts.all.iter().map(|known| &known.tree.path).filter(|tree| path.starts_with(tree));
+pub fn exclude(all: &[Known], path: &Path) -> Option<String> {
+    let trees = all.iter().map(|known| &known.tree.path).filter(|tree| path.starts_with(tree) && path != *tree);
     let tree = trees.max_by_key(|tree| tree.as_os_str().len())?;
     let rel = RelPath::parse_os(path.strip_prefix(tree).ok()?.as_os_str()).ok()?;
-    let base = rel.parent().unwrap_or(rel);
-    if base.components().next().is_some_and(|first| first == ".shopfloor") {
+    if rel.components().next().is_some_and(|first| first == ".shopfloor") {
         return None;
     }
-    let escaped: String = base.to_string().chars().fold(String::new(), |mut out, c| {
+    // Itself alone: what lies beside it is somebody's.
+    let escaped: String = rel.to_string().chars().fold(String::new(), |mut out, c| {
         if "*?[\\ ".contains(c) {
             out.push('\\');
         }
@@ -284,9 +311,21 @@ mod tests {
     }
 
     #[test]
+    fn names_that_git_refuses_are_bad_input() {
+        assert_eq!(decide(&[root("main")], 0, &request("lock"), &[]).unwrap_err().exit.code(), 2);
+        for bad in ["a..b", "-x", "a b", "x.lock/y", "a/", "", ".a", "a@{1}", "a\u{1}"] {
+            let named = Request { base_name: Some(bad.into()), ..request("x") };
+            assert_eq!(decide(&[root("main")], 0, &named, &[]).unwrap_err().exit.code(), 2, "{bad}");
+        }
+    }
+
+    #[test]
     fn a_base_beside_ours_is_hidden_too() {
         let within = Request { base: "trees/all of them".into(), ..request("x") };
-        assert_eq!(made(decide(&[root("main")], 0, &within, &[])).exclude.as_deref(), Some("/trees/all\\ of\\ them/"));
+        assert_eq!(
+            made(decide(&[root("main")], 0, &within, &[])).exclude.as_deref(),
+            Some("/trees/all\\ of\\ them/x/")
+        );
         let outside = Request { base: "/elsewhere".into(), ..request("x") };
         assert_eq!(made(decide(&[root("main")], 0, &outside, &[])).exclude, None);
     }
