@@ -12,7 +12,7 @@ use crate::world::{Repo, World, text, write};
 #[track_caller]
 fn assert_nothing_left(app: &Repo<'_>, name: &str, when: &str) {
     assert_eq!(app.git(&["branch", "--list", &format!("main.{name}")]), "", "{when}");
-    assert!(!app.git(&["worktree", "list", "--porcelain"]).contains(name), "{when}");
+    assert!(!app.git(&["worktree", "list", "--porcelain"]).contains(&format!("worktrees/{name}\n")), "{when}");
     assert!(!app.has(&format!(".shopfloor/worktrees/{name}")), "{when}");
     assert_eq!(journals(app), 0, "{when}");
 }
