@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use crate::world::{TOOLS, World, write};
+use crate::world::{TOOLS, World, text, write};
 
 #[test]
 fn the_shipped_binaries_run() {
@@ -57,4 +57,34 @@ fn a_ledger_of_version_1_is_read() {
     app.ledger(&["--check"]).exit(0);
     let written = app.read("thoughts/shared/handoffs/current.md");
     assert_eq!(written, std::fs::read_to_string(fixture.join("current.md")).unwrap());
+}
+
+/// Agents stay who they are, their events arrive, what a killed spawn left is undone.
+#[test]
+fn agents_of_version_1_are_read() {
+    let w = World::new();
+    let app = w.app();
+    let fixture = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/v1/spawn");
+    app.git(&["worktree", "add", "-q", "-b", "main.feature-a", "../feature-a"]);
+    app.git(&["branch", "main.half"]);
+    let copy = "cp -r FIXTURE/worktree .git/worktrees/feature-a/shopfloor/worktree-spawn && cp -r FIXTURE/common .git/shopfloor/worktree-spawn && \
+                sed -i \"s|@APP@|$PWD|g; s|@HEAD@|$(git rev-parse HEAD)|\" .git/shopfloor/worktree-spawn/journal/*.json";
+    let copy = copy.replace("FIXTURE", fixture.to_str().unwrap());
+    app.sh(&format!("mkdir -p .git/worktrees/feature-a/shopfloor .git/shopfloor && {copy}")).exit(0);
+    let rows = app.spawn(&["list", "--json"]).exit(0).json_lines();
+    let shown: Vec<(&str, &str)> = rows.iter().map(|row| (text(row, "/id"), text(row, "/state"))).collect();
+    assert_eq!(shown, [("root", "never"), ("main.feature-a", "never"), ("main.feature-a/w", "exited")]);
+    assert_eq!((rows[0]["pending"].as_u64(), rows[1]["pending"].as_u64()), (Some(2), Some(1)));
+    let child = w.at(app.path.with_file_name("feature-a"));
+    // Said before with this key, and a number that no one had.
+    let again = child.spawn(&["notify", "info", "again", "--dedupe", "k", "--json"]).exit(0).json();
+    assert_eq!((again["id"].as_u64(), again["repeated"].as_bool()), (Some(1), Some(true)));
+    assert_eq!(child.spawn(&["notify", "info", "more", "--json"]).exit(0).json()["id"], 3);
+    let heard = app.spawn(&["wait", "--count", "3"]).exit(0).json_lines();
+    let heard: Vec<&str> = heard.iter().map(|event| text(event, "/message")).collect();
+    assert_eq!(heard, ["hello", "done", "more"]);
+    // The lease has run out.
+    assert_eq!(text(&child.spawn(&["wait"]).exit(0).json(), "/message"), "exit 3");
+    app.spawn(&["repair"]).exit(0).out_has("undid the spawn of main.half");
+    assert_eq!(app.git(&["branch", "--list", "main.half"]), "");
 }
