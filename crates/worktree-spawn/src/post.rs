@@ -8,6 +8,7 @@ use crate::event::Draft;
 use crate::facts::agents::{self, Known};
 use crate::facts::place::{Place, Tree};
 use crate::identity::Agent;
+use crate::native::Native;
 use crate::spool::{self, Published, Spool};
 
 /// Publishes it. Exit 1 when there is nobody above.
@@ -52,9 +53,13 @@ fn is_there_at_once(place: &Place, id: &str) -> bool {
 }
 
 /// The commit a worktree is at; none where there is none.
-pub fn head(env: &Env, tree: &Tree) -> Option<String> {
-    let output =
+pub fn head(env: &Env, place: &Place, tree: &Tree) -> Option<String> {
+    let native = if place.has_ref_storage { None } else { Native::open(env, tree) };
+    if let Some(sha) = native.and_then(|native| native.head()) {
+        return Some(sha);
+    }
+    let asked =
         Git::find(env).ok()?.cmd(&tree.path).args(["rev-parse", "--verify", "--quiet", "HEAD"]).capture().ok()?;
-    let sha = String::from_utf8_lossy(&output.stdout).trim().to_owned();
+    let sha = String::from_utf8_lossy(&asked.stdout).trim().to_owned();
     (!sha.is_empty()).then_some(sha)
 }

@@ -85,7 +85,7 @@ fn worker_exit(ui: &Ui, env: &Env, named: Option<&str>) -> Result<()> {
         status: Status::Info,
         message,
         branch: caller.tree.branch.clone(),
-        head: post::head(env, &caller.tree),
+        head: post::head(env, &place, &caller.tree),
         more: vec![("hook", event.into())],
     };
     post::send(env, &place, &caller, draft, None).map(drop)

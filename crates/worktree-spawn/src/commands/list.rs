@@ -1,10 +1,12 @@
 //! `list`: who is there, how they are, what waits for them.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 
-use serde_json::{Value, json};
+use serde::Serialize;
+use serde_json::Value;
 use shopfloor_core::env::Env;
-use shopfloor_core::error::{Exit, Result};
+use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::fs;
 use shopfloor_core::git::Git;
 use shopfloor_core::proc;
@@ -29,32 +31,58 @@ struct Row {
     is_dirty: Option<bool>,
 }
 
+/// A row as scripts read it; the keys are a promise.
+#[derive(Serialize)]
+struct Record<'r> {
+    v: u64,
+    id: &'r str,
+    kind: Option<Kind>,
+    slug: Option<&'r String>,
+    path: &'r Path,
+    parent: Option<&'r str>,
+    level: Option<u64>,
+    birth_branch: Option<&'r str>,
+    branch: Option<&'r str>,
+    drift: bool,
+    state: &'static str,
+    exit: Option<&'r Value>,
+    pending: usize,
+    children: usize,
+    managed: bool,
+    error: Option<&'r str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    dirty: Option<bool>,
+}
+
 impl Row {
     fn has_drifted(&self) -> bool {
         let agent = &self.known.agent;
         !self.known.tree.is_main && self.known.error.is_none() && agent.birth_branch != self.known.tree.branch
     }
 
-    fn json(&self) -> Value {
+    fn record(&self) -> Record<'_> {
         let Known { agent, tree, is_managed, error } = &self.known;
-        if let Some(error) = error {
-            return json!({
-                "id": agent.id, "kind": null, "slug": null, "path": tree.path, "parent": null, "level": null,
-                "birth_branch": null, "branch": tree.branch, "drift": false, "state": "unknown", "exit": null,
-                "pending": 0, "children": 0, "managed": false, "error": error,
-            });
+        let is_known = error.is_none();
+        let lost = "its worktree is not where git has it; `worktree-spawn repair` looks for it";
+        Record {
+            v: 1,
+            id: &agent.id,
+            kind: is_known.then_some(agent.kind),
+            slug: is_known.then_some(&agent.slug),
+            path: &tree.path,
+            parent: agent.parent.as_deref(),
+            level: is_known.then_some(agent.level),
+            birth_branch: agent.birth_branch.as_deref().filter(|_| is_known),
+            branch: tree.branch.as_deref(),
+            drift: self.has_drifted(),
+            state: if is_known { self.state.word() } else { State::Unknown.word() },
+            exit: self.exit.as_ref(),
+            pending: self.pending,
+            children: self.children,
+            managed: *is_managed,
+            error: error.as_deref().or(tree.is_lost.then_some(lost)),
+            dirty: self.is_dirty,
         }
-        let mut row = json!({
-            "id": agent.id, "kind": agent.kind, "slug": agent.slug, "path": tree.path, "parent": agent.parent,
-            "level": agent.level, "birth_branch": agent.birth_branch, "branch": tree.branch,
-            "drift": self.has_drifted(), "state": self.state.word(), "exit": self.exit, "pending": self.pending,
-            "children": self.children, "managed": is_managed,
-            "error": tree.is_lost.then_some("its worktree is not where git has it; `worktree-spawn repair` looks for it"),
-        });
-        if let (Some(dirty), Some(map)) = (self.is_dirty, row.as_object_mut()) {
-            map.insert("dirty".into(), dirty.into());
-        }
-        row
     }
 
     /// For a person: one line.
@@ -99,8 +127,14 @@ pub fn run(ui: &Ui, env: &Env, args: &ListArgs) -> Result<Exit> {
         }
         ui.answer(&paths.into_iter().flat_map(|path| [path, b"\0"].concat()).collect::<Vec<u8>>());
     } else if ui.is_json() {
-        let lines: String = rows.iter().map(|row| format!("{}\n", versioned(row.json()))).collect();
-        ui.answer(lines.as_bytes());
+        // In one write: a listing of a thousand is one answer.
+        let mut lines = Vec::new();
+        for row in &rows {
+            let written = serde_json::to_writer(&mut lines, &row.record());
+            written.map_err(|e| Failure::failed("cannot write a record").because(e))?;
+            lines.push(b'\n');
+        }
+        ui.answer(&lines);
     } else if args.tree {
         draw(ui, &rows);
     } else {
@@ -115,19 +149,10 @@ pub fn run(ui: &Ui, env: &Env, args: &ListArgs) -> Result<Exit> {
     Ok(Exit::Done)
 }
 
-/// Everything in one write: a listing of a thousand is one answer.
-fn versioned(row: Value) -> Value {
-    let mut map = serde_json::Map::new();
-    map.insert("v".into(), 1.into());
-    if let Value::Object(fields) = row {
-        map.extend(fields);
-    }
-    Value::Object(map)
-}
-
 /// The agents asked for, as JSON.
 pub fn json_rows(ui: &Ui, env: &Env, place: &Place) -> Result<Vec<Value>> {
-    Ok(rows(ui, env, place, &ListArgs::default())?.iter().map(Row::json).collect())
+    let rows = rows(ui, env, place, &ListArgs::default())?;
+    Ok(rows.iter().filter_map(|row| serde_json::to_value(row.record()).ok()).collect())
 }
 
 fn rows(ui: &Ui, env: &Env, place: &Place, args: &ListArgs) -> Result<Vec<Row>> {

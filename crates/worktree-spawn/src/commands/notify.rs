@@ -75,7 +75,7 @@ pub fn notify(env: &Env, place: &Place, said: &Said<'_>) -> Result<Published> {
         status: said.status,
         message: message.to_owned(),
         branch: caller.tree.branch.clone(),
-        head: post::head(env, &caller.tree),
+        head: post::head(env, place, &caller.tree),
         more: Vec::new(),
     };
     let published = post::send(env, place, &caller, draft, said.dedupe)?;

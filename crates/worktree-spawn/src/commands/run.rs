@@ -87,7 +87,13 @@ fn tell(env: &Env, place: &Place, known: &Known, held: &life::Held, ended: Ended
     };
     let today = agents::require(place, &known.agent.id);
     let branch = today.map_or(known.tree.branch.clone(), |known| known.tree.branch);
-    let draft =
-        Draft { kind: kind.to_owned(), status, message, branch, head: post::head(env, &known.tree), more: vec![more] };
+    let draft = Draft {
+        kind: kind.to_owned(),
+        status,
+        message,
+        branch,
+        head: post::head(env, place, &known.tree),
+        more: vec![more],
+    };
     post::send(env, place, known, draft, Some(&held.key())).map(drop)
 }

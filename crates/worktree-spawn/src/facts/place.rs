@@ -9,6 +9,7 @@ use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::fs;
 use shopfloor_core::git::{Git, Home, Repo};
+use shopfloor_core::proc;
 
 use crate::identity;
 
@@ -163,23 +164,9 @@ impl Place {
         }
         let admin = self.common_dir.join("worktrees");
         let branches = if self.has_ref_storage { Some(self.listed_branches()?) } else { None };
-        for name in fs::list(&admin)? {
-            let git_dir = admin.join(name);
-            // Taken away meanwhile, or half made by git: not there.
-            let (Ok(Some(gitdir)), Ok(Some(head))) =
-                (fs::read(&git_dir.join("gitdir")), fs::read(&git_dir.join("HEAD")))
-            else {
-                continue;
-            };
-            let dot_git = git_dir.join(OsStr::from_bytes(gitdir.trim_ascii_end()));
-            let Some(path) = dot_git.parent().map(Path::to_path_buf) else { continue };
-            let branch = match &branches {
-                Some(branches) => branches.iter().find(|(p, _)| *p == path).and_then(|(_, branch)| branch.clone()),
-                None => branch_of(&head),
-            };
-            let is_lost = !dot_git.exists();
-            trees.push(Tree { path, git_dir, branch, is_main: false, is_lost });
-        }
+        let names = fs::list(&admin)?;
+        let linked = proc::map_parallel(&names, |name| linked(&admin.join(name), branches.as_deref()));
+        trees.extend(linked.into_iter().flatten());
         Ok(trees)
     }
 
@@ -220,6 +207,19 @@ impl Place {
         }
         Ok(found)
     }
+}
+
+/// A linked worktree by its record; none when that is taken away meanwhile, or half made by git.
+fn linked(git_dir: &Path, branches: Option<&[(PathBuf, Option<String>)]>) -> Option<Tree> {
+    let (gitdir, head) = (fs::read(&git_dir.join("gitdir")).ok()??, fs::read(&git_dir.join("HEAD")).ok()??);
+    let dot_git = git_dir.join(OsStr::from_bytes(gitdir.trim_ascii_end()));
+    let path = dot_git.parent()?.to_path_buf();
+    let branch = match branches {
+        Some(branches) => branches.iter().find(|(p, _)| *p == path).and_then(|(_, branch)| branch.clone()),
+        None => branch_of(&head),
+    };
+    let is_lost = !dot_git.exists();
+    Some(Tree { path, git_dir: git_dir.to_path_buf(), branch, is_main: false, is_lost })
 }
 
 /// What a HEAD file says; none when it is detached.
