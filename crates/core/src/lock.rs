@@ -49,6 +49,12 @@ impl Lock {
         shared.map_err(|e| Failure::failed("cannot share a lock with a child").because(std::io::Error::from(e)))
     }
 
+    /// Children started from now on do not hold it.
+    pub fn keep_from_children(&self) -> Result<()> {
+        let kept = rustix::io::fcntl_setfd(&self.file, rustix::io::FdFlags::CLOEXEC);
+        kept.map_err(|e| Failure::failed("cannot keep a lock from a child").because(std::io::Error::from(e)))
+    }
+
     /// Takes the lock on a file that is there, and still is under that name once it is ours; none when
     /// somebody holds it or it is gone. The lock stays with the file when that is renamed.
     pub fn try_existing(path: &Path) -> Result<Option<Lock>> {

@@ -400,7 +400,18 @@ impl CommandLine for Cli {
 
     fn must_not_fail(args: &[OsString]) -> bool {
         let hooks = ["worker-exit", "worktree-remove"];
-        args.windows(2).any(|pair| pair[0] == "hook" && hooks.iter().any(|hook| pair[1] == *hook))
+        let mut words = args.iter().skip(1).take_while(|arg| *arg != "--");
+        let mut plain = Vec::new();
+        while let Some(word) = words.next() {
+            match word.to_str() {
+                // These take a value.
+                Some("-C" | "--color" | "--as") => drop(words.next()),
+                Some(flag) if flag.starts_with('-') => {}
+                _ => plain.push(word),
+            }
+        }
+        plain.first().is_some_and(|word| *word == "hook")
+            && plain.get(1).is_some_and(|word| hooks.iter().any(|h| *word == h))
     }
 }
 

@@ -33,7 +33,7 @@ pub struct Spawn {
 pub struct Open {
     pub spawn: Spawn,
     path: PathBuf,
-    _lock: Lock,
+    pub lock: Lock,
 }
 
 fn dir(shared: &Path) -> PathBuf {
@@ -48,9 +48,26 @@ pub fn begin(shared: &Path, spawn: Spawn) -> Result<Open> {
     let Some(lock) = Lock::try_take(&dir.join(format!("{uid}.lock")))? else {
         return Err(Failure::failed("a journal's lock is held before it is there"));
     };
-    let open = Open { spawn, path: dir.join(format!("{uid}.json")), _lock: lock };
+    let open = Open { spawn, path: dir.join(format!("{uid}.json")), lock };
     open.save()?;
+    open.lock.share_with_children()?;
     Ok(open)
+}
+
+/// The agents whose spawn was killed, with nothing touched.
+pub fn left_behind(shared: &Path) -> Result<Vec<String>> {
+    let dir = dir(shared);
+    let mut ids = Vec::new();
+    for name in fs::list(&dir)? {
+        let path = dir.join(name);
+        let is_free =
+            || Ok(!path.with_extension("lock").exists() || Lock::try_existing(&path.with_extension("lock"))?.is_some());
+        if path.extension().is_some_and(|e| e == "json") && is_free()? {
+            let bytes = fs::read_no_follow(&path)?.unwrap_or_default();
+            ids.extend(serde_json::from_slice::<Spawn>(&bytes).map(|spawn| spawn.id));
+        }
+    }
+    Ok(ids)
 }
 
 impl Spawn {
@@ -132,7 +149,7 @@ pub fn abandoned(shared: &Path) -> Result<(Vec<Open>, Vec<String>)> {
             let newer = format!("{}: version {} is newer than this program knows", path.display(), spawn.v);
             return Err(Failure::malformed(newer).hint("use the version of worktree-spawn that wrote it"));
         }
-        found.push(Open { spawn, path, _lock: lock });
+        found.push(Open { spawn, path, lock });
     }
     Ok((found, said))
 }

@@ -14,7 +14,7 @@ use shopfloor_core::proc::Status as Ended;
 
 use crate::event::{Draft, Status};
 use crate::facts::place::Place;
-use crate::identity::{Agent, encoded, new_uid};
+use crate::identity::{Agent, Kind, encoded, new_uid};
 use crate::post;
 
 const VERSION: u64 = 1;
@@ -129,7 +129,11 @@ impl Held {
     pub fn end(mut self, env: &Env, status: Ended) -> Result<()> {
         self.life.ended = Some(env.later().now.to_string());
         self.life.exit = Some(exit(status));
-        self.save()?;
+        let _mutex = Lock::take(&self.path.with_extension("lock"))?;
+        // An agent that was removed meanwhile is forgotten.
+        if load_at(&self.path)?.is_some_and(|life| life.incarnation == self.life.incarnation) {
+            self.save()?;
+        }
         fs::remove(&self.alive)
     }
 
@@ -174,7 +178,9 @@ pub fn all(shared: &Path) -> Result<Vec<Life>> {
 /// What is known of the life an agent had, if it had one: not that of an earlier agent of the same name. Its death is
 /// told if nobody did yet.
 pub fn state(env: &Env, place: &Place, agent: &Agent, life: Option<Life>) -> Result<(State, Option<Value>)> {
-    let Some(life) = life.filter(|life| life.agent.incarnation == agent.incarnation) else {
+    // A root is the same for ever, and written down nowhere.
+    let is_its = |life: &Life| agent.kind == Kind::Root || life.agent.incarnation == agent.incarnation;
+    let Some(life) = life.filter(is_its) else {
         return Ok((State::Never, None));
     };
     let life = match life.ended {
@@ -201,6 +207,11 @@ pub fn tell_death(env: &Env, place: &Place, id: &str) -> Result<Option<Life>> {
     let Some(mut life) = load_at(&record)?.filter(|life| life.ended.is_none()) else { return load_at(&record) };
     let alive = alive(shared, id, &life.incarnation);
     let Some(_lock) = Lock::try_take(&alive)? else { return Ok(None) };
+    // It may have ended well in between, and the lock have been made anew by us.
+    if let Some(ended) = load_at(&record)?.filter(|life| life.ended.is_some()) {
+        fs::remove(&alive)?;
+        return Ok(Some(ended));
+    }
     if life.agent.parent.is_some() {
         let draft = Draft {
             kind: "worker_died".into(),
@@ -237,6 +248,13 @@ pub fn is_completed(shared: &Path, held: &Held) -> Result<bool> {
 /// Forgets an agent's lives, after its removal.
 pub fn forget(shared: &Path, id: &str) -> Result<()> {
     let _mutex = Lock::take(&path(shared, id, "lock"))?;
+    let prefix = format!("{}.", encoded(id));
+    for name in fs::list(&dir(shared))? {
+        let text = name.to_string_lossy();
+        if text.starts_with(&prefix) && text.ends_with(".alive") {
+            fs::remove(&dir(shared).join(&name))?;
+        }
+    }
     for end in ["json", "done", "done.lock", "lock"] {
         fs::remove(&path(shared, id, end))?;
     }

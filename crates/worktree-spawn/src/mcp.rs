@@ -71,7 +71,7 @@ pub fn serve(ui: &Ui, env: &Env, place: &Place, caller: &Known) -> Result<Exit> 
     proc::check_interrupt()?;
     match ended {
         Ok(_) => Ok(Exit::Done),
-        // A client that goes before it has said a word is no failure of ours.
+        // A client that goes before it has shaken hands, or says what is no MCP.
         Err(failure) => {
             ui.problem(&failure);
             Ok(Exit::Failed)

@@ -142,16 +142,23 @@ impl Spool {
             let tombstone = json!({ "v": 1, "forward_to": heir });
             fs::replace(&self.dir.join("tombstone"), format!("{tombstone}\n").as_bytes(), Some(fs::PRIVATE))?;
         }
-        for entry in self.entries()? {
-            if let Some(event) = self.read(&entry)? {
+        // Again until nothing is left: a waiter may give one back meanwhile.
+        loop {
+            let mut any = false;
+            for entry in self.entries()? {
+                // What is of a later version stays.
+                let Some(event) = self.read(&entry)? else { continue };
                 let key = format!("forwarded:{}", event.uid());
                 let mut record = event.0;
                 record.entry("forwarded_from").or_insert_with(|| self.session.clone().into());
                 publish(shared, heir, &[], record, Some(&key))?;
                 fs::remove(&entry.path)?;
+                any = true;
+            }
+            if !any {
+                return Ok(());
             }
         }
-        Ok(())
     }
 
     /// The session lives again: a new one of the same name was spawned.
@@ -363,6 +370,10 @@ impl Claim {
 
     /// It was handed over, and is delivered again unless it is acknowledged by then.
     pub fn lend(self, until: Timestamp) -> Result<()> {
+        // Forwarded meanwhile, with its session: it will be delivered there.
+        if self.entry.path.symlink_metadata().is_err() {
+            return Ok(());
+        }
         fs::touch(&self.entry.path, until)?;
         fs::rename_over(&self.entry.path, &self.entry.path.with_extension("lent"))
     }

@@ -1,9 +1,10 @@
 //! Sleeping until something happens: a file comes, a process ends, a signal asks us to end. Nothing wakes us else.
 
+use std::collections::BTreeSet;
 use std::path::Path;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
 use notify::{RecommendedWatcher, RecursiveMode, Watcher};
@@ -29,6 +30,7 @@ pub struct Watch {
     wakes: Receiver<Wake>,
     /// Processes whose end is waited for.
     pids: Vec<u32>,
+    ended: Arc<Mutex<BTreeSet<u32>>>,
     is_blind: bool,
     is_writing: Arc<AtomicBool>,
 }
@@ -55,18 +57,19 @@ impl Watch {
         });
         let watcher = watcher.ok();
         let is_blind = watcher.is_none();
-        Watch { watcher, send, wakes, pids: Vec::new(), is_blind, is_writing }
+        Watch { watcher, send, wakes, pids: Vec::new(), ended: Arc::default(), is_blind, is_writing }
     }
 
     /// Writes, which may block: a signal ends us meanwhile. Gives back one that came before.
     pub fn write(&self, write: impl FnOnce()) -> Option<i32> {
-        let came =
-            self.wakes.try_iter().find_map(|wake| if let Wake::Signal(signal) = wake { Some(signal) } else { None });
+        // From here on a signal ends us; one that came before is in the queue.
+        self.is_writing.store(true, Ordering::SeqCst);
+        let signal = |wake| if let Wake::Signal(signal) = wake { Some(signal) } else { None };
+        let came = self.wakes.try_iter().find_map(signal);
         if came.is_none() {
-            self.is_writing.store(true, Ordering::SeqCst);
             write();
-            self.is_writing.store(false, Ordering::SeqCst);
         }
+        self.is_writing.store(false, Ordering::SeqCst);
         came
     }
 
@@ -95,14 +98,20 @@ impl Watch {
     pub fn process(&mut self, pid: u32) {
         if !self.pids.contains(&pid) {
             self.pids.push(pid);
-            let send = self.send.clone();
+            let (send, ended) = (self.send.clone(), self.ended.clone());
             let wake = move || {
+                ended.lock().unwrap_or_else(PoisonError::into_inner).insert(pid);
                 let _ = send.send(Wake::Change);
             };
             if !proc::when_ended(pid, wake) {
                 self.is_blind = true;
             }
         }
+    }
+
+    /// Whether a process that was waited for has ended.
+    pub fn has_ended(&self, pid: u32) -> bool {
+        self.ended.lock().unwrap_or_else(PoisonError::into_inner).contains(&pid)
     }
 
     /// Sleeps until something happens, or until then. What has piled up is one wake.

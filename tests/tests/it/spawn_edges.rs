@@ -316,3 +316,153 @@ fn mcp_keeps_the_order_and_ends_with_a_signal() {
     drop(stdin);
     assert!(server.wait().unwrap().success());
 }
+
+/// A spawn of `x` that was killed in its hook, all files there.
+fn killed_in_its_hook(app: &Repo<'_>) -> Repo<'static> {
+    let path = app.path.join(".shopfloor/worktrees/x");
+    app.write(".git/hooks/post-checkout", "#!/bin/sh\necho $$ > $HOME/pid\nexec sleep 600\n");
+    app.sh("chmod +x .git/hooks/post-checkout; rm -f $HOME/pid").exit(0);
+    let mut spawn = start(app, &["subtree", "x"]);
+    let pid = app.world.home("pid");
+    wait_for(|| std::fs::read_to_string(&pid).is_ok_and(|pid| pid.ends_with('\n')));
+    spawn.kill().unwrap();
+    spawn.wait().unwrap();
+    app.sh("kill -9 $(cat $HOME/pid); rm .git/hooks/post-checkout").exit(0);
+    // Its world outlives it: this is for paths alone.
+    Repo { world: Box::leak(Box::new(World::new())), path }
+}
+
+#[test]
+fn what_became_of_a_killed_spawn_decides_what_is_undone() {
+    type Meanwhile = fn(&Repo<'_>, &Repo<'_>);
+    let cases: [(&str, Meanwhile, &str, bool); 7] = [
+        ("nothing", |_, _| {}, "undid the spawn of main.x", false),
+        ("it was removed", |_, x| std::fs::remove_dir_all(&x.path).unwrap(), "undid the spawn of main.x", false),
+        (
+            "it was moved",
+            |app, x| {
+                let to = app.path.with_file_name("elsewhere");
+                app.git(&["worktree", "move", x.path.to_str().unwrap(), to.to_str().unwrap()]);
+            },
+            "kept",
+            true,
+        ),
+        (
+            "another has its branch",
+            |app, x| {
+                app.git(&["worktree", "remove", "--force", x.path.to_str().unwrap()]);
+                app.git(&["worktree", "add", "-q", "../other", "main.x"]);
+            },
+            "undid",
+            true,
+        ),
+        (
+            "a clone was put there",
+            |app, x| {
+                app.git(&["worktree", "remove", "--force", x.path.to_str().unwrap()]);
+                app.git(&["clone", "-q", ".", x.path.to_str().unwrap()]);
+            },
+            "undid",
+            false,
+        ),
+        (
+            "another worktree was put there",
+            |app, x| {
+                app.git(&["worktree", "remove", "--force", x.path.to_str().unwrap()]);
+                app.git(&["worktree", "add", "-q", "-b", "mine", x.path.to_str().unwrap(), "main"]);
+            },
+            "undid",
+            false,
+        ),
+        (
+            "somebody wrote an ignored file",
+            |app, x| {
+                app.sh("echo notes >> .git/info/exclude").exit(0);
+                std::fs::write(x.path.join("notes"), "work").unwrap();
+            },
+            "its files are in",
+            false,
+        ),
+    ];
+    for (what, meanwhile, said, has_branch) in cases {
+        let w = World::new();
+        let app = app(&w);
+        let x = killed_in_its_hook(&app);
+        meanwhile(&app, &x);
+        // Others are not hindered, whatever it is.
+        let out = app.spawn(&["subtree", "y"]).exit(0).stderr + &app.spawn(&["repair"]).exit(0).stdout;
+        assert!(out.contains(said), "{what}: {out}");
+        let there = x.path.join("README.md").exists();
+        let expected = matches!(what, "a clone was put there" | "another worktree was put there");
+        assert_eq!(there, expected, "{what}: {out}");
+        assert_eq!(only_branch(&app, "main.x").is_empty(), !has_branch, "{what}: {out}");
+        for tree in app.spawn(&["list", "-z"]).exit(0).stdout.split('\0').filter(|path| !path.is_empty()) {
+            assert_eq!(w.at(tree).git(&["status", "--porcelain"]), "", "{what}: {tree}");
+            w.at(tree).git(&["rev-parse", "HEAD"]);
+        }
+        if what == "somebody wrote an ignored file" {
+            app.sh("cat .git/shopfloor/worktree-spawn/undone/*/notes").exit(0).out_has("work");
+        }
+        assert_eq!(app.spawn(&["repair"]).exit(0).stdout, "", "{what}");
+    }
+}
+
+#[test]
+fn a_killed_spawn_where_an_agent_runs_is_kept_and_a_copy_of_one_touches_nothing() {
+    let w = World::new();
+    let app = app(&w);
+    let x = killed_in_its_hook(&app);
+    let copy = w.at(app.path.with_file_name("copy"));
+    w.at(w.home("")).sh(&format!("cp -a {} {}", app.path.display(), copy.path.display())).exit(0);
+    let mut run = start(&app, &["run", "main.x", "--", "sh", "-c", "read line < /dev/zero || sleep 600"]);
+    wait_for(|| app.spawn(&["list", "--live", "--json"]).exit(0).stdout.contains("main.x"));
+    copy.spawn(&["repair"]).exit(0);
+    assert!(x.path.join("README.md").exists(), "the copy's repair touched the original");
+    app.spawn(&["subtree", "y"]).exit(0).err_has("kept");
+    assert!(x.path.join("README.md").exists());
+    app.sh(&format!("pkill -P {}", run.id())).exit(0);
+    run.wait().unwrap();
+    assert_eq!(app.git(&["worktree", "list"]).lines().count(), 3);
+}
+
+#[test]
+fn a_moved_repository_with_a_killed_spawn_is_repaired() {
+    let w = World::new();
+    let app = app(&w);
+    subtree(&app, &["kept"]);
+    killed_in_its_hook(&app);
+    let moved = w.at(app.path.with_file_name("moved"));
+    std::fs::rename(&app.path, &moved.path).unwrap();
+    moved.spawn(&["repair"]).exit(0).out_has("worktrees/kept");
+    assert_eq!(moved.spawn(&["repair"]).exit(0).stdout, "");
+    assert_eq!(
+        moved.spawn(&["path", "kept"]).exit(0).stdout,
+        format!("{}\n", moved.path.join(".shopfloor/worktrees/kept").display())
+    );
+    moved.spawn(&["subtree", "z"]).exit(0);
+}
+
+#[test]
+fn a_root_under_run_is_live_and_a_death_after_run_s_is_heard() {
+    let w = World::new();
+    let app = app(&w);
+    app.sh("mkfifo fifo").exit(0);
+    let mut run = start(&app, &["run", "root", "--", "sh", "-c", "read line < fifo"]);
+    wait_for(|| app.spawn(&["list", "--live", "--json"]).exit(0).stdout.contains("\"root\""));
+    app.sh("echo go > fifo").exit(0);
+    run.wait().unwrap();
+    app.spawn(&["worker", "w"]).exit(0);
+    let mut run = start(&app, &["run", "root/w", "--", "sh", "-c", "read line < fifo"]);
+    wait_for(|| app.spawn(&["list", "--live", "--json"]).exit(0).stdout.contains("root/w"));
+    let wait = start(&app, &["wait", "--timeout", "60s"]);
+    run.kill().unwrap();
+    run.wait().unwrap();
+    let since = std::time::Instant::now();
+    app.sh("echo go > fifo").exit(0);
+    let heard: serde_json::Value = serde_json::from_slice(&wait.wait_with_output().unwrap().stdout).unwrap();
+    assert_eq!(text(&heard, "/type"), "worker_died");
+    assert!(since.elapsed().as_secs() < 30);
+    // Words of a hook's name in a command are no hook.
+    app.spawn(&["run", "nobody", "--", "x", "hook", "worker-exit"]).exit(1);
+    app.spawn(&["hook", "--json", "worker-exit", "BAD"]).exit(0);
+}

@@ -45,19 +45,32 @@ pub fn lock(place: &Place) -> Result<Lock> {
     Lock::take(&place.shared().join("lock"))
 }
 
-/// Undoes what killed spawns left, under the lock; says what became of each.
-pub fn recover(place: &Place, git: &Git) -> Result<Vec<String>> {
+/// Undoes what killed spawns left, under the lock; says what became of each. One that hinders does not hinder the others.
+pub fn recover(place: &Place, git: &Git, is_last: bool) -> Result<Vec<String>> {
     let (abandoned, mut said) = journal::abandoned(&place.shared())?;
     for open in abandoned {
-        let (id, path) = (open.spawn.id.clone(), open.spawn.path.display().to_string());
-        said.push(match undo::recover(place, git, open)? {
-            Recovered::Undone => format!("undid the spawn of {id}, which was killed"),
-            Recovered::Kept => {
-                format!("the spawn of {id} was killed once its files were there; kept {path}, where somebody works")
+        let id = open.spawn.id.clone();
+        said.push(match undo::recover(place, git, open, is_last) {
+            Ok(Recovered::Undone) => format!("undid the spawn of {id}, which was killed"),
+            Ok(Recovered::Kept(path)) => {
+                format!(
+                    "the spawn of {id} was killed once its files were there; kept {}, where somebody works",
+                    path.display()
+                )
             }
-            Recovered::Left(path) => {
+            Ok(Recovered::Moved(path)) => {
+                format!("undid the spawn of {id}, which was killed; its files are in {}", path.display())
+            }
+            Ok(Recovered::Left(path)) => {
                 format!("undid the spawn of {id}, which was killed; {} has files that are not its own", path.display())
             }
+            Ok(Recovered::Astray(path)) => {
+                format!(
+                    "the spawn of {id} was killed, and {} is not there; run `worktree-spawn repair`",
+                    path.display()
+                )
+            }
+            Err(failure) => format!("cannot undo the spawn of {id}, which was killed: {failure}"),
         });
     }
     Ok(said)
@@ -137,8 +150,10 @@ fn records(site: &Site<'_>, plan: &Plan, journal: &mut Open) -> Result<Tree> {
     if plan.makes_branch
         && let Err(failure) = make_branch(site, plan)
     {
-        // Somebody else made it meanwhile: it is not ours to take back.
-        journal.has_not_made_branch()?;
+        // Somebody else made it meanwhile: it is not ours to take back. A signal says nothing of that.
+        if failure.kind == "git" {
+            journal.has_not_made_branch()?;
+        }
         return Err(failure);
     }
     // The branch has no upstream: a parallel spawn would fail on the shared configuration.
@@ -189,7 +204,7 @@ pub fn exclude(repo: &Repo, patterns: &[String]) -> Result<()> {
 pub fn finish(site: &Site<'_>, base: &Base, begun: Begun, how: &How) -> Result<Made> {
     let Begun { journal, tree, agent } = begun;
     let mut made = Made { tree, agent, mcp_config: PathBuf::new(), warnings: Vec::new() };
-    match fill(site, base, how, &mut made) {
+    match fill(site, base, how, &journal, &mut made) {
         Ok(()) => {
             journal.close()?;
             Ok(made)
@@ -204,7 +219,7 @@ pub fn finish(site: &Site<'_>, base: &Base, begun: Begun, how: &How) -> Result<M
     }
 }
 
-fn fill(site: &Site<'_>, base: &Base, how: &How, made: &mut Made) -> Result<()> {
+fn fill(site: &Site<'_>, base: &Base, how: &How, journal: &Open, made: &mut Made) -> Result<()> {
     let (git, tree) = (site.git, made.tree.clone());
     checkout::run(site, &tree, &made.agent.base_sha.clone().unwrap_or_default())?;
     if how.submodules {
@@ -225,6 +240,8 @@ fn fill(site: &Site<'_>, base: &Base, how: &How, made: &mut Made) -> Result<()> 
             made.warnings.push(format!("{} is not tracked, and git ignores it now", main.join(".mcp.json").display()));
         }
     }
+    // git's processes hold the journal's lock with us, and are waited for by whoever finds it; what a hook starts may stay.
+    journal.lock.keep_from_children()?;
     if !how.no_git_hooks {
         run_hook(site, base, made)?;
     }

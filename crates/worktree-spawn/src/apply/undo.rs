@@ -1,5 +1,5 @@
 //! Undoing a spawn: exactly what it made, in reverse. What a killed one left is looked at first, in case somebody
-//! has worked there since.
+//! has worked there since; and nothing is touched that is not provably its own.
 
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use shopfloor_core::error::{Failure, Result};
 use shopfloor_core::fs::{self, Found, Root};
-use shopfloor_core::git::Git;
+use shopfloor_core::git::{Git, private_dir};
 use shopfloor_core::path::RelPath;
 
 use super::remove;
@@ -16,9 +16,17 @@ use crate::facts::place::Place;
 use crate::facts::spawn::git_failed;
 use crate::identity;
 use crate::journal::{Open, Spawn};
+use crate::life;
 
-/// Files of ours in a new worktree, before its hooks run.
-const OURS: [&str; 4] = [".git", ".shopfloor/.gitignore", ".shopfloor/config.local.toml", ".shopfloor/task.md"];
+/// Files of ours in a new worktree.
+const OURS: [&str; 6] = [
+    ".git",
+    ".mcp.json",
+    ".shopfloor/.gitignore",
+    ".shopfloor/config.local.toml",
+    ".shopfloor/task.md",
+    ".shopfloor/mcp.json",
+];
 
 /// What became of a killed spawn.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -26,97 +34,149 @@ pub enum Recovered {
     /// It is undone.
     Undone,
     /// Somebody works there: it counts as made.
-    Kept,
-    /// The worktree is no more, but for files that were not of its making.
+    Kept(PathBuf),
+    /// It is undone, and what was in its worktree is here: there were ignored files.
+    Moved(PathBuf),
+    /// It is undone, but for files that were not of its making.
     Left(PathBuf),
+    /// Its worktree is not where it was; the journal stays.
+    Astray(PathBuf),
 }
 
-/// Undoes a spawn of this process, under the repository's lock: what git has registered there was made by it.
-pub fn undo(place: &Place, git: &Git, open: Open) -> Result<()> {
-    let spawn = open.spawn.clone();
-    if admin_entry(place, &spawn)?.is_some() {
-        match spawn.makes_dirs.contains(&spawn.path) {
-            true => fs::remove_tree(&spawn.path)?,
-            // The directory was there, and empty.
-            false => empty(&spawn.path)?,
+/// git's record of a spawn's worktree.
+struct Entry {
+    /// The private git directory.
+    dir: PathBuf,
+    /// Where git has the worktree by now.
+    path: PathBuf,
+    /// The worktree there leads back to the record.
+    is_linked: bool,
+}
+
+/// The record that is the spawn's: on its branch, and written down as its agent's or at its place.
+fn entry_of(place: &Place, spawn: &Spawn) -> Result<Option<Entry>> {
+    let admin = place.common_dir.join("worktrees");
+    let head = format!("ref: refs/heads/{}", spawn.branch);
+    for name in fs::list(&admin)? {
+        let dir = admin.join(name);
+        let text = |file: &str| fs::read(&dir.join(file)).unwrap_or_default().unwrap_or_default();
+        let on_branch = String::from_utf8_lossy(&text("HEAD")).trim() == head || place.has_ref_storage;
+        let gitdir = text("gitdir");
+        let dot_git = dir.join(OsStr::from_bytes(gitdir.trim_ascii_end()));
+        let Some(path) = dot_git.parent().map(Path::to_path_buf).filter(|_| on_branch) else { continue };
+        let agent = identity::Agent::load(&identity::record(&dir)).ok().flatten();
+        let is_its = agent.map_or_else(|| is_same(&path, &spawn.path), |agent| agent.id == spawn.id);
+        if is_its {
+            let is_linked = private_dir(&path).is_some_and(|private| is_same(&private, &dir));
+            return Ok(Some(Entry { dir, path, is_linked }));
         }
     }
-    take_back(place, git, &spawn)?;
+    Ok(None)
+}
+
+/// Undoes a spawn of this process, under the repository's lock: what git has registered there for it was made by it.
+pub fn undo(place: &Place, git: &Git, open: Open) -> Result<()> {
+    let spawn = open.spawn.clone();
+    let entry = entry_of(place, &spawn)?;
+    if let Some(entry) = entry.as_ref().filter(|entry| entry.is_linked && is_same(&entry.path, &spawn.path)) {
+        match spawn.makes_dirs.contains(&spawn.path) {
+            true => fs::remove_tree(&entry.path)?,
+            // The directory was there, and empty.
+            false => empty(&entry.path)?,
+        }
+    }
+    take_back(place, git, &spawn, entry.as_ref())?;
     open.close()?;
     remove::release(place, &spawn.path)
 }
 
-/// Finishes what a killed spawn began, under the repository's lock.
-pub fn recover(place: &Place, git: &Git, open: Open) -> Result<Recovered> {
+/// Finishes what a killed spawn began, under the repository's lock. What is not where it was is for `repair`, which
+/// looks for it first: with `is_last` nothing more is looked for.
+pub fn recover(place: &Place, git: &Git, open: Open, is_last: bool) -> Result<Recovered> {
     let spawn = open.spawn.clone();
-    if spawn.makes_branch {
+    let entry = entry_of(place, &spawn)?;
+    let mut recovered = Recovered::Undone;
+    match &entry {
+        Some(entry) if !entry.is_linked && !is_last => return Ok(Recovered::Astray(entry.path.clone())),
+        Some(entry) if entry.is_linked => {
+            if is_in_use(place, git, &spawn, entry)? {
+                open.close()?;
+                return Ok(Recovered::Kept(entry.path.clone()));
+            }
+            // The index is written last: with it all files are there.
+            let is_whole = entry.dir.join("index").exists() && !entry.dir.join("index.lock").exists();
+            match is_whole && !has_ignored(git, &entry.path)? {
+                // Nothing in it but what git and we made.
+                true => fs::remove_tree(&entry.path)?,
+                false if is_whole => {
+                    let aside = place.shared().join("undone").join(identity::new_uid());
+                    fs::create_private_dir(&place.shared().join("undone"))?;
+                    fs::rename_over(&entry.path, &aside)?;
+                    recovered = Recovered::Moved(aside);
+                }
+                false => {
+                    remove_known(git, place, &spawn)?;
+                    if entry.path.symlink_metadata().is_ok() && !fs::remove_empty_dir(&entry.path) {
+                        recovered = Recovered::Left(entry.path.clone());
+                    }
+                }
+            }
+        }
+        // Whatever lies there is not the spawn's.
+        _ => {}
+    }
+    if spawn.makes_branch && entry.as_ref().is_none_or(|entry| is_same(&entry.path, &spawn.path) || !entry.is_linked) {
         // A process killed while it made the branch leaves git's lock on that, which nobody else has a use for.
         fs::remove(&place.common_dir.join(format!("refs/heads/{}.lock", spawn.branch)))?;
     }
-    let admin = admin_entry(place, &spawn)?;
-    // The index is written last: with it all files are there, whoever wrote them to their end.
-    let whole = admin.as_ref().filter(|dir| dir.join("index").exists() && !dir.join("index.lock").exists());
-    if let Some(dir) = whole
-        && is_in_use(git, &spawn, dir)?
-    {
-        open.close()?;
-        return Ok(Recovered::Kept);
-    }
-    if spawn.path.symlink_metadata().is_ok() {
-        match whole {
-            // Nothing in it but what git and its hooks made.
-            Some(_) => fs::remove_tree(&spawn.path)?,
-            None => remove_known(git, place, &spawn)?,
-        }
-    }
-    take_back(place, git, &spawn)?;
+    take_back(place, git, &spawn, entry.as_ref())?;
     open.close()?;
     remove::release(place, &spawn.path)?;
-    Ok(if spawn.path.symlink_metadata().is_ok() && spawn.makes_dirs.contains(&spawn.path) {
-        Recovered::Left(spawn.path)
-    } else {
-        Recovered::Undone
-    })
+    Ok(recovered)
 }
 
-/// Whether somebody committed, changed a file, or took a seat.
-fn is_in_use(git: &Git, spawn: &Spawn, git_dir: &Path) -> Result<bool> {
-    if !fs::list(&identity::seats(git_dir))?.is_empty() {
+/// Whether somebody is there, moved it, committed, changed a file, took a seat, or made a worktree inside.
+fn is_in_use(place: &Place, git: &Git, spawn: &Spawn, entry: &Entry) -> Result<bool> {
+    let shared = place.shared();
+    let is_here = place.here.as_ref().is_some_and(|here| here.path.starts_with(&entry.path));
+    let is_nested = place.trees()?.iter().any(|tree| tree.path != entry.path && tree.path.starts_with(&entry.path));
+    let has_seats = !fs::list(&identity::seats(&entry.dir))?.is_empty();
+    let lives = life::load(&shared, &spawn.id)?.is_some_and(|life| life.ended.is_none());
+    if is_here || is_nested || has_seats || lives || !is_same(&entry.path, &spawn.path) {
         return Ok(true);
     }
-    let head = git.cmd(&spawn.path).args(["rev-parse", "HEAD"]).capture()?;
+    if !entry.dir.join("index").exists() || entry.dir.join("index.lock").exists() {
+        // Files are looked at one by one.
+        return Ok(false);
+    }
+    let head = git.cmd(&entry.path).args(["rev-parse", "HEAD"]).capture()?;
     if String::from_utf8_lossy(&head.stdout).trim() != spawn.base_sha {
         return Ok(true);
     }
-    let status = git.cmd(&spawn.path).args(["status", "--porcelain", "-z", "--untracked-files=all"]).capture()?;
+    let status = git.cmd(&entry.path).args(["status", "--porcelain", "-z", "--untracked-files=all"]).capture()?;
     Ok(!status.status.success() || !status.stdout.is_empty())
 }
 
-/// git's record of the worktree, if it has one.
-fn admin_entry(place: &Place, spawn: &Spawn) -> Result<Option<PathBuf>> {
-    let admin = place.common_dir.join("worktrees");
-    for name in fs::list(&admin)? {
-        let dir = admin.join(name);
-        let gitdir = fs::read(&dir.join("gitdir")).unwrap_or_default().unwrap_or_default();
-        let path = Path::new(OsStr::from_bytes(gitdir.trim_ascii_end()));
-        if path.parent().is_some_and(|path| is_same(path, &spawn.path)) {
-            return Ok(Some(dir));
-        }
-    }
-    Ok(None)
+/// Whether there are ignored files that are not ours: a hook's, or somebody's.
+fn has_ignored(git: &Git, tree: &Path) -> Result<bool> {
+    let cmd = git.cmd(tree).args(["ls-files", "-z", "--others", "--ignored", "--exclude-standard"]);
+    let listed = cmd.capture()?;
+    let mut names = listed.stdout.split(|b| *b == 0).filter(|name| !name.is_empty());
+    Ok(!listed.status.success() || names.any(|name| OURS.iter().all(|ours| ours.as_bytes() != name)))
 }
 
 fn is_same(a: &Path, b: &Path) -> bool {
     a == b || a.canonicalize().is_ok_and(|a| b.canonicalize().is_ok_and(|b| a == b))
 }
 
-/// Everything but the files: git's record, the branch, the directories above.
-fn take_back(place: &Place, git: &Git, spawn: &Spawn) -> Result<()> {
-    if let Some(dir) = admin_entry(place, spawn)? {
-        fs::remove_tree(&dir)?;
+/// Everything but the files: git's record, the branch where nobody has it, the directories above.
+fn take_back(place: &Place, git: &Git, spawn: &Spawn, entry: Option<&Entry>) -> Result<()> {
+    if let Some(entry) = entry {
+        fs::remove_tree(&entry.dir)?;
         fs::remove_empty_dir(&place.common_dir.join("worktrees"));
     }
-    if spawn.makes_branch {
+    let has_it = place.trees()?.iter().any(|tree| tree.branch.as_deref() == Some(&spawn.branch));
+    if spawn.makes_branch && !has_it {
         // Only as it was made: whoever has moved it since keeps it.
         let name = format!("refs/heads/{}", spawn.branch);
         let asked = git.cmd(&place.common_dir).args(["rev-parse", "--verify", "--quiet"]).arg(&name).capture()?;

@@ -4,7 +4,6 @@ use std::time::{Duration, Instant};
 
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Result};
-use shopfloor_core::proc;
 use shopfloor_core::ui::Ui;
 
 use crate::cli::Session;
@@ -32,13 +31,13 @@ pub fn run(ui: &Ui, env: &Env, asked: &Session, follow: bool, all: bool) -> Resu
     let place = Place::find(env)?;
     if all {
         for spool in spool::all(&place.shared())? {
-            print(ui, &spool, 0)?;
+            print(ui, &spool)?;
         }
         return Ok(Exit::Done);
     }
     let spool = session(&place, asked)?;
     if !follow {
-        print(ui, &spool, 0)?;
+        print(ui, &spool)?;
         return Ok(Exit::Done);
     }
     spool.create()?;
@@ -46,26 +45,31 @@ pub fn run(ui: &Ui, env: &Env, asked: &Session, follow: bool, all: bool) -> Resu
     spool.watched().iter().for_each(|dir| watch.dir(dir));
     let mut after = 0;
     loop {
-        after = print(ui, &spool, after)?;
-        let until = if watch.is_blind() { Some(Instant::now() + POLL) } else { None };
-        if let Wake::Signal(signal) = watch.sleep(until)? {
-            return Ok(Exit::Signal(u8::try_from(signal).unwrap_or(0)));
+        let seen = after;
+        for entry in spool.entries()?.into_iter().filter(|entry| entry.id > seen) {
+            if let Some(event) = spool.read(&entry)?
+                && let Some(signal) = watch.write(|| ui.line(event.line()))
+            {
+                return Ok(Exit::Signal(u8::try_from(signal).unwrap_or(0)));
+            }
+            after = entry.id;
         }
         if ui.is_unheard() {
             return Ok(Exit::Done);
         }
-        proc::check_interrupt()?;
+        let until = if watch.is_blind() { Some(Instant::now() + POLL) } else { None };
+        if let Wake::Signal(signal) = watch.sleep(until)? {
+            return Ok(Exit::Signal(u8::try_from(signal).unwrap_or(0)));
+        }
     }
 }
 
-/// Prints what has a higher number than `after`, and gives back the highest there is.
-fn print(ui: &Ui, spool: &Spool, after: u64) -> Result<u64> {
-    let mut highest = after;
-    for entry in spool.entries()?.into_iter().filter(|entry| entry.id > after) {
+/// Prints what nobody acknowledged.
+fn print(ui: &Ui, spool: &Spool) -> Result<()> {
+    for entry in spool.entries()? {
         if let Some(event) = spool.read(&entry)? {
             ui.line(event.line());
         }
-        highest = highest.max(entry.id);
     }
-    Ok(highest)
+    Ok(())
 }

@@ -21,7 +21,7 @@ pub fn run(ui: &Ui, env: &Env, is_dry: bool) -> Result<Exit> {
     let look = Look { env, place: &place, git: &git, probe: settings.probe.as_ref() };
     if !is_dry {
         let _lock = spawn::lock(&place)?;
-        spawn::recover(&place, &git)?.iter().for_each(|said| ui.note(said));
+        spawn::recover(&place, &git, false)?.iter().for_each(|said| ui.note(said));
     }
     // Seats before the worktrees they are in, inner worktrees before outer ones.
     let mut left = agents::all(&place)?;

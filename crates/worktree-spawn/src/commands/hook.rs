@@ -121,7 +121,8 @@ fn remove_named(ui: &Ui, env: &Env) -> Result<()> {
     let path = path.ok_or_else(|| Failure::malformed("what the agent program sent has no `worktree_path`"))?;
     let path = env.cwd.join(path);
     let inside = env.at(&path)?;
-    let known = agents::here(&Place::find(&inside)?)?;
+    let found = Place::find(&inside)?;
+    let known = agents::here(&found)?;
     if !known.is_managed
         || known.agent.parent.is_none()
         || known.tree.path.canonicalize().ok() != path.canonicalize().ok()
@@ -129,9 +130,8 @@ fn remove_named(ui: &Ui, env: &Env) -> Result<()> {
         return Err(Failure::new(Exit::No, "unmanaged", format!("{} was not spawned by us", path.display()))
             .hint("take it away with `git worktree remove`"));
     }
-    // From its parent's place: our own directory goes.
-    let above = known.tree.path.ancestors().skip(1).find_map(|dir| Place::find(&env.at(dir).ok()?).ok());
-    let place = above.map_or_else(|| Place::find(env), Ok)?;
+    // From the main checkout: our own directory goes.
+    let place = Place { here: found.trees_of_main(), ..found };
     // stdout is the agent program's.
     let silent = Ui::new(crate::TOOL, env, Options { quiet: true, ..Options::default() });
     remove::remove(&silent, env, &place, &RemoveArgs { id: known.agent.id, ..RemoveArgs::default() }).map(drop)

@@ -25,7 +25,7 @@ pub fn run(ui: &Ui, env: &Env, args: &RemoveArgs) -> Result<Exit> {
 pub fn remove(ui: &Ui, env: &Env, place: &Place, args: &RemoveArgs) -> Result<Exit> {
     let git = Git::find(env)?;
     let lock = spawn::lock(place)?;
-    spawn::recover(place, &git)?.iter().for_each(|said| ui.note(said));
+    spawn::recover(place, &git, false)?.iter().for_each(|said| ui.note(said));
     let target = agents::require(place, &args.id)?;
     let all = agents::all(place)?;
     let settings = Settings::load(env, place, Flags::default())?;

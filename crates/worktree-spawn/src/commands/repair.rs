@@ -26,13 +26,6 @@ pub fn run(ui: &Ui, env: &Env, is_dry: bool) -> Result<Exit> {
         true => ui.json(&json!({ "what": what, "detail": text, "done": !is_dry })),
         false => ui.line(printable(&text)),
     };
-    if is_dry {
-        for open in journal::abandoned(&place.shared())?.0 {
-            tell("spawn", format!("would undo the spawn of {}, which was killed", open.spawn.id));
-        }
-    } else {
-        spawn::recover(&place, &git)?.into_iter().for_each(|said| tell("spawn", said));
-    }
     let settings = Settings::load(env, &place, Flags::default())?;
     let moved = moved(&place, &settings.worktree_base)?;
     if !moved.is_empty() && !is_dry {
@@ -40,6 +33,13 @@ pub fn run(ui: &Ui, env: &Env, is_dry: bool) -> Result<Exit> {
     }
     let verb = if is_dry { "would reconnect" } else { "reconnected" };
     moved.iter().for_each(|(_, path)| tell("moved", format!("{verb} {}", path.display())));
+    if is_dry {
+        for id in journal::left_behind(&place.shared())? {
+            tell("spawn", format!("would undo the spawn of {id}, which was killed"));
+        }
+    } else {
+        spawn::recover(&place, &git, true)?.into_iter().for_each(|said| tell("spawn", said));
+    }
     let is_found = |tree: &Tree| moved.iter().any(|(found, _)| found.git_dir == tree.git_dir);
     for tree in place.trees()?.iter().filter(|tree| tree.is_lost && !is_found(tree)) {
         let path = tree.path.display();

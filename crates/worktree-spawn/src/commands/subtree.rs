@@ -185,7 +185,7 @@ fn make(ui: &Ui, site: &Site<'_>, wish: &Wish<'_>, how: &How) -> Result<std::res
     let mut start = std::time::Instant::now();
     loop {
         let lock = spawn::lock(site.place)?;
-        spawn::recover(site.place, site.git)?.iter().for_each(|said| ui.note(said));
+        spawn::recover(site.place, site.git, false)?.iter().for_each(|said| ui.note(said));
         match decide(site.place, site.git, site.native, wish, &base)? {
             Decision::Make(plan) => {
                 let begun = spawn::begin(site, &plan)?;

@@ -119,9 +119,11 @@ pub struct Waiting<'a> {
     watch: Watch,
     /// Numbers of events that are not wanted, which need no second look.
     passed: BTreeSet<u64>,
-    /// What the last look listed and did not come to, the lowest number last: what came since has higher ones.
+    /// What the last look listed and did not come to, the lowest number last: what was published since has higher ones.
     listed: Vec<Entry>,
     newer: BTreeSet<u64>,
+    /// An agent lives on whose `run` is gone.
+    has_orphans: bool,
     /// What a person should hear.
     pub said: Vec<String>,
 }
@@ -149,6 +151,7 @@ impl<'a> Waiting<'a> {
             passed: BTreeSet::new(),
             listed: Vec::new(),
             newer: BTreeSet::new(),
+            has_orphans: false,
             said: Vec::new(),
         })
     }
@@ -174,7 +177,7 @@ impl<'a> Waiting<'a> {
             if end.is_some_and(|end| end <= Instant::now()) {
                 return Ok(Next::Timeout);
             }
-            let poll = (look.is_held || self.watch.is_blind()).then(|| Instant::now() + POLL);
+            let poll = (look.is_held || self.has_orphans || self.watch.is_blind()).then(|| Instant::now() + POLL);
             let now = self.env.later().now;
             let due = look.due.and_then(|due| Duration::try_from(due.duration_since(now)).ok());
             let due = due.map(|wait| Instant::now() + wait + Duration::from_millis(1));
@@ -231,6 +234,7 @@ impl<'a> Waiting<'a> {
     fn tell_deaths(&mut self) -> Result<bool> {
         let shared = self.place.shared();
         let mut any = false;
+        self.has_orphans = false;
         for life in life::all(&shared)? {
             let is_child = life.agent.parent.as_deref() == Some(&self.spool.session);
             if !is_child || life.ended.is_some() {
@@ -238,6 +242,8 @@ impl<'a> Waiting<'a> {
             }
             match life::tell_death(self.env, self.place, &life.agent.id)? {
                 Some(_) => any = true,
+                // `run` alone was killed: its command holds the lock, and nothing tells of that one's end.
+                None if self.watch.has_ended(life.pid) => self.has_orphans = true,
                 None => self.watch.process(life.pid),
             }
         }
