@@ -98,13 +98,15 @@ impl Spool {
         [self.dir.join("new"), self.dir.clone()]
     }
 
-    /// Makes its directories.
+    /// Makes what is missing of its directories: a copy may have left empty ones out.
     pub fn create(&self) -> Result<()> {
+        for dir in ["new", "cur", "bad", "tmp", "dedupe"].map(|name| self.dir.join(name)) {
+            if !dir.is_dir() {
+                fs::create_private_dir(&dir)?;
+            }
+        }
         if self.exists() {
             return Ok(());
-        }
-        for name in ["new", "cur", "bad", "tmp", "dedupe"] {
-            fs::create_private_dir(&self.dir.join(name))?;
         }
         let _lock = self.lock()?;
         if self.exists() {
