@@ -3,6 +3,7 @@
 use std::fs::{File, TryLockError};
 use std::io::Write;
 use std::path::Path;
+use std::sync::mpsc;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -23,17 +24,22 @@ impl Lock {
     /// 75, kind `busy`. What the lock guards must be read again after taking it.
     pub fn take(path: &Path) -> Result<Lock> {
         let start = Instant::now();
-        let mut pause = Duration::from_millis(1);
         loop {
             if let Some(lock) = Lock::try_take(path)? {
                 return Ok(lock);
             }
-            if start.elapsed() >= PATIENCE {
-                return Err(Failure::new(Exit::Busy, "busy", format!("another process holds {}", path.display()))
-                    .hint("wait for it to end and run the same command again"));
+            let file = fs::open_private(path)?;
+            match queued(file, PATIENCE.saturating_sub(start.elapsed())) {
+                Some(Ok(file)) if fs::is_open_at(&file, path) => return Ok(Lock { file }),
+                // Removed by its last holder: once more.
+                Some(Ok(_)) => {}
+                Some(Err(e)) => return Err(e).at("lock", path),
+                None => {
+                    let busy = format!("another process holds {}", path.display());
+                    let busy = Failure::new(Exit::Busy, "busy", busy);
+                    return Err(busy.hint("wait for it to end and run the same command again"));
+                }
             }
-            thread::sleep(pause);
-            pause = (pause * 2).min(Duration::from_millis(50));
         }
     }
 
@@ -82,4 +88,15 @@ impl Lock {
             }
         }
     }
+}
+
+/// Waits in the system's own queue, where whoever came first is served first; `None` when the time is over. Then the
+/// thread that waits gives the lock back as soon as it gets it.
+fn queued(file: File, limit: Duration) -> Option<std::io::Result<File>> {
+    let (send, receive) = mpsc::channel();
+    thread::spawn(move || {
+        let locked = file.lock().map(|()| file);
+        let _ = send.send(locked);
+    });
+    receive.recv_timeout(limit).ok()
 }
