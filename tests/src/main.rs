@@ -9,6 +9,7 @@ fn main() -> ExitCode {
         Some("ledger-synth") => ledger_synth::main(),
         Some("overlay-sync") => overlay_sync::main(),
         Some("sweatfile-apply") => sweatfile_apply::main(),
+        Some("worker-ctl") => worker_ctl::main(),
         Some("worktree-spawn") => worktree_spawn::main(),
         _ => {
             eprintln!("it: no tool is called {name:?}");

@@ -14,7 +14,13 @@ const SHELLS: [Shell; 3] = [Shell::Bash, Shell::Zsh, Shell::Fish];
 
 /// The command lines, by tool.
 fn commands() -> Vec<Command> {
-    vec![sweatfile_apply::command(), overlay_sync::command(), ledger_synth::command(), worktree_spawn::command()]
+    vec![
+        sweatfile_apply::command(),
+        overlay_sync::command(),
+        ledger_synth::command(),
+        worktree_spawn::command(),
+        worker_ctl::command(),
+    ]
 }
 
 /// Writes every generated file, or with `check` fails when one differs.

@@ -7,7 +7,7 @@ use std::process::Command;
 use anyhow::{Context, Result, bail};
 
 /// The tools, in the order they are told of.
-pub const TOOLS: [&str; 4] = ["sweatfile-apply", "overlay-sync", "ledger-synth", "worktree-spawn"];
+pub const TOOLS: [&str; 5] = ["sweatfile-apply", "overlay-sync", "ledger-synth", "worktree-spawn", "worker-ctl"];
 
 /// A program the chore needs is not there; exit 2.
 #[derive(Debug)]

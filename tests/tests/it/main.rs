@@ -38,3 +38,4 @@ mod spawn_faults;
 mod spawn_git;
 mod spawn_mcp;
 mod spawn_remove;
+mod worker;

@@ -7,7 +7,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-pub const TOOLS: [&str; 4] = ["sweatfile-apply", "overlay-sync", "ledger-synth", "worktree-spawn"];
+pub const TOOLS: [&str; 5] = ["sweatfile-apply", "overlay-sync", "ledger-synth", "worktree-spawn", "worker-ctl"];
 
 /// A temporary home with the tools on its PATH. Everything in it goes when it is dropped.
 pub struct World {

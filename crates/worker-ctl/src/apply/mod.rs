@@ -1,0 +1,4 @@
+//! What changes the world: sessions, worktrees, the source's branch.
+
+pub mod publish;
+pub mod session;

@@ -1,0 +1,196 @@
+//! Work onto the source's default branch: one commit, by compare-and-swap, and never a checkout, reset or stash of
+//! anything that is a person's.
+
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+use shopfloor_core::error::{Exit, Failure, Result};
+use shopfloor_core::fs;
+
+use crate::facts::{Clone, git_failed};
+use crate::root::{Root, regex};
+use crate::worker::Worker;
+
+/// What is about to be published; found after a kill there is one question: does the source have it?
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Journal {
+    pub v: u64,
+    pub worker: String,
+    pub old: String,
+    pub new: String,
+}
+
+/// What merging comes to, without touching anything.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Merge {
+    /// The default branch has all of it.
+    Nothing,
+    Tree(String),
+    Conflict,
+}
+
+fn pin(worker: &str) -> String {
+    format!("refs/shopfloor/accept/{worker}")
+}
+
+fn journal_path(root: &Path, worker: &str) -> PathBuf {
+    root.join("accept").join(format!("{worker}.json"))
+}
+
+pub fn merge(clone: &Clone, base: &str, sha: &str) -> Result<Merge> {
+    let merged = clone.run(&clone.root, &["merge-tree", "--write-tree", "--no-messages", base, sha])?;
+    let tree = String::from_utf8_lossy(&merged.stdout).lines().next().unwrap_or_default().to_owned();
+    match merged.status.code() {
+        0 if tree == clone.ask(&clone.root, &["rev-parse", &format!("{base}^{{tree}}")])? => Ok(Merge::Nothing),
+        0 => Ok(Merge::Tree(tree)),
+        1 => Ok(Merge::Conflict),
+        _ => Err(git_failed("merge-tree", &merged)),
+    }
+}
+
+/// The one commit: author and date of the work, its message without what the agent signs with.
+pub fn commit(
+    clone: &Clone,
+    root: &Root,
+    worker: &Worker,
+    tree: &str,
+    base: &str,
+    sha: &str,
+    message: Option<&str>,
+) -> Result<String> {
+    let dir = &clone.root;
+    let range = format!("{base}..{sha}");
+    let listed = clone.ask(dir, &["rev-list", "--reverse", &range])?;
+    let first = listed.lines().next().unwrap_or(sha).to_owned();
+    let message = match message {
+        Some(message) => message.to_owned(),
+        None => {
+            let mut text = clone.ask(dir, &["log", "-1", "--format=%B", &first])?;
+            let others = clone.ask(dir, &["log", "--reverse", "--format=- %s", &format!("{first}..{sha}")])?;
+            if !others.is_empty() {
+                text = format!("{}\n\n{others}", text.trim_end());
+            }
+            text
+        }
+    };
+    let agent = root.agent(&worker.agent)?;
+    let mut lines: Vec<&str> = message.lines().collect();
+    for pattern in &agent.strip {
+        let pattern = regex(pattern)?;
+        lines.retain(|line| !pattern.is_match(line));
+    }
+    let text = lines.join("\n").trim().to_owned();
+    let prompt = worker.prompt.as_deref().and_then(|prompt| prompt.lines().next()).unwrap_or_default();
+    let text = if text.is_empty() { format!("worker {}: {prompt}", worker.name) } else { text };
+    let about = clone.ask(dir, &["log", "-1", "--format=%an%x00%ae%x00%aI", &first])?;
+    let mut about = about.split('\0');
+    let mut next = || about.next().unwrap_or_default().to_owned();
+    let cmd = clone
+        .git
+        .cmd(dir)
+        .var("GIT_AUTHOR_NAME", next())
+        .var("GIT_AUTHOR_EMAIL", next())
+        .var("GIT_AUTHOR_DATE", next());
+    let made =
+        cmd.args(["commit-tree", tree, "-p", base, "-F", "-"]).input(format!("{text}\n").into_bytes()).capture()?;
+    if !made.status.success() {
+        return Err(git_failed("commit-tree", &made));
+    }
+    Ok(String::from_utf8_lossy(&made.stdout).trim().to_owned())
+}
+
+/// Publishes `new` on top of `old`. Exit 1 when the branch has moved, or somebody's changes are in the way: then nothing
+/// has changed.
+pub fn publish(clone: &Clone, source: &Path, worker: &str, old: &str, new: &str) -> Result<()> {
+    let name = pin(worker);
+    clone.ask(&clone.root, &["update-ref", &name, new])?;
+    let journal = Journal { v: 1, worker: worker.to_owned(), old: old.to_owned(), new: new.to_owned() };
+    let text = serde_json::to_string(&journal).map_err(|e| Failure::failed("cannot write a journal").because(e))?;
+    fs::create_private_dir(&clone.root.join("accept"))?;
+    fs::replace(&journal_path(&clone.root, worker), format!("{text}\n").as_bytes(), Some(fs::PRIVATE))?;
+    let refspec = format!("{name}:{name}");
+    let root = clone.root.to_string_lossy().into_owned();
+    clone.ask(source, &["fetch", "--quiet", "--no-write-fetch-head", "--no-tags", &root, &refspec])?;
+    let published = advance(clone, source, old, new);
+    clone.ask(source, &["update-ref", "-d", &name])?;
+    if published.is_err() {
+        drop_journal(clone, worker)?;
+    }
+    published
+}
+
+fn advance(clone: &Clone, source: &Path, old: &str, new: &str) -> Result<()> {
+    let branch = format!("refs/heads/{}", clone.branch);
+    let refuse = |why: String| Failure::new(Exit::No, "not_published", why);
+    let now = clone.commit(source, &branch)?.unwrap_or_default();
+    if now != old {
+        return Err(refuse(format!("{} of the source has moved", clone.branch)).hint("run the same command again"));
+    }
+    let listed = clone.run(source, &["worktree", "list", "--porcelain", "-z"])?;
+    let text = String::from_utf8_lossy(&listed.stdout).into_owned();
+    let mut at = PathBuf::new();
+    let mut checked_out = None;
+    for field in text.split('\0') {
+        if let Some(path) = field.strip_prefix("worktree ") {
+            at = PathBuf::from(path);
+        } else if field.strip_prefix("branch ") == Some(branch.as_str()) {
+            checked_out = Some(at.clone());
+        }
+        let git_dir = shopfloor_core::git::private_dir(&at);
+        let holds = |dir: &Path| {
+            let name = fs::read(&dir.join("head-name")).unwrap_or_default().unwrap_or_default();
+            String::from_utf8_lossy(&name).trim() == branch
+        };
+        if git_dir.is_some_and(|dir| holds(&dir.join("rebase-merge")) || holds(&dir.join("rebase-apply"))) {
+            return Err(refuse(format!("{} is being rebased at {}", clone.branch, at.display()))
+                .hint("finish that rebase, then run the same command again"));
+        }
+    }
+    match checked_out {
+        // git refuses where a changed file is in the way, and leaves every other change alone.
+        Some(at) => {
+            let merged = clone.run(&at, &["merge", "--ff-only", "--quiet", "--no-verify", new])?;
+            if !merged.status.success() {
+                let said = String::from_utf8_lossy(&merged.stderr).trim().to_owned();
+                return Err(refuse(format!("{} has changes in the way", at.display()))
+                    .because(std::io::Error::other(said))
+                    .hint("commit or stash those, then run the same command again"));
+            }
+        }
+        None => {
+            let message = "worker-ctl: accept";
+            let moved = clone.run(source, &["update-ref", "-m", message, &branch, new, old])?;
+            if !moved.status.success() {
+                return Err(
+                    refuse(format!("{} of the source has moved", clone.branch)).hint("run the same command again")
+                );
+            }
+        }
+    }
+    Ok(())
+}
+
+pub fn drop_journal(clone: &Clone, worker: &str) -> Result<()> {
+    fs::remove(&journal_path(&clone.root, worker))?;
+    clone.ask(&clone.root, &["update-ref", "-d", &pin(worker)]).map(drop)
+}
+
+/// Accepts that a kill left in between: those whose commit the source has are to be finished, the others are dropped.
+pub fn left_behind(clone: &Clone, source: &Path) -> Result<Vec<(String, String)>> {
+    let mut done = Vec::new();
+    for name in fs::list(&clone.root.join("accept"))? {
+        let path = clone.root.join("accept").join(&name);
+        let Some(bytes) = fs::read_no_follow(&path)?.filter(|_| path.extension().is_some_and(|e| e == "json")) else {
+            continue;
+        };
+        let Ok(journal) = serde_json::from_slice::<Journal>(&bytes) else { continue };
+        let branch = format!("refs/heads/{}", clone.branch);
+        let has_it = clone.commit(source, &journal.new)?.is_some()
+            && clone.run(source, &["merge-base", "--is-ancestor", &journal.new, &branch])?.status.success();
+        match has_it {
+            true => done.push((journal.worker, journal.new)),
+            false => drop_journal(clone, &journal.worker)?,
+        }
+    }
+    Ok(done)
+}

@@ -1,0 +1,111 @@
+//! `init`: a root for a repository. The source is only read.
+
+use std::path::{Path, PathBuf};
+
+use shopfloor_core::config::expand_home;
+use shopfloor_core::env::Env;
+use shopfloor_core::error::{Exit, Failure, Result};
+use shopfloor_core::fs;
+use shopfloor_core::git::Git;
+use shopfloor_core::ui::{Ui, printable};
+
+use crate::facts::git_failed;
+use crate::root::record;
+use crate::store::{self, State};
+use crate::tmux::socket_of;
+
+pub fn run(ui: &Ui, env: &Env, source: Option<&Path>, target: Option<&Path>, branch: Option<&str>) -> Result<Exit> {
+    let place = |path: &Path| env.cwd.join(expand_home(env, &path.to_string_lossy()));
+    let there = env.at(&source.map_or_else(|| env.cwd.clone(), place))?;
+    let mut git = Git::find(&there)?;
+    let repo = git.discover()?;
+    let source = repo.worktree.clone().unwrap_or_else(|| repo.common_dir.clone());
+    let branch = default_branch(&git, &source, branch)?;
+    let root = target.map_or_else(|| expand_home(env, "~/workers"), place);
+    if root.join("config.toml").exists() || (root.is_dir() && root.join("state.json").exists()) {
+        return Err(Failure::new(Exit::No, "exists", format!("{} is a root already", root.display()))
+            .hint("use it as it is, or choose another place with `--target`"));
+    }
+    let is_ours = |name: &std::ffi::OsString| [".git", ".worktrees", "locks"].iter().any(|ours| name == ours);
+    if root.is_dir() && fs::list(&root)?.iter().any(|name| !is_ours(name)) {
+        return Err(Failure::new(Exit::No, "exists", format!("{} is not empty", root.display()))
+            .hint("choose another place with `--target`"));
+    }
+    fs::create_private_dir(&root)?;
+    let root = root.canonicalize().unwrap_or(root);
+    let run = |dir: &Path, args: &[&str]| -> Result<()> {
+        let output = git.cmd(dir).args(args.iter().copied()).capture()?;
+        if output.status.success() { Ok(()) } else { Err(git_failed(args[0], &output)) }
+    };
+    // A killed one is begun again: every step may be repeated.
+    run(&root, &["init", "--quiet", "--initial-branch", "worker-ctl-none"])?;
+    let url = source.to_string_lossy().into_owned();
+    let settings = [
+        ("remote.origin.url", url.as_str()),
+        ("remote.origin.fetch", "+refs/heads/*:refs/remotes/origin/*"),
+        // No agent pushes.
+        ("remote.origin.pushurl", "/dev/null/worker-ctl-agents-do-not-push"),
+        ("rerere.enabled", "true"),
+        ("gc.auto", "0"),
+        ("shopfloor.source", url.as_str()),
+    ];
+    for (key, value) in settings {
+        run(&root, &["config", key, value])?;
+    }
+    run(&root, &["fetch", "--quiet", "--no-tags", "origin"])?;
+    for dir in [".worktrees", "logs", "locks"] {
+        fs::create_private_dir(&root.join(dir))?;
+    }
+    store::create(&root, &State::new(&socket_of(&root)))?;
+    fs::create_private_dir(&record(&repo.common_dir).parent().map(Path::to_path_buf).unwrap_or_default())?;
+    fs::replace(&record(&repo.common_dir), format!("{}\n", root.display()).as_bytes(), Some(fs::PRIVATE))?;
+    // Last: with it there is a root.
+    fs::replace(&root.join("config.toml"), config(&source, &branch).as_bytes(), None)?;
+    if ui.is_json() {
+        ui.json(&serde_json::json!({ "root": root, "source": source, "branch": branch }));
+    } else {
+        ui.line(printable(&root.to_string_lossy()));
+    }
+    Ok(Exit::Done)
+}
+
+/// Named, else the source's own default, else `main` or `master` if there is one of them. Never what happens to be
+/// checked out.
+fn default_branch(git: &Git, source: &PathBuf, named: Option<&str>) -> Result<String> {
+    let exists = |name: &str| -> Result<bool> {
+        let asked =
+            git.cmd(source).args(["show-ref", "--verify", "--quiet", &format!("refs/heads/{name}")]).capture()?;
+        Ok(asked.status.success())
+    };
+    if let Some(name) = named {
+        return match exists(name)? {
+            true => Ok(name.to_owned()),
+            false => {
+                Err(Failure::usage(format!("the source has no branch `{name}`")).hint("`git branch` there lists them"))
+            }
+        };
+    }
+    let asked = git.cmd(source).args(["symbolic-ref", "--quiet", "refs/remotes/origin/HEAD"]).capture()?;
+    let text = String::from_utf8_lossy(&asked.stdout).trim().to_owned();
+    if let Some(name) = text.strip_prefix("refs/remotes/origin/")
+        && exists(name)?
+    {
+        return Ok(name.to_owned());
+    }
+    match (exists("main")?, exists("master")?) {
+        (true, false) => Ok("main".into()),
+        (false, true) => Ok("master".into()),
+        _ => Err(Failure::usage("which branch work goes to is not clear").hint("name it: `--branch NAME`")),
+    }
+}
+
+fn config(source: &Path, branch: &str) -> String {
+    let quoted = |text: &str| toml_edit::Value::from(text).to_string();
+    format!(
+        "[defaults]\nagent = \"claude\"\nmodel = \"opus\"\nskip_permissions = true\n\
+         allowed_tools = [\"Bash\", \"Edit\", \"Read\", \"Write\", \"Glob\", \"Grep\"]\npatrol_interval_secs = 60\nsound_on_review = true\n\n\
+         [repo]\nsource ={}\nbranch ={}\n",
+        format_args!(" {}", quoted(&source.to_string_lossy()).trim()),
+        format_args!(" {}", quoted(branch).trim())
+    )
+}

@@ -1,0 +1,67 @@
+//! `worker-ctl` runs coding agents in tmux, one per git worktree, from task to reviewed commit.
+//!
+//! Rooms, in reading order: `cli`, `commands`, `facts` (what git says), `plan` (the state machine, pure), `apply` (sessions,
+//! worktrees, publishing), then the nouns: `worker`, `store` (`state.json`), `root` (the configuration), `tmux`.
+
+mod cli;
+mod commands;
+
+mod apply;
+mod facts;
+pub mod plan;
+
+mod root;
+mod store;
+mod tmux;
+pub mod worker;
+
+pub use cli::{Cli, command};
+use shopfloor_core::env::Env;
+use shopfloor_core::error::{Exit, Result};
+use shopfloor_core::ui::Ui;
+
+use crate::cli::Command;
+use crate::commands::Site;
+
+/// The tool's name: its binary, its directory of state.
+pub const TOOL: &str = "worker-ctl";
+
+/// The whole program.
+pub fn main() -> std::process::ExitCode {
+    shopfloor_core::args::main(TOOL, run)
+}
+
+/// Which command it is.
+fn run(ui: &Ui, env: &Env, cli: Cli) -> Result<Exit> {
+    let site = || Site::find(ui, env, cli.root.as_deref());
+    match &cli.command {
+        Command::Init { source, target, branch } => commands::init::run(
+            ui,
+            env,
+            source.as_deref(),
+            target.as_deref().or(cli.root.as_deref()),
+            branch.as_deref(),
+        ),
+        Command::Add { name, agent, model, role_prompt } => {
+            let wanted = commands::add::Wanted {
+                agent: agent.as_deref(),
+                model: model.as_deref(),
+                role_prompt: role_prompt.as_deref(),
+            };
+            commands::add::run(&site()?, name, &wanted)
+        }
+        Command::Up { names } => commands::up::up(&site()?, names),
+        Command::Down { force } => commands::up::down(&site()?, *force),
+        Command::Status => commands::status::run(&site()?),
+        Command::Start(args) => commands::start::run(&site()?, args),
+        Command::Message { worker, message, force } => commands::message::run(&site()?, worker, message, *force),
+        Command::Attach { worker } => commands::peek::attach(&site()?, worker),
+        Command::Peek { worker, n } => commands::peek::peek(&site()?, worker, *n),
+        Command::Patrol => commands::patrol::run(&site()?),
+        Command::Review { worker } => commands::review::review(&site()?, worker.as_deref()),
+        Command::Reject { message } => commands::review::reject(&site()?, message),
+        Command::Accept { worker, force, message } => {
+            commands::accept::run(&site()?, worker.as_deref(), *force, message.as_deref())
+        }
+    }
+}

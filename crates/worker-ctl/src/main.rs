@@ -1,0 +1,5 @@
+//! `worker-ctl`.
+
+fn main() -> std::process::ExitCode {
+    worker_ctl::main()
+}

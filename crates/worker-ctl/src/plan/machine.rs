@@ -1,0 +1,441 @@
+//! The state machine: one total function, readable as a table. Actions are data; what comes of them returns as an event.
+
+use shopfloor_core::error::{Exit, Failure};
+
+use crate::worker::{Before, Pending, Session, Task, Worker};
+
+/// Something that happened, or is wanted.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Event {
+    /// A person gives it a task. The baseline is where it stands.
+    Start {
+        prompt: String,
+        base: String,
+    },
+    /// The text that was pending has gone out.
+    Sent,
+    /// It has not, and nothing was typed: what was begun with it is taken back.
+    NotSent {
+        back: Box<Worker>,
+    },
+    /// Its branch is at this commit, which is ahead of the default branch and not the baseline.
+    Commit {
+        sha: String,
+    },
+    /// A person looked at this.
+    Reviewed {
+        sha: String,
+        patch: String,
+    },
+    /// A person wants changes.
+    Reject {
+        base: String,
+        patch: String,
+    },
+    /// Its commit sits on the default branch again, with the same patch.
+    Rebased {
+        sha: String,
+    },
+    /// It has conflicts with the default branch.
+    Conflict {
+        pre_sha: String,
+    },
+    /// The rebase is over; at the commit it began with it was given up.
+    RebaseDone {
+        sha: String,
+    },
+    /// Its work is in the default branch, or had nothing that was not.
+    Accepted,
+    /// A person takes its task away.
+    Reset,
+    SessionUp {
+        pane: String,
+        pid: i32,
+    },
+    /// Its program ended by itself.
+    Exited {
+        pane: String,
+        end: Session,
+        is_ok: bool,
+    },
+    /// Its session is gone: we ended it, or the whole server went.
+    SessionGone,
+    Fault {
+        reason: String,
+    },
+    /// A person wants to tell it something.
+    Message {
+        force: bool,
+    },
+    /// A day without a crash.
+    Quiet,
+}
+
+/// What is to be done.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Action {
+    /// Type a text into its session.
+    Deliver,
+    /// Ring, and tell whoever wants to know.
+    Announce,
+    /// Keep what was reviewed under a ref.
+    Pin(String),
+    /// Let go of that.
+    Unpin,
+}
+
+/// Why not.
+pub type Refused = Failure;
+
+/// The whole machine. `now` is in seconds since 1970.
+pub fn apply(worker: &Worker, event: &Event, now: i64) -> Result<(Worker, Vec<Action>), Refused> {
+    let mut next = worker.clone();
+    let name = &worker.name;
+    let refuse = |why: String, hint: String| Err(Failure::new(Exit::No, "wrong_state", why).hint(hint));
+    let alive = worker.session == Session::Up && worker.fault.is_none();
+    let actions = match (&worker.task, event) {
+        // --- tasks
+        (Task::Idle, Event::Start { .. }) if !alive => {
+            return refuse(
+                format!("{name} is {}", worker.status()),
+                format!("bring it up first: `worker-ctl up {name}`"),
+            );
+        }
+        (Task::Idle, Event::Start { prompt, base }) => {
+            next.task = Task::Working;
+            next.prompt = Some(prompt.clone());
+            next.baseline_sha = Some(base.clone());
+            next.baseline_patch = None;
+            next.pending_send = Some(Pending { what: "start".into(), at_unix: now });
+            vec![Action::Deliver]
+        }
+        (task, Event::Start { .. }) => {
+            return refuse(
+                format!("{name} is {}", task.word()),
+                "choose an idle worker: `worker-ctl status` shows them".into(),
+            );
+        }
+        (_, Event::Sent) => {
+            next.pending_send = None;
+            vec![]
+        }
+        (_, Event::NotSent { back }) => {
+            // Liveness is what it is by now; only the task goes back.
+            next = Worker {
+                session: worker.session,
+                fault: worker.fault.clone(),
+                pane_id: worker.pane_id.clone(),
+                pane_pid: worker.pane_pid,
+                dead_pane: worker.dead_pane.clone(),
+                crash_count: worker.crash_count,
+                last_crash_unix: worker.last_crash_unix,
+                ..(**back).clone()
+            };
+            vec![]
+        }
+        (Task::Working | Task::Rejected, Event::Commit { sha }) => {
+            next.task = Task::NeedsReview;
+            next.commit_sha = Some(sha.clone());
+            forget_review(&mut next);
+            vec![Action::Unpin, Action::Announce]
+        }
+        (Task::NeedsReview, Event::Commit { sha }) if worker.commit_sha.as_ref() == Some(sha) => vec![],
+        (Task::NeedsReview, Event::Commit { sha }) => {
+            next.commit_sha = Some(sha.clone());
+            forget_review(&mut next);
+            note(&mut next, "it committed again after it was done");
+            vec![Action::Unpin]
+        }
+        (Task::Idle | Task::Rebasing { .. }, Event::Commit { .. }) => vec![],
+        (Task::NeedsReview, Event::Reviewed { sha, patch }) => {
+            next.reviewed_sha = Some(sha.clone());
+            next.reviewed_patch = Some(patch.clone());
+            vec![Action::Pin(sha.clone())]
+        }
+        (Task::NeedsReview, Event::Reject { .. }) if worker.reviewed_sha.is_none() => {
+            return refuse(format!("{name} was not reviewed"), format!("look at it first: `worker-ctl review {name}`"));
+        }
+        (Task::NeedsReview, Event::Reject { .. }) if !alive => {
+            return refuse(
+                format!("{name} is {}", worker.status()),
+                format!("bring it up first: `worker-ctl up {name}`"),
+            );
+        }
+        (Task::NeedsReview, Event::Reject { base, patch }) => {
+            next.task = Task::Rejected;
+            next.baseline_sha = Some(base.clone());
+            next.baseline_patch = Some(patch.clone());
+            next.pending_send = Some(Pending { what: "reject".into(), at_unix: now });
+            vec![Action::Deliver]
+        }
+        (task, Event::Reviewed { .. } | Event::Reject { .. }) => {
+            return refuse(
+                format!("{name} is {}, so there is nothing to review", task.word()),
+                "`worker-ctl status` shows who needs review".into(),
+            );
+        }
+        (Task::NeedsReview, Event::Rebased { sha }) => {
+            // The patch is the same: what was reviewed still is.
+            if worker.reviewed_sha.is_some() && worker.reviewed_sha == worker.commit_sha {
+                next.reviewed_sha = Some(sha.clone());
+            }
+            next.commit_sha = Some(sha.clone());
+            next.reviewed_sha.clone().map(Action::Pin).into_iter().collect()
+        }
+        (_, Event::Rebased { .. }) => vec![],
+        (task @ (Task::Working | Task::NeedsReview | Task::Rejected), Event::Conflict { pre_sha }) => {
+            let from = match task {
+                Task::NeedsReview => Before::NeedsReview,
+                Task::Rejected => Before::Rejected,
+                _ => Before::Working,
+            };
+            next.task = Task::Rebasing { from, pre_sha: pre_sha.clone() };
+            next.pending_send = Some(Pending { what: "conflict".into(), at_unix: now });
+            vec![Action::Deliver]
+        }
+        (_, Event::Conflict { .. }) => vec![],
+        (Task::Rebasing { from, pre_sha }, Event::RebaseDone { sha }) if sha == pre_sha => {
+            next.task = from.task();
+            note(&mut next, "it gave the rebase up");
+            vec![]
+        }
+        (Task::Rebasing { from: Before::Working, .. }, Event::RebaseDone { .. }) => {
+            next.task = Task::Working;
+            vec![]
+        }
+        (Task::Rebasing { .. }, Event::RebaseDone { sha }) => {
+            next.task = Task::NeedsReview;
+            next.commit_sha = Some(sha.clone());
+            forget_review(&mut next);
+            vec![Action::Unpin, Action::Announce]
+        }
+        (_, Event::RebaseDone { .. }) => vec![],
+        (_, Event::Accepted) => {
+            clear_task(&mut next);
+            next.crash_count = 0;
+            vec![Action::Unpin]
+        }
+        (_, Event::Reset) => {
+            clear_task(&mut next);
+            next.fault = None;
+            vec![Action::Unpin]
+        }
+        // --- liveness: never alters the task
+        (_, Event::SessionUp { pane, pid }) => {
+            next.session = Session::Up;
+            next.fault = None;
+            next.pane_id = Some(pane.clone());
+            next.pane_pid = Some(*pid);
+            vec![]
+        }
+        (_, Event::Exited { pane, end, is_ok }) => {
+            next.session = *end;
+            if !is_ok && worker.dead_pane.as_ref() != Some(pane) {
+                next.dead_pane = Some(pane.clone());
+                next.crash_count = worker.crash_count.saturating_add(1);
+                next.last_crash_unix = Some(now);
+                next.fault = Some(match end {
+                    Session::Code(code) => format!("exit {code}"),
+                    Session::Signal(signal) => format!("signal {signal}"),
+                    Session::Up | Session::Down => "gone".into(),
+                });
+            }
+            vec![]
+        }
+        (_, Event::SessionGone) => {
+            next.session = Session::Down;
+            next.pane_id = None;
+            next.pane_pid = None;
+            vec![]
+        }
+        (_, Event::Fault { reason }) => {
+            next.fault = Some(reason.clone());
+            vec![]
+        }
+        (Task::Idle, Event::Message { force: false }) => {
+            return refuse(
+                format!("{name} is idle"),
+                "give it a task with `worker-ctl start`, or use `--force`".into(),
+            );
+        }
+        (_, Event::Message { .. }) if worker.session != Session::Up => {
+            return refuse(
+                format!("{name} is {}", worker.status()),
+                format!("bring it up first: `worker-ctl up {name}`"),
+            );
+        }
+        (_, Event::Message { .. }) => {
+            next.pending_send = Some(Pending { what: "message".into(), at_unix: now });
+            vec![Action::Deliver]
+        }
+        (_, Event::Quiet) => {
+            next.crash_count = 0;
+            next.last_crash_unix = None;
+            vec![]
+        }
+    };
+    if next != *worker && !matches!(event, Event::Quiet) {
+        next.last_activity_unix = now;
+    }
+    Ok((next, actions))
+}
+
+fn forget_review(worker: &mut Worker) {
+    worker.reviewed_sha = None;
+    worker.reviewed_patch = None;
+}
+
+fn clear_task(worker: &mut Worker) {
+    worker.task = Task::Idle;
+    worker.prompt = None;
+    worker.commit_sha = None;
+    worker.baseline_sha = None;
+    worker.baseline_patch = None;
+    worker.pending_send = None;
+    worker.notes.clear();
+    forget_review(worker);
+}
+
+/// Said once.
+fn note(worker: &mut Worker, text: &str) {
+    if !worker.notes.iter().any(|note| note == text) {
+        worker.notes.push(text.to_owned());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn tasks() -> Vec<Task> {
+        let rebasing = |from| Task::Rebasing { from, pre_sha: "pre".into() };
+        let mut all = vec![Task::Idle, Task::Working, Task::NeedsReview, Task::Rejected];
+        all.extend([Before::Working, Before::NeedsReview, Before::Rejected].map(rebasing));
+        all
+    }
+
+    fn worker(task: &Task, session: Session, fault: bool, reviewed: bool) -> Worker {
+        let mut worker = Worker::new("adam", "claude", "/w", "worker/adam", 0);
+        worker.task = task.clone();
+        worker.session = session;
+        worker.fault = fault.then(|| "exit 7".to_owned());
+        if *task != Task::Idle {
+            worker.prompt = Some("p".into());
+            worker.baseline_sha = Some("base".into());
+        }
+        if *task == Task::NeedsReview {
+            worker.commit_sha = Some("c1".into());
+            worker.reviewed_sha = reviewed.then(|| "c1".to_owned());
+        }
+        worker
+    }
+
+    fn events() -> Vec<Event> {
+        let back = Worker::new("adam", "claude", "/w", "worker/adam", 0);
+        let text = |s: &str| s.to_owned();
+        vec![
+            Event::Start { prompt: text("p"), base: text("base") },
+            Event::Sent,
+            Event::NotSent { back: Box::new(back) },
+            Event::Commit { sha: text("c2") },
+            Event::Reviewed { sha: text("c1"), patch: text("q") },
+            Event::Reject { base: text("c1"), patch: text("q") },
+            Event::Rebased { sha: text("c3") },
+            Event::Conflict { pre_sha: text("c1") },
+            Event::RebaseDone { sha: text("pre") },
+            Event::RebaseDone { sha: text("c4") },
+            Event::Accepted,
+            Event::Reset,
+            Event::SessionUp { pane: text("%1"), pid: 7 },
+            Event::Exited { pane: text("%1"), end: Session::Code(7), is_ok: false },
+            Event::Exited { pane: text("%2"), end: Session::Code(0), is_ok: true },
+            Event::SessionGone,
+            Event::Fault { reason: text("worktree missing") },
+            Event::Message { force: false },
+            Event::Message { force: true },
+            Event::Quiet,
+        ]
+    }
+
+    fn is_liveness(event: &Event) -> bool {
+        matches!(
+            event,
+            Event::SessionUp { .. } | Event::Exited { .. } | Event::SessionGone | Event::Fault { .. } | Event::Quiet
+        )
+    }
+
+    /// Every state, every event: what is written down holds, and what only happens to a session leaves the task alone.
+    #[test]
+    fn the_whole_table() {
+        let sessions = [Session::Up, Session::Down, Session::Code(7), Session::Signal(9)];
+        let mut walked = 0;
+        for task in tasks() {
+            for session in sessions {
+                for (fault, reviewed) in [(false, false), (false, true), (true, false), (true, true)] {
+                    let before = worker(&task, session, fault, reviewed);
+                    before.check().unwrap();
+                    for event in events() {
+                        walked += 1;
+                        let Ok((after, actions)) = apply(&before, &event, 5) else { continue };
+                        assert_eq!(after.check(), Ok(()), "{before:?} {event:?}");
+                        let delivers = actions.iter().filter(|action| **action == Action::Deliver).count();
+                        assert!(delivers <= 1, "{event:?}");
+                        if is_liveness(&event) {
+                            assert_eq!(after.task, before.task, "{event:?}");
+                            assert_eq!(after.prompt, before.prompt);
+                        }
+                        let became_idle = after.task == Task::Idle && before.task != Task::Idle;
+                        let may = matches!(event, Event::Accepted | Event::Reset | Event::NotSent { .. });
+                        assert!(!became_idle || may, "{before:?} {event:?}");
+                    }
+                }
+            }
+        }
+        assert_eq!(walked, 7 * 4 * 4 * 20);
+    }
+
+    #[test]
+    fn a_task_from_start_to_acceptance() {
+        let idle = worker(&Task::Idle, Session::Up, false, false);
+        let step = |worker: &Worker, event: Event| apply(worker, &event, 9).unwrap();
+        let (working, actions) = step(&idle, Event::Start { prompt: "p".into(), base: "b".into() });
+        assert_eq!((working.status(), actions), ("working", vec![Action::Deliver]));
+        let (working, _) = step(&working, Event::Sent);
+        let (done, actions) = step(&working, Event::Commit { sha: "c1".into() });
+        assert_eq!((done.status(), actions.last()), ("needs_review", Some(&Action::Announce)));
+        assert_eq!(
+            apply(&done, &Event::Reject { base: "c1".into(), patch: "q".into() }, 9).unwrap_err().exit.code(),
+            1
+        );
+        let (seen, actions) = step(&done, Event::Reviewed { sha: "c1".into(), patch: "q".into() });
+        assert_eq!(actions, [Action::Pin("c1".into())]);
+        let (rejected, _) = step(&seen, Event::Reject { base: "c1".into(), patch: "q".into() });
+        assert_eq!(rejected.status(), "rejected");
+        let (again, _) = step(&rejected, Event::Commit { sha: "c2".into() });
+        assert_eq!((again.status(), again.reviewed_sha.clone()), ("needs_review", None));
+        let (idle, _) = step(&again, Event::Accepted);
+        assert_eq!((idle.status(), idle.prompt), ("idle", None));
+    }
+
+    proptest! {
+        /// Any sequence keeps every record whole, and one death is counted once.
+        #[test]
+        fn no_sequence_breaks_a_record(picks in proptest::collection::vec(0..20usize, 0..60)) {
+            let all = events();
+            let mut now = worker(&Task::Idle, Session::Up, false, false);
+            for pick in picks {
+                if let Ok((next, _)) = apply(&now, &all[pick], 5) {
+                    prop_assert_eq!(next.check(), Ok(()));
+                    prop_assert!(next.crash_count <= now.crash_count + 1);
+                    if matches!(all[pick], Event::Exited { .. }) {
+                        let twice = apply(&next, &all[pick], 5).unwrap().0;
+                        prop_assert_eq!(twice.crash_count, next.crash_count);
+                    }
+                    now = next;
+                }
+            }
+        }
+    }
+}

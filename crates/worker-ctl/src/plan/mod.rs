@@ -1,0 +1,3 @@
+//! The pure decisions: the state machine, and what is a new commit.
+
+pub mod machine;

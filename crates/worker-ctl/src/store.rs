@@ -1,0 +1,163 @@
+//! `state.json`: read whole or refused, never taken for empty; written under a lock held for milliseconds, with the last
+//! five versions beside it.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+use shopfloor_core::error::{Exit, Failure, Result};
+use shopfloor_core::fs;
+use shopfloor_core::lock::Lock;
+
+use crate::worker::Worker;
+
+const VERSION: u64 = 1;
+
+/// How many earlier versions are kept.
+const BACKUPS: usize = 5;
+
+/// Everything that is remembered.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct State {
+    pub version: u64,
+    pub revision: u64,
+    pub tmux_socket: PathBuf,
+    /// Whom a person looked at last.
+    pub last_reviewed: Option<String>,
+    pub workers: BTreeMap<String, Worker>,
+    #[serde(flatten)]
+    pub more: Map<String, Value>,
+}
+
+impl State {
+    pub fn new(tmux_socket: &Path) -> State {
+        State {
+            version: VERSION,
+            revision: 0,
+            tmux_socket: tmux_socket.to_owned(),
+            last_reviewed: None,
+            workers: BTreeMap::new(),
+            more: Map::new(),
+        }
+    }
+
+    /// Exit 1 when there is none.
+    pub fn require(&self, name: &str) -> Result<&Worker> {
+        self.workers.get(name).ok_or_else(|| {
+            Failure::not_found(format!("there is no worker `{name}`"))
+                .hint("`worker-ctl status` lists them; `worker-ctl add NAME` makes one")
+        })
+    }
+
+    fn check(&self) -> Result<(), String> {
+        self.workers.iter().try_for_each(|(name, worker)| match *name == worker.name {
+            true => worker.check(),
+            false => Err(format!("the record of {name} is that of {}", worker.name)),
+        })
+    }
+}
+
+pub fn path(root: &Path) -> PathBuf {
+    root.join("state.json")
+}
+
+/// Reads it. Exit 4 when it is missing or cannot be understood: that is never an empty one.
+pub fn load(root: &Path) -> Result<State> {
+    let path = path(root);
+    let unusable = |why: String| {
+        Failure::new(Exit::Failed, "state", format!("{}: {why}", path.display()))
+            .hint("run `worker-ctl doctor --rebuild`, which reads the worktrees")
+    };
+    let bytes = fs::read_no_follow(&path)?.ok_or_else(|| unusable("it is missing".into()))?;
+    let state: State = serde_json::from_slice(&bytes).map_err(|e| unusable(e.to_string()))?;
+    if state.version > VERSION {
+        let newer = format!("{}: version {} is newer than this program knows", path.display(), state.version);
+        return Err(Failure::new(Exit::Failed, "state", newer).hint("use the version of worker-ctl that wrote it"));
+    }
+    state.check().map_err(unusable)?;
+    Ok(state)
+}
+
+/// Writes the first one.
+pub fn create(root: &Path, state: &State) -> Result<()> {
+    write(root, state)
+}
+
+/// Reads, changes and writes it under the lock; nothing is written when nothing changed, or the change fails.
+pub fn update<T>(root: &Path, change: impl FnOnce(&mut State) -> Result<T>) -> Result<T> {
+    let _lock = Lock::take(&root.join("locks/state.lock"))?;
+    let before = load(root)?;
+    let mut state = before.clone();
+    let answer = change(&mut state)?;
+    if state != before {
+        state.revision = before.revision + 1;
+        state.check().map_err(|why| Failure::failed(format!("refusing to write a state that does not hold: {why}")))?;
+        keep_backup(root)?;
+        write(root, &state)?;
+    }
+    Ok(answer)
+}
+
+fn write(root: &Path, state: &State) -> Result<()> {
+    let text = serde_json::to_string_pretty(state).map_err(|e| Failure::failed("cannot write the state").because(e))?;
+    fs::replace(&path(root), format!("{text}\n").as_bytes(), Some(fs::PRIVATE))
+}
+
+fn backup(root: &Path, n: usize) -> PathBuf {
+    root.join(if n == 0 { "state.json.bak".to_owned() } else { format!("state.json.bak.{n}") })
+}
+
+fn keep_backup(root: &Path) -> Result<()> {
+    for n in (0..BACKUPS - 1).rev() {
+        if backup(root, n).exists() {
+            fs::rename_over(&backup(root, n), &backup(root, n + 1))?;
+        }
+    }
+    match fs::read_no_follow(&path(root))? {
+        Some(bytes) => fs::replace(&backup(root, 0), &bytes, Some(fs::PRIVATE)),
+        None => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_state_is_never_taken_for_empty_and_keeps_its_past() {
+        let dir = tempfile::tempdir().unwrap();
+        let root = dir.path();
+        assert_eq!(load(root).unwrap_err().exit.code(), 4);
+        create(root, &State::new(Path::new("/s"))).unwrap();
+        for n in 0..8 {
+            update(root, |state| {
+                let name = format!("w{n}");
+                state.workers.insert(name.clone(), Worker::new(&name, "claude", "/w", "worker/w", n));
+                Ok(())
+            })
+            .unwrap();
+        }
+        assert_eq!(load(root).unwrap().revision, 8);
+        assert!(backup(root, 4).exists() && !backup(root, 5).exists());
+        // A change that fails, or that would not hold, is not written.
+        assert!(
+            update(root, |state| {
+                state.workers.clear();
+                Err::<(), _>(Failure::failed("no"))
+            })
+            .is_err()
+        );
+        assert!(
+            update(root, |state| {
+                state.workers.get_mut("w1").unwrap().prompt = Some("idle with a prompt".into());
+                Ok(())
+            })
+            .is_err()
+        );
+        assert_eq!(load(root).unwrap().workers.len(), 8);
+        fs::replace(&path(root), b"{", None).unwrap();
+        let refused = load(root).unwrap_err();
+        assert!(refused.exit.code() == 4 && refused.hints[0].contains("doctor --rebuild"));
+    }
+}

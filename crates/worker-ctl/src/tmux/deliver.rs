@@ -1,0 +1,133 @@
+//! Typing a text into an agent's terminal: whole, once, and to nobody else.
+
+use std::path::Path;
+use std::thread;
+use std::time::Duration;
+
+use shopfloor_core::error::{Exit, Failure, Result};
+use shopfloor_core::fs;
+use shopfloor_core::hash::Digest;
+
+use super::Tmux;
+use crate::root::{AgentTable, Paste};
+use crate::worker::Worker;
+
+/// What is known of a delivery.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// It was typed; whether it was read nobody confirms.
+    Sent,
+}
+
+impl Verdict {
+    pub fn word(self) -> &'static str {
+        match self {
+            Verdict::Sent => "sent",
+        }
+    }
+}
+
+/// What can be typed: UTF-8 without NUL, not blank. Control characters fall out, but for line ends and tabs: an escape
+/// sequence could end the paste, and the rest would be keys. Exit 2.
+pub fn cleaned(bytes: Vec<u8>) -> Result<String> {
+    if bytes.contains(&0) {
+        return Err(Failure::malformed("the text contains a NUL byte"));
+    }
+    let text = String::from_utf8(bytes).map_err(|_| Failure::malformed("the text is not UTF-8"))?;
+    let text = text.replace("\r\n", "\n");
+    // Whole sequences go, not their first character alone.
+    let text = text.replace("\u{1b}[200~", "").replace("\u{1b}[201~", "");
+    let text: String = text.chars().filter(|c| matches!(c, '\n' | '\t') || !c.is_control()).collect();
+    if text.trim().is_empty() {
+        return Err(Failure::usage("the text is empty").hint("say what is to be done"));
+    }
+    Ok(text)
+}
+
+/// Types it into the worker's pane, then Enter as a key of its own. What cannot be typed is said before anything is
+/// (exit 4, kind `not_delivered`); in doubt nothing is ever typed twice.
+pub fn deliver(tmux: &Tmux, root: &Path, worker: &Worker, agent: &AgentTable, text: &str) -> Result<Verdict> {
+    let not = |why: String| {
+        Failure::new(Exit::Failed, "not_delivered", format!("nothing was typed to {}: {why}", worker.name))
+            .hint(format!("look at it with `worker-ctl peek {0}`, bring it up with `worker-ctl up {0}`", worker.name))
+    };
+    let pane = tmux.pane(&worker.session_id)?.ok_or_else(|| not("its session is gone".into()))?;
+    if pane.end.is_some() {
+        return Err(not("its program has ended".into()));
+    }
+    if worker.pane_pid.is_some_and(|pid| pid != pane.pid) {
+        return Err(not("another program runs in its session".into()));
+    }
+    if pane.in_mode {
+        tmux.must(&["copy-mode", "-q", "-t", &pane.id]).map_err(|f| not(f.to_string()))?;
+    }
+    let text = match agent.paste {
+        Paste::File => {
+            let digest = Digest::of(text.as_bytes()).to_string();
+            let file = root.join("prompts").join(format!("{}-{}.md", worker.name, &digest[..12]));
+            fs::create_private_dir(&root.join("prompts"))?;
+            fs::replace(&file, text.as_bytes(), Some(fs::PRIVATE))?;
+            format!("Read {} and do what it says.", file.display())
+        }
+        _ => text.to_owned(),
+    };
+    // A name of its own: with a shared one workers get each other's texts.
+    let unique = Digest::random().to_string();
+    let buffer = format!("worker-ctl-{}", &unique[..16]);
+    let loaded = tmux.feed(&["load-buffer", "-b", &buffer, "-"], text.clone().into_bytes())?;
+    if !loaded.status.success() {
+        return Err(not("tmux took no text".into()));
+    }
+    let paste: &[&str] = match agent.paste {
+        Paste::Lines => &["paste-buffer", "-d", "-b", &buffer, "-t", &pane.id],
+        _ => &["paste-buffer", "-p", "-d", "-b", &buffer, "-t", &pane.id],
+    };
+    let pasted = tmux.run(paste)?;
+    if !pasted.status.success() {
+        tmux.run(&["delete-buffer", "-b", &buffer])?;
+        return Err(not("tmux could not paste".into()));
+    }
+    thread::sleep(debounce(text.len()));
+    submit(tmux, &pane.id, agent)?;
+    Ok(Verdict::Sent)
+}
+
+/// The key that submits; again only when tmux itself failed.
+pub fn submit(tmux: &Tmux, pane: &str, agent: &AgentTable) -> Result<()> {
+    let key = agent.submit_key.as_deref().unwrap_or("Enter");
+    for _ in 0..2 {
+        if tmux.run(&["send-keys", "-t", pane, key])?.status.success() {
+            return Ok(());
+        }
+        thread::sleep(Duration::from_millis(200));
+    }
+    tmux.must(&["send-keys", "-t", pane, key]).map(drop)
+}
+
+/// An Enter that comes with the text is taken for a part of it.
+fn debounce(bytes: usize) -> Duration {
+    let millis = 500 + 100 * (bytes as u64).div_ceil(1024).saturating_sub(1);
+    Duration::from_millis(millis.min(2000))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_could_be_keys_falls_out() {
+        let clean = |text: &str| cleaned(text.as_bytes().to_vec()).unwrap();
+        assert_eq!(clean("a\u{1b}[201~b\r\nc\td\u{7f}\u{9b}e"), "ab\nc\tde");
+        assert_eq!(clean("-x; $(id) `id` %s #{pane_id} C-c Enter;"), "-x; $(id) `id` %s #{pane_id} C-c Enter;");
+        for bad in [&b"a\0b"[..], b"", b" \n\t", b"\xff", b"\x1b\x07"] {
+            assert_eq!(cleaned(bad.to_vec()).unwrap_err().exit.code(), 2);
+        }
+    }
+
+    #[test]
+    fn the_longer_the_text_the_longer_the_wait() {
+        assert_eq!(debounce(5), Duration::from_millis(500));
+        assert_eq!(debounce(3000), Duration::from_millis(700));
+        assert_eq!(debounce(1 << 20), Duration::from_millis(2000));
+    }
+}

@@ -1,0 +1,207 @@
+//! tmux, on a server of the root's own: always by its socket, never by a name that could be another's prefix.
+
+pub mod deliver;
+
+use std::path::{Path, PathBuf};
+
+use shopfloor_core::env::Env;
+use shopfloor_core::error::{Exit, Failure, Result};
+use shopfloor_core::fs;
+use shopfloor_core::git::LOCAL_VARS;
+use shopfloor_core::hash::Digest;
+use shopfloor_core::proc::{self, Cmd, Output};
+
+use crate::worker::Session;
+
+/// The server's own configuration: a pane stays when its program ends, so that how it ended can be read.
+const CONFIG: &str = "set -g remain-on-exit on\nset -g window-size latest\nset -g exit-empty off\nset -g history-limit 20000\n\
+                      set -g default-terminal screen-256color\n";
+
+/// The longest path a socket can have, with room for what tmux appends.
+const LONGEST_SOCKET: usize = 96;
+
+/// A server.
+#[derive(Clone, Debug)]
+pub struct Tmux {
+    program: PathBuf,
+    socket: PathBuf,
+    env: Env,
+}
+
+/// A session's pane.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Pane {
+    pub session: String,
+    pub id: String,
+    pub pid: i32,
+    /// How its program ended; none while it runs. `Down` when tmux does not know yet.
+    pub end: Option<Session>,
+    pub path: String,
+    pub in_mode: bool,
+}
+
+/// Where the server of a root listens.
+pub fn socket_of(root: &Path) -> PathBuf {
+    let inside = root.join("tmux.sock");
+    if inside.as_os_str().len() <= LONGEST_SOCKET {
+        return inside;
+    }
+    let digest = Digest::of(root.as_os_str().as_encoded_bytes()).to_string();
+    PathBuf::from(format!("/tmp/worker-ctl-{}", &digest[..16])).join("tmux.sock")
+}
+
+impl Tmux {
+    /// Exit 4 when there is no tmux.
+    pub fn find(env: &Env, socket: &Path) -> Result<Tmux> {
+        let program = proc::find(env, "tmux").ok_or_else(|| {
+            Failure::failed("tmux is not on the PATH").hint("install tmux, 3.3 or newer, and run the command again")
+        })?;
+        Ok(Tmux { program, socket: socket.to_owned(), env: env.clone() })
+    }
+
+    fn cmd(&self) -> Cmd {
+        let cmd = Cmd::new(&self.program, &self.env).without_vars(LOCAL_VARS);
+        let cmd = cmd.without_vars(&["TMUX", "TMUX_PANE", "CLAUDECODE"]);
+        cmd.arg("-S").arg(&self.socket).arg("-u")
+    }
+
+    pub fn run(&self, args: &[&str]) -> Result<Output> {
+        self.cmd().args(args.iter().copied()).capture()
+    }
+
+    pub fn feed(&self, args: &[&str], input: Vec<u8>) -> Result<Output> {
+        self.cmd().args(args.iter().copied()).input(input).capture()
+    }
+
+    /// The same, which must succeed.
+    pub fn must(&self, args: &[&str]) -> Result<String> {
+        let output = self.run(args)?;
+        if !output.status.success() {
+            let said = String::from_utf8_lossy(&output.stderr).trim().to_owned();
+            return Err(Failure::new(Exit::Failed, "tmux", format!("tmux {} failed with {}", args[0], output.status))
+                .because(std::io::Error::other(said)));
+        }
+        Ok(String::from_utf8_lossy(&output.stdout).trim_end().to_owned())
+    }
+
+    /// Starts the server if it is not there: alone, so that no first session's variables stay in its command line.
+    pub fn start(&self, root: &Path) -> Result<()> {
+        if self.is_running() {
+            return Ok(());
+        }
+        if let Some(dir) = self.socket.parent().filter(|dir| *dir != root) {
+            fs::create_private_dir(dir)?;
+        }
+        let config = root.join("tmux.conf");
+        fs::replace(&config, CONFIG.as_bytes(), Some(fs::PRIVATE))?;
+        let output = self.cmd().arg("-f").arg(&config).arg("start-server").capture()?;
+        if !output.status.success() {
+            let said = String::from_utf8_lossy(&output.stderr).trim().to_owned();
+            return Err(Failure::new(Exit::Failed, "tmux", "cannot start tmux").because(std::io::Error::other(said)));
+        }
+        Ok(())
+    }
+
+    pub fn is_running(&self) -> bool {
+        self.socket.exists()
+            && self.run(&["list-sessions"]).is_ok_and(|output| {
+                output.status.success() || String::from_utf8_lossy(&output.stderr).trim().is_empty()
+            })
+    }
+
+    /// Ends the server, and everything in it.
+    pub fn kill(&self) -> Result<()> {
+        if self.socket.exists() {
+            self.run(&["kill-server"])?;
+            fs::remove(&self.socket)?;
+        }
+        Ok(())
+    }
+
+    /// Every pane, in one process; none when no server runs.
+    pub fn panes(&self) -> Result<Vec<Pane>> {
+        if !self.socket.exists() {
+            return Ok(Vec::new());
+        }
+        let format = "#{session_name}\t#{pane_id}\t#{pane_pid}\t#{pane_dead}\t#{pane_dead_status}\t#{pane_dead_signal}\t#{pane_in_mode}\t#{pane_current_path}";
+        let output = self.run(&["list-panes", "-a", "-F", format])?;
+        let text = String::from_utf8_lossy(&output.stdout).into_owned();
+        Ok(text.lines().filter_map(parse).collect())
+    }
+
+    pub fn pane(&self, session: &str) -> Result<Option<Pane>> {
+        Ok(self.panes()?.into_iter().find(|pane| pane.session == session))
+    }
+
+    /// A new session whose only pane runs `argv` in `dir`; gives back the pane.
+    pub fn session(&self, name: &str, dir: &Path, vars: &[(&str, &str)], argv: &[String]) -> Result<Pane> {
+        // tmux would start in the caller's directory without a word.
+        if !dir.is_dir() {
+            return Err(Failure::failed(format!("{} is not there", dir.display()))
+                .hint("run `worker-ctl doctor --repair`, which makes it again from its branch"));
+        }
+        let dir_text = dir.to_string_lossy().into_owned();
+        let mut args = vec!["new-session", "-d", "-s", name, "-x", "500", "-y", "100", "-c", &dir_text];
+        let pairs: Vec<String> = vars.iter().map(|(key, value)| format!("{key}={value}")).collect();
+        for pair in &pairs {
+            args.extend(["-e", pair]);
+        }
+        args.push("--");
+        args.extend(argv.iter().map(String::as_str));
+        self.must(&args)?;
+        let pane = self.pane(name)?.ok_or_else(|| Failure::failed(format!("tmux made no session {name}")))?;
+        let is_there = pane.end.is_some() || Path::new(&pane.path).canonicalize().ok() == dir.canonicalize().ok();
+        if !is_there {
+            self.run(&["kill-session", "-t", &format!("={name}:")])?;
+            return Err(Failure::failed(format!("{name} started in {} instead of {}", pane.path, dir.display())));
+        }
+        Ok(pane)
+    }
+
+    /// What a pane shows, and `lines` above it.
+    pub fn capture(&self, pane: &str, lines: usize) -> Result<String> {
+        self.must(&["capture-pane", "-p", "-J", "-t", pane, "-S", &format!("-{lines}")])
+    }
+
+    /// The command line a person attaches with.
+    pub fn attach_line(&self, session: &str) -> (PathBuf, Vec<String>) {
+        let socket = self.socket.to_string_lossy().into_owned();
+        let args = ["-S", &socket, "-u", "attach-session", "-t", &format!("={session}:")].map(str::to_owned);
+        (self.program.clone(), args.into())
+    }
+}
+
+fn parse(line: &str) -> Option<Pane> {
+    let fields: Vec<&str> = line.splitn(8, '\t').collect();
+    let [session, id, pid, dead, status, signal, in_mode, path] = fields.as_slice() else { return None };
+    let end = match (*dead == "1", status.parse(), signal.parse()) {
+        (false, _, _) => None,
+        (true, _, Ok(signal)) => Some(Session::Signal(signal)),
+        (true, Ok(code), _) => Some(Session::Code(code)),
+        (true, Err(_), Err(_)) => Some(Session::Down),
+    };
+    Some(Pane {
+        session: (*session).to_owned(),
+        id: (*id).to_owned(),
+        pid: pid.parse().ok()?,
+        end,
+        path: (*path).to_owned(),
+        in_mode: *in_mode != "0",
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn panes_are_read_with_how_they_ended() {
+        let end = |line: &str| parse(line).unwrap().end;
+        assert_eq!(end("worker-a\t%1\t7\t0\t\t\t0\t/x"), None);
+        assert_eq!(end("worker-a\t%1\t7\t1\t3\t\t0\t/x"), Some(Session::Code(3)));
+        assert_eq!(end("worker-a\t%1\t7\t1\t\t9\t0\t/x"), Some(Session::Signal(9)));
+        // Dead, and not yet known how.
+        assert_eq!(end("worker-a\t%1\t7\t1\t\t\t0\t/x y\tz"), Some(Session::Down));
+        assert_eq!(parse("nonsense"), None);
+    }
+}

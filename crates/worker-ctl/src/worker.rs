@@ -1,0 +1,207 @@
+//! A worker: what it is at, and apart from that whether its session lives.
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+use shopfloor_core::error::{Failure, Result};
+
+/// What a worker is at. A restart never changes it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Task {
+    /// Nothing: ready for a task.
+    Idle,
+    /// Its task.
+    Working,
+    /// Nothing: its commit waits for a person.
+    NeedsReview,
+    /// What a person wants changed.
+    Rejected,
+    /// Conflicts with the default branch.
+    Rebasing {
+        /// What it was at before.
+        from: Before,
+        /// Its commit before.
+        pre_sha: String,
+    },
+}
+
+/// What a worker can be at before it has conflicts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Before {
+    Working,
+    NeedsReview,
+    Rejected,
+}
+
+impl Before {
+    pub fn task(self) -> Task {
+        match self {
+            Before::Working => Task::Working,
+            Before::NeedsReview => Task::NeedsReview,
+            Before::Rejected => Task::Rejected,
+        }
+    }
+}
+
+impl Task {
+    pub fn word(&self) -> &'static str {
+        match self {
+            Task::Idle => "idle",
+            Task::Working => "working",
+            Task::NeedsReview => "needs_review",
+            Task::Rejected => "rejected",
+            Task::Rebasing { .. } => "rebasing",
+        }
+    }
+}
+
+/// Whether its agent's program runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Session {
+    Up,
+    Down,
+    /// It ended by itself, with this code.
+    Code(i32),
+    /// This signal ended it.
+    Signal(i32),
+}
+
+/// A text that was about to be sent.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Pending {
+    /// What for: `start`, `reject`, `message`, `conflict`.
+    pub what: String,
+    pub at_unix: i64,
+}
+
+/// A worker's record in `state.json`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Worker {
+    pub name: String,
+    pub agent: String,
+    pub worktree_path: String,
+    pub branch: String,
+    pub task: Task,
+    pub session: Session,
+    pub fault: Option<String>,
+    #[serde(rename = "current_prompt")]
+    pub prompt: Option<String>,
+    /// The commit that waits for review.
+    pub commit_sha: Option<String>,
+    /// Where it stood when it was told what to do: a commit is new when it is another one.
+    pub baseline_sha: Option<String>,
+    pub baseline_patch: Option<String>,
+    /// What `review` showed.
+    pub reviewed_sha: Option<String>,
+    pub reviewed_patch: Option<String>,
+    pub created_at_unix: i64,
+    pub last_activity_unix: i64,
+    pub session_id: String,
+    pub pane_id: Option<String>,
+    pub pane_pid: Option<i32>,
+    /// The pane whose death was counted.
+    pub dead_pane: Option<String>,
+    pub crash_count: u32,
+    pub last_crash_unix: Option<i64>,
+    pub pending_send: Option<Pending>,
+    #[serde(default)]
+    pub notes: Vec<String>,
+    #[serde(default)]
+    pub host: Option<String>,
+    /// What a later version added.
+    #[serde(flatten)]
+    pub more: Map<String, Value>,
+}
+
+impl Worker {
+    pub fn new(name: &str, agent: &str, worktree: &str, branch: &str, now: i64) -> Worker {
+        Worker {
+            name: name.to_owned(),
+            agent: agent.to_owned(),
+            worktree_path: worktree.to_owned(),
+            branch: branch.to_owned(),
+            task: Task::Idle,
+            session: Session::Down,
+            fault: None,
+            prompt: None,
+            commit_sha: None,
+            baseline_sha: None,
+            baseline_patch: None,
+            reviewed_sha: None,
+            reviewed_patch: None,
+            created_at_unix: now,
+            last_activity_unix: now,
+            session_id: format!("worker-{name}"),
+            pane_id: None,
+            pane_pid: None,
+            dead_pane: None,
+            crash_count: 0,
+            last_crash_unix: None,
+            pending_send: None,
+            notes: Vec::new(),
+            host: None,
+            more: Map::new(),
+        }
+    }
+
+    /// The seed's word: a fault over a session that is not up over the task.
+    pub fn status(&self) -> &'static str {
+        match (&self.fault, self.session) {
+            (Some(_), _) => "error",
+            (None, Session::Up) => self.task.word(),
+            (None, _) => "offline",
+        }
+    }
+
+    /// What must hold of every record that is written.
+    pub fn check(&self) -> Result<(), String> {
+        let name = &self.name;
+        let empty = self.prompt.is_none() && self.commit_sha.is_none() && self.reviewed_sha.is_none();
+        match &self.task {
+            Task::Idle if !empty => Err(format!("{name} is idle and has a prompt, a commit or a review")),
+            Task::NeedsReview if self.commit_sha.is_none() => Err(format!("{name} needs review and has no commit")),
+            Task::Rebasing { pre_sha, .. } if pre_sha.is_empty() => Err(format!("{name} rebases from nowhere")),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// Whether it can be a worker's name: it becomes part of a branch, a directory and a tmux session.
+pub fn checked_name(name: &str) -> Result<&str> {
+    let is_inner = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_' || c == '-';
+    let is_good = name.len() <= 32
+        && name.starts_with(|c: char| c.is_ascii_lowercase() || c.is_ascii_digit())
+        && name.chars().all(is_inner)
+        && name != "all";
+    if is_good {
+        return Ok(name);
+    }
+    Err(Failure::usage(format!("`{name}` cannot be a worker's name"))
+        .hint("use 1 to 32 lower-case letters, digits, `_` and `-`, beginning with a letter or digit"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names() {
+        for good in ["adam", "a", "0x", "a_b-c", &"x".repeat(32)] {
+            assert!(checked_name(good).is_ok(), "{good}");
+        }
+        for bad in ["../x", "-a", "a.b", "a:b", "", &"x".repeat(200), "HEAD", "Adam", "all", "ä", "a b"] {
+            assert_eq!(checked_name(bad).unwrap_err().exit.code(), 2, "{bad}");
+        }
+    }
+
+    #[test]
+    fn a_record_is_read_as_it_was_written_with_keys_nobody_knows() {
+        let mut worker = Worker::new("adam", "claude", "/w", "worker/adam", 7);
+        worker.task = Task::Rebasing { from: Before::Working, pre_sha: "abc".into() };
+        worker.more.insert("later".into(), 1.into());
+        let text = serde_json::to_string(&worker).unwrap();
+        assert_eq!(serde_json::from_str::<Worker>(&text).unwrap(), worker);
+    }
+}
