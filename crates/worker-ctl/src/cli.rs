@@ -15,7 +15,7 @@ use shopfloor_core::args::{CommandLine, Common, EXIT_CODES};
     version,
     max_term_width = 100,
     arg_required_else_help = true,
-    after_help = format!("Example:\n  worker-ctl init --source ~/src/app && cd ~/workers\n  worker-ctl add adam && worker-ctl up adam\n  worker-ctl start --worker adam --prompt 'Write the parser'\n  worker-ctl patrol && worker-ctl review adam && worker-ctl accept adam\n\n{EXIT_CODES}")
+    after_help = format!("Example:\n  worker-ctl init --source ~/src/app && cd ~/workers\n  worker-ctl add adam && worker-ctl up --detach\n  worker-ctl start --worker adam --prompt 'Write the parser'\n  worker-ctl wait adam --for needs_review && worker-ctl review adam && worker-ctl accept adam\n\n{EXIT_CODES}")
 )]
 pub struct Cli {
     #[command(flatten)]
@@ -58,12 +58,9 @@ pub enum Command {
         #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
         role_prompt: Option<String>,
     },
-    /// Start the sessions of these workers, or of all; tasks stay as they are
-    #[command(after_help = "Example:\n  worker-ctl up adam")]
-    Up {
-        /// The workers
-        names: Vec<String>,
-    },
+    /// Keep all sessions up and look after them, until interrupted; with names, start those sessions and end
+    #[command(after_help = "Example:\n  worker-ctl up --detach\n  worker-ctl up adam")]
+    Up(UpArgs),
     /// End all sessions; tasks stay as they are
     #[command(after_help = "Example:\n  worker-ctl down")]
     Down {
@@ -106,6 +103,45 @@ pub enum Command {
         #[arg(short, default_value_t = 0)]
         n: usize,
     },
+    /// Wait until workers are at something: 124 when they are not in time
+    #[command(
+        after_help = "Example:\n  worker-ctl wait adam --for needs_review --timeout 30m && worker-ctl review adam"
+    )]
+    Wait {
+        /// The workers
+        #[arg(required = true)]
+        workers: Vec<String>,
+        /// idle, working, needs_review, rejected, rebasing, error or offline
+        #[arg(long = "for", value_name = "STATE")]
+        state: String,
+        /// Give up after this time: 90s, 30m, 2h
+        #[arg(long, value_name = "TIME", default_value = "300s")]
+        timeout: String,
+    },
+    /// Take a worker's task away: idle again, on the default branch
+    #[command(after_help = "Example:\n  worker-ctl reset adam")]
+    Reset {
+        /// The worker
+        worker: String,
+        /// Also where work would be lost, which is kept under refs/shopfloor/trash/
+        #[arg(long)]
+        force: bool,
+    },
+    /// Remove a worker: session, worktree, branch
+    #[command(after_help = "Example:\n  worker-ctl nuke adam --yes")]
+    Nuke {
+        /// The worker
+        worker: Option<String>,
+        /// All of them
+        #[arg(long)]
+        all: bool,
+        /// Also where work would be lost, which is kept under refs/shopfloor/trash/
+        #[arg(long)]
+        force: bool,
+        /// Do not ask
+        #[arg(long)]
+        yes: bool,
+    },
     /// Look once: who committed, whose program ended
     #[command(after_help = "Example:\n  worker-ctl patrol")]
     Patrol,
@@ -134,6 +170,18 @@ pub enum Command {
         #[arg(long, value_name = "TEXT")]
         message: Option<String>,
     },
+}
+
+#[derive(Args, Clone, Debug, Default)]
+pub struct UpArgs {
+    /// The workers
+    pub names: Vec<String>,
+    /// Do not look who committed or ended
+    #[arg(long)]
+    pub no_patrol: bool,
+    /// In the background
+    #[arg(long, conflicts_with = "names")]
+    pub detach: bool,
 }
 
 #[derive(Args, Clone, Debug, Default)]

@@ -50,13 +50,18 @@ fn run(ui: &Ui, env: &Env, cli: Cli) -> Result<Exit> {
             };
             commands::add::run(&site()?, name, &wanted)
         }
-        Command::Up { names } => commands::up::up(&site()?, names),
+        Command::Up(args) => commands::up::up(&site()?, args),
         Command::Down { force } => commands::up::down(&site()?, *force),
         Command::Status => commands::status::run(&site()?),
         Command::Start(args) => commands::start::run(&site()?, args),
         Command::Message { worker, message, force } => commands::message::run(&site()?, worker, message, *force),
         Command::Attach { worker } => commands::peek::attach(&site()?, worker),
         Command::Peek { worker, n } => commands::peek::peek(&site()?, worker, *n),
+        Command::Wait { workers, state, timeout } => commands::wait::run(&site()?, workers, state, timeout),
+        Command::Reset { worker, force } => commands::nuke::reset(&site()?, worker, *force),
+        Command::Nuke { worker, all, force, yes } => {
+            commands::nuke::nuke(&site()?, worker.as_deref(), *all, *force, *yes)
+        }
         Command::Patrol => commands::patrol::run(&site()?),
         Command::Review { worker } => commands::review::review(&site()?, worker.as_deref()),
         Command::Reject { message } => commands::review::reject(&site()?, message),

@@ -42,6 +42,13 @@ impl<'w> Floor<'w> {
         found.unwrap_or_else(|| panic!("no {name} in {all}")).clone()
     }
 
+    /// Every worker's session, without a running `up`.
+    fn up(&self) {
+        let all = self.ctl(&["status", "--json"]).exit(0).json();
+        let names: Vec<&str> = all["workers"].as_array().unwrap().iter().map(|worker| text(worker, "/name")).collect();
+        self.ctl(&[&["up"][..], &names].concat()).exit(0);
+    }
+
     /// Every prompt the agents were given.
     fn prompts(&self) -> Vec<String> {
         let text = std::fs::read_to_string(self.root.world.home("prompts.jsonl")).unwrap_or_default();
@@ -134,7 +141,7 @@ fn a_task_from_start_to_acceptance() {
     let floor = Floor::new(&w);
     floor.ctl(&["add", "adam"]).exit(0);
     floor.ctl(&["start", "--prompt", "x"]).exit(1).err_has("no worker is idle");
-    floor.ctl(&["up"]).exit(0);
+    floor.up();
     let pid = floor.status("adam")["pane_pid"].clone();
     let started = floor.ctl(&[
         "start",
@@ -169,7 +176,7 @@ fn case_4_a_prompt_arrives_byte_for_byte_and_once() {
     let w = World::new();
     let floor = Floor::new(&w);
     floor.ctl(&["add", "adam"]).exit(0);
-    floor.ctl(&["up"]).exit(0);
+    floor.up();
     let prompt = "-x; $(id) `id` %s #{pane_id} C-c Enter;";
     let both: Vec<_> = (0..2)
         .map(|_| {
@@ -222,7 +229,7 @@ fn case_9_and_10_what_is_in_the_way_stays_and_conflicts_are_told() {
     for name in ["adam", "eve"] {
         floor.ctl(&["add", name]).exit(0);
     }
-    floor.ctl(&["up"]).exit(0);
+    floor.up();
     floor.ctl(&["start", "--worker", "adam", "--prompt", "COMMIT README.md adams Change it"]).exit(0);
     floor.ctl(&["start", "--worker", "eve", "--prompt", "COMMIT README.md eves Change it too"]).exit(0);
     floor.until("adam", "needs_review");
@@ -273,7 +280,7 @@ fn a_restart_never_changes_a_task_and_down_leaves_nobody() {
     for name in ["idle", "working", "waiting"] {
         floor.ctl(&["add", name]).exit(0);
     }
-    floor.ctl(&["up"]).exit(0);
+    floor.up();
     floor.ctl(&["start", "--worker", "working", "--prompt", "think"]).exit(0);
     floor.ctl(&["start", "--worker", "waiting", "--prompt", "COMMIT w.txt w Write w"]).exit(0);
     floor.until("waiting", "needs_review");
@@ -289,7 +296,7 @@ fn a_restart_never_changes_a_task_and_down_leaves_nobody() {
     let socket = text(&floor.ctl(&["status", "--json"]).exit(0).json(), "/tmux_socket").to_owned();
     assert!(!Path::new(&socket).exists());
     floor.app.commit("advance", "1\n");
-    floor.ctl(&["up"]).exit(0);
+    floor.up();
     floor.ctl(&["patrol"]).exit(0);
     assert_eq!(tasks(), before);
     assert_eq!(floor.prompts(), prompts, "a prompt was sent again");
@@ -301,4 +308,78 @@ fn a_restart_never_changes_a_task_and_down_leaves_nobody() {
     floor.ctl(&["add", "new"]).exit(4);
     assert_eq!(floor.root.read("state.json"), "{");
     floor.root.write("state.json", &good);
+}
+
+#[test]
+fn case_3_and_13_an_up_that_stays_adds_adopts_and_ends() {
+    let w = World::new();
+    let floor = Floor::new(&w);
+    floor.ctl(&["add", "adam"]).exit(0);
+    let start = || {
+        let mut command = w.command(w.path("bin/worker-ctl"));
+        command
+            .arg("up")
+            .current_dir(&floor.root.path)
+            .stdout(std::process::Stdio::null())
+            .stderr(std::process::Stdio::null());
+        command.spawn().unwrap()
+    };
+    let is_at = |name: &str, status: &str| wait_for(|| text(&floor.status(name), "/status") == status);
+    let mut up = start();
+    is_at("adam", "idle");
+    floor.ctl(&["up"]).exit(75).err_has("another `up` runs");
+    assert_eq!(floor.ctl(&["status", "--json"]).exit(0).json()["daemon"], "running");
+    floor.ctl(&["add", "eve"]).exit(0);
+    is_at("eve", "idle");
+    // A commit is seen without a patrol of ours.
+    floor.ctl(&["start", "--worker", "eve", "--prompt", "COMMIT e.txt e Write e"]).exit(0);
+    is_at("eve", "needs_review");
+    let pids = ["adam", "eve"].map(|name| floor.status(name)["pane_pid"].clone());
+    up.kill().unwrap();
+    up.wait().unwrap();
+    let mut up = start();
+    wait_for(|| floor.ctl(&["status", "--json"]).exit(0).json()["daemon"] == "running");
+    assert_eq!(["adam", "eve"].map(|name| floor.status(name)["pane_pid"].clone()), pids);
+    floor.ctl(&["wait", "eve", "--for", "needs_review", "--timeout", "20s"]).exit(0);
+    floor.ctl(&["wait", "adam", "--for", "working", "--timeout", "0s"]).exit(124);
+    floor.ctl(&["down"]).exit(0);
+    assert_eq!(up.wait().unwrap().code(), Some(143));
+    assert_eq!(
+        (text(&floor.status("eve"), "/status"), text(&floor.status("eve"), "/task")),
+        ("offline", "needs_review")
+    );
+    floor.ctl(&["up", "--detach"]).exit(0);
+    is_at("adam", "idle");
+    floor.ctl(&["down"]).exit(0);
+    assert_eq!(floor.ctl(&["status", "--json"]).exit(0).json()["daemon"], "stopped");
+}
+
+#[test]
+fn a_worker_that_goes_loses_nothing() {
+    let w = World::new();
+    let floor = Floor::new(&w);
+    for name in ["adam", "eve", "noah"] {
+        floor.ctl(&["add", name]).exit(0);
+    }
+    floor.up();
+    for name in ["adam", "eve"] {
+        floor
+            .ctl(&["start", "--worker", name, "--prompt", &format!("COMMIT {name}.txt x Work\nDIRTY loose {name}")])
+            .exit(0);
+        floor.until(name, "needs_review");
+    }
+    floor.ctl(&["accept", "adam"]).exit(1).err_has("loose");
+    floor.ctl(&["reset", "adam"]).exit(1).err_has("nowhere else");
+    let kept = floor.ctl(&["reset", "adam", "--force"]).exit(0).stdout;
+    assert_eq!(floor.root.git(&["show", &format!("{}:loose", kept.trim())]), "adam");
+    assert_eq!(floor.root.git(&["show", &format!("{}:adam.txt", kept.trim())]), "x\n");
+    assert_eq!(text(&floor.status("adam"), "/status"), "idle");
+    floor.ctl(&["nuke", "noah"]).exit(3).err_has("--yes");
+    floor.ctl(&["nuke", "noah", "--yes"]).exit(0);
+    floor.ctl(&["nuke", "--all", "--yes"]).exit(1).err_has("eve has work");
+    let kept = floor.ctl(&["nuke", "--all", "--yes", "--force"]).exit(0).stdout;
+    assert_eq!(floor.root.git(&["show", &format!("{}:loose", kept.trim())]), "eve");
+    assert_eq!(floor.ctl(&["status", "--json"]).exit(0).json()["workers"], serde_json::json!([]));
+    assert!(!floor.root.read("config.toml").contains("[workers.eve]"));
+    assert_eq!(floor.root.git(&["worktree", "list"]).lines().count(), 1);
 }

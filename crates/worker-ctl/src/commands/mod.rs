@@ -4,12 +4,14 @@ pub mod accept;
 pub mod add;
 pub mod init;
 pub mod message;
+pub mod nuke;
 pub mod patrol;
 pub mod peek;
 pub mod review;
 pub mod start;
 pub mod status;
 pub mod up;
+pub mod wait;
 
 use std::path::{Path, PathBuf};
 

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use shopfloor_core::error::{Exit, Result};
 use shopfloor_core::ui::printable;
 
-use super::Site;
+use super::{Site, up};
 use crate::store;
 use crate::worker::{Session, Worker};
 
@@ -12,7 +12,7 @@ pub fn run(site: &Site<'_>) -> Result<Exit> {
     let state = store::load(&site.root.path)?;
     if site.ui.is_json() {
         let workers: Vec<Value> = state.workers.values().map(record).collect();
-        site.ui.json(&json!({ "workers": workers, "daemon": "stopped", "tmux_socket": state.tmux_socket }));
+        site.ui.json(&json!({ "workers": workers, "daemon": if up::is_running(&site.root.path)? { "running" } else { "stopped" }, "tmux_socket": state.tmux_socket }));
         return Ok(Exit::Done);
     }
     let width = state.workers.keys().map(String::len).max().unwrap_or(0);
