@@ -1,6 +1,6 @@
 //! `init`: a root for a repository. The source is only read.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use shopfloor_core::config::expand_home;
 use shopfloor_core::env::Env;
@@ -71,7 +71,7 @@ pub fn run(ui: &Ui, env: &Env, source: Option<&Path>, target: Option<&Path>, bra
 
 /// Named, else the source's own default, else `main` or `master` if there is one of them. Never what happens to be
 /// checked out.
-fn default_branch(git: &Git, source: &PathBuf, named: Option<&str>) -> Result<String> {
+fn default_branch(git: &Git, source: &Path, named: Option<&str>) -> Result<String> {
     let exists = |name: &str| -> Result<bool> {
         let asked =
             git.cmd(source).args(["show-ref", "--verify", "--quiet", &format!("refs/heads/{name}")]).capture()?;

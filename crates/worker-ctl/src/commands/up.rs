@@ -89,7 +89,7 @@ fn watch(site: &Site<'_>, no_patrol: bool) -> Result<Exit> {
     // A second one ends us at once.
     proc::handle_signals(move |signal| {
         static CAME: std::sync::atomic::AtomicBool = std::sync::atomic::AtomicBool::new(false);
-        !CAME.swap(true, std::sync::atomic::Ordering::SeqCst) && send.send(signal).is_ok()
+        !CAME.fetch_or(true, std::sync::atomic::Ordering::SeqCst) && send.send(signal).is_ok()
     });
     let interval = Duration::from_secs(site.root.config.defaults.patrol_interval_secs.max(1));
     let mut seen = Vec::new();
