@@ -118,6 +118,25 @@ pub enum Command {
         #[arg(long, value_name = "TIME", default_value = "300s")]
         timeout: String,
     },
+    /// Put a worker's commit onto what the default branch is by now; on a conflict the worker is told
+    #[command(after_help = "Example:\n  worker-ctl rebase adam")]
+    Rebase {
+        /// The worker
+        worker: String,
+    },
+    /// Tell what is wrong, and what mends it: 0 nothing, 1 something
+    #[command(after_help = "Example:\n  worker-ctl doctor --json | jq -r 'select(.ok | not).fix'")]
+    Doctor {
+        /// Mend what can be mended without losing anything
+        #[arg(long)]
+        repair: bool,
+        /// Write the state anew from the worktrees
+        #[arg(long, conflicts_with = "repair")]
+        rebuild: bool,
+        /// Do not ask
+        #[arg(long)]
+        yes: bool,
+    },
     /// Take a worker's task away: idle again, on the default branch
     #[command(after_help = "Example:\n  worker-ctl reset adam")]
     Reset {

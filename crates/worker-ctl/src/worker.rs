@@ -96,6 +96,9 @@ pub struct Worker {
     /// What `review` showed.
     pub reviewed_sha: Option<String>,
     pub reviewed_patch: Option<String>,
+    /// The default branch its work was last brought onto, or tried: only one that moved on since is a reason to try again.
+    #[serde(default)]
+    pub base_sha: Option<String>,
     pub created_at_unix: i64,
     pub last_activity_unix: i64,
     pub session_id: String,
@@ -131,6 +134,7 @@ impl Worker {
             baseline_patch: None,
             reviewed_sha: None,
             reviewed_patch: None,
+            base_sha: None,
             created_at_unix: now,
             last_activity_unix: now,
             session_id: format!("worker-{name}"),

@@ -297,8 +297,9 @@ fn a_restart_never_changes_a_task_and_down_leaves_nobody() {
     assert!(!Path::new(&socket).exists());
     floor.app.commit("advance", "1\n");
     floor.up();
-    floor.ctl(&["patrol"]).exit(0);
     assert_eq!(tasks(), before);
+    floor.ctl(&["patrol"]).exit(0);
+    assert_eq!(tasks().map(|(task, _)| task), before.map(|(task, _)| task));
     assert_eq!(floor.prompts(), prompts, "a prompt was sent again");
     // A state that cannot be read is never an empty one.
     floor.ctl(&["down"]).exit(0);
@@ -382,4 +383,132 @@ fn a_worker_that_goes_loses_nothing() {
     assert_eq!(floor.ctl(&["status", "--json"]).exit(0).json()["workers"], serde_json::json!([]));
     assert!(!floor.root.read("config.toml").contains("[workers.eve]"));
     assert_eq!(floor.root.git(&["worktree", "list"]).lines().count(), 1);
+}
+
+#[test]
+fn case_6_only_a_commit_of_its_own_counts() {
+    let w = World::new();
+    let floor = Floor::new(&w);
+    floor.ctl(&["add", "adam"]).exit(0);
+    floor.up();
+    floor.ctl(&["start", "--prompt", "think"]).exit(0);
+    let adam = w.at(floor.root.path.join(".worktrees/adam"));
+    let stays = |what: &str| {
+        floor.ctl(&["patrol"]).exit(0);
+        assert_eq!(text(&floor.status("adam"), "/status"), "working", "{what}");
+    };
+    adam.write("README.md", "edited\n");
+    stays("an edit");
+    adam.git(&["tag", "v1"]);
+    stays("a tag");
+    adam.git(&["fetch", "-q"]);
+    stays("a fetch");
+    adam.git(&["stash", "-q"]);
+    adam.git(&["switch", "-q", "-c", "aside"]);
+    adam.commit("aside.txt", "x");
+    stays("a commit on another branch");
+    adam.git(&["switch", "-q", "worker/adam"]);
+    // In the middle of a rebase of its own it is left alone.
+    adam.commit("one", "1");
+    adam.commit("two", "2");
+    adam.run_with("git", &["rebase", "-q", "-i", "HEAD~1"], &[("GIT_SEQUENCE_EDITOR", "sed -i 's/^pick/edit/'")])
+        .exit(0);
+    stays("its own rebase");
+    assert!(floor.root.path.join(".git/worktrees/adam/rebase-merge").exists());
+    adam.git(&["rebase", "--continue"]);
+    floor.until("adam", "needs_review");
+    let sha = adam.git(&["rev-parse", "HEAD"]);
+    assert_eq!(text(&floor.status("adam"), "/commit_sha"), sha.trim());
+    // Twice is once.
+    let revision = || serde_json::from_str::<Value>(&floor.root.read("state.json")).unwrap()["revision"].clone();
+    let before = revision();
+    floor.ctl(&["patrol"]).exit(0);
+    assert_eq!(revision(), before);
+    // Several commits land as one.
+    floor.ctl(&["accept", "adam"]).exit(0);
+    assert_eq!(floor.app.git(&["rev-list", "--count", "main"]), "3\n");
+    assert!(floor.app.git(&["log", "-1", "--format=%B", "main"]).contains("- two"));
+}
+
+#[test]
+fn a_review_follows_the_default_branch_and_stays_reviewed() {
+    let w = World::new();
+    let floor = Floor::new(&w);
+    for name in ["adam", "eve"] {
+        floor.ctl(&["add", name]).exit(0);
+    }
+    floor.up();
+    for name in ["adam", "eve"] {
+        floor.ctl(&["start", "--worker", name, "--prompt", &format!("COMMIT {name}.txt x Work of {name}")]).exit(0);
+        floor.until(name, "needs_review");
+    }
+    floor.ctl(&["review", "eve"]).exit(0);
+    floor.ctl(&["accept", "adam"]).exit(0);
+    floor.ctl(&["patrol"]).exit(0);
+    let eve = floor.status("eve");
+    assert_eq!(eve["commit_sha"], eve["reviewed_sha"]);
+    assert_eq!(
+        floor.root.git(&["merge-base", "refs/heads/worker/eve", "refs/remotes/origin/main"]),
+        floor.app.git(&["rev-parse", "main"])
+    );
+    // Still the same work: no word of a change.
+    assert_eq!(floor.ctl(&["accept", "eve", "-q"]).exit(0).stderr, "");
+    // Two at once: both land, one after the other.
+    for name in ["adam", "eve"] {
+        floor.ctl(&["start", "--worker", name, "--prompt", &format!("COMMIT {name}2.txt x More of {name}")]).exit(0);
+        floor.until(name, "needs_review");
+    }
+    let both: Vec<_> = ["adam", "eve"]
+        .map(|name| {
+            let mut command = w.command(w.path("bin/worker-ctl"));
+            command.args(["accept", name]).current_dir(&floor.root.path);
+            command.stdout(std::process::Stdio::null()).spawn().unwrap()
+        })
+        .into();
+    for mut child in both {
+        assert_eq!(child.wait().unwrap().code(), Some(0));
+    }
+    assert_eq!(floor.app.git(&["rev-list", "--count", "--merges", "main"]), "0\n");
+    assert_eq!(floor.app.git(&["rev-list", "--count", "main"]), "6\n");
+}
+
+#[test]
+fn case_14_the_doctor_looks_mends_and_rebuilds() {
+    let w = World::new();
+    let floor = Floor::new(&w);
+    for name in ["idle", "done", "torn"] {
+        floor.ctl(&["add", name]).exit(0);
+    }
+    floor.up();
+    floor.ctl(&["start", "--worker", "done", "--prompt", "COMMIT README.md done Work"]).exit(0);
+    floor.until("done", "needs_review");
+    floor.ctl(&["start", "--worker", "torn", "--prompt", "COMMIT README.md torn Other work"]).exit(0);
+    floor.until("torn", "needs_review");
+    floor.app.commit("README.md", "moved on\n");
+    floor.ctl(&["accept", "torn"]).exit(1);
+    let sha = floor.status("done")["commit_sha"].clone();
+    floor.ctl(&["doctor"]).exit(0);
+    let good = floor.root.read("state.json");
+    floor.root.write("state.json", "{");
+    let checks = floor.ctl(&["doctor", "--json"]).exit(1).json_lines();
+    let wrong: Vec<&str> =
+        checks.iter().filter(|check| check["ok"] == false).map(|check| text(check, "/check")).collect();
+    assert_eq!(wrong, ["state"]);
+    assert!(checks.iter().any(|check| check["check"] == "git" && check["ok"] == true));
+    assert_eq!(floor.root.read("state.json"), "{");
+    floor.ctl(&["doctor", "--rebuild"]).exit(3);
+    floor.ctl(&["doctor", "--rebuild", "--yes"]).exit(0);
+    let tasks = ["idle", "done", "torn"].map(|name| text(&floor.status(name), "/task").to_owned());
+    assert_eq!(tasks, ["idle", "needs_review", "rebasing"]);
+    assert_eq!(floor.status("done")["commit_sha"], sha);
+    assert!(text(&floor.status("done"), "/prompt").starts_with("COMMIT"));
+    // A worktree that is gone comes back from its branch.
+    floor.root.write("state.json", &good);
+    std::fs::remove_dir_all(floor.root.path.join(".worktrees/done")).unwrap();
+    floor.ctl(&["patrol"]).exit(0);
+    assert_eq!(text(&floor.status("done"), "/fault"), "worktree missing");
+    floor.ctl(&["doctor", "--repair"]).exit(3);
+    floor.ctl(&["doctor", "--repair", "--yes"]).exit(0).out_has("mended");
+    assert_eq!(w.at(floor.root.path.join(".worktrees/done")).read("README.md"), "done\n");
+    assert_eq!(text(&floor.status("done"), "/task"), "needs_review");
 }

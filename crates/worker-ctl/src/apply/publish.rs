@@ -20,6 +20,9 @@ pub struct Journal {
     pub new: String,
 }
 
+/// The kind of failure of a publication that came too late: once more on what the branch is by now.
+pub const MOVED: &str = "moved";
+
 /// What merging comes to, without touching anything.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Merge {
@@ -122,9 +125,13 @@ pub fn publish(clone: &Clone, source: &Path, worker: &str, old: &str, new: &str)
 fn advance(clone: &Clone, source: &Path, old: &str, new: &str) -> Result<()> {
     let branch = format!("refs/heads/{}", clone.branch);
     let refuse = |why: String| Failure::new(Exit::No, "not_published", why);
-    let now = clone.commit(source, &branch)?.unwrap_or_default();
-    if now != old {
-        return Err(refuse(format!("{} of the source has moved", clone.branch)).hint("run the same command again"));
+    let moved = || {
+        let why = format!("{} of the source has moved", clone.branch);
+        Failure::new(Exit::No, MOVED, why).hint("run the same command again")
+    };
+    let has_moved = || clone.commit(source, &branch).map(|now| now.as_deref() != Some(old));
+    if has_moved()? {
+        return Err(moved());
     }
     let listed = clone.run(source, &["worktree", "list", "--porcelain", "-z"])?;
     let text = String::from_utf8_lossy(&listed.stdout).into_owned();
@@ -141,15 +148,23 @@ fn advance(clone: &Clone, source: &Path, old: &str, new: &str) -> Result<()> {
             let name = fs::read(&dir.join("head-name")).unwrap_or_default().unwrap_or_default();
             String::from_utf8_lossy(&name).trim() == branch
         };
-        if git_dir.is_some_and(|dir| holds(&dir.join("rebase-merge")) || holds(&dir.join("rebase-apply"))) {
-            return Err(refuse(format!("{} is being rebased at {}", clone.branch, at.display()))
-                .hint("finish that rebase, then run the same command again"));
+        let is_bisected = |dir: &Path| {
+            let start = fs::read(&dir.join("BISECT_START")).unwrap_or_default().unwrap_or_default();
+            String::from_utf8_lossy(&start).trim() == clone.branch
+        };
+        let Some(dir) = git_dir else { continue };
+        if holds(&dir.join("rebase-merge")) || holds(&dir.join("rebase-apply")) || is_bisected(&dir) {
+            return Err(refuse(format!("{} is being rebased or bisected at {}", clone.branch, at.display()))
+                .hint("finish that, then run the same command again"));
         }
     }
     match checked_out {
         // git refuses where a changed file is in the way, and leaves every other change alone.
         Some(at) => {
             let merged = clone.run(&at, &["merge", "--ff-only", "--quiet", "--no-verify", new])?;
+            if !merged.status.success() && has_moved()? {
+                return Err(moved());
+            }
             if !merged.status.success() {
                 let said = String::from_utf8_lossy(&merged.stderr).trim().to_owned();
                 return Err(refuse(format!("{} has changes in the way", at.display()))
@@ -159,11 +174,8 @@ fn advance(clone: &Clone, source: &Path, old: &str, new: &str) -> Result<()> {
         }
         None => {
             let message = "worker-ctl: accept";
-            let moved = clone.run(source, &["update-ref", "-m", message, &branch, new, old])?;
-            if !moved.status.success() {
-                return Err(
-                    refuse(format!("{} of the source has moved", clone.branch)).hint("run the same command again")
-                );
+            if !clone.run(source, &["update-ref", "-m", message, &branch, new, old])?.status.success() {
+                return Err(moved());
             }
         }
     }
@@ -175,22 +187,26 @@ pub fn drop_journal(clone: &Clone, worker: &str) -> Result<()> {
     clone.ask(&clone.root, &["update-ref", "-d", &pin(worker)]).map(drop)
 }
 
-/// Accepts that a kill left in between: those whose commit the source has are to be finished, the others are dropped.
-pub fn left_behind(clone: &Clone, source: &Path) -> Result<Vec<(String, String)>> {
-    let mut done = Vec::new();
-    for name in fs::list(&clone.root.join("accept"))? {
-        let path = clone.root.join("accept").join(&name);
-        let Some(bytes) = fs::read_no_follow(&path)?.filter(|_| path.extension().is_some_and(|e| e == "json")) else {
-            continue;
-        };
-        let Ok(journal) = serde_json::from_slice::<Journal>(&bytes) else { continue };
-        let branch = format!("refs/heads/{}", clone.branch);
-        let has_it = clone.commit(source, &journal.new)?.is_some()
-            && clone.run(source, &["merge-base", "--is-ancestor", &journal.new, &branch])?.status.success();
-        match has_it {
-            true => done.push((journal.worker, journal.new)),
-            false => drop_journal(clone, &journal.worker)?,
-        }
+/// The workers whose accept has begun and not ended: under way, or left by a kill.
+pub fn journals(clone: &Clone) -> Result<Vec<String>> {
+    let names = fs::list(&clone.root.join("accept"))?;
+    Ok(names.iter().filter_map(|name| name.to_str()?.strip_suffix(".json").map(str::to_owned)).collect())
+}
+
+/// What an accept that a kill left came to: the commit, when the source has it, so that the rest is to be done. Else its
+/// journal is dropped.
+pub fn left_behind(clone: &Clone, source: &Path, worker: &str) -> Result<Option<String>> {
+    let Some(bytes) = fs::read_no_follow(&journal_path(&clone.root, worker))? else { return Ok(None) };
+    let journal: Journal = serde_json::from_slice(&bytes).map_err(|e| {
+        Failure::failed(format!("{} cannot be read", journal_path(&clone.root, worker).display()))
+            .because(e)
+            .hint("move it away; whether that work was accepted the source's log tells")
+    })?;
+    let branch = format!("refs/heads/{}", clone.branch);
+    let has_it = clone.commit(source, &journal.new)?.is_some()
+        && clone.run(source, &["merge-base", "--is-ancestor", &journal.new, &branch])?.status.success();
+    if !has_it {
+        drop_journal(clone, worker)?;
     }
-    Ok(done)
+    Ok(has_it.then_some(journal.new))
 }

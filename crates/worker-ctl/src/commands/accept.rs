@@ -4,6 +4,7 @@ use std::path::Path;
 
 use serde_json::json;
 use shopfloor_core::error::{Exit, Failure, Result};
+use shopfloor_core::lock::Lock;
 
 use super::{Site, patrol};
 use crate::apply::publish::{self, Merge};
@@ -30,6 +31,7 @@ pub fn run(site: &Site<'_>, name: Option<&str>, force: bool, message: Option<&st
             .hint("`worker-ctl status` shows who needs review"));
     };
     check(site, &worker, &sha, force)?;
+    let _publishing = Lock::take(&site.root.path.join("locks/publish.lock"))?;
     for _ in 0..2 {
         site.clone.fetch()?;
         let base = site.clone.require_base()?;
@@ -48,8 +50,7 @@ pub fn run(site: &Site<'_>, name: Option<&str>, force: bool, message: Option<&st
                 publish::drop_journal(&site.clone, &name)?;
                 return Ok(answer(site, &name, "accepted", &new));
             }
-            // Moved under our hands: once more on what it is now.
-            Err(failure) if failure.message.ends_with("has moved") => site.ui.detail(failure.message),
+            Err(failure) if failure.kind == publish::MOVED => site.ui.detail(failure.message),
             Err(failure) => return Err(failure),
         }
     }
@@ -102,7 +103,7 @@ pub fn settle(site: &Site<'_>, worker: &Worker, at: &str) -> Result<()> {
 }
 
 /// A real rebase in its worktree, and the worker is told.
-fn conflict(site: &Site<'_>, worker: &Worker, base: &str, sha: &str) -> Result<Exit> {
+pub fn conflict(site: &Site<'_>, worker: &Worker, base: &str, sha: &str) -> Result<Exit> {
     let name = &worker.name;
     if worker.session != Session::Up {
         return Err(Failure::new(
@@ -130,7 +131,7 @@ fn conflict(site: &Site<'_>, worker: &Worker, base: &str, sha: &str) -> Result<E
         count = files.len(),
         list = listed.join("\n")
     );
-    let event = Event::Conflict { pre_sha: sha.to_owned() };
+    let event = Event::Conflict { pre_sha: sha.to_owned(), base: base.to_owned() };
     if let Err(failure) = site.deliver(worker, &event, &text) {
         site.clone.run(tree, &["rebase", "--abort"])?;
         return Err(failure);

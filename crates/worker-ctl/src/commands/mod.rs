@@ -2,11 +2,13 @@
 
 pub mod accept;
 pub mod add;
+pub mod doctor;
 pub mod init;
 pub mod message;
 pub mod nuke;
 pub mod patrol;
 pub mod peek;
+pub mod rebase;
 pub mod review;
 pub mod start;
 pub mod status;
@@ -99,9 +101,13 @@ impl<'a> Site<'a> {
         }
     }
 
-    /// Finishes accepts that a kill left in between.
+    /// Finishes accepts that a kill left in between. One whose worker's lock is held is nobody's but its holder's.
     pub fn finish_accepts(&self) -> Result<()> {
-        for (name, new) in publish::left_behind(&self.clone, &self.source())? {
+        for name in publish::journals(&self.clone)? {
+            let Some(_lock) = Lock::try_take(&self.root.path.join("locks").join(format!("{name}.lock")))? else {
+                continue;
+            };
+            let Some(new) = publish::left_behind(&self.clone, &self.source(), &name)? else { continue };
             if let Ok(worker) = store::load(&self.root.path)?.require(&name).cloned() {
                 accept::settle(self, &worker, &new)?;
                 self.ui.note(format!("finished the acceptance of {name}, which was killed"));

@@ -5,7 +5,7 @@ use std::path::Path;
 use shopfloor_core::error::{Exit, Result};
 use shopfloor_core::lock::Lock;
 
-use super::Site;
+use super::{Site, rebase};
 use crate::facts::{is_rebasing, new_commit};
 use crate::plan::machine::Event;
 use crate::store;
@@ -19,6 +19,7 @@ pub fn run(site: &Site<'_>) -> Result<Exit> {
     let _tick = Lock::take(&site.root.path.join("locks/patrol.lock"))?;
     site.finish_accepts()?;
     tick(site)?;
+    refresh(site)?;
     Ok(Exit::Done)
 }
 
@@ -55,6 +56,19 @@ pub fn tick(site: &Site<'_>) -> Result<()> {
         if worker.last_crash_unix.is_some_and(|last| site.now() - last >= DAY) {
             site.record(&worker.name, &Event::Quiet)?;
         }
+    }
+    Ok(())
+}
+
+/// Brings reviews that the default branch has left behind onto it again: one fetch, and nothing where it has not moved.
+pub fn refresh(site: &Site<'_>) -> Result<()> {
+    site.clone.fetch()?;
+    let base = site.clone.require_base()?;
+    let is_behind = |worker: &Worker| worker.task == Task::NeedsReview && worker.base_sha.as_ref() != Some(&base);
+    for worker in store::load(&site.root.path)?.workers.values().filter(|worker| is_behind(worker)) {
+        let _lock = site.lock(&worker.name)?;
+        let now = store::load(&site.root.path)?.require(&worker.name)?.clone();
+        rebase::stale(site, &now, &base)?;
     }
     Ok(())
 }

@@ -77,13 +77,22 @@ pub fn is_running(root: &Path) -> Result<bool> {
     Ok(path.exists() && Lock::try_existing(&path)?.is_none())
 }
 
+/// Takes the lock that is held for life. Whoever asks whether it is held has it for an instant, so one look is not enough.
+fn become_the_one(path: &Path) -> Result<Lock> {
+    for _ in 0..20 {
+        if let Some(lock) = Lock::try_take(path)? {
+            return Ok(lock);
+        }
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    Err(Failure::new(Exit::Busy, "busy", "another `up` runs for this root")
+        .hint("end it with `worker-ctl down`; `worker-ctl status` shows its workers"))
+}
+
 /// Stays, until a signal asks it to end; then all sessions end, and tasks stay.
 fn watch(site: &Site<'_>, no_patrol: bool) -> Result<Exit> {
     let path = daemon_lock(&site.root.path);
-    let Some(mut lock) = Lock::try_take(&path)? else {
-        return Err(Failure::new(Exit::Busy, "busy", "another `up` runs for this root")
-            .hint("end it with `worker-ctl down`; `worker-ctl status` shows its workers"));
-    };
+    let mut lock = become_the_one(&path)?;
     lock.sign().map_err(|e| Failure::failed(format!("cannot write to {}", path.display())).because(e))?;
     let (send, signals) = mpsc::channel();
     // A second one ends us at once.
@@ -138,15 +147,17 @@ fn tick(site: &Site<'_>, no_patrol: bool, told: &mut BTreeMap<String, String>) -
     }
     let _tick = Lock::take(&site.root.path.join("locks/patrol.lock"))?;
     site.finish_accepts()?;
-    patrol::tick(site)
+    patrol::tick(site)?;
+    patrol::refresh(site)
 }
 
-/// What changes when somebody commits or adds a worker: a few times of change.
+/// What changes when somebody commits, adds a worker or gives a task: a few times of change.
 fn glance(site: &Site<'_>) -> Vec<Option<jiff::Timestamp>> {
     let git = site.root.path.join(".git/worktrees");
     let names = fs::list(&git).unwrap_or_default();
     let heads = names.iter().map(|name| fs::changed(&git.join(name).join("logs/HEAD")));
-    std::iter::once(fs::changed(&site.root.path.join("config.toml"))).chain(heads).collect()
+    let own = ["config.toml", "state.json"].map(|name| fs::changed(&site.root.path.join(name)));
+    own.into_iter().chain(heads).collect()
 }
 
 /// The same in the background; what it says goes to a log.

@@ -39,6 +39,7 @@ pub enum Event {
     /// It has conflicts with the default branch.
     Conflict {
         pre_sha: String,
+        base: String,
     },
     /// The rebase is over; at the commit it began with it was given up.
     RebaseDone {
@@ -183,13 +184,14 @@ pub fn apply(worker: &Worker, event: &Event, now: i64) -> Result<(Worker, Vec<Ac
             next.reviewed_sha.clone().map(Action::Pin).into_iter().collect()
         }
         (_, Event::Rebased { .. }) => vec![],
-        (task @ (Task::Working | Task::NeedsReview | Task::Rejected), Event::Conflict { pre_sha }) => {
+        (task @ (Task::Working | Task::NeedsReview | Task::Rejected), Event::Conflict { pre_sha, base }) => {
             let from = match task {
                 Task::NeedsReview => Before::NeedsReview,
                 Task::Rejected => Before::Rejected,
                 _ => Before::Working,
             };
             next.task = Task::Rebasing { from, pre_sha: pre_sha.clone() };
+            next.base_sha = Some(base.clone());
             next.pending_send = Some(Pending { what: "conflict".into(), at_unix: now });
             vec![Action::Deliver]
         }
@@ -291,6 +293,7 @@ fn clear_task(worker: &mut Worker) {
     worker.commit_sha = None;
     worker.baseline_sha = None;
     worker.baseline_patch = None;
+    worker.base_sha = None;
     worker.pending_send = None;
     worker.notes.clear();
     forget_review(worker);
@@ -343,7 +346,7 @@ mod tests {
             Event::Reviewed { sha: text("c1"), patch: text("q") },
             Event::Reject { base: text("c1"), patch: text("q") },
             Event::Rebased { sha: text("c3") },
-            Event::Conflict { pre_sha: text("c1") },
+            Event::Conflict { pre_sha: text("c1"), base: text("b2") },
             Event::RebaseDone { sha: text("pre") },
             Event::RebaseDone { sha: text("c4") },
             Event::Accepted,

@@ -3,7 +3,10 @@
 pub mod deliver;
 
 use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::Duration;
 
+use rustix::process::{Pid, Signal, kill_process};
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::fs;
@@ -38,6 +41,8 @@ pub struct Pane {
     pub end: Option<Session>,
     pub path: String,
     pub in_mode: bool,
+    /// The server's process.
+    server: i32,
 }
 
 /// Where the server of a root listens.
@@ -118,12 +123,25 @@ impl Tmux {
         Ok(())
     }
 
-    /// Every pane, in one process; none when no server runs.
+    /// Every pane, in one process; none when no server runs. A program that has just ended is looked at again until tmux
+    /// knows how: tmux 3.3 now and then misses that a child died until it is told again.
     pub fn panes(&self) -> Result<Vec<Pane>> {
+        for _ in 0..10 {
+            let panes = self.list()?;
+            let Some(unknown) = panes.iter().find(|pane| pane.end == Some(Session::Down)) else { return Ok(panes) };
+            if let Some(server) = Pid::from_raw(unknown.server) {
+                let _ = kill_process(server, Signal::CHILD);
+            }
+            thread::sleep(Duration::from_millis(20));
+        }
+        self.list()
+    }
+
+    fn list(&self) -> Result<Vec<Pane>> {
         if !self.socket.exists() {
             return Ok(Vec::new());
         }
-        let format = "#{session_name}\t#{pane_id}\t#{pane_pid}\t#{pane_dead}\t#{pane_dead_status}\t#{pane_dead_signal}\t#{pane_in_mode}\t#{pane_current_path}";
+        let format = "#{session_name}\t#{pane_id}\t#{pane_pid}\t#{pane_dead}\t#{pane_dead_status}\t#{pane_dead_signal}\t#{pane_in_mode}\t#{pid}\t#{pane_current_path}";
         let output = self.run(&["list-panes", "-a", "-F", format])?;
         let text = String::from_utf8_lossy(&output.stdout).into_owned();
         Ok(text.lines().filter_map(parse).collect())
@@ -172,8 +190,8 @@ impl Tmux {
 }
 
 fn parse(line: &str) -> Option<Pane> {
-    let fields: Vec<&str> = line.splitn(8, '\t').collect();
-    let [session, id, pid, dead, status, signal, in_mode, path] = fields.as_slice() else { return None };
+    let fields: Vec<&str> = line.splitn(9, '\t').collect();
+    let [session, id, pid, dead, status, signal, in_mode, server, path] = fields.as_slice() else { return None };
     let end = match (*dead == "1", status.parse(), signal.parse()) {
         (false, _, _) => None,
         (true, _, Ok(signal)) => Some(Session::Signal(signal)),
@@ -186,6 +204,7 @@ fn parse(line: &str) -> Option<Pane> {
         pid: pid.parse().ok()?,
         end,
         path: (*path).to_owned(),
+        server: server.parse().ok()?,
         in_mode: *in_mode != "0",
     })
 }
@@ -197,11 +216,11 @@ mod tests {
     #[test]
     fn panes_are_read_with_how_they_ended() {
         let end = |line: &str| parse(line).unwrap().end;
-        assert_eq!(end("worker-a\t%1\t7\t0\t\t\t0\t/x"), None);
-        assert_eq!(end("worker-a\t%1\t7\t1\t3\t\t0\t/x"), Some(Session::Code(3)));
-        assert_eq!(end("worker-a\t%1\t7\t1\t\t9\t0\t/x"), Some(Session::Signal(9)));
+        assert_eq!(end("worker-a\t%1\t7\t0\t\t\t0\t1\t/x"), None);
+        assert_eq!(end("worker-a\t%1\t7\t1\t3\t\t0\t1\t/x"), Some(Session::Code(3)));
+        assert_eq!(end("worker-a\t%1\t7\t1\t\t9\t0\t1\t/x"), Some(Session::Signal(9)));
         // Dead, and not yet known how.
-        assert_eq!(end("worker-a\t%1\t7\t1\t\t\t0\t/x y\tz"), Some(Session::Down));
+        assert_eq!(end("worker-a\t%1\t7\t1\t\t\t0\t1\t/x y\tz"), Some(Session::Down));
         assert_eq!(parse("nonsense"), None);
     }
 }

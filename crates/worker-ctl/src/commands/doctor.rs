@@ -1,0 +1,313 @@
+//! `doctor`: what is wrong, and what mends it. Looks only, unless told to repair; no check is stopped by another.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use serde_json::json;
+use shopfloor_core::error::{Exit, Failure, Result};
+use shopfloor_core::fs;
+use shopfloor_core::proc;
+use shopfloor_core::ui::printable;
+
+use super::Site;
+use crate::facts::is_rebasing;
+use crate::plan::machine::Event;
+use crate::store::{self, State};
+use crate::tmux::{Tmux, socket_of};
+use crate::worker::{Before, Task, Worker};
+
+/// What a check came to.
+struct Finding {
+    check: &'static str,
+    ok: bool,
+    detail: String,
+    fix: Option<String>,
+    mend: Option<Mend>,
+}
+
+/// What a repair does.
+enum Mend {
+    /// A session that is no worker's.
+    KillSession(String),
+    /// A worktree that is gone, from its branch.
+    Worktree(Box<Worker>),
+    /// A setting of the clone.
+    Setting(&'static str, String),
+    /// A session that is gone without the state knowing.
+    Gone(String),
+}
+
+fn good(check: &'static str, detail: impl Into<String>) -> Finding {
+    Finding { check, ok: true, detail: detail.into(), fix: None, mend: None }
+}
+
+fn bad(check: &'static str, detail: impl Into<String>, fix: impl Into<String>, mend: Option<Mend>) -> Finding {
+    Finding { check, ok: false, detail: detail.into(), fix: Some(fix.into()), mend }
+}
+
+pub fn run(site: &Site<'_>, repair: bool, rebuild: bool, yes: bool) -> Result<Exit> {
+    if rebuild {
+        return self::rebuild(site, yes);
+    }
+    let findings = look(site);
+    let mendable = findings.iter().filter(|finding| finding.mend.is_some()).count();
+    let mut may = repair && mendable > 0;
+    if may && !yes {
+        for finding in findings.iter().filter(|finding| finding.mend.is_some()) {
+            site.ui.note(format!("would {}", finding.fix.as_deref().unwrap_or_default()));
+        }
+        may = site.ui.can_ask() && site.ui.confirm("Do that?");
+        if !may {
+            return Err(Failure::new(Exit::Decide, "undecided", "nothing was repaired")
+                .hint("a person must decide: run it on a terminal, or with `--yes`"));
+        }
+    }
+    let mut are_good = true;
+    for finding in findings {
+        let fixed = may
+            && finding.mend.as_ref().is_some_and(|mend| match apply(site, mend) {
+                Ok(()) => true,
+                Err(failure) => {
+                    site.ui.problem(&failure);
+                    false
+                }
+            });
+        are_good &= finding.ok || fixed;
+        if site.ui.is_json() {
+            let Finding { check, ok, detail, fix, .. } = finding;
+            site.ui.json(&json!({ "check": check, "ok": ok, "detail": detail, "fix": fix, "fixed": fixed }));
+            continue;
+        }
+        let word = if finding.ok {
+            "ok"
+        } else if fixed {
+            "mended"
+        } else {
+            "wrong"
+        };
+        let fix = finding.fix.filter(|_| !fixed).map(|fix| format!("; {fix}")).unwrap_or_default();
+        site.ui.line(format!("{word:6}  {:9}  {}{}", finding.check, printable(&finding.detail), printable(&fix)));
+    }
+    Ok(if are_good { Exit::Done } else { Exit::No })
+}
+
+fn look(site: &Site<'_>) -> Vec<Finding> {
+    let mut found = Vec::new();
+    let root = &site.root.path;
+    let state = store::load(root);
+    found.extend(programs(site, state.as_ref().ok()));
+    match &state {
+        Ok(state) => found.push(good("state", format!("{} workers, revision {}", state.workers.len(), state.revision))),
+        Err(failure) => found.push(bad("state", failure.to_string(), "run `worker-ctl doctor --rebuild`", None)),
+    }
+    if let Ok(state) = &state {
+        found.extend(
+            sessions(site, state).unwrap_or_else(|f| vec![bad("sessions", f.to_string(), "look at tmux", None)]),
+        );
+        found.extend(
+            worktrees(site, state).unwrap_or_else(|f| vec![bad("worktrees", f.to_string(), "look at git", None)]),
+        );
+        found.extend(
+            branches(site, state).unwrap_or_else(|f| vec![bad("branches", f.to_string(), "look at git", None)]),
+        );
+    }
+    found.extend(settings(site).unwrap_or_else(|f| vec![bad("git", f.to_string(), "look at the clone", None)]));
+    found
+}
+
+fn programs(site: &Site<'_>, state: Option<&State>) -> Vec<Finding> {
+    let mut names: BTreeSet<String> = ["git", "tmux"].map(str::to_owned).into();
+    for worker in state.iter().flat_map(|state| state.workers.values()) {
+        names.extend(site.root.agent(&worker.agent).ok().and_then(|agent| agent.command.first().cloned()));
+    }
+    let is_there =
+        |name: &str| if name.contains('/') { Path::new(name).is_file() } else { proc::find(site.env, name).is_some() };
+    names
+        .into_iter()
+        .map(|name| match is_there(&name) {
+            true => good("programs", name),
+            false => bad("programs", format!("{name} is not there"), format!("install {name}"), None),
+        })
+        .collect()
+}
+
+fn sessions(site: &Site<'_>, state: &State) -> Result<Vec<Finding>> {
+    let panes = Tmux::find(site.env, &state.tmux_socket)?.panes()?;
+    let mut found = Vec::new();
+    for pane in &panes {
+        if !state.workers.values().any(|worker| worker.session_id == pane.session) {
+            let fix = format!("end the session {}", pane.session);
+            found.push(bad(
+                "sessions",
+                format!("{} is no worker's", pane.session),
+                fix,
+                Some(Mend::KillSession(pane.session.clone())),
+            ));
+        }
+    }
+    for worker in state.workers.values().filter(|worker| worker.status() != "offline" && worker.status() != "error") {
+        if !panes.iter().any(|pane| pane.session == worker.session_id) {
+            let fix = format!("note that {} is offline", worker.name);
+            found.push(bad(
+                "sessions",
+                format!("{} has no session", worker.name),
+                fix,
+                Some(Mend::Gone(worker.name.clone())),
+            ));
+        }
+    }
+    if found.is_empty() {
+        found.push(good("sessions", format!("{} there", panes.len())));
+    }
+    Ok(found)
+}
+
+fn worktrees(site: &Site<'_>, state: &State) -> Result<Vec<Finding>> {
+    let mut found = Vec::new();
+    for worker in state.workers.values() {
+        let path = Path::new(&worker.worktree_path);
+        if !path.is_dir() {
+            let fix = format!("make {} again from {}", worker.worktree_path, worker.branch);
+            found.push(bad(
+                "worktrees",
+                format!("{}'s is missing", worker.name),
+                fix,
+                Some(Mend::Worktree(Box::new(worker.clone()))),
+            ));
+            continue;
+        }
+        let dirty = site.clone.dirty(path)?.len();
+        let is_odd = is_rebasing(path) && !matches!(worker.task, Task::Rebasing { .. });
+        found.push(match (dirty, is_odd) {
+            (_, true) => bad(
+                "worktrees",
+                format!("{} is in a rebase of its own", worker.name),
+                "let the agent finish it, or look with `worker-ctl attach`",
+                None,
+            ),
+            (0, false) => good("worktrees", worker.name.clone()),
+            (n, false) => good("worktrees", format!("{}, {n} uncommitted", worker.name)),
+        });
+    }
+    Ok(found)
+}
+
+fn branches(site: &Site<'_>, state: &State) -> Result<Vec<Finding>> {
+    let prefix = &site.root.config.defaults.branch_prefix;
+    let listed = site
+        .clone
+        .ask(&site.root.path, &["for-each-ref", "--format=%(refname:short)", &format!("refs/heads/{prefix}")])?;
+    let orphans = listed.lines().filter(|name| !state.workers.values().any(|worker| worker.branch == *name));
+    let found: Vec<Finding> = orphans
+        .map(|name| bad("branches", format!("{name} is no worker's"), "look at it, then delete it with git", None))
+        .collect();
+    Ok(if found.is_empty() { vec![good("branches", "all are workers'")] } else { found })
+}
+
+fn settings(site: &Site<'_>) -> Result<Vec<Finding>> {
+    let wanted = [
+        ("rerere.enabled", "true".to_owned()),
+        ("remote.origin.pushurl", "/dev/null/worker-ctl-agents-do-not-push".to_owned()),
+    ];
+    let mut found = Vec::new();
+    for (key, value) in wanted {
+        let asked = site.clone.run(&site.root.path, &["config", "--get", key])?;
+        if String::from_utf8_lossy(&asked.stdout).trim() != value {
+            found.push(bad(
+                "git",
+                format!("{key} is not {value}"),
+                format!("set {key}"),
+                Some(Mend::Setting(key, value)),
+            ));
+        }
+    }
+    let source = site.source();
+    if !source.exists() {
+        found.push(bad(
+            "git",
+            format!("the source {} is not there", source.display()),
+            "set `source` in `[repo]` of config.toml",
+            None,
+        ));
+    }
+    Ok(if found.is_empty() { vec![good("git", "the clone is set up")] } else { found })
+}
+
+fn apply(site: &Site<'_>, mend: &Mend) -> Result<()> {
+    match mend {
+        Mend::KillSession(name) => site.tmux()?.must(&["kill-session", "-t", &format!("={name}:")]).map(drop),
+        Mend::Gone(name) => site.record(name, &Event::SessionGone).map(drop),
+        Mend::Setting(key, value) => site.clone.ask(&site.root.path, &["config", key, value]).map(drop),
+        Mend::Worktree(worker) => {
+            // git's record of it goes first; the branch holds the work.
+            let dir = &site.root.path;
+            let admin = dir.join(".git/worktrees").join(&worker.name);
+            let gitdir = fs::read(&admin.join("gitdir"))?.unwrap_or_default();
+            if String::from_utf8_lossy(&gitdir).trim()
+                == Path::new(&worker.worktree_path).join(".git").to_string_lossy()
+            {
+                fs::remove_tree(&admin)?;
+            }
+            site.clone.ask(dir, &["worktree", "add", "--quiet", &worker.worktree_path, &worker.branch])?;
+            site.record(&worker.name, &Event::SessionGone)?;
+            store::update(dir, |state| {
+                if let Some(worker) = state.workers.get_mut(&worker.name) {
+                    worker.fault.take_if(|fault| fault == "worktree missing");
+                }
+                Ok(())
+            })
+        }
+    }
+}
+
+/// The state anew, from the worktrees; prompts from the newest earlier state that can be read.
+fn rebuild(site: &Site<'_>, yes: bool) -> Result<Exit> {
+    let root = &site.root.path;
+    let earlier = std::iter::once("state.json".to_owned())
+        .chain(std::iter::once("state.json.bak".to_owned()))
+        .chain((1..5).map(|n| format!("state.json.bak.{n}")));
+    let earlier = earlier
+        .filter_map(|name| fs::read_no_follow(&root.join(name)).ok().flatten())
+        .find_map(|bytes| serde_json::from_slice::<State>(&bytes).ok());
+    let mut state = State::new(&socket_of(root));
+    for (path, tree) in site.clone.trees()? {
+        let (Some(name), Some(parent)) =
+            (path.file_name().map(|name| name.to_string_lossy().into_owned()), path.parent())
+        else {
+            continue;
+        };
+        if parent != root.join(".worktrees") || !path.is_dir() {
+            continue;
+        }
+        let branch = format!("{}{name}", site.root.config.defaults.branch_prefix);
+        let agent = site.root.worker(&name).agent.unwrap_or_else(|| site.root.config.defaults.agent.clone());
+        let mut worker = Worker::new(&name, &agent, &path.to_string_lossy(), &branch, site.now());
+        let tip = site.clone.commit(root, &format!("refs/heads/{branch}"))?.unwrap_or(tree.head);
+        let is_ahead = site.clone.ahead(&tip)? > 0;
+        worker.task = match (is_rebasing(&path), is_ahead) {
+            (true, _) => Task::Rebasing { from: Before::NeedsReview, pre_sha: tip.clone() },
+            (false, true) => Task::NeedsReview,
+            (false, false) => Task::Idle,
+        };
+        if worker.task != Task::Idle {
+            worker.commit_sha = Some(tip);
+            worker.prompt = earlier.as_ref().and_then(|state| state.workers.get(&name)?.prompt.clone());
+        }
+        state.workers.insert(name, worker);
+    }
+    for worker in state.workers.values() {
+        site.ui.note(format!("{}: {}", worker.name, worker.task.word()));
+    }
+    if !yes && !(site.ui.can_ask() && site.ui.confirm("Write that as the state?")) {
+        return Err(Failure::new(Exit::Decide, "undecided", "nothing was written")
+            .hint("a person must decide: run it on a terminal, or with `--yes`"));
+    }
+    let _lock = shopfloor_core::lock::Lock::take(&root.join("locks/state.lock"))?;
+    // What is there is kept aside, whatever it is.
+    if let Some(bytes) = fs::read_own(&store::path(root))? {
+        let time = site.env.later().now.strftime("%Y%m%dT%H%M%SZ").to_string();
+        fs::replace(&root.join(format!("state.json.before-{time}")), &bytes, Some(fs::PRIVATE))?;
+    }
+    store::create(root, &state)?;
+    Ok(Exit::Done)
+}
