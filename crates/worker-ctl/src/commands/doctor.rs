@@ -298,7 +298,7 @@ fn rebuild(site: &Site<'_>, yes: bool) -> Result<Exit> {
     for worker in state.workers.values() {
         site.ui.note(format!("{}: {}", worker.name, worker.task.word()));
     }
-    if !yes && !(site.ui.can_ask() && site.ui.confirm("Write that as the state?")) {
+    if !(yes || site.ui.can_ask() && site.ui.confirm("Write that as the state?")) {
         return Err(Failure::new(Exit::Decide, "undecided", "nothing was written")
             .hint("a person must decide: run it on a terminal, or with `--yes`"));
     }
