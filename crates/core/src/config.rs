@@ -11,7 +11,7 @@ use crate::error::{Failure, Result};
 use crate::fs::{self, Root};
 use crate::git::Home;
 use crate::path::RelPath;
-use crate::text::{Position, nearest};
+use crate::text::{Position, nearest, shell_word};
 
 /// The tools that have a table.
 const TOOLS: [&str; 5] = ["sweatfile-apply", "overlay-sync", "ledger-synth", "worktree-spawn", "worker-ctl"];
@@ -138,6 +138,8 @@ pub enum Source {
     Repository(PathBuf, usize),
     /// The user's file, at this line.
     User(PathBuf, usize),
+    /// A file of the tool's own, at this line.
+    Own(PathBuf, usize),
 }
 
 impl std::fmt::Display for Source {
@@ -147,6 +149,7 @@ impl std::fmt::Display for Source {
             Source::Variable(name) => write!(f, "environment: {name}"),
             Source::Repository(path, line) => write!(f, "repository: {}:{line}", path.display()),
             Source::User(path, line) => write!(f, "user: {}:{line}", path.display()),
+            Source::Own(path, line) => write!(f, "{}:{line}", path.display()),
         }
     }
 }
@@ -273,20 +276,8 @@ pub fn load(
         config.rows.extend(file.rows(|line| Source::Repository(repository_path.clone(), line)));
     }
     for setting in settings.iter().filter(|setting| !matches!(setting.kind, Kind::Tables(_))) {
-        let flag = flags.iter().find(|(name, _)| *name == setting.name).and_then(|(_, value)| *value);
-        let outside = match flag {
-            Some(flag) => Some((flag.to_string_lossy().into_owned(), Source::Flag)),
-            None => env
-                .var(setting.variable)
-                .map(|v| (v.to_string_lossy().into_owned(), Source::Variable(setting.variable))),
-        };
-        let found = if let Some((text, source)) = outside {
-            let items = setting.kind.parse(&text).ok_or_else(|| {
-                let wanted = setting.kind.wanted();
-                Failure::malformed(format!("{} must be {wanted}, not `{text}` ({source})", setting.name))
-                    .hint("see `--help` for what it takes")
-            })?;
-            Some((Value { text, items, source }, env.cwd.clone()))
+        let found = if let Some(value) = outside(env, setting, flags)? {
+            Some((value, env.cwd.clone()))
         } else if let Some(v) = repository.as_ref().and_then(|file| file.value(setting.name)) {
             let source = Source::Repository(repository_path.clone(), v.line);
             Some((Value { text: v.text, items: v.items, source }, home.checkout.clone()))
@@ -306,6 +297,72 @@ pub fn load(
         config.defaults.push(setting.default);
     }
     Ok(config)
+}
+
+/// The same for a tool with a file of its own, whose tables are given with the settings in each: flag, environment, file.
+/// Paths are left as they are said.
+pub fn load_own(
+    env: &Env,
+    path: &Path,
+    tables: &[(&str, &'static [Setting])],
+    flags: &[(&str, Option<&Path>)],
+) -> Result<Config> {
+    let mut config = Config::default();
+    let bytes = fs::read(path)?;
+    for (table, settings) in tables {
+        let file = File::parse(path, bytes.clone(), table, settings, &mut config.warnings)?;
+        for setting in *settings {
+            let said = file.as_ref().and_then(|file| file.value(setting.name));
+            let said =
+                said.map(|v| Value { text: v.text, items: v.items, source: Source::Own(path.to_path_buf(), v.line) });
+            config.values.push((setting.name, outside(env, setting, flags)?.or(said)));
+            config.defaults.push(setting.default);
+        }
+    }
+    Ok(config)
+}
+
+/// What a flag or the environment sets.
+fn outside(env: &Env, setting: &Setting, flags: &[(&str, Option<&Path>)]) -> Result<Option<Value>> {
+    let flag = flags.iter().find(|(name, _)| *name == setting.name).and_then(|(_, value)| *value);
+    let said = match flag {
+        Some(flag) => Some((flag.to_string_lossy().into_owned(), Source::Flag)),
+        None => {
+            env.var(setting.variable).map(|v| (v.to_string_lossy().into_owned(), Source::Variable(setting.variable)))
+        }
+    };
+    let Some((text, source)) = said else { return Ok(None) };
+    let items = setting.kind.parse(&text).ok_or_else(|| {
+        let wanted = setting.kind.wanted();
+        Failure::malformed(format!("{} must be {wanted}, not `{text}` ({source})", setting.name))
+            .hint("see `--help` for what it takes")
+    })?;
+    Ok(Some(Value { text, items, source }))
+}
+
+/// A command as it was configured.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Line {
+    /// For `sh -c`.
+    Shell(String),
+    /// A program and its arguments.
+    Argv(Vec<String>),
+}
+
+impl Line {
+    /// The command that a setting of [`Kind::Command`] holds.
+    pub fn of(value: &Value) -> Line {
+        if value.items.is_empty() { Line::Shell(value.text.clone()) } else { Line::Argv(value.items.clone()) }
+    }
+
+    /// The same as a line for `sh`.
+    pub fn shell(&self) -> String {
+        let words = |argv: &[String]| argv.iter().map(|word| shell_word(Path::new(word))).collect::<Vec<_>>().join(" ");
+        match self {
+            Line::Shell(line) => line.clone(),
+            Line::Argv(argv) => words(argv),
+        }
+    }
 }
 
 /// `~` and `~/x` as paths below the home directory; everything else as it is.
@@ -356,7 +413,9 @@ impl<'a> File<'a> {
             wrong(at, e.message().to_owned())
         })?;
         let mut reader = Reader { path, text: &text, warnings };
-        for (key, item) in document.iter().filter(|(key, _)| !TOOLS.contains(key)) {
+        // A file of a tool's own has other tables.
+        let is_shared = TOOLS.contains(&tool);
+        for (key, item) in document.iter().filter(|(key, _)| is_shared && !TOOLS.contains(key)) {
             if let Some(near) = nearest(key, &TOOLS) {
                 reader.warn(item, format!("unknown table `{key}`; did you mean `{near}`?"));
             }

@@ -1,9 +1,9 @@
 //! The one place that writes to the terminal: stdout is the answer, stderr is narration that says
 //! who speaks.
 
-use std::cell::RefCell;
 use std::fmt::Display;
 use std::io::{self, BufRead, Read, Write};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -40,13 +40,13 @@ pub struct Ui {
     options: Options,
     can_ask: bool,
     on_terminal: bool,
-    broken: RefCell<Option<io::Error>>,
+    broken: Mutex<Option<io::Error>>,
 }
 
 impl Ui {
     /// A voice for `tool`.
     pub fn new(tool: &'static str, env: &Env, options: Options) -> Ui {
-        Ui { tool, options, can_ask: env.can_ask, on_terminal: env.stderr_is_terminal, broken: RefCell::new(None) }
+        Ui { tool, options, can_ask: env.can_ask, on_terminal: env.stderr_is_terminal, broken: Mutex::new(None) }
     }
 
     /// Whether the answer is to be JSON.
@@ -67,7 +67,7 @@ impl Ui {
 
     /// A part of the answer, byte for byte.
     pub fn answer(&self, bytes: &[u8]) {
-        let mut broken = self.broken.borrow_mut();
+        let mut broken = self.broken();
         if broken.is_some() {
             return;
         }
@@ -75,9 +75,13 @@ impl Ui {
         *broken = out.write_all(bytes).and_then(|()| out.flush()).err();
     }
 
+    fn broken(&self) -> MutexGuard<'_, Option<io::Error>> {
+        self.broken.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// Whether nobody reads the answer any more: a program that stays has no reason to.
     pub fn is_unheard(&self) -> bool {
-        self.broken.borrow().is_some()
+        self.broken().is_some()
     }
 
     /// Waits until whoever reads our answer from a pipe has taken all of it, at most for `limit`; `false` when
@@ -92,7 +96,7 @@ impl Ui {
             let mut polled = [PollFd::new(&stdout, PollFlags::empty())];
             let pause = Timespec { tv_sec: 0, tv_nsec: 0 };
             if poll(&mut polled, Some(&pause)).is_ok_and(|n| n > 0) && polled[0].revents().contains(PollFlags::ERR) {
-                *self.broken.borrow_mut() = Some(io::ErrorKind::BrokenPipe.into());
+                *self.broken() = Some(io::ErrorKind::BrokenPipe.into());
                 return false;
             }
             let is_pipe = fstat(&stdout).is_ok_and(|stat| FileType::from_raw_mode(stat.st_mode) == FileType::Fifo);
@@ -121,7 +125,7 @@ impl Ui {
 
     /// Why the answer could not be written, if so. A reader that went away (`| head`) is no reason.
     pub fn unwritten(&self) -> Option<Failure> {
-        let broken = self.broken.borrow_mut().take().filter(|e| e.kind() != io::ErrorKind::BrokenPipe)?;
+        let broken = self.broken().take().filter(|e| e.kind() != io::ErrorKind::BrokenPipe)?;
         Some(Failure::failed("cannot write the answer to stdout").because(broken))
     }
 

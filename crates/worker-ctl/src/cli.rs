@@ -1,8 +1,9 @@
 //! The command line. Doc comments are the help text.
 
-use std::path::PathBuf;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
 
-use clap::{Args, CommandFactory, Parser, Subcommand};
+use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
 use shopfloor_core::args::{CommandLine, Common, EXIT_CODES};
 
 /// Run coding agents in tmux, one per git worktree, from task to reviewed commit
@@ -23,24 +24,89 @@ pub struct Cli {
     /// The root [env: WORKER_CTL_ROOT] [default: above the current directory, or ~/workers]
     #[arg(long, global = true, value_name = "DIR", help_heading = "Common options")]
     pub root: Option<PathBuf>,
+    #[command(flatten)]
+    pub settings: SettingFlags,
     #[command(subcommand)]
     pub command: Command,
+}
+
+/// Every setting of `config.toml`, for one command. Each has a variable too: WORKER_CTL_PATROL_INTERVAL_SECS.
+#[derive(Args, Clone, Debug, Default)]
+#[command(next_help_heading = "Settings")]
+pub struct SettingFlags {
+    /// The program, by its table in config.toml
+    #[arg(long, global = true, value_name = "NAME")]
+    pub agent: Option<PathBuf>,
+    /// The model it uses
+    #[arg(long, global = true, value_name = "NAME")]
+    pub model: Option<PathBuf>,
+    /// Start it with --dangerously-skip-permissions where its command says so
+    #[arg(long, global = true, value_name = "TRUTH")]
+    pub skip_permissions: Option<PathBuf>,
+    /// The tools it may use, separated by commas
+    #[arg(long, global = true, value_name = "TOOLS")]
+    pub allowed_tools: Option<PathBuf>,
+    /// Seconds between two looks of `up` at everything
+    #[arg(long, global = true, value_name = "SECONDS")]
+    pub patrol_interval_secs: Option<PathBuf>,
+    /// Ring the bell when a commit waits for review
+    #[arg(long, global = true, value_name = "TRUTH")]
+    pub sound_on_review: Option<PathBuf>,
+    /// What a worker's branch begins with
+    #[arg(long, global = true, value_name = "PREFIX")]
+    pub branch_prefix: Option<PathBuf>,
+    /// A command to run at every event
+    #[arg(long, global = true, value_name = "COMMAND")]
+    pub on_event: Option<PathBuf>,
+    /// A command to run before `attach`, in the worktree
+    #[arg(long, global = true, value_name = "COMMAND")]
+    pub before_attach: Option<PathBuf>,
+    /// The same afterwards
+    #[arg(long, global = true, value_name = "COMMAND")]
+    pub after_attach: Option<PathBuf>,
+    /// The repository work goes to
+    #[arg(long, global = true, value_name = "REPOSITORY")]
+    pub source: Option<PathBuf>,
+    /// The branch of it
+    #[arg(long, global = true, value_name = "BRANCH")]
+    pub branch: Option<PathBuf>,
+    /// What workers are to run before they commit
+    #[arg(long, global = true, value_name = "COMMAND")]
+    pub validate: Option<PathBuf>,
+}
+
+impl SettingFlags {
+    /// Each with the name of its setting.
+    pub fn all(&self) -> [(&'static str, Option<&Path>); 13] {
+        [
+            ("agent", self.agent.as_deref()),
+            ("model", self.model.as_deref()),
+            ("skip_permissions", self.skip_permissions.as_deref()),
+            ("allowed_tools", self.allowed_tools.as_deref()),
+            ("patrol_interval_secs", self.patrol_interval_secs.as_deref()),
+            ("sound_on_review", self.sound_on_review.as_deref()),
+            ("branch_prefix", self.branch_prefix.as_deref()),
+            ("on_event", self.on_event.as_deref()),
+            ("before_attach", self.before_attach.as_deref()),
+            ("after_attach", self.after_attach.as_deref()),
+            ("source", self.source.as_deref()),
+            ("branch", self.branch.as_deref()),
+            ("validate", self.validate.as_deref()),
+        ]
+    }
 }
 
 #[derive(Debug, Subcommand)]
 pub enum Command {
     /// Make a root for a repository: a clone without a checkout, a configuration, a state
+    ///
+    /// The repository is `--source` [default: the current one], the branch work goes to `--branch` [default: its default
+    /// branch, never what happens to be checked out].
     #[command(after_help = "Example:\n  worker-ctl init --source ~/src/app --target ~/workers")]
     Init {
-        /// The repository work goes to
-        #[arg(long, value_name = "REPOSITORY")]
-        source: Option<PathBuf>,
         /// The root to make [default: ~/workers]
         #[arg(long, value_name = "DIR")]
         target: Option<PathBuf>,
-        /// The branch work goes to [default: the source's default branch]
-        #[arg(long)]
-        branch: Option<String>,
     },
     /// Make a worker: a branch, a worktree, a place in the state
     #[command(after_help = "Example:\n  worker-ctl add adam --role-prompt 'You write tests first.'")]
@@ -48,12 +114,6 @@ pub enum Command {
         /// 1 to 32 lower-case letters, digits, `_` and `-`
         #[arg(allow_hyphen_values = true)]
         name: String,
-        /// The program, by its table in config.toml
-        #[arg(long)]
-        agent: Option<String>,
-        /// The model it uses
-        #[arg(long)]
-        model: Option<String>,
         /// What it should know of itself
         #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
         role_prompt: Option<String>,
@@ -69,10 +129,16 @@ pub enum Command {
         force: bool,
     },
     /// Show all workers
+    ///
+    /// It takes no lock and writes nothing.
     #[command(
         after_help = "Example:\n  worker-ctl status --json | jq -r '.workers[] | select(.status==\"needs_review\").name'"
     )]
-    Status,
+    Status {
+        /// Go on showing them, until interrupted
+        #[arg(long)]
+        watch: bool,
+    },
     /// Give a task to an idle worker
     #[command(after_help = "Example:\n  worker-ctl start --worker adam --prompt-file task.md")]
     Start(StartArgs),
@@ -164,11 +230,36 @@ pub enum Command {
     /// Look once: who committed, whose program ended
     #[command(after_help = "Example:\n  worker-ctl patrol")]
     Patrol,
+    /// Tell what happened to workers
+    #[command(
+        after_help = "Example:\n  worker-ctl events --follow --json | jq -r 'select(.to==\"needs_review\").worker'"
+    )]
+    Events {
+        /// Go on telling, until interrupted
+        #[arg(long)]
+        follow: bool,
+    },
+    /// For an agent's own hooks: says that a text has arrived. Exits 0 with an empty stdout whatever happens
+    ///
+    /// With it a send is known as delivered. Nothing calls it unless you put it into the agent's settings.
+    #[command(
+        after_help = "Example (Claude Code's settings.json):\n  \"UserPromptSubmit\": [{\"hooks\": [{\"type\": \"command\", \"command\": \"worker-ctl hook claude\"}]}]"
+    )]
+    Hook {
+        /// Whose hook it is
+        agent: HookAgent,
+    },
+    /// Show every setting with where it comes from
+    #[command(after_help = "Example:\n  worker-ctl config --json")]
+    Config,
     /// Show what a worker did, and remember that it was shown
     #[command(after_help = "Example:\n  worker-ctl review adam")]
     Review {
         /// The worker [default: who has waited longest]
         worker: Option<String>,
+        /// What shows it [default: difftastic where it is installed, else git]
+        #[arg(long, value_name = "PROGRAM")]
+        interface: Option<Interface>,
     },
     /// Send the reviewed worker back with what should change
     #[command(after_help = "Example:\n  worker-ctl reject 'Please handle errors of the API call'")]
@@ -214,11 +305,34 @@ pub struct StartArgs {
     /// The worker [default: the one that has been idle longest]
     #[arg(long)]
     pub worker: Option<String>,
+    /// Send the task it has once more, after a restart
+    #[arg(long, value_name = "WORKER", conflicts_with_all = ["prompt", "prompt_file", "worker"])]
+    pub resume: Option<String>,
+}
+
+/// What shows a diff.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Interface {
+    Git,
+    Difftastic,
+    Vscode,
+}
+
+/// Programs whose hooks we understand.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum HookAgent {
+    Claude,
+    Gemini,
 }
 
 impl CommandLine for Cli {
     fn common(&self) -> &Common {
         &self.common
+    }
+
+    // What agents call must not stop them.
+    fn must_not_fail(args: &[OsString]) -> bool {
+        args.iter().skip(1).find(|arg| !arg.as_encoded_bytes().starts_with(b"-")).is_some_and(|arg| arg == "hook")
     }
 }
 

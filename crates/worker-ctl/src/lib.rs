@@ -6,11 +6,14 @@
 mod cli;
 mod commands;
 
+mod agent;
 mod apply;
 mod facts;
 pub mod plan;
 
+mod log;
 mod root;
+mod settings;
 mod store;
 mod tmux;
 pub mod worker;
@@ -33,26 +36,25 @@ pub fn main() -> std::process::ExitCode {
 
 /// Which command it is.
 fn run(ui: &Ui, env: &Env, cli: Cli) -> Result<Exit> {
-    let site = || Site::find(ui, env, cli.root.as_deref());
+    let settings = cli.settings.all();
+    let site = || Site::find(ui, env, cli.root.as_deref(), &settings);
     match &cli.command {
-        Command::Init { source, target, branch } => commands::init::run(
-            ui,
-            env,
-            source.as_deref(),
-            target.as_deref().or(cli.root.as_deref()),
-            branch.as_deref(),
-        ),
-        Command::Add { name, agent, model, role_prompt } => {
+        Command::Init { target } => {
+            let target = target.as_deref().or(cli.root.as_deref());
+            commands::init::run(ui, env, cli.settings.source.as_deref(), target, cli.settings.branch.as_deref())
+        }
+        Command::Add { name, role_prompt } => {
             let wanted = commands::add::Wanted {
-                agent: agent.as_deref(),
-                model: model.as_deref(),
+                agent: cli.settings.agent.as_deref(),
+                model: cli.settings.model.as_deref(),
                 role_prompt: role_prompt.as_deref(),
             };
             commands::add::run(&site()?, name, &wanted)
         }
         Command::Up(args) => commands::up::up(&site()?, args),
         Command::Down { force } => commands::up::down(&site()?, *force),
-        Command::Status => commands::status::run(&site()?),
+        Command::Status { watch: false } => commands::status::run(&site()?),
+        Command::Status { watch: true } => commands::status::watch(&site()?),
         Command::Start(args) => commands::start::run(&site()?, args),
         Command::Message { worker, message, force } => commands::message::run(&site()?, worker, message, *force),
         Command::Attach { worker } => commands::peek::attach(&site()?, worker),
@@ -65,7 +67,10 @@ fn run(ui: &Ui, env: &Env, cli: Cli) -> Result<Exit> {
             commands::nuke::nuke(&site()?, worker.as_deref(), *all, *force, *yes)
         }
         Command::Patrol => commands::patrol::run(&site()?),
-        Command::Review { worker } => commands::review::review(&site()?, worker.as_deref()),
+        Command::Events { follow } => commands::events::run(&site()?, *follow),
+        Command::Hook { agent } => commands::hook::run(ui, env, *agent),
+        Command::Config => commands::config::run(&site()?),
+        Command::Review { worker, interface } => commands::review::review(&site()?, worker.as_deref(), *interface),
         Command::Reject { message } => commands::review::reject(&site()?, message),
         Command::Accept { worker, force, message } => {
             commands::accept::run(&site()?, worker.as_deref(), *force, message.as_deref())

@@ -111,6 +111,9 @@ pub struct Worker {
     pub pending_send: Option<Pending>,
     #[serde(default)]
     pub notes: Vec<String>,
+    /// The files that had conflicts when it was told to resolve them.
+    #[serde(default)]
+    pub conflicted: Vec<String>,
     #[serde(default)]
     pub host: Option<String>,
     /// What a later version added.
@@ -145,6 +148,7 @@ impl Worker {
             last_crash_unix: None,
             pending_send: None,
             notes: Vec::new(),
+            conflicted: Vec::new(),
             host: None,
             more: Map::new(),
         }

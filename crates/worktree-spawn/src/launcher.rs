@@ -4,6 +4,7 @@
 use std::path::Path;
 
 use serde_json::Value;
+use shopfloor_core::config::Line;
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Failure, Result};
 use shopfloor_core::fs;
@@ -16,7 +17,7 @@ use crate::facts::agents::Known;
 use crate::facts::place::Place;
 use crate::identity::{self, Kind};
 use crate::life::{self, Life, State};
-use crate::settings::{Line, Settings};
+use crate::settings::Settings;
 
 /// Launchers we know.
 const PRESETS: [(&str, &str); 2] = [

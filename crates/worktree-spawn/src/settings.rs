@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use shopfloor_core::config::{self, Config, Kind, Setting, Value};
+use shopfloor_core::config::{self, Config, Kind, Line, Setting};
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Failure, Result};
 
@@ -40,20 +40,6 @@ const PROGRAMS: [(&str, &str); 4] = [
     ),
     ("aider", r#"exec aider ${SHOPFLOOR_TASK_FILE:+--message-file "$SHOPFLOOR_TASK_FILE"}"#),
 ];
-
-/// A command as it was configured.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Line {
-    /// For `sh -c`.
-    Shell(String),
-    Argv(Vec<String>),
-}
-
-impl Line {
-    fn of(value: &Value) -> Line {
-        if value.items.is_empty() { Line::Shell(value.text.clone()) } else { Line::Argv(value.items.clone()) }
-    }
-}
 
 /// Everything in force.
 #[derive(Debug)]

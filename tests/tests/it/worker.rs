@@ -52,7 +52,9 @@ impl<'w> Floor<'w> {
     /// Every prompt the agents were given.
     fn prompts(&self) -> Vec<String> {
         let text = std::fs::read_to_string(self.root.world.home("prompts.jsonl")).unwrap_or_default();
-        text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+        // A line that is being written has no end yet.
+        let whole = text.split_inclusive('\n').filter(|line| line.ends_with('\n'));
+        whole.map(|line| serde_json::from_str(line).unwrap()).collect()
     }
 
     /// Patrols until the worker's status is this.
@@ -249,7 +251,11 @@ fn case_9_and_10_what_is_in_the_way_stays_and_conflicts_are_told() {
     assert_eq!(text(&told, "/outcome"), "rebasing");
     wait_for(|| floor.prompts().len() == 3);
     let prompt = floor.prompts()[2].clone();
-    assert!(prompt.contains("README.md (content)") && prompt.contains("git show :3:FILE` is yours"), "{prompt}");
+    assert!(
+        prompt.contains("README.md (content, in 1 place)") && prompt.contains("git show :3:FILE` is yours"),
+        "{prompt}"
+    );
+    assert!(prompt.contains("<<<<<<<") && prompt.contains("  eves\n"), "{prompt}");
     floor.ctl(&["message", "eve", "ABORT"]).exit(0);
     floor.until("eve", "needs_review");
     assert!(floor.status("eve")["notes"][0].as_str().unwrap().contains("gave the rebase up"));

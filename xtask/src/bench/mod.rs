@@ -3,6 +3,7 @@
 mod ledger_synth;
 mod overlay_sync;
 mod sweatfile_apply;
+mod worker_ctl;
 mod worktree_spawn;
 
 use std::fs;
@@ -52,11 +53,12 @@ pub fn run(args: &Args) -> Result<()> {
     let bin = build(true)?;
     let dir = tempfile::tempdir_in(&args.dir).with_context(|| format!("cannot work in {}", args.dir.display()))?;
     let bench = Bench { dir: dir.path().to_path_buf(), bin, runs: args.runs };
-    let benches: [(&str, Measure); 4] = [
+    let benches: [(&str, Measure); 5] = [
         ("sweatfile-apply", Bench::sweatfile_apply),
         ("overlay-sync", Bench::overlay_sync),
         ("ledger-synth", Bench::ledger_synth),
         ("worktree-spawn", Bench::worktree_spawn),
+        ("worker-ctl", Bench::worker_ctl),
     ];
     let mut rows = Vec::new();
     for (_, measure) in benches.iter().filter(|(tool, _)| args.tool.as_deref().is_none_or(|only| only == *tool)) {

@@ -68,7 +68,7 @@ pub(crate) fn open_existing(path: &Path) -> Result<Option<File>> {
 }
 
 /// Whether `path` is still a name of this open file.
-pub(crate) fn is_open_at(file: &File, path: &Path) -> bool {
+pub fn is_open_at(file: &File, path: &Path) -> bool {
     let id = |meta: std::fs::Metadata| (meta.dev(), meta.ino());
     file.metadata().is_ok_and(|open| path.symlink_metadata().is_ok_and(|named| id(open) == id(named)))
 }

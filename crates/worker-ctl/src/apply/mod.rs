@@ -1,4 +1,5 @@
 //! What changes the world: sessions, worktrees, the source's branch.
 
+pub mod copies;
 pub mod publish;
 pub mod session;

@@ -7,8 +7,9 @@ use serde::{Deserialize, Serialize};
 use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::fs;
 
+use crate::agent::regex;
 use crate::facts::{Clone, git_failed};
-use crate::root::{Root, regex};
+use crate::root::Root;
 use crate::worker::Worker;
 
 /// What is about to be published; found after a kill there is one question: does the source have it?
@@ -18,6 +19,8 @@ pub struct Journal {
     pub worker: String,
     pub old: String,
     pub new: String,
+    /// The worker's commit that it lands.
+    pub work: String,
 }
 
 /// The kind of failure of a publication that came too late: once more on what the branch is by now.
@@ -65,26 +68,21 @@ pub fn commit(
     let range = format!("{base}..{sha}");
     let listed = clone.ask(dir, &["rev-list", "--reverse", &range])?;
     let first = listed.lines().next().unwrap_or(sha).to_owned();
-    let message = match message {
+    let text = match message {
         Some(message) => message.to_owned(),
         None => {
-            let mut text = clone.ask(dir, &["log", "-1", "--format=%B", &first])?;
-            let others = clone.ask(dir, &["log", "--reverse", "--format=- %s", &format!("{first}..{sha}")])?;
-            if !others.is_empty() {
-                text = format!("{}\n\n{others}", text.trim_end());
+            let listed = listed.lines().map(|sha| clone.ask(dir, &["log", "-1", "--format=%B", sha]));
+            let messages: Vec<String> = listed.collect::<Result<_>>()?;
+            let mut strip = Vec::new();
+            for pattern in &root.agent(&worker.agent)?.strip {
+                strip.push(regex(pattern)?);
             }
-            text
+            squashed(&messages, &|line| strip.iter().any(|pattern| pattern.is_match(line)))
         }
     };
-    let agent = root.agent(&worker.agent)?;
-    let mut lines: Vec<&str> = message.lines().collect();
-    for pattern in &agent.strip {
-        let pattern = regex(pattern)?;
-        lines.retain(|line| !pattern.is_match(line));
-    }
-    let text = lines.join("\n").trim().to_owned();
+    let text = text.trim();
     let prompt = worker.prompt.as_deref().and_then(|prompt| prompt.lines().next()).unwrap_or_default();
-    let text = if text.is_empty() { format!("worker {}: {prompt}", worker.name) } else { text };
+    let text = if text.is_empty() { format!("worker {}: {prompt}", worker.name) } else { text.to_owned() };
     let about = clone.ask(dir, &["log", "-1", "--format=%an%x00%ae%x00%aI", &first])?;
     let mut about = about.split('\0');
     let mut next = || about.next().unwrap_or_default().to_owned();
@@ -102,12 +100,40 @@ pub fn commit(
     Ok(String::from_utf8_lossy(&made.stdout).trim().to_owned())
 }
 
+/// One message of several commits: the oldest one's, the subjects of the others, everybody's sign-offs; nothing that an
+/// agent signs with.
+fn squashed(messages: &[String], is_stripped: &dyn Fn(&str) -> bool) -> String {
+    let kept: Vec<String> = messages
+        .iter()
+        .map(|text| text.lines().filter(|line| !is_stripped(line)).collect::<Vec<_>>().join("\n").trim().to_owned())
+        .collect();
+    let Some((first, others)) = kept.split_first() else { return String::new() };
+    let (body, mut trailers) = match first.rsplit_once("\n\n") {
+        Some((body, last)) if last.lines().all(is_trailer) => (body, last.lines().collect::<Vec<_>>()),
+        _ => (first.as_str(), Vec::new()),
+    };
+    let subjects: Vec<String> = others.iter().filter_map(|text| Some(format!("- {}", text.lines().next()?))).collect();
+    for line in others.iter().flat_map(|text| text.lines()).filter(|line| line.starts_with("Signed-off-by: ")) {
+        if !trailers.contains(&line) {
+            trailers.push(line);
+        }
+    }
+    let parts = [body.trim_end().to_owned(), subjects.join("\n"), trailers.join("\n")];
+    parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n\n")
+}
+
+fn is_trailer(line: &str) -> bool {
+    line.split_once(": ")
+        .is_some_and(|(key, _)| !key.is_empty() && key.chars().all(|c| c.is_ascii_alphanumeric() || c == '-'))
+}
+
 /// Publishes `new` on top of `old`. Exit 1 when the branch has moved, or somebody's changes are in the way: then nothing
 /// has changed.
-pub fn publish(clone: &Clone, source: &Path, worker: &str, old: &str, new: &str) -> Result<()> {
+pub fn publish(clone: &Clone, source: &Path, worker: &str, work: &str, old: &str, new: &str) -> Result<()> {
     let name = pin(worker);
     clone.ask(&clone.root, &["update-ref", &name, new])?;
-    let journal = Journal { v: 1, worker: worker.to_owned(), old: old.to_owned(), new: new.to_owned() };
+    let text = |text: &str| text.to_owned();
+    let journal = Journal { v: 1, worker: text(worker), old: text(old), new: text(new), work: text(work) };
     let text = serde_json::to_string(&journal).map_err(|e| Failure::failed("cannot write a journal").because(e))?;
     fs::create_private_dir(&clone.root.join("accept"))?;
     fs::replace(&journal_path(&clone.root, worker), format!("{text}\n").as_bytes(), Some(fs::PRIVATE))?;
@@ -193,9 +219,9 @@ pub fn journals(clone: &Clone) -> Result<Vec<String>> {
     Ok(names.iter().filter_map(|name| name.to_str()?.strip_suffix(".json").map(str::to_owned)).collect())
 }
 
-/// What an accept that a kill left came to: the commit, when the source has it, so that the rest is to be done. Else its
-/// journal is dropped.
-pub fn left_behind(clone: &Clone, source: &Path, worker: &str) -> Result<Option<String>> {
+/// What an accept that a kill left came to: the work and the commit it became, when the source has that, so that the rest
+/// is to be done. Else its journal is dropped.
+pub fn left_behind(clone: &Clone, source: &Path, worker: &str) -> Result<Option<(String, String)>> {
     let Some(bytes) = fs::read_no_follow(&journal_path(&clone.root, worker))? else { return Ok(None) };
     let journal: Journal = serde_json::from_slice(&bytes).map_err(|e| {
         Failure::failed(format!("{} cannot be read", journal_path(&clone.root, worker).display()))
@@ -208,5 +234,26 @@ pub fn left_behind(clone: &Clone, source: &Path, worker: &str) -> Result<Option<
     if !has_it {
         drop_journal(clone, worker)?;
     }
-    Ok(has_it.then_some(journal.new))
+    Ok(has_it.then_some((journal.work, journal.new)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn several_messages_become_one() {
+        let is_stripped = |line: &str| line.starts_with("Co-authored-by: bot");
+        let one =
+            |texts: &[&str]| squashed(&texts.iter().map(|text| (*text).to_owned()).collect::<Vec<_>>(), &is_stripped);
+        assert_eq!(
+            one(&["Add a\n\nWhy.\n\nCo-authored-by: bot <b@x>\nSigned-off-by: A <a@x>\n"]),
+            "Add a\n\nWhy.\n\nSigned-off-by: A <a@x>"
+        );
+        assert_eq!(
+            one(&["Add a\n\nSigned-off-by: A <a@x>", "Fix a\n\nmore\n\nSigned-off-by: B <b@x>", "Test a"]),
+            "Add a\n\n- Fix a\n- Test a\n\nSigned-off-by: A <a@x>\nSigned-off-by: B <b@x>"
+        );
+        assert_eq!(one(&["Co-authored-by: bot <b@x>"]), "");
+    }
 }

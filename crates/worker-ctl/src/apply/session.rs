@@ -1,22 +1,34 @@
 //! Starting and ending a worker's session.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use shopfloor_core::error::{Failure, Result};
+use rustix::process::{Pid, Signal, kill_process};
+use shopfloor_core::error::{Exit, Failure, Result};
+use shopfloor_core::text::shell_word;
 
+use crate::agent::{AgentTable, regex};
 use crate::commands::Site;
+use crate::facts::processes::{self, Process};
+use crate::log;
 use crate::plan::machine::Event;
-use crate::root::{AgentTable, regex};
-use crate::tmux::{Pane, deliver};
+use crate::tmux::{Pane, Tmux, deliver};
 use crate::worker::Worker;
 
 /// How long a program may take until it can be spoken to, when nobody says.
 const READY: u64 = 30;
 
-/// How long programs have to end by themselves.
-const GRACE: Duration = Duration::from_secs(5);
+/// How long programs have to end by themselves when asked, and when told: all of them together.
+const ASKED: Duration = Duration::from_secs(5);
+const TOLD: Duration = Duration::from_secs(2);
+
+/// How often a screen or a process is looked at.
+const GLANCE: Duration = Duration::from_millis(50);
+
+/// A screen that has not changed for so long waits for somebody.
+const STILL: Duration = Duration::from_millis(500);
 
 /// Starts it, waits until it takes input, and writes down that it is up. One whose program runs already stays as it is.
 pub fn start(site: &Site<'_>, worker: &Worker) -> Result<Pane> {
@@ -30,70 +42,169 @@ pub fn start(site: &Site<'_>, worker: &Worker) -> Result<Pane> {
         tmux.must(&["kill-session", "-t", &format!("={}:", worker.session_id)])?;
     }
     let agent = site.root.agent(&worker.agent)?;
-    let argv = site.root.command(&worker.name, &agent);
-    let root = site.root.path.to_string_lossy().into_owned();
-    let vars = [
-        ("WORKER_CTL_WORKER", worker.name.as_str()),
-        ("WORKER_CTL_ROOT", &root),
-        ("WORKER_CTL_WORKTREE", &worker.worktree_path),
-    ];
-    let pane = tmux.session(&worker.session_id, Path::new(&worker.worktree_path), &vars, &argv)?;
-    wait_ready(site, &pane, &agent)?;
-    for key in &agent.startup_keys {
-        tmux.must(&["send-keys", "-t", &pane.id, key])?;
-    }
-    if let Some(clear) = &agent.clear {
-        tmux.must(&["send-keys", "-t", &pane.id, "-l", "--", clear])?;
-        deliver::submit(&tmux, &pane.id, &agent)?;
-    }
+    let argv = site.root.command(worker, &agent);
+    let pane = tmux.session(&worker.session_id, Path::new(&worker.worktree_path), &variables(site, worker), &argv)?;
+    keep_log(site, &tmux, &worker.name, &pane.id)?;
+    wait_ready(site, &tmux, &pane, &agent)?;
+    deliver::clear(&tmux, &pane.id, &agent)?;
     site.record(&worker.name, &Event::SessionUp { pane: pane.id.clone(), pid: pane.pid })?;
     Ok(pane)
 }
 
-/// Once, at the start: afterwards nothing is ever read off a screen.
-fn wait_ready(site: &Site<'_>, pane: &Pane, agent: &AgentTable) -> Result<()> {
+/// The program anew, with its task as its last argument: nothing is typed, so nothing can get in the way.
+pub fn start_with(site: &Site<'_>, worker: &Worker, text: &str) -> Result<()> {
+    let not = |why: String| Failure::new(Exit::Failed, deliver::NOT, format!("{} got nothing: {why}", worker.name));
+    let tmux = site.tmux()?;
+    let pane = tmux.pane(&worker.session_id)?.ok_or_else(|| not("its session is gone".into()))?;
+    let agent = site.root.agent(&worker.agent)?;
+    let file = deliver::in_file(&site.root.path, &worker.name, text)?;
+    let mut argv = site.root.command(worker, &agent);
+    if text.len() > deliver::LONGEST_ARGUMENT {
+        argv.push(deliver::pointer(&file));
+    } else {
+        // tmux passes 16 KB on at most, so a shell reads the file; the `x` keeps line ends at the end.
+        let script = r#"file=$1; shift; text=$(cat "$file"; printf x); exec "$@" "${text%x}""#;
+        let file = file.to_string_lossy().into_owned();
+        argv.splice(0..0, ["sh".into(), "-c".into(), script.into(), "sh".into(), file]);
+    }
+    let mut args = vec!["respawn-pane", "-k", "-t", &pane.id, "-c", &worker.worktree_path];
+    let pairs: Vec<String> = variables(site, worker).iter().map(|(key, value)| format!("{key}={value}")).collect();
+    for pair in &pairs {
+        args.extend(["-e", pair]);
+    }
+    args.push("--");
+    args.extend(argv.iter().map(String::as_str));
+    tmux.must(&args).map_err(|failure| not(failure.to_string()))?;
+    let now = tmux.pane(&worker.session_id)?.filter(|pane| pane.end.is_none());
+    let now = now.ok_or_else(|| not("its program ended at once".into()))?;
+    site.record(&worker.name, &Event::SessionUp { pane: now.id, pid: now.pid }).map(drop)
+}
+
+/// What a worker's programs find in their environment.
+pub fn variables<'w>(site: &'w Site<'_>, worker: &'w Worker) -> [(&'static str, String); 3] {
+    [
+        ("WORKER_CTL_WORKER", worker.name.clone()),
+        ("WORKER_CTL_ROOT", site.root.path.to_string_lossy().into_owned()),
+        ("WORKER_CTL_WORKTREE", worker.worktree_path.clone()),
+    ]
+}
+
+/// What its terminal shows goes to its log.
+pub fn keep_log(site: &Site<'_>, tmux: &Tmux, name: &str, pane: &str) -> Result<()> {
+    let path = log::of_worker(&site.root.path, name);
+    let line = format!("exec cat >> {}", shell_word(&path));
+    // In tmux `#` begins a format.
+    tmux.must(&["pipe-pane", "-t", pane, &line.replace('#', "##")]).map(drop)
+}
+
+/// Once, at the start: afterwards nothing is ever read off a screen. Questions it asks first are answered.
+fn wait_ready(site: &Site<'_>, tmux: &Tmux, pane: &Pane, agent: &AgentTable) -> Result<()> {
     if let Some(millis) = agent.ready.delay_ms {
         thread::sleep(Duration::from_millis(millis));
     }
-    let Some(pattern) = &agent.ready.pattern else { return Ok(()) };
-    let pattern = regex(pattern)?;
+    let pattern = agent.ready.pattern.as_deref().map(regex).transpose()?;
+    let mut dialogs = Vec::new();
+    for dialog in &agent.dialogs {
+        dialogs.push((regex(&dialog.pattern)?, &dialog.keys));
+    }
+    let mut keys = (!agent.startup_keys.is_empty()).then_some(&agent.startup_keys);
+    if pattern.is_none() && keys.is_none() {
+        return Ok(());
+    }
     let limit = Duration::from_secs(agent.ready.timeout_secs.unwrap_or(READY));
-    let start = Instant::now();
+    let (start, mut since, mut last) = (Instant::now(), Instant::now(), String::new());
     while start.elapsed() < limit {
-        if pattern.is_match(&site.tmux()?.capture(&pane.id, 0)?) {
+        let screen = tmux.capture(&pane.id, 0)?;
+        if screen != last {
+            (since, last) = (Instant::now(), screen.clone());
+        }
+        let is_shown = pattern.as_ref().is_some_and(|pattern| pattern.is_match(&screen));
+        if let Some(at) = dialogs.iter().position(|(pattern, _)| pattern.is_match(&screen)) {
+            type_keys(tmux, pane, dialogs.remove(at).1)?;
+        } else if let Some(typed) = keys.filter(|_| is_shown || since.elapsed() >= STILL && !screen.trim().is_empty()) {
+            type_keys(tmux, pane, typed)?;
+            keys = None;
+            if pattern.is_none() {
+                return Ok(());
+            }
+        } else if is_shown {
             return Ok(());
         }
-        let now = site.tmux()?.pane(&pane.session)?;
-        if now.is_none_or(|pane| pane.end.is_some()) {
+        if tmux.pane(&pane.session)?.is_none_or(|pane| pane.end.is_some()) {
             return Err(Failure::failed(format!("the program of {} ended before it was ready", pane.session))
                 .hint("look at it with `worker-ctl peek`, or try its command by hand"));
         }
-        thread::sleep(Duration::from_millis(50));
+        site.check_ending()?;
+        thread::sleep(GLANCE);
     }
     site.ui.warn(format!("{} did not show that it is ready within {} s", pane.session, limit.as_secs()));
     Ok(())
 }
 
-/// Ends these sessions: asked, then told, then without asking.
+fn type_keys(tmux: &Tmux, pane: &Pane, keys: &[String]) -> Result<()> {
+    for key in keys {
+        tmux.must(&["send-keys", "-t", &pane.id, key])?;
+        thread::sleep(2 * GLANCE);
+    }
+    thread::sleep(2 * GLANCE);
+    Ok(())
+}
+
+/// Ends these sessions and everything they started: asked, then told, then without asking. With `force` at once.
 pub fn end(site: &Site<'_>, workers: &[Worker], force: bool) -> Result<()> {
     let tmux = site.tmux()?;
-    let sessions: Vec<&str> = workers.iter().map(|worker| worker.session_id.as_str()).collect();
-    let living = || -> Result<Vec<Pane>> {
-        let panes = tmux.panes()?;
-        Ok(panes.into_iter().filter(|pane| pane.end.is_none() && sessions.contains(&pane.session.as_str())).collect())
-    };
-    if !force {
-        for pane in living()? {
-            tmux.run(&["send-keys", "-t", &pane.id, "C-c"])?;
-        }
-        let start = Instant::now();
-        while start.elapsed() < GRACE && !living()?.is_empty() {
-            thread::sleep(Duration::from_millis(50));
-        }
-    }
+    let panes: Vec<Pane> = tmux.panes()?.into_iter().filter(|pane| is_of(pane, workers)).collect();
+    let server = panes.first().map(|pane| pane.server);
+    let names: Vec<&str> = workers.iter().map(|worker| worker.name.as_str()).collect();
+    let pids: Vec<i32> = panes.iter().filter(|pane| pane.end.is_none()).map(|pane| pane.pid).collect();
+    // Noted first: a death that we cause is no crash.
     for worker in workers {
-        tmux.run(&["kill-session", "-t", &format!("={}:", worker.session_id)])?;
         site.record(&worker.name, &Event::SessionGone)?;
     }
+    let find = || processes::of(site.env, &site.root.path, &names, &pids, server);
+    let mut ours = find();
+    if !force {
+        for pane in panes.iter().filter(|pane| pane.end.is_none()) {
+            tmux.run(&["send-keys", "-t", &pane.id, "C-c"])?;
+        }
+        let agents = |processes: &BTreeSet<Process>| processes.iter().any(|process| pids.contains(&process.pid));
+        ours = wait_while(site, ours, ASKED, agents);
+        ours.extend(find());
+        signal(&ours, Signal::TERM);
+        ours = wait_while(site, ours, TOLD, |processes| !processes.is_empty());
+    }
+    ours.extend(find());
+    signal(&ours, Signal::KILL);
+    for worker in workers {
+        tmux.run(&["kill-session", "-t", &format!("={}:", worker.session_id)])?;
+    }
+    wait_while(site, ours, TOLD, |processes| !processes.is_empty());
     Ok(())
+}
+
+fn is_of(pane: &Pane, workers: &[Worker]) -> bool {
+    workers.iter().any(|worker| worker.session_id == pane.session)
+}
+
+fn signal(processes: &BTreeSet<Process>, signal: Signal) {
+    for pid in processes.iter().filter_map(|process| Pid::from_raw(process.pid)) {
+        let _ = kill_process(pid, signal);
+    }
+}
+
+/// Those that still live once the time is over, or nothing of it goes on any more.
+fn wait_while(
+    site: &Site<'_>,
+    mut processes: BTreeSet<Process>,
+    limit: Duration,
+    goes_on: impl Fn(&BTreeSet<Process>) -> bool,
+) -> BTreeSet<Process> {
+    let start = Instant::now();
+    loop {
+        processes = processes::living(site.env, &processes);
+        if !goes_on(&processes) || start.elapsed() >= limit {
+            return processes;
+        }
+        thread::sleep(GLANCE);
+    }
 }

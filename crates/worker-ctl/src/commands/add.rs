@@ -1,70 +1,90 @@
 //! `add`: a branch, a worktree, a place in the state.
 
+use std::path::Path;
+
+use serde_json::json;
 use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::fs;
+use shopfloor_core::lock::Lock;
 use shopfloor_core::ui::printable;
 use toml_edit::DocumentMut;
 
 use super::Site;
+use crate::apply::copies;
 use crate::store;
 use crate::worker::{Worker, checked_name};
 
 /// What is said of the new one.
 pub struct Wanted<'a> {
-    pub agent: Option<&'a str>,
-    pub model: Option<&'a str>,
+    pub agent: Option<&'a Path>,
+    pub model: Option<&'a Path>,
     pub role_prompt: Option<&'a str>,
 }
 
 pub fn run(site: &Site<'_>, name: &str, wanted: &Wanted<'_>) -> Result<Exit> {
     checked_name(name)?;
-    let agent = wanted.agent.unwrap_or(&site.root.config.defaults.agent).to_owned();
-    site.root.agent(&agent)?;
+    site.finish_left()?;
     let _lock = site.lock(name)?;
+    let worker = make(site, name, Some(wanted))?;
+    if site.ui.is_json() {
+        let (path, branch) = (&worker.worktree_path, &worker.branch);
+        site.ui.json(&json!({ "worker": name, "worktree_path": path, "branch": branch }));
+    } else {
+        site.ui.line(printable(&worker.worktree_path));
+    }
+    Ok(Exit::Done)
+}
+
+/// Under the worker's lock: its branch, its worktree, its place in the state; and, where it is wanted, its table in
+/// config.toml, which is written last, for with it an `up` makes what is not there.
+pub fn make(site: &Site<'_>, name: &str, wanted: Option<&Wanted<'_>>) -> Result<Worker> {
+    let said = wanted.and_then(|wanted| wanted.agent).map(|agent| agent.to_string_lossy().into_owned());
+    let agent = said.or(site.root.worker(name).agent).unwrap_or_else(|| site.root.config.defaults.agent.clone());
+    site.root.agent(&agent)?;
     let exists = |what: String| Failure::new(Exit::No, "exists", what);
     if store::load(&site.root.path)?.workers.contains_key(name) {
         return Err(exists(format!("there is a worker {name} already")).hint("choose another name"));
     }
     let branch = format!("{}{name}", site.root.config.defaults.branch_prefix);
     let worktree = site.root.worktree(name);
-    site.clone.fetch()?;
-    let base = site.clone.require_base()?;
+    let base = site.clone.fetched(&site.source())?;
     let dir = &site.root.path;
-    if let Some(tip) = site.clone.commit(dir, &format!("refs/heads/{branch}"))? {
-        if site.clone.ahead(&tip)? > 0 {
-            return Err(exists(format!("the branch {branch} has commits that are not merged"))
-                .hint("look at them, then delete or rename it in the root"));
-        }
-        site.clone.ask(dir, &["branch", "-q", "-D", &branch])?;
-    }
     if worktree.symlink_metadata().is_ok() {
         return Err(
             exists(format!("{} is there already", worktree.display())).hint("move it away, or choose another name")
         );
     }
+    if let Some(tip) = site.clone.commit(dir, &format!("refs/heads/{branch}"))? {
+        if site.clone.ahead(&tip)? > 0 {
+            return Err(exists(format!("the branch {branch} has commits that are not merged"))
+                .hint("look at them, then delete or rename it in the root"));
+        }
+        // Only as it was seen: what comes on it meanwhile stays.
+        site.clone.ask(dir, &["update-ref", "-d", &format!("refs/heads/{branch}"), &tip])?;
+    }
     let path = worktree.to_string_lossy().into_owned();
     site.clone.ask(dir, &["worktree", "add", "--quiet", "--no-track", "-b", &branch, &path, &base])?;
-    configure(site, name, wanted)?;
-    let now = site.now();
-    let added = store::update(dir, |state| {
-        state.workers.insert(name.to_owned(), Worker::new(name, &agent, &path, &branch, now));
-        Ok(())
+    let worker = Worker::new(name, &agent, &path, &branch, site.now());
+    let added = copies::bring(site, &worktree).and_then(|()| {
+        store::update(dir, |state| {
+            state.workers.insert(name.to_owned(), worker.clone());
+            Ok(())
+        })
     });
     if let Err(failure) = added {
         site.clone.run(dir, &["worktree", "remove", "--force", &path])?;
-        site.clone.run(dir, &["branch", "-q", "-D", &branch])?;
+        site.clone.run(dir, &["update-ref", "-d", &format!("refs/heads/{branch}"), &base])?;
         return Err(failure);
     }
-    if site.ui.is_json() {
-        site.ui.json(&serde_json::json!({ "worker": name, "worktree_path": path, "branch": branch }));
-    } else {
-        site.ui.line(printable(&path));
+    if let Some(wanted) = wanted {
+        configure(site, name, wanted)?;
     }
-    Ok(Exit::Done)
+    Ok(worker)
 }
 
 /// Its table in config.toml; everything else there stays, comments too.
 fn configure(site: &Site<'_>, name: &str, wanted: &Wanted<'_>) -> Result<()> {
+    let _lock = Lock::take(&site.root.path.join("locks/config.lock"))?;
     let path = site.root.path.join("config.toml");
     let text = String::from_utf8(fs::read(&path)?.unwrap_or_default())
         .map_err(|_| Failure::malformed(format!("{}: not UTF-8", path.display())))?;
@@ -74,7 +94,9 @@ fn configure(site: &Site<'_>, name: &str, wanted: &Wanted<'_>) -> Result<()> {
         table.set_implicit(true);
     }
     let worker = workers[name].or_insert(toml_edit::table());
-    let said = [("agent", wanted.agent), ("model", wanted.model), ("role_prompt", wanted.role_prompt)];
+    let text = |path: Option<&Path>| path.map(|path| path.to_string_lossy().into_owned());
+    let role = wanted.role_prompt.map(str::to_owned);
+    let said = [("agent", text(wanted.agent)), ("model", text(wanted.model)), ("role_prompt", role)];
     for (key, value) in said.into_iter().filter_map(|(key, value)| Some((key, value?))) {
         worker[key] = toml_edit::value(value);
     }

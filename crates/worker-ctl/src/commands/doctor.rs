@@ -11,7 +11,7 @@ use shopfloor_core::ui::printable;
 
 use super::Site;
 use crate::facts::is_rebasing;
-use crate::plan::machine::Event;
+use crate::plan::machine::{Event, MISSING};
 use crate::store::{self, State};
 use crate::tmux::{Tmux, socket_of};
 use crate::worker::{Before, Task, Worker};
@@ -250,12 +250,7 @@ fn apply(site: &Site<'_>, mend: &Mend) -> Result<()> {
             }
             site.clone.ask(dir, &["worktree", "add", "--quiet", &worker.worktree_path, &worker.branch])?;
             site.record(&worker.name, &Event::SessionGone)?;
-            store::update(dir, |state| {
-                if let Some(worker) = state.workers.get_mut(&worker.name) {
-                    worker.fault.take_if(|fault| fault == "worktree missing");
-                }
-                Ok(())
-            })
+            site.record(&worker.name, &Event::Mended { reason: MISSING.into() }).map(drop)
         }
     }
 }

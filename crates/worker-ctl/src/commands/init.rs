@@ -6,7 +6,9 @@ use shopfloor_core::config::expand_home;
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::fs;
-use shopfloor_core::git::Git;
+use shopfloor_core::git::{Git, Repo};
+use shopfloor_core::hook;
+use shopfloor_core::proc;
 use shopfloor_core::ui::{Ui, printable};
 
 use crate::facts::git_failed;
@@ -14,13 +16,14 @@ use crate::root::record;
 use crate::store::{self, State};
 use crate::tmux::socket_of;
 
-pub fn run(ui: &Ui, env: &Env, source: Option<&Path>, target: Option<&Path>, branch: Option<&str>) -> Result<Exit> {
+pub fn run(ui: &Ui, env: &Env, source: Option<&Path>, target: Option<&Path>, branch: Option<&Path>) -> Result<Exit> {
     let place = |path: &Path| env.cwd.join(expand_home(env, &path.to_string_lossy()));
     let there = env.at(&source.map_or_else(|| env.cwd.clone(), place))?;
     let mut git = Git::find(&there)?;
     let repo = git.discover()?;
     let source = repo.worktree.clone().unwrap_or_else(|| repo.common_dir.clone());
-    let branch = default_branch(&git, &source, branch)?;
+    let named = branch.map(|name| name.to_string_lossy().into_owned());
+    let branch = default_branch(&git, &source, named.as_deref())?;
     let root = target.map_or_else(|| expand_home(env, "~/workers"), place);
     if root.join("config.toml").exists() || (root.is_dir() && root.join("state.json").exists()) {
         return Err(Failure::new(Exit::No, "exists", format!("{} is a root already", root.display()))
@@ -53,6 +56,11 @@ pub fn run(ui: &Ui, env: &Env, source: Option<&Path>, target: Option<&Path>, bra
         run(&root, &["config", key, value])?;
     }
     run(&root, &["fetch", "--quiet", "--no-tags", "origin"])?;
+    if proc::find(env, "git-lfs").is_some() {
+        // At its best: without it the pointers are there.
+        let _ = git.cmd(&root).args(["lfs", "install", "--local", "--skip-repo"]).capture()?;
+    }
+    hooks(ui, env, &repo, &root)?;
     for dir in [".worktrees", "logs", "locks"] {
         fs::create_private_dir(&root.join(dir))?;
     }
@@ -67,6 +75,22 @@ pub fn run(ui: &Ui, env: &Env, source: Option<&Path>, target: Option<&Path>, bra
         ui.line(printable(&root.to_string_lossy()));
     }
     Ok(Exit::Done)
+}
+
+/// The hooks of ours that the source has, so that worktrees here are set up as worktrees there.
+fn hooks(ui: &Ui, env: &Env, source: &Repo, root: &Path) -> Result<()> {
+    let there = env.at(root)?;
+    let mut git = Git::find(&there)?;
+    let repo = git.discover()?;
+    for (name, tools) in hook::HOOKS {
+        let status = hook::status(source, name)?;
+        for tool in tools.iter().filter(|tool| status.tools.iter().any(|has| has == *tool)) {
+            if let Err(failure) = hook::install(&git, &repo, name, tool, false) {
+                ui.warn(format!("the hook {name} of {tool} is not installed: {failure}"));
+            }
+        }
+    }
+    Ok(())
 }
 
 /// Named, else the source's own default, else `main` or `master` if there is one of them. Never what happens to be

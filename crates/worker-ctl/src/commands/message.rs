@@ -1,6 +1,5 @@
 //! `message`: a word to a worker.
 
-use serde_json::json;
 use shopfloor_core::error::{Exit, Result};
 
 use super::Site;
@@ -9,12 +8,10 @@ use crate::store;
 
 pub fn run(site: &Site<'_>, name: &str, message: &str, force: bool) -> Result<Exit> {
     let text = site.text(Some(message), None)?;
+    site.finish_left()?;
     store::load(&site.root.path)?.require(name)?;
     let _lock = site.lock(name)?;
     let worker = store::load(&site.root.path)?.require(name)?.clone();
     let (worker, verdict) = site.deliver(&worker, &Event::Message { force }, &text)?;
-    if site.ui.is_json() {
-        site.ui.json(&json!({ "worker": name, "delivery": verdict.word(), "status": worker.status() }));
-    }
-    Ok(Exit::Done)
+    Ok(site.told(&worker, verdict))
 }

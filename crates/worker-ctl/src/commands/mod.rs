@@ -2,7 +2,10 @@
 
 pub mod accept;
 pub mod add;
+pub mod config;
 pub mod doctor;
+pub mod events;
+pub mod hook;
 pub mod init;
 pub mod message;
 pub mod nuke;
@@ -16,19 +19,27 @@ pub mod up;
 pub mod wait;
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
+use serde_json::json;
 use shopfloor_core::env::Env;
-use shopfloor_core::error::{Failure, Result};
+use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::git::Git;
 use shopfloor_core::lock::Lock;
+use shopfloor_core::proc;
+use shopfloor_core::text::shell_word;
 use shopfloor_core::ui::Ui;
 
-use crate::apply::publish;
+use crate::agent::Delivery;
+use crate::apply::{publish, session};
 use crate::facts::Clone;
+use crate::log;
 use crate::plan::machine::{Action, Event, apply};
 use crate::root::Root;
 use crate::store;
-use crate::tmux::{Tmux, deliver};
+use crate::tmux::Tmux;
+use crate::tmux::deliver::{self, Verdict};
 use crate::worker::Worker;
 
 /// A root and what works on it.
@@ -37,13 +48,24 @@ pub struct Site<'a> {
     pub env: &'a Env,
     pub root: Root,
     pub clone: Clone,
+    /// Set once a program that stays is to end.
+    pub ending: Arc<AtomicBool>,
 }
 
 impl<'a> Site<'a> {
-    pub fn find(ui: &'a Ui, env: &'a Env, named: Option<&Path>) -> Result<Site<'a>> {
-        let root = Root::find(env, named)?;
+    pub fn find(ui: &'a Ui, env: &'a Env, named: Option<&Path>, flags: &[(&str, Option<&Path>)]) -> Result<Site<'a>> {
+        let root = Root::find(env, named, flags)?;
+        root.config.said.said().iter().for_each(|warning| ui.warn(warning));
         let clone = Clone::new(&Git::find(env)?, &root);
-        Ok(Site { ui, env, root, clone })
+        Ok(Site { ui, env, root, clone, ending: Arc::default() })
+    }
+
+    /// Fails once a program that stays is to end: what takes long looks at it.
+    pub fn check_ending(&self) -> Result<()> {
+        match self.ending.load(Ordering::SeqCst) {
+            true => Err(Failure::failed("asked to end")),
+            false => Ok(()),
+        }
     }
 
     pub fn tmux(&self) -> Result<Tmux> {
@@ -61,39 +83,96 @@ impl<'a> Site<'a> {
     /// Lets something happen to a worker, in the state as it is by now. What is to be done is the caller's, but for pins.
     pub fn record(&self, name: &str, event: &Event) -> Result<(Worker, Vec<Action>)> {
         let now = self.now();
-        let done = store::update(&self.root.path, |state| {
+        let (before, after, actions) = store::update(&self.root.path, |state| {
             let worker = state.require(name)?.clone();
             let (next, actions) = apply(&worker, event, now)?;
             state.workers.insert(name.to_owned(), next.clone());
-            Ok((next, actions))
+            Ok((worker, next, actions))
         })?;
-        for action in &done.1 {
-            let pin = format!("refs/shopfloor/review/{name}");
+        self.follow_up(&before, &after, event, &actions)?;
+        Ok((after, actions))
+    }
+
+    /// The same for what was seen of a worker as `seen`: nothing, if it has changed since. The next look sees it.
+    pub fn observe(&self, seen: &Worker, event: &Event) -> Result<Option<Worker>> {
+        let now = self.now();
+        let done = store::update(&self.root.path, |state| {
+            if state.workers.get(&seen.name) != Some(seen) {
+                return Ok(None);
+            }
+            let (next, actions) = apply(seen, event, now)?;
+            state.workers.insert(seen.name.clone(), next.clone());
+            Ok(Some((next, actions)))
+        })?;
+        let Some((after, actions)) = done else { return Ok(None) };
+        self.follow_up(seen, &after, event, &actions)?;
+        Ok(Some(after))
+    }
+
+    /// Pins, logs, and the command that wants to know.
+    fn follow_up(&self, before: &Worker, after: &Worker, event: &Event, actions: &[Action]) -> Result<()> {
+        let pin = format!("refs/shopfloor/review/{}", after.name);
+        for action in actions {
             match action {
                 Action::Pin(sha) => drop(self.clone.ask(&self.root.path, &["update-ref", &pin, sha])?),
-                Action::Unpin => drop(self.clone.run(&self.root.path, &["update-ref", "-d", &pin])?),
-                Action::Announce if self.root.config.defaults.sound_on_review => {
-                    self.ui.note(format!("{name} needs review: `worker-ctl review {name}`"));
+                Action::Unpin if before.reviewed_sha.is_some() => {
+                    self.clone.run(&self.root.path, &["update-ref", "-d", &pin])?;
                 }
-                Action::Announce | Action::Deliver => {}
+                Action::Unpin | Action::Announce | Action::Deliver => {}
             }
         }
-        Ok(done)
+        if before == after && !matches!(event, Event::Sent) {
+            return Ok(());
+        }
+        let record = log::record(self.env.later().now, before, after, event);
+        log::append(&self.root.path, &record)?;
+        let Some(command) = &self.root.config.defaults.on_event else { return Ok(()) };
+        // In the background: nobody waits for it, and its failure is its own.
+        let text = |key: &str| record[key].as_str().unwrap_or_default().to_owned();
+        let line = format!(
+            "{{ {}\n}} >> {} 2>&1 < /dev/null &",
+            command.shell(),
+            shell_word(&self.root.path.join("logs/on_event.log"))
+        );
+        let started = proc::shell(self.env, &line)?
+            .dir(&self.root.path)
+            .var("WORKER_CTL_ROOT", self.root.path.as_os_str())
+            .var("WORKER_CTL_WORKER", text("worker"))
+            .var("WORKER_CTL_EVENT", text("event"))
+            .var("WORKER_CTL_FROM", text("from"))
+            .var("WORKER_CTL_TO", text("to"))
+            .var("WORKER_CTL_DETAIL", text("detail"))
+            .capture()?;
+        if !started.status.success() {
+            self.ui.warn("`on_event` cannot be run");
+        }
+        Ok(())
     }
 
     /// Long work on one worker, one at a time.
     pub fn lock(&self, name: &str) -> Result<Lock> {
-        Lock::take(&self.root.path.join("locks").join(format!("{name}.lock")))
+        Lock::take(&self.lock_path(name))
+    }
+
+    pub fn lock_path(&self, name: &str) -> PathBuf {
+        self.root.path.join("locks").join(format!("worker-{name}.lock"))
     }
 
     /// Lets an event happen that ends in a text for the worker. The intent is saved before a byte is typed; when nothing was,
-    /// all is as before.
-    pub fn deliver(&self, before: &Worker, event: &Event, text: &str) -> Result<(Worker, deliver::Verdict)> {
+    /// all is as before. A task goes to a program that starts afresh.
+    pub fn deliver(&self, before: &Worker, event: &Event, text: &str) -> Result<(Worker, Verdict)> {
         let (worker, _) = self.record(&before.name, event)?;
         let agent = self.root.agent(&worker.agent)?;
-        match self.tmux().and_then(|tmux| deliver::deliver(&tmux, &self.root.path, &worker, &agent, text)) {
+        let is_task = matches!(event, Event::Start { .. } | Event::Resume);
+        let done = match agent.delivery {
+            Delivery::Argv if is_task => session::start_with(self, &worker, text).map(|()| Verdict::Delivered),
+            _ => self.tmux().and_then(|tmux| {
+                deliver::deliver(&tmux, &self.root.path, &worker, &agent, text, matches!(event, Event::Start { .. }))
+            }),
+        };
+        match done {
             Ok(verdict) => Ok((self.record(&before.name, &Event::Sent)?.0, verdict)),
-            Err(failure) if failure.kind == "not_delivered" => {
+            Err(failure) if failure.kind == deliver::NOT => {
                 self.record(&before.name, &Event::NotSent { back: Box::new(before.clone()) })?;
                 Err(failure)
             }
@@ -101,15 +180,40 @@ impl<'a> Site<'a> {
         }
     }
 
+    /// What a delivery came to.
+    pub fn told(&self, worker: &Worker, verdict: Verdict) -> Exit {
+        if self.ui.is_json() {
+            let status = worker.status();
+            self.ui.json(&json!({ "worker": worker.name, "delivery": verdict.word(), "status": status }));
+        } else {
+            self.ui.line(&worker.name);
+        }
+        Exit::Done
+    }
+
+    /// Finishes what a kill left in between; every command that writes begins with it. What another process is at, and
+    /// holds the lock of, is not touched.
+    pub fn finish_left(&self) -> Result<()> {
+        self.finish_accepts()?;
+        let state = store::load(&self.root.path)?;
+        for worker in state.workers.values().filter(|worker| worker.pending_send.is_some()) {
+            let Some(_lock) = Lock::try_take(&self.lock_path(&worker.name))? else { continue };
+            if let Some(worker) = self.observe(worker, &Event::Doubt)? {
+                worker.notes.iter().for_each(|note| self.ui.warn(format!("{}: {note}", worker.name)));
+            }
+        }
+        Ok(())
+    }
+
     /// Finishes accepts that a kill left in between. One whose worker's lock is held is nobody's but its holder's.
-    pub fn finish_accepts(&self) -> Result<()> {
+    fn finish_accepts(&self) -> Result<()> {
         for name in publish::journals(&self.clone)? {
             let Some(_lock) = Lock::try_take(&self.root.path.join("locks").join(format!("{name}.lock")))? else {
                 continue;
             };
-            let Some(new) = publish::left_behind(&self.clone, &self.source(), &name)? else { continue };
+            let Some((landed, new)) = publish::left_behind(&self.clone, &self.source(), &name)? else { continue };
             if let Ok(worker) = store::load(&self.root.path)?.require(&name).cloned() {
-                accept::settle(self, &worker, &new)?;
+                accept::settle(self, &worker, &landed, &new)?;
                 self.ui.note(format!("finished the acceptance of {name}, which was killed"));
             }
             publish::drop_journal(&self.clone, &name)?;

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::fs;
+use shopfloor_core::lock::Lock;
 use shopfloor_core::ui::printable;
 
 use super::Site;
@@ -160,6 +161,7 @@ fn keep(site: &Site<'_>, worker: &Worker) -> Result<()> {
 
 /// Its table in config.toml; the rest of the file stays.
 fn forget_table(site: &Site<'_>, name: &str) -> Result<()> {
+    let _lock = Lock::take(&site.root.path.join("locks/config.lock"))?;
     let path = site.root.path.join("config.toml");
     let text = String::from_utf8_lossy(&fs::read(&path)?.unwrap_or_default()).into_owned();
     let Ok(mut document) = text.parse::<toml_edit::DocumentMut>() else { return Ok(()) };

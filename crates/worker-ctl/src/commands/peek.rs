@@ -1,12 +1,17 @@
 //! `peek` and `attach`: a worker's terminal.
 
+use std::path::Path;
+
+use shopfloor_core::config::Line;
 use shopfloor_core::error::{Exit, Failure, Result};
-use shopfloor_core::proc::Cmd;
+use shopfloor_core::proc::{self, Cmd};
 use shopfloor_core::ui::printable;
 
 use super::Site;
+use crate::apply::session;
 use crate::store;
 use crate::tmux::Pane;
+use crate::worker::Worker;
 
 fn pane(site: &Site<'_>, name: &str) -> Result<Pane> {
     let worker = store::load(&site.root.path)?.require(name)?.clone();
@@ -24,11 +29,33 @@ pub fn peek(site: &Site<'_>, name: &str, lines: usize) -> Result<Exit> {
     Ok(Exit::Done)
 }
 
-/// Also from inside another tmux.
+/// Also from inside another tmux. What is to run before and after runs in the worktree.
 pub fn attach(site: &Site<'_>, name: &str) -> Result<Exit> {
     let pane = pane(site, name)?;
+    let worker = store::load(&site.root.path)?.require(name)?.clone();
+    let defaults = &site.root.config.defaults;
+    aside(site, &worker, defaults.before_attach.as_ref())?;
     let (program, args) = site.tmux()?.attach_line(&pane.session);
     let cmd = Cmd::new(&program, site.env).args(args).without_vars(&["TMUX", "TMUX_PANE"]);
     let status = cmd.foreground()?;
-    Ok(if status.success() { Exit::Done } else { Exit::Failed })
+    aside(site, &worker, defaults.after_attach.as_ref())?;
+    match status.success() {
+        true => Ok(Exit::Done),
+        false => Err(Failure::failed(format!("tmux attach-session failed with {status}"))
+            .hint("attach from a terminal; elsewhere `worker-ctl peek` shows what there is")),
+    }
+}
+
+fn aside(site: &Site<'_>, worker: &Worker, line: Option<&Line>) -> Result<()> {
+    let Some(line) = line else { return Ok(()) };
+    let sh = proc::find(site.env, "sh").ok_or_else(|| Failure::failed("sh is not on the PATH"))?;
+    let mut cmd = Cmd::new(&sh, site.env).dir(Path::new(&worker.worktree_path)).arg("-c").arg(line.shell());
+    for (key, value) in session::variables(site, worker) {
+        cmd = cmd.var(key, value);
+    }
+    let status = cmd.foreground()?;
+    if !status.success() {
+        site.ui.warn(format!("`{}` ended with {status}", printable(&line.shell())));
+    }
+    Ok(())
 }

@@ -14,8 +14,8 @@ use crate::store;
 use crate::worker::{Session, Task, Worker};
 
 pub fn run(site: &Site<'_>, name: &str) -> Result<Exit> {
-    site.finish_accepts()?;
-    site.clone.fetch()?;
+    site.finish_left()?;
+    site.clone.fetched(&site.source())?;
     store::load(&site.root.path)?.require(name)?;
     let _lock = site.lock(name)?;
     let worker = store::load(&site.root.path)?.require(name)?.clone();

@@ -1,11 +1,15 @@
 //! `review` and `reject`: a person looks, and sends back.
 
+use std::io::IsTerminal;
 use std::path::Path;
 
 use serde_json::json;
 use shopfloor_core::error::{Exit, Failure, Result};
+use shopfloor_core::git::LOCAL_VARS;
+use shopfloor_core::proc::{self, Cmd};
 
-use super::{Site, patrol};
+use super::{Site, patrol, rebase};
+use crate::cli::Interface;
 use crate::plan::machine::Event;
 use crate::store;
 use crate::worker::{Task, Worker};
@@ -13,37 +17,72 @@ use crate::worker::{Task, Worker};
 /// How much of a diff goes back to the worker with what should change.
 const CONTEXT: usize = 20_000;
 
-pub fn review(site: &Site<'_>, name: Option<&str>) -> Result<Exit> {
+pub fn review(site: &Site<'_>, name: Option<&str>, interface: Option<Interface>) -> Result<Exit> {
+    site.finish_left()?;
     patrol::tick(site)?;
     let state = store::load(&site.root.path)?;
-    let worker = match name {
-        Some(name) => state.require(name)?.clone(),
+    let name = match name {
+        Some(name) => state.require(name)?.name.clone(),
         None => {
             let waiting = state.workers.values().filter(|worker| worker.task == Task::NeedsReview);
             let longest = waiting.min_by_key(|worker| (worker.last_activity_unix, worker.name.clone()));
-            longest.cloned().ok_or_else(|| {
+            longest.map(|worker| worker.name.clone()).ok_or_else(|| {
                 Failure::new(Exit::No, "wrong_state", "nobody needs review")
                     .hint("`worker-ctl status` shows what they are at")
             })?
         }
     };
-    let Some(sha) = worker.commit_sha.clone().filter(|_| worker.task == Task::NeedsReview) else {
-        return Err(Failure::new(Exit::No, "wrong_state", format!("{} is {}", worker.name, worker.task.word()))
-            .hint("`worker-ctl status` shows who needs review"));
+    let (worker, sha) = {
+        let _lock = site.lock(&name)?;
+        let base = site.clone.fetched(&site.source())?;
+        rebase::stale(site, store::load(&site.root.path)?.require(&name)?, &base)?;
+        let worker = store::load(&site.root.path)?.require(&name)?.clone();
+        let Some(sha) = worker.commit_sha.clone().filter(|_| worker.task == Task::NeedsReview) else {
+            return Err(Failure::new(Exit::No, "wrong_state", format!("{name} is {}", worker.task.word()))
+                .hint("`worker-ctl status` shows who needs review"));
+        };
+        let patch = site.clone.work_of(&sha)?;
+        site.record(&name, &Event::Reviewed { sha: sha.clone(), patch })?;
+        (worker, sha)
     };
-    let diff = diff(site, &worker, &sha)?;
-    let patch = site.clone.work_of(&sha)?;
-    site.record(&worker.name, &Event::Reviewed { sha: sha.clone(), patch })?;
     store::update(&site.root.path, |state| {
-        state.last_reviewed = Some(worker.name.clone());
+        state.last_reviewed = Some(name.clone());
         Ok(())
     })?;
+    // No lock is held while a person reads.
     if site.ui.is_json() {
-        site.ui.json(&json!({ "worker": worker.name, "sha": sha, "diff": diff }));
-    } else {
-        site.ui.answer(diff.as_bytes());
+        let diff = diff(site, &worker, &sha)?;
+        site.ui.json(&json!({ "worker": name, "sha": sha, "diff": diff }));
+        return Ok(Exit::Done);
     }
-    Ok(Exit::Done)
+    show(site, &worker, &sha, interface)
+}
+
+/// Through git, which pages on a terminal, and calls whatever else is to show it.
+fn show(site: &Site<'_>, worker: &Worker, sha: &str, interface: Option<Interface>) -> Result<Exit> {
+    let has = |program: &str| proc::find(site.env, program).is_some();
+    let interface = interface.unwrap_or(if has("difft") { Interface::Difftastic } else { Interface::Git });
+    let base = site.clone.base();
+    let range = format!("{base}...{sha}");
+    let missing = |program: &str| {
+        Failure::failed(format!("{program} is not on the PATH")).hint("install it, or use `--interface git`")
+    };
+    let args: Vec<&str> = match interface {
+        Interface::Git => vec!["diff", "--no-ext-diff", &range],
+        Interface::Difftastic if !has("difft") => return Err(missing("difft")),
+        Interface::Difftastic => vec!["-c", "diff.external=difft", "diff", "--ext-diff", &range],
+        Interface::Vscode if !has("code") => return Err(missing("code")),
+        Interface::Vscode => vec!["difftool", "--no-prompt", "--extcmd=code --wait --diff", &range],
+    };
+    let program = proc::find(site.env, "git").ok_or_else(|| missing("git"))?;
+    let cmd = Cmd::new(&program, site.env).without_vars(LOCAL_VARS).dir(Path::new(&worker.worktree_path));
+    let is_paged = std::io::stdout().is_terminal();
+    let cmd = if is_paged { cmd } else { cmd.arg("--no-pager") };
+    let status = cmd.args(args).foreground()?;
+    match status.success() || is_paged || status.code() == 141 {
+        true => Ok(Exit::Done),
+        false => Err(Failure::failed(format!("showing it failed with {status}")).hint("try `--interface git`")),
+    }
 }
 
 /// What the work comes to against where it branched off.
@@ -56,6 +95,8 @@ fn diff(site: &Site<'_>, worker: &Worker, sha: &str) -> Result<String> {
 
 pub fn reject(site: &Site<'_>, message: &str) -> Result<Exit> {
     let text = site.text(Some(message), None)?;
+    site.finish_left()?;
+    patrol::tick(site)?;
     let state = store::load(&site.root.path)?;
     let name = state.last_reviewed.clone().ok_or_else(|| {
         Failure::new(Exit::No, "wrong_state", "nothing was reviewed").hint("look first: `worker-ctl review NAME`")
@@ -74,10 +115,5 @@ pub fn reject(site: &Site<'_>, message: &str) -> Result<Exit> {
         "Your work was reviewed and needs changes:\n\n{text}\n\nAmend your commit. This is what was reviewed:\n\n{shown}"
     );
     let (worker, verdict) = site.deliver(&worker, &event, &text)?;
-    if site.ui.is_json() {
-        site.ui.json(&json!({ "worker": name, "delivery": verdict.word(), "status": worker.status() }));
-    } else {
-        site.ui.line(&name);
-    }
-    Ok(Exit::Done)
+    Ok(site.told(&worker, verdict))
 }

@@ -2,18 +2,21 @@
 
 use std::path::Path;
 
-use serde_json::json;
 use shopfloor_core::error::{Exit, Failure, Result};
 
 use super::Site;
+use crate::apply::copies;
 use crate::cli::StartArgs;
 use crate::plan::machine::{Event, apply};
 use crate::store;
 use crate::worker::{Task, Worker};
 
 pub fn run(site: &Site<'_>, args: &StartArgs) -> Result<Exit> {
+    if let Some(name) = &args.resume {
+        return resume(site, name);
+    }
     let prompt = site.text(args.prompt.as_deref(), args.prompt_file.as_deref())?;
-    site.finish_accepts()?;
+    site.finish_left()?;
     let state = store::load(&site.root.path)?;
     let name = match &args.worker {
         Some(name) => state.require(name)?.name.clone(),
@@ -26,12 +29,20 @@ pub fn run(site: &Site<'_>, args: &StartArgs) -> Result<Exit> {
     let base = bring_up_to_date(site, &worker)?;
     let text = format!("{}\n\n{prompt}", preamble(site, &worker));
     let (worker, verdict) = site.deliver(&worker, &Event::Start { prompt, base }, &text)?;
-    if site.ui.is_json() {
-        site.ui.json(&json!({ "worker": worker.name, "delivery": verdict.word(), "status": worker.status() }));
-    } else {
-        site.ui.line(&worker.name);
-    }
-    Ok(Exit::Done)
+    Ok(site.told(&worker, verdict))
+}
+
+/// The task a worker has, once more: only when a person says so, never by itself.
+fn resume(site: &Site<'_>, name: &str) -> Result<Exit> {
+    site.finish_left()?;
+    store::load(&site.root.path)?.require(name)?;
+    let _lock = site.lock(name)?;
+    let worker = store::load(&site.root.path)?.require(name)?.clone();
+    apply(&worker, &Event::Resume, 0)?;
+    let prompt = worker.prompt.clone().unwrap_or_default();
+    let text = format!("{}\n\n{prompt}", preamble(site, &worker));
+    let (worker, verdict) = site.deliver(&worker, &Event::Resume, &text)?;
+    Ok(site.told(&worker, verdict))
 }
 
 /// The one that has been idle longest, of those in the pool.
@@ -52,14 +63,15 @@ fn bring_up_to_date(site: &Site<'_>, worker: &Worker) -> Result<String> {
             .details(dirty.into_iter().take(10).map(|path| format!("  {path}")))
             .hint("commit or remove them there first"));
     }
-    site.clone.fetch()?;
-    let base = site.clone.require_base()?;
+    let base = site.clone.fetched(&site.source())?;
     let head = site.clone.ask(tree, &["rev-parse", "HEAD"])?;
     if worker.task == Task::Idle && site.clone.ahead(&head)? > 0 {
         return Err(Failure::new(Exit::No, "unmerged", format!("{} has commits that are not merged", worker.branch))
             .hint("look at them in its worktree first; they are on no other branch"));
     }
-    site.clone.ask(tree, &["reset", "--quiet", "--hard", &base])?;
+    // Refuses, where there is something in the way that came just now.
+    site.clone.ask(tree, &["reset", "--quiet", "--keep", &base])?;
+    copies::bring(site, tree)?;
     Ok(base)
 }
 

@@ -1,8 +1,10 @@
 //! `up` and `down`: sessions come and go, tasks stay.
 
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 use std::path::Path;
-use std::sync::mpsc;
+use std::sync::atomic::Ordering;
+use std::sync::{Mutex, PoisonError, mpsc};
+use std::thread;
 use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
@@ -13,12 +15,17 @@ use shopfloor_core::proc;
 use shopfloor_core::text::shell_word;
 use shopfloor_core::ui::printable;
 
-use super::{Site, patrol};
+use super::status::Waiting;
+use super::{Site, add, patrol};
 use crate::apply::session;
 use crate::cli::UpArgs;
-use crate::plan::machine::Event;
+use crate::plan::machine::{Event, MISSING};
+use crate::settings::Config;
 use crate::store;
-use crate::worker::{Session, Worker};
+use crate::worker::{Session, Worker, checked_name};
+
+/// How many programs are started at once.
+const AT_ONCE: usize = 8;
 
 /// How often is looked whether somebody committed, added a worker, or asks us to end: a few `stat`s.
 const GLANCE: Duration = Duration::from_millis(250);
@@ -38,32 +45,71 @@ pub fn up(site: &Site<'_>, args: &UpArgs) -> Result<Exit> {
 
 /// These sessions, daemon or not.
 fn restart(site: &Site<'_>, names: &[String]) -> Result<Exit> {
-    site.finish_accepts()?;
+    site.finish_left()?;
     let state = store::load(&site.root.path)?;
-    let wanted: Vec<Worker> = names.iter().map(|name| state.require(name).cloned()).collect::<Result<_>>()?;
-    let failures = bring_up(site, &wanted)?;
+    names.iter().try_for_each(|name| state.require(name).map(drop))?;
+    let failures = bring_up(site, names);
     if failures.is_empty() {
         return Ok(Exit::Done);
     }
     Err(Failure::failed("not all workers are up").details(failures).hint("`worker-ctl status` shows them"))
 }
 
-/// Starts what has no session; what hindered it.
-fn bring_up(site: &Site<'_>, workers: &[Worker]) -> Result<Vec<String>> {
-    let mut failures = Vec::new();
-    for worker in workers {
-        let _lock = site.lock(&worker.name)?;
-        if !Path::new(&worker.worktree_path).is_dir() {
-            site.record(&worker.name, &Event::Fault { reason: "worktree missing".into() })?;
-            failures.push(format!("{}: its worktree {} is missing", worker.name, worker.worktree_path));
-            continue;
+/// Starts what has no session, several at a time; what hindered it.
+fn bring_up(site: &Site<'_>, names: &[String]) -> Vec<String> {
+    let queue = Mutex::new(names.iter());
+    let failures = Mutex::new(Vec::new());
+    let next = || queue.lock().unwrap_or_else(PoisonError::into_inner).next();
+    thread::scope(|scope| {
+        for _ in 0..AT_ONCE.min(names.len()) {
+            scope.spawn(|| {
+                while let Some(name) = next() {
+                    match bring_one_up(site, name) {
+                        Ok(true) => site.ui.note(format!("{name} is up")),
+                        Ok(false) => {}
+                        Err(failure) => {
+                            let mut failures = failures.lock().unwrap_or_else(PoisonError::into_inner);
+                            failures.push(format!("{name}: {failure}"));
+                        }
+                    }
+                }
+            });
         }
-        match session::start(site, worker) {
-            Ok(_) => site.ui.note(format!("{} is up", worker.name)),
-            Err(failure) => failures.push(format!("{}: {failure}", worker.name)),
-        }
+    });
+    failures.into_inner().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Under its lock, as it is by then; `false` when it is gone.
+fn bring_one_up(site: &Site<'_>, name: &str) -> Result<bool> {
+    site.check_ending()?;
+    let _lock = site.lock(name)?;
+    let Some(worker) = store::load(&site.root.path)?.workers.get(name).cloned() else { return Ok(false) };
+    if !Path::new(&worker.worktree_path).is_dir() {
+        site.record(name, &Event::Fault { reason: MISSING.into() })?;
+        return Err(Failure::failed(format!("its worktree {} is missing", worker.worktree_path))
+            .hint("`worker-ctl doctor --repair` makes it again from its branch"));
     }
-    Ok(failures)
+    session::start(site, &worker).map(|_| true)
+}
+
+/// Makes workers that config.toml tells of and the state does not; what hindered it.
+fn make_missing(site: &Site<'_>) -> Vec<String> {
+    let known = store::load(&site.root.path).map(|state| state.workers).unwrap_or_default();
+    // As the file is by now: it may have been edited since we began.
+    let now = Config::load(site.env, &site.root.path, &[]);
+    let names = now.iter().flat_map(|config| config.workers.keys().cloned()).collect::<Vec<_>>();
+    let mut failures: Vec<String> = now.err().into_iter().map(|failure| failure.to_string()).collect();
+    for name in names.iter().filter(|name| !known.contains_key(*name)) {
+        let made = checked_name(name).and_then(|_| {
+            let _lock = site.lock(name)?;
+            match store::load(&site.root.path)?.workers.contains_key(name) {
+                true => Ok(()),
+                false => add::make(site, name, None).map(drop),
+            }
+        });
+        failures.extend(made.err().map(|failure| format!("{name}: {failure}")));
+    }
+    failures
 }
 
 /// The lock whose holder is the running `up`.
@@ -83,7 +129,7 @@ fn become_the_one(path: &Path) -> Result<Lock> {
         if let Some(lock) = Lock::try_take(path)? {
             return Ok(lock);
         }
-        std::thread::sleep(Duration::from_millis(10));
+        thread::sleep(Duration::from_millis(10));
     }
     Err(Failure::new(Exit::Busy, "busy", "another `up` runs for this root")
         .hint("end it with `worker-ctl down`; `worker-ctl status` shows its workers"))
@@ -96,22 +142,29 @@ fn watch(site: &Site<'_>, no_patrol: bool) -> Result<Exit> {
     lock.sign().map_err(|e| Failure::failed(format!("cannot write to {}", path.display())).because(e))?;
     let (send, signals) = mpsc::channel();
     // A second one ends us at once.
-    proc::handle_signals(move |signal| {
-        static CAME: std::sync::atomic::AtomicBool = std::sync::atomic::AtomicBool::new(false);
-        !CAME.fetch_or(true, std::sync::atomic::Ordering::SeqCst) && send.send(signal).is_ok()
-    });
+    let ending = site.ending.clone();
+    proc::handle_signals(move |signal| !ending.fetch_or(true, Ordering::SeqCst) && send.send(signal).is_ok());
     let interval = Duration::from_secs(site.root.config.defaults.patrol_interval_secs.max(1));
     let mut seen = Vec::new();
     let mut last: Option<Instant> = None;
-    let mut told = BTreeMap::new();
+    let mut told = BTreeSet::new();
+    let mut waiting = Waiting::default();
     loop {
         let now = glance(site);
         let is_due = last.is_none_or(|last| last.elapsed() >= interval) || now != seen;
         if is_due {
             seen = now;
-            last = Some(Instant::now());
-            if let Err(failure) = tick(site, no_patrol, &mut told) {
-                site.ui.problem(&failure);
+            let is_first = last.replace(Instant::now()).is_none();
+            match tick(site, no_patrol, is_first) {
+                // Said once, not at every look.
+                Ok(failures) => {
+                    failures.iter().filter(|said| !told.contains(*said)).for_each(|said| site.ui.warn(said));
+                    told = failures.into_iter().collect();
+                }
+                Err(failure) => site.ui.problem(&failure),
+            }
+            if let Ok(state) = store::load(&site.root.path) {
+                waiting.look(site, &state);
             }
         }
         if let Ok(signal) = signals.recv_timeout(GLANCE) {
@@ -124,31 +177,33 @@ fn watch(site: &Site<'_>, no_patrol: bool) -> Result<Exit> {
     }
 }
 
-/// One round: sessions that are missing, then what happened.
-fn tick(site: &Site<'_>, no_patrol: bool, told: &mut BTreeMap<String, String>) -> Result<()> {
+/// One round: workers and sessions that are missing, then what happened. The first one also starts what ended well.
+fn tick(site: &Site<'_>, no_patrol: bool, is_first: bool) -> Result<Vec<String>> {
+    let mut failures = make_missing(site);
     let state = store::load(&site.root.path)?;
     let panes = site.tmux()?.panes()?;
-    let has_pane = |worker: &Worker| panes.iter().any(|pane| pane.session == worker.session_id);
-    let missing = state.workers.values().filter(|worker| worker.fault.is_none() && !has_pane(worker));
-    let failures = bring_up(site, &missing.cloned().collect::<Vec<_>>())?;
-    for failure in failures {
-        if told.insert(failure.clone(), String::new()).is_none() {
-            site.ui.warn(failure);
-        }
-    }
     // Sessions that an `up` before this one left are taken over as they are.
     for worker in state.workers.values().filter(|worker| worker.session != Session::Up && worker.fault.is_none()) {
         if let Some(pane) = panes.iter().find(|pane| pane.session == worker.session_id && pane.end.is_none()) {
-            site.record(&worker.name, &Event::SessionUp { pane: pane.id.clone(), pid: pane.pid })?;
+            site.observe(worker, &Event::SessionUp { pane: pane.id.clone(), pid: pane.pid })?;
         }
     }
-    if no_patrol {
-        return Ok(());
-    }
-    let _tick = Lock::take(&site.root.path.join("locks/patrol.lock"))?;
-    site.finish_accepts()?;
+    // What ended badly and nobody knows of yet is not to be started.
     patrol::tick(site)?;
-    patrol::refresh(site)
+    let state = store::load(&site.root.path)?;
+    let is_missing = |worker: &&Worker| {
+        let pane = panes.iter().find(|pane| pane.session == worker.session_id);
+        worker.fault.is_none() && pane.is_none_or(|pane| is_first && pane.end.is_some())
+    };
+    let missing: Vec<String> = state.workers.values().filter(is_missing).map(|worker| worker.name.clone()).collect();
+    failures.extend(bring_up(site, &missing));
+    if !no_patrol {
+        let _tick = Lock::take(&site.root.path.join("locks/patrol.lock"))?;
+        site.finish_left()?;
+        patrol::tick(site)?;
+        patrol::refresh(site)?;
+    }
+    Ok(failures)
 }
 
 /// What changes when somebody commits, adds a worker or gives a task: a few times of change.
@@ -182,7 +237,7 @@ fn detach(site: &Site<'_>) -> Result<Exit> {
             site.ui.note(format!("up in the background; its log is {}", log.display()));
             return Ok(Exit::Done);
         }
-        std::thread::sleep(Duration::from_millis(20));
+        thread::sleep(Duration::from_millis(20));
     }
     Err(Failure::failed("it did not come up").hint(format!("look at {}", log.display())))
 }
@@ -222,7 +277,7 @@ fn end_daemon(site: &Site<'_>) -> Result<()> {
             return Err(Failure::new(Exit::Busy, "busy", "the running `up` does not end")
                 .hint("end it yourself, then run `worker-ctl down` again"));
         }
-        std::thread::sleep(Duration::from_millis(20));
+        thread::sleep(Duration::from_millis(20));
     }
     Ok(())
 }

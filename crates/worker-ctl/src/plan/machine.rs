@@ -36,17 +36,21 @@ pub enum Event {
     Rebased {
         sha: String,
     },
-    /// It has conflicts with the default branch.
+    /// It has conflicts with the default branch, in these files.
     Conflict {
         pre_sha: String,
         base: String,
+        files: Vec<String>,
     },
-    /// The rebase is over; at the commit it began with it was given up.
+    /// The rebase is over; at the commit it began with it was given up. In these files conflict markers are left.
     RebaseDone {
         sha: String,
+        markers: Vec<String>,
     },
     /// Its work is in the default branch, or had nothing that was not.
     Accepted,
+    /// A person wants it to be told its task again.
+    Resume,
     /// A person takes its task away.
     Reset,
     SessionUp {
@@ -64,12 +68,48 @@ pub enum Event {
     Fault {
         reason: String,
     },
+    /// That fault is no more.
+    Mended {
+        reason: String,
+    },
+    /// It was killed while a text was typed to it: whether that arrived nobody knows.
+    Doubt,
     /// A person wants to tell it something.
     Message {
         force: bool,
     },
     /// A day without a crash.
     Quiet,
+}
+
+impl Event {
+    /// Its name, and what there is to say of it.
+    pub fn told(&self) -> (&'static str, String) {
+        match self {
+            Event::Start { .. } => ("start", String::new()),
+            Event::Sent => ("sent", String::new()),
+            Event::NotSent { .. } => ("not_sent", String::new()),
+            Event::Commit { sha } => ("commit", sha.clone()),
+            Event::Reviewed { sha, .. } => ("reviewed", sha.clone()),
+            Event::Reject { base, .. } => ("reject", base.clone()),
+            Event::Rebased { sha } => ("rebased", sha.clone()),
+            Event::Conflict { files, .. } => ("conflict", files.join(", ")),
+            Event::RebaseDone { sha, .. } => ("rebase_done", sha.clone()),
+            Event::Accepted => ("accepted", String::new()),
+            Event::Resume => ("resume", String::new()),
+            Event::Reset => ("reset", String::new()),
+            Event::SessionUp { pid, .. } => ("session_up", format!("process {pid}")),
+            Event::Exited { end: Session::Code(code), .. } => ("exited", format!("exit {code}")),
+            Event::Exited { end: Session::Signal(signal), .. } => ("exited", format!("signal {signal}")),
+            Event::Exited { .. } => ("exited", String::new()),
+            Event::SessionGone => ("session_gone", String::new()),
+            Event::Fault { reason } => ("fault", reason.clone()),
+            Event::Mended { reason } => ("mended", reason.clone()),
+            Event::Doubt => ("doubt", String::new()),
+            Event::Message { .. } => ("message", String::new()),
+            Event::Quiet => ("quiet", String::new()),
+        }
+    }
 }
 
 /// What is to be done.
@@ -184,7 +224,7 @@ pub fn apply(worker: &Worker, event: &Event, now: i64) -> Result<(Worker, Vec<Ac
             next.reviewed_sha.clone().map(Action::Pin).into_iter().collect()
         }
         (_, Event::Rebased { .. }) => vec![],
-        (task @ (Task::Working | Task::NeedsReview | Task::Rejected), Event::Conflict { pre_sha, base }) => {
+        (task @ (Task::Working | Task::NeedsReview | Task::Rejected), Event::Conflict { pre_sha, base, files }) => {
             let from = match task {
                 Task::NeedsReview => Before::NeedsReview,
                 Task::Rejected => Before::Rejected,
@@ -192,26 +232,47 @@ pub fn apply(worker: &Worker, event: &Event, now: i64) -> Result<(Worker, Vec<Ac
             };
             next.task = Task::Rebasing { from, pre_sha: pre_sha.clone() };
             next.base_sha = Some(base.clone());
+            next.conflicted = files.clone();
             next.pending_send = Some(Pending { what: "conflict".into(), at_unix: now });
             vec![Action::Deliver]
         }
         (_, Event::Conflict { .. }) => vec![],
-        (Task::Rebasing { from, pre_sha }, Event::RebaseDone { sha }) if sha == pre_sha => {
+        (Task::Rebasing { from, pre_sha }, Event::RebaseDone { sha, .. }) if sha == pre_sha => {
             next.task = from.task();
-            note(&mut next, "it gave the rebase up");
+            if next.task == Task::NeedsReview {
+                next.commit_sha = Some(sha.clone());
+            }
+            note(&mut next, GAVE_UP);
             vec![]
         }
         (Task::Rebasing { from: Before::Working, .. }, Event::RebaseDone { .. }) => {
             next.task = Task::Working;
             vec![]
         }
-        (Task::Rebasing { .. }, Event::RebaseDone { sha }) => {
+        (Task::Rebasing { .. }, Event::RebaseDone { sha, markers }) => {
             next.task = Task::NeedsReview;
+            next.notes.retain(|note| note != GAVE_UP);
+            for file in markers {
+                note(&mut next, &format!("conflict markers are left in {file}"));
+            }
             next.commit_sha = Some(sha.clone());
             forget_review(&mut next);
             vec![Action::Unpin, Action::Announce]
         }
         (_, Event::RebaseDone { .. }) => vec![],
+        (Task::Idle, Event::Resume) => {
+            return refuse(format!("{name} has no task"), "give it one with `worker-ctl start`".into());
+        }
+        (_, Event::Resume) if worker.session != Session::Up => {
+            return refuse(
+                format!("{name} is {}", worker.status()),
+                format!("bring it up first: `worker-ctl up {name}`"),
+            );
+        }
+        (_, Event::Resume) => {
+            next.pending_send = Some(Pending { what: "start".into(), at_unix: now });
+            vec![Action::Deliver]
+        }
         (_, Event::Accepted) => {
             clear_task(&mut next);
             next.crash_count = 0;
@@ -225,7 +286,7 @@ pub fn apply(worker: &Worker, event: &Event, now: i64) -> Result<(Worker, Vec<Ac
         // --- liveness: never alters the task
         (_, Event::SessionUp { pane, pid }) => {
             next.session = Session::Up;
-            next.fault = None;
+            next.fault.take_if(|fault| fault != MISSING);
             next.pane_id = Some(pane.clone());
             next.pane_pid = Some(*pid);
             vec![]
@@ -252,6 +313,16 @@ pub fn apply(worker: &Worker, event: &Event, now: i64) -> Result<(Worker, Vec<Ac
         }
         (_, Event::Fault { reason }) => {
             next.fault = Some(reason.clone());
+            vec![]
+        }
+        (_, Event::Mended { reason }) => {
+            next.fault.take_if(|fault| fault == reason);
+            vec![]
+        }
+        (_, Event::Doubt) => {
+            if let Some(pending) = next.pending_send.take() {
+                note(&mut next, &format!("whether its {} was typed is not known", pending.what));
+            }
             vec![]
         }
         (Task::Idle, Event::Message { force: false }) => {
@@ -282,6 +353,11 @@ pub fn apply(worker: &Worker, event: &Event, now: i64) -> Result<(Worker, Vec<Ac
     Ok((next, actions))
 }
 
+/// The fault of a worker whose worktree is gone.
+pub const MISSING: &str = "worktree missing";
+
+const GAVE_UP: &str = "it gave the rebase up";
+
 fn forget_review(worker: &mut Worker) {
     worker.reviewed_sha = None;
     worker.reviewed_patch = None;
@@ -296,6 +372,7 @@ fn clear_task(worker: &mut Worker) {
     worker.base_sha = None;
     worker.pending_send = None;
     worker.notes.clear();
+    worker.conflicted.clear();
     forget_review(worker);
 }
 
@@ -346,9 +423,9 @@ mod tests {
             Event::Reviewed { sha: text("c1"), patch: text("q") },
             Event::Reject { base: text("c1"), patch: text("q") },
             Event::Rebased { sha: text("c3") },
-            Event::Conflict { pre_sha: text("c1"), base: text("b2") },
-            Event::RebaseDone { sha: text("pre") },
-            Event::RebaseDone { sha: text("c4") },
+            Event::Conflict { pre_sha: text("c1"), base: text("b2"), files: vec![text("f")] },
+            Event::RebaseDone { sha: text("pre"), markers: vec![] },
+            Event::RebaseDone { sha: text("c4"), markers: vec![text("f")] },
             Event::Accepted,
             Event::Reset,
             Event::SessionUp { pane: text("%1"), pid: 7 },
@@ -359,13 +436,22 @@ mod tests {
             Event::Message { force: false },
             Event::Message { force: true },
             Event::Quiet,
+            Event::Resume,
+            Event::Mended { reason: text("worktree missing") },
+            Event::Doubt,
         ]
     }
 
     fn is_liveness(event: &Event) -> bool {
         matches!(
             event,
-            Event::SessionUp { .. } | Event::Exited { .. } | Event::SessionGone | Event::Fault { .. } | Event::Quiet
+            Event::SessionUp { .. }
+                | Event::Exited { .. }
+                | Event::SessionGone
+                | Event::Fault { .. }
+                | Event::Mended { .. }
+                | Event::Doubt
+                | Event::Quiet
         )
     }
 
@@ -396,7 +482,7 @@ mod tests {
                 }
             }
         }
-        assert_eq!(walked, 7 * 4 * 4 * 20);
+        assert_eq!(walked, 7 * 4 * 4 * 23);
     }
 
     #[test]
@@ -425,7 +511,7 @@ mod tests {
     proptest! {
         /// Any sequence keeps every record whole, and one death is counted once.
         #[test]
-        fn no_sequence_breaks_a_record(picks in proptest::collection::vec(0..20usize, 0..60)) {
+        fn no_sequence_breaks_a_record(picks in proptest::collection::vec(0..23usize, 0..60)) {
             let all = events();
             let mut now = worker(&Task::Idle, Session::Up, false, false);
             for pick in picks {

@@ -1,6 +1,6 @@
 //! Typing a text into an agent's terminal: whole, once, and to nobody else.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::Duration;
 
@@ -9,12 +9,15 @@ use shopfloor_core::fs;
 use shopfloor_core::hash::Digest;
 
 use super::Tmux;
-use crate::root::{AgentTable, Paste};
+use crate::agent::{AgentTable, Paste};
+use crate::commands::hook;
 use crate::worker::Worker;
 
-/// What is known of a delivery.
+/// What is known of a delivery that did not fail.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
+    /// The agent has it: its own hook said so, or it was started with it.
+    Delivered,
     /// It was typed; whether it was read nobody confirms.
     Sent,
 }
@@ -22,10 +25,17 @@ pub enum Verdict {
 impl Verdict {
     pub fn word(self) -> &'static str {
         match self {
+            Verdict::Delivered => "delivered",
             Verdict::Sent => "sent",
         }
     }
 }
+
+/// The kind of failure of a delivery of which nothing was typed.
+pub const NOT: &str = "not_delivered";
+
+/// The longest text that is passed as an argument.
+pub const LONGEST_ARGUMENT: usize = 100 << 10;
 
 /// What can be typed: UTF-8 without NUL, not blank. Control characters fall out, but for line ends and tabs: an escape
 /// sequence could end the paste, and the rest would be keys. Exit 2.
@@ -44,11 +54,18 @@ pub fn cleaned(bytes: Vec<u8>) -> Result<String> {
     Ok(text)
 }
 
-/// Types it into the worker's pane, then Enter as a key of its own. What cannot be typed is said before anything is
+/// Types it into the worker's pane, then Enter as a key of its own; with `fresh` after its command for a fresh start. What cannot be typed is said before anything is
 /// (exit 4, kind `not_delivered`); in doubt nothing is ever typed twice.
-pub fn deliver(tmux: &Tmux, root: &Path, worker: &Worker, agent: &AgentTable, text: &str) -> Result<Verdict> {
+pub fn deliver(
+    tmux: &Tmux,
+    root: &Path,
+    worker: &Worker,
+    agent: &AgentTable,
+    text: &str,
+    fresh: bool,
+) -> Result<Verdict> {
     let not = |why: String| {
-        Failure::new(Exit::Failed, "not_delivered", format!("nothing was typed to {}: {why}", worker.name))
+        Failure::new(Exit::Failed, NOT, format!("nothing was typed to {}: {why}", worker.name))
             .hint(format!("look at it with `worker-ctl peek {0}`, bring it up with `worker-ctl up {0}`", worker.name))
     };
     let pane = tmux.pane(&worker.session_id)?.ok_or_else(|| not("its session is gone".into()))?;
@@ -62,15 +79,12 @@ pub fn deliver(tmux: &Tmux, root: &Path, worker: &Worker, agent: &AgentTable, te
         tmux.must(&["copy-mode", "-q", "-t", &pane.id]).map_err(|f| not(f.to_string()))?;
     }
     let text = match agent.paste {
-        Paste::File => {
-            let digest = Digest::of(text.as_bytes()).to_string();
-            let file = root.join("prompts").join(format!("{}-{}.md", worker.name, &digest[..12]));
-            fs::create_private_dir(&root.join("prompts"))?;
-            fs::replace(&file, text.as_bytes(), Some(fs::PRIVATE))?;
-            format!("Read {} and do what it says.", file.display())
-        }
+        Paste::File => pointer(&in_file(root, &worker.name, text)?),
         _ => text.to_owned(),
     };
+    if fresh {
+        clear(tmux, &pane.id, agent).map_err(|f| not(f.to_string()))?;
+    }
     // A name of its own: with a shared one workers get each other's texts.
     let unique = Digest::random().to_string();
     let buffer = format!("worker-ctl-{}", &unique[..16]);
@@ -88,8 +102,37 @@ pub fn deliver(tmux: &Tmux, root: &Path, worker: &Worker, agent: &AgentTable, te
         return Err(not("tmux could not paste".into()));
     }
     thread::sleep(debounce(text.len()));
+    let has_hook = hook::last(root, &worker.name).is_some();
+    hook::forget(root, &worker.name)?;
     submit(tmux, &pane.id, agent)?;
-    Ok(Verdict::Sent)
+    Ok(match has_hook {
+        true if hook::confirms(root, &worker.name, &text) => Verdict::Delivered,
+        _ => Verdict::Sent,
+    })
+}
+
+/// A text in a file of its own, for who cannot be given it otherwise.
+pub fn in_file(root: &Path, worker: &str, text: &str) -> Result<PathBuf> {
+    let digest = Digest::of(text.as_bytes()).to_string();
+    let file = root.join("prompts").join(format!("{worker}-{}.md", &digest[..12]));
+    fs::create_private_dir(&root.join("prompts"))?;
+    fs::replace(&file, text.as_bytes(), Some(fs::PRIVATE))?;
+    Ok(file)
+}
+
+/// The line that tells of such a file.
+pub fn pointer(file: &Path) -> String {
+    format!("Read {} and do what it says.", file.display())
+}
+
+/// A fresh start, for programs that have a command for it.
+pub fn clear(tmux: &Tmux, pane: &str, agent: &AgentTable) -> Result<()> {
+    let Some(clear) = &agent.clear else { return Ok(()) };
+    tmux.must(&["send-keys", "-t", pane, "-l", "--", clear])?;
+    thread::sleep(debounce(clear.len()));
+    submit(tmux, pane, agent)?;
+    thread::sleep(debounce(clear.len()));
+    Ok(())
 }
 
 /// The key that submits; again only when tmux itself failed.

@@ -12,6 +12,7 @@ use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::fs;
 use shopfloor_core::git::LOCAL_VARS;
 use shopfloor_core::hash::Digest;
+use shopfloor_core::lock::Lock;
 use shopfloor_core::proc::{self, Cmd, Output};
 
 use crate::worker::Session;
@@ -42,7 +43,7 @@ pub struct Pane {
     pub path: String,
     pub in_mode: bool,
     /// The server's process.
-    server: i32,
+    pub server: i32,
 }
 
 /// Where the server of a root listens.
@@ -91,6 +92,7 @@ impl Tmux {
 
     /// Starts the server if it is not there: alone, so that no first session's variables stay in its command line.
     pub fn start(&self, root: &Path) -> Result<()> {
+        let _lock = Lock::take(&root.join("locks/tmux.lock"))?;
         if self.is_running() {
             return Ok(());
         }
@@ -152,7 +154,7 @@ impl Tmux {
     }
 
     /// A new session whose only pane runs `argv` in `dir`; gives back the pane.
-    pub fn session(&self, name: &str, dir: &Path, vars: &[(&str, &str)], argv: &[String]) -> Result<Pane> {
+    pub fn session(&self, name: &str, dir: &Path, vars: &[(&str, String)], argv: &[String]) -> Result<Pane> {
         // tmux would start in the caller's directory without a word.
         if !dir.is_dir() {
             return Err(Failure::failed(format!("{} is not there", dir.display()))

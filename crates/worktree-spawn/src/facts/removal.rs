@@ -14,8 +14,8 @@ use crate::identity::Kind;
 use crate::launcher;
 use crate::life::{self, State};
 use crate::plan::removal::{Branch, Condition};
-use crate::settings::Line;
 use crate::spool::Spool;
+use shopfloor_core::config::Line;
 
 /// What looking needs.
 #[derive(Clone, Copy)]

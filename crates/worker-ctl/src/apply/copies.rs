@@ -1,0 +1,85 @@
+//! Files of the source that git knows nothing of, and every worktree gets: never committed, never a way out of the source.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use shopfloor_core::error::{Failure, Result};
+use shopfloor_core::fs::{self, Root, Staging};
+use shopfloor_core::git::private_dir;
+use shopfloor_core::hash::Digest;
+use shopfloor_core::path::RelPath;
+use shopfloor_core::ui::printable;
+
+use crate::TOOL;
+use crate::commands::Site;
+use crate::settings::{Copy, CopyMode};
+
+/// Brings them into a worktree; what the source has not is left out. Exit 2 where a path leads out.
+pub fn bring(site: &Site<'_>, worktree: &Path) -> Result<()> {
+    let copies = &site.root.config.repo.copy;
+    if copies.is_empty() {
+        return Ok(());
+    }
+    let source = Root::open(&site.source())?;
+    let there = Root::open(worktree)?;
+    let private = private_dir(worktree).ok_or_else(|| Failure::failed("the worktree has no git directory"))?;
+    let record = private.join("shopfloor").join(TOOL).join("copies.json");
+    let mut brought: BTreeMap<String, String> =
+        fs::read_own(&record)?.and_then(|bytes| serde_json::from_slice(&bytes).ok()).unwrap_or_default();
+    let staging = Staging::open(&private, &there)?;
+    for copy in copies {
+        let (from, to) = paths(copy)?;
+        let name = to.as_path().to_string_lossy().into_owned();
+        exclude(site, &name)?;
+        let tracked = site.clone.run(worktree, &["--literal-pathspecs", "ls-files", "--", &name])?;
+        if !tracked.stdout.is_empty() {
+            site.ui.warn(format!("{} is tracked, so it is not copied", printable(&name)));
+            continue;
+        }
+        let Some((bytes, mode)) = source.read_whole(&from)? else { continue };
+        let new = Digest::of(&bytes).to_string();
+        let have = there.content(&to)?;
+        let staged = || match copy.mode {
+            CopyMode::Copy => staging.file(&there, &to, &bytes, Some(mode)),
+            CopyMode::Link => staging.link(&there, &to, &source.join(&from)),
+        };
+        match (&have, there.read(&to)?.map(|bytes| Digest::of(&bytes).to_string())) {
+            (None, _) => drop(staged()?.place(&there, &to)?),
+            (_, Some(now)) if now == new => {}
+            // What somebody changed here is somebody's work.
+            (Some(have), Some(now)) if brought.get(&name) == Some(&now) => {
+                staged()?.swap(&there, &to, have)?;
+            }
+            (Some(_), _) => {
+                site.ui.warn(format!("{} was changed in {}, so it stays", printable(&name), worktree.display()));
+                continue;
+            }
+        }
+        brought.insert(name, new);
+    }
+    let text = serde_json::to_string(&brought).map_err(|e| Failure::failed("cannot write it down").because(e))?;
+    fs::create_private_dir(&private.join("shopfloor").join(TOOL))?;
+    fs::replace(&record, format!("{text}\n").as_bytes(), Some(fs::PRIVATE))
+}
+
+fn paths(copy: &Copy) -> Result<(RelPath, RelPath)> {
+    let parse = |text: &str| {
+        RelPath::parse(text).map_err(|e| {
+            Failure::malformed(format!("`copy` in config.toml: {}", e.0)).hint("name a file below the source")
+        })
+    };
+    Ok((parse(&copy.from)?, parse(copy.to.as_ref().unwrap_or(&copy.from))?))
+}
+
+/// In the clone's own list, so that no `git add -A` takes it in.
+fn exclude(site: &Site<'_>, name: &str) -> Result<()> {
+    let file = site.root.path.join(".git/info/exclude");
+    let text = String::from_utf8_lossy(&fs::read(&file)?.unwrap_or_default()).into_owned();
+    let line = format!("/{name}");
+    if text.lines().any(|known| known == line) {
+        return Ok(());
+    }
+    fs::create_dir(&site.root.path.join(".git/info"))?;
+    let end = if text.is_empty() || text.ends_with('\n') { "" } else { "\n" };
+    fs::replace(&file, format!("{text}{end}{line}\n").as_bytes(), None)
+}

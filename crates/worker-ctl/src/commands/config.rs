@@ -1,0 +1,10 @@
+//! `config`: every setting with where it comes from.
+
+use shopfloor_core::error::{Exit, Result};
+
+use super::Site;
+
+pub fn run(site: &Site<'_>) -> Result<Exit> {
+    site.ui.config(&site.root.config.said);
+    Ok(Exit::Done)
+}

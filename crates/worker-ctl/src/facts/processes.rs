@@ -1,0 +1,103 @@
+//! Which processes are a worker's: its pane's descendants, and what carries its mark in the environment it began with.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+use shopfloor_core::env::Env;
+use shopfloor_core::fs;
+use shopfloor_core::proc::{self, Cmd};
+
+/// A process, told apart from a later one of the same number by when it began.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Process {
+    pub pid: i32,
+    began: u64,
+}
+
+/// Every process that lives, with its parent.
+fn all(env: &Env) -> BTreeMap<i32, (i32, Process)> {
+    if !Path::new("/proc/self/stat").exists() {
+        return listed(env);
+    }
+    let names = fs::list(Path::new("/proc")).unwrap_or_default();
+    let pids = names.iter().filter_map(|name| name.to_str()?.parse().ok());
+    pids.filter_map(|pid: i32| {
+        let stat = fs::read(Path::new(&format!("/proc/{pid}/stat"))).ok()??;
+        let (parent, began) = parse(&String::from_utf8_lossy(&stat))?;
+        Some((pid, (parent, Process { pid, began })))
+    })
+    .collect()
+}
+
+/// The parent and the time it began; none of one that has ended. The program's name may hold anything.
+fn parse(stat: &str) -> Option<(i32, u64)> {
+    let (_, rest) = stat.rsplit_once(')')?;
+    let fields: Vec<&str> = rest.split_whitespace().collect();
+    if *fields.first()? == "Z" {
+        return None;
+    }
+    Some((fields.get(1)?.parse().ok()?, fields.get(19)?.parse().ok()?))
+}
+
+/// The same where there is no `/proc`.
+fn listed(env: &Env) -> BTreeMap<i32, (i32, Process)> {
+    let Some(ps) = proc::find(env, "ps") else { return BTreeMap::new() };
+    let output = Cmd::new(&ps, env).args(["-A", "-o", "pid=,ppid="]).capture();
+    let text = output.map(|output| String::from_utf8_lossy(&output.stdout).into_owned()).unwrap_or_default();
+    let pairs = text.lines().filter_map(|line| {
+        let mut words = line.split_whitespace();
+        Some((words.next()?.parse().ok()?, words.next()?.parse().ok()?))
+    });
+    pairs.map(|(pid, parent)| (pid, (parent, Process { pid, began: 0 }))).collect()
+}
+
+/// Every process of these workers of a root; never ourselves, whoever started us, or the terminals' server.
+pub fn of(env: &Env, root: &Path, workers: &[&str], panes: &[i32], server: Option<i32>) -> BTreeSet<Process> {
+    let all = all(env);
+    let mut ours: BTreeSet<i32> = panes.iter().copied().filter(|pid| all.contains_key(pid)).collect();
+    ours.extend(all.keys().copied().filter(|pid| is_marked(*pid, root, workers)));
+    loop {
+        let before = ours.len();
+        ours.extend(
+            all.iter().filter(|(_, (parent, _))| ours.contains(parent)).map(|(pid, _)| *pid).collect::<Vec<_>>(),
+        );
+        if ours.len() == before {
+            break;
+        }
+    }
+    let mut us = i32::try_from(std::process::id()).ok();
+    while let Some(pid) = us {
+        ours.remove(&pid);
+        us = all.get(&pid).map(|(parent, _)| *parent).filter(|parent| *parent > 1);
+    }
+    ours.into_iter().filter(|pid| Some(*pid) != server).filter_map(|pid| Some(all.get(&pid)?.1)).collect()
+}
+
+/// Those of them that still live.
+pub fn living(env: &Env, processes: &BTreeSet<Process>) -> BTreeSet<Process> {
+    let all = all(env);
+    processes.iter().filter(|process| all.get(&process.pid).is_some_and(|(_, now)| now == *process)).copied().collect()
+}
+
+fn is_marked(pid: i32, root: &Path, workers: &[&str]) -> bool {
+    let environ = fs::read(Path::new(&format!("/proc/{pid}/environ"))).ok().flatten().unwrap_or_default();
+    let has = |name: &str, is_wanted: &dyn Fn(&[u8]) -> bool| {
+        let mut entries = environ.split(|byte| *byte == 0);
+        entries.any(|entry| entry.strip_prefix(name.as_bytes()).is_some_and(is_wanted))
+    };
+    has("WORKER_CTL_ROOT=", &|value| value == root.as_os_str().as_encoded_bytes())
+        && has("WORKER_CTL_WORKER=", &|value| workers.iter().any(|worker| worker.as_bytes() == value))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_process_is_read_whatever_its_name() {
+        let fields = "S 7 1 1 0 -1 4194560 1 2 3 4 5 6 7 8 20 0 1 0 9876 1 2 3";
+        assert_eq!(parse(&format!("12 (a) b (c)) {fields}")), Some((7, 9876)));
+        assert_eq!(parse(&format!("12 (x) {}", fields.replacen('S', "Z", 1))), None);
+        assert_eq!(parse("nonsense"), None);
+    }
+}

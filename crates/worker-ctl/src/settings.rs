@@ -1,0 +1,211 @@
+//! `config.toml` of a root: settings, each with its flag and its variable, and the tables of agents and workers.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use serde::Deserialize;
+use shopfloor_core::config::{self, Kind, Line, Setting};
+use shopfloor_core::env::Env;
+use shopfloor_core::error::{Failure, Result};
+use shopfloor_core::fs;
+use shopfloor_core::text::{Position, nearest};
+use toml_edit::{Document, Item};
+
+use crate::agent::AgentTable;
+
+/// The settings of `[defaults]`.
+pub const DEFAULTS: &[Setting] = &[
+    Setting::new("agent", "WORKER_CTL_AGENT", Kind::Text).or("claude"),
+    Setting::new("model", "WORKER_CTL_MODEL", Kind::Text).or("opus"),
+    Setting::new("skip_permissions", "WORKER_CTL_SKIP_PERMISSIONS", Kind::Truth).or("true"),
+    Setting::new("allowed_tools", "WORKER_CTL_ALLOWED_TOOLS", Kind::List).or(TOOLS),
+    Setting::new("patrol_interval_secs", "WORKER_CTL_PATROL_INTERVAL_SECS", Kind::Number).or("60"),
+    Setting::new("sound_on_review", "WORKER_CTL_SOUND_ON_REVIEW", Kind::Truth).or("true"),
+    Setting::new("branch_prefix", "WORKER_CTL_BRANCH_PREFIX", Kind::Text).or("worker/"),
+    Setting::new("on_event", "WORKER_CTL_ON_EVENT", Kind::Command),
+    Setting::new("before_attach", "WORKER_CTL_BEFORE_ATTACH", Kind::Command),
+    Setting::new("after_attach", "WORKER_CTL_AFTER_ATTACH", Kind::Command),
+];
+
+/// The settings of `[repo]`.
+pub const REPO: &[Setting] = &[
+    Setting::new("source", "WORKER_CTL_SOURCE", Kind::Text),
+    Setting::new("branch", "WORKER_CTL_BRANCH", Kind::Text),
+    Setting::new("validate", "WORKER_CTL_VALIDATE", Kind::Text),
+];
+
+const TOOLS: &str = "Bash,Edit,Read,Write,Glob,Grep";
+
+/// What `[workers.NAME]`, `[agents.NAME]` and the file itself may hold.
+const WORKER_KEYS: [&str; 5] = ["agent", "model", "role_prompt", "excluded_from_pool", "host"];
+const AGENT_KEYS: [&str; 10] =
+    ["command", "ready", "startup_keys", "dialogs", "clear", "submit_key", "paste", "delivery", "ok_exits", "strip"];
+const TABLES: [&str; 5] = ["defaults", "repo", "agents", "workers", "hosts"];
+
+/// What the file, flags and variables come to.
+#[derive(Debug, Default)]
+pub struct Config {
+    pub defaults: Defaults,
+    pub repo: Repo,
+    pub agents: BTreeMap<String, AgentTable>,
+    pub workers: BTreeMap<String, WorkerTable>,
+    /// Every setting with where it comes from, and what a person should hear of them.
+    pub said: config::Config,
+}
+
+#[derive(Debug, Default)]
+pub struct Defaults {
+    pub agent: String,
+    pub model: String,
+    pub skip_permissions: bool,
+    pub allowed_tools: Vec<String>,
+    pub patrol_interval_secs: u64,
+    pub sound_on_review: bool,
+    pub branch_prefix: String,
+    pub on_event: Option<Line>,
+    pub before_attach: Option<Line>,
+    pub after_attach: Option<Line>,
+}
+
+#[derive(Debug, Default)]
+pub struct Repo {
+    pub source: String,
+    pub branch: String,
+    pub validate: Option<String>,
+    pub copy: Vec<Copy>,
+}
+
+/// A file of the source that every worktree gets, though git knows nothing of it.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Copy {
+    pub from: String,
+    /// Where it goes [default: the same place].
+    pub to: Option<String>,
+    #[serde(default)]
+    pub mode: CopyMode,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum CopyMode {
+    #[default]
+    Copy,
+    /// A symbolic link to the source's.
+    Link,
+}
+
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default)]
+pub struct WorkerTable {
+    pub agent: Option<String>,
+    pub model: Option<String>,
+    pub role_prompt: String,
+    pub excluded_from_pool: bool,
+    pub host: Option<String>,
+}
+
+/// What settings do not cover.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Tables {
+    repo: CopyTable,
+    agents: BTreeMap<String, AgentTable>,
+    workers: BTreeMap<String, WorkerTable>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct CopyTable {
+    copy: Vec<Copy>,
+}
+
+impl Config {
+    /// Reads the file of a root. Exit 2 with file, line and column where it cannot be understood.
+    pub fn load(env: &Env, root: &Path, flags: &[(&str, Option<&Path>)]) -> Result<Config> {
+        let path = root.join("config.toml");
+        let mut said = config::load_own(env, &path, &[("defaults", DEFAULTS), ("repo", REPO)], flags)?;
+        let text = String::from_utf8_lossy(&fs::read(&path)?.unwrap_or_default()).into_owned();
+        let tables: Tables = toml::from_str(&text).map_err(|e| {
+            let at = Position::of(&text, e.span().map_or(0, |span| span.start));
+            Failure::malformed(format!("{}:{at}: {}", path.display(), e.message()))
+        })?;
+        // `copy` is ours, and its keys are checked above.
+        said.warnings.retain(|warning| !warning.contains("unknown setting `copy`"));
+        said.warnings.extend(unknown(&path, &text));
+        let text = |name: &str| said.value(name).map(|value| value.text.clone());
+        let or = |name: &str| text(name).or(said.default_of(name).map(str::to_owned)).unwrap_or_default();
+        let line = |name: &str| said.value(name).filter(|value| !value.text.trim().is_empty()).map(Line::of);
+        let items = |name: &str| said.value(name).map(|value| value.items.clone());
+        Ok(Config {
+            defaults: Defaults {
+                agent: or("agent"),
+                model: or("model"),
+                skip_permissions: said.truth("skip_permissions", true),
+                allowed_tools: items("allowed_tools").unwrap_or_else(|| TOOLS.split(',').map(str::to_owned).collect()),
+                patrol_interval_secs: said.number("patrol_interval_secs", 60),
+                sound_on_review: said.truth("sound_on_review", true),
+                branch_prefix: or("branch_prefix"),
+                on_event: line("on_event"),
+                before_attach: line("before_attach"),
+                after_attach: line("after_attach"),
+            },
+            repo: Repo {
+                source: or("source"),
+                branch: or("branch"),
+                validate: text("validate"),
+                copy: tables.repo.copy,
+            },
+            agents: tables.agents,
+            workers: tables.workers,
+            said,
+        })
+    }
+}
+
+/// Keys that nobody reads, outside the tables of settings.
+fn unknown(path: &Path, text: &str) -> Vec<String> {
+    let Ok(document) = Document::parse(text) else { return Vec::new() };
+    let mut warnings = Vec::new();
+    let mut check = |key: &str, item: &Item, known: &[&str], what: &str| {
+        if !known.contains(&key) {
+            let line = Position::of(text, item.span().map_or(0, |span| span.start)).line;
+            let near = nearest(key, known).map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
+            warnings.push(format!("{}:{line}: unknown {what} `{key}`{near}", path.display()));
+        }
+    };
+    for (key, item) in document.iter() {
+        check(key, item, &TABLES, "table");
+        let known: &[&str] = match key {
+            "agents" => &AGENT_KEYS,
+            "workers" => &WORKER_KEYS,
+            _ => continue,
+        };
+        for (_, table) in item.as_table_like().into_iter().flat_map(|named| named.iter()) {
+            for (key, item) in table.as_table_like().into_iter().flat_map(|table| table.iter()) {
+                check(key, item, known, "setting");
+            }
+        }
+    }
+    warnings
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_that_nobody_reads_are_named_with_the_nearest_one() {
+        let text =
+            "[default]\n[agents.a]\ncommand = [\"x\"]\nsubmitkey = \"y\"\n[workers.b]\nmodel = \"m\"\nrole = \"\"\n";
+        let warnings = unknown(Path::new("config.toml"), text);
+        assert_eq!(
+            warnings,
+            [
+                "config.toml:1: unknown table `default`; did you mean `defaults`?",
+                "config.toml:4: unknown setting `submitkey`; did you mean `submit_key`?",
+                "config.toml:7: unknown setting `role`; did you mean `role_prompt`?",
+            ]
+        );
+    }
+}
