@@ -61,6 +61,16 @@ impl Lock {
         kept.map_err(|e| Failure::failed("cannot keep a lock from a child").because(std::io::Error::from(e)))
     }
 
+    /// Whether somebody holds it. Whoever asks keeps nobody else who asks from the same answer.
+    pub fn is_held(path: &Path) -> Result<bool> {
+        let Some(file) = fs::open_existing(path)? else { return Ok(false) };
+        match file.try_lock_shared() {
+            Ok(()) => Ok(false),
+            Err(TryLockError::WouldBlock) => Ok(true),
+            Err(TryLockError::Error(e)) => Err(e).at("lock", path),
+        }
+    }
+
     /// Takes the lock on a file that is there, and still is under that name once it is ours; none when
     /// somebody holds it or it is gone. The lock stays with the file when that is renamed.
     pub fn try_existing(path: &Path) -> Result<Option<Lock>> {

@@ -107,6 +107,8 @@ pub enum Command {
         /// The root to make [default: ~/workers]
         #[arg(long, value_name = "DIR")]
         target: Option<PathBuf>,
+        #[command(flatten)]
+        dry: DryRun,
     },
     /// Make a worker: a branch, a worktree, a place in the state
     #[command(after_help = "Example:\n  worker-ctl add adam --role-prompt 'You write tests first.'")]
@@ -117,6 +119,8 @@ pub enum Command {
         /// What it should know of itself
         #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
         role_prompt: Option<String>,
+        #[command(flatten)]
+        dry: DryRun,
     },
     /// Keep all sessions up and look after them, until interrupted; with names, start those sessions and end
     #[command(after_help = "Example:\n  worker-ctl up --detach\n  worker-ctl up adam")]
@@ -127,6 +131,8 @@ pub enum Command {
         /// Do not wait for programs to end by themselves
         #[arg(long)]
         force: bool,
+        #[command(flatten)]
+        dry: DryRun,
     },
     /// Show all workers
     ///
@@ -153,6 +159,8 @@ pub enum Command {
         /// Also when it has no task
         #[arg(long)]
         force: bool,
+        #[command(flatten)]
+        dry: DryRun,
     },
     /// Sit down at a worker's terminal
     #[command(after_help = "Example:\n  worker-ctl attach adam")]
@@ -189,6 +197,8 @@ pub enum Command {
     Rebase {
         /// The worker
         worker: String,
+        #[command(flatten)]
+        dry: DryRun,
     },
     /// Tell what is wrong, and what mends it: 0 nothing, 1 something
     #[command(after_help = "Example:\n  worker-ctl doctor --json | jq -r 'select(.ok | not).fix'")]
@@ -202,6 +212,8 @@ pub enum Command {
         /// Do not ask
         #[arg(long)]
         yes: bool,
+        #[command(flatten)]
+        dry: DryRun,
     },
     /// Take a worker's task away: idle again, on the default branch
     #[command(after_help = "Example:\n  worker-ctl reset adam")]
@@ -211,6 +223,8 @@ pub enum Command {
         /// Also where work would be lost, which is kept under refs/shopfloor/trash/
         #[arg(long)]
         force: bool,
+        #[command(flatten)]
+        dry: DryRun,
     },
     /// Remove a worker: session, worktree, branch
     #[command(after_help = "Example:\n  worker-ctl nuke adam --yes")]
@@ -226,10 +240,15 @@ pub enum Command {
         /// Do not ask
         #[arg(long)]
         yes: bool,
+        #[command(flatten)]
+        dry: DryRun,
     },
     /// Look once: who committed, whose program ended
     #[command(after_help = "Example:\n  worker-ctl patrol")]
-    Patrol,
+    Patrol {
+        #[command(flatten)]
+        dry: DryRun,
+    },
     /// Tell what happened to workers
     #[command(
         after_help = "Example:\n  worker-ctl events --follow --json | jq -r 'select(.to==\"needs_review\").worker'"
@@ -260,6 +279,8 @@ pub enum Command {
         /// What shows it [default: difftastic where it is installed, else git]
         #[arg(long, value_name = "PROGRAM")]
         interface: Option<Interface>,
+        #[command(flatten)]
+        dry: DryRun,
     },
     /// Send the reviewed worker back with what should change
     #[command(after_help = "Example:\n  worker-ctl reject 'Please handle errors of the API call'")]
@@ -267,6 +288,8 @@ pub enum Command {
         /// What should change
         #[arg(allow_hyphen_values = true)]
         message: String,
+        #[command(flatten)]
+        dry: DryRun,
     },
     /// Put a worker's work on the default branch of the source, as one commit
     #[command(after_help = "Example:\n  worker-ctl accept adam")]
@@ -277,8 +300,10 @@ pub enum Command {
         #[arg(long)]
         force: bool,
         /// The commit's message [default: the work's own]
-        #[arg(long, value_name = "TEXT")]
+        #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
         message: Option<String>,
+        #[command(flatten)]
+        dry: DryRun,
     },
 }
 
@@ -292,6 +317,8 @@ pub struct UpArgs {
     /// In the background
     #[arg(long, conflicts_with = "names")]
     pub detach: bool,
+    #[command(flatten)]
+    pub dry: DryRun,
 }
 
 #[derive(Args, Clone, Debug, Default)]
@@ -308,6 +335,16 @@ pub struct StartArgs {
     /// Send the task it has once more, after a restart
     #[arg(long, value_name = "WORKER", conflicts_with_all = ["prompt", "prompt_file", "worker"])]
     pub resume: Option<String>,
+    #[command(flatten)]
+    pub dry: DryRun,
+}
+
+/// Do it, or only show it.
+#[derive(Args, Clone, Copy, Debug, Default)]
+pub struct DryRun {
+    /// Show what would be done and change nothing
+    #[arg(short = 'n', long)]
+    pub dry_run: bool,
 }
 
 /// What shows a diff.
@@ -323,6 +360,34 @@ pub enum Interface {
 pub enum HookAgent {
     Claude,
     Gemini,
+}
+
+impl Command {
+    /// Whether it is only to show what would be done.
+    pub fn is_dry(&self) -> bool {
+        match self {
+            Command::Up(UpArgs { dry, .. }) | Command::Start(StartArgs { dry, .. }) => dry.dry_run,
+            Command::Init { dry, .. }
+            | Command::Add { dry, .. }
+            | Command::Down { dry, .. }
+            | Command::Message { dry, .. }
+            | Command::Rebase { dry, .. }
+            | Command::Doctor { dry, .. }
+            | Command::Reset { dry, .. }
+            | Command::Nuke { dry, .. }
+            | Command::Patrol { dry }
+            | Command::Review { dry, .. }
+            | Command::Reject { dry, .. }
+            | Command::Accept { dry, .. } => dry.dry_run,
+            Command::Status { .. }
+            | Command::Attach { .. }
+            | Command::Peek { .. }
+            | Command::Wait { .. }
+            | Command::Events { .. }
+            | Command::Hook { .. }
+            | Command::Config => false,
+        }
+    }
 }
 
 impl CommandLine for Cli {

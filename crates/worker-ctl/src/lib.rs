@@ -8,6 +8,7 @@ mod commands;
 
 mod agent;
 mod apply;
+mod conflict;
 mod facts;
 pub mod plan;
 
@@ -36,14 +37,14 @@ pub fn main() -> std::process::ExitCode {
 
 /// Which command it is.
 fn run(ui: &Ui, env: &Env, cli: Cli) -> Result<Exit> {
-    let settings = cli.settings.all();
-    let site = || Site::find(ui, env, cli.root.as_deref(), &settings);
+    let site = || Site::find(ui, env, &cli);
     match &cli.command {
-        Command::Init { target } => {
+        Command::Init { target, dry } => {
             let target = target.as_deref().or(cli.root.as_deref());
-            commands::init::run(ui, env, cli.settings.source.as_deref(), target, cli.settings.branch.as_deref())
+            let (source, branch) = (cli.settings.source.as_deref(), cli.settings.branch.as_deref());
+            commands::init::run(ui, env, &commands::init::Wanted { source, target, branch, is_dry: dry.dry_run })
         }
-        Command::Add { name, role_prompt } => {
+        Command::Add { name, role_prompt, .. } => {
             let wanted = commands::add::Wanted {
                 agent: cli.settings.agent.as_deref(),
                 model: cli.settings.model.as_deref(),
@@ -52,27 +53,27 @@ fn run(ui: &Ui, env: &Env, cli: Cli) -> Result<Exit> {
             commands::add::run(&site()?, name, &wanted)
         }
         Command::Up(args) => commands::up::up(&site()?, args),
-        Command::Down { force } => commands::up::down(&site()?, *force),
+        Command::Down { force, .. } => commands::up::down(&site()?, *force),
         Command::Status { watch: false } => commands::status::run(&site()?),
         Command::Status { watch: true } => commands::status::watch(&site()?),
         Command::Start(args) => commands::start::run(&site()?, args),
-        Command::Message { worker, message, force } => commands::message::run(&site()?, worker, message, *force),
+        Command::Message { worker, message, force, .. } => commands::message::run(&site()?, worker, message, *force),
         Command::Attach { worker } => commands::peek::attach(&site()?, worker),
         Command::Peek { worker, n } => commands::peek::peek(&site()?, worker, *n),
         Command::Wait { workers, state, timeout } => commands::wait::run(&site()?, workers, state, timeout),
-        Command::Rebase { worker } => commands::rebase::run(&site()?, worker),
-        Command::Doctor { repair, rebuild, yes } => commands::doctor::run(&site()?, *repair, *rebuild, *yes),
-        Command::Reset { worker, force } => commands::nuke::reset(&site()?, worker, *force),
-        Command::Nuke { worker, all, force, yes } => {
+        Command::Rebase { worker, .. } => commands::rebase::run(&site()?, worker),
+        Command::Doctor { repair, rebuild, yes, .. } => commands::doctor::run(&site()?, *repair, *rebuild, *yes),
+        Command::Reset { worker, force, .. } => commands::nuke::reset(&site()?, worker, *force),
+        Command::Nuke { worker, all, force, yes, .. } => {
             commands::nuke::nuke(&site()?, worker.as_deref(), *all, *force, *yes)
         }
-        Command::Patrol => commands::patrol::run(&site()?),
+        Command::Patrol { .. } => commands::patrol::run(&site()?),
         Command::Events { follow } => commands::events::run(&site()?, *follow),
         Command::Hook { agent } => commands::hook::run(ui, env, *agent),
         Command::Config => commands::config::run(&site()?),
-        Command::Review { worker, interface } => commands::review::review(&site()?, worker.as_deref(), *interface),
-        Command::Reject { message } => commands::review::reject(&site()?, message),
-        Command::Accept { worker, force, message } => {
+        Command::Review { worker, interface, .. } => commands::review::review(&site()?, worker.as_deref(), *interface),
+        Command::Reject { message, .. } => commands::review::reject(&site()?, message),
+        Command::Accept { worker, force, message, .. } => {
             commands::accept::run(&site()?, worker.as_deref(), *force, message.as_deref())
         }
     }

@@ -70,13 +70,25 @@ pub fn load(root: &Path) -> Result<State> {
             .hint("run `worker-ctl doctor --rebuild`, which reads the worktrees")
     };
     let bytes = fs::read_no_follow(&path)?.ok_or_else(|| unusable("it is missing".into()))?;
+    refuse_newer(&path, &bytes)?;
     let state: State = serde_json::from_slice(&bytes).map_err(|e| unusable(e.to_string()))?;
-    if state.version > VERSION {
-        let newer = format!("{}: version {} is newer than this program knows", path.display(), state.version);
-        return Err(Failure::new(Exit::Failed, "state", newer).hint("use the version of worker-ctl that wrote it"));
-    }
     state.check().map_err(unusable)?;
     Ok(state)
+}
+
+/// The version alone: what else a newer one holds nobody here knows. Exit 4.
+pub fn refuse_newer(path: &Path, bytes: &[u8]) -> Result<()> {
+    #[derive(Deserialize)]
+    struct Versioned {
+        version: u64,
+    }
+    match serde_json::from_slice::<Versioned>(bytes) {
+        Ok(Versioned { version }) if version > VERSION => {
+            let newer = format!("{}: version {version} is newer than this program knows", path.display());
+            Err(Failure::new(Exit::Failed, "state", newer).hint("use the version of worker-ctl that wrote it"))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// Writes the first one.

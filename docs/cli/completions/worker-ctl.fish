@@ -88,6 +88,7 @@ complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand init" -l after-att
 complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand init" -l source -d 'The repository work goes to' -r -F
 complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand init" -l branch -d 'The branch of it' -r -F
 complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand init" -l validate -d 'What workers are to run before they commit' -r -F
+complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand init" -s n -l dry-run -d 'Show what would be done and change nothing'
 complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand init" -l json -d 'Answer in JSON: one document, or JSON Lines for lists'
 complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand init" -s q -l quiet -d 'Leave notices out; warnings and errors stay'
 complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand init" -s v -l verbose -d 'Say more'
@@ -111,6 +112,7 @@ complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand add" -l after-atta
 complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand add" -l source -d 'The repository work goes to' -r -F
 complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand add" -l branch -d 'The branch of it' -r -F
 complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand add" -l validate -d 'What workers are to run before they commit' -r -F
+complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand add" -s n -l dry-run -d 'Show what would be done and change nothing'
 complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand add" -l json -d 'Answer in JSON: one document, or JSON Lines for lists'
 complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand add" -s q -l quiet -d 'Leave notices out; warnings and errors stay'
 complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand add" -s v -l verbose -d 'Say more'
@@ -135,6 +137,7 @@ complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand up" -l branch -d '
 complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand up" -l validate -d 'What workers are to run before they commit' -r -F
 complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand up" -l no-patrol -d 'Do not look who committed or ended'
 complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand up" -l detach -d 'In the background'
+complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand up" -s n -l dry-run -d 'Show what would be done and change nothing'
 complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand up" -l json -d 'Answer in JSON: one document, or JSON Lines for lists'
 complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand up" -s q -l quiet -d 'Leave notices out; warnings and errors stay'
 complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand up" -s v -l verbose -d 'Say more'
@@ -158,6 +161,7 @@ complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand down" -l source -d
 complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand down" -l branch -d 'The branch of it' -r -F
 complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand down" -l validate -d 'What workers are to run before they commit' -r -F
 complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand down" -l force -d 'Do not wait for programs to end by themselves'
+complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand down" -s n -l dry-run -d 'Show what would be done and change nothing'
 complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand down" -l json -d 'Answer in JSON: one document, or JSON Lines for lists'
 complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand down" -s q -l quiet -d 'Leave notices out; warnings and errors stay'
 complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand down" -s v -l verbose -d 'Say more'
@@ -207,6 +211,7 @@ complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand start" -l after-at
 complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand start" -l source -d 'The repository work goes to' -r -F
 complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand start" -l branch -d 'The branch of it' -r -F
 complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand start" -l validate -d 'What workers are to run before they commit' -r -F
+complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand start" -s n -l dry-run -d 'Show what would be done and change nothing'
 complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand start" -l json -d 'Answer in JSON: one document, or JSON Lines for lists'
 complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand start" -s q -l quiet -d 'Leave notices out; warnings and errors stay'
 complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand start" -s v -l verbose -d 'Say more'
@@ -230,6 +235,7 @@ complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand message" -l source
 complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand message" -l branch -d 'The branch of it' -r -F
 complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand message" -l validate -d 'What workers are to run before they commit' -r -F
 complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand message" -l force -d 'Also when it has no task'
+complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand message" -s n -l dry-run -d 'Show what would be done and change nothing'
 complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand message" -l json -d 'Answer in JSON: one document, or JSON Lines for lists'
 complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand message" -s q -l quiet -d 'Leave notices out; warnings and errors stay'
 complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand message" -s v -l verbose -d 'Say more'
@@ -321,6 +327,7 @@ complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand rebase" -l after-a
 complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand rebase" -l source -d 'The repository work goes to' -r -F
 complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand rebase" -l branch -d 'The branch of it' -r -F
 complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand rebase" -l validate -d 'What workers are to run before they commit' -r -F
+complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand rebase" -s n -l dry-run -d 'Show what would be done and change nothing'
 complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand rebase" -l json -d 'Answer in JSON: one document, or JSON Lines for lists'
 complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand rebase" -s q -l quiet -d 'Leave notices out; warnings and errors stay'
 complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand rebase" -s v -l verbose -d 'Say more'
@@ -346,6 +353,7 @@ complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand doctor" -l validat
 complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand doctor" -l repair -d 'Mend what can be mended without losing anything'
 complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand doctor" -l rebuild -d 'Write the state anew from the worktrees'
 complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand doctor" -l yes -d 'Do not ask'
+complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand doctor" -s n -l dry-run -d 'Show what would be done and change nothing'
 complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand doctor" -l json -d 'Answer in JSON: one document, or JSON Lines for lists'
 complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand doctor" -s q -l quiet -d 'Leave notices out; warnings and errors stay'
 complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand doctor" -s v -l verbose -d 'Say more'
@@ -369,6 +377,7 @@ complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand reset" -l source -
 complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand reset" -l branch -d 'The branch of it' -r -F
 complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand reset" -l validate -d 'What workers are to run before they commit' -r -F
 complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand reset" -l force -d 'Also where work would be lost, which is kept under refs/shopfloor/trash/'
+complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand reset" -s n -l dry-run -d 'Show what would be done and change nothing'
 complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand reset" -l json -d 'Answer in JSON: one document, or JSON Lines for lists'
 complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand reset" -s q -l quiet -d 'Leave notices out; warnings and errors stay'
 complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand reset" -s v -l verbose -d 'Say more'
@@ -394,6 +403,7 @@ complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand nuke" -l validate 
 complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand nuke" -l all -d 'All of them'
 complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand nuke" -l force -d 'Also where work would be lost, which is kept under refs/shopfloor/trash/'
 complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand nuke" -l yes -d 'Do not ask'
+complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand nuke" -s n -l dry-run -d 'Show what would be done and change nothing'
 complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand nuke" -l json -d 'Answer in JSON: one document, or JSON Lines for lists'
 complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand nuke" -s q -l quiet -d 'Leave notices out; warnings and errors stay'
 complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand nuke" -s v -l verbose -d 'Say more'
@@ -416,6 +426,7 @@ complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand patrol" -l after-a
 complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand patrol" -l source -d 'The repository work goes to' -r -F
 complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand patrol" -l branch -d 'The branch of it' -r -F
 complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand patrol" -l validate -d 'What workers are to run before they commit' -r -F
+complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand patrol" -s n -l dry-run -d 'Show what would be done and change nothing'
 complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand patrol" -l json -d 'Answer in JSON: one document, or JSON Lines for lists'
 complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand patrol" -s q -l quiet -d 'Leave notices out; warnings and errors stay'
 complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand patrol" -s v -l verbose -d 'Say more'
@@ -507,6 +518,7 @@ complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand review" -l after-a
 complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand review" -l source -d 'The repository work goes to' -r -F
 complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand review" -l branch -d 'The branch of it' -r -F
 complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand review" -l validate -d 'What workers are to run before they commit' -r -F
+complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand review" -s n -l dry-run -d 'Show what would be done and change nothing'
 complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand review" -l json -d 'Answer in JSON: one document, or JSON Lines for lists'
 complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand review" -s q -l quiet -d 'Leave notices out; warnings and errors stay'
 complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand review" -s v -l verbose -d 'Say more'
@@ -529,6 +541,7 @@ complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand reject" -l after-a
 complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand reject" -l source -d 'The repository work goes to' -r -F
 complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand reject" -l branch -d 'The branch of it' -r -F
 complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand reject" -l validate -d 'What workers are to run before they commit' -r -F
+complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand reject" -s n -l dry-run -d 'Show what would be done and change nothing'
 complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand reject" -l json -d 'Answer in JSON: one document, or JSON Lines for lists'
 complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand reject" -s q -l quiet -d 'Leave notices out; warnings and errors stay'
 complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand reject" -s v -l verbose -d 'Say more'
@@ -553,6 +566,7 @@ complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand accept" -l source 
 complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand accept" -l branch -d 'The branch of it' -r -F
 complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand accept" -l validate -d 'What workers are to run before they commit' -r -F
 complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand accept" -l force -d 'Also when it changed since it was reviewed'
+complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand accept" -s n -l dry-run -d 'Show what would be done and change nothing'
 complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand accept" -l json -d 'Answer in JSON: one document, or JSON Lines for lists'
 complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand accept" -s q -l quiet -d 'Leave notices out; warnings and errors stay'
 complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand accept" -s v -l verbose -d 'Say more'

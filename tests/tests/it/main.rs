@@ -11,6 +11,7 @@ mod command_line;
 mod docs;
 mod env_file;
 mod faults;
+mod floor;
 mod hook;
 mod layers;
 mod ledger;

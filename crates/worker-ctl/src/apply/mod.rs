@@ -2,4 +2,6 @@
 
 pub mod copies;
 pub mod publish;
+pub mod rebase;
 pub mod session;
+pub mod trash;

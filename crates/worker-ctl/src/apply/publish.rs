@@ -6,9 +6,10 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::fs;
+use shopfloor_core::git::private_dir;
 
 use crate::agent::regex;
-use crate::facts::{Clone, git_failed};
+use crate::facts::{Clone, LOGGED, git_failed};
 use crate::root::Root;
 use crate::worker::Worker;
 
@@ -66,12 +67,14 @@ pub fn commit(
 ) -> Result<String> {
     let dir = &clone.root;
     let range = format!("{base}..{sha}");
-    let listed = clone.ask(dir, &["rev-list", "--reverse", &range])?;
+    let listed = clone.ask(dir, &["rev-list", "--reverse", "--topo-order", &range])?;
     let first = listed.lines().next().unwrap_or(sha).to_owned();
     let text = match message {
         Some(message) => message.to_owned(),
         None => {
-            let listed = listed.lines().map(|sha| clone.ask(dir, &["log", "-1", "--format=%B", sha]));
+            let listed = listed
+                .lines()
+                .map(|sha| clone.ask(dir, &[&["log", "-1", "--format=%B"], &LOGGED[..], &[sha]].concat()));
             let messages: Vec<String> = listed.collect::<Result<_>>()?;
             let mut strip = Vec::new();
             for pattern in &root.agent(&worker.agent)?.strip {
@@ -83,7 +86,7 @@ pub fn commit(
     let text = text.trim();
     let prompt = worker.prompt.as_deref().and_then(|prompt| prompt.lines().next()).unwrap_or_default();
     let text = if text.is_empty() { format!("worker {}: {prompt}", worker.name) } else { text.to_owned() };
-    let about = clone.ask(dir, &["log", "-1", "--format=%an%x00%ae%x00%aI", &first])?;
+    let about = clone.ask(dir, &[&["log", "-1", "--format=%an%x00%ae%x00%aI"], &LOGGED[..], &[&first]].concat())?;
     let mut about = about.split('\0');
     let mut next = || about.next().unwrap_or_default().to_owned();
     let cmd = clone
@@ -137,75 +140,94 @@ pub fn publish(clone: &Clone, source: &Path, worker: &str, work: &str, old: &str
     let text = serde_json::to_string(&journal).map_err(|e| Failure::failed("cannot write a journal").because(e))?;
     fs::create_private_dir(&clone.root.join("accept"))?;
     fs::replace(&journal_path(&clone.root, worker), format!("{text}\n").as_bytes(), Some(fs::PRIVATE))?;
-    let refspec = format!("{name}:{name}");
+    let refspec = format!("+{name}:{name}");
     let root = clone.root.to_string_lossy().into_owned();
-    clone.ask(source, &["fetch", "--quiet", "--no-write-fetch-head", "--no-tags", &root, &refspec])?;
-    let published = advance(clone, source, old, new);
-    clone.ask(source, &["update-ref", "-d", &name])?;
+    let how = ["--quiet", "--no-write-fetch-head", "--no-tags", "--no-recurse-submodules", "--no-auto-maintenance"];
+    let published = clone
+        .ask(source, &[&["fetch"], &how[..], &[&root, &refspec]].concat())
+        .and_then(|_| advance(clone, source, old, new));
+    // A ref that stays keeps a commit, and no more.
+    clone.run(source, &["update-ref", "-d", &name])?;
     if published.is_err() {
         drop_journal(clone, worker)?;
     }
     published
 }
 
+/// Where the source has its default branch checked out.
+fn checked_out(clone: &Clone, source: &Path, branch: &str) -> Result<Option<PathBuf>> {
+    let refuse = |why: String, hint: &str| Err(Failure::new(Exit::No, "not_published", why).hint(hint));
+    let listed = clone.ask(source, &["worktree", "list", "--porcelain", "-z"])?;
+    let mut at = PathBuf::new();
+    let mut found: Option<PathBuf> = None;
+    for field in listed.split('\0') {
+        if let Some(path) = field.strip_prefix("worktree ") {
+            at = PathBuf::from(path);
+            let Some(dir) = private_dir(&at) else { continue };
+            let says = |file: &str| {
+                let text = fs::read(&dir.join(file)).ok().flatten().unwrap_or_default();
+                String::from_utf8_lossy(&text).trim().to_owned()
+            };
+            let is_held = ["rebase-merge/head-name", "rebase-apply/head-name"].iter().any(|file| says(file) == branch)
+                || says("BISECT_START") == clone.branch;
+            if is_held {
+                let why = format!("{} is being rebased or bisected at {}", clone.branch, at.display());
+                return refuse(why, "finish that, then run the same command again");
+            }
+        } else if field.strip_prefix("branch ") == Some(branch)
+            && let Some(other) = found.replace(at.clone())
+        {
+            let why = format!("{} is checked out at {} and at {}", clone.branch, other.display(), at.display());
+            return refuse(why, "leave it checked out in one place");
+        }
+    }
+    let Some(mut at) = found else { return Ok(None) };
+    let is_there = |at: &Path| clone.branch_of(at).is_ok_and(|on| on.as_deref() == Some(&clone.branch));
+    // git tells the git directory where that is elsewhere than the checkout.
+    if !is_there(&at) && is_there(source) {
+        at = source.to_owned();
+    }
+    if !at.is_dir() || private_dir(&at).is_none() || !is_there(&at) {
+        let why = format!("{} is checked out at {}, which cannot be reached", clone.branch, at.display());
+        return refuse(why, "bring that back, or `git worktree prune` in the source");
+    }
+    Ok(Some(at))
+}
+
 fn advance(clone: &Clone, source: &Path, old: &str, new: &str) -> Result<()> {
     let branch = format!("refs/heads/{}", clone.branch);
-    let refuse = |why: String| Failure::new(Exit::No, "not_published", why);
     let moved = || {
         let why = format!("{} of the source has moved", clone.branch);
         Failure::new(Exit::No, MOVED, why).hint("run the same command again")
     };
-    let has_moved = || clone.commit(source, &branch).map(|now| now.as_deref() != Some(old));
-    if has_moved()? {
+    let now = || clone.commit(source, &branch);
+    if now()?.as_deref() != Some(old) {
         return Err(moved());
     }
-    let listed = clone.run(source, &["worktree", "list", "--porcelain", "-z"])?;
-    let text = String::from_utf8_lossy(&listed.stdout).into_owned();
-    let mut at = PathBuf::new();
-    let mut checked_out = None;
-    for field in text.split('\0') {
-        if let Some(path) = field.strip_prefix("worktree ") {
-            at = PathBuf::from(path);
-        } else if field.strip_prefix("branch ") == Some(branch.as_str()) {
-            checked_out = Some(at.clone());
-        }
-        let git_dir = shopfloor_core::git::private_dir(&at);
-        let holds = |dir: &Path| {
-            let name = fs::read(&dir.join("head-name")).unwrap_or_default().unwrap_or_default();
-            String::from_utf8_lossy(&name).trim() == branch
-        };
-        let is_bisected = |dir: &Path| {
-            let start = fs::read(&dir.join("BISECT_START")).unwrap_or_default().unwrap_or_default();
-            String::from_utf8_lossy(&start).trim() == clone.branch
-        };
-        let Some(dir) = git_dir else { continue };
-        if holds(&dir.join("rebase-merge")) || holds(&dir.join("rebase-apply")) || is_bisected(&dir) {
-            return Err(refuse(format!("{} is being rebased or bisected at {}", clone.branch, at.display()))
-                .hint("finish that, then run the same command again"));
-        }
-    }
-    match checked_out {
+    let done = match checked_out(clone, source, &branch)? {
         // git refuses where a changed file is in the way, and leaves every other change alone.
         Some(at) => {
-            let merged = clone.run(&at, &["merge", "--ff-only", "--quiet", "--no-verify", new])?;
-            if !merged.status.success() && has_moved()? {
-                return Err(moved());
-            }
-            if !merged.status.success() {
-                let said = String::from_utf8_lossy(&merged.stderr).trim().to_owned();
-                return Err(refuse(format!("{} has changes in the way", at.display()))
-                    .because(std::io::Error::other(said))
-                    .hint("commit or stash those, then run the same command again"));
-            }
+            let how =
+                ["--ff-only", "--no-squash", "--commit", "--no-autostash", "--no-verify-signatures", "--no-verify"];
+            let merged = clone.run(&at, &[&["merge", "--quiet"], &how[..], &[new]].concat())?;
+            (merged, Some(at))
         }
-        None => {
-            let message = "worker-ctl: accept";
-            if !clone.run(source, &["update-ref", "-m", message, &branch, new, old])?.status.success() {
-                return Err(moved());
-            }
+        None => (clone.run(source, &["update-ref", "-m", "worker-ctl: accept", &branch, new, old])?, None),
+    };
+    // A hook of the source may have gone on from there.
+    let now = now()?;
+    let has_it = now.is_some() && clone.run(source, &["merge-base", "--is-ancestor", new, &branch])?.status.success();
+    let said = String::from_utf8_lossy(&done.0.stderr).trim().to_owned();
+    match done {
+        _ if has_it => Ok(()),
+        _ if now.as_deref() != Some(old) => Err(moved()),
+        (_, Some(at)) => {
+            let why = format!("{} has changes in the way", at.display());
+            let hint = "commit or stash those, then run the same command again";
+            Err(Failure::new(Exit::No, "not_published", why).because(std::io::Error::other(said)).hint(hint))
         }
+        (output, None) => Err(git_failed("update-ref", &output)),
     }
-    Ok(())
 }
 
 pub fn drop_journal(clone: &Clone, worker: &str) -> Result<()> {
@@ -229,6 +251,7 @@ pub fn left_behind(clone: &Clone, source: &Path, worker: &str) -> Result<Option<
             .hint("move it away; whether that work was accepted the source's log tells")
     })?;
     let branch = format!("refs/heads/{}", clone.branch);
+    clone.run(source, &["update-ref", "-d", &pin(worker)])?;
     let has_it = clone.commit(source, &journal.new)?.is_some()
         && clone.run(source, &["merge-base", "--is-ancestor", &journal.new, &branch])?.status.success();
     if !has_it {

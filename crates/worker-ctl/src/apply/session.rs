@@ -15,7 +15,7 @@ use crate::facts::processes::{self, Process};
 use crate::log;
 use crate::plan::machine::Event;
 use crate::tmux::{Pane, Tmux, deliver};
-use crate::worker::Worker;
+use crate::worker::{Session, Worker};
 
 /// How long a program may take until it can be spoken to, when nobody says.
 const READY: u64 = 30;
@@ -34,7 +34,7 @@ const STILL: Duration = Duration::from_millis(500);
 pub fn start(site: &Site<'_>, worker: &Worker) -> Result<Pane> {
     let tmux = site.tmux()?;
     tmux.start(&site.root.path)?;
-    if let Some(pane) = tmux.pane(&worker.session_id)? {
+    if let Some(pane) = tmux.pane_of(worker)? {
         if pane.end.is_none() {
             site.record(&worker.name, &Event::SessionUp { pane: pane.id.clone(), pid: pane.pid })?;
             return Ok(pane);
@@ -44,8 +44,16 @@ pub fn start(site: &Site<'_>, worker: &Worker) -> Result<Pane> {
     let agent = site.root.agent(&worker.agent)?;
     let argv = site.root.command(worker, &agent);
     let pane = tmux.session(&worker.session_id, Path::new(&worker.worktree_path), &variables(site, worker), &argv)?;
+    site.record(&worker.name, &Event::SessionBegun { pane: pane.id.clone(), pid: pane.pid })?;
     keep_log(site, &tmux, &worker.name, &pane.id)?;
-    wait_ready(site, &tmux, &pane, &agent)?;
+    if let Err(failure) = wait_ready(site, &tmux, &pane, &agent) {
+        // How it ended is told as of any other.
+        if let Some(end) = tmux.pane(&pane.session)?.and_then(|pane| pane.end) {
+            let is_ok = matches!(end, Session::Code(code) if agent.is_ok_exit(code));
+            site.record(&worker.name, &Event::Exited { pane: pane.id.clone(), end, is_ok })?;
+        }
+        return Err(failure);
+    }
     deliver::clear(&tmux, &pane.id, &agent)?;
     site.record(&worker.name, &Event::SessionUp { pane: pane.id.clone(), pid: pane.pid })?;
     Ok(pane)
@@ -55,7 +63,7 @@ pub fn start(site: &Site<'_>, worker: &Worker) -> Result<Pane> {
 pub fn start_with(site: &Site<'_>, worker: &Worker, text: &str) -> Result<()> {
     let not = |why: String| Failure::new(Exit::Failed, deliver::NOT, format!("{} got nothing: {why}", worker.name));
     let tmux = site.tmux()?;
-    let pane = tmux.pane(&worker.session_id)?.ok_or_else(|| not("its session is gone".into()))?;
+    let pane = tmux.pane_of(worker)?.ok_or_else(|| not("its session is gone".into()))?;
     let agent = site.root.agent(&worker.agent)?;
     let file = deliver::in_file(&site.root.path, &worker.name, text)?;
     let mut argv = site.root.command(worker, &agent);

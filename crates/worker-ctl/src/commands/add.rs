@@ -5,12 +5,12 @@ use std::path::Path;
 use serde_json::json;
 use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::fs;
-use shopfloor_core::lock::Lock;
 use shopfloor_core::ui::printable;
 use toml_edit::DocumentMut;
 
 use super::Site;
 use crate::apply::copies;
+use crate::facts::Tree;
 use crate::store;
 use crate::worker::{Worker, checked_name};
 
@@ -25,6 +25,11 @@ pub fn run(site: &Site<'_>, name: &str, wanted: &Wanted<'_>) -> Result<Exit> {
     checked_name(name)?;
     site.finish_left()?;
     let _lock = site.lock(name)?;
+    if site.is_dry {
+        check(site, name, Some(wanted))?;
+        site.would(format!("make {}", site.root.worktree(name).display()));
+        return Ok(Exit::Done);
+    }
     let worker = make(site, name, Some(wanted))?;
     if site.ui.is_json() {
         let (path, branch) = (&worker.worktree_path, &worker.branch);
@@ -35,9 +40,8 @@ pub fn run(site: &Site<'_>, name: &str, wanted: &Wanted<'_>) -> Result<Exit> {
     Ok(Exit::Done)
 }
 
-/// Under the worker's lock: its branch, its worktree, its place in the state; and, where it is wanted, its table in
-/// config.toml, which is written last, for with it an `up` makes what is not there.
-pub fn make(site: &Site<'_>, name: &str, wanted: Option<&Wanted<'_>>) -> Result<Worker> {
+/// What it is made of: its agent, and its branch.
+fn check(site: &Site<'_>, name: &str, wanted: Option<&Wanted<'_>>) -> Result<(String, String)> {
     let said = wanted.and_then(|wanted| wanted.agent).map(|agent| agent.to_string_lossy().into_owned());
     let agent = said.or(site.root.worker(name).agent).unwrap_or_else(|| site.root.config.defaults.agent.clone());
     site.root.agent(&agent)?;
@@ -46,24 +50,43 @@ pub fn make(site: &Site<'_>, name: &str, wanted: Option<&Wanted<'_>>) -> Result<
         return Err(exists(format!("there is a worker {name} already")).hint("choose another name"));
     }
     let branch = format!("{}{name}", site.root.config.defaults.branch_prefix);
-    let worktree = site.root.worktree(name);
+    if let Some(tip) = site.clone.commit(&site.root.path, &format!("refs/heads/{branch}"))?
+        && site.clone.ahead(&tip)? > 0
+    {
+        return Err(exists(format!("the branch {branch} has commits that are not merged"))
+            .hint("look at them, then delete or rename it in the root"));
+    }
+    Ok((agent, branch))
+}
+
+/// Under the worker's lock: its branch, its worktree, its place in the state; and, where it is wanted, its table in
+/// config.toml, which is written last, for with it an `up` makes what is not there.
+pub fn make(site: &Site<'_>, name: &str, wanted: Option<&Wanted<'_>>) -> Result<Worker> {
     let base = site.clone.fetched(&site.source())?;
+    let (agent, branch) = check(site, name, wanted)?;
+    let worktree = site.root.worktree(name);
     let dir = &site.root.path;
-    if worktree.symlink_metadata().is_ok() {
-        return Err(
-            exists(format!("{} is there already", worktree.display())).hint("move it away, or choose another name")
-        );
-    }
-    if let Some(tip) = site.clone.commit(dir, &format!("refs/heads/{branch}"))? {
-        if site.clone.ahead(&tip)? > 0 {
-            return Err(exists(format!("the branch {branch} has commits that are not merged"))
-                .hint("look at them, then delete or rename it in the root"));
-        }
-        // Only as it was seen: what comes on it meanwhile stays.
-        site.clone.ask(dir, &["update-ref", "-d", &format!("refs/heads/{branch}"), &tip])?;
-    }
     let path = worktree.to_string_lossy().into_owned();
-    site.clone.ask(dir, &["worktree", "add", "--quiet", "--no-track", "-b", &branch, &path, &base])?;
+    // One that a kill left on the way is taken over, if nobody has changed anything in it.
+    let tree = site.clone.trees()?.remove(&worktree);
+    let is_left = |tree: &Tree| -> Result<bool> {
+        Ok(tree.branch.as_ref() == Some(&branch) && worktree.is_dir() && site.clone.dirty(&worktree)?.is_empty())
+    };
+    let is_new = match &tree {
+        Some(tree) if is_left(tree)? => false,
+        None if worktree.symlink_metadata().is_err() => true,
+        _ => {
+            return Err(Failure::new(Exit::No, "exists", format!("{} is there already", worktree.display()))
+                .hint("move it away, or choose another name"));
+        }
+    };
+    if is_new {
+        if let Some(tip) = site.clone.commit(dir, &format!("refs/heads/{branch}"))? {
+            // Only as it was seen: what comes on it meanwhile stays.
+            site.clone.ask(dir, &["update-ref", "-d", &format!("refs/heads/{branch}"), &tip])?;
+        }
+        site.clone.ask(dir, &["worktree", "add", "--quiet", "--no-track", "-b", &branch, &path, &base])?;
+    }
     let worker = Worker::new(name, &agent, &path, &branch, site.now());
     let added = copies::bring(site, &worktree).and_then(|()| {
         store::update(dir, |state| {
@@ -72,6 +95,9 @@ pub fn make(site: &Site<'_>, name: &str, wanted: Option<&Wanted<'_>>) -> Result<
         })
     });
     if let Err(failure) = added {
+        if !is_new {
+            return Err(failure);
+        }
         site.clone.run(dir, &["worktree", "remove", "--force", &path])?;
         site.clone.run(dir, &["update-ref", "-d", &format!("refs/heads/{branch}"), &base])?;
         return Err(failure);
@@ -84,7 +110,7 @@ pub fn make(site: &Site<'_>, name: &str, wanted: Option<&Wanted<'_>>) -> Result<
 
 /// Its table in config.toml; everything else there stays, comments too.
 fn configure(site: &Site<'_>, name: &str, wanted: &Wanted<'_>) -> Result<()> {
-    let _lock = Lock::take(&site.root.path.join("locks/config.lock"))?;
+    let _lock = site.lock_out("config")?;
     let path = site.root.path.join("config.toml");
     let text = String::from_utf8(fs::read(&path)?.unwrap_or_default())
         .map_err(|_| Failure::malformed(format!("{}: not UTF-8", path.display())))?;

@@ -10,6 +10,7 @@ use shopfloor_core::proc;
 use shopfloor_core::ui::printable;
 
 use super::Site;
+use crate::apply::{copies, session, trash};
 use crate::facts::is_rebasing;
 use crate::plan::machine::{Event, MISSING};
 use crate::store::{self, State};
@@ -49,13 +50,17 @@ pub fn run(site: &Site<'_>, repair: bool, rebuild: bool, yes: bool) -> Result<Ex
     if rebuild {
         return self::rebuild(site, yes);
     }
+    if repair {
+        site.finish_left().unwrap_or_else(|failure| site.ui.warn(failure));
+    }
     let findings = look(site);
-    let mendable = findings.iter().filter(|finding| finding.mend.is_some()).count();
-    let mut may = repair && mendable > 0;
+    let plan = || findings.iter().filter(|finding| finding.mend.is_some()).filter_map(|finding| finding.fix.as_deref());
+    let mut may = repair && plan().count() > 0;
+    if may && plan().filter(|fix| site.would(fix)).count() > 0 {
+        return Ok(Exit::Done);
+    }
     if may && !yes {
-        for finding in findings.iter().filter(|finding| finding.mend.is_some()) {
-            site.ui.note(format!("would {}", finding.fix.as_deref().unwrap_or_default()));
-        }
+        plan().for_each(|fix| site.ui.note(format!("would {fix}")));
         may = site.ui.can_ask() && site.ui.confirm("Do that?");
         if !may {
             return Err(Failure::new(Exit::Decide, "undecided", "nothing was repaired")
@@ -92,32 +97,29 @@ pub fn run(site: &Site<'_>, repair: bool, rebuild: bool, yes: bool) -> Result<Ex
 }
 
 fn look(site: &Site<'_>) -> Vec<Finding> {
-    let mut found = Vec::new();
-    let root = &site.root.path;
-    let state = store::load(root);
-    found.extend(programs(site, state.as_ref().ok()));
-    match &state {
-        Ok(state) => found.push(good("state", format!("{} workers, revision {}", state.workers.len(), state.revision))),
-        Err(failure) => found.push(bad("state", failure.to_string(), "run `worker-ctl doctor --rebuild`", None)),
-    }
-    if let Ok(state) = &state {
-        found.extend(
-            sessions(site, state).unwrap_or_else(|f| vec![bad("sessions", f.to_string(), "look at tmux", None)]),
-        );
-        found.extend(
-            worktrees(site, state).unwrap_or_else(|f| vec![bad("worktrees", f.to_string(), "look at git", None)]),
-        );
-        found.extend(
-            branches(site, state).unwrap_or_else(|f| vec![bad("branches", f.to_string(), "look at git", None)]),
-        );
-    }
-    found.extend(settings(site).unwrap_or_else(|f| vec![bad("git", f.to_string(), "look at the clone", None)]));
-    found
+    let loaded = store::load(&site.root.path);
+    let about = match &loaded {
+        Ok(state) => good("state", format!("{} workers, revision {}", state.workers.len(), state.revision)),
+        Err(failure) => bad("state", failure.to_string(), "run `worker-ctl doctor --rebuild`", None),
+    };
+    let found = loaded.is_ok().then_some(());
+    // Without a state the rest is looked at all the same; only that everything is nobody's is no finding then.
+    let state = loaded.unwrap_or_else(|_| State::new(&socket_of(&site.root.path)));
+    let or = |check: &'static str, found: Result<Vec<Finding>>, fix: &str| {
+        found.unwrap_or_else(|failure| vec![bad(check, failure.to_string(), fix, None)])
+    };
+    let mut all = programs(site, &state);
+    all.push(about);
+    all.extend(or("sessions", sessions(site, &state, found.is_some()), "look at tmux"));
+    all.extend(or("worktrees", worktrees(site, &state), "look at git"));
+    all.extend(or("branches", branches(site, &state, found.is_some()), "look at git"));
+    all.extend(or("git", settings(site), "look at the clone"));
+    all
 }
 
-fn programs(site: &Site<'_>, state: Option<&State>) -> Vec<Finding> {
+fn programs(site: &Site<'_>, state: &State) -> Vec<Finding> {
     let mut names: BTreeSet<String> = ["git", "tmux"].map(str::to_owned).into();
-    for worker in state.iter().flat_map(|state| state.workers.values()) {
+    for worker in state.workers.values() {
         names.extend(site.root.agent(&worker.agent).ok().and_then(|agent| agent.command.first().cloned()));
     }
     let is_there =
@@ -131,10 +133,10 @@ fn programs(site: &Site<'_>, state: Option<&State>) -> Vec<Finding> {
         .collect()
 }
 
-fn sessions(site: &Site<'_>, state: &State) -> Result<Vec<Finding>> {
+fn sessions(site: &Site<'_>, state: &State, is_known: bool) -> Result<Vec<Finding>> {
     let panes = Tmux::find(site.env, &state.tmux_socket)?.panes()?;
     let mut found = Vec::new();
-    for pane in &panes {
+    for pane in panes.iter().filter(|_| is_known) {
         if !state.workers.values().any(|worker| worker.session_id == pane.session) {
             let fix = format!("end the session {}", pane.session);
             found.push(bad(
@@ -176,7 +178,14 @@ fn worktrees(site: &Site<'_>, state: &State) -> Result<Vec<Finding>> {
             ));
             continue;
         }
-        let dirty = site.clone.dirty(path)?.len();
+        let dirty = match site.clone.dirty(path) {
+            Ok(dirty) => dirty.len(),
+            Err(failure) => {
+                let about = format!("{}: {failure}", worker.name);
+                found.push(bad("worktrees", about, "look at it with git", None));
+                continue;
+            }
+        };
         let is_odd = is_rebasing(path) && !matches!(worker.task, Task::Rebasing { .. });
         found.push(match (dirty, is_odd) {
             (_, true) => bad(
@@ -189,19 +198,23 @@ fn worktrees(site: &Site<'_>, state: &State) -> Result<Vec<Finding>> {
             (n, false) => good("worktrees", format!("{}, {n} uncommitted", worker.name)),
         });
     }
+    if found.is_empty() {
+        found.push(good("worktrees", format!("{} registered", site.clone.trees()?.len().saturating_sub(1))));
+    }
     Ok(found)
 }
 
-fn branches(site: &Site<'_>, state: &State) -> Result<Vec<Finding>> {
+fn branches(site: &Site<'_>, state: &State, is_known: bool) -> Result<Vec<Finding>> {
     let prefix = &site.root.config.defaults.branch_prefix;
     let listed = site
         .clone
         .ask(&site.root.path, &["for-each-ref", "--format=%(refname:short)", &format!("refs/heads/{prefix}")])?;
-    let orphans = listed.lines().filter(|name| !state.workers.values().any(|worker| worker.branch == *name));
+    let orphans =
+        listed.lines().filter(|name| is_known && !state.workers.values().any(|worker| worker.branch == *name));
     let found: Vec<Finding> = orphans
         .map(|name| bad("branches", format!("{name} is no worker's"), "look at it, then delete it with git", None))
         .collect();
-    Ok(if found.is_empty() { vec![good("branches", "all are workers'")] } else { found })
+    Ok(if found.is_empty() { vec![good("branches", format!("{} there", listed.lines().count()))] } else { found })
 }
 
 fn settings(site: &Site<'_>) -> Result<Vec<Finding>> {
@@ -238,21 +251,33 @@ fn apply(site: &Site<'_>, mend: &Mend) -> Result<()> {
         Mend::KillSession(name) => site.tmux()?.must(&["kill-session", "-t", &format!("={name}:")]).map(drop),
         Mend::Gone(name) => site.record(name, &Event::SessionGone).map(drop),
         Mend::Setting(key, value) => site.clone.ask(&site.root.path, &["config", key, value]).map(drop),
-        Mend::Worktree(worker) => {
-            // git's record of it goes first; the branch holds the work.
-            let dir = &site.root.path;
-            let admin = dir.join(".git/worktrees").join(&worker.name);
-            let gitdir = fs::read(&admin.join("gitdir"))?.unwrap_or_default();
-            if String::from_utf8_lossy(&gitdir).trim()
-                == Path::new(&worker.worktree_path).join(".git").to_string_lossy()
-            {
-                fs::remove_tree(&admin)?;
-            }
-            site.clone.ask(dir, &["worktree", "add", "--quiet", &worker.worktree_path, &worker.branch])?;
-            site.record(&worker.name, &Event::SessionGone)?;
-            site.record(&worker.name, &Event::Mended { reason: MISSING.into() }).map(drop)
-        }
+        Mend::Worktree(worker) => make_again(site, &worker.name),
     }
+}
+
+/// A worktree that is gone, from its branch. What git still knows of it is kept first.
+fn make_again(site: &Site<'_>, name: &str) -> Result<()> {
+    let _lock = site.lock(name)?;
+    let worker = store::load(&site.root.path)?.require(name)?.clone();
+    let tree = Path::new(&worker.worktree_path);
+    if tree.symlink_metadata().is_ok() {
+        return Ok(());
+    }
+    // Its program works in a directory that is no more.
+    if site.tmux()?.is_running() {
+        session::end(site, std::slice::from_ref(&worker), false)?;
+    }
+    trash::keep(site, &worker)?;
+    trash::remove_worktree(site, &worker)?;
+    let branch = format!("refs/heads/{}", worker.branch);
+    if site.clone.commit(&site.root.path, &branch)?.is_none() {
+        let at = worker.commit_sha.clone().unwrap_or(site.clone.require_base()?);
+        site.clone.ask(&site.root.path, &["update-ref", &branch, &at])?;
+    }
+    site.clone.ask(&site.root.path, &["worktree", "add", "--quiet", &worker.worktree_path, &worker.branch])?;
+    copies::bring(site, tree)?;
+    site.record(name, &Event::SessionGone)?;
+    site.record(name, &Event::Mended { reason: MISSING.into() }).map(drop)
 }
 
 /// The state anew, from the worktrees; prompts from the newest earlier state that can be read.
@@ -261,6 +286,9 @@ fn rebuild(site: &Site<'_>, yes: bool) -> Result<Exit> {
     let earlier = std::iter::once("state.json".to_owned())
         .chain(std::iter::once("state.json.bak".to_owned()))
         .chain((1..5).map(|n| format!("state.json.bak.{n}")));
+    if let Some(bytes) = fs::read_no_follow(&store::path(root))? {
+        store::refuse_newer(&store::path(root), &bytes)?;
+    }
     let earlier = earlier
         .filter_map(|name| fs::read_no_follow(&root.join(name)).ok().flatten())
         .find_map(|bytes| serde_json::from_slice::<State>(&bytes).ok());
@@ -290,14 +318,17 @@ fn rebuild(site: &Site<'_>, yes: bool) -> Result<Exit> {
         }
         state.workers.insert(name, worker);
     }
-    for worker in state.workers.values() {
-        site.ui.note(format!("{}: {}", worker.name, worker.task.word()));
+    let known = |worker: &Worker| format!("{}: {}", worker.name, worker.task.word());
+    if site.is_dry {
+        state.workers.values().map(known).for_each(|line| super::show(site.ui, format!("write {line}")));
+        return Ok(Exit::Done);
     }
+    state.workers.values().for_each(|worker| site.ui.note(known(worker)));
     if !(yes || site.ui.can_ask() && site.ui.confirm("Write that as the state?")) {
         return Err(Failure::new(Exit::Decide, "undecided", "nothing was written")
             .hint("a person must decide: run it on a terminal, or with `--yes`"));
     }
-    let _lock = shopfloor_core::lock::Lock::take(&root.join("locks/state.lock"))?;
+    let _lock = site.lock_out("state")?;
     // What is there is kept aside, whatever it is.
     if let Some(bytes) = fs::read_own(&store::path(root))? {
         let time = site.env.later().now.strftime("%Y%m%dT%H%M%SZ").to_string();

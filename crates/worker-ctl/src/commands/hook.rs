@@ -80,6 +80,11 @@ pub fn forget(root: &Path, worker: &str) -> Result<()> {
     Ok(())
 }
 
+/// Nothing it said is known any more.
+pub fn remove(root: &Path, worker: &str) -> Result<()> {
+    fs::remove(&place(root, worker))
+}
+
 /// Whether its hook says, within a while, that this text has arrived.
 pub fn confirms(root: &Path, worker: &str, text: &str) -> bool {
     let (start, wanted) = (Instant::now(), digest(text));

@@ -16,32 +16,42 @@ use crate::root::record;
 use crate::store::{self, State};
 use crate::tmux::socket_of;
 
-pub fn run(ui: &Ui, env: &Env, source: Option<&Path>, target: Option<&Path>, branch: Option<&Path>) -> Result<Exit> {
+/// What it is to be.
+pub struct Wanted<'a> {
+    pub source: Option<&'a Path>,
+    pub target: Option<&'a Path>,
+    pub branch: Option<&'a Path>,
+    pub is_dry: bool,
+}
+
+/// The branch that a clone's HEAD names, and that never is.
+const NO_BRANCH: &str = "worker-ctl-none";
+
+pub fn run(ui: &Ui, env: &Env, wanted: &Wanted<'_>) -> Result<Exit> {
     let place = |path: &Path| env.cwd.join(expand_home(env, &path.to_string_lossy()));
-    let there = env.at(&source.map_or_else(|| env.cwd.clone(), place))?;
+    let there = env.at(&wanted.source.map_or_else(|| env.cwd.clone(), place))?;
     let mut git = Git::find(&there)?;
     let repo = git.discover()?;
     let source = repo.worktree.clone().unwrap_or_else(|| repo.common_dir.clone());
-    let named = branch.map(|name| name.to_string_lossy().into_owned());
+    let named = wanted.branch.map(|name| name.to_string_lossy().into_owned());
     let branch = default_branch(&git, &source, named.as_deref())?;
-    let root = target.map_or_else(|| expand_home(env, "~/workers"), place);
-    if root.join("config.toml").exists() || (root.is_dir() && root.join("state.json").exists()) {
-        return Err(Failure::new(Exit::No, "exists", format!("{} is a root already", root.display()))
-            .hint("use it as it is, or choose another place with `--target`"));
-    }
-    let is_ours = |name: &std::ffi::OsString| [".git", ".worktrees", "locks"].iter().any(|ours| name == ours);
-    if root.is_dir() && fs::list(&root)?.iter().any(|name| !is_ours(name)) {
-        return Err(Failure::new(Exit::No, "exists", format!("{} is not empty", root.display()))
-            .hint("choose another place with `--target`"));
+    let root = wanted.target.map_or_else(|| expand_home(env, "~/workers"), place);
+    refuse_taken(&git, &root, &source)?;
+    if wanted.is_dry {
+        super::show(ui, format!("make {} for {branch} of {}", root.display(), source.display()));
+        return Ok(Exit::Done);
     }
     fs::create_private_dir(&root)?;
     let root = root.canonicalize().unwrap_or(root);
-    let run = |dir: &Path, args: &[&str]| -> Result<()> {
-        let output = git.cmd(dir).args(args.iter().copied()).capture()?;
-        if output.status.success() { Ok(()) } else { Err(git_failed(args[0], &output)) }
+    let run = |dir: &Path, args: &[&str]| -> Result<String> {
+        let cmd = git.cmd(dir).var("GIT_DEFAULT_REF_FORMAT", "files");
+        let output = cmd.args(args.iter().copied()).capture()?;
+        let said = String::from_utf8_lossy(&output.stdout).trim().to_owned();
+        if output.status.success() { Ok(said) } else { Err(git_failed(args[0], &output)) }
     };
     // A killed one is begun again: every step may be repeated.
-    run(&root, &["init", "--quiet", "--initial-branch", "worker-ctl-none"])?;
+    let format = format!("--object-format={}", run(&source, &["rev-parse", "--show-object-format"])?);
+    run(&root, &["init", "--quiet", "--initial-branch", NO_BRANCH, &format])?;
     let url = source.to_string_lossy().into_owned();
     let settings = [
         ("remote.origin.url", url.as_str()),
@@ -50,12 +60,14 @@ pub fn run(ui: &Ui, env: &Env, source: Option<&Path>, target: Option<&Path>, bra
         ("remote.origin.pushurl", "/dev/null/worker-ctl-agents-do-not-push"),
         ("rerere.enabled", "true"),
         ("gc.auto", "0"),
+        ("core.logAllRefUpdates", "true"),
         ("shopfloor.source", url.as_str()),
     ];
     for (key, value) in settings {
         run(&root, &["config", key, value])?;
     }
-    run(&root, &["fetch", "--quiet", "--no-tags", "origin"])?;
+    run(&root, &["fetch", "--quiet", "--no-tags", "--no-recurse-submodules", "--update-shallow", "origin"])?;
+    run(&root, &["rev-parse", "--verify", "--quiet", &format!("refs/remotes/origin/{branch}^{{commit}}")])?;
     if proc::find(env, "git-lfs").is_some() {
         // At its best: without it the pointers are there.
         let _ = git.cmd(&root).args(["lfs", "install", "--local", "--skip-repo"]).capture()?;
@@ -75,6 +87,42 @@ pub fn run(ui: &Ui, env: &Env, source: Option<&Path>, target: Option<&Path>, bra
         ui.line(printable(&root.to_string_lossy()));
     }
     Ok(Exit::Done)
+}
+
+/// Exit 1 where there is something at the place already, other than what a killed `init` for this source left.
+fn refuse_taken(git: &Git, root: &Path, source: &Path) -> Result<()> {
+    let refuse = |why: String, hint: &str| Err(Failure::new(Exit::No, "exists", why).hint(hint));
+    let other = "choose another place with `--target`";
+    if root.join("config.toml").exists() {
+        let hint = "use it as it is, or choose another place with `--target`";
+        return refuse(format!("{} is a root already", root.display()), hint);
+    }
+    if !root.is_dir() {
+        return match root.symlink_metadata().is_ok() {
+            true => refuse(format!("{} is no directory", root.display()), other),
+            false => Ok(()),
+        };
+    }
+    let is_ours = |name: &str| {
+        [".git", ".worktrees", "locks", "logs", "state.json"].contains(&name) || name.starts_with(fs::RESERVED)
+    };
+    if fs::list(root)?.iter().any(|name| !name.to_str().is_some_and(is_ours)) {
+        return refuse(format!("{} is not empty", root.display()), other);
+    }
+    if root.join(".git").symlink_metadata().is_err() {
+        return Ok(());
+    }
+    let ask = |args: &[&str]| -> Result<String> {
+        let output = git.cmd(root).args(args.iter().copied()).capture()?;
+        Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned())
+    };
+    let is_of_source = ask(&["config", "--local", "--get", "shopfloor.source"])? == source.to_string_lossy();
+    let is_new =
+        ask(&["symbolic-ref", "HEAD"])? == format!("refs/heads/{NO_BRANCH}") && ask(&["for-each-ref"])?.is_empty();
+    match is_of_source || is_new {
+        true => Ok(()),
+        false => refuse(format!("{} is another repository", root.display()), other),
+    }
 }
 
 /// The hooks of ours that the source has, so that worktrees here are set up as worktrees there.

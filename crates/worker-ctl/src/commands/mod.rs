@@ -18,6 +18,8 @@ pub mod status;
 pub mod up;
 pub mod wait;
 
+use std::ffi::OsString;
+use std::fmt::Display;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -29,10 +31,11 @@ use shopfloor_core::git::Git;
 use shopfloor_core::lock::Lock;
 use shopfloor_core::proc;
 use shopfloor_core::text::shell_word;
-use shopfloor_core::ui::Ui;
+use shopfloor_core::ui::{Ui, printable};
 
 use crate::agent::Delivery;
-use crate::apply::{publish, session};
+use crate::apply::{publish, rebase as onto, session};
+use crate::cli::Cli;
 use crate::facts::Clone;
 use crate::log;
 use crate::plan::machine::{Action, Event, apply};
@@ -40,7 +43,18 @@ use crate::root::Root;
 use crate::store;
 use crate::tmux::Tmux;
 use crate::tmux::deliver::{self, Verdict};
-use crate::worker::Worker;
+use crate::worker::{Task, Worker};
+
+/// How many files with changes are listed.
+const MOST: usize = 20;
+
+/// What `--dry-run` says.
+pub fn show(ui: &Ui, what: impl Display) {
+    match ui.is_json() {
+        true => ui.json(&json!({ "dry_run": true, "would": what.to_string() })),
+        false => ui.line(format!("would {}", printable(&what.to_string()))),
+    }
+}
 
 /// A root and what works on it.
 pub struct Site<'a> {
@@ -50,14 +64,55 @@ pub struct Site<'a> {
     pub clone: Clone,
     /// Set once a program that stays is to end.
     pub ending: Arc<AtomicBool>,
+    /// Whether to show only what would be done.
+    pub is_dry: bool,
+    flags: Vec<(&'static str, Option<PathBuf>)>,
 }
 
 impl<'a> Site<'a> {
-    pub fn find(ui: &'a Ui, env: &'a Env, named: Option<&Path>, flags: &[(&str, Option<&Path>)]) -> Result<Site<'a>> {
-        let root = Root::find(env, named, flags)?;
+    pub fn find(ui: &'a Ui, env: &'a Env, cli: &Cli) -> Result<Site<'a>> {
+        let flags = cli.settings.all();
+        let root = Root::find(env, cli.root.as_deref(), &flags)?;
         root.config.said.said().iter().for_each(|warning| ui.warn(warning));
         let clone = Clone::new(&Git::find(env)?, &root);
-        Ok(Site { ui, env, root, clone, ending: Arc::default() })
+        let flags = flags.map(|(name, value)| (name, value.map(Path::to_path_buf))).into();
+        Ok(Site { ui, env, root, clone, ending: Arc::default(), is_dry: cli.command.is_dry(), flags })
+    }
+
+    /// The same with the configuration as it is by now.
+    pub fn again(&self) -> Result<Site<'a>> {
+        let flags: Vec<(&str, Option<&Path>)> =
+            self.flags.iter().map(|(name, value)| (*name, value.as_deref())).collect();
+        let root = Root::find(self.env, Some(&self.root.path), &flags)?;
+        let clone = Clone::new(&self.clone.git, &root);
+        let (ending, flags) = (self.ending.clone(), self.flags.clone());
+        Ok(Site { ui: self.ui, env: self.env, root, clone, ending, is_dry: self.is_dry, flags })
+    }
+
+    /// The flags for settings, as they were given.
+    pub fn flags(&self) -> Vec<OsString> {
+        let given = self.flags.iter().filter_map(|(name, value)| Some((name, value.as_ref()?)));
+        given.flat_map(|(name, value)| [format!("--{}", name.replace('_', "-")).into(), value.clone().into()]).collect()
+    }
+
+    /// With `--dry-run` says what would be done, and is true: then that is all.
+    pub fn would(&self, what: impl Display) -> bool {
+        if self.is_dry {
+            show(self.ui, what);
+        }
+        self.is_dry
+    }
+
+    /// Exit 1 where a worktree has something uncommitted.
+    pub fn require_clean(&self, worker: &Worker) -> Result<()> {
+        let dirty = self.clone.dirty(Path::new(&worker.worktree_path))?;
+        if dirty.is_empty() {
+            return Ok(());
+        }
+        let more = dirty.len().saturating_sub(MOST).checked_sub(1).map(|n| format!("  and {} more", n + 1));
+        Err(Failure::new(Exit::No, "dirty", format!("{} has uncommitted changes", worker.worktree_path))
+            .details(dirty.into_iter().take(MOST).map(|path| format!("  {path}")).chain(more))
+            .hint(format!("ask for a commit: `worker-ctl message {} 'Commit your changes'`", worker.name)))
     }
 
     /// Fails once a program that stays is to end: what takes long looks at it.
@@ -112,14 +167,19 @@ impl<'a> Site<'a> {
     /// Pins, logs, and the command that wants to know.
     fn follow_up(&self, before: &Worker, after: &Worker, event: &Event, actions: &[Action]) -> Result<()> {
         let pin = format!("refs/shopfloor/review/{}", after.name);
+        let kept = format!("refs/shopfloor/pre/{}", after.name);
         for action in actions {
             match action {
                 Action::Pin(sha) => drop(self.clone.ask(&self.root.path, &["update-ref", &pin, sha])?),
                 Action::Unpin if before.reviewed_sha.is_some() => {
                     self.clone.run(&self.root.path, &["update-ref", "-d", &pin])?;
                 }
+                Action::Keep(sha) => drop(self.clone.ask(&self.root.path, &["update-ref", &kept, sha])?),
                 Action::Unpin | Action::Announce | Action::Deliver => {}
             }
+        }
+        if after.task == Task::Idle && !before.conflicted.is_empty() {
+            self.clone.run(&self.root.path, &["update-ref", "-d", &kept])?;
         }
         if before == after && !matches!(event, Event::Sent) {
             return Ok(());
@@ -154,15 +214,26 @@ impl<'a> Site<'a> {
         Lock::take(&self.lock_path(name))
     }
 
-    pub fn lock_path(&self, name: &str) -> PathBuf {
+    /// A worker's lock where nobody holds it.
+    pub fn try_lock(&self, name: &str) -> Result<Option<Lock>> {
+        Lock::try_take(&self.lock_path(name))
+    }
+
+    fn lock_path(&self, name: &str) -> PathBuf {
         self.root.path.join("locks").join(format!("worker-{name}.lock"))
+    }
+
+    /// Work of which there is one at a time in the whole root: `publish`, `patrol`, `config`.
+    pub fn lock_out(&self, what: &str) -> Result<Lock> {
+        Lock::take(&self.root.path.join("locks").join(format!("{what}.lock")))
     }
 
     /// Lets an event happen that ends in a text for the worker. The intent is saved before a byte is typed; when nothing was,
     /// all is as before. A task goes to a program that starts afresh.
     pub fn deliver(&self, before: &Worker, event: &Event, text: &str) -> Result<(Worker, Verdict)> {
+        let text = &deliver::typable(text);
+        let agent = self.root.agent(&before.agent)?;
         let (worker, _) = self.record(&before.name, event)?;
-        let agent = self.root.agent(&worker.agent)?;
         let is_task = matches!(event, Event::Start { .. } | Event::Resume);
         let done = match agent.delivery {
             Delivery::Argv if is_task => session::start_with(self, &worker, text).map(|()| Verdict::Delivered),
@@ -194,31 +265,46 @@ impl<'a> Site<'a> {
     /// Finishes what a kill left in between; every command that writes begins with it. What another process is at, and
     /// holds the lock of, is not touched.
     pub fn finish_left(&self) -> Result<()> {
-        self.finish_accepts()?;
+        if self.is_dry {
+            return Ok(());
+        }
+        for name in publish::journals(&self.clone)? {
+            self.go_on(&name, || self.finish_accept(&name));
+        }
         let state = store::load(&self.root.path)?;
-        for worker in state.workers.values().filter(|worker| worker.pending_send.is_some()) {
-            let Some(_lock) = Lock::try_take(&self.lock_path(&worker.name))? else { continue };
-            if let Some(worker) = self.observe(worker, &Event::Doubt)? {
-                worker.notes.iter().for_each(|note| self.ui.warn(format!("{}: {note}", worker.name)));
-            }
+        let is_left = |worker: &&Worker| worker.pending_send.is_some() || onto::is_left(worker);
+        for worker in state.workers.values().filter(is_left) {
+            self.go_on(&worker.name, || {
+                let Some(_lock) = self.try_lock(&worker.name)? else { return Ok(()) };
+                let now = store::load(&self.root.path)?.require(&worker.name)?.clone();
+                onto::finish_left(self, &now)?;
+                if now.pending_send.is_some()
+                    && let Some(worker) = self.observe(&now, &Event::Doubt)?
+                {
+                    worker.notes.iter().for_each(|note| self.ui.warn(format!("{}: {note}", worker.name)));
+                }
+                Ok(())
+            });
         }
         Ok(())
     }
 
-    /// Finishes accepts that a kill left in between. One whose worker's lock is held is nobody's but its holder's.
-    fn finish_accepts(&self) -> Result<()> {
-        for name in publish::journals(&self.clone)? {
-            let Some(_lock) = Lock::try_take(&self.root.path.join("locks").join(format!("{name}.lock")))? else {
-                continue;
-            };
-            let Some((landed, new)) = publish::left_behind(&self.clone, &self.source(), &name)? else { continue };
-            if let Ok(worker) = store::load(&self.root.path)?.require(&name).cloned() {
-                accept::settle(self, &worker, &landed, &new)?;
-                self.ui.note(format!("finished the acceptance of {name}, which was killed"));
-            }
-            publish::drop_journal(&self.clone, &name)?;
+    /// What one worker hinders is no reason to leave the others alone.
+    pub fn go_on(&self, name: &str, work: impl FnOnce() -> Result<()>) {
+        if let Err(failure) = work() {
+            self.ui.warn(format!("{name}: {failure}"));
         }
-        Ok(())
+    }
+
+    /// An acceptance that a kill left in between. One whose worker's lock is held is nobody's but its holder's.
+    fn finish_accept(&self, name: &str) -> Result<()> {
+        let Some(_lock) = self.try_lock(name)? else { return Ok(()) };
+        let Some((landed, new)) = publish::left_behind(&self.clone, &self.source(), name)? else { return Ok(()) };
+        if let Some(worker) = store::load(&self.root.path)?.workers.get(name) {
+            accept::settle(self, worker, &landed, &new)?;
+            self.ui.note(format!("finished the acceptance of {name}, which was killed"));
+        }
+        publish::drop_journal(&self.clone, name)
     }
 
     /// A text that a person gives: as it is, from a file, or from stdin.

@@ -4,17 +4,18 @@ use std::path::Path;
 
 use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::fs;
-use shopfloor_core::lock::Lock;
 use shopfloor_core::ui::printable;
 
-use super::Site;
-use crate::apply::session;
-use crate::facts::{git_failed, is_rebasing};
+use super::{Site, hook};
+use crate::apply::{publish, session, trash};
+use crate::facts::is_rebasing;
+use crate::facts::losses::Losses;
 use crate::plan::machine::Event;
 use crate::store;
-use crate::worker::Worker;
+use crate::worker::{Session, Worker};
 
 pub fn nuke(site: &Site<'_>, name: Option<&str>, all: bool, force: bool, yes: bool) -> Result<Exit> {
+    site.finish_left()?;
     let state = store::load(&site.root.path)?;
     let workers: Vec<Worker> = match (name, all) {
         (Some(name), false) => vec![state.require(name)?.clone()],
@@ -22,9 +23,13 @@ pub fn nuke(site: &Site<'_>, name: Option<&str>, all: bool, force: bool, yes: bo
         _ => return Err(Failure::usage("name a worker, or use `--all`").hint("`worker-ctl status` lists them")),
     };
     let names = workers.iter().map(|worker| worker.name.as_str()).collect::<Vec<_>>().join(", ");
+    renew_base(site);
     // All are looked at before one is touched.
     for worker in &workers {
         refuse_loss(site, worker, force)?;
+    }
+    if workers.iter().filter(|worker| site.would(gone(site, worker))).count() > 0 {
+        return Ok(Exit::Done);
     }
     if !yes {
         let declined = || Failure::new(Exit::Decide, "undecided", format!("nothing was removed: {names}"));
@@ -37,131 +42,108 @@ pub fn nuke(site: &Site<'_>, name: Option<&str>, all: bool, force: bool, yes: bo
     }
     for worker in &workers {
         let _lock = site.lock(&worker.name)?;
-        refuse_loss(site, worker, force)?;
-        if site.tmux()?.is_running() {
-            session::end(site, std::slice::from_ref(worker), force)?;
-        }
-        keep(site, worker)?;
-        let dir = &site.root.path;
-        if Path::new(&worker.worktree_path).exists() {
-            site.clone.ask(dir, &["worktree", "remove", "--force", &worker.worktree_path])?;
-        }
-        site.clone.run(dir, &["branch", "-q", "-D", &worker.branch])?;
-        store::update(dir, |state| {
-            state.workers.remove(&worker.name);
-            state.last_reviewed.take_if(|last| *last == worker.name);
-            Ok(())
-        })?;
-        forget_table(site, &worker.name)?;
+        let Some(worker) = store::load(&site.root.path)?.workers.get(&worker.name).cloned() else { continue };
+        remove(site, &worker, force)?;
         site.ui.note(format!("{} is gone", worker.name));
     }
     Ok(Exit::Done)
 }
 
-/// Idle again, on the default branch.
+/// What is to be removed, for a person.
+fn gone(site: &Site<'_>, worker: &Worker) -> String {
+    let lost = Losses::of(&site.clone, worker).map(|found| found.told().len()).unwrap_or_default();
+    let kept = if lost > 0 { format!(", and keep {lost} commits and files of it under a ref") } else { String::new() };
+    format!("remove {} with {} and {}{kept}", worker.name, worker.worktree_path, worker.branch)
+}
+
+/// Under the worker's lock: nothing writes any more, then everything is kept, then it goes; the state last, so that after
+/// a kill the same command goes on.
+fn remove(site: &Site<'_>, worker: &Worker, force: bool) -> Result<()> {
+    refuse_loss(site, worker, force)?;
+    if site.tmux()?.is_running() {
+        session::end(site, std::slice::from_ref(worker), force)?;
+    }
+    refuse_loss(site, worker, force)?;
+    let dir = &site.root.path;
+    let branch = format!("refs/heads/{}", worker.branch);
+    let tip = site.clone.commit(dir, &branch)?;
+    trash::keep(site, worker)?;
+    trash::remove_worktree(site, worker)?;
+    if let Some(tip) = tip {
+        // Only as it was kept.
+        site.clone.ask(dir, &["update-ref", "-d", &branch, &tip])?;
+    }
+    publish::drop_journal(&site.clone, &worker.name)?;
+    for kind in ["review", "pre"] {
+        site.clone.run(dir, &["update-ref", "-d", &format!("refs/shopfloor/{kind}/{}", worker.name)])?;
+    }
+    hook::remove(dir, &worker.name)?;
+    store::update(dir, |state| {
+        state.workers.remove(&worker.name);
+        state.last_reviewed.take_if(|last| *last == worker.name);
+        Ok(())
+    })?;
+    forget_table(site, &worker.name)
+}
+
+/// Idle again, on the default branch, with a program that knows nothing of the task.
 pub fn reset(site: &Site<'_>, name: &str, force: bool) -> Result<Exit> {
+    site.finish_left()?;
+    store::load(&site.root.path)?.require(name)?;
     let _lock = site.lock(name)?;
     let worker = store::load(&site.root.path)?.require(name)?.clone();
-    refuse_loss(site, &worker, force)?;
-    keep(site, &worker)?;
-    let tree = Path::new(&worker.worktree_path);
-    if is_rebasing(tree) {
-        site.clone.run(tree, &["rebase", "--abort"])?;
-    }
-    site.clone.fetch()?;
+    renew_base(site);
     let base = site.clone.require_base()?;
-    site.clone.ask(tree, &["checkout", "-q", "--force", "-B", &worker.branch, &base])?;
-    site.clone.ask(tree, &["clean", "-q", "-fd"])?;
+    refuse_loss(site, &worker, force)?;
+    if site.would(format!("put {} on {base}, and make {name} idle", worker.worktree_path)) {
+        return Ok(Exit::Done);
+    }
+    let tree = Path::new(&worker.worktree_path);
+    if !tree.is_dir() {
+        return Err(Failure::failed(format!("{} is missing", tree.display()))
+            .hint("`worker-ctl doctor --repair` makes it again from its branch"));
+    }
+    let is_up = worker.session == Session::Up;
+    if is_up {
+        session::end(site, std::slice::from_ref(&worker), force)?;
+    }
+    refuse_loss(site, &worker, force)?;
+    trash::keep(site, &worker)?;
+    trash::set_aside(site, &worker)?;
+    if is_rebasing(tree) {
+        // Its commits are kept; its files go back below.
+        site.clone.ask(tree, &["rebase", "--quit"])?;
+    }
+    site.clone.ask(tree, &["checkout", "--quiet", "--force", "--no-track", "-B", &worker.branch, &base])?;
+    trash::set_aside(site, &worker)?;
+    site.clone.ask(tree, &["clean", "--quiet", "-f", "-d"])?;
     site.record(name, &Event::Reset)?;
+    if is_up {
+        session::start(site, store::load(&site.root.path)?.require(name)?)?;
+    }
     Ok(Exit::Done)
 }
 
-/// What would be lost: commits that the default branch has not, and changes.
-fn losses(site: &Site<'_>, worker: &Worker) -> Result<Vec<String>> {
-    let tree = Path::new(&worker.worktree_path);
-    let mut lost = Vec::new();
-    let tips = [format!("refs/heads/{}", worker.branch), worker.commit_sha.clone().unwrap_or_default()];
-    for tip in tips.iter().filter(|tip| !tip.is_empty()) {
-        if let Some(sha) = site.clone.commit(&site.root.path, tip)?
-            && site.clone.ahead(&sha)? > 0
-        {
-            let base = site.clone.base();
-            let cherry = site.clone.ask(&site.root.path, &["cherry", "-v", &base, &sha])?;
-            let missing =
-                cherry.lines().filter_map(|line| line.strip_prefix("+ ")).map(|line| format!("  commit {line}"));
-            lost.extend(missing.filter(|line| !lost.contains(line)).collect::<Vec<_>>());
-        }
+/// What the source has got meanwhile is no loss; where it cannot be asked, more counts as lost.
+fn renew_base(site: &Site<'_>) {
+    if let Err(failure) = site.clone.fetched(&site.source()) {
+        site.ui.warn(failure);
     }
-    if tree.is_dir() {
-        lost.extend(site.clone.dirty(tree)?.into_iter().map(|path| format!("  {path}")));
-    }
-    Ok(lost)
 }
 
 fn refuse_loss(site: &Site<'_>, worker: &Worker, force: bool) -> Result<()> {
-    let lost = losses(site, worker)?;
-    if lost.is_empty() || force {
+    let found = Losses::of(&site.clone, worker)?;
+    if found.is_empty() || force {
         return Ok(());
     }
     Err(Failure::new(Exit::No, "unmerged", format!("{} has work that is nowhere else", worker.name))
-        .details(lost.into_iter().take(20))
+        .details(found.told().into_iter().take(20).map(|line| printable(&line)))
         .hint("accept or save it first, or let `--force` keep it under refs/shopfloor/trash/"))
-}
-
-/// Keeps what would be lost under a ref, and prints that.
-fn keep(site: &Site<'_>, worker: &Worker) -> Result<()> {
-    let tree = Path::new(&worker.worktree_path);
-    if losses(site, worker)?.is_empty() {
-        return Ok(());
-    }
-    let mut parents = Vec::new();
-    for tip in [Some(format!("refs/heads/{}", worker.branch)), worker.commit_sha.clone(), Some("HEAD".into())]
-        .into_iter()
-        .flatten()
-    {
-        let dir = if tip == "HEAD" { tree } else { &site.root.path };
-        if dir.is_dir()
-            && let Some(sha) = site.clone.commit(dir, &tip)?
-            && !parents.contains(&sha)
-        {
-            parents.push(sha);
-        }
-    }
-    let base = site.clone.require_base()?;
-    let (dir, head) = if tree.is_dir() { (tree, "HEAD".to_owned()) } else { (site.root.path.as_path(), base) };
-    let index = site.root.path.join("locks/trash-index");
-    fs::remove(&index)?;
-    let with_index = |args: &[&str]| -> Result<String> {
-        let output = site.clone.git.cmd(dir).var("GIT_INDEX_FILE", &index).args(args.iter().copied()).capture()?;
-        match output.status.success() {
-            true => Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned()),
-            false => Err(git_failed(args[0], &output)),
-        }
-    };
-    with_index(&["read-tree", &head])?;
-    if tree.is_dir() {
-        with_index(&["add", "-A"])?;
-    }
-    let snapshot = with_index(&["write-tree"])?;
-    fs::remove(&index)?;
-    let message = format!("what {} had", worker.name);
-    let mut args =
-        vec!["-c", "user.name=worker-ctl", "-c", "user.email=worker-ctl@localhost", "commit-tree", &snapshot];
-    for parent in &parents {
-        args.extend(["-p", parent]);
-    }
-    args.extend(["-m", &message]);
-    let commit = site.clone.ask(&site.root.path, &args)?;
-    let time = site.env.later().now.strftime("%Y%m%dT%H%M%S.%3fZ").to_string();
-    let name = format!("refs/shopfloor/trash/{}/{time}", worker.name);
-    site.clone.ask(&site.root.path, &["update-ref", &name, &commit, &"0".repeat(commit.len())])?;
-    site.ui.line(printable(&name));
-    Ok(())
 }
 
 /// Its table in config.toml; the rest of the file stays.
 fn forget_table(site: &Site<'_>, name: &str) -> Result<()> {
-    let _lock = Lock::take(&site.root.path.join("locks/config.lock"))?;
+    let _lock = site.lock_out("config")?;
     let path = site.root.path.join("config.toml");
     let text = String::from_utf8_lossy(&fs::read(&path)?.unwrap_or_default()).into_owned();
     let Ok(mut document) = text.parse::<toml_edit::DocumentMut>() else { return Ok(()) };

@@ -3,22 +3,29 @@
 use std::path::Path;
 
 use shopfloor_core::error::{Exit, Result};
-use shopfloor_core::lock::Lock;
 
 use super::{Site, rebase};
 use crate::apply::session;
+use crate::conflict;
 use crate::facts::{self, Tree, is_rebasing, new_commit};
 use crate::log;
 use crate::plan::machine::{Event, MISSING};
 use crate::store;
-use crate::tmux::Pane;
+use crate::tmux::{self, Pane};
 use crate::worker::{Session, Task, Worker};
 
 /// A day, after which crashes are forgotten.
 const DAY: i64 = 24 * 60 * 60;
 
 pub fn run(site: &Site<'_>) -> Result<Exit> {
-    let _tick = Lock::take(&site.root.path.join("locks/patrol.lock"))?;
+    let _tick = site.lock_out("patrol")?;
+    if site.is_dry {
+        for (worker, event) in look(site)? {
+            let (name, detail) = event.told();
+            site.would(format!("note of {}: {name} {detail}", worker.name));
+        }
+        return Ok(Exit::Done);
+    }
     site.finish_left()?;
     tick(site)?;
     refresh(site)?;
@@ -27,26 +34,62 @@ pub fn run(site: &Site<'_>) -> Result<Exit> {
 
 /// A look, and what it comes to. Done twice without anything new, the second is without effect.
 pub fn tick(site: &Site<'_>) -> Result<()> {
+    if site.is_dry {
+        return Ok(());
+    }
+    let mut locks = Vec::new();
+    for (worker, _) in look(site)? {
+        // Whoever holds it is at that worker, and knows better.
+        locks.extend(site.try_lock(&worker.name)?.map(|lock| (worker.name, lock)));
+    }
+    if locks.is_empty() {
+        return Ok(());
+    }
+    // As all is, now that nobody else of us changes it.
     let state = store::load(&site.root.path)?;
     let panes = site.tmux()?.panes()?;
     let trees = site.clone.trees()?;
-    for worker in state.workers.values() {
-        let pane = panes.iter().find(|pane| pane.session == worker.session_id);
-        let mut now = worker.clone();
-        while let Some(event) = next(site, &now, pane, &trees)? {
-            match site.observe(&now, &event)? {
-                Some(after) if after != now => now = after,
-                // Somebody else was at it: the next look sees what it is by then.
-                _ => break,
+    for (name, _lock) in locks {
+        let Some(worker) = state.workers.get(&name) else { continue };
+        site.go_on(&name, || {
+            let pane = tmux::find(&panes, worker);
+            let mut now = worker.clone();
+            while let Some(event) = next(site, &now, pane, &trees)? {
+                match site.observe(&now, &event)? {
+                    Some(after) if after != now => now = after,
+                    // Somebody else was at it: the next look sees what it is by then.
+                    _ => break,
+                }
             }
+            Ok(())
+        });
+    }
+    Ok(())
+}
+
+/// The workers to whom something has happened, and what first.
+fn look(site: &Site<'_>) -> Result<Vec<(Worker, Event)>> {
+    let state = store::load(&site.root.path)?;
+    let panes = site.tmux()?.panes()?;
+    let trees = site.clone.trees()?;
+    let mut found = Vec::new();
+    for worker in state.workers.into_values() {
+        let pane = tmux::find(&panes, &worker);
+        site.go_on(&worker.name, || keep_log_small(site, &worker, pane));
+        match next(site, &worker, pane, &trees) {
+            Ok(event) => found.extend(event.map(|event| (worker, event))),
+            Err(failure) => site.ui.warn(format!("{}: {failure}", worker.name)),
         }
-        if let Some(pane) = pane.filter(|pane| pane.end.is_none())
-            && log::rotate(&log::of_worker(&site.root.path, &worker.name))?
-        {
-            let tmux = site.tmux()?;
-            tmux.must(&["pipe-pane", "-t", &pane.id])?;
-            session::keep_log(site, &tmux, &worker.name, &pane.id)?;
-        }
+    }
+    Ok(found)
+}
+
+fn keep_log_small(site: &Site<'_>, worker: &Worker, pane: Option<&Pane>) -> Result<()> {
+    let Some(pane) = pane.filter(|pane| pane.end.is_none() && !site.is_dry) else { return Ok(()) };
+    if log::rotate(&log::of_worker(&site.root.path, &worker.name))? {
+        let tmux = site.tmux()?;
+        tmux.must(&["pipe-pane", "-t", &pane.id])?;
+        session::keep_log(site, &tmux, &worker.name, &pane.id)?;
     }
     Ok(())
 }
@@ -86,13 +129,18 @@ fn work(site: &Site<'_>, worker: &Worker, path: &Path, tree: &Tree) -> Result<Op
             let before = worker.commit_sha.clone().unwrap_or_default();
             // It sits somewhere else, and is the same work: it was rebased.
             match site.clone.work_of(&before)? == site.clone.work_of(&sha)? {
-                true => Ok(Some(Event::Rebased { sha })),
+                true => Ok(Some(Event::Rebased { patch: site.clone.work_of(&sha)?, sha })),
                 false => Ok(Some(Event::Commit { sha })),
             }
         }
-        Task::Rebasing { .. } if is_rebasing(path) || !facts::conflicts(&site.clone, path)?.is_empty() => Ok(None),
-        Task::Rebasing { .. } => {
+        // On another branch it is at something else.
+        Task::Rebasing { .. } if is_rebasing(path) || tree.branch.as_ref() != Some(&worker.branch) => Ok(None),
+        Task::Rebasing { .. } if !conflict::conflicts(&site.clone, path)?.is_empty() => Ok(None),
+        Task::Rebasing { pre_sha, .. } => {
             let sha = tree.head.clone();
+            if sha != *pre_sha && site.clone.ahead(&sha)? == 0 {
+                return Ok(Some(Event::WorkGone));
+            }
             let markers = facts::left_markers(&site.clone, &sha, &worker.conflicted)?;
             Ok(Some(Event::RebaseDone { sha, markers }))
         }
@@ -104,19 +152,23 @@ pub fn refresh(site: &Site<'_>) -> Result<()> {
     let base = site.clone.fetched(&site.source())?;
     let is_behind = |worker: &&Worker| worker.task == Task::NeedsReview && worker.base_sha.as_ref() != Some(&base);
     for worker in store::load(&site.root.path)?.workers.values().filter(is_behind) {
-        let Some(_lock) = Lock::try_take(&site.lock_path(&worker.name))? else { continue };
-        let now = store::load(&site.root.path)?.require(&worker.name)?.clone();
-        rebase::stale(site, &now, &base)?;
+        site.go_on(&worker.name, || {
+            let Some(_lock) = site.try_lock(&worker.name)? else { return Ok(()) };
+            rebase::stale(site, store::load(&site.root.path)?.require(&worker.name)?, &base)
+        });
     }
     Ok(())
 }
 
-/// What became of a session since it was looked at last.
+/// What became of a session since it was looked at last; also of one whose program did not get as far as to take input.
 fn liveness(site: &Site<'_>, worker: &Worker, pane: Option<&Pane>) -> Result<Option<Event>> {
-    if worker.session != Session::Up {
+    let has_begun = worker.session == Session::Down && worker.pane_id.is_some();
+    if worker.session != Session::Up && !has_begun {
         return Ok(None);
     }
-    let Some(pane) = pane else { return Ok(Some(Event::SessionGone)) };
+    let Some(pane) = pane.filter(|pane| !has_begun || Some(&pane.id) == worker.pane_id.as_ref()) else {
+        return Ok(Some(Event::SessionGone));
+    };
     match pane.end {
         // tmux does not know yet how it ended.
         None | Some(Session::Down) => Ok(None),

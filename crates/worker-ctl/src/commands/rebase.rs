@@ -1,15 +1,14 @@
-//! `rebase`: a worker's commit onto what the default branch is by now. Whether that conflicts is known before anything
-//! is left half done.
+//! `rebase`: a worker's commit onto what the default branch is by now.
 
 use std::path::Path;
 
 use serde_json::json;
 use shopfloor_core::error::{Exit, Failure, Result};
 
-use super::{Site, accept};
+use super::Site;
 use crate::apply::publish::{self, Merge};
+use crate::apply::rebase::{self, Rebased};
 use crate::facts::is_rebasing;
-use crate::plan::machine::Event;
 use crate::store;
 use crate::worker::{Session, Task, Worker};
 
@@ -25,23 +24,21 @@ pub fn run(site: &Site<'_>, name: &str) -> Result<Exit> {
             refuse(format!("{name} is {}", worker.task.word())).hint("`worker-ctl status` shows what workers are at")
         );
     }
-    let tree = Path::new(&worker.worktree_path);
-    if is_rebasing(tree) {
+    if is_rebasing(Path::new(&worker.worktree_path)) {
         return Err(refuse(format!("{name} is in a rebase of its own")).hint("let it finish that first"));
     }
-    let dirty = site.clone.dirty(tree)?;
-    if !dirty.is_empty() {
-        return Err(Failure::new(Exit::No, "dirty", format!("{name} has uncommitted changes"))
-            .details(dirty.into_iter().take(10).map(|path| format!("  {path}")))
-            .hint("ask for a commit first"));
+    site.require_clean(&worker)?;
+    let base = site.clone.require_base()?;
+    if site.would(format!("rebase {name} onto {base}")) {
+        return Ok(Exit::Done);
     }
-    let outcome = rebase(site, &worker)?;
+    let outcome = rebase::onto(site, &worker, &base)?;
     if site.ui.is_json() {
-        site.ui.json(&json!({ "worker": name, "outcome": outcome }));
+        site.ui.json(&json!({ "worker": name, "outcome": outcome.word() }));
     } else {
-        site.ui.note(format!("{name}: {}", outcome.replace('_', " ")));
+        site.ui.note(format!("{name}: {}", outcome.word().replace('_', " ")));
     }
-    Ok(if outcome == "rebasing" { Exit::No } else { Exit::Done })
+    Ok(if matches!(outcome, Rebased::Conflicts(_)) { Exit::No } else { Exit::Done })
 }
 
 /// Reviews that the default branch has left behind, where nobody has anything uncommitted.
@@ -52,11 +49,10 @@ pub fn stale(site: &Site<'_>, worker: &Worker, base: &str) -> Result<()> {
     if worker.base_sha.as_deref() == Some(base) {
         return Ok(());
     }
-    let has_it = site.clone.run(&site.root.path, &["merge-base", "--is-ancestor", base, sha])?.status.success();
-    if has_it {
+    if site.clone.has(sha, base)? {
         return tried(site, worker, base);
     }
-    if site.clone.ask(tree, &["rev-parse", "HEAD"])? != *sha || !site.clone.dirty(tree)?.is_empty() {
+    if site.clone.require_at(worker, sha).is_err() || !site.clone.dirty(tree)?.is_empty() {
         return Ok(());
     }
     // One that has nobody to resolve a conflict is left as it is.
@@ -64,8 +60,10 @@ pub fn stale(site: &Site<'_>, worker: &Worker, base: &str) -> Result<()> {
     if merges == Merge::Conflict && worker.session != Session::Up {
         return Ok(());
     }
-    if merges != Merge::Nothing {
-        rebase(site, worker)?;
+    if merges != Merge::Nothing
+        && let Rebased::Conflicts(files) = rebase::onto(site, worker, base)?
+    {
+        site.ui.note(format!("{} was told to resolve conflicts in {} files", worker.name, files.len()));
     }
     tried(site, worker, base)
 }
@@ -78,26 +76,4 @@ fn tried(site: &Site<'_>, worker: &Worker, base: &str) -> Result<()> {
         }
         Ok(())
     })
-}
-
-fn rebase(site: &Site<'_>, worker: &Worker) -> Result<&'static str> {
-    let tree = Path::new(&worker.worktree_path);
-    let head = site.clone.ask(tree, &["rev-parse", "HEAD"])?;
-    let base = site.clone.require_base()?;
-    if site.clone.run(&site.root.path, &["merge-base", "--is-ancestor", &base, &head])?.status.success() {
-        return Ok("up_to_date");
-    }
-    if publish::merge(&site.clone, &base, &head)? == Merge::Conflict {
-        accept::conflict(site, worker, &base, &head)?;
-        return Ok("rebasing");
-    }
-    let rebased = site.clone.run(tree, &["rebase", "--quiet", &base])?;
-    if !rebased.status.success() {
-        // Commit by commit it conflicts, though all of it together does not.
-        site.clone.run(tree, &["rebase", "--abort"])?;
-        return Ok("left_as_it_is");
-    }
-    let now = site.clone.ask(tree, &["rev-parse", "HEAD"])?;
-    site.record(&worker.name, &Event::Rebased { sha: now })?;
-    Ok("rebased")
 }

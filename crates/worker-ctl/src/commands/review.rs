@@ -35,20 +35,24 @@ pub fn review(site: &Site<'_>, name: Option<&str>, interface: Option<Interface>)
     let (worker, sha) = {
         let _lock = site.lock(&name)?;
         let base = site.clone.fetched(&site.source())?;
-        rebase::stale(site, store::load(&site.root.path)?.require(&name)?, &base)?;
+        if !site.is_dry {
+            rebase::stale(site, store::load(&site.root.path)?.require(&name)?, &base)?;
+        }
         let worker = store::load(&site.root.path)?.require(&name)?.clone();
         let Some(sha) = worker.commit_sha.clone().filter(|_| worker.task == Task::NeedsReview) else {
             return Err(Failure::new(Exit::No, "wrong_state", format!("{name} is {}", worker.task.word()))
                 .hint("`worker-ctl status` shows who needs review"));
         };
         let patch = site.clone.work_of(&sha)?;
-        site.record(&name, &Event::Reviewed { sha: sha.clone(), patch })?;
+        if !site.is_dry {
+            site.record(&name, &Event::Reviewed { sha: sha.clone(), patch })?;
+            store::update(&site.root.path, |state| {
+                state.last_reviewed = Some(name.clone());
+                Ok(())
+            })?;
+        }
         (worker, sha)
     };
-    store::update(&site.root.path, |state| {
-        state.last_reviewed = Some(name.clone());
-        Ok(())
-    })?;
     // No lock is held while a person reads.
     if site.ui.is_json() {
         let diff = diff(site, &worker, &sha)?;
@@ -110,6 +114,9 @@ pub fn reject(site: &Site<'_>, message: &str) -> Result<Exit> {
     };
     // Refused before anything else.
     crate::plan::machine::apply(&worker, &event, 0)?;
+    if site.would(format!("send {name} back to work")) {
+        return Ok(Exit::Done);
+    }
     let shown: String = diff(site, &worker, &sha)?.chars().take(CONTEXT).collect();
     let text = format!(
         "Your work was reviewed and needs changes:\n\n{text}\n\nAmend your commit. This is what was reviewed:\n\n{shown}"

@@ -3,13 +3,15 @@
 use std::path::Path;
 
 use shopfloor_core::error::{Exit, Failure, Result};
+use shopfloor_core::lock::Lock;
 
 use super::Site;
-use crate::apply::copies;
+use crate::apply::{copies, rebase};
 use crate::cli::StartArgs;
+use crate::facts::is_rebasing;
 use crate::plan::machine::{Event, apply};
 use crate::store;
-use crate::worker::{Task, Worker};
+use crate::worker::Worker;
 
 pub fn run(site: &Site<'_>, args: &StartArgs) -> Result<Exit> {
     if let Some(name) = &args.resume {
@@ -17,15 +19,19 @@ pub fn run(site: &Site<'_>, args: &StartArgs) -> Result<Exit> {
     }
     let prompt = site.text(args.prompt.as_deref(), args.prompt_file.as_deref())?;
     site.finish_left()?;
-    let state = store::load(&site.root.path)?;
-    let name = match &args.worker {
-        Some(name) => state.require(name)?.name.clone(),
-        None => pick(site, state.workers.values())?,
+    let (worker, _lock) = match &args.worker {
+        Some(name) => {
+            store::load(&site.root.path)?.require(name)?;
+            let lock = site.lock(name)?;
+            (store::load(&site.root.path)?.require(name)?.clone(), lock)
+        }
+        None => pick(site)?,
     };
-    let _lock = site.lock(&name)?;
-    let worker = store::load(&site.root.path)?.require(&name)?.clone();
     // Refused before anything is touched.
     apply(&worker, &Event::Start { prompt: prompt.clone(), base: String::new() }, 0)?;
+    if site.would(format!("give the task to {}", worker.name)) {
+        return Ok(Exit::Done);
+    }
     let base = bring_up_to_date(site, &worker)?;
     let text = format!("{}\n\n{prompt}", preamble(site, &worker));
     let (worker, verdict) = site.deliver(&worker, &Event::Start { prompt, base }, &text)?;
@@ -39,38 +45,57 @@ fn resume(site: &Site<'_>, name: &str) -> Result<Exit> {
     let _lock = site.lock(name)?;
     let worker = store::load(&site.root.path)?.require(name)?.clone();
     apply(&worker, &Event::Resume, 0)?;
+    if site.would(format!("send {name} its task again")) {
+        return Ok(Exit::Done);
+    }
     let prompt = worker.prompt.clone().unwrap_or_default();
     let text = format!("{}\n\n{prompt}", preamble(site, &worker));
     let (worker, verdict) = site.deliver(&worker, &Event::Resume, &text)?;
     Ok(site.told(&worker, verdict))
 }
 
-/// The one that has been idle longest, of those in the pool.
-fn pick<'w>(site: &Site<'_>, workers: impl Iterator<Item = &'w Worker>) -> Result<String> {
-    let idle = workers.filter(|worker| worker.status() == "idle" && !site.root.worker(&worker.name).excluded_from_pool);
-    let longest = idle.min_by_key(|worker| (worker.last_activity_unix, worker.name.clone()));
-    longest.map(|worker| worker.name.clone()).ok_or_else(|| {
-        Failure::new(Exit::No, "wrong_state", "no worker is idle").hint("`worker-ctl status` shows what they are at")
-    })
+/// The one that has been idle longest, of those in the pool; whoever is given a task by somebody else meanwhile is not.
+fn pick(site: &Site<'_>) -> Result<(Worker, Lock)> {
+    let is_idle = |worker: &&Worker| {
+        worker.status() == "idle" && !site.root.worker(&worker.name).excluded_from_pool && worker.pending_send.is_none()
+    };
+    let state = store::load(&site.root.path)?;
+    let mut idle: Vec<&Worker> = state.workers.values().filter(is_idle).collect();
+    idle.sort_by_key(|worker| (worker.last_activity_unix, worker.name.clone()));
+    // Those whose lock is held last: its holder may only have looked.
+    for is_patient in [false, true] {
+        for worker in &idle {
+            let lock = if is_patient { Some(site.lock(&worker.name)?) } else { site.try_lock(&worker.name)? };
+            let now = store::load(&site.root.path)?.workers.get(&worker.name).cloned();
+            if let (Some(lock), Some(now)) = (lock, now.filter(|now| is_idle(&now))) {
+                return Ok((now, lock));
+            }
+        }
+    }
+    Err(Failure::new(Exit::No, "wrong_state", "no worker is idle").hint("`worker-ctl status` shows what they are at"))
 }
 
 /// Its worktree at the default branch; where there is work of somebody's, it is refused.
 fn bring_up_to_date(site: &Site<'_>, worker: &Worker) -> Result<String> {
     let tree = Path::new(&worker.worktree_path);
-    let dirty = site.clone.dirty(tree)?;
-    if !dirty.is_empty() {
-        return Err(Failure::new(Exit::No, "dirty", format!("{} has uncommitted changes", tree.display()))
-            .details(dirty.into_iter().take(10).map(|path| format!("  {path}")))
-            .hint("commit or remove them there first"));
-    }
+    site.require_clean(worker)?;
     let base = site.clone.fetched(&site.source())?;
-    let head = site.clone.ask(tree, &["rev-parse", "HEAD"])?;
-    if worker.task == Task::Idle && site.clone.ahead(&head)? > 0 {
-        return Err(Failure::new(Exit::No, "unmerged", format!("{} has commits that are not merged", worker.branch))
-            .hint("look at them in its worktree first; they are on no other branch"));
+    let branch = format!("refs/heads/{}", worker.branch);
+    for tip in ["HEAD", &branch] {
+        let Some(sha) = site.clone.commit(tree, tip)? else { continue };
+        if is_rebasing(tree) || site.clone.ahead(&sha)? > 0 && !site.clone.was_base(&sha)? {
+            return Err(Failure::new(Exit::No, "unmerged", format!("{} has commits that are not merged", worker.name))
+                .hint("look at them in its worktree first; they are on no other branch"));
+        }
     }
-    // Refuses, where there is something in the way that came just now.
-    site.clone.ask(tree, &["reset", "--quiet", "--keep", &base])?;
+    if site.clone.branch_of(tree)?.as_ref() != Some(&worker.branch) {
+        site.clone.ask(tree, &["checkout", "--quiet", "--no-track", "-B", &worker.branch, &base])?;
+    }
+    let head = site.clone.ask(tree, &["rev-parse", "HEAD"])?;
+    if !rebase::put(site, worker, &head, &base)? {
+        return Err(Failure::new(Exit::No, "changed", format!("{} changes just now", tree.display()))
+            .hint("run the same command again"));
+    }
     copies::bring(site, tree)?;
     Ok(base)
 }

@@ -20,8 +20,8 @@ use super::{Site, add, patrol};
 use crate::apply::session;
 use crate::cli::UpArgs;
 use crate::plan::machine::{Event, MISSING};
-use crate::settings::Config;
 use crate::store;
+use crate::tmux;
 use crate::worker::{Session, Worker, checked_name};
 
 /// How many programs are started at once.
@@ -34,8 +34,12 @@ const GLANCE: Duration = Duration::from_millis(250);
 const PATIENCE: Duration = Duration::from_secs(30);
 
 pub fn up(site: &Site<'_>, args: &UpArgs) -> Result<Exit> {
-    if args.detach {
-        return detach(site);
+    if args.detach && !site.is_dry {
+        return detach(site, args.no_patrol);
+    }
+    let names = if args.names.is_empty() { "all workers".to_owned() } else { args.names.join(", ") };
+    if site.would(format!("bring up {names}")) {
+        return Ok(Exit::Done);
     }
     match args.names.is_empty() {
         true => watch(site, args.no_patrol),
@@ -95,11 +99,8 @@ fn bring_one_up(site: &Site<'_>, name: &str) -> Result<bool> {
 /// Makes workers that config.toml tells of and the state does not; what hindered it.
 fn make_missing(site: &Site<'_>) -> Vec<String> {
     let known = store::load(&site.root.path).map(|state| state.workers).unwrap_or_default();
-    // As the file is by now: it may have been edited since we began.
-    let now = Config::load(site.env, &site.root.path, &[]);
-    let names = now.iter().flat_map(|config| config.workers.keys().cloned()).collect::<Vec<_>>();
-    let mut failures: Vec<String> = now.err().into_iter().map(|failure| failure.to_string()).collect();
-    for name in names.iter().filter(|name| !known.contains_key(*name)) {
+    let mut failures = Vec::new();
+    for name in site.root.config.workers.keys().filter(|name| !known.contains_key(*name)) {
         let made = checked_name(name).and_then(|_| {
             let _lock = site.lock(name)?;
             match store::load(&site.root.path)?.workers.contains_key(name) {
@@ -119,8 +120,7 @@ pub fn daemon_lock(root: &Path) -> std::path::PathBuf {
 
 /// Whether an `up` runs.
 pub fn is_running(root: &Path) -> Result<bool> {
-    let path = daemon_lock(root);
-    Ok(path.exists() && Lock::try_existing(&path)?.is_none())
+    Lock::is_held(&daemon_lock(root))
 }
 
 /// Takes the lock that is held for life. Whoever asks whether it is held has it for an instant, so one look is not enough.
@@ -135,6 +135,23 @@ fn become_the_one(path: &Path) -> Result<Lock> {
         .hint("end it with `worker-ctl down`; `worker-ctl status` shows its workers"))
 }
 
+/// The site, with the configuration as it is by now; as it was, where that cannot be read.
+struct Fresh<'a> {
+    site: Site<'a>,
+    changed: Option<jiff::Timestamp>,
+}
+
+impl Fresh<'_> {
+    fn renew(&mut self) -> Result<()> {
+        let now = fs::changed(&self.site.root.path.join("config.toml"));
+        if now != self.changed {
+            self.changed = now;
+            self.site = self.site.again()?;
+        }
+        Ok(())
+    }
+}
+
 /// Stays, until a signal asks it to end; then all sessions end, and tasks stay.
 fn watch(site: &Site<'_>, no_patrol: bool) -> Result<Exit> {
     let path = daemon_lock(&site.root.path);
@@ -144,12 +161,18 @@ fn watch(site: &Site<'_>, no_patrol: bool) -> Result<Exit> {
     // A second one ends us at once.
     let ending = site.ending.clone();
     proc::handle_signals(move |signal| !ending.fetch_or(true, Ordering::SeqCst) && send.send(signal).is_ok());
-    let interval = Duration::from_secs(site.root.config.defaults.patrol_interval_secs.max(1));
+    let changed = fs::changed(&site.root.path.join("config.toml"));
+    let mut fresh = Fresh { site: site.again()?, changed };
     let mut seen = Vec::new();
     let mut last: Option<Instant> = None;
     let mut told = BTreeSet::new();
     let mut waiting = Waiting::default();
     loop {
+        if let Err(failure) = fresh.renew() {
+            fresh.site.ui.problem(&failure);
+        }
+        let site = &fresh.site;
+        let interval = Duration::from_secs(site.root.config.defaults.patrol_interval_secs.max(1));
         let now = glance(site);
         let is_due = last.is_none_or(|last| last.elapsed() >= interval) || now != seen;
         if is_due {
@@ -169,9 +192,7 @@ fn watch(site: &Site<'_>, no_patrol: bool) -> Result<Exit> {
         }
         if let Ok(signal) = signals.recv_timeout(GLANCE) {
             site.ui.note("ending all sessions");
-            let workers: Vec<Worker> = store::load(&site.root.path)?.workers.into_values().collect();
-            session::end(site, &workers, false)?;
-            site.tmux()?.kill()?;
+            end_all(site, false)?;
             return Ok(Exit::Signal(u8::try_from(signal).unwrap_or(0)));
         }
     }
@@ -184,7 +205,9 @@ fn tick(site: &Site<'_>, no_patrol: bool, is_first: bool) -> Result<Vec<String>>
     let panes = site.tmux()?.panes()?;
     // Sessions that an `up` before this one left are taken over as they are.
     for worker in state.workers.values().filter(|worker| worker.session != Session::Up && worker.fault.is_none()) {
-        if let Some(pane) = panes.iter().find(|pane| pane.session == worker.session_id && pane.end.is_none()) {
+        if let Some(pane) = tmux::find(&panes, worker).filter(|pane| pane.end.is_none())
+            && let Some(_lock) = site.try_lock(&worker.name)?
+        {
             site.observe(worker, &Event::SessionUp { pane: pane.id.clone(), pid: pane.pid })?;
         }
     }
@@ -192,13 +215,13 @@ fn tick(site: &Site<'_>, no_patrol: bool, is_first: bool) -> Result<Vec<String>>
     patrol::tick(site)?;
     let state = store::load(&site.root.path)?;
     let is_missing = |worker: &&Worker| {
-        let pane = panes.iter().find(|pane| pane.session == worker.session_id);
+        let pane = tmux::find(&panes, worker);
         worker.fault.is_none() && pane.is_none_or(|pane| is_first && pane.end.is_some())
     };
     let missing: Vec<String> = state.workers.values().filter(is_missing).map(|worker| worker.name.clone()).collect();
     failures.extend(bring_up(site, &missing));
     if !no_patrol {
-        let _tick = Lock::take(&site.root.path.join("locks/patrol.lock"))?;
+        let _tick = site.lock_out("patrol")?;
         site.finish_left()?;
         patrol::tick(site)?;
         patrol::refresh(site)?;
@@ -216,7 +239,7 @@ fn glance(site: &Site<'_>) -> Vec<Option<jiff::Timestamp>> {
 }
 
 /// The same in the background; what it says goes to a log.
-fn detach(site: &Site<'_>) -> Result<Exit> {
+fn detach(site: &Site<'_>, no_patrol: bool) -> Result<Exit> {
     if is_running(&site.root.path)? {
         return Err(
             Failure::new(Exit::Busy, "busy", "another `up` runs for this root").hint("end it with `worker-ctl down`")
@@ -228,8 +251,11 @@ fn detach(site: &Site<'_>) -> Result<Exit> {
         .ok_or_else(|| Failure::failed("cannot find worker-ctl"))?;
     let word = |path: &Path| shell_word(path);
     let log = site.root.path.join("logs/up.log");
-    let line =
-        format!("nohup {} --root {} up >> {} 2>&1 < /dev/null &", word(&program), word(&site.root.path), word(&log));
+    let mut words = vec![word(&program), "--root".into(), word(&site.root.path)];
+    words.extend(site.flags().iter().map(|word| shell_word(Path::new(word))));
+    words.push("up".into());
+    words.extend(no_patrol.then(|| "--no-patrol".into()));
+    let line = format!("nohup {} >> {} 2>&1 < /dev/null &", words.join(" "), word(&log));
     let status = proc::shell(site.env, &line)?.capture()?.status;
     let start = Instant::now();
     while status.success() && start.elapsed() < PATIENCE {
@@ -243,36 +269,40 @@ fn detach(site: &Site<'_>) -> Result<Exit> {
 }
 
 pub fn down(site: &Site<'_>, force: bool) -> Result<Exit> {
+    if site.would("end all sessions") {
+        return Ok(Exit::Done);
+    }
     end_daemon(site)?;
+    let names = end_all(site, force)?;
+    site.ui.note(format!("{} are down: {}", names.len(), printable(&names.join(", "))));
+    Ok(Exit::Done)
+}
+
+/// Every session, and then the server, whatever hinders in between; the workers whose they were.
+fn end_all(site: &Site<'_>, force: bool) -> Result<Vec<String>> {
     let state = store::load(&site.root.path)?;
     let workers: Vec<Worker> = state.workers.values().cloned().collect();
     let tmux = site.tmux()?;
-    if tmux.is_running() {
-        session::end(site, &workers, force)?;
-        tmux.kill()?;
-    } else {
-        for worker in &workers {
-            site.record(&worker.name, &Event::SessionGone)?;
-        }
-    }
-    let names = state.workers.keys().cloned().collect::<Vec<_>>().join(", ");
-    site.ui.note(format!("{} are down: {}", workers.len(), printable(&names)));
-    Ok(Exit::Done)
+    let ended = match tmux.is_running() {
+        true => session::end(site, &workers, force),
+        false => workers.iter().try_for_each(|worker| site.record(&worker.name, &Event::SessionGone).map(drop)),
+    };
+    ended.and(tmux.kill())?;
+    Ok(state.workers.into_keys().collect())
 }
 
 /// Asks a running `up` to end, and waits for it: the lock tells that it has.
 fn end_daemon(site: &Site<'_>) -> Result<()> {
     let path = daemon_lock(&site.root.path);
-    if !is_running(&site.root.path)? {
-        return Ok(());
-    }
-    let pid = fs::read_no_follow(&path)?.unwrap_or_default();
-    let pid = String::from_utf8_lossy(&pid).trim().parse().ok().and_then(Pid::from_raw);
-    if let Some(pid) = pid {
-        let _ = kill_process(pid, Signal::TERM);
-    }
     let start = Instant::now();
+    let mut asked = None;
     while is_running(&site.root.path)? {
+        // Written by its holder; one that has just taken it may not have got so far.
+        let text = fs::read_no_follow(&path)?.unwrap_or_default();
+        let pid = String::from_utf8_lossy(&text).trim().parse().ok().and_then(Pid::from_raw);
+        if let Some(pid) = pid.filter(|pid| asked.replace(*pid) != Some(*pid)) {
+            let _ = kill_process(pid, Signal::TERM);
+        }
         if start.elapsed() > PATIENCE {
             return Err(Failure::new(Exit::Busy, "busy", "the running `up` does not end")
                 .hint("end it yourself, then run `worker-ctl down` again"));

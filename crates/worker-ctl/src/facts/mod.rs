@@ -1,14 +1,15 @@
 //! What git says of the clone, its worktrees and the source.
 
+pub mod losses;
 pub mod processes;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use shopfloor_core::error::{Exit, Failure, Result};
-use shopfloor_core::fs;
 use shopfloor_core::git::{Git, private_dir};
 use shopfloor_core::hash::Digest;
+use shopfloor_core::lock::Lock;
 use shopfloor_core::proc::Output;
 
 use crate::root::Root;
@@ -56,9 +57,11 @@ impl Clone {
         Ok(String::from_utf8_lossy(&output.stdout).trim_end_matches('\n').to_owned())
     }
 
-    /// Brings the source's branches here.
+    /// Brings the source's branches here, one process at a time.
     pub fn fetch(&self) -> Result<()> {
-        self.ask(&self.root, &["fetch", "--quiet", "--no-tags", "origin"]).map(drop)
+        let _lock = Lock::take(&self.root.join("locks/fetch.lock"))?;
+        let how = ["--quiet", "--no-tags", "--prune", "--no-recurse-submodules", "--update-shallow"];
+        self.ask(&self.root, &[&["fetch"], &how[..], &["origin"]].concat()).map(drop)
     }
 
     /// The default branch's commit, fetched where the source has moved on: a source that rests costs one look.
@@ -87,8 +90,7 @@ impl Clone {
 
     /// All worktrees, in one process.
     pub fn trees(&self) -> Result<Trees> {
-        let listed = self.run(&self.root, &["worktree", "list", "--porcelain", "-z"])?;
-        let text = String::from_utf8_lossy(&listed.stdout).into_owned();
+        let text = self.ask(&self.root, &["worktree", "list", "--porcelain", "-z"])?;
         let mut trees: Trees = BTreeMap::new();
         let mut at = PathBuf::new();
         for field in text.split('\0') {
@@ -112,101 +114,92 @@ impl Clone {
         Ok(count.parse().unwrap_or(0))
     }
 
-    /// What the work on `sha` is, wherever it sits: its patch and its message.
-    pub fn work_of(&self, sha: &str) -> Result<String> {
-        let base = self.base();
-        let merge_base = self.ask(&self.root, &["merge-base", sha, &base]).unwrap_or_else(|_| base.clone());
-        let diff = self.run(&self.root, &["diff", "--no-ext-diff", "--full-index", &merge_base, sha])?;
-        let id = self.git.cmd(&self.root).args(["patch-id", "--stable"]).input(diff.stdout).capture()?;
-        let id = String::from_utf8_lossy(&id.stdout).split(' ').next().unwrap_or_default().to_owned();
-        let message = self.ask(&self.root, &["log", "-1", "--format=%B", sha])?;
-        Ok(Digest::of(format!("{id}\n{message}").as_bytes()).to_string())
+    /// Whether this was the default branch's commit at some time: a source may be moved back.
+    pub fn was_base(&self, sha: &str) -> Result<bool> {
+        let past = self.run(&self.root, &["reflog", "show", "--format=%H", &self.base()])?;
+        Ok(String::from_utf8_lossy(&past.stdout).lines().any(|was| was == sha))
     }
 
-    /// Uncommitted changes, untracked files too.
-    pub fn dirty(&self, worktree: &Path) -> Result<Vec<String>> {
-        let status = self.run(worktree, &["status", "--porcelain", "-z", "--untracked-files=all"])?;
-        if !status.status.success() {
-            return Err(git_failed("status", &status));
+    /// What the work on `sha` is, wherever it sits: its patch, byte for byte, and its messages.
+    pub fn work_of(&self, sha: &str) -> Result<String> {
+        let base = self.base();
+        let merge_base = self.ask(&self.root, &["merge-base", sha, &base]).unwrap_or(base);
+        let diff = self.run(&self.root, &[&["diff"], &PLAIN[..], &[&merge_base, sha]].concat())?;
+        if !diff.status.success() {
+            return Err(git_failed("diff", &diff));
         }
-        let text = String::from_utf8_lossy(&status.stdout).into_owned();
-        Ok(text.split('\0').filter(|line| line.len() > 3).map(|line| line[3..].to_owned()).collect())
+        // Where it sits is told by line numbers and the ids of whole files. No line of a file begins like that.
+        let is_place = |line: &&[u8]| line.starts_with(b"@@ ") || line.starts_with(b"index ");
+        let mut work: Vec<u8> =
+            diff.stdout.split_inclusive(|b| *b == b'\n').filter(|l| !is_place(l)).flatten().copied().collect();
+        let range = format!("{merge_base}..{sha}");
+        let messages =
+            self.ask(&self.root, &[&["log", "--reverse", "--format=%B%x00"], &LOGGED[..], &[&range]].concat())?;
+        work.extend(messages.into_bytes());
+        Ok(Digest::of(&work).to_string())
+    }
+
+    /// Uncommitted changes, untracked files too; a repository within ends in `/`.
+    pub fn dirty(&self, worktree: &Path) -> Result<Vec<String>> {
+        let how = ["--porcelain", "-z", "--untracked-files=all", "--no-renames", "--ignore-submodules=none"];
+        let text = self.ask(worktree, &[&["status"], &how[..]].concat())?;
+        Ok(text.split('\0').filter(|line| line.len() > 3).filter_map(|line| line.get(3..)).map(str::to_owned).collect())
+    }
+
+    /// Fails unless a worktree is on this branch, at this commit, and nothing is under way in it.
+    pub fn require_at(&self, worker: &Worker, sha: &str) -> Result<()> {
+        let tree = Path::new(&worker.worktree_path);
+        let is_there = !is_rebasing(tree)
+            && self.branch_of(tree)?.as_ref() == Some(&worker.branch)
+            && self.ask(tree, &["rev-parse", "HEAD"])? == sha;
+        if is_there {
+            return Ok(());
+        }
+        let short: String = sha.chars().take(12).collect();
+        let name = &worker.name;
+        Err(Failure::new(Exit::No, "wrong_state", format!("{name} is not on {} at {short}", worker.branch))
+            .hint(format!("see what it is at: `worker-ctl attach {name}`")))
+    }
+
+    /// The branch that is checked out.
+    pub fn branch_of(&self, worktree: &Path) -> Result<Option<String>> {
+        let asked = self.run(worktree, &["symbolic-ref", "--quiet", "HEAD"])?;
+        let name = String::from_utf8_lossy(&asked.stdout).trim().to_owned();
+        Ok(name.strip_prefix("refs/heads/").filter(|_| asked.status.success()).map(str::to_owned))
+    }
+
+    /// Whether one commit is in the history of another.
+    pub fn has(&self, sha: &str, older: &str) -> Result<bool> {
+        Ok(self.run(&self.root, &["merge-base", "--is-ancestor", older, sha])?.status.success())
     }
 }
+
+/// A diff that no setting and no attribute changes.
+const PLAIN: [&str; 15] = [
+    "--no-color",
+    "--no-textconv",
+    "--no-ext-diff",
+    "--no-renames",
+    "--no-indent-heuristic",
+    "--no-relative",
+    "--binary",
+    "--full-index",
+    "--unified=3",
+    "--diff-algorithm=myers",
+    "--ignore-submodules=none",
+    "--submodule=short",
+    "--inter-hunk-context=0",
+    "--src-prefix=a/",
+    "--dst-prefix=b/",
+];
+
+/// Commits in their order, as they are.
+pub const LOGGED: [&str; 3] = ["--topo-order", "--no-show-signature", "--encoding=UTF-8"];
 
 /// Whether a rebase is under way in a worktree.
 pub fn is_rebasing(worktree: &Path) -> bool {
     let Some(dir) = private_dir(worktree) else { return false };
     ["rebase-merge", "rebase-apply"].iter().any(|name| dir.join(name).exists())
-}
-
-/// A file with conflicts.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Conflict {
-    pub path: String,
-    /// From the index alone: `content`, `add/add`, `modify/delete` or `rename/rename`.
-    pub kind: &'static str,
-    /// How often the two sides meet in it.
-    pub markers: usize,
-    /// Where they meet, with lines around, as they stand in the file.
-    pub regions: String,
-}
-
-/// How many lines around a conflict are shown, and how many in all.
-const AROUND: usize = 3;
-const MOST_SHOWN: usize = 80;
-
-/// Files with conflicts, in the order of their names.
-pub fn conflicts(clone: &Clone, worktree: &Path) -> Result<Vec<Conflict>> {
-    let listed = clone.run(worktree, &["ls-files", "-u", "-z"])?;
-    let text = String::from_utf8_lossy(&listed.stdout).into_owned();
-    let mut stages: BTreeMap<String, Vec<u8>> = BTreeMap::new();
-    for entry in text.split('\0') {
-        let Some((about, path)) = entry.split_once('\t') else { continue };
-        let stage = about.as_bytes().last().map_or(0, |b| b.saturating_sub(b'0'));
-        stages.entry(path.to_owned()).or_default().push(stage);
-    }
-    let kind = |stages: &[u8]| match stages {
-        [1, 2, 3] => "content",
-        [2, 3] => "add/add",
-        [1, 2] | [1, 3] => "modify/delete",
-        _ => "rename/rename",
-    };
-    let conflict = |(path, stages): (String, Vec<u8>)| {
-        let bytes = fs::read_own(&worktree.join(&path)).ok().flatten().unwrap_or_default();
-        let text = String::from_utf8_lossy(&bytes).into_owned();
-        let markers = text.lines().filter(|line| line.starts_with("<<<<<<< ")).count();
-        Conflict { kind: kind(&stages), markers, regions: regions(&text), path }
-    };
-    Ok(stages.into_iter().map(conflict).collect())
-}
-
-fn regions(text: &str) -> String {
-    let lines: Vec<&str> = text.lines().collect();
-    let mut shown = vec![false; lines.len()];
-    let mut from = None;
-    for (at, line) in lines.iter().enumerate() {
-        if line.starts_with("<<<<<<< ") {
-            from = Some(at);
-        } else if line.starts_with(">>>>>>> ")
-            && let Some(start) = from.take()
-        {
-            let end = (at + AROUND + 1).min(lines.len());
-            shown[start.saturating_sub(AROUND)..end].fill(true);
-        }
-    }
-    let mut out = Vec::new();
-    for (at, line) in lines.iter().enumerate().filter(|(at, _)| shown[*at]) {
-        if at > 0 && !shown[at - 1] && !out.is_empty() {
-            out.push("...".to_owned());
-        }
-        out.push(format!("{:>5}  {line}", at + 1));
-    }
-    if out.len() > MOST_SHOWN {
-        out.truncate(MOST_SHOWN);
-        out.push("... and more".to_owned());
-    }
-    out.join("\n")
 }
 
 /// Which of these files still have conflict markers in a commit.
@@ -217,6 +210,10 @@ pub fn left_markers(clone: &Clone, sha: &str, files: &[String]) -> Result<Vec<St
     let mut args = vec!["--literal-pathspecs", "grep", "-l", "-z", "-E", "^(<<<<<<<|>>>>>>>) ", sha, "--"];
     args.extend(files.iter().map(String::as_str));
     let found = clone.run(&clone.root, &args)?;
+    // 1 when there is none.
+    if found.status.code() > 1 {
+        return Err(git_failed("grep", &found));
+    }
     let text = String::from_utf8_lossy(&found.stdout).into_owned();
     let prefix = format!("{sha}:");
     Ok(text.split('\0').filter_map(|name| name.strip_prefix(&prefix)).map(str::to_owned).collect())
@@ -240,21 +237,4 @@ pub fn git_failed(command: &str, output: &Output) -> Failure {
     let said = String::from_utf8_lossy(&output.stderr).trim().to_owned();
     Failure::new(Exit::Failed, "git", format!("git {command} failed with {}", output.status))
         .because(std::io::Error::other(said))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn where_two_sides_meet_is_shown_with_what_is_around() {
-        let text = "1\n2\n3\n4\n<<<<<<< HEAD\nbase\n=======\nmine\n>>>>>>> x\n10\n11\n12\n13\n14\n15\n16\n17\n\
-                    <<<<<<< HEAD\n=======\n>>>>>>> x\n";
-        let shown = regions(text);
-        let lines: Vec<&str> = shown.lines().map(str::trim_start).collect();
-        assert_eq!(lines.first(), Some(&"2  2"));
-        assert!(lines.contains(&"12  12") && lines.contains(&"..."), "{shown}");
-        assert!(!lines.contains(&"13  13"));
-        assert_eq!(regions("nothing\n"), "");
-    }
 }

@@ -32,9 +32,10 @@ pub enum Event {
         base: String,
         patch: String,
     },
-    /// Its commit sits on the default branch again, with the same patch.
+    /// Its commit sits on the default branch again, and is this work.
     Rebased {
         sha: String,
+        patch: String,
     },
     /// It has conflicts with the default branch, in these files.
     Conflict {
@@ -47,12 +48,19 @@ pub enum Event {
         sha: String,
         markers: Vec<String>,
     },
+    /// The rebase is over, and nothing of its work is left on its branch.
+    WorkGone,
     /// Its work is in the default branch, or had nothing that was not.
     Accepted,
     /// A person wants it to be told its task again.
     Resume,
     /// A person takes its task away.
     Reset,
+    /// Its program was started, and does not take input yet.
+    SessionBegun {
+        pane: String,
+        pid: i32,
+    },
     SessionUp {
         pane: String,
         pid: i32,
@@ -92,12 +100,14 @@ impl Event {
             Event::Commit { sha } => ("commit", sha.clone()),
             Event::Reviewed { sha, .. } => ("reviewed", sha.clone()),
             Event::Reject { base, .. } => ("reject", base.clone()),
-            Event::Rebased { sha } => ("rebased", sha.clone()),
+            Event::Rebased { sha, .. } => ("rebased", sha.clone()),
             Event::Conflict { files, .. } => ("conflict", files.join(", ")),
             Event::RebaseDone { sha, .. } => ("rebase_done", sha.clone()),
+            Event::WorkGone => ("work_gone", String::new()),
             Event::Accepted => ("accepted", String::new()),
             Event::Resume => ("resume", String::new()),
             Event::Reset => ("reset", String::new()),
+            Event::SessionBegun { pid, .. } => ("session_begun", format!("process {pid}")),
             Event::SessionUp { pid, .. } => ("session_up", format!("process {pid}")),
             Event::Exited { end: Session::Code(code), .. } => ("exited", format!("exit {code}")),
             Event::Exited { end: Session::Signal(signal), .. } => ("exited", format!("signal {signal}")),
@@ -123,6 +133,8 @@ pub enum Action {
     Pin(String),
     /// Let go of that.
     Unpin,
+    /// Keep what it had before a rebase, for as long as it has its task.
+    Keep(String),
 }
 
 /// Why not.
@@ -174,16 +186,18 @@ pub fn apply(worker: &Worker, event: &Event, now: i64) -> Result<(Worker, Vec<Ac
             };
             vec![]
         }
+        (Task::Working | Task::Rejected, Event::Commit { sha }) if worker.baseline_sha.as_ref() == Some(sha) => vec![],
         (Task::Working | Task::Rejected, Event::Commit { sha }) => {
             next.task = Task::NeedsReview;
             next.commit_sha = Some(sha.clone());
-            forget_review(&mut next);
+            next.reviewed_sha = None;
             vec![Action::Unpin, Action::Announce]
         }
         (Task::NeedsReview, Event::Commit { sha }) if worker.commit_sha.as_ref() == Some(sha) => vec![],
         (Task::NeedsReview, Event::Commit { sha }) => {
             next.commit_sha = Some(sha.clone());
-            forget_review(&mut next);
+            // What was reviewed stays known, so that nothing else is accepted for it.
+            next.reviewed_sha = None;
             note(&mut next, "it committed again after it was done");
             vec![Action::Unpin]
         }
@@ -206,8 +220,10 @@ pub fn apply(worker: &Worker, event: &Event, now: i64) -> Result<(Worker, Vec<Ac
             next.task = Task::Rejected;
             next.baseline_sha = Some(base.clone());
             next.baseline_patch = Some(patch.clone());
+            next.reviewed_sha = None;
+            next.reviewed_patch = None;
             next.pending_send = Some(Pending { what: "reject".into(), at_unix: now });
-            vec![Action::Deliver]
+            vec![Action::Deliver, Action::Unpin]
         }
         (task, Event::Reviewed { .. } | Event::Reject { .. }) => {
             return refuse(
@@ -215,13 +231,19 @@ pub fn apply(worker: &Worker, event: &Event, now: i64) -> Result<(Worker, Vec<Ac
                 "`worker-ctl status` shows who needs review".into(),
             );
         }
-        (Task::NeedsReview, Event::Rebased { sha }) => {
+        (Task::NeedsReview, Event::Rebased { sha, .. }) => {
             // The patch is the same: what was reviewed still is.
             if worker.reviewed_sha.is_some() && worker.reviewed_sha == worker.commit_sha {
                 next.reviewed_sha = Some(sha.clone());
             }
             next.commit_sha = Some(sha.clone());
             next.reviewed_sha.clone().map(Action::Pin).into_iter().collect()
+        }
+        (Task::Rejected, Event::Rebased { sha, patch }) => {
+            // What was rejected is no news at another place.
+            next.baseline_sha = Some(sha.clone());
+            next.baseline_patch = Some(patch.clone());
+            vec![]
         }
         (_, Event::Rebased { .. }) => vec![],
         (task @ (Task::Working | Task::NeedsReview | Task::Rejected), Event::Conflict { pre_sha, base, files }) => {
@@ -234,7 +256,7 @@ pub fn apply(worker: &Worker, event: &Event, now: i64) -> Result<(Worker, Vec<Ac
             next.base_sha = Some(base.clone());
             next.conflicted = files.clone();
             next.pending_send = Some(Pending { what: "conflict".into(), at_unix: now });
-            vec![Action::Deliver]
+            vec![Action::Deliver, Action::Keep(pre_sha.clone())]
         }
         (_, Event::Conflict { .. }) => vec![],
         (Task::Rebasing { from, pre_sha }, Event::RebaseDone { sha, .. }) if sha == pre_sha => {
@@ -256,10 +278,18 @@ pub fn apply(worker: &Worker, event: &Event, now: i64) -> Result<(Worker, Vec<Ac
                 note(&mut next, &format!("conflict markers are left in {file}"));
             }
             next.commit_sha = Some(sha.clone());
-            forget_review(&mut next);
+            next.reviewed_sha = None;
             vec![Action::Unpin, Action::Announce]
         }
-        (_, Event::RebaseDone { .. }) => vec![],
+        (Task::Rebasing { from, pre_sha }, Event::WorkGone) => {
+            next.task = from.task();
+            if next.task == Task::NeedsReview {
+                next.commit_sha = Some(pre_sha.clone());
+            }
+            note(&mut next, "nothing of its work is left on its branch after the rebase");
+            vec![]
+        }
+        (_, Event::RebaseDone { .. } | Event::WorkGone) => vec![],
         (Task::Idle, Event::Resume) => {
             return refuse(format!("{name} has no task"), "give it one with `worker-ctl start`".into());
         }
@@ -273,19 +303,28 @@ pub fn apply(worker: &Worker, event: &Event, now: i64) -> Result<(Worker, Vec<Ac
             next.pending_send = Some(Pending { what: "start".into(), at_unix: now });
             vec![Action::Deliver]
         }
-        (_, Event::Accepted) => {
+        (Task::NeedsReview, Event::Accepted) => {
             clear_task(&mut next);
             next.crash_count = 0;
             vec![Action::Unpin]
         }
+        (_, Event::Accepted) => vec![],
         (_, Event::Reset) => {
             clear_task(&mut next);
             next.fault = None;
             vec![Action::Unpin]
         }
         // --- liveness: never alters the task
+        (_, Event::SessionBegun { pane, pid }) => {
+            next.session = Session::Down;
+            next.pane_id = Some(pane.clone());
+            next.pane_pid = Some(*pid);
+            next.dead_pane = None;
+            vec![]
+        }
         (_, Event::SessionUp { pane, pid }) => {
             next.session = Session::Up;
+            next.dead_pane = None;
             next.fault.take_if(|fault| fault != MISSING);
             next.pane_id = Some(pane.clone());
             next.pane_pid = Some(*pid);
@@ -358,11 +397,6 @@ pub const MISSING: &str = "worktree missing";
 
 const GAVE_UP: &str = "it gave the rebase up";
 
-fn forget_review(worker: &mut Worker) {
-    worker.reviewed_sha = None;
-    worker.reviewed_patch = None;
-}
-
 fn clear_task(worker: &mut Worker) {
     worker.task = Task::Idle;
     worker.prompt = None;
@@ -373,7 +407,8 @@ fn clear_task(worker: &mut Worker) {
     worker.pending_send = None;
     worker.notes.clear();
     worker.conflicted.clear();
-    forget_review(worker);
+    worker.reviewed_sha = None;
+    worker.reviewed_patch = None;
 }
 
 /// Said once.
@@ -422,12 +457,14 @@ mod tests {
             Event::Commit { sha: text("c2") },
             Event::Reviewed { sha: text("c1"), patch: text("q") },
             Event::Reject { base: text("c1"), patch: text("q") },
-            Event::Rebased { sha: text("c3") },
+            Event::Rebased { sha: text("c3"), patch: text("q") },
             Event::Conflict { pre_sha: text("c1"), base: text("b2"), files: vec![text("f")] },
             Event::RebaseDone { sha: text("pre"), markers: vec![] },
             Event::RebaseDone { sha: text("c4"), markers: vec![text("f")] },
+            Event::WorkGone,
             Event::Accepted,
             Event::Reset,
+            Event::SessionBegun { pane: text("%1"), pid: 7 },
             Event::SessionUp { pane: text("%1"), pid: 7 },
             Event::Exited { pane: text("%1"), end: Session::Code(7), is_ok: false },
             Event::Exited { pane: text("%2"), end: Session::Code(0), is_ok: true },
@@ -445,7 +482,8 @@ mod tests {
     fn is_liveness(event: &Event) -> bool {
         matches!(
             event,
-            Event::SessionUp { .. }
+            Event::SessionBegun { .. }
+                | Event::SessionUp { .. }
                 | Event::Exited { .. }
                 | Event::SessionGone
                 | Event::Fault { .. }
@@ -482,7 +520,7 @@ mod tests {
                 }
             }
         }
-        assert_eq!(walked, 7 * 4 * 4 * 23);
+        assert_eq!(walked, 7 * 4 * 4 * 25);
     }
 
     #[test]
@@ -504,6 +542,12 @@ mod tests {
         assert_eq!(rejected.status(), "rejected");
         let (again, _) = step(&rejected, Event::Commit { sha: "c2".into() });
         assert_eq!((again.status(), again.reviewed_sha.clone()), ("needs_review", None));
+        assert_eq!(again.reviewed_patch, None);
+        // What comes after a review is not what was reviewed.
+        let (seen, _) = step(&again, Event::Reviewed { sha: "c2".into(), patch: "r".into() });
+        let (later, actions) = step(&seen, Event::Commit { sha: "c3".into() });
+        assert_eq!((later.reviewed_sha, later.reviewed_patch), (None, Some("r".into())));
+        assert_eq!(actions, [Action::Unpin]);
         let (idle, _) = step(&again, Event::Accepted);
         assert_eq!((idle.status(), idle.prompt), ("idle", None));
     }
@@ -511,7 +555,7 @@ mod tests {
     proptest! {
         /// Any sequence keeps every record whole, and one death is counted once.
         #[test]
-        fn no_sequence_breaks_a_record(picks in proptest::collection::vec(0..23usize, 0..60)) {
+        fn no_sequence_breaks_a_record(picks in proptest::collection::vec(0..25usize, 0..60)) {
             let all = events();
             let mut now = worker(&Task::Idle, Session::Up, false, false);
             for pick in picks {

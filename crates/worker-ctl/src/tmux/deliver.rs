@@ -44,18 +44,28 @@ pub fn cleaned(bytes: Vec<u8>) -> Result<String> {
         return Err(Failure::malformed("the text contains a NUL byte"));
     }
     let text = String::from_utf8(bytes).map_err(|_| Failure::malformed("the text is not UTF-8"))?;
-    let text = text.replace("\r\n", "\n");
-    // Whole sequences go, not their first character alone.
-    let text = text.replace("\u{1b}[200~", "").replace("\u{1b}[201~", "");
-    let text: String = text.chars().filter(|c| matches!(c, '\n' | '\t') || !c.is_control()).collect();
+    let text = typable(&text);
     if text.trim().is_empty() {
         return Err(Failure::usage("the text is empty").hint("say what is to be done"));
     }
     Ok(text)
 }
 
-/// Types it into the worker's pane, then Enter as a key of its own; with `fresh` after its command for a fresh start. What cannot be typed is said before anything is
-/// (exit 4, kind `not_delivered`); in doubt nothing is ever typed twice.
+/// A text without what would be keys.
+pub fn typable(text: &str) -> String {
+    // Whole sequences go, not their first character alone; and what is left may be one again.
+    let mut text = text.replace("\r\n", "\n");
+    while let Some(at) = PASTES.iter().find_map(|mark| text.find(mark)) {
+        text.replace_range(at..at + PASTES[0].len(), "");
+    }
+    text.chars().filter(|c| matches!(c, '\n' | '\t') || !c.is_control()).collect()
+}
+
+/// What a terminal puts around a paste.
+const PASTES: [&str; 2] = ["\u{1b}[200~", "\u{1b}[201~"];
+
+/// Types it into the worker's pane, then Enter as a key of its own; with `fresh` after its command for a fresh start.
+/// What cannot be typed is said before anything is (exit 4, kind `not_delivered`); in doubt nothing is ever typed twice.
 pub fn deliver(
     tmux: &Tmux,
     root: &Path,
@@ -68,9 +78,12 @@ pub fn deliver(
         Failure::new(Exit::Failed, NOT, format!("nothing was typed to {}: {why}", worker.name))
             .hint(format!("look at it with `worker-ctl peek {0}`, bring it up with `worker-ctl up {0}`", worker.name))
     };
-    let pane = tmux.pane(&worker.session_id)?.ok_or_else(|| not("its session is gone".into()))?;
+    let pane = tmux.pane_of(worker)?.ok_or_else(|| not("its session is gone".into()))?;
     if pane.end.is_some() {
         return Err(not("its program has ended".into()));
+    }
+    if pane.path.ends_with(" (deleted)") {
+        return Err(not("the directory it works in is gone; end its session with `worker-ctl down`".into()));
     }
     if worker.pane_pid.is_some_and(|pid| pid != pane.pid) {
         return Err(not("another program runs in its session".into()));

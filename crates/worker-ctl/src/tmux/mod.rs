@@ -2,6 +2,7 @@
 
 pub mod deliver;
 
+use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::Duration;
@@ -15,7 +16,7 @@ use shopfloor_core::hash::Digest;
 use shopfloor_core::lock::Lock;
 use shopfloor_core::proc::{self, Cmd, Output};
 
-use crate::worker::Session;
+use crate::worker::{Session, Worker};
 
 /// The server's own configuration: a pane stays when its program ends, so that how it ended can be read.
 const CONFIG: &str = "set -g remain-on-exit on\nset -g window-size latest\nset -g exit-empty off\nset -g history-limit 20000\n\
@@ -110,10 +111,12 @@ impl Tmux {
     }
 
     pub fn is_running(&self) -> bool {
-        self.socket.exists()
-            && self.run(&["list-sessions"]).is_ok_and(|output| {
-                output.status.success() || String::from_utf8_lossy(&output.stderr).trim().is_empty()
-            })
+        UnixStream::connect(&self.socket).is_ok()
+    }
+
+    fn has_no_session(&self) -> Result<bool> {
+        let output = self.run(&["list-sessions"])?;
+        Ok(output.status.success() && output.stdout.is_empty())
     }
 
     /// Ends the server, and everything in it.
@@ -144,13 +147,23 @@ impl Tmux {
             return Ok(Vec::new());
         }
         let format = "#{session_name}\t#{pane_id}\t#{pane_pid}\t#{pane_dead}\t#{pane_dead_status}\t#{pane_dead_signal}\t#{pane_in_mode}\t#{pid}\t#{pane_current_path}";
-        let output = self.run(&["list-panes", "-a", "-F", format])?;
-        let text = String::from_utf8_lossy(&output.stdout).into_owned();
-        Ok(text.lines().filter_map(parse).collect())
+        for _ in 0..3 {
+            let output = self.run(&["list-panes", "-a", "-F", format])?;
+            // It fails without a server, and without sessions; but then there are none. One may come just then.
+            if output.status.success() || !self.is_running() || self.has_no_session()? {
+                let text = String::from_utf8_lossy(&output.stdout).into_owned();
+                return Ok(text.lines().filter_map(parse).collect());
+            }
+        }
+        Err(Failure::new(Exit::Failed, "tmux", "tmux does not tell which panes there are"))
     }
 
     pub fn pane(&self, session: &str) -> Result<Option<Pane>> {
         Ok(self.panes()?.into_iter().find(|pane| pane.session == session))
+    }
+
+    pub fn pane_of(&self, worker: &Worker) -> Result<Option<Pane>> {
+        Ok(find(&self.panes()?, worker).cloned())
     }
 
     /// A new session whose only pane runs `argv` in `dir`; gives back the pane.
@@ -189,6 +202,13 @@ impl Tmux {
         let args = ["-S", &socket, "-u", "attach-session", "-t", &format!("={session}:")].map(str::to_owned);
         (self.program.clone(), args.into())
     }
+}
+
+/// A worker's pane: the one that is recorded, else its session's; a person may have split that.
+pub fn find<'p>(panes: &'p [Pane], worker: &Worker) -> Option<&'p Pane> {
+    let mut own = panes.iter().filter(|pane| pane.session == worker.session_id);
+    let recorded = own.clone().find(|pane| Some(&pane.id) == worker.pane_id.as_ref());
+    recorded.or_else(|| own.next())
 }
 
 fn parse(line: &str) -> Option<Pane> {

@@ -1,0 +1,193 @@
+//! A worker's work onto what the default branch is by now. Whether that conflicts is known before anything is left half
+//! done; a rebase of ours that its worker was never told of is taken back.
+
+use std::path::{Path, PathBuf};
+
+use shopfloor_core::error::{Exit, Failure, Result};
+use shopfloor_core::fs;
+use shopfloor_core::git::private_dir;
+use shopfloor_core::proc::Output;
+
+use super::publish::{self, Merge};
+use crate::TOOL;
+use crate::commands::Site;
+use crate::conflict::{self, Conflict};
+use crate::facts::{git_failed, is_rebasing};
+use crate::plan::machine::Event;
+use crate::tmux::deliver;
+use crate::worker::{Session, Task, Worker};
+
+/// What came of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Rebased {
+    /// It sits there already.
+    UpToDate,
+    /// It sits there now.
+    Done,
+    /// The worker was told of these conflicts.
+    Conflicts(Vec<Conflict>),
+    /// Commit by commit it conflicts, though all of it together does not; so nothing was done.
+    LeftAsItIs,
+}
+
+impl Rebased {
+    pub fn word(&self) -> &'static str {
+        match self {
+            Rebased::UpToDate => "up_to_date",
+            Rebased::Done => "rebased",
+            Rebased::Conflicts(_) => "rebasing",
+            Rebased::LeftAsItIs => "left_as_it_is",
+        }
+    }
+}
+
+/// Nothing of a person's setup takes part: no hook, no signature, no other branch, no stash.
+const ALONE: [&str; 14] = [
+    "-c",
+    "advice.mergeConflict=false",
+    "-c",
+    "commit.gpgSign=false",
+    "-c",
+    "core.hooksPath=/dev/null",
+    "-c",
+    "rebase.updateRefs=false",
+    "-c",
+    "rebase.autoStash=false",
+    "-c",
+    "rebase.autoSquash=false",
+    "-c",
+    "rebase.backend=merge",
+];
+
+/// Under the worker's lock, of a clean worktree.
+pub fn onto(site: &Site<'_>, worker: &Worker, base: &str) -> Result<Rebased> {
+    let tree = Path::new(&worker.worktree_path);
+    let head = match &worker.task {
+        Task::NeedsReview => worker.commit_sha.clone().unwrap_or_default(),
+        _ => site.clone.ask(tree, &["rev-parse", "HEAD"])?,
+    };
+    site.clone.require_at(worker, &head)?;
+    if site.clone.has(&head, base)? {
+        return Ok(Rebased::UpToDate);
+    }
+    if publish::merge(&site.clone, base, &head)? == Merge::Conflict {
+        return begin(site, worker, base, &head);
+    }
+    let rebased = run(site, tree, base)?;
+    if !rebased.status.success() {
+        give_up(site, tree)?;
+        return Ok(Rebased::LeftAsItIs);
+    }
+    done(site, worker, &head)
+}
+
+/// Where it sits now, and whether it is the same work.
+fn done(site: &Site<'_>, worker: &Worker, before: &str) -> Result<Rebased> {
+    let sha = site.clone.ask(Path::new(&worker.worktree_path), &["rev-parse", "HEAD"])?;
+    let patch = site.clone.work_of(&sha)?;
+    let is_same = worker.task != Task::NeedsReview || site.clone.work_of(before)? == patch;
+    let event = if is_same { Event::Rebased { sha, patch } } else { Event::Commit { sha } };
+    site.record(&worker.name, &event)?;
+    Ok(Rebased::Done)
+}
+
+/// The rebase that conflicts, in its worktree, and the worker is told of it.
+pub fn begin(site: &Site<'_>, worker: &Worker, base: &str, sha: &str) -> Result<Rebased> {
+    let name = &worker.name;
+    let branch = &site.clone.branch;
+    if worker.session != Session::Up || worker.fault.is_some() {
+        return Err(Failure::new(Exit::No, "conflict", format!("{name} conflicts with {branch}, and has no session"))
+            .hint(format!("bring it up, so that it can be told: `worker-ctl up {name}`")));
+    }
+    let tree = Path::new(&worker.worktree_path);
+    site.clone.require_at(worker, sha)?;
+    site.require_clean(worker)?;
+    let own = mark(tree)?;
+    fs::create_private_dir(own.parent().unwrap_or(tree))?;
+    fs::replace(&own, format!("{sha} {base}\n").as_bytes(), Some(fs::PRIVATE))?;
+    let rebased = run(site, tree, base)?;
+    if rebased.status.success() {
+        fs::remove(&own)?;
+        return done(site, worker, sha);
+    }
+    let files = conflict::conflicts(&site.clone, tree)?;
+    if !is_rebasing(tree) || files.is_empty() {
+        give_up(site, tree)?;
+        return Err(git_failed("rebase", &rebased));
+    }
+    let paths = files.iter().map(|file| file.path.clone()).collect();
+    let event = Event::Conflict { pre_sha: sha.to_owned(), base: base.to_owned(), files: paths };
+    let text = conflict::prompt(branch, site.root.config.repo.validate.as_deref(), &files);
+    match site.deliver(worker, &event, &text) {
+        Ok(_) => fs::remove(&own).map(|()| Rebased::Conflicts(files)),
+        Err(failure) if failure.kind == deliver::NOT => give_up(site, tree).and(Err(failure)),
+        // In doubt the worker may have been told, and may be at it.
+        Err(failure) => fs::remove(&own).and(Err(failure)),
+    }
+}
+
+fn run(site: &Site<'_>, tree: &Path, base: &str) -> Result<Output> {
+    site.clone.run(tree, &[&ALONE[..], &["rebase", "--quiet", base]].concat())
+}
+
+/// Takes back a rebase of ours.
+fn give_up(site: &Site<'_>, tree: &Path) -> Result<()> {
+    if is_rebasing(tree) {
+        site.clone.ask(tree, &[&ALONE[..], &["rebase", "--abort"]].concat())?;
+    }
+    fs::remove(&mark(tree)?)
+}
+
+/// The file that says that a rebase is ours, and that nobody was told of it yet.
+fn mark(tree: &Path) -> Result<PathBuf> {
+    let private = private_dir(tree);
+    let private = private.ok_or_else(|| Failure::failed(format!("{} is no worktree", tree.display())))?;
+    Ok(private.join("shopfloor").join(TOOL).join("rebasing"))
+}
+
+/// Takes back what a kill left, under the worker's lock.
+pub fn finish_left(site: &Site<'_>, worker: &Worker) -> Result<()> {
+    let tree = Path::new(&worker.worktree_path);
+    match (mark(tree), &worker.task) {
+        (Ok(own), Task::Rebasing { .. }) => fs::remove(&own),
+        (Ok(own), _) if own.exists() && is_own(tree, &own)? => give_up(site, tree),
+        (Ok(own), _) => fs::remove(&own),
+        _ => Ok(()),
+    }
+}
+
+/// Whether the rebase under way is the one that the mark tells of.
+fn is_own(tree: &Path, mark: &Path) -> Result<bool> {
+    let Some(dir) = private_dir(tree).map(|dir| dir.join("rebase-merge")) else { return Ok(false) };
+    let text = |path: &Path| -> Result<String> {
+        Ok(String::from_utf8_lossy(&fs::read(path)?.unwrap_or_default()).trim().to_owned())
+    };
+    Ok(text(mark)? == format!("{} {}", text(&dir.join("orig-head"))?, text(&dir.join("onto"))?))
+}
+
+/// Whether there is something for `finish_left` to do.
+pub fn is_left(worker: &Worker) -> bool {
+    mark(Path::new(&worker.worktree_path)).is_ok_and(|own| own.exists())
+}
+
+/// Puts a worktree that is at `landed` on `at`, in place; `false`, and nothing lost, where it is not, or something is in
+/// the way.
+pub fn put(site: &Site<'_>, worker: &Worker, landed: &str, at: &str) -> Result<bool> {
+    let tree = Path::new(&worker.worktree_path);
+    if !tree.is_dir() || site.clone.require_at(worker, landed).is_err() {
+        return Ok(false);
+    }
+    if landed == at {
+        return Ok(true);
+    }
+    // `--keep` refuses where a change is in the way.
+    if !site.clone.run(tree, &["reset", "--quiet", "--keep", at])?.status.success() {
+        return Ok(false);
+    }
+    // A commit may have come in between: it stays the branch's.
+    let before = site.clone.ask(tree, &["rev-parse", "HEAD@{1}"])?;
+    if before != landed {
+        site.clone.ask(tree, &["reset", "--quiet", "--keep", &before])?;
+    }
+    Ok(before == landed)
+}

@@ -1,0 +1,133 @@
+//! What is given up is kept: commits and changes under `refs/shopfloor/trash/`, repositories within a worktree below
+//! `trash/`.
+
+use std::path::{Path, PathBuf};
+
+use shopfloor_core::error::{Exit, Failure, Result};
+use shopfloor_core::fs;
+use shopfloor_core::git::private_dir;
+
+use crate::commands::Site;
+use crate::facts::git_failed;
+use crate::facts::losses::{Losses, admin_dir};
+use crate::worker::Worker;
+
+/// Keeps everything that would be lost with a worker's worktree, and says where. Afterwards nothing more may have come:
+/// then it is exit 1, and nothing is to be removed.
+pub fn keep(site: &Site<'_>, worker: &Worker) -> Result<()> {
+    let found = Losses::of(&site.clone, worker)?;
+    if found.is_empty() {
+        return Ok(());
+    }
+    let commit = snapshot(site, worker, &found)?;
+    let name = format!("refs/shopfloor/trash/{}/{}", worker.name, stamp(site));
+    site.clone.ask(&site.root.path, &["update-ref", &name, &commit, &"0".repeat(commit.len())])?;
+    site.ui.line(&name);
+    if Losses::of(&site.clone, worker)? != found {
+        return Err(Failure::new(Exit::No, "changed", format!("{} changes while it is looked at", worker.name))
+            .hint("run the same command again"));
+    }
+    Ok(())
+}
+
+/// The time, as it stands in names.
+pub fn stamp(site: &Site<'_>) -> String {
+    site.env.later().now.strftime("%Y%m%dT%H%M%S.%3fZ").to_string()
+}
+
+/// One commit with the worktree as it is; its parents are all commits that would be lost, and what was staged.
+fn snapshot(site: &Site<'_>, worker: &Worker, found: &Losses) -> Result<String> {
+    let tree = Path::new(&worker.worktree_path);
+    let mut parents = found.tips.clone();
+    let root = &site.root.path;
+    let make = |snapshot: &str, parents: &[String], message: &str| -> Result<String> {
+        let who = ["-c", "user.name=worker-ctl", "-c", "user.email=worker-ctl@localhost"];
+        let parents = parents.iter().flat_map(|parent| ["-p", parent]).collect::<Vec<_>>();
+        site.clone.ask(root, &[&who[..], &["commit-tree", snapshot], &parents, &["-m", message]].concat())
+    };
+    let Some(private) = private_dir(tree) else {
+        let first = parents.first().cloned().unwrap_or_default();
+        let snapshot = site.clone.ask(root, &["rev-parse", &format!("{first}^{{tree}}")])?;
+        return make(&snapshot, &parents, &format!("what {} had", worker.name));
+    };
+    let head = site.clone.ask(tree, &["rev-parse", "HEAD"])?;
+    if !parents.contains(&head) {
+        parents.push(head.clone());
+    }
+    // An index of our own, begun as a copy of the real one, whose knowledge of the files saves reading them all.
+    let index = private.join("worker-ctl-trash-index");
+    fs::remove(&index)?;
+    fs::remove(&index.with_extension("lock"))?;
+    if let Some(bytes) = fs::read(&private.join("index"))? {
+        fs::replace(&index, &bytes, Some(fs::PRIVATE))?;
+    }
+    let with_index = |args: &[&str]| -> Result<String> {
+        let output = site.clone.git.cmd(tree).var("GIT_INDEX_FILE", &index).args(args.iter().copied()).capture()?;
+        match output.status.success() {
+            true => Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned()),
+            false => Err(git_failed(args[0], &output)),
+        }
+    };
+    // With conflicts nothing can be written; then the files have it all.
+    let staged = with_index(&["write-tree"]).ok();
+    with_index(&["add", "--all"])?;
+    let snapshot = with_index(&["write-tree"])?;
+    fs::remove(&index)?;
+    let committed = site.clone.ask(tree, &["rev-parse", "HEAD^{tree}"])?;
+    if let Some(staged) = staged.filter(|staged| *staged != snapshot && *staged != committed) {
+        parents.push(make(&staged, &[head], &format!("what {} had staged", worker.name))?);
+    }
+    make(&snapshot, &parents, &format!("what {} had", worker.name))
+}
+
+/// A place for files of a worker that git cannot keep.
+fn place(site: &Site<'_>, worker: &Worker) -> Result<PathBuf> {
+    let dir = site.root.path.join("trash").join(&worker.name).join(stamp(site));
+    fs::create_private_dir(&dir)?;
+    Ok(dir)
+}
+
+/// Moves repositories within a worktree aside, with their commits.
+pub fn set_aside(site: &Site<'_>, worker: &Worker) -> Result<()> {
+    let found = Losses::of(&site.clone, worker)?;
+    if found.nested.is_empty() {
+        return Ok(());
+    }
+    let dir = place(site, worker)?;
+    for path in found.nested.iter().map(|path| path.trim_end_matches('/')) {
+        let to = dir.join(path);
+        fs::create_private_dir(to.parent().unwrap_or(&dir))?;
+        if !fs::rename_new(&Path::new(&worker.worktree_path).join(path), &to)? {
+            return Err(Failure::failed(format!("{} is there already", to.display())));
+        }
+    }
+    site.ui.line(dir.display());
+    Ok(())
+}
+
+/// Removes a worktree and what git knows of it. One with repositories in it, or submodules, is moved aside instead.
+pub fn remove_worktree(site: &Site<'_>, worker: &Worker) -> Result<()> {
+    let tree = Path::new(&worker.worktree_path);
+    let root = &site.root.path;
+    let found = Losses::of(&site.clone, worker)?;
+    let Some(admin) = admin_dir(&site.clone, tree)? else { return Ok(()) };
+    if admin.join("locked").exists() {
+        return Err(Failure::new(Exit::No, "locked", format!("{} is locked", tree.display()))
+            .hint(format!("`git worktree unlock` it in {}, if it may go", root.display())));
+    }
+    if found.nested.is_empty() && !found.has_modules && tree.is_dir() {
+        let path = &worker.worktree_path;
+        return site.clone.ask(root, &["worktree", "remove", "--force", path]).map(drop);
+    }
+    if tree.is_dir() || found.has_modules {
+        let dir = place(site, worker)?;
+        if tree.is_dir() {
+            fs::rename_new(tree, &dir.join("worktree"))?;
+        }
+        if found.has_modules {
+            fs::rename_new(&admin.join("modules"), &dir.join("modules"))?;
+        }
+        site.ui.line(dir.display());
+    }
+    fs::remove_tree(&admin)
+}

@@ -1,0 +1,115 @@
+//! What would be lost with a worker's worktree and branch.
+
+use std::path::{Path, PathBuf};
+
+use shopfloor_core::error::Result;
+use shopfloor_core::fs;
+use shopfloor_core::git::private_dir;
+
+use super::{Clone, LOGGED};
+use crate::apply::publish::{self, Merge};
+use crate::worker::{Task, Worker};
+
+/// All of it: whoever removes something looks at it, keeps it, and looks again whether it still is all.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Losses {
+    /// Commits, each the end of a history that the default branch has not.
+    pub tips: Vec<String>,
+    /// Those of these histories, for a person.
+    pub commits: Vec<String>,
+    /// Files with changes, and files git does not know.
+    pub files: Vec<String>,
+    /// Repositories within the worktree, whose commits are nowhere else perhaps.
+    pub nested: Vec<String>,
+    /// Whether there are others, which git counts as submodules; these may have commits of their own too.
+    pub has_modules: bool,
+}
+
+impl Losses {
+    pub fn of(clone: &Clone, worker: &Worker) -> Result<Losses> {
+        let tree = Path::new(&worker.worktree_path);
+        let mut found = Losses::default();
+        for tip in tips(clone, worker)? {
+            if !found.tips.contains(&tip) && !is_in_base(clone, &tip)? {
+                found.commits.extend(missing(clone, &tip)?);
+                found.tips.push(tip);
+            }
+        }
+        found.commits.dedup();
+        if private_dir(tree).is_some() {
+            let (nested, files) = clone.dirty(tree)?.into_iter().partition(|path| path.ends_with('/'));
+            (found.nested, found.files) = (nested, files);
+            let listed = clone.ask(tree, &["ls-files", "--stage", "-z"])?;
+            let links = listed.split('\0').filter_map(|entry| entry.strip_prefix("160000 ")?.split_once('\t'));
+            found.has_modules = links.into_iter().any(|(_, path)| tree.join(path).join(".git").exists());
+        }
+        found.has_modules |= admin_dir(clone, tree)?.is_some_and(|dir| dir.join("modules").is_dir());
+        Ok(found)
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.tips.is_empty() && self.files.is_empty() && self.nested.is_empty()
+    }
+
+    /// Line by line, for a person.
+    pub fn told(&self) -> Vec<String> {
+        let commits = self.commits.iter().map(|line| format!("  commit {line}"));
+        commits.chain(self.nested.iter().chain(&self.files).map(|path| format!("  {path}"))).collect()
+    }
+}
+
+/// Every commit that only this worker leads to, perhaps: its branch, where its worktree is, what it was at before
+/// whatever is under way.
+fn tips(clone: &Clone, worker: &Worker) -> Result<Vec<String>> {
+    let tree = Path::new(&worker.worktree_path);
+    let mut names = vec![format!("refs/heads/{}", worker.branch)];
+    names.extend(worker.commit_sha.clone());
+    if let Task::Rebasing { pre_sha, .. } = &worker.task {
+        names.push(pre_sha.clone());
+    }
+    if let Some(dir) = admin_dir(clone, tree)? {
+        let files = ["rebase-merge/orig-head", "rebase-apply/orig-head", "MERGE_HEAD", "CHERRY_PICK_HEAD", "HEAD"];
+        for file in files {
+            let text = fs::read(&dir.join(file))?.unwrap_or_default();
+            let text = String::from_utf8_lossy(&text).trim().to_owned();
+            // A name of a ref is a branch, which stays or is looked at by itself.
+            names.extend(Some(text).filter(|text| text.len() >= 40 && text.chars().all(|c| c.is_ascii_hexdigit())));
+        }
+    }
+    let mut shas = Vec::new();
+    for name in names {
+        shas.extend(clone.commit(&clone.root, &name)?);
+    }
+    Ok(shas)
+}
+
+/// A worktree's directory in the clone, also when the worktree itself is gone.
+pub fn admin_dir(clone: &Clone, worktree: &Path) -> Result<Option<PathBuf>> {
+    if let Some(dir) = private_dir(worktree) {
+        return Ok(Some(dir));
+    }
+    let all = clone.root.join(".git/worktrees");
+    let wanted = worktree.join(".git");
+    for name in fs::list(&all)? {
+        let says = fs::read(&all.join(&name).join("gitdir"))?.unwrap_or_default();
+        if Path::new(String::from_utf8_lossy(&says).trim_end()) == wanted {
+            return Ok(Some(all.join(name)));
+        }
+    }
+    Ok(None)
+}
+
+/// Whether the default branch has the commit, or everything it comes to.
+fn is_in_base(clone: &Clone, tip: &str) -> Result<bool> {
+    let Some(base) = clone.commit(&clone.root, &clone.base())? else { return Ok(false) };
+    Ok(clone.has(&base, tip)? || publish::merge(clone, &base, tip).is_ok_and(|merge| merge == Merge::Nothing))
+}
+
+fn missing(clone: &Clone, tip: &str) -> Result<Vec<String>> {
+    let range = match clone.commit(&clone.root, &clone.base())? {
+        Some(base) => format!("{base}..{tip}"),
+        None => tip.to_owned(),
+    };
+    let listed = clone.ask(&clone.root, &[&["log", "--format=%h %s"], &LOGGED[..], &[&range]].concat())?;
+    Ok(listed.lines().map(str::to_owned).collect())
+}
