@@ -20,6 +20,13 @@ pub struct Conflict {
     pub regions: String,
 }
 
+impl Conflict {
+    /// For a person.
+    pub fn told(&self) -> String {
+        format!("{} ({})", self.path, self.kind)
+    }
+}
+
 /// How many lines around a conflict are shown, and how many in all.
 const AROUND: usize = 3;
 const MOST_SHOWN: usize = 80;

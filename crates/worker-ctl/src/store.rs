@@ -64,16 +64,24 @@ pub fn path(root: &Path) -> PathBuf {
 
 /// Reads it. Exit 4 when it is missing or cannot be understood: that is never an empty one.
 pub fn load(root: &Path) -> Result<State> {
-    let path = path(root);
-    let unusable = |why: String| {
-        Failure::new(Exit::Failed, "state", format!("{}: {why}", path.display()))
-            .hint("run `worker-ctl doctor --rebuild`, which reads the worktrees")
-    };
-    let bytes = fs::read_no_follow(&path)?.ok_or_else(|| unusable("it is missing".into()))?;
-    refuse_newer(&path, &bytes)?;
-    let state: State = serde_json::from_slice(&bytes).map_err(|e| unusable(e.to_string()))?;
-    state.check().map_err(unusable)?;
+    let state = load_any(root)?;
+    state
+        .check()
+        .map_err(|why| unusable(root, &why).hint("or `worker-ctl doctor --repair`, which mends that record"))?;
     Ok(state)
+}
+
+/// The same with records that cannot be, for who mends them.
+pub fn load_any(root: &Path) -> Result<State> {
+    let path = path(root);
+    let bytes = fs::read_no_follow(&path)?.ok_or_else(|| unusable(root, "it is missing"))?;
+    refuse_newer(&path, &bytes)?;
+    serde_json::from_slice(&bytes).map_err(|e| unusable(root, &e.to_string()))
+}
+
+fn unusable(root: &Path, why: &str) -> Failure {
+    Failure::new(Exit::Failed, "state", format!("{}: {why}", path(root).display()))
+        .hint("run `worker-ctl doctor --rebuild`, which reads the worktrees")
 }
 
 /// The version alone: what else a newer one holds nobody here knows. Exit 4.
@@ -98,13 +106,32 @@ pub fn create(root: &Path, state: &State) -> Result<()> {
 
 /// Reads, changes and writes it under the lock; nothing is written when nothing changed, or the change fails.
 pub fn update<T>(root: &Path, change: impl FnOnce(&mut State) -> Result<T>) -> Result<T> {
+    change_from(root, load, change)
+}
+
+/// The same of a state with records that cannot be.
+pub fn mend(root: &Path, change: impl FnOnce(&mut State)) -> Result<()> {
+    change_from(root, load_any, |state| {
+        change(state);
+        Ok(())
+    })
+}
+
+fn change_from<T>(
+    root: &Path,
+    load: impl Fn(&Path) -> Result<State>,
+    change: impl FnOnce(&mut State) -> Result<T>,
+) -> Result<T> {
     let _lock = Lock::take(&root.join("locks/state.lock"))?;
     let before = load(root)?;
     let mut state = before.clone();
     let answer = change(&mut state)?;
     if state != before {
         state.revision = before.revision + 1;
-        state.check().map_err(|why| Failure::failed(format!("refusing to write a state that does not hold: {why}")))?;
+        // What did not hold before is mended record by record.
+        if before.check().is_ok() {
+            state.check().map_err(|why| Failure::failed(format!("refusing to write what does not hold: {why}")))?;
+        }
         keep_backup(root)?;
         write(root, &state)?;
     }

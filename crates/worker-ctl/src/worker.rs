@@ -163,6 +163,15 @@ impl Worker {
         }
     }
 
+    /// Times to come are taken for now: a clock was set back.
+    pub fn clamp(&mut self, now: i64) {
+        for time in
+            [&mut self.created_at_unix, &mut self.last_activity_unix].into_iter().chain(&mut self.last_crash_unix)
+        {
+            *time = now.min(*time);
+        }
+    }
+
     /// What must hold of every record that is written.
     pub fn check(&self) -> Result<(), String> {
         let name = &self.name;

@@ -3,5 +3,6 @@
 pub mod copies;
 pub mod publish;
 pub mod rebase;
+pub mod repair;
 pub mod session;
 pub mod trash;

@@ -7,6 +7,7 @@ use shopfloor_core::ui::printable;
 use super::{Site, patrol};
 use crate::apply::publish::{self, Merge};
 use crate::apply::rebase::{self, Rebased};
+use crate::conflict::Conflict;
 use crate::facts::left_markers;
 use crate::plan::machine::Event;
 use crate::store;
@@ -19,23 +20,53 @@ pub fn run(site: &Site<'_>, name: Option<&str>, force: bool, message: Option<&st
     let name = worker.name.clone();
     let _lock = site.lock(&name)?;
     let worker = store::load(&site.root.path)?.require(&name)?.clone();
+    if let Task::Rebasing { pre_sha, .. } = &worker.task {
+        // It was told when the default branch moved on.
+        return Ok(answer(site, &worker, pre_sha, &Outcome::Rebasing(worker.conflicted.clone())));
+    }
     let sha = check(site, &worker, force)?;
+    let Some(outcome) = land(site, &worker, &sha, message)? else { return Ok(Exit::Done) };
+    if matches!(outcome, Outcome::Accepted(_)) {
+        // What else waits for review is behind now.
+        site.go_on("the others", || patrol::refresh(site));
+    }
+    Ok(answer(site, &worker, &sha, &outcome))
+}
+
+/// What came of it, with the commit of the default branch.
+enum Outcome {
+    Accepted(String),
+    NothingToMerge(String),
+    /// These files conflict, and the worker knows.
+    Rebasing(Vec<String>),
+}
+
+/// One commit with its work on the default branch, and the worker idle; once more, where that has moved meanwhile. A
+/// worker whose work conflicts is told of it. None when that is only to be shown.
+fn land(site: &Site<'_>, worker: &Worker, sha: &str, message: Option<&str>) -> Result<Option<Outcome>> {
+    let name = worker.name.as_str();
     let _publishing = site.lock_out("publish")?;
     for _ in 0..2 {
         let base = site.clone.fetched(&site.source())?;
-        let tree = match publish::merge(&site.clone, &base, &sha)? {
+        let tree = match publish::merge(&site.clone, &base, sha)? {
             Merge::Nothing => {
                 if site.would(format!("leave {} as it is, and make {name} idle", site.clone.branch)) {
-                    return Ok(Exit::Done);
+                    return Ok(None);
                 }
-                settle(site, &worker, &sha, &base)?;
-                return Ok(answer(site, &name, "nothing_to_merge", &base));
+                settle(site, worker, sha, &base)?;
+                return Ok(Some(Outcome::NothingToMerge(base)));
             }
             Merge::Conflict => {
                 if site.would(format!("tell {name} to resolve its conflicts with {}", site.clone.branch)) {
-                    return Ok(Exit::Done);
+                    return Ok(None);
                 }
-                return conflict(site, &worker, &base, &sha);
+                return match rebase::begin(site, worker, &base, sha)? {
+                    Rebased::Conflicts(files) => {
+                        Ok(Some(Outcome::Rebasing(files.iter().map(Conflict::told).collect())))
+                    }
+                    _ => Err(Failure::new(Exit::No, "conflict", format!("{name} was rebased and merges now"))
+                        .hint("run the same command again")),
+                };
             }
             Merge::Tree(tree) => tree,
         };
@@ -44,14 +75,14 @@ pub fn run(site: &Site<'_>, name: Option<&str>, force: bool, message: Option<&st
             site.clone.branch,
             site.source().display()
         )) {
-            return Ok(Exit::Done);
+            return Ok(None);
         }
-        let new = publish::commit(&site.clone, &site.root, &worker, &tree, &base, &sha, message)?;
-        match publish::publish(&site.clone, &site.source(), &name, &sha, &base, &new) {
+        let new = publish::commit(&site.clone, &site.root, worker, &tree, &base, sha, message)?;
+        match publish::publish(&site.clone, &site.source(), name, sha, &base, &new) {
             Ok(()) => {
-                settle(site, &worker, &sha, &new)?;
-                publish::drop_journal(&site.clone, &name)?;
-                return Ok(answer(site, &name, "accepted", &new));
+                settle(site, worker, sha, &new)?;
+                publish::drop_journal(&site.clone, name)?;
+                return Ok(Some(Outcome::Accepted(new)));
             }
             Err(failure) if failure.kind == publish::MOVED => site.ui.detail(failure.message),
             Err(failure) => return Err(failure),
@@ -81,16 +112,27 @@ fn chosen(site: &Site<'_>, name: Option<&str>) -> Result<Worker> {
     Ok(worker.clone())
 }
 
-fn answer(site: &Site<'_>, name: &str, outcome: &str, sha: &str) -> Exit {
-    if site.ui.is_json() {
-        site.ui.json(&json!({ "worker": name, "outcome": outcome, "sha": sha, "branch": site.clone.branch }));
-    } else {
-        match outcome {
-            "accepted" => site.ui.line(sha),
-            _ => site.ui.note(format!("there is nothing to merge: {} has all of {name}'s work", site.clone.branch)),
+fn answer(site: &Site<'_>, worker: &Worker, sha: &str, outcome: &Outcome) -> Exit {
+    let (name, branch) = (&worker.name, &site.clone.branch);
+    let (word, at, exit) = match outcome {
+        Outcome::Accepted(new) => ("accepted", new.as_str(), Exit::Done),
+        Outcome::NothingToMerge(base) => ("nothing_to_merge", base.as_str(), Exit::Done),
+        Outcome::Rebasing(_) => ("rebasing", sha, Exit::No),
+    };
+    match outcome {
+        _ if site.ui.is_json() => {
+            site.ui.json(&json!({ "worker": name, "outcome": word, "sha": at, "branch": branch }));
+        }
+        Outcome::Accepted(new) => site.ui.line(new),
+        Outcome::NothingToMerge(_) => {
+            site.ui.note(format!("there is nothing to merge: {branch} has all of {name}'s work"));
+        }
+        Outcome::Rebasing(files) => {
+            site.ui.note(format!("{name} conflicts with {branch} and was told to resolve it"));
+            files.iter().for_each(|file| site.ui.note(printable(file)));
         }
     }
-    Exit::Done
+    exit
 }
 
 /// What is to land: it needs review, is clean, has no conflict markers, and is what was reviewed.
@@ -136,21 +178,4 @@ pub fn settle(site: &Site<'_>, worker: &Worker, landed: &str, at: &str) -> Resul
         state.last_reviewed.take_if(|last| *last == worker.name);
         Ok(())
     })
-}
-
-/// The worker is told of what conflicts, and so is the person.
-fn conflict(site: &Site<'_>, worker: &Worker, base: &str, sha: &str) -> Result<Exit> {
-    let (name, branch) = (&worker.name, &site.clone.branch);
-    match rebase::begin(site, worker, base, sha)? {
-        Rebased::Conflicts(files) => {
-            site.ui.note(format!("{name} conflicts with {branch} and was told to resolve it"));
-            files.iter().for_each(|file| site.ui.note(printable(&format!("{} ({})", file.path, file.kind))));
-            if site.ui.is_json() {
-                site.ui.json(&json!({ "worker": name, "outcome": "rebasing", "sha": sha, "branch": branch }));
-            }
-            Ok(Exit::No)
-        }
-        _ => Err(Failure::new(Exit::No, "conflict", format!("{name} was rebased and merges now"))
-            .hint("run the same command again")),
-    }
 }

@@ -10,12 +10,12 @@ use shopfloor_core::proc;
 use shopfloor_core::ui::printable;
 
 use super::Site;
-use crate::apply::{copies, session, trash};
+use crate::apply::repair::{self, Mend};
 use crate::facts::is_rebasing;
-use crate::plan::machine::{Event, MISSING};
+use crate::plan::machine::MISSING;
 use crate::store::{self, State};
 use crate::tmux::{Tmux, socket_of};
-use crate::worker::{Before, Task, Worker};
+use crate::worker::{Session, Task, Worker};
 
 /// What a check came to.
 struct Finding {
@@ -24,18 +24,6 @@ struct Finding {
     detail: String,
     fix: Option<String>,
     mend: Option<Mend>,
-}
-
-/// What a repair does.
-enum Mend {
-    /// A session that is no worker's.
-    KillSession(String),
-    /// A worktree that is gone, from its branch.
-    Worktree(Box<Worker>),
-    /// A setting of the clone.
-    Setting(&'static str, String),
-    /// A session that is gone without the state knowing.
-    Gone(String),
 }
 
 fn good(check: &'static str, detail: impl Into<String>) -> Finding {
@@ -70,7 +58,7 @@ pub fn run(site: &Site<'_>, repair: bool, rebuild: bool, yes: bool) -> Result<Ex
     let mut are_good = true;
     for finding in findings {
         let fixed = may
-            && finding.mend.as_ref().is_some_and(|mend| match apply(site, mend) {
+            && finding.mend.as_ref().is_some_and(|mend| match repair::mend(site, mend) {
                 Ok(()) => true,
                 Err(failure) => {
                     site.ui.problem(&failure);
@@ -97,7 +85,7 @@ pub fn run(site: &Site<'_>, repair: bool, rebuild: bool, yes: bool) -> Result<Ex
 }
 
 fn look(site: &Site<'_>) -> Vec<Finding> {
-    let loaded = store::load(&site.root.path);
+    let loaded = store::load_any(&site.root.path);
     let about = match &loaded {
         Ok(state) => good("state", format!("{} workers, revision {}", state.workers.len(), state.revision)),
         Err(failure) => bad("state", failure.to_string(), "run `worker-ctl doctor --rebuild`", None),
@@ -110,6 +98,7 @@ fn look(site: &Site<'_>) -> Vec<Finding> {
     };
     let mut all = programs(site, &state);
     all.push(about);
+    all.extend(records(site, &state));
     all.extend(or("sessions", sessions(site, &state, found.is_some()), "look at tmux"));
     all.extend(or("worktrees", worktrees(site, &state), "look at git"));
     all.extend(or("branches", branches(site, &state, found.is_some()), "look at git"));
@@ -131,6 +120,28 @@ fn programs(site: &Site<'_>, state: &State) -> Vec<Finding> {
             false => bad("programs", format!("{name} is not there"), format!("install {name}"), None),
         })
         .collect()
+}
+
+/// What cannot be, what is to come, and what a person has not seen to yet.
+fn records(site: &Site<'_>, state: &State) -> Vec<Finding> {
+    let mut found = Vec::new();
+    for worker in state.workers.values() {
+        let name = worker.name.clone();
+        let mut clamped = worker.clone();
+        clamped.clamp(site.now());
+        if let Err(why) = worker.check() {
+            let fix = format!("write {name} anew from its worktree");
+            found.push(bad("state", why, fix, Some(Mend::Record(name))));
+        } else if clamped != *worker {
+            let fix = "take them for now".to_owned();
+            found.push(bad("state", format!("{name} has times to come"), fix, Some(Mend::Times(name))));
+        } else if let Some(fault) = worker.fault.clone().filter(|fault| fault != MISSING) {
+            let about = format!("{name} is in error: {fault}");
+            let fix = format!("take the error from {name}, which keeps its task");
+            found.push(bad("workers", about, fix, Some(Mend::Fault(name, fault))));
+        }
+    }
+    found
 }
 
 fn sessions(site: &Site<'_>, state: &State, is_known: bool) -> Result<Vec<Finding>> {
@@ -174,7 +185,7 @@ fn worktrees(site: &Site<'_>, state: &State) -> Result<Vec<Finding>> {
                 "worktrees",
                 format!("{}'s is missing", worker.name),
                 fix,
-                Some(Mend::Worktree(Box::new(worker.clone()))),
+                Some(Mend::Worktree(worker.name.clone())),
             ));
             continue;
         }
@@ -188,6 +199,12 @@ fn worktrees(site: &Site<'_>, state: &State) -> Result<Vec<Finding>> {
         };
         let is_odd = is_rebasing(path) && !matches!(worker.task, Task::Rebasing { .. });
         found.push(match (dirty, is_odd) {
+            (_, true) if worker.session != Session::Up => bad(
+                "worktrees",
+                format!("{} has a rebase under way that nobody is at", worker.name),
+                format!("keep and end the rebase of {}", worker.name),
+                Some(Mend::Rebase(worker.name.clone())),
+            ),
             (_, true) => bad(
                 "worktrees",
                 format!("{} is in a rebase of its own", worker.name),
@@ -246,40 +263,6 @@ fn settings(site: &Site<'_>) -> Result<Vec<Finding>> {
     Ok(if found.is_empty() { vec![good("git", "the clone is set up")] } else { found })
 }
 
-fn apply(site: &Site<'_>, mend: &Mend) -> Result<()> {
-    match mend {
-        Mend::KillSession(name) => site.tmux()?.must(&["kill-session", "-t", &format!("={name}:")]).map(drop),
-        Mend::Gone(name) => site.record(name, &Event::SessionGone).map(drop),
-        Mend::Setting(key, value) => site.clone.ask(&site.root.path, &["config", key, value]).map(drop),
-        Mend::Worktree(worker) => make_again(site, &worker.name),
-    }
-}
-
-/// A worktree that is gone, from its branch. What git still knows of it is kept first.
-fn make_again(site: &Site<'_>, name: &str) -> Result<()> {
-    let _lock = site.lock(name)?;
-    let worker = store::load(&site.root.path)?.require(name)?.clone();
-    let tree = Path::new(&worker.worktree_path);
-    if tree.symlink_metadata().is_ok() {
-        return Ok(());
-    }
-    // Its program works in a directory that is no more.
-    if site.tmux()?.is_running() {
-        session::end(site, std::slice::from_ref(&worker), false)?;
-    }
-    trash::keep(site, &worker)?;
-    trash::remove_worktree(site, &worker)?;
-    let branch = format!("refs/heads/{}", worker.branch);
-    if site.clone.commit(&site.root.path, &branch)?.is_none() {
-        let at = worker.commit_sha.clone().unwrap_or(site.clone.require_base()?);
-        site.clone.ask(&site.root.path, &["update-ref", &branch, &at])?;
-    }
-    site.clone.ask(&site.root.path, &["worktree", "add", "--quiet", &worker.worktree_path, &worker.branch])?;
-    copies::bring(site, tree)?;
-    site.record(name, &Event::SessionGone)?;
-    site.record(name, &Event::Mended { reason: MISSING.into() }).map(drop)
-}
-
 /// The state anew, from the worktrees; prompts from the newest earlier state that can be read.
 fn rebuild(site: &Site<'_>, yes: bool) -> Result<Exit> {
     let root = &site.root.path;
@@ -293,7 +276,7 @@ fn rebuild(site: &Site<'_>, yes: bool) -> Result<Exit> {
         .filter_map(|name| fs::read_no_follow(&root.join(name)).ok().flatten())
         .find_map(|bytes| serde_json::from_slice::<State>(&bytes).ok());
     let mut state = State::new(&socket_of(root));
-    for (path, tree) in site.clone.trees()? {
+    for path in site.clone.trees()?.into_keys() {
         let (Some(name), Some(parent)) =
             (path.file_name().map(|name| name.to_string_lossy().into_owned()), path.parent())
         else {
@@ -302,20 +285,8 @@ fn rebuild(site: &Site<'_>, yes: bool) -> Result<Exit> {
         if parent != root.join(".worktrees") || !path.is_dir() {
             continue;
         }
-        let branch = format!("{}{name}", site.root.config.defaults.branch_prefix);
-        let agent = site.root.worker(&name).agent.unwrap_or_else(|| site.root.config.defaults.agent.clone());
-        let mut worker = Worker::new(&name, &agent, &path.to_string_lossy(), &branch, site.now());
-        let tip = site.clone.commit(root, &format!("refs/heads/{branch}"))?.unwrap_or(tree.head);
-        let is_ahead = site.clone.ahead(&tip)? > 0;
-        worker.task = match (is_rebasing(&path), is_ahead) {
-            (true, _) => Task::Rebasing { from: Before::NeedsReview, pre_sha: tip.clone() },
-            (false, true) => Task::NeedsReview,
-            (false, false) => Task::Idle,
-        };
-        if worker.task != Task::Idle {
-            worker.commit_sha = Some(tip);
-            worker.prompt = earlier.as_ref().and_then(|state| state.workers.get(&name)?.prompt.clone());
-        }
+        let before = earlier.as_ref().and_then(|state| state.workers.get(&name));
+        let worker = repair::derive(site, &name, &path, before)?;
         state.workers.insert(name, worker);
     }
     let known = |worker: &Worker| format!("{}: {}", worker.name, worker.task.word());

@@ -8,7 +8,7 @@ use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::git::LOCAL_VARS;
 use shopfloor_core::proc::{self, Cmd};
 
-use super::{Site, patrol, rebase};
+use super::{Site, patrol};
 use crate::cli::Interface;
 use crate::plan::machine::Event;
 use crate::store;
@@ -32,12 +32,12 @@ pub fn review(site: &Site<'_>, name: Option<&str>, interface: Option<Interface>)
             })?
         }
     };
+    if !site.is_dry {
+        // What the default branch has left behind; without the source it is shown as it is.
+        site.go_on("the source", || patrol::refresh(site));
+    }
     let (worker, sha) = {
         let _lock = site.lock(&name)?;
-        let base = site.clone.fetched(&site.source())?;
-        if !site.is_dry {
-            rebase::stale(site, store::load(&site.root.path)?.require(&name)?, &base)?;
-        }
         let worker = store::load(&site.root.path)?.require(&name)?.clone();
         let Some(sha) = worker.commit_sha.clone().filter(|_| worker.task == Task::NeedsReview) else {
             return Err(Failure::new(Exit::No, "wrong_state", format!("{name} is {}", worker.task.word()))

@@ -118,6 +118,6 @@ fn record(worker: &Worker) -> Value {
         "prompt": worker.prompt, "commit_sha": worker.commit_sha, "reviewed_sha": worker.reviewed_sha,
         "created_at_unix": worker.created_at_unix, "last_activity_unix": worker.last_activity_unix,
         "session_id": worker.session_id, "pane_pid": worker.pane_pid, "crash_count": worker.crash_count,
-        "host": worker.host, "notes": worker.notes,
+        "host": worker.host, "notes": worker.notes, "pending": worker.pending_send,
     })
 }

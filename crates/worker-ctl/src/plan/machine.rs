@@ -143,6 +143,7 @@ pub type Refused = Failure;
 /// The whole machine. `now` is in seconds since 1970.
 pub fn apply(worker: &Worker, event: &Event, now: i64) -> Result<(Worker, Vec<Action>), Refused> {
     let mut next = worker.clone();
+    next.clamp(now);
     let name = &worker.name;
     let refuse = |why: String, hint: String| Err(Failure::new(Exit::No, "wrong_state", why).hint(hint));
     let alive = worker.session == Session::Up && worker.fault.is_none();

@@ -1,0 +1,116 @@
+//! What `doctor` mends: nothing is lost with it.
+
+use std::path::Path;
+
+use shopfloor_core::error::Result;
+
+use super::{copies, session, trash};
+use crate::commands::Site;
+use crate::facts::is_rebasing;
+use crate::plan::machine::{Event, MISSING};
+use crate::store;
+use crate::worker::{Before, Task, Worker};
+
+/// What a repair does.
+pub enum Mend {
+    /// A session that is no worker's.
+    KillSession(String),
+    /// A worktree that is gone, from its branch.
+    Worktree(String),
+    /// A setting of the clone.
+    Setting(&'static str, String),
+    /// A session that is gone without the state knowing.
+    Gone(String),
+    /// A fault that a person has seen.
+    Fault(String, String),
+    /// A rebase that nobody is at.
+    Rebase(String),
+    /// A record that cannot be.
+    Record(String),
+    /// Times to come.
+    Times(String),
+}
+
+pub fn mend(site: &Site<'_>, mend: &Mend) -> Result<()> {
+    match mend {
+        Mend::KillSession(name) => site.tmux()?.must(&["kill-session", "-t", &format!("={name}:")]).map(drop),
+        Mend::Gone(name) => site.record(name, &Event::SessionGone).map(drop),
+        Mend::Setting(key, value) => site.clone.ask(&site.root.path, &["config", key, value]).map(drop),
+        Mend::Worktree(name) => make_again(site, name),
+        Mend::Fault(name, reason) => site.record(name, &Event::Mended { reason: reason.clone() }).map(drop),
+        Mend::Rebase(name) => end_rebase(site, name),
+        Mend::Record(name) => {
+            let known = store::load_any(&site.root.path)?.workers.remove(name);
+            let path =
+                known.as_ref().map_or_else(|| site.root.worktree(name), |worker| worker.worktree_path.clone().into());
+            let worker = derive(site, name, &path, known.as_ref())?;
+            store::mend(&site.root.path, |state| drop(state.workers.insert(name.clone(), worker)))
+        }
+        Mend::Times(name) => store::mend(&site.root.path, |state| {
+            if let Some(worker) = state.workers.get_mut(name) {
+                worker.clamp(site.now());
+            }
+        }),
+    }
+}
+
+/// A worktree that is gone, from its branch. What git still knows of it is kept first.
+fn make_again(site: &Site<'_>, name: &str) -> Result<()> {
+    let _lock = site.lock(name)?;
+    let worker = store::load(&site.root.path)?.require(name)?.clone();
+    let tree = Path::new(&worker.worktree_path);
+    if tree.symlink_metadata().is_ok() {
+        return Ok(());
+    }
+    // Its program works in a directory that is no more.
+    if site.tmux()?.is_running() {
+        session::end(site, std::slice::from_ref(&worker), false)?;
+    }
+    trash::keep(site, &worker)?;
+    trash::remove_worktree(site, &worker)?;
+    let branch = format!("refs/heads/{}", worker.branch);
+    if site.clone.commit(&site.root.path, &branch)?.is_none() {
+        let at = worker.commit_sha.clone().unwrap_or(site.clone.require_base()?);
+        site.clone.ask(&site.root.path, &["update-ref", &branch, &at])?;
+    }
+    site.clone.ask(&site.root.path, &["worktree", "add", "--quiet", &worker.worktree_path, &worker.branch])?;
+    copies::bring(site, tree)?;
+    site.record(name, &Event::SessionGone)?;
+    site.record(name, &Event::Mended { reason: MISSING.into() }).map(drop)
+}
+
+/// Back to where it was before a rebase; where that had got to is kept.
+fn end_rebase(site: &Site<'_>, name: &str) -> Result<()> {
+    let _lock = site.lock(name)?;
+    let worker = store::load(&site.root.path)?.require(name)?.clone();
+    let tree = Path::new(&worker.worktree_path);
+    if !is_rebasing(tree) || matches!(worker.task, Task::Rebasing { .. }) {
+        return Ok(());
+    }
+    trash::keep(site, &worker)?;
+    site.clone.ask(tree, &["rebase", "--abort"]).map(drop)
+}
+
+/// A worker's record from its worktree, and from what is known of it otherwise.
+pub fn derive(site: &Site<'_>, name: &str, path: &Path, known: Option<&Worker>) -> Result<Worker> {
+    let branch = format!("{}{name}", site.root.config.defaults.branch_prefix);
+    let said = site.root.worker(name).agent.or(known.map(|known| known.agent.clone()));
+    let agent = said.unwrap_or_else(|| site.root.config.defaults.agent.clone());
+    let mut worker = Worker::new(name, &agent, &path.to_string_lossy(), &branch, site.now());
+    let tip = site.clone.commit(&site.root.path, &format!("refs/heads/{branch}"))?;
+    let tip = match tip {
+        Some(tip) => tip,
+        None => site.clone.ask(path, &["rev-parse", "HEAD"])?,
+    };
+    let is_ahead = site.clone.ahead(&tip)? > 0;
+    worker.task = match (is_rebasing(path), is_ahead) {
+        (true, _) => Task::Rebasing { from: Before::NeedsReview, pre_sha: tip.clone() },
+        (false, true) => Task::NeedsReview,
+        (false, false) => Task::Idle,
+    };
+    if worker.task != Task::Idle {
+        worker.commit_sha = Some(tip);
+        worker.prompt = known.and_then(|known| known.prompt.clone());
+    }
+    Ok(worker)
+}
