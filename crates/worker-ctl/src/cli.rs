@@ -266,7 +266,8 @@ pub enum Command {
     )]
     Hook {
         /// Whose hook it is
-        agent: HookAgent,
+        #[arg(value_name = "AGENT")]
+        of: HookAgent,
     },
     /// Show every setting with where it comes from
     #[command(after_help = "Example:\n  worker-ctl config --json")]

@@ -69,7 +69,7 @@ fn run(ui: &Ui, env: &Env, cli: Cli) -> Result<Exit> {
         }
         Command::Patrol { .. } => commands::patrol::run(&site()?),
         Command::Events { follow } => commands::events::run(&site()?, *follow),
-        Command::Hook { agent } => commands::hook::run(ui, env, *agent),
+        Command::Hook { of } => commands::hook::run(ui, env, *of),
         Command::Config => commands::config::run(&site()?),
         Command::Review { worker, interface, .. } => commands::review::review(&site()?, worker.as_deref(), *interface),
         Command::Reject { message, .. } => commands::review::reject(&site()?, message),

@@ -20,6 +20,23 @@ pub fn of_worker(root: &Path, name: &str) -> PathBuf {
     root.join("logs").join(format!("{name}.log"))
 }
 
+/// What an `up` in the background says; no worker's log has such a name.
+pub fn of_up(root: &Path) -> PathBuf {
+    root.join("logs/up.out")
+}
+
+/// What `on_event` says.
+pub fn of_on_event(root: &Path) -> PathBuf {
+    root.join("logs/on_event.out")
+}
+
+/// Where a log that was put aside lies.
+pub fn older(path: &Path) -> PathBuf {
+    let mut name = path.file_name().unwrap_or_default().to_owned();
+    name.push(".old");
+    path.with_file_name(name)
+}
+
 /// The record of an event that took a worker from `before` to `after`.
 pub fn record(now: jiff::Timestamp, before: &Worker, after: &Worker, event: &Event) -> Value {
     let (name, detail) = event.told();
@@ -40,15 +57,17 @@ pub fn told(record: &Value) -> String {
 pub fn append(root: &Path, record: &Value) -> Result<()> {
     rotate(&events(root))?;
     fs::append_line(&events(root), &record.to_string())?;
-    let name = record["worker"].as_str().unwrap_or_default();
-    fs::append_line(&of_worker(root, name), &format!("--- {}", told(record)))
+    let log = of_worker(root, record["worker"].as_str().unwrap_or_default());
+    // What a terminal shows may end anywhere.
+    let begin = if fs::ends_line(&log)? { "" } else { "\n" };
+    fs::append_line(&log, &format!("{begin}--- {}", told(record)))
 }
 
 /// Puts a log aside once it is large; whether it did.
 pub fn rotate(path: &Path) -> Result<bool> {
     let is_large = path.metadata().is_ok_and(|meta| meta.len() >= MOST);
     if is_large {
-        fs::rename_over(path, &path.with_extension("old"))?;
+        fs::rename_over(path, &older(path))?;
     }
     Ok(is_large)
 }

@@ -459,6 +459,7 @@ complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand hook" -l color -d 
 always\t'Always'
 never\t'Never'"
 complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand hook" -l root -d 'The root [env: WORKER_CTL_ROOT] [default: above the current directory, or ~/workers]' -r -F
+complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand hook" -l agent -d 'The program, by its table in config.toml' -r -F
 complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand hook" -l model -d 'The model it uses' -r -F
 complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand hook" -l skip-permissions -d 'Start it with --dangerously-skip-permissions where its command says so' -r -F
 complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand hook" -l allowed-tools -d 'The tools it may use, separated by commas' -r -F

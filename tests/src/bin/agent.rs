@@ -1,57 +1,160 @@
 //! The scripted agent: a small program in a terminal that logs each prompt it is given as one JSON line, and does what
 //! directive lines in it say. It stands in for a coding agent in tests and in the demo.
 //!
-//! `SCRIPTED_LOG` names the log. `--plain` leaves bracketed paste off, so that each line is submitted.
+//! `SCRIPTED_LOG` names the log. It asks for bracketed paste, within which line ends submit nothing. Flags change that:
+//! - `--plain` asks for none, so that each line is submitted.
+//! - `--guess` asks for none either: an Enter soon after other input is the line end of a paste.
+//! - `--slow` reads a little at a time.
+//! - `--dialog` asks a question first, and throws away what is typed before Enter answers it.
+//! - `--hook COMMAND` runs at each prompt, before anything else, with JSON on stdin, as Claude Code runs its hooks.
+//!
+//! An argument that is no flag is a prompt that has been submitted already.
 
+use std::fs::{File, OpenOptions};
 use std::io::{Read, Write};
-use std::process::{Command, ExitCode};
+use std::os::fd::AsFd;
+use std::process::{Command, ExitCode, Stdio};
+use std::time::{Duration, Instant};
 
-/// What ends a paste.
+/// What is around a paste.
+const BEGIN: &[u8] = b"\x1b[200~";
 const END: &[u8] = b"\x1b[201~";
 
+/// Silence before an Enter that a person typed.
+const SILENCE: Duration = Duration::from_millis(80);
+
+/// What a slow one reads, and how often.
+const LITTLE: usize = 512;
+const BREATH: Duration = Duration::from_millis(5);
+
 fn main() -> ExitCode {
-    let is_plain = std::env::args().any(|arg| arg == "--plain");
+    let options = Options::read(std::env::args().skip(1));
     // Keys as they are typed.
     let _ = Command::new("stty").args(["raw", "-echo", "isig"]).status();
-    let mut out = std::io::stdout();
-    if !is_plain {
-        let _ = out.write_all(b"\x1b[?2004h");
+    let Ok(terminal) = std::io::stdin().as_fd().try_clone_to_owned() else { return ExitCode::FAILURE };
+    let mut terminal = File::from(terminal);
+    if options.is_dialog {
+        show("Do you trust the files in this folder?\r\n 1. Yes\r\n");
+        while typed(&mut terminal, &options).is_some_and(|typed| !typed.contains(&b'\r')) {}
     }
-    let _ = out.write_all(b"> ");
-    let _ = out.flush();
+    if !options.is_plain && !options.is_guess {
+        show("\x1b[?2004h");
+    }
+    if let Some(code) = options.prompt.as_deref().and_then(|prompt| submitted(&options, prompt)) {
+        return ExitCode::from(code);
+    }
+    show("> ");
     let mut line = Vec::new();
     let mut is_pasting = false;
-    let mut bytes = std::io::stdin().lock().bytes();
-    while let Some(Ok(byte)) = bytes.next() {
-        line.push(byte);
-        if line.ends_with(b"\x1b[200~") {
-            line.truncate(line.len() - 6);
-            is_pasting = true;
-        } else if line.ends_with(END) {
-            line.truncate(line.len() - END.len());
-            is_pasting = false;
-        } else if byte == b'\r' && !is_pasting {
-            line.pop();
-            let prompt = String::from_utf8_lossy(&std::mem::take(&mut line)).replace('\r', "\n");
-            log(&prompt);
-            for directive in prompt.lines() {
-                if let Some(code) = obey(directive) {
+    let mut last = Instant::now();
+    while let Some(bytes) = typed(&mut terminal, &options) {
+        let is_enter = !options.is_guess || (bytes == b"\r" && last.elapsed() >= SILENCE);
+        last = Instant::now();
+        for byte in bytes {
+            line.push(byte);
+            if line.ends_with(BEGIN) {
+                line.truncate(line.len() - BEGIN.len());
+                is_pasting = true;
+            } else if line.ends_with(END) {
+                line.truncate(line.len() - END.len());
+                is_pasting = false;
+            } else if byte == b'\r' && is_enter && !is_pasting {
+                line.pop();
+                let prompt = String::from_utf8_lossy(&std::mem::take(&mut line)).replace('\r', "\n");
+                if let Some(code) = submitted(&options, &prompt) {
                     return ExitCode::from(code);
                 }
+                show("\r\n> ");
             }
-            let _ = out.write_all(b"\r\n> ");
-            let _ = out.flush();
         }
     }
     ExitCode::SUCCESS
 }
 
+#[derive(Default)]
+struct Options {
+    is_plain: bool,
+    is_guess: bool,
+    is_slow: bool,
+    is_dialog: bool,
+    hook: Option<String>,
+    prompt: Option<String>,
+}
+
+impl Options {
+    fn read(mut args: impl Iterator<Item = String>) -> Options {
+        let mut options = Options::default();
+        while let Some(arg) = args.next() {
+            match arg.as_str() {
+                "--plain" => options.is_plain = true,
+                "--guess" => options.is_guess = true,
+                "--slow" => options.is_slow = true,
+                "--dialog" => options.is_dialog = true,
+                "--hook" => options.hook = args.next(),
+                flag if flag.starts_with("--") => {}
+                _ => options.prompt = Some(arg),
+            }
+        }
+        options
+    }
+}
+
+/// What was typed since the last look; none at its end.
+fn typed(terminal: &mut File, options: &Options) -> Option<Vec<u8>> {
+    let mut bytes = vec![0; if options.is_slow { LITTLE } else { 8192 }];
+    if options.is_slow {
+        wait(BREATH);
+    }
+    let count = terminal.read(&mut bytes).ok().filter(|count| *count > 0)?;
+    bytes.truncate(count);
+    Some(bytes)
+}
+
+fn show(text: &str) {
+    let mut out = std::io::stdout();
+    let _ = out.write_all(text.as_bytes());
+    let _ = out.flush();
+}
+
+/// Nobody wakes us before the time is over; the system may.
+fn wait(time: Duration) {
+    let start = Instant::now();
+    while start.elapsed() < time {
+        std::thread::park_timeout(time.saturating_sub(start.elapsed()));
+    }
+}
+
+/// A prompt has come; the code to exit with, if it says so.
+fn submitted(options: &Options, prompt: &str) -> Option<u8> {
+    if let Some(hook) = &options.hook {
+        run_hook(hook, prompt);
+    }
+    log(prompt);
+    prompt.lines().find_map(obey)
+}
+
+fn run_hook(hook: &str, prompt: &str) {
+    let payload = format!("{{\"hook_event_name\":\"UserPromptSubmit\",\"prompt\":{}}}", quoted(prompt));
+    let mut command = Command::new("sh");
+    command.args(["-c", hook]).stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
+    let Ok(mut child) = command.spawn() else { return };
+    if let Some(mut stdin) = child.stdin.take() {
+        let _ = stdin.write_all(payload.as_bytes());
+    }
+    let _ = child.wait();
+}
+
 fn log(prompt: &str) {
     let Some(path) = std::env::var_os("SCRIPTED_LOG") else { return };
-    let escaped: String = prompt.chars().map(escape).collect();
-    if let Ok(mut file) = std::fs::OpenOptions::new().append(true).create(true).open(path) {
-        let _ = file.write_all(format!("\"{escaped}\"\n").as_bytes());
+    if let Ok(mut file) = OpenOptions::new().append(true).create(true).open(path) {
+        let _ = file.write_all(format!("{}\n", quoted(prompt)).as_bytes());
     }
+}
+
+/// As a JSON string.
+fn quoted(text: &str) -> String {
+    let escaped: String = text.chars().map(escape).collect();
+    format!("\"{escaped}\"")
 }
 
 fn escape(c: char) -> String {
@@ -68,13 +171,7 @@ fn escape(c: char) -> String {
 fn obey(line: &str) -> Option<u8> {
     let mut words = line.split(' ');
     let git = |args: &[&str]| {
-        drop(
-            Command::new("git")
-                .args(args)
-                .stdout(std::process::Stdio::null())
-                .stderr(std::process::Stdio::null())
-                .status(),
-        )
+        drop(Command::new("git").args(args).stdout(Stdio::null()).stderr(Stdio::null()).status());
     };
     match (words.next()?, words.next(), words.next()) {
         ("COMMIT", Some(file), Some(text)) => {
@@ -95,6 +192,8 @@ fn obey(line: &str) -> Option<u8> {
             git(&["-c", "core.editor=true", "rebase", "--continue"]);
         }
         ("ABORT", ..) => git(&["rebase", "--abort"]),
+        ("SAY", Some(_), _) => show(&format!("{}\r\n", &line["SAY ".len()..])),
+        ("SLEEP", Some(seconds), _) => wait(Duration::from_secs(seconds.parse().ok()?)),
         ("EXIT", Some(code), _) => return code.parse().ok(),
         ("SIG", Some(signal), _) => {
             drop(Command::new("kill").args([&format!("-{signal}"), &std::process::id().to_string()]).status())

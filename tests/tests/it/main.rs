@@ -40,3 +40,8 @@ mod spawn_git;
 mod spawn_mcp;
 mod spawn_remove;
 mod worker;
+mod worker_accept;
+mod worker_crash;
+mod worker_loss;
+mod worker_sessions;
+mod worker_settings;

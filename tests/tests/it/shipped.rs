@@ -88,3 +88,31 @@ fn agents_of_version_1_are_read() {
     app.spawn(&["repair"]).exit(0).out_has("undid the spawn of main.half");
     assert_eq!(app.git(&["branch", "--list", "main.half"]), "");
 }
+
+/// Every state that a worker can be in, and what happened.
+#[test]
+fn workers_of_version_1_are_read() {
+    let w = World::new();
+    let fixture = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/v1/worker");
+    let root = w.at(w.home("root"));
+    let copy = format!("cp -r {} root && mkdir root/.worktrees", fixture.display());
+    w.at(w.home("")).sh(&copy).exit(0);
+    let status = root.run("worker-ctl", &["status", "--json"]).exit(0).json();
+    let row = |worker: &serde_json::Value| {
+        ["/name", "/status", "/task", "/session"].map(|key| text(worker, key).to_owned()).join(" ")
+    };
+    let rows: Vec<String> = status["workers"].as_array().unwrap().iter().map(row).collect();
+    let known = [
+        "idle offline idle down",
+        "rejected error rejected exited",
+        "torn rebasing rebasing up",
+        "waiting offline needs_review exited",
+        "working working working up",
+    ];
+    assert_eq!(rows, known);
+    assert_eq!(status["workers"][4]["pending"]["what"], "start");
+    assert_eq!(text(&root.run("worker-ctl", &["events", "--json"]).exit(0).json_lines()[0], "/event"), "session_begun");
+    let settings = root.run("worker-ctl", &["config", "--json"]).exit(0);
+    settings.out_has("just check");
+    assert_eq!(settings.stderr, "");
+}

@@ -8,7 +8,7 @@ mod staging;
 use std::ffi::OsStr;
 use std::fs::{DirBuilder, File, OpenOptions};
 use std::hash::{BuildHasher, Hasher, RandomState};
-use std::io::{self, Read, Write};
+use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::os::fd::OwnedFd;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
@@ -336,6 +336,16 @@ pub fn remove_tree(dir: &Path) -> Result<()> {
 /// Removes a directory if it is empty; `false` when it is not, or is none.
 pub fn remove_empty_dir(dir: &Path) -> bool {
     std::fs::remove_dir(dir).is_ok()
+}
+
+/// Whether a file of our own is empty, or not there, or ends with a line end.
+pub fn ends_line(path: &Path) -> Result<bool> {
+    let Ok(mut file) = OpenOptions::new().read(true).custom_flags(nofollow()).open(path) else { return Ok(true) };
+    let mut last = [b'\n'];
+    if file.seek(SeekFrom::End(-1)).is_ok() {
+        file.read_exact(&mut last).at("read", path)?;
+    }
+    Ok(last == [b'\n'])
 }
 
 /// Adds a line to a log of our own in one write, 0600; its end is synced by nobody: a log may lose its

@@ -3,8 +3,9 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use serde::{Deserialize, Serialize};
 use shopfloor_core::error::{Failure, Result};
-use shopfloor_core::fs::{self, Root, Staging};
+use shopfloor_core::fs::{self, Content, Root, Staging};
 use shopfloor_core::git::private_dir;
 use shopfloor_core::hash::Digest;
 use shopfloor_core::path::RelPath;
@@ -24,8 +25,9 @@ pub fn bring(site: &Site<'_>, worktree: &Path) -> Result<()> {
     let there = Root::open(worktree)?;
     let private = private_dir(worktree).ok_or_else(|| Failure::failed("the worktree has no git directory"))?;
     let record = private.join("shopfloor").join(TOOL).join("copies.json");
-    let mut brought: BTreeMap<String, String> =
+    let mut brought: Brought =
         fs::read_own(&record)?.and_then(|bytes| serde_json::from_slice(&bytes).ok()).unwrap_or_default();
+    brought.version = 1;
     let staging = Staging::open(&private, &there)?;
     for copy in copies {
         let (from, to) = paths(copy)?;
@@ -37,29 +39,46 @@ pub fn bring(site: &Site<'_>, worktree: &Path) -> Result<()> {
             continue;
         }
         let Some((bytes, mode)) = source.read_whole(&from)? else { continue };
-        let new = Digest::of(&bytes).to_string();
-        let have = there.content(&to)?;
+        let target = source.join(&from);
+        let wanted = match copy.mode {
+            CopyMode::Copy => Content::File(Digest::of(&bytes)),
+            CopyMode::Link => Content::Link(target.clone()),
+        };
         let staged = || match copy.mode {
             CopyMode::Copy => staging.file(&there, &to, &bytes, Some(mode)),
-            CopyMode::Link => staging.link(&there, &to, &source.join(&from)),
+            CopyMode::Link => staging.link(&there, &to, &target),
         };
-        match (&have, there.read(&to)?.map(|bytes| Digest::of(&bytes).to_string())) {
-            (None, _) => drop(staged()?.place(&there, &to)?),
-            (_, Some(now)) if now == new => {}
+        match there.content(&to)? {
+            None => drop(staged()?.place(&there, &to)?),
+            Some(have) if have == wanted => {}
             // What somebody changed here is somebody's work.
-            (Some(have), Some(now)) if brought.get(&name) == Some(&now) => {
-                staged()?.swap(&there, &to, have)?;
+            Some(have) if brought.files.get(&name) == Some(&mark(&have)) => {
+                staged()?.swap(&there, &to, &have)?;
             }
-            (Some(_), _) => {
+            Some(_) => {
                 site.ui.warn(format!("{} was changed in {}, so it stays", printable(&name), worktree.display()));
                 continue;
             }
         }
-        brought.insert(name, new);
+        brought.files.insert(name, mark(&wanted));
     }
     let text = serde_json::to_string(&brought).map_err(|e| Failure::failed("cannot write it down").because(e))?;
     fs::create_private_dir(&private.join("shopfloor").join(TOOL))?;
     fs::replace(&record, format!("{text}\n").as_bytes(), Some(fs::PRIVATE))
+}
+
+/// What was brought where, as it was then.
+#[derive(Default, Serialize, Deserialize)]
+struct Brought {
+    version: u64,
+    files: BTreeMap<String, String>,
+}
+
+fn mark(content: &Content) -> String {
+    match content {
+        Content::File(digest) | Content::Tree(digest) => digest.to_string(),
+        Content::Link(target) => format!("link {}", target.display()),
+    }
 }
 
 fn paths(copy: &Copy) -> Result<(RelPath, RelPath)> {

@@ -9,7 +9,7 @@ use shopfloor_core::fs;
 use shopfloor_core::git::private_dir;
 
 use crate::agent::regex;
-use crate::facts::{Clone, LOGGED, git_failed};
+use crate::facts::{Clone, LOGGED, git_failed, require_source};
 use crate::root::Root;
 use crate::worker::Worker;
 
@@ -130,16 +130,21 @@ fn is_trailer(line: &str) -> bool {
         .is_some_and(|(key, _)| !key.is_empty() && key.chars().all(|c| c.is_ascii_alphanumeric() || c == '-'))
 }
 
-/// Publishes `new` on top of `old`. Exit 1 when the branch has moved, or somebody's changes are in the way: then nothing
-/// has changed.
-pub fn publish(clone: &Clone, source: &Path, worker: &str, work: &str, old: &str, new: &str) -> Result<()> {
-    let name = pin(worker);
-    clone.ask(&clone.root, &["update-ref", &name, new])?;
+/// Remembers what is about to land, so that after a kill the rest can be done.
+pub fn begin(clone: &Clone, worker: &str, work: &str, old: &str, new: &str) -> Result<()> {
+    clone.ask(&clone.root, &["update-ref", &pin(worker), new])?;
     let text = |text: &str| text.to_owned();
     let journal = Journal { v: 1, worker: text(worker), old: text(old), new: text(new), work: text(work) };
     let text = serde_json::to_string(&journal).map_err(|e| Failure::failed("cannot write a journal").because(e))?;
     fs::create_private_dir(&clone.root.join("accept"))?;
-    fs::replace(&journal_path(&clone.root, worker), format!("{text}\n").as_bytes(), Some(fs::PRIVATE))?;
+    fs::replace(&journal_path(&clone.root, worker), format!("{text}\n").as_bytes(), Some(fs::PRIVATE))
+}
+
+/// Publishes `new` on top of `old`. Exit 1 when the branch has moved, or somebody's changes are in the way: then nothing
+/// has changed.
+pub fn publish(clone: &Clone, source: &Path, worker: &str, work: &str, old: &str, new: &str) -> Result<()> {
+    begin(clone, worker, work, old, new)?;
+    let name = pin(worker);
     let refspec = format!("+{name}:{name}");
     let root = clone.root.to_string_lossy().into_owned();
     let how = ["--quiet", "--no-write-fetch-head", "--no-tags", "--no-recurse-submodules", "--no-auto-maintenance"];
@@ -231,8 +236,9 @@ fn advance(clone: &Clone, source: &Path, old: &str, new: &str) -> Result<()> {
 }
 
 pub fn drop_journal(clone: &Clone, worker: &str) -> Result<()> {
-    fs::remove(&journal_path(&clone.root, worker))?;
-    clone.ask(&clone.root, &["update-ref", "-d", &pin(worker)]).map(drop)
+    clone.ask(&clone.root, &["update-ref", "-d", &pin(worker)])?;
+    // Last: as long as it is there, the rest is done again.
+    fs::remove(&journal_path(&clone.root, worker))
 }
 
 /// The workers whose accept has begun and not ended: under way, or left by a kill.
@@ -251,6 +257,7 @@ pub fn left_behind(clone: &Clone, source: &Path, worker: &str) -> Result<Option<
             .hint("move it away; whether that work was accepted the source's log tells")
     })?;
     let branch = format!("refs/heads/{}", clone.branch);
+    require_source(source)?;
     clone.run(source, &["update-ref", "-d", &pin(worker)])?;
     let has_it = clone.commit(source, &journal.new)?.is_some()
         && clone.run(source, &["merge-base", "--is-ancestor", &journal.new, &branch])?.status.success();

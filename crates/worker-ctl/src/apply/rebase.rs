@@ -67,13 +67,14 @@ pub fn onto(site: &Site<'_>, worker: &Worker, base: &str) -> Result<Rebased> {
         _ => site.clone.ask(tree, &["rev-parse", "HEAD"])?,
     };
     site.clone.require_at(worker, &head)?;
-    if site.clone.has(&head, base)? {
+    let was_moved_back = site.clone.was_moved_back(base, &head)?;
+    if site.clone.has(&head, base)? && !was_moved_back {
         return Ok(Rebased::UpToDate);
     }
-    if publish::merge(&site.clone, base, &head)? == Merge::Conflict {
+    if !was_moved_back && publish::merge(&site.clone, base, &head)? == Merge::Conflict {
         return begin(site, worker, base, &head);
     }
-    let rebased = run(site, tree, base)?;
+    let rebased = run(site, tree, base, &head)?;
     if !rebased.status.success() {
         give_up(site, tree)?;
         return Ok(Rebased::LeftAsItIs);
@@ -105,7 +106,7 @@ pub fn begin(site: &Site<'_>, worker: &Worker, base: &str, sha: &str) -> Result<
     let own = mark(tree)?;
     fs::create_private_dir(own.parent().unwrap_or(tree))?;
     fs::replace(&own, format!("{sha} {base}\n").as_bytes(), Some(fs::PRIVATE))?;
-    let rebased = run(site, tree, base)?;
+    let rebased = run(site, tree, base, sha)?;
     if rebased.status.success() {
         fs::remove(&own)?;
         return done(site, worker, sha);
@@ -126,8 +127,10 @@ pub fn begin(site: &Site<'_>, worker: &Worker, base: &str, sha: &str) -> Result<
     }
 }
 
-fn run(site: &Site<'_>, tree: &Path, base: &str) -> Result<Output> {
-    site.clone.run(tree, &[&ALONE[..], &["rebase", "--quiet", base]].concat())
+/// Only what is the worker's: a commit that the default branch has dropped since stays dropped.
+fn run(site: &Site<'_>, tree: &Path, base: &str, sha: &str) -> Result<Output> {
+    let fork = site.clone.fork(sha)?;
+    site.clone.run(tree, &[&ALONE[..], &["rebase", "--quiet", "--onto", base, &fork]].concat())
 }
 
 /// Takes back a rebase of ours.
@@ -174,11 +177,12 @@ pub fn is_left(worker: &Worker) -> bool {
 /// the way.
 pub fn put(site: &Site<'_>, worker: &Worker, landed: &str, at: &str) -> Result<bool> {
     let tree = Path::new(&worker.worktree_path);
+    // A kill may have come after it was put there.
+    if tree.is_dir() && site.clone.require_at(worker, at).is_ok() {
+        return Ok(true);
+    }
     if !tree.is_dir() || site.clone.require_at(worker, landed).is_err() {
         return Ok(false);
-    }
-    if landed == at {
-        return Ok(true);
     }
     // `--keep` refuses where a change is in the way.
     if !site.clone.run(tree, &["reset", "--quiet", "--keep", at])?.status.success() {

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use shopfloor_core::error::Result;
+use shopfloor_core::ui::printable;
 
 use super::{copies, session, trash};
 use crate::commands::Site;
@@ -66,8 +67,9 @@ fn make_again(site: &Site<'_>, name: &str) -> Result<()> {
     if site.tmux()?.is_running() {
         session::end(site, std::slice::from_ref(&worker), false)?;
     }
-    trash::keep(site, &worker)?;
-    trash::remove_worktree(site, &worker)?;
+    let mut kept = trash::keep(site, &worker)?;
+    kept.extend(trash::remove_worktree(site, &worker)?);
+    kept.iter().for_each(|place| site.ui.note(format!("kept {}", printable(place))));
     let branch = format!("refs/heads/{}", worker.branch);
     if site.clone.commit(&site.root.path, &branch)?.is_none() {
         let at = worker.commit_sha.clone().unwrap_or(site.clone.require_base()?);
@@ -87,7 +89,8 @@ fn end_rebase(site: &Site<'_>, name: &str) -> Result<()> {
     if !is_rebasing(tree) || matches!(worker.task, Task::Rebasing { .. }) {
         return Ok(());
     }
-    trash::keep(site, &worker)?;
+    let kept = trash::keep(site, &worker)?;
+    kept.iter().for_each(|place| site.ui.note(format!("kept {}", printable(place))));
     site.clone.ask(tree, &["rebase", "--abort"]).map(drop)
 }
 

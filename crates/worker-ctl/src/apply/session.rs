@@ -7,14 +7,13 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
 use shopfloor_core::error::{Exit, Failure, Result};
-use shopfloor_core::text::shell_word;
 
 use crate::agent::{AgentTable, regex};
 use crate::commands::Site;
 use crate::facts::processes::{self, Process};
 use crate::log;
 use crate::plan::machine::Event;
-use crate::tmux::{Pane, Tmux, deliver};
+use crate::tmux::{self, Pane, Tmux, deliver};
 use crate::worker::{Session, Worker};
 
 /// How long a program may take until it can be spoken to, when nobody says.
@@ -34,29 +33,39 @@ const STILL: Duration = Duration::from_millis(500);
 pub fn start(site: &Site<'_>, worker: &Worker) -> Result<Pane> {
     let tmux = site.tmux()?;
     tmux.start(&site.root.path)?;
+    let agent = site.root.agent(&worker.agent)?;
     if let Some(pane) = tmux.pane_of(worker)? {
-        if pane.end.is_none() {
-            site.record(&worker.name, &Event::SessionUp { pane: pane.id.clone(), pid: pane.pid })?;
-            return Ok(pane);
+        match pane.end {
+            None => {
+                site.record(&worker.name, &Event::SessionUp { pane: pane.id.clone(), pid: pane.pid })?;
+                return Ok(pane);
+            }
+            // Of a death that nobody has seen yet this is the last trace.
+            Some(end) if worker.session == Session::Up => note_end(site, worker, &agent, &pane.id, end)?,
+            Some(_) => {}
         }
         tmux.must(&["kill-session", "-t", &format!("={}:", worker.session_id)])?;
     }
-    let agent = site.root.agent(&worker.agent)?;
     let argv = site.root.command(worker, &agent);
-    let pane = tmux.session(&worker.session_id, Path::new(&worker.worktree_path), &variables(site, worker), &argv)?;
+    let log = log::of_worker(&site.root.path, &worker.name);
+    let tree = Path::new(&worker.worktree_path);
+    let pane = tmux.session(&worker.session_id, tree, &variables(site, worker), &argv, &log)?;
     site.record(&worker.name, &Event::SessionBegun { pane: pane.id.clone(), pid: pane.pid })?;
-    keep_log(site, &tmux, &worker.name, &pane.id)?;
     if let Err(failure) = wait_ready(site, &tmux, &pane, &agent) {
         // How it ended is told as of any other.
         if let Some(end) = tmux.pane(&pane.session)?.and_then(|pane| pane.end) {
-            let is_ok = matches!(end, Session::Code(code) if agent.is_ok_exit(code));
-            site.record(&worker.name, &Event::Exited { pane: pane.id.clone(), end, is_ok })?;
+            note_end(site, worker, &agent, &pane.id, end)?;
         }
         return Err(failure);
     }
     deliver::clear(&tmux, &pane.id, &agent)?;
     site.record(&worker.name, &Event::SessionUp { pane: pane.id.clone(), pid: pane.pid })?;
     Ok(pane)
+}
+
+fn note_end(site: &Site<'_>, worker: &Worker, agent: &AgentTable, pane: &str, end: Session) -> Result<()> {
+    let is_ok = matches!(end, Session::Code(code) if agent.is_ok_exit(code));
+    site.record(&worker.name, &Event::Exited { pane: pane.to_owned(), end, is_ok }).map(drop)
 }
 
 /// The program anew, with its task as its last argument: nothing is typed, so nothing can get in the way.
@@ -81,10 +90,15 @@ pub fn start_with(site: &Site<'_>, worker: &Worker, text: &str) -> Result<()> {
         args.extend(["-e", pair]);
     }
     args.push("--");
-    args.extend(argv.iter().map(String::as_str));
+    args.extend(tmux::direct(&argv));
     tmux.must(&args).map_err(|failure| not(failure.to_string()))?;
-    let now = tmux.pane(&worker.session_id)?.filter(|pane| pane.end.is_none());
-    let now = now.ok_or_else(|| not("its program ended at once".into()))?;
+    keep_log(site, &tmux, &worker.name, &pane.id)?;
+    let now =
+        tmux.panes()?.into_iter().find(|now| now.id == pane.id).ok_or_else(|| not("its session is gone".into()))?;
+    // What a shell says of a program it cannot start. Any other end is that of one that had its task.
+    if matches!(now.end, Some(Session::Code(126 | 127))) {
+        return Err(not("its program cannot be started; look with `worker-ctl peek`".into()));
+    }
     site.record(&worker.name, &Event::SessionUp { pane: now.id, pid: now.pid }).map(drop)
 }
 
@@ -99,10 +113,12 @@ pub fn variables<'w>(site: &'w Site<'_>, worker: &'w Worker) -> [(&'static str, 
 
 /// What its terminal shows goes to its log.
 pub fn keep_log(site: &Site<'_>, tmux: &Tmux, name: &str, pane: &str) -> Result<()> {
-    let path = log::of_worker(&site.root.path, name);
-    let line = format!("exec cat >> {}", shell_word(&path));
-    // In tmux `#` begins a format.
-    tmux.must(&["pipe-pane", "-t", pane, &line.replace('#', "##")]).map(drop)
+    let line = tmux::log_line(&log::of_worker(&site.root.path, name));
+    let piped = tmux.run(&["pipe-pane", "-t", pane, &line])?;
+    if !piped.status.success() {
+        site.ui.detail(format!("what {name} shows is not logged: its program has ended"));
+    }
+    Ok(())
 }
 
 /// Once, at the start: afterwards nothing is ever read off a screen. Questions it asks first are answered.
@@ -116,7 +132,7 @@ fn wait_ready(site: &Site<'_>, tmux: &Tmux, pane: &Pane, agent: &AgentTable) -> 
         dialogs.push((regex(&dialog.pattern)?, &dialog.keys));
     }
     let mut keys = (!agent.startup_keys.is_empty()).then_some(&agent.startup_keys);
-    if pattern.is_none() && keys.is_none() {
+    if pattern.is_none() && keys.is_none() && dialogs.is_empty() {
         return Ok(());
     }
     let limit = Duration::from_secs(agent.ready.timeout_secs.unwrap_or(READY));
@@ -135,7 +151,7 @@ fn wait_ready(site: &Site<'_>, tmux: &Tmux, pane: &Pane, agent: &AgentTable) -> 
             if pattern.is_none() {
                 return Ok(());
             }
-        } else if is_shown {
+        } else if is_shown || pattern.is_none() && keys.is_none() && since.elapsed() >= STILL {
             return Ok(());
         }
         if tmux.pane(&pane.session)?.is_none_or(|pane| pane.end.is_some()) {

@@ -12,22 +12,21 @@ use crate::facts::git_failed;
 use crate::facts::losses::{Losses, admin_dir};
 use crate::worker::Worker;
 
-/// Keeps everything that would be lost with a worker's worktree, and says where. Afterwards nothing more may have come:
+/// Keeps everything that would be lost with a worker's worktree; gives back where. Afterwards nothing more may have come:
 /// then it is exit 1, and nothing is to be removed.
-pub fn keep(site: &Site<'_>, worker: &Worker) -> Result<()> {
+pub fn keep(site: &Site<'_>, worker: &Worker) -> Result<Vec<String>> {
     let found = Losses::of(&site.clone, worker)?;
     if found.is_empty() {
-        return Ok(());
+        return Ok(Vec::new());
     }
     let commit = snapshot(site, worker, &found)?;
     let name = format!("refs/shopfloor/trash/{}/{}", worker.name, stamp(site));
     site.clone.ask(&site.root.path, &["update-ref", &name, &commit, &"0".repeat(commit.len())])?;
-    site.ui.line(&name);
     if Losses::of(&site.clone, worker)? != found {
         return Err(Failure::new(Exit::No, "changed", format!("{} changes while it is looked at", worker.name))
-            .hint("run the same command again"));
+            .hint(format!("run the same command again; what there was is kept as {name}")));
     }
-    Ok(())
+    Ok(vec![name])
 }
 
 /// The time, as it stands in names.
@@ -87,11 +86,11 @@ fn place(site: &Site<'_>, worker: &Worker) -> Result<PathBuf> {
     Ok(dir)
 }
 
-/// Moves repositories within a worktree aside, with their commits.
-pub fn set_aside(site: &Site<'_>, worker: &Worker) -> Result<()> {
+/// Moves repositories within a worktree aside, with their commits; gives back where to.
+pub fn set_aside(site: &Site<'_>, worker: &Worker) -> Result<Vec<String>> {
     let found = Losses::of(&site.clone, worker)?;
     if found.nested.is_empty() {
-        return Ok(());
+        return Ok(Vec::new());
     }
     let dir = place(site, worker)?;
     for path in found.nested.iter().map(|path| path.trim_end_matches('/')) {
@@ -101,24 +100,24 @@ pub fn set_aside(site: &Site<'_>, worker: &Worker) -> Result<()> {
             return Err(Failure::failed(format!("{} is there already", to.display())));
         }
     }
-    site.ui.line(dir.display());
-    Ok(())
+    Ok(vec![dir.display().to_string()])
 }
 
 /// Removes a worktree and what git knows of it. One with repositories in it, or submodules, is moved aside instead.
-pub fn remove_worktree(site: &Site<'_>, worker: &Worker) -> Result<()> {
+pub fn remove_worktree(site: &Site<'_>, worker: &Worker) -> Result<Vec<String>> {
     let tree = Path::new(&worker.worktree_path);
     let root = &site.root.path;
     let found = Losses::of(&site.clone, worker)?;
-    let Some(admin) = admin_dir(&site.clone, tree)? else { return Ok(()) };
+    let Some(admin) = admin_dir(&site.clone, tree)? else { return Ok(Vec::new()) };
     if admin.join("locked").exists() {
         return Err(Failure::new(Exit::No, "locked", format!("{} is locked", tree.display()))
             .hint(format!("`git worktree unlock` it in {}, if it may go", root.display())));
     }
     if found.nested.is_empty() && !found.has_modules && tree.is_dir() {
         let path = &worker.worktree_path;
-        return site.clone.ask(root, &["worktree", "remove", "--force", path]).map(drop);
+        return site.clone.ask(root, &["worktree", "remove", "--force", path]).map(|_| Vec::new());
     }
+    let mut kept = Vec::new();
     if tree.is_dir() || found.has_modules {
         let dir = place(site, worker)?;
         if tree.is_dir() {
@@ -127,7 +126,7 @@ pub fn remove_worktree(site: &Site<'_>, worker: &Worker) -> Result<()> {
         if found.has_modules {
             fs::rename_new(&admin.join("modules"), &dir.join("modules"))?;
         }
-        site.ui.line(dir.display());
+        kept.push(dir.display().to_string());
     }
-    fs::remove_tree(&admin)
+    fs::remove_tree(&admin).map(|()| kept)
 }

@@ -48,12 +48,19 @@ fn land(site: &Site<'_>, worker: &Worker, sha: &str, message: Option<&str>) -> R
     let _publishing = site.lock_out("publish")?;
     for _ in 0..2 {
         let base = site.clone.fetched(&site.source())?;
+        if site.clone.was_moved_back(&base, sha)? {
+            let why = format!("{} of the source has dropped commits that {name}'s work sits on", site.clone.branch);
+            return Err(Failure::new(Exit::No, "moved_back", why)
+                .hint(format!("put the work on what there is now: `worker-ctl rebase {name}`")));
+        }
         let tree = match publish::merge(&site.clone, &base, sha)? {
             Merge::Nothing => {
                 if site.would(format!("leave {} as it is, and make {name} idle", site.clone.branch)) {
                     return Ok(None);
                 }
+                publish::begin(&site.clone, name, sha, &base, &base)?;
                 settle(site, worker, sha, &base)?;
+                publish::drop_journal(&site.clone, name)?;
                 return Ok(Some(Outcome::NothingToMerge(base)));
             }
             Merge::Conflict => {

@@ -20,7 +20,7 @@ const POLL: Duration = Duration::from_millis(200);
 pub fn run(site: &Site<'_>, follow: bool) -> Result<Exit> {
     let path = log::events(&site.root.path);
     let mut rest = Vec::new();
-    if let Some(older) = fs::read_own(&path.with_extension("old"))? {
+    if let Some(older) = fs::read_own(&log::older(&path))? {
         rest = older;
     }
     let mut file: Option<File> = None;

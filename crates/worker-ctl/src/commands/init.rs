@@ -125,7 +125,8 @@ fn refuse_taken(git: &Git, root: &Path, source: &Path) -> Result<()> {
     }
 }
 
-/// The hooks of ours that the source has, so that worktrees here are set up as worktrees there.
+/// What of ours the source has, so that worktrees here are set up and merged as worktrees there: the hooks, and how a
+/// ledger is merged.
 fn hooks(ui: &Ui, env: &Env, source: &Repo, root: &Path) -> Result<()> {
     let there = env.at(root)?;
     let mut git = Git::find(&there)?;
@@ -135,6 +136,16 @@ fn hooks(ui: &Ui, env: &Env, source: &Repo, root: &Path) -> Result<()> {
         for tool in tools.iter().filter(|tool| status.tools.iter().any(|has| has == *tool)) {
             if let Err(failure) = hook::install(&git, &repo, name, tool, false) {
                 ui.warn(format!("the hook {name} of {tool} is not installed: {failure}"));
+            }
+        }
+    }
+    for key in ["merge.ledger-synth.name", "merge.ledger-synth.driver"] {
+        let asked = git.cmd(&source.common_dir).args(["config", "--get", key]).capture()?;
+        if asked.status.success() {
+            let value = String::from_utf8_lossy(&asked.stdout).trim_end().to_owned();
+            let set = git.cmd(root).args(["config", key, &value]).capture()?;
+            if !set.status.success() {
+                return Err(git_failed("config", &set));
             }
         }
     }

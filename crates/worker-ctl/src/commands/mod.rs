@@ -187,18 +187,18 @@ impl<'a> Site<'a> {
         let record = log::record(self.env.later().now, before, after, event);
         log::append(&self.root.path, &record)?;
         let Some(command) = &self.root.config.defaults.on_event else { return Ok(()) };
+        let log = log::of_on_event(&self.root.path);
+        log::rotate(&log)?;
         // In the background: nobody waits for it, and its failure is its own.
         let text = |key: &str| record[key].as_str().unwrap_or_default().to_owned();
-        let line = format!(
-            "{{ {}\n}} >> {} 2>&1 < /dev/null &",
-            command.shell(),
-            shell_word(&self.root.path.join("logs/on_event.log"))
-        );
+        let line = format!("{{ {}\n}} >> {} 2>&1 < /dev/null &", command.shell(), shell_word(&log));
         let started = proc::shell(self.env, &line)?
             .dir(&self.root.path)
             .var("WORKER_CTL_ROOT", self.root.path.as_os_str())
-            .var("WORKER_CTL_WORKER", text("worker"))
+            // With a worker's own variable it would count as its process, and end with it.
+            .without_vars(&["WORKER_CTL_WORKER"])
             .var("WORKER_CTL_EVENT", text("event"))
+            .var("WORKER_CTL_NAME", text("worker"))
             .var("WORKER_CTL_FROM", text("from"))
             .var("WORKER_CTL_TO", text("to"))
             .var("WORKER_CTL_DETAIL", text("detail"))
@@ -272,12 +272,16 @@ impl<'a> Site<'a> {
             self.go_on(&name, || self.finish_accept(&name));
         }
         let state = store::load(&self.root.path)?;
-        let is_left = |worker: &&Worker| worker.pending_send.is_some() || onto::is_left(worker);
+        let is_left =
+            |worker: &&Worker| worker.pending_send.is_some() || onto::is_left(worker) || self.has_pins(worker);
         for worker in state.workers.values().filter(is_left) {
             self.go_on(&worker.name, || {
                 let Some(_lock) = self.try_lock(&worker.name)? else { return Ok(()) };
                 let now = store::load(&self.root.path)?.require(&worker.name)?.clone();
                 onto::finish_left(self, &now)?;
+                if self.has_pins(&now) {
+                    self.unpin(&now.name)?;
+                }
                 if now.pending_send.is_some()
                     && let Some(worker) = self.observe(&now, &Event::Doubt)?
                 {
@@ -287,6 +291,19 @@ impl<'a> Site<'a> {
             });
         }
         Ok(())
+    }
+
+    /// Whether an idle one's refs are left.
+    fn has_pins(&self, worker: &Worker) -> bool {
+        let refs = self.root.path.join(".git/refs/shopfloor");
+        worker.task == Task::Idle && ["review", "pre"].iter().any(|kind| refs.join(kind).join(&worker.name).exists())
+    }
+
+    /// Lets go of everything that is kept for a task.
+    pub fn unpin(&self, name: &str) -> Result<()> {
+        ["review", "pre"].iter().try_for_each(|kind| {
+            self.clone.run(&self.root.path, &["update-ref", "-d", &format!("refs/shopfloor/{kind}/{name}")]).map(drop)
+        })
     }
 
     /// What one worker hinders is no reason to leave the others alone.

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use serde_json::json;
 use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::fs;
 use shopfloor_core::ui::printable;
@@ -43,8 +44,9 @@ pub fn nuke(site: &Site<'_>, name: Option<&str>, all: bool, force: bool, yes: bo
     for worker in &workers {
         let _lock = site.lock(&worker.name)?;
         let Some(worker) = store::load(&site.root.path)?.workers.get(&worker.name).cloned() else { continue };
-        remove(site, &worker, force)?;
+        let kept = remove(site, &worker, force)?;
         site.ui.note(format!("{} is gone", worker.name));
+        answer(site, &worker.name, &kept);
     }
     Ok(Exit::Done)
 }
@@ -58,7 +60,7 @@ fn gone(site: &Site<'_>, worker: &Worker) -> String {
 
 /// Under the worker's lock: nothing writes any more, then everything is kept, then it goes; the state last, so that after
 /// a kill the same command goes on.
-fn remove(site: &Site<'_>, worker: &Worker, force: bool) -> Result<()> {
+fn remove(site: &Site<'_>, worker: &Worker, force: bool) -> Result<Vec<String>> {
     refuse_loss(site, worker, force)?;
     if site.tmux()?.is_running() {
         session::end(site, std::slice::from_ref(worker), force)?;
@@ -67,23 +69,30 @@ fn remove(site: &Site<'_>, worker: &Worker, force: bool) -> Result<()> {
     let dir = &site.root.path;
     let branch = format!("refs/heads/{}", worker.branch);
     let tip = site.clone.commit(dir, &branch)?;
-    trash::keep(site, worker)?;
-    trash::remove_worktree(site, worker)?;
+    let mut kept = trash::keep(site, worker)?;
+    kept.extend(trash::remove_worktree(site, worker)?);
     if let Some(tip) = tip {
         // Only as it was kept.
         site.clone.ask(dir, &["update-ref", "-d", &branch, &tip])?;
     }
     publish::drop_journal(&site.clone, &worker.name)?;
-    for kind in ["review", "pre"] {
-        site.clone.run(dir, &["update-ref", "-d", &format!("refs/shopfloor/{kind}/{}", worker.name)])?;
-    }
+    site.unpin(&worker.name)?;
     hook::remove(dir, &worker.name)?;
     store::update(dir, |state| {
         state.workers.remove(&worker.name);
         state.last_reviewed.take_if(|last| *last == worker.name);
         Ok(())
     })?;
-    forget_table(site, &worker.name)
+    forget_table(site, &worker.name)?;
+    Ok(kept)
+}
+
+/// Where its work is kept.
+fn answer(site: &Site<'_>, name: &str, kept: &[String]) {
+    match site.ui.is_json() {
+        true => site.ui.json(&json!({ "worker": name, "kept": kept })),
+        false => kept.iter().for_each(|place| site.ui.line(printable(place))),
+    }
 }
 
 /// Idle again, on the default branch, with a program that knows nothing of the task.
@@ -108,19 +117,20 @@ pub fn reset(site: &Site<'_>, name: &str, force: bool) -> Result<Exit> {
         session::end(site, std::slice::from_ref(&worker), force)?;
     }
     refuse_loss(site, &worker, force)?;
-    trash::keep(site, &worker)?;
-    trash::set_aside(site, &worker)?;
+    let mut kept = trash::keep(site, &worker)?;
+    kept.extend(trash::set_aside(site, &worker)?);
     if is_rebasing(tree) {
         // Its commits are kept; its files go back below.
         site.clone.ask(tree, &["rebase", "--quit"])?;
     }
     site.clone.ask(tree, &["checkout", "--quiet", "--force", "--no-track", "-B", &worker.branch, &base])?;
-    trash::set_aside(site, &worker)?;
+    kept.extend(trash::set_aside(site, &worker)?);
     site.clone.ask(tree, &["clean", "--quiet", "-f", "-d"])?;
     site.record(name, &Event::Reset)?;
     if is_up {
         session::start(site, store::load(&site.root.path)?.require(name)?)?;
     }
+    answer(site, name, &kept);
     Ok(Exit::Done)
 }
 

@@ -20,7 +20,7 @@ const DAY: i64 = 24 * 60 * 60;
 pub fn run(site: &Site<'_>) -> Result<Exit> {
     let _tick = site.lock_out("patrol")?;
     if site.is_dry {
-        for (worker, event) in look(site)? {
+        for (worker, event) in look(site, Of::All)? {
             let (name, detail) = event.told();
             site.would(format!("note of {}: {name} {detail}", worker.name));
         }
@@ -34,11 +34,27 @@ pub fn run(site: &Site<'_>) -> Result<Exit> {
 
 /// A look, and what it comes to. Done twice without anything new, the second is without effect.
 pub fn tick(site: &Site<'_>) -> Result<()> {
+    tick_of(site, Of::All)
+}
+
+/// The same of sessions alone.
+pub fn tick_sessions(site: &Site<'_>) -> Result<()> {
+    tick_of(site, Of::Sessions)
+}
+
+/// What is looked at.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Of {
+    All,
+    Sessions,
+}
+
+fn tick_of(site: &Site<'_>, of: Of) -> Result<()> {
     if site.is_dry {
         return Ok(());
     }
     let mut locks = Vec::new();
-    for (worker, _) in look(site)? {
+    for (worker, _) in look(site, of)? {
         // Whoever holds it is at that worker, and knows better.
         locks.extend(site.try_lock(&worker.name)?.map(|lock| (worker.name, lock)));
     }
@@ -54,7 +70,7 @@ pub fn tick(site: &Site<'_>) -> Result<()> {
         site.go_on(&name, || {
             let pane = tmux::find(&panes, worker);
             let mut now = worker.clone();
-            while let Some(event) = next(site, &now, pane, &trees)? {
+            while let Some(event) = next(site, &now, pane, &trees, of)? {
                 match site.observe(&now, &event)? {
                     Some(after) if after != now => now = after,
                     // Somebody else was at it: the next look sees what it is by then.
@@ -68,7 +84,7 @@ pub fn tick(site: &Site<'_>) -> Result<()> {
 }
 
 /// The workers to whom something has happened, and what first.
-fn look(site: &Site<'_>) -> Result<Vec<(Worker, Event)>> {
+fn look(site: &Site<'_>, of: Of) -> Result<Vec<(Worker, Event)>> {
     let state = store::load(&site.root.path)?;
     let panes = site.tmux()?.panes()?;
     let trees = site.clone.trees()?;
@@ -76,7 +92,7 @@ fn look(site: &Site<'_>) -> Result<Vec<(Worker, Event)>> {
     for worker in state.workers.into_values() {
         let pane = tmux::find(&panes, &worker);
         site.go_on(&worker.name, || keep_log_small(site, &worker, pane));
-        match next(site, &worker, pane, &trees) {
+        match next(site, &worker, pane, &trees, of) {
             Ok(event) => found.extend(event.map(|event| (worker, event))),
             Err(failure) => site.ui.warn(format!("{}: {failure}", worker.name)),
         }
@@ -95,7 +111,7 @@ fn keep_log_small(site: &Site<'_>, worker: &Worker, pane: Option<&Pane>) -> Resu
 }
 
 /// What has happened to a worker that its record does not tell yet.
-fn next(site: &Site<'_>, worker: &Worker, pane: Option<&Pane>, trees: &facts::Trees) -> Result<Option<Event>> {
+fn next(site: &Site<'_>, worker: &Worker, pane: Option<&Pane>, trees: &facts::Trees, of: Of) -> Result<Option<Event>> {
     if let Some(event) = liveness(site, worker, pane)? {
         return Ok(Some(event));
     }
@@ -110,7 +126,10 @@ fn next(site: &Site<'_>, worker: &Worker, pane: Option<&Pane>, trees: &facts::Tr
     if is_missing {
         return Ok(Some(Event::Mended { reason: MISSING.into() }));
     }
-    work(site, worker, path, tree)
+    match of {
+        Of::All => work(site, worker, path, tree),
+        Of::Sessions => Ok(None),
+    }
 }
 
 fn work(site: &Site<'_>, worker: &Worker, path: &Path, tree: &Tree) -> Result<Option<Event>> {

@@ -49,7 +49,7 @@ pub fn stale(site: &Site<'_>, worker: &Worker, base: &str) -> Result<()> {
     if worker.base_sha.as_deref() == Some(base) {
         return Ok(());
     }
-    if site.clone.has(sha, base)? {
+    if site.clone.has(sha, base)? && !site.clone.was_moved_back(base, sha)? {
         return tried(site, worker, base);
     }
     if site.clone.require_at(worker, sha).is_err() || !site.clone.dirty(tree)?.is_empty() {

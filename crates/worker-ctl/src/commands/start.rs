@@ -29,10 +29,11 @@ pub fn run(site: &Site<'_>, args: &StartArgs) -> Result<Exit> {
     };
     // Refused before anything is touched.
     apply(&worker, &Event::Start { prompt: prompt.clone(), base: String::new() }, 0)?;
+    let base = check(site, &worker)?;
     if site.would(format!("give the task to {}", worker.name)) {
         return Ok(Exit::Done);
     }
-    let base = bring_up_to_date(site, &worker)?;
+    bring_up_to_date(site, &worker, &base)?;
     let text = format!("{}\n\n{prompt}", preamble(site, &worker));
     let (worker, verdict) = site.deliver(&worker, &Event::Start { prompt, base }, &text)?;
     Ok(site.told(&worker, verdict))
@@ -75,8 +76,8 @@ fn pick(site: &Site<'_>) -> Result<(Worker, Lock)> {
     Err(Failure::new(Exit::No, "wrong_state", "no worker is idle").hint("`worker-ctl status` shows what they are at"))
 }
 
-/// Its worktree at the default branch; where there is work of somebody's, it is refused.
-fn bring_up_to_date(site: &Site<'_>, worker: &Worker) -> Result<String> {
+/// The default branch's commit; where there is work of somebody's in the worktree, it is refused.
+fn check(site: &Site<'_>, worker: &Worker) -> Result<String> {
     let tree = Path::new(&worker.worktree_path);
     site.require_clean(worker)?;
     let base = site.clone.fetched(&site.source())?;
@@ -88,16 +89,21 @@ fn bring_up_to_date(site: &Site<'_>, worker: &Worker) -> Result<String> {
                 .hint("look at them in its worktree first; they are on no other branch"));
         }
     }
+    Ok(base)
+}
+
+/// Its worktree on its branch, at the default branch's commit.
+fn bring_up_to_date(site: &Site<'_>, worker: &Worker, base: &str) -> Result<()> {
+    let tree = Path::new(&worker.worktree_path);
     if site.clone.branch_of(tree)?.as_ref() != Some(&worker.branch) {
-        site.clone.ask(tree, &["checkout", "--quiet", "--no-track", "-B", &worker.branch, &base])?;
+        site.clone.ask(tree, &["checkout", "--quiet", "--no-track", "-B", &worker.branch, base])?;
     }
     let head = site.clone.ask(tree, &["rev-parse", "HEAD"])?;
-    if !rebase::put(site, worker, &head, &base)? {
+    if !rebase::put(site, worker, &head, base)? {
         return Err(Failure::new(Exit::No, "changed", format!("{} changes just now", tree.display()))
             .hint("run the same command again"));
     }
-    copies::bring(site, tree)?;
-    Ok(base)
+    copies::bring(site, tree)
 }
 
 fn preamble(site: &Site<'_>, worker: &Worker) -> String {

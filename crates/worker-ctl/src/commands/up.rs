@@ -19,6 +19,7 @@ use super::status::Waiting;
 use super::{Site, add, patrol};
 use crate::apply::session;
 use crate::cli::UpArgs;
+use crate::log;
 use crate::plan::machine::{Event, MISSING};
 use crate::store;
 use crate::tmux;
@@ -61,6 +62,13 @@ fn restart(site: &Site<'_>, names: &[String]) -> Result<Exit> {
 
 /// Starts what has no session, several at a time; what hindered it.
 fn bring_up(site: &Site<'_>, names: &[String]) -> Vec<String> {
+    if names.is_empty() {
+        return Vec::new();
+    }
+    let ready = site.tmux().and_then(|tmux| tmux.start(&site.root.path).and_then(|()| tmux.renew_environment()));
+    if let Err(failure) = ready {
+        return vec![failure.to_string()];
+    }
     let queue = Mutex::new(names.iter());
     let failures = Mutex::new(Vec::new());
     let next = || queue.lock().unwrap_or_else(PoisonError::into_inner).next();
@@ -103,9 +111,12 @@ fn make_missing(site: &Site<'_>) -> Vec<String> {
     for name in site.root.config.workers.keys().filter(|name| !known.contains_key(*name)) {
         let made = checked_name(name).and_then(|_| {
             let _lock = site.lock(name)?;
-            match store::load(&site.root.path)?.workers.contains_key(name) {
-                true => Ok(()),
-                false => add::make(site, name, None).map(drop),
+            // As all is by now: it may have been removed.
+            let now = site.again()?;
+            let is_known = store::load(&site.root.path)?.workers.contains_key(name);
+            match now.root.config.workers.contains_key(name) && !is_known {
+                true => add::make(&now, name, None).map(drop),
+                false => Ok(()),
             }
         });
         failures.extend(made.err().map(|failure| format!("{name}: {failure}")));
@@ -212,7 +223,7 @@ fn tick(site: &Site<'_>, no_patrol: bool, is_first: bool) -> Result<Vec<String>>
         }
     }
     // What ended badly and nobody knows of yet is not to be started.
-    patrol::tick(site)?;
+    patrol::tick_sessions(site)?;
     let state = store::load(&site.root.path)?;
     let is_missing = |worker: &&Worker| {
         let pane = tmux::find(&panes, worker);
@@ -249,8 +260,9 @@ fn detach(site: &Site<'_>, no_patrol: bool) -> Result<Exit> {
     let program = program
         .or_else(|| proc::find(site.env, crate::TOOL))
         .ok_or_else(|| Failure::failed("cannot find worker-ctl"))?;
+    let log = log::of_up(&site.root.path);
+    log::rotate(&log)?;
     let word = |path: &Path| shell_word(path);
-    let log = site.root.path.join("logs/up.log");
     let mut words = vec![word(&program), "--root".into(), word(&site.root.path)];
     words.extend(site.flags().iter().map(|word| shell_word(Path::new(word))));
     words.push("up".into());
@@ -274,7 +286,9 @@ pub fn down(site: &Site<'_>, force: bool) -> Result<Exit> {
     }
     end_daemon(site)?;
     let names = end_all(site, force)?;
-    site.ui.note(format!("{} are down: {}", names.len(), printable(&names.join(", "))));
+    if !names.is_empty() {
+        site.ui.note(format!("down: {}", printable(&names.join(", "))));
+    }
     Ok(Exit::Done)
 }
 

@@ -66,6 +66,7 @@ impl Clone {
 
     /// The default branch's commit, fetched where the source has moved on: a source that rests costs one look.
     pub fn fetched(&self, source: &Path) -> Result<String> {
+        require_source(source)?;
         let there = self.commit(source, &format!("refs/heads/{}", self.branch))?;
         let here = self.commit(&self.root, &self.base())?;
         match there.is_some() && there == here {
@@ -112,6 +113,20 @@ impl Clone {
     pub fn ahead(&self, sha: &str) -> Result<usize> {
         let count = self.ask(&self.root, &["rev-list", "--count", sha, &format!("^{}", self.base())])?;
         Ok(count.parse().unwrap_or(0))
+    }
+
+    /// Where work left the default branch, also where that has dropped the commit since.
+    pub fn fork(&self, sha: &str) -> Result<String> {
+        let forked = self.run(&self.root, &["merge-base", "--fork-point", &self.base(), sha])?;
+        match forked.status.success() {
+            true => Ok(String::from_utf8_lossy(&forked.stdout).trim().to_owned()),
+            false => self.ask(&self.root, &["merge-base", &self.base(), sha]),
+        }
+    }
+
+    /// Whether the default branch has dropped commits that this work sits on.
+    pub fn was_moved_back(&self, base: &str, sha: &str) -> Result<bool> {
+        Ok(!self.has(base, &self.fork(sha)?)?)
     }
 
     /// Whether this was the default branch's commit at some time: a source may be moved back.
@@ -195,6 +210,15 @@ const PLAIN: [&str; 15] = [
 
 /// Commits in their order, as they are.
 pub const LOGGED: [&str; 3] = ["--topo-order", "--no-show-signature", "--encoding=UTF-8"];
+
+/// Exit 4 where the source is not there.
+pub fn require_source(source: &Path) -> Result<()> {
+    match source.is_dir() {
+        true => Ok(()),
+        false => Err(Failure::failed(format!("the source {} is not there", source.display()))
+            .hint("bring it back, or set `source` in `[repo]` of config.toml")),
+    }
+}
 
 /// Whether a rebase is under way in a worktree.
 pub fn is_rebasing(worktree: &Path) -> bool {

@@ -387,7 +387,8 @@ pub fn apply(worker: &Worker, event: &Event, now: i64) -> Result<(Worker, Vec<Ac
             vec![]
         }
     };
-    if next != *worker && !matches!(event, Event::Quiet) {
+    // What did not come about is no activity.
+    if next != *worker && !matches!(event, Event::Quiet | Event::NotSent { .. }) {
         next.last_activity_unix = now;
     }
     Ok((next, actions))

@@ -15,6 +15,7 @@ use shopfloor_core::git::LOCAL_VARS;
 use shopfloor_core::hash::Digest;
 use shopfloor_core::lock::Lock;
 use shopfloor_core::proc::{self, Cmd, Output};
+use shopfloor_core::text::shell_word;
 
 use crate::worker::{Session, Worker};
 
@@ -24,6 +25,10 @@ const CONFIG: &str = "set -g remain-on-exit on\nset -g window-size latest\nset -
 
 /// The longest path a socket can have, with room for what tmux appends.
 const LONGEST_SOCKET: usize = 96;
+
+/// What of our environment is about us, not about what we start.
+const NOT_THEIRS: [&str; 6] =
+    ["TMUX", "TMUX_PANE", "CLAUDECODE", "WORKER_CTL_WORKER", "WORKER_CTL_ROOT", "WORKER_CTL_WORKTREE"];
 
 /// A server.
 #[derive(Clone, Debug)]
@@ -67,22 +72,25 @@ impl Tmux {
     }
 
     fn cmd(&self) -> Cmd {
-        let cmd = Cmd::new(&self.program, &self.env).without_vars(LOCAL_VARS);
-        let cmd = cmd.without_vars(&["TMUX", "TMUX_PANE", "CLAUDECODE"]);
+        let cmd = Cmd::new(&self.program, &self.env).without_vars(LOCAL_VARS).without_vars(&NOT_THEIRS);
         cmd.arg("-S").arg(&self.socket).arg("-u")
     }
 
     pub fn run(&self, args: &[&str]) -> Result<Output> {
-        self.cmd().args(args.iter().copied()).capture()
+        self.cmd().args(args.iter().map(|arg| whole(arg))).capture()
     }
 
     pub fn feed(&self, args: &[&str], input: Vec<u8>) -> Result<Output> {
-        self.cmd().args(args.iter().copied()).input(input).capture()
+        self.cmd().args(args.iter().map(|arg| whole(arg))).input(input).capture()
     }
 
     /// The same, which must succeed.
     pub fn must(&self, args: &[&str]) -> Result<String> {
         let output = self.run(args)?;
+        self.check(args, output)
+    }
+
+    fn check(&self, args: &[&str], output: Output) -> Result<String> {
         if !output.status.success() {
             let said = String::from_utf8_lossy(&output.stderr).trim().to_owned();
             return Err(Failure::new(Exit::Failed, "tmux", format!("tmux {} failed with {}", args[0], output.status))
@@ -108,6 +116,18 @@ impl Tmux {
             return Err(Failure::new(Exit::Failed, "tmux", "cannot start tmux").because(std::io::Error::other(said)));
         }
         Ok(())
+    }
+
+    /// Gives a server that runs our environment: what starts from now on starts with it.
+    pub fn renew_environment(&self) -> Result<()> {
+        let is_theirs = |name: &str| !LOCAL_VARS.contains(&name) && !NOT_THEIRS.contains(&name);
+        let vars = self.env.vars.iter().filter_map(|(name, value)| Some((name.to_str()?, value.to_str()?)));
+        let lines = vars.filter(|(name, _)| is_theirs(name) && is_variable(name));
+        let lines: String =
+            lines.map(|(name, value)| format!("set-environment -g {name} {}\n", quoted(value))).collect();
+        // Through a pipe: nobody sees it in a list of processes.
+        let output = self.feed(&["source-file", "-"], lines.into_bytes())?;
+        self.check(&["source-file"], output).map(drop)
     }
 
     pub fn is_running(&self) -> bool {
@@ -166,8 +186,15 @@ impl Tmux {
         Ok(find(&self.panes()?, worker).cloned())
     }
 
-    /// A new session whose only pane runs `argv` in `dir`; gives back the pane.
-    pub fn session(&self, name: &str, dir: &Path, vars: &[(&str, String)], argv: &[String]) -> Result<Pane> {
+    /// A new session whose only pane runs `argv` in `dir`, with what it shows in `log`; gives back the pane.
+    pub fn session(
+        &self,
+        name: &str,
+        dir: &Path,
+        vars: &[(&str, String)],
+        argv: &[String],
+        log: &Path,
+    ) -> Result<Pane> {
         // tmux would start in the caller's directory without a word.
         if !dir.is_dir() {
             return Err(Failure::failed(format!("{} is not there", dir.display()))
@@ -180,9 +207,26 @@ impl Tmux {
             args.extend(["-e", pair]);
         }
         args.push("--");
-        args.extend(argv.iter().map(String::as_str));
-        self.must(&args)?;
-        let pane = self.pane(name)?.ok_or_else(|| Failure::failed(format!("tmux made no session {name}")))?;
+        args.extend(direct(argv));
+        // In one go, so that nothing it shows is missed.
+        let (target, line) = (format!("={name}:"), log_line(log));
+        let first = args.iter().map(|arg| whole(arg));
+        let then = ["pipe-pane", "-t", &target].map(str::to_owned).into_iter().chain([whole(&line)]);
+        let output = self.cmd().args(first.chain([";".to_owned()]).chain(then)).capture()?;
+        // A program that has ended at once has no pane to log.
+        if self.pane(name)?.is_none() {
+            self.check(&args, output)?;
+        }
+        let none = || Failure::failed(format!("tmux made no session {name}"));
+        let mut pane = self.pane(name)?.ok_or_else(none)?;
+        // Until the program has begun there is no directory to tell of.
+        for _ in 0..50 {
+            if pane.end.is_some() || !pane.path.is_empty() {
+                break;
+            }
+            thread::sleep(Duration::from_millis(20));
+            pane = self.pane(name)?.ok_or_else(none)?;
+        }
         let is_there = pane.end.is_some() || Path::new(&pane.path).canonicalize().ok() == dir.canonicalize().ok();
         if !is_there {
             self.run(&["kill-session", "-t", &format!("={name}:")])?;
@@ -202,6 +246,40 @@ impl Tmux {
         let args = ["-S", &socket, "-u", "attach-session", "-t", &format!("={session}:")].map(str::to_owned);
         (self.program.clone(), args.into())
     }
+}
+
+fn is_variable(name: &str) -> bool {
+    !name.starts_with(|c: char| c.is_ascii_digit()) && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
+}
+
+/// A text as one word of tmux's own language.
+fn quoted(text: &str) -> String {
+    let escape = |c: char| match c {
+        '\n' => "\\n".to_owned(),
+        '"' | '\\' | '$' => format!("\\{c}"),
+        c => c.to_string(),
+    };
+    format!("\"{}\"", text.chars().map(escape).collect::<String>())
+}
+
+/// An argument as it is: to tmux one that ends in `;` would end the command.
+fn whole(arg: &str) -> String {
+    match arg.strip_suffix(';') {
+        Some(rest) => format!("{rest}\\;"),
+        None => arg.to_owned(),
+    }
+}
+
+/// A program that is started as it is: a single word tmux would give to a shell.
+pub fn direct(argv: &[String]) -> Vec<&str> {
+    let shell: &[&str] = if argv.len() == 1 { &["sh", "-c", r#"exec "$0""#] } else { &[] };
+    shell.iter().copied().chain(argv.iter().map(String::as_str)).collect()
+}
+
+/// What writes a pane's output to its log.
+pub fn log_line(log: &Path) -> String {
+    // In tmux `#` begins a format.
+    format!("exec cat >> {}", shell_word(log)).replace('#', "##")
 }
 
 /// A worker's pane: the one that is recorded, else its session's; a person may have split that.
@@ -234,6 +312,13 @@ fn parse(line: &str) -> Option<Pane> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn texts_are_words_of_tmux() {
+        assert_eq!(quoted("a\"b\\c$d\ne; ~"), r#""a\"b\\c\$d\ne; ~""#);
+        assert_eq!((whole("a;"), whole("a;b")), ("a\\;".to_owned(), "a;b".to_owned()));
+        assert!(is_variable("A_1") && !is_variable("1A") && !is_variable("BASH_FUNC_x%%"));
+    }
 
     #[test]
     fn panes_are_read_with_how_they_ended() {
