@@ -42,6 +42,7 @@ mod spawn_remove;
 mod worker;
 mod worker_accept;
 mod worker_crash;
+mod worker_doctor;
 mod worker_loss;
 mod worker_sessions;
 mod worker_settings;

@@ -362,3 +362,49 @@ fn tell(floor: &Floor<'_>, name: &str, text: &str) {
 fn lengths(texts: &[String]) -> Vec<usize> {
     texts.iter().map(String::len).collect()
 }
+
+/// From within another tmux too, and with what is to run before and after.
+#[test]
+fn attach_shows_the_terminal_and_ends_when_it_is_left() {
+    let w = World::new();
+    let floor = Floor::new(&w);
+    let hooks = "before_attach = \"echo before $WORKER_CTL_WORKER $(pwd)\"\nafter_attach = \"echo after\"\n";
+    configure(&floor, "[defaults]\n", &format!("[defaults]\n{hooks}"));
+    floor.ctl(&["add", "adam"]).exit(0);
+    floor.up();
+    floor.ctl(&["start", "--prompt", "SAY here I am"]).exit(0);
+    wait_for(|| floor.ctl(&["peek", "adam"]).exit(0).stdout.contains("here I am"));
+    let shown = std::thread::scope(|scope| {
+        let line = "TMUX=/nowhere/tmux,1,0 TERM=xterm worker-ctl attach adam";
+        let attached = scope.spawn(|| floor.root.on_terminal(line, ""));
+        wait_for(|| !tmux(&floor, &["list-clients"]).is_empty());
+        tmux(&floor, &["detach-client", "-s", "=worker-adam"]);
+        attached.join().unwrap()
+    });
+    let place = floor.root.path.join(".worktrees/adam");
+    shown.out_has("here I am").out_has(&format!("before adam {}", place.display())).out_has("after");
+    assert_eq!(shown.status, Some(0), "{shown:?}");
+    floor.ctl(&["attach", "nobody"]).exit(1);
+    // Without a terminal there is nothing to attach.
+    floor.ctl(&["attach", "adam"]).exit(4).err_has("peek");
+}
+
+#[test]
+fn a_program_gets_the_environment_of_whoever_brings_it_up() {
+    let w = World::new();
+    let floor = Floor::new(&w);
+    let script = "echo \"<$KEY|$GIT_DIR|$TMUX_PANE_OF|$WORKER_CTL_WORKER>\"; exec \"$0\"";
+    table(&floor, "telling", &["sh", "-c", script, &program()], "");
+    for name in ["adam", "eve"] {
+        floor.ctl(&["add", name, "--agent", "telling"]).exit(0);
+    }
+    let up = |name: &str, key: &str| {
+        let vars = [("KEY", key), ("GIT_DIR", "/nowhere"), ("WORKER_CTL_WORKER", "other")];
+        floor.root.run_with("worker-ctl", &["--root", ".", "up", name], &vars).exit(0);
+        floor.ctl(&["peek", name]).exit(0).stdout
+    };
+    let key = "a \"b\" $HOME \\ 'c' ü;";
+    assert!(up("adam", key).contains(&format!("<{key}|||adam>")));
+    // The server runs already, with another one.
+    assert!(up("eve", "two").contains("<two|||eve>"));
+}
