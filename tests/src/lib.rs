@@ -129,3 +129,23 @@ pub fn agents(bytes: &[u8]) {
         assert!(once.len() <= 50 && slug(&once).is_ok_and(|twice| twice == once), "{once}");
     }
 }
+
+/// Whatever stands in a state it is read or refused, and one that is read is written the same; no event panics on its
+/// workers, or makes a good record a bad one. Of a text only what can be typed is left, and of that everything.
+pub fn workers(bytes: &[u8]) {
+    use worker_ctl::plan::machine::{Event, apply};
+    if let Ok(state) = worker_ctl::State::parse(bytes) {
+        let text = state.text().unwrap_or_default();
+        assert_eq!(worker_ctl::State::parse(text.as_bytes()).as_ref(), Ok(&state));
+        for worker in state.workers.values().filter(|worker| worker.check().is_ok()) {
+            for event in [Event::SessionGone, Event::Doubt, Event::Reset, Event::Accepted, Event::WorkGone] {
+                let after = apply(worker, &event, 7).map(|(after, _)| after);
+                assert!(after.is_ok_and(|after| after.check().is_ok()), "{worker:?} {event:?}");
+            }
+        }
+    }
+    if let Ok(text) = worker_ctl::cleaned(bytes.to_vec()) {
+        assert!(text.chars().all(|c| c == '\n' || c == '\t' || !c.is_control()), "{text:?}");
+        assert_eq!(worker_ctl::cleaned(text.clone().into_bytes()).ok(), Some(text));
+    }
+}

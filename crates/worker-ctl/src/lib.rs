@@ -23,6 +23,8 @@ pub use cli::{Cli, command};
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Result};
 use shopfloor_core::ui::Ui;
+pub use store::State;
+pub use tmux::deliver::cleaned;
 
 use crate::cli::Command;
 use crate::commands::Site;

@@ -42,6 +42,17 @@ impl State {
         }
     }
 
+    /// As it stands in the file; why not, where it does not.
+    pub fn parse(bytes: &[u8]) -> Result<State, String> {
+        serde_json::from_slice(bytes).map_err(|e| e.to_string())
+    }
+
+    /// As it is written.
+    pub fn text(&self) -> Result<String> {
+        let text = serde_json::to_string_pretty(self);
+        text.map(|text| text + "\n").map_err(|e| Failure::failed("cannot write the state").because(e))
+    }
+
     /// Exit 1 when there is none.
     pub fn require(&self, name: &str) -> Result<&Worker> {
         self.workers.get(name).ok_or_else(|| {
@@ -50,7 +61,8 @@ impl State {
         })
     }
 
-    fn check(&self) -> Result<(), String> {
+    /// What must hold of it, or why it does not.
+    pub fn check(&self) -> Result<(), String> {
         self.workers.iter().try_for_each(|(name, worker)| match *name == worker.name {
             true => worker.check(),
             false => Err(format!("the record of {name} is that of {}", worker.name)),
@@ -76,7 +88,7 @@ pub fn load_any(root: &Path) -> Result<State> {
     let path = path(root);
     let bytes = fs::read_no_follow(&path)?.ok_or_else(|| unusable(root, "it is missing"))?;
     refuse_newer(&path, &bytes)?;
-    serde_json::from_slice(&bytes).map_err(|e| unusable(root, &e.to_string()))
+    State::parse(&bytes).map_err(|why| unusable(root, &why))
 }
 
 fn unusable(root: &Path, why: &str) -> Failure {
@@ -139,8 +151,7 @@ fn change_from<T>(
 }
 
 fn write(root: &Path, state: &State) -> Result<()> {
-    let text = serde_json::to_string_pretty(state).map_err(|e| Failure::failed("cannot write the state").because(e))?;
-    fs::replace(&path(root), format!("{text}\n").as_bytes(), Some(fs::PRIVATE))
+    fs::replace(&path(root), state.text()?.as_bytes(), Some(fs::PRIVATE))
 }
 
 fn backup(root: &Path, n: usize) -> PathBuf {

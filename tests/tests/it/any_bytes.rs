@@ -124,7 +124,48 @@ fn agentish() -> impl Strategy<Value = Vec<u8>> {
     prop_oneof![parts, cut, Just(whole.as_bytes().to_vec())]
 }
 
+/// States of worker-ctl with workers as they may be, and texts with what terminals obey.
+fn workerish() -> impl Strategy<Value = Vec<u8>> {
+    const WHOLE: &str = include_str!("../../fixtures/v1/worker/state.json");
+    let changes = [
+        ("\"idle\"", "\"working\""),
+        ("\"working\"", "\"idle\""),
+        ("\"needs_review\"", "\"rejected\""),
+        ("\"up\"", "{\"code\":-1}"),
+        ("1790000100", "-9223372036854775808"),
+        ("null", "\"x\""),
+        ("\"crash_count\": 2", "\"crash_count\": 4294967295"),
+        ("\"version\": 1", "\"version\": 18446744073709551615"),
+        ("\"revision\"", "\"unheard\": [], \"revision\""),
+    ];
+    let change = proptest::sample::select(changes.to_vec());
+    let state = proptest::collection::vec(change, 0..6).prop_map(|changes| {
+        let text = changes.into_iter().fold(WHOLE.to_owned(), |text, (from, to)| text.replacen(from, to, 1));
+        text.into_bytes()
+    });
+    let piece = prop_oneof![
+        Just("\u{1b}[201~"),
+        Just("\u{1b}[20"),
+        Just("1~"),
+        Just("\u{1b}"),
+        Just("\r\n"),
+        Just("\r"),
+        Just("\t"),
+        Just("\n"),
+        Just("\u{9b}201~"),
+        Just("a"),
+        Just("ü"),
+    ];
+    let text = proptest::collection::vec(piece, 0..10).prop_map(|pieces| pieces.concat().into_bytes());
+    prop_oneof![state, text, (0..WHOLE.len()).prop_map(|n| WHOLE.as_bytes()[..n].to_vec())]
+}
+
 proptest! {
+    #[test]
+    fn workers(bytes in workerish()) {
+        it::workers(&bytes);
+    }
+
     #[test]
     fn events(bytes in prop_oneof![eventish(), tomlish(), lineish()]) {
         it::event(&bytes);

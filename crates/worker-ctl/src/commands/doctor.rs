@@ -274,7 +274,7 @@ fn rebuild(site: &Site<'_>, yes: bool) -> Result<Exit> {
     }
     let earlier = earlier
         .filter_map(|name| fs::read_no_follow(&root.join(name)).ok().flatten())
-        .find_map(|bytes| serde_json::from_slice::<State>(&bytes).ok());
+        .find_map(|bytes| State::parse(&bytes).ok());
     let mut state = State::new(&socket_of(root));
     for path in site.clone.trees()?.into_keys() {
         let (Some(name), Some(parent)) =
