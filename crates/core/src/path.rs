@@ -53,6 +53,21 @@ impl fmt::Display for Unsafe {
 }
 
 impl RelPath {
+    /// The line of an exclude file that means exactly this path (gitignore(5)).
+    pub fn pattern(&self) -> String {
+        let mut pattern = String::from("/");
+        for c in self.to_string().chars() {
+            if matches!(c, '\\' | '*' | '?' | '[') {
+                pattern.push('\\');
+            }
+            pattern.push(c);
+        }
+        if pattern.ends_with(' ') {
+            pattern.insert(pattern.len() - 1, '\\');
+        }
+        pattern
+    }
+
     /// Takes the path or says why it is refused.
     pub fn parse(path: &str) -> Result<Self, Unsafe> {
         Self::parse_os(OsStr::new(path))

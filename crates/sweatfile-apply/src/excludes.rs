@@ -81,17 +81,7 @@ pub fn without(text: &[u8], patterns: &BTreeSet<String>) -> (Vec<u8>, Vec<String
 
 /// The pattern for exactly this path at the top of a worktree, as a TOML string.
 pub fn pattern_for(path: &RelPath) -> String {
-    let mut pattern = String::from("/");
-    for c in path.to_string().chars() {
-        if matches!(c, '\\' | '*' | '?' | '[') {
-            pattern.push('\\');
-        }
-        pattern.push(c);
-    }
-    if pattern.ends_with(' ') {
-        pattern.insert(pattern.len() - 1, '\\');
-    }
-    toml_string(&pattern)
+    toml_string(&path.pattern())
 }
 
 /// Where our block's first marker and its last one begin.

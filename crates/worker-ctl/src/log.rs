@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use serde_json::{Value, json};
 use shopfloor_core::error::Result;
 use shopfloor_core::fs;
+use shopfloor_core::lock::Lock;
 
 use crate::plan::machine::Event;
 use crate::worker::Worker;
@@ -65,6 +66,12 @@ pub fn append(root: &Path, record: &Value) -> Result<()> {
 
 /// Puts a log aside once it is large; whether it did.
 pub fn rotate(path: &Path) -> Result<bool> {
+    let is_large = path.metadata().is_ok_and(|meta| meta.len() >= MOST);
+    if !is_large {
+        return Ok(false);
+    }
+    // Once, whoever else sees it: a second time the little that is there by then would take the place of all that was.
+    let _lock = Lock::take(&path.with_file_name(".rotate.lock"))?;
     let is_large = path.metadata().is_ok_and(|meta| meta.len() >= MOST);
     if is_large {
         fs::rename_over(path, &older(path))?;

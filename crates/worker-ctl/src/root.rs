@@ -62,6 +62,11 @@ impl Root {
         Ok(agent)
     }
 
+    /// Which program a worker's agent is: as config.toml says by now, else as it was made.
+    pub fn agent_of(&self, worker: &Worker) -> Result<AgentTable> {
+        self.agent(self.worker(&worker.name).agent.as_ref().unwrap_or(&worker.agent))
+    }
+
     /// The argv of a worker's agent.
     pub fn command(&self, worker: &Worker, agent: &AgentTable) -> Vec<String> {
         let defaults = &self.config.defaults;

@@ -144,8 +144,11 @@ fn change_from<T>(
         if before.check().is_ok() {
             state.check().map_err(|why| Failure::failed(format!("refusing to write what does not hold: {why}")))?;
         }
+        // Whole on the disk before anything else is touched: a full one leaves all as it was.
+        let next = root.join("state.json.next");
+        fs::replace(&next, state.text()?.as_bytes(), Some(fs::PRIVATE))?;
         keep_backup(root)?;
-        write(root, &state)?;
+        fs::rename_over(&next, &path(root))?;
     }
     Ok(answer)
 }
@@ -164,9 +167,10 @@ fn keep_backup(root: &Path) -> Result<()> {
             fs::rename_over(&backup(root, n), &backup(root, n + 1))?;
         }
     }
-    match fs::read_no_follow(&path(root))? {
-        Some(bytes) => fs::replace(&backup(root, 0), &bytes, Some(fs::PRIVATE)),
-        None => Ok(()),
+    // A second name is enough: what is there is replaced, never written to. Not every file system has that.
+    match (fs::link(&path(root), &backup(root, 0)), fs::read_no_follow(&path(root))?) {
+        (Err(_), Some(bytes)) => fs::replace(&backup(root, 0), &bytes, Some(fs::PRIVATE)),
+        _ => Ok(()),
     }
 }
 

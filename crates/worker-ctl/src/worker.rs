@@ -99,8 +99,14 @@ pub struct Worker {
     /// The default branch its work was last brought onto, or tried: only one that moved on since is a reason to try again.
     #[serde(default)]
     pub base_sha: Option<String>,
+    /// The default branch's commit that its work sits on, as we know it: what is below was never its own.
+    #[serde(default)]
+    pub onto_sha: Option<String>,
     pub created_at_unix: i64,
     pub last_activity_unix: i64,
+    /// When its task became what it is; who has waited longest is asked by that.
+    #[serde(default)]
+    pub task_since_unix: i64,
     pub session_id: String,
     pub pane_id: Option<String>,
     pub pane_pid: Option<i32>,
@@ -138,8 +144,10 @@ impl Worker {
             reviewed_sha: None,
             reviewed_patch: None,
             base_sha: None,
+            onto_sha: None,
             created_at_unix: now,
             last_activity_unix: now,
+            task_since_unix: now,
             session_id: format!("worker-{name}"),
             pane_id: None,
             pane_pid: None,
@@ -165,8 +173,9 @@ impl Worker {
 
     /// Times to come are taken for now: a clock was set back.
     pub fn clamp(&mut self, now: i64) {
-        for time in
-            [&mut self.created_at_unix, &mut self.last_activity_unix].into_iter().chain(&mut self.last_crash_unix)
+        for time in [&mut self.created_at_unix, &mut self.last_activity_unix, &mut self.task_since_unix]
+            .into_iter()
+            .chain(&mut self.last_crash_unix)
         {
             *time = now.min(*time);
         }

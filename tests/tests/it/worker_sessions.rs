@@ -368,7 +368,7 @@ fn lengths(texts: &[String]) -> Vec<usize> {
 fn attach_shows_the_terminal_and_ends_when_it_is_left() {
     let w = World::new();
     let floor = Floor::new(&w);
-    let hooks = "before_attach = \"echo before $WORKER_CTL_WORKER $(pwd)\"\nafter_attach = \"echo after\"\n";
+    let hooks = "before_attach = \"echo before $WORKER_CTL_NAME $(pwd)\"\nafter_attach = \"echo after\"\n";
     configure(&floor, "[defaults]\n", &format!("[defaults]\n{hooks}"));
     floor.ctl(&["add", "adam"]).exit(0);
     floor.up();

@@ -314,7 +314,9 @@ fn files_that_git_does_not_know_come_along_and_what_was_changed_stays() {
 fn a_table_for_a_worker_makes_it_also_while_up_runs() {
     let w = World::new();
     let floor = Floor::new(&w);
-    configure(&floor, "[agents.scripted]\n", "[workers.zoe]\n\n[agents.scripted]\n");
+    configure(&floor, "[agents.scripted]\n", "[workers.zoe]\n\n[workers.ida]\n\n[agents.scripted]\n");
+    floor.ctl(&["up", "ida"]).exit(0);
+    assert!(is_at(&floor, "ida", "idle") && !floor.root.has(".worktrees/zoe"));
     let _up = Staying::new(&floor, &["up"]);
     wait_for(|| is_at(&floor, "zoe", "idle"));
     assert_eq!(text(&floor.status("zoe"), "/branch"), "worker/zoe");

@@ -6,7 +6,7 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 use shopfloor_core::error::{Failure, Result};
 use shopfloor_core::fs::{self, Content, Root, Staging};
-use shopfloor_core::git::private_dir;
+use shopfloor_core::git::{Git, private_dir};
 use shopfloor_core::hash::Digest;
 use shopfloor_core::path::RelPath;
 use shopfloor_core::ui::printable;
@@ -29,10 +29,10 @@ pub fn bring(site: &Site<'_>, worktree: &Path) -> Result<()> {
         fs::read_own(&record)?.and_then(|bytes| serde_json::from_slice(&bytes).ok()).unwrap_or_default();
     brought.version = 1;
     let staging = Staging::open(&private, &there)?;
+    exclude(site, &copies.iter().map(|copy| Ok(paths(copy)?.1)).collect::<Result<Vec<_>>>()?)?;
     for copy in copies {
         let (from, to) = paths(copy)?;
         let name = to.as_path().to_string_lossy().into_owned();
-        exclude(site, &name)?;
         let tracked = site.clone.run(worktree, &["--literal-pathspecs", "ls-files", "--", &name])?;
         if !tracked.stdout.is_empty() {
             site.ui.warn(format!("{} is tracked, so it is not copied", printable(&name)));
@@ -91,14 +91,21 @@ fn paths(copy: &Copy) -> Result<(RelPath, RelPath)> {
 }
 
 /// In the clone's own list, so that no `git add -A` takes it in.
-fn exclude(site: &Site<'_>, name: &str) -> Result<()> {
-    let file = site.root.path.join(".git/info/exclude");
-    let text = String::from_utf8_lossy(&fs::read(&file)?.unwrap_or_default()).into_owned();
-    let line = format!("/{name}");
-    if text.lines().any(|known| known == line) {
-        return Ok(());
-    }
-    fs::create_dir(&site.root.path.join(".git/info"))?;
-    let end = if text.is_empty() || text.ends_with('\n') { "" } else { "\n" };
-    fs::replace(&file, format!("{text}{end}{line}\n").as_bytes(), None)
+fn exclude(site: &Site<'_>, paths: &[RelPath]) -> Result<()> {
+    let there = site.env.at(&site.root.path)?;
+    let repo = Git::find(&there)?.discover()?;
+    repo.rewrite_exclude(|before| {
+        let mut text = before.to_vec();
+        for line in paths.iter().map(RelPath::pattern) {
+            if text.split(|b| *b == b'\n').any(|known| known == line.as_bytes()) {
+                continue;
+            }
+            if !text.is_empty() && !text.ends_with(b"\n") {
+                text.push(b'\n');
+            }
+            text.extend(line.into_bytes());
+            text.push(b'\n');
+        }
+        Ok(text)
+    })
 }

@@ -77,7 +77,7 @@ pub fn commit(
                 .map(|sha| clone.ask(dir, &[&["log", "-1", "--format=%B"], &LOGGED[..], &[sha]].concat()));
             let messages: Vec<String> = listed.collect::<Result<_>>()?;
             let mut strip = Vec::new();
-            for pattern in &root.agent(&worker.agent)?.strip {
+            for pattern in &root.agent_of(worker)?.strip {
                 strip.push(regex(pattern)?);
             }
             squashed(&messages, &|line| strip.iter().any(|pattern| pattern.is_match(line)))
@@ -212,8 +212,15 @@ fn advance(clone: &Clone, source: &Path, old: &str, new: &str) -> Result<()> {
     let done = match checked_out(clone, source, &branch)? {
         // git refuses where a changed file is in the way, and leaves every other change alone.
         Some(at) => {
-            let how =
-                ["--ff-only", "--no-squash", "--commit", "--no-autostash", "--no-verify-signatures", "--no-verify"];
+            let how = [
+                "--no-overwrite-ignore",
+                "--ff-only",
+                "--no-squash",
+                "--commit",
+                "--no-autostash",
+                "--no-verify-signatures",
+                "--no-verify",
+            ];
             let merged = clone.run(&at, &[&["merge", "--quiet"], &how[..], &[new]].concat())?;
             (merged, Some(at))
         }

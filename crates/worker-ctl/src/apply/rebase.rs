@@ -6,14 +6,17 @@ use std::path::{Path, PathBuf};
 use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::fs;
 use shopfloor_core::git::private_dir;
+use shopfloor_core::lock::Lock;
 use shopfloor_core::proc::Output;
 
 use super::publish::{self, Merge};
+use super::trash;
 use crate::TOOL;
 use crate::commands::Site;
 use crate::conflict::{self, Conflict};
 use crate::facts::{git_failed, is_rebasing};
 use crate::plan::machine::Event;
+use crate::store;
 use crate::tmux::deliver;
 use crate::worker::{Session, Task, Worker};
 
@@ -42,7 +45,7 @@ impl Rebased {
 }
 
 /// Nothing of a person's setup takes part: no hook, no signature, no other branch, no stash.
-const ALONE: [&str; 14] = [
+const ALONE: [&str; 16] = [
     "-c",
     "advice.mergeConflict=false",
     "-c",
@@ -57,43 +60,55 @@ const ALONE: [&str; 14] = [
     "rebase.autoSquash=false",
     "-c",
     "rebase.backend=merge",
+    "-c",
+    "core.fsmonitor=false",
 ];
 
 /// Under the worker's lock, of a clean worktree.
-pub fn onto(site: &Site<'_>, worker: &Worker, base: &str) -> Result<Rebased> {
+pub fn onto(site: &Site<'_>, worker: &Worker, lock: &Lock, base: &str) -> Result<Rebased> {
     let tree = Path::new(&worker.worktree_path);
     let head = match &worker.task {
         Task::NeedsReview => worker.commit_sha.clone().unwrap_or_default(),
         _ => site.clone.ask(tree, &["rev-parse", "HEAD"])?,
     };
     site.clone.require_at(worker, &head)?;
-    let was_moved_back = site.clone.was_moved_back(base, &head)?;
+    let was_moved_back = site.clone.was_moved_back(worker, base, &head)?;
     if site.clone.has(&head, base)? && !was_moved_back {
         return Ok(Rebased::UpToDate);
     }
     if !was_moved_back && publish::merge(&site.clone, base, &head)? == Merge::Conflict {
-        return begin(site, worker, base, &head);
+        return begin(site, worker, lock, base, &head);
     }
-    let rebased = run(site, tree, base, &head)?;
+    let rebased = run(site, worker, lock, base, &head)?;
     if !rebased.status.success() {
-        give_up(site, tree)?;
+        give_up(site, worker)?;
         return Ok(Rebased::LeftAsItIs);
     }
-    done(site, worker, &head)
+    fs::remove(&mark(tree)?)?;
+    done(site, worker, base, &head)
 }
 
 /// Where it sits now, and whether it is the same work.
-fn done(site: &Site<'_>, worker: &Worker, before: &str) -> Result<Rebased> {
+fn done(site: &Site<'_>, worker: &Worker, base: &str, before: &str) -> Result<Rebased> {
     let sha = site.clone.ask(Path::new(&worker.worktree_path), &["rev-parse", "HEAD"])?;
     let patch = site.clone.work_of(&sha)?;
     let is_same = worker.task != Task::NeedsReview || site.clone.work_of(before)? == patch;
-    let event = if is_same { Event::Rebased { sha, patch } } else { Event::Commit { sha } };
-    site.record(&worker.name, &event)?;
+    if is_same {
+        site.record(&worker.name, &Event::Rebased { sha, patch, onto: Some(base.to_owned()) })?;
+    } else {
+        site.record(&worker.name, &Event::Commit { sha })?;
+        store::update(&site.root.path, |state| {
+            if let Some(worker) = state.workers.get_mut(&worker.name) {
+                worker.onto_sha = Some(base.to_owned());
+            }
+            Ok(())
+        })?;
+    }
     Ok(Rebased::Done)
 }
 
 /// The rebase that conflicts, in its worktree, and the worker is told of it.
-pub fn begin(site: &Site<'_>, worker: &Worker, base: &str, sha: &str) -> Result<Rebased> {
+pub fn begin(site: &Site<'_>, worker: &Worker, lock: &Lock, base: &str, sha: &str) -> Result<Rebased> {
     let name = &worker.name;
     let branch = &site.clone.branch;
     if worker.session != Session::Up || worker.fault.is_some() {
@@ -103,39 +118,49 @@ pub fn begin(site: &Site<'_>, worker: &Worker, base: &str, sha: &str) -> Result<
     let tree = Path::new(&worker.worktree_path);
     site.clone.require_at(worker, sha)?;
     site.require_clean(worker)?;
-    let own = mark(tree)?;
-    fs::create_private_dir(own.parent().unwrap_or(tree))?;
-    fs::replace(&own, format!("{sha} {base}\n").as_bytes(), Some(fs::PRIVATE))?;
-    let rebased = run(site, tree, base, sha)?;
+    let rebased = run(site, worker, lock, base, sha)?;
     if rebased.status.success() {
-        fs::remove(&own)?;
-        return done(site, worker, sha);
+        fs::remove(&mark(tree)?)?;
+        return done(site, worker, base, sha);
     }
     let files = conflict::conflicts(&site.clone, tree)?;
     if !is_rebasing(tree) || files.is_empty() {
-        give_up(site, tree)?;
+        give_up(site, worker)?;
         return Err(git_failed("rebase", &rebased));
     }
     let paths = files.iter().map(|file| file.path.clone()).collect();
     let event = Event::Conflict { pre_sha: sha.to_owned(), base: base.to_owned(), files: paths };
     let text = conflict::prompt(branch, site.root.config.repo.validate.as_deref(), &files);
     match site.deliver(worker, &event, &text) {
-        Ok(_) => fs::remove(&own).map(|()| Rebased::Conflicts(files)),
-        Err(failure) if failure.kind == deliver::NOT => give_up(site, tree).and(Err(failure)),
+        Ok(_) => fs::remove(&mark(tree)?).map(|()| Rebased::Conflicts(files)),
+        Err(failure) if failure.kind == deliver::NOT => give_up(site, worker).and(Err(failure)),
         // In doubt the worker may have been told, and may be at it.
-        Err(failure) => fs::remove(&own).and(Err(failure)),
+        Err(failure) => fs::remove(&mark(tree)?).and(Err(failure)),
     }
 }
 
-/// Only what is the worker's: a commit that the default branch has dropped since stays dropped.
-fn run(site: &Site<'_>, tree: &Path, base: &str, sha: &str) -> Result<Output> {
-    let fork = site.clone.fork(sha)?;
-    site.clone.run(tree, &[&ALONE[..], &["rebase", "--quiet", "--onto", base, &fork]].concat())
+/// Only what is the worker's: a commit that the default branch has dropped since stays dropped. What it has now is kept
+/// under a ref, and until somebody is told of it the rebase is marked as ours. Where we are killed git goes on, and so
+/// holds the worker's lock too.
+fn run(site: &Site<'_>, worker: &Worker, lock: &Lock, base: &str, sha: &str) -> Result<Output> {
+    let tree = Path::new(&worker.worktree_path);
+    let fork = site.clone.fork(worker, sha)?;
+    site.clone.ask(&site.root.path, &["update-ref", &format!("refs/shopfloor/pre/{}", worker.name), sha])?;
+    let own = mark(tree)?;
+    fs::create_private_dir(own.parent().unwrap_or(tree))?;
+    fs::replace(&own, format!("{sha} {base}\n").as_bytes(), Some(fs::PRIVATE))?;
+    lock.share_with_children()?;
+    let rebased = site.clone.run(tree, &[&ALONE[..], &["rebase", "--quiet", "--onto", base, &fork]].concat());
+    lock.keep_from_children()?;
+    rebased
 }
 
-/// Takes back a rebase of ours.
-fn give_up(site: &Site<'_>, tree: &Path) -> Result<()> {
+/// Takes back a rebase of ours. What was written meanwhile is kept.
+fn give_up(site: &Site<'_>, worker: &Worker) -> Result<()> {
+    let tree = Path::new(&worker.worktree_path);
     if is_rebasing(tree) {
+        let kept = trash::keep(site, worker)?;
+        kept.iter().for_each(|place| site.ui.detail(format!("kept {place}")));
         site.clone.ask(tree, &[&ALONE[..], &["rebase", "--abort"]].concat())?;
     }
     fs::remove(&mark(tree)?)
@@ -153,7 +178,7 @@ pub fn finish_left(site: &Site<'_>, worker: &Worker) -> Result<()> {
     let tree = Path::new(&worker.worktree_path);
     match (mark(tree), &worker.task) {
         (Ok(own), Task::Rebasing { .. }) => fs::remove(&own),
-        (Ok(own), _) if own.exists() && is_own(tree, &own)? => give_up(site, tree),
+        (Ok(own), _) if own.exists() && is_own(tree, &own)? => give_up(site, worker),
         (Ok(own), _) => fs::remove(&own),
         _ => Ok(()),
     }

@@ -10,7 +10,7 @@ use crate::commands::Site;
 use crate::facts::is_rebasing;
 use crate::plan::machine::{Event, MISSING};
 use crate::store;
-use crate::worker::{Before, Task, Worker};
+use crate::worker::{Before, Session, Task, Worker};
 
 /// What a repair does.
 pub enum Mend {
@@ -35,7 +35,14 @@ pub enum Mend {
 pub fn mend(site: &Site<'_>, mend: &Mend) -> Result<()> {
     match mend {
         Mend::KillSession(name) => site.tmux()?.must(&["kill-session", "-t", &format!("={name}:")]).map(drop),
-        Mend::Gone(name) => site.record(name, &Event::SessionGone).map(drop),
+        Mend::Gone(name) => {
+            let _lock = site.lock(name)?;
+            let worker = store::load(&site.root.path)?.require(name)?.clone();
+            match site.tmux()?.pane_of(&worker)? {
+                Some(_) => Ok(()),
+                None => site.record(name, &Event::SessionGone).map(drop),
+            }
+        }
         Mend::Setting(key, value) => site.clone.ask(&site.root.path, &["config", key, value]).map(drop),
         Mend::Worktree(name) => make_again(site, name),
         Mend::Fault(name, reason) => site.record(name, &Event::Mended { reason: reason.clone() }).map(drop),
@@ -67,8 +74,9 @@ fn make_again(site: &Site<'_>, name: &str) -> Result<()> {
     if site.tmux()?.is_running() {
         session::end(site, std::slice::from_ref(&worker), false)?;
     }
+    trash::refuse_locked(site, &worker)?;
     let mut kept = trash::keep(site, &worker)?;
-    kept.extend(trash::remove_worktree(site, &worker)?);
+    kept.extend(trash::remove_worktree(site, &worker, true)?);
     kept.iter().for_each(|place| site.ui.note(format!("kept {}", printable(place))));
     let branch = format!("refs/heads/{}", worker.branch);
     if site.clone.commit(&site.root.path, &branch)?.is_none() {
@@ -86,7 +94,7 @@ fn end_rebase(site: &Site<'_>, name: &str) -> Result<()> {
     let _lock = site.lock(name)?;
     let worker = store::load(&site.root.path)?.require(name)?.clone();
     let tree = Path::new(&worker.worktree_path);
-    if !is_rebasing(tree) || matches!(worker.task, Task::Rebasing { .. }) {
+    if !is_rebasing(tree) || matches!(worker.task, Task::Rebasing { .. }) || worker.session == Session::Up {
         return Ok(());
     }
     let kept = trash::keep(site, &worker)?;
@@ -96,7 +104,11 @@ fn end_rebase(site: &Site<'_>, name: &str) -> Result<()> {
 
 /// A worker's record from its worktree, and from what is known of it otherwise.
 pub fn derive(site: &Site<'_>, name: &str, path: &Path, known: Option<&Worker>) -> Result<Worker> {
-    let branch = format!("{}{name}", site.root.config.defaults.branch_prefix);
+    let branch = match (site.clone.branch_of(path)?, known) {
+        (_, Some(known)) => known.branch.clone(),
+        (Some(branch), None) => branch,
+        (None, None) => format!("{}{name}", site.root.config.defaults.branch_prefix),
+    };
     let said = site.root.worker(name).agent.or(known.map(|known| known.agent.clone()));
     let agent = said.unwrap_or_else(|| site.root.config.defaults.agent.clone());
     let mut worker = Worker::new(name, &agent, &path.to_string_lossy(), &branch, site.now());
@@ -112,6 +124,7 @@ pub fn derive(site: &Site<'_>, name: &str, path: &Path, known: Option<&Worker>) 
         (false, false) => Task::Idle,
     };
     if worker.task != Task::Idle {
+        worker.onto_sha = known.and_then(|known| known.onto_sha.clone());
         worker.commit_sha = Some(tip);
         worker.prompt = known.and_then(|known| known.prompt.clone());
     }

@@ -1,7 +1,6 @@
 //! Starting and ending a worker's session.
 
 use std::collections::BTreeSet;
-use std::path::Path;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -29,36 +28,50 @@ const GLANCE: Duration = Duration::from_millis(50);
 /// A screen that has not changed for so long waits for somebody.
 const STILL: Duration = Duration::from_millis(500);
 
-/// Starts it, waits until it takes input, and writes down that it is up. One whose program runs already stays as it is.
+/// Starts it, waits until it takes input, and writes down that it is up. One whose program runs already stays as it is; a
+/// pane in which it ended is used again, with whatever a person has beside it.
 pub fn start(site: &Site<'_>, worker: &Worker) -> Result<Pane> {
+    if let Some(host) = site.root.worker(&worker.name).host {
+        return Err(Failure::malformed(format!(
+            "{} is to run on {host}, and other hosts are not there yet",
+            worker.name
+        ))
+        .hint(format!("take `host` out of `[workers.{}]` in config.toml", worker.name)));
+    }
     let tmux = site.tmux()?;
     tmux.start(&site.root.path)?;
-    let agent = site.root.agent(&worker.agent)?;
-    if let Some(pane) = tmux.pane_of(worker)? {
-        match pane.end {
-            None => {
-                site.record(&worker.name, &Event::SessionUp { pane: pane.id.clone(), pid: pane.pid })?;
-                return Ok(pane);
+    let agent = site.root.agent_of(worker)?;
+    let there = tmux.pane_of(worker)?;
+    // Of a death that nobody has seen yet this is the last trace.
+    if let Some(Pane { end: Some(end), id, .. }) = &there
+        && worker.session == Session::Up
+    {
+        note_end(site, worker, &agent, id, *end)?;
+    }
+    let (pane, is_known) = match there {
+        Some(pane) if pane.end.is_none() => {
+            // One that was killed on the way left it asking something, perhaps.
+            let has_begun = worker.session == Session::Down && worker.pane_id.as_ref() == Some(&pane.id);
+            (pane, !has_begun)
+        }
+        ended => {
+            let argv = site.root.command(worker, &agent);
+            let log = log::of_worker(&site.root.path, &worker.name);
+            let pane = tmux.begin(worker, ended.as_ref(), &variables(site, worker), &argv, &log)?;
+            site.record(&worker.name, &Event::SessionBegun { pane: pane.id.clone(), pid: pane.pid })?;
+            (pane, false)
+        }
+    };
+    if !is_known {
+        if let Err(failure) = wait_ready(site, &tmux, worker, &pane, &agent) {
+            // How it ended is told as of any other.
+            if let Some(end) = tmux.pane_of(worker)?.and_then(|pane| pane.end) {
+                note_end(site, worker, &agent, &pane.id, end)?;
             }
-            // Of a death that nobody has seen yet this is the last trace.
-            Some(end) if worker.session == Session::Up => note_end(site, worker, &agent, &pane.id, end)?,
-            Some(_) => {}
+            return Err(failure);
         }
-        tmux.must(&["kill-session", "-t", &format!("={}:", worker.session_id)])?;
+        deliver::clear(&tmux, &pane.id, &agent)?;
     }
-    let argv = site.root.command(worker, &agent);
-    let log = log::of_worker(&site.root.path, &worker.name);
-    let tree = Path::new(&worker.worktree_path);
-    let pane = tmux.session(&worker.session_id, tree, &variables(site, worker), &argv, &log)?;
-    site.record(&worker.name, &Event::SessionBegun { pane: pane.id.clone(), pid: pane.pid })?;
-    if let Err(failure) = wait_ready(site, &tmux, &pane, &agent) {
-        // How it ended is told as of any other.
-        if let Some(end) = tmux.pane(&pane.session)?.and_then(|pane| pane.end) {
-            note_end(site, worker, &agent, &pane.id, end)?;
-        }
-        return Err(failure);
-    }
-    deliver::clear(&tmux, &pane.id, &agent)?;
     site.record(&worker.name, &Event::SessionUp { pane: pane.id.clone(), pid: pane.pid })?;
     Ok(pane)
 }
@@ -73,7 +86,7 @@ pub fn start_with(site: &Site<'_>, worker: &Worker, text: &str) -> Result<()> {
     let not = |why: String| Failure::new(Exit::Failed, deliver::NOT, format!("{} got nothing: {why}", worker.name));
     let tmux = site.tmux()?;
     let pane = tmux.pane_of(worker)?.ok_or_else(|| not("its session is gone".into()))?;
-    let agent = site.root.agent(&worker.agent)?;
+    let agent = site.root.agent_of(worker)?;
     let file = deliver::in_file(&site.root.path, &worker.name, text)?;
     let mut argv = site.root.command(worker, &agent);
     if text.len() > deliver::LONGEST_ARGUMENT {
@@ -84,7 +97,8 @@ pub fn start_with(site: &Site<'_>, worker: &Worker, text: &str) -> Result<()> {
         let file = file.to_string_lossy().into_owned();
         argv.splice(0..0, ["sh".into(), "-c".into(), script.into(), "sh".into(), file]);
     }
-    let mut args = vec!["respawn-pane", "-k", "-t", &pane.id, "-c", &worker.worktree_path];
+    let path = tmux::plain(&worker.worktree_path);
+    let mut args = vec!["respawn-pane", "-k", "-t", &pane.id, "-c", &path];
     let pairs: Vec<String> = variables(site, worker).iter().map(|(key, value)| format!("{key}={value}")).collect();
     for pair in &pairs {
         args.extend(["-e", pair]);
@@ -93,8 +107,15 @@ pub fn start_with(site: &Site<'_>, worker: &Worker, text: &str) -> Result<()> {
     args.extend(tmux::direct(&argv));
     tmux.must(&args).map_err(|failure| not(failure.to_string()))?;
     keep_log(site, &tmux, &worker.name, &pane.id)?;
-    let now =
-        tmux.panes()?.into_iter().find(|now| now.id == pane.id).ok_or_else(|| not("its session is gone".into()))?;
+    let look = || -> Result<Pane> {
+        let found = tmux.panes()?.into_iter().find(|now| now.id == pane.id);
+        found.ok_or_else(|| not("its session is gone".into()))
+    };
+    let (begun, mut now) = (Instant::now(), look()?);
+    while now.end.is_none() && begun.elapsed() < 4 * GLANCE {
+        thread::sleep(GLANCE);
+        now = look()?;
+    }
     // What a shell says of a program it cannot start. Any other end is that of one that had its task.
     if matches!(now.end, Some(Session::Code(126 | 127))) {
         return Err(not("its program cannot be started; look with `worker-ctl peek`".into()));
@@ -122,7 +143,7 @@ pub fn keep_log(site: &Site<'_>, tmux: &Tmux, name: &str, pane: &str) -> Result<
 }
 
 /// Once, at the start: afterwards nothing is ever read off a screen. Questions it asks first are answered.
-fn wait_ready(site: &Site<'_>, tmux: &Tmux, pane: &Pane, agent: &AgentTable) -> Result<()> {
+fn wait_ready(site: &Site<'_>, tmux: &Tmux, worker: &Worker, pane: &Pane, agent: &AgentTable) -> Result<()> {
     if let Some(millis) = agent.ready.delay_ms {
         thread::sleep(Duration::from_millis(millis));
     }
@@ -154,14 +175,14 @@ fn wait_ready(site: &Site<'_>, tmux: &Tmux, pane: &Pane, agent: &AgentTable) -> 
         } else if is_shown || pattern.is_none() && keys.is_none() && since.elapsed() >= STILL {
             return Ok(());
         }
-        if tmux.pane(&pane.session)?.is_none_or(|pane| pane.end.is_some()) {
-            return Err(Failure::failed(format!("the program of {} ended before it was ready", pane.session))
+        if tmux.pane_of(worker)?.is_none_or(|pane| pane.end.is_some()) {
+            return Err(Failure::failed(format!("the program of {} ended before it was ready", worker.name))
                 .hint("look at it with `worker-ctl peek`, or try its command by hand"));
         }
         site.check_ending()?;
         thread::sleep(GLANCE);
     }
-    site.ui.warn(format!("{} did not show that it is ready within {} s", pane.session, limit.as_secs()));
+    site.ui.warn(format!("{} did not show that it is ready within {} s", worker.name, limit.as_secs()));
     Ok(())
 }
 
@@ -199,15 +220,16 @@ pub fn end(site: &Site<'_>, workers: &[Worker], force: bool) -> Result<()> {
     }
     ours.extend(find());
     signal(&ours, Signal::KILL);
-    for worker in workers {
-        tmux.run(&["kill-session", "-t", &format!("={}:", worker.session_id)])?;
+    // What a person has beside it stays.
+    for pane in &panes {
+        tmux.run(&["kill-pane", "-t", &pane.id])?;
     }
     wait_while(site, ours, TOLD, |processes| !processes.is_empty());
     Ok(())
 }
 
 fn is_of(pane: &Pane, workers: &[Worker]) -> bool {
-    workers.iter().any(|worker| worker.session_id == pane.session)
+    workers.iter().any(|worker| worker.name == pane.worker)
 }
 
 fn signal(processes: &BTreeSet<Process>, signal: Signal) {

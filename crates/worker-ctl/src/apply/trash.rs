@@ -12,17 +12,17 @@ use crate::facts::git_failed;
 use crate::facts::losses::{Losses, admin_dir};
 use crate::worker::Worker;
 
-/// Keeps everything that would be lost with a worker's worktree; gives back where. Afterwards nothing more may have come:
+/// Keeps what would be lost with a worker's worktree, all but ignored files; gives back where. Afterwards nothing more may have come:
 /// then it is exit 1, and nothing is to be removed.
 pub fn keep(site: &Site<'_>, worker: &Worker) -> Result<Vec<String>> {
     let found = Losses::of(&site.clone, worker)?;
     if found.is_empty() {
         return Ok(Vec::new());
     }
-    let commit = snapshot(site, worker, &found)?;
+    let (commit, files) = snapshot(site, worker, &found)?;
     let name = format!("refs/shopfloor/trash/{}/{}", worker.name, stamp(site));
     site.clone.ask(&site.root.path, &["update-ref", &name, &commit, &"0".repeat(commit.len())])?;
-    if Losses::of(&site.clone, worker)? != found {
+    if Losses::of(&site.clone, worker)? != found || tree_of(site, worker, &found)? != files {
         return Err(Failure::new(Exit::No, "changed", format!("{} changes while it is looked at", worker.name))
             .hint(format!("run the same command again; what there was is kept as {name}")));
     }
@@ -35,7 +35,7 @@ pub fn stamp(site: &Site<'_>) -> String {
 }
 
 /// One commit with the worktree as it is; its parents are all commits that would be lost, and what was staged.
-fn snapshot(site: &Site<'_>, worker: &Worker, found: &Losses) -> Result<String> {
+fn snapshot(site: &Site<'_>, worker: &Worker, found: &Losses) -> Result<(String, String)> {
     let tree = Path::new(&worker.worktree_path);
     let mut parents = found.tips.clone();
     let root = &site.root.path;
@@ -44,15 +44,31 @@ fn snapshot(site: &Site<'_>, worker: &Worker, found: &Losses) -> Result<String> 
         let parents = parents.iter().flat_map(|parent| ["-p", parent]).collect::<Vec<_>>();
         site.clone.ask(root, &[&who[..], &["commit-tree", snapshot], &parents, &["-m", message]].concat())
     };
-    let Some(private) = private_dir(tree) else {
+    let message = format!("what {} had", worker.name);
+    if private_dir(tree).is_none() {
         let first = parents.first().cloned().unwrap_or_default();
-        let snapshot = site.clone.ask(root, &["rev-parse", &format!("{first}^{{tree}}")])?;
-        return make(&snapshot, &parents, &format!("what {} had", worker.name));
-    };
+        let files = site.clone.ask(root, &["rev-parse", &format!("{first}^{{tree}}")])?;
+        return Ok((make(&files, &parents, &message)?, tree_of(site, worker, found)?));
+    }
     let head = site.clone.ask(tree, &["rev-parse", "HEAD"])?;
     if !parents.contains(&head) {
         parents.push(head.clone());
     }
+    let files = tree_of(site, worker, found)?;
+    // With conflicts the index cannot be written; then the files have it all.
+    let staged = site.clone.run(tree, &["write-tree"])?;
+    let staged = String::from_utf8_lossy(&staged.stdout).trim().to_owned();
+    let committed = site.clone.ask(tree, &["rev-parse", "HEAD^{tree}"])?;
+    if !staged.is_empty() && staged != files && staged != committed {
+        parents.push(make(&staged, &[head], &format!("what {} had staged", worker.name))?);
+    }
+    Ok((make(&files, &parents, &message)?, files))
+}
+
+/// The worktree's files as one tree, those that git does not know too, but none that it ignores; nothing where it is gone.
+fn tree_of(site: &Site<'_>, worker: &Worker, found: &Losses) -> Result<String> {
+    let tree = Path::new(&worker.worktree_path);
+    let Some(private) = private_dir(tree) else { return Ok(String::new()) };
     // An index of our own, begun as a copy of the real one, whose knowledge of the files saves reading them all.
     let index = private.join("worker-ctl-trash-index");
     fs::remove(&index)?;
@@ -67,16 +83,13 @@ fn snapshot(site: &Site<'_>, worker: &Worker, found: &Losses) -> Result<String> 
             false => Err(git_failed(args[0], &output)),
         }
     };
-    // With conflicts nothing can be written; then the files have it all.
-    let staged = with_index(&["write-tree"]).ok();
-    with_index(&["add", "--all"])?;
-    let snapshot = with_index(&["write-tree"])?;
+    // Repositories within are moved aside whole.
+    let not: Vec<String> = found.nested.iter().map(|path| format!(":(top,exclude,literal){path}")).collect();
+    let add = ["add", "--all", "--", ":/"].into_iter().chain(not.iter().map(String::as_str)).collect::<Vec<_>>();
+    with_index(&add)?;
+    let files = with_index(&["write-tree"])?;
     fs::remove(&index)?;
-    let committed = site.clone.ask(tree, &["rev-parse", "HEAD^{tree}"])?;
-    if let Some(staged) = staged.filter(|staged| *staged != snapshot && *staged != committed) {
-        parents.push(make(&staged, &[head], &format!("what {} had staged", worker.name))?);
-    }
-    make(&snapshot, &parents, &format!("what {} had", worker.name))
+    Ok(files)
 }
 
 /// A place for files of a worker that git cannot keep.
@@ -103,19 +116,28 @@ pub fn set_aside(site: &Site<'_>, worker: &Worker) -> Result<Vec<String>> {
     Ok(vec![dir.display().to_string()])
 }
 
-/// Removes a worktree and what git knows of it. One with repositories in it, or submodules, is moved aside instead.
-pub fn remove_worktree(site: &Site<'_>, worker: &Worker) -> Result<Vec<String>> {
+/// Exit 1 where a person has locked it, for which there is a reason.
+pub fn refuse_locked(site: &Site<'_>, worker: &Worker) -> Result<()> {
+    let tree = Path::new(&worker.worktree_path);
+    match admin_dir(&site.clone, tree)?.is_some_and(|admin| admin.join("locked").exists()) {
+        true => Err(Failure::new(Exit::No, "locked", format!("{} is locked", tree.display()))
+            .hint(format!("`git worktree unlock` it in {}, if it may go", site.root.path.display()))),
+        false => Ok(()),
+    }
+}
+
+/// Removes a worktree and what git knows of it, as it was kept; where nothing was, git looks once more. One with
+/// repositories in it, or submodules, is moved aside instead.
+pub fn remove_worktree(site: &Site<'_>, worker: &Worker, is_kept: bool) -> Result<Vec<String>> {
     let tree = Path::new(&worker.worktree_path);
     let root = &site.root.path;
     let found = Losses::of(&site.clone, worker)?;
     let Some(admin) = admin_dir(&site.clone, tree)? else { return Ok(Vec::new()) };
-    if admin.join("locked").exists() {
-        return Err(Failure::new(Exit::No, "locked", format!("{} is locked", tree.display()))
-            .hint(format!("`git worktree unlock` it in {}, if it may go", root.display())));
-    }
     if found.nested.is_empty() && !found.has_modules && tree.is_dir() {
         let path = &worker.worktree_path;
-        return site.clone.ask(root, &["worktree", "remove", "--force", path]).map(|_| Vec::new());
+        let force: &[&str] = if is_kept { &["--force"] } else { &[] };
+        let removed = site.clone.ask(root, &[&["worktree", "remove"], force, &[path]].concat());
+        return removed.map(|_| Vec::new());
     }
     let mut kept = Vec::new();
     if tree.is_dir() || found.has_modules {

@@ -2,6 +2,7 @@
 
 use serde_json::json;
 use shopfloor_core::error::{Exit, Failure, Result};
+use shopfloor_core::lock::Lock;
 use shopfloor_core::ui::printable;
 
 use super::{Site, patrol};
@@ -18,14 +19,15 @@ pub fn run(site: &Site<'_>, name: Option<&str>, force: bool, message: Option<&st
     patrol::tick(site)?;
     let worker = chosen(site, name)?;
     let name = worker.name.clone();
-    let _lock = site.lock(&name)?;
+    let lock = site.lock(&name)?;
     let worker = store::load(&site.root.path)?.require(&name)?.clone();
     if let Task::Rebasing { pre_sha, .. } = &worker.task {
         // It was told when the default branch moved on.
         return Ok(answer(site, &worker, pre_sha, &Outcome::Rebasing(worker.conflicted.clone())));
     }
     let sha = check(site, &worker, force)?;
-    let Some(outcome) = land(site, &worker, &sha, message)? else { return Ok(Exit::Done) };
+    let Some(outcome) = land(site, &worker, &lock, &sha, message)? else { return Ok(Exit::Done) };
+    drop(lock);
     if matches!(outcome, Outcome::Accepted(_)) {
         // What else waits for review is behind now.
         site.go_on("the others", || patrol::refresh(site));
@@ -43,12 +45,12 @@ enum Outcome {
 
 /// One commit with its work on the default branch, and the worker idle; once more, where that has moved meanwhile. A
 /// worker whose work conflicts is told of it. None when that is only to be shown.
-fn land(site: &Site<'_>, worker: &Worker, sha: &str, message: Option<&str>) -> Result<Option<Outcome>> {
+fn land(site: &Site<'_>, worker: &Worker, lock: &Lock, sha: &str, message: Option<&str>) -> Result<Option<Outcome>> {
     let name = worker.name.as_str();
     let _publishing = site.lock_out("publish")?;
     for _ in 0..2 {
         let base = site.clone.fetched(&site.source())?;
-        if site.clone.was_moved_back(&base, sha)? {
+        if site.clone.was_moved_back(worker, &base, sha)? {
             let why = format!("{} of the source has dropped commits that {name}'s work sits on", site.clone.branch);
             return Err(Failure::new(Exit::No, "moved_back", why)
                 .hint(format!("put the work on what there is now: `worker-ctl rebase {name}`")));
@@ -67,7 +69,7 @@ fn land(site: &Site<'_>, worker: &Worker, sha: &str, message: Option<&str>) -> R
                 if site.would(format!("tell {name} to resolve its conflicts with {}", site.clone.branch)) {
                     return Ok(None);
                 }
-                return match rebase::begin(site, worker, &base, sha)? {
+                return match rebase::begin(site, worker, lock, &base, sha)? {
                     Rebased::Conflicts(files) => {
                         Ok(Some(Outcome::Rebasing(files.iter().map(Conflict::told).collect())))
                     }

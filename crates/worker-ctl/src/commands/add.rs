@@ -30,7 +30,14 @@ pub fn run(site: &Site<'_>, name: &str, wanted: &Wanted<'_>) -> Result<Exit> {
         site.would(format!("make {}", site.root.worktree(name).display()));
         return Ok(Exit::Done);
     }
-    let worker = make(site, name, Some(wanted))?;
+    // Its table first: whoever sees the worker sees what it is to be. An `up` that sees the table alone waits for our lock.
+    check(site, name, Some(wanted))?;
+    let (before, after) = configure(site, name, wanted)?;
+    let made = site.again().and_then(|site| make(&site, name, Some(wanted)));
+    if made.is_err() {
+        take_back(site, &before, &after)?;
+    }
+    let worker = made?;
     if site.ui.is_json() {
         let (path, branch) = (&worker.worktree_path, &worker.branch);
         site.ui.json(&json!({ "worker": name, "worktree_path": path, "branch": branch }));
@@ -59,8 +66,7 @@ fn check(site: &Site<'_>, name: &str, wanted: Option<&Wanted<'_>>) -> Result<(St
     Ok((agent, branch))
 }
 
-/// Under the worker's lock: its branch, its worktree, its place in the state; and, where it is wanted, its table in
-/// config.toml, which is written last, for with it an `up` makes what is not there.
+/// Under the worker's lock: its branch, its worktree, its place in the state.
 pub fn make(site: &Site<'_>, name: &str, wanted: Option<&Wanted<'_>>) -> Result<Worker> {
     let base = site.clone.fetched(&site.source())?;
     let (agent, branch) = check(site, name, wanted)?;
@@ -102,20 +108,22 @@ pub fn make(site: &Site<'_>, name: &str, wanted: Option<&Wanted<'_>>) -> Result<
         site.clone.run(dir, &["update-ref", "-d", &format!("refs/heads/{branch}"), &base])?;
         return Err(failure);
     }
-    if let Some(wanted) = wanted {
-        configure(site, name, wanted)?;
-    }
     Ok(worker)
 }
 
-/// Its table in config.toml; everything else there stays, comments too.
-fn configure(site: &Site<'_>, name: &str, wanted: &Wanted<'_>) -> Result<()> {
+/// Its table in config.toml; everything else there stays, comments too. Gives back the text before, and now.
+fn configure(site: &Site<'_>, name: &str, wanted: &Wanted<'_>) -> Result<(String, String)> {
     let _lock = site.lock_out("config")?;
     let path = site.root.path.join("config.toml");
-    let text = String::from_utf8(fs::read(&path)?.unwrap_or_default())
+    let before = String::from_utf8(fs::read(&path)?.unwrap_or_default())
         .map_err(|_| Failure::malformed(format!("{}: not UTF-8", path.display())))?;
-    let mut document: DocumentMut = text.parse().map_err(|e| Failure::malformed(format!("{}: {e}", path.display())))?;
+    let mut document: DocumentMut =
+        before.parse().map_err(|e| Failure::malformed(format!("{}: {e}", path.display())))?;
     let workers = document["workers"].or_insert(toml_edit::table());
+    // On one line there is no room for another table.
+    if let Some(inline) = workers.as_inline_table() {
+        *workers = toml_edit::Item::Table(inline.clone().into_table());
+    }
     if let Some(table) = workers.as_table_mut() {
         table.set_implicit(true);
     }
@@ -126,5 +134,17 @@ fn configure(site: &Site<'_>, name: &str, wanted: &Wanted<'_>) -> Result<()> {
     for (key, value) in said.into_iter().filter_map(|(key, value)| Some((key, value?))) {
         worker[key] = toml_edit::value(value);
     }
-    fs::replace(&path, document.to_string().as_bytes(), None)
+    let after = document.to_string();
+    fs::replace(&path, after.as_bytes(), None)?;
+    Ok((before, after))
+}
+
+/// As it was before, unless somebody else has changed it since.
+fn take_back(site: &Site<'_>, before: &str, after: &str) -> Result<()> {
+    let _lock = site.lock_out("config")?;
+    let path = site.root.path.join("config.toml");
+    match fs::read(&path)?.unwrap_or_default() == after.as_bytes() {
+        true => fs::replace(&path, before.as_bytes(), None),
+        false => Ok(()),
+    }
 }

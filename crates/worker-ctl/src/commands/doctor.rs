@@ -14,7 +14,7 @@ use crate::apply::repair::{self, Mend};
 use crate::facts::is_rebasing;
 use crate::plan::machine::MISSING;
 use crate::store::{self, State};
-use crate::tmux::{Tmux, socket_of};
+use crate::tmux::{self, Tmux, socket_of};
 use crate::worker::{Session, Task, Worker};
 
 /// What a check came to.
@@ -109,7 +109,7 @@ fn look(site: &Site<'_>) -> Vec<Finding> {
 fn programs(site: &Site<'_>, state: &State) -> Vec<Finding> {
     let mut names: BTreeSet<String> = ["git", "tmux"].map(str::to_owned).into();
     for worker in state.workers.values() {
-        names.extend(site.root.agent(&worker.agent).ok().and_then(|agent| agent.command.first().cloned()));
+        names.extend(site.root.agent_of(worker).ok().and_then(|agent| agent.command.first().cloned()));
     }
     let is_there =
         |name: &str| if name.contains('/') { Path::new(name).is_file() } else { proc::find(site.env, name).is_some() };
@@ -159,7 +159,7 @@ fn sessions(site: &Site<'_>, state: &State, is_known: bool) -> Result<Vec<Findin
         }
     }
     for worker in state.workers.values().filter(|worker| worker.status() != "offline" && worker.status() != "error") {
-        if !panes.iter().any(|pane| pane.session == worker.session_id) {
+        if tmux::find(&panes, worker).is_none() {
             let fix = format!("note that {} is offline", worker.name);
             found.push(bad(
                 "sessions",
@@ -275,7 +275,9 @@ fn rebuild(site: &Site<'_>, yes: bool) -> Result<Exit> {
     let earlier = earlier
         .filter_map(|name| fs::read_no_follow(&root.join(name)).ok().flatten())
         .find_map(|bytes| State::parse(&bytes).ok());
+    let seen = fs::read_no_follow(&store::path(root))?;
     let mut state = State::new(&socket_of(root));
+    state.revision = earlier.as_ref().map_or(0, |earlier| earlier.revision + 1);
     for path in site.clone.trees()?.into_keys() {
         let (Some(name), Some(parent)) =
             (path.file_name().map(|name| name.to_string_lossy().into_owned()), path.parent())
@@ -286,7 +288,13 @@ fn rebuild(site: &Site<'_>, yes: bool) -> Result<Exit> {
             continue;
         }
         let before = earlier.as_ref().and_then(|state| state.workers.get(&name));
-        let worker = repair::derive(site, &name, &path, before)?;
+        let worker = match repair::derive(site, &name, &path, before) {
+            Ok(worker) => worker,
+            Err(failure) => {
+                site.ui.warn(format!("{name} is left out: {failure}"));
+                continue;
+            }
+        };
         state.workers.insert(name, worker);
     }
     let known = |worker: &Worker| format!("{}: {}", worker.name, worker.task.word());
@@ -300,6 +308,9 @@ fn rebuild(site: &Site<'_>, yes: bool) -> Result<Exit> {
             .hint("a person must decide: run it on a terminal, or with `--yes`"));
     }
     let _lock = site.lock_out("state")?;
+    if fs::read_no_follow(&store::path(root))? != seen {
+        return Err(Failure::new(Exit::No, "changed", "the state changed meanwhile").hint("run the same command again"));
+    }
     // What is there is kept aside, whatever it is.
     if let Some(bytes) = fs::read_own(&store::path(root))? {
         let time = site.env.later().now.strftime("%Y%m%dT%H%M%SZ").to_string();

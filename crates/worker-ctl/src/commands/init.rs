@@ -1,6 +1,6 @@
 //! `init`: a root for a repository. The source is only read.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use shopfloor_core::config::expand_home;
 use shopfloor_core::env::Env;
@@ -29,13 +29,17 @@ const NO_BRANCH: &str = "worker-ctl-none";
 
 pub fn run(ui: &Ui, env: &Env, wanted: &Wanted<'_>) -> Result<Exit> {
     let place = |path: &Path| env.cwd.join(expand_home(env, &path.to_string_lossy()));
-    let there = env.at(&wanted.source.map_or_else(|| env.cwd.clone(), place))?;
+    let said =
+        |flag: Option<&Path>, name: &str| flag.map(Path::to_path_buf).or_else(|| env.var(name).map(PathBuf::from));
+    let (source, branch) = (said(wanted.source, "WORKER_CTL_SOURCE"), said(wanted.branch, "WORKER_CTL_BRANCH"));
+    let target = said(wanted.target, "WORKER_CTL_ROOT");
+    let there = env.at(&source.as_deref().map_or_else(|| env.cwd.clone(), place))?;
     let mut git = Git::find(&there)?;
     let repo = git.discover()?;
     let source = repo.worktree.clone().unwrap_or_else(|| repo.common_dir.clone());
-    let named = wanted.branch.map(|name| name.to_string_lossy().into_owned());
+    let named = branch.map(|name| name.to_string_lossy().into_owned());
     let branch = default_branch(&git, &source, named.as_deref())?;
-    let root = wanted.target.map_or_else(|| expand_home(env, "~/workers"), place);
+    let root = target.as_deref().map_or_else(|| expand_home(env, "~/workers"), place);
     refuse_taken(&git, &root, &source)?;
     if wanted.is_dry {
         super::show(ui, format!("make {} for {branch} of {}", root.display(), source.display()));

@@ -16,6 +16,5 @@ pub fn run(site: &Site<'_>, name: &str, message: &str, force: bool) -> Result<Ex
     if site.would(format!("type {} bytes to {name}", text.len())) {
         return Ok(Exit::Done);
     }
-    let (worker, verdict) = site.deliver(&worker, &Event::Message { force }, &text)?;
-    Ok(site.told(&worker, verdict))
+    site.told(&worker.name, site.deliver(&worker, &Event::Message { force }, &text))
 }

@@ -24,7 +24,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use serde_json::json;
+use serde_json::{Value, json};
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::git::Git;
@@ -175,17 +175,26 @@ impl<'a> Site<'a> {
                     self.clone.run(&self.root.path, &["update-ref", "-d", &pin])?;
                 }
                 Action::Keep(sha) => drop(self.clone.ask(&self.root.path, &["update-ref", &kept, sha])?),
-                Action::Unpin | Action::Announce | Action::Deliver => {}
+                Action::Unpin | Action::Deliver => {}
             }
         }
-        if after.task == Task::Idle && !before.conflicted.is_empty() {
+        if after.task == Task::Idle && before.task != Task::Idle {
             self.clone.run(&self.root.path, &["update-ref", "-d", &kept])?;
+            deliver::forget_files(&self.root.path, &after.name)?;
         }
         if before == after && !matches!(event, Event::Sent) {
             return Ok(());
         }
-        let record = log::record(self.env.later().now, before, after, event);
-        log::append(&self.root.path, &record)?;
+        // It has happened, whoever hears of it.
+        if let Err(failure) = self.tell(&log::record(self.env.later().now, before, after, event)) {
+            self.ui.warn(format!("{}: {failure}", after.name));
+        }
+        Ok(())
+    }
+
+    /// Logs it, and lets the command know that wants to.
+    fn tell(&self, record: &Value) -> Result<()> {
+        log::append(&self.root.path, record)?;
         let Some(command) = &self.root.config.defaults.on_event else { return Ok(()) };
         let log = log::of_on_event(&self.root.path);
         log::rotate(&log)?;
@@ -232,14 +241,24 @@ impl<'a> Site<'a> {
     /// all is as before. A task goes to a program that starts afresh.
     pub fn deliver(&self, before: &Worker, event: &Event, text: &str) -> Result<(Worker, Verdict)> {
         let text = &deliver::typable(text);
-        let agent = self.root.agent(&before.agent)?;
-        let (worker, _) = self.record(&before.name, event)?;
+        let agent = self.root.agent_of(before)?;
+        let (worker, actions) = self.record(&before.name, event)?;
+        if !actions.contains(&Action::Deliver) {
+            return Err(Failure::new(Exit::No, "wrong_state", format!("{} is {}", worker.name, worker.task.word())));
+        }
         let is_task = matches!(event, Event::Start { .. } | Event::Resume);
         let done = match agent.delivery {
             Delivery::Argv if is_task => session::start_with(self, &worker, text).map(|()| Verdict::Delivered),
-            _ => self.tmux().and_then(|tmux| {
-                deliver::deliver(&tmux, &self.root.path, &worker, &agent, text, matches!(event, Event::Start { .. }))
-            }),
+            _ => {
+                let is_fresh = matches!(event, Event::Start { .. });
+                let ready = self.tmux().and_then(|tmux| {
+                    let ready = deliver::prepare(&tmux, &self.root.path, &worker, &agent, text, is_fresh)?;
+                    Ok((tmux, ready))
+                });
+                ready
+                    .map_err(|failure| deliver::not_delivered(&worker.name, failure))
+                    .and_then(|(tmux, ready)| deliver::deliver(&tmux, &self.root.path, &worker, &agent, ready))
+            }
         };
         match done {
             Ok(verdict) => Ok((self.record(&before.name, &Event::Sent)?.0, verdict)),
@@ -252,14 +271,26 @@ impl<'a> Site<'a> {
     }
 
     /// What a delivery came to.
-    pub fn told(&self, worker: &Worker, verdict: Verdict) -> Exit {
-        if self.ui.is_json() {
-            let status = worker.status();
-            self.ui.json(&json!({ "worker": worker.name, "delivery": verdict.word(), "status": status }));
-        } else {
-            self.ui.line(&worker.name);
+    pub fn told(&self, name: &str, delivered: Result<(Worker, Verdict)>) -> Result<Exit> {
+        match delivered {
+            Ok((worker, verdict)) if self.ui.is_json() => {
+                let status = worker.status();
+                self.ui.json(&json!({ "worker": name, "delivery": verdict.word(), "status": status }));
+                Ok(Exit::Done)
+            }
+            Ok(_) => {
+                self.ui.line(name);
+                Ok(Exit::Done)
+            }
+            Err(failure) if failure.kind == deliver::NOT && self.ui.is_json() => {
+                let state = store::load(&self.root.path)?;
+                let (status, error) = (state.require(name)?.status(), failure.to_json());
+                let told = json!({ "worker": name, "delivery": deliver::NOT, "status": status, "error": error });
+                self.ui.json(&told);
+                Ok(failure.exit)
+            }
+            Err(failure) => Err(failure),
         }
-        Exit::Done
     }
 
     /// Finishes what a kill left in between; every command that writes begins with it. What another process is at, and

@@ -13,6 +13,7 @@ use crate::facts::is_rebasing;
 use crate::facts::losses::Losses;
 use crate::plan::machine::Event;
 use crate::store;
+use crate::tmux::deliver;
 use crate::worker::{Session, Worker};
 
 pub fn nuke(site: &Site<'_>, name: Option<&str>, all: bool, force: bool, yes: bool) -> Result<Exit> {
@@ -62,6 +63,7 @@ fn gone(site: &Site<'_>, worker: &Worker) -> String {
 /// a kill the same command goes on.
 fn remove(site: &Site<'_>, worker: &Worker, force: bool) -> Result<Vec<String>> {
     refuse_loss(site, worker, force)?;
+    trash::refuse_locked(site, worker)?;
     if site.tmux()?.is_running() {
         session::end(site, std::slice::from_ref(worker), force)?;
     }
@@ -70,21 +72,32 @@ fn remove(site: &Site<'_>, worker: &Worker, force: bool) -> Result<Vec<String>> 
     let branch = format!("refs/heads/{}", worker.branch);
     let tip = site.clone.commit(dir, &branch)?;
     let mut kept = trash::keep(site, worker)?;
-    kept.extend(trash::remove_worktree(site, worker)?);
-    if let Some(tip) = tip {
-        // Only as it was kept.
-        site.clone.ask(dir, &["update-ref", "-d", &branch, &tip])?;
-    }
-    publish::drop_journal(&site.clone, &worker.name)?;
-    site.unpin(&worker.name)?;
-    hook::remove(dir, &worker.name)?;
-    store::update(dir, |state| {
-        state.workers.remove(&worker.name);
-        state.last_reviewed.take_if(|last| *last == worker.name);
-        Ok(())
-    })?;
-    forget_table(site, &worker.name)?;
+    let removed = || -> Result<Vec<String>> {
+        let aside = trash::remove_worktree(site, worker, !kept.is_empty())?;
+        if let Some(tip) = tip {
+            // Only as it was kept.
+            site.clone.ask(dir, &["update-ref", "-d", &branch, &tip])?;
+        }
+        publish::drop_journal(&site.clone, &worker.name)?;
+        site.unpin(&worker.name)?;
+        hook::remove(dir, &worker.name)?;
+        deliver::forget_files(dir, &worker.name)?;
+        forget_table(site, &worker.name)?;
+        store::update(dir, |state| {
+            state.workers.remove(&worker.name);
+            state.last_reviewed.take_if(|last| *last == worker.name);
+            Ok(())
+        })?;
+        Ok(aside)
+    };
+    let aside = told(&kept, removed())?;
+    kept.extend(aside);
     Ok(kept)
+}
+
+/// A failure also says where what was kept is.
+fn told<T>(kept: &[String], done: Result<T>) -> Result<T> {
+    done.map_err(|failure| kept.iter().fold(failure, |failure, place| failure.hint(format!("kept: {place}"))))
 }
 
 /// Where its work is kept.
@@ -118,20 +131,28 @@ pub fn reset(site: &Site<'_>, name: &str, force: bool) -> Result<Exit> {
     }
     refuse_loss(site, &worker, force)?;
     let mut kept = trash::keep(site, &worker)?;
-    kept.extend(trash::set_aside(site, &worker)?);
+    let aside = told(&kept, put_back(site, &worker, &base))?;
+    kept.extend(aside);
+    site.record(name, &Event::Reset)?;
+    if is_up {
+        told(&kept, store::load(&site.root.path)?.require(name).and_then(|worker| session::start(site, worker)))?;
+    }
+    answer(site, name, &kept);
+    Ok(Exit::Done)
+}
+
+/// Its worktree on its branch, at the default branch's commit; gives back where repositories in it went.
+fn put_back(site: &Site<'_>, worker: &Worker, base: &str) -> Result<Vec<String>> {
+    let tree = Path::new(&worker.worktree_path);
+    let mut kept = trash::set_aside(site, worker)?;
     if is_rebasing(tree) {
         // Its commits are kept; its files go back below.
         site.clone.ask(tree, &["rebase", "--quit"])?;
     }
-    site.clone.ask(tree, &["checkout", "--quiet", "--force", "--no-track", "-B", &worker.branch, &base])?;
-    kept.extend(trash::set_aside(site, &worker)?);
+    site.clone.ask(tree, &["checkout", "--quiet", "--force", "--no-track", "-B", &worker.branch, base])?;
+    kept.extend(trash::set_aside(site, worker)?);
     site.clone.ask(tree, &["clean", "--quiet", "-f", "-d"])?;
-    site.record(name, &Event::Reset)?;
-    if is_up {
-        session::start(site, store::load(&site.root.path)?.require(name)?)?;
-    }
-    answer(site, name, &kept);
-    Ok(Exit::Done)
+    Ok(kept)
 }
 
 /// What the source has got meanwhile is no loss; where it cannot be asked, more counts as lost.
@@ -157,8 +178,10 @@ fn forget_table(site: &Site<'_>, name: &str) -> Result<()> {
     let path = site.root.path.join("config.toml");
     let text = String::from_utf8_lossy(&fs::read(&path)?.unwrap_or_default()).into_owned();
     let Ok(mut document) = text.parse::<toml_edit::DocumentMut>() else { return Ok(()) };
-    let removed =
-        document.get_mut("workers").and_then(|workers| workers.as_table_mut()).and_then(|table| table.remove(name));
+    let removed = document
+        .get_mut("workers")
+        .and_then(|workers| workers.as_table_like_mut())
+        .and_then(|table| table.remove(name));
     match removed {
         Some(_) => fs::replace(&path, document.to_string().as_bytes(), None),
         None => Ok(()),

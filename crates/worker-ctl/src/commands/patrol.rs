@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use shopfloor_core::error::{Exit, Result};
+use shopfloor_core::proc;
 
 use super::{Site, rebase};
 use crate::apply::session;
@@ -18,7 +19,13 @@ use crate::worker::{Session, Task, Worker};
 const DAY: i64 = 24 * 60 * 60;
 
 pub fn run(site: &Site<'_>) -> Result<Exit> {
-    let _tick = site.lock_out("patrol")?;
+    // However long the one under way takes.
+    let _tick = loop {
+        match site.lock_out("patrol") {
+            Err(failure) if failure.exit == Exit::Busy => proc::check_interrupt()?,
+            lock => break lock?,
+        }
+    };
     if site.is_dry {
         for (worker, event) in look(site, Of::All)? {
             let (name, detail) = event.told();
@@ -66,6 +73,7 @@ fn tick_of(site: &Site<'_>, of: Of) -> Result<()> {
     let panes = site.tmux()?.panes()?;
     let trees = site.clone.trees()?;
     for (name, _lock) in locks {
+        site.check_ending()?;
         let Some(worker) = state.workers.get(&name) else { continue };
         site.go_on(&name, || {
             let pane = tmux::find(&panes, worker);
@@ -148,7 +156,7 @@ fn work(site: &Site<'_>, worker: &Worker, path: &Path, tree: &Tree) -> Result<Op
             let before = worker.commit_sha.clone().unwrap_or_default();
             // It sits somewhere else, and is the same work: it was rebased.
             match site.clone.work_of(&before)? == site.clone.work_of(&sha)? {
-                true => Ok(Some(Event::Rebased { patch: site.clone.work_of(&sha)?, sha })),
+                true => Ok(Some(Event::Rebased { patch: site.clone.work_of(&sha)?, sha, onto: None })),
                 false => Ok(Some(Event::Commit { sha })),
             }
         }
@@ -172,8 +180,9 @@ pub fn refresh(site: &Site<'_>) -> Result<()> {
     let is_behind = |worker: &&Worker| worker.task == Task::NeedsReview && worker.base_sha.as_ref() != Some(&base);
     for worker in store::load(&site.root.path)?.workers.values().filter(is_behind) {
         site.go_on(&worker.name, || {
-            let Some(_lock) = site.try_lock(&worker.name)? else { return Ok(()) };
-            rebase::stale(site, store::load(&site.root.path)?.require(&worker.name)?, &base)
+            site.check_ending()?;
+            let Some(lock) = site.try_lock(&worker.name)? else { return Ok(()) };
+            rebase::stale(site, store::load(&site.root.path)?.require(&worker.name)?, &lock, &base)
         });
     }
     Ok(())
@@ -193,7 +202,7 @@ fn liveness(site: &Site<'_>, worker: &Worker, pane: Option<&Pane>) -> Result<Opt
         None | Some(Session::Down) => Ok(None),
         Some(end) => {
             let is_ok = match end {
-                Session::Code(code) => site.root.agent(&worker.agent)?.is_ok_exit(code),
+                Session::Code(code) => site.root.agent_of(worker)?.is_ok_exit(code),
                 _ => false,
             };
             Ok(Some(Event::Exited { pane: pane.id.clone(), end, is_ok }))

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use serde_json::json;
 use shopfloor_core::config::Line;
 use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::proc::{self, Cmd};
@@ -15,7 +16,7 @@ use crate::worker::Worker;
 
 fn pane(site: &Site<'_>, name: &str) -> Result<Pane> {
     let worker = store::load(&site.root.path)?.require(name)?.clone();
-    site.tmux()?.pane(&worker.session_id)?.ok_or_else(|| {
+    site.tmux()?.pane_of(&worker)?.ok_or_else(|| {
         Failure::new(Exit::No, "wrong_state", format!("{name} has no session"))
             .hint(format!("start it: `worker-ctl up {name}`"))
     })
@@ -23,8 +24,11 @@ fn pane(site: &Site<'_>, name: &str) -> Result<Pane> {
 
 pub fn peek(site: &Site<'_>, name: &str, lines: usize) -> Result<Exit> {
     let pane = pane(site, name)?;
-    for line in site.tmux()?.capture(&pane.id, lines)?.lines() {
-        site.ui.line(printable(line));
+    let text = site.tmux()?.capture(&pane.id, lines)?;
+    if site.ui.is_json() {
+        site.ui.json(&json!({ "worker": name, "text": text }));
+    } else {
+        text.lines().for_each(|line| site.ui.line(printable(line)));
     }
     Ok(Exit::Done)
 }
@@ -35,7 +39,7 @@ pub fn attach(site: &Site<'_>, name: &str) -> Result<Exit> {
     let worker = store::load(&site.root.path)?.require(name)?.clone();
     let defaults = &site.root.config.defaults;
     aside(site, &worker, defaults.before_attach.as_ref())?;
-    let (program, args) = site.tmux()?.attach_line(&pane.session);
+    let (program, args) = site.tmux()?.attach_line(&pane.id);
     let cmd = Cmd::new(&program, site.env).args(args).without_vars(&["TMUX", "TMUX_PANE"]);
     let status = cmd.foreground()?;
     aside(site, &worker, defaults.after_attach.as_ref())?;
@@ -51,8 +55,10 @@ fn aside(site: &Site<'_>, worker: &Worker, line: Option<&Line>) -> Result<()> {
     let sh = proc::find(site.env, "sh").ok_or_else(|| Failure::failed("sh is not on the PATH"))?;
     let mut cmd = Cmd::new(&sh, site.env).dir(Path::new(&worker.worktree_path)).arg("-c").arg(line.shell());
     for (key, value) in session::variables(site, worker) {
-        cmd = cmd.var(key, value);
+        // With a worker's own variable it would count as its process, and end with it.
+        cmd = cmd.var(if key == "WORKER_CTL_WORKER" { "WORKER_CTL_NAME" } else { key }, value);
     }
+    let cmd = cmd.without_vars(&["WORKER_CTL_WORKER"]);
     let status = cmd.foreground()?;
     if !status.success() {
         site.ui.warn(format!("`{}` ended with {status}", printable(&line.shell())));

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use serde_json::json;
 use shopfloor_core::error::{Exit, Failure, Result};
+use shopfloor_core::lock::Lock;
 
 use super::Site;
 use crate::apply::publish::{self, Merge};
@@ -16,7 +17,7 @@ pub fn run(site: &Site<'_>, name: &str) -> Result<Exit> {
     site.finish_left()?;
     site.clone.fetched(&site.source())?;
     store::load(&site.root.path)?.require(name)?;
-    let _lock = site.lock(name)?;
+    let lock = site.lock(name)?;
     let worker = store::load(&site.root.path)?.require(name)?.clone();
     let refuse = |why: String| Failure::new(Exit::No, "wrong_state", why);
     if !matches!(worker.task, Task::Working | Task::NeedsReview | Task::Rejected) {
@@ -32,24 +33,27 @@ pub fn run(site: &Site<'_>, name: &str) -> Result<Exit> {
     if site.would(format!("rebase {name} onto {base}")) {
         return Ok(Exit::Done);
     }
-    let outcome = rebase::onto(site, &worker, &base)?;
+    let outcome = rebase::onto(site, &worker, &lock, &base)?;
     if site.ui.is_json() {
         site.ui.json(&json!({ "worker": name, "outcome": outcome.word() }));
     } else {
         site.ui.note(format!("{name}: {}", outcome.word().replace('_', " ")));
     }
-    Ok(if matches!(outcome, Rebased::Conflicts(_)) { Exit::No } else { Exit::Done })
+    Ok(match outcome {
+        Rebased::UpToDate | Rebased::Done => Exit::Done,
+        Rebased::Conflicts(_) | Rebased::LeftAsItIs => Exit::No,
+    })
 }
 
 /// Reviews that the default branch has left behind, where nobody has anything uncommitted.
-pub fn stale(site: &Site<'_>, worker: &Worker, base: &str) -> Result<()> {
+pub fn stale(site: &Site<'_>, worker: &Worker, lock: &Lock, base: &str) -> Result<()> {
     let tree = Path::new(&worker.worktree_path);
     let is_ready = worker.task == Task::NeedsReview && worker.fault.is_none() && !is_rebasing(tree);
     let Some(sha) = worker.commit_sha.as_ref().filter(|_| is_ready && tree.is_dir()) else { return Ok(()) };
     if worker.base_sha.as_deref() == Some(base) {
         return Ok(());
     }
-    if site.clone.has(sha, base)? && !site.clone.was_moved_back(base, sha)? {
+    if site.clone.has(sha, base)? && !site.clone.was_moved_back(worker, base, sha)? {
         return tried(site, worker, base);
     }
     if site.clone.require_at(worker, sha).is_err() || !site.clone.dirty(tree)?.is_empty() {
@@ -60,12 +64,14 @@ pub fn stale(site: &Site<'_>, worker: &Worker, base: &str) -> Result<()> {
     if merges == Merge::Conflict && worker.session != Session::Up {
         return Ok(());
     }
+    // First: what fails is not tried again until the default branch moves on.
+    tried(site, worker, base)?;
     if merges != Merge::Nothing
-        && let Rebased::Conflicts(files) = rebase::onto(site, worker, base)?
+        && let Rebased::Conflicts(files) = rebase::onto(site, worker, lock, base)?
     {
         site.ui.note(format!("{} was told to resolve conflicts in {} files", worker.name, files.len()));
     }
-    tried(site, worker, base)
+    Ok(())
 }
 
 /// Remembers it, so that a worker that gave a rebase up is not asked again until the default branch moves on.

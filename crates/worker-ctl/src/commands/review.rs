@@ -8,7 +8,7 @@ use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::git::LOCAL_VARS;
 use shopfloor_core::proc::{self, Cmd};
 
-use super::{Site, patrol};
+use super::{Site, patrol, rebase};
 use crate::cli::Interface;
 use crate::plan::machine::Event;
 use crate::store;
@@ -25,19 +25,22 @@ pub fn review(site: &Site<'_>, name: Option<&str>, interface: Option<Interface>)
         Some(name) => state.require(name)?.name.clone(),
         None => {
             let waiting = state.workers.values().filter(|worker| worker.task == Task::NeedsReview);
-            let longest = waiting.min_by_key(|worker| (worker.last_activity_unix, worker.name.clone()));
+            let longest = waiting.min_by_key(|worker| (worker.task_since_unix, worker.name.clone()));
             longest.map(|worker| worker.name.clone()).ok_or_else(|| {
                 Failure::new(Exit::No, "wrong_state", "nobody needs review")
                     .hint("`worker-ctl status` shows what they are at")
             })?
         }
     };
-    if !site.is_dry {
-        // What the default branch has left behind; without the source it is shown as it is.
-        site.go_on("the source", || patrol::refresh(site));
-    }
     let (worker, sha) = {
-        let _lock = site.lock(&name)?;
+        let lock = site.lock(&name)?;
+        if !site.is_dry {
+            // Without the source it is shown as it is.
+            site.go_on(&name, || {
+                let base = site.clone.fetched(&site.source())?;
+                rebase::stale(site, store::load(&site.root.path)?.require(&name)?, &lock, &base)
+            });
+        }
         let worker = store::load(&site.root.path)?.require(&name)?.clone();
         let Some(sha) = worker.commit_sha.clone().filter(|_| worker.task == Task::NeedsReview) else {
             return Err(Failure::new(Exit::No, "wrong_state", format!("{name} is {}", worker.task.word()))
@@ -53,13 +56,22 @@ pub fn review(site: &Site<'_>, name: Option<&str>, interface: Option<Interface>)
         }
         (worker, sha)
     };
-    // No lock is held while a person reads.
+    // No lock of its worker is held while a person reads; meanwhile the others are brought along.
+    std::thread::scope(|scope| {
+        if !site.is_dry {
+            scope.spawn(|| site.go_on("the others", || patrol::refresh(site)));
+        }
+        told(site, &worker, &sha, interface)
+    })
+}
+
+fn told(site: &Site<'_>, worker: &Worker, sha: &str, interface: Option<Interface>) -> Result<Exit> {
     if site.ui.is_json() {
-        let diff = diff(site, &worker, &sha)?;
-        site.ui.json(&json!({ "worker": name, "sha": sha, "diff": diff }));
+        let diff = diff(site, worker, sha)?;
+        site.ui.json(&json!({ "worker": worker.name, "sha": sha, "diff": diff }));
         return Ok(Exit::Done);
     }
-    show(site, &worker, &sha, interface)
+    show(site, worker, sha, interface)
 }
 
 /// Through git, which pages on a terminal, and calls whatever else is to show it.
@@ -121,6 +133,5 @@ pub fn reject(site: &Site<'_>, message: &str) -> Result<Exit> {
     let text = format!(
         "Your work was reviewed and needs changes:\n\n{text}\n\nAmend your commit. This is what was reviewed:\n\n{shown}"
     );
-    let (worker, verdict) = site.deliver(&worker, &event, &text)?;
-    Ok(site.told(&worker, verdict))
+    site.told(&worker.name, site.deliver(&worker, &event, &text))
 }

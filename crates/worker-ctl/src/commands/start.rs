@@ -35,8 +35,7 @@ pub fn run(site: &Site<'_>, args: &StartArgs) -> Result<Exit> {
     }
     bring_up_to_date(site, &worker, &base)?;
     let text = format!("{}\n\n{prompt}", preamble(site, &worker));
-    let (worker, verdict) = site.deliver(&worker, &Event::Start { prompt, base }, &text)?;
-    Ok(site.told(&worker, verdict))
+    site.told(&worker.name, site.deliver(&worker, &Event::Start { prompt, base }, &text))
 }
 
 /// The task a worker has, once more: only when a person says so, never by itself.
@@ -51,8 +50,7 @@ fn resume(site: &Site<'_>, name: &str) -> Result<Exit> {
     }
     let prompt = worker.prompt.clone().unwrap_or_default();
     let text = format!("{}\n\n{prompt}", preamble(site, &worker));
-    let (worker, verdict) = site.deliver(&worker, &Event::Resume, &text)?;
-    Ok(site.told(&worker, verdict))
+    site.told(name, site.deliver(&worker, &Event::Resume, &text))
 }
 
 /// The one that has been idle longest, of those in the pool; whoever is given a task by somebody else meanwhile is not.
@@ -62,7 +60,7 @@ fn pick(site: &Site<'_>) -> Result<(Worker, Lock)> {
     };
     let state = store::load(&site.root.path)?;
     let mut idle: Vec<&Worker> = state.workers.values().filter(is_idle).collect();
-    idle.sort_by_key(|worker| (worker.last_activity_unix, worker.name.clone()));
+    idle.sort_by_key(|worker| (worker.task_since_unix, worker.name.clone()));
     // Those whose lock is held last: its holder may only have looked.
     for is_patient in [false, true] {
         for worker in &idle {

@@ -1,13 +1,13 @@
 //! `up` and `down`: sessions come and go, tasks stay.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::atomic::Ordering;
-use std::sync::{Mutex, PoisonError, mpsc};
+use std::sync::{Mutex, MutexGuard, PoisonError, mpsc};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::process::{Pid, Signal, getpid, kill_process};
 use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::fs;
 use shopfloor_core::lock::Lock;
@@ -22,7 +22,7 @@ use crate::cli::UpArgs;
 use crate::log;
 use crate::plan::machine::{Event, MISSING};
 use crate::store;
-use crate::tmux;
+use crate::tmux::{self, Pane};
 use crate::worker::{Session, Worker, checked_name};
 
 /// How many programs are started at once.
@@ -51,6 +51,10 @@ pub fn up(site: &Site<'_>, args: &UpArgs) -> Result<Exit> {
 /// These sessions, daemon or not.
 fn restart(site: &Site<'_>, names: &[String]) -> Result<Exit> {
     site.finish_left()?;
+    let made = make_missing(site, Some(names));
+    if !made.is_empty() {
+        return Err(Failure::failed("not all workers can be made").details(made).hint("mend that, or use `add`"));
+    }
     let state = store::load(&site.root.path)?;
     names.iter().try_for_each(|name| state.require(name).map(drop))?;
     let failures = bring_up(site, names);
@@ -71,7 +75,7 @@ fn bring_up(site: &Site<'_>, names: &[String]) -> Vec<String> {
     }
     let queue = Mutex::new(names.iter());
     let failures = Mutex::new(Vec::new());
-    let next = || queue.lock().unwrap_or_else(PoisonError::into_inner).next();
+    let next = || lock_of(&queue).next();
     thread::scope(|scope| {
         for _ in 0..AT_ONCE.min(names.len()) {
             scope.spawn(|| {
@@ -79,10 +83,7 @@ fn bring_up(site: &Site<'_>, names: &[String]) -> Vec<String> {
                     match bring_one_up(site, name) {
                         Ok(true) => site.ui.note(format!("{name} is up")),
                         Ok(false) => {}
-                        Err(failure) => {
-                            let mut failures = failures.lock().unwrap_or_else(PoisonError::into_inner);
-                            failures.push(format!("{name}: {failure}"));
-                        }
+                        Err(failure) => lock_of(&failures).push(format!("{name}: {failure}")),
                     }
                 }
             });
@@ -95,6 +96,8 @@ fn bring_up(site: &Site<'_>, names: &[String]) -> Vec<String> {
 fn bring_one_up(site: &Site<'_>, name: &str) -> Result<bool> {
     site.check_ending()?;
     let _lock = site.lock(name)?;
+    // As config.toml is by now: it may have been written while we waited.
+    let site = &site.again()?;
     let Some(worker) = store::load(&site.root.path)?.workers.get(name).cloned() else { return Ok(false) };
     if !Path::new(&worker.worktree_path).is_dir() {
         site.record(name, &Event::Fault { reason: MISSING.into() })?;
@@ -104,11 +107,12 @@ fn bring_one_up(site: &Site<'_>, name: &str) -> Result<bool> {
     session::start(site, &worker).map(|_| true)
 }
 
-/// Makes workers that config.toml tells of and the state does not; what hindered it.
-fn make_missing(site: &Site<'_>) -> Vec<String> {
+/// Makes workers that config.toml tells of and the state does not, of these or all; what hindered it.
+fn make_missing(site: &Site<'_>, names: Option<&[String]>) -> Vec<String> {
     let known = store::load(&site.root.path).map(|state| state.workers).unwrap_or_default();
     let mut failures = Vec::new();
-    for name in site.root.config.workers.keys().filter(|name| !known.contains_key(*name)) {
+    let is_wanted = |name: &&String| !known.contains_key(*name) && names.is_none_or(|names| names.contains(name));
+    for name in site.root.config.workers.keys().filter(is_wanted) {
         let made = checked_name(name).and_then(|_| {
             let _lock = site.lock(name)?;
             // As all is by now: it may have been removed.
@@ -176,47 +180,96 @@ fn watch(site: &Site<'_>, no_patrol: bool) -> Result<Exit> {
     let mut fresh = Fresh { site: site.again()?, changed };
     let mut seen = Vec::new();
     let mut last: Option<Instant> = None;
-    let mut told = BTreeSet::new();
+    let told = Told::default();
     let mut waiting = Waiting::default();
-    loop {
-        if let Err(failure) = fresh.renew() {
-            fresh.site.ui.problem(&failure);
-        }
-        let site = &fresh.site;
-        let interval = Duration::from_secs(site.root.config.defaults.patrol_interval_secs.max(1));
-        let now = glance(site);
-        let is_due = last.is_none_or(|last| last.elapsed() >= interval) || now != seen;
-        if is_due {
-            seen = now;
-            let is_first = last.replace(Instant::now()).is_none();
-            match tick(site, no_patrol, is_first) {
-                // Said once, not at every look.
-                Ok(failures) => {
-                    failures.iter().filter(|said| !told.contains(*said)).for_each(|said| site.ui.warn(said));
-                    told = failures.into_iter().collect();
+    // A program that takes its time to get ready keeps nobody else's commit from being seen.
+    let starting = Mutex::new(BTreeSet::new());
+    thread::scope(|scope| {
+        let mut starters = Vec::new();
+        loop {
+            if let Err(failure) = fresh.renew() {
+                fresh.site.ui.problem(&failure);
+            }
+            let site = &fresh.site;
+            let interval = Duration::from_secs(site.root.config.defaults.patrol_interval_secs.max(1));
+            let now = glance(site);
+            if last.is_none_or(|last| last.elapsed() >= interval) || now != seen {
+                seen = now;
+                let is_first = last.replace(Instant::now()).is_none();
+                match tick(site, no_patrol, is_first) {
+                    Ok((failures, mut missing)) => {
+                        told.tell(site, "tick", failures);
+                        missing.retain(|name| lock_of(&starting).insert(name.clone()));
+                        let own = site.again();
+                        if let (false, Ok(own)) = (missing.is_empty(), own) {
+                            starters.push(scope.spawn(|| start_all(own, missing, &starting, &told)));
+                        }
+                    }
+                    Err(failure) => site.ui.problem(&failure),
                 }
-                Err(failure) => site.ui.problem(&failure),
+                if let Ok(state) = store::load(&site.root.path) {
+                    waiting.look(site, &state);
+                }
             }
-            if let Ok(state) = store::load(&site.root.path) {
-                waiting.look(site, &state);
+            starters.retain(|starter: &thread::ScopedJoinHandle<'_, ()>| !starter.is_finished());
+            if let Ok(signal) = signals.recv_timeout(GLANCE) {
+                site.ui.note("ending all sessions");
+                end_in_time(signal);
+                // They look whether all is to end.
+                starters.into_iter().for_each(|starter| drop(starter.join()));
+                end_all(site, false)?;
+                return Ok(Exit::Signal(u8::try_from(signal).unwrap_or(0)));
             }
         }
-        if let Ok(signal) = signals.recv_timeout(GLANCE) {
-            site.ui.note("ending all sessions");
-            end_all(site, false)?;
-            return Ok(Exit::Signal(u8::try_from(signal).unwrap_or(0)));
-        }
+    })
+}
+
+/// What was said already: each only once, as long as it goes on.
+#[derive(Default)]
+struct Told(Mutex<BTreeMap<&'static str, BTreeSet<String>>>);
+
+impl Told {
+    fn tell(&self, site: &Site<'_>, of: &'static str, failures: Vec<String>) {
+        let mut all = lock_of(&self.0);
+        let before = all.entry(of).or_default();
+        failures.iter().filter(|said| !before.contains(*said)).for_each(|said| site.ui.warn(said));
+        *before = failures.into_iter().collect();
     }
 }
 
-/// One round: workers and sessions that are missing, then what happened. The first one also starts what ended well.
-fn tick(site: &Site<'_>, no_patrol: bool, is_first: bool) -> Result<Vec<String>> {
-    let mut failures = make_missing(site);
+fn lock_of<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn start_all(site: Site<'_>, names: Vec<String>, starting: &Mutex<BTreeSet<String>>, told: &Told) {
+    let failures = bring_up(&site, &names);
+    told.tell(&site, "start", failures);
+    lock_of(starting).retain(|name| !names.contains(name));
+}
+
+/// Whatever hangs, we end in the end: as by a second signal.
+fn end_in_time(signal: i32) {
+    thread::spawn(move || {
+        thread::sleep(PATIENCE);
+        if let Some(signal) = Signal::from_named_raw(signal) {
+            let _ = kill_process(getpid(), signal);
+        }
+    });
+}
+
+/// One round: workers and sessions that are missing, then what happened; what hindered it, and whose sessions are to be
+/// started. The first one also starts what ended well.
+fn tick(site: &Site<'_>, no_patrol: bool, is_first: bool) -> Result<(Vec<String>, Vec<String>)> {
+    let failures = make_missing(site, None);
     let state = store::load(&site.root.path)?;
     let panes = site.tmux()?.panes()?;
-    // Sessions that an `up` before this one left are taken over as they are.
+    // Sessions that an `up` before this one left are taken over as they are; but for those that did not get so far as to
+    // take input.
+    let is_begun = |worker: &Worker, pane: &Pane| {
+        worker.session == Session::Down && worker.pane_id.as_ref() == Some(&pane.id) && pane.end.is_none()
+    };
     for worker in state.workers.values().filter(|worker| worker.session != Session::Up && worker.fault.is_none()) {
-        if let Some(pane) = tmux::find(&panes, worker).filter(|pane| pane.end.is_none())
+        if let Some(pane) = tmux::find(&panes, worker).filter(|pane| pane.end.is_none() && !is_begun(worker, pane))
             && let Some(_lock) = site.try_lock(&worker.name)?
         {
             site.observe(worker, &Event::SessionUp { pane: pane.id.clone(), pid: pane.pid })?;
@@ -227,17 +280,17 @@ fn tick(site: &Site<'_>, no_patrol: bool, is_first: bool) -> Result<Vec<String>>
     let state = store::load(&site.root.path)?;
     let is_missing = |worker: &&Worker| {
         let pane = tmux::find(&panes, worker);
-        worker.fault.is_none() && pane.is_none_or(|pane| is_first && pane.end.is_some())
+        let is_wanted = pane.is_none_or(|pane| is_first && pane.end.is_some() || is_begun(worker, pane));
+        worker.fault.is_none() && is_wanted
     };
-    let missing: Vec<String> = state.workers.values().filter(is_missing).map(|worker| worker.name.clone()).collect();
-    failures.extend(bring_up(site, &missing));
+    let missing = state.workers.values().filter(is_missing).map(|worker| worker.name.clone()).collect();
     if !no_patrol {
         let _tick = site.lock_out("patrol")?;
         site.finish_left()?;
         patrol::tick(site)?;
         patrol::refresh(site)?;
     }
-    Ok(failures)
+    Ok((failures, missing))
 }
 
 /// What changes when somebody commits, adds a worker or gives a task: a few times of change.
@@ -284,7 +337,8 @@ pub fn down(site: &Site<'_>, force: bool) -> Result<Exit> {
     if site.would("end all sessions") {
         return Ok(Exit::Done);
     }
-    end_daemon(site)?;
+    end_daemon(site, force)?;
+    site.finish_left()?;
     let names = end_all(site, force)?;
     if !names.is_empty() {
         site.ui.note(format!("down: {}", printable(&names.join(", "))));
@@ -305,8 +359,8 @@ fn end_all(site: &Site<'_>, force: bool) -> Result<Vec<String>> {
     Ok(state.workers.into_keys().collect())
 }
 
-/// Asks a running `up` to end, and waits for it: the lock tells that it has.
-fn end_daemon(site: &Site<'_>) -> Result<()> {
+/// Asks a running `up` to end, and waits for it: the lock tells that it has. With `force` it leaves its sessions to us.
+fn end_daemon(site: &Site<'_>, force: bool) -> Result<()> {
     let path = daemon_lock(&site.root.path);
     let start = Instant::now();
     let mut asked = None;
@@ -316,6 +370,9 @@ fn end_daemon(site: &Site<'_>) -> Result<()> {
         let pid = String::from_utf8_lossy(&text).trim().parse().ok().and_then(Pid::from_raw);
         if let Some(pid) = pid.filter(|pid| asked.replace(*pid) != Some(*pid)) {
             let _ = kill_process(pid, Signal::TERM);
+            if force {
+                let _ = kill_process(pid, Signal::INT);
+            }
         }
         if start.elapsed() > PATIENCE {
             return Err(Failure::new(Exit::Busy, "busy", "the running `up` does not end")

@@ -37,6 +37,7 @@ pub fn run(site: &Site<'_>, names: &[String], state: &str, timeout: &str) -> Res
     loop {
         // Without an `up` nobody else looks.
         if last.is_none_or(|last| last.elapsed() > Duration::from_secs(1)) && !up::is_running(&site.root.path)? {
+            site.finish_left()?;
             patrol::tick(site)?;
             last = Some(Instant::now());
         }

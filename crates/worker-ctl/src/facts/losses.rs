@@ -62,7 +62,9 @@ impl Losses {
 /// whatever is under way.
 fn tips(clone: &Clone, worker: &Worker) -> Result<Vec<String>> {
     let tree = Path::new(&worker.worktree_path);
+    let kept = ["pre", "review"].map(|kind| format!("refs/shopfloor/{kind}/{}", worker.name));
     let mut names = vec![format!("refs/heads/{}", worker.branch)];
+    names.extend(kept);
     names.extend(worker.commit_sha.clone());
     if let Task::Rebasing { pre_sha, .. } = &worker.task {
         names.push(pre_sha.clone());

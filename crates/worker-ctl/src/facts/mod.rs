@@ -115,18 +115,18 @@ impl Clone {
         Ok(count.parse().unwrap_or(0))
     }
 
-    /// Where work left the default branch, also where that has dropped the commit since.
-    pub fn fork(&self, sha: &str) -> Result<String> {
-        let forked = self.run(&self.root, &["merge-base", "--fork-point", &self.base(), sha])?;
-        match forked.status.success() {
-            true => Ok(String::from_utf8_lossy(&forked.stdout).trim().to_owned()),
-            false => self.ask(&self.root, &["merge-base", &self.base(), sha]),
-        }
+    /// Where a worker's work begins: at the default branch's commit that we put it on, also where that was dropped since.
+    pub fn fork(&self, worker: &Worker, sha: &str) -> Result<String> {
+        let onto = match &worker.onto_sha {
+            Some(onto) => onto.clone(),
+            None => self.base(),
+        };
+        self.ask(&self.root, &["merge-base", &onto, sha])
     }
 
     /// Whether the default branch has dropped commits that this work sits on.
-    pub fn was_moved_back(&self, base: &str, sha: &str) -> Result<bool> {
-        Ok(!self.has(base, &self.fork(sha)?)?)
+    pub fn was_moved_back(&self, worker: &Worker, base: &str, sha: &str) -> Result<bool> {
+        Ok(!self.has(base, &self.fork(worker, sha)?)?)
     }
 
     /// Whether this was the default branch's commit at some time: a source may be moved back.

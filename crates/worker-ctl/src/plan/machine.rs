@@ -36,6 +36,8 @@ pub enum Event {
     Rebased {
         sha: String,
         patch: String,
+        /// The default branch's commit it sits on; not known where the worker did it.
+        onto: Option<String>,
     },
     /// It has conflicts with the default branch, in these files.
     Conflict {
@@ -127,8 +129,6 @@ impl Event {
 pub enum Action {
     /// Type a text into its session.
     Deliver,
-    /// Ring, and tell whoever wants to know.
-    Announce,
     /// Keep what was reviewed under a ref.
     Pin(String),
     /// Let go of that.
@@ -160,6 +160,7 @@ pub fn apply(worker: &Worker, event: &Event, now: i64) -> Result<(Worker, Vec<Ac
             next.prompt = Some(prompt.clone());
             next.baseline_sha = Some(base.clone());
             next.baseline_patch = None;
+            next.onto_sha = Some(base.clone());
             next.pending_send = Some(Pending { what: "start".into(), at_unix: now });
             vec![Action::Deliver]
         }
@@ -185,20 +186,22 @@ pub fn apply(worker: &Worker, event: &Event, now: i64) -> Result<(Worker, Vec<Ac
                 last_crash_unix: worker.last_crash_unix,
                 ..(**back).clone()
             };
-            vec![]
+            next.reviewed_sha.clone().map(Action::Pin).into_iter().collect()
         }
         (Task::Working | Task::Rejected, Event::Commit { sha }) if worker.baseline_sha.as_ref() == Some(sha) => vec![],
         (Task::Working | Task::Rejected, Event::Commit { sha }) => {
             next.task = Task::NeedsReview;
+            next.notes.retain(|note| !note.starts_with(MARKERS));
             next.commit_sha = Some(sha.clone());
             next.reviewed_sha = None;
-            vec![Action::Unpin, Action::Announce]
+            vec![Action::Unpin]
         }
         (Task::NeedsReview, Event::Commit { sha }) if worker.commit_sha.as_ref() == Some(sha) => vec![],
         (Task::NeedsReview, Event::Commit { sha }) => {
             next.commit_sha = Some(sha.clone());
             // What was reviewed stays known, so that nothing else is accepted for it.
             next.reviewed_sha = None;
+            next.notes.retain(|note| !note.starts_with(MARKERS));
             note(&mut next, "it committed again after it was done");
             vec![Action::Unpin]
         }
@@ -232,18 +235,24 @@ pub fn apply(worker: &Worker, event: &Event, now: i64) -> Result<(Worker, Vec<Ac
                 "`worker-ctl status` shows who needs review".into(),
             );
         }
-        (Task::NeedsReview, Event::Rebased { sha, .. }) => {
+        (Task::NeedsReview, Event::Rebased { sha, onto, .. }) => {
             // The patch is the same: what was reviewed still is.
             if worker.reviewed_sha.is_some() && worker.reviewed_sha == worker.commit_sha {
                 next.reviewed_sha = Some(sha.clone());
             }
             next.commit_sha = Some(sha.clone());
+            next.onto_sha = onto.clone().or(next.onto_sha);
             next.reviewed_sha.clone().map(Action::Pin).into_iter().collect()
         }
-        (Task::Rejected, Event::Rebased { sha, patch }) => {
+        (Task::Rejected, Event::Rebased { sha, patch, onto }) => {
             // What was rejected is no news at another place.
             next.baseline_sha = Some(sha.clone());
             next.baseline_patch = Some(patch.clone());
+            next.onto_sha = onto.clone().or(next.onto_sha);
+            vec![]
+        }
+        (Task::Working, Event::Rebased { onto, .. }) => {
+            next.onto_sha = onto.clone().or(next.onto_sha);
             vec![]
         }
         (_, Event::Rebased { .. }) => vec![],
@@ -270,17 +279,19 @@ pub fn apply(worker: &Worker, event: &Event, now: i64) -> Result<(Worker, Vec<Ac
         }
         (Task::Rebasing { from: Before::Working, .. }, Event::RebaseDone { .. }) => {
             next.task = Task::Working;
+            next.onto_sha = next.base_sha.clone();
             vec![]
         }
         (Task::Rebasing { .. }, Event::RebaseDone { sha, markers }) => {
             next.task = Task::NeedsReview;
+            next.onto_sha = next.base_sha.clone();
             next.notes.retain(|note| note != GAVE_UP);
             for file in markers {
-                note(&mut next, &format!("conflict markers are left in {file}"));
+                note(&mut next, &format!("{MARKERS} {file}"));
             }
             next.commit_sha = Some(sha.clone());
             next.reviewed_sha = None;
-            vec![Action::Unpin, Action::Announce]
+            vec![Action::Unpin]
         }
         (Task::Rebasing { from, pre_sha }, Event::WorkGone) => {
             next.task = from.task();
@@ -390,12 +401,17 @@ pub fn apply(worker: &Worker, event: &Event, now: i64) -> Result<(Worker, Vec<Ac
     // What did not come about is no activity.
     if next != *worker && !matches!(event, Event::Quiet | Event::NotSent { .. }) {
         next.last_activity_unix = now;
+        if next.task != worker.task {
+            next.task_since_unix = now;
+        }
     }
     Ok((next, actions))
 }
 
 /// The fault of a worker whose worktree is gone.
 pub const MISSING: &str = "worktree missing";
+
+const MARKERS: &str = "conflict markers are left in";
 
 const GAVE_UP: &str = "it gave the rebase up";
 
@@ -406,6 +422,7 @@ fn clear_task(worker: &mut Worker) {
     worker.baseline_sha = None;
     worker.baseline_patch = None;
     worker.base_sha = None;
+    worker.onto_sha = None;
     worker.pending_send = None;
     worker.notes.clear();
     worker.conflicted.clear();
@@ -417,160 +434,5 @@ fn clear_task(worker: &mut Worker) {
 fn note(worker: &mut Worker, text: &str) {
     if !worker.notes.iter().any(|note| note == text) {
         worker.notes.push(text.to_owned());
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use proptest::prelude::*;
-
-    use super::*;
-
-    fn tasks() -> Vec<Task> {
-        let rebasing = |from| Task::Rebasing { from, pre_sha: "pre".into() };
-        let mut all = vec![Task::Idle, Task::Working, Task::NeedsReview, Task::Rejected];
-        all.extend([Before::Working, Before::NeedsReview, Before::Rejected].map(rebasing));
-        all
-    }
-
-    fn worker(task: &Task, session: Session, fault: bool, reviewed: bool) -> Worker {
-        let mut worker = Worker::new("adam", "claude", "/w", "worker/adam", 0);
-        worker.task = task.clone();
-        worker.session = session;
-        worker.fault = fault.then(|| "exit 7".to_owned());
-        if *task != Task::Idle {
-            worker.prompt = Some("p".into());
-            worker.baseline_sha = Some("base".into());
-        }
-        if *task == Task::NeedsReview {
-            worker.commit_sha = Some("c1".into());
-            worker.reviewed_sha = reviewed.then(|| "c1".to_owned());
-        }
-        worker
-    }
-
-    fn events() -> Vec<Event> {
-        let back = Worker::new("adam", "claude", "/w", "worker/adam", 0);
-        let text = |s: &str| s.to_owned();
-        vec![
-            Event::Start { prompt: text("p"), base: text("base") },
-            Event::Sent,
-            Event::NotSent { back: Box::new(back) },
-            Event::Commit { sha: text("c2") },
-            Event::Reviewed { sha: text("c1"), patch: text("q") },
-            Event::Reject { base: text("c1"), patch: text("q") },
-            Event::Rebased { sha: text("c3"), patch: text("q") },
-            Event::Conflict { pre_sha: text("c1"), base: text("b2"), files: vec![text("f")] },
-            Event::RebaseDone { sha: text("pre"), markers: vec![] },
-            Event::RebaseDone { sha: text("c4"), markers: vec![text("f")] },
-            Event::WorkGone,
-            Event::Accepted,
-            Event::Reset,
-            Event::SessionBegun { pane: text("%1"), pid: 7 },
-            Event::SessionUp { pane: text("%1"), pid: 7 },
-            Event::Exited { pane: text("%1"), end: Session::Code(7), is_ok: false },
-            Event::Exited { pane: text("%2"), end: Session::Code(0), is_ok: true },
-            Event::SessionGone,
-            Event::Fault { reason: text("worktree missing") },
-            Event::Message { force: false },
-            Event::Message { force: true },
-            Event::Quiet,
-            Event::Resume,
-            Event::Mended { reason: text("worktree missing") },
-            Event::Doubt,
-        ]
-    }
-
-    fn is_liveness(event: &Event) -> bool {
-        matches!(
-            event,
-            Event::SessionBegun { .. }
-                | Event::SessionUp { .. }
-                | Event::Exited { .. }
-                | Event::SessionGone
-                | Event::Fault { .. }
-                | Event::Mended { .. }
-                | Event::Doubt
-                | Event::Quiet
-        )
-    }
-
-    /// Every state, every event: what is written down holds, and what only happens to a session leaves the task alone.
-    #[test]
-    fn the_whole_table() {
-        let sessions = [Session::Up, Session::Down, Session::Code(7), Session::Signal(9)];
-        let mut walked = 0;
-        for task in tasks() {
-            for session in sessions {
-                for (fault, reviewed) in [(false, false), (false, true), (true, false), (true, true)] {
-                    let before = worker(&task, session, fault, reviewed);
-                    before.check().unwrap();
-                    for event in events() {
-                        walked += 1;
-                        let Ok((after, actions)) = apply(&before, &event, 5) else { continue };
-                        assert_eq!(after.check(), Ok(()), "{before:?} {event:?}");
-                        let delivers = actions.iter().filter(|action| **action == Action::Deliver).count();
-                        assert!(delivers <= 1, "{event:?}");
-                        if is_liveness(&event) {
-                            assert_eq!(after.task, before.task, "{event:?}");
-                            assert_eq!(after.prompt, before.prompt);
-                        }
-                        let became_idle = after.task == Task::Idle && before.task != Task::Idle;
-                        let may = matches!(event, Event::Accepted | Event::Reset | Event::NotSent { .. });
-                        assert!(!became_idle || may, "{before:?} {event:?}");
-                    }
-                }
-            }
-        }
-        assert_eq!(walked, 7 * 4 * 4 * 25);
-    }
-
-    #[test]
-    fn a_task_from_start_to_acceptance() {
-        let idle = worker(&Task::Idle, Session::Up, false, false);
-        let step = |worker: &Worker, event: Event| apply(worker, &event, 9).unwrap();
-        let (working, actions) = step(&idle, Event::Start { prompt: "p".into(), base: "b".into() });
-        assert_eq!((working.status(), actions), ("working", vec![Action::Deliver]));
-        let (working, _) = step(&working, Event::Sent);
-        let (done, actions) = step(&working, Event::Commit { sha: "c1".into() });
-        assert_eq!((done.status(), actions.last()), ("needs_review", Some(&Action::Announce)));
-        assert_eq!(
-            apply(&done, &Event::Reject { base: "c1".into(), patch: "q".into() }, 9).unwrap_err().exit.code(),
-            1
-        );
-        let (seen, actions) = step(&done, Event::Reviewed { sha: "c1".into(), patch: "q".into() });
-        assert_eq!(actions, [Action::Pin("c1".into())]);
-        let (rejected, _) = step(&seen, Event::Reject { base: "c1".into(), patch: "q".into() });
-        assert_eq!(rejected.status(), "rejected");
-        let (again, _) = step(&rejected, Event::Commit { sha: "c2".into() });
-        assert_eq!((again.status(), again.reviewed_sha.clone()), ("needs_review", None));
-        assert_eq!(again.reviewed_patch, None);
-        // What comes after a review is not what was reviewed.
-        let (seen, _) = step(&again, Event::Reviewed { sha: "c2".into(), patch: "r".into() });
-        let (later, actions) = step(&seen, Event::Commit { sha: "c3".into() });
-        assert_eq!((later.reviewed_sha, later.reviewed_patch), (None, Some("r".into())));
-        assert_eq!(actions, [Action::Unpin]);
-        let (idle, _) = step(&again, Event::Accepted);
-        assert_eq!((idle.status(), idle.prompt), ("idle", None));
-    }
-
-    proptest! {
-        /// Any sequence keeps every record whole, and one death is counted once.
-        #[test]
-        fn no_sequence_breaks_a_record(picks in proptest::collection::vec(0..25usize, 0..60)) {
-            let all = events();
-            let mut now = worker(&Task::Idle, Session::Up, false, false);
-            for pick in picks {
-                if let Ok((next, _)) = apply(&now, &all[pick], 5) {
-                    prop_assert_eq!(next.check(), Ok(()));
-                    prop_assert!(next.crash_count <= now.crash_count + 1);
-                    if matches!(all[pick], Event::Exited { .. }) {
-                        let twice = apply(&next, &all[pick], 5).unwrap().0;
-                        prop_assert_eq!(twice.crash_count, next.crash_count);
-                    }
-                    now = next;
-                }
-            }
-        }
     }
 }

@@ -7,6 +7,7 @@ use std::time::Duration;
 use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::fs;
 use shopfloor_core::hash::Digest;
+use shopfloor_core::proc;
 
 use super::Tmux;
 use crate::agent::{AgentTable, Paste};
@@ -53,75 +54,113 @@ pub fn cleaned(bytes: Vec<u8>) -> Result<String> {
 
 /// A text without what would be keys.
 pub fn typable(text: &str) -> String {
-    // Whole sequences go, not their first character alone; and what is left may be one again.
-    let mut text = text.replace("\r\n", "\n");
-    while let Some(at) = PASTES.iter().find_map(|mark| text.find(mark)) {
-        text.replace_range(at..at + PASTES[0].len(), "");
+    let mut kept = String::with_capacity(text.len());
+    for c in text.replace("\r\n", "\n").chars() {
+        kept.push(c);
+        // Whole sequences go, not their first character alone; what is left may end in the half of one again.
+        if let Some(mark) = PASTES.iter().find(|mark| kept.ends_with(*mark)) {
+            kept.truncate(kept.len() - mark.len());
+        }
     }
-    text.chars().filter(|c| matches!(c, '\n' | '\t') || !c.is_control()).collect()
+    kept.retain(|c| matches!(c, '\n' | '\t') || !c.is_control());
+    kept
 }
 
 /// What a terminal puts around a paste.
 const PASTES: [&str; 2] = ["\u{1b}[200~", "\u{1b}[201~"];
 
-/// Types it into the worker's pane, then Enter as a key of its own; with `fresh` after its command for a fresh start.
-/// What cannot be typed is said before anything is (exit 4, kind `not_delivered`); in doubt nothing is ever typed twice.
-pub fn deliver(
+/// A text that is ready to be typed.
+#[derive(Debug)]
+pub struct Ready {
+    pane: String,
+    buffer: String,
+    text: String,
+    has_hook: bool,
+}
+
+/// Why nothing was typed: exit 4, whatever hindered it.
+pub fn not_delivered(worker: &str, failure: Failure) -> Failure {
+    if failure.kind == NOT {
+        return failure;
+    }
+    Failure::new(Exit::Failed, NOT, format!("nothing was typed to {worker}: {}", failure.message))
+        .details(failure.causes())
+        .hint(format!("look at it with `worker-ctl peek {worker}`, bring it up with `worker-ctl up {worker}`"))
+}
+
+/// Everything that may fail before the first byte of a text is typed: the worker's own program still runs in its pane, the
+/// text is in a buffer of tmux. With `is_fresh` its command for a fresh start is typed.
+pub fn prepare(
     tmux: &Tmux,
     root: &Path,
     worker: &Worker,
     agent: &AgentTable,
     text: &str,
-    fresh: bool,
-) -> Result<Verdict> {
-    let not = |why: String| {
-        Failure::new(Exit::Failed, NOT, format!("nothing was typed to {}: {why}", worker.name))
-            .hint(format!("look at it with `worker-ctl peek {0}`, bring it up with `worker-ctl up {0}`", worker.name))
-    };
-    let pane = tmux.pane_of(worker)?.ok_or_else(|| not("its session is gone".into()))?;
+    is_fresh: bool,
+) -> Result<Ready> {
+    let not = |why: &str| Failure::failed(why);
+    let pane = tmux.pane_of(worker)?.ok_or_else(|| not("its session is gone"))?;
     if pane.end.is_some() {
-        return Err(not("its program has ended".into()));
+        return Err(not("its program has ended"));
     }
     if pane.path.ends_with(" (deleted)") {
-        return Err(not("the directory it works in is gone; end its session with `worker-ctl down`".into()));
+        return Err(not("the directory it works in is gone"));
     }
     if worker.pane_pid.is_some_and(|pid| pid != pane.pid) {
-        return Err(not("another program runs in its session".into()));
-    }
-    if pane.in_mode {
-        tmux.must(&["copy-mode", "-q", "-t", &pane.id]).map_err(|f| not(f.to_string()))?;
+        return Err(not("another program runs in its session"));
     }
     let text = match agent.paste {
         Paste::File => pointer(&in_file(root, &worker.name, text)?),
         _ => text.to_owned(),
     };
-    if fresh {
-        clear(tmux, &pane.id, agent).map_err(|f| not(f.to_string()))?;
-    }
     // A name of its own: with a shared one workers get each other's texts.
     let unique = Digest::random().to_string();
     let buffer = format!("worker-ctl-{}", &unique[..16]);
-    let loaded = tmux.feed(&["load-buffer", "-b", &buffer, "-"], text.clone().into_bytes())?;
-    if !loaded.status.success() {
-        return Err(not("tmux took no text".into()));
-    }
-    let paste: &[&str] = match agent.paste {
-        Paste::Lines => &["paste-buffer", "-d", "-b", &buffer, "-t", &pane.id],
-        _ => &["paste-buffer", "-p", "-d", "-b", &buffer, "-t", &pane.id],
-    };
-    let pasted = tmux.run(paste)?;
-    if !pasted.status.success() {
-        tmux.run(&["delete-buffer", "-b", &buffer])?;
-        return Err(not("tmux could not paste".into()));
-    }
-    thread::sleep(debounce(text.len()));
     let has_hook = hook::last(root, &worker.name).is_some();
     hook::forget(root, &worker.name)?;
-    submit(tmux, &pane.id, agent)?;
+    if is_fresh {
+        clear(tmux, &pane.id, agent)?;
+    }
+    let loaded = tmux.feed(&["load-buffer", "-b", &buffer, "-"], text.clone().into_bytes())?;
+    if !loaded.status.success() {
+        return Err(not("tmux took no text"));
+    }
+    Ok(Ready { pane: pane.id, buffer, text, has_hook })
+}
+
+/// Types it into the worker's pane, then Enter as a key of its own. In doubt nothing is ever typed twice; a signal does not
+/// come in between.
+pub fn deliver(tmux: &Tmux, root: &Path, worker: &Worker, agent: &AgentTable, ready: Ready) -> Result<Verdict> {
+    let Ready { pane, buffer, text, has_hook } = ready;
+    let _whole = proc::defer_signals();
+    let paste: &[&str] = match agent.paste {
+        Paste::Lines => &["paste-buffer", "-d", "-b", &buffer, "-t", &pane],
+        _ => &["paste-buffer", "-p", "-d", "-b", &buffer, "-t", &pane],
+    };
+    let pasted = tmux.keys(&pane, paste)?;
+    if !pasted.status.success() {
+        tmux.run(&["delete-buffer", "-b", &buffer])?;
+        return Err(not_delivered(&worker.name, Failure::failed("tmux could not paste")));
+    }
+    thread::sleep(debounce(text.len()));
+    submit(tmux, &pane, agent)?;
     Ok(match has_hook {
         true if hook::confirms(root, &worker.name, &text) => Verdict::Delivered,
         _ => Verdict::Sent,
     })
+}
+
+/// Removes the texts that a worker was given in files: its task is over.
+pub fn forget_files(root: &Path, worker: &str) -> Result<()> {
+    let dir = root.join("prompts");
+    let prefix = format!("{worker}-");
+    // The rest of the name is a hash, so that no other worker's begins like that.
+    let is_its = |name: &str| {
+        let hash = name.strip_prefix(&prefix).and_then(|rest| rest.strip_suffix(".md"));
+        hash.is_some_and(|hash| hash.len() == 12 && hash.bytes().all(|b| b.is_ascii_hexdigit()))
+    };
+    let names = fs::list(&dir)?;
+    names.iter().filter(|name| name.to_str().is_some_and(is_its)).try_for_each(|name| fs::remove(&dir.join(name)))
 }
 
 /// A text in a file of its own, for who cannot be given it otherwise.
@@ -141,7 +180,10 @@ pub fn pointer(file: &Path) -> String {
 /// A fresh start, for programs that have a command for it.
 pub fn clear(tmux: &Tmux, pane: &str, agent: &AgentTable) -> Result<()> {
     let Some(clear) = &agent.clear else { return Ok(()) };
-    tmux.must(&["send-keys", "-t", pane, "-l", "--", clear])?;
+    let typed = tmux.keys(pane, &["send-keys", "-t", pane, "-l", "--", clear])?;
+    if !typed.status.success() {
+        return Err(Failure::failed("tmux takes no keys"));
+    }
     thread::sleep(debounce(clear.len()));
     submit(tmux, pane, agent)?;
     thread::sleep(debounce(clear.len()));
@@ -152,7 +194,7 @@ pub fn clear(tmux: &Tmux, pane: &str, agent: &AgentTable) -> Result<()> {
 pub fn submit(tmux: &Tmux, pane: &str, agent: &AgentTable) -> Result<()> {
     let key = agent.submit_key.as_deref().unwrap_or("Enter");
     for _ in 0..2 {
-        if tmux.run(&["send-keys", "-t", pane, key])?.status.success() {
+        if tmux.keys(pane, &["send-keys", "-t", pane, key])?.status.success() {
             return Ok(());
         }
         thread::sleep(Duration::from_millis(200));

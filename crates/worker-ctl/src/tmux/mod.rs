@@ -26,6 +26,9 @@ const CONFIG: &str = "set -g remain-on-exit on\nset -g window-size latest\nset -
 /// The longest path a socket can have, with room for what tmux appends.
 const LONGEST_SOCKET: usize = 96;
 
+/// The option that says whose agent a pane was made for.
+const MARK: &str = "@worker_ctl";
+
 /// What of our environment is about us, not about what we start.
 const NOT_THEIRS: [&str; 6] =
     ["TMUX", "TMUX_PANE", "CLAUDECODE", "WORKER_CTL_WORKER", "WORKER_CTL_ROOT", "WORKER_CTL_WORKTREE"];
@@ -47,7 +50,8 @@ pub struct Pane {
     /// How its program ended; none while it runs. `Down` when tmux does not know yet.
     pub end: Option<Session>,
     pub path: String,
-    pub in_mode: bool,
+    /// The worker whose agent was started in it.
+    pub worker: String,
     /// The server's process.
     pub server: i32,
 }
@@ -82,6 +86,12 @@ impl Tmux {
 
     pub fn feed(&self, args: &[&str], input: Vec<u8>) -> Result<Output> {
         self.cmd().args(args.iter().map(|arg| whole(arg))).input(input).capture()
+    }
+
+    /// Keys for a pane, which leaves copy mode just before, in one go: a person may enter it at any time.
+    pub fn keys(&self, pane: &str, args: &[&str]) -> Result<Output> {
+        let first = ["copy-mode", "-q", "-t", pane, ";"].map(str::to_owned);
+        self.cmd().args(first.into_iter().chain(args.iter().map(|arg| whole(arg)))).capture()
     }
 
     /// The same, which must succeed.
@@ -166,7 +176,7 @@ impl Tmux {
         if !self.socket.exists() {
             return Ok(Vec::new());
         }
-        let format = "#{session_name}\t#{pane_id}\t#{pane_pid}\t#{pane_dead}\t#{pane_dead_status}\t#{pane_dead_signal}\t#{pane_in_mode}\t#{pid}\t#{pane_current_path}";
+        let format = "#{session_name}\t#{pane_id}\t#{pane_pid}\t#{pane_dead}\t#{pane_dead_status}\t#{pane_dead_signal}\t#{@worker_ctl}\t#{pid}\t#{pane_current_path}";
         for _ in 0..3 {
             let output = self.run(&["list-panes", "-a", "-F", format])?;
             // It fails without a server, and without sessions; but then there are none. One may come just then.
@@ -178,59 +188,63 @@ impl Tmux {
         Err(Failure::new(Exit::Failed, "tmux", "tmux does not tell which panes there are"))
     }
 
-    pub fn pane(&self, session: &str) -> Result<Option<Pane>> {
-        Ok(self.panes()?.into_iter().find(|pane| pane.session == session))
-    }
-
     pub fn pane_of(&self, worker: &Worker) -> Result<Option<Pane>> {
         Ok(find(&self.panes()?, worker).cloned())
     }
 
-    /// A new session whose only pane runs `argv` in `dir`, with what it shows in `log`; gives back the pane.
-    pub fn session(
+    /// Runs `argv` for a worker in its worktree, with what it shows in `log`: in a new session, or in a pane that is its
+    /// own and whose program has ended; gives back the pane.
+    pub fn begin(
         &self,
-        name: &str,
-        dir: &Path,
+        worker: &Worker,
+        ended: Option<&Pane>,
         vars: &[(&str, String)],
         argv: &[String],
         log: &Path,
     ) -> Result<Pane> {
         // tmux would start in the caller's directory without a word.
+        let dir = Path::new(&worker.worktree_path);
         if !dir.is_dir() {
             return Err(Failure::failed(format!("{} is not there", dir.display()))
                 .hint("run `worker-ctl doctor --repair`, which makes it again from its branch"));
         }
-        let dir_text = dir.to_string_lossy().into_owned();
-        let mut args = vec!["new-session", "-d", "-s", name, "-x", "500", "-y", "100", "-c", &dir_text];
+        let target = ended.map_or_else(|| format!("={}:", worker.session_id), |pane| pane.id.clone());
+        let (path, line) = (plain(&worker.worktree_path), log_line(log));
+        // A person may have a window there, in which the agent's own pane is no more.
+        let has_session = self.panes()?.iter().any(|pane| pane.session == worker.session_id);
+        let mut args = match ended {
+            Some(_) => vec!["respawn-pane", "-t", &target, "-c", &path],
+            None if has_session => vec!["new-window", "-t", &target, "-c", &path],
+            None => vec!["new-session", "-d", "-s", &worker.session_id, "-x", "500", "-y", "100", "-c", &path],
+        };
         let pairs: Vec<String> = vars.iter().map(|(key, value)| format!("{key}={value}")).collect();
         for pair in &pairs {
             args.extend(["-e", pair]);
         }
         args.push("--");
         args.extend(direct(argv));
-        // In one go, so that nothing it shows is missed.
-        let (target, line) = (format!("={name}:"), log_line(log));
-        let first = args.iter().map(|arg| whole(arg));
-        let then = ["pipe-pane", "-t", &target].map(str::to_owned).into_iter().chain([whole(&line)]);
-        let output = self.cmd().args(first.chain([";".to_owned()]).chain(then)).capture()?;
-        // A program that has ended at once has no pane to log.
-        if self.pane(name)?.is_none() {
-            self.check(&args, output)?;
-        }
-        let none = || Failure::failed(format!("tmux made no session {name}"));
-        let mut pane = self.pane(name)?.ok_or_else(none)?;
+        // In one go, so that nothing it shows is missed, and that the pane is known for what it is.
+        let mark: &[&str] = &["set-option", "-p", "-t", &target, MARK, &worker.name];
+        let log: &[&str] = &["pipe-pane", "-t", &target, &line];
+        let words = [&args[..], mark, log].map(|words| words.iter().map(|word| whole(word)).collect::<Vec<_>>());
+        let output = self.cmd().args(words.join(&";".to_owned())).capture()?;
+        let none = || Failure::failed(format!("tmux made no session {}", worker.session_id));
+        let Some(mut pane) = self.pane_of(worker)? else {
+            // A program that has ended at once has no pane to log, which is no failure.
+            return self.check(&args, output).and(Err(none()));
+        };
         // Until the program has begun there is no directory to tell of.
         for _ in 0..50 {
             if pane.end.is_some() || !pane.path.is_empty() {
                 break;
             }
             thread::sleep(Duration::from_millis(20));
-            pane = self.pane(name)?.ok_or_else(none)?;
+            pane = self.pane_of(worker)?.ok_or_else(none)?;
         }
         let is_there = pane.end.is_some() || Path::new(&pane.path).canonicalize().ok() == dir.canonicalize().ok();
         if !is_there {
-            self.run(&["kill-session", "-t", &format!("={name}:")])?;
-            return Err(Failure::failed(format!("{name} started in {} instead of {}", pane.path, dir.display())));
+            self.run(&["kill-pane", "-t", &pane.id])?;
+            return Err(Failure::failed(format!("{} started in {} instead", worker.name, pane.path)));
         }
         Ok(pane)
     }
@@ -241,9 +255,9 @@ impl Tmux {
     }
 
     /// The command line a person attaches with.
-    pub fn attach_line(&self, session: &str) -> (PathBuf, Vec<String>) {
+    pub fn attach_line(&self, pane: &str) -> (PathBuf, Vec<String>) {
         let socket = self.socket.to_string_lossy().into_owned();
-        let args = ["-S", &socket, "-u", "attach-session", "-t", &format!("={session}:")].map(str::to_owned);
+        let args = ["-S", &socket, "-u", "attach-session", "-t", pane].map(str::to_owned);
         (self.program.clone(), args.into())
     }
 }
@@ -257,6 +271,8 @@ fn quoted(text: &str) -> String {
     let escape = |c: char| match c {
         '\n' => "\\n".to_owned(),
         '"' | '\\' | '$' => format!("\\{c}"),
+        // Somebody's home, also within quotes.
+        '~' => "\\176".to_owned(),
         c => c.to_string(),
     };
     format!("\"{}\"", text.chars().map(escape).collect::<String>())
@@ -276,22 +292,27 @@ pub fn direct(argv: &[String]) -> Vec<&str> {
     shell.iter().copied().chain(argv.iter().map(String::as_str)).collect()
 }
 
-/// What writes a pane's output to its log.
-pub fn log_line(log: &Path) -> String {
-    // In tmux `#` begins a format.
-    format!("exec cat >> {}", shell_word(log)).replace('#', "##")
+/// A text where tmux takes one for a format, as it is.
+pub fn plain(text: &str) -> String {
+    text.replace('#', "##")
 }
 
-/// A worker's pane: the one that is recorded, else its session's; a person may have split that.
+/// What writes a pane's output to its log.
+pub fn log_line(log: &Path) -> String {
+    // `%` begins a part of a time.
+    plain(&format!("exec cat >> {}", shell_word(log))).replace('%', "%%")
+}
+
+/// A worker's pane, of those in which we started its agent; others are a person's, who may have split the window.
 pub fn find<'p>(panes: &'p [Pane], worker: &Worker) -> Option<&'p Pane> {
-    let mut own = panes.iter().filter(|pane| pane.session == worker.session_id);
+    let mut own = panes.iter().filter(|pane| pane.worker == worker.name);
     let recorded = own.clone().find(|pane| Some(&pane.id) == worker.pane_id.as_ref());
     recorded.or_else(|| own.next())
 }
 
 fn parse(line: &str) -> Option<Pane> {
     let fields: Vec<&str> = line.splitn(9, '\t').collect();
-    let [session, id, pid, dead, status, signal, in_mode, server, path] = fields.as_slice() else { return None };
+    let [session, id, pid, dead, status, signal, worker, server, path] = fields.as_slice() else { return None };
     let end = match (*dead == "1", status.parse(), signal.parse()) {
         (false, _, _) => None,
         (true, _, Ok(signal)) => Some(Session::Signal(signal)),
@@ -305,7 +326,7 @@ fn parse(line: &str) -> Option<Pane> {
         end,
         path: (*path).to_owned(),
         server: server.parse().ok()?,
-        in_mode: *in_mode != "0",
+        worker: (*worker).to_owned(),
     })
 }
 
@@ -315,7 +336,7 @@ mod tests {
 
     #[test]
     fn texts_are_words_of_tmux() {
-        assert_eq!(quoted("a\"b\\c$d\ne; ~"), r#""a\"b\\c\$d\ne; ~""#);
+        assert_eq!(quoted("a\"b\\c$d\ne; ~"), r#""a\"b\\c\$d\ne; \176""#);
         assert_eq!((whole("a;"), whole("a;b")), ("a\\;".to_owned(), "a;b".to_owned()));
         assert!(is_variable("A_1") && !is_variable("1A") && !is_variable("BASH_FUNC_x%%"));
     }
