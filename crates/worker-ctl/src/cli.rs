@@ -35,43 +35,43 @@ pub struct Cli {
 #[command(next_help_heading = "Settings")]
 pub struct SettingFlags {
     /// The program, by its table in config.toml
-    #[arg(long, global = true, value_name = "NAME")]
+    #[arg(long, global = true, hide_short_help = true, value_name = "NAME")]
     pub agent: Option<PathBuf>,
     /// The model it uses
-    #[arg(long, global = true, value_name = "NAME")]
+    #[arg(long, global = true, hide_short_help = true, value_name = "NAME")]
     pub model: Option<PathBuf>,
     /// Start it with --dangerously-skip-permissions where its command says so
-    #[arg(long, global = true, value_name = "TRUTH")]
+    #[arg(long, global = true, hide_short_help = true, value_name = "TRUTH")]
     pub skip_permissions: Option<PathBuf>,
     /// The tools it may use, separated by commas
-    #[arg(long, global = true, value_name = "TOOLS")]
+    #[arg(long, global = true, hide_short_help = true, value_name = "TOOLS")]
     pub allowed_tools: Option<PathBuf>,
     /// Seconds between two looks of `up` at everything
-    #[arg(long, global = true, value_name = "SECONDS")]
+    #[arg(long, global = true, hide_short_help = true, value_name = "SECONDS")]
     pub patrol_interval_secs: Option<PathBuf>,
     /// Ring the bell when a commit waits for review
-    #[arg(long, global = true, value_name = "TRUTH")]
+    #[arg(long, global = true, hide_short_help = true, value_name = "TRUTH")]
     pub sound_on_review: Option<PathBuf>,
     /// What a worker's branch begins with
-    #[arg(long, global = true, value_name = "PREFIX")]
+    #[arg(long, global = true, hide_short_help = true, value_name = "PREFIX")]
     pub branch_prefix: Option<PathBuf>,
     /// A command to run at every event
-    #[arg(long, global = true, value_name = "COMMAND")]
+    #[arg(long, global = true, hide_short_help = true, value_name = "COMMAND")]
     pub on_event: Option<PathBuf>,
     /// A command to run before `attach`, in the worktree
-    #[arg(long, global = true, value_name = "COMMAND")]
+    #[arg(long, global = true, hide_short_help = true, value_name = "COMMAND")]
     pub before_attach: Option<PathBuf>,
     /// The same afterwards
-    #[arg(long, global = true, value_name = "COMMAND")]
+    #[arg(long, global = true, hide_short_help = true, value_name = "COMMAND")]
     pub after_attach: Option<PathBuf>,
     /// The repository work goes to
-    #[arg(long, global = true, value_name = "REPOSITORY")]
+    #[arg(long, global = true, hide_short_help = true, value_name = "REPOSITORY")]
     pub source: Option<PathBuf>,
     /// The branch of it
-    #[arg(long, global = true, value_name = "BRANCH")]
+    #[arg(long, global = true, hide_short_help = true, value_name = "BRANCH")]
     pub branch: Option<PathBuf>,
     /// What workers are to run before they commit
-    #[arg(long, global = true, value_name = "COMMAND")]
+    #[arg(long, global = true, hide_short_help = true, value_name = "COMMAND")]
     pub validate: Option<PathBuf>,
 }
 
@@ -156,7 +156,7 @@ pub enum Command {
         /// What there is to say; `-` reads it from stdin
         #[arg(allow_hyphen_values = true)]
         message: String,
-        /// Also when it has no task
+        /// Also when it has no task, or a text may stand in its input line
         #[arg(long)]
         force: bool,
         #[command(flatten)]
@@ -191,6 +191,43 @@ pub enum Command {
         /// Give up after this time: 90s, 30m, 2h
         #[arg(long, value_name = "TIME", default_value = "300s")]
         timeout: String,
+    },
+    /// Show what a worker did, and remember that it was shown
+    #[command(after_help = "Example:\n  worker-ctl review adam")]
+    Review {
+        /// The worker [default: who has waited longest]
+        worker: Option<String>,
+        /// What shows it [default: difftastic where it is installed, else git]
+        #[arg(long, value_name = "PROGRAM")]
+        interface: Option<Interface>,
+        #[command(flatten)]
+        dry: DryRun,
+    },
+    /// Send the reviewed worker back with what should change
+    #[command(after_help = "Example:\n  worker-ctl reject 'Please handle errors of the API call'")]
+    Reject {
+        /// What should change
+        #[arg(allow_hyphen_values = true)]
+        message: String,
+        /// Also when a text may stand in its input line
+        #[arg(long)]
+        force: bool,
+        #[command(flatten)]
+        dry: DryRun,
+    },
+    /// Put a worker's work on the default branch of the source, as one commit
+    #[command(after_help = "Example:\n  worker-ctl accept adam")]
+    Accept {
+        /// The worker [default: the one reviewed last]
+        worker: Option<String>,
+        /// Also when it changed since it was reviewed, or conflict markers are left in its files
+        #[arg(long)]
+        force: bool,
+        /// The commit's message [default: the work's own]
+        #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
+        message: Option<String>,
+        #[command(flatten)]
+        dry: DryRun,
     },
     /// Put a worker's commit onto what the default branch is by now; on a conflict the worker is told
     #[command(after_help = "Example:\n  worker-ctl rebase adam")]
@@ -272,40 +309,6 @@ pub enum Command {
     /// Show every setting with where it comes from
     #[command(after_help = "Example:\n  worker-ctl config --json")]
     Config,
-    /// Show what a worker did, and remember that it was shown
-    #[command(after_help = "Example:\n  worker-ctl review adam")]
-    Review {
-        /// The worker [default: who has waited longest]
-        worker: Option<String>,
-        /// What shows it [default: difftastic where it is installed, else git]
-        #[arg(long, value_name = "PROGRAM")]
-        interface: Option<Interface>,
-        #[command(flatten)]
-        dry: DryRun,
-    },
-    /// Send the reviewed worker back with what should change
-    #[command(after_help = "Example:\n  worker-ctl reject 'Please handle errors of the API call'")]
-    Reject {
-        /// What should change
-        #[arg(allow_hyphen_values = true)]
-        message: String,
-        #[command(flatten)]
-        dry: DryRun,
-    },
-    /// Put a worker's work on the default branch of the source, as one commit
-    #[command(after_help = "Example:\n  worker-ctl accept adam")]
-    Accept {
-        /// The worker [default: the one reviewed last]
-        worker: Option<String>,
-        /// Also when it changed since it was reviewed
-        #[arg(long)]
-        force: bool,
-        /// The commit's message [default: the work's own]
-        #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
-        message: Option<String>,
-        #[command(flatten)]
-        dry: DryRun,
-    },
 }
 
 #[derive(Args, Clone, Debug, Default)]
@@ -336,6 +339,9 @@ pub struct StartArgs {
     /// Send the task it has once more, after a restart
     #[arg(long, value_name = "WORKER", conflicts_with_all = ["prompt", "prompt_file", "worker"])]
     pub resume: Option<String>,
+    /// Also when a text may stand in its input line
+    #[arg(long)]
+    pub force: bool,
     #[command(flatten)]
     pub dry: DryRun,
 }

@@ -5,6 +5,7 @@ use std::path::Path;
 
 use shopfloor_core::error::Result;
 use shopfloor_core::fs;
+use shopfloor_core::ui::printable;
 
 use crate::facts::{Clone, git_failed};
 
@@ -102,10 +103,10 @@ pub fn prompt(branch: &str, validate: Option<&str>, files: &[Conflict]) -> Strin
             1 => ", in 1 place".to_owned(),
             n => format!(", in {n} places"),
         };
-        text.push_str(&format!("  {} ({}{markers})\n", file.path, file.kind));
+        text.push_str(&format!("  {} ({}{markers})\n", printable(&file.path), file.kind));
     }
     for file in files.iter().filter(|file| !file.regions.is_empty()) {
-        text.push_str(&format!("\n{}:\n{}\n", file.path, file.regions));
+        text.push_str(&format!("\n{}:\n{}\n", printable(&file.path), file.regions));
     }
     text.push_str(&format!(
         "\nIn a rebase the sides are the other way round: `git show :2:FILE` and what stands between <<<<<<< and ======= is {branch}'s; \

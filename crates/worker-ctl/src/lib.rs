@@ -74,7 +74,7 @@ fn run(ui: &Ui, env: &Env, cli: Cli) -> Result<Exit> {
         Command::Hook { of } => commands::hook::run(ui, env, *of),
         Command::Config => commands::config::run(&site()?),
         Command::Review { worker, interface, .. } => commands::review::review(&site()?, worker.as_deref(), *interface),
-        Command::Reject { message, .. } => commands::review::reject(&site()?, message),
+        Command::Reject { message, force, .. } => commands::review::reject(&site()?, message, *force),
         Command::Accept { worker, force, message, .. } => {
             commands::accept::run(&site()?, worker.as_deref(), *force, message.as_deref())
         }

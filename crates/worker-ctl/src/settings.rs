@@ -12,6 +12,7 @@ use shopfloor_core::text::{Position, nearest};
 use toml_edit::{Document, Item};
 
 use crate::agent::AgentTable;
+use crate::worker::checked_name;
 
 /// The settings of `[defaults]`.
 pub const DEFAULTS: &[Setting] = &[
@@ -130,6 +131,7 @@ impl Config {
             let at = Position::of(&text, e.span().map_or(0, |span| span.start));
             Failure::malformed(format!("{}:{at}: {}", path.display(), e.message()))
         })?;
+        check(&path, &text, &tables)?;
         // `copy` is ours, and its keys are checked above.
         said.warnings.retain(|warning| !warning.contains("unknown setting `copy`"));
         said.warnings.extend(unknown(&path, &text));
@@ -161,6 +163,31 @@ impl Config {
             said,
         })
     }
+}
+
+/// Names and patterns that cannot be. Exit 2 with the line of their table.
+fn check(path: &Path, text: &str, tables: &Tables) -> Result<()> {
+    let at = |kind: &str, name: &str| {
+        let document = Document::parse(text).ok();
+        let item = document.as_ref().and_then(|document| document.get(kind)?.get(name)?.span());
+        let at = item.map_or(Position { line: 1, column: 1 }, |span| Position::of(text, span.start));
+        format!("{}:{at}: [{kind}.{name}]", path.display())
+    };
+    for (name, agent) in &tables.agents {
+        agent.check().map_err(|failure| {
+            Failure::malformed(format!("{}: {}", at("agents", name), failure.message)).details(failure.causes())
+        })?;
+        if agent.command.is_empty() && AgentTable::preset(name).is_none() {
+            return Err(Failure::malformed(format!("{}: `command` is missing", at("agents", name)))
+                .hint("say how it is started: `command = [\"PROGRAM\", \"ARGUMENT\"]`"));
+        }
+    }
+    tables.workers.keys().try_for_each(|name| {
+        checked_name(name).map(drop).map_err(|failure| {
+            let refused = Failure::malformed(format!("{}: {}", at("workers", name), failure.message));
+            failure.hints.iter().fold(refused, |refused, hint| refused.hint(hint.clone()))
+        })
+    })
 }
 
 /// Keys that nobody reads, outside the tables of settings.

@@ -74,6 +74,15 @@ pub struct Pending {
     /// What for: `start`, `reject`, `message`, `conflict`.
     pub what: String,
     pub at_unix: i64,
+    /// Whether the first byte of it may have been typed.
+    #[serde(default)]
+    pub is_typed: bool,
+}
+
+impl Pending {
+    pub fn new(what: &str, now: i64) -> Pending {
+        Pending { what: what.to_owned(), at_unix: now, is_typed: false }
+    }
 }
 
 /// A worker's record in `state.json`.
@@ -115,6 +124,9 @@ pub struct Worker {
     pub crash_count: u32,
     pub last_crash_unix: Option<i64>,
     pub pending_send: Option<Pending>,
+    /// A text may stand in its input line, not submitted: another one would be glued to it.
+    #[serde(default)]
+    pub is_in_doubt: bool,
     #[serde(default)]
     pub notes: Vec<String>,
     /// The files that had conflicts when it was told to resolve them.
@@ -155,6 +167,7 @@ impl Worker {
             crash_count: 0,
             last_crash_unix: None,
             pending_send: None,
+            is_in_doubt: false,
             notes: Vec::new(),
             conflicted: Vec::new(),
             host: None,

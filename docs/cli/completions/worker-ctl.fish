@@ -57,6 +57,9 @@ complete -c worker-ctl -n "__fish_worker_ctl_needs_command" -f -a "message" -d '
 complete -c worker-ctl -n "__fish_worker_ctl_needs_command" -f -a "attach" -d 'Sit down at a worker\'s terminal'
 complete -c worker-ctl -n "__fish_worker_ctl_needs_command" -f -a "peek" -d 'Print what a worker\'s terminal shows'
 complete -c worker-ctl -n "__fish_worker_ctl_needs_command" -f -a "wait" -d 'Wait until workers are at something: 124 when they are not in time'
+complete -c worker-ctl -n "__fish_worker_ctl_needs_command" -f -a "review" -d 'Show what a worker did, and remember that it was shown'
+complete -c worker-ctl -n "__fish_worker_ctl_needs_command" -f -a "reject" -d 'Send the reviewed worker back with what should change'
+complete -c worker-ctl -n "__fish_worker_ctl_needs_command" -f -a "accept" -d 'Put a worker\'s work on the default branch of the source, as one commit'
 complete -c worker-ctl -n "__fish_worker_ctl_needs_command" -f -a "rebase" -d 'Put a worker\'s commit onto what the default branch is by now; on a conflict the worker is told'
 complete -c worker-ctl -n "__fish_worker_ctl_needs_command" -f -a "doctor" -d 'Tell what is wrong, and what mends it: 0 nothing, 1 something'
 complete -c worker-ctl -n "__fish_worker_ctl_needs_command" -f -a "reset" -d 'Take a worker\'s task away: idle again, on the default branch'
@@ -65,9 +68,6 @@ complete -c worker-ctl -n "__fish_worker_ctl_needs_command" -f -a "patrol" -d 'L
 complete -c worker-ctl -n "__fish_worker_ctl_needs_command" -f -a "events" -d 'Tell what happened to workers'
 complete -c worker-ctl -n "__fish_worker_ctl_needs_command" -f -a "hook" -d 'For an agent\'s own hooks: says that a text has arrived. Exits 0 with an empty stdout whatever happens'
 complete -c worker-ctl -n "__fish_worker_ctl_needs_command" -f -a "config" -d 'Show every setting with where it comes from'
-complete -c worker-ctl -n "__fish_worker_ctl_needs_command" -f -a "review" -d 'Show what a worker did, and remember that it was shown'
-complete -c worker-ctl -n "__fish_worker_ctl_needs_command" -f -a "reject" -d 'Send the reviewed worker back with what should change'
-complete -c worker-ctl -n "__fish_worker_ctl_needs_command" -f -a "accept" -d 'Put a worker\'s work on the default branch of the source, as one commit'
 complete -c worker-ctl -n "__fish_worker_ctl_needs_command" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand init" -l target -d 'The root to make [default: ~/workers]' -r -F
 complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand init" -s C -d 'Run as if started in DIR; a second one starts from the first' -r
@@ -211,6 +211,7 @@ complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand start" -l after-at
 complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand start" -l source -d 'The repository work goes to' -r -F
 complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand start" -l branch -d 'The branch of it' -r -F
 complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand start" -l validate -d 'What workers are to run before they commit' -r -F
+complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand start" -l force -d 'Also when a text may stand in its input line'
 complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand start" -s n -l dry-run -d 'Show what would be done and change nothing'
 complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand start" -l json -d 'Answer in JSON: one document, or JSON Lines for lists'
 complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand start" -s q -l quiet -d 'Leave notices out; warnings and errors stay'
@@ -234,7 +235,7 @@ complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand message" -l after-
 complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand message" -l source -d 'The repository work goes to' -r -F
 complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand message" -l branch -d 'The branch of it' -r -F
 complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand message" -l validate -d 'What workers are to run before they commit' -r -F
-complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand message" -l force -d 'Also when it has no task'
+complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand message" -l force -d 'Also when it has no task, or a text may stand in its input line'
 complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand message" -s n -l dry-run -d 'Show what would be done and change nothing'
 complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand message" -l json -d 'Answer in JSON: one document, or JSON Lines for lists'
 complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand message" -s q -l quiet -d 'Leave notices out; warnings and errors stay'
@@ -309,6 +310,81 @@ complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand wait" -l json -d '
 complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand wait" -s q -l quiet -d 'Leave notices out; warnings and errors stay'
 complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand wait" -s v -l verbose -d 'Say more'
 complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand wait" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand review" -l interface -d 'What shows it [default: difftastic where it is installed, else git]' -r -f -a "git\t''
+difftastic\t''
+vscode\t''"
+complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand review" -s C -d 'Run as if started in DIR; a second one starts from the first' -r
+complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand review" -l color -d 'When to use colours' -r -f -a "auto\t'On a terminal'
+always\t'Always'
+never\t'Never'"
+complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand review" -l root -d 'The root [env: WORKER_CTL_ROOT] [default: above the current directory, or ~/workers]' -r -F
+complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand review" -l agent -d 'The program, by its table in config.toml' -r -F
+complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand review" -l model -d 'The model it uses' -r -F
+complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand review" -l skip-permissions -d 'Start it with --dangerously-skip-permissions where its command says so' -r -F
+complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand review" -l allowed-tools -d 'The tools it may use, separated by commas' -r -F
+complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand review" -l patrol-interval-secs -d 'Seconds between two looks of `up` at everything' -r -F
+complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand review" -l sound-on-review -d 'Ring the bell when a commit waits for review' -r -F
+complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand review" -l branch-prefix -d 'What a worker\'s branch begins with' -r -F
+complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand review" -l on-event -d 'A command to run at every event' -r -F
+complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand review" -l before-attach -d 'A command to run before `attach`, in the worktree' -r -F
+complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand review" -l after-attach -d 'The same afterwards' -r -F
+complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand review" -l source -d 'The repository work goes to' -r -F
+complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand review" -l branch -d 'The branch of it' -r -F
+complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand review" -l validate -d 'What workers are to run before they commit' -r -F
+complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand review" -s n -l dry-run -d 'Show what would be done and change nothing'
+complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand review" -l json -d 'Answer in JSON: one document, or JSON Lines for lists'
+complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand review" -s q -l quiet -d 'Leave notices out; warnings and errors stay'
+complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand review" -s v -l verbose -d 'Say more'
+complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand review" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand reject" -s C -d 'Run as if started in DIR; a second one starts from the first' -r
+complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand reject" -l color -d 'When to use colours' -r -f -a "auto\t'On a terminal'
+always\t'Always'
+never\t'Never'"
+complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand reject" -l root -d 'The root [env: WORKER_CTL_ROOT] [default: above the current directory, or ~/workers]' -r -F
+complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand reject" -l agent -d 'The program, by its table in config.toml' -r -F
+complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand reject" -l model -d 'The model it uses' -r -F
+complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand reject" -l skip-permissions -d 'Start it with --dangerously-skip-permissions where its command says so' -r -F
+complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand reject" -l allowed-tools -d 'The tools it may use, separated by commas' -r -F
+complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand reject" -l patrol-interval-secs -d 'Seconds between two looks of `up` at everything' -r -F
+complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand reject" -l sound-on-review -d 'Ring the bell when a commit waits for review' -r -F
+complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand reject" -l branch-prefix -d 'What a worker\'s branch begins with' -r -F
+complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand reject" -l on-event -d 'A command to run at every event' -r -F
+complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand reject" -l before-attach -d 'A command to run before `attach`, in the worktree' -r -F
+complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand reject" -l after-attach -d 'The same afterwards' -r -F
+complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand reject" -l source -d 'The repository work goes to' -r -F
+complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand reject" -l branch -d 'The branch of it' -r -F
+complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand reject" -l validate -d 'What workers are to run before they commit' -r -F
+complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand reject" -l force -d 'Also when a text may stand in its input line'
+complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand reject" -s n -l dry-run -d 'Show what would be done and change nothing'
+complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand reject" -l json -d 'Answer in JSON: one document, or JSON Lines for lists'
+complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand reject" -s q -l quiet -d 'Leave notices out; warnings and errors stay'
+complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand reject" -s v -l verbose -d 'Say more'
+complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand reject" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand accept" -l message -d 'The commit\'s message [default: the work\'s own]' -r
+complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand accept" -s C -d 'Run as if started in DIR; a second one starts from the first' -r
+complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand accept" -l color -d 'When to use colours' -r -f -a "auto\t'On a terminal'
+always\t'Always'
+never\t'Never'"
+complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand accept" -l root -d 'The root [env: WORKER_CTL_ROOT] [default: above the current directory, or ~/workers]' -r -F
+complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand accept" -l agent -d 'The program, by its table in config.toml' -r -F
+complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand accept" -l model -d 'The model it uses' -r -F
+complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand accept" -l skip-permissions -d 'Start it with --dangerously-skip-permissions where its command says so' -r -F
+complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand accept" -l allowed-tools -d 'The tools it may use, separated by commas' -r -F
+complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand accept" -l patrol-interval-secs -d 'Seconds between two looks of `up` at everything' -r -F
+complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand accept" -l sound-on-review -d 'Ring the bell when a commit waits for review' -r -F
+complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand accept" -l branch-prefix -d 'What a worker\'s branch begins with' -r -F
+complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand accept" -l on-event -d 'A command to run at every event' -r -F
+complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand accept" -l before-attach -d 'A command to run before `attach`, in the worktree' -r -F
+complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand accept" -l after-attach -d 'The same afterwards' -r -F
+complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand accept" -l source -d 'The repository work goes to' -r -F
+complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand accept" -l branch -d 'The branch of it' -r -F
+complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand accept" -l validate -d 'What workers are to run before they commit' -r -F
+complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand accept" -l force -d 'Also when it changed since it was reviewed, or conflict markers are left in its files'
+complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand accept" -s n -l dry-run -d 'Show what would be done and change nothing'
+complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand accept" -l json -d 'Answer in JSON: one document, or JSON Lines for lists'
+complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand accept" -s q -l quiet -d 'Leave notices out; warnings and errors stay'
+complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand accept" -s v -l verbose -d 'Say more'
+complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand accept" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand rebase" -s C -d 'Run as if started in DIR; a second one starts from the first' -r
 complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand rebase" -l color -d 'When to use colours' -r -f -a "auto\t'On a terminal'
 always\t'Always'
@@ -498,99 +574,25 @@ complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand config" -l json -d
 complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand config" -s q -l quiet -d 'Leave notices out; warnings and errors stay'
 complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand config" -s v -l verbose -d 'Say more'
 complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand config" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand review" -l interface -d 'What shows it [default: difftastic where it is installed, else git]' -r -f -a "git\t''
-difftastic\t''
-vscode\t''"
-complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand review" -s C -d 'Run as if started in DIR; a second one starts from the first' -r
-complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand review" -l color -d 'When to use colours' -r -f -a "auto\t'On a terminal'
-always\t'Always'
-never\t'Never'"
-complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand review" -l root -d 'The root [env: WORKER_CTL_ROOT] [default: above the current directory, or ~/workers]' -r -F
-complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand review" -l agent -d 'The program, by its table in config.toml' -r -F
-complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand review" -l model -d 'The model it uses' -r -F
-complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand review" -l skip-permissions -d 'Start it with --dangerously-skip-permissions where its command says so' -r -F
-complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand review" -l allowed-tools -d 'The tools it may use, separated by commas' -r -F
-complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand review" -l patrol-interval-secs -d 'Seconds between two looks of `up` at everything' -r -F
-complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand review" -l sound-on-review -d 'Ring the bell when a commit waits for review' -r -F
-complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand review" -l branch-prefix -d 'What a worker\'s branch begins with' -r -F
-complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand review" -l on-event -d 'A command to run at every event' -r -F
-complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand review" -l before-attach -d 'A command to run before `attach`, in the worktree' -r -F
-complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand review" -l after-attach -d 'The same afterwards' -r -F
-complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand review" -l source -d 'The repository work goes to' -r -F
-complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand review" -l branch -d 'The branch of it' -r -F
-complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand review" -l validate -d 'What workers are to run before they commit' -r -F
-complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand review" -s n -l dry-run -d 'Show what would be done and change nothing'
-complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand review" -l json -d 'Answer in JSON: one document, or JSON Lines for lists'
-complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand review" -s q -l quiet -d 'Leave notices out; warnings and errors stay'
-complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand review" -s v -l verbose -d 'Say more'
-complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand review" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand reject" -s C -d 'Run as if started in DIR; a second one starts from the first' -r
-complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand reject" -l color -d 'When to use colours' -r -f -a "auto\t'On a terminal'
-always\t'Always'
-never\t'Never'"
-complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand reject" -l root -d 'The root [env: WORKER_CTL_ROOT] [default: above the current directory, or ~/workers]' -r -F
-complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand reject" -l agent -d 'The program, by its table in config.toml' -r -F
-complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand reject" -l model -d 'The model it uses' -r -F
-complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand reject" -l skip-permissions -d 'Start it with --dangerously-skip-permissions where its command says so' -r -F
-complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand reject" -l allowed-tools -d 'The tools it may use, separated by commas' -r -F
-complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand reject" -l patrol-interval-secs -d 'Seconds between two looks of `up` at everything' -r -F
-complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand reject" -l sound-on-review -d 'Ring the bell when a commit waits for review' -r -F
-complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand reject" -l branch-prefix -d 'What a worker\'s branch begins with' -r -F
-complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand reject" -l on-event -d 'A command to run at every event' -r -F
-complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand reject" -l before-attach -d 'A command to run before `attach`, in the worktree' -r -F
-complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand reject" -l after-attach -d 'The same afterwards' -r -F
-complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand reject" -l source -d 'The repository work goes to' -r -F
-complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand reject" -l branch -d 'The branch of it' -r -F
-complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand reject" -l validate -d 'What workers are to run before they commit' -r -F
-complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand reject" -s n -l dry-run -d 'Show what would be done and change nothing'
-complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand reject" -l json -d 'Answer in JSON: one document, or JSON Lines for lists'
-complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand reject" -s q -l quiet -d 'Leave notices out; warnings and errors stay'
-complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand reject" -s v -l verbose -d 'Say more'
-complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand reject" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand accept" -l message -d 'The commit\'s message [default: the work\'s own]' -r
-complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand accept" -s C -d 'Run as if started in DIR; a second one starts from the first' -r
-complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand accept" -l color -d 'When to use colours' -r -f -a "auto\t'On a terminal'
-always\t'Always'
-never\t'Never'"
-complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand accept" -l root -d 'The root [env: WORKER_CTL_ROOT] [default: above the current directory, or ~/workers]' -r -F
-complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand accept" -l agent -d 'The program, by its table in config.toml' -r -F
-complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand accept" -l model -d 'The model it uses' -r -F
-complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand accept" -l skip-permissions -d 'Start it with --dangerously-skip-permissions where its command says so' -r -F
-complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand accept" -l allowed-tools -d 'The tools it may use, separated by commas' -r -F
-complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand accept" -l patrol-interval-secs -d 'Seconds between two looks of `up` at everything' -r -F
-complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand accept" -l sound-on-review -d 'Ring the bell when a commit waits for review' -r -F
-complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand accept" -l branch-prefix -d 'What a worker\'s branch begins with' -r -F
-complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand accept" -l on-event -d 'A command to run at every event' -r -F
-complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand accept" -l before-attach -d 'A command to run before `attach`, in the worktree' -r -F
-complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand accept" -l after-attach -d 'The same afterwards' -r -F
-complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand accept" -l source -d 'The repository work goes to' -r -F
-complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand accept" -l branch -d 'The branch of it' -r -F
-complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand accept" -l validate -d 'What workers are to run before they commit' -r -F
-complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand accept" -l force -d 'Also when it changed since it was reviewed'
-complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand accept" -s n -l dry-run -d 'Show what would be done and change nothing'
-complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand accept" -l json -d 'Answer in JSON: one document, or JSON Lines for lists'
-complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand accept" -s q -l quiet -d 'Leave notices out; warnings and errors stay'
-complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand accept" -s v -l verbose -d 'Say more'
-complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand accept" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand help; and not __fish_seen_subcommand_from init add up down status start message attach peek wait rebase doctor reset nuke patrol events hook config review reject accept help" -f -a "init" -d 'Make a root for a repository: a clone without a checkout, a configuration, a state'
-complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand help; and not __fish_seen_subcommand_from init add up down status start message attach peek wait rebase doctor reset nuke patrol events hook config review reject accept help" -f -a "add" -d 'Make a worker: a branch, a worktree, a place in the state'
-complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand help; and not __fish_seen_subcommand_from init add up down status start message attach peek wait rebase doctor reset nuke patrol events hook config review reject accept help" -f -a "up" -d 'Keep all sessions up and look after them, until interrupted; with names, start those sessions and end'
-complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand help; and not __fish_seen_subcommand_from init add up down status start message attach peek wait rebase doctor reset nuke patrol events hook config review reject accept help" -f -a "down" -d 'End all sessions; tasks stay as they are'
-complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand help; and not __fish_seen_subcommand_from init add up down status start message attach peek wait rebase doctor reset nuke patrol events hook config review reject accept help" -f -a "status" -d 'Show all workers'
-complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand help; and not __fish_seen_subcommand_from init add up down status start message attach peek wait rebase doctor reset nuke patrol events hook config review reject accept help" -f -a "start" -d 'Give a task to an idle worker'
-complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand help; and not __fish_seen_subcommand_from init add up down status start message attach peek wait rebase doctor reset nuke patrol events hook config review reject accept help" -f -a "message" -d 'Tell a worker something'
-complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand help; and not __fish_seen_subcommand_from init add up down status start message attach peek wait rebase doctor reset nuke patrol events hook config review reject accept help" -f -a "attach" -d 'Sit down at a worker\'s terminal'
-complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand help; and not __fish_seen_subcommand_from init add up down status start message attach peek wait rebase doctor reset nuke patrol events hook config review reject accept help" -f -a "peek" -d 'Print what a worker\'s terminal shows'
-complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand help; and not __fish_seen_subcommand_from init add up down status start message attach peek wait rebase doctor reset nuke patrol events hook config review reject accept help" -f -a "wait" -d 'Wait until workers are at something: 124 when they are not in time'
-complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand help; and not __fish_seen_subcommand_from init add up down status start message attach peek wait rebase doctor reset nuke patrol events hook config review reject accept help" -f -a "rebase" -d 'Put a worker\'s commit onto what the default branch is by now; on a conflict the worker is told'
-complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand help; and not __fish_seen_subcommand_from init add up down status start message attach peek wait rebase doctor reset nuke patrol events hook config review reject accept help" -f -a "doctor" -d 'Tell what is wrong, and what mends it: 0 nothing, 1 something'
-complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand help; and not __fish_seen_subcommand_from init add up down status start message attach peek wait rebase doctor reset nuke patrol events hook config review reject accept help" -f -a "reset" -d 'Take a worker\'s task away: idle again, on the default branch'
-complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand help; and not __fish_seen_subcommand_from init add up down status start message attach peek wait rebase doctor reset nuke patrol events hook config review reject accept help" -f -a "nuke" -d 'Remove a worker: session, worktree, branch'
-complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand help; and not __fish_seen_subcommand_from init add up down status start message attach peek wait rebase doctor reset nuke patrol events hook config review reject accept help" -f -a "patrol" -d 'Look once: who committed, whose program ended'
-complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand help; and not __fish_seen_subcommand_from init add up down status start message attach peek wait rebase doctor reset nuke patrol events hook config review reject accept help" -f -a "events" -d 'Tell what happened to workers'
-complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand help; and not __fish_seen_subcommand_from init add up down status start message attach peek wait rebase doctor reset nuke patrol events hook config review reject accept help" -f -a "hook" -d 'For an agent\'s own hooks: says that a text has arrived. Exits 0 with an empty stdout whatever happens'
-complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand help; and not __fish_seen_subcommand_from init add up down status start message attach peek wait rebase doctor reset nuke patrol events hook config review reject accept help" -f -a "config" -d 'Show every setting with where it comes from'
-complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand help; and not __fish_seen_subcommand_from init add up down status start message attach peek wait rebase doctor reset nuke patrol events hook config review reject accept help" -f -a "review" -d 'Show what a worker did, and remember that it was shown'
-complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand help; and not __fish_seen_subcommand_from init add up down status start message attach peek wait rebase doctor reset nuke patrol events hook config review reject accept help" -f -a "reject" -d 'Send the reviewed worker back with what should change'
-complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand help; and not __fish_seen_subcommand_from init add up down status start message attach peek wait rebase doctor reset nuke patrol events hook config review reject accept help" -f -a "accept" -d 'Put a worker\'s work on the default branch of the source, as one commit'
-complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand help; and not __fish_seen_subcommand_from init add up down status start message attach peek wait rebase doctor reset nuke patrol events hook config review reject accept help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand help; and not __fish_seen_subcommand_from init add up down status start message attach peek wait review reject accept rebase doctor reset nuke patrol events hook config help" -f -a "init" -d 'Make a root for a repository: a clone without a checkout, a configuration, a state'
+complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand help; and not __fish_seen_subcommand_from init add up down status start message attach peek wait review reject accept rebase doctor reset nuke patrol events hook config help" -f -a "add" -d 'Make a worker: a branch, a worktree, a place in the state'
+complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand help; and not __fish_seen_subcommand_from init add up down status start message attach peek wait review reject accept rebase doctor reset nuke patrol events hook config help" -f -a "up" -d 'Keep all sessions up and look after them, until interrupted; with names, start those sessions and end'
+complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand help; and not __fish_seen_subcommand_from init add up down status start message attach peek wait review reject accept rebase doctor reset nuke patrol events hook config help" -f -a "down" -d 'End all sessions; tasks stay as they are'
+complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand help; and not __fish_seen_subcommand_from init add up down status start message attach peek wait review reject accept rebase doctor reset nuke patrol events hook config help" -f -a "status" -d 'Show all workers'
+complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand help; and not __fish_seen_subcommand_from init add up down status start message attach peek wait review reject accept rebase doctor reset nuke patrol events hook config help" -f -a "start" -d 'Give a task to an idle worker'
+complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand help; and not __fish_seen_subcommand_from init add up down status start message attach peek wait review reject accept rebase doctor reset nuke patrol events hook config help" -f -a "message" -d 'Tell a worker something'
+complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand help; and not __fish_seen_subcommand_from init add up down status start message attach peek wait review reject accept rebase doctor reset nuke patrol events hook config help" -f -a "attach" -d 'Sit down at a worker\'s terminal'
+complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand help; and not __fish_seen_subcommand_from init add up down status start message attach peek wait review reject accept rebase doctor reset nuke patrol events hook config help" -f -a "peek" -d 'Print what a worker\'s terminal shows'
+complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand help; and not __fish_seen_subcommand_from init add up down status start message attach peek wait review reject accept rebase doctor reset nuke patrol events hook config help" -f -a "wait" -d 'Wait until workers are at something: 124 when they are not in time'
+complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand help; and not __fish_seen_subcommand_from init add up down status start message attach peek wait review reject accept rebase doctor reset nuke patrol events hook config help" -f -a "review" -d 'Show what a worker did, and remember that it was shown'
+complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand help; and not __fish_seen_subcommand_from init add up down status start message attach peek wait review reject accept rebase doctor reset nuke patrol events hook config help" -f -a "reject" -d 'Send the reviewed worker back with what should change'
+complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand help; and not __fish_seen_subcommand_from init add up down status start message attach peek wait review reject accept rebase doctor reset nuke patrol events hook config help" -f -a "accept" -d 'Put a worker\'s work on the default branch of the source, as one commit'
+complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand help; and not __fish_seen_subcommand_from init add up down status start message attach peek wait review reject accept rebase doctor reset nuke patrol events hook config help" -f -a "rebase" -d 'Put a worker\'s commit onto what the default branch is by now; on a conflict the worker is told'
+complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand help; and not __fish_seen_subcommand_from init add up down status start message attach peek wait review reject accept rebase doctor reset nuke patrol events hook config help" -f -a "doctor" -d 'Tell what is wrong, and what mends it: 0 nothing, 1 something'
+complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand help; and not __fish_seen_subcommand_from init add up down status start message attach peek wait review reject accept rebase doctor reset nuke patrol events hook config help" -f -a "reset" -d 'Take a worker\'s task away: idle again, on the default branch'
+complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand help; and not __fish_seen_subcommand_from init add up down status start message attach peek wait review reject accept rebase doctor reset nuke patrol events hook config help" -f -a "nuke" -d 'Remove a worker: session, worktree, branch'
+complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand help; and not __fish_seen_subcommand_from init add up down status start message attach peek wait review reject accept rebase doctor reset nuke patrol events hook config help" -f -a "patrol" -d 'Look once: who committed, whose program ended'
+complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand help; and not __fish_seen_subcommand_from init add up down status start message attach peek wait review reject accept rebase doctor reset nuke patrol events hook config help" -f -a "events" -d 'Tell what happened to workers'
+complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand help; and not __fish_seen_subcommand_from init add up down status start message attach peek wait review reject accept rebase doctor reset nuke patrol events hook config help" -f -a "hook" -d 'For an agent\'s own hooks: says that a text has arrived. Exits 0 with an empty stdout whatever happens'
+complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand help; and not __fish_seen_subcommand_from init add up down status start message attach peek wait review reject accept rebase doctor reset nuke patrol events hook config help" -f -a "config" -d 'Show every setting with where it comes from'
+complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand help; and not __fish_seen_subcommand_from init add up down status start message attach peek wait review reject accept rebase doctor reset nuke patrol events hook config help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'

@@ -43,6 +43,7 @@ mod worker;
 mod worker_accept;
 mod worker_crash;
 mod worker_doctor;
+mod worker_edges;
 mod worker_loss;
 mod worker_sessions;
 mod worker_settings;

@@ -109,7 +109,7 @@ fn case_5_a_text_reaches_a_living_worker_and_nobody_else() {
     assert_eq!(all(), before);
     // Once a patrol knows it, nobody is even tried.
     floor.ctl(&["patrol"]).exit(0);
-    assert_eq!(refused(&floor, &["message", "adam", "anybody?"], 1), "wrong_state");
+    assert_eq!(refused(&floor, &["message", "adam", "anybody?"], 4), "not_delivered");
     assert_eq!(refused(&floor, &["start", "--worker", "eve", "--prompt", "x"], 1), "wrong_state");
     assert_eq!(floor.prompts().len(), 4);
 }

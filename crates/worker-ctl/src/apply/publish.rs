@@ -187,12 +187,14 @@ fn checked_out(clone: &Clone, source: &Path, branch: &str) -> Result<Option<Path
         }
     }
     let Some(mut at) = found else { return Ok(None) };
-    let is_there = |at: &Path| clone.branch_of(at).is_ok_and(|on| on.as_deref() == Some(&clone.branch));
+    let is_there = |at: &Path| {
+        private_dir(at).is_some() && clone.branch_of(at).is_ok_and(|on| on.as_deref() == Some(&clone.branch))
+    };
     // git tells the git directory where that is elsewhere than the checkout.
     if !is_there(&at) && is_there(source) {
         at = source.to_owned();
     }
-    if !at.is_dir() || private_dir(&at).is_none() || !is_there(&at) {
+    if !is_there(&at) {
         let why = format!("{} is checked out at {}, which cannot be reached", clone.branch, at.display());
         return refuse(why, "bring that back, or `git worktree prune` in the source");
     }

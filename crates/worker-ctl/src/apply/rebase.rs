@@ -115,6 +115,8 @@ pub fn begin(site: &Site<'_>, worker: &Worker, lock: &Lock, base: &str, sha: &st
         return Err(Failure::new(Exit::No, "conflict", format!("{name} conflicts with {branch}, and has no session"))
             .hint(format!("bring it up, so that it can be told: `worker-ctl up {name}`")));
     }
+    let files = Vec::new();
+    crate::plan::machine::apply(worker, &Event::Conflict { pre_sha: sha.to_owned(), base: base.to_owned(), files }, 0)?;
     let tree = Path::new(&worker.worktree_path);
     site.clone.require_at(worker, sha)?;
     site.require_clean(worker)?;

@@ -8,6 +8,7 @@ use shopfloor_core::ui::printable;
 use super::{Site, patrol};
 use crate::apply::publish::{self, Merge};
 use crate::apply::rebase::{self, Rebased};
+use crate::apply::trash;
 use crate::conflict::Conflict;
 use crate::facts::left_markers;
 use crate::plan::machine::Event;
@@ -24,6 +25,9 @@ pub fn run(site: &Site<'_>, name: Option<&str>, force: bool, message: Option<&st
     if let Task::Rebasing { pre_sha, .. } = &worker.task {
         // It was told when the default branch moved on.
         return Ok(answer(site, &worker, pre_sha, &Outcome::Rebasing(worker.conflicted.clone())));
+    }
+    if let Some(new) = site.finished(&name).filter(|_| worker.task == Task::Idle) {
+        return Ok(answer(site, &worker, &new, &Outcome::Accepted(new.clone())));
     }
     let sha = check(site, &worker, force)?;
     let Some(outcome) = land(site, &worker, &lock, &sha, message)? else { return Ok(Exit::Done) };
@@ -178,6 +182,11 @@ pub fn settle(site: &Site<'_>, worker: &Worker, landed: &str, at: &str) -> Resul
         return Ok(());
     }
     site.clone.fetch()?;
+    if !site.clone.has(at, landed)? {
+        // What was squashed stays to be looked at, with all its messages.
+        let kept = format!("refs/shopfloor/accepted/{}/{}", worker.name, trash::stamp(site));
+        site.clone.ask(&site.root.path, &["update-ref", &kept, landed])?;
+    }
     if rebase::put(site, worker, landed, at)? {
         site.record(&worker.name, &Event::Accepted)?;
     } else {

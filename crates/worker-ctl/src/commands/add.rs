@@ -10,7 +10,7 @@ use toml_edit::DocumentMut;
 
 use super::Site;
 use crate::apply::copies;
-use crate::facts::Tree;
+use crate::facts::{Tree, git_failed};
 use crate::store;
 use crate::worker::{Worker, checked_name};
 
@@ -91,7 +91,17 @@ pub fn make(site: &Site<'_>, name: &str, wanted: Option<&Wanted<'_>>) -> Result<
             // Only as it was seen: what comes on it meanwhile stays.
             site.clone.ask(dir, &["update-ref", "-d", &format!("refs/heads/{branch}"), &tip])?;
         }
-        site.clone.ask(dir, &["worktree", "add", "--quiet", "--no-track", "-b", &branch, &path, &base])?;
+        let how = ["worktree", "add", "--quiet", "--no-track", "-b", &branch, &path, &base];
+        let made = site.clone.run(dir, &how)?;
+        // The status may be that of a hook, after all was done.
+        let is_whole = || site.clone.dirty(&worktree).is_ok_and(|dirty| dirty.is_empty());
+        if !made.status.success() && site.clone.branch_of(&worktree).is_ok_and(|on| on.is_some()) && is_whole() {
+            site.ui.warn(format!("a hook failed with {} when {name} was made", made.status));
+        } else if !made.status.success() {
+            site.clone.run(dir, &["worktree", "remove", "--force", &path])?;
+            site.clone.run(dir, &["update-ref", "-d", &format!("refs/heads/{branch}"), &base])?;
+            return Err(git_failed("worktree add", &made));
+        }
     }
     let worker = Worker::new(name, &agent, &path, &branch, site.now());
     let added = copies::bring(site, &worktree).and_then(|()| {

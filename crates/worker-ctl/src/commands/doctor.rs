@@ -88,7 +88,7 @@ fn look(site: &Site<'_>) -> Vec<Finding> {
     let loaded = store::load_any(&site.root.path);
     let about = match &loaded {
         Ok(state) => good("state", format!("{} workers, revision {}", state.workers.len(), state.revision)),
-        Err(failure) => bad("state", failure.to_string(), "run `worker-ctl doctor --rebuild`", None),
+        Err(failure) => bad("state", failure.to_string(), failure.hints.join("; "), None),
     };
     let found = loaded.is_ok().then_some(());
     // Without a state the rest is looked at all the same; only that everything is nobody's is no finding then.

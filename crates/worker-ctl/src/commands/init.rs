@@ -33,6 +33,10 @@ pub fn run(ui: &Ui, env: &Env, wanted: &Wanted<'_>) -> Result<Exit> {
         |flag: Option<&Path>, name: &str| flag.map(Path::to_path_buf).or_else(|| env.var(name).map(PathBuf::from));
     let (source, branch) = (said(wanted.source, "WORKER_CTL_SOURCE"), said(wanted.branch, "WORKER_CTL_BRANCH"));
     let target = said(wanted.target, "WORKER_CTL_ROOT");
+    if let Some(source) = source.as_deref().map(place).filter(|source| !source.is_dir()) {
+        return Err(Failure::usage(format!("the source {} is no directory", source.display()))
+            .hint("name a repository on this machine with `--source`"));
+    }
     let there = env.at(&source.as_deref().map_or_else(|| env.cwd.clone(), place))?;
     let mut git = Git::find(&there)?;
     let repo = git.discover()?;
@@ -182,8 +186,16 @@ fn default_branch(git: &Git, source: &Path, named: Option<&str>) -> Result<Strin
     match (exists("main")?, exists("master")?) {
         (true, false) => Ok("main".into()),
         (false, true) => Ok("master".into()),
+        _ if !has_commit(git, source)? => {
+            Err(Failure::usage("the source has no commit yet").hint("commit something first"))
+        }
         _ => Err(Failure::usage("which branch work goes to is not clear").hint("name it: `--branch NAME`")),
     }
+}
+
+fn has_commit(git: &Git, source: &Path) -> Result<bool> {
+    let listed = git.cmd(source).args(["for-each-ref", "--count=1", "refs/heads"]).capture()?;
+    Ok(!listed.stdout.is_empty())
 }
 
 fn config(source: &Path, branch: &str) -> String {

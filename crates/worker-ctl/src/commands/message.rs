@@ -12,7 +12,9 @@ pub fn run(site: &Site<'_>, name: &str, message: &str, force: bool) -> Result<Ex
     store::load(&site.root.path)?.require(name)?;
     let _lock = site.lock(name)?;
     let worker = store::load(&site.root.path)?.require(name)?.clone();
-    crate::plan::machine::apply(&worker, &Event::Message { force }, 0)?;
+    if let Err(failure) = crate::plan::machine::apply(&worker, &Event::Message { force }, 0) {
+        return site.told(name, Err(failure));
+    }
     if site.would(format!("type {} bytes to {name}", text.len())) {
         return Ok(Exit::Done);
     }

@@ -18,11 +18,12 @@ pub mod status;
 pub mod up;
 pub mod wait;
 
+use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fmt::Display;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use serde_json::{Value, json};
 use shopfloor_core::env::Env;
@@ -67,6 +68,8 @@ pub struct Site<'a> {
     /// Whether to show only what would be done.
     pub is_dry: bool,
     flags: Vec<(&'static str, Option<PathBuf>)>,
+    /// The accepts that this command found half done and finished, with the commits that landed.
+    finished: Arc<Mutex<BTreeMap<String, String>>>,
 }
 
 impl<'a> Site<'a> {
@@ -76,7 +79,16 @@ impl<'a> Site<'a> {
         root.config.said.said().iter().for_each(|warning| ui.warn(warning));
         let clone = Clone::new(&Git::find(env)?, &root);
         let flags = flags.map(|(name, value)| (name, value.map(Path::to_path_buf))).into();
-        Ok(Site { ui, env, root, clone, ending: Arc::default(), is_dry: cli.command.is_dry(), flags })
+        Ok(Site {
+            ui,
+            env,
+            root,
+            clone,
+            ending: Arc::default(),
+            is_dry: cli.command.is_dry(),
+            flags,
+            finished: Arc::default(),
+        })
     }
 
     /// The same with the configuration as it is by now.
@@ -86,7 +98,16 @@ impl<'a> Site<'a> {
         let root = Root::find(self.env, Some(&self.root.path), &flags)?;
         let clone = Clone::new(&self.clone.git, &root);
         let (ending, flags) = (self.ending.clone(), self.flags.clone());
-        Ok(Site { ui: self.ui, env: self.env, root, clone, ending, is_dry: self.is_dry, flags })
+        Ok(Site {
+            ui: self.ui,
+            env: self.env,
+            root,
+            clone,
+            ending,
+            is_dry: self.is_dry,
+            flags,
+            finished: self.finished.clone(),
+        })
     }
 
     /// The flags for settings, as they were given.
@@ -182,7 +203,7 @@ impl<'a> Site<'a> {
             self.clone.run(&self.root.path, &["update-ref", "-d", &kept])?;
             deliver::forget_files(&self.root.path, &after.name)?;
         }
-        if before == after && !matches!(event, Event::Sent) {
+        if matches!(event, Event::Typing) || before == after && !matches!(event, Event::Sent) {
             return Ok(());
         }
         // It has happened, whoever hears of it.
@@ -246,19 +267,19 @@ impl<'a> Site<'a> {
         if !actions.contains(&Action::Deliver) {
             return Err(Failure::new(Exit::No, "wrong_state", format!("{} is {}", worker.name, worker.task.word())));
         }
-        let is_task = matches!(event, Event::Start { .. } | Event::Resume);
+        let is_task = matches!(event, Event::Start { .. } | Event::Resume { .. });
+        let not = |failure| deliver::not_delivered(&worker.name, failure);
+        let is_fresh = matches!(event, Event::Start { .. });
         let done = match agent.delivery {
-            Delivery::Argv if is_task => session::start_with(self, &worker, text).map(|()| Verdict::Delivered),
-            _ => {
-                let is_fresh = matches!(event, Event::Start { .. });
-                let ready = self.tmux().and_then(|tmux| {
-                    let ready = deliver::prepare(&tmux, &self.root.path, &worker, &agent, text, is_fresh)?;
-                    Ok((tmux, ready))
-                });
-                ready
-                    .map_err(|failure| deliver::not_delivered(&worker.name, failure))
-                    .and_then(|(tmux, ready)| deliver::deliver(&tmux, &self.root.path, &worker, &agent, ready))
+            Delivery::Argv if is_task => {
+                self.record(&before.name, &Event::Typing)?;
+                session::start_with(self, &worker, text).map(|()| Verdict::Delivered)
             }
+            _ => self.tmux().map_err(not).and_then(|tmux| {
+                let ready = deliver::prepare(&tmux, &self.root.path, &worker, &agent, text, is_fresh).map_err(not)?;
+                self.record(&before.name, &Event::Typing).map_err(not)?;
+                deliver::deliver(&tmux, &self.root.path, &worker, &agent, ready)
+            }),
         };
         match done {
             Ok(verdict) => Ok((self.record(&before.name, &Event::Sent)?.0, verdict)),
@@ -268,6 +289,18 @@ impl<'a> Site<'a> {
             }
             Err(failure) => Err(failure.hint("whether anything was typed is not known; look with `worker-ctl peek`")),
         }
+    }
+
+    /// What these workers are at, as the answer with `--json`.
+    pub fn statuses(&self, names: &[String]) -> Result<()> {
+        if self.ui.is_json() {
+            let state = store::load(&self.root.path)?;
+            let workers = state.workers.values().filter(|worker| names.contains(&worker.name));
+            let rows: Vec<Value> =
+                workers.map(|worker| json!({ "name": worker.name, "status": worker.status() })).collect();
+            self.ui.json(&json!({ "workers": rows }));
+        }
+        Ok(())
     }
 
     /// What a delivery came to.
@@ -337,6 +370,11 @@ impl<'a> Site<'a> {
         })
     }
 
+    /// What landed of an accept that this command found half done and finished.
+    pub fn finished(&self, name: &str) -> Option<String> {
+        self.finished.lock().unwrap_or_else(PoisonError::into_inner).get(name).cloned()
+    }
+
     /// What one worker hinders is no reason to leave the others alone.
     pub fn go_on(&self, name: &str, work: impl FnOnce() -> Result<()>) {
         if let Err(failure) = work() {
@@ -351,6 +389,7 @@ impl<'a> Site<'a> {
         if let Some(worker) = store::load(&self.root.path)?.workers.get(name) {
             accept::settle(self, worker, &landed, &new)?;
             self.ui.note(format!("finished the acceptance of {name}, which was killed"));
+            self.finished.lock().unwrap_or_else(PoisonError::into_inner).insert(name.to_owned(), new);
         }
         publish::drop_journal(&self.clone, name)
     }

@@ -36,6 +36,8 @@ pub fn run(site: &Site<'_>) -> Result<Exit> {
     site.finish_left()?;
     tick(site)?;
     refresh(site)?;
+    let all: Vec<String> = store::load(&site.root.path)?.workers.into_keys().collect();
+    site.statuses(&all)?;
     Ok(Exit::Done)
 }
 

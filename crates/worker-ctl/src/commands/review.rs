@@ -78,22 +78,21 @@ fn told(site: &Site<'_>, worker: &Worker, sha: &str, interface: Option<Interface
 fn show(site: &Site<'_>, worker: &Worker, sha: &str, interface: Option<Interface>) -> Result<Exit> {
     let has = |program: &str| proc::find(site.env, program).is_some();
     let interface = interface.unwrap_or(if has("difft") { Interface::Difftastic } else { Interface::Git });
-    let base = site.clone.base();
-    let range = format!("{base}...{sha}");
+    let from = from(site, sha)?;
     let missing = |program: &str| {
         Failure::failed(format!("{program} is not on the PATH")).hint("install it, or use `--interface git`")
     };
     let args: Vec<&str> = match interface {
-        Interface::Git => vec!["diff", "--no-ext-diff", &range],
+        Interface::Git => vec!["diff", "--no-ext-diff", &from, sha],
         Interface::Difftastic if !has("difft") => return Err(missing("difft")),
-        Interface::Difftastic => vec!["-c", "diff.external=difft", "diff", "--ext-diff", &range],
+        Interface::Difftastic => vec!["-c", "diff.external=difft", "diff", "--ext-diff", &from, sha],
         Interface::Vscode if !has("code") => return Err(missing("code")),
-        Interface::Vscode => vec!["difftool", "--no-prompt", "--extcmd=code --wait --diff", &range],
+        Interface::Vscode => vec!["difftool", "--no-prompt", "--extcmd=code --wait --diff", &from, sha],
     };
     let program = proc::find(site.env, "git").ok_or_else(|| missing("git"))?;
     let cmd = Cmd::new(&program, site.env).without_vars(LOCAL_VARS).dir(Path::new(&worker.worktree_path));
     let is_paged = std::io::stdout().is_terminal();
-    let cmd = if is_paged { cmd } else { cmd.arg("--no-pager") };
+    let cmd = if is_paged { cmd } else { cmd.args(["--no-pager", "-c", "color.ui=false", "-c", "color.diff=false"]) };
     let status = cmd.args(args).foreground()?;
     match status.success() || is_paged || status.code() == 141 {
         true => Ok(Exit::Done),
@@ -101,15 +100,20 @@ fn show(site: &Site<'_>, worker: &Worker, sha: &str, interface: Option<Interface
     }
 }
 
+/// Where the work branched off.
+fn from(site: &Site<'_>, sha: &str) -> Result<String> {
+    let base = site.clone.require_base()?;
+    Ok(site.clone.merge_base(&base, sha)?.unwrap_or(base))
+}
+
 /// What the work comes to against where it branched off.
 fn diff(site: &Site<'_>, worker: &Worker, sha: &str) -> Result<String> {
-    let range = format!("{}...{sha}", site.clone.base());
     let dir = Path::new(&worker.worktree_path);
-    let diff = site.clone.ask(dir, &["diff", "--no-ext-diff", "--no-color", &range])?;
+    let diff = site.clone.ask(dir, &["diff", "--no-ext-diff", "--no-color", &from(site, sha)?, sha])?;
     Ok(if diff.is_empty() { diff } else { format!("{diff}\n") })
 }
 
-pub fn reject(site: &Site<'_>, message: &str) -> Result<Exit> {
+pub fn reject(site: &Site<'_>, message: &str, force: bool) -> Result<Exit> {
     let text = site.text(Some(message), None)?;
     site.finish_left()?;
     patrol::tick(site)?;
@@ -123,9 +127,12 @@ pub fn reject(site: &Site<'_>, message: &str) -> Result<Exit> {
     let event = Event::Reject {
         base: sha.clone(),
         patch: if sha.is_empty() { sha.clone() } else { site.clone.work_of(&sha)? },
+        force,
     };
     // Refused before anything else.
-    crate::plan::machine::apply(&worker, &event, 0)?;
+    if let Err(failure) = crate::plan::machine::apply(&worker, &event, 0) {
+        return site.told(&name, Err(failure));
+    }
     if site.would(format!("send {name} back to work")) {
         return Ok(Exit::Done);
     }

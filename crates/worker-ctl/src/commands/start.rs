@@ -15,7 +15,7 @@ use crate::worker::Worker;
 
 pub fn run(site: &Site<'_>, args: &StartArgs) -> Result<Exit> {
     if let Some(name) = &args.resume {
-        return resume(site, name);
+        return resume(site, name, args.force);
     }
     let prompt = site.text(args.prompt.as_deref(), args.prompt_file.as_deref())?;
     site.finish_left()?;
@@ -28,29 +28,29 @@ pub fn run(site: &Site<'_>, args: &StartArgs) -> Result<Exit> {
         None => pick(site)?,
     };
     // Refused before anything is touched.
-    apply(&worker, &Event::Start { prompt: prompt.clone(), base: String::new() }, 0)?;
+    apply(&worker, &Event::Start { prompt: prompt.clone(), base: String::new(), force: args.force }, 0)?;
     let base = check(site, &worker)?;
     if site.would(format!("give the task to {}", worker.name)) {
         return Ok(Exit::Done);
     }
     bring_up_to_date(site, &worker, &base)?;
     let text = format!("{}\n\n{prompt}", preamble(site, &worker));
-    site.told(&worker.name, site.deliver(&worker, &Event::Start { prompt, base }, &text))
+    site.told(&worker.name, site.deliver(&worker, &Event::Start { prompt, base, force: args.force }, &text))
 }
 
 /// The task a worker has, once more: only when a person says so, never by itself.
-fn resume(site: &Site<'_>, name: &str) -> Result<Exit> {
+fn resume(site: &Site<'_>, name: &str, force: bool) -> Result<Exit> {
     site.finish_left()?;
     store::load(&site.root.path)?.require(name)?;
     let _lock = site.lock(name)?;
     let worker = store::load(&site.root.path)?.require(name)?.clone();
-    apply(&worker, &Event::Resume, 0)?;
+    apply(&worker, &Event::Resume { force }, 0)?;
     if site.would(format!("send {name} its task again")) {
         return Ok(Exit::Done);
     }
     let prompt = worker.prompt.clone().unwrap_or_default();
     let text = format!("{}\n\n{prompt}", preamble(site, &worker));
-    site.told(name, site.deliver(&worker, &Event::Resume, &text))
+    site.told(name, site.deliver(&worker, &Event::Resume { force }, &text))
 }
 
 /// The one that has been idle longest, of those in the pool; whoever is given a task by somebody else meanwhile is not.

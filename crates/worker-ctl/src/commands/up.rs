@@ -59,6 +59,7 @@ fn restart(site: &Site<'_>, names: &[String]) -> Result<Exit> {
     names.iter().try_for_each(|name| state.require(name).map(drop))?;
     let failures = bring_up(site, names);
     if failures.is_empty() {
+        site.statuses(names)?;
         return Ok(Exit::Done);
     }
     Err(Failure::failed("not all workers are up").details(failures).hint("`worker-ctl status` shows them"))
@@ -324,30 +325,47 @@ fn detach(site: &Site<'_>, no_patrol: bool) -> Result<Exit> {
     let status = proc::shell(site.env, &line)?.capture()?.status;
     let start = Instant::now();
     while status.success() && start.elapsed() < PATIENCE {
-        if is_running(&site.root.path)? {
+        if is_running(&site.root.path)? && are_started(site)? {
             site.ui.note(format!("up in the background; its log is {}", log.display()));
             return Ok(Exit::Done);
         }
         thread::sleep(Duration::from_millis(20));
     }
+    if is_running(&site.root.path)? {
+        site.ui.warn(format!("up in the background, but not all workers are up; its log is {}", log.display()));
+        return Ok(Exit::Done);
+    }
     Err(Failure::failed("it did not come up").hint(format!("look at {}", log.display())))
+}
+
+/// Whether every worker's program takes input, or has said that it will not.
+fn are_started(site: &Site<'_>) -> Result<bool> {
+    let state = store::load(&site.root.path)?;
+    let is_settled =
+        |worker: &Worker| worker.session == Session::Up || worker.fault.is_some() || worker.dead_pane.is_some();
+    let are_made = site.root.config.workers.keys().all(|name| state.workers.contains_key(name));
+    Ok(are_made && state.workers.values().all(is_settled))
 }
 
 pub fn down(site: &Site<'_>, force: bool) -> Result<Exit> {
     if site.would("end all sessions") {
         return Ok(Exit::Done);
     }
+    let was_up = |worker: &Worker| worker.session == Session::Up;
+    let state = store::load(&site.root.path)?;
+    let names: Vec<String> = state.workers.into_values().filter(was_up).map(|worker| worker.name).collect();
     end_daemon(site, force)?;
     site.finish_left()?;
-    let names = end_all(site, force)?;
+    end_all(site, force)?;
     if !names.is_empty() {
         site.ui.note(format!("down: {}", printable(&names.join(", "))));
     }
+    site.statuses(&names)?;
     Ok(Exit::Done)
 }
 
-/// Every session, and then the server, whatever hinders in between; the workers whose they were.
-fn end_all(site: &Site<'_>, force: bool) -> Result<Vec<String>> {
+/// Every session, and then the server, whatever hinders in between.
+fn end_all(site: &Site<'_>, force: bool) -> Result<()> {
     let state = store::load(&site.root.path)?;
     let workers: Vec<Worker> = state.workers.values().cloned().collect();
     let tmux = site.tmux()?;
@@ -355,8 +373,7 @@ fn end_all(site: &Site<'_>, force: bool) -> Result<Vec<String>> {
         true => session::end(site, &workers, force),
         false => workers.iter().try_for_each(|worker| site.record(&worker.name, &Event::SessionGone).map(drop)),
     };
-    ended.and(tmux.kill())?;
-    Ok(state.workers.into_keys().collect())
+    ended.and(tmux.kill())
 }
 
 /// Asks a running `up` to end, and waits for it: the lock tells that it has. With `force` it leaves its sessions to us.

@@ -47,11 +47,12 @@ pub fn run(site: &Site<'_>, names: &[String], state: &str, timeout: &str) -> Res
             are_there &= now.require(name)?.status() == state;
         }
         if are_there {
+            site.statuses(names)?;
             return Ok(Exit::Done);
         }
         if start.elapsed() >= limit {
-            site.ui.note(format!("not all are {state} within {timeout}"));
-            return Ok(Exit::Timeout);
+            let why = format!("not all are {state} within {timeout}");
+            return Err(Failure::new(Exit::Timeout, "timeout", why).hint("`worker-ctl status` shows what they are at"));
         }
         proc::check_interrupt()?;
         std::thread::sleep(POLL);

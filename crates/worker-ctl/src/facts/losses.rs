@@ -104,7 +104,19 @@ pub fn admin_dir(clone: &Clone, worktree: &Path) -> Result<Option<PathBuf>> {
 /// Whether the default branch has the commit, or everything it comes to.
 fn is_in_base(clone: &Clone, tip: &str) -> Result<bool> {
     let Some(base) = clone.commit(&clone.root, &clone.base())? else { return Ok(false) };
-    Ok(clone.has(&base, tip)? || publish::merge(clone, &base, tip).is_ok_and(|merge| merge == Merge::Nothing))
+    if clone.has(&base, tip)? {
+        return Ok(true);
+    }
+    let is_nothing = publish::merge(clone, &base, tip).is_ok_and(|merge| merge == Merge::Nothing);
+    Ok(is_nothing && !has_empty(clone, &base, tip)?)
+}
+
+/// Whether there is a commit without a change: all that it has is what it says.
+fn has_empty(clone: &Clone, base: &str, tip: &str) -> Result<bool> {
+    let range = format!("{base}..{tip}");
+    let how = ["log", "--raw", "--no-merges", "--no-renames", "--format=%x00"];
+    let listed = clone.ask(&clone.root, &[&how[..], &LOGGED[..], &[&range]].concat())?;
+    Ok(listed.split('\0').skip(1).any(|commit| !commit.lines().any(|line| line.starts_with(':'))))
 }
 
 fn missing(clone: &Clone, tip: &str) -> Result<Vec<String>> {

@@ -121,7 +121,24 @@ impl Clone {
             Some(onto) => onto.clone(),
             None => self.base(),
         };
-        self.ask(&self.root, &["merge-base", &onto, sha])
+        self.merge_base(&onto, sha)?.ok_or_else(|| {
+            let why = format!("the work of {} has no history in common with {}", worker.name, self.branch);
+            Failure::new(Exit::No, "unrelated", why).hint(format!(
+                "have it put on {}, or give it up with `worker-ctl reset {} --force`",
+                self.branch, worker.name
+            ))
+        })
+    }
+
+    /// Where two histories part; none where they have nothing in common.
+    pub fn merge_base(&self, one: &str, other: &str) -> Result<Option<String>> {
+        let asked = self.run(&self.root, &["merge-base", one, other])?;
+        let sha = String::from_utf8_lossy(&asked.stdout).trim().to_owned();
+        match asked.status.code() {
+            0 => Ok(Some(sha)),
+            1 => Ok(None),
+            _ => Err(git_failed("merge-base", &asked)),
+        }
     }
 
     /// Whether the default branch has dropped commits that this work sits on.
@@ -138,7 +155,7 @@ impl Clone {
     /// What the work on `sha` is, wherever it sits: its patch, byte for byte, and its messages.
     pub fn work_of(&self, sha: &str) -> Result<String> {
         let base = self.base();
-        let merge_base = self.ask(&self.root, &["merge-base", sha, &base]).unwrap_or(base);
+        let merge_base = self.merge_base(sha, &base)?.unwrap_or(base);
         let diff = self.run(&self.root, &[&["diff"], &PLAIN[..], &[&merge_base, sha]].concat())?;
         if !diff.status.success() {
             return Err(git_failed("diff", &diff));

@@ -11,7 +11,10 @@ pub enum Event {
     Start {
         prompt: String,
         base: String,
+        force: bool,
     },
+    /// From now on the text that is pending may be in its terminal.
+    Typing,
     /// The text that was pending has gone out.
     Sent,
     /// It has not, and nothing was typed: what was begun with it is taken back.
@@ -31,6 +34,7 @@ pub enum Event {
     Reject {
         base: String,
         patch: String,
+        force: bool,
     },
     /// Its commit sits on the default branch again, and is this work.
     Rebased {
@@ -55,7 +59,9 @@ pub enum Event {
     /// Its work is in the default branch, or had nothing that was not.
     Accepted,
     /// A person wants it to be told its task again.
-    Resume,
+    Resume {
+        force: bool,
+    },
     /// A person takes its task away.
     Reset,
     /// Its program was started, and does not take input yet.
@@ -97,6 +103,7 @@ impl Event {
     pub fn told(&self) -> (&'static str, String) {
         match self {
             Event::Start { .. } => ("start", String::new()),
+            Event::Typing => ("typing", String::new()),
             Event::Sent => ("sent", String::new()),
             Event::NotSent { .. } => ("not_sent", String::new()),
             Event::Commit { sha } => ("commit", sha.clone()),
@@ -107,7 +114,7 @@ impl Event {
             Event::RebaseDone { sha, .. } => ("rebase_done", sha.clone()),
             Event::WorkGone => ("work_gone", String::new()),
             Event::Accepted => ("accepted", String::new()),
-            Event::Resume => ("resume", String::new()),
+            Event::Resume { .. } => ("resume", String::new()),
             Event::Reset => ("reset", String::new()),
             Event::SessionBegun { pid, .. } => ("session_begun", format!("process {pid}")),
             Event::SessionUp { pid, .. } => ("session_up", format!("process {pid}")),
@@ -147,6 +154,24 @@ pub fn apply(worker: &Worker, event: &Event, now: i64) -> Result<(Worker, Vec<Ac
     let name = &worker.name;
     let refuse = |why: String, hint: String| Err(Failure::new(Exit::No, "wrong_state", why).hint(hint));
     let alive = worker.session == Session::Up && worker.fault.is_none();
+    let dead = || {
+        let why = format!("nothing was typed to {name}: it is {}", worker.status());
+        let hint = format!("bring it up first: `worker-ctl up {name}`");
+        Err(Failure::new(Exit::Failed, NOT_DELIVERED, why).hint(hint))
+    };
+    let is_forced = |event: &Event| match event {
+        Event::Start { force, .. }
+        | Event::Reject { force, .. }
+        | Event::Resume { force }
+        | Event::Message { force } => *force,
+        Event::Conflict { .. } => false,
+        _ => true,
+    };
+    if worker.is_in_doubt && !is_forced(event) {
+        return Err(Failure::new(Exit::No, "in_doubt", format!("a text may stand in the input line of {name}"))
+            .hint(format!("look: `worker-ctl peek {name}`; submit or clear it: `worker-ctl attach {name}`"))
+            .hint("then run the same command with `--force`"));
+    }
     let actions = match (&worker.task, event) {
         // --- tasks
         (Task::Idle, Event::Start { .. }) if !alive => {
@@ -155,13 +180,13 @@ pub fn apply(worker: &Worker, event: &Event, now: i64) -> Result<(Worker, Vec<Ac
                 format!("bring it up first: `worker-ctl up {name}`"),
             );
         }
-        (Task::Idle, Event::Start { prompt, base }) => {
+        (Task::Idle, Event::Start { prompt, base, .. }) => {
             next.task = Task::Working;
             next.prompt = Some(prompt.clone());
             next.baseline_sha = Some(base.clone());
             next.baseline_patch = None;
             next.onto_sha = Some(base.clone());
-            next.pending_send = Some(Pending { what: "start".into(), at_unix: now });
+            next.pending_send = Some(Pending::new("start", now));
             vec![Action::Deliver]
         }
         (task, Event::Start { .. }) => {
@@ -170,8 +195,16 @@ pub fn apply(worker: &Worker, event: &Event, now: i64) -> Result<(Worker, Vec<Ac
                 "choose an idle worker: `worker-ctl status` shows them".into(),
             );
         }
+        (_, Event::Typing) => {
+            if let Some(pending) = &mut next.pending_send {
+                pending.is_typed = true;
+            }
+            vec![]
+        }
         (_, Event::Sent) => {
             next.pending_send = None;
+            next.is_in_doubt = false;
+            next.notes.retain(|note| !note.ends_with(IN_DOUBT));
             vec![]
         }
         (_, Event::NotSent { back }) => {
@@ -214,19 +247,14 @@ pub fn apply(worker: &Worker, event: &Event, now: i64) -> Result<(Worker, Vec<Ac
         (Task::NeedsReview, Event::Reject { .. }) if worker.reviewed_sha.is_none() => {
             return refuse(format!("{name} was not reviewed"), format!("look at it first: `worker-ctl review {name}`"));
         }
-        (Task::NeedsReview, Event::Reject { .. }) if !alive => {
-            return refuse(
-                format!("{name} is {}", worker.status()),
-                format!("bring it up first: `worker-ctl up {name}`"),
-            );
-        }
-        (Task::NeedsReview, Event::Reject { base, patch }) => {
+        (Task::NeedsReview, Event::Reject { .. }) if !alive => return dead(),
+        (Task::NeedsReview, Event::Reject { base, patch, .. }) => {
             next.task = Task::Rejected;
             next.baseline_sha = Some(base.clone());
             next.baseline_patch = Some(patch.clone());
             next.reviewed_sha = None;
             next.reviewed_patch = None;
-            next.pending_send = Some(Pending { what: "reject".into(), at_unix: now });
+            next.pending_send = Some(Pending::new("reject", now));
             vec![Action::Deliver, Action::Unpin]
         }
         (task, Event::Reviewed { .. } | Event::Reject { .. }) => {
@@ -265,7 +293,8 @@ pub fn apply(worker: &Worker, event: &Event, now: i64) -> Result<(Worker, Vec<Ac
             next.task = Task::Rebasing { from, pre_sha: pre_sha.clone() };
             next.base_sha = Some(base.clone());
             next.conflicted = files.clone();
-            next.pending_send = Some(Pending { what: "conflict".into(), at_unix: now });
+            next.notes.retain(|note| note != GAVE_UP);
+            next.pending_send = Some(Pending::new("conflict", now));
             vec![Action::Deliver, Action::Keep(pre_sha.clone())]
         }
         (_, Event::Conflict { .. }) => vec![],
@@ -302,17 +331,17 @@ pub fn apply(worker: &Worker, event: &Event, now: i64) -> Result<(Worker, Vec<Ac
             vec![]
         }
         (_, Event::RebaseDone { .. } | Event::WorkGone) => vec![],
-        (Task::Idle, Event::Resume) => {
+        (Task::Idle, Event::Resume { .. }) => {
             return refuse(format!("{name} has no task"), "give it one with `worker-ctl start`".into());
         }
-        (_, Event::Resume) if worker.session != Session::Up => {
+        (_, Event::Resume { .. }) if worker.session != Session::Up => {
             return refuse(
                 format!("{name} is {}", worker.status()),
                 format!("bring it up first: `worker-ctl up {name}`"),
             );
         }
-        (_, Event::Resume) => {
-            next.pending_send = Some(Pending { what: "start".into(), at_unix: now });
+        (_, Event::Resume { .. }) => {
+            next.pending_send = Some(Pending::new("start", now));
             vec![Action::Deliver]
         }
         (Task::NeedsReview, Event::Accepted) => {
@@ -329,6 +358,7 @@ pub fn apply(worker: &Worker, event: &Event, now: i64) -> Result<(Worker, Vec<Ac
         // --- liveness: never alters the task
         (_, Event::SessionBegun { pane, pid }) => {
             next.session = Session::Down;
+            next.is_in_doubt = false;
             next.pane_id = Some(pane.clone());
             next.pane_pid = Some(*pid);
             next.dead_pane = None;
@@ -372,7 +402,9 @@ pub fn apply(worker: &Worker, event: &Event, now: i64) -> Result<(Worker, Vec<Ac
         }
         (_, Event::Doubt) => {
             if let Some(pending) = next.pending_send.take() {
-                note(&mut next, &format!("whether its {} was typed is not known", pending.what));
+                let told = if pending.is_typed { IN_DOUBT } else { NOT_TYPED };
+                next.is_in_doubt |= pending.is_typed;
+                note(&mut next, &format!("its {} {told}", pending.what));
             }
             vec![]
         }
@@ -382,14 +414,9 @@ pub fn apply(worker: &Worker, event: &Event, now: i64) -> Result<(Worker, Vec<Ac
                 "give it a task with `worker-ctl start`, or use `--force`".into(),
             );
         }
-        (_, Event::Message { .. }) if worker.session != Session::Up => {
-            return refuse(
-                format!("{name} is {}", worker.status()),
-                format!("bring it up first: `worker-ctl up {name}`"),
-            );
-        }
+        (_, Event::Message { .. }) if worker.session != Session::Up => return dead(),
         (_, Event::Message { .. }) => {
-            next.pending_send = Some(Pending { what: "message".into(), at_unix: now });
+            next.pending_send = Some(Pending::new("message", now));
             vec![Action::Deliver]
         }
         (_, Event::Quiet) => {
@@ -410,6 +437,13 @@ pub fn apply(worker: &Worker, event: &Event, now: i64) -> Result<(Worker, Vec<Ac
 
 /// The fault of a worker whose worktree is gone.
 pub const MISSING: &str = "worktree missing";
+
+/// The kind of failure of a delivery of which nothing was typed.
+pub const NOT_DELIVERED: &str = "not_delivered";
+
+const IN_DOUBT: &str = "may stand in its input line, not submitted";
+
+const NOT_TYPED: &str = "was not typed";
 
 const MARKERS: &str = "conflict markers are left in";
 

@@ -32,12 +32,13 @@ fn events() -> Vec<Event> {
     let back = Worker::new("adam", "claude", "/w", "worker/adam", 0);
     let text = |s: &str| s.to_owned();
     vec![
-        Event::Start { prompt: text("p"), base: text("base") },
+        Event::Start { prompt: text("p"), base: text("base"), force: false },
         Event::Sent,
+        Event::Typing,
         Event::NotSent { back: Box::new(back) },
         Event::Commit { sha: text("c2") },
         Event::Reviewed { sha: text("c1"), patch: text("q") },
-        Event::Reject { base: text("c1"), patch: text("q") },
+        Event::Reject { base: text("c1"), patch: text("q"), force: false },
         Event::Rebased { sha: text("c3"), patch: text("q"), onto: Some(text("b3")) },
         Event::Conflict { pre_sha: text("c1"), base: text("b2"), files: vec![text("f")] },
         Event::RebaseDone { sha: text("pre"), markers: vec![] },
@@ -54,7 +55,7 @@ fn events() -> Vec<Event> {
         Event::Message { force: false },
         Event::Message { force: true },
         Event::Quiet,
-        Event::Resume,
+        Event::Resume { force: false },
         Event::Mended { reason: text("worktree missing") },
         Event::Doubt,
     ]
@@ -111,9 +112,10 @@ fn table() -> Vec<String> {
 }
 
 /// Idle, working, needs_review, rejected, and rebasing from each of the last three.
-const TABLE: [&str; 25] = [
+const TABLE: [&str; 26] = [
     "start          working+deliver refused refused refused refused refused refused",
     "sent           - - - - - - -",
+    "typing         - - - - - - -",
     "not_sent       - idle idle idle idle idle idle",
     "commit         - needs_review+unpin -+unpin needs_review+unpin - - -",
     "reviewed       refused refused -+pin refused refused refused refused",
@@ -171,22 +173,25 @@ fn the_whole_table() {
             }
         }
     }
-    assert_eq!(walked, 7 * 4 * 4 * 25);
+    assert_eq!(walked, 7 * 4 * 4 * 26);
 }
 
 #[test]
 fn a_task_from_start_to_acceptance() {
     let idle = worker(&Task::Idle, Session::Up, false, false);
     let step = |worker: &Worker, event: Event| apply(worker, &event, 9).unwrap();
-    let (working, actions) = step(&idle, Event::Start { prompt: "p".into(), base: "b".into() });
+    let (working, actions) = step(&idle, Event::Start { prompt: "p".into(), base: "b".into(), force: false });
     assert_eq!((working.status(), actions), ("working", vec![Action::Deliver]));
     let (working, _) = step(&working, Event::Sent);
     let (done, actions) = step(&working, Event::Commit { sha: "c1".into() });
     assert_eq!((done.status(), actions.last()), ("needs_review", Some(&Action::Unpin)));
-    assert_eq!(apply(&done, &Event::Reject { base: "c1".into(), patch: "q".into() }, 9).unwrap_err().exit.code(), 1);
+    assert_eq!(
+        apply(&done, &Event::Reject { base: "c1".into(), patch: "q".into(), force: false }, 9).unwrap_err().exit.code(),
+        1
+    );
     let (seen, actions) = step(&done, Event::Reviewed { sha: "c1".into(), patch: "q".into() });
     assert_eq!(actions, [Action::Pin("c1".into())]);
-    let (rejected, _) = step(&seen, Event::Reject { base: "c1".into(), patch: "q".into() });
+    let (rejected, _) = step(&seen, Event::Reject { base: "c1".into(), patch: "q".into(), force: false });
     assert_eq!(rejected.status(), "rejected");
     let (again, _) = step(&rejected, Event::Commit { sha: "c2".into() });
     assert_eq!((again.status(), again.reviewed_sha.clone()), ("needs_review", None));
@@ -203,7 +208,7 @@ fn a_task_from_start_to_acceptance() {
 proptest! {
     /// Any sequence keeps every record whole, and one death is counted once.
     #[test]
-    fn no_sequence_breaks_a_record(picks in proptest::collection::vec(0..25usize, 0..60)) {
+    fn no_sequence_breaks_a_record(picks in proptest::collection::vec(0..26usize, 0..60)) {
         let all = events();
         let mut now = worker(&Task::Idle, Session::Up, false, false);
         for pick in picks {

@@ -32,8 +32,7 @@ impl Verdict {
     }
 }
 
-/// The kind of failure of a delivery of which nothing was typed.
-pub const NOT: &str = "not_delivered";
+pub use crate::plan::machine::NOT_DELIVERED as NOT;
 
 /// The longest text that is passed as an argument.
 pub const LONGEST_ARGUMENT: usize = 100 << 10;
