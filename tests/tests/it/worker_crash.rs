@@ -8,7 +8,7 @@ use crate::worker_accept::{assert_landed, commit, tip, tree, up};
 use crate::world::{World, find, text, which};
 
 /// Adam, whose tasks come as an argument: typing takes its time.
-fn floor(w: &World) -> Floor<'_> {
+pub fn floor(w: &World) -> Floor<'_> {
     let floor = Floor::new(w);
     let config = floor.root.read("config.toml");
     floor.root.write("config.toml", &(config + "delivery = \"argv\"\n"));
@@ -63,7 +63,7 @@ fn killed_at_every_write_an_accept_lands_once() {
 }
 
 /// A git that kills whoever called it just before or just after the command of this number, of those that change something.
-fn deadly_git(w: &World) {
+pub fn deadly_git(w: &World) {
     let (git, count) = (which("git"), w.path("count"));
     w.program(
         "git",

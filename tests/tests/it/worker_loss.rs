@@ -32,7 +32,7 @@ fn forced(floor: &Floor<'_>, command: &str, name: &str) -> String {
 
 /// The ref among what was printed that holds this commit.
 #[track_caller]
-fn ref_with(floor: &Floor<'_>, said: &str, sha: &str) -> String {
+pub fn ref_with(floor: &Floor<'_>, said: &str, sha: &str) -> String {
     let mut refs = said.lines().filter(|line| line.starts_with("refs/shopfloor/trash/"));
     let holds = |name: &&str| floor.root.run("git", &["merge-base", "--is-ancestor", sha, name]).status == Some(0);
     refs.find(holds).unwrap_or_else(|| panic!("no ref holds {sha}: {said}")).to_owned()

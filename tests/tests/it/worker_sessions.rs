@@ -46,25 +46,25 @@ fn write_config(floor: &Floor<'_>, text: &str) {
     std::fs::rename(floor.root.path.join("config.toml.new"), floor.root.path.join("config.toml")).unwrap();
 }
 
-fn program() -> String {
+pub fn program() -> String {
     Path::new(env!("CARGO_BIN_EXE_tools")).with_file_name("agent").to_str().unwrap().to_owned()
 }
 
 /// Asks the root's own tmux.
-fn tmux(floor: &Floor<'_>, args: &[&str]) -> String {
+pub fn tmux(floor: &Floor<'_>, args: &[&str]) -> String {
     let status = floor.ctl(&["status", "--json"]).exit(0).json();
     floor.root.run("tmux", &[&["-S", text(&status, "/tmux_socket")][..], args].concat()).exit(0).stdout
 }
 
 /// Ends a worker's program by a signal, and waits until tmux knows; nobody else does.
-fn kill_agent(floor: &Floor<'_>, name: &str) {
+pub fn kill_agent(floor: &Floor<'_>, name: &str) {
     floor.root.sh(&format!("kill -9 {}", floor.status(name)["pane_pid"])).exit(0);
     let target = format!("=worker-{name}:");
     wait_for(|| tmux(floor, &["display-message", "-p", "-t", &target, "#{pane_dead}"]) == "1\n");
 }
 
 /// What a command that is refused says.
-fn refused(floor: &Floor<'_>, args: &[&str], status: i32) -> String {
+pub fn refused(floor: &Floor<'_>, args: &[&str], status: i32) -> String {
     let answer = floor.ctl(&[args, &["--json"][..]].concat()).exit(status).json();
     text(&answer, "/error/kind").to_owned()
 }
@@ -205,7 +205,7 @@ fn case_13_nobody_outlives_down_however_stubborn() {
 }
 
 /// Every process that lives and began with the mark of this root in its environment.
-fn marked(floor: &Floor<'_>) -> Vec<String> {
+pub fn marked(floor: &Floor<'_>) -> Vec<String> {
     let mark = format!("WORKER_CTL_ROOT={}", floor.root.path.display());
     let names = std::fs::read_dir("/proc").unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
     let is_marked = |pid: &String| {
@@ -350,7 +350,7 @@ fn texts_of_any_size_reach_several_agents_at_once_whole_and_in_order() {
 }
 
 /// `message`, with its text on stdin.
-fn tell(floor: &Floor<'_>, name: &str, text: &str) {
+pub fn tell(floor: &Floor<'_>, name: &str, text: &str) {
     let world = floor.root.world;
     let mut command = world.command(world.path("bin/worker-ctl"));
     command.args(["message", name, "-", "--force"]).current_dir(&floor.root.path);

@@ -12,13 +12,13 @@ use crate::worker_sessions::{agent, configure, prompts, table};
 use crate::world::{World, text};
 
 /// A command that stays, with what it prints in a file; ended with the test.
-struct Staying {
+pub struct Staying {
     child: Child,
     out: PathBuf,
 }
 
 impl Staying {
-    fn new(floor: &Floor<'_>, args: &[&str]) -> Staying {
+    pub fn new(floor: &Floor<'_>, args: &[&str]) -> Staying {
         let world = floor.root.world;
         let out = world.home(&args.join(" "));
         let mut command = world.command(world.path("bin/worker-ctl"));
@@ -26,7 +26,7 @@ impl Staying {
         Staying { child: command.spawn().unwrap(), out }
     }
 
-    fn out(&self) -> String {
+    pub fn out(&self) -> String {
         std::fs::read_to_string(&self.out).unwrap()
     }
 }
@@ -53,7 +53,7 @@ fn together(floor: &Floor<'_>, commands: &[&[&str]]) {
 }
 
 /// Whether there is such a worker, and it is at this.
-fn is_at(floor: &Floor<'_>, name: &str, status: &str) -> bool {
+pub fn is_at(floor: &Floor<'_>, name: &str, status: &str) -> bool {
     let all = floor.ctl(&["status", "--json"]).exit(0).json();
     all["workers"].as_array().unwrap().iter().any(|worker| worker["name"] == name && worker["status"] == status)
 }

@@ -201,7 +201,7 @@ impl<'a> Site<'a> {
         }
         if after.task == Task::Idle && before.task != Task::Idle {
             self.clone.run(&self.root.path, &["update-ref", "-d", &kept])?;
-            deliver::forget_files(&self.root.path, &after.name)?;
+            self.go_on(&after.name, || deliver::forget_files(&self.root.path, &after.name));
         }
         if matches!(event, Event::Typing) || before == after && !matches!(event, Event::Sent) {
             return Ok(());
