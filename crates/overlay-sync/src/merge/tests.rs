@@ -306,6 +306,7 @@ fn nothing_is_doubled_where_lines_of_both_sides_stay() {
     let tables = |t: u32, more: &str| format!("t = {t}\n[[p]]\nn = 1\n{more}[[p]]\nn = 2\n");
     let (text, conflicts) = merged(Kind::Toml, &tables(1, ""), &tables(2, "x = 1\n"), &tables(1, "y = 1\n"));
     assert!(text.starts_with("t = 2\n") && conflicts != ["whole file"], "{text} {conflicts:?}");
+    assert!(Kind::Yaml.parses("\u{feff}a: 1\nb: 1\n".as_bytes()));
     let (text, _) = merged(Kind::Yaml, "a: 1\nb: 1\n", "a: 1\nb: 1\nl: 2\n", "\u{feff}a: 1\nb: 1\nz: 3\n");
     assert!(text.starts_with('\u{feff}') && text.contains("l: 2") && text.contains("z: 3"), "{text}");
     // A comment that was added stands where it was added, and a mark that was taken away is gone.

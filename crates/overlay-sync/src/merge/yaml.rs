@@ -36,6 +36,8 @@ pub fn parse(bytes: &[u8]) -> Option<Tree> {
     if bytes.len() > LIMIT {
         return None;
     }
+    // To the parser a byte order mark is a blank, by which the first key is further in than the second.
+    let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
     let documents = serde_yaml::Deserializer::from_slice(bytes).map(|one| tree(&Value::deserialize(one).ok()?));
     let mut documents = documents.collect::<Option<Vec<Tree>>>()?;
     if documents.len() < 2 {
