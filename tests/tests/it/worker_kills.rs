@@ -46,7 +46,7 @@ fn sweep(floor: &Floor<'_>, prepare: impl Fn(), args: &[&str], verify: impl Fn(&
 /// Whether it is said of a worker that a text may not have got to it.
 fn is_noted(worker: &Value) -> bool {
     let notes = worker["notes"].to_string();
-    notes.contains("was not typed") || notes.contains("may stand in its input line")
+    notes.contains("may not have arrived") || notes.contains("may stand in its input line")
 }
 
 #[track_caller]

@@ -84,10 +84,13 @@ fn note_end(site: &Site<'_>, worker: &Worker, agent: &AgentTable, pane: &str, en
 /// The program anew, with its task as its last argument: nothing is typed, so nothing can get in the way.
 pub fn start_with(site: &Site<'_>, worker: &Worker, text: &str) -> Result<()> {
     let not = |why: String| Failure::new(Exit::Failed, deliver::NOT, format!("{} got nothing: {why}", worker.name));
-    let tmux = site.tmux()?;
-    let pane = tmux.pane_of(worker)?.ok_or_else(|| not("its session is gone".into()))?;
-    let agent = site.root.agent_of(worker)?;
-    let file = deliver::in_file(&site.root.path, &worker.name, text)?;
+    let ready = || -> Result<_> {
+        let tmux = site.tmux()?;
+        let pane = tmux.pane_of(worker)?.ok_or_else(|| Failure::failed("its session is gone"))?;
+        let file = deliver::in_file(&site.root.path, &worker.name, text)?;
+        Ok((tmux, pane, site.root.agent_of(worker)?, file))
+    };
+    let (tmux, pane, agent, file) = ready().map_err(|failure| deliver::not_delivered(&worker.name, failure))?;
     let mut argv = site.root.command(worker, &agent);
     if text.len() > deliver::LONGEST_ARGUMENT {
         argv.push(deliver::pointer(&file));

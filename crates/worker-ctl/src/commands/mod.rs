@@ -271,10 +271,7 @@ impl<'a> Site<'a> {
         let not = |failure| deliver::not_delivered(&worker.name, failure);
         let is_fresh = matches!(event, Event::Start { .. });
         let done = match agent.delivery {
-            Delivery::Argv if is_task => {
-                self.record(&before.name, &Event::Typing)?;
-                session::start_with(self, &worker, text).map(|()| Verdict::Delivered)
-            }
+            Delivery::Argv if is_task => session::start_with(self, &worker, text).map(|()| Verdict::Delivered),
             _ => self.tmux().map_err(not).and_then(|tmux| {
                 let ready = deliver::prepare(&tmux, &self.root.path, &worker, &agent, text, is_fresh).map_err(not)?;
                 self.record(&before.name, &Event::Typing).map_err(not)?;

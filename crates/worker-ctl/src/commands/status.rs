@@ -78,7 +78,7 @@ impl Waiting {
 }
 
 fn document(site: &Site<'_>, state: &State) -> Result<Value> {
-    let workers: Vec<Value> = state.workers.values().map(record).collect();
+    let workers: Vec<Value> = state.workers.values().map(|worker| record(site, worker)).collect();
     let daemon = if up::is_running(&site.root.path)? { "running" } else { "stopped" };
     Ok(json!({ "v": 1, "workers": workers, "daemon": daemon, "tmux_socket": state.tmux_socket }))
 }
@@ -105,7 +105,8 @@ fn line(worker: &Worker, width: usize) -> String {
     line.trim_end().to_owned()
 }
 
-fn record(worker: &Worker) -> Value {
+fn record(site: &Site<'_>, worker: &Worker) -> Value {
+    let agent = site.root.worker(&worker.name).agent.unwrap_or_else(|| worker.agent.clone());
     let (session, exit) = match worker.session {
         Session::Up => ("up", Value::Null),
         Session::Down => ("down", Value::Null),
@@ -114,7 +115,7 @@ fn record(worker: &Worker) -> Value {
     };
     json!({
         "v": 1, "name": worker.name, "status": worker.status(), "task": worker.task.word(), "session": session, "exit": exit,
-        "fault": worker.fault, "agent": worker.agent, "branch": worker.branch, "worktree_path": worker.worktree_path,
+        "fault": worker.fault, "agent": agent, "branch": worker.branch, "worktree_path": worker.worktree_path,
         "prompt": worker.prompt, "commit_sha": worker.commit_sha, "reviewed_sha": worker.reviewed_sha,
         "created_at_unix": worker.created_at_unix, "last_activity_unix": worker.last_activity_unix,
         "session_id": worker.session_id, "pane_pid": worker.pane_pid, "crash_count": worker.crash_count,

@@ -443,7 +443,7 @@ pub const NOT_DELIVERED: &str = "not_delivered";
 
 const IN_DOUBT: &str = "may stand in its input line, not submitted";
 
-const NOT_TYPED: &str = "was not typed";
+const NOT_TYPED: &str = "may not have arrived";
 
 const MARKERS: &str = "conflict markers are left in";
 
