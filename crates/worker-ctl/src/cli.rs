@@ -234,6 +234,9 @@ pub enum Command {
     Rebase {
         /// The worker
         worker: String,
+        /// Also when a text may stand in its input line
+        #[arg(long)]
+        force: bool,
         #[command(flatten)]
         dry: DryRun,
     },

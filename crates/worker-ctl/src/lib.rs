@@ -63,7 +63,7 @@ fn run(ui: &Ui, env: &Env, cli: Cli) -> Result<Exit> {
         Command::Attach { worker } => commands::peek::attach(&site()?, worker),
         Command::Peek { worker, n } => commands::peek::peek(&site()?, worker, *n),
         Command::Wait { workers, state, timeout } => commands::wait::run(&site()?, workers, state, timeout),
-        Command::Rebase { worker, .. } => commands::rebase::run(&site()?, worker),
+        Command::Rebase { worker, force, .. } => commands::rebase::run(&site()?, worker, *force),
         Command::Doctor { repair, rebuild, yes, .. } => commands::doctor::run(&site()?, *repair, *rebuild, *yes),
         Command::Reset { worker, force, .. } => commands::nuke::reset(&site()?, worker, *force),
         Command::Nuke { worker, all, force, yes, .. } => {

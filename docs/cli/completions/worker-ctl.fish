@@ -403,6 +403,7 @@ complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand rebase" -l after-a
 complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand rebase" -l source -d 'The repository work goes to' -r -F
 complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand rebase" -l branch -d 'The branch of it' -r -F
 complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand rebase" -l validate -d 'What workers are to run before they commit' -r -F
+complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand rebase" -l force -d 'Also when a text may stand in its input line'
 complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand rebase" -s n -l dry-run -d 'Show what would be done and change nothing'
 complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand rebase" -l json -d 'Answer in JSON: one document, or JSON Lines for lists'
 complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand rebase" -s q -l quiet -d 'Leave notices out; warnings and errors stay'

@@ -5,16 +5,16 @@ use std::process::Stdio;
 use crate::faults::wait_for;
 use crate::floor::Floor;
 use crate::worker_accept::{commit, staff, tip, tree, work};
-use crate::worker_sessions::configure;
+use crate::worker_sessions::{configure, tmux};
 use crate::world::{World, text};
 
-/// Begins a command, and kills it once the worker's terminal shows this.
-fn killed_when_shown(floor: &Floor<'_>, args: &[&str], shown: &str) {
+/// Begins a command, and kills it once this holds.
+fn killed_when(floor: &Floor<'_>, args: &[&str], holds: impl FnMut() -> bool) {
     let world = floor.root.world;
     let mut command = world.command(world.path("bin/worker-ctl"));
     command.args(args).current_dir(&floor.root.path).stdout(Stdio::null()).stderr(Stdio::null());
     let mut child = command.spawn().unwrap();
-    wait_for(|| floor.ctl(&["peek", "adam"]).exit(0).stdout.contains(shown));
+    wait_for(holds);
     child.kill().unwrap();
     assert!(!child.wait().unwrap().success());
 }
@@ -31,7 +31,8 @@ fn nothing_is_glued_to_a_text_that_was_never_submitted() {
     floor.root.write("config.toml", &(config + table));
     floor.ctl(&["add", "adam", "--agent", "echo"]).exit(0);
     floor.up();
-    killed_when_shown(&floor, &["start", "--worker", "adam", "--prompt", "the first text"], "the first text");
+    let is_shown = || floor.ctl(&["peek", "adam"]).exit(0).stdout.contains("the first text");
+    killed_when(&floor, &["start", "--worker", "adam", "--prompt", "the first text"], is_shown);
     for args in [&["message", "adam", "another"][..], &["start", "--resume", "adam"]] {
         let refused = floor.ctl(args).exit(1);
         refused.err_has("may stand in the input line of adam").err_has("peek adam").err_has("--force");
@@ -145,4 +146,74 @@ fn names_and_patterns_in_the_configuration_are_looked_at_first() {
     configure(&floor, "[agents.mine]\nclear = \"x\"\n", "");
     floor.ctl(&["status"]).exit(0);
     floor.ctl(&["init", "--source", "/nonexistent"]).exit(2).err_has("/nonexistent is no directory");
+}
+
+/// Also where the agent put its work there by itself: what came from the default branch is not its own, and does not come
+/// back once that has dropped it.
+#[test]
+fn an_agent_that_rebased_by_itself_brings_nothing_of_others_along() {
+    let w = World::new();
+    let floor = staff(&w, &["adam", "eve"]);
+    for name in ["adam", "eve"] {
+        floor.ctl(&["start", "--worker", name, "--prompt", "think"]).exit(0);
+    }
+    for n in 0..3 {
+        floor.app.commit("x", &format!("{n}\n"));
+    }
+    for name in ["adam", "eve"] {
+        let at = tree(&floor, name);
+        at.git(&["fetch", "-q"]);
+        at.git(&["rebase", "-q", "refs/remotes/origin/main"]);
+        commit(&at, "mine", &[name], "x\n");
+        floor.until(name, "needs_review");
+    }
+    floor.app.git(&["reset", "-q", "--hard", "HEAD~1"]);
+    floor.ctl(&["accept", "adam"]).exit(1).err_has("dropped");
+    floor.ctl(&["rebase", "adam"]).exit(0);
+    floor.ctl(&["accept", "adam"]).exit(0);
+    assert_eq!((floor.app.read("x"), floor.app.read("adam")), ("1\n".into(), "x\n".into()));
+    floor.ctl(&["patrol"]).exit(0);
+    floor.ctl(&["accept", "eve"]).exit(0);
+    assert_eq!((floor.app.read("x"), floor.app.read("eve")), ("1\n".into(), "x\n".into()));
+}
+
+#[test]
+fn sessions_come_up_though_the_source_is_away() {
+    let w = World::new();
+    let floor = Floor::new(&w);
+    floor.ctl(&["add", "adam"]).exit(0);
+    std::fs::rename(&floor.app.path, w.home("away")).unwrap();
+    floor.ctl(&["up", "--detach"]).exit(0);
+    assert_eq!(text(&floor.status("adam"), "/status"), "idle");
+    std::fs::rename(w.home("away"), &floor.app.path).unwrap();
+}
+
+/// A person's window beside an agent is not the agent's.
+#[test]
+fn what_a_person_has_beside_an_agent_outlives_it() {
+    let w = World::new();
+    let floor = staff(&w, &["adam"]);
+    let pane = tmux(&floor, &["split-window", "-d", "-P", "-F", "#{pane_id}", "-t", "=worker-adam:", "sleep", "600"]);
+    floor.ctl(&["reset", "adam", "--force"]).exit(0);
+    let dead = tmux(&floor, &["display-message", "-p", "-t", pane.trim_end(), "#{pane_dead}"]);
+    assert_eq!(dead, "0\n");
+    assert_eq!(text(&floor.status("adam"), "/status"), "idle");
+}
+
+/// A fresh start is typed as well: killed within, the task is not glued to it.
+#[test]
+fn nothing_is_glued_to_a_fresh_start() {
+    let w = World::new();
+    let floor = Floor::new(&w);
+    let table = "\n[agents.echo]\ncommand = [\"sh\", \"-c\", \"printf '> '; exec cat\"]\nready = { pattern = \"^>\" }\n\
+                 clear = \"/clear\"\n";
+    let config = floor.root.read("config.toml");
+    floor.root.write("config.toml", &(config + table));
+    floor.ctl(&["add", "adam", "--agent", "echo"]).exit(0);
+    floor.up();
+    let clears = || floor.ctl(&["peek", "adam"]).exit(0).stdout.matches("/clear").count();
+    // Once typed, and once by `cat`.
+    wait_for(|| clears() == 2);
+    killed_when(&floor, &["start", "--worker", "adam", "--prompt", "the task"], || clears() == 3);
+    floor.ctl(&["start", "--resume", "adam"]).exit(1).err_has("may stand in the input line");
 }

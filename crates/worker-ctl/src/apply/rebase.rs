@@ -2,11 +2,11 @@
 //! done; a rebase of ours that its worker was never told of is taken back.
 
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::fs;
 use shopfloor_core::git::private_dir;
-use shopfloor_core::lock::Lock;
 use shopfloor_core::proc::Output;
 
 use super::publish::{self, Merge};
@@ -16,7 +16,6 @@ use crate::commands::Site;
 use crate::conflict::{self, Conflict};
 use crate::facts::{git_failed, is_rebasing};
 use crate::plan::machine::Event;
-use crate::store;
 use crate::tmux::deliver;
 use crate::worker::{Session, Task, Worker};
 
@@ -65,7 +64,7 @@ const ALONE: [&str; 16] = [
 ];
 
 /// Under the worker's lock, of a clean worktree.
-pub fn onto(site: &Site<'_>, worker: &Worker, lock: &Lock, base: &str) -> Result<Rebased> {
+pub fn onto(site: &Site<'_>, worker: &Worker, base: &str, force: bool) -> Result<Rebased> {
     let tree = Path::new(&worker.worktree_path);
     let head = match &worker.task {
         Task::NeedsReview => worker.commit_sha.clone().unwrap_or_default(),
@@ -77,9 +76,9 @@ pub fn onto(site: &Site<'_>, worker: &Worker, lock: &Lock, base: &str) -> Result
         return Ok(Rebased::UpToDate);
     }
     if !was_moved_back && publish::merge(&site.clone, base, &head)? == Merge::Conflict {
-        return begin(site, worker, lock, base, &head);
+        return begin(site, worker, base, &head, force);
     }
-    let rebased = run(site, worker, lock, base, &head)?;
+    let rebased = run(site, worker, base, &head)?;
     if !rebased.status.success() {
         give_up(site, worker)?;
         return Ok(Rebased::LeftAsItIs);
@@ -93,34 +92,27 @@ fn done(site: &Site<'_>, worker: &Worker, base: &str, before: &str) -> Result<Re
     let sha = site.clone.ask(Path::new(&worker.worktree_path), &["rev-parse", "HEAD"])?;
     let patch = site.clone.work_of(&sha)?;
     let is_same = worker.task != Task::NeedsReview || site.clone.work_of(before)? == patch;
-    if is_same {
-        site.record(&worker.name, &Event::Rebased { sha, patch, onto: Some(base.to_owned()) })?;
-    } else {
-        site.record(&worker.name, &Event::Commit { sha })?;
-        store::update(&site.root.path, |state| {
-            if let Some(worker) = state.workers.get_mut(&worker.name) {
-                worker.onto_sha = Some(base.to_owned());
-            }
-            Ok(())
-        })?;
-    }
+    let onto = Some(base.to_owned());
+    let event = if is_same { Event::Rebased { sha, patch, onto } } else { Event::Commit { sha, onto } };
+    site.record(&worker.name, &event)?;
     Ok(Rebased::Done)
 }
 
 /// The rebase that conflicts, in its worktree, and the worker is told of it.
-pub fn begin(site: &Site<'_>, worker: &Worker, lock: &Lock, base: &str, sha: &str) -> Result<Rebased> {
+pub fn begin(site: &Site<'_>, worker: &Worker, base: &str, sha: &str, force: bool) -> Result<Rebased> {
     let name = &worker.name;
     let branch = &site.clone.branch;
     if worker.session != Session::Up || worker.fault.is_some() {
         return Err(Failure::new(Exit::No, "conflict", format!("{name} conflicts with {branch}, and has no session"))
             .hint(format!("bring it up, so that it can be told: `worker-ctl up {name}`")));
     }
-    let files = Vec::new();
-    crate::plan::machine::apply(worker, &Event::Conflict { pre_sha: sha.to_owned(), base: base.to_owned(), files }, 0)?;
+    let event = |files| Event::Conflict { pre_sha: sha.to_owned(), base: base.to_owned(), files, force };
+    // Refused before anything is touched.
+    crate::plan::machine::apply(worker, &event(Vec::new()), 0)?;
     let tree = Path::new(&worker.worktree_path);
     site.clone.require_at(worker, sha)?;
     site.require_clean(worker)?;
-    let rebased = run(site, worker, lock, base, sha)?;
+    let rebased = run(site, worker, base, sha)?;
     if rebased.status.success() {
         fs::remove(&mark(tree)?)?;
         return done(site, worker, base, sha);
@@ -131,30 +123,29 @@ pub fn begin(site: &Site<'_>, worker: &Worker, lock: &Lock, base: &str, sha: &st
         return Err(git_failed("rebase", &rebased));
     }
     let paths = files.iter().map(|file| file.path.clone()).collect();
-    let event = Event::Conflict { pre_sha: sha.to_owned(), base: base.to_owned(), files: paths };
+    let event = event(paths);
     let text = conflict::prompt(branch, site.root.config.repo.validate.as_deref(), &files);
     match site.deliver(worker, &event, &text) {
         Ok(_) => fs::remove(&mark(tree)?).map(|()| Rebased::Conflicts(files)),
-        Err(failure) if failure.kind == deliver::NOT => give_up(site, worker).and(Err(failure)),
+        Err(failure) if failure.kind == deliver::NOT => {
+            site.go_on(name, || give_up(site, worker));
+            Err(failure)
+        }
         // In doubt the worker may have been told, and may be at it.
         Err(failure) => fs::remove(&mark(tree)?).and(Err(failure)),
     }
 }
 
 /// Only what is the worker's: a commit that the default branch has dropped since stays dropped. What it has now is kept
-/// under a ref, and until somebody is told of it the rebase is marked as ours. Where we are killed git goes on, and so
-/// holds the worker's lock too.
-fn run(site: &Site<'_>, worker: &Worker, lock: &Lock, base: &str, sha: &str) -> Result<Output> {
+/// under a ref, and until somebody is told of it the rebase is marked as ours.
+fn run(site: &Site<'_>, worker: &Worker, base: &str, sha: &str) -> Result<Output> {
     let tree = Path::new(&worker.worktree_path);
     let fork = site.clone.fork(worker, sha)?;
     site.clone.ask(&site.root.path, &["update-ref", &format!("refs/shopfloor/pre/{}", worker.name), sha])?;
     let own = mark(tree)?;
     fs::create_private_dir(own.parent().unwrap_or(tree))?;
     fs::replace(&own, format!("{sha} {base}\n").as_bytes(), Some(fs::PRIVATE))?;
-    lock.share_with_children()?;
-    let rebased = site.clone.run(tree, &[&ALONE[..], &["rebase", "--quiet", "--onto", base, &fork]].concat());
-    lock.keep_from_children()?;
-    rebased
+    site.clone.run(tree, &[&ALONE[..], &["rebase", "--quiet", "--onto", base, &fork]].concat())
 }
 
 /// Takes back a rebase of ours. What was written meanwhile is kept.
@@ -181,10 +172,14 @@ pub fn finish_left(site: &Site<'_>, worker: &Worker) -> Result<()> {
     match (mark(tree), &worker.task) {
         (Ok(own), Task::Rebasing { .. }) => fs::remove(&own),
         (Ok(own), _) if own.exists() && is_own(tree, &own)? => give_up(site, worker),
-        (Ok(own), _) => fs::remove(&own),
+        // Where we were killed, git may be about to begin it.
+        (Ok(own), _) if fs::age(&own, site.env.later().now).is_none_or(|age| age > BEGUN) => fs::remove(&own),
         _ => Ok(()),
     }
 }
+
+/// By then a git that outlived us has begun its rebase.
+const BEGUN: Duration = Duration::from_secs(60);
 
 /// Whether the rebase under way is the one that the mark tells of.
 fn is_own(tree: &Path, mark: &Path) -> Result<bool> {

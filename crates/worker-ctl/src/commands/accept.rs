@@ -2,7 +2,6 @@
 
 use serde_json::json;
 use shopfloor_core::error::{Exit, Failure, Result};
-use shopfloor_core::lock::Lock;
 use shopfloor_core::ui::printable;
 
 use super::{Site, patrol};
@@ -30,7 +29,7 @@ pub fn run(site: &Site<'_>, name: Option<&str>, force: bool, message: Option<&st
         return Ok(answer(site, &worker, &new, &Outcome::Accepted(new.clone())));
     }
     let sha = check(site, &worker, force)?;
-    let Some(outcome) = land(site, &worker, &lock, &sha, message)? else { return Ok(Exit::Done) };
+    let Some(outcome) = land(site, &worker, &sha, message, force)? else { return Ok(Exit::Done) };
     drop(lock);
     if matches!(outcome, Outcome::Accepted(_)) {
         // What else waits for review is behind now.
@@ -49,7 +48,7 @@ enum Outcome {
 
 /// One commit with its work on the default branch, and the worker idle; once more, where that has moved meanwhile. A
 /// worker whose work conflicts is told of it. None when that is only to be shown.
-fn land(site: &Site<'_>, worker: &Worker, lock: &Lock, sha: &str, message: Option<&str>) -> Result<Option<Outcome>> {
+fn land(site: &Site<'_>, worker: &Worker, sha: &str, message: Option<&str>, force: bool) -> Result<Option<Outcome>> {
     let name = worker.name.as_str();
     let _publishing = site.lock_out("publish")?;
     for _ in 0..2 {
@@ -73,7 +72,7 @@ fn land(site: &Site<'_>, worker: &Worker, lock: &Lock, sha: &str, message: Optio
                 if site.would(format!("tell {name} to resolve its conflicts with {}", site.clone.branch)) {
                     return Ok(None);
                 }
-                return match rebase::begin(site, worker, lock, &base, sha)? {
+                return match rebase::begin(site, worker, &base, sha, force)? {
                     Rebased::Conflicts(files) => {
                         Ok(Some(Outcome::Rebasing(files.iter().map(Conflict::told).collect())))
                     }

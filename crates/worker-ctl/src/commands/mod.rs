@@ -273,6 +273,10 @@ impl<'a> Site<'a> {
         let done = match agent.delivery {
             Delivery::Argv if is_task => session::start_with(self, &worker, text).map(|()| Verdict::Delivered),
             _ => self.tmux().map_err(not).and_then(|tmux| {
+                if is_fresh && agent.clear.is_some() {
+                    // That is typed too.
+                    self.record(&before.name, &Event::Typing).map_err(not)?;
+                }
                 let ready = deliver::prepare(&tmux, &self.root.path, &worker, &agent, text, is_fresh).map_err(not)?;
                 self.record(&before.name, &Event::Typing).map_err(not)?;
                 deliver::deliver(&tmux, &self.root.path, &worker, &agent, ready)
@@ -339,16 +343,15 @@ impl<'a> Site<'a> {
             self.go_on(&worker.name, || {
                 let Some(_lock) = self.try_lock(&worker.name)? else { return Ok(()) };
                 let now = store::load(&self.root.path)?.require(&worker.name)?.clone();
-                onto::finish_left(self, &now)?;
-                if self.has_pins(&now) {
-                    self.unpin(&now.name)?;
-                }
                 if now.pending_send.is_some()
                     && let Some(worker) = self.observe(&now, &Event::Doubt)?
                 {
                     worker.notes.iter().for_each(|note| self.ui.warn(format!("{}: {note}", worker.name)));
                 }
-                Ok(())
+                if self.has_pins(&now) {
+                    self.unpin(&now.name)?;
+                }
+                onto::finish_left(self, &now)
             });
         }
         Ok(())

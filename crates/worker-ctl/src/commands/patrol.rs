@@ -142,6 +142,11 @@ fn next(site: &Site<'_>, worker: &Worker, pane: Option<&Pane>, trees: &facts::Tr
     }
 }
 
+/// The default branch's commit that the work sits on, now that it is seen: later the branch may be moved.
+fn sits_on(site: &Site<'_>, worker: &Worker, sha: &str) -> Option<String> {
+    site.clone.fork(worker, sha).ok()
+}
+
 fn work(site: &Site<'_>, worker: &Worker, path: &Path, tree: &Tree) -> Result<Option<Event>> {
     match &worker.task {
         Task::Idle => Ok(None),
@@ -151,15 +156,19 @@ fn work(site: &Site<'_>, worker: &Worker, path: &Path, tree: &Tree) -> Result<Op
                 Some(known) => *known == site.clone.work_of(&sha)?,
                 None => false,
             };
-            Ok((!is_known).then_some(Event::Commit { sha }))
+            Ok(if is_known { None } else { Some(Event::Commit { onto: sits_on(site, worker, &sha), sha }) })
         }
         Task::NeedsReview => {
             let Some(sha) = new_commit(&site.clone, worker, tree)? else { return Ok(None) };
             let before = worker.commit_sha.clone().unwrap_or_default();
             // It sits somewhere else, and is the same work: it was rebased.
             match site.clone.work_of(&before)? == site.clone.work_of(&sha)? {
-                true => Ok(Some(Event::Rebased { patch: site.clone.work_of(&sha)?, sha, onto: None })),
-                false => Ok(Some(Event::Commit { sha })),
+                true => Ok(Some(Event::Rebased {
+                    patch: site.clone.work_of(&sha)?,
+                    onto: sits_on(site, worker, &sha),
+                    sha,
+                })),
+                false => Ok(Some(Event::Commit { onto: sits_on(site, worker, &sha), sha })),
             }
         }
         // On another branch it is at something else.
@@ -181,10 +190,12 @@ pub fn refresh(site: &Site<'_>) -> Result<()> {
     let base = site.clone.fetched(&site.source())?;
     let is_behind = |worker: &&Worker| worker.task == Task::NeedsReview && worker.base_sha.as_ref() != Some(&base);
     for worker in store::load(&site.root.path)?.workers.values().filter(is_behind) {
+        if site.check_ending().is_err() {
+            break;
+        }
         site.go_on(&worker.name, || {
-            site.check_ending()?;
-            let Some(lock) = site.try_lock(&worker.name)? else { return Ok(()) };
-            rebase::stale(site, store::load(&site.root.path)?.require(&worker.name)?, &lock, &base)
+            let Some(_lock) = site.try_lock(&worker.name)? else { return Ok(()) };
+            rebase::stale(site, store::load(&site.root.path)?.require(&worker.name)?, &base)
         });
     }
     Ok(())

@@ -4,7 +4,6 @@ use std::path::Path;
 
 use serde_json::json;
 use shopfloor_core::error::{Exit, Failure, Result};
-use shopfloor_core::lock::Lock;
 
 use super::Site;
 use crate::apply::publish::{self, Merge};
@@ -13,11 +12,11 @@ use crate::facts::is_rebasing;
 use crate::store;
 use crate::worker::{Session, Task, Worker};
 
-pub fn run(site: &Site<'_>, name: &str) -> Result<Exit> {
+pub fn run(site: &Site<'_>, name: &str, force: bool) -> Result<Exit> {
     site.finish_left()?;
     site.clone.fetched(&site.source())?;
     store::load(&site.root.path)?.require(name)?;
-    let lock = site.lock(name)?;
+    let _lock = site.lock(name)?;
     let worker = store::load(&site.root.path)?.require(name)?.clone();
     let refuse = |why: String| Failure::new(Exit::No, "wrong_state", why);
     if !matches!(worker.task, Task::Working | Task::NeedsReview | Task::Rejected) {
@@ -33,7 +32,7 @@ pub fn run(site: &Site<'_>, name: &str) -> Result<Exit> {
     if site.would(format!("rebase {name} onto {base}")) {
         return Ok(Exit::Done);
     }
-    let outcome = rebase::onto(site, &worker, &lock, &base)?;
+    let outcome = rebase::onto(site, &worker, &base, force)?;
     if site.ui.is_json() {
         site.ui.json(&json!({ "worker": name, "outcome": outcome.word() }));
     } else {
@@ -46,7 +45,7 @@ pub fn run(site: &Site<'_>, name: &str) -> Result<Exit> {
 }
 
 /// Reviews that the default branch has left behind, where nobody has anything uncommitted.
-pub fn stale(site: &Site<'_>, worker: &Worker, lock: &Lock, base: &str) -> Result<()> {
+pub fn stale(site: &Site<'_>, worker: &Worker, base: &str) -> Result<()> {
     let tree = Path::new(&worker.worktree_path);
     let is_ready = worker.task == Task::NeedsReview && worker.fault.is_none() && !is_rebasing(tree);
     let Some(sha) = worker.commit_sha.as_ref().filter(|_| is_ready && tree.is_dir()) else { return Ok(()) };
@@ -61,13 +60,13 @@ pub fn stale(site: &Site<'_>, worker: &Worker, lock: &Lock, base: &str) -> Resul
     }
     // One that has nobody to resolve a conflict is left as it is.
     let merges = publish::merge(&site.clone, base, sha)?;
-    if merges == Merge::Conflict && worker.session != Session::Up {
+    if merges == Merge::Conflict && (worker.session != Session::Up || worker.is_in_doubt) {
         return Ok(());
     }
     // First: what fails is not tried again until the default branch moves on.
     tried(site, worker, base)?;
     if merges != Merge::Nothing
-        && let Rebased::Conflicts(files) = rebase::onto(site, worker, lock, base)?
+        && let Rebased::Conflicts(files) = rebase::onto(site, worker, base, false)?
     {
         site.ui.note(format!("{} was told to resolve conflicts in {} files", worker.name, files.len()));
     }

@@ -2,6 +2,7 @@
 
 use std::io::IsTerminal;
 use std::path::Path;
+use std::sync::atomic::Ordering;
 
 use serde_json::json;
 use shopfloor_core::error::{Exit, Failure, Result};
@@ -33,12 +34,12 @@ pub fn review(site: &Site<'_>, name: Option<&str>, interface: Option<Interface>)
         }
     };
     let (worker, sha) = {
-        let lock = site.lock(&name)?;
+        let _lock = site.lock(&name)?;
         if !site.is_dry {
             // Without the source it is shown as it is.
             site.go_on(&name, || {
                 let base = site.clone.fetched(&site.source())?;
-                rebase::stale(site, store::load(&site.root.path)?.require(&name)?, &lock, &base)
+                rebase::stale(site, store::load(&site.root.path)?.require(&name)?, &base)
             });
         }
         let worker = store::load(&site.root.path)?.require(&name)?.clone();
@@ -61,7 +62,10 @@ pub fn review(site: &Site<'_>, name: Option<&str>, interface: Option<Interface>)
         if !site.is_dry {
             scope.spawn(|| site.go_on("the others", || patrol::refresh(site)));
         }
-        told(site, &worker, &sha, interface)
+        let told = told(site, &worker, &sha, interface);
+        // Nobody waits for more than the one that is being told of something.
+        site.ending.store(true, Ordering::SeqCst);
+        told
     })
 }
 

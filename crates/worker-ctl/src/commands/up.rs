@@ -57,7 +57,7 @@ fn restart(site: &Site<'_>, names: &[String]) -> Result<Exit> {
     }
     let state = store::load(&site.root.path)?;
     names.iter().try_for_each(|name| state.require(name).map(drop))?;
-    let failures = bring_up(site, names);
+    let failures = bring_up(site, names, &|_| ());
     if failures.is_empty() {
         site.statuses(names)?;
         return Ok(Exit::Done);
@@ -66,7 +66,7 @@ fn restart(site: &Site<'_>, names: &[String]) -> Result<Exit> {
 }
 
 /// Starts what has no session, several at a time; what hindered it.
-fn bring_up(site: &Site<'_>, names: &[String]) -> Vec<String> {
+fn bring_up(site: &Site<'_>, names: &[String], when_done: &(dyn Fn(&str) + Sync)) -> Vec<String> {
     if names.is_empty() {
         return Vec::new();
     }
@@ -86,6 +86,7 @@ fn bring_up(site: &Site<'_>, names: &[String]) -> Vec<String> {
                         Ok(false) => {}
                         Err(failure) => lock_of(&failures).push(format!("{name}: {failure}")),
                     }
+                    when_done(name);
                 }
             });
         }
@@ -181,6 +182,7 @@ fn watch(site: &Site<'_>, no_patrol: bool) -> Result<Exit> {
     let mut fresh = Fresh { site: site.again()?, changed };
     let mut seen = Vec::new();
     let mut last: Option<Instant> = None;
+    let mut is_first = true;
     let told = Told::default();
     let mut waiting = Waiting::default();
     // A program that takes its time to get ready keeps nobody else's commit from being seen.
@@ -196,17 +198,21 @@ fn watch(site: &Site<'_>, no_patrol: bool) -> Result<Exit> {
             let now = glance(site);
             if last.is_none_or(|last| last.elapsed() >= interval) || now != seen {
                 seen = now;
-                let is_first = last.replace(Instant::now()).is_none();
-                match tick(site, no_patrol, is_first) {
-                    Ok((failures, mut missing)) => {
+                last = Some(Instant::now());
+                // Each for itself: what hinders the one hinders no other.
+                match missing(site, is_first).and_then(|found| Ok((found, site.again()?))) {
+                    Ok(((failures, mut names), own)) => {
+                        is_first = false;
                         told.tell(site, "tick", failures);
-                        missing.retain(|name| lock_of(&starting).insert(name.clone()));
-                        let own = site.again();
-                        if let (false, Ok(own)) = (missing.is_empty(), own) {
-                            starters.push(scope.spawn(|| start_all(own, missing, &starting, &told)));
+                        names.retain(|name| lock_of(&starting).insert(name.clone()));
+                        if !names.is_empty() {
+                            starters.push(scope.spawn(|| start_all(own, names, &starting, &told)));
                         }
                     }
                     Err(failure) => site.ui.problem(&failure),
+                }
+                if let Err(failure) = look_after(site, no_patrol) {
+                    site.ui.problem(&failure);
                 }
                 if let Ok(state) = store::load(&site.root.path) {
                     waiting.look(site, &state);
@@ -243,9 +249,11 @@ fn lock_of<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 fn start_all(site: Site<'_>, names: Vec<String>, starting: &Mutex<BTreeSet<String>>, told: &Told) {
-    let failures = bring_up(&site, &names);
-    told.tell(&site, "start", failures);
+    let failures = bring_up(&site, &names, &|name| {
+        lock_of(starting).remove(name);
+    });
     lock_of(starting).retain(|name| !names.contains(name));
+    told.tell(&site, "start", failures);
 }
 
 /// Whatever hangs, we end in the end: as by a second signal.
@@ -258,9 +266,9 @@ fn end_in_time(signal: i32) {
     });
 }
 
-/// One round: workers and sessions that are missing, then what happened; what hindered it, and whose sessions are to be
-/// started. The first one also starts what ended well.
-fn tick(site: &Site<'_>, no_patrol: bool, is_first: bool) -> Result<(Vec<String>, Vec<String>)> {
+/// Workers that are not made, or hindered from it, and those whose sessions are to be started; for the first time also
+/// those whose program ended well.
+fn missing(site: &Site<'_>, is_first: bool) -> Result<(Vec<String>, Vec<String>)> {
     let failures = make_missing(site, None);
     let state = store::load(&site.root.path)?;
     let panes = site.tmux()?.panes()?;
@@ -276,7 +284,7 @@ fn tick(site: &Site<'_>, no_patrol: bool, is_first: bool) -> Result<(Vec<String>
             site.observe(worker, &Event::SessionUp { pane: pane.id.clone(), pid: pane.pid })?;
         }
     }
-    // What ended badly and nobody knows of yet is not to be started.
+    // What ended badly and nobody knows of yet is not to be started; nor what somebody else is starting.
     patrol::tick_sessions(site)?;
     let state = store::load(&site.root.path)?;
     let is_missing = |worker: &&Worker| {
@@ -284,14 +292,21 @@ fn tick(site: &Site<'_>, no_patrol: bool, is_first: bool) -> Result<(Vec<String>
         let is_wanted = pane.is_none_or(|pane| is_first && pane.end.is_some() || is_begun(worker, pane));
         worker.fault.is_none() && is_wanted
     };
-    let missing = state.workers.values().filter(is_missing).map(|worker| worker.name.clone()).collect();
-    if !no_patrol {
-        let _tick = site.lock_out("patrol")?;
-        site.finish_left()?;
-        patrol::tick(site)?;
-        patrol::refresh(site)?;
+    let is_free =
+        |worker: &&Worker| worker.pane_id.is_none() || site.try_lock(&worker.name).is_ok_and(|lock| lock.is_some());
+    let names = state.workers.values().filter(is_missing).filter(is_free).map(|worker| worker.name.clone()).collect();
+    Ok((failures, names))
+}
+
+/// What happened, and what is to be done about it.
+fn look_after(site: &Site<'_>, no_patrol: bool) -> Result<()> {
+    if no_patrol {
+        return Ok(());
     }
-    Ok((failures, missing))
+    let _tick = site.lock_out("patrol")?;
+    site.finish_left()?;
+    patrol::tick(site)?;
+    patrol::refresh(site)
 }
 
 /// What changes when somebody commits, adds a worker or gives a task: a few times of change.

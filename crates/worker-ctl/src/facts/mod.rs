@@ -115,19 +115,24 @@ impl Clone {
         Ok(count.parse().unwrap_or(0))
     }
 
-    /// Where a worker's work begins: at the default branch's commit that we put it on, also where that was dropped since.
+    /// Where a worker's work begins: at the latest commit of the default branch that it is known to sit on, also where that
+    /// was dropped since.
     pub fn fork(&self, worker: &Worker, sha: &str) -> Result<String> {
-        let onto = match &worker.onto_sha {
-            Some(onto) => onto.clone(),
-            None => self.base(),
+        let now = self.merge_base(&self.base(), sha)?;
+        let known = match &worker.onto_sha {
+            Some(onto) => self.merge_base(onto, sha)?,
+            None => None,
         };
-        self.merge_base(&onto, sha)?.ok_or_else(|| {
-            let why = format!("the work of {} has no history in common with {}", worker.name, self.branch);
-            Failure::new(Exit::No, "unrelated", why).hint(format!(
-                "have it put on {}, or give it up with `worker-ctl reset {} --force`",
-                self.branch, worker.name
-            ))
-        })
+        match (now, known) {
+            (Some(now), Some(known)) => Ok(if self.has(&now, &known)? { now } else { known }),
+            (Some(only), None) | (None, Some(only)) => Ok(only),
+            (None, None) => {
+                let why = format!("the work of {} has no history in common with {}", worker.name, self.branch);
+                let reset = format!("worker-ctl reset {} --force", worker.name);
+                Err(Failure::new(Exit::No, "unrelated", why)
+                    .hint(format!("have it put on {}, or give it up with `{reset}`", self.branch)))
+            }
+        }
     }
 
     /// Where two histories part; none where they have nothing in common.

@@ -24,6 +24,8 @@ pub enum Event {
     /// Its branch is at this commit, which is ahead of the default branch and not the baseline.
     Commit {
         sha: String,
+        /// The default branch's commit it sits on.
+        onto: Option<String>,
     },
     /// A person looked at this.
     Reviewed {
@@ -40,7 +42,7 @@ pub enum Event {
     Rebased {
         sha: String,
         patch: String,
-        /// The default branch's commit it sits on; not known where the worker did it.
+        /// The default branch's commit it sits on.
         onto: Option<String>,
     },
     /// It has conflicts with the default branch, in these files.
@@ -48,6 +50,7 @@ pub enum Event {
         pre_sha: String,
         base: String,
         files: Vec<String>,
+        force: bool,
     },
     /// The rebase is over; at the commit it began with it was given up. In these files conflict markers are left.
     RebaseDone {
@@ -106,7 +109,7 @@ impl Event {
             Event::Typing => ("typing", String::new()),
             Event::Sent => ("sent", String::new()),
             Event::NotSent { .. } => ("not_sent", String::new()),
-            Event::Commit { sha } => ("commit", sha.clone()),
+            Event::Commit { sha, .. } => ("commit", sha.clone()),
             Event::Reviewed { sha, .. } => ("reviewed", sha.clone()),
             Event::Reject { base, .. } => ("reject", base.clone()),
             Event::Rebased { sha, .. } => ("rebased", sha.clone()),
@@ -163,8 +166,8 @@ pub fn apply(worker: &Worker, event: &Event, now: i64) -> Result<(Worker, Vec<Ac
         Event::Start { force, .. }
         | Event::Reject { force, .. }
         | Event::Resume { force }
+        | Event::Conflict { force, .. }
         | Event::Message { force } => *force,
-        Event::Conflict { .. } => false,
         _ => true,
     };
     if worker.is_in_doubt && !is_forced(event) {
@@ -221,17 +224,21 @@ pub fn apply(worker: &Worker, event: &Event, now: i64) -> Result<(Worker, Vec<Ac
             };
             next.reviewed_sha.clone().map(Action::Pin).into_iter().collect()
         }
-        (Task::Working | Task::Rejected, Event::Commit { sha }) if worker.baseline_sha.as_ref() == Some(sha) => vec![],
-        (Task::Working | Task::Rejected, Event::Commit { sha }) => {
+        (Task::Working | Task::Rejected, Event::Commit { sha, .. }) if worker.baseline_sha.as_ref() == Some(sha) => {
+            vec![]
+        }
+        (Task::Working | Task::Rejected, Event::Commit { sha, onto }) => {
             next.task = Task::NeedsReview;
+            next.onto_sha = onto.clone().or(next.onto_sha);
             next.notes.retain(|note| !note.starts_with(MARKERS));
             next.commit_sha = Some(sha.clone());
             next.reviewed_sha = None;
             vec![Action::Unpin]
         }
-        (Task::NeedsReview, Event::Commit { sha }) if worker.commit_sha.as_ref() == Some(sha) => vec![],
-        (Task::NeedsReview, Event::Commit { sha }) => {
+        (Task::NeedsReview, Event::Commit { sha, .. }) if worker.commit_sha.as_ref() == Some(sha) => vec![],
+        (Task::NeedsReview, Event::Commit { sha, onto }) => {
             next.commit_sha = Some(sha.clone());
+            next.onto_sha = onto.clone().or(next.onto_sha);
             // What was reviewed stays known, so that nothing else is accepted for it.
             next.reviewed_sha = None;
             next.notes.retain(|note| !note.starts_with(MARKERS));
@@ -284,7 +291,7 @@ pub fn apply(worker: &Worker, event: &Event, now: i64) -> Result<(Worker, Vec<Ac
             vec![]
         }
         (_, Event::Rebased { .. }) => vec![],
-        (task @ (Task::Working | Task::NeedsReview | Task::Rejected), Event::Conflict { pre_sha, base, files }) => {
+        (task @ (Task::Working | Task::NeedsReview | Task::Rejected), Event::Conflict { pre_sha, base, files, .. }) => {
             let from = match task {
                 Task::NeedsReview => Before::NeedsReview,
                 Task::Rejected => Before::Rejected,

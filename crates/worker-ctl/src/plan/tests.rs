@@ -36,11 +36,11 @@ fn events() -> Vec<Event> {
         Event::Sent,
         Event::Typing,
         Event::NotSent { back: Box::new(back) },
-        Event::Commit { sha: text("c2") },
+        Event::Commit { sha: text("c2"), onto: None },
         Event::Reviewed { sha: text("c1"), patch: text("q") },
         Event::Reject { base: text("c1"), patch: text("q"), force: false },
         Event::Rebased { sha: text("c3"), patch: text("q"), onto: Some(text("b3")) },
-        Event::Conflict { pre_sha: text("c1"), base: text("b2"), files: vec![text("f")] },
+        Event::Conflict { pre_sha: text("c1"), base: text("b2"), files: vec![text("f")], force: false },
         Event::RebaseDone { sha: text("pre"), markers: vec![] },
         Event::RebaseDone { sha: text("c4"), markers: vec![text("f")] },
         Event::WorkGone,
@@ -183,7 +183,7 @@ fn a_task_from_start_to_acceptance() {
     let (working, actions) = step(&idle, Event::Start { prompt: "p".into(), base: "b".into(), force: false });
     assert_eq!((working.status(), actions), ("working", vec![Action::Deliver]));
     let (working, _) = step(&working, Event::Sent);
-    let (done, actions) = step(&working, Event::Commit { sha: "c1".into() });
+    let (done, actions) = step(&working, Event::Commit { sha: "c1".into(), onto: None });
     assert_eq!((done.status(), actions.last()), ("needs_review", Some(&Action::Unpin)));
     assert_eq!(
         apply(&done, &Event::Reject { base: "c1".into(), patch: "q".into(), force: false }, 9).unwrap_err().exit.code(),
@@ -193,12 +193,12 @@ fn a_task_from_start_to_acceptance() {
     assert_eq!(actions, [Action::Pin("c1".into())]);
     let (rejected, _) = step(&seen, Event::Reject { base: "c1".into(), patch: "q".into(), force: false });
     assert_eq!(rejected.status(), "rejected");
-    let (again, _) = step(&rejected, Event::Commit { sha: "c2".into() });
+    let (again, _) = step(&rejected, Event::Commit { sha: "c2".into(), onto: None });
     assert_eq!((again.status(), again.reviewed_sha.clone()), ("needs_review", None));
     assert_eq!(again.reviewed_patch, None);
     // What comes after a review is not what was reviewed.
     let (seen, _) = step(&again, Event::Reviewed { sha: "c2".into(), patch: "r".into() });
-    let (later, actions) = step(&seen, Event::Commit { sha: "c3".into() });
+    let (later, actions) = step(&seen, Event::Commit { sha: "c3".into(), onto: None });
     assert_eq!((later.reviewed_sha, later.reviewed_patch), (None, Some("r".into())));
     assert_eq!(actions, [Action::Unpin]);
     let (idle, _) = step(&again, Event::Accepted);

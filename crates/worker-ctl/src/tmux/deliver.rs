@@ -34,6 +34,9 @@ impl Verdict {
 
 pub use crate::plan::machine::NOT_DELIVERED as NOT;
 
+/// The kind of one of which something was typed.
+const BEGUN: &str = "in_doubt";
+
 /// The longest text that is passed as an argument.
 pub const LONGEST_ARGUMENT: usize = 100 << 10;
 
@@ -79,7 +82,7 @@ pub struct Ready {
 
 /// Why nothing was typed: exit 4, whatever hindered it.
 pub fn not_delivered(worker: &str, failure: Failure) -> Failure {
-    if failure.kind == NOT {
+    if [NOT, BEGUN].contains(&failure.kind) {
         return failure;
     }
     Failure::new(Exit::Failed, NOT, format!("nothing was typed to {worker}: {}", failure.message))
@@ -118,7 +121,7 @@ pub fn prepare(
     let has_hook = hook::last(root, &worker.name).is_some();
     hook::forget(root, &worker.name)?;
     if is_fresh {
-        clear(tmux, &pane.id, agent)?;
+        clear(tmux, &pane.id, agent).map_err(|failure| Failure::new(Exit::Failed, BEGUN, failure.message))?;
     }
     let loaded = tmux.feed(&["load-buffer", "-b", &buffer, "-"], text.clone().into_bytes())?;
     if !loaded.status.success() {

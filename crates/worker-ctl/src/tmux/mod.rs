@@ -226,13 +226,21 @@ impl Tmux {
         // In one go, so that nothing it shows is missed, and that the pane is known for what it is.
         let mark: &[&str] = &["set-option", "-p", "-t", &target, MARK, &worker.name];
         let log: &[&str] = &["pipe-pane", "-t", &target, &line];
-        let words = [&args[..], mark, log].map(|words| words.iter().map(|word| whole(word)).collect::<Vec<_>>());
+        // A person's own window there is nobody's agent.
+        let session = format!("={}", worker.session_id);
+        let forget: &[&str] = &["set-environment", "-r", "-t", &session, "WORKER_CTL_WORKER"];
+        let is_new = args[0] == "new-session";
+        let all = [&args[..], mark, log].into_iter().chain(is_new.then_some(forget));
+        let words: Vec<Vec<String>> = all.map(|words| words.iter().map(|word| whole(word)).collect()).collect();
         let output = self.cmd().args(words.join(&";".to_owned())).capture()?;
         let none = || Failure::failed(format!("tmux made no session {}", worker.session_id));
         let Some(mut pane) = self.pane_of(worker)? else {
             // A program that has ended at once has no pane to log, which is no failure.
             return self.check(&args, output).and(Err(none()));
         };
+        if ended.is_some_and(|ended| ended.pid == pane.pid) {
+            return self.check(&args, output).and(Err(Failure::failed("tmux did not start it again")));
+        }
         // Until the program has begun there is no directory to tell of.
         for _ in 0..50 {
             if pane.end.is_some() || !pane.path.is_empty() {
