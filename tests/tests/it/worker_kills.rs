@@ -11,6 +11,7 @@ use crate::worker_accept::{by_hand, head, staff, tip, tree};
 use crate::worker_crash::{deadly_git, floor};
 use crate::world::{Repo, World, find, text};
 
+/// What a command writes to files itself is the state, as `add`, `start` and `accept` do, where it is killed at each write.
 /// Kills a command around each of its git commands that change something, each time in what `prepare` makes anew; then
 /// `verify` looks. How often.
 fn sweep_git(floor: &Floor<'_>, prepare: impl Fn(), args: &[&str], verify: impl Fn(&str)) -> usize {
@@ -125,7 +126,8 @@ fn a_killed_nuke_goes_on_and_loses_nothing() {
         n.set(n.get() + 1);
         sha.set(leave(&tree(&floor, "adam"), n.get()));
     };
-    let kills = sweep(&floor, prepare, &nuke, |when| {
+    deadly_git(&w);
+    let kills = sweep_git(&floor, prepare, &nuke, |when| {
         let sha = sha.take();
         assert_kept(&floor, &sha, n.get(), when);
         let again = floor.ctl(&nuke);
@@ -138,7 +140,7 @@ fn a_killed_nuke_goes_on_and_loses_nothing() {
         let config = floor.root.read("config.toml");
         assert!(!config.contains("[workers.adam]") && !floor.root.has(".worktrees/adam"), "{when}: {config}");
     });
-    assert_often(kills, 15);
+    assert!(kills >= 12, "only {kills} kills");
 }
 
 #[test]
@@ -156,7 +158,6 @@ fn a_killed_reset_goes_on_and_loses_nothing() {
         n.set(n.get() + 1);
         sha.set(leave(&tree(&floor, "adam"), n.get()));
     };
-    // Its writes to files are those of `nuke`.
     deadly_git(&w);
     let kills = sweep_git(&floor, prepare, &reset, |when| {
         let sha = sha.take();
