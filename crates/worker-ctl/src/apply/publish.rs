@@ -27,32 +27,12 @@ pub struct Journal {
 /// The kind of failure of a publication that came too late: once more on what the branch is by now.
 pub const MOVED: &str = "moved";
 
-/// What merging comes to, without touching anything.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Merge {
-    /// The default branch has all of it.
-    Nothing,
-    Tree(String),
-    Conflict,
-}
-
 fn pin(worker: &str) -> String {
     format!("refs/shopfloor/accept/{worker}")
 }
 
 fn journal_path(root: &Path, worker: &str) -> PathBuf {
     root.join("accept").join(format!("{worker}.json"))
-}
-
-pub fn merge(clone: &Clone, base: &str, sha: &str) -> Result<Merge> {
-    let merged = clone.run(&clone.root, &["merge-tree", "--write-tree", "--no-messages", base, sha])?;
-    let tree = String::from_utf8_lossy(&merged.stdout).lines().next().unwrap_or_default().to_owned();
-    match merged.status.code() {
-        0 if tree == clone.ask(&clone.root, &["rev-parse", &format!("{base}^{{tree}}")])? => Ok(Merge::Nothing),
-        0 => Ok(Merge::Tree(tree)),
-        1 => Ok(Merge::Conflict),
-        _ => Err(git_failed("merge-tree", &merged)),
-    }
 }
 
 /// The one commit: author and date of the work, its message without what the agent signs with.

@@ -9,12 +9,11 @@ use shopfloor_core::fs;
 use shopfloor_core::git::private_dir;
 use shopfloor_core::proc::Output;
 
-use super::publish::{self, Merge};
 use super::trash;
 use crate::TOOL;
 use crate::commands::Site;
 use crate::conflict::{self, Conflict};
-use crate::facts::{git_failed, is_rebasing};
+use crate::facts::{Merge, git_failed, is_rebasing};
 use crate::plan::machine::Event;
 use crate::tmux::deliver;
 use crate::worker::{Session, Task, Worker};
@@ -75,7 +74,7 @@ pub fn onto(site: &Site<'_>, worker: &Worker, base: &str, force: bool) -> Result
     if site.clone.has(&head, base)? && !was_moved_back {
         return Ok(Rebased::UpToDate);
     }
-    if !was_moved_back && publish::merge(&site.clone, base, &head)? == Merge::Conflict {
+    if !was_moved_back && site.clone.merge(base, &head)? == Merge::Conflict {
         return begin(site, worker, base, &head, force);
     }
     let rebased = run(site, worker, base, &head)?;

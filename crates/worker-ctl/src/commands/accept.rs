@@ -5,11 +5,11 @@ use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::ui::printable;
 
 use super::{Site, patrol};
-use crate::apply::publish::{self, Merge};
+use crate::apply::publish;
 use crate::apply::rebase::{self, Rebased};
 use crate::apply::trash;
 use crate::conflict::Conflict;
-use crate::facts::left_markers;
+use crate::facts::{Merge, left_markers};
 use crate::plan::machine::Event;
 use crate::store;
 use crate::worker::{Task, Worker};
@@ -58,7 +58,7 @@ fn land(site: &Site<'_>, worker: &Worker, sha: &str, message: Option<&str>, forc
             return Err(Failure::new(Exit::No, "moved_back", why)
                 .hint(format!("put the work on what there is now: `worker-ctl rebase {name}`")));
         }
-        let tree = match publish::merge(&site.clone, &base, sha)? {
+        let tree = match site.clone.merge(&base, sha)? {
             Merge::Nothing => {
                 if site.would(format!("leave {} as it is, and make {name} idle", site.clone.branch)) {
                     return Ok(None);

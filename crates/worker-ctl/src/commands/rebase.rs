@@ -6,9 +6,8 @@ use serde_json::json;
 use shopfloor_core::error::{Exit, Failure, Result};
 
 use super::Site;
-use crate::apply::publish::{self, Merge};
 use crate::apply::rebase::{self, Rebased};
-use crate::facts::is_rebasing;
+use crate::facts::{Merge, is_rebasing};
 use crate::store;
 use crate::worker::{Session, Task, Worker};
 
@@ -59,7 +58,7 @@ pub fn stale(site: &Site<'_>, worker: &Worker, base: &str) -> Result<()> {
         return Ok(());
     }
     // One that has nobody to resolve a conflict is left as it is.
-    let merges = publish::merge(&site.clone, base, sha)?;
+    let merges = site.clone.merge(base, sha)?;
     if merges == Merge::Conflict && (worker.session != Session::Up || worker.is_in_doubt) {
         return Ok(());
     }

@@ -6,8 +6,7 @@ use shopfloor_core::error::Result;
 use shopfloor_core::fs;
 use shopfloor_core::git::private_dir;
 
-use super::{Clone, LOGGED};
-use crate::apply::publish::{self, Merge};
+use super::{Clone, LOGGED, Merge};
 use crate::worker::{Task, Worker};
 
 /// All of it: whoever removes something looks at it, keeps it, and looks again whether it still is all.
@@ -107,7 +106,7 @@ fn is_in_base(clone: &Clone, tip: &str) -> Result<bool> {
     if clone.has(&base, tip)? {
         return Ok(true);
     }
-    let is_nothing = publish::merge(clone, &base, tip).is_ok_and(|merge| merge == Merge::Nothing);
+    let is_nothing = clone.merge(&base, tip).is_ok_and(|merge| merge == Merge::Nothing);
     Ok(is_nothing && !has_empty(clone, &base, tip)?)
 }
 

@@ -176,6 +176,18 @@ impl Clone {
         Ok(Digest::of(&work).to_string())
     }
 
+    /// What merging a commit into the default branch comes to.
+    pub fn merge(&self, base: &str, sha: &str) -> Result<Merge> {
+        let merged = self.run(&self.root, &["merge-tree", "--write-tree", "--no-messages", base, sha])?;
+        let tree = String::from_utf8_lossy(&merged.stdout).lines().next().unwrap_or_default().to_owned();
+        match merged.status.code() {
+            0 if tree == self.ask(&self.root, &["rev-parse", &format!("{base}^{{tree}}")])? => Ok(Merge::Nothing),
+            0 => Ok(Merge::Tree(tree)),
+            1 => Ok(Merge::Conflict),
+            _ => Err(git_failed("merge-tree", &merged)),
+        }
+    }
+
     /// Uncommitted changes, untracked files too; a repository within ends in `/`.
     pub fn dirty(&self, worktree: &Path) -> Result<Vec<String>> {
         let how = ["--porcelain", "-z", "--untracked-files=all", "--no-renames", "--ignore-submodules=none"];
@@ -240,6 +252,15 @@ pub fn require_source(source: &Path) -> Result<()> {
         false => Err(Failure::failed(format!("the source {} is not there", source.display()))
             .hint("bring it back, or set `source` in `[repo]` of config.toml")),
     }
+}
+
+/// What merging comes to, without touching anything.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Merge {
+    /// The default branch has all of it.
+    Nothing,
+    Tree(String),
+    Conflict,
 }
 
 /// Whether a rebase is under way in a worktree.
