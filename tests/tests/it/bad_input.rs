@@ -146,19 +146,16 @@ fn a_sweatfile_that_is_no_file_of_text_is_refused() {
 
 #[test]
 fn an_unwritable_worktree_fails_and_says_what_was_done() {
-    let mut w = World::new();
-    crate::world::write(&w.path("gitconfig"), "[safe]\n\tdirectory = *\n");
-    w.set("GIT_CONFIG_GLOBAL", w.path("gitconfig").to_string_lossy());
+    let w = World::new();
     let app = w.app();
     w.area("setup = [\"touch ran\"]\n[files.\"d/x\"]\ncontent = \"x\"\n");
     let wt = app.worktree("wt");
-    // Somebody else's tool: the repository is theirs, the worktree's directory is not.
-    app.sh("chown -R 65534:65534 ~ && chown 0:0 ../wt && chmod 755 ../wt").exit(0);
-    let out = wt.run("setpriv", &["--reuid", "65534", "--clear-groups", "sweatfile-apply"]).exit(4);
+    app.sh("chmod 555 ../wt").exit(0);
+    let out = wt.run_bound("sweatfile-apply", &[]).exit(4);
     out.err_has(".d/x").err_has("Permission denied").out_has("failed .d/x");
     assert!(!wt.has("ran") && !wt.has(".d"));
-    app.sh("chown 65534 ../wt").exit(0);
-    wt.run("setpriv", &["--reuid", "65534", "--clear-groups", "sweatfile-apply"]).exit(0);
+    app.sh("chmod 755 ../wt").exit(0);
+    wt.run_bound("sweatfile-apply", &[]).exit(0);
     assert!(wt.has("ran") && wt.has(".d/x"));
 }
 
@@ -271,21 +268,17 @@ fn exclude_lines_that_end_alike_are_not_torn() {
 
 #[test]
 fn an_unreadable_path_fails_alone() {
-    let mut w = World::new();
-    crate::world::write(&w.path("gitconfig"), "[safe]\n\tdirectory = *\n");
-    w.set("GIT_CONFIG_GLOBAL", w.path("gitconfig").to_string_lossy());
+    let w = World::new();
     let app = w.app();
     crate::world::write(&w.home("d/x"), "x");
     w.area("[files.d]\ncopy = \"~/d\"\n[files.y]\ncontent = \"y\"\n");
-    app.sh("chown -R 65534:65534 ~").exit(0);
-    let as_nobody = ["--reuid", "65534", "--clear-groups", "sweatfile-apply"];
-    app.run("setpriv", &as_nobody).exit(0);
-    app.sh("echo secret > .d/root; chmod 600 .d/root; rm .y").exit(0);
-    app.run("setpriv", &as_nobody).exit(4).err_has(".d: cannot read");
+    app.run_bound("sweatfile-apply", &[]).exit(0);
+    app.sh("echo secret > .d/closed; chmod 000 .d/closed; rm .y").exit(0);
+    app.run_bound("sweatfile-apply", &[]).exit(4).err_has(".d: cannot read");
     assert_eq!(app.read(".y"), "y");
-    app.run("setpriv", &[&as_nobody[..], &["check"]].concat()).exit(1).out_has(".d: cannot read");
-    app.run("setpriv", &[&as_nobody[..], &["remove"]].concat()).exit(0).out_has("left .d (cannot read");
-    assert!(app.has(".d/root") && !app.has(".y"));
+    app.run_bound("sweatfile-apply", &["check"]).exit(1).out_has(".d: cannot read");
+    app.run_bound("sweatfile-apply", &["remove"]).exit(0).out_has("left .d (cannot read");
+    assert!(app.has(".d/closed") && !app.has(".y"));
 }
 
 #[test]

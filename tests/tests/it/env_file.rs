@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 
-use crate::world::{Repo, World, find, mode, text};
+use crate::world::{Repo, World, mode, needs, text};
 
 /// Applies these values from an area's sweatfile and returns what `reader` (a line of shell that
 /// prints NUL-separated `NAME=value`) makes of the file.
@@ -43,7 +43,7 @@ proptest! {
 
     #[test]
     fn direnv_reads_every_value_that_has_a_common_spelling(values in values()) {
-        if find("direnv").is_some() {
+        if needs("direnv") {
             let w = World::new();
             let values: Vec<String> =
                 values.into_iter().filter(|v| !(v.contains('\'') && v.contains(['$', '\\', '`']))).collect();

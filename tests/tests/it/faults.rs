@@ -1,10 +1,10 @@
 //! Killed at every write, a full disk, signals, other devices: old or new, never in between.
 
 use std::os::unix::process::{CommandExt, ExitStatusExt};
-use std::path::Path;
-use std::process::Stdio;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
 
-use crate::world::{Repo, World, find, write};
+use crate::world::{Repo, World, find, needs_mount, skip, wait_for, write};
 
 const AREA: &str = "git_excludes = [\"/.a\", \"/.d/\", \"/log\"]\nsetup = [\"echo ran >> log\"]\n[env]\nA = \"1\"\nB = \"two words\"\n\
                     [files.a]\ncontent = \"whole\\n\"\n[files.\"d/copy\"]\ncopy = \"original\"\n[files.\"d/link\"]\nsource = \"original\"\n";
@@ -39,6 +39,25 @@ fn sweep<'w>(prepare: impl Fn(&str) -> Repo<'w>, args: &[&str], verify: impl Fn(
     sweep_tool("sweatfile-apply", prepare, args, verify);
 }
 
+/// strace, where there is one that may trace. Without it a sweep kills after a while instead, and counts as skipped.
+fn strace() -> Option<PathBuf> {
+    let may_trace = |strace: &PathBuf| {
+        let probe = Command::new(strace).args(["-qq", "-o", "/dev/null", "true"]).status();
+        probe.is_ok_and(|status| status.success())
+    };
+    let strace = find("strace").filter(may_trace);
+    if strace.is_none() {
+        skip("strace");
+    }
+    strace
+}
+
+/// Requires that a sweep killed at least so often, where it killed at every system call.
+#[track_caller]
+pub fn assert_often(kills: usize, least: usize) {
+    assert!(kills >= least || strace().is_none(), "only {kills} kills");
+}
+
 /// The same for any tool; how often it was killed.
 pub fn sweep_tool<'w>(
     tool: &str,
@@ -46,9 +65,7 @@ pub fn sweep_tool<'w>(
     args: &[&str],
     verify: impl Fn(&Repo<'w>, &str),
 ) -> usize {
-    let strace = find("strace").filter(|s| {
-        std::process::Command::new(s).args(["-qq", "-o", "/dev/null", "true"]).status().is_ok_and(|s| s.success())
-    });
+    let strace = strace();
     let mut kills = 0;
     for call in CALLS {
         let first = call.split(',').next().unwrap();
@@ -317,23 +334,15 @@ fn a_signal_ends_the_setup_command_and_everything_it_started() {
     app.apply(&["check"]).exit(1).out_has("setup never finished");
 }
 
-/// Polls until it holds; a deadline against hanging, not a time limit.
-pub fn wait_for(mut holds: impl FnMut() -> bool) {
-    let start = std::time::Instant::now();
-    while !holds() {
-        assert!(start.elapsed().as_secs() < 60, "waited for a minute");
-        std::thread::yield_now();
-    }
-}
-
 #[test]
 fn a_worktree_on_another_device_is_set_up_and_temporaries_are_excluded() {
-    let shm = Path::new("/dev/shm");
     let w = World::new();
-    if !shm.is_dir() || device(shm) == device(&w.home("")) {
-        return eprintln!("no second file system here");
-    }
-    let far = tempfile::tempdir_in(shm).unwrap();
+    let is_other = |dir: &&Path| dir.is_dir() && device(dir) != device(&w.home(""));
+    let far = ["/dev/shm", "/var/tmp", "/tmp"].map(Path::new).into_iter().filter(is_other);
+    let Some(far) = far.filter_map(|dir| tempfile::tempdir_in(dir).ok()).next() else {
+        skip("a second file system");
+        return;
+    };
     let app = w.app();
     w.area(AREA);
     write(&w.home("eng/original"), "original\n");
@@ -361,8 +370,8 @@ fn a_full_disk_changes_nothing_half() {
     let disk = w.path("disk");
     std::fs::create_dir(&disk).unwrap();
     let here = w.at(w.path(""));
-    if here.sh("mount -t tmpfs -o size=2m tmpfs disk").status != Some(0) {
-        return eprintln!("cannot mount a small tmpfs here");
+    if !needs_mount(&here, "mount -t tmpfs -o size=2m tmpfs disk") {
+        return;
     }
     let app = w.at(disk.join("app"));
     here.sh("git init -q disk/app && git -C disk/app commit -q --allow-empty -m x").exit(0);
@@ -397,8 +406,8 @@ fn an_overlay_on_a_full_disk_keeps_what_it_has_and_a_later_sync_succeeds() {
     let s = crate::overlay::scene(&w);
     let here = w.at(w.path(""));
     std::fs::create_dir(w.path("disk")).unwrap();
-    if here.sh("mount -t tmpfs -o size=2m tmpfs disk").status != Some(0) {
-        return eprintln!("cannot mount a small tmpfs here");
+    if !needs_mount(&here, "mount -t tmpfs -o size=2m tmpfs disk") {
+        return;
     }
     let overlay = w.path("disk/overlay");
     write(&overlay.join(".env"), "A=1\n");
@@ -430,8 +439,8 @@ fn a_workspace_on_another_device_is_synced_and_temporaries_are_excluded() {
     let w = World::new();
     let s = crate::overlay::scene(&w);
     s.put(".claude/x", "1\n");
-    if s.app.sh("mount --bind ../b ../b").status != Some(0) {
-        return eprintln!("cannot bind-mount here");
+    if !needs_mount(&s.app, "mount --bind ../b ../b") {
+        return;
     }
     let attached = w.at(&s.b.path).overlay(&["attach"]);
     write(&s.b.path.join(".claude/.shopfloor-tmp-left"), "secret");
@@ -454,9 +463,8 @@ fn a_bind_mount_in_between_is_another_device() {
     let app = w.app();
     w.area("[files.\"d/x\"]\ncontent = \"x\"\n[env]\nA = \"1\"\n");
     let wt = app.worktree("wt");
-    let mounted = app.sh("mount --bind ../wt ../wt");
-    if mounted.status != Some(0) {
-        return eprintln!("cannot bind-mount here");
+    if !needs_mount(&app, "mount --bind ../wt ../wt") {
+        return;
     }
     let out = w.at(&wt.path).apply(&[]);
     app.sh("umount ../wt").exit(0);

@@ -4,8 +4,7 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use crate::faults::wait_for;
-use crate::world::{Output, Repo, World, text, which};
+use crate::world::{Output, Repo, World, text, wait_for, which};
 
 /// A source with one file, a root cloned from it, and the scripted agent as `scripted`.
 pub struct Floor<'w> {

@@ -108,12 +108,12 @@ fn a_git_that_hangs_is_ended_with_us_and_nothing_has_changed() {
     w.program("git", &body);
     let mut command = w.command(w.path("bin/sweatfile-apply"));
     let mut child = command.current_dir(&app.path).stderr(std::process::Stdio::null()).spawn().unwrap();
-    crate::faults::wait_for(|| std::fs::read_to_string(&started).is_ok_and(|pid| pid.ends_with('\n')));
+    crate::world::wait_for(|| std::fs::read_to_string(&started).is_ok_and(|pid| pid.ends_with('\n')));
     app.sh(&format!("kill -INT {}", child.id())).exit(0);
     assert_eq!(child.wait().unwrap().code(), Some(128 + 2));
     let pid = std::fs::read_to_string(&started).unwrap();
     let pid = pid.trim_end();
-    crate::faults::wait_for(|| app.sh(&format!("kill -0 {pid} 2>/dev/null")).status != Some(0));
+    crate::world::wait_for(|| app.sh(&format!("kill -0 {pid} 2>/dev/null")).status != Some(0));
     assert!(!app.has(".x") && app.excludes().is_empty());
 }
 

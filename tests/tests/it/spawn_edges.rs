@@ -5,9 +5,8 @@ use std::process::Stdio;
 
 use serde_json::json;
 
-use crate::faults::wait_for;
 use crate::spawn::{app, subtree};
-use crate::world::{Repo, World, text, write};
+use crate::world::{Repo, World, text, wait_for, write};
 
 fn start(at: &Repo<'_>, args: &[&str]) -> std::process::Child {
     let mut command = at.world.command(at.world.path("bin/worktree-spawn"));
@@ -115,7 +114,10 @@ fn whoever_outlives_its_parent_is_heard_above() {
     let app = app(&w);
     let child = subtree(&app, &["x"]);
     child.spawn(&["worker", "w"]).exit(0);
-    let mut run = start(&child, &["run", "main.x/w", "--", "sh", "-c", "read line"]);
+    // Its agent lives for as long as its input is open, however long the rest takes.
+    let mut run = w.command(w.path("bin/worktree-spawn"));
+    run.args(["run", "main.x/w", "--", "sh", "-c", "read line"]).current_dir(&child.path).stdin(Stdio::piped());
+    let mut run = run.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
     // It never had an event of its own.
     wait_for(|| app.spawn(&["list", "--live", "--json"]).exit(0).stdout.contains("main.x/w"));
     app.spawn(&["remove", "x", "--force"]).exit(0);
@@ -318,7 +320,7 @@ fn mcp_keeps_the_order_and_ends_with_a_signal() {
 }
 
 /// A spawn of `x` that was killed in its hook, all files there.
-fn killed_in_its_hook(app: &Repo<'_>) -> Repo<'static> {
+fn killed_in_its_hook<'w>(app: &Repo<'w>) -> Repo<'w> {
     let path = app.path.join(".shopfloor/worktrees/x");
     app.write(".git/hooks/post-checkout", "#!/bin/sh\necho $$ > $HOME/pid\nexec sleep 600\n");
     app.sh("chmod +x .git/hooks/post-checkout; rm -f $HOME/pid").exit(0);
@@ -328,8 +330,7 @@ fn killed_in_its_hook(app: &Repo<'_>) -> Repo<'static> {
     spawn.kill().unwrap();
     spawn.wait().unwrap();
     app.sh("kill -9 $(cat $HOME/pid); rm .git/hooks/post-checkout").exit(0);
-    // Its world outlives it: this is for paths alone.
-    Repo { world: Box::leak(Box::new(World::new())), path }
+    Repo { world: app.world, path }
 }
 
 #[test]

@@ -7,9 +7,8 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-use crate::faults::wait_for;
 use crate::spawn::{app, subtree};
-use crate::world::{Repo, World, text};
+use crate::world::{Repo, World, text, wait_for};
 
 fn start(at: &Repo<'_>, args: &[&str]) -> Child {
     let mut command = at.world.command(at.world.path("bin/worktree-spawn"));

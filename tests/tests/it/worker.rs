@@ -4,9 +4,8 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use crate::faults::wait_for;
 use crate::floor::Floor;
-use crate::world::{Repo, World, text, write};
+use crate::world::{Repo, World, text, wait_for, write};
 
 #[test]
 fn case_1_init_only_reads_the_source() {

@@ -3,9 +3,8 @@
 use std::path::Path;
 use std::process::{Child, Stdio};
 
-use crate::faults::wait_for;
 use crate::floor::Floor;
-use crate::world::{Repo, World, find, text, which};
+use crate::world::{Repo, World, find, text, wait_for, which};
 
 /// When workers commit: later than everybody else, so that what lands is never by chance the very commit they made.
 pub const LATER: [(&str, &str); 1] = [("GIT_COMMITTER_DATE", "2026-02-02T00:00:00Z")];

@@ -2,10 +2,10 @@
 
 use std::cell::{Cell, RefCell};
 
-use crate::faults::sweep_tool;
+use crate::faults::{assert_often, sweep_tool};
 use crate::floor::Floor;
 use crate::worker_accept::{assert_landed, commit, tip, tree, up};
-use crate::world::{World, find, text, which};
+use crate::world::{World, text, which};
 
 /// Adam, whose tasks come as an argument: typing takes its time.
 pub fn floor(w: &World) -> Floor<'_> {
@@ -59,7 +59,7 @@ fn killed_at_every_write_an_accept_lands_once() {
     let kills = sweep_tool("worker-ctl", prepare, &["accept", "adam"], |_, when| {
         assert_finished(&floor, &old.borrow(), n.get(), when);
     });
-    assert!(kills >= 15 || find("strace").is_none(), "only {kills} kills");
+    assert_often(kills, 15);
 }
 
 /// A git that kills whoever called it just before or just after the command of this number, of those that change something.

@@ -2,11 +2,10 @@
 
 use std::process::Stdio;
 
-use crate::faults::wait_for;
 use crate::floor::Floor;
 use crate::worker_accept::{commit, staff, tip, tree, work};
 use crate::worker_sessions::{configure, tmux};
-use crate::world::{World, text};
+use crate::world::{World, text, wait_for};
 
 /// Begins a command, and kills it once this holds.
 fn killed_when(floor: &Floor<'_>, args: &[&str], holds: impl FnMut() -> bool) {

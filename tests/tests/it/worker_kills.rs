@@ -5,11 +5,11 @@ use std::cell::Cell;
 
 use serde_json::{Value, json};
 
-use crate::faults::{sweep_tool, wait_for};
+use crate::faults::{assert_often, sweep_tool};
 use crate::floor::Floor;
 use crate::worker_accept::{by_hand, head, staff, tip, tree};
 use crate::worker_crash::{deadly_git, floor};
-use crate::world::{Repo, World, find, text};
+use crate::world::{Repo, World, text, wait_for};
 
 /// What a command writes to files itself is the state, as `add`, `start` and `accept` do, where it is killed at each write.
 /// Kills a command around each of its git commands that change something, each time in what `prepare` makes anew; then
@@ -48,11 +48,6 @@ fn sweep(floor: &Floor<'_>, prepare: impl Fn(), args: &[&str], verify: impl Fn(&
 fn is_noted(worker: &Value) -> bool {
     let notes = worker["notes"].to_string();
     notes.contains("may not have arrived") || notes.contains("may stand in its input line")
-}
-
-#[track_caller]
-fn assert_often(kills: usize, least: usize) {
-    assert!(kills >= least || find("strace").is_none(), "only {kills} kills");
 }
 
 /// Forgets what was kept of work before this, and earlier states: they would only be more writes.

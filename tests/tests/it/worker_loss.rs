@@ -1,10 +1,9 @@
 //! worker-ctl: what could be lost is refused or kept, by nuke, reset, start, a restart and a dry run; and accept where the
 //! source, its settings or its history are not as usual.
 
-use crate::faults::wait_for;
 use crate::floor::Floor;
 use crate::worker_accept::{assert_landed, by_hand, commit, head, staff, tip, tree, up, work};
-use crate::world::{Repo, World, text};
+use crate::world::{Repo, World, text, wait_for};
 
 /// Requires that neither nuke nor reset goes ahead, that both name what would be lost, and that the worktree stays.
 #[track_caller]

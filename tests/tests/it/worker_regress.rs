@@ -6,12 +6,11 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use crate::faults::wait_for;
 use crate::floor::Floor;
 use crate::worker_accept::{assert_landed, by_hand, commit, head, staff, tip, tree, work};
 use crate::worker_loss::ref_with;
 use crate::worker_sessions::{configure, kill_agent};
-use crate::world::{World, text};
+use crate::world::{World, text, wait_for};
 
 /// What a worker has, but for when it did something last.
 fn record(floor: &Floor<'_>, name: &str) -> Value {

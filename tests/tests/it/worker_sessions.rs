@@ -6,9 +6,8 @@ use std::process::Stdio;
 
 use serde_json::{Value, json};
 
-use crate::faults::wait_for;
 use crate::floor::Floor;
-use crate::world::{World, text, write};
+use crate::world::{World, skip, text, wait_for, write};
 
 /// Another text in config.toml, for one that is there.
 pub fn configure(floor: &Floor<'_>, from: &str, to: &str) {
@@ -184,7 +183,8 @@ fn case_12_how_a_program_ends_tells_whether_that_is_a_fault() {
 #[test]
 fn case_13_nobody_outlives_down_however_stubborn() {
     if !Path::new("/proc/self/environ").exists() {
-        return eprintln!("no /proc here");
+        skip("/proc");
+        return;
     }
     let w = World::new();
     let floor = Floor::new(&w);

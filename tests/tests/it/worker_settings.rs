@@ -6,10 +6,9 @@ use std::process::{Child, Stdio};
 
 use serde_json::json;
 
-use crate::faults::wait_for;
 use crate::floor::Floor;
 use crate::worker_sessions::{agent, configure, prompts, table};
-use crate::world::{World, text};
+use crate::world::{World, text, wait_for};
 
 /// A command that stays, with what it prints in a file; ended with the test.
 pub struct Staying {

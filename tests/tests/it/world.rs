@@ -26,8 +26,6 @@ impl World {
         for name in ["home", "bin", "tmp"] {
             std::fs::create_dir(top.join(name)).unwrap();
         }
-        // setpriv tests run the tools as somebody else.
-        std::fs::set_permissions(top, std::fs::Permissions::from_mode(0o755)).unwrap();
         for tool in TOOLS {
             std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_tools"), top.join("bin").join(tool)).unwrap();
         }
@@ -105,6 +103,15 @@ impl World {
     }
 }
 
+impl Drop for World {
+    fn drop(&mut self) {
+        // What a test made unreadable must not outlive it; the directory itself goes with its handle.
+        if std::fs::remove_dir_all(self.dir.path()).is_err() {
+            let _ = Command::new("chmod").args(["-R", "u+rwX"]).arg(self.dir.path()).stderr(Stdio::null()).status();
+        }
+    }
+}
+
 /// A directory to run commands in: a checkout, a worktree.
 #[derive(Clone)]
 pub struct Repo<'w> {
@@ -139,6 +146,16 @@ impl Repo<'_> {
 
     pub fn run(&self, program: &str, args: &[&str]) -> Output {
         self.run_with(program, args, &[])
+    }
+
+    /// Runs a program as somebody whom permissions bind: root without the capabilities that make it read and write
+    /// everything, any other user as they are.
+    pub fn run_bound(&self, program: &str, args: &[&str]) -> Output {
+        if !is_root() {
+            return self.run(program, args);
+        }
+        let bound = ["--bounding-set=-all", "--inh-caps=-all", "--", program];
+        self.run("setpriv", &[&bound[..], args].concat())
     }
 
     pub fn run_with(&self, program: &str, args: &[&str], vars: &[(&str, &str)]) -> Output {
@@ -329,6 +346,57 @@ pub fn which(name: &str) -> PathBuf {
 /// Where a program is that only some machines have.
 pub fn find(name: &str) -> Option<PathBuf> {
     std::env::split_paths(&std::env::var_os("PATH")?).map(|dir| dir.join(name)).find(|path| path.is_file())
+}
+
+/// Polls until it holds; a deadline against hanging, not a time limit.
+#[track_caller]
+pub fn wait_for(mut holds: impl FnMut() -> bool) {
+    let start = std::time::Instant::now();
+    while !holds() {
+        assert!(start.elapsed().as_secs() < 60, "waited for a minute");
+        // The one sleep of the suite: without it each waiting test would keep a core busy.
+        std::thread::sleep(std::time::Duration::from_millis(10));
+    }
+}
+
+fn is_root() -> bool {
+    use std::os::unix::fs::MetadataExt;
+    Path::new("/proc/self").metadata().is_ok_and(|own| own.uid() == 0)
+}
+
+/// Whether the test runs as root. A test that cannot run without is skipped: it ends, having said so.
+#[must_use]
+pub fn needs_root() -> bool {
+    is_root() || skip("root")
+}
+
+/// Whether a program is there. A test that cannot run without is skipped: it ends, having said so.
+#[must_use]
+pub fn needs(program: &str) -> bool {
+    find(program).is_some() || skip(program)
+}
+
+/// Mounts something, which only root can. The test is skipped where it cannot be: it ends, having said so.
+#[must_use]
+pub fn needs_mount(here: &Repo<'_>, line: &str) -> bool {
+    needs_root() && (here.sh(line).status == Some(0) || skip("mounting"))
+}
+
+/// Says that this test does not test here what it is for, because something is missing. `cargo xtask test` counts and
+/// names those tests at its end, and runs those that need root as root where it can.
+pub fn skip(missing: &str) -> bool {
+    let thread = std::thread::current().name().unwrap_or_default().to_owned();
+    // A runner that runs one test in a process may run it on the main thread.
+    let named = std::env::args().skip_while(|arg| arg != "--exact").nth(1);
+    let first = std::env::args().nth(1).filter(|arg| !arg.starts_with('-'));
+    let test =
+        if thread == "main" { named.filter(|n| !n.starts_with('-')).or(first).unwrap_or(thread) } else { thread };
+    eprintln!("skipped, needs {missing}: {test}");
+    if let Some(file) = std::env::var_os("SHOPFLOOR_SKIPPED") {
+        let file = std::fs::OpenOptions::new().append(true).create(true).open(file);
+        file.unwrap().write_all(format!("{missing}\t{test}\n").as_bytes()).unwrap();
+    }
+    false
 }
 
 /// The value at a JSON pointer, as a string.
