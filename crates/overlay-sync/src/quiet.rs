@@ -178,7 +178,6 @@ pub fn git_of(env: &Env, shared: u64, root: &Path, path: &RelPath) -> Option<u64
 /// How files stand; none when one changed just now. A device, such as /dev/null, holds no patterns, and
 /// its times mean nothing.
 fn settled(env: &Env, files: &[PathBuf]) -> Option<Vec<Option<Stat>>> {
-    let stats: Vec<Option<Stat>> =
-        files.iter().map(|path| if path.starts_with("/dev") { None } else { Stat::at(path) }).collect();
+    let stats: Vec<Option<Stat>> = files.iter().map(|path| Stat::at(path).filter(|stat| !stat.is_device())).collect();
     stats.iter().flatten().all(|stat| stat.is_settled(env.now)).then_some(stats)
 }

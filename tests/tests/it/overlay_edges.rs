@@ -1,8 +1,9 @@
 //! `overlay-sync` where an edit could get lost between the cases of the design.
 
-use crate::faults::wait_for;
+use std::path::Path;
+
 use crate::overlay::{OVERLAY, Scene, scene};
-use crate::world::{World, text};
+use crate::world::{World, skip, text, wait_for};
 
 const SETTINGS: &str = ".claude/settings.json";
 
@@ -164,10 +165,25 @@ fn every_workspace_is_told_what_git_does_not_ignore_there() {
     assert!(!s.a.has("seen.txt") && !s.b.has("seen.txt"));
 }
 
+/// Below /dev/shm a repository's files are files like any others: what git says of them is asked again once it may have
+/// changed.
+#[test]
+fn below_dev_a_tracked_file_stays_as_it_is() {
+    if !Path::new("/dev/shm").is_dir() {
+        skip("/dev/shm");
+        return;
+    }
+    let w = World::below(Path::new("/dev/shm"));
+    what_was_quiet(&w);
+}
+
 #[test]
 fn what_was_quiet_is_looked_at_again_once_anything_about_it_changed() {
-    let w = World::new();
-    let s = scene(&w);
+    what_was_quiet(&World::new());
+}
+
+fn what_was_quiet(w: &World) {
+    let s = scene(w);
     s.put(".env", "A=0\n");
     s.put(".claude/x", "0\n");
     s.attach();

@@ -103,6 +103,13 @@ impl Stat {
         key
     }
 
+    /// Whether it is a device, such as /dev/null: what a path is called says nothing about that.
+    pub fn is_device(&self) -> bool {
+        #[expect(clippy::unnecessary_cast, reason = "the mode's type differs between systems")]
+        let kind = FileType::from_raw_mode(self.mode as rustix::fs::RawMode);
+        matches!(kind, FileType::CharacterDevice | FileType::BlockDevice)
+    }
+
     /// Of any path, links followed; none when nothing is there.
     pub fn at(path: &Path) -> Option<Stat> {
         rustix::fs::stat(path).ok().map(Stat::of)
