@@ -195,16 +195,25 @@ impl Git {
         Ok(checkout.filter(|c| c.join(".git").exists()).unwrap_or_else(|| common_dir.to_path_buf()))
     }
 
-    /// `shopfloor.source` of a clone made by worker-ctl. The file is looked into first: asking git
-    /// costs a process that almost no repository needs.
+    /// The source of a clone made by worker-ctl, where the repository is one.
     fn source(&self, repo: &Repo) -> Result<Option<PathBuf>> {
-        let text = fs::read(&repo.common_dir.join("config"))?.unwrap_or_default().to_ascii_lowercase();
-        let mut lines = text.split(|b| *b == b'\n').map(<[u8]>::trim_ascii);
-        if !lines.any(|line| line.starts_with(b"[shopfloor]") || line.starts_with(b"[include")) {
+        let source = self.recorded_source(&repo.common_dir)?;
+        Ok(source.filter(|s| s.is_absolute() && s.is_dir() && *s != repo.main_checkout))
+    }
+
+    /// `shopfloor.source` as `init` of worker-ctl wrote it into this git directory's own configuration: no included
+    /// file and no other level counts. The file is searched first, because asking git costs a process that almost no
+    /// repository needs.
+    pub fn recorded_source(&self, git_dir: &Path) -> Result<Option<PathBuf>> {
+        let file = git_dir.join("config");
+        let text = fs::read(&file)?.unwrap_or_default().to_ascii_lowercase();
+        if !text.split(|b| *b == b'\n').any(|line| line.trim_ascii().starts_with(b"[shopfloor]")) {
             return Ok(None);
         }
-        let source = self.config(&repo.common_dir, "shopfloor.source")?.map(PathBuf::from);
-        Ok(source.filter(|s| s.is_absolute() && s.is_dir() && *s != repo.main_checkout))
+        let cmd = self.cmd(git_dir).args(["config", "--file"]).arg(&file);
+        let output = cmd.args(["--no-includes", "-z", "--get", "shopfloor.source"]).capture()?;
+        let value = output.stdout.strip_suffix(b"\0").map(|v| PathBuf::from(OsString::from_vec(v.to_vec())));
+        Ok(value.filter(|value| output.status.success() && !value.as_os_str().is_empty()))
     }
 
     /// One value of a repository's configuration.

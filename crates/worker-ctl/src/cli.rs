@@ -21,7 +21,7 @@ use shopfloor_core::args::{CommandLine, Common, EXIT_CODES};
 pub struct Cli {
     #[command(flatten)]
     pub common: Common,
-    /// The root [env: WORKER_CTL_ROOT] [default: above the current directory, or ~/workers]
+    /// The root [env: WORKER_CTL_ROOT] [default: above the current directory, else the one recorded in this repository; outside of any repository ~/workers]
     #[arg(long, global = true, value_name = "DIR", help_heading = "Common options")]
     pub root: Option<PathBuf>,
     #[command(flatten)]
@@ -104,7 +104,7 @@ pub enum Command {
     /// branch, never what happens to be checked out].
     #[command(after_help = "Example:\n  worker-ctl init --source ~/src/app --target ~/workers")]
     Init {
-        /// The root to make [default: ~/workers]
+        /// The root to make [default: ~/workers, or ~/workers/NAME where that is another repository's root]
         #[arg(long, value_name = "DIR")]
         target: Option<PathBuf>,
         #[command(flatten)]

@@ -1,20 +1,22 @@
 //! The root: a directory with the configuration, the state, the clone and the worktrees.
 
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use shopfloor_core::config::expand_home;
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::fs;
-use shopfloor_core::git::Git;
+use shopfloor_core::git::{Git, Repo};
 
 use crate::TOOL;
 use crate::agent::AgentTable;
 use crate::settings::{Config, WorkerTable};
 use crate::worker::Worker;
 
-/// Where a root is looked for last.
-const DEFAULT: &str = "~/workers";
+/// Where a root is looked for last, outside of any repository.
+pub const DEFAULT: &str = "~/workers";
 
 /// A root and what its configuration says.
 #[derive(Debug)]
@@ -24,21 +26,18 @@ pub struct Root {
 }
 
 impl Root {
-    /// Finds it: named, by the variable, above the current directory, recorded in the source, or the default place.
+    /// Finds it: named, by the variable, above the current directory, or recorded in the repository we stand in; outside
+    /// of any repository the default place. Exit 2 where none of them is a root.
     pub fn find(env: &Env, named: Option<&Path>, flags: &[(&str, Option<&Path>)]) -> Result<Root> {
         let path = match named.map(Path::to_path_buf).or_else(|| env.var("WORKER_CTL_ROOT").map(PathBuf::from)) {
-            Some(named) => env.cwd.join(expand_home(env, &named.to_string_lossy())),
+            Some(named) => proven(env, &env.cwd.join(expand_home(env, &named.to_string_lossy())))?,
             None => search(env)?,
         };
-        if !is_root(&path) {
-            return Err(Failure::new(
-                Exit::Failed,
-                "not_initialised",
-                format!("{} is no root of worker-ctl", path.display()),
-            )
-            .hint("make one with `worker-ctl init --source REPOSITORY`, or name one with `--root`"));
-        }
-        let path = path.canonicalize().unwrap_or(path);
+        Root::load(env, path.canonicalize().unwrap_or(path), flags)
+    }
+
+    /// The root at `path`, which is known to be one, with its configuration as it is now.
+    pub fn load(env: &Env, path: PathBuf, flags: &[(&str, Option<&Path>)]) -> Result<Root> {
         let config = Config::load(env, &path, flags)?;
         Ok(Root { path, config })
     }
@@ -90,20 +89,91 @@ impl Root {
     }
 }
 
-fn is_root(path: &Path) -> bool {
-    path.join("config.toml").is_file() && path.join(".worktrees").is_dir()
+/// Whether a directory is a root.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Proof {
+    /// It is, and this is its source.
+    Root(PathBuf),
+    /// It is not, and this is why.
+    None(String),
+}
+
+/// Whether `dir` is a root: only what no clone of a repository can carry proves it, because a root's configuration runs
+/// commands. Its `.git` is a real directory whose own configuration names a source, and it, `dir` and `config.toml`
+/// belong to the user.
+pub fn prove(env: &Env, dir: &Path) -> Result<Proof> {
+    let none = |why: &str| Ok(Proof::None(why.to_owned()));
+    let (config, git_dir) = (dir.join("config.toml"), dir.join(".git"));
+    if !config.is_file() {
+        return none("it has no config.toml");
+    }
+    if !git_dir.symlink_metadata().is_ok_and(|meta| meta.is_dir()) {
+        return none("it has no .git directory");
+    }
+    if let Some(foreign) = [dir, &git_dir, &config].into_iter().find(|path| !fs::is_ours(path)) {
+        return none(&format!("{} belongs to another user", foreign.display()));
+    }
+    match Git::find(env)?.recorded_source(&git_dir)? {
+        Some(source) => Ok(Proof::Root(source)),
+        None => none("its .git/config does not set shopfloor.source"),
+    }
+}
+
+/// A directory that somebody named as the root.
+fn proven(env: &Env, dir: &Path) -> Result<PathBuf> {
+    match prove(env, dir)? {
+        Proof::Root(_) => Ok(dir.to_path_buf()),
+        Proof::None(why) => Err(no_root(format!("{} is no root of worker-ctl: {why}", dir.display()))
+            .hint("make one with `worker-ctl init --source REPOSITORY`, or name one with `--root DIR`")),
+    }
+}
+
+fn no_root(what: String) -> Failure {
+    Failure::new(Exit::Bad, "not_initialised", what)
 }
 
 fn search(env: &Env) -> Result<PathBuf> {
-    if let Some(above) = env.cwd.ancestors().find(|dir| is_root(dir)) {
-        return Ok(above.to_path_buf());
+    for above in env.cwd.ancestors() {
+        if let Proof::Root(_) = prove(env, above)? {
+            return Ok(above.to_path_buf());
+        }
     }
-    let recorded = || -> Option<PathBuf> {
-        let repo = Git::find(env).ok()?.discover().ok()?;
-        let bytes = fs::read(&record(&repo.common_dir)).ok()??;
-        Some(PathBuf::from(String::from_utf8_lossy(&bytes).trim_end()))
+    let default = expand_home(env, DEFAULT);
+    match Git::find(env)?.discover() {
+        Ok(repo) => recorded(env, &repo, &default),
+        // A repository that git cannot use is a repository: work must not go to another one's source.
+        Err(failure) if env.cwd.ancestors().any(|dir| dir.join(".git").symlink_metadata().is_ok()) => Err(failure),
+        Err(failure) if failure.kind != "not_a_repository" => Err(failure),
+        Err(_) => proven(env, &default),
+    }
+}
+
+/// The root recorded in a repository. Never another repository's: its workers' commits would land there.
+fn recorded(env: &Env, repo: &Repo, default: &Path) -> Result<PathBuf> {
+    let here = repo.home.checkout.display();
+    let Some(root) = read_record(&repo.home.common_dir)? else {
+        let failure = no_root(format!("no root of worker-ctl is recorded in the repository {here}"));
+        let failure = match prove(env, default)? {
+            Proof::Root(source) => {
+                failure.details([format!("{} is the root of {}", default.display(), source.display())])
+            }
+            Proof::None(_) => failure,
+        };
+        return Err(failure.hint("make one with `worker-ctl init`, or name one with `--root DIR`"));
     };
-    Ok(recorded().filter(|path| is_root(path)).unwrap_or_else(|| expand_home(env, DEFAULT)))
+    match prove(env, &root)? {
+        Proof::Root(_) => Ok(root),
+        Proof::None(why) => {
+            Err(no_root(format!("{}, the root recorded in the repository {here}, is none: {why}", root.display()))
+                .hint("bring it back, name another with `--root DIR`, or make one with `worker-ctl init`"))
+        }
+    }
+}
+
+/// The root that a repository's common directory records; none where it records nothing.
+pub fn read_record(common_dir: &Path) -> Result<Option<PathBuf>> {
+    let bytes = fs::read(&record(common_dir))?;
+    Ok(bytes.map(|bytes| PathBuf::from(OsStr::from_bytes(bytes.trim_ascii_end()))).filter(|path| path.is_absolute()))
 }
 
 /// Where a source's own git directory says which root was cloned from it.

@@ -48,5 +48,6 @@ mod worker_kills;
 mod worker_loss;
 mod worker_regress;
 mod worker_regress_panes;
+mod worker_root;
 mod worker_sessions;
 mod worker_settings;

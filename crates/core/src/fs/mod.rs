@@ -426,6 +426,11 @@ pub fn link(from: &Path, to: &Path) -> Result<()> {
     std::fs::hard_link(from, to).at("link", from)
 }
 
+/// Whether `path` itself, not what a link there leads to, belongs to the user this process runs as.
+pub fn is_ours(path: &Path) -> bool {
+    path.symlink_metadata().is_ok_and(|meta| meta.uid() == rustix::process::geteuid().as_raw())
+}
+
 /// Whether two names mean one file.
 pub fn is_same_file(a: &Path, b: &Path) -> bool {
     let id = |p: &Path| p.symlink_metadata().ok().map(|m| (m.dev(), m.ino()));

@@ -12,7 +12,7 @@ use shopfloor_core::proc;
 use shopfloor_core::ui::{Ui, printable};
 
 use crate::facts::git_failed;
-use crate::root::record;
+use crate::root::{DEFAULT, Proof, prove, read_record, record};
 use crate::store::{self, State};
 use crate::tmux::socket_of;
 
@@ -43,7 +43,19 @@ pub fn run(ui: &Ui, env: &Env, wanted: &Wanted<'_>) -> Result<Exit> {
     let source = repo.worktree.clone().unwrap_or_else(|| repo.common_dir.clone());
     let named = branch.map(|name| name.to_string_lossy().into_owned());
     let branch = default_branch(&git, &source, named.as_deref())?;
-    let root = target.as_deref().map_or_else(|| expand_home(env, "~/workers"), place);
+    let recorded = match read_record(&repo.common_dir)? {
+        Some(recorded) => matches!(prove(env, &recorded)?, Proof::Root(_)).then_some(recorded),
+        None => None,
+    };
+    let root = match (&target, &recorded) {
+        (Some(target), _) => place(target),
+        (None, Some(recorded)) => {
+            let why = format!("{} is a root already, of {}", recorded.display(), source.display());
+            return Err(Failure::new(Exit::No, "exists", why)
+                .hint("use it as it is, or make a second one with `--target DIR`: that one is recorded from then on"));
+        }
+        (None, None) => default_target(env, &source)?,
+    };
     refuse_taken(&git, &root, &source)?;
     if wanted.is_dry {
         super::show(ui, format!("make {} for {branch} of {}", root.display(), source.display()));
@@ -89,12 +101,29 @@ pub fn run(ui: &Ui, env: &Env, wanted: &Wanted<'_>) -> Result<Exit> {
     fs::replace(&record(&repo.common_dir), format!("{}\n", root.display()).as_bytes(), Some(fs::PRIVATE))?;
     // Last: with it there is a root.
     fs::replace(&root.join("config.toml"), config(&source, &branch).as_bytes(), None)?;
+    if let Some(before) = recorded {
+        let (root, before) = (root.display(), before.display());
+        ui.note(format!(
+            "{root} is the root recorded in the repository from now on; name the other with `--root {before}`"
+        ));
+    }
     if ui.is_json() {
         ui.json(&serde_json::json!({ "root": root, "source": source, "branch": branch }));
     } else {
         ui.line(printable(&root.to_string_lossy()));
     }
     Ok(Exit::Done)
+}
+
+/// Where a root goes that nobody named a place for: beside the root of another repository, not into it.
+fn default_target(env: &Env, source: &Path) -> Result<PathBuf> {
+    let default = expand_home(env, DEFAULT);
+    let is_others = matches!(prove(env, &default)?, Proof::Root(other) if other != source);
+    let name = source.file_stem().filter(|_| source.extension().is_some_and(|end| end == "git"));
+    match name.or(source.file_name()).filter(|_| is_others) {
+        Some(name) => Ok(default.join(name)),
+        None => Ok(default),
+    }
 }
 
 /// Exit 1 where there is something at the place already, other than what a killed `init` for this source left.

@@ -95,7 +95,7 @@ impl<'a> Site<'a> {
     pub fn again(&self) -> Result<Site<'a>> {
         let flags: Vec<(&str, Option<&Path>)> =
             self.flags.iter().map(|(name, value)| (*name, value.as_deref())).collect();
-        let root = Root::find(self.env, Some(&self.root.path), &flags)?;
+        let root = Root::load(self.env, self.root.path.clone(), &flags)?;
         let clone = Clone::new(&self.clone.git, &root);
         let (ending, flags) = (self.ending.clone(), self.flags.clone());
         Ok(Site {

@@ -72,6 +72,11 @@ impl Tmux {
         let program = proc::find(env, "tmux").ok_or_else(|| {
             Failure::failed("tmux is not on the PATH").hint("install tmux, 3.3 or newer, and run the command again")
         })?;
+        // A long root's socket lies in /tmp, where anybody may have made the directory first.
+        if let Some(dir) = socket.parent().filter(|dir| dir.symlink_metadata().is_ok() && !fs::is_ours(dir)) {
+            return Err(Failure::failed(format!("{} belongs to another user", dir.display()))
+                .hint("the tmux server's socket must lie in a directory of yours: remove that one"));
+        }
         Ok(Tmux { program, socket: socket.to_owned(), env: env.clone() })
     }
 
