@@ -19,17 +19,53 @@ const TOOLS: [&str; 5] = ["sweatfile-apply", "overlay-sync", "ledger-synth", "wo
 /// The repository's file, below its main checkout.
 pub const REPOSITORY_FILE: &str = ".shopfloor/config.toml";
 
-/// Settings of any tool that name a command to run, a place outside the repository, or what may leave or
-/// enter a workspace unseen: the repository's file sets them only once a person approved it.
-const GUARDED: [&str; 9] =
-    ["area", "overlay", "root", "merge_command", "send", "review", "launcher", "probe", "command"];
+/// The settings of all tools that are [`Trust::Open`], and those that are [`Trust::Inside`], as a tool sees them in the
+/// tables of the others, whose settings it does not know. A setting that is missing here counts as one that needs
+/// approval; a test compares both lists with what the tools declare.
+pub const OPEN_ELSEWHERE: [&str; 15] = [
+    "overlay-sync.enabled",
+    "overlay-sync.debounce_ms",
+    "overlay-sync.max_wait_ms",
+    "overlay-sync.on_conflict",
+    "overlay-sync.merge_timeout_ms",
+    "overlay-sync.paths",
+    "overlay-sync.path.policy",
+    "overlay-sync.path.direction",
+    "overlay-sync.path.delete",
+    "overlay-sync.path.local",
+    "ledger-synth.retention",
+    "ledger-synth.min_interval",
+    "ledger-synth.session_window",
+    "worktree-spawn.max_depth",
+    "worktree-spawn.agent",
+];
 
-/// Settings that are guarded where their value leads out of the repository.
-const GUARDED_OUTSIDE: [&str; 1] = ["worktree_base"];
+/// See [`OPEN_ELSEWHERE`].
+pub const INSIDE_ELSEWHERE: [&str; 1] = ["worktree-spawn.worktree_base"];
 
-fn is_guarded(name: &str, value: Option<&str>) -> bool {
-    let leads_out = |value: &str| value.starts_with('~') || RelPath::parse(value).is_err();
-    GUARDED.contains(&name) || (GUARDED_OUTSIDE.contains(&name) && value.is_some_and(leads_out))
+/// What the repository's file, which a stranger may have written, may do with a setting.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Trust {
+    /// Set it, approved or not: it runs nothing and reaches nothing outside the repository.
+    Open,
+    /// Set it to a path inside the repository; to any other only once a person approved the file.
+    Inside,
+    /// Set it only once a person approved the file.
+    Approved,
+    /// Nothing: only the user's own files and the user set it.
+    User,
+}
+
+impl Trust {
+    fn needs_approval(self, value: Option<&str>) -> bool {
+        let leads_out = |value: &str| value.starts_with('~') || RelPath::parse(value).is_err();
+        match self {
+            // What only the user sets never counts from the repository, so there is nothing to approve.
+            Trust::Open | Trust::User => false,
+            Trust::Inside => value.is_some_and(leads_out),
+            Trust::Approved => true,
+        }
+    }
 }
 
 /// A setting a tool knows.
@@ -41,14 +77,19 @@ pub struct Setting {
     pub variable: &'static str,
     /// What kind of value it takes.
     pub kind: Kind,
+    /// What the repository's file may do with it.
+    pub trust: Trust,
     /// What holds when no place sets it, in words; empty where nothing does.
     pub default: &'static str,
 }
 
 impl Setting {
-    /// A setting with the kind of value it takes.
-    pub const fn new(name: &'static str, variable: &'static str, kind: Kind) -> Setting {
-        Setting { name, variable, kind, default: "" }
+    /// A setting with the kind of value it takes, and what the repository's file may do with it. One that runs a command
+    /// or names a place anywhere cannot be open: such a declaration does not compile.
+    pub const fn new(name: &'static str, variable: &'static str, kind: Kind, trust: Trust) -> Setting {
+        let reaches_out = matches!(kind, Kind::Command | Kind::Path);
+        assert!(!(reaches_out && matches!(trust, Trust::Open)), "commands and paths need approval");
+        Setting { name, variable, kind, trust, default: "" }
     }
 
     /// The same with what holds when no place sets it.
@@ -194,12 +235,20 @@ pub struct Config {
     pub guarded_text: Option<String>,
     /// Whether guarded settings were left out because that text is not approved.
     pub unapproved: bool,
+    /// What the user's own file sets, in force or not.
+    user: Vec<(&'static str, Value)>,
 }
 
 impl Config {
     /// The value in force, if any place sets one.
     pub fn value(&self, name: &str) -> Option<&Value> {
         self.values.iter().find(|(n, _)| *n == name).and_then(|(_, v)| v.as_ref())
+    }
+
+    /// What the user's own file says, whether or not something else is in force: no variable and no repository had a
+    /// part in it.
+    pub fn users(&self, name: &str) -> Option<&Value> {
+        self.user.iter().find(|(n, _)| *n == name).map(|(_, value)| value)
     }
 
     /// A number in force, or its default.
@@ -262,6 +311,9 @@ pub fn load(
     let below = RelPath::parse(REPOSITORY_FILE).map_err(|e| Failure::failed(e.0))?;
     let bytes = Root::open(&home.checkout)?.read(&below)?;
     let mut repository = File::parse(&repository_path, bytes, tool, settings, &mut config.warnings)?;
+    if let Some(file) = repository.as_mut() {
+        file.leave_out_users(&repository_path, &mut config.warnings);
+    }
     if let Some(file) = repository.as_mut().filter(|file| file.is_guarded) {
         config.guarded_text = Some(file.text.clone());
         let approved = || Approvals::load(env)?.status(&home.common_dir, REPOSITORY_FILE, file.text.as_bytes());
@@ -276,27 +328,27 @@ pub fn load(
         config.rows.extend(file.rows(|line| Source::Repository(repository_path.clone(), line)));
     }
     for setting in settings.iter().filter(|setting| !matches!(setting.kind, Kind::Tables(_))) {
-        let found = if let Some(value) = outside(env, setting, flags)? {
-            Some((value, env.cwd.clone()))
-        } else if let Some(v) = repository.as_ref().and_then(|file| file.value(setting.name)) {
-            let source = Source::Repository(repository_path.clone(), v.line);
-            Some((Value { text: v.text, items: v.items, source }, home.checkout.clone()))
-        } else if let (Some(v), Some(path)) = (user.as_ref().and_then(|file| file.value(setting.name)), &user_file) {
-            let source = Source::User(path.clone(), v.line);
-            Some((Value { text: v.text, items: v.items, source }, path.parent().unwrap_or(path).to_path_buf()))
-        } else {
-            None
-        };
-        let value = found.map(|(value, base)| match setting.kind {
-            Kind::Path => {
-                Value { text: base.join(expand_home(env, &value.text)).to_string_lossy().into_owned(), ..value }
-            }
-            _ => value,
+        let users = user.as_ref().zip(user_file.as_deref()).and_then(|(file, path)| {
+            let base = path.parent().unwrap_or(path);
+            Some(file.value(setting.name)?.placed(env, base, |line| Source::User(path.to_path_buf(), line)))
         });
-        config.values.push((setting.name, value));
+        let repositorys = repository.as_ref().and_then(|file| file.value(setting.name));
+        let repositorys = repositorys
+            .map(|said| said.placed(env, &home.checkout, |line| Source::Repository(repository_path.clone(), line)));
+        let outside = outside(env, setting, flags)?.map(|value| placed(env, setting, value, &env.cwd));
+        config.user.extend(users.clone().map(|value| (setting.name, value)));
+        config.values.push((setting.name, outside.or(repositorys).or(users)));
         config.defaults.push(setting.default);
     }
     Ok(config)
+}
+
+/// A value whose path, if it is one, starts at `base`.
+fn placed(env: &Env, setting: &Setting, value: Value, base: &Path) -> Value {
+    match setting.kind {
+        Kind::Path => Value { text: base.join(expand_home(env, &value.text)).to_string_lossy().into_owned(), ..value },
+        _ => value,
+    }
 }
 
 /// The same for a tool with a file of its own, whose tables are given with the settings in each: flag, environment, file.
@@ -384,6 +436,17 @@ struct Said<'a> {
     line: usize,
 }
 
+impl Said<'_> {
+    /// The value, with where it stands.
+    fn placed(self, env: &Env, base: &Path, source: impl Fn(usize) -> Source) -> Value {
+        placed(env, self.setting, Value { text: self.text, items: self.items, source: source(self.line) }, base)
+    }
+
+    fn needs_approval(&self) -> bool {
+        self.setting.trust.needs_approval(Some(&self.text))
+    }
+}
+
 /// One file's table of the tool.
 struct File<'a> {
     text: String,
@@ -420,7 +483,7 @@ impl<'a> File<'a> {
                 reader.warn(item, format!("unknown table `{key}`; did you mean `{near}`?"));
             }
         }
-        let is_guarded = TOOLS.iter().any(|tool| document.get(tool).is_some_and(sets_guarded));
+        let mut is_guarded = is_shared && TOOLS.iter().any(|other| *other != tool && sets_guarded(&document, other));
         let (mut values, mut tables) = (Vec::new(), Vec::new());
         if let Some(item) = document.get(tool) {
             values = reader.table(tool, item, settings)?;
@@ -435,6 +498,7 @@ impl<'a> File<'a> {
             }
         }
         drop(document);
+        is_guarded |= values.iter().chain(tables.iter().flat_map(|(_, _, values)| values)).any(Said::needs_approval);
         Ok(Some(File { text, values, tables, is_guarded }))
     }
 
@@ -442,12 +506,24 @@ impl<'a> File<'a> {
         self.values.iter().find(|said| said.setting.name == name).cloned()
     }
 
+    /// Forgets what only the user's own file may set, approved or not.
+    fn leave_out_users(&mut self, path: &Path, warnings: &mut Vec<String>) {
+        self.values.retain(|said| {
+            let is_users = said.setting.trust == Trust::User;
+            if is_users {
+                let (line, name) = (said.line, said.setting.name);
+                warnings.push(format!("{}:{line}: only the user's own config.toml may set `{name}`", path.display()));
+            }
+            !is_users
+        });
+    }
+
     /// Forgets what is guarded; `true` when that is anything.
     fn leave_out_guarded(&mut self) -> bool {
         let all = self.tables.iter_mut().map(|(_, _, values)| values).chain([&mut self.values]);
         all.fold(false, |any, values| {
             let before = values.len();
-            values.retain(|said| !is_guarded(said.setting.name, Some(&said.text)));
+            values.retain(|said| !said.needs_approval());
             any || values.len() < before
         })
     }
@@ -466,10 +542,23 @@ impl<'a> File<'a> {
     }
 }
 
-/// Whether a tool's table sets something guarded, itself or in a table of it.
-fn sets_guarded(item: &Item) -> bool {
-    item.as_table_like()
-        .is_some_and(|t| t.iter().any(|(key, item)| is_guarded(key, item.as_str()) || sets_guarded(item)))
+/// Whether the table of another tool, itself or in a table of it, sets something that needs approval.
+fn sets_guarded(document: &Document<&str>, tool: &str) -> bool {
+    let is_guarded = |name: &str, item: &Item| {
+        let name = format!("{tool}.{name}");
+        let is_inside = INSIDE_ELSEWHERE.contains(&name.as_str());
+        let trust = if is_inside { Trust::Inside } else { Trust::Approved };
+        !OPEN_ELSEWHERE.contains(&name.as_str()) && trust.needs_approval(item.as_str())
+    };
+    let Some(table) = document.get(tool).and_then(Item::as_table_like) else { return false };
+    table.iter().any(|(key, item)| match item.as_table_like() {
+        // Tables of settings, each under a name.
+        Some(named) => named
+            .iter()
+            .filter_map(|(_, table)| table.as_table_like())
+            .any(|table| table.iter().any(|(inner, item)| is_guarded(&format!("{key}.{inner}"), item))),
+        None => is_guarded(key, item),
+    })
 }
 
 /// What reading a file needs to tell where something is wrong.

@@ -21,6 +21,7 @@ mod snapshot;
 mod view;
 
 pub use cli::{Cli, command};
+pub use settings::SETTINGS;
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::hook_command;

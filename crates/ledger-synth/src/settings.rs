@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use jiff::SignedDuration;
-use shopfloor_core::config::{self, Config, Kind, Setting, Source, Value};
+use shopfloor_core::config::{self, Config, Kind, Setting, Source, Trust, Value};
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Failure, Result};
 use shopfloor_core::git::Repo;
@@ -13,10 +13,10 @@ use crate::cli::Place;
 
 /// What may be set, in this order.
 pub const SETTINGS: &[Setting] = &[
-    Setting::new("root", "LEDGER_SYNTH_ROOT", Kind::Text).or("worktree"),
-    Setting::new("retention", "LEDGER_SYNTH_RETENTION", Kind::Text).or("7d"),
-    Setting::new("min_interval", "LEDGER_SYNTH_MIN_INTERVAL", Kind::Text).or("30m, for checkpoints"),
-    Setting::new("session_window", "LEDGER_SYNTH_SESSION_WINDOW", Kind::Text),
+    Setting::new("root", "LEDGER_SYNTH_ROOT", Kind::Text, Trust::Approved).or("worktree"),
+    Setting::new("retention", "LEDGER_SYNTH_RETENTION", Kind::Text, Trust::Open).or("7d"),
+    Setting::new("min_interval", "LEDGER_SYNTH_MIN_INTERVAL", Kind::Text, Trust::Open).or("30m, for checkpoints"),
+    Setting::new("session_window", "LEDGER_SYNTH_SESSION_WINDOW", Kind::Text, Trust::Open),
 ];
 
 /// Where the ledger lies, below a work tree.

@@ -24,6 +24,7 @@ mod store;
 mod watch;
 
 pub use cli::{Cli, command};
+pub use settings::SETTINGS;
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Result};
 use shopfloor_core::hook_command;

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use glob::{MatchOptions, Pattern};
-use shopfloor_core::config::{self, Config, Kind as Takes, Row, Setting, Source, Value};
+use shopfloor_core::config::{self, Config, Kind as Takes, Row, Setting, Source, Trust, Value};
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Failure, Result};
 use shopfloor_core::git::Repo;
@@ -16,25 +16,30 @@ use crate::merge::{Entry, Grow, Kind};
 
 /// What may be set, in this order.
 pub const SETTINGS: &[Setting] = &[
-    Setting::new("overlay", "OVERLAY_SYNC_OVERLAY", Takes::Path),
-    Setting::new("enabled", "OVERLAY_SYNC_ENABLED", Takes::Truth).or("true"),
-    Setting::new("debounce_ms", "OVERLAY_SYNC_DEBOUNCE_MS", Takes::Number).or("2000"),
-    Setting::new("max_wait_ms", "OVERLAY_SYNC_MAX_WAIT_MS", Takes::Number).or("10000"),
-    Setting::new("on_conflict", "OVERLAY_SYNC_ON_CONFLICT", Takes::Choice(&["workspace", "overlay", "hold"]))
-        .or("workspace"),
-    Setting::new("merge_command", "OVERLAY_SYNC_MERGE_COMMAND", Takes::Command),
-    Setting::new("merge_timeout_ms", "OVERLAY_SYNC_MERGE_TIMEOUT_MS", Takes::Number).or("30000"),
-    Setting::new("paths", "OVERLAY_SYNC_PATHS", Takes::List),
-    Setting::new("review", "OVERLAY_SYNC_REVIEW", Takes::List).or("hooks,mcpServers"),
-    Setting::new("path", "", Takes::Tables(PER_PATH)),
+    Setting::new("overlay", "OVERLAY_SYNC_OVERLAY", Takes::Path, Trust::Approved),
+    Setting::new("enabled", "OVERLAY_SYNC_ENABLED", Takes::Truth, Trust::Open).or("true"),
+    Setting::new("debounce_ms", "OVERLAY_SYNC_DEBOUNCE_MS", Takes::Number, Trust::Open).or("2000"),
+    Setting::new("max_wait_ms", "OVERLAY_SYNC_MAX_WAIT_MS", Takes::Number, Trust::Open).or("10000"),
+    Setting::new(
+        "on_conflict",
+        "OVERLAY_SYNC_ON_CONFLICT",
+        Takes::Choice(&["workspace", "overlay", "hold"]),
+        Trust::Open,
+    )
+    .or("workspace"),
+    Setting::new("merge_command", "OVERLAY_SYNC_MERGE_COMMAND", Takes::Command, Trust::Approved),
+    Setting::new("merge_timeout_ms", "OVERLAY_SYNC_MERGE_TIMEOUT_MS", Takes::Number, Trust::Open).or("30000"),
+    Setting::new("paths", "OVERLAY_SYNC_PATHS", Takes::List, Trust::Open),
+    Setting::new("review", "OVERLAY_SYNC_REVIEW", Takes::List, Trust::Approved).or("hooks,mcpServers"),
+    Setting::new("path", "", Takes::Tables(PER_PATH), Trust::Open),
 ];
 
 const PER_PATH: &[Setting] = &[
-    Setting::new("policy", "", Takes::Choice(&["three-way", "grow"])),
-    Setting::new("direction", "", Takes::Choice(&["both", "down"])),
-    Setting::new("delete", "", Takes::Choice(&["keep", "propagate"])),
-    Setting::new("local", "", Takes::List),
-    Setting::new("send", "", Takes::Truth),
+    Setting::new("policy", "", Takes::Choice(&["three-way", "grow"]), Trust::Open),
+    Setting::new("direction", "", Takes::Choice(&["both", "down"]), Trust::Open),
+    Setting::new("delete", "", Takes::Choice(&["keep", "propagate"]), Trust::Open),
+    Setting::new("local", "", Takes::List, Trust::Open),
+    Setting::new("send", "", Takes::Truth, Trust::Approved),
 ];
 
 /// What decides a conflict, or that a person does.

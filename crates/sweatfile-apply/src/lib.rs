@@ -29,6 +29,7 @@ use shopfloor_core::ui::Ui;
 
 use crate::cli::{ApplyArgs, Command};
 pub use crate::cli::{Cli, command};
+pub use crate::facts::SETTINGS;
 
 /// The tool's name: its binary, its table in `config.toml`, its directory of state.
 pub const TOOL: &str = "sweatfile-apply";

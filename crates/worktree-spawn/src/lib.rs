@@ -28,6 +28,7 @@ mod spool;
 mod watch;
 
 pub use cli::{Cli, command};
+pub use settings::SETTINGS;
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Result};
 use shopfloor_core::ui::Ui;

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use shopfloor_core::config::{self, Config, Kind, Line, Setting};
+use shopfloor_core::config::{self, Config, Kind, Line, Setting, Trust};
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Failure, Result};
 
@@ -11,12 +11,17 @@ use crate::facts::place::Place;
 
 /// What may be set, in this order.
 pub const SETTINGS: &[Setting] = &[
-    Setting::new("worktree_base", "WORKTREE_SPAWN_WORKTREE_BASE", Kind::Text).or(DEFAULT_BASE),
-    Setting::new("max_depth", "WORKTREE_SPAWN_MAX_DEPTH", Kind::Number).or("2"),
-    Setting::new("agent", "WORKTREE_SPAWN_AGENT", Kind::Text).or(DEFAULT_AGENT),
-    Setting::new("launcher", "WORKTREE_SPAWN_LAUNCHER", Kind::Command).or("none"),
-    Setting::new("probe", "WORKTREE_SPAWN_PROBE", Kind::Command),
-    Setting::new("agents", "", Kind::Tables(&[Setting::new("command", "", Kind::Command)])),
+    Setting::new("worktree_base", "WORKTREE_SPAWN_WORKTREE_BASE", Kind::Text, Trust::Inside).or(DEFAULT_BASE),
+    Setting::new("max_depth", "WORKTREE_SPAWN_MAX_DEPTH", Kind::Number, Trust::Open).or("2"),
+    Setting::new("agent", "WORKTREE_SPAWN_AGENT", Kind::Text, Trust::Open).or(DEFAULT_AGENT),
+    Setting::new("launcher", "WORKTREE_SPAWN_LAUNCHER", Kind::Command, Trust::Approved).or("none"),
+    Setting::new("probe", "WORKTREE_SPAWN_PROBE", Kind::Command, Trust::Approved),
+    Setting::new(
+        "agents",
+        "",
+        Kind::Tables(&[Setting::new("command", "", Kind::Command, Trust::Approved)]),
+        Trust::Approved,
+    ),
 ];
 
 /// Where worktrees are made, below the worktree of whoever spawns them.

@@ -20,8 +20,13 @@ fn no_area_inside_a_git_work_tree_or_outside_home() {
     let app = w.app();
     w.area("[env]\nA = \"1\"\n");
     w.at(w.home("")).git(&["init", "-q"]);
-    app.apply(&[]).exit(0).err_has("is left out: it lies in the git work tree");
+    app.apply(&[]).exit(0).err_has("is left out: it lies in the git work tree").err_has("set `area = ");
     assert!(!app.has(".sweatshop-env"));
+    let config = format!("[sweatfile-apply]\narea = {:?}\n", w.home("eng"));
+    write(&w.home(".config/shopfloor/config.toml"), &config);
+    app.apply(&[]).exit(0);
+    assert_eq!(app.read(".sweatshop-env"), "A=1\n");
+    std::fs::remove_file(w.home(".config/shopfloor/config.toml")).unwrap();
 
     // The area would be the checkout itself.
     let single = w.repo("single");
@@ -37,6 +42,8 @@ fn the_area_can_be_named_but_not_inside_the_repository() {
     write(&w.path("from-env/sweatfile"), "[env]\nA = \"env\"\n");
     w.set("SWEATFILE_AREA", w.path("from-env").to_string_lossy());
     let app = w.app();
+    let users = w.home(".config/shopfloor/config.toml");
+    write(&users, &format!("[sweatfile-apply]\nareas = [\"~/other\", {:?}]\n", w.path("from-env")));
     app.apply(&[]).exit(0);
     assert_eq!(app.read(".sweatshop-env"), "A=env\n");
     let elsewhere = w.path("elsewhere");
@@ -44,8 +51,41 @@ fn the_area_can_be_named_but_not_inside_the_repository() {
     assert_eq!(app.read(".sweatshop-env"), "A=flag\n");
     app.write("area/sweatfile", "setup = [\"touch evil\"]");
     app.apply(&["--area", "area"]).exit(2).err_has("lies in");
-    let out = app.apply(&["config", "--json"]).exit(0).json();
-    assert_eq!(text(&out, "/source"), "environment: SWEATFILE_AREA");
+    let out = app.apply(&["config", "--json"]).exit(0).json_lines();
+    assert_eq!(text(&out[0], "/source"), "environment: SWEATFILE_AREA");
+}
+
+#[test]
+fn a_variable_makes_no_area_trusted() {
+    let mut w = World::new();
+    w.set("SWEATFILE_AREA", w.home("eng/repos/stranger").to_string_lossy());
+    let app = w.app();
+    w.area("[env]\nA = \"eng\"\n");
+    let stranger = w.repo("eng/repos/stranger");
+    stranger.write("sweatfile", "setup = [\"touch $HOME/evil\"]\n");
+    let users = w.home(".config/shopfloor/config.toml");
+    for args in [&[][..], &["check"], &["show"], &["-n"], &["approve", "--yes"]] {
+        let refused = app.apply(args).exit(2);
+        refused.err_has("SWEATFILE_AREA names").err_has("area = ").err_has("shopfloor/config.toml").err_has("--area");
+    }
+    // Nor does the repository's own file name one for it, approved or not.
+    let config = format!("[sweatfile-apply]\narea = {0:?}\nareas = [{0:?}]\n", stranger.path);
+    app.write(".shopfloor/config.toml", &config);
+    app.apply(&[]).exit(2).err_has("SWEATFILE_AREA names");
+    app.run_with("sweatfile-apply", &["approve", "--yes"], &[("SWEATFILE_AREA", "")]).exit(0);
+    app.apply(&[]).exit(2).err_has("SWEATFILE_AREA names");
+    assert!(!w.home("evil").exists() && !app.has(".sweatshop-env"));
+    std::fs::remove_file(app.path.join(".shopfloor/config.toml")).unwrap();
+    // In a hook it is a notice.
+    app.apply(&["hook", "install"]).exit(0);
+    app.run("git", &["worktree", "add", "-q", "../wt"]).exit(0).err_has("SWEATFILE_AREA names");
+    // What would be the area anyway may be named, and what the user names.
+    let eng = w.home("eng").to_string_lossy().into_owned();
+    app.run_with("sweatfile-apply", &[], &[("SWEATFILE_AREA", &eng)]).exit(0);
+    assert_eq!(app.read(".sweatshop-env"), "A=eng\n");
+    write(&users, &format!("[sweatfile-apply]\narea = {:?}\n", stranger.path));
+    app.apply(&[]).exit(0);
+    assert!(w.home("evil").exists());
 }
 
 #[test]

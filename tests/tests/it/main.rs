@@ -39,6 +39,7 @@ mod spawn_faults;
 mod spawn_git;
 mod spawn_mcp;
 mod spawn_remove;
+mod trust;
 mod worker;
 mod worker_accept;
 mod worker_crash;

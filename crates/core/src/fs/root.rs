@@ -105,7 +105,6 @@ impl Stat {
 
     /// Whether it is a device, such as /dev/null: what a path is called says nothing about that.
     pub fn is_device(&self) -> bool {
-        #[expect(clippy::unnecessary_cast, reason = "the mode's type differs between systems")]
         let kind = FileType::from_raw_mode(self.mode as rustix::fs::RawMode);
         matches!(kind, FileType::CharacterDevice | FileType::BlockDevice)
     }

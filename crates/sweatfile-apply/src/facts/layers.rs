@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use shopfloor_core::approval::{Approvals, Status};
-use shopfloor_core::config::{self, Config};
+use shopfloor_core::config::{self, Config, Kind, Setting, Source, Trust};
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::fs;
@@ -15,7 +15,11 @@ use crate::layer::{self, FILE, Layer, Merged, Name, NoArea, Text};
 use crate::sweatfile;
 
 /// The settings of this tool.
-pub const SETTINGS: &[config::Setting] = &[config::Setting::new("area", "SWEATFILE_AREA", config::Kind::Path)];
+pub const SETTINGS: &[Setting] = &[
+    Setting::new("area", "SWEATFILE_AREA", Kind::Path, Trust::Approved),
+    // Others that the variable may choose: agents inherit it, so it grants no trust of its own.
+    Setting::new("areas", "", Kind::List, Trust::User),
+];
 
 /// The layers of a worktree, outermost first, and what there is to say about finding them.
 pub struct Layers {
@@ -123,8 +127,14 @@ fn refuse(problems: Vec<String>) -> Result<()> {
 /// checkout.
 fn area_dir(env: &Env, repo: &Repo, config: &Config, notices: &mut Vec<String>) -> Result<Option<PathBuf>> {
     let checkout = real(&repo.home.checkout);
+    let home = env.home().map(real);
+    let natural = home.as_deref().map(|home| layer::area(home, &checkout, is_work_tree));
     if let Some(named) = config.value("area") {
         let dir = PathBuf::from(&named.text);
+        let natural = natural.and_then(Result::ok);
+        if matches!(named.source, Source::Variable(_)) && natural.map(|dir| real(&dir)) != Some(real(&dir)) {
+            require_users(env, config, &dir)?;
+        }
         let inside = real(&dir)
             .ancestors()
             .find(|top| belongs_to(top, &repo.common_dir) || belongs_to(top, &repo.home.common_dir))
@@ -139,18 +149,39 @@ fn area_dir(env: &Env, repo: &Repo, config: &Config, notices: &mut Vec<String>) 
             None => Ok(Some(dir)),
         };
     }
-    let Some(home) = env.home().map(real) else { return Ok(None) };
-    match layer::area(&home, &checkout, is_work_tree) {
-        Ok(dir) => Ok(Some(dir)),
-        Err(NoArea::InWorkTree(area, top)) => {
+    match natural {
+        Some(Ok(dir)) => Ok(Some(dir)),
+        Some(Err(NoArea::InWorkTree(area, top))) => {
             let file = area.join(FILE);
             if top != checkout && file.exists() {
-                notices.push(format!("{} is left out: it lies in the git work tree {}", file.display(), top.display()));
+                let (file, top) = (file.display(), top.display());
+                let way = format!("to trust it, set `area = {:?}` in {}", area.display().to_string(), users_file(env));
+                notices.push(format!("{file} is left out: it lies in the git work tree {top}; {way}"));
             }
             Ok(None)
         }
-        Err(_) => Ok(None),
+        _ => Ok(None),
     }
+}
+
+/// Exit 2 unless the user's own configuration names this area: a variable only chooses among those.
+fn require_users(env: &Env, config: &Config, dir: &Path) -> Result<()> {
+    let base = env.config_home().unwrap_or_default();
+    let further = config.users("areas").into_iter().flat_map(|areas| &areas.items);
+    let further = further.map(|area| base.join(config::expand_home(env, area)));
+    let mut named = config.users("area").map(|area| PathBuf::from(&area.text)).into_iter().chain(further);
+    if named.any(|area| real(&area) == real(dir)) {
+        return Ok(());
+    }
+    let (shown, file) = (dir.display(), users_file(env));
+    Err(Failure::usage(format!("SWEATFILE_AREA names {shown}, which your own configuration does not name"))
+        .hint(format!("to trust it, set `area = {:?}`, or list it in `areas`, in {file}", shown.to_string()))
+        .hint("for one run, pass `--area DIR`"))
+}
+
+fn users_file(env: &Env) -> String {
+    let dir = env.config_home().map(|dir| dir.join("config.toml").display().to_string());
+    format!("`[sweatfile-apply]` of {}", dir.unwrap_or_else(|| "your config.toml".into()))
 }
 
 fn real(path: &Path) -> PathBuf {
