@@ -71,6 +71,8 @@ pub struct Merged {
     /// Destinations an inner layer took away, and which layer did.
     pub cleared: BTreeMap<RelPath, Name>,
     pub setup: Vec<String>,
+    /// How many of them, at the front, are the area's.
+    pub area_setup: usize,
     /// Whether a layer that exists is not among them, for want of approval: what it may have brought
     /// when it counted is then left alone.
     pub left_out: bool,
@@ -102,6 +104,9 @@ pub fn merge<'a>(layers: impl Iterator<Item = &'a Layer>) -> Merged {
         let sweatfile = &text.parsed.sweatfile;
         append(&mut merged.git_excludes, &sweatfile.git_excludes);
         append(&mut merged.setup, &sweatfile.setup);
+        if layer.name == Name::Area || merged.setup.is_empty() {
+            merged.area_setup = merged.setup.len();
+        }
         for (key, value) in &sweatfile.env {
             if value.is_empty() {
                 merged.env.remove(key);
@@ -141,6 +146,11 @@ fn append(inherited: &mut Vec<String>, own: &Option<Vec<String>>) {
 }
 
 impl Merged {
+    /// Identifies the list of setup commands.
+    pub fn setup_digest(&self) -> Digest {
+        Digest::of(serde_json::to_string(&self.setup).unwrap_or_default().as_bytes())
+    }
+
     /// What is wrong with the layers together though each is fine: `FILE:LINE:COLUMN: what`.
     pub fn problems(&self) -> Vec<String> {
         prefix_clashes(self.files.iter().map(|(path, wish)| (path, &wish.body)))

@@ -7,16 +7,34 @@ use shopfloor_core::config;
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::git::Repo;
-use shopfloor_core::text::printable;
+use shopfloor_core::text::{printable, shell_word};
 use shopfloor_core::ui::Ui;
 
 use crate::cli::Places;
-use crate::facts::{self, Layers};
+use crate::facts::{self, Approvable, Layers, Place, Rerun};
 use crate::layer::FILE;
+use crate::plan::{self, Held, Run, SetupPlan};
 use crate::sweatfile::{self, Body, Sweatfile};
 
-/// The error of a run in which something of the repository's did not count.
-pub fn unapproved(layers: &Layers) -> Option<Failure> {
+/// The error of a run in which something of the repository's did not count, or held setup back.
+pub fn unapproved(place: &Place, layers: &Layers, setup: &SetupPlan) -> Option<Failure> {
+    let held: Vec<String> = match setup.run {
+        Run::Held => setup.held.iter().map(held_line).collect(),
+        _ => Vec::new(),
+    };
+    let left_out = left_out(layers).map(|failure| failure.details(held.clone()));
+    left_out.or_else(|| {
+        let (first, rest) = held.split_first()?;
+        let failure = Failure::new(Exit::Decide, "unapproved", first.clone()).details(rest.iter().cloned());
+        Some(failure.hint(format!("read it, then run `sweatfile-apply -C {} approve`", shell_word(&place.worktree))))
+    })
+}
+
+fn held_line(held: &Held) -> String {
+    format!("{} is tracked and not what the area places there, so setup was held back", held.path)
+}
+
+fn left_out(layers: &Layers) -> Option<Failure> {
     let sweatfile = layers.repo().filter(|l| l.approval == Status::Required).map(|l| l.path.display().to_string());
     let settings = layers.config.unapproved.then(|| config::REPOSITORY_FILE.to_owned());
     let what = sweatfile.or(settings)?;
@@ -26,19 +44,40 @@ pub fn unapproved(layers: &Layers) -> Option<Failure> {
 
 /// Asks on a terminal about everything of the repository's that is not approved, and records a yes. The
 /// layers are read anew afterwards: what counts then are approved bytes, whoever wrote meanwhile.
-pub fn ask(ui: &Ui, env: &Env, repo: &Repo, places: &Places) -> Result<()> {
+pub fn ask(ui: &Ui, env: &Env, place: &Place, places: &Places, rerun: Rerun) -> Result<()> {
     if !ui.can_ask() {
         return Ok(());
     }
+    let repo = &place.repo;
     let layers = facts::load_layers(env, repo, places, false, false)?;
-    for (file, path, bytes) in facts::approvable(&repo.home, &layers) {
-        let Some(bytes) = bytes else { continue };
-        let status = Approvals::load(env)?.status(&repo.home.common_dir, file, &bytes)?;
-        if status != Status::Approved && offer(ui, env, repo, file, &path, &bytes)? {
-            approval::approve(env, &repo.home.common_dir, file, &String::from_utf8_lossy(&bytes))?;
+    // What holds setup back is known only once it is known what counts.
+    let offer_all = |files: Vec<Approvable>| -> Result<()> {
+        for Approvable { file, path, bytes } in files {
+            let Some(bytes) = bytes else { continue };
+            let status = Approvals::load(env)?.status(&repo.home.common_dir, &file, &bytes)?;
+            if status != Status::Approved && offer(ui, env, repo, &file, &path, &bytes)? {
+                approval::approve(env, &repo.home.common_dir, &file, &String::from_utf8_lossy(&bytes))?;
+            }
         }
+        Ok(())
+    };
+    offer_all(facts::approvable(&repo.home, &layers))?;
+    offer_all(holding(env, place, places, rerun)?)
+}
+
+/// The tracked files of this worktree that hold its setup back.
+pub fn holding(env: &Env, place: &Place, places: &Places, rerun: Rerun) -> Result<Vec<Approvable>> {
+    let (_, merged) = facts::load_layers(env, &place.repo, places, false, false)?.counting()?;
+    if merged.area_setup == 0 {
+        return Ok(Vec::new());
     }
-    Ok(())
+    let facts = facts::read(env, place, &merged, rerun)?;
+    let held = plan::held(&merged, &facts).into_iter().map(|held| Approvable {
+        file: facts::approval_name(&held.path),
+        path: place.root.join(&held.path),
+        bytes: Some(held.seen.into_bytes()),
+    });
+    Ok(held.collect())
 }
 
 /// Shows what a file asks for and asks whether to trust it.
@@ -54,6 +93,9 @@ pub fn summary(env: &Env, repo: &Repo, file: &str, path: &Path, bytes: &[u8]) ->
     let text = String::from_utf8_lossy(bytes);
     if file == FILE {
         lines.extend(wishes(&sweatfile::parse(bytes).sweatfile));
+    } else if file != config::REPOSITORY_FILE {
+        lines = vec![format!("{} is tracked, and setup commands of your area would use it as it is:", path.display())];
+        lines.extend(text.lines().map(|l| format!("    {l}")));
     } else {
         lines.push("  set what names commands or places outside the repository:".into());
         lines.extend(text.lines().map(|l| format!("    {l}")));

@@ -32,7 +32,7 @@ pub fn setup(ui: &Ui, env: &Env, place: &Place, plan: &SetupPlan, report: &mut R
 }
 
 fn try_setup(ui: &Ui, env: &Env, place: &Place, plan: &SetupPlan, report: &mut Report) -> Result<Option<Failure>> {
-    if plan.commands.is_empty() || matches!(plan.run, Run::Finished | Run::LeftOut) {
+    if plan.commands.is_empty() || matches!(plan.run, Run::Finished | Run::LeftOut | Run::Held) {
         return Ok(None);
     }
     let lock_path = place.repo.worktree_state(TOOL).join("setup.lock");

@@ -7,12 +7,16 @@ use shopfloor_core::ui::Ui;
 
 use crate::apply;
 use crate::cli::{ApplyArgs, Places};
-use crate::facts::{self, Place};
+use crate::facts::{self, Place, Rerun};
 use crate::plan::{self, SetupWish};
 use crate::report::{Action, Report};
 use crate::trust;
 
 impl ApplyArgs {
+    fn rerun(&self) -> Rerun {
+        if self.setup_again { Rerun::Again } else { Rerun::Never }
+    }
+
     /// Options given before and behind the word `apply` together.
     pub fn or(&self, other: ApplyArgs) -> ApplyArgs {
         ApplyArgs {
@@ -27,7 +31,7 @@ impl ApplyArgs {
 pub fn run(ui: &Ui, env: &Env, places: &Places, args: &ApplyArgs) -> Result<Exit> {
     let place = Place::find(env)?;
     if !args.dry_run && !args.yes {
-        trust::ask(ui, env, &place.repo, places)?;
+        trust::ask(ui, env, &place, places, args.rerun())?;
     }
     let Done { mut report, failure, unapproved } = set_up(ui, env, &place, places, args)?;
     report.warnings.iter().for_each(|warning| ui.warn(warning));
@@ -61,13 +65,14 @@ pub struct Done {
 /// that nothing was changed; what goes wrong later is part of the answer.
 pub fn set_up(ui: &Ui, env: &Env, place: &Place, places: &Places, args: &ApplyArgs) -> Result<Done> {
     let wish = SetupWish { no: args.no_setup, again: args.setup_again };
+    let rerun = args.rerun();
     // Before the lock, whose file would be a trace: a malformed layer changes nothing at all.
     facts::load_layers(env, &place.repo, places, args.yes, false)?.counting()?;
     let lock = if args.dry_run { None } else { Some(Lock::take(&place.lock_path())?) };
     let (layers, plan, facts) = loop {
         let layers = facts::load_layers(env, &place.repo, places, args.yes, false)?;
         let (counting, merged) = layers.counting()?;
-        let facts = facts::read(env, place, &merged)?;
+        let facts = facts::read(env, place, &merged, rerun)?;
         let plan = plan::plan(&counting, &merged, &facts, wish);
         if args.dry_run || apply::reserve(place, &plan)? {
             break (layers, plan, facts);
@@ -75,7 +80,7 @@ pub fn set_up(ui: &Ui, env: &Env, place: &Place, places: &Places, args: &ApplyAr
     };
     let mut report = plan.report(&place.worktree, &layers.layers, false);
     report.warnings.splice(0..0, layers.warnings());
-    let unapproved = trust::unapproved(&layers);
+    let unapproved = trust::unapproved(place, &layers, &plan.setup);
     for layer in layers.layers.iter().filter(|l| l.text.is_some()) {
         ui.detail(format!("{} layer: {}", layer.name, layer.path.display()));
     }

@@ -7,7 +7,7 @@ use shopfloor_core::text::printable;
 use shopfloor_core::ui::Ui;
 
 use crate::cli::Places;
-use crate::facts::{self, Place};
+use crate::facts::{self, Place, Rerun};
 use crate::plan::{self, SetupWish};
 
 pub fn run(ui: &Ui, env: &Env, places: &Places, strict: bool) -> Result<Exit> {
@@ -15,7 +15,7 @@ pub fn run(ui: &Ui, env: &Env, places: &Places, strict: bool) -> Result<Exit> {
     let layers = facts::load_layers(env, &place.repo, places, false, strict)?;
     // It runs nothing, so an unapproved layer can be read as well.
     let merged = layers.merged()?;
-    let facts = facts::read(env, &place, &merged)?;
+    let facts = facts::read(env, &place, &merged, Rerun::Never)?;
     let plan = plan::plan(&layers.layers, &merged, &facts, SetupWish::default());
     let mut report = plan.report(&place.worktree, &layers.layers, true);
     report.warnings.splice(0..0, layers.warnings());

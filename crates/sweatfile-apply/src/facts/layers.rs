@@ -217,18 +217,25 @@ fn refuse_leaving_link(root: &Path, path: &Path) -> Result<()> {
         .hint("replace it by the file itself, or pass `--repo-root DIR`"))
 }
 
+/// A file that approval is about.
+pub struct Approvable {
+    /// What it is called among approvals.
+    pub file: String,
+    pub path: PathBuf,
+    /// What a person approves; none where there is no such file.
+    pub bytes: Option<Vec<u8>>,
+}
+
 /// The files of a repository that approval is about.
-pub fn approvable(home: &Home, layers: &Layers) -> Vec<(&'static str, PathBuf, Option<Vec<u8>>)> {
+pub fn approvable(home: &Home, layers: &Layers) -> Vec<Approvable> {
     let repo = layers.repo();
     let sweatfile = repo.and_then(|l| l.text.as_ref()).map(|t| t.bytes.clone());
     let path = repo.map_or_else(|| home.checkout.join(FILE), |l| l.path.clone());
-    let mut files = vec![(FILE, path, sweatfile)];
-    if let Some(text) = &layers.config.guarded_text {
-        files.push((
-            config::REPOSITORY_FILE,
-            home.checkout.join(config::REPOSITORY_FILE),
-            Some(text.clone().into_bytes()),
-        ));
-    }
-    files
+    let sweatfile = Approvable { file: FILE.to_owned(), path, bytes: sweatfile };
+    let settings = layers.config.guarded_text.as_ref().map(|text| Approvable {
+        file: config::REPOSITORY_FILE.to_owned(),
+        path: home.checkout.join(config::REPOSITORY_FILE),
+        bytes: Some(text.clone().into_bytes()),
+    });
+    [sweatfile].into_iter().chain(settings).collect()
 }

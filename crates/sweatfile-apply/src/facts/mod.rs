@@ -3,6 +3,7 @@
 
 mod include;
 mod layers;
+mod tracked;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -15,7 +16,8 @@ use shopfloor_core::git::{Git, Repo};
 use shopfloor_core::hash::Digest;
 use shopfloor_core::path::RelPath;
 
-pub use self::layers::{Layers, SETTINGS, approvable, load as load_layers};
+pub use self::layers::{Approvable, Layers, SETTINGS, approvable, load as load_layers};
+pub use self::tracked::{Tracked, approval_name};
 use crate::TOOL;
 use crate::env_file::{self, EnvFile};
 use crate::excludes;
@@ -96,6 +98,14 @@ pub struct EnvSeen {
     pub content: Content,
 }
 
+/// Whether setup commands that ran to their end before run again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Rerun {
+    Never,
+    /// `--setup-again`.
+    Again,
+}
+
 /// What `plan` decides from.
 #[derive(Debug, Default)]
 pub struct Facts {
@@ -110,6 +120,8 @@ pub struct Facts {
     pub env_exposed: bool,
     /// Patterns that match tracked files, each with one of them.
     pub tracked: Vec<(String, String)>,
+    /// Tracked files that the area's setup commands would use; read only where those are about to run.
+    pub tracked_here: BTreeMap<RelPath, Tracked>,
     /// The text of `.envrc`, when it can be read without following a link.
     pub envrc: Option<String>,
     /// Absent files that `.worktreeinclude` asks for, each with its original.
@@ -124,7 +136,7 @@ pub struct Facts {
 
 /// Reads everything. At most three git processes for a worktree that is up to date, the one that found
 /// the repository included.
-pub fn read(env: &Env, place: &Place, merged: &Merged) -> Result<Facts> {
+pub fn read(env: &Env, place: &Place, merged: &Merged, rerun: Rerun) -> Result<Facts> {
     let mut facts =
         Facts { record: Record::load(&place.repo)?, exclude: place.repo.read_exclude()?, ..Facts::default() };
     facts.needs_reserved = Staging::is_beside(&place.staging_dir(), &place.root)?;
@@ -133,10 +145,15 @@ pub fn read(env: &Env, place: &Place, merged: &Merged) -> Result<Facts> {
     for path in merged.files.keys().chain(cleared) {
         facts.here.insert(path.clone(), look(place, path, &facts.record));
     }
+    let is_over = facts.record.setup == Some(merged.setup_digest()) && rerun == Rerun::Never;
+    if merged.area_setup > 0 && !is_over {
+        tracked::read(env, place, merged, &mut facts)?;
+    }
     for (path, wish) in &merged.files {
-        let absent = facts.here[path].found == Found::Missing;
-        let recorded = facts.record.files.contains_key(path);
-        if let Some(original) = original(env, place, wish, absent, recorded) {
+        let is_read = facts.here[path].found == Found::Missing
+            || facts.record.files.contains_key(path)
+            || facts.tracked_here.contains_key(path);
+        if let Some(original) = original(env, place, wish, is_read) {
             facts.originals.insert(path.clone(), original);
         }
     }
@@ -183,7 +200,7 @@ pub fn look(place: &Place, path: &RelPath, record: &Record) -> Here {
 }
 
 /// Looks at what a `source` or `copy` names. A copy's bytes are read only while they decide something.
-fn original(env: &Env, place: &Place, wish: &Wish, absent: bool, recorded: bool) -> Option<Original> {
+fn original(env: &Env, place: &Place, wish: &Wish, is_read: bool) -> Option<Original> {
     let (text, is_copy) = match &wish.body {
         Body::Source(text) => (text, false),
         Body::Copy(text) => (text, true),
@@ -196,7 +213,7 @@ fn original(env: &Env, place: &Place, wish: &Wish, absent: bool, recorded: bool)
         Ok(_) if is_copy && contains(&path, [&place.worktree, &place.repo.git_dir]) => {
             Original::Unreadable(path, "the worktree itself lies in it".into())
         }
-        Ok(_) if is_copy && wish.counts && (absent || recorded) => match content_of(&path) {
+        Ok(_) if is_copy && wish.counts && is_read => match content_of(&path) {
             Ok(content) => Original::There(path, content),
             Err(why) => Original::Unreadable(path, why),
         },

@@ -82,6 +82,11 @@ fn target(path: &RelPath, wish: &Wish, facts: &Facts) -> Result<Target, String> 
     })
 }
 
+/// What the wish for a destination says should lie there, where its original can be read.
+pub fn says(path: &RelPath, wish: &Wish, facts: &Facts) -> Option<Content> {
+    target(path, wish, facts).ok().map(|target| target.content)
+}
+
 fn step(path: &RelPath, wish: &Wish, merged: &Merged, facts: &Facts) -> FileStep {
     let here = facts.here.get(path).cloned().unwrap_or_default();
     let before = facts.record.files.get(path);

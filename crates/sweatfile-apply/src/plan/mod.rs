@@ -15,7 +15,7 @@ use shopfloor_core::path::RelPath;
 
 use crate::env_file;
 use crate::excludes;
-use crate::facts::Facts;
+use crate::facts::{Facts, Tracked};
 use crate::layer::{Layer, Merged, Name};
 use crate::record::Placed;
 use crate::report::{Action, EnvLine, ExcludeLine, FileLine, LayerLine, Report, SetupLine};
@@ -83,6 +83,8 @@ pub struct SetupPlan {
     /// Identifies the list; recorded once it has run to its end.
     pub digest: Digest,
     pub run: Run,
+    /// Tracked files that hold it back: a branch brought them, and nobody approved them.
+    pub held: Vec<Held>,
     /// The true `[env]` values the commands see.
     pub env: BTreeMap<String, String>,
 }
@@ -96,6 +98,15 @@ pub enum Run {
     Finished,
     /// `--no-setup`.
     LeftOut,
+    /// A person must read tracked files first.
+    Held,
+}
+
+/// A tracked file that the area's setup would use, and that is not what the area places.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Held {
+    pub path: RelPath,
+    pub seen: String,
 }
 
 /// What the command line says about setup.
@@ -129,7 +140,8 @@ pub fn plan(layers: &[Layer], merged: &Merged, facts: &Facts, wish: SetupWish) -
 }
 
 fn setup(merged: &Merged, facts: &Facts, wish: SetupWish, env: BTreeMap<String, String>) -> SetupPlan {
-    let digest = Digest::of(serde_json::to_string(&merged.setup).unwrap_or_default().as_bytes());
+    let digest = merged.setup_digest();
+    let held = held(merged, facts);
     let run = if wish.no {
         Run::LeftOut
     } else if wish.again {
@@ -140,7 +152,20 @@ fn setup(merged: &Merged, facts: &Facts, wish: SetupWish, env: BTreeMap<String, 
     } else {
         Run::Now
     };
-    SetupPlan { commands: merged.setup.clone(), digest, run, env }
+    let run = if matches!(run, Run::Now | Run::Again) && !held.is_empty() { Run::Held } else { run };
+    SetupPlan { commands: merged.setup.clone(), digest, run, held, env }
+}
+
+/// The tracked files that nobody approved and that are not what the area places there. The area's commands are trusted
+/// and what a branch brings is not: `direnv allow` would make an `.envrc` run that nobody has read.
+pub fn held(merged: &Merged, facts: &Facts) -> Vec<Held> {
+    let is_areas = |path: &RelPath, tracked: &Tracked| {
+        let wish = merged.files.get(path).filter(|wish| wish.layer == Name::Area);
+        let says = wish.and_then(|wish| files::says(path, wish, facts));
+        says.is_some() && says == tracked.content
+    };
+    let unread = facts.tracked_here.iter().filter(|(path, tracked)| !tracked.is_approved && !is_areas(path, tracked));
+    unread.map(|(path, tracked)| Held { path: path.clone(), seen: tracked.seen.clone() }).collect()
 }
 
 fn warnings(plan: &Plan, merged: &Merged, facts: &Facts) -> Vec<String> {
@@ -192,6 +217,9 @@ fn drift(plan: &Plan, layers: &[Layer], facts: &Facts) -> Vec<String> {
     if facts.env_exposed {
         drift.push(format!("{} is not ignored by git", env_file::FILE));
     }
+    for held in plan.setup.held.iter().filter(|_| plan.setup.run == Run::Held) {
+        drift.push(format!("setup is held back by {}: it is tracked and not approved", held.path));
+    }
     if !plan.setup.commands.is_empty() && plan.setup.run != Run::Finished {
         drift.push("setup never finished with these commands".to_owned());
     }
@@ -217,7 +245,7 @@ impl Plan {
             Run::Now if check => Action::Drifted,
             Run::Now | Run::Again => Action::Created,
             Run::Finished => Action::Unchanged,
-            Run::LeftOut => Action::Skipped,
+            Run::LeftOut | Run::Held => Action::Skipped,
         };
         Report {
             worktree: worktree.display().to_string(),

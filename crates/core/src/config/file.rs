@@ -1,0 +1,202 @@
+//! One file of settings: a tool's table in it, and what a person should hear of the rest.
+
+use std::path::Path;
+
+use toml_edit::{Document, Item};
+
+use super::setting::{INSIDE_ELSEWHERE, Kind, OPEN_ELSEWHERE, Row, Setting, Source, Trust, Value, placed};
+use crate::env::Env;
+use crate::error::{Failure, Result};
+use crate::text::{Position, nearest};
+
+/// The tools that have a table.
+const TOOLS: [&str; 5] = ["sweatfile-apply", "overlay-sync", "ledger-synth", "worktree-spawn", "worker-ctl"];
+
+/// One setting as a file has it.
+#[derive(Clone)]
+pub(super) struct Said<'a> {
+    setting: &'a Setting,
+    text: String,
+    items: Vec<String>,
+    line: usize,
+}
+
+impl Said<'_> {
+    /// The value as it stands, with its place.
+    pub(super) fn into_value(self, source: impl Fn(usize) -> Source) -> Value {
+        Value { text: self.text, items: self.items, source: source(self.line) }
+    }
+
+    /// The same, with a path starting at `base`.
+    pub(super) fn placed(self, env: &Env, base: &Path, source: impl Fn(usize) -> Source) -> Value {
+        placed(env, self.setting, self.into_value(source), base)
+    }
+
+    fn needs_approval(&self) -> bool {
+        self.setting.trust.needs_approval(Some(&self.text))
+    }
+}
+
+/// One file's table of the tool.
+pub(super) struct File<'a> {
+    pub(super) text: String,
+    pub(super) values: Vec<Said<'a>>,
+    pub(super) tables: Vec<(&'static str, String, Vec<Said<'a>>)>,
+    /// Whether it sets something guarded, for whichever tool.
+    pub(super) is_guarded: bool,
+}
+
+impl<'a> File<'a> {
+    pub(super) fn parse(
+        path: &Path,
+        bytes: Option<Vec<u8>>,
+        tool: &str,
+        settings: &'a [Setting],
+        warnings: &mut Vec<String>,
+    ) -> Result<Option<Self>> {
+        let Some(bytes) = bytes else { return Ok(None) };
+        let wrong = |at: Position, what: String| Failure::malformed(format!("{}:{at}: {what}", path.display()));
+        let text = String::from_utf8(bytes).map_err(|e| {
+            let valid = e.utf8_error().valid_up_to();
+            let at = Position::of(&String::from_utf8_lossy(&e.as_bytes()[..valid]), valid);
+            wrong(at, "not UTF-8".into())
+        })?;
+        let document = Document::parse(text.as_str()).map_err(|e| {
+            let at = Position::of(&text, e.span().map_or(0, |s| s.start));
+            wrong(at, e.message().to_owned())
+        })?;
+        let mut reader = Reader { path, text: &text, warnings };
+        // A file of a tool's own has other tables.
+        let is_shared = TOOLS.contains(&tool);
+        for (key, item) in document.iter().filter(|(key, _)| is_shared && !TOOLS.contains(key)) {
+            if let Some(near) = nearest(key, &TOOLS) {
+                reader.warn(item, format!("unknown table `{key}`; did you mean `{near}`?"));
+            }
+        }
+        let mut is_guarded = is_shared && TOOLS.iter().any(|other| *other != tool && sets_guarded(&document, other));
+        let (mut values, mut tables) = (Vec::new(), Vec::new());
+        if let Some(item) = document.get(tool) {
+            values = reader.table(tool, item, settings)?;
+            for setting in settings {
+                let Kind::Tables(inner) = setting.kind else { continue };
+                let Some(item) = item.get(setting.name) else { continue };
+                let named = item.as_table_like().ok_or_else(|| reader.wrong(setting.name, setting.kind, item))?;
+                for (name, item) in named.iter() {
+                    let table = format!("{tool}.{}.{name:?}", setting.name);
+                    tables.push((setting.name, name.to_owned(), reader.table(&table, item, inner)?));
+                }
+            }
+        }
+        drop(document);
+        is_guarded |= values.iter().chain(tables.iter().flat_map(|(_, _, values)| values)).any(Said::needs_approval);
+        Ok(Some(File { text, values, tables, is_guarded }))
+    }
+
+    pub(super) fn value(&self, name: &str) -> Option<Said<'a>> {
+        self.values.iter().find(|said| said.setting.name == name).cloned()
+    }
+
+    /// Forgets what only the user's own file may set, approved or not.
+    pub(super) fn leave_out_users(&mut self, path: &Path, warnings: &mut Vec<String>) {
+        self.values.retain(|said| {
+            let is_users = said.setting.trust == Trust::User;
+            if is_users {
+                let (line, name) = (said.line, said.setting.name);
+                warnings.push(format!("{}:{line}: only the user's own config.toml may set `{name}`", path.display()));
+            }
+            !is_users
+        });
+    }
+
+    /// Forgets what is guarded; `true` when that is anything.
+    pub(super) fn leave_out_guarded(&mut self) -> bool {
+        let all = self.tables.iter_mut().map(|(_, _, values)| values).chain([&mut self.values]);
+        all.fold(false, |any, values| {
+            let before = values.len();
+            values.retain(|said| !said.needs_approval());
+            any || values.len() < before
+        })
+    }
+
+    pub(super) fn rows(&self, source: impl Fn(usize) -> Source) -> Vec<Row> {
+        let value = |said: &Said<'_>| {
+            let value = Value { text: said.text.clone(), items: said.items.clone(), source: source(said.line) };
+            (said.setting.name, value)
+        };
+        let row = |(setting, name, values): &(&'static str, String, Vec<Said<'_>>)| Row {
+            setting,
+            name: name.clone(),
+            values: values.iter().map(value).collect(),
+        };
+        self.tables.iter().map(row).collect()
+    }
+}
+
+/// Whether the table of another tool, itself or in a table of it, sets something that needs approval.
+fn sets_guarded(document: &Document<&str>, tool: &str) -> bool {
+    let is_guarded = |name: &str, item: &Item| {
+        let name = format!("{tool}.{name}");
+        let is_inside = INSIDE_ELSEWHERE.contains(&name.as_str());
+        let trust = if is_inside { Trust::Inside } else { Trust::Approved };
+        !OPEN_ELSEWHERE.contains(&name.as_str()) && trust.needs_approval(item.as_str())
+    };
+    let Some(table) = document.get(tool).and_then(Item::as_table_like) else { return false };
+    table.iter().any(|(key, item)| match item.as_table_like() {
+        // Tables of settings, each under a name.
+        Some(named) => named
+            .iter()
+            .filter_map(|(_, table)| table.as_table_like())
+            .any(|table| table.iter().any(|(inner, item)| is_guarded(&format!("{key}.{inner}"), item))),
+        None => is_guarded(key, item),
+    })
+}
+
+/// What reading a file needs to tell where something is wrong.
+struct Reader<'a> {
+    path: &'a Path,
+    text: &'a str,
+    warnings: &'a mut Vec<String>,
+}
+
+impl Reader<'_> {
+    fn at(&self, item: &Item) -> Position {
+        Position::of(self.text, item.span().map_or(0, |s| s.start))
+    }
+
+    fn warn(&mut self, item: &Item, what: String) {
+        let warning = format!("{}:{}: {what}", self.path.display(), self.at(item).line);
+        self.warnings.push(warning);
+    }
+
+    fn wrong(&self, key: &str, kind: Kind, item: &Item) -> Failure {
+        let value = match kind {
+            Kind::Choice(_) => item.as_str().map_or(item.type_name().to_owned(), |word| format!("`{word}`")),
+            _ => item.type_name().to_owned(),
+        };
+        let what = format!("`{key}` must be {}, not {value}", kind.wanted());
+        Failure::malformed(format!("{}:{}: {what}", self.path.display(), self.at(item)))
+    }
+
+    /// What a table sets, but for tables in it.
+    fn table<'s>(&mut self, name: &str, item: &Item, settings: &'s [Setting]) -> Result<Vec<Said<'s>>> {
+        let Some(table) = item.as_table_like() else {
+            let what = format!("{}:{}: `{name}` must be a table", self.path.display(), self.at(item));
+            return Err(Failure::malformed(what).hint(format!("write `[{name}]`")));
+        };
+        let mut values = Vec::new();
+        for (key, item) in table.iter() {
+            let Some(setting) = settings.iter().find(|s| s.name == key) else {
+                let names: Vec<_> = settings.iter().map(|s| s.name).collect();
+                let near = nearest(key, &names).map(|n| format!("; did you mean `{n}`?")).unwrap_or_default();
+                self.warn(item, format!("unknown setting `{key}`{near}"));
+                continue;
+            };
+            if matches!(setting.kind, Kind::Tables(_)) {
+                continue;
+            }
+            let (text, items) = setting.kind.read(item).ok_or_else(|| self.wrong(key, setting.kind, item))?;
+            values.push(Said { setting, text, items, line: self.at(item).line });
+        }
+        Ok(values)
+    }
+}

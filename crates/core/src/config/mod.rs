@@ -1,0 +1,182 @@
+//! Settings from four places, each value with its source: flag, environment, the repository's
+//! `.shopfloor/config.toml`, the user's `$XDG_CONFIG_HOME/shopfloor/config.toml`; else the default.
+
+mod file;
+mod setting;
+
+use std::path::Path;
+
+use self::file::File;
+use self::setting::placed;
+pub use self::setting::{
+    INSIDE_ELSEWHERE, Kind, Line, OPEN_ELSEWHERE, Row, Setting, Source, Trust, Value, expand_home,
+};
+use crate::approval::{Approvals, Status};
+use crate::env::Env;
+use crate::error::{Failure, Result};
+use crate::fs::{self, Root};
+use crate::git::Home;
+use crate::path::RelPath;
+
+/// The repository's file, below its main checkout.
+pub const REPOSITORY_FILE: &str = ".shopfloor/config.toml";
+
+/// All settings of one tool.
+#[derive(Debug, Default)]
+pub struct Config {
+    values: Vec<(&'static str, Option<Value>)>,
+    defaults: Vec<&'static str>,
+    rows: Vec<Row>,
+    /// What a person should hear: unknown keys, with file, line and the nearest known one.
+    pub warnings: Vec<String>,
+    /// The text of the repository's file, when it sets something guarded: what approval is about.
+    pub guarded_text: Option<String>,
+    /// Whether guarded settings were left out because that text is not approved.
+    pub unapproved: bool,
+    /// What the user's own file sets, in force or not.
+    user: Vec<(&'static str, Value)>,
+}
+
+impl Config {
+    /// The value in force, if any place sets one.
+    pub fn value(&self, name: &str) -> Option<&Value> {
+        self.values.iter().find(|(n, _)| *n == name).and_then(|(_, v)| v.as_ref())
+    }
+
+    /// What the user's own file says, whether or not something else is in force: no variable and no repository had a
+    /// part in it.
+    pub fn users(&self, name: &str) -> Option<&Value> {
+        self.user.iter().find(|(n, _)| *n == name).map(|(_, value)| value)
+    }
+
+    /// A number in force, or its default.
+    pub fn number(&self, name: &str, default: u64) -> u64 {
+        self.value(name).and_then(|v| v.text.parse().ok()).unwrap_or(default)
+    }
+
+    /// A truth in force, or its default.
+    pub fn truth(&self, name: &str, default: bool) -> bool {
+        self.value(name).and_then(|v| v.text.parse().ok()).unwrap_or(default)
+    }
+
+    /// Every setting in the order declared, set or not; then what tables set.
+    pub fn all(&self) -> impl Iterator<Item = (String, Option<&Value>)> {
+        let tables = self.rows.iter().flat_map(|row| {
+            row.values.iter().map(move |(name, value)| (format!("{}.{:?}.{name}", row.setting, row.name), Some(value)))
+        });
+        self.values.iter().map(|(name, value)| ((*name).to_owned(), value.as_ref())).chain(tables)
+    }
+
+    /// What holds when no place sets a setting, in words.
+    pub fn default_of(&self, name: &str) -> Option<&'static str> {
+        let at = self.values.iter().position(|(n, _)| *n == name)?;
+        self.defaults.get(at).copied().filter(|default| !default.is_empty())
+    }
+
+    /// Everything a person should hear of the settings, also that some need approval.
+    pub fn said(&self) -> Vec<String> {
+        let unapproved = self.unapproved.then(|| {
+            format!("{REPOSITORY_FILE} sets what needs approval, so that is left out; run `sweatfile-apply approve`")
+        });
+        self.warnings.iter().cloned().chain(unapproved).collect()
+    }
+
+    /// The tables, the user's before the repository's: of several that speak of one thing the last counts.
+    pub fn rows(&self) -> &[Row] {
+        &self.rows
+    }
+}
+
+/// Reads both files and the environment for the settings of `tool`; `flags` are those given, and
+/// `trust_repository` is a person's approval for this run. Exit 2 with file, line and column on a
+/// syntax error or a wrong type.
+pub fn load(
+    env: &Env,
+    home: &Home,
+    tool: &str,
+    settings: &[Setting],
+    flags: &[(&str, Option<&Path>)],
+    trust_repository: bool,
+) -> Result<Config> {
+    let mut config = Config::default();
+    let user_file = env.config_home().map(|dir| dir.join("config.toml"));
+    let user = match &user_file {
+        Some(path) => File::parse(path, fs::read(path)?, tool, settings, &mut config.warnings)?,
+        None => None,
+    };
+    let repository_path = home.checkout.join(REPOSITORY_FILE);
+    // A branch must not make it lead out of the repository.
+    let below = RelPath::parse(REPOSITORY_FILE).map_err(|e| Failure::failed(e.0))?;
+    let bytes = Root::open(&home.checkout)?.read(&below)?;
+    let mut repository = File::parse(&repository_path, bytes, tool, settings, &mut config.warnings)?;
+    if let Some(file) = repository.as_mut() {
+        file.leave_out_users(&repository_path, &mut config.warnings);
+    }
+    if let Some(file) = repository.as_mut().filter(|file| file.is_guarded) {
+        config.guarded_text = Some(file.text.clone());
+        let approved = || Approvals::load(env)?.status(&home.common_dir, REPOSITORY_FILE, file.text.as_bytes());
+        if !trust_repository && approved()? != Status::Approved {
+            config.unapproved = file.leave_out_guarded();
+        }
+    }
+    if let (Some(file), Some(path)) = (&user, &user_file) {
+        config.rows.extend(file.rows(|line| Source::User(path.clone(), line)));
+    }
+    if let Some(file) = &repository {
+        config.rows.extend(file.rows(|line| Source::Repository(repository_path.clone(), line)));
+    }
+    for setting in settings.iter().filter(|setting| !matches!(setting.kind, Kind::Tables(_))) {
+        let users = user.as_ref().zip(user_file.as_deref()).and_then(|(file, path)| {
+            let base = path.parent().unwrap_or(path);
+            Some(file.value(setting.name)?.placed(env, base, |line| Source::User(path.to_path_buf(), line)))
+        });
+        let repositorys = repository.as_ref().and_then(|file| file.value(setting.name));
+        let repositorys = repositorys
+            .map(|said| said.placed(env, &home.checkout, |line| Source::Repository(repository_path.clone(), line)));
+        let outside = outside(env, setting, flags)?.map(|value| placed(env, setting, value, &env.cwd));
+        config.user.extend(users.clone().map(|value| (setting.name, value)));
+        config.values.push((setting.name, outside.or(repositorys).or(users)));
+        config.defaults.push(setting.default);
+    }
+    Ok(config)
+}
+
+/// The same for a tool with a file of its own, whose tables are given with the settings in each: flag, environment, file.
+/// Paths are left as they are said.
+pub fn load_own(
+    env: &Env,
+    path: &Path,
+    tables: &[(&str, &'static [Setting])],
+    flags: &[(&str, Option<&Path>)],
+) -> Result<Config> {
+    let mut config = Config::default();
+    let bytes = fs::read(path)?;
+    for (table, settings) in tables {
+        let file = File::parse(path, bytes.clone(), table, settings, &mut config.warnings)?;
+        for setting in *settings {
+            let said = file.as_ref().and_then(|file| file.value(setting.name));
+            let said = said.map(|said| said.into_value(|line| Source::Own(path.to_path_buf(), line)));
+            config.values.push((setting.name, outside(env, setting, flags)?.or(said)));
+            config.defaults.push(setting.default);
+        }
+    }
+    Ok(config)
+}
+
+/// What a flag or the environment sets.
+fn outside(env: &Env, setting: &Setting, flags: &[(&str, Option<&Path>)]) -> Result<Option<Value>> {
+    let flag = flags.iter().find(|(name, _)| *name == setting.name).and_then(|(_, value)| *value);
+    let said = match flag {
+        Some(flag) => Some((flag.to_string_lossy().into_owned(), Source::Flag)),
+        None => {
+            env.var(setting.variable).map(|v| (v.to_string_lossy().into_owned(), Source::Variable(setting.variable)))
+        }
+    };
+    let Some((text, source)) = said else { return Ok(None) };
+    let items = setting.kind.parse(&text).ok_or_else(|| {
+        let wanted = setting.kind.wanted();
+        Failure::malformed(format!("{} must be {wanted}, not `{text}` ({source})", setting.name))
+            .hint("see `--help` for what it takes")
+    })?;
+    Ok(Some(Value { text, items, source }))
+}
