@@ -156,7 +156,7 @@ pub enum Command {
         /// What there is to say; `-` reads it from stdin
         #[arg(allow_hyphen_values = true)]
         message: String,
-        /// Also when it has no task, or a text may stand in its input line
+        /// Also when it has no task, a text may stand in its input line, or somebody types there
         #[arg(long)]
         force: bool,
         #[command(flatten)]
@@ -209,7 +209,7 @@ pub enum Command {
         /// What should change
         #[arg(allow_hyphen_values = true)]
         message: String,
-        /// Also when a text may stand in its input line
+        /// Also when a text may stand in its input line, or somebody types there
         #[arg(long)]
         force: bool,
         #[command(flatten)]
@@ -220,7 +220,7 @@ pub enum Command {
     Accept {
         /// The worker [default: the one reviewed last]
         worker: Option<String>,
-        /// Also when it changed since it was reviewed, or conflict markers are left in its files
+        /// Also when it changed since it was reviewed, conflict markers are left in its files, or somebody types there
         #[arg(long)]
         force: bool,
         /// The commit's message [default: the work's own]
@@ -234,7 +234,7 @@ pub enum Command {
     Rebase {
         /// The worker
         worker: String,
-        /// Also when a text may stand in its input line
+        /// Also when a text may stand in its input line, or somebody types there
         #[arg(long)]
         force: bool,
         #[command(flatten)]
@@ -342,7 +342,7 @@ pub struct StartArgs {
     /// Send the task it has once more, after a restart
     #[arg(long, value_name = "WORKER", conflicts_with_all = ["prompt", "prompt_file", "worker"])]
     pub resume: Option<String>,
-    /// Also when a text may stand in its input line
+    /// Also when a text may stand in its input line, or somebody types there
     #[arg(long)]
     pub force: bool,
     #[command(flatten)]

@@ -13,6 +13,7 @@ mod facts;
 pub mod plan;
 
 mod log;
+mod note;
 mod root;
 mod settings;
 mod store;

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use serde::Deserialize;
-use shopfloor_core::config::{self, Kind, Line, Setting, Trust};
+use shopfloor_core::config::{self, Kind, Line, OwnTable, Setting, Trust};
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Failure, Result};
 use shopfloor_core::fs;
@@ -33,6 +33,12 @@ pub const REPO: &[Setting] = &[
     Setting::new("source", "WORKER_CTL_SOURCE", Kind::Text, Trust::User),
     Setting::new("branch", "WORKER_CTL_BRANCH", Kind::Text, Trust::User),
     Setting::new("validate", "WORKER_CTL_VALIDATE", Kind::Text, Trust::User),
+];
+
+/// The tables of settings; `copy` is read here, with keys of its own.
+const OWN_TABLES: [OwnTable; 2] = [
+    OwnTable { name: "defaults", settings: DEFAULTS, others: &[] },
+    OwnTable { name: "repo", settings: REPO, others: &["copy"] },
 ];
 
 const TOOLS: &str = "Bash,Edit,Read,Write,Glob,Grep";
@@ -125,15 +131,13 @@ impl Config {
     /// Reads the file of a root. Exit 2 with file, line and column where it cannot be understood.
     pub fn load(env: &Env, root: &Path, flags: &[(&str, Option<&Path>)]) -> Result<Config> {
         let path = root.join("config.toml");
-        let mut said = config::load_own(env, &path, &[("defaults", DEFAULTS), ("repo", REPO)], flags)?;
+        let mut said = config::load_own(env, &path, &OWN_TABLES, flags)?;
         let text = String::from_utf8_lossy(&fs::read(&path)?.unwrap_or_default()).into_owned();
         let tables: Tables = toml::from_str(&text).map_err(|e| {
             let at = Position::of(&text, e.span().map_or(0, |span| span.start));
             Failure::malformed(format!("{}:{at}: {}", path.display(), e.message()))
         })?;
         check(&path, &text, &tables)?;
-        // `copy` is ours, and its keys are checked above.
-        said.warnings.retain(|warning| !warning.contains("unknown setting `copy`"));
         said.warnings.extend(unknown(&path, &text));
         let text = |name: &str| said.value(name).map(|value| value.text.clone());
         let or = |name: &str| text(name).or(said.default_of(name).map(str::to_owned)).unwrap_or_default();

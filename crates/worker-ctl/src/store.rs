@@ -12,7 +12,8 @@ use shopfloor_core::lock::Lock;
 
 use crate::worker::Worker;
 
-const VERSION: u64 = 1;
+/// 2: notes and faults are values. Version 1, in which they were sentences, is read for ever.
+const VERSION: u64 = 2;
 
 /// How many earlier versions are kept.
 const BACKUPS: usize = 5;
@@ -140,6 +141,7 @@ fn change_from<T>(
     let answer = change(&mut state)?;
     if state != before {
         state.revision = before.revision + 1;
+        state.version = VERSION;
         // What did not hold before is mended record by record.
         if before.check().is_ok() {
             state.check().map_err(|why| Failure::failed(format!("refusing to write what does not hold: {why}")))?;

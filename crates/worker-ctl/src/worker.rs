@@ -4,6 +4,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use shopfloor_core::error::{Failure, Result};
 
+use crate::note::{self, Fault, Note};
+
 /// What a worker is at. A restart never changes it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -94,7 +96,8 @@ pub struct Worker {
     pub branch: String,
     pub task: Task,
     pub session: Session,
-    pub fault: Option<String>,
+    #[serde(default, deserialize_with = "note::fault")]
+    pub fault: Option<Fault>,
     #[serde(rename = "current_prompt")]
     pub prompt: Option<String>,
     /// The commit that waits for review.
@@ -127,8 +130,8 @@ pub struct Worker {
     /// A text may stand in its input line, not submitted: another one would be glued to it.
     #[serde(default)]
     pub is_in_doubt: bool,
-    #[serde(default)]
-    pub notes: Vec<String>,
+    #[serde(default, deserialize_with = "note::notes")]
+    pub notes: Vec<Note>,
     /// The files that had conflicts when it was told to resolve them.
     #[serde(default)]
     pub conflicted: Vec<String>,

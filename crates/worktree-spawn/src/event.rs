@@ -38,6 +38,24 @@ pub fn completion(kind: Kind) -> &'static str {
     }
 }
 
+/// Why bytes are no event.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum NoEvent {
+    /// A later version of ours wrote them, and will read them.
+    Newer(u64),
+    /// They are none, and this is why.
+    Malformed(String),
+}
+
+impl std::fmt::Display for NoEvent {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            NoEvent::Newer(version) => write!(f, "version {version} is newer than this program knows"),
+            NoEvent::Malformed(why) => f.write_str(why),
+        }
+    }
+}
+
 /// An event that has no number yet.
 #[derive(Clone, Debug)]
 pub struct Draft {
@@ -73,17 +91,18 @@ pub struct Event(pub Map<String, Value>);
 
 impl Event {
     /// Reads one; says what is wrong with it.
-    pub fn parse(bytes: &[u8]) -> Result<Event, String> {
-        let value: Value = serde_json::from_slice(bytes).map_err(|e| e.to_string())?;
-        let Value::Object(map) = value else { return Err("it is no JSON object".into()) };
+    pub fn parse(bytes: &[u8]) -> Result<Event, NoEvent> {
+        let value: Value = serde_json::from_slice(bytes).map_err(|e| NoEvent::Malformed(e.to_string()))?;
+        let malformed = |why: &str| Err(NoEvent::Malformed(why.to_owned()));
+        let Value::Object(map) = value else { return malformed("it is no JSON object") };
         let event = Event(map);
         match event.0.get("v").and_then(Value::as_u64) {
             Some(1) => {}
-            Some(v) => return Err(format!("version {v} is newer than this program knows")),
-            None => return Err("it has no version".into()),
+            Some(v @ 2..) => return Err(NoEvent::Newer(v)),
+            Some(_) | None => return malformed("it has no version"),
         }
         if event.uid().is_empty() || event.kind().is_empty() || event.id() == 0 {
-            return Err("it has no id, uid or type".into());
+            return malformed("it has no id, uid or type");
         }
         Ok(event)
     }

@@ -14,7 +14,7 @@ use shopfloor_core::fs;
 use shopfloor_core::hash::Digest;
 use shopfloor_core::lock::Lock;
 
-use crate::event::Event;
+use crate::event::{Event, NoEvent};
 use crate::identity::encoded;
 
 /// How many removed sessions are followed to a living one.
@@ -198,8 +198,8 @@ impl Spool {
         let Some(bytes) = fs::read_own(&entry.path)? else { return Ok(None) };
         match Event::parse(&bytes) {
             Ok(event) => Ok(Some(event)),
-            Err(why) if why.contains("newer") => Ok(None),
-            Err(_) => {
+            Err(NoEvent::Newer(_)) => Ok(None),
+            Err(NoEvent::Malformed(_)) => {
                 self.set_aside(&entry.path)?;
                 Ok(None)
             }

@@ -28,7 +28,7 @@ complete -c worker-ctl -n "__fish_worker_ctl_needs_command" -s C -d 'Run as if s
 complete -c worker-ctl -n "__fish_worker_ctl_needs_command" -l color -d 'When to use colours' -r -f -a "auto\t'On a terminal'
 always\t'Always'
 never\t'Never'"
-complete -c worker-ctl -n "__fish_worker_ctl_needs_command" -l root -d 'The root [env: WORKER_CTL_ROOT] [default: above the current directory, or ~/workers]' -r -F
+complete -c worker-ctl -n "__fish_worker_ctl_needs_command" -l root -d 'The root [env: WORKER_CTL_ROOT] [default: above the current directory, else the one recorded in this repository; outside of any repository ~/workers]' -r -F
 complete -c worker-ctl -n "__fish_worker_ctl_needs_command" -l agent -d 'The program, by its table in config.toml' -r -F
 complete -c worker-ctl -n "__fish_worker_ctl_needs_command" -l model -d 'The model it uses' -r -F
 complete -c worker-ctl -n "__fish_worker_ctl_needs_command" -l skip-permissions -d 'Start it with --dangerously-skip-permissions where its command says so' -r -F
@@ -69,12 +69,12 @@ complete -c worker-ctl -n "__fish_worker_ctl_needs_command" -f -a "events" -d 'T
 complete -c worker-ctl -n "__fish_worker_ctl_needs_command" -f -a "hook" -d 'For an agent\'s own hooks: says that a text has arrived. Exits 0 with an empty stdout whatever happens'
 complete -c worker-ctl -n "__fish_worker_ctl_needs_command" -f -a "config" -d 'Show every setting with where it comes from'
 complete -c worker-ctl -n "__fish_worker_ctl_needs_command" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
-complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand init" -l target -d 'The root to make [default: ~/workers]' -r -F
+complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand init" -l target -d 'The root to make [default: ~/workers, or ~/workers/NAME where that is another repository\'s root]' -r -F
 complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand init" -s C -d 'Run as if started in DIR; a second one starts from the first' -r
 complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand init" -l color -d 'When to use colours' -r -f -a "auto\t'On a terminal'
 always\t'Always'
 never\t'Never'"
-complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand init" -l root -d 'The root [env: WORKER_CTL_ROOT] [default: above the current directory, or ~/workers]' -r -F
+complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand init" -l root -d 'The root [env: WORKER_CTL_ROOT] [default: above the current directory, else the one recorded in this repository; outside of any repository ~/workers]' -r -F
 complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand init" -l agent -d 'The program, by its table in config.toml' -r -F
 complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand init" -l model -d 'The model it uses' -r -F
 complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand init" -l skip-permissions -d 'Start it with --dangerously-skip-permissions where its command says so' -r -F
@@ -98,7 +98,7 @@ complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand add" -s C -d 'Run 
 complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand add" -l color -d 'When to use colours' -r -f -a "auto\t'On a terminal'
 always\t'Always'
 never\t'Never'"
-complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand add" -l root -d 'The root [env: WORKER_CTL_ROOT] [default: above the current directory, or ~/workers]' -r -F
+complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand add" -l root -d 'The root [env: WORKER_CTL_ROOT] [default: above the current directory, else the one recorded in this repository; outside of any repository ~/workers]' -r -F
 complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand add" -l agent -d 'The program, by its table in config.toml' -r -F
 complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand add" -l model -d 'The model it uses' -r -F
 complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand add" -l skip-permissions -d 'Start it with --dangerously-skip-permissions where its command says so' -r -F
@@ -121,7 +121,7 @@ complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand up" -s C -d 'Run a
 complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand up" -l color -d 'When to use colours' -r -f -a "auto\t'On a terminal'
 always\t'Always'
 never\t'Never'"
-complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand up" -l root -d 'The root [env: WORKER_CTL_ROOT] [default: above the current directory, or ~/workers]' -r -F
+complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand up" -l root -d 'The root [env: WORKER_CTL_ROOT] [default: above the current directory, else the one recorded in this repository; outside of any repository ~/workers]' -r -F
 complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand up" -l agent -d 'The program, by its table in config.toml' -r -F
 complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand up" -l model -d 'The model it uses' -r -F
 complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand up" -l skip-permissions -d 'Start it with --dangerously-skip-permissions where its command says so' -r -F
@@ -146,7 +146,7 @@ complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand down" -s C -d 'Run
 complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand down" -l color -d 'When to use colours' -r -f -a "auto\t'On a terminal'
 always\t'Always'
 never\t'Never'"
-complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand down" -l root -d 'The root [env: WORKER_CTL_ROOT] [default: above the current directory, or ~/workers]' -r -F
+complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand down" -l root -d 'The root [env: WORKER_CTL_ROOT] [default: above the current directory, else the one recorded in this repository; outside of any repository ~/workers]' -r -F
 complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand down" -l agent -d 'The program, by its table in config.toml' -r -F
 complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand down" -l model -d 'The model it uses' -r -F
 complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand down" -l skip-permissions -d 'Start it with --dangerously-skip-permissions where its command says so' -r -F
@@ -170,7 +170,7 @@ complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand status" -s C -d 'R
 complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand status" -l color -d 'When to use colours' -r -f -a "auto\t'On a terminal'
 always\t'Always'
 never\t'Never'"
-complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand status" -l root -d 'The root [env: WORKER_CTL_ROOT] [default: above the current directory, or ~/workers]' -r -F
+complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand status" -l root -d 'The root [env: WORKER_CTL_ROOT] [default: above the current directory, else the one recorded in this repository; outside of any repository ~/workers]' -r -F
 complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand status" -l agent -d 'The program, by its table in config.toml' -r -F
 complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand status" -l model -d 'The model it uses' -r -F
 complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand status" -l skip-permissions -d 'Start it with --dangerously-skip-permissions where its command says so' -r -F
@@ -197,7 +197,7 @@ complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand start" -s C -d 'Ru
 complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand start" -l color -d 'When to use colours' -r -f -a "auto\t'On a terminal'
 always\t'Always'
 never\t'Never'"
-complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand start" -l root -d 'The root [env: WORKER_CTL_ROOT] [default: above the current directory, or ~/workers]' -r -F
+complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand start" -l root -d 'The root [env: WORKER_CTL_ROOT] [default: above the current directory, else the one recorded in this repository; outside of any repository ~/workers]' -r -F
 complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand start" -l agent -d 'The program, by its table in config.toml' -r -F
 complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand start" -l model -d 'The model it uses' -r -F
 complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand start" -l skip-permissions -d 'Start it with --dangerously-skip-permissions where its command says so' -r -F
@@ -211,7 +211,7 @@ complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand start" -l after-at
 complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand start" -l source -d 'The repository work goes to' -r -F
 complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand start" -l branch -d 'The branch of it' -r -F
 complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand start" -l validate -d 'What workers are to run before they commit' -r -F
-complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand start" -l force -d 'Also when a text may stand in its input line'
+complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand start" -l force -d 'Also when a text may stand in its input line, or somebody types there'
 complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand start" -s n -l dry-run -d 'Show what would be done and change nothing'
 complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand start" -l json -d 'Answer in JSON: one document, or JSON Lines for lists'
 complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand start" -s q -l quiet -d 'Leave notices out; warnings and errors stay'
@@ -221,7 +221,7 @@ complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand message" -s C -d '
 complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand message" -l color -d 'When to use colours' -r -f -a "auto\t'On a terminal'
 always\t'Always'
 never\t'Never'"
-complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand message" -l root -d 'The root [env: WORKER_CTL_ROOT] [default: above the current directory, or ~/workers]' -r -F
+complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand message" -l root -d 'The root [env: WORKER_CTL_ROOT] [default: above the current directory, else the one recorded in this repository; outside of any repository ~/workers]' -r -F
 complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand message" -l agent -d 'The program, by its table in config.toml' -r -F
 complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand message" -l model -d 'The model it uses' -r -F
 complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand message" -l skip-permissions -d 'Start it with --dangerously-skip-permissions where its command says so' -r -F
@@ -235,7 +235,7 @@ complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand message" -l after-
 complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand message" -l source -d 'The repository work goes to' -r -F
 complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand message" -l branch -d 'The branch of it' -r -F
 complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand message" -l validate -d 'What workers are to run before they commit' -r -F
-complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand message" -l force -d 'Also when it has no task, or a text may stand in its input line'
+complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand message" -l force -d 'Also when it has no task, a text may stand in its input line, or somebody types there'
 complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand message" -s n -l dry-run -d 'Show what would be done and change nothing'
 complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand message" -l json -d 'Answer in JSON: one document, or JSON Lines for lists'
 complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand message" -s q -l quiet -d 'Leave notices out; warnings and errors stay'
@@ -245,7 +245,7 @@ complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand attach" -s C -d 'R
 complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand attach" -l color -d 'When to use colours' -r -f -a "auto\t'On a terminal'
 always\t'Always'
 never\t'Never'"
-complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand attach" -l root -d 'The root [env: WORKER_CTL_ROOT] [default: above the current directory, or ~/workers]' -r -F
+complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand attach" -l root -d 'The root [env: WORKER_CTL_ROOT] [default: above the current directory, else the one recorded in this repository; outside of any repository ~/workers]' -r -F
 complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand attach" -l agent -d 'The program, by its table in config.toml' -r -F
 complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand attach" -l model -d 'The model it uses' -r -F
 complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand attach" -l skip-permissions -d 'Start it with --dangerously-skip-permissions where its command says so' -r -F
@@ -268,7 +268,7 @@ complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand peek" -s C -d 'Run
 complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand peek" -l color -d 'When to use colours' -r -f -a "auto\t'On a terminal'
 always\t'Always'
 never\t'Never'"
-complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand peek" -l root -d 'The root [env: WORKER_CTL_ROOT] [default: above the current directory, or ~/workers]' -r -F
+complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand peek" -l root -d 'The root [env: WORKER_CTL_ROOT] [default: above the current directory, else the one recorded in this repository; outside of any repository ~/workers]' -r -F
 complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand peek" -l agent -d 'The program, by its table in config.toml' -r -F
 complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand peek" -l model -d 'The model it uses' -r -F
 complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand peek" -l skip-permissions -d 'Start it with --dangerously-skip-permissions where its command says so' -r -F
@@ -292,7 +292,7 @@ complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand wait" -s C -d 'Run
 complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand wait" -l color -d 'When to use colours' -r -f -a "auto\t'On a terminal'
 always\t'Always'
 never\t'Never'"
-complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand wait" -l root -d 'The root [env: WORKER_CTL_ROOT] [default: above the current directory, or ~/workers]' -r -F
+complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand wait" -l root -d 'The root [env: WORKER_CTL_ROOT] [default: above the current directory, else the one recorded in this repository; outside of any repository ~/workers]' -r -F
 complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand wait" -l agent -d 'The program, by its table in config.toml' -r -F
 complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand wait" -l model -d 'The model it uses' -r -F
 complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand wait" -l skip-permissions -d 'Start it with --dangerously-skip-permissions where its command says so' -r -F
@@ -317,7 +317,7 @@ complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand review" -s C -d 'R
 complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand review" -l color -d 'When to use colours' -r -f -a "auto\t'On a terminal'
 always\t'Always'
 never\t'Never'"
-complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand review" -l root -d 'The root [env: WORKER_CTL_ROOT] [default: above the current directory, or ~/workers]' -r -F
+complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand review" -l root -d 'The root [env: WORKER_CTL_ROOT] [default: above the current directory, else the one recorded in this repository; outside of any repository ~/workers]' -r -F
 complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand review" -l agent -d 'The program, by its table in config.toml' -r -F
 complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand review" -l model -d 'The model it uses' -r -F
 complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand review" -l skip-permissions -d 'Start it with --dangerously-skip-permissions where its command says so' -r -F
@@ -340,7 +340,7 @@ complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand reject" -s C -d 'R
 complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand reject" -l color -d 'When to use colours' -r -f -a "auto\t'On a terminal'
 always\t'Always'
 never\t'Never'"
-complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand reject" -l root -d 'The root [env: WORKER_CTL_ROOT] [default: above the current directory, or ~/workers]' -r -F
+complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand reject" -l root -d 'The root [env: WORKER_CTL_ROOT] [default: above the current directory, else the one recorded in this repository; outside of any repository ~/workers]' -r -F
 complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand reject" -l agent -d 'The program, by its table in config.toml' -r -F
 complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand reject" -l model -d 'The model it uses' -r -F
 complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand reject" -l skip-permissions -d 'Start it with --dangerously-skip-permissions where its command says so' -r -F
@@ -354,7 +354,7 @@ complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand reject" -l after-a
 complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand reject" -l source -d 'The repository work goes to' -r -F
 complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand reject" -l branch -d 'The branch of it' -r -F
 complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand reject" -l validate -d 'What workers are to run before they commit' -r -F
-complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand reject" -l force -d 'Also when a text may stand in its input line'
+complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand reject" -l force -d 'Also when a text may stand in its input line, or somebody types there'
 complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand reject" -s n -l dry-run -d 'Show what would be done and change nothing'
 complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand reject" -l json -d 'Answer in JSON: one document, or JSON Lines for lists'
 complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand reject" -s q -l quiet -d 'Leave notices out; warnings and errors stay'
@@ -365,7 +365,7 @@ complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand accept" -s C -d 'R
 complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand accept" -l color -d 'When to use colours' -r -f -a "auto\t'On a terminal'
 always\t'Always'
 never\t'Never'"
-complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand accept" -l root -d 'The root [env: WORKER_CTL_ROOT] [default: above the current directory, or ~/workers]' -r -F
+complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand accept" -l root -d 'The root [env: WORKER_CTL_ROOT] [default: above the current directory, else the one recorded in this repository; outside of any repository ~/workers]' -r -F
 complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand accept" -l agent -d 'The program, by its table in config.toml' -r -F
 complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand accept" -l model -d 'The model it uses' -r -F
 complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand accept" -l skip-permissions -d 'Start it with --dangerously-skip-permissions where its command says so' -r -F
@@ -379,7 +379,7 @@ complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand accept" -l after-a
 complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand accept" -l source -d 'The repository work goes to' -r -F
 complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand accept" -l branch -d 'The branch of it' -r -F
 complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand accept" -l validate -d 'What workers are to run before they commit' -r -F
-complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand accept" -l force -d 'Also when it changed since it was reviewed, or conflict markers are left in its files'
+complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand accept" -l force -d 'Also when it changed since it was reviewed, conflict markers are left in its files, or somebody types there'
 complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand accept" -s n -l dry-run -d 'Show what would be done and change nothing'
 complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand accept" -l json -d 'Answer in JSON: one document, or JSON Lines for lists'
 complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand accept" -s q -l quiet -d 'Leave notices out; warnings and errors stay'
@@ -389,7 +389,7 @@ complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand rebase" -s C -d 'R
 complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand rebase" -l color -d 'When to use colours' -r -f -a "auto\t'On a terminal'
 always\t'Always'
 never\t'Never'"
-complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand rebase" -l root -d 'The root [env: WORKER_CTL_ROOT] [default: above the current directory, or ~/workers]' -r -F
+complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand rebase" -l root -d 'The root [env: WORKER_CTL_ROOT] [default: above the current directory, else the one recorded in this repository; outside of any repository ~/workers]' -r -F
 complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand rebase" -l agent -d 'The program, by its table in config.toml' -r -F
 complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand rebase" -l model -d 'The model it uses' -r -F
 complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand rebase" -l skip-permissions -d 'Start it with --dangerously-skip-permissions where its command says so' -r -F
@@ -403,7 +403,7 @@ complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand rebase" -l after-a
 complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand rebase" -l source -d 'The repository work goes to' -r -F
 complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand rebase" -l branch -d 'The branch of it' -r -F
 complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand rebase" -l validate -d 'What workers are to run before they commit' -r -F
-complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand rebase" -l force -d 'Also when a text may stand in its input line'
+complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand rebase" -l force -d 'Also when a text may stand in its input line, or somebody types there'
 complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand rebase" -s n -l dry-run -d 'Show what would be done and change nothing'
 complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand rebase" -l json -d 'Answer in JSON: one document, or JSON Lines for lists'
 complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand rebase" -s q -l quiet -d 'Leave notices out; warnings and errors stay'
@@ -413,7 +413,7 @@ complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand doctor" -s C -d 'R
 complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand doctor" -l color -d 'When to use colours' -r -f -a "auto\t'On a terminal'
 always\t'Always'
 never\t'Never'"
-complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand doctor" -l root -d 'The root [env: WORKER_CTL_ROOT] [default: above the current directory, or ~/workers]' -r -F
+complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand doctor" -l root -d 'The root [env: WORKER_CTL_ROOT] [default: above the current directory, else the one recorded in this repository; outside of any repository ~/workers]' -r -F
 complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand doctor" -l agent -d 'The program, by its table in config.toml' -r -F
 complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand doctor" -l model -d 'The model it uses' -r -F
 complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand doctor" -l skip-permissions -d 'Start it with --dangerously-skip-permissions where its command says so' -r -F
@@ -439,7 +439,7 @@ complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand reset" -s C -d 'Ru
 complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand reset" -l color -d 'When to use colours' -r -f -a "auto\t'On a terminal'
 always\t'Always'
 never\t'Never'"
-complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand reset" -l root -d 'The root [env: WORKER_CTL_ROOT] [default: above the current directory, or ~/workers]' -r -F
+complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand reset" -l root -d 'The root [env: WORKER_CTL_ROOT] [default: above the current directory, else the one recorded in this repository; outside of any repository ~/workers]' -r -F
 complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand reset" -l agent -d 'The program, by its table in config.toml' -r -F
 complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand reset" -l model -d 'The model it uses' -r -F
 complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand reset" -l skip-permissions -d 'Start it with --dangerously-skip-permissions where its command says so' -r -F
@@ -463,7 +463,7 @@ complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand nuke" -s C -d 'Run
 complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand nuke" -l color -d 'When to use colours' -r -f -a "auto\t'On a terminal'
 always\t'Always'
 never\t'Never'"
-complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand nuke" -l root -d 'The root [env: WORKER_CTL_ROOT] [default: above the current directory, or ~/workers]' -r -F
+complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand nuke" -l root -d 'The root [env: WORKER_CTL_ROOT] [default: above the current directory, else the one recorded in this repository; outside of any repository ~/workers]' -r -F
 complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand nuke" -l agent -d 'The program, by its table in config.toml' -r -F
 complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand nuke" -l model -d 'The model it uses' -r -F
 complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand nuke" -l skip-permissions -d 'Start it with --dangerously-skip-permissions where its command says so' -r -F
@@ -489,7 +489,7 @@ complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand patrol" -s C -d 'R
 complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand patrol" -l color -d 'When to use colours' -r -f -a "auto\t'On a terminal'
 always\t'Always'
 never\t'Never'"
-complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand patrol" -l root -d 'The root [env: WORKER_CTL_ROOT] [default: above the current directory, or ~/workers]' -r -F
+complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand patrol" -l root -d 'The root [env: WORKER_CTL_ROOT] [default: above the current directory, else the one recorded in this repository; outside of any repository ~/workers]' -r -F
 complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand patrol" -l agent -d 'The program, by its table in config.toml' -r -F
 complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand patrol" -l model -d 'The model it uses' -r -F
 complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand patrol" -l skip-permissions -d 'Start it with --dangerously-skip-permissions where its command says so' -r -F
@@ -512,7 +512,7 @@ complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand events" -s C -d 'R
 complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand events" -l color -d 'When to use colours' -r -f -a "auto\t'On a terminal'
 always\t'Always'
 never\t'Never'"
-complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand events" -l root -d 'The root [env: WORKER_CTL_ROOT] [default: above the current directory, or ~/workers]' -r -F
+complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand events" -l root -d 'The root [env: WORKER_CTL_ROOT] [default: above the current directory, else the one recorded in this repository; outside of any repository ~/workers]' -r -F
 complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand events" -l agent -d 'The program, by its table in config.toml' -r -F
 complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand events" -l model -d 'The model it uses' -r -F
 complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand events" -l skip-permissions -d 'Start it with --dangerously-skip-permissions where its command says so' -r -F
@@ -535,7 +535,7 @@ complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand hook" -s C -d 'Run
 complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand hook" -l color -d 'When to use colours' -r -f -a "auto\t'On a terminal'
 always\t'Always'
 never\t'Never'"
-complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand hook" -l root -d 'The root [env: WORKER_CTL_ROOT] [default: above the current directory, or ~/workers]' -r -F
+complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand hook" -l root -d 'The root [env: WORKER_CTL_ROOT] [default: above the current directory, else the one recorded in this repository; outside of any repository ~/workers]' -r -F
 complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand hook" -l agent -d 'The program, by its table in config.toml' -r -F
 complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand hook" -l model -d 'The model it uses' -r -F
 complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand hook" -l skip-permissions -d 'Start it with --dangerously-skip-permissions where its command says so' -r -F
@@ -557,7 +557,7 @@ complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand config" -s C -d 'R
 complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand config" -l color -d 'When to use colours' -r -f -a "auto\t'On a terminal'
 always\t'Always'
 never\t'Never'"
-complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand config" -l root -d 'The root [env: WORKER_CTL_ROOT] [default: above the current directory, or ~/workers]' -r -F
+complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand config" -l root -d 'The root [env: WORKER_CTL_ROOT] [default: above the current directory, else the one recorded in this repository; outside of any repository ~/workers]' -r -F
 complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand config" -l agent -d 'The program, by its table in config.toml' -r -F
 complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand config" -l model -d 'The model it uses' -r -F
 complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand config" -l skip-permissions -d 'Start it with --dangerously-skip-permissions where its command says so' -r -F

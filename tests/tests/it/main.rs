@@ -53,3 +53,4 @@ mod worker_regress_panes;
 mod worker_root;
 mod worker_sessions;
 mod worker_settings;
+mod worker_typing;

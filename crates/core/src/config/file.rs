@@ -21,6 +21,16 @@ pub(super) struct Said<'a> {
     line: usize,
 }
 
+/// What a tool knows of a table.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Known<'a> {
+    /// The table's name: the tool's, in the files all tools share.
+    pub(super) tool: &'a str,
+    pub(super) settings: &'a [Setting],
+    /// Keys that are no settings.
+    pub(super) others: &'a [&'a str],
+}
+
 impl Said<'_> {
     /// The value as it stands, with its place.
     pub(super) fn into_value(self, source: impl Fn(usize) -> Source) -> Value {
@@ -50,8 +60,7 @@ impl<'a> File<'a> {
     pub(super) fn parse(
         path: &Path,
         bytes: Option<Vec<u8>>,
-        tool: &str,
-        settings: &'a [Setting],
+        Known { tool, settings, others }: Known<'a>,
         warnings: &mut Vec<String>,
     ) -> Result<Option<Self>> {
         let Some(bytes) = bytes else { return Ok(None) };
@@ -65,7 +74,7 @@ impl<'a> File<'a> {
             let at = Position::of(&text, e.span().map_or(0, |s| s.start));
             wrong(at, e.message().to_owned())
         })?;
-        let mut reader = Reader { path, text: &text, warnings };
+        let mut reader = Reader { path, text: &text, others, warnings };
         // A file of a tool's own has other tables.
         let is_shared = TOOLS.contains(&tool);
         for (key, item) in document.iter().filter(|(key, _)| is_shared && !TOOLS.contains(key)) {
@@ -155,6 +164,7 @@ fn sets_guarded(document: &Document<&str>, tool: &str) -> bool {
 struct Reader<'a> {
     path: &'a Path,
     text: &'a str,
+    others: &'a [&'a str],
     warnings: &'a mut Vec<String>,
 }
 
@@ -186,6 +196,9 @@ impl Reader<'_> {
         let mut values = Vec::new();
         for (key, item) in table.iter() {
             let Some(setting) = settings.iter().find(|s| s.name == key) else {
+                if self.others.contains(&key) {
+                    continue;
+                }
                 let names: Vec<_> = settings.iter().map(|s| s.name).collect();
                 let near = nearest(key, &names).map(|n| format!("; did you mean `{n}`?")).unwrap_or_default();
                 self.warn(item, format!("unknown setting `{key}`{near}"));

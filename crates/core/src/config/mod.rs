@@ -6,7 +6,7 @@ mod setting;
 
 use std::path::Path;
 
-use self::file::File;
+use self::file::{File, Known};
 use self::setting::placed;
 pub use self::setting::{
     INSIDE_ELSEWHERE, Kind, Line, OPEN_ELSEWHERE, Row, Setting, Source, Trust, Value, expand_home,
@@ -99,16 +99,17 @@ pub fn load(
     trust_repository: bool,
 ) -> Result<Config> {
     let mut config = Config::default();
+    let known = Known { tool, settings, others: &[] };
     let user_file = env.config_home().map(|dir| dir.join("config.toml"));
     let user = match &user_file {
-        Some(path) => File::parse(path, fs::read(path)?, tool, settings, &mut config.warnings)?,
+        Some(path) => File::parse(path, fs::read(path)?, known, &mut config.warnings)?,
         None => None,
     };
     let repository_path = home.checkout.join(REPOSITORY_FILE);
     // A branch must not make it lead out of the repository.
     let below = RelPath::parse(REPOSITORY_FILE).map_err(|e| Failure::failed(e.0))?;
     let bytes = Root::open(&home.checkout)?.read(&below)?;
-    let mut repository = File::parse(&repository_path, bytes, tool, settings, &mut config.warnings)?;
+    let mut repository = File::parse(&repository_path, bytes, known, &mut config.warnings)?;
     if let Some(file) = repository.as_mut() {
         file.leave_out_users(&repository_path, &mut config.warnings);
     }
@@ -141,18 +142,25 @@ pub fn load(
     Ok(config)
 }
 
+/// A table of a tool's own file.
+#[derive(Clone, Copy, Debug)]
+pub struct OwnTable {
+    /// Its name.
+    pub name: &'static str,
+    /// The settings in it.
+    pub settings: &'static [Setting],
+    /// Keys in it that are no settings, and that the tool reads itself.
+    pub others: &'static [&'static str],
+}
+
 /// The same for a tool with a file of its own, whose tables are given with the settings in each: flag, environment, file.
 /// Paths are left as they are said.
-pub fn load_own(
-    env: &Env,
-    path: &Path,
-    tables: &[(&str, &'static [Setting])],
-    flags: &[(&str, Option<&Path>)],
-) -> Result<Config> {
+pub fn load_own(env: &Env, path: &Path, tables: &[OwnTable], flags: &[(&str, Option<&Path>)]) -> Result<Config> {
     let mut config = Config::default();
     let bytes = fs::read(path)?;
-    for (table, settings) in tables {
-        let file = File::parse(path, bytes.clone(), table, settings, &mut config.warnings)?;
+    for OwnTable { name, settings, others } in tables {
+        let known = Known { tool: name, settings, others };
+        let file = File::parse(path, bytes.clone(), known, &mut config.warnings)?;
         for setting in *settings {
             let said = file.as_ref().and_then(|file| file.value(setting.name));
             let said = said.map(|said| said.into_value(|line| Source::Own(path.to_path_buf(), line)));

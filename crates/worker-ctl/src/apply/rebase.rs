@@ -108,6 +108,7 @@ pub fn begin(site: &Site<'_>, worker: &Worker, base: &str, sha: &str, force: boo
     let event = |files| Event::Conflict { pre_sha: sha.to_owned(), base: base.to_owned(), files, force };
     // Refused before anything is touched.
     crate::plan::machine::apply(worker, &event(Vec::new()), 0)?;
+    site.require_free(worker, force)?;
     let tree = Path::new(&worker.worktree_path);
     site.clone.require_at(worker, sha)?;
     site.require_clean(worker)?;
@@ -126,7 +127,7 @@ pub fn begin(site: &Site<'_>, worker: &Worker, base: &str, sha: &str, force: boo
     let text = conflict::prompt(branch, site.root.config.repo.validate.as_deref(), &files);
     match site.deliver(worker, &event, &text) {
         Ok(_) => fs::remove(&mark(tree)?).map(|()| Rebased::Conflicts(files)),
-        Err(failure) if failure.kind == deliver::NOT => {
+        Err(failure) if deliver::is_nothing_typed(&failure) => {
             site.go_on(name, || give_up(site, worker));
             Err(failure)
         }

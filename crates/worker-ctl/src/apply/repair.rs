@@ -8,7 +8,8 @@ use shopfloor_core::ui::printable;
 use super::{copies, session, trash};
 use crate::commands::Site;
 use crate::facts::is_rebasing;
-use crate::plan::machine::{Event, MISSING};
+use crate::note::Fault;
+use crate::plan::machine::Event;
 use crate::store;
 use crate::worker::{Before, Session, Task, Worker};
 
@@ -23,7 +24,7 @@ pub enum Mend {
     /// A session that is gone without the state knowing.
     Gone(String),
     /// A fault that a person has seen.
-    Fault(String, String),
+    Fault(String, Fault),
     /// A rebase that nobody is at.
     Rebase(String),
     /// A record that cannot be.
@@ -86,7 +87,7 @@ fn make_again(site: &Site<'_>, name: &str) -> Result<()> {
     site.clone.ask(&site.root.path, &["worktree", "add", "--quiet", &worker.worktree_path, &worker.branch])?;
     copies::bring(site, tree)?;
     site.record(name, &Event::SessionGone)?;
-    site.record(name, &Event::Mended { reason: MISSING.into() }).map(drop)
+    site.record(name, &Event::Mended { reason: Fault::WorktreeMissing }).map(drop)
 }
 
 /// Back to where it was before a rebase; where that had got to is kept.

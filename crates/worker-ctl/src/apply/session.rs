@@ -70,7 +70,10 @@ pub fn start(site: &Site<'_>, worker: &Worker) -> Result<Pane> {
             }
             return Err(failure);
         }
-        deliver::clear(&tmux, &pane.id, &agent)?;
+        // A program that has just begun has nothing to forget; a person's line in it is theirs.
+        if tmux.typist(&pane.id)?.is_none() {
+            deliver::clear(&tmux, &pane.id, &agent)?;
+        }
     }
     site.record(&worker.name, &Event::SessionUp { pane: pane.id.clone(), pid: pane.pid })?;
     Ok(pane)
@@ -167,9 +170,13 @@ fn wait_ready(site: &Site<'_>, tmux: &Tmux, worker: &Worker, pane: &Pane, agent:
             (since, last) = (Instant::now(), screen.clone());
         }
         let is_shown = pattern.as_ref().is_some_and(|pattern| pattern.is_match(&screen));
-        if let Some(at) = dialogs.iter().position(|(pattern, _)| pattern.is_match(&screen)) {
+        let asks = dialogs.iter().position(|(pattern, _)| pattern.is_match(&screen));
+        let wants_keys = is_shown || since.elapsed() >= STILL && !screen.trim().is_empty();
+        if (asks.is_some() || keys.is_some() && wants_keys) && tmux.typist(&pane.id)?.is_some() {
+            // A person is at it, who may answer.
+        } else if let Some(at) = asks {
             type_keys(tmux, pane, dialogs.remove(at).1)?;
-        } else if let Some(typed) = keys.filter(|_| is_shown || since.elapsed() >= STILL && !screen.trim().is_empty()) {
+        } else if let Some(typed) = keys.filter(|_| wants_keys) {
             type_keys(tmux, pane, typed)?;
             keys = None;
             if pattern.is_none() {

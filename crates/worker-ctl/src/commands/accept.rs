@@ -33,7 +33,7 @@ pub fn run(site: &Site<'_>, name: Option<&str>, force: bool, message: Option<&st
     drop(lock);
     if matches!(outcome, Outcome::Accepted(_)) {
         // What else waits for review is behind now.
-        site.go_on("the others", || patrol::refresh(site));
+        site.go_on("the others", || patrol::refresh(site).map(drop));
     }
     Ok(answer(site, &worker, &sha, &outcome))
 }

@@ -12,7 +12,7 @@ use shopfloor_core::ui::printable;
 use super::Site;
 use crate::apply::repair::{self, Mend};
 use crate::facts::is_rebasing;
-use crate::plan::machine::MISSING;
+use crate::note::Fault;
 use crate::store::{self, State};
 use crate::tmux::{self, Tmux, socket_of};
 use crate::worker::{Session, Task, Worker};
@@ -135,7 +135,7 @@ fn records(site: &Site<'_>, state: &State) -> Vec<Finding> {
         } else if clamped != *worker {
             let fix = "take them for now".to_owned();
             found.push(bad("state", format!("{name} has times to come"), fix, Some(Mend::Times(name))));
-        } else if let Some(fault) = worker.fault.clone().filter(|fault| fault != MISSING) {
+        } else if let Some(fault) = worker.fault.clone().filter(|fault| *fault != Fault::WorktreeMissing) {
             let about = format!("{name} is in error: {fault}");
             let fix = format!("take the error from {name}, which keeps its task");
             found.push(bad("workers", about, fix, Some(Mend::Fault(name, fault))));

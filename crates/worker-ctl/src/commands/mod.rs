@@ -263,6 +263,7 @@ impl<'a> Site<'a> {
     pub fn deliver(&self, before: &Worker, event: &Event, text: &str) -> Result<(Worker, Verdict)> {
         let text = &deliver::typable(text);
         let agent = self.root.agent_of(before)?;
+        self.require_free(before, event.is_forced())?;
         let (worker, actions) = self.record(&before.name, event)?;
         if !actions.contains(&Action::Deliver) {
             return Err(Failure::new(Exit::No, "wrong_state", format!("{} is {}", worker.name, worker.task.word())));
@@ -284,12 +285,18 @@ impl<'a> Site<'a> {
         };
         match done {
             Ok(verdict) => Ok((self.record(&before.name, &Event::Sent)?.0, verdict)),
-            Err(failure) if failure.kind == deliver::NOT => {
+            Err(failure) if deliver::is_nothing_typed(&failure) => {
                 self.record(&before.name, &Event::NotSent { back: Box::new(before.clone()) })?;
                 Err(failure)
             }
             Err(failure) => Err(failure.hint("whether anything was typed is not known; look with `worker-ctl peek`")),
         }
+    }
+
+    /// Exit 1 while a person types into a worker's pane, unless that is overruled.
+    pub fn require_free(&self, worker: &Worker, is_forced: bool) -> Result<()> {
+        let Some(pane) = worker.pane_id.as_deref().filter(|_| !is_forced) else { return Ok(()) };
+        deliver::require_free(&self.tmux()?, &worker.name, pane)
     }
 
     /// What these workers are at, as the answer with `--json`.
@@ -316,7 +323,7 @@ impl<'a> Site<'a> {
                 self.ui.line(name);
                 Ok(Exit::Done)
             }
-            Err(failure) if failure.kind == deliver::NOT && self.ui.is_json() => {
+            Err(failure) if deliver::is_nothing_typed(&failure) && self.ui.is_json() => {
                 let state = store::load(&self.root.path)?;
                 let (status, error) = (state.require(name)?.status(), failure.to_json());
                 let told = json!({ "worker": name, "delivery": deliver::NOT, "status": status, "error": error });

@@ -10,9 +10,10 @@ use crate::apply::session;
 use crate::conflict;
 use crate::facts::{self, Tree, is_rebasing, new_commit};
 use crate::log;
-use crate::plan::machine::{Event, MISSING};
+use crate::note::Fault;
+use crate::plan::machine::Event;
 use crate::store;
-use crate::tmux::{self, Pane};
+use crate::tmux::{self, Pane, deliver};
 use crate::worker::{Session, Task, Worker};
 
 /// A day, after which crashes are forgotten.
@@ -35,7 +36,7 @@ pub fn run(site: &Site<'_>) -> Result<Exit> {
     }
     site.finish_left()?;
     tick(site)?;
-    refresh(site)?;
+    refresh(site)?.iter().for_each(|waiting| site.ui.note(waiting));
     let all: Vec<String> = store::load(&site.root.path)?.workers.into_keys().collect();
     site.statuses(&all)?;
     Ok(Exit::Done)
@@ -129,12 +130,12 @@ fn next(site: &Site<'_>, worker: &Worker, pane: Option<&Pane>, trees: &facts::Tr
         return Ok(Some(Event::Quiet));
     }
     let path = Path::new(&worker.worktree_path);
-    let is_missing = worker.fault.as_deref() == Some(MISSING);
+    let is_missing = worker.fault == Some(Fault::WorktreeMissing);
     let Some(tree) = trees.get(path).filter(|_| path.is_dir()) else {
-        return Ok((!is_missing).then(|| Event::Fault { reason: MISSING.into() }));
+        return Ok((!is_missing).then(|| Event::Fault { reason: Fault::WorktreeMissing }));
     };
     if is_missing {
-        return Ok(Some(Event::Mended { reason: MISSING.into() }));
+        return Ok(Some(Event::Mended { reason: Fault::WorktreeMissing }));
     }
     match of {
         Of::All => work(site, worker, path, tree),
@@ -185,20 +186,28 @@ fn work(site: &Site<'_>, worker: &Worker, path: &Path, tree: &Tree) -> Result<Op
     }
 }
 
-/// Brings reviews that the default branch has left behind onto it again: nothing is fetched where it has not moved.
-pub fn refresh(site: &Site<'_>) -> Result<()> {
+/// Brings reviews that the default branch has left behind onto it again: nothing is fetched where it has not moved. Gives
+/// back what waits for a person who types.
+pub fn refresh(site: &Site<'_>) -> Result<Vec<String>> {
     let base = site.clone.fetched(&site.source())?;
     let is_behind = |worker: &&Worker| worker.task == Task::NeedsReview && worker.base_sha.as_ref() != Some(&base);
+    let mut waiting = Vec::new();
     for worker in store::load(&site.root.path)?.workers.values().filter(is_behind) {
         if site.check_ending().is_err() {
             break;
         }
         site.go_on(&worker.name, || {
             let Some(_lock) = site.try_lock(&worker.name)? else { return Ok(()) };
-            rebase::stale(site, store::load(&site.root.path)?.require(&worker.name)?, &base)
+            match rebase::stale(site, store::load(&site.root.path)?.require(&worker.name)?, &base) {
+                Err(failure) if failure.kind == deliver::OCCUPIED => {
+                    waiting.push(format!("{} is told of its conflicts once nobody types there", worker.name));
+                    Ok(())
+                }
+                done => done,
+            }
         });
     }
-    Ok(())
+    Ok(waiting)
 }
 
 /// What became of a session since it was looked at last; also of one whose program did not get as far as to take input.

@@ -44,6 +44,9 @@ pub fn run(site: &Site<'_>, name: &str, force: bool) -> Result<Exit> {
 }
 
 /// Reviews that the default branch has left behind, where nobody has anything uncommitted.
+///
+/// One whose worker would have to be told of conflicts while a person types there waits: the next look tries again
+/// (kind `occupied`).
 pub fn stale(site: &Site<'_>, worker: &Worker, base: &str) -> Result<()> {
     let tree = Path::new(&worker.worktree_path);
     let is_ready = worker.task == Task::NeedsReview && worker.fault.is_none() && !is_rebasing(tree);
@@ -61,6 +64,9 @@ pub fn stale(site: &Site<'_>, worker: &Worker, base: &str) -> Result<()> {
     let merges = site.clone.merge(base, sha)?;
     if merges == Merge::Conflict && (worker.session != Session::Up || worker.is_in_doubt) {
         return Ok(());
+    }
+    if merges == Merge::Conflict {
+        site.require_free(worker, false)?;
     }
     // First: what fails is not tried again until the default branch moves on.
     tried(site, worker, base)?;

@@ -60,7 +60,7 @@ pub fn review(site: &Site<'_>, name: Option<&str>, interface: Option<Interface>)
     // No lock of its worker is held while a person reads; meanwhile the others are brought along.
     std::thread::scope(|scope| {
         if !site.is_dry {
-            scope.spawn(|| site.go_on("the others", || patrol::refresh(site)));
+            scope.spawn(|| site.go_on("the others", || patrol::refresh(site).map(drop)));
         }
         let told = told(site, &worker, &sha, interface);
         // Nobody waits for more than the one that is being told of something.

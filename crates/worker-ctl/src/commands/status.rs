@@ -11,6 +11,7 @@ use shopfloor_core::proc;
 use shopfloor_core::ui::printable;
 
 use super::{Site, up};
+use crate::note::{Fault, Note};
 use crate::store::{self, State};
 use crate::worker::{Session, Task, Worker};
 
@@ -93,12 +94,12 @@ fn line(worker: &Worker, width: usize) -> String {
     if worker.status() != worker.task.word() {
         about.push(format!("task {}", worker.task.word()));
     }
-    about.extend(worker.fault.clone());
+    about.extend(worker.fault.as_ref().map(Fault::to_string));
     about.extend(worker.commit_sha.as_ref().map(|sha| sha.chars().take(12).collect::<String>()));
     if let Some(pending) = &worker.pending_send {
         about.push(format!("its {} is being typed, or was when something was killed", pending.what));
     }
-    about.extend(worker.notes.iter().cloned());
+    about.extend(worker.notes.iter().map(Note::to_string));
     let prompt = worker.prompt.as_deref().and_then(|prompt| prompt.lines().next()).unwrap_or_default();
     let prompt: String = prompt.chars().take(60).collect();
     let line = format!("{:width$}  {}  {}", worker.name, printable(&about.join(", ")), printable(&prompt));
@@ -115,10 +116,10 @@ fn record(site: &Site<'_>, worker: &Worker) -> Value {
     };
     json!({
         "v": 1, "name": worker.name, "status": worker.status(), "task": worker.task.word(), "session": session, "exit": exit,
-        "fault": worker.fault, "agent": agent, "branch": worker.branch, "worktree_path": worker.worktree_path,
+        "fault": worker.fault.as_ref().map(Fault::to_string), "agent": agent, "branch": worker.branch, "worktree_path": worker.worktree_path,
         "prompt": worker.prompt, "commit_sha": worker.commit_sha, "reviewed_sha": worker.reviewed_sha,
         "created_at_unix": worker.created_at_unix, "last_activity_unix": worker.last_activity_unix,
         "session_id": worker.session_id, "pane_pid": worker.pane_pid, "crash_count": worker.crash_count,
-        "host": worker.host, "notes": worker.notes, "pending": worker.pending_send,
+        "host": worker.host, "notes": worker.notes.iter().map(Note::to_string).collect::<Vec<_>>(), "pending": worker.pending_send,
     })
 }

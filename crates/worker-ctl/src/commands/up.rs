@@ -20,7 +20,8 @@ use super::{Site, add, patrol};
 use crate::apply::session;
 use crate::cli::UpArgs;
 use crate::log;
-use crate::plan::machine::{Event, MISSING};
+use crate::note::Fault;
+use crate::plan::machine::Event;
 use crate::store;
 use crate::tmux::{self, Pane};
 use crate::worker::{Session, Worker, checked_name};
@@ -30,6 +31,9 @@ const AT_ONCE: usize = 8;
 
 /// How often is looked whether somebody committed, added a worker, or asks us to end: a few `stat`s.
 const GLANCE: Duration = Duration::from_millis(250);
+
+/// When everything is looked at again while a text waits for a person who types.
+const SOON: Duration = Duration::from_secs(1);
 
 /// How long a running `up` may take to end its sessions.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -102,7 +106,7 @@ fn bring_one_up(site: &Site<'_>, name: &str) -> Result<bool> {
     let site = &site.again()?;
     let Some(worker) = store::load(&site.root.path)?.workers.get(name).cloned() else { return Ok(false) };
     if !Path::new(&worker.worktree_path).is_dir() {
-        site.record(name, &Event::Fault { reason: MISSING.into() })?;
+        site.record(name, &Event::Fault { reason: Fault::WorktreeMissing })?;
         return Err(Failure::failed(format!("its worktree {} is missing", worker.worktree_path))
             .hint("`worker-ctl doctor --repair` makes it again from its branch"));
     }
@@ -183,6 +187,7 @@ fn watch(site: &Site<'_>, no_patrol: bool) -> Result<Exit> {
     let mut seen = Vec::new();
     let mut last: Option<Instant> = None;
     let mut is_first = true;
+    let mut is_waiting = false;
     let told = Told::default();
     let mut waiting = Waiting::default();
     // A program that takes its time to get ready keeps nobody else's commit from being seen.
@@ -195,6 +200,7 @@ fn watch(site: &Site<'_>, no_patrol: bool) -> Result<Exit> {
             }
             let site = &fresh.site;
             let interval = Duration::from_secs(site.root.config.defaults.patrol_interval_secs.max(1));
+            let interval = if is_waiting { interval.min(SOON) } else { interval };
             let now = glance(site);
             if last.is_none_or(|last| last.elapsed() >= interval) || now != seen {
                 seen = now;
@@ -211,8 +217,12 @@ fn watch(site: &Site<'_>, no_patrol: bool) -> Result<Exit> {
                     }
                     Err(failure) => site.ui.problem(&failure),
                 }
-                if let Err(failure) = look_after(site, no_patrol) {
-                    site.ui.problem(&failure);
+                match look_after(site, no_patrol) {
+                    Ok(waits) => {
+                        is_waiting = !waits.is_empty();
+                        told.tell(site, "typing", waits);
+                    }
+                    Err(failure) => site.ui.problem(&failure),
                 }
                 if let Ok(state) = store::load(&site.root.path) {
                     waiting.look(site, &state);
@@ -299,9 +309,10 @@ fn missing(site: &Site<'_>, is_first: bool) -> Result<(Vec<String>, Vec<String>)
 }
 
 /// What happened, and what is to be done about it.
-fn look_after(site: &Site<'_>, no_patrol: bool) -> Result<()> {
+/// Gives back what waits for a person who types.
+fn look_after(site: &Site<'_>, no_patrol: bool) -> Result<Vec<String>> {
     if no_patrol {
-        return Ok(());
+        return Ok(Vec::new());
     }
     let _tick = site.lock_out("patrol")?;
     site.finish_left()?;

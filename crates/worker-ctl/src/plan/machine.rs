@@ -2,6 +2,7 @@
 
 use shopfloor_core::error::{Exit, Failure};
 
+use crate::note::{Fault, Note};
 use crate::worker::{Before, Pending, Session, Task, Worker};
 
 /// Something that happened, or is wanted.
@@ -85,11 +86,11 @@ pub enum Event {
     /// Its session is gone: we ended it, or the whole server went.
     SessionGone,
     Fault {
-        reason: String,
+        reason: Fault,
     },
     /// That fault is no more.
     Mended {
-        reason: String,
+        reason: Fault,
     },
     /// It was killed while a text was typed to it: whether that arrived nobody knows.
     Doubt,
@@ -102,6 +103,18 @@ pub enum Event {
 }
 
 impl Event {
+    /// Whether a person overrules what speaks against it; what nobody is asked about nothing speaks against.
+    pub fn is_forced(&self) -> bool {
+        match self {
+            Event::Start { force, .. }
+            | Event::Reject { force, .. }
+            | Event::Resume { force }
+            | Event::Conflict { force, .. }
+            | Event::Message { force } => *force,
+            _ => true,
+        }
+    }
+
     /// Its name, and what there is to say of it.
     pub fn told(&self) -> (&'static str, String) {
         match self {
@@ -125,8 +138,8 @@ impl Event {
             Event::Exited { end: Session::Signal(signal), .. } => ("exited", format!("signal {signal}")),
             Event::Exited { .. } => ("exited", String::new()),
             Event::SessionGone => ("session_gone", String::new()),
-            Event::Fault { reason } => ("fault", reason.clone()),
-            Event::Mended { reason } => ("mended", reason.clone()),
+            Event::Fault { reason } => ("fault", reason.to_string()),
+            Event::Mended { reason } => ("mended", reason.to_string()),
             Event::Doubt => ("doubt", String::new()),
             Event::Message { .. } => ("message", String::new()),
             Event::Quiet => ("quiet", String::new()),
@@ -162,15 +175,7 @@ pub fn apply(worker: &Worker, event: &Event, now: i64) -> Result<(Worker, Vec<Ac
         let hint = format!("bring it up first: `worker-ctl up {name}`");
         Err(Failure::new(Exit::Failed, NOT_DELIVERED, why).hint(hint))
     };
-    let is_forced = |event: &Event| match event {
-        Event::Start { force, .. }
-        | Event::Reject { force, .. }
-        | Event::Resume { force }
-        | Event::Conflict { force, .. }
-        | Event::Message { force } => *force,
-        _ => true,
-    };
-    if worker.is_in_doubt && !is_forced(event) {
+    if worker.is_in_doubt && !event.is_forced() {
         return Err(Failure::new(Exit::No, "in_doubt", format!("a text may stand in the input line of {name}"))
             .hint(format!("look: `worker-ctl peek {name}`; submit or clear it: `worker-ctl attach {name}`"))
             .hint("then run the same command with `--force`"));
@@ -207,7 +212,7 @@ pub fn apply(worker: &Worker, event: &Event, now: i64) -> Result<(Worker, Vec<Ac
         (_, Event::Sent) => {
             next.pending_send = None;
             next.is_in_doubt = false;
-            next.notes.retain(|note| !note.ends_with(IN_DOUBT));
+            next.notes.retain(|note| !matches!(note, Note::Unsubmitted(_)));
             vec![]
         }
         (_, Event::NotSent { back }) => {
@@ -230,7 +235,7 @@ pub fn apply(worker: &Worker, event: &Event, now: i64) -> Result<(Worker, Vec<Ac
         (Task::Working | Task::Rejected, Event::Commit { sha, onto }) => {
             next.task = Task::NeedsReview;
             next.onto_sha = onto.clone().or(next.onto_sha);
-            next.notes.retain(|note| !note.starts_with(MARKERS));
+            next.notes.retain(|note| !matches!(note, Note::MarkersLeft(_)));
             next.commit_sha = Some(sha.clone());
             next.reviewed_sha = None;
             vec![Action::Unpin]
@@ -241,8 +246,8 @@ pub fn apply(worker: &Worker, event: &Event, now: i64) -> Result<(Worker, Vec<Ac
             next.onto_sha = onto.clone().or(next.onto_sha);
             // What was reviewed stays known, so that nothing else is accepted for it.
             next.reviewed_sha = None;
-            next.notes.retain(|note| !note.starts_with(MARKERS));
-            note(&mut next, "it committed again after it was done");
+            next.notes.retain(|note| !matches!(note, Note::MarkersLeft(_)));
+            note(&mut next, Note::CommittedAgain);
             vec![Action::Unpin]
         }
         (Task::Idle | Task::Rebasing { .. }, Event::Commit { .. }) => vec![],
@@ -300,7 +305,7 @@ pub fn apply(worker: &Worker, event: &Event, now: i64) -> Result<(Worker, Vec<Ac
             next.task = Task::Rebasing { from, pre_sha: pre_sha.clone() };
             next.base_sha = Some(base.clone());
             next.conflicted = files.clone();
-            next.notes.retain(|note| note != GAVE_UP);
+            next.notes.retain(|note| *note != Note::GaveUp);
             next.pending_send = Some(Pending::new("conflict", now));
             vec![Action::Deliver, Action::Keep(pre_sha.clone())]
         }
@@ -310,7 +315,7 @@ pub fn apply(worker: &Worker, event: &Event, now: i64) -> Result<(Worker, Vec<Ac
             if next.task == Task::NeedsReview {
                 next.commit_sha = Some(sha.clone());
             }
-            note(&mut next, GAVE_UP);
+            note(&mut next, Note::GaveUp);
             vec![]
         }
         (Task::Rebasing { from: Before::Working, .. }, Event::RebaseDone { .. }) => {
@@ -321,9 +326,9 @@ pub fn apply(worker: &Worker, event: &Event, now: i64) -> Result<(Worker, Vec<Ac
         (Task::Rebasing { .. }, Event::RebaseDone { sha, markers }) => {
             next.task = Task::NeedsReview;
             next.onto_sha = next.base_sha.clone();
-            next.notes.retain(|note| note != GAVE_UP);
+            next.notes.retain(|note| *note != Note::GaveUp);
             for file in markers {
-                note(&mut next, &format!("{MARKERS} {file}"));
+                note(&mut next, Note::MarkersLeft(file.clone()));
             }
             next.commit_sha = Some(sha.clone());
             next.reviewed_sha = None;
@@ -334,7 +339,7 @@ pub fn apply(worker: &Worker, event: &Event, now: i64) -> Result<(Worker, Vec<Ac
             if next.task == Task::NeedsReview {
                 next.commit_sha = Some(pre_sha.clone());
             }
-            note(&mut next, "nothing of its work is left on its branch after the rebase");
+            note(&mut next, Note::WorkGone);
             vec![]
         }
         (_, Event::RebaseDone { .. } | Event::WorkGone) => vec![],
@@ -374,7 +379,7 @@ pub fn apply(worker: &Worker, event: &Event, now: i64) -> Result<(Worker, Vec<Ac
         (_, Event::SessionUp { pane, pid }) => {
             next.session = Session::Up;
             next.dead_pane = None;
-            next.fault.take_if(|fault| fault != MISSING);
+            next.fault.take_if(|fault| *fault != Fault::WorktreeMissing);
             next.pane_id = Some(pane.clone());
             next.pane_pid = Some(*pid);
             vec![]
@@ -386,9 +391,9 @@ pub fn apply(worker: &Worker, event: &Event, now: i64) -> Result<(Worker, Vec<Ac
                 next.crash_count = worker.crash_count.saturating_add(1);
                 next.last_crash_unix = Some(now);
                 next.fault = Some(match end {
-                    Session::Code(code) => format!("exit {code}"),
-                    Session::Signal(signal) => format!("signal {signal}"),
-                    Session::Up | Session::Down => "gone".into(),
+                    Session::Code(code) => Fault::Exit(*code),
+                    Session::Signal(signal) => Fault::Signal(*signal),
+                    Session::Up | Session::Down => Fault::Gone,
                 });
             }
             vec![]
@@ -409,9 +414,9 @@ pub fn apply(worker: &Worker, event: &Event, now: i64) -> Result<(Worker, Vec<Ac
         }
         (_, Event::Doubt) => {
             if let Some(pending) = next.pending_send.take() {
-                let told = if pending.is_typed { IN_DOUBT } else { NOT_TYPED };
                 next.is_in_doubt |= pending.is_typed;
-                note(&mut next, &format!("its {} {told}", pending.what));
+                let what = pending.what;
+                note(&mut next, if pending.is_typed { Note::Unsubmitted(what) } else { Note::NotTyped(what) });
             }
             vec![]
         }
@@ -442,19 +447,8 @@ pub fn apply(worker: &Worker, event: &Event, now: i64) -> Result<(Worker, Vec<Ac
     Ok((next, actions))
 }
 
-/// The fault of a worker whose worktree is gone.
-pub const MISSING: &str = "worktree missing";
-
 /// The kind of failure of a delivery of which nothing was typed.
 pub const NOT_DELIVERED: &str = "not_delivered";
-
-const IN_DOUBT: &str = "may stand in its input line, not submitted";
-
-const NOT_TYPED: &str = "may not have arrived";
-
-const MARKERS: &str = "conflict markers are left in";
-
-const GAVE_UP: &str = "it gave the rebase up";
 
 fn clear_task(worker: &mut Worker) {
     worker.task = Task::Idle;
@@ -472,8 +466,8 @@ fn clear_task(worker: &mut Worker) {
 }
 
 /// Said once.
-fn note(worker: &mut Worker, text: &str) {
-    if !worker.notes.iter().any(|note| note == text) {
-        worker.notes.push(text.to_owned());
+fn note(worker: &mut Worker, note: Note) {
+    if !worker.notes.contains(&note) {
+        worker.notes.push(note);
     }
 }

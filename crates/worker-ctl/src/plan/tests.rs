@@ -3,6 +3,7 @@
 use proptest::prelude::*;
 
 use super::machine::*;
+use crate::note::Fault;
 use crate::worker::{Before, Session, Task, Worker};
 
 fn tasks() -> Vec<Task> {
@@ -16,7 +17,7 @@ fn worker(task: &Task, session: Session, fault: bool, reviewed: bool) -> Worker 
     let mut worker = Worker::new("adam", "claude", "/w", "worker/adam", 0);
     worker.task = task.clone();
     worker.session = session;
-    worker.fault = fault.then(|| "exit 7".to_owned());
+    worker.fault = fault.then_some(Fault::Exit(7));
     if *task != Task::Idle {
         worker.prompt = Some("p".into());
         worker.baseline_sha = Some("base".into());
@@ -51,12 +52,12 @@ fn events() -> Vec<Event> {
         Event::Exited { pane: text("%1"), end: Session::Code(7), is_ok: false },
         Event::Exited { pane: text("%2"), end: Session::Code(0), is_ok: true },
         Event::SessionGone,
-        Event::Fault { reason: text("worktree missing") },
+        Event::Fault { reason: Fault::WorktreeMissing },
         Event::Message { force: false },
         Event::Message { force: true },
         Event::Quiet,
         Event::Resume { force: false },
-        Event::Mended { reason: text("worktree missing") },
+        Event::Mended { reason: Fault::WorktreeMissing },
         Event::Doubt,
     ]
 }

@@ -9,7 +9,7 @@ use shopfloor_core::fs;
 use shopfloor_core::hash::Digest;
 use shopfloor_core::proc;
 
-use super::Tmux;
+use super::{Tmux, Typist};
 use crate::agent::{AgentTable, Paste};
 use crate::commands::hook;
 use crate::worker::Worker;
@@ -71,6 +71,23 @@ pub fn typable(text: &str) -> String {
 /// What a terminal puts around a paste.
 const PASTES: [&str; 2] = ["\u{1b}[200~", "\u{1b}[201~"];
 
+/// The kind of one that waits for a person: nothing was typed.
+pub const OCCUPIED: &str = "occupied";
+
+/// Whether a failed delivery left everything as it was.
+pub fn is_nothing_typed(failure: &Failure) -> bool {
+    [NOT, OCCUPIED].contains(&failure.kind)
+}
+
+/// Exit 1 where a person types into a pane: our text and our Enter would get into theirs.
+pub fn require_free(tmux: &Tmux, worker: &str, pane: &str) -> Result<()> {
+    let Some(Typist { client, secs }) = tmux.typist(pane)? else { return Ok(()) };
+    let ago = if secs <= 0 { "just now".to_owned() } else { format!("{secs} s ago") };
+    let why = format!("nothing was typed to {worker}: somebody at {client} typed there {ago}");
+    Err(Failure::new(Exit::No, OCCUPIED, why)
+        .hint("run the same command once they are done, or with `--force`, which types all the same"))
+}
+
 /// A text that is ready to be typed.
 #[derive(Debug)]
 pub struct Ready {
@@ -82,7 +99,7 @@ pub struct Ready {
 
 /// Why nothing was typed: exit 4, whatever hindered it.
 pub fn not_delivered(worker: &str, failure: Failure) -> Failure {
-    if [NOT, BEGUN].contains(&failure.kind) {
+    if [NOT, OCCUPIED, BEGUN].contains(&failure.kind) {
         return failure;
     }
     Failure::new(Exit::Failed, NOT, format!("nothing was typed to {worker}: {}", failure.message))

@@ -56,6 +56,18 @@ pub struct Pane {
     pub server: i32,
 }
 
+/// A terminal that is attached, and into which somebody typed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Typist {
+    /// The client, which tmux calls by its terminal.
+    pub client: String,
+    /// How many seconds ago the last key came.
+    pub secs: i64,
+}
+
+/// Within so many seconds of their last key a person is still at it.
+const RECENT: i64 = 5;
+
 /// Where the server of a root listens.
 pub fn socket_of(root: &Path) -> PathBuf {
     let inside = root.join("tmux.sock");
@@ -191,6 +203,24 @@ impl Tmux {
             }
         }
         Err(Failure::new(Exit::Failed, "tmux", "tmux does not tell which panes there are"))
+    }
+
+    /// The person who typed into a pane just now, if anybody did: what stands in its input line then is theirs.
+    pub fn typist(&self, pane: &str) -> Result<Option<Typist>> {
+        // One tmux for both, so that one clock tells both times.
+        let clients = ["list-clients", "-F", "#{client_activity}\t#{pane_id}\t#{client_readonly}\t#{client_name}", ";"];
+        let clock = ["display-message", "-p", "-t", pane, "%s"].map(str::to_owned);
+        let output = self.cmd().args(clients.map(str::to_owned).into_iter().chain(clock)).capture()?;
+        let text = String::from_utf8_lossy(&output.stdout).into_owned();
+        let mut lines: Vec<&str> = text.lines().collect();
+        let Some(now) = lines.pop().and_then(|line| line.parse::<i64>().ok()) else { return Ok(None) };
+        let typists = lines.into_iter().filter_map(|line| {
+            let mut fields = line.splitn(4, '\t');
+            let secs = now - fields.next()?.parse::<i64>().ok()?;
+            let is_here = fields.next()? == pane && fields.next()? != "1";
+            Some(Typist { client: fields.next()?.to_owned(), secs }).filter(|typist| is_here && typist.secs < RECENT)
+        });
+        Ok(typists.min_by_key(|typist| typist.secs))
     }
 
     pub fn pane_of(&self, worker: &Worker) -> Result<Option<Pane>> {
