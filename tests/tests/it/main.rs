@@ -12,6 +12,7 @@ mod docs;
 mod env_file;
 mod faults;
 mod floor;
+mod guard;
 mod held;
 mod hook;
 mod layers;

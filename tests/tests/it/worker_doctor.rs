@@ -106,10 +106,10 @@ fn sessions_of_nobody_are_ended_and_lost_ones_noted() {
 fn a_newer_state_is_left_alone() {
     let w = World::new();
     let floor = Floor::new(&w);
-    let newer = "{\"version\":2,\"workers\":[]}";
+    let newer = "{\"version\":99,\"workers\":[]}";
     floor.root.write("state.json", newer);
-    floor.ctl(&["status"]).exit(4).err_has("version 2 is newer");
-    floor.ctl(&["doctor", "--rebuild", "--yes"]).exit(4).err_has("version 2 is newer");
+    floor.ctl(&["status"]).exit(4).err_has("version 99 is newer");
+    floor.ctl(&["doctor", "--rebuild", "--yes"]).exit(4).err_has("version 99 is newer");
     assert_eq!(floor.root.read("state.json"), newer);
 }
 

@@ -203,10 +203,13 @@ fn advance(clone: &Clone, source: &Path, old: &str, new: &str) -> Result<()> {
                 "--no-verify-signatures",
                 "--no-verify",
             ];
-            let merged = clone.run(&at, &[&["merge", "--quiet"], &how[..], &[new]].concat())?;
+            let merged = clone.run_with_hooks(&at, &[&["merge", "--quiet"], &how[..], &[new]].concat())?;
             (merged, Some(at))
         }
-        None => (clone.run(source, &["update-ref", "-m", "worker-ctl: accept", &branch, new, old])?, None),
+        None => {
+            let how = ["update-ref", "-m", "worker-ctl: accept", &branch, new, old];
+            (clone.run_with_hooks(source, &how)?, None)
+        }
     };
     // A hook of the source may have gone on from there.
     let now = now()?;

@@ -84,7 +84,8 @@ fn make_again(site: &Site<'_>, name: &str) -> Result<()> {
         let at = worker.commit_sha.clone().unwrap_or(site.clone.require_base()?);
         site.clone.ask(&site.root.path, &["update-ref", &branch, &at])?;
     }
-    site.clone.ask(&site.root.path, &["worktree", "add", "--quiet", &worker.worktree_path, &worker.branch])?;
+    site.clone
+        .must_with_hooks(&site.root.path, &["worktree", "add", "--quiet", &worker.worktree_path, &worker.branch])?;
     copies::bring(site, tree)?;
     site.record(name, &Event::SessionGone)?;
     site.record(name, &Event::Mended { reason: Fault::WorktreeMissing }).map(drop)

@@ -77,7 +77,7 @@ fn tree_of(site: &Site<'_>, worker: &Worker, found: &Losses) -> Result<String> {
         fs::replace(&index, &bytes, Some(fs::PRIVATE))?;
     }
     let with_index = |args: &[&str]| -> Result<String> {
-        let output = site.clone.git.cmd(tree).var("GIT_INDEX_FILE", &index).args(args.iter().copied()).capture()?;
+        let output = site.clone.cmd(tree)?.var("GIT_INDEX_FILE", &index).args(args.iter().copied()).capture()?;
         match output.status.success() {
             true => Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned()),
             false => Err(git_failed(args[0], &output)),

@@ -92,7 +92,7 @@ pub fn make(site: &Site<'_>, name: &str, wanted: Option<&Wanted<'_>>) -> Result<
             site.clone.ask(dir, &["update-ref", "-d", &format!("refs/heads/{branch}"), &tip])?;
         }
         let how = ["worktree", "add", "--quiet", "--no-track", "-b", &branch, &path, &base];
-        let made = site.clone.run(dir, &how)?;
+        let made = site.clone.run_with_hooks(dir, &how)?;
         // The status may be that of a hook, after all was done.
         let is_whole = || site.clone.dirty(&worktree).is_ok_and(|dirty| dirty.is_empty());
         if !made.status.success() && site.clone.branch_of(&worktree).is_ok_and(|on| on.is_some()) && is_whole() {

@@ -1,7 +1,6 @@
 //! `review` and `reject`: a person looks, and sends back.
 
 use std::io::IsTerminal;
-use std::path::Path;
 use std::sync::atomic::Ordering;
 
 use serde_json::json;
@@ -71,15 +70,15 @@ pub fn review(site: &Site<'_>, name: Option<&str>, interface: Option<Interface>)
 
 fn told(site: &Site<'_>, worker: &Worker, sha: &str, interface: Option<Interface>) -> Result<Exit> {
     if site.ui.is_json() {
-        let diff = diff(site, worker, sha)?;
+        let diff = diff(site, sha)?;
         site.ui.json(&json!({ "worker": worker.name, "sha": sha, "diff": diff }));
         return Ok(Exit::Done);
     }
-    show(site, worker, sha, interface)
+    show(site, sha, interface)
 }
 
 /// Through git, which pages on a terminal, and calls whatever else is to show it.
-fn show(site: &Site<'_>, worker: &Worker, sha: &str, interface: Option<Interface>) -> Result<Exit> {
+fn show(site: &Site<'_>, sha: &str, interface: Option<Interface>) -> Result<Exit> {
     let has = |program: &str| proc::find(site.env, program).is_some();
     let interface = interface.unwrap_or(if has("difft") { Interface::Difftastic } else { Interface::Git });
     let from = from(site, sha)?;
@@ -87,14 +86,15 @@ fn show(site: &Site<'_>, worker: &Worker, sha: &str, interface: Option<Interface
         Failure::failed(format!("{program} is not on the PATH")).hint("install it, or use `--interface git`")
     };
     let args: Vec<&str> = match interface {
-        Interface::Git => vec!["diff", "--no-ext-diff", &from, sha],
+        Interface::Git => vec!["diff", "--no-ext-diff", "--no-textconv", &from, sha],
         Interface::Difftastic if !has("difft") => return Err(missing("difft")),
         Interface::Difftastic => vec!["-c", "diff.external=difft", "diff", "--ext-diff", &from, sha],
         Interface::Vscode if !has("code") => return Err(missing("code")),
         Interface::Vscode => vec!["difftool", "--no-prompt", "--extcmd=code --wait --diff", &from, sha],
     };
     let program = proc::find(site.env, "git").ok_or_else(|| missing("git"))?;
-    let cmd = Cmd::new(&program, site.env).without_vars(LOCAL_VARS).dir(Path::new(&worker.worktree_path));
+    // In the clone, not in the worktree, whose attributes and configuration are its agent's.
+    let cmd = Cmd::new(&program, site.env).without_vars(LOCAL_VARS).dir(&site.root.path);
     let is_paged = std::io::stdout().is_terminal();
     let cmd = if is_paged { cmd } else { cmd.args(["--no-pager", "-c", "color.ui=false", "-c", "color.diff=false"]) };
     let status = cmd.args(args).foreground()?;
@@ -111,9 +111,10 @@ fn from(site: &Site<'_>, sha: &str) -> Result<String> {
 }
 
 /// What the work comes to against where it branched off.
-fn diff(site: &Site<'_>, worker: &Worker, sha: &str) -> Result<String> {
-    let dir = Path::new(&worker.worktree_path);
-    let diff = site.clone.ask(dir, &["diff", "--no-ext-diff", "--no-color", &from(site, sha)?, sha])?;
+fn diff(site: &Site<'_>, sha: &str) -> Result<String> {
+    let diff = site
+        .clone
+        .ask(&site.root.path, &["diff", "--no-ext-diff", "--no-textconv", "--no-color", &from(site, sha)?, sha])?;
     Ok(if diff.is_empty() { diff } else { format!("{diff}\n") })
 }
 
@@ -140,7 +141,7 @@ pub fn reject(site: &Site<'_>, message: &str, force: bool) -> Result<Exit> {
     if site.would(format!("send {name} back to work")) {
         return Ok(Exit::Done);
     }
-    let shown: String = diff(site, &worker, &sha)?.chars().take(CONTEXT).collect();
+    let shown: String = diff(site, &sha)?.chars().take(CONTEXT).collect();
     let text = format!(
         "Your work was reviewed and needs changes:\n\n{text}\n\nAmend your commit. This is what was reviewed:\n\n{shown}"
     );

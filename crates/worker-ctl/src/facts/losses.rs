@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use shopfloor_core::error::Result;
 use shopfloor_core::fs;
-use shopfloor_core::git::private_dir;
+use shopfloor_core::git::{private_dir, recorded_dir};
 
 use super::{Clone, LOGGED, Merge};
 use crate::worker::{Task, Worker};
@@ -84,20 +84,10 @@ fn tips(clone: &Clone, worker: &Worker) -> Result<Vec<String>> {
     Ok(shas)
 }
 
-/// A worktree's directory in the clone, also when the worktree itself is gone.
+/// A worktree's directory in the clone, as the clone has recorded it: also when the worktree itself is gone, and whatever
+/// its `.git` file says.
 pub fn admin_dir(clone: &Clone, worktree: &Path) -> Result<Option<PathBuf>> {
-    if let Some(dir) = private_dir(worktree) {
-        return Ok(Some(dir));
-    }
-    let all = clone.root.join(".git/worktrees");
-    let wanted = worktree.join(".git");
-    for name in fs::list(&all)? {
-        let says = fs::read(&all.join(&name).join("gitdir"))?.unwrap_or_default();
-        if Path::new(String::from_utf8_lossy(&says).trim_end()) == wanted {
-            return Ok(Some(all.join(name)));
-        }
-    }
-    Ok(None)
+    recorded_dir(&clone.root.join(".git"), worktree)
 }
 
 /// Whether the default branch has the commit, or everything it comes to.

@@ -10,7 +10,7 @@ use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::git::{Git, private_dir};
 use shopfloor_core::hash::Digest;
 use shopfloor_core::lock::Lock;
-use shopfloor_core::proc::Output;
+use shopfloor_core::proc::{Cmd, Output};
 
 use crate::root::Root;
 use crate::worker::Worker;
@@ -44,8 +44,30 @@ impl Clone {
         format!("refs/remotes/origin/{}", self.branch)
     }
 
+    /// git without hooks. In a worker's worktree, which its agent writes to, it works on what the clone has recorded of
+    /// it (kind `tampered` where that is not what lies there).
+    pub fn cmd(&self, dir: &Path) -> Result<Cmd> {
+        Ok(self.git_for(dir)?.cmd_alone(dir))
+    }
+
+    fn git_for(&self, dir: &Path) -> Result<Git> {
+        let is_workers = dir.starts_with(self.root.join(".worktrees")) && dir.is_dir();
+        if is_workers { self.git.guarded(&self.root.join(".git"), dir) } else { Ok(self.git.clone()) }
+    }
+
     pub fn run(&self, dir: &Path, args: &[&str]) -> Result<Output> {
+        self.cmd(dir)?.args(args.iter().copied()).capture()
+    }
+
+    /// The same with the hooks that git runs, for what a person would run them for too.
+    pub fn run_with_hooks(&self, dir: &Path, args: &[&str]) -> Result<Output> {
         self.git.cmd(dir).args(args.iter().copied()).capture()
+    }
+
+    /// The same, which must succeed.
+    pub fn must_with_hooks(&self, dir: &Path, args: &[&str]) -> Result<()> {
+        let output = self.run_with_hooks(dir, args)?;
+        if output.status.success() { Ok(()) } else { Err(git_failed(args[0], &output)) }
     }
 
     /// What a command that must succeed prints.
@@ -190,8 +212,15 @@ impl Clone {
 
     /// Uncommitted changes, untracked files too; a repository within ends in `/`.
     pub fn dirty(&self, worktree: &Path) -> Result<Vec<String>> {
-        let how = ["--porcelain", "-z", "--untracked-files=all", "--no-renames", "--ignore-submodules=none"];
-        let text = self.ask(worktree, &[&["status"], &how[..]].concat())?;
+        let how = ["status", "--porcelain", "-z", "--untracked-files=all", "--no-renames", "--ignore-submodules=none"];
+        // It looks into the repositories inside, whose configuration is their agent's.
+        let muted = self.git_for(worktree)?.mute_inner(worktree)?;
+        let cmd = muted.into_iter().fold(self.cmd(worktree)?, |cmd, (name, value)| cmd.var(name, value));
+        let output = cmd.args(how).capture()?;
+        if !output.status.success() {
+            return Err(git_failed("status", &output));
+        }
+        let text = String::from_utf8_lossy(&output.stdout).into_owned();
         Ok(text.split('\0').filter(|line| line.len() > 3).filter_map(|line| line.get(3..)).map(str::to_owned).collect())
     }
 

@@ -37,7 +37,7 @@ pub fn remove(env: &Env, place: &Place, git: &Git, removal: &Removal, lock: &Loc
         return Ok(done);
     }
     if removal.keeps_trash && !known.tree.is_lost {
-        done.trash = Some(trash::keep(env, git, known)?);
+        done.trash = Some(trash::keep(env, git, place, known)?);
     }
     let seated: Vec<Known> = agents::in_tree(place, &known.tree).into_iter().skip(1).collect();
     if known.tree.is_lost {
@@ -47,7 +47,7 @@ pub fn remove(env: &Env, place: &Place, git: &Git, removal: &Removal, lock: &Loc
     } else {
         let has_modules = known.tree.git_dir.join("modules").is_dir();
         let is_forced = done.trash.is_some() || has_modules;
-        let mut cmd = git.cmd(&place.common_dir).args(["worktree", "remove"]);
+        let mut cmd = git.cmd_alone(&place.common_dir).args(["worktree", "remove"]);
         if is_forced {
             cmd = cmd.arg("--force");
         }

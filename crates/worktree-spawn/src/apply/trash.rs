@@ -16,30 +16,31 @@ use crate::identity;
 /// `git commit-tree`, also where nobody told git who we are.
 pub fn commit_cmd(git: &Git, dir: &Path, args: &[&str]) -> Cmd {
     let who = ["user.name=shopfloor", "user.email=shopfloor@localhost", "commit.gpgSign=false"];
-    let cmd = who.iter().fold(git.cmd(dir), |cmd, setting| cmd.arg("-c").arg(*setting));
+    let cmd = who.iter().fold(git.cmd_alone(dir), |cmd, setting| cmd.arg("-c").arg(*setting));
     cmd.arg("commit-tree").args(args.iter().copied())
 }
 
 /// Keeps a worktree's HEAD, index and changes, and gives back the ref.
-pub fn keep(env: &Env, git: &Git, known: &Known) -> Result<String> {
+pub fn keep(env: &Env, git: &Git, place: &Place, known: &Known) -> Result<String> {
     let dir = &known.tree.path;
+    let git = &known.tree.git(git, place)?;
     let said = |command: &'static str, output: Output| -> Result<String> {
         if !output.status.success() {
             return Err(git_failed(command, &output));
         }
         Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned())
     };
-    let head = said("rev-parse", git.cmd(dir).args(["rev-parse", "HEAD"]).capture()?)?;
+    let head = said("rev-parse", git.cmd_alone(dir).args(["rev-parse", "HEAD"]).capture()?)?;
     let mut parents = vec![head.clone()];
     // What was staged may be another version; in a conflict there is no tree of it.
-    let staged = git.cmd(dir).arg("write-tree").capture()?;
+    let staged = git.cmd_alone(dir).arg("write-tree").capture()?;
     if staged.status.success() {
         let tree = said("write-tree", staged)?;
         parents.push(said("commit-tree", commit_cmd(git, dir, &[&tree, "-p", &head, "-m", "index"]).capture()?)?);
     }
     for sha in held_by_operations(&known.tree.git_dir)? {
         let commit = format!("{sha}^{{commit}}");
-        let found = git.cmd(dir).args(["rev-parse", "--verify", "--quiet", &commit]).capture()?;
+        let found = git.cmd_alone(dir).args(["rev-parse", "--verify", "--quiet", &commit]).capture()?;
         if found.status.success() && !parents.contains(&sha) {
             parents.push(sha);
         }
@@ -48,7 +49,8 @@ pub fn keep(env: &Env, git: &Git, known: &Known) -> Result<String> {
     fs::create_private_dir(&private)?;
     let index = private.join("trash-index");
     fs::remove(&index)?;
-    let with_index = |args: &[&str]| git.cmd(dir).var("GIT_INDEX_FILE", &index).args(args.iter().copied()).capture();
+    let with_index =
+        |args: &[&str]| git.cmd_alone(dir).var("GIT_INDEX_FILE", &index).args(args.iter().copied()).capture();
     let snapshot = || -> Result<String> {
         said("read-tree", with_index(&["read-tree", "HEAD"])?)?;
         said("add", with_index(&["add", "-A"])?)?;
@@ -82,7 +84,7 @@ fn name_it(env: &Env, git: &Git, dir: &Path, known: &Known, commit: &str) -> Res
     let name = format!("refs/shopfloor/trash/{}/{time}", known.agent.id);
     // It must be new: nothing kept earlier is replaced.
     let null = "0".repeat(commit.len());
-    let output = git.cmd(dir).args(["update-ref", &name, commit, &null]).capture()?;
+    let output = git.cmd_alone(dir).args(["update-ref", &name, commit, &null]).capture()?;
     if !output.status.success() {
         let failure = git_failed("update-ref", &output);
         return Err(Failure { message: format!("cannot keep the changes: {}", failure.message), ..failure });

@@ -149,11 +149,16 @@ fn is_in_use(place: &Place, git: &Git, spawn: &Spawn, entry: &Entry) -> Result<b
         // Files are looked at one by one.
         return Ok(false);
     }
-    let head = git.cmd(&entry.path).args(["rev-parse", "HEAD"]).capture()?;
+    let git = &git.guarded(&place.common_dir, &entry.path)?;
+    let head = git.cmd_alone(&entry.path).args(["rev-parse", "HEAD"]).capture()?;
     if String::from_utf8_lossy(&head.stdout).trim() != spawn.base_sha {
         return Ok(true);
     }
-    let status = git.cmd(&entry.path).args(["status", "--porcelain", "-z", "--untracked-files=all"]).capture()?;
+    let how = ["status", "--porcelain", "-z", "--untracked-files=all", "--ignore-submodules=none"];
+    let muted = git.mute_inner(&entry.path)?;
+    let status =
+        muted.into_iter().fold(git.cmd_alone(&entry.path).args(how), |cmd, (name, value)| cmd.var(name, value));
+    let status = status.capture()?;
     Ok(!status.status.success() || !status.stdout.is_empty())
 }
 

@@ -192,7 +192,9 @@ fn rows(ui: &Ui, env: &Env, place: &Place, args: &ListArgs) -> Result<Vec<Row>> 
     if args.status {
         let git = Git::find(env)?;
         let dirty = proc::map_parallel(&rows, |row| {
-            let cmd = git.cmd(&row.known.tree.path).args(["status", "--porcelain", "-z"]);
+            let tree = &row.known.tree;
+            let how = ["status", "--porcelain", "-z", "--ignore-submodules=dirty"];
+            let cmd = tree.git(&git, place).ok()?.cmd_alone(&tree.path).args(how);
             cmd.capture().ok().filter(|output| output.status.success()).map(|output| !output.stdout.is_empty())
         });
         rows.iter_mut().zip(dirty).for_each(|(row, dirty)| row.is_dirty = dirty);

@@ -246,15 +246,15 @@ fn preview(ui: &Ui, decision: Decision, caller: &Known) -> Answer {
 }
 
 fn require_clean(git: &Git, place: &Place) -> Result<()> {
-    let tree = &place.require_here()?.path;
-    let status = git.cmd(tree).args(["status", "--porcelain", "-z"]).capture()?;
+    let here = place.require_here()?;
+    let status = here.git(git, place)?.cmd_alone(&here.path).args(["status", "--porcelain", "-z"]).capture()?;
     if !status.status.success() {
         return Err(facts::git_failed("status", &status));
     }
     if status.stdout.is_empty() {
         return Ok(());
     }
-    Err(Failure::new(Exit::No, "dirty", format!("{} has uncommitted changes", tree.display()))
+    Err(Failure::new(Exit::No, "dirty", format!("{} has uncommitted changes", here.path.display()))
         .hint("commit them first, or leave `--require-clean` out: the new worktree starts at HEAD without them"))
 }
 

@@ -28,6 +28,14 @@ pub struct Tree {
     pub is_lost: bool,
 }
 
+impl Tree {
+    /// git for it, which works on what the repository has recorded of it: an agent may have written its `.git` file and
+    /// its configuration anew (exit 4, kind `tampered`).
+    pub fn git(&self, git: &Git, place: &Place) -> Result<Git> {
+        if self.is_main { Ok(git.clone()) } else { git.guarded(&place.common_dir, &self.path) }
+    }
+}
+
 /// Where a command was started.
 #[derive(Clone, Debug)]
 pub struct Place {

@@ -68,13 +68,10 @@ pub fn condition(look: &Look<'_>, known: &Known, all: &[Known]) -> Result<Condit
             found.state = State::Live;
         }
     }
-    let status = git.cmd(&tree.path).args([
-        "status",
-        "--porcelain=v2",
-        "-z",
-        "--untracked-files=all",
-        "--ignore-submodules=none",
-    ]);
+    let git = &tree.git(git, place)?;
+    let how = ["status", "--porcelain=v2", "-z", "--untracked-files=all", "--ignore-submodules=none"];
+    let muted = git.mute_inner(&tree.path)?;
+    let status = muted.into_iter().fold(git.cmd_alone(&tree.path).args(how), |cmd, (name, value)| cmd.var(name, value));
     let status = status.capture()?;
     if !status.status.success() {
         return Err(git_failed("status", &status));
@@ -124,8 +121,9 @@ fn changed_path(record: &str) -> String {
 
 /// A submodule's clone below a worktree's git directory goes with it: are its commits anywhere else?
 fn unpushed(git: &Git, tree: &Path) -> Result<Option<String>> {
-    let ask = "git rev-list -n1 HEAD --branches --not --remotes; git stash list -n1";
-    let asked = git.cmd(tree).args(["submodule", "--quiet", "foreach", "--recursive", ask]).capture()?;
+    // Neither shows a signature, which would run a program to check it.
+    let ask = "git rev-list -n1 HEAD --branches --not --remotes; git rev-parse --quiet --verify refs/stash || true";
+    let asked = git.cmd_alone(tree).args(["submodule", "--quiet", "foreach", "--recursive", ask]).capture()?;
     if !asked.status.success() {
         return Ok(Some("its submodules cannot be looked at".into()));
     }
@@ -134,14 +132,21 @@ fn unpushed(git: &Git, tree: &Path) -> Result<Option<String>> {
 
 fn branch(place: &Place, git: &Git, known: &Known, all: &[Known], found: &mut Condition) -> Result<()> {
     let tree = &known.tree;
-    let head = git.cmd(&tree.path).args(["rev-parse", "--verify", "--quiet", "HEAD"]).capture()?;
+    let head = git.cmd_alone(&tree.path).args(["rev-parse", "--verify", "--quiet", "HEAD"]).capture()?;
     let tip = String::from_utf8_lossy(&head.stdout).trim().to_owned();
     if tip.is_empty() {
         return Ok(());
     }
     if tree.branch.is_none() {
-        let loose =
-            git.cmd(&tree.path).args(["rev-list", "--count", "HEAD", "--not", "--branches", "--tags", "--remotes"]);
+        let loose = git.cmd_alone(&tree.path).args([
+            "rev-list",
+            "--count",
+            "HEAD",
+            "--not",
+            "--branches",
+            "--tags",
+            "--remotes",
+        ]);
         let loose = loose.capture()?;
         found.loose_commits = String::from_utf8_lossy(&loose.stdout).trim().parse().unwrap_or(1);
         return Ok(());

@@ -1,6 +1,8 @@
 //! git, through the git program: where we are, and questions answered by porcelain output and exit
 //! codes alone.
 
+mod guard;
+
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
@@ -10,6 +12,9 @@ use crate::error::{Exit, Failure, Result};
 use crate::fs;
 use crate::lock::Lock;
 use crate::proc::{self, Cmd, Output};
+
+pub use self::guard::recorded_dir;
+use self::guard::{NO_HOOKS, NO_PROGRAMS, Pinned};
 
 /// The variables that tie git to one repository: `git rev-parse --local-env-vars` of git 2.47.
 /// A hook inherits them, and `git -C elsewhere` would still obey them. A test compares the list with
@@ -37,8 +42,8 @@ pub const LOCAL_VARS: &[&str] = &[
 pub struct Git {
     program: PathBuf,
     env: Env,
-    /// The git directory of a work tree that does not name it itself.
-    pinned: Option<(PathBuf, PathBuf)>,
+    /// The git directory of a work tree that does not name it itself, or is not asked for it.
+    pinned: Option<Pinned>,
 }
 
 /// Where we stand in a repository.
@@ -82,10 +87,14 @@ impl Git {
     /// optional locks, untranslated, stdin closed.
     pub fn cmd(&self, dir: &Path) -> Cmd {
         let cmd = self.inherited(dir).without_vars(LOCAL_VARS);
-        match &self.pinned {
-            Some((git_dir, worktree)) if dir == worktree => cmd.var("GIT_DIR", git_dir).var("GIT_WORK_TREE", worktree),
-            _ => cmd,
-        }
+        let Some(pinned) = self.pinned.as_ref().filter(|pinned| pinned.worktree == dir) else { return cmd };
+        let cmd = cmd.var("GIT_DIR", &pinned.git_dir).var("GIT_WORK_TREE", &pinned.worktree);
+        pinned.common_dir.iter().fold(cmd, |cmd, common_dir| cmd.var("GIT_COMMON_DIR", common_dir))
+    }
+
+    /// The same where no hook is meant to run and no submodule to be touched along.
+    pub fn cmd_alone(&self, dir: &Path) -> Cmd {
+        self.cmd(dir).args(NO_HOOKS)
     }
 
     fn inherited(&self, dir: &Path) -> Cmd {
@@ -102,6 +111,7 @@ impl Git {
                 "GIT_ICASE_PATHSPECS",
             ])
             .arg("--no-pager")
+            .args(NO_PROGRAMS)
     }
 
     /// Finds the repository of the current directory; exit 2, kind `not_a_repository`, when there is
@@ -114,14 +124,17 @@ impl Git {
     pub fn discover(&mut self) -> Result<Repo> {
         let cwd = self.env.cwd.clone();
         if self.env.cwd_named || self.env.var("GIT_DIR").is_none() {
-            return self.locate(&cwd, self.cmd(&cwd));
+            let found = self.locate(&cwd, self.cmd(&cwd))?;
+            self.refuse_checked_in(&found)?;
+            return Ok(found);
         }
         let named = self.locate(&cwd, self.inherited(&cwd));
         let place = named.as_ref().ok().and_then(|repo| repo.worktree.clone()).unwrap_or_else(|| cwd.clone());
         match (self.locate(&place, self.cmd(&place)), named) {
             (Ok(own), _) => Ok(own),
             (Err(_), Ok(named)) => {
-                self.pinned = named.worktree.clone().map(|worktree| (named.git_dir.clone(), worktree));
+                let git_dir = named.git_dir.clone();
+                self.pinned = named.worktree.clone().map(|worktree| Pinned { worktree, git_dir, common_dir: None });
                 Ok(named)
             }
             (Err(failure), Err(_)) => Err(failure),
@@ -175,6 +188,29 @@ impl Git {
             };
         }
         Ok(repo)
+    }
+
+    /// Refuses a repository that lies in another one's work tree as checked-in files: a stranger wrote its
+    /// configuration. git itself allows a directory of any name to be a bare repository.
+    fn refuse_checked_in(&self, repo: &Repo) -> Result<()> {
+        if repo.common_dir.components().any(|part| part.as_os_str() == ".git") {
+            // git checks nothing in below such a name.
+            return Ok(());
+        }
+        let own = repo.common_dir.canonicalize().ok();
+        let encloses = |dir: &&Path| private_dir(dir).is_some_and(|found| Some(&found) != own.as_ref());
+        let Some(outer) = repo.common_dir.ancestors().skip(1).find(encloses) else { return Ok(()) };
+        let head = repo.common_dir.join("HEAD");
+        let cmd = self.cmd(outer).args(["--literal-pathspecs", "ls-files", "--error-unmatch", "--"]).arg(&head);
+        match cmd.capture()?.status.success() {
+            false => Ok(()),
+            true => Err(Failure::new(
+                Exit::Bad,
+                "checked_in",
+                format!("{} is a repository that is checked into {}", repo.common_dir.display(), outer.display()),
+            )
+            .hint("its configuration is not to be trusted: leave that directory, or clone the repository elsewhere")),
+        }
     }
 
     fn main_checkout(&self, git_dir: &Path, common_dir: &Path, worktree: Option<&Path>) -> Result<PathBuf> {
@@ -408,9 +444,15 @@ fn nul_list(paths: &[PathBuf]) -> Vec<u8> {
     paths.iter().flat_map(|p| [b"./", p.as_os_str().as_bytes(), b"\0"].concat()).collect()
 }
 
+fn nul_fields(bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
+    bytes.split(|b| *b == 0).filter(|field| !field.is_empty())
+}
+
 fn nul_paths(bytes: &[u8]) -> Vec<PathBuf> {
-    let parts = bytes.split(|b| *b == 0).filter(|p| !p.is_empty());
-    parts.map(|p| p.strip_prefix(b"./").unwrap_or(p)).map(|p| PathBuf::from(OsString::from_vec(p.to_vec()))).collect()
+    nul_fields(bytes)
+        .map(|p| p.strip_prefix(b"./").unwrap_or(p))
+        .map(|p| PathBuf::from(OsString::from_vec(p.to_vec())))
+        .collect()
 }
 
 fn failed(command: &str, output: &Output) -> Failure {

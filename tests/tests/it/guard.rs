@@ -1,0 +1,262 @@
+//! What an agent can write into its worktree, and into git's files about it, makes no git command of ours run a program,
+//! nor work on another repository.
+
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+
+use crate::floor::Floor;
+use crate::worker_accept::{staff, tree, work};
+use crate::world::{Repo, World, write};
+
+/// A program that leaves a mark: as a filter it passes on what it gets, as a monitor of files it tells nothing.
+fn evil(w: &World) -> String {
+    let program = w.path("evil");
+    write(&program, &format!("#!/bin/sh\necho \"$0 $*\" >> '{}'\ncat\n", w.path("mark").display()));
+    std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).unwrap();
+    program.display().to_string()
+}
+
+/// Everything by which git's configuration runs a program in commands that look at a worktree.
+fn configuration(evil: &str) -> String {
+    format!(
+        "[core]\n\tfsmonitor = {evil}\n\thooksPath = {}\n[diff]\n\texternal = {evil}\n\
+         [diff \"evil\"]\n\ttextconv = {evil}\n\tcommand = {evil}\n[filter \"evil\"]\n\tclean = {evil}\n\tsmudge = {evil}\n\
+         [filter \"e=v=il\"]\n\tclean = {evil}\n[merge \"evil\"]\n\tdriver = {evil}\n",
+        Path::new(evil).with_file_name("evil-hooks").display()
+    )
+}
+
+/// Hooks for everything git has a hook for here.
+fn hooks(w: &World, evil: &str, dir: &Path) {
+    for hook in
+        ["post-checkout", "post-rewrite", "pre-rebase", "reference-transaction", "post-index-change", "pre-commit"]
+    {
+        write(&dir.join(hook), &format!("#!/bin/sh\nexec {evil} {hook} < /dev/null\n"));
+        std::fs::set_permissions(dir.join(hook), std::fs::Permissions::from_mode(0o755)).unwrap();
+    }
+    assert!(!w.path("mark").exists());
+}
+
+#[track_caller]
+fn assert_unmarked(w: &World, when: &str) {
+    let mark = std::fs::read_to_string(w.path("mark")).unwrap_or_default();
+    assert_eq!(mark, "", "{when}");
+}
+
+/// A repository elsewhere with everything in its configuration that runs a program.
+fn elsewhere(w: &World, evil: &str) -> std::path::PathBuf {
+    let other = w.repo("elsewhere");
+    other.commit("README.md", "other\n");
+    write(&other.path.join(".git/config"), &format!("{}[user]\n\tname = x\n", configuration(evil)));
+    other.path.join(".git")
+}
+
+type Attack = fn(&World, &str, &Repo<'_>, &Path);
+
+/// What an agent does in its worktree, whose git directory is the last.
+const ATTACKS: [(&str, Attack); 4] = [
+    ("its .git leads elsewhere", |w, evil, tree, _| {
+        let other = elsewhere(w, evil);
+        write(&tree.path.join(".git"), &format!("gitdir: {}\n", other.display()));
+    }),
+    ("its .git is a repository", |w, evil, tree, _| {
+        let other = elsewhere(w, evil);
+        std::fs::remove_file(tree.path.join(".git")).unwrap();
+        tree.sh(&format!("cp -r '{}' .git", other.display())).exit(0);
+    }),
+    ("its commondir leads elsewhere", |w, evil, _, git_dir| {
+        let other = elsewhere(w, evil);
+        write(&git_dir.join("commondir"), &format!("{}\n", other.display()));
+    }),
+    ("its config.worktree runs programs", |_, evil, tree, git_dir| {
+        tree.git(&["config", "extensions.worktreeConfig", "true"]);
+        tree.sh("printf '* filter=evil diff=evil merge=evil\\n' > .gitattributes").exit(0);
+        write(&git_dir.join("config.worktree"), &configuration(evil));
+    }),
+];
+
+fn commands_of_worker_ctl(floor: &Floor<'_>, when: &str) {
+    for args in [
+        &["status"][..],
+        &["patrol"],
+        &["review", "adam", "--interface", "git"],
+        &["review", "adam", "--json"],
+        &["accept", "adam"],
+        &["rebase", "adam"],
+        &["doctor"],
+        &["doctor", "--repair", "--yes"],
+        &["reset", "adam"],
+        &["reset", "adam", "--force"],
+        &["start", "--worker", "adam", "--prompt", "think"],
+        &["nuke", "adam", "--yes"],
+        &["nuke", "adam", "--yes", "--force"],
+    ] {
+        floor.ctl(args);
+        assert_unmarked(floor.root.world, &format!("{when}: {args:?}"));
+    }
+}
+
+#[test]
+fn worker_ctl_runs_nothing_that_an_agent_configured() {
+    for (when, attack) in ATTACKS {
+        let w = World::new();
+        let floor = staff(&w, &["adam"]);
+        let evil = evil(&w);
+        work(&floor, "adam", "COMMIT README.md mine Change it");
+        let adam = tree(&floor, "adam");
+        attack(&w, &evil, &adam, &floor.root.path.join(".git/worktrees/adam"));
+        hooks(&w, &evil, &w.path("evil-hooks"));
+        let sources = floor.app.git(&["rev-parse", "main"]);
+        floor.ctl(&["accept", "adam"]).exit(4).err_has("adam");
+        assert_unmarked(&w, when);
+        assert_eq!(floor.app.git(&["rev-parse", "main"]), sources, "{when}");
+        floor.app.commit("README.md", "theirs\n");
+        commands_of_worker_ctl(&floor, when);
+        assert!(adam.path.join("README.md").exists(), "nothing was removed: {when}");
+        if w.home("elsewhere").exists() {
+            w.at(w.home("elsewhere")).run("git", &["fsck"]).exit(0);
+        }
+    }
+}
+
+#[test]
+fn worktree_spawn_runs_nothing_that_an_agent_configured() {
+    for (when, attack) in ATTACKS {
+        let w = World::new();
+        let evil = evil(&w);
+        let app = w.app();
+        app.commit("README.md", "app\n");
+        let path = app.spawn(&["subtree", "x", "--no-git-hooks"]).exit(0).stdout;
+        let child = w.at(path.trim_end());
+        child.write("new", "work\n");
+        attack(&w, &evil, &child, &app.path.join(".git/worktrees/x"));
+        hooks(&w, &evil, &w.path("evil-hooks"));
+        for args in [
+            &["list", "--status"][..],
+            &["gc"],
+            &["remove", "x"],
+            &["remove", "x", "--force"],
+            &["repair"],
+            &["list", "--status"],
+        ] {
+            app.spawn(args);
+            assert_unmarked(&w, &format!("{when}: {args:?}"));
+        }
+        assert!(child.has("new"), "nothing was removed: {when}");
+    }
+}
+
+/// A repository inside a worktree that counts as a submodule, with a file that looks changed and is not.
+fn inner(tree: &Repo<'_>, evil: &str) {
+    tree.sh("git init -q sub && cd sub && printf 'a\\n' > a && printf '* filter=evil\\nb filter=e=v=il\\n' > .gitattributes && cp a b && git add . && git commit -qm sub").exit(0);
+    tree.sh("git add sub 2> /dev/null && git commit -qm sub && touch -d 2001-01-01 sub/a sub/b").exit(0);
+    let config = tree.read("sub/.git/config");
+    write(&tree.path.join("sub/.git/config"), &(config + &configuration(evil)));
+}
+
+#[test]
+fn a_repository_inside_a_worktree_runs_nothing() {
+    let w = World::new();
+    let floor = staff(&w, &["adam"]);
+    let evil = evil(&w);
+    hooks(&w, &evil, &w.path("evil-hooks"));
+    floor.ctl(&["start", "--worker", "adam", "--prompt", "think"]).exit(0);
+    inner(&tree(&floor, "adam"), &evil);
+    commands_of_worker_ctl(&floor, "a submodule of worker-ctl's");
+
+    let app = w.repo("spawning");
+    app.commit("README.md", "app\n");
+    let path = app.spawn(&["subtree", "x"]).exit(0).stdout;
+    inner(&w.at(path.trim_end()), &evil);
+    for args in [&["list", "--status"][..], &["gc"], &["remove", "x"], &["remove", "x", "--force"]] {
+        app.spawn(args);
+        assert_unmarked(&w, &format!("a submodule of worktree-spawn's: {args:?}"));
+    }
+}
+
+#[test]
+fn hooks_that_lie_in_the_worktree_are_not_run_where_none_is_meant() {
+    let mut w = World::new();
+    let config = w.path("gitconfig");
+    w.set("GIT_CONFIG_GLOBAL", config.to_string_lossy());
+    let floor = staff(&w, &["adam"]);
+    let evil = evil(&w);
+    work(&floor, "adam", "COMMIT README.md mine Change it");
+    write(&config, "[core]\n\thooksPath = .githooks\n");
+    hooks(&w, &evil, &tree(&floor, "adam").path.join(".githooks"));
+    floor.app.commit("other", "theirs\n");
+    commands_of_worker_ctl(&floor, "hooks below the worktree");
+}
+
+#[test]
+fn a_worktree_of_its_own_settings_works_on() {
+    let w = World::new();
+    let floor = staff(&w, &["adam"]);
+    floor.ctl(&["start", "--worker", "adam", "--prompt", "think"]).exit(0);
+    let adam = tree(&floor, "adam");
+    adam.git(&["sparse-checkout", "set", "--no-cone", "/*"]);
+    adam.git(&["config", "--worktree", "user.name", "Adam"]);
+    assert!(floor.root.has(".git/worktrees/adam/config.worktree"));
+    adam.commit("mine", "x\n");
+    floor.until("adam", "needs_review");
+    floor.ctl(&["accept", "adam"]).exit(0);
+    assert_eq!(floor.app.git(&["show", "main:mine"]), "x\n");
+}
+
+#[test]
+fn a_worktree_that_leads_elsewhere_is_told_with_what_mends_it() {
+    let w = World::new();
+    let floor = staff(&w, &["adam", "eve"]);
+    work(&floor, "adam", "COMMIT README.md mine Change it");
+    let adam = tree(&floor, "adam");
+    let before = adam.read(".git");
+    adam.write(".git", &format!("gitdir: {}\n", floor.app.path.join(".git").display()));
+    let json = floor.ctl(&["accept", "adam", "--json"]).exit(4).json();
+    assert_eq!(crate::world::text(&json, "/error/kind"), "tampered");
+    let told = floor.ctl(&["nuke", "adam", "--yes", "--force"]).exit(4);
+    told.err_has(".worktrees/adam/.git does not lead to").err_has("git worktree repair");
+    assert!(floor.app.has(".git/HEAD"));
+    // The others go on.
+    floor.ctl(&["nuke", "eve", "--yes"]).exit(0);
+    adam.write(".git", &before);
+    floor.ctl(&["accept", "adam"]).exit(0);
+}
+
+#[test]
+fn a_repository_that_is_checked_in_is_not_used() {
+    let w = World::new();
+    let app = w.app();
+    let trusted = w.repo("eng/repos/trusted");
+    trusted.approved("setup = [\"touch $HOME/ran\"]\n");
+    app.sh("git init -q --bare inner && mkdir -p inner/refs/heads && touch inner/refs/heads/.keep inner/objects/.keep")
+        .exit(0);
+    let config = format!(
+        "[core]\n\tbare = false\n\tworktree = {}\n[shopfloor]\n\tsource = {}\n",
+        w.home("eng/victim").display(),
+        trusted.path.display()
+    );
+    app.write("inner/config", &config);
+    std::fs::create_dir_all(w.home("eng/victim")).unwrap();
+    app.git(&["add", "-f", "inner"]);
+    app.git(&["commit", "-q", "-m", "inner"]);
+    app.git(&["clone", "-q", ".", "../clone"]);
+    let inner = w.at(w.home("eng/repos/clone/inner"));
+    for (tool, args) in [
+        ("sweatfile-apply", &[][..]),
+        ("sweatfile-apply", &["hook", "install"]),
+        ("overlay-sync", &["status"]),
+        ("overlay-sync", &["attach"]),
+        ("ledger-synth", &["--no-confirm"]),
+        ("worktree-spawn", &["list"]),
+        ("worker-ctl", &["status"]),
+        ("worker-ctl", &["init"]),
+    ] {
+        let refused = inner.run(tool, args).exit(2);
+        refused.err_has("eng/repos/clone/inner is a repository that is checked into");
+    }
+    assert!(!w.home("ran").exists());
+    // One that lies there and is nobody's file is the user's own.
+    let own = w.at(app.path.join("own"));
+    app.sh("git init -q --bare own").exit(0);
+    own.spawn(&["list"]).exit(0);
+}
