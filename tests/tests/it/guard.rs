@@ -260,3 +260,26 @@ fn a_repository_that_is_checked_in_is_not_used() {
     app.sh("git init -q --bare own").exit(0);
     own.spawn(&["list"]).exit(0);
 }
+
+#[test]
+fn no_agent_is_handed_settings_that_are_checked_in() {
+    let w = World::new();
+    let hooks = "{\"hooks\": {\"Stop\": [{\"hooks\": [{\"type\": \"command\", \"command\": \"touch ~/ran\"}]}]}}";
+    for file in ["agents/w/settings.json", "agents/w/mcp.json", "agents/w/task.md"] {
+        let app = w.repo(&format!("seat-{}", file.replace('/', "-")));
+        app.commit(&format!(".shopfloor/{file}"), hooks);
+        let refused = app.spawn(&["worker", "w", "--agent", "claude"]).exit(2);
+        refused.err_has(&format!(".shopfloor/{file} is checked in")).err_has("git rm --cached");
+        assert_eq!(app.read(&format!(".shopfloor/{file}")), hooks);
+        app.git(&["rm", "-q", "--cached", &format!(".shopfloor/{file}")]);
+        app.spawn(&["worker", "w"]).exit(0);
+    }
+    for file in ["mcp.json", "settings.json", "task.md"] {
+        let app = w.repo(&format!("subtree-{file}"));
+        app.commit(&format!(".shopfloor/{file}"), hooks);
+        app.commit(".mcp.json", "{}\n");
+        app.spawn(&["subtree", "x"]).exit(2).err_has(&format!(".shopfloor/{file} is checked in"));
+        assert!(!app.has(".shopfloor/worktrees/x"), "nothing is left of it");
+        assert_eq!(app.git(&["branch", "--list", "main.x"]), "");
+    }
+}

@@ -1,17 +1,19 @@
 //! The files an agent finds: its task, its role, the way to its tools. Nothing that is there is replaced, but for JSON
 //! that ours is merged into.
 
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use jsonc_parser::ParseOptions;
 use jsonc_parser::cst::{CstInputValue, CstObject, CstRootNode};
 use serde_json::Value;
 use shopfloor_core::env::Env;
-use shopfloor_core::error::{Failure, Result};
+use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::fs::{self, Content, Root, Staging};
+use shopfloor_core::git::Git;
 use shopfloor_core::hash::Digest;
 use shopfloor_core::path::RelPath;
-use shopfloor_core::text::Position;
+use shopfloor_core::text::{Position, shell_word};
 
 use crate::facts::agents::Known;
 use crate::facts::place::Tree;
@@ -85,6 +87,20 @@ fn rel(path: &str) -> Result<RelPath> {
     RelPath::parse(path).map_err(|e| Failure::failed(format!("{path}: {e}")))
 }
 
+/// Exit 2 where one of these files is checked in: an agent would be handed a stranger's hooks and servers as its user's.
+fn refuse_tracked(env: &Env, tree: &Tree, paths: &[&str]) -> Result<()> {
+    let there = paths.iter().filter(|path| tree.path.join(path).symlink_metadata().is_ok());
+    let there: Vec<OsString> = there.map(|path| format!(":(top,literal){path}").into()).collect();
+    if there.is_empty() {
+        return Ok(());
+    }
+    let listed = Git::find(env)?.ls_files(&tree.path, &[&["--".into()], &there[..]].concat())?;
+    let Some(path) = listed.first() else { return Ok(()) };
+    let why = format!("{} is checked in, and the agent would take what it says", tree.path.join(path).display());
+    Err(Failure::new(Exit::Bad, "checked_in", why)
+        .hint(format!("read it, then take it out of the repository: `git rm --cached {}`", shell_word(path))))
+}
+
 /// Makes `.shopfloor/` of a worktree ignore itself.
 pub fn ignore_itself(tree: &Tree) -> Result<()> {
     let files = Files::open(tree)?;
@@ -92,8 +108,9 @@ pub fn ignore_itself(tree: &Tree) -> Result<()> {
 }
 
 /// What a subtree finds before the repository's hooks run.
-pub fn furnish(tree: &Tree, agent: &Agent, task: Option<&[u8]>) -> Result<()> {
+pub fn furnish(env: &Env, tree: &Tree, agent: &Agent, task: Option<&[u8]>) -> Result<()> {
     let files = Files::open(tree)?;
+    refuse_tracked(env, tree, &[".shopfloor/task.md", ".shopfloor/mcp.json", ".shopfloor/settings.json"])?;
     files.create(".shopfloor/.gitignore", IGNORE.as_bytes(), None)?;
     let role = agent.role.clone().unwrap_or_default();
     let role: String = role.chars().flat_map(|c| if c == '"' || c == '\\' { vec!['\\', c] } else { vec![c] }).collect();
@@ -121,8 +138,7 @@ pub fn connect(env: &Env, tree: &Tree, agent: &Agent, is_tracked: bool) -> Resul
 
 /// The command an agent program runs at the end of a turn, in the shell it hands it to.
 fn turn_hook(env: &Env, id: &str) -> String {
-    let word = shopfloor_core::text::shell_word;
-    format!("{} hook worker-exit --as {}", word(Path::new(&program(env))), word(Path::new(id)))
+    format!("{} hook worker-exit --as {}", shell_word(Path::new(&program(env))), shell_word(Path::new(id)))
 }
 
 /// What someone seated in a worktree finds. Gives back the settings' path, and the MCP configuration's.
@@ -131,6 +147,7 @@ pub fn seat(env: &Env, seated: &Known, task: Option<&[u8]>) -> Result<(PathBuf, 
     let files = Files::open(tree)?;
     files.create(".shopfloor/.gitignore", IGNORE.as_bytes(), None)?;
     let dir = format!(".shopfloor/agents/{}", agent.slug);
+    refuse_tracked(env, tree, &[&dir])?;
     let settings = format!("{dir}/settings.json");
     let hook = turn_hook(env, &agent.id);
     let is_gemini = agent.agent.as_deref() == Some(GEMINI);

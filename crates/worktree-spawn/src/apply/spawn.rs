@@ -229,7 +229,7 @@ fn fill(site: &Site<'_>, base: &Base, how: &How, journal: &Open, made: &mut Made
         }
     }
     let has_mcp = tree.path.join(".mcp.json").symlink_metadata().is_ok();
-    files::furnish(&tree, &made.agent, how.task.as_deref())?;
+    files::furnish(site.env, &tree, &made.agent, how.task.as_deref())?;
     // A sparse checkout leaves out what is tracked all the same.
     let is_sparse = tree.git_dir.join("info/sparse-checkout").exists();
     let is_tracked = has_mcp || (is_sparse && !git.ls_files(&tree.path, &[".mcp.json".into()])?.is_empty());
