@@ -1,23 +1,130 @@
-//! `cargo xtask ci`: every gate, in the order that fails fastest.
+//! `cargo xtask ci`: every gate, in the order that fails fastest. As root the suite runs as an ordinary user, and what
+//! needs root as root.
 
+use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::{Context, Result, bail};
 
 use crate::run::{cargo, project};
+use crate::stage::{Disk, Leg, Stage, User};
 use crate::{generate, test, tidy};
 
-pub fn run() -> Result<()> {
+/// The oldest git that the README promises.
+const OLDEST_GIT: &str = "2.39";
+
+/// How often tests that are known for races run under load.
+const TIMES: usize = 20;
+
+/// Tests that a race broke once, or that are about one.
+const RACES: [&str; 20] = [
+    "ledger::case_14_synthesisers_and_writers_at_once",
+    "ledger_git::commits_at_once_undo_nothing_of_each_other",
+    "ledger_input::read_only_checkouts_can_be_checked",
+    "overlay::case_13_many_at_once_lose_no_edit",
+    "overlay_watch::case_9_edits_under_watch_are_everywhere_also_while_one_side_never_rests",
+    "overlay_watch::worktrees_that_come_and_go_do_not_end_a_watch",
+    "parallel::case_10_sixteen_worktrees_at_once",
+    "races::a_file_that_appears_while_apply_runs_is_kept",
+    "races::a_variable_added_while_apply_runs_is_not_lost",
+    "races::a_worktree_that_is_removed_meanwhile_takes_no_line_we_rely_on",
+    "spawn_edges::whoever_outlives_its_parent_is_heard_above",
+    "spawn_events::case_11_a_lease_that_runs_out_is_delivered_again",
+    "spawn_events::publishing_while_a_wait_begins_never_hangs_it",
+    "spawn_mcp::a_client_that_goes_while_it_waits_takes_nothing_with_it",
+    "worker::case_3_and_13_an_up_that_stays_adds_adopts_and_ends",
+    "worker::case_4_a_prompt_arrives_byte_for_byte_and_once",
+    "worker_accept::case_11_accepts_and_patrols_at_once_land_one_after_the_other",
+    "worker_sessions::case_13_nobody_outlives_down_however_stubborn",
+    "worker_typing::a_running_up_keeps_its_text_until_nobody_types",
+    "worker_typing::nothing_is_typed_into_a_persons_line",
+];
+
+pub fn run(is_full: bool) -> Result<()> {
     let before = changes()?;
     cargo(&["fmt", "--all", "--check"])?;
     tidy::run()?;
     cargo(&["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"])?;
     generate::run(true)?;
-    test::run(&[])?;
+    match is_root() {
+        true => suites(is_full)?,
+        false if is_full => bail!("`--full` makes users and mounts file systems: run it as root"),
+        false => test::run(&[])?,
+    }
     if changes()? != before {
         bail!("the chores changed the working tree: see `git status`");
     }
     Ok(())
+}
+
+fn is_root() -> bool {
+    use std::os::unix::fs::MetadataExt;
+    Path::new("/proc/self").metadata().is_ok_and(|own| own.uid() == 0)
+}
+
+/// The suite as an ordinary user, and as root what only root can do; with `is_full` every combination.
+fn suites(is_full: bool) -> Result<()> {
+    test::require_programs()?;
+    let stage = Stage::new()?;
+    let whole = |user, disk| Leg { user, disk, first_on_path: None, only: None };
+    let first = stage.run(&whole(User::Ordinary, Disk::Tmpfs));
+    let mut failures = Vec::new();
+    match first {
+        Ok(skipped) => {
+            let only = skipped.that_need("root");
+            let mut left = skipped.but("root");
+            if !only.is_empty() {
+                match stage.run(&Leg { only: Some(only), ..whole(User::Root, Disk::Tmpfs) }) {
+                    Ok(skipped) => left.extend(skipped),
+                    Err(failure) => failures.push(failure),
+                }
+            }
+            test::report(&left);
+        }
+        Err(failure) => failures.push(failure),
+    }
+    if is_full {
+        failures.extend(more(&stage, &whole));
+    }
+    match failures.len() {
+        0 => Ok(()),
+        _ => bail!("{}", failures.iter().map(|failure| format!("{failure:#}")).collect::<Vec<_>>().join("\n  ")),
+    }
+}
+
+fn more(stage: &Stage, whole: &dyn Fn(User, Disk) -> Leg) -> Vec<anyhow::Error> {
+    let mut legs =
+        vec![whole(User::Ordinary, Disk::Ext4), whole(User::Root, Disk::Tmpfs), whole(User::Root, Disk::Ext4)];
+    match oldest_git() {
+        Some(dir) => legs.push(Leg { first_on_path: Some(dir), ..whole(User::Ordinary, Disk::Tmpfs) }),
+        None => eprintln!("xtask: skipped: there is no git {OLDEST_GIT} here"),
+    }
+    let mut failures: Vec<_> = legs.iter().filter_map(|leg| stage.run(leg).err()).collect();
+    let only = Some(RACES.map(str::to_owned).to_vec());
+    let races = Leg { only, ..whole(User::Ordinary, Disk::Tmpfs) };
+    let is_over = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        for _ in 0..2 {
+            scope.spawn(|| {
+                while !is_over.load(Ordering::Relaxed) {
+                    std::hint::spin_loop();
+                }
+            });
+        }
+        failures.extend((0..TIMES).filter_map(|_| stage.run(&races).err()));
+        is_over.store(true, Ordering::Relaxed);
+    });
+    failures
+}
+
+/// The directory of a git of that version.
+fn oldest_git() -> Option<PathBuf> {
+    let dirs = std::env::var_os("PATH").unwrap_or_default();
+    std::env::split_paths(&dirs).find(|dir| {
+        let output = Command::new(dir.join("git")).arg("--version").output();
+        output.is_ok_and(|output| String::from_utf8_lossy(&output.stdout).contains(&format!(" {OLDEST_GIT}.")))
+    })
 }
 
 fn changes() -> Result<Vec<u8>> {

@@ -6,6 +6,7 @@ mod demo;
 mod generate;
 mod install;
 mod run;
+mod stage;
 mod test;
 mod tidy;
 
@@ -48,7 +49,11 @@ enum Chore {
     /// Check the rules that no compiler checks
     Tidy,
     /// What decides whether a change lands: format, lints, tests, tidy, generated files
-    Ci,
+    Ci {
+        /// Also as root and as an ordinary user, on ext4 and tmpfs, with the oldest git, and races under load
+        #[arg(long)]
+        full: bool,
+    },
 }
 
 fn main() -> ExitCode {
@@ -59,7 +64,7 @@ fn main() -> ExitCode {
         Chore::Install { prefix } => install::run(&prefix),
         Chore::Bench(args) => bench::run(&args),
         Chore::Tidy => tidy::run(),
-        Chore::Ci => ci::run(),
+        Chore::Ci { full } => ci::run(full),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,

@@ -29,9 +29,14 @@ pub fn project() -> PathBuf {
 
 /// Runs a program in the project with everything shown; fails unless it exits with 0.
 pub fn run(program: &str, args: &[&str]) -> Result<()> {
+    run_with(program, args, &[])
+}
+
+/// The same with these variables.
+fn run_with(program: &str, args: &[&str], vars: &[(&str, &OsStr)]) -> Result<()> {
     let name = Path::new(program).file_name().unwrap_or_default().to_string_lossy();
     eprintln!("xtask: {name} {}", args.join(" "));
-    let status = Command::new(program).args(args).current_dir(project()).status();
+    let status = Command::new(program).args(args).envs(vars.iter().copied()).current_dir(project()).status();
     let status = status.with_context(|| format!("cannot run {program}"))?;
     if !status.success() {
         bail!("{name} {} failed: {status}", args.join(" "));
@@ -41,12 +46,27 @@ pub fn run(program: &str, args: &[&str]) -> Result<()> {
 
 /// cargo as it runs us.
 pub fn cargo(args: &[&str]) -> Result<()> {
-    run(&std::env::var("CARGO").unwrap_or_else(|_| "cargo".into()), args)
+    cargo_with(args, &[])
+}
+
+/// The same with these variables.
+pub fn cargo_with(args: &[&str], vars: &[(&str, &OsStr)]) -> Result<()> {
+    run_with(&cargo_program(), args, vars)
+}
+
+/// The cargo that runs us.
+pub fn cargo_program() -> String {
+    std::env::var("CARGO").unwrap_or_else(|_| "cargo".into())
+}
+
+/// Where cargo puts what it builds.
+pub fn target_dir() -> PathBuf {
+    std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| project().join("target"), |dir| project().join(dir))
 }
 
 /// Builds the tools and says where the binaries are.
 pub fn build(release: bool) -> Result<PathBuf> {
-    let mut args = vec!["build", "--quiet"];
+    let mut args = vec!["build"];
     for tool in TOOLS {
         args.extend(["--package", tool]);
     }
@@ -54,9 +74,7 @@ pub fn build(release: bool) -> Result<PathBuf> {
         args.push("--release");
     }
     cargo(&args)?;
-    let target =
-        std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| project().join("target"), |dir| project().join(dir));
-    Ok(target.join(if release { "release" } else { "debug" }))
+    Ok(target_dir().join(if release { "release" } else { "debug" }))
 }
 
 /// Where a program is, if it is on the PATH.

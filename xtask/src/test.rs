@@ -1,17 +1,89 @@
 //! `cargo xtask test`: the whole suite, with nextest where it is installed.
 
-use anyhow::Result;
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
 
-use crate::run::{cargo, find};
+use anyhow::{Context, Result, bail};
+
+use crate::run::{Missing, cargo, cargo_with, find};
+
+/// The variable that names the file into which tests write that they were skipped.
+pub const SKIPPED: &str = "SHOPFLOOR_SKIPPED";
 
 pub fn run(args: &[String]) -> Result<()> {
+    require_programs()?;
     // The smoke tests run the binaries that ship.
     cargo(&["build", "--workspace", "--bins"])?;
-    let mut line = if find("cargo-nextest").is_some() {
-        vec!["nextest", "run", "--workspace"]
-    } else {
-        vec!["test", "--workspace"]
+    let dir = tempfile::tempdir().context("cannot create a temporary directory")?;
+    let skipped = dir.path().join("skipped");
+    // The first failure is not the only one worth knowing.
+    let mut line = match find("cargo-nextest") {
+        Some(_) => vec!["nextest", "run", "--workspace", "--no-fail-fast"],
+        None => vec!["test", "--workspace", "--no-fail-fast"],
     };
     line.extend(args.iter().map(String::as_str));
-    cargo(&line)
+    let done = cargo_with(&line, &[(SKIPPED, skipped.as_os_str())]);
+    report(&Skipped::read(&skipped)?);
+    done
+}
+
+/// What the tests cannot do without: said once, instead of by every test that needs it.
+pub fn require_programs() -> Result<()> {
+    for (program, package) in [("tmux", "tmux"), ("git", "git"), ("script", "bsdutils"), ("setpriv", "util-linux")] {
+        if find(program).is_none() {
+            bail!(Missing(format!("the tests need {program}; on Debian: `apt-get install {package}`")));
+        }
+    }
+    Ok(())
+}
+
+/// The tests that did not test here what they are for.
+#[derive(Clone, Debug, Default)]
+pub struct Skipped(BTreeSet<(String, String)>);
+
+impl Skipped {
+    pub fn read(file: &Path) -> Result<Skipped> {
+        if !file.exists() {
+            return Ok(Skipped::default());
+        }
+        let text = std::fs::read_to_string(file).with_context(|| format!("cannot read {}", file.display()))?;
+        let lines = text.lines().filter_map(|line| line.split_once('\t'));
+        Ok(Skipped(lines.map(|(missing, test)| (missing.to_owned(), test.to_owned())).collect()))
+    }
+
+    /// The names of those that need this.
+    pub fn that_need(&self, missing: &str) -> Vec<String> {
+        self.0.iter().filter(|(what, _)| what == missing).map(|(_, test)| test.clone()).collect()
+    }
+
+    /// Those that need something else.
+    pub fn but(mut self, missing: &str) -> Skipped {
+        self.0.retain(|(what, _)| what != missing);
+        self
+    }
+
+    /// Adds those of another run.
+    pub fn extend(&mut self, others: Skipped) {
+        self.0.extend(others.0);
+    }
+}
+
+/// Names them, so that nobody takes them for tested.
+pub fn report(skipped: &Skipped) {
+    match skipped.0.len() {
+        0 => eprintln!("xtask: no test was skipped"),
+        1 => eprintln!("xtask: 1 test was skipped:"),
+        count => eprintln!("xtask: {count} tests were skipped:"),
+    }
+    skipped.0.iter().for_each(|(missing, test)| eprintln!("  {test} (needs {missing})"));
+}
+
+/// Where temporary files of tests may lie so that every user can reach what is in them.
+pub fn open_dir() -> Result<PathBuf> {
+    use std::os::unix::fs::PermissionsExt;
+    let is_open = |dir: &&Path| {
+        dir.ancestors().all(|dir| dir.metadata().is_ok_and(|meta| meta.permissions().mode() & 0o001 != 0))
+    };
+    let found = ["/var/tmp", "/tmp"].map(Path::new).into_iter().find(is_open);
+    found.map(Path::to_path_buf).context("neither /var/tmp nor /tmp is open to all users")
 }

@@ -1,8 +1,8 @@
 //! Every console block in the README and in `docs/` does what it shows.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-use crate::world::World;
+use crate::world::{World, project};
 
 /// A command and what the document says it prints.
 struct Shown {
@@ -12,7 +12,7 @@ struct Shown {
 }
 
 fn documents() -> Vec<PathBuf> {
-    let project = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
+    let project = project();
     let docs = std::fs::read_dir(project.join("docs")).unwrap().map(|e| e.unwrap().path());
     let mut all: Vec<PathBuf> = docs.filter(|p| p.extension().is_some_and(|e| e == "md")).collect();
     all.push(project.join("README.md"));

@@ -1,10 +1,8 @@
 //! A root of worker-ctl with the scripted agent, on a real tmux.
 
-use std::path::Path;
-
 use serde_json::Value;
 
-use crate::world::{Output, Repo, World, text, wait_for, which};
+use crate::world::{Output, Repo, World, built, text, wait_for, which};
 
 /// A source with one file, a root cloned from it, and the scripted agent as `scripted`.
 pub struct Floor<'w> {
@@ -20,7 +18,7 @@ impl<'w> Floor<'w> {
         let root = w.at(w.home("my workers"));
         app.run("worker-ctl", &["init", "--source", ".", "--target", root.path.to_str().unwrap()]).exit(0);
         let floor = Floor { app, root };
-        let agent = Path::new(env!("CARGO_BIN_EXE_tools")).with_file_name("agent");
+        let agent = built("agent");
         let table = format!(
             "\n[agents.scripted]\ncommand = [\"env\", \"SCRIPTED_LOG={}\", {agent:?}]\nready = {{ pattern = \"^>\" }}\n\
              strip = [\"(?i)^co-authored-by: scripted.*$\"]\n",

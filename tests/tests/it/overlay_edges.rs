@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use crate::overlay::{OVERLAY, Scene, scene};
-use crate::world::{World, skip, text, wait_for};
+use crate::world::{World, project, skip, text, wait_for};
 
 const SETTINGS: &str = ".claude/settings.json";
 
@@ -229,7 +229,7 @@ fn what_was_quiet(w: &World) {
 fn state_of_version_one_is_read_for_ever() {
     let w = World::new();
     let s = scene(&w);
-    let fixture = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/v1/overlay");
+    let fixture = project().join("tests/fixtures/v1/overlay");
     let root = s.app.path.to_str().unwrap();
     let overlay = s.overlay("");
     s.app.sh(&format!(

@@ -1,16 +1,13 @@
 //! The binaries that ship, built by `cargo xtask test` beside the one that links them all; and files
 //! written by released versions, which are read for ever.
 
-use std::path::Path;
-
-use crate::world::{TOOLS, World, text, write};
+use crate::world::{TOOLS, World, built, project, text, write};
 
 #[test]
 fn the_shipped_binaries_run() {
     let w = World::new();
-    let beside = Path::new(env!("CARGO_BIN_EXE_tools")).parent().unwrap();
     for tool in TOOLS {
-        let binary = beside.join(tool);
+        let binary = built(tool);
         assert!(binary.exists(), "{} is not built: run the tests with `cargo xtask test`", binary.display());
         let app = w.at(w.path("tmp"));
         let out = app.run(binary.to_str().unwrap(), &["--version"]).exit(0);
@@ -23,7 +20,7 @@ fn files_of_version_1_are_read() {
     let w = World::new();
     let app = w.app();
     let fixture = |name: &str| {
-        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/v1").join(name);
+        let path = project().join("tests/fixtures/v1").join(name);
         let text = std::fs::read_to_string(&path).unwrap();
         text.replace("@HOME@", w.home("").to_str().unwrap().trim_end_matches('/'))
     };
@@ -49,7 +46,7 @@ fn files_of_version_1_are_read() {
 fn a_ledger_of_version_1_is_read() {
     let w = World::new();
     let app = w.app();
-    let fixture = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/v1/ledger");
+    let fixture = project().join("tests/fixtures/v1/ledger");
     app.sh(&format!("mkdir -p thoughts/shared && cp -r {} thoughts/shared/handoffs", fixture.display())).exit(0);
     app.ledger(&["--check"]).exit(0);
     app.ledger(&["--no-confirm"]).exit(0).out_has("unchanged");
@@ -64,7 +61,7 @@ fn a_ledger_of_version_1_is_read() {
 fn agents_of_version_1_are_read() {
     let w = World::new();
     let app = w.app();
-    let fixture = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/v1/spawn");
+    let fixture = project().join("tests/fixtures/v1/spawn");
     app.git(&["worktree", "add", "-q", "-b", "main.feature-a", "../feature-a"]);
     app.git(&["branch", "main.half"]);
     let copy = "cp -r FIXTURE/worktree .git/worktrees/feature-a/shopfloor/worktree-spawn && cp -r FIXTURE/common .git/shopfloor/worktree-spawn && \
@@ -93,7 +90,7 @@ fn agents_of_version_1_are_read() {
 #[test]
 fn workers_of_version_1_are_read() {
     let w = World::new();
-    let fixture = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/v1/worker");
+    let fixture = project().join("tests/fixtures/v1/worker");
     let root = w.at(w.home("root"));
     let copy = format!("cp -r {} root && mkdir root/.worktrees", fixture.display());
     w.at(w.home("")).sh(&copy).exit(0);

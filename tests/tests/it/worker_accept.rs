@@ -1,10 +1,9 @@
 //! worker-ctl: what accept puts on the source, what it leaves alone, and what a review is worth.
 
-use std::path::Path;
 use std::process::{Child, Stdio};
 
 use crate::floor::Floor;
-use crate::world::{Repo, World, find, text, wait_for, which};
+use crate::world::{Repo, World, built, find, text, wait_for, which};
 
 /// When workers commit: later than everybody else, so that what lands is never by chance the very commit they made.
 pub const LATER: [(&str, &str); 1] = [("GIT_COMMITTER_DATE", "2026-02-02T00:00:00Z")];
@@ -333,7 +332,7 @@ fn case_15_any_path_will_do() {
     let root = w.at(w.home("my \"work\"; ers ü"));
     let place = root.path.to_str().unwrap().to_owned();
     app.run("worker-ctl", &["init", "--source", ".", "--target", &place]).exit(0);
-    let agent = Path::new(env!("CARGO_BIN_EXE_tools")).with_file_name("agent");
+    let agent = built("agent");
     let log = w.home("prompts.jsonl");
     let table = format!(
         "\n[agents.scripted]\ncommand = [\"env\", \"SCRIPTED_LOG={}\", {agent:?}]\nready = {{ pattern = \"^>\" }}\n",

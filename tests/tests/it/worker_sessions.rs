@@ -7,7 +7,7 @@ use std::process::Stdio;
 use serde_json::{Value, json};
 
 use crate::floor::Floor;
-use crate::world::{World, skip, text, wait_for, write};
+use crate::world::{World, built, skip, text, wait_for, write};
 
 /// Another text in config.toml, for one that is there.
 pub fn configure(floor: &Floor<'_>, from: &str, to: &str) {
@@ -46,7 +46,7 @@ fn write_config(floor: &Floor<'_>, text: &str) {
 }
 
 pub fn program() -> String {
-    Path::new(env!("CARGO_BIN_EXE_tools")).with_file_name("agent").to_str().unwrap().to_owned()
+    built("agent").to_str().unwrap().to_owned()
 }
 
 /// Asks the root's own tmux.

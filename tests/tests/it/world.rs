@@ -27,7 +27,7 @@ impl World {
             std::fs::create_dir(top.join(name)).unwrap();
         }
         for tool in TOOLS {
-            std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_tools"), top.join("bin").join(tool)).unwrap();
+            std::os::unix::fs::symlink(built("tools"), top.join("bin").join(tool)).unwrap();
         }
         let path = |name: &str| top.join(name).to_string_lossy().into_owned();
         let git = which("git");
@@ -328,6 +328,18 @@ impl Output {
     }
 }
 
+/// A program that was built with the tests, wherever they were taken to since.
+pub fn built(name: &str) -> PathBuf {
+    let tests = std::env::current_exe().unwrap();
+    tests.ancestors().nth(2).unwrap().join(name)
+}
+
+/// The top of the project the tests belong to.
+pub fn project() -> PathBuf {
+    let own = std::env::var_os("CARGO_MANIFEST_DIR").map_or_else(|| env!("CARGO_MANIFEST_DIR").into(), PathBuf::from);
+    own.parent().unwrap().to_path_buf()
+}
+
 /// Writes a file with the directories above it.
 pub fn write(path: &Path, text: &str) {
     std::fs::create_dir_all(path.parent().unwrap()).unwrap();
@@ -346,6 +358,13 @@ pub fn which(name: &str) -> PathBuf {
 /// Where a program is that only some machines have.
 pub fn find(name: &str) -> Option<PathBuf> {
     std::env::split_paths(&std::env::var_os("PATH")?).map(|dir| dir.join(name)).find(|path| path.is_file())
+}
+
+/// The git of the tests: `(2, 39)`.
+pub fn git_version(at: &Repo<'_>) -> (u32, u32) {
+    let said = at.git(&["--version"]);
+    let mut numbers = said.split(|c: char| !c.is_ascii_digit()).filter_map(|part| part.parse().ok());
+    (numbers.next().unwrap(), numbers.next().unwrap())
 }
 
 /// Polls until it holds; a deadline against hanging, not a time limit.

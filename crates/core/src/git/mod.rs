@@ -16,7 +16,7 @@ use crate::proc::{self, Cmd, Output};
 pub use self::guard::recorded_dir;
 use self::guard::{NO_HOOKS, NO_PROGRAMS, Pinned};
 
-/// The variables that tie git to one repository: `git rev-parse --local-env-vars` of git 2.47.
+/// The variables that tie git to one repository: `git rev-parse --local-env-vars` of git 2.39 to 2.47.
 /// A hook inherits them, and `git -C elsewhere` would still obey them. A test compares the list with
 /// the installed git's.
 pub const LOCAL_VARS: &[&str] = &[
@@ -28,6 +28,7 @@ pub const LOCAL_VARS: &[&str] = &[
     "GIT_DIR",
     "GIT_WORK_TREE",
     "GIT_IMPLICIT_WORK_TREE",
+    "GIT_INTERNAL_SUPER_PREFIX",
     "GIT_GRAFT_FILE",
     "GIT_INDEX_FILE",
     "GIT_NO_REPLACE_OBJECTS",
@@ -78,7 +79,7 @@ impl Git {
     /// Finds git on the PATH. Exit 4 when there is none.
     pub fn find(env: &Env) -> Result<Git> {
         let program = proc::find(env, "git").ok_or_else(|| {
-            Failure::failed("git is not on the PATH").hint("install git, 2.38 or newer, and run the command again")
+            Failure::failed("git is not on the PATH").hint("install git, 2.39 or newer, and run the command again")
         })?;
         Ok(Git { program, env: env.clone(), pinned: None })
     }

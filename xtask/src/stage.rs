@@ -1,0 +1,327 @@
+//! The built tests, and what they read, in a place that any user can read: so that the suite runs as an ordinary user who
+//! has neither a toolchain nor this checkout.
+
+use std::collections::BTreeMap;
+use std::ffi::{OsStr, OsString};
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use anyhow::{Context, Result, bail};
+use tempfile::TempDir;
+
+use crate::run::{TOOLS, cargo, cargo_program, find, project, target_dir};
+use crate::test::{SKIPPED, Skipped, open_dir};
+
+/// The user that is made for the suite.
+const NAME: &str = "shopfloor-tests";
+
+/// Who runs it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum User {
+    Root,
+    /// Somebody without any rights, whose home nobody else can read.
+    Ordinary,
+}
+
+/// On which file system temporary files lie.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Disk {
+    Tmpfs,
+    Ext4,
+}
+
+/// One run of the suite, or a part of it.
+#[derive(Clone, Debug)]
+pub struct Leg {
+    pub user: User,
+    pub disk: Disk,
+    /// Put before all others on the PATH.
+    pub first_on_path: Option<PathBuf>,
+    /// These tests of package `it` alone, by their whole names; or everything.
+    pub only: Option<Vec<String>>,
+}
+
+impl std::fmt::Display for Leg {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let what = self.only.as_ref().map_or("the suite".to_owned(), |only| format!("{} tests", only.len()));
+        let user = match self.user {
+            User::Root => "root",
+            User::Ordinary => "an ordinary user",
+        };
+        let disk = match self.disk {
+            Disk::Tmpfs => "tmpfs",
+            Disk::Ext4 => "ext4",
+        };
+        write!(f, "{what} as {user}, temporary files on {disk}")?;
+        self.first_on_path.iter().try_for_each(|dir| write!(f, ", with the programs of {}", dir.display()))
+    }
+}
+
+/// A test binary, and the directory it is run in.
+struct Binary {
+    path: PathBuf,
+    package: PathBuf,
+}
+
+pub struct Stage {
+    dir: TempDir,
+    binaries: Vec<Binary>,
+}
+
+impl Stage {
+    /// Builds everything and puts it in place.
+    pub fn new() -> Result<Stage> {
+        cargo(&["build", "--workspace", "--bins"])?;
+        let built = built_tests()?;
+        let dir = tempfile::Builder::new().prefix("shopfloor-tests-").tempdir_in(open_dir()?)?;
+        open(dir.path())?;
+        copy_project(&dir.path().join("project"))?;
+        let target = dir.path().join("target/debug");
+        std::fs::create_dir_all(target.join("deps"))?;
+        for name in TOOLS.iter().chain(&["tools", "agent"]) {
+            place(&target_dir().join("debug").join(name), &target.join(name))?;
+        }
+        let mut binaries = Vec::new();
+        for (executable, manifest) in built {
+            let path = target.join("deps").join(executable.file_name().unwrap_or_default());
+            place(&executable, &path)?;
+            let package = manifest.parent().and_then(|dir| dir.strip_prefix(project()).ok()).unwrap_or(Path::new(""));
+            binaries.push(Binary { path, package: dir.path().join("project").join(package) });
+        }
+        Ok(Stage { dir, binaries })
+    }
+
+    /// Runs the tests; what was skipped. Fails when a test does, or leaves a file or a process behind.
+    pub fn run(&self, leg: &Leg) -> Result<Skipped> {
+        eprintln!("xtask: {leg}");
+        self.require_named(leg)?;
+        let ids = match leg.user {
+            User::Root => None,
+            User::Ordinary => Some(ordinary_user()?),
+        };
+        let scratch = Scratch::new(leg.disk)?;
+        let own = |name: &str, below: &Path| -> Result<PathBuf> {
+            let dir = below.join(name);
+            std::fs::create_dir(&dir)?;
+            std::fs::set_permissions(&dir, std::fs::Permissions::from_mode(0o700))?;
+            if let Some((uid, gid)) = ids {
+                std::os::unix::fs::chown(&dir, Some(uid), Some(gid))?;
+            }
+            Ok(dir)
+        };
+        let (home, tmp) = (own("home", scratch.path())?, own("tmp", scratch.path())?);
+        let skipped = home.join("skipped");
+        let mut failed = Vec::new();
+        for binary in self.chosen(leg) {
+            let mut command = match ids {
+                None => Command::new(&binary.path),
+                Some((uid, gid)) => {
+                    let mut command = Command::new("setpriv");
+                    command.args([format!("--reuid={uid}"), format!("--regid={gid}"), "--clear-groups".to_owned()]);
+                    command.arg("--").arg(&binary.path);
+                    command
+                }
+            };
+            command.args(leg.only.iter().flatten()).args(leg.only.as_ref().map(|_| "--exact"));
+            command.env_clear().envs(self.variables(leg, binary, &home, &tmp, &skipped)).current_dir(&binary.package);
+            let status = command.stdin(Stdio::null()).status().context("cannot run the tests")?;
+            if !status.success() {
+                failed.push(binary.path.file_name().unwrap_or_default().to_string_lossy().into_owned());
+            }
+        }
+        let left: Vec<String> =
+            std::fs::read_dir(&tmp)?.filter_map(|e| Some(e.ok()?.path().display().to_string())).collect();
+        let living = ids.map(|(uid, _)| living(uid)).unwrap_or_default();
+        match () {
+            () if !failed.is_empty() => bail!("{leg}: tests of {} failed", failed.join(", ")),
+            () if !left.is_empty() => bail!("{leg}: tests left {}", left.join(", ")),
+            () if !living.is_empty() => bail!("{leg}: tests left running: {}", living.join("; ")),
+            () => Skipped::read(&skipped),
+        }
+    }
+
+    /// A name that no test has would pass without testing anything.
+    fn require_named(&self, leg: &Leg) -> Result<()> {
+        let Some(only) = &leg.only else { return Ok(()) };
+        let mut known = String::new();
+        for binary in self.chosen(leg) {
+            let output = Command::new(&binary.path).args(["--list", "--format", "terse"]).output()?;
+            known.push_str(&String::from_utf8_lossy(&output.stdout));
+        }
+        match only.iter().find(|name| !known.lines().any(|line| line.strip_suffix(": test") == Some(name))) {
+            None => Ok(()),
+            Some(name) => bail!("there is no test called {name}"),
+        }
+    }
+
+    fn chosen(&self, leg: &Leg) -> impl Iterator<Item = &Binary> {
+        let is_wanted =
+            |binary: &&Binary| leg.only.is_none() || binary.package.ends_with("project/tests") && is_it(&binary.path);
+        self.binaries.iter().filter(is_wanted)
+    }
+
+    fn variables(
+        &self,
+        leg: &Leg,
+        binary: &Binary,
+        home: &Path,
+        tmp: &Path,
+        skipped: &Path,
+    ) -> BTreeMap<String, OsString> {
+        let paths = std::env::var_os("PATH").unwrap_or_default();
+        let dirs = leg.first_on_path.iter().cloned().chain(std::env::split_paths(&paths));
+        let user = if leg.user == User::Root { "root" } else { NAME };
+        let variables: [(&str, &OsStr); 6] = [
+            ("HOME", home.as_os_str()),
+            ("TMPDIR", tmp.as_os_str()),
+            ("USER", OsStr::new(user)),
+            ("CARGO_MANIFEST_DIR", binary.package.as_os_str()),
+            ("RUST_BACKTRACE", OsStr::new("0")),
+            (SKIPPED, skipped.as_os_str()),
+        ];
+        let mut all: BTreeMap<_, _> = variables.map(|(name, value)| (name.to_owned(), value.to_owned())).into();
+        all.insert("PATH".into(), std::env::join_paths(dirs).unwrap_or(paths));
+        all.insert("INSTA_WORKSPACE_ROOT".into(), self.dir.path().join("project").into_os_string());
+        all
+    }
+}
+
+fn is_it(path: &Path) -> bool {
+    path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("it-"))
+}
+
+/// The test binaries, each with the manifest of its package.
+fn built_tests() -> Result<Vec<(PathBuf, PathBuf)>> {
+    let args = ["test", "--workspace", "--no-run", "--message-format=json-render-diagnostics"];
+    eprintln!("xtask: cargo {}", args.join(" "));
+    let output = Command::new(cargo_program()).args(args).current_dir(project()).stderr(Stdio::inherit()).output()?;
+    if !output.status.success() {
+        bail!("cargo test --no-run failed: {}", output.status);
+    }
+    let messages = String::from_utf8_lossy(&output.stdout).into_owned();
+    let messages = messages.lines().filter_map(|line| serde_json::from_str::<serde_json::Value>(line).ok());
+    let tests = messages.filter(|message| message["profile"]["test"] == true).filter_map(|message| {
+        Some((message["executable"].as_str()?.into(), message["manifest_path"].as_str()?.into()))
+    });
+    Ok(tests.collect())
+}
+
+/// Everything that git would commit.
+fn copy_project(to: &Path) -> Result<()> {
+    let how = ["ls-files", "-z", "--cached", "--others", "--exclude-standard"];
+    let listed = Command::new("git").args(how).current_dir(project()).output().context("cannot run git")?;
+    for name in String::from_utf8_lossy(&listed.stdout).split('\0').filter(|name| !name.is_empty()) {
+        let (from, to) = (project().join(name), to.join(name));
+        if from.is_file() {
+            std::fs::create_dir_all(to.parent().unwrap_or(&to))?;
+            std::fs::copy(&from, &to).with_context(|| format!("cannot copy {name}"))?;
+            open(&to)?;
+        }
+    }
+    let dirs = walkdir::WalkDir::new(to).into_iter().filter_map(Result::ok).filter(|entry| entry.file_type().is_dir());
+    dirs.map(walkdir::DirEntry::into_path).try_for_each(|dir| open(&dir))
+}
+
+/// Puts a program there, by a second name where that will do.
+fn place(from: &Path, to: &Path) -> Result<()> {
+    let is_open = from.metadata().is_ok_and(|meta| meta.permissions().mode() & 0o005 == 0o005);
+    if !is_open || std::fs::hard_link(from, to).is_err() {
+        std::fs::copy(from, to).with_context(|| format!("cannot copy {}", from.display()))?;
+        open(to)?;
+    }
+    Ok(())
+}
+
+/// Lets everybody read it.
+fn open(path: &Path) -> Result<()> {
+    let mode = path.metadata()?.permissions().mode();
+    let more = if mode & 0o100 == 0 { 0o044 } else { 0o055 };
+    Ok(std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode | more))?)
+}
+
+/// The user's and the group's number; the user is made where there is none yet.
+fn ordinary_user() -> Result<(u32, u32)> {
+    let number = |flag: &str| -> Option<u32> {
+        let output = Command::new("id").args([flag, NAME]).stderr(Stdio::null()).output().ok()?;
+        String::from_utf8_lossy(&output.stdout).trim().parse().ok()
+    };
+    if number("-u").is_none() {
+        let useradd = find("useradd").context("cannot make a user: useradd is not on the PATH")?;
+        let how = ["--system", "--user-group", "--no-create-home", "--shell", "/bin/sh", NAME];
+        let status = Command::new(useradd).args(how).status()?;
+        if !status.success() {
+            bail!("cannot make the user {NAME}: useradd ended with {status}");
+        }
+    }
+    Ok((number("-u").context("the user has no number")?, number("-g").context("the user has no group")?))
+}
+
+/// The processes of a user, by their command lines.
+fn living(uid: u32) -> Vec<String> {
+    use std::os::unix::fs::MetadataExt;
+    let entries = std::fs::read_dir("/proc").into_iter().flatten().filter_map(Result::ok);
+    let own = entries.filter(|entry| entry.file_name().to_string_lossy().bytes().all(|b| b.is_ascii_digit()));
+    let own = own.filter(|entry| entry.metadata().is_ok_and(|meta| meta.uid() == uid));
+    let line = |dir: PathBuf| {
+        std::fs::read(dir.join("cmdline")).ok().map(|line| String::from_utf8_lossy(&line).replace('\0', " "))
+    };
+    own.filter_map(|entry| line(entry.path())).filter(|line| !line.is_empty()).collect()
+}
+
+/// A directory on a file system of this kind, which goes when this does.
+struct Scratch {
+    dir: Option<TempDir>,
+    mounted: Option<PathBuf>,
+}
+
+impl Scratch {
+    fn new(disk: Disk) -> Result<Scratch> {
+        let kind = |dir: &Path| -> String {
+            let output = Command::new("stat").args(["--file-system", "--format=%T"]).arg(dir).output();
+            output.map(|output| String::from_utf8_lossy(&output.stdout).trim().to_owned()).unwrap_or_default()
+        };
+        let wanted = match disk {
+            Disk::Tmpfs => "tmpfs",
+            Disk::Ext4 => "ext2/ext3",
+        };
+        let open = open_dir()?;
+        let place = [Path::new("/dev/shm"), &open].into_iter().find(|dir| kind(dir) == wanted);
+        let make = |place: &Path| -> Result<TempDir> {
+            let dir = tempfile::Builder::new().prefix("sf-").tempdir_in(place)?;
+            std::fs::set_permissions(dir.path(), std::fs::Permissions::from_mode(0o755))?;
+            Ok(dir)
+        };
+        if let Some(place) = place {
+            return Ok(Scratch { dir: Some(make(place)?), mounted: None });
+        }
+        // As root one can be made.
+        let dir = make(&open)?;
+        let at = dir.path().join("disk");
+        let line = match disk {
+            Disk::Tmpfs => "mkdir disk && mount -t tmpfs tmpfs disk",
+            Disk::Ext4 => {
+                "mkdir disk && truncate -s 8G image && mkfs.ext4 -q image && mount -o loop image disk && chmod 755 disk"
+            }
+        };
+        let status = Command::new("sh").args(["-c", line]).current_dir(dir.path()).status()?;
+        if !status.success() {
+            bail!("there is no {wanted} here, and none can be mounted");
+        }
+        Ok(Scratch { dir: Some(dir), mounted: Some(at) })
+    }
+
+    fn path(&self) -> &Path {
+        let own = self.dir.as_ref().map_or(Path::new("/"), TempDir::path);
+        self.mounted.as_deref().unwrap_or(own)
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        if let Some(at) = &self.mounted {
+            let _ = Command::new("umount").arg("--lazy").arg(at).status();
+        }
+        drop(self.dir.take());
+    }
+}
