@@ -126,7 +126,7 @@ fn see(
 ) -> Result<Seen> {
     // A file that was deleted here and is back (an editor that saves so) still has its past.
     let past = || workspace.deleted.get(path).or(workspace.retired.get(path)).copied();
-    let base = workspace.files.get(path).map(|base: &Base| base.sha256).or_else(past);
+    let mut base = workspace.files.get(path).map(|base: &Base| base.sha256).or_else(past);
     let policy = settings.policy(path);
     let nothing = Decision { step: Step::Nothing, part: None };
     let mut seen =
@@ -145,6 +145,15 @@ fn see(
     let (here, theirs) = (read(Side::Here(workspace))?, read(Side::Overlay)?);
     if seen.barred.is_some() {
         return Ok(seen);
+    }
+    // Filled again after it was gone: somebody may still write from what was there before.
+    if let (Some(old), Some(filled), Some(file)) = (workspace.refilled.get(path), base, &here)
+        && file.sha256 != filled
+        && theirs.as_ref().is_none_or(|theirs| theirs.sha256 != file.sha256)
+        && is_stale(Kind::of(path.as_path()), ground.content(old)?, ground.content(&filled)?, &file.bytes)
+    {
+        base = Some(*old);
+        seen.base = base;
     }
     let is = |side: &Option<File>| side.as_ref().is_some_and(|file| Some(file.sha256) == base);
     let base_bytes = match base {
@@ -180,6 +189,17 @@ fn see(
     });
     (seen.overlay, seen.here) = (theirs, here);
     Ok(seen)
+}
+
+/// Whether a text was written from the old one, and not from that by which the file was filled again: it has nothing of
+/// what that added, or something of what it took away.
+fn is_stale(kind: Kind, old: Option<Vec<u8>>, filled: Option<Vec<u8>>, here: &[u8]) -> bool {
+    let leaves = |bytes: &[u8]| kind.leaves(bytes).map(BTreeSet::from_iter);
+    let (Some(old), Some(filled)) = (old, filled) else { return false };
+    let (Some(old), Some(filled), Some(here)) = (leaves(&old), leaves(&filled), leaves(here)) else { return true };
+    let has = |a: &BTreeSet<String>, b: &BTreeSet<String>| a.difference(b).any(|leaf| here.contains(leaf));
+    let adds_nothing = filled.is_subset(&old);
+    !has(&filled, &old) && (!adds_nothing || has(&old, &filled))
 }
 
 /// Whether a program outside may see a file: it is text of a bearable size and no secret, or a person said

@@ -31,6 +31,10 @@ pub struct Workspace {
     pub files: BTreeMap<RelPath, Base>,
     /// Files deleted here, with the overlay's content at that time: not refilled until it changes.
     pub deleted: BTreeMap<RelPath, Digest>,
+    /// Files that were gone here and filled again, with what both sides held before: a program that saves by removing and
+    /// creating still writes from that.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub refilled: BTreeMap<RelPath, Digest>,
     /// Files the overlay let go of, with what both sides held then: known again should they be back.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub retired: BTreeMap<RelPath, Digest>,
@@ -86,6 +90,7 @@ impl Workspace {
             git_dir: git_dir.to_path_buf(),
             files: BTreeMap::new(),
             deleted: BTreeMap::new(),
+            refilled: BTreeMap::new(),
             retired: BTreeMap::new(),
             held: BTreeMap::new(),
             accepted: BTreeMap::new(),
@@ -100,7 +105,7 @@ impl Workspace {
     /// Every content it speaks of.
     pub fn contents(&self) -> impl Iterator<Item = Digest> {
         let held = self.held.values().flat_map(|held| [Some(held.text), held.here]).flatten();
-        let past = self.deleted.values().chain(self.retired.values());
+        let past = self.deleted.values().chain(self.refilled.values()).chain(self.retired.values());
         self.files.values().map(|base| base.sha256).chain(past.copied()).chain(held)
     }
 

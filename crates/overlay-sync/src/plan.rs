@@ -263,7 +263,10 @@ fn both(look: &Look<'_>, overlay: &[u8], here: &[u8]) -> Step {
                 OnConflict::Workspace | OnConflict::Hold => Rule::Workspace,
             };
             let input = Input { base, overlay, workspace: &side, kind: look.kind, rule };
-            let merged = merge::merge(&input);
+            let merged = match look.policy.grow {
+                merge::Grow::All => merge::merge_growing(&input),
+                _ => merge::merge(&input),
+            };
             match look.command {
                 _ if merged.conflicts.is_empty() => (merged.bytes, Did::Merge, rule, Vec::new()),
                 Some(refused) if !refused.contains(&asked) && !is_whole(&merged.conflicts) => {

@@ -9,8 +9,12 @@ use notify::{EventKind, RecommendedWatcher, RecursiveMode, Watcher};
 
 /// Something to wake up for.
 pub enum Wake {
-    /// Something changed, or may have; these were removed.
-    Change(Vec<PathBuf>),
+    /// Something changed at this time, or may have.
+    Change {
+        at: Instant,
+        /// What was removed.
+        gone: Vec<PathBuf>,
+    },
     /// A signal asks us to end.
     Signal(i32),
 }

@@ -28,6 +28,7 @@ mod overlay_edges;
 mod overlay_policy;
 mod overlay_review;
 mod overlay_watch;
+mod overlay_writers;
 mod parallel;
 mod races;
 mod remove;

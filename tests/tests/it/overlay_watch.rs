@@ -6,14 +6,18 @@ use crate::overlay::{Scene, scene};
 use crate::world::{World, skip, wait_for};
 
 /// A watch that runs, and is ended and looked at when the test is done with it.
-struct Watch {
+pub struct Watch {
     child: std::process::Child,
 }
 
 impl Watch {
     fn start(s: &Scene<'_>, debounce: &str) -> Watch {
+        Watch::with(s, &["--debounce-ms", debounce, "--max-wait-ms", "400"])
+    }
+
+    pub fn with(s: &Scene<'_>, args: &[&str]) -> Watch {
         let mut command = s.w.command(s.w.path("bin/overlay-sync"));
-        command.args(["watch", "-q", "--debounce-ms", debounce, "--max-wait-ms", "400"]).current_dir(&s.app.path);
+        command.args(["watch", "-q"]).args(args).current_dir(&s.app.path);
         let log = std::fs::File::create(s.w.path("watch.log")).unwrap();
         command.stdout(log.try_clone().unwrap()).stderr(log);
         let child = command.spawn().unwrap();
@@ -21,7 +25,7 @@ impl Watch {
         Watch { child }
     }
 
-    fn end(mut self, s: &Scene<'_>) {
+    pub fn end(mut self, s: &Scene<'_>) {
         s.app.sh(&format!("kill -TERM {}", self.child.id())).exit(0);
         assert_eq!(
             self.child.wait().unwrap().code(),

@@ -84,6 +84,12 @@ impl Stat {
         self.size
     }
 
+    /// When its content changed last, in nanoseconds since 1970.
+    pub fn modified(&self) -> i128 {
+        let (seconds, nanos) = self.modified;
+        i128::from(seconds) * 1_000_000_000 + i128::from(nanos)
+    }
+
     /// Its kind and permission bits.
     pub fn mode(&self) -> u32 {
         self.mode

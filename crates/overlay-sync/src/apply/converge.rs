@@ -55,6 +55,14 @@ struct Turn {
     is_halted: bool,
 }
 
+impl Turn {
+    /// One question for each file: the last one is about the texts as they are.
+    fn asks(&mut self, questions: Vec<(RelPath, Question)>) {
+        self.questions.retain(|(path, _)| questions.iter().all(|(other, _)| other != path));
+        self.questions.extend(questions);
+    }
+}
+
 /// Passes over the workspaces until a round writes nothing.
 pub fn converge<G: Ground>(
     ground: &mut G,
@@ -89,6 +97,19 @@ pub fn converge<G: Ground>(
     // A killed run may have left something half written anywhere.
     let idle = if before.is_empty() { idle } else { HashSet::new() };
     let mut turns: BTreeMap<Digest, Turn> = BTreeMap::new();
+    // Who wrote last wins, whatever the order in which workspaces are looked at.
+    for (path, order) in contested(ground, workspaces, &idle)? {
+        let only = BTreeSet::from([path]);
+        for index in order {
+            let workspace = &mut workspaces[index];
+            let turn = turns.entry(workspace.id).or_default();
+            if !turn.is_halted {
+                let passed = run.one(ground, workspace, Scope::Only(&only), turn, &mut outcome)?;
+                turn.again.extend(passed.lost);
+                turn.asks(passed.questions);
+            }
+        }
+    }
     let mut asked = 0;
     let mut round = 0;
     loop {
@@ -105,7 +126,7 @@ pub fn converge<G: Ground>(
             }
             let passed = run.one(ground, workspace, scope, turn, &mut outcome)?;
             turn.again.extend(passed.lost);
-            turn.questions.extend(passed.questions);
+            turn.asks(passed.questions);
             // Those that had their turn before it have not seen what it pushed.
             for (other, earlier) in workspaces.iter().enumerate().filter(|(other, _)| *other != index) {
                 if other < index || round > 0 {
@@ -131,6 +152,38 @@ pub fn converge<G: Ground>(
     }
     report(workspaces, turns, &mut outcome);
     Ok(outcome)
+}
+
+/// The files that several workspaces have edited, each with these workspaces in the order of their edits.
+fn contested<G: Ground>(
+    ground: &G,
+    workspaces: &[Workspace],
+    idle: &HashSet<Digest>,
+) -> Result<Vec<(RelPath, Vec<usize>)>> {
+    let mut changed: BTreeMap<&RelPath, Vec<usize>> = BTreeMap::new();
+    for (index, workspace) in workspaces.iter().enumerate().filter(|(_, workspace)| !idle.contains(&workspace.id)) {
+        // One that cannot be looked at is told of in its turn.
+        if !ground.is_present(workspace).unwrap_or(false) {
+            continue;
+        }
+        let Ok(quiet) = ground.quiet(workspace) else { continue };
+        for path in workspace.files.keys().filter(|path| !quiet.contains(path)) {
+            changed.entry(path).or_default().push(index);
+        }
+    }
+    let mut contested = Vec::new();
+    for (path, changed) in changed.into_iter().filter(|(_, changed)| changed.len() > 1) {
+        let edited = changed.into_iter().filter_map(|index| {
+            let workspace = &workspaces[index];
+            Some((ground.edited(workspace, path, workspace.files.get(path)?.sha256)?, index))
+        });
+        let mut order: Vec<(i128, usize)> = edited.collect();
+        if order.len() > 1 {
+            order.sort_unstable();
+            contested.push((path.clone(), order.into_iter().map(|(_, index)| index).collect()));
+        }
+    }
+    Ok(contested)
 }
 
 /// Tells what is open in each workspace.

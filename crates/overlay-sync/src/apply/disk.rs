@@ -347,6 +347,15 @@ impl Ground for Disk<'_> {
         }
     }
 
+    fn edited(&self, workspace: &Workspace, path: &RelPath, base: Digest) -> Option<i128> {
+        let found = self.read(Side::Here(workspace), path).ok()?.ok()??;
+        if found.sha256 == base {
+            return None;
+        }
+        let stats = self.here(workspace).ok()?.root.stats([path].into_iter()).ok()?;
+        stats.into_iter().next()?.map(|stat| stat.modified())
+    }
+
     fn read(&self, side: Side<'_>, path: &RelPath) -> Result<Found> {
         match side {
             Side::Here(workspace) => self.read_at(&self.here(workspace)?.root, path),

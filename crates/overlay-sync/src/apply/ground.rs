@@ -69,6 +69,9 @@ pub trait Ground {
     fn quiet<'w>(&self, workspace: &'w Workspace) -> Result<HashSet<&'w RelPath>>;
     /// Takes note that there is nothing to do about a file.
     fn is_quiet_now(&self, workspace: &Workspace, path: &RelPath);
+    /// When a workspace edited a file that both sides knew as `base`, in nanoseconds; none where it did not. Only for
+    /// putting edits in their order: nothing is decided on it.
+    fn edited(&self, workspace: &Workspace, path: &RelPath, base: Digest) -> Option<i128>;
     /// Reads a file whole, if it is one.
     fn read(&self, side: Side<'_>, path: &RelPath) -> Result<Found>;
     /// Replaces exactly what was expected (nothing, for none); `false` when something else is there.

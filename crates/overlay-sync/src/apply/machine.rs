@@ -199,7 +199,9 @@ impl Floor {
                 before.here.get(&w.id).is_some_and(|files| of(files) != w.files.get(path).map(|b| b.sha256))
             };
             let overlay = before.manifests.values().any(|w| w.files.get(path).map(|b| b.sha256) != of(&before.overlay));
-            before.manifests.values().filter(is_changed).count() + usize::from(overlay) > 1
+            // An edit of a file that was filled again is taken for one of what was there before.
+            let is_refilled = before.manifests.values().any(|w| w.refilled.contains_key(path));
+            before.manifests.values().filter(is_changed).count() + usize::from(overlay) > 1 || is_refilled
         };
         let raced = before.raced.is_some() || before.meanwhile.is_some();
         if !raced && ![true, false].into_iter().any(|env| disputed(&file(env))) {

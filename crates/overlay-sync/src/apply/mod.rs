@@ -110,9 +110,11 @@ impl<G: Ground> Pass<'_, G> {
                 let now = file.overlay.as_ref().map(|theirs| theirs.bytes.clone());
                 self.remember(file, now.as_deref().unwrap_or(bytes))?;
                 settle(workspace, path, Base { sha256, mode });
+                workspace.refilled.remove(path);
             }
             Step::Delete => {
                 workspace.files.remove(path);
+                workspace.refilled.remove(path);
                 let then = file.overlay.as_ref().map(|theirs| self.ground.keep(&theirs.bytes)).transpose()?;
                 workspace.deleted.extend(then.map(|then| (path.clone(), then)));
             }
@@ -138,6 +140,7 @@ impl<G: Ground> Pass<'_, G> {
         workspace.files.remove(path);
         workspace.deleted.remove(path);
         workspace.retired.remove(path);
+        workspace.refilled.remove(path);
         workspace.retired.extend(base.map(|base| (path.clone(), base)));
         self.known.removed.files.insert(path.clone());
     }
@@ -219,6 +222,14 @@ impl<G: Ground> Pass<'_, G> {
         }
         let now = write.overlay.as_deref().or(file.overlay.as_ref().map(|f| &*f.bytes));
         self.remember(file, now.unwrap_or(&write.base))?;
+        match (file.base, write.did) {
+            (Some(base), _) if file.here.is_none() && write.overlay.is_none() => {
+                workspace.refilled.entry(path.clone()).or_insert(base);
+            }
+            // What came from the overlay meanwhile is not what a stale writer knows.
+            (_, Did::Pull) if ours == workspace.files.get(path).map(|base| base.sha256) => {}
+            _ => drop(workspace.refilled.remove(path)),
+        }
         settle(workspace, path, Base { sha256: base, mode });
         if let Some(held) = workspace.held.get_mut(path) {
             // A part waits in texts that are others now.

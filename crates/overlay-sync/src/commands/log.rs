@@ -32,7 +32,7 @@ pub fn run(ui: &Ui, env: &Env, place: &Place, follow: bool) -> Result<Exit> {
     proc::handle_signals(move |signal| signals.send(Wake::Signal(signal)).is_ok());
     let watcher = notify::recommended_watcher(move |event: notify::Result<notify::Event>| {
         if is_change(&event) {
-            let _ = send.send(Wake::Change(Vec::new()));
+            let _ = send.send(Wake::Change { at: std::time::Instant::now(), gone: Vec::new() });
         }
     });
     let mut watcher = watcher.map_err(|e| Failure::failed("cannot watch files").because(e))?;

@@ -46,7 +46,7 @@ pub fn run(ui: &Ui, env: &Env, place: &Place) -> Result<Exit> {
     proc::handle_signals(move |signal| signals.send(Wake::Signal(signal)).is_ok());
     let watcher = notify::recommended_watcher(move |event: notify::Result<notify::Event>| {
         if is_change(&event) {
-            let _ = send.send(Wake::Change(removed(&event)));
+            let _ = send.send(Wake::Change { at: Instant::now(), gone: removed(&event) });
         }
     });
     let watcher = watcher.map_err(|e| Failure::failed("cannot watch files").because(e))?;
@@ -88,9 +88,11 @@ pub fn run(ui: &Ui, env: &Env, place: &Place) -> Result<Exit> {
                 scan(ui, env, &overlay, &mut told);
                 return Ok(Exit::Signal(u8::try_from(signal).unwrap_or(0)));
             }
-            Ok(Wake::Change(gone)) => {
+            Ok(Wake::Change { at, gone }) => {
                 gone.iter().for_each(|dir| watched.forget(dir));
-                pending.changed(now);
+                // Dated by when it came, not by when we fell asleep: from there on it has to be quiet.
+                pending.changed(at);
+                let now = Instant::now();
                 // A directory may be the news: a new one is armed before it is looked into. Not for every
                 // event of a burst, though.
                 if !gone.is_empty() || now >= last_arm + REARM {

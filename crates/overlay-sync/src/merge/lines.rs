@@ -2,7 +2,7 @@
 
 use similar::{Algorithm, DiffOp, MergeResolution, TextMerge, capture_diff_slices};
 
-use super::{Conflict, Input, Merged};
+use super::{Conflict, Input, Merged, Rule};
 
 /// The lines without their ends, `\n` or `\r\n`.
 pub fn of(bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
@@ -26,6 +26,8 @@ pub enum Disputed {
     Both,
     /// The same where both only added; else the rule decides.
     BothAdded,
+    /// As before, but told as a conflict all the same.
+    BothAddedTold,
 }
 
 pub fn merge(input: &Input<'_>) -> Merged {
@@ -48,8 +50,11 @@ pub fn merge_text(input: &Input<'_>) -> Merged {
         let dos = || merged.bytes.split(|b| *b == b'\n').collect::<Vec<_>>().join(b"\r\n".as_slice());
         return if becomes_dos { Merged { bytes: dos(), ..merged } } else { merged };
     }
-    if input.base.is_some() {
-        return merge(input);
+    if let Some(base) = input.base {
+        // Lines that both sides added stay, whoever wrote last: nobody took the other's away. What nobody has in
+        // common is no such addition.
+        let is_added = input.rule == Rule::Workspace && !base.is_empty();
+        return merge_with(input, if is_added { Disputed::BothAddedTold } else { Disputed::Decided });
     }
     let split = |bytes: &'_ [u8]| bytes.split_inclusive(|b| *b == b'\n').map(<[u8]>::to_vec).collect::<Vec<_>>();
     let (overlay, workspace) = (split(input.overlay), split(input.workspace));
@@ -70,11 +75,16 @@ pub fn merge_with(input: &Input<'_>, disputed: Disputed) -> Merged {
         let is_both = match disputed {
             Disputed::Decided => false,
             Disputed::Both => true,
-            Disputed::BothAdded => region.base_range().is_empty(),
+            Disputed::BothAdded | Disputed::BothAddedTold => region.base_range().is_empty(),
         };
         let lines: Vec<&[u8]> = match region.resolution() {
             MergeResolution::Theirs => workspace.collect(),
-            MergeResolution::Conflict if is_both => both(&overlay.collect::<Vec<_>>(), &workspace.collect::<Vec<_>>()),
+            MergeResolution::Conflict if is_both => {
+                if disputed == Disputed::BothAddedTold {
+                    conflicts.push(Conflict { place: format!("line {}", ours.start + 1), kept: input.rule });
+                }
+                both(&overlay.collect::<Vec<_>>(), &workspace.collect::<Vec<_>>())
+            }
             MergeResolution::Conflict => {
                 conflicts.push(Conflict { place: format!("line {}", ours.start + 1), kept: input.rule });
                 let (overlay, workspace): (Vec<_>, Vec<_>) = (overlay.collect(), workspace.collect());

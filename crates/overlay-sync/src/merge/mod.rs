@@ -165,6 +165,17 @@ pub fn merge(input: &Input<'_>) -> Merged {
     by_rule(&Input { rule: if is_ruled { input.rule } else { Rule::Overlay }, ..*input })
 }
 
+/// The same for a text whose lines only grow: what both sides added is no conflict.
+pub fn merge_growing(input: &Input<'_>) -> Merged {
+    let has_past = input.base.is_some_and(|base| !base.is_empty());
+    let is_plain = [Some(input.overlay), Some(input.workspace), input.base];
+    let is_text = input.kind == Kind::Text && !is_plain.into_iter().flatten().any(is_binary);
+    if !has_past || !is_text || input.rule == Rule::Person {
+        return merge(input);
+    }
+    lines::merge_with(input, lines::Disputed::BothAdded)
+}
+
 /// The same, the rule deciding also where there is no base.
 fn by_rule(input: &Input<'_>) -> Merged {
     let Input { base, overlay, workspace, kind, .. } = *input;
