@@ -22,16 +22,20 @@ pub fn unapproved(place: &Place, layers: &Layers, setup: &SetupPlan) -> Option<F
         Run::Held => setup.held.iter().map(held_line).collect(),
         _ => Vec::new(),
     };
-    let left_out = left_out(layers).map(|failure| failure.details(held.clone()));
+    let hint = format!("read it, then run `sweatfile-apply -C {} approve`", shell_word(&place.worktree));
+    let left_out = left_out(layers).map(|failure| match held.is_empty() {
+        true => failure,
+        false => Failure { hints: vec![hint.clone()], ..failure.details(held.clone()) },
+    });
     left_out.or_else(|| {
         let (first, rest) = held.split_first()?;
         let failure = Failure::new(Exit::Decide, "unapproved", first.clone()).details(rest.iter().cloned());
-        Some(failure.hint(format!("read it, then run `sweatfile-apply -C {} approve`", shell_word(&place.worktree))))
+        Some(failure.hint(hint.clone()))
     })
 }
 
 fn held_line(held: &Held) -> String {
-    format!("{} is tracked and not what the area places there, so setup was held back", held.path)
+    format!("{} is tracked and nobody has approved it, so the area's setup was held back", held.path)
 }
 
 fn left_out(layers: &Layers) -> Option<Failure> {

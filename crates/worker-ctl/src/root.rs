@@ -2,13 +2,14 @@
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use shopfloor_core::config::expand_home;
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::fs;
-use shopfloor_core::git::{Git, Repo};
+use shopfloor_core::git::{Git, Repo, common_dir_of};
 
 use crate::TOOL;
 use crate::agent::AgentTable;
@@ -104,6 +105,9 @@ pub enum Proof {
 pub fn prove(env: &Env, dir: &Path) -> Result<Proof> {
     let none = |why: &str| Ok(Proof::None(why.to_owned()));
     let (config, git_dir) = (dir.join("config.toml"), dir.join(".git"));
+    if !dir.is_dir() {
+        return none("there is no such directory");
+    }
     if !config.is_file() {
         return none("it has no config.toml");
     }
@@ -112,6 +116,10 @@ pub fn prove(env: &Env, dir: &Path) -> Result<Proof> {
     }
     if let Some(foreign) = [dir, &git_dir, &config].into_iter().find(|path| !fs::is_ours(path)) {
         return none(&format!("{} belongs to another user", foreign.display()));
+    }
+    let is_open = |path: &&Path| path.metadata().is_ok_and(|meta| meta.permissions().mode() & 0o002 != 0);
+    if let Some(open) = [dir, &git_dir, &config].into_iter().find(is_open) {
+        return none(&format!("anybody can write to {}: `chmod o-w` it", open.display()));
     }
     match Git::find(env)?.recorded_source(&git_dir)? {
         Some(source) => Ok(Proof::Root(source)),
@@ -133,10 +141,8 @@ fn no_root(what: String) -> Failure {
 }
 
 fn search(env: &Env) -> Result<PathBuf> {
-    for above in env.cwd.ancestors() {
-        if let Proof::Root(_) = prove(env, above)? {
-            return Ok(above.to_path_buf());
-        }
+    if let Some(around) = around(env)? {
+        return Ok(around);
     }
     let default = expand_home(env, DEFAULT);
     match Git::find(env)?.discover() {
@@ -146,6 +152,23 @@ fn search(env: &Env) -> Result<PathBuf> {
         Err(failure) if failure.kind != "not_a_repository" => Err(failure),
         Err(_) => proven(env, &default),
     }
+}
+
+/// The root that the current directory is a part of. Another repository that happens to lie below a root is none of its
+/// business; but what lies in a worker's worktree is its agent's, whatever it claims to be.
+fn around(env: &Env) -> Result<Option<PathBuf>> {
+    let own = common_dir_of(&env.cwd);
+    let mut found: Option<&Path> = None;
+    for above in env.cwd.ancestors() {
+        let is_part = found.map_or_else(
+            || env.cwd.starts_with(above.join(".worktrees")) || own == above.join(".git").canonicalize().ok(),
+            |inner| inner.starts_with(above.join(".worktrees")),
+        );
+        if is_part && matches!(prove(env, above)?, Proof::Root(_)) {
+            found = Some(above);
+        }
+    }
+    Ok(found.map(Path::to_path_buf))
 }
 
 /// The root recorded in a repository. Never another repository's: its workers' commits would land there.
@@ -162,12 +185,26 @@ fn recorded(env: &Env, repo: &Repo, default: &Path) -> Result<PathBuf> {
         return Err(failure.hint("make one with `worker-ctl init`, or name one with `--root DIR`"));
     };
     match prove(env, &root)? {
+        // One that was copied records the root of the one it was copied from.
+        Proof::Root(source) if is_another(&source, repo) => {
+            let (root, source) = (root.display(), source.display());
+            Err(no_root(format!("{root}, the root recorded in the repository {here}, is that of {source}")).hint(
+                "make one for this repository with `worker-ctl init --target DIR`, or name that one with `--root DIR`",
+            ))
+        }
         Proof::Root(_) => Ok(root),
         Proof::None(why) => {
             Err(no_root(format!("{}, the root recorded in the repository {here}, is none: {why}", root.display()))
                 .hint("bring it back, name another with `--root DIR`, or make one with `worker-ctl init`"))
         }
     }
+}
+
+/// Whether a source that is there is another repository than this one.
+fn is_another(source: &Path, repo: &Repo) -> bool {
+    let real = |path: &Path| path.canonicalize().ok();
+    let common = common_dir_of(source).or_else(|| real(source));
+    source.is_dir() && common != real(&repo.home.common_dir) && real(source) != real(&repo.home.common_dir)
 }
 
 /// The root that a repository's common directory records; none where it records nothing.

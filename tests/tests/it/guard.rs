@@ -146,32 +146,125 @@ fn worktree_spawn_runs_nothing_that_an_agent_configured() {
     }
 }
 
-/// A repository inside a worktree that counts as a submodule, with a file that looks changed and is not.
-fn inner(tree: &Repo<'_>, evil: &str) {
-    tree.sh("git init -q sub && cd sub && printf 'a\\n' > a && printf '* filter=evil\\nb filter=e=v=il\\n' > .gitattributes && cp a b && git add . && git commit -qm sub").exit(0);
+/// A repository inside a worktree that counts as a submodule, with files that look changed and are not.
+fn inner(tree: &Repo<'_>, config: &[u8]) {
+    let lines = "git init -q sub && cd sub && printf 'a\\n' > a && cp a b && printf '* filter=evil\\nb filter=e\\377x\\n' > .gitattributes \
+                 && git add . && git commit -qm sub";
+    tree.sh(lines).exit(0);
     tree.sh("git add sub 2> /dev/null && git commit -qm sub && touch -d 2001-01-01 sub/a sub/b").exit(0);
-    let config = tree.read("sub/.git/config");
-    write(&tree.path.join("sub/.git/config"), &(config + &configuration(evil)));
+    let mut all = std::fs::read(tree.path.join("sub/.git/config")).unwrap();
+    all.extend(config);
+    std::fs::write(tree.path.join("sub/.git/config"), all).unwrap();
+    tree.write("untracked", "work\n");
+}
+
+/// What an inner repository's configuration can run, also under a name that is no text, and by fetching what is missing.
+fn inner_configurations(evil: &str) -> [Vec<u8>; 3] {
+    let odd = [b"[filter \"e\xffx\"]\n\tclean = ".as_slice(), evil.as_bytes(), b"\n"].concat();
+    let promisor = format!(
+        "[core]\n\trepositoryformatversion = 1\n[extensions]\n\tpartialClone = ev\n[remote \"ev\"]\n\turl = .\n\tpromisor = true\n\tuploadpack = {evil}\n"
+    );
+    [configuration(evil).into_bytes(), odd, promisor.into_bytes()]
 }
 
 #[test]
 fn a_repository_inside_a_worktree_runs_nothing() {
-    let w = World::new();
-    let floor = staff(&w, &["adam"]);
-    let evil = evil(&w);
-    hooks(&w, &evil, &w.path("evil-hooks"));
-    floor.ctl(&["start", "--worker", "adam", "--prompt", "think"]).exit(0);
-    inner(&tree(&floor, "adam"), &evil);
-    commands_of_worker_ctl(&floor, "a submodule of worker-ctl's");
-
-    let app = w.repo("spawning");
-    app.commit("README.md", "app\n");
-    let path = app.spawn(&["subtree", "x"]).exit(0).stdout;
-    inner(&w.at(path.trim_end()), &evil);
-    for args in [&["list", "--status"][..], &["gc"], &["remove", "x"], &["remove", "x", "--force"]] {
-        app.spawn(args);
-        assert_unmarked(&w, &format!("a submodule of worktree-spawn's: {args:?}"));
+    // A worker anew for each command, which thereby does all that it would do.
+    for n in 0..3 {
+        for args in [
+            &["accept", "adam"][..],
+            &["reset", "adam", "--force"],
+            &["nuke", "adam", "--yes", "--force"],
+            &["doctor", "--repair", "--yes"],
+        ] {
+            let w = World::new();
+            let floor = staff(&w, &["adam"]);
+            let evil = evil(&w);
+            hooks(&w, &evil, &w.path("evil-hooks"));
+            floor.ctl(&["start", "--worker", "adam", "--prompt", "think"]).exit(0);
+            let adam = tree(&floor, "adam");
+            inner(&adam, &inner_configurations(&evil)[n]);
+            if n == 2 {
+                adam.sh("cd sub && t=$(git rev-parse 'HEAD^{tree}') && rm -f .git/objects/${t%${t#??}}/${t#??}")
+                    .exit(0);
+            }
+            floor.ctl(&["patrol"]).exit(0);
+            let done = floor.ctl(args);
+            assert_unmarked(&w, &format!("a submodule of worker-ctl's, {n}: {args:?}"));
+            if args[0] == "nuke" || args[0] == "reset" {
+                // Done, and nothing of it is lost.
+                done.exit(0);
+                let kept = floor.root.sh("cd .git && git rev-parse --verify -q $(git for-each-ref --format='%(refname)' refs/shopfloor/trash):untracked");
+                kept.exit(0);
+                let sub = floor.root.sh("find trash .worktrees -path '*sub/a' 2> /dev/null | grep -q .");
+                sub.exit(0);
+            }
+        }
+        let w = World::new();
+        let evil = evil(&w);
+        let app = w.repo("spawning");
+        app.commit("README.md", "app\n");
+        let child = w.at(app.spawn(&["subtree", "x"]).exit(0).stdout.trim_end());
+        inner(&child, &inner_configurations(&evil)[n]);
+        for args in [&["list", "--status"][..], &["gc"], &["remove", "x"], &["remove", "x", "--force"]] {
+            app.spawn(args);
+            assert_unmarked(&w, &format!("a submodule of worktree-spawn's, {n}: {args:?}"));
+        }
+        child.run_with(
+            "worktree-spawn",
+            &["subtree", "y", "--require-clean", "--no-git-hooks"],
+            &[("WORKTREE_SPAWN_MAX_DEPTH", "3")],
+        );
+        assert_unmarked(&w, &format!("a spawn from there, {n}"));
+        assert!(child.has("sub/a") && child.has("untracked"), "it is not known to hold nothing else: {n}");
     }
+}
+
+#[test]
+fn a_submodule_with_settings_of_its_own_is_in_nobodys_way() {
+    let w = World::new();
+    let app = w.repo("spawning");
+    let lib = w.repo("lib");
+    lib.commit("l", "l\n");
+    app.sh(&format!(
+        "git -c protocol.file.allow=always submodule -q add {} sub && git commit -qm sub",
+        lib.path.display()
+    ))
+    .exit(0);
+    let child = w.at(app.spawn(&["subtree", "x"]).exit(0).stdout.trim_end());
+    child.sh("git -c protocol.file.allow=always submodule -q update --init && git -C sub config diff.algorithm histogram").exit(0);
+    child.sh("git -C sub config user.name x").exit(0);
+    // What it has that is nowhere else keeps it, and is named.
+    child.write("sub/new", "work\n");
+    app.spawn(&["remove", "x"]).exit(1).err_has("the repository in sub has changes of its own");
+    child.sh("cd sub && git add . && git commit -qm new && cd .. && git add sub && git commit -qm sub").exit(0);
+    app.spawn(&["remove", "x"]).exit(1).err_has("the repository in sub has commits that are nowhere else");
+    child.sh("cd sub && git reset -q --hard HEAD~ && cd .. && git add sub && git commit -qm back").exit(0);
+    app.spawn(&["remove", "x"]).exit(0);
+    assert!(!child.path.exists());
+}
+
+#[test]
+fn nothing_is_spawned_from_where_an_agent_configured_programs() {
+    let w = World::new();
+    let evil = evil(&w);
+    let app = w.app();
+    app.commit("README.md", "app\n");
+    let child = w.at(app.spawn(&["subtree", "x"]).exit(0).stdout.trim_end());
+    child.commit(".gitattributes", "* filter=evil\n");
+    child.git(&["config", "extensions.worktreeConfig", "true"]);
+    write(&app.path.join(".git/worktrees/x/config.worktree"), &configuration(&evil));
+    hooks(&w, &evil, &w.path("evil-hooks"));
+    let deeper = [("WORKTREE_SPAWN_MAX_DEPTH", "5")];
+    child
+        .run_with("worktree-spawn", &["subtree", "y", "--no-git-hooks"], &deeper)
+        .exit(4)
+        .err_has("config.worktree sets");
+    child.run_with("worktree-spawn", &["subtree", "y"], &deeper).exit(4);
+    assert_unmarked(&w, "a spawn from a worktree with programs");
+    assert_eq!(app.git(&["branch", "--list", "main.x.y"]), "");
+    app.spawn(&["list", "--status"]).exit(0).out_has("config.worktree sets");
+    assert!(app.spawn(&["list", "--status", "--json"]).exit(0).stdout.contains("config.worktree sets"));
 }
 
 #[test]
@@ -195,7 +288,9 @@ fn a_worktree_of_its_own_settings_works_on() {
     floor.ctl(&["start", "--worker", "adam", "--prompt", "think"]).exit(0);
     let adam = tree(&floor, "adam");
     adam.git(&["sparse-checkout", "set", "--no-cone", "/*"]);
-    adam.git(&["config", "--worktree", "user.name", "Adam"]);
+    for setting in [["user.name", "Adam"], ["core.untrackedCache", "true"], ["pull.rebase", "true"]] {
+        adam.git(&[&["config", "--worktree"][..], &setting].concat());
+    }
     assert!(floor.root.has(".git/worktrees/adam/config.worktree"));
     adam.commit("mine", "x\n");
     floor.until("adam", "needs_review");
@@ -214,10 +309,16 @@ fn a_worktree_that_leads_elsewhere_is_told_with_what_mends_it() {
     let json = floor.ctl(&["accept", "adam", "--json"]).exit(4).json();
     assert_eq!(crate::world::text(&json, "/error/kind"), "tampered");
     let told = floor.ctl(&["nuke", "adam", "--yes", "--force"]).exit(4);
-    told.err_has(".worktrees/adam/.git does not lead to").err_has("git worktree repair");
+    told.err_has(".worktrees/adam/.git does not lead to").err_has("worktree repair");
     assert!(floor.app.has(".git/HEAD"));
     // The others go on.
     floor.ctl(&["nuke", "eve", "--yes"]).exit(0);
+    // One without any says as little about what it has.
+    std::fs::remove_file(adam.path.join(".git")).unwrap();
+    adam.write("new", "work\n");
+    floor.ctl(&["nuke", "adam", "--yes"]).exit(4).err_has("does not lead to");
+    assert!(adam.has("new"));
+    std::fs::remove_file(adam.path.join("new")).unwrap();
     adam.write(".git", &before);
     floor.ctl(&["accept", "adam"]).exit(0);
 }
@@ -282,4 +383,61 @@ fn no_agent_is_handed_settings_that_are_checked_in() {
         assert!(!app.has(".shopfloor/worktrees/x"), "nothing is left of it");
         assert_eq!(app.git(&["branch", "--list", "main.x"]), "");
     }
+}
+
+/// Ending a rebase moves the branch that git's record of it names, and that record is the agent's to write.
+#[test]
+fn a_rebase_that_is_said_to_be_anothers_is_not_ended() {
+    let w = World::new();
+    let floor = staff(&w, &["adam", "eve"]);
+    work(&floor, "adam", "COMMIT a adams Add a");
+    work(&floor, "eve", "COMMIT e eves Add e");
+    let eves = floor.root.git(&["rev-parse", "refs/heads/worker/eve"]);
+    let git_dir = floor.root.path.join(".git/worktrees/adam");
+    let (adams, base) = (
+        floor.root.git(&["rev-parse", "refs/heads/worker/adam"]),
+        floor.root.git(&["rev-parse", "refs/remotes/origin/main"]),
+    );
+    for (file, text) in [("head-name", "refs/heads/worker/eve\n"), ("orig-head", &adams), ("onto", &base)] {
+        write(&git_dir.join("rebase-merge").join(file), text);
+    }
+    write(&git_dir.join("shopfloor/worker-ctl/rebasing"), &format!("{} {}", adams.trim(), base));
+    tree(&floor, "adam").git(&["checkout", "-q", "--detach", base.trim()]);
+    floor.ctl(&["patrol"]).err_has("says it is of refs/heads/worker/eve");
+    floor.ctl(&["doctor", "--repair", "--yes"]);
+    floor.ctl(&["reset", "adam", "--force"]).exit(4);
+    assert_eq!(floor.root.git(&["rev-parse", "refs/heads/worker/eve"]), eves);
+}
+
+#[test]
+fn what_stands_in_a_worktrees_place_is_neither_removed_nor_written_to() {
+    let w = World::new();
+    let app = w.app();
+    app.commit("README.md", "app\n");
+    let child = w.at(app.spawn(&["subtree", "x"]).exit(0).stdout.trim_end());
+    let aside = w.home("aside");
+    std::fs::rename(&child.path, &aside).unwrap();
+    std::os::unix::fs::symlink(&aside, &child.path).unwrap();
+    write(&aside.join("key"), "secret\n");
+    app.spawn(&["remove", "x", "--force"]).exit(4).err_has("is a symbolic link");
+    assert!(aside.join("key").exists() && aside.join("README.md").exists());
+    app.spawn(&["list"]).exit(0).out_has("main.x");
+    std::fs::remove_file(&child.path).unwrap();
+    std::os::unix::fs::symlink(&app.path, &child.path).unwrap();
+    app.spawn(&["repair"]);
+    assert!(!app.has(".mcp.json"));
+}
+
+#[test]
+fn what_is_no_file_where_git_reads_one_is_told_and_not_waited_for() {
+    let w = World::new();
+    let floor = staff(&w, &["adam"]);
+    let head = floor.root.path.join(".git/worktrees/adam/HEAD");
+    let was = std::fs::read(&head).unwrap();
+    std::fs::remove_file(&head).unwrap();
+    floor.root.sh("mkfifo .git/worktrees/adam/HEAD").exit(0);
+    floor.ctl(&["patrol"]).exit(4).err_has("HEAD is no file");
+    std::fs::remove_file(&head).unwrap();
+    std::fs::write(&head, was).unwrap();
+    floor.ctl(&["patrol"]).exit(0);
 }

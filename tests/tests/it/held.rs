@@ -104,6 +104,7 @@ fn what_the_area_itself_places_does_not_hold_it_back() {
     link.commit("behind", "one\n");
     link.sh("ln -s behind .envrc && git add .envrc && git commit -qm link").exit(0);
     assert_held(&link, ".envrc");
+    link.apply(&["approve"]).exit(3).err_has("    one");
     link.apply(&["approve", "--yes"]).exit(0);
     link.write("behind", "two\n");
     assert_held(&link, ".envrc");
@@ -136,4 +137,32 @@ fn one_in_a_directory_holds_back_too_and_only_the_areas_commands_are_held() {
     out.err_has("sweatfile is not approved").err_has("  sub/.envrc is tracked").err_has("  .envrc is tracked");
     let json = both.apply(&["--json"]).exit(3).json();
     assert!(text(&json, "/error/message").contains("sub/.envrc"), "{json}");
+}
+
+/// A submodule's files are a branch's too: it says which commit they are of.
+#[test]
+fn a_file_of_a_submodule_holds_setup_back() {
+    let w = World::new();
+    let app = w.app();
+    write(&w.home("eng/dev.sh"), "touch ~/good\n");
+    area(&w, "[files.\"tools/dev.sh\"]\ncopy = \"dev.sh\"\n");
+    let tools = w.repo("tools");
+    tools.commit("dev.sh", "touch ~/evil\n");
+    tools.commit(".envrc", "touch ~/evil\n");
+    app.sh(&format!(
+        "git -c protocol.file.allow=always submodule -q add {} .tools && git commit -qm tools",
+        tools.path.display()
+    ))
+    .exit(0);
+    assert_held(&app, ".tools/dev.sh");
+    assert_held(&app, ".tools/.envrc");
+}
+
+#[test]
+fn a_tracked_env_file_holds_setup_back_too() {
+    let w = World::new();
+    let app = w.app();
+    area(&w, "[files.envrc]\ncontent = \"dotenv_if_exists .sweatshop-env\\n\"\n");
+    app.commit(".sweatshop-env", "PATH=.x:/usr/bin\n");
+    assert_held(&app, ".sweatshop-env");
 }

@@ -102,7 +102,7 @@ fn a_repository_without_a_root_does_not_use_the_one_of_another() {
     // A recorded root that is gone is not replaced by another one.
     b.run("worker-ctl", &["init"]).exit(0);
     std::fs::rename(w.home("workers/b"), w.home("elsewhere")).unwrap();
-    b.run("worker-ctl", &["status"]).exit(2).err_has("workers/b").err_has("it has no config.toml");
+    b.run("worker-ctl", &["status"]).exit(2).err_has("workers/b").err_has("there is no such directory");
 }
 
 #[test]
@@ -129,4 +129,86 @@ fn init_keeps_roots_apart_and_says_which_one_is_recorded() {
     said.err_has(&format!("{} is the root recorded in the repository from now on", second.display()));
     said.err_has(&format!("--root {}", w.home("workers").display()));
     assert_eq!(a.run("worker-ctl", &["status", "--json"]).exit(0).json()["workers"], serde_json::json!([]));
+}
+
+/// An agent can make its own worktree look like a root; a person who stands in it means the root around it.
+#[test]
+fn a_workers_worktree_is_no_root() {
+    let w = World::new();
+    let floor = Floor::new(&w);
+    floor.ctl(&["add", "adam"]).exit(0);
+    let adam = w.at(floor.root.path.join(".worktrees/adam"));
+    adam.sh("mkdir sub && cd sub && git init -q . && git config shopfloor.source /x && mkdir .worktrees").exit(0);
+    adam.write("sub/config.toml", &hostile(&w));
+    adam.write("sub/state.json", "{\"version\":1,\"revision\":1,\"tmux_socket\":\"t\",\"workers\":{}}");
+    for at in ["", "sub", "sub/.worktrees"] {
+        let workers = w.at(adam.path.join(at)).run("worker-ctl", &["status", "--json"]).exit(0).json();
+        assert_eq!(workers["workers"][0]["name"], "adam", "{at}");
+    }
+    assert!(!w.home("mark").exists());
+}
+
+#[test]
+fn a_copy_of_a_repository_does_not_work_for_the_original() {
+    let w = World::new();
+    let a = w.repo("a");
+    a.run("worker-ctl", &["init"]).exit(0);
+    a.sh("cp -a . ../copy").exit(0);
+    let copy = w.at(w.home("copy"));
+    let refused = copy.run("worker-ctl", &["accept", "adam"]).exit(2);
+    refused
+        .err_has("home/workers, the root recorded in the repository")
+        .err_has(&format!("is that of {}", a.path.display()));
+    a.run("worker-ctl", &["status"]).exit(0);
+    // One whose source has moved still knows its root: there is no other it could be.
+    std::fs::rename(&a.path, w.home("moved")).unwrap();
+    w.at(w.home("moved")).run("worker-ctl", &["status"]).exit(0);
+}
+
+#[test]
+fn a_repository_that_lies_below_a_root_is_none_of_its_business() {
+    let w = World::new();
+    let (a, b) = (w.repo("a"), w.repo("workers/x/b"));
+    a.run("worker-ctl", &["init", "--target", w.home("a-root").to_str().unwrap()]).exit(0);
+    let around = w.home("workers");
+    a.run("worker-ctl", &["init", "--target", around.to_str().unwrap()]).exit(1);
+    std::fs::rename(w.home("a-root"), w.home("kept")).unwrap();
+    w.at(w.home("")).sh("mv workers/x x && rmdir workers && mv kept workers && mv x workers/x").exit(0);
+    w.at(&around).run("worker-ctl", &["status"]).exit(0);
+    b.run("worker-ctl", &["status"]).exit(2).err_has("no root of worker-ctl is recorded in the repository");
+    b.run("worker-ctl", &["init", "--target", w.home("b-root").to_str().unwrap()]).exit(0);
+    let root = b.run("worker-ctl", &["status", "--json"]).exit(0).json();
+    assert!(crate::world::text(&root, "/tmux_socket").contains("b-root"), "{root}");
+    // Inside of a root there is nothing to make one for.
+    w.at(&around).run("worker-ctl", &["init"]).exit(1).err_has("is a root itself");
+}
+
+#[test]
+fn a_root_that_anybody_can_write_to_is_none() {
+    let w = World::new();
+    let floor = Floor::new(&w);
+    floor.root.sh("chmod o+w config.toml").exit(0);
+    floor.ctl(&["--root", ".", "status"]).exit(2).err_has("anybody can write to").err_has("chmod o-w");
+    floor.root.sh("chmod o-w config.toml").exit(0);
+    floor.ctl(&["status"]).exit(0);
+}
+
+#[test]
+fn a_moved_root_makes_nothing_at_its_old_place() {
+    let w = World::new();
+    let floor = Floor::new(&w);
+    floor.ctl(&["add", "adam"]).exit(0);
+    let moved = w.at(w.home("moved"));
+    std::fs::rename(&floor.root.path, &moved.path).unwrap();
+    moved.write(".worktrees/adam/wip", "work\n");
+    let told = moved.run("worker-ctl", &["doctor", "--repair", "--yes"]).exit(1);
+    told.out_has("the root is here now");
+    assert!(!floor.root.path.exists());
+    moved.sh("git worktree repair .worktrees/*").exit(0);
+    moved.run("worker-ctl", &["doctor", "--rebuild", "--yes"]).exit(0);
+    assert!(moved.has(".worktrees/adam/wip"));
+    moved.run("worker-ctl", &["patrol"]).exit(0);
+    std::fs::rename(&moved.path, &floor.root.path).unwrap();
+    floor.root.sh("git worktree repair .worktrees/*").exit(0);
+    floor.ctl(&["doctor", "--rebuild", "--yes"]).exit(0);
 }

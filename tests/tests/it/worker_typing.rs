@@ -140,3 +140,29 @@ fn a_running_up_keeps_its_text_until_nobody_types() {
     assert!(floor.prompts()[2].starts_with("Your work conflicts"), "{:?}", floor.prompts());
     drop(up);
 }
+
+#[test]
+fn what_is_typed_behind_our_text_is_not_submitted_with_it() {
+    let w = World::new();
+    let floor = staff(&w, &["adam"]);
+    floor.ctl(&["start", "--worker", "adam", "--prompt", "think"]).exit(0);
+    wait_for(|| floor.prompts().len() == 1);
+    let mut person = Person::attach(&floor, "adam");
+    // Nobody typed for a while; the text is long, so that its key comes two seconds later.
+    wait_for(|| floor.ctl(&["message", "adam", "first"]).status == Some(0));
+    wait_for(|| floor.prompts().len() == 2);
+    let long = "x".repeat(30_000);
+    let mut command = floor.root.world.command(floor.root.world.path("bin/worker-ctl"));
+    command.args(["message", "adam", &long]).current_dir(&floor.root.path);
+    let mut message = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+    let log = floor.root.path.join("state.json");
+    wait_for(|| std::fs::read_to_string(&log).unwrap().contains("\"is_typed\": true"));
+    // Pasted: the buffer it was in is gone.
+    wait_for(|| tmux(&floor, &["list-buffers"]).is_empty());
+    person.types(&floor, "mine");
+    assert_eq!(message.wait().unwrap().code(), Some(1));
+    assert_eq!(floor.prompts().len(), 2, "nobody pressed the key");
+    floor.ctl(&["patrol"]).exit(0);
+    let notes = floor.status("adam")["notes"].to_string();
+    assert!(notes.contains("may stand in its input line"), "{notes}");
+}

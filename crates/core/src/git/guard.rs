@@ -18,25 +18,34 @@ pub(super) const NO_PROGRAMS: [&str; 2] = ["-c", "core.fsmonitor=false"];
 pub(super) const NO_HOOKS: [&str; 4] = ["-c", "core.hooksPath=/dev/null", "-c", "submodule.recurse=false"];
 
 /// Keys of a `config.worktree` that decide what files look like, and run nothing. `git sparse-checkout` writes some.
-const HARMLESS: [&str; 14] = [
+const HARMLESS: [&str; 22] = [
     "core.sparsecheckout",
     "core.sparsecheckoutcone",
     "core.autocrlf",
     "core.bare",
+    "core.commentchar",
     "core.eol",
     "core.filemode",
+    // Overruled in every command.
+    "core.fsmonitor",
     "core.ignorecase",
     "core.longpaths",
     "core.precomposeunicode",
     "core.quotepath",
     "core.safecrlf",
     "core.symlinks",
+    "diff.algorithm",
+    "diff.colormoved",
+    "diff.renames",
+    "merge.conflictstyle",
+    "core.untrackedcache",
     "user.email",
     "user.name",
+    "user.signingkey",
 ];
 
 /// Sections of which every key is harmless.
-const HARMLESS_SECTIONS: [&str; 3] = ["advice.", "color.", "index."];
+const HARMLESS_SECTIONS: [&str; 8] = ["advice.", "branch.", "color.", "commit.", "index.", "pull.", "push.", "status."];
 
 /// Where git is told to look, instead of in the worktree itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -52,12 +61,19 @@ impl Git {
     /// works on what the repository has recorded of it, whatever its `.git` file says. Exit 4, kind `tampered`, where
     /// that file leads elsewhere, or its `config.worktree` holds what could run a program.
     pub fn guarded(&self, common_dir: &Path, worktree: &Path) -> Result<Git> {
+        if worktree.is_symlink() {
+            return Err(tampered(format!("{} is a symbolic link, and no worktree", worktree.display()))
+                .hint("remove the link, and bring the worktree back to its place"));
+        }
         let git_dir = recorded_dir(common_dir, worktree)?;
         let own = private_dir(worktree);
         if own.is_none() || own != git_dir.as_ref().and_then(|dir| dir.canonicalize().ok()) {
             let wanted = git_dir.map_or_else(|| "a record of this repository".into(), |dir| dir.display().to_string());
             let why = format!("{} does not lead to {wanted}", worktree.join(".git").display());
-            return Err(tampered(why).hint("`git worktree repair` in the repository writes it again"));
+            let (common_dir, dir) = (crate::text::shell_word(common_dir), crate::text::shell_word(worktree));
+            return Err(tampered(why).hint(format!(
+                "if that is not your doing, move {dir}/.git away, then `git -C {common_dir} worktree repair` writes it again"
+            )));
         }
         let git_dir = git_dir.unwrap_or_default();
         let common = fs::read(&git_dir.join("commondir"))?.unwrap_or_default();
@@ -87,63 +103,93 @@ impl Git {
         let is_harmless =
             |key: &str| HARMLESS.contains(&key) || HARMLESS_SECTIONS.iter().any(|section| key.starts_with(section));
         let keys = nul_fields(&output.stdout).map(|key| String::from_utf8_lossy(key).into_owned());
-        match keys.into_iter().find(|key| !is_harmless(key)) {
+        let odd: Vec<String> = keys.filter(|key| !is_harmless(key)).collect();
+        match odd.first() {
             None => Ok(()),
-            Some(key) => {
-                Err(tampered(format!("{} sets `{key}`, which may run a program", file.display())).hint(format!(
+            Some(key) => Err(tampered(format!("{} sets {}, not known to run nothing", file.display(), quoted(&odd)))
+                .hint(format!(
                     "take it out, if you did not set it: `git config --file {} --unset-all {key}`",
                     crate::text::shell_word(file)
-                )))
-            }
+                ))),
         }
     }
 
-    /// Variables for a git command that looks into the repositories inside a worktree (submodules, and whatever an
-    /// agent put there): they keep filters and drivers of those repositories' own configuration from running. git
-    /// passes them on to the processes it starts there. One process, and two for each such repository.
-    pub fn mute_inner(&self, worktree: &Path) -> Result<Vec<(String, String)>> {
-        let mut keys: Vec<String> = Vec::new();
-        let mut places = vec![worktree.to_path_buf()];
+    /// The repositories inside a worktree that its index has as submodules, whoever put them there, and that are filled:
+    /// their paths below it. No command of ours lets git go into one by itself. One process.
+    pub fn inner(&self, worktree: &Path) -> Result<Vec<PathBuf>> {
+        let listed = self.cmd(worktree).args(["ls-files", "--stage", "-z"]).capture()?;
+        if !listed.status.success() {
+            return Err(failed("ls-files", &listed));
+        }
+        let links = nul_fields(&listed.stdout).filter(|entry| entry.starts_with(b"160000 "));
+        let paths = links.filter_map(|entry| entry.splitn(2, |b| *b == b'\t').nth(1));
+        let paths = paths.map(|path| PathBuf::from(OsStr::from_bytes(path)));
+        Ok(paths.filter(|path| worktree.join(path).join(".git").symlink_metadata().is_ok()).collect())
+    }
+
+    /// What would be lost with the repositories inside a worktree, if anything: changes, or commits that are nowhere else.
+    /// Of one whose own configuration could make git run a program nobody can tell, and so it is said.
+    pub fn inner_losses(&self, worktree: &Path) -> Result<Option<String>> {
+        let mut places: Vec<PathBuf> = self.inner(worktree)?.into_iter().map(|path| worktree.join(path)).collect();
         let mut seen = BTreeSet::new();
         while let Some(place) = places.pop() {
             // Links may lead in circles.
             if !seen.insert(place.canonicalize().unwrap_or_else(|_| place.clone())) {
                 continue;
             }
-            let listed = self.cmd(&place).args(["ls-files", "--stage", "-z"]).capture()?;
-            if !listed.status.success() {
-                return Err(failed("ls-files", &listed));
+            let shown = place.strip_prefix(worktree).unwrap_or(&place).display().to_string();
+            if let Some(why) = self.inner_loss(&place)? {
+                return Ok(Some(format!("the repository in {shown} {why}")));
             }
-            let links = nul_fields(&listed.stdout).filter(|entry| entry.starts_with(b"160000 "));
-            let paths = links.filter_map(|entry| entry.splitn(2, |b| *b == b'\t').nth(1));
-            let inner = paths.map(|path| place.join(OsStr::from_bytes(path))).filter(|dir| dir.join(".git").exists());
-            for dir in inner {
-                keys.extend(self.programs_of(&dir)?);
-                places.push(dir);
-            }
+            places.extend(self.inner(&place)?.into_iter().map(|path| place.join(path)));
         }
-        keys.sort();
-        keys.dedup();
-        let numbered = keys.iter().enumerate().flat_map(|(n, key)| {
-            let off = if key.ends_with(".required") { "false" } else { "" };
-            [(format!("GIT_CONFIG_KEY_{n}"), key.clone()), (format!("GIT_CONFIG_VALUE_{n}"), off.to_owned())]
-        });
-        let count = ("GIT_CONFIG_COUNT".to_owned(), keys.len().to_string());
-        Ok(numbered.chain([count]).collect())
+        Ok(None)
     }
 
-    /// The keys of a repository's own configuration that name filters and drivers.
-    fn programs_of(&self, dir: &Path) -> Result<Vec<String>> {
-        let cmd = self.cmd(dir).args(["config", "--show-scope", "--name-only", "-z", "--get-regexp"]);
-        let output = cmd.arg("^(filter|diff|merge)\\.").capture()?;
-        // 1: there are none.
-        if output.status.code() > 1 {
-            return Err(failed("config", &output));
+    fn inner_loss(&self, place: &Path) -> Result<Option<String>> {
+        let ask = |args: &[&str]| {
+            let cmd = self.cmd_alone(place).var("GIT_NO_LAZY_FETCH", "1");
+            cmd.args(args.iter().copied()).capture()
+        };
+        let listed = ask(&["config", "--show-scope", "--name-only", "-z", "--list"])?;
+        if !listed.status.success() {
+            return Ok(Some(format!("cannot be looked at: {}", super::git_said(&listed))));
         }
-        let fields: Vec<&[u8]> = nul_fields(&output.stdout).collect();
+        let fields: Vec<&[u8]> = nul_fields(&listed.stdout).collect();
         let own = fields.chunks(2).filter(|pair| matches!(pair.first(), Some(&b"local" | &b"worktree")));
-        Ok(own.filter_map(|pair| pair.get(1)).map(|key| String::from_utf8_lossy(key).into_owned()).collect())
+        let runs = |key: &[u8]| RUN_BY_LOOKING.iter().any(|part| key.starts_with(part.0) && key.ends_with(part.1));
+        if let Some(key) = own.filter_map(|pair| pair.get(1)).find(|key| runs(key)) {
+            let key = String::from_utf8_lossy(key);
+            return Ok(Some(format!("sets `{key}`, which may run a program, so git is not asked about it")));
+        }
+        let status = ask(&["status", "--porcelain", "-z", "--untracked-files=all", "--ignore-submodules=dirty"])?;
+        let loose = ask(&["rev-list", "-n1", "HEAD", "--branches", "--not", "--remotes"])?;
+        let stashed = ask(&["rev-parse", "--quiet", "--verify", "refs/stash"])?;
+        Ok(match () {
+            () if !status.status.success() => Some(format!("cannot be looked at: {}", super::git_said(&status))),
+            () if !status.stdout.is_empty() => Some("has changes of its own".into()),
+            () if !loose.status.success() || !loose.stdout.is_empty() => {
+                Some("has commits that are nowhere else".into())
+            }
+            () if stashed.status.success() => Some("has a stash".into()),
+            () => None,
+        })
     }
+}
+
+/// How keys begin and end by which a look at a repository runs a program; file monitors and hooks are off anyway.
+const RUN_BY_LOOKING: [(&[u8], &[u8]); 6] = [
+    (b"filter.", b".clean"),
+    (b"filter.", b".smudge"),
+    (b"filter.", b".process"),
+    // Missing objects are fetched, by any command that a remote names.
+    (b"extensions.partialclone", b""),
+    (b"remote.", b".promisor"),
+    (b"remote.", b".partialclonefilter"),
+];
+
+fn quoted(keys: &[String]) -> String {
+    keys.iter().map(|key| format!("`{key}`")).collect::<Vec<_>>().join(", ")
 }
 
 fn tampered(why: String) -> Failure {

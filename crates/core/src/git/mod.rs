@@ -356,6 +356,15 @@ pub fn private_dir(root: &Path) -> Option<PathBuf> {
     root.join(OsStr::from_bytes(named)).canonicalize().ok()
 }
 
+/// The common directory of the repository whose work tree `dir` lies in, as plain files tell it; none where they do not.
+pub fn common_dir_of(dir: &Path) -> Option<PathBuf> {
+    let git_dir = dir.ancestors().find(|dir| dir.join(".git").symlink_metadata().is_ok()).and_then(private_dir)?;
+    match fs::read(&git_dir.join("commondir")).ok()? {
+        Some(text) => git_dir.join(OsStr::from_bytes(text.trim_ascii_end())).canonicalize().ok(),
+        None => Some(git_dir),
+    }
+}
+
 /// Where a repository with a separate git dir remembers its main checkout, which git does not.
 const MEMORY: &str = "shopfloor/main-checkout";
 

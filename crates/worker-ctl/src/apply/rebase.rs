@@ -13,7 +13,7 @@ use super::trash;
 use crate::TOOL;
 use crate::commands::Site;
 use crate::conflict::{self, Conflict};
-use crate::facts::{Merge, git_failed, is_rebasing};
+use crate::facts::{Merge, git_failed, is_rebasing, require_own_rebase};
 use crate::plan::machine::Event;
 use crate::tmux::deliver;
 use crate::worker::{Session, Task, Worker};
@@ -152,6 +152,7 @@ fn run(site: &Site<'_>, worker: &Worker, base: &str, sha: &str) -> Result<Output
 fn give_up(site: &Site<'_>, worker: &Worker) -> Result<()> {
     let tree = Path::new(&worker.worktree_path);
     if is_rebasing(tree) {
+        require_own_rebase(worker)?;
         let kept = trash::keep(site, worker)?;
         kept.iter().for_each(|place| site.ui.detail(format!("kept {place}")));
         site.clone.ask(tree, &[&ALONE[..], &["rebase", "--abort"]].concat())?;

@@ -2,12 +2,12 @@
 
 use std::path::Path;
 
-use shopfloor_core::error::Result;
+use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::ui::printable;
 
 use super::{copies, session, trash};
 use crate::commands::Site;
-use crate::facts::is_rebasing;
+use crate::facts::{is_rebasing, require_own_rebase};
 use crate::note::Fault;
 use crate::plan::machine::Event;
 use crate::store;
@@ -71,6 +71,13 @@ fn make_again(site: &Site<'_>, name: &str) -> Result<()> {
     if tree.symlink_metadata().is_ok() {
         return Ok(());
     }
+    if tree.parent() != Some(&site.root.path.join(".worktrees")) {
+        let root = site.root.path.display();
+        let why = format!("{} was not made below {root}: the root was moved", tree.display());
+        return Err(Failure::new(Exit::No, "moved", why).hint(format!(
+            "move it back; or `git -C {root} worktree repair {root}/.worktrees/*`, then `worker-ctl doctor --rebuild`"
+        )));
+    }
     // Its program works in a directory that is no more.
     if site.tmux()?.is_running() {
         session::end(site, std::slice::from_ref(&worker), false)?;
@@ -99,6 +106,7 @@ fn end_rebase(site: &Site<'_>, name: &str) -> Result<()> {
     if !is_rebasing(tree) || matches!(worker.task, Task::Rebasing { .. }) || worker.session == Session::Up {
         return Ok(());
     }
+    require_own_rebase(&worker)?;
     let kept = trash::keep(site, &worker)?;
     kept.iter().for_each(|place| site.ui.note(format!("kept {}", printable(place))));
     site.clone.ask(tree, &["rebase", "--abort"]).map(drop)

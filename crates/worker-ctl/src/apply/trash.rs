@@ -5,7 +5,6 @@ use std::path::{Path, PathBuf};
 
 use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::fs;
-use shopfloor_core::git::private_dir;
 
 use crate::commands::Site;
 use crate::facts::git_failed;
@@ -45,7 +44,7 @@ fn snapshot(site: &Site<'_>, worker: &Worker, found: &Losses) -> Result<(String,
         site.clone.ask(root, &[&who[..], &["commit-tree", snapshot], &parents, &["-m", message]].concat())
     };
     let message = format!("what {} had", worker.name);
-    if private_dir(tree).is_none() {
+    if !tree.is_dir() {
         let first = parents.first().cloned().unwrap_or_default();
         let files = site.clone.ask(root, &["rev-parse", &format!("{first}^{{tree}}")])?;
         return Ok((make(&files, &parents, &message)?, tree_of(site, worker, found)?));
@@ -68,7 +67,7 @@ fn snapshot(site: &Site<'_>, worker: &Worker, found: &Losses) -> Result<(String,
 /// The worktree's files as one tree, those that git does not know too, but none that it ignores; nothing where it is gone.
 fn tree_of(site: &Site<'_>, worker: &Worker, found: &Losses) -> Result<String> {
     let tree = Path::new(&worker.worktree_path);
-    let Some(private) = private_dir(tree) else { return Ok(String::new()) };
+    let Some(private) = admin_dir(&site.clone, tree)?.filter(|_| tree.is_dir()) else { return Ok(String::new()) };
     // An index of our own, begun as a copy of the real one, whose knowledge of the files saves reading them all.
     let index = private.join("worker-ctl-trash-index");
     fs::remove(&index)?;
@@ -83,8 +82,10 @@ fn tree_of(site: &Site<'_>, worker: &Worker, found: &Losses) -> Result<String> {
             false => Err(git_failed(args[0], &output)),
         }
     };
-    // Repositories within are moved aside whole.
-    let not: Vec<String> = found.nested.iter().map(|path| format!(":(top,exclude,literal){path}")).collect();
+    // Repositories within are moved aside whole, or stay with the worktree; git is not to go into them.
+    let inner = site.clone.inner(tree)?.into_iter().map(|path| path.to_string_lossy().into_owned());
+    let not = found.nested.iter().cloned().chain(inner);
+    let not: Vec<String> = not.map(|path| format!(":(top,exclude,literal){path}")).collect();
     let add = ["add", "--all", "--", ":/"].into_iter().chain(not.iter().map(String::as_str)).collect::<Vec<_>>();
     with_index(&add)?;
     let files = with_index(&["write-tree"])?;

@@ -7,6 +7,7 @@ use serde_json::json;
 use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::fs;
 use shopfloor_core::proc;
+use shopfloor_core::text::shell_word;
 use shopfloor_core::ui::printable;
 
 use super::Site;
@@ -179,6 +180,14 @@ fn worktrees(site: &Site<'_>, state: &State) -> Result<Vec<Finding>> {
     let mut found = Vec::new();
     for worker in state.workers.values() {
         let path = Path::new(&worker.worktree_path);
+        if !path.is_dir() && path.parent() != Some(&site.root.path.join(".worktrees")) {
+            let root = site.root.path.display();
+            let about = format!("{}'s was made at {}, and the root is here now", worker.name, path.display());
+            let fix =
+                format!("move the root back; or `git -C {root} worktree repair {root}/.worktrees/*`, then --rebuild");
+            found.push(bad("worktrees", about, fix, None));
+            continue;
+        }
         if !path.is_dir() {
             let fix = format!("make {} again from {}", worker.worktree_path, worker.branch);
             found.push(bad(
@@ -193,7 +202,8 @@ fn worktrees(site: &Site<'_>, state: &State) -> Result<Vec<Finding>> {
             Ok(dirty) => dirty.len(),
             Err(failure) => {
                 let about = format!("{}: {failure}", worker.name);
-                found.push(bad("worktrees", about, "look at it with git", None));
+                let fix = failure.hints.first().cloned().unwrap_or_else(|| "look at it with git".into());
+                found.push(bad("worktrees", about, fix, None));
                 continue;
             }
         };
@@ -296,6 +306,16 @@ fn rebuild(site: &Site<'_>, yes: bool) -> Result<Exit> {
             }
         };
         state.workers.insert(name, worker);
+    }
+    for name in earlier.iter().flat_map(|state| state.workers.keys()).filter(|name| !state.workers.contains_key(*name))
+    {
+        let tree = root.join(".worktrees").join(name);
+        site.ui.warn(format!(
+            "{name} is left out: git lists no worktree {}; `git -C {} worktree repair {}` may find it",
+            tree.display(),
+            shell_word(root),
+            shell_word(&tree)
+        ));
     }
     let known = |worker: &Worker| format!("{}: {}", worker.name, worker.task.word());
     if site.is_dry {

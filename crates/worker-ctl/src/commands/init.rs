@@ -40,17 +40,26 @@ pub fn run(ui: &Ui, env: &Env, wanted: &Wanted<'_>) -> Result<Exit> {
     let there = env.at(&source.as_deref().map_or_else(|| env.cwd.clone(), place))?;
     let mut git = Git::find(&there)?;
     let repo = git.discover()?;
+    if let Proof::Root(of) = prove(env, &repo.main_checkout)? {
+        let why = format!("{} is a root itself, of {}", repo.main_checkout.display(), of.display());
+        return Err(
+            Failure::new(Exit::No, "exists", why).hint("use it as it is, or name another repository with `--source`")
+        );
+    }
     let source = repo.worktree.clone().unwrap_or_else(|| repo.common_dir.clone());
     let named = branch.map(|name| name.to_string_lossy().into_owned());
     let branch = default_branch(&git, &source, named.as_deref())?;
     let recorded = match read_record(&repo.common_dir)? {
-        Some(recorded) => matches!(prove(env, &recorded)?, Proof::Root(_)).then_some(recorded),
+        Some(recorded) => match prove(env, &recorded)? {
+            Proof::Root(of) => Some((recorded, of)),
+            Proof::None(_) => None,
+        },
         None => None,
     };
     let root = match (&target, &recorded) {
         (Some(target), _) => place(target),
-        (None, Some(recorded)) => {
-            let why = format!("{} is a root already, of {}", recorded.display(), source.display());
+        (None, Some((recorded, of))) => {
+            let why = format!("{} is a root already, of {}", recorded.display(), of.display());
             return Err(Failure::new(Exit::No, "exists", why)
                 .hint("use it as it is, or make a second one with `--target DIR`: that one is recorded from then on"));
         }
@@ -101,7 +110,7 @@ pub fn run(ui: &Ui, env: &Env, wanted: &Wanted<'_>) -> Result<Exit> {
     fs::replace(&record(&repo.common_dir), format!("{}\n", root.display()).as_bytes(), Some(fs::PRIVATE))?;
     // Last: with it there is a root.
     fs::replace(&root.join("config.toml"), config(&source, &branch).as_bytes(), None)?;
-    if let Some(before) = recorded {
+    if let Some((before, _)) = recorded {
         let (root, before) = (root.display(), before.display());
         ui.note(format!(
             "{root} is the root recorded in the repository from now on; name the other with `--root {before}`"

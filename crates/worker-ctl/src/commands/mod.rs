@@ -278,7 +278,8 @@ impl<'a> Site<'a> {
                     // That is typed too.
                     self.record(&before.name, &Event::Typing).map_err(not)?;
                 }
-                let ready = deliver::prepare(&tmux, &self.root.path, &worker, &agent, text, is_fresh).map_err(not)?;
+                let how = deliver::How { is_fresh, is_forced: event.is_forced() };
+                let ready = deliver::prepare(&tmux, &self.root.path, &worker, &agent, text, how).map_err(not)?;
                 self.record(&before.name, &Event::Typing).map_err(not)?;
                 deliver::deliver(&tmux, &self.root.path, &worker, &agent, ready)
             }),

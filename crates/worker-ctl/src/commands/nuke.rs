@@ -147,6 +147,7 @@ fn put_back(site: &Site<'_>, worker: &Worker, base: &str) -> Result<Vec<String>>
     let mut kept = trash::set_aside(site, worker)?;
     if is_rebasing(tree) {
         // Its commits are kept; its files go back below.
+        crate::facts::require_own_rebase(worker)?;
         site.clone.ask(tree, &["rebase", "--quit"])?;
     }
     site.clone.ask(tree, &["checkout", "--quiet", "--force", "--no-track", "-B", &worker.branch, base])?;

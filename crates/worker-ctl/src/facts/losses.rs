@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use shopfloor_core::error::Result;
 use shopfloor_core::fs;
-use shopfloor_core::git::{private_dir, recorded_dir};
+use shopfloor_core::git::recorded_dir;
 
 use super::{Clone, LOGGED, Merge};
 use crate::worker::{Task, Worker};
@@ -35,12 +35,10 @@ impl Losses {
             }
         }
         found.commits.dedup();
-        if private_dir(tree).is_some() {
+        if tree.is_dir() {
             let (nested, files) = clone.dirty(tree)?.into_iter().partition(|path| path.ends_with('/'));
             (found.nested, found.files) = (nested, files);
-            let listed = clone.ask(tree, &["ls-files", "--stage", "-z"])?;
-            let links = listed.split('\0').filter_map(|entry| entry.strip_prefix("160000 ")?.split_once('\t'));
-            found.has_modules = links.into_iter().any(|(_, path)| tree.join(path).join(".git").exists());
+            found.has_modules = !clone.inner(tree)?.is_empty();
         }
         found.has_modules |= admin_dir(clone, tree)?.is_some_and(|dir| dir.join("modules").is_dir());
         Ok(found)

@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use shopfloor_core::error::{Exit, Failure, Result};
+use shopfloor_core::fs;
 use shopfloor_core::git::{Git, private_dir};
 use shopfloor_core::hash::Digest;
 use shopfloor_core::lock::Lock;
@@ -48,6 +49,11 @@ impl Clone {
     /// it (kind `tampered` where that is not what lies there).
     pub fn cmd(&self, dir: &Path) -> Result<Cmd> {
         Ok(self.git_for(dir)?.cmd_alone(dir))
+    }
+
+    /// The repositories inside a worktree that count as submodules, and are filled.
+    pub fn inner(&self, worktree: &Path) -> Result<Vec<PathBuf>> {
+        self.git_for(worktree)?.inner(worktree)
     }
 
     fn git_for(&self, dir: &Path) -> Result<Git> {
@@ -113,6 +119,7 @@ impl Clone {
 
     /// All worktrees, in one process.
     pub fn trees(&self) -> Result<Trees> {
+        self.require_files()?;
         let text = self.ask(&self.root, &["worktree", "list", "--porcelain", "-z"])?;
         let mut trees: Trees = BTreeMap::new();
         let mut at = PathBuf::new();
@@ -129,6 +136,20 @@ impl Clone {
             }
         }
         Ok(trees)
+    }
+
+    /// Exit 4 where something that is no file lies where git would read one, and might wait for ever: agents write there.
+    fn require_files(&self) -> Result<()> {
+        let all = self.root.join(".git/worktrees");
+        for name in fs::list(&all)? {
+            for file in ["HEAD", "gitdir", "commondir", "config.worktree"].map(|file| all.join(&name).join(file)) {
+                if file.symlink_metadata().is_ok_and(|meta| !meta.is_file()) {
+                    return Err(Failure::new(Exit::Failed, "tampered", format!("{} is no file", file.display()))
+                        .hint("move it away; `worker-ctl doctor` then tells what is missing"));
+                }
+            }
+        }
+        Ok(())
     }
 
     /// How many commits `sha` has that the default branch has not.
@@ -212,15 +233,9 @@ impl Clone {
 
     /// Uncommitted changes, untracked files too; a repository within ends in `/`.
     pub fn dirty(&self, worktree: &Path) -> Result<Vec<String>> {
-        let how = ["status", "--porcelain", "-z", "--untracked-files=all", "--no-renames", "--ignore-submodules=none"];
-        // It looks into the repositories inside, whose configuration is their agent's.
-        let muted = self.git_for(worktree)?.mute_inner(worktree)?;
-        let cmd = muted.into_iter().fold(self.cmd(worktree)?, |cmd, (name, value)| cmd.var(name, value));
-        let output = cmd.args(how).capture()?;
-        if !output.status.success() {
-            return Err(git_failed("status", &output));
-        }
-        let text = String::from_utf8_lossy(&output.stdout).into_owned();
+        // Not into repositories inside, whose configuration is their agent's: what they have is kept with them.
+        let how = ["--porcelain", "-z", "--untracked-files=all", "--no-renames", "--ignore-submodules=dirty"];
+        let text = self.ask(worktree, &[&["status"], &how[..]].concat())?;
         Ok(text.split('\0').filter(|line| line.len() > 3).filter_map(|line| line.get(3..)).map(str::to_owned).collect())
     }
 
@@ -296,6 +311,24 @@ pub enum Merge {
 pub fn is_rebasing(worktree: &Path) -> bool {
     let Some(dir) = private_dir(worktree) else { return false };
     ["rebase-merge", "rebase-apply"].iter().any(|name| dir.join(name).exists())
+}
+
+/// Exit 4 unless the rebase under way in a worker's worktree is one of its own branch: git's record of it lies where the
+/// agent writes, and ending a rebase moves the branch that is named there.
+pub fn require_own_rebase(worker: &Worker) -> Result<()> {
+    let tree = Path::new(&worker.worktree_path);
+    let Some(dir) = private_dir(tree) else { return Ok(()) };
+    for name in ["rebase-merge/head-name", "rebase-apply/head-name"] {
+        let file = dir.join(name);
+        let Some(text) = fs::read(&file)? else { continue };
+        let text = String::from_utf8_lossy(&text).trim().to_owned();
+        if text != format!("refs/heads/{}", worker.branch) && text != "detached HEAD" {
+            let why = format!("the rebase in {} says it is of {text}, not of {}", tree.display(), worker.branch);
+            return Err(Failure::new(Exit::Failed, "tampered", why)
+                .hint(format!("look at it: `worker-ctl attach {}`; nothing of it was ended", worker.name)));
+        }
+    }
+    Ok(())
 }
 
 /// Which of these files still have conflict markers in a commit.

@@ -95,6 +95,8 @@ pub struct Ready {
     buffer: String,
     text: String,
     has_hook: bool,
+    /// Whether it is typed although a person may be at it.
+    is_forced: bool,
 }
 
 /// Why nothing was typed: exit 4, whatever hindered it.
@@ -107,16 +109,18 @@ pub fn not_delivered(worker: &str, failure: Failure) -> Failure {
         .hint(format!("look at it with `worker-ctl peek {worker}`, bring it up with `worker-ctl up {worker}`"))
 }
 
+/// In which circumstances a text is typed.
+#[derive(Clone, Copy, Debug)]
+pub struct How {
+    /// The program is to forget what it was at before.
+    pub is_fresh: bool,
+    /// A person overrules that somebody types there.
+    pub is_forced: bool,
+}
+
 /// Everything that may fail before the first byte of a text is typed: the worker's own program still runs in its pane, the
-/// text is in a buffer of tmux. With `is_fresh` its command for a fresh start is typed.
-pub fn prepare(
-    tmux: &Tmux,
-    root: &Path,
-    worker: &Worker,
-    agent: &AgentTable,
-    text: &str,
-    is_fresh: bool,
-) -> Result<Ready> {
+/// text is in a buffer of tmux. Its command for a fresh start is typed where one is wanted.
+pub fn prepare(tmux: &Tmux, root: &Path, worker: &Worker, agent: &AgentTable, text: &str, how: How) -> Result<Ready> {
     let not = |why: &str| Failure::failed(why);
     let pane = tmux.pane_of(worker)?.ok_or_else(|| not("its session is gone"))?;
     if pane.end.is_some() {
@@ -137,20 +141,25 @@ pub fn prepare(
     let buffer = format!("worker-ctl-{}", &unique[..16]);
     let has_hook = hook::last(root, &worker.name).is_some();
     hook::forget(root, &worker.name)?;
-    if is_fresh {
+    if how.is_fresh {
         clear(tmux, &pane.id, agent).map_err(|failure| Failure::new(Exit::Failed, BEGUN, failure.message))?;
     }
     let loaded = tmux.feed(&["load-buffer", "-b", &buffer, "-"], text.clone().into_bytes())?;
     if !loaded.status.success() {
         return Err(not("tmux took no text"));
     }
-    Ok(Ready { pane: pane.id, buffer, text, has_hook })
+    Ok(Ready { pane: pane.id, buffer, text, has_hook, is_forced: how.is_forced })
 }
 
 /// Types it into the worker's pane, then Enter as a key of its own. In doubt nothing is ever typed twice; a signal does not
 /// come in between.
 pub fn deliver(tmux: &Tmux, root: &Path, worker: &Worker, agent: &AgentTable, ready: Ready) -> Result<Verdict> {
-    let Ready { pane, buffer, text, has_hook } = ready;
+    let Ready { pane, buffer, text, has_hook, is_forced } = ready;
+    // Once more: what came before may have taken its time. From here on it is a matter of milliseconds.
+    if !is_forced && let Err(occupied) = require_free(tmux, &worker.name, &pane) {
+        tmux.run(&["delete-buffer", "-b", &buffer])?;
+        return Err(occupied);
+    }
     let _whole = proc::defer_signals();
     let paste: &[&str] = match agent.paste {
         Paste::Lines => &["paste-buffer", "-d", "-b", &buffer, "-t", &pane],
@@ -162,6 +171,12 @@ pub fn deliver(tmux: &Tmux, root: &Path, worker: &Worker, agent: &AgentTable, re
         return Err(not_delivered(&worker.name, Failure::failed("tmux could not paste")));
     }
     thread::sleep(debounce(text.len()));
+    if !is_forced && let Some(Typist { client, .. }) = tmux.typist(&pane)? {
+        // Their keys stand behind our text: what becomes of both is theirs to say.
+        let name = &worker.name;
+        let why = format!("the text for {name} stands in its input line, not submitted: somebody types at {client}");
+        return Err(Failure::new(Exit::No, BEGUN, why).hint(format!("submit or clear it: `worker-ctl attach {name}`")));
+    }
     submit(tmux, &pane, agent)?;
     Ok(match has_hook {
         true if hook::confirms(root, &worker.name, &text) => Verdict::Delivered,

@@ -218,7 +218,7 @@ impl Tmux {
             let mut fields = line.splitn(4, '\t');
             let secs = now - fields.next()?.parse::<i64>().ok()?;
             let is_here = fields.next()? == pane && fields.next()? != "1";
-            Some(Typist { client: fields.next()?.to_owned(), secs }).filter(|typist| is_here && typist.secs < RECENT)
+            Some(Typist { client: fields.next()?.to_owned(), secs }).filter(|typist| is_here && typist.secs <= RECENT)
         });
         Ok(typists.min_by_key(|typist| typist.secs))
     }

@@ -46,14 +46,22 @@ pub fn remove(env: &Env, place: &Place, git: &Git, removal: &Removal, lock: &Loc
         fs::remove_tree(&known.tree.git_dir)?;
     } else {
         let has_modules = known.tree.git_dir.join("modules").is_dir();
-        let is_forced = done.trash.is_some() || has_modules;
+        // What is inside was looked at: it has nothing that is nowhere else.
+        let has_inner = !known.tree.git(git, place)?.inner(&known.tree.path)?.is_empty();
+        let is_forced = done.trash.is_some() || has_modules || has_inner;
         let mut cmd = git.cmd_alone(&place.common_dir).args(["worktree", "remove"]);
         if is_forced {
             cmd = cmd.arg("--force");
         }
         let output = cmd.arg(&known.tree.path).capture()?;
         if !output.status.success() {
-            return Err(git_failed("worktree remove", &output).hint("nothing else of it was touched"));
+            let failure = git_failed("worktree remove", &output);
+            return Err(match &done.trash {
+                Some(kept) => failure.hint(format!("what it had is kept as {kept}; git may have removed a part of it")),
+                None => {
+                    failure.hint("its record and its events are as they were; git may have removed a part of its files")
+                }
+            });
         }
     }
     for seated in &seated {

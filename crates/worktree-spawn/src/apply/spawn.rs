@@ -157,8 +157,11 @@ fn records(site: &Site<'_>, plan: &Plan, journal: &mut Open) -> Result<Tree> {
         return Err(failure);
     }
     // The branch has no upstream: a parallel spawn would fail on the shared configuration.
-    let cmd = site.git.cmd(&site.place.require_here()?.path);
-    let cmd = cmd.args(["worktree", "add", "--quiet", "--no-checkout"]).arg(&plan.path).arg(&plan.branch);
+    let here = site.place.require_here()?;
+    // git copies what this worktree has for itself; the hook that is meant is run by us.
+    let git = here.git(site.git, site.place)?;
+    let how = ["worktree", "add", "--quiet", "--no-checkout"];
+    let cmd = git.cmd_alone(&here.path).args(how).arg(&plan.path).arg(&plan.branch);
     let output = cmd.capture()?;
     if !output.status.success() {
         return Err(git_failed("worktree add", &output).hint("nothing was kept of it"));

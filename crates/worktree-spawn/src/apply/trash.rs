@@ -53,7 +53,11 @@ pub fn keep(env: &Env, git: &Git, place: &Place, known: &Known) -> Result<String
         |args: &[&str]| git.cmd_alone(dir).var("GIT_INDEX_FILE", &index).args(args.iter().copied()).capture();
     let snapshot = || -> Result<String> {
         said("read-tree", with_index(&["read-tree", "HEAD"])?)?;
-        said("add", with_index(&["add", "-A"])?)?;
+        // git is not to go into the repositories inside, whose configuration is an agent's.
+        let inner = git.inner(dir)?;
+        let not = inner.iter().map(|path| format!(":(top,exclude,literal){}", path.to_string_lossy()));
+        let add: Vec<String> = ["add", "-A", "--", ":/"].into_iter().map(str::to_owned).chain(not).collect();
+        said("add", with_index(&add.iter().map(String::as_str).collect::<Vec<_>>())?)?;
         said("write-tree", with_index(&["write-tree"])?)
     };
     let tree = snapshot();

@@ -154,11 +154,11 @@ fn is_in_use(place: &Place, git: &Git, spawn: &Spawn, entry: &Entry) -> Result<b
     if String::from_utf8_lossy(&head.stdout).trim() != spawn.base_sha {
         return Ok(true);
     }
-    let how = ["status", "--porcelain", "-z", "--untracked-files=all", "--ignore-submodules=none"];
-    let muted = git.mute_inner(&entry.path)?;
-    let status =
-        muted.into_iter().fold(git.cmd_alone(&entry.path).args(how), |cmd, (name, value)| cmd.var(name, value));
-    let status = status.capture()?;
+    let how = ["status", "--porcelain", "-z", "--untracked-files=all", "--ignore-submodules=dirty"];
+    let status = git.cmd_alone(&entry.path).args(how).capture()?;
+    if git.inner_losses(&entry.path)?.is_some() {
+        return Ok(true);
+    }
     Ok(!status.status.success() || !status.stdout.is_empty())
 }
 

@@ -14,7 +14,8 @@ use shopfloor_core::ui::{Ui, printable};
 
 use crate::cli::ListArgs;
 use crate::facts::agents::{self, Known};
-use crate::facts::place::Place;
+use crate::facts::place::{Place, Tree};
+use crate::facts::spawn::git_failed;
 use crate::identity::{Kind, encoded};
 use crate::launcher;
 use crate::life::{self, State};
@@ -28,7 +29,8 @@ struct Row {
     exit: Option<Value>,
     pending: usize,
     children: usize,
-    is_dirty: Option<bool>,
+    /// Whether its files are changed, where that was asked; why git cannot tell.
+    is_dirty: Option<std::result::Result<bool, String>>,
 }
 
 /// A row as scripts read it; the keys are a promise.
@@ -80,9 +82,13 @@ impl Row {
             pending: self.pending,
             children: self.children,
             managed: *is_managed,
-            error: error.as_deref().or(tree.is_lost.then_some(lost)),
-            dirty: self.is_dirty,
+            error: error.as_deref().or(tree.is_lost.then_some(lost)).or(self.trouble()),
+            dirty: self.is_dirty.as_ref().and_then(|dirty| dirty.as_ref().ok().copied()),
         }
+    }
+
+    fn trouble(&self) -> Option<&str> {
+        self.is_dirty.as_ref().and_then(|dirty| dirty.as_ref().err()).map(String::as_str)
     }
 
     /// For a person: one line.
@@ -103,7 +109,10 @@ impl Row {
         if self.pending > 0 {
             words.push(format!("{} pending", self.pending));
         }
-        words.extend(self.is_dirty.filter(|dirty| *dirty).map(|_| "changed".to_owned()));
+        if let Some(Ok(true)) = self.is_dirty {
+            words.push("changed".to_owned());
+        }
+        words.extend(self.trouble().map(str::to_owned));
         if !is_managed {
             words.push("made by hand".into());
         }
@@ -193,13 +202,20 @@ fn rows(ui: &Ui, env: &Env, place: &Place, args: &ListArgs) -> Result<Vec<Row>> 
         let git = Git::find(env)?;
         let dirty = proc::map_parallel(&rows, |row| {
             let tree = &row.known.tree;
-            let how = ["status", "--porcelain", "-z", "--ignore-submodules=dirty"];
-            let cmd = tree.git(&git, place).ok()?.cmd_alone(&tree.path).args(how);
-            cmd.capture().ok().filter(|output| output.status.success()).map(|output| !output.stdout.is_empty())
+            (!tree.is_lost).then(|| is_changed(&git, place, tree).map_err(|failure| failure.to_string()))
         });
         rows.iter_mut().zip(dirty).for_each(|(row, dirty)| row.is_dirty = dirty);
     }
     Ok(rows)
+}
+
+fn is_changed(git: &Git, place: &Place, tree: &Tree) -> Result<bool> {
+    let how = ["status", "--porcelain", "-z", "--ignore-submodules=dirty"];
+    let output = tree.git(git, place)?.cmd_alone(&tree.path).args(how).capture()?;
+    match output.status.success() {
+        true => Ok(!output.stdout.is_empty()),
+        false => Err(git_failed("status", &output)),
+    }
 }
 
 /// The tree of parents, children in the order they are listed.

@@ -133,6 +133,12 @@ fn is_same(a: &Path, b: &Path) -> bool {
 fn furnish_again(env: &Env, place: &Place, tell: &dyn Fn(&str, String)) -> Result<()> {
     for known in agents::all(place)?.iter().filter(|known| known.is_managed && !known.tree.is_lost) {
         let tree = &known.tree.path;
+        // Only into what the repository has recorded, not through what was put in its place.
+        let git = Git::find(env)?;
+        if let Err(failure) = known.tree.git(&git, place) {
+            tell("files", format!("left {} alone: {failure}", known.agent.id));
+            continue;
+        }
         let written = match known.agent.kind {
             Kind::Subtree if !tree.join(".mcp.json").exists() && !tree.join(".shopfloor/mcp.json").exists() => {
                 files::connect(env, &known.tree, &known.agent, false).map(|_| true)

@@ -247,7 +247,9 @@ fn preview(ui: &Ui, decision: Decision, caller: &Known) -> Answer {
 
 fn require_clean(git: &Git, place: &Place) -> Result<()> {
     let here = place.require_here()?;
-    let status = here.git(git, place)?.cmd_alone(&here.path).args(["status", "--porcelain", "-z"]).capture()?;
+    let status =
+        here.git(git, place)?.cmd_alone(&here.path).args(["status", "--porcelain", "-z", "--ignore-submodules=dirty"]);
+    let status = status.capture()?;
     if !status.status.success() {
         return Err(facts::git_failed("status", &status));
     }

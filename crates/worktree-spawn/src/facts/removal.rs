@@ -1,7 +1,5 @@
 //! What would be lost if an agent's worktree went.
 
-use std::path::Path;
-
 use shopfloor_core::env::Env;
 use shopfloor_core::error::Result;
 use shopfloor_core::fs;
@@ -69,9 +67,8 @@ pub fn condition(look: &Look<'_>, known: &Known, all: &[Known]) -> Result<Condit
         }
     }
     let git = &tree.git(git, place)?;
-    let how = ["status", "--porcelain=v2", "-z", "--untracked-files=all", "--ignore-submodules=none"];
-    let muted = git.mute_inner(&tree.path)?;
-    let status = muted.into_iter().fold(git.cmd_alone(&tree.path).args(how), |cmd, (name, value)| cmd.var(name, value));
+    let how = ["status", "--porcelain=v2", "-z", "--untracked-files=all", "--ignore-submodules=dirty"];
+    let status = git.cmd_alone(&tree.path).args(how);
     let status = status.capture()?;
     if !status.status.success() {
         return Err(git_failed("status", &status));
@@ -84,11 +81,6 @@ pub fn condition(look: &Look<'_>, known: &Known, all: &[Known]) -> Result<Condit
         }
         let text = String::from_utf8_lossy(line).into_owned();
         is_origin = text.starts_with("2 ");
-        let fields: Vec<&str> = text.split(' ').collect();
-        let submodule = fields.get(2).filter(|_| matches!(fields.first(), Some(&"1" | &"2" | &"u")));
-        if submodule.is_some_and(|s| s.starts_with('S') && (s.contains('M') || s.contains('U'))) {
-            found.submodule = Some("a submodule has changes of its own".into());
-        }
         let path = changed_path(&text);
         // A repository of its own, which git would only note the commit of.
         if text.starts_with("? ") && path.ends_with('/') {
@@ -101,8 +93,8 @@ pub fn condition(look: &Look<'_>, known: &Known, all: &[Known]) -> Result<Condit
             found.changes.push(format!("({name}: git is in the middle of something)"));
         }
     }
-    if tree.git_dir.join("modules").is_dir() && found.submodule.is_none() {
-        found.submodule = unpushed(git, &tree.path)?;
+    if found.submodule.is_none() {
+        found.submodule = git.inner_losses(&tree.path)?;
     }
     branch(place, git, known, all, &mut found)?;
     Ok(found)
@@ -117,17 +109,6 @@ fn changed_path(record: &str) -> String {
         _ => 1,
     };
     record.splitn(fields + 1, ' ').last().unwrap_or(record).to_owned()
-}
-
-/// A submodule's clone below a worktree's git directory goes with it: are its commits anywhere else?
-fn unpushed(git: &Git, tree: &Path) -> Result<Option<String>> {
-    // Neither shows a signature, which would run a program to check it.
-    let ask = "git rev-list -n1 HEAD --branches --not --remotes; git rev-parse --quiet --verify refs/stash || true";
-    let asked = git.cmd_alone(tree).args(["submodule", "--quiet", "foreach", "--recursive", ask]).capture()?;
-    if !asked.status.success() {
-        return Ok(Some("its submodules cannot be looked at".into()));
-    }
-    Ok((!asked.stdout.is_empty()).then(|| "a submodule has commits that are nowhere else".into()))
 }
 
 fn branch(place: &Place, git: &Git, known: &Known, all: &[Known], found: &mut Condition) -> Result<()> {
