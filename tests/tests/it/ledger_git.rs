@@ -321,3 +321,30 @@ fn each_ledger_has_a_merge_of_its_own() {
     app.ledger(&[&second[..], &["--check"]].concat()).exit(0);
     app.ledger(&["--check"]).exit(0);
 }
+
+/// What is being pushed lies apart until the hook has let it in; there the hook finds it.
+#[test]
+fn a_servers_hook_judges_what_is_being_pushed() {
+    let w = World::new();
+    let app = w.app();
+    event(&app, "a", "2026-01-01T00:00:00Z", "x", "now: a\n");
+    app.ledger(&["--no-confirm"]).exit(0);
+    app.sh("git add -A && git commit -qm fresh && git clone -q --bare . ../server.git && git remote add server ../server.git").exit(0);
+    let bare = w.at(app.path.parent().unwrap().join("server.git"));
+    for hook in ["pre-receive", "update"] {
+        let line = match hook {
+            "update" => "ledger-synth --check --tree \"$3\"",
+            _ => "while read -r old new ref; do ledger-synth --check --tree \"$new\" || exit 1; done",
+        };
+        bare.write(&format!("hooks/{hook}"), &format!("#!/bin/sh\n{line}\n"));
+        bare.sh(&format!("chmod +x hooks/{hook}")).exit(0);
+        event(&app, hook, "2026-01-02T00:00:00Z", "x", &format!("now: {hook}\n"));
+        app.sh("git add -A && git commit -qm stale").exit(0);
+        let refused = app.run("git", &["push", "-q", "server", "main"]).exit(1);
+        refused.err_has("is stale");
+        app.ledger(&["--no-confirm"]).exit(0);
+        app.sh("git add -A && git commit -qm fresh").exit(0);
+        app.run("git", &["push", "-q", "server", "main"]).exit(0);
+        bare.sh(&format!("rm hooks/{hook}")).exit(0);
+    }
+}

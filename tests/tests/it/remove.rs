@@ -101,3 +101,19 @@ fn what_was_removed_before_an_error_is_told() {
     assert_eq!(json["removed"], serde_json::json!([".a"]));
     assert!(crate::world::text(&json, "/error/message").contains("is a symbolic link"));
 }
+
+#[test]
+fn a_line_that_still_hides_something_stays() {
+    let w = World::new();
+    let app = w.app();
+    w.area("git_excludes = [\".venv/\", \"/.gone\"]\nsetup = [\"mkdir .venv && touch .venv/x\"]\n[env]\nA = \"1\"\n");
+    let wt = app.worktree("wt");
+    wt.apply(&[]).exit(0);
+    wt.apply(&["remove"]).exit(0).out_has("left exclude .venv/").out_has("removed exclude /.gone");
+    assert_eq!(wt.git(&["status", "--porcelain"]), "");
+    app.git(&["worktree", "remove", wt.path.to_str().unwrap()]);
+    // With what it hid it goes too, from wherever that is asked.
+    app.apply(&[]).exit(0);
+    app.sh("rm -r .venv").exit(0);
+    app.apply(&["remove"]).exit(0).out_has("removed exclude .venv/");
+}

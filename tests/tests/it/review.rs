@@ -3,6 +3,17 @@
 use crate::world::{World, mode, text};
 
 #[test]
+fn a_second_review_has_nothing_to_do() {
+    let w = World::new();
+    let app = w.app();
+    app.apply(&["env", "snapshot"]).exit(0);
+    app.apply(&["env", "review"]).exit(0);
+    app.apply(&["env", "review"]).exit(0).err_has("nothing to review");
+    // An answer to a question that nobody asked is another matter.
+    app.apply(&["env", "review", "--keep", "A"]).exit(1);
+}
+
+#[test]
 fn case_15_changes_by_value_in_order_and_removals_are_only_told() {
     let w = World::new();
     let app = w.app();

@@ -45,6 +45,8 @@ pub struct Git {
     env: Env,
     /// The git directory of a work tree that does not name it itself, or is not asked for it.
     pinned: Option<Pinned>,
+    /// Where the objects of a push lie while its hooks decide about it: in its own repository's commands they are meant.
+    quarantine: Vec<(&'static str, OsString)>,
 }
 
 /// Where we stand in a repository.
@@ -81,13 +83,14 @@ impl Git {
         let program = proc::find(env, "git").ok_or_else(|| {
             Failure::failed("git is not on the PATH").hint("install git, 2.39 or newer, and run the command again")
         })?;
-        Ok(Git { program, env: env.clone(), pinned: None })
+        Ok(Git { program, env: env.clone(), pinned: None, quarantine: Vec::new() })
     }
 
     /// A git command in `dir`, free of inherited repository variables: no pager, no prompt, no
     /// optional locks, untranslated, stdin closed.
     pub fn cmd(&self, dir: &Path) -> Cmd {
         let cmd = self.inherited(dir).without_vars(LOCAL_VARS);
+        let cmd = self.quarantine.iter().fold(cmd, |cmd, (name, value)| cmd.var(*name, value));
         let Some(pinned) = self.pinned.as_ref().filter(|pinned| pinned.worktree == dir) else { return cmd };
         let cmd = cmd.var("GIT_DIR", &pinned.git_dir).var("GIT_WORK_TREE", &pinned.worktree);
         pinned.common_dir.iter().fold(cmd, |cmd, common_dir| cmd.var("GIT_COMMON_DIR", common_dir))
@@ -130,6 +133,13 @@ impl Git {
             return Ok(found);
         }
         let named = self.locate(&cwd, self.inherited(&cwd));
+        if let (Ok(named), Some(_)) = (&named, self.env.var("GIT_QUARANTINE_PATH"))
+            && self.is_own_hook(named)
+        {
+            let dirs = ["GIT_OBJECT_DIRECTORY", "GIT_ALTERNATE_OBJECT_DIRECTORIES", "GIT_QUARANTINE_PATH"];
+            self.quarantine =
+                dirs.into_iter().filter_map(|name| Some((name, self.env.var(name)?.to_os_string()))).collect();
+        }
         let place = named.as_ref().ok().and_then(|repo| repo.worktree.clone()).unwrap_or_else(|| cwd.clone());
         match (self.locate(&place, self.cmd(&place)), named) {
             (Ok(own), _) => Ok(own),

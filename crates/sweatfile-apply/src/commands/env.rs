@@ -133,6 +133,10 @@ fn review(
     given: BTreeMap<String, Answer>,
     dry_run: bool,
 ) -> Result<Exit> {
+    if given.is_empty() && snapshot::load(&place.repo)?.is_none() {
+        ui.note("there is no snapshot, so there is nothing to review");
+        return Ok(Exit::Done);
+    }
     let changes = changes(&require_snapshot(place)?, &file_of(&here(place)?));
     if let Some(unknown) = given.keys().find(|key| !changes.iter().any(|c| c.key == **key)) {
         return Err(Failure::not_found(format!("`{unknown}` did not change since the snapshot"))

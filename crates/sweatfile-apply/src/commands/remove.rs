@@ -1,6 +1,7 @@
 //! `remove`: takes back what apply placed and nobody changed since.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::OsString;
 use std::path::PathBuf;
 
 use serde_json::json;
@@ -8,6 +9,7 @@ use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::fs::Found;
 use shopfloor_core::lock::Lock;
+use shopfloor_core::path::RelPath;
 use shopfloor_core::text::printable;
 use shopfloor_core::ui::Ui;
 
@@ -78,7 +80,25 @@ fn decide(place: &Place, record: &Record) -> Result<Removal> {
     let staying = record.files.iter().filter(|(path, placed)| {
         here.get(*path).is_some_and(|h| h.found != Found::Missing) && reason_to_stay(&scene, path, placed).is_some()
     });
-    let staying: Vec<PathBuf> = staying.map(|(path, _)| path.as_path().to_path_buf()).collect();
+    let staying = staying.map(|(path, _)| path.as_path().to_path_buf());
+    // What setup made, or a person, stays too: without its line `git worktree remove` would find it in the way.
+    let list = |more: &[OsString]| {
+        let how = ["--others", "--ignored", "--exclude-standard"].map(OsString::from);
+        place.git.ls_files(&place.worktree, &[&how[..], more].concat())
+    };
+    // A directory is named as a whole, and looked into only where something of ours lies in it.
+    let mut ignored = list(&["--directory".into()])?;
+    let (mixed, whole): (Vec<_>, Vec<_>) =
+        ignored.drain(..).partition(|path| record.files.keys().any(|file| file.as_path().starts_with(path)));
+    ignored = whole;
+    if !mixed.is_empty() {
+        let inside = mixed.iter().map(|path| format!(":(top,literal){}", path.to_string_lossy()).into());
+        ignored.extend(list(&["--".into()].into_iter().chain(inside).collect::<Vec<_>>())?);
+    }
+    let is_placed =
+        |path: &PathBuf| RelPath::parse_os(path.as_os_str()).is_ok_and(|path| record.files.contains_key(&path));
+    let is_ours = |path: &PathBuf| is_placed(path) || path.as_os_str() == env_file::FILE;
+    let staying: Vec<PathBuf> = staying.chain(ignored.into_iter().filter(|path| !is_ours(path))).collect();
     let needed = place.git.ignoring_patterns(&place.worktree, &staying)?.into_iter().collect();
     Ok(removal::plan(&Scene { needed: &needed, ..scene }))
 }
