@@ -236,9 +236,9 @@ fn a_submodule_with_settings_of_its_own_is_in_nobodys_way() {
     child.sh("git -C sub config user.name x").exit(0);
     // What it has that is nowhere else keeps it, and is named.
     child.write("sub/new", "work\n");
-    app.spawn(&["remove", "x"]).exit(1).err_has("the repository in sub has changes of its own");
+    app.spawn(&["remove", "x"]).exit(1).err_has("the submodule sub has changes of its own");
     child.sh("cd sub && git add . && git commit -qm new && cd .. && git add sub && git commit -qm sub").exit(0);
-    app.spawn(&["remove", "x"]).exit(1).err_has("the repository in sub has commits that are nowhere else");
+    app.spawn(&["remove", "x"]).exit(1).err_has("the submodule sub has commits that are nowhere else");
     child.sh("cd sub && git reset -q --hard HEAD~ && cd .. && git add sub && git commit -qm back").exit(0);
     app.spawn(&["remove", "x"]).exit(0);
     assert!(!child.path.exists());

@@ -336,9 +336,19 @@ fn killed_in_its_hook<'w>(app: &Repo<'w>) -> Repo<'w> {
 #[test]
 fn what_became_of_a_killed_spawn_decides_what_is_undone() {
     type Meanwhile = fn(&Repo<'_>, &Repo<'_>);
-    let cases: [(&str, Meanwhile, &str, bool); 7] = [
+    let cases: [(&str, Meanwhile, &str, bool); 8] = [
         ("nothing", |_, _| {}, "undid the spawn of main.x", false),
         ("it was removed", |_, x| std::fs::remove_dir_all(&x.path).unwrap(), "undid the spawn of main.x", false),
+        (
+            "it had got as far as a directory",
+            |app, x| {
+                // As git leaves it when it is killed between a directory and the first file in it.
+                std::fs::remove_file(app.path.join(".git/worktrees/x/index")).unwrap();
+                std::fs::remove_file(x.path.join("deep/er/file")).unwrap();
+            },
+            "undid the spawn of main.x",
+            false,
+        ),
         (
             "it was moved",
             |app, x| {
@@ -388,6 +398,7 @@ fn what_became_of_a_killed_spawn_decides_what_is_undone() {
     for (what, meanwhile, said, has_branch) in cases {
         let w = World::new();
         let app = app(&w);
+        app.commit("deep/er/file", "x\n");
         let x = killed_in_its_hook(&app);
         meanwhile(&app, &x);
         // Others are not hindered, whatever it is.
@@ -400,6 +411,10 @@ fn what_became_of_a_killed_spawn_decides_what_is_undone() {
         for tree in app.spawn(&["list", "-z"]).exit(0).stdout.split('\0').filter(|path| !path.is_empty()) {
             assert_eq!(w.at(tree).git(&["status", "--porcelain"]), "", "{what}: {tree}");
             w.at(tree).git(&["rev-parse", "HEAD"]);
+        }
+        if what.starts_with("it had got") {
+            assert!(!x.path.exists(), "an empty directory keeps the name from being spawned again");
+            app.spawn(&["subtree", "x"]).exit(0);
         }
         if what == "somebody wrote an ignored file" {
             app.sh("cat .git/shopfloor/worktree-spawn/undone/*/notes").exit(0).out_has("work");

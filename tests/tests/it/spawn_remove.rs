@@ -254,3 +254,22 @@ fn claude_s_worktree_hooks() {
     assert!(!child.path.exists());
     remove(cwd).exit(0).err_has("was not spawned by us");
 }
+
+#[test]
+fn a_repository_that_git_ignores_is_not_removed_with_what_only_it_has() {
+    let w = World::new();
+    let app = app(&w);
+    app.commit(".gitignore", "vendor/\n");
+    let child = subtree(&app, &["x"]);
+    child.sh("mkdir -p vendor/deep && git init -q vendor/deep/lib && cd vendor/deep/lib && git commit -q --allow-empty -m mine").exit(0);
+    let refused = app.spawn(&["remove", "x"]).exit(1);
+    refused.err_has("the repository in vendor/deep/lib, which git ignores, has commits that are nowhere else");
+    app.spawn(&["remove", "x", "--force"]).exit(1);
+    assert!(child.has("vendor/deep/lib/.git"));
+    // What is elsewhere too is no loss.
+    child.sh("git clone -q --bare vendor/deep/lib ../lib.git && cd vendor/deep/lib && git remote add o ../../../../lib.git && git fetch -q o").exit(0);
+    child.write("vendor/deep/lib/new", "work\n");
+    app.spawn(&["remove", "x"]).exit(1).err_has("has changes of its own");
+    child.sh("rm vendor/deep/lib/new").exit(0);
+    app.spawn(&["remove", "x"]).exit(0);
+}

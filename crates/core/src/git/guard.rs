@@ -139,9 +139,33 @@ impl Git {
             }
             let shown = place.strip_prefix(worktree).unwrap_or(&place).display().to_string();
             if let Some(why) = self.inner_loss(&place)? {
-                return Ok(Some(format!("the repository in {shown} {why}")));
+                return Ok(Some(format!("the submodule {shown} {why}")));
             }
             places.extend(self.inner(&place)?.into_iter().map(|path| place.join(path)));
+        }
+        Ok(None)
+    }
+
+    /// The same of repositories in directories that git ignores, which `git status` never mentions: a linked worktree of
+    /// this one is none of them.
+    pub fn ignored_losses(&self, common_dir: &Path, worktree: &Path) -> Result<Option<String>> {
+        let how = ["--others", "--ignored", "--exclude-standard", "--directory"].map(Into::into);
+        let dirs = self.ls_files(worktree, &how)?.into_iter().map(|path| worktree.join(path));
+        for dir in dirs.filter(|dir| dir.symlink_metadata().is_ok_and(|meta| meta.is_dir())) {
+            let mut entries = walkdir::WalkDir::new(dir).into_iter();
+            while let Some(entry) = entries.next() {
+                let Ok(entry) = entry else { continue };
+                let place = entry.path();
+                if !entry.file_type().is_dir() || place.join(".git").symlink_metadata().is_err() {
+                    continue;
+                }
+                entries.skip_current_dir();
+                let shown = place.strip_prefix(worktree).unwrap_or(place).display().to_string();
+                let is_linked = super::common_dir_of(place) == common_dir.canonicalize().ok();
+                if !is_linked && let Some(why) = self.inner_loss(place)? {
+                    return Ok(Some(format!("the repository in {shown}, which git ignores, {why}")));
+                }
+            }
         }
         Ok(None)
     }
@@ -163,7 +187,7 @@ impl Git {
             return Ok(Some(format!("sets `{key}`, which may run a program, so git is not asked about it")));
         }
         let status = ask(&["status", "--porcelain", "-z", "--untracked-files=all", "--ignore-submodules=dirty"])?;
-        let loose = ask(&["rev-list", "-n1", "HEAD", "--branches", "--not", "--remotes"])?;
+        let loose = ask(&["rev-list", "-n1", "--all", "--not", "--remotes"])?;
         let stashed = ask(&["rev-parse", "--quiet", "--verify", "refs/stash"])?;
         Ok(match () {
             () if !status.status.success() => Some(format!("cannot be looked at: {}", super::git_said(&status))),

@@ -213,7 +213,12 @@ fn remove_known(git: &Git, place: &Place, spawn: &Spawn) -> Result<()> {
         Some((path, String::from_utf8_lossy(sha).into_owned()))
     });
     let (mut files, mut links) = (Vec::new(), Vec::new());
+    // Every directory git would have made, whether it got as far as a file in it or not: an empty one would keep the name
+    // from ever being spawned again.
+    let mut dirs = BTreeSet::new();
     for (path, sha) in entries {
+        let above = std::iter::successors(path.parent(), RelPath::parent);
+        dirs.extend(above.map(|dir| (std::cmp::Reverse(dir.components().count()), dir)));
         match root.look(&path)? {
             Found::File(_) => files.push((path, sha)),
             Found::Link(target) => links.push((path, sha, target)),
@@ -225,21 +230,14 @@ fn remove_known(git: &Git, place: &Place, spawn: &Spawn) -> Result<()> {
     let hashed = work_tree.args(["hash-object", "--stdin-paths"]).input(names).capture()?;
     let hashed = String::from_utf8_lossy(&hashed.stdout).into_owned();
     let mut hashes = hashed.lines();
-    let mut dirs = BTreeSet::new();
-    let mut gone = |path: &RelPath| -> Result<()> {
-        root.unlink(path)?;
-        let above = std::iter::successors(path.parent(), RelPath::parent);
-        dirs.extend(above.map(|dir| (std::cmp::Reverse(dir.components().count()), dir)));
-        Ok(())
-    };
     for (path, sha) in &files {
         if hashes.next() == Some(sha.as_str()) || is_beginning(git, place, &root, path, sha)? {
-            gone(path)?;
+            root.unlink(path)?;
         }
     }
     for (path, sha, target) in &links {
         if blob(git, place, sha)? == target.as_os_str().as_bytes() {
-            gone(path)?;
+            root.unlink(path)?;
         }
     }
     for name in OURS {

@@ -94,7 +94,10 @@ pub fn condition(look: &Look<'_>, known: &Known, all: &[Known]) -> Result<Condit
         }
     }
     if found.submodule.is_none() {
-        found.submodule = git.inner_losses(&tree.path)?;
+        found.submodule = match git.inner_losses(&tree.path)? {
+            Some(why) => Some(why),
+            None => git.ignored_losses(&place.common_dir, &tree.path)?,
+        };
     }
     branch(place, git, known, all, &mut found)?;
     Ok(found)

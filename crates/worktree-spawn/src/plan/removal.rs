@@ -86,7 +86,7 @@ pub fn removal(condition: Condition, wish: Wish) -> Result<Removal, Failure> {
     }
     if let Some(why) = &condition.submodule {
         return Err(refuse("dirty", format!("{path}: {why}, which would be lost"))
-            .hint("commit and push that in the submodule first"));
+            .hint("commit and push that there, or move it out of the worktree, first"));
     }
     if !condition.changes.is_empty() && !wish.force {
         let shown = condition.changes.iter().take(5).map(|path| format!("  {path}"));
