@@ -77,6 +77,17 @@ fn an_edit_of_a_comment_travels_past_an_edit_of_a_value() {
 }
 
 #[test]
+fn yaml_that_is_written_anew_is_the_same_to_every_reader() {
+    let w = World::new();
+    let start = "ports: [\"22:22\"]\nhours: '8:30'\nanswer: \"no\"\nsince: \"2024-01-01\"\ncount: 1\n";
+    let s = edited(&w, ".env.yaml", start, &start.replace("22\"]", "22\", \"80:80\"]"));
+    s.b.write(".env.yaml", &start.replace("22\"]", "22\", '443:44']"));
+    s.sync(0);
+    let ports = "ports:\n- \"22:22\"\n- \"80:80\"\n- '443:44'\n";
+    s.all_are(".env.yaml", &start.replace("ports: [\"22:22\"]\n", ports));
+}
+
+#[test]
 fn no_spelling_of_a_text_gets_around_the_review() {
     for number in ["1e999", "123456789012345678901234567890"] {
         let w = World::new();

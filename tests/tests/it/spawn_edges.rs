@@ -168,8 +168,8 @@ fn an_agent_lives_as_long_as_its_command_whoever_is_killed() {
     let w = World::new();
     let app = app(&w);
     app.spawn(&["worker", "w"]).exit(0);
-    let mut run = start(&app, &["run", "root/w", "--", "sh", "-c", "read line < fifo"]);
     app.sh("mkfifo fifo").exit(0);
+    let mut run = start(&app, &["run", "root/w", "--", "sh", "-c", "read line < fifo"]);
     wait_for(|| app.spawn(&["list", "--live", "--json"]).exit(0).stdout.contains("root/w"));
     run.kill().unwrap();
     run.wait().unwrap();

@@ -512,3 +512,62 @@ fn dedup(text: &str) -> String {
         .map(|l| format!("{l}\n"))
         .collect()
 }
+
+#[test]
+fn a_text_that_some_reader_takes_for_something_else_keeps_its_quotes() {
+    let kept = [
+        "22:22",
+        "190:20:30.15",
+        "no",
+        "y",
+        "On",
+        "2024-01-01",
+        "2001-12-14 21:59:43.10 -5",
+        "2001-12-14t21:59:43Z",
+        "1_000",
+        "1,000",
+        "0b10_1",
+        "0o14",
+        "014",
+        "0x_1F",
+        "+12",
+        ".5",
+        "1.",
+        "1e3",
+        "685_230.15",
+        "-.inf",
+        ".NaN",
+        "~",
+        "null",
+        "<<",
+        "=",
+        ":80",
+        "12345678901234567890",
+    ];
+    for quote in ['"', '\''] {
+        // A list in brackets is never put onto a text line by line, so that all of it is written anew.
+        let text = |more: &str| {
+            let values = kept.iter().map(|text| format!("- {quote}{text}{quote}\n")).collect::<String>();
+            let keys = kept.iter().map(|text| format!("{quote}{text}{quote}: 1\n")).collect::<String>();
+            format!("{keys}values:\n{values}plain: [1.2.3, a:b, nobody, {more}]\n")
+        };
+        let (merged, conflicts) = merged(Kind::Yaml, &text("x"), &text("x, o"), &text("x, w"));
+        assert!(conflicts.is_empty() && merged.contains("- o\n") && merged.contains("- w\n"), "{merged}");
+        for text in kept {
+            let quoted = format!("{quote}{text}{quote}");
+            assert!(
+                merged.contains(&format!("- {quoted}\n")) && merged.contains(&format!("{quoted}: 1\n")),
+                "{merged}"
+            );
+        }
+        assert!(merged.contains("- 1.2.3\n- a:b\n- nobody\n- x\n"), "{merged}");
+    }
+    // A new one gets them, and numbers and words that are none of these stay what they are.
+    let (text, _) = merged(Kind::Yaml, "l: [1]\n", "l: [1, '8:30', no]\n", "l: [1, true, 2.5]\n");
+    assert_eq!(text, "l:\n- 1\n- '8:30'\n- 'no'\n- true\n- 2.5\n");
+    // What somebody wrote without quotes was meant so, there and nowhere else.
+    let base = "on: no\ny: [1]\n";
+    let (text, conflicts) =
+        merged(Kind::Yaml, base, &base.replace('1', "1, 2"), &(base.replace('1', "1, 3") + "off: \"no\"\n"));
+    assert_eq!((text.as_str(), conflicts.len()), ("on: no\ny:\n- 1\n- 2\n- 3\n'off': 'no'\n", 0));
+}

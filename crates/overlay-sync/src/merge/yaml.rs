@@ -1,6 +1,10 @@
 //! YAML: the merged tree decides, and lines are taken as the text when they say the same; comments and
 //! layout survive wherever the two sides did not touch the same lines.
 
+use std::collections::HashSet;
+use std::sync::LazyLock;
+
+use regex_lite::Regex;
 use serde::Deserialize;
 use serde_yaml::Value;
 
@@ -9,6 +13,19 @@ use super::{Input, Kind, Merged, Rule, lines};
 
 /// Parsing is quadratic in depth, so size is capped well before it hurts.
 const LIMIT: usize = 100 * 1024;
+
+/// Stands around a text that is written in quotes. It is of the private use area; a file that has it is not written anew.
+const QUOTED: char = '\u{e000}';
+
+/// What some reader takes for something other than text: the words, numbers and times of YAML 1.1 (yaml.org/type) and
+/// of 1.2's core schema, and Ruby's numbers with commas and symbols.
+static NO_TEXT: LazyLock<Regex> = LazyLock::new(|| {
+    let number = r"[-+]?[0-9][0-9_,]*(:[0-9]+)*(\.[0-9_]*)?(e[-+]?[0-9]+)?|[-+]?\.[0-9_]+(e[-+]?[0-9]+)?";
+    let based = r"[-+]?0(x[0-9a-f_]+|o[0-7_]+|b[01_]+)|[-+]?\.inf|\.nan";
+    let time = r"-?[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}([ t][-+0-9:. z]*)?";
+    let word = r"y|yes|n|no|true|false|on|off|null|~|<<|=|:\w+";
+    Regex::new(&format!("(?i)^({number}|{based}|{time}|{word})$")).expect("the pattern is fixed")
+});
 
 pub fn merge(input: &Input<'_>) -> Option<Merged> {
     tree::merge(input, parse, |text, from, to, _| rewrite(text, from, to))
@@ -22,13 +39,54 @@ pub fn rewrite(text: &[u8], from: &Tree, to: &Tree) -> Option<Vec<u8>> {
         // Several documents, or marks around one: these are not written anew.
         return None;
     }
-    let plain = |tree| Some(serde_yaml::to_string(&value(tree)?).ok()?.into_bytes());
-    let (from, wanted) = (plain(from)?, plain(&to.in_order_of(from))?);
+    let model = std::str::from_utf8(text).ok()?;
+    let (from, wanted) = (written(from, model)?, written(&to.in_order_of(from), model)?);
     let input = Input { base: Some(&from), overlay: text, workspace: &wanted, kind: Kind::Yaml, rule: Rule::Overlay };
     let edited = lines::merge(&input);
     let says = edited.conflicts.is_empty() && parse(&edited.bytes).is_some_and(|said| said.same(to));
     let is_bare = !text.iter().any(|b| b"#&*!|>".contains(b));
     if says { Some(edited.bytes) } else { is_bare.then_some(wanted) }
+}
+
+/// A tree as a text of its own, which every reader reads alike: what is text stays text, in the quotes it has in
+/// `model`. What stands there without any, in this line or as this key, is what its own reader took it for.
+fn written(tree: &Tree, model: &str) -> Option<Vec<u8>> {
+    if model.contains(QUOTED) || tree.spelt().contains(QUOTED) {
+        return None;
+    }
+    let lines: HashSet<&str> = model.lines().map(bare).collect();
+    let keys = lines.iter().filter_map(|line| line.split_once(": ").map(|(key, _)| key).or(line.strip_suffix(':')));
+    let keys: HashSet<&str> = keys.collect();
+    let marked = serde_yaml::to_string(&value(tree)?).ok()?;
+    let mut text = String::with_capacity(marked.len());
+    for line in marked.split_inclusive('\n') {
+        let plain = line.replace(QUOTED, "");
+        if lines.contains(bare(&plain)) {
+            text.push_str(&plain);
+            continue;
+        }
+        let parts: Vec<&str> = line.split(QUOTED).collect();
+        for (i, part) in parts.iter().enumerate() {
+            let is_known_key = parts.get(i + 1).is_some_and(|rest| rest.starts_with(':')) && keys.contains(part);
+            let double = format!("\"{part}\"");
+            match i % 2 {
+                1 if model.contains(&double) => text.push_str(&double),
+                1 if !is_known_key => text.extend(["'", *part, "'"]),
+                _ => text.push_str(part),
+            }
+        }
+    }
+    parse(text.as_bytes())?.same(tree).then(|| text.into_bytes())
+}
+
+/// What a line of a block says, without its place and its comment.
+fn bare(line: &str) -> &str {
+    line.split(" #").next().unwrap_or(line).trim().trim_start_matches(['-', ' '])
+}
+
+/// A text for the emitter, which knows only one dialect, marked where it needs quotes in another.
+fn marked(text: &str) -> Value {
+    if NO_TEXT.is_match(text) { Value::from(format!("{QUOTED}{text}{QUOTED}")) } else { Value::from(text) }
 }
 
 /// The tree of a document, or of several by their numbers; none for keys that are no strings, and for tags.
@@ -64,10 +122,13 @@ fn tree(value: &Value) -> Option<Tree> {
 fn value(tree: &Tree) -> Option<Value> {
     Some(match tree {
         Tree::Object(entries) => {
-            let entries = entries.iter().map(|(key, tree)| Some((Value::from(key.as_str()), value(tree)?)));
+            let entries = entries.iter().map(|(key, tree)| Some((marked(key), value(tree)?)));
             Value::Mapping(entries.collect::<Option<_>>()?)
         }
         Tree::Array(items) => Value::Sequence(items.iter().map(value).collect::<Option<_>>()?),
-        Tree::Leaf(leaf) => serde_json::from_str(leaf).ok()?,
+        Tree::Leaf(leaf) => match serde_json::from_str(leaf).ok()? {
+            Value::String(text) => marked(&text),
+            other => other,
+        },
     })
 }
