@@ -345,6 +345,7 @@ fn what_became_of_a_killed_spawn_decides_what_is_undone() {
                 // As git leaves it when it is killed between a directory and the first file in it.
                 std::fs::remove_file(app.path.join(".git/worktrees/x/index")).unwrap();
                 std::fs::remove_file(x.path.join("deep/er/file")).unwrap();
+                assert!(x.path.join("module").is_dir());
             },
             "undid the spawn of main.x",
             false,
@@ -399,6 +400,14 @@ fn what_became_of_a_killed_spawn_decides_what_is_undone() {
         let w = World::new();
         let app = app(&w);
         app.commit("deep/er/file", "x\n");
+        app.git(&[
+            "update-index",
+            "--add",
+            "--cacheinfo",
+            &format!("160000,{},module", app.git(&["rev-parse", "HEAD"]).trim()),
+        ]);
+        app.git(&["commit", "-q", "-m", "module"]);
+        app.sh("mkdir module").exit(0);
         let x = killed_in_its_hook(&app);
         meanwhile(&app, &x);
         // Others are not hindered, whatever it is.

@@ -271,5 +271,9 @@ fn a_repository_that_git_ignores_is_not_removed_with_what_only_it_has() {
     child.write("vendor/deep/lib/new", "work\n");
     app.spawn(&["remove", "x"]).exit(1).err_has("has changes of its own");
     child.sh("rm vendor/deep/lib/new").exit(0);
+    // One inside it, which it ignores itself.
+    child.sh("cd vendor/deep/lib && echo in > .git/info/exclude && git init -q in && touch in/mine").exit(0);
+    app.spawn(&["remove", "x"]).exit(1).err_has("vendor/deep/lib/in, which git ignores, has changes of its own");
+    child.sh("rm vendor/deep/lib/in/mine").exit(0);
     app.spawn(&["remove", "x"]).exit(0);
 }

@@ -156,10 +156,13 @@ impl Git {
             while let Some(entry) = entries.next() {
                 let Ok(entry) = entry else { continue };
                 let place = entry.path();
+                if entry.file_name() == ".git" && entry.file_type().is_dir() {
+                    entries.skip_current_dir();
+                    continue;
+                }
                 if !entry.file_type().is_dir() || place.join(".git").symlink_metadata().is_err() {
                     continue;
                 }
-                entries.skip_current_dir();
                 let shown = place.strip_prefix(worktree).unwrap_or(place).display().to_string();
                 let is_linked = super::common_dir_of(place) == common_dir.canonicalize().ok();
                 if !is_linked && let Some(why) = self.inner_loss(place)? {

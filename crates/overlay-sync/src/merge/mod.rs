@@ -137,7 +137,7 @@ impl Kind {
         let written = match self {
             Kind::Json => json::rewrite(text, from, to),
             Kind::Toml => toml::rewrite(text, to, donor),
-            Kind::Yaml => yaml::rewrite(text, from, to),
+            Kind::Yaml => yaml::rewrite(text, from, to, donor),
             Kind::JsonLines | Kind::Env | Kind::Text => None,
         };
         // The text must say exactly what was decided.

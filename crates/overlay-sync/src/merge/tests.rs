@@ -565,9 +565,11 @@ fn a_text_that_some_reader_takes_for_something_else_keeps_its_quotes() {
     // A new one gets them, and numbers and words that are none of these stay what they are.
     let (text, _) = merged(Kind::Yaml, "l: [1]\n", "l: [1, '8:30', no]\n", "l: [1, true, 2.5]\n");
     assert_eq!(text, "l:\n- 1\n- '8:30'\n- 'no'\n- true\n- 2.5\n");
-    // What somebody wrote without quotes was meant so, there and nowhere else.
+    // A key that either side wrote without quotes was meant so; a value that is quoted anywhere is quoted.
     let base = "on: no\ny: [1]\n";
     let (text, conflicts) =
         merged(Kind::Yaml, base, &base.replace('1', "1, 2"), &(base.replace('1', "1, 3") + "off: \"no\"\n"));
-    assert_eq!((text.as_str(), conflicts.len()), ("on: no\ny:\n- 1\n- 2\n- 3\n'off': 'no'\n", 0));
+    assert_eq!((text.as_str(), conflicts.len()), ("on: \"no\"\ny:\n- 1\n- 2\n- 3\noff: \"no\"\n", 0));
+    let (text, _) = merged(Kind::Yaml, "l: [1]\n", "l: [1, 2]\n", "l: [1, 3]\ndebug: no\nsince: 2024-01-01\n");
+    assert_eq!(text, "l:\n- 1\n- 2\n- 3\ndebug: no\nsince: 2024-01-01\n");
 }

@@ -28,19 +28,19 @@ static NO_TEXT: LazyLock<Regex> = LazyLock::new(|| {
 });
 
 pub fn merge(input: &Input<'_>) -> Option<Merged> {
-    tree::merge(input, parse, |text, from, to, _| rewrite(text, from, to))
+    tree::merge(input, parse, rewrite)
 }
 
 /// Edits a text that says `from` until it says `to`: the difference of the two, each written plainly, is
 /// put onto the text where its lines allow, so that comments stay; else it is written anew, if it has no
 /// comment or mark that would be lost by that.
-pub fn rewrite(text: &[u8], from: &Tree, to: &Tree) -> Option<Vec<u8>> {
+pub fn rewrite(text: &[u8], from: &Tree, to: &Tree, donor: &[u8]) -> Option<Vec<u8>> {
     if text.split(|b| *b == b'\n').any(|line| line.starts_with(b"---")) {
         // Several documents, or marks around one: these are not written anew.
         return None;
     }
-    let model = std::str::from_utf8(text).ok()?;
-    let (from, wanted) = (written(from, model)?, written(&to.in_order_of(from), model)?);
+    let model = format!("{}\n{}", std::str::from_utf8(text).ok()?, std::str::from_utf8(donor).ok()?);
+    let (from, wanted) = (written(from, &model)?, written(&to.in_order_of(from), &model)?);
     let input = Input { base: Some(&from), overlay: text, workspace: &wanted, kind: Kind::Yaml, rule: Rule::Overlay };
     let edited = lines::merge(&input);
     let says = edited.conflicts.is_empty() && parse(&edited.bytes).is_some_and(|said| said.same(to));
@@ -61,17 +61,20 @@ fn written(tree: &Tree, model: &str) -> Option<Vec<u8>> {
     let mut text = String::with_capacity(marked.len());
     for line in marked.split_inclusive('\n') {
         let plain = line.replace(QUOTED, "");
-        if lines.contains(bare(&plain)) {
+        let parts: Vec<&str> = line.split(QUOTED).collect();
+        let is_quoted =
+            |part: &&str| [format!("\"{part}\""), format!("'{part}'")].iter().any(|text| model.contains(text));
+        if lines.contains(bare(&plain)) && !parts.iter().skip(1).step_by(2).any(is_quoted) {
             text.push_str(&plain);
             continue;
         }
-        let parts: Vec<&str> = line.split(QUOTED).collect();
         for (i, part) in parts.iter().enumerate() {
             let is_known_key = parts.get(i + 1).is_some_and(|rest| rest.starts_with(':')) && keys.contains(part);
             let double = format!("\"{part}\"");
             match i % 2 {
+                1 if is_known_key => text.push_str(part),
                 1 if model.contains(&double) => text.push_str(&double),
-                1 if !is_known_key => text.extend(["'", *part, "'"]),
+                1 => text.extend(["'", *part, "'"]),
                 _ => text.push_str(part),
             }
         }
@@ -81,7 +84,7 @@ fn written(tree: &Tree, model: &str) -> Option<Vec<u8>> {
 
 /// What a line of a block says, without its place and its comment.
 fn bare(line: &str) -> &str {
-    line.split(" #").next().unwrap_or(line).trim().trim_start_matches(['-', ' '])
+    line.split(" #").next().unwrap_or(line).trim().trim_start_matches("- ")
 }
 
 /// A text for the emitter, which knows only one dialect, marked where it needs quotes in another.

@@ -222,7 +222,8 @@ fn remove_known(git: &Git, place: &Place, spawn: &Spawn) -> Result<()> {
         match root.look(&path)? {
             Found::File(_) => files.push((path, sha)),
             Found::Link(target) => links.push((path, sha, target)),
-            _ => {}
+            // A submodule's place is an empty directory too.
+            _ => drop(dirs.insert((std::cmp::Reverse(path.components().count()), path))),
         }
     }
     let names = files.iter().flat_map(|(path, _)| [path.as_path().as_os_str().as_bytes(), b"\n"].concat()).collect();
