@@ -8,6 +8,7 @@ use serde_json::json;
 
 use crate::env::Env;
 use crate::error::{Exit, Failure, Result};
+use crate::fs;
 use crate::git::{Git, Repo};
 use crate::hook::{self, Installed};
 use crate::text::printable;
@@ -37,12 +38,13 @@ pub enum HookCommand {
     Status,
     /// What a hook's stub calls, with git's own arguments
     ///
-    /// Only pre-push can refuse anything; elsewhere problems are notices and exit 0.
+    /// Only pre-push and pre-remove can refuse anything; elsewhere problems are notices and exit 0. git has no hook
+    /// pre-remove: whoever removes a worktree runs `hook run pre-remove PATH` before, and leaves it where that fails.
     #[command(after_help = "Example:\n  sweatfile-apply hook run post-checkout \"$@\"      # in a hook of your own")]
     Run {
-        /// The hook's name: post-checkout (sweatfile-apply, overlay-sync), pre-push, post-merge or post-rewrite (ledger-synth)
+        /// The hook's name: post-checkout and pre-remove (sweatfile-apply, overlay-sync), pre-push, post-merge or post-rewrite (ledger-synth)
         name: String,
-        /// git's arguments
+        /// git's arguments; for pre-remove the worktree
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         args: Vec<OsString>,
     },
@@ -110,6 +112,49 @@ pub fn run(
     }
     ui.problem(&failure);
     Ok(Exit::Done)
+}
+
+/// Runs `hook run pre-remove PATH` where that is what is asked for; else gives the command back for [`run`].
+///
+/// `leaving` is what the tool does for a worktree that is about to go, with the surroundings seen from there; it gives
+/// back what a person should know. Whatever it fails with is exit 1. A path that is no worktree is exit 0.
+pub fn run_before_removal(
+    ui: &Ui,
+    env: &Env,
+    command: HookCommand,
+    leaving: impl FnOnce(&Env, Git, Repo) -> Result<Vec<String>>,
+) -> Result<std::result::Result<Exit, HookCommand>> {
+    let HookCommand::Run { name, args } = &command else { return Ok(Err(command)) };
+    if name != hook::PRE_REMOVE {
+        return Ok(Err(command));
+    }
+    let [path] = args.as_slice() else {
+        return Err(Failure::usage("pre-remove takes one path").hint("name the worktree that is about to be removed"));
+    };
+    let path = env.cwd.join(path);
+    if env.var("SHOPFLOOR").is_some_and(|v| v == "0") || !path.is_dir() {
+        return Ok(Ok(Exit::Done));
+    }
+    let there = env.at(&path)?;
+    let mut git = Git::find(&there)?;
+    let left = match git.discover() {
+        Ok(repo) if fs::is_same_file(repo.worktree.as_deref().unwrap_or(&repo.git_dir), &path) => {
+            leaving(&there, git, repo)
+        }
+        Ok(_) => Ok(Vec::new()),
+        Err(failure) if failure.kind == "not_a_repository" => Ok(Vec::new()),
+        Err(failure) => Err(failure),
+    };
+    let notes = left.map_err(|failure| match failure.exit {
+        Exit::Signal(_) => failure,
+        _ => Failure { exit: Exit::No, ..failure },
+    })?;
+    if ui.is_json() && !notes.is_empty() {
+        ui.json(&json!({ "path": path.to_string_lossy(), "notes": notes }));
+    } else if !ui.is_json() {
+        notes.iter().for_each(|note| ui.note(note));
+    }
+    Ok(Ok(Exit::Done))
 }
 
 fn install(ui: &Ui, env: &Env, tool: &'static str, hook: &'static str, dry_run: bool) -> Result<()> {

@@ -27,7 +27,6 @@ pub use cli::{Cli, command};
 pub use settings::SETTINGS;
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Result};
-use shopfloor_core::hook_command;
 use shopfloor_core::ui::Ui;
 
 use crate::cli::Command;
@@ -58,9 +57,7 @@ fn run(ui: &Ui, env: &Env, cli: Cli) -> Result<Exit> {
         Command::Reject { id } => commands::past::settle(ui, env, place, &id, false),
         Command::Drop { path, entry } => commands::drop::run(ui, env, place, &path, &entry),
         Command::Log { follow } => commands::log::run(ui, env, place, follow),
-        Command::Hook(command) => {
-            hook_command::run(ui, env, TOOL, command, |called| commands::hook::created(ui, env, place, called.git))
-        }
+        Command::Hook(command) => commands::hook::run(ui, env, place, command),
         Command::Merge(args) => commands::merge::run(ui, env, place, &args),
         Command::Config => commands::config::run(ui, env, place),
     }

@@ -157,6 +157,14 @@ impl Workspace {
         Ok(is_here && self.is_marked()?)
     }
 
+    /// Whether git has let go of its worktree: the repository is where it was, and has no record of it any more. One that
+    /// was only moved away, or whose disk is not mounted, may come back.
+    pub fn is_gone(&self) -> bool {
+        let worktrees = self.git_dir.parent().filter(|dir| dir.ends_with("worktrees"));
+        let common_dir = worktrees.and_then(Path::parent);
+        common_dir.is_some_and(|dir| dir.join("HEAD").exists()) && !self.git_dir.exists()
+    }
+
     /// What all worktrees of its repository share: not the overlay's own, where it is a worker's clone.
     pub fn common_dir(&self) -> PathBuf {
         let named = fs::read(&self.git_dir.join("commondir")).ok().flatten();

@@ -2,7 +2,7 @@
 //!
 //! Rooms, in reading order: `cli` (what can be asked), `commands` (one file per subcommand),
 //! `facts` (everything read), `plan` (the pure decision), `apply` (the only room that writes), then
-//! the nouns: `sweatfile`, `layer`, `env_file`, `excludes`, `template`, `record`, `review`, `trust`, `report`.
+//! the nouns: `sweatfile`, `layer`, `env_file`, `excludes`, `template`, `record`, `removed`, `review`, `trust`, `report`.
 
 mod cli;
 mod commands;
@@ -15,6 +15,7 @@ pub mod env_file;
 pub mod excludes;
 mod layer;
 mod record;
+mod removed;
 mod report;
 pub mod review;
 mod snapshot;
@@ -24,7 +25,6 @@ mod trust;
 
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Failure, Result};
-use shopfloor_core::hook_command;
 use shopfloor_core::ui::Ui;
 
 use crate::cli::{ApplyArgs, Command};
@@ -57,9 +57,7 @@ fn run(ui: &Ui, env: &Env, cli: Cli) -> Result<Exit> {
         Some(Command::Revoke(args)) => commands::approve::revoke(ui, env, args.dry_run),
         Some(Command::Env(command)) => commands::env::run(ui, env, places, command),
         Some(Command::Remove(args)) => commands::remove::run(ui, env, args.dry_run),
-        Some(Command::Hook(command)) => {
-            hook_command::run(ui, env, TOOL, command, |called| commands::hook::created(ui, env, places, called.git))
-        }
+        Some(Command::Hook(command)) => commands::hook::run(ui, env, places, command),
         Some(Command::Config) => commands::config::run(ui, env, places),
     }
 }

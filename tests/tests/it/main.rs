@@ -16,6 +16,7 @@ mod guard;
 mod held;
 mod hook;
 mod layers;
+mod leaving;
 mod ledger;
 mod ledger_add;
 mod ledger_faults;

@@ -34,6 +34,8 @@ pub struct Outcome {
     pub open_paths: BTreeSet<RelPath>,
     /// The workspaces these are in.
     pub troubled: Vec<Digest>,
+    /// Those of them that have something no pass has taken in.
+    pub unread: Vec<Digest>,
     pub warnings: Vec<String>,
     pub notes: Vec<String>,
     /// Things worth knowing only when asked for.
@@ -212,6 +214,11 @@ fn report(workspaces: &[Workspace], mut turns: BTreeMap<Digest, Turn>, outcome: 
         let general: Vec<String> = turn.open.into_iter().filter(|open| seen.insert(open.clone())).collect();
         let failed: Vec<String> = failed.collect();
         outcome.failures.extend(general.iter().filter(|_| !is_halted).chain(&failed).cloned());
+        let (moving, late): (Vec<String>, Vec<String>) = (moving.collect(), late.collect());
+        let has_failed = !is_halted && !general.is_empty() || !failed.is_empty();
+        if has_failed || !moving.is_empty() || !late.is_empty() {
+            outcome.unread.push(workspace.id);
+        }
         let open: Vec<String> = general.into_iter().chain(failed).chain(held).chain(moving).chain(late).collect();
         if !open.is_empty() {
             outcome.troubled.push(workspace.id);

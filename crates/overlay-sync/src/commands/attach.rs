@@ -114,8 +114,8 @@ pub fn detach(ui: &Ui, env: &Env, place: &Place, named: &Workspaces) -> Result<E
         return preview(ui, env, &overlay, &workspaces);
     }
     let mut disk = Disk::open(env, &overlay, Some(overlay.lock()?))?;
-    let mut workspaces = overlay.workspaces(ui, env, named)?;
-    let outcome = converge(env, &overlay, &mut disk, &mut workspaces)?;
+    let workspaces = overlay.workspaces(ui, env, named)?;
+    let outcome = converge(env, &overlay, &mut disk, &mut workspaces.clone())?;
     print(ui, &outcome);
     for workspace in &workspaces {
         // What waits would be forgotten with the workspace.

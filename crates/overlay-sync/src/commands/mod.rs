@@ -6,6 +6,7 @@ pub mod attach;
 pub mod config;
 pub mod drop;
 pub mod hook;
+pub mod leave;
 pub mod log;
 pub mod merge;
 pub mod past;

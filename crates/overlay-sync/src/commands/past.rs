@@ -52,7 +52,7 @@ pub fn conflicts(ui: &Ui, env: &Env, place: &Place) -> Result<Exit> {
 }
 
 /// What is held, told as the conflicts are: nothing was decided, so the result is the base.
-fn held_conflict(workspace: &Workspace, path: &RelPath, held: &Held) -> Conflict {
+pub fn held_conflict(workspace: &Workspace, path: &RelPath, held: &Held) -> Conflict {
     let base = workspace.files.get(path).map(|base| base.sha256);
     Conflict {
         v: 1,

@@ -36,7 +36,7 @@ pub fn status(ui: &Ui, env: &Env, place: &Place, named: &Workspaces) -> Result<E
     if managed.is_empty() && workspaces.iter().any(|workspace| !workspace.files.is_empty()) {
         return Err(overlay.gone("was emptied"));
     }
-    for workspace in workspaces {
+    for workspace in workspaces.into_iter().filter(|workspace| !workspace.is_gone()) {
         let name = workspace.root.to_string_lossy().into_owned();
         if !workspace.is_present()? {
             for (path, base) in &workspace.files {

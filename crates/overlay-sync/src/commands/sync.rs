@@ -10,6 +10,7 @@ use shopfloor_core::path::RelPath;
 use shopfloor_core::text::printable;
 use shopfloor_core::ui::Ui;
 
+use super::leave::forget_gone;
 use crate::apply::converge::{self, Outcome};
 use crate::apply::disk::Disk;
 use crate::apply::ground::{Bar, Ground};
@@ -54,8 +55,9 @@ pub fn run(ui: &Ui, env: &Env, place: &Place, named: &Workspaces, restore: &[Pat
     Ok(exit(&outcome))
 }
 
-/// Passes until quiet, and what is due after it. The ground holds the overlay's lock, before and after.
+/// Forgets workspaces that are gone, passes until quiet, and does what is due after it. The ground holds the overlay's lock, before and after.
 pub fn converge(env: &Env, overlay: &Overlay, disk: &mut Disk<'_>, workspaces: &mut Vec<Workspace>) -> Result<Outcome> {
+    forget_gone(overlay, workspaces)?;
     let outcome = converge::converge(disk, &overlay.settings, &env.now.to_string(), workspaces)?;
     if outcome.is_emptied {
         return Err(overlay.gone("was emptied"));

@@ -1,6 +1,7 @@
 //! `env`: the snapshot of `.sweatshop-env`, what changed since, and what becomes of each change.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 
 use serde_json::json;
 use shopfloor_core::approval::{self, Approvals, Status};
@@ -11,6 +12,7 @@ use shopfloor_core::lock::Lock;
 use shopfloor_core::text::printable;
 use shopfloor_core::ui::Ui;
 
+use super::removed;
 use crate::TOOL;
 use crate::apply;
 use crate::cli::{EnvCommand, Places};
@@ -19,17 +21,21 @@ use crate::facts::{self, EnvHere, Place};
 use crate::layer::{FILE, Name};
 use crate::plan::review::{Answer, plan as plan_review};
 use crate::record::Record;
-use crate::review::{self, Change, Kind, changes, removed};
+use crate::review::{self, Change, Kind, changes};
 use crate::{snapshot, template, trust};
 
 pub fn run(ui: &Ui, env: &Env, places: &Places, command: EnvCommand) -> Result<Exit> {
     let place = Place::find(env)?;
     match command {
         EnvCommand::Snapshot(args) => take_snapshot(ui, &place, args.dry_run),
-        EnvCommand::Diff { reveal } => diff(ui, &place, reveal),
-        EnvCommand::Review { promote, keep, discard, dry_run } => {
+        EnvCommand::Diff { reveal, removed: Some(of) } => removed::diff(ui, env, &place, of.as_deref(), reveal),
+        EnvCommand::Diff { reveal, removed: None } => diff(ui, &place, reveal),
+        EnvCommand::Review { promote, keep, discard, removed, dry_run } => {
             let given = answers(&promote, &keep, &discard)?;
-            review(ui, env, &place, places, given, dry_run.dry_run)
+            match removed {
+                Some(of) => removed::review(ui, env, &place, places, of.as_deref(), &given, dry_run.dry_run),
+                None => review(ui, env, &place, places, given, dry_run.dry_run),
+            }
         }
     }
 }
@@ -88,21 +94,21 @@ fn diff(ui: &Ui, place: &Place, reveal: bool) -> Result<Exit> {
             ui.line(describe(&change, reveal));
         }
     }
-    let removed = removed(&before, &now);
-    if !removed.is_empty() {
-        ui.note(format!("removed since: {}", removed.join(", ")));
+    let gone = review::removed(&before, &now);
+    if !gone.is_empty() {
+        ui.note(format!("removed since: {}", gone.join(", ")));
     }
     Ok(Exit::Done)
 }
 
-fn shown(value: &Value) -> String {
+pub fn shown(value: &Value) -> String {
     match value {
         Value::Text(text) => text.clone(),
         Value::Opaque(raw) => String::from_utf8_lossy(raw).into_owned(),
     }
 }
 
-fn describe(change: &Change, reveal: bool) -> String {
+pub fn describe(change: &Change, reveal: bool) -> String {
     let word = if change.kind == Kind::Added { "added" } else { "changed" };
     let values = match (&change.old, reveal) {
         (_, false) => String::new(),
@@ -154,22 +160,15 @@ fn review(
     let lock = if dry_run { None } else { Some(Lock::take(&place.lock_path())?) };
     let plan = plan_review(&require_snapshot(place)?, &here(place)?, &answers);
     // Promoting can be refused, so it comes first; killed later, the rest is simply asked again.
-    promote(ui, env, place, places, &plan.promoted(), dry_run)?;
+    if let Some((before, after)) = promote(ui, env, place, places, &plan.promoted(), dry_run)? {
+        follow(place, &before, &after, &plan.promoted())?;
+    }
     if lock.is_some() {
         apply::env(place, &plan.env)?;
         snapshot::save(&place.repo, plan.snapshot.as_ref())?;
     }
     for (change, answer) in &plan.decided {
-        if ui.is_json() {
-            ui.json(&json!({ "key": change.key, "change": change.kind, "answer": answer }));
-        } else {
-            let word = match answer {
-                Answer::Promote => "promoted",
-                Answer::Keep => "kept",
-                Answer::Discard => "discarded",
-            };
-            ui.line(format!("{}{word} {}", if dry_run { "would have " } else { "" }, change.key));
-        }
+        told(ui, change, *answer, None, dry_run);
     }
     if plan.open.is_empty() {
         return Ok(Exit::Done);
@@ -180,8 +179,23 @@ fn review(
         .hint("answer each with `--promote KEY`, `--keep KEY` or `--discard KEY`, or run it on a terminal"))
 }
 
+/// Says what became of a change; `of` is the removed worktree that had it.
+pub fn told(ui: &Ui, change: &Change, answer: Answer, of: Option<&Path>, dry_run: bool) {
+    if ui.is_json() {
+        let mut line = json!({ "key": change.key, "change": change.kind, "answer": answer });
+        of.into_iter().for_each(|of| line["worktree"] = json!(of.to_string_lossy()));
+        return ui.json(&line);
+    }
+    let word = match answer {
+        Answer::Promote => "promoted",
+        Answer::Keep => "kept",
+        Answer::Discard => "discarded",
+    };
+    ui.line(format!("{}{word} {}", if dry_run { "would have " } else { "" }, change.key));
+}
+
 /// Asks what becomes of a change; exit 3 when the person leaves, which changes nothing.
-fn ask(ui: &Ui, change: &Change) -> Result<Answer> {
+pub fn ask(ui: &Ui, change: &Change) -> Result<Answer> {
     let note = if trust::is_dangerous(&change.key) { " (changes what other programs run)" } else { "" };
     loop {
         let question = format!("{}{note}: [p]romote, [k]eep here, [d]iscard, [q]uit?", describe(change, true));
@@ -199,10 +213,17 @@ fn ask(ui: &Ui, change: &Change) -> Result<Answer> {
 }
 
 /// Writes variables into the repository's sweatfile, under a lock and with everything else in it as
-/// it was; an approval of the text before holds for the text after.
-fn promote(ui: &Ui, env: &Env, place: &Place, places: &Places, changes: &[&Change], dry_run: bool) -> Result<()> {
+/// it was; an approval of the text before holds for the text after. Gives both back, where it wrote.
+pub fn promote(
+    ui: &Ui,
+    env: &Env,
+    place: &Place,
+    places: &Places,
+    changes: &[&Change],
+    dry_run: bool,
+) -> Result<Option<(String, String)>> {
     if changes.is_empty() {
-        return Ok(());
+        return Ok(None);
     }
     let repo = &place.repo;
     let dir = places.repo_root.as_ref().map_or_else(|| repo.home.checkout.clone(), |dir| env.cwd.join(dir));
@@ -233,7 +254,7 @@ fn promote(ui: &Ui, env: &Env, place: &Place, places: &Places, changes: &[&Chang
             .map_err(|why| Failure::malformed(format!("cannot edit {place}: {why}")).hint("edit it by hand"))?;
     }
     if text == before || dry_run {
-        return Ok(());
+        return Ok(None);
     }
     let approvals = Approvals::load(env)?;
     let approved = approvals.status(&repo.home.common_dir, FILE, before.as_bytes())? == Status::Approved;
@@ -242,13 +263,12 @@ fn promote(ui: &Ui, env: &Env, place: &Place, places: &Places, changes: &[&Chang
         approval::approve(env, &repo.home.common_dir, FILE, &text)?;
     }
     apply::sweatfile(&repo.worktree_state(TOOL), &dir, bytes.as_deref(), &text)?;
-    follow(place, &before, &text, changes)?;
     let word = if bytes.is_some() { "edited" } else { "created" };
     ui.note(format!("{} was {word} and is not committed", layer.path.display()));
     if !approved {
         ui.note("the sweatfile is not approved; run `sweatfile-apply approve`");
     }
-    Ok(())
+    Ok(Some((before, text)))
 }
 
 /// What was promoted from this worktree is applied in it already: its record moves along.

@@ -8,4 +8,5 @@ pub mod env;
 pub mod hook;
 pub mod init;
 pub mod remove;
+pub mod removed;
 pub mod show;

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::fs;
+use shopfloor_core::hook::{self, Farewell};
 
 use crate::commands::Site;
 use crate::facts::git_failed;
@@ -26,6 +27,21 @@ pub fn keep(site: &Site<'_>, worker: &Worker) -> Result<Vec<String>> {
             .hint(format!("run the same command again; what there was is kept as {name}")));
     }
     Ok(vec![name])
+}
+
+/// Lets the other tools take in what only its worktree has, before that goes.
+pub fn take_leave(site: &Site<'_>, worker: &Worker) -> Result<Farewell> {
+    before_removal(site, worker, hook::OF_REMOVAL)
+}
+
+/// Lets overlay-sync take in what only its worktree has; that one stays.
+pub fn share(site: &Site<'_>, worker: &Worker) -> Result<Farewell> {
+    before_removal(site, worker, &["overlay-sync"])
+}
+
+fn before_removal(site: &Site<'_>, worker: &Worker, tools: &[&str]) -> Result<Farewell> {
+    let scratch = site.root.path.join(".git/shopfloor/tmp");
+    hook::before_removal(site.env, Path::new(&worker.worktree_path), tools, &scratch)
 }
 
 /// The time, as it stands in names.

@@ -62,12 +62,18 @@ fn gone(site: &Site<'_>, worker: &Worker) -> String {
 /// Under the worker's lock: nothing writes any more, then everything is kept, then it goes; the state last, so that after
 /// a kill the same command goes on.
 fn remove(site: &Site<'_>, worker: &Worker, force: bool) -> Result<Vec<String>> {
+    let tree = Path::new(&worker.worktree_path);
     refuse_loss(site, worker, force)?;
     trash::refuse_locked(site, worker)?;
+    // Asked before its program is ended, and again for what that wrote at the last.
+    trash::take_leave(site, worker)?.require(tree, force)?;
     if site.tmux()?.is_running() {
         session::end(site, std::slice::from_ref(worker), force)?;
     }
     refuse_loss(site, worker, force)?;
+    let farewell = trash::take_leave(site, worker)?;
+    farewell.require(tree, force)?;
+    farewell.notes.iter().chain(&farewell.refused).for_each(|note| site.ui.note(note));
     let dir = &site.root.path;
     let branch = format!("refs/heads/{}", worker.branch);
     let tip = site.clone.commit(dir, &branch)?;
@@ -130,6 +136,9 @@ pub fn reset(site: &Site<'_>, name: &str, force: bool) -> Result<Exit> {
         session::end(site, std::slice::from_ref(&worker), force)?;
     }
     refuse_loss(site, &worker, force)?;
+    // Ignored files stay: nothing is lost where that fails.
+    let farewell = trash::share(site, &worker)?;
+    farewell.notes.iter().chain(&farewell.refused).for_each(|note| site.ui.note(note));
     let mut kept = trash::keep(site, &worker)?;
     let aside = told(&kept, put_back(site, &worker, &base))?;
     kept.extend(aside);

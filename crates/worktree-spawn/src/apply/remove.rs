@@ -1,19 +1,23 @@
 //! Takes agents away, as planned.
 
-use std::path::Path;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
 
 use shopfloor_core::env::Env;
-use shopfloor_core::error::Result;
+use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::fs;
 use shopfloor_core::git::Git;
+use shopfloor_core::hook;
 use shopfloor_core::lock::Lock;
 
 use super::{files, spawn, trash};
 use crate::excludes;
 use crate::facts::agents::{self, Known};
 use crate::facts::place::Place;
-use crate::facts::spawn::git_failed;
-use crate::identity::{self, Kind};
+use crate::facts::removal::{Look, condition};
+use crate::identity::{self, Agent, Kind, new_uid};
+use crate::journal::{self, Open, Removing, VERSION, Work};
 use crate::plan::removal::Removal;
 use crate::plan::spawn::exclude;
 use crate::spool::Spool;
@@ -28,6 +32,19 @@ pub struct Removed {
     pub notes: Vec<String>,
 }
 
+/// Lets the other tools take in what only this worktree has; gives back what they say of it. Exit 1 where one of them
+/// refuses, unless that is forced. Not to be called under the repository's lock, for which others wait.
+pub fn take_leave(env: &Env, place: &Place, removal: &Removal, force: bool) -> Result<Vec<String>> {
+    let known = &removal.condition.known;
+    if known.agent.kind == Kind::Worker || known.tree.is_lost {
+        return Ok(Vec::new());
+    }
+    let scratch = place.shared().join("tmp");
+    let farewell = hook::before_removal(env, &known.tree.path, hook::OF_REMOVAL, &scratch)?;
+    farewell.require(&known.tree.path, force)?;
+    Ok([farewell.notes, farewell.refused].concat())
+}
+
 /// Removes one. To be called under the repository's lock.
 pub fn remove(env: &Env, place: &Place, git: &Git, removal: &Removal, lock: &Lock) -> Result<Removed> {
     let known = &removal.condition.known;
@@ -36,49 +53,163 @@ pub fn remove(env: &Env, place: &Place, git: &Git, removal: &Removal, lock: &Loc
         unseat(place, known)?;
         return Ok(done);
     }
-    if removal.keeps_trash && !known.tree.is_lost {
-        done.trash = Some(trash::keep(env, git, place, known)?);
-    }
-    let seated: Vec<Known> = agents::in_tree(place, &known.tree).into_iter().skip(1).collect();
     if known.tree.is_lost {
         // Only git's record is left of it; a detached HEAD may be all that knows its commit.
         done.trash = trash::keep_head(env, git, place, known)?;
-        fs::remove_tree(&known.tree.git_dir)?;
-    } else {
-        let has_modules = known.tree.git_dir.join("modules").is_dir();
-        // What is inside was looked at: it has nothing that is nowhere else.
-        let has_inner = !known.tree.git(git, place)?.inner(&known.tree.path)?.is_empty();
-        let is_forced = done.trash.is_some() || has_modules || has_inner;
-        let mut cmd = git.cmd_alone(&place.common_dir).args(["worktree", "remove"]);
-        if is_forced {
-            cmd = cmd.arg("--force");
-        }
-        let output = cmd.arg(&known.tree.path).capture()?;
-        if !output.status.success() {
-            let failure = git_failed("worktree remove", &output);
-            return Err(match &done.trash {
-                Some(kept) => failure.hint(format!("what it had is kept as {kept}; git may have removed a part of it")),
-                None => {
-                    failure.hint("its record and its events are as they were; git may have removed a part of its files")
-                }
-            });
-        }
+    } else if removal.keeps_trash {
+        done.trash = Some(trash::keep(env, git, place, known)?);
     }
-    for seated in &seated {
-        bury(place, seated)?;
+    // A submodule's way to its repository is a relative one.
+    let has_modules = known.tree.git_dir.join("modules").is_dir();
+    let work = Removing {
+        v: VERSION,
+        agents: agents::in_tree(place, &known.tree).into_iter().map(|known| known.agent).collect(),
+        path: known.tree.path.clone(),
+        git_dir: known.tree.git_dir.clone(),
+        aside: if known.tree.is_lost { None } else { Some(aside_for(place, &known.tree.path)?) },
+        deletes: removal.deletes.clone(),
+        is_forced: done.trash.is_some() || has_modules,
+    };
+    let open = journal::begin(&place.shared(), work)?;
+    if let Err(failure) = move_aside(env, place, git, &open.work) {
+        return Err(match failure.exit {
+            // What was begun is finished by whoever comes next.
+            Exit::Signal(_) => failure,
+            _ => put_back(place, &open.work).and_then(|()| open.close()).err().unwrap_or(failure),
+        });
     }
-    bury(place, known)?;
-    if let Some((name, tip)) = &removal.deletes {
-        let output =
-            git.cmd(&place.common_dir).args(["update-ref", "-d", &format!("refs/heads/{name}"), tip]).capture()?;
-        match output.status.success() {
-            true => done.deleted_branch = Some(name.clone()),
-            false => done.notes.push(format!("the branch {name} stays: it has moved meanwhile")),
-        }
-    }
+    finish(place, git, open, &mut done).map_err(|failure| match &done.trash {
+        Some(kept) => failure.hint(format!("what it had is kept as {kept}; `worktree-spawn repair` goes on")),
+        None => failure.hint("`worktree-spawn repair` goes on"),
+    })?;
     let _ = lock;
-    release(place, &known.tree.path)?;
     Ok(done)
+}
+
+/// Where a worktree can be moved to in one step.
+fn aside_for(place: &Place, path: &Path) -> Result<PathBuf> {
+    let device = |path: &Path| path.metadata().map(|meta| meta.dev()).ok();
+    let dir = place.shared().join("gone");
+    fs::create_private_dir(&dir)?;
+    let above = path.parent().unwrap_or(path);
+    let is_near = device(&dir) == device(path) && device(above) == device(path);
+    // Beside it, where only that is on its disk; then under a name that git ignores.
+    Ok(if is_near { dir.join(new_uid()) } else { above.join(format!("{}{}", fs::RESERVED, new_uid())) })
+}
+
+/// Moves the worktree away, where nobody finds it to write into; then looks once more whether anything came meanwhile.
+fn move_aside(env: &Env, place: &Place, git: &Git, work: &Removing) -> Result<()> {
+    let Some(aside) = work.aside.as_ref() else { return Ok(()) };
+    if !fs::rename_new(&work.path, aside)? {
+        return Err(Failure::failed(format!("cannot move {} to {}", work.path.display(), aside.display())));
+    }
+    look_again(env, place, git, work, aside)
+}
+
+/// Exit 1 where it has what it had not when its removal was decided.
+fn look_again(env: &Env, place: &Place, git: &Git, work: &Removing, aside: &Path) -> Result<()> {
+    if work.is_forced {
+        return Ok(());
+    }
+    lead_to(work, aside)?;
+    let tree = place.trees()?.into_iter().find(|tree| tree.git_dir == work.git_dir);
+    let known = tree.and_then(|tree| agents::in_tree(place, &tree).into_iter().next());
+    let Some(known) = known else { return Ok(()) };
+    let look = Look { env, place, git, probe: None };
+    let found = condition(&look, &known, std::slice::from_ref(&known))?;
+    if found.changes.is_empty() && found.submodule.is_none() && found.loose_commits == 0 {
+        return Ok(());
+    }
+    let what = found.changes.iter().chain(&found.submodule).map(|what| format!("  {what}"));
+    Err(Failure::new(Exit::No, "changed", format!("{} changed while it was removed", work.path.display()))
+        .details(what)
+        .hint("it is as it was; look at it and run the command again"))
+}
+
+/// Tells git where its files are.
+fn lead_to(work: &Removing, path: &Path) -> Result<()> {
+    let line = [path.join(".git").as_os_str().as_bytes(), b"\n"].concat();
+    fs::replace(&work.git_dir.join("gitdir"), &line, None)
+}
+
+/// The worktree is where it was, and everything as it was.
+fn put_back(place: &Place, work: &Removing) -> Result<()> {
+    let Some(aside) = work.aside.as_ref().filter(|aside| aside.symlink_metadata().is_ok()) else { return Ok(()) };
+    if !fs::rename_new(aside, &work.path)? {
+        return Err(Failure::failed(format!("{} cannot go back to {}", aside.display(), work.path.display())));
+    }
+    lead_to(work, &work.path)?;
+    work.agents.iter().try_for_each(|agent| Spool::of(&place.shared(), &agent.id).unbury())
+}
+
+/// Everything after the point from which there is no way back; may be run again after a kill at any place.
+fn finish(place: &Place, git: &Git, open: Open<Removing>, done: &mut Removed) -> Result<()> {
+    let work = &open.work;
+    for agent in work.agents.iter().rev() {
+        bury(place, agent)?;
+    }
+    // git's record before the files: while it is there, they are whole.
+    fs::remove_tree(&work.git_dir)?;
+    fs::remove_empty_dir(&place.common_dir.join("worktrees"));
+    if let Some((name, tip)) = &work.deletes {
+        let branch = format!("refs/heads/{name}");
+        let asked = git.cmd(&place.common_dir).args(["rev-parse", "--verify", "--quiet", &branch]).capture()?;
+        let deleted = git.cmd(&place.common_dir).args(["update-ref", "-d", &branch, tip]).capture()?;
+        match deleted.status.success() {
+            true => done.deleted_branch = Some(name.clone()),
+            false if asked.status.success() => {
+                done.notes.push(format!("the branch {name} stays: it has moved meanwhile"))
+            }
+            false => {}
+        }
+    }
+    if let Some(Err(failure)) = work.aside.as_deref().map(fs::remove_tree) {
+        done.notes.push(format!("{failure}; what is left there is nobody's, remove it by hand"));
+    }
+    release(place, &work.path)?;
+    open.close()
+}
+
+/// Finishes the removals that were killed, under the repository's lock; says what became of each.
+pub fn recover(place: &Place, git: &Git) -> Result<Vec<String>> {
+    let (abandoned, mut said) = journal::abandoned::<Removing>(&place.shared())?;
+    for open in abandoned {
+        let (id, path) = (open.work.id().to_owned(), open.work.path.clone());
+        said.push(match recover_one(place, git, open) {
+            Ok((true, done)) => {
+                let notes: String = done.notes.iter().map(|note| format!("; {note}")).collect();
+                format!("finished the removal of {id}, which was killed{notes}")
+            }
+            Ok((false, _)) => {
+                format!("the removal of {id} was killed before it began; {} is as it was", path.display())
+            }
+            Err(failure) => format!("cannot finish the removal of {id}, which was killed: {failure}"),
+        });
+    }
+    Ok(said)
+}
+
+/// `false` where it is as it was.
+fn recover_one(place: &Place, git: &Git, open: Open<Removing>) -> Result<(bool, Removed)> {
+    let mut done = Removed::default();
+    let work = &open.work;
+    let is_whole = work.git_dir.join("HEAD").exists();
+    match work.aside.as_ref() {
+        Some(aside) if aside.symlink_metadata().is_ok() => {
+            if is_whole && let Err(failure) = look_again(&place.env, place, git, work, aside) {
+                put_back(place, work)?;
+                open.close()?;
+                return Err(failure);
+            }
+        }
+        // It was not moved yet.
+        Some(_) if is_whole && work.path.symlink_metadata().is_ok() => {
+            open.close()?;
+            return Ok((false, done));
+        }
+        _ => {}
+    }
+    finish(place, git, open, &mut done).map(|()| (true, done))
 }
 
 fn unseat(place: &Place, known: &Known) -> Result<()> {
@@ -86,15 +217,15 @@ fn unseat(place: &Place, known: &Known) -> Result<()> {
         files::unseat(known)?;
     }
     fs::remove_tree(&identity::seats(&known.tree.git_dir).join(&known.agent.slug))?;
-    bury(place, known)
+    bury(place, &known.agent)
 }
 
 /// What was for it goes to the nearest one above that is left; its lives are forgotten.
-fn bury(place: &Place, known: &Known) -> Result<()> {
+fn bury(place: &Place, agent: &Agent) -> Result<()> {
     let shared = place.shared();
-    let heir = post::heir(place, &known.agent)?;
-    Spool::of(&shared, &known.agent.id).below(&known.agent.parents).bury(&shared, &heir)?;
-    life::forget(&shared, &known.agent.id)
+    let heir = post::heir(place, agent)?;
+    Spool::of(&shared, &agent.id).below(&agent.parents).bury(&shared, &heir)?;
+    life::forget(&shared, &agent.id)
 }
 
 /// Lines that hide what is there no more: the worktree's own, and with the last child that for `.mcp.json`.

@@ -12,13 +12,13 @@ use shopfloor_core::proc::{self, Cmd};
 use shopfloor_core::ui::{Spinner, Ui};
 
 use super::undo::{self, Recovered};
-use super::{checkout, files};
+use super::{checkout, files, remove};
 use crate::excludes;
 use crate::facts::agents::Known;
 use crate::facts::place::{Place, Tree};
 use crate::facts::spawn::{Base, git_failed};
 use crate::identity::{self, Agent};
-use crate::journal::{self, Open, Spawn};
+use crate::journal::{self, Open, Removing, Spawn};
 use crate::native::Native;
 use crate::plan::spawn::Plan;
 use crate::spool::Spool;
@@ -45,11 +45,23 @@ pub fn lock(place: &Place) -> Result<Lock> {
     Lock::take(&place.shared().join("lock"))
 }
 
-/// Undoes what killed spawns left, under the lock; says what became of each. One that hinders does not hinder the others.
+/// Finishes what killed removals left, where there are any: their events wait for that.
+pub fn finish_removals(env: &Env, place: &Place) -> Result<Vec<String>> {
+    if journal::left_behind::<Removing>(&place.shared())?.is_empty() {
+        return Ok(Vec::new());
+    }
+    let _lock = lock(place)?;
+    remove::recover(place, &Git::find(env)?)
+}
+
+/// Finishes what killed removals left and undoes what killed spawns did, under the lock; says what became of each. One that
+/// hinders does not hinder the others.
 pub fn recover(place: &Place, git: &Git, is_last: bool) -> Result<Vec<String>> {
-    let (abandoned, mut said) = journal::abandoned(&place.shared())?;
+    let mut said = remove::recover(place, git)?;
+    let (abandoned, told) = journal::abandoned::<Spawn>(&place.shared())?;
+    said.extend(told);
     for open in abandoned {
-        let id = open.spawn.id.clone();
+        let id = open.work.id.clone();
         said.push(match undo::recover(place, git, open, is_last) {
             Ok(Recovered::Undone) => format!("undid the spawn of {id}, which was killed"),
             Ok(Recovered::Kept(path)) => {
@@ -95,7 +107,7 @@ pub struct Site<'a> {
 /// A subtree whose records are made, and whose files are not yet.
 #[derive(Debug)]
 pub struct Begun {
-    journal: Open,
+    journal: Open<Spawn>,
     tree: Tree,
     agent: Agent,
 }
@@ -136,9 +148,9 @@ fn make_branch(site: &Site<'_>, plan: &Plan) -> Result<()> {
     Ok(())
 }
 
-fn records(site: &Site<'_>, plan: &Plan, journal: &mut Open) -> Result<Tree> {
+fn records(site: &Site<'_>, plan: &Plan, journal: &mut Open<Spawn>) -> Result<Tree> {
     let mut not_ours = Vec::new();
-    for dir in journal.spawn.makes_dirs.clone() {
+    for dir in journal.work.makes_dirs.clone() {
         if !fs::create_new_dir(&dir)? {
             not_ours.push(dir);
         }
@@ -222,7 +234,7 @@ pub fn finish(site: &Site<'_>, base: &Base, begun: Begun, how: &How) -> Result<M
     }
 }
 
-fn fill(site: &Site<'_>, base: &Base, how: &How, journal: &Open, made: &mut Made) -> Result<()> {
+fn fill(site: &Site<'_>, base: &Base, how: &How, journal: &Open<Spawn>, made: &mut Made) -> Result<()> {
     let (git, tree) = (site.git, made.tree.clone());
     checkout::run(site, &tree, &made.agent.base_sha.clone().unwrap_or_default())?;
     if how.submodules {

@@ -75,8 +75,8 @@ fn entry_of(place: &Place, spawn: &Spawn) -> Result<Option<Entry>> {
 }
 
 /// Undoes a spawn of this process, under the repository's lock: what git has registered there for it was made by it.
-pub fn undo(place: &Place, git: &Git, open: Open) -> Result<()> {
-    let spawn = open.spawn.clone();
+pub fn undo(place: &Place, git: &Git, open: Open<Spawn>) -> Result<()> {
+    let spawn = open.work.clone();
     let entry = entry_of(place, &spawn)?;
     if let Some(entry) = entry.as_ref().filter(|entry| entry.is_linked && is_same(&entry.path, &spawn.path)) {
         match spawn.makes_dirs.contains(&spawn.path) {
@@ -92,8 +92,8 @@ pub fn undo(place: &Place, git: &Git, open: Open) -> Result<()> {
 
 /// Finishes what a killed spawn began, under the repository's lock. What is not where it was is for `repair`, which
 /// looks for it first: with `is_last` nothing more is looked for.
-pub fn recover(place: &Place, git: &Git, open: Open, is_last: bool) -> Result<Recovered> {
-    let spawn = open.spawn.clone();
+pub fn recover(place: &Place, git: &Git, open: Open<Spawn>, is_last: bool) -> Result<Recovered> {
+    let spawn = open.work.clone();
     let entry = entry_of(place, &spawn)?;
     let mut recovered = Recovered::Undone;
     match &entry {

@@ -35,7 +35,7 @@ pub fn run(ui: &Ui, env: &Env, is_dry: bool) -> Result<Exit> {
         let done = match (verdict(&look, known, &left), is_dry) {
             (Err(why), _) => Err(why),
             (Ok(_), true) => Ok("would_remove"),
-            (Ok(_), false) => collect(&look, known).map(|()| "removed"),
+            (Ok(plan), false) => collect(ui, &look, known, &plan).map(|()| "removed"),
         };
         if done.is_ok() {
             left.retain(|other| other.agent.id != known.agent.id);
@@ -69,8 +69,9 @@ fn verdict(look: &Look<'_>, known: &Known, all: &[Known]) -> std::result::Result
     removal(condition, Wish::default()).map_err(|failure| failure.to_string())
 }
 
-fn collect(look: &Look<'_>, known: &Known) -> std::result::Result<(), String> {
+fn collect(ui: &Ui, look: &Look<'_>, known: &Known, plan: &Removal) -> std::result::Result<(), String> {
     let remove = || -> Result<std::result::Result<(), String>> {
+        remove::take_leave(look.env, look.place, plan, false)?.iter().for_each(|note| ui.note(note));
         let lock = spawn::lock(look.place)?;
         Ok(match verdict(look, known, &agents::all(look.place)?) {
             Ok(plan) => {

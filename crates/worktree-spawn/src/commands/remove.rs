@@ -24,13 +24,20 @@ pub fn run(ui: &Ui, env: &Env, args: &RemoveArgs) -> Result<Exit> {
 /// Checks all that would go, then takes it away, the deepest first.
 pub fn remove(ui: &Ui, env: &Env, place: &Place, args: &RemoveArgs) -> Result<Exit> {
     let git = Git::find(env)?;
-    let lock = spawn::lock(place)?;
-    spawn::recover(place, &git, false)?.iter().for_each(|said| ui.note(said));
-    let target = agents::require(place, &args.id)?;
-    let all = agents::all(place)?;
     let settings = Settings::load(env, place, Flags::default())?;
     let look = Look { env, place, git: &git, probe: settings.probe.as_ref() };
-    let removals = planned(&look, &target, &all, args)?;
+    let mut lock = spawn::lock(place)?;
+    spawn::recover(place, &git, false)?.iter().for_each(|said| ui.note(said));
+    let mut removals = planned(&look, args)?;
+    if !args.dry_run.dry_run {
+        // The other tools are asked without the lock, and then all is looked at again.
+        drop(lock);
+        for removal in &removals {
+            remove::take_leave(env, place, removal, args.force)?.iter().for_each(|note| ui.note(note));
+        }
+        lock = spawn::lock(place)?;
+        removals = planned(&look, args)?;
+    }
     for removal in &removals {
         let agent = &removal.condition.known.agent;
         let done = match args.dry_run.dry_run {
@@ -75,8 +82,10 @@ fn tell(ui: &Ui, done: &Removed) {
 }
 
 /// What goes, in order; or why nothing does.
-fn planned(look: &Look<'_>, target: &Known, all: &[Known], args: &RemoveArgs) -> Result<Vec<Removal>> {
+fn planned(look: &Look<'_>, args: &RemoveArgs) -> Result<Vec<Removal>> {
     let place = look.place;
+    let target = agents::require(place, &args.id)?;
+    let all = agents::all(place)?;
     let wish = Wish { force: args.force, delete_branch: args.delete_branch, keep_branch: args.keep_branch };
     let mut going = vec![target.clone()];
     if target.agent.kind != Kind::Worker {
@@ -113,7 +122,7 @@ fn planned(look: &Look<'_>, target: &Known, all: &[Known], args: &RemoveArgs) ->
             return Err(Failure::new(Exit::No, "here", format!("this is {}", known.tree.path.display()))
                 .hint("run the command from another worktree: this directory would be gone"));
         }
-        removals.push(removal(condition(look, known, all)?, wish)?);
+        removals.push(removal(condition(look, known, &all)?, wish)?);
     }
     Ok(removals)
 }

@@ -14,9 +14,10 @@ use crate::facts::agents;
 use crate::facts::place::{Place, Tree};
 use crate::facts::spawn::git_failed;
 use crate::identity::{Agent, Kind, ROOT};
+use crate::journal::{self, Removing, Spawn};
 use crate::settings::{Flags, Settings};
 use crate::spool::{self, Spool};
-use crate::{journal, life, post};
+use crate::{life, post};
 
 pub fn run(ui: &Ui, env: &Env, is_dry: bool) -> Result<Exit> {
     let place = Place::find(env)?;
@@ -34,7 +35,10 @@ pub fn run(ui: &Ui, env: &Env, is_dry: bool) -> Result<Exit> {
     let verb = if is_dry { "would reconnect" } else { "reconnected" };
     moved.iter().for_each(|(_, path)| tell("moved", format!("{verb} {}", path.display())));
     if is_dry {
-        for id in journal::left_behind(&place.shared())? {
+        for id in journal::left_behind::<Removing>(&place.shared())? {
+            tell("removal", format!("would finish the removal of {id}, which was killed"));
+        }
+        for id in journal::left_behind::<Spawn>(&place.shared())? {
             tell("spawn", format!("would undo the spawn of {id}, which was killed"));
         }
     } else {

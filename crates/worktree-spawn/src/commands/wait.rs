@@ -9,6 +9,7 @@ use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::ui::Ui;
 
 use super::events::session;
+use crate::apply::spawn;
 use crate::cli::WaitArgs;
 use crate::event::Event;
 use crate::facts::agents;
@@ -45,6 +46,7 @@ pub fn run(ui: &Ui, env: &Env, args: &WaitArgs) -> Result<Exit> {
         return Err(Failure::usage("the type is empty").hint("leave `--type` out, or name one"));
     }
     let place = Place::find(env)?;
+    spawn::finish_removals(env, &place)?.iter().for_each(|said| ui.note(said));
     let spool = session(&place, &args.session)?;
     known_senders(&place, &spool, &args.from)?;
     let wanted = Wanted { kinds: args.kind.clone(), from: args.from.clone(), after: args.after };

@@ -1,0 +1,227 @@
+//! Before a worktree goes, the other tools take in what only it has; killed anywhere, a removal is finished by whoever
+//! comes next.
+
+use crate::faults::{assert_often, sweep_tool};
+use crate::floor::Floor;
+use crate::spawn::{app, subtree};
+use crate::worker_accept::tree;
+use crate::world::{Repo, World, text, wait_for};
+
+const SETTINGS: &str = ".claude/settings.local.json";
+
+/// Permissions and variables that all worktrees share, and that an agent is about to add to.
+fn shared<'w>(w: &'w World) -> Repo<'w> {
+    let app = app(w);
+    share(&app);
+    app
+}
+
+fn share(app: &Repo<'_>) {
+    app.commit(".gitignore", ".claude/\n.sweatshop-env\n");
+    app.world.area("[env]\nEDITOR = \"vi\"\n");
+    app.write(SETTINGS, "{\n  \"permissions\": {\n    \"allow\": [\n      \"a\"\n    ]\n  }\n}\n");
+    app.overlay(&["add", SETTINGS]).exit(0);
+    app.overlay(&["attach"]).exit(0);
+    app.overlay(&["hook", "install"]).exit(0);
+    app.apply(&["hook", "install"]).exit(0);
+}
+
+/// What an agent learns: a permission, a variable.
+fn learn(at: &Repo<'_>, what: &str) {
+    let learned = at.read(SETTINGS).replace("\"a\"", &format!("\"a\",\n      \"{what}\""));
+    at.write(SETTINGS, &learned);
+    at.write(".sweatshop-env", &format!("{}NEW_{what}=1\n", at.read(".sweatshop-env")));
+}
+
+/// Both are still to be had, with the worktree gone.
+#[track_caller]
+fn assert_kept(app: &Repo<'_>, at: &Repo<'_>, what: &str) {
+    assert!(!at.path.exists());
+    app.overlay(&["sync"]).exit(0);
+    assert!(app.read(SETTINGS).contains(&format!("\"{what}\"")), "{}", app.read(SETTINGS));
+    let kept = app.apply(&["env", "diff", "--removed", "--json"]).exit(0).json_lines();
+    let kept = kept.iter().find(|line| text(line, "/key") == format!("NEW_{what}")).unwrap();
+    assert_eq!(text(kept, "/worktree"), at.path.to_str().unwrap());
+    assert!(app.apply(&["env", "diff", "--removed", "--reveal"]).exit(0).stdout.contains(&format!("NEW_{what}: 1 (")));
+}
+
+#[test]
+fn what_an_agent_learned_outlives_its_worktree_whoever_removes_it() {
+    let w = World::new();
+    let app = shared(&w);
+    let removed = subtree(&app, &["removed"]);
+    learn(&removed, "x");
+    let json = app.spawn(&["remove", "removed", "--json"]).exit(0);
+    assert_eq!(json.json()["removed"], true);
+    json.err_has("NEW_x").err_has("env review --removed");
+    assert_kept(&app, &removed, "x");
+
+    let collected = subtree(&app, &["collected"]);
+    app.spawn(&["run", "main.collected", "--", "true"]).exit(0);
+    app.spawn(&["wait", "--timeout", "10s"]).exit(0);
+    learn(&collected, "y");
+    app.spawn(&["gc", "--dry-run"]).exit(0);
+    assert!(!app.apply(&["env", "diff", "--removed"]).exit(0).stdout.contains("NEW_y"));
+    app.spawn(&["gc"]).exit(0).out_has("removed main.collected");
+    assert_kept(&app, &collected, "y");
+
+    // One becomes everybody's, the other is dropped; then nothing is left to decide about.
+    app.apply(&["env", "review", "--removed"]).exit(3).err_has("NEW_x").err_has("NEW_y");
+    app.apply(&["env", "review", "--removed", "--promote", "NEW_z"]).exit(1).err_has("NEW_z");
+    app.apply(&["env", "review", "--removed", "--promote", "NEW_x", "--discard", "NEW_y"]).exit(0);
+    assert!(app.read("sweatfile").contains("NEW_x = \"1\""));
+    assert_eq!(app.apply(&["env", "diff", "--removed"]).exit(0).stdout, "");
+    app.apply(&["env", "review", "--removed"]).exit(0);
+}
+
+#[test]
+fn a_worker_that_is_nuked_or_reset_takes_nothing_with_it() {
+    let w = World::new();
+    let floor = Floor::new(&w);
+    let app = floor.app.clone();
+    share(&app);
+    floor.ctl(&["add", "adam"]).exit(0);
+    floor.up();
+    let adam = tree(&floor, "adam");
+    adam.overlay(&["attach"]).exit(0);
+    adam.apply(&["-q"]).exit(0);
+    learn(&adam, "x");
+    floor.ctl(&["reset", "adam"]).exit(0);
+    // It stays, with its own; only the overlay has it too.
+    assert!(adam.read(".sweatshop-env").contains("NEW_x"));
+    assert_eq!(app.apply(&["env", "diff", "--removed"]).exit(0).stdout, "");
+    app.overlay(&["sync"]).exit(0);
+    assert!(app.read(SETTINGS).contains("\"x\""));
+    learn(&adam, "y");
+    floor.ctl(&["nuke", "adam", "--yes"]).exit(0).err_has("NEW_y");
+    assert_kept(&app, &adam, "y");
+    assert!(!app.overlay(&["status"]).exit(0).stdout.contains("adam"));
+}
+
+#[test]
+fn what_cannot_be_taken_in_stops_a_removal_unless_it_is_forced() {
+    let w = World::new();
+    let app = shared(&w);
+    let child = subtree(&app, &["x"]);
+    child.write(SETTINGS, "{ \"permissions\": {");
+    let before = child.snapshot();
+    let refused = app.spawn(&["remove", "x", "--json"]).exit(1);
+    assert_eq!(text(&refused.json(), "/error/kind"), "pre_remove");
+    assert!(text(&refused.json(), "/error/message").contains(SETTINGS), "{refused:?}");
+    child.assert_untouched_since(&before);
+    child.overlay(&["hook", "run", "pre-remove", "."]).exit(1).err_has(SETTINGS);
+    app.spawn(&["remove", "x", "--force"]).exit(0).err_has(SETTINGS);
+    assert!(!child.path.exists());
+    // Its text can be had back.
+    app.overlay(&["sync"]).exit(0);
+    let held = app.overlay(&["conflicts", "--json"]).exit(0).json();
+    assert_eq!(text(&held, "/state"), "recorded");
+    let id = text(&held, "/here");
+    app.overlay(&["restore", id, "--to", "back.json"]).exit(0);
+    assert_eq!(app.read("back.json"), "{ \"permissions\": {");
+
+    // A tool that fails without a word refuses as well.
+    let child = subtree(&app, &["y"]);
+    w.program("overlay-sync", "exit 7");
+    app.spawn(&["remove", "y"]).exit(1).err_has("overlay-sync: its pre-remove ended with exit status 7");
+    assert!(child.path.exists());
+    app.spawn(&["remove", "y", "--force"]).exit(0);
+}
+
+#[test]
+fn a_path_that_a_tool_does_not_manage_is_no_obstacle() {
+    let w = World::new();
+    let app = app(&w);
+    let plain = app.worktree("plain");
+    for tool in ["overlay-sync", "sweatfile-apply"] {
+        for path in [plain.path.to_str().unwrap(), "/", "/nowhere", "src"] {
+            let said = app.run(tool, &["hook", "run", "pre-remove", path]).exit(0);
+            assert_eq!(said.stdout + &said.stderr, "", "{tool} {path}");
+        }
+        app.run(tool, &["hook", "run", "pre-remove"]).exit(2).err_has("one path");
+        let off = app.run_with(tool, &["hook", "run", "pre-remove", "."], &[("SHOPFLOOR", "0")]).exit(0);
+        assert_eq!(off.stderr, "");
+    }
+    app.run("ledger-synth", &["hook", "run", "pre-remove", "."]).exit(2).err_has("no hook");
+}
+
+#[test]
+fn worktrees_that_git_no_longer_lists_are_not_named() {
+    let w = World::new();
+    let app = shared(&w);
+    let (gone, moved) = (subtree(&app, &["gone"]), app.worktree("moved"));
+    app.overlay(&["attach", "../moved"]).exit(0);
+    app.git(&["worktree", "remove", "--force", gone.path.to_str().unwrap()]);
+    std::fs::rename(&moved.path, w.home("elsewhere")).unwrap();
+    assert!(!app.overlay(&["status"]).exit(0).stdout.contains("gone"));
+    let said = app.overlay(&["sync"]).exit(0);
+    assert!(!said.stderr.contains("gone"), "{said:?}");
+    said.err_has("moved is not there");
+    let workspaces = w.home(".local/share/shopfloor/overlays/app/.overlay-sync/workspaces");
+    assert_eq!(std::fs::read_dir(workspaces).unwrap().count(), 2);
+}
+
+#[test]
+fn with_a_watch_running_nothing_is_lost_either() {
+    let w = World::new();
+    let app = shared(&w);
+    let child = subtree(&app, &["x"]);
+    let mut watch = w.command("overlay-sync");
+    let mut watch = watch.arg("watch").current_dir(&app.path).spawn().unwrap();
+    let lock = w.home(".local/share/shopfloor/overlays/app/.overlay-sync/watch.lock");
+    wait_for(|| std::fs::read_to_string(&lock).is_ok_and(|pid| !pid.is_empty()));
+    learn(&child, "x");
+    app.spawn(&["remove", "x"]).exit(0);
+    watch.kill().unwrap();
+    watch.wait().unwrap();
+    assert_kept(&app, &child, "x");
+}
+
+#[test]
+fn killed_at_every_write_a_removal_is_finished_by_the_next_command() {
+    let w = World::new();
+    let app = app(&w);
+    let kills = sweep_tool(
+        "worktree-spawn",
+        |when| {
+            let child = subtree(&app, &["x"]);
+            child.commit("src/more/deep", when);
+            app.git(&["merge", "-q", "main.x"]);
+            app.clone()
+        },
+        &["-q", "remove", "x"],
+        |app, when| {
+            // Whoever comes next finishes it, or finds it as it was.
+            app.spawn(&["wait", "--timeout", "0s"]).exit(124);
+            let child = w.at(app.path.join(".shopfloor/worktrees/x"));
+            if child.path.exists() {
+                assert_eq!(child.git(&["status", "--porcelain"]), "", "{when}");
+                assert_eq!(child.spawn(&["whoami"]).exit(0).stdout, "main.x\n", "{when}");
+                app.spawn(&["-q", "remove", "x"]).exit(0);
+            }
+            assert!(!child.path.exists(), "{when}");
+            assert!(!app.git(&["worktree", "list"]).contains("worktrees/x"), "{when}");
+            assert_eq!(app.git(&["branch", "--list", "main.x"]), "", "{when}");
+            let state = app.path.join(".git/shopfloor/worktree-spawn");
+            for dir in ["removing", "gone", "journal"] {
+                let left = std::fs::read_dir(state.join(dir)).map_or(0, Iterator::count);
+                assert_eq!(left, 0, "{dir} {when}");
+            }
+            app.spawn(&["repair"]).exit(0);
+            assert_eq!(app.spawn(&["repair"]).exit(0).stdout, "", "{when}");
+        },
+    );
+    assert_often(kills, 8);
+}
+
+#[test]
+fn what_is_written_while_a_worktree_is_removed_keeps_it() {
+    let w = World::new();
+    let app = app(&w);
+    let child = subtree(&app, &["x"]);
+    // The last chance for a writer: the pre-remove of another tool has just ended.
+    w.program("sweatfile-apply", &format!("echo new > '{}/new'", child.path.display()));
+    app.spawn(&["remove", "x"]).exit(1).err_has("new");
+    assert_eq!(child.read("new"), "new\n");
+    assert_eq!(child.spawn(&["whoami"]).exit(0).stdout, "main.x\n");
+}
