@@ -64,6 +64,11 @@ pub trait CommandLine: Parser {
     fn must_not_fail(_args: &[OsString]) -> bool {
         false
     }
+
+    /// Whether the command finds what it needs though the current directory is gone. Then it is run from `/`.
+    fn needs_no_directory(&self) -> bool {
+        false
+    }
 }
 
 /// What every tool's `main` is: reads the process, parses, runs, reports, and returns the exit code.
@@ -81,8 +86,11 @@ pub fn main<C: CommandLine>(tool: &'static str, run: impl FnOnce(&Ui, &Env, C) -
     };
     let exit = match parse::<C>(tool, &early, &env) {
         Err(failure) => failure.map_or(Exit::Done, |failure| report(&early, failure)),
-        Ok(_) if problem.is_some() => problem.map_or(Exit::Done, |failure| report(&early, failure)),
         Ok(cli) => {
+            let is_met = |failure: &Failure| failure.kind != "no_directory" || !cli.needs_no_directory();
+            if let Some(failure) = problem.filter(is_met) {
+                return ExitCode::from(report(&early, failure).code());
+            }
             let common = cli.common().clone();
             let ui = Ui::new(tool, &env, options(&env, &common));
             let there = common.dirs.iter().try_fold(env, |env, dir| env.at(Path::new(dir)));

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
 
-use crate::error::{Failure, Result};
+use crate::error::{Exit, Failure, Result};
 
 /// What a tool knows about where it runs.
 #[derive(Clone, Debug)]
@@ -45,7 +45,8 @@ impl Env {
             problem = Some(failure.hint("write it as RFC 3339, for example `SHOPFLOOR_NOW=2026-01-31T12:00:00Z`"));
         }
         let cwd = std::env::current_dir().unwrap_or_else(|e| {
-            problem = Some(Failure::failed("cannot read the current directory").because(e));
+            let failure = Failure::new(Exit::Failed, "no_directory", "cannot read the current directory");
+            problem = Some(failure.because(e));
             PathBuf::from("/")
         });
         let env = Env {

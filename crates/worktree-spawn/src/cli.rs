@@ -398,6 +398,16 @@ impl CommandLine for Cli {
         &self.common
     }
 
+    fn needs_no_directory(&self) -> bool {
+        // An agent whose worktree was removed may have something left to say.
+        let is_turn_end = |hook: &HookCommand| matches!(hook, HookCommand::WorkerExit { .. });
+        match &self.command {
+            Command::Notify(_) | Command::Mcp { .. } => true,
+            Command::Hook(hook) => is_turn_end(hook),
+            _ => false,
+        }
+    }
+
     fn must_not_fail(args: &[OsString]) -> bool {
         let hooks = ["worker-exit", "worktree-remove"];
         let mut words = args.iter().skip(1).take_while(|arg| *arg != "--");

@@ -13,20 +13,37 @@ use crate::spool::{self, Published, Spool};
 
 /// Publishes it. Exit 1 when there is nobody above.
 pub fn send(env: &Env, place: &Place, from: &Known, draft: Draft, dedupe: Option<&str>) -> Result<Published> {
-    send_as(env, place, &from.agent, draft, dedupe)
+    let parent = from.agent.parent.as_ref().filter(|_| from.is_gone());
+    publish(env, place, &from.agent, draft, dedupe, parent.map(|_| from.agent.id.as_str()))
 }
 
 /// The same from an agent that may be gone.
 pub fn send_as(env: &Env, place: &Place, agent: &Agent, draft: Draft, dedupe: Option<&str>) -> Result<Published> {
+    publish(env, place, agent, draft, dedupe, None)
+}
+
+/// `gone` is the session that is no more, though the parent's is there.
+fn publish(
+    env: &Env,
+    place: &Place,
+    agent: &Agent,
+    draft: Draft,
+    dedupe: Option<&str>,
+    gone: Option<&str>,
+) -> Result<Published> {
     let Some(parent) = agent.parents.last() else {
         return Err(Failure::new(Exit::No, "no_parent", format!("{} has no parent to tell", agent.id))
             .hint("run it as an agent that was spawned, or name one with `--as ID`"));
     };
     let mut record = draft.of(env, agent);
     let to = heir(place, agent)?;
-    if to != *parent {
-        record.insert("forwarded_from".into(), parent.clone().into());
-    }
+    let from = match to == *parent {
+        // A parent whose own session forwards is named by that.
+        true if Spool::of(&place.shared(), parent).forwards_to()?.is_some() => None,
+        true => gone,
+        false => Some(parent.as_str()),
+    };
+    from.into_iter().for_each(|from| drop(record.insert("forwarded_from".into(), from.into())));
     let above: Vec<String> = agent.parents.iter().take_while(|id| **id != to).cloned().collect();
     let key = dedupe.map(|key| format!("{}:{}:{key}", agent.id, agent.incarnation));
     spool::publish(&place.shared(), &to, &above, record, key.as_deref())

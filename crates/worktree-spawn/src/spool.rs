@@ -15,7 +15,7 @@ use shopfloor_core::hash::Digest;
 use shopfloor_core::lock::Lock;
 
 use crate::event::{Event, NoEvent};
-use crate::identity::encoded;
+use crate::identity::{Agent, encoded};
 
 /// How many removed sessions are followed to a living one.
 const FORWARDS: usize = 64;
@@ -135,13 +135,23 @@ impl Spool {
         Ok(parents.iter().filter_map(Value::as_str).map(str::to_owned).collect())
     }
 
-    /// From now on events go to `heir`; those not acknowledged go there now. May be run again after a kill.
-    pub fn bury(&self, shared: &Path, heir: &str) -> Result<()> {
+    /// The agent whose session it was, which may still have something to say.
+    pub fn buried(&self) -> Result<Option<Agent>> {
+        let bytes = fs::read_no_follow(&self.dir.join("tombstone"))?;
+        let tombstone: Value = bytes.and_then(|b| serde_json::from_slice(&b).ok()).unwrap_or_default();
+        let agent = tombstone.get("agent").map(Value::to_string);
+        Ok(agent.and_then(|text| Agent::parse(&self.dir, text.as_bytes()).ok()))
+    }
+
+    /// From now on events go to `heir`; those not acknowledged go there now. Who it was, where that is known, is kept.
+    /// May be run again after a kill.
+    pub fn bury(&self, shared: &Path, heir: &str, agent: Option<&Agent>) -> Result<()> {
         // One that never had an event may get its first from someone who is still at work.
         self.create()?;
         {
             let _lock = self.lock()?;
-            let tombstone = json!({ "v": 1, "forward_to": heir });
+            let kept = self.buried()?;
+            let tombstone = json!({ "v": 1, "forward_to": heir, "agent": agent.or(kept.as_ref()) });
             fs::replace(&self.dir.join("tombstone"), format!("{tombstone}\n").as_bytes(), Some(fs::PRIVATE))?;
         }
         // Again until nothing is left: a waiter may give one back meanwhile.
@@ -359,6 +369,11 @@ impl Spool {
 }
 
 impl Claim {
+    /// The session it is of.
+    pub fn spool(&self) -> &Spool {
+        &self.spool
+    }
+
     /// It was handed over.
     pub fn acknowledge(self) -> Result<()> {
         self.spool.done(&self.entry)
@@ -499,8 +514,10 @@ mod tests {
     fn a_buried_session_hands_on_what_it_had_and_what_comes() {
         let dir = tempfile::tempdir().unwrap();
         let spool = spool(dir.path(), &["a"]);
-        spool.bury(dir.path(), "heir").unwrap();
-        spool.bury(dir.path(), "heir").unwrap();
+        let agent = Agent::root("s", None, Timestamp::UNIX_EPOCH);
+        spool.bury(dir.path(), "heir", Some(&agent)).unwrap();
+        spool.bury(dir.path(), "heir", None).unwrap();
+        assert_eq!(spool.buried().unwrap(), Some(agent));
         publish(dir.path(), "s", &[], record("b"), None).unwrap();
         let heir = Spool::of(dir.path(), "heir");
         let events: Vec<Event> = heir.entries().unwrap().iter().filter_map(|e| heir.read(e).unwrap()).collect();

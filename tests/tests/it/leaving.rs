@@ -225,3 +225,49 @@ fn what_is_written_while_a_worktree_is_removed_keeps_it() {
     assert_eq!(child.read("new"), "new\n");
     assert_eq!(child.spawn(&["whoami"]).exit(0).stdout, "main.x\n");
 }
+
+#[test]
+fn an_agent_that_was_removed_still_tells_what_it_has_to_say() {
+    let w = World::new();
+    let app = app(&w);
+    app.commit(".shopfloor/config.toml", "[worktree-spawn]\nmax_depth = 3\n");
+    let take = || app.spawn(&["wait", "--timeout", "9s"]).exit(0).json();
+    let child = subtree(&app, &["x"]);
+    child.spawn(&["worker", "w"]).exit(0);
+    let inner = subtree(&child, &["y"]);
+    let gone = |at: &Repo<'_>, id: &str, remove: &str, then: &str| {
+        let app = app.path.display();
+        let line =
+            format!("eval \"$(worktree-spawn env {id})\"; (cd {app} && worktree-spawn -q {remove}) || exit 99; {then}");
+        at.sh(&line)
+    };
+    // Its record is gone, and its directory is its parent's.
+    gone(&child, "main.x/w", "remove main.x/w", "worktree-spawn notify success seat").exit(0);
+    let seat = child.spawn(&["wait", "--timeout", "9s"]).exit(0).json();
+    assert_eq!((text(&seat, "/message"), text(&seat, "/type")), ("seat", "worker_complete"));
+    assert_eq!((text(&seat, "/from/id"), text(&seat, "/forwarded_from")), ("main.x/w", "main.x/w"));
+    // Its directory is gone, and its parent's with it.
+    let said = gone(&inner, "main.x.y", "remove --recursive x", "worktree-spawn notify failure inner");
+    said.exit(0);
+    let told = take();
+    assert_eq!((text(&told, "/message"), text(&told, "/from/id")), ("inner", "main.x.y"));
+    assert_eq!((text(&told, "/forwarded_from"), text(&told, "/status")), ("main.x", "failure"));
+    // By name, and through the hook of its program, wherever that runs.
+    app.spawn(&["notify", "info", "named", "--as", "main.x"]).exit(0);
+    assert_eq!((text(&take(), "/message")), "named");
+    let hook = "echo '{\"hook_event_name\":\"Stop\",\"cwd\":\"/nowhere\",\"last_assistant_message\":\"hook\"}' | worktree-spawn hook worker-exit --as main.z";
+    let last = subtree(&app, &["z"]);
+    gone(&last, "main.z", "remove z", hook).exit(0);
+    assert_eq!(text(&take(), "/message"), "hook");
+    // One that git itself took away has only its environment to go by.
+    let by_hand = subtree(&app, &["hand"]);
+    let line = "eval \"$(worktree-spawn env main.hand)\"; git worktree remove --force . && cd / && worktree-spawn notify info bare";
+    by_hand.sh(line).exit(0);
+    assert_eq!(text(&take(), "/message"), "bare");
+    // Nobody's name is as unknown as ever, and what is no agent's word needs a directory.
+    app.spawn(&["notify", "info", "x", "--as", "main.nobody"]).exit(1);
+    let lost = w.home("lost");
+    std::fs::create_dir(&lost).unwrap();
+    w.at(&lost).sh("rmdir ../lost; worktree-spawn list").exit(4).err_has("current directory");
+    w.at(&app.path).sh("mkdir lost; cd lost; rmdir ../lost; worktree-spawn notify info x").exit(2);
+}

@@ -358,16 +358,17 @@ fn a_launched_agent_finds_itself() {
     let app = app(&w);
     let child = subtree(&app, &["a b"]);
     child.spawn(&["worker", "g", "--agent", "gemini", "--task", "t"]).exit(0);
-    let show = "env | grep -E '^(SHOPFLOOR|GEMINI|GIT_DIR)' | sort; pwd";
+    let show = "env | grep -E '^(SHOPFLOOR|GEMINI|GIT_DIR)' | grep -v ^SHOPFLOOR_RECORD= | sort; pwd";
     let vars = [("GIT_DIR", "/nowhere"), ("SHOPFLOOR_TASK_FILE", "/other")];
     let shown = child.run_with("worktree-spawn", &["-C", ".", "run", "main.a-b/g", "--", "sh", "-c", show], &vars);
     let dir = child.path.join(".shopfloor/agents/g");
-    let (dir, path) = (dir.display(), child.path.display());
+    let git = app.path.join(".git");
+    let (dir, path, git) = (dir.display(), child.path.display(), git.display());
     assert_eq!(
         shown.exit(0).stdout,
         format!(
             "GEMINI_CLI_SYSTEM_SETTINGS_PATH={dir}/settings.json\nSHOPFLOOR_AGENT_ID=main.a-b/g\nSHOPFLOOR_PARENT=main.a-b\n\
-             SHOPFLOOR_ROLE=worker\nSHOPFLOOR_SESSION_ID=main.a-b/g\nSHOPFLOOR_TASK_FILE={dir}/task.md\n{path}\n"
+             SHOPFLOOR_REPOSITORY={git}\nSHOPFLOOR_ROLE=worker\nSHOPFLOOR_SESSION_ID=main.a-b/g\nSHOPFLOOR_TASK_FILE={dir}/task.md\n{path}\n"
         )
     );
     let by_eval = child.sh(&format!("eval \"$(worktree-spawn env g)\"; {show}")).exit(0);

@@ -2,11 +2,12 @@
 
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, ChildStdin, Stdio};
+use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
 use crate::spawn::{app, subtree};
-use crate::world::{Repo, World, text};
+use crate::world::{Repo, World, text, wait_for};
 
 struct Client {
     child: Child,
@@ -128,6 +129,7 @@ fn case_2_all_five_tools_in_one_session() {
     let heard = client.answer(waiting);
     assert_eq!(text(&heard, "/result/structuredContent/event/message"), "could not");
     // Taken it is gone; what was not asked for is still there.
+    client.call("wait_for_event", json!({ "timeout_secs": 0, "types": ["none"], "after_event_id": heard["result"]["structuredContent"]["event"]["id"] }));
     let left = child.spawn(&["events"]).exit(0).json_lines();
     assert_eq!(left.len(), 1, "{left:?}");
     let other = client.call("wait_for_event", json!({ "timeout_secs": 9 }));
@@ -176,4 +178,119 @@ fn a_client_that_goes_while_it_waits_takes_nothing_with_it() {
     app.sh("worktree-spawn mcp --as root < /dev/null").exit(4);
     app.sh("echo rubbish | worktree-spawn mcp --as root").exit(4);
     app.sh("worktree-spawn mcp --as nobody < /dev/null").exit(1);
+}
+
+/// A client of the root's agent, and a child that tells it things.
+fn root_and_child<'w>(w: &'w World) -> (Repo<'w>, Repo<'w>, Client) {
+    let app = app(w);
+    let child = subtree(&app, &["a"]);
+    app.write(".mcp.json", &child.read(".mcp.json").replace("main.a", "root"));
+    let client = Client::connect(&app, ".mcp.json");
+    (app, child, client)
+}
+
+fn waits(client: &mut Client, args: Value) -> u64 {
+    client.send("tools/call", json!({ "name": "wait_for_event", "arguments": args }))
+}
+
+/// An event that the client had to wait for, for longer than a second.
+fn slow(client: &mut Client, child: &Repo<'_>, message: &str) -> Value {
+    let waiting = waits(client, json!({}));
+    let start = Instant::now();
+    wait_for(|| start.elapsed() > Duration::from_millis(1200));
+    child.spawn(&["notify", "info", message]).exit(0);
+    client.answer(waiting)["result"]["structuredContent"].clone()
+}
+
+fn pending(app: &Repo<'_>) -> usize {
+    app.spawn(&["events", "--json"]).exit(0).json_lines().len()
+}
+
+#[test]
+fn an_event_that_was_there_at_once_is_taken_with_the_next_call() {
+    let w = World::new();
+    let (app, child, mut client) = root_and_child(&w);
+    child.spawn(&["notify", "info", "one"]).exit(0);
+    let one = client.call("wait_for_event", json!({}));
+    assert_eq!((text(&one, "/event/message"), one["redelivered"].as_bool()), ("one", None));
+    // Nobody else gets it meanwhile.
+    assert_eq!(pending(&app), 1);
+    app.spawn(&["wait", "--timeout", "0s"]).exit(124);
+    client.call("list_agents", json!({}));
+    assert_eq!(pending(&app), 0);
+}
+
+#[test]
+fn an_event_that_came_late_comes_once_more_unless_it_is_acknowledged() {
+    let w = World::new();
+    let (app, child, mut client) = root_and_child(&w);
+    let late = slow(&mut client, &child, "late");
+    assert_eq!((text(&late, "/event/message"), &late["event"]["redelivered"]), ("late", &Value::Null));
+    client.call("list_agents", json!({}));
+    assert_eq!(pending(&app), 1);
+    child.spawn(&["notify", "info", "second"]).exit(0);
+    // Another kind is waited for: this one is not in the way.
+    assert_eq!(client.call("wait_for_event", json!({ "timeout_secs": 0, "types": ["x"] }))["timeout"], true);
+    let again = client.call("wait_for_event", json!({}));
+    assert_eq!((&again["event"]["uid"], again["event"]["redelivered"].as_bool()), (&late["event"]["uid"], Some(true)));
+    assert_eq!(text(&client.call("wait_for_event", json!({})), "/event/message"), "second");
+    assert_eq!(client.call("wait_for_event", json!({ "timeout_secs": 0 }))["timeout"], true);
+    assert_eq!(pending(&app), 0);
+
+    let late = slow(&mut client, &child, "third");
+    let next = json!({ "timeout_secs": 0, "after_event_id": late["event"]["id"] });
+    assert_eq!(client.call("wait_for_event", next)["timeout"], true);
+    assert_eq!(pending(&app), 0);
+    assert!(client.refused("wait_for_event", json!({ "after_event_id": "x" })).contains("whole number"));
+    // A server that ends has lost nothing: the lease runs out.
+    slow(&mut client, &child, "fourth");
+    client.close();
+    let later = [("SHOPFLOOR_NOW", "2100-01-01T00:00:00Z")];
+    let fourth = app.run_with("worktree-spawn", &["wait", "--timeout", "9s"], &later).exit(0).json();
+    assert_eq!(text(&fourth, "/message"), "fourth");
+}
+
+#[test]
+fn a_further_wait_ends_the_one_before() {
+    let w = World::new();
+    let (_app, child, mut client) = root_and_child(&w);
+    let older = waits(&mut client, json!({}));
+    let newer = waits(&mut client, json!({}));
+    let ended = client.answer(older);
+    assert_eq!(ended["result"]["structuredContent"]["cancelled"], true, "{ended}");
+    child.spawn(&["notify", "info", "hello"]).exit(0);
+    assert_eq!(text(&client.answer(newer), "/result/structuredContent/event/message"), "hello");
+}
+
+#[test]
+fn a_client_that_wants_to_know_hears_that_its_wait_goes_on() {
+    let w = World::new();
+    let (_app, child, mut client) = root_and_child(&w);
+    let start = Instant::now();
+    let params = json!({ "name": "wait_for_event", "arguments": {}, "_meta": { "progressToken": "p" } });
+    let waiting = client.send("tools/call", params);
+    let told: Value = serde_json::from_str(&client.lines.next().unwrap().unwrap()).unwrap();
+    assert_eq!(
+        (text(&told, "/method"), text(&told, "/params/progressToken")),
+        ("notifications/progress", "p"),
+        "{told}"
+    );
+    assert!(start.elapsed() >= Duration::from_secs(9), "{:?}", start.elapsed());
+    child.spawn(&["notify", "info", "hello"]).exit(0);
+    assert_eq!(text(&client.answer(waiting), "/result/structuredContent/event/message"), "hello");
+}
+
+#[test]
+fn a_server_whose_agent_was_removed_still_tells_what_it_has_to_say() {
+    let w = World::new();
+    let app = app(&w);
+    let child = subtree(&app, &["a"]);
+    let mut client = Client::connect(&child, ".mcp.json");
+    app.spawn(&["remove", "a"]).exit(0);
+    let sent = client.call("notify_parent", json!({ "status": "success", "message": "done after all" }));
+    assert_eq!(text(&sent, "/to"), "root");
+    let event = app.spawn(&["wait", "--timeout", "9s"]).exit(0).json();
+    assert_eq!((text(&event, "/message"), text(&event, "/from/id")), ("done after all", "main.a"));
+    assert_eq!(text(&event, "/forwarded_from"), "main.a");
+    assert!(client.refused("spawn_subtree", json!({ "task": "t", "branch_name": "b" })).contains("main.a"));
 }

@@ -224,7 +224,7 @@ fn unseat(place: &Place, known: &Known) -> Result<()> {
 fn bury(place: &Place, agent: &Agent) -> Result<()> {
     let shared = place.shared();
     let heir = post::heir(place, agent)?;
-    Spool::of(&shared, &agent.id).below(&agent.parents).bury(&shared, &heir)?;
+    Spool::of(&shared, &agent.id).below(&agent.parents).bury(&shared, &heir, Some(agent))?;
     life::forget(&shared, &agent.id)
 }
 

@@ -68,8 +68,9 @@ fn text<'v>(input: &'v Value, key: &str) -> Option<&'v str> {
 fn worker_exit(ui: &Ui, env: &Env, named: Option<&str>) -> Result<()> {
     let (input, there) = input(ui, env)?;
     // An agent wanders; where its hook runs it may have left its worktree, and even the repository.
-    let place = Place::find(&there).or_else(|_| Place::find(env))?;
-    let caller = agents::caller(&place, named)?;
+    let there = Env { cwd_named: env.cwd_named, ..there };
+    let place = Place::of_speaker(&there).or_else(|_| Place::of_speaker(env))?;
+    let caller = agents::speaker(&place, named)?;
     if caller.agent.parent.is_none() {
         return Ok(());
     }

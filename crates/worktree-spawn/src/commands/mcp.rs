@@ -9,7 +9,7 @@ use crate::facts::place::Place;
 use crate::mcp;
 
 pub fn run(ui: &Ui, env: &Env, named: Option<&str>) -> Result<Exit> {
-    let place = Place::find(env)?;
-    let caller = agents::caller(&place, named)?;
+    let place = Place::of_speaker(env)?;
+    let caller = agents::speaker(&place, named)?;
     mcp::serve(ui, env, &place, &caller)
 }

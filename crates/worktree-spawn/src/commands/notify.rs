@@ -14,7 +14,7 @@ use crate::spool::Published;
 use crate::{life, post};
 
 pub fn run(ui: &Ui, env: &Env, args: &NotifyArgs) -> Result<Exit> {
-    let place = Place::find(env)?;
+    let place = Place::of_speaker(env)?;
     let message = match args.message.as_deref() {
         None | Some("-") => String::from_utf8(ui.input_up_to(fs::STATE_LIMIT)?)
             .map_err(|_| Failure::malformed("the message on stdin is not UTF-8"))?,
@@ -28,7 +28,7 @@ pub fn run(ui: &Ui, env: &Env, args: &NotifyArgs) -> Result<Exit> {
         named: args.identity.id.as_deref(),
     };
     if args.dry_run.dry_run {
-        let caller = agents::caller(&place, said.named)?;
+        let caller = agents::speaker(&place, said.named)?;
         let parent = caller.agent.parent.as_deref().unwrap_or("nobody");
         ui.line(format!("would tell {} as {}", printable(parent), printable(&caller.agent.id)));
         return Ok(Exit::Done);
@@ -65,7 +65,7 @@ pub fn notify(env: &Env, place: &Place, said: &Said<'_>) -> Result<Published> {
     if said.kind.is_some_and(|kind| kind.trim().is_empty()) {
         return Err(Failure::usage("the type is empty").hint("leave `--type` out, or name one"));
     }
-    let caller = agents::caller(place, said.named)?;
+    let caller = agents::speaker(place, said.named)?;
     let usual = match said.status {
         Status::Info => "agent_message",
         _ => completion(caller.agent.kind),

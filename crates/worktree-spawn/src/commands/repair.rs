@@ -171,7 +171,7 @@ fn bury_orphans(env: &Env, place: &Place, _lock: &Lock, tell: &dyn Fn(&str, Stri
         if let Some(heir) = spool.forwards_to()? {
             let waiting = spool.pending()?;
             if waiting > 0 && !is_there {
-                spool.bury(&place.shared(), &heir)?;
+                spool.bury(&place.shared(), &heir, None)?;
                 tell("session", format!("{} is gone; {waiting} events for it go to {heir}", spool.session));
             }
             continue;
@@ -183,7 +183,7 @@ fn bury_orphans(env: &Env, place: &Place, _lock: &Lock, tell: &dyn Fn(&str, Stri
         gone.parents = parents;
         let heir = post::heir(place, &gone)?;
         let waiting = spool.pending()?;
-        Spool::of(&place.shared(), &spool.session).bury(&place.shared(), &heir)?;
+        Spool::of(&place.shared(), &spool.session).bury(&place.shared(), &heir, None)?;
         tell("session", format!("{} is gone; {waiting} events for it go to {heir}", spool.session));
     }
     Ok(())

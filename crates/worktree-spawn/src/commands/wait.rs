@@ -33,7 +33,7 @@ pub struct Wanted {
 }
 
 impl Wanted {
-    fn takes(&self, event: &Event) -> bool {
+    pub fn takes(&self, event: &Event) -> bool {
         (self.kinds.is_empty() || self.kinds.iter().any(|kind| kind == event.kind()))
             && (self.from.is_empty() || self.from.iter().any(|name| is_from(event, name)))
     }

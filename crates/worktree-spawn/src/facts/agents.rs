@@ -1,6 +1,6 @@
 //! Who is there: the records in all git directories are the registry, and there is no other.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::fs;
@@ -9,6 +9,7 @@ use shopfloor_core::proc;
 use crate::apply::files::GEMINI;
 use crate::facts::place::{Place, Tree};
 use crate::identity::{self, Agent, Kind, ROOT};
+use crate::spool::Spool;
 
 /// An agent and where it is.
 #[derive(Clone, Debug)]
@@ -137,6 +138,44 @@ pub fn caller(place: &Place, named: Option<&str>) -> Result<Known> {
     .hint(format!("or change to its worktree: `cd \"$(worktree-spawn path {id})\"`")))
 }
 
+/// Who speaks: as [`caller`], but also an agent that was removed, by what is left of it: its tombstone, else the record
+/// in its environment.
+pub fn speaker(place: &Place, named: Option<&str>) -> Result<Known> {
+    let variable = |name| place.env.var(name).map(|text| text.to_string_lossy().into_owned());
+    let id = named.map(str::to_owned).or_else(|| variable("SHOPFLOOR_AGENT_ID"));
+    let failure = match (caller(place, named), &id) {
+        (Err(failure), Some(_)) => failure,
+        (done, _) => return done,
+    };
+    let Some(id) = id.filter(|_| ["not_found", "identity", "no_worktree"].contains(&failure.kind)) else {
+        return Err(failure);
+    };
+    if let Some(known) = all(place)?.into_iter().find(|known| known.agent.id == id) {
+        // It is there, and only we stand elsewhere: in no worktree at all, or in one that is not its own.
+        return if place.here.is_none() { Ok(known) } else { Err(failure) };
+    }
+    let told = || {
+        variable("SHOPFLOOR_RECORD").and_then(|text| Agent::parse(Path::new("SHOPFLOOR_RECORD"), text.as_bytes()).ok())
+    };
+    let agent = match Spool::of(&place.shared(), &id).buried()? {
+        Some(agent) => Some(agent),
+        None => told().filter(|agent| agent.id == id),
+    };
+    let gone = |agent: Agent| {
+        let (path, git_dir) = (place.common_dir.clone(), place.common_dir.clone());
+        let tree = Tree { path, git_dir, branch: None, is_main: false, is_lost: true };
+        Known { agent, tree, is_managed: false, error: None }
+    };
+    agent.map(gone).ok_or(failure)
+}
+
+impl Known {
+    /// It was removed, and only its identity is left.
+    pub fn is_gone(&self) -> bool {
+        self.tree.is_lost && !self.is_managed && self.error.is_none()
+    }
+}
+
 /// The agent of this id, or with this slug if only one has it. Exit 1 otherwise.
 pub fn require(place: &Place, name: &str) -> Result<Known> {
     // Most often it is one of here.
@@ -193,6 +232,11 @@ pub fn variables(known: &Known) -> Vec<(&'static str, String)> {
         ("SHOPFLOOR_PARENT", agent.parent.clone().unwrap_or_default()),
         ("SHOPFLOOR_ROLE", agent.role.clone().unwrap_or_default()),
     ];
+    // What finds it again once its worktree is gone.
+    let git_dir = &known.tree.git_dir;
+    let common_dir = if known.tree.is_main { Some(git_dir.as_path()) } else { git_dir.parent().and_then(Path::parent) };
+    all.extend(common_dir.map(|dir| ("SHOPFLOOR_REPOSITORY", dir.to_string_lossy().into_owned())));
+    all.extend(serde_json::to_string(agent).ok().map(|record| ("SHOPFLOOR_RECORD", record)));
     let text = |path: PathBuf| path.to_string_lossy().into_owned();
     let mut file = |name, path: PathBuf| {
         if path.exists() {

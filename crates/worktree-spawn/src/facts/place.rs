@@ -58,6 +58,18 @@ impl Place {
         }
     }
 
+    /// Where an agent speaks: here, or in the repository that its environment names, where it stands in another one or
+    /// in none: its own directory may be gone.
+    pub fn of_speaker(env: &Env) -> Result<Place> {
+        let found = Place::find(env);
+        let named = env.var("SHOPFLOOR_REPOSITORY").map(PathBuf::from).filter(|dir| dir.is_absolute());
+        let is_own = found.as_ref().is_ok_and(|place| env.cwd_named || Some(&place.common_dir) == named.as_ref());
+        match named.filter(|_| !is_own) {
+            Some(named) => env.at(&named).and_then(|env| Place::find(&env)).or(found),
+            None => found,
+        }
+    }
+
     /// The state all worktrees share.
     pub fn shared(&self) -> PathBuf {
         identity::state(&self.common_dir)

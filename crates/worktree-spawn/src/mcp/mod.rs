@@ -1,16 +1,17 @@
 //! The MCP server: an agent's five tools, over stdin and stdout, through the official SDK. The only asynchronous part;
 //! each tool is what the command of that name does.
 
+mod stream;
+mod tools;
+
 use std::future::Future;
 use std::io;
-use std::pin::Pin;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, ErrorData, Implementation, InitializeResult,
-    JsonObject, ListToolsResult, PaginatedRequestParams, ServerCapabilities, Tool,
+    JsonObject, ListToolsResult, PaginatedRequestParams, ProgressNotificationParam, ServerCapabilities,
 };
 use rmcp::service::{RequestContext, RoleServer};
 use rmcp::{ServerHandler, ServiceExt};
@@ -19,8 +20,8 @@ use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::proc;
 use shopfloor_core::ui::{Options, Ui};
-use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
+use self::stream::{Handed, Over, PROMPT, Reader, STALE, Writer};
 use crate::TOOL;
 use crate::cli::{Launch, SubtreeArgs, Task, WorkerArgs};
 use crate::commands::notify::{Said, notify};
@@ -29,20 +30,20 @@ use crate::commands::{list, subtree, worker};
 use crate::event::Status;
 use crate::facts::agents::{self, Known};
 use crate::facts::place::Place;
-use crate::spool::{Claim, Spool};
+use crate::spool::Spool;
 
-/// How long `wait_for_event` waits when nobody says.
-const PATIENCE: u64 = 300;
+/// How long `wait_for_event` waits when nobody says: clients give up after a minute.
+const PATIENCE: u64 = 50;
 
-/// How long an answer may take to be written.
-const STALE: Duration = Duration::from_secs(5);
+/// How often a client that wants to know hears that somebody still waits.
+const PROGRESS: Duration = Duration::from_secs(10);
 
 /// Serves until the client goes.
 pub fn serve(ui: &Ui, env: &Env, place: &Place, caller: &Known) -> Result<Exit> {
     let failed = |what: &str, e: String| Failure::failed(format!("cannot {what}")).because(io::Error::other(e));
     let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build();
     let runtime = runtime.map_err(|e| failed("start the MCP server", e.to_string()))?;
-    let handed = Handed::default();
+    let handed = Handed::new(env);
     let place = crate::commands::subtree::seen_from(place, caller);
     let server = Server {
         env: env.clone(),
@@ -50,6 +51,8 @@ pub fn serve(ui: &Ui, env: &Env, place: &Place, caller: &Known) -> Result<Exit> 
         id: caller.agent.id.clone(),
         handed: handed.clone(),
         over: Over::default(),
+        latest: Arc::default(),
+        waits: Arc::default(),
         interrupted: Over::default(),
         order: Arc::default(),
     };
@@ -87,6 +90,10 @@ struct Server {
     handed: Handed,
     /// The client has closed its end.
     over: Over,
+    /// Ends the wait that was begun last.
+    latest: Arc<Mutex<Over>>,
+    /// Held by the wait that is under way: the next one ends it, and begins when it has.
+    waits: Arc<Mutex<()>>,
     /// A signal came.
     interrupted: Over,
     /// What an agent says is published in the order it said it.
@@ -99,8 +106,11 @@ impl Server {
     /// Does what a tool does. Blocks.
     fn call(&self, name: &str, args: &JsonObject, request: &RequestContext<RoleServer>) -> Option<Answer> {
         self.handed.give_back_stale();
+        self.handed.next_call(args.get("after_event_id").and_then(Value::as_u64));
         // As it is by now, seen from the agent's own worktree wherever the server was started.
         let home = self.place.here.as_ref().map_or(&self.env.cwd, |tree| &tree.path);
+        // Once that is gone it has still something to say, and to wait for.
+        let home = if home.is_dir() { home } else { &self.place.common_dir };
         let env = Env { cwd: home.clone(), cwd_named: true, ..self.env.later() };
         let place = match Place::find(&env) {
             Ok(place) => place,
@@ -162,7 +172,8 @@ impl Server {
         Ok(json!({ "ack": true, "uid": published.uid, "id": published.id, "to": published.to }))
     }
 
-    /// The event counts as taken once the answer is written.
+    /// An event that was there at once counts as taken with the client's next call. One that it had to wait for may come
+    /// to a client that has given up: it is lent, and comes once more unless the next call acknowledges it.
     fn wait_for_event(
         &self,
         env: &Env,
@@ -170,38 +181,40 @@ impl Server {
         args: &JsonObject,
         request: &RequestContext<RoleServer>,
     ) -> Answer {
-        let kinds = match args.get("types") {
-            None | Some(Value::Null) => Vec::new(),
-            Some(Value::Array(types)) if types.iter().all(Value::is_string) => {
-                types.iter().filter_map(Value::as_str).map(str::to_owned).collect()
-            }
-            Some(_) => return Err(Failure::usage("`types` must be a list of strings")),
-        };
-        let seconds = match args.get("timeout_secs") {
-            None | Some(Value::Null) => PATIENCE,
-            Some(n) => n.as_u64().ok_or_else(|| Failure::usage("`timeout_secs` must be a whole number"))?,
-        };
+        let begun = Instant::now();
+        let (wanted, seconds) = wish(args)?;
+        let ended = Over::default();
+        std::mem::replace(&mut *self.latest.lock().unwrap_or_else(PoisonError::into_inner), ended.clone()).end();
+        let _turn = self.waits.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(event) = self.handed.redeliver(&wanted) {
+            let mut record = event.0;
+            record.insert("redelivered".into(), true.into());
+            return Ok(json!({ "event": record, "redelivered": true }));
+        }
         let caller = agents::require(place, &self.id)?;
         let spool = Spool::of(&place.shared(), &caller.agent.id);
-        let wanted = Wanted { kinds, ..Wanted::default() };
         let mut waiting = Waiting::new(env, place, spool, wanted, false)?;
         let (wake, token) = (waiting.waker(), request.ct.clone());
         let wake = Arc::new(Mutex::new(Some(wake)));
-        let at_end = wake.clone();
-        self.over.then(move || wake_once(&at_end));
+        for over in [&self.over, &ended] {
+            let wake = wake.clone();
+            over.then(move || wake_once(&wake));
+        }
         tokio::runtime::Handle::current().spawn(async move {
             token.cancelled().await;
             wake_once(&wake);
         });
-        match waiting.next(Instant::now().checked_add(Duration::from_secs(seconds)))? {
-            // Nobody will read the answer.
-            Next::Event(claim) if request.ct.is_cancelled() || self.over.is_over() => {
+        let next = waiting.next(begun.checked_add(Duration::from_secs(seconds)))?;
+        // Nobody will read the answer.
+        let is_given_up = ended.is_over() || request.ct.is_cancelled() || self.over.is_over();
+        match next {
+            Next::Event(claim) if is_given_up => {
                 claim.give_back()?;
                 Ok(json!({ "event": null, "cancelled": true }))
             }
             Next::Event(claim) => {
                 let answer = json!({ "event": claim.event.0 });
-                self.handed.wait(*claim);
+                self.handed.wait(*claim, begun.elapsed() < PROMPT);
                 let handed = self.handed.clone();
                 tokio::runtime::Handle::current().spawn(async move {
                     tokio::time::sleep(STALE * 2).await;
@@ -209,7 +222,37 @@ impl Server {
                 });
                 Ok(answer)
             }
+            _ if ended.is_over() => Ok(json!({ "event": null, "cancelled": true })),
             Next::Timeout | Next::Signal(_) => Ok(json!({ "event": null, "timeout": true })),
+        }
+    }
+}
+
+/// What is waited for, and for how many seconds.
+fn wish(args: &JsonObject) -> Result<(Wanted, u64)> {
+    let kinds = match args.get("types") {
+        None | Some(Value::Null) => Vec::new(),
+        Some(Value::Array(types)) if types.iter().all(Value::is_string) => {
+            types.iter().filter_map(Value::as_str).map(str::to_owned).collect()
+        }
+        Some(_) => return Err(Failure::usage("`types` must be a list of strings")),
+    };
+    let number = |name: &str| match args.get(name) {
+        None | Some(Value::Null) => Ok(None),
+        Some(n) => n.as_u64().map(Some).ok_or_else(|| Failure::usage(format!("`{name}` must be a whole number"))),
+    };
+    number("after_event_id")?;
+    Ok((Wanted { kinds, ..Wanted::default() }, number("timeout_secs")?.unwrap_or(PATIENCE)))
+}
+
+/// Tells a client that asked for it that its call is still under way, until this is aborted.
+async fn tell_progress(context: RequestContext<RoleServer>) {
+    let Some(token) = context.meta.get_progress_token() else { return };
+    for tick in 1u32.. {
+        tokio::time::sleep(PROGRESS).await;
+        let told = ProgressNotificationParam::new(token.clone(), f64::from(tick) * PROGRESS.as_secs_f64());
+        if context.peer.notify_progress(told).await.is_err() {
+            return;
         }
     }
 }
@@ -249,7 +292,7 @@ impl ServerHandler for Server {
         _request: Option<PaginatedRequestParams>,
         _context: RequestContext<RoleServer>,
     ) -> impl Future<Output = std::result::Result<ListToolsResult, ErrorData>> + Send + '_ {
-        std::future::ready(Ok(ListToolsResult::with_all_items(tools())))
+        std::future::ready(Ok(ListToolsResult::with_all_items(tools::tools())))
     }
 
     async fn call_tool(
@@ -262,8 +305,10 @@ impl ServerHandler for Server {
         let args = request.arguments.unwrap_or_default();
         // A wait must not hold up the others.
         let turn = if name == "wait_for_event" { None } else { Some(self.order.lock().await) };
+        let progress = tokio::spawn(tell_progress(context.clone()));
         let called = tokio::task::spawn_blocking(move || server.call(&name, &args, &context)).await;
         drop(turn);
+        progress.abort();
         if proc::check_interrupt().is_err() {
             self.over.end();
             self.interrupted.end();
@@ -279,183 +324,5 @@ impl ServerHandler for Server {
             }
         };
         Ok(result.into())
-    }
-}
-
-/// The five tools, as the seed of this design has them.
-fn tools() -> Vec<Tool> {
-    let text = |what: &str| json!({ "type": "string", "description": what });
-    let tool = |name: &'static str, what: &'static str, properties: Value, required: &[&str]| {
-        let schema = json!({ "type": "object", "properties": properties, "required": required });
-        Tool::new(name, what, schema.as_object().cloned().unwrap_or_default())
-    };
-    let worker = json!({
-        "type": "object",
-        "properties": {
-            "name": text("What it is called"),
-            "prompt": text("What it is to do, whole"),
-            "agent": text("The program that does it, such as claude or gemini"),
-        },
-        "required": ["name", "prompt"],
-    });
-    vec![
-        tool(
-            "spawn_subtree",
-            "Give a part of your task to an agent of its own, in a git worktree on a branch of its own",
-            json!({ "task": text("What it is to do, whole"), "branch_name": text("What the branch is called") }),
-            &["task", "branch_name"],
-        ),
-        tool(
-            "spawn_workers",
-            "Seat workers in your own worktree, each with its own task",
-            json!({ "workers": { "type": "array", "items": worker, "minItems": 1 } }),
-            &["workers"],
-        ),
-        tool(
-            "notify_parent",
-            "Tell your parent how it went, or something it should know; it is kept until the parent takes it",
-            json!({
-                "status": { "type": "string", "enum": ["success", "failure", "info"] },
-                "message": text("What there is to say"),
-            }),
-            &["status", "message"],
-        ),
-        tool(
-            "wait_for_event",
-            "Wait until one of those you spawned has something to tell, and take that event",
-            json!({
-                "types": {
-                    "type": "array", "items": { "type": "string" },
-                    "description": "Only these: worker_complete, subtree_complete, worker_idle, worker_exited, worker_died, agent_message",
-                },
-                "timeout_secs": { "type": "integer", "minimum": 0, "description": "How long to wait (300)" },
-            }),
-            &[],
-        ),
-        tool("list_agents", "List all agents, how they are and what waits for them", json!({}), &[]),
-    ]
-}
-
-/// Something that happens once, and what is to be done then.
-#[derive(Clone, Default)]
-struct Over {
-    state: Arc<Mutex<(bool, Vec<Work>)>>,
-}
-
-type Work = Box<dyn FnOnce() + Send>;
-
-impl Over {
-    fn then(&self, work: impl FnOnce() + Send + 'static) {
-        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        match state.0 {
-            true => work(),
-            false => state.1.push(Box::new(work)),
-        }
-    }
-
-    fn end(&self) {
-        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        state.0 = true;
-        state.1.drain(..).for_each(|work| work());
-    }
-
-    fn is_over(&self) -> bool {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner).0
-    }
-}
-
-/// stdin, which notices its end: nobody waits for an event on behalf of a client that has gone.
-struct Reader<R> {
-    inner: R,
-    over: Over,
-}
-
-impl<R: AsyncRead + Unpin> AsyncRead for Reader<R> {
-    fn poll_read(self: Pin<&mut Self>, context: &mut Context<'_>, buffer: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
-        let this = self.get_mut();
-        let before = buffer.filled().len();
-        let read = Pin::new(&mut this.inner).poll_read(context, buffer);
-        if matches!(&read, Poll::Ready(done) if done.is_err() || buffer.filled().len() == before) {
-            this.over.end();
-        }
-        read
-    }
-}
-
-/// Events in answers that are on their way to the client.
-#[derive(Clone, Default)]
-struct Handed {
-    waiting: Arc<Mutex<Vec<(Instant, Claim)>>>,
-    written: Arc<Mutex<Vec<Claim>>>,
-}
-
-impl Handed {
-    fn wait(&self, claim: Claim) {
-        self.waiting.lock().unwrap_or_else(PoisonError::into_inner).push((Instant::now(), claim));
-    }
-
-    /// What should long have been written never will be: its request was cancelled at the last moment.
-    fn give_back_stale(&self) {
-        let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
-        for (_, claim) in waiting.extract_if(.., |(since, _)| since.elapsed() > STALE) {
-            let _ = claim.give_back();
-        }
-    }
-
-    /// This line was written: the events in it only have to be flushed.
-    fn wrote(&self, line: &[u8]) {
-        let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut written = self.written.lock().unwrap_or_else(PoisonError::into_inner);
-        let holds = |claim: &Claim| {
-            let uid = claim.event.uid().as_bytes();
-            line.windows(uid.len()).any(|window| window == uid)
-        };
-        written.extend(waiting.extract_if(.., |(_, claim)| holds(claim)).map(|(_, claim)| claim));
-    }
-
-    /// All that was written is out.
-    fn flushed(&self) {
-        let written = std::mem::take(&mut *self.written.lock().unwrap_or_else(PoisonError::into_inner));
-        for claim in written {
-            // What cannot be acknowledged is delivered again.
-            let _ = claim.acknowledge();
-        }
-    }
-}
-
-/// stdout, which notices when an event has gone out.
-struct Writer<W> {
-    inner: W,
-    line: Vec<u8>,
-    handed: Handed,
-}
-
-impl<W: AsyncWrite + Unpin> AsyncWrite for Writer<W> {
-    fn poll_write(self: Pin<&mut Self>, context: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
-        let this = self.get_mut();
-        let written = Pin::new(&mut this.inner).poll_write(context, bytes);
-        if let Poll::Ready(Ok(n)) = &written {
-            for piece in bytes[..*n].split_inclusive(|b| *b == b'\n') {
-                this.line.extend_from_slice(piece);
-                if piece.ends_with(b"\n") {
-                    this.handed.wrote(&this.line);
-                    this.line.clear();
-                }
-            }
-        }
-        written
-    }
-
-    fn poll_flush(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        let this = self.get_mut();
-        let flushed = Pin::new(&mut this.inner).poll_flush(context);
-        if matches!(flushed, Poll::Ready(Ok(()))) {
-            this.handed.flushed();
-        }
-        flushed
-    }
-
-    fn poll_shutdown(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.get_mut().inner).poll_shutdown(context)
     }
 }
