@@ -1,5 +1,6 @@
 //! What happened, line by line: `logs/events.jsonl` for programs, `logs/<worker>.log` with what its terminal showed.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
@@ -38,11 +39,24 @@ pub fn older(path: &Path) -> PathBuf {
     path.with_file_name(name)
 }
 
-/// The record of an event that took a worker from `before` to `after`.
-pub fn record(now: jiff::Timestamp, before: &Worker, after: &Worker, event: &Event) -> Value {
+/// The record of an event that took a worker from `before` to `after`, as that stands in the state of this revision.
+pub fn record(now: jiff::Timestamp, before: &Worker, after: &Worker, event: &Event, revision: u64) -> Value {
     let (name, detail) = event.told();
-    json!({ "v": 1, "time": now.to_string(), "worker": after.name, "event": name,
-        "from": before.status(), "to": after.status(), "detail": detail })
+    json!({ "v": 1, "time": now.to_string(), "worker": after.name, "event": name, "from": before.status(),
+        "to": after.status(), "detail": detail, "task": after.task.word(), "revision": revision })
+}
+
+/// What the log has of each worker last, of those whose records say which revision they are of.
+pub fn last_of_each(root: &Path) -> Result<BTreeMap<String, Value>> {
+    let mut last = BTreeMap::new();
+    for path in [older(&events(root)), events(root)] {
+        let text = fs::read_own(&path)?.unwrap_or_default();
+        let records = text.split(|byte| *byte == b'\n').filter_map(|line| serde_json::from_slice::<Value>(line).ok());
+        for record in records.filter(|record| record["revision"].is_u64()) {
+            last.insert(record["worker"].as_str().unwrap_or_default().to_owned(), record);
+        }
+    }
+    Ok(last)
 }
 
 /// The same as a person reads it.
@@ -54,14 +68,33 @@ pub fn told(record: &Value) -> String {
     line.trim_end().to_owned()
 }
 
-/// Appends it to both logs.
+/// Appends it to both logs, with the number that follows the last one.
 pub fn append(root: &Path, record: &Value) -> Result<()> {
     rotate(&events(root))?;
-    fs::append_line(&events(root), &record.to_string())?;
+    {
+        let _lock = Lock::take(&events(root).with_file_name(".seq.lock"))?;
+        let mut numbered = record.clone();
+        numbered["seq"] = (last_seq(root)? + 1).into();
+        fs::append_line(&events(root), &numbered.to_string())?;
+    }
     let log = of_worker(root, record["worker"].as_str().unwrap_or_default());
     // What a terminal shows may end anywhere.
     let begin = if fs::ends_line(&log)? { "" } else { "\n" };
     fs::append_line(&log, &format!("{begin}--- {}", told(record)))
+}
+
+/// The number given last. Records of a version that gave none count from 1.
+pub fn last_seq(root: &Path) -> Result<u64> {
+    let mut count = 0;
+    for path in [events(root), older(&events(root))] {
+        let Some(last) = fs::last_line(&path)? else { continue };
+        if let Some(seq) = serde_json::from_slice::<Value>(&last).ok().and_then(|record| record["seq"].as_u64()) {
+            return Ok(seq + count);
+        }
+        let text = fs::read_own(&path)?.unwrap_or_default();
+        count += text.iter().filter(|byte| **byte == b'\n').count() as u64;
+    }
+    Ok(count)
 }
 
 /// Puts a log aside once it is large; whether it did.

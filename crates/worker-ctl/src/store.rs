@@ -54,6 +54,13 @@ impl State {
         text.map(|text| text + "\n").map_err(|e| Failure::failed("cannot write the state").because(e))
     }
 
+    /// Puts a worker's record in; gives back of which revision it is once it is written.
+    pub fn put(&mut self, worker: Worker) -> u64 {
+        let is_same = self.workers.get(&worker.name) == Some(&worker);
+        self.workers.insert(worker.name.clone(), worker);
+        self.revision + u64::from(!is_same)
+    }
+
     /// Exit 1 when there is none.
     pub fn require(&self, name: &str) -> Result<&Worker> {
         self.workers.get(name).ok_or_else(|| {
@@ -161,6 +168,13 @@ fn write(root: &Path, state: &State) -> Result<()> {
 
 fn backup(root: &Path, n: usize) -> PathBuf {
     root.join(if n == 0 { "state.json.bak".to_owned() } else { format!("state.json.bak.{n}") })
+}
+
+/// The newest state that can be read: the one in force, else the newest kept.
+pub fn newest_readable(root: &Path) -> Option<State> {
+    let paths = std::iter::once(path(root)).chain((0..BACKUPS).map(|n| backup(root, n)));
+    let states = paths.filter_map(|path| State::parse(&fs::read_no_follow(&path).ok()??).ok());
+    states.filter(|state| state.version <= VERSION).max_by_key(|state| state.revision)
 }
 
 fn keep_backup(root: &Path) -> Result<()> {

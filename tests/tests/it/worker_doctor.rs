@@ -3,6 +3,7 @@
 use serde_json::Value;
 
 use crate::floor::Floor;
+use crate::worker_accept::{staff, tree};
 use crate::world::{World, text};
 
 /// Changes a worker's record in `state.json`, as a disk, a person or an older program may have.
@@ -138,4 +139,37 @@ fn init_brings_hooks_and_merges_of_the_source_along_and_takes_nothing_that_is_so
     root.run("worker-ctl", &["add", "adam", "--agent", "aider"]).exit(0);
     root.read(".worktrees/adam/.sweatshop-env").lines().find(|line| *line == "WHO=agent").unwrap();
     assert!(root.git(&["config", "merge.ledger-synth.driver"]).starts_with("ledger-synth merge-driver"));
+}
+
+#[test]
+fn a_rebuilt_state_remembers_what_git_cannot_tell() {
+    let w = World::new();
+    let floor = staff(&w, &["rejected", "working", "idle", "done"]);
+    for name in ["rejected", "done"] {
+        floor.ctl(&["start", "--worker", name, "--prompt", &format!("COMMIT README.md {name} Work")]).exit(0);
+        floor.until(name, "needs_review");
+    }
+    floor.ctl(&["start", "--worker", "working", "--prompt", "think about it"]).exit(0);
+    floor.ctl(&["review", "rejected"]).exit(0);
+    floor.ctl(&["reject", "not like this"]).exit(0);
+    let tasks = || ["rejected", "working", "idle", "done"].map(|name| text(&floor.status(name), "/task").to_owned());
+    let before = tasks();
+    assert_eq!(before, ["rejected", "working", "idle", "needs_review"]);
+    // From the newest backup and the log, then from the log alone.
+    for backups in ["keep", "remove"] {
+        floor.root.write("state.json", "{");
+        if backups == "remove" {
+            floor.root.sh("rm state.json.bak*").exit(0);
+        }
+        floor.ctl(&["doctor", "--rebuild", "--yes"]).exit(0);
+        assert_eq!(tasks(), before, "{backups}");
+        floor.up();
+        floor.ctl(&["patrol"]).exit(0);
+        assert_eq!(tasks(), before, "{backups}");
+        floor.ctl(&["accept", "rejected"]).exit(1);
+        floor.ctl(&["start", "--worker", "working", "--prompt", "another"]).exit(1).err_has("working");
+    }
+    // A commit since the rejection is news as ever.
+    tree(&floor, "rejected").commit("more", "x\n");
+    floor.until("rejected", "needs_review");
 }

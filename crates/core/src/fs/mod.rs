@@ -348,6 +348,18 @@ pub fn ends_line(path: &Path) -> Result<bool> {
     Ok(last == [b'\n'])
 }
 
+/// The last whole line of a log of our own that is no longer than 64 KiB, without its end; none where there is none.
+pub fn last_line(path: &Path) -> Result<Option<Vec<u8>>> {
+    let Ok(mut file) = OpenOptions::new().read(true).custom_flags(nofollow()).open(path) else { return Ok(None) };
+    let length = file.metadata().at("read", path)?.len();
+    let from = length.saturating_sub(1 << 16);
+    file.seek(SeekFrom::Start(from)).at("read", path)?;
+    let mut tail = Vec::new();
+    file.read_to_end(&mut tail).at("read", path)?;
+    let whole = tail.iter().rposition(|byte| *byte == b'\n').map(|end| &tail[..end]);
+    Ok(whole.and_then(|whole| whole.split(|byte| *byte == b'\n').next_back()).map(<[u8]>::to_vec))
+}
+
 /// Adds a line to a log of our own in one write, 0600; its end is synced by nobody: a log may lose its
 /// last lines, never its form.
 pub fn append_line(path: &Path, line: &str) -> Result<()> {

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use serde_json::Value;
 use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::ui::printable;
 
@@ -52,7 +53,7 @@ pub fn mend(site: &Site<'_>, mend: &Mend) -> Result<()> {
             let known = store::load_any(&site.root.path)?.workers.remove(name);
             let path =
                 known.as_ref().map_or_else(|| site.root.worktree(name), |worker| worker.worktree_path.clone().into());
-            let worker = derive(site, name, &path, known.as_ref())?;
+            let worker = derive(site, name, &path, known.as_ref(), None)?;
             store::mend(&site.root.path, |state| drop(state.workers.insert(name.clone(), worker)))
         }
         Mend::Times(name) => store::mend(&site.root.path, |state| {
@@ -112,8 +113,15 @@ fn end_rebase(site: &Site<'_>, name: &str) -> Result<()> {
     site.clone.ask(tree, &["rebase", "--abort"]).map(drop)
 }
 
-/// A worker's record from its worktree, and from what is known of it otherwise.
-pub fn derive(site: &Site<'_>, name: &str, path: &Path, known: Option<&Worker>) -> Result<Worker> {
+/// A worker's record from its worktree, and from what is known of it otherwise: an earlier record, and the last thing the
+/// log has of it where that is later. git decides whether it rebases, and whether there is anything to review.
+pub fn derive(
+    site: &Site<'_>,
+    name: &str,
+    path: &Path,
+    known: Option<&Worker>,
+    later: Option<&Value>,
+) -> Result<Worker> {
     let branch = match (site.clone.branch_of(path)?, known) {
         (_, Some(known)) => known.branch.clone(),
         (Some(branch), None) => branch,
@@ -128,15 +136,37 @@ pub fn derive(site: &Site<'_>, name: &str, path: &Path, known: Option<&Worker>) 
         None => site.clone.ask(path, &["rev-parse", "HEAD"])?,
     };
     let is_ahead = site.clone.ahead(&tip)? > 0;
-    worker.task = match (is_rebasing(path), is_ahead) {
-        (true, _) => Task::Rebasing { from: Before::NeedsReview, pre_sha: tip.clone() },
-        (false, true) => Task::NeedsReview,
-        (false, false) => Task::Idle,
+    // As it was, where nothing speaks against it; what has happened since is found by the next look.
+    if let Some(known) = known.filter(|known| later.is_none() && known.check().is_ok()) {
+        let is_at_rebase = matches!(known.task, Task::Rebasing { .. });
+        let has_what_it_says = match known.task {
+            Task::Idle => !is_ahead,
+            Task::NeedsReview => is_ahead,
+            _ => true,
+        };
+        if is_at_rebase == is_rebasing(path) && has_what_it_says {
+            return Ok(Worker { agent, worktree_path: worker.worktree_path, ..known.clone() });
+        }
+    }
+    let said = later.map(|record| (record["task"].as_str(), record["event"].as_str(), record["detail"].as_str()));
+    worker.task = match (is_rebasing(path), is_ahead, said) {
+        (true, ..) => Task::Rebasing { from: Before::NeedsReview, pre_sha: tip.clone() },
+        // What was rejected is no news; a commit since then is.
+        (_, _, Some((Some("rejected"), event, rejected))) if event != Some("reject") || rejected == Some(&tip) => {
+            Task::Rejected
+        }
+        (_, false, Some((Some("working"), ..))) => Task::Working,
+        (_, true, _) => Task::NeedsReview,
+        (_, false, _) => Task::Idle,
     };
     if worker.task != Task::Idle {
         worker.onto_sha = known.and_then(|known| known.onto_sha.clone());
-        worker.commit_sha = Some(tip);
         worker.prompt = known.and_then(|known| known.prompt.clone());
+    }
+    match worker.task {
+        Task::Idle => {}
+        Task::Working | Task::Rejected => worker.baseline_sha = Some(tip),
+        Task::NeedsReview | Task::Rebasing { .. } => worker.commit_sha = Some(tip),
     }
     Ok(worker)
 }

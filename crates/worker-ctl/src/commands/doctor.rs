@@ -13,6 +13,7 @@ use shopfloor_core::ui::printable;
 use super::Site;
 use crate::apply::repair::{self, Mend};
 use crate::facts::is_rebasing;
+use crate::log;
 use crate::note::Fault;
 use crate::store::{self, State};
 use crate::tmux::{self, Tmux, socket_of};
@@ -273,21 +274,20 @@ fn settings(site: &Site<'_>) -> Result<Vec<Finding>> {
     Ok(if found.is_empty() { vec![good("git", "the clone is set up")] } else { found })
 }
 
-/// The state anew, from the worktrees; prompts from the newest earlier state that can be read.
+/// The state anew, from the worktrees; what git cannot tell from the newest earlier state that can be read, and from the
+/// event log where that is newer.
 fn rebuild(site: &Site<'_>, yes: bool) -> Result<Exit> {
     let root = &site.root.path;
-    let earlier = std::iter::once("state.json".to_owned())
-        .chain(std::iter::once("state.json.bak".to_owned()))
-        .chain((1..5).map(|n| format!("state.json.bak.{n}")));
     if let Some(bytes) = fs::read_no_follow(&store::path(root))? {
         store::refuse_newer(&store::path(root), &bytes)?;
     }
-    let earlier = earlier
-        .filter_map(|name| fs::read_no_follow(&root.join(name)).ok().flatten())
-        .find_map(|bytes| State::parse(&bytes).ok());
+    let earlier = store::newest_readable(root);
+    let logged = log::last_of_each(root)?;
     let seen = fs::read_no_follow(&store::path(root))?;
     let mut state = State::new(&socket_of(root));
-    state.revision = earlier.as_ref().map_or(0, |earlier| earlier.revision + 1);
+    let newest = logged.values().filter_map(|record| record["revision"].as_u64()).max();
+    state.revision = earlier.as_ref().map(|earlier| earlier.revision).max(newest).map_or(0, |revision| revision + 1);
+    state.last_reviewed = earlier.as_ref().and_then(|earlier| earlier.last_reviewed.clone());
     for path in site.clone.trees()?.into_keys() {
         let (Some(name), Some(parent)) =
             (path.file_name().map(|name| name.to_string_lossy().into_owned()), path.parent())
@@ -298,7 +298,10 @@ fn rebuild(site: &Site<'_>, yes: bool) -> Result<Exit> {
             continue;
         }
         let before = earlier.as_ref().and_then(|state| state.workers.get(&name));
-        let worker = match repair::derive(site, &name, &path, before) {
+        // Told of a later revision than the one we have.
+        let known = earlier.as_ref().map(|earlier| earlier.revision);
+        let later = logged.get(&name).filter(|record| record["revision"].as_u64() > known);
+        let worker = match repair::derive(site, &name, &path, before, later) {
             Ok(worker) => worker,
             Err(failure) => {
                 site.ui.warn(format!("{name} is left out: {failure}"));

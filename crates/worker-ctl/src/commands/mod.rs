@@ -159,13 +159,13 @@ impl<'a> Site<'a> {
     /// Lets something happen to a worker, in the state as it is by now. What is to be done is the caller's, but for pins.
     pub fn record(&self, name: &str, event: &Event) -> Result<(Worker, Vec<Action>)> {
         let now = self.now();
-        let (before, after, actions) = store::update(&self.root.path, |state| {
+        let (before, after, actions, revision) = store::update(&self.root.path, |state| {
             let worker = state.require(name)?.clone();
             let (next, actions) = apply(&worker, event, now)?;
-            state.workers.insert(name.to_owned(), next.clone());
-            Ok((worker, next, actions))
+            let revision = state.put(next.clone());
+            Ok((worker, next, actions, revision))
         })?;
-        self.follow_up(&before, &after, event, &actions)?;
+        self.follow_up(&before, &after, event, &actions, revision)?;
         Ok((after, actions))
     }
 
@@ -177,16 +177,23 @@ impl<'a> Site<'a> {
                 return Ok(None);
             }
             let (next, actions) = apply(seen, event, now)?;
-            state.workers.insert(seen.name.clone(), next.clone());
-            Ok(Some((next, actions)))
+            let revision = state.put(next.clone());
+            Ok(Some((next, actions, revision)))
         })?;
-        let Some((after, actions)) = done else { return Ok(None) };
-        self.follow_up(seen, &after, event, &actions)?;
+        let Some((after, actions, revision)) = done else { return Ok(None) };
+        self.follow_up(seen, &after, event, &actions, revision)?;
         Ok(Some(after))
     }
 
     /// Pins, logs, and the command that wants to know.
-    fn follow_up(&self, before: &Worker, after: &Worker, event: &Event, actions: &[Action]) -> Result<()> {
+    fn follow_up(
+        &self,
+        before: &Worker,
+        after: &Worker,
+        event: &Event,
+        actions: &[Action],
+        revision: u64,
+    ) -> Result<()> {
         let pin = format!("refs/shopfloor/review/{}", after.name);
         let kept = format!("refs/shopfloor/pre/{}", after.name);
         for action in actions {
@@ -207,7 +214,7 @@ impl<'a> Site<'a> {
             return Ok(());
         }
         // It has happened, whoever hears of it.
-        if let Err(failure) = self.tell(&log::record(self.env.later().now, before, after, event)) {
+        if let Err(failure) = self.tell(&log::record(self.env.later().now, before, after, event, revision)) {
             self.ui.warn(format!("{}: {failure}", after.name));
         }
         Ok(())
