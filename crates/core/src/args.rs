@@ -6,6 +6,7 @@ use std::process::ExitCode;
 
 use clap::error::ErrorKind;
 use clap::{Args, Parser, ValueEnum};
+use jiff::{SignedDuration, Timestamp};
 
 use crate::env::Env;
 use crate::error::{Exit, Failure, Result};
@@ -140,4 +141,76 @@ fn parse<C: CommandLine>(tool: &'static str, ui: &Ui, env: &Env) -> Result<C, Op
         .details(lines.map(|l| l.trim_start().to_owned()))
         .hint(format!("run `{tool} --help` to see what it takes"));
     Err(Some(failure))
+}
+
+/// What `--since` names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Since {
+    /// Everything there is.
+    All,
+    /// What comes after the record with this number.
+    Seq(u64),
+    /// What is of this time or later.
+    Time(Timestamp),
+}
+
+impl Since {
+    /// Reads `all`, a number, an RFC 3339 time, or a length of time before `now` (`90s`, `30m`, `2h`, `1d`).
+    /// Exit 2 for anything else.
+    pub fn parse(text: &str, now: Timestamp) -> Result<Since> {
+        if text == "all" {
+            return Ok(Since::All);
+        }
+        if let Ok(seq) = text.parse() {
+            return Ok(Since::Seq(seq));
+        }
+        if let Ok(time) = text.parse() {
+            return Ok(Since::Time(time));
+        }
+        let scale = match text.chars().last() {
+            Some('s') => Some(1),
+            Some('m') => Some(60),
+            Some('h') => Some(3600),
+            Some('d') => Some(86_400),
+            _ => None,
+        };
+        let number = scale.and_then(|_| text[..text.len() - 1].parse::<i64>().ok()).filter(|n| *n >= 0);
+        let secs = number.zip(scale).and_then(|(number, scale)| number.checked_mul(scale));
+        let time = secs.and_then(|secs| now.checked_sub(SignedDuration::from_secs(secs)).ok());
+        time.map(Since::Time).ok_or_else(|| {
+            Failure::usage(format!("--since must be a time, a number or `all`, not `{text}`"))
+                .hint("write 2026-01-31T12:00:00Z, 30m (ago), the `seq` of the last record you have, or all")
+        })
+    }
+
+    /// Whether the record with this number, of this time, is told.
+    pub fn takes(self, seq: u64, time: &str) -> bool {
+        match self {
+            Since::All => true,
+            Since::Seq(last) => seq > last,
+            // A record whose time nobody can read is not kept back.
+            Since::Time(since) => time.parse::<Timestamp>().map_or(true, |time| time >= since),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reads_what_the_help_says() {
+        let now: Timestamp = "2026-01-01T01:00:00Z".parse().unwrap();
+        let early = Since::Time("2026-01-01T00:30:00Z".parse().unwrap());
+        for (text, since) in
+            [("all", Since::All), ("7", Since::Seq(7)), ("30m", early), ("2026-01-01T00:30:00Z", early)]
+        {
+            assert_eq!(Since::parse(text, now).unwrap(), since, "{text}");
+        }
+        for bad in ["", "m", "-3m", "yesterday", "ü", "99999999999999999d"] {
+            assert_eq!(Since::parse(bad, now).unwrap_err().exit.code(), 2, "{bad}");
+        }
+        assert!(early.takes(0, "2026-01-01T00:30:00Z") && !early.takes(9, "2026-01-01T00:29:59Z"));
+        assert!(Since::Seq(3).takes(4, "") && !Since::Seq(3).takes(3, ""));
+    }
 }

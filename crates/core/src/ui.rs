@@ -59,6 +59,12 @@ impl Ui {
         self.can_ask
     }
 
+    /// How many columns the terminal has on which the answer is shown; none where it is shown on none.
+    pub fn width(&self) -> Option<usize> {
+        let size = rustix::termios::tcgetwinsize(io::stdout()).ok()?;
+        (size.ws_col > 0).then_some(usize::from(size.ws_col))
+    }
+
     /// A line of the answer. Whatever comes from files or agents must have gone through
     /// [`printable`].
     pub fn line(&self, line: impl Display) {

@@ -151,9 +151,12 @@ pub enum Command {
     /// Print what was synced, from where to where and by which rule
     #[command(after_help = "Example:\n  overlay-sync log --json | tail -n 5")]
     Log {
-        /// Go on printing as more is synced, until ended
+        /// Print what is synced from now on, until ended
         #[arg(long)]
         follow: bool,
+        /// Begin there: a time, `30m` ago, after the record with this `seq`, or `all`
+        #[arg(long, value_name = "TIME|SEQ|all")]
+        since: Option<String>,
     },
     /// Attach every worktree that `git worktree add` creates
     #[command(subcommand, after_help = "Example:\n  overlay-sync hook install")]

@@ -56,7 +56,7 @@ fn run(ui: &Ui, env: &Env, cli: Cli) -> Result<Exit> {
         Command::Accept { id } => commands::past::settle(ui, env, place, &id, true),
         Command::Reject { id } => commands::past::settle(ui, env, place, &id, false),
         Command::Drop { path, entry } => commands::drop::run(ui, env, place, &path, &entry),
-        Command::Log { follow } => commands::log::run(ui, env, place, follow),
+        Command::Log { follow, since } => commands::log::run(ui, env, place, follow, since.as_deref()),
         Command::Hook(command) => commands::hook::run(ui, env, place, command),
         Command::Merge(args) => commands::merge::run(ui, env, place, &args),
         Command::Config => commands::config::run(ui, env, place),

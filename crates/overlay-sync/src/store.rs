@@ -378,13 +378,13 @@ impl Store {
     }
 
     /// The log from a place on, oldest first, and the place where it ends. A last line that is being written
-    /// is left for the next time.
-    pub fn events(&self, from: usize) -> Result<(Vec<Event>, usize)> {
+    /// is left for the next time; one that cannot be read is none.
+    pub fn events(&self, from: usize) -> Result<(Vec<Option<Event>>, usize)> {
         let bytes = fs::read_own(&self.log_path())?.unwrap_or_default();
         let from = from.min(bytes.len());
         let to = bytes.iter().rposition(|b| *b == b'\n').map_or(from, |end| (end + 1).max(from));
-        let lines = bytes[from..to].split(|b| *b == b'\n');
-        Ok((lines.filter_map(|line| serde_json::from_slice(line).ok()).collect(), to))
+        let lines = bytes[from..to].split_inclusive(|b| *b == b'\n');
+        Ok((lines.map(|line| serde_json::from_slice(line).ok()).collect(), to))
     }
 
     /// The directories that a watch has to poll, as it said last.

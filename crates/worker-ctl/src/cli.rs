@@ -174,10 +174,10 @@ pub enum Command {
         /// The worker
         worker: String,
         /// So many lines above the screen too
-        #[arg(short, default_value_t = 0)]
+        #[arg(short, long = "lines", value_name = "N", default_value_t = 0)]
         n: usize,
     },
-    /// Wait until workers are at something: 124 when they are not in time
+    /// Wait until workers are at something: 124 when they are not in time, 1 when they cannot come to it
     #[command(
         after_help = "Example:\n  worker-ctl wait adam --for needs_review --timeout 30m && worker-ctl review adam"
     )]
@@ -188,6 +188,9 @@ pub enum Command {
         /// idle, working, needs_review, rejected, rebasing, error or offline
         #[arg(long = "for", value_name = "STATE")]
         state: String,
+        /// Until one of them is, not all
+        #[arg(long)]
+        any: bool,
         /// Give up after this time: 90s, 30m, 2h
         #[arg(long, value_name = "TIME", default_value = "300s")]
         timeout: String,
@@ -294,9 +297,12 @@ pub enum Command {
         after_help = "Example:\n  worker-ctl events --follow --json | jq -r 'select(.to==\"needs_review\").worker'"
     )]
     Events {
-        /// Go on telling, until interrupted
+        /// Tell what happens from now on, until interrupted
         #[arg(long)]
         follow: bool,
+        /// Begin there: a time, `30m` ago, after the record with this `seq`, or `all`
+        #[arg(long, value_name = "TIME|SEQ|all")]
+        since: Option<String>,
     },
     /// For an agent's own hooks: says that a text has arrived. Exits 0 with an empty stdout whatever happens
     ///

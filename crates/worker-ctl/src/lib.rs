@@ -63,7 +63,7 @@ fn run(ui: &Ui, env: &Env, cli: Cli) -> Result<Exit> {
         Command::Message { worker, message, force, .. } => commands::message::run(&site()?, worker, message, *force),
         Command::Attach { worker } => commands::peek::attach(&site()?, worker),
         Command::Peek { worker, n } => commands::peek::peek(&site()?, worker, *n),
-        Command::Wait { workers, state, timeout } => commands::wait::run(&site()?, workers, state, timeout),
+        Command::Wait { workers, state, any, timeout } => commands::wait::run(&site()?, workers, state, *any, timeout),
         Command::Rebase { worker, force, .. } => commands::rebase::run(&site()?, worker, *force),
         Command::Doctor { repair, rebuild, yes, .. } => commands::doctor::run(&site()?, *repair, *rebuild, *yes),
         Command::Reset { worker, force, .. } => commands::nuke::reset(&site()?, worker, *force),
@@ -71,7 +71,7 @@ fn run(ui: &Ui, env: &Env, cli: Cli) -> Result<Exit> {
             commands::nuke::nuke(&site()?, worker.as_deref(), *all, *force, *yes)
         }
         Command::Patrol { .. } => commands::patrol::run(&site()?),
-        Command::Events { follow } => commands::events::run(&site()?, *follow),
+        Command::Events { follow, since } => commands::events::run(&site()?, *follow, since.as_deref()),
         Command::Hook { of } => commands::hook::run(ui, env, *of),
         Command::Config => commands::config::run(&site()?),
         Command::Review { worker, interface, .. } => commands::review::review(&site()?, worker.as_deref(), *interface),

@@ -42,7 +42,8 @@ pub fn older(path: &Path) -> PathBuf {
 /// The record of an event that took a worker from `before` to `after`, as that stands in the state of this revision.
 pub fn record(now: jiff::Timestamp, before: &Worker, after: &Worker, event: &Event, revision: u64) -> Value {
     let (name, detail) = event.told();
-    json!({ "v": 1, "time": now.to_string(), "worker": after.name, "event": name, "from": before.status(),
+    // It gets its number when it is appended.
+    json!({ "v": 1, "seq": 0, "time": now.to_string(), "worker": after.name, "event": name, "from": before.status(),
         "to": after.status(), "detail": detail, "task": after.task.word(), "revision": revision })
 }
 

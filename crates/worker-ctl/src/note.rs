@@ -20,8 +20,21 @@ pub enum Note {
     Unsubmitted(String),
     /// A text for this purpose was about to be typed when we were killed.
     NotTyped(String),
+    /// This worker's program was started anew, and was not told the task it has.
+    Untold(String),
+    /// It works on another branch than its own; none where it is on none.
+    OnBranch(Option<String>),
+    /// Its own branch, of this name, is not there any more.
+    BranchGone(String),
     /// What an earlier version noted in its own words.
     Text(String),
+}
+
+impl Note {
+    /// Whether it is about where it works, whatever its task.
+    pub fn is_of_branch(&self) -> bool {
+        matches!(self, Note::OnBranch(_) | Note::BranchGone(_))
+    }
 }
 
 impl fmt::Display for Note {
@@ -33,6 +46,15 @@ impl fmt::Display for Note {
             Note::WorkGone => f.write_str("nothing of its work is left on its branch after the rebase"),
             Note::Unsubmitted(what) => write!(f, "its {what} may stand in its input line, not submitted"),
             Note::NotTyped(what) => write!(f, "its {what} may not have arrived"),
+            Note::Untold(name) => {
+                write!(
+                    f,
+                    "its program is new and knows nothing of its task: `worker-ctl start --resume {name}` tells it"
+                )
+            }
+            Note::OnBranch(Some(branch)) => write!(f, "it is on the branch {branch} instead of its own"),
+            Note::OnBranch(None) => f.write_str("it is on no branch"),
+            Note::BranchGone(branch) => write!(f, "its branch {branch} was deleted"),
             Note::Text(text) => f.write_str(text),
         }
     }
@@ -146,6 +168,9 @@ mod tests {
             Note::NotTyped("message".into()),
             Note::Text("something else".into()),
         ];
+        let later = [Note::Untold("adam".into()), Note::OnBranch(None), Note::BranchGone("b".into())];
+        let text = serde_json::json!({ "notes": later, "fault": null }).to_string();
+        assert_eq!(serde_json::from_str::<Both>(&text).unwrap().notes, later);
         for fault in [Fault::WorktreeMissing, Fault::Exit(7), Fault::Signal(9), Fault::Gone, Fault::Text("odd".into())]
         {
             let both = Both { notes: all.to_vec(), fault: Some(fault.clone()) };

@@ -329,6 +329,7 @@ complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand drop" -s q -l 
 complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand drop" -s v -l verbose -d 'Say more'
 complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand drop" -s n -l dry-run -d 'Show what would be done and change nothing'
 complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand drop" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand log" -l since -d 'Begin there: a time, `30m` ago, after the record with this `seq`, or `all`' -r
 complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand log" -s C -d 'Run as if started in DIR; a second one starts from the first' -r
 complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand log" -l color -d 'When to use colours' -r -f -a "auto\t'On a terminal'
 always\t'Always'
@@ -344,7 +345,7 @@ complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand log" -l merge-
 complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand log" -l merge-timeout-ms -d 'How long it may take [env: OVERLAY_SYNC_MERGE_TIMEOUT_MS] [default: 30000]' -r
 complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand log" -l paths -d 'Globs, with commas between, of files a workspace may bring into the overlay [env: OVERLAY_SYNC_PATHS]' -r
 complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand log" -l review -d 'Keys under which additions wait for `accept` [env: OVERLAY_SYNC_REVIEW] [default: hooks,mcpServers]' -r
-complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand log" -l follow -d 'Go on printing as more is synced, until ended'
+complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand log" -l follow -d 'Print what is synced from now on, until ended'
 complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand log" -l json -d 'Answer in JSON: one document, or JSON Lines for lists'
 complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand log" -s q -l quiet -d 'Leave notices out; warnings and errors stay'
 complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand log" -s v -l verbose -d 'Say more'

@@ -56,7 +56,7 @@ complete -c worker-ctl -n "__fish_worker_ctl_needs_command" -f -a "start" -d 'Gi
 complete -c worker-ctl -n "__fish_worker_ctl_needs_command" -f -a "message" -d 'Tell a worker something'
 complete -c worker-ctl -n "__fish_worker_ctl_needs_command" -f -a "attach" -d 'Sit down at a worker\'s terminal'
 complete -c worker-ctl -n "__fish_worker_ctl_needs_command" -f -a "peek" -d 'Print what a worker\'s terminal shows'
-complete -c worker-ctl -n "__fish_worker_ctl_needs_command" -f -a "wait" -d 'Wait until workers are at something: 124 when they are not in time'
+complete -c worker-ctl -n "__fish_worker_ctl_needs_command" -f -a "wait" -d 'Wait until workers are at something: 124 when they are not in time, 1 when they cannot come to it'
 complete -c worker-ctl -n "__fish_worker_ctl_needs_command" -f -a "review" -d 'Show what a worker did, and remember that it was shown'
 complete -c worker-ctl -n "__fish_worker_ctl_needs_command" -f -a "reject" -d 'Send the reviewed worker back with what should change'
 complete -c worker-ctl -n "__fish_worker_ctl_needs_command" -f -a "accept" -d 'Put a worker\'s work on the default branch of the source, as one commit'
@@ -263,7 +263,7 @@ complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand attach" -l json -d
 complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand attach" -s q -l quiet -d 'Leave notices out; warnings and errors stay'
 complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand attach" -s v -l verbose -d 'Say more'
 complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand attach" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand peek" -s n -d 'So many lines above the screen too' -r
+complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand peek" -s n -l lines -d 'So many lines above the screen too' -r
 complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand peek" -s C -d 'Run as if started in DIR; a second one starts from the first' -r
 complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand peek" -l color -d 'When to use colours' -r -f -a "auto\t'On a terminal'
 always\t'Always'
@@ -306,6 +306,7 @@ complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand wait" -l after-att
 complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand wait" -l source -d 'The repository work goes to' -r -F
 complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand wait" -l branch -d 'The branch of it' -r -F
 complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand wait" -l validate -d 'What workers are to run before they commit' -r -F
+complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand wait" -l any -d 'Until one of them is, not all'
 complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand wait" -l json -d 'Answer in JSON: one document, or JSON Lines for lists'
 complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand wait" -s q -l quiet -d 'Leave notices out; warnings and errors stay'
 complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand wait" -s v -l verbose -d 'Say more'
@@ -508,6 +509,7 @@ complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand patrol" -l json -d
 complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand patrol" -s q -l quiet -d 'Leave notices out; warnings and errors stay'
 complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand patrol" -s v -l verbose -d 'Say more'
 complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand patrol" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand events" -l since -d 'Begin there: a time, `30m` ago, after the record with this `seq`, or `all`' -r
 complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand events" -s C -d 'Run as if started in DIR; a second one starts from the first' -r
 complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand events" -l color -d 'When to use colours' -r -f -a "auto\t'On a terminal'
 always\t'Always'
@@ -526,7 +528,7 @@ complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand events" -l after-a
 complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand events" -l source -d 'The repository work goes to' -r -F
 complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand events" -l branch -d 'The branch of it' -r -F
 complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand events" -l validate -d 'What workers are to run before they commit' -r -F
-complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand events" -l follow -d 'Go on telling, until interrupted'
+complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand events" -l follow -d 'Tell what happens from now on, until interrupted'
 complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand events" -l json -d 'Answer in JSON: one document, or JSON Lines for lists'
 complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand events" -s q -l quiet -d 'Leave notices out; warnings and errors stay'
 complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand events" -s v -l verbose -d 'Say more'
@@ -584,7 +586,7 @@ complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand help; and not __fi
 complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand help; and not __fish_seen_subcommand_from init add up down status start message attach peek wait review reject accept rebase doctor reset nuke patrol events hook config help" -f -a "message" -d 'Tell a worker something'
 complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand help; and not __fish_seen_subcommand_from init add up down status start message attach peek wait review reject accept rebase doctor reset nuke patrol events hook config help" -f -a "attach" -d 'Sit down at a worker\'s terminal'
 complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand help; and not __fish_seen_subcommand_from init add up down status start message attach peek wait review reject accept rebase doctor reset nuke patrol events hook config help" -f -a "peek" -d 'Print what a worker\'s terminal shows'
-complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand help; and not __fish_seen_subcommand_from init add up down status start message attach peek wait review reject accept rebase doctor reset nuke patrol events hook config help" -f -a "wait" -d 'Wait until workers are at something: 124 when they are not in time'
+complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand help; and not __fish_seen_subcommand_from init add up down status start message attach peek wait review reject accept rebase doctor reset nuke patrol events hook config help" -f -a "wait" -d 'Wait until workers are at something: 124 when they are not in time, 1 when they cannot come to it'
 complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand help; and not __fish_seen_subcommand_from init add up down status start message attach peek wait review reject accept rebase doctor reset nuke patrol events hook config help" -f -a "review" -d 'Show what a worker did, and remember that it was shown'
 complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand help; and not __fish_seen_subcommand_from init add up down status start message attach peek wait review reject accept rebase doctor reset nuke patrol events hook config help" -f -a "reject" -d 'Send the reviewed worker back with what should change'
 complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand help; and not __fish_seen_subcommand_from init add up down status start message attach peek wait review reject accept rebase doctor reset nuke patrol events hook config help" -f -a "accept" -d 'Put a worker\'s work on the default branch of the source, as one commit'

@@ -57,3 +57,4 @@ mod worker_root;
 mod worker_sessions;
 mod worker_settings;
 mod worker_typing;
+mod worker_waits;

@@ -181,7 +181,7 @@ fn a_log_that_is_followed_tells_what_comes() {
     s.attach();
     let out = s.w.path("follow.log");
     let mut command = s.w.command(s.w.path("bin/overlay-sync"));
-    command.args(["log", "--follow", "--json"]).current_dir(&s.app.path);
+    command.args(["log", "--follow", "--json", "--since", "all"]).current_dir(&s.app.path);
     command.stdout(std::fs::File::create(&out).unwrap()).stderr(std::process::Stdio::null());
     let watch = Watch { child: command.spawn().unwrap() };
     let told = || std::fs::read_to_string(&out).unwrap();

@@ -165,7 +165,7 @@ fn a_restart_changes_no_task_of_any_kind_and_types_nothing() {
     let tasks = || {
         names.map(|name| {
             let worker = floor.status(name);
-            let keys = ["task", "prompt", "commit_sha", "reviewed_sha", "notes"];
+            let keys = ["task", "prompt", "commit_sha", "reviewed_sha"];
             (keys.map(|key| worker[key].clone()), head(&tree(&floor, name)))
         })
     };

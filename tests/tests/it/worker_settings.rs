@@ -133,7 +133,7 @@ fn what_happened_is_told_afterwards_and_while_it_happens() {
     let floor = Floor::new(&w);
     floor.ctl(&["add", "adam"]).exit(0);
     floor.up();
-    let following = Staying::new(&floor, &["events", "--follow", "--json"]);
+    let following = Staying::new(&floor, &["events", "--follow", "--json", "--since", "all"]);
     wait_for(|| following.out().contains("\"session_up\""));
     floor.ctl(&["start", "--prompt", "COMMIT a.txt a Write a"]).exit(0);
     floor.until("adam", "needs_review");
@@ -142,7 +142,7 @@ fn what_happened_is_told_afterwards_and_while_it_happens() {
     let events = told.json_lines();
     for event in &events {
         let keys: Vec<&String> = event.as_object().unwrap().keys().collect();
-        assert_eq!(keys, ["v", "time", "worker", "event", "from", "to", "detail"]);
+        assert_eq!(keys, ["v", "seq", "time", "worker", "event", "from", "to", "detail", "task", "revision"]);
         assert!(event["v"] == 1 && text(event, "/time").ends_with('Z'), "{event}");
     }
     let change = |name: &str| {

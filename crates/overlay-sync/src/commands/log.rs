@@ -4,6 +4,8 @@ use std::sync::mpsc;
 use std::time::Duration;
 
 use notify::{RecursiveMode, Watcher};
+use serde_json::json;
+use shopfloor_core::args::Since;
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::proc;
@@ -18,15 +20,23 @@ use crate::watch::{Wake, is_change};
 /// How often is looked where the system tells nothing.
 const POLL: Duration = Duration::from_secs(2);
 
-pub fn run(ui: &Ui, env: &Env, place: &Place, follow: bool) -> Result<Exit> {
+pub fn run(ui: &Ui, env: &Env, place: &Place, follow: bool, since: Option<&str>) -> Result<Exit> {
+    let since = since.map(|text| Since::parse(text, env.now)).transpose()?;
     let overlay = Overlay::find(ui, env, place)?;
     if !overlay.is_unmade() {
         overlay.require()?;
     }
+    let mut log = Log { seq: 0, read: 0 };
+    let mut told = log.more(&overlay, since.unwrap_or(Since::All))?;
     if !follow {
-        overlay.store.events(0)?.0.iter().for_each(|event| line(ui, event));
+        told.iter().for_each(|(seq, event)| line(ui, *seq, event));
         return Ok(Exit::Done);
     }
+    if since.is_none() {
+        // A script that is started again does not act on what is long past.
+        told.clear();
+    }
+    told.iter().for_each(|(seq, event)| line(ui, *seq, event));
     let (send, wakes) = mpsc::channel();
     let signals = send.clone();
     proc::handle_signals(move |signal| signals.send(Wake::Signal(signal)).is_ok());
@@ -38,11 +48,8 @@ pub fn run(ui: &Ui, env: &Env, place: &Place, follow: bool) -> Result<Exit> {
     let mut watcher = watcher.map_err(|e| Failure::failed("cannot watch files").because(e))?;
     let path = overlay.store.log_path();
     let _ = watcher.watch(path.parent().unwrap_or(&path), RecursiveMode::NonRecursive);
-    let mut read = 0;
     loop {
-        let (events, to) = overlay.store.events(read)?;
-        read = to;
-        events.iter().for_each(|event| line(ui, event));
+        log.more(&overlay, Since::All)?.iter().for_each(|(seq, event)| line(ui, *seq, event));
         if ui.is_unheard() {
             return Ok(Exit::Done);
         }
@@ -52,9 +59,32 @@ pub fn run(ui: &Ui, env: &Env, place: &Place, follow: bool) -> Result<Exit> {
     }
 }
 
-fn line(ui: &Ui, event: &Event) {
+/// How far the log was read.
+struct Log {
+    /// The number of the last line: they are numbered from 1.
+    seq: u64,
+    read: usize,
+}
+
+impl Log {
+    /// What has come since, with its numbers.
+    fn more(&mut self, overlay: &Overlay, since: Since) -> Result<Vec<(u64, Event)>> {
+        let (events, to) = overlay.store.events(self.read)?;
+        self.read = to;
+        let mut told = Vec::new();
+        for event in events {
+            self.seq += 1;
+            told.extend(event.filter(|event| since.takes(self.seq, &event.time)).map(|event| (self.seq, event)));
+        }
+        Ok(told)
+    }
+}
+
+fn line(ui: &Ui, seq: u64, event: &Event) {
     if ui.is_json() {
-        ui.json(event);
+        let mut record = json!(event);
+        record["seq"] = seq.into();
+        ui.json(&record);
     } else {
         let (path, workspace) = (printable(&event.path.to_string()), printable(&event.workspace));
         ui.line(format!("{} {} {path} ({workspace})", event.time, event.rule));

@@ -231,7 +231,9 @@ fn put_back(env: &Env, overlay: &Overlay, id: &str, bytes: &[u8]) -> Result<Path
     let spoken = overlay.store.conflicts()?.into_iter().filter(|c| c.id.starts_with(id) || c.speaks_of(&digest));
     let mut paths: BTreeSet<RelPath> = spoken.map(|conflict| conflict.path).collect();
     let events = overlay.store.events(0)?.0.into_iter();
-    paths.extend(events.filter(|event| [event.from, event.to].contains(&Some(digest))).map(|event| event.path));
+    paths.extend(
+        events.flatten().filter(|event| [event.from, event.to].contains(&Some(digest))).map(|event| event.path),
+    );
     let [path] = paths.iter().collect::<Vec<_>>()[..] else {
         return Err(unknown("it is not known, or not clear, which file it was"));
     };

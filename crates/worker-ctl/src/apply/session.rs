@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
 use shopfloor_core::error::{Exit, Failure, Result};
+use shopfloor_core::text::printable;
 
 use crate::agent::{AgentTable, regex};
 use crate::commands::Site;
@@ -186,7 +187,9 @@ fn wait_ready(site: &Site<'_>, tmux: &Tmux, worker: &Worker, pane: &Pane, agent:
             return Ok(());
         }
         if tmux.pane_of(worker)?.is_none_or(|pane| pane.end.is_some()) {
+            let shown = tmux.last_words(&pane.id, 5).unwrap_or_default();
             return Err(Failure::failed(format!("the program of {} ended before it was ready", worker.name))
+                .details(shown.iter().map(|line| format!("  {}", printable(line))))
                 .hint("look at it with `worker-ctl peek`, or try its command by hand"));
         }
         site.check_ending()?;
@@ -209,14 +212,27 @@ fn type_keys(tmux: &Tmux, pane: &Pane, keys: &[String]) -> Result<()> {
 pub fn end(site: &Site<'_>, workers: &[Worker], force: bool) -> Result<()> {
     let tmux = site.tmux()?;
     let panes: Vec<Pane> = tmux.panes()?.into_iter().filter(|pane| is_of(pane, workers)).collect();
-    let server = panes.first().map(|pane| pane.server);
     let names: Vec<&str> = workers.iter().map(|worker| worker.name.as_str()).collect();
-    let pids: Vec<i32> = panes.iter().filter(|pane| pane.end.is_none()).map(|pane| pane.pid).collect();
     // Noted first: a death that we cause is no crash.
     for worker in workers {
         site.record(&worker.name, &Event::SessionGone)?;
     }
-    let find = || processes::of(site.env, &site.root.path, &names, &pids, server);
+    end_panes(site, &tmux, &panes, &names, force)
+}
+
+/// The same of all that a server lists, where no state can be read; gives back whose they were.
+pub fn end_unknown(site: &Site<'_>, tmux: &Tmux, force: bool) -> Result<BTreeSet<String>> {
+    let panes = tmux.panes()?;
+    let names: BTreeSet<String> =
+        panes.iter().map(|pane| pane.worker.clone()).filter(|name| !name.is_empty()).collect();
+    end_panes(site, tmux, &panes, &names.iter().map(String::as_str).collect::<Vec<_>>(), force)?;
+    Ok(names)
+}
+
+fn end_panes(site: &Site<'_>, tmux: &Tmux, panes: &[Pane], names: &[&str], force: bool) -> Result<()> {
+    let server = panes.first().map(|pane| pane.server);
+    let pids: Vec<i32> = panes.iter().filter(|pane| pane.end.is_none()).map(|pane| pane.pid).collect();
+    let find = || processes::of(site.env, &site.root.path, names, &pids, server);
     let mut ours = find();
     if !force {
         for pane in panes.iter().filter(|pane| pane.end.is_none()) {
@@ -231,7 +247,7 @@ pub fn end(site: &Site<'_>, workers: &[Worker], force: bool) -> Result<()> {
     ours.extend(find());
     signal(&ours, Signal::KILL);
     // What a person has beside it stays.
-    for pane in &panes {
+    for pane in panes {
         tmux.run(&["kill-pane", "-t", &pane.id])?;
     }
     wait_while(site, ours, TOLD, |processes| !processes.is_empty());

@@ -137,6 +137,9 @@ fn records(site: &Site<'_>, state: &State) -> Vec<Finding> {
         } else if clamped != *worker {
             let fix = "take them for now".to_owned();
             found.push(bad("state", format!("{name} has times to come"), fix, Some(Mend::Times(name))));
+        } else if let Some(note) = worker.notes.iter().find(|note| note.is_of_branch()) {
+            let fix = format!("put {} on {} again, or `worker-ctl reset {name}`", worker.worktree_path, worker.branch);
+            found.push(bad("branches", format!("{name}: {note}"), fix, None));
         } else if let Some(fault) = worker.fault.clone().filter(|fault| *fault != Fault::WorktreeMissing) {
             let about = format!("{name} is in error: {fault}");
             let fix = format!("take the error from {name}, which keeps its task");

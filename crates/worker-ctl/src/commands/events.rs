@@ -6,6 +6,7 @@ use std::thread;
 use std::time::Duration;
 
 use serde_json::Value;
+use shopfloor_core::args::Since;
 use shopfloor_core::error::{At, Exit, Result};
 use shopfloor_core::fs;
 use shopfloor_core::proc;
@@ -17,8 +18,10 @@ use crate::log;
 /// How often is looked whether there is more.
 const POLL: Duration = Duration::from_millis(200);
 
-pub fn run(site: &Site<'_>, follow: bool) -> Result<Exit> {
+pub fn run(site: &Site<'_>, follow: bool, since: Option<&str>) -> Result<Exit> {
+    let since = since.map(|text| Since::parse(text, site.env.now)).transpose()?;
     let path = log::events(&site.root.path);
+    let mut told = Told { seq: 0, since: since.unwrap_or(Since::All), is_silent: follow && since.is_none() };
     let mut rest = Vec::new();
     if let Some(older) = fs::read_own(&log::older(&path))? {
         rest = older;
@@ -37,7 +40,9 @@ pub fn run(site: &Site<'_>, follow: bool) -> Result<Exit> {
         if let Some(open) = &mut file {
             open.read_to_end(&mut rest).at("read", &path)?;
         }
-        tell(site, &mut rest);
+        told.tell(site, &mut rest);
+        // What was there before a script was started again is no news to it.
+        told.is_silent = false;
         if !follow || !site.ui.is_taken(Duration::ZERO) {
             return Ok(Exit::Done);
         }
@@ -46,16 +51,32 @@ pub fn run(site: &Site<'_>, follow: bool) -> Result<Exit> {
     }
 }
 
-/// Whole lines; what a writer has not finished stays.
-fn tell(site: &Site<'_>, rest: &mut Vec<u8>) {
-    let Some(end) = rest.iter().rposition(|byte| *byte == b'\n') else { return };
-    let lines: Vec<u8> = rest.drain(..=end).collect();
-    for line in lines.split(|byte| *byte == b'\n') {
-        let Ok(record) = serde_json::from_slice::<Value>(line) else { continue };
-        if site.ui.is_json() {
-            site.ui.json(&record);
-        } else {
-            site.ui.line(printable(&log::told(&record)));
+/// How far it was told.
+struct Told {
+    /// The number of the last record; those of an earlier version have none, and are counted.
+    seq: u64,
+    since: Since,
+    is_silent: bool,
+}
+
+impl Told {
+    /// Whole lines; what a writer has not finished stays.
+    fn tell(&mut self, site: &Site<'_>, rest: &mut Vec<u8>) {
+        let Some(end) = rest.iter().rposition(|byte| *byte == b'\n') else { return };
+        let lines: Vec<u8> = rest.drain(..=end).collect();
+        for line in lines.split_inclusive(|byte| *byte == b'\n') {
+            self.seq += 1;
+            let Ok(mut record) = serde_json::from_slice::<Value>(line) else { continue };
+            self.seq = record["seq"].as_u64().unwrap_or(self.seq);
+            record["seq"] = self.seq.into();
+            if self.is_silent || !self.since.takes(self.seq, record["time"].as_str().unwrap_or_default()) {
+                continue;
+            }
+            if site.ui.is_json() {
+                site.ui.json(&record);
+            } else {
+                site.ui.line(printable(&log::told(&record)));
+            }
         }
     }
 }

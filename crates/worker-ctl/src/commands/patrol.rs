@@ -10,7 +10,7 @@ use crate::apply::session;
 use crate::conflict;
 use crate::facts::{self, Tree, is_rebasing, new_commit};
 use crate::log;
-use crate::note::Fault;
+use crate::note::{Fault, Note};
 use crate::plan::machine::Event;
 use crate::store;
 use crate::tmux::{self, Pane, deliver};
@@ -138,7 +138,10 @@ fn next(site: &Site<'_>, worker: &Worker, pane: Option<&Pane>, trees: &facts::Tr
         return Ok(Some(Event::Mended { reason: Fault::WorktreeMissing }));
     }
     match of {
-        Of::All => work(site, worker, path, tree),
+        Of::All => match strayed(site, worker, path, tree)? {
+            Some(event) => Ok(Some(event)),
+            None => work(site, worker, path, tree),
+        },
         Of::Sessions => Ok(None),
     }
 }
@@ -146,6 +149,23 @@ fn next(site: &Site<'_>, worker: &Worker, pane: Option<&Pane>, trees: &facts::Tr
 /// The default branch's commit that the work sits on, now that it is seen: later the branch may be moved.
 fn sits_on(site: &Site<'_>, worker: &Worker, sha: &str) -> Option<String> {
     site.clone.fork(worker, sha).ok()
+}
+
+/// Whether it works somewhere else than on its branch, where that is news. In a rebase it is on none.
+fn strayed(site: &Site<'_>, worker: &Worker, path: &Path, tree: &Tree) -> Result<Option<Event>> {
+    let known = worker.notes.iter().find(|note| note.is_of_branch());
+    let is_at_home = tree.branch.as_ref() == Some(&worker.branch) && !tree.head.bytes().all(|b| b == b'0');
+    if is_at_home && known.is_none() || is_rebasing(path) {
+        return Ok(None);
+    }
+    let note = match is_at_home {
+        true => None,
+        false if site.clone.commit(path, &format!("refs/heads/{}", worker.branch))?.is_none() => {
+            Some(Note::BranchGone(worker.branch.clone()))
+        }
+        false => Some(Note::OnBranch(tree.branch.clone())),
+    };
+    Ok((known != note.as_ref()).then_some(Event::Strayed { note }))
 }
 
 fn work(site: &Site<'_>, worker: &Worker, path: &Path, tree: &Tree) -> Result<Option<Event>> {

@@ -24,11 +24,13 @@ fn pane(site: &Site<'_>, name: &str) -> Result<Pane> {
 
 pub fn peek(site: &Site<'_>, name: &str, lines: usize) -> Result<Exit> {
     let pane = pane(site, name)?;
-    let text = site.tmux()?.capture(&pane.id, lines)?;
+    let text = site.tmux()?.text(&pane, lines)?;
     if site.ui.is_json() {
-        site.ui.json(&json!({ "worker": name, "text": text }));
+        site.ui.json(&json!({ "worker": name, "text": text.join("\n") }));
     } else {
-        text.lines().for_each(|line| site.ui.line(printable(line)));
+        // A worker's terminal is wider than most.
+        let width = site.ui.width().unwrap_or(usize::MAX);
+        text.iter().for_each(|line| site.ui.line(printable(line).chars().take(width).collect::<String>()));
     }
     Ok(Exit::Done)
 }

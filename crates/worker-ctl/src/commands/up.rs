@@ -23,7 +23,7 @@ use crate::log;
 use crate::note::Fault;
 use crate::plan::machine::Event;
 use crate::store;
-use crate::tmux::{self, Pane};
+use crate::tmux::{self, Pane, Tmux, socket_of};
 use crate::worker::{Session, Worker, checked_name};
 
 /// How many programs are started at once.
@@ -175,6 +175,8 @@ impl Fresh<'_> {
 
 /// Stays, until a signal asks it to end; then all sessions end, and tasks stay.
 fn watch(site: &Site<'_>, no_patrol: bool) -> Result<Exit> {
+    // Without a state there is nothing to keep up, and only a person can mend that.
+    store::load(&site.root.path)?;
     let path = daemon_lock(&site.root.path);
     let mut lock = become_the_one(&path)?;
     lock.sign().map_err(|e| Failure::failed(format!("cannot write to {}", path.display())).because(e))?;
@@ -195,16 +197,23 @@ fn watch(site: &Site<'_>, no_patrol: bool) -> Result<Exit> {
     thread::scope(|scope| {
         let mut starters = Vec::new();
         loop {
-            if let Err(failure) = fresh.renew() {
-                fresh.site.ui.problem(&failure);
-            }
+            let renewed = fresh.renew();
             let site = &fresh.site;
+            told.tell(site, "config", renewed.err().map(|failure| failure.to_string()));
             let interval = Duration::from_secs(site.root.config.defaults.patrol_interval_secs.max(1));
             let interval = if is_waiting { interval.min(SOON) } else { interval };
             let now = glance(site);
-            if last.is_none_or(|last| last.elapsed() >= interval) || now != seen {
+            let is_due = last.is_none_or(|last| last.elapsed() >= interval) || now != seen;
+            let state = if is_due { Some(store::load(&site.root.path)) } else { None };
+            let unreadable = state.as_ref().and_then(|state| state.as_ref().err()).map(ToString::to_string);
+            let is_readable = is_due && unreadable.is_none();
+            if is_due {
                 seen = now;
                 last = Some(Instant::now());
+                // Said once; the next look is due when the file changes.
+                told.tell(site, "state", unreadable);
+            }
+            if is_readable {
                 // Each for itself: what hinders the one hinders no other.
                 match missing(site, is_first).and_then(|found| Ok((found, site.again()?))) {
                     Ok(((failures, mut names), own)) => {
@@ -215,14 +224,15 @@ fn watch(site: &Site<'_>, no_patrol: bool) -> Result<Exit> {
                             starters.push(scope.spawn(|| start_all(own, names, &starting, &told)));
                         }
                     }
-                    Err(failure) => site.ui.problem(&failure),
+                    Err(failure) => told.tell(site, "tick", other_than_state(&failure)),
                 }
                 match look_after(site, no_patrol) {
                     Ok(waits) => {
                         is_waiting = !waits.is_empty();
+                        told.tell(site, "patrol", None);
                         told.tell(site, "typing", waits);
                     }
-                    Err(failure) => site.ui.problem(&failure),
+                    Err(failure) => told.tell(site, "patrol", other_than_state(&failure)),
                 }
                 if let Ok(state) = store::load(&site.root.path) {
                     waiting.look(site, &state);
@@ -246,12 +256,18 @@ fn watch(site: &Site<'_>, no_patrol: bool) -> Result<Exit> {
 struct Told(Mutex<BTreeMap<&'static str, BTreeSet<String>>>);
 
 impl Told {
-    fn tell(&self, site: &Site<'_>, of: &'static str, failures: Vec<String>) {
+    fn tell(&self, site: &Site<'_>, of: &'static str, failures: impl IntoIterator<Item = String>) {
+        let failures: Vec<String> = failures.into_iter().collect();
         let mut all = lock_of(&self.0);
         let before = all.entry(of).or_default();
         failures.iter().filter(|said| !before.contains(*said)).for_each(|said| site.ui.warn(said));
         *before = failures.into_iter().collect();
     }
+}
+
+/// A state that cannot be read is told of by who looks at it first.
+fn other_than_state(failure: &Failure) -> Option<String> {
+    (failure.kind != "state").then(|| failure.to_string())
 }
 
 fn lock_of<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -331,6 +347,7 @@ fn glance(site: &Site<'_>) -> Vec<Option<jiff::Timestamp>> {
 
 /// The same in the background; what it says goes to a log.
 fn detach(site: &Site<'_>, no_patrol: bool) -> Result<Exit> {
+    store::load(&site.root.path)?;
     if is_running(&site.root.path)? {
         return Err(
             Failure::new(Exit::Busy, "busy", "another `up` runs for this root").hint("end it with `worker-ctl down`")
@@ -364,11 +381,15 @@ fn detach(site: &Site<'_>, no_patrol: bool) -> Result<Exit> {
     Err(Failure::failed("it did not come up").hint(format!("look at {}", log.display())))
 }
 
-/// Whether every worker's program takes input, or has said that it will not.
+/// Whether every worker's program takes input, or has said that it will not. What an earlier `up` left in the state when it
+/// was killed is not taken for it.
 fn are_started(site: &Site<'_>) -> Result<bool> {
     let state = store::load(&site.root.path)?;
-    let is_settled =
-        |worker: &Worker| worker.session == Session::Up || worker.fault.is_some() || worker.dead_pane.is_some();
+    let panes = site.tmux()?.panes()?;
+    let is_up = |worker: &Worker| {
+        worker.session == Session::Up && tmux::find(&panes, worker).is_some_and(|pane| pane.end.is_none())
+    };
+    let is_settled = |worker: &Worker| is_up(worker) || worker.fault.is_some() || worker.dead_pane.is_some();
     let are_made = site.root.config.workers.keys().all(|name| state.workers.contains_key(name));
     Ok(are_made && state.workers.values().all(is_settled))
 }
@@ -378,7 +399,10 @@ pub fn down(site: &Site<'_>, force: bool) -> Result<Exit> {
         return Ok(Exit::Done);
     }
     let was_up = |worker: &Worker| worker.session == Session::Up;
-    let state = store::load(&site.root.path)?;
+    let state = match store::load(&site.root.path) {
+        Ok(state) => state,
+        Err(failure) => return down_without_state(site, force, &failure),
+    };
     let names: Vec<String> = state.workers.into_values().filter(was_up).map(|worker| worker.name).collect();
     end_daemon(site, force)?;
     site.finish_left()?;
@@ -390,9 +414,25 @@ pub fn down(site: &Site<'_>, force: bool) -> Result<Exit> {
     Ok(Exit::Done)
 }
 
+/// Ends what the root's tmux server has, whosever it is: nobody can say any more.
+fn down_without_state(site: &Site<'_>, force: bool, why: &Failure) -> Result<Exit> {
+    site.ui.warn(why);
+    end_daemon(site, force)?;
+    let tmux = Tmux::find(site.env, &socket_of(&site.root.path))?;
+    let names = session::end_unknown(site, &tmux, force)?;
+    tmux.kill()?;
+    if !names.is_empty() {
+        site.ui.note(format!("down: {}", printable(&names.into_iter().collect::<Vec<_>>().join(", "))));
+    }
+    Ok(Exit::Done)
+}
+
 /// Every session, and then the server, whatever hinders in between.
 fn end_all(site: &Site<'_>, force: bool) -> Result<()> {
-    let state = store::load(&site.root.path)?;
+    let state = match store::load(&site.root.path) {
+        Ok(state) => state,
+        Err(failure) => return down_without_state(site, force, &failure).map(drop),
+    };
     let workers: Vec<Worker> = state.workers.values().cloned().collect();
     let tmux = site.tmux()?;
     let ended = match tmux.is_running() {

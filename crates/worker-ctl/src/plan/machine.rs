@@ -88,6 +88,10 @@ pub enum Event {
     Fault {
         reason: Fault,
     },
+    /// It is not on its own branch, or that is gone; or, without a note, all is as it should be again.
+    Strayed {
+        note: Option<Note>,
+    },
     /// That fault is no more.
     Mended {
         reason: Fault,
@@ -139,6 +143,8 @@ impl Event {
             Event::Exited { .. } => ("exited", String::new()),
             Event::SessionGone => ("session_gone", String::new()),
             Event::Fault { reason } => ("fault", reason.to_string()),
+            Event::Strayed { note: Some(note) } => ("strayed", note.to_string()),
+            Event::Strayed { note: None } => ("strayed", "it is on its own branch again".into()),
             Event::Mended { reason } => ("mended", reason.to_string()),
             Event::Doubt => ("doubt", String::new()),
             Event::Message { .. } => ("message", String::new()),
@@ -210,6 +216,9 @@ pub fn apply(worker: &Worker, event: &Event, now: i64) -> Result<(Worker, Vec<Ac
             vec![]
         }
         (_, Event::Sent) => {
+            if worker.pending_send.as_ref().is_some_and(|pending| pending.what != "message") {
+                next.notes.retain(|note| !matches!(note, Note::Untold(_)));
+            }
             next.pending_send = None;
             next.is_in_doubt = false;
             next.notes.retain(|note| !matches!(note, Note::Unsubmitted(_)));
@@ -374,6 +383,9 @@ pub fn apply(worker: &Worker, event: &Event, now: i64) -> Result<(Worker, Vec<Ac
             next.pane_id = Some(pane.clone());
             next.pane_pid = Some(*pid);
             next.dead_pane = None;
+            if matches!(worker.task, Task::Working | Task::Rejected | Task::Rebasing { .. }) {
+                note(&mut next, Note::Untold(name.clone()));
+            }
             vec![]
         }
         (_, Event::SessionUp { pane, pid }) => {
@@ -408,6 +420,11 @@ pub fn apply(worker: &Worker, event: &Event, now: i64) -> Result<(Worker, Vec<Ac
             next.fault = Some(reason.clone());
             vec![]
         }
+        (_, Event::Strayed { note: about }) => {
+            next.notes.retain(|note| !note.is_of_branch());
+            about.clone().into_iter().for_each(|about| note(&mut next, about));
+            vec![]
+        }
         (_, Event::Mended { reason }) => {
             next.fault.take_if(|fault| fault == reason);
             vec![]
@@ -437,6 +454,10 @@ pub fn apply(worker: &Worker, event: &Event, now: i64) -> Result<(Worker, Vec<Ac
             vec![]
         }
     };
+    if next.task != worker.task && matches!(next.task, Task::NeedsReview) {
+        // It knew enough.
+        next.notes.retain(|note| !matches!(note, Note::Untold(_)));
+    }
     // What did not come about is no activity.
     if next != *worker && !matches!(event, Event::Quiet | Event::NotSent { .. }) {
         next.last_activity_unix = now;
@@ -459,7 +480,7 @@ fn clear_task(worker: &mut Worker) {
     worker.base_sha = None;
     worker.onto_sha = None;
     worker.pending_send = None;
-    worker.notes.clear();
+    worker.notes.retain(Note::is_of_branch);
     worker.conflicted.clear();
     worker.reviewed_sha = None;
     worker.reviewed_patch = None;

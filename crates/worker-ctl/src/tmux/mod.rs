@@ -33,6 +33,9 @@ const MARK: &str = "@worker_ctl";
 const NOT_THEIRS: [&str; 6] =
     ["TMUX", "TMUX_PANE", "CLAUDECODE", "WORKER_CTL_WORKER", "WORKER_CTL_ROOT", "WORKER_CTL_WORKTREE"];
 
+/// How many lines what tmux says of a dead pane may take.
+const DEATH_NOTE: usize = 3;
+
 /// A server.
 #[derive(Clone, Debug)]
 pub struct Tmux {
@@ -295,6 +298,24 @@ impl Tmux {
     /// What a pane shows, and `lines` above it.
     pub fn capture(&self, pane: &str, lines: usize) -> Result<String> {
         self.must(&["capture-pane", "-p", "-J", "-t", pane, "-S", &format!("-{lines}")])
+    }
+
+    /// What a pane shows, and `lines` above it, without the empty lines at its end. What tmux writes into a pane whose
+    /// program has ended moves all that was there up by a few lines: these are given back too.
+    pub fn text(&self, pane: &Pane, lines: usize) -> Result<Vec<String>> {
+        let more = if pane.end.is_some() { DEATH_NOTE } else { 0 };
+        let text = self.capture(&pane.id, lines + more)?;
+        let all: Vec<String> = text.lines().map(|line| line.trim_end().to_owned()).collect();
+        let is_note = |line: &String| line.is_empty() || pane.end.is_some() && line.starts_with("Pane is dead");
+        let end = all.iter().rposition(|line| !is_note(line)).map_or(0, |last| last + 1);
+        Ok(all[..end].to_vec())
+    }
+
+    /// The last lines of a pane that are not empty.
+    pub fn last_words(&self, id: &str, most: usize) -> Result<Vec<String>> {
+        let Some(pane) = self.panes()?.into_iter().find(|pane| pane.id == id) else { return Ok(Vec::new()) };
+        let shown: Vec<String> = self.text(&pane, 0)?.into_iter().filter(|line| !line.is_empty()).collect();
+        Ok(shown[shown.len().saturating_sub(most)..].to_vec())
     }
 
     /// The command line a person attaches with.
