@@ -189,13 +189,16 @@ fn install(ui: &Ui, env: &Env, tool: &'static str, hook: &'static str, dry_run: 
                 ));
             }
         }
-        Installed::Entry { manager, file, entry } => {
+        Installed::Entry { manager, file, below, entry } => {
             if ui.is_json() {
-                ui.json(&json!({ "hook": hook, "installed": false, "manager": manager, "file": file, "entry": entry }));
+                ui.json(&json!({
+                    "hook": hook, "installed": false, "manager": manager, "file": file, "below": below, "entry": entry
+                }));
             } else {
                 ui.line(entry);
             }
-            ui.note(format!("{manager} owns the hooks, so nothing was written; add the line above to {file}"));
+            let below = below.as_ref().map(|below| format!(", below `{below}`")).unwrap_or_default();
+            ui.note(format!("{manager} owns the hooks, so nothing was written; add the line above to {file}{below}"));
         }
     }
     Ok(())
@@ -222,13 +225,19 @@ fn uninstall(ui: &Ui, env: &Env, tool: &'static str, hook: &'static str, dry_run
 }
 
 fn status(ui: &Ui, env: &Env, tool: &'static str, hook: &'static str) -> Result<bool> {
-    let repo = Git::find(env)?.discover()?;
+    let mut git = Git::find(env)?;
+    let repo = git.discover()?;
     let status = hook::status(&repo, hook)?;
-    let installed = status.tools.iter().any(|t| t == tool);
+    let is_ours = status.tools.iter().any(|t| t == tool);
+    let by = if is_ours { None } else { hook::run_by(&git, &repo, hook, tool)? };
+    let installed = is_ours || by.is_some();
     if ui.is_json() {
         ui.json(&json!({
-            "hook": hook, "path": status.path.to_string_lossy(), "installed": installed, "tools": status.tools, "chained": shown(&status.chained)
+            "hook": hook, "path": status.path.to_string_lossy(), "installed": installed, "tools": status.tools, "chained": shown(&status.chained),
+            "manager": by.as_ref().map(|(manager, _)| manager)
         }));
+    } else if let Some((manager, file)) = by {
+        ui.line(format!("installed {} (by {manager})", printable(&file.display().to_string())));
     } else {
         let word = if installed { "installed" } else { "not installed" };
         ui.line(format!("{word} {}", printable(&status.path.display().to_string())));

@@ -215,6 +215,20 @@ impl Ui {
         let _ = io::stderr().write_all(text.as_bytes());
     }
 
+    /// A line on stdout that says what was done, where nobody needs it for anything else. Dropped by `-q`.
+    pub fn done(&self, line: impl Display) {
+        if !self.options.quiet {
+            self.line(line);
+        }
+    }
+
+    /// What was decided on, in lines. Dropped by `-q`.
+    pub fn told(&self, lines: &[String]) {
+        if !self.options.quiet {
+            self.show(lines);
+        }
+    }
+
     /// What a person needs to see before deciding, in lines; never dropped.
     pub fn show(&self, lines: &[String]) {
         let mut lines = lines.iter();

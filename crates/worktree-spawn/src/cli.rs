@@ -35,7 +35,7 @@ pub enum Command {
     /// The branch is the spawner's birth-branch, a dot and the name's slug, and starts at the spawner's HEAD.
     /// git's post-checkout hooks run in it. Nothing that exists is ever overwritten.
     #[command(
-        after_help = "Example:\n  cd \"$(worktree-spawn subtree 'Feature A' --task 'Write the parser')\"\n  jq -r '.[].name' plan.json | xargs -P8 -n1 worktree-spawn subtree"
+        after_help = "Example:\n  worktree-spawn subtree 'Feature A' --task 'Write the parser' -- claude\n  jq -r '.[].name' plan.json | xargs -d '\\n' -P8 -n1 worktree-spawn subtree"
     )]
     Subtree(SubtreeArgs),
     /// Give an agent a seat in this worktree, and print its id
@@ -89,7 +89,9 @@ pub enum Command {
     )]
     Wait(WaitArgs),
     /// Acknowledge events that were delivered with a lease: 1 when one is not there
-    #[command(after_help = "Example:\n  worktree-spawn wait --lease 5m | jq -r .uid | xargs worktree-spawn ack")]
+    #[command(
+        after_help = "Example:\n  worktree-spawn wait --lease 5m | jq -r .uid | xargs -d '\\n' worktree-spawn ack"
+    )]
     Ack {
         /// What `uid` says in the event
         #[arg(required = true, value_name = "UID")]
@@ -239,6 +241,9 @@ pub struct SubtreeArgs {
     pub identity: Identity,
     #[command(flatten)]
     pub dry_run: DryRun,
+    /// Run this command there, as `run` does: its output is the answer, and its end ours
+    #[arg(last = true, value_name = "CMD", conflicts_with_all = ["launch", "launcher"])]
+    pub command: Vec<OsString>,
 }
 
 /// Whether and how the agent is started.

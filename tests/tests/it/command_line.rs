@@ -220,3 +220,20 @@ fn state_directories_are_closed_again() {
     app.apply(&["approve", "--yes"]).exit(0);
     assert_eq!(crate::world::mode(&w.home(".local/state/shopfloor")), 0o700);
 }
+
+#[test]
+fn quiet_is_quiet_and_a_dry_run_says_would() {
+    let w = World::new();
+    let app = w.app();
+    app.write("sweatfile", "setup = [\"true\"]\n");
+    let silent = |out: crate::world::Output| assert_eq!(out.stdout + &out.stderr, "");
+    app.commit(".gitignore", ".env\n");
+    silent(app.apply(&["approve", "--yes", "-q"]).exit(0));
+    assert_eq!(app.apply(&["revoke", "-n"]).exit(0).stdout, "would revoke 1\n");
+    assert_eq!(app.apply(&["revoke"]).exit(0).stdout, "revoked 1\n");
+    app.write(".env", "A=1\n");
+    silent(app.overlay(&["-q", "add", ".env"]).exit(0));
+    let other = app.worktree("other");
+    silent(other.overlay(&["attach", "-q"]).exit(0));
+    assert_eq!(other.read(".env"), "A=1\n");
+}

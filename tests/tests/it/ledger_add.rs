@@ -36,6 +36,8 @@ fn add_writes_every_section_and_tells_what_it_wrote() {
         "gone=",
         "--question",
         "why?",
+        "--question",
+        "how?",
         "--resolve",
         "how?",
         "--checkpoint",
@@ -402,4 +404,23 @@ fn numbers_and_bold_words_are_what_was_written() {
     for word in ["1.10", "007", "1e3", "0x1f", "true", "1.0"] {
         assert!(json["other"]["versions"].as_array().unwrap().iter().any(|v| v == word), "{word}: {json}");
     }
+}
+
+#[test]
+fn a_resolution_that_resolves_nothing_is_refused_with_the_nearest_question() {
+    let w = World::new();
+    let app = w.app();
+    app.ledger(&["add", "--question", "Which lexer?", "--question", "Who reviews?"]).exit(0);
+    let refused = app.ledger(&["add", "--resolve", "Which lexer", "--done", "x"]).exit(1);
+    refused.err_has("no open question is `Which lexer`").err_has("the nearest is `Which lexer?`");
+    app.ledger(&["add", "--draft", "--resolve", "Who reviews"]).exit(1).err_has("`Who reviews?`");
+    app.ledger(&["--no-confirm"]).exit(0);
+    assert!(!app.read(CURRENT).contains("- x"));
+    app.ledger(&["add", "--resolve", "Which lexer?"]).exit(0);
+    // Once is enough.
+    app.ledger(&["add", "--resolve", "Which lexer?"]).exit(1).err_has("Who reviews?");
+    app.ledger(&["add", "--question", "New?", "--resolve", "New?"]).exit(0);
+    app.ledger(&["add", "--draft", "--question", "Kept?"]).exit(0);
+    app.ledger(&["add", "--draft", "--resolve", "Kept?"]).exit(0);
+    app.ledger(&["add", "--resolve", "Who reviews?"]).exit(0);
 }

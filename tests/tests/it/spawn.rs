@@ -534,3 +534,23 @@ fn twenty_ask_for_one_name_and_forty_for_their_own() {
     assert_eq!(answers.iter().filter(|answer| answer["created"] == true).count(), 1);
     assert!(answers.iter().all(|answer| text(answer, "/path") == text(&answers[0], "/path")));
 }
+
+#[test]
+fn a_command_runs_in_the_subtree_or_not_at_all() {
+    let w = World::new();
+    let app = app(&w);
+    let ran =
+        app.spawn(&["subtree", "x", "--task", "t", "--", "sh", "-c", "pwd; echo $SHOPFLOOR_AGENT_ID; exit 3"]).exit(3);
+    let path = app.path.join(".shopfloor/worktrees/x");
+    assert_eq!(ran.stdout, format!("{}\nmain.x\n", path.display()));
+    // Its end is an event, as under `run`.
+    assert_eq!(text(&app.spawn(&["wait", "--timeout", "9s"]).exit(0).json(), "/message"), "exit 3");
+    // Where the spawn fails nothing runs, here least of all.
+    app.spawn(&["subtree", "x", "--", "touch", "ran"]).exit(1);
+    assert!(!app.has("ran") && !path.join("ran").exists());
+    app.spawn(&["subtree", "x", "--if-exists", "return", "--", "touch", "ran"]).exit(0);
+    assert!(path.join("ran").exists() && !app.has("ran"));
+    app.spawn(&["subtree", "y", "-n", "--", "touch", "ran"]).exit(0).err_has("would run");
+    assert!(!app.has(".shopfloor/worktrees/y"));
+    app.spawn(&["subtree", "y", "--launch", "--", "true"]).exit(2);
+}

@@ -21,6 +21,8 @@ use crate::cli::{AddArgs, HookOf, Place};
 use crate::event::{self, Checkpoint, Entry, Event, LIMIT, Meta, Record};
 use crate::facts::gather::everything;
 use crate::facts::{EVENTS, Ledger};
+use crate::plan::{Filter, join};
+use crate::view::View;
 
 /// The clock of whoever wrote what was read may be ahead by this; more is a mistake nobody follows.
 const AHEAD: SignedDuration = SignedDuration::from_hours(24);
@@ -150,6 +152,10 @@ fn add(ui: &Ui, env: &Env, place: &Place, args: &AddArgs) -> Result<Exit> {
             .hint("give a section, such as `--now TEXT` or `--done TEXT`, or a body on stdin"));
     }
     let ledger = Ledger::find(ui, env, place)?;
+    if given.meta.is_none() {
+        let kept = Draft::open(&ledger)?;
+        require_questions(&ledger, &entries, &body::parse(&kept.text))?;
+    }
     if args.draft {
         if !place.dry_run {
             Draft::open(&ledger)?.add(env, entries)?;
@@ -166,6 +172,35 @@ fn add(ui: &Ui, env: &Env, place: &Place, args: &AddArgs) -> Result<Exit> {
     }
     let written = write_down(ui, env, place, &ledger, args, given.meta, entries)?;
     finish(ui, env, place, &ledger, args, &written)
+}
+
+/// Exit 1, kind `no_question`, for a resolution that resolves nothing: no such question is open, nor asked in the same
+/// breath.
+fn require_questions(ledger: &Ledger, entries: &[Entry<'_>], kept: &[Entry<'_>]) -> Result<()> {
+    let of = |wanted: &str, entries: &[Entry<'_>]| -> Vec<String> {
+        let texts = entries.iter().filter_map(|entry| match entry {
+            Entry::Item { section, text } if section == wanted => Some(text.to_string()),
+            _ => None,
+        });
+        texts.collect()
+    };
+    let resolved = of("resolved", entries);
+    if resolved.is_empty() {
+        return Ok(());
+    }
+    let events = everything(ledger)?;
+    let snapshots = events.snapshots()?;
+    let joined = join(&events.records, &snapshots, &Filter::default());
+    let mut open: Vec<String> = View::of(&joined, None).open_questions.iter().map(|&text| text.to_owned()).collect();
+    open.extend([of("open_questions", entries), of("open_questions", kept)].concat());
+    let Some(unknown) = resolved.iter().find(|text| !open.contains(text)) else { return Ok(()) };
+    let nearest =
+        open.iter().max_by(|a, b| strsim::jaro_winkler(a, unknown).total_cmp(&strsim::jaro_winkler(b, unknown)));
+    let failure = Failure::new(Exit::No, "no_question", format!("no open question is `{}`", printable(unknown)));
+    Err(match nearest {
+        Some(nearest) => failure.hint(format!("the nearest is `{}`", printable(nearest))),
+        None => failure.hint("no question is open here; one of another branch can be resolved once that is merged"),
+    })
 }
 
 /// Writes an event of these entries; `read` is the frontmatter it came with.

@@ -61,7 +61,7 @@ pub fn run(ui: &Ui, env: &Env, place: &Place, files: &[PathBuf]) -> Result<Exit>
         if ui.is_json() {
             ui.json(&json!({ "path": path, "added": added }));
         } else if added {
-            ui.line(format!("added {}", printable(&path.to_string())));
+            ui.done(format!("added {}", printable(&path.to_string())));
         } else {
             ui.note(format!("{path} is in the overlay already; `overlay-sync sync` merges"));
         }

@@ -8,7 +8,7 @@ use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::text::printable;
 use shopfloor_core::ui::Ui;
 
-use super::sync::{converge, exit, preview, print};
+use super::sync::{converge, exit, narrate, preview, print};
 use crate::apply::converge::Outcome;
 use crate::apply::disk::Disk;
 use crate::cli::{Place, Workspaces};
@@ -35,7 +35,7 @@ pub fn attach(ui: &Ui, env: &Env, place: &Place, named: &Workspaces) -> Result<E
         return preview(ui, env, &overlay, &workspaces);
     }
     let (outcome, attached) = register(env, &overlay, places)?;
-    print(ui, &outcome);
+    narrate(ui, &outcome);
     for workspace in &attached {
         if ui.is_json() {
             ui.json(&json!({ "workspace": workspace.root.to_string_lossy(), "attached": true }));

@@ -68,6 +68,17 @@ pub fn converge(env: &Env, overlay: &Overlay, disk: &mut Disk<'_>, workspaces: &
 }
 
 pub fn print(ui: &Ui, outcome: &Outcome) {
+    tell_events(ui, outcome, Ui::line);
+    tell_rest(ui, outcome);
+}
+
+/// The same for a command whose answer this is not.
+pub fn narrate(ui: &Ui, outcome: &Outcome) {
+    tell_events(ui, outcome, Ui::done);
+    tell_rest(ui, outcome);
+}
+
+fn tell_events(ui: &Ui, outcome: &Outcome, tell: impl Fn(&Ui, String)) {
     for event in &outcome.events {
         if ui.is_json() {
             ui.json(event);
@@ -78,9 +89,12 @@ pub fn print(ui: &Ui, outcome: &Outcome) {
                 n => format!(": {n} entries it took away stay"),
             };
             let path = printable(&event.path.to_string());
-            ui.line(format!("{} {path} ({}){kept}", event.rule, printable(&event.workspace)));
+            tell(ui, format!("{} {path} ({}){kept}", event.rule, printable(&event.workspace)));
         }
     }
+}
+
+fn tell_rest(ui: &Ui, outcome: &Outcome) {
     outcome.notes.iter().for_each(|note| ui.note(note));
     outcome.details.iter().for_each(|detail| ui.detail(detail));
     outcome.warnings.iter().chain(&outcome.open).for_each(|warning| ui.warn(warning));

@@ -30,8 +30,10 @@ pub fn approve(ui: &Ui, env: &Env, places: &Places, yes: bool, dry_run: bool) ->
         let shown = path.display().to_string();
         if Approvals::load(env)?.status(common_dir, &file, &bytes)? == Status::Approved {
             ui.note(format!("{shown} is approved already"));
-        } else if dry_run || yes {
+        } else if dry_run {
             ui.show(&trust::summary(env, &repo, &file, &path, &bytes)?);
+        } else if yes {
+            ui.told(&trust::summary(env, &repo, &file, &path, &bytes)?);
         } else if !ui.can_ask() {
             return Err(Failure::new(
                 Exit::Decide,
@@ -54,7 +56,7 @@ pub fn approve(ui: &Ui, env: &Env, places: &Places, yes: bool, dry_run: bool) ->
         if ui.is_json() {
             ui.json(&json!({ "path": path.to_string_lossy(), "sha256": Digest::of(&bytes), "status": status }));
         } else if !dry_run {
-            ui.line(format!("approved {}", printable(&path.display().to_string())));
+            ui.done(format!("approved {}", printable(&path.display().to_string())));
         }
     }
     if is_nothing {
@@ -110,9 +112,9 @@ pub fn revoke(ui: &Ui, env: &Env, dry_run: bool) -> Result<Exit> {
         approval::revoke(env, &repo.home.common_dir)?
     };
     if ui.is_json() {
-        ui.json(&json!({ "revoked": revoked }));
+        ui.json(&json!({ "revoked": revoked, "dry_run": dry_run }));
     } else {
-        ui.line(format!("revoked {revoked}"));
+        ui.line(format!("{} {revoked}", if dry_run { "would revoke" } else { "revoked" }));
     }
     Ok(Exit::Done)
 }

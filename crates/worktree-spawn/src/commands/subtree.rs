@@ -24,6 +24,15 @@ use crate::settings::{Flags, Settings};
 pub fn run(ui: &Ui, env: &Env, args: &SubtreeArgs) -> Result<Exit> {
     let place = Place::find(env)?;
     let answer = spawn(ui, env, &place, args)?;
+    if !args.command.is_empty() {
+        let (id, path) = (&answer.known.agent.id, answer.known.tree.path.display());
+        if args.dry_run.dry_run {
+            ui.note(format!("would run the command as {id} in {path}"));
+            return Ok(Exit::Done);
+        }
+        ui.note(format!("{id} works in {path}"));
+        return super::run::run(ui, env, id, &args.command, false);
+    }
     if ui.is_json() {
         ui.json(&answer.json());
     } else {
