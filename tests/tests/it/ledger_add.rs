@@ -424,3 +424,67 @@ fn a_resolution_that_resolves_nothing_is_refused_with_the_nearest_question() {
     app.ledger(&["add", "--draft", "--resolve", "Kept?"]).exit(0);
     app.ledger(&["add", "--resolve", "Who reviews?"]).exit(0);
 }
+
+/// The shape of every event that the first version of this design wrote: sections within the frontmatter.
+#[test]
+fn sections_inside_a_frontmatter_keep_their_shape() {
+    let w = World::new();
+    let app = w.app();
+    app.write(
+        "old.md",
+        "---\nts: 2026-01-10T13:03:52.000Z\nagent: toast\nbranch: main\ntype: session_end\ngoal: Ship it\n\
+         now: \"Create: the PR\"\nthis_session:\n- Forked it\n- \"Wrapped 25 hooks: all\"\n- two\n\
+         decisions:\n  bash_c_wrapper: \"Use bash -c '...'\"\n  quotes: single\ncheckpoints:\n- phase: 5\n  status: validated\n  \
+         updated: 2026-01-10T13:00:00Z\n- phase: 6\n  status: begun\nopen_questions:\n- Why?\nnext:\n- Write docs\n- Ship\n\
+         files:\n  created: [a.rs, b.rs]\nempty: []\n---\n",
+    );
+    app.ledger(&["migrate", "old.md"]).exit(0);
+    let json = app.ledger(&["--json"]).exit(0).json();
+    assert_eq!((text(&json, "/goal"), text(&json, "/now")), ("Ship it", "Create: the PR"));
+    assert_eq!(json["this_session"], serde_json::json!(["Forked it", "Wrapped 25 hooks: all", "two"]));
+    assert_eq!(json["decisions"], serde_json::json!({ "bash_c_wrapper": "Use bash -c '...'", "quotes": "single" }));
+    let checkpoints = json["checkpoints"].as_array().unwrap();
+    let told: Vec<_> = checkpoints.iter().map(|c| (text(c, "/phase"), text(c, "/status"))).collect();
+    assert_eq!(told, [("5", "validated"), ("6", "begun")]);
+    assert_eq!(json["open_questions"], serde_json::json!(["Why?"]));
+    let shown = app.read(CURRENT);
+    assert_eq!(section(&shown, "next"), ["- Ship", "- Write docs"], "{shown}");
+    assert!(shown.contains("a.rs") && shown.contains("b.rs"), "{shown}");
+}
+
+#[test]
+fn drafts_of_two_sessions_in_one_worktree_are_two() {
+    let w = World::new();
+    let app = w.app();
+    let variables = app.path.join("variables");
+    // What Claude Code does: the hook's file is read before each later command of that session.
+    let session = |id: &str, line: &str| {
+        let begin = format!("echo '{{\"session_id\":\"{id}\"}}' | ledger-synth banner --for-hook claude");
+        let vars = [("CLAUDE_ENV_FILE", variables.to_str().unwrap())];
+        app.run_with("sh", &["-c", &begin], &vars).exit(0);
+        let told = app.read("variables");
+        std::fs::remove_file(&variables).unwrap();
+        app.sh(&format!("{told}\n{line}")).exit(0);
+    };
+    let end = |id: &str| {
+        app.sh(&format!("echo '{{\"session_id\":\"{id}\"}}' | ledger-synth add --from-hook claude --json"))
+            .exit(0)
+            .json()
+    };
+    session("11111111-aaaa", "ledger-synth add --draft --done one --now first");
+    session("22222222-bbbb", "ledger-synth add --draft --done two --now second");
+    let first = end("11111111-aaaa");
+    let event = std::fs::read_to_string(text(&first, "/path")).unwrap();
+    assert!(event.contains("one") && !event.contains("two") && text(&first, "/agent") == "11111111", "{event}");
+    let second = std::fs::read_to_string(text(&end("22222222-bbbb"), "/path")).unwrap();
+    assert!(second.contains("two") && !second.contains("one"), "{second}");
+    // By name, too: of those seated in one worktree.
+    for agent in ["root/a", "root/b"] {
+        let vars = [("SHOPFLOOR_AGENT_ID", agent)];
+        app.run_with("ledger-synth", &["add", "--draft", "--done", agent], &vars).exit(0);
+    }
+    let hook = "echo '{}' | ledger-synth add --from-hook claude --json";
+    let told = app.run_with("sh", &["-c", hook], &[("SHOPFLOOR_AGENT_ID", "root/b")]).exit(0).json();
+    let event = std::fs::read_to_string(text(&told, "/path")).unwrap();
+    assert!(event.contains("root/b") && !event.contains("root/a"), "{event}");
+}

@@ -1,8 +1,8 @@
 //! `add`: the event writer.
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
 
 use jiff::{SignedDuration, Timestamp};
 use serde::Deserialize;
@@ -70,7 +70,8 @@ fn from_claude(ui: &Ui, env: &Env, place: &Place, args: &AddArgs) -> Result<Exit
         Some(dir) if !env.cwd_named && dir.is_absolute() && dir.is_dir() => env.at(dir)?,
         _ => env.clone(),
     };
-    let session: String = payload.session_id.unwrap_or_default().chars().take(8).collect();
+    let session = session_of(payload.session_id.as_deref().unwrap_or_default());
+    let named = [Some(session.clone()), args.agent.clone()];
     let mut args = args.clone();
     if args.agent.is_none() && env.var("LEDGER_SYNTH_AGENT").is_none() && !session.is_empty() {
         args.agent = Some(session);
@@ -78,10 +79,11 @@ fn from_claude(ui: &Ui, env: &Env, place: &Place, args: &AddArgs) -> Result<Exit
     args.kind = args.kind.or(Some("session_end".into()));
     args.reason = args.reason.or(payload.reason);
     let ledger = Ledger::find(ui, &env, place)?;
-    let draft = Draft::open(&ledger)?;
-    let entries = newest_said(body::parse(&draft.text), sections(&args)?);
+    let drafts = Draft::all_of(&env, &ledger, named.into_iter().flatten())?;
+    let kept = drafts.iter().fold(Vec::new(), |kept, draft| newest_said(kept, body::parse(&draft.text)));
+    let entries = newest_said(kept, sections(&args)?);
     if entries.is_empty() {
-        drop(draft);
+        drop(drafts);
         ui.note("the session left nothing to write down");
         follow_up(ui, &env, place, &ledger, &args)?;
         return Ok(Exit::Done);
@@ -89,9 +91,9 @@ fn from_claude(ui: &Ui, env: &Env, place: &Place, args: &AddArgs) -> Result<Exit
     let written = write_down(ui, &env, place, &ledger, &args, None, entries)?;
     if !place.dry_run {
         // What follows may fail: what is written down once must not be said again at the next session's end.
-        draft.remove()?;
+        drafts.iter().try_for_each(Draft::remove)?;
     }
-    drop(draft);
+    drop(drafts);
     finish(ui, &env, place, &ledger, &args, &written)
 }
 
@@ -102,13 +104,47 @@ struct Draft {
     _lock: Lock,
 }
 
+/// A session by the part of its id that names it.
+pub fn session_of(id: &str) -> String {
+    id.chars().filter(|c| c.is_ascii_alphanumeric() || *c == '-').take(8).collect()
+}
+
+/// The variables by which a session is told from another one in the same worktree, the surest first.
+const SESSIONS: [&str; 3] = [SESSION, "LEDGER_SYNTH_AGENT", "SHOPFLOOR_AGENT_ID"];
+
+/// Set by `banner` for the session it is called for.
+pub const SESSION: &str = "LEDGER_SYNTH_SESSION";
+
 impl Draft {
-    fn open(ledger: &Ledger) -> Result<Draft> {
-        let path = ledger.state().join("draft.md");
-        let lock = Lock::take(&path.with_extension("lock"))?;
-        let bytes = fs::read_no_follow(&path)?.unwrap_or_default();
+    /// Where the draft of whoever calls is; that without a name where nobody says who it is.
+    fn path_of(env: &Env, ledger: &Ledger, agent: Option<&str>) -> PathBuf {
+        let by_env = || SESSIONS.iter().find_map(|name| env.var(name)).map(|name| name.to_string_lossy().into_owned());
+        Draft::path(ledger, agent.map(str::to_owned).or_else(by_env).as_deref())
+    }
+
+    fn path(ledger: &Ledger, session: Option<&str>) -> PathBuf {
+        let name = session.map_or("draft.md".to_owned(), |session| format!("draft-{}.md", safe(session)));
+        ledger.state().join(name)
+    }
+
+    /// What it holds, without opening it.
+    fn read(path: &Path) -> Result<String> {
+        let bytes = fs::read_no_follow(path)?.unwrap_or_default();
         // Only damage makes it anything else than text, and the rest is still worth keeping.
-        let text = String::from_utf8_lossy(&bytes).replace('\0', "\u{fffd}");
+        Ok(String::from_utf8_lossy(&bytes).replace('\0', "\u{fffd}"))
+    }
+
+    /// Every draft of a session that has these names: its own, and that of nobody in particular.
+    fn all_of(env: &Env, ledger: &Ledger, names: impl Iterator<Item = String>) -> Result<Vec<Draft>> {
+        let by_env = SESSIONS.iter().filter_map(|name| env.var(name)).map(|name| name.to_string_lossy().into_owned());
+        let names: BTreeSet<String> = names.chain(by_env).filter(|name| !name.is_empty()).collect();
+        let named = names.iter().map(|name| Some(name.as_str()));
+        std::iter::once(None).chain(named).map(|name| Draft::open(Draft::path(ledger, name))).collect()
+    }
+
+    fn open(path: PathBuf) -> Result<Draft> {
+        let lock = Lock::take(&path.with_extension("lock"))?;
+        let text = Draft::read(&path)?;
         Ok(Draft { path, text, _lock: lock })
     }
 
@@ -153,15 +189,16 @@ fn add(ui: &Ui, env: &Env, place: &Place, args: &AddArgs) -> Result<Exit> {
     }
     let ledger = Ledger::find(ui, env, place)?;
     if given.meta.is_none() {
-        let kept = Draft::open(&ledger)?;
-        require_questions(&ledger, &entries, &body::parse(&kept.text))?;
+        let kept = Draft::read(&Draft::path_of(env, &ledger, args.agent.as_deref()))?;
+        require_questions(&ledger, &entries, &body::parse(&kept))?;
     }
     if args.draft {
+        let path = Draft::path_of(env, &ledger, args.agent.as_deref());
         if !place.dry_run {
-            Draft::open(&ledger)?.add(env, entries)?;
+            Draft::open(path.clone())?.add(env, entries)?;
         }
         if ui.is_json() {
-            ui.json(&json!({ "draft": ledger.state().join("draft.md").to_string_lossy() }));
+            ui.json(&json!({ "draft": path.to_string_lossy() }));
         }
         ui.note(if place.dry_run {
             "would be kept for the end of the session"

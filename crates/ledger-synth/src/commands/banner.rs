@@ -1,12 +1,15 @@
 //! `banner`: what a session needs to know at its start.
 
-use serde_json::json;
+use std::path::Path;
+
+use serde_json::{Value, json};
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Failure, Result};
+use shopfloor_core::fs;
 use shopfloor_core::text::printable;
 use shopfloor_core::ui::Ui;
 
-use super::synth;
+use super::{add, synth};
 use crate::cli::{BannerArgs, HookOf, Place};
 use crate::facts::gather::everything;
 use crate::facts::{CURRENT, EVENTS, Ledger};
@@ -31,6 +34,9 @@ pub fn run(ui: &Ui, env: &Env, place: &Place, args: &BannerArgs) -> Result<Exit>
 
 /// What a SessionStart hook of Claude Code answers: the ledger is part of the session's context.
 fn answer(ui: &Ui, env: &Env, place: &Place, args: &BannerArgs) -> Result<()> {
+    if let Err(failure) = name_session(ui, env) {
+        ui.problem(&failure);
+    }
     let ledger = Ledger::find(ui, env, place)?;
     let mut context = String::new();
     told(ui, env, place, &ledger, args, |told| {
@@ -47,6 +53,19 @@ fn answer(ui: &Ui, env: &Env, place: &Place, args: &BannerArgs) -> Result<()> {
         ui.line(json!({ "hookSpecificOutput": output }));
     }
     Ok(())
+}
+
+/// Tells the session's later commands which session they are of: Claude Code reads the file before each of them
+/// (<https://code.claude.com/docs/en/hooks>, "Persisting environment variables").
+fn name_session(ui: &Ui, env: &Env) -> Result<()> {
+    let Some(file) = env.var("CLAUDE_ENV_FILE").map(Path::new).filter(|file| file.is_absolute()) else { return Ok(()) };
+    let input: Value = serde_json::from_slice(&ui.input()?).unwrap_or_default();
+    let session = add::session_of(input["session_id"].as_str().unwrap_or_default());
+    if session.is_empty() {
+        return Ok(());
+    }
+    let begin = if fs::ends_line(file)? { "" } else { "\n" };
+    fs::append_line(file, &format!("{begin}export {}='{session}'", add::SESSION))
 }
 
 /// What there is to tell.

@@ -87,7 +87,7 @@ fn migrated(
     };
     let fields = fields(front);
     let all = |names: &'static [&str]| {
-        fields.iter().filter(|(key, _)| names.contains(&&*key.to_lowercase())).map(|(_, value)| value.clone())
+        fields.iter().filter(|(key, _)| names.contains(&&*key.to_lowercase())).map(|(_, value)| scalar::plain(value))
     };
     let field = |names: &'static [&str]| all(names).next();
     let ts = all(&["ts", "timestamp", "date", "updated", "created"]).find_map(|text| event::instant(&text));
@@ -111,11 +111,8 @@ fn migrated(
         "reason",
         "title",
     ];
-    for (key, value) in
-        fields.iter().filter(|(key, value)| !meta_keys.contains(&&*key.to_lowercase()) && !value.is_empty())
-    {
-        let section = body::section_name(key).into_owned();
-        let sub = format!("{section}: {}\n", scalar::written(value));
+    for (key, value) in fields.iter().filter(|(key, _)| !meta_keys.contains(&&*key.to_lowercase())) {
+        let sub = section(&body::section_name(key), value);
         entries.extend(body::parse(&sub).into_iter().map(owned).map(renamed));
     }
     let entries = joined(entries);
@@ -138,11 +135,40 @@ fn migrated(
     Ok(Event::new(meta, entries))
 }
 
-/// The texts of a frontmatter; empty when it is no map.
-fn fields(front: &str) -> Vec<(String, String)> {
+/// A section of a frontmatter as it stands in a body: lists as lists, maps as maps.
+fn section(name: &str, value: &Value) -> String {
+    let line = |(key, value): (&Value, &Value)| {
+        format!("{}: {}\n", scalar::written(&scalar::plain(key)), scalar::written(&scalar::plain(value)))
+    };
+    let lines: String = match value {
+        Value::Sequence(items) => items
+            .iter()
+            .map(|item| match item {
+                Value::Mapping(map) if !map.is_empty() => {
+                    let lines: String = map.iter().map(line).collect();
+                    lines
+                        .lines()
+                        .enumerate()
+                        .map(|(n, line)| format!("{} {line}\n", if n == 0 { "-" } else { " " }))
+                        .collect()
+                }
+                item => format!("- {}\n", scalar::written(&scalar::plain(item))),
+            })
+            .collect(),
+        Value::Mapping(map) => map.iter().map(line).map(|line| format!("  {line}")).collect(),
+        value => {
+            let text = scalar::plain(value);
+            return if text.is_empty() { String::new() } else { format!("{name}: {}\n", scalar::written(&text)) };
+        }
+    };
+    format!("{name}:\n{lines}")
+}
+
+/// The fields of a frontmatter; none when it is no map.
+fn fields(front: &str) -> Vec<(String, Value)> {
     let is_deep = front.len() > 16 << 10 || front.bytes().filter(|b| matches!(b, b'[' | b'{')).count() > 64;
     let Ok(Value::Mapping(map)) = serde_yaml::from_str(if is_deep { "" } else { front }) else { return Vec::new() };
-    map.iter().map(|(key, value)| (scalar::plain(key), scalar::plain(value))).collect()
+    map.into_iter().map(|(key, value)| (scalar::plain(&key), value)).collect()
 }
 
 /// A time that the file's name begins with, as event files have it; a day alone is its beginning.
