@@ -2,7 +2,7 @@
 //! writes is proven to be the same by a test over generated repositories; everything that could come out differently is
 //! left to git.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use gix::bstr::ByteSlice;
@@ -90,6 +90,10 @@ impl Native {
     /// Makes a branch that is not there yet, with its reflog; `false` when git has to, because a hook wants to know
     /// of it or gix cannot.
     pub fn make_branch(&self, name: &str, sha: &str) -> bool {
+        // git gives the directories of a shared repository other modes.
+        if self.repo.config_snapshot().string("core.sharedRepository").is_some() {
+            return false;
+        }
         let Some(hook) = self.hooks().map(|hooks| hooks.join("reference-transaction")) else { return false };
         if hook.is_relative() || hook.symlink_metadata().is_ok() {
             return false;
@@ -128,13 +132,59 @@ impl Native {
         if !is_whole || interrupted.load(Ordering::SeqCst) {
             return Ok(false);
         }
-        index.write(gix::index::write::Options::default())?;
+        write_index(repo, &index, commit.tree_id()?.detach(), &tree.git_dir.join("index"))?;
         Ok(true)
     }
 }
 
+/// Writes an index as git leaves it behind a checkout: with the ids of the trees it came from (the `TREE` extension of
+/// git's Documentation/gitformat-index.txt), which gix does not make; without them each `git commit` and `git status`
+/// would work them out anew.
+fn write_index(repo: &gix::Repository, index: &gix::index::File, top: gix::ObjectId, path: &Path) -> Attempt<()> {
+    let extensions = gix::index::write::Extensions::None;
+    let mut bytes = Vec::new();
+    index.write_to(&mut bytes, gix::index::write::Options { extensions, skip_hash: false })?;
+    let kind = repo.object_hash();
+    bytes.truncate(bytes.len() - kind.len_in_bytes());
+    let (_, trees) = cached_tree(repo, top, b"")?;
+    bytes.extend(b"TREE");
+    bytes.extend(u32::try_from(trees.len())?.to_be_bytes());
+    bytes.extend(trees);
+    let mut hasher = gix::hash::hasher(kind);
+    hasher.update(&bytes);
+    bytes.extend(hasher.try_finalize()?.as_slice());
+    fs::replace(path, &bytes, None).map_err(|failure| failure.to_string().into())
+}
+
+/// A tree and those in it as the extension has them, and how many files there are.
+fn cached_tree(repo: &gix::Repository, id: gix::ObjectId, name: &[u8]) -> Attempt<(usize, Vec<u8>)> {
+    let tree = repo.find_tree(id)?;
+    let (mut files, mut inner) = (0, Vec::new());
+    for entry in tree.iter() {
+        let entry = entry?;
+        match entry.mode().is_tree() {
+            true => inner.push((entry.filename().to_vec(), entry.object_id())),
+            false => files += 1,
+        }
+    }
+    // git has shorter names first.
+    inner.sort_by(|(a, _), (b, _)| (a.len(), a).cmp(&(b.len(), b)));
+    let mut below = Vec::new();
+    for (name, id) in &inner {
+        let (more, bytes) = cached_tree(repo, *id, name)?;
+        files += more;
+        below.extend(bytes);
+    }
+    let head = [name, format!("\0{files} {}\n", inner.len()).as_bytes(), id.as_slice()].concat();
+    Ok((files, [head, below].concat()))
+}
+
 fn is_unusual(repo: &gix::Repository) -> bool {
     let config = repo.config_snapshot();
+    // What is included may depend on the worktree, or on its branch, and we stand in the spawner's.
+    if config.plumbing().sections_by_name("includeIf").is_some_and(|mut sections| sections.next().is_some()) {
+        return true;
+    }
     let is_set = |key: &str| config.string(key).is_some_and(|value| value != "false");
     let is_off = |key: &str| config.boolean(key) == Some(false);
     UNUSUAL.iter().any(|key| is_set(key)) || is_off("core.symlinks") || is_off("core.fileMode")

@@ -9,7 +9,7 @@ use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 
 use crate::spawn::{app, subtree};
-use crate::world::{Repo, World, text, write};
+use crate::world::{Repo, World, mode, text, write};
 
 #[test]
 fn case_6_hooks_run_as_git_runs_them_and_their_failure_is_a_warning() {
@@ -279,6 +279,7 @@ fn the_fast_checkout_comes_to_what_git_comes_to() {
         .exit(0);
         let (plain, fast) = (w.at(plain), w.at(repo.path.join(".shopfloor/worktrees/fast")));
         prop_assert_eq!(image(&fast), image(&plain));
+        prop_assert_eq!(extension(&fast, b"TREE"), extension(&plain, b"TREE"));
         // No refresh is needed to see that it is clean: the index knows the files.
         let status = |at: &Repo<'_>| {
             at.run_with("git", &["diff-files", "--name-only"], &[("GIT_OPTIONAL_LOCKS", "0")]).exit(0).stdout
@@ -288,4 +289,71 @@ fn the_fast_checkout_comes_to_what_git_comes_to() {
         Ok(())
     });
     run.unwrap();
+}
+
+/// What git keeps in an index under this signature; nothing where it has no such extension.
+fn extension(repo: &Repo<'_>, signature: &[u8; 4]) -> Vec<u8> {
+    let path = repo.git(&["rev-parse", "--path-format=absolute", "--git-path", "index"]);
+    let bytes = std::fs::read(path.trim_end()).unwrap();
+    let Some(at) = bytes.windows(4).rposition(|window| window == signature) else { return Vec::new() };
+    let length = u32::from_be_bytes(bytes[at + 4..at + 8].try_into().unwrap()) as usize;
+    bytes[at + 8..at + 8 + length].to_vec()
+}
+
+#[test]
+fn an_index_knows_the_trees_it_came_from_as_git_s_own_does() {
+    let w = World::new();
+    let app = app(&w);
+    for path in ["a/b/c.txt", "a/bb/d.txt", "zz/x", "y/x", "a-b/x"] {
+        app.commit(path, "x\n");
+    }
+    let child = subtree(&app, &["x"]);
+    let by_git = app.worktree("by-git");
+    let trees = extension(&child, b"TREE");
+    assert!(!trees.is_empty());
+    assert_eq!(trees, extension(&by_git, b"TREE"));
+    assert_eq!(child.git(&["write-tree"]), app.git(&["rev-parse", "HEAD^{tree}"]));
+    child.git(&["fsck", "--strict"]);
+    // What is staged later counts.
+    child.write("a/b/c.txt", "changed\n");
+    child.git(&["commit", "-q", "-a", "-m", "changed"]);
+    assert_eq!(child.git(&["status", "--porcelain"]) + &child.git(&["show", "HEAD:a/b/c.txt"]), "changed\n");
+}
+
+#[test]
+fn conditional_configuration_is_that_of_the_new_worktree() {
+    let w = World::new();
+    let app = app(&w);
+    app.commit("x.txt", "one\ntwo\n");
+    write(&w.home("crlf"), "[core]\n\tautocrlf = true\n");
+    let include = w.home("crlf");
+    for (condition, name) in [("onbranch:main.branch", "branch"), ("gitdir:**/worktrees/dir", "dir")] {
+        app.git(&["config", &format!("includeIf.{condition}.path"), include.to_str().unwrap()]);
+        let child = subtree(&app, &[name]);
+        assert_eq!(child.read("x.txt"), "one\r\ntwo\r\n", "{condition}");
+        assert_eq!(child.git(&["status", "--porcelain"]), "", "{condition}");
+    }
+    // The spawner's own is not theirs.
+    app.git(&["config", "includeIf.onbranch:main.path", include.to_str().unwrap()]);
+    assert_eq!(subtree(&app, &["other"]).read("x.txt"), "one\ntwo\n");
+}
+
+#[test]
+fn a_shared_repository_stays_one() {
+    let w = World::new();
+    let app = app(&w);
+    app.git(&["config", "core.sharedRepository", "group"]);
+    app.run("sh", &["-c", "umask 077; worktree-spawn subtree x"]).exit(0);
+    app.sh("umask 077; git branch other/y && git worktree add -q ../y other/y").exit(0);
+    let modes = |name: &str| {
+        let dirs = ["refs/heads", "logs/refs/heads", &format!("worktrees/{name}"), &format!("worktrees/{name}/logs")];
+        dirs.map(|dir| mode(&app.path.join(".git").join(dir)))
+    };
+    assert_eq!(modes("x"), modes("y"));
+    let branch = |name: &str| mode(&app.path.join(".git/refs/heads").join(name));
+    assert_eq!(branch("main.x"), branch("other/y"));
+    assert_eq!(
+        mode(&app.path.join(".git/logs/refs/heads/main.x")),
+        mode(&app.path.join(".git/logs/refs/heads/other/y"))
+    );
 }
