@@ -65,3 +65,19 @@ fn git_merges_two_agents_settings_with_it() {
     assert_eq!(app.read("settings.json"), "{\n  \"allow\": [\"ls\", \"npm\", \"git\"]\n}\n");
     assert_eq!(app.git(&["status", "--porcelain"]), "");
 }
+
+#[test]
+fn an_object_on_one_line_stays_on_it() {
+    let w = World::new();
+    let app = w.app();
+    let object = |more: &str| {
+        let keys: Vec<String> = (0..20).map(|i| format!("\"key{i}\": {i}")).collect();
+        format!("{{{}{more}}}\n", keys.join(", "))
+    };
+    app.write("base", &object(""));
+    app.write("ours", &object(", \"a\": 1").replace("\"key10\": 10,", "\"key10\": true,"));
+    app.write("theirs", &object(", \"b\": {\"c\": [1, 2]}").replace("\"key7\": 7, ", ""));
+    let text = app.overlay(&["merge", "base", "ours", "theirs", "--path", "x.json"]).exit(0).stdout;
+    let expected = object(", \"a\": 1, \"b\": {\"c\": [1, 2]}").replace("\"key10\": 10,", "\"key10\": true,");
+    assert_eq!(text, expected.replace("\"key7\": 7, ", ""));
+}

@@ -491,3 +491,27 @@ fn a_root_under_run_is_live_and_a_death_after_run_s_is_heard() {
     app.spawn(&["run", "nobody", "--", "x", "hook", "worker-exit"]).exit(1);
     app.spawn(&["hook", "--json", "worker-exit", "BAD"]).exit(0);
 }
+
+#[test]
+fn a_list_opens_no_more_files_than_there_are_worktrees_to_look_at() {
+    let w = World::new();
+    let app = app(&w);
+    let Some(strace) = crate::world::find("strace") else {
+        crate::world::skip("strace");
+        return;
+    };
+    let (mut n, mut opened) = (0, Vec::new());
+    for many in [10, 40] {
+        while n < many {
+            app.git(&["worktree", "add", "-q", &format!("../hand{n}"), "-b", &format!("hand{n}")]);
+            n += 1;
+        }
+        let log = w.path("trace");
+        let args = ["-f", "-qq", "-o", log.to_str().unwrap(), "-e", "trace=openat"];
+        let tool = w.path("bin/worktree-spawn");
+        app.run(strace.to_str().unwrap(), &[&args[..], &[tool.to_str().unwrap(), "list"]].concat()).exit(0);
+        opened.push(std::fs::read_to_string(&log).unwrap().lines().count());
+    }
+    // Four times as many worktrees: some is the same for all, and nothing is looked at by each for each other.
+    assert!(opened[1] < opened[0] * 5, "{opened:?}");
+}

@@ -1,10 +1,10 @@
 //! JSON as people and agents write it: comments, trailing commas, any indentation. The merged tree is
 //! written as edits of one side's text, so that comments, order and layout survive.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use jsonc_parser::ParseOptions;
-use jsonc_parser::cst::{CstArray, CstInputValue, CstNode, CstObject, CstRootNode};
+use jsonc_parser::cst::{CstArray, CstInputValue, CstNode, CstObject, CstObjectProp, CstRootNode};
 
 use super::tree::{self, Tree};
 use super::{Input, Merged};
@@ -79,24 +79,57 @@ fn edit(node: &CstNode, from: &Tree, to: &Tree, replace: impl FnOnce(CstInputVal
 }
 
 fn object(object: &CstObject, from: &[(String, Tree)], to: &[(String, Tree)]) -> Option<()> {
-    for (key, _) in from.iter().filter(|(key, _)| !to.iter().any(|(k, _)| k == key)) {
-        property(object, key)?.remove();
+    // By their decoded names, however they are spelt. An object may have thousands.
+    let named = |p: CstObjectProp| Some((p.decoded_name()?, p));
+    let properties: HashMap<String, CstObjectProp> =
+        object.properties().into_iter().map(named).collect::<Option<_>>()?;
+    let (known, wanted) = (tree::by_key(from), tree::by_key(to));
+    for (key, _) in from.iter().filter(|(key, _)| !wanted.contains_key(key.as_str())) {
+        properties.get(key)?.clone().remove();
     }
+    let mut added = Vec::new();
     for (key, tree) in to {
-        match from.iter().find(|(k, _)| k == key) {
-            None => drop(object.append(key, value(tree)?)),
-            Some((_, old)) => {
-                let property = property(object, key)?;
-                edit(&property.value()?, old, tree, |value| property.set_value(value))?;
+        match known.get(key.as_str()) {
+            None => added.push((key, tree)),
+            Some(old) if *old == tree => {}
+            Some(old) => {
+                let property = properties.get(key)?;
+                edit(&property.value()?, old, tree, |value| property.clone().set_value(value))?;
+            }
+        }
+    }
+    if added.is_empty() {
+        return Some(());
+    }
+    match object.properties().last() {
+        // What stands on one line stays there. A new property is written behind the last one's value: the library would
+        // give every property a line of its own, and move all of them for each.
+        Some(last) if !object.to_string().contains('\n') => {
+            let more = added
+                .iter()
+                .map(|(key, tree)| format!(", {}: {}", serde_json::Value::from(key.as_str()), inline(tree)));
+            last.set_value(CstInputValue::Number(format!("{}{}", last.value()?, more.collect::<String>())));
+        }
+        _ => {
+            for (key, tree) in added {
+                object.append(key, value(tree)?);
             }
         }
     }
     Some(())
 }
 
-/// The property whose decoded name is `key`, however it is spelt.
-fn property(object: &CstObject, key: &str) -> Option<jsonc_parser::cst::CstObjectProp> {
-    object.properties().into_iter().find(|p| p.decoded_name().as_deref() == Some(key))
+/// A tree on one line.
+fn inline(tree: &Tree) -> String {
+    match tree {
+        Tree::Leaf(leaf) => leaf.clone(),
+        Tree::Array(items) => format!("[{}]", items.iter().map(inline).collect::<Vec<_>>().join(", ")),
+        Tree::Object(entries) => {
+            let entry =
+                |(key, tree): &(String, Tree)| format!("{}: {}", serde_json::Value::from(key.as_str()), inline(tree));
+            format!("{{{}}}", entries.iter().map(entry).collect::<Vec<_>>().join(", "))
+        }
+    }
 }
 
 /// Whether `to` is `from` with elements left out and others appended.

@@ -28,8 +28,14 @@ impl Tree {
         match (self, other) {
             (Tree::Leaf(a), Tree::Leaf(b)) => a == b,
             (Tree::Array(a), Tree::Array(b)) => a.len() == b.len() && a.iter().zip(b).all(|(a, b)| a.same(b)),
+            (Tree::Object(a), Tree::Object(b)) if a.len() != b.len() => false,
+            // Most often they are in one order; else they are looked up, of which an object may have thousands.
+            (Tree::Object(a), Tree::Object(b)) if a.iter().zip(b).all(|((x, _), (y, _))| x == y) => {
+                a.iter().zip(b).all(|((_, a), (_, b))| a.same(b))
+            }
             (Tree::Object(a), Tree::Object(b)) => {
-                a.len() == b.len() && a.iter().all(|(key, tree)| other.key(key).is_some_and(|o| o.same(tree)))
+                let known = by_key(b);
+                a.iter().all(|(key, tree)| known.get(key.as_str()).is_some_and(|o| o.same(tree)))
             }
             _ => false,
         }
@@ -38,8 +44,9 @@ impl Tree {
     /// The same with the keys of objects in the order in which `other` has them, others behind.
     pub fn in_order_of(&self, other: &Tree) -> Tree {
         let (Tree::Object(entries), Tree::Object(order)) = (self, other) else { return self.clone() };
-        let known = order.iter().filter_map(|(key, old)| Some((key.clone(), self.key(key)?.in_order_of(old))));
-        let new = entries.iter().filter(|(key, _)| other.key(key).is_none()).cloned();
+        let (own, wanted) = (by_key(entries), by_key(order));
+        let known = order.iter().filter_map(|(key, old)| Some((key.clone(), own.get(key.as_str())?.in_order_of(old))));
+        let new = entries.iter().filter(|(key, _)| !wanted.contains_key(key.as_str())).cloned();
         Tree::Object(known.chain(new).collect())
     }
 
@@ -75,6 +82,11 @@ impl Tree {
             Tree::Object(entries) => entries.iter().for_each(|(key, tree)| tree.collect(&join(path, key), leaves)),
         }
     }
+}
+
+/// The entries of an object, to be looked up.
+pub fn by_key(entries: &[(String, Tree)]) -> HashMap<&str, &Tree> {
+    entries.iter().map(|(key, tree)| (key.as_str(), tree)).collect()
 }
 
 /// Whether an array holds this element.
@@ -122,8 +134,13 @@ pub fn merge(
         let bytes = if is_whole { Some(text.to_vec()) } else { write(text, from, &tree, other) };
         bytes.filter(|bytes| says(bytes)).map(|bytes| (wanted.missing_in(&bytes), !is_whole, bytes))
     };
-    let sides = [edited(input.overlay, &overlay, input.workspace), edited(input.workspace, &workspace, input.overlay)];
-    let (lost, _, bytes) = sides.into_iter().flatten().min_by_key(|(lost, is_edited, _)| (*lost, *is_edited))?;
+    let first = edited(input.overlay, &overlay, input.workspace);
+    // Only a text that says it all already, or one that keeps more comments, is better than the overlay's.
+    let is_good =
+        first.as_ref().is_some_and(|(lost, is_edited, _)| *lost == 0 && !(*is_edited && tree.same(&workspace)));
+    let second = if is_good { None } else { edited(input.workspace, &workspace, input.overlay) };
+    let sides = [first, second].into_iter().flatten();
+    let (lost, _, bytes) = sides.min_by_key(|(lost, is_edited, _)| (*lost, *is_edited))?;
     if lost > 0 {
         conflicts.push(Conflict { place: "comments".into(), kept: Rule::Overlay });
     }
@@ -246,13 +263,16 @@ impl Merger {
         overlay: &[(String, Tree)],
         workspace: &[(String, Tree)],
     ) -> Tree {
-        let find =
-            |side: &[(String, Tree)], key: &str| side.iter().find(|(k, _)| k == key).map(|(_, tree)| tree.clone());
+        let before = match base {
+            Some(Tree::Object(entries)) => by_key(entries),
+            _ => HashMap::new(),
+        };
+        let (ours, theirs) = (by_key(overlay), by_key(workspace));
         let mut merged = Vec::new();
-        let added = workspace.iter().filter(|(key, _)| find(overlay, key).is_none());
+        let added = workspace.iter().filter(|(key, _)| !ours.contains_key(key.as_str()));
         for (key, _) in overlay.iter().chain(added) {
-            let base = base.and_then(|b| b.key(key));
-            let (o, x) = (find(overlay, key), find(workspace, key));
+            let of = |side: &HashMap<&str, &'_ Tree>| side.get(key.as_str()).copied().cloned();
+            let (base, o, x) = (before.get(key.as_str()).copied(), of(&ours), of(&theirs));
             if let Some(tree) = self.merge(&join(path, key), base, o.as_ref(), x.as_ref()) {
                 merged.push((key.clone(), tree));
             }

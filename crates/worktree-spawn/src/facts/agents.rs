@@ -1,6 +1,8 @@
 //! Who is there: the records in all git directories are the registry, and there is no other.
 
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
 use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::fs;
@@ -25,12 +27,20 @@ pub struct Known {
 /// Every agent of the repository, each worktree's own before those seated in it.
 pub fn all(place: &Place) -> Result<Vec<Known>> {
     let trees = place.trees()?;
-    let found = proc::map_parallel(&trees, |tree| in_tree(place, tree));
+    // Read once for all that nobody spawned, and not at all where there are none.
+    let recorded = OnceLock::new();
+    let is_taken = |tree: &Tree, id: &str| is_taken(recorded.get_or_init(|| recorded_ids(place)), tree, id);
+    let found = proc::map_parallel(&trees, |tree| in_tree_among(place, tree, &is_taken));
     Ok(found.into_iter().flatten().collect())
 }
 
 /// The agents of one worktree, its own first.
 pub fn in_tree(place: &Place, tree: &Tree) -> Vec<Known> {
+    in_tree_among(place, tree, &|tree, id| is_taken(&recorded_ids(place), tree, id))
+}
+
+/// `is_taken` tells whether another worktree's record has an id.
+fn in_tree_among(place: &Place, tree: &Tree, is_taken: &dyn Fn(&Tree, &str) -> bool) -> Vec<Known> {
     let known = |agent: Agent, is_managed| Known { agent, tree: tree.clone(), is_managed, error: None };
     let unreadable = |slug: &str, failure: &Failure| Known {
         agent: Agent::root(slug, tree.branch.as_deref(), place.env.now),
@@ -38,7 +48,7 @@ pub fn in_tree(place: &Place, tree: &Tree) -> Vec<Known> {
         is_managed: false,
         error: Some(failure.to_string()),
     };
-    let own = match own(place, tree) {
+    let own = match own(place, tree, is_taken) {
         Ok((agent, is_recorded)) => known(agent.clone(), tree.is_main || (is_recorded && agent.kind != Kind::Root)),
         Err(failure) => unreadable(&entry_name(tree), &failure),
     };
@@ -55,7 +65,7 @@ pub fn in_tree(place: &Place, tree: &Tree) -> Vec<Known> {
 }
 
 /// A worktree's own agent, and whether it is written down.
-fn own(place: &Place, tree: &Tree) -> Result<(Agent, bool)> {
+fn own(place: &Place, tree: &Tree, is_taken: &dyn Fn(&Tree, &str) -> bool) -> Result<(Agent, bool)> {
     if tree.is_main {
         return Ok((Agent::root(ROOT, tree.branch.as_deref(), place.env.now), true));
     }
@@ -67,17 +77,26 @@ fn own(place: &Place, tree: &Tree) -> Result<(Agent, bool)> {
     }
     // Made by hand, in a bare layout, by another tool: a root of its own, called by its branch if nobody else is.
     let branch = tree.branch.clone().unwrap_or_default();
-    let is_free = !branch.is_empty() && branch != ROOT && !is_taken(place, tree, &branch);
+    let is_free = !branch.is_empty() && branch != ROOT && !is_taken(tree, &branch);
     let id = if is_free { branch } else { format!("{branch}@{}", entry_name(tree)) };
     Ok((Agent::root(&id, tree.branch.as_deref(), place.env.now), false))
 }
 
-/// Whether the record of another worktree has this id.
-fn is_taken(place: &Place, tree: &Tree, id: &str) -> bool {
+/// The ids in the records of all worktrees, each with the git directories that have it.
+fn recorded_ids(place: &Place) -> HashMap<String, Vec<PathBuf>> {
     let admin = place.common_dir.join("worktrees");
-    let others = fs::list(&admin).unwrap_or_default().into_iter().map(|name| admin.join(name));
-    let mut records = others.filter(|dir| *dir != tree.git_dir).map(|dir| Agent::load(&identity::record(&dir)));
-    records.any(|record| record.is_ok_and(|record| record.is_some_and(|agent| agent.id == id)))
+    let mut ids: HashMap<String, Vec<PathBuf>> = HashMap::new();
+    for dir in fs::list(&admin).unwrap_or_default().into_iter().map(|name| admin.join(name)) {
+        if let Ok(Some(agent)) = Agent::load(&identity::record(&dir)) {
+            ids.entry(agent.id).or_default().push(dir);
+        }
+    }
+    ids
+}
+
+/// Whether the record of another worktree has this id.
+fn is_taken(recorded: &HashMap<String, Vec<PathBuf>>, tree: &Tree, id: &str) -> bool {
+    recorded.get(id).is_some_and(|dirs| dirs.iter().any(|dir| *dir != tree.git_dir))
 }
 
 /// The name git has for a linked worktree.
@@ -89,7 +108,7 @@ fn entry_name(tree: &Tree) -> String {
 /// checked out there later, it stays who it is.
 pub fn here(place: &Place) -> Result<Known> {
     let tree = place.require_here()?;
-    let (agent, is_recorded) = own(place, tree)?;
+    let (agent, is_recorded) = own(place, tree, &|tree, id| is_taken(&recorded_ids(place), tree, id))?;
     if !is_recorded {
         // Where that cannot be written it holds for today.
         let _ = agent.save(&identity::record(&tree.git_dir));
