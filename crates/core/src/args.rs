@@ -167,6 +167,10 @@ impl Since {
         if let Ok(time) = text.parse() {
             return Ok(Since::Time(time));
         }
+        // A day alone is its beginning.
+        if let Ok(time) = format!("{text}T00:00:00Z").parse() {
+            return Ok(Since::Time(time));
+        }
         let scale = match text.chars().last() {
             Some('s') => Some(1),
             Some('m') => Some(60),
@@ -201,10 +205,15 @@ mod tests {
     #[test]
     fn reads_what_the_help_says() {
         let now: Timestamp = "2026-01-01T01:00:00Z".parse().unwrap();
+        let day = Since::Time("2026-01-01T00:00:00Z".parse().unwrap());
         let early = Since::Time("2026-01-01T00:30:00Z".parse().unwrap());
-        for (text, since) in
-            [("all", Since::All), ("7", Since::Seq(7)), ("30m", early), ("2026-01-01T00:30:00Z", early)]
-        {
+        for (text, since) in [
+            ("all", Since::All),
+            ("7", Since::Seq(7)),
+            ("30m", early),
+            ("2026-01-01T00:30:00Z", early),
+            ("2026-01-01", day),
+        ] {
             assert_eq!(Since::parse(text, now).unwrap(), since, "{text}");
         }
         for bad in ["", "m", "-3m", "yesterday", "ü", "99999999999999999d"] {

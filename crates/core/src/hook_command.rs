@@ -90,9 +90,8 @@ pub fn run(
         HookCommand::Run { name, args } => (name, args),
     };
     let Some(hook) = hooks.iter().copied().find(|hook| *hook == name) else {
-        return Err(
-            Failure::usage(format!("{tool} has no hook `{name}`")).hint(format!("its hooks: {}", hooks.join(", ")))
-        );
+        return Err(Failure::usage(format!("{tool} has no hook `{name}`"))
+            .hint(format!("its hooks: {}", with_removal(tool, &hooks).join(", "))));
     };
     if env.var("SHOPFLOOR").is_some_and(|v| v == "0") || (hook == "post-checkout" && !is_new_worktree(&args)) {
         return Ok(Exit::Done);
@@ -155,6 +154,11 @@ pub fn run_before_removal(
         notes.iter().for_each(|note| ui.note(note));
     }
     Ok(Ok(Exit::Done))
+}
+
+fn with_removal<'h>(tool: &str, hooks: &[&'h str]) -> Vec<&'h str> {
+    let removal = hook::OF_REMOVAL.contains(&tool).then_some(hook::PRE_REMOVE);
+    hooks.iter().copied().chain(removal).collect()
 }
 
 fn install(ui: &Ui, env: &Env, tool: &'static str, hook: &'static str, dry_run: bool) -> Result<()> {

@@ -118,6 +118,12 @@ impl Workspace {
         git_dir.join("shopfloor").join(TOOL)
     }
 
+    /// The overlay that a worktree is attached to, by what is written in its private git directory.
+    pub fn overlay_of(git_dir: &Path) -> Result<Option<PathBuf>> {
+        let named = fs::read_no_follow(&Workspace::state_in(git_dir).join("overlay"))?;
+        Ok(named.map(|named| PathBuf::from(OsStr::from_bytes(&named))))
+    }
+
     /// Whether any worktree of a repository was attached to this overlay, as it remembers when that is lost.
     pub fn is_any_of(common_dir: &Path, overlay: &Path) -> bool {
         let linked = std::fs::read_dir(common_dir.join("worktrees")).into_iter().flatten().flatten();

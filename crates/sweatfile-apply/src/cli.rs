@@ -136,8 +136,8 @@ pub enum EnvCommand {
         /// Print the values too
         #[arg(long)]
         reveal: bool,
-        /// List what removed worktrees had added instead; of the one that was at PATH, or of all
-        #[arg(long, value_name = "PATH", num_args = 0..=1, require_equals = true)]
+        /// List what removed worktrees had added instead; of the one at this place or time, or of all
+        #[arg(long, value_name = "PATH|TIME", num_args = 0..=1, require_equals = true)]
         removed: Option<Option<PathBuf>>,
     },
     /// Decide about each change: into the repository's sweatfile, keep it here, or discard it
@@ -155,8 +155,8 @@ pub enum EnvCommand {
         /// Put the old value back, or remove what was added
         #[arg(long, value_name = "KEY")]
         discard: Vec<String>,
-        /// Decide about what removed worktrees had added; of the one that was at PATH, or of all
-        #[arg(long, value_name = "PATH", num_args = 0..=1, require_equals = true)]
+        /// Decide about what removed worktrees had added; of the one at this place or time, or of all
+        #[arg(long, value_name = "PATH|TIME", num_args = 0..=1, require_equals = true)]
         removed: Option<Option<PathBuf>>,
         #[command(flatten)]
         dry_run: DryRun,

@@ -215,6 +215,15 @@ impl EnvFile {
         }
     }
 
+    /// The variables that stand in one piece of text with this one, so that it goes only with them.
+    pub fn bound_to<'f>(&'f self, name: &'f str) -> impl Iterator<Item = &'f str> {
+        let tangles = self.lines.iter().filter(move |line| line.is(name)).filter_map(|line| match line {
+            Line::Tangle(tangle) if tangle.is_whole => Some(tangle),
+            _ => None,
+        });
+        tangles.flat_map(|tangle| &tangle.vars).map(|(other, _)| other.as_str()).filter(move |other| *other != name)
+    }
+
     pub fn unset(&mut self, name: &str) {
         let lines = std::mem::take(&mut self.lines);
         self.lines = lines.into_iter().filter_map(|line| line.without(name)).collect();

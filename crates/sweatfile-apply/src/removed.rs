@@ -111,6 +111,11 @@ pub fn load_all(repo: &Repo) -> Result<Vec<Removed>> {
 }
 
 impl Removed {
+    /// The file as it was.
+    pub fn now(&self) -> &EnvFile {
+        &self.now
+    }
+
     /// What nobody has decided about yet.
     pub fn changes(&self) -> Vec<Change> {
         changes(&self.before, &self.now)

@@ -47,14 +47,19 @@ pub fn record(now: jiff::Timestamp, before: &Worker, after: &Worker, event: &Eve
         "to": after.status(), "detail": detail, "task": after.task.word(), "revision": revision })
 }
 
-/// What the log has of each worker last, of those whose records say which revision they are of.
+/// What the log has of each worker last, of those whose records say which revision they are of; with `rejected`, the
+/// commit that was rejected last, where that is what it is at.
 pub fn last_of_each(root: &Path) -> Result<BTreeMap<String, Value>> {
     let mut last = BTreeMap::new();
     for path in [older(&events(root)), events(root)] {
         let text = fs::read_own(&path)?.unwrap_or_default();
         let records = text.split(|byte| *byte == b'\n').filter_map(|line| serde_json::from_slice::<Value>(line).ok());
-        for record in records.filter(|record| record["revision"].is_u64()) {
-            last.insert(record["worker"].as_str().unwrap_or_default().to_owned(), record);
+        for mut record in records.filter(|record| record["revision"].is_u64()) {
+            let name = record["worker"].as_str().unwrap_or_default().to_owned();
+            let is_baseline = matches!(record["event"].as_str(), Some("reject" | "rebased"));
+            let before = last.get(&name).map_or(Value::Null, |before: &Value| before["rejected"].clone());
+            record["rejected"] = if is_baseline { record["detail"].clone() } else { before };
+            last.insert(name, record);
         }
     }
     Ok(last)

@@ -72,8 +72,14 @@ pub struct Removing {
     pub path: PathBuf,
     /// Its private git directory.
     pub git_dir: PathBuf,
+    /// Where git has it, as the record says: what is put back byte for byte.
+    pub gitdir: String,
     /// Where it is moved before it is deleted; none where there was nothing at its path.
     pub aside: Option<PathBuf>,
+    /// Where git's record is moved, in one step: from then on there is no way back.
+    pub record_aside: PathBuf,
+    /// That step was taken.
+    pub is_final: bool,
     /// The branch to delete, if it still is at this commit.
     pub deletes: Option<(String, String)>,
     /// What it would lose is kept under a ref, or nothing can be seen once it is moved.
@@ -94,7 +100,8 @@ impl Work for Removing {
 
     fn is_sound(&self) -> bool {
         let is_record = self.git_dir.parent().is_some_and(|dir| dir.ends_with("worktrees"));
-        is_record && self.path.is_absolute() && self.aside.iter().all(|aside| aside.is_absolute())
+        let places = self.aside.iter().chain([&self.path, &self.record_aside]);
+        is_record && places.into_iter().all(|place| place.is_absolute())
     }
 }
 
@@ -160,6 +167,14 @@ impl Open<Spawn> {
     /// These were made by somebody else meanwhile.
     pub fn has_not_made_dirs(&mut self, dirs: &[PathBuf]) -> Result<()> {
         self.work.makes_dirs.retain(|dir| !dirs.contains(dir));
+        self.save()
+    }
+}
+
+impl Open<Removing> {
+    /// There is no way back from here.
+    pub fn is_final(&mut self) -> Result<()> {
+        self.work.is_final = true;
         self.save()
     }
 }

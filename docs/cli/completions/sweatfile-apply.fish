@@ -157,7 +157,7 @@ complete -c sweatfile-apply -n "__fish_sweatfile_apply_using_subcommand env; and
 complete -c sweatfile-apply -n "__fish_sweatfile_apply_using_subcommand env; and __fish_seen_subcommand_from snapshot" -s q -l quiet -d 'Leave notices out; warnings and errors stay'
 complete -c sweatfile-apply -n "__fish_sweatfile_apply_using_subcommand env; and __fish_seen_subcommand_from snapshot" -s v -l verbose -d 'Say more'
 complete -c sweatfile-apply -n "__fish_sweatfile_apply_using_subcommand env; and __fish_seen_subcommand_from snapshot" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c sweatfile-apply -n "__fish_sweatfile_apply_using_subcommand env; and __fish_seen_subcommand_from diff" -l removed -d 'List what removed worktrees had added instead; of the one that was at PATH, or of all' -r -F
+complete -c sweatfile-apply -n "__fish_sweatfile_apply_using_subcommand env; and __fish_seen_subcommand_from diff" -l removed -d 'List what removed worktrees had added instead; of the one at this place or time, or of all' -r -F
 complete -c sweatfile-apply -n "__fish_sweatfile_apply_using_subcommand env; and __fish_seen_subcommand_from diff" -s C -d 'Run as if started in DIR; a second one starts from the first' -r
 complete -c sweatfile-apply -n "__fish_sweatfile_apply_using_subcommand env; and __fish_seen_subcommand_from diff" -l color -d 'When to use colours' -r -f -a "auto\t'On a terminal'
 always\t'Always'
@@ -172,7 +172,7 @@ complete -c sweatfile-apply -n "__fish_sweatfile_apply_using_subcommand env; and
 complete -c sweatfile-apply -n "__fish_sweatfile_apply_using_subcommand env; and __fish_seen_subcommand_from review" -l promote -d 'Write this variable into the repository\'s sweatfile' -r
 complete -c sweatfile-apply -n "__fish_sweatfile_apply_using_subcommand env; and __fish_seen_subcommand_from review" -l keep -d 'Keep this variable in this worktree only' -r
 complete -c sweatfile-apply -n "__fish_sweatfile_apply_using_subcommand env; and __fish_seen_subcommand_from review" -l discard -d 'Put the old value back, or remove what was added' -r
-complete -c sweatfile-apply -n "__fish_sweatfile_apply_using_subcommand env; and __fish_seen_subcommand_from review" -l removed -d 'Decide about what removed worktrees had added; of the one that was at PATH, or of all' -r -F
+complete -c sweatfile-apply -n "__fish_sweatfile_apply_using_subcommand env; and __fish_seen_subcommand_from review" -l removed -d 'Decide about what removed worktrees had added; of the one at this place or time, or of all' -r -F
 complete -c sweatfile-apply -n "__fish_sweatfile_apply_using_subcommand env; and __fish_seen_subcommand_from review" -s C -d 'Run as if started in DIR; a second one starts from the first' -r
 complete -c sweatfile-apply -n "__fish_sweatfile_apply_using_subcommand env; and __fish_seen_subcommand_from review" -l color -d 'When to use colours' -r -f -a "auto\t'On a terminal'
 always\t'Always'

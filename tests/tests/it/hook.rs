@@ -259,7 +259,11 @@ fn a_hook_that_another_manager_runs_counts_as_installed() {
         executable(&app, ".git/hooks/post-checkout", stub);
         status(1);
         let entry = app.apply(&["hook", "install"]).exit(0).stdout;
+        // At the top it is nobody's entry.
         app.write(file, &entry);
+        status(1);
+        let top = if manager == "lefthook" { "post-checkout:\n  commands:\n    " } else { "repos:\n" };
+        app.write(file, &format!("{top}{entry}"));
         let json = app.apply(&["hook", "status", "--json"]).exit(0).json();
         assert_eq!((json["manager"].as_str().unwrap_or_default(), json["installed"].as_bool()), (manager, Some(true)));
     }

@@ -5,7 +5,7 @@ use crate::faults::{assert_often, sweep_tool};
 use crate::floor::Floor;
 use crate::spawn::{app, subtree};
 use crate::worker_accept::tree;
-use crate::world::{Repo, World, text, wait_for};
+use crate::world::{Repo, World, text, wait_for, write};
 
 const SETTINGS: &str = ".claude/settings.local.json";
 
@@ -270,4 +270,82 @@ fn an_agent_that_was_removed_still_tells_what_it_has_to_say() {
     std::fs::create_dir(&lost).unwrap();
     w.at(&lost).sh("rmdir ../lost; worktree-spawn list").exit(4).err_has("current directory");
     w.at(&app.path).sh("mkdir lost; cd lost; rmdir ../lost; worktree-spawn notify info x").exit(2);
+}
+
+#[test]
+fn a_name_that_was_used_again_is_not_finished_off_with_its_former_owner() {
+    let w = World::new();
+    let app = app(&w);
+    let state = app.path.join(".git/shopfloor/worktree-spawn");
+    let journal = |aside: &std::path::Path, path: &std::path::Path, dir: &str| {
+        let agent = app.path.join(".git/worktrees").join(dir).join("shopfloor/worktree-spawn/identity.json");
+        let agent: serde_json::Value = serde_json::from_slice(&std::fs::read(agent).unwrap()).unwrap();
+        let work = serde_json::json!({
+            "v": 1, "agents": [agent], "path": path, "git_dir": app.path.join(".git/worktrees").join(dir),
+            "gitdir": format!("{}/.git\n", path.display()), "aside": aside, "record_aside": state.join("gone/r.git"),
+            "is_final": false, "deletes": ["main.x", app.git(&["rev-parse", "main"]).trim_end()], "is_forced": true,
+        });
+        write(&state.join("removing/0123456789abcdef0123456789abcdef.json"), &work.to_string());
+    };
+    let child = subtree(&app, &["x"]);
+    std::fs::create_dir_all(state.join("gone")).unwrap();
+    let aside = state.join("gone/a");
+    // Killed before anything was moved, then moved by a person.
+    journal(&aside, &child.path, "x");
+    app.git(&["worktree", "move", child.path.to_str().unwrap(), "../moved"]);
+    app.spawn(&["gc"]).exit(0).err_has("before it began");
+    let moved = w.at(app.path.join("../moved"));
+    assert_eq!(moved.git(&["branch", "--show-current"]), "main.x\n");
+    // Killed once its files were moved; then git let go of the record, and made another of its name.
+    journal(&aside, &moved.path, "x");
+    std::fs::rename(&moved.path, &aside).unwrap();
+    std::fs::write(aside.join("kept"), "kept\n").unwrap();
+    app.git(&["worktree", "prune"]);
+    let other = app.path.join("../elsewhere/x");
+    app.git(&["worktree", "add", "-q", other.to_str().unwrap(), "main.x"]);
+    app.spawn(&["gc"]).exit(0).err_has("its files are kept in");
+    assert_eq!(w.at(&other).git(&["status", "--porcelain"]), "");
+    assert_eq!(w.at(&other).git(&["branch", "--show-current"]), "main.x\n");
+    assert_eq!(std::fs::read_to_string(aside.join("kept")).unwrap(), "kept\n");
+}
+
+#[test]
+fn an_overlay_that_is_gone_keeps_the_worktrees_that_have_edits_for_it() {
+    let w = World::new();
+    let app = shared(&w);
+    let child = subtree(&app, &["x"]);
+    learn(&child, "x");
+    let data = w.home(".local/share/shopfloor");
+    std::fs::rename(&data, w.home("off")).unwrap();
+    app.spawn(&["remove", "x"]).exit(1).err_has("overlay");
+    // Another one that was named by mistake is not asked instead.
+    let typo = [("OVERLAY_SYNC_OVERLAY", w.home("typo").to_str().unwrap().to_owned())];
+    let typo = [(typo[0].0, typo[0].1.as_str())];
+    app.run_with("worktree-spawn", &["remove", "x"], &typo).exit(1);
+    assert!(child.path.exists());
+    std::fs::rename(w.home("off"), &data).unwrap();
+    app.run_with("worktree-spawn", &["remove", "x"], &typo).exit(0);
+    assert_kept(&app, &child, "x");
+}
+
+#[test]
+fn a_name_used_twice_and_a_link_inside_keep_what_they_had() {
+    let w = World::new();
+    let app = shared(&w);
+    for value in ["1", "2"] {
+        let child = subtree(&app, &["x"]);
+        child.write(".sweatshop-env", &format!("TWICE={value}\n"));
+        app.spawn(&["remove", "x"]).exit(0);
+    }
+    app.apply(&["env", "review", "--removed", "--promote", "TWICE"]).exit(2).err_has("--removed=TIME");
+    let kept = app.apply(&["env", "diff", "--removed", "--json"]).exit(0).json_lines();
+    let time = format!("--removed={}", text(&kept[1], "/time"));
+    app.apply(&["env", "review", &time, "--promote", "TWICE"]).exit(0);
+    assert!(app.read("sweatfile").contains("TWICE = \"2\""));
+    let child = subtree(&app, &["linked"]);
+    child.write(".claude/mine", "INSIDE=1\n");
+    std::fs::remove_file(child.path.join(".sweatshop-env")).unwrap();
+    std::os::unix::fs::symlink(".claude/mine", child.path.join(".sweatshop-env")).unwrap();
+    app.spawn(&["remove", "linked"]).exit(1).err_has(".sweatshop-env");
+    assert!(child.has(".claude/mine"));
 }

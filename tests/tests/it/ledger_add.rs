@@ -488,3 +488,16 @@ fn drafts_of_two_sessions_in_one_worktree_are_two() {
     let event = std::fs::read_to_string(text(&told, "/path")).unwrap();
     assert!(event.contains("root/b") && !event.contains("root/a"), "{event}");
 }
+
+#[test]
+fn a_frontmatter_that_is_no_yaml_is_read_line_by_line() {
+    let w = World::new();
+    let app = w.app();
+    app.write("m.md", "---\ndate: 2026-01-02T03:04:05Z\nagent: z\nnow: do it: now\nopen_questions:\n  - Why?\n---\n# H\n\n## Done\n- x\n");
+    let out = app.ledger(&["migrate", "m.md", "--json"]).exit(0).json();
+    assert_eq!((text(&out, "/agent"), text(&out, "/ts")), ("z", "2026-01-02T03:04:05Z"));
+    let json = app.ledger(&["--json"]).exit(0).json();
+    assert_eq!(text(&json, "/now"), "do it: now");
+    assert_eq!(json["open_questions"], serde_json::json!(["Why?"]));
+    assert_eq!(json["this_session"], serde_json::json!(["x"]));
+}

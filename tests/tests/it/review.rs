@@ -243,3 +243,19 @@ fn what_only_one_reader_takes_for_a_variable_is_reviewed_too() {
     app.apply(&["env", "review", "--promote", "B"]).exit(0);
     assert!(app.read("sweatfile").contains("B = \"two\""));
 }
+
+#[test]
+fn what_stands_in_one_piece_of_text_goes_together_or_not_at_all() {
+    let w = World::new();
+    let app = w.app();
+    app.write(".sweatshop-env", "G=x\n");
+    app.apply(&["env", "snapshot"]).exit(0);
+    let text = "G=x\nOPEN=\"abc\nfoo bar\nAFTER=1\n\"\n";
+    app.write(".sweatshop-env", text);
+    app.apply(&["env", "review", "--keep", "OPEN", "--discard", "AFTER"])
+        .exit(2)
+        .err_has("one piece of text with OPEN");
+    assert_eq!(app.read(".sweatshop-env"), text);
+    app.apply(&["env", "review", "--discard", "OPEN", "--discard", "AFTER"]).exit(0);
+    assert_eq!(app.read(".sweatshop-env"), "G=x\n");
+}

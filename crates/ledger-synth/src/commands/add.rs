@@ -71,7 +71,7 @@ fn from_claude(ui: &Ui, env: &Env, place: &Place, args: &AddArgs) -> Result<Exit
         _ => env.clone(),
     };
     let session = session_of(payload.session_id.as_deref().unwrap_or_default());
-    let named = [Some(session.clone()), args.agent.clone()];
+    let (own, named) = (session.clone(), args.agent.clone());
     let mut args = args.clone();
     if args.agent.is_none() && env.var("LEDGER_SYNTH_AGENT").is_none() && !session.is_empty() {
         args.agent = Some(session);
@@ -79,7 +79,7 @@ fn from_claude(ui: &Ui, env: &Env, place: &Place, args: &AddArgs) -> Result<Exit
     args.kind = args.kind.or(Some("session_end".into()));
     args.reason = args.reason.or(payload.reason);
     let ledger = Ledger::find(ui, &env, place)?;
-    let drafts = Draft::all_of(&env, &ledger, named.into_iter().flatten())?;
+    let drafts = Draft::all_of(&env, &ledger, &own, named.as_deref())?;
     let kept = drafts.iter().fold(Vec::new(), |kept, draft| newest_said(kept, body::parse(&draft.text)));
     let entries = newest_said(kept, sections(&args)?);
     if entries.is_empty() {
@@ -109,22 +109,41 @@ pub fn session_of(id: &str) -> String {
     id.chars().filter(|c| c.is_ascii_alphanumeric() || *c == '-').take(8).collect()
 }
 
-/// The variables by which a session is told from another one in the same worktree, the surest first.
-const SESSIONS: [&str; 3] = [SESSION, "LEDGER_SYNTH_AGENT", "SHOPFLOOR_AGENT_ID"];
-
 /// Set by `banner` for the session it is called for.
 pub const SESSION: &str = "LEDGER_SYNTH_SESSION";
 
+/// The variables that name who speaks, where no session is known.
+const AGENTS: [&str; 2] = ["LEDGER_SYNTH_AGENT", "SHOPFLOOR_AGENT_ID"];
+
 impl Draft {
-    /// Where the draft of whoever calls is; that without a name where nobody says who it is.
+    /// Where the draft of whoever calls is: by session, else by agent; without a name where nobody says who it is.
     fn path_of(env: &Env, ledger: &Ledger, agent: Option<&str>) -> PathBuf {
-        let by_env = || SESSIONS.iter().find_map(|name| env.var(name)).map(|name| name.to_string_lossy().into_owned());
-        Draft::path(ledger, agent.map(str::to_owned).or_else(by_env).as_deref())
+        let variable = |name: &str| env.var(name).map(|name| name.to_string_lossy().into_owned());
+        let agent = || AGENTS.iter().find_map(|name| variable(name)).or_else(|| agent.map(str::to_owned));
+        let name = match variable(SESSION) {
+            Some(session) => format!("session-{}.md", safe(&session)),
+            None => agent().map_or("draft.md".to_owned(), |agent| format!("draft-{}.md", safe(&agent))),
+        };
+        ledger.state().join(name)
     }
 
-    fn path(ledger: &Ledger, session: Option<&str>) -> PathBuf {
-        let name = session.map_or("draft.md".to_owned(), |session| format!("draft-{}.md", safe(session)));
-        ledger.state().join(name)
+    /// Every draft that the end of this session is to write down: its own, that of nobody in particular, and where
+    /// nobody says who it is, those of all agents: else they would wait for ever.
+    fn all_of(env: &Env, ledger: &Ledger, session: &str, agent: Option<&str>) -> Result<Vec<Draft>> {
+        let variable = |name: &str| env.var(name).map(|name| name.to_string_lossy().into_owned());
+        let sessions = [Some(session.to_owned()), variable(SESSION)];
+        let agents = [agent.map(str::to_owned), variable(AGENTS[0]), variable(AGENTS[1])];
+        let mut names: BTreeSet<String> = BTreeSet::from(["draft.md".to_owned()]);
+        let of = |kind: &str, who: &Option<String>| {
+            who.as_ref().filter(|who| !who.is_empty()).map(|who| format!("{kind}-{}.md", safe(who)))
+        };
+        names.extend(sessions.iter().filter_map(|session| of("session", session)));
+        names.extend(agents.iter().filter_map(|agent| of("draft", agent)));
+        if agents.iter().all(Option::is_none) {
+            let there = fs::list(&ledger.state())?.into_iter().map(|name| name.to_string_lossy().into_owned());
+            names.extend(there.filter(|name| name.starts_with("draft-") && name.ends_with(".md")));
+        }
+        names.into_iter().map(|name| Draft::open(ledger.state().join(name))).collect()
     }
 
     /// What it holds, without opening it.
@@ -132,14 +151,6 @@ impl Draft {
         let bytes = fs::read_no_follow(path)?.unwrap_or_default();
         // Only damage makes it anything else than text, and the rest is still worth keeping.
         Ok(String::from_utf8_lossy(&bytes).replace('\0', "\u{fffd}"))
-    }
-
-    /// Every draft of a session that has these names: its own, and that of nobody in particular.
-    fn all_of(env: &Env, ledger: &Ledger, names: impl Iterator<Item = String>) -> Result<Vec<Draft>> {
-        let by_env = SESSIONS.iter().filter_map(|name| env.var(name)).map(|name| name.to_string_lossy().into_owned());
-        let names: BTreeSet<String> = names.chain(by_env).filter(|name| !name.is_empty()).collect();
-        let named = names.iter().map(|name| Some(name.as_str()));
-        std::iter::once(None).chain(named).map(|name| Draft::open(Draft::path(ledger, name))).collect()
     }
 
     fn open(path: PathBuf) -> Result<Draft> {

@@ -115,6 +115,13 @@ fn migrated(
         let sub = section(&body::section_name(key), value);
         entries.extend(body::parse(&sub).into_iter().map(owned).map(renamed));
     }
+    // What is no YAML is read line by line, as bodies are: agents do not always write it strictly.
+    if !is_map(front) {
+        let is_meta =
+            |line: &&str| line.split_once(':').is_some_and(|(key, _)| meta_keys.contains(&&*key.trim().to_lowercase()));
+        let lines: String = front.lines().filter(|line| !is_meta(line)).map(|line| format!("{line}\n")).collect();
+        entries.extend(body::parse(&lines).into_iter().map(owned).map(renamed));
+    }
     let entries = joined(entries);
     if entries.is_empty() {
         return Err(Failure::malformed(format!("{}: it says nothing an event could", path.display())));
@@ -164,11 +171,29 @@ fn section(name: &str, value: &Value) -> String {
     format!("{name}:\n{lines}")
 }
 
-/// The fields of a frontmatter; none when it is no map.
+/// Whether a frontmatter is what YAML takes for a map, or nothing.
+fn is_map(front: &str) -> bool {
+    front.trim().is_empty() || matches!(serde_yaml::from_str(shallow(front)), Ok(Value::Mapping(_)))
+}
+
+/// The fields of a frontmatter; of one that is no map those that stand on a line each.
 fn fields(front: &str) -> Vec<(String, Value)> {
-    let is_deep = front.len() > 16 << 10 || front.bytes().filter(|b| matches!(b, b'[' | b'{')).count() > 64;
-    let Ok(Value::Mapping(map)) = serde_yaml::from_str(if is_deep { "" } else { front }) else { return Vec::new() };
+    if !is_map(front) {
+        let fields = front.lines().filter(|line| !line.starts_with([' ', '\t', '-', '#'])).filter_map(|line| {
+            let (key, value) = line.split_once(": ")?;
+            Some((key.trim().to_owned(), Value::String(value.trim().trim_matches(['"', '\'']).to_owned())))
+        });
+        let meta = ["ts", "timestamp", "date", "updated", "created", "agent", "author", "session", "branch", "type"];
+        return fields.filter(|(key, _)| meta.contains(&&*key.to_lowercase())).collect();
+    }
+    let Ok(Value::Mapping(map)) = serde_yaml::from_str(shallow(front)) else { return Vec::new() };
     map.into_iter().map(|(key, value)| (scalar::plain(&key), value)).collect()
+}
+
+/// The text, unless it could cost a parser too much.
+fn shallow(front: &str) -> &str {
+    let is_deep = front.len() > 16 << 10 || front.bytes().filter(|b| matches!(b, b'[' | b'{')).count() > 64;
+    if is_deep { "" } else { front }
 }
 
 /// A time that the file's name begins with, as event files have it; a day alone is its beginning.

@@ -8,6 +8,7 @@ use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::text::printable;
 use shopfloor_core::ui::Ui;
 
+use super::leave;
 use super::sync::{converge, exit, narrate, preview, print};
 use crate::apply::converge::Outcome;
 use crate::apply::disk::Disk;
@@ -82,7 +83,7 @@ fn register(env: &Env, overlay: &Overlay, places: Vec<(PathBuf, PathBuf)>) -> Re
                 }
             } else {
                 // A workspace made anew at the same path is another one.
-                workspace.forget(&overlay.store.workspaces())?;
+                leave::forget(overlay, workspace)?;
             }
         }
         let workspace = match old {

@@ -3,6 +3,7 @@
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::git::{Git, Repo};
+use shopfloor_core::text::shell_word;
 use shopfloor_core::ui::Ui;
 
 use super::past::held_conflict;
@@ -16,17 +17,28 @@ use crate::store::Conflict;
 /// Takes in what the worktree has that nobody else has yet. It stays attached: whoever asked may think better of it.
 /// Exit 1 where something in it was not taken in, or is held as a whole; gives back what is kept of it to be looked at.
 pub fn before_removal(ui: &Ui, env: &Env, place: &Place, git: Git, repo: &Repo) -> Result<Vec<String>> {
+    // It may be attached to another overlay than the one that is ours to speak of; one that never was is no matter.
+    let Some(own) = Workspace::overlay_of(&repo.git_dir)? else { return Ok(Vec::new()) };
+    let place = &Place { overlay: place.overlay.clone().or(Some(own)), ..place.clone() };
     let overlay = Overlay::of(ui, env, place, git)?;
+    overlay.require()?;
     let find = || -> Result<Option<Workspace>> {
         let all = Workspace::load_all(&overlay.store.workspaces())?;
         Ok(all.into_iter().find(|workspace| workspace.git_dir == repo.git_dir))
     };
-    if place.dry_run || overlay.is_unmade() || find()?.is_none() {
+    if place.dry_run {
         return Ok(Vec::new());
     }
     let mut disk = Disk::open(env, &overlay, Some(overlay.lock()?))?;
-    let Some(mut leaving) = find()? else { return Ok(Vec::new()) };
     let root = repo.require_worktree()?;
+    let mut leaving = find()?.ok_or_else(|| {
+        Failure::new(
+            Exit::No,
+            "unknown",
+            format!("it was attached to {}, which does not know it", overlay.dir.display()),
+        )
+        .hint(format!("bring it in step: `overlay-sync -C {} attach`", shell_word(root)))
+    })?;
     if leaving.root != root && leaving.is_marked()? {
         leaving.root = root.to_path_buf();
         leaving.save(&overlay.store.workspaces())?;
@@ -50,13 +62,18 @@ pub fn before_removal(ui: &Ui, env: &Env, place: &Place, git: Git, repo: &Repo) 
 /// The caller holds the overlay's lock.
 pub fn forget_gone(overlay: &Overlay, workspaces: &mut Vec<Workspace>) -> Result<()> {
     for gone in workspaces.iter().filter(|workspace| workspace.is_gone()) {
-        for (path, held) in &gone.held {
-            let told = held_conflict(gone, path, held);
-            let places = vec![format!("{}; its worktree was removed", held.why)];
-            overlay.store.record(&Conflict { state: "recorded".into(), places, ..told })?;
-        }
-        gone.forget(&overlay.store.workspaces())?;
+        forget(overlay, gone)?;
     }
     workspaces.retain(|workspace| !workspace.is_gone());
     Ok(())
+}
+
+/// Forgets one; what was held of it stays among the conflicts.
+pub fn forget(overlay: &Overlay, gone: &Workspace) -> Result<()> {
+    for (path, held) in &gone.held {
+        let told = held_conflict(gone, path, held);
+        let places = vec![format!("{}; its worktree was removed", held.why)];
+        overlay.store.record(&Conflict { state: "recorded".into(), places, ..told })?;
+    }
+    gone.forget(&overlay.store.workspaces())
 }

@@ -19,7 +19,7 @@ use crate::cli::{EnvCommand, Places};
 use crate::env_file::{self, EnvFile, Value};
 use crate::facts::{self, EnvHere, Place};
 use crate::layer::{FILE, Name};
-use crate::plan::review::{Answer, plan as plan_review};
+use crate::plan::review::{Answer, check_bound, plan as plan_review};
 use crate::record::Record;
 use crate::review::{self, Change, Kind, changes};
 use crate::{snapshot, template, trust};
@@ -157,6 +157,8 @@ fn review(
         };
         answers.extend(answer.map(|answer| (change.key.clone(), (answer, change))));
     }
+    let answer_of = |key: &str| answers.get(key).map(|(answer, _)| *answer);
+    bound(check_bound(&file_of(&here(place)?), answer_of, answers.keys().map(String::as_str)))?;
     let lock = if dry_run { None } else { Some(Lock::take(&place.lock_path())?) };
     let plan = plan_review(&require_snapshot(place)?, &here(place)?, &answers);
     // Promoting can be refused, so it comes first; killed later, the rest is simply asked again.
@@ -177,6 +179,11 @@ fn review(
     Err(Failure::new(Exit::Decide, "undecided", "these variables wait for a decision; the snapshot stays")
         .details(open)
         .hint("answer each with `--promote KEY`, `--keep KEY` or `--discard KEY`, or run it on a terminal"))
+}
+
+/// Exit 2 where an answer cannot be carried out.
+pub fn bound(checked: Result<(), String>) -> Result<()> {
+    checked.map_err(|why| Failure::usage(why).hint("discard both, or keep both and edit the file by hand"))
 }
 
 /// Says what became of a change; `of` is the removed worktree that had it.

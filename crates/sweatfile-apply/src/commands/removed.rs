@@ -11,11 +11,11 @@ use shopfloor_core::git::{Git, Repo};
 use shopfloor_core::text::printable;
 use shopfloor_core::ui::Ui;
 
-use super::env::{ask, describe, promote, shown, told};
+use super::env::{ask, bound, describe, promote, shown, told};
 use crate::cli::Places;
 use crate::env_file::{self, EnvFile, Value};
 use crate::facts::{self, EnvHere, Place};
-use crate::plan::review::Answer;
+use crate::plan::review::{Answer, check_bound};
 use crate::record::Record;
 use crate::removed::{self, Removed};
 use crate::review::Change;
@@ -28,11 +28,14 @@ pub fn before_removal(env: &Env, git: Git, repo: Repo) -> Result<Vec<String>> {
         EnvHere::File(seen) => seen.file,
         EnvHere::Missing => EnvFile::default(),
         EnvHere::Unusable(why) => {
-            let is_file = place.worktree.join(env_file::FILE).symlink_metadata().is_ok_and(|meta| meta.is_file());
-            // What a link leads to stays.
-            return match is_file {
-                true => Err(Failure::failed(format!("cannot read {}: {why}", env_file::FILE))),
-                false => Ok(Vec::new()),
+            let path = place.worktree.join(env_file::FILE);
+            let real = path.canonicalize().ok();
+            return match real.filter(|_| path.is_symlink()) {
+                // What a link leads to stays, unless it goes with the worktree.
+                Some(real) if !real.starts_with(place.worktree.canonicalize().unwrap_or_default()) => Ok(Vec::new()),
+                None if path.is_symlink() => Ok(Vec::new()),
+                _ => Err(Failure::failed(format!("cannot keep {}: {why}", env_file::FILE))
+                    .hint("move it out of the worktree, or remove it")),
             };
         }
     };
@@ -64,7 +67,8 @@ fn kept(env: &Env, place: &Place, named: Option<&Path>) -> Result<Vec<Removed>> 
     let mut all = removed::load_all(&place.repo)?;
     if let Some(named) = named {
         let path = env.cwd.join(named);
-        all.retain(|removed| removed.about.worktree == path);
+        // A name may be used twice: then its time tells them apart.
+        all.retain(|removed| removed.about.worktree == path || named == Path::new(&removed.about.time));
         if all.is_empty() {
             return Err(Failure::not_found(format!("nothing is kept of a worktree at {}", path.display()))
                 .hint("`sweatfile-apply env diff --removed` lists what is kept"));
@@ -87,7 +91,7 @@ pub fn diff(ui: &Ui, env: &Env, place: &Place, named: Option<&Path>, reveal: boo
                 }
                 ui.json(&line);
             } else {
-                ui.line(format!("{} ({})", describe(&change, reveal), printable(&worktree)));
+                ui.line(format!("{} ({}, {})", describe(&change, reveal), printable(&worktree), removed.about.time));
             }
         }
     }
@@ -129,12 +133,21 @@ pub fn review(
             None => open.push(format!("{} ({about})", describe(&change, false))),
         }
     }
+    for (at, removed) in all.iter().enumerate() {
+        let of =
+            |key: &str| decided.iter().find(|(other, change, _)| *other == at && change.key == key).map(|(_, _, a)| *a);
+        let keys = decided.iter().filter(|(other, ..)| *other == at).map(|(_, change, _)| change.key.as_str());
+        bound(check_bound(removed.now(), of, keys))?;
+    }
     let promoted: Vec<&Change> =
         decided.iter().filter(|(_, _, answer)| *answer == Answer::Promote).map(|(_, change, _)| change).collect();
     for (index, change) in promoted.iter().enumerate() {
         if promoted[..index].iter().any(|other| other.key == change.key && other.new != change.new) {
             return Err(Failure::usage(format!("{} has several values, of which one can be promoted", change.key))
-                .hint("name the worktree that has the right one: `--removed=PATH`"));
+                .hint(
+                    "name the one that has the right one, by its place or its time: `--removed=PATH`, `--removed=TIME`",
+                )
+                .hint("`sweatfile-apply env diff --removed --reveal` shows them"));
         }
     }
     // Promoting can be refused, so it comes first; killed later, the rest is simply asked again.

@@ -34,6 +34,20 @@ impl ReviewPlan {
     }
 }
 
+/// Why these answers cannot be carried out: a variable goes only with those that stand in one piece of text with it.
+pub fn check_bound<'a>(
+    now: &'a EnvFile,
+    answers: impl Fn(&str) -> Option<Answer> + 'a,
+    keys: impl Iterator<Item = &'a str>,
+) -> Result<(), String> {
+    for key in keys.filter(|key| answers(key) == Some(Answer::Discard)) {
+        if let Some(other) = now.bound_to(key).find(|other| answers(other) != Some(Answer::Discard)) {
+            return Err(format!("{key} stands in one piece of text with {other}, so it goes only with that"));
+        }
+    }
+    Ok(())
+}
+
 /// Decides. An answer is for the change that was shown: one that changed again since is another, and
 /// stays open.
 pub fn plan(before: &EnvFile, here: &EnvHere, answers: &BTreeMap<String, (Answer, Change)>) -> ReviewPlan {

@@ -148,14 +148,12 @@ pub fn derive(
             return Ok(Worker { agent, worktree_path: worker.worktree_path, ..known.clone() });
         }
     }
-    let said = later.map(|record| (record["task"].as_str(), record["event"].as_str(), record["detail"].as_str()));
+    let said = later.map(|record| (record["task"].as_str(), record["rejected"].as_str()));
     worker.task = match (is_rebasing(path), is_ahead, said) {
         (true, ..) => Task::Rebasing { from: Before::NeedsReview, pre_sha: tip.clone() },
         // What was rejected is no news; a commit since then is.
-        (_, _, Some((Some("rejected"), event, rejected))) if event != Some("reject") || rejected == Some(&tip) => {
-            Task::Rejected
-        }
-        (_, false, Some((Some("working"), ..))) => Task::Working,
+        (_, _, Some((Some("rejected"), rejected))) if rejected == Some(&tip) => Task::Rejected,
+        (_, false, Some((Some("working"), _))) => Task::Working,
         (_, true, _) => Task::NeedsReview,
         (_, false, _) => Task::Idle,
     };

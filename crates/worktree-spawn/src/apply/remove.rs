@@ -61,12 +61,18 @@ pub fn remove(env: &Env, place: &Place, git: &Git, removal: &Removal, lock: &Loc
     }
     // A submodule's way to its repository is a relative one.
     let has_modules = known.tree.git_dir.join("modules").is_dir();
+    let gone = place.shared().join("gone");
+    fs::create_private_dir(&gone)?;
+    let gitdir = fs::read(&known.tree.git_dir.join("gitdir"))?.unwrap_or_default();
     let work = Removing {
         v: VERSION,
         agents: agents::in_tree(place, &known.tree).into_iter().map(|known| known.agent).collect(),
         path: known.tree.path.clone(),
         git_dir: known.tree.git_dir.clone(),
-        aside: if known.tree.is_lost { None } else { Some(aside_for(place, &known.tree.path)?) },
+        gitdir: String::from_utf8(gitdir).map_err(|_| Failure::failed("git's record of it is no text"))?,
+        aside: if known.tree.is_lost { None } else { Some(aside_for(&gone, &known.tree.path)?) },
+        record_aside: gone.join(format!("{}.git", new_uid())),
+        is_final: false,
         deletes: removal.deletes.clone(),
         is_forced: done.trash.is_some() || has_modules,
     };
@@ -86,15 +92,16 @@ pub fn remove(env: &Env, place: &Place, git: &Git, removal: &Removal, lock: &Loc
     Ok(done)
 }
 
-/// Where a worktree can be moved to in one step.
-fn aside_for(place: &Place, path: &Path) -> Result<PathBuf> {
+/// Where a worktree can be moved to in one step, and what it says of its git directory still leads there.
+fn aside_for(gone: &Path, path: &Path) -> Result<PathBuf> {
     let device = |path: &Path| path.metadata().map(|meta| meta.dev()).ok();
-    let dir = place.shared().join("gone");
-    fs::create_private_dir(&dir)?;
     let above = path.parent().unwrap_or(path);
-    let is_near = device(&dir) == device(path) && device(above) == device(path);
-    // Beside it, where only that is on its disk; then under a name that git ignores.
-    Ok(if is_near { dir.join(new_uid()) } else { above.join(format!("{}{}", fs::RESERVED, new_uid())) })
+    let is_near = device(gone) == device(path) && device(above) == device(path);
+    let dot_git = fs::read(&path.join(".git"))?.unwrap_or_default();
+    let is_absolute = dot_git.starts_with(b"gitdir: /");
+    // Else beside it, under a name that git ignores.
+    let beside = above.join(format!("{}{}", fs::RESERVED, new_uid()));
+    Ok(if is_near && is_absolute { gone.join(new_uid()) } else { beside })
 }
 
 /// Moves the worktree away, where nobody finds it to write into; then looks once more whether anything came meanwhile.
@@ -108,13 +115,15 @@ fn move_aside(env: &Env, place: &Place, git: &Git, work: &Removing) -> Result<()
 
 /// Exit 1 where it has what it had not when its removal was decided.
 fn look_again(env: &Env, place: &Place, git: &Git, work: &Removing, aside: &Path) -> Result<()> {
+    fs::replace(&work.git_dir.join("gitdir"), &named(aside), None)?;
     if work.is_forced {
         return Ok(());
     }
-    lead_to(work, aside)?;
     let tree = place.trees()?.into_iter().find(|tree| tree.git_dir == work.git_dir);
-    let known = tree.and_then(|tree| agents::in_tree(place, &tree).into_iter().next());
-    let Some(known) = known else { return Ok(()) };
+    let tree = tree.ok_or_else(|| Failure::failed(format!("git does not know {} any more", work.path.display())))?;
+    // Whose it is was read before; of the records here a part may be gone.
+    let agent = work.agents.first().ok_or_else(|| Failure::failed("the journal names no agent"))?.clone();
+    let known = Known { agent, tree, is_managed: true, error: None };
     let look = Look { env, place, git, probe: None };
     let found = condition(&look, &known, std::slice::from_ref(&known))?;
     if found.changes.is_empty() && found.submodule.is_none() && found.loose_commits == 0 {
@@ -126,10 +135,9 @@ fn look_again(env: &Env, place: &Place, git: &Git, work: &Removing, aside: &Path
         .hint("it is as it was; look at it and run the command again"))
 }
 
-/// Tells git where its files are.
-fn lead_to(work: &Removing, path: &Path) -> Result<()> {
-    let line = [path.join(".git").as_os_str().as_bytes(), b"\n"].concat();
-    fs::replace(&work.git_dir.join("gitdir"), &line, None)
+/// How git's record names a worktree.
+fn named(path: &Path) -> Vec<u8> {
+    [path.join(".git").as_os_str().as_bytes(), b"\n"].concat()
 }
 
 /// The worktree is where it was, and everything as it was.
@@ -138,30 +146,26 @@ fn put_back(place: &Place, work: &Removing) -> Result<()> {
     if !fs::rename_new(aside, &work.path)? {
         return Err(Failure::failed(format!("{} cannot go back to {}", aside.display(), work.path.display())));
     }
-    lead_to(work, &work.path)?;
+    fs::replace(&work.git_dir.join("gitdir"), work.gitdir.as_bytes(), None)?;
     work.agents.iter().try_for_each(|agent| Spool::of(&place.shared(), &agent.id).unbury())
 }
 
 /// Everything after the point from which there is no way back; may be run again after a kill at any place.
-fn finish(place: &Place, git: &Git, open: Open<Removing>, done: &mut Removed) -> Result<()> {
+fn finish(place: &Place, git: &Git, mut open: Open<Removing>, done: &mut Removed) -> Result<()> {
     let work = &open.work;
-    for agent in work.agents.iter().rev() {
-        bury(place, agent)?;
+    if !work.is_final {
+        for agent in work.agents.iter().rev() {
+            bury(place, agent)?;
+        }
+        // In one step: half a record would look like half a worktree, and its name may be another's soon.
+        fs::rename_new(&work.git_dir, &work.record_aside)?;
+        open.is_final()?;
     }
-    // git's record before the files: while it is there, they are whole.
-    fs::remove_tree(&work.git_dir)?;
+    let work = &open.work;
+    fs::remove_tree(&work.record_aside)?;
     fs::remove_empty_dir(&place.common_dir.join("worktrees"));
     if let Some((name, tip)) = &work.deletes {
-        let branch = format!("refs/heads/{name}");
-        let asked = git.cmd(&place.common_dir).args(["rev-parse", "--verify", "--quiet", &branch]).capture()?;
-        let deleted = git.cmd(&place.common_dir).args(["update-ref", "-d", &branch, tip]).capture()?;
-        match deleted.status.success() {
-            true => done.deleted_branch = Some(name.clone()),
-            false if asked.status.success() => {
-                done.notes.push(format!("the branch {name} stays: it has moved meanwhile"))
-            }
-            false => {}
-        }
+        delete_branch(place, git, name, tip, done)?;
     }
     if let Some(Err(failure)) = work.aside.as_deref().map(fs::remove_tree) {
         done.notes.push(format!("{failure}; what is left there is nobody's, remove it by hand"));
@@ -170,46 +174,88 @@ fn finish(place: &Place, git: &Git, open: Open<Removing>, done: &mut Removed) ->
     open.close()
 }
 
+/// Only as it was, and where nobody has it checked out by now.
+fn delete_branch(place: &Place, git: &Git, name: &str, tip: &str, done: &mut Removed) -> Result<()> {
+    let branch = format!("refs/heads/{name}");
+    let asked = git.cmd(&place.common_dir).args(["rev-parse", "--verify", "--quiet", &branch]).capture()?;
+    if !asked.status.success() {
+        return Ok(());
+    }
+    if place.trees()?.iter().any(|tree| tree.branch.as_deref() == Some(name)) {
+        done.notes.push(format!("the branch {name} stays: it is checked out"));
+        return Ok(());
+    }
+    let deleted = git.cmd(&place.common_dir).args(["update-ref", "-d", &branch, tip]).capture()?;
+    match deleted.status.success() {
+        true => done.deleted_branch = Some(name.to_owned()),
+        false => done.notes.push(format!("the branch {name} stays: it has moved meanwhile")),
+    }
+    Ok(())
+}
+
 /// Finishes the removals that were killed, under the repository's lock; says what became of each.
 pub fn recover(place: &Place, git: &Git) -> Result<Vec<String>> {
     let (abandoned, mut said) = journal::abandoned::<Removing>(&place.shared())?;
     for open in abandoned {
         let (id, path) = (open.work.id().to_owned(), open.work.path.clone());
-        said.push(match recover_one(place, git, open) {
-            Ok((true, done)) => {
+        let mut done = Removed::default();
+        said.push(match recover_one(place, git, open, &mut done) {
+            Ok(Recovered::Finished) => {
                 let notes: String = done.notes.iter().map(|note| format!("; {note}")).collect();
                 format!("finished the removal of {id}, which was killed{notes}")
             }
-            Ok((false, _)) => {
+            Ok(Recovered::NotBegun) => {
                 format!("the removal of {id} was killed before it began; {} is as it was", path.display())
             }
+            Ok(Recovered::Orphaned(aside)) => format!(
+                "the removal of {id} was killed, and git has let go of {} since; its files are kept in {}",
+                path.display(),
+                aside.display()
+            ),
             Err(failure) => format!("cannot finish the removal of {id}, which was killed: {failure}"),
         });
     }
     Ok(said)
 }
 
-/// `false` where it is as it was.
-fn recover_one(place: &Place, git: &Git, open: Open<Removing>) -> Result<(bool, Removed)> {
-    let mut done = Removed::default();
+/// What became of a killed removal.
+enum Recovered {
+    Finished,
+    NotBegun,
+    /// Its files are here, and nobody can say any more what they are worth.
+    Orphaned(PathBuf),
+}
+
+fn recover_one(place: &Place, git: &Git, open: Open<Removing>, done: &mut Removed) -> Result<Recovered> {
     let work = &open.work;
-    let is_whole = work.git_dir.join("HEAD").exists();
-    match work.aside.as_ref() {
-        Some(aside) if aside.symlink_metadata().is_ok() => {
-            if is_whole && let Err(failure) = look_again(&place.env, place, git, work, aside) {
+    if work.is_final || work.record_aside.exists() {
+        let mut open = open;
+        open.is_final()?;
+        return finish(place, git, open, done).map(|()| Recovered::Finished);
+    }
+    // The name may be another worktree's by now.
+    let gitdir = fs::read(&work.git_dir.join("gitdir"))?.unwrap_or_default();
+    let is_ours = |aside: &Path| gitdir == work.gitdir.as_bytes() || gitdir == named(aside);
+    match work.aside.clone() {
+        Some(aside) if aside.symlink_metadata().is_err() => open.close().map(|()| Recovered::NotBegun),
+        Some(aside) if !is_ours(&aside) => open.close().map(|()| Recovered::Orphaned(aside)),
+        Some(aside) => {
+            if let Err(failure) = look_again(&place.env, place, git, work, &aside) {
                 put_back(place, work)?;
                 open.close()?;
                 return Err(failure);
             }
+            finish(place, git, open, done).map(|()| Recovered::Finished)
         }
-        // It was not moved yet.
-        Some(_) if is_whole && work.path.symlink_metadata().is_ok() => {
-            open.close()?;
-            return Ok((false, done));
+        None => {
+            let agent = Agent::load(&identity::record(&work.git_dir))?;
+            let is_same = agent.is_some_and(|agent| work.agents.first().is_some_and(|own| *own == agent));
+            if !is_same || work.path.symlink_metadata().is_ok() {
+                return open.close().map(|()| Recovered::NotBegun);
+            }
+            finish(place, git, open, done).map(|()| Recovered::Finished)
         }
-        _ => {}
     }
-    finish(place, git, open, &mut done).map(|()| (true, done))
 }
 
 fn unseat(place: &Place, known: &Known) -> Result<()> {

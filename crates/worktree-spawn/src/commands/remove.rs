@@ -38,12 +38,26 @@ pub fn remove(ui: &Ui, env: &Env, place: &Place, args: &RemoveArgs) -> Result<Ex
         lock = spawn::lock(place)?;
         removals = planned(&look, args)?;
     }
-    for removal in &removals {
-        let agent = &removal.condition.known.agent;
-        let done = match args.dry_run.dry_run {
-            true => Removed { notes: removal.says.clone().into_iter().collect(), ..Removed::default() },
-            false => remove::remove(env, place, &git, removal, &lock)?,
+    let is_one = removals.len() == 1;
+    for planned_first in removals {
+        let id = planned_first.condition.known.agent.id.clone();
+        let (removal, done) = if args.dry_run.dry_run {
+            let notes = planned_first.says.clone().into_iter().collect();
+            (planned_first, Removed { notes, ..Removed::default() })
+        } else if is_one {
+            let done = remove::remove(env, place, &git, &planned_first, &lock)?;
+            (planned_first, done)
+        } else {
+            // The others have taken their time: what came meanwhile is taken in too.
+            drop(lock);
+            remove::take_leave(env, place, &planned_first, args.force)?.iter().for_each(|note| ui.note(note));
+            lock = spawn::lock(place)?;
+            let known = agents::require(place, &id)?;
+            let removal = removal(condition(&look, &known, &agents::all(place)?)?, wish(args))?;
+            let done = remove::remove(env, place, &git, &removal, &lock)?;
+            (removal, done)
         };
+        let agent = &removal.condition.known.agent;
         if ui.is_json() {
             let branch = match args.dry_run.dry_run {
                 true => removal.deletes.as_ref().map(|(name, _)| name.clone()),
@@ -81,12 +95,15 @@ fn tell(ui: &Ui, done: &Removed) {
     done.notes.iter().for_each(|note| ui.note(note));
 }
 
+fn wish(args: &RemoveArgs) -> Wish {
+    Wish { force: args.force, delete_branch: args.delete_branch, keep_branch: args.keep_branch }
+}
+
 /// What goes, in order; or why nothing does.
 fn planned(look: &Look<'_>, args: &RemoveArgs) -> Result<Vec<Removal>> {
     let place = look.place;
     let target = agents::require(place, &args.id)?;
     let all = agents::all(place)?;
-    let wish = Wish { force: args.force, delete_branch: args.delete_branch, keep_branch: args.keep_branch };
     let mut going = vec![target.clone()];
     if target.agent.kind != Kind::Worker {
         let is_below = |other: &&Known| {
@@ -122,7 +139,7 @@ fn planned(look: &Look<'_>, args: &RemoveArgs) -> Result<Vec<Removal>> {
             return Err(Failure::new(Exit::No, "here", format!("this is {}", known.tree.path.display()))
                 .hint("run the command from another worktree: this directory would be gone"));
         }
-        removals.push(removal(condition(look, known, &all)?, wish)?);
+        removals.push(removal(condition(look, known, &all)?, wish(args))?);
     }
     Ok(removals)
 }

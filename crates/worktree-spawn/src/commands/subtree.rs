@@ -22,6 +22,10 @@ use crate::plan::spawn::{Decision, Facts, Plan, Request, branch_prefix, candidat
 use crate::settings::{Flags, Settings};
 
 pub fn run(ui: &Ui, env: &Env, args: &SubtreeArgs) -> Result<Exit> {
+    if ui.is_json() && !args.command.is_empty() {
+        return Err(Failure::usage("with a command the answer is what that prints, and no JSON")
+            .hint("leave `--json` out, or run it afterwards with `worktree-spawn run ID -- CMD`"));
+    }
     let place = Place::find(env)?;
     let answer = spawn(ui, env, &place, args)?;
     if !args.command.is_empty() {

@@ -169,16 +169,20 @@ pub fn speaker(place: &Place, named: Option<&str>) -> Result<Known> {
     let Some(id) = id.filter(|_| ["not_found", "identity", "no_worktree"].contains(&failure.kind)) else {
         return Err(failure);
     };
+    let told =
+        variable("SHOPFLOOR_RECORD").and_then(|text| Agent::parse(Path::new("SHOPFLOOR_RECORD"), text.as_bytes()).ok());
+    let own = told.filter(|agent| named.is_none() && agent.id == id);
     if let Some(known) = all(place)?.into_iter().find(|known| known.agent.id == id) {
-        // It is there, and only we stand elsewhere: in no worktree at all, or in one that is not its own.
-        return if place.here.is_none() { Ok(known) } else { Err(failure) };
+        let is_later = own.as_ref().is_some_and(|own| own.incarnation != known.agent.incarnation);
+        // It is there, and only we stand elsewhere: in no worktree at all, or in one that is not its own. One that was
+        // removed does not speak for the one that has its name now.
+        if !is_later {
+            return if place.here.is_none() { Ok(known) } else { Err(failure) };
+        }
     }
-    let told = || {
-        variable("SHOPFLOOR_RECORD").and_then(|text| Agent::parse(Path::new("SHOPFLOOR_RECORD"), text.as_bytes()).ok())
-    };
-    let agent = match Spool::of(&place.shared(), &id).buried()? {
-        Some(agent) => Some(agent),
-        None => told().filter(|agent| agent.id == id),
+    let agent = match own {
+        Some(own) => Some(own),
+        None => Spool::of(&place.shared(), &id).buried()?,
     };
     let gone = |agent: Agent| {
         let (path, git_dir) = (place.common_dir.clone(), place.common_dir.clone());

@@ -186,6 +186,10 @@ impl Server {
         let ended = Over::default();
         std::mem::replace(&mut *self.latest.lock().unwrap_or_else(PoisonError::into_inner), ended.clone()).end();
         let _turn = self.waits.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_given_up = || ended.is_over() || request.ct.is_cancelled() || self.over.is_over();
+        if is_given_up() {
+            return Ok(json!({ "event": null, "cancelled": true }));
+        }
         if let Some(event) = self.handed.redeliver(&wanted) {
             let mut record = event.0;
             record.insert("redelivered".into(), true.into());
@@ -205,10 +209,9 @@ impl Server {
             wake_once(&wake);
         });
         let next = waiting.next(begun.checked_add(Duration::from_secs(seconds)))?;
-        // Nobody will read the answer.
-        let is_given_up = ended.is_over() || request.ct.is_cancelled() || self.over.is_over();
         match next {
-            Next::Event(claim) if is_given_up => {
+            // Nobody will read the answer.
+            Next::Event(claim) if is_given_up() => {
                 claim.give_back()?;
                 Ok(json!({ "event": null, "cancelled": true }))
             }

@@ -69,6 +69,9 @@ impl<R: AsyncRead + Unpin> AsyncRead for Reader<R> {
     }
 }
 
+/// How long after that it is still known, should it be acknowledged late.
+const KNOWN: Duration = Duration::from_secs(24 * 60 * 60);
+
 /// Events in answers that are on their way to the client, or were written and may not have arrived.
 #[derive(Clone)]
 pub struct Handed {
@@ -124,14 +127,15 @@ impl Handed {
             // What cannot be acknowledged is delivered again.
             let _ = taken.spool.acknowledge(&[taken.event.uid().to_owned()]);
         }
-        // Others may have it by now.
-        out.retain(|out| out.until > Instant::now());
+        // Others may have it by now; it can be acknowledged all the same, for a task may take its time.
+        out.retain(|out| out.until + KNOWN > Instant::now());
     }
 
     /// The first event that the client may have missed: once more, and then no more.
     pub fn redeliver(&self, wanted: &Wanted) -> Option<Event> {
         let mut out = lock(&self.out);
-        let missed = out.iter_mut().find(|out| !out.is_settled && wanted.takes(&out.event))?;
+        let missed =
+            out.iter_mut().find(|out| !out.is_settled && out.until > Instant::now() && wanted.takes(&out.event))?;
         missed.is_settled = true;
         Some(missed.event.clone())
     }
