@@ -515,3 +515,23 @@ fn a_list_opens_no_more_files_than_there_are_worktrees_to_look_at() {
     // Four times as many worktrees: some is the same for all, and nothing is looked at by each for each other.
     assert!(opened[1] < opened[0] * 5, "{opened:?}");
 }
+
+#[test]
+fn a_gc_asks_git_only_about_those_that_have_ended() {
+    let w = World::new();
+    let app = app(&w);
+    let Some(strace) = crate::world::find("strace") else {
+        crate::world::skip("strace");
+        return;
+    };
+    for n in 0..6 {
+        subtree(&app, &[&format!("s{n}")]);
+    }
+    let log = w.path("trace");
+    let args = ["-f", "-qq", "-o", log.to_str().unwrap(), "-e", "trace=execve"];
+    let tool = w.path("bin/worktree-spawn");
+    app.run(strace.to_str().unwrap(), &[&args[..], &[tool.to_str().unwrap(), "gc"]].concat()).exit(0);
+    let started = std::fs::read_to_string(&log).unwrap();
+    let gits = started.lines().filter(|line| line.contains("/git\"") && line.ends_with("= 0")).count();
+    assert!(gits <= 2, "{started}");
+}

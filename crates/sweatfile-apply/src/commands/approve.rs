@@ -112,7 +112,10 @@ pub fn revoke(ui: &Ui, env: &Env, dry_run: bool) -> Result<Exit> {
         approval::revoke(env, &repo.home.common_dir)?
     };
     if ui.is_json() {
-        ui.json(&json!({ "revoked": revoked, "dry_run": dry_run }));
+        ui.json(&match dry_run {
+            true => json!({ "revoked": 0, "would_revoke": revoked }),
+            false => json!({ "revoked": revoked }),
+        });
     } else {
         ui.line(format!("{} {revoked}", if dry_run { "would revoke" } else { "revoked" }));
     }

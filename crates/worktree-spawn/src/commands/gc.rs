@@ -9,9 +9,9 @@ use shopfloor_core::ui::{Ui, printable};
 use crate::apply::{remove, spawn};
 use crate::facts::agents::{self, Known};
 use crate::facts::place::Place;
-use crate::facts::removal::{Look, condition};
+use crate::facts::removal::{Look, condition, state};
 use crate::identity::Kind;
-use crate::plan::removal::{Removal, Wish, collectable, removal};
+use crate::plan::removal::{Removal, Wish, collectable, has_ended, removal};
 use crate::settings::{Flags, Settings};
 
 pub fn run(ui: &Ui, env: &Env, is_dry: bool) -> Result<Exit> {
@@ -64,6 +64,8 @@ fn verdict(look: &Look<'_>, known: &Known, all: &[Known]) -> std::result::Result
     if here && known.agent.kind == Kind::Subtree {
         return Err("this command runs in it".into());
     }
+    // git is asked only about those that may go.
+    has_ended(state(look, known, all).map_err(|failure| failure.to_string())?)?;
     let condition = condition(look, known, all).map_err(|failure| failure.to_string())?;
     collectable(&condition)?;
     removal(condition, Wish::default()).map_err(|failure| failure.to_string())

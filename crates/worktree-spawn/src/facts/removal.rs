@@ -25,13 +25,32 @@ pub struct Look<'a> {
     pub probe: Option<&'a Line>,
 }
 
+/// How it is, without asking git: live as long as anybody lives in its worktree.
+pub fn state(look: &Look<'_>, known: &Known, all: &[Known]) -> Result<State> {
+    let of = |known: &Known| -> Result<State> {
+        let life = life::load(&look.place.shared(), &known.agent.id)?;
+        Ok(launcher::state(look.env, look.place, look.probe, known, life)?.0)
+    };
+    if known.agent.kind == Kind::Subtree && !known.tree.is_lost {
+        for seated in seated_in(known, all) {
+            if of(seated)? == State::Live {
+                return Ok(State::Live);
+            }
+        }
+    }
+    of(known)
+}
+
+fn seated_in<'k>(known: &'k Known, all: &'k [Known]) -> impl Iterator<Item = &'k Known> {
+    all.iter().filter(|other| other.tree.path == known.tree.path && other.agent.kind == Kind::Worker)
+}
+
 /// Looks at one agent, as one of `all`.
 pub fn condition(look: &Look<'_>, known: &Known, all: &[Known]) -> Result<Condition> {
-    let Look { env, place, git, probe } = *look;
+    let Look { place, git, .. } = *look;
     let shared = place.shared();
     let tree = &known.tree;
-    let life = life::load(&shared, &known.agent.id)?;
-    let state = launcher::state(env, place, probe, known, life)?.0;
+    let state = state(look, known, all)?;
     let pending = Spool::of(&shared, &known.agent.id).pending()?;
     let mut found = Condition {
         known: known.clone(),
@@ -59,13 +78,7 @@ pub fn condition(look: &Look<'_>, known: &Known, all: &[Known]) -> Result<Condit
     let inside = all.iter().filter(|other| other.tree.path != tree.path && other.tree.path.starts_with(&tree.path));
     found.nested =
         inside.filter(|other| other.agent.kind != Kind::Worker).map(|other| other.agent.id.clone()).collect();
-    for seated in all.iter().filter(|other| other.tree.path == tree.path && other.agent.kind == Kind::Worker) {
-        found.seats.push(seated.agent.id.clone());
-        let life = life::load(&shared, &seated.agent.id)?;
-        if launcher::state(env, place, probe, seated, life)?.0 == State::Live {
-            found.state = State::Live;
-        }
-    }
+    found.seats = seated_in(known, all).map(|seated| seated.agent.id.clone()).collect();
     let git = &tree.git(git, place)?;
     let how = ["status", "--porcelain=v2", "-z", "--untracked-files=all", "--ignore-submodules=dirty"];
     let status = git.cmd_alone(&tree.path).args(how);

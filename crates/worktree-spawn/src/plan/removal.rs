@@ -146,15 +146,20 @@ pub fn removal(condition: Condition, wish: Wish) -> Result<Removal, Failure> {
     Ok(Removal { condition, keeps_trash, deletes, says })
 }
 
+/// Whether it has ended; else why it stays, whatever it has.
+pub fn has_ended(state: State) -> Result<(), String> {
+    match state {
+        State::Live => Err("it runs".into()),
+        State::Never => Err("it was never run, so nobody knows whether it is done".into()),
+        State::Unknown => Err("nobody knows whether it runs".into()),
+        State::Exited | State::Died => Ok(()),
+    }
+}
+
 /// Whether nobody would miss it; else why it stays.
 pub fn collectable(condition: &Condition) -> Result<(), String> {
     let agent = &condition.known.agent;
-    match condition.state {
-        State::Live => return Err("it runs".into()),
-        State::Never => return Err("it was never run, so nobody knows whether it is done".into()),
-        State::Unknown => return Err("nobody knows whether it runs".into()),
-        State::Exited | State::Died => {}
-    }
+    has_ended(condition.state)?;
     if agent.kind == Kind::Root {
         return Err("it was not spawned".into());
     }
