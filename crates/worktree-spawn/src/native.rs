@@ -66,6 +66,29 @@ impl Native {
         Some(self.repo.head_id().ok()?.to_string())
     }
 
+    /// Whether a worktree has changes or files that are not ignored, in this process; none where git has to tell. The caller
+    /// has seen that it is what the repository has recorded. Submodules are left out.
+    pub fn is_changed(&self) -> Option<bool> {
+        let config = self.repo.config_snapshot();
+        let has = |name: &str| config.plumbing().sections_by_name(name).is_some_and(|mut all| all.next().is_some());
+        // Filters run programs; what submodules have is not for this look.
+        let is_plain = !is_unusual(&self.repo) && !has("filter") && !has("submodule") && !has("status");
+        if !is_plain || self.repo.git_dir().join("config.worktree").exists() {
+            return None;
+        }
+        let index = self.repo.index_or_empty().ok()?;
+        if !entries_are_plain(&self.repo, &index).ok()? {
+            return None;
+        }
+        let platform = self.repo.status(gix::progress::Discard).ok()?;
+        let platform = platform.untracked_files(gix::status::UntrackedFiles::Files);
+        let mut changes = platform.into_iter(None).ok()?;
+        match changes.next() {
+            None => Some(false),
+            Some(change) => change.ok().map(|_| true),
+        }
+    }
+
     /// The directory of hooks, relative to a worktree where the configuration says so.
     pub fn hooks(&self) -> Option<PathBuf> {
         match self.repo.config_snapshot().trusted_path("core.hooksPath") {

@@ -19,6 +19,10 @@ impl Native {
         match *self {}
     }
 
+    pub fn is_changed(&self) -> Option<bool> {
+        match *self {}
+    }
+
     pub fn hooks(&self) -> Option<PathBuf> {
         match *self {}
     }

@@ -357,3 +357,68 @@ fn a_shared_repository_stays_one() {
         mode(&app.path.join(".git/logs/refs/heads/other/y"))
     );
 }
+
+#[test]
+fn a_listing_says_changed_where_git_does() {
+    let changes = [
+        "true",
+        "echo x >> a.txt",
+        "touch a.txt",
+        "rm a.txt",
+        "chmod +x a.txt",
+        "echo new > new",
+        "mkdir -p deep/er && echo new > deep/er/new",
+        "mkdir empty",
+        "echo x > ignored.log",
+        "echo new > new && git add new",
+        "git rm -q --cached a.txt",
+        "echo x >> a.txt && git add a.txt && git checkout -q HEAD -- a.txt",
+        "git mv a.txt b.txt",
+        "ln -sf elsewhere a.txt",
+        "rm -r dir && echo x > dir",
+        "printf 'one\\ntwo\\n' > crlf.bat",
+        "echo x >> dir/in.txt && git commit -q -am more",
+        "git update-index --assume-unchanged a.txt && echo x >> a.txt",
+        "git config core.autocrlf input && printf 'one\\r\\n' > a.txt",
+        "git init -q inner && touch inner/x",
+        "echo '*' > .gitignore && echo x > hidden",
+        "git switch -q --detach && git merge -q --no-commit --no-ff other",
+    ];
+    let w = World::new();
+    let app = app(&w);
+    app.commit(".gitignore", "*.log\n");
+    app.commit(".gitattributes", "*.bat text eol=crlf\n");
+    for (path, content) in [("a.txt", "a\n"), ("dir/in.txt", "in\n"), ("crlf.bat", "one\ntwo\n")] {
+        app.commit(path, content);
+    }
+    app.git(&["branch", "other"]);
+    let mut children = Vec::new();
+    for (n, change) in changes.iter().enumerate() {
+        let child = subtree(&app, &[&format!("s{n}")]);
+        // Each has a configuration of its own at most for its own look.
+        child.sh(change);
+        let rows = app.spawn(&["list", "--status", "--json"]).exit(0).json_lines();
+        let row = rows.iter().find(|row| row["path"] == child.path.to_str().unwrap()).unwrap();
+        let by_git = !child.git(&["status", "--porcelain"]).is_empty();
+        assert_eq!(row["dirty"].as_bool(), Some(by_git), "{change}");
+        app.run("git", &["config", "--unset", "core.autocrlf"]);
+        children.push((child, *change));
+    }
+    // All of them at once, and without a process for each.
+    let Some(strace) = crate::world::find("strace") else {
+        crate::world::skip("strace");
+        return;
+    };
+    let log = w.path("trace");
+    let args = ["-f", "-qq", "-o", log.to_str().unwrap(), "-e", "trace=execve"];
+    let tool = w.path("bin/worktree-spawn");
+    let list = [&args[..], &[tool.to_str().unwrap(), "list", "--status", "--json"]].concat();
+    let rows = app.run(strace.to_str().unwrap(), &list).exit(0).json_lines();
+    for (child, change) in &children {
+        let row = rows.iter().find(|row| row["path"] == child.path.to_str().unwrap()).unwrap();
+        let by_git = !child.git(&["status", "--porcelain"]).is_empty();
+        assert_eq!(row["dirty"].as_bool(), Some(by_git), "{change}");
+    }
+    let started = std::fs::read_to_string(&log).unwrap().lines().filter(|line| line.ends_with("= 0")).count();
+    assert!(started <= 2, "{started} programs for {} worktrees", children.len());
+}

@@ -9,7 +9,7 @@ use shopfloor_core::ui::{Ui, printable};
 use crate::apply::{remove, spawn};
 use crate::facts::agents::{self, Known};
 use crate::facts::place::Place;
-use crate::facts::removal::{Look, condition, state};
+use crate::facts::removal::{Look, glance, state};
 use crate::identity::Kind;
 use crate::plan::removal::{Removal, Wish, collectable, has_ended, removal};
 use crate::settings::{Flags, Settings};
@@ -66,7 +66,7 @@ fn verdict(look: &Look<'_>, known: &Known, all: &[Known]) -> std::result::Result
     }
     // git is asked only about those that may go.
     has_ended(state(look, known, all).map_err(|failure| failure.to_string())?)?;
-    let condition = condition(look, known, all).map_err(|failure| failure.to_string())?;
+    let condition = glance(look, known, all).map_err(|failure| failure.to_string())?;
     collectable(&condition)?;
     removal(condition, Wish::default()).map_err(|failure| failure.to_string())
 }

@@ -19,6 +19,7 @@ use crate::facts::spawn::git_failed;
 use crate::identity::{Kind, encoded};
 use crate::launcher;
 use crate::life::{self, State};
+use crate::native::Native;
 use crate::settings::{Flags, Settings};
 use crate::spool::{self, Spool};
 
@@ -210,8 +211,14 @@ fn rows(ui: &Ui, env: &Env, place: &Place, args: &ListArgs) -> Result<Vec<Row>> 
 }
 
 fn is_changed(git: &Git, place: &Place, tree: &Tree) -> Result<bool> {
+    let git = tree.git(git, place)?;
+    // A process each is what a listing of many would wait for.
+    let native = if place.has_ref_storage { None } else { Native::open(&place.env, tree) };
+    if let Some(is_changed) = native.and_then(|native| native.is_changed()) {
+        return Ok(is_changed);
+    }
     let how = ["status", "--porcelain", "-z", "--ignore-submodules=dirty"];
-    let output = tree.git(git, place)?.cmd_alone(&tree.path).args(how).capture()?;
+    let output = git.cmd_alone(&tree.path).args(how).capture()?;
     match output.status.success() {
         true => Ok(!output.stdout.is_empty()),
         false => Err(git_failed("status", &output)),

@@ -11,6 +11,7 @@ use crate::facts::spawn::git_failed;
 use crate::identity::Kind;
 use crate::launcher;
 use crate::life::{self, State};
+use crate::native::Native;
 use crate::plan::removal::{Branch, Condition};
 use crate::spool::Spool;
 use shopfloor_core::config::Line;
@@ -47,6 +48,15 @@ fn seated_in<'k>(known: &'k Known, all: &'k [Known]) -> impl Iterator<Item = &'k
 
 /// Looks at one agent, as one of `all`.
 pub fn condition(look: &Look<'_>, known: &Known, all: &[Known]) -> Result<Condition> {
+    looked_at(look, known, all, false)
+}
+
+/// The same for one that stays if it has changes, whatever these are: then no process is started to name them.
+pub fn glance(look: &Look<'_>, known: &Known, all: &[Known]) -> Result<Condition> {
+    looked_at(look, known, all, true)
+}
+
+fn looked_at(look: &Look<'_>, known: &Known, all: &[Known], is_glance: bool) -> Result<Condition> {
     let Look { place, git, .. } = *look;
     let shared = place.shared();
     let tree = &known.tree;
@@ -80,6 +90,11 @@ pub fn condition(look: &Look<'_>, known: &Known, all: &[Known]) -> Result<Condit
         inside.filter(|other| other.agent.kind != Kind::Worker).map(|other| other.agent.id.clone()).collect();
     found.seats = seated_in(known, all).map(|seated| seated.agent.id.clone()).collect();
     let git = &tree.git(git, place)?;
+    let native = if is_glance && !place.has_ref_storage { Native::open(look.env, tree) } else { None };
+    if native.and_then(|native| native.is_changed()) == Some(true) {
+        found.changes.push("(not looked at one by one)".into());
+        return Ok(found);
+    }
     let how = ["status", "--porcelain=v2", "-z", "--untracked-files=all", "--ignore-submodules=dirty"];
     let status = git.cmd_alone(&tree.path).args(how);
     let status = status.capture()?;
