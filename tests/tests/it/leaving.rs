@@ -349,3 +349,23 @@ fn a_name_used_twice_and_a_link_inside_keep_what_they_had() {
     app.spawn(&["remove", "linked"]).exit(1).err_has(".sweatshop-env");
     assert!(child.has(".claude/mine"));
 }
+
+#[test]
+fn one_that_was_removed_does_not_speak_for_the_one_that_has_its_name_now() {
+    let w = World::new();
+    let app = app(&w);
+    let first = subtree(&app, &["x"]);
+    let old = first.spawn(&["env", "main.x"]).exit(0).stdout;
+    let id = || text(&app.spawn(&["whoami", "--as", "main.x", "--json"]).exit(0).json(), "/path").to_owned();
+    app.spawn(&["remove", "x"]).exit(0);
+    let second = subtree(&app, &["x"]);
+    assert_eq!(id(), second.path.to_str().unwrap());
+    app.sh(&format!("{old}\ncd / && worktree-spawn notify success 'of the first'")).exit(0);
+    let event = app.spawn(&["wait", "--timeout", "9s"]).exit(0).json();
+    assert_eq!((text(&event, "/message"), text(&event, "/from/id")), ("of the first", "main.x"));
+    assert_eq!(text(&event, "/forwarded_from"), "main.x");
+    // The one that lives speaks for itself, and nothing was forwarded.
+    second.spawn(&["notify", "success", "of the second"]).exit(0);
+    let event = app.spawn(&["wait", "--timeout", "9s"]).exit(0).json();
+    assert_eq!(event.get("forwarded_from"), None, "{event}");
+}
