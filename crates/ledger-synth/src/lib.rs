@@ -2,7 +2,8 @@
 //!
 //! Rooms, in reading order: `cli`, `commands`, `facts` (where the ledger is, its events, from a directory or from
 //! git's objects), `plan` (the join, pure), `apply` (the only room that writes), then the nouns: `event` with its
-//! `body` and the `scalar`s in it, `snapshot` (many events in one), `view` (`current.md`), `cache`, `claude` (its setup), `settings`.
+//! `body` and the `scalar`s in it, `snapshot` (many events in one), `view` (`current.md`), `draft` (what a
+//! session keeps for its end), `cache`, `claude` (its setup), `settings`.
 
 mod cli;
 mod commands;
@@ -14,6 +15,7 @@ mod plan;
 mod body;
 mod cache;
 mod claude;
+mod draft;
 pub mod event;
 mod scalar;
 mod settings;

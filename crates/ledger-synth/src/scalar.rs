@@ -266,3 +266,20 @@ pub fn in_quotes(text: &str) -> String {
     out.push('"');
     out
 }
+
+/// A name that is a file name everywhere: what else there is in it is percent-encoded, and it is cut.
+pub fn safe(agent: &str) -> String {
+    let mut name = String::new();
+    for c in agent.chars() {
+        if c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.') && !(c == '.' && name.is_empty()) {
+            name.push(c);
+        } else {
+            let mut bytes = [0; 4];
+            c.encode_utf8(&mut bytes).bytes().for_each(|b| name.push_str(&format!("%{b:02X}")));
+        }
+        if name.len() > 100 {
+            break;
+        }
+    }
+    name
+}

@@ -1,5 +1,5 @@
 //! `.sweatshop-env`: lines that direnv's `dotenv` and a POSIX shell's `.` read alike. What only one of them takes for an
-//! assignment counts all the same; direnv's rules are those of go-dotenv's `LINE` (github.com/direnv/go-dotenv, parse.go).
+//! assignment counts all the same; how each of them reads is in `env_reader`.
 //!
 //! What a person wrote by hand (comments, lines we do not understand, another spelling) stays byte
 //! for byte unless its variable is set anew.
@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 
 use shopfloor_core::hash::Digest;
 
+use crate::env_reader::{Word, after, assignment, direnv, first_line, scan, segments};
 use crate::sweatfile::is_env_name;
 
 /// The file's name at the top of the worktree.
@@ -289,15 +290,6 @@ pub fn quote(value: &str) -> (String, Readers) {
     (quoted, readers)
 }
 
-fn first_line(bytes: &[u8]) -> &[u8] {
-    bytes.split(|b| *b == b'\n').next().unwrap_or_default()
-}
-
-/// What follows the first `length` bytes and the line end behind them.
-fn after(bytes: &[u8], length: usize) -> &[u8] {
-    bytes.get(length + 1..).unwrap_or_default()
-}
-
 /// A line in which a shell sees no assignment.
 fn unassigned(line: &[u8]) -> Line {
     let has_return = line.strip_suffix(b"\r").unwrap_or(line).contains(&b'\r');
@@ -312,131 +304,6 @@ fn unassigned(line: &[u8]) -> Line {
         }
         _ => Line::Tangle(Tangle::new(line.to_vec(), None, false)),
     }
-}
-
-/// The lines as direnv splits them.
-fn segments(bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
-    bytes.split(|b| matches!(b, b'\r' | b'\n')).filter(|segment| !segment.is_empty())
-}
-
-/// A line as direnv reads it: an assignment, nothing (`Some(None)`), or what makes it refuse the whole file (`None`).
-/// What it would expand (`$X`) stands as it is.
-fn direnv(line: &[u8]) -> Option<Option<(&str, &str)>> {
-    let line = std::str::from_utf8(line).ok()?.trim_matches(is_space);
-    if line.is_empty() || line.starts_with('#') {
-        return Some(None);
-    }
-    let bare =
-        line.strip_prefix("export").filter(|rest| rest.starts_with(is_space)).map(|r| r.trim_start_matches(is_space));
-    // `export` may be the name.
-    bare.and_then(direnv_assignment).or_else(|| direnv_assignment(line)).map(Some)
-}
-
-fn direnv_assignment(line: &str) -> Option<(&str, &str)> {
-    let end = line.find(|c: char| !(c.is_ascii_alphanumeric() || c == '_' || c == '.')).unwrap_or(line.len());
-    let (name, rest) = line.split_at(end);
-    let value = match rest.trim_start_matches(is_space).strip_prefix('=') {
-        Some(value) => value.trim_start_matches(is_space),
-        None => rest.strip_prefix(':').filter(|value| value.starts_with(is_space))?.trim_start_matches(is_space),
-    };
-    let is_end = |rest: &str| {
-        let rest = rest.trim_matches(is_space);
-        rest.is_empty() || rest.starts_with('#')
-    };
-    for quote in ['\'', '"'] {
-        // The last quote that only a comment follows.
-        let ends = value.strip_prefix(quote).into_iter().flat_map(|inner| inner.rmatch_indices(quote));
-        if let Some((at, _)) = ends.into_iter().find(|(at, _)| is_end(&value[at + 2..])) {
-            return Some((name, &value[1..=at])).filter(|_| !name.is_empty());
-        }
-    }
-    let end = value.find(|c: char| is_space(c) || c == '#').unwrap_or(value.len());
-    (!name.is_empty() && is_end(&value[end..])).then(|| (name, &value[..end]))
-}
-
-fn is_space(c: char) -> bool {
-    matches!(c, ' ' | '\t' | '\n' | '\r' | '\x0c')
-}
-
-/// `export NAME=WORD` or `NAME=WORD`.
-fn assignment(line: &[u8]) -> Option<(&str, &[u8])> {
-    let line = line.trim_ascii_start();
-    let line = match line.strip_prefix(b"export") {
-        Some(rest) if rest.starts_with(b" ") || rest.starts_with(b"\t") => rest.trim_ascii_start(),
-        _ => line,
-    };
-    let equals = line.iter().position(|b| *b == b'=')?;
-    let name = std::str::from_utf8(&line[..equals]).ok().filter(|n| is_env_name(n))?;
-    Some((name, &line[equals + 1..]))
-}
-
-/// A word of a shell, and how far the logical line it begins reaches.
-struct Scan {
-    word: Word,
-    length: usize,
-}
-
-enum Word {
-    /// What a shell would take it for, without evaluating anything.
-    Text(String),
-    /// Expansions, several words, more than one line, not UTF-8.
-    Other,
-    /// A quote never closes.
-    Open,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Quote {
-    None,
-    Single,
-    Double,
-}
-
-/// Reads as a shell does, to the end of the logical line: quotes and escaped line ends carry it on.
-fn scan(bytes: &[u8]) -> Scan {
-    let (mut text, mut plain, mut quote, mut ended) = (Vec::new(), true, Quote::None, false);
-    let mut at = 0;
-    while let Some(&byte) = bytes.get(at) {
-        let next = bytes.get(at + 1).copied();
-        at += 1;
-        match (quote, byte) {
-            (Quote::None, b'\n') => {
-                at -= 1;
-                break;
-            }
-            (Quote::None, b' ' | b'\t') => ended = true,
-            (Quote::None, b'#') if ended && matches!(bytes[at - 2], b' ' | b'\t') => {
-                at += first_line(&bytes[at..]).len();
-            }
-            (Quote::None, _) if ended && plain => {
-                plain = false;
-                at -= 1;
-            }
-            (Quote::None, b'\'') => quote = Quote::Single,
-            (Quote::None, b'"') => quote = Quote::Double,
-            (Quote::Single, b'\'') | (Quote::Double, b'"') => quote = Quote::None,
-            (Quote::None, b'\\') | (Quote::Double, b'\\') => {
-                let last = next == Some(b'\n') && at + 1 == bytes.len();
-                at += usize::from(next.is_some() && !last);
-                match (quote, next) {
-                    (_, None | Some(b'\n')) => plain = false,
-                    (Quote::Double, Some(b'n')) => text.push(b'\n'),
-                    (Quote::Double, Some(b)) if !matches!(b, b'"' | b'$' | b'\\' | b'`') => text.extend([b'\\', b]),
-                    (_, Some(b)) => text.push(b),
-                }
-            }
-            (Quote::None, b'~') if at == 1 => plain = false,
-            (Quote::None, b';' | b'&' | b'|' | b'<' | b'>' | b'(' | b')' | b'\r') => plain = false,
-            (Quote::None | Quote::Double, b'$' | b'`') | (_, b'\n') => plain = false,
-            (_, byte) => text.push(byte),
-        }
-    }
-    let word = match String::from_utf8(text) {
-        _ if quote != Quote::None => Word::Open,
-        Ok(text) if plain && !text.contains('\0') => Word::Text(text),
-        _ => Word::Other,
-    };
-    Scan { word, length: at }
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 //!
 //! Rooms, in reading order: `cli` (what can be asked), `commands` (one file per subcommand),
 //! `facts` (everything read), `plan` (the pure decision), `apply` (the only room that writes), then
-//! the nouns: `sweatfile`, `layer`, `env_file`, `excludes`, `template`, `record`, `removed`, `review`, `trust`, `report`.
+//! the nouns: `sweatfile`, `layer`, `env_file` and `env_reader`, `excludes`, `template`, `record`, `removed`, `review`, `trust`, `report`.
 
 mod cli;
 mod commands;
@@ -12,6 +12,7 @@ mod facts;
 mod plan;
 
 pub mod env_file;
+mod env_reader;
 pub mod excludes;
 mod layer;
 mod record;

@@ -487,6 +487,11 @@ fn drafts_of_two_sessions_in_one_worktree_are_two() {
     let told = app.run_with("sh", &["-c", hook], &[("SHOPFLOOR_AGENT_ID", "root/b")]).exit(0).json();
     let event = std::fs::read_to_string(text(&told, "/path")).unwrap();
     assert!(event.contains("root/b") && !event.contains("root/a"), "{event}");
+    // The end of a session that nobody named takes what nobody's is, and nothing of those that have their own end.
+    app.ledger(&["add", "--draft", "--done", "nobody's"]).exit(0);
+    let told = app.sh(hook).exit(0).json();
+    let event = std::fs::read_to_string(text(&told, "/path")).unwrap();
+    assert!(event.contains("nobody's") && !event.contains("root/a"), "{event}");
 }
 
 #[test]

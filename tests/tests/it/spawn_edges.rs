@@ -6,7 +6,7 @@ use std::process::Stdio;
 use serde_json::json;
 
 use crate::spawn::{app, subtree};
-use crate::world::{Repo, World, text, wait_for, write};
+use crate::world::{Repo, World, text, traced, wait_for, write};
 
 fn start(at: &Repo<'_>, args: &[&str]) -> std::process::Child {
     let mut command = at.world.command(at.world.path("bin/worktree-spawn"));
@@ -496,21 +496,14 @@ fn a_root_under_run_is_live_and_a_death_after_run_s_is_heard() {
 fn a_list_opens_no_more_files_than_there_are_worktrees_to_look_at() {
     let w = World::new();
     let app = app(&w);
-    let Some(strace) = crate::world::find("strace") else {
-        crate::world::skip("strace");
-        return;
-    };
     let (mut n, mut opened) = (0, Vec::new());
     for many in [10, 40] {
         while n < many {
             app.git(&["worktree", "add", "-q", &format!("../hand{n}"), "-b", &format!("hand{n}")]);
             n += 1;
         }
-        let log = w.path("trace");
-        let args = ["-f", "-qq", "-o", log.to_str().unwrap(), "-e", "trace=openat"];
-        let tool = w.path("bin/worktree-spawn");
-        app.run(strace.to_str().unwrap(), &[&args[..], &[tool.to_str().unwrap(), "list"]].concat()).exit(0);
-        opened.push(std::fs::read_to_string(&log).unwrap().lines().count());
+        let Some((_, calls)) = traced(&app, "openat", "worktree-spawn", &["list"]) else { return };
+        opened.push(calls.len());
     }
     // Four times as many worktrees: some is the same for all, and nothing is looked at by each for each other.
     assert!(opened[1] < opened[0] * 5, "{opened:?}");
@@ -520,18 +513,10 @@ fn a_list_opens_no_more_files_than_there_are_worktrees_to_look_at() {
 fn a_gc_asks_git_only_about_those_that_have_ended() {
     let w = World::new();
     let app = app(&w);
-    let Some(strace) = crate::world::find("strace") else {
-        crate::world::skip("strace");
-        return;
-    };
     for n in 0..6 {
         subtree(&app, &[&format!("s{n}")]);
     }
-    let log = w.path("trace");
-    let args = ["-f", "-qq", "-o", log.to_str().unwrap(), "-e", "trace=execve"];
-    let tool = w.path("bin/worktree-spawn");
-    app.run(strace.to_str().unwrap(), &[&args[..], &[tool.to_str().unwrap(), "gc"]].concat()).exit(0);
-    let started = std::fs::read_to_string(&log).unwrap();
-    let gits = started.lines().filter(|line| line.contains("/git\"") && line.ends_with("= 0")).count();
-    assert!(gits <= 2, "{started}");
+    let Some((_, started)) = traced(&app, "execve", "worktree-spawn", &["gc"]) else { return };
+    let gits = started.iter().filter(|line| line.contains("/git\"") && line.ends_with("= 0")).count();
+    assert!(gits <= 2, "{started:#?}");
 }

@@ -9,7 +9,7 @@ use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 
 use crate::spawn::{app, subtree};
-use crate::world::{Repo, World, mode, text, write};
+use crate::world::{Repo, World, mode, text, traced, write};
 
 #[test]
 fn case_6_hooks_run_as_git_runs_them_and_their_failure_is_a_warning() {
@@ -405,20 +405,14 @@ fn a_listing_says_changed_where_git_does() {
         children.push((child, *change));
     }
     // All of them at once, and without a process for each.
-    let Some(strace) = crate::world::find("strace") else {
-        crate::world::skip("strace");
-        return;
-    };
-    let log = w.path("trace");
-    let args = ["-f", "-qq", "-o", log.to_str().unwrap(), "-e", "trace=execve"];
-    let tool = w.path("bin/worktree-spawn");
-    let list = [&args[..], &[tool.to_str().unwrap(), "list", "--status", "--json"]].concat();
-    let rows = app.run(strace.to_str().unwrap(), &list).exit(0).json_lines();
+    let list = ["list", "--status", "--json"];
+    let Some((output, calls)) = traced(&app, "execve", "worktree-spawn", &list) else { return };
+    let rows = output.json_lines();
     for (child, change) in &children {
         let row = rows.iter().find(|row| row["path"] == child.path.to_str().unwrap()).unwrap();
         let by_git = !child.git(&["status", "--porcelain"]).is_empty();
         assert_eq!(row["dirty"].as_bool(), Some(by_git), "{change}");
     }
-    let started = std::fs::read_to_string(&log).unwrap().lines().filter(|line| line.ends_with("= 0")).count();
+    let started = calls.iter().filter(|line| line.ends_with("= 0")).count();
     assert!(started <= 2, "{started} programs for {} worktrees", children.len());
 }

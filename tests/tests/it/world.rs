@@ -423,3 +423,17 @@ pub fn skip(missing: &str) -> bool {
 pub fn text<'j>(json: &'j serde_json::Value, pointer: &str) -> &'j str {
     json.pointer(pointer).and_then(|v| v.as_str()).unwrap_or_else(|| panic!("no string at {pointer} in {json}"))
 }
+
+/// The calls of this kind that a tool makes, its children's too, a line each; none where there is no strace, which is said.
+pub fn traced(at: &Repo<'_>, call: &str, tool: &str, args: &[&str]) -> Option<(Output, Vec<String>)> {
+    if !needs("strace") {
+        return None;
+    }
+    let log = at.world.path("trace");
+    let tool = at.world.path("bin").join(tool);
+    let trace = format!("trace={call}");
+    let strace = ["-f", "-qq", "-o", log.to_str().unwrap(), "-e", &trace, tool.to_str().unwrap()];
+    let output = at.run("strace", &[&strace[..], args].concat()).exit(0);
+    let lines = std::fs::read_to_string(&log).unwrap().lines().map(str::to_owned).collect();
+    Some((output, lines))
+}

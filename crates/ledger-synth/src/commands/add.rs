@@ -1,16 +1,14 @@
 //! `add`: the event writer.
 
 use std::borrow::Cow;
-use std::collections::{BTreeMap, BTreeSet};
-use std::path::{Path, PathBuf};
+use std::collections::BTreeMap;
+use std::path::PathBuf;
 
 use jiff::{SignedDuration, Timestamp};
 use serde::Deserialize;
 use serde_json::json;
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Failure, Result};
-use shopfloor_core::fs;
-use shopfloor_core::lock::Lock;
 use shopfloor_core::text::printable;
 use shopfloor_core::ui::Ui;
 
@@ -18,10 +16,12 @@ use super::synth;
 use crate::apply::{self, commit};
 use crate::body;
 use crate::cli::{AddArgs, HookOf, Place};
+use crate::draft::{self, Draft};
 use crate::event::{self, Checkpoint, Entry, Event, LIMIT, Meta, Record};
 use crate::facts::gather::everything;
 use crate::facts::{EVENTS, Ledger};
 use crate::plan::{Filter, join};
+use crate::scalar::safe;
 use crate::view::View;
 
 /// The clock of whoever wrote what was read may be ahead by this; more is a mistake nobody follows.
@@ -70,8 +70,8 @@ fn from_claude(ui: &Ui, env: &Env, place: &Place, args: &AddArgs) -> Result<Exit
         Some(dir) if !env.cwd_named && dir.is_absolute() && dir.is_dir() => env.at(dir)?,
         _ => env.clone(),
     };
-    let session = session_of(payload.session_id.as_deref().unwrap_or_default());
-    let (own, named) = (session.clone(), args.agent.clone());
+    let session = draft::session_of(payload.session_id.as_deref().unwrap_or_default());
+    let own = session.clone();
     let mut args = args.clone();
     if args.agent.is_none() && env.var("LEDGER_SYNTH_AGENT").is_none() && !session.is_empty() {
         args.agent = Some(session);
@@ -79,7 +79,7 @@ fn from_claude(ui: &Ui, env: &Env, place: &Place, args: &AddArgs) -> Result<Exit
     args.kind = args.kind.or(Some("session_end".into()));
     args.reason = args.reason.or(payload.reason);
     let ledger = Ledger::find(ui, &env, place)?;
-    let drafts = Draft::all_of(&env, &ledger, &own, named.as_deref())?;
+    let drafts = Draft::all_of(&env, &ledger, &own)?;
     let kept = drafts.iter().fold(Vec::new(), |kept, draft| newest_said(kept, body::parse(&draft.text)));
     let entries = newest_said(kept, sections(&args)?);
     if entries.is_empty() {
@@ -95,80 +95,6 @@ fn from_claude(ui: &Ui, env: &Env, place: &Place, args: &AddArgs) -> Result<Exit
     }
     drop(drafts);
     finish(ui, &env, place, &ledger, &args, &written)
-}
-
-/// Sections kept for the end of the session, beside the worktree's private state. Open it is locked.
-struct Draft {
-    path: PathBuf,
-    text: String,
-    _lock: Lock,
-}
-
-/// A session by the part of its id that names it.
-pub fn session_of(id: &str) -> String {
-    id.chars().filter(|c| c.is_ascii_alphanumeric() || *c == '-').take(8).collect()
-}
-
-/// Set by `banner` for the session it is called for.
-pub const SESSION: &str = "LEDGER_SYNTH_SESSION";
-
-/// The variables that name who speaks, where no session is known.
-const AGENTS: [&str; 2] = ["LEDGER_SYNTH_AGENT", "SHOPFLOOR_AGENT_ID"];
-
-impl Draft {
-    /// Where the draft of whoever calls is: by session, else by agent; without a name where nobody says who it is.
-    fn path_of(env: &Env, ledger: &Ledger, agent: Option<&str>) -> PathBuf {
-        let variable = |name: &str| env.var(name).map(|name| name.to_string_lossy().into_owned());
-        let agent = || AGENTS.iter().find_map(|name| variable(name)).or_else(|| agent.map(str::to_owned));
-        let name = match variable(SESSION) {
-            Some(session) => format!("session-{}.md", safe(&session)),
-            None => agent().map_or("draft.md".to_owned(), |agent| format!("draft-{}.md", safe(&agent))),
-        };
-        ledger.state().join(name)
-    }
-
-    /// Every draft that the end of this session is to write down: its own, that of nobody in particular, and where
-    /// nobody says who it is, those of all agents: else they would wait for ever.
-    fn all_of(env: &Env, ledger: &Ledger, session: &str, agent: Option<&str>) -> Result<Vec<Draft>> {
-        let variable = |name: &str| env.var(name).map(|name| name.to_string_lossy().into_owned());
-        let sessions = [Some(session.to_owned()), variable(SESSION)];
-        let agents = [agent.map(str::to_owned), variable(AGENTS[0]), variable(AGENTS[1])];
-        let mut names: BTreeSet<String> = BTreeSet::from(["draft.md".to_owned()]);
-        let of = |kind: &str, who: &Option<String>| {
-            who.as_ref().filter(|who| !who.is_empty()).map(|who| format!("{kind}-{}.md", safe(who)))
-        };
-        names.extend(sessions.iter().filter_map(|session| of("session", session)));
-        names.extend(agents.iter().filter_map(|agent| of("draft", agent)));
-        if agents.iter().all(Option::is_none) {
-            let there = fs::list(&ledger.state())?.into_iter().map(|name| name.to_string_lossy().into_owned());
-            names.extend(there.filter(|name| name.starts_with("draft-") && name.ends_with(".md")));
-        }
-        names.into_iter().map(|name| Draft::open(ledger.state().join(name))).collect()
-    }
-
-    /// What it holds, without opening it.
-    fn read(path: &Path) -> Result<String> {
-        let bytes = fs::read_no_follow(path)?.unwrap_or_default();
-        // Only damage makes it anything else than text, and the rest is still worth keeping.
-        Ok(String::from_utf8_lossy(&bytes).replace('\0', "\u{fffd}"))
-    }
-
-    fn open(path: PathBuf) -> Result<Draft> {
-        let lock = Lock::take(&path.with_extension("lock"))?;
-        let text = Draft::read(&path)?;
-        Ok(Draft { path, text, _lock: lock })
-    }
-
-    fn add(&self, env: &Env, entries: Vec<Entry<'_>>) -> Result<()> {
-        let all = newest_said(body::parse(&self.text), entries);
-        // The time of a checkpoint is when it was said.
-        let all = Event::new(nobody(env.now), all).entries;
-        fs::replace(&self.path, body::write(&all).as_bytes(), Some(fs::PRIVATE))
-    }
-
-    fn remove(&self) -> Result<()> {
-        fs::remove(&self.path)
-    }
 }
 
 /// Both, the later in place of the earlier where they speak of one thing: in one event nothing else tells which is newer.
@@ -200,13 +126,16 @@ fn add(ui: &Ui, env: &Env, place: &Place, args: &AddArgs) -> Result<Exit> {
     }
     let ledger = Ledger::find(ui, env, place)?;
     if given.meta.is_none() {
-        let kept = Draft::read(&Draft::path_of(env, &ledger, args.agent.as_deref()))?;
+        let kept = Draft::read(&Draft::path_of(env, &ledger))?;
         require_questions(&ledger, &entries, &body::parse(&kept))?;
     }
     if args.draft {
-        let path = Draft::path_of(env, &ledger, args.agent.as_deref());
+        let path = Draft::path_of(env, &ledger);
         if !place.dry_run {
-            Draft::open(path.clone())?.add(env, entries)?;
+            let draft = Draft::open(path.clone())?;
+            let all = newest_said(body::parse(&draft.text), entries);
+            // The time of a checkpoint is when it was said.
+            draft.keep(&body::write(&Event::new(nobody(env.now), all).entries))?;
         }
         if ui.is_json() {
             ui.json(&json!({ "draft": path.to_string_lossy() }));
@@ -484,21 +413,4 @@ pub fn write(ledger: &Ledger, event: &Event<'_>, is_dry: bool) -> Result<Written
         false => apply::create_event(ledger, &stem, text.as_bytes())?,
     };
     Ok(Written { below, id: Record::of(event).id, ts: event.meta.ts, agent: event.meta.agent.to_string() })
-}
-
-/// A name that is a file name everywhere: what else there is in it is percent-encoded, and it is cut.
-pub fn safe(agent: &str) -> String {
-    let mut name = String::new();
-    for c in agent.chars() {
-        if c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.') && !(c == '.' && name.is_empty()) {
-            name.push(c);
-        } else {
-            let mut bytes = [0; 4];
-            c.encode_utf8(&mut bytes).bytes().for_each(|b| name.push_str(&format!("%{b:02X}")));
-        }
-        if name.len() > 100 {
-            break;
-        }
-    }
-    name
 }

@@ -9,8 +9,9 @@ use shopfloor_core::fs;
 use shopfloor_core::text::printable;
 use shopfloor_core::ui::Ui;
 
-use super::{add, synth};
+use super::synth;
 use crate::cli::{BannerArgs, HookOf, Place};
+use crate::draft;
 use crate::facts::gather::everything;
 use crate::facts::{CURRENT, EVENTS, Ledger};
 use crate::plan::{Filter, Source};
@@ -60,12 +61,12 @@ fn answer(ui: &Ui, env: &Env, place: &Place, args: &BannerArgs) -> Result<()> {
 fn name_session(ui: &Ui, env: &Env) -> Result<()> {
     let Some(file) = env.var("CLAUDE_ENV_FILE").map(Path::new).filter(|file| file.is_absolute()) else { return Ok(()) };
     let input: Value = serde_json::from_slice(&ui.input()?).unwrap_or_default();
-    let session = add::session_of(input["session_id"].as_str().unwrap_or_default());
+    let session = draft::session_of(input["session_id"].as_str().unwrap_or_default());
     if session.is_empty() {
         return Ok(());
     }
     let begin = if fs::ends_line(file)? { "" } else { "\n" };
-    fs::append_line(file, &format!("{begin}export {}='{session}'", add::SESSION))
+    fs::append_line(file, &format!("{begin}export {}='{session}'", draft::SESSION))
 }
 
 /// What there is to tell.

@@ -9,11 +9,12 @@ use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::text::printable;
 use shopfloor_core::ui::Ui;
 
-use super::{add, synth};
+use super::synth;
 use crate::cli::Place;
 use crate::facts::gather::everything;
 use crate::facts::{CURRENT, Events, Ledger, directory};
 use crate::plan::Filter;
+use crate::scalar;
 
 pub fn run(ui: &Ui, env: &Env, place: &Place, files: &[PathBuf]) -> Result<Exit> {
     let ledger = Ledger::find(ui, env, place)?;
@@ -42,7 +43,7 @@ pub fn run(ui: &Ui, env: &Env, place: &Place, files: &[PathBuf]) -> Result<Exit>
             tell(path, 1, &format!("its time is in the future: {}", meta.ts), true);
         }
         let name = file.name.to_string_lossy();
-        let stem = format!("{}_{}", meta.ts.to_string().replace(':', "-"), add::safe(&meta.agent));
+        let stem = format!("{}_{}", meta.ts.to_string().replace(':', "-"), scalar::safe(&meta.agent));
         if !name.starts_with(&stem) {
             tell(
                 path,
