@@ -35,7 +35,7 @@ pub fn before_removal(ui: &Ui, env: &Env, place: &Place, git: Git, repo: &Repo) 
         Failure::new(
             Exit::No,
             "unknown",
-            format!("it was attached to {}, which does not know it", overlay.dir.display()),
+            format!("the worktree was attached to {}, which does not know it", overlay.dir.display()),
         )
         .hint(format!("bring it in step: `overlay-sync -C {} attach`", shell_word(root)))
     })?;
@@ -50,7 +50,9 @@ pub fn before_removal(ui: &Ui, env: &Env, place: &Place, git: Git, repo: &Repo) 
     if !whole.is_empty() || outcome.unread.contains(&leaving.id) {
         let name = format!("{}: ", root.display());
         let open = outcome.open.iter().filter_map(|line| line.strip_prefix(&name)).map(|line| format!("  {line}"));
-        return Err(Failure::new(Exit::No, "held", "the overlay has not got everything of it").details(open));
+        return Err(
+            Failure::new(Exit::No, "held", "the overlay does not have everything that the worktree has").details(open)
+        );
     }
     let kept = |(path, held): (_, &crate::manifest::Held)| {
         format!("a part of {path} is kept ({}); `overlay-sync show {}`", held.why, held.id(path))

@@ -76,9 +76,13 @@ pub fn run(site: &Site<'_>, names: &[String], state: &str, any: bool, timeout: &
             return Ok(Exit::Done);
         }
         if never.len() == names.len() || !any && !never.is_empty() {
-            return Err(Failure::new(Exit::No, "wrong_state", format!("that does not become {state} by itself"))
-                .details(never.iter().map(|why| format!("  {why}")))
-                .hint("`worker-ctl status` shows what they are at"));
+            return Err(Failure::new(
+                Exit::No,
+                "wrong_state",
+                format!("no worker named here becomes {state} by itself"),
+            )
+            .details(never.iter().map(|why| format!("  {why}")))
+            .hint("`worker-ctl status` shows what they are at"));
         }
         if start.elapsed() >= limit {
             let why = format!("not {} {state} within {timeout}", if any { "one is" } else { "all are" });
