@@ -104,7 +104,13 @@ type Answer = std::result::Result<Value, Failure>;
 
 impl Server {
     /// Does what a tool does. Blocks.
-    fn call(&self, name: &str, args: &JsonObject, request: &RequestContext<RoleServer>) -> Option<Answer> {
+    fn call(
+        &self,
+        name: &str,
+        args: &JsonObject,
+        request: &RequestContext<RoleServer>,
+        ended: &Over,
+    ) -> Option<Answer> {
         self.handed.give_back_stale();
         self.handed.next_call(args.get("after_event_id").and_then(Value::as_u64));
         // As it is by now, seen from the agent's own worktree wherever the server was started.
@@ -121,7 +127,7 @@ impl Server {
             "spawn_subtree" => self.spawn_subtree(&ui, &env, &place, args),
             "spawn_workers" => self.spawn_workers(&ui, &env, &place, args),
             "notify_parent" => self.notify_parent(&env, &place, args),
-            "wait_for_event" => self.wait_for_event(&env, &place, args, request),
+            "wait_for_event" => self.wait_for_event(&env, &place, args, request, ended),
             "list_agents" => list::json_rows(&ui, &env, &place).map(|agents| json!({ "agents": agents })),
             _ => return None,
         })
@@ -180,11 +186,10 @@ impl Server {
         place: &Place,
         args: &JsonObject,
         request: &RequestContext<RoleServer>,
+        ended: &Over,
     ) -> Answer {
         let begun = Instant::now();
         let (wanted, seconds) = wish(args)?;
-        let ended = Over::default();
-        std::mem::replace(&mut *self.latest.lock().unwrap_or_else(PoisonError::into_inner), ended.clone()).end();
         let _turn = self.waits.lock().unwrap_or_else(PoisonError::into_inner);
         let is_given_up = || ended.is_over() || request.ct.is_cancelled() || self.over.is_over();
         if is_given_up() {
@@ -200,7 +205,7 @@ impl Server {
         let mut waiting = Waiting::new(env, place, spool, wanted, false)?;
         let (wake, token) = (waiting.waker(), request.ct.clone());
         let wake = Arc::new(Mutex::new(Some(wake)));
-        for over in [&self.over, &ended] {
+        for over in [&self.over, ended] {
             let wake = wake.clone();
             over.then(move || wake_once(&wake));
         }
@@ -306,10 +311,15 @@ impl ServerHandler for Server {
         let server = self.clone();
         let name = request.name.clone();
         let args = request.arguments.unwrap_or_default();
+        // In the order in which the requests came: the threads below have none.
+        let ended = Over::default();
+        if name == "wait_for_event" {
+            std::mem::replace(&mut *self.latest.lock().unwrap_or_else(PoisonError::into_inner), ended.clone()).end();
+        }
         // A wait must not hold up the others.
         let turn = if name == "wait_for_event" { None } else { Some(self.order.lock().await) };
         let progress = tokio::spawn(tell_progress(context.clone()));
-        let called = tokio::task::spawn_blocking(move || server.call(&name, &args, &context)).await;
+        let called = tokio::task::spawn_blocking(move || server.call(&name, &args, &context, &ended)).await;
         drop(turn);
         progress.abort();
         if proc::check_interrupt().is_err() {
