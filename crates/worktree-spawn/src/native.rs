@@ -2,6 +2,8 @@
 //! writes is proven to be the same by a test over generated repositories; everything that could come out differently is
 //! left to git.
 
+mod history;
+
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -12,6 +14,8 @@ use shopfloor_core::fs;
 use shopfloor_core::git::LOCAL_VARS;
 
 use crate::facts::place::Tree;
+
+pub use history::Containment;
 
 /// Attributes that say nothing about what a file looks like in a worktree, or what both agree on.
 const KNOWN: [&str; 9] =
@@ -48,7 +52,7 @@ pub struct Native {
 }
 
 /// Whatever gix stumbles over, git does instead.
-type Attempt<T> = Result<T, Box<dyn std::error::Error + Send + Sync>>;
+pub type Attempt<T> = Result<T, Box<dyn std::error::Error + Send + Sync>>;
 
 impl Native {
     /// Opens the repository of a worktree; none where anything is out of the ordinary.

@@ -10,6 +10,14 @@ use crate::facts::place::Tree;
 /// There is none.
 pub enum Native {}
 
+/// Never found.
+#[expect(dead_code, reason = "nothing is found without gix")]
+pub enum Containment {
+    Merged,
+    Missing,
+    Ask,
+}
+
 impl Native {
     pub fn open(_env: &Env, _tree: &Tree) -> Option<Native> {
         None
@@ -20,6 +28,14 @@ impl Native {
     }
 
     pub fn is_changed(&self) -> Option<bool> {
+        match *self {}
+    }
+
+    pub fn containment(&self, _tip: &str, _into: &str) -> Option<Containment> {
+        match *self {}
+    }
+
+    pub fn loose_commits(&self) -> Option<usize> {
         match *self {}
     }
 

@@ -40,6 +40,7 @@ mod spawn;
 mod spawn_edges;
 mod spawn_events;
 mod spawn_faults;
+mod spawn_gc;
 mod spawn_git;
 mod spawn_mcp;
 mod spawn_remove;

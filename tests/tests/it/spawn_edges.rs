@@ -508,15 +508,3 @@ fn a_list_opens_no_more_files_than_there_are_worktrees_to_look_at() {
     // Four times as many worktrees: some is the same for all, and nothing is looked at by each for each other.
     assert!(opened[1] < opened[0] * 5, "{opened:?}");
 }
-
-#[test]
-fn a_gc_asks_git_only_about_those_that_have_ended() {
-    let w = World::new();
-    let app = app(&w);
-    for n in 0..6 {
-        subtree(&app, &[&format!("s{n}")]);
-    }
-    let Some((_, started)) = traced(&app, "execve", "worktree-spawn", &["gc"]) else { return };
-    let gits = started.iter().filter(|line| line.contains("/git\"") && line.ends_with("= 0")).count();
-    assert!(gits <= 2, "{started:#?}");
-}

@@ -204,6 +204,12 @@ impl Git {
     }
 }
 
+/// Whether a directory of a worktree is a repository of its own; so too where a directory cannot be read.
+pub fn holds_repository(worktree: &Path) -> bool {
+    let entries = walkdir::WalkDir::new(worktree).min_depth(2);
+    entries.into_iter().any(|entry| entry.map_or(true, |entry| entry.file_name() == ".git"))
+}
+
 /// How keys begin and end by which a look at a repository runs a program; file monitors and hooks are off anyway.
 const RUN_BY_LOOKING: [(&[u8], &[u8]); 6] = [
     (b"filter.", b".clean"),

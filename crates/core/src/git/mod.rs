@@ -13,8 +13,8 @@ use crate::fs;
 use crate::lock::Lock;
 use crate::proc::{self, Cmd, Output};
 
-pub use self::guard::recorded_dir;
 use self::guard::{NO_HOOKS, NO_PROGRAMS, Pinned};
+pub use self::guard::{holds_repository, recorded_dir};
 
 /// The variables that tie git to one repository: `git rev-parse --local-env-vars` of git 2.39 to 2.47.
 /// A hook inherits them, and `git -C elsewhere` would still obey them. A test compares the list with

@@ -1,20 +1,20 @@
 //! What would be lost if an agent's worktree went.
 
+use shopfloor_core::config::Line;
 use shopfloor_core::env::Env;
 use shopfloor_core::error::Result;
 use shopfloor_core::fs;
-use shopfloor_core::git::Git;
+use shopfloor_core::git::{Git, holds_repository};
 
 use crate::facts::agents::Known;
-use crate::facts::place::Place;
+use crate::facts::place::{Place, Tree};
 use crate::facts::spawn::git_failed;
 use crate::identity::Kind;
 use crate::launcher;
 use crate::life::{self, State};
-use crate::native::Native;
+use crate::native::{Containment, Native};
 use crate::plan::removal::{Branch, Condition};
 use crate::spool::Spool;
-use shopfloor_core::config::Line;
 
 /// What looking needs.
 #[derive(Clone, Copy)]
@@ -46,31 +46,50 @@ fn seated_in<'k>(known: &'k Known, all: &'k [Known]) -> impl Iterator<Item = &'k
     all.iter().filter(|other| other.tree.path == known.tree.path && other.agent.kind == Kind::Worker)
 }
 
-/// Looks at one agent, as one of `all`.
+/// Asks git about one agent, as one of `all`.
 pub fn condition(look: &Look<'_>, known: &Known, all: &[Known]) -> Result<Condition> {
-    looked_at(look, known, all, false)
+    let mut found = without_git(look, known, all)?;
+    if known.agent.kind == Kind::Subtree && !known.tree.is_lost {
+        ask_git(look, known, all, &mut found)?;
+    }
+    Ok(found)
 }
 
-/// The same for one that stays if it has changes, whatever these are: then no process is started to name them.
+/// The same for one that stays if it has changes, whatever these are: git is asked only where looking in this process
+/// does not tell.
 pub fn glance(look: &Look<'_>, known: &Known, all: &[Known]) -> Result<Condition> {
-    looked_at(look, known, all, true)
+    let Look { env, place, git, .. } = *look;
+    let mut found = without_git(look, known, all)?;
+    let tree = &known.tree;
+    if known.agent.kind != Kind::Subtree || tree.is_lost {
+        return Ok(found);
+    }
+    let native = if place.has_ref_storage { None } else { Native::open(env, tree) };
+    // That the worktree is the one the repository has recorded is seen first.
+    let git = &tree.git(git, place)?;
+    match native.as_ref().and_then(Native::is_changed) {
+        Some(true) => found.changes.push("(not looked at one by one)".into()),
+        Some(false) if !holds_repository(&tree.path) => {
+            found.changes.extend(unfinished(tree));
+            branch(&History { git, native, place, tree }, known, all, &mut found)?;
+        }
+        _ => ask_git(look, known, all, &mut found)?,
+    }
+    Ok(found)
 }
 
-fn looked_at(look: &Look<'_>, known: &Known, all: &[Known], is_glance: bool) -> Result<Condition> {
-    let Look { place, git, .. } = *look;
-    let shared = place.shared();
+/// What is known of an agent before anybody looks into its worktree.
+fn without_git(look: &Look<'_>, known: &Known, all: &[Known]) -> Result<Condition> {
     let tree = &known.tree;
-    let state = state(look, known, all)?;
-    let pending = Spool::of(&shared, &known.agent.id).pending()?;
     let mut found = Condition {
         known: known.clone(),
-        state,
+        state: state(look, known, all)?,
         changes: Vec::new(),
         submodule: None,
         locked: None,
         loose_commits: 0,
         branch: Branch::NotHeld,
-        pending,
+        pending: Spool::of(&look.place.shared(), &known.agent.id).pending()?,
         nested: Vec::new(),
         seats: Vec::new(),
     };
@@ -82,19 +101,26 @@ fn looked_at(look: &Look<'_>, known: &Known, all: &[Known], is_glance: bool) -> 
         "" => String::new(),
         why => format!(": {why}"),
     });
-    if tree.is_lost {
-        return Ok(found);
+    if !tree.is_lost {
+        let inside = all.iter().filter(|other| other.tree.path != tree.path && other.tree.path.starts_with(&tree.path));
+        found.nested =
+            inside.filter(|other| other.agent.kind != Kind::Worker).map(|other| other.agent.id.clone()).collect();
+        found.seats = seated_in(known, all).map(|seated| seated.agent.id.clone()).collect();
     }
-    let inside = all.iter().filter(|other| other.tree.path != tree.path && other.tree.path.starts_with(&tree.path));
-    found.nested =
-        inside.filter(|other| other.agent.kind != Kind::Worker).map(|other| other.agent.id.clone()).collect();
-    found.seats = seated_in(known, all).map(|seated| seated.agent.id.clone()).collect();
+    Ok(found)
+}
+
+/// What git is in the middle of.
+fn unfinished(tree: &Tree) -> impl Iterator<Item = String> {
+    let names = ["MERGE_HEAD", "rebase-merge", "rebase-apply", "CHERRY_PICK_HEAD", "REVERT_HEAD", "BISECT_LOG"];
+    let open = names.into_iter().filter(|name| tree.git_dir.join(name).exists());
+    open.map(|name| format!("({name}: git is in the middle of something)"))
+}
+
+fn ask_git(look: &Look<'_>, known: &Known, all: &[Known], found: &mut Condition) -> Result<()> {
+    let Look { place, git, .. } = *look;
+    let tree = &known.tree;
     let git = &tree.git(git, place)?;
-    let native = if is_glance && !place.has_ref_storage { Native::open(look.env, tree) } else { None };
-    if native.and_then(|native| native.is_changed()) == Some(true) {
-        found.changes.push("(not looked at one by one)".into());
-        return Ok(found);
-    }
     let how = ["status", "--porcelain=v2", "-z", "--untracked-files=all", "--ignore-submodules=dirty"];
     let status = git.cmd_alone(&tree.path).args(how);
     let status = status.capture()?;
@@ -116,19 +142,14 @@ fn looked_at(look: &Look<'_>, known: &Known, all: &[Known], is_glance: bool) -> 
         }
         found.changes.push(path);
     }
-    for name in ["MERGE_HEAD", "rebase-merge", "rebase-apply", "CHERRY_PICK_HEAD", "REVERT_HEAD", "BISECT_LOG"] {
-        if tree.git_dir.join(name).exists() {
-            found.changes.push(format!("({name}: git is in the middle of something)"));
-        }
-    }
+    found.changes.extend(unfinished(tree));
     if found.submodule.is_none() {
         found.submodule = match git.inner_losses(&tree.path)? {
             Some(why) => Some(why),
             None => git.ignored_losses(&place.common_dir, &tree.path)?,
         };
     }
-    branch(place, git, known, all, &mut found)?;
-    Ok(found)
+    branch(&History { git, native: None, place, tree }, known, all, found)
 }
 
 /// The path in a record of `git status --porcelain=v2`.
@@ -142,25 +163,11 @@ fn changed_path(record: &str) -> String {
     record.splitn(fields + 1, ' ').last().unwrap_or(record).to_owned()
 }
 
-fn branch(place: &Place, git: &Git, known: &Known, all: &[Known], found: &mut Condition) -> Result<()> {
+fn branch(history: &History<'_>, known: &Known, all: &[Known], found: &mut Condition) -> Result<()> {
     let tree = &known.tree;
-    let head = git.cmd_alone(&tree.path).args(["rev-parse", "--verify", "--quiet", "HEAD"]).capture()?;
-    let tip = String::from_utf8_lossy(&head.stdout).trim().to_owned();
-    if tip.is_empty() {
-        return Ok(());
-    }
+    let Some(tip) = history.head()? else { return Ok(()) };
     if tree.branch.is_none() {
-        let loose = git.cmd_alone(&tree.path).args([
-            "rev-list",
-            "--count",
-            "HEAD",
-            "--not",
-            "--branches",
-            "--tags",
-            "--remotes",
-        ]);
-        let loose = loose.capture()?;
-        found.loose_commits = String::from_utf8_lossy(&loose.stdout).trim().parse().unwrap_or(1);
+        found.loose_commits = history.loose_commits()?;
         return Ok(());
     }
     let Some(name) = known.agent.birth_branch.clone().filter(|born| tree.branch.as_ref() == Some(born)) else {
@@ -178,7 +185,7 @@ fn branch(place: &Place, git: &Git, known: &Known, all: &[Known], found: &mut Co
     let mut into: Vec<String> = today.into_iter().chain(born_of).filter(|b| *b != name).collect();
     into.dedup();
     for parent in &into {
-        if let Some(why) = contained(place, git, &tip, &format!("refs/heads/{parent}"))? {
+        if let Some(why) = history.contained(&tip, parent)? {
             found.branch = Branch::Contained { name, tip, why: format!("{why} {parent}") };
             return Ok(());
         }
@@ -188,7 +195,47 @@ fn branch(place: &Place, git: &Git, known: &Known, all: &[Known], found: &mut Co
     Ok(())
 }
 
-/// How everything on `tip` is in `into`, if it is: merged, each commit as a patch, or all of it as one.
+/// What the commits of a worktree have to do with those of other branches: asked in this process where there is a
+/// native repository that knows, of git else.
+struct History<'a> {
+    git: &'a Git,
+    native: Option<Native>,
+    place: &'a Place,
+    tree: &'a Tree,
+}
+
+impl History<'_> {
+    /// The commit HEAD is at, if it has one.
+    fn head(&self) -> Result<Option<String>> {
+        if let Some(tip) = self.native.as_ref().and_then(Native::head) {
+            return Ok(Some(tip));
+        }
+        let head = self.git.cmd_alone(&self.tree.path).args(["rev-parse", "--verify", "--quiet", "HEAD"]).capture()?;
+        let tip = String::from_utf8_lossy(&head.stdout).trim().to_owned();
+        Ok((!tip.is_empty()).then_some(tip))
+    }
+
+    /// The number of commits that no branch, tag or remote has.
+    fn loose_commits(&self) -> Result<usize> {
+        if let Some(count) = self.native.as_ref().and_then(Native::loose_commits) {
+            return Ok(count);
+        }
+        let how = ["rev-list", "--count", "HEAD", "--not", "--branches", "--tags", "--remotes"];
+        let loose = self.git.cmd_alone(&self.tree.path).args(how).capture()?;
+        Ok(String::from_utf8_lossy(&loose.stdout).trim().parse().unwrap_or(1))
+    }
+
+    /// How everything on `tip` is in the branch `into`, if it is: merged, each commit as a patch, or all of it as one.
+    fn contained(&self, tip: &str, into: &str) -> Result<Option<&'static str>> {
+        match self.native.as_ref().and_then(|native| native.containment(tip, into)) {
+            Some(Containment::Merged) => Ok(Some("merged into")),
+            Some(Containment::Missing) => Ok(None),
+            Some(Containment::Ask) | None => contained(self.place, self.git, tip, &format!("refs/heads/{into}")),
+        }
+    }
+}
+
+/// Asks git how everything on `tip` is in `into`.
 fn contained(place: &Place, git: &Git, tip: &str, into: &str) -> Result<Option<&'static str>> {
     let dir = &place.common_dir;
     let ask = |args: &[&str]| git.cmd(dir).args(args.iter().copied()).capture();
@@ -205,7 +252,7 @@ fn contained(place: &Place, git: &Git, tip: &str, into: &str) -> Result<Option<&
         let count = ask(&["rev-list", "--count", "--merges", &format!("{into}..{commit}")])?;
         // A merge has no patch to compare.
         let merges = String::from_utf8_lossy(&count.stdout).trim() != "0";
-        Ok(cherry.status.success() && !merges && !text.is_empty() && text.lines().all(|line| line.starts_with("- ")))
+        Ok(cherry.status.success() && !merges && text.lines().all(|line| line.starts_with("- ")))
     };
     if is_there(tip)? {
         return Ok(Some("patch-equal in"));
