@@ -1,0 +1,350 @@
+//! ledger-synth and git: commits, merges, rebases, pushes, commits that are only looked at.
+
+use crate::support::ledger::{CURRENT, EVENTS, event, field, synth};
+use crate::support::world::{Repo, World, text, write};
+
+fn commit_all(repo: &Repo<'_>) {
+    repo.git(&["add", "."]);
+    repo.git(&["commit", "-q", "-m", "all"]);
+}
+
+/// A repository with a ledger of one event, set up and committed.
+fn installed(w: &World) -> Repo<'_> {
+    let app = w.app();
+    app.ledger(&["install"]).exit(0);
+    event(&app, "base", "2026-01-01T00:00:00Z", "base", "now: base\n");
+    synth(&app);
+    commit_all(&app);
+    app
+}
+
+/// A branch with an event of its own and a ledger that has it.
+fn work(repo: &Repo<'_>, branch: &str, from: &str, ts: &str) {
+    repo.git(&["switch", "-q", "-c", branch, from]);
+    event(repo, branch, ts, branch, &format!("now: of {branch}\nthis_session:\n- did {branch}\n"));
+    repo.ledger(&["--no-confirm", "--commit"]).exit(0).out_has("committed");
+}
+
+#[test]
+fn a_merge_of_two_regenerated_ledgers_is_clean_and_fresh() {
+    let w = World::new();
+    let app = installed(&w);
+    work(&app, "a", "main", "2026-01-02T00:00:00Z");
+    work(&app, "b", "main", "2026-01-03T00:00:00Z");
+    app.git(&["merge", "-q", "--no-edit", "a"]);
+    assert_eq!(app.git(&["status", "--porcelain"]), "");
+    let text = app.read(CURRENT);
+    assert!(text.contains("- did a\n- did b\n") && text.contains("**Now:** of b"), "{text}");
+    app.ledger(&["--check"]).exit(0);
+    app.ledger(&["--check", "--tree", "HEAD"]).exit(0);
+    app.git(&["switch", "-q", "a"]);
+    app.git(&["merge", "-q", "--no-edit", "b"]);
+    assert_eq!(app.read(CURRENT), text);
+}
+
+#[test]
+fn a_rebase_and_a_cherry_pick_end_fresh_too() {
+    let w = World::new();
+    let app = installed(&w);
+    work(&app, "a", "main", "2026-01-02T00:00:00Z");
+    work(&app, "b", "main", "2026-01-03T00:00:00Z");
+    // An older git does not tell the merge driver what it picks, so the ledger is due afterwards, as the guide says.
+    let finish = || {
+        if crate::support::world::git_version(&app) < (2, 44) {
+            app.ledger(&["--no-confirm", "--commit"]).exit(0);
+        }
+    };
+    app.git(&["rebase", "-q", "a"]);
+    finish();
+    app.ledger(&["--check"]).exit(0);
+    assert!(app.read(CURRENT).contains("- did a\n- did b\n"));
+    work(&app, "c", "main", "2026-01-04T00:00:00Z");
+    app.git(&["cherry-pick", "a"]);
+    finish();
+    assert!(app.read(CURRENT).contains("- did a\n- did c\n"), "{}", app.read(CURRENT));
+    app.ledger(&["--check"]).exit(0);
+}
+
+/// Three branches that add and archive, merged in any order: one ledger.
+#[test]
+fn any_order_of_merges_comes_to_the_same() {
+    let w = World::new();
+    let app = installed(&w);
+    for (n, branch) in ["a", "b", "c"].into_iter().enumerate() {
+        work(&app, branch, "main", &format!("2026-01-0{}T00:00:00Z", n + 2));
+        if branch != "b" {
+            app.ledger(&["--archive", "--no-confirm", "--commit"]).exit(0);
+            event(&app, &format!("{branch}2"), "2026-01-09T00:00:00Z", branch, "open_questions:\n- more?\n");
+            app.ledger(&["--no-confirm", "--commit"]).exit(0);
+        }
+    }
+    let mut seen = Vec::new();
+    for order in [["a", "b", "c"], ["c", "b", "a"], ["b", "a", "c"], ["b", "c", "a"], ["a", "c", "b"], ["c", "a", "b"]]
+    {
+        app.git(&["switch", "-q", "-C", "all", order[0]]);
+        app.git(&["merge", "-q", "--no-edit", order[1]]);
+        app.git(&["merge", "-q", "--no-edit", order[2]]);
+        app.ledger(&["--check", "--tree", "HEAD"]).exit(0);
+        seen.push(app.read(CURRENT));
+    }
+    assert_eq!(field(&seen[0], "event_count"), "6");
+    seen.iter().for_each(|text| assert_eq!(text, &seen[0]));
+    app.ledger(&["archive"]).exit(0);
+    assert_eq!(app.read(CURRENT), seen[0]);
+}
+
+/// git runs no driver where one side alone changed the file: then the hook mends it.
+#[test]
+fn what_the_driver_does_not_see_the_hook_does() {
+    let w = World::new();
+    let app = installed(&w);
+    app.git(&["switch", "-q", "-c", "a"]);
+    event(&app, "a", "2026-01-02T00:00:00Z", "a", "now: of a\n");
+    commit_all(&app);
+    work(&app, "b", "main", "2026-01-03T00:00:00Z");
+    let out = app.run("git", &["merge", "-q", "--no-edit", "a"]).exit(0);
+    out.err_has("is newer than the last commit");
+    app.ledger(&["--check"]).exit(0);
+    app.ledger(&["--check", "--tree", "HEAD"]).exit(1).err_has("is stale");
+    app.ledger(&["--no-confirm", "--commit"]).exit(0);
+    app.ledger(&["--check", "--tree", "HEAD"]).exit(0);
+}
+
+#[test]
+fn a_page_a_person_wrote_conflicts_as_any_text() {
+    let w = World::new();
+    let app = installed(&w);
+    work(&app, "a", "main", "2026-01-02T00:00:00Z");
+    app.git(&["switch", "-q", "-c", "b", "main"]);
+    app.write(CURRENT, "# Mine\n");
+    app.git(&["commit", "-q", "-a", "-m", "mine"]);
+    app.run("git", &["merge", "-q", "--no-edit", "a"]).exit(1);
+    let text = app.read(CURRENT);
+    assert!(text.contains("# Mine") && text.contains("<<<<<<<") && text.contains("**Now:** of a"), "{text}");
+    app.ledger(&["--no-confirm", "--commit"]).exit(1).err_has("a merge is going on");
+}
+
+/// A commit made in the middle of a rebase would go when it is aborted.
+#[test]
+fn nothing_is_committed_in_the_middle_of_a_rebase() {
+    let w = World::new();
+    let app = installed(&w);
+    app.commit("f", "main\n");
+    app.git(&["switch", "-q", "-c", "b", "HEAD~1"]);
+    app.commit("f", "b\n");
+    app.run("git", &["rebase", "-q", "main"]).exit(1);
+    app.ledger(&["add", "--now", "said during the rebase", "--synth", "--commit"])
+        .exit(1)
+        .err_has("a rebase is going on");
+    app.git(&["rebase", "--abort"]);
+    assert!(synth(&app).contains("said during the rebase"));
+}
+
+#[test]
+fn a_push_of_a_stale_ledger_is_refused() {
+    let w = World::new();
+    let app = installed(&w);
+    app.git(&["init", "-q", "--bare", "../origin.git"]);
+    app.git(&["remote", "add", "origin", "../origin.git"]);
+    write(&app.path.join(".git/hooks/pre-push.before-shopfloor"), "#!/bin/sh\ncat >> \"$HOME/refs\"\n");
+    app.sh("chmod +x .git/hooks/pre-push.before-shopfloor").exit(0);
+    app.git(&["push", "-q", "origin", "main"]);
+    event(&app, "x", "2026-01-02T00:00:00Z", "x", "now: x\n");
+    commit_all(&app);
+    let out = app.run("git", &["push", "-q", "origin", "main"]).exit(1);
+    out.err_has("refs/heads/main would be pushed with a stale ledger").err_has("+**Now:** x");
+    app.git(&["push", "-q", "origin", "main~1:refs/heads/other"]);
+    app.run_with("git", &["push", "-q", "origin", "main"], &[("SHOPFLOOR", "0")]).exit(0);
+    app.git(&["push", "-q", "origin", "--delete", "other"]);
+    app.ledger(&["--no-confirm", "--commit"]).exit(0);
+    app.git(&["push", "-q", "origin", "main"]);
+    // A hook that was there before was told all refs as well.
+    let refs = std::fs::read_to_string(w.home("refs")).unwrap();
+    assert!(refs.lines().count() >= 4 && refs.contains("refs/heads/other"), "{refs}");
+    // The check needs no work tree.
+    let bare = w.at(app.path.parent().unwrap().join("origin.git"));
+    let out = bare.ledger(&["--check", "--tree", "main", "--json"]).exit(0).json();
+    assert_eq!(out["fresh"], true);
+    bare.ledger(&["--check", "--tree", "main~1"]).exit(1).out_has("+**Now:** x");
+    bare.ledger(&["--check", "--tree", "nothing"]).exit(2).err_has("`nothing` is no commit");
+    bare.ledger(&["--check"]).exit(2).err_has("has no work tree");
+}
+
+#[test]
+fn install_and_doctor_agree_and_uninstall_leaves_nothing() {
+    let w = World::new();
+    let app = w.app();
+    app.write(".claude/settings.json", "{ // mine\n  \"model\": \"x\"\n}\n");
+    app.write(".gitattributes", "*.png binary");
+    let out = app.ledger(&["doctor", "--json"]).exit(1);
+    let fixes: Vec<_> =
+        out.json_lines().iter().filter(|l| l["ok"] == false).map(|l| text(l, "/fix").to_owned()).collect();
+    assert!(fixes.contains(&"ledger-synth install".to_owned()), "{fixes:?}");
+    let before = app.snapshot();
+    app.ledger(&["install", "--claude", "-n"]).exit(0).out_has("would write .gitattributes");
+    app.assert_untouched_since(&before);
+    app.ledger(&["install", "--claude"]).exit(0);
+    assert_eq!(app.read(".gitattributes"), format!("*.png binary\n/{CURRENT} merge=ledger-synth text eol=lf\n"));
+    let settings = app.read(".claude/settings.json");
+    assert!(settings.contains("// mine") && settings.contains("ledger-synth add --from-hook claude"), "{settings}");
+    assert!(app.read(".claude/skills/synthesize-ledgers/SKILL.md").contains("merge ledgers"));
+    event(&app, "a", "2026-01-02T00:00:00Z", "a", "now: a\n");
+    synth(&app);
+    let again = app.snapshot();
+    app.ledger(&["install", "--claude"]).exit(0);
+    app.assert_untouched_since(&again);
+    app.ledger(&["doctor"]).exit(0);
+    app.write(".claude/settings.json", "{ oops");
+    app.ledger(&["install", "--claude"]).exit(2).err_has(".claude/settings.json:1:");
+    app.ledger(&["hook", "status"]).exit(0);
+    app.ledger(&["hook", "uninstall"]).exit(0);
+    app.ledger(&["hook", "status"]).exit(1);
+    assert!(!app.has(".git/hooks/pre-push") && !app.has(".git/hooks/post-merge"));
+}
+
+#[test]
+fn a_commit_that_fails_leaves_the_index_as_it_was() {
+    let w = World::new();
+    let app = w.app();
+    event(&app, "a", "2026-01-02T00:00:00Z", "a", "now: a\n");
+    app.write("other", "x");
+    app.git(&["add", "other"]);
+    write(&app.path.join(".git/hooks/pre-commit"), "#!/bin/sh\necho no >&2; exit 1\n");
+    app.sh("chmod +x .git/hooks/pre-commit").exit(0);
+    let before = app.git(&["status", "--porcelain", "-uall"]);
+    app.ledger(&["--no-confirm", "--commit"]).exit(4).err_has("git commit failed").err_has("caused by: no");
+    let after = app.git(&["status", "--porcelain", "-uall"]);
+    assert_eq!(after.replace(&format!("?? {CURRENT}\n"), ""), before);
+    app.sh("rm .git/hooks/pre-commit").exit(0);
+    app.write(".gitignore", "/thoughts/**/a.md\n");
+    app.ledger(&["--no-confirm", "--commit"]).exit(2).err_has("git ignores").err_has("a.md");
+    app.write(".gitignore", "thoughts/\n");
+    app.ledger(&["--no-confirm", "--commit"]).exit(2).err_has("git ignores").err_has("git check-ignore -v");
+}
+
+#[test]
+fn an_unborn_branch_and_a_detached_head_can_be_committed_to() {
+    let w = World::new();
+    let app = w.app();
+    app.git(&["switch", "-q", "--orphan", "new"]);
+    event(&app, "a", "2026-01-02T00:00:00Z", "a", "now: a\n");
+    app.ledger(&["--no-confirm", "--commit", "-n"]).exit(0).out_has("would commit 1 file");
+    app.ledger(&["--no-confirm", "--commit"]).exit(0);
+    app.git(&["switch", "-q", "--detach"]);
+    event(&app, "b", "2026-01-03T00:00:00Z", "a", "now: b\n");
+    app.ledger(&["--no-confirm", "--commit"]).exit(0);
+    assert_eq!(app.git(&["status", "--porcelain"]), "");
+}
+
+#[test]
+fn checkpoints_are_committed_every_half_hour_and_others_at_once() {
+    let mut w = World::new();
+    w.set("GIT_COMMITTER_DATE", "2026-01-10T12:00:00Z");
+    let app = w.app();
+    let at = |time: &'static str| [("SHOPFLOOR_NOW", time)];
+    let add = |time, kind: &str, more: &[&str]| {
+        let args = [&["add", "--now", time, "--type", kind, "--synth", "--commit"], more].concat();
+        app.run_with("ledger-synth", &args, &at(time)).exit(0);
+        app.git(&["status", "--porcelain"]).is_empty()
+    };
+    assert!(add("2026-01-10T12:00:00Z", "session_end", &[]));
+    assert!(!add("2026-01-10T12:10:00Z", "checkpoint", &[]));
+    assert!(add("2026-01-10T12:40:00Z", "checkpoint", &[]));
+    assert!(add("2026-01-10T12:10:00Z", "handoff", &[]));
+    assert!(!add("2026-01-10T12:20:00Z", "handoff", &["--min-interval", "1h"]));
+    let out = app
+        .run_with("ledger-synth", &["--no-confirm", "--commit", "--min-interval", "30m"], &at("2026-01-10T12:20:00Z"))
+        .exit(0);
+    out.err_has("too recent");
+    assert!(add("2026-01-10T12:20:00Z", "handoff", &[]));
+}
+
+#[test]
+fn commits_at_once_undo_nothing_of_each_other() {
+    let w = World::new();
+    let app = w.app();
+    for round in 0..4 {
+        event(&app, &format!("e{round}"), &format!("2026-01-0{}T00:00:00Z", round + 1), "x", "now: x\n");
+        std::thread::scope(|scope| {
+            for _ in 0..4 {
+                scope.spawn(|| app.ledger(&["--no-confirm", "--commit"]).exit(0));
+            }
+        });
+        assert_eq!(app.git(&["status", "--porcelain"]), "", "round {round}");
+    }
+    // What somebody else keeps there is theirs, tracked or not; and a squashed merge keeps its message.
+    app.commit(&format!("{EVENTS}/todo.txt"), "1");
+    app.write(&format!("{EVENTS}/todo.txt"), "2");
+    app.write(".git/SQUASH_MSG", "prepared\n");
+    app.ledger(&["--no-confirm", "--commit"]).exit(1).err_has("a squashed merge is going on");
+    app.sh("rm .git/SQUASH_MSG").exit(0);
+    event(&app, "last", "2026-01-09T00:00:00Z", "x", "now: y\n");
+    app.ledger(&["--no-confirm", "--commit"]).exit(0);
+    assert_eq!(app.git(&["status", "--porcelain"]), format!(" M {EVENTS}/todo.txt\n"));
+}
+
+/// An edit of an event that another branch archived is in no snapshot: it is told of, not lost.
+#[test]
+fn an_edit_of_what_others_archived_is_told_of() {
+    let w = World::new();
+    let app = installed(&w);
+    app.git(&["switch", "-q", "-c", "a"]);
+    app.ledger(&["--archive", "--no-confirm", "--commit"]).exit(0);
+    app.git(&["switch", "-q", "main"]);
+    event(&app, "base", "2026-01-01T00:00:00Z", "base", "now: base\nthis_session:\n- forgot this one\n");
+    app.ledger(&["--no-confirm", "--commit"]).exit(0);
+    let out = app.run("git", &["merge", "-q", "--no-edit", "a"]).exit(0);
+    out.err_has("counts nowhere").err_has("archive/2026-01-01/base.md");
+    app.ledger(&["doctor"]).exit(1).out_has("1 archived events count nowhere");
+    app.ledger(&["prune", "--retention", "0"]).exit(0).err_has("nothing in the archive is covered");
+    app.sh(&format!("mv {EVENTS}/../archive/2026-01-01/base.md {EVENTS}/")).exit(0);
+    assert!(synth(&app).contains("- forgot this one"));
+}
+
+#[test]
+fn each_ledger_has_a_merge_of_its_own() {
+    let w = World::new();
+    let app = installed(&w);
+    let second = ["--root", "docs/ledger"];
+    app.ledger(&[&second[..], &["install"]].concat()).exit(0);
+    let add = |branch: &str| {
+        app.git(&["switch", "-q", "-c", branch, "main"]);
+        app.ledger(&[&second[..], &["add", "--agent", branch, "--done", branch, "--synth"]].concat()).exit(0);
+        commit_all(&app);
+    };
+    commit_all(&app);
+    add("a");
+    add("b");
+    app.git(&["merge", "-q", "--no-edit", "a"]);
+    let text = app.read("docs/ledger/current.md");
+    assert!(text.contains("- a\n- b\n") && !text.contains("base"), "{text}");
+    app.ledger(&[&second[..], &["--check"]].concat()).exit(0);
+    app.ledger(&["--check"]).exit(0);
+}
+
+/// What is being pushed lies apart until the hook has let it in; there the hook finds it.
+#[test]
+fn a_servers_hook_judges_what_is_being_pushed() {
+    let w = World::new();
+    let app = w.app();
+    event(&app, "a", "2026-01-01T00:00:00Z", "x", "now: a\n");
+    app.ledger(&["--no-confirm"]).exit(0);
+    app.sh("git add -A && git commit -qm fresh && git clone -q --bare . ../server.git && git remote add server ../server.git").exit(0);
+    let bare = w.at(app.path.parent().unwrap().join("server.git"));
+    for hook in ["pre-receive", "update"] {
+        let line = match hook {
+            "update" => "ledger-synth --check --tree \"$3\"",
+            _ => "while read -r old new ref; do ledger-synth --check --tree \"$new\" || exit 1; done",
+        };
+        bare.write(&format!("hooks/{hook}"), &format!("#!/bin/sh\n{line}\n"));
+        bare.sh(&format!("chmod +x hooks/{hook}")).exit(0);
+        event(&app, hook, "2026-01-02T00:00:00Z", "x", &format!("now: {hook}\n"));
+        app.sh("git add -A && git commit -qm stale").exit(0);
+        let refused = app.run("git", &["push", "-q", "server", "main"]).exit(1);
+        refused.err_has("is stale");
+        app.ledger(&["--no-confirm"]).exit(0);
+        app.sh("git add -A && git commit -qm fresh").exit(0);
+        app.run("git", &["push", "-q", "server", "main"]).exit(0);
+        bare.sh(&format!("rm hooks/{hook}")).exit(0);
+    }
+}

@@ -1,0 +1,83 @@
+//! `overlay-sync merge`, on its own and as git's merge driver.
+
+use crate::support::world::{Repo, World, mode, text};
+
+fn three<'w>(w: &'w World, base: &str, overlay: &str, workspace: &str) -> Repo<'w> {
+    let dir = w.at(w.home(""));
+    for (name, text) in [("base.json", base), ("overlay.json", overlay), ("workspace.json", workspace)] {
+        dir.write(name, text);
+    }
+    dir
+}
+
+const FILES: [&str; 3] = ["base.json", "overlay.json", "workspace.json"];
+
+#[test]
+fn prints_the_result_and_says_what_conflicted() {
+    let w = World::new();
+    let dir = three(&w, r#"{"a": 1}"#, r#"{"a": 1, "o": 1}"#, r#"{"a": 2}"#);
+    let out = dir.overlay(&[&["merge"], &FILES[..]].concat()).exit(0);
+    assert_eq!((out.stdout.as_str(), out.stderr.as_str()), (r#"{"a": 2, "o": 1}"#, ""));
+    let dir = three(&w, r#"{"a": 1}"#, r#"{"a": 3}"#, r#"{"a": 2}"#);
+    let out = dir.overlay(&[&["merge"], &FILES[..]].concat()).exit(1);
+    assert_eq!(out.stdout, r#"{"a": 2}"#);
+    out.err_has("both sides changed a");
+    let out = dir.overlay(&[&["merge", "--on-conflict", "overlay"], &FILES[..]].concat()).exit(1);
+    assert_eq!(out.stdout, r#"{"a": 3}"#);
+    let out = dir.sh("overlay-sync merge base.json - workspace.json --path x.json < base.json").exit(0);
+    assert_eq!(out.stdout, r#"{"a": 2}"#);
+}
+
+#[test]
+fn write_replaces_the_overlays_file_and_keeps_its_mode() {
+    let w = World::new();
+    let dir = three(&w, "A=1\n", "A=1\nB=1\n", "A=2\n");
+    dir.sh("chmod 640 overlay.json").exit(0);
+    let json = dir.overlay(&[&["merge", "--write", "--json", "--path", ".env"], &FILES[..]].concat()).exit(0).json();
+    assert_eq!((text(&json, "/path"), json["conflicts"].as_array().unwrap().len()), ("overlay.json", 0));
+    assert_eq!((dir.read("overlay.json"), mode(&dir.path.join("overlay.json"))), ("A=2\nB=1\n".into(), 0o640));
+}
+
+#[test]
+fn every_failure_is_a_1() {
+    let w = World::new();
+    let dir = three(&w, "", "", "");
+    dir.overlay(&["merge", "base.json", "gone", "workspace.json"]).exit(1).err_has("there is no file gone");
+    dir.overlay(&["merge", "-", "-", "workspace.json"]).exit(1);
+    dir.overlay(&["merge", "--write", "base.json", "-", "workspace.json"]).exit(1).err_has("OVERLAY is stdin");
+    // A hole costs no disk.
+    std::fs::File::create(dir.path.join("base.json")).unwrap().set_len(65 << 20).unwrap();
+    dir.overlay(&[&["merge"], &FILES[..]].concat()).exit(1).err_has("larger than 64 MiB");
+}
+
+#[test]
+fn git_merges_two_agents_settings_with_it() {
+    let w = World::new();
+    let app = w.app();
+    app.git(&["config", "merge.overlay-sync.driver", "overlay-sync merge --write %O %A %B --path %P"]);
+    app.commit(".gitattributes", "*.json merge=overlay-sync\n");
+    app.commit("settings.json", "{\n  \"allow\": [\"ls\"]\n}\n");
+    for (branch, entry) in [("a", "git"), ("b", "npm")] {
+        app.git(&["checkout", "-q", "-b", branch, "main"]);
+        app.commit("settings.json", &format!("{{\n  \"allow\": [\"ls\", \"{entry}\"]\n}}\n"));
+    }
+    app.git(&["merge", "-q", "a", "-m", "both"]);
+    assert_eq!(app.read("settings.json"), "{\n  \"allow\": [\"ls\", \"npm\", \"git\"]\n}\n");
+    assert_eq!(app.git(&["status", "--porcelain"]), "");
+}
+
+#[test]
+fn an_object_on_one_line_stays_on_it() {
+    let w = World::new();
+    let app = w.app();
+    let object = |more: &str| {
+        let keys: Vec<String> = (0..20).map(|i| format!("\"key{i}\": {i}")).collect();
+        format!("{{{}{more}}}\n", keys.join(", "))
+    };
+    app.write("base", &object(""));
+    app.write("ours", &object(", \"a\": 1").replace("\"key10\": 10,", "\"key10\": true,"));
+    app.write("theirs", &object(", \"b\": {\"c\": [1, 2]}").replace("\"key7\": 7, ", ""));
+    let text = app.overlay(&["merge", "base", "ours", "theirs", "--path", "x.json"]).exit(0).stdout;
+    let expected = object(", \"a\": 1, \"b\": {\"c\": [1, 2]}").replace("\"key10\": 10,", "\"key10\": true,");
+    assert_eq!(text, expected.replace("\"key7\": 7, ", ""));
+}

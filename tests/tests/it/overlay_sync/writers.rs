@@ -1,0 +1,136 @@
+//! `overlay-sync` and several writers of one file: nobody's line is lost, and who wrote last wins.
+
+use std::time::{Duration, Instant};
+
+use crate::support::overlay::Watch;
+use crate::support::overlay::scene;
+use crate::support::world::{World, wait_for, write};
+
+#[test]
+fn after_a_rest_the_watch_waits_for_quiet_as_ever() {
+    let w = World::new();
+    let s = scene(&w);
+    s.put(".env", "A=0\n");
+    s.attach();
+    let watch = Watch::with(&s, &["--debounce-ms", "1000", "--max-wait-ms", "4000"]);
+    // It has fallen asleep, for longer than the quiet time.
+    let rest = Instant::now();
+    wait_for(|| rest.elapsed() > Duration::from_millis(1500));
+    let written = Instant::now();
+    s.a.write(".env", "A=1\n");
+    wait_for(|| s.b.read(".env") == "A=1\n");
+    assert!(written.elapsed() >= Duration::from_millis(950), "it travelled after {:?}", written.elapsed());
+    watch.end(&s);
+}
+
+#[test]
+fn an_edit_from_a_stale_copy_removes_nothing_while_all_is_quiet_for_less_than_the_quiet_time() {
+    let w = World::new();
+    let s = scene(&w);
+    s.put(".claude/notes.txt", "one\n");
+    s.attach();
+    let watch = Watch::with(&s, &["--debounce-ms", "700", "--max-wait-ms", "4000"]);
+    let rest = Instant::now();
+    wait_for(|| rest.elapsed() > Duration::from_millis(1100));
+    // B reads its copy; A writes; a moment later B writes from what it had read.
+    let stale = s.b.read(".claude/notes.txt");
+    s.a.write(".claude/notes.txt", "one\nfrom a\n");
+    let start = Instant::now();
+    wait_for(|| start.elapsed() > Duration::from_millis(100));
+    s.b.write(".claude/notes.txt", &format!("zero\n{stale}"));
+    wait_for(|| s.text(".claude/notes.txt") == "zero\none\nfrom a\n");
+    wait_for(|| s.a.read(".claude/notes.txt") == s.b.read(".claude/notes.txt"));
+    watch.end(&s);
+}
+
+const JSON: [&str; 4] = [
+    "{\n  \"a\": 1\n}\n",
+    "{\n  \"a\": 1,\n  \"b\": 1\n}\n",
+    "{\n  \"a\": 1,\n  \"c\": 1\n}\n",
+    "{\n  \"a\": 1,\n  \"b\": 1,\n  \"c\": 1\n}\n",
+];
+
+/// An editor that saves by removing the file and creating it, looked at in between.
+#[test]
+fn a_file_that_is_gone_for_a_moment_takes_nothing_of_others_with_it() {
+    let w = World::new();
+    let s = scene(&w);
+    for (path, old, others, edited, all) in [
+        (".env", "A=1\n", "A=1\nB=1\n", "A=1\nC=1\n", "A=1\nB=1\nC=1\n"),
+        (".claude/x.txt", "1\n2\n3\n", "0\n1\n2\n3\n", "1\n2\n3\n4\n", "0\n1\n2\n3\n4\n"),
+        (".claude/x.json", JSON[0], JSON[1], JSON[2], JSON[3]),
+    ] {
+        s.put(path, old);
+        s.attach();
+        s.b.write(path, others);
+        // Gone when it is looked at, and filled with what B added meanwhile.
+        std::fs::remove_file(s.a.path.join(path)).unwrap();
+        s.sync(0);
+        assert_eq!(s.a.read(path), others, "{path} is filled again");
+        // Once more nothing has happened.
+        s.sync(0);
+        s.a.write(path, edited);
+        s.sync(0);
+        s.all_are(path, all);
+        // From here on a removal is one again.
+        s.a.write(path, old);
+        s.sync(0);
+        s.all_are(path, old);
+        std::fs::remove_file(s.overlay(path)).unwrap();
+        s.app.sh(&format!("rm -f ../a/{path} ../b/{path}")).exit(0);
+        s.app.overlay(&["sync"]);
+    }
+}
+
+#[test]
+fn two_that_append_to_a_text_both_stay() {
+    let w = World::new();
+    let s = scene(&w);
+    let notes = ".claude/notes.md";
+    s.put(notes, "# Notes\n");
+    s.attach();
+    s.a.write(notes, "# Notes\n- from a\n");
+    s.b.write(notes, "# Notes\n- from b\n");
+    // Decided by the rule, and so told; nothing is gone.
+    let out = s.sync(1);
+    out.err_has("conflict");
+    s.all_are(notes, "# Notes\n- from a\n- from b\n");
+    let conflicts = s.app.overlay(&["conflicts", "--json"]).exit(0).json_lines();
+    assert_eq!((conflicts.len(), &conflicts[0]["state"]), (1, &serde_json::json!("recorded")));
+    s.sync(0);
+    s.all_are(notes, "# Notes\n- from a\n- from b\n");
+    // Where lines only grow it is no conflict at all.
+    write(&w.home(".config/shopfloor/config.toml"), "[overlay-sync.path.\"**/*.md\"]\npolicy = \"grow\"\n");
+    s.a.write(notes, "# Notes\n- from a\n- from b\n- more of a\n");
+    s.b.write(notes, "# Notes\n- from a\n- from b\n- more of b\n");
+    s.sync(0);
+    s.all_are(notes, "# Notes\n- from a\n- from b\n- more of a\n- more of b\n");
+    // What nobody has in common is the overlay's, as ever.
+    let fresh = s.app.worktree("fresh");
+    fresh.write(notes, "mine\n");
+    w.at(&fresh.path).overlay(&["attach"]);
+    assert!(!fresh.read(notes).contains("mine"), "{}", fresh.read(notes));
+    assert_eq!(fresh.read(notes), s.text(notes));
+}
+
+#[test]
+fn a_line_that_both_changed_is_the_last_writers() {
+    let w = World::new();
+    let s = scene(&w);
+    s.put(".env", "PORT=1\n");
+    s.put(".claude/x.json", "{\"m\": 1}\n");
+    s.attach();
+    // The order of passes is by name; that of edits is another for each file.
+    for (path, a, b) in [
+        (".env", ("PORT=2\n", "2026-01-02T00:00:02Z"), ("PORT=3\n", "2026-01-02T00:00:01Z")),
+        (".claude/x.json", ("{\"m\": 2}\n", "2026-01-02T00:00:01Z"), ("{\"m\": 3}\n", "2026-01-02T00:00:02Z")),
+    ] {
+        s.a.write(path, a.0);
+        s.b.write(path, b.0);
+        s.a.sh(&format!("touch -d {} {path}", a.1)).exit(0);
+        s.b.sh(&format!("touch -d {} {path}", b.1)).exit(0);
+    }
+    s.sync(1);
+    s.all_are(".env", "PORT=2\n");
+    s.all_are(".claude/x.json", "{\"m\": 3}\n");
+}

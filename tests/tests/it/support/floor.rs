@@ -1,0 +1,70 @@
+//! A root of worker-ctl with the scripted agent, on a real tmux.
+
+use serde_json::Value;
+
+use crate::support::world::{Output, Repo, World, built, text, wait_for, which};
+
+/// A source with one file, a root cloned from it, and the scripted agent as `scripted`.
+pub struct Floor<'w> {
+    pub app: Repo<'w>,
+    pub root: Repo<'w>,
+}
+
+impl<'w> Floor<'w> {
+    pub fn new(w: &'w World) -> Floor<'w> {
+        which("tmux");
+        let app = w.app();
+        app.commit("README.md", "app\n");
+        let root = w.at(w.home("my workers"));
+        app.run("worker-ctl", &["init", "--source", ".", "--target", root.path.to_str().unwrap()]).exit(0);
+        let floor = Floor { app, root };
+        let agent = built("agent");
+        let table = format!(
+            "\n[agents.scripted]\ncommand = [\"env\", \"SCRIPTED_LOG={}\", {agent:?}]\nready = {{ pattern = \"^>\" }}\n\
+             strip = [\"(?i)^co-authored-by: scripted.*$\"]\n",
+            w.home("prompts.jsonl").display()
+        );
+        let config = floor.root.read("config.toml");
+        floor.root.write("config.toml", &(config.replace("agent = \"claude\"", "agent = \"scripted\"") + &table));
+        floor
+    }
+
+    pub fn ctl(&self, args: &[&str]) -> Output {
+        self.root.run("worker-ctl", args)
+    }
+
+    pub fn status(&self, name: &str) -> Value {
+        let all = self.ctl(&["status", "--json"]).exit(0).json();
+        let found = all["workers"].as_array().unwrap().iter().find(|worker| worker["name"] == name);
+        found.unwrap_or_else(|| panic!("no {name} in {all}")).clone()
+    }
+
+    /// Every worker's session, without a running `up`.
+    pub fn up(&self) {
+        let all = self.ctl(&["status", "--json"]).exit(0).json();
+        let names: Vec<&str> = all["workers"].as_array().unwrap().iter().map(|worker| text(worker, "/name")).collect();
+        self.ctl(&[&["up"][..], &names].concat()).exit(0);
+    }
+
+    /// Every prompt the agents were given.
+    pub fn prompts(&self) -> Vec<String> {
+        let text = std::fs::read_to_string(self.root.world.home("prompts.jsonl")).unwrap_or_default();
+        // A line that is being written has no end yet.
+        let whole = text.split_inclusive('\n').filter(|line| line.ends_with('\n'));
+        whole.map(|line| serde_json::from_str(line).unwrap()).collect()
+    }
+
+    /// Patrols until the worker's status is this.
+    pub fn until(&self, name: &str, status: &str) {
+        wait_for(|| {
+            self.ctl(&["patrol"]).exit(0);
+            text(&self.status(name), "/status") == status
+        });
+    }
+}
+
+impl Drop for Floor<'_> {
+    fn drop(&mut self) {
+        let _ = self.root.run("worker-ctl", &["down", "--force"]);
+    }
+}

@@ -1,0 +1,93 @@
+//! An overlay and its workspaces.
+
+use crate::support::world::{Output, Repo, World, wait_for, write};
+
+pub const OVERLAY: &str = ".local/share/shopfloor/overlays/app";
+
+/// A repository that ignores `.env*`, `*.sh` and `.claude/`, and two worktrees of it.
+pub struct Scene<'w> {
+    pub w: &'w World,
+    pub app: Repo<'w>,
+    pub a: Repo<'w>,
+    pub b: Repo<'w>,
+}
+
+pub fn scene(w: &World) -> Scene<'_> {
+    let app = w.app();
+    app.commit(".gitignore", ".env*\n*.sh\n.claude/\n*.jsonl\n");
+    let (a, b) = (app.worktree("a"), app.worktree("b"));
+    Scene { w, app, a, b }
+}
+
+impl Scene<'_> {
+    pub fn overlay(&self, path: &str) -> std::path::PathBuf {
+        self.w.home(OVERLAY).join(path)
+    }
+
+    pub fn put(&self, path: &str, text: &str) {
+        write(&self.overlay(path), text);
+    }
+
+    pub fn text(&self, path: &str) -> String {
+        std::fs::read_to_string(self.overlay(path)).unwrap()
+    }
+
+    pub fn attach(&self) {
+        self.a.overlay(&["attach", ".", "../b"]).exit(0);
+    }
+
+    pub fn sync(&self, status: i32) -> Output {
+        self.app.overlay(&["sync"]).exit(status)
+    }
+
+    /// The overlay and the workspace that is not this one.
+    #[track_caller]
+    pub fn all_but(&self, one: &Repo<'_>, path: &str, expected: &str) {
+        let other = if one.path == self.a.path { &self.b } else { &self.a };
+        assert_eq!((self.text(path).as_str(), other.read(path).as_str()), (expected, expected));
+    }
+
+    #[track_caller]
+    pub fn all_are(&self, path: &str, expected: &str) {
+        let all = [self.text(path), self.a.read(path), self.b.read(path)];
+        assert!(all.iter().all(|text| text == expected), "{all:#?}");
+    }
+}
+
+/// A watch that runs, and is ended and looked at when the test is done with it.
+pub struct Watch {
+    pub child: std::process::Child,
+}
+
+impl Watch {
+    pub fn start(s: &Scene<'_>, debounce: &str) -> Watch {
+        Watch::with(s, &["--debounce-ms", debounce, "--max-wait-ms", "400"])
+    }
+
+    pub fn with(s: &Scene<'_>, args: &[&str]) -> Watch {
+        let mut command = s.w.command(s.w.path("bin/overlay-sync"));
+        command.args(["watch", "-q"]).args(args).current_dir(&s.app.path);
+        let log = std::fs::File::create(s.w.path("watch.log")).unwrap();
+        command.stdout(log.try_clone().unwrap()).stderr(log);
+        let child = command.spawn().unwrap();
+        wait_for(|| std::fs::read_to_string(s.overlay(".overlay-sync/watch.lock")).is_ok_and(|pid| !pid.is_empty()));
+        Watch { child }
+    }
+
+    pub fn end(mut self, s: &Scene<'_>) {
+        s.app.sh(&format!("kill -TERM {}", self.child.id())).exit(0);
+        assert_eq!(
+            self.child.wait().unwrap().code(),
+            Some(128 + 15),
+            "{}",
+            std::fs::read_to_string(s.w.path("watch.log")).unwrap()
+        );
+    }
+}
+
+impl Drop for Watch {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}

@@ -1,0 +1,239 @@
+//! Workers of worker-ctl, with agents that the tests play.
+
+use std::fs::File;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Stdio};
+
+use crate::support::floor::Floor;
+use crate::support::world::{Repo, World, built, text, wait_for, which};
+
+/// When workers commit: later than everybody else, so that what lands is never by chance the very commit they made.
+pub const LATER: [(&str, &str); 1] = [("GIT_COMMITTER_DATE", "2026-02-02T00:00:00Z")];
+
+/// A floor with these workers, all up.
+pub fn staff<'w>(w: &'w World, names: &[&str]) -> Floor<'w> {
+    let floor = Floor::new(w);
+    for name in names {
+        floor.ctl(&["add", name]).exit(0);
+    }
+    up(&floor, names);
+    floor
+}
+
+pub fn up(floor: &Floor<'_>, names: &[&str]) {
+    floor.root.run_with("worker-ctl", &[&["up"], names].concat(), &LATER).exit(0);
+}
+
+/// A worker's worktree.
+pub fn tree<'w>(floor: &Floor<'w>, name: &str) -> Repo<'w> {
+    floor.root.world.at(floor.root.path.join(".worktrees").join(name))
+}
+
+pub fn head(at: &Repo<'_>) -> String {
+    at.git(&["rev-parse", "HEAD"]).trim_end().to_owned()
+}
+
+/// The tip of the source's default branch.
+pub fn tip(floor: &Floor<'_>) -> String {
+    floor.app.git(&["rev-parse", "refs/heads/main"]).trim_end().to_owned()
+}
+
+/// A task for the agent, until its commit waits for review.
+pub fn work(floor: &Floor<'_>, name: &str, prompt: &str) {
+    floor.ctl(&["start", "--worker", name, "--prompt", prompt]).exit(0);
+    floor.until(name, "needs_review");
+}
+
+/// A task, and one commit per file made in its worktree, until the last one waits for review.
+pub fn by_hand<'w>(floor: &Floor<'w>, name: &str, files: &[(&str, &str)]) -> Repo<'w> {
+    floor.ctl(&["start", "--worker", name, "--prompt", "think"]).exit(0);
+    let at = tree(floor, name);
+    for (file, text) in files.iter().copied() {
+        commit(&at, file, &[file], text);
+    }
+    floor.until(name, "needs_review");
+    at
+}
+
+/// A commit as a worker makes it.
+pub fn commit(at: &Repo<'_>, message: &str, files: &[&str], text: &str) {
+    for file in files {
+        at.write(file, text);
+        at.git(&["add", file]);
+    }
+    at.run_with("git", &["commit", "-q", "-m", message], &LATER).exit(0);
+}
+
+/// Requires that exactly one commit has come on top of `old`, and that the worker is idle on it, with nothing left over.
+#[track_caller]
+pub fn assert_landed(floor: &Floor<'_>, name: &str, old: &str, when: &str) {
+    assert_eq!(floor.app.git(&["log", "--format=%P", &format!("{old}..refs/heads/main")]).trim_end(), old, "{when}");
+    let (worker, new) = (floor.status(name), tip(floor));
+    assert_eq!((text(&worker, "/task"), worker["commit_sha"].is_null()), ("idle", true), "{when}");
+    let at = tree(floor, name);
+    let branch = format!("refs/heads/worker/{name}");
+    assert_eq!(at.git(&["rev-parse", "--symbolic-full-name", "HEAD"]).trim_end(), branch, "{when}");
+    assert_eq!((head(&at), at.git(&["status", "--porcelain"])), (new, String::new()), "{when}");
+    for repo in [&floor.app, &floor.root] {
+        assert_eq!(repo.git(&["for-each-ref", "refs/shopfloor/accept"]), "", "{when}");
+    }
+}
+
+/// Another text in config.toml, for one that is there.
+pub fn configure(floor: &Floor<'_>, from: &str, to: &str) {
+    let config = floor.root.read("config.toml");
+    assert!(config.contains(from), "no `{from}` in {config}");
+    write_config(floor, &config.replacen(from, to, 1));
+}
+
+/// A table of its own for an agent.
+pub fn table(floor: &Floor<'_>, name: &str, command: &[&str], more: &str) {
+    let config = floor.root.read("config.toml");
+    let table = format!("\n[agents.{name}]\ncommand = {command:?}\nready = {{ pattern = \"^>\" }}\n{more}");
+    write_config(floor, &(config + &table));
+}
+
+/// The scripted agent with these flags, as an agent of this name; where its log is.
+pub fn agent(floor: &Floor<'_>, name: &str, flags: &[&str], more: &str) -> PathBuf {
+    let log = floor.root.world.home(&format!("{name}.jsonl"));
+    let (variable, program) = (format!("SCRIPTED_LOG={}", log.display()), program());
+    table(floor, name, &[&["env", variable.as_str(), program.as_str()][..], flags].concat(), more);
+    log
+}
+
+/// The prompts in such a log; none before there is one.
+pub fn prompts(log: &Path) -> Vec<String> {
+    let text = std::fs::read_to_string(log).unwrap_or_default();
+    // A line that is being written has no end yet.
+    let whole = text.split_inclusive('\n').filter(|line| line.ends_with('\n'));
+    whole.map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+/// At once, for an `up` may be reading it.
+fn write_config(floor: &Floor<'_>, text: &str) {
+    floor.root.write("config.toml.new", text);
+    std::fs::rename(floor.root.path.join("config.toml.new"), floor.root.path.join("config.toml")).unwrap();
+}
+
+pub fn program() -> String {
+    built("agent").to_str().unwrap().to_owned()
+}
+
+/// Asks the root's own tmux.
+pub fn tmux(floor: &Floor<'_>, args: &[&str]) -> String {
+    let status = floor.ctl(&["status", "--json"]).exit(0).json();
+    floor.root.run("tmux", &[&["-S", text(&status, "/tmux_socket")][..], args].concat()).exit(0).stdout
+}
+
+/// Ends a worker's program by a signal, and waits until tmux knows; nobody else does.
+pub fn kill_agent(floor: &Floor<'_>, name: &str) {
+    floor.root.sh(&format!("kill -9 {}", floor.status(name)["pane_pid"])).exit(0);
+    let target = format!("=worker-{name}:");
+    wait_for(|| tmux(floor, &["display-message", "-p", "-t", &target, "#{pane_dead}"]) == "1\n");
+}
+
+/// What a command that is refused says.
+pub fn refused(floor: &Floor<'_>, args: &[&str], status: i32) -> String {
+    let answer = floor.ctl(&[args, &["--json"][..]].concat()).exit(status).json();
+    text(&answer, "/error/kind").to_owned()
+}
+
+/// Every process that lives and began with the mark of this root in its environment.
+pub fn marked(floor: &Floor<'_>) -> Vec<String> {
+    let mark = format!("WORKER_CTL_ROOT={}", floor.root.path.display());
+    let names = std::fs::read_dir("/proc").unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    let is_marked = |pid: &String| {
+        // One that has ended has none.
+        let environ = std::fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
+        environ.split(|byte| *byte == 0).any(|entry| entry == mark.as_bytes())
+    };
+    names.filter(|name| name.bytes().all(|byte| byte.is_ascii_digit())).filter(is_marked).collect()
+}
+
+/// `message`, with its text on stdin.
+pub fn tell(floor: &Floor<'_>, name: &str, text: &str) {
+    let world = floor.root.world;
+    let mut command = world.command(world.path("bin/worker-ctl"));
+    command.args(["message", name, "-", "--force"]).current_dir(&floor.root.path);
+    let mut child = command.stdin(Stdio::piped()).stdout(Stdio::null()).spawn().unwrap();
+    child.stdin.take().unwrap().write_all(text.as_bytes()).unwrap();
+    assert_eq!(child.wait().unwrap().code(), Some(0), "{name}");
+}
+
+/// Adam, whose tasks come as an argument: typing takes its time.
+pub fn floor(w: &World) -> Floor<'_> {
+    let floor = Floor::new(w);
+    let config = floor.root.read("config.toml");
+    floor.root.write("config.toml", &(config + "delivery = \"argv\"\n"));
+    floor.ctl(&["add", "adam"]).exit(0);
+    up(&floor, &["adam"]);
+    floor
+}
+
+/// A git that kills whoever called it just before or just after the command of this number, of those that change something.
+pub fn deadly_git(w: &World) {
+    let (git, count) = (which("git"), w.path("count"));
+    w.program(
+        "git",
+        &format!(
+            "case \" $* \" in *' update-ref '*|*' commit-tree '*|*' fetch '*|*' merge '*|*' reset '*|*' rebase '*|*' checkout '*|*' clean '*|*' worktree remove '*) ;; *) KILL_AT= ;; esac\n\
+             [ -n \"$KILL_AT\" ] || exec '{git}' \"$@\"\n\
+             n=$(cat '{count}' 2>/dev/null); n=$((${{n:-0}} + 1)); echo $n > '{count}'\n\
+             [ \"$n $KILL_WHEN\" = \"$KILL_AT before\" ] && kill -KILL $PPID && exit 1\n\
+             '{git}' \"$@\"; code=$?\n\
+             [ \"$n $KILL_WHEN\" = \"$KILL_AT after\" ] && kill -KILL $PPID\n\
+             exit $code",
+            git = git.display(),
+            count = count.display(),
+        ),
+    );
+}
+
+/// The ref among what was printed that holds this commit.
+#[track_caller]
+pub fn ref_with(floor: &Floor<'_>, said: &str, sha: &str) -> String {
+    let mut refs = said.lines().filter(|line| line.starts_with("refs/shopfloor/trash/"));
+    let holds = |name: &&str| floor.root.run("git", &["merge-base", "--is-ancestor", sha, name]).status == Some(0);
+    refs.find(holds).unwrap_or_else(|| panic!("no ref holds {sha}: {said}")).to_owned()
+}
+
+/// Whether a process waits for a lock; where nobody tells, it is taken to.
+pub fn is_queued(pid: u32) -> bool {
+    let locks = std::fs::read_to_string("/proc/locks").unwrap_or_default();
+    let is_its = |line: &str| line.contains("-> FLOCK") && line.split_whitespace().any(|word| word == pid.to_string());
+    !Path::new("/proc/locks").exists() || locks.lines().any(is_its)
+}
+
+/// A command that stays, with what it prints in a file; ended with the test.
+pub struct Staying {
+    child: Child,
+    out: PathBuf,
+}
+
+impl Staying {
+    pub fn new(floor: &Floor<'_>, args: &[&str]) -> Staying {
+        let world = floor.root.world;
+        let out = world.home(&args.join(" "));
+        let mut command = world.command(world.path("bin/worker-ctl"));
+        command.args(args).current_dir(&floor.root.path).stdout(File::create(&out).unwrap()).stderr(Stdio::null());
+        Staying { child: command.spawn().unwrap(), out }
+    }
+
+    pub fn out(&self) -> String {
+        std::fs::read_to_string(&self.out).unwrap()
+    }
+}
+
+impl Drop for Staying {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// Whether there is such a worker, and it is at this.
+pub fn is_at(floor: &Floor<'_>, name: &str, status: &str) -> bool {
+    let all = floor.ctl(&["status", "--json"]).exit(0).json();
+    all["workers"].as_array().unwrap().iter().any(|worker| worker["name"] == name && worker["status"] == status)
+}

@@ -1,0 +1,153 @@
+//! The repository's sweatfile counts only once a person agreed to its very bytes.
+
+use crate::support::world::{World, mode, text};
+
+const SETUP: &str = "setup = [\"echo ran >> log\"]\n[env]\nA = \"1\"\n[files.x]\ncontent = \"c\"\n";
+
+#[test]
+fn unapproved_is_as_if_absent_with_one_notice_and_exit_3() {
+    let w = World::new();
+    let app = w.app();
+    w.area("[env]\nB = \"2\"\n");
+    app.write("sweatfile", SETUP);
+    let out = app.apply(&[]).exit(3);
+    assert_eq!(out.stderr.matches("not approved").count(), 1);
+    out.err_has("sweatfile-apply approve");
+    assert_eq!(app.read(".sweatshop-env"), "B=2\n");
+    assert!(!app.has("log") && !app.has(".x"));
+    let json = app.apply(&["--json"]).exit(3).json();
+    assert_eq!(text(&json, "/error/kind"), "unapproved");
+    assert_eq!(text(&json, "/layers/1/approval"), "required");
+    // check runs nothing, so it reads the layer and says what is missing.
+    app.apply(&["check"]).exit(1).out_has("missing file: .x");
+}
+
+#[test]
+fn yes_is_for_one_run_and_approve_for_all() {
+    let w = World::new();
+    let app = w.app();
+    app.write("sweatfile", SETUP);
+    app.apply(&["--yes"]).exit(0);
+    assert_eq!(app.read("log"), "ran\n");
+    app.apply(&[]).exit(3);
+    app.apply(&["approve"]).exit(3).err_has("no terminal");
+    app.apply(&["approve", "--yes"]).exit(0).err_has("run      echo ran >> log");
+    app.apply(&[]).exit(0);
+    let store = w.home(".local/state/shopfloor/approvals.toml");
+    assert_eq!(mode(&store), 0o600);
+    assert_eq!(mode(store.parent().unwrap()), 0o700);
+}
+
+#[test]
+fn no_environment_variable_and_no_other_clone_has_the_approval() {
+    let w = World::new();
+    let app = w.app();
+    app.approved(SETUP);
+    w.at(w.home("eng/repos")).git(&["clone", "-q", "app", "clone"]);
+    let clone = w.at(w.home("eng/repos/clone"));
+    clone.write("sweatfile", SETUP);
+    clone.run_with("sweatfile-apply", &[], &[("SWEATFILE_APPLY_YES", "1"), ("SHOPFLOOR_YES", "1")]).exit(3);
+    assert!(!clone.has("log"));
+}
+
+#[test]
+fn approvals_and_revoke_tell_and_take_back() {
+    let w = World::new();
+    let app = w.app();
+    let status = || text(&app.apply(&["approvals", "--json"]).exit(0).json_lines()[0], "/status").to_owned();
+    assert_eq!(status(), "none");
+    app.write("sweatfile", SETUP);
+    assert_eq!(status(), "required");
+    app.apply(&["approve", "--yes", "--dry-run"]).exit(0);
+    assert_eq!(status(), "required");
+    app.apply(&["approve", "--yes"]).exit(0);
+    assert_eq!(status(), "approved");
+    app.apply(&["revoke", "--dry-run"]).exit(0);
+    assert_eq!(status(), "approved");
+    app.apply(&["revoke"]).exit(0);
+    assert_eq!(status(), "required");
+    let sha = app.sh("sha256sum sweatfile | cut -d' ' -f1").exit(0).stdout;
+    assert_eq!(text(&app.apply(&["approvals", "--json"]).exit(0).json_lines()[0], "/sha256"), sha.trim_end());
+}
+
+#[test]
+fn on_a_terminal_the_prompt_shows_what_would_run_and_defaults_to_no() {
+    let w = World::new();
+    let app = w.app();
+    app.write("sweatfile", "setup = [\"echo \\u001b[2J ran >> log\"]\n[env]\nLD_PRELOAD = \"x\"\n");
+    let out = app.on_terminal("sweatfile-apply", "\n").exit(3);
+    out.out_has("echo \\u{1b}[2J ran >> log")
+        .out_has("LD_PRELOAD   (changes what other programs run)")
+        .out_has("[y/N]");
+    assert!(!app.has("log"));
+    app.on_terminal("sweatfile-apply", "y\n").exit(0);
+    assert!(app.has("log"));
+    // Recorded: not asked again.
+    app.apply(&[]).exit(0);
+    app.write("sweatfile", "setup = [\"echo other >> log\"]\n");
+    let out = app.on_terminal("sweatfile-apply approve", "n\n").exit(3);
+    out.out_has("changed since it was approved last").out_has("+setup = [\"echo other >> log\"]");
+}
+
+#[test]
+fn setup_on_a_terminal_shows_output_and_does_not_wait_for_daemons() {
+    let w = World::new();
+    let app = w.app();
+    w.area("setup = [\"echo to-stdout; echo to-stderr >&2; sleep 600 & echo $! > pid\"]\n");
+    let out = app.on_terminal("sweatfile-apply", "").exit(0);
+    out.out_has("to-stdout").out_has("to-stderr").out_has("[1/1]");
+    app.sh("kill $(cat pid)").exit(0);
+}
+
+#[test]
+fn a_sweatfile_that_leads_out_of_the_repository_is_refused() {
+    let w = World::new();
+    let app = w.app();
+    crate::support::world::write(&w.home("private"), "setup = [\"touch evil\"]\n");
+    std::os::unix::fs::symlink(w.home("private"), app.path.join("sweatfile")).unwrap();
+    app.apply(&["--yes"]).exit(2).err_has("is a link that leaves the repository");
+    std::fs::remove_file(app.path.join("sweatfile")).unwrap();
+    app.write("conf/sweatfile", "[env]\nA = \"1\"\n");
+    std::os::unix::fs::symlink("conf/sweatfile", app.path.join("sweatfile")).unwrap();
+    app.apply(&["--yes"]).exit(0);
+}
+
+#[test]
+fn a_store_that_is_newer_or_damaged_is_refused() {
+    let w = World::new();
+    let app = w.app();
+    app.approved(SETUP);
+    let store = w.home(".local/state/shopfloor/approvals.toml");
+    let good = std::fs::read_to_string(&store).unwrap();
+    for (bad, says) in [
+        ("version = 99\n", "newer than this program knows"),
+        ("x", "approvals.toml"),
+        ("version = 1\nallow = 1\n", "unknown field"),
+    ] {
+        std::fs::write(&store, bad).unwrap();
+        app.apply(&[]).exit(2).err_has(says);
+        assert_eq!(std::fs::read_to_string(&store).unwrap(), bad);
+    }
+    std::fs::write(&store, good).unwrap();
+    app.apply(&[]).exit(0);
+}
+
+#[test]
+fn a_terminal_is_asked_about_the_repositorys_configuration_too() {
+    let w = World::new();
+    let app = w.app();
+    crate::support::world::write(&w.path("area/sweatfile"), "[env]\nA = \"named\"\n");
+    app.write(".shopfloor/config.toml", &format!("[sweatfile-apply]\narea = \"{}\"\n", w.path("area").display()));
+    app.on_terminal("sweatfile-apply", "y\n").exit(0).out_has("area = ");
+    assert_eq!(app.read(".sweatshop-env"), "A=named\n");
+}
+
+#[test]
+fn what_an_approval_clears_is_shown() {
+    let w = World::new();
+    let app = w.app();
+    app.write("sweatfile", "setup = []\n[env]\nA = \"\"\n[files.x]\nsource = \"\"\n");
+    let out = app.apply(&["approve", "--yes"]).exit(0);
+    out.err_has("drop     the inherited setup").err_has("unset    A").err_has("drop     .x");
+    w.repo("eng/repos/none").apply(&["approve"]).exit(0).err_has("nothing to approve");
+}

@@ -1,0 +1,399 @@
+//! Killed at every write, a full disk, signals, other devices: old or new, never in between.
+
+use crate::support::sweep::{sweep, sweep_tool};
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::Stdio;
+
+use crate::support::world::{Repo, World, needs_mount, skip, wait_for, write};
+
+const AREA: &str = "git_excludes = [\"/.a\", \"/.d/\", \"/log\"]\nsetup = [\"echo ran >> log\"]\n[env]\nA = \"1\"\nB = \"two words\"\n\
+                    [files.a]\ncontent = \"whole\\n\"\n[files.\"d/copy\"]\ncopy = \"original\"\n[files.\"d/link\"]\nsource = \"original\"\n";
+
+/// Every file is absent or whole; nothing temporary can be seen by git.
+fn assert_old_or_new(wt: &Repo<'_>, when: &str) {
+    for (path, whole) in [
+        (".a", "whole\n"),
+        (".d/copy", "original\n"),
+        (".d/link", "original\n"),
+        (".sweatshop-env", "A=1\nB='two words'\n"),
+    ] {
+        if wt.has(path) {
+            assert_eq!(wt.read(path), whole, "{path} {when}");
+        }
+    }
+    let exclude = wt.excludes();
+    assert!(
+        exclude.iter().all(|l| [".sweatshop-env", "/.a", "/.d/", "/log"].contains(&l.as_str())),
+        "{exclude:?} {when}"
+    );
+    let seen = wt.git(&["status", "--porcelain", "-uall"]);
+    assert!(!seen.contains("shopfloor"), "{seen} {when}");
+}
+
+#[test]
+fn killed_at_every_write_the_next_run_finishes() {
+    let w = World::new();
+    let app = w.app();
+    w.area(AREA);
+    write(&w.home("eng/original"), "original\n");
+    sweep(
+        |name| app.worktree(name),
+        &[],
+        |wt, when| {
+            assert_old_or_new(wt, when);
+            wt.apply(&[]).exit(0);
+            assert_old_or_new(wt, when);
+            wt.apply(&["check"]).exit(0);
+            assert_eq!(wt.excludes().len(), 4);
+            assert!(wt.read("log").starts_with("ran\n"));
+            assert_no_leftovers(wt, when);
+            wt.apply(&["remove"]).exit(0);
+            assert!(!wt.has(".a") && !wt.has(".d"), "what was placed before the kill is taken back too, {when}");
+            app.git(&["worktree", "remove", "--force", wt.path.to_str().unwrap()]);
+        },
+    );
+}
+
+/// Nothing temporary is left anywhere once a run has finished.
+fn assert_no_leftovers(repo: &Repo<'_>, when: &str) {
+    let found = repo
+        .sh("cd; find . -name '.shopfloor-tmp-*' -o -path '*/shopfloor/*/tmp*/*' -o -path '*/.overlay-sync/tmp/*' -o -name 'displaced-*'")
+        .exit(0)
+        .stdout;
+    assert_eq!(found, "", "{when}");
+}
+
+#[test]
+fn killed_while_another_layer_takes_over_the_next_run_finishes() {
+    let w = World::new();
+    let app = w.app();
+    let (before, after) = (
+        "setup = [\"true\"]\n[env]\nA = \"1\"\nGONE = \"1\"\n[files.a]\ncontent = \"area\"\n[files.\"d/b\"]\ncontent = \"area\"\n",
+        "[env]\nA = \"2\"\nGONE = \"\"\nNEW = \"1\"\n[files.a]\ncontent = \"repo\"\n[files.\"d/b\"]\nsource = \"\"\n",
+    );
+    let prepare = |name: &str| {
+        w.area(before);
+        let _ = std::fs::remove_file(app.path.join("sweatfile"));
+        let wt = app.worktree(name);
+        wt.apply(&[]).exit(0);
+        app.approved(after);
+        wt
+    };
+    sweep(prepare, &[], |wt, when| {
+        let a = wt.read(".a");
+        assert!(a == "area" || a == "repo", "{a} {when}");
+        let env = wt.read(".sweatshop-env");
+        assert!(env == "A=1\nGONE=1\n" || env == "A=2\nNEW=1\n", "{env} {when}");
+        if when.contains("fsync") {
+            // Whichever it is, it is ours to take back.
+            wt.apply(&["remove"]).exit(0);
+            assert!(!wt.has(".a") && !wt.has(".d"), "{when}");
+        }
+        wt.apply(&[]).exit(0);
+        assert_eq!((wt.read(".a"), wt.has(".d")), ("repo".into(), false), "{when}");
+        assert_eq!(wt.read(".sweatshop-env"), "A=2\nNEW=1\n", "{when}");
+        wt.apply(&["check"]).exit(0);
+        // No value of a killed run is taken for an edit by hand.
+        app.approved(&after.replace("A = \"2\"", "A = \"3\""));
+        wt.apply(&[]).exit(0);
+        assert_eq!(wt.read(".sweatshop-env"), "A=3\nNEW=1\n", "{when}");
+        wt.apply(&["remove"]).exit(0);
+        assert!(!wt.has(".a") && !wt.has(".sweatshop-env"), "{when}");
+        app.git(&["worktree", "remove", "--force", wt.path.to_str().unwrap()]);
+    });
+}
+
+#[test]
+fn killed_while_removing_the_next_run_finishes() {
+    let w = World::new();
+    let app = w.app();
+    w.area(&AREA.replace("setup", "# setup"));
+    write(&w.home("eng/original"), "original\n");
+    let prepare = |name: &str| {
+        let wt = app.worktree(name);
+        wt.apply(&[]).exit(0);
+        wt
+    };
+    sweep(prepare, &["remove"], |wt, when| {
+        assert_old_or_new(wt, when);
+        wt.apply(&["remove"]).exit(0);
+        assert_eq!(std::fs::read_dir(&wt.path).unwrap().count(), 1, "{when}");
+        assert_eq!(wt.excludes(), Vec::<String>::new(), "{when}");
+        app.git(&["worktree", "remove", "--force", wt.path.to_str().unwrap()]);
+    });
+}
+
+#[test]
+fn killed_while_promoting_nothing_is_lost() {
+    let w = World::new();
+    let (old, new) = ("# ours\n[env]\nA = \"1\" # why\n", "# ours\n[env]\nA = \"1\" # why\nMINE = \"2\"\n");
+    let prepare = |name: &str| {
+        let app = w.repo(&format!("eng/repos/{name}"));
+        app.approved(old);
+        app.apply(&[]).exit(0);
+        app.apply(&["env", "snapshot"]).exit(0);
+        app.sh("echo MINE=2 >> .sweatshop-env; echo DROP=1 >> .sweatshop-env").exit(0);
+        app
+    };
+    sweep(prepare, &["env", "review", "--promote", "MINE", "--discard", "DROP"], |app, when| {
+        let now = app.read("sweatfile");
+        assert!(now == old || now == new, "{now} {when}");
+        assert!(app.git(&["status", "--porcelain", "-uall"]).lines().all(|l| l == "?? sweatfile"), "{when}");
+        // Whatever is still open is asked about again.
+        for line in app.apply(&["env", "diff", "--json"]).stdout.lines() {
+            let flag = if line.contains("MINE") { ["--promote", "MINE"] } else { ["--discard", "DROP"] };
+            app.apply(&[&["env", "review"], &flag[..]].concat());
+        }
+        assert_eq!((app.read("sweatfile"), app.read(".sweatshop-env")), (new.into(), "A=1\nMINE=2\n".into()), "{when}");
+        app.apply(&[]).exit(0);
+    });
+}
+
+/// A conflicted sync: both workspaces edited one key differently and others alone, one file is new, one
+/// was deleted. Killed anywhere, every file is an old or a new whole, and the next sync ends where an
+/// uninterrupted one could have ended, with the losing text in the store.
+#[test]
+fn killed_while_syncing_nothing_is_lost_and_the_next_sync_finishes() {
+    let w = World::new();
+    let (base, a, b) =
+        ("{\"k\": 0, \"a\": 0, \"b\": 0}", "{\"k\": 1, \"a\": 1, \"b\": 0}", "{\"k\": 2, \"a\": 0, \"b\": 1}");
+    let after_a = a;
+    let results = ["{\"k\": 2, \"a\": 1, \"b\": 1}", "{\"k\": 1, \"a\": 1, \"b\": 1}"];
+    let prepare = |name: &str| {
+        let app = w.repo(&format!("eng/repos/{name}"));
+        app.commit(".gitignore", ".env*\n*.json\n");
+        for (file, text) in [("s.json", base), (".env", "A=1\n"), (".env.gone", "G=1\n")] {
+            write(&w.home(&format!(".local/share/shopfloor/overlays/{name}/{file}")), text);
+        }
+        let (one, two) = (app.worktree(&format!("{name}-a")), app.worktree(&format!("{name}-b")));
+        app.overlay(&["attach", one.path.to_str().unwrap(), two.path.to_str().unwrap()]).exit(0);
+        one.write("s.json", a);
+        two.write("s.json", b);
+        two.write(".env", "A=1\nNEW=1\n");
+        one.sh("rm .env.gone").exit(0);
+        app
+    };
+    sweep_tool("overlay-sync", prepare, &["sync"], |app, when| {
+        let name = app.path.file_name().unwrap().to_str().unwrap();
+        let overlay = w.at(w.home(&format!(".local/share/shopfloor/overlays/{name}")));
+        let (one, two) = (w.at(format!("{}-a", app.path.display())), w.at(format!("{}-b", app.path.display())));
+        for repo in [&overlay, &one, &two] {
+            let text = repo.read("s.json");
+            let whole = [base, a, b, after_a].contains(&text.as_str()) || results.contains(&text.as_str());
+            assert!(whole, "{text} {when}");
+        }
+        app.overlay(&["sync"]);
+        app.overlay(&["sync"]);
+        assert_eq!(app.overlay(&["sync"]).exit(0).stdout, "", "a third writes nothing, {when}");
+        let text = overlay.read("s.json");
+        assert!(results.contains(&text.as_str()), "{text} {when}");
+        assert_eq!([one.read("s.json"), two.read("s.json")], [text.clone(), text.clone()], "{when}");
+        assert_eq!([one.read(".env"), overlay.read(".env")], ["A=1\nNEW=1\n", "A=1\nNEW=1\n"], "{when}");
+        assert!(!one.has(".env.gone") && two.has(".env.gone"), "{when}");
+        // Both edits can be had back whatever became of them.
+        let kept = app.sh(&format!("cat {}/.overlay-sync/objects/*", overlay.path.display())).exit(0).stdout;
+        assert!(kept.contains(a) && kept.contains(b), "{when}");
+        assert_no_leftovers(app, when);
+        for path in [&one.path, &two.path, &app.path, &overlay.path] {
+            std::fs::remove_dir_all(path).unwrap();
+        }
+    });
+}
+
+#[test]
+fn killed_while_approving_and_installing_the_old_or_the_new_is_there() {
+    let w = World::new();
+    let foreign = "#!/bin/sh\necho foreign\n";
+    let prepare = |name: &str| {
+        let app = w.repo(&format!("eng/repos/{name}"));
+        app.write("sweatfile", "[env]\nA = \"1\"\n");
+        app.write(".git/hooks/post-checkout", foreign);
+        app.sh("chmod +x .git/hooks/post-checkout").exit(0);
+        app
+    };
+    sweep(prepare, &["approve", "--yes"], |app, when| {
+        let status = app.apply(&["approvals"]).exit(0).stdout;
+        assert!(status.starts_with("required") || status.starts_with("approved"), "{when}");
+        app.apply(&["approve", "--yes"]).exit(0);
+        app.apply(&[]).exit(0);
+        std::fs::remove_dir_all(&app.path).unwrap();
+    });
+    sweep(prepare, &["hook", "install"], |app, when| {
+        // The foreign hook runs at every instant, on its own or chained.
+        app.run("git", &["checkout", "-q", "-b", "x"]).exit(0).err_has("foreign");
+        app.apply(&["hook", "install"]).exit(0);
+        app.run("git", &["checkout", "-q", "-b", "y"]).exit(0).err_has("foreign");
+        app.apply(&["hook", "uninstall"]).exit(0);
+        assert_eq!(app.read(".git/hooks/post-checkout"), foreign, "{when}");
+        std::fs::remove_dir_all(&app.path).unwrap();
+    });
+    sweep(
+        |name| {
+            let app = prepare(name);
+            app.apply(&["hook", "install"]).exit(0);
+            app
+        },
+        &["hook", "uninstall"],
+        |app, when| {
+            app.run("git", &["checkout", "-q", "-b", "x"]).exit(0).err_has("foreign");
+            app.apply(&["hook", "uninstall"]).exit(0);
+            assert_eq!(app.read(".git/hooks/post-checkout"), foreign, "{when}");
+            std::fs::remove_dir_all(&app.path).unwrap();
+        },
+    );
+}
+
+#[test]
+fn a_signal_ends_the_setup_command_and_everything_it_started() {
+    let w = World::new();
+    let app = w.app();
+    w.area("setup = [\"echo $$ > pid; sleep 600 & echo $! > child; wait\", \"touch never\"]\n");
+    let mut command = w.command(w.path("bin/sweatfile-apply"));
+    command.current_dir(&app.path).stdout(Stdio::null()).stderr(Stdio::null()).process_group(0);
+    let mut child = command.spawn().unwrap();
+    wait_for(|| app.has("child") && !app.read("child").is_empty());
+    app.sh(&format!("kill -TERM {}", child.id())).exit(0);
+    assert_eq!(child.wait().unwrap().code(), Some(128 + 15));
+    wait_for(|| app.sh("kill -0 $(cat child) 2>/dev/null").status != Some(0));
+    assert!(!app.has("never"));
+    app.apply(&["check"]).exit(1).out_has("setup never finished");
+}
+
+#[test]
+fn a_worktree_on_another_device_is_set_up_and_temporaries_are_excluded() {
+    let w = World::new();
+    let is_other = |dir: &&Path| dir.is_dir() && device(dir) != device(&w.home(""));
+    let far = ["/dev/shm", "/var/tmp", "/tmp"].map(Path::new).into_iter().filter(is_other);
+    let Some(far) = far.filter_map(|dir| tempfile::tempdir_in(dir).ok()).next() else {
+        skip("a second file system");
+        return;
+    };
+    let app = w.app();
+    w.area(AREA);
+    write(&w.home("eng/original"), "original\n");
+    let path = far.path().join("wt");
+    app.git(&["worktree", "add", "-q", path.to_str().unwrap()]);
+    let wt = w.at(&path);
+    wt.write(".d/.shopfloor-tmp-left", "by a killed run");
+    wt.write(".shopfloor-tmp-left", "A=secret");
+    wt.apply(&[]).exit(0);
+    assert!(wt.excludes().contains(&".shopfloor-tmp-*".to_owned()));
+    assert_eq!((wt.read(".a"), wt.read(".d/copy")), ("whole\n".into(), "original\n".into()));
+    assert!(!wt.has(".d/.shopfloor-tmp-left") && !wt.has(".shopfloor-tmp-left"));
+    wt.apply(&["check"]).exit(0);
+    wt.apply(&["remove"]).exit(0);
+    assert!(!wt.has(".a") && !wt.has(".d/copy"));
+}
+
+fn device(path: &Path) -> u64 {
+    std::os::unix::fs::MetadataExt::dev(&path.metadata().unwrap())
+}
+
+#[test]
+fn a_full_disk_changes_nothing_half() {
+    let w = World::new();
+    let disk = w.path("disk");
+    std::fs::create_dir(&disk).unwrap();
+    let here = w.at(w.path(""));
+    if !needs_mount(&here, "mount -t tmpfs -o size=2m tmpfs disk") {
+        return;
+    }
+    let app = w.at(disk.join("app"));
+    here.sh("git init -q disk/app && git -C disk/app commit -q --allow-empty -m x").exit(0);
+    let area = w.path("area");
+    write(
+        &area.join("sweatfile"),
+        &format!(
+            "[files.big]\ncontent = \"{}\"\n[files.small]\ncontent = \"s\"\n[env]\nA = \"1\"\n",
+            "x".repeat(300_000)
+        ),
+    );
+    let args = ["--area", area.to_str().unwrap()];
+    let room = "$(($(df --output=avail -k .. | tail -n 1) - 200))";
+    let fill = app.sh(&format!("dd if=/dev/zero of=../fill bs=1k count={room} 2>/dev/null")).status;
+    let out = app.apply(&args);
+    let big_whole = !app.has(".big") || app.read(".big").len() == 300_000;
+    app.sh("rm ../fill").exit(0);
+    let again = app.apply(&args);
+    let whole = app.has(".big") && app.read(".big").len() == 300_000;
+    here.sh("umount disk").exit(0);
+    assert_eq!(fill, Some(0));
+    let out = out.exit(4);
+    out.err_has("No space left on device");
+    assert!(big_whole);
+    again.exit(0);
+    assert!(whole);
+}
+
+#[test]
+fn an_overlay_on_a_full_disk_keeps_what_it_has_and_a_later_sync_succeeds() {
+    let w = World::new();
+    let s = crate::support::overlay::scene(&w);
+    let here = w.at(w.path(""));
+    std::fs::create_dir(w.path("disk")).unwrap();
+    if !needs_mount(&here, "mount -t tmpfs -o size=2m tmpfs disk") {
+        return;
+    }
+    let overlay = w.path("disk/overlay");
+    write(&overlay.join(".env"), "A=1\n");
+    let o = ["--overlay", overlay.to_str().unwrap()];
+    let attached = s.app.overlay(&[&["attach", "../a", "../b"], o.as_slice()].concat());
+    let large = format!("A=1\nB={}\n", "x".repeat(100_000));
+    s.a.write(".env", &large);
+    s.b.write(".env", "A=1\nC=1\n");
+    let fill = here.sh("dd if=/dev/zero of=disk/fill bs=1k 2>/dev/null; true").status;
+    let full = s.app.overlay(&[&["sync"], o.as_slice()].concat());
+    let meanwhile = std::fs::read_to_string(overlay.join(".env")).unwrap();
+    let edits = (s.a.read(".env"), s.b.read(".env"));
+    std::fs::remove_file(w.path("disk/fill")).unwrap();
+    let again = s.app.overlay(&[&["sync"], o.as_slice()].concat());
+    let after = std::fs::read_to_string(overlay.join(".env")).unwrap();
+    let left = here.sh("find disk -name '.shopfloor-tmp-*'").exit(0).stdout;
+    here.sh("umount disk").exit(0);
+    attached.exit(0);
+    assert_eq!(fill, Some(0));
+    full.exit(4).err_has("No space left on device");
+    assert_eq!((meanwhile.as_str(), edits), ("A=1\n", (large.clone(), "A=1\nC=1\n".into())));
+    again.exit(0);
+    assert_eq!((after, left.as_str()), (format!("{large}C=1\n"), ""));
+    assert_eq!(s.a.read(".env"), s.b.read(".env"));
+}
+
+#[test]
+fn a_workspace_on_another_device_is_synced_and_temporaries_are_excluded() {
+    let w = World::new();
+    let s = crate::support::overlay::scene(&w);
+    s.put(".claude/x", "1\n");
+    if !needs_mount(&s.app, "mount --bind ../b ../b") {
+        return;
+    }
+    let attached = w.at(&s.b.path).overlay(&["attach"]);
+    write(&s.b.path.join(".claude/.shopfloor-tmp-left"), "secret");
+    let status = w.at(&s.b.path).sh("git status --short");
+    s.put(".claude/x", "2\n");
+    let synced = s.app.overlay(&["sync"]);
+    let text = s.b.read(".claude/x");
+    let is_left = s.b.has(".claude/.shopfloor-tmp-left");
+    s.app.sh("umount ../b").exit(0);
+    attached.exit(0);
+    assert_eq!(status.exit(0).stdout, "");
+    synced.exit(0);
+    assert_eq!((text.as_str(), is_left), ("2\n", false));
+    assert!(s.app.excludes().iter().any(|line| line == ".shopfloor-tmp-*"), "{:?}", s.app.excludes());
+}
+
+#[test]
+fn a_bind_mount_in_between_is_another_device() {
+    let w = World::new();
+    let app = w.app();
+    w.area("[files.\"d/x\"]\ncontent = \"x\"\n[env]\nA = \"1\"\n");
+    let wt = app.worktree("wt");
+    if !needs_mount(&app, "mount --bind ../wt ../wt") {
+        return;
+    }
+    let out = w.at(&wt.path).apply(&[]);
+    app.sh("umount ../wt").exit(0);
+    out.exit(0);
+    assert_eq!((wt.read(".d/x"), wt.read(".sweatshop-env")), ("x".into(), "A=1\n".into()));
+}

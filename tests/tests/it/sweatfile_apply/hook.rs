@@ -1,0 +1,275 @@
+//! The post-checkout hook, called by real git.
+
+use std::os::unix::fs::PermissionsExt;
+
+use crate::support::world::{Repo, World, write};
+
+fn executable(repo: &Repo<'_>, hook: &str, body: &str) {
+    repo.write(hook, &format!("#!/bin/sh\n{body}\n"));
+    std::fs::set_permissions(repo.path.join(hook), std::fs::Permissions::from_mode(0o755)).unwrap();
+}
+
+#[test]
+fn case_14_worktree_add_is_set_up_and_nothing_else_is() {
+    let w = World::new();
+    let app = w.app();
+    w.area("setup = [\"echo ran >> log\"]\n[env]\nA = \"1\"\n");
+    app.apply(&["hook", "install"]).exit(0);
+    let add = app.run("git", &["worktree", "add", "-q", "../wt"]).exit(0);
+    assert_eq!(add.stderr.lines().filter(|l| !l.contains("[1/1]")).count(), 0, "{}", add.stderr);
+    let wt = w.at(app.path.parent().unwrap().join("wt"));
+    assert_eq!((wt.read("log"), wt.read(".sweatshop-env")), ("ran\n".into(), "A=1\n".into()));
+
+    // In an old worktree and in the main checkout nothing happens, whatever is checked out.
+    wt.sh("rm log .sweatshop-env").exit(0);
+    wt.commit("f", "f");
+    wt.git(&["checkout", "-q", "-b", "b2"]);
+    wt.git(&["checkout", "HEAD", "--", "f"]);
+    wt.git(&["switch", "-q", "--orphan", "o"]);
+    wt.git(&["switch", "-q", "b2"]);
+    app.git(&["checkout", "-q", "-b", "m2"]);
+    app.git(&["switch", "-q", "--orphan", "o2"]);
+    app.git(&["switch", "-q", "main"]);
+    for repo in [&wt, &app] {
+        assert!(!repo.has("log") && !repo.has(".sweatshop-env"));
+    }
+    // A clone with the hook from a template.
+    app.sh("mkdir -p ~/template/hooks && cp .git/hooks/post-checkout ~/template/hooks").exit(0);
+    app.git(&["clone", "-q", "--template", w.home("template").to_str().unwrap(), ".", "../clone"]);
+    assert!(!w.home("eng/repos/clone/log").exists());
+}
+
+#[test]
+fn an_unapproved_repository_is_one_notice_and_exit_0() {
+    let w = World::new();
+    let app = w.app();
+    app.write("sweatfile", "setup = [\"touch evil\"]\n");
+    app.apply(&["hook", "install"]).exit(0);
+    let out = app.run("git", &["worktree", "add", "-q", "../wt"]).exit(0);
+    assert_eq!(out.stderr.matches("sweatfile-apply: ").count(), 1, "{}", out.stderr);
+    out.err_has("is not approved");
+    assert!(!w.home("eng/repos/wt/evil").exists());
+}
+
+#[test]
+fn problems_are_notices_and_the_worktree_is_created() {
+    let w = World::new();
+    let app = w.app();
+    app.apply(&["hook", "install"]).exit(0);
+    w.area("setup = [\"false\"]\n");
+    app.run("git", &["worktree", "add", "-q", "../a"]).exit(0).err_has("notice: setup command 1 of 1 failed");
+    w.area("setup = [\n");
+    app.run("git", &["worktree", "add", "-q", "../b"]).exit(0).err_has("eng/sweatfile:1:10");
+    assert!(w.home("eng/repos/b/.git").exists());
+}
+
+#[test]
+fn a_foreign_hook_still_runs_keeps_its_status_and_comes_back() {
+    let w = World::new();
+    let app = w.app();
+    w.area("[env]\nA = \"1\"\n");
+    executable(&app, ".git/hooks/post-checkout", "echo \"$@\" >> \"$HOME/foreign\"; exit 3");
+    let before = app.read(".git/hooks/post-checkout");
+    app.apply(&["hook", "install"]).exit(0).err_has("still runs first");
+    app.apply(&["hook", "install"]).exit(0).out_has("already installed");
+    app.apply(&["hook", "status"]).exit(0);
+    app.run("git", &["worktree", "add", "-q", "../wt"]).exit(3);
+    let foreign = || std::fs::read_to_string(w.home("foreign")).unwrap();
+    assert!(foreign().starts_with("0000000"));
+    assert!(w.home("eng/repos/wt/.sweatshop-env").exists());
+    app.run("git", &["checkout", "-q", "-b", "x"]).exit(1);
+    assert_eq!(foreign().lines().count(), 2);
+    app.apply(&["hook", "uninstall"]).exit(0);
+    assert_eq!(app.read(".git/hooks/post-checkout"), before);
+    assert!(!app.has(".git/hooks/post-checkout.before-shopfloor"));
+    app.apply(&["hook", "status"]).exit(1);
+    app.apply(&["hook", "uninstall"]).exit(0);
+    assert_eq!(app.read(".git/hooks/post-checkout"), before);
+}
+
+#[test]
+fn install_and_uninstall_leave_no_trace() {
+    let w = World::new();
+    let app = w.app();
+    app.sh("rm -r .git/hooks").exit(0);
+    app.apply(&["hook", "install"]).exit(0);
+    let stub = app.read(".git/hooks/post-checkout");
+    assert!(stub.contains("# shopfloor hook v1: sweatfile-apply\n"), "{stub}");
+    app.apply(&["hook", "uninstall"]).exit(0);
+    assert!(!app.has(".git/hooks/post-checkout"));
+    app.write(".git/hooks/post-checkout", "#!/bin/sh\n# shopfloor hook v9: sweatfile-apply\n");
+    app.apply(&["hook", "install"]).exit(2).err_has("newer shopfloor");
+}
+
+#[test]
+fn a_missing_binary_and_shopfloor_0_do_nothing_with_exit_0() {
+    let w = World::new();
+    let app = w.app();
+    w.area("[env]\nA = \"1\"\n");
+    app.apply(&["hook", "install"]).exit(0);
+    app.run_with("git", &["worktree", "add", "-q", "../off"], &[("SHOPFLOOR", "0")]).exit(0);
+    assert!(!w.home("eng/repos/off/.sweatshop-env").exists());
+    std::fs::remove_file(w.path("bin/sweatfile-apply")).unwrap();
+    let out = app.run("git", &["worktree", "add", "-q", "../wt"]).exit(0);
+    assert_eq!(out.stderr.lines().count(), 1, "{}", out.stderr);
+    out.err_has("sweatfile-apply: not on the PATH");
+}
+
+#[test]
+fn the_stub_starts_no_process_on_an_ordinary_checkout() {
+    let w = World::new();
+    let app = w.app();
+    app.apply(&["hook", "install"]).exit(0);
+    w.program("sweatfile-apply", "touch \"$HOME/called\"");
+    app.git(&["checkout", "-q", "-b", "x"]);
+    assert!(!w.home("called").exists());
+    app.git(&["worktree", "add", "-q", "../wt"]);
+    assert!(w.home("called").exists());
+}
+
+#[test]
+fn links_are_not_written_through() {
+    let w = World::new();
+    let app = w.app();
+    write(&w.home("shared-hook"), "#!/bin/sh\n");
+    std::os::unix::fs::symlink(w.home("shared-hook"), app.path.join(".git/hooks/post-checkout")).unwrap();
+    app.apply(&["hook", "install"])
+        .exit(4)
+        .err_has("is a symbolic link")
+        .err_has("sweatfile-apply hook run post-checkout \"$@\"");
+    assert_eq!(std::fs::read_to_string(w.home("shared-hook")).unwrap(), "#!/bin/sh\n");
+}
+
+#[test]
+fn other_hook_managers_get_a_line_to_add() {
+    let w = World::new();
+    let app = w.app();
+    app.git(&["config", "core.hooksPath", ".husky/_"]);
+    let out = app.apply(&["hook", "install"]).exit(0);
+    assert_eq!(out.stdout, "sweatfile-apply hook run post-checkout \"$@\"\n");
+    out.err_has("husky owns the hooks").err_has(".husky/post-checkout");
+    assert!(!app.has(".husky"));
+    app.git(&["config", "--unset", "core.hooksPath"]);
+
+    executable(&app, ".git/hooks/pre-commit", "call_lefthook run pre-commit");
+    let out = app.apply(&["hook", "install"]).exit(0);
+    assert_eq!(out.stdout, "sweatfile-apply: {run: \"sweatfile-apply hook run post-checkout {0}\"}\n");
+    out.err_has("lefthook.yml, below `post-checkout: commands:`");
+    executable(&app, ".git/hooks/pre-commit", "# File generated by pre-commit: https://pre-commit.com");
+    app.apply(&["hook", "install"]).exit(0).out_has("stages: [post-checkout]");
+    assert!(!app.has(".git/hooks/post-checkout"));
+
+    // A directory nobody owns is used, as git uses it.
+    let shared = w.home("hooks");
+    app.git(&["config", "core.hooksPath", shared.to_str().unwrap()]);
+    app.apply(&["hook", "install"]).exit(0).err_has("every repository that uses");
+    assert!(shared.join("post-checkout").exists());
+}
+
+#[test]
+fn a_worktree_added_from_inside_another_hook_is_set_up() {
+    let w = World::new();
+    let app = w.app();
+    w.area("setup = [\"git rev-parse --show-toplevel > top\"]\n");
+    app.apply(&["hook", "install"]).exit(0);
+    executable(&app, ".git/hooks/pre-commit", "env -u GIT_INDEX_FILE git worktree add -q ../nested");
+    app.git(&["commit", "-q", "--allow-empty", "-m", "x"]);
+    let nested = w.at(w.home("eng/repos/nested"));
+    assert_eq!(nested.read("top").trim_end(), nested.path.to_str().unwrap());
+}
+
+#[test]
+fn unknown_hooks_and_strange_arguments_are_harmless() {
+    let w = World::new();
+    let app = w.app();
+    w.area("[env]\nA = \"1\"\n");
+    let wt = app.worktree("wt");
+    let null = "0".repeat(40);
+    app.apply(&["hook", "run", "pre-push"]).exit(2);
+    for args in [vec![], vec![null.as_str()], vec!["x", "y", "1"], vec![&null, "y", "0"], vec!["000", "y", "1"]] {
+        wt.apply(&[&["hook", "run", "post-checkout"], args.as_slice()].concat()).exit(0);
+        assert!(!wt.has(".sweatshop-env"), "{args:?}");
+    }
+    // Outside any repository: a notice, not a failure.
+    w.at(w.path("tmp")).apply(&["hook", "run", "post-checkout", &null, "y", "1"]).exit(0).err_has("notice: ");
+    let null = "0".repeat(64);
+    wt.apply(&["hook", "run", "post-checkout", &null, "y", "1"]).exit(0);
+    assert!(wt.has(".sweatshop-env"));
+}
+
+#[test]
+fn an_edited_stub_is_neither_replaced_nor_taken_away() {
+    let w = World::new();
+    let app = w.app();
+    app.apply(&["hook", "install"]).exit(0);
+    app.sh("echo 'echo mine' >> .git/hooks/post-checkout").exit(0);
+    let edited = app.read(".git/hooks/post-checkout");
+    app.apply(&["hook", "install"]).exit(1).err_has("was edited since it was installed");
+    app.apply(&["hook", "uninstall"]).exit(1);
+    assert_eq!(app.read(".git/hooks/post-checkout"), edited);
+}
+
+#[test]
+fn strange_hook_directories_are_said() {
+    let w = World::new();
+    let app = w.app();
+    // A compiled hook of another kind is nobody's business.
+    std::fs::write(app.path.join(".git/hooks/pre-commit"), vec![7; 3 << 20]).unwrap();
+    app.apply(&["hook", "install"]).exit(0);
+    app.apply(&["hook", "uninstall"]).exit(0);
+    app.git(&["config", "core.hooksPath", "/dev/null"]);
+    app.apply(&["hook", "install"]).exit(2).err_has("core.hooksPath is /dev/null");
+    app.git(&["config", "--unset", "core.hooksPath"]);
+    app.sh("mv .git/hooks ../hooks && ln -s ../../hooks .git/hooks").exit(0);
+    app.apply(&["hook", "install"]).exit(4).err_has("is a symbolic link");
+    assert!(!w.home("eng/repos/hooks/post-checkout").exists());
+}
+
+#[test]
+fn quiet_and_json_hold_in_the_hook_too() {
+    let w = World::new();
+    let app = w.app();
+    app.write("sweatfile", "[env]\nA = \"1\"\n");
+    let wt = app.worktree("wt");
+    let null = "0".repeat(40);
+    let out = wt.apply(&["-q", "hook", "run", "post-checkout", &null, "x", "1"]).exit(0);
+    assert_eq!((out.stdout.as_str(), out.stderr.as_str()), ("", ""));
+    let out = wt.apply(&["--json", "hook", "run", "nope"]).exit(2).json();
+    assert_eq!(crate::support::world::text(&out, "/error/kind"), "usage");
+}
+
+#[test]
+fn a_hook_that_another_manager_runs_counts_as_installed() {
+    let w = World::new();
+    let app = w.app();
+    let status = |code: i32| app.apply(&["hook", "status"]).exit(code);
+    status(1);
+    let call = "sweatfile-apply hook run post-checkout \"$@\"";
+    // A hook of one's own; a line that is commented out runs nothing, and so does a file that is not executable.
+    executable(&app, ".git/hooks/post-checkout", &format!("# {call}"));
+    status(1);
+    executable(&app, ".git/hooks/post-checkout", call);
+    status(0).out_has("by the hook itself");
+    app.sh("chmod -x .git/hooks/post-checkout").exit(0);
+    status(1);
+    for (manager, stub, file) in [
+        ("lefthook", "call_lefthook run post-checkout", "lefthook.yml"),
+        ("pre-commit", "# File generated by pre-commit: https://pre-commit.com", ".pre-commit-config.yaml"),
+    ] {
+        executable(&app, ".git/hooks/post-checkout", stub);
+        status(1);
+        let entry = app.apply(&["hook", "install"]).exit(0).stdout;
+        // At the top it is nobody's entry.
+        app.write(file, &entry);
+        status(1);
+        let top = if manager == "lefthook" { "post-checkout:\n  commands:\n    " } else { "repos:\n" };
+        app.write(file, &format!("{top}{entry}"));
+        let json = app.apply(&["hook", "status", "--json"]).exit(0).json();
+        assert_eq!((json["manager"].as_str().unwrap_or_default(), json["installed"].as_bool()), (manager, Some(true)));
+    }
+    app.git(&["config", "core.hooksPath", ".husky/_"]);
+    executable(&app, ".husky/_/post-checkout", ". h");
+    status(1);
+    app.write(".husky/post-checkout", &format!("{call}\n"));
+    status(0).out_has(".husky/post-checkout (by husky)");
+}

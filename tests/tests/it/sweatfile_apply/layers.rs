@@ -1,0 +1,326 @@
+//! Which layers count, and from where.
+
+use crate::support::world::{World, text, write};
+
+#[test]
+fn the_repository_layer_is_the_main_checkouts_and_not_the_branchs() {
+    let w = World::new();
+    let app = w.app();
+    app.approved("[env]\nA = \"main\"\n");
+    let wt = app.worktree("wt");
+    wt.write("sweatfile", "setup = [\"touch evil\"]\n");
+    wt.apply(&[]).exit(0);
+    assert!(!wt.has("evil"));
+    assert_eq!(wt.read(".sweatshop-env"), "A=main\n");
+}
+
+#[test]
+fn no_area_inside_a_git_work_tree_or_outside_home() {
+    let w = World::new();
+    let app = w.app();
+    w.area("[env]\nA = \"1\"\n");
+    w.at(w.home("")).git(&["init", "-q"]);
+    app.apply(&[]).exit(0).err_has("is left out: it lies in the git work tree").err_has("set `area = ");
+    assert!(!app.has(".sweatshop-env"));
+    let config = format!("[sweatfile-apply]\narea = {:?}\n", w.home("eng"));
+    write(&w.home(".config/shopfloor/config.toml"), &config);
+    app.apply(&[]).exit(0);
+    assert_eq!(app.read(".sweatshop-env"), "A=1\n");
+    std::fs::remove_file(w.home(".config/shopfloor/config.toml")).unwrap();
+
+    // The area would be the checkout itself.
+    let single = w.repo("single");
+    single.write("sweatfile", "[env]\nA = \"1\"\n");
+    single.apply(&[]).exit(3);
+    assert!(!single.has(".sweatshop-env"));
+}
+
+#[test]
+fn the_area_can_be_named_but_not_inside_the_repository() {
+    let mut w = World::new();
+    write(&w.path("elsewhere/sweatfile"), "[env]\nA = \"flag\"\n");
+    write(&w.path("from-env/sweatfile"), "[env]\nA = \"env\"\n");
+    w.set("SWEATFILE_AREA", w.path("from-env").to_string_lossy());
+    let app = w.app();
+    let users = w.home(".config/shopfloor/config.toml");
+    write(&users, &format!("[sweatfile-apply]\nareas = [\"~/other\", {:?}]\n", w.path("from-env")));
+    app.apply(&[]).exit(0);
+    assert_eq!(app.read(".sweatshop-env"), "A=env\n");
+    let elsewhere = w.path("elsewhere");
+    app.apply(&["--area", elsewhere.to_str().unwrap()]).exit(0);
+    assert_eq!(app.read(".sweatshop-env"), "A=flag\n");
+    app.write("area/sweatfile", "setup = [\"touch evil\"]");
+    app.apply(&["--area", "area"]).exit(2).err_has("lies in");
+    let out = app.apply(&["config", "--json"]).exit(0).json_lines();
+    assert_eq!(text(&out[0], "/source"), "environment: SWEATFILE_AREA");
+}
+
+#[test]
+fn a_variable_makes_no_area_trusted() {
+    let mut w = World::new();
+    w.set("SWEATFILE_AREA", w.home("eng/repos/stranger").to_string_lossy());
+    let app = w.app();
+    w.area("[env]\nA = \"eng\"\n");
+    let stranger = w.repo("eng/repos/stranger");
+    stranger.write("sweatfile", "setup = [\"touch $HOME/evil\"]\n");
+    let users = w.home(".config/shopfloor/config.toml");
+    for args in [&[][..], &["check"], &["show"], &["-n"], &["approve", "--yes"]] {
+        let refused = app.apply(args).exit(2);
+        refused.err_has("SWEATFILE_AREA names").err_has("area = ").err_has("shopfloor/config.toml").err_has("--area");
+    }
+    // Nor does the repository's own file name one for it, approved or not.
+    let config = format!("[sweatfile-apply]\narea = {0:?}\nareas = [{0:?}]\n", stranger.path);
+    app.write(".shopfloor/config.toml", &config);
+    app.apply(&[]).exit(2).err_has("SWEATFILE_AREA names");
+    app.run_with("sweatfile-apply", &["approve", "--yes"], &[("SWEATFILE_AREA", "")]).exit(0);
+    app.apply(&[]).exit(2).err_has("SWEATFILE_AREA names");
+    assert!(!w.home("evil").exists() && !app.has(".sweatshop-env"));
+    std::fs::remove_file(app.path.join(".shopfloor/config.toml")).unwrap();
+    // In a hook it is a notice.
+    app.apply(&["hook", "install"]).exit(0);
+    app.run("git", &["worktree", "add", "-q", "../wt"]).exit(0).err_has("SWEATFILE_AREA names");
+    // What would be the area anyway may be named, and what the user names.
+    let eng = w.home("eng").to_string_lossy().into_owned();
+    app.run_with("sweatfile-apply", &[], &[("SWEATFILE_AREA", &eng)]).exit(0);
+    assert_eq!(app.read(".sweatshop-env"), "A=eng\n");
+    write(&users, &format!("[sweatfile-apply]\narea = {:?}\n", stranger.path));
+    app.apply(&[]).exit(0);
+    assert!(w.home("evil").exists());
+}
+
+#[test]
+fn the_area_in_a_configuration_counts_from_the_user_and_once_approved_from_the_repository() {
+    let w = World::new();
+    let app = w.app();
+    write(&w.path("user/sweatfile"), "[env]\nA = \"user\"\n");
+    write(&w.path("repo/sweatfile"), "[env]\nA = \"repo\"\n");
+    let config = |dir: &str| format!("[sweatfile-apply]\narea = \"{}\"\naera = \"x\"\n", w.path(dir).display());
+    write(&w.home(".config/shopfloor/config.toml"), &config("user"));
+    let out = app.apply(&[]).exit(0);
+    out.err_has("config.toml:3: unknown setting `aera`; did you mean `area`?");
+    assert_eq!(app.read(".sweatshop-env"), "A=user\n");
+    app.write(".shopfloor/config.toml", &config("repo"));
+    app.apply(&[]).exit(3).err_has(".shopfloor/config.toml is not approved");
+    assert_eq!(app.read(".sweatshop-env"), "A=user\n");
+    app.apply(&["approve", "--yes"]).exit(0);
+    app.apply(&[]).exit(0);
+    assert_eq!(app.read(".sweatshop-env"), "A=repo\n");
+    app.write(".shopfloor/config.toml", "[sweatfile-apply]\narea = 3\n");
+    app.apply(&[]).exit(2).err_has("config.toml:2:8: `area` must be a string");
+}
+
+#[test]
+fn repo_root_names_another_repository_layer() {
+    let w = World::new();
+    let app = w.app();
+    write(&w.path("shared/sweatfile"), "[env]\nA = \"shared\"\n");
+    let root = w.path("shared");
+    let root = root.to_str().unwrap();
+    app.apply(&["--repo-root", root]).exit(3);
+    app.apply(&["--repo-root", root, "--yes"]).exit(0);
+    assert_eq!(app.read(".sweatshop-env"), "A=shared\n");
+}
+
+#[test]
+fn bare_separate_and_submodule_layouts_find_their_main_checkout() {
+    let w = World::new();
+    let app = w.app();
+    let here = w.at(w.home("eng"));
+
+    // A bare repository in a wrapper directory.
+    here.git(&["clone", "-q", "--bare", "repos/app", "wrap/.bare"]);
+    let wrap = w.at(w.home("eng/wrap"));
+    wrap.write("sweatfile", "[env]\nA = \"wrapper\"\n");
+    wrap.run("git", &["-C", ".bare", "worktree", "add", "-q", "../main", "main"]).exit(0);
+    let wt = w.at(w.home("eng/wrap/main"));
+    wt.apply(&["approve", "--yes"]).exit(0);
+    wt.apply(&[]).exit(0);
+    assert_eq!(wt.read(".sweatshop-env"), "A=wrapper\n");
+    w.at(w.home("eng/wrap/.bare")).apply(&[]).exit(2).err_has("no work tree");
+
+    // A bare repository on its own.
+    here.git(&["clone", "-q", "--bare", "repos/app", "alone.git"]);
+    let alone = w.at(w.home("eng/alone.git"));
+    alone.write("sweatfile", "[env]\nA = \"bare\"\n");
+    alone.run("git", &["worktree", "add", "-q", "../of-alone", "main"]).exit(0);
+    let wt = w.at(w.home("eng/of-alone"));
+    wt.apply(&["--yes"]).exit(0);
+    assert_eq!(wt.read(".sweatshop-env"), "A=bare\n");
+
+    // A separate git directory, from the main checkout and from a linked worktree.
+    here.git(&["init", "-q", "--separate-git-dir", "sep-git", "sep"]);
+    let sep = w.at(w.home("eng/sep"));
+    sep.git(&["commit", "-q", "--allow-empty", "-m", "x"]);
+    sep.approved("[env]\nA = \"separate\"\n");
+    let wt = sep.worktree("of-sep");
+    wt.apply(&[]).exit(0);
+    assert_eq!(wt.read(".sweatshop-env"), "A=separate\n");
+
+    // A submodule and a linked worktree of it.
+    let url = app.path.to_str().unwrap();
+    sep.git(&["-c", "protocol.file.allow=always", "submodule", "--quiet", "add", url, "sub"]);
+    let sub = w.at(w.home("eng/sep/sub"));
+    sub.approved("[env]\nA = \"submodule\"\n");
+    sub.git(&["worktree", "add", "-q", "../../of-sub"]);
+    let wt = w.at(w.home("eng/of-sub"));
+    wt.apply(&[]).exit(0);
+    assert_eq!(wt.read(".sweatshop-env"), "A=submodule\n");
+}
+
+#[test]
+fn a_workers_clone_takes_layers_and_approvals_from_its_source() {
+    let w = World::new();
+    let app = w.app();
+    app.approved("[env]\nA = \"source\"\n");
+    w.at(w.home("")).git(&["clone", "-q", "eng/repos/app", "clone"]);
+    let clone = w.at(w.home("clone"));
+    clone.write("sweatfile", "setup = [\"touch evil\"]\n");
+    clone.git(&["config", "shopfloor.source", app.path.to_str().unwrap()]);
+    clone.apply(&[]).exit(0);
+    assert_eq!(clone.read(".sweatshop-env"), "A=source\n");
+    assert!(!clone.has("evil"));
+    assert_eq!(clone.excludes(), [".sweatshop-env"]);
+}
+
+#[test]
+fn show_prints_the_merged_result_and_hides_values() {
+    let w = World::new();
+    let app = w.app();
+    w.area("git_excludes = [\".x\"]\n[env]\nTOKEN = \"secret\"\n[files.x]\ncontent = \"secret\"\n[files.y]\nsource = \"there\"\n");
+    app.write("sweatfile", "setup = [\"true\"]\n");
+    let out = app.apply(&["show"]).exit(0);
+    assert!(!out.stdout.contains("secret"));
+    let home = w.home("eng/there");
+    insta::assert_snapshot!(out.stdout.replace(home.to_str().unwrap(), "AREA/there"), @r#"
+    git_excludes = [".x"]
+    setup = ["true"]
+
+    [env]
+    TOKEN = "<redacted: use --reveal>"
+
+    [files.x]
+    content = "<redacted: use --reveal>"
+
+    [files.y]
+    source = "AREA/there"
+    "#);
+    app.apply(&["show", "--reveal"]).exit(0).out_has("TOKEN = \"secret\"");
+    let layers = app.apply(&["show", "--layers", "--json"]).exit(0).json_lines();
+    assert_eq!((text(&layers[0], "/name"), text(&layers[1], "/approval")), ("area", "required"));
+}
+
+#[test]
+fn inherited_variables_name_a_work_tree_that_does_not_name_its_repository() {
+    let w = World::new();
+    let app = w.app();
+    w.at(w.home("")).sh("git init -q --bare dots && mkdir files").exit(0);
+    let files = w.at(w.home("files"));
+    let (dots, top) = (w.home("dots"), w.home("files"));
+    let vars = [("GIT_DIR", dots.to_str().unwrap()), ("GIT_WORK_TREE", top.to_str().unwrap())];
+    files.write("sweatfile", "git_excludes = [\"x\"]\n[env]\nA = \"1\"\n");
+    files.run_with("sweatfile-apply", &["--yes"], &vars).exit(0);
+    assert_eq!(files.read(".sweatshop-env"), "A=1\n");
+    // Below a work tree with a repository of its own, that one is meant.
+    app.write("sub/x", "");
+    let git_dir = app.path.join(".git");
+    let sub = w.at(app.path.join("sub"));
+    let out = sub.run_with("sweatfile-apply", &["--json"], &[("GIT_DIR", git_dir.to_str().unwrap())]).exit(0).json();
+    assert_eq!(text(&out, "/worktree"), app.path.to_str().unwrap());
+}
+
+#[test]
+fn a_separate_directory_called_dot_git_is_no_main_checkouts() {
+    let w = World::new();
+    w.at(w.home("")).sh("mkdir -p eng/store && git init -q --separate-git-dir eng/store/.git eng/sep").exit(0);
+    let sep = w.at(w.home("eng/sep"));
+    sep.git(&["commit", "-q", "--allow-empty", "-m", "x"]);
+    sep.approved("[env]\nA = \"sep\"\n");
+    write(&w.home("eng/store/sweatfile"), "setup = [\"touch evil\"]\n");
+    let wt = sep.worktree("of-sep");
+    wt.apply(&[]).exit(0);
+    assert_eq!((wt.read(".sweatshop-env"), wt.has("evil")), ("A=sep\n".into(), false));
+}
+
+#[test]
+fn an_area_in_another_worktree_of_the_repository_is_refused() {
+    let w = World::new();
+    let app = w.app();
+    let sibling = app.worktree("sibling");
+    sibling.write("sweatfile", "setup = [\"touch evil\"]\n");
+    app.apply(&["--area", sibling.path.to_str().unwrap()]).exit(2).err_has("lies in");
+    assert!(!app.has("evil"));
+}
+
+#[test]
+fn an_unapproved_layer_does_not_get_in_the_areas_way() {
+    let w = World::new();
+    let app = w.app();
+    w.area("[env]\nA = \"1\"\n[files.claude]\nsource = \"~\"\n");
+    app.write("sweatfile", "[files.\"claude/x\"]\ncontent = \"x\"\n");
+    app.apply(&[]).exit(3);
+    assert_eq!(app.read(".sweatshop-env"), "A=1\n");
+    app.apply(&["approve", "--yes"]).exit(2).err_has("one lies inside the other");
+}
+
+#[test]
+fn an_edit_that_is_not_approved_yet_takes_nothing_back() {
+    let w = World::new();
+    let app = w.app();
+    w.area("[env]\nA = \"area\"\n[files.x]\ncontent = \"area\"\n");
+    let text = "[env]\nA = \"repo\"\nB = \"repo\"\n[files.x]\ncontent = \"repo\"\n";
+    app.approved(text);
+    app.apply(&[]).exit(0);
+    app.write("sweatfile", &format!("{text}# edited\n"));
+    app.apply(&[]).exit(3);
+    assert_eq!((app.read(".sweatshop-env"), app.read(".x")), ("A=repo\nB=repo\n".into(), "repo".into()));
+    app.apply(&["approve", "--yes"]).exit(0);
+    app.apply(&[]).exit(0);
+    app.apply(&["check"]).exit(0);
+    // The difference between waiting for approval and being gone.
+    std::fs::remove_file(app.path.join("sweatfile")).unwrap();
+    app.apply(&[]).exit(0);
+    assert_eq!((app.read(".sweatshop-env"), app.read(".x")), ("A=area\n".into(), "area".into()));
+}
+
+#[test]
+fn show_and_warnings_disarm_what_a_terminal_would_obey() {
+    let w = World::new();
+    let app = w.app();
+    app.write(
+        "sweatfile",
+        "setup = [\"a\\u202eb\\u009bc\"]\n[files.\"a\\nsweatfile-apply: error: b\"]\ncontent = \"x\"\n",
+    );
+    let out = app.apply(&["show", "--reveal"]).exit(0);
+    assert!(!out.stdout.contains(['\u{202e}', '\u{9b}']), "{}", out.stdout);
+    let same: Vec<&str> = out.stdout.lines().filter(|l| l.contains("\\U0000202E")).collect();
+    assert_eq!(same.len(), 1, "{}", out.stdout);
+    let out = app.apply(&["--yes", "--no-setup"]).exit(0);
+    assert!(!out.stderr.lines().any(|l| l.starts_with("sweatfile-apply: error: b")), "{}", out.stderr);
+}
+
+#[test]
+fn an_area_in_a_clones_source_is_refused() {
+    let w = World::new();
+    let app = w.app();
+    app.write("sub/sweatfile", "setup = [\"touch evil\"]\n");
+    w.at(w.home("")).git(&["clone", "-q", "eng/repos/app", "clone"]);
+    let clone = w.at(w.home("clone"));
+    clone.git(&["config", "shopfloor.source", app.path.to_str().unwrap()]);
+    clone.apply(&["--area", app.path.join("sub").to_str().unwrap()]).exit(2).err_has("lies in");
+    assert!(!clone.has("evil"));
+}
+
+#[test]
+fn an_edit_that_is_not_approved_yet_runs_no_setup_again() {
+    let w = World::new();
+    let app = w.app();
+    w.area("setup = [\"echo area >> log\"]\n");
+    let text = "setup = [\"echo repo >> log\"]\n";
+    app.approved(text);
+    app.apply(&[]).exit(0);
+    app.write("sweatfile", &format!("{text}# edited\n"));
+    app.apply(&[]).exit(3);
+    app.apply(&["approve", "--yes"]).exit(0);
+    app.apply(&[]).exit(0);
+    assert_eq!(app.read("log"), "area\nrepo\n");
+}

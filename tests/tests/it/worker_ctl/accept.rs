@@ -1,0 +1,375 @@
+//! worker-ctl: what accept puts on the source, what it leaves alone, and what a review is worth.
+
+use crate::support::worker::{LATER, assert_landed, by_hand, head, staff, tip, tree, up, work};
+use std::process::{Child, Stdio};
+
+use crate::support::floor::Floor;
+use crate::support::world::{Repo, World, built, find, text, wait_for, which};
+
+/// What is a person's in a checkout: where it stands, its changes, its stashes, every ref, and a file.
+fn image(at: &Repo<'_>, file: &str) -> [String; 6] {
+    [
+        at.git(&["rev-parse", "HEAD"]),
+        at.git(&["rev-parse", "--symbolic-full-name", "HEAD"]),
+        at.git(&["status", "--porcelain"]),
+        at.git(&["stash", "list"]),
+        at.git(&["for-each-ref"]),
+        at.read(file),
+    ]
+}
+
+#[test]
+fn case_7_reject_sends_what_should_change_with_the_diff() {
+    let w = World::new();
+    let floor = Floor::new(&w);
+    let config = floor.root.read("config.toml");
+    floor.root.write("config.toml", &(config + "clear = \"/clear\"\n"));
+    floor.ctl(&["add", "adam"]).exit(0);
+    up(&floor, &["adam"]);
+    work(&floor, "adam", "COMMIT a.txt one Write a");
+    let before = floor.prompts();
+    assert!(before.contains(&"/clear".to_owned()), "{before:?}");
+    floor.ctl(&["reject", "no"]).exit(1).err_has("review");
+    assert_eq!(text(&floor.status("adam"), "/status"), "needs_review");
+    floor.ctl(&["review", "adam"]).exit(0);
+    floor.ctl(&["reject", "Mind the gap\nAMEND a.txt two"]).exit(0);
+    wait_for(|| floor.prompts().len() > before.len());
+    let prompts = floor.prompts();
+    // One text more: no `/clear`, and nothing of the refused one.
+    assert!(prompts.starts_with(&before) && prompts.len() == before.len() + 1, "{prompts:?}");
+    for part in ["Mind the gap\nAMEND a.txt two", "diff --git a/a.txt b/a.txt", "+one"] {
+        assert!(prompts[before.len()].contains(part), "{prompts:?}");
+    }
+    // The amended one is another work: a name is needed to accept it unseen.
+    floor.until("adam", "needs_review");
+    let old = tip(&floor);
+    floor.ctl(&["accept"]).exit(1).err_has("was not reviewed");
+    assert_eq!(tip(&floor), old);
+    floor.ctl(&["accept", "adam"]).exit(0).err_has("was not reviewed");
+    assert_landed(&floor, "adam", &old, "unseen");
+    assert_eq!(floor.app.read("a.txt"), "two\n");
+}
+
+#[test]
+fn case_8_one_commit_lands_with_the_author_and_the_merged_tree() {
+    let w = World::new();
+    let floor = staff(&w, &["adam"]);
+    let pid = floor.status("adam")["pane_pid"].clone();
+    floor.ctl(&["start", "--prompt", "think"]).exit(0);
+    let adam = tree(&floor, "adam");
+    adam.write("a.txt", "one\n");
+    adam.git(&["add", "a.txt"]);
+    let message = "Write a\n\nWhy.\n\nCo-authored-by: Scripted <s@x>\nSigned-off-by: Grace <g@x>\n";
+    let grace = [
+        ("GIT_AUTHOR_NAME", "Grace"),
+        ("GIT_AUTHOR_EMAIL", "grace@example.org"),
+        ("GIT_AUTHOR_DATE", "2025-05-05T05:05:05+02:00"),
+    ];
+    adam.run_with("git", &["commit", "-q", "-m", message], &grace).exit(0);
+    floor.until("adam", "needs_review");
+    // Meanwhile main moves on.
+    floor.app.commit("other", "x\n");
+    let old = tip(&floor);
+    floor.root.git(&["fetch", "-q", "origin"]);
+    let merged = floor.root.git(&["merge-tree", "--write-tree", "refs/remotes/origin/main", "refs/heads/worker/adam"]);
+    let said = floor.ctl(&["accept", "adam", "--json"]).exit(0).json();
+    assert_eq!((text(&said, "/outcome"), text(&said, "/sha")), ("accepted", tip(&floor).as_str()));
+    assert_landed(&floor, "adam", &old, "");
+    assert_eq!(
+        floor.app.git(&["log", "-1", "--format=%T%n%an%n%ae%n%aI", "main"]),
+        format!("{merged}Grace\ngrace@example.org\n2025-05-05T05:05:05+02:00\n")
+    );
+    let message = floor.app.git(&["log", "-1", "--format=%B", "main"]);
+    assert_eq!(message.trim_end(), "Write a\n\nWhy.\n\nSigned-off-by: Grace <g@x>");
+    let adam = floor.status("adam");
+    assert_eq!((text(&adam, "/status"), &adam["pane_pid"]), ("idle", &pid));
+}
+
+#[test]
+fn case_8_several_commits_land_as_one_and_nothing_as_nothing() {
+    let w = World::new();
+    let floor = staff(&w, &["adam"]);
+    let message = || floor.app.git(&["log", "-1", "--format=%B", "main"]).trim_end().to_owned();
+    let old = tip(&floor);
+    by_hand(&floor, "adam", &[("a", "1\n"), ("b", "2\n"), ("c", "3\n")]);
+    floor.ctl(&["accept", "adam"]).exit(0);
+    assert_landed(&floor, "adam", &old, "three");
+    assert_eq!(message(), "a\n\n- b\n- c");
+    let old = tip(&floor);
+    by_hand(&floor, "adam", &[("d", "4\n"), ("e", "5\n")]);
+    floor.ctl(&["accept", "adam", "--message", "Said by hand\n\nBecause."]).exit(0);
+    assert_landed(&floor, "adam", &old, "two");
+    assert_eq!(message(), "Said by hand\n\nBecause.");
+    // Work that was taken back comes to nothing.
+    let old = tip(&floor);
+    by_hand(&floor, "adam", &[("f", "6\n")]).git(&["revert", "--no-edit", "HEAD"]);
+    let said = floor.ctl(&["accept", "adam", "--json"]).exit(0).json();
+    assert_eq!((text(&said, "/outcome"), tip(&floor)), ("nothing_to_merge", old));
+    assert_eq!(text(&floor.status("adam"), "/status"), "idle");
+}
+
+#[test]
+fn case_8_uncommitted_changes_are_listed_and_nothing_lands() {
+    let w = World::new();
+    let floor = staff(&w, &["adam"]);
+    work(&floor, "adam", "DIRTY loose x\nDIRTY README.md y\nCOMMIT a.txt one Write a");
+    let old = tip(&floor);
+    floor.ctl(&["accept", "adam"]).exit(1).err_has("loose").err_has("README.md");
+    let adam = tree(&floor, "adam");
+    assert_eq!((tip(&floor), adam.read("loose"), adam.read("README.md")), (old, "x".into(), "y".into()));
+    assert_eq!(text(&floor.status("adam"), "/status"), "needs_review");
+}
+
+#[test]
+fn case_9_a_persons_changes_stay_where_main_is_checked_out() {
+    let w = World::new();
+    let floor = staff(&w, &["adam", "eve", "noah"]);
+    work(&floor, "adam", "COMMIT a.txt one Write a");
+    work(&floor, "eve", "COMMIT README.md eves Change it");
+    work(&floor, "noah", "COMMIT notes noahs Write notes");
+    let app = &floor.app;
+    app.write("README.md", "mine\n");
+    app.write("staged", "mine\n");
+    app.git(&["add", "staged"]);
+    app.write("notes", "mine\n");
+    let (old, dirt) = (tip(&floor), app.git(&["status", "--porcelain"]));
+    floor.ctl(&["accept", "adam"]).exit(0);
+    assert_landed(&floor, "adam", &old, "");
+    assert_eq!((app.git(&["status", "--porcelain"]), app.read("a.txt")), (dirt, "one\n".into()));
+    // In the way: a changed file, and one that git does not know of.
+    for (name, file) in [("eve", "README.md"), ("noah", "notes")] {
+        let before = image(app, file);
+        floor.ctl(&["accept", name]).exit(1).err_has(app.path.to_str().unwrap());
+        assert_eq!(image(app, file), before);
+        assert_eq!((app.read(file).as_str(), text(&floor.status(name), "/status")), ("mine\n", "needs_review"));
+    }
+}
+
+#[test]
+fn case_9_main_may_be_checked_out_in_a_linked_worktree() {
+    let w = World::new();
+    let floor = staff(&w, &["adam", "eve"]);
+    work(&floor, "adam", "COMMIT a.txt one Write a");
+    work(&floor, "eve", "COMMIT README.md eves Change it");
+    floor.app.git(&["switch", "-q", "-c", "elsewhere"]);
+    let linked = w.at(w.home("linked"));
+    floor.app.git(&["worktree", "add", "-q", linked.path.to_str().unwrap(), "main"]);
+    linked.write("mine", "mine\n");
+    let (old, here) = (tip(&floor), head(&floor.app));
+    floor.ctl(&["accept", "adam"]).exit(0);
+    assert_landed(&floor, "adam", &old, "");
+    assert_eq!(
+        (linked.read("a.txt").as_str(), linked.git(&["status", "--porcelain"]).as_str()),
+        ("one\n", "?? mine\n")
+    );
+    assert!(head(&floor.app) == here && !floor.app.has("a.txt"));
+    linked.write("README.md", "mine\n");
+    let before = image(&linked, "README.md");
+    floor.ctl(&["accept", "eve"]).exit(1).err_has(linked.path.to_str().unwrap());
+    assert_eq!(image(&linked, "README.md"), before);
+    assert_eq!(floor.app.git(&["status", "--porcelain"]), "");
+}
+
+#[test]
+fn case_9_main_in_an_unfinished_rebase_or_bisect_is_left_alone() {
+    let w = World::new();
+    let floor = staff(&w, &["adam"]);
+    let app = &floor.app;
+    for name in ["1", "2", "3"] {
+        app.commit(name, "x\n");
+    }
+    work(&floor, "adam", "COMMIT a.txt one Write a");
+    let old = tip(&floor);
+    let refuses = |at: &Repo<'_>| {
+        let before = image(at, "README.md");
+        floor.ctl(&["accept", "adam"]).exit(1).err_has(at.path.to_str().unwrap());
+        assert_eq!(image(at, "README.md"), before);
+        assert_eq!((tip(&floor), text(&floor.status("adam"), "/status")), (old.clone(), "needs_review"));
+    };
+    app.run_with("git", &["rebase", "-q", "-i", "HEAD~2"], &[("GIT_SEQUENCE_EDITOR", "sed -i 's/^pick/edit/'")])
+        .exit(0);
+    refuses(app);
+    app.git(&["rebase", "--abort"]);
+    app.git(&["switch", "-q", "-c", "elsewhere"]);
+    let linked = w.at(w.home("linked"));
+    app.git(&["worktree", "add", "-q", linked.path.to_str().unwrap(), "main"]);
+    linked.git(&["bisect", "start", "HEAD", "HEAD~3"]);
+    refuses(&linked);
+    linked.git(&["bisect", "reset"]);
+    floor.ctl(&["accept", "adam"]).exit(0);
+    assert_landed(&floor, "adam", &old, "");
+}
+
+#[test]
+fn case_11_accepts_and_patrols_at_once_land_one_after_the_other() {
+    let w = World::new();
+    let names = ["adam", "eve", "noah"];
+    let floor = staff(&w, &names);
+    for name in names {
+        work(&floor, name, &format!("COMMIT {name}.txt x Work of {name}"));
+    }
+    let old = tip(&floor);
+    let spawn = |args: &[&str]| -> Child {
+        let mut command = w.command(w.path("bin/worker-ctl"));
+        command.args(args).current_dir(&floor.root.path).stdout(Stdio::null());
+        command.spawn().unwrap()
+    };
+    let mut all = Vec::from(names.map(|name| spawn(&["accept", name])));
+    all.extend((0..4).map(|_| spawn(&["patrol"])));
+    for mut child in all {
+        assert_eq!(child.wait().unwrap().code(), Some(0));
+    }
+    let range = format!("{old}..main");
+    let parents = floor.app.git(&["log", "--format=%P", &range]);
+    assert!(parents.lines().count() == 3 && parents.lines().all(|line| !line.contains(' ')), "{parents}");
+    for name in names {
+        assert_eq!(floor.app.read(&format!("{name}.txt")), "x\n");
+        assert_eq!(text(&floor.status(name), "/status"), "idle");
+    }
+    assert_eq!(floor.app.git(&["for-each-ref", "refs/shopfloor"]) + &floor.app.git(&["status", "--porcelain"]), "");
+    assert_eq!(floor.root.git(&["for-each-ref", "refs/shopfloor/accept"]), "");
+}
+
+#[test]
+fn case_11_what_was_picked_by_hand_does_not_land_again() {
+    let w = World::new();
+    let floor = staff(&w, &["adam", "eve"]);
+    let root = floor.root.path.to_str().unwrap();
+    by_hand(&floor, "adam", &[("a", "1\n"), ("b", "2\n")]);
+    by_hand(&floor, "eve", &[("c", "3\n"), ("d", "4\n")]);
+    floor.app.commit("between", "x\n");
+    floor.app.git(&["fetch", "-q", root, "worker/adam:adams", "worker/eve:eves"]);
+    floor.app.git(&["cherry-pick", "adams~1", "eves~1", "eves"]);
+    floor.app.git(&["branch", "-q", "-D", "adams", "eves"]);
+    // All of it.
+    let old = tip(&floor);
+    let said = floor.ctl(&["accept", "eve", "--json"]).exit(0).json();
+    assert_eq!((text(&said, "/outcome"), tip(&floor)), ("nothing_to_merge", old.clone()));
+    assert_eq!((text(&floor.status("eve"), "/status"), head(&tree(&floor, "eve"))), ("idle", old.clone()));
+    // Half of it.
+    floor.ctl(&["accept", "adam"]).exit(0);
+    assert_landed(&floor, "adam", &old, "");
+    assert_eq!(floor.app.git(&["diff", "--name-status", &old, "main"]), "A\tb\n");
+}
+
+#[test]
+fn case_15_any_path_will_do() {
+    let w = World::new();
+    which("tmux");
+    let app = w.repo("so urce; $(x) 'é");
+    app.commit("README.md", "app\n");
+    let root = w.at(w.home("my \"work\"; ers ü"));
+    let place = root.path.to_str().unwrap().to_owned();
+    app.run("worker-ctl", &["init", "--source", ".", "--target", &place]).exit(0);
+    let agent = built("agent");
+    let log = w.home("prompts.jsonl");
+    let table = format!(
+        "\n[agents.scripted]\ncommand = [\"env\", \"SCRIPTED_LOG={}\", {agent:?}]\nready = {{ pattern = \"^>\" }}\n",
+        log.display()
+    );
+    let config = root.read("config.toml").replace("agent = \"claude\"", "agent = \"scripted\"");
+    root.write("config.toml", &(config + &table));
+    let floor = Floor { app, root };
+    floor.ctl(&["add", "adam"]).exit(0);
+    floor.root.run_with("worker-ctl", &["up", "--detach"], &LATER).exit(0);
+    wait_for(|| text(&floor.status("adam"), "/status") == "idle");
+    let is_done = || drop(floor.ctl(&["wait", "adam", "--for", "needs_review", "--timeout", "60s"]).exit(0));
+    floor.ctl(&["start", "--prompt", "COMMIT a.txt one Write a"]).exit(0);
+    is_done();
+    assert!(floor.prompts()[0].contains(&format!("{place}/.worktrees/adam")), "{:?}", floor.prompts());
+    floor.ctl(&["review", "adam"]).exit(0).out_has("+one");
+    floor.ctl(&["reject", "AMEND a.txt two"]).exit(0);
+    is_done();
+    let old = tip(&floor);
+    floor.ctl(&["accept", "adam"]).exit(0);
+    assert_landed(&floor, "adam", &old, "");
+    assert_eq!(floor.app.read("a.txt"), "two\n");
+    floor.ctl(&["down"]).exit(0);
+    floor.ctl(&["up", "adam"]).exit(0);
+    assert_eq!(text(&floor.status("adam"), "/status"), "idle");
+    floor.ctl(&["nuke", "adam", "--yes"]).exit(0);
+    assert!(!floor.root.has(".worktrees/adam"));
+    assert_eq!(floor.root.git(&["worktree", "list"]).lines().count(), 1);
+}
+
+/// Requires that it is not accepted, for it is other work than was reviewed.
+#[track_caller]
+fn assert_changed(floor: &Floor<'_>, name: &str) {
+    let old = tip(floor);
+    let told = floor.ctl(&["accept", name, "--json"]).exit(1).json();
+    assert_eq!(text(&told, "/error/kind"), "changed");
+    floor.ctl(&["accept", name]).exit(1).err_has("changed since it was reviewed");
+    floor.ctl(&["accept"]).exit(1).err_has("reviewed");
+    assert_eq!((tip(floor), text(&floor.status(name), "/status")), (old, "needs_review"));
+}
+
+#[test]
+fn what_was_committed_after_a_review_needs_another_one_or_force() {
+    let w = World::new();
+    let floor = staff(&w, &["adam"]);
+    let adam = by_hand(&floor, "adam", &[("a", "1\n")]);
+    floor.ctl(&["review", "adam"]).exit(0);
+    adam.commit("b", "2\n");
+    floor.ctl(&["patrol"]).exit(0);
+    assert_changed(&floor, "adam");
+    let old = tip(&floor);
+    floor.ctl(&["accept", "adam", "--force"]).exit(0);
+    assert_landed(&floor, "adam", &old, "forced");
+    assert_eq!(floor.app.read("a") + &floor.app.read("b"), "1\n2\n");
+}
+
+#[test]
+fn white_space_and_bytes_of_a_binary_are_work_too() {
+    let w = World::new();
+    let floor = staff(&w, &["adam", "eve"]);
+    for (name, [one, two, three]) in [
+        ("adam", ["if x:\n\ty\n", "if x:\n  y\n", "if x:\n    y\n"]),
+        ("eve", ["\0\u{1}one\n", "\0\u{1}two\n", "\0\u{1}three\n"]),
+    ] {
+        let at = by_hand(&floor, name, &[(name, one)]);
+        let amend = |text: &str| {
+            at.write(name, text);
+            at.git(&["add", name]);
+            at.git(&["commit", "-q", "--amend", "--no-edit"]);
+        };
+        floor.ctl(&["review", name]).exit(0);
+        floor.ctl(&["reject", "not so"]).exit(0);
+        amend(two);
+        floor.until(name, "needs_review");
+        floor.ctl(&["review", name]).exit(0);
+        amend(three);
+        floor.ctl(&["patrol"]).exit(0);
+        assert_changed(&floor, name);
+        floor.ctl(&["review", name]).exit(0);
+        let old = tip(&floor);
+        floor.ctl(&["accept"]).exit(0);
+        assert_landed(&floor, name, &old, name);
+        assert_eq!(floor.app.read(name), three);
+    }
+}
+
+#[test]
+fn a_review_is_shown_by_git_difftastic_or_vscode() {
+    let w = World::new();
+    let floor = staff(&w, &["adam"]);
+    work(&floor, "adam", "COMMIT README.md mine Change it");
+    let review = |args: &[&str]| floor.ctl(&[&["review", "adam"][..], args].concat());
+    if find("difft").is_none() {
+        review(&[]).exit(0).out_has("+mine");
+        review(&["--interface", "difftastic"]).exit(4).err_has("difft");
+    }
+    if find("code").is_none() {
+        review(&["--interface", "vscode"]).exit(4).err_has("code");
+    }
+    let [difft, code] = ["difft.argv", "code.argv"].map(|name| w.home(name));
+    w.program("difft", &format!("printf '%s\\n' \"$@\" >> '{}'\necho shown by difft", difft.display()));
+    w.program("code", &format!("{{ printf '%s\\n' \"$1\" \"$2\"; cat \"$3\" \"$4\"; }} > '{}'", code.display()));
+    review(&[]).exit(0).out_has("shown by difft");
+    review(&["--interface", "difftastic"]).exit(0).out_has("shown by difft");
+    let by_git = review(&["--interface", "git"]).exit(0);
+    assert!(by_git.stdout.contains("+mine") && !by_git.stdout.contains("shown by difft"), "{by_git:?}");
+    let argv = std::fs::read_to_string(difft).unwrap();
+    assert_eq!(argv.lines().filter(|line| *line == "README.md").count(), 2, "{argv}");
+    review(&["--interface", "vscode"]).exit(0);
+    assert_eq!(std::fs::read_to_string(code).unwrap(), "--wait\n--diff\napp\nmine\n");
+}

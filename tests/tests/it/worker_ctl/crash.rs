@@ -1,0 +1,105 @@
+//! worker-ctl: an accept that is killed anywhere has happened or has not; the next command finishes it.
+
+use crate::support::worker::{deadly_git, floor};
+use std::cell::{Cell, RefCell};
+
+use crate::support::floor::Floor;
+use crate::support::sweep::{assert_often, sweep_tool};
+use crate::support::worker::{assert_landed, commit, tip, tree};
+use crate::support::world::{World, text};
+
+/// Work number `n` waits; what the source is at before it lands.
+fn waiting(floor: &Floor<'_>, n: usize) -> String {
+    floor.ctl(&["start", "--worker", "adam", "--prompt", "think"]).exit(0);
+    let file = format!("f{n}");
+    commit(&tree(floor, "adam"), &file, &[file.as_str()], "x\n");
+    floor.until("adam", "needs_review");
+    tip(floor)
+}
+
+/// Half of the time a patrol comes next, which may find that nothing had happened yet, and half of the time another accept.
+#[track_caller]
+fn assert_finished(floor: &Floor<'_>, old: &str, n: usize, when: &str) {
+    if n % 2 == 1 {
+        let next = floor.ctl(&["patrol"]);
+        assert_eq!(next.status, Some(0), "{when}: {next:?}");
+        if text(&floor.status("adam"), "/task") == "needs_review" {
+            assert_eq!(tip(floor), old, "{when}");
+            floor.ctl(&["accept", "adam"]).exit(0);
+        }
+    } else {
+        // What was killed had landed already: then it is idle, and there is nothing to accept.
+        let next = floor.ctl(&["accept", "adam"]);
+        assert!(matches!(next.status, Some(0 | 1)), "{when}: {next:?}");
+    }
+    assert_landed(floor, "adam", old, when);
+    assert_eq!(floor.app.read(&format!("f{n}")), "x\n", "{when}");
+    assert_eq!(floor.app.git(&["status", "--porcelain"]), "", "{when}");
+}
+
+#[test]
+fn killed_at_every_write_an_accept_lands_once() {
+    let w = World::new();
+    let floor = floor(&w);
+    let (n, old) = (Cell::new(0), RefCell::new(String::new()));
+    let prepare = |_: &str| {
+        n.set(n.get() + 1);
+        *old.borrow_mut() = waiting(&floor, n.get());
+        floor.root.clone()
+    };
+    let kills = sweep_tool("worker-ctl", prepare, &["accept", "adam"], |_, when| {
+        assert_finished(&floor, &old.borrow(), n.get(), when);
+    });
+    assert_often(kills, 15);
+}
+
+/// Kills an accept around each of its git commands; `prepare` and `verify` are given the number of the work. How often.
+fn sweep_git(floor: &Floor<'_>, prepare: impl Fn(usize) -> String, verify: impl Fn(&str, usize, &str)) -> usize {
+    let (mut n, mut kills) = (0, 0);
+    for when in ["before", "after"] {
+        for nth in 1.. {
+            n += 1;
+            let old = prepare(n);
+            let _ = std::fs::remove_file(floor.root.world.path("count"));
+            let nth = nth.to_string();
+            let vars = [("KILL_AT", nth.as_str()), ("KILL_WHEN", when)];
+            let killed = floor.root.run_with("worker-ctl", &["accept", "adam"], &vars).status.is_none();
+            verify(&old, n, &format!("{when} git command {nth}"));
+            if !killed {
+                break;
+            }
+            kills += 1;
+        }
+    }
+    kills
+}
+
+#[test]
+fn killed_around_every_git_command_an_accept_lands_once() {
+    let w = World::new();
+    let floor = floor(&w);
+    deadly_git(&w);
+    let verify = |old: &str, n: usize, when: &str| assert_finished(&floor, old, n, when);
+    let kills = sweep_git(&floor, |n| waiting(&floor, n), verify);
+    assert!(kills >= 10, "only {kills} kills");
+}
+
+#[test]
+fn killed_where_there_is_nothing_to_merge_the_worker_gets_idle() {
+    let w = World::new();
+    let floor = floor(&w);
+    deadly_git(&w);
+    let prepare = |n: usize| {
+        waiting(&floor, n);
+        floor.app.commit(&format!("f{n}"), "x\n");
+        tip(&floor)
+    };
+    let verify = |old: &str, _: usize, when: &str| {
+        let next = floor.ctl(&["accept", "adam"]);
+        assert!(matches!(next.status, Some(0 | 1)), "{when}: {next:?}");
+        let worker = floor.status("adam");
+        assert_eq!((text(&worker, "/task"), tip(&floor).as_str()), ("idle", old), "{when}: {next:?}");
+    };
+    let kills = sweep_git(&floor, prepare, verify);
+    assert!(kills >= 2, "only {kills} kills");
+}

@@ -1,0 +1,290 @@
+//! worker-ctl: killed at every write and around every git command, whatever it was at: the next command goes on from
+//! there, and nothing is lost.
+
+use std::cell::Cell;
+
+use serde_json::{Value, json};
+
+use crate::support::floor::Floor;
+use crate::support::sweep::{assert_often, sweep_tool};
+use crate::support::worker::{by_hand, head, staff, tip, tree};
+use crate::support::worker::{deadly_git, floor};
+use crate::support::world::{Repo, World, text, wait_for};
+
+/// What a command writes to files itself is the state, as `add`, `start` and `accept` do, where it is killed at each write.
+/// Kills a command around each of its git commands that change something, each time in what `prepare` makes anew; then
+/// `verify` looks. How often.
+fn sweep_git(floor: &Floor<'_>, prepare: impl Fn(), args: &[&str], verify: impl Fn(&str)) -> usize {
+    let mut kills = 0;
+    for when in ["before", "after"] {
+        for nth in 1.. {
+            prepare();
+            let _ = std::fs::remove_file(floor.root.world.path("count"));
+            let nth = nth.to_string();
+            let vars = [("KILL_AT", nth.as_str()), ("KILL_WHEN", when)];
+            let killed = floor.root.run_with("worker-ctl", args, &vars).status.is_none();
+            verify(&format!("{when} git command {nth}"));
+            if !killed {
+                break;
+            }
+            kills += 1;
+        }
+    }
+    kills
+}
+
+/// Both; how often.
+fn sweep(floor: &Floor<'_>, prepare: impl Fn(), args: &[&str], verify: impl Fn(&str)) -> usize {
+    let here = |_: &str| {
+        prepare();
+        floor.root.clone()
+    };
+    let kills = sweep_tool("worker-ctl", here, args, |_, when| verify(when));
+    deadly_git(floor.root.world);
+    kills + sweep_git(floor, prepare, args, verify)
+}
+
+/// Whether it is said of a worker that a text may not have got to it.
+fn is_noted(worker: &Value) -> bool {
+    let notes = worker["notes"].to_string();
+    notes.contains("may not have arrived") || notes.contains("may stand in its input line")
+}
+
+/// Forgets what was kept of work before this, and earlier states: they would only be more writes.
+fn forget_kept(floor: &Floor<'_>) {
+    let list = "git for-each-ref --format='delete %(refname)' refs/shopfloor/trash refs/shopfloor/pre";
+    floor.root.sh(&format!("rm -f state.json.bak*; {list} | git update-ref --stdin")).exit(0);
+}
+
+/// A commit and a file that git does not know, both with this in them; the commit.
+fn leave(at: &Repo<'_>, n: usize) -> String {
+    at.commit("work", &format!("{n}\n"));
+    at.write("loose", &format!("{n}\n"));
+    head(at)
+}
+
+/// Requires that a ref leads to the commit, and that the file is in the worktree still, or in what is kept.
+#[track_caller]
+fn assert_kept(floor: &Floor<'_>, sha: &str, n: usize, when: &str) {
+    let refs = floor.root.run("git", &["for-each-ref", "--contains", sha]);
+    assert!(refs.status == Some(0) && !refs.stdout.is_empty(), "{when}: {refs:?}");
+    let (adam, wanted) = (tree(floor, "adam"), format!("{n}\n"));
+    if adam.has("loose") && adam.read("loose") == wanted {
+        return;
+    }
+    let kept = floor.root.git(&["for-each-ref", "--format=%(refname)", "refs/shopfloor/trash"]);
+    let holds = |name: &str| floor.root.run("git", &["show", &format!("{name}:loose")]).stdout == wanted;
+    assert!(kept.lines().any(holds), "{when}: `loose` is lost, kept is {kept}");
+}
+
+/// Requires that a worktree is on its branch, at the default branch's commit, with nothing in it.
+#[track_caller]
+fn assert_clean(floor: &Floor<'_>, name: &str, when: &str) {
+    let at = tree(floor, name);
+    let branch = at.git(&["rev-parse", "--abbrev-ref", "HEAD"]);
+    let found = (branch.trim_end(), head(&at), at.git(&["status", "--porcelain", "-uall"]));
+    assert_eq!(found, (format!("worker/{name}").as_str(), tip(floor), String::new()), "{when}");
+}
+
+#[test]
+fn a_killed_add_is_begun_again_or_was_whole() {
+    let w = World::new();
+    let floor = Floor::new(&w);
+    let add = ["add", "eve", "--role-prompt", "careful"];
+    let kills = sweep(
+        &floor,
+        || {},
+        &add,
+        |when| {
+            let again = floor.ctl(&add);
+            let is_there = again.status == Some(1) && again.stderr.contains("already");
+            assert!(again.status == Some(0) || is_there, "{when}: {again:?}");
+            assert_clean(&floor, "eve", when);
+            assert_eq!(text(&floor.status("eve"), "/task"), "idle", "{when}");
+            let config = floor.root.read("config.toml");
+            assert!(config.contains("[workers.eve]\nrole_prompt = \"careful\"\n"), "{when}: {config}");
+            floor.ctl(&["nuke", "eve", "--yes"]).exit(0);
+        },
+    );
+    assert_often(kills, 10);
+}
+
+#[test]
+fn a_killed_nuke_goes_on_and_loses_nothing() {
+    let w = World::new();
+    let floor = Floor::new(&w);
+    let (n, sha) = (Cell::new(0), Cell::new(String::new()));
+    let nuke = ["nuke", "adam", "--yes", "--force"];
+    let prepare = || {
+        forget_kept(&floor);
+        floor.ctl(&["add", "adam"]).exit(0);
+        n.set(n.get() + 1);
+        sha.set(leave(&tree(&floor, "adam"), n.get()));
+    };
+    deadly_git(&w);
+    let kills = sweep_git(&floor, prepare, &nuke, |when| {
+        let sha = sha.take();
+        assert_kept(&floor, &sha, n.get(), when);
+        let again = floor.ctl(&nuke);
+        let is_gone = again.status == Some(1) && again.stderr.contains("no worker `adam`");
+        assert!(again.status == Some(0) || is_gone, "{when}: {again:?}");
+        assert_kept(&floor, &sha, n.get(), when);
+        assert_eq!(floor.ctl(&["status", "--json"]).exit(0).json()["workers"], json!([]), "{when}");
+        assert_eq!(floor.root.git(&["branch", "--list"]), "", "{when}");
+        assert_eq!(floor.root.git(&["worktree", "list"]).lines().count(), 1, "{when}");
+        let config = floor.root.read("config.toml");
+        assert!(!config.contains("[workers.adam]") && !floor.root.has(".worktrees/adam"), "{when}: {config}");
+    });
+    assert!(kills >= 12, "only {kills} kills");
+}
+
+#[test]
+fn a_killed_reset_goes_on_and_loses_nothing() {
+    let w = World::new();
+    let floor = staff(&w, &["adam"]);
+    floor.ctl(&["start", "--prompt", "think"]).exit(0);
+    floor.ctl(&["down", "--force"]).exit(0);
+    let working = floor.root.read("state.json");
+    let (n, sha) = (Cell::new(0), Cell::new(String::new()));
+    let reset = ["reset", "adam", "--force"];
+    let prepare = || {
+        forget_kept(&floor);
+        floor.root.write("state.json", &working);
+        n.set(n.get() + 1);
+        sha.set(leave(&tree(&floor, "adam"), n.get()));
+    };
+    deadly_git(&w);
+    let kills = sweep_git(&floor, prepare, &reset, |when| {
+        let sha = sha.take();
+        assert_kept(&floor, &sha, n.get(), when);
+        floor.ctl(&reset).exit(0);
+        assert_kept(&floor, &sha, n.get(), when);
+        assert_clean(&floor, "adam", when);
+        let adam = floor.status("adam");
+        assert_eq!((text(&adam, "/task"), &adam["prompt"]), ("idle", &Value::Null), "{when}");
+    });
+    assert!(kills >= 8, "only {kills} kills");
+}
+
+#[test]
+fn a_killed_start_has_begun_or_has_not_and_is_told_once() {
+    let w = World::new();
+    let floor = floor(&w);
+    let idle = floor.root.read("state.json");
+    let n = Cell::new(0);
+    let task = || format!("\n\nthink of {}.", n.get());
+    let start = ["start", "--worker", "adam", "--prompt-file", "task"];
+    let told = || floor.prompts().iter().filter(|prompt| prompt.ends_with(&task())).count();
+    let prepare = || {
+        forget_kept(&floor);
+        floor.root.write("state.json", &idle);
+        floor.ctl(&["up", "adam"]).exit(0);
+        n.set(n.get() + 1);
+        floor.root.write("task", task().trim_start());
+    };
+    let here = |_: &str| {
+        prepare();
+        floor.root.clone()
+    };
+    let verify = |when: &str| {
+        floor.ctl(&["patrol"]).exit(0);
+        let adam = floor.status("adam");
+        match text(&adam, "/task") {
+            "idle" => {
+                assert_eq!(told(), 0, "{when}");
+                floor.ctl(&start).exit(0);
+                wait_for(|| told() == 1);
+            }
+            // Whoever looks is told of it.
+            "working" if is_noted(&adam) => assert!(told() <= 1, "{when}"),
+            "working" => wait_for(|| told() == 1),
+            other => panic!("{when}: it is {other}"),
+        }
+    };
+    let kills = sweep_tool("worker-ctl", here, &start, |_, when| verify(when));
+    deadly_git(&w);
+    let behind = || {
+        prepare();
+        floor.app.commit("advance", &format!("{}\n", n.get()));
+    };
+    let more = sweep_git(&floor, behind, &start, verify);
+    assert!(more >= 2, "only {more} kills");
+    assert_often(kills, 10);
+    for n in 1..=n.get() {
+        let end = format!("think of {n}.");
+        assert!(floor.prompts().iter().filter(|prompt| prompt.ends_with(&end)).count() <= 1, "{end}");
+    }
+}
+
+#[test]
+fn a_killed_rebase_is_told_of_or_taken_back() {
+    let w = World::new();
+    let floor = staff(&w, &["adam"]);
+    let adam = by_hand(&floor, "adam", &[("README.md", "mine\n")]);
+    let sha = head(&adam);
+    floor.app.commit("README.md", "theirs\n");
+    // As one that has given it up once: no patrol begins with it again.
+    let mut waiting: Value = serde_json::from_str(&floor.root.read("state.json")).unwrap();
+    waiting["workers"]["adam"]["base_sha"] = tip(&floor).into();
+    let is_rebasing = || floor.root.has(".git/worktrees/adam/rebase-merge");
+    let (n, before) = (Cell::new(0), Cell::new(0));
+    let prepare = || {
+        if is_rebasing() {
+            adam.git(&["rebase", "--abort"]);
+        }
+        assert_eq!(head(&adam), sha);
+        forget_kept(&floor);
+        floor.root.write("state.json", &waiting.to_string());
+        n.set(n.get() + 1);
+        before.set(floor.prompts().len());
+    };
+    let kills = sweep(&floor, prepare, &["rebase", "adam"], |when| {
+        // A git that was left behind holds the worker for an instant longer.
+        wait_for(|| {
+            let next = floor.ctl(if n.get() % 4 == 0 { &["rebase", "adam"] } else { &["patrol"] });
+            assert!(matches!(next.status, Some(0 | 1)), "{when}: {next:?}");
+            is_rebasing() == (text(&floor.status("adam"), "/task") == "rebasing")
+        });
+        let worker = floor.status("adam");
+        match text(&worker, "/task") {
+            "rebasing" => {
+                // It was told, or whoever looks is told that it may not have been.
+                wait_for(|| is_noted(&worker) || floor.prompts().len() > before.get());
+            }
+            "needs_review" => assert_eq!(head(&adam), sha, "{when}: {worker}"),
+            other => panic!("{when}: it is {other}"),
+        }
+        assert_ne!(floor.root.git(&["for-each-ref", "--contains", &sha]), "", "{when}");
+    });
+    assert_often(kills, 10);
+}
+
+#[test]
+fn a_killed_init_is_begun_again_and_only_reads_the_source() {
+    let w = World::new();
+    let app = w.app();
+    app.commit("README.md", "app\n");
+    app.write("README.md", "changed\n");
+    app.write("loose", "x\n");
+    let image = || {
+        let asked = [&["rev-parse", "HEAD"][..], &["for-each-ref"], &["status", "--porcelain"], &["diff"]];
+        (asked.map(|args| app.git(args)), app.read("loose"), std::fs::read(app.path.join(".git/index")).unwrap())
+    };
+    let before = image();
+    let init = ["init", "--source", app.path.to_str().unwrap(), "--target", "root"];
+    let prepare = |name: &str| {
+        std::fs::create_dir(w.home(name)).unwrap();
+        w.at(w.home(name))
+    };
+    let kills = sweep_tool("worker-ctl", prepare, &init, |at, when| {
+        assert_eq!(image(), before, "{when}");
+        let again = at.run("worker-ctl", &init);
+        let is_there = again.status == Some(1) && again.stderr.contains("is a root already");
+        assert!(again.status == Some(0) || is_there, "{when}: {again:?}");
+        let root = w.at(at.path.join("root"));
+        root.run("worker-ctl", &["add", "adam", "--agent", "aider"]).exit(0);
+        assert_eq!(w.at(root.path.join(".worktrees/adam")).read("README.md"), "app\n", "{when}");
+        assert_eq!(image(), before, "{when}");
+    });
+    assert_often(kills, 10);
+}

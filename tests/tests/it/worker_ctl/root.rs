@@ -1,0 +1,214 @@
+//! worker-ctl: what counts as a root, and which one a command works on.
+
+use crate::support::floor::Floor;
+use crate::support::world::World;
+
+/// A configuration that leaves a mark at every event and at every start of an agent.
+fn hostile(w: &World) -> String {
+    let mark = w.home("mark");
+    format!(
+        "[defaults]\nagent = \"evil\"\non_event = [\"touch\", {mark:?}]\nbefore_attach = [\"touch\", {mark:?}]\n\
+         [repo]\nsource = \".\"\nbranch = \"main\"\n[agents.evil]\ncommand = [\"touch\", {mark:?}]\n[workers.x]\n"
+    )
+}
+
+#[test]
+fn a_clone_is_no_root_whatever_it_tracks() {
+    let w = World::new();
+    let app = w.app();
+    app.commit("config.toml", &hostile(&w));
+    app.commit(".worktrees/x/keep", "");
+    let state = "{\"version\":1,\"revision\":1,\"tmux_socket\":\"tmux.sock\",\"workers\":{}}";
+    app.commit("state.json", state);
+    app.git(&["clone", "-q", ".", "../victim"]);
+    let victim = w.at(w.home("eng/repos/victim"));
+    let before = victim.snapshot();
+    for args in [
+        &["wait", "x", "--for", "idle", "--timeout", "1s"][..],
+        &["status"],
+        &["patrol"],
+        &["up", "x"],
+        &["up", "--detach"],
+        &["attach", "x"],
+        &["down"],
+        &["nuke", "--all", "--yes"],
+        &["doctor", "--rebuild", "--yes"],
+        &["config"],
+    ] {
+        let root = victim.path.to_str().unwrap();
+        victim.run("worker-ctl", args).exit(2).err_has("no root of worker-ctl is recorded");
+        w.at(victim.path.join(".worktrees/x")).run("worker-ctl", args).exit(2).err_has("no root of worker-ctl");
+        let named = victim.run("worker-ctl", &[&["--root", root][..], args].concat()).exit(2);
+        named.err_has("does not set shopfloor.source");
+        victim.run_with("worker-ctl", args, &[("WORKER_CTL_ROOT", root)]).exit(2).err_has("shopfloor.source");
+    }
+    assert!(!w.home("mark").exists(), "a command of the clone ran");
+    victim.assert_untouched_since(&before);
+    // Nor does a name that git would find in any other place than the clone's own file make it one.
+    let global = w.home("gitconfig");
+    crate::support::world::write(&global, &format!("[shopfloor]\n\tsource = {}\n", app.path.display()));
+    let vars = [("GIT_CONFIG_GLOBAL", global.to_str().unwrap())];
+    victim.run_with("worker-ctl", &["status"], &vars).exit(2);
+    victim.git(&["config", "include.path", global.to_str().unwrap()]);
+    victim.run("worker-ctl", &["status"]).exit(2);
+    // Its `.git` must be a directory, not something that leads to one.
+    let floor_like = w.home("link");
+    std::fs::create_dir(&floor_like).unwrap();
+    victim.git(&["config", "shopfloor.source", app.path.to_str().unwrap()]);
+    std::os::unix::fs::symlink(victim.path.join(".git"), floor_like.join(".git")).unwrap();
+    std::fs::copy(victim.path.join("config.toml"), floor_like.join("config.toml")).unwrap();
+    let link = floor_like.to_str().unwrap();
+    w.at(w.home("")).run("worker-ctl", &["--root", link, "status"]).exit(2).err_has("it has no .git directory");
+}
+
+#[test]
+fn a_root_of_another_user_is_none() {
+    if !crate::support::world::needs_root() {
+        return;
+    }
+    let w = World::new();
+    let floor = Floor::new(&w);
+    for path in ["config.toml", ".git", "."] {
+        let path = floor.root.path.join(path);
+        std::os::unix::fs::chown(&path, Some(65534), None).unwrap();
+        floor.ctl(&["--root", ".", "status"]).exit(2).err_has("belongs to another user");
+        floor.ctl(&["status"]).exit(2);
+        std::os::unix::fs::chown(&path, Some(0), None).unwrap();
+    }
+    floor.ctl(&["status"]).exit(0);
+}
+
+#[test]
+fn a_repository_without_a_root_does_not_use_the_one_of_another() {
+    let w = World::new();
+    let (a, b) = (w.repo("a"), w.repo("b"));
+    a.run("worker-ctl", &["init"]).exit(0);
+    let root = w.home("workers");
+    std::fs::create_dir_all(b.path.join("sub")).unwrap();
+    for dir in [&b.path, &b.path.join("sub")] {
+        let refused = w.at(dir).run("worker-ctl", &["status"]).exit(2);
+        refused.err_has(&format!("no root of worker-ctl is recorded in the repository {}", b.path.display()));
+        refused.err_has(&format!("{} is the root of {}", root.display(), a.path.display()));
+        refused.err_has("worker-ctl init");
+        let json = w.at(dir).run("worker-ctl", &["--json", "accept", "adam"]).exit(2).json();
+        assert_eq!(json["error"]["kind"], "not_initialised");
+    }
+    // Where git itself refuses a repository, work goes nowhere either.
+    crate::support::world::write(&w.home("c/.git"), "gitdir: nowhere\n");
+    w.at(w.home("c")).run("worker-ctl", &["status"]).exit(2).err_has("no usable git repository");
+    // Outside of any repository it stays the default.
+    std::fs::create_dir(w.home("plain")).unwrap();
+    w.at(w.home("plain")).run("worker-ctl", &["status"]).exit(0);
+    // A recorded root that is gone is not replaced by another one.
+    b.run("worker-ctl", &["init"]).exit(0);
+    std::fs::rename(w.home("workers/b"), w.home("elsewhere")).unwrap();
+    b.run("worker-ctl", &["status"]).exit(2).err_has("workers/b").err_has("there is no such directory");
+}
+
+#[test]
+fn init_keeps_roots_apart_and_says_which_one_is_recorded() {
+    let w = World::new();
+    let (a, b) = (w.repo("a"), w.repo("b"));
+    a.run("worker-ctl", &["init"]).exit(0).out_has("/home/workers\n");
+    b.run("worker-ctl", &["init", "-n"]).exit(0).out_has("home/workers/b");
+    assert!(!w.home("workers/b").exists());
+    assert_eq!(b.run("worker-ctl", &["init"]).exit(0).stdout, format!("{}\n", w.home("workers/b").display()));
+    assert_eq!(b.run("worker-ctl", &["status", "--json"]).exit(0).json()["workers"], serde_json::json!([]));
+    // A's root does not see B's, nor the other way round.
+    w.at(w.home("workers")).run("worker-ctl", &["add", "adam"]).exit(0);
+    assert!(w.home("workers/.worktrees/adam").exists());
+    assert_eq!(b.run("worker-ctl", &["status", "--json"]).exit(0).json()["workers"], serde_json::json!([]));
+    // No agent is installed here.
+    a.run("worker-ctl", &["doctor"]).exit(1).out_has("ok      worktrees  adam");
+    // A second root for one source: only where it was named.
+    for place in [&a.path, &a.worktree("linked").path] {
+        w.at(place).run("worker-ctl", &["init"]).exit(1).err_has("workers is a root already").err_has("--target");
+    }
+    let second = w.home("second");
+    let said = a.run("worker-ctl", &["init", "--target", second.to_str().unwrap()]).exit(0);
+    said.err_has(&format!("{} is the root recorded in the repository from now on", second.display()));
+    said.err_has(&format!("--root {}", w.home("workers").display()));
+    assert_eq!(a.run("worker-ctl", &["status", "--json"]).exit(0).json()["workers"], serde_json::json!([]));
+}
+
+/// An agent can make its own worktree look like a root; a person who stands in it means the root around it.
+#[test]
+fn a_workers_worktree_is_no_root() {
+    let w = World::new();
+    let floor = Floor::new(&w);
+    floor.ctl(&["add", "adam"]).exit(0);
+    let adam = w.at(floor.root.path.join(".worktrees/adam"));
+    adam.sh("mkdir sub && cd sub && git init -q . && git config shopfloor.source /x && mkdir .worktrees").exit(0);
+    adam.write("sub/config.toml", &hostile(&w));
+    adam.write("sub/state.json", "{\"version\":1,\"revision\":1,\"tmux_socket\":\"t\",\"workers\":{}}");
+    for at in ["", "sub", "sub/.worktrees"] {
+        let workers = w.at(adam.path.join(at)).run("worker-ctl", &["status", "--json"]).exit(0).json();
+        assert_eq!(workers["workers"][0]["name"], "adam", "{at}");
+    }
+    assert!(!w.home("mark").exists());
+}
+
+#[test]
+fn a_copy_of_a_repository_does_not_work_for_the_original() {
+    let w = World::new();
+    let a = w.repo("a");
+    a.run("worker-ctl", &["init"]).exit(0);
+    a.sh("cp -a . ../copy").exit(0);
+    let copy = w.at(w.home("copy"));
+    let refused = copy.run("worker-ctl", &["accept", "adam"]).exit(2);
+    refused
+        .err_has("home/workers, the root recorded in the repository")
+        .err_has(&format!("is that of {}", a.path.display()));
+    a.run("worker-ctl", &["status"]).exit(0);
+    // One whose source has moved still knows its root: there is no other it could be.
+    std::fs::rename(&a.path, w.home("moved")).unwrap();
+    w.at(w.home("moved")).run("worker-ctl", &["status"]).exit(0);
+}
+
+#[test]
+fn a_repository_that_lies_below_a_root_is_none_of_its_business() {
+    let w = World::new();
+    let (a, b) = (w.repo("a"), w.repo("workers/x/b"));
+    a.run("worker-ctl", &["init", "--target", w.home("a-root").to_str().unwrap()]).exit(0);
+    let around = w.home("workers");
+    a.run("worker-ctl", &["init", "--target", around.to_str().unwrap()]).exit(1);
+    std::fs::rename(w.home("a-root"), w.home("kept")).unwrap();
+    w.at(w.home("")).sh("mv workers/x x && rmdir workers && mv kept workers && mv x workers/x").exit(0);
+    w.at(&around).run("worker-ctl", &["status"]).exit(0);
+    b.run("worker-ctl", &["status"]).exit(2).err_has("no root of worker-ctl is recorded in the repository");
+    b.run("worker-ctl", &["init", "--target", w.home("b-root").to_str().unwrap()]).exit(0);
+    let root = b.run("worker-ctl", &["status", "--json"]).exit(0).json();
+    assert!(crate::support::world::text(&root, "/tmux_socket").contains("b-root"), "{root}");
+    // Inside of a root there is nothing to make one for.
+    w.at(&around).run("worker-ctl", &["init"]).exit(1).err_has("is a root itself");
+}
+
+#[test]
+fn a_root_that_anybody_can_write_to_is_none() {
+    let w = World::new();
+    let floor = Floor::new(&w);
+    floor.root.sh("chmod o+w config.toml").exit(0);
+    floor.ctl(&["--root", ".", "status"]).exit(2).err_has("anybody can write to").err_has("chmod o-w");
+    floor.root.sh("chmod o-w config.toml").exit(0);
+    floor.ctl(&["status"]).exit(0);
+}
+
+#[test]
+fn a_moved_root_makes_nothing_at_its_old_place() {
+    let w = World::new();
+    let floor = Floor::new(&w);
+    floor.ctl(&["add", "adam"]).exit(0);
+    let moved = w.at(w.home("moved"));
+    std::fs::rename(&floor.root.path, &moved.path).unwrap();
+    moved.write(".worktrees/adam/wip", "work\n");
+    let told = moved.run("worker-ctl", &["doctor", "--repair", "--yes"]).exit(1);
+    told.out_has("the root is here now");
+    assert!(!floor.root.path.exists());
+    moved.sh("git worktree repair .worktrees/*").exit(0);
+    moved.run("worker-ctl", &["doctor", "--rebuild", "--yes"]).exit(0);
+    assert!(moved.has(".worktrees/adam/wip"));
+    moved.run("worker-ctl", &["patrol"]).exit(0);
+    std::fs::rename(&moved.path, &floor.root.path).unwrap();
+    floor.root.sh("git worktree repair .worktrees/*").exit(0);
+    floor.ctl(&["doctor", "--rebuild", "--yes"]).exit(0);
+}

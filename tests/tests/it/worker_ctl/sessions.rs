@@ -1,0 +1,328 @@
+//! Sessions of worker-ctl: whom a text reaches, how programs end, and that nothing of them is left.
+
+use crate::support::worker::{agent, configure, kill_agent, marked, program, prompts, refused, table, tell, tmux};
+use std::path::Path;
+
+use serde_json::{Value, json};
+
+use crate::support::floor::Floor;
+use crate::support::world::{World, skip, text, wait_for, write};
+
+#[test]
+fn case_5_a_text_reaches_a_living_worker_and_nobody_else() {
+    let w = World::new();
+    let floor = Floor::new(&w);
+    for name in ["adam", "eve"] {
+        floor.ctl(&["add", name]).exit(0);
+    }
+    floor.up();
+    floor.ctl(&["start", "--worker", "adam", "--prompt", "think"]).exit(0);
+    wait_for(|| floor.prompts().len() == 1);
+    tmux(&floor, &["copy-mode", "-t", "=worker-adam:"]);
+    assert_eq!(tmux(&floor, &["display-message", "-p", "-t", "=worker-adam:", "#{pane_in_mode}"]), "1\n");
+    floor.ctl(&["message", "adam", "in copy mode"]).exit(0);
+    wait_for(|| floor.prompts().len() == 2);
+    // What is refused types nothing: it would stand before the next text.
+    assert_eq!(refused(&floor, &["message", "ad", "x"], 1), "not_found");
+    assert_eq!(refused(&floor, &["start", "--worker", "ad", "--prompt", "x"], 1), "not_found");
+    assert_eq!(refused(&floor, &["start", "--worker", "adam", "--prompt", "x"], 1), "wrong_state");
+    assert_eq!(refused(&floor, &["message", "eve", "x"], 1), "wrong_state");
+    floor.ctl(&["message", "adam", "next"]).exit(0);
+    wait_for(|| floor.prompts().len() == 3);
+    floor.ctl(&["message", "eve", "only this", "--force"]).exit(0);
+    wait_for(|| floor.prompts().len() == 4);
+    assert_eq!(floor.prompts()[1..], ["in copy mode", "next", "only this"]);
+    // Into the dead: said, and all is as it was.
+    let all = || {
+        ["adam", "eve"].map(|name| {
+            let mut worker = floor.status(name);
+            worker["last_activity_unix"] = Value::Null;
+            worker
+        })
+    };
+    let before = all();
+    kill_agent(&floor, "adam");
+    kill_agent(&floor, "eve");
+    assert_eq!(refused(&floor, &["message", "adam", "anybody?"], 4), "not_delivered");
+    assert_eq!(refused(&floor, &["start", "--worker", "eve", "--prompt", "x"], 4), "not_delivered");
+    assert_eq!(all(), before);
+    // Once a patrol knows it, nobody is even tried.
+    floor.ctl(&["patrol"]).exit(0);
+    assert_eq!(refused(&floor, &["message", "adam", "anybody?"], 4), "not_delivered");
+    assert_eq!(refused(&floor, &["start", "--worker", "eve", "--prompt", "x"], 1), "wrong_state");
+    assert_eq!(floor.prompts().len(), 4);
+}
+
+#[test]
+fn case_5_the_one_that_has_been_idle_longest_starts_and_nobody_outside_the_pool() {
+    let w = World::new();
+    let floor = Floor::new(&w);
+    for name in ["adam", "eve", "noah"] {
+        floor.ctl(&["add", name]).exit(0);
+    }
+    configure(&floor, "[workers.adam]\n", "[workers.adam]\nexcluded_from_pool = true\n");
+    for (time, name) in
+        [("2001-01-01T00:00:00Z", "adam"), ("2001-01-02T00:00:00Z", "noah"), ("2001-01-03T00:00:00Z", "eve")]
+    {
+        floor.root.run_with("worker-ctl", &["up", name], &[("SHOPFLOOR_NOW", time)]).exit(0);
+    }
+    for name in ["noah", "eve"] {
+        assert_eq!(floor.ctl(&["start", "--prompt", "think"]).exit(0).stdout, format!("{name}\n"));
+    }
+    floor.ctl(&["start", "--prompt", "think"]).exit(1).err_has("no worker is idle");
+    assert_eq!(text(&floor.status("adam"), "/status"), "idle");
+    floor.ctl(&["start", "--worker", "adam", "--prompt", "think"]).exit(0);
+}
+
+#[test]
+fn case_12_how_a_program_ends_tells_whether_that_is_a_fault() {
+    let w = World::new();
+    let floor = Floor::new(&w);
+    let names = ["zero", "interrupt", "nine", "seven"];
+    for name in names {
+        floor.ctl(&["add", name]).exit(0);
+    }
+    floor.up();
+    for (name, prompt) in [("zero", "EXIT 0"), ("interrupt", "EXIT 130"), ("nine", "SIG 9"), ("seven", "think")] {
+        floor.ctl(&["start", "--worker", name, "--prompt", prompt]).exit(0);
+    }
+    floor.ctl(&["message", "seven", "EXIT 7"]).exit(0);
+    for (name, status) in [("zero", "offline"), ("interrupt", "offline"), ("nine", "error"), ("seven", "error")] {
+        floor.until(name, status);
+    }
+    for _ in 0..10 {
+        floor.ctl(&["patrol"]).exit(0);
+    }
+    let told = |name: &str| {
+        let worker = floor.status(name);
+        json!([worker["status"], worker["task"], worker["crash_count"], worker["fault"]])
+    };
+    let ends = names.map(told);
+    assert_eq!(
+        ends,
+        [
+            json!(["offline", "working", 0, null]),
+            json!(["offline", "working", 0, null]),
+            json!(["error", "working", 1, "signal 9"]),
+            json!(["error", "working", 1, "exit 7"]),
+        ]
+    );
+    floor.ctl(&["start", "--resume", "seven"]).exit(1).err_has("worker-ctl up seven");
+    // Up again it has its task, and is told of that only when somebody says so.
+    let count = floor.prompts().len();
+    floor.ctl(&["up", "seven"]).exit(0);
+    assert_eq!(told("seven"), json!(["working", "working", 1, null]));
+    assert_eq!(text(&floor.status("seven"), "/prompt"), "think");
+    floor.ctl(&["message", "seven", "before"]).exit(0);
+    floor.ctl(&["start", "--resume", "seven"]).exit(0);
+    wait_for(|| floor.prompts().len() == count + 2);
+    let later = &floor.prompts()[count..];
+    assert!(later[0] == "before" && later[1].ends_with("\n\nthink"), "{later:?}");
+}
+
+#[test]
+fn case_13_nobody_outlives_down_however_stubborn() {
+    if !Path::new("/proc/self/environ").exists() {
+        skip("/proc");
+        return;
+    }
+    let w = World::new();
+    let floor = Floor::new(&w);
+    let (program, detached) = (program(), w.home("detached"));
+    let script = "trap '' INT HUP; (setsid sleep 600 & echo $! > \"$1\"); exec \"$0\"";
+    table(&floor, "stubborn", &["sh", "-c", script, &program, detached.to_str().unwrap()], "");
+    floor.ctl(&["add", "adam", "--agent", "stubborn"]).exit(0);
+    for down in [&["down"][..], &["down", "--force"][..]] {
+        floor.up();
+        let (agent, child) =
+            (floor.status("adam")["pane_pid"].to_string(), std::fs::read_to_string(&detached).unwrap());
+        let before = marked(&floor);
+        assert!(before.contains(&agent) && before.contains(&child.trim().to_owned()), "{before:?}");
+        floor.ctl(down).exit(0);
+        assert_eq!(marked(&floor), Vec::<String>::new());
+        assert_eq!(text(&floor.status("adam"), "/status"), "offline");
+    }
+}
+
+#[test]
+fn a_question_before_the_prompt_is_answered_and_swallows_no_task() {
+    let w = World::new();
+    let floor = Floor::new(&w);
+    let dialogs = "dialogs = [{ pattern = \"Do you trust\", keys = [\"Enter\"] }]\n";
+    let log = agent(&floor, "careful", &["--dialog"], dialogs);
+    floor.ctl(&["add", "adam", "--agent", "careful"]).exit(0);
+    let up = floor.ctl(&["up", "adam"]).exit(0);
+    assert!(!up.stderr.contains("warning"), "{}", up.stderr);
+    let prompt = "first\n\n\tsecond; $(id)\n";
+    floor.ctl(&["start", "--prompt", prompt]).exit(0);
+    wait_for(|| prompts(&log).len() == 1);
+    let told = &prompts(&log)[0];
+    assert!(told.starts_with("You are working in ") && told.ends_with(&format!("\n\n{prompt}")), "{told}");
+}
+
+#[test]
+fn a_delivery_is_confirmed_by_the_agents_own_hook_and_by_nothing_else() {
+    let w = World::new();
+    let floor = Floor::new(&w);
+    let hooked = agent(&floor, "hooked", &["--hook", "worker-ctl hook claude"], "");
+    floor.ctl(&["add", "adam", "--agent", "hooked"]).exit(0);
+    floor.ctl(&["add", "eve"]).exit(0);
+    floor.up();
+    let tell = |name: &str, message: &str| {
+        let told = floor.ctl(&["message", name, message, "--force", "--json"]).exit(0).json();
+        text(&told, "/delivery").to_owned()
+    };
+    // Before it has spoken once nobody knows of a hook.
+    assert_eq!(tell("adam", "one"), "sent");
+    wait_for(|| prompts(&hooked).len() == 1);
+    let two = "two \"quoted\"\n\n\tü; $(id)\n";
+    assert_eq!(tell("adam", two), "delivered");
+    assert_eq!(tell("adam", "SLEEP 60"), "delivered");
+    // It does not read now: typed, and not confirmed.
+    assert_eq!(tell("adam", "three"), "sent");
+    assert_eq!([tell("eve", "one"), tell("eve", "two")], ["sent", "sent"]);
+    assert_eq!(prompts(&hooked), ["one", two, "SLEEP 60"]);
+    // It never stands in an agent's way, wherever it is called.
+    assert_eq!(floor.root.sh("echo nonsense | worker-ctl hook claude").exit(0).stdout, "");
+}
+
+#[test]
+fn a_task_as_an_argument_arrives_byte_for_byte_and_a_long_one_in_a_file() {
+    let w = World::new();
+    let floor = Floor::new(&w);
+    let log = agent(&floor, "argv", &[], "delivery = \"argv\"\n");
+    for name in ["adam", "eve"] {
+        floor.ctl(&["add", name, "--agent", "argv"]).exit(0);
+    }
+    floor.up();
+    let task = w.home("task");
+    let start = |name: &str, prompt: &str| {
+        write(&task, prompt);
+        let args = ["start", "--worker", name, "--prompt-file", task.to_str().unwrap(), "--json"];
+        let told = floor.ctl(&args).exit(0).json();
+        assert_eq!((text(&told, "/delivery"), text(&told, "/status")), ("delivered", "working"));
+    };
+    // 70 KB, with line ends at the end.
+    let fits = "say \"hi\" to 'them'; $HOME $(id) `id` \\n %s #{pane_id} * ü\n\n\tend\n\n".repeat(1000);
+    start("adam", &fits);
+    wait_for(|| prompts(&log).len() == 1);
+    let told = &prompts(&log)[0];
+    assert!(told.starts_with("You are working in ") && told.ends_with(&format!("\n\n{fits}")), "{}", told.len());
+    let long = "more; $(id) ü\n".repeat(9000);
+    start("eve", &long);
+    wait_for(|| prompts(&log).len() == 2);
+    assert!(pointed(&prompts(&log)[1]).ends_with(&format!("\n\n{long}")));
+    // It is the worker's session as any other.
+    floor.ctl(&["message", "adam", "COMMIT a.txt a Write a"]).exit(0);
+    floor.until("adam", "needs_review");
+    assert_eq!(prompts(&log).len(), 3);
+}
+
+/// What the file holds that a line tells of.
+fn pointed(line: &str) -> String {
+    let file = line.strip_prefix("Read ").and_then(|rest| rest.strip_suffix(" and do what it says.")).unwrap();
+    std::fs::read_to_string(file).unwrap()
+}
+
+#[test]
+fn an_agent_without_bracketed_paste_is_told_line_by_line_or_by_a_file() {
+    let w = World::new();
+    let floor = Floor::new(&w);
+    let by_line = agent(&floor, "lines", &["--plain"], "paste = \"lines\"\n");
+    let by_file = agent(&floor, "file", &["--plain"], "paste = \"file\"\n");
+    floor.ctl(&["add", "adam", "--agent", "lines"]).exit(0);
+    floor.ctl(&["add", "eve", "--agent", "file"]).exit(0);
+    floor.up();
+    let message = "first; $(id)\n\n\tthird `id`";
+    for name in ["adam", "eve"] {
+        floor.ctl(&["message", name, message, "--force"]).exit(0);
+    }
+    floor.ctl(&["message", "eve", "second", "--force"]).exit(0);
+    wait_for(|| prompts(&by_line).len() == 3 && prompts(&by_file).len() == 2);
+    assert_eq!(prompts(&by_line), ["first; $(id)", "", "\tthird `id`"]);
+    let read: Vec<String> = prompts(&by_file).iter().map(|line| pointed(line)).collect();
+    assert_eq!(read, [message, "second"]);
+}
+
+#[test]
+fn texts_of_any_size_reach_several_agents_at_once_whole_and_in_order() {
+    let w = World::new();
+    let floor = Floor::new(&w);
+    let agents: [(&str, &[&str]); 3] = [("fast", &[]), ("slow", &["--slow"]), ("guess", &["--guess"])];
+    let logs = agents.map(|(name, flags)| {
+        let log = agent(&floor, name, flags, "");
+        floor.ctl(&["add", name, "--agent", name]).exit(0);
+        log
+    });
+    floor.up();
+    let awkward = "-x; $(id) `id` %s #{pane_id} C-c Enter; \"q\" 'q' \\ ~ ü→🦀 ;";
+    // From 5 B to 60 KB.
+    let texts = |name: &str| {
+        [
+            format!("{name:.4};"),
+            format!("\n\n{name}\t{awkward}\n\n\t{awkward}\n"),
+            format!("{awkward} {name}\n\n").repeat(100),
+            format!("{}\n{name}", awkward.repeat(900)),
+        ]
+    };
+    std::thread::scope(|scope| {
+        for (name, _) in agents {
+            let (floor, texts) = (&floor, &texts);
+            scope.spawn(move || texts(name).iter().for_each(|text| tell(floor, name, text)));
+        }
+    });
+    for ((name, _), log) in agents.iter().zip(&logs) {
+        wait_for(|| prompts(log).len() >= 4);
+        assert!(prompts(log) == texts(name), "{name} was told {:?}", lengths(&prompts(log)));
+    }
+}
+
+fn lengths(texts: &[String]) -> Vec<usize> {
+    texts.iter().map(String::len).collect()
+}
+
+/// From within another tmux too, and with what is to run before and after.
+#[test]
+fn attach_shows_the_terminal_and_ends_when_it_is_left() {
+    let w = World::new();
+    let floor = Floor::new(&w);
+    let hooks = "before_attach = \"echo before $WORKER_CTL_NAME $(pwd)\"\nafter_attach = \"echo after\"\n";
+    configure(&floor, "[defaults]\n", &format!("[defaults]\n{hooks}"));
+    floor.ctl(&["add", "adam"]).exit(0);
+    floor.up();
+    floor.ctl(&["start", "--prompt", "SAY here I am"]).exit(0);
+    wait_for(|| floor.ctl(&["peek", "adam"]).exit(0).stdout.contains("here I am"));
+    let shown = std::thread::scope(|scope| {
+        let line = "TMUX=/nowhere/tmux,1,0 TERM=xterm worker-ctl attach adam";
+        let attached = scope.spawn(|| floor.root.on_terminal(line, ""));
+        wait_for(|| !tmux(&floor, &["list-clients"]).is_empty());
+        tmux(&floor, &["detach-client", "-s", "=worker-adam"]);
+        attached.join().unwrap()
+    });
+    let place = floor.root.path.join(".worktrees/adam");
+    shown.out_has("here I am").out_has(&format!("before adam {}", place.display())).out_has("after");
+    assert_eq!(shown.status, Some(0), "{shown:?}");
+    floor.ctl(&["attach", "nobody"]).exit(1);
+    // Without a terminal there is nothing to attach.
+    floor.ctl(&["attach", "adam"]).exit(4).err_has("peek");
+}
+
+#[test]
+fn a_program_gets_the_environment_of_whoever_brings_it_up() {
+    let w = World::new();
+    let floor = Floor::new(&w);
+    let script = "echo \"<$KEY|$GIT_DIR|$TMUX_PANE_OF|$WORKER_CTL_WORKER>\"; exec \"$0\"";
+    table(&floor, "telling", &["sh", "-c", script, &program()], "");
+    for name in ["adam", "eve"] {
+        floor.ctl(&["add", name, "--agent", "telling"]).exit(0);
+    }
+    let up = |name: &str, key: &str| {
+        let vars = [("KEY", key), ("GIT_DIR", "/nowhere"), ("WORKER_CTL_WORKER", "other")];
+        floor.root.run_with("worker-ctl", &["--root", ".", "up", name], &vars).exit(0);
+        floor.ctl(&["peek", name]).exit(0).stdout
+    };
+    let key = "a \"b\" $HOME \\ 'c' ü;";
+    assert!(up("adam", key).contains(&format!("<{key}|||adam>")));
+    // The server runs already, with another one.
+    assert!(up("eve", "two").contains("<two|||eve>"));
+}

@@ -1,0 +1,168 @@
+//! worker-ctl: where a person types into an agent's terminal, nothing of ours gets into their line.
+
+use std::io::Write;
+use std::process::{Child, ChildStdin, Stdio};
+use std::time::{Duration, Instant};
+
+use crate::support::floor::Floor;
+use crate::support::worker::Staying;
+use crate::support::worker::tmux;
+use crate::support::worker::{staff, work};
+use crate::support::world::{World, text, wait_for};
+
+/// A person at a terminal, attached to a worker's session.
+struct Person {
+    script: Child,
+    keys: ChildStdin,
+    session: String,
+}
+
+impl Person {
+    fn attach(floor: &Floor<'_>, name: &str) -> Person {
+        let socket = floor.ctl(&["status", "--json"]).exit(0).json()["tmux_socket"].as_str().unwrap().to_owned();
+        let mut script = floor.root.world.command("script");
+        script.args(["-qefc", &format!("tmux -S '{socket}' attach -t '=worker-{name}'"), "/dev/null"]);
+        script.env("TERM", "xterm").stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
+        let mut script = script.spawn().expect("script (Debian: bsdutils) gives the tests a terminal");
+        let keys = script.stdin.take().unwrap();
+        wait_for(|| tmux(floor, &["list-clients"]).contains(&format!("worker-{name}")));
+        Person { script, keys, session: format!("worker-{name}") }
+    }
+
+    /// Types, and waits until tmux has seen the keys; the time just before them.
+    fn types(&mut self, floor: &Floor<'_>, keys: &str) -> Instant {
+        let now = || std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap().as_secs();
+        let (before, start) = (now(), Instant::now());
+        self.keys.write_all(keys.as_bytes()).unwrap();
+        self.keys.flush().unwrap();
+        let format = ["list-clients", "-F", "#{client_activity} #{client_session}"];
+        wait_for(|| {
+            let clients = tmux(floor, &format);
+            let of_ours = clients.lines().filter(|line| line.ends_with(&self.session));
+            of_ours.filter_map(|line| line.split(' ').next()?.parse().ok()).any(|at: u64| at >= before)
+        });
+        start
+    }
+}
+
+impl Drop for Person {
+    fn drop(&mut self) {
+        let _ = self.script.kill();
+        let _ = self.script.wait();
+    }
+}
+
+#[test]
+fn nothing_is_typed_into_a_persons_line() {
+    let w = World::new();
+    let floor = staff(&w, &["adam", "eve"]);
+    floor.ctl(&["start", "--worker", "adam", "--prompt", "think"]).exit(0);
+    wait_for(|| floor.prompts().len() == 1);
+    let mut person = Person::attach(&floor, "adam");
+    person.types(&floor, "half a li");
+    let before = floor.status("adam");
+    let refused = floor.ctl(&["message", "adam", "hello"]).exit(1);
+    refused.err_has("nothing was typed to adam: somebody at /dev/pts/").err_has("--force");
+    let json = floor.ctl(&["message", "adam", "hello", "--json"]).exit(1).json();
+    assert_eq!((text(&json, "/error/kind"), text(&json, "/delivery")), ("occupied", "not_delivered"));
+    floor.ctl(&["start", "--resume", "adam"]).exit(1).err_has("nothing was typed to adam");
+    assert_eq!(floor.status("adam"), before);
+    assert_eq!(floor.prompts().len(), 1);
+    // Nobody sits at the other one.
+    floor.ctl(&["message", "eve", "--force", "over there"]).exit(0);
+    wait_for(|| floor.prompts().len() == 2);
+    // The line is theirs: whole, and first. Ours follows once they have let go of the keys.
+    let last = person.types(&floor, "ne\r");
+    wait_for(|| floor.prompts().len() == 3);
+    wait_for(|| floor.ctl(&["message", "adam", "hello"]).status == Some(0));
+    assert!(last.elapsed() >= Duration::from_secs(4), "it was typed {:?} after a key", last.elapsed());
+    wait_for(|| floor.prompts().len() == 4);
+    assert_eq!(floor.prompts()[2..], ["half a line", "hello"]);
+    // A person can overrule it, who knows what stands there.
+    person.types(&floor, "x");
+    floor.ctl(&["message", "adam", "forced", "--force"]).exit(0);
+    wait_for(|| floor.prompts().len() == 5);
+    assert_eq!(floor.prompts()[4], "xforced");
+}
+
+#[test]
+fn a_task_or_a_review_goes_to_nobody_who_is_typed_to() {
+    let w = World::new();
+    let floor = staff(&w, &["adam", "eve"]);
+    work(&floor, "adam", "COMMIT README.md mine Change it");
+    floor.ctl(&["review", "adam"]).exit(0);
+    let (mut at_adam, mut at_eve) = (Person::attach(&floor, "adam"), Person::attach(&floor, "eve"));
+    at_adam.types(&floor, "a");
+    at_eve.types(&floor, "e");
+    let before = [floor.status("adam"), floor.status("eve")];
+    floor.ctl(&["reject", "do it again"]).exit(1).err_has("nothing was typed to adam");
+    floor.ctl(&["start", "--worker", "eve", "--prompt", "think"]).exit(1).err_has("nothing was typed to eve");
+    // Its work conflicts by now; it is told when nobody types there.
+    floor.app.commit("README.md", "theirs\n");
+    at_adam.types(&floor, "a");
+    floor.ctl(&["accept", "adam"]).exit(1).err_has("nothing was typed to adam");
+    let kept = |status: &serde_json::Value| {
+        ["task", "prompt", "commit_sha", "notes", "session"].map(|key| status[key].clone())
+    };
+    assert_eq!(kept(&floor.status("adam")), kept(&before[0]));
+    assert_eq!(kept(&floor.status("eve")), kept(&before[1]));
+    assert_eq!(floor.prompts().len(), 1);
+    // In another window of the session a person is in nobody's way.
+    drop(at_eve);
+    tmux(&floor, &["new-window", "-t", "=worker-eve:", "cat"]);
+    let mut beside = Person::attach(&floor, "eve");
+    beside.types(&floor, "mine");
+    floor.ctl(&["start", "--worker", "eve", "--prompt", "think"]).exit(0);
+    wait_for(|| floor.prompts().len() == 2);
+}
+
+#[test]
+fn a_running_up_keeps_its_text_until_nobody_types() {
+    let w = World::new();
+    let floor = staff(&w, &["adam"]);
+    work(&floor, "adam", "COMMIT README.md mine Change it");
+    let mut person = Person::attach(&floor, "adam");
+    person.types(&floor, "a");
+    let up = Staying::new(&floor, &["up", "--patrol-interval-secs", "1"]);
+    floor.app.commit("README.md", "theirs\n");
+    let start = Instant::now();
+    let mut typed = 1;
+    while start.elapsed() < Duration::from_secs(8) {
+        person.types(&floor, "a");
+        typed += 1;
+        assert_eq!(text(&floor.status("adam"), "/status"), "needs_review");
+        assert_eq!(floor.prompts().len(), 1);
+    }
+    person.types(&floor, "\r");
+    wait_for(|| text(&floor.status("adam"), "/status") == "rebasing");
+    wait_for(|| floor.prompts().len() == 3);
+    assert_eq!(floor.prompts()[1], "a".repeat(typed));
+    assert!(floor.prompts()[2].starts_with("Your work conflicts"), "{:?}", floor.prompts());
+    drop(up);
+}
+
+#[test]
+fn what_is_typed_behind_our_text_is_not_submitted_with_it() {
+    let w = World::new();
+    let floor = staff(&w, &["adam"]);
+    floor.ctl(&["start", "--worker", "adam", "--prompt", "think"]).exit(0);
+    wait_for(|| floor.prompts().len() == 1);
+    let mut person = Person::attach(&floor, "adam");
+    // Nobody typed for a while; the text is long, so that its key comes two seconds later.
+    wait_for(|| floor.ctl(&["message", "adam", "first"]).status == Some(0));
+    wait_for(|| floor.prompts().len() == 2);
+    let long = "x".repeat(30_000);
+    let mut command = floor.root.world.command(floor.root.world.path("bin/worker-ctl"));
+    command.args(["message", "adam", &long]).current_dir(&floor.root.path);
+    let mut message = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+    let log = floor.root.path.join("state.json");
+    wait_for(|| std::fs::read_to_string(&log).unwrap().contains("\"is_typed\": true"));
+    // Pasted: the buffer it was in is gone.
+    wait_for(|| tmux(&floor, &["list-buffers"]).is_empty());
+    person.types(&floor, "mine");
+    assert_eq!(message.wait().unwrap().code(), Some(1));
+    assert_eq!(floor.prompts().len(), 2, "nobody pressed the key");
+    floor.ctl(&["patrol"]).exit(0);
+    let notes = floor.status("adam")["notes"].to_string();
+    assert!(notes.contains("may stand in its input line"), "{notes}");
+}

@@ -1,0 +1,296 @@
+//! worktree-spawn's MCP server: a whole session over stdio, as a client has it.
+
+use std::io::{BufRead, BufReader, Write};
+use std::process::{Child, ChildStdin, Stdio};
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use crate::support::spawn::{app, subtree};
+use crate::support::world::{Repo, World, text, wait_for};
+
+struct Client {
+    child: Child,
+    stdin: Option<ChildStdin>,
+    lines: std::io::Lines<BufReader<std::process::ChildStdout>>,
+    next: u64,
+}
+
+impl Client {
+    /// Starts what the configuration of an agent says, and shakes hands.
+    fn connect(at: &Repo<'_>, config: &str) -> Client {
+        let config: Value = serde_json::from_str(&at.read(config)).unwrap();
+        let server = &config["mcpServers"]["shopfloor"];
+        let args: Vec<&str> = server["args"].as_array().unwrap().iter().map(|arg| arg.as_str().unwrap()).collect();
+        let mut command = at.world.command(text(server, "/command"));
+        command.args(args).current_dir(&at.path).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().unwrap();
+        let lines = BufReader::new(child.stdout.take().unwrap()).lines();
+        let mut client = Client { stdin: child.stdin.take(), child, lines, next: 0 };
+        let hello = client.ask(
+            "initialize",
+            json!({ "protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": { "name": "it", "version": "1" } }),
+        );
+        assert_eq!(text(&hello, "/result/serverInfo/name"), "worktree-spawn");
+        client.tell(&json!({ "jsonrpc": "2.0", "method": "notifications/initialized" }));
+        client
+    }
+
+    fn tell(&mut self, message: &Value) {
+        writeln!(self.stdin.as_mut().unwrap(), "{message}").unwrap();
+    }
+
+    fn send(&mut self, method: &str, params: Value) -> u64 {
+        self.next += 1;
+        self.tell(&json!({ "jsonrpc": "2.0", "id": self.next, "method": method, "params": params }));
+        self.next
+    }
+
+    fn answer(&mut self, id: u64) -> Value {
+        loop {
+            let line: Value = serde_json::from_str(&self.lines.next().unwrap().unwrap()).unwrap();
+            if line["id"] == id {
+                return line;
+            }
+        }
+    }
+
+    fn ask(&mut self, method: &str, params: Value) -> Value {
+        let id = self.send(method, params);
+        self.answer(id)
+    }
+
+    /// Calls a tool that must succeed.
+    #[track_caller]
+    fn call(&mut self, tool: &str, args: Value) -> Value {
+        let answer = self.ask("tools/call", json!({ "name": tool, "arguments": args }));
+        assert_eq!(answer["result"]["isError"], false, "{answer}");
+        answer["result"]["structuredContent"].clone()
+    }
+
+    /// Calls one that must fail, and gives back what it says.
+    #[track_caller]
+    fn refused(&mut self, tool: &str, args: Value) -> String {
+        let answer = self.ask("tools/call", json!({ "name": tool, "arguments": args }));
+        assert_eq!(answer["result"]["isError"], true, "{answer}");
+        text(&answer, "/result/content/0/text").to_owned()
+    }
+
+    fn close(mut self) -> Option<i32> {
+        drop(self.stdin.take());
+        self.child.wait().unwrap().code()
+    }
+}
+
+#[test]
+fn case_2_all_five_tools_in_one_session() {
+    let w = World::new();
+    let app = app(&w);
+    let child = subtree(&app, &["a"]);
+    let mut client = Client::connect(&child, ".mcp.json");
+    let tools = client.ask("tools/list", json!({}));
+    let tools = tools["result"]["tools"].as_array().unwrap().clone();
+    let names: Vec<&str> = tools.iter().map(|tool| text(tool, "/name")).collect();
+    assert_eq!(names, ["spawn_subtree", "spawn_workers", "notify_parent", "wait_for_event", "list_agents"]);
+    assert!(tools.iter().all(|tool| tool["inputSchema"]["type"] == "object" && tool["description"].is_string()));
+
+    let sent = client.call("notify_parent", json!({ "status": "success", "message": "through MCP" }));
+    assert_eq!(text(&sent, "/to"), "root");
+    let event = app.spawn(&["wait", "--timeout", "9s"]).exit(0).json();
+    assert_eq!((text(&event, "/message"), text(&event, "/from/id")), ("through MCP", "main.a"));
+    assert!(
+        client
+            .refused("notify_parent", json!({ "status": "great", "message": "x" }))
+            .contains("success, failure or info")
+    );
+
+    assert!(client.refused("spawn_subtree", json!({ "task": "t", "branch_name": "b" })).contains("max_depth"));
+    assert!(client.refused("spawn_subtree", json!({ "task": "t" })).contains("`branch_name` is missing"));
+    let workers = json!([{ "name": "w one", "prompt": "do it" }, { "name": "!!!", "prompt": "x" }, { "name": "g", "prompt": "p", "agent": "gemini" }]);
+    let made = client.call("spawn_workers", json!({ "workers": workers }));
+    assert_eq!(text(&made, "/workers/0/id"), "main.a/w-one");
+    assert_eq!(text(&made, "/workers/1/error/kind"), "usage");
+    assert!(child.has(".shopfloor/agents/g/settings.json"));
+    assert_eq!(child.read(".shopfloor/agents/w-one/task.md"), "do it");
+
+    let listed = client.call("list_agents", json!({}));
+    let ids: Vec<&str> = listed["agents"].as_array().unwrap().iter().map(|row| text(row, "/id")).collect();
+    assert_eq!(ids, ["root", "main.a", "main.a/g", "main.a/w-one"]);
+
+    // A worker reports through its own server, and this one hears of it while it waits.
+    let waiting = client.send(
+        "tools/call",
+        json!({ "name": "wait_for_event", "arguments": { "types": ["worker_complete"], "timeout_secs": 60 } }),
+    );
+    let mut worker = Client::connect(&child, ".shopfloor/agents/w-one/mcp.json");
+    worker.call("notify_parent", json!({ "status": "info", "message": "not this" }));
+    worker.call("notify_parent", json!({ "status": "failure", "message": "could not" }));
+    assert_eq!(worker.close(), Some(0));
+    let heard = client.answer(waiting);
+    assert_eq!(text(&heard, "/result/structuredContent/event/message"), "could not");
+    // Taken it is gone; what was not asked for is still there.
+    client.call("wait_for_event", json!({ "timeout_secs": 0, "types": ["none"], "after_event_id": heard["result"]["structuredContent"]["event"]["id"] }));
+    let left = child.spawn(&["events"]).exit(0).json_lines();
+    assert_eq!(left.len(), 1, "{left:?}");
+    let other = client.call("wait_for_event", json!({ "timeout_secs": 9 }));
+    assert_eq!(text(&other, "/event/message"), "not this");
+    assert_eq!(client.call("wait_for_event", json!({ "timeout_secs": 0 }))["timeout"], true);
+    // A cancelled wait takes nothing.
+    let cancelled = client.send("tools/call", json!({ "name": "wait_for_event", "arguments": {} }));
+    let cancel = json!({ "requestId": cancelled, "reason": "enough" });
+    client.tell(&json!({ "jsonrpc": "2.0", "method": "notifications/cancelled", "params": cancel }));
+    client.call("list_agents", json!({}));
+    child.spawn(&["notify", "info", "later", "--as", "main.a/g"]).exit(0);
+    assert_eq!(text(&child.spawn(&["wait", "--timeout", "20s"]).exit(0).json(), "/message"), "later");
+    let unknown = client.ask("tools/call", json!({ "name": "nothing", "arguments": {} }));
+    assert!(text(&unknown, "/error/message").contains("no tool `nothing`"));
+    assert_eq!(client.close(), Some(0));
+    assert_eq!(child.git(&["status", "--porcelain"]), "");
+
+    // The root's agent spawns a subtree.
+    app.write(".mcp.json", &child.read(".mcp.json").replace("main.a", "root"));
+    let mut root = Client::connect(&app, ".mcp.json");
+    let made = root.call("spawn_subtree", json!({ "task": "the task", "branch_name": "Feature B" }));
+    assert_eq!((text(&made, "/id"), made["created"].as_bool()), ("main.feature-b", Some(true)));
+    assert_eq!(w.at(text(&made, "/path")).read(".shopfloor/task.md"), "the task");
+    assert_eq!(root.close(), Some(0));
+}
+
+#[test]
+fn a_client_that_goes_while_it_waits_takes_nothing_with_it() {
+    let w = World::new();
+    let app = app(&w);
+    let child = subtree(&app, &["a"]);
+    app.write(".mcp.json", &child.read(".mcp.json").replace("main.a", "root"));
+    let mut client = Client::connect(&app, ".mcp.json");
+    client.send("tools/call", json!({ "name": "wait_for_event", "arguments": {} }));
+    assert_eq!(client.close(), Some(0));
+    child.spawn(&["notify", "info", "still here"]).exit(0);
+    assert_eq!(text(&app.spawn(&["wait", "--timeout", "9s"]).exit(0).json(), "/message"), "still here");
+    // One killed outright, in the middle of it.
+    let mut client = Client::connect(&app, ".mcp.json");
+    client.send("tools/call", json!({ "name": "wait_for_event", "arguments": {} }));
+    client.child.kill().unwrap();
+    client.child.wait().unwrap();
+    child.spawn(&["notify", "info", "again"]).exit(0);
+    assert_eq!(text(&app.spawn(&["wait", "--timeout", "9s"]).exit(0).json(), "/message"), "again");
+    // No words, or bad ones, are no crash.
+    app.sh("worktree-spawn mcp --as root < /dev/null").exit(4);
+    app.sh("echo rubbish | worktree-spawn mcp --as root").exit(4);
+    app.sh("worktree-spawn mcp --as nobody < /dev/null").exit(1);
+}
+
+/// A client of the root's agent, and a child that tells it things.
+fn root_and_child<'w>(w: &'w World) -> (Repo<'w>, Repo<'w>, Client) {
+    let app = app(w);
+    let child = subtree(&app, &["a"]);
+    app.write(".mcp.json", &child.read(".mcp.json").replace("main.a", "root"));
+    let client = Client::connect(&app, ".mcp.json");
+    (app, child, client)
+}
+
+fn waits(client: &mut Client, args: Value) -> u64 {
+    client.send("tools/call", json!({ "name": "wait_for_event", "arguments": args }))
+}
+
+/// An event that the client had to wait for, for longer than a second.
+fn slow(client: &mut Client, child: &Repo<'_>, message: &str) -> Value {
+    let waiting = waits(client, json!({}));
+    let start = Instant::now();
+    wait_for(|| start.elapsed() > Duration::from_millis(1200));
+    child.spawn(&["notify", "info", message]).exit(0);
+    client.answer(waiting)["result"]["structuredContent"].clone()
+}
+
+fn pending(app: &Repo<'_>) -> usize {
+    app.spawn(&["events", "--json"]).exit(0).json_lines().len()
+}
+
+#[test]
+fn an_event_that_was_there_at_once_is_taken_with_the_next_call() {
+    let w = World::new();
+    let (app, child, mut client) = root_and_child(&w);
+    child.spawn(&["notify", "info", "one"]).exit(0);
+    let one = client.call("wait_for_event", json!({}));
+    assert_eq!((text(&one, "/event/message"), one["redelivered"].as_bool()), ("one", None));
+    // Nobody else gets it meanwhile.
+    assert_eq!(pending(&app), 1);
+    app.spawn(&["wait", "--timeout", "0s"]).exit(124);
+    client.call("list_agents", json!({}));
+    assert_eq!(pending(&app), 0);
+}
+
+#[test]
+fn an_event_that_came_late_comes_once_more_unless_it_is_acknowledged() {
+    let w = World::new();
+    let (app, child, mut client) = root_and_child(&w);
+    let late = slow(&mut client, &child, "late");
+    assert_eq!((text(&late, "/event/message"), &late["event"]["redelivered"]), ("late", &Value::Null));
+    client.call("list_agents", json!({}));
+    assert_eq!(pending(&app), 1);
+    child.spawn(&["notify", "info", "second"]).exit(0);
+    // Another kind is waited for: this one is not in the way.
+    assert_eq!(client.call("wait_for_event", json!({ "timeout_secs": 0, "types": ["x"] }))["timeout"], true);
+    let again = client.call("wait_for_event", json!({}));
+    assert_eq!((&again["event"]["uid"], again["event"]["redelivered"].as_bool()), (&late["event"]["uid"], Some(true)));
+    assert_eq!(text(&client.call("wait_for_event", json!({})), "/event/message"), "second");
+    assert_eq!(client.call("wait_for_event", json!({ "timeout_secs": 0 }))["timeout"], true);
+    assert_eq!(pending(&app), 0);
+
+    let late = slow(&mut client, &child, "third");
+    let next = json!({ "timeout_secs": 0, "after_event_id": late["event"]["id"] });
+    assert_eq!(client.call("wait_for_event", next)["timeout"], true);
+    assert_eq!(pending(&app), 0);
+    assert!(client.refused("wait_for_event", json!({ "after_event_id": "x" })).contains("whole number"));
+    // A server that ends has lost nothing: the lease runs out.
+    slow(&mut client, &child, "fourth");
+    client.close();
+    let later = [("SHOPFLOOR_NOW", "2100-01-01T00:00:00Z")];
+    let fourth = app.run_with("worktree-spawn", &["wait", "--timeout", "9s"], &later).exit(0).json();
+    assert_eq!(text(&fourth, "/message"), "fourth");
+}
+
+#[test]
+fn a_further_wait_ends_the_one_before() {
+    let w = World::new();
+    let (_app, child, mut client) = root_and_child(&w);
+    let older = waits(&mut client, json!({}));
+    let newer = waits(&mut client, json!({}));
+    let ended = client.answer(older);
+    assert_eq!(ended["result"]["structuredContent"]["cancelled"], true, "{ended}");
+    child.spawn(&["notify", "info", "hello"]).exit(0);
+    assert_eq!(text(&client.answer(newer), "/result/structuredContent/event/message"), "hello");
+}
+
+#[test]
+fn a_client_that_wants_to_know_hears_that_its_wait_goes_on() {
+    let w = World::new();
+    let (_app, child, mut client) = root_and_child(&w);
+    let start = Instant::now();
+    let params = json!({ "name": "wait_for_event", "arguments": {}, "_meta": { "progressToken": "p" } });
+    let waiting = client.send("tools/call", params);
+    let told: Value = serde_json::from_str(&client.lines.next().unwrap().unwrap()).unwrap();
+    assert_eq!(
+        (text(&told, "/method"), text(&told, "/params/progressToken")),
+        ("notifications/progress", "p"),
+        "{told}"
+    );
+    assert!(start.elapsed() >= Duration::from_secs(9), "{:?}", start.elapsed());
+    child.spawn(&["notify", "info", "hello"]).exit(0);
+    assert_eq!(text(&client.answer(waiting), "/result/structuredContent/event/message"), "hello");
+}
+
+#[test]
+fn a_server_whose_agent_was_removed_still_tells_what_it_has_to_say() {
+    let w = World::new();
+    let app = app(&w);
+    let child = subtree(&app, &["a"]);
+    let mut client = Client::connect(&child, ".mcp.json");
+    app.spawn(&["remove", "a"]).exit(0);
+    let sent = client.call("notify_parent", json!({ "status": "success", "message": "done after all" }));
+    assert_eq!(text(&sent, "/to"), "root");
+    let event = app.spawn(&["wait", "--timeout", "9s"]).exit(0).json();
+    assert_eq!((text(&event, "/message"), text(&event, "/from/id")), ("done after all", "main.a"));
+    assert_eq!(text(&event, "/forwarded_from"), "main.a");
+    assert!(client.refused("spawn_subtree", json!({ "task": "t", "branch_name": "b" })).contains("main.a"));
+}
