@@ -1,7 +1,7 @@
 //! How the readers of `.sweatshop-env` read a line: a POSIX shell, and direnv's `dotenv` by go-dotenv's `LINE`
 //! (github.com/direnv/go-dotenv, parse.go).
 
-use crate::sweatfile::is_env_name;
+use crate::variable;
 
 pub fn first_line(bytes: &[u8]) -> &[u8] {
     bytes.split(|b| *b == b'\n').next().unwrap_or_default()
@@ -64,7 +64,7 @@ pub fn assignment(line: &[u8]) -> Option<(&str, &[u8])> {
         _ => line,
     };
     let equals = line.iter().position(|b| *b == b'=')?;
-    let name = std::str::from_utf8(&line[..equals]).ok().filter(|n| is_env_name(n))?;
+    let name = std::str::from_utf8(&line[..equals]).ok().filter(|n| variable::is_valid_name(n))?;
     Some((name, &line[equals + 1..]))
 }
 
