@@ -93,7 +93,7 @@ source = "~root/x"
 
 #[test]
 fn two_places_and_prefixes_are_problems() {
-    assert!(problems("setup = []\n[env]\nsetup = []").contains("3:1: `setup` is given in two dirs"));
+    assert!(problems("setup = []\n[env]\nsetup = []").contains("3:1: `setup` is given in two places"));
     let nested = "[files.claude]\nsource=\"/x\"\n[files.\"claude/x\"]\ncontent=\"\"";
     assert!(problems(nested).contains("one lies inside the other"), "{}", problems(nested));
     let cleared = "[files.claude]\nsource=\"\"\n[files.\"claude/x\"]\ncontent=\"\"";
