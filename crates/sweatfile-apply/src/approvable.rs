@@ -48,7 +48,7 @@ impl Approvable {
         if self.name == FILE {
             lines.extend(sweatfile::parse(self.bytes()).sweatfile.requests());
         } else if self.name == config::REPOSITORY_FILE {
-            lines.push("  set what names commands or places outside the repository:".into());
+            lines.push("  set what runs commands or reaches outside the repository:".into());
             lines.extend(text.lines().map(|l| format!("    {l}")));
         } else {
             lines = vec![format!("{path} is tracked, and setup commands of your area would use it as it is:")];
@@ -56,7 +56,7 @@ impl Approvable {
         }
         let last = Approvals::load(env)?.last_text(&repo.home.common_dir, &self.name)?;
         if let Some(before) = last.filter(|before| *before != text) {
-            lines.push("changed since it was approved last:".into());
+            lines.push("changed since its last approval:".into());
             let diff = similar::TextDiff::from_lines(before.as_str(), &text);
             let diff = diff.unified_diff().context_radius(1).header("approved", "now").to_string();
             lines.extend(diff.lines().map(|l| format!("  {l}")));

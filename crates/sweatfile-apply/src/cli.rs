@@ -58,7 +58,7 @@ pub enum Command {
     Approve(approve::Args),
     Approvals(approvals::Args),
     Revoke(revoke::Args),
-    /// Follow what happens to .sweatshop-env between opening and closing a workspace
+    /// Review the changes to .sweatshop-env between opening and closing a workspace
     #[command(
         subcommand,
         after_help = "Example:\n  sweatfile-apply env snapshot     # and when the workspace closes:\n  sweatfile-apply env review"

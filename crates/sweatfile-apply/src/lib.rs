@@ -52,8 +52,8 @@ fn run(ui: &Ui, env: &Env, cli: Cli) -> Result<Exit> {
     let dirs = &cli.layers.dirs();
     let before = cli.apply;
     if before != commands::apply::Options::default() && !matches!(cli.command, None | Some(Command::Apply(_))) {
-        return Err(Failure::usage("options of `apply` stand before another command")
-            .hint("write them behind the command they belong to; see `sweatfile-apply --help`"));
+        return Err(Failure::usage("options of `apply` were given before another command")
+            .hint("write them after the command they belong to; see `sweatfile-apply --help`"));
     }
     match cli.command {
         None => commands::apply::run(ui, env, dirs, &before),

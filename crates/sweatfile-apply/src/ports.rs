@@ -31,7 +31,7 @@ impl PortTable {
         let Some(bytes) = fs::read_no_follow(&path)? else {
             return Ok(PortTable { v: VERSION, worktrees: BTreeMap::new() });
         };
-        state::parse(&path, &bytes, VERSION, "ports are then given out anew")
+        state::parse(&path, &bytes, VERSION, "new ports are then assigned")
     }
 
     /// Gives `worktree` a port for each name that has none yet. The search starts at a number computed from both
@@ -83,7 +83,7 @@ pub fn reserve(repo: &Repo, reservation: &PortReservation) -> Result<bool> {
         return Ok(false);
     }
     let text = serde_json::to_string(&reservation.after);
-    let text = text.map_err(|e| Failure::failed("cannot write the ports down").because(e))?;
+    let text = text.map_err(|e| Failure::failed("cannot save the ports").because(e))?;
     fs::replace(&state::ports(repo), text.as_bytes(), Some(fs::PRIVATE))?;
     Ok(true)
 }

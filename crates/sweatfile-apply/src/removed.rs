@@ -59,7 +59,8 @@ pub fn keep(repo: &Repo, worktree: &Path, before: &EnvFile, now: &EnvFile, time:
     }
     let (worktree, git_dir, time) = (worktree.to_path_buf(), repo.git_dir.clone(), time.to_owned());
     let about = RemovedAbout { v: VERSION, worktree, git_dir, time };
-    let text = serde_json::to_string(&about).map_err(|e| Failure::failed("cannot write what is kept").because(e))?;
+    let text = serde_json::to_string(&about)
+        .map_err(|e| Failure::failed("cannot save the variables of the removed worktree").because(e))?;
     fs::create_private_dir(&dir)?;
     fs::replace(&dir.join("before.env"), &before.to_bytes(), Some(fs::PRIVATE))?;
     fs::replace(&dir.join("now.env"), &now.to_bytes(), Some(fs::PRIVATE))?;
@@ -92,7 +93,7 @@ pub fn load_all(repo: &Repo) -> Result<Vec<RemovedWorktree>> {
         let dir = state::removed_dir(repo).join(&name);
         let path = dir.join("about.json");
         let Some(bytes) = fs::read_no_follow(&path)?.filter(|_| is_id(&id)) else { continue };
-        let about: RemovedAbout = state::parse(&path, &bytes, VERSION, "what is kept beside it stays")?;
+        let about: RemovedAbout = state::parse(&path, &bytes, VERSION, "the files beside it stay")?;
         let mark = fs::read_no_follow(&state::worktree_id(&about.git_dir)).ok().flatten();
         let still_exists = mark.as_deref() == Some(id.as_bytes());
         if !still_exists {

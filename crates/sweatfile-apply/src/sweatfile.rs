@@ -29,7 +29,7 @@ pub struct FileEntry {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Body {
-    /// `source = ""`: takes an inherited entry away.
+    /// `source = ""`: clears an inherited entry.
     Clear,
     /// A link to this path, as written.
     Source(String),
@@ -57,7 +57,7 @@ pub struct ParsedSweatfile {
 }
 
 impl Sweatfile {
-    /// What the sweatfile asks for, a line each, as a person reads it before approving. Values and contents are left
+    /// The requests of the sweatfile, one per line, as a person reads them before approving. Values and contents are left
     /// out.
     pub fn requests(&self) -> Vec<String> {
         let mut lines: Vec<String> =
@@ -153,7 +153,7 @@ impl Parser<'_> {
                 continue;
             }
             if !variable::is_valid_name(key) {
-                self.problem(at, format!("`{key}` is no variable name; it must match [A-Za-z_][A-Za-z0-9_]*"));
+                self.problem(at, format!("`{key}` is not a variable name; it must match [A-Za-z_][A-Za-z0-9_]*"));
                 continue;
             }
             match item.as_str() {
@@ -262,7 +262,7 @@ impl Parser<'_> {
             }
         };
         if template == Some(true) && !matches!(body, Body::Content { .. }) {
-            self.problem(at, format!("files entry `{key}`: `template` goes with `content` only"));
+            self.problem(at, format!("files entry `{key}`: `template` works only with `content`"));
             return None;
         }
         Some(body)
@@ -276,7 +276,7 @@ impl Parser<'_> {
         }
         self.parsed
             .hoisted
-            .push(Remark { at, text: format!("`{key}` stands below a table header; move it above the first table") });
+            .push(Remark { at, text: format!("`{key}` is below a table header; move it above the first table") });
         self.array(key, at, item);
         true
     }
@@ -289,7 +289,7 @@ impl Parser<'_> {
         let sweatfile = &mut self.parsed.sweatfile;
         let slot = if key == "setup" { &mut sweatfile.setup } else { &mut sweatfile.git_excludes };
         if slot.replace(strings).is_some() {
-            self.problem(at, format!("`{key}` is given in two places; make one of them, above the first table"));
+            self.problem(at, format!("`{key}` is given in two places; keep one of them, above the first table"));
         }
     }
 

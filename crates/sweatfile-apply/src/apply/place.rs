@@ -163,7 +163,7 @@ pub fn placing_failure(report: &Report) -> Option<Failure> {
     };
     let failure = Failure::failed(format!("cannot place {what}; everything else is in place, and setup was not run"));
     let details = failed.into_iter().map(|(path, why)| format!("{path}: {why}"));
-    Some(failure.details(details).hint("mend the cause and run `sweatfile-apply` again"))
+    Some(failure.details(details).hint("fix the cause and run `sweatfile-apply` again"))
 }
 
 /// Executes the step of one destination. Returns `false` when the destination changed since and was left as it is.

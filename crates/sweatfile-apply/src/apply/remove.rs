@@ -27,9 +27,9 @@ impl RemovedItems {
     /// The failure for the items that could not be removed.
     pub fn failure(&self) -> Option<Failure> {
         (!self.failed.is_empty()).then(|| {
-            Failure::failed("not everything could be taken back; exclude lines stay too")
+            Failure::failed("some items could not be removed, so the exclude lines stay too")
                 .details(self.failed.clone())
-                .hint("mend the cause and run `sweatfile-apply remove` again")
+                .hint("fix the cause and run `sweatfile-apply remove` again")
         })
     }
 }

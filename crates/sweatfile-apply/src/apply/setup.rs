@@ -76,7 +76,7 @@ fn try_setup(
         return Ok(Some(
             FailureKind::Setup
                 .failure(message)
-                .hint("the worktree and its files stay; mend the cause and run `sweatfile-apply` again"),
+                .hint("the worktree and its files stay; fix the cause and run `sweatfile-apply` again"),
         ));
     }
     record_setup(worktree, Some(plan.digest)).map(|()| None)

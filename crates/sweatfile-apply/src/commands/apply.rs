@@ -14,8 +14,8 @@ use crate::worktree::OpenWorktree;
 
 /// Set up this worktree (the default)
 ///
-/// In this order: excludes, files, .sweatshop-env, setup commands. Applying again changes only
-/// what differs; what a person changed since stays.
+/// Takes these steps in order: excludes, files, .sweatshop-env, setup commands. Applying again
+/// changes only what differs, and leaves alone what a person changed since.
 #[derive(clap::Args, Debug)]
 #[command(
     after_help = "Example:\n  sweatfile-apply apply --dry-run --json | jq -r '.files[] | select(.action == \"created\").path'"
@@ -34,7 +34,7 @@ pub struct Options {
     /// Approve the repository's sweatfile for this run only
     #[arg(long)]
     pub yes: bool,
-    /// Leave the setup commands out
+    /// Skip the setup commands
     #[arg(long, conflicts_with = "setup_again")]
     pub no_setup: bool,
     /// Run the setup commands even if they finished before

@@ -17,7 +17,7 @@ use crate::failure::FailureKind;
 #[derive(clap::Args, Debug)]
 #[command(after_help = "Example:\n  sweatfile-apply approve")]
 pub struct Args {
-    /// Approve without asking; prints what is trusted
+    /// Approve without asking, and print what is trusted
     #[arg(long)]
     pub yes: bool,
     #[command(flatten)]

@@ -11,13 +11,13 @@ use crate::plan;
 use crate::report::ReportFor;
 use crate::worktree::OpenWorktree;
 
-/// Tell whether this worktree is what its sweatfiles say: 0 yes, 1 drift
+/// Check whether this worktree matches its sweatfiles: exit 0 yes, 1 drift
 ///
-/// Each difference is a line on stdout. Runs nothing, so all layers are read, approved or not.
+/// Prints a line for each difference. Runs no commands, so it reads all layers, approved or not.
 #[derive(clap::Args, Debug)]
 #[command(after_help = "Example:\n  sweatfile-apply check || sweatfile-apply")]
 pub struct Args {
-    /// Take a misplaced `setup` or `git_excludes` for an error
+    /// Treat a misplaced `setup` or `git_excludes` as an error
     #[arg(long)]
     pub strict: bool,
 }

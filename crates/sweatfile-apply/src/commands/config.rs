@@ -18,7 +18,10 @@ pub fn run(ui: &Ui, env: &Env, dirs: &LayerDirs, _args: &Args) -> Result<Exit> {
     let config = facts::load_settings(env, &repo, dirs, LoadOptions::default())?;
     config.warnings.iter().for_each(|warning| ui.warn(warning));
     if config.unapproved {
-        ui.note(format!("{} sets what needs approval; run `sweatfile-apply approve`", config::REPOSITORY_FILE));
+        ui.note(format!(
+            "{} contains settings that need approval; run `sweatfile-apply approve`",
+            config::REPOSITORY_FILE
+        ));
     }
     ui.config(&config);
     Ok(Exit::Done)

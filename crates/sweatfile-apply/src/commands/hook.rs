@@ -57,7 +57,7 @@ fn before_removal(env: &Env, git: Git, repo: Repo) -> Result<Vec<String>> {
     }
     let keys: Vec<&str> = kept.iter().map(|change| change.key.as_str()).collect();
     Ok(vec![format!(
-        "{} of {} are kept; `sweatfile-apply env review --removed` decides about them",
+        "kept {} of {}; decide about them with `sweatfile-apply env review --removed`",
         keys.join(", "),
         worktree.path.display()
     )])

@@ -15,10 +15,10 @@ use crate::plan::EnvOperation;
 use crate::plan::removal::{self, Leftover, RemovePlan};
 use crate::worktree::OpenWorktree;
 
-/// Take back what apply placed and nobody changed since
+/// Remove what apply placed and nobody changed since
 ///
-/// Links, written files, copies whose original is still there, .sweatshop-env, and exclude lines
-/// no other worktree relies on. What is left is listed with the reason.
+/// Removes links, written files, copies whose original still exists, .sweatshop-env, and exclude
+/// lines that no other worktree relies on. Lists what it leaves, with the reason.
 #[derive(clap::Args, Debug)]
 #[command(after_help = "Example:\n  sweatfile-apply remove --dry-run")]
 pub struct Args {

@@ -8,7 +8,7 @@ use shopfloor_core::git::Git;
 use shopfloor_core::hook_command::DryRun;
 use shopfloor_core::ui::Ui;
 
-/// Take back every approval of this clone
+/// Revoke every approval of this clone
 #[derive(clap::Args, Debug)]
 #[command(after_help = "Example:\n  sweatfile-apply revoke")]
 pub struct Args {

@@ -17,7 +17,7 @@ const REDACTED: &str = "<redacted: use --reveal>";
 #[derive(clap::Args, Debug)]
 #[command(after_help = "Example:\n  sweatfile-apply show --layers")]
 pub struct Args {
-    /// Print each layer with its path instead, and whether it was found
+    /// Print each layer with its path instead, and whether it exists
     #[arg(long)]
     pub layers: bool,
     /// Print env values and file contents too

@@ -32,7 +32,7 @@ pub fn find(env: &Env, repo: &Repo, config: &Config, notices: &mut Vec<String>) 
             if top != checkout && file.exists() {
                 let (file, top) = (file.display(), top.display());
                 let way = format!("to trust it, set `area = {:?}` in {}", area.display().to_string(), users_file(env));
-                notices.push(format!("{file} is left out: it lies in the git work tree {top}; {way}"));
+                notices.push(format!("{file} is left out: it lies in the git worktree {top}; {way}"));
             }
             Ok(None)
         }

@@ -21,7 +21,7 @@ use crate::sweatfile::Body;
 use crate::template::{self, Placeholders};
 use crate::worktree::OpenWorktree;
 
-/// What the command line asks about setup commands.
+/// The request of the command line about setup commands.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum SetupRequest {
     /// Run them unless they ran to their end before.
@@ -33,7 +33,7 @@ pub enum SetupRequest {
     Skip,
 }
 
-/// What `plan` decides from.
+/// Everything that a plan is made from.
 #[derive(Debug, Default)]
 pub struct Facts {
     pub record: Record,

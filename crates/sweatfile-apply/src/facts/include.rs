@@ -50,7 +50,7 @@ pub fn read(worktree: &OpenWorktree, merged: &MergedLayers) -> Result<IncludedFi
         match main.look(&rel)? {
             Found::File(_) if path.to_str().is_some() => absent.push(path),
             Found::File(_) => included.warnings.push(format!("{rel} is not copied: its name is not UTF-8")),
-            _ => included.warnings.push(format!("{rel} is not copied: it is a link or no regular file")),
+            _ => included.warnings.push(format!("{rel} is not copied: it is a link or not a regular file")),
         }
     }
     let ignored: HashSet<PathBuf> = worktree.git.ignored(checkout, &absent, None)?.into_iter().collect();

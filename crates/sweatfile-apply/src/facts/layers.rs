@@ -166,7 +166,7 @@ fn refuse(problems: Vec<String>) -> Result<()> {
     };
     Err(Failure::malformed(format!("{count} in the sweatfiles; nothing was changed"))
         .details(problems)
-        .hint("mend the lines named and run `sweatfile-apply show` to see the result"))
+        .hint("fix the lines named, then run `sweatfile-apply show` to see the result"))
 }
 
 /// Refuses a sweatfile that is a link out of the repository: a branch could point it at a file that must not be read.
@@ -177,5 +177,5 @@ fn refuse_leaving_link(root: &Path, path: &Path) -> Result<()> {
     }
     Err(FailureKind::LeavingLink
         .failure(format!("{} is a link that leaves the repository", path.display()))
-        .hint("replace it by the file itself, or pass `--repo-root DIR`"))
+        .hint("replace it with the file itself, or pass `--repo-root DIR`"))
 }

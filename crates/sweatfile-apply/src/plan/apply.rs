@@ -76,7 +76,7 @@ fn warnings(plan: &Plan, merged: &MergedLayers, facts: &Facts) -> Vec<String> {
     }
     if facts.is_env_exposed {
         warnings.push(format!(
-            "git does not ignore {}: it is tracked, or a pattern with `!` takes it back; `git add -A` would commit its values",
+            "git does not ignore {}: it is tracked, or a `!` pattern brings it back; `git add -A` would commit its values",
             env_file::FILE
         ));
     }
@@ -93,8 +93,8 @@ fn drift(plan: &Plan, layers: &[Layer], facts: &Facts) -> Vec<String> {
     for layer in layers {
         match (facts.record.layers.get(&layer.name), layer.digest()) {
             (before, now) if before.copied() == now => {}
-            (None, _) => drift.push(format!("{} is not applied here", layer.path.display())),
-            (_, None) => drift.push(format!("{} is gone since it was applied", layer.path.display())),
+            (None, _) => drift.push(format!("{} has not been applied here", layer.path.display())),
+            (_, None) => drift.push(format!("{} was deleted since it was applied", layer.path.display())),
             _ => drift.push(format!("older sweatfile: {} changed since it was applied", layer.path.display())),
         }
     }

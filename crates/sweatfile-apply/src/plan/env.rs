@@ -60,7 +60,7 @@ pub fn plan(merged: &MergedLayers, wanted: &BTreeMap<String, String>, facts: &Fa
         warnings: wanted.iter().filter_map(|(key, value)| spelling_warning(key, value)).collect(),
         drift: Vec::new(),
     };
-    let seen = match &facts.env {
+    let current = match &facts.env {
         CurrentEnvFile::Unusable(why) => {
             step.action = ItemAction::Failed;
             step.why = Some(why.clone());
@@ -69,22 +69,22 @@ pub fn plan(merged: &MergedLayers, wanted: &BTreeMap<String, String>, facts: &Fa
             return step;
         }
         CurrentEnvFile::Missing => None,
-        CurrentEnvFile::File(seen) => Some(seen),
+        CurrentEnvFile::File(read) => Some(read),
     };
-    let base = seen.map(|s| facts.record.env_base(&s.file)).unwrap_or_default();
+    let base = current.map(|c| facts.record.env_base(&c.file)).unwrap_or_default();
     step.was = base.clone();
     let left_alone = if merged.left_out { base.clone() } else { BTreeMap::new() };
     let wanted = &wanted.iter().filter(|(key, _)| !left_alone.contains_key(*key)).map(owned).collect();
     let gone = base.iter().filter(|(key, _)| !left_alone.contains_key(*key)).map(owned).collect();
-    let (file, differences) = merge(wanted, &gone, seen.map(|s| &s.file));
+    let (file, differences) = merge(wanted, &gone, current.map(|c| &c.file));
     step.base.extend(left_alone);
     step.drift = differences;
-    step.before = seen.map(|s| s.file.clone()).unwrap_or_default();
+    step.before = current.map(|c| c.file.clone()).unwrap_or_default();
     step.after = file.clone();
-    if seen.is_some_and(|s| !s.private && !file.is_empty()) {
+    if current.is_some_and(|c| !c.private && !file.is_empty()) {
         step.drift.push(format!("{FILE}: readable by others"));
     }
-    let content = seen.map(|s| s.content.clone());
+    let content = current.map(|c| c.content.clone());
     match content {
         // A file emptied by hand stays empty: it is deleted only when no value is wanted any more.
         Some(content) if file.is_empty() && wanted.is_empty() && step.base.is_empty() => {
@@ -116,15 +116,15 @@ fn merge(
     for (key, value) in wanted {
         let new = VarValue::Text(value.clone());
         let old = base.get(key).map(|v| VarValue::Text(v.clone()));
-        let here = file.value(key).cloned();
+        let value_here = file.value(key).cloned();
         // A value that differs from the one applied last was changed by hand. A removal by hand gives way to a new
         // value; a change never does.
-        let by_hand = here != old && !(here.is_none() && old.as_ref() != Some(&new));
-        if by_hand || here.as_ref() == Some(&new) {
+        let by_hand = value_here != old && !(value_here.is_none() && old.as_ref() != Some(&new));
+        if by_hand || value_here.as_ref() == Some(&new) {
             continue;
         }
         file.set(key, &new);
-        let what = if here.is_none() { "is missing" } else { "has an older value" };
+        let what = if value_here.is_none() { "is missing" } else { "has an older value" };
         differences.push(format!("{FILE}: {key} {what}"));
     }
     for (key, old) in base.iter().filter(|(key, _)| !wanted.contains_key(*key)) {

@@ -19,12 +19,12 @@ pub struct FileStep {
     pub action: ItemAction,
     pub why: String,
     pub operation: FileOperation,
-    /// Its entry in the record afterwards; none when nothing of ours lies there.
+    /// Its entry in the record afterwards; none when nothing of ours is there.
     pub placed: Option<PlacedFile>,
     pub drifts: bool,
 }
 
-/// What apply does at one destination.
+/// The operation at one destination.
 #[derive(Debug, PartialEq, Eq)]
 pub enum FileOperation {
     Nothing,
@@ -65,7 +65,7 @@ pub fn plan(merged: &MergedLayers, facts: &Facts) -> Vec<FileStep> {
         if placed.layer == Some(*by) || !placed.has_content(&content) {
             return None;
         }
-        let why = format!("the {by} sweatfile clears it; what apply had placed is taken away");
+        let why = format!("the {by} sweatfile clears it, so the placed file is removed");
         let operation = FileOperation::Take(content);
         Some(FileStep { path: path.clone(), action: ItemAction::Skipped, why, operation, placed: None, drifts: true })
     });
@@ -99,7 +99,7 @@ fn desired(path: &RelPath, entry: &MergedFile, facts: &Facts) -> Result<DesiredF
         Some(Original::There(path, content)) => Ok((path.clone(), content.clone())),
         Some(Original::Missing(path)) => Err(format!("the source {} does not exist", path.display())),
         Some(Original::Unreadable(path, why)) => Err(format!("cannot read the source {}: {why}", path.display())),
-        None => Err("its source was not looked at".to_owned()),
+        None => Err("its source was not read".to_owned()),
     };
     Ok(match &entry.body {
         Body::Clear => return Err("cleared".to_owned()),
@@ -161,7 +161,7 @@ fn step(path: &RelPath, entry: &MergedFile, merged: &MergedLayers, facts: &Facts
         return fail(problem);
     }
     if let Found::Blocked(at) = &current.found {
-        return fail(format!("{at} is a link or no directory, and nothing is placed through it"));
+        return fail(format!("{at} is a link or not a directory, so nothing is placed below it"));
     }
     let desired = desired(path, entry, facts);
     if current.found == Found::Missing {
@@ -185,17 +185,19 @@ fn step(path: &RelPath, entry: &MergedFile, merged: &MergedLayers, facts: &Facts
         }
         (_, None) => keep("changed content: edited since it was placed"),
         (_, Some(_)) if merged.left_out && before.layer > Some(entry.layer) => {
-            FileStep { drifts: false, ..keep("it was placed for a sweatfile that is not approved as it is now") }
+            FileStep { drifts: false, ..keep("its sweatfile changed and is not approved") }
         }
         (Ok(desired), Some(content))
             if before.layer != Some(entry.layer) || before.replaces.as_ref() == Some(&content) =>
         {
             let placed = Some(desired.placed(entry));
-            let why = format!("{}, now that the {} sweatfile says so", desired.made_by, entry.layer);
+            let why = format!("{}, because the {} sweatfile now defines it", desired.made_by, entry.layer);
             step(ItemAction::Created, why, FileOperation::Swap(content, desired.make), placed)
         }
         // A file is created once and never updated.
-        (Ok(_), _) => keep("changed content: the sweatfile says otherwise by now; remove the file and apply again"),
+        (Ok(_), _) => {
+            keep("changed content: the sweatfile now describes another file; remove this one and apply again")
+        }
         (Err(why), _) => fail(why),
     }
 }
@@ -215,7 +217,7 @@ mod tests {
         RelPath::parse(path).unwrap()
     }
 
-    fn wish(layer: LayerName, text: &str) -> MergedFile {
+    fn entry(layer: LayerName, text: &str) -> MergedFile {
         let body = Body::Content { text: text.into(), template: false };
         MergedFile { body, layer, file: "/s".into(), at: Position { line: 1, column: 1 }, counts: true }
     }
@@ -224,24 +226,24 @@ mod tests {
         Content::File(Digest::of(text.as_bytes()))
     }
 
-    /// The step at `.x`, wished as `wished` by the repo, when `here` lies there and `before` was placed.
-    fn decide(wished: &str, here: Option<&str>, before: Option<(LayerName, &str)>) -> FileStep {
+    /// The step at `.x`, for which the repo wants `wanted`, when `current` exists there and `before` was placed.
+    fn decide(wanted: &str, current: Option<&str>, before: Option<(LayerName, &str)>) -> FileStep {
         let mut facts = Facts::default();
-        let found = if here.is_some() { Found::File(0o644) } else { Found::Missing };
-        facts.current.insert(rel(".x"), CurrentFile { found, content: here.map(content), problem: None });
+        let found = if current.is_some() { Found::File(0o644) } else { Found::Missing };
+        facts.current.insert(rel(".x"), CurrentFile { found, content: current.map(content), problem: None });
         let files = before.map(|(layer, text)| {
             (rel(".x"), PlacedFile { layer: Some(layer), content: content(text), copied_from: None, replaces: None })
         });
         facts.record = Record { files: files.into_iter().collect(), ..Record::default() };
         let merged = MergedLayers {
-            files: BTreeMap::from([(rel(".x"), wish(LayerName::Repo, wished))]),
+            files: BTreeMap::from([(rel(".x"), entry(LayerName::Repo, wanted))]),
             ..MergedLayers::default()
         };
         plan(&merged, &facts).remove(0)
     }
 
     #[test]
-    fn every_case_of_wished_here_and_before() {
+    fn every_case_of_wanted_current_and_placed_content() {
         let show = |s: FileStep| {
             let work = match s.operation {
                 FileOperation::Nothing => "nothing",
@@ -265,12 +267,12 @@ mod tests {
     }
 
     #[test]
-    fn a_clear_takes_away_only_what_another_layer_placed_and_nobody_changed() {
-        let cleared = |here: &str, before: (LayerName, &str)| {
+    fn a_clear_removes_only_unchanged_files_of_another_layer() {
+        let cleared = |current: &str, before: (LayerName, &str)| {
             let mut facts = Facts::default();
             facts.current.insert(
                 rel(".x"),
-                CurrentFile { found: Found::File(0o644), content: Some(content(here)), problem: None },
+                CurrentFile { found: Found::File(0o644), content: Some(content(current)), problem: None },
             );
             let placed =
                 PlacedFile { layer: Some(before.0), content: content(before.1), copied_from: None, replaces: None };

@@ -44,7 +44,7 @@ pub fn plan(layer: &Layer, changes: &[&Change]) -> Result<PromotionPlan> {
         }
         if value.is_empty() {
             let key = &change.key;
-            notes.push(format!("{key} = \"\" in a sweatfile removes an inherited value, it does not set an empty one"));
+            notes.push(format!("{key} = \"\" in a sweatfile removes an inherited value and does not set an empty one"));
         }
         after = review::promote(&after, &change.key, value).map_err(|why| {
             Failure::malformed(format!("cannot edit {}: {why}", layer.path.display())).hint("edit it by hand")

@@ -80,7 +80,7 @@ pub fn plan(facts: &RemovalFacts) -> RemovePlan {
         } else if pattern == FILE && removal.left.iter().any(|left| left.item == LeftoverItem::Path(FILE.to_owned())) {
             "the file stays"
         } else if facts.patterns_needed.contains(pattern) {
-            "what stays here would make the worktree dirty"
+            "the files that stay would make the worktree dirty"
         } else {
             removal.excludes.insert(pattern.clone());
             continue;
@@ -113,7 +113,7 @@ fn reason_to_stay(facts: &RemovalFacts, path: &RelPath, placed: &PlacedFile) -> 
     if !current.and_then(|c| c.content.as_ref()).is_some_and(|content| placed.has_content(content)) {
         Some("changed since it was placed".to_owned())
     } else if placed.copied_from.is_some() && !facts.originals_alive.contains(path) {
-        Some("the original it was copied from is gone or differs by now".to_owned())
+        Some("its original is gone or has changed".to_owned())
     } else {
         None
     }
@@ -188,11 +188,11 @@ mod tests {
         let left: String = removal.left.iter().map(|left| format!("{left}\n")).collect();
         insta::assert_snapshot!(left, @r"
         .b (changed since it was placed)
-        .c (the original it was copied from is gone or differs by now)
+        .c (its original is gone or has changed)
         .sweatshop-env (set by hand: MINE)
         exclude .sweatshop-env (the file stays)
         exclude x (another worktree relies on it)
-        exclude y (what stays here would make the worktree dirty)
+        exclude y (the files that stay would make the worktree dirty)
         ");
     }
 }

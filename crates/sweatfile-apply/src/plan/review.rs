@@ -45,7 +45,7 @@ pub fn check_bound<'a>(
     for key in keys.filter(|key| answers(key) == Some(Answer::Discard)) {
         if let Some(other) = now.bound_to(key).find(|other| answers(other) != Some(Answer::Discard)) {
             return Err(Failure::usage(format!(
-                "{key} stands in one piece of text with {other}, so it goes only with that"
+                "{key} shares one piece of text with {other}, so they can only be discarded together"
             ))
             .hint("discard both, or keep both and edit the file by hand"));
         }

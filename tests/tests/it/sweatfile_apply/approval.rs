@@ -86,7 +86,7 @@ fn on_a_terminal_the_prompt_shows_what_would_run_and_defaults_to_no() {
     app.apply(&[]).exit(0);
     app.write("sweatfile", "setup = [\"echo other >> log\"]\n");
     let out = app.on_terminal("sweatfile-apply approve", "n\n").exit(3);
-    out.out_has("changed since it was approved last").out_has("+setup = [\"echo other >> log\"]");
+    out.out_has("changed since its last approval").out_has("+setup = [\"echo other >> log\"]");
 }
 
 #[test]

@@ -132,7 +132,7 @@ fn check_names_each_difference() {
     write(&w.home("s"), "s");
     w.area("git_excludes = [\"a\"]\n[env]\nA = \"1\"\n[files.l]\nsource = \"~/s\"\n");
     let out = app.apply(&["check"]).exit(1);
-    out.out_has("is not applied here").out_has("missing exclude: .sweatshop-env").out_has("missing exclude: a");
+    out.out_has("has not been applied here").out_has("missing exclude: .sweatshop-env").out_has("missing exclude: a");
     out.out_has("missing file: .l").out_has("A is missing");
     app.apply(&[]).exit(0);
     let out = app.apply(&["check"]).exit(0);

@@ -102,7 +102,7 @@ pub fn ask(ui: &Ui, change: &Change) -> Result<Answer> {
             Some("k" | "keep") => return Ok(Answer::Keep),
             Some("d" | "discard") => return Ok(Answer::Discard),
             Some("q" | "quit" | "\u{1b}") | None => {
-                let message = "the review was left; nothing was changed, the snapshot stays";
+                let message = "you left the review; nothing was changed, and the snapshot stays";
                 return Err(FailureKind::Undecided.failure(message));
             }
             Some(_) => ui.note("answer p, k, d or q"),

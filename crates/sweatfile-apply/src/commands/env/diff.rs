@@ -18,7 +18,7 @@ pub struct Args {
     /// Print the values too
     #[arg(long)]
     pub reveal: bool,
-    /// List what removed worktrees had added instead; of the one at this place or time, or of all
+    /// List what removed worktrees had added instead; PATH or TIME selects one of them
     #[arg(long, value_name = "PATH|TIME", num_args = 0..=1, require_equals = true)]
     pub removed: Option<Option<PathBuf>>,
 }

@@ -26,7 +26,7 @@ fn select(env: &Env, worktree: &OpenWorktree, selected: Option<&Path>) -> Result
         // Two worktrees may have had the same path; their times tell them apart.
         all.retain(|removed| removed.about.worktree == path || selected == Path::new(&removed.about.time));
         if all.is_empty() {
-            return Err(Failure::not_found(format!("nothing is kept of a worktree at {}", path.display()))
+            return Err(Failure::not_found(format!("no variables are kept of a worktree at {}", path.display()))
                 .hint("`sweatfile-apply env diff --removed` lists what is kept"));
         }
     }
@@ -142,9 +142,9 @@ fn promoted(decided: &[DecidedChange]) -> Result<Vec<&Change>> {
         decided.iter().filter(|own| own.answer == Answer::Promote).map(|own| &own.change).collect();
     for (index, change) in promoted.iter().enumerate() {
         if promoted[..index].iter().any(|other| other.key == change.key && other.new != change.new) {
-            return Err(Failure::usage(format!("{} has several values, of which one can be promoted", change.key))
+            return Err(Failure::usage(format!("{} has several values, and only one of them can be promoted", change.key))
                 .hint(
-                    "name the one that has the right one, by its place or its time: `--removed=PATH`, `--removed=TIME`",
+                    "select the removed worktree with the right value by its path or time: `--removed=PATH`, `--removed=TIME`",
                 )
                 .hint("`sweatfile-apply env diff --removed --reveal` shows them"));
         }

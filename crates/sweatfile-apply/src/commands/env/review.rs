@@ -18,9 +18,9 @@ use crate::review::{Change, changes};
 use crate::snapshot;
 use crate::worktree::OpenWorktree;
 
-/// Decide about each change: into the repository's sweatfile, keep it here, or discard it
+/// Decide about each change: promote it into the repository's sweatfile, keep it here, or discard it
 ///
-/// Asks on a terminal. Elsewhere every change needs an answer, else exit 3; answers given are
+/// Asks on a terminal. Elsewhere a change without an answer leads to exit 3; the answers given are
 /// carried out all the same.
 #[derive(clap::Args, Debug)]
 #[command(after_help = "Example:\n  sweatfile-apply env review --promote API_URL --discard DEBUG")]
@@ -31,10 +31,10 @@ pub struct Args {
     /// Keep this variable in this worktree only
     #[arg(long, value_name = "KEY")]
     pub keep: Vec<String>,
-    /// Put the old value back, or remove what was added
+    /// Restore the old value, or remove an added variable
     #[arg(long, value_name = "KEY")]
     pub discard: Vec<String>,
-    /// Decide about what removed worktrees had added; of the one at this place or time, or of all
+    /// Decide about what removed worktrees had added; PATH or TIME selects one of them
     #[arg(long, value_name = "PATH|TIME", num_args = 0..=1, require_equals = true)]
     pub removed: Option<Option<PathBuf>>,
     #[command(flatten)]
@@ -102,7 +102,7 @@ fn collect_answers(
     let changes = changes(&require_snapshot(worktree)?, &require_usable(worktree)?.variables());
     if let Some(unknown) = given.keys().find(|key| !changes.iter().any(|c| c.key == **key)) {
         return Err(Failure::not_found(format!("`{unknown}` did not change since the snapshot"))
-            .hint("run `sweatfile-apply env diff` to see what did"));
+            .hint("run `sweatfile-apply env diff` to see the changes"));
     }
     let mut answers: BTreeMap<String, (Answer, Change)> = BTreeMap::new();
     for change in changes {

@@ -10,7 +10,7 @@ use crate::snapshot;
 use crate::state;
 use crate::worktree::OpenWorktree;
 
-/// Remember .sweatshop-env as it is; an earlier snapshot stays
+/// Take a snapshot of .sweatshop-env, unless an earlier one is not yet reviewed
 #[derive(clap::Args, Debug)]
 #[command(after_help = "Example:\n  sweatfile-apply env snapshot && tmux new-session -A -s work")]
 pub struct Args {
@@ -30,7 +30,7 @@ pub fn run(ui: &Ui, worktree: &OpenWorktree, args: &Args) -> Result<Exit> {
     let _lock = if dry_run { None } else { Some(worktree.lock()?) };
     let is_kept = snapshot::load(&worktree.repo)?.is_some();
     if is_kept {
-        ui.note("the earlier snapshot stays until `sweatfile-apply env review` is through with it");
+        ui.note("the earlier snapshot stays until `sweatfile-apply env review` has finished with it");
     } else if !dry_run {
         snapshot::save(&worktree.repo, Some(&require_usable(worktree)?.variables()))?;
     }
