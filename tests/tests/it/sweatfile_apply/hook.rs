@@ -9,8 +9,9 @@ fn executable(repo: &Repo<'_>, hook: &str, body: &str) {
     std::fs::set_permissions(repo.path.join(hook), std::fs::Permissions::from_mode(0o755)).unwrap();
 }
 
+/// Case 14 of the design.
 #[test]
-fn case_14_worktree_add_is_set_up_and_nothing_else_is() {
+fn worktree_add_is_set_up_and_nothing_else_is() {
     let w = World::new();
     let app = w.app();
     w.area("setup = [\"echo ran >> log\"]\n[env]\nA = \"1\"\n");
@@ -198,7 +199,7 @@ fn unknown_hooks_and_strange_arguments_are_harmless() {
 }
 
 #[test]
-fn an_edited_stub_is_neither_replaced_nor_taken_away() {
+fn an_edited_stub_is_neither_replaced_nor_removed() {
     let w = World::new();
     let app = w.app();
     app.apply(&["hook", "install"]).exit(0);
@@ -210,7 +211,7 @@ fn an_edited_stub_is_neither_replaced_nor_taken_away() {
 }
 
 #[test]
-fn strange_hook_directories_are_said() {
+fn unusual_hook_directories_are_reported() {
     let w = World::new();
     let app = w.app();
     // A compiled hook of another kind is nobody's business.

@@ -9,12 +9,13 @@ fn a_second_review_has_nothing_to_do() {
     app.apply(&["env", "snapshot"]).exit(0);
     app.apply(&["env", "review"]).exit(0);
     app.apply(&["env", "review"]).exit(0).err_has("nothing to review");
-    // An answer to a question that nobody asked is another matter.
+    // An answer without a question is an error.
     app.apply(&["env", "review", "--keep", "A"]).exit(1);
 }
 
+/// Case 15 of the design.
 #[test]
-fn case_15_changes_by_value_in_order_and_removals_are_only_told() {
+fn changes_are_compared_by_value_and_removals_only_mentioned() {
     let w = World::new();
     let app = w.app();
     w.area("[env]\nA = \"1\"\nC = \"1\"\nD = \"1\"\n");
@@ -156,7 +157,7 @@ fn on_a_terminal_each_change_is_offered_and_quitting_changes_nothing() {
 }
 
 #[test]
-fn what_apply_itself_changes_is_nothing_to_review() {
+fn changes_made_by_apply_are_not_reviewed() {
     let w = World::new();
     let app = w.app();
     w.area("[env]\nA = \"1\"\nB = \"1\"\n");
@@ -208,7 +209,7 @@ fn a_dry_run_refuses_what_the_run_would_refuse() {
 }
 
 #[test]
-fn what_only_one_reader_takes_for_a_variable_is_reviewed_too() {
+fn variables_for_only_one_reader_are_reviewed_too() {
     let w = World::new();
     let app = w.app();
     let before = "# mine\nA=1\n";
@@ -245,7 +246,7 @@ fn what_only_one_reader_takes_for_a_variable_is_reviewed_too() {
 }
 
 #[test]
-fn what_stands_in_one_piece_of_text_goes_together_or_not_at_all() {
+fn variables_in_one_piece_of_text_are_discarded_together() {
     let w = World::new();
     let app = w.app();
     app.write(".sweatshop-env", "G=x\n");

@@ -1,4 +1,4 @@
-//! What a repository's own `.shopfloor/config.toml` may set before anybody approved it.
+//! Which settings of a repository's `.shopfloor/config.toml` need approval.
 
 use shopfloor_core::config::{INSIDE_ELSEWHERE, Kind, OPEN_ELSEWHERE, Setting, Trust};
 
@@ -11,7 +11,7 @@ const TOOLS: [(&str, &[Setting]); 4] = [
     ("worktree-spawn", worktree_spawn::SETTINGS),
 ];
 
-/// Every setting with the table it stands in: `tool` or `tool.tables.\"name\"`.
+/// Every setting with its table: `tool` or `tool.tables.\"name\"`.
 fn all() -> Vec<(&'static str, String, &'static Setting)> {
     let mut all = Vec::new();
     for (tool, settings) in TOOLS {
@@ -28,7 +28,7 @@ fn all() -> Vec<(&'static str, String, &'static Setting)> {
 }
 
 #[test]
-fn tools_know_what_needs_approval_in_each_others_tables() {
+fn tools_agree_which_settings_need_approval() {
     let declared = |trust: Trust| {
         let mut names: Vec<String> = all()
             .into_iter()
@@ -48,7 +48,7 @@ fn tools_know_what_needs_approval_in_each_others_tables() {
 }
 
 #[test]
-fn whatever_runs_a_command_or_reaches_out_is_offered_for_approval() {
+fn settings_that_run_commands_or_reach_out_need_approval() {
     let w = World::new();
     let app = w.app();
     for (tool, table, setting) in all() {
@@ -63,13 +63,13 @@ fn whatever_runs_a_command_or_reaches_out_is_offered_for_approval() {
         app.write(".shopfloor/config.toml", &format!("[{table}]\n{} = {value}\n", setting.name));
         let listed = app.apply(&["approvals"]).exit(0).stdout;
         let is_offered = listed.contains("required") && listed.contains(".shopfloor/config.toml");
-        // What only the user may set nobody can approve.
+        // Settings that only the user may set cannot be approved.
         let wanted = matches!(setting.trust, Trust::Approved | Trust::Inside);
         assert_eq!(is_offered, wanted, "[{table}] {}: {listed}", setting.name);
     }
     app.write(".shopfloor/config.toml", "[worktree-spawn]\nworktree_base = \"inside\"\n");
     assert!(!app.apply(&["approvals"]).exit(0).stdout.contains("config.toml"));
-    // A setting of a tool that this one does not know needs approval, rather than nobody's.
+    // A setting that this tool does not know needs approval too.
     app.write(".shopfloor/config.toml", "[overlay-sync]\nto_come = \"x\"\n");
     assert!(app.apply(&["approvals"]).exit(0).stdout.contains("config.toml"));
 }

@@ -1,9 +1,9 @@
-//! Bad input: a clear message with file, line and the next command, before anything has changed.
+//! Errors: they name the file, the line and the next command, and come before anything is changed.
 
 use crate::support::world::{World, text};
 
 #[test]
-fn all_problems_of_all_layers_are_told_at_once() {
+fn all_problems_of_all_layers_are_reported_together() {
     let w = World::new();
     let app = w.app();
     w.area("setup = [1]\n[env]\nPORT = 3000\n");
@@ -17,7 +17,7 @@ fn all_problems_of_all_layers_are_told_at_once() {
       ~/eng/sweatfile:3:1: `PORT` in [env] must be a string, not an integer; write `PORT = "3000"`
       ~/eng/repos/app/sweatfile:1:17: files entry `settings`: unknown key `json`; a key with a dot needs quotes: `[files."settings.json"]`
       ~/eng/repos/app/sweatfile:3:8: files entry `../x`: the path must not have `.` or `..` components
-      hint: mend the lines named and run `sweatfile-apply show` to see the result
+      hint: fix the lines named, then run `sweatfile-apply show` to see the result
     "#);
     app.assert_untouched_since(&before);
     let json = app.apply(&["--json"]).exit(2).json();
@@ -112,7 +112,7 @@ fn nothing_is_written_through_a_link() {
 }
 
 #[test]
-fn strange_places_are_said() {
+fn directories_without_a_worktree_are_refused() {
     let w = World::new();
     let app = w.app();
     let nowhere = w.at(w.path("tmp"));
@@ -128,7 +128,7 @@ fn strange_places_are_said() {
 }
 
 #[test]
-fn a_sweatfile_that_is_no_file_of_text_is_refused() {
+fn a_sweatfile_that_is_not_a_text_file_is_refused() {
     let w = World::new();
     let app = w.app();
     let sweatfile = w.home("eng/sweatfile");
@@ -145,7 +145,7 @@ fn a_sweatfile_that_is_no_file_of_text_is_refused() {
 }
 
 #[test]
-fn an_unwritable_worktree_fails_and_says_what_was_done() {
+fn an_unwritable_worktree_fails_and_reports_what_was_done() {
     let w = World::new();
     let app = w.app();
     w.area("setup = [\"touch ran\"]\n[files.\"d/x\"]\ncontent = \"x\"\n");
@@ -160,7 +160,7 @@ fn an_unwritable_worktree_fails_and_says_what_was_done() {
 }
 
 #[test]
-fn a_git_that_fails_is_an_error_and_not_a_guess() {
+fn a_failing_git_is_an_error() {
     let w = World::new();
     let app = w.app();
     w.area("[files.x]\ncontent = \"x\"\n");
@@ -176,14 +176,14 @@ fn a_git_that_fails_is_an_error_and_not_a_guess() {
 }
 
 #[test]
-fn patterns_that_would_bring_the_env_file_back_do_not() {
+fn no_pattern_brings_the_env_file_back() {
     let w = World::new();
     let app = w.app();
     w.area("git_excludes = [\"!.sweatshop-env\", \"!*\"]\n[env]\nA = \"secret\"\n");
     app.apply(&[]).exit(0);
     app.apply(&["check"]).exit(0);
     assert_eq!(app.git(&["status", "--porcelain"]), "");
-    // A .gitignore outranks info/exclude: that can only be said.
+    // A .gitignore outranks info/exclude, so apply can only warn.
     app.commit(".gitignore", "!.sweatshop-env\n");
     app.apply(&[]).exit(0).err_has("git does not ignore .sweatshop-env");
     app.apply(&["check"]).exit(1).out_has(".sweatshop-env is not ignored by git");
@@ -192,7 +192,7 @@ fn patterns_that_would_bring_the_env_file_back_do_not() {
 }
 
 #[test]
-fn a_copy_of_what_the_worktree_lies_in_is_refused() {
+fn a_copy_of_a_directory_around_the_worktree_is_refused() {
     let w = World::new();
     let app = w.app();
     app.write("sweatfile", "[files.all]\ncopy = \".\"\n");
@@ -220,7 +220,7 @@ fn one_odd_path_does_not_stop_the_others() {
 }
 
 #[test]
-fn a_dry_run_of_what_would_fail_fails_the_same() {
+fn a_dry_run_reports_the_same_failures() {
     let w = World::new();
     let app = w.app();
     w.area("setup = [\"true\"]\n[files.a]\nsource = \"gone\"\n");
@@ -229,7 +229,7 @@ fn a_dry_run_of_what_would_fail_fails_the_same() {
 }
 
 #[test]
-fn suggested_patterns_mean_the_one_file() {
+fn a_suggested_pattern_matches_only_its_file() {
     let w = World::new();
     let app = w.app();
     w.area("[files.\"*\"]\ncontent = \"x\"\n");
@@ -237,7 +237,7 @@ fn suggested_patterns_mean_the_one_file() {
 }
 
 #[test]
-fn state_of_a_newer_version_is_refused_and_not_misread() {
+fn state_of_a_newer_version_is_refused() {
     let w = World::new();
     let app = w.app();
     w.area("template = true\n[env]\nP = \"{port}\"\n");
@@ -255,7 +255,7 @@ fn state_of_a_newer_version_is_refused_and_not_misread() {
 }
 
 #[test]
-fn exclude_lines_that_end_alike_are_not_torn() {
+fn exclude_lines_with_the_same_ending_stay_whole() {
     let w = World::new();
     let app = w.app();
     app.sh("echo .sweatshop-env >> .git/info/exclude").exit(0);
@@ -282,10 +282,10 @@ fn an_unreadable_path_fails_alone() {
 }
 
 #[test]
-fn what_an_unapproved_sweatfile_names_is_not_even_read() {
+fn files_named_by_an_unapproved_sweatfile_are_not_read() {
     let w = World::new();
     let app = w.app();
-    // Reading this to its end would take for ever.
+    // Reading this file to its end would never finish.
     app.write("sweatfile", "[files.x]\ncopy = \"/proc/self/pagemap\"\n");
     app.apply(&["check"]).exit(1).out_has("missing file: .x");
     app.apply(&["show"]).exit(0);
@@ -303,4 +303,23 @@ fn the_repositorys_configuration_is_not_read_through_a_link() {
     std::fs::create_dir(app.path.join(".shopfloor")).unwrap();
     std::os::unix::fs::symlink(w.path("elsewhere/config.toml"), app.path.join(".shopfloor/config.toml")).unwrap();
     app.apply(&[]).exit(4).err_has("is a symbolic link");
+}
+
+/// Case 5 of the design.
+#[test]
+fn a_malformed_layer_changes_nothing_at_all() {
+    let w = World::new();
+    let app = w.app();
+    w.area("git_excludes = [\"a\"]\nsetup = [\"echo ran >> log\"]\n[env]\nA = \"1\"\n");
+    for bad in ["[files.x]\nsource = \"/etc/hosts\"\ncontent = \"c\"\n", "setup = [\n"] {
+        app.write("sweatfile", bad);
+        let before = app.snapshot();
+        let out = app.apply(&["--yes"]).exit(2);
+        app.assert_untouched_since(&before);
+        assert_eq!(out.stdout, "");
+        out.err_has("repos/app/sweatfile:");
+        // Malformed comes before approval.
+        app.apply(&[]).exit(2);
+        app.apply(&["approve", "--yes"]).exit(2);
+    }
 }

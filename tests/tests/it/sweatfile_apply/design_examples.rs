@@ -1,4 +1,4 @@
-//! The design document's own examples, byte for byte.
+//! The examples of the design work as written, byte for byte.
 
 use crate::support::world::{Repo, World, write};
 
@@ -8,7 +8,7 @@ const GO: &str = include_str!("../../../fixtures/seed/go.toml");
 const RUST: &str = include_str!("../../../fixtures/seed/rust.toml");
 const CLEARS: &str = include_str!("../../../fixtures/seed/clears.toml");
 
-/// A home as the examples take it to be, and stand-ins that log what setup runs.
+/// A home with the files that the examples name, and programs that log what setup runs.
 fn world() -> World {
     let w = World::new();
     write(&w.home("eng/rcm-worktrees/envrc"), "dotenv_if_exists .sweatshop-env\n");
@@ -34,11 +34,11 @@ fn assert_area_files(app: &Repo<'_>) {
 }
 
 #[test]
-fn the_format_example() {
+fn the_format_example_works_as_written() {
     let w = world();
     let app = w.app();
     w.area(FORMAT);
-    app.apply(&[]).exit(0).err_has("eng/sweatfile:22:1: `setup` stands below a table header");
+    app.apply(&[]).exit(0).err_has("eng/sweatfile:22:1: `setup` is below a table header");
     assert_eq!(app.path.join(".envrc").read_link().unwrap(), w.home("eng/rcm-worktrees/envrc"));
     assert_eq!(app.read(".tool-versions"), "golang 1.23.0\n");
     assert_area_files(&app);
@@ -48,7 +48,7 @@ fn the_format_example() {
 }
 
 #[test]
-fn the_area_default_alone() {
+fn the_area_example_works_alone() {
     let w = world();
     let app = w.app();
     w.area(ENG);

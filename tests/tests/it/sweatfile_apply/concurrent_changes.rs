@@ -1,8 +1,8 @@
-//! The world moves on in the middle: a git that does something else first, at a known moment.
+//! Changes made while a command runs, by a git that runs another command first at a known moment.
 
 use crate::support::world::{Repo, World, text, which};
 
-/// From now on the first `git check-ignore` runs this line of shell before it answers.
+/// Makes the next `git check-ignore` run this line of shell before it answers.
 fn meanwhile(w: &World, line: &str) {
     let once = w.path("once");
     crate::support::world::write(&once, "");
@@ -49,7 +49,7 @@ fn a_file_that_appears_while_apply_runs_is_kept() {
 }
 
 #[test]
-fn a_worktree_that_is_removed_meanwhile_takes_no_line_we_rely_on() {
+fn removing_one_worktree_keeps_the_exclude_lines_of_another() {
     let w = World::new();
     let app = w.app();
     w.area("git_excludes = [\"/.x\"]\n[files.x]\ncontent = \"x\"\n[env]\nA = \"1\"\n");
@@ -62,7 +62,7 @@ fn a_worktree_that_is_removed_meanwhile_takes_no_line_we_rely_on() {
 }
 
 #[test]
-fn sweatfiles_that_change_while_a_lock_is_waited_for_are_read_anew() {
+fn sweatfiles_are_read_again_after_waiting_for_the_lock() {
     let w = World::new();
     let app = w.app();
     w.area("[env]\nA = \"old\"\n");
@@ -81,7 +81,7 @@ fn sweatfiles_that_change_while_a_lock_is_waited_for_are_read_anew() {
 }
 
 #[test]
-fn ports_taken_meanwhile_are_chosen_anew() {
+fn ports_taken_meanwhile_are_chosen_again() {
     let w = World::new();
     let app = w.app();
     w.area("template = true\n[env]\nP = \"{port}\"\n");
@@ -94,7 +94,7 @@ fn ports_taken_meanwhile_are_chosen_anew() {
 }
 
 #[test]
-fn a_git_that_hangs_is_ended_with_us_and_nothing_has_changed() {
+fn a_hanging_git_ends_with_us_and_changes_nothing() {
     let w = World::new();
     let app = w.app();
     w.area("[files.x]\ncontent = \"x\"\n");
@@ -118,7 +118,7 @@ fn a_git_that_hangs_is_ended_with_us_and_nothing_has_changed() {
 }
 
 #[test]
-fn what_a_held_lock_kept_from_being_done_is_not_told_as_done() {
+fn steps_prevented_by_a_held_lock_are_not_reported_as_done() {
     let w = World::new();
     let app = w.app();
     w.area("setup = [\"true\"]\n[env]\nA = \"1\"\n[files.x]\ncontent = \"x\"\n");

@@ -1,8 +1,8 @@
-//! The area's setup commands and what a branch brings: they do not run over tracked files that nobody has read.
+//! The area's setup commands do not use tracked files that nobody has approved.
 
 use crate::support::world::{Repo, World, text, write};
 
-/// An area that allows whatever `.envrc` there is, and a `direnv` that says where it was asked to.
+/// Writes an area that allows any `.envrc`, and a `direnv` that logs where it is called.
 fn area(w: &World, more: &str) {
     w.program("direnv", "echo \"$1 $PWD\" >> ~/allowed");
     w.area(&format!("setup = [\"direnv allow\"]\n{more}"));
@@ -12,7 +12,7 @@ fn allowed(w: &World) -> usize {
     std::fs::read_to_string(w.home("allowed")).unwrap_or_default().lines().count()
 }
 
-/// Applies, and requires that setup was held back by this file.
+/// Applies, and checks that this file held setup back.
 #[track_caller]
 fn assert_held(repo: &Repo<'_>, file: &str) {
     let before = allowed(repo.world);
@@ -27,7 +27,7 @@ fn assert_held(repo: &Repo<'_>, file: &str) {
 }
 
 #[test]
-fn a_tracked_envrc_is_not_allowed_before_somebody_read_it() {
+fn a_tracked_envrc_holds_setup_back_until_approved() {
     let w = World::new();
     let app = w.app();
     area(&w, "");
@@ -74,7 +74,7 @@ fn on_a_terminal_a_person_is_asked_about_the_file() {
 }
 
 #[test]
-fn what_the_area_itself_places_does_not_hold_it_back() {
+fn files_that_the_area_places_do_not_hold_setup_back() {
     let w = World::new();
     let app = w.app();
     write(&w.home("eng/shared"), "shared\n");
@@ -111,7 +111,7 @@ fn what_the_area_itself_places_does_not_hold_it_back() {
 }
 
 #[test]
-fn one_in_a_directory_holds_back_too_and_only_the_areas_commands_are_held() {
+fn an_envrc_in_a_directory_holds_back_only_the_areas_commands() {
     let w = World::new();
     let app = w.app();
     area(&w, "");
