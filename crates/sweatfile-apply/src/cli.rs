@@ -28,7 +28,7 @@ pub struct Cli {
     #[command(flatten)]
     pub layers: LayerFlags,
     #[command(flatten)]
-    pub apply: apply::Options,
+    pub apply: apply::ApplyOptions,
     #[command(subcommand)]
     pub command: Option<Command>,
 }

@@ -69,7 +69,7 @@ pub fn assignment(line: &[u8]) -> Option<(&str, &[u8])> {
 }
 
 /// A word as a shell reads it, and the length of the logical line that it begins.
-pub struct Scan {
+pub struct ScannedWord {
     pub word: Word,
     pub length: usize,
 }
@@ -91,7 +91,7 @@ enum Quote {
 }
 
 /// Reads as a shell does, to the end of the logical line, which quotes and escaped line ends continue.
-pub fn scan(bytes: &[u8]) -> Scan {
+pub fn scan(bytes: &[u8]) -> ScannedWord {
     let (mut text, mut plain, mut quote, mut ended) = (Vec::new(), true, Quote::None, false);
     let mut at = 0;
     while let Some(&byte) = bytes.get(at) {
@@ -134,5 +134,5 @@ pub fn scan(bytes: &[u8]) -> Scan {
         Ok(text) if plain && !text.contains('\0') => Word::Text(text),
         _ => Word::Other,
     };
-    Scan { word, length: at }
+    ScannedWord { word, length: at }
 }

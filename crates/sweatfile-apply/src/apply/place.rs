@@ -8,7 +8,7 @@ use shopfloor_core::path::RelPath;
 use super::env_file::{execute, open_staging};
 use crate::env_file;
 use crate::excludes;
-use crate::plan::{EnvOperation, FileOperation, FileStep, NewFile, Plan};
+use crate::plan::{EnvOperation, FileOperation, FileStep, FileToPlace, Plan};
 use crate::ports;
 use crate::record::{PlacedFile, Record};
 use crate::report::{ItemAction, Report};
@@ -25,7 +25,7 @@ pub fn reserve_ports(worktree: &OpenWorktree, plan: &Plan) -> Result<bool> {
 /// Takes every step but setup, and corrects the report where the worktree has changed since it was read. Goes on after
 /// a failure as far as possible, and returns that failure.
 pub fn place(worktree: &OpenWorktree, plan: &Plan, before: &Record, report: &mut Report) -> Option<Failure> {
-    let mut progress = Progress::default();
+    let mut progress = PlacingProgress::default();
     match try_place(worktree, plan, before, report, &mut progress) {
         Ok(failure) => failure,
         Err(failure) => {
@@ -37,13 +37,13 @@ pub fn place(worktree: &OpenWorktree, plan: &Plan, before: &Record, report: &mut
 
 /// The steps taken before an error stopped the run.
 #[derive(Default)]
-struct Progress {
+struct PlacingProgress {
     excludes: bool,
     files: usize,
     env: bool,
 }
 
-impl Progress {
+impl PlacingProgress {
     fn mark_the_rest_skipped(&self, report: &mut Report) {
         let skip = |action: &mut ItemAction| {
             if *action == ItemAction::Created {
@@ -65,7 +65,7 @@ fn try_place(
     plan: &Plan,
     before: &Record,
     report: &mut Report,
-    progress: &mut Progress,
+    progress: &mut PlacingProgress,
 ) -> Result<Option<Failure>> {
     worktree.repo.remember_main_checkout()?;
     let intent = intent(worktree, plan, before)?;
@@ -124,7 +124,7 @@ fn place_files(
     staging: &Staging,
     plan: &Plan,
     before: &Record,
-    (record, report, progress): (&mut Record, &mut Report, &mut Progress),
+    (record, report, progress): (&mut Record, &mut Report, &mut PlacingProgress),
 ) {
     for (step, line) in plan.files.iter().zip(&mut report.files) {
         let done = place_file(&worktree.root, staging, step, record);
@@ -171,7 +171,7 @@ fn place_file(root: &Root, staging: &Staging, step: &FileStep, record: &mut Reco
     match &step.operation {
         FileOperation::Nothing => Ok(true),
         FileOperation::Forget => remove_empty_parents(root, &step.path, record).map(|()| true),
-        FileOperation::Create(NewFile::Link(target)) => root.symlink(&step.path, target),
+        FileOperation::Create(FileToPlace::Link(target)) => root.symlink(&step.path, target),
         FileOperation::Create(file) => stage(root, staging, &step.path, file)?.place(root, &step.path),
         FileOperation::Swap(expected, file) => stage(root, staging, &step.path, file)?.swap(root, &step.path, expected),
         FileOperation::Take(expected) => {
@@ -182,11 +182,11 @@ fn place_file(root: &Root, staging: &Staging, step: &FileStep, record: &mut Reco
     }
 }
 
-fn stage(root: &Root, staging: &Staging, path: &RelPath, file: &NewFile) -> Result<Staged> {
+fn stage(root: &Root, staging: &Staging, path: &RelPath, file: &FileToPlace) -> Result<Staged> {
     match file {
-        NewFile::Link(target) => staging.link(root, path, target),
-        NewFile::Write(bytes) => staging.file(root, path, bytes, None),
-        NewFile::Copy(from) => staging.copy(root, path, from),
+        FileToPlace::Link(target) => staging.link(root, path, target),
+        FileToPlace::Write(bytes) => staging.file(root, path, bytes, None),
+        FileToPlace::Copy(from) => staging.copy(root, path, from),
     }
 }
 

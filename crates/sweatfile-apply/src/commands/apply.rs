@@ -22,12 +22,12 @@ use crate::worktree::OpenWorktree;
 )]
 pub struct Args {
     #[command(flatten)]
-    pub options: Options,
+    pub options: ApplyOptions,
 }
 
 // The options stand before the word `apply` too, and a doc comment here would become the help of the whole tool.
 #[derive(clap::Args, Clone, Debug, Default, PartialEq, Eq)]
-pub struct Options {
+pub struct ApplyOptions {
     /// Show what would be done and change nothing
     #[arg(short = 'n', long)]
     pub dry_run: bool,
@@ -42,10 +42,10 @@ pub struct Options {
     pub setup_again: bool,
 }
 
-impl Options {
+impl ApplyOptions {
     /// Combines the options given before and after the word `apply`.
-    pub fn or(&self, other: &Options) -> Options {
-        Options {
+    pub fn or(&self, other: &ApplyOptions) -> ApplyOptions {
+        ApplyOptions {
             dry_run: self.dry_run || other.dry_run,
             yes: self.yes || other.yes,
             no_setup: self.no_setup || other.no_setup,
@@ -66,7 +66,7 @@ impl Options {
     }
 }
 
-pub fn run(ui: &Ui, env: &Env, dirs: &LayerDirs, options: &Options) -> Result<Exit> {
+pub fn run(ui: &Ui, env: &Env, dirs: &LayerDirs, options: &ApplyOptions) -> Result<Exit> {
     let worktree = OpenWorktree::find(env)?;
     if !options.dry_run && !options.yes {
         approval::ask_about_all(ui, env, &worktree, dirs, options.setup_request())?;
@@ -100,7 +100,13 @@ pub struct Applied {
 
 /// Reads under the worktree's lock, plans, and takes every step unless it is a dry run. An error means that nothing was
 /// changed; what fails later is part of the outcome.
-pub fn set_up(ui: &Ui, env: &Env, worktree: &OpenWorktree, dirs: &LayerDirs, options: &Options) -> Result<Applied> {
+pub fn set_up(
+    ui: &Ui,
+    env: &Env,
+    worktree: &OpenWorktree,
+    dirs: &LayerDirs,
+    options: &ApplyOptions,
+) -> Result<Applied> {
     // Checked before the lock is taken, because its file would be a change: a malformed layer changes nothing at all.
     facts::load_layers(env, &worktree.repo, dirs, options.load_options())?.counting()?;
     let lock = if options.dry_run { None } else { Some(worktree.lock()?) };
@@ -134,7 +140,7 @@ fn read_and_plan(
     env: &Env,
     worktree: &OpenWorktree,
     dirs: &LayerDirs,
-    options: &Options,
+    options: &ApplyOptions,
 ) -> Result<(Layers, Plan, Facts)> {
     let request = options.setup_request();
     let layers = facts::load_layers(env, &worktree.repo, dirs, options.load_options())?;

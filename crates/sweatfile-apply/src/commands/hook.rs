@@ -6,7 +6,7 @@ use shopfloor_core::git::{Git, Repo};
 use shopfloor_core::hook_command::{self, HookCommand};
 use shopfloor_core::ui::Ui;
 
-use super::apply::{Options, set_up};
+use super::apply::{ApplyOptions, set_up};
 use crate::env_file::{self, EnvFile, VarValue};
 use crate::facts::{self, CurrentEnvFile, LayerDirs};
 use crate::record::Record;
@@ -25,7 +25,7 @@ pub fn run(ui: &Ui, env: &Env, dirs: &LayerDirs, command: HookCommand) -> Result
 fn after_creation(ui: &Ui, env: &Env, dirs: &LayerDirs, mut git: Git) -> Result<Option<Failure>> {
     let repo = git.discover()?;
     let worktree = OpenWorktree::open(git, repo)?;
-    let applied = set_up(ui, env, &worktree, dirs, &Options::default())?;
+    let applied = set_up(ui, env, &worktree, dirs, &ApplyOptions::default())?;
     applied.report.warnings.iter().for_each(|warning| ui.warn(warning));
     if let (Some(_), Some(unapproved)) = (&applied.failure, &applied.unapproved) {
         ui.problem(unapproved);

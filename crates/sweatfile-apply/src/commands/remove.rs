@@ -27,7 +27,7 @@ pub struct Args {
 }
 
 #[derive(Serialize)]
-struct RemoveAnswer<'a> {
+struct RemoveItemsAnswer<'a> {
     worktree: String,
     removed: &'a [String],
     excludes: &'a [String],
@@ -50,7 +50,7 @@ pub fn run(ui: &Ui, env: &Env, args: &Args) -> Result<Exit> {
     };
     let failure = items.failure();
     if ui.is_json() {
-        ui.json(&RemoveAnswer {
+        ui.json(&RemoveItemsAnswer {
             worktree: worktree.path.to_string_lossy().into_owned(),
             removed: &items.files,
             excludes: &items.excludes,

@@ -76,14 +76,14 @@ pub fn plan(merged: &MergedLayers, wanted: &BTreeMap<String, String>, facts: &Fa
     let left_alone = if merged.left_out { base.clone() } else { BTreeMap::new() };
     let wanted = &wanted.iter().filter(|(key, _)| !left_alone.contains_key(*key)).map(owned).collect();
     let gone = base.iter().filter(|(key, _)| !left_alone.contains_key(*key)).map(owned).collect();
-    let (file, differences) = merge(wanted, &gone, current.map(|c| &c.file));
+    let (file, mut differences) = merge(wanted, &gone, current.map(|c| &c.file));
     step.base.extend(left_alone);
-    step.drift = differences;
     step.before = current.map(|c| c.file.clone()).unwrap_or_default();
     step.after = file.clone();
     if current.is_some_and(|c| !c.private && !file.is_empty()) {
-        step.drift.push(format!("{FILE}: readable by others"));
+        differences.push(EnvDifference::ReadableByOthers);
     }
+    step.drift = differences.iter().map(EnvDifference::drift).collect();
     let content = current.map(|c| c.content.clone());
     match content {
         // A file emptied by hand stays empty: it is deleted only when no value is wanted any more.
@@ -94,9 +94,7 @@ pub fn plan(merged: &MergedLayers, wanted: &BTreeMap<String, String>, facts: &Fa
         }
         content if !step.drift.is_empty() => {
             step.action = ItemAction::Created;
-            let name = format!("{FILE}: ");
-            let what = step.drift.iter().map(|d| d.strip_prefix(&name).unwrap_or(d));
-            step.why = Some(what.collect::<Vec<_>>().join(", ").replace(" is missing", " is new"));
+            step.why = Some(differences.iter().map(EnvDifference::reason).collect::<Vec<_>>().join(", "));
             step.operation = EnvOperation::Write(file.to_bytes(), content);
         }
         _ => {}
@@ -104,13 +102,42 @@ pub fn plan(merged: &MergedLayers, wanted: &BTreeMap<String, String>, facts: &Fa
     step
 }
 
-/// Merges, and describes each difference from `current`. For a missing file the base is empty: the file was lost, not
+/// How the file differs from what it should be.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum EnvDifference {
+    New(String),
+    Older(String),
+    Gone(String),
+    ReadableByOthers,
+}
+
+impl EnvDifference {
+    /// The line that `check` prints.
+    fn drift(&self) -> String {
+        match self {
+            EnvDifference::New(key) => format!("{FILE}: {key} is missing"),
+            other => format!("{FILE}: {}", other.reason()),
+        }
+    }
+
+    /// Why apply writes the file.
+    fn reason(&self) -> String {
+        match self {
+            EnvDifference::New(key) => format!("{key} is new"),
+            EnvDifference::Older(key) => format!("{key} has an older value"),
+            EnvDifference::Gone(key) => format!("{key} is no longer in the sweatfiles"),
+            EnvDifference::ReadableByOthers => "readable by others".to_owned(),
+        }
+    }
+}
+
+/// Merges, and lists each difference from `current`. For a missing file the base is empty: the file was lost, not
 /// edited, and is written again.
 fn merge(
     wanted: &BTreeMap<String, String>,
     base: &BTreeMap<String, String>,
     current: Option<&EnvFile>,
-) -> (EnvFile, Vec<String>) {
+) -> (EnvFile, Vec<EnvDifference>) {
     let mut file = current.cloned().unwrap_or_default();
     let mut differences = Vec::new();
     for (key, value) in wanted {
@@ -124,13 +151,15 @@ fn merge(
             continue;
         }
         file.set(key, &new);
-        let what = if value_here.is_none() { "is missing" } else { "has an older value" };
-        differences.push(format!("{FILE}: {key} {what}"));
+        differences.push(match value_here {
+            None => EnvDifference::New(key.clone()),
+            Some(_) => EnvDifference::Older(key.clone()),
+        });
     }
     for (key, old) in base.iter().filter(|(key, _)| !wanted.contains_key(*key)) {
         if file.value(key) == Some(&VarValue::Text(old.clone())) {
             file.unset(key);
-            differences.push(format!("{FILE}: {key} is no longer in the sweatfiles"));
+            differences.push(EnvDifference::Gone(key.clone()));
         }
     }
     (file, differences)

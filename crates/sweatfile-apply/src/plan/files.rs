@@ -29,9 +29,9 @@ pub struct FileStep {
 pub enum FileOperation {
     Nothing,
     /// Create the file where there is none.
-    Create(NewFile),
+    Create(FileToPlace),
     /// Replace exactly this content, which apply placed.
-    Swap(Content, NewFile),
+    Swap(Content, FileToPlace),
     /// Remove exactly this content, which apply placed.
     Take(Content),
     /// The file is gone already: forget it, and remove the directories made for it.
@@ -39,7 +39,7 @@ pub enum FileOperation {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum NewFile {
+pub enum FileToPlace {
     Link(PathBuf),
     Write(Vec<u8>),
     Copy(PathBuf),
@@ -77,7 +77,7 @@ pub fn plan(merged: &MergedLayers, facts: &Facts) -> Vec<FileStep> {
                 path: path.clone(),
                 action: ItemAction::Created,
                 why: "copied as .worktreeinclude asks".into(),
-                operation: FileOperation::Create(NewFile::Copy(from.clone())),
+                operation: FileOperation::Create(FileToPlace::Copy(from.clone())),
                 placed: Some(placed),
                 drifts: true,
             }
@@ -87,7 +87,7 @@ pub fn plan(merged: &MergedLayers, facts: &Facts) -> Vec<FileStep> {
 
 /// The file that an entry describes.
 struct DesiredFile {
-    make: NewFile,
+    make: FileToPlace,
     content: Content,
     copied_from: Option<PathBuf>,
     /// How it is made, as the report says it.
@@ -106,19 +106,24 @@ fn desired(path: &RelPath, entry: &MergedFile, facts: &Facts) -> Result<DesiredF
         Body::Source(_) => {
             let (from, _) = original()?;
             let made_by = format!("link to {}", from.display());
-            DesiredFile { content: Content::Link(from.clone()), make: NewFile::Link(from), copied_from: None, made_by }
+            DesiredFile {
+                content: Content::Link(from.clone()),
+                make: FileToPlace::Link(from),
+                copied_from: None,
+                made_by,
+            }
         }
         Body::Copy(_) => {
             let (from, content) = original()?;
             let made_by = format!("copy of {}", from.display());
-            DesiredFile { content, make: NewFile::Copy(from.clone()), copied_from: Some(from), made_by }
+            DesiredFile { content, make: FileToPlace::Copy(from.clone()), copied_from: Some(from), made_by }
         }
         Body::Content { text, template } => {
             let text = if *template { template::expand(text, &facts.placeholders) } else { text.clone() };
             let content = Content::File(Digest::of(text.as_bytes()));
             DesiredFile {
                 content,
-                make: NewFile::Write(text.into_bytes()),
+                make: FileToPlace::Write(text.into_bytes()),
                 copied_from: None,
                 made_by: "written".into(),
             }

@@ -14,5 +14,5 @@ mod setup;
 pub use self::apply::{Plan, plan};
 pub use self::approval::unapproved;
 pub use self::env::EnvOperation;
-pub use self::files::{FileOperation, FileStep, NewFile};
+pub use self::files::{FileOperation, FileStep, FileToPlace};
 pub use self::setup::{SetupPlan, SetupRun, held_files};
