@@ -7,22 +7,23 @@ use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::fs;
 use shopfloor_core::hook::{self, Farewell};
 
-use crate::commands::Site;
-use crate::facts::git_failed;
+use crate::clone::git_failed;
 use crate::facts::losses::{Losses, admin_dir};
+use crate::layout;
+use crate::site::Site;
 use crate::worker::Worker;
 
 /// Keeps what would be lost with a worker's worktree, all but ignored files; gives back where. Afterwards nothing more may have come:
 /// then it is exit 1, and nothing is to be removed.
 pub fn keep(site: &Site<'_>, worker: &Worker) -> Result<Vec<String>> {
-    let found = Losses::of(&site.clone, worker)?;
+    let found = Losses::read(&site.clone, worker)?;
     if found.is_empty() {
         return Ok(Vec::new());
     }
     let (commit, files) = snapshot(site, worker, &found)?;
-    let name = format!("refs/shopfloor/trash/{}/{}", worker.name, stamp(site));
+    let name = format!("refs/shopfloor/trash/{}/{}", worker.name, site.stamp());
     site.clone.ask(&site.root.path, &["update-ref", &name, &commit, &"0".repeat(commit.len())])?;
-    if Losses::of(&site.clone, worker)? != found || tree_of(site, worker, &found)? != files {
+    if Losses::read(&site.clone, worker)? != found || tree_of(site, worker, &found)? != files {
         return Err(Failure::new(Exit::No, "changed", format!("{} changes while it is looked at", worker.name))
             .hint(format!("run the same command again; what there was is kept as {name}")));
     }
@@ -42,11 +43,6 @@ pub fn share(site: &Site<'_>, worker: &Worker) -> Result<Farewell> {
 fn before_removal(site: &Site<'_>, worker: &Worker, tools: &[&str]) -> Result<Farewell> {
     let scratch = site.root.path.join(".git/shopfloor/tmp");
     hook::before_removal(site.env, Path::new(&worker.worktree_path), tools, &scratch)
-}
-
-/// The time, as it stands in names.
-pub fn stamp(site: &Site<'_>) -> String {
-    site.env.later().now.strftime("%Y%m%dT%H%M%S.%3fZ").to_string()
 }
 
 /// One commit with the worktree as it is; its parents are all commits that would be lost, and what was staged.
@@ -111,14 +107,14 @@ fn tree_of(site: &Site<'_>, worker: &Worker, found: &Losses) -> Result<String> {
 
 /// A place for files of a worker that git cannot keep.
 fn place(site: &Site<'_>, worker: &Worker) -> Result<PathBuf> {
-    let dir = site.root.path.join("trash").join(&worker.name).join(stamp(site));
+    let dir = layout::trash(&site.root.path, &worker.name, &site.stamp());
     fs::create_private_dir(&dir)?;
     Ok(dir)
 }
 
 /// Moves repositories within a worktree aside, with their commits; gives back where to.
 pub fn set_aside(site: &Site<'_>, worker: &Worker) -> Result<Vec<String>> {
-    let found = Losses::of(&site.clone, worker)?;
+    let found = Losses::read(&site.clone, worker)?;
     if found.nested.is_empty() {
         return Ok(Vec::new());
     }
@@ -148,7 +144,7 @@ pub fn refuse_locked(site: &Site<'_>, worker: &Worker) -> Result<()> {
 pub fn remove_worktree(site: &Site<'_>, worker: &Worker, is_kept: bool) -> Result<Vec<String>> {
     let tree = Path::new(&worker.worktree_path);
     let root = &site.root.path;
-    let found = Losses::of(&site.clone, worker)?;
+    let found = Losses::read(&site.clone, worker)?;
     let Some(admin) = admin_dir(&site.clone, tree)? else { return Ok(Vec::new()) };
     if found.nested.is_empty() && !found.has_modules && tree.is_dir() {
         let path = &worker.worktree_path;

@@ -1,6 +1,6 @@
 //! tmux, on a server of the root's own: always by its socket, never by a name that could be another's prefix.
 
-pub mod deliver;
+pub mod typing;
 
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
@@ -17,6 +17,7 @@ use shopfloor_core::lock::Lock;
 use shopfloor_core::proc::{self, Cmd, Output};
 use shopfloor_core::text::shell_word;
 
+use crate::layout::{self, RootLock};
 use crate::worker::{Session, Worker};
 
 /// The server's own configuration: a pane stays when its program ends, so that how it ended can be read.
@@ -131,14 +132,14 @@ impl Tmux {
 
     /// Starts the server if it is not there: alone, so that no first session's variables stay in its command line.
     pub fn start(&self, root: &Path) -> Result<()> {
-        let _lock = Lock::take(&root.join("locks/tmux.lock"))?;
+        let _lock = Lock::take(&layout::lock(root, RootLock::Tmux))?;
         if self.is_running() {
             return Ok(());
         }
         if let Some(dir) = self.socket.parent().filter(|dir| *dir != root) {
             fs::create_private_dir(dir)?;
         }
-        let config = root.join("tmux.conf");
+        let config = layout::tmux_config(root);
         fs::replace(&config, CONFIG.as_bytes(), Some(fs::PRIVATE))?;
         let output = self.cmd().arg("-f").arg(&config).arg("start-server").capture()?;
         if !output.status.success() {
