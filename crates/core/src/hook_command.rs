@@ -8,6 +8,7 @@ use serde_json::json;
 
 use crate::env::Env;
 use crate::error::{Exit, Failure, Result};
+use crate::farewell;
 use crate::fs;
 use crate::git::{Git, Repo};
 use crate::hook::{self, Installed};
@@ -124,7 +125,7 @@ pub fn run_before_removal(
     leaving: impl FnOnce(&Env, Git, Repo) -> Result<Vec<String>>,
 ) -> Result<std::result::Result<Exit, HookCommand>> {
     let HookCommand::Run { name, args } = &command else { return Ok(Err(command)) };
-    if name != hook::PRE_REMOVE {
+    if name != farewell::PRE_REMOVE {
         return Ok(Err(command));
     }
     let [path] = args.as_slice() else {
@@ -157,7 +158,7 @@ pub fn run_before_removal(
 }
 
 fn with_removal<'h>(tool: &str, hooks: &[&'h str]) -> Vec<&'h str> {
-    let removal = hook::OF_REMOVAL.contains(&tool).then_some(hook::PRE_REMOVE);
+    let removal = farewell::TOOLS.contains(&tool).then_some(farewell::PRE_REMOVE);
     hooks.iter().copied().chain(removal).collect()
 }
 

@@ -2,7 +2,7 @@
 //! configuration, approvals, hooks, terminal) and nothing about their own subjects.
 //!
 //! Rooms import downwards only: `text path hash env error` ← `proc fs lock` ←
-//! `git config approval hook` ← `ui args hook_command`. `cargo xtask tidy` holds them to it.
+//! `git config approval hook farewell` ← `ui args hook_command`. `cargo xtask tidy` holds them to it.
 
 pub mod text;
 
@@ -17,6 +17,7 @@ pub mod proc;
 
 pub mod approval;
 pub mod config;
+pub mod farewell;
 pub mod git;
 pub mod hook;
 

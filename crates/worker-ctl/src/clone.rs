@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::fs;
-use shopfloor_core::git::{Git, private_dir};
+use shopfloor_core::git::{Git, ListedWorktree, failed, private_dir};
 use shopfloor_core::hash::Digest;
 use shopfloor_core::lock::Lock;
 use shopfloor_core::proc::{Cmd, Output};
@@ -23,14 +23,7 @@ pub struct SourceClone {
     pub branch: String,
 }
 
-/// A worker's worktree, as git lists it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ListedWorktree {
-    pub head: String,
-    pub branch: Option<String>,
-}
-
-/// The worktrees of a clone, by their place.
+/// The worktrees of a clone, by where they are.
 pub type ListedWorktrees = BTreeMap<PathBuf, ListedWorktree>;
 
 impl SourceClone {
@@ -71,14 +64,14 @@ impl SourceClone {
     /// The same, which must succeed.
     pub fn must_with_hooks(&self, dir: &Path, args: &[&str]) -> Result<()> {
         let output = self.run_with_hooks(dir, args)?;
-        if output.status.success() { Ok(()) } else { Err(git_failed(args[0], &output)) }
+        if output.status.success() { Ok(()) } else { Err(failed(args[0], &output)) }
     }
 
     /// What a command that must succeed prints.
     pub fn ask(&self, dir: &Path, args: &[&str]) -> Result<String> {
         let output = self.run(dir, args)?;
         if !output.status.success() {
-            return Err(git_failed(args[0], &output));
+            return Err(failed(args[0], &output));
         }
         Ok(String::from_utf8_lossy(&output.stdout).trim_end_matches('\n').to_owned())
     }
@@ -118,22 +111,8 @@ impl SourceClone {
     /// All worktrees, in one process.
     pub fn trees(&self) -> Result<ListedWorktrees> {
         self.require_files()?;
-        let text = self.ask(&self.root, &["worktree", "list", "--porcelain", "-z"])?;
-        let mut trees: ListedWorktrees = BTreeMap::new();
-        let mut at = PathBuf::new();
-        for field in text.split('\0') {
-            if let Some(path) = field.strip_prefix("worktree ") {
-                at = PathBuf::from(path);
-                trees.insert(at.clone(), ListedWorktree { head: String::new(), branch: None });
-            } else if let Some(tree) = trees.get_mut(&at) {
-                if let Some(head) = field.strip_prefix("HEAD ") {
-                    tree.head = head.to_owned();
-                } else if let Some(branch) = field.strip_prefix("branch refs/heads/") {
-                    tree.branch = Some(branch.to_owned());
-                }
-            }
-        }
-        Ok(trees)
+        let listed = self.git.list_worktrees(&self.root)?;
+        Ok(listed.into_iter().map(|listed| (listed.path.clone(), listed)).collect())
     }
 
     /// Exit 4 where something that is no file lies where git would read one, and might wait for ever: agents write there.
@@ -183,7 +162,7 @@ impl SourceClone {
         match asked.status.code() {
             0 => Ok(Some(sha)),
             1 => Ok(None),
-            _ => Err(git_failed("merge-base", &asked)),
+            _ => Err(failed("merge-base", &asked)),
         }
     }
 
@@ -204,7 +183,7 @@ impl SourceClone {
         let merge_base = self.merge_base(sha, &base)?.unwrap_or(base);
         let diff = self.run(&self.root, &[&["diff"], &PLAIN[..], &[&merge_base, sha]].concat())?;
         if !diff.status.success() {
-            return Err(git_failed("diff", &diff));
+            return Err(failed("diff", &diff));
         }
         // Where it sits is told by line numbers and the ids of whole files. No line of a file begins like that.
         let is_place = |line: &&[u8]| line.starts_with(b"@@ ") || line.starts_with(b"index ");
@@ -225,7 +204,7 @@ impl SourceClone {
             0 if tree == self.ask(&self.root, &["rev-parse", &format!("{base}^{{tree}}")])? => Ok(MergeResult::Nothing),
             0 => Ok(MergeResult::Tree(tree)),
             1 => Ok(MergeResult::Conflict),
-            _ => Err(git_failed("merge-tree", &merged)),
+            _ => Err(failed("merge-tree", &merged)),
         }
     }
 
@@ -342,7 +321,7 @@ pub fn left_markers(clone: &SourceClone, sha: &str, files: &[String]) -> Result<
     let found = clone.run(&clone.root, &args)?;
     // 1 when there is none.
     if found.status.code() > 1 {
-        return Err(git_failed("grep", &found));
+        return Err(failed("grep", &found));
     }
     let text = String::from_utf8_lossy(&found.stdout).into_owned();
     let prefix = format!("{sha}:");
@@ -361,10 +340,4 @@ pub fn new_commit(clone: &SourceClone, worker: &Worker, tree: &ListedWorktree) -
         return Ok(None);
     }
     Ok(Some(sha.clone()))
-}
-
-pub fn git_failed(command: &str, output: &Output) -> Failure {
-    let said = String::from_utf8_lossy(&output.stderr).trim().to_owned();
-    Failure::new(Exit::Failed, "git", format!("git {command} failed with {}", output.status))
-        .because(std::io::Error::other(said))
 }

@@ -2,10 +2,10 @@
 
 use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::fs;
+use shopfloor_core::git::{ListedWorktree, failed};
 use toml_edit::DocumentMut;
 
 use crate::apply::copies;
-use crate::clone::{ListedWorktree, git_failed};
 use crate::layout::{self, RootLock};
 use crate::site::Site;
 use crate::store;
@@ -75,7 +75,7 @@ pub fn make(site: &Site<'_>, name: &str, options: &WorkerOptions) -> Result<Work
         } else if !made.status.success() {
             site.clone.run(dir, &["worktree", "remove", "--force", &path])?;
             site.clone.run(dir, &["update-ref", "-d", &format!("refs/heads/{branch}"), &base])?;
-            return Err(git_failed("worktree add", &made));
+            return Err(failed("worktree add", &made));
         }
     }
     let worker = Worker::new(name, &agent, &path, &branch, site.now());

@@ -3,9 +3,10 @@
 use std::path::Path;
 
 use shopfloor_core::error::Result;
+use shopfloor_core::git::ListedWorktree;
 
 use crate::apply::{rebase, session, transition};
-use crate::clone::{ListedWorktree, ListedWorktrees, is_rebasing, left_markers, new_commit};
+use crate::clone::{ListedWorktrees, is_rebasing, left_markers, new_commit};
 use crate::facts::conflicts::conflicts;
 use crate::layout;
 use crate::log;

@@ -6,10 +6,10 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::fs;
-use shopfloor_core::git::private_dir;
+use shopfloor_core::git::{ListedWorktree, failed, private_dir};
 
 use crate::agent::regex;
-use crate::clone::{LOGGED, SourceClone, git_failed, require_source};
+use crate::clone::{LOGGED, SourceClone, require_source};
 use crate::layout;
 use crate::plan::accept::Accept;
 use crate::site::Site;
@@ -66,7 +66,7 @@ pub fn commit(site: &Site<'_>, worker: &Worker, plan: &Accept, tree: &str, messa
     let made =
         cmd.args(["commit-tree", tree, "-p", base, "-F", "-"]).input(format!("{text}\n").into_bytes()).capture()?;
     if !made.status.success() {
-        return Err(git_failed("commit-tree", &made));
+        return Err(failed("commit-tree", &made));
     }
     Ok(String::from_utf8_lossy(&made.stdout).trim().to_owned())
 }
@@ -131,24 +131,13 @@ pub fn publish(clone: &SourceClone, source: &Path, plan: &Accept, new: &str) -> 
 /// Where the source has its default branch checked out.
 fn checked_out(clone: &SourceClone, source: &Path, branch: &str) -> Result<Option<PathBuf>> {
     let refuse = |why: String, hint: &str| Err(Failure::new(Exit::No, "not_published", why).hint(hint));
-    let listed = clone.ask(source, &["worktree", "list", "--porcelain", "-z"])?;
-    let mut at = PathBuf::new();
     let mut found: Option<PathBuf> = None;
-    for field in listed.split('\0') {
-        if let Some(path) = field.strip_prefix("worktree ") {
-            at = PathBuf::from(path);
-            let Some(dir) = private_dir(&at) else { continue };
-            let says = |file: &str| {
-                let text = fs::read(&dir.join(file)).ok().flatten().unwrap_or_default();
-                String::from_utf8_lossy(&text).trim().to_owned()
-            };
-            let is_held = ["rebase-merge/head-name", "rebase-apply/head-name"].iter().any(|file| says(file) == branch)
-                || says("BISECT_START") == clone.branch;
-            if is_held {
-                let why = format!("{} is being rebased or bisected at {}", clone.branch, at.display());
-                return refuse(why, "finish that, then run the same command again");
-            }
-        } else if field.strip_prefix("branch ") == Some(branch)
+    for ListedWorktree { path: at, branch: on, .. } in clone.git.list_worktrees(source)? {
+        if private_dir(&at).is_some_and(|dir| holds_branch(&dir, clone, branch)) {
+            let why = format!("{} is being rebased or bisected at {}", clone.branch, at.display());
+            return refuse(why, "finish that, then run the same command again");
+        }
+        if on.as_ref() == Some(&clone.branch)
             && let Some(other) = found.replace(at.clone())
         {
             let why = format!("{} is checked out at {} and at {}", clone.branch, other.display(), at.display());
@@ -168,6 +157,16 @@ fn checked_out(clone: &SourceClone, source: &Path, branch: &str) -> Result<Optio
         return refuse(why, "bring that back, or `git worktree prune` in the source");
     }
     Ok(Some(at))
+}
+
+/// Whether a rebase or a bisection under way in a worktree is of the branch.
+fn holds_branch(git_dir: &Path, clone: &SourceClone, branch: &str) -> bool {
+    let says = |file: &str| {
+        let text = fs::read(&git_dir.join(file)).ok().flatten().unwrap_or_default();
+        String::from_utf8_lossy(&text).trim().to_owned()
+    };
+    ["rebase-merge/head-name", "rebase-apply/head-name"].iter().any(|file| says(file) == branch)
+        || says("BISECT_START") == clone.branch
 }
 
 fn advance(clone: &SourceClone, source: &Path, old: &str, new: &str) -> Result<()> {
@@ -212,7 +211,7 @@ fn advance(clone: &SourceClone, source: &Path, old: &str, new: &str) -> Result<(
             let hint = "commit or stash those, then run the same command again";
             Err(Failure::new(Exit::No, "not_published", why).because(std::io::Error::other(said)).hint(hint))
         }
-        (output, None) => Err(git_failed("update-ref", &output)),
+        (output, None) => Err(failed("update-ref", &output)),
     }
 }
 

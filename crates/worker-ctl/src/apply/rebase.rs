@@ -6,11 +6,11 @@ use std::time::Duration;
 
 use shopfloor_core::error::{Failure, Result};
 use shopfloor_core::fs;
-use shopfloor_core::git::private_dir;
+use shopfloor_core::git::{failed, private_dir};
 use shopfloor_core::proc::Output;
 
 use crate::apply::{deliver, transition, trash};
-use crate::clone::{git_failed, is_rebasing, require_own_rebase};
+use crate::clone::{is_rebasing, require_own_rebase};
 use crate::facts::conflicts::{Conflict, conflicts};
 use crate::facts::standing::Standing;
 use crate::layout;
@@ -148,7 +148,7 @@ pub fn begin(site: &Site<'_>, worker: &Worker, base: &str, sha: &str, is_forced:
     let files = conflicts(&site.clone, tree)?;
     if !is_rebasing(tree) || files.is_empty() {
         give_up(site, worker)?;
-        return Err(git_failed("rebase", &rebased));
+        return Err(failed("rebase", &rebased));
     }
     let paths = files.iter().map(|file| file.path.clone()).collect();
     let text = prompt::conflicts(&site.clone.branch, site.root.config.repo.validate.as_deref(), &files);

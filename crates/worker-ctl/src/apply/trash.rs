@@ -4,10 +4,10 @@
 use std::path::{Path, PathBuf};
 
 use shopfloor_core::error::{Exit, Failure, Result};
+use shopfloor_core::farewell::{self, Farewell};
 use shopfloor_core::fs;
-use shopfloor_core::hook::{self, Farewell};
+use shopfloor_core::git::failed;
 
-use crate::clone::git_failed;
 use crate::facts::losses::{Losses, admin_dir};
 use crate::layout;
 use crate::site::Site;
@@ -32,7 +32,7 @@ pub fn keep(site: &Site<'_>, worker: &Worker) -> Result<Vec<String>> {
 
 /// Lets the other tools take in what only its worktree has, before that goes.
 pub fn take_leave(site: &Site<'_>, worker: &Worker) -> Result<Farewell> {
-    before_removal(site, worker, hook::OF_REMOVAL)
+    before_removal(site, worker, farewell::TOOLS)
 }
 
 /// Lets overlay-sync take in what only its worktree has; that one stays.
@@ -42,7 +42,7 @@ pub fn share(site: &Site<'_>, worker: &Worker) -> Result<Farewell> {
 
 fn before_removal(site: &Site<'_>, worker: &Worker, tools: &[&str]) -> Result<Farewell> {
     let scratch = site.root.path.join(".git/shopfloor/tmp");
-    hook::before_removal(site.env, Path::new(&worker.worktree_path), tools, &scratch)
+    farewell::before_removal(site.env, Path::new(&worker.worktree_path), tools, &scratch)
 }
 
 /// One commit with the worktree as it is; its parents are all commits that would be lost, and what was staged.
@@ -91,7 +91,7 @@ fn tree_of(site: &Site<'_>, worker: &Worker, found: &Losses) -> Result<String> {
         let output = site.clone.cmd(tree)?.var("GIT_INDEX_FILE", &index).args(args.iter().copied()).capture()?;
         match output.status.success() {
             true => Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned()),
-            false => Err(git_failed(args[0], &output)),
+            false => Err(failed(args[0], &output)),
         }
     };
     // Repositories within are moved aside whole, or stay with the worktree; git is not to go into them.

@@ -8,13 +8,13 @@ use shopfloor_core::config::expand_home;
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::fs;
-use shopfloor_core::git::{Git, Repo};
+use shopfloor_core::git::{Git, Repo, failed};
 use shopfloor_core::hook;
 use shopfloor_core::hook_command::DryRun;
 use shopfloor_core::proc;
 use shopfloor_core::ui::{Ui, printable};
 
-use crate::clone::{PUSH_URL, git_failed};
+use crate::clone::PUSH_URL;
 use crate::commands;
 use crate::layout;
 use crate::root::{DEFAULT, Proof, prove, read_record, record};
@@ -135,7 +135,7 @@ fn make_clone(env: &Env, git: &Git, new: &NewRoot) -> Result<()> {
         let cmd = git.cmd(dir).var("GIT_DEFAULT_REF_FORMAT", "files");
         let output = cmd.args(args.iter().copied()).capture()?;
         let answer = String::from_utf8_lossy(&output.stdout).trim().to_owned();
-        if output.status.success() { Ok(answer) } else { Err(git_failed(args[0], &output)) }
+        if output.status.success() { Ok(answer) } else { Err(failed(args[0], &output)) }
     };
     let format = format!("--object-format={}", run(source, &["rev-parse", "--show-object-format"])?);
     run(root, &["init", "--quiet", "--initial-branch", NO_BRANCH, &format])?;
@@ -242,7 +242,7 @@ fn install_hooks(ui: &Ui, env: &Env, source: &Repo, root: &Path) -> Result<()> {
             let value = String::from_utf8_lossy(&asked.stdout).trim_end().to_owned();
             let set = git.cmd(root).args(["config", key, &value]).capture()?;
             if !set.status.success() {
-                return Err(git_failed("config", &set));
+                return Err(failed("config", &set));
             }
         }
     }

@@ -5,8 +5,9 @@ use std::path::Path;
 
 use shopfloor_core::error::Result;
 use shopfloor_core::fs;
+use shopfloor_core::git::failed;
 
-use crate::clone::{SourceClone, git_failed};
+use crate::clone::SourceClone;
 
 /// A file with conflicts.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -35,7 +36,7 @@ const MOST_SHOWN: usize = 80;
 pub fn conflicts(clone: &SourceClone, worktree: &Path) -> Result<Vec<Conflict>> {
     let listed = clone.run(worktree, &["ls-files", "-u", "-z"])?;
     if !listed.status.success() {
-        return Err(git_failed("ls-files", &listed));
+        return Err(failed("ls-files", &listed));
     }
     let text = String::from_utf8_lossy(&listed.stdout).into_owned();
     let mut stages: BTreeMap<String, Vec<u8>> = BTreeMap::new();
