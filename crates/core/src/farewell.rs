@@ -1,4 +1,4 @@
-//! What the tools do before a worktree is removed, so that nothing that only it has is lost.
+//! What the tools do before a worktree is removed, so that nothing is lost that exists only there.
 
 use std::path::Path;
 use std::time::Duration;
@@ -10,27 +10,27 @@ use crate::error::{Exit, Failure, Result};
 use crate::fs;
 use crate::proc::{self, Cmd};
 
-/// What a remover of worktrees runs before one goes, as `TOOL hook run pre-remove PATH`. git has no such hook, so it
-/// is never a file: the tools are called by name.
+/// The hook that runs before a worktree is removed, as `TOOL hook run pre-remove PATH`. git has no such hook, so there is
+/// no hook file: the tools are called by name.
 pub const PRE_REMOVE: &str = "pre-remove";
 
-/// The tools that have one.
+/// The tools that have this hook.
 pub const TOOLS: &[&str] = &["overlay-sync", "sweatfile-apply"];
 
-/// How long one tool may take over it, and how much it may say.
+/// How long one tool may take, and how many bytes it may print.
 const PRE_REMOVE_LIMIT: (Duration, usize) = (Duration::from_secs(30), 1 << 20);
 
-/// What the tools said before a worktree goes.
+/// What the tools reported before a worktree is removed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Farewell {
     /// What a person should know.
     pub notes: Vec<String>,
-    /// Why it should not go, a line each; nothing where it may.
+    /// Why the worktree should stay, one reason a line; empty when it may be removed.
     pub refused: Vec<String>,
 }
 
 impl Farewell {
-    /// Exit 1, kind `pre_remove`, where a tool refuses and nobody insists. Then nothing was removed.
+    /// Exit 1, kind `pre_remove`, when a tool refuses and the removal is not forced. Nothing was removed then.
     pub fn require(&self, path: &Path, force: bool) -> Result<()> {
         if self.refused.is_empty() || force {
             return Ok(());
@@ -43,8 +43,8 @@ impl Farewell {
 
 const PRE_REMOVE_KIND: &str = "pre_remove";
 
-/// Runs the `pre-remove` of these tools for the worktree at `path`, those that are on the PATH. Their output goes through
-/// nameless files in `scratch`. A tool that fails, takes too long or cannot be run refuses.
+/// Runs the `pre-remove` hook of those of these tools that are on the PATH, for the worktree at `path`. Their output goes
+/// through nameless files in `scratch`. A tool that fails, takes too long or cannot be run counts as refusing.
 pub fn before_removal(env: &Env, path: &Path, tools: &[&str], scratch: &Path) -> Result<Farewell> {
     let mut farewell = Farewell::default();
     for tool in tools {
