@@ -1,4 +1,4 @@
-//! A machine of one's own for each test: home, PATH, git identity, and nothing of the real one.
+//! A machine of its own for each test: home, PATH, git identity, and nothing of the real one.
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
@@ -17,7 +17,7 @@ pub struct World {
 
 impl World {
     pub fn new() -> World {
-        World::below(&std::env::temp_dir())
+        World::below(&scratch())
     }
 
     pub fn below(parent: &Path) -> World {
@@ -109,6 +109,22 @@ impl Drop for World {
         if std::fs::remove_dir_all(self.dir.path()).is_err() {
             let _ = Command::new("chmod").args(["-R", "u+rwX"]).arg(self.dir.path()).stderr(Stdio::null()).status();
         }
+    }
+}
+
+/// The directory for temporary files: one in memory if it has room for a gigabyte, because the tools sync every file that
+/// they write, and a disk takes its time. `TMPDIR` names another one.
+fn scratch() -> PathBuf {
+    let mounts = std::fs::read_to_string("/proc/mounts").unwrap_or_default();
+    let has_room = mounts.lines().any(|line| {
+        let fields: Vec<&str> = line.split(' ').collect();
+        let size = fields.get(3).and_then(|options| options.split(',').find_map(|option| option.strip_prefix("size=")));
+        let kilobytes = size.map(|size| size.trim_end_matches('k').parse().unwrap_or(0));
+        fields[1..].starts_with(&["/dev/shm", "tmpfs"]) && kilobytes.is_none_or(|kilobytes: u64| kilobytes >= 1 << 20)
+    });
+    match std::env::var_os("TMPDIR") {
+        None if has_room => "/dev/shm".into(),
+        _ => std::env::temp_dir(),
     }
 }
 

@@ -5,7 +5,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 use crate::support::floor::Floor;
-use crate::support::worker::{staff, tree, work};
+use crate::support::worker::{floor, staff, tree, work};
 use crate::support::world::{Repo, World, write};
 
 /// A program that leaves a mark: as a filter it passes on what it gets, as a monitor of files it tells nothing.
@@ -178,7 +178,7 @@ fn a_repository_inside_a_worktree_runs_nothing() {
             &["doctor", "--repair", "--yes"],
         ] {
             let w = World::new();
-            let floor = staff(&w, &["adam"]);
+            let floor = floor(&w);
             let evil = evil(&w);
             hooks(&w, &evil, &w.path("evil-hooks"));
             floor.ctl(&["start", "--worker", "adam", "--prompt", "think"]).exit(0);

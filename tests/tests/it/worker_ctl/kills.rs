@@ -6,34 +6,12 @@ use std::cell::Cell;
 use serde_json::{Value, json};
 
 use crate::support::floor::Floor;
-use crate::support::sweep::{assert_often, sweep_tool};
+use crate::support::sweep::{assert_often, sweep_git, sweep_tool};
 use crate::support::worker::{by_hand, head, staff, tip, tree};
 use crate::support::worker::{deadly_git, floor};
 use crate::support::world::{Repo, World, text, wait_for};
 
-/// What a command writes to files itself is the state, as `add`, `start` and `accept` do, where it is killed at each write.
-/// Kills a command around each of its git commands that change something, each time in what `prepare` makes anew; then
-/// `verify` looks. How often.
-fn sweep_git(floor: &Floor<'_>, prepare: impl Fn(), args: &[&str], verify: impl Fn(&str)) -> usize {
-    let mut kills = 0;
-    for when in ["before", "after"] {
-        for nth in 1.. {
-            prepare();
-            let _ = std::fs::remove_file(floor.root.world.path("count"));
-            let nth = nth.to_string();
-            let vars = [("KILL_AT", nth.as_str()), ("KILL_WHEN", when)];
-            let killed = floor.root.run_with("worker-ctl", args, &vars).status.is_none();
-            verify(&format!("{when} git command {nth}"));
-            if !killed {
-                break;
-            }
-            kills += 1;
-        }
-    }
-    kills
-}
-
-/// Both; how often.
+/// Kills a command at its writes, and then around its git commands. Returns at how many points it can be killed.
 fn sweep(floor: &Floor<'_>, prepare: impl Fn(), args: &[&str], verify: impl Fn(&str)) -> usize {
     let here = |_: &str| {
         prepare();
