@@ -71,7 +71,7 @@ pub fn sweep_git(floor: &Floor<'_>, prepare: impl Fn(), args: &[&str], verify: i
         let _ = std::fs::remove_file(&counter);
         let vars = [("KILL_AT", nth.to_string()), ("KILL_WHEN", when.to_owned())];
         let vars = vars.each_ref().map(|(name, value)| (*name, value.as_str()));
-        floor.root.run_with("worker-ctl", args, &vars).status.is_none()
+        floor.root.run_with("worker-ctl", args, &vars).any_status().any_out().any_err().status.is_none()
     };
     let kill = |when: &str, nth| {
         let killed = run(when, nth);

@@ -21,7 +21,7 @@ fn waiting(floor: &Floor<'_>, n: usize) -> String {
 #[track_caller]
 fn assert_finished(floor: &Floor<'_>, old: &str, n: usize, when: &str) {
     if n % 2 == 1 {
-        let next = floor.ctl(&["patrol"]);
+        let next = floor.ctl(&["patrol"]).any_status().any_err();
         assert_eq!(next.status, Some(0), "{when}: {next:?}");
         if text(&floor.status("adam"), "/task") == "needs_review" {
             assert_eq!(tip(floor), old, "{when}");
@@ -29,8 +29,8 @@ fn assert_finished(floor: &Floor<'_>, old: &str, n: usize, when: &str) {
         }
     } else {
         // What was killed had landed already: then it is idle, and there is nothing to accept.
-        let next = floor.ctl(&["accept", "adam"]);
-        assert!(matches!(next.status, Some(0 | 1)), "{when}: {next:?}");
+        let next = floor.ctl(&["accept", "adam"]).any_status().any_err();
+        assert!(matches!(*next.status, Some(0 | 1)), "{when}: {next:?}");
     }
     assert_landed(floor, "adam", old, when);
     assert_eq!(floor.app.read(&format!("f{n}")), "x\n", "{when}");
@@ -81,8 +81,8 @@ fn killed_where_there_is_nothing_to_merge_the_worker_gets_idle() {
         *old.borrow_mut() = tip(&floor);
     };
     let verify = |when: &str| {
-        let next = floor.ctl(&["accept", "adam"]);
-        assert!(matches!(next.status, Some(0 | 1)), "{when}: {next:?}");
+        let next = floor.ctl(&["accept", "adam"]).any_status().any_err();
+        assert!(matches!(*next.status, Some(0 | 1)), "{when}: {next:?}");
         let worker = floor.status("adam");
         assert_eq!((text(&worker, "/task"), tip(&floor)), ("idle", old.borrow().clone()), "{when}: {next:?}");
     };

@@ -51,7 +51,9 @@ fn assert_kept(floor: &Floor<'_>, sha: &str, n: usize, when: &str) {
         return;
     }
     let kept = floor.root.git(&["for-each-ref", "--format=%(refname)", "refs/shopfloor/trash"]);
-    let holds = |name: &str| floor.root.run("git", &["show", &format!("{name}:loose")]).stdout == wanted;
+    let holds = |name: &str| {
+        floor.root.run("git", &["show", &format!("{name}:loose")]).any_status().any_out().any_err().stdout == wanted
+    };
     assert!(kept.lines().any(holds), "{when}: `loose` is lost, kept is {kept}");
 }
 
@@ -165,7 +167,7 @@ fn a_killed_start_has_begun_or_has_not_and_is_told_once() {
         floor.root.clone()
     };
     let verify = |when: &str| {
-        floor.ctl(&["patrol"]).exit(0);
+        floor.ctl(&["patrol"]).exit(0).any_err();
         let adam = floor.status("adam");
         match text(&adam, "/task") {
             "idle" => {
@@ -219,8 +221,9 @@ fn a_killed_rebase_is_told_of_or_taken_back() {
     let kills = sweep(&floor, prepare, &["rebase", "adam"], |when| {
         // A git that was left behind holds the worker for an instant longer.
         wait_for(|| {
-            let next = floor.ctl(if n.get() % 4 == 0 { &["rebase", "adam"] } else { &["patrol"] });
-            assert!(matches!(next.status, Some(0 | 1)), "{when}: {next:?}");
+            let next =
+                floor.ctl(if n.get() % 4 == 0 { &["rebase", "adam"] } else { &["patrol"] }).any_status().any_err();
+            assert!(matches!(*next.status, Some(0 | 1)), "{when}: {next:?}");
             is_rebasing() == (text(&floor.status("adam"), "/task") == "rebasing")
         });
         let worker = floor.status("adam");
