@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Failure, Result};
+use shopfloor_core::farewell;
 use shopfloor_core::fs;
 use shopfloor_core::git::Git;
-use shopfloor_core::hook;
 use shopfloor_core::lock::Lock;
 
 use super::{files, spawn, trash};
@@ -40,7 +40,7 @@ pub fn take_leave(env: &Env, place: &Place, removal: &Removal, force: bool) -> R
         return Ok(Vec::new());
     }
     let scratch = place.shared().join("tmp");
-    let farewell = hook::before_removal(env, &known.tree.path, hook::OF_REMOVAL, &scratch)?;
+    let farewell = farewell::before_removal(env, &known.tree.path, farewell::TOOLS, &scratch)?;
     farewell.require(&known.tree.path, force)?;
     Ok([farewell.notes, farewell.refused].concat())
 }

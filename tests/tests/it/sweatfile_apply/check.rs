@@ -36,10 +36,10 @@ fn check_names_each_difference() {
     let app = w.app();
     write(&w.home("s"), "s");
     w.area("git_excludes = [\"a\"]\n[env]\nA = \"1\"\n[files.l]\nsource = \"~/s\"\n");
-    let out = app.apply(&["check"]).exit(1);
+    let out = app.apply(&["check"]).exit(1).any_err();
     out.out_has("has not been applied here").out_has("missing exclude: .sweatshop-env").out_has("missing exclude: a");
     out.out_has("missing file: .l").out_has("A is missing");
-    app.apply(&[]).exit(0);
+    app.apply(&[]).exit(0).any_err();
     let out = app.apply(&["check"]).exit(0);
     assert_eq!(out.stdout, "");
     app.sh("rm .l; cp ~/s .l").exit(0);

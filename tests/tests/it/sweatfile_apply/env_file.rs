@@ -11,7 +11,7 @@ fn read_back(app: &Repo<'_>, values: &[String], reader: &str) -> Vec<String> {
         format!("V{i} = {}\n", serde_json::Value::from(v.as_str()).to_string().replace('\u{7f}', "\\u007f"))
     });
     app.world.area(&format!("[env]\n{}", lines.collect::<String>()));
-    app.apply(&["-q"]).exit(0);
+    app.apply(&["-q"]).exit(0).any_err();
     let out = app.sh(reader).exit(0).stdout;
     let mut read = vec![String::new(); values.len()];
     for entry in out.split('\0') {
@@ -93,7 +93,7 @@ fn modes_hold_under_any_umask() {
     for (umask, content) in [("000", 0o644), ("077", 0o600)] {
         let app = w.repo(&format!("eng/repos/app-{umask}"));
         w.area("[env]\nA = \"1\"\n[files.\"d/x\"]\ncontent = \"x\"\n");
-        app.sh(&format!("umask {umask}; sweatfile-apply")).exit(0);
+        app.sh(&format!("umask {umask}; sweatfile-apply")).exit(0).any_err();
         assert_eq!(mode(&app.path.join(".sweatshop-env")), 0o600);
         assert_eq!(mode(&app.path.join(".d/x")), content);
         assert_eq!(mode(&app.path.join(".git/shopfloor")), 0o700);

@@ -26,7 +26,7 @@ fn copies_keep_modes_and_are_independent() {
         .sh("mkdir -p eng/tool/sub; echo x > eng/tool/sub/run; chmod 755 eng/tool/sub/run; ln -s sub/run eng/tool/l")
         .exit(0);
     w.area("[files.tool]\ncopy = \"tool\"\n[files.run]\ncopy = \"tool/sub/run\"\n");
-    app.apply(&[]).exit(0);
+    app.apply(&[]).exit(0).any_err();
     assert_eq!((app.read(".tool/sub/run"), mode(&app.path.join(".run"))), ("x\n".into(), 0o755));
     assert_eq!(app.path.join(".tool/l").read_link().unwrap().to_str(), Some("sub/run"));
     app.apply(&["check"]).exit(0);
@@ -48,14 +48,14 @@ fn worktreeinclude_copies_ignored_files_when_absent() {
     app.write("not-ignored", "x");
     app.sh("chmod 600 .env.local; ln -s /etc/passwd node_modules/link; git worktree add -q inner").exit(0);
     let wt = app.worktree("wt");
-    let out = wt.apply(&[]).exit(0);
+    let out = wt.apply(&[]).exit(0).any_err();
     out.out_has("created .env.local").err_has("node_modules/link is not copied");
     assert_eq!((wt.read(".env.local"), wt.read("node_modules/a/b.js")), ("TOKEN=1\n".into(), "js".into()));
     assert_eq!(mode(&wt.path.join(".env.local")), 0o600);
     assert!(!wt.has("not-ignored") && !wt.has("inner") && !wt.has("node_modules/link"));
     // An existing file is left alone.
     wt.write(".env.local", "TOKEN=mine\n");
-    wt.apply(&[]).exit(0);
+    wt.apply(&[]).exit(0).any_err();
     assert_eq!(wt.read(".env.local"), "TOKEN=mine\n");
     // The main checkout is the original itself.
     assert_eq!(app.apply(&["--json"]).exit(0).json()["files"], serde_json::json!([]));
@@ -66,7 +66,7 @@ fn a_layer_that_takes_over_an_entry_replaces_an_unchanged_file() {
     let w = World::new();
     let app = w.app();
     w.area("[files.a]\ncontent = \"area\"\n[files.b]\ncontent = \"area\"\n[files.\"d/c\"]\ncontent = \"area\"\n");
-    app.apply(&[]).exit(0);
+    app.apply(&[]).exit(0).any_err();
     app.write(".b", "mine");
     app.approved("[files.a]\ncontent = \"repo\"\n[files.b]\ncontent = \"repo\"\n[files.\"d/c\"]\nsource = \"\"\n");
     app.apply(&["check"]).exit(1);
@@ -82,7 +82,7 @@ fn content_is_created_once_and_drift_is_reported() {
     let w = World::new();
     let app = w.app();
     w.area("[files.a]\ncontent = \"1\"\n[files.empty]\ncontent = \"\"\n");
-    app.apply(&[]).exit(0);
+    app.apply(&[]).exit(0).any_err();
     assert_eq!(app.read(".empty"), "");
     w.area("[files.a]\ncontent = \"2\"\n[files.empty]\ncontent = \"\"\n");
     app.apply(&[]).exit(0).out_has("kept .a");
@@ -90,8 +90,8 @@ fn content_is_created_once_and_drift_is_reported() {
     let out = app.apply(&["check", "--json"]).exit(1).json();
     assert_eq!(text(&out, "/files/0/action"), "drifted");
     app.sh("rm .a").exit(0);
-    app.apply(&["check"]).exit(1).out_has("missing file: .a");
-    app.apply(&[]).exit(0);
+    app.apply(&["check"]).exit(1).any_err().out_has("missing file: .a");
+    app.apply(&[]).exit(0).any_err();
     app.apply(&["check"]).exit(0);
 }
 

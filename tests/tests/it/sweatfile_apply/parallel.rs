@@ -16,7 +16,7 @@ fn sixteen_worktrees_at_once_lose_no_exclude_line() {
     let worktrees: Vec<_> = (0..16).map(|i| app.worktree(&format!("w{i}"))).collect();
     std::thread::scope(|scope| {
         for wt in &worktrees {
-            scope.spawn(|| wt.apply(&[]).exit(0));
+            scope.spawn(|| wt.apply(&[]).exit(0).any_err());
         }
     });
     let lines = app.excludes();
@@ -36,7 +36,7 @@ fn a_worktree_applied_in_parallel_is_set_up_once() {
     w.area("setup = [\"echo ran >> log\"]\n[env]\nA = \"1\"\n[files.x]\ncontent = \"x\"\n");
     std::thread::scope(|scope| {
         for _ in 0..8 {
-            scope.spawn(|| app.apply(&[]).exit(0));
+            scope.spawn(|| app.apply(&[]).exit(0).any_err());
         }
     });
     assert_eq!(app.read("log"), "ran\n");

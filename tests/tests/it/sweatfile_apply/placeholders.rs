@@ -12,7 +12,7 @@ fn placeholders_are_filled_in_where_template_is_set() {
                 [files.on]\ntemplate = true\ncontent = \"{repo} {port} {x}\"\n[files.off]\ncontent = \"{repo}\"\n";
     w.area(area);
     let wt = app.worktree("wt");
-    wt.apply(&[]).exit(0);
+    wt.apply(&[]).exit(0).any_err();
     let env = wt.read(".sweatshop-env");
     let start = format!("HERE='{} wt app {{other}} 2", wt.path.display());
     assert!(env.starts_with(&start), "{env}");

@@ -36,10 +36,10 @@ fn a_failing_command_stops_the_rest_and_a_later_run_starts_again() {
     let w = World::new();
     let app = w.app();
     w.area("setup = [\"echo 1 >> log\", \"test -e fixed\", \"touch never\"]\n");
-    let out = app.apply(&[]).exit(4);
+    let out = app.apply(&[]).exit(4).any_out();
     out.err_has("test -e fixed").err_has("exit status 1");
     assert!(!app.has("never"));
-    let json = app.apply(&["--json"]).exit(4).json();
+    let json = app.apply(&["--json"]).exit(4).any_err().json();
     let actions: Vec<&str> = (0..3).map(|i| text(&json, &format!("/setup/{i}/action"))).collect();
     assert_eq!(actions, ["created", "failed", "skipped"]);
     assert_eq!(json["setup"][1]["status"], 1);
@@ -77,7 +77,7 @@ fn setup_sees_the_true_values_and_its_worktree() {
     let w = World::new();
     let app = w.app();
     w.area("setup = [\"env | grep -E '^(A|SWEATFILE_)' | sort > seen\", \"cat; echo $? > stdin\"]\n[env]\nA = \"it's $5 `x` \\\\\"\n");
-    app.apply(&[]).exit(0);
+    app.apply(&[]).exit(0).any_err();
     let here = app.path.display();
     assert_eq!(app.read("seen"), format!("A=it's $5 `x` \\\nSWEATFILE_REPO_ROOT={here}\nSWEATFILE_WORKTREE={here}\n"));
     assert_eq!(app.read("stdin"), "0\n");
@@ -98,7 +98,7 @@ fn a_failed_setup_runs_again_even_if_it_had_finished_before() {
     w.area("setup = [\"echo run >> log; test ! -e broken\"]\n");
     app.apply(&[]).exit(0);
     app.write("broken", "");
-    app.apply(&["--setup-again"]).exit(4);
+    app.apply(&["--setup-again"]).exit(4).any_out().any_err();
     app.apply(&["check"]).exit(1).out_has("setup never finished");
     app.sh("rm broken").exit(0);
     app.apply(&[]).exit(0);

@@ -31,8 +31,11 @@ fn a_copied_repository_leaves_the_original_alone() {
     assert_eq!(original.git(&["rev-parse", "HEAD"]), app.git(&["rev-parse", "main.x"]));
     assert_eq!(copied.git(&["rev-parse", "HEAD"]), copy.git(&["rev-parse", "main.x"]));
     assert_eq!(
-        (original.spawn(&["whoami"]).exit(0).stdout, copied.spawn(&["whoami"]).exit(0).stdout),
-        ("main.x\n".into(), "main.x\n".into())
+        (
+            String::from(original.spawn(&["whoami"]).exit(0).stdout),
+            String::from(copied.spawn(&["whoami"]).exit(0).stdout)
+        ),
+        ("main.x\n".to_owned(), "main.x\n".to_owned())
     );
 }
 
@@ -61,7 +64,7 @@ fn what_only_this_worktree_has_is_refused_or_kept() {
     stash.commit("README.md", "theirs\n");
     app.commit("README.md", "ours\n");
     stash.write("src/main.rs", "precious\n");
-    assert_eq!(stash.run("git", &["rebase", "-q", "--autostash", "main"]).status, Some(1));
+    let _ = stash.run("git", &["rebase", "-q", "--autostash", "main"]).exit(1).any_out().any_err();
     let kept = app.spawn(&["remove", "stash", "--force"]).exit(0).stdout;
     let parents = app.git(&["rev-list", "--parents", "-n1", kept.trim()]);
     let has = |sha: &str| app.git(&["show", &format!("{sha}:src/main.rs")]) == "precious\n";
@@ -175,8 +178,8 @@ fn an_agent_lives_as_long_as_its_command_whoever_is_killed() {
     run.wait().unwrap();
     // Its command is still at work.
     assert!(app.spawn(&["list", "--live", "--json"]).exit(0).stdout.contains("root/w"));
-    app.spawn(&["run", "root/w", "--", "true"]).exit(75);
-    app.spawn(&["wait", "--timeout", "0s"]).exit(124);
+    app.spawn(&["run", "root/w", "--", "true"]).exit(75).any_err();
+    app.spawn(&["wait", "--timeout", "0s"]).exit(124).any_err();
     app.sh("echo go > fifo").exit(0);
     let event = app.spawn(&["wait", "--timeout", "30s"]).exit(0).json();
     assert_eq!(text(&event, "/type"), "worker_died");
@@ -238,9 +241,9 @@ fn hooks_of_agents_never_fail() {
         "echo '{}' | worktree-spawn --json hook worktree-remove",
         "echo '{\"hook_event_name\":\"PreToolUse\"}' | worktree-spawn hook worker-exit",
     ] {
-        assert_eq!(app.sh(line).exit(0).stdout, "", "{line}");
+        assert_eq!(app.sh(line).exit(0).any_err().stdout, "", "{line}");
     }
-    app.spawn(&["hook", "nothing"]).exit(2);
+    app.spawn(&["hook", "nothing"]).exit(2).any_err();
     assert_eq!(app.spawn(&["events", "--all"]).exit(0).stdout, "");
 }
 
@@ -256,7 +259,7 @@ fn small_things_that_misled() {
     let y = subtree(&app, &["y"]);
     let told = "eval \"$(worktree-spawn env main.x)\"; eval \"$(worktree-spawn env main.y)\"; echo \"[$SHOPFLOOR_TASK_FILE$GEMINI_CLI_SYSTEM_SETTINGS_PATH]\"";
     assert_eq!(app.sh(told).exit(0).stdout, "[]\n");
-    let warned = app.spawn(&["subtree", "z", "--launch", "-q", "--json"]).exit(0);
+    let warned = app.spawn(&["subtree", "z", "--launch", "-q", "--json"]).exit(0).any_err();
     assert!(text(&warned.json(), "/warnings/0").contains("no launcher is set"));
     app.spawn(&["subtree", "y", "--if-exists", "return", "--task", "late"]).exit(0).err_has("its task is as it was");
     // One bad journal hinders nobody.
@@ -488,7 +491,7 @@ fn a_root_under_run_is_live_and_a_death_after_run_s_is_heard() {
     assert_eq!(text(&heard, "/type"), "worker_died");
     assert!(since.elapsed().as_secs() < 30);
     // Words of a hook's name in a command are no hook.
-    app.spawn(&["run", "nobody", "--", "x", "hook", "worker-exit"]).exit(1);
+    app.spawn(&["run", "nobody", "--", "x", "hook", "worker-exit"]).exit(1).any_err();
     app.spawn(&["hook", "--json", "worker-exit", "BAD"]).exit(0);
 }
 

@@ -51,11 +51,11 @@ fn an_event_waits_for_whoever_was_not_listening() {
         "status": "success", "message": "all done", "branch": "main.x", "head": head.trim(),
     });
     assert_eq!(event, expected);
-    let end = app.spawn(&["wait", "--timeout", "0s"]).exit(124);
+    let end = app.spawn(&["wait", "--timeout", "0s"]).exit(124).any_err();
     assert_eq!(end.stdout, "");
     assert_eq!(app.spawn(&["events"]).exit(0).stdout, "");
     // What is said is said in one of three words, and not in none.
-    child.spawn(&["notify", "done", "x"]).exit(2);
+    child.spawn(&["notify", "done", "x"]).exit(2).any_err();
     child.spawn(&["notify", "info", "  "]).exit(2).err_has("empty");
     child.spawn(&["notify", "info"]).exit(2).err_has("empty");
     assert_eq!(child.sh("echo 'two\nlines' | worktree-spawn notify info - --json").exit(0).json()["id"], 2);
@@ -64,7 +64,7 @@ fn an_event_waits_for_whoever_was_not_listening() {
     child.spawn(&["notify", "failure", "-5 degrees", "--type", "weather"]).exit(0);
     assert_eq!(text(&app.spawn(&["wait"]).exit(0).json(), "/type"), "weather");
     app.spawn(&["wait", "--timeout", "soon"]).exit(2).err_has("must be a time");
-    app.spawn(&["wait", "--session", "nobody"]).exit(1);
+    app.spawn(&["wait", "--session", "nobody"]).exit(1).any_err();
 }
 
 #[test]
@@ -76,13 +76,14 @@ fn what_is_not_wanted_stays() {
         from.spawn(&["notify", "info", message, "--type", kind]).exit(0);
     }
     let wait = |args: &[&str]| -> Vec<String> {
-        let events = app.spawn(&[&["wait", "--timeout", "0s", "--count", "9"], args].concat()).exit(124).json_lines();
+        let events =
+            app.spawn(&[&["wait", "--timeout", "0s", "--count", "9"], args].concat()).exit(124).any_err().json_lines();
         events.iter().map(|event| text(event, "/message").to_owned()).collect()
     };
     assert_eq!(wait(&["--type", "b", "--type", "c", "--from", "main.x"]), ["3"]);
     assert_eq!(wait(&["--after", "2", "--from", "y"]), ["4"]);
     app.spawn(&["wait", "--from", "nobody"]).exit(1).err_has("no agent `nobody`");
-    app.spawn(&["wait", "--type", ""]).exit(2);
+    app.spawn(&["wait", "--type", ""]).exit(2).any_err();
     assert_eq!(wait(&[]), ["1", "2"]);
     assert_eq!(wait(&[]), [""; 0]);
 }
@@ -174,7 +175,7 @@ fn a_reader_that_goes_away_has_not_taken_it() {
         app.sh("worktree-spawn wait --timeout 20s | head -c0").exit(0);
         assert_eq!(app.spawn(&["events"]).exit(0).json_lines().len(), 1);
     }
-    app.sh("worktree-spawn wait --timeout 20s > /dev/full").exit(4);
+    app.sh("worktree-spawn wait --timeout 20s > /dev/full").exit(4).any_err();
     assert_eq!(text(&app.spawn(&["wait"]).exit(0).json(), "/message"), "hello");
 }
 
@@ -185,7 +186,7 @@ fn case_11_a_lease_that_runs_out_is_delivered_again() {
     let x = subtree(&app, &["x"]);
     x.spawn(&["notify", "info", "hello"]).exit(0);
     let first = app.spawn(&["wait", "--lease", "2s"]).exit(0).json();
-    app.spawn(&["wait", "--timeout", "0s"]).exit(124);
+    app.spawn(&["wait", "--timeout", "0s"]).exit(124).any_err();
     let waited = Instant::now();
     let second = app.spawn(&["wait", "--lease", "1h"]).exit(0).json();
     assert_eq!(first, second);
@@ -341,6 +342,6 @@ fn agents_hooks_tell_when_a_turn_ends() {
     }
     assert!(hook(&app, "--as nobody", serde_json::json!({})).contains("notice"));
     let nowhere = w.at(w.home(""));
-    nowhere.sh("echo '{}' | worktree-spawn hook worker-exit").exit(0);
+    nowhere.sh("echo '{}' | worktree-spawn hook worker-exit").exit(0).any_err();
     assert_eq!(app.spawn(&["events", "--all"]).exit(0).stdout, "");
 }

@@ -32,7 +32,7 @@ fn case_6_hooks_run_as_git_runs_them_and_their_failure_is_a_warning() {
     let failed = app.spawn(&["subtree", "y"]).exit(0);
     assert_eq!(failed.stdout.lines().count(), 1);
     failed.err_has("trouble").err_has("exit status 3").err_has("usable");
-    let json = app.spawn(&["subtree", "z", "--json"]).exit(0).json();
+    let json = app.spawn(&["subtree", "z", "--json"]).exit(0).any_err().json();
     assert!(text(&json, "/warnings/0").contains("exit status 3"));
     assert_eq!(app.spawn(&["subtree", "quiet", "--no-git-hooks"]).exit(0).stderr, "");
     // Where hooks lie in each worktree.
@@ -396,12 +396,12 @@ fn a_listing_says_changed_where_git_does() {
     for (n, change) in changes.iter().enumerate() {
         let child = subtree(&app, &[&format!("s{n}")]);
         // Each has a configuration of its own at most for its own look.
-        child.sh(change);
+        child.sh(change).any_status().any_out().any_err();
         let rows = app.spawn(&["list", "--status", "--json"]).exit(0).json_lines();
         let row = rows.iter().find(|row| row["path"] == child.path.to_str().unwrap()).unwrap();
         let by_git = !child.git(&["status", "--porcelain"]).is_empty();
         assert_eq!(row["dirty"].as_bool(), Some(by_git), "{change}");
-        app.run("git", &["config", "--unset", "core.autocrlf"]);
+        app.run("git", &["config", "--unset", "core.autocrlf"]).any_status().any_out().any_err();
         children.push((child, *change));
     }
     // All of them at once, and without a process for each.

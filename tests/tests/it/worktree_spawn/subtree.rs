@@ -221,7 +221,7 @@ fn case_7_a_task_is_in_a_file_and_on_no_command_line() {
     let piped = app.sh("printf 'from stdin' | worktree-spawn subtree y --task-file -").exit(0).stdout;
     assert_eq!(w.at(piped.trim_end()).read(".shopfloor/task.md"), "from stdin");
     app.spawn(&["subtree", "z", "--task-file", "nowhere"]).exit(2).err_has("no task file");
-    app.spawn(&["subtree", "z", "--task", "a", "--task-file", "b"]).exit(2);
+    app.spawn(&["subtree", "z", "--task", "a", "--task-file", "b"]).exit(2).any_err();
 }
 
 #[test]
@@ -277,7 +277,7 @@ fn settings_that_are_there_are_kept() {
     }
     app.write(".shopfloor/agents/v/settings.json", "{ \"hooks\": 1 }");
     app.spawn(&["worker", "v"]).exit(2).err_has("settings.json");
-    app.spawn(&["path", "root/v"]).exit(1);
+    app.spawn(&["path", "root/v"]).exit(1).any_err();
 }
 
 #[test]
@@ -329,7 +329,7 @@ fn case_9_run_tells_how_it_ended() {
     app.spawn(&["run", "root/w", "--", "no-such-program"]).exit(4).err_has("not on the PATH");
     let event = app.spawn(&["wait", "--timeout", "10s"]).exit(0).json();
     assert_eq!((text(&event, "/type"), text(&event, "/message")), ("worker_complete", "exit 127"));
-    app.spawn(&["run", "nobody", "--", "true"]).exit(1);
+    app.spawn(&["run", "nobody", "--", "true"]).exit(1).any_err();
     app.spawn(&["run", "root/w", "--dry-run", "--", "rm", "-rf", "a b"])
         .exit(0)
         .out_has("would run rm -rf 'a b' as root/w");
@@ -362,7 +362,7 @@ fn a_launched_agent_finds_itself() {
 }
 
 fn shown_again(child: &Repo<'_>, show: &str) -> String {
-    child.spawn(&["run", "main.a-b/g", "--", "sh", "-c", show]).exit(0).stdout
+    child.spawn(&["run", "main.a-b/g", "--", "sh", "-c", show]).exit(0).stdout.into()
 }
 
 #[test]
@@ -382,11 +382,11 @@ fn launchers_get_words_and_the_repository_s_own_needs_approval() {
     assert!(child.read("main.it-s-home.args").contains("task.md: read it"), "{}", child.read("main.it-s-home.args"));
     let none = app.spawn(&["worker", "w", "--launch"]).exit(0);
     none.err_has("worktree-spawn run root/w -- ");
-    app.spawn(&["worker", "v", "--launcher", "exit 7"]).exit(4).err_has("exit status 7");
+    app.spawn(&["worker", "v", "--launcher", "exit 7"]).exit(4).any_out().err_has("exit status 7");
     let json = app.spawn(&["worker", "u", "--launcher", "exit 7", "--json"]).exit(4).json();
     assert_eq!((text(&json, "/id"), text(&json, "/error/kind")), ("root/u", "failed"));
     app.spawn(&["worker", "t", "--agent", "nobody", "--launch"]).exit(2).err_has("worktree-spawn.agents.nobody");
-    app.spawn(&["path", "root/t"]).exit(1);
+    app.spawn(&["path", "root/t"]).exit(1).any_err();
 
     app.write(
         ".shopfloor/config.toml",
@@ -394,7 +394,7 @@ fn launchers_get_words_and_the_repository_s_own_needs_approval() {
     );
     app.spawn(&["worker", "s1", "--launch"]).exit(0).err_has("approval");
     assert!(!w.home("s1").exists());
-    app.spawn(&["worker", "s2", "--launch", "--agent", "mine"]).exit(2);
+    app.spawn(&["worker", "s2", "--launch", "--agent", "mine"]).exit(2).any_err();
     app.apply(&["approve", "--yes"]).exit(0);
     app.spawn(&["worker", "s3", "--launch", "--agent", "mine"]).exit(0);
     assert!(w.home("s3").exists());
@@ -523,18 +523,20 @@ fn twenty_ask_for_one_name_and_forty_for_their_own() {
 fn a_command_runs_in_the_subtree_or_not_at_all() {
     let w = World::new();
     let app = app(&w);
-    let ran =
-        app.spawn(&["subtree", "x", "--task", "t", "--", "sh", "-c", "pwd; echo $SHOPFLOOR_AGENT_ID; exit 3"]).exit(3);
+    let ran = app
+        .spawn(&["subtree", "x", "--task", "t", "--", "sh", "-c", "pwd; echo $SHOPFLOOR_AGENT_ID; exit 3"])
+        .exit(3)
+        .any_err();
     let path = app.path.join(".shopfloor/worktrees/x");
     assert_eq!(ran.stdout, format!("{}\nmain.x\n", path.display()));
     // Its end is an event, as under `run`.
     assert_eq!(text(&app.spawn(&["wait", "--timeout", "9s"]).exit(0).json(), "/message"), "exit 3");
     // Where the spawn fails nothing runs, here least of all.
-    app.spawn(&["subtree", "x", "--", "touch", "ran"]).exit(1);
+    app.spawn(&["subtree", "x", "--", "touch", "ran"]).exit(1).any_err();
     assert!(!app.has("ran") && !path.join("ran").exists());
     app.spawn(&["subtree", "x", "--if-exists", "return", "--", "touch", "ran"]).exit(0);
     assert!(path.join("ran").exists() && !app.has("ran"));
     app.spawn(&["subtree", "y", "-n", "--", "touch", "ran"]).exit(0).err_has("would run");
     assert!(!app.has(".shopfloor/worktrees/y"));
-    app.spawn(&["subtree", "y", "--launch", "--", "true"]).exit(2);
+    app.spawn(&["subtree", "y", "--launch", "--", "true"]).exit(2).any_err();
 }
