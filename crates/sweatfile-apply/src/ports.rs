@@ -52,7 +52,7 @@ impl PortTable {
     }
 }
 
-/// PortTable to hand out: the table they were chosen from, and with them in it.
+/// New ports: the table they were chosen from, and the table that contains them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PortReservation {
     before: PortTable,

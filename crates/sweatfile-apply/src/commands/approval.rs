@@ -84,7 +84,7 @@ pub fn ask_about_all(
         Ok(())
     };
     ask_about(layers.approvable(&repo.home))?;
-    // Which files hold setup back depends on which layers count by now.
+    // Which files hold setup back depends on which layers count after these answers.
     ask_about(holding_setup(env, worktree, dirs, request)?)
 }
 

@@ -18,7 +18,7 @@ fn an_unapproved_sweatfile_counts_as_absent_with_one_notice_and_exit_3() {
     let json = app.apply(&["--json"]).exit(3).json();
     assert_eq!(text(&json, "/error/kind"), "unapproved");
     assert_eq!(text(&json, "/layers/1/approval"), "required");
-    // check runs nothing, so it reads the layer and says what is missing.
+    // `check` runs nothing, so it reads the layer and reports what is missing.
     app.apply(&["check"]).exit(1).any_err().out_has("missing file: .x");
 }
 
@@ -86,7 +86,7 @@ fn on_a_terminal_the_prompt_shows_what_would_run_and_defaults_to_no() {
     assert!(!app.has("log"));
     app.on_terminal("sweatfile-apply", "y\n").exit(0);
     assert!(app.has("log"));
-    // Recorded: not asked again.
+    // The approval is recorded, so nobody is asked again.
     app.apply(&[]).exit(0);
     app.write("sweatfile", "setup = [\"echo other >> log\"]\n");
     let out = app.on_terminal("sweatfile-apply approve", "n\n").exit(3);

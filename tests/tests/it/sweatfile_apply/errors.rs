@@ -318,7 +318,7 @@ fn a_malformed_layer_changes_nothing_at_all() {
         app.assert_untouched_since(&before);
         assert_eq!(out.stdout, "");
         out.err_has("repos/app/sweatfile:");
-        // Malformed comes before approval.
+        // A malformed layer is reported before its approval is looked at.
         app.apply(&[]).exit(2).any_err();
         app.apply(&["approve", "--yes"]).exit(2).any_err();
     }

@@ -94,7 +94,7 @@ fn killed_while_another_layer_takes_over_the_next_run_finishes() {
         assert_eq!((wt.read(".a"), wt.has(".d")), ("repo".into(), false), "{when}");
         assert_eq!(wt.read(".sweatshop-env"), "A=2\nNEW=1\n", "{when}");
         wt.apply(&["check"]).exit(0);
-        // No value of a killed run is taken for an edit by hand.
+        // A value written by a killed run is not taken for an edit by hand.
         app.approved(&after.replace("A = \"2\"", "A = \"3\""));
         wt.apply(&[]).exit(0);
         assert_eq!(wt.read(".sweatshop-env"), "A=3\nNEW=1\n", "{when}");
@@ -140,7 +140,7 @@ fn killed_while_promoting_nothing_is_lost() {
         let now = app.read("sweatfile");
         assert!(now == old || now == new, "{now} {when}");
         assert!(app.git(&["status", "--porcelain", "-uall"]).lines().all(|l| l == "?? sweatfile"), "{when}");
-        // Whatever is still open is asked about again.
+        // Changes that are still open are asked about again.
         for line in app.apply(&["env", "diff", "--json"]).any_status().any_out().any_err().stdout.lines() {
             let flag = if line.contains("MINE") { ["--promote", "MINE"] } else { ["--discard", "DROP"] };
             app.apply(&[&["env", "review"], &flag[..]].concat()).any_status().any_out().any_err();
@@ -191,7 +191,7 @@ fn killed_while_syncing_nothing_is_lost_and_the_next_sync_finishes() {
         assert_eq!([one.read("s.json"), two.read("s.json")], [text.clone(), text.clone()], "{when}");
         assert_eq!([one.read(".env"), overlay.read(".env")], ["A=1\nNEW=1\n", "A=1\nNEW=1\n"], "{when}");
         assert!(!one.has(".env.gone") && two.has(".env.gone"), "{when}");
-        // Both edits can be had back whatever became of them.
+        // Both edits can be restored in any case.
         let kept = app.sh(&format!("cat {}/.overlay-sync/objects/*", overlay.path.display())).exit(0).stdout;
         assert!(kept.contains(a) && kept.contains(b), "{when}");
         assert_no_leftovers(app, when);
@@ -220,7 +220,7 @@ fn killed_while_approving_and_installing_the_old_or_the_new_is_there() {
         std::fs::remove_dir_all(&app.path).unwrap();
     });
     sweep(prepare, &["hook", "install"], |app, when| {
-        // The foreign hook runs at every instant, on its own or chained.
+        // The foreign hook runs at every moment, on its own or chained.
         app.run("git", &["checkout", "-q", "-b", "x"]).exit(0).err_has("foreign");
         app.apply(&["hook", "install"]).exit(0);
         app.run("git", &["checkout", "-q", "-b", "y"]).exit(0).err_has("foreign");

@@ -57,7 +57,7 @@ fn worktreeinclude_copies_ignored_files_when_absent() {
     wt.write(".env.local", "TOKEN=mine\n");
     wt.apply(&[]).exit(0).any_err();
     assert_eq!(wt.read(".env.local"), "TOKEN=mine\n");
-    // The main checkout is the original itself.
+    // In the main checkout the files are the originals.
     assert_eq!(app.apply(&["--json"]).exit(0).json()["files"], serde_json::json!([]));
 }
 

@@ -33,13 +33,13 @@ fn a_tracked_envrc_holds_setup_back_until_approved() {
     area(&w, "");
     app.commit(".envrc", "touch ~/evil\n");
     assert_held(&app, ".envrc");
-    // In a hook it is a notice.
+    // In a hook the problem is a notice.
     app.apply(&["hook", "install"]).exit(0);
     let added = app.run("git", &["worktree", "add", "-q", "../wt"]).exit(0);
     added.err_has(".envrc is tracked").err_has("eng/repos/wt approve");
     let wt = w.at(w.home("eng/repos/wt"));
     assert_held(&wt, ".envrc");
-    // Released by what it holds: here, and in every worktree that has the same.
+    // The approval is for the content, here and in every worktree with the same file.
     wt.apply(&["approvals"]).exit(0).out_has("required").out_has("wt/.envrc");
     wt.apply(&["approve"]).exit(3).err_has("wt/.envrc is tracked").err_has("touch ~/evil");
     wt.apply(&["approve", "--yes"]).exit(0).out_has("approved").out_has("wt/.envrc");
@@ -48,12 +48,12 @@ fn a_tracked_envrc_holds_setup_back_until_approved() {
     assert_eq!(allowed(&w), 2);
     app.apply(&["check"]).exit(0);
     wt.apply(&["--setup-again"]).exit(0);
-    // One character more is another file.
+    // One more character makes it another file.
     wt.commit(".envrc", "touch ~/evil2\n");
     let out = wt.apply(&["--setup-again"]).exit(3).any_out();
     out.err_has(".envrc is tracked");
     assert_eq!(allowed(&w), 3);
-    // What git does not track is the user's own.
+    // A file that git does not track is the user's own.
     let plain = w.repo("eng/repos/plain");
     plain.write(".envrc", "mine\n");
     plain.apply(&[]).exit(0);
@@ -84,7 +84,7 @@ fn files_that_the_area_places_do_not_hold_setup_back() {
     );
     app.apply(&[]).exit(0).any_err();
     assert_eq!(allowed(&w), 1);
-    // Tracked, and what the area says.
+    // A tracked file with the area's content.
     let same = w.repo("eng/repos/same");
     same.commit(".envrc", "good\n");
     same.commit(".copied", "shared\n");
@@ -94,7 +94,7 @@ fn files_that_the_area_places_do_not_hold_setup_back() {
         .any_err();
     same.apply(&[]).exit(0);
     assert_eq!(allowed(&w), 2);
-    // Tracked, and something else.
+    // A tracked file with another content.
     for file in [".envrc", ".copied", ".linked"] {
         let other = w.repo(&format!("eng/repos/other{file}"));
         other.commit(file, "theirs\n");
@@ -102,7 +102,7 @@ fn files_that_the_area_places_do_not_hold_setup_back() {
         other.git(&["rm", "-q", "--cached", file]);
         other.apply(&[]).exit(0);
     }
-    // A link says little about what is behind it: another text there is another file.
+    // A link is approved together with the text behind it: another text needs another approval.
     let link = w.repo("eng/repos/link");
     link.commit("behind", "one\n");
     link.sh("ln -s behind .envrc && git add .envrc && git commit -qm link").exit(0);
@@ -120,7 +120,7 @@ fn an_envrc_in_a_directory_holds_back_only_the_areas_commands() {
     area(&w, "");
     app.commit("sub/dir/.envrc", "touch ~/evil\n");
     assert_held(&app, "sub/dir/.envrc");
-    // Approved commands of the repository's own know their own files.
+    // Approved commands of the repository may use the repository's files.
     app.approved("setup = []\n");
     app.apply(&[]).exit(0);
     app.approved("setup = [\"touch ran\"]\n");
@@ -130,7 +130,7 @@ fn an_envrc_in_a_directory_holds_back_only_the_areas_commands() {
     w.area("");
     app.apply(&[]).exit(0);
     assert!(app.has("ran"));
-    // Several are told of, each by its name, also beside a sweatfile that does not count.
+    // Several files are each reported by name, even next to a sweatfile that does not count.
     area(&w, "");
     let both = w.repo("eng/repos/both");
     both.commit("sub/.envrc", "x\n");
@@ -142,7 +142,7 @@ fn an_envrc_in_a_directory_holds_back_only_the_areas_commands() {
     assert!(text(&json, "/error/message").contains("sub/.envrc"), "{json}");
 }
 
-/// A submodule's files are a branch's too: it says which commit they are of.
+/// A submodule's files come from the branch too, which chooses the submodule's commit.
 #[test]
 fn a_file_of_a_submodule_holds_setup_back() {
     let w = World::new();

@@ -28,7 +28,7 @@ fn no_area_inside_a_git_worktree_or_outside_home() {
     assert_eq!(app.read(".sweatshop-env"), "A=1\n");
     std::fs::remove_file(w.home(".config/shopfloor/config.toml")).unwrap();
 
-    // The area would be the checkout itself.
+    // The area directory is the checkout itself.
     let single = w.repo("single");
     single.write("sweatfile", "[env]\nA = \"1\"\n");
     single.apply(&[]).exit(3).any_out().any_err();
@@ -68,7 +68,7 @@ fn a_variable_cannot_make_an_area_trusted() {
         let refused = app.apply(args).exit(2);
         refused.err_has("SWEATFILE_AREA names").err_has("area = ").err_has("shopfloor/config.toml").err_has("--area");
     }
-    // Nor does the repository's own file name one for it, approved or not.
+    // The repository's own file cannot name a trusted area for the variable either, approved or not.
     let config = format!("[sweatfile-apply]\narea = {0:?}\nareas = [{0:?}]\n", stranger.path);
     app.write(".shopfloor/config.toml", &config);
     app.apply(&[]).exit(2).err_has("SWEATFILE_AREA names");
@@ -76,10 +76,10 @@ fn a_variable_cannot_make_an_area_trusted() {
     app.apply(&[]).exit(2).err_has("SWEATFILE_AREA names");
     assert!(!w.home("evil").exists() && !app.has(".sweatshop-env"));
     std::fs::remove_file(app.path.join(".shopfloor/config.toml")).unwrap();
-    // In a hook it is a notice.
+    // In a hook the problem is a notice.
     app.apply(&["hook", "install"]).exit(0);
     app.run("git", &["worktree", "add", "-q", "../wt"]).exit(0).err_has("SWEATFILE_AREA names");
-    // What would be the area anyway may be named, and what the user names.
+    // The variable may name the default area, and any area that the user's configuration names.
     let eng = w.home("eng").to_string_lossy().into_owned();
     app.run_with("sweatfile-apply", &[], &[("SWEATFILE_AREA", &eng)]).exit(0);
     assert_eq!(app.read(".sweatshop-env"), "A=eng\n");
@@ -220,7 +220,7 @@ fn inherited_variables_name_a_worktree_that_does_not_name_its_repository() {
     files.write("sweatfile", "git_excludes = [\"x\"]\n[env]\nA = \"1\"\n");
     files.run_with("sweatfile-apply", &["--yes"], &vars).exit(0);
     assert_eq!(files.read(".sweatshop-env"), "A=1\n");
-    // Below a work tree with a repository of its own, that one is meant.
+    // Inside a worktree that has a repository of its own, that repository is used.
     app.write("sub/x", "");
     let git_dir = app.path.join(".git");
     let sub = w.at(app.path.join("sub"));
@@ -276,7 +276,7 @@ fn an_unapproved_edit_removes_nothing() {
     app.apply(&["approve", "--yes"]).exit(0);
     app.apply(&[]).exit(0);
     app.apply(&["check"]).exit(0);
-    // The difference between waiting for approval and being gone.
+    // A deleted sweatfile differs from one that waits for approval.
     std::fs::remove_file(app.path.join("sweatfile")).unwrap();
     app.apply(&[]).exit(0);
     assert_eq!((app.read(".sweatshop-env"), app.read(".x")), ("A=area\n".into(), "area".into()));

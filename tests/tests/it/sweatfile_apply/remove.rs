@@ -17,7 +17,7 @@ fn everything_unchanged_goes_and_the_worktree_is_as_before() {
     wt.assert_untouched_since(&before);
     assert_eq!(wt.excludes(), Vec::<String>::new());
     wt.apply(&["remove"]).exit(0);
-    // And it can be applied again.
+    // Applying again works.
     wt.apply(&[]).exit(0).any_err();
     wt.apply(&["check"]).exit(0);
 }
@@ -112,7 +112,7 @@ fn an_exclude_line_that_still_hides_a_file_stays() {
     wt.apply(&["remove"]).exit(0).out_has("left exclude .venv/").out_has("removed exclude /.gone");
     assert_eq!(wt.git(&["status", "--porcelain"]), "");
     app.git(&["worktree", "remove", wt.path.to_str().unwrap()]);
-    // With what it hid it goes too, from wherever that is asked.
+    // When the hidden file is gone, the line is removed too, from any directory.
     app.apply(&[]).exit(0);
     app.sh("rm -r .venv").exit(0);
     app.apply(&["remove"]).exit(0).out_has("removed exclude .venv/");

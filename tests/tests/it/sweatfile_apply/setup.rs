@@ -65,7 +65,7 @@ fn setup_sees_its_own_worktree_whatever_git_dir_says() {
     wt.run_with("sweatfile-apply", &[], &hook_env).exit(0);
     assert_eq!(wt.read("top").trim_end(), wt.path.to_str().unwrap());
     assert_eq!(wt.read(".sweatshop-env"), "A=1\n");
-    // With -C the directory named decides.
+    // With -C, the named directory decides.
     let named = app.worktree("named");
     other.run_with("sweatfile-apply", &["-C", named.path.to_str().unwrap()], &hook_env).exit(0);
     assert_eq!(named.read("top").trim_end(), named.path.to_str().unwrap());
