@@ -21,20 +21,20 @@ pub struct Cli {
     #[command(flatten)]
     pub common: Common,
     #[command(flatten)]
-    pub place: Place,
+    pub place: OverlayFlags,
     #[command(subcommand)]
     pub command: Command,
 }
 
 /// Which overlay, and how it decides.
 #[derive(Args, Clone, Debug, Default)]
-pub struct Place {
+pub struct OverlayFlags {
     /// The overlay's directory [env: OVERLAY_SYNC_OVERLAY] [default: one per repository in the user's data]
     #[arg(long, value_name = "DIR", global = true, help_heading = "Overlay")]
     pub overlay: Option<PathBuf>,
     /// What decides a conflict: workspace (last write wins), overlay, or hold [env: OVERLAY_SYNC_ON_CONFLICT]
     #[arg(long, value_name = "SIDE", global = true, help_heading = "Overlay")]
-    pub on_conflict: Option<Side>,
+    pub on_conflict: Option<ConflictChoice>,
     /// How long it must be quiet before `watch` syncs [env: OVERLAY_SYNC_DEBOUNCE_MS] [default: 2000]
     #[arg(long, value_name = "MS", global = true, help_heading = "Overlay")]
     pub debounce_ms: Option<String>,
@@ -70,15 +70,15 @@ pub enum Command {
     #[command(
         after_help = "Example:\n  git worktree list --porcelain -z | sed -zn 's/^worktree //p' | overlay-sync attach -z -"
     )]
-    Attach(Workspaces),
+    Attach(WorkspaceArgs),
     /// Bring workspaces in step a last time, then leave them alone; without a path all of them
     #[command(after_help = "Example:\n  overlay-sync detach ../feature && git worktree remove ../feature")]
-    Detach(Workspaces),
+    Detach(WorkspaceArgs),
     /// Bring the overlay and all attached workspaces in step: 0 converged, 1 something is held or conflicted
     #[command(after_help = "Example:\n  overlay-sync sync --json | jq -r 'select(.rule == \"last_write\").path'")]
     Sync {
         #[command(flatten)]
-        workspaces: Workspaces,
+        workspaces: WorkspaceArgs,
         /// Fill a workspace again in which all files were gone
         #[arg(long, value_name = "WS")]
         restore: Vec<PathBuf>,
@@ -97,7 +97,7 @@ pub enum Command {
     },
     /// Tell the state of every file in every workspace; hashes and reasons, never contents
     #[command(after_help = "Example:\n  overlay-sync status --json | jq -r 'select(.state != \"clean\") | .path'")]
-    Status(Workspaces),
+    Status(WorkspaceArgs),
     /// Print what a workspace and the overlay held in common last
     #[command(after_help = "Example:\n  overlay-sync manifest | sha256sum --check")]
     Manifest {
@@ -176,8 +176,8 @@ pub enum Command {
 }
 
 #[derive(Args, Clone, Debug, Default)]
-pub struct Workspaces {
-    /// Workspaces; `-` reads paths from stdin
+pub struct WorkspaceArgs {
+    /// WorkspaceArgs; `-` reads paths from stdin
     #[arg(value_name = "WS")]
     pub paths: Vec<PathBuf>,
     /// Paths on stdin end with NUL
@@ -202,7 +202,7 @@ pub struct MergeArgs {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Side {
+pub enum ConflictChoice {
     /// The workspace's: last write wins
     Workspace,
     /// The overlay's
@@ -211,13 +211,13 @@ pub enum Side {
     Hold,
 }
 
-impl Side {
+impl ConflictChoice {
     /// As it is written on the command line.
     pub fn word(self) -> &'static str {
         match self {
-            Side::Workspace => "workspace",
-            Side::Overlay => "overlay",
-            Side::Hold => "hold",
+            ConflictChoice::Workspace => "workspace",
+            ConflictChoice::Overlay => "overlay",
+            ConflictChoice::Hold => "hold",
         }
     }
 }

@@ -12,28 +12,28 @@ use shopfloor_core::git::{Git, Repo};
 use shopfloor_core::lock::Lock;
 use shopfloor_core::ui::Ui;
 
-use crate::cli::{Place, Workspaces};
+use crate::cli::{OverlayFlags, WorkspaceArgs};
 use crate::manifest::Workspace;
 use crate::settings::{Settings, load_config};
-use crate::store::{RESERVED, Store};
+use crate::store::{OverlayStore, RESERVED};
 
 /// The overlay of the repository we stand in.
 pub struct Overlay {
     pub git: Git,
     pub repo: Repo,
     pub dir: PathBuf,
-    pub store: Store,
+    pub store: OverlayStore,
     pub settings: Settings,
 }
 
 impl Overlay {
     /// Finds it; exit 2 when it belongs to another repository.
-    pub fn find(ui: &Ui, env: &Env, place: &Place) -> Result<Overlay> {
+    pub fn find(ui: &Ui, env: &Env, place: &OverlayFlags) -> Result<Overlay> {
         Overlay::of(ui, env, place, Git::find(env)?)
     }
 
     /// The same with a git that was found already.
-    pub fn of(ui: &Ui, env: &Env, place: &Place, mut git: Git) -> Result<Overlay> {
+    pub fn of(ui: &Ui, env: &Env, place: &OverlayFlags, mut git: Git) -> Result<Overlay> {
         let repo = git.discover()?;
         let config = load_config(env, &repo, place)?;
         config.warnings.iter().for_each(|warning| ui.warn(warning));
@@ -50,7 +50,7 @@ impl Overlay {
         // One spelling for one directory, also where a link leads to it.
         let dir = real(&dir);
         let settings = Settings::of(&config)?;
-        let store = Store::of(&dir);
+        let store = OverlayStore::of(&dir);
         fs::refuse_link(&dir.join(RESERVED))?;
         store.check_owner(&repo.home.common_dir)?;
         Ok(Overlay { git, repo, dir, store, settings })
@@ -113,7 +113,7 @@ impl Overlay {
     }
 
     /// The attached workspaces; of those, the ones named (all, without a name).
-    pub fn workspaces(&self, ui: &Ui, env: &Env, named: &Workspaces) -> Result<Vec<Workspace>> {
+    pub fn workspaces(&self, ui: &Ui, env: &Env, named: &WorkspaceArgs) -> Result<Vec<Workspace>> {
         let all = Workspace::load_all(&self.store.workspaces())?;
         let paths = paths(ui, env, named)?;
         if paths.is_empty() {
@@ -154,7 +154,7 @@ fn default_dir(env: &Env, repo: &Repo) -> Result<PathBuf> {
 }
 
 /// The paths named, those on stdin (`-`) included, absolute.
-pub fn paths(ui: &Ui, env: &Env, named: &Workspaces) -> Result<Vec<PathBuf>> {
+pub fn paths(ui: &Ui, env: &Env, named: &WorkspaceArgs) -> Result<Vec<PathBuf>> {
     let mut paths = Vec::new();
     for path in &named.paths {
         if path.as_os_str() != "-" {

@@ -6,30 +6,30 @@ use shopfloor_core::error::Result;
 use shopfloor_core::hash::Digest;
 use shopfloor_core::path::RelPath;
 
-use crate::apply::ground::{Bar, File, Ground, Side};
-use crate::manifest::{Base, Workspace};
-use crate::merge::{Kind, is_binary};
-use crate::plan::{Asked, Decision, Look, Step, decide};
+use crate::apply::ground::{Bar, Ground, ReadFile, Side};
+use crate::manifest::{BaseFile, Workspace};
+use crate::merge::{FileType, is_binary};
+use crate::plan::{Decision, Look, QuestionId, Step, decide};
 use crate::settings::{Policy, Settings};
-use crate::store::{Intent, Removed};
+use crate::store::{Intent, RemovedEntries};
 
 /// Beyond this a file is not shown to the merge command.
 const ASK_LIMIT: usize = 100 * 1024;
 
 /// What is known beside the two sides, for all workspaces of a run.
 #[derive(Debug, Default)]
-pub struct Known {
+pub struct RunContext {
     pub intents: BTreeMap<(Digest, RelPath), (Intent, Vec<u8>)>,
-    pub removed: Removed,
+    pub removed: RemovedEntries,
     /// Overlay texts of this run that follow from what a person let pass in a workspace.
     pub accepted: BTreeMap<RelPath, BTreeSet<Digest>>,
     /// The questions to which the merge command gave no answer that can be taken.
-    pub refused: BTreeSet<Asked>,
+    pub refused: BTreeSet<QuestionId>,
 }
 
-impl Known {
-    pub fn read(ground: &impl Ground) -> Result<Known> {
-        let mut known = Known { removed: ground.removed()?, ..Known::default() };
+impl RunContext {
+    pub fn read(ground: &impl Ground) -> Result<RunContext> {
+        let mut known = RunContext { removed: ground.removed()?, ..RunContext::default() };
         for intent in ground.intents()? {
             // One whose result was never kept has nothing to go on with.
             if let Some(result) = ground.content(&intent.result)? {
@@ -42,11 +42,11 @@ impl Known {
 
 /// One file of one workspace as a pass sees it.
 #[derive(Clone, Debug)]
-pub struct Seen {
+pub struct SeenFile {
     pub path: RelPath,
     pub base: Option<Digest>,
-    pub overlay: Option<File>,
-    pub here: Option<File>,
+    pub overlay: Option<ReadFile>,
+    pub here: Option<ReadFile>,
     pub decision: Decision,
     pub policy: Policy,
     /// Why nothing may be done here, whatever was decided.
@@ -68,11 +68,11 @@ pub enum Scope<'s> {
 pub fn look(
     ground: &impl Ground,
     settings: &Settings,
-    known: &Known,
+    known: &RunContext,
     overlay: &BTreeMap<RelPath, Option<Bar>>,
     workspace: &Workspace,
     scope: Scope<'_>,
-) -> Result<Vec<Seen>> {
+) -> Result<Vec<SeenFile>> {
     let declared = ground.declared(workspace)?;
     let managed = overlay.keys().chain(workspace.files.keys()).chain(workspace.deleted.keys());
     let managed = managed.chain(workspace.held.keys()).chain(&declared);
@@ -100,7 +100,7 @@ pub fn look(
         }
         all.push(seen);
     }
-    let touched = |seen: &&Seen| {
+    let touched = |seen: &&SeenFile| {
         let idle = seen.decision.step == Step::Nothing && seen.decision.part.is_none();
         seen.barred.is_none() && (matches!(scope, Scope::All) || !idle)
     };
@@ -118,19 +118,19 @@ pub fn look(
 fn see(
     ground: &impl Ground,
     settings: &Settings,
-    known: &Known,
+    known: &RunContext,
     workspace: &Workspace,
     path: &RelPath,
     is_declared: bool,
     odd: impl Fn(&RelPath) -> Option<Bar>,
-) -> Result<Seen> {
+) -> Result<SeenFile> {
     // A file that was deleted here and is back (an editor that saves so) still has its past.
     let past = || workspace.deleted.get(path).or(workspace.retired.get(path)).copied();
-    let mut base = workspace.files.get(path).map(|base: &Base| base.sha256).or_else(past);
+    let mut base = workspace.files.get(path).map(|base: &BaseFile| base.sha256).or_else(past);
     let policy = settings.policy(path);
     let nothing = Decision { step: Step::Nothing, part: None };
     let mut seen =
-        Seen { path: path.clone(), base, overlay: None, here: None, decision: nothing, policy, barred: odd(path) };
+        SeenFile { path: path.clone(), base, overlay: None, here: None, decision: nothing, policy, barred: odd(path) };
     if seen.barred.is_some() {
         return Ok(seen);
     }
@@ -150,12 +150,12 @@ fn see(
     if let (Some(old), Some(filled), Some(file)) = (workspace.refilled.get(path), base, &here)
         && file.sha256 != filled
         && theirs.as_ref().is_none_or(|theirs| theirs.sha256 != file.sha256)
-        && is_stale(Kind::of(path.as_path()), ground.content(old)?, ground.content(&filled)?, &file.bytes)
+        && is_stale(FileType::from_path(path.as_path()), ground.content(old)?, ground.content(&filled)?, &file.bytes)
     {
         base = Some(*old);
         seen.base = base;
     }
-    let is = |side: &Option<File>| side.as_ref().is_some_and(|file| Some(file.sha256) == base);
+    let is = |side: &Option<ReadFile>| side.as_ref().is_some_and(|file| Some(file.sha256) == base);
     let base_bytes = match base {
         // Read only where the two sides differ from it.
         Some(digest) if !(is(&theirs) && is(&here)) => ground.content(&digest)?,
@@ -168,7 +168,7 @@ fn see(
     let is_shown = settings.merge_command.is_some()
         && sides.iter().all(|side| side.as_ref().is_some_and(|file| may_be_shown(path, file, seen.policy.is_sent)));
     // What waits for a person was asked about before it did.
-    let digest = |side: &Option<File>| side.as_ref().map(|file| file.sha256);
+    let digest = |side: &Option<ReadFile>| side.as_ref().map(|file| file.sha256);
     let was_asked =
         workspace.held.get(path).is_some_and(|held| (held.here, held.overlay) == (digest(&here), digest(&theirs)));
     let intent = known.intents.get(&(workspace.id, path.clone()));
@@ -179,7 +179,7 @@ fn see(
         here: here.as_ref().map(|file| &*file.bytes),
         accepted: &accepted,
         deleted: workspace.deleted.get(path).copied(),
-        kind: Kind::of(path.as_path()),
+        kind: FileType::from_path(path.as_path()),
         policy: &seen.policy,
         removed: known.removed.entries.get(path).unwrap_or(&empty),
         is_declared: is_declared && !is_removed,
@@ -193,7 +193,7 @@ fn see(
 
 /// Whether a text was written from the old one, and not from that by which the file was filled again: it has nothing of
 /// what that added, or something of what it took away.
-fn is_stale(kind: Kind, old: Option<Vec<u8>>, filled: Option<Vec<u8>>, here: &[u8]) -> bool {
+fn is_stale(kind: FileType, old: Option<Vec<u8>>, filled: Option<Vec<u8>>, here: &[u8]) -> bool {
     let leaves = |bytes: &[u8]| kind.leaves(bytes).map(BTreeSet::from_iter);
     let (Some(old), Some(filled)) = (old, filled) else { return false };
     let (Some(old), Some(filled), Some(here)) = (leaves(&old), leaves(&filled), leaves(here)) else { return true };
@@ -204,7 +204,7 @@ fn is_stale(kind: Kind, old: Option<Vec<u8>>, filled: Option<Vec<u8>>, here: &[u
 
 /// Whether a program outside may see a file: it is text of a bearable size and no secret, or a person said
 /// that it may.
-fn may_be_shown(path: &RelPath, file: &File, is_sent: bool) -> bool {
+fn may_be_shown(path: &RelPath, file: &ReadFile, is_sent: bool) -> bool {
     let bytes = &file.bytes;
     let is_text = !is_binary(bytes) && bytes.len() <= ASK_LIMIT && std::str::from_utf8(bytes).is_ok();
     let name = path.name().to_string_lossy().to_lowercase();
@@ -215,9 +215,9 @@ fn may_be_shown(path: &RelPath, file: &File, is_sent: bool) -> bool {
 }
 
 /// Whether everything a workspace had is gone at once: a clean-up, not a decision about each file.
-pub fn is_emptied(workspace: &Workspace, seen: &[Seen]) -> bool {
+pub fn is_emptied(workspace: &Workspace, seen: &[SeenFile]) -> bool {
     let of = |path: &RelPath| seen.iter().find(|s| s.path == *path);
-    let is_gone = |s: &&Seen| s.barred.is_none() && s.here.is_none();
+    let is_gone = |s: &&SeenFile| s.barred.is_none() && s.here.is_none();
     let gone = workspace.files.keys().filter_map(of).filter(is_gone).count();
     let barred = workspace.files.keys().filter_map(of).filter(|s| s.barred.is_some()).count();
     let back = workspace.deleted.keys().filter_map(of).any(|s| s.here.is_some());

@@ -28,7 +28,7 @@ pub struct Workspace {
     pub id: Digest,
     pub root: PathBuf,
     pub git_dir: PathBuf,
-    pub files: BTreeMap<RelPath, Base>,
+    pub files: BTreeMap<RelPath, BaseFile>,
     /// Files deleted here, with the overlay's content at that time: not refilled until it changes.
     pub deleted: BTreeMap<RelPath, Digest>,
     /// Files that were gone here and filled again, with what both sides held before: a program that saves by removing and
@@ -39,7 +39,7 @@ pub struct Workspace {
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub retired: BTreeMap<RelPath, Digest>,
     /// What waits for a person or for the next edit.
-    pub held: BTreeMap<RelPath, Held>,
+    pub held: BTreeMap<RelPath, HeldText>,
     /// Texts a person let pass, by their digests.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub accepted: BTreeMap<RelPath, BTreeSet<Digest>>,
@@ -53,7 +53,7 @@ struct Version {
 /// A text that does not spread.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Held {
+pub struct HeldText {
     pub why: String,
     /// Of the whole text, or of the part of it that waits.
     pub text: Digest,
@@ -66,7 +66,7 @@ pub struct Held {
     pub overlay: Option<Digest>,
 }
 
-impl Held {
+impl HeldText {
     /// By what `accept` and `reject` know it: the same text of another file is another matter.
     pub fn id(&self, path: &RelPath) -> String {
         Digest::of(format!("{path}\0{}", self.text).as_bytes()).to_string()[..12].to_owned()
@@ -76,7 +76,7 @@ impl Held {
 /// A content that the workspace and the overlay both held.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Base {
+pub struct BaseFile {
     pub sha256: Digest,
     pub mode: u32,
 }

@@ -5,10 +5,10 @@ use std::collections::{BTreeSet, HashSet};
 
 use shopfloor_core::hash::Digest;
 
-use crate::merge::{self, Conflict, Entry, Grown, Input, Kind, Rule, is_binary};
+use crate::merge::{self, EntryPath, FileType, Grown, MergeConflict, MergeInput, Rule, is_binary};
 use crate::settings::{OnConflict, Policy};
-use crate::store::{Did, Intent};
-use crate::view::{Part, View};
+use crate::store::{Intent, SyncRule};
+use crate::view::{Part, SharedView};
 
 /// What a pass sees of one file.
 #[derive(Clone, Copy, Debug)]
@@ -21,7 +21,7 @@ pub struct Look<'a> {
     pub accepted: &'a BTreeSet<Digest>,
     /// The overlay's content when the file was deleted here.
     pub deleted: Option<Digest>,
-    pub kind: Kind,
+    pub kind: FileType,
     pub policy: &'a Policy,
     /// Entries that were taken away in the overlay: a workspace does not bring them back by itself.
     pub removed: &'a BTreeSet<String>,
@@ -31,13 +31,13 @@ pub struct Look<'a> {
     pub is_retired: bool,
     /// The questions to which the merge command gave no answer that can be taken; none where there is no
     /// command, or it must not see this file.
-    pub command: Option<&'a BTreeSet<Asked>>,
+    pub command: Option<&'a BTreeSet<QuestionId>>,
     /// What an earlier run set out to do and may not have finished, with the result's bytes.
     pub intent: Option<(&'a Intent, &'a [u8])>,
 }
 
 /// The three texts a question is about.
-pub type Asked = (Option<Digest>, Digest, Digest);
+pub type QuestionId = (Option<Digest>, Digest, Digest);
 
 /// What a pass does about a file, and what of it waits.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -52,7 +52,7 @@ pub enum Step {
     Nothing,
     /// Both hold the same: this is the base from now on.
     Adopt(Vec<u8>),
-    Write(Write),
+    Write(WriteStep),
     /// Deleted here: remembered, neither spread nor refilled.
     Delete,
     /// Gone on both sides: no longer managed.
@@ -71,19 +71,19 @@ pub enum Step {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Write {
+pub struct WriteStep {
     pub overlay: Option<Vec<u8>>,
     pub here: Option<Vec<u8>>,
     /// What both sides hold then.
     pub base: Vec<u8>,
-    pub did: Did,
+    pub did: SyncRule,
     /// Whose side was taken where both had changed one thing.
     pub winner: Rule,
-    pub conflicts: Vec<Conflict>,
+    pub conflicts: Vec<MergeConflict>,
     /// How many entries the workspace had taken away and has again.
     pub grown: usize,
     /// What is remembered until it is done, so that a run after a kill goes the same way.
-    pub intent: Option<(Asked, Vec<u8>)>,
+    pub intent: Option<(QuestionId, Vec<u8>)>,
 }
 
 /// Three texts for an outside program.
@@ -92,16 +92,16 @@ pub struct Question {
     pub base: Option<Vec<u8>>,
     pub overlay: Vec<u8>,
     pub here: Vec<u8>,
-    pub kind: Kind,
+    pub kind: FileType,
 }
 
 impl Question {
-    pub fn asked(&self) -> Asked {
+    pub fn asked(&self) -> QuestionId {
         (self.base.as_deref().map(Digest::of), Digest::of(&self.overlay), Digest::of(&self.here))
     }
 
-    pub fn input(&self) -> Input<'_> {
-        Input {
+    pub fn input(&self) -> MergeInput<'_> {
+        MergeInput {
             base: self.base.as_deref(),
             overlay: &self.overlay,
             workspace: &self.here,
@@ -114,7 +114,7 @@ impl Question {
 pub fn decide(look: &Look<'_>) -> Decision {
     let here = look.here.unwrap_or_default();
     let held = |why: String| Decision { step: Step::Hold(why, Digest::of(here)), part: None };
-    let decision = match View::of(look, &[]) {
+    let decision = match SharedView::of(look, &[]) {
         Ok(view) => through(look, view),
         // A person said that it may go as it is.
         Err(_) if look.accepted.contains(&Digest::of(here)) => through(look, None),
@@ -123,16 +123,16 @@ pub fn decide(look: &Look<'_>) -> Decision {
     let Step::Dispute(places) = &decision.step else { return decision };
     let why = format!("both sides changed {}", places.join(", "));
     // What is in dispute waits as other parts do, where it can be taken out.
-    let entries: Option<Vec<Entry>> = places.iter().map(|place| Entry::parse(look.kind, place)).collect();
-    let is_one = |entry: &Entry| {
+    let entries: Option<Vec<EntryPath>> = places.iter().map(|place| EntryPath::parse(look.kind, place)).collect();
+    let is_one = |entry: &EntryPath| {
         let sides = [Some(here), look.overlay].into_iter().flatten();
         let counts: Vec<usize> = sides.map(|bytes| entry.count(look.kind, bytes)).collect();
         counts.iter().all(|count| *count <= 1) && counts.contains(&1)
     };
     let Some(entries) = entries.filter(|entries| entries.iter().all(is_one)) else { return held(why) };
     let mut part = Part::of(look.kind, here, &entries, why.clone());
-    let view = View::of(look, &entries);
-    if let Ok(Some(View { part: Some(other), .. })) = &view {
+    let view = SharedView::of(look, &entries);
+    if let Ok(Some(SharedView { part: Some(other), .. })) = &view {
         // Two things wait in one file: a person is told of both, and speaks of both.
         part = part.and(other);
     }
@@ -155,7 +155,7 @@ pub fn decide(look: &Look<'_>) -> Decision {
 }
 
 /// The decision about what is shared, each side's own put back.
-fn through(look: &Look<'_>, view: Option<View>) -> Decision {
+fn through(look: &Look<'_>, view: Option<SharedView>) -> Decision {
     let Some(view) = view else { return Decision { step: shared(look), part: None } };
     let cannot = || {
         let here = Digest::of(look.here.unwrap_or_default());
@@ -172,7 +172,7 @@ fn shared(look: &Look<'_>) -> Step {
     let is_base = |bytes: &[u8]| base == Some(Digest::of(bytes));
     let write = |overlay: Option<&[u8]>, here: Option<&[u8]>, did| {
         let bytes = here.or(overlay).unwrap_or_default().to_vec();
-        Step::Write(Write {
+        Step::Write(WriteStep {
             overlay: overlay.map(<[u8]>::to_vec),
             here: here.map(<[u8]>::to_vec),
             base: bytes,
@@ -189,12 +189,12 @@ fn shared(look: &Look<'_>) -> Step {
         (Some(overlay), None) => match look.deleted {
             Some(then) if then == Digest::of(overlay) => Step::Nothing,
             None if is_base(overlay) => Step::Delete,
-            _ => write(None, Some(overlay), Did::Pull),
+            _ => write(None, Some(overlay), SyncRule::Pull),
         },
         (None, Some(here)) => match base {
             None if look.is_declared && !look.policy.is_down => match unfit(look, here) {
                 Some(why) => Step::Hold(why, Digest::of(here)),
-                None => write(Some(here), None, Did::Adopt),
+                None => write(Some(here), None, SyncRule::Adopt),
             },
             None => Step::Nothing,
             // The overlay let go of it before, and the workspace kept its own.
@@ -204,7 +204,7 @@ fn shared(look: &Look<'_>) -> Step {
             // An edit is stronger than a deletion.
             Some(_) => match gate(look, here) {
                 Some(why) => Step::Hold(why, Digest::of(here)),
-                None => write(Some(here), None, Did::Push),
+                None => write(Some(here), None, SyncRule::Push),
             },
         },
         (Some(overlay), Some(here)) if overlay == here => {
@@ -217,7 +217,7 @@ fn shared(look: &Look<'_>) -> Step {
         (Some(overlay), Some(_)) if look.policy.is_down && is_base(overlay) => Step::Nothing,
         (Some(overlay), Some(here)) if is_base(here) => match gate(look, overlay) {
             Some(why) => Step::Hold(format!("in the overlay: {why}"), Digest::of(overlay)),
-            None => write(None, Some(overlay), Did::Pull),
+            None => write(None, Some(overlay), SyncRule::Pull),
         },
         (Some(overlay), Some(here)) => both(look, overlay, here),
     }
@@ -245,15 +245,15 @@ fn both(look: &Look<'_>, overlay: &[u8], here: &[u8]) -> Step {
             return Step::Hold("it takes away what only grows, and cannot be edited".into(), Digest::of(here));
         }
     };
-    let asked: Asked = (base.map(Digest::of), Digest::of(overlay), Digest::of(&side));
+    let asked: QuestionId = (base.map(Digest::of), Digest::of(overlay), Digest::of(&side));
     let begun = look.intent.filter(|(intent, _)| intent.here == asked.2);
     let (bytes, did, winner, conflicts) = match begun {
         // An earlier run got as far as the overlay: what remains is this side.
         Some((intent, result)) if intent.result == asked.1 => (result.to_vec(), intent.rule, Rule::Overlay, Vec::new()),
         Some((intent, result))
-            if intent.rule == Did::Command && (intent.base, intent.overlay) == (asked.0, asked.1) =>
+            if intent.rule == SyncRule::Command && (intent.base, intent.overlay) == (asked.0, asked.1) =>
         {
-            (result.to_vec(), Did::Command, Rule::Overlay, Vec::new())
+            (result.to_vec(), SyncRule::Command, Rule::Overlay, Vec::new())
         }
         _ => {
             let rule = match look.policy.on_conflict {
@@ -262,13 +262,13 @@ fn both(look: &Look<'_>, overlay: &[u8], here: &[u8]) -> Step {
                 OnConflict::Overlay => Rule::Overlay,
                 OnConflict::Workspace | OnConflict::Hold => Rule::Workspace,
             };
-            let input = Input { base, overlay, workspace: &side, kind: look.kind, rule };
+            let input = MergeInput { base, overlay, workspace: &side, kind: look.kind, rule };
             let merged = match look.policy.grow {
                 merge::Grow::All => merge::merge_growing(&input),
                 _ => merge::merge(&input),
             };
             match look.command {
-                _ if merged.conflicts.is_empty() => (merged.bytes, Did::Merge, rule, Vec::new()),
+                _ if merged.conflicts.is_empty() => (merged.bytes, SyncRule::Merge, rule, Vec::new()),
                 Some(refused) if !refused.contains(&asked) && !is_whole(&merged.conflicts) => {
                     return Step::Ask(Question {
                         base: base.map(<[u8]>::to_vec),
@@ -283,7 +283,7 @@ fn both(look: &Look<'_>, overlay: &[u8], here: &[u8]) -> Step {
                 _ => {
                     let is_overlays = merged.conflicts.iter().all(|conflict| conflict.kept == Rule::Overlay);
                     let winner = if is_overlays { Rule::Overlay } else { Rule::Workspace };
-                    (merged.bytes, Did::LastWrite, winner, merged.conflicts)
+                    (merged.bytes, SyncRule::LastWrite, winner, merged.conflicts)
                 }
             }
         }
@@ -292,16 +292,16 @@ fn both(look: &Look<'_>, overlay: &[u8], here: &[u8]) -> Step {
     if let (false, Some(why)) = (accepted, gate(look, &bytes)) {
         return Step::Hold(format!("merged with the overlay, {why}"), Digest::of(here));
     }
-    let is_push = did == Did::Merge && grown == 0 && bytes == here && base.is_some_and(|base| base == overlay);
+    let is_push = did == SyncRule::Merge && grown == 0 && bytes == here && base.is_some_and(|base| base == overlay);
     // Decided again with one side written, a merge need not come to the same.
     let writes_both = bytes != overlay && bytes != here && !look.policy.is_down;
-    let is_remembered = writes_both || matches!(did, Did::LastWrite | Did::Command);
+    let is_remembered = writes_both || matches!(did, SyncRule::LastWrite | SyncRule::Command);
     let kept = if look.policy.is_down { overlay.to_vec() } else { bytes.clone() };
-    Step::Write(Write {
+    Step::Write(WriteStep {
         overlay: (bytes != overlay && !look.policy.is_down).then(|| bytes.clone()),
         here: (bytes != here).then(|| bytes.clone()),
         base: kept,
-        did: if is_push { Did::Push } else { did },
+        did: if is_push { SyncRule::Push } else { did },
         winner,
         conflicts,
         grown,
@@ -310,7 +310,7 @@ fn both(look: &Look<'_>, overlay: &[u8], here: &[u8]) -> Step {
 }
 
 /// Whether a merge took one side whole: then there is nothing to ask about in parts.
-fn is_whole(conflicts: &[Conflict]) -> bool {
+fn is_whole(conflicts: &[MergeConflict]) -> bool {
     conflicts.iter().any(|conflict| conflict.place == merge::WHOLE)
 }
 
@@ -323,7 +323,7 @@ fn unfit(look: &Look<'_>, here: &[u8]) -> Option<String> {
     if here.is_empty() {
         return Some("it is empty".into());
     }
-    let has_structure = look.kind.is_tree() || look.kind == Kind::JsonLines;
+    let has_structure = look.kind.is_tree() || look.kind == FileType::JsonLines;
     if (has_structure || !is_binary(here)) && !look.kind.parses(here) {
         return Some("it does not parse".into());
     }

@@ -1,7 +1,7 @@
 //! The decision for one file, over every case.
 
 use super::*;
-use crate::merge::{Entry, Grow};
+use crate::merge::{EntryPath, Grow};
 
 /// A file to decide about; every test changes what it is about.
 struct Case<'a> {
@@ -10,22 +10,22 @@ struct Case<'a> {
     here: Option<&'a str>,
     deleted: Option<&'a str>,
     accepted: Option<Digest>,
-    kind: Kind,
+    kind: FileType,
     policy: Policy,
     removed: Vec<&'a str>,
     is_declared: bool,
-    command: Option<BTreeSet<Asked>>,
+    command: Option<BTreeSet<QuestionId>>,
 }
 
 fn case<'a>(base: Option<&'a str>, overlay: Option<&'a str>, here: Option<&'a str>) -> Case<'a> {
-    let review = ["hooks", "mcpServers"].map(|key| Entry::parse(Kind::Json, key).unwrap());
+    let review = ["hooks", "mcpServers"].map(|key| EntryPath::parse(FileType::Json, key).unwrap());
     Case {
         base,
         overlay,
         here,
         deleted: None,
         accepted: None,
-        kind: Kind::Text,
+        kind: FileType::Text,
         policy: Policy { review: review.to_vec(), ..Policy::default() },
         removed: Vec::new(),
         is_declared: false,
@@ -34,7 +34,7 @@ fn case<'a>(base: Option<&'a str>, overlay: Option<&'a str>, here: Option<&'a st
 }
 
 fn json<'a>(base: &'a str, overlay: &'a str, here: &'a str) -> Case<'a> {
-    Case { kind: Kind::Json, ..case(Some(base), Some(overlay), Some(here)) }
+    Case { kind: FileType::Json, ..case(Some(base), Some(overlay), Some(here)) }
 }
 
 impl Case<'_> {
@@ -129,10 +129,10 @@ fn deletions_in_the_overlay_go_on_where_that_is_wished() {
 #[test]
 fn a_declared_file_enters_once_it_is_fit_to() {
     let told = |kind, here| Case { is_declared: true, kind, ..case(None, None, Some(here)) }.told();
-    assert_eq!(told(Kind::Text, "a"), "adopt overlay:a here:-");
-    assert_eq!(told(Kind::Text, ""), "hold it is empty");
-    assert_eq!(told(Kind::Json, "{\"a\":"), "hold it does not parse");
-    assert!(told(Kind::Json, "{\"mcpServers\": {\"x\": {}}}").starts_with("hold it is new and adds"));
+    assert_eq!(told(FileType::Text, "a"), "adopt overlay:a here:-");
+    assert_eq!(told(FileType::Text, ""), "hold it is empty");
+    assert_eq!(told(FileType::Json, "{\"a\":"), "hold it does not parse");
+    assert!(told(FileType::Json, "{\"mcpServers\": {\"x\": {}}}").starts_with("hold it is new and adds"));
 }
 
 #[test]
@@ -143,7 +143,7 @@ fn broken_and_gutted_edits_wait() {
     assert_eq!(json(&base, &base, "{\"k0\": 0}").told(), "hold 9 of 10 entries vanished at once");
     assert!(json(&base, "{", &base).told().starts_with("hold in the overlay"));
     // Without a past nobody can tell what it adds.
-    let fresh = Case { kind: Kind::Json, ..case(None, Some("{}"), Some("{\"a\": 1, \"a\": 2}")) };
+    let fresh = Case { kind: FileType::Json, ..case(None, Some("{}"), Some("{\"a\": 1, \"a\": 2}")) };
     assert!(fresh.told().contains("nobody can tell"), "{}", fresh.told());
 }
 
@@ -177,8 +177,9 @@ fn what_runs_code_waits_and_the_rest_of_the_edit_goes_on() {
 
 #[test]
 fn local_entries_neither_leave_nor_enter() {
-    let policy = Policy { local: vec![Entry::parse(Kind::Json, "env.PORT").unwrap()], ..Policy::default() };
-    let local = |base, overlay, here| Case { policy: policy.clone(), kind: Kind::Json, ..case(base, overlay, here) };
+    let policy = Policy { local: vec![EntryPath::parse(FileType::Json, "env.PORT").unwrap()], ..Policy::default() };
+    let local =
+        |base, overlay, here| Case { policy: policy.clone(), kind: FileType::Json, ..case(base, overlay, here) };
     let text = |port: u32, log: &str| format!("{{\"env\": {{\"LOG\": \"{log}\", \"PORT\": {port}}}}}");
     let shared = "{\"env\": {\"LOG\": \"a\"}}";
     let (o, x, edited, newer) = (text(1, "a"), text(2, "a"), text(2, "b"), text(3, "c"));
@@ -218,7 +219,7 @@ fn a_workspace_under_grow_only_adds() {
     let Decision { step: Step::Write(write), .. } = json(&both, &both, &one).decide() else { panic!("it is put back") };
     assert_eq!(
         (write.overlay, write.here, write.grown, write.did),
-        (None, Some(both.clone().into_bytes()), 1, Did::Merge)
+        (None, Some(both.clone().into_bytes()), 1, SyncRule::Merge)
     );
     let three_way = Policy { grow: Grow::Deny, ..Policy::default() };
     assert_eq!(Case { policy: three_way, ..json(&both, &both, &one) }.told(), format!("push overlay:{one} here:-"));

@@ -19,7 +19,7 @@ const VERSION: u32 = 1;
 
 /// What is known of one file of a workspace, each as one number that any change changes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-struct Prints {
+struct FilePrints {
     /// Both sides as the system describes them, and the base they hold.
     #[serde(rename = "s")]
     sides: u64,
@@ -30,9 +30,9 @@ struct Prints {
 
 /// What is known of one workspace.
 #[derive(Debug, Default, Serialize, Deserialize)]
-pub struct Files(BTreeMap<RelPath, Prints>);
+pub struct QuietFiles(BTreeMap<RelPath, FilePrints>);
 
-impl Files {
+impl QuietFiles {
     pub fn sides_are(&self, path: &RelPath, print: u64) -> bool {
         self.0.get(path).is_some_and(|prints| prints.sides == print)
     }
@@ -43,7 +43,7 @@ impl Files {
 }
 
 #[derive(Debug, Default, Serialize, Deserialize)]
-struct Saved<T> {
+struct SavedCache<T> {
     v: u32,
     workspaces: BTreeMap<Digest, T>,
 }
@@ -51,20 +51,20 @@ struct Saved<T> {
 /// The cache of one repository: a number for each workspace, and behind it, read only when that is another
 /// by now, numbers for each file.
 #[derive(Debug)]
-pub struct Quiet {
+pub struct QuietCache {
     dir: PathBuf,
     whole: BTreeMap<Digest, u64>,
-    files: OnceCell<BTreeMap<Digest, Files>>,
+    files: OnceCell<BTreeMap<Digest, QuietFiles>>,
     is_changed: bool,
 }
 
 const WHOLE: &str = "quiet.json";
 const FILES: &str = "quiet-files.json";
 
-impl Quiet {
+impl QuietCache {
     /// Reads it; one that cannot be read is as good as none.
-    pub fn load(dir: &Path) -> Quiet {
-        Quiet { dir: dir.to_path_buf(), whole: load(&dir.join(WHOLE)), files: OnceCell::new(), is_changed: false }
+    pub fn load(dir: &Path) -> QuietCache {
+        QuietCache { dir: dir.to_path_buf(), whole: load(&dir.join(WHOLE)), files: OnceCell::new(), is_changed: false }
     }
 
     /// Writes it if it changed. Best effort.
@@ -89,7 +89,7 @@ impl Quiet {
         self.is_changed |= self.whole.insert(*workspace, print) != Some(print);
     }
 
-    pub fn of(&self, workspace: &Digest) -> Option<&Files> {
+    pub fn of(&self, workspace: &Digest) -> Option<&QuietFiles> {
         self.files.get_or_init(|| load(&self.dir.join(FILES))).get(workspace)
     }
 
@@ -101,7 +101,7 @@ impl Quiet {
         self.set(workspace, path, |prints| prints.git = print);
     }
 
-    fn set(&mut self, workspace: &Digest, path: &RelPath, change: impl FnOnce(&mut Prints)) {
+    fn set(&mut self, workspace: &Digest, path: &RelPath, change: impl FnOnce(&mut FilePrints)) {
         self.of(workspace);
         let Some(all) = self.files.get_mut() else { return };
         let prints = all.entry(*workspace).or_default().0.entry(path.clone()).or_default();
@@ -113,13 +113,15 @@ impl Quiet {
 
 fn load<T: DeserializeOwned>(path: &Path) -> BTreeMap<Digest, T> {
     let bytes = fs::read_no_follow(path).ok().flatten().unwrap_or_default();
-    let saved = serde_json::from_slice::<Saved<T>>(&bytes).ok().filter(|saved| saved.v == VERSION);
+    let saved = serde_json::from_slice::<SavedCache<T>>(&bytes).ok().filter(|saved| saved.v == VERSION);
     saved.map(|saved| saved.workspaces).unwrap_or_default()
 }
 
 fn save<T: Serialize>(path: &Path, workspaces: &BTreeMap<Digest, T>) {
-    let bytes =
-        serde_json::to_vec(&Saved { v: VERSION, workspaces: workspaces.iter().map(|(id, of)| (*id, of)).collect() });
+    let bytes = serde_json::to_vec(&SavedCache {
+        v: VERSION,
+        workspaces: workspaces.iter().map(|(id, of)| (*id, of)).collect(),
+    });
     let _ = bytes.map(|bytes| fs::replace(path, &bytes, Some(fs::PRIVATE)));
 }
 

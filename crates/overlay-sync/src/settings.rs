@@ -11,8 +11,8 @@ use shopfloor_core::git::Repo;
 use shopfloor_core::path::RelPath;
 
 use crate::TOOL;
-use crate::cli::Place;
-use crate::merge::{Entry, Grow, Kind};
+use crate::cli::OverlayFlags;
+use crate::merge::{EntryPath, FileType, Grow};
 
 /// What may be set, in this order.
 pub const SETTINGS: &[Setting] = &[
@@ -89,10 +89,10 @@ pub struct Policy {
     /// What is deleted in the overlay is deleted in workspaces that have not changed it.
     pub spreads_deletions: bool,
     /// Entries that neither leave nor enter a workspace.
-    pub local: Vec<Entry>,
+    pub local: Vec<EntryPath>,
     /// Whether the merge command may see it, private as it is.
     pub is_sent: bool,
-    pub review: Vec<Entry>,
+    pub review: Vec<EntryPath>,
     pub on_conflict: OnConflict,
 }
 
@@ -136,7 +136,7 @@ impl Glob {
 }
 
 /// The settings as they were found, each with its source.
-pub fn load_config(env: &Env, repo: &Repo, place: &Place) -> Result<Config> {
+pub fn load_config(env: &Env, repo: &Repo, place: &OverlayFlags) -> Result<Config> {
     let flag = |text: &'static str| Path::new(text);
     let side = place.on_conflict.map(|side| flag(side.word()));
     let given = |value: &'_ Option<String>| value.clone();
@@ -196,9 +196,9 @@ impl Settings {
 
     /// How this path is handled; of several tables that match and set one thing the last counts.
     pub fn policy(&self, path: &RelPath) -> Policy {
-        let kind = Kind::of(path.as_path());
+        let kind = FileType::from_path(path.as_path());
         let mut policy = Policy { on_conflict: self.on_conflict, ..Policy::default() };
-        let entry = |text: &String| Entry::parse(kind, text);
+        let entry = |text: &String| EntryPath::parse(kind, text);
         policy.review = self.review.iter().filter_map(entry).collect();
         for (_, row) in self.per_path.iter().filter(|(glob, _)| glob.matches(path.as_path())) {
             let is = |name, word: &str| row.value(name).map(|value| value.text == word);
@@ -218,7 +218,7 @@ impl Settings {
 
 /// An entry that cannot be read would protect nothing.
 fn readable(setting: &str, value: &Value) -> Result<()> {
-    match value.items.iter().find(|text| Entry::parse(Kind::Json, text).is_none()) {
+    match value.items.iter().find(|text| EntryPath::parse(FileType::Json, text).is_none()) {
         None => Ok(()),
         Some(text) => Err(Failure::malformed(format!("`{setting}` cannot hold `{text}` ({})", value.source))
             .hint("write a key path such as \"env.PORT\", a part with dots in it quoted")),

@@ -27,13 +27,13 @@ pub const KEPT: Duration = Duration::from_secs(30 * 24 * 60 * 60);
 
 /// The reserved directory of one overlay.
 #[derive(Clone, Debug)]
-pub struct Store {
+pub struct OverlayStore {
     dir: PathBuf,
 }
 
 /// A conflict that was decided by rule: the contents by digest, all of them in the store.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Conflict {
+pub struct ConflictRecord {
     pub v: u32,
     pub id: String,
     pub time: String,
@@ -51,7 +51,7 @@ pub struct Conflict {
     pub places: Vec<String>,
 }
 
-impl Conflict {
+impl ConflictRecord {
     /// Whether this content is one of those it is about.
     pub fn speaks_of(&self, digest: &Digest) -> bool {
         [self.overlay, self.here, self.result].contains(digest) || self.base == Some(*digest)
@@ -60,12 +60,12 @@ impl Conflict {
 
 /// One thing a pass did.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Event {
+pub struct LogRecord {
     pub v: u32,
     pub time: String,
     pub workspace: String,
     pub path: RelPath,
-    pub rule: Did,
+    pub rule: SyncRule,
     pub from: Option<Digest>,
     pub to: Option<Digest>,
     /// How many entries the workspace had taken away and has again.
@@ -90,14 +90,14 @@ pub struct Intent {
     pub overlay: Digest,
     pub here: Digest,
     pub result: Digest,
-    pub rule: Did,
+    pub rule: SyncRule,
 }
 
 /// What a run is about to do to a file, told before it does: after a kill this tells what it wrote from
 /// what somebody changed since.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Doing {
+pub struct PlannedWrite {
     pub v: u32,
     /// The one workspace whose text goes into the overlay; none: any that gets the overlay's.
     pub workspace: Option<Digest>,
@@ -113,7 +113,7 @@ pub struct Doing {
 /// What was taken away in the overlay: it does not come back by itself.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Removed {
+pub struct RemovedEntries {
     pub v: u32,
     /// Entries of files that only grow.
     pub entries: BTreeMap<RelPath, BTreeSet<String>>,
@@ -124,7 +124,7 @@ pub struct Removed {
 /// The rule by which a file was synced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Did {
+pub enum SyncRule {
     /// The overlay was changed by hand.
     Pull,
     Push,
@@ -139,17 +139,17 @@ pub enum Did {
     Hold,
 }
 
-impl std::fmt::Display for Did {
+impl std::fmt::Display for SyncRule {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(match self {
-            Did::Pull => "pull",
-            Did::Push => "push",
-            Did::Merge => "merge",
-            Did::Command => "command",
-            Did::LastWrite => "last_write",
-            Did::Propagate => "propagate",
-            Did::Adopt => "adopt",
-            Did::Hold => "hold",
+            SyncRule::Pull => "pull",
+            SyncRule::Push => "push",
+            SyncRule::Merge => "merge",
+            SyncRule::Command => "command",
+            SyncRule::LastWrite => "last_write",
+            SyncRule::Propagate => "propagate",
+            SyncRule::Adopt => "adopt",
+            SyncRule::Hold => "hold",
         })
     }
 }
@@ -166,10 +166,10 @@ struct Owner {
     common_dir: PathBuf,
 }
 
-impl Store {
+impl OverlayStore {
     /// The store of the overlay at `overlay`, which need not be there yet.
-    pub fn of(overlay: &Path) -> Store {
-        Store { dir: overlay.join(RESERVED) }
+    pub fn of(overlay: &Path) -> OverlayStore {
+        OverlayStore { dir: overlay.join(RESERVED) }
     }
 
     pub fn lock_path(&self) -> PathBuf {
@@ -288,7 +288,7 @@ impl Store {
         Ok(fs::list(&self.dir.join("objects"))?.iter().filter_map(|name| Digest::parse(name.to_str()?)).collect())
     }
 
-    pub fn record(&self, conflict: &Conflict) -> Result<()> {
+    pub fn record(&self, conflict: &ConflictRecord) -> Result<()> {
         fs::replace(
             &self.dir.join("conflicts").join(format!("{}.json", conflict.id)),
             &json(conflict)?,
@@ -297,12 +297,12 @@ impl Store {
     }
 
     /// Every conflict, oldest first.
-    pub fn conflicts(&self) -> Result<Vec<Conflict>> {
+    pub fn conflicts(&self) -> Result<Vec<ConflictRecord>> {
         let dir = self.dir.join("conflicts");
         let mut all = Vec::new();
         for name in fs::list(&dir)?.iter().filter(|n| n.to_string_lossy().ends_with(".json")) {
             let path = dir.join(name);
-            let conflict: Conflict = parse(&path, &fs::read_no_follow(&path)?.unwrap_or_default())?;
+            let conflict: ConflictRecord = parse(&path, &fs::read_no_follow(&path)?.unwrap_or_default())?;
             all.push(conflict);
         }
         all.sort_by(|a, b| (&a.time, &a.id).cmp(&(&b.time, &b.id)));
@@ -310,7 +310,7 @@ impl Store {
     }
 
     /// Adds to the log, in one write.
-    pub fn log(&self, events: &[Event]) -> Result<()> {
+    pub fn log(&self, events: &[LogRecord]) -> Result<()> {
         let lines = events.iter().map(json).collect::<Result<Vec<_>>>()?;
         if lines.is_empty() {
             return Ok(());
@@ -348,7 +348,7 @@ impl Store {
     }
 
     /// Notes what a run is about to do. Synced: what it does to the overlay is synced as well.
-    pub fn announce(&self, doing: &[Doing]) -> Result<()> {
+    pub fn announce(&self, doing: &[PlannedWrite]) -> Result<()> {
         let lines = doing.iter().map(json).collect::<Result<Vec<_>>>()?;
         let path = self.dir.join("doing.jsonl");
         fs::append_line(&path, &String::from_utf8_lossy(&lines.join(&b'\n')))?;
@@ -357,7 +357,7 @@ impl Store {
 
     /// What runs before were about to do and may have done in part. A last line that was cut off was not
     /// begun.
-    pub fn announced(&self) -> Result<BTreeSet<Doing>> {
+    pub fn announced(&self) -> Result<BTreeSet<PlannedWrite>> {
         let bytes = fs::read_no_follow(&self.dir.join("doing.jsonl"))?.unwrap_or_default();
         Ok(bytes.split(|b| *b == b'\n').filter_map(|line| serde_json::from_slice(line).ok()).collect())
     }
@@ -367,19 +367,19 @@ impl Store {
         fs::remove(&self.dir.join("doing.jsonl"))
     }
 
-    pub fn removed(&self) -> Result<Removed> {
+    pub fn removed(&self) -> Result<RemovedEntries> {
         let path = self.dir.join("removed.json");
-        fs::read_no_follow(&path)?.map_or(Ok(Removed::default()), |bytes| parse(&path, &bytes))
+        fs::read_no_follow(&path)?.map_or(Ok(RemovedEntries::default()), |bytes| parse(&path, &bytes))
     }
 
-    pub fn save_removed(&self, removed: &Removed) -> Result<()> {
-        let removed = Removed { v: VERSION, ..removed.clone() };
+    pub fn save_removed(&self, removed: &RemovedEntries) -> Result<()> {
+        let removed = RemovedEntries { v: VERSION, ..removed.clone() };
         fs::replace(&self.dir.join("removed.json"), &json(&removed)?, Some(fs::PRIVATE))
     }
 
     /// The log from a place on, oldest first, and the place where it ends. A last line that is being written
     /// is left for the next time; one that cannot be read is none.
-    pub fn events(&self, from: usize) -> Result<(Vec<Option<Event>>, usize)> {
+    pub fn events(&self, from: usize) -> Result<(Vec<Option<LogRecord>>, usize)> {
         let bytes = fs::read_own(&self.log_path())?.unwrap_or_default();
         let from = from.min(bytes.len());
         let to = bytes.iter().rposition(|b| *b == b'\n').map_or(from, |end| (end + 1).max(from));

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 
 use shopfloor_core::hash::Digest;
 
-use crate::merge::{Entry, Grow, Kind, additions, donate, entries, strip};
+use crate::merge::{EntryPath, FileType, Grow, additions, donate, entries, strip};
 use crate::plan::{Look, Step};
 
 /// A part of a text that waits.
@@ -20,8 +20,8 @@ pub struct Part {
 }
 
 impl Part {
-    pub fn of(kind: Kind, here: &[u8], entries: &[Entry], why: String) -> Part {
-        let said = |entry: &Entry| format!("{entry}={}", entry.said_in(kind, here));
+    pub fn of(kind: FileType, here: &[u8], entries: &[EntryPath], why: String) -> Part {
+        let said = |entry: &EntryPath| format!("{entry}={}", entry.said_in(kind, here));
         let said: Vec<String> = entries.iter().map(said).collect();
         let digest = Digest::of(said.join("\n").as_bytes());
         Part { why, digest, of: vec![digest] }
@@ -37,8 +37,8 @@ impl Part {
 
 /// The three texts without what is not shared.
 #[derive(Clone, Debug)]
-pub struct View {
-    entries: Vec<Entry>,
+pub struct SharedView {
+    entries: Vec<EntryPath>,
     base: Option<(Digest, Option<Vec<u8>>)>,
     overlay: Option<Vec<u8>>,
     here: Option<Vec<u8>>,
@@ -47,13 +47,13 @@ pub struct View {
     pub part: Option<Part>,
 }
 
-impl View {
+impl SharedView {
     /// The view of a file; none when all of it is shared. Fails, in words, where nobody can tell.
     /// `disputed` are entries that wait beside those that wait anyway.
-    pub fn of(look: &Look<'_>, disputed: &[Entry]) -> Result<Option<View>, String> {
+    pub fn of(look: &Look<'_>, disputed: &[EntryPath]) -> Result<Option<SharedView>, String> {
         let (waiting, part) = waiting(look)?;
         let own = look.policy.local.iter().cloned().chain(disputed.iter().cloned());
-        let entries: Vec<Entry> = own.chain(waiting).collect();
+        let entries: Vec<EntryPath> = own.chain(waiting).collect();
         if entries.is_empty() || look.here.is_some() && look.here == look.overlay {
             return Ok(None);
         }
@@ -93,7 +93,7 @@ impl View {
                 accepted.insert(Digest::of(shared));
             }
         }
-        Ok(Some(View { entries, base, overlay, here, accepted, part }))
+        Ok(Some(SharedView { entries, base, overlay, here, accepted, part }))
     }
 
     /// What is decided about: the same file without them.
@@ -152,7 +152,7 @@ impl View {
 }
 
 /// The additions that wait for a person, and what is told about them.
-fn waiting(look: &Look<'_>) -> Result<(Vec<Entry>, Option<Part>), String> {
+fn waiting(look: &Look<'_>) -> Result<(Vec<EntryPath>, Option<Part>), String> {
     let none = Ok((Vec::new(), None));
     let Some(here) = look.here else { return none };
     let is_managed = look.overlay.is_some() || look.base.is_some() && !look.is_retired;
@@ -165,7 +165,7 @@ fn waiting(look: &Look<'_>) -> Result<(Vec<Entry>, Option<Part>), String> {
     if look.kind.is_tree() && !here.is_empty() && !look.kind.parses(here) {
         // The gate's business where it parsed before; else it must not pass unseen.
         let is_gated = base.is_some_and(|base| look.kind.parses(base));
-        if !is_gated && (look.kind == Kind::Json || may_say(here, &look.policy.review)) {
+        if !is_gated && (look.kind == FileType::Json || may_say(here, &look.policy.review)) {
             return Err("it does not parse, so nobody can tell what it adds".into());
         }
         return none;
@@ -175,12 +175,12 @@ fn waiting(look: &Look<'_>) -> Result<(Vec<Entry>, Option<Part>), String> {
 }
 
 /// Whether a text that has no structure we read might speak of one of these keys, however it is spelt.
-fn may_say(text: &[u8], keys: &[Entry]) -> bool {
+fn may_say(text: &[u8], keys: &[EntryPath]) -> bool {
     let text = String::from_utf8_lossy(text).to_lowercase();
     text.contains('\\') || text.contains('\0') || keys.iter().any(|key| text.contains(&key.first().to_lowercase()))
 }
 
-fn reviewed(look: &Look<'_>, here: &[u8], known: &[&[u8]]) -> (Vec<Entry>, Option<Part>) {
+fn reviewed(look: &Look<'_>, here: &[u8], known: &[&[u8]]) -> (Vec<EntryPath>, Option<Part>) {
     let mut waiting = additions(look.kind, here, &look.policy.review, known);
     let mut why: Vec<String> = Vec::new();
     if !waiting.is_empty() {
@@ -189,10 +189,10 @@ fn reviewed(look: &Look<'_>, here: &[u8], known: &[&[u8]]) -> (Vec<Entry>, Optio
     }
     if !look.removed.is_empty() {
         let in_known: BTreeSet<String> = known.iter().flat_map(|bytes| entries(look.kind, Grow::All, bytes)).collect();
-        let back: Vec<Entry> = entries(look.kind, Grow::All, here)
+        let back: Vec<EntryPath> = entries(look.kind, Grow::All, here)
             .into_iter()
             .filter(|entry| look.removed.contains(entry) && !in_known.contains(entry))
-            .filter_map(|entry| Entry::parse(look.kind, &entry))
+            .filter_map(|entry| EntryPath::parse(look.kind, &entry))
             .collect();
         if !back.is_empty() {
             let what =

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use notify::{EventKind, RecommendedWatcher, RecursiveMode, Watcher};
 
 /// Something to wake up for.
-pub enum Wake {
+pub enum WakeReason {
     /// Something changed at this time, or may have.
     Change {
         at: Instant,
@@ -36,17 +36,17 @@ pub fn removed(event: &notify::Result<notify::Event>) -> Vec<PathBuf> {
 /// When to act on changes: after a quiet time, or after a longest wait for it. One pair of instants,
 /// whatever the number of events: nothing overflows.
 #[derive(Clone, Copy, Debug)]
-pub struct Pending {
+pub struct Debounce {
     quiet: Duration,
     longest: Duration,
     span: Option<(Instant, Instant)>,
 }
 
-impl Pending {
+impl Debounce {
     /// The longest wait is for the change to have arrived, so the sync begins a little before it is over.
-    pub fn new(quiet: Duration, longest: Duration) -> Pending {
+    pub fn new(quiet: Duration, longest: Duration) -> Debounce {
         let longest = longest - longest / 20;
-        Pending { quiet, longest: longest.max(quiet), span: None }
+        Debounce { quiet, longest: longest.max(quiet), span: None }
     }
 
     pub fn changed(&mut self, now: Instant) {
@@ -66,7 +66,7 @@ impl Pending {
 
 /// The directories under watch, each with its identity: one that was removed and made anew at the same
 /// path is another one, which the system has silently stopped watching.
-pub struct Watched {
+pub struct WatchedDirs {
     watcher: RecommendedWatcher,
     dirs: BTreeMap<PathBuf, (u64, u64)>,
     /// Why not everything is watched, if so: then polling has to do.
@@ -75,9 +75,9 @@ pub struct Watched {
     pub polled: Vec<PathBuf>,
 }
 
-impl Watched {
-    pub fn new(watcher: RecommendedWatcher) -> Watched {
-        Watched { watcher, dirs: BTreeMap::new(), degraded: None, polled: Vec::new() }
+impl WatchedDirs {
+    pub fn new(watcher: RecommendedWatcher) -> WatchedDirs {
+        WatchedDirs { watcher, dirs: BTreeMap::new(), degraded: None, polled: Vec::new() }
     }
 
     /// Takes note that a directory is gone: even the same inode may be a new one.
@@ -133,7 +133,7 @@ mod tests {
     fn quiet_or_the_longest_wait_whichever_comes_first() {
         let start = Instant::now();
         let at = |ms: u64| start + Duration::from_millis(ms);
-        let mut pending = Pending::new(Duration::from_millis(100), Duration::from_millis(200));
+        let mut pending = Debounce::new(Duration::from_millis(100), Duration::from_millis(200));
         assert_eq!(pending.due(), None);
         pending.changed(at(0));
         assert_eq!(pending.due(), Some(at(100)));

@@ -14,7 +14,7 @@ use crate::manifest::Workspace;
 use crate::quiet;
 
 /// What git was asked about in a workspace, and said.
-pub struct Said {
+pub struct GitAnswer {
     pub asked: BTreeSet<RelPath>,
     pub barred: BTreeMap<RelPath, Bar>,
     /// The prints of what is not barred, as far as they can be told.
@@ -29,7 +29,7 @@ pub fn first_said(
     excludes: Option<&Path>,
     workspace: &Workspace,
     files: &BTreeSet<RelPath>,
-) -> Option<Said> {
+) -> Option<GitAnswer> {
     let here = Root::open(&workspace.root).ok()?;
     let is_reached = |path: &&RelPath| !matches!(here.look(path), Ok(fs::Found::Blocked(_)) | Err(_));
     let asked = files.iter().filter(is_reached).cloned().collect();
@@ -57,7 +57,7 @@ pub fn ask_git(
     excludes: Option<&Path>,
     workspace: &Workspace,
     asked: BTreeSet<RelPath>,
-) -> Result<Said> {
+) -> Result<GitAnswer> {
     let before = git_prints(env, excludes, workspace, &asked);
     let list: Vec<PathBuf> = asked.iter().map(|path| path.as_path().to_path_buf()).collect();
     let ignored: BTreeSet<PathBuf> = overlay.git.ignored(&workspace.root, &list, None)?.into_iter().collect();
@@ -77,5 +77,5 @@ pub fn ask_git(
     // Read again after git looked: a change in between must not be taken for known.
     let mut open = git_prints(env, excludes, workspace, &asked);
     open.retain(|path, print| before.get(path) == Some(print) && !barred.contains_key(path));
-    Ok(Said { asked, barred, open })
+    Ok(GitAnswer { asked, barred, open })
 }

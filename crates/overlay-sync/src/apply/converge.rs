@@ -7,12 +7,12 @@ use shopfloor_core::hash::Digest;
 use shopfloor_core::path::RelPath;
 
 use crate::apply::ground::{Bar, Ground};
-use crate::apply::{Pass, Passed, heal, keep_read};
-use crate::look::{Known, Scope, Seen, is_emptied, look};
+use crate::apply::{Pass, PassOutcome, heal, keep_read};
+use crate::look::{RunContext, Scope, SeenFile, is_emptied, look};
 use crate::manifest::Workspace;
 use crate::plan::Question;
 use crate::settings::Settings;
-use crate::store::{Did, Doing, Event, Intent};
+use crate::store::{Intent, LogRecord, PlannedWrite, SyncRule};
 
 /// More rounds than this would mean that somebody writes all the time; the next sync goes on.
 const ROUNDS: usize = 4;
@@ -22,8 +22,8 @@ const QUESTIONS: usize = 3;
 
 /// What passes until quiet came to.
 #[derive(Debug, Default)]
-pub struct Outcome {
-    pub events: Vec<Event>,
+pub struct SyncOutcome {
+    pub events: Vec<LogRecord>,
     /// Conflicts decided in this run.
     pub conflicts: usize,
     /// Files that wait, workspaces that were left alone, writes that failed: each in words.
@@ -71,10 +71,10 @@ pub fn converge<G: Ground>(
     settings: &Settings,
     now: &str,
     workspaces: &mut Vec<Workspace>,
-) -> Result<Outcome> {
-    let mut outcome = Outcome::default();
-    let before: BTreeSet<Doing> = ground.announced()?;
-    let mut left: Vec<Doing> = Vec::new();
+) -> Result<SyncOutcome> {
+    let mut outcome = SyncOutcome::default();
+    let before: BTreeSet<PlannedWrite> = ground.announced()?;
+    let mut left: Vec<PlannedWrite> = Vec::new();
     if !before.is_empty() {
         left = heal(ground)?;
         for workspace in workspaces.iter_mut() {
@@ -83,11 +83,11 @@ pub fn converge<G: Ground>(
         }
     }
     let known_files = workspaces.iter().map(|w| w.files.len()).max().unwrap_or(0);
-    let mut run = Run {
+    let mut run = SyncRun {
         settings,
         now,
         overlay: ground.overlay()?,
-        known: Known::read(ground)?,
+        known: RunContext::read(ground)?,
         pushed: BTreeSet::new(),
         is_broken: false,
     };
@@ -189,7 +189,7 @@ fn contested<G: Ground>(
 }
 
 /// Tells what is open in each workspace.
-fn report(workspaces: &[Workspace], mut turns: BTreeMap<Digest, Turn>, outcome: &mut Outcome) {
+fn report(workspaces: &[Workspace], mut turns: BTreeMap<Digest, Turn>, outcome: &mut SyncOutcome) {
     for workspace in workspaces {
         let name = workspace.root.display();
         let Some(turn) = turns.remove(&workspace.id) else { continue };
@@ -227,26 +227,26 @@ fn report(workspaces: &[Workspace], mut turns: BTreeMap<Digest, Turn>, outcome: 
     }
 }
 
-struct Run<'a> {
+struct SyncRun<'a> {
     settings: &'a Settings,
     now: &'a str,
     overlay: BTreeMap<RelPath, Option<Bar>>,
-    known: Known,
+    known: RunContext,
     /// What this run has written into the overlay.
     pushed: BTreeSet<RelPath>,
     /// A pass came to no end, so what it was about to do is still told.
     is_broken: bool,
 }
 
-impl Run<'_> {
+impl SyncRun<'_> {
     fn one<G: Ground>(
         &mut self,
         ground: &G,
         workspace: &mut Workspace,
         scope: Scope<'_>,
         turn: &mut Turn,
-        outcome: &mut Outcome,
-    ) -> Result<Passed> {
+        outcome: &mut SyncOutcome,
+    ) -> Result<PassOutcome> {
         let name = workspace.root.display().to_string();
         // What was the matter is so still, but for the files that are looked at now.
         match scope {
@@ -270,7 +270,7 @@ impl Run<'_> {
                     outcome.notes.push(note);
                 }
                 turn.is_halted = true;
-                return Ok(Passed::default());
+                return Ok(PassOutcome::default());
             }
             Err(failure) => Err(failure),
         };
@@ -278,7 +278,7 @@ impl Run<'_> {
             Ok(seen) => seen,
             Err(failure) => {
                 turn.open.push(format!("{name}: {}", failure));
-                return Ok(Passed::default());
+                return Ok(PassOutcome::default());
             }
         };
         if matches!(scope, Scope::News) {
@@ -294,7 +294,7 @@ impl Run<'_> {
             turn.open.push(format!(
                 "all files are gone from {name}; it is left alone, `overlay-sync sync --restore {name}` fills it again"
             ));
-            return Ok(Passed::default());
+            return Ok(PassOutcome::default());
         }
         let mut pass = Pass { ground, now: self.now.to_owned(), known: &mut self.known, pushed: &self.pushed };
         let passed = match pass.run(workspace, &seen) {
@@ -302,7 +302,7 @@ impl Run<'_> {
             Err(failure) => {
                 self.is_broken = true;
                 turn.open.push(format!("{name}: {}", failure));
-                return Ok(Passed::default());
+                return Ok(PassOutcome::default());
             }
         };
         self.pushed.extend(passed.pushed.iter().cloned());
@@ -319,7 +319,7 @@ impl Run<'_> {
         ground: &mut G,
         workspaces: &mut Vec<Workspace>,
         turns: &mut BTreeMap<Digest, Turn>,
-        outcome: &mut Outcome,
+        outcome: &mut SyncOutcome,
     ) -> Result<bool> {
         let mut any = false;
         for workspace in workspaces.iter() {
@@ -335,7 +335,7 @@ impl Run<'_> {
                     }
                     Ok(bytes) => {
                         // So that it is not asked twice, whatever happens from here on.
-                        let (result, rule) = (ground.keep(&bytes)?, Did::Command);
+                        let (result, rule) = (ground.keep(&bytes)?, SyncRule::Command);
                         let workspace = workspace.id;
                         let intent = Intent { v: 1, workspace, path: path.clone(), base, overlay, here, result, rule };
                         ground.intend(&intent)?;
@@ -358,7 +358,7 @@ impl Run<'_> {
     }
 }
 
-fn tell_barred(name: &str, seen: &[Seen], outcome: &mut Outcome) {
+fn tell_barred(name: &str, seen: &[SeenFile], outcome: &mut SyncOutcome) {
     for (file, bar) in seen.iter().filter_map(|s| Some((s, s.barred.as_ref()?))) {
         let path = &file.path;
         match bar {
@@ -366,7 +366,7 @@ fn tell_barred(name: &str, seen: &[Seen], outcome: &mut Outcome) {
                 outcome.warnings.push(format!("{name}: {path} is not ignored by git there and stays untouched"));
             }
             Bar::Tracked => outcome.details.push(format!("{name}: {path} is tracked there and stays untouched")),
-            // Said with what is open.
+            // GitAnswer with what is open.
             Bar::Unreadable(_) | Bar::Alias => {}
             Bar::Strange(why) => outcome.warnings.push(format!("{name}: {path} stays untouched: {why}")),
         }

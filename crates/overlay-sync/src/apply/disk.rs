@@ -14,16 +14,16 @@ use shopfloor_core::lock::Lock;
 use shopfloor_core::path::RelPath;
 use shopfloor_core::proc::{self, Cmd};
 
-use super::bars::{Said, ask_git, first_said, git_prints};
+use super::bars::{GitAnswer, ask_git, first_said, git_prints};
 use crate::TOOL;
-use crate::apply::ground::{Bar, File, Found, Ground, Side};
+use crate::apply::ground::{Bar, Ground, Lookup, ReadFile, Side};
 use crate::declared::{self, Declared};
 use crate::facts::Overlay;
 use crate::manifest::Workspace;
 use crate::merge;
 use crate::plan::Question;
-use crate::quiet::{self, Quiet};
-use crate::store::{Conflict, Doing, Event, Intent, RESERVED, Removed};
+use crate::quiet::{self, QuietCache};
+use crate::store::{ConflictRecord, Intent, LogRecord, PlannedWrite, RESERVED, RemovedEntries};
 
 /// One run over real directories.
 pub struct Disk<'a> {
@@ -35,26 +35,26 @@ pub struct Disk<'a> {
     declared: OnceCell<Declared>,
     excludes: OnceCell<Option<PathBuf>>,
     /// The workspace that was used last.
-    here: RefCell<Option<(Digest, Rc<Here>)>>,
+    here: RefCell<Option<(Digest, Rc<OpenWorkspace>)>>,
     /// The overlay's files as this run knows them: each replacement is compare-and-swap, so being late is
     /// found out.
-    files: RefCell<HashMap<RelPath, Found>>,
+    files: RefCell<HashMap<RelPath, Lookup>>,
     /// What the system told of the overlay's files before they were read.
     overlay_stats: RefCell<HashMap<RelPath, Option<Stat>>>,
     stats: RefCell<HashMap<(Digest, RelPath), u64>>,
     /// The same of workspaces' files, until they are looked at.
     first_look: RefCell<HashMap<Digest, Vec<Option<Stat>>>>,
     /// What git was asked about new workspaces, and said.
-    first_said: RefCell<HashMap<Digest, Said>>,
+    first_said: RefCell<HashMap<Digest, GitAnswer>>,
     kept: RefCell<HashSet<Digest>>,
     /// What this run has told that it will do.
-    told: RefCell<BTreeSet<Doing>>,
-    quiet: RefCell<Quiet>,
+    told: RefCell<BTreeSet<PlannedWrite>>,
+    quiet: RefCell<QuietCache>,
     /// The print of the settings in force.
     settings: u64,
 }
 
-struct Here {
+struct OpenWorkspace {
     root: Root,
     staging: OnceCell<Staging>,
 }
@@ -82,7 +82,7 @@ impl<'a> Disk<'a> {
             first_said: RefCell::default(),
             kept: RefCell::default(),
             told: RefCell::default(),
-            quiet: RefCell::new(Quiet::load(&cache)),
+            quiet: RefCell::new(QuietCache::load(&cache)),
         };
         if is_writing {
             disk.rescue(&overlay.store.staging())?;
@@ -98,19 +98,19 @@ impl<'a> Disk<'a> {
         self.quiet.borrow_mut().save(|id| workspaces.join(format!("{id}.json")).exists());
     }
 
-    fn here(&self, workspace: &Workspace) -> Result<Rc<Here>> {
+    fn here(&self, workspace: &Workspace) -> Result<Rc<OpenWorkspace>> {
         if let Some((id, here)) = &*self.here.borrow()
             && *id == workspace.id
         {
             return Ok(here.clone());
         }
-        let here = Rc::new(Here { root: Root::open(&workspace.root)?, staging: OnceCell::new() });
+        let here = Rc::new(OpenWorkspace { root: Root::open(&workspace.root)?, staging: OnceCell::new() });
         *self.here.borrow_mut() = Some((workspace.id, here.clone()));
         Ok(here)
     }
 
     /// Where files for a workspace stand until they are whole. They are reproducible from the overlay.
-    fn here_staging<'h>(&self, workspace: &Workspace, here: &'h Here) -> Result<&'h Staging> {
+    fn here_staging<'h>(&self, workspace: &Workspace, here: &'h OpenWorkspace) -> Result<&'h Staging> {
         if let Some(staging) = here.staging.get() {
             return Ok(staging);
         }
@@ -134,7 +134,7 @@ impl<'a> Disk<'a> {
         Ok(self.staging.get_or_init(|| staging))
     }
 
-    fn read_at(&self, root: &Root, path: &RelPath) -> Result<Found> {
+    fn read_at(&self, root: &Root, path: &RelPath) -> Result<Lookup> {
         use shopfloor_core::fs::Found as Is;
         let looked = match root.look(path) {
             Ok(looked) => looked,
@@ -144,7 +144,7 @@ impl<'a> Disk<'a> {
             Is::Missing => Ok(None),
             // It may be gone again, or be something else by now.
             Is::File(_) => match root.read_whole(path) {
-                Ok(read) => Ok(read.map(|(bytes, mode)| File::new(bytes, mode))),
+                Ok(read) => Ok(read.map(|(bytes, mode)| ReadFile::new(bytes, mode))),
                 Err(failure) => Err(Bar::Unreadable(failure.to_string())),
             },
             Is::Link(target) if points_to(root.path(), path, &target, &self.overlay.dir) => Err(Bar::Alias),
@@ -356,7 +356,7 @@ impl Ground for Disk<'_> {
         stats.into_iter().next()?.map(|stat| stat.modified())
     }
 
-    fn read(&self, side: Side<'_>, path: &RelPath) -> Result<Found> {
+    fn read(&self, side: Side<'_>, path: &RelPath) -> Result<Lookup> {
         match side {
             Side::Here(workspace) => self.read_at(&self.here(workspace)?.root, path),
             Side::Overlay => {
@@ -416,11 +416,11 @@ impl Ground for Disk<'_> {
         Workspace::load(&self.overlay.store.workspaces(), &workspace.id)
     }
 
-    fn record(&self, conflict: &Conflict) -> Result<()> {
+    fn record(&self, conflict: &ConflictRecord) -> Result<()> {
         self.overlay.store.record(conflict)
     }
 
-    fn log(&self, events: &[Event]) -> Result<()> {
+    fn log(&self, events: &[LogRecord]) -> Result<()> {
         self.overlay.store.log(events)
     }
 
@@ -440,9 +440,9 @@ impl Ground for Disk<'_> {
         Workspace::load_all(&self.overlay.store.workspaces())
     }
 
-    fn announce(&self, doing: &[Doing]) -> Result<()> {
+    fn announce(&self, doing: &[PlannedWrite]) -> Result<()> {
         let mut told = self.told.borrow_mut();
-        let new: Vec<Doing> = doing.iter().filter(|doing| !told.contains(doing)).cloned().collect();
+        let new: Vec<PlannedWrite> = doing.iter().filter(|doing| !told.contains(doing)).cloned().collect();
         if !new.is_empty() {
             self.overlay.store.announce(&new)?;
             told.extend(new);
@@ -450,7 +450,7 @@ impl Ground for Disk<'_> {
         Ok(())
     }
 
-    fn announced(&self) -> Result<BTreeSet<Doing>> {
+    fn announced(&self) -> Result<BTreeSet<PlannedWrite>> {
         self.overlay.store.announced()
     }
 
@@ -459,11 +459,11 @@ impl Ground for Disk<'_> {
         self.overlay.store.is_done()
     }
 
-    fn removed(&self) -> Result<Removed> {
+    fn removed(&self) -> Result<RemovedEntries> {
         self.overlay.store.removed()
     }
 
-    fn save_removed(&self, removed: &Removed) -> Result<()> {
+    fn save_removed(&self, removed: &RemovedEntries) -> Result<()> {
         self.overlay.store.save_removed(removed)
     }
 

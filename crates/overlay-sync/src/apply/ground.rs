@@ -10,19 +10,19 @@ use shopfloor_core::path::RelPath;
 
 use crate::manifest::Workspace;
 use crate::plan::Question;
-use crate::store::{Conflict, Doing, Event, Intent, Removed};
+use crate::store::{ConflictRecord, Intent, LogRecord, PlannedWrite, RemovedEntries};
 
 /// A file as it was read, once.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct File {
+pub struct ReadFile {
     pub bytes: Rc<[u8]>,
     pub mode: u32,
     pub sha256: Digest,
 }
 
-impl File {
-    pub fn new(bytes: Vec<u8>, mode: u32) -> File {
-        File { sha256: Digest::of(&bytes), bytes: bytes.into(), mode }
+impl ReadFile {
+    pub fn new(bytes: Vec<u8>, mode: u32) -> ReadFile {
+        ReadFile { sha256: Digest::of(&bytes), bytes: bytes.into(), mode }
     }
 }
 
@@ -49,7 +49,7 @@ pub enum Bar {
 }
 
 /// What lies at a path: a file, nothing, or something that is left alone.
-pub type Found = std::result::Result<Option<File>, Bar>;
+pub type Lookup = std::result::Result<Option<ReadFile>, Bar>;
 
 /// What a pass stands on. Every method that writes either did or did not when its process is killed.
 pub trait Ground {
@@ -73,7 +73,7 @@ pub trait Ground {
     /// putting edits in their order: nothing is decided on it.
     fn edited(&self, workspace: &Workspace, path: &RelPath, base: Digest) -> Option<i128>;
     /// Reads a file whole, if it is one.
-    fn read(&self, side: Side<'_>, path: &RelPath) -> Result<Found>;
+    fn read(&self, side: Side<'_>, path: &RelPath) -> Result<Lookup>;
     /// Replaces exactly what was expected (nothing, for none); `false` when something else is there.
     fn put(&self, side: Side<'_>, path: &RelPath, expected: Option<Digest>, bytes: &[u8], mode: u32) -> Result<bool>;
     /// Removes exactly what was expected.
@@ -86,21 +86,21 @@ pub trait Ground {
     fn save(&self, workspace: &Workspace) -> Result<()>;
     /// A workspace's manifest as it is now; none when the workspace was detached.
     fn reload(&self, workspace: &Workspace) -> Result<Option<Workspace>>;
-    fn record(&self, conflict: &Conflict) -> Result<()>;
-    fn log(&self, events: &[Event]) -> Result<()>;
+    fn record(&self, conflict: &ConflictRecord) -> Result<()>;
+    fn log(&self, events: &[LogRecord]) -> Result<()>;
     fn intents(&self) -> Result<Vec<Intent>>;
     fn intend(&self, intent: &Intent) -> Result<()>;
     fn fulfil(&self, workspace: &Workspace, path: &RelPath) -> Result<()>;
     /// Every attached workspace.
     fn workspaces(&self) -> Result<Vec<Workspace>>;
     /// Tells what is about to be done, unless that was told.
-    fn announce(&self, doing: &[Doing]) -> Result<()>;
+    fn announce(&self, doing: &[PlannedWrite]) -> Result<()>;
     /// What runs before have told and may have done in part.
-    fn announced(&self) -> Result<BTreeSet<Doing>>;
+    fn announced(&self) -> Result<BTreeSet<PlannedWrite>>;
     /// All of it is done.
     fn is_done(&self) -> Result<()>;
-    fn removed(&self) -> Result<Removed>;
-    fn save_removed(&self, removed: &Removed) -> Result<()>;
+    fn removed(&self) -> Result<RemovedEntries>;
+    fn save_removed(&self, removed: &RemovedEntries) -> Result<()>;
     /// Asks the merge command, with no lock held meanwhile: everything must be read anew afterwards. Gives
     /// what it said, or in words why that cannot be taken.
     fn ask(&mut self, path: &RelPath, question: &Question) -> Result<std::result::Result<Vec<u8>, String>>;

@@ -9,8 +9,8 @@ use proptest_state_machine::{ReferenceStateMachine, StateMachineTest, prop_state
 use shopfloor_core::hash::Digest;
 use shopfloor_core::path::RelPath;
 
-use super::converge::{Outcome, converge};
-use super::memory::{Edit, Memory, Program, State};
+use super::converge::{SyncOutcome, converge};
+use super::memory::{Edit, MemoryGround, MemoryState, Program};
 use crate::manifest::Workspace;
 use crate::settings::{MergeCommand, OnConflict, Settings};
 
@@ -29,7 +29,7 @@ fn file(env: bool) -> RelPath {
 
 /// What somebody does to a text.
 #[derive(Clone, Copy, Debug)]
-enum Change {
+enum TextChange {
     /// Sets a name that nobody else sets.
     Add,
     /// Sets what others may set too.
@@ -43,7 +43,7 @@ enum Change {
 #[derive(Clone, Debug)]
 enum Step {
     /// Somebody changes a file of a workspace, or of the overlay.
-    Edit(Option<u8>, bool, Change),
+    Edit(Option<u8>, bool, TextChange),
     Delete(u8, bool),
     /// All files of a workspace go at once, as `git clean` does it.
     Clean(u8),
@@ -75,10 +75,10 @@ impl ReferenceStateMachine for Anything {
     fn transitions((): &()) -> BoxedStrategy<Step> {
         let w = || 0..WORKSPACES;
         let change = prop_oneof![
-            5 => Just(Change::Add),
-            3 => (0..4u8).prop_map(Change::Shared),
-            2 => any::<u8>().prop_map(Change::Take),
-            1 => Just(Change::Stale),
+            5 => Just(TextChange::Add),
+            3 => (0..4u8).prop_map(TextChange::Shared),
+            2 => any::<u8>().prop_map(TextChange::Take),
+            1 => Just(TextChange::Stale),
         ];
         let whose = prop_oneof![6 => w().prop_map(Some), 1 => Just(None)];
         let program = prop_oneof![Just(Program::Right), Just(Program::Wrong), Just(Program::Slow)];
@@ -105,20 +105,20 @@ impl ReferenceStateMachine for Anything {
 /// The overlay and its workspaces, and what is known of the edits.
 #[derive(Clone, Debug)]
 struct Floor {
-    state: State,
+    state: MemoryState,
     /// What somebody set and nobody took away.
     standing: BTreeMap<(bool, String), ()>,
     names: usize,
     /// Whether conflicts wait, and whether any ever did: then bases are put together from parts.
     is_hold: bool,
     had_parts: bool,
-    /// Workspaces that are away, with their files.
-    away: BTreeMap<Digest, super::memory::Files>,
+    /// WorkspaceArgs that are away, with their files.
+    away: BTreeMap<Digest, super::memory::MemoryFiles>,
 }
 
 impl Floor {
     fn new() -> Floor {
-        let mut state = State::default();
+        let mut state = MemoryState::default();
         for env in [true, false] {
             state.edit(&(
                 None,
@@ -144,9 +144,9 @@ impl Floor {
     }
 
     /// Passes over these workspaces, as a run of ours does it.
-    fn pass(&mut self, order: &[u8]) -> Option<Outcome> {
+    fn pass(&mut self, order: &[u8]) -> Option<SyncOutcome> {
         let slow = self.state.program == Some(Program::Slow);
-        self.state.meanwhile = if slow { self.change(Some(0), true, Change::Shared(8)) } else { None };
+        self.state.meanwhile = if slow { self.change(Some(0), true, TextChange::Shared(8)) } else { None };
         let edit = self.state.meanwhile.clone();
         let before = self.state.clone();
         let settings = Settings {
@@ -160,7 +160,7 @@ impl Floor {
         };
         self.had_parts |= self.is_hold;
         let mut workspaces: Vec<Workspace> = order.iter().map(|w| before.manifests[&id(*w)].clone()).collect();
-        let mut ground = Memory(std::cell::RefCell::new(std::mem::take(&mut self.state)));
+        let mut ground = MemoryGround(std::cell::RefCell::new(std::mem::take(&mut self.state)));
         let outcome = converge(&mut ground, &settings, NOW, &mut workspaces);
         self.state = ground.0.into_inner();
         if let (Some((_, _, bytes)), None) = (edit, self.state.meanwhile.take()) {
@@ -176,7 +176,7 @@ impl Floor {
     }
 
     /// What holds after every run, whether it lived to its end or not.
-    fn check(&self, before: &State) {
+    fn check(&self, before: &MemoryState) {
         let state = &self.state;
         for digest in state.read.keys() {
             assert!(state.has(digest), "lost: {:?}", String::from_utf8_lossy(&state.read[digest]));
@@ -194,7 +194,7 @@ impl Floor {
         }
         // What one side alone changed is no conflict and nothing to ask about.
         let disputed = |path: &RelPath| {
-            let of = |files: &super::memory::Files| files.get(path).map(|(bytes, _)| Digest::of(bytes));
+            let of = |files: &super::memory::MemoryFiles| files.get(path).map(|(bytes, _)| Digest::of(bytes));
             let is_changed = |w: &&Workspace| {
                 before.here.get(&w.id).is_some_and(|files| of(files) != w.files.get(path).map(|b| b.sha256))
             };
@@ -210,7 +210,7 @@ impl Floor {
         }
     }
 
-    fn change(&mut self, whose: Option<u8>, env: bool, change: Change) -> Option<Edit> {
+    fn change(&mut self, whose: Option<u8>, env: bool, change: TextChange) -> Option<Edit> {
         let id = whose.map(id);
         let files = match id {
             None => Some(&self.state.overlay),
@@ -220,16 +220,16 @@ impl Floor {
         let before = bytes.as_deref().map(|bytes| names(env, bytes)).unwrap_or_default();
         let mut now = before.clone();
         match change {
-            Change::Add => {
+            TextChange::Add => {
                 self.names += 1;
                 now.insert(format!("N{}", self.names), "1".into());
             }
-            Change::Shared(value) => drop(now.insert(SHARED.into(), value.to_string())),
-            Change::Take(n) => {
+            TextChange::Shared(value) => drop(now.insert(SHARED.into(), value.to_string())),
+            TextChange::Take(n) => {
                 let name = before.keys().nth(usize::from(n) % before.len().max(1))?.clone();
                 now.remove(&name);
             }
-            Change::Stale => now = BTreeMap::from([("FIRST".into(), "1".into()), (SHARED.into(), "0".into())]),
+            TextChange::Stale => now = BTreeMap::from([("FIRST".into(), "1".into()), (SHARED.into(), "0".into())]),
         }
         for name in before.keys().filter(|name| !now.contains_key(*name)) {
             self.standing.remove(&(env, name.clone()));
@@ -270,7 +270,7 @@ impl Floor {
         assert_eq!(self.state.writes, writes, "a second run writes nothing");
         for env in [true, false] {
             let path = file(env);
-            let of = |files: &super::memory::Files| {
+            let of = |files: &super::memory::MemoryFiles| {
                 files.get(&path).map(|(bytes, _)| String::from_utf8_lossy(bytes).into_owned())
             };
             let overlay = of(&self.state.overlay);
@@ -352,7 +352,7 @@ impl StateMachineTest for Floor {
                 }
             }
             Step::Raced(after, w, env) => {
-                if let Some(edit) = floor.change(Some(w), env, Change::Shared(9)) {
+                if let Some(edit) = floor.change(Some(w), env, TextChange::Shared(9)) {
                     floor.overwritten(env, &edit.2);
                     floor.state.raced = Some((floor.state.writes + after, edit));
                     floor.pass(&all);
@@ -399,7 +399,7 @@ prop_state_machine! {
 #[test]
 fn what_a_killed_run_wrote_does_not_come_back() {
     let mut floor = Floor::new();
-    let edit = floor.change(Some(0), false, Change::Add).unwrap();
+    let edit = floor.change(Some(0), false, TextChange::Add).unwrap();
     floor.state.edit(&edit);
     let start = floor.clone();
     floor.pass(&[0, 1, 2]).unwrap();
@@ -409,7 +409,7 @@ fn what_a_killed_run_wrote_does_not_come_back() {
             let mut killed = start.clone();
             killed.state.dies_at = Some(at);
             killed.pass(&[0, 1, 2]);
-            let edit = killed.change(Some(0), false, Change::Take(1)).unwrap();
+            let edit = killed.change(Some(0), false, TextChange::Take(1)).unwrap();
             killed.state.edit(&edit);
             killed.settle(&order);
             let said = names(false, &killed.state.overlay[&file(false)].0);
@@ -424,7 +424,7 @@ fn the_merge_command_is_not_asked_twice() {
     let mut floor = Floor::new();
     floor.state.program = Some(Program::Right);
     for (w, value) in [(0, 1), (1, 2)] {
-        let edit = floor.change(Some(w), false, Change::Shared(value)).unwrap();
+        let edit = floor.change(Some(w), false, TextChange::Shared(value)).unwrap();
         floor.state.edit(&edit);
     }
     let start = floor.clone();
@@ -448,20 +448,20 @@ fn the_merge_command_is_not_asked_twice() {
 /// What a pass that writes neither side tells is about its workspace alone: others do not hold that base.
 #[test]
 fn a_base_that_moves_without_a_write_is_nobody_elses() {
-    use super::ground::File;
-    use crate::plan::{Decision, Step, Write};
-    let side = |text: &str| Some(File::new(text.into(), 0o600));
-    let write = Write {
+    use super::ground::ReadFile;
+    use crate::plan::{Decision, Step, WriteStep};
+    let side = |text: &str| Some(ReadFile::new(text.into(), 0o600));
+    let write = WriteStep {
         overlay: None,
         here: None,
         base: b"o".to_vec(),
-        did: crate::store::Did::Merge,
+        did: crate::store::SyncRule::Merge,
         winner: crate::merge::Rule::Overlay,
         conflicts: Vec::new(),
         grown: 0,
         intent: None,
     };
-    let seen = crate::look::Seen {
+    let seen = crate::look::SeenFile {
         path: file(true),
         base: None,
         overlay: side("o"),

@@ -8,13 +8,13 @@ use shopfloor_core::error::{Failure, Result};
 use shopfloor_core::hash::Digest;
 use shopfloor_core::path::RelPath;
 
-use super::ground::{Bar, File, Found, Ground, Side};
+use super::ground::{Bar, Ground, Lookup, ReadFile, Side};
 use crate::manifest::Workspace;
-use crate::merge::{Input, Rule, check, merge};
+use crate::merge::{MergeInput, Rule, check, merge};
 use crate::plan::Question;
-use crate::store::{Conflict, Doing, Event, Intent, Removed};
+use crate::store::{ConflictRecord, Intent, LogRecord, PlannedWrite, RemovedEntries};
 
-pub type Files = BTreeMap<RelPath, (Vec<u8>, u32)>;
+pub type MemoryFiles = BTreeMap<RelPath, (Vec<u8>, u32)>;
 
 /// What the merge command is like.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,17 +31,17 @@ pub enum Program {
 pub type Edit = (Option<Digest>, RelPath, Vec<u8>);
 
 #[derive(Clone, Debug, Default)]
-pub struct State {
-    pub overlay: Files,
+pub struct MemoryState {
+    pub overlay: MemoryFiles,
     /// The workspaces whose directories are there.
-    pub here: BTreeMap<Digest, Files>,
+    pub here: BTreeMap<Digest, MemoryFiles>,
     pub manifests: BTreeMap<Digest, Workspace>,
     pub objects: BTreeMap<Digest, Vec<u8>>,
-    pub conflicts: BTreeMap<String, Conflict>,
-    pub events: Vec<Event>,
+    pub conflicts: BTreeMap<String, ConflictRecord>,
+    pub events: Vec<LogRecord>,
     pub intents: BTreeMap<(Digest, RelPath), Intent>,
-    pub removed: Removed,
-    pub doing: BTreeSet<Doing>,
+    pub removed: RemovedEntries,
+    pub doing: BTreeSet<PlannedWrite>,
     /// Every content a pass has read.
     pub read: BTreeMap<Digest, Vec<u8>>,
     /// Every content that stood at a path, of each side.
@@ -57,7 +57,7 @@ pub struct State {
     pub asked: usize,
 }
 
-impl State {
+impl MemoryState {
     /// Somebody writes a file.
     pub fn edit(&mut self, (whose, path, bytes): &Edit) {
         let files = match whose {
@@ -72,16 +72,16 @@ impl State {
 
     /// Whether a content can be had back.
     pub fn has(&self, digest: &Digest) -> bool {
-        let stands = |files: &Files| files.values().any(|(bytes, _)| Digest::of(bytes) == *digest);
+        let stands = |files: &MemoryFiles| files.values().any(|(bytes, _)| Digest::of(bytes) == *digest);
         self.objects.contains_key(digest) || stands(&self.overlay) || self.here.values().any(stands)
     }
 }
 
 /// The ground; a dead one answers nothing any more.
 #[derive(Debug, Default)]
-pub struct Memory(pub RefCell<State>);
+pub struct MemoryGround(pub RefCell<MemoryState>);
 
-impl Memory {
+impl MemoryGround {
     /// Before anything is written: dies, or lets somebody else go first.
     fn tick(&self) -> Result<()> {
         let mut state = self.0.borrow_mut();
@@ -98,7 +98,7 @@ impl Memory {
         Ok(())
     }
 
-    fn with<T>(&self, change: impl FnOnce(&mut State) -> T) -> Result<T> {
+    fn with<T>(&self, change: impl FnOnce(&mut MemoryState) -> T) -> Result<T> {
         self.tick()?;
         Ok(change(&mut self.0.borrow_mut()))
     }
@@ -111,7 +111,7 @@ fn whose(side: Side<'_>) -> Option<Digest> {
     }
 }
 
-impl Ground for Memory {
+impl Ground for MemoryGround {
     fn overlay(&self) -> Result<BTreeMap<RelPath, Option<Bar>>> {
         Ok(self.0.borrow().overlay.keys().map(|path| (path.clone(), None)).collect())
     }
@@ -148,7 +148,7 @@ impl Ground for Memory {
 
     fn is_quiet_now(&self, _: &Workspace, _: &RelPath) {}
 
-    fn read(&self, side: Side<'_>, path: &RelPath) -> Result<Found> {
+    fn read(&self, side: Side<'_>, path: &RelPath) -> Result<Lookup> {
         let mut state = self.0.borrow_mut();
         let files = match whose(side) {
             None => Some(&state.overlay),
@@ -156,7 +156,7 @@ impl Ground for Memory {
         };
         let Some((bytes, mode)) = files.and_then(|files| files.get(path)).cloned() else { return Ok(Ok(None)) };
         state.read.insert(Digest::of(&bytes), bytes.clone());
-        Ok(Ok(Some(File::new(bytes, mode))))
+        Ok(Ok(Some(ReadFile::new(bytes, mode))))
     }
 
     fn put(&self, side: Side<'_>, path: &RelPath, expected: Option<Digest>, bytes: &[u8], mode: u32) -> Result<bool> {
@@ -206,11 +206,11 @@ impl Ground for Memory {
         Ok(self.0.borrow().manifests.get(&workspace.id).cloned())
     }
 
-    fn record(&self, conflict: &Conflict) -> Result<()> {
+    fn record(&self, conflict: &ConflictRecord) -> Result<()> {
         self.with(|state| drop(state.conflicts.insert(conflict.id.clone(), conflict.clone())))
     }
 
-    fn log(&self, events: &[Event]) -> Result<()> {
+    fn log(&self, events: &[LogRecord]) -> Result<()> {
         if events.is_empty() {
             return Ok(());
         }
@@ -233,14 +233,14 @@ impl Ground for Memory {
         Ok(self.0.borrow().manifests.values().cloned().collect())
     }
 
-    fn announce(&self, doing: &[Doing]) -> Result<()> {
+    fn announce(&self, doing: &[PlannedWrite]) -> Result<()> {
         if doing.iter().all(|doing| self.0.borrow().doing.contains(doing)) {
             return Ok(());
         }
         self.with(|state| state.doing.extend(doing.iter().cloned()))
     }
 
-    fn announced(&self) -> Result<BTreeSet<Doing>> {
+    fn announced(&self) -> Result<BTreeSet<PlannedWrite>> {
         Ok(self.0.borrow().doing.clone())
     }
 
@@ -248,11 +248,11 @@ impl Ground for Memory {
         self.with(|state| state.doing.clear())
     }
 
-    fn removed(&self) -> Result<Removed> {
+    fn removed(&self) -> Result<RemovedEntries> {
         Ok(self.0.borrow().removed.clone())
     }
 
-    fn save_removed(&self, removed: &Removed) -> Result<()> {
+    fn save_removed(&self, removed: &RemovedEntries) -> Result<()> {
         self.with(|state| state.removed = removed.clone())
     }
 
@@ -269,7 +269,7 @@ impl Ground for Memory {
             Program::Wrong => b"Here is the merged file:\n".to_vec(),
             Program::Right | Program::Slow => {
                 let base = Some(question.base.as_deref().unwrap_or_default());
-                merge(&Input { base, rule: Rule::Workspace, ..question.input() }).bytes
+                merge(&MergeInput { base, rule: Rule::Workspace, ..question.input() }).bytes
             }
         };
         Ok(match check(&question.input(), &answer) {

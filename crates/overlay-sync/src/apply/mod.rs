@@ -21,17 +21,17 @@ use shopfloor_core::fs::{Root, Staging};
 use shopfloor_core::hash::Digest;
 use shopfloor_core::path::RelPath;
 
-use self::ground::{File, Ground, Side};
-use crate::look::{Known, Seen};
-use crate::manifest::{Base, Held, Workspace};
-use crate::merge::{Grow, Kind, Rule, entries};
-use crate::plan::{Question, Step, Write};
-use crate::store::{Conflict, Did, Doing, Event, Intent};
+use self::ground::{Ground, ReadFile, Side};
+use crate::look::{RunContext, SeenFile};
+use crate::manifest::{BaseFile, HeldText, Workspace};
+use crate::merge::{FileType, Grow, Rule, entries};
+use crate::plan::{Question, Step, WriteStep};
+use crate::store::{ConflictRecord, Intent, LogRecord, PlannedWrite, SyncRule};
 
 /// What a pass over one workspace came to.
 #[derive(Debug, Default)]
-pub struct Passed {
-    pub events: Vec<Event>,
+pub struct PassOutcome {
+    pub events: Vec<LogRecord>,
     /// How many were decided by rule.
     pub conflicts: usize,
     /// What could not be written, and why; the next pass tries again.
@@ -48,17 +48,17 @@ pub struct Passed {
 pub struct Pass<'a, G> {
     pub ground: &'a G,
     pub now: String,
-    pub known: &'a mut Known,
+    pub known: &'a mut RunContext,
     pub pushed: &'a BTreeSet<RelPath>,
 }
 
 impl<G: Ground> Pass<'_, G> {
     /// Takes every step and saves the manifest. One file that fails does not stop the others.
-    pub fn run(&mut self, workspace: &mut Workspace, seen: &[Seen]) -> Result<Passed> {
+    pub fn run(&mut self, workspace: &mut Workspace, seen: &[SeenFile]) -> Result<PassOutcome> {
         let before = workspace.clone();
         let removed = self.known.removed.clone();
-        let mut passed = Passed::default();
-        let doing: Vec<Doing> = seen.iter().filter_map(|file| doing(workspace, file)).collect();
+        let mut passed = PassOutcome::default();
+        let doing: Vec<PlannedWrite> = seen.iter().filter_map(|file| doing(workspace, file)).collect();
         if !doing.is_empty() {
             self.ground.announce(&doing)?;
         }
@@ -86,7 +86,7 @@ impl<G: Ground> Pass<'_, G> {
         Ok(passed)
     }
 
-    fn step(&mut self, workspace: &mut Workspace, file: &Seen, passed: &mut Passed) -> Result<()> {
+    fn step(&mut self, workspace: &mut Workspace, file: &SeenFile, passed: &mut PassOutcome) -> Result<()> {
         let path = &file.path;
         if file.barred.is_some() {
             workspace.held.remove(path);
@@ -109,7 +109,7 @@ impl<G: Ground> Pass<'_, G> {
                 let mode = file.here.as_ref().map_or(0o600, |here| here.mode);
                 let now = file.overlay.as_ref().map(|theirs| theirs.bytes.clone());
                 self.remember(file, now.as_deref().unwrap_or(bytes))?;
-                settle(workspace, path, Base { sha256, mode });
+                settle(workspace, path, BaseFile { sha256, mode });
                 workspace.refilled.remove(path);
             }
             Step::Delete => {
@@ -127,7 +127,7 @@ impl<G: Ground> Pass<'_, G> {
                         passed.lost.insert(path.clone());
                         return Ok(());
                     }
-                    passed.events.push(self.event(workspace, path, Did::Pull, Some(here.sha256), None));
+                    passed.events.push(self.event(workspace, path, SyncRule::Pull, Some(here.sha256), None));
                 }
                 self.retire(workspace, path, None);
             }
@@ -146,7 +146,7 @@ impl<G: Ground> Pass<'_, G> {
     }
 
     /// Notes what waits, whole or in part, and forgets what does not any more.
-    fn hold(&self, workspace: &mut Workspace, file: &Seen, passed: &mut Passed) -> Result<()> {
+    fn hold(&self, workspace: &mut Workspace, file: &SeenFile, passed: &mut PassOutcome) -> Result<()> {
         let path = &file.path;
         let (why, text, part) = match (&file.decision.step, &file.decision.part) {
             (Step::Hold(why, text), _) => (why, *text, false),
@@ -162,14 +162,20 @@ impl<G: Ground> Pass<'_, G> {
         let is_new = old.is_none_or(|held| held.text != text);
         let since = old.filter(|_| !is_new).map_or_else(|| self.now.clone(), |held| held.since.clone());
         let overlay = file.overlay.as_ref().map(|overlay| overlay.sha256);
-        workspace.held.insert(path.clone(), Held { why: why.clone(), text, since, part, here, overlay });
+        workspace.held.insert(path.clone(), HeldText { why: why.clone(), text, since, part, here, overlay });
         if is_new {
-            passed.events.push(self.event(workspace, path, Did::Hold, here, None));
+            passed.events.push(self.event(workspace, path, SyncRule::Hold, here, None));
         }
         Ok(())
     }
 
-    fn write(&mut self, workspace: &mut Workspace, file: &Seen, write: &Write, passed: &mut Passed) -> Result<()> {
+    fn write(
+        &mut self,
+        workspace: &mut Workspace,
+        file: &SeenFile,
+        write: &WriteStep,
+        passed: &mut PassOutcome,
+    ) -> Result<()> {
         let (path, ground) = (&file.path, self.ground);
         let (theirs, ours) = (file.overlay.as_ref().map(|f| f.sha256), file.here.as_ref().map(|f| f.sha256));
         let (theirs_mode, ours_mode) = (file.overlay.as_ref().map(|f| f.mode), file.here.as_ref().map(|f| f.mode));
@@ -227,10 +233,10 @@ impl<G: Ground> Pass<'_, G> {
                 workspace.refilled.entry(path.clone()).or_insert(base);
             }
             // What came from the overlay meanwhile is not what a stale writer knows.
-            (_, Did::Pull) if ours == workspace.files.get(path).map(|base| base.sha256) => {}
+            (_, SyncRule::Pull) if ours == workspace.files.get(path).map(|base| base.sha256) => {}
             _ => drop(workspace.refilled.remove(path)),
         }
-        settle(workspace, path, Base { sha256: base, mode });
+        settle(workspace, path, BaseFile { sha256: base, mode });
         if let Some(held) = workspace.held.get_mut(path) {
             // A part waits in texts that are others now.
             let now = |written: &Option<Vec<u8>>, before| match written {
@@ -239,16 +245,17 @@ impl<G: Ground> Pass<'_, G> {
             };
             (held.here, held.overlay) = (now(&write.here, ours)?, now(&write.overlay, theirs)?);
         }
-        let did = if write.did == Did::Pull && self.pushed.contains(path) { Did::Propagate } else { write.did };
-        let from = if write.did == Did::Pull { ours } else { theirs };
+        let did =
+            if write.did == SyncRule::Pull && self.pushed.contains(path) { SyncRule::Propagate } else { write.did };
+        let from = if write.did == SyncRule::Pull { ours } else { theirs };
         let event = self.event(workspace, path, did, from, Some(result));
-        passed.events.push(Event { kept: write.grown, ..event });
+        passed.events.push(LogRecord { kept: write.grown, ..event });
         Ok(())
     }
 
     /// Remembers what the overlay lost of what only grows, and forgets what it has again.
-    fn remember(&mut self, file: &Seen, overlay: &[u8]) -> Result<()> {
-        let kind = Kind::of(file.path.as_path());
+    fn remember(&mut self, file: &SeenFile, overlay: &[u8]) -> Result<()> {
+        let kind = FileType::from_path(file.path.as_path());
         let Some(base) = file.base.filter(|base| *base != Digest::of(overlay) && !file.policy.is_down) else {
             return Ok(());
         };
@@ -269,16 +276,16 @@ impl<G: Ground> Pass<'_, G> {
     fn conflict(
         &self,
         workspace: &Workspace,
-        file: &Seen,
-        write: &Write,
+        file: &SeenFile,
+        write: &WriteStep,
         overlay: Digest,
         here: Digest,
         result: Digest,
-    ) -> Conflict {
+    ) -> ConflictRecord {
         let base = file.base.map(|base| base.to_string()).unwrap_or_default();
         let path = &file.path;
         let id = Digest::of(format!("{}\0{path}\0{base}\0{overlay}\0{here}", workspace.id).as_bytes()).to_string();
-        Conflict {
+        ConflictRecord {
             v: 1,
             id: id[..12].to_owned(),
             time: self.now.clone(),
@@ -302,17 +309,17 @@ impl<G: Ground> Pass<'_, G> {
         &self,
         workspace: &Workspace,
         path: &RelPath,
-        rule: Did,
+        rule: SyncRule,
         from: Option<Digest>,
         to: Option<Digest>,
-    ) -> Event {
+    ) -> LogRecord {
         let workspace = workspace.root.to_string_lossy().into_owned();
-        Event { v: 1, time: self.now.clone(), workspace, path: path.clone(), rule, from, to, kept: 0 }
+        LogRecord { v: 1, time: self.now.clone(), workspace, path: path.clone(), rule, from, to, kept: 0 }
     }
 }
 
 /// This is what both sides hold from now on.
-pub fn settle(workspace: &mut Workspace, path: &RelPath, base: Base) {
+pub fn settle(workspace: &mut Workspace, path: &RelPath, base: BaseFile) {
     workspace.files.insert(path.clone(), base);
     workspace.deleted.remove(path);
     workspace.retired.remove(path);
@@ -321,13 +328,13 @@ pub fn settle(workspace: &mut Workspace, path: &RelPath, base: Base) {
 }
 
 /// What is about to be done to a file, if anything is written.
-fn doing(workspace: &Workspace, file: &Seen) -> Option<Doing> {
+fn doing(workspace: &Workspace, file: &SeenFile) -> Option<PlannedWrite> {
     let Step::Write(write) = &file.decision.step else { return None };
-    let digest = |written: &Option<Vec<u8>>, stands: &Option<File>| match written {
+    let digest = |written: &Option<Vec<u8>>, stands: &Option<ReadFile>| match written {
         Some(bytes) => Some(Digest::of(bytes)),
         None => stands.as_ref().map(|file| file.sha256),
     };
-    Some(Doing {
+    Some(PlannedWrite {
         v: 1,
         // What writes no workspace is about this one alone.
         workspace: (write.overlay.is_some() || write.here.is_none()).then_some(workspace.id),
@@ -340,7 +347,7 @@ fn doing(workspace: &Workspace, file: &Seen) -> Option<Doing> {
 }
 
 /// Whatever was read can be had back, also when somebody overwrites it a moment later.
-pub fn keep_read(ground: &impl Ground, seen: &[Seen]) -> Result<()> {
+pub fn keep_read(ground: &impl Ground, seen: &[SeenFile]) -> Result<()> {
     for file in seen {
         let sides = [&file.here, &file.overlay].into_iter().flatten();
         // The base is kept since it was one.
@@ -354,14 +361,14 @@ pub fn keep_read(ground: &impl Ground, seen: &[Seen]) -> Result<()> {
 /// Tells what runs before have done from what somebody changed since: where a side holds what such a run
 /// was writing, that is what both sides hold in common, though the manifest was not saved.
 /// What concerns workspaces that are away is given back.
-pub fn heal(ground: &impl Ground) -> Result<Vec<Doing>> {
+pub fn heal(ground: &impl Ground) -> Result<Vec<PlannedWrite>> {
     let announced = ground.announced()?;
     let mut left = Vec::new();
     for mut workspace in ground.workspaces()? {
         let before = workspace.clone();
         let id = workspace.id;
         let own = announced.iter().filter(|doing| doing.workspace.is_none_or(|of| of == id));
-        let own: Vec<Doing> = own.map(|doing| Doing { workspace: Some(id), ..doing.clone() }).collect();
+        let own: Vec<PlannedWrite> = own.map(|doing| PlannedWrite { workspace: Some(id), ..doing.clone() }).collect();
         // One that is away, or cannot be read, keeps nobody back; it is told apart once it is there.
         if heal_one(ground, &mut workspace, &own).is_err() {
             left.extend(own);
@@ -372,7 +379,7 @@ pub fn heal(ground: &impl Ground) -> Result<Vec<Doing>> {
     Ok(left)
 }
 
-fn heal_one(ground: &impl Ground, workspace: &mut Workspace, own: &[Doing]) -> Result<()> {
+fn heal_one(ground: &impl Ground, workspace: &mut Workspace, own: &[PlannedWrite]) -> Result<()> {
     if !ground.is_present(workspace)? {
         return Err(Failure::failed("it is not there"));
     }
@@ -387,7 +394,7 @@ fn heal_one(ground: &impl Ground, workspace: &mut Workspace, own: &[Doing]) -> R
             ground.read(Side::Overlay, path)?.ok().flatten().is_some_and(|file| file.sha256 == doing.overlay)
         };
         if is_done {
-            settle(workspace, path, Base { sha256: doing.base, mode: here.mode });
+            settle(workspace, path, BaseFile { sha256: doing.base, mode: here.mode });
         }
     }
     Ok(())
@@ -402,7 +409,7 @@ fn narrowed(own: Option<u32>, source: Option<u32>) -> u32 {
 
 /// Gives a workspace the overlay's text instead of the one that waits, which is kept; `false` when it is
 /// another by now.
-pub fn reject(ground: &impl Ground, workspace: &mut Workspace, file: &Seen, text: &[u8]) -> Result<bool> {
+pub fn reject(ground: &impl Ground, workspace: &mut Workspace, file: &SeenFile, text: &[u8]) -> Result<bool> {
     let (Some(here), Some(overlay)) = (&file.here, &file.overlay) else { return Ok(false) };
     ground.keep(&here.bytes)?;
     let mode = narrowed(Some(here.mode), Some(overlay.mode));
@@ -410,13 +417,13 @@ pub fn reject(ground: &impl Ground, workspace: &mut Workspace, file: &Seen, text
         return Ok(false);
     }
     let sha256 = ground.keep(&overlay.bytes)?;
-    settle(workspace, &file.path, Base { sha256, mode });
+    settle(workspace, &file.path, BaseFile { sha256, mode });
     workspace.held.remove(&file.path);
     Ok(true)
 }
 
 /// Replaces the overlay's text of a file by a person's wish; exit 1 when it changed meanwhile.
-pub fn edit(ground: &impl Ground, path: &RelPath, file: &File, bytes: &[u8]) -> Result<()> {
+pub fn edit(ground: &impl Ground, path: &RelPath, file: &ReadFile, bytes: &[u8]) -> Result<()> {
     ground.keep(&file.bytes)?;
     ground.keep(bytes)?;
     if !ground.put(Side::Overlay, path, Some(file.sha256), bytes, file.mode)? {

@@ -13,13 +13,13 @@ use shopfloor_core::ui::Ui;
 
 use crate::apply;
 use crate::apply::disk::Disk;
-use crate::cli::Place;
+use crate::cli::OverlayFlags;
 use crate::facts::Overlay;
-use crate::manifest::{Base, Workspace};
-use crate::merge::{Kind, strip};
+use crate::manifest::{BaseFile, Workspace};
+use crate::merge::{FileType, strip};
 use crate::store::RESERVED;
 
-pub fn run(ui: &Ui, env: &Env, place: &Place, files: &[PathBuf]) -> Result<Exit> {
+pub fn run(ui: &Ui, env: &Env, place: &OverlayFlags, files: &[PathBuf]) -> Result<Exit> {
     let overlay = Overlay::find(ui, env, place)?;
     let top = overlay.repo.require_worktree()?.to_path_buf();
     let worktree = Root::open(&top)?;
@@ -46,7 +46,7 @@ pub fn run(ui: &Ui, env: &Env, place: &Place, files: &[PathBuf]) -> Result<Exit>
     let mut here = all.into_iter().find(|workspace| workspace.root == top);
     for (path, bytes, mode) in &contents {
         // What is the workspace's own stays there.
-        let (kind, local) = (Kind::of(path.as_path()), overlay.settings.policy(path).local);
+        let (kind, local) = (FileType::from_path(path.as_path()), overlay.settings.policy(path).local);
         let shared = if local.is_empty() { Some(bytes.clone()) } else { strip(kind, bytes, &local) };
         let shared = shared.ok_or_else(|| {
             Failure::malformed(format!("{path}: its local entries cannot be told from the others"))
@@ -55,7 +55,7 @@ pub fn run(ui: &Ui, env: &Env, place: &Place, files: &[PathBuf]) -> Result<Exit>
         let added = apply::add(&disk, path, &shared, *mode)?;
         if let (true, Some(workspace)) = (added, &mut here) {
             // Both sides hold it now; an edit from here on has a past to be merged with.
-            apply::settle(workspace, path, Base { sha256: Digest::of(&shared), mode: *mode });
+            apply::settle(workspace, path, BaseFile { sha256: Digest::of(&shared), mode: *mode });
             workspace.save(&overlay.store.workspaces())?;
         }
         if ui.is_json() {

@@ -10,14 +10,14 @@ use shopfloor_core::ui::Ui;
 
 use super::leave;
 use super::sync::{converge, exit, narrate, preview, print};
-use crate::apply::converge::Outcome;
+use crate::apply::converge::SyncOutcome;
 use crate::apply::disk::Disk;
-use crate::cli::{Place, Workspaces};
+use crate::cli::{OverlayFlags, WorkspaceArgs};
 use crate::facts::{self, Overlay};
 use crate::manifest::Workspace;
 
 /// Registers workspaces and brings them in step; one that is attached is brought in step again.
-pub fn attach(ui: &Ui, env: &Env, place: &Place, named: &Workspaces) -> Result<Exit> {
+pub fn attach(ui: &Ui, env: &Env, place: &OverlayFlags, named: &WorkspaceArgs) -> Result<Exit> {
     let overlay = Overlay::find(ui, env, place)?;
     let mut paths = facts::paths(ui, env, named)?;
     if named.paths.is_empty() {
@@ -48,13 +48,13 @@ pub fn attach(ui: &Ui, env: &Env, place: &Place, named: &Workspaces) -> Result<E
 }
 
 /// Attaches the worktree we stand in.
-pub fn attach_here(env: &Env, overlay: &Overlay) -> Result<Outcome> {
+pub fn attach_here(env: &Env, overlay: &Overlay) -> Result<SyncOutcome> {
     let place = (overlay.repo.require_worktree()?.to_path_buf(), overlay.repo.git_dir.clone());
     Ok(register(env, overlay, vec![place])?.0)
 }
 
 /// Registers worktrees, each given by its root and private git directory, and brings them in step.
-fn register(env: &Env, overlay: &Overlay, places: Vec<(PathBuf, PathBuf)>) -> Result<(Outcome, Vec<Workspace>)> {
+fn register(env: &Env, overlay: &Overlay, places: Vec<(PathBuf, PathBuf)>) -> Result<(SyncOutcome, Vec<Workspace>)> {
     let lock = overlay.create()?;
     let known = Workspace::load_all(&overlay.store.workspaces())?;
     let mut attached = Vec::new();
@@ -106,7 +106,7 @@ fn register(env: &Env, overlay: &Overlay, places: Vec<(PathBuf, PathBuf)>) -> Re
 }
 
 /// Brings workspaces in step a last time and forgets them; their files stay. Without a path: all.
-pub fn detach(ui: &Ui, env: &Env, place: &Place, named: &Workspaces) -> Result<Exit> {
+pub fn detach(ui: &Ui, env: &Env, place: &OverlayFlags, named: &WorkspaceArgs) -> Result<Exit> {
     let overlay = Overlay::find(ui, env, place)?;
     if place.dry_run {
         overlay.require()?;

@@ -5,10 +5,10 @@ use shopfloor_core::error::{Exit, Result};
 use shopfloor_core::git::Git;
 use shopfloor_core::ui::Ui;
 
-use crate::cli::Place;
+use crate::cli::OverlayFlags;
 use crate::settings::load_config;
 
-pub fn run(ui: &Ui, env: &Env, place: &Place) -> Result<Exit> {
+pub fn run(ui: &Ui, env: &Env, place: &OverlayFlags) -> Result<Exit> {
     let repo = Git::find(env)?.discover()?;
     let config = load_config(env, &repo, place)?;
     config.warnings.iter().for_each(|warning| ui.warn(warning));

@@ -13,23 +13,23 @@ use super::sync::{converge, exit_for, print};
 use crate::apply;
 use crate::apply::disk::Disk;
 use crate::apply::ground::{Ground, Side};
-use crate::cli::{Place, Workspaces};
+use crate::cli::{OverlayFlags, WorkspaceArgs};
 use crate::facts::Overlay;
-use crate::merge::{Entry, Grow, Kind, entries, strip};
+use crate::merge::{EntryPath, FileType, Grow, entries, strip};
 
-pub fn run(ui: &Ui, env: &Env, place: &Place, path: &Path, entry: &str) -> Result<Exit> {
+pub fn run(ui: &Ui, env: &Env, place: &OverlayFlags, path: &Path, entry: &str) -> Result<Exit> {
     let overlay = Overlay::find(ui, env, place)?;
     let path = RelPath::parse_os(path.as_os_str())
         .map_err(|why| Failure::usage(format!("{}: {why}", path.display())).hint("name the file as `status` does"))?;
-    let kind = Kind::of(path.as_path());
-    let entry = Entry::parse(kind, entry).ok_or_else(|| {
+    let kind = FileType::from_path(path.as_path());
+    let entry = EntryPath::parse(kind, entry).ok_or_else(|| {
         Failure::usage(format!("`{entry}` is no entry"))
             .hint("write a key path such as permissions.allow.\"Bash(rm:*)\"")
     })?;
     overlay.require()?;
     let lock = if place.dry_run { None } else { Some(overlay.lock()?) };
     let mut disk = Disk::open(env, &overlay, lock)?;
-    let mut workspaces = overlay.workspaces(ui, env, &Workspaces::default())?;
+    let mut workspaces = overlay.workspaces(ui, env, &WorkspaceArgs::default())?;
     if !place.dry_run {
         // What workspaces have of their own comes first, so that the entry is there to be dropped.
         let before = converge(env, &overlay, &mut disk, &mut workspaces)?;

@@ -9,10 +9,10 @@ use shopfloor_core::ui::Ui;
 use super::attach::attach_here;
 use super::leave;
 use crate::TOOL;
-use crate::cli::Place;
+use crate::cli::OverlayFlags;
 use crate::facts::Overlay;
 
-pub fn run(ui: &Ui, env: &Env, place: &Place, command: HookCommand) -> Result<Exit> {
+pub fn run(ui: &Ui, env: &Env, place: &OverlayFlags, command: HookCommand) -> Result<Exit> {
     let leaving = |env: &Env, git, repo| leave::before_removal(ui, env, place, git, &repo);
     match hook_command::run_before_removal(ui, env, command, leaving)? {
         Ok(done) => Ok(done),
@@ -20,7 +20,7 @@ pub fn run(ui: &Ui, env: &Env, place: &Place, command: HookCommand) -> Result<Ex
     }
 }
 
-fn created(ui: &Ui, env: &Env, place: &Place, git: Git) -> Result<Option<Failure>> {
+fn created(ui: &Ui, env: &Env, place: &OverlayFlags, git: Git) -> Result<Option<Failure>> {
     let overlay = Overlay::of(ui, env, place, git)?;
     if place.dry_run || !overlay.settings.enabled || !overlay.dir.is_dir() {
         // Nobody uses an overlay here.

@@ -9,17 +9,17 @@ use shopfloor_core::ui::Ui;
 use super::past::held_conflict;
 use super::sync::converge;
 use crate::apply::disk::Disk;
-use crate::cli::Place;
+use crate::cli::OverlayFlags;
 use crate::facts::Overlay;
 use crate::manifest::Workspace;
-use crate::store::Conflict;
+use crate::store::ConflictRecord;
 
 /// Takes in what the worktree has that nobody else has yet. It stays attached: whoever asked may think better of it.
 /// Exit 1 where something in it was not taken in, or is held as a whole; gives back what is kept of it to be looked at.
-pub fn before_removal(ui: &Ui, env: &Env, place: &Place, git: Git, repo: &Repo) -> Result<Vec<String>> {
+pub fn before_removal(ui: &Ui, env: &Env, place: &OverlayFlags, git: Git, repo: &Repo) -> Result<Vec<String>> {
     // It may be attached to another overlay than the one that is ours to speak of; one that never was is no matter.
     let Some(own) = Workspace::overlay_of(&repo.git_dir)? else { return Ok(Vec::new()) };
-    let place = &Place { overlay: place.overlay.clone().or(Some(own)), ..place.clone() };
+    let place = &OverlayFlags { overlay: place.overlay.clone().or(Some(own)), ..place.clone() };
     let overlay = Overlay::of(ui, env, place, git)?;
     overlay.require()?;
     let find = || -> Result<Option<Workspace>> {
@@ -54,7 +54,7 @@ pub fn before_removal(ui: &Ui, env: &Env, place: &Place, git: Git, repo: &Repo) 
             Failure::new(Exit::No, "held", "the overlay does not have everything that the worktree has").details(open)
         );
     }
-    let kept = |(path, held): (_, &crate::manifest::Held)| {
+    let kept = |(path, held): (_, &crate::manifest::HeldText)| {
         format!("a part of {path} is kept ({}); `overlay-sync show {}`", held.why, held.id(path))
     };
     Ok(parts.into_iter().map(kept).collect())
@@ -75,7 +75,7 @@ pub fn forget(overlay: &Overlay, gone: &Workspace) -> Result<()> {
     for (path, held) in &gone.held {
         let told = held_conflict(gone, path, held);
         let places = vec![format!("{}; its worktree was removed", held.why)];
-        overlay.store.record(&Conflict { state: "recorded".into(), places, ..told })?;
+        overlay.store.record(&ConflictRecord { state: "recorded".into(), places, ..told })?;
     }
     gone.forget(&overlay.store.workspaces())
 }

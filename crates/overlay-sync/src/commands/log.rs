@@ -12,21 +12,21 @@ use shopfloor_core::proc;
 use shopfloor_core::text::printable;
 use shopfloor_core::ui::Ui;
 
-use crate::cli::Place;
+use crate::cli::OverlayFlags;
 use crate::facts::Overlay;
-use crate::store::Event;
-use crate::watch::{Wake, is_change};
+use crate::store::LogRecord;
+use crate::watch::{WakeReason, is_change};
 
 /// How often is looked where the system tells nothing.
 const POLL: Duration = Duration::from_secs(2);
 
-pub fn run(ui: &Ui, env: &Env, place: &Place, follow: bool, since: Option<&str>) -> Result<Exit> {
+pub fn run(ui: &Ui, env: &Env, place: &OverlayFlags, follow: bool, since: Option<&str>) -> Result<Exit> {
     let since = since.map(|text| Since::parse(text, env.now)).transpose()?;
     let overlay = Overlay::find(ui, env, place)?;
     if !overlay.is_unmade() {
         overlay.require()?;
     }
-    let mut log = Log { seq: 0, read: 0 };
+    let mut log = LogReader { seq: 0, read: 0 };
     let mut told = log.more(&overlay, since.unwrap_or(Since::All))?;
     if !follow {
         told.iter().for_each(|(seq, event)| line(ui, *seq, event));
@@ -39,10 +39,10 @@ pub fn run(ui: &Ui, env: &Env, place: &Place, follow: bool, since: Option<&str>)
     told.iter().for_each(|(seq, event)| line(ui, *seq, event));
     let (send, wakes) = mpsc::channel();
     let signals = send.clone();
-    proc::handle_signals(move |signal| signals.send(Wake::Signal(signal)).is_ok());
+    proc::handle_signals(move |signal| signals.send(WakeReason::Signal(signal)).is_ok());
     let watcher = notify::recommended_watcher(move |event: notify::Result<notify::Event>| {
         if is_change(&event) {
-            let _ = send.send(Wake::Change { at: std::time::Instant::now(), gone: Vec::new() });
+            let _ = send.send(WakeReason::Change { at: std::time::Instant::now(), gone: Vec::new() });
         }
     });
     let mut watcher = watcher.map_err(|e| Failure::failed("cannot watch files").because(e))?;
@@ -53,22 +53,22 @@ pub fn run(ui: &Ui, env: &Env, place: &Place, follow: bool, since: Option<&str>)
         if ui.is_unheard() {
             return Ok(Exit::Done);
         }
-        if let Ok(Wake::Signal(signal)) = wakes.recv_timeout(POLL) {
+        if let Ok(WakeReason::Signal(signal)) = wakes.recv_timeout(POLL) {
             return Ok(Exit::Signal(u8::try_from(signal).unwrap_or(0)));
         }
     }
 }
 
 /// How far the log was read.
-struct Log {
+struct LogReader {
     /// The number of the last line: they are numbered from 1.
     seq: u64,
     read: usize,
 }
 
-impl Log {
+impl LogReader {
     /// What has come since, with its numbers.
-    fn more(&mut self, overlay: &Overlay, since: Since) -> Result<Vec<(u64, Event)>> {
+    fn more(&mut self, overlay: &Overlay, since: Since) -> Result<Vec<(u64, LogRecord)>> {
         let (events, to) = overlay.store.events(self.read)?;
         self.read = to;
         let mut told = Vec::new();
@@ -80,7 +80,7 @@ impl Log {
     }
 }
 
-fn line(ui: &Ui, seq: u64, event: &Event) {
+fn line(ui: &Ui, seq: u64, event: &LogRecord) {
     if ui.is_json() {
         let mut record = json!(event);
         record["seq"] = seq.into();

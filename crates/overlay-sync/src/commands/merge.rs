@@ -8,15 +8,15 @@ use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::fs;
 use shopfloor_core::ui::Ui;
 
-use crate::cli::{MergeArgs, Place, Side};
-use crate::merge::{Input, Kind, Rule, merge};
+use crate::cli::{ConflictChoice, MergeArgs, OverlayFlags};
+use crate::merge::{FileType, MergeInput, Rule, merge};
 
 /// git takes any other status than 0 and 1 for a reason to abort, so every failure is a 1 here.
-pub fn run(ui: &Ui, env: &Env, place: &Place, args: &MergeArgs) -> Result<Exit> {
+pub fn run(ui: &Ui, env: &Env, place: &OverlayFlags, args: &MergeArgs) -> Result<Exit> {
     work(ui, env, place, args).map_err(|failure| Failure { exit: Exit::No, ..failure })
 }
 
-fn work(ui: &Ui, env: &Env, place: &Place, args: &MergeArgs) -> Result<Exit> {
+fn work(ui: &Ui, env: &Env, place: &OverlayFlags, args: &MergeArgs) -> Result<Exit> {
     let files = [&args.base, &args.overlay, &args.workspace];
     if files.iter().filter(|file| is_stdin(file)).count() > 1 {
         return Err(Failure::usage("`-` can stand for one of the three files only"));
@@ -26,15 +26,15 @@ fn work(ui: &Ui, env: &Env, place: &Place, args: &MergeArgs) -> Result<Exit> {
     }
     let [base, overlay, workspace] =
         [read(ui, env, &args.base)?, read(ui, env, &args.overlay)?, read(ui, env, &args.workspace)?];
-    let merged = merge(&Input {
+    let merged = merge(&MergeInput {
         base: (!base.is_empty()).then_some(&base),
         overlay: &overlay,
         workspace: &workspace,
-        kind: Kind::of(args.path.as_deref().unwrap_or(&args.overlay)),
+        kind: FileType::from_path(args.path.as_deref().unwrap_or(&args.overlay)),
         rule: match place.on_conflict {
             // There is nothing to hold three files in.
-            None | Some(Side::Workspace | Side::Hold) => Rule::Workspace,
-            Some(Side::Overlay) => Rule::Overlay,
+            None | Some(ConflictChoice::Workspace | ConflictChoice::Hold) => Rule::Workspace,
+            Some(ConflictChoice::Overlay) => Rule::Overlay,
         },
     });
     if args.write {

@@ -16,14 +16,14 @@ use crate::TOOL;
 use crate::apply;
 use crate::apply::disk::Disk;
 use crate::apply::ground::Ground;
-use crate::cli::Place;
+use crate::cli::OverlayFlags;
 use crate::facts::Overlay;
-use crate::look::{Known, Scope, look};
-use crate::manifest::{Held, Workspace};
-use crate::merge::{Kind, donate, strip};
-use crate::store::Conflict;
+use crate::look::{RunContext, Scope, look};
+use crate::manifest::{HeldText, Workspace};
+use crate::merge::{FileType, donate, strip};
+use crate::store::ConflictRecord;
 
-pub fn conflicts(ui: &Ui, env: &Env, place: &Place) -> Result<Exit> {
+pub fn conflicts(ui: &Ui, env: &Env, place: &OverlayFlags) -> Result<Exit> {
     let overlay = Overlay::find(ui, env, place)?;
     if !overlay.is_unmade() {
         overlay.require()?;
@@ -52,9 +52,9 @@ pub fn conflicts(ui: &Ui, env: &Env, place: &Place) -> Result<Exit> {
 }
 
 /// What is held, told as the conflicts are: nothing was decided, so the result is the base.
-pub fn held_conflict(workspace: &Workspace, path: &RelPath, held: &Held) -> Conflict {
+pub fn held_conflict(workspace: &Workspace, path: &RelPath, held: &HeldText) -> ConflictRecord {
     let base = workspace.files.get(path).map(|base| base.sha256);
-    Conflict {
+    ConflictRecord {
         v: 1,
         id: held.id(path),
         time: held.since.clone(),
@@ -73,7 +73,7 @@ pub fn held_conflict(workspace: &Workspace, path: &RelPath, held: &Held) -> Conf
 
 /// `accept`: what is held under this id spreads as it is. `reject`: the workspace gets the overlay's text,
 /// its own stays in the store.
-pub fn settle(ui: &Ui, env: &Env, place: &Place, id: &str, accept: bool) -> Result<Exit> {
+pub fn settle(ui: &Ui, env: &Env, place: &OverlayFlags, id: &str, accept: bool) -> Result<Exit> {
     let overlay = Overlay::find(ui, env, place)?;
     overlay.require()?;
     if place.dry_run {
@@ -112,7 +112,7 @@ pub fn settle(ui: &Ui, env: &Env, place: &Place, id: &str, accept: bool) -> Resu
 }
 
 /// What is held under the beginning of an id, and in which workspace.
-fn find_held(workspaces: &[Workspace], id: &str) -> Result<(Digest, RelPath, Held)> {
+fn find_held(workspaces: &[Workspace], id: &str) -> Result<(Digest, RelPath, HeldText)> {
     let all = workspaces.iter().flat_map(|w| w.held.iter().map(|(path, held)| (w.id, path.clone(), held.clone())));
     let named: Vec<_> = all.filter(|(_, path, held)| !id.is_empty() && held.id(path).starts_with(id)).collect();
     match named.as_slice() {
@@ -135,7 +135,7 @@ fn take_back(
     workspaces: &mut [Workspace],
     id: &Digest,
     path: &RelPath,
-    held: &Held,
+    held: &HeldText,
 ) -> Result<()> {
     let changed = || {
         Failure::new(Exit::No, "changed", format!("{path} is not what was held any more"))
@@ -143,7 +143,7 @@ fn take_back(
     };
     let workspace = workspaces.iter_mut().find(|w| w.id == *id).ok_or_else(changed)?;
     let only = BTreeSet::from([path.clone()]);
-    let (known, managed) = (Known::read(disk)?, disk.overlay()?);
+    let (known, managed) = (RunContext::read(disk)?, disk.overlay()?);
     let seen = look(disk, &overlay.settings, &known, &managed, workspace, Scope::Only(&only))?;
     let file = seen.iter().find(|seen| seen.barred.is_none()).ok_or_else(changed)?;
     let Some(here) = &file.here else { return Err(changed()) };
@@ -165,7 +165,7 @@ fn take_back(
     if !is_held {
         return Err(changed());
     }
-    let (kind, local) = (Kind::of(path.as_path()), &file.policy.local);
+    let (kind, local) = (FileType::from_path(path.as_path()), &file.policy.local);
     let text = match local.is_empty() {
         true => Some(theirs.bytes.to_vec()),
         false => strip(kind, &theirs.bytes, local).and_then(|shared| match strip(kind, &here.bytes, local) {
@@ -179,7 +179,7 @@ fn take_back(
     disk.save(workspace)
 }
 
-pub fn show(ui: &Ui, env: &Env, place: &Place, id: &str) -> Result<Exit> {
+pub fn show(ui: &Ui, env: &Env, place: &OverlayFlags, id: &str) -> Result<Exit> {
     let overlay = Overlay::find(ui, env, place)?;
     ui.answer(&content(&overlay, id)?);
     Ok(Exit::Done)
@@ -187,7 +187,7 @@ pub fn show(ui: &Ui, env: &Env, place: &Place, id: &str) -> Result<Exit> {
 
 /// Writes a displaced text to a new file, or puts it back where it was: then it is an edit of this
 /// workspace, and what stands there is kept.
-pub fn restore(ui: &Ui, env: &Env, place: &Place, id: &str, to: Option<&Path>) -> Result<Exit> {
+pub fn restore(ui: &Ui, env: &Env, place: &OverlayFlags, id: &str, to: Option<&Path>) -> Result<Exit> {
     let overlay = Overlay::find(ui, env, place)?;
     let bytes = content(&overlay, id)?;
     if place.dry_run {

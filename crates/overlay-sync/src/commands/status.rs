@@ -11,15 +11,15 @@ use shopfloor_core::text::printable;
 use shopfloor_core::ui::Ui;
 
 use crate::apply::disk::Disk;
-use crate::apply::ground::{Bar, File, Ground};
-use crate::cli::{Place, Workspaces};
+use crate::apply::ground::{Bar, Ground, ReadFile};
+use crate::cli::{OverlayFlags, WorkspaceArgs};
 use crate::facts::Overlay;
-use crate::look::{Known, Scope, Seen, look};
+use crate::look::{RunContext, Scope, SeenFile, look};
 use crate::manifest::Workspace;
 use crate::plan::Step;
-use crate::store::Did;
+use crate::store::SyncRule;
 
-pub fn status(ui: &Ui, env: &Env, place: &Place, named: &Workspaces) -> Result<Exit> {
+pub fn status(ui: &Ui, env: &Env, place: &OverlayFlags, named: &WorkspaceArgs) -> Result<Exit> {
     let overlay = Overlay::find(ui, env, place)?;
     if overlay.is_unmade() {
         ui.note("there is no overlay yet; `overlay-sync add FILE` makes one");
@@ -27,7 +27,7 @@ pub fn status(ui: &Ui, env: &Env, place: &Place, named: &Workspaces) -> Result<E
     }
     overlay.require()?;
     let disk = Disk::open(env, &overlay, None)?;
-    let (known, managed) = (Known::read(&disk)?, disk.overlay()?);
+    let (known, managed) = (RunContext::read(&disk)?, disk.overlay()?);
     let polled = overlay.polled()?;
     let workspaces = overlay.workspaces(ui, env, named)?;
     if workspaces.is_empty() {
@@ -51,7 +51,7 @@ pub fn status(ui: &Ui, env: &Env, place: &Place, named: &Workspaces) -> Result<E
             if state == "clean" && dir.parent().is_some_and(|dir| polled.iter().any(|polled| polled == dir)) {
                 (state, why) = ("degraded", "changes are found by looking, not told by the system".into());
             }
-            let digest = |side: &Option<File>| side.as_ref().map(|file| file.sha256);
+            let digest = |side: &Option<ReadFile>| side.as_ref().map(|file| file.sha256);
             let hashes = [file.base, digest(&file.overlay), digest(&file.here)];
             let size = file.here.as_ref().map(|here| here.bytes.len());
             line(ui, &name, &file.path.to_string(), state, hashes, size, &why);
@@ -60,7 +60,7 @@ pub fn status(ui: &Ui, env: &Env, place: &Place, named: &Workspaces) -> Result<E
     Ok(Exit::Done)
 }
 
-fn state(workspace: &Workspace, file: &Seen) -> (&'static str, String) {
+fn state(workspace: &Workspace, file: &SeenFile) -> (&'static str, String) {
     match (&file.barred, &file.decision.step) {
         (Some(Bar::NotIgnored), _) => ("not_ignored", "git would show it as untracked".into()),
         (Some(Bar::Tracked), _) => ("tracked", "git tracks it".into()),
@@ -75,7 +75,7 @@ fn state(workspace: &Workspace, file: &Seen) -> (&'static str, String) {
         (None, Step::Nothing) if file.here != file.overlay && file.policy.is_down && file.here.is_some() => {
             ("changed", "changed here, and stays here".into())
         }
-        (None, Step::Write(write)) if write.did == Did::Pull => ("pulled", "the overlay has another text".into()),
+        (None, Step::Write(write)) if write.did == SyncRule::Pull => ("pulled", "the overlay has another text".into()),
         (None, Step::Remove) => ("pulled", "deleted in the overlay".into()),
         (None, Step::Write(_) | Step::Ask(_) | Step::Dispute(_)) => ("changed", "changed here".into()),
         (None, Step::Nothing | Step::Retire) if file.overlay.is_none() && file.here.is_some() => {
@@ -105,13 +105,13 @@ fn line(
     }
 }
 
-pub fn manifest(ui: &Ui, env: &Env, place: &Place, workspace: Option<PathBuf>) -> Result<Exit> {
+pub fn manifest(ui: &Ui, env: &Env, place: &OverlayFlags, workspace: Option<PathBuf>) -> Result<Exit> {
     let overlay = Overlay::find(ui, env, place)?;
     let path = match workspace {
         Some(path) => path,
         None => overlay.repo.require_worktree()?.to_path_buf(),
     };
-    let found = overlay.workspaces(ui, env, &Workspaces { paths: vec![path], nul: false })?;
+    let found = overlay.workspaces(ui, env, &WorkspaceArgs { paths: vec![path], nul: false })?;
     let workspace = found.first().ok_or_else(|| Failure::not_found("it is not attached"))?;
     let files: BTreeMap<String, Digest> = workspace.files.iter().map(|(p, b)| (p.to_string(), b.sha256)).collect();
     if ui.is_json() {

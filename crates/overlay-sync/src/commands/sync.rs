@@ -11,17 +11,17 @@ use shopfloor_core::text::printable;
 use shopfloor_core::ui::Ui;
 
 use super::leave::forget_gone;
-use crate::apply::converge::{self, Outcome};
+use crate::apply::converge::{self, SyncOutcome};
 use crate::apply::disk::Disk;
 use crate::apply::ground::{Bar, Ground};
-use crate::cli::{Place, Workspaces};
+use crate::cli::{OverlayFlags, WorkspaceArgs};
 use crate::facts::Overlay;
-use crate::look::{Known, Scope, Seen, is_emptied, look};
+use crate::look::{RunContext, Scope, SeenFile, is_emptied, look};
 use crate::manifest::Workspace;
 use crate::plan::Step;
-use crate::store::Did;
+use crate::store::SyncRule;
 
-pub fn run(ui: &Ui, env: &Env, place: &Place, named: &Workspaces, restore: &[PathBuf]) -> Result<Exit> {
+pub fn run(ui: &Ui, env: &Env, place: &OverlayFlags, named: &WorkspaceArgs, restore: &[PathBuf]) -> Result<Exit> {
     let overlay = Overlay::find(ui, env, place)?;
     if overlay.is_unmade() {
         ui.note("there is no overlay yet; `overlay-sync add FILE` makes one");
@@ -35,7 +35,7 @@ pub fn run(ui: &Ui, env: &Env, place: &Place, named: &Workspaces, restore: &[Pat
     let mut disk = Disk::open(env, &overlay, Some(overlay.lock()?))?;
     let mut workspaces = overlay.workspaces(ui, env, named)?;
     if !restore.is_empty() {
-        let restored = overlay.workspaces(ui, env, &Workspaces { paths: restore.to_vec(), nul: false })?;
+        let restored = overlay.workspaces(ui, env, &WorkspaceArgs { paths: restore.to_vec(), nul: false })?;
         for restored in
             restored.iter().filter(|r| !workspaces.iter().any(|w| w.id == r.id)).cloned().collect::<Vec<_>>()
         {
@@ -56,7 +56,12 @@ pub fn run(ui: &Ui, env: &Env, place: &Place, named: &Workspaces, restore: &[Pat
 }
 
 /// Forgets workspaces that are gone, passes until quiet, and does what is due after it. The ground holds the overlay's lock, before and after.
-pub fn converge(env: &Env, overlay: &Overlay, disk: &mut Disk<'_>, workspaces: &mut Vec<Workspace>) -> Result<Outcome> {
+pub fn converge(
+    env: &Env,
+    overlay: &Overlay,
+    disk: &mut Disk<'_>,
+    workspaces: &mut Vec<Workspace>,
+) -> Result<SyncOutcome> {
     forget_gone(overlay, workspaces)?;
     let outcome = converge::converge(disk, &overlay.settings, &env.now.to_string(), workspaces)?;
     if outcome.is_emptied {
@@ -67,18 +72,18 @@ pub fn converge(env: &Env, overlay: &Overlay, disk: &mut Disk<'_>, workspaces: &
     Ok(outcome)
 }
 
-pub fn print(ui: &Ui, outcome: &Outcome) {
+pub fn print(ui: &Ui, outcome: &SyncOutcome) {
     tell_events(ui, outcome, Ui::line);
     tell_rest(ui, outcome);
 }
 
 /// The same for a command whose answer this is not.
-pub fn narrate(ui: &Ui, outcome: &Outcome) {
+pub fn narrate(ui: &Ui, outcome: &SyncOutcome) {
     tell_events(ui, outcome, Ui::done);
     tell_rest(ui, outcome);
 }
 
-fn tell_events(ui: &Ui, outcome: &Outcome, tell: impl Fn(&Ui, String)) {
+fn tell_events(ui: &Ui, outcome: &SyncOutcome, tell: impl Fn(&Ui, String)) {
     for event in &outcome.events {
         if ui.is_json() {
             ui.json(event);
@@ -94,7 +99,7 @@ fn tell_events(ui: &Ui, outcome: &Outcome, tell: impl Fn(&Ui, String)) {
     }
 }
 
-fn tell_rest(ui: &Ui, outcome: &Outcome) {
+fn tell_rest(ui: &Ui, outcome: &SyncOutcome) {
     outcome.notes.iter().for_each(|note| ui.note(note));
     outcome.details.iter().for_each(|detail| ui.detail(detail));
     outcome.warnings.iter().chain(&outcome.open).for_each(|warning| ui.warn(warning));
@@ -111,7 +116,7 @@ fn tell_rest(ui: &Ui, outcome: &Outcome) {
     }
 }
 
-pub fn exit(outcome: &Outcome) -> Exit {
+pub fn exit(outcome: &SyncOutcome) -> Exit {
     if !outcome.failures.is_empty() {
         return Exit::Failed;
     }
@@ -119,15 +124,15 @@ pub fn exit(outcome: &Outcome) -> Exit {
 }
 
 /// The same for a command that is about one file.
-pub fn exit_for(outcome: &Outcome, path: &RelPath) -> Exit {
-    let is_decided = outcome.events.iter().any(|event| event.path == *path && event.rule == Did::LastWrite);
+pub fn exit_for(outcome: &SyncOutcome, path: &RelPath) -> Exit {
+    let is_decided = outcome.events.iter().any(|event| event.path == *path && event.rule == SyncRule::LastWrite);
     if is_decided || outcome.open_paths.contains(path) { Exit::No } else { Exit::Done }
 }
 
 /// Tells what a sync of these workspaces would do, attached or not.
 pub fn preview(ui: &Ui, env: &Env, overlay: &Overlay, workspaces: &[Workspace]) -> Result<Exit> {
     let disk = Disk::open(env, overlay, None)?;
-    let (managed, known) = (disk.overlay()?, Known::read(&disk)?);
+    let (managed, known) = (disk.overlay()?, RunContext::read(&disk)?);
     if managed.is_empty() && workspaces.iter().map(|w| w.files.len()).max().unwrap_or(0) >= 2 {
         return Err(overlay.gone("was emptied"));
     }
@@ -150,7 +155,7 @@ pub fn preview(ui: &Ui, env: &Env, overlay: &Overlay, workspaces: &[Workspace]) 
             }
             for (rule, what, from, to) in foretold(&file) {
                 quiet = false;
-                held |= rule == Did::Hold;
+                held |= rule == SyncRule::Hold;
                 let root = workspace.root.to_string_lossy();
                 if ui.is_json() {
                     let time = env.now.to_string();
@@ -170,7 +175,7 @@ pub fn preview(ui: &Ui, env: &Env, overlay: &Overlay, workspaces: &[Workspace]) 
 }
 
 /// What a pass would do about a file: by which rule, in words, from which text to which.
-fn foretold(file: &Seen) -> Vec<(Did, String, Option<Digest>, Option<Digest>)> {
+fn foretold(file: &SeenFile) -> Vec<(SyncRule, String, Option<Digest>, Option<Digest>)> {
     let (here, overlay) = (file.here.as_ref().map(|file| file.sha256), file.overlay.as_ref().map(|file| file.sha256));
     let to = |bytes: &Option<Vec<u8>>| bytes.as_deref().map(Digest::of);
     let mut told = match &file.decision.step {
@@ -178,13 +183,13 @@ fn foretold(file: &Seen) -> Vec<(Did, String, Option<Digest>, Option<Digest>)> {
             vec![(write.did, format!("would {}", write.did), here, to(&write.here))]
         }
         Step::Write(write) => vec![(write.did, format!("would {}", write.did), overlay, to(&write.overlay))],
-        Step::Ask(_) => vec![(Did::Command, "would ask the merge command about".into(), here, None)],
-        Step::Hold(why, _) => vec![(Did::Hold, format!("would hold ({why})"), here, None)],
-        Step::Remove => vec![(Did::Pull, "would remove".into(), here, None)],
+        Step::Ask(_) => vec![(SyncRule::Command, "would ask the merge command about".into(), here, None)],
+        Step::Hold(why, _) => vec![(SyncRule::Hold, format!("would hold ({why})"), here, None)],
+        Step::Remove => vec![(SyncRule::Pull, "would remove".into(), here, None)],
         _ => Vec::new(),
     };
     if let Some(part) = &file.decision.part {
-        told.push((Did::Hold, format!("would hold a part of ({})", part.why), here, None));
+        told.push((SyncRule::Hold, format!("would hold a part of ({})", part.why), here, None));
     }
     told
 }

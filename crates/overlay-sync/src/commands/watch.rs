@@ -13,11 +13,11 @@ use shopfloor_core::ui::Ui;
 
 use super::sync::{converge, preview, print};
 use crate::apply::disk::Disk;
-use crate::cli::{Place, Workspaces};
+use crate::cli::{OverlayFlags, WorkspaceArgs};
 use crate::facts::Overlay;
 use crate::manifest::Workspace;
 use crate::store::RESERVED;
-use crate::watch::{Pending, Wake, Watched, is_change, removed};
+use crate::watch::{Debounce, WakeReason, WatchedDirs, is_change, removed};
 
 /// Whatever events were lost, a scan this often finds what they were about.
 const SAFETY: Duration = Duration::from_secs(60);
@@ -28,7 +28,7 @@ const RETRY: Duration = Duration::from_secs(10);
 /// How often is looked where the system cannot tell us.
 const POLL: Duration = Duration::from_secs(2);
 
-pub fn run(ui: &Ui, env: &Env, place: &Place) -> Result<Exit> {
+pub fn run(ui: &Ui, env: &Env, place: &OverlayFlags) -> Result<Exit> {
     let overlay = Overlay::find(ui, env, place)?;
     if !overlay.settings.enabled {
         ui.note("`enabled` is false, so there is nothing to watch");
@@ -36,31 +36,31 @@ pub fn run(ui: &Ui, env: &Env, place: &Place) -> Result<Exit> {
     }
     if place.dry_run {
         overlay.require()?;
-        return preview(ui, env, &overlay, &overlay.workspaces(ui, env, &Workspaces::default())?);
+        return preview(ui, env, &overlay, &overlay.workspaces(ui, env, &WorkspaceArgs::default())?);
     }
     drop(overlay.create()?);
     let _lock = only_one(&overlay)?;
 
     let (send, wakes) = mpsc::channel();
     let signals = send.clone();
-    proc::handle_signals(move |signal| signals.send(Wake::Signal(signal)).is_ok());
+    proc::handle_signals(move |signal| signals.send(WakeReason::Signal(signal)).is_ok());
     let watcher = notify::recommended_watcher(move |event: notify::Result<notify::Event>| {
         if is_change(&event) {
-            let _ = send.send(Wake::Change { at: Instant::now(), gone: removed(&event) });
+            let _ = send.send(WakeReason::Change { at: Instant::now(), gone: removed(&event) });
         }
     });
     let watcher = watcher.map_err(|e| Failure::failed("cannot watch files").because(e))?;
-    let mut watched = Watched::new(watcher);
+    let mut watched = WatchedDirs::new(watcher);
     // What an earlier watch had to poll is of no account.
     overlay.store.save_polled(&[])?;
 
     // State that leads outside, or that nobody can read, is no state to begin with.
-    overlay.workspaces(ui, env, &Workspaces::default())?;
+    overlay.workspaces(ui, env, &WorkspaceArgs::default())?;
     // Armed before the first scan: what changes in between is seen by one of them.
     arm(ui, &overlay, &mut watched);
-    let mut told = Told::default();
+    let mut told = Reported::default();
     scan(ui, env, &overlay, &mut told);
-    let mut pending = Pending::new(overlay.settings.debounce, overlay.settings.max_wait);
+    let mut pending = Debounce::new(overlay.settings.debounce, overlay.settings.max_wait);
     let mut last_scan = Instant::now();
     let mut last_arm = Instant::now();
     loop {
@@ -76,19 +76,19 @@ pub fn run(ui: &Ui, env: &Env, place: &Place) -> Result<Exit> {
             arm(ui, &overlay, &mut watched);
             scan(ui, env, &overlay, &mut told);
             last_scan = Instant::now();
-            // Workspaces that were attached meanwhile, directories that syncing made.
+            // WorkspaceArgs that were attached meanwhile, directories that syncing made.
             if arm(ui, &overlay, &mut watched) {
                 pending.changed(Instant::now());
             }
             continue;
         }
         match wakes.recv_timeout(due - now) {
-            Ok(Wake::Signal(signal)) => {
+            Ok(WakeReason::Signal(signal)) => {
                 // An edit just before may not have reached us as an event yet.
                 scan(ui, env, &overlay, &mut told);
                 return Ok(Exit::Signal(u8::try_from(signal).unwrap_or(0)));
             }
-            Ok(Wake::Change { at, gone }) => {
+            Ok(WakeReason::Change { at, gone }) => {
                 gone.iter().for_each(|dir| watched.forget(dir));
                 // Dated by when it came, not by when we fell asleep: from there on it has to be quiet.
                 pending.changed(at);
@@ -121,17 +121,17 @@ fn only_one(overlay: &Overlay) -> Result<Lock> {
 
 /// What was told to be open: not again until it is something else.
 #[derive(Default)]
-struct Told {
+struct Reported {
     open: Vec<String>,
     has_failed: bool,
 }
 
 /// One sync. What goes wrong is said, once, and tried again.
-fn scan(ui: &Ui, env: &Env, overlay: &Overlay, told: &mut Told) {
+fn scan(ui: &Ui, env: &Env, overlay: &Overlay, told: &mut Reported) {
     let env = env.later();
     let sync = || {
         let mut disk = Disk::open(&env, overlay, Some(overlay.lock()?))?;
-        let mut workspaces = overlay.workspaces(ui, &env, &Workspaces::default())?;
+        let mut workspaces = overlay.workspaces(ui, &env, &WorkspaceArgs::default())?;
         converge(&env, overlay, &mut disk, &mut workspaces)
     };
     match sync() {
@@ -158,7 +158,7 @@ fn scan(ui: &Ui, env: &Env, overlay: &Overlay, told: &mut Told) {
 
 /// Watches the directories of the overlay and of every managed file; `true` when that is a change. What
 /// cannot be read now (it comes and goes) is found by the next change or scan.
-fn arm(ui: &Ui, overlay: &Overlay, watched: &mut Watched) -> bool {
+fn arm(ui: &Ui, overlay: &Overlay, watched: &mut WatchedDirs) -> bool {
     let (before, polled) = (watched.degraded.clone(), watched.polled.clone());
     let changed = watched.arm(directories(overlay).into_iter());
     if watched.polled != polled

@@ -3,18 +3,18 @@
 
 use std::collections::BTreeSet;
 
-use super::{Input, Kind, Rule};
+use super::{FileType, MergeInput, Rule};
 
 /// Beyond twice the inputs and this, an answer is no merge.
 const SLACK: usize = 4 * 1024;
 
 /// How long an answer to these inputs may be, in bytes.
-pub fn limit(input: &Input<'_>) -> usize {
+pub fn limit(input: &MergeInput<'_>) -> usize {
     2 * (input.base.unwrap_or_default().len() + input.overlay.len() + input.workspace.len()) + SLACK
 }
 
 /// Why an answer is refused, in words that follow "an answer that"; none: it can be taken.
-pub fn check(input: &Input<'_>, output: &[u8]) -> Option<&'static str> {
+pub fn check(input: &MergeInput<'_>, output: &[u8]) -> Option<&'static str> {
     let kind = input.kind;
     let Ok(text) = std::str::from_utf8(output) else { return Some("is not UTF-8") };
     if output.len() > limit(input) {
@@ -46,7 +46,7 @@ pub fn check(input: &Input<'_>, output: &[u8]) -> Option<&'static str> {
         return Some("says something that none of the inputs says");
     }
     // What stands whoever wins was added by one side, and the other has nothing against it.
-    let decided = |rule| leaves(&super::by_rule(&Input { rule, ..*input }).bytes);
+    let decided = |rule| leaves(&super::by_rule(&MergeInput { rule, ..*input }).bytes);
     let sides = [decided(Rule::Workspace), decided(Rule::Overlay)];
     if !sides[0].intersection(&sides[1]).all(|leaf| said.contains(leaf)) {
         return Some("leaves out what one side added or both kept");
@@ -58,6 +58,6 @@ pub fn check(input: &Input<'_>, output: &[u8]) -> Option<&'static str> {
 }
 
 /// An empty container or line: it says nothing.
-fn is_empty(kind: Kind, leaf: &str) -> bool {
+fn is_empty(kind: FileType, leaf: &str) -> bool {
     leaf.trim().is_empty() || kind.is_tree() && (leaf.ends_with("= []") || leaf.ends_with("= {}"))
 }

@@ -5,17 +5,17 @@
 use std::fmt;
 
 use super::tree::{Tree, join};
-use super::{Input, Kind, Rule, env, lines};
+use super::{FileType, MergeInput, Rule, env, lines};
 
 /// The address of an entry: parts of a key path, or one part that is a variable or a whole line.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Entry(Vec<String>);
+pub struct EntryPath(Vec<String>);
 
-impl Entry {
+impl EntryPath {
     /// Reads an address for a file of this kind: parts are separated by dots and may be quoted as in JSON.
-    pub fn parse(kind: Kind, text: &str) -> Option<Entry> {
+    pub fn parse(kind: FileType, text: &str) -> Option<EntryPath> {
         if !kind.is_tree() {
-            return (!text.is_empty()).then(|| Entry(vec![text.to_owned()]));
+            return (!text.is_empty()).then(|| EntryPath(vec![text.to_owned()]));
         }
         let (mut parts, mut rest) = (Vec::new(), text);
         loop {
@@ -30,7 +30,7 @@ impl Entry {
             parts.push(part);
             match after.strip_prefix('.') {
                 Some(next) => rest = next,
-                None if after.is_empty() => return (!parts.iter().any(String::is_empty)).then_some(Entry(parts)),
+                None if after.is_empty() => return (!parts.iter().any(String::is_empty)).then_some(EntryPath(parts)),
                 None => return None,
             }
         }
@@ -42,31 +42,31 @@ impl Entry {
     }
 
     /// How often it stands in a text.
-    pub fn count(&self, kind: Kind, bytes: &[u8]) -> usize {
+    pub fn count(&self, kind: FileType, bytes: &[u8]) -> usize {
         match kind.tree(bytes) {
             Some(tree) => count(&tree, &self.0),
             None if kind.is_tree() => 0,
-            None => lines::of(bytes).filter(|line| self.is_line(kind, line)).count(),
+            None => lines::split(bytes).filter(|line| self.is_line(kind, line)).count(),
         }
     }
 
     /// What stands under it in a text, for telling one content from another.
-    pub fn said_in(&self, kind: Kind, bytes: &[u8]) -> String {
+    pub fn said_in(&self, kind: FileType, bytes: &[u8]) -> String {
         if !kind.is_tree() {
-            let lines = lines::of(bytes).filter(|line| self.is_line(kind, line));
+            let lines = lines::split(bytes).filter(|line| self.is_line(kind, line));
             return lines.map(|line| String::from_utf8_lossy(line).into_owned()).collect();
         }
         kind.tree(bytes).and_then(|tree| at(&tree, &self.0).map(Tree::spelt)).unwrap_or_default()
     }
 
     /// Whether this line is it, or sets the variable it names.
-    fn is_line(&self, kind: Kind, line: &[u8]) -> bool {
+    fn is_line(&self, kind: FileType, line: &[u8]) -> bool {
         let word = self.0[0].as_bytes();
-        line == word || kind == Kind::Env && env::variable(line) == Some(word)
+        line == word || kind == FileType::Env && env::variable(line) == Some(word)
     }
 }
 
-impl fmt::Display for Entry {
+impl fmt::Display for EntryPath {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0.iter().fold(String::new(), |path, part| join(&path, part)))
     }
@@ -136,8 +136,8 @@ fn with(tree: &Tree, parts: &[String], donor: &Tree) -> Tree {
 
 /// A text without these entries; none when it has no structure to find them by. Byte for byte the same
 /// when it has none of them.
-pub fn strip(kind: Kind, bytes: &[u8], entries: &[Entry]) -> Option<Vec<u8>> {
-    if kind == Kind::Env && !env::is_plain(bytes) {
+pub fn strip(kind: FileType, bytes: &[u8], entries: &[EntryPath]) -> Option<Vec<u8>> {
+    if kind == FileType::Env && !env::is_plain(bytes) {
         // A value over several lines would leave its tail behind.
         return None;
     }
@@ -162,14 +162,19 @@ fn trimmed(line: &[u8]) -> &[u8] {
 }
 
 /// `bytes`, which has none of these entries, with them as `donor` has them.
-pub fn donate(kind: Kind, bytes: &[u8], entries: &[Entry], donor: &[u8]) -> Option<Vec<u8>> {
+pub fn donate(kind: FileType, bytes: &[u8], entries: &[EntryPath], donor: &[u8]) -> Option<Vec<u8>> {
     let stripped = strip(kind, donor, entries)?;
     if stripped == bytes {
         return Some(donor.to_vec());
     }
     // What the donor has beside the rest is put onto the text line by line, where that says the same.
-    let input =
-        Input { base: Some(&stripped), overlay: bytes, workspace: donor, kind: Kind::Text, rule: Rule::Overlay };
+    let input = MergeInput {
+        base: Some(&stripped),
+        overlay: bytes,
+        workspace: donor,
+        kind: FileType::Text,
+        rule: Rule::Overlay,
+    };
     let by_lines = lines::merge(&input);
     let lines_serve = by_lines.conflicts.is_empty();
     if !kind.is_tree() {
@@ -192,11 +197,11 @@ pub fn donate(kind: Kind, bytes: &[u8], entries: &[Entry], donor: &[u8]) -> Opti
 
 /// Each line of the donor's that is an entry, behind the line it stands behind there, as far as that is in
 /// the text.
-fn donate_lines(kind: Kind, bytes: &[u8], entries: &[Entry], donor: &[u8]) -> Vec<u8> {
-    let known_by = |line| if kind == Kind::Env { env::variable(line).unwrap_or(line) } else { line };
-    let mut merged: Vec<&[u8]> = lines::of(bytes).collect();
+fn donate_lines(kind: FileType, bytes: &[u8], entries: &[EntryPath], donor: &[u8]) -> Vec<u8> {
+    let known_by = |line| if kind == FileType::Env { env::variable(line).unwrap_or(line) } else { line };
+    let mut merged: Vec<&[u8]> = lines::split(bytes).collect();
     let mut at = 0;
-    for line in lines::of(donor) {
+    for line in lines::split(donor) {
         if entries.iter().any(|entry| entry.is_line(kind, line)) {
             merged.insert(at, line);
             at += 1;
@@ -210,10 +215,10 @@ fn donate_lines(kind: Kind, bytes: &[u8], entries: &[Entry], donor: &[u8]) -> Ve
 
 /// Those of these entries under which `bytes` has something that none of the known texts has: a member, or
 /// an element of a member that is an array, counts as a whole, for part of a command is another command.
-pub fn additions(kind: Kind, bytes: &[u8], entries: &[Entry], known: &[&[u8]]) -> Vec<Entry> {
+pub fn additions(kind: FileType, bytes: &[u8], entries: &[EntryPath], known: &[&[u8]]) -> Vec<EntryPath> {
     let Some(tree) = kind.tree(bytes) else { return Vec::new() };
     let known: Vec<Tree> = known.iter().filter_map(|bytes| kind.tree(bytes)).collect();
-    let adds = |entry: &&Entry| {
+    let adds = |entry: &&EntryPath| {
         at(&tree, &entry.0).is_some_and(|tree| {
             let known: Vec<&Tree> = known.iter().filter_map(|tree| at(tree, &entry.0)).collect();
             is_more(tree, &known, 2)
@@ -242,24 +247,24 @@ fn is_more(tree: &Tree, known: &[&Tree], depth: usize) -> bool {
 }
 
 /// The addresses of everything in a tree: elements of arrays and leaves.
-pub fn addresses(tree: &Tree) -> Vec<Entry> {
+pub fn addresses(tree: &Tree) -> Vec<EntryPath> {
     let mut all = Vec::new();
     collect(tree, &mut Vec::new(), &mut all);
     all
 }
 
-fn collect(tree: &Tree, path: &mut Vec<String>, all: &mut Vec<Entry>) {
+fn collect(tree: &Tree, path: &mut Vec<String>, all: &mut Vec<EntryPath>) {
     let mut below = |part: String, tree: Option<&Tree>| {
         path.push(part);
         match tree {
             Some(tree) => collect(tree, path, all),
-            None => all.push(Entry(path.clone())),
+            None => all.push(EntryPath(path.clone())),
         }
         path.pop();
     };
     match tree {
         Tree::Object(entries) => entries.iter().for_each(|(key, tree)| below(key.clone(), Some(tree))),
         Tree::Array(items) => items.iter().for_each(|item| below(name(item), None)),
-        Tree::Leaf(_) => all.push(Entry(path.clone())),
+        Tree::Leaf(_) => all.push(EntryPath(path.clone())),
     }
 }

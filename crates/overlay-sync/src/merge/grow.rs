@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use similar::{Algorithm, DiffOp, capture_diff_slices};
 
 use super::tree::{Tree, has, join};
-use super::{Kind, env, lines};
+use super::{FileType, env, lines};
 
 /// How much of a file only grows from a workspace.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -37,8 +37,8 @@ impl Grow {
     }
 
     /// Whether anything of a file of this kind is covered at all.
-    fn applies(self, kind: Kind) -> bool {
-        self == Grow::All || kind == Kind::Json
+    fn applies(self, kind: FileType) -> bool {
+        self == Grow::All || kind == FileType::Json
     }
 }
 
@@ -54,7 +54,7 @@ pub enum Grown {
 }
 
 /// The workspace's text with what it took away from `base` put back.
-pub fn grown(kind: Kind, grow: Grow, base: &[u8], workspace: &[u8]) -> Grown {
+pub fn grown(kind: FileType, grow: Grow, base: &[u8], workspace: &[u8]) -> Grown {
     if !grow.applies(kind) {
         return Grown::Same;
     }
@@ -119,11 +119,11 @@ fn kept(grow: Grow, path: &str, before: &Tree) -> Option<Tree> {
 }
 
 /// Lines that are gone stand again where they stood; of a variable the new line counts.
-fn grown_lines(kind: Kind, base: &[u8], workspace: &[u8]) -> Option<(Vec<u8>, usize)> {
-    let (before, now): (Vec<_>, Vec<_>) = (lines::of(base).collect(), lines::of(workspace).collect());
+fn grown_lines(kind: FileType, base: &[u8], workspace: &[u8]) -> Option<(Vec<u8>, usize)> {
+    let (before, now): (Vec<_>, Vec<_>) = (lines::split(base).collect(), lines::split(workspace).collect());
     let named: Vec<_> = now.iter().filter_map(|line| env::variable(line)).collect();
     let is_back = |line: &&[u8]| {
-        let is_set_anew = kind == Kind::Env && env::variable(line).is_some_and(|name| named.contains(&name));
+        let is_set_anew = kind == FileType::Env && env::variable(line).is_some_and(|name| named.contains(&name));
         !is_set_anew && !line.trim_ascii().is_empty() && !now.contains(line)
     };
     let (mut merged, mut count) = (Vec::new(), 0);
@@ -144,14 +144,14 @@ fn grown_lines(kind: Kind, base: &[u8], workspace: &[u8]) -> Option<(Vec<u8>, us
 }
 
 /// Everything in a text that only grows, each entry in words by which it is known again.
-pub fn entries(kind: Kind, grow: Grow, bytes: &[u8]) -> Vec<String> {
+pub fn entries(kind: FileType, grow: Grow, bytes: &[u8]) -> Vec<String> {
     if !grow.applies(kind) {
         return Vec::new();
     }
     if !kind.is_tree() {
-        let lines = lines::of(bytes).filter(|line| !line.trim_ascii().is_empty());
+        let lines = lines::split(bytes).filter(|line| !line.trim_ascii().is_empty());
         // A variable is the same entry whatever its value.
-        let name = |line| if kind == Kind::Env { env::variable(line).unwrap_or(line) } else { line };
+        let name = |line| if kind == FileType::Env { env::variable(line).unwrap_or(line) } else { line };
         return lines.map(|line| String::from_utf8_lossy(name(line)).into_owned()).collect();
     }
     let kept = kind.tree(bytes).and_then(|tree| kept(grow, "", &tree));

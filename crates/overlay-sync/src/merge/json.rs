@@ -7,7 +7,7 @@ use jsonc_parser::ParseOptions;
 use jsonc_parser::cst::{CstArray, CstInputValue, CstNode, CstObject, CstObjectProp, CstRootNode};
 
 use super::tree::{self, Tree};
-use super::{Input, Merged};
+use super::{MergeInput, MergedText};
 
 /// Comments and trailing commas, but no other freedom: what an agent could not read back is not JSON.
 const OPTIONS: ParseOptions = ParseOptions {
@@ -23,7 +23,7 @@ const OPTIONS: ParseOptions = ParseOptions {
     allow_extended_string_escapes: false,
 };
 
-pub fn merge(input: &Input<'_>) -> Option<Merged> {
+pub fn merge(input: &MergeInput<'_>) -> Option<MergedText> {
     tree::merge(input, parse, |text, from, to, _| rewrite(text, from, to))
 }
 

@@ -2,10 +2,10 @@
 
 use similar::{Algorithm, DiffOp, MergeResolution, TextMerge, capture_diff_slices};
 
-use super::{Conflict, Input, Merged, Rule};
+use super::{MergeConflict, MergeInput, MergedText, Rule};
 
 /// The lines without their ends, `\n` or `\r\n`.
-pub fn of(bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
+pub fn split(bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
     let text = bytes.strip_suffix(b"\n").unwrap_or(bytes);
     let any = !bytes.is_empty();
     text.split(|b| *b == b'\n').map(|line| line.strip_suffix(b"\r").unwrap_or(line)).filter(move |_| any)
@@ -30,13 +30,13 @@ pub enum Disputed {
     BothAddedTold,
 }
 
-pub fn merge(input: &Input<'_>) -> Merged {
+pub fn merge(input: &MergeInput<'_>) -> MergedText {
     merge_with(input, Disputed::Decided)
 }
 
 /// Text that is nothing but lines. Without a base what both sides have in common serves as one; where the
 /// sides end their lines differently, that is merged for itself.
-pub fn merge_text(input: &Input<'_>) -> Merged {
+pub fn merge_text(input: &MergeInput<'_>) -> MergedText {
     let is_dos = |bytes: &[u8]| bytes.split_inclusive(|b| *b == b'\n').all(|line| line.ends_with(b"\r\n"));
     let is_unix = |bytes: &[u8]| !bytes.contains(&b'\r');
     let sides = [input.base.unwrap_or(input.overlay), input.overlay, input.workspace];
@@ -44,11 +44,12 @@ pub fn merge_text(input: &Input<'_>) -> Merged {
     if clear && sides.iter().any(|bytes| is_dos(bytes)) && sides.iter().any(|bytes| is_unix(bytes)) {
         let unix = |bytes: &[u8]| -> Vec<u8> { bytes.iter().copied().filter(|b| *b != b'\r').collect() };
         let (base, overlay, workspace) = (input.base.map(unix), unix(input.overlay), unix(input.workspace));
-        let merged = merge_text(&Input { base: base.as_deref(), overlay: &overlay, workspace: &workspace, ..*input });
+        let merged =
+            merge_text(&MergeInput { base: base.as_deref(), overlay: &overlay, workspace: &workspace, ..*input });
         let [was, theirs, ours] = sides.map(is_dos);
         let becomes_dos = if theirs == was { ours } else { theirs };
         let dos = || merged.bytes.split(|b| *b == b'\n').collect::<Vec<_>>().join(b"\r\n".as_slice());
-        return if becomes_dos { Merged { bytes: dos(), ..merged } } else { merged };
+        return if becomes_dos { MergedText { bytes: dos(), ..merged } } else { merged };
     }
     if let Some(base) = input.base {
         // Lines that both sides added stay, whoever wrote last: nobody took the other's away. What nobody has in
@@ -61,10 +62,10 @@ pub fn merge_text(input: &Input<'_>) -> Merged {
     let common = capture_diff_slices(Algorithm::Myers, &overlay, &workspace).into_iter();
     let common = common.filter(|op| matches!(op, DiffOp::Equal { .. })).flat_map(|op| overlay[op.old_range()].concat());
     let base: Vec<u8> = common.collect();
-    merge(&Input { base: Some(&base), ..*input })
+    merge(&MergeInput { base: Some(&base), ..*input })
 }
 
-pub fn merge_with(input: &Input<'_>, disputed: Disputed) -> Merged {
+pub fn merge_with(input: &MergeInput<'_>, disputed: Disputed) -> MergedText {
     let base = input.base.unwrap_or_default();
     let merge = TextMerge::from_lines(base, input.overlay, input.workspace);
     let (mut bytes, mut conflicts) = (Vec::new(), Vec::new());
@@ -81,12 +82,12 @@ pub fn merge_with(input: &Input<'_>, disputed: Disputed) -> Merged {
             MergeResolution::Theirs => workspace.collect(),
             MergeResolution::Conflict if is_both => {
                 if disputed == Disputed::BothAddedTold {
-                    conflicts.push(Conflict { place: format!("line {}", ours.start + 1), kept: input.rule });
+                    conflicts.push(MergeConflict { place: format!("line {}", ours.start + 1), kept: input.rule });
                 }
                 both(&overlay.collect::<Vec<_>>(), &workspace.collect::<Vec<_>>())
             }
             MergeResolution::Conflict => {
-                conflicts.push(Conflict { place: format!("line {}", ours.start + 1), kept: input.rule });
+                conflicts.push(MergeConflict { place: format!("line {}", ours.start + 1), kept: input.rule });
                 let (overlay, workspace): (Vec<_>, Vec<_>) = (overlay.collect(), workspace.collect());
                 input.rule.pick(overlay, workspace)
             }
@@ -100,7 +101,7 @@ pub fn merge_with(input: &Input<'_>, disputed: Disputed) -> Merged {
             bytes.extend_from_slice(line);
         }
     }
-    Merged { bytes, conflicts }
+    MergedText { bytes, conflicts }
 }
 
 /// The lines of both, what they begin and end with in common standing once.

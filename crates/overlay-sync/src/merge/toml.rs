@@ -3,9 +3,9 @@
 use toml_edit::{Array, ArrayOfTables, DocumentMut, Item, TableLike, Value};
 
 use super::tree::{self, Tree};
-use super::{Input, Merged};
+use super::{MergeInput, MergedText};
 
-pub fn merge(input: &Input<'_>) -> Option<Merged> {
+pub fn merge(input: &MergeInput<'_>) -> Option<MergedText> {
     tree::merge(input, parse, |text, _, to, donor| rewrite(text, to, donor))
 }
 

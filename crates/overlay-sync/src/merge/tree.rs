@@ -4,7 +4,7 @@
 use std::collections::{HashMap, HashSet};
 
 use super::lines::{self, Disputed};
-use super::{Conflict, Input, Kind, Merged, Rule, WHOLE};
+use super::{FileType, MergeConflict, MergeInput, MergedText, Rule, WHOLE};
 
 /// A parsed document, its leaves in a canonical spelling.
 #[derive(Clone, Debug, PartialEq)]
@@ -105,10 +105,10 @@ pub fn join(path: &str, key: &str) -> String {
 /// of a line merge when it says what was decided, else one of the sides as `write` edits it: a text that
 /// says the first tree, so that it says the second, what is new standing in the other text.
 pub fn merge(
-    input: &Input<'_>,
+    input: &MergeInput<'_>,
     parse: impl Fn(&[u8]) -> Option<Tree>,
     write: impl Fn(&[u8], &Tree, &Tree, &[u8]) -> Option<Vec<u8>>,
-) -> Option<Merged> {
+) -> Option<MergedText> {
     let (overlay, workspace) = (parse(input.overlay)?, parse(input.workspace)?);
     let base = match input.base {
         Some(bytes) => Some(parse(bytes)?),
@@ -119,14 +119,15 @@ pub fn merge(
     let mut conflicts = merger.conflicts;
     let says = |bytes: &[u8]| parse(bytes).is_some_and(|said| said.same(&tree));
     // Lines keep comments and layout of both sides, when they come to the same.
-    let swapped = Input { overlay: input.workspace, workspace: input.overlay, ..*input };
+    let swapped = MergeInput { overlay: input.workspace, workspace: input.overlay, ..*input };
     let by_lines =
         [lines::merge(input), lines::merge_with(input, Disputed::Both), lines::merge_with(&swapped, Disputed::Both)];
     let wanted = Comments::wanted(input);
-    let serves =
-        |merged: &Merged| merged.conflicts.is_empty() && says(&merged.bytes) && !wanted.is_exceeded_by(&merged.bytes);
+    let serves = |merged: &MergedText| {
+        merged.conflicts.is_empty() && says(&merged.bytes) && !wanted.is_exceeded_by(&merged.bytes)
+    };
     if let Some(merged) = by_lines.into_iter().find(serves) {
-        return Some(Merged { bytes: merged.bytes, conflicts });
+        return Some(MergedText { bytes: merged.bytes, conflicts });
     }
     // Else one side's text is edited: the one that loses the fewest comments that should be there.
     let edited = |text: &[u8], from: &Tree, other: &[u8]| {
@@ -142,19 +143,19 @@ pub fn merge(
     let sides = [first, second].into_iter().flatten();
     let (lost, _, bytes) = sides.min_by_key(|(lost, is_edited, _)| (*lost, *is_edited))?;
     if lost > 0 {
-        conflicts.push(Conflict { place: "comments".into(), kept: Rule::Overlay });
+        conflicts.push(MergeConflict { place: "comments".into(), kept: Rule::Overlay });
     }
-    Some(Merged { bytes, conflicts })
+    Some(MergedText { bytes, conflicts })
 }
 
 /// The comments that a merged text should have, each with how often: what only one side changed is so.
 struct Comments {
-    kind: Kind,
+    kind: FileType,
     wanted: HashMap<String, usize>,
 }
 
 impl Comments {
-    fn wanted(input: &Input<'_>) -> Comments {
+    fn wanted(input: &MergeInput<'_>) -> Comments {
         let kind = input.kind;
         let base = comments(kind, input.base.unwrap_or_default());
         let (overlay, workspace) = (comments(kind, input.overlay), comments(kind, input.workspace));
@@ -179,20 +180,20 @@ impl Comments {
 }
 
 /// The comments of a text, and how often each stands.
-fn comments(kind: Kind, bytes: &[u8]) -> HashMap<String, usize> {
+fn comments(kind: FileType, bytes: &[u8]) -> HashMap<String, usize> {
     let text: Vec<char> = String::from_utf8_lossy(bytes).chars().collect();
     let (mut all, mut quote, mut at) = (HashMap::new(), None, 0);
     while at < text.len() {
         let (here, next, before) = (text[at], text.get(at + 1), at.checked_sub(1).map(|i| text[i]));
         let starts_word = before.is_none_or(|c| c.is_whitespace() || "[{(,:=".contains(c));
         let is_comment = match kind {
-            Kind::Json => here == '/' && matches!(next, Some('/' | '*')),
-            _ => here == '#' && (kind == Kind::Toml || before.is_none_or(char::is_whitespace)),
+            FileType::Json => here == '/' && matches!(next, Some('/' | '*')),
+            _ => here == '#' && (kind == FileType::Toml || before.is_none_or(char::is_whitespace)),
         };
         if let Some(open) = quote {
             at += usize::from(here == '\\' && open == '"');
             // A line ends what was no string after all: an apostrophe.
-            if here == open || here == '\n' && kind != Kind::Json {
+            if here == open || here == '\n' && kind != FileType::Json {
                 quote = None;
             }
         } else if is_comment {
@@ -205,7 +206,7 @@ fn comments(kind: Kind, bytes: &[u8]) -> HashMap<String, usize> {
             *all.entry(rest[..end].iter().collect::<String>().trim_end().to_owned()).or_default() += 1;
             at += end;
             continue;
-        } else if here == '"' || here == '\'' && kind != Kind::Json && starts_word {
+        } else if here == '"' || here == '\'' && kind != FileType::Json && starts_word {
             quote = Some(here);
         }
         at += 1;
@@ -216,7 +217,7 @@ fn comments(kind: Kind, bytes: &[u8]) -> HashMap<String, usize> {
 /// How a merge decides, and what it had to decide.
 struct Merger {
     rule: Rule,
-    conflicts: Vec<Conflict>,
+    conflicts: Vec<MergeConflict>,
 }
 
 impl Merger {
@@ -303,6 +304,6 @@ impl Merger {
 
     fn conflict(&mut self, path: &str, kept: Rule) {
         let place = if path.is_empty() { WHOLE.to_owned() } else { path.to_owned() };
-        self.conflicts.push(Conflict { place, kept });
+        self.conflicts.push(MergeConflict { place, kept });
     }
 }

@@ -9,7 +9,7 @@ use serde::Deserialize;
 use serde_yaml::Value;
 
 use super::tree::{self, Tree};
-use super::{Input, Kind, Merged, Rule, lines};
+use super::{FileType, MergeInput, MergedText, Rule, lines};
 
 /// Parsing is quadratic in depth, so size is capped well before it hurts.
 const LIMIT: usize = 100 * 1024;
@@ -27,7 +27,7 @@ static NO_TEXT: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(&format!("(?i)^({number}|{based}|{time}|{word})$")).expect("the pattern is fixed")
 });
 
-pub fn merge(input: &Input<'_>) -> Option<Merged> {
+pub fn merge(input: &MergeInput<'_>) -> Option<MergedText> {
     tree::merge(input, parse, rewrite)
 }
 
@@ -41,7 +41,8 @@ pub fn rewrite(text: &[u8], from: &Tree, to: &Tree, donor: &[u8]) -> Option<Vec<
     }
     let model = format!("{}\n{}", std::str::from_utf8(text).ok()?, std::str::from_utf8(donor).ok()?);
     let (from, wanted) = (written(from, &model)?, written(&to.in_order_of(from), &model)?);
-    let input = Input { base: Some(&from), overlay: text, workspace: &wanted, kind: Kind::Yaml, rule: Rule::Overlay };
+    let input =
+        MergeInput { base: Some(&from), overlay: text, workspace: &wanted, kind: FileType::Yaml, rule: Rule::Overlay };
     let edited = lines::merge(&input);
     let says = edited.conflicts.is_empty() && parse(&edited.bytes).is_some_and(|said| said.same(to));
     let is_bare = !text.iter().any(|b| b"#&*!|>".contains(b));
