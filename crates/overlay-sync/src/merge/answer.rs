@@ -3,7 +3,9 @@
 
 use std::collections::BTreeSet;
 
-use super::{FileType, MergeInput, Rule};
+use super::file_type::FileType;
+use super::texts::{MergeInput, Rule};
+use super::three_way::by_rule;
 
 /// Beyond twice the inputs and this, an answer is no merge.
 const SLACK: usize = 4 * 1024;
@@ -46,7 +48,7 @@ pub fn check(input: &MergeInput<'_>, output: &[u8]) -> Option<&'static str> {
         return Some("says something that none of the inputs says");
     }
     // What stands whoever wins was added by one side, and the other has nothing against it.
-    let decided = |rule| leaves(&super::by_rule(&MergeInput { rule, ..*input }).bytes);
+    let decided = |rule| leaves(&by_rule(&MergeInput { rule, ..*input }).bytes);
     let sides = [decided(Rule::Workspace), decided(Rule::Overlay)];
     if !sides[0].intersection(&sides[1]).all(|leaf| said.contains(leaf)) {
         return Some("leaves out what one side added or both kept");

@@ -4,8 +4,10 @@
 
 use std::fmt;
 
-use super::tree::{Tree, join};
-use super::{FileType, MergeInput, Rule, env, lines};
+use super::file_type::FileType;
+use super::texts::{MergeInput, Rule};
+use super::tree::{Tree, has, join};
+use super::{env, lines};
 
 /// The address of an entry: parts of a key path, or one part that is a variable or a whole line.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -127,7 +129,7 @@ fn with(tree: &Tree, parts: &[String], donor: &Tree) -> Tree {
             Tree::Object(entries)
         }
         (Tree::Array(items), Tree::Array(given)) if below.is_empty() => {
-            let missing = given.iter().filter(|item| name(item) == *part && !super::tree::has(items, item));
+            let missing = given.iter().filter(|item| name(item) == *part && !has(items, item));
             Tree::Array(items.iter().chain(missing).cloned().collect())
         }
         _ => tree.clone(),
@@ -239,7 +241,7 @@ fn is_more(tree: &Tree, known: &[&Tree], depth: usize) -> bool {
             is_more(tree, &known, depth - 1)
         }),
         Tree::Array(items) if depth > 0 => items.iter().any(|item| {
-            let in_known = |other: &&Tree| matches!(other, Tree::Array(items) if super::tree::has(items, item));
+            let in_known = |other: &&Tree| matches!(other, Tree::Array(items) if has(items, item));
             !known.iter().any(in_known)
         }),
         _ => true,

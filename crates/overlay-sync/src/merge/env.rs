@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::lines::{self, Disputed, ending};
-use super::{MergeConflict, MergeInput, MergedText, Rule};
+use super::texts::{MergeConflict, MergeInput, MergedText, Rule};
 
 /// What a line is known by: its variable, or its text and how often that stood before.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -5,8 +5,10 @@ use std::collections::BTreeSet;
 
 use similar::{Algorithm, DiffOp, capture_diff_slices};
 
+use super::entry::addresses;
+use super::file_type::FileType;
 use super::tree::{Tree, has, join};
-use super::{FileType, env, lines};
+use super::{env, lines};
 
 /// How much of a file only grows from a workspace.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -155,5 +157,5 @@ pub fn entries(kind: FileType, grow: Grow, bytes: &[u8]) -> Vec<String> {
         return lines.map(|line| String::from_utf8_lossy(name(line)).into_owned()).collect();
     }
     let kept = kind.tree(bytes).and_then(|tree| kept(grow, "", &tree));
-    kept.map(|tree| super::entry::addresses(&tree).iter().map(ToString::to_string).collect()).unwrap_or_default()
+    kept.map(|tree| addresses(&tree).iter().map(ToString::to_string).collect()).unwrap_or_default()
 }

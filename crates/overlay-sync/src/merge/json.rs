@@ -6,8 +6,8 @@ use std::collections::{HashMap, HashSet};
 use jsonc_parser::ParseOptions;
 use jsonc_parser::cst::{CstArray, CstInputValue, CstNode, CstObject, CstObjectProp, CstRootNode};
 
+use super::texts::{MergeInput, MergedText};
 use super::tree::{self, Tree};
-use super::{MergeInput, MergedText};
 
 /// Comments and trailing commas, but no other freedom: what an agent could not read back is not JSON.
 const OPTIONS: ParseOptions = ParseOptions {

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use super::lines::{self, ending};
-use super::{MergeInput, MergedText};
+use super::texts::{MergeInput, MergedText};
 
 /// Records that both have stay in the overlay's order, the workspace's additions follow; a record that
 /// one side took away is gone. There is nothing to conflict about.

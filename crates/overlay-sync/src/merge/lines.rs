@@ -2,7 +2,7 @@
 
 use similar::{Algorithm, DiffOp, MergeResolution, TextMerge, capture_diff_slices};
 
-use super::{MergeConflict, MergeInput, MergedText, Rule};
+use super::texts::{MergeConflict, MergeInput, MergedText, Rule};
 
 /// The lines without their ends, `\n` or `\r\n`.
 pub fn split(bytes: &[u8]) -> impl Iterator<Item = &[u8]> {

@@ -2,8 +2,8 @@
 
 use toml_edit::{Array, ArrayOfTables, DocumentMut, Item, TableLike, Value};
 
+use super::texts::{MergeInput, MergedText};
 use super::tree::{self, Tree};
-use super::{MergeInput, MergedText};
 
 pub fn merge(input: &MergeInput<'_>) -> Option<MergedText> {
     tree::merge(input, parse, |text, _, to, donor| rewrite(text, to, donor))

@@ -8,8 +8,10 @@ use regex_lite::Regex;
 use serde::Deserialize;
 use serde_yaml::Value;
 
+use super::file_type::FileType;
+use super::lines;
+use super::texts::{MergeInput, MergedText, Rule};
 use super::tree::{self, Tree};
-use super::{FileType, MergeInput, MergedText, Rule, lines};
 
 /// Parsing is quadratic in depth, so size is capped well before it hurts.
 const LIMIT: usize = 100 * 1024;
