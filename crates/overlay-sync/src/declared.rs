@@ -26,7 +26,7 @@ pub struct Declared {
 impl Declared {
     /// The globs of the settings, then the lines of a `.worktreeinclude`. A line that is no pattern we read
     /// declares nothing.
-    pub fn of(paths: &[Glob], include: &[u8]) -> Declared {
+    pub fn parse(paths: &[Glob], include: &[u8]) -> Declared {
         let mut rules: Vec<(Glob, bool)> = paths.iter().map(|glob| (glob.clone(), true)).collect();
         for line in String::from_utf8_lossy(include).lines() {
             let line = line.trim_end();

@@ -14,7 +14,7 @@ use shopfloor_core::hash::Digest;
 use shopfloor_core::path::RelPath;
 use shopfloor_core::proc;
 
-use crate::TOOL;
+use crate::tool::TOOL;
 
 const VERSION: u32 = 1;
 
@@ -95,6 +95,15 @@ impl Workspace {
             held: BTreeMap::new(),
             accepted: BTreeMap::new(),
         }
+    }
+
+    /// Records what both sides hold from now on.
+    pub fn set_base(&mut self, path: &RelPath, base: BaseFile) {
+        self.files.insert(path.clone(), base);
+        self.deleted.remove(path);
+        self.retired.remove(path);
+        // A person accepts one text; that is used up.
+        self.accepted.remove(path);
     }
 
     /// Whether anything was ever synced there.

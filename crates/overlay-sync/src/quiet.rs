@@ -89,7 +89,7 @@ impl QuietCache {
         self.is_changed |= self.whole.insert(*workspace, print) != Some(print);
     }
 
-    pub fn of(&self, workspace: &Digest) -> Option<&QuietFiles> {
+    pub fn files(&self, workspace: &Digest) -> Option<&QuietFiles> {
         self.files.get_or_init(|| load(&self.dir.join(FILES))).get(workspace)
     }
 
@@ -102,7 +102,7 @@ impl QuietCache {
     }
 
     fn set(&mut self, workspace: &Digest, path: &RelPath, change: impl FnOnce(&mut FilePrints)) {
-        self.of(workspace);
+        self.files(workspace);
         let Some(all) = self.files.get_mut() else { return };
         let prints = all.entry(*workspace).or_default().0.entry(path.clone()).or_default();
         let before = *prints;
@@ -168,7 +168,7 @@ pub fn git(env: &Env, git_dir: &Path, common_dir: &Path, excludes: Option<&Path>
 }
 
 /// The same for one path: with the `.gitignore`s on the way to it.
-pub fn git_of(env: &Env, shared: u64, root: &Path, path: &RelPath) -> Option<u64> {
+pub fn git_path(env: &Env, shared: u64, root: &Path, path: &RelPath) -> Option<u64> {
     let dirs = path.as_path().ancestors().skip(1);
     let files: Vec<PathBuf> = dirs.map(|dir| root.join(dir).join(".gitignore")).collect();
     let mut hasher = DefaultHasher::new();

@@ -10,9 +10,9 @@ use shopfloor_core::error::{Failure, Result};
 use shopfloor_core::git::Repo;
 use shopfloor_core::path::RelPath;
 
-use crate::TOOL;
-use crate::cli::OverlayFlags;
+use crate::flags::OverlayFlags;
 use crate::merge::{EntryPath, FileType, Grow};
+use crate::tool::TOOL;
 
 /// What may be set, in this order.
 pub const SETTINGS: &[Setting] = &[
@@ -136,29 +136,30 @@ impl Glob {
 }
 
 /// The settings as they were found, each with its source.
-pub fn load_config(env: &Env, repo: &Repo, place: &OverlayFlags) -> Result<Config> {
+pub fn load_config(env: &Env, repo: &Repo, flags: &OverlayFlags) -> Result<Config> {
     let flag = |text: &'static str| Path::new(text);
-    let side = place.on_conflict.map(|side| flag(side.word()));
+    let side = flags.on_conflict.map(|side| flag(side.word()));
     let given = |value: &'_ Option<String>| value.clone();
     let texts = [
-        ("enabled", given(&place.enabled)),
-        ("debounce_ms", given(&place.debounce_ms)),
-        ("max_wait_ms", given(&place.max_wait_ms)),
-        ("merge_command", given(&place.merge_command)),
-        ("merge_timeout_ms", given(&place.merge_timeout_ms)),
-        ("paths", given(&place.declared)),
-        ("review", given(&place.review)),
+        ("enabled", given(&flags.enabled)),
+        ("debounce_ms", given(&flags.debounce_ms)),
+        ("max_wait_ms", given(&flags.max_wait_ms)),
+        ("merge_command", given(&flags.merge_command)),
+        ("merge_timeout_ms", given(&flags.merge_timeout_ms)),
+        ("paths", given(&flags.declared)),
+        ("review", given(&flags.review)),
     ];
-    let mut flags = vec![("overlay", place.overlay.as_deref()), ("on_conflict", side)];
+    let mut flags = vec![("overlay", flags.overlay.as_deref()), ("on_conflict", side)];
     flags.extend(texts.iter().map(|(name, value)| (*name, value.as_deref().map(Path::new))));
     config::load(env, &repo.home, TOOL, SETTINGS, &flags, false)
 }
 
 impl Settings {
     /// What the settings come to. Exit 2 for a glob or key that cannot be read, with its source.
-    pub fn of(config: &Config) -> Result<Settings> {
-        let millis = |name, default| Duration::from_millis(config.number(name, default));
-        let list = |name| config.value(name).map(|value| value.items.clone());
+    pub fn from_config(config: &Config) -> Result<Settings> {
+        let default = |name| config.default_of(name).unwrap_or_default();
+        let millis = |name| Duration::from_millis(config.number(name, default(name).parse().unwrap_or_default()));
+        let review = config.value("review").map(|value| value.items.clone());
         let mut paths = Vec::new();
         if let Some(value) = config.value("paths") {
             for text in &value.items {
@@ -175,21 +176,21 @@ impl Settings {
         config.value("review").map_or(Ok(()), |value| readable("review", value))?;
         let merge_command = config.value("merge_command").filter(|value| !value.text.trim().is_empty());
         Ok(Settings {
-            enabled: config.truth("enabled", true),
-            debounce: millis("debounce_ms", 2_000),
-            max_wait: millis("max_wait_ms", 10_000),
-            on_conflict: match config.value("on_conflict").map(|value| value.text.as_str()) {
-                Some("overlay") => OnConflict::Overlay,
-                Some("hold") => OnConflict::Hold,
+            enabled: config.truth("enabled", default("enabled") == "true"),
+            debounce: millis("debounce_ms"),
+            max_wait: millis("max_wait_ms"),
+            on_conflict: match config.value("on_conflict").map_or(default("on_conflict"), |value| &value.text) {
+                "overlay" => OnConflict::Overlay,
+                "hold" => OnConflict::Hold,
                 _ => OnConflict::Workspace,
             },
             merge_command: merge_command.map(|value| MergeCommand {
                 line: value.text.clone(),
                 argv: value.items.clone(),
-                timeout: millis("merge_timeout_ms", 30_000),
+                timeout: millis("merge_timeout_ms"),
             }),
             paths,
-            review: list("review").unwrap_or_else(|| vec!["hooks".into(), "mcpServers".into()]),
+            review: review.unwrap_or_else(|| default("review").split(',').map(str::to_owned).collect()),
             per_path,
         })
     }

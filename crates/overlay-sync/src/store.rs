@@ -7,12 +7,13 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use shopfloor_core::env::Env;
-use shopfloor_core::error::{Exit, Failure, Result};
+use shopfloor_core::error::{Failure, Result};
 use shopfloor_core::fs;
 use shopfloor_core::hash::Digest;
 use shopfloor_core::path::RelPath;
 
-use crate::manifest::Workspace;
+use crate::manifest::{HeldText, Workspace};
+use crate::refusal::Refusal;
 
 /// The reserved name at the top of an overlay.
 pub const RESERVED: &str = ".overlay-sync";
@@ -43,15 +44,61 @@ pub struct ConflictRecord {
     pub overlay: Digest,
     pub here: Digest,
     pub result: Digest,
-    pub rule: String,
-    /// `workspace` or `overlay`: whose side was taken.
-    pub winner: String,
-    pub state: String,
+    pub rule: SyncRule,
+    pub winner: ConflictWinner,
+    pub state: ConflictState,
     /// The key paths, variables or lines that both sides changed.
     pub places: Vec<String>,
 }
 
+/// Whose side of a conflict was taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ConflictWinner {
+    Workspace,
+    Overlay,
+}
+
+/// What became of a conflict.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ConflictState {
+    /// It was decided.
+    Recorded,
+    /// It waits for a person.
+    Held,
+}
+
+impl ConflictState {
+    pub fn word(self) -> &'static str {
+        match self {
+            ConflictState::Recorded => "recorded",
+            ConflictState::Held => "held",
+        }
+    }
+}
+
 impl ConflictRecord {
+    /// A held text as a conflict. Nothing is decided yet, so the result is the base.
+    pub fn from_held(workspace: &Workspace, path: &RelPath, held: &HeldText) -> ConflictRecord {
+        let base = workspace.files.get(path).map(|base| base.sha256);
+        ConflictRecord {
+            v: VERSION,
+            id: held.id(path),
+            time: held.since.clone(),
+            path: path.clone(),
+            workspace: workspace.root.to_string_lossy().into_owned(),
+            base,
+            overlay: held.overlay.or(base).unwrap_or(held.text),
+            here: held.here.unwrap_or(held.text),
+            result: base.unwrap_or(held.text),
+            rule: SyncRule::Hold,
+            winner: ConflictWinner::Overlay,
+            state: ConflictState::Held,
+            places: vec![held.why.clone()],
+        }
+    }
+
     /// Whether this content is one of those it is about.
     pub fn speaks_of(&self, digest: &Digest) -> bool {
         [self.overlay, self.here, self.result].contains(digest) || self.base == Some(*digest)
@@ -168,7 +215,7 @@ struct Owner {
 
 impl OverlayStore {
     /// The store of the overlay at `overlay`, which need not be there yet.
-    pub fn of(overlay: &Path) -> OverlayStore {
+    pub fn in_overlay(overlay: &Path) -> OverlayStore {
         OverlayStore { dir: overlay.join(RESERVED) }
     }
 
@@ -227,7 +274,8 @@ impl OverlayStore {
         }
         let message =
             format!("the overlay {} belongs to {}", self.dir.with_file_name("").display(), owner.common_dir.display());
-        Err(Failure::new(Exit::Bad, "other_repository", message)
+        Err(Refusal::OtherRepository
+            .failure(message)
             .hint("name another overlay with `--overlay DIR`, or in the user's config.toml"))
     }
 

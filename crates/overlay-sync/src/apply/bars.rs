@@ -8,8 +8,8 @@ use shopfloor_core::error::Result;
 use shopfloor_core::fs::{self, Root};
 use shopfloor_core::path::RelPath;
 
-use super::ground::Bar;
-use crate::facts::Overlay;
+use crate::facts::overlay::Overlay;
+use crate::ground::Bar;
 use crate::manifest::Workspace;
 use crate::quiet;
 
@@ -23,7 +23,7 @@ pub struct GitAnswer {
 
 /// What git says of the overlay's files in a workspace that has none of them yet; none when it cannot be
 /// asked now. Those with a link among their parents are left out.
-pub fn first_said(
+pub fn first_answer(
     env: &Env,
     overlay: &Overlay,
     excludes: Option<&Path>,
@@ -46,7 +46,7 @@ pub fn git_prints(
     let Some(shared) = quiet::git(env, &workspace.git_dir, &workspace.common_dir(), excludes) else {
         return BTreeMap::new();
     };
-    let print = |path: &RelPath| quiet::git_of(env, shared, &workspace.root, path);
+    let print = |path: &RelPath| quiet::git_path(env, shared, &workspace.root, path);
     paths.iter().filter_map(|path| Some((path.clone(), print(path)?))).collect()
 }
 

@@ -12,18 +12,18 @@ use shopfloor_core::git::Repo;
 use shopfloor_core::hash::Digest;
 use shopfloor_core::lock::Lock;
 use shopfloor_core::path::RelPath;
-use shopfloor_core::proc::{self, Cmd};
+use shopfloor_core::proc;
 
-use super::bars::{GitAnswer, ask_git, first_said, git_prints};
-use crate::TOOL;
-use crate::apply::ground::{Bar, Ground, Lookup, ReadFile, Side};
-use crate::declared::{self, Declared};
-use crate::facts::Overlay;
+use super::bars::{GitAnswer, ask_git, first_answer, git_prints};
+use super::merge_command::{self, Answer};
+use crate::declared::Declared;
+use crate::facts::overlay::Overlay;
+use crate::ground::{Bar, Ground, Lookup, ReadFile, Side};
 use crate::manifest::Workspace;
-use crate::merge;
-use crate::plan::Question;
+use crate::merge::MergeInput;
 use crate::quiet::{self, QuietCache};
 use crate::store::{ConflictRecord, Intent, LogRecord, PlannedWrite, RESERVED, RemovedEntries};
+use crate::tool::TOOL;
 
 /// One run over real directories.
 pub struct Disk<'a> {
@@ -45,10 +45,10 @@ pub struct Disk<'a> {
     /// The same of workspaces' files, until they are looked at.
     first_look: RefCell<HashMap<Digest, Vec<Option<Stat>>>>,
     /// What git was asked about new workspaces, and said.
-    first_said: RefCell<HashMap<Digest, GitAnswer>>,
+    first_answers: RefCell<HashMap<Digest, GitAnswer>>,
     kept: RefCell<HashSet<Digest>>,
     /// What this run has told that it will do.
-    told: RefCell<BTreeSet<PlannedWrite>>,
+    announced: RefCell<BTreeSet<PlannedWrite>>,
     quiet: RefCell<QuietCache>,
     /// The print of the settings in force.
     settings: u64,
@@ -79,9 +79,9 @@ impl<'a> Disk<'a> {
             overlay_stats: RefCell::default(),
             stats: RefCell::default(),
             first_look: RefCell::default(),
-            first_said: RefCell::default(),
+            first_answers: RefCell::default(),
             kept: RefCell::default(),
-            told: RefCell::default(),
+            announced: RefCell::default(),
             quiet: RefCell::new(QuietCache::load(&cache)),
         };
         if is_writing {
@@ -188,19 +188,6 @@ impl<'a> Disk<'a> {
         let mut quiet = self.quiet.borrow_mut();
         prints.iter().for_each(|(path, print)| quiet.set_git(workspace, path, *print));
     }
-
-    fn run(
-        &self,
-        command: Cmd,
-        limit: usize,
-        timeout: std::time::Duration,
-    ) -> Result<std::result::Result<Vec<u8>, String>> {
-        let scratch = fs::scratch(&self.overlay.store.staging())?;
-        let Some(output) = command.capture_within(scratch, timeout, limit)? else {
-            return Ok(Err("took too long or wrote too much".into()));
-        };
-        Ok(if output.status.success() { Ok(output.stdout) } else { Err(format!("failed with {}", output.status)) })
-    }
 }
 
 /// The print of each file of a workspace, of those that both sides have.
@@ -255,7 +242,7 @@ impl Ground for Disk<'_> {
         if paths.is_empty() {
             return Ok(BTreeMap::new());
         }
-        if let Some(said) = self.first_said.borrow_mut().remove(&workspace.id)
+        if let Some(said) = self.first_answers.borrow_mut().remove(&workspace.id)
             && paths.is_subset(&said.asked)
         {
             self.is_open(&workspace.id, &said.open);
@@ -265,7 +252,7 @@ impl Ground for Disk<'_> {
         let prints = git_prints(self.env, excludes, workspace, paths);
         let asked: BTreeSet<RelPath> = {
             let quiet = self.quiet.borrow();
-            let known = quiet.of(&workspace.id);
+            let known = quiet.files(&workspace.id);
             let is_known = |path: &RelPath| {
                 prints.get(path).is_some_and(|print| known.is_some_and(|known| known.git_is(path, *print)))
             };
@@ -305,9 +292,9 @@ impl Ground for Disk<'_> {
         let excludes = if new.is_empty() { None } else { self.excludes().ok().flatten() };
         let (env, overlay) = (self.env, self.overlay);
         let said = proc::map_parallel(&new, |workspace| {
-            Some((workspace.id, first_said(env, overlay, excludes, workspace, &files)?))
+            Some((workspace.id, first_answer(env, overlay, excludes, workspace, &files)?))
         });
-        *self.first_said.borrow_mut() = said.into_iter().flatten().collect();
+        *self.first_answers.borrow_mut() = said.into_iter().flatten().collect();
         *self.first_look.borrow_mut() = looked.into_iter().map(|(id, stats, _)| (id, stats)).collect();
         quiet
     }
@@ -323,7 +310,7 @@ impl Ground for Disk<'_> {
         let mut same = HashSet::with_capacity(workspace.files.len());
         {
             let (quiet, mut news) = (self.quiet.borrow(), self.stats.borrow_mut());
-            let known = quiet.of(&workspace.id);
+            let known = quiet.files(&workspace.id);
             for ((path, here), print) in workspace.files.keys().zip(&stats).zip(&prints) {
                 let Some(print) = *print else { continue };
                 let is_settled = |stat: &Option<Stat>| stat.is_some_and(|stat| stat.is_settled(self.env.now));
@@ -440,12 +427,12 @@ impl Ground for Disk<'_> {
         Workspace::load_all(&self.overlay.store.workspaces())
     }
 
-    fn announce(&self, doing: &[PlannedWrite]) -> Result<()> {
-        let mut told = self.told.borrow_mut();
-        let new: Vec<PlannedWrite> = doing.iter().filter(|doing| !told.contains(doing)).cloned().collect();
+    fn announce(&self, planned: &[PlannedWrite]) -> Result<()> {
+        let mut announced = self.announced.borrow_mut();
+        let new: Vec<PlannedWrite> = planned.iter().filter(|write| !announced.contains(write)).cloned().collect();
         if !new.is_empty() {
             self.overlay.store.announce(&new)?;
-            told.extend(new);
+            announced.extend(new);
         }
         Ok(())
     }
@@ -455,7 +442,7 @@ impl Ground for Disk<'_> {
     }
 
     fn is_done(&self) -> Result<()> {
-        self.told.borrow_mut().clear();
+        self.announced.borrow_mut().clear();
         self.overlay.store.is_done()
     }
 
@@ -467,67 +454,18 @@ impl Ground for Disk<'_> {
         self.overlay.store.save_removed(removed)
     }
 
-    fn ask(&mut self, path: &RelPath, question: &Question) -> Result<std::result::Result<Vec<u8>, String>> {
+    fn ask(&mut self, path: &RelPath, input: &MergeInput<'_>) -> Result<Answer> {
         let Some(program) = &self.overlay.settings.merge_command else { return Ok(Err("is not set".into())) };
-        let input = question.input();
-        let base = fs::Temporary::with(self.env, input.base.unwrap_or_default())?;
-        let (current, workspace) =
-            (fs::Temporary::with(self.env, input.overlay)?, fs::Temporary::with(self.env, input.workspace)?);
-        let command = match program.argv.split_first() {
-            None => proc::shell(self.env, &program.line)?,
-            Some((name, args)) => {
-                let named = Path::new(name);
-                let found = if named.is_absolute() { Some(named.to_path_buf()) } else { proc::find(self.env, name) };
-                let Some(found) = found else { return Ok(Err(format!("{name} is not on the PATH"))) };
-                Cmd::new(&found, self.env).args(args)
-            }
-        };
-        let command = command
-            .dir(&self.overlay.repo.home.checkout)
-            .var("OVERLAY_SYNC_BASE", base.path())
-            .var("OVERLAY_SYNC_CURRENT", current.path())
-            .var("OVERLAY_SYNC_WORKSPACE", workspace.path())
-            .var("OVERLAY_SYNC_PATH", path.as_path())
-            .input(prompt(question));
         let was_locked = self.lock.take().is_some();
-        let said = self.run(command, merge::limit(&input), program.timeout);
+        let (dir, staging) = (&self.overlay.repo.home.checkout, self.overlay.store.staging());
+        let answer = merge_command::ask(self.env, program, dir, &staging, path, input);
         if was_locked {
             self.lock = Some(Lock::take(&self.overlay.store.lock_path())?);
         }
-        // Whatever was read before may be another by now.
+        // Other runs may have changed everything that was read before.
         self.files.borrow_mut().clear();
-        self.told.borrow_mut().clear();
+        self.announced.borrow_mut().clear();
         self.stats.borrow_mut().clear();
-        Ok(said?.and_then(|output| match merge::check(&input, &output) {
-            None => Ok(output),
-            Some(why) => Err(format!("gave an answer that {why}")),
-        }))
-    }
-}
-
-/// What the program reads on stdin.
-fn prompt(question: &Question) -> Vec<u8> {
-    let head = "Merge these two versions of a configuration file. Both have been
-modified independently from a common base.
-
-Rules:
-- For JSON files with arrays: union the arrays (keep all unique entries)
-- For key-value settings: keep entries from both versions
-- Never remove entries that exist in either version
-- If values conflict for the same key, prefer VERSION B (the workspace version)
-- Output ONLY the merged file content, no explanation or markdown fencing
-
-VERSION A (current overlay):
-";
-    let between = b"\nVERSION B (workspace modification):\n".as_slice();
-    [head.as_bytes(), &question.overlay, between, &question.here, b"\n"].concat()
-}
-
-impl Overlay {
-    /// What is declared in advance, by settings and by the main checkout's `.worktreeinclude`.
-    pub fn declared(&self) -> Result<Declared> {
-        let file = self.repo.home.checkout.join(declared::FILE);
-        let include = if file.is_symlink() { None } else { fs::read(&file)? };
-        Ok(Declared::of(&self.settings.paths, &include.unwrap_or_default()))
+        answer
     }
 }

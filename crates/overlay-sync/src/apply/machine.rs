@@ -448,29 +448,33 @@ fn the_merge_command_is_not_asked_twice() {
 /// What a pass that writes neither side tells is about its workspace alone: others do not hold that base.
 #[test]
 fn a_base_that_moves_without_a_write_is_nobody_elses() {
-    use super::ground::ReadFile;
+    use super::heal::planned_write;
+    use super::survey::PlannedFile;
+    use crate::ground::ReadFile;
     use crate::plan::{Decision, Step, WriteStep};
     let side = |text: &str| Some(ReadFile::new(text.into(), 0o600));
     let write = WriteStep {
         overlay: None,
         here: None,
         base: b"o".to_vec(),
-        did: crate::store::SyncRule::Merge,
+        rule: crate::store::SyncRule::Merge,
         winner: crate::merge::Rule::Overlay,
         conflicts: Vec::new(),
         grown: 0,
         intent: None,
     };
-    let seen = crate::look::SeenFile {
+    let seen = crate::facts::look::SeenFile {
         path: file(true),
         base: None,
+        base_bytes: None,
         overlay: side("o"),
         here: side("x"),
-        decision: Decision { step: Step::Write(write), part: None },
         policy: crate::settings::Policy::default(),
+        may_ask: false,
         barred: None,
     };
+    let planned = PlannedFile { seen, decision: Decision { step: Step::Write(write), part: None } };
     let floor = Floor::new();
-    let doing = super::doing(&floor.state.manifests[&id(1)], &seen).unwrap();
-    assert_eq!((doing.workspace, doing.writes_here), (Some(id(1)), false));
+    let write = planned_write(&floor.state.manifests[&id(1)], &planned).unwrap();
+    assert_eq!((write.workspace, write.writes_here), (Some(id(1)), false));
 }

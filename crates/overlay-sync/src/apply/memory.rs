@@ -8,10 +8,9 @@ use shopfloor_core::error::{Failure, Result};
 use shopfloor_core::hash::Digest;
 use shopfloor_core::path::RelPath;
 
-use super::ground::{Bar, Ground, Lookup, ReadFile, Side};
+use crate::ground::{Bar, Ground, Lookup, ReadFile, Side};
 use crate::manifest::Workspace;
 use crate::merge::{MergeInput, Rule, check, merge};
-use crate::plan::Question;
 use crate::store::{ConflictRecord, Intent, LogRecord, PlannedWrite, RemovedEntries};
 
 pub type MemoryFiles = BTreeMap<RelPath, (Vec<u8>, u32)>;
@@ -256,7 +255,7 @@ impl Ground for MemoryGround {
         self.with(|state| state.removed = removed.clone())
     }
 
-    fn ask(&mut self, _: &RelPath, question: &Question) -> Result<std::result::Result<Vec<u8>, String>> {
+    fn ask(&mut self, _: &RelPath, input: &MergeInput<'_>) -> Result<std::result::Result<Vec<u8>, String>> {
         let mut state = self.0.borrow_mut();
         state.asked += 1;
         let program = state.program.unwrap_or(Program::Wrong);
@@ -268,11 +267,11 @@ impl Ground for MemoryGround {
         let answer = match program {
             Program::Wrong => b"Here is the merged file:\n".to_vec(),
             Program::Right | Program::Slow => {
-                let base = Some(question.base.as_deref().unwrap_or_default());
-                merge(&MergeInput { base, rule: Rule::Workspace, ..question.input() }).bytes
+                let base = Some(input.base.unwrap_or_default());
+                merge(&MergeInput { base, rule: Rule::Workspace, ..*input }).bytes
             }
         };
-        Ok(match check(&question.input(), &answer) {
+        Ok(match check(input, &answer) {
             None => Ok(answer),
             Some(why) => Err(why.to_owned()),
         })

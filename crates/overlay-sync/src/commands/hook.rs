@@ -6,23 +6,23 @@ use shopfloor_core::git::Git;
 use shopfloor_core::hook_command::{self, HookCommand};
 use shopfloor_core::ui::Ui;
 
-use super::attach::attach_here;
 use super::leave;
-use crate::TOOL;
-use crate::cli::OverlayFlags;
-use crate::facts::Overlay;
+use crate::apply::attach::attach_here;
+use crate::facts::overlay::Overlay;
+use crate::flags::OverlayFlags;
+use crate::tool::TOOL;
 
-pub fn run(ui: &Ui, env: &Env, place: &OverlayFlags, command: HookCommand) -> Result<Exit> {
-    let leaving = |env: &Env, git, repo| leave::before_removal(ui, env, place, git, &repo);
+pub fn run(ui: &Ui, env: &Env, flags: &OverlayFlags, command: HookCommand) -> Result<Exit> {
+    let leaving = |env: &Env, git, repo| leave::before_removal(ui, env, flags, git, &repo);
     match hook_command::run_before_removal(ui, env, command, leaving)? {
         Ok(done) => Ok(done),
-        Err(command) => hook_command::run(ui, env, TOOL, command, |called| created(ui, env, place, called.git)),
+        Err(command) => hook_command::run(ui, env, TOOL, command, |called| created(ui, env, flags, called.git)),
     }
 }
 
-fn created(ui: &Ui, env: &Env, place: &OverlayFlags, git: Git) -> Result<Option<Failure>> {
-    let overlay = Overlay::of(ui, env, place, git)?;
-    if place.dry_run || !overlay.settings.enabled || !overlay.dir.is_dir() {
+fn created(ui: &Ui, env: &Env, flags: &OverlayFlags, git: Git) -> Result<Option<Failure>> {
+    let overlay = Overlay::find_with(ui, env, flags, git)?;
+    if flags.dry_run || !overlay.settings.enabled || !overlay.dir.is_dir() {
         // Nobody uses an overlay here.
         return Ok(None);
     }

@@ -53,7 +53,7 @@ impl EntryPath {
     }
 
     /// What stands under it in a text, for telling one content from another.
-    pub fn said_in(&self, kind: FileType, bytes: &[u8]) -> String {
+    pub fn value_in(&self, kind: FileType, bytes: &[u8]) -> String {
         if !kind.is_tree() {
             let lines = lines::split(bytes).filter(|line| self.is_line(kind, line));
             return lines.map(|line| String::from_utf8_lossy(line).into_owned()).collect();

@@ -1,7 +1,9 @@
 //! The decision for one file, over every case.
 
+use std::collections::BTreeSet;
+
 use super::*;
-use crate::merge::{EntryPath, Grow};
+use crate::merge::Grow;
 
 /// A file to decide about; every test changes what it is about.
 struct Case<'a> {
@@ -63,7 +65,7 @@ impl Case<'_> {
             |bytes: &Option<Vec<u8>>| bytes.as_ref().map_or("-".into(), |b| String::from_utf8_lossy(b).into_owned());
         let Decision { step, part } = self.decide();
         let step = match step {
-            Step::Write(w) => format!("{} overlay:{} here:{}", w.did, text(&w.overlay), text(&w.here)),
+            Step::Write(w) => format!("{} overlay:{} here:{}", w.rule, text(&w.overlay), text(&w.here)),
             Step::Hold(why, _) => format!("hold {why}"),
             Step::Adopt(_) => "adopt".into(),
             Step::Ask(_) => "ask".into(),
@@ -218,7 +220,7 @@ fn a_workspace_under_grow_only_adds() {
     let (both, one) = (allow("\"a\", \"b\""), allow("\"a\""));
     let Decision { step: Step::Write(write), .. } = json(&both, &both, &one).decide() else { panic!("it is put back") };
     assert_eq!(
-        (write.overlay, write.here, write.grown, write.did),
+        (write.overlay, write.here, write.grown, write.rule),
         (None, Some(both.clone().into_bytes()), 1, SyncRule::Merge)
     );
     let three_way = Policy { grow: Grow::Deny, ..Policy::default() };
@@ -243,7 +245,7 @@ fn a_conflict_is_held_or_asked_about_where_that_is_wished() {
     assert_eq!(lines.told(), "hold both sides changed line 1");
     let ask = Case { command: Some(BTreeSet::new()), ..json(b, o, x) };
     let Step::Ask(question) = ask.decide().step else { panic!("{}", ask.told()) };
-    let refused = Case { command: Some(BTreeSet::from([question.asked()])), ..json(b, o, x) };
+    let refused = Case { command: Some(BTreeSet::from([question.id()])), ..json(b, o, x) };
     assert_eq!(refused.told(), format!("last_write overlay:{x} here:-"));
     // Nobody is asked about what only one side changed, or what is taken whole.
     assert!(Case { command: Some(BTreeSet::new()), ..json(b, b, x) }.told().starts_with("push"));

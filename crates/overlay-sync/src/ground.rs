@@ -9,7 +9,7 @@ use shopfloor_core::hash::Digest;
 use shopfloor_core::path::RelPath;
 
 use crate::manifest::Workspace;
-use crate::plan::Question;
+use crate::merge::MergeInput;
 use crate::store::{ConflictRecord, Intent, LogRecord, PlannedWrite, RemovedEntries};
 
 /// A file as it was read, once.
@@ -103,5 +103,5 @@ pub trait Ground {
     fn save_removed(&self, removed: &RemovedEntries) -> Result<()>;
     /// Asks the merge command, with no lock held meanwhile: everything must be read anew afterwards. Gives
     /// what it said, or in words why that cannot be taken.
-    fn ask(&mut self, path: &RelPath, question: &Question) -> Result<std::result::Result<Vec<u8>, String>>;
+    fn ask(&mut self, path: &RelPath, input: &MergeInput<'_>) -> Result<std::result::Result<Vec<u8>, String>>;
 }

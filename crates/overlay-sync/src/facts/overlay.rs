@@ -1,19 +1,19 @@
-//! Everything a command rests on: which overlay, which settings, which workspaces.
+//! Which overlay a command is about, its settings, and its workspaces.
 
-use std::ffi::OsString;
-use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
 
 use shopfloor_core::config;
 use shopfloor_core::env::Env;
-use shopfloor_core::error::{Exit, Failure, Result};
+use shopfloor_core::error::{Failure, Result};
 use shopfloor_core::fs::{self, Root};
 use shopfloor_core::git::{Git, Repo};
 use shopfloor_core::lock::Lock;
 use shopfloor_core::ui::Ui;
 
-use crate::cli::{OverlayFlags, WorkspaceArgs};
+use crate::declared::{self, Declared};
+use crate::flags::OverlayFlags;
 use crate::manifest::Workspace;
+use crate::refusal::Refusal;
 use crate::settings::{Settings, load_config};
 use crate::store::{OverlayStore, RESERVED};
 
@@ -28,14 +28,14 @@ pub struct Overlay {
 
 impl Overlay {
     /// Finds it; exit 2 when it belongs to another repository.
-    pub fn find(ui: &Ui, env: &Env, place: &OverlayFlags) -> Result<Overlay> {
-        Overlay::of(ui, env, place, Git::find(env)?)
+    pub fn find(ui: &Ui, env: &Env, flags: &OverlayFlags) -> Result<Overlay> {
+        Overlay::find_with(ui, env, flags, Git::find(env)?)
     }
 
     /// The same with a git that was found already.
-    pub fn of(ui: &Ui, env: &Env, place: &OverlayFlags, mut git: Git) -> Result<Overlay> {
+    pub fn find_with(ui: &Ui, env: &Env, flags: &OverlayFlags, mut git: Git) -> Result<Overlay> {
         let repo = git.discover()?;
-        let config = load_config(env, &repo, place)?;
+        let config = load_config(env, &repo, flags)?;
         config.warnings.iter().for_each(|warning| ui.warn(warning));
         if config.unapproved {
             ui.warn(format!(
@@ -49,8 +49,8 @@ impl Overlay {
         };
         // One spelling for one directory, also where a link leads to it.
         let dir = real(&dir);
-        let settings = Settings::of(&config)?;
-        let store = OverlayStore::of(&dir);
+        let settings = Settings::from_config(&config)?;
+        let store = OverlayStore::in_overlay(&dir);
         fs::refuse_link(&dir.join(RESERVED))?;
         store.check_owner(&repo.home.common_dir)?;
         Ok(Overlay { git, repo, dir, store, settings })
@@ -103,8 +103,7 @@ impl Overlay {
     /// The refusal to read a missing overlay as the decision to delete everything.
     pub fn gone(&self, what: &str) -> Failure {
         let message = format!("the overlay {} {what}; nothing was touched", self.dir.display());
-        Failure::new(Exit::No, "overlay_gone", message)
-            .hint("put its files back, or name the right one with `--overlay DIR`")
+        Refusal::OverlayGone.failure(message).hint("put its files back, or name the right one with `--overlay DIR`")
     }
 
     /// The overlay's directory, opened; none when it is not there.
@@ -112,10 +111,16 @@ impl Overlay {
         if self.dir.is_dir() { Root::open(&self.dir).map(Some) } else { Ok(None) }
     }
 
-    /// The attached workspaces; of those, the ones named (all, without a name).
-    pub fn workspaces(&self, ui: &Ui, env: &Env, named: &WorkspaceArgs) -> Result<Vec<Workspace>> {
+    /// The files that are declared by the settings and by the main checkout's `.worktreeinclude`.
+    pub fn declared(&self) -> Result<Declared> {
+        let file = self.repo.home.checkout.join(declared::FILE);
+        let include = if file.is_symlink() { None } else { fs::read(&file)? };
+        Ok(Declared::parse(&self.settings.paths, &include.unwrap_or_default()))
+    }
+
+    /// The attached workspaces that these paths lie in, in that order; without a path all of them.
+    pub fn workspaces(&self, paths: &[PathBuf]) -> Result<Vec<Workspace>> {
         let all = Workspace::load_all(&self.store.workspaces())?;
-        let paths = paths(ui, env, named)?;
         if paths.is_empty() {
             return Ok(all);
         }
@@ -151,22 +156,6 @@ fn default_dir(env: &Env, repo: &Repo) -> Result<PathBuf> {
     })?;
     let name = repo.home.checkout.file_name().unwrap_or_default();
     Ok(data.join("overlays").join(name))
-}
-
-/// The paths named, those on stdin (`-`) included, absolute.
-pub fn paths(ui: &Ui, env: &Env, named: &WorkspaceArgs) -> Result<Vec<PathBuf>> {
-    let mut paths = Vec::new();
-    for path in &named.paths {
-        if path.as_os_str() != "-" {
-            paths.push(env.cwd.join(path));
-            continue;
-        }
-        let end = if named.nul { 0 } else { b'\n' };
-        let input = ui.input()?;
-        let listed = input.split(|b| *b == end).filter(|p| !p.is_empty());
-        paths.extend(listed.map(|p| env.cwd.join(OsString::from_vec(p.to_vec()))));
-    }
-    Ok(paths)
 }
 
 /// The worktrees these paths lie in, each with its private git directory. Two git processes, however many
@@ -208,12 +197,9 @@ fn worktree_at(env: &Env, overlay: &Overlay, path: &Path) -> Result<(PathBuf, Pa
     let repo = Git::find(&there)?.discover()?;
     let root = repo.require_worktree()?.to_path_buf();
     if repo.home.common_dir != overlay.repo.home.common_dir {
-        return Err(Failure::new(
-            Exit::Bad,
-            "other_repository",
-            format!("{} belongs to another repository", root.display()),
-        )
-        .hint(format!("run the command there, or with `-C {}`", root.display())));
+        return Err(Refusal::OtherRepository
+            .failure(format!("{} belongs to another repository", root.display()))
+            .hint(format!("run the command there, or with `-C {}`", root.display())));
     }
     Ok((root, repo.git_dir))
 }
