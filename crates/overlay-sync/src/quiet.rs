@@ -1,5 +1,5 @@
-//! What was quiet when it was looked at last: a cache, so that a pass with nothing to do opens no file and
-//! asks git nothing. It lies with the repository, and losing it costs one slower pass.
+//! A cache of what was quiet when it was last looked at, so that a pass with nothing to do opens no file and does not
+//! ask git. It is kept with the repository; losing it costs one slower pass.
 
 use std::cell::OnceCell;
 use std::collections::BTreeMap;
@@ -17,13 +17,13 @@ use crate::settings::Settings;
 
 const VERSION: u32 = 1;
 
-/// What is known of one file of a workspace, each as one number that any change changes.
+/// What is known of one file of a workspace: fingerprints that any change alters.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 struct FilePrints {
-    /// Both sides as the system describes them, and the base they hold.
+    /// Both sides as the system describes them, and their base.
     #[serde(rename = "s")]
     sides: u64,
-    /// Everything by which git tells that it ignores the file and does not track it.
+    /// Everything that makes git ignore the file and not track it.
     #[serde(rename = "g")]
     git: u64,
 }
@@ -48,8 +48,8 @@ struct SavedCache<T> {
     workspaces: BTreeMap<Digest, T>,
 }
 
-/// The cache of one repository: a number for each workspace, and behind it, read only when that is another
-/// by now, numbers for each file.
+/// The cache of one repository: a fingerprint for each workspace, and one for each file. The latter are read only when
+/// the former has changed.
 #[derive(Debug)]
 pub struct QuietCache {
     dir: PathBuf,
@@ -62,12 +62,12 @@ const WHOLE: &str = "quiet.json";
 const FILES: &str = "quiet-files.json";
 
 impl QuietCache {
-    /// Reads it; one that cannot be read is as good as none.
+    /// Loads the cache; one that cannot be read counts as empty.
     pub fn load(dir: &Path) -> QuietCache {
         QuietCache { dir: dir.to_path_buf(), whole: load(&dir.join(WHOLE)), files: OnceCell::new(), is_changed: false }
     }
 
-    /// Writes it if it changed. Best effort.
+    /// Saves the cache if it changed. Best effort.
     pub fn save(&mut self, is_attached: impl Fn(&Digest) -> bool) {
         if !std::mem::take(&mut self.is_changed) || fs::create_private_dir(&self.dir).is_err() {
             return;
@@ -80,7 +80,7 @@ impl QuietCache {
         }
     }
 
-    /// The number of a workspace whose files were all quiet.
+    /// The fingerprint of a workspace whose files were all quiet.
     pub fn whole(&self, workspace: &Digest) -> Option<u64> {
         self.whole.get(workspace).copied()
     }
@@ -125,29 +125,29 @@ fn save<T: Serialize>(path: &Path, workspaces: &BTreeMap<Digest, T>) {
     let _ = bytes.map(|bytes| fs::replace(path, &bytes, Some(fs::PRIVATE)));
 }
 
-/// The print of everything in a workspace.
+/// The fingerprint of all files of a workspace.
 pub fn whole(files: &[u64]) -> u64 {
     let mut hasher = DefaultHasher::new();
     files.hash(&mut hasher);
     hasher.finish()
 }
 
-/// The print of two files that hold a base, under these settings.
+/// The fingerprint of two files with a common base, under these settings.
 pub fn sides(here: &Stat, overlay: &Stat, base: &Digest, settings: u64) -> u64 {
     let mut hasher = DefaultHasher::new();
     (here, overlay, base, settings).hash(&mut hasher);
     hasher.finish()
 }
 
-/// The print of the settings: under others the same files may have something to do.
+/// The fingerprint of the settings: under other settings the same files may have something to do.
 pub fn settings(settings: &Settings) -> u64 {
     let mut hasher = DefaultHasher::new();
     format!("{settings:?}").hash(&mut hasher);
     hasher.finish()
 }
 
-/// The print of everything by which git tells what it ignores and tracks in a workspace, but for the
-/// `.gitignore`s in it; none when some of it changed so recently that a further change might not show.
+/// The fingerprint of everything in a workspace that makes git ignore or track files, except its `.gitignore`s. `None`
+/// when some of it changed so recently that a further change might not show.
 pub fn git(env: &Env, git_dir: &Path, common_dir: &Path, excludes: Option<&Path>) -> Option<u64> {
     let mut files = vec![git_dir.join("index"), git_dir.join("config.worktree"), PathBuf::from("/etc/gitconfig")];
     files.extend(["config", "info/exclude"].map(|name| common_dir.join(name)));
@@ -167,18 +167,18 @@ pub fn git(env: &Env, git_dir: &Path, common_dir: &Path, excludes: Option<&Path>
     Some(hasher.finish())
 }
 
-/// The same for one path: with the `.gitignore`s on the way to it.
+/// The same for one path, with the `.gitignore`s in its directories.
 pub fn git_path(env: &Env, shared: u64, root: &Path, path: &RelPath) -> Option<u64> {
     let dirs = path.as_path().ancestors().skip(1);
     let files: Vec<PathBuf> = dirs.map(|dir| root.join(dir).join(".gitignore")).collect();
     let mut hasher = DefaultHasher::new();
     (shared, settled(env, &files)?).hash(&mut hasher);
-    // Never the number that stands for nothing known.
+    // Zero means that nothing is known.
     Some(hasher.finish().max(1))
 }
 
-/// How files stand; none when one changed just now. A device, such as /dev/null, holds no patterns, and
-/// its times mean nothing.
+/// The state of these files; `None` when one of them changed just now. A device such as /dev/null holds no patterns,
+/// and its times mean nothing.
 fn settled(env: &Env, files: &[PathBuf]) -> Option<Vec<Option<Stat>>> {
     let stats: Vec<Option<Stat>> = files.iter().map(|path| Stat::at(path).filter(|stat| !stat.is_device())).collect();
     stats.iter().flatten().all(|stat| stat.is_settled(env.now)).then_some(stats)

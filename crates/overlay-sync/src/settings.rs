@@ -1,4 +1,4 @@
-//! The settings of this tool: what is in force for the overlay, and for each path.
+//! The settings of this tool, for the overlay and for each path.
 
 use std::path::Path;
 use std::time::Duration;
@@ -14,7 +14,7 @@ use crate::flags::OverlayFlags;
 use crate::merge::{EntryPath, FileType, Grow};
 use crate::tool::TOOL;
 
-/// What may be set, in this order.
+/// The settings there are, in the order in which `config` prints them.
 pub const SETTINGS: &[Setting] = &[
     Setting::new("overlay", "OVERLAY_SYNC_OVERLAY", Takes::Path, Trust::Approved),
     Setting::new("enabled", "OVERLAY_SYNC_ENABLED", Takes::Truth, Trust::Open).or("true"),
@@ -42,70 +42,70 @@ const PER_PATH: &[Setting] = &[
     Setting::new("send", "", Takes::Truth, Trust::Approved),
 ];
 
-/// What decides a conflict, or that a person does.
+/// What decides a conflict.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum OnConflict {
-    /// The workspace: last write wins.
+    /// The workspace: the last write wins.
     #[default]
     Workspace,
     Overlay,
     Hold,
-    /// A person did, for this text: the workspace's, also where it deleted.
+    /// A person decided for this text: the workspace's side, even where it deleted something.
     Person,
 }
 
 /// The program that is asked about conflicts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MergeCommand {
-    /// A line for `sh -c`, when there is no argv.
+    /// A line for `sh -c`, used when `argv` is empty.
     pub line: String,
     pub argv: Vec<String>,
     pub timeout: Duration,
 }
 
-/// Everything in force.
+/// The settings in force.
 #[derive(Clone, Debug, Default)]
 pub struct Settings {
-    /// False: the hook and `watch` do nothing.
+    /// With `false` the hook and `watch` do nothing.
     pub enabled: bool,
-    /// How long it must be quiet before `watch` syncs, and how long it waits for that at most.
+    /// How long files must be quiet before `watch` syncs, and how long it waits for that at most.
     pub debounce: Duration,
     pub max_wait: Duration,
     pub on_conflict: OnConflict,
     pub merge_command: Option<MergeCommand>,
-    /// Globs of files that a workspace may bring into the overlay by itself.
+    /// The files that a workspace may bring into the overlay without `add`.
     pub paths: Vec<Glob>,
-    /// Keys under which a workspace's additions wait for a person.
+    /// The keys below which additions wait for a person.
     pub review: Vec<String>,
     pub per_path: Vec<(Glob, Row)>,
 }
 
-/// How one path is handled.
+/// How the file at one path is handled.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Policy {
     pub grow: Grow,
-    /// The overlay's changes come, the workspace's stay where they are.
+    /// Changes travel from the overlay to the workspace only.
     pub is_down: bool,
-    /// What is deleted in the overlay is deleted in workspaces that have not changed it.
+    /// A file that is deleted in the overlay is deleted in workspaces that have not changed it.
     pub spreads_deletions: bool,
-    /// Entries that neither leave nor enter a workspace.
+    /// Entries that stay in their workspace: they neither leave it nor enter another.
     pub local: Vec<EntryPath>,
-    /// Whether the merge command may see it, private as it is.
+    /// Whether the merge command may see the file although it looks private.
     pub is_sent: bool,
     pub review: Vec<EntryPath>,
     pub on_conflict: OnConflict,
 }
 
-/// A pattern for paths: one without a slash matches a name in any directory, as in `.gitignore`.
+/// A pattern for paths. As in `.gitignore`, a pattern without a slash matches a name in any directory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Glob {
     pattern: Pattern,
-    /// As it was written.
+    /// The pattern as it was written.
     pub text: String,
 }
 
 impl Glob {
-    /// Reads it; says why it is refused. `./x` is `x` at the top alone.
+    /// Reads a pattern; the error says why it is refused. `./x` matches only `x` at the top.
     pub fn parse(text: &str) -> std::result::Result<Glob, String> {
         let below = text.trim_start_matches("./");
         let is_refused = below.is_empty() || below.split('/').any(|part| matches!(part, "" | "." | ".."));
@@ -122,20 +122,21 @@ impl Glob {
         self.pattern.matches_path_with(path, options)
     }
 
-    /// The directory that everything it matches lies in, as far as it is spelt out; empty: anywhere.
+    /// The directory that contains everything it matches, as far as it is spelled out; empty when that is any
+    /// directory.
     pub fn dir(&self) -> &str {
         let literal = self.pattern.as_str().split(['*', '?', '[']).next().unwrap_or_default();
         literal.rsplit_once('/').map_or("", |(dir, _)| dir)
     }
 
-    /// The one path it matches, if it has no wildcard.
+    /// The only path it matches, when it has no wildcard.
     pub fn path(&self) -> Option<RelPath> {
         let text = self.pattern.as_str();
         (!text.contains(['*', '?', '['])).then(|| RelPath::parse(text).ok()).flatten()
     }
 }
 
-/// The settings as they were found, each with its source.
+/// Loads the settings, each with its source.
 pub fn load_config(env: &Env, repo: &Repo, flags: &OverlayFlags) -> Result<Config> {
     let flag = |text: &'static str| Path::new(text);
     let side = flags.on_conflict.map(|side| flag(side.word()));
@@ -155,7 +156,7 @@ pub fn load_config(env: &Env, repo: &Repo, flags: &OverlayFlags) -> Result<Confi
 }
 
 impl Settings {
-    /// What the settings come to. Exit 2 for a glob or key that cannot be read, with its source.
+    /// The settings that a configuration results in. Exit 2 for a glob or key that cannot be read, naming its source.
     pub fn from_config(config: &Config) -> Result<Settings> {
         let default = |name| config.default_of(name).unwrap_or_default();
         let millis = |name| Duration::from_millis(config.number(name, default(name).parse().unwrap_or_default()));
@@ -195,7 +196,7 @@ impl Settings {
         })
     }
 
-    /// How this path is handled; of several tables that match and set one thing the last counts.
+    /// How this path is handled. Where several tables match and set the same thing, the last one counts.
     pub fn policy(&self, path: &RelPath) -> Policy {
         let kind = FileType::from_path(path.as_path());
         let mut policy = Policy { on_conflict: self.on_conflict, ..Policy::default() };
@@ -217,7 +218,7 @@ impl Settings {
     }
 }
 
-/// An entry that cannot be read would protect nothing.
+/// Refuses entries that cannot be read: they would protect nothing.
 fn readable(setting: &str, value: &Value) -> Result<()> {
     match value.items.iter().find(|text| EntryPath::parse(FileType::Json, text).is_none()) {
         None => Ok(()),

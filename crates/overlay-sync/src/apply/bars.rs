@@ -1,4 +1,4 @@
-//! What git sees in a workspace, and so what is left alone there.
+//! Which files are left alone in a workspace because git shows or tracks them.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -13,16 +13,16 @@ use crate::ground::Bar;
 use crate::manifest::Workspace;
 use crate::quiet;
 
-/// What git was asked about in a workspace, and said.
+/// What git was asked about in a workspace, and its answer.
 pub struct GitAnswer {
     pub asked: BTreeSet<RelPath>,
     pub barred: BTreeMap<RelPath, Bar>,
-    /// The prints of what is not barred, as far as they can be told.
+    /// The fingerprints of the files that are not barred, as far as they are known.
     pub open: BTreeMap<RelPath, u64>,
 }
 
-/// What git says of the overlay's files in a workspace that has none of them yet; none when it cannot be
-/// asked now. Those with a link among their parents are left out.
+/// git's answer about the overlay's files in a workspace that has none of them yet; `None` when git cannot be asked
+/// now. Files below a link are left out.
 pub fn first_answer(
     env: &Env,
     overlay: &Overlay,
@@ -36,7 +36,7 @@ pub fn first_answer(
     ask_git(env, overlay, excludes, workspace, asked).ok()
 }
 
-/// The print of what git goes by in a workspace, for each of these paths for which it can be told.
+/// The fingerprints of what makes git ignore or track these paths, where they can be computed.
 pub fn git_prints(
     env: &Env,
     excludes: Option<&Path>,
@@ -50,7 +50,7 @@ pub fn git_prints(
     paths.iter().filter_map(|path| Some((path.clone(), print(path)?))).collect()
 }
 
-/// What git says of these paths: two processes at most, the second only when something is not ignored.
+/// Asks git about these paths. Runs two processes at most, the second only when something is not ignored.
 pub fn ask_git(
     env: &Env,
     overlay: &Overlay,
@@ -74,7 +74,7 @@ pub fn ask_git(
         let bar = |path: &RelPath| if tracked.contains(path.as_path()) { Bar::Tracked } else { Bar::NotIgnored };
         barred = seen.into_iter().map(|path| (path.clone(), bar(path))).collect();
     }
-    // Read again after git looked: a change in between must not be taken for known.
+    // Computed again after git looked: a change in between must not count as known.
     let mut open = git_prints(env, excludes, workspace, &asked);
     open.retain(|path, print| before.get(path) == Some(print) && !barred.contains_key(path));
     Ok(GitAnswer { asked, barred, open })

@@ -1,4 +1,4 @@
-//! The ground a pass stands on in earnest: the overlay's directory, worktrees, git, the merge command.
+//! The real ground: the overlay's directory, worktrees, git and the merge command.
 
 use std::cell::{OnceCell, RefCell};
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
@@ -36,21 +36,20 @@ pub struct Disk<'a> {
     excludes: OnceCell<Option<PathBuf>>,
     /// The workspace that was used last.
     here: RefCell<Option<(Digest, Rc<OpenWorkspace>)>>,
-    /// The overlay's files as this run knows them: each replacement is compare-and-swap, so being late is
-    /// found out.
+    /// The overlay's files as this run knows them. They may be out of date; then the compare-and-swap fails.
     files: RefCell<HashMap<RelPath, Lookup>>,
-    /// What the system told of the overlay's files before they were read.
+    /// How the system described the overlay's files before they were read.
     overlay_stats: RefCell<HashMap<RelPath, Option<Stat>>>,
     stats: RefCell<HashMap<(Digest, RelPath), u64>>,
-    /// The same of workspaces' files, until they are looked at.
+    /// The same for the files of workspaces, until they are looked at.
     first_look: RefCell<HashMap<Digest, Vec<Option<Stat>>>>,
-    /// What git was asked about new workspaces, and said.
+    /// What git answered about new workspaces.
     first_answers: RefCell<HashMap<Digest, GitAnswer>>,
     kept: RefCell<HashSet<Digest>>,
-    /// What this run has told that it will do.
+    /// What this run has announced.
     announced: RefCell<BTreeSet<PlannedWrite>>,
     quiet: RefCell<QuietCache>,
-    /// The print of the settings in force.
+    /// The fingerprint of the settings in force.
     settings: u64,
 }
 
@@ -60,7 +59,7 @@ struct OpenWorkspace {
 }
 
 impl<'a> Disk<'a> {
-    /// Opens the overlay; exit 1 when it is gone. With a lock, which the caller has taken, it may write.
+    /// Opens the overlay; exit 1 when it is gone. With the lock, which the caller has taken, the run may write.
     pub fn open(env: &'a Env, overlay: &'a Overlay, lock: Option<Lock>) -> Result<Disk<'a>> {
         let root = overlay.root()?.ok_or_else(|| overlay.gone("is not there"))?;
         let cache = overlay.repo.home.common_dir.join("shopfloor").join(TOOL);
@@ -92,7 +91,7 @@ impl<'a> Disk<'a> {
         Ok(disk)
     }
 
-    /// Keeps for the next run what was found quiet.
+    /// Saves for the next run which files were quiet.
     pub fn finish(&self) {
         let workspaces = self.overlay.store.workspaces();
         self.quiet.borrow_mut().save(|id| workspaces.join(format!("{id}.json")).exists());
@@ -109,7 +108,7 @@ impl<'a> Disk<'a> {
         Ok(here)
     }
 
-    /// Where files for a workspace stand until they are whole. They are reproducible from the overlay.
+    /// The directory for files of a workspace that are not complete yet. They can be made again from the overlay.
     fn here_staging<'h>(&self, workspace: &Workspace, here: &'h OpenWorkspace) -> Result<&'h Staging> {
         if let Some(staging) = here.staging.get() {
             return Ok(staging);
@@ -142,7 +141,7 @@ impl<'a> Disk<'a> {
         };
         Ok(match looked {
             Is::Missing => Ok(None),
-            // It may be gone again, or be something else by now.
+            // It may be gone again, or have changed its type.
             Is::File(_) => match root.read_whole(path) {
                 Ok(read) => Ok(read.map(|(bytes, mode)| ReadFile::new(bytes, mode))),
                 Err(failure) => Err(Bar::Unreadable(failure.to_string())),
@@ -162,8 +161,8 @@ impl<'a> Disk<'a> {
         Ok(self.declared.get_or_init(|| declared))
     }
 
-    /// Removes what a killed run left in a directory, its content kept: it may be what somebody wrote just
-    /// when their file was exchanged.
+    /// Removes what a killed run left in a directory, and keeps its content: that may be what somebody wrote just when
+    /// the file was exchanged.
     fn rescue(&self, dir: &Path) -> Result<()> {
         let names = fs::list(dir)?;
         for name in names.iter().filter(|name| name.to_string_lossy().starts_with(fs::RESERVED)) {
@@ -174,7 +173,7 @@ impl<'a> Disk<'a> {
         if names.is_empty() { Ok(()) } else { fs::sweep_temporaries(dir) }
     }
 
-    /// The file of patterns for all work trees; asked for once.
+    /// git's file of patterns for all worktrees; asked for once.
     fn excludes(&self) -> Result<Option<&Path>> {
         if self.excludes.get().is_none() {
             let file = self.overlay.git.excludes_file(&self.overlay.repo)?;
@@ -183,14 +182,14 @@ impl<'a> Disk<'a> {
         Ok(self.excludes.get().and_then(Option::as_deref))
     }
 
-    /// Remembers that git bars nothing of these.
+    /// Remembers that git neither shows nor tracks these files.
     fn is_open(&self, workspace: &Digest, prints: &BTreeMap<RelPath, u64>) {
         let mut quiet = self.quiet.borrow_mut();
         prints.iter().for_each(|(path, print)| quiet.set_git(workspace, path, *print));
     }
 }
 
-/// The print of each file of a workspace, of those that both sides have.
+/// The fingerprint of each file of a workspace; `None` where a side does not have the file.
 fn prints<'s>(
     workspace: &'s Workspace,
     here: &'s [Option<Stat>],
@@ -213,7 +212,7 @@ impl Ground for Disk<'_> {
         let Listing { files, odd, .. } = self.root.files(&[RESERVED])?;
         let stats = self.root.stats(files.iter())?;
         *self.overlay_stats.borrow_mut() = files.iter().cloned().zip(stats).collect();
-        // A manifest could not name it.
+        // A manifest can only name paths in UTF-8.
         let unnameable = || Bar::Strange("in the overlay its name is not UTF-8".into());
         let bar = |path: &RelPath| path.as_path().to_str().is_none().then(unnameable);
         let mut all: BTreeMap<RelPath, Option<Bar>> =
@@ -278,14 +277,14 @@ impl Ground for Disk<'_> {
             let waits = !workspace.held.is_empty() || !workspace.deleted.is_empty() || is_declared;
             let print = quiet::whole(&prints);
             let is_known = known.get(&workspace.id).is_some_and(|known| *known == Some(print));
-            // The very same files: then it is the same workspace too.
+            // The files are the very same, so the workspace is too.
             let is_quiet = is_whole && !waits && is_known && !prints.is_empty();
             Ok::<_, Failure>((workspace.id, stats, is_quiet))
         };
-        // What cannot be read is found out again, and said, where it is looked at.
+        // Errors are found again, and reported, when the workspace is looked at.
         let looked: Vec<_> = proc::map_parallel(workspaces, look).into_iter().flatten().collect();
         let quiet = looked.iter().filter(|(_, _, is_quiet)| *is_quiet).map(|(id, ..)| *id).collect();
-        // In one that gets its first files git is asked about all of them, so that can be done at once too.
+        // A new workspace gets all files of the overlay, so git is asked about all of them at once.
         let new: Vec<&Workspace> = workspaces.iter().filter(|w| w.files.is_empty()).collect();
         let files: BTreeSet<RelPath> =
             overlay.iter().filter(|(_, stat)| stat.is_some()).map(|(p, _)| p.clone()).collect();

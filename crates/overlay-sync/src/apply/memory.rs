@@ -1,5 +1,5 @@
-//! A ground in memory: each operation that writes is counted, and the process can be made to die at any of
-//! them, or somebody else to write just before it.
+//! A ground in memory. It counts each operation that writes; the process can be made to die at any of them, and
+//! somebody else to write just before it.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
@@ -15,24 +15,24 @@ use crate::store::{ConflictRecord, Intent, LogRecord, PlannedWrite, RemovedEntri
 
 pub type MemoryFiles = BTreeMap<RelPath, (Vec<u8>, u32)>;
 
-/// What the merge command is like.
+/// How the merge command behaves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Program {
-    /// It merges, the workspace winning.
+    /// It merges, and the workspace wins.
     Right,
-    /// It answers with something else.
+    /// It answers something else.
     Wrong,
-    /// It merges, but a workspace is edited meanwhile.
+    /// It merges, but a workspace is edited while it works.
     Slow,
 }
 
-/// Somebody else's write: into which workspace (none: the overlay), which file, what.
+/// Somebody else's write: into which workspace (`None`: the overlay), which file, and the text.
 pub type Edit = (Option<Digest>, RelPath, Vec<u8>);
 
 #[derive(Clone, Debug, Default)]
 pub struct MemoryState {
     pub overlay: MemoryFiles,
-    /// The workspaces whose directories are there.
+    /// The workspaces whose directories exist.
     pub here: BTreeMap<Digest, MemoryFiles>,
     pub manifests: BTreeMap<Digest, Workspace>,
     pub objects: BTreeMap<Digest, Vec<u8>>,
@@ -41,15 +41,15 @@ pub struct MemoryState {
     pub intents: BTreeMap<(Digest, RelPath), Intent>,
     pub removed: RemovedEntries,
     pub doing: BTreeSet<PlannedWrite>,
-    /// Every content a pass has read.
+    /// Every text that a pass has read.
     pub read: BTreeMap<Digest, Vec<u8>>,
-    /// Every content that stood at a path, of each side.
+    /// Every text that was at a path, on each side.
     pub history: BTreeSet<(Option<Digest>, RelPath, Digest)>,
     /// How many operations wrote.
     pub writes: usize,
-    /// Dies when it is to do this one.
+    /// The process dies at this operation.
     pub dies_at: Option<usize>,
-    /// Somebody writes just before this one.
+    /// Somebody writes just before this operation.
     pub raced: Option<(usize, Edit)>,
     pub program: Option<Program>,
     pub meanwhile: Option<Edit>,
@@ -69,19 +69,19 @@ impl MemoryState {
         }
     }
 
-    /// Whether a content can be had back.
+    /// Whether a text can be restored.
     pub fn has(&self, digest: &Digest) -> bool {
         let stands = |files: &MemoryFiles| files.values().any(|(bytes, _)| Digest::of(bytes) == *digest);
         self.objects.contains_key(digest) || stands(&self.overlay) || self.here.values().any(stands)
     }
 }
 
-/// The ground; a dead one answers nothing any more.
+/// The ground. Once its process is dead, every write fails.
 #[derive(Debug, Default)]
 pub struct MemoryGround(pub RefCell<MemoryState>);
 
 impl MemoryGround {
-    /// Before anything is written: dies, or lets somebody else go first.
+    /// Comes before every write: dies, or lets somebody else write first.
     fn tick(&self) -> Result<()> {
         let mut state = self.0.borrow_mut();
         let now = state.writes;

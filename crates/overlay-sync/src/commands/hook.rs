@@ -1,4 +1,4 @@
-//! `hook`: git has created a worktree, and it is attached if the repository has an overlay; or one is about to go.
+//! `hook`: attaches a worktree that git has created, and syncs one that is about to be removed.
 
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Failure, Result};
@@ -23,7 +23,7 @@ pub fn run(ui: &Ui, env: &Env, flags: &OverlayFlags, command: HookCommand) -> Re
 fn created(ui: &Ui, env: &Env, flags: &OverlayFlags, git: Git) -> Result<Option<Failure>> {
     let overlay = Overlay::find_with(ui, env, flags, git)?;
     if flags.dry_run || !overlay.settings.enabled || !overlay.dir.is_dir() {
-        // Nobody uses an overlay here.
+        // This repository has no overlay.
         return Ok(None);
     }
     let outcome = attach_here(env, &overlay)?;

@@ -1,4 +1,4 @@
-//! What a remover of worktrees calls before one goes, and what becomes of a workspace whose worktree has gone.
+//! The hook that runs before a worktree is removed.
 
 use shopfloor_core::env::Env;
 use shopfloor_core::error::Result;
@@ -13,10 +13,10 @@ use crate::flags::OverlayFlags;
 use crate::manifest::{HeldText, Workspace};
 use crate::refusal::Refusal;
 
-/// Takes in what the worktree has that nobody else has yet. It stays attached: whoever asked may think better of it.
-/// Exit 1 where something in it was not taken in, or is held as a whole; gives back what is kept of it to be looked at.
+/// Syncs what only the worktree has. The worktree stays attached, because its removal may still be called off. Exit 1
+/// when something in it was not synced, or a whole file is held; gives back, in words, which parts are kept.
 pub fn before_removal(ui: &Ui, env: &Env, flags: &OverlayFlags, git: Git, repo: &Repo) -> Result<Vec<String>> {
-    // It may be attached to another overlay than the one that is ours to speak of; one that never was is no matter.
+    // The worktree may be attached to another overlay than the configured one, or to none.
     let Some(own) = Workspace::overlay_of(&repo.git_dir)? else { return Ok(Vec::new()) };
     let flags = &OverlayFlags { overlay: flags.overlay.clone().or(Some(own)), ..flags.clone() };
     let overlay = Overlay::find_with(ui, env, flags, git)?;

@@ -17,7 +17,7 @@ use crate::flags::OverlayFlags;
 use crate::store::LogRecord;
 use crate::watch::{WakeReason, is_change};
 
-/// How often is looked where the system tells nothing.
+/// How often the log is read where the system reports no changes.
 const POLL: Duration = Duration::from_secs(2);
 
 /// Print what was synced, from where to where and by which rule
@@ -52,7 +52,7 @@ pub fn run(ui: &Ui, env: &Env, flags: &OverlayFlags, args: &Args) -> Result<Exit
         return Ok(Exit::Done);
     }
     if since.is_none() {
-        // A script that is started again does not act on what is long past.
+        // A script that is started again should not act on old records.
         records.clear();
     }
     records.iter().for_each(|(seq, record)| print(ui, *seq, record));
@@ -78,15 +78,15 @@ pub fn run(ui: &Ui, env: &Env, flags: &OverlayFlags, args: &Args) -> Result<Exit
     }
 }
 
-/// How far the log was read.
+/// How far the log has been read.
 struct LogReader {
-    /// The number of the last line: they are numbered from 1.
+    /// The number of the last line. Lines are numbered from 1.
     seq: u64,
     read: usize,
 }
 
 impl LogReader {
-    /// What has come since, with its numbers.
+    /// The records since the last call, with their numbers.
     fn more(&mut self, overlay: &Overlay, since: Since) -> Result<Vec<(u64, LogRecord)>> {
         let (events, to) = overlay.store.events(self.read)?;
         self.read = to;

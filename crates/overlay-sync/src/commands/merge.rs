@@ -49,7 +49,7 @@ struct TextAnswer<'a> {
     conflicts: Vec<&'a str>,
 }
 
-/// git takes any other status than 0 and 1 for a reason to abort, so every failure is a 1 here.
+/// git aborts on any status other than 0 and 1, so every failure exits 1.
 pub fn run(ui: &Ui, env: &Env, flags: &OverlayFlags, args: &Args) -> Result<Exit> {
     merge_files(ui, env, flags, args).map_err(|failure| Failure { exit: Exit::No, ..failure })
 }
@@ -70,7 +70,7 @@ fn merge_files(ui: &Ui, env: &Env, flags: &OverlayFlags, args: &Args) -> Result<
         workspace: &workspace,
         kind: FileType::from_path(args.path.as_deref().unwrap_or(&args.overlay)),
         rule: match flags.on_conflict {
-            // There is nothing to hold three files in.
+            // Three files cannot be held.
             None | Some(ConflictChoice::Workspace | ConflictChoice::Hold) => Rule::Workspace,
             Some(ConflictChoice::Overlay) => Rule::Overlay,
         },

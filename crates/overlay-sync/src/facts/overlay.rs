@@ -17,7 +17,7 @@ use crate::refusal::Refusal;
 use crate::settings::{Settings, load_config};
 use crate::store::{OverlayStore, RESERVED};
 
-/// The overlay of the repository we stand in.
+/// The overlay of the current repository.
 pub struct Overlay {
     pub git: Git,
     pub repo: Repo,
@@ -47,7 +47,7 @@ impl Overlay {
             Some(value) => PathBuf::from(&value.text),
             None => default_dir(env, &repo)?,
         };
-        // One spelling for one directory, also where a link leads to it.
+        // A directory has one spelling, even when a link leads to it.
         let dir = real(&dir);
         let settings = Settings::from_config(&config)?;
         let store = OverlayStore::in_overlay(&dir);
@@ -56,27 +56,27 @@ impl Overlay {
         Ok(Overlay { git, repo, dir, store, settings })
     }
 
-    /// The directories that a watch polls now; none without a watch.
+    /// The directories that a running watch polls.
     pub fn polled(&self) -> Result<Vec<PathBuf>> {
         let polled = self.store.polled()?;
         let is_watched = || Ok::<_, Failure>(Lock::try_take(&self.store.watch_lock_path())?.is_none());
         Ok(if polled.is_empty() || !is_watched()? { Vec::new() } else { polled })
     }
 
-    /// The lock under which everything of the overlay's is read and written. Exit 1 when the overlay is gone:
-    /// taking the lock would make it anew.
+    /// Takes the lock under which everything in the overlay is read and written. Exit 1 when the overlay is gone,
+    /// because taking the lock would create it.
     pub fn lock(&self) -> Result<Lock> {
         self.require()?;
         Lock::take(&self.store.lock_path())
     }
 
-    /// Whether nobody has made it yet.
+    /// Whether the overlay has never existed.
     pub fn is_unmade(&self) -> bool {
         !self.dir.is_dir() && !Workspace::is_any_of(&self.repo.common_dir, &self.dir)
     }
 
-    /// Exit 1 when the overlay is not there, or was and is a bare directory now (nothing is mounted there,
-    /// say): that is an accident, and no decision to delete everything.
+    /// Exit 1 when the overlay does not exist, or existed and is an empty directory now (a disk that is not mounted,
+    /// for example). That is an accident and must not delete every workspace's files.
     pub fn require(&self) -> Result<()> {
         let is_known = || Workspace::is_any_of(&self.repo.common_dir, &self.dir);
         if !self.dir.is_dir() {
@@ -86,7 +86,7 @@ impl Overlay {
         if !self.store.is_claimed() && is_known() { Err(self.gone("has lost its state")) } else { Ok(()) }
     }
 
-    /// The same for commands that may make it: it must not have been there before.
+    /// Creates the overlay if it has never existed, and locks it.
     pub fn create(&self) -> Result<Lock> {
         let what = if self.dir.is_dir() { "has lost its state" } else { "is not there" };
         if !self.store.is_claimed() && Workspace::is_any_of(&self.repo.common_dir, &self.dir) {
@@ -100,13 +100,13 @@ impl Overlay {
         Ok(lock)
     }
 
-    /// The refusal to read a missing overlay as the decision to delete everything.
+    /// The failure of every command that finds the overlay missing.
     pub fn gone(&self, what: &str) -> Failure {
         let message = format!("the overlay {} {what}; nothing was touched", self.dir.display());
         Refusal::OverlayGone.failure(message).hint("put its files back, or name the right one with `--overlay DIR`")
     }
 
-    /// The overlay's directory, opened; none when it is not there.
+    /// The overlay's directory, opened; `None` when it does not exist.
     pub fn root(&self) -> Result<Option<Root>> {
         if self.dir.is_dir() { Root::open(&self.dir).map(Some) } else { Ok(None) }
     }
@@ -118,7 +118,7 @@ impl Overlay {
         Ok(Declared::parse(&self.settings.paths, &include.unwrap_or_default()))
     }
 
-    /// The attached workspaces that these paths lie in, in that order; without a path all of them.
+    /// The attached workspaces that contain these paths, in the order of the paths; without a path all of them.
     pub fn workspaces(&self, paths: &[PathBuf]) -> Result<Vec<Workspace>> {
         let all = Workspace::load_all(&self.store.workspaces())?;
         if paths.is_empty() {
@@ -136,7 +136,7 @@ impl Overlay {
     }
 }
 
-/// A path with its links resolved, as far as it is there.
+/// A path with its links resolved, as far as it exists.
 fn real(path: &Path) -> PathBuf {
     let found = path.ancestors().find_map(|part| Some((part, part.canonicalize().ok()?)));
     found.map_or_else(
@@ -158,14 +158,14 @@ fn default_dir(env: &Env, repo: &Repo) -> Result<PathBuf> {
     Ok(data.join("overlays").join(name))
 }
 
-/// The worktrees these paths lie in, each with its private git directory. Two git processes, however many
-/// they are; exit 2 for a path that lies in none of this repository's.
+/// The worktrees that contain these paths, each with its private git directory. Runs two git processes, however many
+/// paths there are. Exit 2 for a path that is in no worktree of this repository.
 pub fn worktrees_at(env: &Env, overlay: &Overlay, paths: &[PathBuf]) -> Result<Vec<(PathBuf, PathBuf)>> {
     let all = overlay.git.worktrees(&overlay.repo)?;
     let all: Vec<_> = all.into_iter().filter_map(|(root, git)| Some((root.canonicalize().ok()?, git))).collect();
     let find = |path: &PathBuf| {
         let real = real(path);
-        // A worktree may lie in another one: the innermost counts.
+        // Worktrees may be nested: the innermost counts.
         let around = all.iter().filter(|(root, _)| real.starts_with(root));
         match around.max_by_key(|(root, _)| root.components().count()) {
             Some((root, git_dir)) if real.is_dir() && is_of(root, &real) => Ok((root.clone(), git_dir.clone())),
@@ -182,12 +182,12 @@ pub fn worktrees_at(env: &Env, overlay: &Overlay, paths: &[PathBuf]) -> Result<V
     Ok(found)
 }
 
-/// Whether nothing between a worktree's root and a path in it is a repository of its own.
+/// Whether there is no other repository between a worktree's root and a path in it.
 fn is_of(root: &Path, path: &Path) -> bool {
     path.ancestors().take_while(|dir| *dir != root).all(|dir| !dir.join(".git").exists())
 }
 
-/// The same for one path, as git says: a clone of a worker, a repository in another one, or an error.
+/// The same for one path, with git's help: a worker's clone, a repository inside another one, or an error.
 fn worktree_at(env: &Env, overlay: &Overlay, path: &Path) -> Result<(PathBuf, PathBuf)> {
     if !path.is_dir() {
         return Err(Failure::not_found(format!("there is no directory {}", path.display()))

@@ -1,11 +1,12 @@
-//! The comments of a text: a merge that writes a text anew must not lose them in silence.
+//! The comments of a text. A merge that writes a text anew must not lose them silently.
 
 use std::collections::HashMap;
 
 use super::file_type::{CommentMark, FileType};
 use super::texts::MergeInput;
 
-/// The comments that a merged text should have, each with how often: what only one side changed is so.
+/// The comments that a merged text should have, and how often each: a comment that only one side changed is taken from
+/// that side.
 pub struct Comments {
     kind: FileType,
     wanted: HashMap<String, usize>,
@@ -36,7 +37,7 @@ impl Comments {
     }
 }
 
-/// The comments of a text, and how often each stands.
+/// The comments of a text, and how often each occurs.
 fn comments(kind: FileType, bytes: &[u8]) -> HashMap<String, usize> {
     let mark = kind.comment_mark();
     let text: Vec<char> = String::from_utf8_lossy(bytes).chars().collect();
@@ -51,7 +52,7 @@ fn comments(kind: FileType, bytes: &[u8]) -> HashMap<String, usize> {
         };
         if let Some(open) = quote {
             at += usize::from(here == '\\' && open == '"');
-            // A line ends what was no string after all: an apostrophe.
+            // At the end of a line an open quote turns out to be an apostrophe.
             if here == open || here == '\n' && mark != CommentMark::Slashes {
                 quote = None;
             }

@@ -1,6 +1,6 @@
-//! Single entries of a text: a key path (`permissions.allow."Bash(rm:*)"`, whose last part may be an
-//! element of an array), a variable, a line. They are found, taken out, and put in again as another text
-//! has them, the rest of the text untouched.
+//! Single entries of a text: a key path (`permissions.allow."Bash(rm:*)"`, whose last part may be an element of an
+//! array), a variable, or a line. They are found, taken out, and put back as another text has them, and the rest of the
+//! text stays untouched.
 
 use std::fmt;
 
@@ -9,12 +9,12 @@ use super::texts::{MergeInput, Rule};
 use super::tree::{Tree, has, join};
 use super::{env, lines};
 
-/// The address of an entry: parts of a key path, or one part that is a variable or a whole line.
+/// The path of an entry: the parts of a key path, or a single part that is a variable or a whole line.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct EntryPath(Vec<String>);
 
 impl EntryPath {
-    /// Reads an address for a file of this kind: parts are separated by dots and may be quoted as in JSON.
+    /// Reads a path for a file of this type. Parts are separated by dots and may be quoted as in JSON.
     pub fn parse(kind: FileType, text: &str) -> Option<EntryPath> {
         if !kind.is_tree() {
             return (!text.is_empty()).then(|| EntryPath(vec![text.to_owned()]));
@@ -38,12 +38,12 @@ impl EntryPath {
         }
     }
 
-    /// The key at the top.
+    /// The first part: the key at the top.
     pub fn first(&self) -> &str {
         self.0.first().map_or("", String::as_str)
     }
 
-    /// How often it stands in a text.
+    /// How often it occurs in a text.
     pub fn count(&self, kind: FileType, bytes: &[u8]) -> usize {
         match kind.tree(bytes) {
             Some(tree) => count(&tree, &self.0),
@@ -52,7 +52,7 @@ impl EntryPath {
         }
     }
 
-    /// What stands under it in a text, for telling one content from another.
+    /// Its value in a text, for telling one content from another.
     pub fn value_in(&self, kind: FileType, bytes: &[u8]) -> String {
         if !kind.is_tree() {
             let lines = lines::split(bytes).filter(|line| self.is_line(kind, line));
@@ -61,7 +61,7 @@ impl EntryPath {
         kind.tree(bytes).and_then(|tree| at(&tree, &self.0).map(Tree::spelt)).unwrap_or_default()
     }
 
-    /// Whether this line is it, or sets the variable it names.
+    /// Whether this line is the entry, or sets the variable that it names.
     fn is_line(&self, kind: FileType, line: &[u8]) -> bool {
         let word = self.0[0].as_bytes();
         line == word || kind == FileType::Env && env::variable(line) == Some(word)
@@ -74,7 +74,7 @@ impl fmt::Display for EntryPath {
     }
 }
 
-/// What an element of an array is called by: a string's text, the canonical spelling of all else.
+/// The name of an array's element: the text of a string, the canonical spelling of anything else.
 fn name(item: &Tree) -> String {
     match item {
         Tree::Leaf(leaf) => serde_json::from_str(leaf).unwrap_or_else(|_| leaf.clone()),
@@ -109,7 +109,7 @@ fn without(tree: &Tree, parts: &[String]) -> Tree {
     }
 }
 
-/// The tree with an entry as `donor` has it; where the donor has none the tree is as it was.
+/// The tree with an entry as `donor` has it. Where the donor does not have it, the tree stays as it is.
 fn with(tree: &Tree, parts: &[String], donor: &Tree) -> Tree {
     let [part, below @ ..] = parts else { return donor.clone() };
     match (tree, donor) {
@@ -136,11 +136,11 @@ fn with(tree: &Tree, parts: &[String], donor: &Tree) -> Tree {
     }
 }
 
-/// A text without these entries; none when it has no structure to find them by. Byte for byte the same
-/// when it has none of them.
+/// A text without these entries; `None` when it has no structure in which to find them. A text that has none of them
+/// stays the same byte for byte.
 pub fn strip(kind: FileType, bytes: &[u8], entries: &[EntryPath]) -> Option<Vec<u8>> {
     if kind == FileType::Env && !env::is_plain(bytes) {
-        // A value over several lines would leave its tail behind.
+        // The rest of a value over several lines would stay behind.
         return None;
     }
     if !kind.is_tree() {
@@ -157,19 +157,19 @@ pub fn strip(kind: FileType, bytes: &[u8], entries: &[EntryPath]) -> Option<Vec<
     kind.rewrite(bytes, &tree, &wanted, bytes)
 }
 
-/// A line without its end.
+/// A line without its line ending.
 fn trimmed(line: &[u8]) -> &[u8] {
     let line = line.strip_suffix(b"\n").unwrap_or(line);
     line.strip_suffix(b"\r").unwrap_or(line)
 }
 
-/// `bytes`, which has none of these entries, with them as `donor` has them.
+/// Puts these entries into `bytes`, which has none of them, as `donor` has them.
 pub fn donate(kind: FileType, bytes: &[u8], entries: &[EntryPath], donor: &[u8]) -> Option<Vec<u8>> {
     let stripped = strip(kind, donor, entries)?;
     if stripped == bytes {
         return Some(donor.to_vec());
     }
-    // What the donor has beside the rest is put onto the text line by line, where that says the same.
+    // The donor's additional lines are merged into the text, where that gives the right result.
     let input = MergeInput {
         base: Some(&stripped),
         overlay: bytes,
@@ -193,12 +193,12 @@ pub fn donate(kind: FileType, bytes: &[u8], entries: &[EntryPath], donor: &[u8])
     if wanted.same(&given) {
         return Some(donor.to_vec());
     }
-    // The donor's layout is its own; what it lacks comes from the other.
+    // The donor's layout is kept; what it lacks comes from the other text.
     kind.rewrite(donor, &given, &wanted, bytes).or_else(|| kind.rewrite(bytes, &tree, &wanted, donor))
 }
 
-/// Each line of the donor's that is an entry, behind the line it stands behind there, as far as that is in
-/// the text.
+/// Puts each line of the donor's that is an entry behind the line that it follows there, as far as the text has that
+/// line.
 fn donate_lines(kind: FileType, bytes: &[u8], entries: &[EntryPath], donor: &[u8]) -> Vec<u8> {
     let known_by = |line| if kind == FileType::Env { env::variable(line).unwrap_or(line) } else { line };
     let mut merged: Vec<&[u8]> = lines::split(bytes).collect();
@@ -215,8 +215,8 @@ fn donate_lines(kind: FileType, bytes: &[u8], entries: &[EntryPath], donor: &[u8
     merged.iter().flat_map(|line| [*line, end].concat()).collect()
 }
 
-/// Those of these entries under which `bytes` has something that none of the known texts has: a member, or
-/// an element of a member that is an array, counts as a whole, for part of a command is another command.
+/// The entries under which `bytes` has something that none of the known texts has. A member, or an element of a member
+/// that is an array, counts as a whole, because a part of a command is another command.
 pub fn additions(kind: FileType, bytes: &[u8], entries: &[EntryPath], known: &[&[u8]]) -> Vec<EntryPath> {
     let Some(tree) = kind.tree(bytes) else { return Vec::new() };
     let known: Vec<Tree> = known.iter().filter_map(|bytes| kind.tree(bytes)).collect();
@@ -248,7 +248,7 @@ fn is_more(tree: &Tree, known: &[&Tree], depth: usize) -> bool {
     }
 }
 
-/// The addresses of everything in a tree: elements of arrays and leaves.
+/// The paths of everything in a tree: elements of arrays and leaves.
 pub fn addresses(tree: &Tree) -> Vec<EntryPath> {
     let mut all = Vec::new();
     collect(tree, &mut Vec::new(), &mut all);

@@ -1,11 +1,11 @@
-//! `KEY=value` lines: variables are told apart by their names, other lines by what they say.
+//! `KEY=value` lines. Variables are identified by their names, other lines by their text.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::lines::{self, Disputed, ending};
 use super::texts::{MergeConflict, MergeInput, MergedText, Rule};
 
-/// What a line is known by: its variable, or its text and how often that stood before.
+/// What identifies a line: its variable, or its text and how often that text occurred before.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum LineId {
     Variable(Vec<u8>),
@@ -25,7 +25,7 @@ fn items(bytes: &[u8]) -> Vec<(LineId, &[u8])> {
                 LineId::Other(line.to_vec(), *count)
             }
         };
-        // Of several lines for one variable the last counts, as it does for the reader.
+        // Of several lines for one variable the last one counts, as for programs that read the file.
         if let Some(earlier) = at.insert(id.clone(), items.len()) {
             items[earlier] = None;
         }
@@ -42,14 +42,14 @@ pub fn variable(line: &[u8]) -> Option<&[u8]> {
     (!name.is_empty() && name.iter().all(word)).then_some(name)
 }
 
-/// Whether lines can be told apart by their variables: each stands once, and no quoted value spans lines.
+/// Whether variables identify their lines: each is set once, and no quoted value spans lines.
 pub fn is_plain(bytes: &[u8]) -> bool {
     let mut seen = BTreeSet::new();
     let once = lines::split(bytes).filter_map(variable).all(|name| seen.insert(name));
     once && lines::split(bytes).all(|line| variable(line).is_none() || is_closed(line))
 }
 
-/// Whether a value that begins with a quote ends in this line. Elsewhere a quote is a character.
+/// Whether a value that begins with a quote ends in this line. Any other quote is an ordinary character.
 fn is_closed(line: &[u8]) -> bool {
     let value = line.iter().position(|b| *b == b'=').map_or(line, |at| &line[at + 1..]).trim_ascii_start();
     let Some((quote @ (b'"' | b'\''), rest)) = value.split_first() else { return true };
@@ -61,7 +61,7 @@ fn is_closed(line: &[u8]) -> bool {
     })
 }
 
-/// How often a variable is set at most.
+/// How often each variable is set.
 fn most_set(bytes: &[u8]) -> BTreeMap<&[u8], usize> {
     let mut counts = BTreeMap::new();
     lines::split(bytes).filter_map(variable).for_each(|name| *counts.entry(name).or_default() += 1);
@@ -70,7 +70,7 @@ fn most_set(bytes: &[u8]) -> BTreeMap<&[u8], usize> {
 
 pub fn merge(input: &MergeInput<'_>) -> MergedText {
     if ![input.base.unwrap_or_default(), input.overlay, input.workspace].into_iter().all(is_plain) {
-        // A value spans lines, or a name is set twice: then lines must do.
+        // A value spans lines, or a name is set twice, so the file is merged by lines.
         if input.base.is_none() {
             return lines::merge_text(input);
         }
@@ -99,7 +99,7 @@ pub fn merge(input: &MergeInput<'_>) -> MergedText {
         } else {
             let name = if let LineId::Variable(name) = id { name } else { b"line".as_slice() };
             let place = String::from_utf8_lossy(name).into_owned();
-            // Delete against modify: the modification stays.
+            // In a conflict between a deletion and a change the change is kept.
             let kept = match (&o, &x) {
                 _ if input.rule == Rule::Person => Rule::Person,
                 (None, Some(_)) => Rule::Workspace,
@@ -111,7 +111,7 @@ pub fn merge(input: &MergeInput<'_>) -> MergedText {
         };
         merged.extend(line);
     }
-    // Lines keep their places, when they come to the same.
+    // The line merge keeps lines in their places; it is taken when it has the same lines.
     let by_lines = lines::merge(input);
     let mut said: Vec<&[u8]> = lines::split(&by_lines.bytes).collect();
     let mut wanted: Vec<&[u8]> = merged.iter().map(Vec::as_slice).collect();

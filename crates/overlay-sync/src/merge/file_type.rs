@@ -1,11 +1,11 @@
-//! The types of files that a merge tells apart, by their names.
+//! The types of files that a merge distinguishes.
 
 use std::path::Path;
 
-/// How a file is looked into.
+/// How a file is merged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FileType {
-    /// JSON, with comments and trailing commas as editors and agents write them.
+    /// JSON, with the comments and trailing commas that editors and agents write.
     Json,
     JsonLines,
     Toml,
@@ -16,7 +16,7 @@ pub enum FileType {
 }
 
 impl FileType {
-    /// By the file's name.
+    /// The type that a file's name stands for.
     pub fn from_path(path: &Path) -> FileType {
         let name = path.file_name().unwrap_or_default().to_string_lossy().to_lowercase();
         let extension = name.rsplit_once('.').map_or("", |(_, extension)| extension);
@@ -26,19 +26,19 @@ impl FileType {
             "toml" => FileType::Toml,
             "yaml" | "yml" => FileType::Yaml,
             "env" => FileType::Env,
-            // A script, not a list of variables.
+            // `.envrc` is a script, not a list of variables.
             _ if name == ".envrc" => FileType::Text,
             _ if name.starts_with(".env") || name.starts_with(".sweatshop-env") => FileType::Env,
             _ => FileType::Text,
         }
     }
 
-    /// Whether files of this kind are trees.
+    /// Whether files of this type are parsed into trees.
     pub fn is_tree(self) -> bool {
         matches!(self, FileType::Json | FileType::Toml | FileType::Yaml)
     }
 
-    /// How this type marks a comment; none where it has none that a merge keeps.
+    /// How comments begin in this type.
     pub fn comment_mark(self) -> CommentMark {
         match self {
             FileType::Json => CommentMark::Slashes,
@@ -48,18 +48,18 @@ impl FileType {
     }
 }
 
-/// How a comment begins.
+/// The beginning of a comment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CommentMark {
-    /// With `//` to the end of the line, or `/*` to `*/`.
+    /// `//` to the end of the line, or `/*` to `*/`.
     Slashes,
-    /// With `#`, wherever it stands outside of quotes.
+    /// `#` anywhere outside quotes.
     Hash,
-    /// With `#` at the beginning of a line or after a blank.
+    /// `#` at the beginning of a line or after a blank.
     HashAfterBlank,
 }
 
-/// A NUL in the first 8 KiB.
+/// Whether there is a NUL in the first 8 KiB.
 pub fn is_binary(bytes: &[u8]) -> bool {
     bytes[..bytes.len().min(8192)].contains(&0)
 }

@@ -1,4 +1,4 @@
-//! What a merge can do with each type of file: every match over the types stands here.
+//! What a merge can do with each type of file. Every match over all types is in this file.
 
 use super::file_type::{FileType, is_binary};
 use super::texts::{MergeInput, MergedText};
@@ -6,7 +6,7 @@ use super::tree::Tree;
 use super::{env, json, jsonl, lines, toml, yaml};
 
 impl FileType {
-    /// Whether these bytes are what a file of this kind should hold; every text is a text.
+    /// Whether these bytes are valid for this type. Any text is a valid text.
     pub fn parses(self, bytes: &[u8]) -> bool {
         match self {
             FileType::Json => json::parse(bytes).is_some(),
@@ -17,7 +17,7 @@ impl FileType {
         }
     }
 
-    /// The structure of a text of this kind, if it has one and says nothing that a merge would lose.
+    /// The tree of a text; `None` when the type has none, or when the text contains something that a merge would lose.
     pub fn tree(self, bytes: &[u8]) -> Option<Tree> {
         match self {
             FileType::Json => json::parse(bytes),
@@ -27,7 +27,7 @@ impl FileType {
         }
     }
 
-    /// Edits a text that says `from` until it says `to`; what is new in it stands in `donor`.
+    /// Edits a text whose tree is `from` until its tree is `to`. The text of new entries comes from `donor`.
     pub fn rewrite(self, text: &[u8], from: &Tree, to: &Tree, donor: &[u8]) -> Option<Vec<u8>> {
         let written = match self {
             FileType::Json => json::rewrite(text, from, to),
@@ -35,11 +35,11 @@ impl FileType {
             FileType::Yaml => yaml::rewrite(text, from, to, donor),
             FileType::JsonLines | FileType::Env | FileType::Text => None,
         };
-        // The text must say exactly what was decided.
+        // The text must have exactly the tree that was decided.
         written.filter(|bytes| self.tree(bytes).is_some_and(|said| said.same(to)))
     }
 
-    /// Merges by the structure of this type; none when one of the texts does not have it.
+    /// Merges as this type does; `None` when one of the texts cannot be parsed.
     pub fn merge(self, input: &MergeInput<'_>) -> Option<MergedText> {
         match self {
             FileType::Json => json::merge(input),
@@ -51,13 +51,13 @@ impl FileType {
         }
     }
 
-    /// Whether two texts say the same, their layout aside.
+    /// Whether two texts have the same content, layout aside.
     pub fn says_same(self, a: &[u8], b: &[u8]) -> bool {
         self.tree(a).is_some_and(|a| self.tree(b).is_some_and(|b| a.same(&b)))
     }
 
-    /// The leaves of a structured file, each as `path = value`; the lines of any other. What a text
-    /// says, for judging whether something vanished or was invented.
+    /// The leaves of a text with a tree, each as `path = value`, or the lines of any other. They tell whether something
+    /// vanished or was invented.
     pub fn leaves(self, bytes: &[u8]) -> Option<Vec<String>> {
         if !self.is_tree() {
             return Some(lines::split(bytes).map(|l| String::from_utf8_lossy(l).into_owned()).collect());

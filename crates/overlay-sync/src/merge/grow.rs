@@ -1,5 +1,5 @@
-//! What a workspace can only add to. Agents rewrite their settings from stale memory; a plain three-way
-//! merge would spread that as deletions. So before it is merged, what a workspace took away is put back.
+//! What a workspace can only add to. Agents rewrite their settings from stale memory, and a plain three-way merge would
+//! spread that as deletions. So entries that a workspace removed are put back before its text is merged.
 
 use std::collections::BTreeSet;
 
@@ -10,12 +10,12 @@ use super::file_type::FileType;
 use super::tree::{Tree, has, join};
 use super::{env, lines};
 
-/// How much of a file only grows from a workspace.
+/// Which entries of a file a workspace can only add to.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Grow {
-    /// `permissions.deny`: always.
+    /// `permissions.deny`, in every file.
     Deny,
-    /// The arrays of permissions: what JSON files do unless told otherwise.
+    /// The arrays of permissions: the default for JSON files.
     #[default]
     Permissions,
     /// Everything.
@@ -33,29 +33,29 @@ impl Grow {
         }
     }
 
-    /// Whether something covered may stand below this path.
+    /// Whether something covered may be below this path.
     fn reaches_below(self, path: &str) -> bool {
         self == Grow::All || path.is_empty() || path == "permissions"
     }
 
-    /// Whether anything of a file of this kind is covered at all.
+    /// Whether anything in files of this type is covered at all.
     fn applies(self, kind: FileType) -> bool {
         self == Grow::All || kind == FileType::Json
     }
 }
 
-/// What a workspace took away.
+/// What a workspace removed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Grown {
-    /// Nothing, or nothing that only grows.
+    /// Nothing that only grows.
     Same,
-    /// Put back: the text with it, and how many entries that are.
+    /// The text with the entries put back, and their number.
     Back(Vec<u8>, usize),
-    /// Something, and the text cannot be edited so that it has it again.
+    /// The text cannot be edited so that it has the entries again.
     Cannot,
 }
 
-/// The workspace's text with what it took away from `base` put back.
+/// Puts back what the workspace removed from `base`.
 pub fn grown(kind: FileType, grow: Grow, base: &[u8], workspace: &[u8]) -> Grown {
     if !grow.applies(kind) {
         return Grown::Same;
@@ -63,7 +63,7 @@ pub fn grown(kind: FileType, grow: Grow, base: &[u8], workspace: &[u8]) -> Grown
     if !kind.is_tree() {
         return grown_lines(kind, base, workspace).map_or(Grown::Same, |(text, count)| Grown::Back(text, count));
     }
-    // What never had a structure has nothing to lose; what lost it is the gate's business.
+    // A base without a tree has nothing to lose. A text that lost its tree is held by the gate.
     let (Some(before), Some(now)) = (kind.tree(base), kind.tree(workspace)) else { return Grown::Same };
     let wanted = regrow(grow, "", &before, &now);
     if wanted.same(&now) {
@@ -71,7 +71,7 @@ pub fn grown(kind: FileType, grow: Grow, base: &[u8], workspace: &[u8]) -> Grown
     }
     let left: BTreeSet<String> = now.leaves().into_iter().collect();
     let count = wanted.leaves().iter().filter(|leaf| !left.contains(*leaf)).count();
-    // Nothing but removals: then it is the text it was.
+    // The workspace only removed entries, so the result is the base.
     if wanted.same(&before) {
         return Grown::Back(base.to_vec(), count);
     }
@@ -99,13 +99,13 @@ fn regrow(grow: Grow, path: &str, before: &Tree, now: &Tree) -> Tree {
             let added = items.iter().filter(|item| !has(before, item));
             Tree::Array(before.iter().chain(added).cloned().collect())
         }
-        // Neither is it taken away by putting something else in its place.
+        // Replacing a value by one of another type does not remove it either.
         (Tree::Array(_) | Tree::Object(_), _) => kept(grow, path, before).unwrap_or_else(|| now.clone()),
         (Tree::Leaf(_), _) => now.clone(),
     }
 }
 
-/// What must stay of something that is gone.
+/// The part of a removed value that must stay.
 fn kept(grow: Grow, path: &str, before: &Tree) -> Option<Tree> {
     match before {
         _ if grow == Grow::All => Some(before.clone()),
@@ -120,7 +120,7 @@ fn kept(grow: Grow, path: &str, before: &Tree) -> Option<Tree> {
     }
 }
 
-/// Lines that are gone stand again where they stood; of a variable the new line counts.
+/// Puts removed lines back in their places. A variable that is set to another value is not put back.
 fn grown_lines(kind: FileType, base: &[u8], workspace: &[u8]) -> Option<(Vec<u8>, usize)> {
     let (before, now): (Vec<_>, Vec<_>) = (lines::split(base).collect(), lines::split(workspace).collect());
     let named: Vec<_> = now.iter().filter_map(|line| env::variable(line)).collect();
@@ -145,7 +145,7 @@ fn grown_lines(kind: FileType, base: &[u8], workspace: &[u8]) -> Option<(Vec<u8>
     Some((merged.iter().flat_map(|line| [*line, end].concat()).collect(), count))
 }
 
-/// Everything in a text that only grows, each entry in words by which it is known again.
+/// The entries of a text that only grow, each as a text by which it is recognized.
 pub fn entries(kind: FileType, grow: Grow, bytes: &[u8]) -> Vec<String> {
     if !grow.applies(kind) {
         return Vec::new();

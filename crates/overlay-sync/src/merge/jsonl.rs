@@ -1,12 +1,12 @@
-//! Lines of JSON: a set of records, in which each stands once.
+//! Lines of JSON: a set of records, each of which occurs once.
 
 use std::collections::HashSet;
 
 use super::lines::{self, ending};
 use super::texts::{MergeInput, MergedText};
 
-/// Records that both have stay in the overlay's order, the workspace's additions follow; a record that
-/// one side took away is gone. There is nothing to conflict about.
+/// Records that both sides have keep the overlay's order, and the workspace's additions follow. A record that one side
+/// removed is gone. There are no conflicts.
 pub fn merge(input: &MergeInput<'_>) -> MergedText {
     let records = |bytes| -> Vec<&[u8]> { lines::split(bytes).filter(|line| !line.trim_ascii().is_empty()).collect() };
     let (overlay, workspace) = (records(input.overlay), records(input.workspace));
@@ -22,7 +22,7 @@ pub fn merge(input: &MergeInput<'_>) -> MergedText {
     MergedText { bytes, conflicts: Vec::new() }
 }
 
-/// Whether every line is a JSON value of its own.
+/// Whether every line is a JSON value.
 pub fn parses(bytes: &[u8]) -> bool {
     lines::split(bytes)
         .filter(|line| !line.trim_ascii().is_empty())

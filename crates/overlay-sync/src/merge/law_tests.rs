@@ -16,7 +16,7 @@ fn document() -> impl Strategy<Value = serde_json::Value> {
 
 fn triples() -> impl Strategy<Value = (serde_json::Value, serde_json::Value, serde_json::Value)> {
     (document(), document(), document(), any::<u8>()).prop_map(|(base, o, x, mix)| {
-        // Each key of a side is the base's or its own, so that one-sided changes are common.
+        // The sides take most keys from the base, so that one-sided changes are common.
         let side = |own: &serde_json::Value, bits: u8| {
             let mut side = base.as_object().unwrap().clone();
             for (i, (key, value)) in own.as_object().unwrap().iter().enumerate() {
@@ -81,7 +81,7 @@ fn noted_text(kind: FileType, noted: &Noted) -> String {
     let body: String = noted
         .iter()
         .map(|(key, (value, comment))| {
-            // A comment is known by what it says: the same at two places is not told apart.
+            // Comments are identified by their text, so the same comment must not occur at two places.
             let comment = comment.map(|n| format!("{indent}{mark} c{n}{key}\n")).unwrap_or_default();
             comment
                 + &match kind {
@@ -95,7 +95,7 @@ fn noted_text(kind: FileType, noted: &Noted) -> String {
     if kind == FileType::Json { format!("{{\n{body}}}\n") } else { body }
 }
 
-/// The laws that hold for every kind of text.
+/// The laws that hold for every type of file.
 fn laws(kind: FileType, base: &str, o: &str, x: &str) {
     let m = |b: &str, o: &str, x: &str| merge(&input(kind, b, o, x));
     assert_eq!(m(base, o, base).bytes, o.as_bytes(), "M(b,b,y) = y");
@@ -145,7 +145,7 @@ proptest! {
             for comment in ["c0", "c1", "c2"] {
                 let count = |text: &str| text.matches(comment).count();
                 let (b, o, x, m) = (count(&base), count(&o), count(&x), count(&text));
-                // Each side may have added one of the same words at another place.
+                // Each side may have added the same words at another place.
                 prop_assert!(m <= o.max(x) || m <= b + o.saturating_sub(b) + x.saturating_sub(b), "{kind:?} {comment}: {text}");
                 let kept = m > 0 || o < b || x < b || o.max(x) == 0;
                 prop_assert!(kept || !both.conflicts.is_empty(), "{kind:?} {comment} is gone: {text}");
@@ -175,7 +175,7 @@ proptest! {
     }
 }
 
-/// Each variable and comment once: what stands twice is dropped by a merge, as by the reader.
+/// Keeps the first line of each variable and comment: a merge drops repeated ones, as programs that read the file do.
 fn dedup(text: &str) -> String {
     let mut seen = Vec::new();
     let key = |line: &str| line.split('=').next().unwrap_or_default().to_owned();

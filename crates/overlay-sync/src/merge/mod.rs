@@ -1,7 +1,7 @@
-//! The merge of three texts: the base both sides started from, the overlay's and the workspace's.
+//! The merge of three texts: the base that both sides started from, the overlay's and the workspace's.
 //!
-//! Pure and deterministic, by type of file: structure where the type has one, lines elsewhere. What
-//! conflicts is decided by a rule leaf by leaf, and every one-sided change of either side stays.
+//! It is pure and deterministic and depends on the type of file: by structure where the type has one, by lines
+//! otherwise. A rule decides each conflict, and every change that only one side made is kept.
 
 mod answer;
 mod comments;

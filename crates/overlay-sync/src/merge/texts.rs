@@ -5,16 +5,16 @@ use super::file_type::FileType;
 /// What decides a conflict.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rule {
-    /// The workspace's side: last write wins.
+    /// The workspace's side: the last write wins.
     Workspace,
-    /// The same by a person's word, so that what it deleted goes too.
+    /// The workspace's side because a person said so; then its deletions count too.
     Person,
     /// The overlay's side.
     Overlay,
 }
 
 impl Rule {
-    /// The workspace's side or the overlay's, as this decides.
+    /// The side that this rule picks.
     pub fn pick<T>(self, overlay: T, workspace: T) -> T {
         if self == Rule::Overlay { overlay } else { workspace }
     }
@@ -23,23 +23,23 @@ impl Rule {
 /// Three texts and how to merge them.
 #[derive(Clone, Copy, Debug)]
 pub struct MergeInput<'a> {
-    /// None: the two sides have no common past.
+    /// `None` when the two sides have no common past.
     pub base: Option<&'a [u8]>,
     pub overlay: &'a [u8],
     pub workspace: &'a [u8],
     pub kind: FileType,
-    /// Decides what conflicts; without a base the overlay wins, unless a person said otherwise.
+    /// Decides conflicts. Without a base the overlay wins, unless a person decided.
     pub rule: Rule,
 }
 
-/// A merged text, and what had to be decided.
+/// A merged text, and the conflicts that were decided.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MergedText {
     pub bytes: Vec<u8>,
     pub conflicts: Vec<MergeConflict>,
 }
 
-/// A place both sides changed differently.
+/// A place that both sides changed differently.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MergeConflict {
     /// A key path (`env.PORT`), a variable, a line (`line 3`), or `whole file`.
@@ -48,5 +48,5 @@ pub struct MergeConflict {
     pub kept: Rule,
 }
 
-/// The place of a conflict that is about all of a file.
+/// The place of a conflict over a whole file.
 pub const WHOLE: &str = "whole file";

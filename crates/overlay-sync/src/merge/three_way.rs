@@ -1,16 +1,16 @@
-//! The three-way merge: what a side left alone comes from the other, the rest is merged by its type.
+//! The three-way merge: where only one side changed, that side is taken; the rest is merged by the type of the file.
 
 use super::file_type::{FileType, is_binary};
 use super::lines;
 use super::texts::{MergeConflict, MergeInput, MergedText, Rule, WHOLE};
 
-/// Merges. Never fails: what has no structure is merged by lines, what has no lines as a whole.
+/// Merges, and never fails: text without structure is merged by lines, and a binary as a whole.
 pub fn merge(input: &MergeInput<'_>) -> MergedText {
     let is_ruled = input.base.is_some() || input.rule == Rule::Person;
     by_rule(&MergeInput { rule: if is_ruled { input.rule } else { Rule::Overlay }, ..*input })
 }
 
-/// The same for a text whose lines only grow: what both sides added is no conflict.
+/// The same for a text whose lines only grow: lines that both sides added are no conflict.
 pub fn merge_growing(input: &MergeInput<'_>) -> MergedText {
     let has_past = input.base.is_some_and(|base| !base.is_empty());
     let is_plain = [Some(input.overlay), Some(input.workspace), input.base];
@@ -21,7 +21,7 @@ pub fn merge_growing(input: &MergeInput<'_>) -> MergedText {
     lines::merge_with(input, lines::Disputed::BothAdded)
 }
 
-/// The same, the rule deciding also where there is no base.
+/// Merges with this rule, even where there is no base.
 pub fn by_rule(input: &MergeInput<'_>) -> MergedText {
     let MergeInput { base, overlay, workspace, kind, .. } = *input;
     let clean = |bytes: &[u8]| MergedText { bytes: bytes.to_vec(), conflicts: Vec::new() };
@@ -39,14 +39,14 @@ pub fn by_rule(input: &MergeInput<'_>) -> MergedText {
     }
     kind.merge(input).unwrap_or_else(|| {
         let merged = lines::merge(input);
-        // Lines of something that should have a structure must come to one.
+        // A line merge of a structured type must parse.
         let sides = [base.unwrap_or(overlay), overlay, workspace];
         let is_sound = !kind.is_tree() || kind != FileType::Json && sides.iter().all(|bytes| kind.parses(bytes));
         if is_sound && (!kind.is_tree() || kind.parses(&merged.bytes)) { merged } else { whole(input) }
     })
 }
 
-/// A byte order mark is the file's, not its first line's: it is merged for itself.
+/// A byte order mark belongs to the file and not to its first line, so it is merged separately.
 fn by_rule_unmarked(input: &MergeInput<'_>) -> Option<MergedText> {
     const MARK: &[u8] = b"\xef\xbb\xbf";
     let has = |bytes: &[u8]| bytes.starts_with(MARK);
@@ -61,7 +61,7 @@ fn by_rule_unmarked(input: &MergeInput<'_>) -> Option<MergedText> {
     Some(if is_marked { MergedText { bytes: [MARK, &merged.bytes].concat(), ..merged } } else { merged })
 }
 
-/// One side as it is.
+/// Takes one side as it is.
 fn whole(input: &MergeInput<'_>) -> MergedText {
     let side = input.rule.pick(input.overlay, input.workspace);
     MergedText { bytes: side.to_vec(), conflicts: vec![MergeConflict { place: WHOLE.into(), kept: input.rule }] }

@@ -1,5 +1,5 @@
-//! The merge of structures: objects per key, arrays as sets where their elements are distinct, leaves
-//! whole. The formats turn text into trees, and the merged tree back into edits of a text.
+//! The merge of trees: objects by key, arrays as sets when their elements are distinct, leaves as a whole. The formats
+//! parse texts into trees, and write the merged tree as edits of a text.
 
 use std::collections::{HashMap, HashSet};
 
@@ -7,12 +7,12 @@ use super::comments::Comments;
 use super::lines::{self, Disputed};
 use super::texts::{MergeConflict, MergeInput, MergedText, Rule, WHOLE};
 
-/// A parsed document, its leaves in a canonical spelling.
+/// A parsed document. Leaves have a canonical spelling.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Tree {
     Leaf(String),
     Array(Vec<Tree>),
-    /// Keys in the order of the text; no key twice.
+    /// Keys in the order of the text; no key occurs twice.
     Object(Vec<(String, Tree)>),
 }
 
@@ -24,13 +24,14 @@ impl Tree {
         }
     }
 
-    /// Equal but for the order of keys: what a program that reads it sees.
+    /// Whether both are equal except for the order of keys, that is, for a program that reads them.
     pub fn same(&self, other: &Tree) -> bool {
         match (self, other) {
             (Tree::Leaf(a), Tree::Leaf(b)) => a == b,
             (Tree::Array(a), Tree::Array(b)) => a.len() == b.len() && a.iter().zip(b).all(|(a, b)| a.same(b)),
             (Tree::Object(a), Tree::Object(b)) if a.len() != b.len() => false,
-            // Most often they are in one order; else they are looked up, of which an object may have thousands.
+            // The keys are mostly in the same order. Otherwise they are looked up in a map, because an object may have
+            // thousands.
             (Tree::Object(a), Tree::Object(b)) if a.iter().zip(b).all(|((x, _), (y, _))| x == y) => {
                 a.iter().zip(b).all(|((_, a), (_, b))| a.same(b))
             }
@@ -42,7 +43,7 @@ impl Tree {
         }
     }
 
-    /// The same with the keys of objects in the order in which `other` has them, others behind.
+    /// The same tree with its keys in the order of `other`, and further keys at the end.
     pub fn in_order_of(&self, other: &Tree) -> Tree {
         let (Tree::Object(entries), Tree::Object(order)) = (self, other) else { return self.clone() };
         let (own, wanted) = (by_key(entries), by_key(order));
@@ -51,14 +52,14 @@ impl Tree {
         Tree::Object(known.chain(new).collect())
     }
 
-    /// `path = value` of every leaf; elements of arrays carry no position, for they are sets.
+    /// Every leaf as `path = value`. Elements of arrays have no position, because arrays are sets.
     pub fn leaves(&self) -> Vec<String> {
         let mut leaves = Vec::new();
         self.collect("", &mut leaves);
         leaves
     }
 
-    /// All of it in one line, each object's keys in order: equal for what a program reads alike.
+    /// The whole tree in one line with sorted keys: equal trees are spelled the same.
     pub fn spelt(&self) -> String {
         match self {
             Tree::Leaf(value) => value.clone(),
@@ -85,26 +86,26 @@ impl Tree {
     }
 }
 
-/// The entries of an object, to be looked up.
+/// The entries of an object by their keys.
 pub fn by_key(entries: &[(String, Tree)]) -> HashMap<&str, &Tree> {
     entries.iter().map(|(key, tree)| (key.as_str(), tree)).collect()
 }
 
-/// Whether an array holds this element.
+/// Whether an array contains this element.
 pub fn has(list: &[Tree], item: &Tree) -> bool {
     list.iter().any(|other| other.same(item))
 }
 
-/// A key path as it is told: `permissions.allow`.
+/// A key path as users see it: `permissions.allow`.
 pub fn join(path: &str, key: &str) -> String {
     let bare = !key.is_empty() && key.chars().all(|c| c.is_alphanumeric() || c == '_' || c == '-');
     let key = if bare { key.to_owned() } else { serde_json::Value::from(key).to_string() };
     if path.is_empty() { key } else { format!("{path}.{key}") }
 }
 
-/// Merges texts by the trees that `parse` finds in them; none when one of them has none. The text is that
-/// of a line merge when it says what was decided, else one of the sides as `write` edits it: a text that
-/// says the first tree, so that it says the second, what is new standing in the other text.
+/// Merges texts by the trees that `parse` finds in them; `None` when one of them cannot be parsed. The result is the
+/// text of a line merge when that has the merged tree, and otherwise one side's text as `write` edits it. `write` takes
+/// a text, its tree, the tree that it is to have, and the other text.
 pub fn merge(
     input: &MergeInput<'_>,
     parse: impl Fn(&[u8]) -> Option<Tree>,
@@ -119,7 +120,7 @@ pub fn merge(
     let tree = merger.merge("", base.as_ref(), Some(&overlay), Some(&workspace))?;
     let mut conflicts = merger.conflicts;
     let says = |bytes: &[u8]| parse(bytes).is_some_and(|said| said.same(&tree));
-    // Lines keep comments and layout of both sides, when they come to the same.
+    // A line merge keeps comments and layout of both sides, so it is taken when it has the merged tree.
     let swapped = MergeInput { overlay: input.workspace, workspace: input.overlay, ..*input };
     let by_lines =
         [lines::merge(input), lines::merge_with(input, Disputed::Both), lines::merge_with(&swapped, Disputed::Both)];
@@ -130,14 +131,14 @@ pub fn merge(
     if let Some(merged) = by_lines.into_iter().find(serves) {
         return Some(MergedText { bytes: merged.bytes, conflicts });
     }
-    // Else one side's text is edited: the one that loses the fewest comments that should be there.
+    // Otherwise one side's text is edited: the one that loses the fewest comments that should be there.
     let edited = |text: &[u8], from: &Tree, other: &[u8]| {
         let is_whole = tree.same(from);
         let bytes = if is_whole { Some(text.to_vec()) } else { write(text, from, &tree, other) };
         bytes.filter(|bytes| says(bytes)).map(|bytes| (wanted.missing_in(&bytes), !is_whole, bytes))
     };
     let first = edited(input.overlay, &overlay, input.workspace);
-    // Only a text that says it all already, or one that keeps more comments, is better than the overlay's.
+    // The overlay's text is preferred, unless the workspace's has the merged tree already or keeps more comments.
     let is_good =
         first.as_ref().is_some_and(|(lost, is_edited, _)| *lost == 0 && !(*is_edited && tree.same(&workspace)));
     let second = if is_good { None } else { edited(input.workspace, &workspace, input.overlay) };
@@ -149,14 +150,14 @@ pub fn merge(
     Some(MergedText { bytes, conflicts })
 }
 
-/// How a merge decides, and what it had to decide.
+/// How a merge decides, and the conflicts it had to decide.
 struct Merger {
     rule: Rule,
     conflicts: Vec<MergeConflict>,
 }
 
 impl Merger {
-    /// Merges what stands at `path`; `None` is absence, of a key as well as of a result.
+    /// Merges what is at `path`. `None` means absent, for a key as well as for a result.
     fn merge(
         &mut self,
         path: &str,
@@ -179,7 +180,7 @@ impl Merger {
             (Some(Tree::Object(o)), Some(Tree::Object(x))) => Some(self.objects(path, base, o, x)),
             (Some(Tree::Array(o)), Some(Tree::Array(x))) => self.arrays(path, base, o, x),
             (o, x) => {
-                // Delete against modify: the modification stays.
+                // In a conflict between a deletion and a change the change is kept.
                 let kept = match (o, x) {
                     _ if self.rule == Rule::Person => Rule::Person,
                     (Some(_), None) => Rule::Overlay,
@@ -216,8 +217,8 @@ impl Merger {
         Tree::Object(merged)
     }
 
-    /// Distinct elements are a set: what stays is in the overlay's order, what the workspace adds
-    /// follows. Others are a sequence, and two different ones a conflict.
+    /// Arrays with distinct elements are sets: elements that stay keep the overlay's order, and the workspace's
+    /// additions follow. Any other array is a sequence, and two different ones are a conflict.
     fn arrays(&mut self, path: &str, base: Option<&Tree>, overlay: &[Tree], workspace: &[Tree]) -> Option<Tree> {
         let empty = Vec::new();
         let base = match base {

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use super::*;
 use crate::merge::Grow;
 
-/// A file to decide about; every test changes what it is about.
+/// A file to decide about. Each test changes the fields that it is about.
 struct Case<'a> {
     base: Option<&'a str>,
     overlay: Option<&'a str>,
@@ -59,7 +59,7 @@ impl Case<'_> {
         })
     }
 
-    /// The step in a line, then what waits.
+    /// The step in one line, then the part that waits.
     fn told(&self) -> String {
         let text =
             |bytes: &Option<Vec<u8>>| bytes.as_ref().map_or("-".into(), |b| String::from_utf8_lossy(b).into_owned());
@@ -144,7 +144,7 @@ fn broken_and_gutted_edits_wait() {
     assert_eq!(json(&base, &base, "{\"k0\":").told(), "hold it does not parse any more");
     assert_eq!(json(&base, &base, "{\"k0\": 0}").told(), "hold 9 of 10 entries vanished at once");
     assert!(json(&base, "{", &base).told().starts_with("hold in the overlay"));
-    // Without a past nobody can tell what it adds.
+    // Without a base nobody can tell what it adds.
     let fresh = Case { kind: FileType::Json, ..case(None, Some("{}"), Some("{\"a\": 1, \"a\": 2}")) };
     assert!(fresh.told().contains("nobody can tell"), "{}", fresh.told());
 }
@@ -159,13 +159,14 @@ fn what_runs_code_waits_and_the_rest_of_the_edit_goes_on() {
     let value = |bytes: &[u8]| serde_json::from_slice::<serde_json::Value>(bytes).unwrap();
     assert_eq!(value(&write.overlay.unwrap()), serde_json::json!({"a": 1}));
     assert_eq!((write.here, value(&write.base)), (None, serde_json::json!({"a": 1})));
-    // Let pass, it is an edit like any other; another one waits again.
+    // Once accepted, it is an edit like any other; a different addition waits again.
     let accepted = Case { accepted: Some(part.digest), ..json("{\"a\": 1}", "{\"a\": 1}", here) };
     assert_eq!(accepted.told(), format!("push overlay:{here} here:-"));
     let other = here.replace("rm", "rm -r");
     let another = Case { accepted: Some(part.digest), ..json("{\"a\": 1}", "{\"a\": 1}", &other) };
     assert!(another.told().starts_with("nothing; waits"), "{}", another.told());
-    // The overlay's own are a person's; those of others do not come while its own wait, and are not lost.
+    // The overlay's own additions were made by a person. While a workspace's additions wait, others do not arrive
+    // there, and are not lost.
     let hooked = r#"{"hooks": {"Stop": ["x"]}, "a": 1}"#;
     assert!(json("{}", hooked, "{}").told().starts_with("pull"));
     assert!(json(hooked, hooked, &hooked.replace(": 1", ": 2")).told().starts_with("push"));
@@ -190,7 +191,7 @@ fn local_entries_neither_leave_nor_enter() {
     assert_eq!(told, format!("push overlay:{} here:-", text(1, "b")));
     let told = local(Some(shared), Some(&newer), Some(&x)).told();
     assert_eq!(told, format!("pull overlay:- here:{}", text(2, "c")));
-    // A new file comes, and goes, without them.
+    // A new file arrives, and is pushed, without them.
     let parsed = |told: String| told.split_once(":{").map(|(_, text)| format!("{{{text}")).unwrap();
     let came = parsed(local(None, Some(&o), None).told());
     assert_eq!(serde_json::from_str::<serde_json::Value>(&came).unwrap(), serde_json::json!({"env": {"LOG": "a"}}));
@@ -236,7 +237,7 @@ fn a_conflict_is_held_or_asked_about_where_that_is_wished() {
     let part = held.decide().part.unwrap();
     let accepted = Case { accepted: Some(part.digest), ..held };
     assert_eq!(accepted.told(), format!("last_write overlay:{x} here:-"));
-    // What is in dispute waits, what is not does not.
+    // Only what is in dispute waits.
     let more = "{\"m\": 3, \"new\": 1}";
     let beside = Case { policy: accepted.policy.clone(), ..json(b, o, more) };
     let told: String = beside.told().split_whitespace().collect();
@@ -247,7 +248,7 @@ fn a_conflict_is_held_or_asked_about_where_that_is_wished() {
     let Step::Ask(question) = ask.decide().step else { panic!("{}", ask.told()) };
     let refused = Case { command: Some(BTreeSet::from([question.id()])), ..json(b, o, x) };
     assert_eq!(refused.told(), format!("last_write overlay:{x} here:-"));
-    // Nobody is asked about what only one side changed, or what is taken whole.
+    // The merge command is not asked about what only one side changed, or what is taken as a whole.
     assert!(Case { command: Some(BTreeSet::new()), ..json(b, b, x) }.told().starts_with("push"));
     assert!(
         Case { command: Some(BTreeSet::new()), ..case(None, Some("a\0"), Some("b\0")) }

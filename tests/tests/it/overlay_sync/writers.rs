@@ -1,13 +1,19 @@
-//! `overlay-sync` and several writers of one file: nobody's line is lost, and who wrote last wins.
+//! Several writers of one file: no line is lost, and the last edit wins.
 
 use std::time::{Duration, Instant};
 
-use crate::support::overlay::Watch;
-use crate::support::overlay::scene;
+use crate::support::overlay::{Watch, scene};
 use crate::support::world::{World, wait_for, write};
 
+const JSON: [&str; 4] = [
+    "{\n  \"a\": 1\n}\n",
+    "{\n  \"a\": 1,\n  \"b\": 1\n}\n",
+    "{\n  \"a\": 1,\n  \"c\": 1\n}\n",
+    "{\n  \"a\": 1,\n  \"b\": 1,\n  \"c\": 1\n}\n",
+];
+
 #[test]
-fn after_a_rest_the_watch_waits_for_quiet_as_ever() {
+fn after_a_rest_the_watch_still_waits_for_quiet() {
     let w = World::new();
     let s = scene(&w);
     s.put(".env", "A=0\n");
@@ -24,7 +30,7 @@ fn after_a_rest_the_watch_waits_for_quiet_as_ever() {
 }
 
 #[test]
-fn an_edit_from_a_stale_copy_removes_nothing_while_all_is_quiet_for_less_than_the_quiet_time() {
+fn a_stale_edit_within_the_quiet_time_removes_nothing() {
     let w = World::new();
     let s = scene(&w);
     s.put(".claude/notes.txt", "one\n");
@@ -43,16 +49,9 @@ fn an_edit_from_a_stale_copy_removes_nothing_while_all_is_quiet_for_less_than_th
     watch.end(&s);
 }
 
-const JSON: [&str; 4] = [
-    "{\n  \"a\": 1\n}\n",
-    "{\n  \"a\": 1,\n  \"b\": 1\n}\n",
-    "{\n  \"a\": 1,\n  \"c\": 1\n}\n",
-    "{\n  \"a\": 1,\n  \"b\": 1,\n  \"c\": 1\n}\n",
-];
-
 /// An editor that saves by removing the file and creating it, looked at in between.
 #[test]
-fn a_file_that_is_gone_for_a_moment_takes_nothing_of_others_with_it() {
+fn a_file_saved_by_remove_and_create_removes_no_edit_of_others() {
     let w = World::new();
     let s = scene(&w);
     for (path, old, others, edited, all) in [
@@ -83,7 +82,7 @@ fn a_file_that_is_gone_for_a_moment_takes_nothing_of_others_with_it() {
 }
 
 #[test]
-fn two_that_append_to_a_text_both_stay() {
+fn lines_that_two_writers_append_are_both_kept() {
     let w = World::new();
     let s = scene(&w);
     let notes = ".claude/notes.md";
@@ -114,7 +113,7 @@ fn two_that_append_to_a_text_both_stay() {
 }
 
 #[test]
-fn a_line_that_both_changed_is_the_last_writers() {
+fn the_last_edit_wins_a_line_that_both_changed() {
     let w = World::new();
     let s = scene(&w);
     s.put(".env", "PORT=1\n");
