@@ -9,8 +9,8 @@ use crate::flags::OverlayFlags;
 
 /// Keep untracked files in step between an overlay and every workspace, both ways
 ///
-/// The overlay is a directory outside the repository. What a workspace changes goes into the overlay
-/// and from there to all others; nothing that was ever read is lost.
+/// The overlay is a directory outside the repository. A change in one workspace goes into the overlay
+/// and from there to all other workspaces. No text that was ever read is lost.
 #[derive(Debug, Parser)]
 #[command(
     name = "overlay-sync",
@@ -34,13 +34,13 @@ pub enum Command {
     Sync(sync::Args),
     /// Stay in the foreground and sync whenever something changes
     ///
-    /// A second one exits 75. On SIGTERM and SIGINT what is pending is synced before it ends.
+    /// A second watch of the same overlay exits 75. SIGTERM and SIGINT end it after a last sync.
     #[command(after_help = "Example:\n  overlay-sync watch --json >> sync.log")]
     Watch,
     Add(add::Args),
     Status(status::Args),
     Manifest(manifest::Args),
-    /// List the conflicts that were decided, oldest first, and what is held
+    /// List the conflicts that were decided, oldest first, then what is held
     #[command(after_help = "Example:\n  overlay-sync conflicts --json | jq -r .id")]
     Conflicts,
     Show(show::Args),

@@ -228,7 +228,7 @@ impl Workspace {
         let Some(bytes) = fs::read_no_follow(path)? else { return Ok(None) };
         let damaged = |what: String| {
             Failure::malformed(format!("{}: {what}", path.display()))
-                .hint("move it away and attach the workspace again; nothing is overwritten by that")
+                .hint("move the file away and attach the workspace again; that overwrites nothing")
         };
         let version = serde_json::from_slice(&bytes).map(|Version { v }| v);
         if version.as_ref().is_ok_and(|v| *v > VERSION) {

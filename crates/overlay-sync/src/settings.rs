@@ -223,7 +223,7 @@ fn readable(setting: &str, value: &Value) -> Result<()> {
     match value.items.iter().find(|text| EntryPath::parse(FileType::Json, text).is_none()) {
         None => Ok(()),
         Some(text) => Err(Failure::malformed(format!("`{setting}` cannot hold `{text}` ({})", value.source))
-            .hint("write a key path such as \"env.PORT\", a part with dots in it quoted")),
+            .hint("write a key path such as \"env.PORT\", with quotes around a part that contains dots")),
     }
 }
 

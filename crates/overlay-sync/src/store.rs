@@ -462,7 +462,7 @@ fn parse<T: for<'de> Deserialize<'de>>(path: &Path, bytes: &[u8]) -> Result<T> {
     struct Version {
         v: u32,
     }
-    let damaged = |what: String| Failure::malformed(format!("{}: {what}", path.display())).hint("move it away");
+    let damaged = |what: String| Failure::malformed(format!("{}: {what}", path.display())).hint("move the file away");
     match serde_json::from_slice(bytes) {
         Ok(Version { v }) if v > VERSION => {
             let newer = format!("{}: a newer version of this program wrote it", path.display());

@@ -58,8 +58,8 @@ fn known_as(overlay: &Overlay, known: &[Workspace], root: &Path, git_dir: &Path)
         if is_same && workspace.root != root && workspace.is_present()? {
             let (copy, of) = (root.display(), workspace.root.display());
             return Err(Refusal::Copy
-                .failure(format!("{copy} is a copy of {of}: git takes them for one"))
-                .hint("make a worktree of its own with `git worktree add`"));
+                .failure(format!("{copy} is a copy of {of}: git takes them for one worktree"))
+                .hint("make a separate worktree with `git worktree add`"));
         }
         if !workspace.is_marked()? {
             // It was removed, and another worktree was made at the same path.

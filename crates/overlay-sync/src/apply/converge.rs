@@ -253,7 +253,7 @@ impl<'a> SyncRun<'a> {
         if is_emptied(workspace, &files) {
             turn.is_halted = true;
             turn.open.push(format!(
-                "all files are gone from {name}; it is left alone, `overlay-sync sync --restore {name}` fills it again"
+                "all files are gone from {name}; it is left alone; `overlay-sync sync --restore {name}` refills it"
             ));
             return PassOutcome::default();
         }
@@ -291,7 +291,7 @@ impl<'a> SyncRun<'a> {
                 .and_then(|files| keep_read(ground, &files).map(|()| files)),
             Ok(false) => {
                 let note = format!(
-                    "{name} is not there; it is caught up when it comes back, `overlay-sync detach` forgets it"
+                    "{name} is not there; it is synced when it comes back, or forgotten by `overlay-sync detach {name}`"
                 );
                 if !self.outcome.notes.contains(&note) {
                     self.outcome.notes.push(note);
@@ -388,16 +388,19 @@ impl SyncOutcome {
         let held = workspace.held.iter().filter(|_| !turn.is_halted).map(|(path, held)| {
             let what = if held.part { "a part of " } else { "" };
             let id = held.id(path);
-            format!("{name}: {what}{path} is held: {}; `overlay-sync accept {id}` or `reject {id}`", held.why)
+            format!(
+                "{name}: {what}{path} is held: {}; run `overlay-sync accept {id}` or `overlay-sync reject {id}`",
+                held.why
+            )
         });
         let moving = turn.again.iter().filter(|_| !turn.is_halted);
         let moving: Vec<String> =
-            moving.map(|path| format!("{name}: {path} changes all the time; the next sync goes on with it")).collect();
+            moving.map(|path| format!("{name}: {path} keeps changing; the next sync continues with it")).collect();
         let late: Vec<String> = turn
             .questions
             .iter()
             .map(|(path, _)| {
-                format!("{name}: {path} changed while the merge command was at work; the next sync asks again")
+                format!("{name}: {path} changed while the merge command was running; the next sync asks again")
             })
             .collect();
         self.failures.extend(general.iter().filter(|_| !turn.is_halted).chain(&failed).cloned());

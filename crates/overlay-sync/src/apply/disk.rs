@@ -148,8 +148,8 @@ impl<'a> Disk<'a> {
             },
             Is::Link(target) if points_to(root.path(), path, &target, &self.overlay.dir) => Err(Bar::Alias),
             Is::Link(_) => Err(Bar::Strange("it is a link, which is not followed".into())),
-            Is::Blocked(at) => Err(Bar::Strange(format!("{at} is a link or no directory"))),
-            Is::Dir | Is::Special => Err(Bar::Strange("it is no regular file".into())),
+            Is::Blocked(at) => Err(Bar::Strange(format!("{at} is a link or not a directory"))),
+            Is::Dir | Is::Special => Err(Bar::Strange("it is not a regular file".into())),
         })
     }
 

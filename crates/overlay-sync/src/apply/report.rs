@@ -34,8 +34,8 @@ fn print_events(ui: &Ui, outcome: &SyncOutcome, print: impl Fn(&Ui, String)) {
         } else {
             let kept = match event.kept {
                 0 => String::new(),
-                1 => ": an entry it took away stays".into(),
-                n => format!(": {n} entries it took away stay"),
+                1 => ": an entry it removed is kept".into(),
+                n => format!(": {n} entries it removed are kept"),
             };
             let path = printable(&event.path.to_string());
             print(ui, format!("{} {path} ({}){kept}", event.rule, printable(&event.workspace)));
@@ -55,7 +55,7 @@ fn print_rest(ui: &Ui, outcome: &SyncOutcome) {
     if ui.is_json() && !outcome.failures.is_empty() {
         let failure = Failure::failed("not everything could be read or written")
             .details(outcome.failures.clone())
-            .hint("mend the cause and run `overlay-sync sync`; whatever else there was is done");
+            .hint("fix the cause and run `overlay-sync sync`; everything else was synced");
         ui.json(&PartialAnswer { error: failure.to_json() });
     }
 }

@@ -62,7 +62,7 @@ pub fn carry_out(
 }
 
 fn changed(path: &RelPath) -> Failure {
-    Refusal::Changed.failure(format!("{path} is not what was held any more"))
+    Refusal::Changed.failure(format!("{path} is no longer what was held"))
 }
 
 /// Gives a workspace the overlay's text in place of the one that is held, except for the workspace's own entries.
@@ -90,9 +90,13 @@ fn reject(
         return disk.save(workspace);
     }
     if Some(held.text) == held.overlay && held.here != held.overlay {
-        return Err(Refusal::OverlayHeld
-            .failure(format!("it is the overlay's text of {path} that is held"))
-            .hint(format!("mend {}, or `overlay-sync accept` it", overlay.dir.join(path.as_path()).display())));
+        return Err(Refusal::OverlayHeld.failure(format!("what is held is the overlay's text of {path}")).hint(
+            format!(
+                "fix {}, or run `overlay-sync accept {}`",
+                overlay.dir.join(path.as_path()).display(),
+                held.id(path)
+            ),
+        ));
     }
     // Of a file that waits in part only that part is taken back: the rest was synced.
     let waits = file.decision.part.as_ref().map(|part| part.digest);

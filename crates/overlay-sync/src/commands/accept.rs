@@ -8,11 +8,11 @@ use super::verdict;
 use crate::apply::verdict::Verdict;
 use crate::flags::OverlayFlags;
 
-/// Let what is held spread as it is
+/// Let a held text spread as it is
 #[derive(clap::Args, Debug)]
 #[command(after_help = "Example:\n  overlay-sync accept 3f2a9c01d7be")]
 pub struct Args {
-    /// The id `conflicts` gives, or its beginning
+    /// The id that `conflicts` prints, or its beginning
     id: String,
 }
 

@@ -60,7 +60,7 @@ pub fn run(ui: &Ui, env: &Env, flags: &OverlayFlags, args: &Args) -> Result<Exit
         let shared = if local.is_empty() { Some(bytes) } else { strip(kind, &bytes, &local) };
         let shared = shared.ok_or_else(|| {
             Failure::malformed(format!("{path}: its local entries cannot be told from the others"))
-                .hint("mend the file, or put the shared part into the overlay by hand")
+                .hint("fix the file, or put the shared part into the overlay by hand")
         })?;
         let added = edits::add(&disk, &path, &shared, mode)?;
         if let (true, Some(workspace)) = (added, &mut here) {
@@ -73,7 +73,7 @@ pub fn run(ui: &Ui, env: &Env, flags: &OverlayFlags, args: &Args) -> Result<Exit
         } else if added {
             ui.done(format!("added {}", printable(&path.to_string())));
         } else {
-            ui.note(format!("{path} is in the overlay already; `overlay-sync sync` merges"));
+            ui.note(format!("{path} is in the overlay already; `overlay-sync sync` merges both"));
         }
     }
     if Workspace::load_all(&overlay.store.workspaces())?.is_empty() {
@@ -107,8 +107,8 @@ fn path_below(env: &Env, top: &Path, file: &Path) -> Result<RelPath> {
     let refuse = |why: String| Failure::usage(format!("cannot add {}: {why}", file.display()));
     let path = env.cwd.join(file);
     let dir = path.parent().unwrap_or(top).canonicalize().map_err(|e| refuse(e.to_string()))?;
-    let path = dir.join(path.file_name().ok_or_else(|| refuse("it names no file".into()))?);
-    let below = path.strip_prefix(top).map_err(|_| refuse(format!("it does not lie in {}", top.display())))?;
+    let path = dir.join(path.file_name().ok_or_else(|| refuse("it does not name a file".into()))?);
+    let below = path.strip_prefix(top).map_err(|_| refuse(format!("it is not in {}", top.display())))?;
     if below.starts_with(RESERVED) {
         return Err(refuse("the name is reserved".into()));
     }

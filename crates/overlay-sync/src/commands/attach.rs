@@ -18,8 +18,8 @@ use crate::manifest::Workspace;
 
 /// Copy the overlay into workspaces and keep them in step from now on
 ///
-/// Only files git ignores and does not track there. One that is there already is merged, never
-/// overwritten. Without a path: the workspace this is run in.
+/// Only files that git ignores and does not track in the workspace are copied. A file that exists
+/// there is merged, never overwritten. Without a path the current worktree is attached.
 #[derive(clap::Args, Debug)]
 #[command(
     after_help = "Example:\n  git worktree list --porcelain -z | sed -zn 's/^worktree //p' | overlay-sync attach -z -"

@@ -16,7 +16,7 @@ use crate::apply::sync::sync;
 use crate::facts::overlay::Overlay;
 use crate::flags::OverlayFlags;
 
-/// Bring workspaces in step a last time, then leave them alone; without a path all of them
+/// Sync workspaces a last time, then leave them alone; without a path all of them
 #[derive(clap::Args, Debug)]
 #[command(after_help = "Example:\n  overlay-sync detach ../feature && git worktree remove ../feature")]
 pub struct Args {
@@ -30,7 +30,7 @@ struct DetachAnswer<'a> {
     detached: bool,
 }
 
-/// Brings workspaces in step a last time and forgets them; their files stay.
+/// Syncs workspaces a last time and forgets them; their files stay.
 pub fn run(ui: &Ui, env: &Env, flags: &OverlayFlags, args: &Args) -> Result<Exit> {
     let overlay = Overlay::find(ui, env, flags)?;
     if flags.dry_run {

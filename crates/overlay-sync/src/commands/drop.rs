@@ -23,7 +23,8 @@ use crate::refusal::Refusal;
 
 /// Remove an entry of a file everywhere: a key path, a variable, an item of a list, a whole line
 ///
-/// Exit 1 when it is not there, or more than once. A workspace that brings it back later is held.
+/// Exits 1 when the entry is missing or occurs more than once. An entry that a workspace brings back
+/// later is held.
 #[derive(clap::Args, Debug)]
 #[command(
     after_help = "Example:\n  overlay-sync drop .claude/settings.local.json 'permissions.allow.\"Bash(rm:*)\"'\n  overlay-sync drop .env TOKEN"
@@ -31,7 +32,7 @@ use crate::refusal::Refusal;
 pub struct Args {
     /// The file, relative to the overlay
     path: PathBuf,
-    /// A key path with dots between (a part may be quoted as in JSON), a variable, or a line
+    /// A key path separated by dots (a part may be quoted as in JSON), a variable, or a line
     entry: String,
 }
 
@@ -45,10 +46,11 @@ struct DropAnswer<'a> {
 pub fn run(ui: &Ui, env: &Env, flags: &OverlayFlags, args: &Args) -> Result<Exit> {
     let overlay = Overlay::find(ui, env, flags)?;
     let path = RelPath::parse_os(args.path.as_os_str()).map_err(|why| {
-        Failure::usage(format!("{}: {why}", args.path.display())).hint("name the file as `status` does")
+        Failure::usage(format!("{}: {why}", args.path.display()))
+            .hint("write the path as `overlay-sync status` prints it")
     })?;
     let entry = EntryPath::parse(FileType::from_path(path.as_path()), &args.entry).ok_or_else(|| {
-        Failure::usage(format!("`{}` is no entry", args.entry))
+        Failure::usage(format!("`{}` is not an entry", args.entry))
             .hint("write a key path such as permissions.allow.\"Bash(rm:*)\"")
     })?;
     overlay.require()?;
@@ -88,14 +90,15 @@ fn without_entry(disk: &Disk<'_>, path: &RelPath, entry: &EntryPath) -> Result<(
         1 => {}
         0 => {
             let missing = Failure::not_found(format!("`{entry}` is not in {path}"));
-            return Err(missing.hint("write it as it stands in the file"));
+            return Err(missing.hint("write the entry as it is in the file"));
         }
         n => {
             let several = Refusal::Ambiguous.failure(format!("`{entry}` is in {path} {n} times"));
-            return Err(several.hint("edit the overlay's file"));
+            return Err(several.hint("edit the overlay's file by hand"));
         }
     }
-    let cannot = || Failure::failed(format!("cannot take `{entry}` out of {path}")).hint("edit the overlay's file");
+    let cannot =
+        || Failure::failed(format!("cannot take `{entry}` out of {path}")).hint("edit the overlay's file by hand");
     let bytes = strip(kind, &file.bytes, std::slice::from_ref(entry)).ok_or_else(cannot)?;
     Ok((file, bytes))
 }

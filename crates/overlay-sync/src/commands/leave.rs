@@ -33,7 +33,7 @@ pub fn before_removal(ui: &Ui, env: &Env, flags: &OverlayFlags, git: Git, repo: 
     let mut leaving = find()?.ok_or_else(|| {
         Refusal::Unknown
             .failure(format!("the worktree was attached to {}, which does not know it", overlay.dir.display()))
-            .hint(format!("bring it in step: `overlay-sync -C {} attach`", shell_word(root)))
+            .hint(format!("attach it again: `overlay-sync -C {} attach`", shell_word(root)))
     })?;
     if leaving.root != root && leaving.is_marked()? {
         leaving.root = root.to_path_buf();
@@ -49,7 +49,7 @@ pub fn before_removal(ui: &Ui, env: &Env, flags: &OverlayFlags, git: Git, repo: 
         return Err(Refusal::Held.failure("the overlay does not have everything that the worktree has").details(open));
     }
     let kept = |(path, held): (_, &HeldText)| {
-        format!("a part of {path} is kept ({}); `overlay-sync show {}`", held.why, held.id(path))
+        format!("a part of {path} is kept ({}); `overlay-sync show {}` prints it", held.why, held.id(path))
     };
     Ok(parts.into_iter().map(kept).collect())
 }

@@ -24,10 +24,10 @@ const POLL: Duration = Duration::from_secs(2);
 #[derive(clap::Args, Debug)]
 #[command(after_help = "Example:\n  overlay-sync log --json | tail -n 5")]
 pub struct Args {
-    /// Print what is synced from now on, until ended
+    /// Print new records as they come, until ended
     #[arg(long)]
     follow: bool,
-    /// Begin there: a time, `30m` ago, after the record with this `seq`, or `all`
+    /// Start at a time, `30m` ago, after the record with this `seq`, or print `all`
     #[arg(long, value_name = "TIME|SEQ|all")]
     since: Option<String>,
 }

@@ -15,11 +15,11 @@ use super::workspaces::WorkspaceArgs;
 use crate::facts::overlay::Overlay;
 use crate::flags::OverlayFlags;
 
-/// Print what a workspace and the overlay held in common last
+/// Print the hashes of what a workspace and the overlay last had in common
 #[derive(clap::Args, Debug)]
 #[command(after_help = "Example:\n  overlay-sync manifest | sha256sum --check")]
 pub struct Args {
-    /// The workspace; by default this one
+    /// The workspace; the current one by default
     workspace: Option<PathBuf>,
 }
 
@@ -37,7 +37,7 @@ pub fn run(ui: &Ui, env: &Env, flags: &OverlayFlags, args: &Args) -> Result<Exit
     };
     let paths = WorkspaceArgs { paths: vec![path], nul: false }.read(ui, env)?;
     let found = overlay.workspaces(&paths)?;
-    let workspace = found.first().ok_or_else(|| Failure::not_found("it is not attached"))?;
+    let workspace = found.first().ok_or_else(|| Failure::not_found("the workspace is not attached"))?;
     let files: BTreeMap<String, Digest> = workspace.files.iter().map(|(p, b)| (p.to_string(), b.sha256)).collect();
     if ui.is_json() {
         ui.json(&ManifestAnswer { workspace: workspace.root.to_string_lossy(), files });

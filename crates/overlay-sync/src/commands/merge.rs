@@ -14,24 +14,24 @@ use crate::merge::{FileType, MergeInput, Rule, merge};
 
 /// Merge three files by what they mean: 0 clean, 1 conflicts or any failure
 ///
-/// JSON, TOML and YAML by structure (arrays of distinct elements as sets), JSON Lines as records,
-/// `.env` by variable, anything else by lines. What conflicts is decided by --on-conflict, leaf by
-/// leaf; every change that only one side made is kept.
+/// JSON, TOML and YAML are merged by structure (arrays of distinct elements as sets), JSON Lines as
+/// records, `.env` by variable, anything else by lines. --on-conflict decides each conflict, leaf by
+/// leaf. Every change that only one side made is kept.
 #[derive(clap::Args, Debug)]
 #[command(
     after_help = "Example:\n  # as git's merge driver, with `*.json merge=overlay-sync` in .gitattributes:\n  git config merge.overlay-sync.driver 'overlay-sync merge --write %O %A %B --path %P'"
 )]
 pub struct Args {
-    /// What both sides started from; an empty file: they have no common past
+    /// The base that both sides started from; empty when they have none
     base: PathBuf,
-    /// The overlay's side; `-` is stdin for one of the three
+    /// The overlay's side; one of the three files may be `-` for stdin
     overlay: PathBuf,
     /// The workspace's side
     workspace: PathBuf,
-    /// The name to tell the file's type by, when the three have others
+    /// Tell the file's type by this name instead of OVERLAY's
     #[arg(long)]
     path: Option<PathBuf>,
-    /// Replace OVERLAY by the result instead of printing it
+    /// Replace OVERLAY with the result instead of printing it
     #[arg(long)]
     write: bool,
 }
@@ -57,7 +57,7 @@ pub fn run(ui: &Ui, env: &Env, flags: &OverlayFlags, args: &Args) -> Result<Exit
 fn merge_files(ui: &Ui, env: &Env, flags: &OverlayFlags, args: &Args) -> Result<Exit> {
     let files = [&args.base, &args.overlay, &args.workspace];
     if files.iter().filter(|file| is_stdin(file)).count() > 1 {
-        return Err(Failure::usage("`-` can stand for one of the three files only"));
+        return Err(Failure::usage("only one of the three files can be `-`"));
     }
     if args.write && is_stdin(&args.overlay) {
         return Err(Failure::usage("there is no file to write: OVERLAY is stdin").hint("leave out `--write`"));

@@ -8,11 +8,11 @@ use super::verdict;
 use crate::apply::verdict::Verdict;
 use crate::flags::OverlayFlags;
 
-/// Give the workspace the overlay's text instead of what is held; its own is kept
+/// Give the workspace the overlay's text instead of the held one, which is kept
 #[derive(clap::Args, Debug)]
 #[command(after_help = "Example:\n  overlay-sync reject 3f2a9c01d7be")]
 pub struct Args {
-    /// The id `conflicts` gives, or its beginning
+    /// The id that `conflicts` prints, or its beginning
     id: String,
 }
 

@@ -25,13 +25,14 @@ use crate::tool::TOOL;
 
 /// Put a displaced text back, or write it to another file
 ///
-/// Back where it was in this workspace it is an edit like any other; what stands there is kept.
+/// Without --to it replaces the file in the current workspace, as an edit like any other. The text
+/// that is there is kept.
 #[derive(clap::Args, Debug)]
 #[command(after_help = "Example:\n  overlay-sync restore 3f2a9c --to settings.old.json")]
 pub struct Args {
     /// A hash, a conflict's id, or the beginning of one
     id: String,
-    /// Where to instead; an existing file is not overwritten
+    /// Write it to this new file instead; an existing file is not overwritten
     #[arg(long, value_name = "PATH")]
     to: Option<PathBuf>,
 }
@@ -71,7 +72,7 @@ fn restore_to(overlay: &Overlay, path: &Path, bytes: &[u8]) -> Result<PathBuf> {
     if !edits::restore_to(&staging, &root, &name, bytes)? {
         return Err(Refusal::Exists
             .failure(format!("{} exists already", path.display()))
-            .hint("name a file that is not there with `--to`"));
+            .hint("name a new file with `--to`"));
     }
     Ok(path.to_path_buf())
 }
@@ -85,7 +86,7 @@ fn put_back(env: &Env, overlay: &Overlay, id: &str, bytes: &[u8]) -> Result<Path
     let workspace = attached.ok_or_else(|| unknown("this workspace is not attached"))?;
     let paths = paths_of(overlay, id, &Digest::of(bytes))?;
     let [path] = paths.iter().collect::<Vec<_>>()[..] else {
-        return Err(unknown("it is not known, or not clear, which file it was"));
+        return Err(unknown("the text is known under no path, or under several"));
     };
     disk.sweep(&workspace)?;
     let only = BTreeSet::from([path.clone()]);
@@ -96,7 +97,7 @@ fn put_back(env: &Env, overlay: &Overlay, id: &str, bytes: &[u8]) -> Result<Path
     }
     if !edits::put_back(&disk, &workspace, path, bytes)? {
         return Err(Refusal::Changed
-            .failure(format!("{path} is no file, or changed just now"))
+            .failure(format!("{path} is not a file, or has just changed"))
             .hint("name a file with `--to`"));
     }
     Ok(workspace.root.join(path.as_path()))

@@ -8,7 +8,7 @@ use crate::facts::kept::content;
 use crate::facts::overlay::Overlay;
 use crate::flags::OverlayFlags;
 
-/// Print a displaced text, byte for byte, by its hash or a conflict's id (then the losing side)
+/// Print a displaced text byte for byte; for a conflict's id the losing side
 #[derive(clap::Args, Debug)]
 #[command(after_help = "Example:\n  overlay-sync show 3f2a9c")]
 pub struct Args {

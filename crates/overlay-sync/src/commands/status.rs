@@ -21,7 +21,7 @@ use crate::manifest::Workspace;
 use crate::plan::Step;
 use crate::store::SyncRule;
 
-/// Tell the state of every file in every workspace; hashes and reasons, never contents
+/// Show the state of every file in every workspace: hashes and reasons, never contents
 #[derive(clap::Args, Debug)]
 #[command(after_help = "Example:\n  overlay-sync status --json | jq -r 'select(.state != \"clean\") | .path'")]
 pub struct Args {
@@ -89,7 +89,7 @@ pub fn run(ui: &Ui, env: &Env, flags: &OverlayFlags, args: &Args) -> Result<Exit
     let polled = overlay.polled()?;
     let workspaces = overlay.workspaces(&args.workspaces.read(ui, env)?)?;
     if workspaces.is_empty() {
-        ui.note("nothing is attached; `overlay-sync attach` does that");
+        ui.note("nothing is attached; run `overlay-sync attach`");
     }
     if managed.is_empty() && workspaces.iter().any(|workspace| !workspace.files.is_empty()) {
         return Err(overlay.gone("was emptied"));
@@ -129,7 +129,7 @@ fn answer<'a>(workspace: &'a Workspace, file: &PlannedFile, polled: &[PathBuf]) 
     let (mut state, mut why) = state(workspace, file);
     let path = workspace.root.join(seen.path.as_path());
     if state == FileState::Clean && path.parent().is_some_and(|dir| polled.iter().any(|polled| polled == dir)) {
-        (state, why) = (FileState::Degraded, "changes are found by looking, not told by the system".into());
+        (state, why) = (FileState::Degraded, "its directory cannot be watched, so it is polled".into());
     }
     let digest = |side: &Option<ReadFile>| side.as_ref().map(|file| file.sha256);
     StatusAnswer {

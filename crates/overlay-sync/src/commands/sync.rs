@@ -18,13 +18,13 @@ use crate::flags::OverlayFlags;
 use crate::ground::Ground;
 use crate::manifest::Workspace;
 
-/// Bring the overlay and all attached workspaces in step: 0 converged, 1 something is held or conflicted
+/// Sync the overlay and all attached workspaces: 0 all in step, 1 something is held or conflicted
 #[derive(clap::Args, Debug)]
 #[command(after_help = "Example:\n  overlay-sync sync --json | jq -r 'select(.rule == \"last_write\").path'")]
 pub struct Args {
     #[command(flatten)]
     workspaces: WorkspaceArgs,
-    /// Fill a workspace again in which all files were gone
+    /// Refill a workspace whose files are all gone
     #[arg(long, value_name = "WS")]
     restore: Vec<PathBuf>,
 }

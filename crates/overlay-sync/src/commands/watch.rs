@@ -191,7 +191,7 @@ impl Watch<'_> {
             self.ui.problem(&failure);
         }
         if let Some(why) = watched.degraded.as_ref().filter(|_| before.is_none()) {
-            self.ui.warn(format!("{why}; looking every {} s instead", POLL.as_secs()));
+            self.ui.warn(format!("{why}; polling every {} s instead", POLL.as_secs()));
         }
         has_changed
     }

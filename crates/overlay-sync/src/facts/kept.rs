@@ -51,5 +51,5 @@ pub fn content(overlay: &Overlay, id: &str) -> Result<Vec<u8>> {
 }
 
 fn several(id: &str) -> Failure {
-    Failure::usage(format!("`{id}` is the beginning of several")).hint("write more of it")
+    Failure::usage(format!("`{id}` is the beginning of several ids")).hint("type more of the id")
 }

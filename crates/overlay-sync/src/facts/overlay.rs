@@ -8,6 +8,7 @@ use shopfloor_core::error::{Failure, Result};
 use shopfloor_core::fs::{self, Root};
 use shopfloor_core::git::{Git, Repo};
 use shopfloor_core::lock::Lock;
+use shopfloor_core::text::shell_word;
 use shopfloor_core::ui::Ui;
 
 use crate::declared::{self, Declared};
@@ -91,7 +92,7 @@ impl Overlay {
         let what = if self.dir.is_dir() { "has lost its state" } else { "is not there" };
         if !self.store.is_claimed() && Workspace::is_any_of(&self.repo.common_dir, &self.dir) {
             return Err(self.gone(what).hint(
-                "or begin anew: remove `shopfloor/overlay-sync` from the git directories of the repository's worktrees",
+                "or start again: remove `shopfloor/overlay-sync` from the git directories of the repository's worktrees",
             ));
         }
         fs::create_private_dir(&self.dir)?;
@@ -103,7 +104,7 @@ impl Overlay {
     /// The failure of every command that finds the overlay missing.
     pub fn gone(&self, what: &str) -> Failure {
         let message = format!("the overlay {} {what}; nothing was touched", self.dir.display());
-        Refusal::OverlayGone.failure(message).hint("put its files back, or name the right one with `--overlay DIR`")
+        Refusal::OverlayGone.failure(message).hint("put its files back, or name another overlay with `--overlay DIR`")
     }
 
     /// The overlay's directory, opened; `None` when it does not exist.
@@ -129,7 +130,7 @@ impl Overlay {
             let around = all.iter().filter(|w| real.starts_with(&w.root) && is_of(&w.root, &real));
             around.max_by_key(|w| w.root.components().count()).cloned().ok_or_else(|| {
                 Failure::not_found(format!("{} is not attached", path.display()))
-                    .hint("run `overlay-sync attach` for it")
+                    .hint(format!("run `overlay-sync attach {}`", shell_word(path)))
             })
         };
         paths.iter().map(find).collect()
@@ -152,7 +153,7 @@ fn real(path: &Path) -> PathBuf {
 fn default_dir(env: &Env, repo: &Repo) -> Result<PathBuf> {
     let data = env.data_home().ok_or_else(|| {
         Failure::usage("there is no place for an overlay: neither XDG_DATA_HOME nor HOME is set")
-            .hint("name one with `--overlay DIR`")
+            .hint("name an overlay with `--overlay DIR`")
     })?;
     let name = repo.home.checkout.file_name().unwrap_or_default();
     Ok(data.join("overlays").join(name))
@@ -191,7 +192,7 @@ fn is_of(root: &Path, path: &Path) -> bool {
 fn worktree_at(env: &Env, overlay: &Overlay, path: &Path) -> Result<(PathBuf, PathBuf)> {
     if !path.is_dir() {
         return Err(Failure::not_found(format!("there is no directory {}", path.display()))
-            .hint("`git worktree list` shows the work trees"));
+            .hint("`git worktree list` shows the worktrees"));
     }
     let there = env.at(path)?;
     let repo = Git::find(&there)?.discover()?;

@@ -45,7 +45,7 @@ pub fn check(input: &MergeInput<'_>, output: &[u8]) -> Option<&'static str> {
     let said = leaves(output);
     let known: BTreeSet<String> = inputs.iter().flat_map(|bytes| leaves(bytes)).collect();
     if !said.is_subset(&known) {
-        return Some("says something that none of the inputs says");
+        return Some("adds something that is in none of the inputs");
     }
     // A value kept under either rule was added by one side only and conflicts with nothing.
     let decided = |rule| leaves(&by_rule(&MergeInput { rule, ..*input }).bytes);
@@ -54,7 +54,7 @@ pub fn check(input: &MergeInput<'_>, output: &[u8]) -> Option<&'static str> {
         return Some("leaves out what one side added or both kept");
     }
     if !said.iter().all(|leaf| sides.iter().any(|side| side.contains(leaf))) {
-        return Some("brings back what one side took away");
+        return Some("brings back what one side removed");
     }
     None
 }

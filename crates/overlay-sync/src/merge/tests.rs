@@ -151,7 +151,7 @@ fn an_answer_may_choose_but_not_invent_or_lose() {
     assert_eq!(said(r#"{"m": 2, "k": 1, "o": 1, "x": 1}"#), None);
     assert_eq!(said(r#"{"m": 3, "k": 1, "o": 1, "x": 1}"#), None);
     for (answer, why) in [
-        (r#"{"m": 4, "k": 1, "o": 1, "x": 1}"#, "says something"),
+        (r#"{"m": 4, "k": 1, "o": 1, "x": 1}"#, "adds something"),
         (r#"{"m": 3, "k": 1, "x": 1}"#, "leaves out"),
         (r#"{"m": 3, "o": 1, "x": 1}"#, "leaves out"),
         ("", "empty"),
@@ -167,7 +167,7 @@ fn an_answer_may_choose_but_not_invent_or_lose() {
     // Nor may it bring back what one side took away.
     let (b, o, x) = (r#"{"m": 1, "rm": 1}"#, r#"{"m": 2}"#, r#"{"m": 3, "rm": 1}"#);
     let back = check(&input(FileType::Json, b, o, x), x.as_bytes());
-    assert_eq!(back, Some("brings back what one side took away"));
+    assert_eq!(back, Some("brings back what one side removed"));
     let (o, x) = (r#"{"m": 2, "k": 1, "o": 1}"#, r#"{"m": 3, "k": 1, "x": 1}"#);
     let no_base = MergeInput { base: None, ..input(FileType::Json, "", o, x) };
     assert_eq!(check(&no_base, br#"{"m": 3, "k": 1, "o": 1, "x": 1}"#), None);

@@ -147,7 +147,10 @@ fn merge_both(look: &Look<'_>, overlay: &[u8], here: &[u8]) -> Step {
         Grown::Same => (here.to_vec(), 0),
         Grown::Back(text, count) => (text, count),
         Grown::Cannot => {
-            return Step::Hold("it takes away what only grows, and cannot be edited".into(), Digest::of(here));
+            return Step::Hold(
+                "it removes entries that only grow, and they cannot be put back".into(),
+                Digest::of(here),
+            );
         }
     };
     let id: QuestionId = (base.map(Digest::of), Digest::of(overlay), Digest::of(&side));

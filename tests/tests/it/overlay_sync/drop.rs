@@ -14,7 +14,7 @@ fn a_dropped_entry_is_gone_everywhere_and_held_when_it_comes_back() {
     s.app.overlay(&["drop", SETTINGS, "permissions.allow.\"Bash(ls:*)\""]).exit(1).err_has("is not in");
     s.app.overlay(&["drop", "nothing.json", "a"]).exit(1).err_has("no file nothing.json in the overlay");
     s.app.overlay(&["drop", "../x", "a"]).exit(2);
-    s.app.overlay(&["drop", SETTINGS, "a..b"]).exit(2).err_has("is no entry");
+    s.app.overlay(&["drop", SETTINGS, "a..b"]).exit(2).err_has("is not an entry");
     s.app.overlay(&["drop", SETTINGS, "permissions.allow.\"Bash(rm:*)\""]).exit(0).out_has("dropped");
     s.all_are(SETTINGS, &left);
     s.app.overlay(&["drop", ".env", "TOKEN"]).exit(0);

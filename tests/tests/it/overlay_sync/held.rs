@@ -65,7 +65,7 @@ fn reject_takes_back_only_the_held_text() {
     s.sync(1);
     let id = s.held_ids().remove(0);
     s.a.write(SETTINGS, "{\"a\": 2}\n");
-    s.app.overlay(&["reject", &id]).exit(1).err_has("is not what was held any more");
+    s.app.overlay(&["reject", &id]).exit(1).err_has("is no longer what was held");
     assert_eq!(s.a.read(SETTINGS), "{\"a\": 2}\n");
     s.a.write(SETTINGS, "{\"a\":");
     s.a.sh("git add -f .claude").exit(0);
@@ -157,7 +157,7 @@ fn the_same_text_held_in_two_files_has_two_ids() {
     // What is held by now is another text: nobody has spoken of that one.
     let waiting = s.held();
     s.a.write(".env", "A=1\n");
-    s.app.overlay(&["accept", id(&waiting[0])]).exit(1).err_has("is not what was held any more");
+    s.app.overlay(&["accept", id(&waiting[0])]).exit(1).err_has("is no longer what was held");
     assert_eq!(s.b.read(".env"), full);
 }
 
@@ -220,7 +220,7 @@ fn everything_held_can_be_released() {
     s.put(SETTINGS, "{\"m\": 2, \"k\"");
     s.sync(1).err_has("in the overlay: it does not parse");
     let waiting = s.held();
-    s.app.overlay(&["reject", id(&waiting[0])]).exit(1).err_has("it is the overlay's text");
+    s.app.overlay(&["reject", id(&waiting[0])]).exit(1).err_has("what is held is the overlay's text");
     assert_eq!(s.a.read(SETTINGS), "{\"m\": 1}");
     s.put(SETTINGS, "{\"m\": 2}");
     s.sync(0);

@@ -80,7 +80,7 @@ fn a_bad_answer_reaches_no_file_and_the_rule_decides() {
         ("head -c 50000000 /dev/zero | tr '\\0' 'P'", "took too long or wrote too much"),
         (
             "printf '{\"model\": \"PROSE\", \"k\": 1, \"one\": 1, \"two\": 2}'",
-            "says something that none of the inputs says",
+            "adds something that is in none of the inputs",
         ),
         ("printf '{\"model\": \"a\", \"k\": 1}'", "leaves out what one side added or both kept"),
         ("cat \"$OVERLAY_SYNC_WORKSPACE\"; exit 1", "failed with exit status 1"),

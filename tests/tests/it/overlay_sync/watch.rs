@@ -121,7 +121,7 @@ fn directories_that_cannot_be_watched_are_polled_and_status_says_so() {
     let watch_ended = std::cell::RefCell::new(&mut watch);
     wait_for(|| {
         ended.set(watch_ended.borrow_mut().child.try_wait().unwrap().is_some());
-        ended.get() || told().contains("looking every 2 s instead")
+        ended.get() || told().contains("polling every 2 s instead")
     });
     if ended.get() {
         skip("user namespaces");
