@@ -38,12 +38,12 @@ pub fn promote(bytes: &[u8]) {
 /// A merge of any three texts of any kind neither panics nor makes of what parsed something that
 /// doesn't. The three are parted by the first two NUL bytes.
 pub fn merge(bytes: &[u8]) {
-    use overlay_sync::merge::{Input, Kind, Rule, merge};
+    use overlay_sync::merge::{FileType, MergeInput, Rule, merge};
     let mut parts = bytes.splitn(3, |b| *b == 0);
     let mut part = || parts.next().unwrap_or_default();
     let (base, overlay, workspace) = (part(), part(), part());
-    for kind in [Kind::Json, Kind::JsonLines, Kind::Toml, Kind::Yaml, Kind::Env, Kind::Text] {
-        let merged = merge(&Input { base: Some(base), overlay, workspace, kind, rule: Rule::Workspace });
+    for kind in [FileType::Json, FileType::JsonLines, FileType::Toml, FileType::Yaml, FileType::Env, FileType::Text] {
+        let merged = merge(&MergeInput { base: Some(base), overlay, workspace, kind, rule: Rule::Workspace });
         if [base, overlay, workspace].iter().all(|bytes| kind.parses(bytes)) {
             assert!(kind.parses(&merged.bytes), "{kind:?}: {:?}", String::from_utf8_lossy(&merged.bytes));
         }
@@ -54,18 +54,20 @@ pub fn merge(bytes: &[u8]) {
 /// not shrink; an answer is judged without a panic. The parts are parted by NUL bytes: an entry's address
 /// and two texts.
 pub fn entries(bytes: &[u8]) {
-    use overlay_sync::merge::{Entry, Grow, Grown, Input, Kind, Rule, check, donate, entries, grown, strip};
+    use overlay_sync::merge::{
+        EntryPath, FileType, Grow, Grown, MergeInput, Rule, check, donate, entries, grown, strip,
+    };
     let mut parts = bytes.splitn(3, |b| *b == 0);
     let mut part = || parts.next().unwrap_or_default();
     let (address, one, other) = (String::from_utf8_lossy(part()).into_owned(), part(), part());
-    for kind in [Kind::Json, Kind::JsonLines, Kind::Toml, Kind::Yaml, Kind::Env, Kind::Text] {
-        let input = Input { base: None, overlay: one, workspace: other, kind, rule: Rule::Workspace };
+    for kind in [FileType::Json, FileType::JsonLines, FileType::Toml, FileType::Yaml, FileType::Env, FileType::Text] {
+        let input = MergeInput { base: None, overlay: one, workspace: other, kind, rule: Rule::Workspace };
         let _ = check(&input, other);
         if let Grown::Back(text, _) = grown(kind, Grow::All, one, other) {
             let (before, now) = (entries(kind, Grow::All, one), entries(kind, Grow::All, &text));
-            assert!(kind == Kind::Env || before.iter().all(|entry| now.contains(entry)), "{kind:?}: {text:?}");
+            assert!(kind == FileType::Env || before.iter().all(|entry| now.contains(entry)), "{kind:?}: {text:?}");
         }
-        let Some(entry) = Entry::parse(kind, &address) else { continue };
+        let Some(entry) = EntryPath::parse(kind, &address) else { continue };
         let all = [entry];
         if let Some(stripped) = strip(kind, one, &all) {
             assert_eq!(all[0].count(kind, &stripped), 0, "{kind:?}: {stripped:?}");

@@ -1,31 +1,33 @@
 //! The decision for one file, over every case.
 
-use super::*;
-use crate::merge::{Entry, Grow};
+use std::collections::BTreeSet;
 
-/// A file to decide about; every test changes what it is about.
+use super::*;
+use crate::merge::Grow;
+
+/// A file to decide about. Each test changes the fields that it is about.
 struct Case<'a> {
     base: Option<&'a str>,
     overlay: Option<&'a str>,
     here: Option<&'a str>,
     deleted: Option<&'a str>,
     accepted: Option<Digest>,
-    kind: Kind,
+    kind: FileType,
     policy: Policy,
     removed: Vec<&'a str>,
     is_declared: bool,
-    command: Option<BTreeSet<Asked>>,
+    command: Option<BTreeSet<QuestionId>>,
 }
 
 fn case<'a>(base: Option<&'a str>, overlay: Option<&'a str>, here: Option<&'a str>) -> Case<'a> {
-    let review = ["hooks", "mcpServers"].map(|key| Entry::parse(Kind::Json, key).unwrap());
+    let review = ["hooks", "mcpServers"].map(|key| EntryPath::parse(FileType::Json, key).unwrap());
     Case {
         base,
         overlay,
         here,
         deleted: None,
         accepted: None,
-        kind: Kind::Text,
+        kind: FileType::Text,
         policy: Policy { review: review.to_vec(), ..Policy::default() },
         removed: Vec::new(),
         is_declared: false,
@@ -34,7 +36,7 @@ fn case<'a>(base: Option<&'a str>, overlay: Option<&'a str>, here: Option<&'a st
 }
 
 fn json<'a>(base: &'a str, overlay: &'a str, here: &'a str) -> Case<'a> {
-    Case { kind: Kind::Json, ..case(Some(base), Some(overlay), Some(here)) }
+    Case { kind: FileType::Json, ..case(Some(base), Some(overlay), Some(here)) }
 }
 
 impl Case<'_> {
@@ -57,13 +59,13 @@ impl Case<'_> {
         })
     }
 
-    /// The step in a line, then what waits.
+    /// The step in one line, then the part that waits.
     fn told(&self) -> String {
         let text =
             |bytes: &Option<Vec<u8>>| bytes.as_ref().map_or("-".into(), |b| String::from_utf8_lossy(b).into_owned());
         let Decision { step, part } = self.decide();
         let step = match step {
-            Step::Write(w) => format!("{} overlay:{} here:{}", w.did, text(&w.overlay), text(&w.here)),
+            Step::Write(w) => format!("{} overlay:{} here:{}", w.rule, text(&w.overlay), text(&w.here)),
             Step::Hold(why, _) => format!("hold {why}"),
             Step::Adopt(_) => "adopt".into(),
             Step::Ask(_) => "ask".into(),
@@ -129,10 +131,10 @@ fn deletions_in_the_overlay_go_on_where_that_is_wished() {
 #[test]
 fn a_declared_file_enters_once_it_is_fit_to() {
     let told = |kind, here| Case { is_declared: true, kind, ..case(None, None, Some(here)) }.told();
-    assert_eq!(told(Kind::Text, "a"), "adopt overlay:a here:-");
-    assert_eq!(told(Kind::Text, ""), "hold it is empty");
-    assert_eq!(told(Kind::Json, "{\"a\":"), "hold it does not parse");
-    assert!(told(Kind::Json, "{\"mcpServers\": {\"x\": {}}}").starts_with("hold it is new and adds"));
+    assert_eq!(told(FileType::Text, "a"), "adopt overlay:a here:-");
+    assert_eq!(told(FileType::Text, ""), "hold it is empty");
+    assert_eq!(told(FileType::Json, "{\"a\":"), "hold it does not parse");
+    assert!(told(FileType::Json, "{\"mcpServers\": {\"x\": {}}}").starts_with("hold it is new and adds"));
 }
 
 #[test]
@@ -142,8 +144,8 @@ fn broken_and_gutted_edits_wait() {
     assert_eq!(json(&base, &base, "{\"k0\":").told(), "hold it does not parse any more");
     assert_eq!(json(&base, &base, "{\"k0\": 0}").told(), "hold 9 of 10 entries vanished at once");
     assert!(json(&base, "{", &base).told().starts_with("hold in the overlay"));
-    // Without a past nobody can tell what it adds.
-    let fresh = Case { kind: Kind::Json, ..case(None, Some("{}"), Some("{\"a\": 1, \"a\": 2}")) };
+    // Without a base nobody can tell what it adds.
+    let fresh = Case { kind: FileType::Json, ..case(None, Some("{}"), Some("{\"a\": 1, \"a\": 2}")) };
     assert!(fresh.told().contains("nobody can tell"), "{}", fresh.told());
 }
 
@@ -157,13 +159,14 @@ fn what_runs_code_waits_and_the_rest_of_the_edit_goes_on() {
     let value = |bytes: &[u8]| serde_json::from_slice::<serde_json::Value>(bytes).unwrap();
     assert_eq!(value(&write.overlay.unwrap()), serde_json::json!({"a": 1}));
     assert_eq!((write.here, value(&write.base)), (None, serde_json::json!({"a": 1})));
-    // Let pass, it is an edit like any other; another one waits again.
+    // Once accepted, it is an edit like any other; a different addition waits again.
     let accepted = Case { accepted: Some(part.digest), ..json("{\"a\": 1}", "{\"a\": 1}", here) };
     assert_eq!(accepted.told(), format!("push overlay:{here} here:-"));
     let other = here.replace("rm", "rm -r");
     let another = Case { accepted: Some(part.digest), ..json("{\"a\": 1}", "{\"a\": 1}", &other) };
     assert!(another.told().starts_with("nothing; waits"), "{}", another.told());
-    // The overlay's own are a person's; those of others do not come while its own wait, and are not lost.
+    // The overlay's own additions were made by a person. While a workspace's additions wait, others do not arrive
+    // there, and are not lost.
     let hooked = r#"{"hooks": {"Stop": ["x"]}, "a": 1}"#;
     assert!(json("{}", hooked, "{}").told().starts_with("pull"));
     assert!(json(hooked, hooked, &hooked.replace(": 1", ": 2")).told().starts_with("push"));
@@ -177,8 +180,9 @@ fn what_runs_code_waits_and_the_rest_of_the_edit_goes_on() {
 
 #[test]
 fn local_entries_neither_leave_nor_enter() {
-    let policy = Policy { local: vec![Entry::parse(Kind::Json, "env.PORT").unwrap()], ..Policy::default() };
-    let local = |base, overlay, here| Case { policy: policy.clone(), kind: Kind::Json, ..case(base, overlay, here) };
+    let policy = Policy { local: vec![EntryPath::parse(FileType::Json, "env.PORT").unwrap()], ..Policy::default() };
+    let local =
+        |base, overlay, here| Case { policy: policy.clone(), kind: FileType::Json, ..case(base, overlay, here) };
     let text = |port: u32, log: &str| format!("{{\"env\": {{\"LOG\": \"{log}\", \"PORT\": {port}}}}}");
     let shared = "{\"env\": {\"LOG\": \"a\"}}";
     let (o, x, edited, newer) = (text(1, "a"), text(2, "a"), text(2, "b"), text(3, "c"));
@@ -187,7 +191,7 @@ fn local_entries_neither_leave_nor_enter() {
     assert_eq!(told, format!("push overlay:{} here:-", text(1, "b")));
     let told = local(Some(shared), Some(&newer), Some(&x)).told();
     assert_eq!(told, format!("pull overlay:- here:{}", text(2, "c")));
-    // A new file comes, and goes, without them.
+    // A new file arrives, and is pushed, without them.
     let parsed = |told: String| told.split_once(":{").map(|(_, text)| format!("{{{text}")).unwrap();
     let came = parsed(local(None, Some(&o), None).told());
     assert_eq!(serde_json::from_str::<serde_json::Value>(&came).unwrap(), serde_json::json!({"env": {"LOG": "a"}}));
@@ -217,8 +221,8 @@ fn a_workspace_under_grow_only_adds() {
     let (both, one) = (allow("\"a\", \"b\""), allow("\"a\""));
     let Decision { step: Step::Write(write), .. } = json(&both, &both, &one).decide() else { panic!("it is put back") };
     assert_eq!(
-        (write.overlay, write.here, write.grown, write.did),
-        (None, Some(both.clone().into_bytes()), 1, Did::Merge)
+        (write.overlay, write.here, write.grown, write.rule),
+        (None, Some(both.clone().into_bytes()), 1, SyncRule::Merge)
     );
     let three_way = Policy { grow: Grow::Deny, ..Policy::default() };
     assert_eq!(Case { policy: three_way, ..json(&both, &both, &one) }.told(), format!("push overlay:{one} here:-"));
@@ -233,7 +237,7 @@ fn a_conflict_is_held_or_asked_about_where_that_is_wished() {
     let part = held.decide().part.unwrap();
     let accepted = Case { accepted: Some(part.digest), ..held };
     assert_eq!(accepted.told(), format!("last_write overlay:{x} here:-"));
-    // What is in dispute waits, what is not does not.
+    // Only what is in dispute waits.
     let more = "{\"m\": 3, \"new\": 1}";
     let beside = Case { policy: accepted.policy.clone(), ..json(b, o, more) };
     let told: String = beside.told().split_whitespace().collect();
@@ -242,9 +246,9 @@ fn a_conflict_is_held_or_asked_about_where_that_is_wished() {
     assert_eq!(lines.told(), "hold both sides changed line 1");
     let ask = Case { command: Some(BTreeSet::new()), ..json(b, o, x) };
     let Step::Ask(question) = ask.decide().step else { panic!("{}", ask.told()) };
-    let refused = Case { command: Some(BTreeSet::from([question.asked()])), ..json(b, o, x) };
+    let refused = Case { command: Some(BTreeSet::from([question.id()])), ..json(b, o, x) };
     assert_eq!(refused.told(), format!("last_write overlay:{x} here:-"));
-    // Nobody is asked about what only one side changed, or what is taken whole.
+    // The merge command is not asked about what only one side changed, or what is taken as a whole.
     assert!(Case { command: Some(BTreeSet::new()), ..json(b, b, x) }.told().starts_with("push"));
     assert!(
         Case { command: Some(BTreeSet::new()), ..case(None, Some("a\0"), Some("b\0")) }

@@ -1,13 +1,12 @@
-//! `overlay-sync`: the outside merge program, asked about conflicts and believed only as far as it can be
-//! checked.
+//! The merge command: it is asked about conflicts, and its answer is checked.
 
 use std::time::{Duration, Instant};
 
-use crate::support::overlay::{Scene, scene};
+use crate::support::overlay::{OVERLAY, SETTINGS, Scene, configure, scene};
 use crate::support::world::{World, text, write};
 
-const SETTINGS: &str = ".claude/settings.json";
 const A: &str = "{\"model\": \"a\", \"k\": 1, \"one\": 1}";
+
 const B: &str = "{\"model\": \"b\", \"k\": 1, \"two\": 2}";
 
 /// A conflict to be asked about: A is in the overlay by the time B comes.
@@ -18,13 +17,26 @@ fn dispute(s: &Scene<'_>) {
     s.b.write(SETTINGS, B);
 }
 
-fn configure(w: &World, command: &str) {
+fn set_command(w: &World, command: &str) {
     let text = format!("[overlay-sync]\nmerge_command = {command}\nmerge_timeout_ms = 700\n");
     write(&w.home(".config/shopfloor/config.toml"), &text);
 }
 
 #[test]
-fn a_good_answer_is_taken_and_no_conflict_is_left() {
+fn the_rule_decides_when_the_merge_command_is_missing() {
+    let w = World::new();
+    let s = scene(&w);
+    configure(&w, "[overlay-sync]\nmerge_command = [\"no-such-program\"]\n");
+    s.put(SETTINGS, "{\"m\": 1}");
+    s.attach();
+    s.a.write(SETTINGS, "{\"m\": 2}");
+    s.b.write(SETTINGS, "{\"m\": 3}");
+    s.sync(1).err_has("the merge command no-such-program is not on the PATH; the rule decides");
+    s.all_are(SETTINGS, "{\"m\": 3}");
+}
+
+#[test]
+fn a_good_answer_is_taken_and_leaves_no_conflict() {
     let w = World::new();
     let s = scene(&w);
     w.program(
@@ -33,7 +45,7 @@ fn a_good_answer_is_taken_and_no_conflict_is_left() {
          stat -c %a \"$OVERLAY_SYNC_CURRENT\" > ~/mode; echo \"$OVERLAY_SYNC_PATH\" \"$@\" > ~/path\n\
          printf '{\"model\": \"a\", \"k\": 1, \"one\": 1, \"two\": 2}'",
     );
-    configure(&w, "[\"merger\", \"--merge\"]");
+    set_command(&w, "[\"merger\", \"--merge\"]");
     dispute(&s);
     let out = s.app.overlay(&["sync", "--json"]).exit(0);
     assert!(out.json_lines().iter().any(|l| text(l, "/rule") == "command"), "{}", out.stdout);
@@ -50,12 +62,13 @@ fn a_good_answer_is_taken_and_no_conflict_is_left() {
     // What only one side changed is nobody's business.
     std::fs::remove_file(w.home("stdin")).unwrap();
     s.a.write(SETTINGS, A);
-    s.sync(0);
+    s.sync(0).any_err();
     assert!(!w.home("stdin").exists());
 }
 
+/// Case 7 of the design.
 #[test]
-fn case_7_what_cannot_be_taken_is_in_no_file_and_the_rule_decides() {
+fn a_bad_answer_reaches_no_file_and_the_rule_decides() {
     for (command, why) in [
         ("echo 'Here is your merged file: PROSE'", "gave an answer that does not parse"),
         ("true", "gave an answer that is empty"),
@@ -67,7 +80,7 @@ fn case_7_what_cannot_be_taken_is_in_no_file_and_the_rule_decides() {
         ("head -c 50000000 /dev/zero | tr '\\0' 'P'", "took too long or wrote too much"),
         (
             "printf '{\"model\": \"PROSE\", \"k\": 1, \"one\": 1, \"two\": 2}'",
-            "says something that none of the inputs says",
+            "adds something that is in none of the inputs",
         ),
         ("printf '{\"model\": \"a\", \"k\": 1}'", "leaves out what one side added or both kept"),
         ("cat \"$OVERLAY_SYNC_WORKSPACE\"; exit 1", "failed with exit status 1"),
@@ -75,7 +88,7 @@ fn case_7_what_cannot_be_taken_is_in_no_file_and_the_rule_decides() {
     ] {
         let w = World::new();
         let s = scene(&w);
-        configure(&w, &format!("{command:?}"));
+        set_command(&w, &format!("{command:?}"));
         dispute(&s);
         let start = Instant::now();
         let out = s.sync(1);
@@ -98,10 +111,10 @@ fn case_7_what_cannot_be_taken_is_in_no_file_and_the_rule_decides() {
 }
 
 #[test]
-fn secrets_are_shown_only_where_that_is_wished() {
+fn secrets_are_sent_only_where_the_settings_allow_it() {
     let w = World::new();
     let s = scene(&w);
-    configure(&w, "\"touch ~/asked; cat $OVERLAY_SYNC_CURRENT\"");
+    set_command(&w, "\"touch ~/asked; cat $OVERLAY_SYNC_CURRENT\"");
     let conflict = |n: u32| {
         s.a.write(".env", &format!("TOKEN=a{n}\n"));
         s.b.write(".env", &format!("TOKEN=b{n}\n"));
@@ -109,7 +122,7 @@ fn secrets_are_shown_only_where_that_is_wished() {
     };
     s.put(".env", "TOKEN=x\n");
     s.put("x.sh", "secret x\n");
-    s.app.sh(&format!("chmod 600 ~/{}/x.sh", crate::support::overlay::OVERLAY)).exit(0);
+    s.app.sh(&format!("chmod 600 ~/{}/x.sh", OVERLAY)).exit(0);
     s.attach();
     conflict(1).exit(1).any_err();
     s.a.sh("echo secret a > x.sh").exit(0);
@@ -125,7 +138,7 @@ fn secrets_are_shown_only_where_that_is_wished() {
 }
 
 #[test]
-fn the_repository_names_no_command_unless_a_person_agreed() {
+fn the_repositorys_merge_command_needs_approval() {
     let w = World::new();
     let s = scene(&w);
     s.app.write(".shopfloor/config.toml", "[overlay-sync]\nmerge_command = \"touch ~/asked\"\n");
@@ -137,7 +150,7 @@ fn the_repository_names_no_command_unless_a_person_agreed() {
 }
 
 #[test]
-fn no_lock_is_held_while_it_thinks_and_an_edit_meanwhile_counts() {
+fn the_lock_is_free_while_the_command_works_and_edits_count() {
     let w = World::new();
     let s = scene(&w);
     // While it is asked, another sync runs, and the workspace it is asked about is edited; the second time
@@ -152,13 +165,13 @@ fn no_lock_is_held_while_it_thinks_and_an_edit_meanwhile_counts() {
          case $(cat \"$OVERLAY_SYNC_WORKSPACE\") in *late*) late=', \"late\": 3';; esac\n\
          printf '{\"model\": \"b\", \"k\": 1, \"one\": 1, \"two\": 2%s}' \"$late\"",
     );
-    configure(&w, "[\"merger\"]");
+    set_command(&w, "[\"merger\"]");
     write(
         &w.home(".config/shopfloor/config.toml"),
         "[overlay-sync]\nmerge_command = [\"merger\"]\nmerge_timeout_ms = 20000\n",
     );
     dispute(&s);
-    s.sync(0);
+    s.sync(0).any_err();
     let read = |name: &str| std::fs::read_to_string(w.home(name)).unwrap();
     assert_eq!(read("inner"), "0\n");
     assert_eq!(read("asked"), "x\nx\n");

@@ -1,73 +1,48 @@
-//! What of a file a workspace shares. Entries that are its own (`local`), and additions that wait for a
-//! person, are taken out of all three texts before the decision and put back after it, each side's own:
-//! so they neither leave nor enter, and the rest of an edit travels.
+//! The part of a file that a workspace shares. Entries of its own (`local`) and additions that wait for a person are
+//! taken out of all three texts before the decision, and each side gets its own back afterwards. So they neither leave
+//! nor enter a workspace, and the rest of an edit is synced.
 
 use std::collections::BTreeSet;
 
 use shopfloor_core::hash::Digest;
 
-use crate::merge::{Entry, Grow, Kind, additions, donate, entries, strip};
-use crate::plan::{Look, Step};
+use super::decision::{Look, Part, Step};
+use crate::merge::{EntryPath, FileType, Grow, additions, donate, entries, strip};
 
-/// A part of a text that waits.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Part {
-    pub why: String,
-    /// Of the entries and what they say: by this a person lets them pass.
-    pub digest: Digest,
-    /// The digests of the parts it is made of.
-    pub of: Vec<Digest>,
-}
+/// Why a file is held whose own entries cannot be separated.
+pub const INSEPARABLE: &str = "its own entries cannot be told from the others";
 
-impl Part {
-    pub fn of(kind: Kind, here: &[u8], entries: &[Entry], why: String) -> Part {
-        let said = |entry: &Entry| format!("{entry}={}", entry.said_in(kind, here));
-        let said: Vec<String> = entries.iter().map(said).collect();
-        let digest = Digest::of(said.join("\n").as_bytes());
-        Part { why, digest, of: vec![digest] }
-    }
-
-    /// This and another as one.
-    pub fn and(self, other: &Part) -> Part {
-        let of = [self.of.as_slice(), &other.of].concat();
-        let all: Vec<String> = of.iter().map(ToString::to_string).collect();
-        Part { why: format!("{}; {}", self.why, other.why), digest: Digest::of(all.join("\n").as_bytes()), of }
-    }
-}
-
-/// The three texts without what is not shared.
+/// The three texts without the entries that are not shared.
 #[derive(Clone, Debug)]
-pub struct View {
-    entries: Vec<Entry>,
+pub struct SharedView {
+    entries: Vec<EntryPath>,
     base: Option<(Digest, Option<Vec<u8>>)>,
     overlay: Option<Vec<u8>>,
     here: Option<Vec<u8>>,
-    /// The texts and parts a person let pass, those of whole texts also as what is shared of them.
+    /// The texts and parts that a person accepted; for a whole text also its shared part.
     accepted: BTreeSet<Digest>,
     pub part: Option<Part>,
 }
 
-impl View {
-    /// The view of a file; none when all of it is shared. Fails, in words, where nobody can tell.
-    /// `disputed` are entries that wait beside those that wait anyway.
-    pub fn of(look: &Look<'_>, disputed: &[Entry]) -> Result<Option<View>, String> {
+impl SharedView {
+    /// The shared part of a file; `None` when all of it is shared. The error says why the entries cannot be told
+    /// apart. `disputed` are entries that wait as well.
+    pub fn cut(look: &Look<'_>, disputed: &[EntryPath]) -> Result<Option<SharedView>, String> {
         let (waiting, part) = waiting(look)?;
         let own = look.policy.local.iter().cloned().chain(disputed.iter().cloned());
-        let entries: Vec<Entry> = own.chain(waiting).collect();
+        let entries: Vec<EntryPath> = own.chain(waiting).collect();
         if entries.is_empty() || look.here.is_some() && look.here == look.overlay {
             return Ok(None);
         }
         let part_of = |bytes: Option<&[u8]>| match bytes {
             None => Ok(None),
-            // The gate or the merge deals with it.
+            // The gate or the merge deals with an empty text.
             Some([]) => Ok(Some(Vec::new())),
-            Some(bytes) => strip(look.kind, bytes, &entries)
-                .map(Some)
-                .ok_or_else(|| "its own entries cannot be told from the others".to_owned()),
+            Some(bytes) => strip(look.kind, bytes, &entries).map(Some).ok_or_else(|| INSEPARABLE.to_owned()),
         };
         let base_bytes = part_of(look.base.and_then(|(_, bytes)| bytes))?;
         let (mut overlay, mut here) = (part_of(look.overlay)?, part_of(look.here)?);
-        // Taking out an entry leaves the layout around it; what says the same counts as the same.
+        // An entry that is taken out leaves its layout behind, so texts with the same content count as equal.
         let same = |a: &[u8], b: &[u8]| a != b && look.kind.says_same(a, b);
         if let Some(base) = &base_bytes {
             for side in [&mut overlay, &mut here].into_iter().flatten() {
@@ -93,16 +68,16 @@ impl View {
                 accepted.insert(Digest::of(shared));
             }
         }
-        Ok(Some(View { entries, base, overlay, here, accepted, part }))
+        Ok(Some(SharedView { entries, base, overlay, here, accepted, part }))
     }
 
-    /// What is decided about: the same file without them.
+    /// The same file without the entries that are not shared.
     pub fn look<'v>(&'v self, look: &Look<'v>) -> Look<'v> {
         Look {
             base: self.base.as_ref().map(|(digest, bytes)| (*digest, bytes.as_deref())),
             overlay: self.overlay.as_deref(),
             here: self.here.as_deref(),
-            // A tombstone is of the overlay's whole text.
+            // A deletion is remembered with the digest of the overlay's whole text.
             deleted: look.deleted.map(|then| match (look.overlay, &self.overlay) {
                 (Some(whole), Some(shared)) if Digest::of(whole) == then => Digest::of(shared),
                 _ => then,
@@ -112,7 +87,7 @@ impl View {
         }
     }
 
-    /// The step with each side's own entries in the texts again; none when they cannot be put in.
+    /// The step with each side's own entries put back into its text; `None` when they cannot be put back.
     pub fn restore(&self, look: &Look<'_>, step: Step) -> Option<Step> {
         let own = |bytes: &[u8], donor: Option<&[u8]>| match donor.filter(|donor| !donor.is_empty()) {
             Some(donor) => donate(look.kind, bytes, &self.entries, donor),
@@ -137,9 +112,9 @@ impl View {
                 write.base = own(&write.base, base)?;
                 Step::Write(write)
             }
-            // What is the workspace's own does not go with the rest.
+            // The workspace keeps entries of its own.
             Step::Remove if self.here.as_deref() != look.here => Step::Retire,
-            // A person is told of, and lets pass, whole texts.
+            // A person sees and accepts whole texts.
             Step::Hold(why, text) => {
                 let sides = [(&self.here, look.here), (&self.overlay, look.overlay)];
                 let of = |shared: &Option<Vec<u8>>| shared.as_deref().map(Digest::of) == Some(text);
@@ -151,21 +126,20 @@ impl View {
     }
 }
 
-/// The additions that wait for a person, and what is told about them.
-fn waiting(look: &Look<'_>) -> Result<(Vec<Entry>, Option<Part>), String> {
+/// The additions that wait for a person, and why.
+fn waiting(look: &Look<'_>) -> Result<(Vec<EntryPath>, Option<Part>), String> {
     let none = Ok((Vec::new(), None));
     let Some(here) = look.here else { return none };
     let is_managed = look.overlay.is_some() || look.base.is_some() && !look.is_retired;
     let is_same = look.overlay == Some(here) || look.base.is_some_and(|(digest, _)| digest == Digest::of(here));
-    // A word for the whole text is not one for what runs code in it.
     if !is_managed || is_same || look.policy.is_down {
         return none;
     }
     let base = look.base.and_then(|(_, bytes)| bytes);
     if look.kind.is_tree() && !here.is_empty() && !look.kind.parses(here) {
-        // The gate's business where it parsed before; else it must not pass unseen.
+        // The gate holds a text whose base parsed. Without such a base it must be held here.
         let is_gated = base.is_some_and(|base| look.kind.parses(base));
-        if !is_gated && (look.kind == Kind::Json || may_say(here, &look.policy.review)) {
+        if !is_gated && (look.kind == FileType::Json || may_contain(here, &look.policy.review)) {
             return Err("it does not parse, so nobody can tell what it adds".into());
         }
         return none;
@@ -174,13 +148,14 @@ fn waiting(look: &Look<'_>) -> Result<(Vec<Entry>, Option<Part>), String> {
     Ok(reviewed(look, here, &known))
 }
 
-/// Whether a text that has no structure we read might speak of one of these keys, however it is spelt.
-fn may_say(text: &[u8], keys: &[Entry]) -> bool {
+/// Whether a text that does not parse may contain one of these keys in any spelling.
+fn may_contain(text: &[u8], keys: &[EntryPath]) -> bool {
     let text = String::from_utf8_lossy(text).to_lowercase();
     text.contains('\\') || text.contains('\0') || keys.iter().any(|key| text.contains(&key.first().to_lowercase()))
 }
 
-fn reviewed(look: &Look<'_>, here: &[u8], known: &[&[u8]]) -> (Vec<Entry>, Option<Part>) {
+/// The additions of a text that parses which wait for a person.
+fn reviewed(look: &Look<'_>, here: &[u8], known: &[&[u8]]) -> (Vec<EntryPath>, Option<Part>) {
     let mut waiting = additions(look.kind, here, &look.policy.review, known);
     let mut why: Vec<String> = Vec::new();
     if !waiting.is_empty() {
@@ -189,10 +164,10 @@ fn reviewed(look: &Look<'_>, here: &[u8], known: &[&[u8]]) -> (Vec<Entry>, Optio
     }
     if !look.removed.is_empty() {
         let in_known: BTreeSet<String> = known.iter().flat_map(|bytes| entries(look.kind, Grow::All, bytes)).collect();
-        let back: Vec<Entry> = entries(look.kind, Grow::All, here)
+        let back: Vec<EntryPath> = entries(look.kind, Grow::All, here)
             .into_iter()
             .filter(|entry| look.removed.contains(entry) && !in_known.contains(entry))
-            .filter_map(|entry| Entry::parse(look.kind, &entry))
+            .filter_map(|entry| EntryPath::parse(look.kind, &entry))
             .collect();
         if !back.is_empty() {
             let what =
@@ -204,7 +179,7 @@ fn reviewed(look: &Look<'_>, here: &[u8], known: &[&[u8]]) -> (Vec<Entry>, Optio
     if waiting.is_empty() {
         return (waiting, None);
     }
-    let part = Part::of(look.kind, here, &waiting, why.join("; "));
+    let part = Part::new(look.kind, here, &waiting, why.join("; "));
     if look.accepted.contains(&part.digest) {
         return (Vec::new(), None);
     }
