@@ -12,22 +12,37 @@ use shopfloor_core::error::Result;
 use shopfloor_core::fs::{self, CacheFile, Stat};
 use shopfloor_core::hash::Digest;
 
-use crate::event::{Bytes, Record};
-use crate::facts::directory::{Fresh, Listed};
+use crate::canonical::{CanonicalBytes, CanonicalEvent};
 
 /// What a pack begins with. A change of what is in it, or of how events are read, has another number.
 const MAGIC: &[u8] = concat!("ledger-synth events 2 ", env!("CARGO_PKG_VERSION"), "\n").as_bytes();
 
 /// What stands for a file of this name with this [`Stat`]: a change of either is another key.
-pub type Key = [u8; 16];
+pub type FileKey = [u8; 16];
 
 /// The key of a file.
-pub fn key(name: &OsStr, stat: &Stat) -> Key {
+pub fn key(name: &OsStr, stat: &Stat) -> FileKey {
     let whole = (name, stat.key());
     let halves = [hash(&whole), hash(&(whole, 1))].map(u64::to_le_bytes);
     let mut key = [0; 16];
     key.iter_mut().zip(halves.as_flattened()).for_each(|(to, from)| *to = *from);
     key
+}
+
+/// A file of a directory of events, unopened.
+#[derive(Debug)]
+pub struct ListedFile {
+    pub name: OsString,
+    /// None when it is gone by now, or no regular file.
+    pub stat: Option<Stat>,
+}
+
+/// One event as it was read, for the cache.
+pub struct UncachedEvent {
+    /// Its index among the events that were read.
+    pub record: usize,
+    pub key: FileKey,
+    pub stat: Stat,
 }
 
 /// Parsed events by the key of their file, one behind the other.
@@ -42,7 +57,7 @@ pub struct Pack {
 
 #[derive(Clone, Copy, Debug)]
 struct Slot {
-    key: Key,
+    key: FileKey,
     /// Where its id begins, with the record behind it.
     at: usize,
     end: usize,
@@ -81,18 +96,24 @@ impl Pack {
     }
 
     /// The event in the file that has this key.
-    pub fn get(&self, key: &Key) -> Option<Record> {
+    pub fn get(&self, key: &FileKey) -> Option<CanonicalEvent> {
         let at = self.slots.binary_search_by_key(key, |slot| slot.key).ok()?;
         let Slot { at, end, .. } = self.slots[at];
         let record = at + (RECORD - ID);
         let id = Digest::from_bytes(&self.bytes[at..record]);
-        Some(Record { id, bytes: Bytes::Part(self.bytes.clone(), record..end) })
+        Some(CanonicalEvent { id, bytes: CanonicalBytes::Part(self.bytes.clone(), record..end) })
     }
 
     /// Adds what was read anew, or begins again when most of it is of no use any more. Files that changed after
     /// `since`, or just before, may change once more without showing it: they are left out.
-    pub fn update(&self, path: &Path, records: &[Record], fresh: &[Fresh], since: Timestamp) -> Result<()> {
-        let settled: Vec<&Fresh> = fresh.iter().filter(|fresh| fresh.stat.is_settled(since)).collect();
+    pub fn update(
+        &self,
+        path: &Path,
+        records: &[CanonicalEvent],
+        fresh: &[UncachedEvent],
+        since: Timestamp,
+    ) -> Result<()> {
+        let settled: Vec<&UncachedEvent> = fresh.iter().filter(|fresh| fresh.stat.is_settled(since)).collect();
         let in_use = records.len() - fresh.len();
         let is_wasteful = self.slots.len() > 2 * in_use + 64;
         if settled.is_empty() && !is_wasteful {
@@ -107,7 +128,7 @@ impl Pack {
     }
 }
 
-fn write(mut file: CacheFile, records: &[Record], fresh: &[&Fresh]) -> Result<()> {
+fn write(mut file: CacheFile, records: &[CanonicalEvent], fresh: &[&UncachedEvent]) -> Result<()> {
     let mut entry = Vec::new();
     for fresh in fresh {
         let record = &records[fresh.record];
@@ -133,10 +154,10 @@ fn checksum(bytes: &[u8]) -> [u8; 8] {
 
 /// The print of a ledger in which nothing was to be done: the events as listed, `current.md`, and what else
 /// decides what it must hold. None while a change might still not show.
-pub fn print(listing: &[Listed], current: Option<&Stat>, options: &str, since: Timestamp) -> Option<Vec<u8>> {
+pub fn print(listing: &[ListedFile], current: Option<&Stat>, options: &str, since: Timestamp) -> Option<Vec<u8>> {
     let current = current.filter(|stat| stat.is_settled(since))?;
     let mut sum: u64 = 0;
-    for Listed { name, stat } in listing {
+    for ListedFile { name, stat } in listing {
         let stat = stat.as_ref().filter(|stat| stat.is_settled(since))?;
         // Directories list in any order: a sum over all does not depend on it.
         sum = sum.wrapping_add(hash(&(name, stat.key())));

@@ -1,9 +1,15 @@
 //! Writer and reader proven together, and the body grammar against YAML's.
 
+use std::borrow::Cow;
+
 use proptest::prelude::*;
 use serde_yaml::Value;
+use shopfloor_core::hash::Digest;
 
 use super::*;
+use crate::canonical::{CanonicalBytes, CanonicalEvent};
+use crate::entry::Checkpoint;
+use crate::section::Section;
 
 fn text() -> impl Strategy<Value = String> {
     let pieces = [
@@ -113,29 +119,29 @@ proptest! {
 
     #[test]
     fn what_add_writes_is_what_is_read(agent in said(), branch in said(), title in said(), entries in entries()) {
-        let ts = instant("2026-01-10T13:00:00.123Z").expect("an instant");
+        let ts = instant::parse("2026-01-10T13:00:00.123Z").expect("an instant");
         let meta = Meta { ts, agent: agent.into(), branch: Some(branch.into()), kind: None, reason: None, title: Some(title.into()) };
-        let event = Event::new(meta, entries);
-        let file = write(&event);
-        let read = Event::parse(&file);
+        let event = LedgerEvent::new(meta, entries);
+        let file = event.render();
+        let read = LedgerEvent::parse(&file);
         prop_assert_eq!(read.as_ref(), Ok(&event), "{}", file);
-        let record = Record::of(&event);
-        let decoded = record.event();
+        let record = CanonicalEvent::encode(&event);
+        let decoded = record.decode();
         prop_assert_eq!(decoded.as_ref(), Some(&event));
 
         // Any YAML reader reads the same.
-        let parts = parts(&file).expect("an event");
+        let parts = event_file::split(&file).expect("an event");
         let front: Value = serde_yaml::from_str(parts.front).expect("a frontmatter");
         prop_assert_eq!(front["agent"].as_str(), Some(&*event.meta.agent));
         let body: Value = serde_yaml::from_str(parts.body).unwrap_or_else(|e| panic!("{e}: {}", parts.body));
         for entry in &event.entries {
             let is_there = match entry {
-                Entry::Text { section, text } => body[&**section].as_str() == Some(text),
+                Entry::Text { section, text } => body[section.as_str()].as_str() == Some(text),
                 Entry::Item { section, text } => {
-                    body[&**section].as_sequence().is_some_and(|items| items.iter().any(|item| item.as_str() == Some(text)))
+                    body[section.as_str()].as_sequence().is_some_and(|items| items.iter().any(|item| item.as_str() == Some(text)))
                 }
-                Entry::Pair { section, key, value } => body[&**section].get(&**key).is_some_and(|v| v.as_str() == value.as_deref()),
-                Entry::Checkpoint(c) => body["checkpoints"].as_sequence().is_some_and(|all| {
+                Entry::Pair { section, key, value } => body[section.as_str()].get(&**key).is_some_and(|v| v.as_str() == value.as_deref()),
+                Entry::Checkpoint(c) => body[Section::Checkpoints.word()].as_sequence().is_some_and(|all| {
                     all.iter().any(|one| one["phase"].as_str() == Some(&c.phase) && one["status"].as_str() == Some(&c.status))
                 }),
             };
@@ -155,14 +161,14 @@ proptest! {
         text(),
     ], 0..8)) {
         let body = pieces.concat();
-        let ts = instant("2026-01-10T13:00:00Z").expect("an instant");
+        let ts = instant::parse("2026-01-10T13:00:00Z").expect("an instant");
         let meta = Meta { ts, agent: "a".into(), branch: None, kind: None, reason: None, title: None };
-        let event = Event::new(meta, crate::body::parse(&body));
-        let file = write(&event);
+        let event = LedgerEvent::new(meta, crate::body::parse(&body));
+        let file = event.render();
         if file.contains("<<<<<<<") || file.contains(">>>>>>>") {
             return Ok(());
         }
-        let read = Event::parse(&file);
+        let read = LedgerEvent::parse(&file);
         prop_assert_eq!(read.as_ref(), Ok(&event), "{}\n=>\n{}", body, file);
     }
 
@@ -204,17 +210,17 @@ proptest! {
         let _ = text_and_parse(&bytes);
         let with_front = [b"---\nts: 2026-01-10T13:00:00Z\nagent: a\n---\n", body.as_bytes(), &bytes].concat();
         if let Some(event) = text_and_parse(&with_front) {
-            let record = Record::of(&event);
-            prop_assert_eq!(record.event(), Some(event));
+            let record = CanonicalEvent::encode(&event);
+            prop_assert_eq!(record.decode(), Some(event));
         }
-        let _ = Record { id: Digest::of(&bytes), bytes: Bytes::Own(bytes.into()) }.event();
+        let _ = CanonicalEvent { id: Digest::of(&bytes), bytes: CanonicalBytes::Own(bytes.into()) }.decode();
     }
 }
 
-fn text_and_parse(bytes: &[u8]) -> Option<Event<'static>> {
-    let text = super::text(bytes).ok()?.into_owned();
-    let event = Event::parse(&text).ok()?;
-    let entries = event.entries.into_iter().map(crate::commands::migrate::owned).collect();
+fn text_and_parse(bytes: &[u8]) -> Option<LedgerEvent<'static>> {
+    let text = event_file::decode(bytes).ok()?.into_owned();
+    let event = LedgerEvent::parse(&text).ok()?;
+    let entries = event.entries.into_iter().map(Entry::into_owned).collect();
     let own = |text: Cow<'_, str>| Cow::<'static, str>::Owned(text.into_owned());
     let m = event.meta;
     let meta = Meta {
@@ -225,5 +231,5 @@ fn text_and_parse(bytes: &[u8]) -> Option<Event<'static>> {
         reason: m.reason.map(own),
         title: m.title.map(own),
     };
-    Some(Event::new(meta, entries))
+    Some(LedgerEvent::new(meta, entries))
 }

@@ -15,12 +15,18 @@ use shopfloor_core::lock::Lock;
 use shopfloor_core::proc::{Cmd, Output};
 use shopfloor_core::text::shell_word;
 
-use crate::TOOL;
-use crate::event::Event;
+use crate::event::LedgerEvent;
+use crate::event_file;
 use crate::facts::{ARCHIVE, CURRENT, EVENTS, Ledger};
+use crate::failure::LedgerFailure;
+use crate::settings::Effect;
+use crate::tool::TOOL;
 
 /// How long another git command may hold the index.
 const PATIENCE: Duration = Duration::from_secs(10);
+
+/// What is said when the last commit is too recent.
+pub const TOO_SOON: &str = "not committed: the last commit is too recent (--min-interval)";
 
 /// What a commit came to.
 #[derive(Debug, PartialEq, Eq)]
@@ -34,7 +40,7 @@ pub enum Committed {
 }
 
 /// A file git sees as changed.
-struct Change {
+struct ChangedFile {
     path: PathBuf,
     is_untracked: bool,
 }
@@ -53,7 +59,8 @@ pub fn refuse_during_merge(ledger: &Ledger) -> Result<()> {
         ("BISECT_LOG", "a bisection"),
     ] {
         if git_dir.join(file).exists() {
-            return Err(Failure::new(Exit::No, "merging", format!("{what} is going on, so nothing is committed"))
+            return Err(LedgerFailure::Merging
+                .with(Exit::No, format!("{what} is going on, so nothing is committed"))
                 .hint("finish it (see `git status`) and run the same command again"));
         }
     }
@@ -61,10 +68,10 @@ pub fn refuse_during_merge(ledger: &Ledger) -> Result<()> {
 }
 
 /// Commits the ledger's files as they are.
-pub fn run(env: &Env, ledger: &Ledger, is_dry: bool) -> Result<Committed> {
+pub fn commit(env: &Env, ledger: &Ledger, effect: Effect) -> Result<Committed> {
     // Two at once would undo each other's additions. The ledger's own lock is free: git's hooks may synthesise.
     let lock = ledger.repo.shared_state(TOOL).join(format!("{}.commit.lock", ledger.word()));
-    let _lock = if is_dry { None } else { Some(Lock::take(&lock)?) };
+    let _lock = if effect.is_dry() { None } else { Some(Lock::take(&lock)?) };
     refuse_hopeless(ledger)?;
     let Some(prefix) = ledger.in_tree() else { return Ok(Committed::Nothing) };
     let all = [CURRENT, EVENTS, ARCHIVE].map(|name| prefix.as_path().join(name));
@@ -75,7 +82,7 @@ pub fn run(env: &Env, ledger: &Ledger, is_dry: bool) -> Result<Committed> {
     if is_too_soon(env, ledger, prefix.as_path(), &changes)? {
         return Ok(Committed::TooSoon);
     }
-    if is_dry {
+    if effect.is_dry() {
         return Ok(Committed::Files(changes.len(), None));
     }
     let new: Vec<&Path> = changes.iter().filter(|c| c.is_untracked).map(|c| c.path.as_path()).collect();
@@ -139,7 +146,7 @@ pub fn refuse_hopeless(ledger: &Ledger) -> Result<()> {
 }
 
 /// The ledger's files that git sees as changed.
-fn changes(ledger: &Ledger, all: &[PathBuf]) -> Result<Vec<Change>> {
+fn changes(ledger: &Ledger, all: &[PathBuf]) -> Result<Vec<ChangedFile>> {
     let cmd = literal(ledger).args(["status", "--porcelain", "-z", "-uall", "--no-renames", "--"]);
     let output = cmd.args(all.iter().map(|path| path.as_os_str().to_owned())).capture()?;
     if !output.status.success() {
@@ -153,14 +160,14 @@ fn changes(ledger: &Ledger, all: &[PathBuf]) -> Result<Vec<Change>> {
         // What somebody else left there is theirs.
         let is_ours = name.ends_with(b".md") && !name.starts_with(b".");
         if is_ours {
-            changes.push(Change { path, is_untracked });
+            changes.push(ChangedFile { path, is_untracked });
         }
     }
     Ok(changes)
 }
 
 /// The throttle: of every commit where somebody set one, else of those that bring nothing but checkpoints.
-fn is_too_soon(env: &Env, ledger: &Ledger, prefix: &Path, changes: &[Change]) -> Result<bool> {
+fn is_too_soon(env: &Env, ledger: &Ledger, prefix: &Path, changes: &[ChangedFile]) -> Result<bool> {
     let is_explicit = ledger.settings.min_interval.is_some();
     if !is_explicit && !are_checkpoints(ledger, prefix, changes)? {
         return Ok(false);
@@ -169,18 +176,18 @@ fn is_too_soon(env: &Env, ledger: &Ledger, prefix: &Path, changes: &[Change]) ->
     let output = literal(ledger).args(["log", "-1", "--format=%ct", "--"]).arg(path.as_os_str()).capture()?;
     let last: Option<i64> = String::from_utf8_lossy(&output.stdout).trim().parse().ok();
     let Some(last) = last.and_then(|seconds| Timestamp::from_second(seconds).ok()) else { return Ok(false) };
-    Ok(env.now.duration_since(last) < ledger.settings.checkpoint_interval())
+    Ok(env.now.duration_since(last) < ledger.settings.checkpoint_interval)
 }
 
-fn are_checkpoints(ledger: &Ledger, prefix: &Path, changes: &[Change]) -> Result<bool> {
+fn are_checkpoints(ledger: &Ledger, prefix: &Path, changes: &[ChangedFile]) -> Result<bool> {
     let events = prefix.join(EVENTS);
     let new: BTreeSet<&Path> =
         changes.iter().map(|c| c.path.as_path()).filter(|path| path.starts_with(&events)).collect();
     for path in &new {
         let Some(below) = path.strip_prefix(prefix).ok().and_then(Path::to_str) else { return Ok(false) };
         let bytes = ledger.top.read_whole(&ledger.rel(below)?)?.map(|(bytes, _)| bytes).unwrap_or_default();
-        let text = crate::event::text(&bytes).unwrap_or_default();
-        let is_one = Event::parse(&text).is_ok_and(|event| event.meta.kind.as_deref() == Some("checkpoint"));
+        let text = event_file::decode(&bytes).unwrap_or_default();
+        let is_one = LedgerEvent::parse(&text).is_ok_and(|event| event.meta.kind.as_deref() == Some("checkpoint"));
         if !is_one {
             return Ok(false);
         }
@@ -220,6 +227,7 @@ fn failed(command: &str, output: &Output) -> Failure {
     let said = [&output.stderr[..], &output.stdout[..]].concat();
     let said = String::from_utf8_lossy(&said).trim().to_owned();
     let said = if said.is_empty() { "it said nothing; a hook may have refused".to_owned() } else { said };
-    Failure::new(Exit::Failed, "git", format!("git {command} failed with {}", output.status))
+    LedgerFailure::Git
+        .with(Exit::Failed, format!("git {command} failed with {}", output.status))
         .because(std::io::Error::other(said))
 }

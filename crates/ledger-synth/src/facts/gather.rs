@@ -8,15 +8,16 @@ use shopfloor_core::error::Result;
 use shopfloor_core::fs;
 use shopfloor_core::hash::Digest;
 
-use super::directory::{self, Fresh, Read};
-use super::{ARCHIVE, EVENTS, Events, Ledger};
-use crate::cache::{self, Pack};
+use super::directory::{self, DirectoryRead, LedgerLock};
+use super::{ARCHIVE, EVENTS, EventPath, Events, Ledger};
+use crate::cache::{self, Pack, UncachedEvent};
+use crate::settings::Effect;
 
 /// How they are read.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Mode {
+pub struct GatherMode {
     /// Nothing is written, and the lock is not held.
-    pub is_dry: bool,
+    pub effect: Effect,
     /// Whether the wall clock will be written.
     pub stamp: bool,
     /// A look at the directory is enough when nothing changed since all was in order.
@@ -29,13 +30,13 @@ pub struct Gathered {
     /// Nothing changed since all was in order, with this many events; they were not read again.
     pub quiet: Option<usize>,
     pub events: Events,
-    pub memory: Memory,
+    pub memory: RunMemory,
 }
 
 /// Reads the events. Whoever will write holds the lock.
-pub fn gather(ledger: &Ledger, mode: Mode) -> Result<Gathered> {
+pub fn gather(ledger: &Ledger, mode: GatherMode) -> Result<Gathered> {
     let Some(dir) = ledger.open(EVENTS)? else { return Ok(Gathered::default()) };
-    let mut memory = Memory::of(ledger, &mode);
+    let mut memory = RunMemory::new(ledger, &mode);
     let listing = directory::list(&dir)?;
     memory.print = memory.since.and_then(|since| {
         let current = ledger.current_stat().ok().flatten();
@@ -44,20 +45,21 @@ pub fn gather(ledger: &Ledger, mode: Mode) -> Result<Gathered> {
     if let Some(count) = memory.quiet_count().filter(|_| mode.may_be_quiet) {
         return Ok(Gathered { quiet: Some(count), ..Gathered::default() });
     }
+    let lock = if mode.effect.is_dry() { LedgerLock::Free } else { LedgerLock::Held };
     let pack = Pack::load(&memory.pack);
-    let Read { events, fresh } = directory::read(&dir, &pack, Some(listing), !mode.is_dry)?;
+    let DirectoryRead { events, fresh } = directory::read(&dir, &pack, Some(listing), lock)?;
     memory.remember(&pack, &events, &fresh);
     Ok(Gathered { quiet: None, events, memory })
 }
 
 /// The events of the ledger as they are, without its lock.
 pub fn everything(ledger: &Ledger) -> Result<Events> {
-    Ok(gather(ledger, Mode { is_dry: true, ..Mode::default() })?.events)
+    Ok(gather(ledger, GatherMode { effect: Effect::DryRun, ..GatherMode::default() })?.events)
 }
 
 /// What is remembered between runs, and when this one began by the file system's clock.
 #[derive(Default)]
-pub struct Memory {
+pub struct RunMemory {
     pack: PathBuf,
     quiet: PathBuf,
     /// None in a run that writes nothing.
@@ -86,7 +88,7 @@ pub fn stranded(ledger: &Ledger) -> Result<Vec<PathBuf>> {
     let live: HashSet<Digest> = events.records.iter().map(|record| record.id).collect();
     let mut archived = archived(ledger)?;
     archived.retain(|record| !covered.contains(&record.id) && !live.contains(&record.id));
-    Ok(archived.files.iter().map(super::File::path).collect())
+    Ok(archived.files.iter().map(EventPath::path).collect())
 }
 
 fn covered(events: &Events) -> Result<HashSet<Digest>> {
@@ -98,13 +100,13 @@ fn archived(ledger: &Ledger) -> Result<Events> {
     ledger.open(ARCHIVE)?.map_or(Ok(Events::default()), |archive| directory::archived(&archive))
 }
 
-impl Memory {
-    fn of(ledger: &Ledger, mode: &Mode) -> Memory {
+impl RunMemory {
+    fn new(ledger: &Ledger, mode: &GatherMode) -> RunMemory {
         let dir = ledger.state().join("cache");
         let (pack, quiet) = cache::names(&ledger.word());
-        let since = if mode.is_dry { None } else { fs::clock(&dir).ok() };
+        let since = if mode.effect.is_dry() { None } else { fs::clock(&dir).ok() };
         let word = format!("{:?} {:?} {}", ledger.settings.session_window, ledger.settings.root, mode.stamp);
-        Memory { pack: dir.join(pack), quiet: dir.join(quiet), since, options: word, print: None }
+        RunMemory { pack: dir.join(pack), quiet: dir.join(quiet), since, options: word, print: None }
     }
 
     /// How many events there were when all was in order, if nothing changed since.
@@ -116,7 +118,7 @@ impl Memory {
     }
 
     /// A cache that cannot be written costs time only.
-    fn remember(&self, pack: &Pack, events: &Events, fresh: &[Fresh]) {
+    fn remember(&self, pack: &Pack, events: &Events, fresh: &[UncachedEvent]) {
         let Some(since) = self.since else { return };
         drop(pack.update(&self.pack, &events.records, fresh, since));
     }

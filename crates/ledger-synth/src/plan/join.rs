@@ -6,94 +6,17 @@
 
 use std::borrow::Cow;
 use std::collections::hash_map::Entry as Slot;
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 use jiff::Timestamp;
 use shopfloor_core::hash::Digest;
 
-use crate::event::{Checkpoint, Entry, Event, Meta, Record};
+use crate::canonical::CanonicalEvent;
+use crate::entry::{Checkpoint, Entry, RETRACT};
+use crate::join::{By, Join, JoinedSection};
+use crate::section::SectionName;
 use crate::snapshot::Snapshot;
-
-/// The section whose items are ids of events that are disowned.
-pub const RETRACT: &str = "retract";
-
-/// An event as far as the ledger speaks of it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Source<'a> {
-    pub id: Digest,
-    pub ts: Timestamp,
-    pub agent: Cow<'a, str>,
-    pub branch: Option<Cow<'a, str>>,
-    /// What it was about: its title, else what it said of `now`.
-    pub topic: Option<Cow<'a, str>>,
-}
-
-impl<'a> Source<'a> {
-    /// What it was about in one line: its topic, else its branch.
-    pub fn about(&self) -> Cow<'_, str> {
-        self.topic.as_deref().or(self.branch.as_deref()).map_or("".into(), cut)
-    }
-
-    fn borrowed(&self) -> Source<'_> {
-        Source {
-            agent: Cow::Borrowed(&*self.agent),
-            branch: self.branch.as_deref().map(Cow::Borrowed),
-            topic: self.topic.as_deref().map(Cow::Borrowed),
-            ..*self
-        }
-    }
-
-    fn of(id: Digest, event: &Event<'a>) -> Source<'a> {
-        let Meta { ts, agent, branch, title, .. } = event.meta.clone();
-        let now = || {
-            event.entries.iter().find_map(|entry| match entry {
-                Entry::Text { section, text } if section == "now" => Some(text.clone()),
-                _ => None,
-            })
-        };
-        Source { id, ts, agent, branch, topic: title.or_else(now) }
-    }
-}
-
-/// The first line, at most 40 characters of it.
-pub fn cut(text: &str) -> Cow<'_, str> {
-    let line = text.split('\n').next().unwrap_or_default();
-    match line.char_indices().nth(40) {
-        None => line.into(),
-        Some(_) => format!("{}…", line.chars().take(39).collect::<String>().trim_end()).into(),
-    }
-}
-
-/// A value and which source said it (its place in [`Join::sources`]).
-pub type By<T> = (T, u32);
-
-/// An entry of a map: its key, its value if it has one, and who said so.
-pub type Pair<'a> = (Cow<'a, str>, By<Option<Cow<'a, str>>>);
-
-/// One section of the joined ledger: what was said of it in each shape.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Section<'a> {
-    pub text: Option<By<Cow<'a, str>>>,
-    /// In bytewise order.
-    pub items: Vec<By<Cow<'a, str>>>,
-    /// In bytewise order of the keys.
-    pub pairs: Vec<Pair<'a>>,
-}
-
-/// Everything the events say, each part with its newest source.
-#[derive(Debug, Default)]
-pub struct Join<'a> {
-    /// Every event that counts, once.
-    pub sources: Vec<Source<'a>>,
-    pub sections: BTreeMap<Cow<'a, str>, Section<'a>>,
-    pub checkpoints: Vec<By<Checkpoint<'a>>>,
-    /// The events that snapshots stand for.
-    pub folded: HashSet<Digest>,
-    /// The snapshots that went in, and those in them.
-    pub snapshots: BTreeSet<Digest>,
-    /// The events somebody disowned.
-    pub retracted: BTreeSet<Digest>,
-}
+use crate::source::Source;
 
 /// Which events are asked for; all by default.
 #[derive(Clone, Debug, Default)]
@@ -114,7 +37,7 @@ impl Filter {
 }
 
 /// Joins events and snapshots.
-pub fn join<'a>(records: &'a [Record], snapshots: &'a [Snapshot<'_>], filter: &Filter) -> Join<'a> {
+pub fn join<'a>(records: &'a [CanonicalEvent], snapshots: &'a [Snapshot<'_>], filter: &Filter) -> Join<'a> {
     let mut retracted = BTreeSet::new();
     loop {
         // Who disowns an event is only known when all are read: almost never is there a second round.
@@ -136,7 +59,7 @@ pub fn join<'a>(records: &'a [Record], snapshots: &'a [Snapshot<'_>], filter: &F
 struct Table<'a> {
     sources: Vec<Source<'a>>,
     places: HashMap<Digest, u32>,
-    sections: HashMap<Cow<'a, str>, Growing<'a>>,
+    sections: HashMap<SectionName<'a>, Growing<'a>>,
     /// With duplicates.
     checkpoints: Vec<By<Checkpoint<'a>>>,
     folded: HashSet<Digest>,
@@ -167,21 +90,21 @@ impl<'a> Table<'a> {
         }
         for (entry, of) in &snapshot.entries {
             match places.get(*of as usize).copied().flatten() {
-                Some(place) => self.enter(reborrow(entry), place),
+                Some(place) => self.enter(entry.borrowed(), place),
                 None => self.hide(entry),
             }
         }
     }
 
-    fn add(&mut self, record: &'a Record) {
+    fn add(&mut self, record: &'a CanonicalEvent) {
         let is_out = self.retracted.contains(&record.id) && !self.folded.contains(&record.id);
         // Ours, or checked when it was read.
-        let Some(event) = record.event() else { return };
+        let Some(event) = record.decode() else { return };
         if is_out || !self.filter.takes(event.meta.branch.as_deref(), &event.meta.agent) {
             return event.entries.iter().for_each(|entry| self.hide(entry));
         }
         let known = self.sources.len();
-        let place = self.know(Source::of(record.id, &event));
+        let place = self.know(Source::new(record.id, &event));
         if self.sources.len() == known && !self.folded.contains(&record.id) {
             // The same event in another file.
             return;
@@ -191,11 +114,7 @@ impl<'a> Table<'a> {
 
     /// Of an event that does not count only what it disowns does.
     fn hide(&mut self, entry: &Entry<'_>) {
-        if let Entry::Item { section, text } = entry
-            && section == RETRACT
-        {
-            self.hidden.extend(Digest::parse(text));
-        }
+        self.hidden.extend(entry.retracted());
     }
 
     fn know(&mut self, source: Source<'a>) -> u32 {
@@ -241,7 +160,7 @@ impl<'a> Table<'a> {
     }
 
     fn all_retracted(&self) -> BTreeSet<Digest> {
-        let items = self.sections.get(RETRACT).into_iter().flat_map(|section| section.items.keys());
+        let items = self.sections.get(&SectionName::from(RETRACT)).into_iter().flat_map(|section| section.items.keys());
         items.filter_map(|text| Digest::parse(text)).chain(self.hidden.iter().copied()).collect()
     }
 
@@ -252,7 +171,7 @@ impl<'a> Table<'a> {
             items.sort_unstable();
             let mut pairs: Vec<_> = growing.pairs.into_iter().collect();
             pairs.sort_unstable();
-            (name, Section { text: growing.text, items, pairs })
+            (name, JoinedSection { text: growing.text, items, pairs })
         });
         // Exact duplicates of one agent count once; the newest of them speaks.
         let mut checkpoints = self.checkpoints;
@@ -282,62 +201,6 @@ fn is_newer<V: Ord>(sources: &[Source<'_>], a: &By<V>, b: &By<V>) -> bool {
     (one.ts, &one.agent, &a.0, one.id) > (other.ts, &other.agent, &b.0, other.id)
 }
 
-fn reborrow<'a>(entry: &'a Entry<'_>) -> Entry<'a> {
-    let text = |text: &'a Cow<'_, str>| Cow::Borrowed(&**text);
-    match entry {
-        Entry::Text { section, text: value } => Entry::Text { section: text(section), text: text(value) },
-        Entry::Item { section, text: value } => Entry::Item { section: text(section), text: text(value) },
-        Entry::Pair { section, key, value } => {
-            Entry::Pair { section: text(section), key: text(key), value: value.as_ref().map(text) }
-        }
-        Entry::Checkpoint(c) => Entry::Checkpoint(Checkpoint {
-            phase: text(&c.phase),
-            status: text(&c.status),
-            updated: text(&c.updated),
-            more: text(&c.more),
-        }),
-    }
-}
-
-impl<'a> Join<'a> {
-    pub fn source(&self, of: u32) -> &Source<'a> {
-        &self.sources[of as usize]
-    }
-
-    /// The newest stamp of all; none without events.
-    pub fn latest(&self) -> Option<Timestamp> {
-        self.sources.iter().map(|source| source.ts).max()
-    }
-
-    /// A hash over the events that count: equal for equal sets.
-    pub fn inputs(&self) -> Digest {
-        let mut ids: Vec<Digest> = self.sources.iter().map(|source| source.id).collect();
-        ids.sort_unstable();
-        let hex: String = ids.iter().map(|id| format!("{id}\n")).collect();
-        Digest::of(hex.as_bytes())
-    }
-
-    /// Everything as entries, each with its source: what a snapshot holds.
-    pub fn entries(&self) -> Vec<(Entry<'_>, u32)> {
-        let mut all = Vec::new();
-        for (name, section) in &self.sections {
-            let name = || Cow::Borrowed(&**name);
-            if let Some((text, of)) = &section.text {
-                all.push((Entry::Text { section: name(), text: Cow::Borrowed(&**text) }, *of));
-            }
-            for (text, of) in &section.items {
-                all.push((Entry::Item { section: name(), text: Cow::Borrowed(&**text) }, *of));
-            }
-            for (key, (value, of)) in &section.pairs {
-                let value = value.as_deref().map(Cow::Borrowed);
-                all.push((Entry::Pair { section: name(), key: Cow::Borrowed(&**key), value }, *of));
-            }
-        }
-        all.extend(self.checkpoints.iter().map(|(c, of)| (Entry::Checkpoint(c.clone()), *of)));
-        all
-    }
-}
-
 #[cfg(test)]
-#[path = "plan_tests.rs"]
+#[path = "join_tests.rs"]
 mod tests;

@@ -10,9 +10,11 @@ use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::git::{Git, Repo};
 use shopfloor_core::path::RelPath;
 
-use super::directory::{Content, content};
-use super::{CURRENT, EVENTS, Events, File, Skipped, SnapshotFile};
-use crate::settings::{DEFAULT_ROOT, Settings, Where};
+use super::directory::{EventFileContent, content};
+use super::ledger::below;
+use super::{CURRENT, EVENTS, EventPath, Events, Skipped, SnapshotFile};
+use crate::failure::LedgerFailure;
+use crate::settings::{DEFAULT_ROOT, LedgerRoot, Settings};
 
 /// Where to ask git, and for which directory.
 pub struct Objects<'g> {
@@ -27,18 +29,18 @@ pub type Blobs = BTreeMap<PathBuf, String>;
 
 /// A ledger as a commit has it.
 #[derive(Debug, Default)]
-pub struct Tree {
+pub struct CommitTree {
     pub events: Events,
     pub current: Option<Vec<u8>>,
 }
 
 impl<'g> Objects<'g> {
-    pub fn of(env: &Env, git: &'g Git, repo: &'g Repo, settings: &Settings) -> Result<Objects<'g>> {
+    pub fn new(env: &Env, git: &'g Git, repo: &'g Repo, settings: &Settings) -> Result<Objects<'g>> {
         let path = match &settings.root {
-            Where::Worktree | Where::Main => PathBuf::from(DEFAULT_ROOT),
-            Where::At(path) => {
+            LedgerRoot::Worktree | LedgerRoot::Main => PathBuf::from(DEFAULT_ROOT),
+            LedgerRoot::At(path) => {
                 let base = repo.worktree.as_deref().unwrap_or(&env.cwd);
-                super::below(base, path).ok_or_else(|| {
+                below(base, path).ok_or_else(|| {
                     Failure::usage(format!("{} is not in the repository's tree", path.display()))
                         .hint("name a directory below the work tree with `--root`")
                 })?
@@ -62,7 +64,8 @@ impl<'g> Objects<'g> {
         let output =
             self.git.cmd(self.dir).args(["rev-parse", "--quiet", "--verify", "--end-of-options", &name]).capture()?;
         if !output.status.success() {
-            return Err(Failure::new(Exit::Bad, "not_found", format!("`{rev}` is no commit"))
+            return Err(LedgerFailure::NotFound
+                .with(Exit::Bad, format!("`{rev}` is no commit"))
                 .hint("see `git log --oneline --all`"));
         }
         Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned())
@@ -102,10 +105,10 @@ impl<'g> Objects<'g> {
     }
 
     /// What these blobs hold. One process for all.
-    pub fn read(&self, blobs: &Blobs) -> Result<Tree> {
+    pub fn read(&self, blobs: &Blobs) -> Result<CommitTree> {
         let input: String = blobs.values().map(|sha| format!("{sha}\n")).collect();
         let output = self.git.cmd(self.dir).args(["cat-file", "--batch"]).input(input.into_bytes()).capture()?;
-        let mut tree = Tree::default();
+        let mut tree = CommitTree::default();
         let mut rest = output.stdout.as_slice();
         for path in blobs.keys() {
             let missing = || Failure::failed(format!("git cannot read {}", path.display())).hint("run `git fsck`");
@@ -120,16 +123,16 @@ impl<'g> Objects<'g> {
             }
             let shown = self.prefix.as_path().join(path);
             match content(path.file_name().unwrap_or_default(), bytes) {
-                Content::Event(record) => tree.events.push(record, File::at(&shown)),
-                Content::Snapshot(text) => tree.events.snapshots.push(SnapshotFile { path: shown, text }),
-                Content::Malformed(problem) => tree.events.skipped.push(Skipped { path: shown, problem }),
+                EventFileContent::Event(record) => tree.events.push(record, EventPath::at(&shown)),
+                EventFileContent::Snapshot(text) => tree.events.snapshots.push(SnapshotFile { path: shown, text }),
+                EventFileContent::Malformed(problem) => tree.events.skipped.push(Skipped { path: shown, problem }),
             }
         }
         Ok(tree)
     }
 
     /// The ledger of a commit.
-    pub fn tree(&self, commit: &str) -> Result<Tree> {
+    pub fn tree(&self, commit: &str) -> Result<CommitTree> {
         self.read(&self.blobs(commit)?)
     }
 }
