@@ -104,10 +104,10 @@ impl Section {
 
 /// The name of a section in an event: a section with rules of its own, or any other word.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct SectionName<'a>(Name<'a>);
+pub struct SectionName<'a>(SectionWord<'a>);
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-enum Name<'a> {
+enum SectionWord<'a> {
     Known(Section),
     /// Never the word of a [`Section`].
     Other(Cow<'a, str>),
@@ -116,14 +116,14 @@ enum Name<'a> {
 impl<'a> SectionName<'a> {
     /// The name that a person's spelling means. A name without rules stays as it is written.
     pub fn from_spelling(key: Cow<'a, str>) -> SectionName<'a> {
-        SectionName(Section::from_spelling(&key).map_or(Name::Other(key), Name::Known))
+        SectionName(Section::from_spelling(&key).map_or(SectionWord::Other(key), SectionWord::Known))
     }
 
     /// The section, if it has rules of its own.
     pub fn section(&self) -> Option<Section> {
         match self.0 {
-            Name::Known(section) => Some(section),
-            Name::Other(_) => None,
+            SectionWord::Known(section) => Some(section),
+            SectionWord::Other(_) => None,
         }
     }
 
@@ -133,35 +133,35 @@ impl<'a> SectionName<'a> {
 
     pub fn as_str(&self) -> &str {
         match &self.0 {
-            Name::Known(section) => section.word(),
-            Name::Other(word) => word,
+            SectionWord::Known(section) => section.word(),
+            SectionWord::Other(word) => word,
         }
     }
 
     pub fn borrowed(&self) -> SectionName<'_> {
         SectionName(match &self.0 {
-            Name::Known(section) => Name::Known(*section),
-            Name::Other(word) => Name::Other(Cow::Borrowed(&**word)),
+            SectionWord::Known(section) => SectionWord::Known(*section),
+            SectionWord::Other(word) => SectionWord::Other(Cow::Borrowed(&**word)),
         })
     }
 
     pub fn into_owned(self) -> SectionName<'static> {
         SectionName(match self.0 {
-            Name::Known(section) => Name::Known(section),
-            Name::Other(word) => Name::Other(Cow::Owned(word.into_owned())),
+            SectionWord::Known(section) => SectionWord::Known(section),
+            SectionWord::Other(word) => SectionWord::Other(Cow::Owned(word.into_owned())),
         })
     }
 }
 
 impl From<Section> for SectionName<'_> {
     fn from(section: Section) -> Self {
-        SectionName(Name::Known(section))
+        SectionName(SectionWord::Known(section))
     }
 }
 
 impl<'a> From<Cow<'a, str>> for SectionName<'a> {
     fn from(word: Cow<'a, str>) -> Self {
-        SectionName(Section::from_word(&word).map_or(Name::Other(word), Name::Known))
+        SectionName(Section::from_word(&word).map_or(SectionWord::Other(word), SectionWord::Known))
     }
 }
 

@@ -11,7 +11,7 @@ use crate::canonical::CanonicalEvent;
 use crate::event::LedgerEvent;
 use crate::event_file;
 use crate::facts::author::{agent_name, time_before_all};
-use crate::facts::gather::everything;
+use crate::facts::gather::load_events;
 use crate::facts::{CURRENT, Current, Ledger};
 use crate::front::Meta;
 use crate::settings::Effect;
@@ -28,7 +28,7 @@ pub fn adopt_page(ui: &Ui, env: &Env, ledger: &Ledger, current: &Current, effect
         let known = known.decode();
         known.is_some_and(|known| known.meta.kind == event.meta.kind && known.entries == event.entries)
     };
-    if everything(ledger)?.records.iter().any(is_same) {
+    if load_events(ledger)?.records.iter().any(is_same) {
         // An earlier run ended before it replaced the file.
         return Ok(());
     }

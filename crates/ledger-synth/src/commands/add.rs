@@ -23,7 +23,7 @@ use crate::event::LedgerEvent;
 use crate::event_file::{self, Malformed};
 use crate::facts::Ledger;
 use crate::facts::author::{agent_name, next_time};
-use crate::facts::gather::everything;
+use crate::facts::gather::load_events;
 use crate::failure::LedgerFailure;
 use crate::front::Meta;
 use crate::hook_program::HookProgram;
@@ -71,7 +71,7 @@ pub struct Args {
 
 /// An event that was written.
 #[derive(Serialize)]
-struct AddAnswer<'a> {
+struct AddedEventAnswer<'a> {
     path: &'a str,
     id: Digest,
     ts: String,
@@ -209,7 +209,7 @@ fn require_questions(ledger: &Ledger, entries: &[Entry<'_>], kept: &[Entry<'_>])
     if resolved.is_empty() {
         return Ok(());
     }
-    let events = everything(ledger)?;
+    let events = load_events(ledger)?;
     let snapshots = events.snapshots()?;
     let joined = join(&events.records, &snapshots, &Filter::default());
     let view = View::new(&joined, None);
@@ -284,7 +284,7 @@ fn finish(
         ui.line(printable(&path));
         return followed.map(|()| Exit::Done);
     }
-    let answer = AddAnswer { path: &path, id: written.id, ts: written.ts.to_string(), agent: &written.agent };
+    let answer = AddedEventAnswer { path: &path, id: written.id, ts: written.ts.to_string(), agent: &written.agent };
     let failure = followed.err();
     ui.json(&WithError { answer, error: failure.as_ref().map(Failure::to_json) });
     Ok(failure.map_or(Exit::Done, |failure| failure.exit))

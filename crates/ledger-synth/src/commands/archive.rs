@@ -12,7 +12,7 @@ use shopfloor_core::ui::Ui;
 use crate::apply::archive as execute;
 use crate::apply::synthesis::refresh_locked;
 use crate::counted::counted;
-use crate::facts::gather::everything;
+use crate::facts::gather::load_events;
 use crate::facts::{EVENTS, Ledger};
 use crate::plan::archive as plan;
 use crate::settings::{Effect, LedgerArgs, flag_time};
@@ -56,7 +56,7 @@ pub fn run(ui: &Ui, env: &Env, ledger_args: &LedgerArgs, args: &Args) -> Result<
 
 /// Archives the events that are older than `age`. The caller holds the lock, except in a dry run.
 pub fn archive(ui: &Ui, env: &Env, ledger: &Ledger, age: Option<SignedDuration>, effect: Effect) -> Result<Archived> {
-    let events = everything(ledger)?;
+    let events = load_events(ledger)?;
     let plan = plan::archive(env.now, &events, age)?;
     if !effect.is_dry() {
         execute::archive(ledger, &plan)?;

@@ -10,7 +10,7 @@ use shopfloor_core::text::printable;
 use shopfloor_core::ui::Ui;
 
 use crate::apply::synthesis::refresh;
-use crate::facts::gather::everything;
+use crate::facts::gather::load_events;
 use crate::facts::{CURRENT, EVENTS, Ledger};
 use crate::hook_program::HookProgram;
 use crate::plan::{Filter, join};
@@ -168,7 +168,7 @@ fn with_content<T>(
             ui.problem(&Failure { message: format!("{CURRENT} was not written: {}", failure.message), ..failure });
         }
     }
-    let events = everything(ledger)?;
+    let events = load_events(ledger)?;
     let snapshots = events.snapshots()?;
     let join = join(&events.records, &snapshots, &Filter::default());
     let view = View::new(&join, ledger.settings.session_window);

@@ -9,7 +9,7 @@ use shopfloor_core::ui::Ui;
 
 use super::answer::{SkippedAnswer, skipped};
 use crate::counted::counted;
-use crate::facts::gather::everything;
+use crate::facts::gather::load_events;
 use crate::facts::objects::Objects;
 use crate::facts::{CURRENT, Current, Events, Ledger};
 use crate::plan::check::{CheckVerdict, check};
@@ -37,7 +37,7 @@ pub fn run(ui: &Ui, env: &Env, ledger_args: &LedgerArgs, tree: Option<&str>) -> 
         }
         None => {
             let ledger = Ledger::find(ui, env, ledger_args)?;
-            let events = everything(&ledger)?;
+            let events = load_events(&ledger)?;
             let current = ledger.current()?;
             let verdict = check(env.now, &events, current.as_ref(), ledger.settings.session_window)?;
             (verdict, events, ledger.dir.join(CURRENT).display().to_string(), "run `ledger-synth --no-confirm`")

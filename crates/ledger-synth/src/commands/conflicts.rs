@@ -6,7 +6,7 @@ use shopfloor_core::ui::Ui;
 
 use super::statement;
 use crate::facts::Ledger;
-use crate::facts::gather::ever;
+use crate::facts::gather::load_events_with_archive;
 use crate::plan::history;
 use crate::settings::LedgerArgs;
 
@@ -17,7 +17,7 @@ pub struct Args {}
 
 pub fn run(ui: &Ui, env: &Env, ledger_args: &LedgerArgs) -> Result<Exit> {
     let ledger = Ledger::find(ui, env, ledger_args)?;
-    let statements = history::conflicts(&ever(&ledger)?)?;
+    let statements = history::conflicts(&load_events_with_archive(&ledger)?)?;
     if statements.is_empty() {
         ui.note("nobody disagrees");
     }

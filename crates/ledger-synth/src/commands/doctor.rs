@@ -8,7 +8,7 @@ use shopfloor_core::text::printable;
 use shopfloor_core::ui::Ui;
 
 use crate::facts::clone::{DRIVER, DRIVER_NAME, git_setting, merge_attribute};
-use crate::facts::gather::{everything, stranded};
+use crate::facts::gather::{load_events, stranded};
 use crate::facts::{CURRENT, Current, EVENTS, Ledger};
 use crate::plan::{EventProblems, Filter, join};
 use crate::settings::LedgerArgs;
@@ -54,7 +54,7 @@ pub fn run(ui: &Ui, env: &Env, ledger_args: &LedgerArgs) -> Result<Exit> {
 
 /// The events, `current.md` and the archive.
 fn look_at_events(env: &Env, ledger: &Ledger) -> Result<Vec<LedgerFinding>> {
-    let events = everything(ledger)?;
+    let events = load_events(ledger)?;
     let snapshots = events.snapshots()?;
     let join = join(&events.records, &snapshots, &Filter::default());
     let mut findings = vec![LedgerFinding {

@@ -6,7 +6,7 @@ use shopfloor_core::ui::Ui;
 
 use super::statement;
 use crate::facts::Ledger;
-use crate::facts::gather::ever;
+use crate::facts::gather::load_events_with_archive;
 use crate::plan::history;
 use crate::settings::LedgerArgs;
 
@@ -22,7 +22,7 @@ pub struct Args {
 
 pub fn run(ui: &Ui, env: &Env, ledger_args: &LedgerArgs, args: &Args) -> Result<Exit> {
     let ledger = Ledger::find(ui, env, ledger_args)?;
-    let statements = history::explain(&ever(&ledger)?, &args.key)?;
+    let statements = history::explain(&load_events_with_archive(&ledger)?, &args.key)?;
     if statements.is_empty() {
         return Err(Failure::not_found(format!("nobody said anything of `{}`", args.key))
             .hint("name a section (`now`), a key (`decisions.lexer`) or the whole text of an item; `ledger-synth --json` shows all"));

@@ -10,7 +10,7 @@ use shopfloor_core::hash::Digest;
 use shopfloor_core::text::printable;
 use shopfloor_core::ui::Ui;
 
-use crate::facts::gather::everything;
+use crate::facts::gather::load_events;
 use crate::facts::{CURRENT, Events, Ledger, directory};
 use crate::plan::{Filter, future_sources, join};
 use crate::settings::LedgerArgs;
@@ -41,7 +41,7 @@ struct LintAnswer {
 
 pub fn run(ui: &Ui, env: &Env, ledger_args: &LedgerArgs, args: &Args) -> Result<Exit> {
     let ledger = Ledger::find(ui, env, ledger_args)?;
-    let events = if args.files.is_empty() { everything(&ledger)? } else { named(env, &args.files)? };
+    let events = if args.files.is_empty() { load_events(&ledger)? } else { named(env, &args.files)? };
     let snapshots = events.snapshots()?;
     let join = join(&events.records, &snapshots, &Filter::default());
     let future: BTreeSet<_> = future_sources(env.now, &join).map(|source| source.id).collect();

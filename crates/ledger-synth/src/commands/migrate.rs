@@ -19,7 +19,7 @@ use crate::event::LedgerEvent;
 use crate::event_file;
 use crate::facts::Ledger;
 use crate::facts::author::agent_name;
-use crate::facts::gather::everything;
+use crate::facts::gather::load_events;
 use crate::front::Meta;
 use crate::handoff::Handoff;
 use crate::instant;
@@ -57,7 +57,7 @@ pub fn run(ui: &Ui, env: &Env, ledger_args: &LedgerArgs, args: &Args) -> Result<
     });
     let ts = ts.transpose()?;
     let ledger = Ledger::find(ui, env, ledger_args)?;
-    let mut known: BTreeSet<_> = everything(&ledger)?.records.iter().map(|record| record.id).collect();
+    let mut known: BTreeSet<_> = load_events(&ledger)?.records.iter().map(|record| record.id).collect();
     // All files are read before the first event is written.
     let mut events = Vec::new();
     for file in &args.files {

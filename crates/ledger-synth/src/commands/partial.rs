@@ -15,7 +15,7 @@ use crate::apply::synthesis::{refuse_problems, warn_of_problems};
 use crate::cache::Pack;
 use crate::counted::counted;
 use crate::facts::directory::{self, LedgerLock};
-use crate::facts::gather::{ever, everything};
+use crate::facts::gather::{load_events, load_events_with_archive};
 use crate::facts::{CURRENT, EVENTS, Events, Ledger};
 use crate::failure::LedgerFailure;
 use crate::plan::{EventProblems, Filter, join};
@@ -87,7 +87,7 @@ fn read(env: &Env, ledger: &Ledger, partial: &PartialView<'_>) -> Result<Events>
         return directory::files(&matching(env, ledger, partial.input)?);
     }
     // A snapshot holds only what counts in the whole ledger; the original events of an agent say more.
-    let mut events = if partial.filter.is_all() { everything(ledger)? } else { ever(ledger)? };
+    let mut events = if partial.filter.is_all() { load_events(ledger)? } else { load_events_with_archive(ledger)? };
     if partial.all_worktrees {
         for (worktree, _) in ledger.git.worktrees(&ledger.repo)? {
             if let Some(dir) = ledger.elsewhere(&worktree, EVENTS)? {

@@ -6,7 +6,7 @@ use shopfloor_core::ui::Ui;
 
 use crate::apply::synthesis::SynthOptions;
 use crate::difference::difference;
-use crate::facts::gather::everything;
+use crate::facts::gather::load_events;
 use crate::facts::{Current, Ledger};
 use crate::plan::{EventProblems, Filter, join};
 use crate::view::{self, View};
@@ -16,7 +16,7 @@ const EVENTS_SHOWN: usize = 10;
 
 /// Shows which events would be merged and what would change, and asks whether to go on.
 pub fn confirm(ui: &Ui, env: &Env, ledger: &Ledger, options: &SynthOptions) -> Result<bool> {
-    let events = everything(ledger)?;
+    let events = load_events(ledger)?;
     let snapshots = events.snapshots()?;
     let join = join(&events.records, &snapshots, &Filter::default());
     let view = View::new(&join, ledger.settings.session_window);

@@ -13,7 +13,7 @@ use shopfloor_core::ui::Ui;
 
 use crate::apply::files;
 use crate::counted::counted;
-use crate::facts::gather::everything;
+use crate::facts::gather::load_events;
 use crate::facts::{ARCHIVE, Ledger, directory};
 use crate::plan::archive::file_name;
 use crate::settings::LedgerArgs;
@@ -73,7 +73,7 @@ fn nothing_deleted(ui: &Ui) -> Exit {
 
 /// The archived files that are as old as the limit, and that a snapshot in `events/` covers.
 fn doomed(ledger: &Ledger, archive: &Root, limit: Timestamp) -> Result<Vec<PathBuf>> {
-    let live = everything(ledger)?;
+    let live = load_events(ledger)?;
     let snapshots = live.snapshots()?;
     let covered: HashSet<Digest> = snapshots.iter().flat_map(|s| s.sources.iter().map(|source| source.id)).collect();
     let folded: HashSet<Digest> = snapshots.iter().flat_map(|s| s.folds.iter().copied()).collect();

@@ -15,7 +15,7 @@ use crate::apply::event::write_event;
 use crate::entry::{Entry, RETRACT};
 use crate::event::LedgerEvent;
 use crate::facts::author::{agent_name, next_time};
-use crate::facts::gather::everything;
+use crate::facts::gather::load_events;
 use crate::facts::{Events, Ledger};
 use crate::failure::LedgerFailure;
 use crate::front::Meta;
@@ -51,7 +51,7 @@ enum RetractAnswer<'a> {
 
 pub fn run(ui: &Ui, env: &Env, ledger_args: &LedgerArgs, args: &Args) -> Result<Exit> {
     let ledger = Ledger::find(ui, env, ledger_args)?;
-    let events = everything(&ledger)?;
+    let events = load_events(&ledger)?;
     let snapshots = events.snapshots()?;
     let joined = join(&events.records, &snapshots, &Filter::default());
     let id = find(env, &events, &joined.folded, &args.event)?;

@@ -6,7 +6,7 @@ use shopfloor_core::error::{Failure, Result};
 use shopfloor_core::ui::Ui;
 
 use super::Ledger;
-use super::gather::everything;
+use super::gather::load_events;
 use crate::instant::AHEAD;
 use crate::tool::AGENT_VARIABLE;
 
@@ -50,7 +50,7 @@ pub fn time_before_all(env: &Env, ledger: &Ledger) -> Result<Timestamp> {
 
 /// The times of all events, folded ones included.
 fn times(ledger: &Ledger) -> Result<Vec<Timestamp>> {
-    let events = everything(ledger)?;
+    let events = load_events(ledger)?;
     let live = events.records.iter().filter_map(|record| record.decode()).map(|event| event.meta.ts);
     let snapshots = events.snapshots()?;
     let folded = snapshots.iter().flat_map(|snapshot| snapshot.sources.iter().map(|source| source.ts));

@@ -53,7 +53,7 @@ pub fn gather(ledger: &Ledger, mode: GatherMode) -> Result<Gathered> {
 }
 
 /// The events of the ledger as they are, without its lock.
-pub fn everything(ledger: &Ledger) -> Result<Events> {
+pub fn load_events(ledger: &Ledger) -> Result<Events> {
     Ok(gather(ledger, GatherMode { effect: Effect::DryRun, ..GatherMode::default() })?.events)
 }
 
@@ -71,8 +71,8 @@ pub struct RunMemory {
 
 /// Every event there ever was, as far as it is kept: live ones, and of the archived ones those that a snapshot stands
 /// for. Others in the archive do not count.
-pub fn ever(ledger: &Ledger) -> Result<Events> {
-    let mut events = everything(ledger)?;
+pub fn load_events_with_archive(ledger: &Ledger) -> Result<Events> {
+    let mut events = load_events(ledger)?;
     let covered = covered(&events)?;
     let mut archived = archived(ledger)?;
     archived.retain(|record| covered.contains(&record.id));
@@ -83,7 +83,7 @@ pub fn ever(ledger: &Ledger) -> Result<Events> {
 /// The archived events that count nowhere: no snapshot stands for them, and they are not in `events/` either. An edit
 /// on one branch of what another archived ends so.
 pub fn stranded(ledger: &Ledger) -> Result<Vec<PathBuf>> {
-    let events = everything(ledger)?;
+    let events = load_events(ledger)?;
     let covered = covered(&events)?;
     let live: HashSet<Digest> = events.records.iter().map(|record| record.id).collect();
     let mut archived = archived(ledger)?;

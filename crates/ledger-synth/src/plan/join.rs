@@ -85,13 +85,13 @@ impl<'a> Table<'a> {
         let is_taken = |source: &Source<'_>, filter: &Filter| filter.takes(source.branch.as_deref(), &source.agent);
         let mut places = Vec::with_capacity(snapshot.sources.len());
         for source in &snapshot.sources {
-            let place = is_taken(source, &self.filter).then(|| self.know(source.borrowed()));
+            let place = is_taken(source, &self.filter).then(|| self.source_index(source.borrowed()));
             places.push(place);
         }
         for (entry, of) in &snapshot.entries {
             match places.get(*of as usize).copied().flatten() {
-                Some(place) => self.enter(entry.borrowed(), place),
-                None => self.hide(entry),
+                Some(place) => self.add_entry(entry.borrowed(), place),
+                None => self.keep_retraction(entry),
             }
         }
     }
@@ -101,23 +101,23 @@ impl<'a> Table<'a> {
         // Ours, or checked when it was read.
         let Some(event) = record.decode() else { return };
         if is_out || !self.filter.takes(event.meta.branch.as_deref(), &event.meta.agent) {
-            return event.entries.iter().for_each(|entry| self.hide(entry));
+            return event.entries.iter().for_each(|entry| self.keep_retraction(entry));
         }
         let known = self.sources.len();
-        let place = self.know(Source::new(record.id, &event));
+        let place = self.source_index(Source::new(record.id, &event));
         if self.sources.len() == known && !self.folded.contains(&record.id) {
             // The same event in another file.
             return;
         }
-        event.entries.into_iter().for_each(|entry| self.enter(entry, place));
+        event.entries.into_iter().for_each(|entry| self.add_entry(entry, place));
     }
 
     /// Of an event that does not count only what it disowns does.
-    fn hide(&mut self, entry: &Entry<'_>) {
+    fn keep_retraction(&mut self, entry: &Entry<'_>) {
         self.hidden.extend(entry.retracted());
     }
 
-    fn know(&mut self, source: Source<'a>) -> u32 {
+    fn source_index(&mut self, source: Source<'a>) -> u32 {
         let next = u32::try_from(self.sources.len()).unwrap_or(u32::MAX);
         match self.places.entry(source.id) {
             Slot::Occupied(slot) => *slot.get(),
@@ -129,7 +129,7 @@ impl<'a> Table<'a> {
         }
     }
 
-    fn enter(&mut self, entry: Entry<'a>, of: u32) {
+    fn add_entry(&mut self, entry: Entry<'a>, of: u32) {
         let sources = &self.sources;
         match entry {
             Entry::Text { section, text } => {
