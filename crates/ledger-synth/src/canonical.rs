@@ -11,14 +11,14 @@ use crate::entry::{Checkpoint, Entry};
 use crate::event::LedgerEvent;
 use crate::front::Meta;
 
-/// An event in its canonical form, by which it is known wherever and however it is written.
+/// An event in its canonical form.
 #[derive(Clone, Debug)]
 pub struct CanonicalEvent {
     pub id: Digest,
     pub bytes: CanonicalBytes,
 }
 
-/// The bytes of a record: its own, or a part of what many share.
+/// The bytes of an event: its own, or a part of a buffer that many share.
 #[derive(Clone, Debug)]
 pub enum CanonicalBytes {
     Own(Box<[u8]>),
@@ -42,17 +42,17 @@ impl CanonicalEvent {
         CanonicalEvent { id: Digest::of(&bytes), bytes: CanonicalBytes::Own(bytes.into()) }
     }
 
-    /// The event; none for bytes that are none of ours.
+    /// Decodes the event. None: the bytes are not a canonical form.
     pub fn decode(&self) -> Option<LedgerEvent<'_>> {
         decode(&self.bytes)
     }
 }
 
-/// Every part with its length before it, so that no two events share a form.
+/// Writes the length of each part before it, so that no two events share a form.
 fn encode(event: &LedgerEvent<'_>) -> Vec<u8> {
     let mut out = Vec::with_capacity(512);
     let text = |out: &mut Vec<u8>, text: &str| {
-        // A text is at most as long as its file.
+        // No text is longer than its file.
         out.extend_from_slice(&u32::try_from(text.len()).unwrap_or(u32::MAX).to_le_bytes());
         out.extend_from_slice(text.as_bytes());
     };

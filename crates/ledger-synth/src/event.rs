@@ -1,4 +1,4 @@
-//! Events: what an agent leaves for the others.
+//! Events: what an agent writes for the others.
 
 use crate::entry::Entry;
 use crate::event_file::{self, Malformed};
@@ -9,12 +9,12 @@ use crate::{body, instant, scalar};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LedgerEvent<'a> {
     pub meta: Meta<'a>,
-    /// Sorted, each once.
+    /// Sorted, without duplicates.
     pub entries: Vec<Entry<'a>>,
 }
 
 impl<'a> LedgerEvent<'a> {
-    /// Reads an event from the text of its file.
+    /// Parses an event from the text of its file.
     pub fn parse(text: &'a str) -> Result<LedgerEvent<'a>, Malformed> {
         let parts = event_file::split(text)?;
         event_file::refuse_conflict_markers(text)?;
@@ -22,7 +22,7 @@ impl<'a> LedgerEvent<'a> {
         Ok(LedgerEvent::new(meta, body::parse(parts.body)))
     }
 
-    /// An event that says this.
+    /// An event with these entries, in canonical order.
     pub fn new(meta: Meta<'a>, mut entries: Vec<Entry<'a>>) -> LedgerEvent<'a> {
         for entry in &mut entries {
             let Entry::Checkpoint(checkpoint) = entry else { continue };

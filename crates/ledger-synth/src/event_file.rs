@@ -1,11 +1,11 @@
-//! The file of an event: its text, and the two parts of it.
+//! The file of an event: its text, and the frontmatter and body in it.
 
 use std::borrow::Cow;
 
 /// The largest event, in bytes. Snapshots may be larger.
 pub const LIMIT: usize = 1 << 20;
 
-/// Why a file is skipped as a whole.
+/// Why a whole file is skipped.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Malformed {
     /// Counted from 1.
@@ -19,13 +19,13 @@ impl Malformed {
     }
 }
 
-/// The two parts of an event's file, line ends as LF.
+/// The two parts of an event's file.
 pub struct FileParts<'a> {
     pub front: &'a str,
     pub body: &'a str,
 }
 
-/// The text of a file: UTF-8 without NUL, byte order mark and carriage returns at line ends.
+/// Decodes the text of a file, without byte order mark and carriage returns. It must be UTF-8 without NUL.
 pub fn decode(bytes: &[u8]) -> Result<Cow<'_, str>, Malformed> {
     let line_of = |at: usize| 1 + bytes[..at].iter().filter(|b| **b == b'\n').count();
     let text = match std::str::from_utf8(bytes) {
@@ -38,7 +38,7 @@ pub fn decode(bytes: &[u8]) -> Result<Cow<'_, str>, Malformed> {
     Ok(if text.contains('\r') { text.replace("\r\n", "\n").into() } else { text.into() })
 }
 
-/// Finds the frontmatter: it ends at the first line that is `---` and nothing else.
+/// Splits a file at the end of its frontmatter, the first line that is only `---`.
 pub fn split(text: &str) -> Result<FileParts<'_>, Malformed> {
     if text.trim().is_empty() {
         return Err(Malformed::new(1, "the file is empty"));
@@ -61,19 +61,19 @@ pub fn split(text: &str) -> Result<FileParts<'_>, Malformed> {
     Err(Malformed::new(1, "the frontmatter has no closing `---`"))
 }
 
-/// A file git left in conflict says nothing reliable.
+/// Refuses a file with git's conflict markers, because nothing in it is reliable.
 pub fn refuse_conflict_markers(text: &str) -> Result<(), Malformed> {
     let is_marker = |line: &str| {
         ["<<<<<<<", ">>>>>>>"]
             .iter()
             .any(|mark| line.strip_prefix(mark).is_some_and(|r| r.is_empty() || r.starts_with(' ')))
     };
-    // Almost no text has one: a search for the bytes costs less than looking at every line.
+    // Almost no text has one, and a search for the bytes is cheaper than a look at every line.
     if !text.contains("<<<<<<<") && !text.contains(">>>>>>>") {
         return Ok(());
     }
     match text.split('\n').position(is_marker) {
-        Some(at) => Err(Malformed::new(at + 1, "a conflict marker of git's")),
+        Some(at) => Err(Malformed::new(at + 1, "a conflict marker of git")),
         None => Ok(()),
     }
 }

@@ -1,4 +1,4 @@
-//! Writer and reader proven together, and the body grammar against YAML's.
+//! Proves writer and reader together, and the body grammar against YAML's.
 
 use std::borrow::Cow;
 
@@ -72,7 +72,7 @@ fn text() -> impl Strategy<Value = String> {
     prop::collection::vec(piece, 1..6).prop_map(|pieces| pieces.concat().replace('\0', "0"))
 }
 
-/// A text a flag can hold: one that says something.
+/// A text that a flag can hold: one that is not blank.
 fn said() -> impl Strategy<Value = String> {
     text().prop_filter("says nothing", |text| !text.trim().is_empty())
 }
@@ -149,7 +149,7 @@ proptest! {
         }
     }
 
-    /// Whatever shapes a body has, the file written of it says the same.
+    /// A body of any shape can be rendered again and says the same.
     #[test]
     fn any_body_can_be_written_again(pieces in prop::collection::vec(prop_oneof![
         prop::sample::select(vec![
@@ -172,16 +172,16 @@ proptest! {
         prop_assert_eq!(read.as_ref(), Ok(&event), "{}\n=>\n{}", body, file);
     }
 
-    /// Where strict YAML reads a text and the source has no ` #`, ours is equal.
+    /// If strict YAML reads a text and the source has no ` #`, we read the same text.
     #[test]
     fn bullets_are_read_as_yaml_reads_texts(bullets in prop::collection::vec(text(), 1..4)) {
         let body: String = bullets.iter().map(|text| format!("- {}\n", text.replace('\n', "\n  "))).collect();
         let source = format!("this_session:\n{body}");
-        // A comment right behind a block's mark is no YAML, and taken for some by the one we compare with.
+        // A comment right after a block's mark is not YAML, but the parser that we compare with accepts it.
         if source.contains("|#") || source.contains(">#") {
             return Ok(());
         }
-        // Blanks at the end of a line are nobody's, also in a block.
+        // We drop blanks at the end of a line, also in a block.
         if source.lines().any(|line| line != "- " && line.ends_with(' ')) {
             return Ok(());
         }
@@ -191,7 +191,7 @@ proptest! {
             return Ok(());
         }
         let Some(texts) = items.iter().map(Value::as_str).collect::<Option<Vec<_>>>() else { return Ok(()) };
-        // A tag or an anchor makes a text of something else: agents do not write them.
+        // A tag or an anchor changes what a text is, and agents do not write them.
         if source.contains(['&', '!', '*']) || texts.iter().any(|text| text.is_empty()) {
             return Ok(());
         }

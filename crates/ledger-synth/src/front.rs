@@ -12,7 +12,7 @@ use crate::{instant, scalar};
 const FRONT_LIMIT: usize = 16 << 10;
 const FRONT_DEPTH: usize = 64;
 
-/// Who said something, when, and about what.
+/// What the frontmatter says.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Meta<'a> {
     pub ts: Timestamp,
@@ -23,7 +23,7 @@ pub struct Meta<'a> {
     pub title: Option<Cow<'a, str>>,
 }
 
-/// The frontmatter as YAML has it. What is not known here is somebody else's.
+/// The fields of the frontmatter. Unknown fields are ignored.
 #[derive(Default, Deserialize)]
 struct Front<'a> {
     #[serde(borrow, default)]
@@ -53,7 +53,8 @@ impl<'a> Front<'a> {
         })
     }
 
-    /// The frontmatter of lines that mean in YAML what they seem to: `key: plain words`. None for all others.
+    /// Parses a frontmatter in which every line is `key: plain words`, which YAML reads the same way. None: it is not
+    /// so simple.
     fn plain(front: &'a str) -> Option<Front<'a>> {
         let mut read = Front::default();
         for line in front.lines() {
@@ -81,20 +82,20 @@ impl<'a> Front<'a> {
             return Ok(Front::default());
         }
         if nests > FRONT_DEPTH {
-            return Front::flat(front).ok_or_else(|| Malformed::new(1, "the frontmatter is nested too deep"));
+            return Front::flat(front).ok_or_else(|| Malformed::new(1, "the frontmatter is nested too deeply"));
         }
         let read = serde_yaml::from_str::<Option<Front<'a>>>(front).map(Option::unwrap_or_default);
-        // `title: Fix: the cache` is no YAML; what it says is plain all the same.
+        // `title: Fix: the cache` is not YAML, but its meaning is clear.
         read.or_else(|e| {
             Front::flat(front).ok_or_else(|| {
                 let line = e.location().map_or(1, |at| at.line()) + 1;
-                Malformed::new(line, format!("the frontmatter is no YAML map of texts: {e}"))
+                Malformed::new(line, format!("the frontmatter is not a YAML map of texts: {e}"))
             })
         })
     }
 
-    /// The known keys, one on each line, with whatever stands behind them; none when one is there twice, or ends
-    /// nowhere.
+    /// Parses the known keys, one per line, each with the rest of its line. None: a key is repeated, or a quote is
+    /// not closed.
     fn flat(front: &'a str) -> Option<Front<'a>> {
         let mut read = Front::default();
         for line in front.lines() {
@@ -103,7 +104,7 @@ impl<'a> Front<'a> {
             let name = key.trim_end();
             let value = value.trim();
             let is_quoted = value.starts_with(['"', '\'']);
-            // Behind what is one word a comment is one; a title is prose.
+            // A comment may follow a value of one word, but ` #` in prose is text.
             let is_prose = matches!(name, "title" | "reason");
             let value =
                 if is_quoted || is_prose { value } else { value.split(" #").next().unwrap_or_default().trim_end() };
@@ -133,7 +134,7 @@ impl<'a> Meta<'a> {
         };
         let Some(ts) = read.ts else { return Err(Malformed::new(1, "no `ts` in the frontmatter")) };
         let Some(ts) = instant::parse(&ts) else {
-            let why = format!("`ts: {ts}` is no RFC 3339 time with an offset, such as 2026-01-10T13:03:52Z");
+            let why = format!("`ts: {ts}` is not an RFC 3339 time with an offset, such as 2026-01-10T13:03:52Z");
             return Err(Malformed::new(line_of("ts"), why));
         };
         match read.agent.filter(|agent| !agent.trim().is_empty()) {

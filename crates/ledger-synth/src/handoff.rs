@@ -18,7 +18,7 @@ const PROSE_KEYS: [&str; 2] = ["reason", "title"];
 const FRONT_LIMIT: usize = 16 << 10;
 const FRONT_DEPTH: usize = 64;
 
-/// A handoff file, as far as it says anything.
+/// What a handoff file says.
 #[derive(Debug, Default)]
 pub struct Handoff {
     /// When it was written: by its frontmatter, its text or its name.
@@ -76,7 +76,7 @@ fn entries(front: &str, fields: &[(String, Value)], rest: &str) -> Vec<Entry<'st
     merged_registers(entries.into_iter().map(renamed))
 }
 
-/// A section of a frontmatter as it stands in a body: lists as lists, maps as maps.
+/// Renders a field of the frontmatter as a section of a body: lists as lists, maps as maps.
 fn section(name: &str, value: &Value) -> String {
     let line = |(key, value): (&Value, &Value)| {
         format!("{}: {}\n", scalar::written(&scalar::plain(key)), scalar::written(&scalar::plain(value)))
@@ -105,7 +105,7 @@ fn section(name: &str, value: &Value) -> String {
     format!("{name}:\n{lines}")
 }
 
-/// Whether a frontmatter is what YAML takes for a map, or nothing.
+/// Whether a frontmatter is a YAML map or empty.
 fn is_map(front: &str) -> bool {
     front.trim().is_empty() || matches!(serde_yaml::from_str(shallow(front)), Ok(Value::Mapping(_)))
 }
@@ -124,13 +124,13 @@ fn fields(front: &str) -> Vec<(String, Value)> {
     map.into_iter().map(|(key, value)| (scalar::plain(&key), value)).collect()
 }
 
-/// The text, unless it could cost a parser too much.
+/// The text, or nothing if it is too expensive to parse.
 fn shallow(front: &str) -> &str {
     let is_deep = front.len() > FRONT_LIMIT || front.bytes().filter(|b| matches!(b, b'[' | b'{')).count() > FRONT_DEPTH;
     if is_deep { "" } else { front }
 }
 
-/// A time that the file's name begins with, as event files have it; a day alone is its beginning.
+/// Parses the time at the beginning of a file's name. A day alone means its beginning.
 fn named_time(path: &Path) -> Option<Timestamp> {
     let name = path.file_stem()?.to_string_lossy().into_owned();
     let day = name.get(..10)?;

@@ -10,13 +10,13 @@ use crate::entry::{Checkpoint, Entry};
 use crate::section::SectionName;
 use crate::source::Source;
 
-/// A value and which source said it (its place in [`Join::sources`]).
+/// A value and the source that said it, as an index of [`Join::sources`].
 pub type By<T> = (T, u32);
 
 /// An entry of a map: its key, its value if it has one, and who said so.
 pub type Pair<'a> = (Cow<'a, str>, By<Option<Cow<'a, str>>>);
 
-/// One section of the joined ledger: what was said of it in each shape.
+/// One section of the joined ledger, in each of its shapes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct JoinedSection<'a> {
     pub text: Option<By<Cow<'a, str>>>,
@@ -26,18 +26,18 @@ pub struct JoinedSection<'a> {
     pub pairs: Vec<Pair<'a>>,
 }
 
-/// Everything the events say, each part with its newest source.
+/// Everything that the events say, each part with its newest source.
 #[derive(Debug, Default)]
 pub struct Join<'a> {
-    /// Every event that counts, once.
+    /// Every event that counts, without duplicates.
     pub sources: Vec<Source<'a>>,
     pub sections: BTreeMap<SectionName<'a>, JoinedSection<'a>>,
     pub checkpoints: Vec<By<Checkpoint<'a>>>,
-    /// The events that snapshots stand for.
+    /// The events that snapshots cover.
     pub folded: HashSet<Digest>,
-    /// The snapshots that went in, and those in them.
+    /// The snapshots, and the snapshots that are folded into them.
     pub snapshots: BTreeSet<Digest>,
-    /// The events somebody disowned.
+    /// The events that somebody retracted.
     pub retracted: BTreeSet<Digest>,
 }
 
@@ -53,12 +53,12 @@ impl<'a> Join<'a> {
         sources
     }
 
-    /// The newest stamp of all; none without events.
+    /// The newest time of all. None: there are no events.
     pub fn latest(&self) -> Option<Timestamp> {
         self.sources.iter().map(|source| source.ts).max()
     }
 
-    /// A hash over the events that count: equal for equal sets.
+    /// A hash of the events that count, equal for equal sets.
     pub fn inputs(&self) -> Digest {
         let mut ids: Vec<Digest> = self.sources.iter().map(|source| source.id).collect();
         ids.sort_unstable();
@@ -66,7 +66,7 @@ impl<'a> Join<'a> {
         Digest::of(hex.as_bytes())
     }
 
-    /// Everything as entries, each with its source: what a snapshot holds.
+    /// Everything as entries, each with its source, for a snapshot.
     pub fn entries(&self) -> Vec<(Entry<'_>, u32)> {
         let mut all = Vec::new();
         for (name, section) in &self.sections {

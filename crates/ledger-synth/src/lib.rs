@@ -54,9 +54,9 @@ pub fn main() -> std::process::ExitCode {
 fn run(ui: &Ui, env: &Env, cli: Cli) -> Result<Exit> {
     let ledger = &cli.ledger;
     let Some(command) = cli.command else { return commands::synth::run(ui, env, ledger, &cli.synth) };
-    if cli.synth != commands::synth::Args::default() {
-        return Err(Failure::usage("a flag of the synthesis stands before a subcommand")
-            .hint("put it behind, where the subcommand takes it, or leave the subcommand out"));
+    if let Some(flag) = cli.synth.first_flag() {
+        return Err(Failure::usage(format!("{flag} belongs to plain `ledger-synth`"))
+            .hint("put flags after the subcommand, if it takes them, or leave the subcommand out"));
     }
     match command {
         Command::Add(args) => commands::add::run(ui, env, ledger, &args),

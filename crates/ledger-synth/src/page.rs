@@ -6,10 +6,10 @@ use crate::body::{self, bold};
 use crate::entry::Entry;
 use crate::{instant, scalar};
 
-/// Parses everything such a page says.
+/// Parses everything that a page says.
 pub fn adopted(page: &str) -> Vec<Entry<'static>> {
     let key = |line: &str| bold(line).map(|(key, rest)| format!("{}: {rest}", scalar::written(key)));
-    // Bold words with a colon are keys, whichever they are.
+    // Any bold words with a colon are a key.
     let lines = page.lines().map(|line| match (key(line), line.strip_prefix("- ").and_then(key)) {
         (Some(pair), _) => pair,
         (None, Some(pair)) if !pair.ends_with(": ") => format!("- {pair}"),
@@ -19,7 +19,7 @@ pub fn adopted(page: &str) -> Vec<Entry<'static>> {
     body::parse(&text).into_iter().map(Entry::into_owned).collect()
 }
 
-/// Parses when the page was written, from a line such as `Updated: 2026-01-10T13:00:00Z`.
+/// Parses the time of a page, from a line such as `Updated: 2026-01-10T13:00:00Z`.
 pub fn updated(text: &str) -> Option<Timestamp> {
     text.lines().take(40).find_map(|line| {
         let line = line.trim_matches(['*', '_', '>', '-', '#', ' ', '\t']);

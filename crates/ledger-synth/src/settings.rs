@@ -132,7 +132,7 @@ fn root(env: &Env, repo: &Repo, config: &Config) -> Result<LedgerRoot> {
     }
 }
 
-/// A time as it is set. The outer `None`: nobody set it; the inner one: `never`.
+/// Parses a setting that is a time. The outer `None`: nobody set it. The inner `None`: `never`.
 fn time(config: &Config, name: &str) -> Result<Option<Option<SignedDuration>>> {
     let Some(Value { text, source, .. }) = config.value(name) else { return Ok(None) };
     match parse_time(text) {
@@ -147,7 +147,7 @@ fn default_time(config: &Config, name: &str) -> Option<SignedDuration> {
     parse_time(config.default_of(name)?.split(',').next()?).flatten()
 }
 
-/// A length of time: `7d`, `30m`, `0`; `never` is none.
+/// Parses a length of time: `7d`, `30m`, `0`. The inner `None`: `never`.
 pub fn parse_time(text: &str) -> Option<Option<SignedDuration>> {
     if text == "never" {
         return Some(None);
@@ -163,11 +163,11 @@ pub fn parse_time(text: &str) -> Option<Option<SignedDuration>> {
         _ => return None,
     };
     let number: i64 = text[..text.len() - unit.len()].parse().ok()?;
-    // A thousand years are for ever, and no arithmetic with instants overflows.
+    // The limit of a thousand years keeps arithmetic with instants from overflowing.
     number.checked_mul(seconds).filter(|s| *s < 365 * 86_400 * 1_000).map(SignedDuration::from_secs).map(Some)
 }
 
-/// The same for a flag of one command.
+/// Parses the time in a flag of one command.
 pub fn flag_time(name: &str, text: &str) -> Result<SignedDuration> {
     parse_time(text).flatten().ok_or_else(|| {
         Failure::usage(format!("{name} must be a time, not `{text}`"))

@@ -1,5 +1,5 @@
-//! Snapshots: many events folded into one file that says the same. Written by `archive`; format in
-//! `docs/formats.md`.
+//! Snapshots: many events folded into one file that says the same. `archive` writes them; `docs/formats.md` describes
+//! the format.
 
 use std::borrow::Cow;
 use std::collections::{BTreeSet, HashMap};
@@ -13,16 +13,16 @@ use crate::instant;
 use crate::join::Join;
 use crate::source::{Source, cut};
 
-/// The version we write, and the newest we read.
+/// The version that we write, and the newest that we read.
 const VERSION: &str = "1";
 
-/// The agent under whose name snapshots stand.
+/// The agent in the frontmatter of snapshots.
 const AGENT: &str = "ledger-synth";
 
-/// A snapshot as read.
+/// A parsed snapshot.
 #[derive(Debug)]
 pub struct Snapshot<'a> {
-    /// The hash of its body, by which it is known.
+    /// The hash of its body, which identifies it.
     pub content: Digest,
     pub sources: Vec<Source<'a>>,
     pub entries: Vec<(Entry<'a>, u32)>,
@@ -30,7 +30,7 @@ pub struct Snapshot<'a> {
     pub folds: BTreeSet<Digest>,
 }
 
-/// A text in JSON, borrowed where it has no escapes.
+/// A text in JSON, borrowed if it has no escapes.
 #[derive(Deserialize, Serialize)]
 struct JsonText<'a>(#[serde(borrow)] Cow<'a, str>);
 
@@ -49,7 +49,7 @@ struct SnapshotLine<'a> {
     topic: Option<JsonText<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     snapshot: Option<Digest>,
-    /// The event that said it, by its place among the lines of events.
+    /// The event that said it, as an index of the lines of events.
     #[serde(skip_serializing_if = "Option::is_none")]
     of: Option<u32>,
     #[serde(borrow, skip_serializing_if = "Option::is_none")]
@@ -60,7 +60,7 @@ struct SnapshotLine<'a> {
     item: Option<JsonText<'a>>,
     #[serde(borrow, skip_serializing_if = "Option::is_none")]
     key: Option<JsonText<'a>>,
-    /// With a key and without a value: a tombstone.
+    /// Missing with a key: the key is removed.
     #[serde(borrow, skip_serializing_if = "Option::is_none")]
     value: Option<JsonText<'a>>,
     #[serde(borrow, skip_serializing_if = "Option::is_none")]
@@ -73,7 +73,7 @@ struct SnapshotLine<'a> {
     more: Option<JsonText<'a>>,
 }
 
-/// Whether a file is a snapshot: by the name `archive` gives it, which nobody else does, or by how it begins.
+/// Whether a file is a snapshot, by a name that only `archive` gives, or by its beginning.
 pub fn is_one(name: &[u8], head: &[u8]) -> bool {
     let hash = name.strip_prefix(b"snapshot_").and_then(|rest| rest.get(..16));
     if hash.is_some_and(|hash| hash.iter().all(u8::is_ascii_hexdigit)) {
@@ -88,12 +88,12 @@ pub fn is_one(name: &[u8], head: &[u8]) -> bool {
         && field("content:").is_some_and(|content| Digest::parse(content).is_some())
 }
 
-/// The name a snapshot's file has, by its content.
+/// The name of a snapshot's file.
 pub fn name(content: &Digest) -> String {
     format!("snapshot_{}.md", &content.to_string()[..16])
 }
 
-/// Reads a snapshot. What is wrong with it is never passed over: it stands for events that may be gone.
+/// Parses a snapshot. Damage is never skipped, because its events may be gone.
 pub fn parse(text: &str) -> Result<Snapshot<'_>, Malformed> {
     let parts = event_file::split(text)?;
     let field = |name: &str| {
@@ -102,22 +102,22 @@ pub fn parse(text: &str) -> Result<Snapshot<'_>, Malformed> {
     };
     let version = field("snapshot").unwrap_or_default();
     if version.is_empty() {
-        return Err(Malformed::new(2, "a snapshot that was changed: its frontmatter has no version"));
+        return Err(Malformed::new(2, "the snapshot was changed: its frontmatter has no version"));
     }
     if version != VERSION {
-        let why = format!("a snapshot of version {version}, written by a newer ledger-synth: update shopfloor");
+        let why = format!("the snapshot has version {version}, written by a newer ledger-synth: update shopfloor");
         return Err(Malformed::new(2, why));
     }
     let content = Digest::of(parts.body.as_bytes());
     if field("content").as_deref() != Some(&*content.to_string()) {
-        return Err(Malformed::new(2, "a snapshot that was changed: its content has another hash"));
+        return Err(Malformed::new(2, "the snapshot was changed: its content has another hash"));
     }
     let before = text[..text.len() - parts.body.len()].matches('\n').count();
     let mut snapshot = Snapshot { content, sources: Vec::new(), entries: Vec::new(), folds: BTreeSet::new() };
     for (at, line) in parts.body.lines().enumerate() {
-        let bad = |why: String| Malformed::new(before + at + 1, format!("a snapshot that cannot be read: {why}"));
+        let bad = |why: String| Malformed::new(before + at + 1, format!("the snapshot cannot be read: {why}"));
         let line: SnapshotLine<'_> = serde_json::from_str(line).map_err(|e| bad(e.to_string()))?;
-        snapshot.take(line).ok_or_else(|| bad("a line of no known kind".into()))?;
+        snapshot.take(line).ok_or_else(|| bad("unknown kind of line".into()))?;
     }
     Ok(snapshot)
 }
@@ -153,13 +153,13 @@ impl<'a> Snapshot<'a> {
     }
 }
 
-/// The file of a snapshot that says what this join says, and its name. The same join gives the same bytes.
+/// Renders the snapshot of a join, and returns its name and text. The same join gives the same bytes.
 pub fn render(join: &Join<'_>) -> (String, String) {
     let mut order: Vec<u32> = (0..).take(join.sources.len()).collect();
     order.sort_unstable_by_key(|of| join.source(*of).id);
     let mut body = String::new();
     let mut push = |line: SnapshotLine<'_>| {
-        // A struct of texts is always JSON.
+        // Cannot fail: the struct holds only texts and numbers.
         body.push_str(&serde_json::to_string(&line).unwrap_or_default());
         body.push('\n');
     };

@@ -10,19 +10,19 @@ use crate::event::LedgerEvent;
 use crate::front::Meta;
 use crate::section::Section;
 
-/// An event as far as the ledger speaks of it.
+/// What the ledger says of an event itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Source<'a> {
     pub id: Digest,
     pub ts: Timestamp,
     pub agent: Cow<'a, str>,
     pub branch: Option<Cow<'a, str>>,
-    /// What it was about: its title, else what it said of `now`.
+    /// What it is about: its title, otherwise its `now`.
     pub topic: Option<Cow<'a, str>>,
 }
 
 impl<'a> Source<'a> {
-    /// What it was about in one line: its topic, else its branch.
+    /// What it is about in one line: its topic, otherwise its branch.
     pub fn about(&self) -> Cow<'_, str> {
         self.topic.as_deref().or(self.branch.as_deref()).map_or("".into(), cut)
     }

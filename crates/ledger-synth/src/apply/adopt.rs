@@ -33,8 +33,8 @@ pub fn adopt_page(ui: &Ui, env: &Env, ledger: &Ledger, current: &Current, effect
         return Ok(());
     }
     let written = write_event(ledger, &event, effect)?;
-    let would = if effect.is_dry() { "would take" } else { "took" };
-    ui.note(format!("{would} {CURRENT} over as {}", ledger.dir.join(written.below).display()));
+    let adopted = if effect.is_dry() { "would adopt" } else { "adopted" };
+    ui.note(format!("{adopted} {CURRENT} as {}", ledger.dir.join(written.below).display()));
     Ok(())
 }
 
@@ -42,7 +42,7 @@ fn text(ledger: &Ledger, current: &Current) -> Result<String> {
     let text = event_file::decode(&current.bytes).map_err(|problem| {
         let path = ledger.dir.join(CURRENT);
         Failure::malformed(format!("{}:{}: {}", path.display(), problem.line, problem.why))
-            .hint("mend the file, or replace it with `--force`")
+            .hint("fix the file, or replace it with `--force`")
     })?;
     Ok(text.into_owned())
 }
@@ -50,7 +50,7 @@ fn text(ledger: &Ledger, current: &Current) -> Result<String> {
 fn read(env: &Env, ledger: &Ledger, text: &str) -> Result<LedgerEvent<'static>> {
     let entries = page::adopted(text);
     if entries.is_empty() {
-        return Err(Failure::malformed(format!("{} says nothing an event could", ledger.dir.join(CURRENT).display()))
+        return Err(Failure::malformed(format!("{} has no text for an event", ledger.dir.join(CURRENT).display()))
             .hint("replace it with `ledger-synth --force`"));
     }
     let meta = Meta {

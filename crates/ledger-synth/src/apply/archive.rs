@@ -20,7 +20,7 @@ pub fn archive(ledger: &Ledger, plan: &ArchivePlan) -> Result<()> {
         files::create_snapshot(ledger, name, text)?;
     }
     for ArchiveMove { name, day, id } in &plan.moves {
-        // What somebody wrote into it meanwhile is in no snapshot.
+        // The snapshot does not cover what somebody wrote into the file in the meantime.
         if id.is_some() && id_of(ledger, name)? != *id {
             continue;
         }
@@ -30,7 +30,7 @@ pub fn archive(ledger: &Ledger, plan: &ArchivePlan) -> Result<()> {
     files::sync(ledger, &days.into_iter().collect::<Vec<_>>())
 }
 
-/// The event a file of `events/` holds now.
+/// The event that a file of `events/` holds now.
 fn id_of(ledger: &Ledger, name: &str) -> Result<Option<Digest>> {
     let Some((bytes, _)) = ledger.top.read_whole(&ledger.rel(&format!("{EVENTS}/{name}"))?)? else { return Ok(None) };
     Ok(match directory::content(OsStr::new(name), &bytes) {

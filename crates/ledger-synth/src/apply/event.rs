@@ -20,20 +20,18 @@ pub struct WrittenEvent {
     pub agent: String,
 }
 
-/// The text of an event's file, having read back that it says what it should.
+/// Renders the file of an event and proves that it reads back as the same event.
 pub fn render_proven(event: &LedgerEvent<'_>) -> Result<String> {
     let text = event.render();
     if text.len() > LIMIT {
-        return Err(
-            Failure::malformed("the event is larger than 1 MiB").hint("say it in fewer words, or in several events")
-        );
+        return Err(Failure::malformed("the event is larger than 1 MiB").hint("shorten it, or write several events"));
     }
     match LedgerEvent::parse(&text) {
         Ok(read) if CanonicalEvent::encode(&read).id == CanonicalEvent::encode(event).id => Ok(text),
         Ok(_) => Err(Failure::malformed("the event would not read back as it is, so it was not written")
-            .hint("say it in other words, or as a file of your own in `events/`")),
+            .hint("change the text, or write the event's file in `events/` yourself")),
         Err(problem) => Err(Failure::malformed(format!("the event would be skipped: {}", problem.why))
-            .hint("change the text, or indent the line that is meant")),
+            .hint("change the text, or indent that line")),
     }
 }
 

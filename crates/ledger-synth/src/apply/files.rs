@@ -10,10 +10,10 @@ use shopfloor_core::path::RelPath;
 use crate::facts::{ARCHIVE, CURRENT, CurrentIdentity, EVENTS, Ledger};
 use crate::failure::LedgerFailure;
 
-/// How many events may want one name.
+/// The most events with one time and agent.
 const NAMES: usize = 100_000;
 
-/// Where files stand until they are whole. Others may be writing there too: events take no lock.
+/// The place of files that are not complete yet. Others may write there too, because writers of events take no lock.
 fn staging(ledger: &Ledger, targets: &[RelPath]) -> Result<Staging> {
     let private = ledger.state().join("tmp");
     if Staging::is_beside(&private, &ledger.top)? {
@@ -24,7 +24,7 @@ fn staging(ledger: &Ledger, targets: &[RelPath]) -> Result<Staging> {
     Ok(staging)
 }
 
-/// Writes `current.md` in place of what was read; `false` when that is something else by now.
+/// Replaces the `current.md` that was read. `false`: the file has changed since.
 pub fn write_current(ledger: &Ledger, text: &str, before: Option<&CurrentIdentity>) -> Result<bool> {
     let target = ledger.rel(CURRENT)?;
     let staging = staging(ledger, std::slice::from_ref(&target))?;
@@ -35,7 +35,7 @@ pub fn write_current(ledger: &Ledger, text: &str, before: Option<&CurrentIdentit
     }
 }
 
-/// Creates an event's file under a name that is free, and returns its path below the ledger.
+/// Creates the file of an event under a free name, and returns its path below the ledger.
 pub fn create_event(ledger: &Ledger, stem: &str, bytes: &[u8]) -> Result<String> {
     let first = ledger.rel(&format!("{EVENTS}/{stem}.md"))?;
     let staging = staging(ledger, std::slice::from_ref(&first))?;
@@ -48,12 +48,12 @@ pub fn create_event(ledger: &Ledger, stem: &str, bytes: &[u8]) -> Result<String>
             return Ok(below);
         }
     }
-    Err(Failure::failed(format!("no name is free for {stem}.md in {}", ledger.dir.join(EVENTS).display()))
+    Err(Failure::failed(format!("every name for {stem}.md in {} is taken", ledger.dir.join(EVENTS).display()))
         .hint("run `ledger-synth archive`, or name another agent with `--agent`"))
 }
 
-/// Creates a file of this very name, on the disk when this returns; one that is there has the same content,
-/// for its name is a hash of it.
+/// Creates the file of a snapshot and syncs it to disk. An existing file must have the same content, because its name
+/// is a hash of it.
 pub fn create_snapshot(ledger: &Ledger, name: &str, text: &str) -> Result<()> {
     let target = ledger.rel(&format!("{EVENTS}/{name}"))?;
     let staging = staging(ledger, std::slice::from_ref(&target))?;
@@ -61,15 +61,18 @@ pub fn create_snapshot(ledger: &Ledger, name: &str, text: &str) -> Result<()> {
     if !staged.place(&ledger.top, &target)? {
         let there = ledger.top.read_whole(&target)?.map(|(bytes, _)| bytes);
         if there.as_deref() != Some(text.as_bytes()) {
-            return Err(Failure::failed(format!("{} is in the way of a snapshot", ledger.top.join(&target).display()))
-                .hint("move it away and run the command again"));
+            return Err(Failure::failed(format!(
+                "{} exists with another content, so the snapshot cannot be written",
+                ledger.top.join(&target).display()
+            ))
+            .hint("move it away and run the command again"));
         }
         ledger.top.sync(&ledger.rel(EVENTS)?)?;
     }
     Ok(())
 }
 
-/// Moves a file of `events/` into `archive/DAY/`, under a name that is free. `false` when it is gone.
+/// Moves a file of `events/` into `archive/DAY/` under a free name. `false`: the file is gone.
 pub fn archive(ledger: &Ledger, name: &str, day: &str) -> Result<bool> {
     let from = ledger.rel(&format!("{EVENTS}/{name}"))?;
     let stem = name.strip_suffix(".md").unwrap_or(name);
@@ -82,23 +85,23 @@ pub fn archive(ledger: &Ledger, name: &str, day: &str) -> Result<bool> {
         if ledger.top.content(&from)?.is_none() {
             return Ok(false);
         }
-        // The same file was archived before and restored by a copy: one of the two is enough.
+        // The file was archived before and restored by a copy, so one of the two is enough.
         if ledger.top.content(&to)? == ledger.top.content(&from)? {
             return ledger.top.unlink(&from);
         }
     }
-    Err(Failure::failed(format!("no name is free for {name} in {}", ledger.dir.join(ARCHIVE).display()))
+    Err(Failure::failed(format!("every name for {name} in {} is taken", ledger.dir.join(ARCHIVE).display()))
         .hint("run `ledger-synth prune`"))
 }
 
-/// Deletes a file of `archive/DAY/`, and the directory when it was the last.
+/// Deletes a file of `archive/DAY/`, and the directory if it is empty then.
 pub fn prune(ledger: &Ledger, day: &str, name: &str) -> Result<bool> {
     let gone = ledger.top.unlink(&ledger.rel(&format!("{ARCHIVE}/{day}/{name}"))?)?;
     ledger.top.remove_empty_dir(&ledger.rel(&format!("{ARCHIVE}/{day}"))?)?;
     Ok(gone)
 }
 
-/// Brings the names of the archive's files, and of those that are left, to the disk.
+/// Syncs the directories of the archive and `events/` to disk.
 pub fn sync(ledger: &Ledger, days: &[String]) -> Result<()> {
     for day in days {
         ledger.top.sync(&ledger.rel(&format!("{ARCHIVE}/{day}"))?)?;
@@ -106,17 +109,17 @@ pub fn sync(ledger: &Ledger, days: &[String]) -> Result<()> {
     ledger.top.sync(&ledger.rel(EVENTS)?)
 }
 
-/// Writes the answer to another file its user named.
+/// Writes the answer to a file that the user named.
 pub fn write_output(path: &Path, text: &str) -> Result<()> {
     fs::replace(path, text.as_bytes(), None)
 }
 
-/// Keeps what a person changed in the generated file before it is replaced; where.
+/// Keeps a copy of a `current.md` that a person changed, and returns its path.
 pub fn keep_edited(ledger: &Ledger, bytes: &[u8]) -> Result<PathBuf> {
     keep_in(&ledger.state(), bytes)
 }
 
-/// The same in the state of any worktree.
+/// The same, in the state directory of any worktree.
 pub fn keep_in(state: &Path, bytes: &[u8]) -> Result<PathBuf> {
     let dir = state.join("edited");
     fs::create_private_dir(&dir)?;
@@ -125,7 +128,7 @@ pub fn keep_in(state: &Path, bytes: &[u8]) -> Result<PathBuf> {
     Ok(path)
 }
 
-/// Replaces a file of the work tree, or creates it, if it still holds what was read.
+/// Replaces or creates a file of the work tree if it still holds what was read.
 pub fn edit(ledger: &Ledger, worktree: &Root, name: &str, before: &str, after: &str) -> Result<()> {
     let target = RelPath::parse(name).map_err(|why| Failure::failed(why.to_string()))?;
     let staging = staging(ledger, &[])?;
@@ -138,7 +141,7 @@ pub fn edit(ledger: &Ledger, worktree: &Root, name: &str, before: &str, after: &
     if is_done {
         return Ok(());
     }
-    Err(Failure::failed(format!("{} was changed meanwhile", worktree.join(&target).display()))
+    Err(Failure::failed(format!("{} changed in the meantime", worktree.join(&target).display()))
         .hint("run the same command again"))
 }
 

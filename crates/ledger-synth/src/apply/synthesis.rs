@@ -42,7 +42,7 @@ pub enum SynthOutcome {
     Due(Option<Current>),
 }
 
-/// What a synthesis came to.
+/// The outcome of a synthesis.
 pub enum Synthesis<'s> {
     /// Nothing changed since the last run; there are this many events.
     Quiet(usize),
@@ -62,14 +62,14 @@ pub fn refresh(ui: &Ui, env: &Env, ledger: &Ledger) -> Result<bool> {
 /// The same for a caller that holds the lock.
 pub fn refresh_locked(ui: &Ui, env: &Env, ledger: &Ledger) -> Result<bool> {
     let options = SynthOptions { may_be_quiet: true, ..SynthOptions::default() };
-    synthesize(ui, env, ledger, &options, |synthesis| {
+    synthesise(ui, env, ledger, &options, |synthesis| {
         matches!(synthesis, Synthesis::Done { outcome: SynthOutcome::Written, .. })
     })
 }
 
-/// Joins the events, writes `current.md` and passes what came of it to `then`. The caller holds the lock, except in a
-/// dry run.
-pub fn synthesize<T>(
+/// Joins the events, writes `current.md` and passes the outcome to `then`. The caller holds the lock, except in a dry
+/// run.
+pub fn synthesise<T>(
     ui: &Ui,
     env: &Env,
     ledger: &Ledger,
@@ -103,7 +103,7 @@ pub fn refuse_problems(problems: &EventProblems) -> Result<()> {
     }
     Err(Failure::malformed(format!("there are {}; nothing was written", problems.summary()))
         .details(problems.lines().cloned())
-        .hint("mend the files or move them away; an event from the future can be disowned with `ledger-synth retract FILE`"))
+        .hint("fix the files or move them away; retract an event from the future with `ledger-synth retract FILE`"))
 }
 
 /// Warns of malformed events and of events from the future.
@@ -111,7 +111,7 @@ pub fn warn_of_problems(ui: &Ui, problems: &EventProblems) {
     problems.malformed.iter().for_each(|problem| ui.warn(format!("skipped {problem}")));
     problems.future.iter().for_each(|problem| ui.warn(problem));
     if !problems.future.is_empty() {
-        ui.note("if a clock was wrong, disown the event with `ledger-synth retract FILE`");
+        ui.note("if a clock was wrong, retract the event with `ledger-synth retract FILE`");
     }
 }
 
@@ -140,10 +140,10 @@ fn write(
         if let Some(current) = current.as_ref().filter(|_| unique == Some(true)) {
             let kept = files::keep_edited(ledger, &current.bytes)?;
             if options.adopt || options.force {
-                ui.note(format!("what {CURRENT} held is kept in {}", kept.display()));
+                ui.note(format!("the old content of {CURRENT} is kept in {}", kept.display()));
             } else {
                 ui.warn(format!(
-                    "{} was edited by hand; what it held is kept in {}",
+                    "{} was edited by hand; its content is kept in {}",
                     ledger.dir.join(CURRENT).display(),
                     kept.display()
                 ));
@@ -155,7 +155,7 @@ fn write(
             return Ok(SynthOutcome::Written);
         }
     }
-    Err(Failure::failed(format!("{} changes while it is being replaced", ledger.dir.join(CURRENT).display()))
+    Err(Failure::failed(format!("{} keeps changing while it is replaced", ledger.dir.join(CURRENT).display()))
         .hint("run the same command again"))
 }
 

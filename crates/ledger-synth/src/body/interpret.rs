@@ -64,7 +64,7 @@ fn checkpoints<'a>(pieces: Vec<Piece<'a>>, entries: &mut Vec<Entry<'a>>) {
     }
 }
 
-/// A piece as text. Of an item with a `task` that is its text.
+/// The text of a piece. An item with a `task` has that as its text.
 fn one_text(piece: Piece<'_>) -> Cow<'_, str> {
     match piece {
         Piece::Text(text) => text,
@@ -77,10 +77,10 @@ fn one_text(piece: Piece<'_>) -> Cow<'_, str> {
     }
 }
 
-/// Fields that are not what a decision is about, but say that it is one.
+/// Fields that only mark an item as a decision; what it is about is their value.
 const NAMES: [&str; 6] = ["decision", "what", "choice", "key", "title", "name"];
 
-/// A decision, however it is written. One without a key is its own key.
+/// Turns a piece into a decision. A decision without a key is its own key.
 fn decision<'a>(section: &SectionName<'a>, piece: Piece<'a>, entries: &mut Vec<Entry<'a>>) {
     let mut push = |key: Cow<'a, str>, value| entries.push(Entry::Pair { section: section.clone(), key, value });
     match piece {
@@ -97,7 +97,7 @@ fn decision<'a>(section: &SectionName<'a>, piece: Piece<'a>, entries: &mut Vec<E
             let (name, first) = fields.remove(0);
             let more = fields.iter().map(|(key, value)| format!("{key}: {}", value.as_deref().unwrap_or("null")));
             let more: Vec<String> = more.collect();
-            // `- decision: X` with reasons below: other items have a field of the same name.
+            // `- decision: X` with reasons below. The key is X, because other items have a field of the same name.
             if NAMES.contains(&&*name.to_lowercase()) && first.as_ref().is_some_and(|first| !first.is_empty()) {
                 return push(first.unwrap_or_default().into(), Some(more.join("\n").into()));
             }
@@ -112,7 +112,7 @@ fn is_checkpoint_field(key: &str) -> bool {
     matches!(key, "phase" | "status" | "updated")
 }
 
-/// A checkpoint that is the whole section: a map with a phase.
+/// The fields of a section that is one checkpoint: a map with a phase.
 fn whole_map(pieces: &[Piece<'_>]) -> Option<Vec<Field>> {
     let field = |piece: &Piece<'_>| match piece {
         Piece::Pair(key, value) => Some((key.to_string(), value.as_deref().map(str::to_owned))),
@@ -137,7 +137,7 @@ fn checkpoint<'a>(fields: &[Field]) -> Option<Entry<'a>> {
     (!fields.is_empty()).then_some(Entry::Checkpoint(checkpoint))
 }
 
-/// `Phase 5: validated (2026-01-10T13:00:00Z)`, as `current.md` shows one, or any text.
+/// Parses a checkpoint in the form of `current.md`, `Phase 5: validated (2026-01-10T13:00:00Z)`, or any text.
 fn shown_checkpoint<'a>(text: &str) -> Option<Entry<'a>> {
     if text.is_empty() {
         return None;

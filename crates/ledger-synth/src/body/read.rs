@@ -47,7 +47,7 @@ pub fn sections(body: &str) -> Vec<WrittenSection<'_>> {
     reader.sections
 }
 
-/// The lines between the marks, where all there is stands between them.
+/// The lines inside a fence, if the whole body is inside one.
 fn unfenced<'l, 'a>(lines: &'l [&'a str]) -> &'l [&'a str] {
     let from = lines.iter().take_while(|line| line.is_empty()).count();
     let to = lines.len() - lines[from..].iter().rev().take_while(|line| line.is_empty()).count();
@@ -65,7 +65,7 @@ struct BodyReader<'l, 'a> {
     lines: &'l [&'a str],
     at: usize,
     sections: Vec<WrittenSection<'a>>,
-    /// From which length on fences of backticks, and of tildes, are never closed.
+    /// The length from which fences of backticks, and fences of tildes, are never closed.
     unclosed: [usize; 2],
 }
 
@@ -93,7 +93,7 @@ impl<'l, 'a> BodyReader<'l, 'a> {
             self.at += 1;
             self.section(key, rest);
         } else if let Some((key, rest)) = bold(line).filter(|(key, _)| Section::from_spelling(key).is_some()) {
-            // As `current.md` shows it.
+            // The form in `current.md`.
             self.at += 1;
             self.section(key.into(), rest);
         } else {
@@ -101,7 +101,7 @@ impl<'l, 'a> BodyReader<'l, 'a> {
         }
     }
 
-    /// An indented line that continues nothing: it belongs to the block of its section.
+    /// Reads an indented line that continues no item: it belongs to the block of its section.
     fn inside(&mut self, line: &'a str, indent: usize) {
         if let Some(first) = scalar::bullet(&line[indent..]) {
             return self.item(first, indent);
@@ -134,7 +134,7 @@ impl<'l, 'a> BodyReader<'l, 'a> {
         }
     }
 
-    /// `key:` or `key: value` at the left margin.
+    /// Reads `key:` or `key: value` at the left margin.
     fn section(&mut self, key: Cow<'a, str>, rest: &'a str) {
         self.open(key);
         if rest.is_empty() {
@@ -158,7 +158,8 @@ impl<'l, 'a> BodyReader<'l, 'a> {
         }
     }
 
-    /// Prose at the left margin: an item of the section that is open for it, else a note.
+    /// Reads prose at the left margin: an item of the section before it, or a note if that section has a value of its
+    /// own.
     fn paragraph(&mut self) {
         let (from, lines) = (self.at, self.lines);
         let goes_on = |line: &str| {
@@ -174,7 +175,7 @@ impl<'l, 'a> BodyReader<'l, 'a> {
         }
     }
 
-    /// The lines that are indented further, without blank ones at their end.
+    /// The lines that are indented further, without blank lines at the end.
     fn block(&mut self, indent: usize) -> &'l [&'a str] {
         let from = self.at;
         self.at = self.end_of(from, |line| scalar::indent(line) > indent);
@@ -188,7 +189,7 @@ impl<'l, 'a> BodyReader<'l, 'a> {
         from + all - blank
     }
 
-    /// Where the fence that this line opens is closed.
+    /// The line that closes the fence that this line opens.
     fn fence(&mut self, line: &str) -> Option<usize> {
         let mark = line.chars().next().filter(|c| matches!(c, '`' | '~'))?;
         let length = |line: &str| line.len() - line.trim_start_matches(mark).len();
@@ -200,7 +201,7 @@ impl<'l, 'a> BodyReader<'l, 'a> {
         let closes = |line: &str| length(line.trim_start()) >= open && line.trim_start_matches([' ', mark]).is_empty();
         let close = (self.at + 1..self.lines.len()).find(|at| closes(self.lines[*at]));
         if close.is_none() {
-            // Nor will any later one be that is as long.
+            // Later fences of this length are not closed either.
             *shortest = open;
         }
         close
@@ -228,7 +229,7 @@ impl<'l, 'a> BodyReader<'l, 'a> {
 fn heading(line: &str) -> Option<Option<&str>> {
     let level = line.bytes().take_while(|b| *b == b'#').count();
     let title = line[level..].trim();
-    // Marks behind the title belong to it unless there is a blank before them.
+    // A `#` after the title belongs to it unless a blank separates them, as in `## C#`.
     let bare = title.trim_end_matches('#');
     let title = if bare.is_empty() || bare.ends_with([' ', '\t']) { bare.trim_end() } else { title };
     let title = title.trim_end_matches(':').trim_end();
@@ -247,7 +248,7 @@ fn is_key_like(line: &str) -> bool {
     starts && scalar::pair(line).is_some_and(|(key, _)| is_short(&key))
 }
 
-/// `**key:** text`, as `current.md` has it and people write it.
+/// Parses `**key:** text`, which `current.md` has and people write.
 pub fn bold(line: &str) -> Option<(&str, &str)> {
     let inside = line.strip_prefix("**")?;
     let (key, rest) = inside.split_once(":**").or_else(|| inside.split_once("**:"))?;
@@ -259,7 +260,7 @@ fn fields(first: &str, rest: &[&str]) -> Vec<Field> {
     if let Some(value) = scalar::flow(first, rest) {
         return pairs(&value);
     }
-    // Most items are text: they are told without looking for more.
+    // Most items are text, so this comes first.
     let Some((key, value)) = scalar::pair(first) else { return Vec::new() };
     let lines = scalar::dedented(rest);
     let mut fields = Vec::new();

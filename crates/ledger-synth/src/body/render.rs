@@ -7,7 +7,7 @@ use crate::entry::Entry;
 use crate::scalar;
 use crate::section::{Section, SectionName};
 
-/// A body that reads back as these entries; known sections first.
+/// Renders a body that reads back as these entries, known sections first.
 pub fn render(entries: &[Entry<'_>]) -> String {
     let mut sections: BTreeMap<(usize, SectionName<'_>), Vec<&Entry<'_>>> = BTreeMap::new();
     for entry in entries {
@@ -18,11 +18,11 @@ pub fn render(entries: &[Entry<'_>]) -> String {
     let mut out = String::new();
     for ((_, name), mut entries) in sections {
         let name = name.as_str();
-        // A long line with a colon would pass for a sentence.
+        // An unquoted long key would be read as a sentence.
         let key = if name.chars().count() > LONG_KEY { scalar::in_quotes(name) } else { scalar::written(name) };
         out.push('\n');
-        // Of several shapes the map comes first, for what is indented belongs to what stands above it; a text opens
-        // the section once more.
+        // The map comes first, because indented lines belong to the line above them. A text comes last, because it
+        // opens the section again.
         let rank = |entry: &Entry<'_>| match entry {
             Entry::Pair { .. } => 0,
             Entry::Item { .. } | Entry::Checkpoint(_) => 1,

@@ -218,10 +218,13 @@ fn require_questions(ledger: &Ledger, entries: &[Entry<'_>], kept: &[Entry<'_>])
     let Some(unknown) = resolved.iter().find(|text| !open.contains(text)) else { return Ok(()) };
     let nearest =
         open.iter().max_by(|a, b| strsim::jaro_winkler(a, unknown).total_cmp(&strsim::jaro_winkler(b, unknown)));
-    let failure = LedgerFailure::NoQuestion.with(Exit::No, format!("no open question is `{}`", printable(unknown)));
+    let failure =
+        LedgerFailure::NoQuestion.with(Exit::No, format!("there is no open question `{}`", printable(unknown)));
     Err(match nearest {
-        Some(nearest) => failure.hint(format!("the nearest is `{}`", printable(nearest))),
-        None => failure.hint("no question is open here; one of another branch can be resolved once that is merged"),
+        Some(nearest) => failure.hint(format!("the nearest open question is `{}`", printable(nearest))),
+        None => {
+            failure.hint("no question is open here; to resolve a question of another branch, merge that branch first")
+        }
     })
 }
 
@@ -261,7 +264,7 @@ fn new_event<'a>(
     Ok(LedgerEvent::new(meta, entries))
 }
 
-/// Synthesizes and commits if asked to, and prints the event, which is written whatever fails afterwards.
+/// Synthesises and commits if asked to, and prints the event, which is written whatever fails afterwards.
 fn finish(
     ui: &Ui,
     env: &Env,
@@ -274,7 +277,7 @@ fn finish(
     let followed = follow_up(ui, env, ledger_args, ledger, args).map_err(|failure| Failure {
         exit: if failure.exit == Exit::Bad { Exit::Failed } else { failure.exit },
         hints: vec![
-            "the event is written; once this is mended, `ledger-synth --no-confirm` brings it into the ledger".into(),
+            "fix the problem and run `ledger-synth --no-confirm`, which brings the event into the ledger".into(),
         ],
         message: format!("the event is written, but not synthesised or committed: {}", failure.message),
         ..failure
@@ -290,7 +293,7 @@ fn finish(
     Ok(failure.map_or(Exit::Done, |failure| failure.exit))
 }
 
-/// Synthesizes and commits if asked to.
+/// Synthesises and commits if asked to.
 fn follow_up(ui: &Ui, env: &Env, ledger_args: &LedgerArgs, ledger: &Ledger, args: &Args) -> Result<()> {
     let effect = ledger_args.effect();
     if args.synth && !effect.is_dry() {

@@ -148,7 +148,7 @@ fn answer<'a>(view: &View<'a>, sources: &'a [&Source<'_>]) -> BannerAnswer<'a> {
     }
 }
 
-/// Synthesizes, and passes `then` what the banner shows.
+/// Synthesises, and passes `then` what the banner shows.
 fn with_content<T>(
     ui: &Ui,
     env: &Env,
@@ -163,7 +163,7 @@ fn with_content<T>(
         return Ok(then(page.map_or(BannerContent::Nothing, BannerContent::Legacy)));
     }
     if !ledger_args.dry_run {
-        // Whatever hinders writing, what is said is told all the same.
+        // The banner is shown even if `current.md` cannot be written.
         if let Err(failure) = refresh(ui, env, ledger) {
             ui.problem(&Failure { message: format!("{CURRENT} was not written: {}", failure.message), ..failure });
         }
@@ -183,7 +183,7 @@ fn with_content<T>(
     Ok(then(BannerContent::Ledger { lines, view: &view, sources: &sources, text }))
 }
 
-/// The banner: newest first, as many events as fit into the bytes it may have.
+/// Renders the banner: as many events as fit into `max` bytes, newest first.
 fn lines(view: &View<'_>, sources: &[&Source<'_>], max: usize) -> Vec<String> {
     let plural = if sources.len() == 1 { "" } else { "s" };
     let head = vec![TOP.to_owned(), format!("📋 Continuity synthesized from {} event{plural}:", sources.len())];
@@ -215,12 +215,12 @@ fn lines(view: &View<'_>, sources: &[&Source<'_>], max: usize) -> Vec<String> {
     cut(&lines.join("\n"), max.saturating_sub(1)).lines().map(str::to_owned).collect()
 }
 
-/// At most this many bytes, whole lines where that is possible, and how much is left out.
+/// Cuts a text to `max` bytes, at the end of a line if possible, and says how much is left out.
 fn cut(text: &str, max: usize) -> String {
     if text.len() <= max {
         return text.to_owned();
     }
-    // Room for what is said of the rest.
+    // Leave room for the count of the rest.
     let mut end = max.saturating_sub(24);
     while !text.is_char_boundary(end) {
         end -= 1;

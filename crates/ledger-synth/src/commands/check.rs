@@ -58,7 +58,7 @@ pub fn run(ui: &Ui, env: &Env, ledger_args: &LedgerArgs, tree: Option<&str>) -> 
     match verdict.exit {
         Exit::Done => ui.line(format!("fresh {} ({})", printable(&name), counted(verdict.event_count, "event"))),
         Exit::Bad => ui.warn(format!(
-            "{name}: {}; mend the files or move them away, or disown an event from the future with `ledger-synth retract FILE`",
+            "{name}: {}; fix the files or move them away, or retract an event from the future with `ledger-synth retract FILE`",
             verdict.why
         )),
         _ => ui.warn(format!("{name} is stale: {}; {}", verdict.why, verdict.fix.unwrap_or(fix))),

@@ -79,7 +79,7 @@ fn look_at_events(env: &Env, ledger: &Ledger) -> Result<Vec<LedgerFinding>> {
     findings.push(LedgerFinding {
         check: "current.md",
         ok: is_fresh,
-        detail: if is_fresh { "is what the events come to" } else { "is not what the events come to" }.into(),
+        detail: if is_fresh { "matches the events" } else { "does not match the events" }.into(),
         fix: "ledger-synth --no-confirm",
     });
     let stranded = stranded(ledger)?;

@@ -24,7 +24,7 @@ pub fn run(ui: &Ui, env: &Env, ledger_args: &LedgerArgs, args: &Args) -> Result<
     let ledger = Ledger::find(ui, env, ledger_args)?;
     let statements = history::explain(&load_events_with_archive(&ledger)?, &args.key)?;
     if statements.is_empty() {
-        return Err(Failure::not_found(format!("nobody said anything of `{}`", args.key))
+        return Err(Failure::not_found(format!("nobody said anything about `{}`", args.key))
             .hint("name a section (`now`), a key (`decisions.lexer`) or the whole text of an item; `ledger-synth --json` shows all"));
     }
     statements.iter().for_each(|one| statement::print(ui, one));

@@ -1,4 +1,4 @@
-//! What git's hooks call: a check before a push, a synthesis after what brings others' events.
+//! What git's hooks call: a check before a push, a synthesis after a merge or a rebase.
 
 use std::collections::BTreeSet;
 
@@ -34,12 +34,12 @@ fn called(ui: &Ui, env: &Env, ledger_args: &LedgerArgs, called: Called) -> Resul
         _ => {
             let ledger = Ledger::in_repo(ui, env, ledger_args, called.git, called.repo)?;
             if ledger.open(EVENTS)?.is_none() {
-                // Nobody keeps a ledger here.
+                // This worktree has no ledger.
                 return Ok(None);
             }
             if let [first, ..] = stranded(&ledger)?.as_slice() {
                 ui.warn(format!(
-                    "{} was archived by others after it was changed here, so it counts nowhere; move it back into {EVENTS}/ (`ledger-synth doctor` tells of all)",
+                    "{} was changed here and archived on another branch, so it counts nowhere; move it back into {EVENTS}/ (`ledger-synth doctor` names such events)",
                     first.display()
                 ));
             }
@@ -54,8 +54,8 @@ fn called(ui: &Ui, env: &Env, ledger_args: &LedgerArgs, called: Called) -> Resul
     }
 }
 
-/// Refuses to push a commit whose ledger is stale. git tells on stdin what would be pushed, a line each:
-/// local ref, local id, remote ref, remote id.
+/// Refuses to push a commit whose ledger is stale. git writes a line to stdin for each ref to push: local ref, local
+/// id, remote ref, remote id.
 fn push(ui: &Ui, env: &Env, ledger_args: &LedgerArgs, called: &Called) -> Result<()> {
     let input = ui.input()?;
     let text = String::from_utf8_lossy(&input);
@@ -71,7 +71,7 @@ fn push(ui: &Ui, env: &Env, ledger_args: &LedgerArgs, called: &Called) -> Result
     let settings = Settings::load(env, &called.repo, ledger_args)?;
     for (id, name) in tips {
         let commit = match check_commit(env, &called.git, &called.repo, &settings, id) {
-            // A tag may name something that is no commit: there is no ledger in it.
+            // A tag may name something other than a commit, which has no ledger.
             Err(failure) if failure.kind == LedgerFailure::NotFound.word() => continue,
             commit => commit?.0,
         };
@@ -79,7 +79,7 @@ fn push(ui: &Ui, env: &Env, ledger_args: &LedgerArgs, called: &Called) -> Result
             continue;
         }
         let (kind, what, hint) = match commit.exit {
-            Exit::Bad => (LedgerFailure::Malformed, "bad events", "mend the events, commit and push again"),
+            Exit::Bad => (LedgerFailure::Malformed, "bad events", "fix the events, commit and push again"),
             _ => (
                 LedgerFailure::Stale,
                 "a stale ledger",

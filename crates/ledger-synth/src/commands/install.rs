@@ -66,7 +66,7 @@ pub fn run(ui: &Ui, env: &Env, ledger_args: &LedgerArgs, args: &Args) -> Result<
     let hooks = HookCommand::Install(DryRun { dry_run: effect.is_dry() });
     hook_command::run(ui, env, TOOL, hooks, |_| Ok(None))?;
     if edits.iter().any(|edit| edit.name == ATTRIBUTES) {
-        ui.note("commit .gitattributes, so that every clone knows; each clone runs `ledger-synth install` once");
+        ui.note("commit .gitattributes, and run `ledger-synth install` once in each clone");
     }
     Ok(Exit::Done)
 }
@@ -88,7 +88,7 @@ fn edits(ledger: &Ledger, worktree: &Root, args: &Args) -> Result<Vec<FileEdit>>
         }
         let after = claude::set_up(name, &before).map_err(|why| {
             Failure::malformed(format!("{}:{why}", ledger.top.path().join(name).display()))
-                .hint("mend the file and run the command again")
+                .hint("fix the file and run the same command again")
         })?;
         if after != before {
             edits.push(FileEdit { name, before, after });

@@ -72,11 +72,11 @@ fn lint(events: &Events, future: &BTreeSet<Digest>) -> Vec<LintAnswer> {
         }
         let stem = event.file_stem();
         if !file.name.to_string_lossy().starts_with(&stem) {
-            let why = format!("the name does not tell its time and agent ({stem}.md would); nothing depends on it");
+            let why = format!("the file name differs from its time and agent ({stem}.md); nothing depends on it");
             push(Level::Warning, why);
         }
         if event.entries.is_empty() {
-            push(Level::Warning, "it says nothing".to_owned());
+            push(Level::Warning, "the event says nothing".to_owned());
         }
     }
     problems
@@ -88,9 +88,9 @@ fn named(env: &Env, files: &[PathBuf]) -> Result<Events> {
         let path = env.cwd.join(file);
         if path.symlink_metadata().is_err() {
             return Err(Failure::not_found(format!("there is no file {}", path.display()))
-                .hint("run `ledger-synth lint` without a name to check all events"));
+                .hint("run `ledger-synth lint` without a file to check all events"));
         }
-        // A glob over the whole ledger means its events.
+        // A glob over the whole ledger matches `current.md` too, but means its events.
         if path.file_name().is_some_and(|name| name != CURRENT) {
             paths.push(path);
         }

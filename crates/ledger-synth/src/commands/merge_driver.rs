@@ -1,5 +1,5 @@
-//! `merge-driver`: what git calls for `current.md`. The file is made anew from both sides' events, as git's objects
-//! have them: the merge commit is then fresh and clean.
+//! `merge-driver`: what git calls to merge `current.md`. It synthesises the events of both sides from git's objects,
+//! so that the merge commit is fresh and clean.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -39,7 +39,7 @@ pub struct Args {
     label: Option<String>,
 }
 
-/// git takes 1 for a conflict and more than 128 for a reason to stop, so every failure is a 1, or our side.
+/// To git, exit 1 is a conflict and more than 128 ends the merge. So every failure is exit 1, or keeps our side.
 pub fn run(ui: &Ui, env: &Env, ledger_args: &LedgerArgs, args: &Args) -> Result<Exit> {
     let ours = env.cwd.join(&args.ours);
     let text = fs::read_text(&ours)?.unwrap_or_default();
@@ -59,7 +59,7 @@ pub fn run(ui: &Ui, env: &Env, ledger_args: &LedgerArgs, args: &Args) -> Result<
         }
         if footer.is_some_and(|footer| !footer.is_intact) {
             let kept = files::keep_in(&repo.worktree_state(TOOL), side)?;
-            ui.warn(format!("one of the two sides was edited by hand; what it held is kept in {}", kept.display()));
+            ui.warn(format!("one of the two sides was edited by hand; its content is kept in {}", kept.display()));
         }
     }
     match synthesise(ui, env, ledger_args, args, &git, &repo) {
@@ -67,30 +67,26 @@ pub fn run(ui: &Ui, env: &Env, ledger_args: &LedgerArgs, args: &Args) -> Result<
             files::write_output(&ours, &merged)?;
             Ok(Exit::Done)
         }
-        // A side that is valid for itself, until the events of both are there.
+        // Our side is a valid ledger until the events of both sides are there.
         Ok(None) => {
-            ui.note(
-                "kept our side of the ledger for now; `ledger-synth --no-confirm --commit` after the merge mends it",
-            );
+            ui.note("kept our side of the ledger for now; run `ledger-synth --no-confirm --commit` after the merge");
             Ok(Exit::Done)
         }
         Err(failure) => {
             ui.problem(&failure);
-            ui.note(
-                "kept our side of the ledger for now; `ledger-synth --no-confirm --commit` after the merge mends it",
-            );
+            ui.note("kept our side of the ledger for now; run `ledger-synth --no-confirm --commit` after the merge");
             Ok(Exit::Done)
         }
     }
 }
 
-/// Two commits that are merged, and what they come from.
+/// A commit that is merged into HEAD, and the common ancestor.
 struct MergedCommit {
     base: Option<String>,
     theirs: String,
 }
 
-/// The ledger of the merge's result; none when nobody tells what is merged.
+/// Synthesises the ledger of the merge. None: nothing says which commits are merged.
 fn synthesise(
     ui: &Ui,
     env: &Env,
@@ -100,7 +96,7 @@ fn synthesise(
     repo: &Repo,
 ) -> Result<Option<String>> {
     let settings = Settings::load(env, repo, ledger_args)?;
-    // There may be several ledgers: git says which one it is.
+    // There may be several ledgers; git says which one it merges.
     let objects = match args.path.as_deref().and_then(Path::parent).filter(|dir| !dir.as_os_str().is_empty()) {
         Some(dir) => Objects::at(git, repo, dir)?,
         None => Objects::new(env, git, repo, &settings)?,
@@ -114,7 +110,7 @@ fn synthesise(
         let base = merge.base.as_deref().map(|base| objects.blobs(base)).transpose()?.unwrap_or_default();
         blobs = merged(&base, blobs, objects.blobs(&merge.theirs)?);
     }
-    // It is what is being made.
+    // The merge makes this file.
     blobs.remove(Path::new(CURRENT));
     let tree = objects.read(&blobs)?;
     tree.events.skipped.iter().for_each(|skipped| ui.warn(format!("skipped {skipped}")));
@@ -124,15 +120,15 @@ fn synthesise(
     Ok((view.event_count > 0).then(|| view.render(tree.events.skipped.len(), None)))
 }
 
-/// What git is merging into HEAD: it names the heads in the environment of a merge, and a commit that is picked or
-/// rebased in the label of their side, since version 2.44.
+/// The commits that git is merging into HEAD. A merge names them in its environment. A cherry-pick or rebase names
+/// its commit in the label of their side, since git 2.44.
 fn merges(env: &Env, objects: &Objects<'_>, label: Option<&str>) -> Result<Vec<MergedCommit>> {
     let heads: Vec<String> =
         env.vars.keys().filter_map(|name| name.to_str()?.strip_prefix("GITHEAD_").map(str::to_owned)).collect();
     let ours = objects.commit("HEAD")?;
     let mut merges = Vec::new();
     for head in heads.iter().filter(|head| **head != ours) {
-        // What is named there and no commit (a stash, a picked commit's label) tells nothing.
+        // Other names, such as a stash or the label of a picked commit, are skipped.
         if let Ok(theirs) = objects.commit(head) {
             let base = objects.merge_base(&ours, &theirs)?;
             merges.push(MergedCommit { base, theirs });
@@ -141,7 +137,7 @@ fn merges(env: &Env, objects: &Objects<'_>, label: Option<&str>) -> Result<Vec<M
     if !merges.is_empty() {
         return Ok(merges);
     }
-    // `3f2a9c0 (its subject)`: a commit that is picked or rebased, of which only its own change is wanted.
+    // `3f2a9c0 (its subject)`: a picked or rebased commit, of which only its own change is merged.
     let picked = label.and_then(|label| label.split_once(" (")).map(|(id, _)| id);
     if let Some(id) = picked.filter(|id| id.len() >= 4 && id.bytes().all(|b| b.is_ascii_hexdigit()))
         && let Ok(theirs) = objects.commit(id)
@@ -152,7 +148,7 @@ fn merges(env: &Env, objects: &Objects<'_>, label: Option<&str>) -> Result<Vec<M
     Ok(merges)
 }
 
-/// Three-way by path: what one side changed, and of two new texts under one name both.
+/// Merges three ways by path. Two new files with one name are both kept.
 fn merged(base: &Blobs, ours: Blobs, theirs: Blobs) -> Blobs {
     let mut result = Blobs::new();
     let paths = ours.keys().chain(theirs.keys()).cloned().collect::<BTreeSet<_>>();
@@ -164,7 +160,7 @@ fn merged(base: &Blobs, ours: Blobs, theirs: Blobs) -> Blobs {
             _ if t == b => drop(o.map(|sha| result.insert(path, sha.clone()))),
             _ if path == Path::new(CURRENT) => {}
             _ => {
-                // Both are events; the name means nothing.
+                // Both are events, whose names mean nothing.
                 let other =
                     path.with_file_name(format!("theirs-{}", path.file_name().unwrap_or_default().to_string_lossy()));
                 o.map(|sha| result.insert(path, sha.clone()));
@@ -175,7 +171,7 @@ fn merged(base: &Blobs, ours: Blobs, theirs: Blobs) -> Blobs {
     result
 }
 
-/// As git merges any text, with its markers where both sides changed a ledger_args.
+/// Merges `current.md` like any text, with git's conflict markers where both sides changed a line.
 fn as_text(env: &Env, git: &Git, args: &Args) -> Result<Exit> {
     let files = [&args.ours, &args.base, &args.theirs].map(|path: &PathBuf| Path::new(path).as_os_str().to_owned());
     let output =

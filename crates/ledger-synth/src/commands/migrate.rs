@@ -100,11 +100,11 @@ fn migrated(
         .map_err(|problem| Failure::malformed(format!("{}:{}: {}", path.display(), problem.line, problem.why)))?;
     let handoff = Handoff::parse(path, &text);
     let ts = handoff.ts.or(given).ok_or_else(|| {
-        Failure::malformed(format!("{}: nothing tells when it was written", path.display()))
-            .hint("say it: `--ts 2026-01-10T13:00:00Z`")
+        Failure::malformed(format!("{}: its time is unknown", path.display()))
+            .hint("give its time with `--ts 2026-01-10T13:00:00Z`")
     })?;
     if handoff.entries.is_empty() {
-        return Err(Failure::malformed(format!("{}: it says nothing an event could", path.display())));
+        return Err(Failure::malformed(format!("{}: it has no text for an event", path.display())));
     }
     let agent = match handoff.agent {
         Some(agent) if args.agent.is_none() => agent,

@@ -1,4 +1,4 @@
-//! Views that are not the whole ledger, or not for its place: printed, or written where the user says.
+//! Views that are not the whole ledger, or not for its own file: printed, or written to a file that the user names.
 
 use std::path::{Path, PathBuf};
 
@@ -36,7 +36,7 @@ pub struct PartialView<'a> {
 }
 
 impl PartialView<'_> {
-    /// Whether it is the whole ledger in its place after all.
+    /// Whether this is the whole ledger, in its own file.
     pub fn is_whole(&self) -> bool {
         self.input.is_empty() && !self.all_worktrees && self.filter.is_all() && self.output.is_none()
     }
@@ -120,8 +120,8 @@ fn write(path: &Path, text: &str, effect: Effect) -> Result<bool> {
     Ok(true)
 }
 
-/// The files that patterns stand for, each once; looked up here, then in the ledger. Exit 2 for a pattern without
-/// a file.
+/// The files that match the patterns, without duplicates. Patterns start in the current directory, otherwise in the
+/// ledger. Exit 2 if a pattern matches nothing.
 fn matching(env: &Env, ledger: &Ledger, patterns: &[String]) -> Result<Vec<PathBuf>> {
     let mut files: Vec<PathBuf> = Vec::new();
     for pattern in patterns {
@@ -131,7 +131,7 @@ fn matching(env: &Env, ledger: &Ledger, patterns: &[String]) -> Result<Vec<PathB
                 true => pattern.clone(),
                 false => format!("{}/{pattern}", Pattern::escape(&base.to_string_lossy())),
             };
-            let paths = glob::glob(&whole).map_err(|e| Failure::usage(format!("`{pattern}` is no pattern: {e}")))?;
+            let paths = glob::glob(&whole).map_err(|e| Failure::usage(format!("`{pattern}` is not a pattern: {e}")))?;
             found = paths.filter_map(std::result::Result::ok).filter(|path| !path.is_dir()).collect();
             if !found.is_empty() {
                 break;
@@ -139,7 +139,7 @@ fn matching(env: &Env, ledger: &Ledger, patterns: &[String]) -> Result<Vec<PathB
         }
         if found.is_empty() {
             return Err(Failure::usage(format!("no file matches `{pattern}`")).hint(format!(
-                "patterns are looked up from {} and {}",
+                "patterns start in {} or {}",
                 env.cwd.display(),
                 ledger.dir.display()
             )));

@@ -35,7 +35,7 @@ pub fn confirm(ui: &Ui, env: &Env, ledger: &Ledger, options: &SynthOptions) -> R
     let current = ledger.current()?;
     let is_same = current.as_ref().and_then(Current::text).is_some_and(|old| view::is_same(old, &text));
     if is_same {
-        lines.push("current.md is what they come to".into());
+        lines.push("current.md matches these events".into());
     } else {
         lines.extend(difference(current.as_ref().map(|current| current.bytes.as_slice()), &text));
     }

@@ -1,4 +1,4 @@
-//! `prune`: deletes what is archived, covered by a snapshot and old enough.
+//! `prune`: deletes archived files that are old enough and covered by a snapshot.
 
 use std::collections::HashSet;
 use std::path::PathBuf;
@@ -56,7 +56,7 @@ pub fn run(ui: &Ui, env: &Env, ledger_args: &LedgerArgs) -> Result<Exit> {
         let deleted = doomed.iter().map(|path| path.to_string_lossy().into_owned()).collect();
         ui.json(&PruneAnswer { deleted });
     } else if doomed.is_empty() {
-        ui.note("nothing in the archive is covered and old enough");
+        ui.note("nothing in the archive is both covered and old enough");
     } else {
         let would = if effect.is_dry() { "would have " } else { "" };
         ui.line(format!("{would}deleted {}", counted(doomed.len(), "file")));
@@ -71,7 +71,7 @@ fn nothing_deleted(ui: &Ui) -> Exit {
     Exit::Done
 }
 
-/// The archived files that are as old as the limit, and that a snapshot in `events/` covers.
+/// The archived files that are not newer than the limit, and that a snapshot in `events/` covers.
 fn doomed(ledger: &Ledger, archive: &Root, limit: Timestamp) -> Result<Vec<PathBuf>> {
     let live = load_events(ledger)?;
     let snapshots = live.snapshots()?;

@@ -57,19 +57,19 @@ pub fn run(ui: &Ui, env: &Env, ledger_args: &LedgerArgs, args: &Args) -> Result<
     let id = find(env, &events, &joined.folded, &args.event)?;
     let short = &id.to_string()[..12];
     if joined.folded.contains(&id) {
-        let message = format!("event {short} is folded into a snapshot, and a join cannot be undone");
+        let message = format!("event {short} is folded into a snapshot, so it cannot be retracted");
         return Err(LedgerFailure::Folded
             .with(Exit::No, message)
-            .hint("say something newer instead, with `ledger-synth add`"));
+            .hint("write a newer event that replaces what it says, with `ledger-synth add`"));
     }
     let is_retraction = |event: LedgerEvent<'_>| event.entries.iter().any(|entry| entry.retracted().is_some());
     if events.records.iter().any(|record| record.id == id && record.decode().is_some_and(is_retraction)) {
         return Err(LedgerFailure::Retraction
-            .with(Exit::No, "that event disowns another one, which cannot be taken back")
-            .hint("say again what was disowned, with `ledger-synth add`"));
+            .with(Exit::No, "that event retracts another one, which cannot be undone")
+            .hint("write what was retracted again, with `ledger-synth add`"));
     }
     if joined.retracted.contains(&id) {
-        ui.note(format!("event {short} is disowned already"));
+        ui.note(format!("event {short} is already retracted"));
         if ui.is_json() {
             ui.json(&RetractAnswer::Already { retracted: id });
         }
@@ -105,8 +105,8 @@ fn find(env: &Env, events: &Events, folded: &HashSet<Digest>, named: &str) -> Re
         return Ok(events.records[at].id);
     }
     if let Some(skipped) = events.skipped.iter().find(|s| path.is_some() && s.path.canonicalize().ok() == path) {
-        return Err(Failure::not_found(format!("{skipped}: so it does not count, and there is nothing to disown"))
-            .hint("mend the file or move it away"));
+        return Err(Failure::not_found(format!("{skipped}: it does not count, so there is nothing to retract"))
+            .hint("fix the file or move it away"));
     }
     let all: BTreeSet<Digest> = events.records.iter().map(|record| record.id).chain(folded.iter().copied()).collect();
     let is_hex = named.len() >= 4 && named.bytes().all(|b| b.is_ascii_hexdigit());
@@ -114,7 +114,7 @@ fn find(env: &Env, events: &Events, folded: &HashSet<Digest>, named: &str) -> Re
     let found: Vec<&Digest> = all.iter().filter(|id| is_hex && id.to_string().starts_with(&prefix)).collect();
     match found.as_slice() {
         [id] => Ok(**id),
-        [] => Err(Failure::not_found(format!("no event is called `{named}`"))
+        [] => Err(Failure::not_found(format!("there is no event `{named}`"))
             .hint("name its file, or the id that `ledger-synth explain KEY` shows")),
         _ => {
             Err(Failure::not_found(format!("{} events begin with `{named}`", found.len())).hint("give more of the id"))

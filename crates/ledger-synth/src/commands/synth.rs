@@ -13,7 +13,7 @@ use super::partial::{self, PartialView};
 use super::{archive, check, preview};
 use crate::apply::adopt::adopt_page;
 use crate::apply::commit::{self, Committed};
-use crate::apply::synthesis::{SynthOptions, SynthOutcome, Synthesis, synthesize};
+use crate::apply::synthesis::{SynthOptions, SynthOutcome, Synthesis, synthesise};
 use crate::counted::counted;
 use crate::difference::difference;
 use crate::facts::{CURRENT, EVENTS, Ledger};
@@ -22,7 +22,7 @@ use crate::plan::Filter;
 use crate::settings::{Effect, LedgerArgs};
 
 /// What to synthesise, and what to do with it.
-#[derive(clap::Args, Clone, Debug, Default, PartialEq, Eq)]
+#[derive(clap::Args, Clone, Debug)]
 pub struct Args {
     /// Never ask; for scripts and hooks
     #[arg(long)]
@@ -69,6 +69,29 @@ pub struct Args {
 }
 
 impl Args {
+    /// The first flag that is given.
+    pub fn first_flag(&self) -> Option<&'static str> {
+        let Args { input, tree, output, branch, agent, .. } = self;
+        let Args { no_confirm, archive, commit, check, strict, stamp, all_worktrees, force, adopt, .. } = *self;
+        let flags = [
+            ("--no-confirm", no_confirm),
+            ("--input", !input.is_empty()),
+            ("--archive", archive),
+            ("--commit", commit),
+            ("--check", check),
+            ("--tree", tree.is_some()),
+            ("--strict", strict),
+            ("--stamp", stamp),
+            ("--output", output.is_some()),
+            ("--branch", branch.is_some()),
+            ("--agent", agent.is_some()),
+            ("--all-worktrees", all_worktrees),
+            ("--force", force),
+            ("--adopt", adopt),
+        ];
+        flags.into_iter().find_map(|(flag, is_given)| is_given.then_some(flag))
+    }
+
     fn partial(&self) -> PartialView<'_> {
         PartialView {
             input: &self.input,
@@ -94,7 +117,7 @@ pub fn run(ui: &Ui, env: &Env, ledger_args: &LedgerArgs, args: &Args) -> Result<
     }
     if args.archive && !args.no_confirm && !ui.can_ask() {
         return Err(LedgerFailure::Confirm
-            .with(Exit::Decide, "archiving needs a person's word, and there is no terminal")
+            .with(Exit::Decide, "archiving needs confirmation, and there is no terminal")
             .hint("run `ledger-synth --archive --no-confirm`, or `ledger-synth archive`"));
     }
     if args.commit && !effect.is_dry() {
@@ -144,14 +167,26 @@ fn refuse_contradictions(args: &Args) -> Result<()> {
     let is_printed = !args.partial().is_whole();
     let writes = args.archive || args.commit || args.force || args.adopt;
     let wrong = [
-        (args.check && writes, "--check writes nothing, so it goes with none of --archive, --commit, --force, --adopt"),
-        (args.check && is_printed, "--check is about `current.md`, so it takes neither filters, --input nor --output"),
-        (args.tree.is_some() && !args.check, "--tree goes with --check"),
-        (is_printed && writes, "what is printed can be neither archived nor committed, and replaces no `current.md`"),
-        (args.all_worktrees && !args.input.is_empty(), "--input names the files, so --all-worktrees has none to add"),
+        (
+            args.check && writes,
+            "--check writes nothing, so it cannot be combined with --archive, --commit, --force or --adopt",
+        ),
+        (
+            args.check && is_printed,
+            "--check looks at the whole `current.md`, so it takes no filters, --input or --output",
+        ),
+        (args.tree.is_some() && !args.check, "--tree needs --check"),
+        (
+            is_printed && writes,
+            "filters, --input and --output do not write `current.md`, so they cannot be combined with --archive, --commit, --force or --adopt",
+        ),
+        (
+            args.all_worktrees && !args.input.is_empty(),
+            "--all-worktrees cannot be combined with --input, which names the files",
+        ),
     ];
     match wrong.iter().find(|(is_so, _)| *is_so) {
-        Some((_, why)) => Err(Failure::usage(*why).hint("run `ledger-synth --help` to see what goes together")),
+        Some((_, why)) => Err(Failure::usage(*why).hint("run `ledger-synth --help` to see which flags go together")),
         None => Ok(()),
     }
 }
@@ -162,7 +197,7 @@ struct Printed {
     answer: Option<Value>,
 }
 
-/// Synthesizes and prints what came of it. The caller holds the lock, except in a dry run.
+/// Synthesises and prints the outcome. The caller holds the lock, except in a dry run.
 fn print(ui: &Ui, env: &Env, ledger: &Ledger, options: &SynthOptions) -> Result<Printed> {
     let current = ledger.current()?;
     if let Some(current) = current.filter(|_| options.adopt) {
@@ -172,7 +207,7 @@ fn print(ui: &Ui, env: &Env, ledger: &Ledger, options: &SynthOptions) -> Result<
     let shown = |word: &str, count: usize| {
         ui.line(format!("{word} {} ({})", printable(&path), counted(count, "event")));
     };
-    synthesize(ui, env, ledger, options, |synthesis| {
+    synthesise(ui, env, ledger, options, |synthesis| {
         let (view, events, outcome) = match synthesis {
             Synthesis::Quiet(count) => {
                 shown("unchanged", count);
@@ -201,4 +236,28 @@ fn print(ui: &Ui, env: &Env, ledger: &Ledger, options: &SynthOptions) -> Result<
         }
         Printed { has_events, answer: None }
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::*;
+
+    #[derive(Parser)]
+    struct SynthLine {
+        #[command(flatten)]
+        args: Args,
+    }
+
+    #[test]
+    fn every_flag_is_named() {
+        let command = <Args as clap::Args>::augment_args(clap::Command::new("x"));
+        for arg in command.get_arguments() {
+            let flag = format!("--{}", arg.get_long().expect("a flag"));
+            let value = if arg.get_action().takes_values() { Some("x") } else { None };
+            let line = SynthLine::parse_from(["x", &flag].into_iter().chain(value));
+            assert_eq!(line.args.first_flag(), Some(flag.as_str()));
+        }
+    }
 }

@@ -35,7 +35,7 @@ pub fn next_time(ui: &Ui, env: &Env, ledger: &Ledger) -> Result<Timestamp> {
     // An agent can always write, even if the events of others cannot be read.
     let newest = times(ledger).map(|times| times.into_iter().filter(|ts| *ts <= limit).max());
     let newest = newest.unwrap_or_else(|failure| {
-        ui.warn(format!("the event has the clock's time, for the others cannot be read: {failure}"));
+        ui.warn(format!("the event gets the clock's time, because other events cannot be read: {failure}"));
         None
     });
     let Some(newest) = newest else { return Ok(now) };

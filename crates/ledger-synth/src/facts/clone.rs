@@ -13,7 +13,7 @@ pub const DRIVER: [(&str, &str); 2] = [
     ("merge.ledger-synth.driver", "ledger-synth merge-driver %O %A %B --path %P --label %Y"),
 ];
 
-/// A setting of git's.
+/// Reads a setting of git's configuration.
 pub fn git_setting(ledger: &Ledger, name: &str) -> Result<Option<String>> {
     let output = ledger.git.cmd(ledger.top.path()).args(["config", "-z", "--get", name]).capture()?;
     let value = output.stdout.strip_suffix(b"\0").map(|value| String::from_utf8_lossy(value).into_owned());
@@ -23,7 +23,7 @@ pub fn git_setting(ledger: &Ledger, name: &str) -> Result<Option<String>> {
 /// The line of `.gitattributes` for this ledger.
 pub fn attribute_line(ledger: &Ledger) -> Result<String> {
     let prefix =
-        ledger.in_tree().ok_or_else(|| Failure::usage(format!("{} is in no work tree", ledger.dir.display())))?;
+        ledger.in_tree().ok_or_else(|| Failure::usage(format!("{} is not in a work tree", ledger.dir.display())))?;
     // A pattern: some of its characters have a meaning, and a blank ends it unless it is quoted.
     let path: String = format!("/{prefix}/{CURRENT}")
         .chars()

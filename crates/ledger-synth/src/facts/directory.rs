@@ -1,5 +1,5 @@
-//! A directory of events, read: listed, looked up in the cache, and what is new opened. Nothing but regular
-//! files is opened, and no link is followed.
+//! Reads a directory of events: lists it, looks its files up in the cache and opens the rest. Only regular files are
+//! opened, and no link is followed.
 
 use std::collections::HashSet;
 use std::ffi::{OsStr, OsString};
@@ -19,13 +19,13 @@ use crate::event::LedgerEvent;
 use crate::event_file::{self, LIMIT, Malformed};
 use crate::snapshot;
 
-/// How often a directory is read again that changes under our eyes.
+/// How often a directory is read again if it changes in the meantime.
 const PATIENCE: usize = 1_000;
 
-/// How often a directory that does not hold still is listed for two listings that agree.
+/// How often a changing directory is listed until two listings agree.
 const STEADY: usize = 50;
 
-/// How many files are read before what they say is put away.
+/// How many files are read at a time.
 const PART: usize = 4096;
 
 /// Lists the event files of a directory, in no order.
@@ -43,14 +43,14 @@ fn is_event_name(name: &OsStr) -> bool {
     bytes.ends_with(b".md") && !bytes.starts_with(b".")
 }
 
-/// What one file came to.
+/// What a file in a directory of events is.
 pub enum EventFileContent {
     Event(CanonicalEvent),
     Snapshot(String),
     Malformed(Malformed),
 }
 
-/// A file's content, from its bytes. Snapshots are checked when all are read.
+/// Parses the content of a file. Snapshots are checked later, together.
 pub fn content(name: &OsStr, bytes: &[u8]) -> EventFileContent {
     if snapshot::is_one(name.as_bytes(), bytes) {
         let text = String::from_utf8_lossy(bytes);
@@ -67,7 +67,7 @@ pub fn content(name: &OsStr, bytes: &[u8]) -> EventFileContent {
     }
 }
 
-/// Reads one file; none when it is gone.
+/// Loads a file. None: it is gone.
 fn load(dir: &Root, name: &OsStr, stat: &Stat) -> Result<Option<EventFileContent>> {
     let size = usize::try_from(stat.size()).unwrap_or(usize::MAX);
     Ok(match dir.load(name, size, LIMIT)? {
@@ -81,11 +81,11 @@ fn load(dir: &Root, name: &OsStr, stat: &Stat) -> Result<Option<EventFileContent
     })
 }
 
-/// A directory, read.
+/// The content of a directory of events.
 #[derive(Default)]
 pub struct DirectoryRead {
     pub events: Events,
-    /// What was not in the cache.
+    /// The events that were not in the cache.
     pub fresh: Vec<UncachedEvent>,
 }
 
@@ -96,8 +96,7 @@ pub enum LedgerLock {
     Free,
 }
 
-/// Reads a directory of events as it is at one time: nothing that goes away or is folded meanwhile makes it
-/// something that never was.
+/// Reads a directory of events as it was at one time, even if files are removed or folded while it is read.
 pub fn read(dir: &Root, pack: &Pack, first: Option<Vec<ListedFile>>, lock: LedgerLock) -> Result<DirectoryRead> {
     let mut listing = match first {
         Some(listing) => listing,
@@ -105,8 +104,8 @@ pub fn read(dir: &Root, pack: &Pack, first: Option<Vec<ListedFile>>, lock: Ledge
     };
     for attempt in 0..PATIENCE {
         listing.sort_unstable_by(|a, b| a.name.cmp(&b.name));
-        // One look may miss both an event that comes and a snapshot that goes; two that agree have missed nothing.
-        // Where writers never pause it has to do without: they only add.
+        // A single listing may miss both a snapshot that is created and the events that it replaces. Two listings
+        // that agree have missed nothing. If writers never pause we go on without, because writers only add.
         if attempt < STEADY {
             let mut now = dir.names(is_event_name)?;
             now.sort_unstable();
@@ -121,7 +120,7 @@ pub fn read(dir: &Root, pack: &Pack, first: Option<Vec<ListedFile>>, lock: Ledge
         read.events.files.reserve_exact(listing.len());
         let place: Arc<Path> = dir.path().into();
         let mut is_whole = true;
-        // A part at a time: what is read of all files at once is much.
+        // The bytes of all files at once would need much memory.
         for part in listing.chunks(PART) {
             let loaded = map_parallel(part, |ListedFile { name, stat }| {
                 let Some(stat) = stat else { return Ok(None) };
@@ -149,7 +148,7 @@ pub fn read(dir: &Root, pack: &Pack, first: Option<Vec<ListedFile>>, lock: Ledge
         listing = stated(dir, now)?;
     }
     Err(Failure::failed(format!("{} changes faster than it can be read", dir.path().display()))
-        .hint("wait for other commands to end and run it again"))
+        .hint("wait for other commands to end and run the same command again"))
 }
 
 enum Loaded {
@@ -198,7 +197,7 @@ pub fn files(paths: &[PathBuf]) -> Result<Events> {
         };
         match found {
             None => {
-                let problem = Malformed::new(1, "no regular file");
+                let problem = Malformed::new(1, "not a regular file");
                 events.skipped.push(Skipped { path: path.clone(), problem });
             }
             Some(EventFileContent::Event(record)) => events.push(record, EventPath::at(path)),

@@ -11,7 +11,7 @@ use crate::canonical::CanonicalEvent;
 use crate::event_file::Malformed;
 use crate::snapshot::{self, Snapshot};
 
-/// A file that is no event.
+/// A file that is not an event.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Skipped {
     pub path: PathBuf,
@@ -24,14 +24,14 @@ impl std::fmt::Display for Skipped {
     }
 }
 
-/// A snapshot as its file has it, line ends as LF.
+/// The text of a snapshot's file, with LF line ends.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SnapshotFile {
     pub path: PathBuf,
     pub text: String,
 }
 
-/// Where an event was read; there may be a hundred thousand.
+/// The file of an event. Compact, because there may be a hundred thousand of them.
 #[derive(Clone, Debug)]
 pub struct EventPath {
     pub dir: Arc<Path>,
@@ -49,7 +49,7 @@ impl EventPath {
     }
 }
 
-/// Everything a set of files says, unjoined.
+/// Everything that a set of files says, before the join.
 #[derive(Debug, Default)]
 pub struct Events {
     /// In the order of `files`.
@@ -61,14 +61,14 @@ pub struct Events {
 }
 
 impl Events {
-    /// The snapshots, read. Exit 2 when one cannot be: it stands for events that may be nowhere else.
+    /// Parses the snapshots. Exit 2 if one is damaged, because it may be the only copy of its events.
     pub fn snapshots(&self) -> Result<Vec<Snapshot<'_>>> {
         let mut read = Vec::with_capacity(self.snapshots.len());
         for file in &self.snapshots {
             read.push(snapshot::parse(&file.text).map_err(|problem| {
                 Failure::malformed(format!("{}:{}: {}", file.path.display(), problem.line, problem.why))
                     .hint(format!(
-                        "it stands for events that may be nowhere else: restore it (`git checkout -- {}`), or move it away if it is none of ledger-synth's",
+                        "restore the snapshot, which may be the only copy of its events, with `git checkout -- {}`; move it away if ledger-synth did not write it",
                         shell_word(&file.path)
                     ))
             })?);
@@ -81,7 +81,7 @@ impl Events {
         self.files.push(file);
     }
 
-    /// Keeps the events that `wanted` takes.
+    /// Keeps the events for which `wanted` is true.
     pub fn retain(&mut self, wanted: impl Fn(&CanonicalEvent) -> bool) {
         let keeps: Vec<bool> = self.records.iter().map(wanted).collect();
         let mut at = keeps.iter();

@@ -1,4 +1,4 @@
-//! The ledger's own events, read with what is remembered of earlier runs.
+//! Reads the ledger's own events, with the help of what earlier runs remembered.
 
 use std::collections::HashSet;
 use std::path::PathBuf;
@@ -13,27 +13,27 @@ use super::{ARCHIVE, EVENTS, EventPath, Events, Ledger};
 use crate::cache::{self, Pack, UncachedEvent};
 use crate::settings::Effect;
 
-/// How they are read.
+/// How events are read.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct GatherMode {
-    /// Nothing is written, and the lock is not held.
+    /// A dry run writes nothing and does not hold the lock.
     pub effect: Effect,
     /// Whether the wall clock will be written.
     pub stamp: bool,
-    /// A look at the directory is enough when nothing changed since all was in order.
+    /// Skip reading the events if nothing changed since the ledger was in order.
     pub may_be_quiet: bool,
 }
 
 /// What was found in `events/`.
 #[derive(Default)]
 pub struct Gathered {
-    /// Nothing changed since all was in order, with this many events; they were not read again.
+    /// The number of events, if nothing changed since the ledger was in order. Then they were not read.
     pub quiet: Option<usize>,
     pub events: Events,
     pub memory: RunMemory,
 }
 
-/// Reads the events. Whoever will write holds the lock.
+/// Reads the events. The caller holds the lock, except in a dry run.
 pub fn gather(ledger: &Ledger, mode: GatherMode) -> Result<Gathered> {
     let Some(dir) = ledger.open(EVENTS)? else { return Ok(Gathered::default()) };
     let mut memory = RunMemory::new(ledger, &mode);
@@ -52,25 +52,25 @@ pub fn gather(ledger: &Ledger, mode: GatherMode) -> Result<Gathered> {
     Ok(Gathered { quiet: None, events, memory })
 }
 
-/// The events of the ledger as they are, without its lock.
+/// Loads the events of the ledger without its lock.
 pub fn load_events(ledger: &Ledger) -> Result<Events> {
     Ok(gather(ledger, GatherMode { effect: Effect::DryRun, ..GatherMode::default() })?.events)
 }
 
-/// What is remembered between runs, and when this one began by the file system's clock.
+/// What is remembered between runs, and the start of this run by the file system's clock.
 #[derive(Default)]
 pub struct RunMemory {
     pack: PathBuf,
     quiet: PathBuf,
-    /// None in a run that writes nothing.
+    /// None in a dry run.
     since: Option<Timestamp>,
-    /// What else decides the text.
+    /// The options that decide the text of `current.md`.
     options: String,
     print: Option<Vec<u8>>,
 }
 
-/// Every event there ever was, as far as it is kept: live ones, and of the archived ones those that a snapshot stands
-/// for. Others in the archive do not count.
+/// Loads the events of the ledger, and the archived events that a snapshot covers. Other archived events do not
+/// count.
 pub fn load_events_with_archive(ledger: &Ledger) -> Result<Events> {
     let mut events = load_events(ledger)?;
     let covered = covered(&events)?;
@@ -80,8 +80,8 @@ pub fn load_events_with_archive(ledger: &Ledger) -> Result<Events> {
     Ok(events)
 }
 
-/// The archived events that count nowhere: no snapshot stands for them, and they are not in `events/` either. An edit
-/// on one branch of what another archived ends so.
+/// The archived events that count nowhere, because no snapshot covers them and they are not in `events/`. This
+/// happens to an event that one branch edits while another archives it.
 pub fn stranded(ledger: &Ledger) -> Result<Vec<PathBuf>> {
     let events = load_events(ledger)?;
     let covered = covered(&events)?;
@@ -109,7 +109,7 @@ impl RunMemory {
         RunMemory { pack: dir.join(pack), quiet: dir.join(quiet), since, options: word, print: None }
     }
 
-    /// How many events there were when all was in order, if nothing changed since.
+    /// The number of events, if nothing changed since the ledger was in order.
     fn quiet_count(&self) -> Option<usize> {
         let print = self.print.as_ref()?;
         let known = fs::read_own(&self.quiet).ok()??;
@@ -117,13 +117,13 @@ impl RunMemory {
         std::str::from_utf8(rest).ok()?.trim_end().parse().ok()
     }
 
-    /// A cache that cannot be written costs time only.
+    /// Updates the cache. If it cannot be written, the next run only takes longer.
     fn remember(&self, pack: &Pack, events: &Events, fresh: &[UncachedEvent]) {
         let Some(since) = self.since else { return };
         drop(pack.update(&self.pack, &events.records, fresh, since));
     }
 
-    /// Remembers that all was in order, with this many events.
+    /// Remembers that the ledger is in order, with this many events.
     pub fn remember_quiet(&self, count: usize) {
         let Some(print) = self.print.as_ref() else { return };
         let text = [print.as_slice(), format!("{count}\n").as_bytes()].concat();

@@ -16,11 +16,11 @@ use shopfloor_core::ui::Ui;
 use crate::settings::{DEFAULT_ROOT, LedgerArgs, LedgerRoot, Settings};
 use crate::tool::TOOL;
 
-/// The generated file.
+/// The name of the generated file.
 pub const CURRENT: &str = "current.md";
-/// Where events are.
+/// The directory of events.
 pub const EVENTS: &str = "events";
-/// Where they go when they are folded.
+/// The directory of events that are folded into a snapshot.
 pub const ARCHIVE: &str = "archive";
 
 /// A ledger and the repository it is in.
@@ -29,16 +29,16 @@ pub struct Ledger {
     pub git: Git,
     pub repo: Repo,
     pub settings: Settings,
-    /// The ledger's directory, absolute; it need not be there.
+    /// The absolute path of the ledger's directory, which may not exist.
     pub dir: PathBuf,
-    /// A directory that is there: the work tree, or the ledger's own when it lies in none of ours.
+    /// A directory that exists: the work tree, or the ledger's own directory if it is outside of every work tree.
     pub top: Root,
     /// The ledger's directory below `top`.
     prefix: Option<RelPath>,
 }
 
 impl Ledger {
-    /// The ledger of the repository we are in.
+    /// Finds the ledger of the current repository.
     pub fn find(ui: &Ui, env: &Env, args: &LedgerArgs) -> Result<Ledger> {
         let mut git = Git::find(env)?;
         let repo = git.discover()?;
@@ -65,13 +65,13 @@ impl Ledger {
         })?;
         if prefix.is_none() && !top.is_dir() {
             return Err(Failure::usage(format!("there is no directory {}", top.display()))
-                .hint(format!("make it: `mkdir -p {}`", shell_word(&top))));
+                .hint(format!("create it: `mkdir -p {}`", shell_word(&top))));
         }
         let dir = prefix.as_ref().map_or(top.clone(), |rel| top.join(rel.as_path()));
         Ok(Ledger { top: Root::open(&top)?, git, repo, settings, dir, prefix })
     }
 
-    /// A directory of the same ledger in another worktree, if the ledger is one in a worktree.
+    /// Opens the same directory in another worktree, if the ledger is in a worktree.
     pub fn elsewhere(&self, worktree: &Path, below: &str) -> Result<Option<Root>> {
         match &self.prefix {
             Some(_) => Root::open(worktree)?.below(&self.rel(below)?),
@@ -79,7 +79,7 @@ impl Ledger {
         }
     }
 
-    /// The path below `top` of something in the ledger.
+    /// The path below `top` of a path in the ledger.
     pub fn rel(&self, below: &str) -> Result<RelPath> {
         let path = match &self.prefix {
             Some(prefix) => prefix.as_path().join(below),
@@ -88,33 +88,33 @@ impl Ledger {
         RelPath::parse_os(path.as_os_str()).map_err(|why| Failure::failed(format!("`{}`: {why}", path.display())))
     }
 
-    /// A directory of the ledger; none when it is not there.
+    /// Opens a directory of the ledger. None: it does not exist.
     pub fn open(&self, below: &str) -> Result<Option<Root>> {
         self.top.below(&self.rel(below)?)
     }
 
-    /// The path of the ledger's directory in the work tree `top`; none when `top` is none.
+    /// The path of the ledger's directory in the work tree `top`. None: `top` is not a work tree.
     pub fn in_tree(&self) -> Option<&RelPath> {
         self.prefix.as_ref().filter(|_| private_dir(self.top.path()).is_some())
     }
 
-    /// Where this worktree remembers things about the ledger.
+    /// The state directory of this worktree.
     pub fn state(&self) -> PathBuf {
         self.repo.worktree_state(TOOL)
     }
 
-    /// A word for the directory, for names of files about it.
+    /// A short hash of the directory, for the names of files about it.
     pub fn word(&self) -> String {
         let real = self.dir.canonicalize().unwrap_or_else(|_| self.dir.clone());
         Digest::of(real.as_os_str().as_bytes()).to_string()[..12].to_owned()
     }
 
-    /// Two runs never write one ledger at a time. Writers of events take no lock.
+    /// Takes the lock that keeps two runs from writing one ledger at a time. Writers of events take no lock.
     pub fn lock(&self) -> Result<Lock> {
         Lock::take(&self.repo.shared_state(TOOL).join(format!("{}.synth.lock", self.word())))
     }
 
-    /// What `current.md` holds; none when it is not there.
+    /// Reads `current.md`. None: it does not exist.
     pub fn current(&self) -> Result<Option<Current>> {
         let rel = self.rel(CURRENT)?;
         match self.top.look(&rel)? {
@@ -123,7 +123,7 @@ impl Ledger {
             _ => {
                 let path = self.top.join(&rel);
                 return Err(Failure::failed(format!(
-                    "{} is no regular file, or not reached without a link",
+                    "{} is not a regular file, or is reached through a link",
                     path.display()
                 ))
                 .hint("move it away and run the command again"));
@@ -134,21 +134,21 @@ impl Ledger {
         Ok(Some(Current { bytes, stat }))
     }
 
-    /// What the system tells of it without opening it.
+    /// The metadata of `current.md`.
     pub fn current_stat(&self) -> Result<Option<Stat>> {
         let rel = self.rel(CURRENT)?;
         Ok(self.top.stats(std::iter::once(&rel))?.into_iter().next().flatten())
     }
 }
 
-/// `current.md` as it is.
+/// The content of `current.md`.
 #[derive(Debug)]
 pub struct Current {
     pub bytes: Vec<u8>,
     pub stat: Option<Stat>,
 }
 
-/// What must be known of it to replace it, without its bytes.
+/// What is needed to replace a `current.md`, without its bytes.
 #[derive(Clone, Copy, Debug)]
 pub struct CurrentIdentity {
     pub digest: Digest,
@@ -160,13 +160,13 @@ impl Current {
         CurrentIdentity { digest: Digest::of(&self.bytes), mode: self.stat.map_or(0o644, |stat| stat.mode() & 0o777) }
     }
 
-    /// Its text; not UTF-8 is nothing we wrote.
+    /// Its text. None: it is not UTF-8, so we did not write it.
     pub fn text(&self) -> Option<&str> {
         std::str::from_utf8(&self.bytes).ok()
     }
 }
 
-/// `path` below `dir`, whichever links either goes through; a path that goes up is followed first.
+/// The part of `path` below `dir`, even if links lead to either. `..` is resolved first.
 pub(super) fn below(dir: &Path, path: &Path) -> Option<PathBuf> {
     let plain = path.components().collect::<PathBuf>();
     let climbs = plain.components().any(|component| component == std::path::Component::ParentDir);

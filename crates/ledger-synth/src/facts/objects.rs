@@ -1,4 +1,4 @@
-//! A ledger read from git's objects: any commit's, without a work tree.
+//! Reads the ledger of any commit from git's objects, without a work tree.
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
@@ -16,7 +16,7 @@ use super::{CURRENT, EVENTS, EventPath, Events, Skipped, SnapshotFile};
 use crate::failure::LedgerFailure;
 use crate::settings::{DEFAULT_ROOT, LedgerRoot, Settings};
 
-/// Where to ask git, and for which directory.
+/// A ledger's directory in git's objects.
 pub struct Objects<'g> {
     git: &'g Git,
     dir: &'g Path,
@@ -24,10 +24,10 @@ pub struct Objects<'g> {
     pub prefix: RelPath,
 }
 
-/// The blobs of a ledger in one commit, by their path below its directory.
+/// The blobs of a ledger in a commit, by their path below its directory.
 pub type Blobs = BTreeMap<PathBuf, String>;
 
-/// A ledger as a commit has it.
+/// The ledger of a commit.
 #[derive(Debug, Default)]
 pub struct CommitTree {
     pub events: Events,
@@ -49,7 +49,7 @@ impl<'g> Objects<'g> {
         Objects::at(git, repo, &path)
     }
 
-    /// Of the ledger in this directory of the tree.
+    /// The ledger in a directory of the tree.
     pub fn at(git: &'g Git, repo: &'g Repo, path: &Path) -> Result<Objects<'g>> {
         let prefix = RelPath::parse_os(path.as_os_str()).map_err(|why| {
             Failure::usage(format!("the ledger cannot be in `{}`: {why}", path.display()))
@@ -58,14 +58,14 @@ impl<'g> Objects<'g> {
         Ok(Objects { git, dir: repo.worktree.as_deref().unwrap_or(&repo.common_dir), prefix })
     }
 
-    /// The commit a name stands for.
+    /// Resolves a name to a commit.
     pub fn commit(&self, rev: &str) -> Result<String> {
         let name = format!("{rev}^{{commit}}");
         let output =
             self.git.cmd(self.dir).args(["rev-parse", "--quiet", "--verify", "--end-of-options", &name]).capture()?;
         if !output.status.success() {
             return Err(LedgerFailure::NotFound
-                .with(Exit::Bad, format!("`{rev}` is no commit"))
+                .with(Exit::Bad, format!("`{rev}` is not a commit"))
                 .hint("see `git log --oneline --all`"));
         }
         Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned())
@@ -104,7 +104,7 @@ impl<'g> Objects<'g> {
         Ok(blobs)
     }
 
-    /// What these blobs hold. One process for all.
+    /// Reads blobs with one process.
     pub fn read(&self, blobs: &Blobs) -> Result<CommitTree> {
         let input: String = blobs.values().map(|sha| format!("{sha}\n")).collect();
         let output = self.git.cmd(self.dir).args(["cat-file", "--batch"]).input(input.into_bytes()).capture()?;
@@ -137,7 +137,7 @@ impl<'g> Objects<'g> {
     }
 }
 
-/// `current.md`, or an event: directories below `events/` and names with a dot in front are none.
+/// Whether a path is `current.md` or an event. Hidden files and directories below `events/` are not events.
 fn is_ours(below: &Path) -> bool {
     let name = below.file_name().unwrap_or_default().as_bytes();
     let is_event = below.parent() == Some(Path::new(EVENTS)) && name.ends_with(b".md") && !name.starts_with(b".");

@@ -1,4 +1,4 @@
-//! What an archiving does: which events one snapshot stands for, and which files move into the archive.
+//! What `archive` does: which events the snapshot covers, and which files move into the archive.
 
 use std::path::Path;
 
@@ -13,27 +13,27 @@ use crate::join::Join;
 use crate::snapshot;
 use crate::view::View;
 
-/// A file of `events/` that goes into the archive, and the day it belongs to.
+/// A file of `events/` that moves into the archive, and its day there.
 pub struct ArchiveMove {
     pub name: String,
     pub day: String,
-    /// The event in it when it was read; none for a snapshot.
+    /// The event that was read from it. None: it is a snapshot.
     pub id: Option<Digest>,
 }
 
-/// What an archiving comes to.
+/// What `archive` is to do.
 #[derive(Default)]
 pub struct ArchivePlan {
-    /// Name and text of the snapshot, when one has to be written.
+    /// The name and text of the snapshot, if one is to be written.
     pub snapshot: Option<(String, String)>,
     pub moves: Vec<ArchiveMove>,
 }
 
-/// What is folded: every event that is old enough and not from the future, and every snapshot.
+/// Folds every event that is old enough and not from the future, and every snapshot.
 pub fn archive(now: Timestamp, events: &Events, age: Option<SignedDuration>) -> Result<ArchivePlan> {
     let snapshots = events.snapshots()?;
     let whole = join(&events.records, &snapshots, &Filter::default());
-    // A join cannot be undone: what may yet be disowned for its stamp stays.
+    // A join cannot be undone, so events from the future stay: somebody may retract them.
     let limit = age.map_or(now.checked_add(AHEAD).ok(), |age| now.checked_sub(age).ok());
     let is_due = |ts: Timestamp| limit.is_some_and(|limit| ts <= limit);
     let mut chosen = Vec::new();
@@ -42,7 +42,7 @@ pub fn archive(now: Timestamp, events: &Events, age: Option<SignedDuration>) -> 
         let Some(event) = record.decode() else { continue };
         let is_covered = whole.folded.contains(&record.id);
         let is_disowned = whole.retracted.contains(&record.id) && !is_covered;
-        // What somebody disowned says nothing, and is never part of a snapshot.
+        // A retracted event is never part of a snapshot.
         if (is_due(event.meta.ts) || is_covered) && !is_disowned {
             if !is_covered {
                 chosen.push(record.clone());
@@ -70,11 +70,11 @@ pub fn archive(now: Timestamp, events: &Events, age: Option<SignedDuration>) -> 
     Ok(plan)
 }
 
-/// What is folded is gone from everywhere else: the snapshot must say the very same.
+/// Proves that the snapshot says the same as the events, which will count nowhere else.
 fn prove(folded: &Join<'_>, text: &str) -> Result<()> {
     let wrong = |why: String| {
         Failure::failed(format!("the snapshot would not read back as it is ({why}), so nothing was archived"))
-            .hint("please report it; the events are as they were")
+            .hint("please report this; the events are unchanged")
     };
     let read = [snapshot::parse(text).map_err(|problem| wrong(problem.why))?];
     let again = join(&[], &read, &Filter::default());
@@ -90,7 +90,7 @@ pub fn file_name(path: &Path) -> String {
     path.file_name().unwrap_or_default().to_string_lossy().into_owned()
 }
 
-/// The event's own day: two branches archive it to the same place.
+/// The day of the event, so that two branches archive it to the same place.
 fn day(ts: Timestamp) -> String {
     ts.to_string().chars().take_while(|c| *c != 'T').collect()
 }

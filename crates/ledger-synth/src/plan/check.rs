@@ -15,14 +15,14 @@ pub struct CheckVerdict {
     /// Why `current.md` is not fresh; empty when it is.
     pub why: String,
     pub diff: Vec<String>,
-    /// What fixes it, where a synthesis does not.
+    /// The fix, if a synthesis does not fix it.
     pub fix: Option<&'static str>,
     /// Malformed events, and events from the future.
     pub problems: Vec<String>,
     pub event_count: usize,
 }
 
-/// Compares `current.md` with what its events come to.
+/// Compares `current.md` with the synthesis of its events.
 pub fn check(
     now: Timestamp,
     events: &Events,
@@ -43,7 +43,7 @@ pub fn check(
     let fix = fix.or((event_count == 0 && has_footer).then_some("restore them, for example from git"));
     let (exit, why, diff) = if event_count == 0 && has_footer && problems.is_empty() {
         // The events are gone, and a synthesis would not bring them back.
-        (Exit::No, "there are no events any more", Vec::new())
+        (Exit::No, "its events are gone", Vec::new())
     } else if event_count == 0 {
         (Exit::Done, "", Vec::new())
     } else {
@@ -65,7 +65,7 @@ fn compare(current: Option<&Current>, text: &str) -> Result<(Exit, &'static str,
         None | Some(None) => "it was not written by ledger-synth",
         Some(Some(footer)) if footer.format > FORMAT => return Err(view::newer_format(CURRENT, footer.format)),
         Some(Some(footer)) if !footer.is_intact => "it was edited by hand",
-        Some(Some(_)) => "it is not what the events come to",
+        Some(Some(_)) => "it does not match its events",
     };
     Ok((Exit::No, why, difference(current.map(|current| current.bytes.as_slice()), text)))
 }

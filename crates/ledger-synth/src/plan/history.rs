@@ -1,4 +1,4 @@
-//! Everything that agents ever said, and what came of it.
+//! Everything that agents ever said, and whether it still counts.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -111,7 +111,7 @@ fn statement(join: &Join<'_>, entry: &Entry<'_>, source: &Source<'_>) -> Option<
     })
 }
 
-/// Whether something else counts in its place.
+/// Whether something newer counts instead.
 fn is_beaten(join: &Join<'_>, entry: &Entry<'_>, source: &Source<'_>) -> bool {
     let is_it = |of: u32| join.source(of).id == source.id;
     match entry {

@@ -1,8 +1,9 @@
-//! The join: what any set of events and snapshots comes to. Pure, and a join of semilattices: order, repetition
-//! and grouping of what goes in change nothing.
+//! The join: what a set of events and snapshots says together. It is pure, and a join of semilattices: the order,
+//! repetition and grouping of its input change nothing.
 //!
-//! Sections are registers (the newest text counts), sets (of whole texts) and maps (the newest value per key,
-//! none being a value); checkpoints are a set. Newest is decided by (instant, agent, value), a total order.
+//! Sections are registers (the newest text counts), sets of whole texts, and maps (the newest value of each key
+//! counts, and a missing value is a value too); checkpoints are a set. The newest is the greatest (instant, agent,
+//! value), a total order.
 
 use std::borrow::Cow;
 use std::collections::hash_map::Entry as Slot;
@@ -18,7 +19,7 @@ use crate::section::SectionName;
 use crate::snapshot::Snapshot;
 use crate::source::Source;
 
-/// Which events are asked for; all by default.
+/// Which events count; by default all.
 #[derive(Clone, Debug, Default)]
 pub struct Filter {
     pub branch: Option<String>,
@@ -40,7 +41,7 @@ impl Filter {
 pub fn join<'a>(records: &'a [CanonicalEvent], snapshots: &'a [Snapshot<'_>], filter: &Filter) -> Join<'a> {
     let mut retracted = BTreeSet::new();
     loop {
-        // Who disowns an event is only known when all are read: almost never is there a second round.
+        // Retractions are only known when all events are read. A second round is almost never needed.
         let mut table = Table { retracted: retracted.clone(), filter: filter.clone(), ..Table::default() };
         table.sources.reserve_exact(records.len());
         table.places.reserve(records.len());
@@ -54,18 +55,18 @@ pub fn join<'a>(records: &'a [CanonicalEvent], snapshots: &'a [Snapshot<'_>], fi
     }
 }
 
-/// The join while it grows.
+/// The join while events are added.
 #[derive(Default)]
 struct Table<'a> {
     sources: Vec<Source<'a>>,
     places: HashMap<Digest, u32>,
     sections: HashMap<SectionName<'a>, Growing<'a>>,
-    /// With duplicates.
+    /// Duplicates included.
     checkpoints: Vec<By<Checkpoint<'a>>>,
     folded: HashSet<Digest>,
     snapshots: BTreeSet<Digest>,
     retracted: BTreeSet<Digest>,
-    /// What events said that do not count themselves.
+    /// The events that are retracted by events that do not count themselves.
     hidden: Vec<Digest>,
     filter: Filter,
 }
@@ -98,7 +99,7 @@ impl<'a> Table<'a> {
 
     fn add(&mut self, record: &'a CanonicalEvent) {
         let is_out = self.retracted.contains(&record.id) && !self.folded.contains(&record.id);
-        // Ours, or checked when it was read.
+        // Cannot fail: we encoded it, or checked it when it was read.
         let Some(event) = record.decode() else { return };
         if is_out || !self.filter.takes(event.meta.branch.as_deref(), &event.meta.agent) {
             return event.entries.iter().for_each(|entry| self.keep_retraction(entry));
@@ -106,13 +107,13 @@ impl<'a> Table<'a> {
         let known = self.sources.len();
         let place = self.source_index(Source::new(record.id, &event));
         if self.sources.len() == known && !self.folded.contains(&record.id) {
-            // The same event in another file.
+            // Another file of an event that is already there.
             return;
         }
         event.entries.into_iter().for_each(|entry| self.add_entry(entry, place));
     }
 
-    /// Of an event that does not count only what it disowns does.
+    /// Keeps the retractions of an event that does not count itself.
     fn keep_retraction(&mut self, entry: &Entry<'_>) {
         self.hidden.extend(entry.retracted());
     }
@@ -173,7 +174,7 @@ impl<'a> Table<'a> {
             pairs.sort_unstable();
             (name, JoinedSection { text: growing.text, items, pairs })
         });
-        // Exact duplicates of one agent count once; the newest of them speaks.
+        // Exact duplicates of one agent count once, with the newest source.
         let mut checkpoints = self.checkpoints;
         checkpoints
             .sort_unstable_by(|a, b| a.0.cmp(&b.0).then_with(|| stamp(&sources, b.1).cmp(&stamp(&sources, a.1))));
@@ -195,7 +196,7 @@ fn stamp<'s>(sources: &'s [Source<'_>], of: u32) -> (&'s str, Timestamp, Digest)
     (&source.agent, source.ts, source.id)
 }
 
-/// Whether `a` beats `b`: by instant, agent, value; between equals the id decides, which shows nowhere.
+/// Whether `a` beats `b` by instant, agent and value. The id decides between equals, which nobody can see.
 fn is_newer<V: Ord>(sources: &[Source<'_>], a: &By<V>, b: &By<V>) -> bool {
     let (one, other) = (&sources[a.1 as usize], &sources[b.1 as usize]);
     (one.ts, &one.agent, &a.0, one.id) > (other.ts, &other.agent, &b.0, other.id)

@@ -1,5 +1,5 @@
-//! The laws of the join, from events to the rendered ledger. Few instants, agents and values, so that ties are the
-//! rule.
+//! The laws of the join, from events to the rendered ledger. The generators have few instants, agents and values, so
+//! that ties are the rule.
 
 use std::collections::BTreeSet;
 
@@ -118,7 +118,7 @@ proptest! {
         prop_assert_eq!(shown(&other, &[]), want);
     }
 
-    /// Any part folded, any part folded again, overlapping, nested and in any order: the view is the same.
+    /// The view is the same whatever is folded: any part, twice, overlapping, nested, in any order.
     #[test]
     fn folding_changes_nothing(
         events in prop::collection::vec(event(), 1..8),
@@ -141,7 +141,7 @@ proptest! {
         let nested = folded(&rest, std::slice::from_ref(&both));
         prop_assert_eq!(&shown(&[], std::slice::from_ref(&nested)), &want);
         prop_assert_eq!(&shown(&all, &[nested.clone(), both, two]), &want);
-        // The same set gives the same file, by whichever way it was folded.
+        // The same set gives the same file, however it was folded.
         let again = folded(&all, &[nested.clone(), one]);
         let entries = |text: &str| text.lines().filter(|line| !line.starts_with("{\"snapshot\"")).skip(7).map(str::to_owned).collect::<Vec<_>>();
         prop_assert_eq!(entries(&again), entries(&nested));
@@ -172,7 +172,7 @@ proptest! {
         }
     }
 
-    /// Whatever an event said is shown, or beaten by what is newer, or removed by name.
+    /// Everything an event says is shown, beaten by something newer, or removed by name.
     #[test]
     fn nothing_is_lost(events in prop::collection::vec(event(), 1..8)) {
         let all = records(&events);
@@ -221,7 +221,7 @@ proptest! {
         prop_assert_eq!(shown, all.iter().map(|record| record.id).collect());
     }
 
-    /// An event that is disowned leaves no trace but that it was, wherever the word for it stands.
+    /// A retracted event does not count, wherever its retraction is.
     #[test]
     fn what_is_disowned_does_not_count(events in prop::collection::vec(event(), 1..6), bad in event(), word in event()) {
         let bad = CanonicalEvent::encode(&bad);
@@ -234,7 +234,7 @@ proptest! {
         let want = shown(&rest, &[]);
         let with = [rest.clone(), vec![bad.clone()]].concat();
         prop_assert_eq!(&shown(&with, &[]), &want);
-        // The word is folded and what it is about stays: the same.
+        // The same if the retraction is folded and the retracted event is not.
         let tidy = folded(&rest, &[]);
         prop_assert_eq!(&shown(std::slice::from_ref(&bad), &[tidy]), &want);
     }
@@ -250,7 +250,7 @@ proptest! {
         prop_assert!(own.sources.iter().all(|source| source.agent == "alpha"));
     }
 
-    /// However it is spelt, it is the same event.
+    /// An event is the same however it is spelt.
     #[test]
     fn spelling_changes_nothing(event in event(), spelt in prop::sample::select(&INSTANTS[..])) {
         let event = LedgerEvent::new(Meta { ts: instant::parse(spelt).expect("an instant"), ..event.meta }, event.entries);

@@ -1,4 +1,4 @@
-//! The pure decisions: what events come to, what is wrong with them, and what there is to do.
+//! The pure decisions: what events say together, what is wrong with them, and what is to be done.
 
 pub mod archive;
 pub mod check;

@@ -4,21 +4,21 @@ use std::borrow::Cow;
 
 use crate::section::{Section, Shape};
 
-/// Where the first line of a text stands, which decides what else it could be taken for.
+/// The position of the first line of a text, which decides what it could be mistaken for.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum LinePosition {
-    /// Behind a marker or a key.
+    /// After a marker or a key.
     Inline,
     /// In a list whose other items may have keys.
     Mixed,
-    /// Behind the indent of a further line.
+    /// After the indentation of a further line.
     Continuation,
     /// At the left margin.
     Paragraph,
 }
 
 impl LinePosition {
-    /// Whether a line that begins so would be structure here, and so gets a backslash.
+    /// Whether a line that begins like this would be structure here and needs a backslash.
     pub fn is_structure(self, bare: &str) -> bool {
         ["#", "---", "===", "```", "~~~"].iter().any(|mark| bare.starts_with(mark))
             || (self == LinePosition::Mixed && bare.starts_with("**") && bare.contains(":**"))
@@ -27,7 +27,7 @@ impl LinePosition {
     }
 }
 
-/// Whether a line that begins so parts a page in two, or hides what follows as HTML can.
+/// Whether a line that begins like this divides the page, or is HTML that could hide the text after it.
 fn is_block(bare: &str) -> bool {
     let html =
         bare.strip_prefix('<').is_some_and(|rest| rest.starts_with(|c: char| c.is_alphabetic() || "/!?".contains(c)));
@@ -43,8 +43,8 @@ pub fn guarded(line: &str, place: LinePosition) -> Cow<'_, str> {
     format!("{}\\{}", &line[..at], &line[at..]).into()
 }
 
-/// The text with everything as an escape that a terminal or a reader would not show, and all of `more`; a
-/// comment that would hide what follows gets a backslash. Reversible: the tests read it back.
+/// Escapes the characters that a terminal or a reader would not show, and those in `more`, and puts a backslash
+/// before a comment that would hide the text after it. The tests prove that this is reversible.
 pub fn escaped<'t>(text: &'t str, more: &str) -> Cow<'t, str> {
     let is_hidden = |c: char| (c.is_control() && c != '\t') || is_bidi(c) || more.contains(c);
     if !text.contains(is_hidden) && !text.contains("\\u{") && !text.contains("<!--") {
@@ -58,7 +58,7 @@ pub fn escaped<'t>(text: &'t str, more: &str) -> Cow<'t, str> {
         }
         let is_escape = slashes > 0 && text[at..].starts_with("u{");
         if is_hidden(c) {
-            // A backslash before an escape would read as part of it.
+            // A backslash before an escape would be read as a part of it.
             out.push_str(&"\\u{5c}".repeat(slashes));
             out.push_str(&format!("\\u{{{:x}}}", u32::from(c)));
         } else {
@@ -70,7 +70,7 @@ pub fn escaped<'t>(text: &'t str, more: &str) -> Cow<'t, str> {
     (out + &"\\".repeat(slashes)).into()
 }
 
-/// Marks that turn or part a line (Unicode UAX #9, and the separators).
+/// Whether a character changes the direction of a line (Unicode UAX #9) or breaks it.
 pub fn is_bidi(c: char) -> bool {
     matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }

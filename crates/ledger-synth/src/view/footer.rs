@@ -1,4 +1,4 @@
-//! The footer of `current.md`, by which a file is known as generated.
+//! The footer of `current.md`, which marks a file as generated.
 
 use std::borrow::Cow;
 
@@ -8,20 +8,20 @@ use shopfloor_core::hash::Digest;
 /// The format that we render, and the newest that we compare with.
 pub const FORMAT: u32 = 1;
 
-/// What begins the footer.
+/// The beginning of the footer.
 pub const FOOTER: &str = "\n---\n_synthesized:\n";
 
-/// What a file says of itself.
+/// What the footer of a file says.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Footer {
     pub format: u32,
-    /// The hash of what stands above it, when it was written.
+    /// The hash of the text above it when it was written.
     output: String,
-    /// Whether that is what stands there still.
+    /// Whether that text is unchanged.
     pub is_intact: bool,
 }
 
-/// The footer of a generated file; none when a person wrote it.
+/// Parses the footer of a generated file. None: a person wrote the file.
 pub fn footer(text: &str) -> Option<Footer> {
     let text = if text.contains('\r') { Cow::Owned(text.replace("\r\n", "\n")) } else { Cow::Borrowed(text) };
     let at = text.rfind(FOOTER)?;
@@ -31,7 +31,7 @@ pub fn footer(text: &str) -> Option<Footer> {
             .find_map(|line| line.trim().strip_prefix(name)?.strip_prefix(": ").map(str::to_owned))
     };
     let output = field("output").unwrap_or_default();
-    // What stands above is as it was, and behind the footer, or in it, is nothing more.
+    // Intact means: the text above is unchanged, and nothing was added in or after the footer.
     let keys = ["event_count", "latest_ts", "generated_at", "format", "inputs", "skipped", "output"];
     let (own, rest) = text[at + FOOTER.len()..].split_once("\n\n---\n").unwrap_or_default();
     let is_plain = rest.is_empty()
@@ -44,12 +44,12 @@ pub fn footer(text: &str) -> Option<Footer> {
     Some(Footer { format: field("format").and_then(|n| n.parse().ok()).unwrap_or(1), output, is_intact })
 }
 
-/// Whether two texts of the ledger are the same: line ends and the time of writing do not count.
+/// Whether two texts of the ledger are the same except for line ends and the time of writing.
 pub fn is_same(a: &str, b: &str) -> bool {
     fn lines(text: &str) -> impl Iterator<Item = &str> {
         let mut is_footer = false;
         text.split('\n').map(|line| line.strip_suffix('\r').unwrap_or(line)).filter(move |line| {
-            // No value has such a line at the margin.
+            // No value has such a line at the left margin.
             is_footer |= *line == "---";
             !(is_footer && line.starts_with("  generated_at: "))
         })

@@ -1,4 +1,4 @@
-//! `current.md`: what a reader sees of the joined ledger, rendered and recognized.
+//! `current.md`: what a reader sees of the joined ledger, how it is rendered, and how it is recognised.
 
 mod contents;
 mod escape;

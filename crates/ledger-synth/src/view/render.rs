@@ -10,7 +10,7 @@ use crate::entry::Checkpoint;
 use crate::source::Source;
 
 impl View<'_> {
-    /// The text of `current.md`. `stamp` is the wall clock where somebody asked for it.
+    /// Renders `current.md`. `stamp` is the wall clock, if somebody asked for it.
     pub fn render(&self, skipped: usize, stamp: Option<Timestamp>) -> String {
         let mut out = String::with_capacity(self.size());
         out.push_str("## Ledger\n");
@@ -38,7 +38,7 @@ impl View<'_> {
         out
     }
 
-    /// About how long the text is.
+    /// The approximate length of the text.
     fn size(&self) -> usize {
         let size = |content: &SectionContent<'_>| match content {
             SectionContent::List(items) => items.iter().map(|text| text.len() + 4).sum(),
@@ -49,7 +49,7 @@ impl View<'_> {
     }
 }
 
-/// What current banners and reports say of an event.
+/// Renders an event for the banner and the preview.
 pub fn source_line(source: &Source<'_>) -> String {
     // Minutes are enough to tell sessions apart.
     let ts = source.ts.to_string();
@@ -116,9 +116,9 @@ fn reached(out: &mut String, one: &ReachedCheckpoint<'_>) {
     }
 }
 
-/// A text that goes on to the end of its last line; further lines are indented.
+/// Writes a text. Its further lines are indented.
 fn value(out: &mut String, text: &str, place: LinePosition) {
-    // Blanks at the margin would make it a part of what stands before.
+    // Blanks at the margin would make the text a part of the item before it.
     let body = if place == LinePosition::Paragraph { text.trim_start_matches(['\n', ' ', '\t']) } else { text };
     let margin = &text[..text.len() - body.len()];
     margin.chars().for_each(|c| out.push_str(&format!("\\u{{{:x}}}", u32::from(c))));
@@ -127,7 +127,7 @@ fn value(out: &mut String, text: &str, place: LinePosition) {
     out.push_str(&if margin.is_empty() { guarded(first, place) } else { escaped(first, "") });
     while let Some(line) = lines.next() {
         out.push('\n');
-        // A line end at its very end would be lost without the margin behind it.
+        // A line end at the very end would be lost without an indented line after it.
         if !line.is_empty() || lines.peek().is_none() {
             out.push_str("  ");
             out.push_str(&guarded(line, LinePosition::Continuation));

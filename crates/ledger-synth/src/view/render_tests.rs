@@ -1,4 +1,4 @@
-//! The rendered ledger, read back: nothing in a value can pass for structure.
+//! Reads the rendered ledger back: nothing in a value can pass for structure.
 
 use proptest::prelude::*;
 
@@ -46,11 +46,10 @@ fn unguarded(line: &str, position: LinePosition) -> String {
     plain(line)
 }
 
-/// What a rendered ledger says, section by section in order: for proving that nothing in a value can pass for
-/// structure, and for taking over a file that somebody wrote in this form.
+/// One thing that a rendered ledger says.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Read {
-    /// The name the section is merged under.
+    /// The name under which the section is merged.
     pub section: SectionName<'static>,
     pub key: Option<String>,
     pub text: String,
@@ -161,7 +160,7 @@ proptest! {
         prop_assert_eq!(plain(&escaped(&text, "(")), text);
     }
 
-    /// What was said comes back, each under its own section, and nothing else.
+    /// Every entry comes back under its own section, and nothing else does.
     #[test]
     fn no_value_can_pass_for_structure(
         registers in prop::collection::btree_map(prop::sample::select(vec!["now", "goal", "mood"]), nasty(), 0..3),

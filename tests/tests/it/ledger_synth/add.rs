@@ -111,7 +111,7 @@ fn add_works_whatever_is_wrong_with_other_events() {
     event(&app, "a", "2026-01-10T00:00:00Z", "x", "now: a\n");
     app.ledger(&["archive"]).exit(0);
     app.sh(&format!("sed -i 's/\"now\"/\"then\"/' {EVENTS}/snapshot_*.md")).exit(0);
-    app.ledger(&["add", "--now", "still here"]).exit(0).err_has("the event has the clock's time").out_has(EVENTS);
+    app.ledger(&["add", "--now", "still here"]).exit(0).err_has("the event gets the clock's time").out_has(EVENTS);
     for body in [
         "env:\n  node: 20\n- extra\n",
         "risks: text\nrisks:\n  a: b\n",
@@ -131,7 +131,7 @@ fn add_refuses_to_resolve_a_question_that_is_not_open_and_names_the_nearest() {
     let app = w.app();
     app.ledger(&["add", "--question", "Which lexer?", "--question", "Who reviews?"]).exit(0);
     let refused = app.ledger(&["add", "--resolve", "Which lexer", "--done", "x"]).exit(1);
-    refused.err_has("no open question is `Which lexer`").err_has("the nearest is `Which lexer?`");
+    refused.err_has("there is no open question `Which lexer`").err_has("the nearest open question is `Which lexer?`");
     app.ledger(&["add", "--draft", "--resolve", "Who reviews"]).exit(1).err_has("`Who reviews?`");
     app.ledger(&["--no-confirm"]).exit(0);
     assert!(!app.read(CURRENT).contains("- x"));

@@ -56,7 +56,7 @@ fn only_what_archive_wrote_is_read_as_a_snapshot() {
     app.sh(&format!("sed -i '1i\\\\' {EVENTS}/snapshot_*.md")).exit(0);
     assert_eq!(synth(&app), text, "a blank line before it changes nothing");
     app.sh(&format!("rm {EVENTS}/*")).exit(0);
-    app.ledger(&["--check"]).exit(1).err_has("there are no events any more");
+    app.ledger(&["--check"]).exit(1).err_has("its events are gone");
     app.sh(&format!("ln -s $PWD/{ROOT} lnk")).exit(0);
     for path in [CURRENT, "lnk/current.md", "thoughts/shared/handoffs/../handoffs/current.md"] {
         app.ledger(&["--output", path, "--agent", "x"]).exit(2).err_has("a ledger's own");

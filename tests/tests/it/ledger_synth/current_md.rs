@@ -29,7 +29,7 @@ fn a_page_that_a_person_wrote_is_replaced_only_on_demand() {
     app.ledger(&["--check"]).exit(1).err_has("was not written by ledger-synth");
     app.ledger(&["--no-confirm", "--adopt", "-n"]).exit(0);
     before.assert_untouched_since(&snapshot);
-    app.ledger(&["--no-confirm", "--adopt"]).exit(0).err_has("took current.md over as");
+    app.ledger(&["--no-confirm", "--adopt"]).exit(0).err_has("adopted current.md as");
     let json = app.ledger(&["--json"]).exit(0).json();
     assert_eq!((text(&json, "/now"), text(&json, "/decisions/db")), ("By hand", "postgres"));
     assert_eq!((text(&json, "/open_questions/0"), json["event_count"].as_u64()), ("Which?", Some(3)));
@@ -53,7 +53,7 @@ fn an_edit_by_hand_is_kept_aside() {
     let text = synth(&app);
     app.write(CURRENT, &text.replace("- of toast", "- of toast, and more"));
     let out = app.ledger(&["--no-confirm"]).exit(0);
-    out.err_has("was edited by hand; what it held is kept in");
+    out.err_has("was edited by hand; its content is kept in");
     assert_eq!(app.read(CURRENT), text);
     app.sh("grep -r 'and more' .git/shopfloor/ledger-synth/edited").exit(0);
     app.write(CURRENT, &format!("{text}\n## Mine\n- do not lose this\n"));

@@ -21,7 +21,7 @@ fn only_regular_files_are_opened() {
     assert_eq!(wt.sh("ls elsewhere").exit(0).stdout, "");
     wt.sh(&format!("rm {EVENTS} && mkdir {EVENTS} && ln -s /etc/passwd {CURRENT}")).exit(0);
     event(&wt, "a", "2026-01-10T00:00:00Z", "toast", "now: one\n");
-    wt.ledger(&["--no-confirm"]).exit(4).err_has("is no regular file");
+    wt.ledger(&["--no-confirm"]).exit(4).err_has("is not a regular file");
 }
 
 #[test]
@@ -74,7 +74,7 @@ fn malformed_files_are_skipped_whole_and_named() {
     for name in bad.iter().map(|(name, _)| *name).chain(["latin"]) {
         out.err_has(&format!("{EVENTS}/{name}.md:"));
     }
-    out.err_has("bad-ts.md:2: `ts: yesterday` is no RFC 3339 time")
+    out.err_has("bad-ts.md:2: `ts: yesterday` is not an RFC 3339 time")
         .err_has("latin.md:5: not UTF-8")
         .err_has("nul.md:5:");
     let text = app.read(CURRENT);

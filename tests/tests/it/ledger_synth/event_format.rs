@@ -73,7 +73,7 @@ fn a_body_may_be_indented_or_fenced_as_a_whole() {
     assert_eq!(json["this_session"], serde_json::json!(["one more", "two"]));
     run_with_input(&app, &["add"], "now: x\n<<<<<<< HEAD\n").exit(2).err_has("stdin:2: a conflict marker");
     let id = app.ledger(&["retract", "a.md"]).exit(0).stdout;
-    app.ledger(&["retract", id.trim()]).exit(1).err_has("cannot be taken back");
+    app.ledger(&["retract", id.trim()]).exit(1).err_has("cannot be undone");
 }
 
 /// Words of flow collections are what was written, and bold keys are keys however their colon stands.

@@ -149,7 +149,7 @@ fn a_page_that_a_person_wrote_conflicts_like_any_text() {
     app.run("git", &["merge", "-q", "--no-edit", "a"]).exit(1);
     let text = app.read(CURRENT);
     assert!(text.contains("# Mine") && text.contains("<<<<<<<") && text.contains("**Now:** of a"), "{text}");
-    app.ledger(&["--no-confirm", "--commit"]).exit(1).err_has("a merge is going on");
+    app.ledger(&["--no-confirm", "--commit"]).exit(1).err_has("a merge is in progress");
 }
 
 /// A commit made in the middle of a rebase would go when it is aborted.

@@ -15,13 +15,13 @@ fn retract_removes_an_event_that_is_not_folded_yet() {
     app.ledger(&["retract", &bad[..10]]).exit(0);
     let shown = synth(&app);
     assert!(shown.contains("**Now:** good") && !shown.contains("- bad"), "{shown}");
-    app.ledger(&["retract", &bad]).exit(0).err_has("disowned already");
+    app.ledger(&["retract", &bad]).exit(0).err_has("already retracted");
     app.ledger(&["archive"]).exit(0);
     assert_eq!(synth(&app), shown);
     app.ledger(&["--check"]).exit(0);
     let good = app.ledger(&["explain", "now", "--json"]).exit(0).json_lines();
     app.ledger(&["retract", text(&good[0], "/event")]).exit(1).err_has("folded into a snapshot");
-    app.ledger(&["retract", "ffffffff"]).exit(1).err_has("no event is called");
+    app.ledger(&["retract", "ffffffff"]).exit(1).err_has("there is no event");
 }
 
 #[test]
@@ -39,7 +39,7 @@ fn explain_and_conflicts_name_who_said_what() {
         .exit(0)
         .out_has("jwt (2026-01-10T00:00:00Z, toast, ")
         .out_has("[replaced]");
-    app.ledger(&["explain", "nobody"]).exit(1).err_has("nobody said anything of `nobody`");
+    app.ledger(&["explain", "nobody"]).exit(1).err_has("nobody said anything about `nobody`");
     let keys = |out: Output| {
         out.json_lines().iter().map(|l| l["key"].as_str().unwrap_or("now").to_owned()).collect::<Vec<_>>()
     };

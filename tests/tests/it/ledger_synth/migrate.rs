@@ -15,7 +15,7 @@ fn migrate_turns_handoffs_into_events() {
     let before = app.snapshot();
     app.ledger(&["migrate", "old/2026-01-11_05-07_auth.md", "old/note.md"])
         .exit(2)
-        .err_has("note.md: nothing tells when");
+        .err_has("note.md: its time is unknown");
     app.assert_untouched_since(&before);
     app.ledger(&["migrate", "old/2026-01-11_05-07_auth.md"]).exit(0).out_has("2026-01-11T05-07-00Z_auth-refactor.md");
     app.ledger(&["migrate", "old/2026-01-11_05-07_auth.md"]).exit(0).err_has("is an event already");

@@ -40,7 +40,7 @@ fn a_partial_view_is_printed_and_replaces_nothing() {
     ] {
         app.ledger(args).exit(2);
     }
-    app.ledger(&["--check", "add", "--now", "x"]).exit(2).err_has("stands before a subcommand");
+    app.ledger(&["--check", "add", "--now", "x"]).exit(2).err_has("--check belongs to plain");
 }
 
 #[test]

@@ -89,7 +89,7 @@ fn drafts_lose_nothing_and_the_later_text_counts() {
     let hook = ["add", "--from-hook", "claude", "--synth", "--commit"];
     run_with_input(&app, &hook, "{}")
         .exit(0)
-        .err_has("the event is written, but not synthesised or committed: a merge is going on");
+        .err_has("the event is written, but not synthesised or committed: a merge is in progress");
     app.sh("rm .git/MERGE_HEAD").exit(0);
     run_with_input(&app, &hook, "{}").exit(0).err_has("left nothing");
     let json = app.ledger(&["--json"]).exit(0).json();

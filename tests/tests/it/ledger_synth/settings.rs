@@ -27,7 +27,9 @@ fn root_chooses_the_directory_of_the_ledger() {
     app.ledger(&["--root", outside.to_str().unwrap(), "add", "--now", "x"]).exit(0);
     app.ledger(&["--root", outside.to_str().unwrap(), "--no-confirm"]).exit(0);
     assert!(outside.join("current.md").exists());
-    app.ledger(&["--root", outside.to_str().unwrap(), "--no-confirm", "--commit"]).exit(2).err_has("in no work tree");
+    app.ledger(&["--root", outside.to_str().unwrap(), "--no-confirm", "--commit"])
+        .exit(2)
+        .err_has("not in a work tree");
     // A checked-in setting leads nowhere else without a person's word.
     app.write(".shopfloor/config.toml", &format!("[ledger-synth]\nroot = {outside:?}\n"));
     app.ledger(&["config"]).exit(0).out_has("root = worktree (default)").err_has("approve");
