@@ -97,17 +97,19 @@ pub fn path(bytes: &[u8]) {
 /// Whatever stands in an event's file, it is read or refused; what is read is known by its canonical form, and can be
 /// written again.
 pub fn event(bytes: &[u8]) {
-    use ledger_synth::event::{self, Event, Record};
-    let Ok(text) = event::text(bytes) else { return };
-    let Ok(event) = Event::parse(&text) else { return };
-    let record = Record::of(&event);
-    assert_eq!(record.event().as_ref(), Some(&event));
-    let written = event::write(&event);
+    use ledger_synth::canonical::CanonicalEvent;
+    use ledger_synth::event::LedgerEvent;
+    use ledger_synth::event_file;
+    let Ok(text) = event_file::decode(bytes) else { return };
+    let Ok(event) = LedgerEvent::parse(&text) else { return };
+    let record = CanonicalEvent::encode(&event);
+    assert_eq!(record.decode().as_ref(), Some(&event));
+    let written = event.render();
     // A text may hold what git leaves in a conflict; then its file is one that is skipped.
-    if event::refuse_conflict_markers(&written).is_ok()
-        && event::parts(&written).is_ok_and(|p| p.front.len() < 16 << 10)
+    if event_file::refuse_conflict_markers(&written).is_ok()
+        && event_file::split(&written).is_ok_and(|p| p.front.len() < 16 << 10)
     {
-        let again = Event::parse(&written).map(|event| Record::of(&event).id);
+        let again = LedgerEvent::parse(&written).map(|event| CanonicalEvent::encode(&event).id);
         assert_eq!(again.ok(), Some(record.id), "{written}");
     }
 }

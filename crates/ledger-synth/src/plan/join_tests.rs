@@ -1,14 +1,16 @@
-//! The laws of the join, from events to the rendered ledger. Few instants, agents and values, so that ties are the
-//! rule.
+//! The laws of the join, from events to the rendered ledger. The generators have few instants, agents and values, so
+//! that ties are the rule.
 
 use std::collections::BTreeSet;
 
 use proptest::prelude::*;
 
 use super::*;
-use crate::event::{self, Event};
-use crate::snapshot;
-use crate::view::View;
+use crate::event::LedgerEvent;
+use crate::front::Meta;
+use crate::section::Section;
+use crate::view::{SectionContent, View};
+use crate::{event_file, instant, snapshot};
 
 const INSTANTS: [&str; 6] = [
     "2026-01-10T13:00:00Z",
@@ -60,42 +62,42 @@ pub fn entry() -> impl Strategy<Value = Entry<'static>> {
     ]
 }
 
-pub fn event() -> impl Strategy<Value = Event<'static>> {
+pub fn event() -> impl Strategy<Value = LedgerEvent<'static>> {
     let agent = prop::sample::select(&["alpha", "zeta", "m n"][..]);
     let branch = prop::option::of(prop::sample::select(&["main", "feat/x"][..]));
     let title = prop::option::of(prop::sample::select(&["t", "a longer title: of more than forty characters"][..]));
     (prop::sample::select(&INSTANTS[..]), agent, branch, title, prop::collection::vec(entry(), 0..6)).prop_map(
         |(ts, agent, branch, title, entries)| {
             let meta = Meta {
-                ts: event::instant(ts).expect("an instant"),
+                ts: instant::parse(ts).expect("an instant"),
                 agent: agent.into(),
                 branch: branch.map(Cow::from),
                 kind: None,
                 reason: None,
                 title: title.map(Cow::from),
             };
-            Event::new(meta, entries)
+            LedgerEvent::new(meta, entries)
         },
     )
 }
 
-fn records(events: &[Event<'_>]) -> Vec<Record> {
-    events.iter().map(Record::of).collect()
+fn records(events: &[LedgerEvent<'_>]) -> Vec<CanonicalEvent> {
+    events.iter().map(CanonicalEvent::encode).collect()
 }
 
 /// What a reader sees: the file and the banner's lines.
-fn shown(records: &[Record], snapshots: &[String]) -> String {
+fn shown(records: &[CanonicalEvent], snapshots: &[String]) -> String {
     let snapshots: Vec<_> = snapshots.iter().map(|text| snapshot::parse(text).expect("a snapshot")).collect();
     let join = join(records, &snapshots, &Filter::default());
     let mut sources: Vec<_> =
-        join.sources.iter().map(|source| (source.ts, source.id, crate::view::line(source))).collect();
+        join.sources.iter().map(|source| (source.ts, source.id, crate::view::source_line(source))).collect();
     sources.sort();
-    format!("{}{sources:?}", View::of(&join, None).render(0, None))
+    format!("{}{sources:?}", View::new(&join, None).render(0, None))
 }
 
-fn folded(records: &[Record], snapshots: &[String]) -> String {
+fn folded(records: &[CanonicalEvent], snapshots: &[String]) -> String {
     let snapshots: Vec<_> = snapshots.iter().map(|text| snapshot::parse(text).expect("a snapshot")).collect();
-    snapshot::write(&join(records, &snapshots, &Filter::default())).1
+    snapshot::render(&join(records, &snapshots, &Filter::default())).1
 }
 
 proptest! {
@@ -116,7 +118,7 @@ proptest! {
         prop_assert_eq!(shown(&other, &[]), want);
     }
 
-    /// Any part folded, any part folded again, overlapping, nested and in any order: the view is the same.
+    /// The view is the same whatever is folded: any part, twice, overlapping, nested, in any order.
     #[test]
     fn folding_changes_nothing(
         events in prop::collection::vec(event(), 1..8),
@@ -125,7 +127,7 @@ proptest! {
         live in any::<u8>(),
     ) {
         let all = records(&events);
-        let part = |mask: u8| -> Vec<Record> {
+        let part = |mask: u8| -> Vec<CanonicalEvent> {
             all.iter().enumerate().filter(|(at, _)| mask >> at & 1 == 1).map(|(_, record)| record.clone()).collect()
         };
         let want = shown(&all, &[]);
@@ -139,7 +141,7 @@ proptest! {
         let nested = folded(&rest, std::slice::from_ref(&both));
         prop_assert_eq!(&shown(&[], std::slice::from_ref(&nested)), &want);
         prop_assert_eq!(&shown(&all, &[nested.clone(), both, two]), &want);
-        // The same set gives the same file, by whichever way it was folded.
+        // The same set gives the same file, however it was folded.
         let again = folded(&all, &[nested.clone(), one]);
         let entries = |text: &str| text.lines().filter(|line| !line.starts_with("{\"snapshot\"")).skip(7).map(str::to_owned).collect::<Vec<_>>();
         prop_assert_eq!(entries(&again), entries(&nested));
@@ -151,7 +153,7 @@ proptest! {
         more in event(),
     ) {
         let (few, mut all) = (records(&events), records(&events));
-        all.push(Record::of(&more));
+        all.push(CanonicalEvent::encode(&more));
         let (few, all) = (join(&few, &[], &Filter::default()), join(&all, &[], &Filter::default()));
         prop_assert!(all.sources.len() >= few.sources.len() && all.latest() >= few.latest());
         for (name, section) in &few.sections {
@@ -170,39 +172,47 @@ proptest! {
         }
     }
 
-    /// Whatever an event said is shown, or beaten by what is newer, or removed by name.
+    /// Everything an event says is shown, beaten by something newer, or removed by name.
     #[test]
     fn nothing_is_lost(events in prop::collection::vec(event(), 1..8)) {
         let all = records(&events);
         let joined = join(&all, &[], &Filter::default());
-        let view = View::of(&joined, None);
-        let newer = |event: &Event<'_>, is_it: &dyn Fn(&Entry<'_>) -> bool| {
-            let stamp = |event: &Event<'_>| (event.meta.ts, event.meta.agent.to_string());
+        let view = View::new(&joined, None);
+        let newer = |event: &LedgerEvent<'_>, is_it: &dyn Fn(&Entry<'_>) -> bool| {
+            let stamp = |event: &LedgerEvent<'_>| (event.meta.ts, event.meta.agent.to_string());
             events.iter().any(|other| stamp(other) >= stamp(event) && other.entries.iter().any(is_it))
         };
+        let contents: Vec<_> = view.sections.iter().map(|(section, content)| (SectionName::from(*section), content)).collect();
+        let content = |name: &SectionName<'_>| contents.iter().find(|(own, _)| own == name).map(|(_, content)| *content);
+        let other = |name: &SectionName<'_>| view.others.iter().find(|other| other.key == name.as_str());
         for event in &events {
             for entry in &event.entries {
                 let is_there = match entry {
                     Entry::Text { section, text } => {
-                        let shown = [view.now, view.goal].contains(&Some(&**text))
-                            || view.others.iter().any(|other| other.key == section && other.text == Some(text));
-                        shown || newer(event, &|e| matches!(e, Entry::Text { section: s, text: t } if s == section && t != text))
+                        content(section) == Some(&SectionContent::Register(Some(&**text)))
+                            || other(section).is_some_and(|other| other.text == Some(&**text))
+                            || newer(event, &|e| matches!(e, Entry::Text { section: s, text: t } if s == section && t != text))
                     }
-                    Entry::Item { section, text } if section == "open_questions" => {
-                        view.open_questions.contains(&&**text)
-                            || newer(event, &|e| matches!(e, Entry::Item { section, text: t } if section == "resolved" && t == text))
-                    }
+                    Entry::Item { section, .. } if *section == Section::Resolved => true,
                     Entry::Item { section, text } => {
-                        section == "resolved" || view.this_session.contains(&&**text)
-                            || view.others.iter().any(|other| other.key == section && other.items.contains(&&**text))
+                        matches!(content(section), Some(SectionContent::List(items)) if items.contains(&&**text))
+                            || other(section).is_some_and(|other| other.items.contains(&&**text))
+                            || (*section == Section::OpenQuestions
+                                && newer(event, &|e| matches!(e, Entry::Item { section, text: t } if *section == Section::Resolved && t == text)))
                     }
                     Entry::Pair { section, key, value } => {
-                        let pairs = view.others.iter().find(|other| other.key == section).map_or(&view.decisions, |other| &other.pairs);
+                        let pairs = match content(section) {
+                            Some(SectionContent::Map(pairs)) => pairs.as_slice(),
+                            _ => other(section).map_or(&[][..], |other| &other.pairs),
+                        };
                         let shown = pairs.iter().any(|(k, v)| k == key && Some(*v) == value.as_deref());
                         shown || newer(event, &|e| matches!(e, Entry::Pair { section: s, key: k, value: v } if s == section && k == key && v != value))
                             || value.is_none()
                     }
-                    Entry::Checkpoint(c) => view.checkpoints.iter().any(|r| r.checkpoint == c && r.agent == event.meta.agent),
+                    Entry::Checkpoint(c) => {
+                        matches!(content(&Section::Checkpoints.into()), Some(SectionContent::Checkpoints(all))
+                            if all.iter().any(|r| r.checkpoint == c && r.agent == event.meta.agent))
+                    }
                 };
                 prop_assert!(is_there, "{entry:?} of {event:?}");
             }
@@ -211,20 +221,20 @@ proptest! {
         prop_assert_eq!(shown, all.iter().map(|record| record.id).collect());
     }
 
-    /// An event that is disowned leaves no trace but that it was, wherever the word for it stands.
+    /// A retracted event does not count, wherever its retraction is.
     #[test]
     fn what_is_disowned_does_not_count(events in prop::collection::vec(event(), 1..6), bad in event(), word in event()) {
-        let bad = Record::of(&bad);
+        let bad = CanonicalEvent::encode(&bad);
         let mut rest = records(&events);
         rest.retain(|record| record.id != bad.id);
         let mut word = word;
         word.entries.push(Entry::Item { section: RETRACT.into(), text: bad.id.to_string().into() });
-        let word = Record::of(&Event::new(word.meta, word.entries));
+        let word = CanonicalEvent::encode(&LedgerEvent::new(word.meta, word.entries));
         rest.push(word);
         let want = shown(&rest, &[]);
         let with = [rest.clone(), vec![bad.clone()]].concat();
         prop_assert_eq!(&shown(&with, &[]), &want);
-        // The word is folded and what it is about stays: the same.
+        // The same if the retraction is folded and the retracted event is not.
         let tidy = folded(&rest, &[]);
         prop_assert_eq!(&shown(std::slice::from_ref(&bad), &[tidy]), &want);
     }
@@ -236,17 +246,17 @@ proptest! {
         let own: Vec<_> = events.iter().filter(|event| event.meta.agent == "alpha").cloned().collect();
         let (filtered, own) = (records(&own), join(&all, &[], &filter));
         let want = join(&filtered, &[], &Filter::default());
-        prop_assert_eq!(View::of(&own, None).render(0, None), View::of(&want, None).render(0, None));
+        prop_assert_eq!(View::new(&own, None).render(0, None), View::new(&want, None).render(0, None));
         prop_assert!(own.sources.iter().all(|source| source.agent == "alpha"));
     }
 
-    /// However it is spelt, it is the same event.
+    /// An event is the same however it is spelt.
     #[test]
     fn spelling_changes_nothing(event in event(), spelt in prop::sample::select(&INSTANTS[..])) {
-        let event = Event::new(Meta { ts: event::instant(spelt).expect("an instant"), ..event.meta }, event.entries);
-        let text = event::write(&event);
-        let id = |text: &str| Event::parse(text).map(|event| Record::of(&event).id);
-        let want = Ok(Record::of(&event).id);
+        let event = LedgerEvent::new(Meta { ts: instant::parse(spelt).expect("an instant"), ..event.meta }, event.entries);
+        let text = event.render();
+        let id = |text: &str| LedgerEvent::parse(text).map(|event| CanonicalEvent::encode(&event).id);
+        let want = Ok(CanonicalEvent::encode(&event).id);
         prop_assert_eq!(id(&text), want.clone(), "{}", text);
         let front = format!("ts: {}\n", event.meta.ts);
         for other in [
@@ -259,7 +269,7 @@ proptest! {
             prop_assert_eq!(id(&other), want.clone(), "{}", other);
         }
         let crlf = format!("\u{feff}{}", text.replace('\n', "\r\n"));
-        let read = event::text(crlf.as_bytes()).expect("a text");
+        let read = event_file::decode(crlf.as_bytes()).expect("a text");
         prop_assert_eq!(id(&read), want);
     }
 }

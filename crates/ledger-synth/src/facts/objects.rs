@@ -1,4 +1,4 @@
-//! A ledger read from git's objects: any commit's, without a work tree.
+//! Reads the ledger of any commit from git's objects, without a work tree.
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
@@ -10,11 +10,13 @@ use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::git::{Git, Repo};
 use shopfloor_core::path::RelPath;
 
-use super::directory::{Content, content};
-use super::{CURRENT, EVENTS, Events, File, Skipped, SnapshotFile};
-use crate::settings::{DEFAULT_ROOT, Settings, Where};
+use super::directory::{EventFileContent, content};
+use super::ledger::below;
+use super::{CURRENT, EVENTS, EventPath, Events, Skipped, SnapshotFile};
+use crate::failure::LedgerFailure;
+use crate::settings::{DEFAULT_ROOT, LedgerRoot, Settings};
 
-/// Where to ask git, and for which directory.
+/// A ledger's directory in git's objects.
 pub struct Objects<'g> {
     git: &'g Git,
     dir: &'g Path,
@@ -22,23 +24,23 @@ pub struct Objects<'g> {
     pub prefix: RelPath,
 }
 
-/// The blobs of a ledger in one commit, by their path below its directory.
+/// The blobs of a ledger in a commit, by their path below its directory.
 pub type Blobs = BTreeMap<PathBuf, String>;
 
-/// A ledger as a commit has it.
+/// The ledger of a commit.
 #[derive(Debug, Default)]
-pub struct Tree {
+pub struct CommitTree {
     pub events: Events,
     pub current: Option<Vec<u8>>,
 }
 
 impl<'g> Objects<'g> {
-    pub fn of(env: &Env, git: &'g Git, repo: &'g Repo, settings: &Settings) -> Result<Objects<'g>> {
+    pub fn new(env: &Env, git: &'g Git, repo: &'g Repo, settings: &Settings) -> Result<Objects<'g>> {
         let path = match &settings.root {
-            Where::Worktree | Where::Main => PathBuf::from(DEFAULT_ROOT),
-            Where::At(path) => {
+            LedgerRoot::Worktree | LedgerRoot::Main => PathBuf::from(DEFAULT_ROOT),
+            LedgerRoot::At(path) => {
                 let base = repo.worktree.as_deref().unwrap_or(&env.cwd);
-                super::below(base, path).ok_or_else(|| {
+                below(base, path).ok_or_else(|| {
                     Failure::usage(format!("{} is not in the repository's tree", path.display()))
                         .hint("name a directory below the work tree with `--root`")
                 })?
@@ -47,7 +49,7 @@ impl<'g> Objects<'g> {
         Objects::at(git, repo, &path)
     }
 
-    /// Of the ledger in this directory of the tree.
+    /// The ledger in a directory of the tree.
     pub fn at(git: &'g Git, repo: &'g Repo, path: &Path) -> Result<Objects<'g>> {
         let prefix = RelPath::parse_os(path.as_os_str()).map_err(|why| {
             Failure::usage(format!("the ledger cannot be in `{}`: {why}", path.display()))
@@ -56,13 +58,14 @@ impl<'g> Objects<'g> {
         Ok(Objects { git, dir: repo.worktree.as_deref().unwrap_or(&repo.common_dir), prefix })
     }
 
-    /// The commit a name stands for.
+    /// Resolves a name to a commit.
     pub fn commit(&self, rev: &str) -> Result<String> {
         let name = format!("{rev}^{{commit}}");
         let output =
             self.git.cmd(self.dir).args(["rev-parse", "--quiet", "--verify", "--end-of-options", &name]).capture()?;
         if !output.status.success() {
-            return Err(Failure::new(Exit::Bad, "not_found", format!("`{rev}` is no commit"))
+            return Err(LedgerFailure::NotFound
+                .with(Exit::Bad, format!("`{rev}` is not a commit"))
                 .hint("see `git log --oneline --all`"));
         }
         Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned())
@@ -101,11 +104,11 @@ impl<'g> Objects<'g> {
         Ok(blobs)
     }
 
-    /// What these blobs hold. One process for all.
-    pub fn read(&self, blobs: &Blobs) -> Result<Tree> {
+    /// Reads blobs with one process.
+    pub fn read(&self, blobs: &Blobs) -> Result<CommitTree> {
         let input: String = blobs.values().map(|sha| format!("{sha}\n")).collect();
         let output = self.git.cmd(self.dir).args(["cat-file", "--batch"]).input(input.into_bytes()).capture()?;
-        let mut tree = Tree::default();
+        let mut tree = CommitTree::default();
         let mut rest = output.stdout.as_slice();
         for path in blobs.keys() {
             let missing = || Failure::failed(format!("git cannot read {}", path.display())).hint("run `git fsck`");
@@ -120,21 +123,21 @@ impl<'g> Objects<'g> {
             }
             let shown = self.prefix.as_path().join(path);
             match content(path.file_name().unwrap_or_default(), bytes) {
-                Content::Event(record) => tree.events.push(record, File::at(&shown)),
-                Content::Snapshot(text) => tree.events.snapshots.push(SnapshotFile { path: shown, text }),
-                Content::Malformed(problem) => tree.events.skipped.push(Skipped { path: shown, problem }),
+                EventFileContent::Event(record) => tree.events.push(record, EventPath::at(&shown)),
+                EventFileContent::Snapshot(text) => tree.events.snapshots.push(SnapshotFile { path: shown, text }),
+                EventFileContent::Malformed(problem) => tree.events.skipped.push(Skipped { path: shown, problem }),
             }
         }
         Ok(tree)
     }
 
     /// The ledger of a commit.
-    pub fn tree(&self, commit: &str) -> Result<Tree> {
+    pub fn tree(&self, commit: &str) -> Result<CommitTree> {
         self.read(&self.blobs(commit)?)
     }
 }
 
-/// `current.md`, or an event: directories below `events/` and names with a dot in front are none.
+/// Whether a path is `current.md` or an event. Hidden files and directories below `events/` are not events.
 fn is_ours(below: &Path) -> bool {
     let name = below.file_name().unwrap_or_default().as_bytes();
     let is_event = below.parent() == Some(Path::new(EVENTS)) && name.ends_with(b".md") && !name.starts_with(b".");
