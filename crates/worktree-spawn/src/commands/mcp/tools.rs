@@ -1,9 +1,9 @@
-//! What a client is told of the five tools.
+//! The descriptions of the five tools that a client gets.
 
 use rmcp::model::Tool;
 use serde_json::{Value, json};
 
-/// The five tools, as the seed of this design has them.
+/// The five tools, with the names and arguments that the design gives them.
 pub fn tools() -> Vec<Tool> {
     let text = |what: &str| json!({ "type": "string", "description": what });
     let tool = |name: &'static str, what: &'static str, properties: Value, required: &[&str]| {
