@@ -1,7 +1,7 @@
-//! worktree-spawn's MCP server: a whole session over stdio, as a client has it.
+//! The MCP server over stdio, as a client sees it.
 
 use std::io::{BufRead, BufReader, Write};
-use std::process::{Child, ChildStdin, Stdio};
+use std::process::{Child, ChildStdin, ChildStdout, Stdio};
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
@@ -12,7 +12,7 @@ use crate::support::world::{Repo, World, text, wait_for};
 struct Client {
     child: Child,
     stdin: Option<ChildStdin>,
-    lines: std::io::Lines<BufReader<std::process::ChildStdout>>,
+    lines: std::io::Lines<BufReader<ChildStdout>>,
     next: u64,
 }
 
@@ -83,7 +83,7 @@ impl Client {
 }
 
 #[test]
-fn case_2_all_five_tools_in_one_session() {
+fn one_session_uses_all_five_tools() {
     let w = World::new();
     let app = app(&w);
     let child = subtree(&app, &["a"]);
@@ -157,7 +157,7 @@ fn case_2_all_five_tools_in_one_session() {
 }
 
 #[test]
-fn a_client_that_goes_while_it_waits_takes_nothing_with_it() {
+fn a_client_that_disconnects_while_it_waits_takes_no_event() {
     let w = World::new();
     let app = app(&w);
     let child = subtree(&app, &["a"]);
@@ -207,7 +207,7 @@ fn pending(app: &Repo<'_>) -> usize {
 }
 
 #[test]
-fn an_event_that_was_there_at_once_is_taken_with_the_next_call() {
+fn an_event_delivered_at_once_is_taken_with_the_next_call() {
     let w = World::new();
     let (app, child, mut client) = root_and_child(&w);
     child.spawn(&["notify", "info", "one"]).exit(0);
@@ -221,7 +221,7 @@ fn an_event_that_was_there_at_once_is_taken_with_the_next_call() {
 }
 
 #[test]
-fn an_event_that_came_late_comes_once_more_unless_it_is_acknowledged() {
+fn an_event_delivered_late_comes_once_more_unless_acknowledged() {
     let w = World::new();
     let (app, child, mut client) = root_and_child(&w);
     let late = slow(&mut client, &child, "late");
@@ -251,7 +251,7 @@ fn an_event_that_came_late_comes_once_more_unless_it_is_acknowledged() {
 }
 
 #[test]
-fn a_further_wait_ends_the_one_before() {
+fn a_new_wait_ends_the_one_before() {
     let w = World::new();
     let (_app, child, mut client) = root_and_child(&w);
     let older = waits(&mut client, json!({}));
@@ -263,7 +263,7 @@ fn a_further_wait_ends_the_one_before() {
 }
 
 #[test]
-fn a_client_that_wants_to_know_hears_that_its_wait_goes_on() {
+fn a_client_that_asks_for_progress_gets_it() {
     let w = World::new();
     let (_app, child, mut client) = root_and_child(&w);
     let start = Instant::now();
@@ -281,7 +281,7 @@ fn a_client_that_wants_to_know_hears_that_its_wait_goes_on() {
 }
 
 #[test]
-fn a_server_whose_agent_was_removed_still_tells_what_it_has_to_say() {
+fn a_removed_agent_can_still_notify_through_its_server() {
     let w = World::new();
     let app = app(&w);
     let child = subtree(&app, &["a"]);
@@ -293,4 +293,28 @@ fn a_server_whose_agent_was_removed_still_tells_what_it_has_to_say() {
     assert_eq!((text(&event, "/message"), text(&event, "/from/id")), ("done after all", "main.a"));
     assert_eq!(text(&event, "/forwarded_from"), "main.a");
     assert!(client.refused("spawn_subtree", json!({ "task": "t", "branch_name": "b" })).contains("main.a"));
+}
+
+#[test]
+fn mcp_keeps_the_order_of_reports_and_ends_with_its_input() {
+    let w = World::new();
+    let app = app(&w);
+    subtree(&app, &["x"]);
+    let mut command = w.command(w.path("bin/worktree-spawn"));
+    command.args(["mcp", "--as", "main.x"]).current_dir(&app.path).stdin(Stdio::piped()).stdout(Stdio::null());
+    let mut server = command.spawn().unwrap();
+    let mut stdin = server.stdin.take().unwrap();
+    let info =
+        json!({ "protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": { "name": "it", "version": "1" } });
+    writeln!(stdin, "{}", json!({ "jsonrpc": "2.0", "id": 0, "method": "initialize", "params": info })).unwrap();
+    writeln!(stdin, "{}", json!({ "jsonrpc": "2.0", "method": "notifications/initialized" })).unwrap();
+    for n in 1..=20 {
+        let args = json!({ "name": "notify_parent", "arguments": { "status": "info", "message": n.to_string() } });
+        writeln!(stdin, "{}", json!({ "jsonrpc": "2.0", "id": n, "method": "tools/call", "params": args })).unwrap();
+    }
+    let said = app.spawn(&["wait", "--count", "20", "--timeout", "30s"]).exit(0).json_lines();
+    let said: Vec<u64> = said.iter().map(|event| text(event, "/message").parse().unwrap()).collect();
+    assert_eq!(said, (1..=20).collect::<Vec<_>>());
+    drop(stdin);
+    assert!(server.wait().unwrap().success());
 }
