@@ -14,7 +14,7 @@ pub enum EventStatus {
     Success,
     /// It could not be done
     Failure,
-    /// Neither: something to know
+    /// Neither; only information
     Info,
 }
 
@@ -135,7 +135,7 @@ impl SpoolEvent {
     pub fn parse(bytes: &[u8]) -> Result<SpoolEvent, EventError> {
         let value: Value = serde_json::from_slice(bytes).map_err(|e| EventError::Malformed(e.to_string()))?;
         let malformed = |why: &str| Err(EventError::Malformed(why.to_owned()));
-        let Value::Object(map) = value else { return malformed("it is no JSON object") };
+        let Value::Object(map) = value else { return malformed("it is not a JSON object") };
         let event = SpoolEvent(map);
         match event.0.get("v").and_then(Value::as_u64) {
             Some(1) => {}

@@ -129,7 +129,7 @@ impl Agent {
         }
         // The slug becomes part of paths.
         if agent.kind != AgentKind::Root && slug(&agent.slug).ok().as_ref() != Some(&agent.slug) {
-            return Err(bad(format!("`{}` is no slug", agent.slug)));
+            return Err(bad(format!("`{}` is not a slug", agent.slug)));
         }
         Ok(agent)
     }

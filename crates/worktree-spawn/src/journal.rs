@@ -67,7 +67,7 @@ impl Journaled for SpawnJournal {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct RemovalJournal {
     pub v: u64,
-    /// The worktree's agent, and the workers seated in it.
+    /// The worktree's agent, and the seats in it.
     pub agents: Vec<Agent>,
     pub path: PathBuf,
     /// The private git directory.
@@ -123,7 +123,7 @@ pub fn begin<J: Journaled>(shared: &Path, entry: J) -> Result<OpenJournal<J>> {
     fs::create_private_dir(&dir)?;
     let path = dir.join(format!("{}.json", new_uid()));
     let Some(lock) = Lock::try_take(&lock_file(&path))? else {
-        return Err(Failure::failed("a journal's lock is held before it is there"));
+        return Err(Failure::failed("the lock of a new journal is already held"));
     };
     let open = OpenJournal { entry, path, lock };
     open.save()?;
@@ -223,7 +223,7 @@ fn parse<J: Journaled>(bytes: &[u8]) -> std::result::Result<J, String> {
     let entry = serde_json::from_slice::<J>(bytes).map_err(|e| e.to_string())?;
     match entry.is_sound() {
         true => Ok(entry),
-        false => Err(format!("it is not what a {} writes", J::WORD)),
+        false => Err(format!("no {} writes this", J::WORD)),
     }
 }
 

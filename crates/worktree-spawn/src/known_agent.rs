@@ -15,7 +15,7 @@ pub const SETTINGS_FILE: &str = ".shopfloor/settings.json";
 pub const MCP_FILE: &str = ".mcp.json";
 pub const OWN_MCP_FILE: &str = ".shopfloor/mcp.json";
 
-/// The directory of a seated worker's files, relative to the top of the worktree.
+/// The directory of a seat's files, relative to the top of the worktree.
 pub fn seat_dir(slug: &str) -> String {
     format!(".shopfloor/agents/{slug}")
 }
@@ -24,7 +24,7 @@ pub fn seat_dir(slug: &str) -> String {
 #[derive(Clone, Debug)]
 pub struct KnownAgent {
     pub agent: Agent,
-    pub tree: Worktree,
+    pub worktree: Worktree,
     /// Whether the agent was spawned or is the root; otherwise its worktree was made by hand.
     pub is_managed: bool,
     /// Why its record cannot be read, if so.
@@ -33,25 +33,25 @@ pub struct KnownAgent {
 
 impl KnownAgent {
     /// An agent that was spawned, with a record that can be read.
-    pub fn spawned(agent: Agent, tree: Worktree) -> KnownAgent {
-        KnownAgent { agent, tree, is_managed: true, error: None }
+    pub fn spawned(agent: Agent, worktree: Worktree) -> KnownAgent {
+        KnownAgent { agent, worktree, is_managed: true, error: None }
     }
 
     /// Whether the agent was removed and only its identity is left.
     pub fn is_gone(&self) -> bool {
-        self.tree.is_lost && !self.is_managed && self.error.is_none()
+        self.worktree.is_lost && !self.is_managed && self.error.is_none()
     }
 
-    /// The directory of a seated worker's files.
+    /// The directory of a seat's files.
     pub fn seat_dir(&self) -> PathBuf {
-        self.tree.path.join(seat_dir(&self.agent.slug))
+        self.worktree.path.join(seat_dir(&self.agent.slug))
     }
 
     /// The file with the agent's task, whether it exists or not.
     pub fn task_file(&self) -> PathBuf {
         match self.agent.kind {
             AgentKind::Worker => self.seat_dir().join("task.md"),
-            AgentKind::Root | AgentKind::Subtree => self.tree.path.join(TASK_FILE),
+            AgentKind::Root | AgentKind::Subtree => self.worktree.path.join(TASK_FILE),
         }
     }
 }

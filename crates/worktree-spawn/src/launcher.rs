@@ -38,7 +38,7 @@ fn fill(template: &str, known: &KnownAgent, cmd: &str, quoting: Quoting) -> Stri
     let fields = [
         ("{id}", quote(&known.agent.id)),
         ("{slug}", quote(&known.agent.slug)),
-        ("{path}", quote(&known.tree.path.to_string_lossy())),
+        ("{path}", quote(&known.worktree.path.to_string_lossy())),
         ("{cmd}", quote(cmd)),
     ];
     // One pass, so that braces in a field's value are not filled in.
@@ -71,7 +71,7 @@ pub fn command(env: &Env, line: &Line, known: &KnownAgent, cmd: &str) -> Result<
             Cmd::new(&found, env).args(args)
         }
     };
-    Ok(ready.dir(&known.tree.path).without_vars(LOCAL_VARS))
+    Ok(ready.dir(&known.worktree.path).without_vars(LOCAL_VARS))
 }
 
 #[cfg(test)]
@@ -86,8 +86,9 @@ mod tests {
     fn fields_are_words_and_are_filled_in_once() {
         let mut agent = Agent::root("a'b", None, Timestamp::UNIX_EPOCH);
         agent.slug = "{cmd}".into();
-        let tree = Worktree { path: "/x y".into(), git_dir: "/g".into(), branch: None, is_main: true, is_lost: false };
-        let known = KnownAgent::spawned(agent, tree);
+        let worktree =
+            Worktree { path: "/x y".into(), git_dir: "/g".into(), branch: None, is_main: true, is_lost: false };
+        let known = KnownAgent::spawned(agent, worktree);
         let line = fill("go {slug} {id} {path} {x} {cmd}", &known, "run 'it'", Quoting::Shell);
         assert_eq!(line, r"go '{cmd}' 'a'\''b' '/x y' {x} 'run '\''it'\'''");
         assert_eq!(fill("{path}", &known, "", Quoting::Plain), "/x y");

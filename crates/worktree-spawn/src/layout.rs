@@ -18,12 +18,12 @@ pub fn identity_file(git_dir: &Path) -> PathBuf {
     state_dir(git_dir).join("identity.json")
 }
 
-/// The directories of the workers seated in a worktree, one per worker.
+/// The directories of the seats in a worktree, one per seat.
 pub fn seats_dir(git_dir: &Path) -> PathBuf {
     state_dir(git_dir).join("workers")
 }
 
-/// The record of one seated worker.
+/// The record of one seat.
 pub fn seat_file(git_dir: &Path, slug: &str) -> PathBuf {
     seats_dir(git_dir).join(slug).join("identity.json")
 }

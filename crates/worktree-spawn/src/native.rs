@@ -55,12 +55,12 @@ pub type Attempt<T> = Result<T, Box<dyn std::error::Error + Send + Sync>>;
 
 impl Native {
     /// Opens the repository of a worktree; none if anything about it is unusual.
-    pub fn open(env: &Env, tree: &Worktree) -> Option<Native> {
+    pub fn open(env: &Env, worktree: &Worktree) -> Option<Native> {
         // Variables that git sets for a hook name another repository, and gix would obey them.
         if LOCAL_VARS.iter().any(|name| env.var(name).is_some()) {
             return None;
         }
-        let repo = gix::open(&tree.path).ok()?;
+        let repo = gix::open(&worktree.path).ok()?;
         (!has_extensions(&repo)).then_some(Native { repo })
     }
 
@@ -129,14 +129,14 @@ impl Native {
     }
 
     /// Writes the files and the index of a worktree that was made with `--no-checkout`. After `false` git can write them all again.
-    pub fn checkout(&self, tree: &Worktree, sha: &str, interrupted: &AtomicBool) -> Attempt<bool> {
+    pub fn checkout(&self, worktree: &Worktree, sha: &str, interrupted: &AtomicBool) -> Attempt<bool> {
         let repo = &self.repo;
-        if is_unusual(repo) || tree.git_dir.join("config.worktree").exists() {
+        if is_unusual(repo) || worktree.git_dir.join("config.worktree").exists() {
             return Ok(false);
         }
         let commit = repo.find_commit(gix::ObjectId::from_hex(sha.as_bytes())?)?;
         let state = repo.index_from_tree(&commit.tree_id()?)?.into_parts().0;
-        let mut index = gix::index::File::from_state(state, tree.git_dir.join("index"));
+        let mut index = gix::index::File::from_state(state, worktree.git_dir.join("index"));
         if !entries_are_plain(repo, &index)? {
             return Ok(false);
         }
@@ -148,7 +148,7 @@ impl Native {
         let (files, bytes) = (gix::progress::Discard, gix::progress::Discard);
         let objects = repo.objects.clone().into_arc()?;
         let outcome =
-            gix::worktree::state::checkout(&mut index, &tree.path, objects, &files, &bytes, interrupted, options)?;
+            gix::worktree::state::checkout(&mut index, &worktree.path, objects, &files, &bytes, interrupted, options)?;
         let is_whole = outcome.errors.is_empty()
             && outcome.collisions.is_empty()
             && outcome.delayed_paths_unknown.is_empty()
@@ -156,7 +156,7 @@ impl Native {
         if !is_whole || interrupted.load(Ordering::SeqCst) {
             return Ok(false);
         }
-        write_index(repo, &index, commit.tree_id()?.detach(), &tree.git_dir.join("index"))?;
+        write_index(repo, &index, commit.tree_id()?.detach(), &worktree.git_dir.join("index"))?;
         Ok(true)
     }
 }

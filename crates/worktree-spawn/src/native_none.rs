@@ -19,7 +19,7 @@ pub enum Containment {
 }
 
 impl Native {
-    pub fn open(_env: &Env, _tree: &Worktree) -> Option<Native> {
+    pub fn open(_env: &Env, _worktree: &Worktree) -> Option<Native> {
         None
     }
 
@@ -51,7 +51,7 @@ impl Native {
         match *self {}
     }
 
-    pub fn checkout(&self, _tree: &Worktree, _sha: &str, _interrupted: &AtomicBool) -> Result<bool, ()> {
+    pub fn checkout(&self, _worktree: &Worktree, _sha: &str, _interrupted: &AtomicBool) -> Result<bool, ()> {
         match *self {}
     }
 }

@@ -55,12 +55,12 @@ impl Place {
     pub fn repo(&self) -> Repo {
         let here = self.here.as_ref();
         Repo {
-            worktree: here.map(|tree| tree.path.clone()),
-            git_dir: here.map_or(&self.common_dir, |tree| &tree.git_dir).clone(),
+            worktree: here.map(|worktree| worktree.path.clone()),
+            git_dir: here.map_or(&self.common_dir, |worktree| &worktree.git_dir).clone(),
             common_dir: self.common_dir.clone(),
             hooks_dir: self.common_dir.join("hooks"),
             main_checkout: self.main_checkout.clone(),
-            branch: here.and_then(|tree| tree.branch.clone()),
+            branch: here.and_then(|worktree| worktree.branch.clone()),
             home: self.home.clone(),
         }
     }

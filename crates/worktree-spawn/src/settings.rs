@@ -91,7 +91,7 @@ impl Settings {
         }
         let preset = agent_program::find(agent).map(|program| Line::Shell(program.command.to_owned()));
         preset.ok_or_else(|| {
-            Failure::malformed(format!("nothing says how the agent `{agent}` is started"))
+            Failure::malformed(format!("no command is set for the agent `{agent}`"))
                 .hint(format!("set `command` in `[worktree-spawn.agents.{agent}]` of the configuration"))
         })
     }

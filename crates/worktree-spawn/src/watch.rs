@@ -135,7 +135,7 @@ impl Watch {
         let mut wake = match first {
             Ok(wake) => wake,
             Err(RecvTimeoutError::Timeout) => WakeCause::Time,
-            Err(RecvTimeoutError::Disconnected) => return Err(Failure::failed("the watcher ended")),
+            Err(RecvTimeoutError::Disconnected) => return Err(Failure::failed("the file watcher ended")),
         };
         for more in self.wakes.try_iter() {
             if matches!(more, WakeCause::Signal(_)) {

@@ -39,9 +39,9 @@ struct WorktreeFiles {
 }
 
 impl WorktreeFiles {
-    fn open(tree: &Worktree) -> Result<WorktreeFiles> {
-        let root = Root::open(&tree.path)?;
-        let staging = Staging::shared(&layout::temporary_dir(&layout::state_dir(&tree.git_dir)), &root)?;
+    fn open(worktree: &Worktree) -> Result<WorktreeFiles> {
+        let root = Root::open(&worktree.path)?;
+        let staging = Staging::shared(&layout::temporary_dir(&layout::state_dir(&worktree.git_dir)), &root)?;
         Ok(WorktreeFiles { root, staging })
     }
 
@@ -65,7 +65,7 @@ impl WorktreeFiles {
                 return Ok(());
             }
         }
-        Err(Failure::failed(format!("{} is being written by others", self.root.join(&path).display())))
+        Err(Failure::failed(format!("{} is being written by other processes", self.root.join(&path).display())))
     }
 
     /// Edits a JSON file. Text that the edit does not concern stays as it is.
@@ -74,7 +74,7 @@ impl WorktreeFiles {
         let text = self.root.read(&target)?.unwrap_or_default();
         let wrong = |why: String| {
             Failure::malformed(format!("{}: {why}", self.root.join(&target).display()))
-                .hint("mend the file, or move it away")
+                .hint("fix the file, or move it away")
         };
         let text = String::from_utf8(text).map_err(|_| wrong("not UTF-8".into()))?;
         let text = if text.trim().is_empty() { "{}\n" } else { &text };
@@ -82,7 +82,7 @@ impl WorktreeFiles {
         let parsed = CstRootNode::parse(text, &options)
             .map_err(|e| wrong(format!("{}: {}", Position::of(text, e.range().start), e.kind())))?;
         let merged = parsed.object_value().and_then(|object| edit(&object));
-        merged.ok_or_else(|| wrong("it has something else where ours belongs".into()))?;
+        merged.ok_or_else(|| wrong("it has a value of another kind where ours belongs".into()))?;
         self.write(path, parsed.to_string().as_bytes(), None)
     }
 }
@@ -92,30 +92,30 @@ fn rel(path: &str) -> Result<RelPath> {
 }
 
 /// Refuses files that are checked in (exit 2): the agent would take a stranger's hooks and servers for its user's.
-fn refuse_tracked(env: &Env, tree: &Worktree, paths: &[&str]) -> Result<()> {
-    let there = paths.iter().filter(|path| tree.path.join(path).symlink_metadata().is_ok());
+fn refuse_tracked(env: &Env, worktree: &Worktree, paths: &[&str]) -> Result<()> {
+    let there = paths.iter().filter(|path| worktree.path.join(path).symlink_metadata().is_ok());
     let there: Vec<OsString> = there.map(|path| format!(":(top,literal){path}").into()).collect();
     if there.is_empty() {
         return Ok(());
     }
-    let listed = Git::find(env)?.ls_files(&tree.path, &[&["--".into()], &there[..]].concat())?;
+    let listed = Git::find(env)?.ls_files(&worktree.path, &[&["--".into()], &there[..]].concat())?;
     let Some(path) = listed.first() else { return Ok(()) };
-    let why = format!("{} is checked in, and the agent would take what it says", tree.path.join(path).display());
+    let why = format!("{} is checked in, and the agent would trust it", worktree.path.join(path).display());
     Err(SpawnFailure::CheckedIn
         .with(Exit::Bad, why)
         .hint(format!("read it, then take it out of the repository: `git rm --cached {}`", shell_word(path))))
 }
 
 /// Makes the `.shopfloor/` of a worktree ignore itself.
-pub fn ignore_itself(tree: &Worktree) -> Result<()> {
-    let files = WorktreeFiles::open(tree)?;
+pub fn ignore_itself(worktree: &Worktree) -> Result<()> {
+    let files = WorktreeFiles::open(worktree)?;
     files.create(IGNORE_FILE, IGNORE.as_bytes(), None).map(drop)
 }
 
 /// Writes the files that a subtree has before the repository's hooks run.
-pub fn furnish(env: &Env, tree: &Worktree, agent: &Agent, task: Option<&[u8]>) -> Result<()> {
-    let files = WorktreeFiles::open(tree)?;
-    refuse_tracked(env, tree, &[TASK_FILE, OWN_MCP_FILE, SETTINGS_FILE])?;
+pub fn furnish(env: &Env, worktree: &Worktree, agent: &Agent, task: Option<&[u8]>) -> Result<()> {
+    let files = WorktreeFiles::open(worktree)?;
+    refuse_tracked(env, worktree, &[TASK_FILE, OWN_MCP_FILE, SETTINGS_FILE])?;
     files.create(IGNORE_FILE, IGNORE.as_bytes(), None)?;
     let role = agent.role.clone().unwrap_or_default();
     let role: String = role.chars().flat_map(|c| if c == '"' || c == '\\' { vec!['\\', c] } else { vec![c] }).collect();
@@ -136,8 +136,8 @@ pub enum McpFile {
 }
 
 /// Writes the configuration by which a subtree's agent finds its tools, and returns the MCP file's path.
-pub fn connect(env: &Env, tree: &Worktree, agent: &Agent, file: McpFile) -> Result<PathBuf> {
-    let files = WorktreeFiles::open(tree)?;
+pub fn connect(env: &Env, worktree: &Worktree, agent: &Agent, file: McpFile) -> Result<PathBuf> {
+    let files = WorktreeFiles::open(worktree)?;
     let path = if file == McpFile::Own { OWN_MCP_FILE } else { MCP_FILE };
     files.merge(path, |object| add_server(object, env, &agent.id))?;
     let form = settings_form(agent.agent.as_deref());
@@ -147,23 +147,23 @@ pub fn connect(env: &Env, tree: &Worktree, agent: &Agent, file: McpFile) -> Resu
             add_server(object, env, &agent.id)
         })?;
     }
-    Ok(tree.path.join(path))
+    Ok(worktree.path.join(path))
 }
 
-/// The paths of a worker's settings and MCP configuration.
+/// The paths of a seat's settings and MCP configuration.
 #[derive(Clone, Debug)]
 pub struct SeatFiles {
     pub settings: PathBuf,
     pub mcp: PathBuf,
 }
 
-/// Writes the files of a worker that is seated in a worktree.
+/// Writes the files of a seat.
 pub fn seat(env: &Env, seated: &KnownAgent, task: Option<&[u8]>) -> Result<SeatFiles> {
-    let (tree, agent) = (&seated.tree, &seated.agent);
-    let files = WorktreeFiles::open(tree)?;
+    let (worktree, agent) = (&seated.worktree, &seated.agent);
+    let files = WorktreeFiles::open(worktree)?;
     files.create(IGNORE_FILE, IGNORE.as_bytes(), None)?;
     let dir = seat_dir(&agent.slug);
-    refuse_tracked(env, tree, &[&dir])?;
+    refuse_tracked(env, worktree, &[&dir])?;
     let settings = format!("{dir}/settings.json");
     let form = settings_form(agent.agent.as_deref());
     let holds_server = form == SettingsForm::Gemini;
@@ -178,7 +178,7 @@ pub fn seat(env: &Env, seated: &KnownAgent, task: Option<&[u8]>) -> Result<SeatF
     if let Some(task) = task {
         files.write(&format!("{dir}/task.md"), task, Some(fs::PRIVATE))?;
     }
-    Ok(SeatFiles { settings: tree.path.join(settings), mcp: tree.path.join(mcp) })
+    Ok(SeatFiles { settings: worktree.path.join(settings), mcp: worktree.path.join(mcp) })
 }
 
 /// Adds the hooks that an agent program calls at the end of a turn.
@@ -216,10 +216,10 @@ fn add_hook(hooks: &CstObject, event: &str, command: &str) -> Option<()> {
     Some(())
 }
 
-/// Deletes the files of a seated worker.
+/// Deletes the files of a seat.
 pub fn unseat(known: &KnownAgent) -> Result<()> {
     if known.agent.kind == AgentKind::Worker {
-        let root = Root::open(&known.tree.path)?;
+        let root = Root::open(&known.worktree.path)?;
         let dir = rel(&seat_dir(&known.agent.slug))?;
         if matches!(root.look(&dir)?, Found::Dir) {
             fs::remove_tree(&root.join(&dir))?;

@@ -38,7 +38,7 @@ pub fn launch(env: &Env, settings: &Settings, known: &KnownAgent) -> Result<Laun
     let cmd = run_line(env, settings, known)?;
     let mut output = Vec::new();
     // The output goes to files, so that a process left in the background is not waited for.
-    let scratch = fs::scratch(&layout::temporary_dir(&layout::state_dir(&known.tree.git_dir)))?;
+    let scratch = fs::scratch(&layout::temporary_dir(&layout::state_dir(&known.worktree.git_dir)))?;
     let launcher = launcher::command(env, &settings.launcher, known, &cmd)?;
     let status = launcher.show_through(scratch, |bytes| output.extend_from_slice(bytes))?;
     if status.success() {
@@ -47,5 +47,5 @@ pub fn launch(env: &Env, settings: &Settings, known: &KnownAgent) -> Result<Laun
     let output = String::from_utf8_lossy(&output).trim().to_owned();
     Err(Failure::failed(format!("the launcher ended with {status}"))
         .because(std::io::Error::other(if output.is_empty() { status.to_string() } else { output }))
-        .hint(format!("start the agent yourself: `cd {} && {cmd}`", shell_word(&known.tree.path))))
+        .hint(format!("start the agent yourself: `cd {} && {cmd}`", shell_word(&known.worktree.path))))
 }

@@ -72,8 +72,8 @@ pub struct AgentAnswer<'r> {
 impl ListedAgent {
     /// Whether the worktree holds another branch than the one it was made with.
     pub fn has_drifted(&self) -> bool {
-        let KnownAgent { agent, tree, error, .. } = &self.known;
-        !tree.is_main && error.is_none() && agent.birth_branch != tree.branch
+        let KnownAgent { agent, worktree, error, .. } = &self.known;
+        !worktree.is_main && error.is_none() && agent.birth_branch != worktree.branch
     }
 
     /// Why git cannot tell whether there are changes.
@@ -82,26 +82,26 @@ impl ListedAgent {
     }
 
     pub fn answer(&self) -> AgentAnswer<'_> {
-        let KnownAgent { agent, tree, is_managed, error } = &self.known;
+        let KnownAgent { agent, worktree, is_managed, error } = &self.known;
         let is_known = error.is_none();
-        let lost = "its worktree is not where git has it; `worktree-spawn repair` looks for it";
+        let lost = "its worktree is not where git's record says; `worktree-spawn repair` looks for it";
         AgentAnswer {
             v: 1,
             id: &agent.id,
             kind: is_known.then_some(agent.kind),
             slug: is_known.then_some(&agent.slug),
-            path: &tree.path,
+            path: &worktree.path,
             parent: agent.parent.as_deref(),
             level: is_known.then_some(agent.level),
             birth_branch: agent.birth_branch.as_deref().filter(|_| is_known),
-            branch: tree.branch.as_deref(),
+            branch: worktree.branch.as_deref(),
             drift: self.has_drifted(),
             state: if is_known { self.liveness.word() } else { Liveness::Unknown.word() },
             exit: self.exit,
             pending: self.pending,
             children: self.children,
             managed: *is_managed,
-            error: error.as_deref().or(tree.is_lost.then_some(lost)).or(self.trouble()),
+            error: error.as_deref().or(worktree.is_lost.then_some(lost)).or(self.trouble()),
             dirty: self.is_dirty.as_ref().and_then(|dirty| dirty.as_ref().ok().copied()),
         }
     }
@@ -146,20 +146,20 @@ pub fn list(ui: &Ui, env: &Env, place: &Place, request: &ListingRequest) -> Resu
     if request.with_status {
         let git = Git::find(env)?;
         let dirty = proc::map_parallel(&listed, |listed| {
-            let tree = &listed.known.tree;
-            (!tree.is_lost).then(|| is_dirty(&git, place, tree).map_err(|failure| failure.to_string()))
+            let worktree = &listed.known.worktree;
+            (!worktree.is_lost).then(|| is_dirty(&git, place, worktree).map_err(|failure| failure.to_string()))
         });
         listed.iter_mut().zip(dirty).for_each(|(listed, dirty)| listed.is_dirty = dirty);
     }
     Ok(listed)
 }
 
-fn is_dirty(git: &Git, place: &Place, tree: &Worktree) -> Result<bool> {
-    let git = tree.git(git, place)?;
+fn is_dirty(git: &Git, place: &Place, worktree: &Worktree) -> Result<bool> {
+    let git = worktree.git(git, place)?;
     // A git process per worktree would dominate the time of a long list.
-    let native = repository::native(&place.env, place, tree);
+    let native = repository::native(&place.env, place, worktree);
     match native.and_then(|native| native.is_changed()) {
         Some(is_changed) => Ok(is_changed),
-        None => repository::is_dirty(&git, tree),
+        None => repository::is_dirty(&git, worktree),
     }
 }

@@ -25,7 +25,7 @@ pub struct Notification<'a> {
 pub fn notify(env: &Env, place: &Place, notification: &Notification<'_>) -> Result<Published> {
     let message = notification.message.trim_end();
     if message.trim().is_empty() {
-        return Err(Failure::usage("the message is empty").hint("say what there is to know in a few words"));
+        return Err(Failure::usage("the message is empty").hint("say in a few words what the parent should know"));
     }
     if notification.kind.is_some_and(|kind| kind.trim().is_empty()) {
         return Err(Failure::usage("the type is empty").hint("leave `--type` out, or name one"));
@@ -39,8 +39,8 @@ pub fn notify(env: &Env, place: &Place, notification: &Notification<'_>) -> Resu
         kind: notification.kind.unwrap_or(usual).to_owned(),
         status: notification.status,
         message: message.to_owned(),
-        branch: caller.tree.branch.clone(),
-        head: repository::head(env, place, &caller.tree),
+        branch: caller.worktree.branch.clone(),
+        head: repository::head(env, place, &caller.worktree),
         more: Vec::new(),
     };
     let published = post::send(env, place, &caller, draft, notification.dedupe)?;

@@ -73,8 +73,8 @@ pub fn heir(place: &Place, agent: &Agent) -> Result<String> {
 
 /// Whether an agent is in the current worktree or in the main checkout.
 fn is_nearby(place: &Place, id: &str) -> bool {
-    let here = place.here.as_ref().map(|tree| agents::in_tree(place, tree)).unwrap_or_default();
+    let here = place.here.as_ref().map(|worktree| agents::in_tree(place, worktree)).unwrap_or_default();
     let main = repository::main_worktree(place);
-    let roots = main.iter().flat_map(|tree| agents::in_tree(place, tree));
+    let roots = main.iter().flat_map(|worktree| agents::in_tree(place, worktree));
     here.into_iter().chain(roots).any(|known| known.agent.id == id)
 }

@@ -39,7 +39,7 @@ fn describe(id: &str, recovered: &RecoveredSpawn) -> String {
     match recovered {
         RecoveredSpawn::Undone => format!("undid the spawn of {id}, which was killed"),
         RecoveredSpawn::Kept(path) => format!(
-            "the spawn of {id} was killed once its files were there; kept {}, where somebody works",
+            "the spawn of {id} was killed after its files were written; kept {}, because somebody works there",
             path.display()
         ),
         RecoveredSpawn::Moved(path) => {

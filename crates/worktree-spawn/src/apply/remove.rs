@@ -39,12 +39,12 @@ pub struct RemovalOutcome {
 /// removal is forced. To be called without the repository's lock, because other processes wait for that.
 pub fn take_leave(env: &Env, place: &Place, removal: &AgentRemoval) -> Result<Vec<String>> {
     let known = &removal.condition.known;
-    if known.agent.kind == AgentKind::Worker || known.tree.is_lost {
+    if known.agent.kind == AgentKind::Worker || known.worktree.is_lost {
         return Ok(Vec::new());
     }
     let scratch = layout::temporary_dir(&place.shared());
-    let farewell = hook::before_removal(env, &known.tree.path, hook::OF_REMOVAL, &scratch)?;
-    farewell.require(&known.tree.path, removal.is_forced)?;
+    let farewell = hook::before_removal(env, &known.worktree.path, hook::OF_REMOVAL, &scratch)?;
+    farewell.require(&known.worktree.path, removal.is_forced)?;
     Ok([farewell.notes, farewell.refused].concat())
 }
 
@@ -56,7 +56,7 @@ pub fn remove(env: &Env, place: &Place, git: &Git, removal: &AgentRemoval, _lock
         unseat(place, known)?;
         return Ok(done);
     }
-    if known.tree.is_lost {
+    if known.worktree.is_lost {
         // Only git's record is left. A detached HEAD may be the only reference to its commit.
         done.trash = trash::keep_head(env, git, place, known)?;
     } else if removal.keeps_trash {
@@ -71,27 +71,29 @@ pub fn remove(env: &Env, place: &Place, git: &Git, removal: &AgentRemoval, _lock
         });
     }
     finish(place, git, open, &mut done).map_err(|failure| match &done.trash {
-        Some(kept) => failure.hint(format!("what it had is kept as {kept}; `worktree-spawn repair` goes on")),
-        None => failure.hint("`worktree-spawn repair` goes on"),
+        Some(kept) => {
+            failure.hint(format!("what it had is kept as {kept}; `worktree-spawn repair` finishes the removal"))
+        }
+        None => failure.hint("`worktree-spawn repair` finishes the removal"),
     })?;
     Ok(done)
 }
 
 /// The journal of a removal that is about to begin.
 fn journal_entry(place: &Place, removal: &AgentRemoval, done: &RemovalOutcome) -> Result<RemovalJournal> {
-    let tree = &removal.condition.known.tree;
+    let worktree = &removal.condition.known.worktree;
     // A submodule leads to its repository by a relative path, which breaks once the worktree is moved.
-    let has_modules = tree.git_dir.join("modules").is_dir();
+    let has_modules = worktree.git_dir.join("modules").is_dir();
     let gone = layout::gone_dir(&place.shared());
     fs::create_private_dir(&gone)?;
-    let gitdir = fs::read(&tree.git_dir.join("gitdir"))?.unwrap_or_default();
+    let gitdir = fs::read(&worktree.git_dir.join("gitdir"))?.unwrap_or_default();
     Ok(RemovalJournal {
         v: VERSION,
-        agents: agents::in_tree(place, tree).into_iter().map(|known| known.agent).collect(),
-        path: tree.path.clone(),
-        git_dir: tree.git_dir.clone(),
-        gitdir: String::from_utf8(gitdir).map_err(|_| Failure::failed("git's record of it is no text"))?,
-        aside: if tree.is_lost { None } else { Some(aside_for(&gone, &tree.path)?) },
+        agents: agents::in_tree(place, worktree).into_iter().map(|known| known.agent).collect(),
+        path: worktree.path.clone(),
+        git_dir: worktree.git_dir.clone(),
+        gitdir: String::from_utf8(gitdir).map_err(|_| Failure::failed("git's record of the worktree is not text"))?,
+        aside: if worktree.is_lost { None } else { Some(aside_for(&gone, &worktree.path)?) },
         record_aside: gone.join(format!("{}.git", new_uid())),
         is_final: false,
         deletes: removal.deletes.clone(),
@@ -126,11 +128,12 @@ fn look_again(env: &Env, place: &Place, git: &Git, work: &RemovalJournal, aside:
     if work.is_forced {
         return Ok(());
     }
-    let tree = repository::worktrees(place)?.into_iter().find(|tree| tree.git_dir == work.git_dir);
-    let tree = tree.ok_or_else(|| Failure::failed(format!("git does not know {} any more", work.path.display())))?;
+    let worktree = repository::worktrees(place)?.into_iter().find(|worktree| worktree.git_dir == work.git_dir);
+    let worktree =
+        worktree.ok_or_else(|| Failure::failed(format!("git does not know {} any more", work.path.display())))?;
     // The journal names the agent, because some of the records may be gone.
     let agent = work.agents.first().ok_or_else(|| Failure::failed("the journal names no agent"))?.clone();
-    let known = KnownAgent::spawned(agent, tree);
+    let known = KnownAgent::spawned(agent, worktree);
     let all = std::slice::from_ref(&known);
     let inspection = Inspection { env, place, git, probe: None };
     let found = condition(&inspection, &known, all, runs::worktree_liveness(&inspection, &known, all)?)?;
@@ -139,9 +142,9 @@ fn look_again(env: &Env, place: &Place, git: &Git, work: &RemovalJournal, aside:
     }
     let what = found.changes.iter().chain(&found.submodule).map(|what| format!("  {what}"));
     Err(SpawnFailure::Changed
-        .refuse(format!("{} changed while it was removed", work.path.display()))
+        .refuse(format!("{} changed while it was being removed", work.path.display()))
         .details(what)
-        .hint("it is as it was; look at it and run the command again"))
+        .hint("the worktree is back in its place; look at it and run the command again"))
 }
 
 /// The text by which git's record names a worktree.
@@ -177,7 +180,7 @@ fn finish(place: &Place, git: &Git, mut open: OpenJournal<RemovalJournal>, done:
         delete_branch(place, git, name, tip, done)?;
     }
     if let Some(Err(failure)) = work.aside.as_deref().map(fs::remove_tree) {
-        done.notes.push(format!("{failure}; what is left there is nobody's, remove it by hand"));
+        done.notes.push(format!("{failure}; remove what is left there by hand"));
     }
     release_excludes(place, &work.path)?;
     open.close()
@@ -190,14 +193,14 @@ fn delete_branch(place: &Place, git: &Git, name: &str, tip: &str, done: &mut Rem
     if !asked.status.success() {
         return Ok(());
     }
-    if repository::worktrees(place)?.iter().any(|tree| tree.branch.as_deref() == Some(name)) {
+    if repository::worktrees(place)?.iter().any(|worktree| worktree.branch.as_deref() == Some(name)) {
         done.notes.push(format!("the branch {name} stays: it is checked out"));
         return Ok(());
     }
     let deleted = git.cmd(&place.common_dir).args(["update-ref", "-d", &branch, tip]).capture()?;
     match deleted.status.success() {
         true => done.deleted_branch = Some(name.to_owned()),
-        false => done.notes.push(format!("the branch {name} stays: it has moved meanwhile")),
+        false => done.notes.push(format!("the branch {name} stays: it has moved since")),
     }
     Ok(())
 }
@@ -214,10 +217,10 @@ pub fn recover(place: &Place, git: &Git) -> Result<Vec<String>> {
                 format!("finished the removal of {id}, which was killed{notes}")
             }
             Ok(RecoveredRemoval::NotBegun) => {
-                format!("the removal of {id} was killed before it began; {} is as it was", path.display())
+                format!("the removal of {id} was killed before it began; {} is unchanged", path.display())
             }
             Ok(RecoveredRemoval::Orphaned(aside)) => format!(
-                "the removal of {id} was killed, and git has let go of {} since; its files are kept in {}",
+                "the removal of {id} was killed, and git no longer knows {}; its files are kept in {}",
                 path.display(),
                 aside.display()
             ),
@@ -272,12 +275,12 @@ fn recover_one(
     }
 }
 
-/// Removes a seated worker.
+/// Removes a seat.
 fn unseat(place: &Place, known: &KnownAgent) -> Result<()> {
-    if !known.tree.is_lost {
+    if !known.worktree.is_lost {
         files::unseat(known)?;
     }
-    fs::remove_tree(&layout::seats_dir(&known.tree.git_dir).join(&known.agent.slug))?;
+    fs::remove_tree(&layout::seats_dir(&known.worktree.git_dir).join(&known.agent.slug))?;
     bury(place, &known.agent)
 }
 

@@ -21,11 +21,11 @@ use crate::spool::{self, Spool};
 /// Writes the new paths into git's records, and the records' paths into the worktrees.
 pub fn reconnect(place: &Place, git: &Git, moved: &[MovedWorktree]) -> Result<()> {
     // In a copied repository git's own repair would connect the original's worktrees to the copy.
-    if repository::worktrees(place)?.iter().any(|tree| belongs_to_another(&tree.path, tree)) {
-        for MovedWorktree { tree, path } in moved {
+    if repository::worktrees(place)?.iter().any(|worktree| belongs_to_another(&worktree.path, worktree)) {
+        for MovedWorktree { worktree, path } in moved {
             let dot_git = path.join(".git");
-            fs::replace(&tree.git_dir.join("gitdir"), format!("{}\n", dot_git.display()).as_bytes(), None)?;
-            fs::replace(&dot_git, format!("gitdir: {}\n", tree.git_dir.display()).as_bytes(), None)?;
+            fs::replace(&worktree.git_dir.join("gitdir"), format!("{}\n", dot_git.display()).as_bytes(), None)?;
+            fs::replace(&dot_git, format!("gitdir: {}\n", worktree.git_dir.display()).as_bytes(), None)?;
         }
         return Ok(());
     }
@@ -39,11 +39,11 @@ pub fn reconnect(place: &Place, git: &Git, moved: &[MovedWorktree]) -> Result<()
 
 /// Restores the configuration of agents whose files were deleted, and says for which. Tasks cannot be restored.
 pub fn restore_files(env: &Env, place: &Place, tell: &dyn Fn(String)) -> Result<()> {
-    for known in agents::all(place)?.iter().filter(|known| known.is_managed && !known.tree.is_lost) {
+    for known in agents::all(place)?.iter().filter(|known| known.is_managed && !known.worktree.is_lost) {
         let id = &known.agent.id;
         // Nothing is written into a worktree that is not the one that the repository has recorded.
         let git = Git::find(env)?;
-        if let Err(failure) = known.tree.git(&git, place) {
+        if let Err(failure) = known.worktree.git(&git, place) {
             tell(format!("left {id} alone: {failure}"));
             continue;
         }
@@ -58,10 +58,10 @@ pub fn restore_files(env: &Env, place: &Place, tell: &dyn Fn(String)) -> Result<
 
 /// Restores one agent's configuration. `false` if nothing was missing.
 fn restore(env: &Env, known: &KnownAgent) -> Result<bool> {
-    let is_there = |name: &str| known.tree.path.join(name).exists();
+    let is_there = |name: &str| known.worktree.path.join(name).exists();
     match known.agent.kind {
         AgentKind::Subtree if !is_there(MCP_FILE) && !is_there(OWN_MCP_FILE) => {
-            files::connect(env, &known.tree, &known.agent, McpFile::Standard).map(|_| true)
+            files::connect(env, &known.worktree, &known.agent, McpFile::Standard).map(|_| true)
         }
         AgentKind::Worker if !known.seat_dir().join("settings.json").exists() => {
             files::seat(env, known, None).map(|_| true)

@@ -35,12 +35,12 @@ pub fn start(env: &Env, place: &Place, agent: &Agent) -> Result<ActiveRun> {
     let _mutex = agent_run::lock(&shared, &agent.id)?;
     if agent_run::load(&shared, &agent.id)?.is_some_and(|run| run.ended.is_none()) {
         return Err(SpawnFailure::Busy
-            .with(Exit::Busy, format!("{} runs already", agent.id))
-            .hint("end the one that runs first; `worktree-spawn list --live` shows it"));
+            .with(Exit::Busy, format!("{} is already running", agent.id))
+            .hint("end that run first; `worktree-spawn list --live` shows it"));
     }
     let incarnation = new_uid();
     let alive = agent_run::alive_file(&shared, &agent.id, &incarnation);
-    let lock = Lock::try_take(&alive)?.ok_or_else(|| Failure::failed("a new lock is held before it is there"))?;
+    let lock = Lock::try_take(&alive)?.ok_or_else(|| Failure::failed("a new lock is already held"))?;
     lock.share_with_children()?;
     let run = AgentRun {
         v: agent_run::VERSION,
@@ -134,14 +134,14 @@ pub fn liveness(
     Ok((liveness, None))
 }
 
-/// Whether an agent or a worker seated in its worktree runs.
+/// Whether an agent or a seat in its worktree runs.
 pub fn worktree_liveness(inspection: &Inspection<'_>, known: &KnownAgent, all: &[KnownAgent]) -> Result<Liveness> {
     let Inspection { env, place, probe, .. } = *inspection;
     let one = |known: &KnownAgent| -> Result<Liveness> {
         let last = agent_run::load(&place.shared(), &known.agent.id)?;
         Ok(liveness(env, place, probe, known, last)?.0)
     };
-    if known.agent.kind == AgentKind::Subtree && !known.tree.is_lost {
+    if known.agent.kind == AgentKind::Subtree && !known.worktree.is_lost {
         for seated in seated_in(known, all) {
             if one(seated)? == Liveness::Live {
                 return Ok(Liveness::Live);

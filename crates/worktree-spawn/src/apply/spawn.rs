@@ -33,7 +33,7 @@ pub struct SpawnOptions {
 /// A subtree that was made.
 #[derive(Debug)]
 pub struct MadeSubtree {
-    pub tree: Worktree,
+    pub worktree: Worktree,
     pub agent: Agent,
     pub mcp_config: PathBuf,
     pub warnings: Vec<String>,
@@ -43,7 +43,7 @@ pub struct MadeSubtree {
 #[derive(Debug)]
 pub struct BegunSubtree {
     journal: OpenJournal<SpawnJournal>,
-    tree: Worktree,
+    worktree: Worktree,
     agent: Agent,
 }
 
@@ -67,7 +67,7 @@ pub fn begin(context: &SpawnContext<'_>, plan: &Plan) -> Result<BegunSubtree> {
     };
     let mut journal = journal::begin(&context.place.shared(), spawn)?;
     match make_records(context, plan, &mut journal) {
-        Ok(tree) => Ok(BegunSubtree { journal, tree, agent: plan.agent.clone() }),
+        Ok(worktree) => Ok(BegunSubtree { journal, worktree, agent: plan.agent.clone() }),
         Err(failure) => {
             let undone = proc::tidy_up(|| undo::undo(context.place, context.git, journal));
             Err(with_leftovers(failure, undone))
@@ -150,8 +150,8 @@ pub fn finish(
     begun: BegunSubtree,
     options: &SpawnOptions,
 ) -> Result<MadeSubtree> {
-    let BegunSubtree { journal, tree, agent } = begun;
-    let mut made = MadeSubtree { tree, agent, mcp_config: PathBuf::new(), warnings: Vec::new() };
+    let BegunSubtree { journal, worktree, agent } = begun;
+    let mut made = MadeSubtree { worktree, agent, mcp_config: PathBuf::new(), warnings: Vec::new() };
     match fill(context, start, options, &journal, &mut made) {
         Ok(()) => {
             journal.close()?;
@@ -174,19 +174,20 @@ fn fill(
     journal: &OpenJournal<SpawnJournal>,
     made: &mut MadeSubtree,
 ) -> Result<()> {
-    let (git, tree) = (context.git, made.tree.clone());
-    checkout::run(context, &tree, &made.agent.base_sha.clone().unwrap_or_default())?;
+    let (git, worktree) = (context.git, made.worktree.clone());
+    checkout::run(context, &worktree, &made.agent.base_sha.clone().unwrap_or_default())?;
     if options.submodules {
-        let output = git.cmd(&tree.path).args(["submodule", "update", "--init", "--recursive", "--quiet"]).capture()?;
+        let output =
+            git.cmd(&worktree.path).args(["submodule", "update", "--init", "--recursive", "--quiet"]).capture()?;
         if !output.status.success() {
             return Err(git_failed("submodule update", &output));
         }
     }
-    let has_mcp = tree.path.join(MCP_FILE).symlink_metadata().is_ok();
-    files::furnish(context.env, &tree, &made.agent, options.task.as_deref())?;
+    let has_mcp = worktree.path.join(MCP_FILE).symlink_metadata().is_ok();
+    files::furnish(context.env, &worktree, &made.agent, options.task.as_deref())?;
     // A sparse checkout may leave out a file that is tracked.
-    let is_sparse = tree.git_dir.join("info/sparse-checkout").exists();
-    let is_tracked = has_mcp || (is_sparse && !git.ls_files(&tree.path, &[MCP_FILE.into()])?.is_empty());
+    let is_sparse = worktree.git_dir.join("info/sparse-checkout").exists();
+    let is_tracked = has_mcp || (is_sparse && !git.ls_files(&worktree.path, &[MCP_FILE.into()])?.is_empty());
     if !is_tracked {
         add_excludes(context.repo, &[excludes::MCP.to_owned()])?;
         let main = &context.repo.main_checkout;
@@ -202,9 +203,9 @@ fn fill(
         run_hook(context, start, made)?;
     }
     let file = if is_tracked { McpFile::Own } else { McpFile::Standard };
-    made.mcp_config = files::connect(context.env, &tree, &made.agent, file).or_else(|failure| {
+    made.mcp_config = files::connect(context.env, &worktree, &made.agent, file).or_else(|failure| {
         made.warnings.push(format!("left .mcp.json as it is: {failure}"));
-        files::connect(context.env, &tree, &made.agent, McpFile::Own)
+        files::connect(context.env, &worktree, &made.agent, McpFile::Own)
     })?;
     proc::check_interrupt()
 }
@@ -213,23 +214,23 @@ fn fill(
 /// running are not waited for.
 fn run_hook(context: &SpawnContext<'_>, start: &StartPoint, made: &mut MadeSubtree) -> Result<()> {
     use rustix::fs::{Access, access};
-    let hook = made.tree.path.join(&start.hook);
+    let hook = made.worktree.path.join(&start.hook);
     if !hook.is_file() || access(&hook, Access::EXEC_OK).is_err() {
         return Ok(());
     }
     let sha = made.agent.base_sha.clone().unwrap_or_default();
     let null = "0".repeat(sha.len());
     // As under git, the PATH begins with git's own programs.
-    let own = context.git.cmd(&made.tree.path).arg("--exec-path").capture()?;
+    let own = context.git.cmd(&made.worktree.path).arg("--exec-path").capture()?;
     let own = PathBuf::from(String::from_utf8_lossy(&own.stdout).trim());
     let path = context.env.var("PATH").map(std::env::split_paths).into_iter().flatten();
     let path = std::env::join_paths(std::iter::once(own).chain(path)).unwrap_or_default();
-    let cmd = Cmd::new(&hook, context.env).var("PATH", path).dir(&made.tree.path).without_vars(LOCAL_VARS).args([
+    let cmd = Cmd::new(&hook, context.env).var("PATH", path).dir(&made.worktree.path).without_vars(LOCAL_VARS).args([
         null,
         sha,
         "1".to_owned(),
     ]);
-    let scratch = fs::scratch(&layout::temporary_dir(&layout::state_dir(&made.tree.git_dir)))?;
+    let scratch = fs::scratch(&layout::temporary_dir(&layout::state_dir(&made.worktree.git_dir)))?;
     match cmd.show_through(scratch, |bytes| context.ui.pass_through(context.spinner, bytes)) {
         Ok(status) if status.success() => {}
         Ok(status) => made.warnings.push(format!("{} ended with {status}; the worktree is usable", hook.display())),
@@ -244,6 +245,6 @@ pub fn seat(context: &SpawnContext<'_>, seated: &KnownAgent, task: Option<&[u8]>
     add_excludes(context.repo, &state_lines().collect::<Vec<_>>())?;
     let paths = files::seat(context.env, seated, task)?;
     Spool::new(&context.place.shared(), &seated.agent.id).unbury()?;
-    seated.agent.save(&layout::seat_file(&seated.tree.git_dir, &seated.agent.slug))?;
+    seated.agent.save(&layout::seat_file(&seated.worktree.git_dir, &seated.agent.slug))?;
     Ok(paths)
 }

@@ -16,8 +16,8 @@ use crate::place::Place;
 
 /// Keeps a worktree's HEAD, index and changes, and returns the ref.
 pub fn keep(env: &Env, git: &Git, place: &Place, known: &KnownAgent) -> Result<String> {
-    let dir = &known.tree.path;
-    let git = &known.tree.git(git, place)?;
+    let dir = &known.worktree.path;
+    let git = &known.worktree.git(git, place)?;
     let head = stdout("rev-parse", git.cmd_alone(dir).args(["rev-parse", "HEAD"]).capture()?)?;
     let mut parents = vec![head.clone()];
     // The staged version may be another one. In a conflict there is no tree of it.
@@ -26,7 +26,7 @@ pub fn keep(env: &Env, git: &Git, place: &Place, known: &KnownAgent) -> Result<S
         let tree = stdout("write-tree", staged)?;
         parents.push(stdout("commit-tree", commit_cmd(git, dir, &[&tree, "-p", &head, "-m", "index"]).capture()?)?);
     }
-    for sha in held_by_operations(&known.tree.git_dir)? {
+    for sha in held_by_operations(&known.worktree.git_dir)? {
         let commit = format!("{sha}^{{commit}}");
         let found = git.cmd_alone(dir).args(["rev-parse", "--verify", "--quiet", &commit]).capture()?;
         if found.status.success() && !parents.contains(&sha) {
@@ -54,8 +54,8 @@ fn stdout(command: &str, output: Output) -> Result<String> {
 
 /// The tree of all files that are not ignored, written through an index of its own.
 fn snapshot(git: &Git, known: &KnownAgent) -> Result<String> {
-    let dir = &known.tree.path;
-    let private = layout::state_dir(&known.tree.git_dir);
+    let dir = &known.worktree.path;
+    let private = layout::state_dir(&known.worktree.git_dir);
     fs::create_private_dir(&private)?;
     let index = private.join("trash-index");
     fs::remove(&index)?;
@@ -77,7 +77,7 @@ fn snapshot(git: &Git, known: &KnownAgent) -> Result<String> {
 
 /// Keeps the commit of a lost worktree whose HEAD is detached.
 pub fn keep_head(env: &Env, git: &Git, place: &Place, known: &KnownAgent) -> Result<Option<String>> {
-    let head = fs::read(&known.tree.git_dir.join("HEAD"))?.unwrap_or_default();
+    let head = fs::read(&known.worktree.git_dir.join("HEAD"))?.unwrap_or_default();
     let head = String::from_utf8_lossy(&head).trim().to_owned();
     if head.len() < 40 || !head.bytes().all(|b| b.is_ascii_hexdigit()) {
         return Ok(None);

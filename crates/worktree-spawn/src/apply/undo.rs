@@ -151,8 +151,9 @@ pub fn recover(
 fn is_in_use(place: &Place, git: &Git, spawn: &SpawnJournal, entry: &WorktreeRecord) -> Result<bool> {
     let shared = place.shared();
     let is_here = place.here.as_ref().is_some_and(|here| here.path.starts_with(&entry.path));
-    let is_nested =
-        repository::worktrees(place)?.iter().any(|tree| tree.path != entry.path && tree.path.starts_with(&entry.path));
+    let is_nested = repository::worktrees(place)?
+        .iter()
+        .any(|worktree| worktree.path != entry.path && worktree.path.starts_with(&entry.path));
     let has_seats = !fs::list(&layout::seats_dir(&entry.dir))?.is_empty();
     let runs = agent_run::load(&shared, &spawn.id)?.is_some_and(|run| run.ended.is_none());
     if is_here || is_nested || has_seats || runs || !is_same(&entry.path, &spawn.path) {
@@ -176,8 +177,8 @@ fn is_in_use(place: &Place, git: &Git, spawn: &SpawnJournal, entry: &WorktreeRec
 }
 
 /// Whether there are ignored files that this tool did not write.
-fn has_ignored(git: &Git, tree: &Path) -> Result<bool> {
-    let cmd = git.cmd(tree).args(["ls-files", "-z", "--others", "--ignored", "--exclude-standard"]);
+fn has_ignored(git: &Git, worktree: &Path) -> Result<bool> {
+    let cmd = git.cmd(worktree).args(["ls-files", "-z", "--others", "--ignored", "--exclude-standard"]);
     let listed = cmd.capture()?;
     let mut names = listed.stdout.split(|b| *b == 0).filter(|name| !name.is_empty());
     Ok(!listed.status.success() || names.any(|name| OURS.iter().all(|ours| ours.as_bytes() != name)))
@@ -193,7 +194,7 @@ fn take_back(place: &Place, git: &Git, spawn: &SpawnJournal, entry: Option<&Work
         fs::remove_tree(&entry.dir)?;
         fs::remove_empty_dir(&place.common_dir.join("worktrees"));
     }
-    let has_it = repository::worktrees(place)?.iter().any(|tree| tree.branch.as_deref() == Some(&spawn.branch));
+    let has_it = repository::worktrees(place)?.iter().any(|worktree| worktree.branch.as_deref() == Some(&spawn.branch));
     if spawn.makes_branch && !has_it {
         // A branch that has moved since stays.
         let name = format!("refs/heads/{}", spawn.branch);

@@ -9,11 +9,11 @@ use crate::facts::repository;
 use crate::place::Place;
 use crate::spool::{self, Spool};
 
-/// Acknowledge events that were delivered with a lease: 1 when one is not there
+/// Acknowledge events that were delivered with a lease; exits with 1 if one is not found
 #[derive(clap::Args, Clone, Debug)]
 #[command(after_help = "Example:\n  worktree-spawn wait --lease 5m | jq -r .uid | xargs -d '\\n' worktree-spawn ack")]
 pub struct Args {
-    /// What `uid` says in the event
+    /// The `uid` of the event
     #[arg(required = true, value_name = "UID")]
     pub uids: Vec<String>,
     #[command(flatten)]
@@ -40,8 +40,9 @@ pub fn run(ui: &Ui, env: &Env, args: &Args) -> Result<Exit> {
     if left.is_empty() {
         return Ok(Exit::Done);
     }
-    Err(Failure::not_found(format!("no event here has the uid {}", left.join(", ")))
-        .hint("it was acknowledged before, or never was; `worktree-spawn events --all` shows what is left"))
+    Err(Failure::not_found(format!("no event here has the uid {}", left.join(", "))).hint(
+        "it was acknowledged already or never existed; `worktree-spawn events --all` lists the events that are left",
+    ))
 }
 
 fn preview(ui: &Ui, place: &Place, own: Spool, args: &Args) -> Result<Exit> {

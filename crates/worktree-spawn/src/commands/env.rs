@@ -14,7 +14,7 @@ use crate::facts::{agents, repository};
 #[derive(clap::Args, Clone, Debug)]
 #[command(after_help = "Example:\n  eval \"$(worktree-spawn env main.feature-a)\"")]
 pub struct Args {
-    /// The agent
+    /// The agent's id, or a slug that only one agent has
     pub id: String,
 }
 

@@ -11,16 +11,16 @@ use crate::facts::repository;
 use crate::spool::{self, Spool};
 use crate::watch::{POLL, Signals, WakeCause, Watch};
 
-/// Print events that nobody took yet, and leave them where they are
+/// Print the events that wait, and leave them where they are
 #[derive(clap::Args, Clone, Debug)]
 #[command(after_help = "Example:\n  worktree-spawn events --all | jq -r '[.to, .type, .message] | @tsv'")]
 pub struct Args {
     #[command(flatten)]
     pub session: SessionArgs,
-    /// Go on with what comes, until interrupted
+    /// Keep printing events as they arrive, until interrupted
     #[arg(long)]
     pub follow: bool,
-    /// Of every session
+    /// Print the events of every session
     #[arg(long, conflicts_with_all = ["session", "follow"])]
     pub all: bool,
 }

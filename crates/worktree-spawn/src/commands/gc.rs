@@ -20,7 +20,8 @@ use crate::settings::{Flags, Settings};
 
 /// Remove agents that have ended and left nothing, and say why the others stay
 ///
-/// Nothing left: no change, no commit that is not in the parent's branch, nobody seated or nested in it, no event waiting.
+/// An agent has left nothing if its worktree has no changes, no commits that its parent's branch lacks, no seats and no worktrees
+/// in it, and if no events wait for it.
 #[derive(clap::Args, Clone, Debug)]
 #[command(after_help = "Example:\n  worktree-spawn gc --dry-run")]
 pub struct Args {
@@ -73,7 +74,7 @@ pub fn run(ui: &Ui, env: &Env, args: &Args) -> Result<Exit> {
     let mut order: Vec<KnownAgent> = left.clone();
     order.retain(|known| known.agent.kind != AgentKind::Root || known.error.is_some());
     order.sort_by_key(|known| {
-        (known.agent.kind != AgentKind::Worker, std::cmp::Reverse(known.tree.path.components().count()))
+        (known.agent.kind != AgentKind::Worker, std::cmp::Reverse(known.worktree.path.components().count()))
     });
     for known in &order {
         // The first look is taken without the lock, because other processes wait for that; an agent that is to go is looked at again.
@@ -88,7 +89,7 @@ pub fn run(ui: &Ui, env: &Env, args: &Args) -> Result<Exit> {
         let action = *done.as_ref().unwrap_or(&GcAction::Kept);
         let (id, why) = (&known.agent.id, done.err());
         if ui.is_json() {
-            ui.json(&GcAnswer { id, path: &known.tree.path, action, why: why.as_deref() });
+            ui.json(&GcAnswer { id, path: &known.worktree.path, action, why: why.as_deref() });
         } else {
             let why = why.map(|why| format!(": {}", printable(&why))).unwrap_or_default();
             ui.line(format!("{} {}{why}", action.text(), printable(id)));
@@ -106,7 +107,7 @@ fn verdict(
     if let Some(why) = &known.error {
         return Err(why.clone());
     }
-    let here = inspection.place.here.as_ref().is_some_and(|here| here.path == known.tree.path);
+    let here = inspection.place.here.as_ref().is_some_and(|here| here.path == known.worktree.path);
     if here && known.agent.kind == AgentKind::Subtree {
         return Err("this command runs in it".into());
     }

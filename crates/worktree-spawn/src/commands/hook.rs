@@ -20,20 +20,20 @@ use crate::failure::SpawnFailure;
 use crate::place::Place;
 use crate::tool::TOOL;
 
-/// What agent programs call from their hooks, with JSON on stdin
+/// Commands that agent programs call from their hooks, with JSON on stdin
 #[derive(Debug, Subcommand)]
 #[command(after_help = "Example:\n  worktree-spawn hook worker-exit < hook.json")]
 pub enum AgentHook {
-    /// A turn or a session of an agent ended: Claude Code's Stop and SubagentStop, Gemini CLI's AfterAgent
+    /// Report the end of an agent's turn: for Claude Code's Stop and SubagentStop, Gemini CLI's AfterAgent
     ///
     /// Always exits 0 and prints nothing.
     WorkerExit {
         #[command(flatten)]
         caller: CallerArgs,
     },
-    /// Claude Code's WorktreeCreate: makes a subtree and prints its path
+    /// Make a subtree and print its path: for Claude Code's WorktreeCreate
     WorktreeCreate,
-    /// Claude Code's WorktreeRemove: removes it where nothing is lost
+    /// Remove a subtree if nothing is lost: for Claude Code's WorktreeRemove
     WorktreeRemove,
 }
 
@@ -67,9 +67,9 @@ fn show_failure(ui: &Ui, done: Result<()>) {
 fn input(ui: &Ui, env: &Env) -> Result<(Value, Env)> {
     let bytes = ui.input_up_to(fs::STATE_LIMIT)?;
     let input: Value = serde_json::from_slice(&bytes)
-        .map_err(|e| Failure::malformed("what the agent program sent is no JSON").because(e))?;
+        .map_err(|e| Failure::malformed("the agent program's input is not JSON").because(e))?;
     if !input.is_object() {
-        return Err(Failure::malformed("what the agent program sent is no JSON object"));
+        return Err(Failure::malformed("the agent program's input is not a JSON object"));
     }
     let cwd = text(&input, "cwd").map(PathBuf::from).filter(|cwd| cwd.is_absolute() && cwd.is_dir());
     let env = match cwd {
@@ -104,8 +104,8 @@ fn worker_exit(ui: &Ui, env: &Env, named: Option<&str>) -> Result<()> {
         kind: "worker_idle".into(),
         status: EventStatus::Info,
         message,
-        branch: caller.tree.branch.clone(),
-        head: repository::head(env, &place, &caller.tree),
+        branch: caller.worktree.branch.clone(),
+        head: repository::head(env, &place, &caller.worktree),
         more: vec![("hook", event.into())],
     };
     post::send(env, &place, &caller, draft, None).map(drop)
@@ -116,10 +116,10 @@ fn create(ui: &Ui, env: &Env) -> Result<Exit> {
     let create = || -> Result<PathBuf> {
         let (input, env) = input(ui, env)?;
         let name = text(&input, "name").or(text(&input, "worktree_name"));
-        let name = name.ok_or_else(|| Failure::malformed("what the agent program sent has no `name`"))?;
+        let name = name.ok_or_else(|| Failure::malformed("the agent program's input has no `name`"))?;
         let place = repository::find(&env)?;
         let args = subtree::Args { name: name.to_owned(), if_exists: IfExists::Return, ..subtree::Args::default() };
-        Ok(subtree::spawn(ui, &env, &place, &args)?.known.tree.path)
+        Ok(subtree::spawn(ui, &env, &place, &args)?.known.worktree.path)
     };
     match create() {
         Ok(path) => {
@@ -138,18 +138,18 @@ fn create(ui: &Ui, env: &Env) -> Result<Exit> {
 fn remove_named(ui: &Ui, env: &Env) -> Result<()> {
     let (input, _) = input(ui, env)?;
     let path = text(&input, "worktree_path").or(text(&input, "path"));
-    let path = path.ok_or_else(|| Failure::malformed("what the agent program sent has no `worktree_path`"))?;
+    let path = path.ok_or_else(|| Failure::malformed("the agent program's input has no `worktree_path`"))?;
     let path = env.cwd.join(path);
     let inside = env.at(&path)?;
     let found = repository::find(&inside)?;
     let known = agents::here(&found)?;
     if !known.is_managed
         || known.agent.parent.is_none()
-        || known.tree.path.canonicalize().ok() != path.canonicalize().ok()
+        || known.worktree.path.canonicalize().ok() != path.canonicalize().ok()
     {
         return Err(SpawnFailure::Unmanaged
-            .refuse(format!("{} was not spawned by us", path.display()))
-            .hint("take it away with `git worktree remove`"));
+            .refuse(format!("{} was not spawned by worktree-spawn", path.display()))
+            .hint("remove it with `git worktree remove`"));
     }
     // Seen from the main checkout, because this directory is removed.
     let place = Place { here: repository::main_worktree(&found), ..found };

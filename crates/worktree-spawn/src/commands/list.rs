@@ -17,28 +17,28 @@ use crate::known_agent::KnownAgent;
 #[derive(clap::Args, Clone, Debug, Default)]
 #[command(after_help = "Example:\n  worktree-spawn list --tree\n  worktree-spawn list -z | overlay-sync attach -z -")]
 pub struct Args {
-    /// Draw the tree of parents, with state, branch and waiting events
+    /// Draw the agents as a tree, with state, branch and number of waiting events
     #[arg(long)]
     pub tree: bool,
-    /// Paths of worktrees, each ended by NUL
+    /// Print only the paths of worktrees, each followed by NUL
     #[arg(short, conflicts_with_all = ["tree", "json"])]
     pub z: bool,
-    /// Only this agent and those below it
+    /// List only this agent and its descendants
     #[arg(long, value_name = "ID")]
     pub under: Option<String>,
-    /// Only agents of this kind
+    /// List only agents of this kind
     #[arg(long)]
     pub kind: Option<AgentKindArg>,
-    /// Only agents whose command runs
+    /// List only agents whose command is running
     #[arg(long, conflicts_with = "dead")]
     pub live: bool,
-    /// Only agents whose command has ended
+    /// List only agents whose command has ended
     #[arg(long)]
     pub dead: bool,
-    /// Also whether there are uncommitted changes; slower
+    /// Also tell whether there are uncommitted changes, which is slower
     #[arg(long)]
     pub status: bool,
-    /// Ask this command whether an agent lives that was not started by `run`: {id} {slug} {path} are filled in, 0 is yes, 1 no [env: WORKTREE_SPAWN_PROBE]
+    /// Ask this command whether an agent lives that `run` did not start: {id} {slug} {path} are filled in, exit 0 means yes, 1 no [env: WORKTREE_SPAWN_PROBE]
     #[arg(long, value_name = "CMD")]
     pub probe: Option<String>,
 }
@@ -88,9 +88,9 @@ pub fn run(ui: &Ui, env: &Env, args: &Args) -> Result<Exit> {
     } else {
         let width = all.iter().map(|listed| listed.known.agent.id.chars().count()).max().unwrap_or(0);
         for listed in &all {
-            let KnownAgent { agent, tree, error, .. } = &listed.known;
+            let KnownAgent { agent, worktree, error, .. } = &listed.known;
             let kind = if error.is_some() { "error" } else { agent.kind.word() };
-            let path = printable(&tree.path.to_string_lossy());
+            let path = printable(&worktree.path.to_string_lossy());
             ui.line(format!("{:width$}  {kind:7}  {}  {path}", printable(&agent.id), text(listed)));
         }
     }
@@ -100,8 +100,8 @@ pub fn run(ui: &Ui, env: &Env, args: &Args) -> Result<Exit> {
 /// The paths of worktrees, each once.
 fn print_paths(ui: &Ui, all: &[ListedAgent]) {
     let mut paths = Vec::new();
-    for listed in all.iter().filter(|listed| !listed.known.tree.is_lost) {
-        let path = listed.known.tree.path.as_os_str().as_encoded_bytes();
+    for listed in all.iter().filter(|listed| !listed.known.worktree.is_lost) {
+        let path = listed.known.worktree.path.as_os_str().as_encoded_bytes();
         if !paths.contains(&path) {
             paths.push(path);
         }
@@ -111,7 +111,7 @@ fn print_paths(ui: &Ui, all: &[ListedAgent]) {
 
 /// An agent's state as text.
 fn text(listed: &ListedAgent) -> String {
-    let KnownAgent { agent, tree, is_managed, error } = &listed.known;
+    let KnownAgent { agent, worktree, is_managed, error } = &listed.known;
     if let Some(error) = error {
         return format!("{}: {}", printable(&agent.id), printable(error));
     }
@@ -120,7 +120,7 @@ fn text(listed: &ListedAgent) -> String {
         RunExit::Code(code) => format!("code {code}"),
         RunExit::Signal(signal) => format!("signal {signal}"),
     }));
-    let branch = tree.branch.as_deref().unwrap_or("(detached)");
+    let branch = worktree.branch.as_deref().unwrap_or("(detached)");
     if agent.kind != AgentKind::Worker {
         words.push(if listed.has_drifted() { format!("on {branch}") } else { branch.to_owned() });
     }
@@ -134,7 +134,7 @@ fn text(listed: &ListedAgent) -> String {
     if !is_managed {
         words.push("made by hand".into());
     }
-    if tree.is_lost {
+    if worktree.is_lost {
         words.push("not there: run `worktree-spawn repair`".into());
     }
     words.iter().map(|word| printable(word)).collect::<Vec<_>>().join(", ")

@@ -11,7 +11,7 @@ use crate::apply::notify::{Notification, notify};
 use crate::event::EventStatus;
 use crate::facts::{agents, repository};
 
-/// Tell the parent something; it is kept until the parent took it
+/// Send an event to the parent, which is kept until the parent takes it
 #[derive(clap::Args, Clone, Debug)]
 #[command(
     after_help = "Example:\n  worktree-spawn notify success 'All tests pass'\n  git log --oneline -3 | worktree-spawn notify info -"
@@ -19,15 +19,15 @@ use crate::facts::{agents, repository};
 pub struct Args {
     /// How it went
     pub status: EventStatus,
-    /// What there is to say; `-`, or nothing, reads it from stdin
+    /// The message; read from stdin if it is `-` or missing
     #[arg(value_name = "MSG", allow_hyphen_values = true)]
     pub message: Option<String>,
     #[command(flatten)]
     pub caller: CallerArgs,
-    /// What kind of event [default: worker_complete or subtree_complete; agent_message for info]
+    /// The type of the event [default: worker_complete or subtree_complete; agent_message for info]
     #[arg(long = "type", value_name = "TYPE")]
     pub kind: Option<String>,
-    /// Say it once however often this is run with the same key
+    /// Send the event once, however often the command is repeated with this key
     #[arg(long, value_name = "KEY")]
     pub dedupe: Option<String>,
     #[command(flatten)]
@@ -64,7 +64,7 @@ pub fn run(ui: &Ui, env: &Env, args: &Args) -> Result<Exit> {
     }
     let published = notify(env, &place, &notification)?;
     if published.is_repeated {
-        ui.note(format!("that was said before, as event {}", published.id));
+        ui.note(format!("already sent, as event {}", published.id));
     }
     if ui.is_json() {
         let (uid, to) = (&published.uid, &published.to);

@@ -9,11 +9,11 @@ use shopfloor_core::ui::Ui;
 
 use crate::facts::{agents, repository};
 
-/// Print where an agent works
+/// Print the path of the worktree in which an agent works
 #[derive(clap::Args, Clone, Debug)]
 #[command(after_help = "Example:\n  cd \"$(worktree-spawn path feature-a)\"")]
 pub struct Args {
-    /// The agent
+    /// The agent's id, or a slug that only one agent has
     pub id: String,
 }
 
@@ -27,9 +27,9 @@ pub fn run(ui: &Ui, env: &Env, args: &Args) -> Result<Exit> {
     let place = repository::find(env)?;
     let known = agents::require(&place, &args.id)?;
     if ui.is_json() {
-        ui.json(&PathAnswer { id: &known.agent.id, path: &known.tree.path });
+        ui.json(&PathAnswer { id: &known.agent.id, path: &known.worktree.path });
     } else {
-        ui.answer(&[known.tree.path.as_os_str().as_encoded_bytes(), b"\n"].concat());
+        ui.answer(&[known.worktree.path.as_os_str().as_encoded_bytes(), b"\n"].concat());
     }
     Ok(Exit::Done)
 }

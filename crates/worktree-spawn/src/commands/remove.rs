@@ -21,22 +21,22 @@ use crate::place::Place;
 use crate::plan::removal::{AgentRemoval, RemovalRequest, plan};
 use crate::settings::{Flags, Settings};
 
-/// Take an agent's worktree or seat away, and its branch where everything on it is merged
+/// Remove an agent's worktree or seat, and its branch if everything on it is merged
 #[derive(clap::Args, Clone, Debug, Default)]
 #[command(after_help = "Example:\n  worktree-spawn remove main.feature-a")]
 pub struct Args {
-    /// The agent
+    /// The agent's id, or a slug that only one agent has
     pub id: String,
-    /// Also the worktrees inside it, deepest first; all are checked before any is touched
+    /// Also remove the worktrees inside it, deepest first, after checking all of them
     #[arg(long)]
     pub recursive: bool,
-    /// Remove it with its changes, which are kept under `refs/shopfloor/trash/`
+    /// Remove it even with changes, which are kept under `refs/shopfloor/trash/`
     #[arg(long)]
     pub force: bool,
-    /// Refuse when the branch could not be deleted
+    /// Refuse if the branch cannot be deleted
     #[arg(long, conflicts_with = "keep_branch")]
     pub delete_branch: bool,
-    /// Leave the branch
+    /// Keep the branch
     #[arg(long)]
     pub keep_branch: bool,
     #[command(flatten)]
@@ -104,7 +104,7 @@ fn print(ui: &Ui, removal: &AgentRemoval, outcome: &RemovalOutcome) {
     if ui.is_json() {
         ui.json(&RemoveAnswer {
             id: &known.agent.id,
-            path: &known.tree.path,
+            path: &known.worktree.path,
             removed: true,
             deleted_branch: outcome.deleted_branch.as_deref(),
             trash: outcome.trash.as_deref(),
@@ -124,7 +124,7 @@ fn print(ui: &Ui, removal: &AgentRemoval, outcome: &RemovalOutcome) {
 
 fn preview(ui: &Ui, removal: &AgentRemoval) {
     let known = &removal.condition.known;
-    let (id, path) = (&known.agent.id, &known.tree.path);
+    let (id, path) = (&known.agent.id, &known.worktree.path);
     let branch = removal.deletes.as_ref().map(|(name, _)| name.as_str());
     if ui.is_json() {
         let notes: Vec<String> = removal.note.iter().cloned().collect();
@@ -148,7 +148,7 @@ fn plan_all(inspection: &Inspection<'_>, args: &Args) -> Result<Vec<AgentRemoval
     let all = agents::all(place)?;
     let mut going = vec![target.clone()];
     if target.agent.kind != AgentKind::Worker {
-        let is_inside = |other: &KnownAgent| other.tree.path.starts_with(&target.tree.path);
+        let is_inside = |other: &KnownAgent| other.worktree.path.starts_with(&target.worktree.path);
         let is_below = |other: &&KnownAgent| {
             other.agent.id != target.agent.id
                 && other.agent.kind != AgentKind::Worker
@@ -157,10 +157,10 @@ fn plan_all(inspection: &Inspection<'_>, args: &Args) -> Result<Vec<AgentRemoval
         let below: Vec<KnownAgent> = all.iter().filter(is_below).cloned().collect();
         let inside = below.iter().filter(|other| is_inside(other));
         let inside: Vec<String> =
-            inside.map(|other| format!("  {} at {}", other.agent.id, other.tree.path.display())).collect();
+            inside.map(|other| format!("  {} at {}", other.agent.id, other.worktree.path.display())).collect();
         if !args.recursive && !inside.is_empty() {
             return Err(SpawnFailure::Nested
-                .refuse(format!("worktrees lie inside {}", target.tree.path.display()))
+                .refuse(format!("there are worktrees inside {}", target.worktree.path.display()))
                 .details(inside)
                 .hint("remove those first, or all of them with `--recursive`"));
         }
@@ -168,14 +168,14 @@ fn plan_all(inspection: &Inspection<'_>, args: &Args) -> Result<Vec<AgentRemoval
             going.extend(below);
         }
     }
-    going.sort_by_key(|known| std::cmp::Reverse(known.tree.path.components().count()));
+    going.sort_by_key(|known| std::cmp::Reverse(known.worktree.path.components().count()));
     let mut removals = Vec::new();
     for known in &going {
-        let is_here = place.here.as_ref().is_some_and(|here| here.path == known.tree.path);
+        let is_here = place.here.as_ref().is_some_and(|here| here.path == known.worktree.path);
         if is_here && known.agent.kind == AgentKind::Subtree {
             return Err(SpawnFailure::Here
-                .refuse(format!("this is {}", known.tree.path.display()))
-                .hint("run the command from another worktree: this directory would be gone"));
+                .refuse(format!("this command runs in {}", known.worktree.path.display()))
+                .hint("run it from another worktree, because this directory would be deleted"));
         }
         removals.push(plan_one(inspection, args, known, &all)?);
     }

@@ -1,4 +1,4 @@
-//! `repair`: finish what killed commands began, find moved worktrees, restore exclude lines.
+//! `repair`: finish what killed commands began, reconnect moved worktrees, restore exclude lines.
 
 use serde::Serialize;
 use shopfloor_core::env::Env;
@@ -15,7 +15,7 @@ use crate::journal::{self, RemovalJournal, SpawnJournal};
 use crate::place::{Place, Worktree};
 use crate::settings::{Flags, Settings};
 
-/// Finish what killed commands began, find moved worktrees again, restore exclude lines
+/// Finish what killed commands began, reconnect moved worktrees, restore exclude lines
 #[derive(clap::Args, Clone, Debug)]
 #[command(after_help = "Example:\n  mv project project2 && cd project2 && worktree-spawn repair")]
 pub struct Args {
@@ -84,11 +84,11 @@ fn preview(place: &Place, tell: &dyn Fn(RepairSubject, String)) -> Result<()> {
 
 /// Names the worktrees that were not found.
 fn tell_lost(place: &Place, moved: &[MovedWorktree], tell: &dyn Fn(RepairSubject, String)) -> Result<Exit> {
-    let is_found = |tree: &Worktree| moved.iter().any(|moved| moved.tree.git_dir == tree.git_dir);
-    for tree in repository::worktrees(place)?.iter().filter(|tree| tree.is_lost && !is_found(tree)) {
-        let path = tree.path.display();
+    let is_found = |worktree: &Worktree| moved.iter().any(|moved| moved.worktree.git_dir == worktree.git_dir);
+    for worktree in repository::worktrees(place)?.iter().filter(|worktree| worktree.is_lost && !is_found(worktree)) {
+        let path = worktree.path.display();
         let text = format!(
-            "{path} is not there; move it back, or take git's record of it away with `worktree-spawn remove --force`"
+            "{path} is not there; move it back, or remove git's record of it with `worktree-spawn remove --force`"
         );
         tell(RepairSubject::Lost, text);
     }

@@ -22,14 +22,14 @@ use crate::failure::SpawnFailure;
 use crate::known_agent::KnownAgent;
 use crate::place::Place;
 
-/// Run an agent's command in its place, and tell its parent how it ended
+/// Run an agent's command in its worktree, and report to its parent how it ended
 ///
-/// Exits as the command does; 75 when the agent runs already. The command finds SHOPFLOOR_AGENT_ID, _SESSION_ID, _PARENT,
-/// _ROLE and, where there is one, _TASK_FILE.
+/// Exits as the command does, or with 75 if the agent is already running. The environment of the command has SHOPFLOOR_AGENT_ID,
+/// _SESSION_ID, _PARENT, _ROLE and, if the agent has a task, _TASK_FILE.
 #[derive(clap::Args, Clone, Debug)]
 #[command(after_help = "Example:\n  worktree-spawn run main.feature-a -- claude")]
 pub struct Args {
-    /// The agent
+    /// The agent's id, or a slug that only one agent has
     pub id: String,
     /// The command and its arguments
     #[arg(last = true, required = true, value_name = "CMD")]
@@ -46,7 +46,11 @@ pub fn run(ui: &Ui, env: &Env, args: &Args) -> Result<Exit> {
     let id = &args.id;
     if args.dry_run.dry_run {
         let shown = args.command.iter().map(|word| shell_word(Path::new(word))).collect::<Vec<_>>().join(" ");
-        ui.line(format!("would run {shown} as {} in {}", printable(id), printable(&known.tree.path.to_string_lossy())));
+        ui.line(format!(
+            "would run {shown} as {} in {}",
+            printable(id),
+            printable(&known.worktree.path.to_string_lossy())
+        ));
         return Ok(Exit::Done);
     }
     let active = runs::start(env, &place, &known.agent)?;
@@ -54,7 +58,7 @@ pub fn run(ui: &Ui, env: &Env, args: &Args) -> Result<Exit> {
         Some(program) => command(env, &program, rest, &known).foreground(),
         None => {
             let shown = name.to_string_lossy();
-            let what = if shown.contains('/') { "is no program" } else { "is not on the PATH" };
+            let what = if shown.contains('/') { "is not a program" } else { "is not on the PATH" };
             Err(SpawnFailure::NotFound
                 .with(Exit::Failed, format!("`{shown}` {what}"))
                 .hint("name a program that is there, after `--`"))
@@ -70,7 +74,7 @@ pub fn run(ui: &Ui, env: &Env, args: &Args) -> Result<Exit> {
     };
     // If the end could not be reported, the next command that looks reports a death. This command ends as the agent's did.
     if let Err(failure) = report_end(env, &place, &known, &active, ended).and_then(|()| active.end(env, ended)) {
-        ui.warn(format!("could not tell how {id} ended: {failure}"));
+        ui.warn(format!("could not report how {id} ended: {failure}"));
     }
     if let Status::Signalled(signal) = ended {
         ui.detail(format!("{id} was ended by signal {signal}"));
@@ -85,7 +89,7 @@ pub fn run(ui: &Ui, env: &Env, args: &Args) -> Result<Exit> {
 /// Finds a program: on the PATH, or by a path from the agent's worktree.
 fn find_program(env: &Env, known: &KnownAgent, name: &OsStr) -> Option<PathBuf> {
     let found = match name.as_encoded_bytes().contains(&b'/') {
-        true => Some(known.tree.path.join(name)),
+        true => Some(known.worktree.path.join(name)),
         false => name.to_str().filter(|name| !name.is_empty()).and_then(|name| proc::find(env, name)),
     };
     found.filter(|program| program.is_file())
@@ -93,7 +97,8 @@ fn find_program(env: &Env, known: &KnownAgent, name: &OsStr) -> Option<PathBuf> 
 
 /// The agent's command, in its worktree and environment.
 fn command(env: &Env, program: &Path, args: &[OsString], known: &KnownAgent) -> Cmd {
-    let cmd = Cmd::new(program, env).args(args).dir(&known.tree.path).without_vars(LOCAL_VARS).without_vars(&OPTIONAL);
+    let cmd =
+        Cmd::new(program, env).args(args).dir(&known.worktree.path).without_vars(LOCAL_VARS).without_vars(&OPTIONAL);
     variables(known).into_iter().fold(cmd, |cmd, (name, value)| cmd.var(name, value))
 }
 
@@ -115,13 +120,13 @@ fn report_end(env: &Env, place: &Place, known: &KnownAgent, active: &ActiveRun, 
     };
     // The agent may have switched branches meanwhile.
     let current = agents::require(place, &known.agent.id);
-    let branch = current.map_or(known.tree.branch.clone(), |known| known.tree.branch);
+    let branch = current.map_or(known.worktree.branch.clone(), |known| known.worktree.branch);
     let draft = EventDraft {
         kind: kind.to_owned(),
         status,
         message,
         branch,
-        head: repository::head(env, place, &known.tree),
+        head: repository::head(env, place, &known.worktree),
         more: vec![more],
     };
     post::send(env, place, known, draft, Some(&active.run.key())).map(drop)

@@ -7,7 +7,7 @@ use crate::facts::agents;
 use crate::place::Place;
 use crate::spool::Spool;
 
-/// Do it, or only show it.
+/// Whether to do it or only to show it.
 #[derive(Args, Clone, Copy, Debug, Default)]
 pub struct DryRunArgs {
     /// Show what would be done and change nothing
@@ -15,18 +15,18 @@ pub struct DryRunArgs {
     pub dry_run: bool,
 }
 
-/// Who calls.
+/// The calling agent.
 #[derive(Args, Clone, Debug, Default)]
 pub struct CallerArgs {
-    /// Speak as this agent
+    /// Act as this agent
     #[arg(long = "as", value_name = "ID")]
     pub id: Option<String>,
 }
 
-/// Whose events.
+/// The session whose events are meant.
 #[derive(Args, Clone, Debug, Default)]
 pub struct SessionArgs {
-    /// The session [default: one's own]
+    /// The session [default: the caller's]
     #[arg(long, value_name = "ID")]
     pub session: Option<String>,
     #[command(flatten)]

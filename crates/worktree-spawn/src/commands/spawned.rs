@@ -16,13 +16,13 @@ use crate::identity::AgentKind;
 use crate::known_agent::KnownAgent;
 use crate::settings::Settings;
 
-/// What an agent is to do.
+/// The task of an agent.
 #[derive(Args, Clone, Debug, Default)]
 pub struct TaskArgs {
-    /// What the agent is to do; kept in a file
+    /// The task of the agent, which is kept in a file
     #[arg(long, value_name = "TEXT", allow_hyphen_values = true, conflicts_with = "task_file")]
     pub task: Option<String>,
-    /// The same from a file, or from stdin (`-`)
+    /// A file with the task, or `-` for stdin
     #[arg(long, value_name = "FILE")]
     pub task_file: Option<PathBuf>,
 }
@@ -52,7 +52,7 @@ pub struct LaunchArgs {
     /// Start the agent with the configured launcher
     #[arg(long)]
     pub launch: bool,
-    /// Start the agent with this: tmux, zellij, none, or a command line with {id} {slug} {path} {cmd} [env: WORKTREE_SPAWN_LAUNCHER] [default: none]
+    /// Start the agent with this launcher: tmux, zellij, none, or a command line with {id} {slug} {path} {cmd} [env: WORKTREE_SPAWN_LAUNCHER] [default: none]
     #[arg(long, value_name = "TEMPLATE")]
     pub launcher: Option<String>,
 }
@@ -103,7 +103,7 @@ impl Spawned {
             id: &agent.id,
             kind: agent.kind,
             slug: &agent.slug,
-            path: &self.known.tree.path,
+            path: &self.known.worktree.path,
             birth_branch: agent.birth_branch.as_deref(),
             parent: agent.parent.as_deref(),
             level: agent.level,

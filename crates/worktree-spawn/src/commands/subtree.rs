@@ -30,51 +30,51 @@ use crate::settings::{Flags, Settings};
 
 /// Make a worktree on a branch of its own for an agent, and print its path
 ///
-/// The branch is the spawner's birth-branch, a dot and the name's slug, and starts at the spawner's HEAD.
-/// git's post-checkout hooks run in it. Nothing that exists is ever overwritten.
+/// The branch is called after the spawner's birth-branch and the slug of the name, joined by a dot, and starts at the spawner's
+/// HEAD. git's post-checkout hooks run in the worktree. Nothing that exists is ever overwritten.
 #[derive(clap::Args, Clone, Debug, Default)]
 #[command(
     after_help = "Example:\n  worktree-spawn subtree 'Feature A' --task 'Write the parser' -- claude\n  jq -r '.[].name' plan.json | xargs -d '\\n' -P8 -n1 worktree-spawn subtree"
 )]
 pub struct Args {
-    /// What it is called; its slug names branch and directory
+    /// The name of the agent; its slug names the branch and the directory
     pub name: String,
     #[command(flatten)]
     pub task: TaskArgs,
-    /// The program that will work there [env: WORKTREE_SPAWN_AGENT] [default: claude]
+    /// The agent program that will work there [env: WORKTREE_SPAWN_AGENT] [default: claude]
     #[arg(long, value_name = "PROGRAM")]
     pub agent: Option<String>,
     /// Start at this commit instead of HEAD
     #[arg(long, value_name = "REF")]
     pub from: Option<String>,
-    /// Make it below this directory [env: WORKTREE_SPAWN_WORKTREE_BASE] [default: .shopfloor/worktrees]
+    /// Make the worktree below this directory [env: WORKTREE_SPAWN_WORKTREE_BASE] [default: .shopfloor/worktrees]
     #[arg(long, visible_alias = "worktree-base", value_name = "DIR")]
     pub base_dir: Option<PathBuf>,
-    /// What the branch is named after where HEAD is detached
+    /// The name that stands for the branch if HEAD is detached
     #[arg(long, value_name = "NAME")]
     pub base_name: Option<String>,
-    /// The role it is told it has [default: tl]
+    /// The role of the agent, which its environment names [default: tl]
     #[arg(long)]
     pub role: Option<String>,
-    /// What to do when it is there already
+    /// What to do if the subtree exists
     #[arg(long, value_name = "WHAT", default_value = "error")]
     pub if_exists: IfExists,
-    /// Number the name where it is taken
+    /// Append a number to the name if it is taken
     #[arg(long)]
     pub unique: bool,
-    /// Check out the branch of that name if it is there and free
+    /// Check out an existing branch of that name if it is free
     #[arg(long)]
     pub reuse_branch: bool,
-    /// Refuse while this worktree has uncommitted changes, which the new one would not have
+    /// Refuse if this worktree has uncommitted changes, because the new one will not have them
     #[arg(long)]
     pub require_clean: bool,
-    /// Fetch and check out submodules too
+    /// Also fetch and check out submodules
     #[arg(long)]
     pub submodules: bool,
-    /// Leave git's post-checkout hooks out
+    /// Do not run git's post-checkout hooks
     #[arg(long)]
     pub no_git_hooks: bool,
-    /// How deep subtrees may be nested; the root is 1 [env: WORKTREE_SPAWN_MAX_DEPTH] [default: 2]
+    /// How deep subtrees may be nested; the root is level 1 [env: WORKTREE_SPAWN_MAX_DEPTH] [default: 2]
     #[arg(long, value_name = "N")]
     pub max_depth: Option<String>,
     #[command(flatten)]
@@ -83,30 +83,30 @@ pub struct Args {
     pub caller: CallerArgs,
     #[command(flatten)]
     pub dry_run: DryRunArgs,
-    /// Run this command there, as `run` does: its output is the answer, and its end ours
+    /// Run this command in the worktree, as `run` does; its output and exit code are the answer
     #[arg(last = true, value_name = "CMD", conflicts_with_all = ["launch", "launcher"])]
     pub command: Vec<OsString>,
 }
 
-/// What to do about one that exists.
+/// What to do about a subtree that exists.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum IfExists {
-    /// Refuse: 1
+    /// Refuse with exit 1
     #[default]
     Error,
-    /// Give it back as it is
+    /// Print the existing one and leave it unchanged
     Return,
 }
 
 pub fn run(ui: &Ui, env: &Env, args: &Args) -> Result<Exit> {
     if ui.is_json() && !args.command.is_empty() {
-        return Err(Failure::usage("with a command the answer is what that prints, and no JSON")
-            .hint("leave `--json` out, or run it afterwards with `worktree-spawn run ID -- CMD`"));
+        return Err(Failure::usage("with a command, the answer is the output of the command and not JSON")
+            .hint("leave out `--json`, or run the command afterwards with `worktree-spawn run ID -- CMD`"));
     }
     let place = repository::find(env)?;
     let spawned = spawn(ui, env, &place, args)?;
     if !args.command.is_empty() {
-        let (id, path) = (&spawned.known.agent.id, spawned.known.tree.path.display());
+        let (id, path) = (&spawned.known.agent.id, spawned.known.worktree.path.display());
         if args.dry_run.dry_run {
             ui.note(format!("would run the command as {id} in {path}"));
             return Ok(Exit::Done);
@@ -118,7 +118,7 @@ pub fn run(ui: &Ui, env: &Env, args: &Args) -> Result<Exit> {
     if ui.is_json() {
         ui.json(&spawned.answer());
     } else {
-        ui.answer(&[spawned.known.tree.path.as_os_str().as_encoded_bytes(), b"\n"].concat());
+        ui.answer(&[spawned.known.worktree.path.as_os_str().as_encoded_bytes(), b"\n"].concat());
     }
     spawned.exit(ui)
 }
@@ -135,7 +135,7 @@ pub fn spawn(ui: &Ui, env: &Env, place: &Place, args: &Args) -> Result<Spawned> 
     settings.warnings.iter().for_each(|warning| ui.warn(warning));
     let caller = agents::caller(place, args.caller.id.as_deref())?;
     // The new worktree starts from the caller's worktree, even if the command was started in another one.
-    let place = &place.seen_from(&caller.tree);
+    let place = &place.seen_from(&caller.worktree);
     let request = request(place, &settings, args)?;
     if args.launch.is_wanted() {
         settings.command_of(&settings.agent)?;
@@ -178,7 +178,7 @@ pub fn spawn(ui: &Ui, env: &Env, place: &Place, args: &Args) -> Result<Spawned> 
 
 fn request(place: &Place, settings: &Settings, args: &Args) -> Result<SpawnRequest> {
     if args.role.as_deref().is_some_and(|role| role.contains(char::is_control)) {
-        return Err(Failure::usage("--role must be a word or a few on one line"));
+        return Err(Failure::usage("--role must be a single line"));
     }
     Ok(SpawnRequest {
         name: args.name.clone(),
@@ -242,16 +242,18 @@ fn make(context: &SpawnContext<'_>, wanted: &WantedSubtree<'_>, options: &SpawnO
 /// Shows the warnings, and describes the subtree.
 fn describe(ui: &Ui, result: MadeOrFound, options: &SpawnOptions) -> Spawned {
     let (known, created, mcp_config, warnings) = match result {
-        MadeOrFound::Made(made) => (KnownAgent::spawned(made.agent, made.tree), true, made.mcp_config, made.warnings),
+        MadeOrFound::Made(made) => {
+            (KnownAgent::spawned(made.agent, made.worktree), true, made.mcp_config, made.warnings)
+        }
         MadeOrFound::Found(known) => {
-            let own = known.tree.path.join(OWN_MCP_FILE);
-            let mcp = if own.exists() { own } else { known.tree.path.join(MCP_FILE) };
-            let warning = format!("{} was there, and its task is as it was", known.agent.id);
+            let own = known.worktree.path.join(OWN_MCP_FILE);
+            let mcp = if own.exists() { own } else { known.worktree.path.join(MCP_FILE) };
+            let warning = format!("{} existed already, and its task is unchanged", known.agent.id);
             (*known, false, mcp, options.task.iter().map(|_| warning.clone()).collect())
         }
     };
     warnings.iter().for_each(|warning| ui.warn(warning));
-    let config = known.tree.path.join(ROLE_FILE);
+    let config = known.worktree.path.join(ROLE_FILE);
     Spawned { known, created, config, mcp_config, warnings, failure: None }
 }
 
@@ -271,7 +273,7 @@ fn decide(
     // A slug that gets a number may be cut to make room for it.
     let stem: String = if request.is_unique { first.chars().take(40).collect() } else { first };
     let branches = facts::branches(git, native, place, &format!("{prefix}.{stem}"))?;
-    facts::refuse_links(&caller.tree.path, &request.base)?;
+    facts::refuse_links(&caller.worktree.path, &request.base)?;
     let paths: Vec<PathBuf> = slugs.iter().map(|slug| path_of(caller, request, slug)).collect();
     let occupied = facts::occupied(&paths);
     let base_sha = start.sha.clone();
@@ -285,10 +287,10 @@ fn preview(ui: &Ui, decision: SpawnDecision, caller: &KnownAgent) -> Spawned {
             let Plan { agent, branch, path, base_sha, makes_branch, .. } = *plan;
             let verb = if makes_branch { "make" } else { "check out" };
             ui.note(format!("would {verb} the branch {branch} at {base_sha} in {}", path.display()));
-            KnownAgent::spawned(agent, Worktree { path, branch: Some(branch), ..caller.tree.clone() })
+            KnownAgent::spawned(agent, Worktree { path, branch: Some(branch), ..caller.worktree.clone() })
         }
     };
-    let config = known.tree.path.join(ROLE_FILE);
+    let config = known.worktree.path.join(ROLE_FILE);
     Spawned { known, created: false, config, mcp_config: PathBuf::new(), warnings: Vec::new(), failure: None }
 }
 

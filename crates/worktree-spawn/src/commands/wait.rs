@@ -16,9 +16,9 @@ use crate::place::Place;
 use crate::spool::{Spool, SpoolEntry};
 use crate::watch::Signals;
 
-/// Wait for events of one's session and print them as they come
+/// Wait for events of the caller's session and print them as they arrive
 ///
-/// An event is gone once it is printed and taken; with --lease, once it is acknowledged.
+/// An event is deleted once it is printed and taken or, with --lease, once it is acknowledged.
 #[derive(clap::Args, Clone, Debug, Default)]
 #[command(
     after_help = "Example:\n  worktree-spawn wait --type worker_complete --type worker_died --count 3 | jq -r 'select(.status==\"failure\").from.id'"
@@ -26,22 +26,22 @@ use crate::watch::Signals;
 pub struct Args {
     #[command(flatten)]
     pub session: SessionArgs,
-    /// Only events of this type; may be repeated
+    /// Wait only for events of this type; may be repeated
     #[arg(long = "type", value_name = "TYPE")]
     pub kind: Vec<String>,
-    /// Only events from this agent; may be repeated
+    /// Wait only for events from this agent; may be repeated
     #[arg(long, value_name = "ID")]
     pub from: Vec<String>,
-    /// Only events with a higher number
+    /// Wait only for events with a higher number
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub after: u64,
-    /// End after so many
+    /// Exit after this number of events
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub count: u64,
-    /// Give up after this time, with 124: 90s, 30m, 2h
+    /// Exit with 124 after this time: 90s, 30m, 2h
     #[arg(long, value_name = "TIME", default_value = "300s")]
     pub timeout: String,
-    /// Deliver again what is not acknowledged by `ack` within this time
+    /// Deliver an event again if `ack` does not acknowledge it within this time
     #[arg(long, value_name = "TIME")]
     pub lease: Option<String>,
 }
@@ -68,7 +68,7 @@ pub fn run(ui: &Ui, env: &Env, args: &Args) -> Result<Exit> {
         let claim = match next {
             WaitOutcome::Event(claim) => *claim,
             WaitOutcome::Timeout => {
-                ui.note(format!("nothing more came within {}", args.timeout));
+                ui.note(format!("no more events arrived within {}", args.timeout));
                 return Ok(Exit::Timeout);
             }
             WaitOutcome::Signal(signal) => return Ok(Exit::Signal(signal)),

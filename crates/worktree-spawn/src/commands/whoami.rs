@@ -12,7 +12,7 @@ use crate::facts::{agents, repository};
 use crate::identity::AgentKind;
 use crate::known_agent::KnownAgent;
 
-/// Print who calls: by `--as`, else the environment, else the worktree
+/// Print the calling agent: by `--as`, else the environment, else the worktree
 #[derive(clap::Args, Clone, Debug)]
 #[command(after_help = "Example:\n  worktree-spawn whoami --json | jq -r .session")]
 pub struct Args {
@@ -33,7 +33,7 @@ struct WhoamiAnswer<'a> {
 
 pub fn run(ui: &Ui, env: &Env, args: &Args) -> Result<Exit> {
     let place = repository::find(env)?;
-    let KnownAgent { agent, tree, .. } = agents::caller(&place, args.caller.id.as_deref())?;
+    let KnownAgent { agent, worktree, .. } = agents::caller(&place, args.caller.id.as_deref())?;
     if ui.is_json() {
         ui.json(&WhoamiAnswer {
             id: &agent.id,
@@ -42,7 +42,7 @@ pub fn run(ui: &Ui, env: &Env, args: &Args) -> Result<Exit> {
             parent: agent.parent.as_deref(),
             birth_branch: agent.birth_branch.as_deref(),
             level: agent.level,
-            path: &tree.path,
+            path: &worktree.path,
         });
     } else {
         ui.line(printable(&agent.id));

@@ -1,4 +1,4 @@
-//! `worker`: give an agent a seat in the caller's worktree.
+//! `worker`: make a seat in the caller's worktree.
 
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Result};
@@ -23,11 +23,11 @@ use crate::slug::slug;
 #[derive(clap::Args, Clone, Debug, Default)]
 #[command(after_help = "Example:\n  worktree-spawn worker rust-impl --agent gemini --task-file task.md")]
 pub struct Args {
-    /// What it is called; its slug names its settings
+    /// The name of the agent; its slug names the directory of its settings
     pub name: String,
     #[command(flatten)]
     pub task: TaskArgs,
-    /// The program that will work there [env: WORKTREE_SPAWN_AGENT] [default: claude]
+    /// The agent program that will work there [env: WORKTREE_SPAWN_AGENT] [default: claude]
     #[arg(long, value_name = "PROGRAM")]
     pub agent: Option<String>,
     #[command(flatten)]
@@ -49,19 +49,19 @@ pub fn run(ui: &Ui, env: &Env, args: &Args) -> Result<Exit> {
     spawned.exit(ui)
 }
 
-/// Seats a worker in the calling agent's worktree.
+/// Makes a seat in the calling agent's worktree.
 pub fn spawn(ui: &Ui, env: &Env, place: &Place, args: &Args) -> Result<Spawned> {
     let flags = Flags { agent: args.agent.as_deref(), launcher: args.launch.launcher.as_deref(), ..Flags::default() };
     let settings = Settings::load(env, &place.home, flags)?;
     settings.warnings.iter().for_each(|warning| ui.warn(warning));
     let caller = agents::caller(place, args.caller.id.as_deref())?;
-    let place = &place.seen_from(&caller.tree);
+    let place = &place.seen_from(&caller.worktree);
     if args.launch.is_wanted() {
         settings.command_of(&settings.agent)?;
     }
     let slug = slug(&args.name)?;
     let task = args.task.read(ui, env)?;
-    // A worker reports to the worktree's own agent, and so do the workers that it asks for.
+    // A seat reports to the worktree's own agent, and so do the seats that it asks for.
     let parent = agents::here(place)?;
     let git = Git::find(env)?;
     let repo = place.repo();
@@ -72,10 +72,10 @@ pub fn spawn(ui: &Ui, env: &Env, place: &Place, args: &Args) -> Result<Spawned> 
     let mut agent = parent.agent.child(AgentKind::Worker, id, &slug, &args.name, env.now);
     agent.role = Some("worker".into());
     agent.agent = Some(settings.agent.clone());
-    let seated = KnownAgent::spawned(agent, parent.tree);
+    let seated = KnownAgent::spawned(agent, parent.worktree);
     if args.dry_run.dry_run {
         refuse_existing(place, &seated)?;
-        ui.note(format!("would seat {} in {}", seated.agent.id, seated.tree.path.display()));
+        ui.note(format!("would seat {} in {}", seated.agent.id, seated.worktree.path.display()));
         let dir = seated.seat_dir();
         let files = SeatFiles { settings: dir.join("settings.json"), mcp: dir.join("mcp.json") };
         return Ok(Spawned { created: false, ..describe(seated, files) });
@@ -102,12 +102,12 @@ fn refuse_existing(place: &Place, seated: &KnownAgent) -> Result<()> {
     let Some(known) = all.iter().find(|known| known.agent.id == seated.agent.id) else { return Ok(()) };
     let (requested, there) = (&seated.agent.requested, &known.agent.requested);
     let message = if requested == there || known.error.is_some() {
-        format!("{} is there already", seated.agent.id)
+        format!("{} already exists", seated.agent.id)
     } else {
-        format!("`{requested}` and `{there}` both come to {}", seated.agent.id)
+        format!("`{requested}` and `{there}` both get the id {}", seated.agent.id)
     };
     Err(SpawnFailure::Exists.refuse(message).hint(format!(
-        "start that one again with `worktree-spawn run {0} -- CMD`, or take it away with `worktree-spawn remove {0}`",
+        "start the existing one with `worktree-spawn run {0} -- CMD`, or remove it with `worktree-spawn remove {0}`",
         seated.agent.id
     )))
 }

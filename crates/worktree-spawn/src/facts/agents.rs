@@ -16,40 +16,40 @@ use crate::layout;
 use crate::place::{Place, Worktree};
 use crate::spool::Spool;
 
-/// Every agent of the repository; a worktree's own agent comes before the workers seated in it.
+/// Every agent of the repository; a worktree's own agent comes before the seats in it.
 pub fn all(place: &Place) -> Result<Vec<KnownAgent>> {
     let trees = repository::worktrees(place)?;
     // Read once for all worktrees that were not spawned, and not at all if there are none.
     let recorded = OnceLock::new();
-    let is_taken = |tree: &Worktree, id: &str| is_taken(recorded.get_or_init(|| recorded_ids(place)), tree, id);
-    let found = proc::map_parallel(&trees, |tree| in_tree_among(place, tree, &is_taken));
+    let is_taken = |worktree: &Worktree, id: &str| is_taken(recorded.get_or_init(|| recorded_ids(place)), worktree, id);
+    let found = proc::map_parallel(&trees, |worktree| in_tree_among(place, worktree, &is_taken));
     Ok(found.into_iter().flatten().collect())
 }
 
 /// The agents of one worktree, its own agent first.
-pub fn in_tree(place: &Place, tree: &Worktree) -> Vec<KnownAgent> {
-    in_tree_among(place, tree, &|tree, id| is_taken(&recorded_ids(place), tree, id))
+pub fn in_tree(place: &Place, worktree: &Worktree) -> Vec<KnownAgent> {
+    in_tree_among(place, worktree, &|worktree, id| is_taken(&recorded_ids(place), worktree, id))
 }
 
 /// As [`in_tree`]; `is_taken` tells whether the record of another worktree has an id.
-fn in_tree_among(place: &Place, tree: &Worktree, is_taken: &dyn Fn(&Worktree, &str) -> bool) -> Vec<KnownAgent> {
-    let known = |agent: Agent, is_managed| KnownAgent { agent, tree: tree.clone(), is_managed, error: None };
+fn in_tree_among(place: &Place, worktree: &Worktree, is_taken: &dyn Fn(&Worktree, &str) -> bool) -> Vec<KnownAgent> {
+    let known = |agent: Agent, is_managed| KnownAgent { agent, worktree: worktree.clone(), is_managed, error: None };
     let unreadable = |slug: &str, failure: &Failure| KnownAgent {
-        agent: Agent::root(slug, tree.branch.as_deref(), place.env.now),
-        tree: tree.clone(),
+        agent: Agent::root(slug, worktree.branch.as_deref(), place.env.now),
+        worktree: worktree.clone(),
         is_managed: false,
         error: Some(failure.to_string()),
     };
-    let own = match own(place, tree, is_taken) {
+    let own = match own(place, worktree, is_taken) {
         Ok((agent, is_recorded)) => {
-            known(agent.clone(), tree.is_main || (is_recorded && agent.kind != AgentKind::Root))
+            known(agent.clone(), worktree.is_main || (is_recorded && agent.kind != AgentKind::Root))
         }
-        Err(failure) => unreadable(&entry_name(tree), &failure),
+        Err(failure) => unreadable(&entry_name(worktree), &failure),
     };
-    let seats = fs::list(&layout::seats_dir(&tree.git_dir)).unwrap_or_default();
+    let seats = fs::list(&layout::seats_dir(&worktree.git_dir)).unwrap_or_default();
     let seated = seats.iter().filter_map(|slug| {
         let slug = slug.to_string_lossy();
-        match Agent::load(&layout::seat_file(&tree.git_dir, &slug)) {
+        match Agent::load(&layout::seat_file(&worktree.git_dir, &slug)) {
             Ok(agent) => agent.map(|agent| known(agent, true)),
             Err(failure) => Some(unreadable(&format!("{}/{slug}", own.agent.id), &failure)),
         }
@@ -59,21 +59,21 @@ fn in_tree_among(place: &Place, tree: &Worktree, is_taken: &dyn Fn(&Worktree, &s
 }
 
 /// A worktree's own agent, and whether it has a record.
-fn own(place: &Place, tree: &Worktree, is_taken: &dyn Fn(&Worktree, &str) -> bool) -> Result<(Agent, bool)> {
-    if tree.is_main {
-        return Ok((Agent::root(ROOT, tree.branch.as_deref(), place.env.now), true));
+fn own(place: &Place, worktree: &Worktree, is_taken: &dyn Fn(&Worktree, &str) -> bool) -> Result<(Agent, bool)> {
+    if worktree.is_main {
+        return Ok((Agent::root(ROOT, worktree.branch.as_deref(), place.env.now), true));
     }
-    if let Some(agent) = Agent::load(&layout::identity_file(&tree.git_dir))? {
+    if let Some(agent) = Agent::load(&layout::identity_file(&worktree.git_dir))? {
         return Ok((agent, true));
     }
-    if !tree.git_dir.join("HEAD").exists() {
-        return Err(Failure::not_found(format!("the worktree {} is gone", tree.path.display())));
+    if !worktree.git_dir.join("HEAD").exists() {
+        return Err(Failure::not_found(format!("the worktree {} is gone", worktree.path.display())));
     }
     // A worktree made by hand, in a bare layout or by another tool is a root of its own, with its branch as id if that is free.
-    let branch = tree.branch.clone().unwrap_or_default();
-    let is_free = !branch.is_empty() && branch != ROOT && !is_taken(tree, &branch);
-    let id = if is_free { branch } else { format!("{branch}@{}", entry_name(tree)) };
-    Ok((Agent::root(&id, tree.branch.as_deref(), place.env.now), false))
+    let branch = worktree.branch.clone().unwrap_or_default();
+    let is_free = !branch.is_empty() && branch != ROOT && !is_taken(worktree, &branch);
+    let id = if is_free { branch } else { format!("{branch}@{}", entry_name(worktree)) };
+    Ok((Agent::root(&id, worktree.branch.as_deref(), place.env.now), false))
 }
 
 /// The ids in the records of all worktrees, each with the git directories whose records have it.
@@ -89,28 +89,28 @@ fn recorded_ids(place: &Place) -> HashMap<String, Vec<PathBuf>> {
 }
 
 /// Whether the record of another worktree has this id.
-fn is_taken(recorded: &HashMap<String, Vec<PathBuf>>, tree: &Worktree, id: &str) -> bool {
-    recorded.get(id).is_some_and(|dirs| dirs.iter().any(|dir| *dir != tree.git_dir))
+fn is_taken(recorded: &HashMap<String, Vec<PathBuf>>, worktree: &Worktree, id: &str) -> bool {
+    recorded.get(id).is_some_and(|dirs| dirs.iter().any(|dir| *dir != worktree.git_dir))
 }
 
 /// Git's name for a linked worktree.
-fn entry_name(tree: &Worktree) -> String {
-    tree.git_dir.file_name().unwrap_or_default().to_string_lossy().into_owned()
+fn entry_name(worktree: &Worktree) -> String {
+    worktree.git_dir.file_name().unwrap_or_default().to_string_lossy().into_owned()
 }
 
 /// The agent of the current worktree. The first use of a worktree that was not spawned writes a record, so that its agent keeps
 /// its id whatever is checked out there later.
 pub fn here(place: &Place) -> Result<KnownAgent> {
-    let tree = place.require_here()?;
-    let (agent, is_recorded) = own(place, tree, &|tree, id| is_taken(&recorded_ids(place), tree, id))?;
+    let worktree = place.require_here()?;
+    let (agent, is_recorded) = own(place, worktree, &|worktree, id| is_taken(&recorded_ids(place), worktree, id))?;
     if !is_recorded {
         // If the record cannot be written, the id holds for this command only.
-        let _ = agent.save(&layout::identity_file(&tree.git_dir));
+        let _ = agent.save(&layout::identity_file(&worktree.git_dir));
     }
     Ok(KnownAgent {
-        is_managed: tree.is_main || (is_recorded && agent.kind != AgentKind::Root),
+        is_managed: worktree.is_main || (is_recorded && agent.kind != AgentKind::Root),
         agent,
-        tree: tree.clone(),
+        worktree: worktree.clone(),
         error: None,
     })
 }
@@ -123,25 +123,25 @@ pub fn caller(place: &Place, named: Option<&str>) -> Result<KnownAgent> {
     }
     let variable = place.env.var("SHOPFLOOR_AGENT_ID").map(|id| id.to_string_lossy().into_owned());
     let Some(id) = variable else { return here(place) };
-    let tree = place.require_here()?;
+    let worktree = place.require_here()?;
     let own = here(place)?;
     if own.agent.id == id {
         return Ok(own);
     }
-    if let Some(seated) = in_tree(place, tree).into_iter().skip(1).find(|known| known.agent.id == id) {
+    if let Some(seated) = in_tree(place, worktree).into_iter().skip(1).find(|known| known.agent.id == id) {
         return Ok(seated);
     }
     if all(place)?.iter().all(|known| known.agent.id != id) {
-        let message = format!("SHOPFLOOR_AGENT_ID says {id}, and there is no such agent");
+        let message = format!("SHOPFLOOR_AGENT_ID is {id}, but there is no such agent");
         return Err(SpawnFailure::Identity.with(Exit::Bad, message).hint(format!(
-            "it may have been removed; `unset SHOPFLOOR_AGENT_ID`, or name who speaks: `--as {}`",
+            "it may have been removed; `unset SHOPFLOOR_AGENT_ID`, or name the calling agent: `--as {}`",
             own.agent.id
         )));
     }
-    let message = format!("SHOPFLOOR_AGENT_ID says {id}, but this is the worktree of {}", own.agent.id);
+    let message = format!("SHOPFLOOR_AGENT_ID is {id}, but this is the worktree of {}", own.agent.id);
     Err(SpawnFailure::Identity
         .with(Exit::Bad, message)
-        .hint(format!("name the one that is meant: `--as {id}` or `--as {}`", own.agent.id))
+        .hint(format!("name the calling agent: `--as {id}` or `--as {}`", own.agent.id))
         .hint(format!("or change to its worktree: `cd \"$(worktree-spawn path {id})\"`")))
 }
 
@@ -174,8 +174,8 @@ pub fn speaker(place: &Place, named: Option<&str>) -> Result<KnownAgent> {
     };
     let gone = |agent: Agent| {
         let (path, git_dir) = (place.common_dir.clone(), place.common_dir.clone());
-        let tree = Worktree { path, git_dir, branch: None, is_main: false, is_lost: true };
-        KnownAgent { agent, tree, is_managed: false, error: None }
+        let worktree = Worktree { path, git_dir, branch: None, is_main: false, is_lost: true };
+        KnownAgent { agent, worktree, is_managed: false, error: None }
     };
     agent.map(gone).ok_or(failure)
 }
@@ -190,8 +190,8 @@ fn is_about_whereabouts(failure: &Failure) -> bool {
 /// The agent with this id, or with this slug if only one agent has it; otherwise exit 1.
 pub fn require(place: &Place, name: &str) -> Result<KnownAgent> {
     // Most often it is an agent of the current worktree.
-    if let Some(tree) = &place.here
-        && let Some(known) = in_tree(place, tree).into_iter().find(|known| known.agent.id == name)
+    if let Some(worktree) = &place.here
+        && let Some(known) = in_tree(place, worktree).into_iter().find(|known| known.agent.id == name)
     {
         return Ok(known);
     }
@@ -211,9 +211,9 @@ pub fn require(place: &Place, name: &str) -> Result<KnownAgent> {
                 [first.agent.id.clone(), second.agent.id.clone()].into_iter().chain(others).collect();
             Err(SpawnFailure::Ambiguous
                 .refuse(format!("`{name}` is the slug of {}", ids.join(" and ")))
-                .hint("name one by its whole id"))
+                .hint("use the whole id"))
         }
         (None, _) => Err(Failure::not_found(format!("there is no agent `{name}`"))
-            .hint("run `worktree-spawn list` to see who is there")),
+            .hint("run `worktree-spawn list` to see all agents")),
     }
 }

@@ -21,8 +21,9 @@ pub fn variables(known: &KnownAgent) -> Vec<(&'static str, String)> {
         ("SHOPFLOOR_ROLE", agent.role.clone().unwrap_or_default()),
     ];
     // These two find the agent again once its worktree is gone.
-    let git_dir = &known.tree.git_dir;
-    let common_dir = if known.tree.is_main { Some(git_dir.as_path()) } else { git_dir.parent().and_then(Path::parent) };
+    let git_dir = &known.worktree.git_dir;
+    let common_dir =
+        if known.worktree.is_main { Some(git_dir.as_path()) } else { git_dir.parent().and_then(Path::parent) };
     all.extend(common_dir.map(|dir| ("SHOPFLOOR_REPOSITORY", dir.to_string_lossy().into_owned())));
     all.extend(serde_json::to_string(agent).ok().map(|record| ("SHOPFLOOR_RECORD", record)));
     let files = std::iter::once((TASK_VARIABLE, known.task_file())).chain(settings_files(known));
@@ -39,8 +40,8 @@ fn settings_files(known: &KnownAgent) -> Vec<(&'static str, PathBuf)> {
             (SETTINGS_VARIABLE, known.seat_dir().join("settings.json")),
             (MCP_VARIABLE, known.seat_dir().join("mcp.json")),
         ],
-        (_, SettingsForm::Gemini) => vec![(GEMINI_VARIABLE, known.tree.path.join(SETTINGS_FILE))],
+        (_, SettingsForm::Gemini) => vec![(GEMINI_VARIABLE, known.worktree.path.join(SETTINGS_FILE))],
         // `.mcp.json` is found without a variable.
-        (_, SettingsForm::Claude) => vec![(MCP_VARIABLE, known.tree.path.join(OWN_MCP_FILE))],
+        (_, SettingsForm::Claude) => vec![(MCP_VARIABLE, known.worktree.path.join(OWN_MCP_FILE))],
     }
 }

@@ -15,7 +15,7 @@ pub struct History<'a> {
     pub git: &'a Git,
     pub native: Option<Native>,
     pub place: &'a Place,
-    pub tree: &'a Worktree,
+    pub worktree: &'a Worktree,
 }
 
 impl History<'_> {
@@ -24,7 +24,8 @@ impl History<'_> {
         if let Some(tip) = self.native.as_ref().and_then(Native::head) {
             return Ok(Some(tip));
         }
-        let head = self.git.cmd_alone(&self.tree.path).args(["rev-parse", "--verify", "--quiet", "HEAD"]).capture()?;
+        let head =
+            self.git.cmd_alone(&self.worktree.path).args(["rev-parse", "--verify", "--quiet", "HEAD"]).capture()?;
         let tip = String::from_utf8_lossy(&head.stdout).trim().to_owned();
         Ok((!tip.is_empty()).then_some(tip))
     }
@@ -35,7 +36,7 @@ impl History<'_> {
             return Ok(count);
         }
         let how = ["rev-list", "--count", "HEAD", "--not", "--branches", "--tags", "--remotes"];
-        let loose = self.git.cmd_alone(&self.tree.path).args(how).capture()?;
+        let loose = self.git.cmd_alone(&self.worktree.path).args(how).capture()?;
         Ok(String::from_utf8_lossy(&loose.stdout).trim().parse().unwrap_or(1))
     }
 

@@ -44,7 +44,7 @@ pub struct Condition {
     pub pending: usize,
     /// The ids of agents in worktrees inside this one.
     pub nested: Vec<String>,
-    /// The ids of workers seated in the worktree.
+    /// The ids of the seats in the worktree.
     pub seats: Vec<String>,
 }
 
@@ -61,9 +61,9 @@ pub enum Branch {
     Unmerged { name: String, tip: String, into: String },
 }
 
-/// The workers seated in an agent's worktree.
+/// The seats in an agent's worktree.
 pub fn seated_in<'k>(known: &'k KnownAgent, all: &'k [KnownAgent]) -> impl Iterator<Item = &'k KnownAgent> {
-    all.iter().filter(|other| other.tree.path == known.tree.path && other.agent.kind == AgentKind::Worker)
+    all.iter().filter(|other| other.worktree.path == known.worktree.path && other.agent.kind == AgentKind::Worker)
 }
 
 /// The condition of one agent among `all`. Asks git.
@@ -74,7 +74,7 @@ pub fn condition(
     liveness: Liveness,
 ) -> Result<Condition> {
     let mut found = without_git(inspection.place, known, all, liveness)?;
-    if known.agent.kind == AgentKind::Subtree && !known.tree.is_lost {
+    if known.agent.kind == AgentKind::Subtree && !known.worktree.is_lost {
         ask_git(inspection, known, all, &mut found)?;
     }
     Ok(found)
@@ -89,18 +89,18 @@ pub fn glance(
 ) -> Result<Condition> {
     let Inspection { env, place, git, .. } = *inspection;
     let mut found = without_git(place, known, all, liveness)?;
-    let tree = &known.tree;
-    if known.agent.kind != AgentKind::Subtree || tree.is_lost {
+    let worktree = &known.worktree;
+    if known.agent.kind != AgentKind::Subtree || worktree.is_lost {
         return Ok(found);
     }
-    let native = repository::native(env, place, tree);
+    let native = repository::native(env, place, worktree);
     // First of all this checks that the worktree is the one that the repository has recorded.
-    let git = &tree.git(git, place)?;
+    let git = &worktree.git(git, place)?;
     match native.as_ref().and_then(Native::is_changed) {
         Some(true) => found.changes.push("(not looked at one by one)".into()),
-        Some(false) if !holds_repository(&tree.path) => {
-            found.changes.extend(unfinished(tree));
-            find_branch(&History { git, native, place, tree }, known, all, &mut found)?;
+        Some(false) if !holds_repository(&worktree.path) => {
+            found.changes.extend(unfinished(worktree));
+            find_branch(&History { git, native, place, worktree }, known, all, &mut found)?;
         }
         _ => ask_git(inspection, known, all, &mut found)?,
     }
@@ -109,7 +109,7 @@ pub fn glance(
 
 /// What is known of an agent without looking into its worktree.
 fn without_git(place: &Place, known: &KnownAgent, all: &[KnownAgent], liveness: Liveness) -> Result<Condition> {
-    let tree = &known.tree;
+    let worktree = &known.worktree;
     let mut found = Condition {
         known: known.clone(),
         liveness,
@@ -125,13 +125,15 @@ fn without_git(place: &Place, known: &KnownAgent, all: &[KnownAgent], liveness: 
     if known.agent.kind != AgentKind::Subtree {
         return Ok(found);
     }
-    let locked = fs::read(&tree.git_dir.join("locked"))?;
+    let locked = fs::read(&worktree.git_dir.join("locked"))?;
     found.locked = locked.map(|why| match String::from_utf8_lossy(&why).trim() {
         "" => String::new(),
         why => format!(": {why}"),
     });
-    if !tree.is_lost {
-        let inside = all.iter().filter(|other| other.tree.path != tree.path && other.tree.path.starts_with(&tree.path));
+    if !worktree.is_lost {
+        let inside = all
+            .iter()
+            .filter(|other| other.worktree.path != worktree.path && other.worktree.path.starts_with(&worktree.path));
         found.nested =
             inside.filter(|other| other.agent.kind != AgentKind::Worker).map(|other| other.agent.id.clone()).collect();
         found.seats = seated_in(known, all).map(|seated| seated.agent.id.clone()).collect();
@@ -140,18 +142,18 @@ fn without_git(place: &Place, known: &KnownAgent, all: &[KnownAgent], liveness: 
 }
 
 /// The operations of git that are under way.
-fn unfinished(tree: &Worktree) -> impl Iterator<Item = String> {
+fn unfinished(worktree: &Worktree) -> impl Iterator<Item = String> {
     let names = ["MERGE_HEAD", "rebase-merge", "rebase-apply", "CHERRY_PICK_HEAD", "REVERT_HEAD", "BISECT_LOG"];
-    let open = names.into_iter().filter(|name| tree.git_dir.join(name).exists());
+    let open = names.into_iter().filter(|name| worktree.git_dir.join(name).exists());
     open.map(|name| format!("({name}: git is in the middle of something)"))
 }
 
 fn ask_git(inspection: &Inspection<'_>, known: &KnownAgent, all: &[KnownAgent], found: &mut Condition) -> Result<()> {
     let Inspection { place, git, .. } = *inspection;
-    let tree = &known.tree;
-    let git = &tree.git(git, place)?;
+    let worktree = &known.worktree;
+    let git = &worktree.git(git, place)?;
     let how = ["status", "--porcelain=v2", "-z", "--untracked-files=all", "--ignore-submodules=dirty"];
-    let status = git.cmd_alone(&tree.path).args(how).capture()?;
+    let status = git.cmd_alone(&worktree.path).args(how).capture()?;
     if !status.status.success() {
         return Err(git_failed("status", &status));
     }
@@ -170,14 +172,14 @@ fn ask_git(inspection: &Inspection<'_>, known: &KnownAgent, all: &[KnownAgent], 
         }
         found.changes.push(path);
     }
-    found.changes.extend(unfinished(tree));
+    found.changes.extend(unfinished(worktree));
     if found.submodule.is_none() {
-        found.submodule = match git.inner_losses(&tree.path)? {
+        found.submodule = match git.inner_losses(&worktree.path)? {
             Some(why) => Some(why),
-            None => git.ignored_losses(&place.common_dir, &tree.path)?,
+            None => git.ignored_losses(&place.common_dir, &worktree.path)?,
         };
     }
-    find_branch(&History { git, native: None, place, tree }, known, all, found)
+    find_branch(&History { git, native: None, place, worktree }, known, all, found)
 }
 
 /// The path in a record of `git status --porcelain=v2`.
@@ -192,22 +194,24 @@ fn changed_path(record: &str) -> String {
 }
 
 fn find_branch(history: &History<'_>, known: &KnownAgent, all: &[KnownAgent], found: &mut Condition) -> Result<()> {
-    let tree = &known.tree;
+    let worktree = &known.worktree;
     let Some(tip) = history.head()? else { return Ok(()) };
-    if tree.branch.is_none() {
+    if worktree.branch.is_none() {
         found.loose_commits = history.loose_commits()?;
         return Ok(());
     }
-    let Some(name) = known.agent.birth_branch.clone().filter(|born| tree.branch.as_ref() == Some(born)) else {
+    let Some(name) = known.agent.birth_branch.clone().filter(|born| worktree.branch.as_ref() == Some(born)) else {
         return Ok(());
     };
-    let elsewhere = all.iter().find(|other| other.tree.path != tree.path && other.tree.branch.as_ref() == Some(&name));
+    let elsewhere =
+        all.iter().find(|other| other.worktree.path != worktree.path && other.worktree.branch.as_ref() == Some(&name));
     if let Some(other) = elsewhere {
-        found.branch = Branch::Elsewhere { name, path: other.tree.path.display().to_string() };
+        found.branch = Branch::Elsewhere { name, path: other.worktree.path.display().to_string() };
         return Ok(());
     }
     let parent = known.agent.parent.as_deref();
-    let current = all.iter().find(|other| Some(other.agent.id.as_str()) == parent).and_then(|p| p.tree.branch.clone());
+    let current =
+        all.iter().find(|other| Some(other.agent.id.as_str()) == parent).and_then(|p| p.worktree.branch.clone());
     // The branch that this one was made from counts too, because the parent may work on another one now.
     let made_from = name.rsplit_once('.').map(|(prefix, _)| prefix.to_owned());
     let mut into: Vec<String> = current.into_iter().chain(made_from).filter(|b| *b != name).collect();

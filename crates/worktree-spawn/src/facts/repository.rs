@@ -83,9 +83,8 @@ fn read(env: &Env) -> Result<Option<Place>> {
 fn ask(env: &Env) -> Result<Place> {
     let mut git = Git::find(env)?;
     let repo = git.discover().map_err(|failure| match SpawnFailure::NotARepository.is_kind_of(&failure) {
-        true => failure.hint(
-            "where a repository was moved, `worktree-spawn repair` in its main checkout finds its worktrees again",
-        ),
+        true => failure
+            .hint("if the repository was moved, `worktree-spawn repair` in its main checkout reconnects its worktrees"),
         false => failure,
     })?;
     let branch = git.branch(&repo)?;
@@ -187,25 +186,25 @@ fn is_bare_dir(dir: &Path) -> bool {
 }
 
 /// The repository of a worktree in this process, where gix can read it.
-pub fn native(env: &Env, place: &Place, tree: &Worktree) -> Option<Native> {
-    if place.has_ref_storage { None } else { Native::open(env, tree) }
+pub fn native(env: &Env, place: &Place, worktree: &Worktree) -> Option<Native> {
+    if place.has_ref_storage { None } else { Native::open(env, worktree) }
 }
 
 /// The commit a worktree is at; none if there is none yet.
-pub fn head(env: &Env, place: &Place, tree: &Worktree) -> Option<String> {
-    if let Some(sha) = native(env, place, tree).and_then(|native| native.head()) {
+pub fn head(env: &Env, place: &Place, worktree: &Worktree) -> Option<String> {
+    if let Some(sha) = native(env, place, worktree).and_then(|native| native.head()) {
         return Some(sha);
     }
     let asked =
-        Git::find(env).ok()?.cmd(&tree.path).args(["rev-parse", "--verify", "--quiet", "HEAD"]).capture().ok()?;
+        Git::find(env).ok()?.cmd(&worktree.path).args(["rev-parse", "--verify", "--quiet", "HEAD"]).capture().ok()?;
     let sha = String::from_utf8_lossy(&asked.stdout).trim().to_owned();
     (!sha.is_empty()).then_some(sha)
 }
 
 /// Whether a worktree has uncommitted changes, by git. The `git` is the worktree's own.
-pub fn is_dirty(git: &Git, tree: &Worktree) -> Result<bool> {
+pub fn is_dirty(git: &Git, worktree: &Worktree) -> Result<bool> {
     let how = ["status", "--porcelain", "-z", "--ignore-submodules=dirty"];
-    let output = git.cmd_alone(&tree.path).args(how).capture()?;
+    let output = git.cmd_alone(&worktree.path).args(how).capture()?;
     match output.status.success() {
         true => Ok(!output.stdout.is_empty()),
         false => Err(git_failed("status", &output)),

@@ -22,7 +22,7 @@ pub struct StartPoint {
 
 /// Finds the start point, in this process or by git. Exit 2 on an unborn branch or an unknown revision.
 pub fn start_point(git: &Git, native: Option<&Native>, place: &Place, from: Option<&str>) -> Result<StartPoint> {
-    let tree = place.require_here()?;
+    let worktree = place.require_here()?;
     let read = native.filter(|_| from.is_none()).and_then(|native| native.head().zip(native.hooks()));
     if let Some((sha, hooks)) = read {
         return Ok(StartPoint { sha, hook: hooks.join("post-checkout") });
@@ -32,7 +32,7 @@ pub fn start_point(git: &Git, native: Option<&Native>, place: &Place, from: Opti
     if revision.starts_with('-') {
         return Err(unknown().hint("name a branch, a tag or a commit"));
     }
-    let asked = git.cmd(&tree.path).args(["rev-parse", "--git-common-dir", "--git-path", "hooks/post-checkout"]);
+    let asked = git.cmd(&worktree.path).args(["rev-parse", "--git-common-dir", "--git-path", "hooks/post-checkout"]);
     let asked = asked.arg(format!("{revision}^{{commit}}")).capture()?;
     let text = String::from_utf8_lossy(&asked.stdout).into_owned();
     let lines: Vec<&str> = text.lines().collect();
@@ -102,9 +102,9 @@ fn clean(path: &Path) -> PathBuf {
 }
 
 /// Refuses a base inside a worktree that leads through a link, because a checked-in link could lead anywhere.
-pub fn refuse_links(tree: &Path, base: &Path) -> Result<()> {
+pub fn refuse_links(worktree: &Path, base: &Path) -> Result<()> {
     let Some(rel) = RelPath::parse_os(base.as_os_str()).ok().filter(|_| base.is_relative()) else { return Ok(()) };
-    let found = Root::open(tree)?.look(&rel)?;
+    let found = Root::open(worktree)?.look(&rel)?;
     let blocked = match found {
         Found::Blocked(at) => Some(at.to_string()),
         Found::Link(_) | Found::File(_) | Found::Special => Some(rel.to_string()),
@@ -112,7 +112,8 @@ pub fn refuse_links(tree: &Path, base: &Path) -> Result<()> {
     };
     match blocked {
         Some(at) => {
-            let message = format!("worktrees go below {}, and {at} is no directory there", tree.join(base).display());
+            let message =
+                format!("worktrees go below {}, and {at} is not a directory there", worktree.join(base).display());
             Err(SpawnFailure::Blocked
                 .with(Exit::Bad, message)
                 .hint("move it away, or name another place with `--base-dir`"))

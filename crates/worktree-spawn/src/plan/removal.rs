@@ -41,31 +41,31 @@ pub fn plan(condition: Condition, request: RemovalRequest) -> Result<AgentRemova
 
 fn refuse_losses(condition: &Condition, request: RemovalRequest) -> Result<()> {
     let agent = &condition.known.agent;
-    let path = condition.known.tree.path.display();
+    let path = condition.known.worktree.path.display();
     if agent.kind == AgentKind::Root {
         return Err(SpawnFailure::Unmanaged
-            .refuse(format!("{} was not spawned, so it is not ours to remove", agent.id))
-            .hint("`git worktree remove` takes away worktrees made by hand"));
+            .refuse(format!("{} was not spawned by worktree-spawn", agent.id))
+            .hint("`git worktree remove` removes worktrees that were made by hand"));
     }
     if condition.liveness == Liveness::Live && !request.force {
         return Err(SpawnFailure::Live
-            .refuse(format!("{} runs", agent.id))
-            .hint("end it first; `--force` removes it all the same"));
+            .refuse(format!("{} is running", agent.id))
+            .hint("end it first, or remove it anyway with `--force`"));
     }
     if let Some(why) = &condition.locked {
         return Err(SpawnFailure::Locked
             .refuse(format!("{path} is locked{why}"))
-            .hint(format!("unlock it first: `git worktree unlock {}`", shell_word(&condition.known.tree.path))));
+            .hint(format!("unlock it first: `git worktree unlock {}`", shell_word(&condition.known.worktree.path))));
     }
-    if condition.known.tree.is_lost && !request.force {
+    if condition.known.worktree.is_lost && !request.force {
         return Err(SpawnFailure::Lost
             .refuse(format!("{path} is not there"))
-            .hint("where it was moved, `worktree-spawn repair` finds it; `--force` takes git's record of it away, with what was staged"));
+            .hint("if it was moved, `worktree-spawn repair` finds it; `--force` removes git's record of it, including what was staged"));
     }
     if let Some(why) = &condition.submodule {
         return Err(SpawnFailure::Dirty
             .refuse(format!("{path}: {why}, which would be lost"))
-            .hint("commit and push that there, or move it out of the worktree, first"));
+            .hint("first commit and push it there, or move it out of the worktree"));
     }
     if !condition.changes.is_empty() && !request.force {
         let shown = condition.changes.iter().take(5).map(|path| format!("  {path}"));
@@ -99,13 +99,13 @@ fn branch_fate(condition: &Condition, request: RemovalRequest) -> Result<BranchF
     let keep = |note: String| BranchFate { deletes: None, note: Some(note) };
     Ok(match &condition.branch {
         Branch::NotHeld if request.delete_branch && is_subtree => {
-            let path = condition.known.tree.path.display();
+            let path = condition.known.worktree.path.display();
             return Err(SpawnFailure::Unmerged
                 .refuse(format!("{path} does not hold the branch {} it was made with", born()))
                 .hint("delete branches yourself: `git branch -d`"));
         }
-        Branch::NotHeld if is_subtree && !condition.known.tree.is_lost => {
-            keep(format!("its branches stay, for it no longer holds {}", born()))
+        Branch::NotHeld if is_subtree && !condition.known.worktree.is_lost => {
+            keep(format!("its branches stay, because it no longer holds {}", born()))
         }
         Branch::NotHeld => BranchFate::default(),
         Branch::Elsewhere { name, path } if request.delete_branch => {
@@ -121,11 +121,11 @@ fn branch_fate(condition: &Condition, request: RemovalRequest) -> Result<BranchF
         Branch::Unmerged { name, tip, .. } if request.delete_branch && request.force => delete(name, tip),
         Branch::Unmerged { name, into, .. } if request.delete_branch => {
             return Err(SpawnFailure::Unmerged
-                .refuse(format!("{name} has commits that {into} has not"))
+                .refuse(format!("{name} has commits that {into} lacks"))
                 .hint("merge it first, leave the branch with `--keep-branch`, or let `--force` keep it under refs/shopfloor/trash/"));
         }
         Branch::Unmerged { name, into, .. } => {
-            keep(format!("the branch {name} stays: it has commits that {into} has not"))
+            keep(format!("the branch {name} stays: it has commits that {into} lacks"))
         }
     })
 }
@@ -133,9 +133,9 @@ fn branch_fate(condition: &Condition, request: RemovalRequest) -> Result<BranchF
 /// Whether an agent has ended, otherwise the reason why `gc` keeps it.
 pub fn has_ended(liveness: Liveness) -> std::result::Result<(), String> {
     match liveness {
-        Liveness::Live => Err("it runs".into()),
+        Liveness::Live => Err("it is running".into()),
         Liveness::Never => Err("it was never run, so nobody knows whether it is done".into()),
-        Liveness::Unknown => Err("nobody knows whether it runs".into()),
+        Liveness::Unknown => Err("nobody knows whether it is running".into()),
         Liveness::Exited | Liveness::Died => Ok(()),
     }
 }
@@ -147,14 +147,14 @@ pub fn is_collectable(condition: &Condition) -> std::result::Result<(), String> 
     if agent.kind == AgentKind::Root {
         return Err("it was not spawned".into());
     }
-    if condition.known.tree.is_lost {
+    if condition.known.worktree.is_lost {
         return Err("it is not there".into());
     }
     if !condition.nested.is_empty() {
-        return Err(format!("worktrees lie inside it: {}", condition.nested.join(", ")));
+        return Err(format!("there are worktrees inside it: {}", condition.nested.join(", ")));
     }
     if !condition.seats.is_empty() {
-        return Err(format!("others are seated in it: {}", condition.seats.join(", ")));
+        return Err(format!("there are seats in it: {}", condition.seats.join(", ")));
     }
     if condition.pending > 0 {
         return Err(format!("{} events for it are not acknowledged", condition.pending));
@@ -172,7 +172,7 @@ pub fn is_collectable(condition: &Condition) -> std::result::Result<(), String> 
         return Err("it has commits that are on no branch".into());
     }
     match &condition.branch {
-        Branch::Unmerged { name, into, .. } => Err(format!("{name} has commits that {into} has not")),
+        Branch::Unmerged { name, into, .. } => Err(format!("{name} has commits that {into} lacks")),
         Branch::Elsewhere { name, path } => Err(format!("{name} is checked out at {path} as well")),
         Branch::NotHeld if agent.kind == AgentKind::Subtree => {
             Err("it no longer holds the branch it was made with".into())
@@ -194,9 +194,9 @@ mod tests {
         let root = Agent::root("root", Some("main"), Timestamp::UNIX_EPOCH);
         let agent = root.child(AgentKind::Subtree, "main.x".into(), "x", "x", Timestamp::UNIX_EPOCH);
         let branch = Some("main.x".to_owned());
-        let tree = Worktree { path: "/p/x".into(), git_dir: "/g".into(), branch, is_main: false, is_lost: false };
+        let worktree = Worktree { path: "/p/x".into(), git_dir: "/g".into(), branch, is_main: false, is_lost: false };
         Condition {
-            known: KnownAgent::spawned(agent, tree),
+            known: KnownAgent::spawned(agent, worktree),
             liveness: Liveness::Exited,
             changes: vec![],
             submodule: None,
@@ -216,7 +216,7 @@ mod tests {
             ("dirty", |c| c.changes.push("a".into()), true),
             ("live", |c| c.liveness = Liveness::Live, true),
             ("unmerged", |c| c.loose_commits = 1, true),
-            ("lost", |c| c.known.tree.is_lost = true, true),
+            ("lost", |c| c.known.worktree.is_lost = true, true),
             ("locked", |c| c.locked = Some(String::new()), false),
             ("dirty", |c| c.submodule = Some("s".into()), false),
             ("unmanaged", |c| c.known.agent.kind = AgentKind::Root, false),

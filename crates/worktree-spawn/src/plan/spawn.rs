@@ -77,14 +77,14 @@ pub fn branch_prefix(caller: &KnownAgent, base_name: Option<&str>) -> Result<Str
     let agent = &caller.agent;
     // Only the main checkout's agent follows its branch; others keep the branch that they were made with.
     let follows = agent.kind == AgentKind::Root && (agent.birth_branch.is_none() || agent.id == "root");
-    let own = if follows { caller.tree.branch.clone() } else { agent.birth_branch.clone() };
+    let own = if follows { caller.worktree.branch.clone() } else { agent.birth_branch.clone() };
     if base_name.is_some_and(|name| !is_branch_name(name)) {
-        return Err(Failure::usage("--base-name must be what a branch could be called").hint("such as `main`"));
+        return Err(Failure::usage("--base-name must be a name that a branch can have").hint("such as `main`"));
     }
     base_name.map(str::to_owned).or(own).ok_or_else(|| {
         SpawnFailure::Detached
             .with(Exit::Bad, "HEAD is detached, so the new branch has nothing to be named after")
-            .hint("name it: `--base-name main`, or switch to a branch first")
+            .hint("pass `--base-name main`, or switch to a branch first")
     })
 }
 
@@ -94,7 +94,7 @@ pub fn plan(facts: &SpawnFacts<'_>, request: &SpawnRequest) -> Result<SpawnDecis
     let prefix = branch_prefix(facts.caller, request.base_name.as_deref())?;
     if caller.level >= request.max_depth {
         let message = format!("{} is at level {}, and `max_depth` is {}", caller.id, caller.level, request.max_depth);
-        return Err(SpawnFailure::Depth.refuse(message).hint("spawn a worker instead: `worktree-spawn worker NAME`"));
+        return Err(SpawnFailure::Depth.refuse(message).hint("make a seat instead: `worktree-spawn worker NAME`"));
     }
     let mut refused = None;
     for slug in candidates(request)? {
@@ -110,18 +110,19 @@ fn with_slug(facts: &SpawnFacts<'_>, request: &SpawnRequest, branch: &str, slug:
     if branch.len() > LONGEST_BRANCH {
         let length = branch.len();
         return Err(Failure::usage(format!(
-            "the branch would have {length} bytes, and {LONGEST_BRANCH} are the most: {branch}"
+            "the name of the branch has {length} bytes, and {LONGEST_BRANCH} is the limit: {branch}"
         ))
         .hint("choose a shorter name"));
     }
     if !is_branch_name(branch) {
-        return Err(Failure::usage(format!("git takes no branch of the name `{branch}`")).hint("choose another name"));
+        return Err(Failure::usage(format!("git does not accept `{branch}` as the name of a branch"))
+            .hint("choose another name"));
     }
     let taken = facts.all.iter().filter(|known| known.agent.id == branch);
     if let Some(known) = taken.min_by_key(|known| known.agent.kind != AgentKind::Subtree) {
         return match known.agent.kind {
             AgentKind::Subtree => existing(known, request),
-            _ => Err(exists(format!("{branch} is the id of another agent, at {}", known.tree.path.display()))
+            _ => Err(exists(format!("{branch} is the id of another agent, at {}", known.worktree.path.display()))
                 .hint("choose another name, or let `--unique` number it")),
         };
     }
@@ -137,7 +138,7 @@ fn with_slug(facts: &SpawnFacts<'_>, request: &SpawnRequest, branch: &str, slug:
     let exclude = exclude(facts.all, &path);
     let makes_branch = found.is_none();
     let is_elsewhere = request.names_start && found.is_some_and(|(_, sha)| *sha != facts.base_sha);
-    let warning = is_elsewhere.then(|| format!("the branch {branch} is there, at {base_sha}; it is taken as it is"));
+    let warning = is_elsewhere.then(|| format!("the branch {branch} exists, at {base_sha}, and is used as it is"));
     let branch = branch.to_owned();
     Ok(SpawnDecision::Make(Box::new(Plan { agent, warning, branch, makes_branch, base_sha, path, exclude })))
 }
@@ -148,17 +149,17 @@ fn exists(message: String) -> Failure {
 
 /// Gives back a subtree that exists, or refuses.
 fn existing(known: &KnownAgent, request: &SpawnRequest) -> Result<SpawnDecision> {
-    let (id, path, requested) = (&known.agent.id, known.tree.path.display(), &known.agent.requested);
+    let (id, path, requested) = (&known.agent.id, known.worktree.path.display(), &known.agent.requested);
     let is_same = *requested == request.name;
     match request.returns_existing {
-        true if !is_same => Err(exists(format!("`{}` and `{requested}` both come to {id}", request.name))
+        true if !is_same => Err(exists(format!("`{}` and `{requested}` both get the id {id}", request.name))
             .hint("choose another name, or let `--unique` number it")),
-        true if known.tree.is_lost => Err(exists(format!("{id} should be at {path}, and is not there"))
-            .hint("where it was moved, `worktree-spawn repair` finds it; else take it away with `worktree-spawn remove --force`")),
+        true if known.worktree.is_lost => Err(exists(format!("{id} should be at {path}, but is not there"))
+            .hint("if it was moved, `worktree-spawn repair` finds it; otherwise remove it with `worktree-spawn remove --force`")),
         true => Ok(SpawnDecision::Return(Box::new(known.clone()))),
-        false if is_same => Err(exists(format!("{id} is there already, at {path}"))
-            .hint("take it as it is with `--if-exists return`, or number a new one with `--unique`")),
-        false => Err(exists(format!("`{}` and `{requested}` both come to {id}, which is at {path}", request.name))
+        false if is_same => Err(exists(format!("{id} already exists, at {path}"))
+            .hint("use it with `--if-exists return`, or let `--unique` number a new one")),
+        false => Err(exists(format!("`{}` and `{requested}` both get the id {id}, which is at {path}", request.name))
             .hint("choose another name, or let `--unique` number it")),
     }
 }
@@ -167,20 +168,20 @@ fn existing(known: &KnownAgent, request: &SpawnRequest) -> Result<SpawnDecision>
 fn refuse_taken(facts: &SpawnFacts<'_>, request: &SpawnRequest, branch: &str, path: &Path) -> Result<()> {
     let below = format!("{branch}/");
     if let Some((name, _)) = facts.branches.iter().find(|(name, _)| name.starts_with(&below)) {
-        return Err(exists(format!("the branch {branch} cannot be made beside {name}")).hint("choose another name"));
+        return Err(exists(format!("the branch {branch} cannot exist beside {name}")).hint("choose another name"));
     }
-    if let Some(known) = facts.all.iter().find(|known| known.tree.branch.as_deref() == Some(branch)) {
-        return Err(exists(format!("the branch {branch} is checked out at {}", known.tree.path.display()))
+    if let Some(known) = facts.all.iter().find(|known| known.worktree.branch.as_deref() == Some(branch)) {
+        return Err(exists(format!("the branch {branch} is checked out at {}", known.worktree.path.display()))
             .hint("choose another name, or let `--unique` number it"));
     }
     if !request.reuses_branch && facts.branches.iter().any(|(name, _)| name == branch) {
-        return Err(exists(format!("the branch {branch} is there already"))
+        return Err(exists(format!("the branch {branch} already exists"))
             .hint("check it out with `--reuse-branch`, choose another name, or let `--unique` number it"));
     }
     if facts.occupied.contains(path) {
-        let whose = facts.all.iter().find(|known| known.tree.path == path);
+        let whose = facts.all.iter().find(|known| known.worktree.path == path);
         let whose = whose.map(|known| format!(", the worktree of {}", known.agent.id)).unwrap_or_default();
-        return Err(exists(format!("{} is there already{whose}", path.display()))
+        return Err(exists(format!("{} already exists{whose}", path.display()))
             .hint("move it away, choose another name, or let `--unique` number it"));
     }
     Ok(())
@@ -189,7 +190,7 @@ fn refuse_taken(facts: &SpawnFacts<'_>, request: &SpawnRequest, branch: &str, pa
 /// The path of the worktree with this slug.
 pub fn path_of(caller: &KnownAgent, request: &SpawnRequest, slug: &str) -> PathBuf {
     if !request.base.is_absolute() {
-        return caller.tree.path.join(&request.base).join(slug);
+        return caller.worktree.path.join(&request.base).join(slug);
     }
     match caller.agent.kind {
         AgentKind::Root => request.base.join(slug),
@@ -199,9 +200,10 @@ pub fn path_of(caller: &KnownAgent, request: &SpawnRequest, slug: &str) -> PathB
 
 /// The line that hides a worktree from the one around it, unless it is below `.shopfloor`.
 pub fn exclude(all: &[KnownAgent], path: &Path) -> Option<String> {
-    let trees = all.iter().map(|known| &known.tree.path).filter(|tree| path.starts_with(tree) && path != *tree);
-    let tree = trees.max_by_key(|tree| tree.as_os_str().len())?;
-    let rel = RelPath::parse_os(path.strip_prefix(tree).ok()?.as_os_str()).ok()?;
+    let trees =
+        all.iter().map(|known| &known.worktree.path).filter(|worktree| path.starts_with(worktree) && path != *worktree);
+    let worktree = trees.max_by_key(|worktree| worktree.as_os_str().len())?;
+    let rel = RelPath::parse_os(path.strip_prefix(worktree).ok()?.as_os_str()).ok()?;
     if rel.components().next().is_some_and(|first| first == ".shopfloor") {
         return None;
     }
@@ -222,14 +224,14 @@ mod tests {
     use crate::place::Worktree;
 
     fn known(agent: Agent, path: &str, branch: &str) -> KnownAgent {
-        let tree = Worktree {
+        let worktree = Worktree {
             path: path.into(),
             git_dir: "/p/.git".into(),
             branch: Some(branch.into()),
             is_main: agent.kind == AgentKind::Root,
             is_lost: false,
         };
-        KnownAgent::spawned(agent, tree)
+        KnownAgent::spawned(agent, worktree)
     }
 
     fn decide(all: &[KnownAgent], caller: usize, request: &SpawnRequest, branches: &[&str]) -> Result<SpawnDecision> {
@@ -323,7 +325,7 @@ mod tests {
     #[test]
     fn a_detached_root_needs_a_name_and_a_long_branch_is_refused() {
         let mut all = [root("main")];
-        all[0].tree.branch = None;
+        all[0].worktree.branch = None;
         all[0].agent.birth_branch = None;
         assert_eq!(decide(&all, 0, &request("x"), &[]).unwrap_err().exit.code(), 2);
         let named = SpawnRequest { base_name: Some("v1".into()), ..request("x") };

@@ -52,7 +52,7 @@ pub fn publish(
         mark_forwarded(&mut record, &spool.session);
         spool = Spool::new(shared, &heir);
     }
-    Err(Failure::failed(format!("the session {to} is forwarded without end")).hint("run `worktree-spawn repair`"))
+    Err(Failure::failed(format!("the session {to} is forwarded in a circle")).hint("run `worktree-spawn repair`"))
 }
 
 impl Spool {
@@ -75,7 +75,7 @@ impl Spool {
         let path = self.dir.join("new").join(format!("{id:020}.json"));
         let is_new = fs::publish(&self.temporary(), &path, format!("{}\n", event.line()).as_bytes())?;
         if !is_new {
-            return Err(Failure::failed(format!("{} is there already", path.display())));
+            return Err(Failure::failed(format!("{} already exists", path.display())));
         }
         if let Some(key) = dedupe {
             self.note_key(key, event.uid(), id)?;

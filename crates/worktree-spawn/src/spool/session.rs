@@ -97,8 +97,8 @@ impl Spool {
 
     /// Makes the directories that are missing. A copied repository may lack the empty ones.
     pub fn create(&self) -> Result<()> {
-        let dirs = ["new", "cur", "bad", "dedupe"].map(|name| self.dir.join(name));
-        for dir in dirs.into_iter().chain([self.temporary()]) {
+        let sub = |name: &str| self.dir.join(name);
+        for dir in [sub("new"), sub("cur"), sub("bad"), self.temporary(), sub("dedupe")] {
             if !dir.is_dir() {
                 fs::create_private_dir(&dir)?;
             }

@@ -55,7 +55,7 @@ fn the_end_of_a_turn_is_reported() {
         (text(&event, "/from/id"), text(&event, "/message"), text(&event, "/status")),
         ("main.x/g", "Wrote it.", "info")
     );
-    // Whatever happens: 0, and nothing on stdout.
+    // Bad input exits 0 as well and prints nothing on stdout.
     for bad in [Value::Null, serde_json::json!([1]), serde_json::json!({ "cwd": "/nowhere" })] {
         hook(&app, "", bad);
     }

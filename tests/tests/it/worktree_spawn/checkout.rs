@@ -31,7 +31,7 @@ fn unusual_checkouts_are_left_to_git() {
     assert!(subtree(&app, &["ident"]).read("x.id").starts_with("$Id: "));
 }
 
-/// Every path below with kind, mode and content; and what git has in its index, stat data apart.
+/// Every path with its kind, mode and content, and git's index without stat data.
 fn image(repo: &Repo<'_>) -> (BTreeMap<String, String>, String) {
     let mut files = BTreeMap::new();
     walk(&repo.path, &repo.path, &mut files);
@@ -139,7 +139,7 @@ fn the_fast_checkout_writes_what_git_writes() {
         let (plain, fast) = (w.at(plain), w.at(repo.path.join(".shopfloor/worktrees/fast")));
         prop_assert_eq!(image(&fast), image(&plain));
         prop_assert_eq!(extension(&fast, b"TREE"), extension(&plain, b"TREE"));
-        // No refresh is needed to see that it is clean: the index knows the files.
+        // git needs no refresh to see that the worktree is clean, because the index holds the stat data.
         let status = |at: &Repo<'_>| {
             at.run_with("git", &["diff-files", "--name-only"], &[("GIT_OPTIONAL_LOCKS", "0")]).exit(0).stdout
         };
@@ -150,7 +150,7 @@ fn the_fast_checkout_writes_what_git_writes() {
     run.unwrap();
 }
 
-/// What git keeps in an index under this signature; nothing where it has no such extension.
+/// The index extension with this signature; empty if there is none.
 fn extension(repo: &Repo<'_>, signature: &[u8; 4]) -> Vec<u8> {
     let path = repo.git(&["rev-parse", "--path-format=absolute", "--git-path", "index"]);
     let bytes = std::fs::read(path.trim_end()).unwrap();
@@ -173,7 +173,7 @@ fn an_index_holds_the_tree_ids_that_git_writes() {
     assert_eq!(trees, extension(&by_git, b"TREE"));
     assert_eq!(child.git(&["write-tree"]), app.git(&["rev-parse", "HEAD^{tree}"]));
     child.git(&["fsck", "--strict"]);
-    // What is staged later counts.
+    // Files that are staged later are committed too.
     child.write("a/b/c.txt", "changed\n");
     child.git(&["commit", "-q", "-a", "-m", "changed"]);
     assert_eq!(child.git(&["status", "--porcelain"]) + &child.git(&["show", "HEAD:a/b/c.txt"]), "changed\n");

@@ -41,7 +41,7 @@ fn an_event_waits_until_somebody_takes_it() {
     let end = app.spawn(&["wait", "--timeout", "0s"]).exit(124);
     assert_eq!(end.stdout, "");
     assert_eq!(app.spawn(&["events"]).exit(0).stdout, "");
-    // What is said is said in one of three words, and not in none.
+    // The status is one of three words, and the message is not empty.
     child.spawn(&["notify", "done", "x"]).exit(2);
     child.spawn(&["notify", "info", "  "]).exit(2).err_has("empty");
     child.spawn(&["notify", "info"]).exit(2).err_has("empty");
@@ -89,7 +89,7 @@ fn a_key_is_used_once() {
     assert_eq!(text(&app.spawn(&["wait"]).exit(0).json(), "/message"), "first");
     assert_eq!(send("third"), second);
     assert_eq!(count(&app, "root", "new"), 0);
-    // Another agent's key is another key.
+    // Two agents can use the same key.
     subtree(&app, &["y"]).spawn(&["notify", "info", "mine", "--dedupe", "k/1"]).exit(0);
     assert_eq!(text(&app.spawn(&["wait"]).exit(0).json(), "/message"), "mine");
 }
@@ -144,7 +144,7 @@ fn no_event_is_dropped_and_a_bad_file_is_set_aside() {
     let events = app.spawn(&["wait", "--count", "301"]).exit(0).json_lines();
     assert_eq!(text(&events[300], "/message"), "after");
     assert_eq!((events[300]["id"].as_u64(), count(&app, "root", "bad")), (Some(303), 2));
-    // A lost or torn sequence file gives no number twice.
+    // No number is given twice if the file `seq` is lost or damaged.
     std::fs::remove_file(spool(&app, "root", "seq")).unwrap();
     assert_eq!(x.spawn(&["notify", "info", "x", "--json"]).exit(0).json()["id"], 304);
     std::fs::write(spool(&app, "root", "seq"), "\0\0").unwrap();
@@ -182,7 +182,7 @@ fn an_event_is_delivered_again_when_its_lease_ends() {
     app.spawn(&["ack", uid]).exit(0);
     app.spawn(&["ack", uid]).exit(1).err_has("no event here");
     assert_eq!(app.spawn(&["events", "--all"]).exit(0).stdout, "");
-    // A waiter that is killed before it acknowledged.
+    // A waiter is killed before it acknowledges the event.
     x.spawn(&["notify", "info", "again"]).exit(0);
     let mut waiter = start(&app, &["wait", "--count", "2", "--lease", "1s"]);
     let mut line = String::new();
@@ -202,7 +202,7 @@ fn ctrl_c_ends_a_wait_and_leaves_the_event() {
     x.spawn(&["notify", "info", "hello"]).exit(0);
     signal(&waiter, "-INT");
     let status = waiter.wait_with_output().unwrap().status;
-    // Before it has begun to listen the signal ends it as it ends any program.
+    // Before `wait` handles signals, the signal kills it.
     assert!(status.code() == Some(130) || status.signal() == Some(2), "{status}");
     assert_eq!(count(&app, "root", "new"), 1);
     let mut follower = start(&app, &["events", "--follow"]);
@@ -240,7 +240,7 @@ fn a_sleeping_wait_does_not_wake_up() {
         let counts = lines.iter().filter_map(|line| line.strip_prefix("voluntary_ctxt_switches:"));
         counts.map(|n| n.trim().parse::<u64>().unwrap()).sum()
     };
-    // Until it has come to rest: the same count for a while.
+    // The process sleeps once the number of context switches stays the same for two seconds.
     let mut since = (Instant::now(), switches(waiter.id()));
     wait_for(|| {
         let now = switches(waiter.id());

@@ -13,25 +13,25 @@ fn an_agent_that_outlives_its_parent_reports_to_the_next_ancestor() {
     let app = app(&w);
     let child = subtree(&app, &["x"]);
     child.spawn(&["worker", "w"]).exit(0);
-    // Its agent lives for as long as its input is open, however long the rest takes.
+    // The agent lives until its input is closed.
     let mut run = w.command(w.path("bin/worktree-spawn"));
     run.args(["run", "main.x/w", "--", "sh", "-c", "read line"]).current_dir(&child.path).stdin(Stdio::piped());
     let mut run = run.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
-    // It never had an event of its own.
+    // The session main.x has never had an event.
     wait_for(|| app.spawn(&["list", "--live", "--json"]).exit(0).stdout.contains("main.x/w"));
     app.spawn(&["remove", "x", "--force"]).exit(0);
     drop(run.stdin.take());
     run.wait().unwrap();
     let event = app.spawn(&["wait", "--timeout", "20s"]).exit(0).json();
     assert_eq!((text(&event, "/from/id"), text(&event, "/forwarded_from")), ("main.x/w", "main.x"));
-    // A key of an earlier agent of the name is no key of the new one.
+    // A new agent of the same name does not inherit the keys of the earlier one.
     let again = subtree(&app, &["x"]);
     again.spawn(&["notify", "info", "one", "--dedupe", "k"]).exit(0);
     app.spawn(&["remove", "x"]).exit(0);
     subtree(&app, &["x"]).spawn(&["notify", "info", "two", "--dedupe", "k"]).exit(0);
     let said = app.spawn(&["wait", "--count", "2", "--timeout", "9s"]).exit(0).json_lines();
     assert_eq!((text(&said[0], "/message"), text(&said[1], "/message")), ("one", "two"));
-    // Left behind a tombstone by a kill, it is repair that sends it on.
+    // `repair` forwards an event that a kill left behind a tombstone.
     app.spawn(&["remove", "x"]).exit(0);
     let session = app.path.join(".git/shopfloor/worktree-spawn/session/main.x");
     let event = json!({ "v": 1, "id": 7, "uid": "u7", "ts": "t", "type": "left", "from": { "id": "main.x/w" } });
@@ -56,11 +56,11 @@ fn events_for_a_removed_agent_go_to_the_next_ancestor() {
         events.iter().map(|e| (text(e, "/message"), text(e, "/forwarded_from"), text(e, "/to"))).collect();
     assert_eq!(said, [("before", "main.a", "main.a"), ("after", "main.a", "main.a")]);
     assert!(app.spawn(&["wait", "--session", "main.a"]).exit(1).err_has("go to root").stdout.is_empty());
-    // Spawned anew it has its own mail again.
+    // An agent that is spawned again gets its own events.
     let a = subtree(&app, &["a"]);
     b.spawn(&["notify", "info", "back"]).exit(0);
     assert_eq!(text(&a.spawn(&["wait", "--timeout", "10s"]).exit(0).json(), "/message"), "back");
-    // Taken away with git alone, it is repair that notices what waited for it.
+    // After a removal by git alone, `repair` forwards the events.
     b.spawn(&["notify", "info", "waiting"]).exit(0);
     app.git(&["worktree", "remove", a.path.to_str().unwrap()]);
     app.spawn(&["repair"]).exit(0).out_has("1 events for it go to root");

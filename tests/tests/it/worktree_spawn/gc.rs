@@ -34,7 +34,7 @@ fn gc_starts_as_many_processes_for_many_agents_as_for_few() {
         for (shape, why) in [
             ("alive", "kept main.alive-0: it was never run"),
             ("merged", "would remove main.merged-0"),
-            ("missing", "kept main.missing-0: main.missing-0 has commits that main has not"),
+            ("missing", "kept main.missing-0: main.missing-0 has commits that main lacks"),
             ("dirty", "kept main.dirty-0: it has uncommitted changes"),
             ("detached", "kept main.detached-0: it no longer holds the branch it was made with"),
         ] {
@@ -87,9 +87,9 @@ fn gc_agrees_with_git() {
     for line in [
         "would remove main.squashed\n",
         "would remove main.picked\n",
-        "kept main.half-picked: main.half-picked has commits that main has not\n",
-        "kept main.same-path: main.same-path has commits that main has not\n",
-        "kept main.merges: main.merges has commits that main has not\n",
+        "kept main.half-picked: main.half-picked has commits that main lacks\n",
+        "kept main.same-path: main.same-path has commits that main lacks\n",
+        "kept main.merges: main.merges has commits that main lacks\n",
         "kept main.loose: it has commits that are on no branch\n",
         "kept main.tagged: it no longer holds the branch it was made with\n",
         "kept main.holder: the repository in ignored/lib, which git ignores, has commits that are nowhere else\n",
@@ -136,7 +136,7 @@ fn gc_removes_agents_that_have_left_nothing() {
     for why in [
         "main.dirty: it has uncommitted changes",
         "main.fresh: it was never run",
-        "main.unmerged has commits that main has not",
+        "main.unmerged has commits that main lacks",
     ] {
         assert!(said.contains(why), "{said}");
     }
@@ -151,9 +151,9 @@ fn gc_keeps_agents_with_seats_and_agents_that_never_ran() {
     child.spawn(&["worker", "w", "--task", "important"]).exit(0);
     app.spawn(&["run", "main.x", "--", "true"]).exit(0);
     let said = app.spawn(&["gc"]).exit(0).stdout;
-    assert!(said.contains("kept main.x/w") && said.contains("kept main.x: others are seated in it"), "{said}");
+    assert!(said.contains("kept main.x/w") && said.contains("kept main.x: there are seats in it"), "{said}");
     assert_eq!(child.read(".shopfloor/agents/w/task.md"), "important");
-    // An earlier life of the name is not the new one's.
+    // A new agent of the same name does not inherit the runs of the earlier one.
     child.spawn(&["remove", "main.x/w"]).exit(0);
     app.git(&["worktree", "remove", child.path.to_str().unwrap()]);
     app.git(&["branch", "-q", "-D", "main.x"]);

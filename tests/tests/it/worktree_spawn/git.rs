@@ -29,7 +29,7 @@ fn hooks_run_as_under_git_and_their_failure_is_a_warning() {
     let json = app.spawn(&["subtree", "z", "--json"]).exit(0).json();
     assert!(text(&json, "/warnings/0").contains("exit status 3"));
     assert_eq!(app.spawn(&["subtree", "quiet", "--no-git-hooks"]).exit(0).stderr, "");
-    // Where hooks lie in each worktree.
+    // Hooks in a directory of each worktree.
     app.git(&["config", "core.hooksPath", "hooks"]);
     app.write("hooks/post-checkout", "#!/bin/sh\ntouch from-tree\n");
     app.sh("chmod +x hooks/post-checkout && git add hooks && git commit -q -m hooks").exit(0);
@@ -85,7 +85,7 @@ fn every_repository_layout_works() {
     write(&w.home("gitconfig"), "[protocol \"file\"]\n\tallow = always\n");
     w.set("GIT_CONFIG_GLOBAL", w.home("gitconfig").to_str().unwrap().to_owned());
     let app = app(&w);
-    // Bare, in a wrapper directory.
+    // A bare repository in a wrapper directory.
     let wrapper = w.home("bare");
     std::fs::create_dir_all(&wrapper).unwrap();
     w.at(&wrapper).git(&["clone", "-q", "--bare", app.path.to_str().unwrap(), ".bare"]);
@@ -126,7 +126,7 @@ fn every_repository_layout_works() {
     sub.git(&["reset", "-q", "--hard", "HEAD~1"]);
     full.git(&["reset", "-q", "--hard", "HEAD~1"]);
     outer.spawn(&["remove", "full"]).exit(0);
-    // Refs in another format.
+    // A repository with refs in another format.
     std::fs::create_dir_all(w.home("table")).unwrap();
     let table = w.at(w.home("table"));
     if table.run("git", &["init", "-q", "-b", "main", "--ref-format=reftable"]).status == Some(0) {
@@ -137,7 +137,7 @@ fn every_repository_layout_works() {
         let rows = table.spawn(&["list", "--json"]).exit(0).json_lines();
         assert_eq!(rows.iter().map(|row| text(row, "/branch")).collect::<Vec<_>>(), ["main", "main.x"]);
     }
-    // Paths with spaces and more.
+    // Paths with spaces and other unusual characters.
     let odd = w.repo("it's an ünusual $HOME/place");
     odd.commit("a b", "x");
     let child = subtree(&odd, &["x"]);
@@ -158,7 +158,7 @@ fn conditional_configuration_is_that_of_the_new_worktree() {
         assert_eq!(child.read("x.txt"), "one\r\ntwo\r\n", "{condition}");
         assert_eq!(child.git(&["status", "--porcelain"]), "", "{condition}");
     }
-    // The spawner's own is not theirs.
+    // The new worktree does not get the spawner's configuration.
     app.git(&["config", "includeIf.onbranch:main.path", include.to_str().unwrap()]);
     assert_eq!(subtree(&app, &["other"]).read("x.txt"), "one\ntwo\n");
 }

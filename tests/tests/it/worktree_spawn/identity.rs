@@ -55,7 +55,7 @@ fn worktrees_made_by_hand_are_roots() {
     child.spawn(&["notify", "info", "hello"]).exit(0);
     assert_eq!(text(&hand.spawn(&["wait", "--timeout", "10s"]).exit(0).json(), "/to"), "topic");
     hand.spawn(&["notify", "info", "hello"]).exit(1).err_has("no parent");
-    // What is inside is said before a hint that would destroy it.
+    // The error names the worktrees inside before it hints at a command that would destroy them.
     app.spawn(&["remove", "topic"]).exit(1).err_has("topic.x at");
     app.spawn(&["remove", "topic.x"]).exit(0);
     app.spawn(&["remove", "topic"]).exit(1).err_has("git worktree remove");
@@ -73,14 +73,14 @@ fn ids_are_unique() {
     app.git(&["worktree", "add", "-q", "../hand", "main.x"]);
     assert_eq!(w.at(app.path.with_file_name("hand")).spawn(&["whoami"]).exit(0).stdout, "main.x@hand\n");
     assert_eq!(app.spawn(&["path", "main.x"]).exit(0).stdout, format!("{}\n", child.path.display()));
-    // Records that say they are above each other are drawn all the same.
+    // Agents whose records name each other as parents are drawn as well.
     let record = app.path.join(".git/worktrees/x/shopfloor/worktree-spawn/identity.json");
     let text = std::fs::read_to_string(&record).unwrap().replace("\"parent\":\"root\"", "\"parent\":\"main.x\"");
     std::fs::write(&record, text).unwrap();
     app.spawn(&["list", "--tree"]).exit(0).out_has("main.x  ");
     let text = std::fs::read_to_string(&record).unwrap().replace("\"slug\":\"x\"", "\"slug\":\"../x\"");
     std::fs::write(&record, text).unwrap();
-    app.spawn(&["list", "--json"]).exit(0).out_has("is no slug");
+    app.spawn(&["list", "--json"]).exit(0).out_has("is not a slug");
 }
 
 #[test]

@@ -94,7 +94,7 @@ fn start_in_group(at: &Repo<'_>, args: &[&str]) -> Child {
     command.process_group(0).spawn().unwrap()
 }
 
-/// 20,000 files.
+/// A repository with 20,000 files.
 fn large<'w>(w: &'w World) -> Repo<'w> {
     let app = w.app();
     for dir in 0..200 {
@@ -156,13 +156,13 @@ fn a_spawn_interrupted_in_a_hook_is_undone_and_later_work_is_kept() {
     assert_nothing_left(&app, "x", "after INT");
     spawn("KILL");
     assert_eq!(journals(&app), 2);
-    // Untracked files of the hook's, and nothing else: somebody could have made them.
+    // The hook's untracked file could be somebody's work.
     app.spawn(&["repair"]).exit(0).out_has("kept");
     assert!(path.join("made-by-hook").exists());
     w.at(&path).spawn(&["whoami"]).exit(0).out_has("main.x");
     std::fs::remove_file(path.join("made-by-hook")).unwrap();
     app.spawn(&["remove", "x"]).exit(0);
-    // A commit made there since is somebody's.
+    // A commit made since is somebody's work.
     app.sh("echo made-by-hook >> .git/info/exclude").exit(0);
     spawn("KILL");
     let there = w.at(&path);
@@ -180,7 +180,7 @@ fn files_added_to_a_half_made_worktree_are_kept() {
     let w = World::new();
     let app = app(&w);
     let path = app.path.join(".shopfloor/worktrees/x");
-    // As a kill leaves it while files are written.
+    // The state after a kill while files are written.
     app.git(&["worktree", "add", "-q", "--no-checkout", "-b", "main.x", path.to_str().unwrap()]);
     write(&path.join("README.md"), "ap");
     write(&path.join("src/main.rs"), "edited");
@@ -197,7 +197,7 @@ fn files_added_to_a_half_made_worktree_are_kept() {
     assert_eq!(std::fs::read_to_string(path.join("src/main.rs")).unwrap(), "edited");
     assert!(!path.join("README.md").exists() && !path.join(".git").exists());
     assert_eq!(app.git(&["branch", "--list", "main.x"]), "");
-    app.spawn(&["subtree", "x"]).exit(1).err_has("is there already");
+    app.spawn(&["subtree", "x"]).exit(1).err_has("already exists");
 }
 
 #[test]
@@ -207,7 +207,7 @@ fn what_happened_after_a_kill_decides_what_is_undone() {
         ("nothing", |_, _| {}, "undid the spawn of main.x", false),
         ("it was removed", |_, x| std::fs::remove_dir_all(&x.path).unwrap(), "undid the spawn of main.x", false),
         (
-            "it had got as far as a directory",
+            "git was killed after it made a directory",
             |app, x| {
                 // As git leaves it when it is killed between a directory and the first file in it.
                 std::fs::remove_file(app.path.join(".git/worktrees/x/index")).unwrap();
@@ -277,7 +277,7 @@ fn what_happened_after_a_kill_decides_what_is_undone() {
         app.sh("mkdir module").exit(0);
         let x = killed_in_its_hook(&app);
         meanwhile(&app, &x);
-        // Others are not hindered, whatever it is.
+        // Another spawn succeeds in every case.
         let out = app.spawn(&["subtree", "y"]).exit(0).stderr + &app.spawn(&["repair"]).exit(0).stdout;
         assert!(out.contains(said), "{what}: {out}");
         let there = x.path.join("README.md").exists();
@@ -288,8 +288,8 @@ fn what_happened_after_a_kill_decides_what_is_undone() {
             assert_eq!(w.at(tree).git(&["status", "--porcelain"]), "", "{what}: {tree}");
             w.at(tree).git(&["rev-parse", "HEAD"]);
         }
-        if what.starts_with("it had got") {
-            assert!(!x.path.exists(), "an empty directory keeps the name from being spawned again");
+        if what.starts_with("git was killed") {
+            assert!(!x.path.exists(), "an empty directory prevents the name from being spawned again");
             app.spawn(&["subtree", "x"]).exit(0);
         }
         if what == "somebody wrote an ignored file" {

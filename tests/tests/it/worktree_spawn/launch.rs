@@ -44,7 +44,7 @@ fn launchers_get_quoted_words_and_need_approval() {
     assert_eq!(argv[..5], ["run", "--name", "it-s-home", "--cwd", child.path.to_str().unwrap()]);
     assert_eq!(argv[5..8], ["--", "sh", "-c"]);
     assert!(argv[8].contains("worktree-spawn run main.it-s-home -- sh -c '"), "{argv:?}");
-    // What zellij would do with it.
+    // Runs the command as zellij does.
     w.at(w.home("")).run("sh", &["-c", &format!("cd '{}' && {}", child.path.display(), argv[8])]).exit(0);
     assert!(child.read("main.it-s-home.args").contains("task.md: read it"), "{}", child.read("main.it-s-home.args"));
     let none = app.spawn(&["worker", "w", "--launch"]).exit(0);
@@ -86,7 +86,7 @@ fn a_real_tmux_shows_the_agent() {
     tmux(&["list-windows", "-F", "#{window_name}"]).exit(0).out_has("feature-a");
     assert_eq!(text(&app.spawn(&["list", "--live", "--json"]).exit(0).json(), "/id"), "main.feature-a");
     tmux(&["kill-server"]).exit(0);
-    // Whatever tmux did to it: its end, seen or not, is told.
+    // The end is reported whether `run` saw it or was killed too.
     let end = app.spawn(&["wait", "--timeout", "60s"]).exit(0).json();
     assert!(["worker_exited", "worker_died"].contains(&text(&end, "/type")), "{end}");
 }

@@ -17,7 +17,7 @@ fn an_unreadable_record_is_one_row_of_the_list() {
     assert!(text(errors[0], "/error").contains("identity.json"));
     app.spawn(&["list", "--tree"]).exit(0).out_has("main.good");
     bad.spawn(&["whoami"]).exit(2).err_has("identity.json");
-    // Filters, and paths for other tools.
+    // The filters, and `-z` for other tools.
     let ids = |args: &[&str]| -> Vec<String> {
         let rows = app.spawn(&[&["list", "--json"], args].concat()).exit(0).json_lines();
         rows.iter().map(|row| text(row, "/id").to_owned()).collect()
@@ -74,7 +74,7 @@ fn list_status_agrees_with_git() {
     let mut children = Vec::new();
     for (n, change) in changes.iter().enumerate() {
         let child = subtree(&app, &[&format!("s{n}")]);
-        // Each has a configuration of its own at most for its own look.
+        // Each repository has its own configuration.
         child.sh(change);
         let rows = app.spawn(&["list", "--status", "--json"]).exit(0).json_lines();
         let row = rows.iter().find(|row| row["path"] == child.path.to_str().unwrap()).unwrap();
@@ -83,7 +83,7 @@ fn list_status_agrees_with_git() {
         app.run("git", &["config", "--unset", "core.autocrlf"]);
         children.push((child, *change));
     }
-    // All of them at once, and without a process for each.
+    // One list looks at all of them, without a process per worktree.
     let list = ["list", "--status", "--json"];
     let Some((output, calls)) = traced(&app, "execve", "worktree-spawn", &list) else { return };
     let rows = output.json_lines();
@@ -109,6 +109,6 @@ fn a_list_opens_a_few_files_per_worktree() {
         let Some((_, calls)) = traced(&app, "openat", "worktree-spawn", &["list"]) else { return };
         opened.push(calls.len());
     }
-    // Four times as many worktrees: some is the same for all, and nothing is looked at by each for each other.
+    // With four times as many worktrees: the number of opened files grows linearly.
     assert!(opened[1] < opened[0] * 5, "{opened:?}");
 }

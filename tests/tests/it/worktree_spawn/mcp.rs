@@ -17,7 +17,7 @@ struct Client {
 }
 
 impl Client {
-    /// Starts what the configuration of an agent says, and shakes hands.
+    /// Starts the server that an agent's configuration names, and does the handshake.
     fn connect(at: &Repo<'_>, config: &str) -> Client {
         let config: Value = serde_json::from_str(&at.read(config)).unwrap();
         let server = &config["mcpServers"]["shopfloor"];
@@ -68,7 +68,7 @@ impl Client {
         answer["result"]["structuredContent"].clone()
     }
 
-    /// Calls one that must fail, and gives back what it says.
+    /// Calls a tool that must fail, and returns its error text.
     #[track_caller]
     fn refused(&mut self, tool: &str, args: Value) -> String {
         let answer = self.ask("tools/call", json!({ "name": tool, "arguments": args }));
@@ -117,7 +117,7 @@ fn one_session_uses_all_five_tools() {
     let ids: Vec<&str> = listed["agents"].as_array().unwrap().iter().map(|row| text(row, "/id")).collect();
     assert_eq!(ids, ["root", "main.a", "main.a/g", "main.a/w-one"]);
 
-    // A worker reports through its own server, and this one hears of it while it waits.
+    // A seat reports through its own server while this one waits.
     let waiting = client.send(
         "tools/call",
         json!({ "name": "wait_for_event", "arguments": { "types": ["worker_complete"], "timeout_secs": 60 } }),
@@ -128,14 +128,14 @@ fn one_session_uses_all_five_tools() {
     assert_eq!(worker.close(), Some(0));
     let heard = client.answer(waiting);
     assert_eq!(text(&heard, "/result/structuredContent/event/message"), "could not");
-    // Taken it is gone; what was not asked for is still there.
+    // The delivered event is gone, and the one that does not match stays.
     client.call("wait_for_event", json!({ "timeout_secs": 0, "types": ["none"], "after_event_id": heard["result"]["structuredContent"]["event"]["id"] }));
     let left = child.spawn(&["events"]).exit(0).json_lines();
     assert_eq!(left.len(), 1, "{left:?}");
     let other = client.call("wait_for_event", json!({ "timeout_secs": 9 }));
     assert_eq!(text(&other, "/event/message"), "not this");
     assert_eq!(client.call("wait_for_event", json!({ "timeout_secs": 0 }))["timeout"], true);
-    // A cancelled wait takes nothing.
+    // A cancelled wait takes no event.
     let cancelled = client.send("tools/call", json!({ "name": "wait_for_event", "arguments": {} }));
     let cancel = json!({ "requestId": cancelled, "reason": "enough" });
     client.tell(&json!({ "jsonrpc": "2.0", "method": "notifications/cancelled", "params": cancel }));
@@ -167,20 +167,20 @@ fn a_client_that_disconnects_while_it_waits_takes_no_event() {
     assert_eq!(client.close(), Some(0));
     child.spawn(&["notify", "info", "still here"]).exit(0);
     assert_eq!(text(&app.spawn(&["wait", "--timeout", "9s"]).exit(0).json(), "/message"), "still here");
-    // One killed outright, in the middle of it.
+    // The server is killed while it waits.
     let mut client = Client::connect(&app, ".mcp.json");
     client.send("tools/call", json!({ "name": "wait_for_event", "arguments": {} }));
     client.child.kill().unwrap();
     client.child.wait().unwrap();
     child.spawn(&["notify", "info", "again"]).exit(0);
     assert_eq!(text(&app.spawn(&["wait", "--timeout", "9s"]).exit(0).json(), "/message"), "again");
-    // No words, or bad ones, are no crash.
+    // Bad input does not crash the server.
     app.sh("worktree-spawn mcp --as root < /dev/null").exit(4);
     app.sh("echo rubbish | worktree-spawn mcp --as root").exit(4);
     app.sh("worktree-spawn mcp --as nobody < /dev/null").exit(1);
 }
 
-/// A client of the root's agent, and a child that tells it things.
+/// A client of the root's agent, and a child that reports to it.
 fn root_and_child<'w>(w: &'w World) -> (Repo<'w>, Repo<'w>, Client) {
     let app = app(w);
     let child = subtree(&app, &["a"]);
@@ -193,7 +193,7 @@ fn waits(client: &mut Client, args: Value) -> u64 {
     client.send("tools/call", json!({ "name": "wait_for_event", "arguments": args }))
 }
 
-/// An event that the client had to wait for, for longer than a second.
+/// An event that the client had to wait for longer than a second.
 fn slow(client: &mut Client, child: &Repo<'_>, message: &str) -> Value {
     let waiting = waits(client, json!({}));
     let start = Instant::now();
@@ -213,7 +213,7 @@ fn an_event_delivered_at_once_is_taken_with_the_next_call() {
     child.spawn(&["notify", "info", "one"]).exit(0);
     let one = client.call("wait_for_event", json!({}));
     assert_eq!((text(&one, "/event/message"), one["redelivered"].as_bool()), ("one", None));
-    // Nobody else gets it meanwhile.
+    // No other waiter gets the event meanwhile.
     assert_eq!(pending(&app), 1);
     app.spawn(&["wait", "--timeout", "0s"]).exit(124);
     client.call("list_agents", json!({}));
@@ -229,7 +229,7 @@ fn an_event_delivered_late_comes_once_more_unless_acknowledged() {
     client.call("list_agents", json!({}));
     assert_eq!(pending(&app), 1);
     child.spawn(&["notify", "info", "second"]).exit(0);
-    // Another kind is waited for: this one is not in the way.
+    // A wait for another type skips the event.
     assert_eq!(client.call("wait_for_event", json!({ "timeout_secs": 0, "types": ["x"] }))["timeout"], true);
     let again = client.call("wait_for_event", json!({}));
     assert_eq!((&again["event"]["uid"], again["event"]["redelivered"].as_bool()), (&late["event"]["uid"], Some(true)));
@@ -242,7 +242,7 @@ fn an_event_delivered_late_comes_once_more_unless_acknowledged() {
     assert_eq!(client.call("wait_for_event", next)["timeout"], true);
     assert_eq!(pending(&app), 0);
     assert!(client.refused("wait_for_event", json!({ "after_event_id": "x" })).contains("whole number"));
-    // A server that ends has lost nothing: the lease runs out.
+    // If the server ends, the event is delivered again after the lease.
     slow(&mut client, &child, "fourth");
     client.close();
     let later = [("SHOPFLOOR_NOW", "2100-01-01T00:00:00Z")];

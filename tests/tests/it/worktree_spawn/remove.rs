@@ -16,7 +16,7 @@ fn a_branch_is_deleted_only_if_another_one_contains_it() {
         child.commit(&format!("{name}-1"), "1\n");
         child.commit(&format!("{name}-2"), "2\n");
     }
-    app.spawn(&["remove", "unmerged", "--delete-branch"]).exit(1).err_has("commits that main has not");
+    app.spawn(&["remove", "unmerged", "--delete-branch"]).exit(1).err_has("commits that main lacks");
     assert!(app.has(".shopfloor/worktrees/unmerged"));
     app.spawn(&["remove", "unmerged"]).exit(0).err_has("main.unmerged stays");
     assert!(!app.has(".shopfloor/worktrees/unmerged"));
@@ -60,7 +60,7 @@ fn changes_are_refused_or_kept() {
     assert_eq!(show(&format!("{name}:committed")), "1\n");
     assert_eq!(show(&format!("{name}^2:README.md")), "staged\n");
     assert_eq!(branches(&app), "main\n");
-    // Commits on no branch, and one of its own making in the middle of a merge.
+    // Commits on no branch, and a merge under way.
     let loose = subtree(&app, &["loose"]);
     loose.git(&["switch", "-q", "--detach"]);
     loose.commit("loose", "1\n");
@@ -112,12 +112,12 @@ fn an_ignored_repository_with_commits_of_its_own_is_not_removed() {
     refused.err_has("the repository in vendor/deep/lib, which git ignores, has commits that are nowhere else");
     app.spawn(&["remove", "x", "--force"]).exit(1);
     assert!(child.has("vendor/deep/lib/.git"));
-    // What is elsewhere too is no loss.
+    // Commits that are elsewhere too are not lost.
     child.sh("git clone -q --bare vendor/deep/lib ../lib.git && cd vendor/deep/lib && git remote add o ../../../../lib.git && git fetch -q o").exit(0);
     child.write("vendor/deep/lib/new", "work\n");
     app.spawn(&["remove", "x"]).exit(1).err_has("has changes of its own");
     child.sh("rm vendor/deep/lib/new").exit(0);
-    // One inside it, which it ignores itself.
+    // A repository inside that one, which it ignores.
     child.sh("cd vendor/deep/lib && echo in > .git/info/exclude && git init -q in && touch in/mine").exit(0);
     app.spawn(&["remove", "x"]).exit(1).err_has("vendor/deep/lib/in, which git ignores, has changes of its own");
     child.sh("rm vendor/deep/lib/in/mine").exit(0);
@@ -128,11 +128,11 @@ fn an_ignored_repository_with_commits_of_its_own_is_not_removed() {
 fn losses_are_refused_or_kept_under_a_ref() {
     let w = World::new();
     let app = app(&w);
-    // A repository inside, which a commit would only name.
+    // A repository inside, of which git would only keep the commit id.
     let nest = subtree(&app, &["nest"]);
     nest.sh("git init -q inner && cd inner && git commit -q --allow-empty -m precious").exit(0);
     app.spawn(&["remove", "nest", "--force"]).exit(1).err_has("repository of its own");
-    // Commits that only an operation under way knows of.
+    // Commits that only an operation under way refers to.
     let stash = subtree(&app, &["stash"]);
     stash.commit("README.md", "theirs\n");
     app.commit("README.md", "ours\n");
@@ -142,7 +142,7 @@ fn losses_are_refused_or_kept_under_a_ref() {
     let parents = app.git(&["rev-list", "--parents", "-n1", kept.trim()]);
     let has = |sha: &str| app.git(&["show", &format!("{sha}:src/main.rs")]) == "precious\n";
     assert!(parents.split_whitespace().any(has), "{parents}");
-    // A directory that is away, on a stick.
+    // A worktree that is not there, as on a removable disk.
     let away = subtree(&app, &["away"]);
     away.git(&["switch", "-q", "--detach"]);
     away.commit("loose", "1\n");
@@ -157,7 +157,7 @@ fn losses_are_refused_or_kept_under_a_ref() {
     assert!(app.spawn(&["gc"]).exit(0).stdout.contains("kept main.away"));
     let kept = app.spawn(&["remove", "away", "--force"]).exit(0).stdout;
     assert_eq!(app.git(&["rev-parse", kept.trim()]), loose);
-    // A branch that another worktree has as well.
+    // A branch that another worktree has checked out as well.
     subtree(&app, &["two"]);
     app.git(&["worktree", "add", "-q", "--force", "../dup", "main.two"]);
     app.spawn(&["remove", "main.two", "--delete-branch"]).exit(1).err_has("as well");

@@ -30,7 +30,7 @@ fn a_moved_repository_is_repaired() {
     assert_eq!(text(&moved.spawn(&["wait"]).exit(0).json(), "/message"), "before");
     inside.spawn(&["notify", "info", "after"]).exit(0);
     assert_eq!(text(&moved.spawn(&["wait"]).exit(0).json(), "/message"), "after");
-    // The lines that hide children come back.
+    // The exclude lines are restored.
     write(&moved.path.join(".git/info/exclude"), "");
     moved.spawn(&["repair"]).exit(0);
     assert!(moved.excludes().contains(&"/.shopfloor/*".to_owned()));

@@ -26,7 +26,7 @@ fn run_reports_how_the_command_ended() {
     assert_eq!((text(&event, "/message"), event["signal"].as_i64()), ("signal 9", Some(9)));
     let row = app.spawn(&["list", "--json", "--kind", "worker"]).exit(0).json();
     assert_eq!((text(&row, "/state"), row["exit"].to_string().as_str()), ("exited", "{\"signal\":9}"));
-    // Who told how it went has only exited afterwards.
+    // An agent that reported its result only exits afterwards.
     app.spawn(&["run", "root/w", "--", "worktree-spawn", "notify", "success", "all done"]).exit(0);
     let types = app.spawn(&["wait", "--count", "2", "--timeout", "10s"]).exit(0).json_lines();
     let types: Vec<_> = types.iter().map(|event| (text(event, "/type"), text(event, "/status"))).collect();
@@ -51,14 +51,14 @@ fn an_agent_lives_as_long_as_its_command() {
     wait_for(|| app.spawn(&["list", "--live", "--json"]).exit(0).stdout.contains("root/w"));
     run.kill().unwrap();
     run.wait().unwrap();
-    // Its command is still at work.
+    // The command goes on.
     assert!(app.spawn(&["list", "--live", "--json"]).exit(0).stdout.contains("root/w"));
     app.spawn(&["run", "root/w", "--", "true"]).exit(75);
     app.spawn(&["wait", "--timeout", "0s"]).exit(124);
     app.sh("echo go > fifo").exit(0);
     let event = app.spawn(&["wait", "--timeout", "30s"]).exit(0).json();
     assert_eq!(text(&event, "/type"), "worker_died");
-    // What one left running in the background does not hinder the next.
+    // A background process of one run does not prevent the next one.
     app.spawn(&["run", "root/w", "--", "sh", "-c", "sleep 600 > /dev/null 2>&1 & echo $! > pid"]).exit(0);
     app.spawn(&["run", "root/w", "--", "true"]).exit(0);
     app.sh("kill $(cat pid)").exit(0);
@@ -86,7 +86,7 @@ fn a_root_can_run_and_a_death_after_that_of_run_is_reported() {
     let heard: serde_json::Value = serde_json::from_slice(&wait.wait_with_output().unwrap().stdout).unwrap();
     assert_eq!(text(&heard, "/type"), "worker_died");
     assert!(since.elapsed().as_secs() < 30);
-    // Words of a hook's name in a command are no hook.
+    // The words `hook worker-exit` in a command do not make it a hook.
     app.spawn(&["run", "nobody", "--", "x", "hook", "worker-exit"]).exit(1);
     app.spawn(&["hook", "--json", "worker-exit", "BAD"]).exit(0);
 }
@@ -103,9 +103,9 @@ fn a_death_is_reported_once() {
     BufReader::new(run.stdout.take().unwrap()).read_line(&mut begun).unwrap();
     let live = app.spawn(&["list", "--live", "--json"]).exit(0).json();
     assert_eq!((text(&live, "/id"), text(&live, "/state")), ("root/w", "live"));
-    app.spawn(&["run", "root/w", "--", "true"]).exit(75).err_has("runs already");
-    app.spawn(&["remove", "root/w"]).exit(1).err_has("runs");
-    // Four wait, and one kills the whole group: one of them hears of it.
+    app.spawn(&["run", "root/w", "--", "true"]).exit(75).err_has("already running");
+    app.spawn(&["remove", "root/w"]).exit(1).err_has("is running");
+    // The whole process group is killed, and exactly one of four waiters gets the event.
     let waiters: Vec<Child> = (0..4).map(|_| start(&app, &["wait", "--timeout", "10s"])).collect();
     wait_for(|| {
         waiters.iter().all(|child| {
@@ -121,7 +121,7 @@ fn a_death_is_reported_once() {
     assert_eq!((text(&heard[0], "/type"), text(&heard[0], "/from/id")), ("worker_died", "root/w"));
     assert_eq!(text(&app.spawn(&["list", "--dead", "--json"]).exit(0).json(), "/state"), "died");
     assert_eq!(app.spawn(&["events", "--all"]).exit(0).stdout, "");
-    // It lives again, and ends as one should.
+    // The next run ends normally.
     app.spawn(&["run", "root/w", "--", "true"]).exit(0);
     assert_eq!(text(&app.spawn(&["wait"]).exit(0).json(), "/type"), "worker_complete");
 }

@@ -17,7 +17,7 @@ fn a_subtree_has_its_own_branch_and_git_status_stays_empty() {
     assert_eq!(app.git(&["status", "--porcelain"]) + &child.git(&["status", "--porcelain"]), "");
     app.git(&["add", "-A"]);
     app.run("git", &["diff", "--cached", "--quiet"]).exit(0);
-    // The configuration can be checked in all the same.
+    // The configuration can be checked in.
     app.write(".shopfloor/config.toml", "[worktree-spawn]\nmax_depth = 2\n");
     assert_eq!(app.git(&["status", "--porcelain"]), "?? .shopfloor/\n");
     app.git(&["add", "-A"]);
@@ -90,7 +90,7 @@ fn existing_branches_and_directories_are_never_overwritten() {
     let w = World::new();
     let app = app(&w);
     app.write(".shopfloor/worktrees/x/mine", "work");
-    app.spawn(&["subtree", "x"]).exit(1).err_has("is there already");
+    app.spawn(&["subtree", "x"]).exit(1).err_has("already exists");
     assert_eq!(app.read(".shopfloor/worktrees/x/mine"), "work");
     app.git(&["branch", "main.y"]);
     let error = app.spawn(&["subtree", "y", "--json"]).exit(1).json();
@@ -100,10 +100,10 @@ fn existing_branches_and_directories_are_never_overwritten() {
     let reused = app.spawn(&["subtree", "y", "--reuse-branch", "--json"]).exit(0).json();
     assert_eq!(text(&reused, "/base_sha"), app.git(&["rev-parse", "main~1"]).trim());
     assert!(!w.at(text(&reused, "/path")).has("later"));
-    // An empty directory is as good as none.
+    // An empty directory counts as free.
     std::fs::create_dir_all(app.path.join(".shopfloor/worktrees/empty")).unwrap();
     subtree(&app, &["empty"]);
-    // Given back as it is.
+    // An existing subtree is returned unchanged.
     let first = subtree(&app, &["again"]);
     first.write("mine", "work");
     let again = app.spawn(&["subtree", "again", "--if-exists", "return", "--json"]).exit(0).json();
@@ -143,22 +143,22 @@ fn a_base_may_be_anywhere_and_may_change() {
     let ids: BTreeSet<&str> = ids.iter().map(|row| text(row, "/id")).collect();
     assert_eq!(ids, ["root", "main.old", "main.new", "main.new.deep"].into());
     assert_eq!(app.spawn(&["path", "old"]).exit(0).stdout, format!("{}\n", old.path.display()));
-    // One inside the worktree, beside ours, is hidden too.
+    // A base inside the worktree, outside `.shopfloor`, is hidden too.
     assert_eq!(subtree(&app, &["in", "--base-dir", "trees"]).path, app.path.join("trees/in"));
     assert_eq!(app.git(&["status", "--porcelain"]), "");
-    // The repository's own file leads nobody out before it is approved.
+    // The repository's file may name a base outside only once it is approved.
     std::fs::remove_file(w.home(".config/shopfloor/config.toml")).unwrap();
     app.write(".shopfloor/config.toml", "[worktree-spawn]\nworktree_base = \"../escape\"\n");
     let out = app.spawn(&["subtree", "kept"]).exit(0);
     assert_eq!(out.err_has("approval").stdout, format!("{}\n", app.path.join(".shopfloor/worktrees/kept").display()));
     app.apply(&["approve", "--yes"]).exit(0);
     assert_eq!(subtree(&app, &["led"]).path, app.path.parent().unwrap().join("escape/led"));
-    // A base that is a link, as a branch could have it, is not followed.
+    // A base that is a link is not followed, because a branch could contain one.
     app.git(&["switch", "-q", "-c", "evil"]);
     app.sh("ln -s /tmp trap").exit(0);
     write(&w.home(".config/shopfloor/config.toml"), "[worktree-spawn]\nworktree_base = \"trap/wt\"\n");
     app.write(".shopfloor/config.toml", "");
-    app.spawn(&["subtree", "x"]).exit(2).err_has("trap is no directory");
+    app.spawn(&["subtree", "x"]).exit(2).err_has("trap is not a directory");
 }
 
 #[test]
@@ -201,7 +201,7 @@ fn parallel_spawns_of_one_name_and_of_many_names() {
         let child = w.at(app.path.join(format!(".shopfloor/worktrees/n{n}")));
         assert_eq!(child.git(&["status", "--porcelain"]) + &child.read("README.md"), "app\n");
     }
-    // Returned only once the winner is whole.
+    // `--if-exists return` waits until the subtree is whole.
     let both: Vec<_> = (0..8).map(|_| start(&["subtree", "one", "--if-exists", "return", "--json"])).collect();
     let answers: Vec<serde_json::Value> = both
         .into_iter()
@@ -219,9 +219,9 @@ fn a_command_runs_in_the_subtree_or_not_at_all() {
         app.spawn(&["subtree", "x", "--task", "t", "--", "sh", "-c", "pwd; echo $SHOPFLOOR_AGENT_ID; exit 3"]).exit(3);
     let path = app.path.join(".shopfloor/worktrees/x");
     assert_eq!(ran.stdout, format!("{}\nmain.x\n", path.display()));
-    // Its end is an event, as under `run`.
+    // The end is reported as under `run`.
     assert_eq!(text(&app.spawn(&["wait", "--timeout", "9s"]).exit(0).json(), "/message"), "exit 3");
-    // Where the spawn fails nothing runs, here least of all.
+    // If the spawn fails, the command does not run anywhere.
     app.spawn(&["subtree", "x", "--", "touch", "ran"]).exit(1);
     assert!(!app.has("ran") && !path.join("ran").exists());
     app.spawn(&["subtree", "x", "--if-exists", "return", "--", "touch", "ran"]).exit(0);
@@ -245,5 +245,5 @@ fn an_existing_subtree_keeps_its_task() {
     let w = World::new();
     let app = app(&w);
     subtree(&app, &["y"]);
-    app.spawn(&["subtree", "y", "--if-exists", "return", "--task", "late"]).exit(0).err_has("its task is as it was");
+    app.spawn(&["subtree", "y", "--if-exists", "return", "--task", "late"]).exit(0).err_has("its task is unchanged");
 }

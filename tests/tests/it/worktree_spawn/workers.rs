@@ -18,9 +18,9 @@ fn workers_sit_in_their_parents_worktree() {
     assert_eq!(settings["mcpServers"]["shopfloor"]["args"], serde_json::json!(["mcp", "--as", "main.a/rust-impl"]));
     for child in [&a, &b] {
         child.spawn(&["worker", "x"]).exit(0);
-        child.spawn(&["worker", "x"]).exit(1).err_has("is there already");
+        child.spawn(&["worker", "x"]).exit(1).err_has("already exists");
     }
-    // Two workers of one slug, each in its own place.
+    // Two seats with the same slug, in two worktrees.
     app.spawn(&["path", "x"]).exit(1).err_has("main.a/x and main.b/x");
     for (child, id) in [(&a, "main.a/x"), (&b, "main.b/x")] {
         let run = ["run", id, "--", "worktree-spawn", "notify", "success", "done"];
@@ -29,7 +29,7 @@ fn workers_sit_in_their_parents_worktree() {
         assert_eq!((text(&event, "/from/id"), text(&event, "/type")), (id, "worker_complete"));
     }
     assert_eq!(a.git(&["status", "--porcelain"]), "");
-    // Nobody runs as another worktree's agent by accident.
+    // The environment cannot name an agent of another worktree.
     let as_a = [("SHOPFLOOR_AGENT_ID", "main.a")];
     b.run_with("worktree-spawn", &["whoami"], &as_a).exit(2).err_has("main.b");
     b.run_with("worktree-spawn", &["whoami", "--as", "main.b/x"], &as_a).exit(0).out_has("main.b/x");
@@ -38,7 +38,7 @@ fn workers_sit_in_their_parents_worktree() {
         "main.a/x\n"
     );
     app.spawn(&["whoami", "--as", "nobody"]).exit(1).err_has("no agent `nobody`");
-    // Whoever a worker asks for sits beside it.
+    // A seat that a seat asks for is in the same worktree.
     let beside = a.run_with("worktree-spawn", &["worker", "helper"], &[("SHOPFLOOR_AGENT_ID", "main.a/x")]).exit(0);
     assert_eq!(beside.stdout, "main.a/helper\n");
     a.run_with("worktree-spawn", &["subtree", "s"], &[("SHOPFLOOR_AGENT_ID", "main.a/x")]).exit(1).err_has("level 3");

@@ -18,7 +18,7 @@ pub struct WorkersAnswer {
     pub workers: Vec<Value>,
 }
 
-/// A worker that could not be made.
+/// A seat that could not be made.
 #[derive(Serialize)]
 pub struct WorkerFailure<'a> {
     /// The name as the client gave it, which may be anything.

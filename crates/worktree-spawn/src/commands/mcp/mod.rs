@@ -62,7 +62,7 @@ pub fn run(ui: &Ui, env: &Env, args: &Args) -> Result<Exit> {
     let handed = HandedEvents::new(env);
     let server = Server {
         env: env.clone(),
-        place: place.seen_from(&caller.tree),
+        place: place.seen_from(&caller.worktree),
         id: caller.agent.id.clone(),
         handed: handed.clone(),
         disconnected: Once::default(),
@@ -134,7 +134,7 @@ impl Server {
         self.handed.give_back_stale();
         self.handed.next_call(args.get("after_event_id").and_then(Value::as_u64));
         // The repository is read anew, from the agent's own worktree wherever the server was started.
-        let home = self.place.here.as_ref().map_or(&self.env.cwd, |tree| &tree.path);
+        let home = self.place.here.as_ref().map_or(&self.env.cwd, |worktree| &worktree.path);
         // An agent whose worktree is gone can still report and wait.
         let home = if home.is_dir() { home } else { &self.place.common_dir };
         let env = Env { cwd: home.clone(), cwd_named: true, ..self.env.later() };
@@ -165,7 +165,7 @@ impl Server {
         to_value(&subtree::spawn(ui, env, place, &args)?.answer())
     }
 
-    /// Makes as many workers as possible. Failures are reported beside the workers that were made.
+    /// Makes as many seats as possible. Failures are reported beside the seats that were made.
     fn spawn_workers(&self, ui: &Ui, env: &Env, place: &Place, args: &JsonObject) -> ToolResult {
         let workers = args.get("workers").and_then(Value::as_array).filter(|workers| !workers.is_empty());
         let workers = workers.ok_or_else(|| Failure::usage("`workers` must be a list of workers"))?;

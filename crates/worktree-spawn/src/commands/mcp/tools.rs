@@ -13,9 +13,9 @@ pub fn tools() -> Vec<Tool> {
     let worker = json!({
         "type": "object",
         "properties": {
-            "name": text("What it is called"),
-            "prompt": text("What it is to do, whole"),
-            "agent": text("The program that does it, such as claude or gemini"),
+            "name": text("The name of the agent"),
+            "prompt": text("The whole task"),
+            "agent": text("The agent program, such as claude or gemini"),
         },
         "required": ["name", "prompt"],
     });
@@ -23,41 +23,46 @@ pub fn tools() -> Vec<Tool> {
         tool(
             "spawn_subtree",
             "Give a part of your task to an agent of its own, in a git worktree on a branch of its own",
-            json!({ "task": text("What it is to do, whole"), "branch_name": text("What the branch is called") }),
+            json!({ "task": text("The whole task"), "branch_name": text("The name of the branch") }),
             &["task", "branch_name"],
         ),
         tool(
             "spawn_workers",
-            "Seat workers in your own worktree, each with its own task",
+            "Seat workers in your own worktree, each with a task of its own",
             json!({ "workers": { "type": "array", "items": worker, "minItems": 1 } }),
             &["workers"],
         ),
         tool(
             "notify_parent",
-            "Tell your parent how it went, or something it should know; it is kept until the parent takes it",
+            "Report to your parent how your task went, or something it should know; the report is kept until the parent takes it",
             json!({
                 "status": { "type": "string", "enum": ["success", "failure", "info"] },
-                "message": text("What there is to say"),
+                "message": text("The report"),
             }),
             &["status", "message"],
         ),
         tool(
             "wait_for_event",
-            "Wait until one of those you spawned has something to tell, and take that event; next time say with after_event_id \
-             that you have it",
+            "Wait until an agent that you spawned reports something, and take that event; acknowledge it with after_event_id in \
+             the next call",
             json!({
                 "types": {
                     "type": "array", "items": { "type": "string" },
-                    "description": "Only these: worker_complete, subtree_complete, worker_idle, worker_exited, worker_died, agent_message",
+                    "description": "Only events of these types: worker_complete, subtree_complete, worker_idle, worker_exited, worker_died, agent_message",
                 },
-                "timeout_secs": { "type": "integer", "minimum": 0, "description": "How long to wait (50)" },
+                "timeout_secs": { "type": "integer", "minimum": 0, "description": "How many seconds to wait (50)" },
                 "after_event_id": {
                     "type": "integer", "minimum": 0,
-                    "description": "The `id` of the last event you got here: always give it, or an event you had to wait for comes once more",
+                    "description": "The `id` of the last event you got here: always give it, or an event that you had to wait for is delivered once more",
                 },
             }),
             &[],
         ),
-        tool("list_agents", "List all agents, how they are and what waits for them", json!({}), &[]),
+        tool(
+            "list_agents",
+            "List all agents, with their state and the number of events that wait for them",
+            json!({}),
+            &[],
+        ),
     ]
 }
