@@ -109,7 +109,7 @@ struct Server {
     /// Ends the wait that began last.
     latest: Arc<Mutex<Once>>,
     /// Held by the wait that is under way. The next wait ends that one and begins afterwards.
-    waits: Arc<Mutex<()>>,
+    waits: Arc<tokio::sync::Mutex<()>>,
     /// A signal arrived.
     interrupted: Once,
     /// Orders the calls, so that an agent's reports are published in the order in which it made them.
@@ -210,7 +210,6 @@ impl Server {
     ) -> ToolResult {
         let begun = Instant::now();
         let (filter, seconds) = parse_wait(args)?;
-        let _turn = self.waits.lock().unwrap_or_else(PoisonError::into_inner);
         let is_given_up = || ended.is_over() || request.ct.is_cancelled() || self.disconnected.is_over();
         if is_given_up() {
             return to_value(&EventAnswer::cancelled());
@@ -347,8 +346,10 @@ impl ServerHandler for Server {
         if name == "wait_for_event" {
             std::mem::replace(&mut *self.latest.lock().unwrap_or_else(PoisonError::into_inner), ended.clone()).end();
         }
-        // A wait must not delay other calls.
-        let turn = if name == "wait_for_event" { None } else { Some(self.order.lock().await) };
+        // A wait must not delay other calls, so waits have a queue of their own. Both queues are fair: if a later wait could begin
+        // first, the one that it ends would not answer until its time is up.
+        let queue = if name == "wait_for_event" { &self.waits } else { &self.order };
+        let turn = queue.lock().await;
         let progress = tokio::spawn(report_progress(context.clone()));
         let called = tokio::task::spawn_blocking(move || server.call(&name, &args, &context, &ended)).await;
         drop(turn);
