@@ -134,12 +134,12 @@ pub fn agents(bytes: &[u8]) {
 /// Whatever stands in a state it is read or refused, and one that is read is written the same; no event panics on its
 /// workers, or makes a good record a bad one. Of a text only what can be typed is left, and of that everything.
 pub fn workers(bytes: &[u8]) {
-    use worker_ctl::plan::machine::{Event, apply};
+    use worker_ctl::plan::machine::{Input, apply};
     if let Ok(state) = worker_ctl::State::parse(bytes) {
         let text = state.text().unwrap_or_default();
         assert_eq!(worker_ctl::State::parse(text.as_bytes()).as_ref(), Ok(&state));
         for worker in state.workers.values().filter(|worker| worker.check().is_ok()) {
-            for event in [Event::SessionGone, Event::Doubt, Event::Reset, Event::Accepted, Event::WorkGone] {
+            for event in [Input::SessionGone, Input::Doubt, Input::Reset, Input::Accepted, Input::WorkGone] {
                 let after = apply(worker, &event, 7).map(|(after, _)| after);
                 assert!(after.is_ok_and(|after| after.check().is_ok()), "{worker:?} {event:?}");
             }

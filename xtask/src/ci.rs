@@ -1,5 +1,5 @@
-//! `cargo xtask ci`: every gate, in the order that fails fastest. As root the suite runs as an ordinary user, and what
-//! needs root as root.
+//! `cargo xtask ci`: every gate, the fastest first. When it runs as root, it runs the suite as an ordinary user, and only
+//! those tests as root that need root.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -7,18 +7,19 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::{Context, Result, bail};
 
-use crate::run::{cargo, project};
+use crate::faults::Kills;
+use crate::run::{cargo, find, project, run as program, target_dir};
 use crate::stage::{Disk, Leg, Stage, User};
 use crate::{generate, test, tidy};
 
-/// The oldest git that the README promises.
+/// The oldest git that the README promises to support.
 const OLDEST_GIT: &str = "2.39";
 
-/// How often tests that are known for races run under load.
+/// How many times the tests in [`RACES`] run under load.
 const TIMES: usize = 20;
 
-/// Tests that a race broke once, or that are about one.
-const RACES: [&str; 20] = [
+/// Tests about races, and tests that a race once broke. `cargo xtask tidy` checks that each exists.
+pub const RACES: [&str; 20] = [
     "ledger_synth::synthesis::case_14_synthesisers_and_writers_at_once",
     "ledger_synth::git::commits_at_once_undo_nothing_of_each_other",
     "ledger_synth::input::read_only_checkouts_can_be_checked",
@@ -46,6 +47,8 @@ pub fn run(is_full: bool) -> Result<()> {
     cargo(&["fmt", "--all", "--check"])?;
     tidy::run()?;
     cargo(&["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"])?;
+    dependencies()?;
+    oldest_rust()?;
     generate::run(true)?;
     match is_root() {
         true => suites(is_full)?,
@@ -58,16 +61,42 @@ pub fn run(is_full: bool) -> Result<()> {
     Ok(())
 }
 
+/// Checks the licences and sources of what we depend on by `deny.toml`.
+fn dependencies() -> Result<()> {
+    match find("cargo-deny") {
+        Some(_) => cargo(&["deny", "check", "bans", "licenses", "sources"]),
+        None => {
+            eprintln!("xtask: skipped: deny.toml is not checked, because cargo-deny is not installed");
+            Ok(())
+        }
+    }
+}
+
+/// Checks with the oldest Rust that `rust-version` promises.
+fn oldest_rust() -> Result<()> {
+    let version = env!("CARGO_PKG_RUST_VERSION");
+    let installed = Command::new("rustup").args(["run", version, "cargo", "--version"]).output();
+    if !installed.is_ok_and(|output| output.status.success()) {
+        eprintln!("xtask: skipped: Rust {version} is not tried, because that toolchain is not installed");
+        return Ok(());
+    }
+    // A directory of its own: the two compilers cannot use each other's files.
+    let dir = target_dir().join("oldest-rust");
+    let args = ["run", version, "cargo", "check", "--workspace", "--all-targets", "--target-dir"];
+    program("rustup", &[&args[..], &[&dir.to_string_lossy()]].concat())
+}
+
 fn is_root() -> bool {
     use std::os::unix::fs::MetadataExt;
     Path::new("/proc/self").metadata().is_ok_and(|own| own.uid() == 0)
 }
 
-/// The suite as an ordinary user, and as root what only root can do; with `is_full` every combination.
+/// Runs the suite as an ordinary user, and as root what needs root; with `is_full` in every combination.
 fn suites(is_full: bool) -> Result<()> {
     test::require_programs()?;
     let stage = Stage::new()?;
-    let whole = |user, disk| Leg { user, disk, first_on_path: None, only: None };
+    let kills = if is_full { Kills::Whole } else { Kills::sample() };
+    let whole = |user, disk| Leg { user, disk, kills, first_on_path: None, only: None };
     let first = stage.run(&whole(User::Ordinary, Disk::Tmpfs));
     let mut failures = Vec::new();
     match first {
@@ -98,7 +127,7 @@ fn more(stage: &Stage, whole: &dyn Fn(User, Disk) -> Leg) -> Vec<anyhow::Error> 
         vec![whole(User::Ordinary, Disk::Ext4), whole(User::Root, Disk::Tmpfs), whole(User::Root, Disk::Ext4)];
     match oldest_git() {
         Some(dir) => legs.push(Leg { first_on_path: Some(dir), ..whole(User::Ordinary, Disk::Tmpfs) }),
-        None => eprintln!("xtask: skipped: there is no git {OLDEST_GIT} here"),
+        None => eprintln!("xtask: skipped: git {OLDEST_GIT} is not tried, because it is not installed"),
     }
     let mut failures: Vec<_> = legs.iter().filter_map(|leg| stage.run(leg).err()).collect();
     let only = Some(RACES.map(str::to_owned).to_vec());
@@ -118,7 +147,7 @@ fn more(stage: &Stage, whole: &dyn Fn(User, Disk) -> Leg) -> Vec<anyhow::Error> 
     failures
 }
 
-/// The directory of a git of that version.
+/// The directory of a git of the oldest version.
 fn oldest_git() -> Option<PathBuf> {
     let dirs = std::env::var_os("PATH").unwrap_or_default();
     std::env::split_paths(&dirs).find(|dir| {

@@ -3,7 +3,9 @@
 mod bench;
 mod ci;
 mod demo;
+mod faults;
 mod generate;
+mod habits;
 mod install;
 mod run;
 mod stage;
@@ -32,6 +34,12 @@ enum Chore {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         args: Vec<String>,
     },
+    /// Run the whole test suite, and kill at every point of each kill sweep instead of at a sample
+    Faults {
+        /// Passed on to the test runner
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        args: Vec<String>,
+    },
     /// Write what is generated: command reference, man pages, completions, the README's picture
     Gen {
         /// Write nothing; fail if something is not up to date
@@ -48,9 +56,10 @@ enum Chore {
     Bench(bench::Args),
     /// Check the rules that no compiler checks
     Tidy,
-    /// What decides whether a change lands: format, lints, tests, tidy, generated files
+    /// Run every gate that a change must pass: format, tidy, lints, dependencies, generated files, tests
     Ci {
-        /// Also as root and as an ordinary user, on ext4 and tmpfs, with the oldest git, and races under load
+        /// Also run the tests as root and as an ordinary user, on ext4 and tmpfs, with the oldest git, with whole kill
+        /// sweeps, and those known for races under load
         #[arg(long)]
         full: bool,
     },
@@ -60,6 +69,7 @@ fn main() -> ExitCode {
     let done = match Cli::parse().chore {
         Chore::Demo(args) => demo::run(&args),
         Chore::Test { args } => test::run(&args),
+        Chore::Faults { args } => faults::run(&args),
         Chore::Gen { check } => generate::run(check),
         Chore::Install { prefix } => install::run(&prefix),
         Chore::Bench(args) => bench::run(&args),

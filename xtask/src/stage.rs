@@ -1,5 +1,5 @@
-//! The built tests, and what they read, in a place that any user can read: so that the suite runs as an ordinary user who
-//! has neither a toolchain nor this checkout.
+//! Copies the built tests and the files they read to a place that every user can read. The suite can then run as an
+//! ordinary user, who has neither a toolchain nor this checkout.
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
@@ -10,35 +10,37 @@ use std::process::{Command, Stdio};
 use anyhow::{Context, Result, bail};
 use tempfile::TempDir;
 
+use crate::faults::Kills;
 use crate::run::{TOOLS, cargo, cargo_program, find, project, target_dir};
-use crate::test::{SKIPPED, Skipped, open_dir};
+use crate::test::{SKIPPED, Skipped, open_dir, threads};
 
-/// The user that is made for the suite.
+/// The user that is created for the suite.
 const NAME: &str = "shopfloor-tests";
 
-/// Who runs it.
+/// Who runs the suite.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum User {
     Root,
-    /// Somebody without any rights, whose home nobody else can read.
+    /// A user without special rights, whose home nobody else can read.
     Ordinary,
 }
 
-/// On which file system temporary files lie.
+/// The file system that holds temporary files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Disk {
     Tmpfs,
     Ext4,
 }
 
-/// One run of the suite, or a part of it.
+/// One run of the suite, or of a part of it.
 #[derive(Clone, Debug)]
 pub struct Leg {
     pub user: User,
     pub disk: Disk,
-    /// Put before all others on the PATH.
+    pub kills: Kills,
+    /// This directory comes first on the PATH.
     pub first_on_path: Option<PathBuf>,
-    /// These tests of package `it` alone, by their whole names; or everything.
+    /// The full names of the tests of package `it` to run; without it, all tests run.
     pub only: Option<Vec<String>>,
 }
 
@@ -58,7 +60,7 @@ impl std::fmt::Display for Leg {
     }
 }
 
-/// A test binary, and the directory it is run in.
+/// A test binary, and the package directory to run it in.
 struct Binary {
     path: PathBuf,
     package: PathBuf,
@@ -70,7 +72,7 @@ pub struct Stage {
 }
 
 impl Stage {
-    /// Builds everything and puts it in place.
+    /// Builds everything and copies it into place.
     pub fn new() -> Result<Stage> {
         cargo(&["build", "--workspace", "--bins"])?;
         let built = built_tests()?;
@@ -92,7 +94,7 @@ impl Stage {
         Ok(Stage { dir, binaries })
     }
 
-    /// Runs the tests; what was skipped. Fails when a test does, or leaves a file or a process behind.
+    /// Runs the tests and returns those that were skipped. Fails when a test fails, or leaves a file or a process behind.
     pub fn run(&self, leg: &Leg) -> Result<Skipped> {
         eprintln!("xtask: {leg}");
         self.require_named(leg)?;
@@ -141,7 +143,7 @@ impl Stage {
         }
     }
 
-    /// A name that no test has would pass without testing anything.
+    /// Fails for a name that no test has: such a run would pass without testing anything.
     fn require_named(&self, leg: &Leg) -> Result<()> {
         let Some(only) = &leg.only else { return Ok(()) };
         let mut known = String::new();
@@ -172,13 +174,16 @@ impl Stage {
         let paths = std::env::var_os("PATH").unwrap_or_default();
         let dirs = leg.first_on_path.iter().cloned().chain(std::env::split_paths(&paths));
         let user = if leg.user == User::Root { "root" } else { NAME };
-        let variables: [(&str, &OsStr); 6] = [
+        let ((kills, which), threads) = (leg.kills.variable(), threads());
+        let variables: [(&str, &OsStr); 8] = [
             ("HOME", home.as_os_str()),
             ("TMPDIR", tmp.as_os_str()),
             ("USER", OsStr::new(user)),
             ("CARGO_MANIFEST_DIR", binary.package.as_os_str()),
             ("RUST_BACKTRACE", OsStr::new("0")),
+            ("RUST_TEST_THREADS", &threads),
             (SKIPPED, skipped.as_os_str()),
+            (kills, &which),
         ];
         let mut all: BTreeMap<_, _> = variables.map(|(name, value)| (name.to_owned(), value.to_owned())).into();
         all.insert("PATH".into(), std::env::join_paths(dirs).unwrap_or(paths));
@@ -207,7 +212,7 @@ fn built_tests() -> Result<Vec<(PathBuf, PathBuf)>> {
     Ok(tests.collect())
 }
 
-/// Everything that git would commit.
+/// Copies everything that git would commit.
 fn copy_project(to: &Path) -> Result<()> {
     let how = ["ls-files", "-z", "--cached", "--others", "--exclude-standard"];
     let listed = Command::new("git").args(how).current_dir(project()).output().context("cannot run git")?;
@@ -223,7 +228,7 @@ fn copy_project(to: &Path) -> Result<()> {
     dirs.map(walkdir::DirEntry::into_path).try_for_each(|dir| open(&dir))
 }
 
-/// Puts a program there, by a second name where that will do.
+/// Puts a program there, as a hard link where possible.
 fn place(from: &Path, to: &Path) -> Result<()> {
     let is_open = from.metadata().is_ok_and(|meta| meta.permissions().mode() & 0o005 == 0o005);
     if !is_open || std::fs::hard_link(from, to).is_err() {
@@ -233,31 +238,31 @@ fn place(from: &Path, to: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Lets everybody read it.
+/// Makes it readable for everybody.
 fn open(path: &Path) -> Result<()> {
     let mode = path.metadata()?.permissions().mode();
     let more = if mode & 0o100 == 0 { 0o044 } else { 0o055 };
     Ok(std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode | more))?)
 }
 
-/// The user's and the group's number; the user is made where there is none yet.
+/// The ids of the user and its group. Creates the user if there is none yet.
 fn ordinary_user() -> Result<(u32, u32)> {
     let number = |flag: &str| -> Option<u32> {
         let output = Command::new("id").args([flag, NAME]).stderr(Stdio::null()).output().ok()?;
         String::from_utf8_lossy(&output.stdout).trim().parse().ok()
     };
     if number("-u").is_none() {
-        let useradd = find("useradd").context("cannot make a user: useradd is not on the PATH")?;
+        let useradd = find("useradd").context("cannot create a user: useradd is not on the PATH")?;
         let how = ["--system", "--user-group", "--no-create-home", "--shell", "/bin/sh", NAME];
         let status = Command::new(useradd).args(how).status()?;
         if !status.success() {
-            bail!("cannot make the user {NAME}: useradd ended with {status}");
+            bail!("cannot create the user {NAME}: useradd failed with {status}");
         }
     }
-    Ok((number("-u").context("the user has no number")?, number("-g").context("the user has no group")?))
+    Ok((number("-u").context("the user has no id")?, number("-g").context("the user has no group id")?))
 }
 
-/// The processes of a user, by their command lines.
+/// The command lines of a user's processes.
 fn living(uid: u32) -> Vec<String> {
     use std::os::unix::fs::MetadataExt;
     let entries = std::fs::read_dir("/proc").into_iter().flatten().filter_map(Result::ok);
@@ -269,7 +274,7 @@ fn living(uid: u32) -> Vec<String> {
     own.filter_map(|entry| line(entry.path())).filter(|line| !line.is_empty()).collect()
 }
 
-/// A directory on a file system of this kind, which goes when this does.
+/// A directory on a file system of this kind. Dropping it deletes it.
 struct Scratch {
     dir: Option<TempDir>,
     mounted: Option<PathBuf>,
@@ -295,7 +300,7 @@ impl Scratch {
         if let Some(place) = place {
             return Ok(Scratch { dir: Some(make(place)?), mounted: None });
         }
-        // As root one can be made.
+        // Only root can mount one.
         let dir = make(&open)?;
         let at = dir.path().join("disk");
         let line = match disk {
@@ -306,7 +311,7 @@ impl Scratch {
         };
         let status = Command::new("sh").args(["-c", line]).current_dir(dir.path()).status()?;
         if !status.success() {
-            bail!("there is no {wanted} here, and none can be mounted");
+            bail!("no {wanted} is here, and none can be mounted");
         }
         Ok(Scratch { dir: Some(dir), mounted: Some(at) })
     }

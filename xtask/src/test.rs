@@ -1,33 +1,55 @@
 //! `cargo xtask test`: the whole suite, with nextest where it is installed.
 
 use std::collections::BTreeSet;
+use std::ffi::OsString;
+use std::num::NonZero;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 
+use crate::faults::Kills;
 use crate::run::{Missing, cargo, cargo_with, find};
 
-/// The variable that names the file into which tests write that they were skipped.
+/// The variable with the path of the file that lists skipped tests.
 pub const SKIPPED: &str = "SHOPFLOOR_SKIPPED";
 
 pub fn run(args: &[String]) -> Result<()> {
+    run_with(Kills::sample(), args)
+}
+
+/// Runs the suite with these kill sweeps.
+pub fn run_with(kills: Kills, args: &[String]) -> Result<()> {
     require_programs()?;
     // The smoke tests run the binaries that ship.
     cargo(&["build", "--workspace", "--bins"])?;
     let dir = tempfile::tempdir().context("cannot create a temporary directory")?;
     let skipped = dir.path().join("skipped");
-    // The first failure is not the only one worth knowing.
+    let threads = threads();
+    // Go on after the first failure.
     let mut line = match find("cargo-nextest") {
         Some(_) => vec!["nextest", "run", "--workspace", "--no-fail-fast"],
         None => vec!["test", "--workspace", "--no-fail-fast"],
     };
     line.extend(args.iter().map(String::as_str));
-    let done = cargo_with(&line, &[(SKIPPED, skipped.as_os_str())]);
+    let (name, value) = kills.variable();
+    let variables = [
+        (SKIPPED, skipped.as_os_str()),
+        (name, &value),
+        ("NEXTEST_TEST_THREADS", &threads),
+        ("RUST_TEST_THREADS", &threads),
+    ];
+    let done = cargo_with(&line, &variables);
     report(&Skipped::read(&skipped)?);
-    done
+    done.with_context(|| format!("to repeat it: {name}={}", value.display()))
 }
 
-/// What the tests cannot do without: said once, instead of by every test that needs it.
+/// How many tests run at once: more than there are processors, because many tests wait for a program.
+pub fn threads() -> OsString {
+    let processors = std::thread::available_parallelism().map_or(1, NonZero::get);
+    (processors * 2).to_string().into()
+}
+
+/// Fails once, with what to install, instead of in every test that needs a program.
 pub fn require_programs() -> Result<()> {
     for (program, package) in [("tmux", "tmux"), ("git", "git"), ("script", "bsdutils"), ("setpriv", "util-linux")] {
         if find(program).is_none() {
@@ -37,7 +59,7 @@ pub fn require_programs() -> Result<()> {
     Ok(())
 }
 
-/// The tests that did not test here what they are for.
+/// The tests that could not run here, and what each of them lacked.
 #[derive(Clone, Debug, Default)]
 pub struct Skipped(BTreeSet<(String, String)>);
 
@@ -51,24 +73,24 @@ impl Skipped {
         Ok(Skipped(lines.map(|(missing, test)| (missing.to_owned(), test.to_owned())).collect()))
     }
 
-    /// The names of those that need this.
+    /// The names of the tests that need this.
     pub fn that_need(&self, missing: &str) -> Vec<String> {
         self.0.iter().filter(|(what, _)| what == missing).map(|(_, test)| test.clone()).collect()
     }
 
-    /// Those that need something else.
+    /// Without the tests that need this.
     pub fn but(mut self, missing: &str) -> Skipped {
         self.0.retain(|(what, _)| what != missing);
         self
     }
 
-    /// Adds those of another run.
+    /// Adds the skipped tests of another run.
     pub fn extend(&mut self, others: Skipped) {
         self.0.extend(others.0);
     }
 }
 
-/// Names them, so that nobody takes them for tested.
+/// Prints the skipped tests, so that nobody takes them for passed.
 pub fn report(skipped: &Skipped) {
     match skipped.0.len() {
         0 => eprintln!("xtask: no test was skipped"),
@@ -78,7 +100,7 @@ pub fn report(skipped: &Skipped) {
     skipped.0.iter().for_each(|(missing, test)| eprintln!("  {test} (needs {missing})"));
 }
 
-/// Where temporary files of tests may lie so that every user can reach what is in them.
+/// A directory for temporary files that every user can reach.
 pub fn open_dir() -> Result<PathBuf> {
     use std::os::unix::fs::PermissionsExt;
     let is_open = |dir: &&Path| {

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Result, bail};
 use walkdir::WalkDir;
 
+use crate::habits;
 use crate::run::project;
 
 /// No file is longer, its unit tests included.
@@ -27,6 +28,7 @@ pub fn run() -> Result<()> {
         problems.extend(file(&name, &text).into_iter().map(|what| format!("{}: {what}", name.display())));
     }
     problems.extend(documents()?);
+    problems.extend(habits::problems()?);
     if problems.is_empty() {
         return Ok(());
     }
@@ -76,6 +78,7 @@ fn file(name: &Path, text: &str) -> Vec<String> {
         forbid(tool && !may_write, needle, "only the room `apply` writes into worktrees");
     }
     problems.extend(imports(name, text));
+    problems.extend(habits::imports_of_tests(name, text));
     problems
 }
 

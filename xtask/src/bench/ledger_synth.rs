@@ -99,7 +99,7 @@ impl Bench {
             cpu("from the cache, CPU", cached, 2.0),
             cpu("one new, CPU", one, 2.0),
             Row::of(
-                &what("unchanged (the command less its start)"),
+                &what("unchanged (the command minus its start-up)"),
                 quiet.wall - starts.wall,
                 Some(("`find -printf %s`, which lists and stats".into(), stats.wall)),
                 "1.1 ×",

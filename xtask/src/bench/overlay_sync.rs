@@ -83,7 +83,7 @@ impl Bench {
         }
         let (sync, start, stat) = (median(sync), median(start), median(stat));
         rows.push(Row::of(
-            "a pass with nothing to do (the command less its start)",
+            "a pass with nothing to do (the command minus its start-up)",
             sync - start,
             Some(("`find -newer` over the same 5,000 files".into(), stat)),
             "1 ×",

@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Failure, Result};
+use shopfloor_core::farewell;
 use shopfloor_core::fs;
 use shopfloor_core::git::Git;
-use shopfloor_core::hook;
 use shopfloor_core::lock::Lock;
 
 use super::records::release_excludes;
@@ -43,7 +43,7 @@ pub fn take_leave(env: &Env, place: &Place, removal: &AgentRemoval) -> Result<Ve
         return Ok(Vec::new());
     }
     let scratch = layout::temporary_dir(&place.shared());
-    let farewell = hook::before_removal(env, &known.worktree.path, hook::OF_REMOVAL, &scratch)?;
+    let farewell = farewell::before_removal(env, &known.worktree.path, farewell::TOOLS, &scratch)?;
     farewell.require(&known.worktree.path, removal.is_forced)?;
     Ok([farewell.notes, farewell.refused].concat())
 }

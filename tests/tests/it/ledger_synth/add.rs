@@ -4,9 +4,10 @@ use std::io::Write;
 use std::process::Stdio;
 
 use crate::support::ledger::{CURRENT, EVENTS, event, field, section, synth};
-use crate::support::world::{Output, Repo, World, text, write};
+use crate::support::world::{Checked, Output, Repo, World, text, write};
 
 /// Runs ledger-synth with this on stdin.
+#[track_caller]
 pub fn fed(repo: &Repo<'_>, args: &[&str], input: &str) -> Output {
     let mut child = repo.world.command(repo.world.path("bin/ledger-synth"));
     let child = child.args(args).current_dir(&repo.path).stdin(Stdio::piped()).stdout(Stdio::piped());
@@ -109,8 +110,8 @@ fn a_lagging_clock_loses_nothing_and_a_mad_one_pins_nothing() {
     out.err_has("mad.md: its time is in the future");
     assert!(app.read(CURRENT).contains("**Now:** after"));
     app.run_with("ledger-synth", &["--check"], &now).exit(2).err_has("events from the future");
-    app.run_with("ledger-synth", &["--no-confirm", "--strict"], &now).exit(2);
-    app.run_with("ledger-synth", &["archive"], &now).exit(0).out_has("archived 2 files");
+    app.run_with("ledger-synth", &["--no-confirm", "--strict"], &now).exit(2).any_err();
+    app.run_with("ledger-synth", &["archive"], &now).exit(0).any_err().out_has("archived 2 files");
     app.run_with("ledger-synth", &["retract", "mad.md"], &now).exit(0);
     app.run_with("ledger-synth", &["--no-confirm", "--strict"], &now).exit(0);
     assert!(!app.read(CURRENT).contains("mad\n"));
@@ -154,7 +155,7 @@ fn who_decided_what_and_who_disagreed() {
         .out_has("jwt (2026-01-10T00:00:00Z, toast, ")
         .out_has("[replaced]");
     app.ledger(&["explain", "nobody"]).exit(1).err_has("nobody said anything of `nobody`");
-    let keys = |out: Output| {
+    let keys = |out: Checked| {
         out.json_lines().iter().map(|l| l["key"].as_str().unwrap_or("now").to_owned()).collect::<Vec<_>>()
     };
     assert_eq!(keys(app.ledger(&["conflicts", "--json"]).exit(0)), ["auth", "auth", "now", "now"]);
@@ -311,11 +312,11 @@ fn an_agent_can_write_whatever_is_wrong_with_what_others_wrote() {
         "risks: text\nrisks:\n  a: b\n",
         "checkpoints:\n- phase: 5\n  notes: |\n    a\n    b\n",
     ] {
-        fed(&app, &["add"], body).exit(0);
+        fed(&app, &["add"], body).exit(0).any_err();
     }
     let long = format!("## {}\n- x\n", "long ".repeat(30));
-    fed(&app, &["add", "--title", &"[".repeat(70)], &long).exit(0);
-    let json = fed(&app, &["add", "--json", "--now", "x", "--synth"], "").exit(4).json();
+    fed(&app, &["add", "--title", &"[".repeat(70)], &long).exit(0).any_err();
+    let json = fed(&app, &["add", "--json", "--now", "x", "--synth"], "").exit(4).any_err().json();
     assert!(text(&json, "/path").contains(EVENTS) && text(&json, "/error/message").contains("snapshot"), "{json}");
 }
 

@@ -118,7 +118,7 @@ fn a_page_a_person_wrote_conflicts_as_any_text() {
     app.git(&["switch", "-q", "-c", "b", "main"]);
     app.write(CURRENT, "# Mine\n");
     app.git(&["commit", "-q", "-a", "-m", "mine"]);
-    app.run("git", &["merge", "-q", "--no-edit", "a"]).exit(1);
+    app.run("git", &["merge", "-q", "--no-edit", "a"]).exit(1).any_err();
     let text = app.read(CURRENT);
     assert!(text.contains("# Mine") && text.contains("<<<<<<<") && text.contains("**Now:** of a"), "{text}");
     app.ledger(&["--no-confirm", "--commit"]).exit(1).err_has("a merge is going on");
@@ -132,7 +132,7 @@ fn nothing_is_committed_in_the_middle_of_a_rebase() {
     app.commit("f", "main\n");
     app.git(&["switch", "-q", "-c", "b", "HEAD~1"]);
     app.commit("f", "b\n");
-    app.run("git", &["rebase", "-q", "main"]).exit(1);
+    app.run("git", &["rebase", "-q", "main"]).exit(1).any_err();
     app.ledger(&["add", "--now", "said during the rebase", "--synth", "--commit"])
         .exit(1)
         .err_has("a rebase is going on");
@@ -165,7 +165,7 @@ fn a_push_of_a_stale_ledger_is_refused() {
     let bare = w.at(app.path.parent().unwrap().join("origin.git"));
     let out = bare.ledger(&["--check", "--tree", "main", "--json"]).exit(0).json();
     assert_eq!(out["fresh"], true);
-    bare.ledger(&["--check", "--tree", "main~1"]).exit(1).out_has("+**Now:** x");
+    bare.ledger(&["--check", "--tree", "main~1"]).exit(1).any_err().out_has("+**Now:** x");
     bare.ledger(&["--check", "--tree", "nothing"]).exit(2).err_has("`nothing` is no commit");
     bare.ledger(&["--check"]).exit(2).err_has("has no work tree");
 }
@@ -212,7 +212,7 @@ fn a_commit_that_fails_leaves_the_index_as_it_was() {
     write(&app.path.join(".git/hooks/pre-commit"), "#!/bin/sh\necho no >&2; exit 1\n");
     app.sh("chmod +x .git/hooks/pre-commit").exit(0);
     let before = app.git(&["status", "--porcelain", "-uall"]);
-    app.ledger(&["--no-confirm", "--commit"]).exit(4).err_has("git commit failed").err_has("caused by: no");
+    app.ledger(&["--no-confirm", "--commit"]).exit(4).any_out().err_has("git commit failed").err_has("caused by: no");
     let after = app.git(&["status", "--porcelain", "-uall"]);
     assert_eq!(after.replace(&format!("?? {CURRENT}\n"), ""), before);
     app.sh("rm .git/hooks/pre-commit").exit(0);

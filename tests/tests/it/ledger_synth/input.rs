@@ -46,7 +46,7 @@ fn a_partial_view_is_printed_and_replaces_nothing() {
         &["--tree", "HEAD"],
         &["--input", "x", "--force"],
     ] {
-        app.ledger(args).exit(2);
+        app.ledger(args).exit(2).any_err();
     }
     app.ledger(&["--check", "add", "--now", "x"]).exit(2).err_has("stands before a subcommand");
 }
@@ -158,7 +158,7 @@ fn a_window_hides_what_earlier_sessions_did() {
     assert_eq!(section(&text, "This Session"), ["- again", "- new"]);
     assert!(text.contains("**k:** v"));
     app.ledger(&["--check", "--session-window", "1d"]).exit(0);
-    app.ledger(&["--check"]).exit(1);
+    app.ledger(&["--check"]).exit(1).any_err();
 }
 
 #[test]
@@ -194,7 +194,7 @@ fn an_event_that_cannot_be_read_is_no_malformed_one() {
     let out = app.run_bound("ledger-synth", &["--no-confirm"]).exit(4);
     out.err_has("cannot read").err_has("c.md").err_has("Permission denied");
     assert_eq!(app.read(CURRENT), text);
-    app.run_bound("ledger-synth", &["--check"]).exit(4);
+    app.run_bound("ledger-synth", &["--check"]).exit(4).any_err();
 }
 
 #[test]
@@ -280,9 +280,9 @@ fn a_snapshot_that_was_changed_is_never_passed_over() {
         app.write(&path, &bad);
         let before = app.read(CURRENT);
         app.ledger(&["--no-confirm"]).exit(2).err_has(&name).err_has("git checkout");
-        app.ledger(&["--check"]).exit(2);
-        app.ledger(&["archive"]).exit(2);
-        app.ledger(&["prune", "--retention", "0"]).exit(2);
+        app.ledger(&["--check"]).exit(2).any_err();
+        app.ledger(&["archive"]).exit(2).any_err();
+        app.ledger(&["prune", "--retention", "0"]).exit(2).any_err();
         assert_eq!(app.read(CURRENT), before);
     }
     app.write(&path, &whole);
@@ -299,7 +299,7 @@ fn a_lock_that_is_held_is_waited_for_and_then_told() {
     let lock = app.sh("ls $PWD/.git/shopfloor/ledger-synth/*.synth.lock").exit(0).stdout.trim().to_owned();
     let held = std::fs::File::open(lock).unwrap();
     held.lock().unwrap();
-    app.ledger(&["--check"]).exit(1);
+    app.ledger(&["--check"]).exit(1).any_err();
     app.ledger(&["add", "--now", "x"]).exit(0);
     app.ledger(&["--no-confirm"]).exit(75).err_has("another process holds").err_has("hint: ");
     drop(held);
@@ -396,7 +396,7 @@ fn read_only_checkouts_can_be_checked() {
     synth(&app);
     app.sh("chmod -R a-w .").exit(0);
     app.run_bound("ledger-synth", &["--check"]).exit(0);
-    app.run_bound("ledger-synth", &["--no-confirm"]).exit(4);
+    app.run_bound("ledger-synth", &["--no-confirm"]).exit(4).any_err();
     app.sh("chmod -R u+w .").exit(0);
 }
 

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::os::unix::fs::MetadataExt;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use crate::support::world::{Output, Repo, World, write};
+use crate::support::world::{Checked, Repo, World, write};
 
 fn seed(repo: &Repo<'_>) {
     let text = include_str!("../../../fixtures/seed/event.md");
@@ -151,7 +151,7 @@ fn case_7_malformed_files_are_skipped_whole_and_named() {
     .unwrap();
     let before = w.at(app.path.join("thoughts")).snapshot();
     app.ledger(&["--no-confirm", "--strict"]).exit(2).err_has("malformed events; nothing was written");
-    app.ledger(&["--check"]).exit(2);
+    app.ledger(&["--check"]).exit(2).any_out().any_err();
     w.at(app.path.join("thoughts")).assert_untouched_since(&before);
     let out = app.ledger(&["--no-confirm"]).exit(0);
     for name in bad.iter().map(|(name, _)| *name).chain(["latin"]) {
@@ -162,7 +162,7 @@ fn case_7_malformed_files_are_skipped_whole_and_named() {
         .err_has("nul.md:5:");
     let text = app.read(CURRENT);
     assert_eq!((field(&text, "event_count"), field(&text, "skipped")), ("1".into(), "9".into()));
-    let json = app.ledger(&["--json"]).exit(0).json();
+    let json = app.ledger(&["--json"]).exit(0).any_err().json();
     assert_eq!(json["skipped"].as_array().unwrap().len(), 9);
     app.ledger(&["lint"]).exit(2).out_has("no-agent.md:1: no `agent`");
 }
@@ -248,7 +248,7 @@ fn case_11_archiving_changes_nothing_that_is_seen() {
         event(&app, &format!("e{n}"), &format!("2026-01-{:02}T00:00:00Z", 1 + n % 9), agent, &body);
     }
     let text = synth(&app);
-    app.ledger(&["--archive"]).exit(3);
+    app.ledger(&["--archive"]).exit(3).any_err();
     app.ledger(&["--archive", "--no-confirm"]).exit(0).out_has("archived 30 files");
     assert_eq!(app.read(CURRENT), text);
     let files = || app.sh("find thoughts -type f | sort | xargs sha256sum").exit(0).stdout;
@@ -405,7 +405,7 @@ fn readers_see_every_event_while_others_archive() {
 fn case_15_every_place_sees_the_same_directory() {
     let w = World::new();
     let app = w.app();
-    let add = |repo: &Repo<'_>, text: &str| -> Output { repo.ledger(&["add", "--now", text]).exit(0) };
+    let add = |repo: &Repo<'_>, text: &str| -> Checked { repo.ledger(&["add", "--now", text]).exit(0) };
     app.sh("mkdir -p deep/er").exit(0);
     let deep = w.at(app.path.join("deep/er"));
     let path = add(&deep, "deep").stdout;

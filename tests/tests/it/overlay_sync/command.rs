@@ -111,10 +111,10 @@ fn secrets_are_shown_only_where_that_is_wished() {
     s.put("x.sh", "secret x\n");
     s.app.sh(&format!("chmod 600 ~/{}/x.sh", crate::support::overlay::OVERLAY)).exit(0);
     s.attach();
-    conflict(1).exit(1);
+    conflict(1).exit(1).any_err();
     s.a.sh("echo secret a > x.sh").exit(0);
     s.b.sh("echo secret b > x.sh").exit(0);
-    s.sync(1);
+    s.sync(1).any_err();
     assert!(!w.home("asked").exists());
     let file = w.home(".config/shopfloor/config.toml");
     let config = std::fs::read_to_string(&file).unwrap();

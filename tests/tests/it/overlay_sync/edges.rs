@@ -27,7 +27,7 @@ fn deny_does_not_shrink_by_repetition_or_by_another_shape() {
         let w = World::new();
         let start = "{\"permissions\": {\"deny\": [\"rm\", \"dd\", \"dd\"]}}\n";
         let s = edited(&w, SETTINGS, start, &format!("{{\"permissions\": {{\"deny\": {other}}}}}\n"));
-        s.app.overlay(&["sync"]);
+        s.app.overlay(&["sync"]).any_status().any_out().any_err();
         let all = s.text(SETTINGS);
         assert!(all.contains("\"rm\"") && all.contains("\"dd\""), "{other}: {all}");
         assert_eq!(s.b.read(SETTINGS), all);
@@ -36,7 +36,7 @@ fn deny_does_not_shrink_by_repetition_or_by_another_shape() {
         let w = World::new();
         let start = "{\"permissions\": {\"deny\": [\"rm\"]}}\n";
         let s = edited(&w, SETTINGS, start, other);
-        s.app.overlay(&["sync"]);
+        s.app.overlay(&["sync"]).any_status().any_out().any_err();
         assert_eq!((s.text(SETTINGS), s.b.read(SETTINGS)), (start.into(), start.into()));
     }
 }
@@ -94,7 +94,7 @@ fn no_spelling_of_a_text_gets_around_the_review() {
         let start = format!("{{\"a\": {number}}}\n");
         let code = format!("{{\"a\": {number}, \"hooks\": {{\"Stop\": [{{\"command\": \"curl evil\"}}]}}}}\n");
         let s = edited(&w, SETTINGS, &start, &code);
-        s.sync(1);
+        s.sync(1).any_err();
         assert_eq!((s.text(SETTINGS), s.b.read(SETTINGS)), (start.clone(), start));
     }
 }
@@ -128,14 +128,14 @@ fn a_moved_worktree_keeps_its_past() {
 fn reject_takes_back_only_what_was_held() {
     let w = World::new();
     let s = edited(&w, SETTINGS, "{\"a\": 1}\n", "{\"a\":");
-    s.sync(1);
+    s.sync(1).any_err();
     let id = held(&s);
     s.a.write(SETTINGS, "{\"a\": 2}\n");
     s.app.overlay(&["reject", &id]).exit(1).err_has("is not what was held any more");
     assert_eq!(s.a.read(SETTINGS), "{\"a\": 2}\n");
     s.a.write(SETTINGS, "{\"a\":");
     s.a.sh("git add -f .claude").exit(0);
-    s.app.overlay(&["reject", &id]).exit(1);
+    s.app.overlay(&["reject", &id]).exit(1).any_err();
     assert_eq!(s.a.read(SETTINGS), "{\"a\":");
     // Whatever is git's business now holds nothing back.
     s.sync(0);
@@ -147,7 +147,7 @@ fn what_is_accepted_is_accepted_wherever_it_comes_to() {
     let w = World::new();
     let s = edited(&w, ".env", "A=1\nB=1\nC=1\nD=1\nE=1\nF=1\nG=1\nH=1\n", "A=1\n");
     s.sync(1).err_has("7 of 8 entries vanished");
-    s.app.overlay(&["accept", &held(&s)]).exit(0);
+    s.app.overlay(&["accept", &held(&s)]).exit(0).any_err();
     s.all_are(".env", "A=1\n");
     assert_eq!(s.app.overlay(&["conflicts"]).exit(0).stdout, "");
 }
@@ -224,7 +224,7 @@ fn what_was_quiet(w: &World) {
     out.err_has("/a: .env is tracked there").err_has("/b: .env is not ignored by git there");
     assert_eq!((s.a.read(".env"), s.b.read(".env")), before);
     // An edit of the same length, its time set back: still an edit.
-    wait_for(|| s.sync(0).stdout.is_empty());
+    wait_for(|| s.sync(0).any_err().stdout.is_empty());
     let text = s.a.read(".claude/x");
     let edited = text.replace(char::is_numeric, "x");
     s.a.sh(&format!(
@@ -232,7 +232,7 @@ fn what_was_quiet(w: &World) {
         edited.trim()
     ))
     .exit(0);
-    s.sync(0);
+    s.sync(0).any_err();
     s.all_are(".claude/x", &edited);
 }
 
@@ -267,5 +267,5 @@ fn state_of_version_one_is_read_for_ever() {
     s.app.overlay(&["show", "5bb600bb6bbd"]).exit(0).out_has("\"o\"");
     s.app.overlay(&["log"]).exit(0).out_has("last_write");
     s.app.write(".env", "A=1\nB=2\n");
-    s.app.overlay(&["sync"]).exit(1).out_has("push .env");
+    s.app.overlay(&["sync"]).exit(1).any_err().out_has("push .env");
 }

@@ -1,7 +1,7 @@
 //! `overlay-sync`: what of a file travels, which way, and what waits, as settings and people say.
 
 use crate::support::overlay::{OVERLAY, Scene, scene};
-use crate::support::world::{Output, World, text, write};
+use crate::support::world::{Checked, World, text, write};
 
 const SETTINGS: &str = ".claude/settings.json";
 
@@ -19,7 +19,7 @@ fn held(s: &Scene<'_>) -> Vec<String> {
     lines.iter().filter(|l| text(l, "/state") == "held").map(|l| text(l, "/id").to_owned()).collect()
 }
 
-fn rules(out: &Output) -> Vec<String> {
+fn rules(out: &Checked) -> Vec<String> {
     out.json_lines().iter().map(|l| text(l, "/rule").to_owned()).collect()
 }
 
@@ -33,7 +33,7 @@ fn an_entry_that_is_dropped_is_gone_everywhere_and_does_not_come_back_by_itself(
     s.attach();
     s.app.overlay(&["drop", SETTINGS, "permissions.allow.\"Bash(ls:*)\""]).exit(1).err_has("is not in");
     s.app.overlay(&["drop", "nothing.json", "a"]).exit(1).err_has("no file nothing.json in the overlay");
-    s.app.overlay(&["drop", "../x", "a"]).exit(2);
+    s.app.overlay(&["drop", "../x", "a"]).exit(2).any_err();
     s.app.overlay(&["drop", SETTINGS, "a..b"]).exit(2).err_has("is no entry");
     s.app.overlay(&["drop", SETTINGS, "permissions.allow.\"Bash(rm:*)\""]).exit(0).out_has("dropped");
     s.all_are(SETTINGS, &left);
@@ -45,11 +45,11 @@ fn an_entry_that_is_dropped_is_gone_everywhere_and_does_not_come_back_by_itself(
     let now = allow("\"Read\", \"Bash(git:*)\"");
     assert_eq!((s.text(SETTINGS), s.b.read(SETTINGS)), (now.clone(), now.clone()));
     assert!(s.a.read(SETTINGS).contains("rm:*"), "its own text stays its own");
-    s.app.overlay(&["reject", &held(&s)[0]]).exit(0);
+    s.app.overlay(&["reject", &held(&s)[0]]).exit(0).any_err();
     s.all_are(SETTINGS, &now);
     s.b.write(SETTINGS, &all.replace("]", ", \"Bash(git:*)\"]"));
-    s.sync(1);
-    s.app.overlay(&["accept", &held(&s)[0]]).exit(0);
+    s.sync(1).any_err();
+    s.app.overlay(&["accept", &held(&s)[0]]).exit(0).any_err();
     assert!(s.text(SETTINGS).contains("rm:*") && s.a.read(SETTINGS).contains("rm:*"));
     assert_eq!(held(&s), Vec::<String>::new());
     // Once it is in the overlay again it is an entry like any other.
@@ -116,14 +116,14 @@ fn what_adds_code_waits_and_the_rest_of_the_edit_travels() {
     s.all_but(&s.a, SETTINGS, &allow("\"Read\", \"Edit\""));
     assert_eq!(s.a.read(SETTINGS), hooked);
     // Held, and nothing more to do; others go on meanwhile, also into the one that waits.
-    assert_eq!(s.sync(1).stdout, "");
+    assert_eq!(s.sync(1).any_err().stdout, "");
     s.b.write(SETTINGS, &allow("\"Read\", \"Edit\", \"Web\""));
-    s.sync(1);
+    s.sync(1).any_err();
     assert!(s.a.read(SETTINGS).contains("Web") && s.a.read(SETTINGS).contains("curl x"));
     assert!(!s.b.read(SETTINGS).contains("curl"));
     let states = s.a.overlay(&["status", ".", "--json"]).exit(0).json_lines();
     assert_eq!(text(&states[0], "/state"), "held");
-    s.app.overlay(&["accept", &held(&s)[0]]).exit(0);
+    s.app.overlay(&["accept", &held(&s)[0]]).exit(0).any_err();
     assert!([s.text(SETTINGS), s.b.read(SETTINGS)].iter().all(|t| t.contains("curl x") && t.contains("Web")));
     assert_eq!(s.sync(0).stdout, "");
     // The word was for that time: taken away by a person and brought back, it waits once more.
@@ -140,14 +140,14 @@ fn what_adds_code_waits_and_the_rest_of_the_edit_travels() {
     s.sync(0);
     // Whoever wishes otherwise says so; the repository's word for that needs approval.
     s.b.write(SETTINGS, &s.text(SETTINGS).replace("curl x", "curl y"));
-    s.app.overlay(&["sync"]).exit(1);
+    s.app.overlay(&["sync"]).exit(1).any_err();
     s.app.write(".shopfloor/config.toml", "[overlay-sync]\nreview = []\n");
     s.app.overlay(&["sync"]).exit(1).err_has("needs approval");
     s.app.run("sweatfile-apply", &["approve", "--yes"]).exit(0);
     s.app.overlay(&["sync"]).exit(0);
     assert!(s.a.read(SETTINGS).contains("curl y"));
     s.a.write(SETTINGS, &s.text(SETTINGS).replace("curl y", "curl z"));
-    s.app.overlay(&["sync", "--review", "hooks"]).exit(1);
+    s.app.overlay(&["sync", "--review", "hooks"]).exit(1).any_err();
     s.app.overlay(&["sync", "--review", ""]).exit(0);
 }
 
@@ -244,8 +244,8 @@ fn declared_files_enter_from_whichever_workspace_has_them() {
         .err_has("mcp.json is held: it is new and adds");
     // What was taken out of the overlay stays out, though workspaces keep theirs.
     std::fs::remove_file(s.overlay(".env.local")).unwrap();
-    s.sync(1);
-    s.sync(1);
+    s.sync(1).any_err();
+    s.sync(1).any_err();
     assert!(!s.overlay(".env.local").exists() && s.a.has(".env.local"));
     // A file that git would show is not taken, whatever is declared.
     s.a.sh("rm .claude/half.json .claude/empty.json .claude/mcp.json").exit(0);
@@ -263,7 +263,7 @@ fn declared_files_enter_from_whichever_workspace_has_them() {
     configure(&w, "[overlay-sync.path.\"/etc/x\"]\npolicy = \"grow\"\n");
     s.app.overlay(&["sync"]).exit(2).err_has("`path` cannot be `/etc/x`");
     configure(&w, "");
-    s.app.overlay(&["sync", "--paths", "/etc/x"]).exit(2);
+    s.app.overlay(&["sync", "--paths", "/etc/x"]).exit(2).any_err();
 }
 
 #[test]
@@ -302,7 +302,7 @@ fn old_contents_go_after_a_month_and_not_while_something_speaks_of_them() {
         }
         s.a.write(".env", "A=x\n");
         s.b.write(".env", "A=y\n");
-        s.sync(1);
+        s.sync(1).any_err();
     }
     let sha = |text: &str| {
         let out = w.at(w.path("")).sh(&format!("printf '{text}\\n' | sha256sum | cut -c1-64")).exit(0);

@@ -66,12 +66,12 @@ fn the_same_text_held_in_two_files_is_two_matters() {
     s.attach();
     s.a.write(".env", "");
     s.a.write(".env.other", "");
-    s.sync(1);
+    s.sync(1).any_err();
     let all = held(&s);
     assert_ne!(id(&all[0]), id(&all[1]));
     let other = all.iter().find(|held| text(held, "/path") == ".env.other").unwrap();
     assert_ne!(text(other, "/overlay"), text(other, "/here"));
-    s.app.overlay(&["accept", id(other)]).exit(0);
+    s.app.overlay(&["accept", id(other)]).exit(0).any_err();
     assert_eq!((s.text(".env").as_str(), s.text(".env.other").as_str(), s.b.read(".env").as_str()), (full, "", full));
     // What is held by now is another text: nobody has spoken of that one.
     let waiting = held(&s);
@@ -168,12 +168,12 @@ fn what_runs_code_does_not_pass_in_a_form_we_cannot_read() {
     assert!(!s.b.has(".claude/mcp.json") && s.b.read(".claude/x.yaml") == "a: !tag 1\n");
     // What a person lets pass is the text, not its leaves in whatever order.
     s.put(SETTINGS, "{}");
-    s.sync(1);
+    s.sync(1).any_err();
     s.a.write(SETTINGS, "{\"hooks\": {\"Stop\": [{\"m\": 1}, {\"c\": 2}]}}");
-    s.sync(1);
+    s.sync(1).any_err();
     let waiting = held(&s).into_iter().find(|held| text(held, "/path") == SETTINGS).unwrap();
     s.a.write(SETTINGS, "{\"hooks\": {\"Stop\": [{\"m\": 1, \"c\": 2}]}}");
-    s.app.overlay(&["accept", id(&waiting)]).exit(1);
+    s.app.overlay(&["accept", id(&waiting)]).exit(1).any_err();
     assert_eq!(s.b.read(SETTINGS), "{}");
 }
 
@@ -206,7 +206,7 @@ fn a_lost_overlay_is_made_anew_by_nothing() {
     std::fs::create_dir(s.overlay("")).unwrap();
     for args in [&["sync"][..], &["attach"], &["watch"], &["add", ".env"], &["hook", "run", "post-checkout"]] {
         let status = if args[0] == "hook" { 0 } else { 1 };
-        let _ = s.app.overlay(args).exit(status);
+        let _ = s.app.overlay(args).exit(status).any_err();
         assert!(!s.overlay(".overlay-sync").exists(), "{args:?}");
     }
     s.app.overlay(&["sync"]).exit(1).err_has("has lost its state");
@@ -272,7 +272,7 @@ fn what_is_held_beside_local_entries_can_be_settled() {
     s.a.write(".env", "PORT=7\nA=1\n");
     s.sync(1).err_has("7 of 8 entries vanished");
     assert_eq!(s.app.overlay(&["show", id(&held(&s)[0])]).exit(0).stdout, "PORT=7\nA=1\n");
-    s.app.overlay(&["reject", id(&held(&s)[0])]).exit(0);
+    s.app.overlay(&["reject", id(&held(&s)[0])]).exit(0).any_err();
     assert_eq!((s.a.read(".env"), s.b.read(".env")), (format!("PORT=7\n{full}"), full.into()));
     // One that has nothing of its own goes with the overlay's, one that has stays.
     s.a.write(".env.x", "X=1\nPORT=3\n");
@@ -290,7 +290,7 @@ fn a_displaced_text_is_put_back_where_it_was() {
     s.attach();
     s.a.write(SETTINGS, "{\"m\": 2}");
     s.b.write(SETTINGS, "{\"m\": 3}");
-    s.sync(1);
+    s.sync(1).any_err();
     let conflicts = s.app.overlay(&["conflicts", "--json"]).exit(0).json_lines();
     let id = id(&conflicts[0]);
     s.a.overlay(&["restore", id, "-n"]).exit(0).out_has("would restore 8 bytes");
@@ -310,7 +310,7 @@ fn restoring_one_workspace_while_another_is_named() {
     s.put(".env.two", "2\n");
     s.attach();
     s.a.git(&["clean", "-qfdX"]);
-    s.sync(1);
+    s.sync(1).any_err();
     s.app.overlay(&["sync", "../b", "--restore", "../a"]).exit(0);
     s.all_are(".env", "A=1\n");
 }
@@ -332,7 +332,7 @@ fn what_is_dropped_stays_dropped_in_any_file_and_no_gate_is_in_its_way() {
     s.all_are(".env.one", "");
     // What waits elsewhere is another matter.
     s.b.write(SETTINGS, "{\"m\":");
-    s.app.overlay(&["drop", ".env", "TOKEN"]).exit(0);
+    s.app.overlay(&["drop", ".env", "TOKEN"]).exit(0).any_err();
     // With whatever value.
     s.a.write(".env", "A=1\nTOKEN=y\nB=1\n");
     s.sync(1).err_has("brings back an entry that was removed");
@@ -369,7 +369,7 @@ fn a_dry_run_of_anything_changes_nothing() {
     s.attach();
     s.a.write(".env", "");
     s.b.write(".env.new", "N=1\n");
-    s.sync(1);
+    s.sync(1).any_err();
     let held = held(&s);
     let before = (w.at(s.overlay("")).snapshot(), s.a.snapshot(), s.b.snapshot());
     for (args, status, told) in [
@@ -381,7 +381,7 @@ fn a_dry_run_of_anything_changes_nothing() {
         (&["drop", ".env", "A"], 0, "would drop A from .env"),
         (&["watch"], 1, "would hold"),
     ] {
-        s.b.overlay(&[args, &["-n"]].concat()).exit(status).out_has(told);
+        s.b.overlay(&[args, &["-n"]].concat()).exit(status).any_err().out_has(told);
     }
     s.app.overlay(&["attach", "-n"]).exit(0).out_has("would pull .env");
     s.app.overlay(&["hook", "install", "-n"]).exit(0).out_has("would install");
@@ -412,17 +412,17 @@ fn whatever_is_held_can_be_let_go() {
     s.sync(0);
     // A file that is not to enter.
     s.a.write(".claude/mcp.json", "{\"mcpServers\": {\"x\": {}}}");
-    s.sync(1);
-    s.app.overlay(&["reject", id(&held(&s)[0])]).exit(0);
+    s.sync(1).any_err();
+    s.app.overlay(&["reject", id(&held(&s)[0])]).exit(0).any_err();
     s.sync(0);
     assert!(s.a.has(".claude/mcp.json") && !s.overlay(".claude/mcp.json").exists());
     // Both sides gutted: a word for each.
     s.a.write(".env", "K0=a\n");
     s.put(".env", "K0=o\n");
-    s.sync(1);
+    s.sync(1).any_err();
     for _ in 0..3 {
         if let Some(waiting) = held(&s).first() {
-            let _ = s.app.overlay(&["accept", id(waiting)]);
+            let _ = s.app.overlay(&["accept", id(waiting)]).any_status().any_out().any_err();
         }
     }
     assert_eq!(held(&s).len(), 0);
@@ -443,7 +443,7 @@ fn a_word_for_one_thing_lets_nothing_else_pass() {
     // What is neither travels.
     assert!(s.b.read(SETTINGS).contains("\"b\": 2"));
     let waiting = held(&s);
-    s.app.overlay(&["accept", id(&waiting[0])]).exit(1);
+    s.app.overlay(&["accept", id(&waiting[0])]).exit(1).any_err();
     assert!(
         s.b.read(SETTINGS).contains("evil") && !s.b.read(SETTINGS).contains("\"a\""),
         "both were told, and what was deleted goes"
@@ -489,7 +489,7 @@ fn one_unreadable_directory_is_told_and_keeps_nothing_else_back() {
     s.app.sh("chmod 000 ../a/.claude").exit(0);
     s.b.write(".env", "A=2\n");
     s.b.write(".claude/x", "2\n");
-    s.b.run_bound("overlay-sync", &["sync"]).exit(4).err_has("/a: .claude/x: cannot");
+    s.b.run_bound("overlay-sync", &["sync"]).exit(4).any_out().err_has("/a: .claude/x: cannot");
     s.app.sh("chmod 755 ../a/.claude").exit(0);
     s.all_are(".env", "A=2\n");
     assert_eq!(s.text(".claude/x"), "2\n");
@@ -512,13 +512,13 @@ fn bytes_that_are_no_text_travel_as_they_are_and_names_that_are_none_are_told() 
     std::fs::write(s.a.path.join(".env"), b"A=\xff\xfe\nB=2\n").unwrap();
     std::fs::write(s.b.path.join(".env"), b"A=\xff\xfe\nB=1\nC=\xfd\n").unwrap();
     std::fs::write(s.a.path.join(".claude/x.bin"), b"\0\x01\xff").unwrap();
-    s.sync(0);
+    s.sync(0).any_err();
     assert_eq!((read(&s.a, ".env"), read(&s.b, ".env")), (b"A=\xff\xfe\nB=2\nC=\xfd\n".to_vec(), read(&s.a, ".env")));
     assert_eq!(read(&s.b, ".claude/x.bin"), b"\0\x01\xff");
     // Binaries both changed are taken whole, and the loser can be had back.
     std::fs::write(s.a.path.join(".claude/x.bin"), b"\0a").unwrap();
     std::fs::write(s.b.path.join(".claude/x.bin"), b"\0b").unwrap();
-    s.sync(1);
+    s.sync(1).any_err();
     assert_eq!((read(&s.a, ".claude/x.bin"), read(&s.b, ".claude/x.bin")), (b"\0b".to_vec(), b"\0b".to_vec()));
     let conflicts = s.app.overlay(&["conflicts", "--json"]).exit(0).json_lines();
     assert_eq!(s.app.overlay(&["show", id(&conflicts[0])]).exit(0).stdout, "\0a");

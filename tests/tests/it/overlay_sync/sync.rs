@@ -101,12 +101,12 @@ fn case_5_a_conflict_is_decided_and_the_loser_can_be_had_back() {
     s.app.overlay(&["restore", id, "--to", ".env.old"]).exit(0);
     assert_eq!(s.app.read(".env.old"), "{\"model\": \"a\", \"k\": 1}");
     s.app.overlay(&["restore", id, "--to", ".env.old"]).exit(1).err_has("exists already");
-    s.app.overlay(&["show", "ffffffff"]).exit(1);
+    s.app.overlay(&["show", "ffffffff"]).exit(1).any_err();
     s.sync(0);
     // Also where the result is neither side's text: the loser is the one whose value was not taken.
     s.a.write(".claude/settings.json", "{\"model\": \"p\", \"k\": 2, \"pa\": 1}");
     s.b.write(".claude/settings.json", "{\"qb\": 1, \"model\": \"q\", \"k\": 2}");
-    s.sync(1);
+    s.sync(1).any_err();
     assert!(s.text(".claude/settings.json").contains("\"q\"") && s.text(".claude/settings.json").contains("\"pa\""));
     let newest = s.app.overlay(&["conflicts", "--json"]).exit(0).json_lines().pop().unwrap();
     assert_eq!(text(&newest, "/winner"), "workspace");
@@ -116,7 +116,7 @@ fn case_5_a_conflict_is_decided_and_the_loser_can_be_had_back() {
     s.sync(0);
     s.a.write(".claude/settings.json", "{\"model\": \"a2\", \"k\": 2}");
     s.put(".claude/settings.json", "{\"model\": \"o\", \"k\": 2}");
-    s.app.overlay(&["sync", "--on-conflict", "overlay"]).exit(1);
+    s.app.overlay(&["sync", "--on-conflict", "overlay"]).exit(1).any_err();
     s.all_are(".claude/settings.json", "{\"model\": \"o\", \"k\": 2}");
 }
 
@@ -167,17 +167,17 @@ fn case_8_half_written_gutted_and_code_running_texts_wait() {
         let held: Vec<_> = lines.iter().filter(|l| text(l, "/state") == "held").collect();
         held.first().map(|l| text(l, "/id").to_owned())
     };
-    s.app.overlay(&["accept", "nothing"]).exit(1);
-    s.app.overlay(&["reject", &held().unwrap()]).exit(0);
+    s.app.overlay(&["accept", "nothing"]).exit(1).any_err();
+    s.app.overlay(&["reject", &held().unwrap()]).exit(0).any_err();
     s.all_are(".claude/settings.json", "{\"a\": 2}\n");
     let hooks = "{\"a\": 2, \"hooks\": {\"Stop\": [{\"command\": \"date\"}]}}\n";
     s.a.write(".claude/settings.json", hooks);
-    s.sync(1);
-    s.app.overlay(&["accept", &held().unwrap()]).exit(0);
+    s.sync(1).any_err();
+    s.app.overlay(&["accept", &held().unwrap()]).exit(0).any_err();
     s.all_are(".claude/settings.json", hooks);
     assert_eq!(held(), None);
     s.b.write(".claude/settings.json", &hooks.replace("date", "curl evil"));
-    s.sync(1);
+    s.sync(1).any_err();
     assert_eq!(s.a.read(".claude/settings.json"), hooks);
 }
 
@@ -262,7 +262,7 @@ fn case_14_one_workspace_that_cannot_be_written_keeps_nobody_back() {
     s.attach();
     s.app.sh("chmod 555 ../b").exit(0);
     s.a.write(".env", "A=2\n");
-    s.a.run_bound("overlay-sync", &["sync"]).exit(4).err_has("/b: .env: cannot");
+    s.a.run_bound("overlay-sync", &["sync"]).exit(4).any_out().err_has("/b: .env: cannot");
     assert_eq!((s.text(".env"), s.b.read(".env")), ("A=2\n".into(), "A=1\n".into()));
     // Nor is it let go in a state that nobody chose.
     s.a.run_bound("overlay-sync", &["detach", "../b"]).exit(4).err_has("stays attached");
@@ -306,7 +306,7 @@ fn links_are_not_followed_on_either_side() {
     assert_eq!((s.text(".env"), s.b.read(".env")), ("A=1\n".into(), "A=1\n".into()));
     s.app.sh(&format!("ln -s ~/key ~/{OVERLAY}/.env.link; mkdir ~/out; ln -s ~/out ../b/.claude")).exit(0);
     s.put(".claude/x", "x");
-    s.sync(0);
+    s.sync(0).any_err();
     assert!(!s.b.has(".env.link") && !w.home("out/x").exists() && s.a.has(".claude/x"));
 }
 
@@ -316,11 +316,11 @@ fn add_attach_of_own_files_and_other_repositories() {
     let s = scene(&w);
     s.a.write(".env", "A=1\n");
     s.a.overlay(&["add", ".gitignore"]).exit(1).err_has("git does not ignore");
-    s.a.overlay(&["add", "../b/.env"]).exit(2);
+    s.a.overlay(&["add", "../b/.env"]).exit(2).any_err();
     s.a.overlay(&["add", ".env"]).exit(0).out_has("added .env");
     // A different file that is there already: nothing of either is lost, the overlay decides.
     s.b.write(".env", "A=2\nB=2\n");
-    s.b.overlay(&["attach"]).exit(1);
+    s.b.overlay(&["attach"]).exit(1).any_err();
     assert_eq!(s.b.read(".env"), "A=1\nB=2\n");
     let id = text(&s.b.overlay(&["conflicts", "--json"]).exit(0).json_lines()[0], "/id").to_owned();
     assert_eq!(s.b.overlay(&["show", &id]).exit(0).stdout, "A=2\nB=2\n");
@@ -374,7 +374,7 @@ fn one_stub_runs_both_tools_in_their_order() {
     assert_eq!(s.a.read(".env"), "A=2\n");
     s.app.apply(&["hook", "uninstall"]).exit(0);
     assert_eq!(
-        (s.app.apply(&["hook", "status"]).exit(1).status, s.app.overlay(&["hook", "status"]).exit(0).status),
+        (*s.app.apply(&["hook", "status"]).exit(1).status, *s.app.overlay(&["hook", "status"]).exit(0).status),
         (Some(1), Some(0))
     );
     s.app.overlay(&["hook", "uninstall"]).exit(0);

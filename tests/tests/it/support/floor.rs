@@ -29,6 +29,7 @@ impl<'w> Floor<'w> {
         floor
     }
 
+    #[track_caller]
     pub fn ctl(&self, args: &[&str]) -> Output {
         self.root.run("worker-ctl", args)
     }
@@ -57,7 +58,7 @@ impl<'w> Floor<'w> {
     /// Patrols until the worker's status is this.
     pub fn until(&self, name: &str, status: &str) {
         wait_for(|| {
-            self.ctl(&["patrol"]).exit(0);
+            self.ctl(&["patrol"]).exit(0).any_err();
             text(&self.status(name), "/status") == status
         });
     }
@@ -65,6 +66,7 @@ impl<'w> Floor<'w> {
 
 impl Drop for Floor<'_> {
     fn drop(&mut self) {
-        let _ = self.root.run("worker-ctl", &["down", "--force"]);
+        // The test may have broken the root.
+        let _ = self.root.run("worker-ctl", &["down", "--force"]).any_status().any_out().any_err();
     }
 }

@@ -2,6 +2,7 @@
 
 pub mod floor;
 pub mod ledger;
+pub mod output;
 pub mod overlay;
 pub mod spawn;
 pub mod sweep;

@@ -1,6 +1,6 @@
 //! An overlay and its workspaces.
 
-use crate::support::world::{Output, Repo, World, wait_for, write};
+use crate::support::world::{Checked, Repo, World, wait_for, write};
 
 pub const OVERLAY: &str = ".local/share/shopfloor/overlays/app";
 
@@ -33,10 +33,11 @@ impl Scene<'_> {
     }
 
     pub fn attach(&self) {
-        self.a.overlay(&["attach", ".", "../b"]).exit(0);
+        self.a.overlay(&["attach", ".", "../b"]).exit(0).any_err();
     }
 
-    pub fn sync(&self, status: i32) -> Output {
+    #[track_caller]
+    pub fn sync(&self, status: i32) -> Checked {
         self.app.overlay(&["sync"]).exit(status)
     }
 

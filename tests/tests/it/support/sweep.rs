@@ -1,18 +1,149 @@
-//! Killing a command at every write, or as often as time allows.
+//! Kills a command at its writes or around its git commands, and lets the test look at what is left.
+//!
+//! The normal run kills at a sample of these points, which a seed chooses; `cargo xtask faults` kills at each of them.
 
+use std::hash::{BuildHasher, DefaultHasher, Hash, Hasher, RandomState};
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::LazyLock;
 
+use crate::support::floor::Floor;
 use crate::support::world::{Repo, find, skip};
 
-/// The system calls that change a file, in groups that are counted on their own.
-const CALLS: [&str; 4] =
-    ["rename,renameat,renameat2", "fsync", "write", "linkat,symlinkat,mkdirat,unlinkat,unlink,mkdir,link"];
+/// The system calls that change a file, in groups of which a sample takes some each.
+const CALLS: [&[&str]; 4] = [
+    &["rename", "renameat", "renameat2"],
+    &["fsync"],
+    &["write"],
+    &["link", "linkat", "mkdir", "mkdirat", "symlinkat", "unlink", "unlinkat"],
+];
 
-/// Kills a tool at every such call, each time in what `prepare` makes anew; then `verify` looks.
+/// How often a sample kills in each group.
+const HANDFUL: usize = 5;
+
+/// How many points of a group there are without strace: then a sweep kills after a while, a little later each time.
+const TIMES: u32 = 10;
+
+/// Kills sweatfile-apply at its writes, each time in what `prepare` makes anew; then `verify` looks.
 pub fn sweep<'w>(prepare: impl Fn(&str) -> Repo<'w>, args: &[&str], verify: impl Fn(&Repo<'w>, &str)) {
     sweep_tool("sweatfile-apply", prepare, args, verify);
+}
+
+/// Kills any tool at its writes. Returns at how many points it can be killed.
+pub fn sweep_tool<'w>(
+    tool: &str,
+    prepare: impl Fn(&str) -> Repo<'w>,
+    args: &[&str],
+    verify: impl Fn(&Repo<'w>, &str),
+) -> usize {
+    let strace = strace();
+    let kill = |call: &str, nth: u32| {
+        let repo = prepare(&format!("{call}-{nth}"));
+        let killed = match &strace {
+            Some(strace) => killed_by_strace(&repo, strace, call, nth, tool, args),
+            None => nth <= TIMES && killed_after(&repo, nth * 300, tool, args),
+        };
+        verify(&repo, &format!("after a kill at {call} {nth}"));
+        killed
+    };
+    let groups = match &strace {
+        Some(strace) => {
+            let repo = prepare("unharmed");
+            let made = calls_made(&repo, strace, tool, args);
+            verify(&repo, "after no kill");
+            let count = |call: &str| made.iter().filter(|name| *name == call).count() as u32;
+            CALLS.map(|calls| calls.iter().map(|call| (*call, count(call))).collect())
+        }
+        None => CALLS.map(|calls| vec![(calls[0], TIMES)]),
+    };
+    let points = kill_at_each(&groups, &format!("{tool} {}", args.join(" ")), kill);
+    assert!(points >= 3, "only {points} points to kill at");
+    points
+}
+
+/// Kills worker-ctl before and after its git commands that change something; `deadly_git` must be on the PATH. Returns at
+/// how many points it can be killed.
+pub fn sweep_git(floor: &Floor<'_>, prepare: impl Fn(), args: &[&str], verify: impl Fn(&str)) -> usize {
+    let counter = floor.root.world.path("count");
+    let run = |when: &str, nth: u32| {
+        prepare();
+        let _ = std::fs::remove_file(&counter);
+        let vars = [("KILL_AT", nth.to_string()), ("KILL_WHEN", when.to_owned())];
+        let vars = vars.each_ref().map(|(name, value)| (*name, value.as_str()));
+        floor.root.run_with("worker-ctl", args, &vars).any_status().any_out().any_err().status.is_none()
+    };
+    let kill = |when: &str, nth| {
+        let killed = run(when, nth);
+        verify(&format!("{when} git command {nth}"));
+        killed
+    };
+    run("never", 0);
+    let made = std::fs::read_to_string(&counter).unwrap_or_default().trim().parse().unwrap_or_default();
+    verify("after no kill");
+    let groups = ["before", "after"].map(|when| vec![(when, made)]);
+    kill_at_each(&groups, &format!("worker-ctl {} around git", args.join(" ")), kill)
+}
+
+/// Requires that a sweep found so many points, where strace counts them.
+#[track_caller]
+pub fn assert_often(points: usize, least: usize) {
+    assert!(points >= least || strace().is_none(), "only {points} points to kill at");
+}
+
+/// Which points a sweep kills at.
+#[derive(Clone, Copy)]
+enum Choice {
+    Whole,
+    Sample { seed: u64 },
+}
+
+impl Choice {
+    /// `SHOPFLOOR_FAULTS=whole` asks for every point, `SHOPFLOOR_SEED` for the sample of an earlier run.
+    fn get() -> Choice {
+        static SEED: LazyLock<u64> = LazyLock::new(|| match std::env::var("SHOPFLOOR_SEED") {
+            Ok(seed) => seed.parse().expect("SHOPFLOOR_SEED is a number"),
+            // Not the whole range, so that a person can copy it.
+            Err(_) => u64::from(RandomState::new().hash_one(std::process::id()) as u32),
+        });
+        match std::env::var("SHOPFLOOR_FAULTS").as_deref() {
+            Ok("whole") => Choice::Whole,
+            Ok(other) => panic!("SHOPFLOOR_FAULTS is `{other}`; only `whole` is known"),
+            Err(_) => Choice::Sample { seed: *SEED },
+        }
+    }
+}
+
+/// Calls `kill` for the points of each group: the kinds of a group, and how often the command comes to each. `kill` returns
+/// whether the command was killed there. Returns the number of points.
+fn kill_at_each(groups: &[Vec<(&str, u32)>], what: &str, kill: impl Fn(&str, u32) -> bool) -> usize {
+    let Choice::Sample { seed } = Choice::get() else {
+        let kinds = groups.iter().flatten().filter(|(_, count)| *count > 0);
+        return kinds.map(|(kind, _)| (1..).take_while(|nth| kill(kind, *nth)).count()).sum();
+    };
+    // The runner shows this when the test fails.
+    eprintln!("`{what}` is killed at a sample of its points {groups:?}; the same sample again: SHOPFLOOR_SEED={seed}");
+    eprintln!("kill at every point: `cargo xtask faults`, or SHOPFLOOR_FAULTS=whole");
+    let (mut all, mut killed) = (0, 0);
+    for group in groups {
+        let kinds = group.iter().flat_map(|(kind, count)| (1..=*count).map(|nth| (*kind, nth)));
+        let points = shuffled(seed, what, kinds.collect());
+        all += points.len();
+        // A command may come to fewer points when it finds a directory or a cache of an earlier run: try others.
+        killed += points.iter().filter(|(kind, nth)| kill(kind, *nth)).take(HANDFUL).count();
+    }
+    assert!(killed >= all.min(3), "only {killed} kills at {all} points");
+    all
+}
+
+/// The points in an order that depends on the seed.
+fn shuffled<'p>(seed: u64, what: &str, mut points: Vec<(&'p str, u32)>) -> Vec<(&'p str, u32)> {
+    points.sort_by_cached_key(|point| {
+        let mut hasher = DefaultHasher::new();
+        (seed, what, point).hash(&mut hasher);
+        hasher.finish()
+    });
+    points
 }
 
 /// strace, where there is one that may trace. Without it a sweep kills after a while instead, and counts as skipped.
@@ -28,39 +159,16 @@ fn strace() -> Option<PathBuf> {
     strace
 }
 
-/// Requires that a sweep killed at least so often, where it killed at every system call.
-#[track_caller]
-pub fn assert_often(kills: usize, least: usize) {
-    assert!(kills >= least || strace().is_none(), "only {kills} kills");
-}
-
-/// The same for any tool; how often it was killed.
-pub fn sweep_tool<'w>(
-    tool: &str,
-    prepare: impl Fn(&str) -> Repo<'w>,
-    args: &[&str],
-    verify: impl Fn(&Repo<'w>, &str),
-) -> usize {
-    let strace = strace();
-    let mut kills = 0;
-    for call in CALLS {
-        let first = call.split(',').next().unwrap();
-        for nth in 1.. {
-            let repo = prepare(&format!("{first}-{nth}"));
-            let killed = match &strace {
-                Some(strace) => killed_by_strace(&repo, strace, call, nth, tool, args),
-                // Without strace: killed after a while instead, a little later each time.
-                None => nth <= 10 && killed_after(&repo, nth * 300, tool, args),
-            };
-            verify(&repo, &format!("after a kill at {call} {nth}"));
-            if !killed {
-                break;
-            }
-            kills += 1;
-        }
-    }
-    assert!(kills >= 3, "only {kills} kills");
-    kills
+/// Runs the command to its end. Returns the names of the calls that it made.
+fn calls_made(repo: &Repo<'_>, strace: &Path, tool: &str, args: &[&str]) -> Vec<String> {
+    let log = repo.world.path("calls");
+    let mut command = repo.world.command(strace);
+    let trace = format!("trace={}", CALLS.concat().join(","));
+    command.args(["-qq", "-e", &trace, "-e", "signal=none", "-o"]).arg(&log);
+    command.arg(repo.world.path("bin").join(tool)).args(args).current_dir(&repo.path);
+    command.output().unwrap();
+    let text = std::fs::read_to_string(&log).unwrap();
+    text.lines().filter_map(|line| Some(line.split_once('(')?.0.to_owned())).collect()
 }
 
 fn killed_by_strace(repo: &Repo<'_>, strace: &Path, call: &str, nth: u32, tool: &str, args: &[&str]) -> bool {

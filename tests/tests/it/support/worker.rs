@@ -123,7 +123,7 @@ pub fn program() -> String {
 /// Asks the root's own tmux.
 pub fn tmux(floor: &Floor<'_>, args: &[&str]) -> String {
     let status = floor.ctl(&["status", "--json"]).exit(0).json();
-    floor.root.run("tmux", &[&["-S", text(&status, "/tmux_socket")][..], args].concat()).exit(0).stdout
+    floor.root.run("tmux", &[&["-S", text(&status, "/tmux_socket")][..], args].concat()).exit(0).stdout.into()
 }
 
 /// Ends a worker's program by a signal, and waits until tmux knows; nobody else does.
@@ -135,7 +135,7 @@ pub fn kill_agent(floor: &Floor<'_>, name: &str) {
 
 /// What a command that is refused says.
 pub fn refused(floor: &Floor<'_>, args: &[&str], status: i32) -> String {
-    let answer = floor.ctl(&[args, &["--json"][..]].concat()).exit(status).json();
+    let answer = floor.ctl(&[args, &["--json"][..]].concat()).exit(status).any_err().json();
     text(&answer, "/error/kind").to_owned()
 }
 

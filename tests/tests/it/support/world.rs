@@ -1,4 +1,4 @@
-//! A machine of one's own for each test: home, PATH, git identity, and nothing of the real one.
+//! A machine of its own for each test: home, PATH, git identity, and nothing of the real one.
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
@@ -6,6 +6,8 @@ use std::io::Write;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+
+pub use crate::support::output::{Checked, Output};
 
 pub const TOOLS: [&str; 5] = ["sweatfile-apply", "overlay-sync", "ledger-synth", "worktree-spawn", "worker-ctl"];
 
@@ -17,7 +19,7 @@ pub struct World {
 
 impl World {
     pub fn new() -> World {
-        World::below(&std::env::temp_dir())
+        World::below(&scratch())
     }
 
     pub fn below(parent: &Path) -> World {
@@ -112,6 +114,22 @@ impl Drop for World {
     }
 }
 
+/// The directory for temporary files: one in memory if it has room for a gigabyte, because the tools sync every file that
+/// they write, and a disk takes its time. `TMPDIR` names another one.
+fn scratch() -> PathBuf {
+    let mounts = std::fs::read_to_string("/proc/mounts").unwrap_or_default();
+    let has_room = mounts.lines().any(|line| {
+        let fields: Vec<&str> = line.split(' ').collect();
+        let size = fields.get(3).and_then(|options| options.split(',').find_map(|option| option.strip_prefix("size=")));
+        let kilobytes = size.map(|size| size.trim_end_matches('k').parse().unwrap_or(0));
+        fields[1..].starts_with(&["/dev/shm", "tmpfs"]) && kilobytes.is_none_or(|kilobytes: u64| kilobytes >= 1 << 20)
+    });
+    match std::env::var_os("TMPDIR") {
+        None if has_room => "/dev/shm".into(),
+        _ => std::env::temp_dir(),
+    }
+}
+
 /// A directory to run commands in: a checkout, a worktree.
 #[derive(Clone)]
 pub struct Repo<'w> {
@@ -120,36 +138,43 @@ pub struct Repo<'w> {
 }
 
 impl Repo<'_> {
+    #[track_caller]
     pub fn git(&self, args: &[&str]) -> String {
-        self.run("git", args).exit(0).stdout
+        self.run("git", args).exit(0).any_err().stdout.into()
     }
 
     /// Runs sweatfile-apply.
+    #[track_caller]
     pub fn apply(&self, args: &[&str]) -> Output {
         self.run("sweatfile-apply", args)
     }
 
     /// Runs overlay-sync.
+    #[track_caller]
     pub fn overlay(&self, args: &[&str]) -> Output {
         self.run("overlay-sync", args)
     }
 
     /// Runs ledger-synth.
+    #[track_caller]
     pub fn ledger(&self, args: &[&str]) -> Output {
         self.run("ledger-synth", args)
     }
 
     /// Runs worktree-spawn.
+    #[track_caller]
     pub fn spawn(&self, args: &[&str]) -> Output {
         self.run("worktree-spawn", args)
     }
 
+    #[track_caller]
     pub fn run(&self, program: &str, args: &[&str]) -> Output {
         self.run_with(program, args, &[])
     }
 
     /// Runs a program as somebody whom permissions bind: root without the capabilities that make it read and write
     /// everything, any other user as they are.
+    #[track_caller]
     pub fn run_bound(&self, program: &str, args: &[&str]) -> Output {
         if !is_root() {
             return self.run(program, args);
@@ -158,6 +183,7 @@ impl Repo<'_> {
         self.run("setpriv", &[&bound[..], args].concat())
     }
 
+    #[track_caller]
     pub fn run_with(&self, program: &str, args: &[&str], vars: &[(&str, &str)]) -> Output {
         let on_path = self.world.path("bin").join(program);
         let program = if on_path.exists() { on_path } else { PathBuf::from(program) };
@@ -167,11 +193,13 @@ impl Repo<'_> {
     }
 
     /// Runs a line of shell.
+    #[track_caller]
     pub fn sh(&self, line: &str) -> Output {
         self.run("sh", &["-c", line])
     }
 
     /// Runs a command line on a terminal, with these keys typed.
+    #[track_caller]
     pub fn on_terminal(&self, line: &str, keys: &str) -> Output {
         let mut command = self.world.command("script");
         command.args(["-qefc", line, "/dev/null"]).current_dir(&self.path).stdin(Stdio::piped());
@@ -195,7 +223,7 @@ impl Repo<'_> {
     /// The repository's sweatfile, approved.
     pub fn approved(&self, sweatfile: &str) {
         self.write("sweatfile", sweatfile);
-        self.apply(&["approve", "--yes"]).exit(0);
+        self.apply(&["approve", "--yes"]).exit(0).any_err();
     }
 
     pub fn write(&self, below: &str, text: &str) {
@@ -269,62 +297,6 @@ fn snapshot(top: &Path, dir: &Path, all: &mut BTreeMap<PathBuf, String>) {
         if meta.is_dir() {
             snapshot(top, &path, all);
         }
-    }
-}
-
-/// What a command left behind. [`Output::exit`] must be asked before anything else.
-#[derive(Debug)]
-pub struct Output {
-    command: String,
-    pub status: Option<i32>,
-    pub stdout: String,
-    pub stderr: String,
-}
-
-impl Output {
-    pub fn of(mut command: Command) -> Output {
-        let args = std::iter::once(command.get_program()).chain(command.get_args());
-        let shown = args.map(|a| a.to_string_lossy()).collect::<Vec<_>>().join(" ");
-        let output = command.output().unwrap_or_else(|e| panic!("{shown}: {e}"));
-        Output::from(shown, output)
-    }
-
-    pub fn from(command: String, output: std::process::Output) -> Output {
-        Output {
-            command,
-            status: output.status.code(),
-            stdout: String::from_utf8_lossy(&output.stdout).into_owned(),
-            stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
-        }
-    }
-
-    /// Requires this exit status.
-    #[track_caller]
-    pub fn exit(self, status: i32) -> Output {
-        assert_eq!(self.status, Some(status), "{}\nstdout: {}\nstderr: {}", self.command, self.stdout, self.stderr);
-        self
-    }
-
-    #[track_caller]
-    pub fn json(&self) -> serde_json::Value {
-        serde_json::from_str(&self.stdout).unwrap_or_else(|e| panic!("{}: {e}: {}", self.command, self.stdout))
-    }
-
-    #[track_caller]
-    pub fn json_lines(&self) -> Vec<serde_json::Value> {
-        self.stdout.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
-    }
-
-    #[track_caller]
-    pub fn err_has(&self, text: &str) -> &Output {
-        assert!(self.stderr.contains(text), "{}: no `{text}` in stderr:\n{}", self.command, self.stderr);
-        self
-    }
-
-    #[track_caller]
-    pub fn out_has(&self, text: &str) -> &Output {
-        assert!(self.stdout.contains(text), "{}: no `{text}` in stdout:\n{}", self.command, self.stdout);
-        self
     }
 }
 
@@ -425,7 +397,7 @@ pub fn text<'j>(json: &'j serde_json::Value, pointer: &str) -> &'j str {
 }
 
 /// The calls of this kind that a tool makes, its children's too, a line each; none where there is no strace, which is said.
-pub fn traced(at: &Repo<'_>, call: &str, tool: &str, args: &[&str]) -> Option<(Output, Vec<String>)> {
+pub fn traced(at: &Repo<'_>, call: &str, tool: &str, args: &[&str]) -> Option<(Checked, Vec<String>)> {
     if !needs("strace") {
         return None;
     }

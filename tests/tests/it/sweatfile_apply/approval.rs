@@ -10,7 +10,7 @@ fn unapproved_is_as_if_absent_with_one_notice_and_exit_3() {
     let app = w.app();
     w.area("[env]\nB = \"2\"\n");
     app.write("sweatfile", SETUP);
-    let out = app.apply(&[]).exit(3);
+    let out = app.apply(&[]).exit(3).any_out();
     assert_eq!(out.stderr.matches("not approved").count(), 1);
     out.err_has("sweatfile-apply approve");
     assert_eq!(app.read(".sweatshop-env"), "B=2\n");
@@ -19,7 +19,7 @@ fn unapproved_is_as_if_absent_with_one_notice_and_exit_3() {
     assert_eq!(text(&json, "/error/kind"), "unapproved");
     assert_eq!(text(&json, "/layers/1/approval"), "required");
     // check runs nothing, so it reads the layer and says what is missing.
-    app.apply(&["check"]).exit(1).out_has("missing file: .x");
+    app.apply(&["check"]).exit(1).any_err().out_has("missing file: .x");
 }
 
 #[test]
@@ -27,9 +27,9 @@ fn yes_is_for_one_run_and_approve_for_all() {
     let w = World::new();
     let app = w.app();
     app.write("sweatfile", SETUP);
-    app.apply(&["--yes"]).exit(0);
+    app.apply(&["--yes"]).exit(0).any_err();
     assert_eq!(app.read("log"), "ran\n");
-    app.apply(&[]).exit(3);
+    app.apply(&[]).exit(3).any_err();
     app.apply(&["approve"]).exit(3).err_has("no terminal");
     app.apply(&["approve", "--yes"]).exit(0).err_has("run      echo ran >> log");
     app.apply(&[]).exit(0);
@@ -46,7 +46,11 @@ fn no_environment_variable_and_no_other_clone_has_the_approval() {
     w.at(w.home("eng/repos")).git(&["clone", "-q", "app", "clone"]);
     let clone = w.at(w.home("eng/repos/clone"));
     clone.write("sweatfile", SETUP);
-    clone.run_with("sweatfile-apply", &[], &[("SWEATFILE_APPLY_YES", "1"), ("SHOPFLOOR_YES", "1")]).exit(3);
+    clone
+        .run_with("sweatfile-apply", &[], &[("SWEATFILE_APPLY_YES", "1"), ("SHOPFLOOR_YES", "1")])
+        .exit(3)
+        .any_out()
+        .any_err();
     assert!(!clone.has("log"));
 }
 
@@ -129,7 +133,7 @@ fn a_store_that_is_newer_or_damaged_is_refused() {
         assert_eq!(std::fs::read_to_string(&store).unwrap(), bad);
     }
     std::fs::write(&store, good).unwrap();
-    app.apply(&[]).exit(0);
+    app.apply(&[]).exit(0).any_err();
 }
 
 #[test]

@@ -67,14 +67,14 @@ fn a_missing_source_fails_alone_and_setup_is_not_run() {
     let w = World::new();
     let app = w.app();
     w.area("setup = [\"touch ran\"]\n[files.a]\nsource = \"gone\"\n[files.b]\ncontent = \"b\"\n[files.c]\ncopy = \"gone\"\n");
-    let out = app.apply(&["--json"]).exit(4).json();
+    let out = app.apply(&["--json"]).exit(4).any_err().json();
     assert_eq!((text(&out, "/files/0/action"), text(&out, "/files/1/action")), ("failed", "created"));
     assert_eq!(text(&out, "/setup/0/action"), "skipped");
     assert!(!app.has(".a") && app.has(".b") && !app.has("ran"));
-    app.apply(&[]).exit(4).err_has("the source").err_has("eng/gone does not exist");
+    app.apply(&[]).exit(4).any_out().err_has("the source").err_has("eng/gone does not exist");
     app.apply(&["check"]).exit(1).out_has("does not exist");
     crate::support::world::write(&w.home("eng/gone"), "here\n");
-    app.apply(&[]).exit(0);
+    app.apply(&[]).exit(0).any_err();
     assert_eq!(app.path.join(".a").read_link().unwrap(), w.home("eng/gone"));
     assert_eq!(app.read(".c"), "here\n");
     assert!(app.path.join(".c").symlink_metadata().unwrap().is_file());
@@ -155,7 +155,7 @@ fn an_unwritable_worktree_fails_and_says_what_was_done() {
     out.err_has(".d/x").err_has("Permission denied").out_has("failed .d/x");
     assert!(!wt.has("ran") && !wt.has(".d"));
     app.sh("chmod 755 ../wt").exit(0);
-    wt.run_bound("sweatfile-apply", &[]).exit(0);
+    wt.run_bound("sweatfile-apply", &[]).exit(0).any_err();
     assert!(wt.has("ran") && wt.has(".d/x"));
 }
 
@@ -186,7 +186,7 @@ fn patterns_that_would_bring_the_env_file_back_do_not() {
     // A .gitignore outranks info/exclude: that can only be said.
     app.commit(".gitignore", "!.sweatshop-env\n");
     app.apply(&[]).exit(0).err_has("git does not ignore .sweatshop-env");
-    app.apply(&["check"]).exit(1).out_has(".sweatshop-env is not ignored by git");
+    app.apply(&["check"]).exit(1).any_err().out_has(".sweatshop-env is not ignored by git");
     w.area("git_excludes = [\"# <<< sweatfile-apply <<<\"]\n");
     app.apply(&[]).exit(2).err_has("would be a comment");
 }
@@ -197,7 +197,7 @@ fn a_copy_of_what_the_worktree_lies_in_is_refused() {
     let app = w.app();
     app.write("sweatfile", "[files.all]\ncopy = \".\"\n");
     let wt = app.worktree("wt");
-    wt.apply(&["--yes"]).exit(4).err_has("lies in it");
+    wt.apply(&["--yes"]).exit(4).any_out().err_has("lies in it");
     assert!(!wt.has(".all"));
 }
 
@@ -213,7 +213,7 @@ fn one_odd_path_does_not_stop_the_others() {
     app.write(":(glob)x", "odd");
     w.area("[files.\"claude/x\"]\ncontent = \"x\"\n[files.y]\ncontent = \"y\"\n");
     let wt = app.worktree("wt");
-    wt.apply(&[]).exit(0);
+    wt.apply(&[]).exit(0).any_err();
     assert_eq!((wt.read(".y"), wt.read(":(glob)x")), ("y".into(), "odd".into()));
     w.area(&format!("[files.{}]\ncontent = \"x\"\n", "k".repeat(300)));
     wt.apply(&[]).exit(2).err_has("longer than 255 bytes");
@@ -272,9 +272,9 @@ fn an_unreadable_path_fails_alone() {
     let app = w.app();
     crate::support::world::write(&w.home("d/x"), "x");
     w.area("[files.d]\ncopy = \"~/d\"\n[files.y]\ncontent = \"y\"\n");
-    app.run_bound("sweatfile-apply", &[]).exit(0);
+    app.run_bound("sweatfile-apply", &[]).exit(0).any_err();
     app.sh("echo secret > .d/closed; chmod 000 .d/closed; rm .y").exit(0);
-    app.run_bound("sweatfile-apply", &[]).exit(4).err_has(".d: cannot read");
+    app.run_bound("sweatfile-apply", &[]).exit(4).any_out().err_has(".d: cannot read");
     assert_eq!(app.read(".y"), "y");
     app.run_bound("sweatfile-apply", &["check"]).exit(1).out_has(".d: cannot read");
     app.run_bound("sweatfile-apply", &["remove"]).exit(0).out_has("left .d (cannot read");
@@ -287,9 +287,9 @@ fn what_an_unapproved_sweatfile_names_is_not_even_read() {
     let app = w.app();
     // Reading this to its end would take for ever.
     app.write("sweatfile", "[files.x]\ncopy = \"/proc/self/pagemap\"\n");
-    app.apply(&["check"]).exit(1).out_has("missing file: .x");
+    app.apply(&["check"]).exit(1).any_err().out_has("missing file: .x");
     app.apply(&["show"]).exit(0);
-    app.apply(&[]).exit(3);
+    app.apply(&[]).exit(3).any_out().any_err();
 }
 
 #[test]

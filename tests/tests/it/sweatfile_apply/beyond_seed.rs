@@ -12,7 +12,7 @@ fn placeholders_are_filled_where_asked_for() {
                 [files.on]\ntemplate = true\ncontent = \"{repo} {port} {x}\"\n[files.off]\ncontent = \"{repo}\"\n";
     w.area(area);
     let wt = app.worktree("wt");
-    wt.apply(&[]).exit(0);
+    wt.apply(&[]).exit(0).any_err();
     let env = wt.read(".sweatshop-env");
     let start = format!("HERE='{} wt app {{other}} 2", wt.path.display());
     assert!(env.starts_with(&start), "{env}");
@@ -56,7 +56,7 @@ fn copies_keep_modes_and_are_independent() {
         .sh("mkdir -p eng/tool/sub; echo x > eng/tool/sub/run; chmod 755 eng/tool/sub/run; ln -s sub/run eng/tool/l")
         .exit(0);
     w.area("[files.tool]\ncopy = \"tool\"\n[files.run]\ncopy = \"tool/sub/run\"\n");
-    app.apply(&[]).exit(0);
+    app.apply(&[]).exit(0).any_err();
     assert_eq!((app.read(".tool/sub/run"), mode(&app.path.join(".run"))), ("x\n".into(), 0o755));
     assert_eq!(app.path.join(".tool/l").read_link().unwrap().to_str(), Some("sub/run"));
     app.apply(&["check"]).exit(0);
@@ -85,7 +85,7 @@ fn worktreeinclude_copies_ignored_files_when_absent() {
     assert!(!wt.has("not-ignored") && !wt.has("inner") && !wt.has("node_modules/link"));
     // Present: left alone.
     wt.write(".env.local", "TOKEN=mine\n");
-    wt.apply(&[]).exit(0);
+    wt.apply(&[]).exit(0).any_err();
     assert_eq!(wt.read(".env.local"), "TOKEN=mine\n");
     // The main checkout is the original itself.
     assert_eq!(app.apply(&["--json"]).exit(0).json()["files"], serde_json::json!([]));
@@ -96,7 +96,7 @@ fn another_layer_that_comes_to_win_replaces_what_nobody_changed() {
     let w = World::new();
     let app = w.app();
     w.area("[files.a]\ncontent = \"area\"\n[files.b]\ncontent = \"area\"\n[files.\"d/c\"]\ncontent = \"area\"\n");
-    app.apply(&[]).exit(0);
+    app.apply(&[]).exit(0).any_err();
     app.write(".b", "mine");
     app.approved("[files.a]\ncontent = \"repo\"\n[files.b]\ncontent = \"repo\"\n[files.\"d/c\"]\nsource = \"\"\n");
     app.apply(&["check"]).exit(1);
@@ -112,7 +112,7 @@ fn content_is_created_once_and_drift_is_told() {
     let w = World::new();
     let app = w.app();
     w.area("[files.a]\ncontent = \"1\"\n[files.empty]\ncontent = \"\"\n");
-    app.apply(&[]).exit(0);
+    app.apply(&[]).exit(0).any_err();
     assert_eq!(app.read(".empty"), "");
     w.area("[files.a]\ncontent = \"2\"\n[files.empty]\ncontent = \"\"\n");
     app.apply(&[]).exit(0).out_has("kept .a");
@@ -120,8 +120,8 @@ fn content_is_created_once_and_drift_is_told() {
     let out = app.apply(&["check", "--json"]).exit(1).json();
     assert_eq!(text(&out, "/files/0/action"), "drifted");
     app.sh("rm .a").exit(0);
-    app.apply(&["check"]).exit(1).out_has("missing file: .a");
-    app.apply(&[]).exit(0);
+    app.apply(&["check"]).exit(1).any_err().out_has("missing file: .a");
+    app.apply(&[]).exit(0).any_err();
     app.apply(&["check"]).exit(0);
 }
 
@@ -131,10 +131,10 @@ fn check_names_each_difference() {
     let app = w.app();
     write(&w.home("s"), "s");
     w.area("git_excludes = [\"a\"]\n[env]\nA = \"1\"\n[files.l]\nsource = \"~/s\"\n");
-    let out = app.apply(&["check"]).exit(1);
+    let out = app.apply(&["check"]).exit(1).any_err();
     out.out_has("is not applied here").out_has("missing exclude: .sweatshop-env").out_has("missing exclude: a");
     out.out_has("missing file: .l").out_has("A is missing");
-    app.apply(&[]).exit(0);
+    app.apply(&[]).exit(0).any_err();
     let out = app.apply(&["check"]).exit(0);
     assert_eq!(out.stdout, "");
     app.sh("rm .l; cp ~/s .l").exit(0);

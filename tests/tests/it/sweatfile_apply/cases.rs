@@ -68,8 +68,8 @@ fn case_5_a_malformed_layer_changes_nothing_at_all() {
         assert_eq!(out.stdout, "");
         out.err_has("repos/app/sweatfile:");
         // Malformed comes before approval.
-        app.apply(&[]).exit(2);
-        app.apply(&["approve", "--yes"]).exit(2);
+        app.apply(&[]).exit(2).any_err();
+        app.apply(&["approve", "--yes"]).exit(2).any_err();
     }
 }
 
@@ -133,10 +133,10 @@ fn case_11_a_failing_command_stops_the_rest_and_a_later_run_starts_again() {
     let w = World::new();
     let app = w.app();
     w.area("setup = [\"echo 1 >> log\", \"test -e fixed\", \"touch never\"]\n");
-    let out = app.apply(&[]).exit(4);
+    let out = app.apply(&[]).exit(4).any_out();
     out.err_has("test -e fixed").err_has("exit status 1");
     assert!(!app.has("never"));
-    let json = app.apply(&["--json"]).exit(4).json();
+    let json = app.apply(&["--json"]).exit(4).any_err().json();
     let actions: Vec<&str> = (0..3).map(|i| text(&json, &format!("/setup/{i}/action"))).collect();
     assert_eq!(actions, ["created", "failed", "skipped"]);
     assert_eq!(json["setup"][1]["status"], 1);

@@ -11,7 +11,7 @@ fn read_back(app: &Repo<'_>, values: &[String], reader: &str) -> Vec<String> {
         format!("V{i} = {}\n", serde_json::Value::from(v.as_str()).to_string().replace('\u{7f}', "\\u007f"))
     });
     app.world.area(&format!("[env]\n{}", lines.collect::<String>()));
-    app.apply(&["-q"]).exit(0);
+    app.apply(&["-q"]).exit(0).any_err();
     let out = app.sh(reader).exit(0).stdout;
     let mut read = vec![String::new(); values.len()];
     for entry in out.split('\0') {
@@ -93,7 +93,7 @@ fn modes_hold_under_any_umask() {
     for (umask, content) in [("000", 0o644), ("077", 0o600)] {
         let app = w.repo(&format!("eng/repos/app-{umask}"));
         w.area("[env]\nA = \"1\"\n[files.\"d/x\"]\ncontent = \"x\"\n");
-        app.sh(&format!("umask {umask}; sweatfile-apply")).exit(0);
+        app.sh(&format!("umask {umask}; sweatfile-apply")).exit(0).any_err();
         assert_eq!(mode(&app.path.join(".sweatshop-env")), 0o600);
         assert_eq!(mode(&app.path.join(".d/x")), content);
         assert_eq!(mode(&app.path.join(".git/shopfloor")), 0o700);
@@ -106,7 +106,7 @@ fn setup_sees_the_true_values_and_where_it_is() {
     let w = World::new();
     let app = w.app();
     w.area("setup = [\"env | grep -E '^(A|SWEATFILE_)' | sort > seen\", \"cat; echo $? > stdin\"]\n[env]\nA = \"it's $5 `x` \\\\\"\n");
-    app.apply(&[]).exit(0);
+    app.apply(&[]).exit(0).any_err();
     let here = app.path.display();
     assert_eq!(app.read("seen"), format!("A=it's $5 `x` \\\nSWEATFILE_REPO_ROOT={here}\nSWEATFILE_WORKTREE={here}\n"));
     assert_eq!(app.read("stdin"), "0\n");
@@ -158,7 +158,7 @@ fn a_failed_setup_runs_again_even_if_it_had_finished_before() {
     w.area("setup = [\"echo run >> log; test ! -e broken\"]\n");
     app.apply(&[]).exit(0);
     app.write("broken", "");
-    app.apply(&["--setup-again"]).exit(4);
+    app.apply(&["--setup-again"]).exit(4).any_out().any_err();
     app.apply(&["check"]).exit(1).out_has("setup never finished");
     app.sh("rm broken").exit(0);
     app.apply(&[]).exit(0);

@@ -76,7 +76,7 @@ fn killed_while_another_layer_takes_over_the_next_run_finishes() {
         w.area(before);
         let _ = std::fs::remove_file(app.path.join("sweatfile"));
         let wt = app.worktree(name);
-        wt.apply(&[]).exit(0);
+        wt.apply(&[]).exit(0).any_err();
         app.approved(after);
         wt
     };
@@ -90,7 +90,7 @@ fn killed_while_another_layer_takes_over_the_next_run_finishes() {
             wt.apply(&["remove"]).exit(0);
             assert!(!wt.has(".a") && !wt.has(".d"), "{when}");
         }
-        wt.apply(&[]).exit(0);
+        wt.apply(&[]).exit(0).any_err();
         assert_eq!((wt.read(".a"), wt.has(".d")), ("repo".into(), false), "{when}");
         assert_eq!(wt.read(".sweatshop-env"), "A=2\nNEW=1\n", "{when}");
         wt.apply(&["check"]).exit(0);
@@ -141,9 +141,9 @@ fn killed_while_promoting_nothing_is_lost() {
         assert!(now == old || now == new, "{now} {when}");
         assert!(app.git(&["status", "--porcelain", "-uall"]).lines().all(|l| l == "?? sweatfile"), "{when}");
         // Whatever is still open is asked about again.
-        for line in app.apply(&["env", "diff", "--json"]).stdout.lines() {
+        for line in app.apply(&["env", "diff", "--json"]).any_status().any_out().any_err().stdout.lines() {
             let flag = if line.contains("MINE") { ["--promote", "MINE"] } else { ["--discard", "DROP"] };
-            app.apply(&[&["env", "review"], &flag[..]].concat());
+            app.apply(&[&["env", "review"], &flag[..]].concat()).any_status().any_out().any_err();
         }
         assert_eq!((app.read("sweatfile"), app.read(".sweatshop-env")), (new.into(), "A=1\nMINE=2\n".into()), "{when}");
         app.apply(&[]).exit(0);
@@ -183,8 +183,8 @@ fn killed_while_syncing_nothing_is_lost_and_the_next_sync_finishes() {
             let whole = [base, a, b, after_a].contains(&text.as_str()) || results.contains(&text.as_str());
             assert!(whole, "{text} {when}");
         }
-        app.overlay(&["sync"]);
-        app.overlay(&["sync"]);
+        app.overlay(&["sync"]).any_status().any_out().any_err();
+        app.overlay(&["sync"]).any_status().any_out().any_err();
         assert_eq!(app.overlay(&["sync"]).exit(0).stdout, "", "a third writes nothing, {when}");
         let text = overlay.read("s.json");
         assert!(results.contains(&text.as_str()), "{text} {when}");
@@ -311,7 +311,7 @@ fn a_full_disk_changes_nothing_half() {
     );
     let args = ["--area", area.to_str().unwrap()];
     let room = "$(($(df --output=avail -k .. | tail -n 1) - 200))";
-    let fill = app.sh(&format!("dd if=/dev/zero of=../fill bs=1k count={room} 2>/dev/null")).status;
+    let fill = app.sh(&format!("dd if=/dev/zero of=../fill bs=1k count={room} 2>/dev/null")).any_status().status;
     let out = app.apply(&args);
     let big_whole = !app.has(".big") || app.read(".big").len() == 300_000;
     app.sh("rm ../fill").exit(0);
@@ -319,10 +319,10 @@ fn a_full_disk_changes_nothing_half() {
     let whole = app.has(".big") && app.read(".big").len() == 300_000;
     here.sh("umount disk").exit(0);
     assert_eq!(fill, Some(0));
-    let out = out.exit(4);
+    let out = out.exit(4).any_out();
     out.err_has("No space left on device");
     assert!(big_whole);
-    again.exit(0);
+    again.exit(0).any_err();
     assert!(whole);
 }
 
@@ -342,7 +342,7 @@ fn an_overlay_on_a_full_disk_keeps_what_it_has_and_a_later_sync_succeeds() {
     let large = format!("A=1\nB={}\n", "x".repeat(100_000));
     s.a.write(".env", &large);
     s.b.write(".env", "A=1\nC=1\n");
-    let fill = here.sh("dd if=/dev/zero of=disk/fill bs=1k 2>/dev/null; true").status;
+    let fill = here.sh("dd if=/dev/zero of=disk/fill bs=1k 2>/dev/null; true").any_status().status;
     let full = s.app.overlay(&[&["sync"], o.as_slice()].concat());
     let meanwhile = std::fs::read_to_string(overlay.join(".env")).unwrap();
     let edits = (s.a.read(".env"), s.b.read(".env"));
@@ -394,6 +394,6 @@ fn a_bind_mount_in_between_is_another_device() {
     }
     let out = w.at(&wt.path).apply(&[]);
     app.sh("umount ../wt").exit(0);
-    out.exit(0);
+    out.exit(0).any_err();
     assert_eq!((wt.read(".d/x"), wt.read(".sweatshop-env")), ("x".into(), "A=1\n".into()));
 }

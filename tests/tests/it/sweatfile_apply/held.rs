@@ -19,9 +19,9 @@ fn assert_held(repo: &Repo<'_>, file: &str) {
     let out = repo.apply(&[]).exit(3);
     out.err_has(&format!("{file} is tracked")).err_has("setup was held back").err_has("approve");
     out.out_has("skipped setup direnv allow");
-    repo.apply(&["--json"]).exit(3).out_has("\"kind\":\"unapproved\"");
-    repo.apply(&["--setup-again"]).exit(3);
-    repo.apply(&["-n"]).exit(3).err_has(file);
+    repo.apply(&["--json"]).exit(3).any_err().out_has("\"kind\":\"unapproved\"");
+    repo.apply(&["--setup-again"]).exit(3).any_out().any_err();
+    repo.apply(&["-n"]).exit(3).any_out().err_has(file);
     repo.apply(&["check"]).exit(1).out_has(&format!("setup is held back by {file}"));
     assert_eq!(allowed(repo.world), before, "setup ran over {file}");
 }
@@ -50,7 +50,7 @@ fn a_tracked_envrc_is_not_allowed_before_somebody_read_it() {
     wt.apply(&["--setup-again"]).exit(0);
     // One character more is another file.
     wt.commit(".envrc", "touch ~/evil2\n");
-    let out = wt.apply(&["--setup-again"]).exit(3);
+    let out = wt.apply(&["--setup-again"]).exit(3).any_out();
     out.err_has(".envrc is tracked");
     assert_eq!(allowed(&w), 3);
     // What git does not track is the user's own.
@@ -66,7 +66,7 @@ fn on_a_terminal_a_person_is_asked_about_the_file() {
     let app = w.app();
     area(&w, "");
     app.commit(".envrc", "touch ~/evil\n");
-    app.on_terminal("sweatfile-apply", "n\n").exit(3);
+    app.on_terminal("sweatfile-apply", "n\n").exit(3).any_out();
     assert_eq!(allowed(&w), 0);
     let out = app.on_terminal("sweatfile-apply", "y\n").exit(0);
     assert!(out.stdout.contains("touch ~/evil"), "{}", out.stdout);
@@ -82,13 +82,16 @@ fn what_the_area_itself_places_does_not_hold_it_back() {
         &w,
         "[files.envrc]\ncontent = \"good\\n\"\n[files.copied]\ncopy = \"shared\"\n[files.linked]\nsource = \"shared\"\n",
     );
-    app.apply(&[]).exit(0);
+    app.apply(&[]).exit(0).any_err();
     assert_eq!(allowed(&w), 1);
     // Tracked, and what the area says.
     let same = w.repo("eng/repos/same");
     same.commit(".envrc", "good\n");
     same.commit(".copied", "shared\n");
-    same.sh(&format!("ln -s {} .linked && git add .linked && git commit -qm linked", w.home("eng/shared").display()));
+    same.sh(&format!("ln -s {} .linked && git add .linked && git commit -qm linked", w.home("eng/shared").display()))
+        .any_status()
+        .any_out()
+        .any_err();
     same.apply(&[]).exit(0);
     assert_eq!(allowed(&w), 2);
     // Tracked, and something else.
@@ -122,7 +125,7 @@ fn one_in_a_directory_holds_back_too_and_only_the_areas_commands_are_held() {
     app.apply(&[]).exit(0);
     app.approved("setup = [\"touch ran\"]\n");
     app.commit("sub/dir/.envrc", "touch ~/evil2\n");
-    app.apply(&[]).exit(3);
+    app.apply(&[]).exit(3).any_out().any_err();
     assert!(!app.has("ran"), "setup runs in its order, or not at all");
     w.area("");
     app.apply(&[]).exit(0);
@@ -133,7 +136,7 @@ fn one_in_a_directory_holds_back_too_and_only_the_areas_commands_are_held() {
     both.commit("sub/.envrc", "x\n");
     both.commit(".envrc", "x\n");
     both.write("sweatfile", "setup = [\"false\"]\n");
-    let out = both.apply(&[]).exit(3);
+    let out = both.apply(&[]).exit(3).any_out();
     out.err_has("sweatfile is not approved").err_has("  sub/.envrc is tracked").err_has("  .envrc is tracked");
     let json = both.apply(&["--json"]).exit(3).json();
     assert!(text(&json, "/error/message").contains("sub/.envrc"), "{json}");

@@ -31,7 +31,7 @@ fn no_area_inside_a_git_work_tree_or_outside_home() {
     // The area would be the checkout itself.
     let single = w.repo("single");
     single.write("sweatfile", "[env]\nA = \"1\"\n");
-    single.apply(&[]).exit(3);
+    single.apply(&[]).exit(3).any_out().any_err();
     assert!(!single.has(".sweatshop-env"));
 }
 
@@ -72,7 +72,7 @@ fn a_variable_makes_no_area_trusted() {
     let config = format!("[sweatfile-apply]\narea = {0:?}\nareas = [{0:?}]\n", stranger.path);
     app.write(".shopfloor/config.toml", &config);
     app.apply(&[]).exit(2).err_has("SWEATFILE_AREA names");
-    app.run_with("sweatfile-apply", &["approve", "--yes"], &[("SWEATFILE_AREA", "")]).exit(0);
+    app.run_with("sweatfile-apply", &["approve", "--yes"], &[("SWEATFILE_AREA", "")]).exit(0).any_err();
     app.apply(&[]).exit(2).err_has("SWEATFILE_AREA names");
     assert!(!w.home("evil").exists() && !app.has(".sweatshop-env"));
     std::fs::remove_file(app.path.join(".shopfloor/config.toml")).unwrap();
@@ -102,8 +102,8 @@ fn the_area_in_a_configuration_counts_from_the_user_and_once_approved_from_the_r
     app.write(".shopfloor/config.toml", &config("repo"));
     app.apply(&[]).exit(3).err_has(".shopfloor/config.toml is not approved");
     assert_eq!(app.read(".sweatshop-env"), "A=user\n");
-    app.apply(&["approve", "--yes"]).exit(0);
-    app.apply(&[]).exit(0);
+    app.apply(&["approve", "--yes"]).exit(0).any_err();
+    app.apply(&[]).exit(0).any_err();
     assert_eq!(app.read(".sweatshop-env"), "A=repo\n");
     app.write(".shopfloor/config.toml", "[sweatfile-apply]\narea = 3\n");
     app.apply(&[]).exit(2).err_has("config.toml:2:8: `area` must be a string");
@@ -116,7 +116,7 @@ fn repo_root_names_another_repository_layer() {
     write(&w.path("shared/sweatfile"), "[env]\nA = \"shared\"\n");
     let root = w.path("shared");
     let root = root.to_str().unwrap();
-    app.apply(&["--repo-root", root]).exit(3);
+    app.apply(&["--repo-root", root]).exit(3).any_out().any_err();
     app.apply(&["--repo-root", root, "--yes"]).exit(0);
     assert_eq!(app.read(".sweatshop-env"), "A=shared\n");
 }
@@ -257,7 +257,7 @@ fn an_unapproved_layer_does_not_get_in_the_areas_way() {
     let app = w.app();
     w.area("[env]\nA = \"1\"\n[files.claude]\nsource = \"~\"\n");
     app.write("sweatfile", "[files.\"claude/x\"]\ncontent = \"x\"\n");
-    app.apply(&[]).exit(3);
+    app.apply(&[]).exit(3).any_out().any_err();
     assert_eq!(app.read(".sweatshop-env"), "A=1\n");
     app.apply(&["approve", "--yes"]).exit(2).err_has("one lies inside the other");
 }
@@ -269,9 +269,9 @@ fn an_edit_that_is_not_approved_yet_takes_nothing_back() {
     w.area("[env]\nA = \"area\"\n[files.x]\ncontent = \"area\"\n");
     let text = "[env]\nA = \"repo\"\nB = \"repo\"\n[files.x]\ncontent = \"repo\"\n";
     app.approved(text);
-    app.apply(&[]).exit(0);
+    app.apply(&[]).exit(0).any_err();
     app.write("sweatfile", &format!("{text}# edited\n"));
-    app.apply(&[]).exit(3);
+    app.apply(&[]).exit(3).any_out().any_err();
     assert_eq!((app.read(".sweatshop-env"), app.read(".x")), ("A=repo\nB=repo\n".into(), "repo".into()));
     app.apply(&["approve", "--yes"]).exit(0);
     app.apply(&[]).exit(0);
@@ -319,7 +319,7 @@ fn an_edit_that_is_not_approved_yet_runs_no_setup_again() {
     app.approved(text);
     app.apply(&[]).exit(0);
     app.write("sweatfile", &format!("{text}# edited\n"));
-    app.apply(&[]).exit(3);
+    app.apply(&[]).exit(3).any_err();
     app.apply(&["approve", "--yes"]).exit(0);
     app.apply(&[]).exit(0);
     assert_eq!(app.read("log"), "area\nrepo\n");

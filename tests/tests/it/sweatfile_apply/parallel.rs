@@ -15,7 +15,7 @@ fn case_10_sixteen_worktrees_at_once() {
     let worktrees: Vec<_> = (0..16).map(|i| app.worktree(&format!("w{i}"))).collect();
     std::thread::scope(|scope| {
         for wt in &worktrees {
-            scope.spawn(|| wt.apply(&[]).exit(0));
+            scope.spawn(|| wt.apply(&[]).exit(0).any_err());
         }
     });
     let lines = app.excludes();
@@ -35,7 +35,7 @@ fn the_same_worktree_from_many_sides_is_set_up_once() {
     w.area("setup = [\"echo ran >> log\"]\n[env]\nA = \"1\"\n[files.x]\ncontent = \"x\"\n");
     std::thread::scope(|scope| {
         for _ in 0..8 {
-            scope.spawn(|| app.apply(&[]).exit(0));
+            scope.spawn(|| app.apply(&[]).exit(0).any_err());
         }
     });
     assert_eq!(app.read("log"), "ran\n");

@@ -29,7 +29,7 @@ fn a_variable_added_while_apply_runs_is_not_lost() {
     app.apply(&[]).exit(0);
     w.area("[env]\nA = \"2\"\n");
     meanwhile(&w, &format!("echo MINE=1 >> {}/.sweatshop-env", path(&app)));
-    app.apply(&[]).exit(4).err_has("was edited meanwhile");
+    app.apply(&[]).exit(4).any_out().err_has("was edited meanwhile");
     assert_eq!(app.read(".sweatshop-env"), "A=1\nMINE=1\n");
     app.apply(&[]).exit(0);
     assert_eq!(app.read(".sweatshop-env"), "A=2\nMINE=1\n");
@@ -41,7 +41,7 @@ fn a_file_that_appears_while_apply_runs_is_kept() {
     let app = w.app();
     w.area("[files.x]\ncontent = \"ours\"\n");
     meanwhile(&w, &format!("echo theirs > {}/.x", path(&app)));
-    let out = app.apply(&["--json"]).exit(0).json();
+    let out = app.apply(&["--json"]).exit(0).any_err().json();
     assert_eq!(text(&out, "/files/0/action"), "kept");
     assert_eq!(app.read(".x"), "theirs\n");
     app.apply(&["remove"]).exit(0);
@@ -56,7 +56,7 @@ fn a_worktree_that_is_removed_meanwhile_takes_no_line_we_rely_on() {
     let (one, two) = (app.worktree("one"), app.worktree("two"));
     one.apply(&[]).exit(0);
     meanwhile(&w, &format!("sweatfile-apply -C {} remove", path(&one)));
-    two.apply(&[]).exit(0);
+    two.apply(&[]).exit(0).any_err();
     assert_eq!(two.git(&["status", "--porcelain"]), "");
     two.apply(&["check"]).exit(0);
 }
@@ -127,7 +127,7 @@ fn what_a_held_lock_kept_from_being_done_is_not_told_as_done() {
         crate::support::world::write(&path, "");
         let held = std::fs::File::open(&path).unwrap();
         held.lock().unwrap();
-        let json = app.apply(&["--json"]).exit(75).json();
+        let json = app.apply(&["--json"]).exit(75).any_err().json();
         drop(held);
         assert_eq!(text(&json, "/error/kind"), "busy");
         let expected = if there { "created" } else { "skipped" };
@@ -144,6 +144,6 @@ fn a_worktree_removed_by_its_own_setup_stays_removed() {
     let app = w.app();
     w.area("setup = [\"cd .. && git -C app worktree remove --force ../wt\"]\n");
     let wt = app.worktree("wt");
-    wt.apply(&[]).exit(4).err_has("was removed meanwhile");
+    wt.apply(&[]).exit(4).any_out().err_has("was removed meanwhile");
     assert!(!app.has(".git/worktrees/wt"));
 }

@@ -12,13 +12,13 @@ fn everything_unchanged_goes_and_the_worktree_is_as_before() {
     let wt = app.worktree("wt");
     let before = wt.snapshot();
     w.area(AREA);
-    wt.apply(&[]).exit(0);
+    wt.apply(&[]).exit(0).any_err();
     wt.apply(&["remove"]).exit(0).out_has("removed .d/e/f").out_has("removed .link");
     wt.assert_untouched_since(&before);
     assert_eq!(wt.excludes(), Vec::<String>::new());
     wt.apply(&["remove"]).exit(0);
     // And it can be applied again.
-    wt.apply(&[]).exit(0);
+    wt.apply(&[]).exit(0).any_err();
     wt.apply(&["check"]).exit(0);
 }
 
@@ -29,8 +29,8 @@ fn what_changed_stays_and_is_listed_with_the_reason() {
     write(&w.home("s"), "s");
     w.area(AREA);
     let (wt, sibling) = (app.worktree("wt"), app.worktree("sibling"));
-    wt.apply(&[]).exit(0);
-    sibling.apply(&[]).exit(0);
+    wt.apply(&[]).exit(0).any_err();
+    sibling.apply(&[]).exit(0).any_err();
     wt.write(".a", "edited");
     wt.write(".d/mine", "mine");
     wt.sh("echo MINE=1 >> .sweatshop-env; echo changed > ~/s").exit(0);

@@ -10,7 +10,7 @@ fn a_second_review_has_nothing_to_do() {
     app.apply(&["env", "review"]).exit(0);
     app.apply(&["env", "review"]).exit(0).err_has("nothing to review");
     // An answer to a question that nobody asked is another matter.
-    app.apply(&["env", "review", "--keep", "A"]).exit(1);
+    app.apply(&["env", "review", "--keep", "A"]).exit(1).any_err();
 }
 
 #[test]
@@ -73,7 +73,7 @@ fn each_answer_does_what_it_says() {
     assert_eq!(app.apply(&["env", "diff"]).exit(0).stdout, "added OURS\n");
     app.apply(&["env", "review", "--keep", "OURS"]).exit(0);
     assert_eq!(app.read(".sweatshop-env"), "A=2\nNEW=\"it's\"\nOURS=here\nsetpu=kept\n");
-    app.apply(&["env", "diff"]).exit(1);
+    app.apply(&["env", "diff"]).exit(1).any_err();
     // The approval moved along, and this worktree is what its sweatfiles say.
     app.apply(&["check"]).exit(0);
     app.apply(&[]).exit(0);
@@ -92,7 +92,7 @@ fn discard_puts_the_old_value_back() {
     assert_eq!(app.read(".sweatshop-env"), "A=2\n");
     app.apply(&["env", "review", "--discard", "A"]).exit(0);
     assert_eq!(app.read(".sweatshop-env"), "A=1\n");
-    app.apply(&["env", "review", "--discard", "A", "--keep", "A"]).exit(2);
+    app.apply(&["env", "review", "--discard", "A", "--keep", "A"]).exit(2).any_err();
 }
 
 #[test]
@@ -106,10 +106,10 @@ fn a_promotion_creates_the_file_and_does_not_approve_what_was_not_approved() {
     };
     promote("A").exit(0);
     assert_eq!(app.read("sweatfile"), "[env]\nA = \"1\"\n");
-    app.apply(&[]).exit(3);
+    app.apply(&[]).exit(3).any_out().any_err();
     app.write("sweatfile", "setup = [\"touch ran\"]\n");
     promote("B").exit(0).err_has("is not approved");
-    app.apply(&[]).exit(3);
+    app.apply(&[]).exit(3).any_err();
     assert!(!app.has("ran"));
     app.write("sweatfile", "[env\n");
     promote("C").exit(2).err_has("sweatfile:1:");

@@ -43,7 +43,7 @@ fn the_format_example() {
     assert_eq!(app.read(".tool-versions"), "golang 1.23.0\n");
     assert_area_files(&app);
     assert_eq!(log(&w), "direnv allow\n");
-    app.apply(&["check"]).exit(0);
+    app.apply(&["check"]).exit(0).any_err();
     app.apply(&["check", "--strict"]).exit(2).err_has("move it above the first table");
 }
 
@@ -52,7 +52,7 @@ fn the_area_default_alone() {
     let w = world();
     let app = w.app();
     w.area(ENG);
-    app.apply(&[]).exit(0);
+    app.apply(&[]).exit(0).any_err();
     assert_area_files(&app);
     assert_eq!(log(&w), "direnv allow\n");
 }
@@ -63,7 +63,7 @@ fn the_go_project_appends_its_command() {
     let app = w.app();
     w.area(ENG);
     app.approved(GO);
-    app.apply(&[]).exit(0);
+    app.apply(&[]).exit(0).any_err();
     assert_area_files(&app);
     assert_eq!(log(&w), "direnv allow\ngo mod download\n");
 }
@@ -88,7 +88,7 @@ fn the_project_that_clears_setup_inherits_the_rest() {
     let app = w.app();
     w.area(ENG);
     app.approved(CLEARS);
-    app.apply(&[]).exit(0);
+    app.apply(&[]).exit(0).any_err();
     assert_area_files(&app);
     assert_eq!(log(&w), "");
 }

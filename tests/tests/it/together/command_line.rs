@@ -28,7 +28,7 @@ fn bad_usage_exits_2_and_with_json_is_the_document() {
     let json = app.apply(&["--json", "--bogus"]).exit(2).json();
     assert_eq!((json["v"].as_u64(), text(&json, "/error/kind")), (Some(1), "usage"));
     app.apply(&["--yes", "check"]).exit(2).err_has("stand before another command");
-    app.apply(&["--no-setup", "--setup-again"]).exit(2);
+    app.apply(&["--no-setup", "--setup-again"]).exit(2).any_err();
 }
 
 #[test]
@@ -37,10 +37,10 @@ fn dry_run_prints_the_plan_and_changes_nothing() {
     let app = w.app();
     w.area("git_excludes = [\"a\"]\nsetup = [\"touch ran\"]\n[env]\nP = \"{port}\"\n[files.x]\ncontent = \"x\"\n");
     let before = app.snapshot();
-    let dry = app.apply(&["-n", "--json"]).exit(0).json();
+    let dry = app.apply(&["-n", "--json"]).exit(0).any_err().json();
     app.assert_untouched_since(&before);
     assert!(!w.home(".local").exists());
-    let mut done = app.apply(&["apply", "--json"]).exit(0).json();
+    let mut done = app.apply(&["apply", "--json"]).exit(0).any_err().json();
     for key in ["status", "seconds"] {
         done["setup"][0][key] = serde_json::Value::Null;
     }
@@ -73,7 +73,7 @@ fn a_closed_pipe_is_no_error_and_cancels_nothing() {
     let w = World::new();
     let app = w.app();
     w.area("git_excludes = [\"a\", \"b\", \"c\"]\n[files.x]\ncontent = \"x\"\n");
-    let out = app.sh("{ sweatfile-apply; echo $? > code; } | head -n 0; cat code").exit(0);
+    let out = app.sh("{ sweatfile-apply; echo $? > code; } | head -n 0; cat code").exit(0).any_err();
     assert_eq!(out.stdout, "0\n");
     assert!(app.has(".x"));
 }
@@ -103,7 +103,7 @@ fn json_has_the_promised_keys() {
     let app = w.app();
     w.area("setup = [\"true\"]\n[env]\nA = \"1\"\n[files.x]\ncontent = \"x\"\n");
     for args in [vec!["--json", "--dry-run"], vec!["--json"], vec!["--json", "check"]] {
-        let out = app.apply(&args);
+        let out = app.apply(&args).any_status().any_out().any_err();
         let json = out.json();
         let keys = |pointer: &str| -> Vec<String> {
             json.pointer(pointer).unwrap().as_object().unwrap().keys().cloned().collect()
@@ -165,7 +165,7 @@ fn an_interrupted_run_answers_with_what_it_did() {
     let w = World::new();
     let app = w.app();
     w.area("setup = [\"true\", \"kill -TERM $PPID; sleep 600\", \"touch never\"]\n[files.x]\ncontent = \"x\"\n");
-    let json = app.apply(&["--json"]).exit(128 + 15).json();
+    let json = app.apply(&["--json"]).exit(128 + 15).any_err().json();
     assert_eq!((text(&json, "/error/kind"), text(&json, "/files/0/action")), ("interrupted", "created"));
     let actions: Vec<_> = (0..3).map(|i| text(&json, &format!("/setup/{i}/action"))).collect();
     assert_eq!(actions, ["created", "failed", "skipped"]);
@@ -178,7 +178,7 @@ fn colours_follow_the_flag_and_the_time_its_variable() {
     let red = "\u{1b}[";
     assert!(app.apply(&["--color", "always", "hook", "run", "x"]).exit(2).stderr.contains("error"));
     app.write("sweatfile", "[env]\nA = \"1\"\n");
-    assert!(app.apply(&["--color", "always"]).exit(3).stderr.contains(red));
+    assert!(app.apply(&["--color", "always"]).exit(3).any_out().stderr.contains(red));
     assert!(!app.apply(&[]).exit(3).stderr.contains(red));
     assert!(app.on_terminal("sweatfile-apply -q", "n\n").exit(3).stdout.contains(red));
     assert!(!app.on_terminal("NO_COLOR=1 sweatfile-apply -q", "n\n").exit(3).stdout.contains(red));
@@ -226,7 +226,7 @@ fn quiet_is_quiet_and_a_dry_run_says_would() {
     let w = World::new();
     let app = w.app();
     app.write("sweatfile", "setup = [\"true\"]\n");
-    let silent = |out: crate::support::world::Output| assert_eq!(out.stdout + &out.stderr, "");
+    let silent = |out: crate::support::world::Checked| assert_eq!(out.stdout + &out.stderr, "");
     app.commit(".gitignore", ".env\n");
     silent(app.apply(&["approve", "--yes", "-q"]).exit(0));
     assert_eq!(app.apply(&["revoke", "-n"]).exit(0).stdout, "would revoke 1\n");

@@ -69,7 +69,7 @@ fn every_console_block_is_true() {
         let app = w.app();
         let text = std::fs::read_to_string(&document).unwrap();
         for shown in commands(&text) {
-            let out = app.sh(&format!("{{ {}\n}} 2>&1", shown.command));
+            let out = app.sh(&format!("{{ {}\n}} 2>&1", shown.command)).any_status().any_out().any_err();
             let printed = out.stdout.replace(w.home("").to_str().unwrap(), "/home/you/");
             let printed: Vec<&str> = printed.lines().collect();
             let place = format!("{}:{}: $ {}", document.display(), shown.line, shown.command);

@@ -5,7 +5,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 use crate::support::floor::Floor;
-use crate::support::worker::{staff, tree, work};
+use crate::support::worker::{floor, staff, tree, work};
 use crate::support::world::{Repo, World, write};
 
 /// A program that leaves a mark: as a filter it passes on what it gets, as a monitor of files it tells nothing.
@@ -91,7 +91,7 @@ fn commands_of_worker_ctl(floor: &Floor<'_>, when: &str) {
         &["nuke", "adam", "--yes"],
         &["nuke", "adam", "--yes", "--force"],
     ] {
-        floor.ctl(args);
+        floor.ctl(args).any_status().any_out().any_err();
         assert_unmarked(floor.root.world, &format!("{when}: {args:?}"));
     }
 }
@@ -114,7 +114,7 @@ fn worker_ctl_runs_nothing_that_an_agent_configured() {
         commands_of_worker_ctl(&floor, when);
         assert!(adam.path.join("README.md").exists(), "nothing was removed: {when}");
         if w.home("elsewhere").exists() {
-            w.at(w.home("elsewhere")).run("git", &["fsck"]).exit(0);
+            w.at(w.home("elsewhere")).run("git", &["fsck"]).exit(0).any_err();
         }
     }
 }
@@ -139,7 +139,7 @@ fn worktree_spawn_runs_nothing_that_an_agent_configured() {
             &["repair"],
             &["list", "--status"],
         ] {
-            app.spawn(args);
+            app.spawn(args).any_status().any_out().any_err();
             assert_unmarked(&w, &format!("{when}: {args:?}"));
         }
         assert!(child.has("new"), "nothing was removed: {when}");
@@ -178,7 +178,7 @@ fn a_repository_inside_a_worktree_runs_nothing() {
             &["doctor", "--repair", "--yes"],
         ] {
             let w = World::new();
-            let floor = staff(&w, &["adam"]);
+            let floor = floor(&w);
             let evil = evil(&w);
             hooks(&w, &evil, &w.path("evil-hooks"));
             floor.ctl(&["start", "--worker", "adam", "--prompt", "think"]).exit(0);
@@ -189,11 +189,11 @@ fn a_repository_inside_a_worktree_runs_nothing() {
                     .exit(0);
             }
             floor.ctl(&["patrol"]).exit(0);
-            let done = floor.ctl(args);
+            let is_done = floor.ctl(args).exits_with(0);
             assert_unmarked(&w, &format!("a submodule of worker-ctl's, {n}: {args:?}"));
             if args[0] == "nuke" || args[0] == "reset" {
                 // Done, and nothing of it is lost.
-                done.exit(0);
+                assert!(is_done, "{args:?}");
                 let kept = floor.root.sh("cd .git && git rev-parse --verify -q $(git for-each-ref --format='%(refname)' refs/shopfloor/trash):untracked");
                 kept.exit(0);
                 let sub = floor.root.sh("find trash .worktrees -path '*sub/a' 2> /dev/null | grep -q .");
@@ -207,14 +207,18 @@ fn a_repository_inside_a_worktree_runs_nothing() {
         let child = w.at(app.spawn(&["subtree", "x"]).exit(0).stdout.trim_end());
         inner(&child, &inner_configurations(&evil)[n]);
         for args in [&["list", "--status"][..], &["gc"], &["remove", "x"], &["remove", "x", "--force"]] {
-            app.spawn(args);
+            app.spawn(args).any_status().any_out().any_err();
             assert_unmarked(&w, &format!("a submodule of worktree-spawn's, {n}: {args:?}"));
         }
-        child.run_with(
-            "worktree-spawn",
-            &["subtree", "y", "--require-clean", "--no-git-hooks"],
-            &[("WORKTREE_SPAWN_MAX_DEPTH", "3")],
-        );
+        child
+            .run_with(
+                "worktree-spawn",
+                &["subtree", "y", "--require-clean", "--no-git-hooks"],
+                &[("WORKTREE_SPAWN_MAX_DEPTH", "3")],
+            )
+            .any_status()
+            .any_out()
+            .any_err();
         assert_unmarked(&w, &format!("a spawn from there, {n}"));
         assert!(child.has("sub/a") && child.has("untracked"), "it is not known to hold nothing else: {n}");
     }
@@ -260,7 +264,7 @@ fn nothing_is_spawned_from_where_an_agent_configured_programs() {
         .run_with("worktree-spawn", &["subtree", "y", "--no-git-hooks"], &deeper)
         .exit(4)
         .err_has("config.worktree sets");
-    child.run_with("worktree-spawn", &["subtree", "y"], &deeper).exit(4);
+    child.run_with("worktree-spawn", &["subtree", "y"], &deeper).exit(4).any_err();
     assert_unmarked(&w, "a spawn from a worktree with programs");
     assert_eq!(app.git(&["branch", "--list", "main.x.y"]), "");
     app.spawn(&["list", "--status"]).exit(0).out_has("config.worktree sets");
@@ -403,9 +407,9 @@ fn a_rebase_that_is_said_to_be_anothers_is_not_ended() {
     }
     write(&git_dir.join("shopfloor/worker-ctl/rebasing"), &format!("{} {}", adams.trim(), base));
     tree(&floor, "adam").git(&["checkout", "-q", "--detach", base.trim()]);
-    floor.ctl(&["patrol"]).err_has("says it is of refs/heads/worker/eve");
-    floor.ctl(&["doctor", "--repair", "--yes"]);
-    floor.ctl(&["reset", "adam", "--force"]).exit(4);
+    floor.ctl(&["patrol"]).any_status().any_out().any_err().err_has("says it is of refs/heads/worker/eve");
+    floor.ctl(&["doctor", "--repair", "--yes"]).any_status().any_out().any_err();
+    floor.ctl(&["reset", "adam", "--force"]).exit(4).any_err();
     assert_eq!(floor.root.git(&["rev-parse", "refs/heads/worker/eve"]), eves);
 }
 
@@ -424,7 +428,7 @@ fn what_stands_in_a_worktrees_place_is_neither_removed_nor_written_to() {
     app.spawn(&["list"]).exit(0).out_has("main.x");
     std::fs::remove_file(&child.path).unwrap();
     std::os::unix::fs::symlink(&app.path, &child.path).unwrap();
-    app.spawn(&["repair"]);
+    app.spawn(&["repair"]).any_status().any_out().any_err();
     assert!(!app.has(".mcp.json"));
 }
 

@@ -192,7 +192,7 @@ fn killed_at_every_write_a_removal_is_finished_by_the_next_command() {
         &["-q", "remove", "x"],
         |app, when| {
             // Whoever comes next finishes it, or finds it as it was.
-            app.spawn(&["wait", "--timeout", "0s"]).exit(124);
+            app.spawn(&["wait", "--timeout", "0s"]).exit(124).any_err();
             let child = w.at(app.path.join(".shopfloor/worktrees/x"));
             if child.path.exists() {
                 assert_eq!(child.git(&["status", "--porcelain"]), "", "{when}");
@@ -265,11 +265,11 @@ fn an_agent_that_was_removed_still_tells_what_it_has_to_say() {
     by_hand.sh(line).exit(0);
     assert_eq!(text(&take(), "/message"), "bare");
     // Nobody's name is as unknown as ever, and what is no agent's word needs a directory.
-    app.spawn(&["notify", "info", "x", "--as", "main.nobody"]).exit(1);
+    app.spawn(&["notify", "info", "x", "--as", "main.nobody"]).exit(1).any_err();
     let lost = w.home("lost");
     std::fs::create_dir(&lost).unwrap();
     w.at(&lost).sh("rmdir ../lost; worktree-spawn list").exit(4).err_has("current directory");
-    w.at(&app.path).sh("mkdir lost; cd lost; rmdir ../lost; worktree-spawn notify info x").exit(2);
+    w.at(&app.path).sh("mkdir lost; cd lost; rmdir ../lost; worktree-spawn notify info x").exit(2).any_err();
 }
 
 #[test]
@@ -321,7 +321,7 @@ fn an_overlay_that_is_gone_keeps_the_worktrees_that_have_edits_for_it() {
     // Another one that was named by mistake is not asked instead.
     let typo = [("OVERLAY_SYNC_OVERLAY", w.home("typo").to_str().unwrap().to_owned())];
     let typo = [(typo[0].0, typo[0].1.as_str())];
-    app.run_with("worktree-spawn", &["remove", "x"], &typo).exit(1);
+    app.run_with("worktree-spawn", &["remove", "x"], &typo).exit(1).any_err();
     assert!(child.path.exists());
     std::fs::rename(w.home("off"), &data).unwrap();
     app.run_with("worktree-spawn", &["remove", "x"], &typo).exit(0);

@@ -4,7 +4,7 @@ use crate::support::worker::{deadly_git, floor};
 use std::cell::{Cell, RefCell};
 
 use crate::support::floor::Floor;
-use crate::support::sweep::{assert_often, sweep_tool};
+use crate::support::sweep::{assert_often, sweep_git, sweep_tool};
 use crate::support::worker::{assert_landed, commit, tip, tree};
 use crate::support::world::{World, text};
 
@@ -21,7 +21,7 @@ fn waiting(floor: &Floor<'_>, n: usize) -> String {
 #[track_caller]
 fn assert_finished(floor: &Floor<'_>, old: &str, n: usize, when: &str) {
     if n % 2 == 1 {
-        let next = floor.ctl(&["patrol"]);
+        let next = floor.ctl(&["patrol"]).any_status().any_err();
         assert_eq!(next.status, Some(0), "{when}: {next:?}");
         if text(&floor.status("adam"), "/task") == "needs_review" {
             assert_eq!(tip(floor), old, "{when}");
@@ -29,8 +29,8 @@ fn assert_finished(floor: &Floor<'_>, old: &str, n: usize, when: &str) {
         }
     } else {
         // What was killed had landed already: then it is idle, and there is nothing to accept.
-        let next = floor.ctl(&["accept", "adam"]);
-        assert!(matches!(next.status, Some(0 | 1)), "{when}: {next:?}");
+        let next = floor.ctl(&["accept", "adam"]).any_status().any_err();
+        assert!(matches!(*next.status, Some(0 | 1)), "{when}: {next:?}");
     }
     assert_landed(floor, "adam", old, when);
     assert_eq!(floor.app.read(&format!("f{n}")), "x\n", "{when}");
@@ -53,34 +53,18 @@ fn killed_at_every_write_an_accept_lands_once() {
     assert_often(kills, 15);
 }
 
-/// Kills an accept around each of its git commands; `prepare` and `verify` are given the number of the work. How often.
-fn sweep_git(floor: &Floor<'_>, prepare: impl Fn(usize) -> String, verify: impl Fn(&str, usize, &str)) -> usize {
-    let (mut n, mut kills) = (0, 0);
-    for when in ["before", "after"] {
-        for nth in 1.. {
-            n += 1;
-            let old = prepare(n);
-            let _ = std::fs::remove_file(floor.root.world.path("count"));
-            let nth = nth.to_string();
-            let vars = [("KILL_AT", nth.as_str()), ("KILL_WHEN", when)];
-            let killed = floor.root.run_with("worker-ctl", &["accept", "adam"], &vars).status.is_none();
-            verify(&old, n, &format!("{when} git command {nth}"));
-            if !killed {
-                break;
-            }
-            kills += 1;
-        }
-    }
-    kills
-}
-
 #[test]
 fn killed_around_every_git_command_an_accept_lands_once() {
     let w = World::new();
     let floor = floor(&w);
     deadly_git(&w);
-    let verify = |old: &str, n: usize, when: &str| assert_finished(&floor, old, n, when);
-    let kills = sweep_git(&floor, |n| waiting(&floor, n), verify);
+    let (n, old) = (Cell::new(0), RefCell::new(String::new()));
+    let prepare = || {
+        n.set(n.get() + 1);
+        *old.borrow_mut() = waiting(&floor, n.get());
+    };
+    let verify = |when: &str| assert_finished(&floor, &old.borrow(), n.get(), when);
+    let kills = sweep_git(&floor, prepare, &["accept", "adam"], verify);
     assert!(kills >= 10, "only {kills} kills");
 }
 
@@ -89,17 +73,19 @@ fn killed_where_there_is_nothing_to_merge_the_worker_gets_idle() {
     let w = World::new();
     let floor = floor(&w);
     deadly_git(&w);
-    let prepare = |n: usize| {
-        waiting(&floor, n);
-        floor.app.commit(&format!("f{n}"), "x\n");
-        tip(&floor)
+    let (n, old) = (Cell::new(0), RefCell::new(String::new()));
+    let prepare = || {
+        n.set(n.get() + 1);
+        waiting(&floor, n.get());
+        floor.app.commit(&format!("f{}", n.get()), "x\n");
+        *old.borrow_mut() = tip(&floor);
     };
-    let verify = |old: &str, _: usize, when: &str| {
-        let next = floor.ctl(&["accept", "adam"]);
-        assert!(matches!(next.status, Some(0 | 1)), "{when}: {next:?}");
+    let verify = |when: &str| {
+        let next = floor.ctl(&["accept", "adam"]).any_status().any_err();
+        assert!(matches!(*next.status, Some(0 | 1)), "{when}: {next:?}");
         let worker = floor.status("adam");
-        assert_eq!((text(&worker, "/task"), tip(&floor).as_str()), ("idle", old), "{when}: {next:?}");
+        assert_eq!((text(&worker, "/task"), tip(&floor)), ("idle", old.borrow().clone()), "{when}: {next:?}");
     };
-    let kills = sweep_git(&floor, prepare, verify);
+    let kills = sweep_git(&floor, prepare, &["accept", "adam"], verify);
     assert!(kills >= 2, "only {kills} kills");
 }

@@ -35,9 +35,8 @@ fn case_1_init_only_reads_the_source() {
     assert!(!other.exists());
     app.run("worker-ctl", &["init", "--target", other.to_str().unwrap(), "--branch", "trunk"]).exit(0);
     // An agent cannot push.
-    assert_ne!(
-        w.at(&other).run("git", &["push", "-q", "origin", "refs/remotes/origin/trunk:refs/heads/x"]).status,
-        Some(0)
+    assert!(
+        !w.at(&other).run("git", &["push", "-q", "origin", "refs/remotes/origin/trunk:refs/heads/x"]).exits_with(0)
     );
     assert_eq!(app.git(&["branch", "--list", "x"]), "");
 }
@@ -47,7 +46,7 @@ fn case_2_names_and_role_prompts() {
     let w = World::new();
     let floor = Floor::new(&w);
     for bad in ["../x", "-a", "a.b", "a:b", "", &"x".repeat(200), "HEAD"] {
-        floor.ctl(&["add", bad]).exit(2);
+        floor.ctl(&["add", bad]).exit(2).any_err();
     }
     assert_eq!(floor.ctl(&["status", "--json"]).exit(0).json()["workers"], serde_json::json!([]));
     let role = "say \"hi\"\n]]\\";
@@ -135,13 +134,13 @@ fn case_4_a_prompt_arrives_byte_for_byte_and_once() {
     assert_eq!(floor.prompts()[1], long.replace("\u{1b}[201~", ""));
     // Not in the wrong ear, not into a dead one.
     floor.ctl(&["message", "ad", "x"]).exit(1).err_has("no worker `ad`");
-    floor.ctl(&["message", "adam", ""]).exit(2);
+    floor.ctl(&["message", "adam", ""]).exit(2).any_err();
     let socket = text(&floor.ctl(&["status", "--json"]).exit(0).json(), "/tmux_socket").to_owned();
     floor.root.run("tmux", &["-S", &socket, "copy-mode", "-t", "=worker-adam:"]).exit(0);
     floor.ctl(&["message", "adam", "in copy mode"]).exit(0);
     wait_for(|| floor.prompts().len() == 3);
     floor.ctl(&["message", "adam", "EXIT 7"]).exit(0);
-    wait_for(|| floor.ctl(&["message", "adam", "anybody?"]).status == Some(4));
+    wait_for(|| floor.ctl(&["message", "adam", "anybody?"]).exits_with(4));
     assert_eq!(floor.prompts().len(), 4);
     for _ in 0..3 {
         floor.ctl(&["patrol"]).exit(0);
@@ -195,7 +194,7 @@ fn case_9_and_10_what_is_in_the_way_stays_and_conflicts_are_told() {
     floor.ctl(&["message", "eve", "ABORT"]).exit(0);
     floor.until("eve", "needs_review");
     assert!(floor.status("eve")["notes"][0].as_str().unwrap().contains("gave the rebase up"));
-    floor.ctl(&["accept", "eve"]).exit(1);
+    floor.ctl(&["accept", "eve"]).exit(1).any_err();
     floor.ctl(&["message", "eve", "RESOLVE README.md both"]).exit(0);
     floor.until("eve", "needs_review");
     // Somewhere else, the source's checkout is not touched.
@@ -248,7 +247,7 @@ fn a_restart_never_changes_a_task_and_down_leaves_nobody() {
     let good = floor.root.read("state.json");
     floor.root.write("state.json", "{");
     floor.ctl(&["status"]).exit(4).err_has("doctor --rebuild");
-    floor.ctl(&["add", "new"]).exit(4);
+    floor.ctl(&["add", "new"]).exit(4).any_err();
     assert_eq!(floor.root.read("state.json"), "{");
     floor.root.write("state.json", &good);
 }
@@ -284,7 +283,7 @@ fn case_3_and_13_an_up_that_stays_adds_adopts_and_ends() {
     wait_for(|| floor.ctl(&["status", "--json"]).exit(0).json()["daemon"] == "running");
     assert_eq!(["adam", "eve"].map(|name| floor.status(name)["pane_pid"].clone()), pids);
     floor.ctl(&["wait", "eve", "--for", "needs_review", "--timeout", "20s"]).exit(0);
-    floor.ctl(&["wait", "adam", "--for", "working", "--timeout", "0s"]).exit(124);
+    floor.ctl(&["wait", "adam", "--for", "working", "--timeout", "0s"]).exit(124).any_err();
     floor.ctl(&["down"]).exit(0);
     assert_eq!(up.wait().unwrap().code(), Some(143));
     assert_eq!(
@@ -427,7 +426,7 @@ fn case_14_the_doctor_looks_mends_and_rebuilds() {
     floor.ctl(&["start", "--worker", "torn", "--prompt", "COMMIT README.md torn Other work"]).exit(0);
     floor.until("torn", "needs_review");
     floor.app.commit("README.md", "moved on\n");
-    floor.ctl(&["accept", "torn"]).exit(1);
+    floor.ctl(&["accept", "torn"]).exit(1).any_err();
     let sha = floor.status("done")["commit_sha"].clone();
     floor.ctl(&["doctor"]).exit(0);
     let good = floor.root.read("state.json");
@@ -438,7 +437,7 @@ fn case_14_the_doctor_looks_mends_and_rebuilds() {
     assert_eq!(wrong, ["state"]);
     assert!(checks.iter().any(|check| check["check"] == "git" && check["ok"] == true));
     assert_eq!(floor.root.read("state.json"), "{");
-    floor.ctl(&["doctor", "--rebuild"]).exit(3);
+    floor.ctl(&["doctor", "--rebuild"]).exit(3).any_err();
     floor.ctl(&["doctor", "--rebuild", "--yes"]).exit(0);
     let tasks = ["idle", "done", "torn"].map(|name| text(&floor.status(name), "/task").to_owned());
     assert_eq!(tasks, ["idle", "needs_review", "rebasing"]);
@@ -449,7 +448,7 @@ fn case_14_the_doctor_looks_mends_and_rebuilds() {
     std::fs::remove_dir_all(floor.root.path.join(".worktrees/done")).unwrap();
     floor.ctl(&["patrol"]).exit(0);
     assert_eq!(text(&floor.status("done"), "/fault"), "worktree missing");
-    floor.ctl(&["doctor", "--repair"]).exit(3);
+    floor.ctl(&["doctor", "--repair"]).exit(3).any_err();
     floor.ctl(&["doctor", "--repair", "--yes"]).exit(0).out_has("mended");
     assert_eq!(w.at(floor.root.path.join(".worktrees/done")).read("README.md"), "done\n");
     assert_eq!(text(&floor.status("done"), "/task"), "needs_review");

@@ -56,7 +56,7 @@ fn a_record_that_cannot_be_is_written_anew_from_its_worktree() {
     tamper(&floor, "eve", "current_prompt", "left over".into());
     floor.ctl(&["status"]).exit(4).err_has("doctor --repair");
     assert_eq!(wrong(&floor, &[], 1).len(), 2);
-    floor.ctl(&["doctor", "--repair", "--yes"]).exit(0);
+    floor.ctl(&["doctor", "--repair", "--yes"]).exit(0).any_err();
     let adam = floor.status("adam");
     assert_eq!((text(&adam, "/task"), &adam["commit_sha"]), ("needs_review", &sha));
     assert!(text(&adam, "/prompt").starts_with("COMMIT"));
@@ -99,7 +99,7 @@ fn sessions_of_nobody_are_ended_and_lost_ones_noted() {
     tmux(&["kill-session", "-t", "=worker-adam:"]).exit(0);
     assert_eq!(wrong(&floor, &["--repair", "--yes"], 0).len(), 2);
     assert_eq!(text(&floor.status("adam"), "/status"), "offline");
-    assert_eq!(tmux(&["list-sessions"]).stdout, "");
+    assert_eq!(tmux(&["list-sessions"]).any_status().any_err().stdout, "");
 }
 
 /// A state of a version to come is nobody's to mend.
@@ -166,7 +166,7 @@ fn a_rebuilt_state_remembers_what_git_cannot_tell() {
         floor.up();
         floor.ctl(&["patrol"]).exit(0);
         assert_eq!(tasks(), before, "{backups}");
-        floor.ctl(&["accept", "rejected"]).exit(1);
+        floor.ctl(&["accept", "rejected"]).exit(1).any_err();
         floor.ctl(&["start", "--worker", "working", "--prompt", "another"]).exit(1).err_has("working");
     }
     // A commit since the rejection is news as ever.

@@ -121,7 +121,7 @@ fn work_on_a_history_of_its_own_is_shown_and_refused_in_words() {
     adam.git(&["branch", "-M", "other", "worker/adam"]);
     adam.commit("new.txt", "x\n");
     floor.until("adam", "needs_review");
-    floor.ctl(&["review", "adam", "--interface", "git"]).exit(0).out_has("+x");
+    floor.ctl(&["review", "adam", "--interface", "git"]).exit(0).any_err().out_has("+x");
     let old = tip(&floor);
     floor.ctl(&["accept", "adam"]).exit(1).err_has("no history in common").err_has("reset adam --force");
     assert_eq!(tip(&floor), old);

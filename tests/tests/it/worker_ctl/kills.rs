@@ -6,34 +6,12 @@ use std::cell::Cell;
 use serde_json::{Value, json};
 
 use crate::support::floor::Floor;
-use crate::support::sweep::{assert_often, sweep_tool};
+use crate::support::sweep::{assert_often, sweep_git, sweep_tool};
 use crate::support::worker::{by_hand, head, staff, tip, tree};
 use crate::support::worker::{deadly_git, floor};
 use crate::support::world::{Repo, World, text, wait_for};
 
-/// What a command writes to files itself is the state, as `add`, `start` and `accept` do, where it is killed at each write.
-/// Kills a command around each of its git commands that change something, each time in what `prepare` makes anew; then
-/// `verify` looks. How often.
-fn sweep_git(floor: &Floor<'_>, prepare: impl Fn(), args: &[&str], verify: impl Fn(&str)) -> usize {
-    let mut kills = 0;
-    for when in ["before", "after"] {
-        for nth in 1.. {
-            prepare();
-            let _ = std::fs::remove_file(floor.root.world.path("count"));
-            let nth = nth.to_string();
-            let vars = [("KILL_AT", nth.as_str()), ("KILL_WHEN", when)];
-            let killed = floor.root.run_with("worker-ctl", args, &vars).status.is_none();
-            verify(&format!("{when} git command {nth}"));
-            if !killed {
-                break;
-            }
-            kills += 1;
-        }
-    }
-    kills
-}
-
-/// Both; how often.
+/// Kills a command at its writes, and then around its git commands. Returns at how many points it can be killed.
 fn sweep(floor: &Floor<'_>, prepare: impl Fn(), args: &[&str], verify: impl Fn(&str)) -> usize {
     let here = |_: &str| {
         prepare();
@@ -73,7 +51,9 @@ fn assert_kept(floor: &Floor<'_>, sha: &str, n: usize, when: &str) {
         return;
     }
     let kept = floor.root.git(&["for-each-ref", "--format=%(refname)", "refs/shopfloor/trash"]);
-    let holds = |name: &str| floor.root.run("git", &["show", &format!("{name}:loose")]).stdout == wanted;
+    let holds = |name: &str| {
+        floor.root.run("git", &["show", &format!("{name}:loose")]).any_status().any_out().any_err().stdout == wanted
+    };
     assert!(kept.lines().any(holds), "{when}: `loose` is lost, kept is {kept}");
 }
 
@@ -187,7 +167,7 @@ fn a_killed_start_has_begun_or_has_not_and_is_told_once() {
         floor.root.clone()
     };
     let verify = |when: &str| {
-        floor.ctl(&["patrol"]).exit(0);
+        floor.ctl(&["patrol"]).exit(0).any_err();
         let adam = floor.status("adam");
         match text(&adam, "/task") {
             "idle" => {
@@ -241,8 +221,9 @@ fn a_killed_rebase_is_told_of_or_taken_back() {
     let kills = sweep(&floor, prepare, &["rebase", "adam"], |when| {
         // A git that was left behind holds the worker for an instant longer.
         wait_for(|| {
-            let next = floor.ctl(if n.get() % 4 == 0 { &["rebase", "adam"] } else { &["patrol"] });
-            assert!(matches!(next.status, Some(0 | 1)), "{when}: {next:?}");
+            let next =
+                floor.ctl(if n.get() % 4 == 0 { &["rebase", "adam"] } else { &["patrol"] }).any_status().any_err();
+            assert!(matches!(*next.status, Some(0 | 1)), "{when}: {next:?}");
             is_rebasing() == (text(&floor.status("adam"), "/task") == "rebasing")
         });
         let worker = floor.status("adam");

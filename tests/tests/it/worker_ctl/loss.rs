@@ -21,7 +21,7 @@ fn assert_refused(floor: &Floor<'_>, name: &str, what: &[&str]) {
 fn forced(floor: &Floor<'_>, command: &str, name: &str) -> String {
     let args: &[&str] =
         if command == "nuke" { &["nuke", name, "--yes", "--force"] } else { &["reset", name, "--force"] };
-    let said = floor.ctl(args).exit(0).stdout;
+    let said = floor.ctl(args).exit(0).stdout.into();
     let at = tree(floor, name);
     match command {
         "nuke" => assert!(!at.path.exists()),
@@ -94,7 +94,8 @@ fn files_and_repositories_that_git_does_not_know_of_are_not_lost() {
         let found = w.at(&dir).sh("find . -name .git -prune -printf '%h\\n'").exit(0).stdout;
         let holds = |at: &str| {
             let kept = w.at(dir.join(at));
-            kept.has("n") && kept.run("git", &["rev-parse", "HEAD"]).stdout.trim_end() == sha
+            kept.has("n")
+                && kept.run("git", &["rev-parse", "HEAD"]).any_status().any_out().any_err().stdout.trim_end() == sha
         };
         assert!(found.lines().any(holds), "{found}");
     }
@@ -111,7 +112,7 @@ fn start_puts_a_worktree_back_on_its_branch_or_types_nothing() {
     let branch = || adam.git(&["rev-parse", "--abbrev-ref", "HEAD"]);
     let refuses = || {
         let before = (branch(), adam.git(&["for-each-ref"]));
-        floor.ctl(&["start", "--worker", "adam", "--prompt", "never"]).exit(1);
+        floor.ctl(&["start", "--worker", "adam", "--prompt", "never"]).exit(1).any_err();
         assert_eq!((branch(), adam.git(&["for-each-ref"])), before);
         let worker = floor.status("adam");
         assert!(text(&worker, "/status") == "idle" && worker["prompt"].is_null(), "{worker}");
@@ -152,7 +153,7 @@ fn a_restart_changes_no_task_of_any_kind_and_types_nothing() {
     floor.ctl(&["review", "rejected"]).exit(0);
     floor.ctl(&["reject", "not so"]).exit(0);
     floor.app.commit("README.md", "moved on\n");
-    floor.ctl(&["accept", "rebasing"]).exit(1);
+    floor.ctl(&["accept", "rebasing"]).exit(1).any_err();
     wait_for(|| floor.prompts().len() == 6);
     let prompts = floor.prompts();
     let tasks = || {
@@ -246,7 +247,7 @@ fn settings_of_the_source_and_the_clone_change_nothing() {
         assert_landed(&floor, "adam", &old, key);
         assert_eq!(adam.git(&["rev-parse", "keep"]), keep, "{key}");
         // What is in the way is not stashed away either.
-        floor.ctl(&["accept", "eve"]).exit(1);
+        floor.ctl(&["accept", "eve"]).exit(1).any_err();
         assert_eq!(floor.app.read("README.md"), "mine\n", "{key}");
         assert_eq!(floor.app.git(&["stash", "list"]) + &adam.git(&["stash", "list"]), "", "{key}");
         for repo in [&floor.app, &floor.root] {
@@ -265,7 +266,7 @@ fn a_conflict_is_told_in_one_document() {
     floor.app.commit("README.md", "moved on\n");
     let old = tip(&floor);
     for (command, name) in [("accept", "adam"), ("rebase", "eve")] {
-        let told = floor.ctl(&[command, name, "--json"]).exit(1).json();
+        let told = floor.ctl(&[command, name, "--json"]).exit(1).any_err().json();
         assert_eq!((text(&told, "/outcome"), text(&told, "/worker")), ("rebasing", name), "{command}");
         assert_eq!(text(&floor.status(name), "/status"), "rebasing");
     }
@@ -293,7 +294,7 @@ fn case_10_conflicts_are_known_without_advice_and_in_german() {
     floor.app.commit("README.md", "theirs\n");
     let old = tip(&floor);
     let conflicts = |prompts: usize| {
-        floor.ctl(&["accept", "adam"]).exit(1);
+        floor.ctl(&["accept", "adam"]).exit(1).any_err();
         assert_eq!(text(&floor.status("adam"), "/status"), "rebasing");
         wait_for(|| floor.prompts().len() == prompts);
         let told = floor.prompts()[prompts - 1].clone();
@@ -324,7 +325,7 @@ fn a_source_that_is_gone_is_named_and_nothing_changes() {
     let away = w.home("away");
     std::fs::rename(&floor.app.path, &away).unwrap();
     let refused = floor.ctl(&["accept", "adam"]);
-    assert!(matches!(refused.status, Some(1 | 4)), "{refused:?}");
+    assert!(matches!(*refused.status, Some(1 | 4)), "{refused:?}");
     refused.err_has(floor.app.path.to_str().unwrap());
     assert_eq!(floor.status("adam"), before);
     std::fs::rename(&away, &floor.app.path).unwrap();

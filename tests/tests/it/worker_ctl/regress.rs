@@ -57,7 +57,7 @@ fn a_file_that_the_source_ignores_is_in_the_way_too() {
     tree(&floor, "adam").commit("Tabula.xlsm", "the agent's\n");
     floor.until("adam", "needs_review");
     let old = tip(&floor);
-    floor.ctl(&["accept", "adam"]).exit(1);
+    floor.ctl(&["accept", "adam"]).exit(1).any_err();
     assert_eq!((floor.app.read("Tabula.xlsm"), tip(&floor)), ("mine\n".into(), old.clone()));
     assert_eq!(text(&floor.status("adam"), "/status"), "needs_review");
     std::fs::remove_file(floor.app.path.join("Tabula.xlsm")).unwrap();
@@ -75,7 +75,7 @@ fn a_commit_that_a_rebase_dropped_is_not_lost_with_the_task() {
     let sha = head(&adam);
     floor.app.commit("README.md", "theirs\n");
     // No patrol has seen the commit.
-    floor.ctl(&["rebase", "adam"]).exit(1);
+    floor.ctl(&["rebase", "adam"]).exit(1).any_err();
     assert_eq!(text(&floor.status("adam"), "/status"), "rebasing");
     adam.git(&["rebase", "--skip"]);
     floor.ctl(&["patrol"]).exit(0);
@@ -94,7 +94,7 @@ fn a_rebase_that_nobody_can_be_told_of_is_refused_and_changes_nothing() {
     let adam = by_hand(&floor, "adam", &[("README.md", "mine\n"), ("README.md", "app\n"), ("a.txt", "one\n")]);
     floor.app.commit("README.md", "theirs\n");
     let (old, before, sha) = (tip(&floor), record(&floor, "adam"), head(&adam));
-    floor.ctl(&["rebase", "adam"]).exit(1);
+    floor.ctl(&["rebase", "adam"]).exit(1).any_err();
     assert_eq!((record(&floor, "adam"), head(&adam)), (before, sha));
     assert_eq!(adam.git(&["status", "--porcelain"]), "");
     assert!(!floor.root.has(".git/worktrees/adam/rebase-merge"));
@@ -109,7 +109,7 @@ fn a_note_of_markers_goes_with_the_markers() {
     let floor = staff(&w, &["adam"]);
     work(&floor, "adam", "COMMIT README.md mine Change it");
     floor.app.commit("README.md", "theirs\n");
-    floor.ctl(&["accept", "adam"]).exit(1);
+    floor.ctl(&["accept", "adam"]).exit(1).any_err();
     let adam = tree(&floor, "adam");
     let notes = || floor.status("adam")["notes"].to_string();
     adam.write("README.md", "<<<<<<< theirs\na\n=======\nb\n>>>>>>> mine\n");
@@ -186,8 +186,8 @@ fn a_worker_is_made_whole_or_not_at_all() {
     std::fs::rename(&config, &other).unwrap();
     std::os::unix::fs::symlink("other.toml", &config).unwrap();
     let before = floor.root.read("other.toml");
-    let refused = floor.ctl(&["add", "adam"]);
-    assert!(matches!(refused.status, Some(2 | 4)), "{refused:?}");
+    let refused = floor.ctl(&["add", "adam"]).any_status().any_err();
+    assert!(matches!(*refused.status, Some(2 | 4)), "{refused:?}");
     std::fs::remove_file(&config).unwrap();
     std::fs::rename(&other, &config).unwrap();
     assert_eq!(floor.root.read("config.toml"), before);
@@ -229,7 +229,7 @@ fn one_worktree_that_cannot_be_read_keeps_no_other_from_being_rebuilt() {
     floor.root.git(&["update-ref", "-d", "refs/heads/worker/adam"]);
     floor.root.write("state.json", "{");
     let rebuilt = floor.ctl(&["doctor", "--rebuild", "--yes"]);
-    assert!(matches!(rebuilt.status, Some(0 | 1)), "{rebuilt:?}");
+    assert!(matches!(*rebuilt.status, Some(0 | 1)), "{rebuilt:?}");
     rebuilt.err_has("adam");
     assert_eq!(["eve", "zoe"].map(|name| floor.status(name)["task"].clone()), ["needs_review", "idle"]);
 }
@@ -247,7 +247,7 @@ fn writes_that_fail_leave_the_earlier_states_as_they_are() {
     let before: BTreeSet<String> = differ();
     assert_eq!(before.len(), names.len());
     for _ in 0..names.len() {
-        floor.root.sh("trap '' XFSZ; ulimit -f 0; worker-ctl patrol");
+        floor.root.sh("trap '' XFSZ; ulimit -f 0; worker-ctl patrol").any_status().any_out().any_err();
         assert_eq!(text(&floor.status("adam"), "/status"), "working");
     }
     assert!(differ() == before);
@@ -279,7 +279,16 @@ fn a_worker_of_another_host_is_not_started_here() {
     assert!(refused.status.is_some_and(|status| status > 0), "{refused:?}");
     refused.err_has("host");
     let status = floor.ctl(&["status", "--json"]).exit(0).json();
-    assert_eq!(floor.root.run("tmux", &["-S", text(&status, "/tmux_socket"), "list-sessions"]).stdout, "");
+    assert_eq!(
+        floor
+            .root
+            .run("tmux", &["-S", text(&status, "/tmux_socket"), "list-sessions"])
+            .any_status()
+            .any_out()
+            .any_err()
+            .stdout,
+        ""
+    );
 }
 
 #[test]

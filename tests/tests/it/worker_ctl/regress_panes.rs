@@ -67,11 +67,11 @@ fn what_before_attach_leaves_running_is_no_process_of_the_worker() {
     floor.ctl(&["add", "adam"]).exit(0);
     floor.up();
     // Without a terminal it comes no further than that.
-    floor.ctl(&["attach", "adam"]).exit(4);
+    floor.ctl(&["attach", "adam"]).exit(4).any_err();
     let pid = std::fs::read_to_string(&pid).unwrap();
     floor.ctl(&["down", "--force"]).exit(0);
     let lived = lives(&floor, pid.trim_end());
-    floor.root.sh(&format!("kill {pid}"));
+    floor.root.sh(&format!("kill {pid}")).any_status().any_out().any_err();
     assert!(lived);
 }
 

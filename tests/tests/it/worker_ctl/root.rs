@@ -48,9 +48,9 @@ fn a_clone_is_no_root_whatever_it_tracks() {
     let global = w.home("gitconfig");
     crate::support::world::write(&global, &format!("[shopfloor]\n\tsource = {}\n", app.path.display()));
     let vars = [("GIT_CONFIG_GLOBAL", global.to_str().unwrap())];
-    victim.run_with("worker-ctl", &["status"], &vars).exit(2);
+    victim.run_with("worker-ctl", &["status"], &vars).exit(2).any_err();
     victim.git(&["config", "include.path", global.to_str().unwrap()]);
-    victim.run("worker-ctl", &["status"]).exit(2);
+    victim.run("worker-ctl", &["status"]).exit(2).any_err();
     // Its `.git` must be a directory, not something that leads to one.
     let floor_like = w.home("link");
     std::fs::create_dir(&floor_like).unwrap();
@@ -72,7 +72,7 @@ fn a_root_of_another_user_is_none() {
         let path = floor.root.path.join(path);
         std::os::unix::fs::chown(&path, Some(65534), None).unwrap();
         floor.ctl(&["--root", ".", "status"]).exit(2).err_has("belongs to another user");
-        floor.ctl(&["status"]).exit(2);
+        floor.ctl(&["status"]).exit(2).any_err();
         std::os::unix::fs::chown(&path, Some(0), None).unwrap();
     }
     floor.ctl(&["status"]).exit(0);
@@ -171,7 +171,7 @@ fn a_repository_that_lies_below_a_root_is_none_of_its_business() {
     let (a, b) = (w.repo("a"), w.repo("workers/x/b"));
     a.run("worker-ctl", &["init", "--target", w.home("a-root").to_str().unwrap()]).exit(0);
     let around = w.home("workers");
-    a.run("worker-ctl", &["init", "--target", around.to_str().unwrap()]).exit(1);
+    a.run("worker-ctl", &["init", "--target", around.to_str().unwrap()]).exit(1).any_err();
     std::fs::rename(w.home("a-root"), w.home("kept")).unwrap();
     w.at(w.home("")).sh("mv workers/x x && rmdir workers && mv kept workers && mv x workers/x").exit(0);
     w.at(&around).run("worker-ctl", &["status"]).exit(0);

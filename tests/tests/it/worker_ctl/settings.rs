@@ -91,7 +91,7 @@ fn a_key_that_nobody_reads_is_told_and_a_value_of_the_wrong_type_refused() {
     let variable = [("WORKER_CTL_SOUND_ON_REVIEW", "loud")];
     floor.root.run_with("worker-ctl", &["add", "adam"], &variable).exit(2).err_has("WORKER_CTL_SOUND_ON_REVIEW");
     assert!(!floor.root.has(".worktrees/adam"));
-    assert_eq!(floor.ctl(&["status", "--json"]).exit(0).json()["workers"], json!([]));
+    assert_eq!(floor.ctl(&["status", "--json"]).exit(0).any_err().json()["workers"], json!([]));
 }
 
 #[test]
@@ -188,7 +188,7 @@ fn status_tells_of_every_state_and_goes_on_telling() {
     floor.ctl(&["review", "rejected"]).exit(0);
     floor.ctl(&["reject", "no"]).exit(0);
     floor.app.commit("README.md", "theirs\n");
-    floor.ctl(&["accept", "rebasing"]).exit(1);
+    floor.ctl(&["accept", "rebasing"]).exit(1).any_err();
     let told = floor.ctl(&["status", "--json"]).exit(0);
     assert_eq!(told.stdout.lines().count(), 1);
     let document = told.json();

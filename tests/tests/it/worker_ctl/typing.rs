@@ -74,7 +74,7 @@ fn nothing_is_typed_into_a_persons_line() {
     // The line is theirs: whole, and first. Ours follows once they have let go of the keys.
     let last = person.types(&floor, "ne\r");
     wait_for(|| floor.prompts().len() == 3);
-    wait_for(|| floor.ctl(&["message", "adam", "hello"]).status == Some(0));
+    wait_for(|| floor.ctl(&["message", "adam", "hello"]).exits_with(0));
     assert!(last.elapsed() >= Duration::from_secs(4), "it was typed {:?} after a key", last.elapsed());
     wait_for(|| floor.prompts().len() == 4);
     assert_eq!(floor.prompts()[2..], ["half a line", "hello"]);
@@ -149,7 +149,7 @@ fn what_is_typed_behind_our_text_is_not_submitted_with_it() {
     wait_for(|| floor.prompts().len() == 1);
     let mut person = Person::attach(&floor, "adam");
     // Nobody typed for a while; the text is long, so that its key comes two seconds later.
-    wait_for(|| floor.ctl(&["message", "adam", "first"]).status == Some(0));
+    wait_for(|| floor.ctl(&["message", "adam", "first"]).exits_with(0));
     wait_for(|| floor.prompts().len() == 2);
     let long = "x".repeat(30_000);
     let mut command = floor.root.world.command(floor.root.world.path("bin/worker-ctl"));
@@ -162,7 +162,7 @@ fn what_is_typed_behind_our_text_is_not_submitted_with_it() {
     person.types(&floor, "mine");
     assert_eq!(message.wait().unwrap().code(), Some(1));
     assert_eq!(floor.prompts().len(), 2, "nobody pressed the key");
-    floor.ctl(&["patrol"]).exit(0);
+    floor.ctl(&["patrol"]).exit(0).any_err();
     let notes = floor.status("adam")["notes"].to_string();
     assert!(notes.contains("may stand in its input line"), "{notes}");
 }

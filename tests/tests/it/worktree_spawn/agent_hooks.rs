@@ -19,9 +19,9 @@ fn agent_hooks_never_fail() {
         "echo '{}' | worktree-spawn --json hook worktree-remove",
         "echo '{\"hook_event_name\":\"PreToolUse\"}' | worktree-spawn hook worker-exit",
     ] {
-        assert_eq!(app.sh(line).exit(0).stdout, "", "{line}");
+        assert_eq!(app.sh(line).exit(0).any_err().stdout, "", "{line}");
     }
-    app.spawn(&["hook", "nothing"]).exit(2);
+    app.spawn(&["hook", "nothing"]).exit(2).any_err();
     assert_eq!(app.spawn(&["events", "--all"]).exit(0).stdout, "");
 }
 
@@ -61,7 +61,7 @@ fn the_end_of_a_turn_is_reported() {
     }
     assert!(hook(&app, "--as nobody", serde_json::json!({})).contains("notice"));
     let nowhere = w.at(w.home(""));
-    nowhere.sh("echo '{}' | worktree-spawn hook worker-exit").exit(0);
+    nowhere.sh("echo '{}' | worktree-spawn hook worker-exit").exit(0).any_err();
     assert_eq!(app.spawn(&["events", "--all"]).exit(0).stdout, "");
 }
 

@@ -38,11 +38,11 @@ fn an_event_waits_until_somebody_takes_it() {
         "status": "success", "message": "all done", "branch": "main.x", "head": head.trim(),
     });
     assert_eq!(event, expected);
-    let end = app.spawn(&["wait", "--timeout", "0s"]).exit(124);
+    let end = app.spawn(&["wait", "--timeout", "0s"]).exit(124).any_err();
     assert_eq!(end.stdout, "");
     assert_eq!(app.spawn(&["events"]).exit(0).stdout, "");
     // The status is one of three words, and the message is not empty.
-    child.spawn(&["notify", "done", "x"]).exit(2);
+    child.spawn(&["notify", "done", "x"]).exit(2).any_err();
     child.spawn(&["notify", "info", "  "]).exit(2).err_has("empty");
     child.spawn(&["notify", "info"]).exit(2).err_has("empty");
     assert_eq!(child.sh("echo 'two\nlines' | worktree-spawn notify info - --json").exit(0).json()["id"], 2);
@@ -51,7 +51,7 @@ fn an_event_waits_until_somebody_takes_it() {
     child.spawn(&["notify", "failure", "-5 degrees", "--type", "weather"]).exit(0);
     assert_eq!(text(&app.spawn(&["wait"]).exit(0).json(), "/type"), "weather");
     app.spawn(&["wait", "--timeout", "soon"]).exit(2).err_has("must be a time");
-    app.spawn(&["wait", "--session", "nobody"]).exit(1);
+    app.spawn(&["wait", "--session", "nobody"]).exit(1).any_err();
 }
 
 #[test]
@@ -63,13 +63,14 @@ fn events_that_do_not_match_stay() {
         from.spawn(&["notify", "info", message, "--type", kind]).exit(0);
     }
     let wait = |args: &[&str]| -> Vec<String> {
-        let events = app.spawn(&[&["wait", "--timeout", "0s", "--count", "9"], args].concat()).exit(124).json_lines();
+        let events =
+            app.spawn(&[&["wait", "--timeout", "0s", "--count", "9"], args].concat()).exit(124).any_err().json_lines();
         events.iter().map(|event| text(event, "/message").to_owned()).collect()
     };
     assert_eq!(wait(&["--type", "b", "--type", "c", "--from", "main.x"]), ["3"]);
     assert_eq!(wait(&["--after", "2", "--from", "y"]), ["4"]);
     app.spawn(&["wait", "--from", "nobody"]).exit(1).err_has("no agent `nobody`");
-    app.spawn(&["wait", "--type", ""]).exit(2);
+    app.spawn(&["wait", "--type", ""]).exit(2).any_err();
     assert_eq!(wait(&[]), ["1", "2"]);
     assert_eq!(wait(&[]), [""; 0]);
 }
@@ -161,7 +162,7 @@ fn a_reader_that_goes_away_has_not_taken_the_event() {
         app.sh("worktree-spawn wait --timeout 20s | head -c0").exit(0);
         assert_eq!(app.spawn(&["events"]).exit(0).json_lines().len(), 1);
     }
-    app.sh("worktree-spawn wait --timeout 20s > /dev/full").exit(4);
+    app.sh("worktree-spawn wait --timeout 20s > /dev/full").exit(4).any_err();
     assert_eq!(text(&app.spawn(&["wait"]).exit(0).json(), "/message"), "hello");
 }
 
@@ -172,7 +173,7 @@ fn an_event_is_delivered_again_when_its_lease_ends() {
     let x = subtree(&app, &["x"]);
     x.spawn(&["notify", "info", "hello"]).exit(0);
     let first = app.spawn(&["wait", "--lease", "2s"]).exit(0).json();
-    app.spawn(&["wait", "--timeout", "0s"]).exit(124);
+    app.spawn(&["wait", "--timeout", "0s"]).exit(124).any_err();
     let waited = Instant::now();
     let second = app.spawn(&["wait", "--lease", "1h"]).exit(0).json();
     assert_eq!(first, second);

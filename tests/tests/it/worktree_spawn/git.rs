@@ -26,7 +26,7 @@ fn hooks_run_as_under_git_and_their_failure_is_a_warning() {
     let failed = app.spawn(&["subtree", "y"]).exit(0);
     assert_eq!(failed.stdout.lines().count(), 1);
     failed.err_has("trouble").err_has("exit status 3").err_has("usable");
-    let json = app.spawn(&["subtree", "z", "--json"]).exit(0).json();
+    let json = app.spawn(&["subtree", "z", "--json"]).exit(0).any_err().json();
     assert!(text(&json, "/warnings/0").contains("exit status 3"));
     assert_eq!(app.spawn(&["subtree", "quiet", "--no-git-hooks"]).exit(0).stderr, "");
     // Hooks in a directory of each worktree.

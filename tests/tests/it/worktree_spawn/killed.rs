@@ -21,7 +21,7 @@ fn a_spawn_killed_at_any_write_is_undone_and_can_be_repeated() {
             assert_eq!(app.git(&["status", "--porcelain"]), "", "{when}");
             app.spawn(&["list"]).exit(0);
             // Killed by itself it may have been whole already.
-            let again = app.spawn(&["-q", "subtree", "x", "--task", "t", "--if-exists", "return"]).exit(0);
+            let again = app.spawn(&["-q", "subtree", "x", "--task", "t", "--if-exists", "return"]).exit(0).any_err();
             let child = w.at(again.stdout.trim_end());
             assert_eq!(child.git(&["status", "--porcelain"]), "", "{when}");
             assert_eq!(child.read("README.md") + &child.read(".shopfloor/task.md"), "app\nt", "{when}");
@@ -47,7 +47,7 @@ fn a_killed_notify_leaves_a_whole_event_or_none() {
         |child, when| {
             // Said again with its key it is one event, and the first of these a reader sees is whole.
             child.spawn(&["notify", "info", "hello", "--dedupe", "k"]).exit(0);
-            let events = app.spawn(&["wait", "--count", "9", "--timeout", "0s"]).exit(124).json_lines();
+            let events = app.spawn(&["wait", "--count", "9", "--timeout", "0s"]).exit(124).any_err().json_lines();
             assert_eq!(events.len(), 1, "{when}");
             assert_eq!(text(&events[0], "/message"), "hello", "{when}");
             let session = app.path.join(".git/shopfloor/worktree-spawn/session/root");
@@ -78,7 +78,7 @@ fn a_killed_forced_removal_loses_nothing() {
         let is_kept = refs.lines().any(|name| app.git(&["show", &format!("{name}:README.md")]) == "changed\n");
         assert!(is_there || is_kept, "{when}");
         app.spawn(&["repair"]).exit(0);
-        if app.spawn(&["path", "main.x"]).status == Some(0) {
+        if app.spawn(&["path", "main.x"]).exits_with(0) {
             app.spawn(&["remove", "main.x", "--force", "--delete-branch"]).exit(0);
         }
         app.sh("git branch -q -D main.x 2>/dev/null; git for-each-ref --format='delete %(refname)' refs/shopfloor | git update-ref --stdin")

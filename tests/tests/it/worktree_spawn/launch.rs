@@ -29,7 +29,7 @@ fn a_launched_agent_finds_its_environment() {
 }
 
 fn shown_again(child: &Repo<'_>, show: &str) -> String {
-    child.spawn(&["run", "main.a-b/g", "--", "sh", "-c", show]).exit(0).stdout
+    child.spawn(&["run", "main.a-b/g", "--", "sh", "-c", show]).exit(0).stdout.into()
 }
 
 #[test]
@@ -49,11 +49,11 @@ fn launchers_get_quoted_words_and_need_approval() {
     assert!(child.read("main.it-s-home.args").contains("task.md: read it"), "{}", child.read("main.it-s-home.args"));
     let none = app.spawn(&["worker", "w", "--launch"]).exit(0);
     none.err_has("worktree-spawn run root/w -- ");
-    app.spawn(&["worker", "v", "--launcher", "exit 7"]).exit(4).err_has("exit status 7");
+    app.spawn(&["worker", "v", "--launcher", "exit 7"]).exit(4).any_out().err_has("exit status 7");
     let json = app.spawn(&["worker", "u", "--launcher", "exit 7", "--json"]).exit(4).json();
     assert_eq!((text(&json, "/id"), text(&json, "/error/kind")), ("root/u", "failed"));
     app.spawn(&["worker", "t", "--agent", "nobody", "--launch"]).exit(2).err_has("worktree-spawn.agents.nobody");
-    app.spawn(&["path", "root/t"]).exit(1);
+    app.spawn(&["path", "root/t"]).exit(1).any_err();
 
     app.write(
         ".shopfloor/config.toml",
@@ -61,7 +61,7 @@ fn launchers_get_quoted_words_and_need_approval() {
     );
     app.spawn(&["worker", "s1", "--launch"]).exit(0).err_has("approval");
     assert!(!w.home("s1").exists());
-    app.spawn(&["worker", "s2", "--launch", "--agent", "mine"]).exit(2);
+    app.spawn(&["worker", "s2", "--launch", "--agent", "mine"]).exit(2).any_err();
     app.apply(&["approve", "--yes"]).exit(0);
     app.spawn(&["worker", "s3", "--launch", "--agent", "mine"]).exit(0);
     assert!(w.home("s3").exists());
@@ -95,6 +95,6 @@ fn a_real_tmux_shows_the_agent() {
 fn without_a_launcher_the_answer_holds_a_warning() {
     let w = World::new();
     let app = app(&w);
-    let warned = app.spawn(&["subtree", "z", "--launch", "-q", "--json"]).exit(0);
+    let warned = app.spawn(&["subtree", "z", "--launch", "-q", "--json"]).exit(0).any_err();
     assert!(text(&warned.json(), "/warnings/0").contains("no launcher is set"));
 }

@@ -175,9 +175,9 @@ fn a_client_that_disconnects_while_it_waits_takes_no_event() {
     child.spawn(&["notify", "info", "again"]).exit(0);
     assert_eq!(text(&app.spawn(&["wait", "--timeout", "9s"]).exit(0).json(), "/message"), "again");
     // Bad input does not crash the server.
-    app.sh("worktree-spawn mcp --as root < /dev/null").exit(4);
-    app.sh("echo rubbish | worktree-spawn mcp --as root").exit(4);
-    app.sh("worktree-spawn mcp --as nobody < /dev/null").exit(1);
+    app.sh("worktree-spawn mcp --as root < /dev/null").exit(4).any_err();
+    app.sh("echo rubbish | worktree-spawn mcp --as root").exit(4).any_err();
+    app.sh("worktree-spawn mcp --as nobody < /dev/null").exit(1).any_err();
 }
 
 /// A client of the root's agent, and a child that reports to it.
@@ -215,7 +215,7 @@ fn an_event_delivered_at_once_is_taken_with_the_next_call() {
     assert_eq!((text(&one, "/event/message"), one["redelivered"].as_bool()), ("one", None));
     // No other waiter gets the event meanwhile.
     assert_eq!(pending(&app), 1);
-    app.spawn(&["wait", "--timeout", "0s"]).exit(124);
+    app.spawn(&["wait", "--timeout", "0s"]).exit(124).any_err();
     client.call("list_agents", json!({}));
     assert_eq!(pending(&app), 0);
 }

@@ -52,8 +52,11 @@ fn a_copied_repository_leaves_the_original_alone() {
     assert_eq!(original.git(&["rev-parse", "HEAD"]), app.git(&["rev-parse", "main.x"]));
     assert_eq!(copied.git(&["rev-parse", "HEAD"]), copy.git(&["rev-parse", "main.x"]));
     assert_eq!(
-        (original.spawn(&["whoami"]).exit(0).stdout, copied.spawn(&["whoami"]).exit(0).stdout),
-        ("main.x\n".into(), "main.x\n".into())
+        (
+            String::from(original.spawn(&["whoami"]).exit(0).stdout),
+            String::from(copied.spawn(&["whoami"]).exit(0).stdout)
+        ),
+        ("main.x\n".to_owned(), "main.x\n".to_owned())
     );
 }
 

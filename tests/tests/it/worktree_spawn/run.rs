@@ -34,7 +34,7 @@ fn run_reports_how_the_command_ended() {
     app.spawn(&["run", "root/w", "--", "no-such-program"]).exit(4).err_has("not on the PATH");
     let event = app.spawn(&["wait", "--timeout", "10s"]).exit(0).json();
     assert_eq!((text(&event, "/type"), text(&event, "/message")), ("worker_complete", "exit 127"));
-    app.spawn(&["run", "nobody", "--", "true"]).exit(1);
+    app.spawn(&["run", "nobody", "--", "true"]).exit(1).any_err();
     app.spawn(&["run", "root/w", "--dry-run", "--", "rm", "-rf", "a b"])
         .exit(0)
         .out_has("would run rm -rf 'a b' as root/w");
@@ -53,8 +53,8 @@ fn an_agent_lives_as_long_as_its_command() {
     run.wait().unwrap();
     // The command goes on.
     assert!(app.spawn(&["list", "--live", "--json"]).exit(0).stdout.contains("root/w"));
-    app.spawn(&["run", "root/w", "--", "true"]).exit(75);
-    app.spawn(&["wait", "--timeout", "0s"]).exit(124);
+    app.spawn(&["run", "root/w", "--", "true"]).exit(75).any_err();
+    app.spawn(&["wait", "--timeout", "0s"]).exit(124).any_err();
     app.sh("echo go > fifo").exit(0);
     let event = app.spawn(&["wait", "--timeout", "30s"]).exit(0).json();
     assert_eq!(text(&event, "/type"), "worker_died");
@@ -87,7 +87,7 @@ fn a_root_can_run_and_a_death_after_that_of_run_is_reported() {
     assert_eq!(text(&heard, "/type"), "worker_died");
     assert!(since.elapsed().as_secs() < 30);
     // The words `hook worker-exit` in a command do not make it a hook.
-    app.spawn(&["run", "nobody", "--", "x", "hook", "worker-exit"]).exit(1);
+    app.spawn(&["run", "nobody", "--", "x", "hook", "worker-exit"]).exit(1).any_err();
     app.spawn(&["hook", "--json", "worker-exit", "BAD"]).exit(0);
 }
 

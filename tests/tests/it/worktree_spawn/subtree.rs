@@ -215,20 +215,22 @@ fn parallel_spawns_of_one_name_and_of_many_names() {
 fn a_command_runs_in_the_subtree_or_not_at_all() {
     let w = World::new();
     let app = app(&w);
-    let ran =
-        app.spawn(&["subtree", "x", "--task", "t", "--", "sh", "-c", "pwd; echo $SHOPFLOOR_AGENT_ID; exit 3"]).exit(3);
+    let ran = app
+        .spawn(&["subtree", "x", "--task", "t", "--", "sh", "-c", "pwd; echo $SHOPFLOOR_AGENT_ID; exit 3"])
+        .exit(3)
+        .any_err();
     let path = app.path.join(".shopfloor/worktrees/x");
     assert_eq!(ran.stdout, format!("{}\nmain.x\n", path.display()));
     // The end is reported as under `run`.
     assert_eq!(text(&app.spawn(&["wait", "--timeout", "9s"]).exit(0).json(), "/message"), "exit 3");
     // If the spawn fails, the command does not run anywhere.
-    app.spawn(&["subtree", "x", "--", "touch", "ran"]).exit(1);
+    app.spawn(&["subtree", "x", "--", "touch", "ran"]).exit(1).any_err();
     assert!(!app.has("ran") && !path.join("ran").exists());
     app.spawn(&["subtree", "x", "--if-exists", "return", "--", "touch", "ran"]).exit(0);
     assert!(path.join("ran").exists() && !app.has("ran"));
     app.spawn(&["subtree", "y", "-n", "--", "touch", "ran"]).exit(0).err_has("would run");
     assert!(!app.has(".shopfloor/worktrees/y"));
-    app.spawn(&["subtree", "y", "--launch", "--", "true"]).exit(2);
+    app.spawn(&["subtree", "y", "--launch", "--", "true"]).exit(2).any_err();
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 
-use super::machine::*;
+use super::*;
 use crate::note::Fault;
 use crate::worker::{Before, Session, Task, Worker};
 
@@ -29,67 +29,67 @@ fn worker(task: &Task, session: Session, fault: bool, reviewed: bool) -> Worker 
     worker
 }
 
-fn events() -> Vec<Event> {
+fn events() -> Vec<Input> {
     let back = Worker::new("adam", "claude", "/w", "worker/adam", 0);
     let text = |s: &str| s.to_owned();
     vec![
-        Event::Start { prompt: text("p"), base: text("base"), force: false },
-        Event::Sent,
-        Event::Typing,
-        Event::NotSent { back: Box::new(back) },
-        Event::Commit { sha: text("c2"), onto: None },
-        Event::Reviewed { sha: text("c1"), patch: text("q") },
-        Event::Reject { base: text("c1"), patch: text("q"), force: false },
-        Event::Rebased { sha: text("c3"), patch: text("q"), onto: Some(text("b3")) },
-        Event::Conflict { pre_sha: text("c1"), base: text("b2"), files: vec![text("f")], force: false },
-        Event::RebaseDone { sha: text("pre"), markers: vec![] },
-        Event::RebaseDone { sha: text("c4"), markers: vec![text("f")] },
-        Event::WorkGone,
-        Event::Accepted,
-        Event::Reset,
-        Event::SessionBegun { pane: text("%1"), pid: 7 },
-        Event::SessionUp { pane: text("%1"), pid: 7 },
-        Event::Exited { pane: text("%1"), end: Session::Code(7), is_ok: false },
-        Event::Exited { pane: text("%2"), end: Session::Code(0), is_ok: true },
-        Event::SessionGone,
-        Event::Fault { reason: Fault::WorktreeMissing },
-        Event::Message { force: false },
-        Event::Message { force: true },
-        Event::Quiet,
-        Event::Resume { force: false },
-        Event::Mended { reason: Fault::WorktreeMissing },
-        Event::Doubt,
+        Input::Start { prompt: text("p"), base: text("base"), force: false },
+        Input::Sent,
+        Input::Typing,
+        Input::NotSent { back: Box::new(back) },
+        Input::Commit { sha: text("c2"), onto: None },
+        Input::Reviewed { sha: text("c1"), patch: text("q") },
+        Input::Reject { base: text("c1"), patch: text("q"), force: false },
+        Input::Rebased { sha: text("c3"), patch: text("q"), onto: Some(text("b3")) },
+        Input::Conflict { pre_sha: text("c1"), base: text("b2"), files: vec![text("f")], force: false },
+        Input::RebaseDone { sha: text("pre"), markers: vec![] },
+        Input::RebaseDone { sha: text("c4"), markers: vec![text("f")] },
+        Input::WorkGone,
+        Input::Accepted,
+        Input::Reset,
+        Input::SessionBegun { pane: text("%1"), pid: 7 },
+        Input::SessionUp { pane: text("%1"), pid: 7 },
+        Input::Exited { pane: text("%1"), end: Session::Code(7), is_ok: false },
+        Input::Exited { pane: text("%2"), end: Session::Code(0), is_ok: true },
+        Input::SessionGone,
+        Input::Fault { reason: Fault::WorktreeMissing },
+        Input::Message { force: false },
+        Input::Message { force: true },
+        Input::Quiet,
+        Input::Resume { force: false },
+        Input::Mended { reason: Fault::WorktreeMissing },
+        Input::Doubt,
     ]
 }
 
-fn is_liveness(event: &Event) -> bool {
+fn is_liveness(event: &Input) -> bool {
     matches!(
         event,
-        Event::SessionBegun { .. }
-            | Event::SessionUp { .. }
-            | Event::Exited { .. }
-            | Event::SessionGone
-            | Event::Fault { .. }
-            | Event::Mended { .. }
-            | Event::Doubt
-            | Event::Quiet
+        Input::SessionBegun { .. }
+            | Input::SessionUp { .. }
+            | Input::Exited { .. }
+            | Input::SessionGone
+            | Input::Fault { .. }
+            | Input::Mended { .. }
+            | Input::Doubt
+            | Input::Quiet
     )
 }
 
 /// What comes of every event in every state, as a person reads it: refused, nothing, or the task it is then, with what is
 /// to be done.
 fn table() -> Vec<String> {
-    let cell = |task: &Task, event: &Event| {
+    let cell = |task: &Task, event: &Input| {
         let before = worker(task, Session::Up, false, *task == Task::NeedsReview);
         match apply(&before, event, 5) {
             Err(_) => "refused".to_owned(),
             Ok((after, actions)) => {
                 let mut words = vec![if after.task == *task { "-" } else { after.task.word() }];
                 words.extend(actions.iter().map(|action| match action {
-                    Action::Deliver => "deliver",
-                    Action::Pin(_) => "pin",
-                    Action::Unpin => "unpin",
-                    Action::Keep(_) => "keep",
+                    Effect::Deliver => "deliver",
+                    Effect::Pin(_) => "pin",
+                    Effect::Unpin => "unpin",
+                    Effect::Keep(_) => "keep",
                 }));
                 words.join("+")
             }
@@ -105,9 +105,9 @@ fn table() -> Vec<String> {
         rebasing(Before::NeedsReview),
         rebasing(Before::Rejected),
     ];
-    let row = |event: &Event| {
+    let row = |event: &Input| {
         let cells: Vec<String> = tasks.iter().map(|task| cell(task, event)).collect();
-        format!("{:14} {}", event.told().0, cells.join(" "))
+        format!("{:14} {}", event.describe().0, cells.join(" "))
     };
     events().iter().map(row).collect()
 }
@@ -161,14 +161,14 @@ fn the_whole_table() {
                     walked += 1;
                     let Ok((after, actions)) = apply(&before, &event, 5) else { continue };
                     assert_eq!(after.check(), Ok(()), "{before:?} {event:?}");
-                    let delivers = actions.iter().filter(|action| **action == Action::Deliver).count();
+                    let delivers = actions.iter().filter(|action| **action == Effect::Deliver).count();
                     assert!(delivers <= 1, "{event:?}");
                     if is_liveness(&event) {
                         assert_eq!(after.task, before.task, "{event:?}");
                         assert_eq!(after.prompt, before.prompt);
                     }
                     let became_idle = after.task == Task::Idle && before.task != Task::Idle;
-                    let may = matches!(event, Event::Accepted | Event::Reset | Event::NotSent { .. });
+                    let may = matches!(event, Input::Accepted | Input::Reset | Input::NotSent { .. });
                     assert!(!became_idle || may, "{before:?} {event:?}");
                 }
             }
@@ -180,29 +180,29 @@ fn the_whole_table() {
 #[test]
 fn a_task_from_start_to_acceptance() {
     let idle = worker(&Task::Idle, Session::Up, false, false);
-    let step = |worker: &Worker, event: Event| apply(worker, &event, 9).unwrap();
-    let (working, actions) = step(&idle, Event::Start { prompt: "p".into(), base: "b".into(), force: false });
-    assert_eq!((working.status(), actions), ("working", vec![Action::Deliver]));
-    let (working, _) = step(&working, Event::Sent);
-    let (done, actions) = step(&working, Event::Commit { sha: "c1".into(), onto: None });
-    assert_eq!((done.status(), actions.last()), ("needs_review", Some(&Action::Unpin)));
+    let step = |worker: &Worker, event: Input| apply(worker, &event, 9).unwrap();
+    let (working, actions) = step(&idle, Input::Start { prompt: "p".into(), base: "b".into(), force: false });
+    assert_eq!((working.status(), actions), ("working", vec![Effect::Deliver]));
+    let (working, _) = step(&working, Input::Sent);
+    let (done, actions) = step(&working, Input::Commit { sha: "c1".into(), onto: None });
+    assert_eq!((done.status(), actions.last()), ("needs_review", Some(&Effect::Unpin)));
     assert_eq!(
-        apply(&done, &Event::Reject { base: "c1".into(), patch: "q".into(), force: false }, 9).unwrap_err().exit.code(),
+        apply(&done, &Input::Reject { base: "c1".into(), patch: "q".into(), force: false }, 9).unwrap_err().exit.code(),
         1
     );
-    let (seen, actions) = step(&done, Event::Reviewed { sha: "c1".into(), patch: "q".into() });
-    assert_eq!(actions, [Action::Pin("c1".into())]);
-    let (rejected, _) = step(&seen, Event::Reject { base: "c1".into(), patch: "q".into(), force: false });
+    let (seen, actions) = step(&done, Input::Reviewed { sha: "c1".into(), patch: "q".into() });
+    assert_eq!(actions, [Effect::Pin("c1".into())]);
+    let (rejected, _) = step(&seen, Input::Reject { base: "c1".into(), patch: "q".into(), force: false });
     assert_eq!(rejected.status(), "rejected");
-    let (again, _) = step(&rejected, Event::Commit { sha: "c2".into(), onto: None });
+    let (again, _) = step(&rejected, Input::Commit { sha: "c2".into(), onto: None });
     assert_eq!((again.status(), again.reviewed_sha.clone()), ("needs_review", None));
     assert_eq!(again.reviewed_patch, None);
     // What comes after a review is not what was reviewed.
-    let (seen, _) = step(&again, Event::Reviewed { sha: "c2".into(), patch: "r".into() });
-    let (later, actions) = step(&seen, Event::Commit { sha: "c3".into(), onto: None });
+    let (seen, _) = step(&again, Input::Reviewed { sha: "c2".into(), patch: "r".into() });
+    let (later, actions) = step(&seen, Input::Commit { sha: "c3".into(), onto: None });
     assert_eq!((later.reviewed_sha, later.reviewed_patch), (None, Some("r".into())));
-    assert_eq!(actions, [Action::Unpin]);
-    let (idle, _) = step(&again, Event::Accepted);
+    assert_eq!(actions, [Effect::Unpin]);
+    let (idle, _) = step(&again, Input::Accepted);
     assert_eq!((idle.status(), idle.prompt), ("idle", None));
 }
 
@@ -216,7 +216,7 @@ proptest! {
             if let Ok((next, _)) = apply(&now, &all[pick], 5) {
                 prop_assert_eq!(next.check(), Ok(()));
                 prop_assert!(next.crash_count <= now.crash_count + 1);
-                if matches!(all[pick], Event::Exited { .. }) {
+                if matches!(all[pick], Input::Exited { .. }) {
                     let twice = apply(&next, &all[pick], 5).unwrap().0;
                     prop_assert_eq!(twice.crash_count, next.crash_count);
                 }

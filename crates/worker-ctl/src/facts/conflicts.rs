@@ -1,13 +1,13 @@
-//! Conflicts: what they are, from the index alone, and what a worker is told of them.
+//! Conflicts of a rebase: which there are, from the index alone.
 
 use std::collections::BTreeMap;
 use std::path::Path;
 
 use shopfloor_core::error::Result;
 use shopfloor_core::fs;
-use shopfloor_core::ui::printable;
+use shopfloor_core::git::failed;
 
-use crate::facts::{Clone, git_failed};
+use crate::clone::SourceClone;
 
 /// A file with conflicts.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -23,7 +23,7 @@ pub struct Conflict {
 
 impl Conflict {
     /// For a person.
-    pub fn told(&self) -> String {
+    pub fn describe(&self) -> String {
         format!("{} ({})", self.path, self.kind)
     }
 }
@@ -33,10 +33,10 @@ const AROUND: usize = 3;
 const MOST_SHOWN: usize = 80;
 
 /// Files with conflicts, in the order of their names.
-pub fn conflicts(clone: &Clone, worktree: &Path) -> Result<Vec<Conflict>> {
+pub fn conflicts(clone: &SourceClone, worktree: &Path) -> Result<Vec<Conflict>> {
     let listed = clone.run(worktree, &["ls-files", "-u", "-z"])?;
     if !listed.status.success() {
-        return Err(git_failed("ls-files", &listed));
+        return Err(failed("ls-files", &listed));
     }
     let text = String::from_utf8_lossy(&listed.stdout).into_owned();
     let mut stages: BTreeMap<String, Vec<u8>> = BTreeMap::new();
@@ -86,40 +86,6 @@ fn regions(text: &str) -> String {
         out.push("... and more".to_owned());
     }
     out.join("\n")
-}
-
-/// What a worker with conflicts is told: why, where, which side is which, and what to do.
-pub fn prompt(branch: &str, validate: Option<&str>, files: &[Conflict]) -> String {
-    let count = match files.len() {
-        1 => "1 file has".to_owned(),
-        n => format!("{n} files have"),
-    };
-    let mut text = format!(
-        "Your work conflicts with what {branch} is by now. A rebase of it onto {branch} is under way in your worktree, and {count} conflicts:\n\n"
-    );
-    for file in files {
-        let markers = match file.markers {
-            0 => String::new(),
-            1 => ", in 1 place".to_owned(),
-            n => format!(", in {n} places"),
-        };
-        text.push_str(&format!("  {} ({}{markers})\n", printable(&file.path), file.kind));
-    }
-    for file in files.iter().filter(|file| !file.regions.is_empty()) {
-        text.push_str(&format!("\n{}:\n{}\n", printable(&file.path), file.regions));
-    }
-    text.push_str(&format!(
-        "\nIn a rebase the sides are the other way round: `git show :2:FILE` and what stands between <<<<<<< and ======= is {branch}'s; \
-         `git show :3:FILE` is yours, as is what stands between ======= and >>>>>>>.\n\n\
-         1. Look at each file, and decide what it is to be: both sides were meant.\n\
-         2. Remove the markers, and `git add` the file (or `git rm` it).\n\
-         3. `GIT_EDITOR=true git rebase --continue`; do it again if another commit conflicts.\n"
-    ));
-    if let Some(validate) = validate {
-        text.push_str(&format!("4. Run `{validate}`, and mend what fails.\n"));
-    }
-    text.push_str("\nTo give up: `git rebase --abort`. Do not push.");
-    text
 }
 
 #[cfg(test)]

@@ -11,7 +11,8 @@ use shopfloor_core::proc;
 
 use super::{Tmux, Typist};
 use crate::agent::{AgentTable, Paste};
-use crate::commands::hook;
+use crate::layout;
+use crate::receipt;
 use crate::worker::Worker;
 
 /// What is known of a delivery that did not fail.
@@ -32,7 +33,8 @@ impl Verdict {
     }
 }
 
-pub use crate::plan::machine::NOT_DELIVERED as NOT;
+/// The kind of failure of a delivery of which nothing was typed.
+pub const NOT: &str = "not_delivered";
 
 /// The kind of one of which something was typed.
 const BEGUN: &str = "in_doubt";
@@ -111,7 +113,7 @@ pub fn not_delivered(worker: &str, failure: Failure) -> Failure {
 
 /// In which circumstances a text is typed.
 #[derive(Clone, Copy, Debug)]
-pub struct How {
+pub struct TypingOptions {
     /// The program is to forget what it was at before.
     pub is_fresh: bool,
     /// A person overrules that somebody types there.
@@ -120,7 +122,14 @@ pub struct How {
 
 /// Everything that may fail before the first byte of a text is typed: the worker's own program still runs in its pane, the
 /// text is in a buffer of tmux. Its command for a fresh start is typed where one is wanted.
-pub fn prepare(tmux: &Tmux, root: &Path, worker: &Worker, agent: &AgentTable, text: &str, how: How) -> Result<Ready> {
+pub fn prepare(
+    tmux: &Tmux,
+    root: &Path,
+    worker: &Worker,
+    agent: &AgentTable,
+    text: &str,
+    options: TypingOptions,
+) -> Result<Ready> {
     let not = |why: &str| Failure::failed(why);
     let pane = tmux.pane_of(worker)?.ok_or_else(|| not("its session is gone"))?;
     if pane.end.is_some() {
@@ -139,16 +148,16 @@ pub fn prepare(tmux: &Tmux, root: &Path, worker: &Worker, agent: &AgentTable, te
     // A name of its own: with a shared one workers get each other's texts.
     let unique = Digest::random().to_string();
     let buffer = format!("worker-ctl-{}", &unique[..16]);
-    let has_hook = hook::last(root, &worker.name).is_some();
-    hook::forget(root, &worker.name)?;
-    if how.is_fresh {
+    let has_hook = receipt::load(root, &worker.name).is_some();
+    receipt::forget(root, &worker.name)?;
+    if options.is_fresh {
         clear(tmux, &pane.id, agent).map_err(|failure| Failure::new(Exit::Failed, BEGUN, failure.message))?;
     }
     let loaded = tmux.feed(&["load-buffer", "-b", &buffer, "-"], text.clone().into_bytes())?;
     if !loaded.status.success() {
         return Err(not("tmux took no text"));
     }
-    Ok(Ready { pane: pane.id, buffer, text, has_hook, is_forced: how.is_forced })
+    Ok(Ready { pane: pane.id, buffer, text, has_hook, is_forced: options.is_forced })
 }
 
 /// Types it into the worker's pane, then Enter as a key of its own. In doubt nothing is ever typed twice; a signal does not
@@ -179,14 +188,14 @@ pub fn deliver(tmux: &Tmux, root: &Path, worker: &Worker, agent: &AgentTable, re
     }
     submit(tmux, &pane, agent)?;
     Ok(match has_hook {
-        true if hook::confirms(root, &worker.name, &text) => Verdict::Delivered,
+        true if receipt::confirms(root, &worker.name, &text) => Verdict::Delivered,
         _ => Verdict::Sent,
     })
 }
 
 /// Removes the texts that a worker was given in files: its task is over.
 pub fn forget_files(root: &Path, worker: &str) -> Result<()> {
-    let dir = root.join("prompts");
+    let dir = layout::prompts(root);
     let prefix = format!("{worker}-");
     // The rest of the name is a hash, so that no other worker's begins like that.
     let is_its = |name: &str| {
@@ -200,8 +209,8 @@ pub fn forget_files(root: &Path, worker: &str) -> Result<()> {
 /// A text in a file of its own, for who cannot be given it otherwise.
 pub fn in_file(root: &Path, worker: &str, text: &str) -> Result<PathBuf> {
     let digest = Digest::of(text.as_bytes()).to_string();
-    let file = root.join("prompts").join(format!("{worker}-{}.md", &digest[..12]));
-    fs::create_private_dir(&root.join("prompts"))?;
+    let file = layout::prompts(root).join(format!("{worker}-{}.md", &digest[..12]));
+    fs::create_private_dir(&layout::prompts(root))?;
     fs::replace(&file, text.as_bytes(), Some(fs::PRIVATE))?;
     Ok(file)
 }
