@@ -1,6 +1,6 @@
-//! Runs of agents: one record per agent, and one lock per run, which `worktree-spawn run` and its command hold. A run whose lock
-//! is free but whose record has no end has died. Each run has its own lock, so that a process left behind by an earlier run
-//! holds only that one's.
+//! Runs of agents: one record per agent, and one lock per run, which `worktree-spawn run` and its command hold. A run
+//! whose lock is free but whose record has no end has died. Each run has its own lock, so that a process left behind by
+//! an earlier run holds only that one's.
 
 use std::path::{Path, PathBuf};
 

@@ -11,8 +11,8 @@ use crate::commands::{
 
 /// Isolated worktrees that know their parents, and messages that arrive
 ///
-/// Gives each agent a git worktree on a branch of its own, or a seat in its parent's worktree, with an identity that never
-/// changes. Carries the agent's reports to its parent, even if the parent is not listening.
+/// Gives each agent a git worktree on a branch of its own, or a seat in its parent's worktree, with an identity that
+/// never changes. Carries the agent's reports to its parent, even if the parent is not listening.
 #[derive(Debug, Parser)]
 #[command(
     name = "worktree-spawn",

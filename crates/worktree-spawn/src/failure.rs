@@ -1,4 +1,4 @@
-//! The kinds of failure this tool reports, each with the word that scripts see, and failures of git.
+//! The kinds of failure this tool reports, each with the word that scripts see.
 
 use shopfloor_core::error::{Exit, Failure};
 use shopfloor_core::proc::Output;
@@ -75,11 +75,6 @@ impl SpawnFailure {
     pub fn is_kind_of(self, failure: &Failure) -> bool {
         failure.kind == self.word()
     }
-}
-
-/// A git command that failed, with git's error output as the cause.
-pub fn git_failed(command: &str, output: &Output) -> Failure {
-    SpawnFailure::Git.with(Exit::Failed, format!("git {command} failed with {}", output.status)).because(stderr(output))
 }
 
 /// What a command wrote to stderr, as a cause.

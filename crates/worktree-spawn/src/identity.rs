@@ -1,5 +1,5 @@
-//! Who an agent is. The record is written once, in the private git directory of the agent's worktree, where neither `git clean`
-//! nor a switch of branches reaches it. Nothing in it is ever derived from the branch checked out now.
+//! Who an agent is. The record is written once, in the private git directory of the agent's worktree, where neither
+//! `git clean` nor a switch of branches reaches it. Nothing in it is ever derived from the branch checked out now.
 
 use std::path::Path;
 
@@ -104,8 +104,8 @@ impl Agent {
         }
     }
 
-    /// The slugs of this agent and of its spawned ancestors, such as `feature-a.parser`. Slugs contain no dots, so they are the
-    /// last parts of the id.
+    /// The slugs of this agent and of its spawned ancestors, such as `feature-a.parser`. Slugs contain no dots, so they
+    /// are the last parts of the id.
     pub fn dotted(&self) -> &str {
         let spawned = usize::try_from(self.level.saturating_sub(1)).unwrap_or(1);
         let dots: Vec<usize> = self.id.match_indices('.').map(|(at, _)| at).collect();

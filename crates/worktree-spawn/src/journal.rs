@@ -1,5 +1,5 @@
-//! Journals: what a spawn or a removal is about to do, written before it is done. A command that finds the journal of a killed one
-//! undoes exactly that spawn, or finishes that removal.
+//! Journals: what a spawn or a removal is about to do, written before it is done. A command that finds the journal of a
+//! killed one undoes exactly that spawn, or finishes that removal.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -42,7 +42,8 @@ pub struct SpawnJournal {
     /// Whether the spawn makes the branch, so that undoing it deletes the branch.
     pub makes_branch: bool,
     pub base_sha: String,
-    /// The directories that are made above the worktree, outermost first, and the worktree's own unless an empty one was there.
+    /// The directories that are made above the worktree, outermost first, and the worktree's own unless an empty one
+    /// was there.
     pub makes_dirs: Vec<PathBuf>,
 }
 
@@ -82,7 +83,8 @@ pub struct RemovalJournal {
     pub is_final: bool,
     /// The branch to delete if it still is at this commit.
     pub deletes: Option<(String, String)>,
-    /// Whether to skip the second look: what would be lost is kept under a ref, or cannot be seen once the worktree is moved.
+    /// Whether to skip the second look: what would be lost is kept under a ref, or cannot be seen once the worktree is
+    /// moved.
     pub is_forced: bool,
 }
 
@@ -181,8 +183,8 @@ impl<J: Journaled> OpenJournal<J> {
     }
 }
 
-/// The journals of processes that are gone, and notes about those that could not be read. Journals that are still at work are left
-/// out, and remains that never were a whole journal are deleted.
+/// The journals of processes that are gone, and notes about those that could not be read. Journals that are still at
+/// work are left out, and remains that never were a whole journal are deleted.
 pub fn abandoned<J: Journaled>(shared: &Path) -> Result<(Vec<OpenJournal<J>>, Vec<String>)> {
     let dir = shared.join(J::DIR);
     let names: Vec<String> = fs::list(&dir)?.iter().map(|name| name.to_string_lossy().into_owned()).collect();

@@ -58,8 +58,8 @@ pub fn sessions_dir(shared: &Path) -> PathBuf {
     shared.join("session")
 }
 
-/// An id as a file name. Everything but letters, digits, `_`, `-` and inner dots is percent-encoded; a name that would be too
-/// long ends in a hash of the id.
+/// An id as a file name. Everything but letters, digits, `_`, `-` and inner dots is percent-encoded; a name that would
+/// be too long ends in a hash of the id.
 pub fn encoded(id: &str) -> String {
     let mut name = String::new();
     for (i, b) in id.bytes().enumerate() {

@@ -1,8 +1,9 @@
 //! `worktree-spawn` gives agents worktrees that know their parents, and carries messages to those parents.
 //!
-//! Rooms from top to bottom, each using only those below: `cli`, `commands`, `apply` (everything that writes), `plan` (pure decisions),
-//! `facts` (everything that is read), then the nouns: `known_agent` in its `place`, `identity`, `event` in its `spool`, `agent_run`,
-//! `journal`, `settings`, `agent_program`, `launcher`, `watch`, `native` (gix) and the smaller ones.
+//! Rooms from top to bottom, each using only those below: `cli`, `commands`, `apply` (everything that writes), `plan`
+//! (pure decisions), `facts` (everything that is read), then the nouns: `known_agent` in its `place`, `identity`,
+//! `event` in its `spool`, `agent_run`, `journal`, `settings`, `agent_program`, `launcher`, `watch`, `native` (gix) and
+//! the smaller ones.
 
 mod cli;
 mod commands;

@@ -1,5 +1,5 @@
-//! The repository through gix, in this process. It is used only where its result is the same as git's: a test over generated
-//! repositories compares checkouts, and everything that could differ is left to git.
+//! The repository through gix, in this process. It is used only where its result is the same as git's: a test over
+//! generated repositories compares checkouts, and everything that could differ is left to git.
 
 mod history;
 
@@ -69,8 +69,9 @@ impl Native {
         Some(self.repo.head_id().ok()?.to_string())
     }
 
-    /// Whether a worktree has changes or untracked files, not counting ignored ones; none if only git can tell. The caller has
-    /// checked that the worktree is the one that the repository has recorded. Changes in submodules do not count.
+    /// Whether a worktree has changes or untracked files, not counting ignored ones; none if only git can tell. The
+    /// caller has checked that the worktree is the one that the repository has recorded. Changes in submodules do not
+    /// count.
     pub fn is_changed(&self) -> Option<bool> {
         let config = self.repo.config_snapshot();
         let has = |name: &str| config.plumbing().sections_by_name(name).is_some_and(|mut all| all.next().is_some());
@@ -113,7 +114,8 @@ impl Native {
         Ok(found)
     }
 
-    /// Makes a new branch with its reflog. `false` if git has to do it, because a hook wants to know of it or gix cannot.
+    /// Makes a new branch with its reflog. `false` if git has to do it, because a hook wants to know of it or gix
+    /// cannot.
     pub fn make_branch(&self, name: &str, sha: &str) -> bool {
         // In a shared repository git gives directories other modes.
         if self.repo.config_snapshot().string("core.sharedRepository").is_some() {
@@ -128,7 +130,8 @@ impl Native {
         self.repo.reference(format!("refs/heads/{name}"), id, PreviousValue::MustNotExist, message).is_ok()
     }
 
-    /// Writes the files and the index of a worktree that was made with `--no-checkout`. After `false` git can write them all again.
+    /// Writes the files and the index of a worktree that was made with `--no-checkout`. After `false` git can write
+    /// them all again.
     pub fn checkout(&self, worktree: &Worktree, sha: &str, interrupted: &AtomicBool) -> Attempt<bool> {
         let repo = &self.repo;
         if is_unusual(repo) || worktree.git_dir.join("config.worktree").exists() {
@@ -162,8 +165,8 @@ impl Native {
 }
 
 /// Writes an index as git does after a checkout, with the ids of the trees it came from (the `TREE` extension of git's
-/// Documentation/gitformat-index.txt). gix does not write these, and without them each `git commit` and `git status` would
-/// compute them again.
+/// Documentation/gitformat-index.txt). gix does not write these, and without them each `git commit` and `git status`
+/// would compute them again.
 fn write_index(repo: &gix::Repository, index: &gix::index::File, top: gix::ObjectId, path: &Path) -> Attempt<()> {
     let extensions = gix::index::write::Extensions::None;
     let mut bytes = Vec::new();

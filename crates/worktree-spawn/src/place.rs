@@ -1,4 +1,5 @@
-//! A repository as one of its worktrees sees it, and the worktrees themselves: plain values that `facts::repository` reads.
+//! A repository as one of its worktrees sees it, and the worktrees themselves: plain values that `facts::repository`
+//! reads.
 
 use std::path::PathBuf;
 
@@ -25,8 +26,8 @@ pub struct Worktree {
 }
 
 impl Worktree {
-    /// A git that works on what the repository has recorded of this worktree, because an agent may have rewritten the worktree's
-    /// `.git` file and configuration (exit 4, kind `tampered`).
+    /// A git that works on what the repository has recorded of this worktree, because an agent may have rewritten the
+    /// worktree's `.git` file and configuration (exit 4, kind `tampered`).
     pub fn git(&self, git: &Git, place: &Place) -> Result<Git> {
         if self.is_main { Ok(git.clone()) } else { git.guarded(&place.common_dir, &self.path) }
     }

@@ -2,12 +2,12 @@
 
 use std::path::{Path, PathBuf};
 
+use shopfloor_core::agents;
 use shopfloor_core::config::{self, Config, Kind, Line, Setting, Trust};
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Failure, Result};
 use shopfloor_core::git::Home;
 
-use crate::agent_program;
 use crate::launcher;
 use crate::tool::TOOL;
 
@@ -89,7 +89,7 @@ impl Settings {
         if let Some((_, line)) = self.agents.iter().rev().find(|(name, _)| name == agent) {
             return Ok(line.clone());
         }
-        let preset = agent_program::find(agent).map(|program| Line::Shell(program.command.to_owned()));
+        let preset = agents::find(agent).map(|program| Line::Shell(program.launch_line.to_owned()));
         preset.ok_or_else(|| {
             Failure::malformed(format!("no command is set for the agent `{agent}`"))
                 .hint(format!("set `command` in `[worktree-spawn.agents.{agent}]` of the configuration"))

@@ -10,8 +10,8 @@ const LONGEST: usize = 50;
 /// The longest branch: git appends `.lock` to its last component, and file systems take 255 bytes.
 pub const LONGEST_BRANCH: usize = 244;
 
-/// The slug of a name: ASCII letters, digits and single dashes. Accents are dropped and everything else becomes a dash. Exit 2 when
-/// nothing is left.
+/// The slug of a name: ASCII letters, digits and single dashes. Accents are dropped and everything else becomes a dash.
+/// Exit 2 when nothing is left.
 pub fn slug(name: &str) -> Result<String> {
     let mut slug = String::new();
     for c in name.nfkd().filter(|c| !is_combining_mark(*c)) {

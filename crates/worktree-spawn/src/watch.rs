@@ -71,8 +71,8 @@ impl Watch {
         Watch { watcher, send, wakes, pids: Vec::new(), ended: Arc::default(), is_blind, is_writing }
     }
 
-    /// Calls `write`, which may block; a signal ends the process meanwhile. If a signal arrived before, returns it and does not
-    /// call `write`.
+    /// Calls `write`, which may block; a signal ends the process meanwhile. If a signal arrived before, returns it and
+    /// does not call `write`.
     pub fn write(&self, write: impl FnOnce()) -> Option<i32> {
         // From here on a signal ends the process; an earlier one is in the queue.
         self.is_writing.store(true, Ordering::SeqCst);

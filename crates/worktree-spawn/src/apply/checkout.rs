@@ -1,10 +1,10 @@
 //! Writing the files of a new worktree: by gix on all cores if its result is the same as git's, otherwise by git.
 
 use shopfloor_core::error::Result;
+use shopfloor_core::git;
 use shopfloor_core::proc;
 
 use super::records::SpawnContext;
-use crate::failure::git_failed;
 use crate::place::Worktree;
 
 /// Writes the files and the index of a worktree that was made with `--no-checkout`.
@@ -20,7 +20,7 @@ pub fn run(context: &SpawnContext<'_>, worktree: &Worktree, sha: &str) -> Result
     let cmd = context.git.cmd(&worktree.path).arg("-c").arg(format!("checkout.workers={workers}"));
     let output = cmd.args(["reset", "--hard", "--quiet", "--no-recurse-submodules"]).capture()?;
     if !output.status.success() {
-        return Err(git_failed("reset --hard", &output));
+        return Err(git::failed("reset --hard", &output));
     }
     proc::check_interrupt()
 }

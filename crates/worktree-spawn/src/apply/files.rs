@@ -1,5 +1,5 @@
-//! The files of an agent: its task, its role, and the configuration by which it finds its tools. Files that exist are not replaced;
-//! into JSON files ours is merged.
+//! The files of an agent: its task, its role, and the configuration by which it finds its tools. Files that exist are
+//! not replaced; into JSON files ours is merged.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use jsonc_parser::ParseOptions;
 use jsonc_parser::cst::{CstInputValue, CstObject, CstRootNode};
 use serde_json::Value;
+use shopfloor_core::agents::SettingsForm;
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::fs::{self, Content, Found, Root, Staging};
@@ -15,7 +16,7 @@ use shopfloor_core::hash::Digest;
 use shopfloor_core::path::RelPath;
 use shopfloor_core::text::{Position, shell_word};
 
-use crate::agent_program::{SettingsForm, settings_form};
+use crate::agent_program::settings_form;
 use crate::failure::SpawnFailure;
 use crate::identity::{Agent, AgentKind};
 use crate::known_agent::{

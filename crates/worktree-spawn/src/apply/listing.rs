@@ -1,4 +1,5 @@
-//! The list of agents, for `list` and the MCP tool `list_agents`. Agents whose death nobody reported are reported by the way.
+//! The list of agents, for `list` and the MCP tool `list_agents`. Agents whose death nobody reported are reported by
+//! the way.
 
 use std::collections::BTreeMap;
 use std::path::Path;

@@ -41,7 +41,7 @@ fn publish(
 ) -> Result<Published> {
     let Some(parent) = agent.parents.last() else {
         return Err(SpawnFailure::NoParent
-            .refuse(format!("{} has no parent to tell", agent.id))
+            .refuse(format!("{} has no parent to report to", agent.id))
             .hint("run it as an agent that was spawned, or name one with `--as ID`"));
     };
     let mut record = draft.into_record(env, agent);

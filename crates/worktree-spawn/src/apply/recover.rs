@@ -19,8 +19,8 @@ pub fn finish_removals(env: &Env, place: &Place) -> Result<Vec<String>> {
     remove::recover(place, &Git::find(env)?)
 }
 
-/// Finishes killed removals and undoes killed spawns, and says what became of each. A failure does not stop the others from being
-/// recovered. The caller holds the repository's lock.
+/// Finishes killed removals and undoes killed spawns, and says what became of each. A failure does not stop the others
+/// from being recovered. The caller holds the repository's lock.
 pub fn recover(place: &Place, git: &Git, lost: LostWorktrees) -> Result<Vec<String>> {
     let mut notes = remove::recover(place, git)?;
     let (abandoned, unreadable) = journal::abandoned::<SpawnJournal>(&place.shared())?;

@@ -35,8 +35,8 @@ pub struct RemovalOutcome {
     pub notes: Vec<String>,
 }
 
-/// Lets the other tools take in what only this worktree has, and returns what they say. Exit 1 if one of them refuses, unless the
-/// removal is forced. To be called without the repository's lock, because other processes wait for that.
+/// Lets the other tools take in what only this worktree has, and returns what they say. Exit 1 if one of them refuses,
+/// unless the removal is forced. To be called without the repository's lock, because other processes wait for that.
 pub fn take_leave(env: &Env, place: &Place, removal: &AgentRemoval) -> Result<Vec<String>> {
     let known = &removal.condition.known;
     if known.agent.kind == AgentKind::Worker || known.worktree.is_lost {
@@ -129,8 +129,7 @@ fn look_again(env: &Env, place: &Place, git: &Git, work: &RemovalJournal, aside:
         return Ok(());
     }
     let worktree = repository::worktrees(place)?.into_iter().find(|worktree| worktree.git_dir == work.git_dir);
-    let worktree =
-        worktree.ok_or_else(|| Failure::failed(format!("git does not know {} any more", work.path.display())))?;
+    let worktree = worktree.ok_or_else(|| Failure::failed(format!("git no longer knows {}", work.path.display())))?;
     // The journal names the agent, because some of the records may be gone.
     let agent = work.agents.first().ok_or_else(|| Failure::failed("the journal names no agent"))?.clone();
     let known = KnownAgent::spawned(agent, worktree);

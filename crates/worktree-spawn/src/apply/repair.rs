@@ -1,9 +1,10 @@
-//! Repairs: reconnecting moved worktrees, restoring agents' configuration, and forwarding events of agents that were removed by hand.
+//! Repairs: reconnecting moved worktrees, restoring agents' configuration, and forwarding events of agents that were
+//! removed by hand.
 
 use shopfloor_core::env::Env;
 use shopfloor_core::error::Result;
 use shopfloor_core::fs;
-use shopfloor_core::git::Git;
+use shopfloor_core::git::{self, Git};
 use shopfloor_core::lock::Lock;
 
 use super::files::{self, McpFile};
@@ -12,7 +13,6 @@ use crate::agent_run;
 use crate::facts::agents;
 use crate::facts::moved::{MovedWorktree, belongs_to_another};
 use crate::facts::repository;
-use crate::failure::git_failed;
 use crate::identity::{Agent, AgentKind, ROOT};
 use crate::known_agent::{KnownAgent, MCP_FILE, OWN_MCP_FILE};
 use crate::place::Place;
@@ -32,7 +32,7 @@ pub fn reconnect(place: &Place, git: &Git, moved: &[MovedWorktree]) -> Result<()
     let paths = moved.iter().map(|moved| &moved.path);
     let output = git.cmd(&place.common_dir).args(["worktree", "repair"]).args(paths).capture()?;
     if !output.status.success() {
-        return Err(git_failed("worktree repair", &output));
+        return Err(git::failed("worktree repair", &output));
     }
     Ok(())
 }

@@ -71,7 +71,8 @@ impl ActiveRun {
     }
 }
 
-/// Reports the death of an agent's run if nobody did, exactly once: the event's key is the run's. Returns the run once it is over.
+/// Reports the death of an agent's run if nobody did, exactly once: the event's key is the run's. Returns the run once
+/// it is over.
 pub fn report_death(env: &Env, place: &Place, id: &str) -> Result<Option<AgentRun>> {
     let shared = &place.shared();
     let run = agent_run::load(shared, id)?;

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use shopfloor_core::error::{At, Exit, Failure, Result};
 use shopfloor_core::fs;
-use shopfloor_core::git::{LOCAL_VARS, private_dir};
+use shopfloor_core::git::{self, LOCAL_VARS, private_dir};
 use shopfloor_core::proc::{self, Cmd};
 
 use super::files::{McpFile, SeatFiles};
@@ -13,7 +13,7 @@ use super::undo::{self, with_leftovers};
 use super::{checkout, files};
 use crate::excludes;
 use crate::facts::spawn::StartPoint;
-use crate::failure::{SpawnFailure, git_failed};
+use crate::failure::SpawnFailure;
 use crate::identity::Agent;
 use crate::journal::{self, OpenJournal, SpawnJournal};
 use crate::known_agent::{KnownAgent, MCP_FILE};
@@ -47,8 +47,8 @@ pub struct BegunSubtree {
     agent: Agent,
 }
 
-/// Makes the records: exclude lines, directories, git's worktree and branch, the identity. The caller holds the repository's lock.
-/// A failure undoes them.
+/// Makes the records: exclude lines, directories, git's worktree and branch, the identity. The caller holds the
+/// repository's lock. A failure undoes them.
 pub fn begin(context: &SpawnContext<'_>, plan: &Plan) -> Result<BegunSubtree> {
     // This comes first, before there is anything that a `git add -A` could stage.
     add_excludes(context.repo, &state_lines().chain(plan.exclude.clone()).collect::<Vec<_>>())?;
@@ -85,7 +85,7 @@ fn make_branch(context: &SpawnContext<'_>, plan: &Plan) -> Result<()> {
     let cmd = context.git.cmd(&context.place.common_dir).args(["update-ref", "--create-reflog", "-m", &message]);
     let output = cmd.args([&name, &plan.base_sha, &null]).capture()?;
     if !output.status.success() {
-        return Err(git_failed("update-ref", &output).hint("nothing was kept of it"));
+        return Err(git::failed("update-ref", &output).hint("nothing of the subtree was kept"));
     }
     Ok(())
 }
@@ -118,7 +118,7 @@ fn make_records(context: &SpawnContext<'_>, plan: &Plan, journal: &mut OpenJourn
     let cmd = git.cmd_alone(&here.path).args(how).arg(&plan.path).arg(&plan.branch);
     let output = cmd.capture()?;
     if !output.status.success() {
-        return Err(git_failed("worktree add", &output).hint("nothing was kept of it"));
+        return Err(git::failed("worktree add", &output).hint("nothing of the subtree was kept"));
     }
     let git_dir = private_dir(&plan.path)
         .ok_or_else(|| Failure::failed(format!("git made no worktree at {}", plan.path.display())))?;
@@ -180,7 +180,7 @@ fn fill(
         let output =
             git.cmd(&worktree.path).args(["submodule", "update", "--init", "--recursive", "--quiet"]).capture()?;
         if !output.status.success() {
-            return Err(git_failed("submodule update", &output));
+            return Err(git::failed("submodule update", &output));
         }
     }
     let has_mcp = worktree.path.join(MCP_FILE).symlink_metadata().is_ok();
@@ -196,8 +196,8 @@ fn fill(
             made.warnings.push(format!("{} is not tracked, and git ignores it now", its_mcp.display()));
         }
     }
-    // git's processes share the journal's lock, so that a command that finds the journal waits for them. A process that a hook
-    // starts may outlive the spawn and must not share it.
+    // git's processes share the journal's lock, so that a command that finds the journal waits for them. A process that
+    // a hook starts may outlive the spawn and must not share it.
     journal.lock.keep_from_children()?;
     if !options.no_git_hooks {
         run_hook(context, start, made)?;
@@ -210,8 +210,8 @@ fn fill(
     proc::check_interrupt()
 }
 
-/// Runs the repository's post-checkout hook as `git worktree add` does. Its output goes to stderr, and processes that it leaves
-/// running are not waited for.
+/// Runs the repository's post-checkout hook as `git worktree add` does. Its output goes to stderr, and processes that
+/// it leaves running are not waited for.
 fn run_hook(context: &SpawnContext<'_>, start: &StartPoint, made: &mut MadeSubtree) -> Result<()> {
     use rustix::fs::{Access, access};
     let hook = made.worktree.path.join(&start.hook);

@@ -5,11 +5,10 @@ use std::path::Path;
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Failure, Result};
 use shopfloor_core::fs;
-use shopfloor_core::git::Git;
+use shopfloor_core::git::{self, Git};
 use shopfloor_core::proc::Output;
 
 use crate::facts::history::commit_cmd;
-use crate::failure::git_failed;
 use crate::known_agent::KnownAgent;
 use crate::layout;
 use crate::place::Place;
@@ -47,7 +46,7 @@ pub fn keep(env: &Env, git: &Git, place: &Place, known: &KnownAgent) -> Result<S
 /// The output of a git command that must succeed.
 fn stdout(command: &str, output: Output) -> Result<String> {
     if !output.status.success() {
-        return Err(git_failed(command, &output));
+        return Err(git::failed(command, &output));
     }
     Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned())
 }
@@ -92,7 +91,7 @@ fn make_ref(env: &Env, git: &Git, dir: &Path, known: &KnownAgent, commit: &str) 
     let null = "0".repeat(commit.len());
     let output = git.cmd_alone(dir).args(["update-ref", &name, commit, &null]).capture()?;
     if !output.status.success() {
-        let failure = git_failed("update-ref", &output);
+        let failure = git::failed("update-ref", &output);
         return Err(Failure { message: format!("cannot keep the changes: {}", failure.message), ..failure });
     }
     Ok(name)

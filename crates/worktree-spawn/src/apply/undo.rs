@@ -1,5 +1,5 @@
-//! Undoing a spawn: exactly what it made, in reverse. Before a killed spawn is undone, its worktree is checked for work done since.
-//! Nothing is touched that the spawn did not provably make.
+//! Undoing a spawn: exactly what it made, in reverse. Before a killed spawn is undone, its worktree is checked for work
+//! done since. Nothing is touched that the spawn did not provably make.
 
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
@@ -8,13 +8,12 @@ use std::path::{Path, PathBuf};
 
 use shopfloor_core::error::{Failure, Result};
 use shopfloor_core::fs::{self, Found, Root};
-use shopfloor_core::git::{Git, private_dir};
+use shopfloor_core::git::{self, Git, private_dir};
 use shopfloor_core::path::RelPath;
 
 use super::records::release_excludes;
 use crate::agent_run;
 use crate::facts::repository;
-use crate::failure::git_failed;
 use crate::identity::{Agent, new_uid};
 use crate::journal::{OpenJournal, SpawnJournal};
 use crate::known_agent::{IGNORE_FILE, MCP_FILE, OWN_MCP_FILE, ROLE_FILE, TASK_FILE};
@@ -79,7 +78,8 @@ fn record_of(place: &Place, spawn: &SpawnJournal) -> Result<Option<WorktreeRecor
     Ok(None)
 }
 
-/// Undoes a spawn of this process. The caller holds the repository's lock. The record that git has for the spawn is its own.
+/// Undoes a spawn of this process. The caller holds the repository's lock. The record that git has for the spawn is its
+/// own.
 pub fn undo(place: &Place, git: &Git, open: OpenJournal<SpawnJournal>) -> Result<()> {
     let spawn = open.entry.clone();
     let entry = record_of(place, &spawn)?;
@@ -202,7 +202,7 @@ fn take_back(place: &Place, git: &Git, spawn: &SpawnJournal, entry: Option<&Work
         if String::from_utf8_lossy(&asked.stdout).trim() == spawn.base_sha {
             let deleted = git.cmd(&place.common_dir).args(["update-ref", "-d", &name, &spawn.base_sha]).capture()?;
             if !deleted.status.success() {
-                return Err(git_failed("update-ref", &deleted));
+                return Err(git::failed("update-ref", &deleted));
             }
         }
     }
@@ -212,12 +212,12 @@ fn take_back(place: &Place, git: &Git, spawn: &SpawnJournal, entry: Option<&Work
     Ok(())
 }
 
-/// Removes what git wrote and nothing else, then the directories that are empty. A file stays if it is neither what git writes
-/// nor the beginning of that, because then somebody else wrote it.
+/// Removes what git wrote and nothing else, then the directories that are empty. A file stays if it is neither what git
+/// writes nor the beginning of that, because then somebody else wrote it.
 fn remove_known(git: &Git, place: &Place, spawn: &SpawnJournal) -> Result<()> {
     let listed = git.cmd(&place.common_dir).args(["ls-tree", "-r", "-z", &spawn.base_sha]).capture()?;
     if !listed.status.success() {
-        return Err(git_failed("ls-tree", &listed));
+        return Err(git::failed("ls-tree", &listed));
     }
     let root = Root::open(&spawn.path)?;
     let entries = listed.stdout.split(|b| *b == 0).filter_map(|entry| {
@@ -227,8 +227,8 @@ fn remove_known(git: &Git, place: &Place, spawn: &SpawnJournal) -> Result<()> {
         Some((path, String::from_utf8_lossy(sha).into_owned()))
     });
     let (mut files, mut links) = (Vec::new(), Vec::new());
-    // Every directory that git would have made, even if it wrote no file there: an empty one would prevent the name from being
-    // spawned again.
+    // Every directory that git would have made, even if it wrote no file there: an empty one would prevent the name
+    // from being spawned again.
     let mut dirs = BTreeSet::new();
     for (path, sha) in entries {
         let above = std::iter::successors(path.parent(), RelPath::parent);
@@ -292,6 +292,6 @@ fn empty(dir: &Path) -> Result<()> {
 pub fn with_leftovers(failure: Failure, undone: Result<()>) -> Failure {
     match undone {
         Ok(()) => failure,
-        Err(left) => failure.details([format!("undoing it failed: {left}")]).hint("run `worktree-spawn repair`"),
+        Err(left) => failure.details([format!("undoing the spawn failed: {left}")]).hint("run `worktree-spawn repair`"),
     }
 }

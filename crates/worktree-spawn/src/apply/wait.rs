@@ -57,7 +57,8 @@ pub struct EventWait<'a> {
     pub watch: Watch,
     /// The numbers of events that do not match, which need no second look.
     passed: BTreeSet<u64>,
-    /// The events that the last scan listed but did not reach, the lowest number last. Events published since have higher numbers.
+    /// The events that the last scan listed but did not reach, the lowest number last. Events published since have
+    /// higher numbers.
     listed: Vec<SpoolEntry>,
     newer: BTreeSet<u64>,
     /// Whether an agent's command outlives its `run`.
@@ -67,7 +68,7 @@ pub struct EventWait<'a> {
 }
 
 /// One scan of the spool.
-struct Scan {
+struct SpoolScan {
     claim: Option<Claim>,
     /// Whether another process is delivering an event.
     is_held: bool,
@@ -116,7 +117,7 @@ impl<'a> EventWait<'a> {
     pub fn next(&mut self, end: Option<Instant>) -> Result<WaitOutcome> {
         loop {
             let scan = match self.scan(ScanStart::Rest)? {
-                Scan { claim: None, .. } => self.scan(ScanStart::Fresh)?,
+                SpoolScan { claim: None, .. } => self.scan(ScanStart::Fresh)?,
                 scan => scan,
             };
             if let Some(claim) = scan.claim {
@@ -140,8 +141,8 @@ impl<'a> EventWait<'a> {
     }
 
     /// Looks for a matching event, the lowest number first.
-    fn scan(&mut self, start: ScanStart) -> Result<Scan> {
-        let mut scan = Scan { claim: None, is_held: false, due: None };
+    fn scan(&mut self, start: ScanStart) -> Result<SpoolScan> {
+        let mut scan = SpoolScan { claim: None, is_held: false, due: None };
         if let Some(heir) = self.spool.forwards_to()? {
             return Err(Failure::not_found(format!("{} was removed; its events go to {heir}", self.spool.session))
                 .hint(format!("wait for those: `worktree-spawn wait --session {heir}`")));
@@ -173,7 +174,7 @@ impl<'a> EventWait<'a> {
                 continue;
             }
             match self.spool.claim(&entry, now)? {
-                Some(claim) => return Ok(Scan { claim: Some(claim), ..scan }),
+                Some(claim) => return Ok(SpoolScan { claim: Some(claim), ..scan }),
                 // Another process has the event. If that one dies, the event is free again.
                 None => scan.is_held = true,
             }
@@ -181,7 +182,8 @@ impl<'a> EventWait<'a> {
         Ok(scan)
     }
 
-    /// Reports the deaths of agents that report to this session, and watches those that live. `true` if there was a death.
+    /// Reports the deaths of agents that report to this session, and watches those that live. `true` if there was a
+    /// death.
     fn report_deaths(&mut self) -> Result<bool> {
         let shared = self.place.shared();
         let mut any = false;

@@ -25,7 +25,8 @@ struct EnvAnswer<'a> {
     env: Map<String, Value>,
 }
 
-/// Prints `export` lines, and an `unset` for variables that belong to another agent or, like git's, to another repository.
+/// Prints `export` lines, and an `unset` for variables that belong to another agent or, like git's, to another
+/// repository.
 pub fn run(ui: &Ui, env: &Env, args: &Args) -> Result<Exit> {
     let place = repository::find(env)?;
     let known = agents::require(&place, &args.id)?;

@@ -20,8 +20,8 @@ use crate::settings::{Flags, Settings};
 
 /// Remove agents that have ended and left nothing, and say why the others stay
 ///
-/// An agent has left nothing if its worktree has no changes, no commits that its parent's branch lacks, no seats and no worktrees
-/// in it, and if no events wait for it.
+/// An agent has left nothing if its worktree has no changes, no commits that its parent's branch lacks, no seats and no
+/// worktrees in it, and if no events wait for it.
 #[derive(clap::Args, Clone, Debug)]
 #[command(after_help = "Example:\n  worktree-spawn gc --dry-run")]
 pub struct Args {
@@ -77,7 +77,8 @@ pub fn run(ui: &Ui, env: &Env, args: &Args) -> Result<Exit> {
         (known.agent.kind != AgentKind::Worker, std::cmp::Reverse(known.worktree.path.components().count()))
     });
     for known in &order {
-        // The first look is taken without the lock, because other processes wait for that; an agent that is to go is looked at again.
+        // The first look is taken without the lock, because other processes wait for that; an agent that is to go is
+        // looked at again.
         let done = match verdict(&inspection, known, &left) {
             Err(why) => Err(why),
             Ok(_) if is_dry => Ok(GcAction::WouldRemove),

@@ -24,8 +24,8 @@ use crate::place::Place;
 
 /// Run an agent's command in its worktree, and report to its parent how it ended
 ///
-/// Exits as the command does, or with 75 if the agent is already running. The environment of the command has SHOPFLOOR_AGENT_ID,
-/// _SESSION_ID, _PARENT, _ROLE and, if the agent has a task, _TASK_FILE.
+/// Exits as the command does, or with 75 if the agent is already running. The environment of the command has
+/// SHOPFLOOR_AGENT_ID, _SESSION_ID, _PARENT, _ROLE and, if the agent has a task, _TASK_FILE.
 #[derive(clap::Args, Clone, Debug)]
 #[command(after_help = "Example:\n  worktree-spawn run main.feature-a -- claude")]
 pub struct Args {
@@ -72,7 +72,8 @@ pub fn run(ui: &Ui, env: &Env, args: &Args) -> Result<Exit> {
             return Err(failure);
         }
     };
-    // If the end could not be reported, the next command that looks reports a death. This command ends as the agent's did.
+    // If the end could not be reported, the next command that looks reports a death. This command ends as the agent's
+    // did.
     if let Err(failure) = report_end(env, &place, &known, &active, ended).and_then(|()| active.end(env, ended)) {
         ui.warn(format!("could not report how {id} ended: {failure}"));
     }

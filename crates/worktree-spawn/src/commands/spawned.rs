@@ -117,8 +117,8 @@ impl Spawned {
         }
     }
 
-    /// Starts the agent. If there is no launcher, warns with the command that starts it, so that nobody waits for an agent that does
-    /// not run.
+    /// Starts the agent. If there is no launcher, warns with the command that starts it, so that nobody waits for an
+    /// agent that does not run.
     pub fn launch(&mut self, ui: &Ui, env: &Env, settings: &Settings) {
         match launch::launch(env, settings, &self.known) {
             Ok(Launched::Started) => {}

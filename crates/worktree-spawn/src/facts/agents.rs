@@ -69,7 +69,8 @@ fn own(place: &Place, worktree: &Worktree, is_taken: &dyn Fn(&Worktree, &str) ->
     if !worktree.git_dir.join("HEAD").exists() {
         return Err(Failure::not_found(format!("the worktree {} is gone", worktree.path.display())));
     }
-    // A worktree made by hand, in a bare layout or by another tool is a root of its own, with its branch as id if that is free.
+    // A worktree made by hand, in a bare layout or by another tool is a root of its own, with its branch as id if that
+    // is free.
     let branch = worktree.branch.clone().unwrap_or_default();
     let is_free = !branch.is_empty() && branch != ROOT && !is_taken(worktree, &branch);
     let id = if is_free { branch } else { format!("{branch}@{}", entry_name(worktree)) };
@@ -98,8 +99,8 @@ fn entry_name(worktree: &Worktree) -> String {
     worktree.git_dir.file_name().unwrap_or_default().to_string_lossy().into_owned()
 }
 
-/// The agent of the current worktree. The first use of a worktree that was not spawned writes a record, so that its agent keeps
-/// its id whatever is checked out there later.
+/// The agent of the current worktree. The first use of a worktree that was not spawned writes a record, so that its
+/// agent keeps its id whatever is checked out there later.
 pub fn here(place: &Place) -> Result<KnownAgent> {
     let worktree = place.require_here()?;
     let (agent, is_recorded) = own(place, worktree, &|worktree, id| is_taken(&recorded_ids(place), worktree, id))?;
@@ -115,8 +116,8 @@ pub fn here(place: &Place) -> Result<KnownAgent> {
     })
 }
 
-/// The calling agent: the one that is named, else the environment's, else that of the current worktree. An environment that names an
-/// agent of another worktree is refused, because a guess might report in the wrong agent's name.
+/// The calling agent: the one that is named, else the environment's, else that of the current worktree. An environment
+/// that names an agent of another worktree is refused, because a guess might report in the wrong agent's name.
 pub fn caller(place: &Place, named: Option<&str>) -> Result<KnownAgent> {
     if let Some(name) = named {
         return require(place, name);
@@ -145,8 +146,8 @@ pub fn caller(place: &Place, named: Option<&str>) -> Result<KnownAgent> {
         .hint(format!("or change to its worktree: `cd \"$(worktree-spawn path {id})\"`")))
 }
 
-/// The reporting agent: as [`caller`], but it may have been removed. Then the record in its environment or its session's tombstone
-/// still tells who it is.
+/// The reporting agent: as [`caller`], but it may have been removed. Then the record in its environment or its
+/// session's tombstone still tells who it is.
 pub fn speaker(place: &Place, named: Option<&str>) -> Result<KnownAgent> {
     let variable = |name| place.env.var(name).map(|text| text.to_string_lossy().into_owned());
     let id = named.map(str::to_owned).or_else(|| variable("SHOPFLOOR_AGENT_ID"));
@@ -162,8 +163,8 @@ pub fn speaker(place: &Place, named: Option<&str>) -> Result<KnownAgent> {
     let own = record.filter(|agent| named.is_none() && agent.id == id);
     if let Some(known) = all(place)?.into_iter().find(|known| known.agent.id == id) {
         let is_later = own.as_ref().is_some_and(|own| own.incarnation != known.agent.incarnation);
-        // The agent exists, but this process is in another worktree or in none. A removed agent must not report in the name of a
-        // later one with the same id.
+        // The agent exists, but this process is in another worktree or in none. A removed agent must not report in the
+        // name of a later one with the same id.
         if !is_later {
             return if place.here.is_none() { Ok(known) } else { Err(failure) };
         }

@@ -2,7 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::agent_program::{GEMINI_VARIABLE, MCP_VARIABLE, SETTINGS_VARIABLE, SettingsForm, settings_form};
+use shopfloor_core::agents::SettingsForm;
+
+use crate::agent_program::{GEMINI_VARIABLE, MCP_VARIABLE, SETTINGS_VARIABLE, settings_form};
 use crate::identity::AgentKind;
 use crate::known_agent::{KnownAgent, OWN_MCP_FILE, SETTINGS_FILE};
 

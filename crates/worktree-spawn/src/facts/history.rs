@@ -1,4 +1,5 @@
-//! The commits of a worktree compared with those of other branches: in this process where gix can read the repository, else by git.
+//! The commits of a worktree compared with those of other branches: in this process where gix can read the repository,
+//! else by git.
 
 use std::path::Path;
 
@@ -40,7 +41,8 @@ impl History<'_> {
         Ok(String::from_utf8_lossy(&loose.stdout).trim().parse().unwrap_or(1))
     }
 
-    /// How the branch `into` contains everything on `tip`, if it does: as a merge, as one patch per commit, or as one patch.
+    /// How the branch `into` contains everything on `tip`, if it does: as a merge, as one patch per commit, or as one
+    /// patch.
     pub fn contained(&self, tip: &str, into: &str) -> Result<Option<&'static str>> {
         match self.native.as_ref().and_then(|native| native.containment(tip, into)) {
             Some(Containment::Merged) => Ok(Some("merged into")),

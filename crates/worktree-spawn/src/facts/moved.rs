@@ -37,8 +37,8 @@ pub fn moved(place: &Place, base: &Path) -> Result<Vec<MovedWorktree>> {
     Ok(found)
 }
 
-/// Whether the worktree at `path` belongs to another record that knows of it. Then this repository is a copy, and the worktree is
-/// the original's.
+/// Whether the worktree at `path` belongs to another record that knows of it. Then this repository is a copy, and the
+/// worktree is the original's.
 pub fn belongs_to_another(path: &Path, worktree: &Worktree) -> bool {
     let Some(dir) = private_dir(path).filter(|dir| !is_same(dir, &worktree.git_dir)) else { return false };
     let gitdir = fs::read(&dir.join("gitdir")).unwrap_or_default().unwrap_or_default();
@@ -54,8 +54,8 @@ fn candidates(worktree: &Worktree, tops: &[PathBuf], base: &Path) -> Vec<PathBuf
     std::iter::once(worktree.path.clone()).chain(below).collect()
 }
 
-/// Whether the `.git` file at `path` names this worktree's record. Only the record's name counts, because the directory above it
-/// may have changed.
+/// Whether the `.git` file at `path` names this worktree's record. Only the record's name counts, because the directory
+/// above it may have changed.
 fn names(path: &Path, worktree: &Worktree) -> bool {
     let Ok(Some(text)) = fs::read(&path.join(".git")) else { return false };
     let text = String::from_utf8_lossy(&text).into_owned();

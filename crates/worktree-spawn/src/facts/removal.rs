@@ -4,12 +4,11 @@ use shopfloor_core::config::Line;
 use shopfloor_core::env::Env;
 use shopfloor_core::error::Result;
 use shopfloor_core::fs;
-use shopfloor_core::git::{Git, holds_repository};
+use shopfloor_core::git::{self, Git, holds_repository};
 
 use super::history::History;
 use super::repository;
 use crate::agent_run::Liveness;
-use crate::failure::git_failed;
 use crate::identity::AgentKind;
 use crate::known_agent::KnownAgent;
 use crate::native::Native;
@@ -80,7 +79,8 @@ pub fn condition(
     Ok(found)
 }
 
-/// The condition of an agent that stays if it has any change. Git is asked only where gix cannot tell, and changes are not listed.
+/// The condition of an agent that stays if it has any change. Git is asked only where gix cannot tell, and changes are
+/// not listed.
 pub fn glance(
     inspection: &Inspection<'_>,
     known: &KnownAgent,
@@ -155,7 +155,7 @@ fn ask_git(inspection: &Inspection<'_>, known: &KnownAgent, all: &[KnownAgent], 
     let how = ["status", "--porcelain=v2", "-z", "--untracked-files=all", "--ignore-submodules=dirty"];
     let status = git.cmd_alone(&worktree.path).args(how).capture()?;
     if !status.status.success() {
-        return Err(git_failed("status", &status));
+        return Err(git::failed("status", &status));
     }
     let mut is_origin = false;
     for line in status.stdout.split(|b| *b == 0).filter(|line| !line.is_empty()) {

@@ -8,10 +8,10 @@ use std::path::{Path, PathBuf};
 use shopfloor_core::env::Env;
 use shopfloor_core::error::Result;
 use shopfloor_core::fs;
-use shopfloor_core::git::{Git, Home, private_dir};
+use shopfloor_core::git::{self, Git, Home, ListedWorktree, private_dir};
 use shopfloor_core::proc;
 
-use crate::failure::{SpawnFailure, git_failed};
+use crate::failure::SpawnFailure;
 use crate::native::Native;
 use crate::place::{Place, Worktree};
 
@@ -23,8 +23,8 @@ pub fn find(env: &Env) -> Result<Place> {
     }
 }
 
-/// Finds the repository of an agent that reports something: the one that its environment names if the agent is in another
-/// repository or in none, because its own directory may be gone.
+/// Finds the repository of an agent that reports something: the one that its environment names if the agent is in
+/// another repository or in none, because its own directory may be gone.
 pub fn find_for_speaker(env: &Env) -> Result<Place> {
     let found = find(env);
     let named = env.var("SHOPFLOOR_REPOSITORY").map(PathBuf::from).filter(|dir| dir.is_absolute());
@@ -114,9 +114,12 @@ pub fn worktrees(place: &Place) -> Result<Vec<Worktree>> {
         trees.push(main);
     }
     let admin = place.common_dir.join("worktrees");
-    let branches = if place.has_ref_storage { Some(listed_branches(place)?) } else { None };
+    let listed = match place.has_ref_storage {
+        true => Some(Git::find(&place.env)?.list_worktrees(&place.common_dir)?),
+        false => None,
+    };
     let names = fs::list(&admin)?;
-    let linked = proc::map_parallel(&names, |name| linked(&admin.join(name), branches.as_deref()));
+    let linked = proc::map_parallel(&names, |name| linked(&admin.join(name), listed.as_deref()));
     trees.extend(linked.into_iter().flatten());
     Ok(trees)
 }
@@ -148,27 +151,13 @@ fn has_config_line(common_dir: &Path, is_like: impl Fn(&str) -> bool) -> Result<
     Ok(text.lines().map(str::trim_start).any(is_like))
 }
 
-fn listed_branches(place: &Place) -> Result<Vec<(PathBuf, Option<String>)>> {
-    let git = Git::find(&place.env)?;
-    let listed = git.cmd(&place.common_dir).args(["worktree", "list", "--porcelain", "-z"]).capture()?;
-    let mut found: Vec<(PathBuf, Option<String>)> = Vec::new();
-    for field in listed.stdout.split(|b| *b == 0) {
-        if let Some(path) = field.strip_prefix(b"worktree ") {
-            found.push((PathBuf::from(OsStr::from_bytes(path)), None));
-        } else if let (Some(branch), Some(last)) = (field.strip_prefix(b"branch refs/heads/"), found.last_mut()) {
-            last.1 = Some(String::from_utf8_lossy(branch).into_owned());
-        }
-    }
-    Ok(found)
-}
-
 /// Reads git's record of a linked worktree; none if the record disappears meanwhile or git has only half made it.
-fn linked(git_dir: &Path, branches: Option<&[(PathBuf, Option<String>)]>) -> Option<Worktree> {
+fn linked(git_dir: &Path, listed: Option<&[ListedWorktree]>) -> Option<Worktree> {
     let (gitdir, head) = (fs::read(&git_dir.join("gitdir")).ok()??, fs::read(&git_dir.join("HEAD")).ok()??);
     let dot_git = git_dir.join(OsStr::from_bytes(gitdir.trim_ascii_end()));
     let path = dot_git.parent()?.to_path_buf();
-    let branch = match branches {
-        Some(branches) => branches.iter().find(|(p, _)| *p == path).and_then(|(_, branch)| branch.clone()),
+    let branch = match listed {
+        Some(listed) => listed.iter().find(|listed| listed.path == path).and_then(|listed| listed.branch.clone()),
         None => branch_in(&head),
     };
     let is_lost = !dot_git.exists();
@@ -207,6 +196,6 @@ pub fn is_dirty(git: &Git, worktree: &Worktree) -> Result<bool> {
     let output = git.cmd_alone(&worktree.path).args(how).capture()?;
     match output.status.success() {
         true => Ok(!output.stdout.is_empty()),
-        false => Err(git_failed("status", &output)),
+        false => Err(git::failed("status", &output)),
     }
 }

@@ -5,10 +5,10 @@ use std::path::{Component, Path, PathBuf};
 
 use shopfloor_core::error::{Exit, Result};
 use shopfloor_core::fs::{Found, Root};
-use shopfloor_core::git::Git;
+use shopfloor_core::git::{self, Git};
 use shopfloor_core::path::RelPath;
 
-use crate::failure::{SpawnFailure, git_failed, stderr};
+use crate::failure::{SpawnFailure, stderr};
 use crate::native::Native;
 use crate::place::Place;
 
@@ -28,7 +28,7 @@ pub fn start_point(git: &Git, native: Option<&Native>, place: &Place, from: Opti
         return Ok(StartPoint { sha, hook: hooks.join("post-checkout") });
     }
     let revision = from.unwrap_or("HEAD");
-    let unknown = || SpawnFailure::NotFound.with(Exit::Bad, format!("no commit is called `{revision}`"));
+    let unknown = || SpawnFailure::NotFound.with(Exit::Bad, format!("there is no commit `{revision}`"));
     if revision.starts_with('-') {
         return Err(unknown().hint("name a branch, a tag or a commit"));
     }
@@ -58,7 +58,7 @@ pub fn branches(git: &Git, native: Option<&Native>, place: &Place, prefix: &str)
     let cmd = git.cmd(&place.common_dir).args(["for-each-ref", "--format=%(refname) %(objectname)"]);
     let asked = cmd.arg(format!("refs/heads/{prefix}*")).arg(format!("refs/heads/{prefix}/")).capture()?;
     if !asked.status.success() {
-        return Err(git_failed("for-each-ref", &asked));
+        return Err(git::failed("for-each-ref", &asked));
     }
     let text = String::from_utf8_lossy(&asked.stdout).into_owned();
     let pairs = text.lines().filter_map(|line| line.strip_prefix("refs/heads/")?.split_once(' '));

@@ -211,8 +211,8 @@ mod tests {
 
     #[test]
     fn losses_are_refused_without_force_and_kept_with_it() {
-        type Spoil = fn(&mut Condition);
-        let spoils: [(&str, Spoil, bool); 7] = [
+        type Damage = fn(&mut Condition);
+        let spoils: [(&str, Damage, bool); 7] = [
             ("dirty", |c| c.changes.push("a".into()), true),
             ("live", |c| c.liveness = Liveness::Live, true),
             ("unmerged", |c| c.loose_commits = 1, true),

@@ -72,7 +72,8 @@ pub fn candidates(request: &SpawnRequest) -> Result<Vec<String>> {
     Ok(std::iter::once(first.clone()).chain(more).collect())
 }
 
-/// The prefix of the branches of an agent's children. Exit 2 if the root's HEAD is detached and nothing stands for its branch.
+/// The prefix of the branches of an agent's children. Exit 2 if the root's HEAD is detached and nothing stands for its
+/// branch.
 pub fn branch_prefix(caller: &KnownAgent, base_name: Option<&str>) -> Result<String> {
     let agent = &caller.agent;
     // Only the main checkout's agent follows its branch; others keep the branch that they were made with.

@@ -19,8 +19,8 @@ use crate::record;
 pub struct Spool {
     pub(super) dir: PathBuf,
     pub session: String,
-    /// The ancestors of the session's agent, the nearest last, as far as the opener knows them. They are needed once the agent is
-    /// gone.
+    /// The ancestors of the session's agent, the nearest last, as far as the opener knows them. They are needed once
+    /// the agent is gone.
     above: Vec<String>,
 }
 

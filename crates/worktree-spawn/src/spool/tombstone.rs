@@ -12,8 +12,8 @@ use crate::identity::Agent;
 use crate::record;
 
 impl Spool {
-    /// Forwards this session's events to `heir`: those that are not acknowledged now, and later ones as they arrive. Keeps the
-    /// agent's identity where it is known. May be repeated after a kill.
+    /// Forwards this session's events to `heir`: those that are not acknowledged now, and later ones as they arrive.
+    /// Keeps the agent's identity where it is known. May be repeated after a kill.
     pub fn bury(&self, shared: &Path, heir: &str, agent: Option<&Agent>) -> Result<()> {
         // A session without events may get its first one from an agent that is still at work.
         self.create()?;

@@ -80,12 +80,9 @@ fn a_spawn_inside_pre_commit_leaves_the_commit_alone() {
 }
 
 #[test]
-fn every_repository_layout_works() {
-    let mut w = World::new();
-    write(&w.home("gitconfig"), "[protocol \"file\"]\n\tallow = always\n");
-    w.set("GIT_CONFIG_GLOBAL", w.home("gitconfig").to_str().unwrap().to_owned());
+fn a_bare_repository_in_a_wrapper_directory_works() {
+    let w = World::new();
     let app = app(&w);
-    // A bare repository in a wrapper directory.
     let wrapper = w.home("bare");
     std::fs::create_dir_all(&wrapper).unwrap();
     w.at(&wrapper).git(&["clone", "-q", "--bare", app.path.to_str().unwrap(), ".bare"]);
@@ -101,13 +98,25 @@ fn every_repository_layout_works() {
     let listed = w.at(&wrapper).spawn(&["list", "--json"]).exit(0).json_lines();
     assert_eq!(listed.iter().map(|row| text(row, "/id")).collect::<Vec<_>>(), ["main", "main.x"]);
     w.at(&wrapper).spawn(&["subtree", "y"]).exit(2).err_has("no work tree");
-    // A separate git directory.
+}
+
+#[test]
+fn a_separate_git_directory_works() {
+    let w = World::new();
+    app(&w);
     let separate = w.at(w.home("separate"));
     w.at(w.home("")).git(&["clone", "-q", "--separate-git-dir", "sep.git", "eng/repos/app", "separate"]);
     let child = subtree(&separate, &["x"]);
     assert_eq!(child.spawn(&["whoami"]).exit(0).stdout, "main.x\n");
     assert_eq!(separate.git(&["status", "--porcelain"]), "");
-    // A submodule, and a repository that has one.
+}
+
+#[test]
+fn a_submodule_and_a_repository_with_one_work() {
+    let mut w = World::new();
+    write(&w.home("gitconfig"), "[protocol \"file\"]\n\tallow = always\n");
+    w.set("GIT_CONFIG_GLOBAL", w.home("gitconfig").to_str().unwrap().to_owned());
+    let app = app(&w);
     let outer = w.repo("outer");
     outer.git(&["submodule", "--quiet", "add", app.path.to_str().unwrap(), "sub"]);
     outer.git(&["commit", "-q", "-m", "sub"]);
@@ -126,7 +135,11 @@ fn every_repository_layout_works() {
     sub.git(&["reset", "-q", "--hard", "HEAD~1"]);
     full.git(&["reset", "-q", "--hard", "HEAD~1"]);
     outer.spawn(&["remove", "full"]).exit(0);
-    // A repository with refs in another format.
+}
+
+#[test]
+fn refs_in_another_format_work() {
+    let w = World::new();
     std::fs::create_dir_all(w.home("table")).unwrap();
     let table = w.at(w.home("table"));
     if table.run("git", &["init", "-q", "-b", "main", "--ref-format=reftable"]).status == Some(0) {
@@ -137,7 +150,11 @@ fn every_repository_layout_works() {
         let rows = table.spawn(&["list", "--json"]).exit(0).json_lines();
         assert_eq!(rows.iter().map(|row| text(row, "/branch")).collect::<Vec<_>>(), ["main", "main.x"]);
     }
-    // Paths with spaces and other unusual characters.
+}
+
+#[test]
+fn unusual_characters_in_paths_work() {
+    let w = World::new();
     let odd = w.repo("it's an ünusual $HOME/place");
     odd.commit("a b", "x");
     let child = subtree(&odd, &["x"]);

@@ -200,10 +200,12 @@ fn files_added_to_a_half_made_worktree_are_kept() {
     app.spawn(&["subtree", "x"]).exit(1).err_has("already exists");
 }
 
-#[test]
-fn what_happened_after_a_kill_decides_what_is_undone() {
-    type Meanwhile = fn(&Repo<'_>, &Repo<'_>);
-    let cases: [(&str, Meanwhile, &str, bool); 8] = [
+/// What somebody does after the kill, with the app and the worktree.
+type Meanwhile = fn(&Repo<'_>, &Repo<'_>);
+
+/// What happened after the kill, what is said then, and whether the branch stays.
+fn after_the_kill() -> [(&'static str, Meanwhile, &'static str, bool); 8] {
+    [
         ("nothing", |_, _| {}, "undid the spawn of main.x", false),
         ("it was removed", |_, x| std::fs::remove_dir_all(&x.path).unwrap(), "undid the spawn of main.x", false),
         (
@@ -262,8 +264,12 @@ fn what_happened_after_a_kill_decides_what_is_undone() {
             "its files are in",
             false,
         ),
-    ];
-    for (what, meanwhile, said, has_branch) in cases {
+    ]
+}
+
+#[test]
+fn what_happened_after_a_kill_decides_what_is_undone() {
+    for (what, meanwhile, said, has_branch) in after_the_kill() {
         let w = World::new();
         let app = app(&w);
         app.commit("deep/er/file", "x\n");

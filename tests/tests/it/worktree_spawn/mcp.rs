@@ -116,7 +116,26 @@ fn one_session_uses_all_five_tools() {
     let listed = client.call("list_agents", json!({}));
     let ids: Vec<&str> = listed["agents"].as_array().unwrap().iter().map(|row| text(row, "/id")).collect();
     assert_eq!(ids, ["root", "main.a", "main.a/g", "main.a/w-one"]);
+    assert_eq!(client.close(), Some(0));
+    assert_eq!(child.git(&["status", "--porcelain"]), "");
 
+    // The root's agent spawns a subtree.
+    app.write(".mcp.json", &child.read(".mcp.json").replace("main.a", "root"));
+    let mut root = Client::connect(&app, ".mcp.json");
+    let made = root.call("spawn_subtree", json!({ "task": "the task", "branch_name": "Feature B" }));
+    assert_eq!((text(&made, "/id"), made["created"].as_bool()), ("main.feature-b", Some(true)));
+    assert_eq!(w.at(text(&made, "/path")).read(".shopfloor/task.md"), "the task");
+    assert_eq!(root.close(), Some(0));
+}
+
+#[test]
+fn a_wait_over_mcp_hears_a_seat_and_a_cancelled_one_takes_nothing() {
+    let w = World::new();
+    let app = app(&w);
+    let child = subtree(&app, &["a"]);
+    let mut client = Client::connect(&child, ".mcp.json");
+    let workers = json!([{ "name": "w one", "prompt": "do it" }, { "name": "g", "prompt": "p", "agent": "gemini" }]);
+    client.call("spawn_workers", json!({ "workers": workers }));
     // A seat reports through its own server while this one waits.
     let waiting = client.send(
         "tools/call",
@@ -146,14 +165,6 @@ fn one_session_uses_all_five_tools() {
     assert!(text(&unknown, "/error/message").contains("no tool `nothing`"));
     assert_eq!(client.close(), Some(0));
     assert_eq!(child.git(&["status", "--porcelain"]), "");
-
-    // The root's agent spawns a subtree.
-    app.write(".mcp.json", &child.read(".mcp.json").replace("main.a", "root"));
-    let mut root = Client::connect(&app, ".mcp.json");
-    let made = root.call("spawn_subtree", json!({ "task": "the task", "branch_name": "Feature B" }));
-    assert_eq!((text(&made, "/id"), made["created"].as_bool()), ("main.feature-b", Some(true)));
-    assert_eq!(w.at(text(&made, "/path")).read(".shopfloor/task.md"), "the task");
-    assert_eq!(root.close(), Some(0));
 }
 
 #[test]

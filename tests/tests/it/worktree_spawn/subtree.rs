@@ -80,7 +80,7 @@ fn an_unborn_branch_and_an_unknown_start_are_refused() {
     new.spawn(&["subtree", "x"]).exit(2).err_has("no commit yet");
     let app = app(&w);
     app.spawn(&["subtree", "x", "--from", "nowhere"]).exit(2).err_has("`nowhere`");
-    app.spawn(&["subtree", "x", "--from=--all"]).exit(2).err_has("no commit is called");
+    app.spawn(&["subtree", "x", "--from=--all"]).exit(2).err_has("there is no commit");
     assert!(!app.has(".shopfloor/worktrees"));
     w.at(w.home("")).spawn(&["list"]).exit(2).err_has("no usable git repository");
 }

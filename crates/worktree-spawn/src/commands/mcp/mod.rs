@@ -1,5 +1,5 @@
-//! `mcp`: the MCP server with an agent's five tools, over stdin and stdout, through the official SDK. This is the only asynchronous
-//! part. Each tool does what the command of that name does.
+//! `mcp`: the MCP server with an agent's five tools, over stdin and stdout, through the official SDK. This is the only
+//! asynchronous part. Each tool does what the command of that name does.
 
 mod answers;
 mod stream;
@@ -24,7 +24,7 @@ use shopfloor_core::proc;
 use shopfloor_core::ui::{Options, Ui};
 
 use self::answers::{AgentsAnswer, EventAnswer, SentAnswer, WorkerFailure, WorkersAnswer};
-use self::stream::{Delivery, HandedEvents, Once, PROMPT, STALE, WatchedStdin, WatchedStdout};
+use self::stream::{DeliverySpeed, HandedEvents, Once, PROMPT, STALE, WatchedStdin, WatchedStdout};
 use super::shared_args::CallerArgs;
 use super::spawned::{LaunchArgs, TaskArgs};
 use super::{subtree, worker};
@@ -198,8 +198,9 @@ impl Server {
         to_value(&SentAnswer { ack: true, uid: &published.uid, id: published.id, to: &published.to })
     }
 
-    /// An event that was there at once counts as taken with the client's next call. An event that the client had to wait for is
-    /// leased, because the client may have given up: it is delivered once more unless the next call acknowledges it.
+    /// An event that was there at once counts as taken with the client's next call. An event that the client had to
+    /// wait for is leased, because the client may have given up: it is delivered once more unless the next call
+    /// acknowledges it.
     fn wait_for_event(
         &self,
         env: &Env,
@@ -231,7 +232,7 @@ impl Server {
             }
             WaitOutcome::Event(claim) => {
                 let event = claim.event.0.clone();
-                let delivery = if begun.elapsed() < PROMPT { Delivery::Prompt } else { Delivery::Late };
+                let delivery = if begun.elapsed() < PROMPT { DeliverySpeed::Prompt } else { DeliverySpeed::Late };
                 self.handed.add(*claim, delivery);
                 let handed = self.handed.clone();
                 tokio::runtime::Handle::current().spawn(async move {
@@ -346,8 +347,8 @@ impl ServerHandler for Server {
         if name == "wait_for_event" {
             std::mem::replace(&mut *self.latest.lock().unwrap_or_else(PoisonError::into_inner), ended.clone()).end();
         }
-        // A wait must not delay other calls, so waits have a queue of their own. Both queues are fair: if a later wait could begin
-        // first, the one that it ends would not answer until its time is up.
+        // A wait must not delay other calls, so waits have a queue of their own. Both queues are fair: if a later wait
+        // could begin first, the one that it ends would not answer until its time is up.
         let queue = if name == "wait_for_event" { &self.waits } else { &self.order };
         let turn = queue.lock().await;
         let progress = tokio::spawn(report_progress(context.clone()));

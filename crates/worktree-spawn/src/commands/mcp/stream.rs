@@ -84,7 +84,7 @@ pub struct HandedEvents {
 
 /// How soon after its request an event is delivered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Delivery {
+pub enum DeliverySpeed {
     Prompt,
     Late,
 }
@@ -93,7 +93,7 @@ pub enum Delivery {
 struct PendingEvent {
     since: Instant,
     claim: Claim,
-    delivery: Delivery,
+    delivery: DeliverySpeed,
 }
 
 /// An event that was written to the client, under a lease.
@@ -115,7 +115,7 @@ impl HandedEvents {
     }
 
     /// Adds an event whose answer is about to be written.
-    pub fn add(&self, claim: Claim, delivery: Delivery) {
+    pub fn add(&self, claim: Claim, delivery: DeliverySpeed) {
         lock(&self.waiting).push(PendingEvent { since: Instant::now(), claim, delivery });
     }
 
@@ -168,7 +168,7 @@ impl HandedEvents {
             let lease = SignedDuration::try_from(LEASE).unwrap_or_default();
             // An event that cannot be leased is delivered again.
             if claim.lend(self.env.later().now + lease).is_ok() {
-                let is_settled = delivery == Delivery::Prompt;
+                let is_settled = delivery == DeliverySpeed::Prompt;
                 out.push(LeasedEvent { event, spool, until: Instant::now() + LEASE, is_settled });
             }
         }

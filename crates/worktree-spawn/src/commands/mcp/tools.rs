@@ -5,20 +5,6 @@ use serde_json::{Value, json};
 
 /// The five tools, with the names and arguments that the design gives them.
 pub fn tools() -> Vec<Tool> {
-    let text = |what: &str| json!({ "type": "string", "description": what });
-    let tool = |name: &'static str, what: &'static str, properties: Value, required: &[&str]| {
-        let schema = json!({ "type": "object", "properties": properties, "required": required });
-        Tool::new(name, what, schema.as_object().cloned().unwrap_or_default())
-    };
-    let worker = json!({
-        "type": "object",
-        "properties": {
-            "name": text("The name of the agent"),
-            "prompt": text("The whole task"),
-            "agent": text("The agent program, such as claude or gemini"),
-        },
-        "required": ["name", "prompt"],
-    });
     vec![
         tool(
             "spawn_subtree",
@@ -29,7 +15,7 @@ pub fn tools() -> Vec<Tool> {
         tool(
             "spawn_workers",
             "Seat workers in your own worktree, each with a task of its own",
-            json!({ "workers": { "type": "array", "items": worker, "minItems": 1 } }),
+            json!({ "workers": { "type": "array", "items": worker(), "minItems": 1 } }),
             &["workers"],
         ),
         tool(
@@ -65,4 +51,26 @@ pub fn tools() -> Vec<Tool> {
             &[],
         ),
     ]
+}
+
+fn tool(name: &'static str, what: &'static str, properties: Value, required: &[&str]) -> Tool {
+    let schema = json!({ "type": "object", "properties": properties, "required": required });
+    Tool::new(name, what, schema.as_object().cloned().unwrap_or_default())
+}
+
+fn text(what: &str) -> Value {
+    json!({ "type": "string", "description": what })
+}
+
+/// A worker as `spawn_workers` takes it.
+fn worker() -> Value {
+    json!({
+        "type": "object",
+        "properties": {
+            "name": text("The name of the agent"),
+            "prompt": text("The whole task"),
+            "agent": text("The agent program, such as claude or gemini"),
+        },
+        "required": ["name", "prompt"],
+    })
 }
