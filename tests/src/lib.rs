@@ -117,11 +117,12 @@ pub fn event(bytes: &[u8]) {
 /// Whatever stands in a record of an agent or in an event's file, it is read or refused; an event that is read is
 /// written the same. Any name is a slug that is one of itself, or none; any id a file's name.
 pub fn agents(bytes: &[u8]) {
-    use worktree_spawn::event::Event;
-    use worktree_spawn::identity::{Agent, encoded};
+    use worktree_spawn::event::SpoolEvent;
+    use worktree_spawn::identity::Agent;
+    use worktree_spawn::layout::encoded;
     use worktree_spawn::slug::slug;
-    if let Ok(event) = Event::parse(bytes) {
-        assert_eq!(Event::parse(event.line().as_bytes()), Ok(event));
+    if let Ok(event) = SpoolEvent::parse(bytes) {
+        assert_eq!(SpoolEvent::parse(event.line().as_bytes()), Ok(event));
     }
     if let Ok(agent) = Agent::parse(std::path::Path::new("identity.json"), bytes) {
         let _ = agent.dotted();
