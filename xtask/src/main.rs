@@ -7,6 +7,7 @@ mod faults;
 mod generate;
 mod habits;
 mod install;
+mod rooms;
 mod run;
 mod stage;
 mod test;

@@ -7,26 +7,22 @@ use anyhow::{Result, bail};
 use walkdir::WalkDir;
 
 use crate::habits;
+use crate::rooms;
 use crate::run::project;
 
 /// No file is longer, its unit tests included.
-const LONGEST: usize = 600;
-
-/// core's rooms; each may use those on an earlier line only.
-const CORE: [&[&str]; 4] = [
-    &["text", "path", "hash", "env", "error"],
-    &["proc", "fs", "lock"],
-    &["git", "config", "approval", "hook"],
-    &["ui", "args", "hook_command"],
-];
+const LONGEST: usize = 500;
 
 pub fn run() -> Result<()> {
     let mut problems = Vec::new();
+    let mut texts = Vec::new();
     for path in sources() {
         let text = fs::read_to_string(&path)?;
         let name = path.strip_prefix(project()).unwrap_or(&path).to_path_buf();
         problems.extend(file(&name, &text).into_iter().map(|what| format!("{}: {what}", name.display())));
+        texts.push((name.display().to_string(), text));
     }
+    problems.extend(rooms::Crate::all(&texts).iter().flat_map(rooms::Crate::problems));
     problems.extend(documents()?);
     problems.extend(habits::problems()?);
     if problems.is_empty() {
@@ -77,27 +73,7 @@ fn file(name: &Path, text: &str) -> Vec<String> {
     for needle in ["Staging::open(", ".place(", ".swap("] {
         forbid(tool && !may_write, needle, "only the room `apply` writes into worktrees");
     }
-    problems.extend(imports(name, text));
     problems.extend(habits::imports_of_tests(name, text));
-    problems
-}
-
-/// Whether a room of core reaches upwards.
-fn imports(name: &Path, text: &str) -> Vec<String> {
-    let Ok(below) = name.strip_prefix("crates/core/src") else { return Vec::new() };
-    let room = below.iter().next().map(|c| c.to_string_lossy().trim_end_matches(".rs").to_owned()).unwrap_or_default();
-    let level = |room: &str| CORE.iter().position(|rooms| rooms.contains(&room));
-    let Some(own) = level(&room) else { return Vec::new() };
-    let mut problems = Vec::new();
-    for (number, line) in text.lines().enumerate().filter(|(_, l)| !l.trim_start().starts_with("//")) {
-        for used in line.split("crate::").skip(1) {
-            let used: String = used.chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect();
-            // Rooms on one line may know each other only downwards the line: `env` needs `error`.
-            if level(&used).is_some_and(|l| l > own) {
-                problems.push(format!("line {}: `{room}` must not use `{used}`, which stands above it", number + 1));
-            }
-        }
-    }
     problems
 }
 
