@@ -41,7 +41,7 @@ impl Scene<'_> {
         self.app.overlay(&["sync"]).exit(status)
     }
 
-    /// The overlay and the workspace that is not this one.
+    /// Requires this text in the overlay and in the workspace other than `one`.
     #[track_caller]
     pub fn all_but(&self, one: &Repo<'_>, path: &str, expected: &str) {
         let other = if one.path == self.a.path { &self.b } else { &self.a };
@@ -55,7 +55,7 @@ impl Scene<'_> {
     }
 }
 
-/// A watch that runs, and is ended and looked at when the test is done with it.
+/// A running watch, which `end` ends and checks.
 pub struct Watch {
     pub child: std::process::Child,
 }

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use crate::support::world::{Repo, World};
 
-/// A repository with a few files, and the tools' own launcher out of the way.
+/// A repository with a few files.
 pub fn app(w: &World) -> Repo<'_> {
     let app = w.app();
     app.commit("src/main.rs", "fn main() {}\n");
@@ -12,7 +12,7 @@ pub fn app(w: &World) -> Repo<'_> {
     app
 }
 
-/// Spawns a subtree and gives back its worktree.
+/// Spawns a subtree. Returns its worktree.
 #[track_caller]
 pub fn subtree<'w>(from: &Repo<'w>, args: &[&str]) -> Repo<'w> {
     let out = from.spawn(&[&["subtree"], args].concat()).exit(0);
