@@ -38,12 +38,12 @@ pub fn promote(bytes: &[u8]) {
 /// A merge of any three texts of any kind neither panics nor makes of what parsed something that
 /// doesn't. The three are parted by the first two NUL bytes.
 pub fn merge(bytes: &[u8]) {
-    use overlay_sync::merge::{Input, Kind, Rule, merge};
+    use overlay_sync::merge::{FileType, MergeInput, Rule, merge};
     let mut parts = bytes.splitn(3, |b| *b == 0);
     let mut part = || parts.next().unwrap_or_default();
     let (base, overlay, workspace) = (part(), part(), part());
-    for kind in [Kind::Json, Kind::JsonLines, Kind::Toml, Kind::Yaml, Kind::Env, Kind::Text] {
-        let merged = merge(&Input { base: Some(base), overlay, workspace, kind, rule: Rule::Workspace });
+    for kind in [FileType::Json, FileType::JsonLines, FileType::Toml, FileType::Yaml, FileType::Env, FileType::Text] {
+        let merged = merge(&MergeInput { base: Some(base), overlay, workspace, kind, rule: Rule::Workspace });
         if [base, overlay, workspace].iter().all(|bytes| kind.parses(bytes)) {
             assert!(kind.parses(&merged.bytes), "{kind:?}: {:?}", String::from_utf8_lossy(&merged.bytes));
         }
@@ -54,18 +54,20 @@ pub fn merge(bytes: &[u8]) {
 /// not shrink; an answer is judged without a panic. The parts are parted by NUL bytes: an entry's address
 /// and two texts.
 pub fn entries(bytes: &[u8]) {
-    use overlay_sync::merge::{Entry, Grow, Grown, Input, Kind, Rule, check, donate, entries, grown, strip};
+    use overlay_sync::merge::{
+        EntryPath, FileType, Grow, Grown, MergeInput, Rule, check, donate, entries, grown, strip,
+    };
     let mut parts = bytes.splitn(3, |b| *b == 0);
     let mut part = || parts.next().unwrap_or_default();
     let (address, one, other) = (String::from_utf8_lossy(part()).into_owned(), part(), part());
-    for kind in [Kind::Json, Kind::JsonLines, Kind::Toml, Kind::Yaml, Kind::Env, Kind::Text] {
-        let input = Input { base: None, overlay: one, workspace: other, kind, rule: Rule::Workspace };
+    for kind in [FileType::Json, FileType::JsonLines, FileType::Toml, FileType::Yaml, FileType::Env, FileType::Text] {
+        let input = MergeInput { base: None, overlay: one, workspace: other, kind, rule: Rule::Workspace };
         let _ = check(&input, other);
         if let Grown::Back(text, _) = grown(kind, Grow::All, one, other) {
             let (before, now) = (entries(kind, Grow::All, one), entries(kind, Grow::All, &text));
-            assert!(kind == Kind::Env || before.iter().all(|entry| now.contains(entry)), "{kind:?}: {text:?}");
+            assert!(kind == FileType::Env || before.iter().all(|entry| now.contains(entry)), "{kind:?}: {text:?}");
         }
-        let Some(entry) = Entry::parse(kind, &address) else { continue };
+        let Some(entry) = EntryPath::parse(kind, &address) else { continue };
         let all = [entry];
         if let Some(stripped) = strip(kind, one, &all) {
             assert_eq!(all[0].count(kind, &stripped), 0, "{kind:?}: {stripped:?}");
@@ -95,17 +97,19 @@ pub fn path(bytes: &[u8]) {
 /// Whatever stands in an event's file, it is read or refused; what is read is known by its canonical form, and can be
 /// written again.
 pub fn event(bytes: &[u8]) {
-    use ledger_synth::event::{self, Event, Record};
-    let Ok(text) = event::text(bytes) else { return };
-    let Ok(event) = Event::parse(&text) else { return };
-    let record = Record::of(&event);
-    assert_eq!(record.event().as_ref(), Some(&event));
-    let written = event::write(&event);
+    use ledger_synth::canonical::CanonicalEvent;
+    use ledger_synth::event::LedgerEvent;
+    use ledger_synth::event_file;
+    let Ok(text) = event_file::decode(bytes) else { return };
+    let Ok(event) = LedgerEvent::parse(&text) else { return };
+    let record = CanonicalEvent::encode(&event);
+    assert_eq!(record.decode().as_ref(), Some(&event));
+    let written = event.render();
     // A text may hold what git leaves in a conflict; then its file is one that is skipped.
-    if event::refuse_conflict_markers(&written).is_ok()
-        && event::parts(&written).is_ok_and(|p| p.front.len() < 16 << 10)
+    if event_file::refuse_conflict_markers(&written).is_ok()
+        && event_file::split(&written).is_ok_and(|p| p.front.len() < 16 << 10)
     {
-        let again = Event::parse(&written).map(|event| Record::of(&event).id);
+        let again = LedgerEvent::parse(&written).map(|event| CanonicalEvent::encode(&event).id);
         assert_eq!(again.ok(), Some(record.id), "{written}");
     }
 }
@@ -113,11 +117,12 @@ pub fn event(bytes: &[u8]) {
 /// Whatever stands in a record of an agent or in an event's file, it is read or refused; an event that is read is
 /// written the same. Any name is a slug that is one of itself, or none; any id a file's name.
 pub fn agents(bytes: &[u8]) {
-    use worktree_spawn::event::Event;
-    use worktree_spawn::identity::{Agent, encoded};
+    use worktree_spawn::event::SpoolEvent;
+    use worktree_spawn::identity::Agent;
+    use worktree_spawn::layout::encoded;
     use worktree_spawn::slug::slug;
-    if let Ok(event) = Event::parse(bytes) {
-        assert_eq!(Event::parse(event.line().as_bytes()), Ok(event));
+    if let Ok(event) = SpoolEvent::parse(bytes) {
+        assert_eq!(SpoolEvent::parse(event.line().as_bytes()), Ok(event));
     }
     if let Ok(agent) = Agent::parse(std::path::Path::new("identity.json"), bytes) {
         let _ = agent.dotted();
@@ -133,12 +138,12 @@ pub fn agents(bytes: &[u8]) {
 /// Whatever stands in a state it is read or refused, and one that is read is written the same; no event panics on its
 /// workers, or makes a good record a bad one. Of a text only what can be typed is left, and of that everything.
 pub fn workers(bytes: &[u8]) {
-    use worker_ctl::plan::machine::{Event, apply};
+    use worker_ctl::plan::machine::{Input, apply};
     if let Ok(state) = worker_ctl::State::parse(bytes) {
         let text = state.text().unwrap_or_default();
         assert_eq!(worker_ctl::State::parse(text.as_bytes()).as_ref(), Ok(&state));
         for worker in state.workers.values().filter(|worker| worker.check().is_ok()) {
-            for event in [Event::SessionGone, Event::Doubt, Event::Reset, Event::Accepted, Event::WorkGone] {
+            for event in [Input::SessionGone, Input::Doubt, Input::Reset, Input::Accepted, Input::WorkGone] {
                 let after = apply(worker, &event, 7).map(|(after, _)| after);
                 assert!(after.is_ok_and(|after| after.check().is_ok()), "{worker:?} {event:?}");
             }

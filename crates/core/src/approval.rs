@@ -15,13 +15,13 @@ use crate::fs;
 use crate::hash::Digest;
 use crate::lock::Lock;
 
-/// Whether a file counts.
+/// Whether a file may take effect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Status {
     /// There is nothing to approve.
     None,
-    /// It counts only once approved.
+    /// It takes effect only once it is approved.
     Required,
     /// A person approved these very bytes.
     Approved,
@@ -99,7 +99,7 @@ impl Approvals {
     }
 }
 
-/// Records that a person approved these bytes; all other approvals stay. Under the store's lock.
+/// Records, under the store's lock, that a person approved these bytes. All other approvals stay.
 pub fn approve(env: &Env, common_dir: &Path, file: &str, text: &str) -> Result<()> {
     let clone = clone_id(common_dir)?;
     let (_lock, mut approvals) = lock(env)?;

@@ -61,7 +61,7 @@ pub trait CommandLine: Parser {
     /// The flags it shares with the other tools.
     fn common(&self) -> &Common;
 
-    /// Whether this is called where nothing may fail: then every failure is a notice, and the exit code 0.
+    /// Whether the command is called where nothing may fail. Then every failure is a notice, and the exit code is 0.
     fn must_not_fail(_args: &[OsString]) -> bool {
         false
     }
@@ -72,7 +72,7 @@ pub trait CommandLine: Parser {
     }
 }
 
-/// What every tool's `main` is: reads the process, parses, runs, reports, and returns the exit code.
+/// The `main` of every tool: reads the process, parses, runs, reports, and returns the exit code.
 pub fn main<C: CommandLine>(tool: &'static str, run: impl FnOnce(&Ui, &Env, C) -> Result<Exit>) -> ExitCode {
     let (env, problem) = Env::from_process();
     let early = Ui::new(tool, &env, Options { json: asks_for_json(&env), ..Options::default() });
@@ -118,7 +118,7 @@ fn options(env: &Env, common: &Common) -> Options {
     Options { json: common.json, quiet: common.quiet, verbose: common.verbose, color }
 }
 
-/// Parses the command line, or answers `--help` and `--version` (then there is no failure), or says what is wrong.
+/// Parses the command line. `--help` and `--version` are answered here and are no failure.
 fn parse<C: CommandLine>(tool: &'static str, ui: &Ui, env: &Env) -> Result<C, Option<Failure>> {
     let error = match C::try_parse_from(&env.args) {
         Ok(cli) => return Ok(cli),
@@ -148,9 +148,9 @@ fn parse<C: CommandLine>(tool: &'static str, ui: &Ui, env: &Env) -> Result<C, Op
 pub enum Since {
     /// Everything there is.
     All,
-    /// What comes after the record with this number.
+    /// The records after the one with this number.
     Seq(u64),
-    /// What is of this time or later.
+    /// The records of this time or later.
     Time(Timestamp),
 }
 
@@ -167,7 +167,7 @@ impl Since {
         if let Ok(time) = text.parse() {
             return Ok(Since::Time(time));
         }
-        // A day alone is its beginning.
+        // A day without a time means its beginning.
         if let Ok(time) = format!("{text}T00:00:00Z").parse() {
             return Ok(Since::Time(time));
         }
@@ -187,12 +187,12 @@ impl Since {
         })
     }
 
-    /// Whether the record with this number, of this time, is told.
+    /// Whether a record with this number and time is to be printed.
     pub fn takes(self, seq: u64, time: &str) -> bool {
         match self {
             Since::All => true,
             Since::Seq(last) => seq > last,
-            // A record whose time nobody can read is not kept back.
+            // A record whose time cannot be read is printed rather than lost.
             Since::Time(since) => time.parse::<Timestamp>().map_or(true, |time| time >= since),
         }
     }

@@ -10,7 +10,7 @@ use jiff::Timestamp;
 
 use crate::error::{Exit, Failure, Result};
 
-/// What a tool knows about where it runs.
+/// The process's arguments, variables, directory, clock and terminal.
 #[derive(Clone, Debug)]
 pub struct Env {
     /// The command line, the program's name first.
@@ -19,8 +19,8 @@ pub struct Env {
     pub vars: BTreeMap<OsString, OsString>,
     /// The current directory; moved by `-C`.
     pub cwd: PathBuf,
-    /// Whether the directory was named with `-C`: then inherited git variables speak of another
-    /// repository and are dropped before anything is looked up.
+    /// Whether the directory was named with `-C`. Inherited git variables then refer to another
+    /// repository, and are dropped before anything is looked up.
     pub cwd_named: bool,
     /// Whether a person can be asked: stdin and stderr are both a terminal.
     pub can_ask: bool,
@@ -28,13 +28,13 @@ pub struct Env {
     pub stdout_is_terminal: bool,
     /// Whether stderr is a terminal.
     pub stderr_is_terminal: bool,
-    /// The time this run takes for "now": the clock's, or `SHOPFLOOR_NOW` (RFC 3339).
+    /// The current time for this run: the clock's, or `SHOPFLOOR_NOW` (RFC 3339).
     pub now: Timestamp,
 }
 
 impl Env {
-    /// Reads the process, and says what is wrong with it: a `SHOPFLOOR_NOW` that is no time (exit 2), a
-    /// current directory that is gone (exit 4). The value is good enough to report that with.
+    /// Reads the process, and reports what is wrong with it: a `SHOPFLOOR_NOW` that is not a time (exit 2), a
+    /// current directory that is gone (exit 4). The value returned with a failure is good enough to print it.
     pub fn from_process() -> (Env, Option<Failure>) {
         let mut problem = None;
         let vars: BTreeMap<_, _> = std::env::vars_os().collect();
@@ -62,7 +62,7 @@ impl Env {
         (env, problem)
     }
 
-    /// The same surroundings some time later, for programs that stay: `SHOPFLOOR_NOW` stands still.
+    /// The same surroundings with the current time, for programs that keep running. `SHOPFLOOR_NOW` does not move.
     pub fn later(&self) -> Env {
         let fixed = self.vars.contains_key(OsStr::new("SHOPFLOOR_NOW"));
         Env { now: if fixed { self.now } else { Timestamp::now() }, ..self.clone() }

@@ -4,7 +4,7 @@ use std::fmt;
 use std::io;
 use std::path::Path;
 
-/// What every fallible function of ours returns.
+/// The result of every fallible function of ours.
 pub type Result<T, E = Failure> = std::result::Result<T, E>;
 
 /// The exit codes all tools share (`docs/formats.md`, "Exit codes").
@@ -26,7 +26,7 @@ pub enum Exit {
     Timeout,
     /// 128+n: ended by signal n, after tidying up.
     Signal(u8),
-    /// What a command that was run for somebody ended with.
+    /// The exit code of a command that was run on somebody's behalf.
     Command(u8),
 }
 
@@ -88,7 +88,7 @@ impl Failure {
         Failure::new(Exit::Failed, "failed", message)
     }
 
-    /// Exit 1: what was asked for by name is not there.
+    /// Exit 1: something that was asked for by name does not exist.
     pub fn not_found(message: impl Into<String>) -> Failure {
         Failure::new(Exit::No, "not_found", message)
     }

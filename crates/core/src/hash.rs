@@ -16,7 +16,7 @@ impl Digest {
         Digest(Sha256::digest(bytes).into())
     }
 
-    /// The digest of all that is read, in pieces: a file of any size costs no memory.
+    /// The digest of everything that is read, piece by piece, so that a file of any size needs little memory.
     pub fn of_stream(stream: &mut impl io::Read) -> io::Result<Digest> {
         let mut hasher = Sha256::new();
         let mut piece = vec![0; 1 << 16];
@@ -35,7 +35,7 @@ impl Digest {
         self.0[..8].iter().fold(0, |n, b| n << 8 | u64::from(*b))
     }
 
-    /// A digest of nothing in particular: an identity no other has.
+    /// A random digest, to identify something.
     pub fn random() -> Digest {
         let seed = || RandomState::new().build_hasher().finish().to_le_bytes();
         Digest::of(&[seed(), seed(), seed(), seed()].concat())
@@ -46,7 +46,7 @@ impl Digest {
         &self.0
     }
 
-    /// The digest that has these 32 bytes; of fewer, with zeros behind them.
+    /// The digest with these 32 bytes; a shorter slice is filled up with zeros.
     pub fn from_bytes(bytes: &[u8]) -> Digest {
         let mut digest = [0; 32];
         digest.iter_mut().zip(bytes).for_each(|(to, from)| *to = *from);

@@ -1,17 +1,12 @@
-//! Git hooks: one small stub per hook that runs the tools in order, and lives with whatever was
-//! there before.
+//! Git hooks: one small stub per hook that runs the tools in order, after the hook that was there
+//! before.
 
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
-use serde_json::Value;
-
-use crate::env::Env;
 use crate::error::{Exit, Failure, Result};
 use crate::fs;
 use crate::git::{Git, Repo};
 use crate::lock::Lock;
-use crate::proc::{self, Cmd};
 use crate::text::shell_word;
 
 /// The hooks we know and the tools each may run, in the order they run.
@@ -27,77 +22,14 @@ pub fn of(tool: &str) -> impl Iterator<Item = &'static str> {
     HOOKS.iter().filter(move |(_, tools)| tools.contains(&tool)).map(|(hook, _)| *hook)
 }
 
-/// What a remover of worktrees runs before one goes, as `TOOL hook run pre-remove PATH`. git has no such hook, so it
-/// is never a file: the tools are called by name.
-pub const PRE_REMOVE: &str = "pre-remove";
-
-/// The tools that have one.
-pub const OF_REMOVAL: &[&str] = &["overlay-sync", "sweatfile-apply"];
-
-/// How long one tool may take over it, and how much it may say.
-const PRE_REMOVE_LIMIT: (Duration, usize) = (Duration::from_secs(30), 1 << 20);
-
-/// What the tools said before a worktree goes.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Farewell {
-    /// What a person should know.
-    pub notes: Vec<String>,
-    /// Why it should not go, a line each; nothing where it may.
-    pub refused: Vec<String>,
-}
-
-impl Farewell {
-    /// Exit 1, kind `pre_remove`, where a tool refuses and nobody insists. Then nothing was removed.
-    pub fn require(&self, path: &Path, force: bool) -> Result<()> {
-        if self.refused.is_empty() || force {
-            return Ok(());
-        }
-        Err(Failure::new(Exit::No, PRE_REMOVE_KIND, format!("{} has something that is nowhere else", path.display()))
-            .details(self.refused.iter().map(|line| format!("  {line}")))
-            .hint("settle that first; `--force` removes it all the same"))
-    }
-}
-
-const PRE_REMOVE_KIND: &str = "pre_remove";
-
-/// Runs the `pre-remove` of these tools for the worktree at `path`, those that are on the PATH. Their output goes through
-/// nameless files in `scratch`. A tool that fails, takes too long or cannot be run refuses.
-pub fn before_removal(env: &Env, path: &Path, tools: &[&str], scratch: &Path) -> Result<Farewell> {
-    let mut farewell = Farewell::default();
-    for tool in tools {
-        let Some(program) = proc::find(env, tool) else { continue };
-        let cmd = Cmd::new(&program, env).args(["--json", "hook", "run", PRE_REMOVE]).arg(path);
-        let (limit, most) = PRE_REMOVE_LIMIT;
-        let Some(output) = cmd.capture_within(fs::scratch(scratch)?, limit, most)? else {
-            farewell.refused.push(format!("{tool}: its pre-remove took longer than {} s", limit.as_secs()));
-            continue;
-        };
-        let text = String::from_utf8_lossy(&output.stdout).into_owned();
-        let answers: Vec<Value> = text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
-        let lines = |key: &str| -> Vec<String> {
-            let lists = answers.iter().filter_map(|answer| answer.pointer(key));
-            let texts = lists.flat_map(|list| list.as_array().cloned().unwrap_or_else(|| vec![list.clone()]));
-            let texts: Vec<String> = texts.filter_map(|text| text.as_str().map(str::to_owned)).collect();
-            texts.iter().flat_map(|text| text.lines()).map(|line| format!("{tool}: {line}")).collect()
-        };
-        farewell.notes.extend(lines("/notes"));
-        if !output.status.success() {
-            let told = [lines("/error/message"), lines("/error/hints")].concat();
-            let silent = vec![format!("{tool}: its pre-remove ended with {}", output.status)];
-            farewell.refused.extend(if told.is_empty() { silent } else { told });
-        }
-    }
-    Ok(farewell)
-}
-
-/// The line by which a stub of ours is known; its tools follow.
+/// The line by which a stub of ours is recognised; the names of its tools follow.
 const FINGERPRINT: &str = "# shopfloor hook v1:";
 const ANY_VERSION: &str = "# shopfloor hook v";
 
-/// What stands at a hook's place.
+/// What there is at a hook's path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Status {
-    /// Where the hook lies.
+    /// The hook's path.
     pub path: PathBuf,
     /// The tools our stub runs; none when there is no stub of ours.
     pub tools: Vec<String>,
@@ -110,7 +42,7 @@ pub struct Status {
 pub enum Installed {
     /// The stub is in place.
     Stub {
-        /// What stands there now (before, in a dry run).
+        /// What is there now (or, in a dry run, before).
         status: Status,
         /// Whether it had to be written.
         changed: bool,
@@ -119,16 +51,16 @@ pub enum Installed {
     Entry {
         /// The program that owns the hooks.
         manager: &'static str,
-        /// The file the entry belongs into.
+        /// The file that the entry belongs in.
         file: String,
-        /// Under what in it, where that matters.
+        /// The key under which it belongs, where that matters.
         below: Option<String>,
         /// The one line to add.
         entry: String,
     },
 }
 
-/// Reads what stands at the hook's place.
+/// Reads what is at the hook's path.
 pub fn status(repo: &Repo, hook: &str) -> Result<Status> {
     let path = repo.hooks_dir.join(hook);
     let text = fs::read_head(&path)?.map(|b| String::from_utf8_lossy(&b).into_owned()).unwrap_or_default();
@@ -137,10 +69,10 @@ pub fn status(repo: &Repo, hook: &str) -> Result<Status> {
     Ok(Status { tools: tools_of(&text).unwrap_or_default(), chained, path })
 }
 
-/// Puts `tool` into the stub of `hook`, chaining a foreign hook that is there.
+/// Adds `tool` to the stub of `hook`, and chains a foreign hook that is there.
 ///
-/// At every instant the place holds the old hook or the new stub, whole. Exit 4 when the hook is a
-/// link; the entry to add instead when lefthook, husky or pre-commit owns the hooks.
+/// At every instant the path holds the old hook or the new stub, whole. Exit 4 when the hook is a link. When lefthook,
+/// husky or pre-commit owns the hooks, nothing is written, and the entry to add is returned.
 pub fn install(git: &Git, repo: &Repo, hook: &'static str, tool: &'static str, dry_run: bool) -> Result<Installed> {
     if repo.hooks_dir.exists() && !repo.hooks_dir.is_dir() {
         return Err(Failure::usage(format!("core.hooksPath is {}, which is no directory", repo.hooks_dir.display()))
@@ -172,8 +104,8 @@ pub fn install(git: &Git, repo: &Repo, hook: &'static str, tool: &'static str, d
     Ok(Installed::Stub { status: status(repo, hook)?, changed })
 }
 
-/// Takes `tool` out of the stub; with the last tool the stub goes and the chained hook comes back.
-/// `false` when it was not in there.
+/// Removes `tool` from the stub; with the last tool the stub is removed and the chained hook restored.
+/// `false` when the stub does not run the tool.
 pub fn uninstall(repo: &Repo, hook: &'static str, tool: &'static str) -> Result<bool> {
     let _lock = lock(repo)?;
     let path = repo.hooks_dir.join(hook);
@@ -218,7 +150,7 @@ fn refuse_newer(path: &Path, text: &[u8]) -> Result<()> {
         .hint("update shopfloor: `cargo xtask install` in its checkout"))
 }
 
-/// Lines that somebody wrote into our stub are theirs: neither replaced nor taken away.
+/// Refuses a stub that somebody has edited: their lines are neither replaced nor removed.
 fn refuse_edited(path: &Path, hook: &str, tools: &[String], text: &[u8]) -> Result<()> {
     let names: Vec<&str> = tools.iter().map(String::as_str).collect();
     if stub(hook, &names).as_bytes() == text {
@@ -234,7 +166,7 @@ fn refuse_edited(path: &Path, hook: &str, tools: &[String], text: &[u8]) -> Resu
 }
 
 fn refuse_links(repo: &Repo, path: &Path, hook: &str, tool: &str) -> Result<()> {
-    // git resolves the directory it names, so git's own is looked at as well.
+    // git resolves the directory that `core.hooksPath` names, so git's own hooks directory is checked too.
     let own = repo.common_dir.join("hooks");
     let leads_there = own.canonicalize().is_ok_and(|real| real == repo.hooks_dir);
     let dirs = [Some(&repo.hooks_dir), leads_there.then_some(&own)].into_iter().flatten();
@@ -251,7 +183,7 @@ fn refuse_links(repo: &Repo, path: &Path, hook: &str, tool: &str) -> Result<()> 
     Ok(())
 }
 
-/// Gives the foreign hook its second name first; the stub then replaces the first name in one step.
+/// Gives the foreign hook a second name; the stub then replaces the first name in one step.
 fn chain(path: &Path) -> Result<()> {
     let before = chained_path(path);
     if fs::is_same_file(path, &before) {
@@ -300,7 +232,7 @@ fn stub(hook: &str, tools: &[&str]) -> String {
     )
 }
 
-/// No process of its own: an ordinary checkout costs what it costs with an empty hook.
+/// It starts no process on an ordinary checkout, which therefore costs no more than with an empty hook.
 const POST_CHECKOUT: &str = r#"status=0
 if [ -x "$0.before-shopfloor" ]; then "$0.before-shopfloor" "$@" || status=$?; fi
 # Only a null first ref can mean a new worktree: an ordinary checkout ends here.
@@ -316,7 +248,7 @@ done
 exit "$status"
 "#;
 
-/// What git tells on stdin is for all; any of them can refuse the push.
+/// Every tool is given what git writes to stdin; each of them can refuse the push.
 const PRE_PUSH: &str = r#"status=0
 refs=$(cat)
 if [ -x "$0.before-shopfloor" ]; then
@@ -335,7 +267,7 @@ done
 exit "$status"
 "#;
 
-/// What is done already cannot be refused.
+/// A hook that runs afterwards cannot refuse anything.
 const AFTERWARDS: &str = r#"status=0
 if [ -x "$0.before-shopfloor" ]; then "$0.before-shopfloor" "$@" || status=$?; fi
 if [ "$SHOPFLOOR" = 0 ]; then exit "$status"; fi
@@ -349,8 +281,8 @@ done
 exit "$status"
 "#;
 
-/// The file by which a hook runs a tool without a stub of ours, and the program that sees to it: a hooks manager, or the
-/// repository's own hook.
+/// The file through which a hook runs a tool without a stub of ours, and the program that reads it: a hooks manager, or
+/// git with the repository's own hook.
 pub fn run_by(git: &Git, repo: &Repo, hook: &str, tool: &str) -> Result<Option<(&'static str, PathBuf)>> {
     // `below` is the top-level key of a YAML file under which the call must stand.
     let calls = |path: &Path, below: Option<&str>| -> Result<bool> {
@@ -423,7 +355,7 @@ fn manager_entry(git: &Git, repo: &Repo, hook: &str, tool: &str) -> Result<Optio
         let text = String::from_utf8_lossy(&fs::read_head(&path)?.unwrap_or_default()).into_owned();
         if text.contains("LEFTHOOK") || text.contains("call_lefthook") {
             let stdin = if hook == "pre-push" { "use_stdin: true, " } else { "" };
-            // Several tools have one hook, and YAML one key of a name.
+            // Several tools share a hook, and a YAML key may appear only once.
             let line = format!("{tool}: {{{stdin}run: \"{tool} hook run {hook} {{0}}\"}}");
             return Ok(entry("lefthook", "lefthook.yml".into(), Some(format!("{hook}: commands:")), line));
         }
@@ -431,7 +363,7 @@ fn manager_entry(git: &Git, repo: &Repo, hook: &str, tool: &str) -> Result<Optio
             let refs = r#""$PRE_COMMIT_FROM_REF" "$PRE_COMMIT_TO_REF" "$PRE_COMMIT_CHECKOUT_TYPE""#;
             let run = match hook {
                 "post-checkout" => format!("sh -c ''{tool} hook run {hook} {refs}''"),
-                // pre-commit takes what git tells on stdin for itself, and hands it on like this.
+                // pre-commit reads stdin itself, and passes it on in variables.
                 "pre-push" => {
                     r#"sh -c ''echo "- $PRE_COMMIT_TO_REF - -" | TOOL hook run pre-push''"#.replace("TOOL", tool)
                 }

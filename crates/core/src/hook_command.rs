@@ -8,13 +8,14 @@ use serde_json::json;
 
 use crate::env::Env;
 use crate::error::{Exit, Failure, Result};
+use crate::farewell;
 use crate::fs;
 use crate::git::{Git, Repo};
 use crate::hook::{self, Installed};
 use crate::text::printable;
 use crate::ui::Ui;
 
-/// Do what is to be done, or only show it.
+/// The flag of every command that writes.
 #[derive(Args, Clone, Copy, Debug, Default)]
 pub struct DryRun {
     /// Show what would be done and change nothing
@@ -38,8 +39,8 @@ pub enum HookCommand {
     Status,
     /// What a hook's stub calls, with git's own arguments
     ///
-    /// Only pre-push and pre-remove can refuse anything; elsewhere problems are notices and exit 0. git has no hook
-    /// pre-remove: whoever removes a worktree runs `hook run pre-remove PATH` before, and leaves it where that fails.
+    /// Only pre-push and pre-remove can refuse anything; in other hooks problems are notices and the exit code is 0. git
+    /// has no hook pre-remove: run `hook run pre-remove PATH` before you remove a worktree, and keep the worktree if that fails.
     #[command(after_help = "Example:\n  sweatfile-apply hook run post-checkout \"$@\"      # in a hook of your own")]
     Run {
         /// The hook's name: post-checkout and pre-remove (sweatfile-apply, overlay-sync), pre-push, post-merge or post-rewrite (ledger-synth)
@@ -50,22 +51,22 @@ pub enum HookCommand {
     },
 }
 
-/// A hook that git runs, and what for.
+/// A call of one of the tool's hooks.
 #[derive(Debug)]
 pub struct Called {
     /// git, as the hook's environment has it.
     pub git: Git,
-    /// The repository it speaks of.
+    /// The repository that the hook runs for.
     pub repo: Repo,
     /// Which of the tool's hooks.
     pub hook: &'static str,
 }
 
-/// Runs the command for `tool`. `called` is what the tool does when git runs one of its hooks; it tells its
+/// Runs the command for `tool`. `called` is what the tool does when git runs one of its hooks; it returns
 /// problems as errors.
 ///
-/// A hook's exit status would become that of `git worktree add` while the worktree stays, so every problem is
-/// a notice there and the status 0. Only pre-push is there to refuse.
+/// A hook's exit status would become that of `git worktree add` although the worktree stays, so every problem becomes
+/// a notice, and the status is 0. Only pre-push can refuse.
 pub fn run(
     ui: &Ui,
     env: &Env,
@@ -113,10 +114,10 @@ pub fn run(
     Ok(Exit::Done)
 }
 
-/// Runs `hook run pre-remove PATH` where that is what is asked for; else gives the command back for [`run`].
+/// Runs `hook run pre-remove PATH` if that is the command; otherwise returns the command, for [`run`].
 ///
-/// `leaving` is what the tool does for a worktree that is about to go, with the surroundings seen from there; it gives
-/// back what a person should know. Whatever it fails with is exit 1. A path that is no worktree is exit 0.
+/// `leaving` is what the tool does for a worktree that is about to be removed, with the surroundings seen from there; it
+/// returns notes for a person. Every failure of it is exit 1. A path that is not a worktree is exit 0.
 pub fn run_before_removal(
     ui: &Ui,
     env: &Env,
@@ -124,7 +125,7 @@ pub fn run_before_removal(
     leaving: impl FnOnce(&Env, Git, Repo) -> Result<Vec<String>>,
 ) -> Result<std::result::Result<Exit, HookCommand>> {
     let HookCommand::Run { name, args } = &command else { return Ok(Err(command)) };
-    if name != hook::PRE_REMOVE {
+    if name != farewell::PRE_REMOVE {
         return Ok(Err(command));
     }
     let [path] = args.as_slice() else {
@@ -157,7 +158,7 @@ pub fn run_before_removal(
 }
 
 fn with_removal<'h>(tool: &str, hooks: &[&'h str]) -> Vec<&'h str> {
-    let removal = hook::OF_REMOVAL.contains(&tool).then_some(hook::PRE_REMOVE);
+    let removal = farewell::TOOLS.contains(&tool).then_some(farewell::PRE_REMOVE);
     hooks.iter().copied().chain(removal).collect()
 }
 
@@ -249,8 +250,8 @@ fn status(ui: &Ui, env: &Env, tool: &'static str, hook: &'static str) -> Result<
     Ok(installed)
 }
 
-/// A null first ref and a branch checkout: what git passes for a worktree it created. Not a proof, for
-/// a clone and a first checkout pass the same.
+/// Whether git passed a null first ref and a branch checkout, as for a worktree it created. That proves nothing: a clone
+/// and a first checkout pass the same.
 fn is_new_worktree(args: &[OsString]) -> bool {
     let is_null = |r: &OsString| matches!(r.len(), 40 | 64) && r.as_encoded_bytes().iter().all(|b| *b == b'0');
     matches!(args, [old, _, flag] if is_null(old) && flag == "1")

@@ -1,11 +1,12 @@
 //! What the shopfloor tools share: everything about the machine (files, locks, processes, git,
 //! configuration, approvals, hooks, terminal) and nothing about their own subjects.
 //!
-//! Rooms import downwards only: `text path hash env error` ← `proc fs lock` ←
-//! `git config approval hook` ← `ui args hook_command`. `cargo xtask tidy` holds them to it.
+//! Rooms import downwards only: `text path hash env error agents` ← `proc fs lock` ←
+//! `git config approval hook farewell` ← `ui args hook_command`. `cargo xtask tidy` holds them to it.
 
 pub mod text;
 
+pub mod agents;
 pub mod env;
 pub mod error;
 pub mod hash;
@@ -17,6 +18,7 @@ pub mod proc;
 
 pub mod approval;
 pub mod config;
+pub mod farewell;
 pub mod git;
 pub mod hook;
 

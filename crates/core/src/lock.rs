@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use crate::error::{At, Exit, Failure, Result};
 use crate::fs;
 
-/// How long a short lock is waited for before exit 75.
+/// How long a command waits for a lock before it ends with exit 75.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// A held lock; dropping it, or dying, releases it.
@@ -20,8 +20,8 @@ pub struct Lock {
 }
 
 impl Lock {
-    /// Takes the lock on `path` (created 0600, its directory 0700), waiting at most 10 s. Then exit
-    /// 75, kind `busy`. What the lock guards must be read again after taking it.
+    /// Takes the lock on `path` (created 0600, its directory 0700), waiting at most 10 s; then exit 75, kind `busy`. The
+    /// caller must read what the lock guards again after taking it.
     pub fn take(path: &Path) -> Result<Lock> {
         let start = Instant::now();
         loop {
@@ -31,7 +31,7 @@ impl Lock {
             let file = fs::open_private(path)?;
             match queued(file, PATIENCE.saturating_sub(start.elapsed())) {
                 Some(Ok(file)) if fs::is_open_at(&file, path) => return Ok(Lock { file }),
-                // Removed by its last holder: once more.
+                // Its last holder removed the file, so this lock guards nothing: try again.
                 Some(Ok(_)) => {}
                 Some(Err(e)) => return Err(e).at("lock", path),
                 None => {
@@ -43,25 +43,25 @@ impl Lock {
         }
     }
 
-    /// Writes our process id into the lock file, for whoever finds it held. It decides nothing.
+    /// Writes our process id into the lock file, for a person who finds it held. No program decides by it.
     pub fn sign(&mut self) -> std::io::Result<()> {
         self.file.set_len(0)?;
         self.file.write_all(std::process::id().to_string().as_bytes())
     }
 
-    /// Children started from now on hold it as well: it is free once the last of them is gone, whoever dies first.
+    /// Shares the lock with children started from now on: it is free once we and all of them have ended.
     pub fn share_with_children(&self) -> Result<()> {
         let shared = rustix::io::fcntl_setfd(&self.file, rustix::io::FdFlags::empty());
         shared.map_err(|e| Failure::failed("cannot share a lock with a child").because(std::io::Error::from(e)))
     }
 
-    /// Children started from now on do not hold it.
+    /// Keeps the lock from children started from now on.
     pub fn keep_from_children(&self) -> Result<()> {
         let kept = rustix::io::fcntl_setfd(&self.file, rustix::io::FdFlags::CLOEXEC);
         kept.map_err(|e| Failure::failed("cannot keep a lock from a child").because(std::io::Error::from(e)))
     }
 
-    /// Whether somebody holds it. Whoever asks keeps nobody else who asks from the same answer.
+    /// Whether a process holds it. The probe takes a shared lock, so concurrent probes do not disturb each other.
     pub fn is_held(path: &Path) -> Result<bool> {
         let Some(file) = fs::open_existing(path)? else { return Ok(false) };
         match file.try_lock_shared() {
@@ -71,8 +71,8 @@ impl Lock {
         }
     }
 
-    /// Takes the lock on a file that is there, and still is under that name once it is ours; none when
-    /// somebody holds it or it is gone. The lock stays with the file when that is renamed.
+    /// Takes the lock on an existing file. `None` when a process holds it, or when the file is gone by the time the lock is
+    /// ours. The lock stays with the file when the file is renamed.
     pub fn try_existing(path: &Path) -> Result<Option<Lock>> {
         let Some(file) = fs::open_existing(path)? else { return Ok(None) };
         match file.try_lock() {
@@ -90,7 +90,7 @@ impl Lock {
         loop {
             let file = fs::open_private(path)?;
             match file.try_lock() {
-                // Its last holder may have removed the file: then the name stands for another lock.
+                // Its last holder may have removed the file; the name then belongs to another lock.
                 Ok(()) if !fs::is_open_at(&file, path) => {}
                 Ok(()) => return Ok(Some(Lock { file })),
                 Err(TryLockError::WouldBlock) => return Ok(None),
@@ -100,8 +100,8 @@ impl Lock {
     }
 }
 
-/// Waits in the system's own queue, where whoever came first is served first; `None` when the time is over. Then the
-/// thread that waits gives the lock back as soon as it gets it.
+/// Waits in the system's own queue, which serves first come, first served; `None` when the time is over. The waiting
+/// thread then releases the lock as soon as it gets it.
 fn queued(file: File, limit: Duration) -> Option<std::io::Result<File>> {
     let (send, receive) = mpsc::channel();
     thread::spawn(move || {

@@ -6,16 +6,16 @@ use std::fmt;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-/// A relative path that cannot leave the directory it is joined to, as text goes.
+/// A relative path whose text cannot lead out of the directory it is joined to.
 ///
 /// Never empty, absolute or longer than 4096 bytes; no component is longer than 255 bytes, empty, `.`, `..` or `.git` (in
 /// any case: case-insensitive file systems would resolve it to git's own directory); no NUL byte.
-/// Links on the way are the business of [`crate::fs::Root`], which never follows them.
+/// [`crate::fs::Root`] takes care of links on the way: it never follows them.
 /// Source of the rule: `docs/formats.md`, "Paths".
 #[derive(Clone, Debug)]
 pub struct RelPath(PathBuf);
 
-// One spelling for one path: the bytes tell it all, and faster than components do.
+// A path has one spelling, so comparing bytes is enough, and faster than comparing components.
 impl PartialEq for RelPath {
     fn eq(&self, other: &RelPath) -> bool {
         self.0.as_os_str() == other.0.as_os_str()

@@ -20,10 +20,10 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use crate::env::Env;
 use crate::error::{Exit, Failure, Result};
 
-/// Groups that get a little time after a signal before they are killed.
+/// How long process groups have after a signal before they are killed.
 const GRACE: Duration = Duration::from_secs(5);
 
-/// How often a child whose output passes through us is looked at.
+/// How often we read the output of a child that passes through us.
 const TICK: Duration = Duration::from_millis(50);
 
 /// A command to run: an absolute program, its arguments, its whole environment.
@@ -34,12 +34,12 @@ pub struct Cmd {
     dir: PathBuf,
     vars: BTreeMap<OsString, OsString>,
     input: Option<Vec<u8>>,
-    /// The program makes itself the leader of a new session, and so of a new group; it must not be
-    /// a leader before.
+    /// Whether the program makes itself the leader of a new session, and so of a new group. It must not
+    /// be a group leader before that.
     own_session: bool,
 }
 
-/// What a captured command left behind.
+/// The output and status of a captured command.
 #[derive(Debug)]
 pub struct Output {
     /// How it ended.
@@ -92,8 +92,8 @@ impl From<ExitStatus> for Status {
     }
 }
 
-/// A command line for `sh`, cut off from the terminal: in a session of its own (`setsid`, where there is
-/// such a program) a command that asks on `/dev/tty` fails instead of waiting for ever in the background.
+/// A command line for `sh` without a terminal. It runs in a session of its own (through `setsid`, where that program is
+/// installed), so that a command that asks on `/dev/tty` fails instead of waiting for ever in the background.
 pub fn shell(env: &Env, line: &str) -> Result<Cmd> {
     let sh = find(env, "sh").ok_or_else(|| Failure::failed("sh is not on the PATH"))?;
     let cmd = match find(env, "setsid") {
@@ -243,7 +243,7 @@ impl Cmd {
                 pause = (pause * 2).min(TICK);
             }
         })?;
-        // What it left running in its group would go on writing.
+        // Processes it left in its group would go on writing.
         let mut stdout = Vec::new();
         let read = Read::by_ref(&mut reader).take(most as u64 + 1).read_to_end(&mut stdout);
         read.map_err(|e| Failure::failed("cannot read a command's output").because(e))?;
@@ -290,7 +290,7 @@ impl Cmd {
         watch_signals();
         let cannot = |e| Failure::failed(format!("cannot run {}", self.program.display())).because(e);
         let handle = {
-            // Held over the spawn, so that a signal in between finds the new group.
+            // Held during the spawn, so that a signal in between finds the new group.
             let mut groups = groups();
             let handle = expression.start().map_err(cannot)?;
             groups.extend(handle.pids());
@@ -332,7 +332,8 @@ pub fn when_ended(pid: u32, then: impl FnOnce() + Send + 'static) -> bool {
     }
 }
 
-/// Maps a list on all cores, its order kept; a short one on this one, for a thread costs more than it saves.
+/// Maps a list on all cores and keeps its order. A short list is mapped on this thread, because another one would cost
+/// more than it saves.
 pub fn map_parallel<T: Sync, R: Send>(items: &[T], map: impl Fn(&T) -> R + Sync) -> Vec<R> {
     let cores = thread::available_parallelism().map_or(1, usize::from);
     if items.len() < 16 || cores == 1 {
@@ -363,27 +364,27 @@ fn groups() -> std::sync::MutexGuard<'static, Vec<u32>> {
     GROUPS.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// How many are at something that a signal must not end by itself, because they look for it and tidy up.
+/// How many [`Deferred`] values are alive.
 static DEFERRED: AtomicUsize = AtomicUsize::new(0);
 
-/// Whether what runs now is the tidying up.
+/// Whether we are tidying up after a signal.
 static IS_TIDYING: AtomicBool = AtomicBool::new(false);
 
-/// Set once a signal came.
+/// Set once a signal has come.
 static INTERRUPTED: AtomicBool = AtomicBool::new(false);
 
-/// From now on SIGINT, SIGTERM and SIGHUP end running children but not us: whoever works on looks at the flag
-/// in what is given back, or at [`check_interrupt`], and undoes what it began.
+/// From now on SIGINT, SIGTERM and SIGHUP end running children but not us. Work in progress must look at the returned
+/// flag, or call [`check_interrupt`], and undo what it began.
 pub fn defer_signals() -> Deferred {
     DEFERRED.fetch_add(1, Ordering::SeqCst);
     watch_signals();
     Deferred { interrupted: &INTERRUPTED }
 }
 
-/// For as long as this lives a signal does not end us.
+/// While this value lives, a signal does not end us.
 #[derive(Debug)]
 pub struct Deferred {
-    /// Set once a signal came.
+    /// Set once a signal has come.
     pub interrupted: &'static AtomicBool,
 }
 
@@ -393,7 +394,7 @@ impl Drop for Deferred {
     }
 }
 
-/// Runs the tidying up after a signal: children may be started again. A further signal ends those.
+/// Tidies up after a signal. Children may be started again; a further signal ends them.
 pub fn tidy_up<T>(work: impl FnOnce() -> T) -> T {
     IS_TIDYING.store(true, Ordering::SeqCst);
     let done = work();
@@ -416,12 +417,11 @@ pub fn check_interrupt() -> Result<()> {
 
 type Handler = Box<dyn Fn(i32) -> bool + Send + Sync>;
 
-/// What takes signals instead of their default, in a program that tidies up on its own.
+/// The handler that receives signals in a program that tidies up by itself.
 static HANDLER: OnceLock<Handler> = OnceLock::new();
 
-/// From now on SIGINT, SIGTERM and SIGHUP go to `handler` alone: neither we nor a running child are
-/// ended by them, unless it says `false`: then we end as without it. For programs that stay in the foreground and finish
-/// what they are doing.
+/// From now on SIGINT, SIGTERM and SIGHUP go to `handler` alone and end neither us nor a running child, unless the
+/// handler returns `false`; then we end as without it. For programs that keep running and finish what they are doing.
 pub fn handle_signals(handler: impl Fn(i32) -> bool + Send + Sync + 'static) {
     let _ = HANDLER.set(Box::new(handler));
     watch_signals();
@@ -466,7 +466,7 @@ fn end_groups(pids: &[u32], signal: Signal) {
         if let Some(pid) = i32::try_from(*pid).ok().and_then(Pid::from_raw)
             && kill_process_group(pid, signal).is_err()
         {
-            // Not a leader yet: it is alone.
+            // It is not a group leader yet, so only it is signalled.
             let _ = kill_process(pid, signal);
         }
     }

@@ -14,7 +14,7 @@ pub struct Position {
 }
 
 impl Position {
-    /// Where byte `offset` of `text` stands.
+    /// The position of byte `offset` of `text`.
     pub fn of(text: &str, offset: usize) -> Position {
         let mut end = offset.min(text.len());
         while !text.is_char_boundary(end) {
@@ -49,8 +49,8 @@ pub fn shell_word(path: &Path) -> String {
     }
 }
 
-/// The text with everything a terminal would obey or be fooled by (control and bidirectional
-/// characters) written as an escape. One line stays one line.
+/// The text with control and bidirectional characters, which a terminal would obey or be fooled by,
+/// written as escapes. One line stays one line.
 pub fn printable(text: &str) -> String {
     text.chars().fold(String::with_capacity(text.len()), |mut out, c| {
         match c {

@@ -33,7 +33,7 @@ pub struct Options {
     pub color: bool,
 }
 
-/// Speaks for one tool.
+/// The output of one tool.
 #[derive(Debug)]
 pub struct Ui {
     tool: &'static str,
@@ -44,7 +44,7 @@ pub struct Ui {
 }
 
 impl Ui {
-    /// A voice for `tool`.
+    /// The output of `tool`.
     pub fn new(tool: &'static str, env: &Env, options: Options) -> Ui {
         Ui { tool, options, can_ask: env.can_ask, on_terminal: env.stderr_is_terminal, broken: Mutex::new(None) }
     }
@@ -59,13 +59,13 @@ impl Ui {
         self.can_ask
     }
 
-    /// How many columns the terminal has on which the answer is shown; none where it is shown on none.
+    /// The width in columns of the terminal that shows the answer; `None` when no terminal shows it.
     pub fn width(&self) -> Option<usize> {
         let size = rustix::termios::tcgetwinsize(io::stdout()).ok()?;
         (size.ws_col > 0).then_some(usize::from(size.ws_col))
     }
 
-    /// A line of the answer. Whatever comes from files or agents must have gone through
+    /// Prints a line of the answer. Text that comes from files or agents must have gone through
     /// [`printable`].
     pub fn line(&self, line: impl Display) {
         self.answer(format!("{line}\n").as_bytes());
@@ -85,13 +85,13 @@ impl Ui {
         self.broken.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Whether nobody reads the answer any more: a program that stays has no reason to.
+    /// Whether nobody reads the answer any more, so that a program that keeps running can end.
     pub fn is_unheard(&self) -> bool {
         self.broken().is_some()
     }
 
-    /// Waits until whoever reads our answer from a pipe has taken all of it, at most for `limit`; `false` when
-    /// nobody reads any more. What is no pipe has taken it already.
+    /// Waits, at most for `limit`, until the reader of our pipe has read the whole answer; `false` when nobody
+    /// reads any more. An answer that does not go to a pipe counts as read.
     pub fn is_taken(&self, limit: Duration) -> bool {
         let stdout = io::stdout();
         let start = Instant::now();
@@ -113,12 +113,12 @@ impl Ui {
         }
     }
 
-    /// Everything on stdin, at most what we parse.
+    /// Reads stdin, at most as much as we parse.
     pub fn input(&self) -> Result<Vec<u8>> {
         self.input_up_to(PARSE_LIMIT)
     }
 
-    /// Everything on stdin, at most so many bytes; more is refused (exit 2).
+    /// Reads stdin; more than `limit` bytes are refused (exit 2).
     pub fn input_up_to(&self, limit: u64) -> Result<Vec<u8>> {
         let mut bytes = Vec::new();
         let read = io::stdin().lock().take(limit + 1).read_to_end(&mut bytes);
@@ -129,7 +129,7 @@ impl Ui {
         Ok(bytes)
     }
 
-    /// Why the answer could not be written, if so. A reader that went away (`| head`) is no reason.
+    /// Why the answer could not be written, if it could not. A reader that went away (`| head`) is not a failure.
     pub fn unwritten(&self) -> Option<Failure> {
         let broken = self.broken().take().filter(|e| e.kind() != io::ErrorKind::BrokenPipe)?;
         Some(Failure::failed("cannot write the answer to stdout").because(broken))
@@ -186,7 +186,7 @@ impl Ui {
         self.complain("error: ", AnsiColor::Red.on_default().bold(), failure);
     }
 
-    /// A problem told as a notice, where the exit code must stay 0 (hooks).
+    /// Prints a problem as a notice, where the exit code must stay 0 (hooks).
     pub fn problem(&self, failure: &Failure) {
         if self.options.quiet {
             return;
@@ -196,7 +196,7 @@ impl Ui {
 
     fn complain(&self, word: &str, style: Style, failure: &Failure) {
         self.say(word, style, &failure.message);
-        // A cause may be what another program printed, in several lines; a detail is one, whatever is in it.
+        // A cause may be another program's output of several lines; a detail is always one line.
         let causes: Vec<String> = failure.causes().iter().map(|c| format!("caused by: {c}")).collect();
         let causes = causes.iter().flat_map(|c| c.lines()).filter(|l| !l.trim().is_empty());
         let causes = causes.map(|l| l.replace('\t', "  "));
@@ -211,7 +211,7 @@ impl Ui {
     }
 
     fn narrate(&self, text: &str) {
-        // stderr gone: nobody to tell.
+        // Without stderr nobody can be told.
         let _ = io::stderr().write_all(text.as_bytes());
     }
 
@@ -222,7 +222,7 @@ impl Ui {
         }
     }
 
-    /// What was decided on, in lines. Dropped by `-q`.
+    /// Prints what was decided on, line by line. Dropped by `-q`.
     pub fn told(&self, lines: &[String]) {
         if !self.options.quiet {
             self.show(lines);
@@ -236,7 +236,7 @@ impl Ui {
         self.narrate(&lines.map(|l| format!("  {}\n", printable(l))).collect::<String>());
     }
 
-    /// Asks a question on the terminal; `None` when the input ended. Only where [`Ui::can_ask`].
+    /// Asks a question on the terminal; `None` when the input ended. Call it only where [`Ui::can_ask`].
     pub fn ask(&self, question: &str) -> Option<String> {
         self.narrate(&format!("{}: {question} ", self.tool));
         let mut line = String::new();
@@ -255,8 +255,8 @@ impl Ui {
         answer == "y" || answer == "yes"
     }
 
-    /// Lets a child's output through on stderr, above a running spinner. A reader that went away is no
-    /// reason for the child to fail.
+    /// Passes a child's output on to stderr, above a running spinner. A reader that went away does not make
+    /// the child fail.
     pub fn pass_through(&self, spinner: Option<&Spinner>, output: &[u8]) {
         let write = || drop(io::stderr().write_all(output));
         match spinner {
@@ -265,7 +265,7 @@ impl Ui {
         }
     }
 
-    /// A sign of life on stderr while something runs; `None` when stderr is no terminal.
+    /// Shows a spinner on stderr while something runs; `None` when stderr is not a terminal.
     pub fn spinner(&self, text: &str) -> Option<Spinner> {
         if !self.on_terminal || self.options.quiet {
             return None;

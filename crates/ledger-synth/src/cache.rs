@@ -1,5 +1,5 @@
 //! What is remembered between runs, in git's private directory: parsed events, and that a ledger was in order.
-//! Whatever is damaged, of another version or in doubt is read again; the output never depends on it.
+//! Entries that are damaged, doubtful or of another version are read again; the output never depends on the cache.
 
 use std::collections::hash_map::DefaultHasher;
 use std::ffi::{OsStr, OsString};
@@ -12,17 +12,16 @@ use shopfloor_core::error::Result;
 use shopfloor_core::fs::{self, CacheFile, Stat};
 use shopfloor_core::hash::Digest;
 
-use crate::event::{Bytes, Record};
-use crate::facts::directory::{Fresh, Listed};
+use crate::canonical::{CanonicalBytes, CanonicalEvent};
 
-/// What a pack begins with. A change of what is in it, or of how events are read, has another number.
+/// The beginning of a pack. The number changes with the format of a pack and with the way events are read.
 const MAGIC: &[u8] = concat!("ledger-synth events 2 ", env!("CARGO_PKG_VERSION"), "\n").as_bytes();
 
-/// What stands for a file of this name with this [`Stat`]: a change of either is another key.
-pub type Key = [u8; 16];
+/// Identifies a file by its name and [`Stat`]: if either changes, so does the key.
+pub type FileKey = [u8; 16];
 
 /// The key of a file.
-pub fn key(name: &OsStr, stat: &Stat) -> Key {
+pub fn key(name: &OsStr, stat: &Stat) -> FileKey {
     let whole = (name, stat.key());
     let halves = [hash(&whole), hash(&(whole, 1))].map(u64::to_le_bytes);
     let mut key = [0; 16];
@@ -30,32 +29,48 @@ pub fn key(name: &OsStr, stat: &Stat) -> Key {
     key
 }
 
-/// Parsed events by the key of their file, one behind the other.
+/// A file in a directory of events, not opened yet.
+#[derive(Debug)]
+pub struct ListedFile {
+    pub name: OsString,
+    /// None if the file is gone or is not a regular file.
+    pub stat: Option<Stat>,
+}
+
+/// An event that was not in the cache.
+pub struct UncachedEvent {
+    /// Its index among the events that were read.
+    pub record: usize,
+    pub key: FileKey,
+    pub stat: Stat,
+}
+
+/// Parsed events, each under the key of its file.
 #[derive(Debug, Default)]
 pub struct Pack {
     bytes: Arc<Vec<u8>>,
-    /// Where each entry is, sorted by key.
+    /// The position of each entry, sorted by key.
     slots: Vec<Slot>,
-    /// How many of the bytes are whole entries.
+    /// The length of all whole entries, in bytes.
     length: usize,
 }
 
 #[derive(Clone, Copy, Debug)]
 struct Slot {
-    key: Key,
-    /// Where its id begins, with the record behind it.
+    key: FileKey,
+    /// The position of its id, which the event follows.
     at: usize,
     end: usize,
 }
 
-/// An entry: a checksum of the rest, how long the record is, the key, the id, the record.
+/// The layout of an entry: a checksum of the rest, the length of the event, the key, the id, the event.
 const LENGTH: usize = 8;
 const KEY: usize = LENGTH + 4;
 const ID: usize = KEY + 16;
 const RECORD: usize = ID + 32;
 
 impl Pack {
-    /// Reads a pack; what cannot be used is as good as not there.
+    /// Loads a pack. A pack that cannot be used counts as empty.
     pub fn load(path: &Path) -> Pack {
         let bytes = fs::read_own(path).ok().flatten().unwrap_or_default();
         if !bytes.starts_with(MAGIC) {
@@ -81,18 +96,24 @@ impl Pack {
     }
 
     /// The event in the file that has this key.
-    pub fn get(&self, key: &Key) -> Option<Record> {
+    pub fn get(&self, key: &FileKey) -> Option<CanonicalEvent> {
         let at = self.slots.binary_search_by_key(key, |slot| slot.key).ok()?;
         let Slot { at, end, .. } = self.slots[at];
         let record = at + (RECORD - ID);
         let id = Digest::from_bytes(&self.bytes[at..record]);
-        Some(Record { id, bytes: Bytes::Part(self.bytes.clone(), record..end) })
+        Some(CanonicalEvent { id, bytes: CanonicalBytes::Part(self.bytes.clone(), record..end) })
     }
 
-    /// Adds what was read anew, or begins again when most of it is of no use any more. Files that changed after
-    /// `since`, or just before, may change once more without showing it: they are left out.
-    pub fn update(&self, path: &Path, records: &[Record], fresh: &[Fresh], since: Timestamp) -> Result<()> {
-        let settled: Vec<&Fresh> = fresh.iter().filter(|fresh| fresh.stat.is_settled(since)).collect();
+    /// Adds the events that were not in the cache, or starts a new pack if most entries are unused. Files that
+    /// changed after `since`, or just before it, are left out, because they may change again without a new time.
+    pub fn update(
+        &self,
+        path: &Path,
+        records: &[CanonicalEvent],
+        fresh: &[UncachedEvent],
+        since: Timestamp,
+    ) -> Result<()> {
+        let settled: Vec<&UncachedEvent> = fresh.iter().filter(|fresh| fresh.stat.is_settled(since)).collect();
         let in_use = records.len() - fresh.len();
         let is_wasteful = self.slots.len() > 2 * in_use + 64;
         if settled.is_empty() && !is_wasteful {
@@ -107,7 +128,7 @@ impl Pack {
     }
 }
 
-fn write(mut file: CacheFile, records: &[Record], fresh: &[&Fresh]) -> Result<()> {
+fn write(mut file: CacheFile, records: &[CanonicalEvent], fresh: &[&UncachedEvent]) -> Result<()> {
     let mut entry = Vec::new();
     for fresh in fresh {
         let record = &records[fresh.record];
@@ -131,14 +152,14 @@ fn checksum(bytes: &[u8]) -> [u8; 8] {
     hasher.finish().to_le_bytes()
 }
 
-/// The print of a ledger in which nothing was to be done: the events as listed, `current.md`, and what else
-/// decides what it must hold. None while a change might still not show.
-pub fn print(listing: &[Listed], current: Option<&Stat>, options: &str, since: Timestamp) -> Option<Vec<u8>> {
+/// The fingerprint of a ledger: its listed events, `current.md`, and the options that decide its content. None while
+/// a file may change without a new time.
+pub fn print(listing: &[ListedFile], current: Option<&Stat>, options: &str, since: Timestamp) -> Option<Vec<u8>> {
     let current = current.filter(|stat| stat.is_settled(since))?;
     let mut sum: u64 = 0;
-    for Listed { name, stat } in listing {
+    for ListedFile { name, stat } in listing {
         let stat = stat.as_ref().filter(|stat| stat.is_settled(since))?;
-        // Directories list in any order: a sum over all does not depend on it.
+        // A sum does not depend on the order of the listing.
         sum = sum.wrapping_add(hash(&(name, stat.key())));
     }
     let whole = (sum, listing.len(), current.key(), options, env!("CARGO_PKG_VERSION"));
@@ -151,7 +172,7 @@ fn hash(value: &impl Hash) -> u64 {
     hasher.finish()
 }
 
-/// The names of both files, for the ledger this word stands for.
+/// The names of the two cache files of a ledger.
 pub fn names(word: &str) -> (OsString, OsString) {
     (format!("{word}.events").into(), format!("{word}.quiet").into())
 }

@@ -1,4 +1,4 @@
-//! What a session keeps for its end, beside the worktree's private state: a draft for each session in it.
+//! Drafts: the sections that a session keeps for its end, in the private state of the worktree.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -8,74 +8,71 @@ use shopfloor_core::error::Result;
 use shopfloor_core::fs;
 use shopfloor_core::lock::Lock;
 
-use crate::facts::Ledger;
 use crate::scalar::safe;
+use crate::tool::{AGENT_VARIABLE, SESSION_VARIABLE};
 
-/// Sections kept for the end of the session, beside the worktree's private state. Open it is locked.
-pub struct Draft {
-    path: PathBuf,
+/// The draft of a session, locked while it is open.
+pub struct SessionDraft {
+    file: PathBuf,
     pub text: String,
     _lock: Lock,
 }
 
-/// A session by the part of its id that names it.
-pub fn session_of(id: &str) -> String {
+/// The short name of a session, from its id.
+pub fn session_name(id: &str) -> String {
     id.chars().filter(|c| c.is_ascii_alphanumeric() || *c == '-').take(8).collect()
 }
 
-/// Set by `banner` for the session it is called for.
-pub const SESSION: &str = "LEDGER_SYNTH_SESSION";
-
-/// The variables that name who speaks, where no session is known.
-const AGENTS: [&str; 2] = ["LEDGER_SYNTH_AGENT", "SHOPFLOOR_AGENT_ID"];
+/// The variables that name the agent, for commands outside a known session.
+const AGENTS: [&str; 2] = [AGENT_VARIABLE, "SHOPFLOOR_AGENT_ID"];
 
 fn variable(env: &Env, name: &str) -> Option<String> {
     env.var(name).map(|value| value.to_string_lossy().into_owned())
 }
 
-fn name(kind: &str, who: &str) -> String {
+fn file_name(kind: &str, who: &str) -> String {
     format!("{kind}-{}.md", safe(who))
 }
 
-/// That of a session of which nothing says who it is.
+/// The draft of sessions that have no name.
 const NOBODYS: &str = "draft.md";
 
-impl Draft {
-    /// Where the draft of whoever calls is: by session, else by agent.
-    pub fn path_of(env: &Env, ledger: &Ledger) -> PathBuf {
-        let by_agent = || AGENTS.iter().find_map(|agent| variable(env, agent)).map(|agent| name("agent", &agent));
-        let by_session = variable(env, SESSION).map(|session| name("session", &session));
-        ledger.state().join(by_session.or_else(by_agent).unwrap_or_else(|| NOBODYS.to_owned()))
+impl SessionDraft {
+    /// The draft of the caller: by session, otherwise by agent.
+    pub fn path(env: &Env, state: &Path) -> PathBuf {
+        let by_agent = || AGENTS.iter().find_map(|agent| variable(env, agent)).map(|agent| file_name("agent", &agent));
+        let by_session = variable(env, SESSION_VARIABLE).map(|session| file_name("session", &session));
+        state.join(by_session.or_else(by_agent).unwrap_or_else(|| NOBODYS.to_owned()))
     }
 
-    /// Every draft that the end of this session is to write down: its own, and nobody's.
-    pub fn all_of(env: &Env, ledger: &Ledger, session: &str) -> Result<Vec<Draft>> {
-        let sessions = [Some(session.to_owned()), variable(env, SESSION)].into_iter().flatten();
-        let sessions = sessions.filter(|session| !session.is_empty()).map(|session| name("session", &session));
-        let agents = AGENTS.iter().filter_map(|agent| variable(env, agent)).map(|agent| name("agent", &agent));
+    /// Opens every draft that belongs in the event at the end of a session: its own, and the one without a name.
+    pub fn open_all(env: &Env, state: &Path, session: &str) -> Result<Vec<SessionDraft>> {
+        let sessions = [Some(session.to_owned()), variable(env, SESSION_VARIABLE)].into_iter().flatten();
+        let sessions = sessions.filter(|session| !session.is_empty()).map(|session| file_name("session", &session));
+        let agents = AGENTS.iter().filter_map(|agent| variable(env, agent)).map(|agent| file_name("agent", &agent));
         let names: BTreeSet<String> = sessions.chain(agents).chain([NOBODYS.to_owned()]).collect();
-        names.into_iter().map(|name| Draft::open(ledger.state().join(name))).collect()
+        names.into_iter().map(|name| SessionDraft::open(state.join(name))).collect()
     }
 
-    /// What it holds, without opening it.
+    /// Reads a draft without locking it.
     pub fn read(path: &Path) -> Result<String> {
         let bytes = fs::read_no_follow(path)?.unwrap_or_default();
-        // Only damage makes it anything else than text, and the rest is still worth keeping.
+        // Only damage makes it something other than text, and the rest is still worth keeping.
         Ok(String::from_utf8_lossy(&bytes).replace('\0', "\u{fffd}"))
     }
 
-    pub fn open(path: PathBuf) -> Result<Draft> {
+    pub fn open(path: PathBuf) -> Result<SessionDraft> {
         let lock = Lock::take(&path.with_extension("lock"))?;
-        let text = Draft::read(&path)?;
-        Ok(Draft { path, text, _lock: lock })
+        let text = SessionDraft::read(&path)?;
+        Ok(SessionDraft { file: path, text, _lock: lock })
     }
 
-    /// Keeps this text in place of what it held.
+    /// Replaces its text.
     pub fn keep(&self, text: &str) -> Result<()> {
-        fs::replace(&self.path, text.as_bytes(), Some(fs::PRIVATE))
+        fs::replace(&self.file, text.as_bytes(), Some(fs::PRIVATE))
     }
 
     pub fn remove(&self) -> Result<()> {
-        fs::remove(&self.path)
+        fs::remove(&self.file)
     }
 }

@@ -1,9 +1,15 @@
-//! Writer and reader proven together, and the body grammar against YAML's.
+//! Proves writer and reader together, and the body grammar against YAML's.
+
+use std::borrow::Cow;
 
 use proptest::prelude::*;
 use serde_yaml::Value;
+use shopfloor_core::hash::Digest;
 
 use super::*;
+use crate::canonical::{CanonicalBytes, CanonicalEvent};
+use crate::entry::Checkpoint;
+use crate::section::Section;
 
 fn text() -> impl Strategy<Value = String> {
     let pieces = [
@@ -66,7 +72,7 @@ fn text() -> impl Strategy<Value = String> {
     prop::collection::vec(piece, 1..6).prop_map(|pieces| pieces.concat().replace('\0', "0"))
 }
 
-/// A text a flag can hold: one that says something.
+/// A text that a flag can hold: one that is not blank.
 fn said() -> impl Strategy<Value = String> {
     text().prop_filter("says nothing", |text| !text.trim().is_empty())
 }
@@ -113,29 +119,29 @@ proptest! {
 
     #[test]
     fn what_add_writes_is_what_is_read(agent in said(), branch in said(), title in said(), entries in entries()) {
-        let ts = instant("2026-01-10T13:00:00.123Z").expect("an instant");
+        let ts = instant::parse("2026-01-10T13:00:00.123Z").expect("an instant");
         let meta = Meta { ts, agent: agent.into(), branch: Some(branch.into()), kind: None, reason: None, title: Some(title.into()) };
-        let event = Event::new(meta, entries);
-        let file = write(&event);
-        let read = Event::parse(&file);
+        let event = LedgerEvent::new(meta, entries);
+        let file = event.render();
+        let read = LedgerEvent::parse(&file);
         prop_assert_eq!(read.as_ref(), Ok(&event), "{}", file);
-        let record = Record::of(&event);
-        let decoded = record.event();
+        let record = CanonicalEvent::encode(&event);
+        let decoded = record.decode();
         prop_assert_eq!(decoded.as_ref(), Some(&event));
 
         // Any YAML reader reads the same.
-        let parts = parts(&file).expect("an event");
+        let parts = event_file::split(&file).expect("an event");
         let front: Value = serde_yaml::from_str(parts.front).expect("a frontmatter");
         prop_assert_eq!(front["agent"].as_str(), Some(&*event.meta.agent));
         let body: Value = serde_yaml::from_str(parts.body).unwrap_or_else(|e| panic!("{e}: {}", parts.body));
         for entry in &event.entries {
             let is_there = match entry {
-                Entry::Text { section, text } => body[&**section].as_str() == Some(text),
+                Entry::Text { section, text } => body[section.as_str()].as_str() == Some(text),
                 Entry::Item { section, text } => {
-                    body[&**section].as_sequence().is_some_and(|items| items.iter().any(|item| item.as_str() == Some(text)))
+                    body[section.as_str()].as_sequence().is_some_and(|items| items.iter().any(|item| item.as_str() == Some(text)))
                 }
-                Entry::Pair { section, key, value } => body[&**section].get(&**key).is_some_and(|v| v.as_str() == value.as_deref()),
-                Entry::Checkpoint(c) => body["checkpoints"].as_sequence().is_some_and(|all| {
+                Entry::Pair { section, key, value } => body[section.as_str()].get(&**key).is_some_and(|v| v.as_str() == value.as_deref()),
+                Entry::Checkpoint(c) => body[Section::Checkpoints.word()].as_sequence().is_some_and(|all| {
                     all.iter().any(|one| one["phase"].as_str() == Some(&c.phase) && one["status"].as_str() == Some(&c.status))
                 }),
             };
@@ -143,7 +149,7 @@ proptest! {
         }
     }
 
-    /// Whatever shapes a body has, the file written of it says the same.
+    /// A body of any shape can be rendered again and says the same.
     #[test]
     fn any_body_can_be_written_again(pieces in prop::collection::vec(prop_oneof![
         prop::sample::select(vec![
@@ -155,27 +161,27 @@ proptest! {
         text(),
     ], 0..8)) {
         let body = pieces.concat();
-        let ts = instant("2026-01-10T13:00:00Z").expect("an instant");
+        let ts = instant::parse("2026-01-10T13:00:00Z").expect("an instant");
         let meta = Meta { ts, agent: "a".into(), branch: None, kind: None, reason: None, title: None };
-        let event = Event::new(meta, crate::body::parse(&body));
-        let file = write(&event);
+        let event = LedgerEvent::new(meta, crate::body::parse(&body));
+        let file = event.render();
         if file.contains("<<<<<<<") || file.contains(">>>>>>>") {
             return Ok(());
         }
-        let read = Event::parse(&file);
+        let read = LedgerEvent::parse(&file);
         prop_assert_eq!(read.as_ref(), Ok(&event), "{}\n=>\n{}", body, file);
     }
 
-    /// Where strict YAML reads a text and the source has no ` #`, ours is equal.
+    /// If strict YAML reads a text and the source has no ` #`, we read the same text.
     #[test]
     fn bullets_are_read_as_yaml_reads_texts(bullets in prop::collection::vec(text(), 1..4)) {
         let body: String = bullets.iter().map(|text| format!("- {}\n", text.replace('\n', "\n  "))).collect();
         let source = format!("this_session:\n{body}");
-        // A comment right behind a block's mark is no YAML, and taken for some by the one we compare with.
+        // A comment right after a block's mark is not YAML, but the parser that we compare with accepts it.
         if source.contains("|#") || source.contains(">#") {
             return Ok(());
         }
-        // Blanks at the end of a line are nobody's, also in a block.
+        // We drop blanks at the end of a line, also in a block.
         if source.lines().any(|line| line != "- " && line.ends_with(' ')) {
             return Ok(());
         }
@@ -185,7 +191,7 @@ proptest! {
             return Ok(());
         }
         let Some(texts) = items.iter().map(Value::as_str).collect::<Option<Vec<_>>>() else { return Ok(()) };
-        // A tag or an anchor makes a text of something else: agents do not write them.
+        // A tag or an anchor changes what a text is, and agents do not write them.
         if source.contains(['&', '!', '*']) || texts.iter().any(|text| text.is_empty()) {
             return Ok(());
         }
@@ -204,17 +210,17 @@ proptest! {
         let _ = text_and_parse(&bytes);
         let with_front = [b"---\nts: 2026-01-10T13:00:00Z\nagent: a\n---\n", body.as_bytes(), &bytes].concat();
         if let Some(event) = text_and_parse(&with_front) {
-            let record = Record::of(&event);
-            prop_assert_eq!(record.event(), Some(event));
+            let record = CanonicalEvent::encode(&event);
+            prop_assert_eq!(record.decode(), Some(event));
         }
-        let _ = Record { id: Digest::of(&bytes), bytes: Bytes::Own(bytes.into()) }.event();
+        let _ = CanonicalEvent { id: Digest::of(&bytes), bytes: CanonicalBytes::Own(bytes.into()) }.decode();
     }
 }
 
-fn text_and_parse(bytes: &[u8]) -> Option<Event<'static>> {
-    let text = super::text(bytes).ok()?.into_owned();
-    let event = Event::parse(&text).ok()?;
-    let entries = event.entries.into_iter().map(crate::commands::migrate::owned).collect();
+fn text_and_parse(bytes: &[u8]) -> Option<LedgerEvent<'static>> {
+    let text = event_file::decode(bytes).ok()?.into_owned();
+    let event = LedgerEvent::parse(&text).ok()?;
+    let entries = event.entries.into_iter().map(Entry::into_owned).collect();
     let own = |text: Cow<'_, str>| Cow::<'static, str>::Owned(text.into_owned());
     let m = event.meta;
     let meta = Meta {
@@ -225,5 +231,5 @@ fn text_and_parse(bytes: &[u8]) -> Option<Event<'static>> {
         reason: m.reason.map(own),
         title: m.title.map(own),
     };
-    Some(Event::new(meta, entries))
+    Some(LedgerEvent::new(meta, entries))
 }

@@ -1,16 +1,15 @@
-//! Values as agents write them: verbatim, unless the whole value is a quoted scalar, a block or a flow
-//! collection. Where strict YAML reads a string (and no ` #` is in it) ours is equal.
+//! Values as agents write them: verbatim, unless the whole value is a quoted scalar, a block or a flow collection. If
+//! strict YAML reads a string without ` #`, we read the same string.
 
 use std::borrow::Cow;
 
 use serde_yaml::Value;
 
-/// Flow collections longer or deeper than this are taken as text: reading them costs the square of their
-/// nesting.
+/// Longer or deeper flow collections are read as text, because parsing costs the square of their nesting.
 const FLOW_LIMIT: usize = 16 << 10;
 const FLOW_DEPTH: usize = 64;
 
-/// The text of a value: what stands behind its marker or key, and the lines that continue it.
+/// The text of a value: the text after its marker or key, and the lines that continue it.
 pub fn text<'a>(first: &'a str, rest: &[&'a str]) -> Cow<'a, str> {
     let first = trim(first);
     match first.as_bytes().first() {
@@ -21,19 +20,19 @@ pub fn text<'a>(first: &'a str, rest: &[&'a str]) -> Cow<'a, str> {
     .unwrap_or_else(|| joined(first, rest))
 }
 
-/// Whether a plain value says that there is none.
+/// Whether a plain value is YAML's null.
 pub fn is_null(first: &str, rest: &[&str]) -> bool {
     rest.is_empty() && matches!(trim(first), "~" | "null" | "Null" | "NULL")
 }
 
-/// A value that is one flow collection, as YAML reads it.
+/// Parses a value that is one flow collection, as YAML does.
 pub fn flow(first: &str, rest: &[&str]) -> Option<Value> {
     let first = trim(first);
     let (open, close) = (first.chars().next()?, if first.starts_with('[') { ']' } else { '}' });
     let whole = if rest.is_empty() { Cow::Borrowed(first) } else { format!("{first}\n{}", rest.join("\n")).into() };
     let nests = whole.bytes().filter(|b| matches!(b, b'[' | b'{')).count();
     let is_flow = matches!(open, '[' | '{') && whole.trim_end().ends_with(close);
-    // A comment would be lost, and an alias says a text many times.
+    // A comment would be lost, and an alias can repeat a text many times.
     let is_more = whole.contains(" #") || whole.contains("\t#") || has_anchor(&whole);
     if !is_flow || is_more || whole.len() > FLOW_LIMIT || nests > FLOW_DEPTH {
         return None;
@@ -42,7 +41,8 @@ pub fn flow(first: &str, rest: &[&str]) -> Option<Value> {
     matches!(value, Value::Sequence(_) | Value::Mapping(_)).then_some(value)
 }
 
-/// A flow collection with the words quoted that YAML would read as numbers or truths, and so spell anew: `3.10`.
+/// Quotes the words of a flow collection that YAML would read as numbers or booleans and so spell differently:
+/// `3.10`.
 fn literal(flow: &str) -> String {
     let (mut out, mut at) = (String::with_capacity(flow.len() + 16), 0);
     while let Some(c) = flow[at..].chars().next() {
@@ -107,7 +107,7 @@ pub fn pair(line: &str) -> Option<(Cow<'_, str>, &str)> {
     (!key.is_empty()).then(|| (Cow::Borrowed(key), trim(&line[at + 1..])))
 }
 
-/// Where the quote that a text begins with is closed.
+/// Finds the end of the quote that a text begins with.
 fn closing_quote(text: &str) -> Option<usize> {
     let quote = *text.as_bytes().first()?;
     let (mut at, bytes) = (1, text.as_bytes());
@@ -123,8 +123,7 @@ fn closing_quote(text: &str) -> Option<usize> {
     None
 }
 
-/// What stands behind the marker of a bullet (`-`, `*`), if the line is one. A number stays with its item: it tells
-/// the order.
+/// The text of a bullet (`-`, `*`), if the line is one. A numbered item keeps its number, which gives the order.
 pub fn bullet(line: &str) -> Option<&str> {
     if let Some(rest) = line.strip_prefix(['-', '*']) {
         return (rest.is_empty() || rest.starts_with([' ', '\t'])).then(|| trim(rest));
@@ -134,18 +133,18 @@ pub fn bullet(line: &str) -> Option<&str> {
     (rest.starts_with(' ') && !trim(rest).is_empty()).then(|| trim(line))
 }
 
-/// How far a line is indented, in characters.
+/// The indentation of a line, in characters.
 pub fn indent(line: &str) -> usize {
     line.len() - line.trim_start_matches([' ', '\t']).len()
 }
 
-/// Lines without what all of them are indented by.
+/// The lines without the indentation that they share.
 pub fn dedented<'a>(lines: &[&'a str]) -> Vec<&'a str> {
     let by = lines.iter().filter(|line| !line.trim().is_empty()).map(|line| indent(line)).min().unwrap_or(0);
     lines.iter().map(|line| line.get(by..).unwrap_or("").trim_end()).collect()
 }
 
-/// A nested block as text: folded where YAML would read one plain scalar, else its lines as they are.
+/// A nested block as text: folded if YAML would read one plain scalar, otherwise its lines as they are.
 pub fn nested<'a>(lines: &[&'a str]) -> Cow<'a, str> {
     let lines = dedented(lines);
     match lines.as_slice() {
@@ -169,13 +168,13 @@ fn is_block_header(first: &str) -> bool {
     signs <= 1 && digits <= 1 && signs + digits == marks.len() && (comment.is_empty() || comment.starts_with('#'))
 }
 
-/// A `|` or `>` block; where YAML reads none, its lines as they stand.
+/// A `|` or `>` block, or its lines as they are if YAML cannot read it.
 fn block<'a>(header: &str, rest: &[&str]) -> Cow<'a, str> {
     let document = format!("{header}\n{}\n", rest.join("\n"));
     serde_yaml::from_str::<String>(&document).unwrap_or_else(|_| dedented(rest).join("\n")).into()
 }
 
-/// A value that is one quoted scalar from its first to its last character.
+/// Parses a value that is one quoted scalar from its first to its last character.
 fn quoted<'a>(first: &'a str, rest: &[&str]) -> Option<Cow<'a, str>> {
     let quote = char::from(*first.as_bytes().first()?);
     if !rest.is_empty() {
@@ -195,19 +194,19 @@ fn quoted<'a>(first: &'a str, rest: &[&str]) -> Option<Cow<'a, str>> {
     }
 }
 
-/// Whether YAML would read this line on as a part of the plain text before it.
+/// Whether YAML would read this line as a part of the plain text before it.
 fn is_prose(line: &str) -> bool {
     let line = trim(line);
     !line.starts_with('#') && !line.contains(": ") && !line.ends_with(':') && !line.contains(" #")
 }
 
-/// Whether a line begins something else than text where no text stands before it.
+/// Whether a line with no text before it begins something other than text.
 fn is_structure(line: &str) -> bool {
     let marks = ["#", "|", ">", "```", "~~~"];
     bullet(line).is_some() || marks.iter().any(|mark| line.starts_with(mark))
 }
 
-/// Continuation lines folded as YAML folds a plain scalar, or kept where they have a structure of their own.
+/// Folds continuation lines as YAML folds a plain scalar, or keeps them if they have a structure of their own.
 fn joined<'a>(first: &'a str, rest: &[&str]) -> Cow<'a, str> {
     if rest.is_empty() {
         return Cow::Borrowed(first);
@@ -233,12 +232,12 @@ fn joined<'a>(first: &'a str, rest: &[&str]) -> Cow<'a, str> {
     text.into()
 }
 
-/// The value as YAML that reads back equal, by our grammar and any YAML reader's: plain where that is
-/// beyond doubt, else in double quotes.
+/// The value as YAML that our grammar and any YAML reader read back equal: plain if that is beyond doubt, otherwise
+/// in double quotes.
 pub fn written(text: &str) -> String {
     let is_plain = |c: char| c.is_alphanumeric() || " _./()+,;=@!?-".contains(c) || c == '\'';
     let starts_well = text.starts_with(|c: char| c.is_alphabetic());
-    // Words that some YAML reader takes for something else than text.
+    // Words that some YAML readers do not read as text.
     let words = ["null", "true", "false", "yes", "no", "on", "off", "y", "n", "nan", "inf"];
     let is_word = words.iter().any(|word| text.eq_ignore_ascii_case(word));
     if starts_well && !text.ends_with(' ') && text.chars().all(is_plain) && !is_word {
@@ -247,7 +246,7 @@ pub fn written(text: &str) -> String {
     in_quotes(text)
 }
 
-/// The same, in double quotes whatever it is.
+/// The value in double quotes.
 pub fn in_quotes(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + 2);
     out.push('"');
@@ -267,7 +266,7 @@ pub fn in_quotes(text: &str) -> String {
     out
 }
 
-/// A name that is a file name everywhere: what else there is in it is percent-encoded, and it is cut.
+/// The name as a file name that is valid everywhere: other characters are percent-encoded, and long names are cut.
 pub fn safe(agent: &str) -> String {
     let mut name = String::new();
     for c in agent.chars() {

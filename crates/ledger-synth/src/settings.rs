@@ -1,4 +1,4 @@
-//! The settings of this tool.
+//! The settings of this tool, and the flags that set them.
 
 use std::path::{Path, PathBuf};
 
@@ -8,10 +8,9 @@ use shopfloor_core::env::Env;
 use shopfloor_core::error::{Failure, Result};
 use shopfloor_core::git::Repo;
 
-use crate::TOOL;
-use crate::cli::Place;
+use crate::tool::TOOL;
 
-/// What may be set, in this order.
+/// The settings, in the order of `config`.
 pub const SETTINGS: &[Setting] = &[
     Setting::new("root", "LEDGER_SYNTH_ROOT", Kind::Text, Trust::Approved).or("worktree"),
     Setting::new("retention", "LEDGER_SYNTH_RETENTION", Kind::Text, Trust::Open).or("7d"),
@@ -19,104 +18,137 @@ pub const SETTINGS: &[Setting] = &[
     Setting::new("session_window", "LEDGER_SYNTH_SESSION_WINDOW", Kind::Text, Trust::Open),
 ];
 
-/// Where the ledger lies, below a work tree.
+/// Where the ledger is, below a work tree.
 pub const DEFAULT_ROOT: &str = "thoughts/shared/handoffs";
 
-/// A week, for how long archived events are kept.
-const RETENTION: SignedDuration = SignedDuration::from_hours(7 * 24);
+/// Which ledger, and how it is kept.
+#[derive(clap::Args, Clone, Debug, Default)]
+pub struct LedgerArgs {
+    /// The ledger's directory: `worktree` (thoughts/shared/handoffs in this one), `main` (in the main checkout) or a path [env: LEDGER_SYNTH_ROOT] [default: worktree]
+    #[arg(long, value_name = "PLACE", global = true, help_heading = "Ledger")]
+    pub root: Option<PathBuf>,
+    /// How long `prune` keeps archived events, such as 7d, or never to delete none [env: LEDGER_SYNTH_RETENTION] [default: 7d]
+    #[arg(long, value_name = "TIME", global = true, help_heading = "Ledger")]
+    pub retention: Option<String>,
+    /// Leave things said in earlier sessions out: how far This Session reaches back from the newest event [env: LEDGER_SYNTH_SESSION_WINDOW] [default: no limit]
+    #[arg(long, value_name = "TIME", global = true, help_heading = "Ledger")]
+    pub session_window: Option<String>,
+    /// With --commit: how long after the ledger's last commit the next one may come [env: LEDGER_SYNTH_MIN_INTERVAL] [default: 30m, for checkpoints]
+    #[arg(long, value_name = "TIME", global = true, help_heading = "Ledger")]
+    pub min_interval: Option<String>,
+    /// Show what would be done and change nothing
+    #[arg(short = 'n', long, global = true)]
+    pub dry_run: bool,
+}
 
-/// How often checkpoints are committed at most.
-const MIN_INTERVAL: SignedDuration = SignedDuration::from_mins(30);
+/// Whether a command writes, or only shows what it would write.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Effect {
+    #[default]
+    Write,
+    DryRun,
+}
+
+impl Effect {
+    pub fn is_dry(self) -> bool {
+        self == Effect::DryRun
+    }
+}
+
+impl LedgerArgs {
+    pub fn effect(&self) -> Effect {
+        if self.dry_run { Effect::DryRun } else { Effect::Write }
+    }
+}
 
 /// Which directory the ledger is.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Where {
-    /// The default one of the current worktree.
+pub enum LedgerRoot {
+    /// The default directory of the current worktree.
     Worktree,
-    /// The default one of the main checkout.
+    /// The default directory of the main checkout.
     Main,
-    /// This one.
     At(PathBuf),
 }
 
-/// What is in force.
+/// The settings in force.
 #[derive(Debug)]
 pub struct Settings {
-    pub root: Where,
+    pub root: LedgerRoot,
     /// None: archived events are never deleted.
     pub retention: Option<SignedDuration>,
-    /// The throttle of every commit, where somebody set one; else that of checkpoints.
+    /// The shortest time between any two commits, if somebody set one.
     pub min_interval: Option<SignedDuration>,
+    /// The shortest time between two commits that bring only checkpoints.
+    pub checkpoint_interval: SignedDuration,
     pub session_window: Option<SignedDuration>,
     pub warnings: Vec<String>,
 }
 
-impl Settings {
-    pub fn checkpoint_interval(&self) -> SignedDuration {
-        self.min_interval.unwrap_or(MIN_INTERVAL)
-    }
-}
-
-/// Reads all places a setting can stand in.
-pub fn load_config(env: &Env, repo: &Repo, place: &Place) -> Result<Config> {
+/// Reads a setting from every place that can set it.
+pub fn load_config(env: &Env, repo: &Repo, args: &LedgerArgs) -> Result<Config> {
     let flags = [
-        ("root", place.root.as_deref()),
-        ("retention", place.retention.as_deref().map(Path::new)),
-        ("min_interval", place.min_interval.as_deref().map(Path::new)),
-        ("session_window", place.session_window.as_deref().map(Path::new)),
+        ("root", args.root.as_deref()),
+        ("retention", args.retention.as_deref().map(Path::new)),
+        ("min_interval", args.min_interval.as_deref().map(Path::new)),
+        ("session_window", args.session_window.as_deref().map(Path::new)),
     ];
     config::load(env, &repo.home, TOOL, SETTINGS, &flags, false)
 }
 
 impl Settings {
-    /// Reads and checks them.
-    pub fn load(env: &Env, repo: &Repo, place: &Place) -> Result<Settings> {
-        let config = load_config(env, repo, place)?;
-        let root = match config.value("root") {
-            None => Where::Worktree,
-            Some(value) if value.text == "worktree" => Where::Worktree,
-            Some(value) if value.text == "main" => Where::Main,
-            Some(Value { text, .. }) if text.is_empty() => {
-                return Err(Failure::usage("`root` is empty").hint("name a directory, `worktree` or `main`"));
-            }
-            Some(value) => {
-                let path = config::expand_home(env, &value.text);
-                // A flag is typed where one stands; anything else is meant for every place in the worktree.
-                let base = match (&value.source, &repo.worktree) {
-                    (Source::Flag, _) | (_, None) => env.cwd.clone(),
-                    (_, Some(worktree)) => worktree.clone(),
-                };
-                Where::At(base.join(path))
-            }
-        };
-        let time = |name: &str| {
-            config.value(name).map(|value| (value, parse_time(&value.text))).map(checked(name)).transpose()
-        };
+    /// Reads and checks the settings.
+    pub fn load(env: &Env, repo: &Repo, args: &LedgerArgs) -> Result<Settings> {
+        let config = load_config(env, repo, args)?;
+        let min_interval = time(&config, "min_interval")?;
         Ok(Settings {
-            root,
-            retention: time("retention")?.unwrap_or(Some(RETENTION)),
-            // `never` has no throttle, as `0` has none.
-            min_interval: time("min_interval")?.map(Option::unwrap_or_default),
-            session_window: time("session_window")?.flatten(),
+            root: root(env, repo, &config)?,
+            retention: time(&config, "retention")?.unwrap_or_else(|| default_time(&config, "retention")),
+            checkpoint_interval: min_interval
+                .unwrap_or_else(|| default_time(&config, "min_interval"))
+                .unwrap_or_default(),
+            // `never` sets no throttle, like `0`.
+            min_interval: min_interval.map(Option::unwrap_or_default),
+            session_window: time(&config, "session_window")?.flatten(),
             warnings: config.said(),
         })
     }
 }
 
-type Time = Option<Option<SignedDuration>>;
-
-fn checked(name: &str) -> impl Fn((&Value, Time)) -> Result<Option<SignedDuration>> {
-    let name = name.to_owned();
-    move |(value, time)| {
-        time.ok_or_else(|| {
-            Failure::malformed(format!("{name} must be a time, not `{}` ({})", value.text, value.source))
-                .hint("write a number and a unit: 90s, 30m, 12h, 7d, 2w; `0` or `never`")
-        })
+fn root(env: &Env, repo: &Repo, config: &Config) -> Result<LedgerRoot> {
+    let value = config.value("root");
+    match value.map(|value| value.text.as_str()).or(config.default_of("root")) {
+        None | Some("worktree") => Ok(LedgerRoot::Worktree),
+        Some("main") => Ok(LedgerRoot::Main),
+        Some("") => Err(Failure::usage("`root` is empty").hint("name a directory, `worktree` or `main`")),
+        Some(text) => {
+            // A flag is relative to the current directory; other values apply everywhere in the worktree.
+            let base = match (value.map(|value| &value.source), &repo.worktree) {
+                (Some(Source::Flag), _) | (_, None) => &env.cwd,
+                (_, Some(worktree)) => worktree,
+            };
+            Ok(LedgerRoot::At(base.join(config::expand_home(env, text))))
+        }
     }
 }
 
-/// A length of time: `7d`, `30m`, `0`; `never` is none.
-pub fn parse_time(text: &str) -> Time {
+/// Parses a setting that is a time. The outer `None`: nobody set it. The inner `None`: `never`.
+fn time(config: &Config, name: &str) -> Result<Option<Option<SignedDuration>>> {
+    let Some(Value { text, source, .. }) = config.value(name) else { return Ok(None) };
+    match parse_time(text) {
+        Some(time) => Ok(Some(time)),
+        None => Err(Failure::malformed(format!("{name} must be a time, not `{text}` ({source})"))
+            .hint("write a number and a unit: 90s, 30m, 12h, 7d, 2w; `0` or `never`")),
+    }
+}
+
+/// The time in a setting's default, which may have a remark after a comma.
+fn default_time(config: &Config, name: &str) -> Option<SignedDuration> {
+    parse_time(config.default_of(name)?.split(',').next()?).flatten()
+}
+
+/// Parses a length of time: `7d`, `30m`, `0`. The inner `None`: `never`.
+pub fn parse_time(text: &str) -> Option<Option<SignedDuration>> {
     if text == "never" {
         return Some(None);
     }
@@ -131,11 +163,11 @@ pub fn parse_time(text: &str) -> Time {
         _ => return None,
     };
     let number: i64 = text[..text.len() - unit.len()].parse().ok()?;
-    // A thousand years are for ever, and no arithmetic with instants overflows.
+    // The limit of a thousand years keeps arithmetic with instants from overflowing.
     number.checked_mul(seconds).filter(|s| *s < 365 * 86_400 * 1_000).map(SignedDuration::from_secs).map(Some)
 }
 
-/// The same for a flag of one command.
+/// Parses the time in a flag of one command.
 pub fn flag_time(name: &str, text: &str) -> Result<SignedDuration> {
     parse_time(text).flatten().ok_or_else(|| {
         Failure::usage(format!("{name} must be a time, not `{text}`"))
@@ -157,6 +189,18 @@ mod tests {
         assert_eq!(parse_time("never"), Some(None));
         for bad in ["", "7", "d", "-1d", "1.5h", "7 d", "99999999999999999999d", "9223372036854775807w", "never ever"] {
             assert_eq!(parse_time(bad), None, "{bad}");
+        }
+    }
+
+    /// The help repeats the defaults; this keeps them equal.
+    #[test]
+    fn the_help_names_the_defaults() {
+        let command = <LedgerArgs as clap::Args>::augment_args(clap::Command::new(TOOL));
+        for Setting { name, default, variable, .. } in SETTINGS {
+            let arg = command.get_arguments().find(|arg| arg.get_id() == name).expect(name);
+            let help = arg.get_help().expect(name).to_string();
+            let default = if default.is_empty() { "no limit" } else { default };
+            assert!(help.ends_with(&format!("[env: {variable}] [default: {default}]")), "{help}");
         }
     }
 }

@@ -1,5 +1,5 @@
-//! Files declared in advance, by the setting `paths` and a `.worktreeinclude` in the main checkout: one
-//! that only a workspace has enters the overlay.
+//! Files that are declared by the setting `paths` or by a `.worktreeinclude` in the main checkout. A declared file that
+//! only a workspace has enters the overlay.
 
 use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
@@ -17,22 +17,22 @@ use crate::store;
 /// The file's name, at the top of the main checkout; gitignore syntax.
 pub const FILE: &str = ".worktreeinclude";
 
-/// What is declared; of several patterns that match the last counts.
+/// The declared patterns. Where several match, the last one counts.
 #[derive(Clone, Debug, Default)]
 pub struct Declared {
     rules: Vec<(Glob, bool)>,
 }
 
 impl Declared {
-    /// The globs of the settings, then the lines of a `.worktreeinclude`. A line that is no pattern we read
-    /// declares nothing.
-    pub fn of(paths: &[Glob], include: &[u8]) -> Declared {
+    /// Reads the globs of the settings, then the lines of a `.worktreeinclude`. Lines that cannot be read as a pattern
+    /// are skipped.
+    pub fn parse(paths: &[Glob], include: &[u8]) -> Declared {
         let mut rules: Vec<(Glob, bool)> = paths.iter().map(|glob| (glob.clone(), true)).collect();
         for line in String::from_utf8_lossy(include).lines() {
             let line = line.trim_end();
             let (text, is_wanted) = line.strip_prefix('!').map_or((line, true), |text| (text, false));
             let text = text.strip_prefix('\\').unwrap_or(text).trim_end_matches('/');
-            // git's way to say that it stands at the top.
+            // In gitignore syntax a leading slash means the top directory.
             let text = text.strip_prefix('/').map_or(text.to_owned(), |below| format!("./{below}"));
             let text = text.as_str();
             if !text.is_empty() && !line.starts_with('#') {
@@ -46,7 +46,7 @@ impl Declared {
         self.rules.is_empty()
     }
 
-    /// Whether a path is declared: it or a directory it lies in matches.
+    /// Whether a path is declared: the path or a directory above it matches.
     fn has(&self, path: &RelPath) -> bool {
         let reserved = [store::RESERVED, FILE].iter().any(|name| path.as_path().starts_with(name));
         let temporary = path.name().to_string_lossy().starts_with(RESERVED);
@@ -59,9 +59,9 @@ impl Declared {
         self.rules.iter().filter(|(_, is_wanted)| *is_wanted).map(|(glob, _)| glob)
     }
 
-    /// The declared files of a workspace. What is spelt out, or lies in a directory that is, is looked for
-    /// there; for the rest git lists what it ignores, not entering directories it ignores as a whole.
-    /// A repository or worktree below this one is not entered, nor the overlay.
+    /// The declared files of a workspace. Files and directories that a pattern spells out are looked for there. For
+    /// other patterns git lists what it ignores, without entering directories that it ignores as a whole. Repositories
+    /// and worktrees below this one, and the overlay, are not entered.
     pub fn files(&self, git: &Git, root: &Path, overlay: &Path) -> Result<BTreeSet<RelPath>> {
         let mut found = BTreeSet::new();
         if self.rules.is_empty() {
@@ -93,7 +93,7 @@ impl Declared {
             path.as_path().ancestors().skip(1).all(|dir| dir.as_os_str().is_empty() || is_own(&root.join(dir)))
         };
         found.retain(|path| in_own(path));
-        // A manifest could not name one that is not UTF-8.
+        // A manifest can only name paths in UTF-8.
         found.retain(|path| path.as_path().to_str().is_some() && self.has(path));
         Ok(found)
     }
@@ -104,12 +104,12 @@ impl Declared {
     }
 }
 
-/// Whether a directory is another repository's or worktree's, or an overlay.
+/// Whether a directory belongs to another repository or worktree, or is an overlay.
 fn is_foreign(dir: &Path, overlay: &Path) -> bool {
     dir == overlay || dir.join(".git").symlink_metadata().is_ok() || dir.join(store::RESERVED).is_dir()
 }
 
-/// A file, or every file below a directory, links not followed.
+/// Adds a file, or every file below a directory. Links are not followed.
 fn below(here: &Root, path: &RelPath, is_own: &dyn Fn(&Path) -> bool, found: &mut BTreeSet<RelPath>) -> Result<()> {
     match here.look(path)? {
         Found::File(_) => drop(found.insert(path.clone())),

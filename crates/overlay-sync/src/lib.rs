@@ -1,26 +1,28 @@
 //! `overlay-sync` keeps untracked files in step between an overlay and every workspace.
 //!
-//! Rooms, in reading order: `cli`, `commands`, `facts` (which overlay, which workspaces) and `look` (what is
-//! in them), `plan` (the pure decision for one file, of which `view` takes out what is not shared), `apply`
-//! (the only room that writes into overlays and workspaces: one pass, and passes until quiet), then the
-//! nouns: `settings`, `declared` (files), `manifest` (a workspace), `store` (what the overlay remembers),
-//! `quiet` (a cache), `merge` (three texts into one), `watch`.
+//! Rooms, top to bottom; each imports only from those below it: `cli`, `commands`, `apply` (the only room that writes
+//! into overlays and workspaces), `plan` (the pure decision about one file), `facts` (what is read), then the nouns:
+//! `ground` (the two sides, on disk or in memory), `declared` (files), `quiet` (a cache), `settings`, `store` (what the
+//! overlay remembers), `manifest` (a workspace), `merge` (three texts into one), `watch`, `flags`, `refusal`, `tool`.
 
 mod cli;
 mod commands;
 
 mod apply;
-mod facts;
-mod look;
 mod plan;
-mod view;
+
+mod facts;
 
 mod declared;
+mod flags;
+mod ground;
 mod manifest;
 pub mod merge;
 mod quiet;
+mod refusal;
 mod settings;
 mod store;
+mod tool;
 mod watch;
 
 pub use cli::{Cli, command};
@@ -30,35 +32,33 @@ use shopfloor_core::error::{Exit, Result};
 use shopfloor_core::ui::Ui;
 
 use crate::cli::Command;
-
-/// The tool's name: its binary, its table in `config.toml`, its directory of state.
-pub const TOOL: &str = "overlay-sync";
+use crate::tool::TOOL;
 
 /// The whole program.
 pub fn main() -> std::process::ExitCode {
     shopfloor_core::args::main(TOOL, run)
 }
 
-/// Which command it is.
+/// Runs the command.
 fn run(ui: &Ui, env: &Env, cli: Cli) -> Result<Exit> {
-    let place = &cli.place;
+    let flags = &cli.overlay;
     match cli.command {
-        Command::Attach(workspaces) => commands::attach::attach(ui, env, place, &workspaces),
-        Command::Detach(workspaces) => commands::attach::detach(ui, env, place, &workspaces),
-        Command::Sync { workspaces, restore } => commands::sync::run(ui, env, place, &workspaces, &restore),
-        Command::Watch => commands::watch::run(ui, env, place),
-        Command::Add { files } => commands::add::run(ui, env, place, &files),
-        Command::Status(workspaces) => commands::status::status(ui, env, place, &workspaces),
-        Command::Manifest { workspace } => commands::status::manifest(ui, env, place, workspace),
-        Command::Conflicts => commands::past::conflicts(ui, env, place),
-        Command::Show { id } => commands::past::show(ui, env, place, &id),
-        Command::Restore { id, to } => commands::past::restore(ui, env, place, &id, to.as_deref()),
-        Command::Accept { id } => commands::past::settle(ui, env, place, &id, true),
-        Command::Reject { id } => commands::past::settle(ui, env, place, &id, false),
-        Command::Drop { path, entry } => commands::drop::run(ui, env, place, &path, &entry),
-        Command::Log { follow, since } => commands::log::run(ui, env, place, follow, since.as_deref()),
-        Command::Hook(command) => commands::hook::run(ui, env, place, command),
-        Command::Merge(args) => commands::merge::run(ui, env, place, &args),
-        Command::Config => commands::config::run(ui, env, place),
+        Command::Attach(args) => commands::attach::run(ui, env, flags, &args),
+        Command::Detach(args) => commands::detach::run(ui, env, flags, &args),
+        Command::Sync(args) => commands::sync::run(ui, env, flags, &args),
+        Command::Watch => commands::watch::run(ui, env, flags),
+        Command::Add(args) => commands::add::run(ui, env, flags, &args),
+        Command::Status(args) => commands::status::run(ui, env, flags, &args),
+        Command::Manifest(args) => commands::manifest::run(ui, env, flags, &args),
+        Command::Conflicts => commands::conflicts::run(ui, env, flags),
+        Command::Show(args) => commands::show::run(ui, env, flags, &args),
+        Command::Restore(args) => commands::restore::run(ui, env, flags, &args),
+        Command::Accept(args) => commands::accept::run(ui, env, flags, &args),
+        Command::Reject(args) => commands::reject::run(ui, env, flags, &args),
+        Command::Drop(args) => commands::drop::run(ui, env, flags, &args),
+        Command::Log(args) => commands::log::run(ui, env, flags, &args),
+        Command::Hook(command) => commands::hook::run(ui, env, flags, command),
+        Command::Merge(args) => commands::merge::run(ui, env, flags, &args),
+        Command::Config => commands::config::run(ui, env, flags),
     }
 }

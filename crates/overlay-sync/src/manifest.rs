@@ -1,5 +1,5 @@
-//! A workspace as the overlay knows it: where it is, that it is still the same one, and for each file
-//! the content both sides held last.
+//! A workspace as the overlay knows it: where it is, how it is recognized, and for each file the content that both
+//! sides held last.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
@@ -14,7 +14,7 @@ use shopfloor_core::hash::Digest;
 use shopfloor_core::path::RelPath;
 use shopfloor_core::proc;
 
-use crate::TOOL;
+use crate::tool::TOOL;
 
 const VERSION: u32 = 1;
 
@@ -23,24 +23,24 @@ const VERSION: u32 = 1;
 #[serde(deny_unknown_fields)]
 pub struct Workspace {
     pub v: u32,
-    /// A random id that also lies in the worktree's private git directory: a workspace re-created at the
-    /// same path is another one.
+    /// A random id that is also kept in the worktree's private git directory: a worktree made anew at the same path is
+    /// another workspace.
     pub id: Digest,
     pub root: PathBuf,
     pub git_dir: PathBuf,
-    pub files: BTreeMap<RelPath, Base>,
-    /// Files deleted here, with the overlay's content at that time: not refilled until it changes.
+    pub files: BTreeMap<RelPath, BaseFile>,
+    /// Files deleted here, with the overlay's content at that time. They are not refilled until it changes.
     pub deleted: BTreeMap<RelPath, Digest>,
-    /// Files that were gone here and filled again, with what both sides held before: a program that saves by removing and
+    /// Files that were gone here and filled again, with the base from before: a program that saves by removing and
     /// creating still writes from that.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub refilled: BTreeMap<RelPath, Digest>,
-    /// Files the overlay let go of, with what both sides held then: known again should they be back.
+    /// Files that the overlay gave up, with their last base, in case it gets them back.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub retired: BTreeMap<RelPath, Digest>,
     /// What waits for a person or for the next edit.
-    pub held: BTreeMap<RelPath, Held>,
-    /// Texts a person let pass, by their digests.
+    pub held: BTreeMap<RelPath, HeldText>,
+    /// The digests of texts that a person accepted.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub accepted: BTreeMap<RelPath, BTreeSet<Digest>>,
 }
@@ -50,15 +50,15 @@ struct Version {
     v: u32,
 }
 
-/// A text that does not spread.
+/// A text that waits, as a whole or in part, instead of being synced.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Held {
+pub struct HeldText {
     pub why: String,
-    /// Of the whole text, or of the part of it that waits.
+    /// The digest of the whole text, or of the part that waits.
     pub text: Digest,
     pub since: String,
-    /// Whether only a part waits, and the rest goes on.
+    /// Whether only a part waits while the rest is synced.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub part: bool,
     /// Both sides' whole texts when it was held.
@@ -66,8 +66,8 @@ pub struct Held {
     pub overlay: Option<Digest>,
 }
 
-impl Held {
-    /// By what `accept` and `reject` know it: the same text of another file is another matter.
+impl HeldText {
+    /// The id that `accept` and `reject` take. The same text in two files has two ids.
     pub fn id(&self, path: &RelPath) -> String {
         Digest::of(format!("{path}\0{}", self.text).as_bytes()).to_string()[..12].to_owned()
     }
@@ -76,7 +76,7 @@ impl Held {
 /// A content that the workspace and the overlay both held.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Base {
+pub struct BaseFile {
     pub sha256: Digest,
     pub mode: u32,
 }
@@ -97,19 +97,28 @@ impl Workspace {
         }
     }
 
+    /// Records what both sides hold from now on.
+    pub fn set_base(&mut self, path: &RelPath, base: BaseFile) {
+        self.files.insert(path.clone(), base);
+        self.deleted.remove(path);
+        self.retired.remove(path);
+        // A person accepts one text; that is used up now.
+        self.accepted.remove(path);
+    }
+
     /// Whether anything was ever synced there.
     pub fn is_known(&self) -> bool {
         !self.files.is_empty() || self.mark().exists()
     }
 
-    /// Every content it speaks of.
+    /// Every text that the manifest refers to.
     pub fn contents(&self) -> impl Iterator<Item = Digest> {
         let held = self.held.values().flat_map(|held| [Some(held.text), held.here]).flatten();
         let past = self.deleted.values().chain(self.refilled.values()).chain(self.retired.values());
         self.files.values().map(|base| base.sha256).chain(past.copied()).chain(held)
     }
 
-    /// Where the id lies in the worktree itself.
+    /// The file in the worktree's git directory that holds the id.
     fn mark(&self) -> PathBuf {
         Workspace::state_in(&self.git_dir).join("id")
     }
@@ -118,13 +127,13 @@ impl Workspace {
         git_dir.join("shopfloor").join(TOOL)
     }
 
-    /// The overlay that a worktree is attached to, by what is written in its private git directory.
+    /// The overlay that a worktree is attached to, according to its private git directory.
     pub fn overlay_of(git_dir: &Path) -> Result<Option<PathBuf>> {
         let named = fs::read_no_follow(&Workspace::state_in(git_dir).join("overlay"))?;
         Ok(named.map(|named| PathBuf::from(OsStr::from_bytes(&named))))
     }
 
-    /// Whether any worktree of a repository was attached to this overlay, as it remembers when that is lost.
+    /// Whether any worktree of a repository was attached to this overlay, according to the worktrees.
     pub fn is_any_of(common_dir: &Path, overlay: &Path) -> bool {
         let linked = std::fs::read_dir(common_dir.join("worktrees")).into_iter().flatten().flatten();
         let mut dirs = linked.map(|entry| entry.path()).chain([common_dir.to_path_buf()]);
@@ -134,18 +143,18 @@ impl Workspace {
         })
     }
 
-    /// Where files for it stand until they are whole.
+    /// The directory for files that are not complete yet.
     pub fn staging(&self) -> PathBuf {
         self.git_dir.join("shopfloor").join(TOOL).join("tmp")
     }
 
-    /// Whether its private git directory still has the id, wherever its files are by now.
+    /// Whether its private git directory still holds the id, wherever its files are now.
     pub fn is_marked(&self) -> Result<bool> {
         let id = fs::read_no_follow(&self.mark())?;
         Ok(id.as_deref() == Some(self.id.to_string().as_bytes()))
     }
 
-    /// Puts the id, and the overlay's path, into the worktree's private git directory.
+    /// Writes the id and the overlay's path into the worktree's private git directory.
     pub fn brand(&self, overlay: &Path) -> Result<()> {
         let dir = Workspace::state_in(&self.git_dir);
         fs::create_private_dir(&dir)?;
@@ -153,7 +162,7 @@ impl Workspace {
         fs::replace(&self.mark(), self.id.to_string().as_bytes(), Some(fs::PRIVATE))
     }
 
-    /// Whether the directory at `root` is still this workspace, and no other repository's.
+    /// Whether the directory at `root` is still this workspace, and not another repository's.
     pub fn is_present(&self) -> Result<bool> {
         let dot_git = self.root.join(".git");
         let named = fs::read(&dot_git).ok().flatten().unwrap_or_default();
@@ -163,22 +172,22 @@ impl Workspace {
         Ok(is_here && self.is_marked()?)
     }
 
-    /// Whether git has let go of its worktree: the repository is where it was, and has no record of it any more. One that
-    /// was only moved away, or whose disk is not mounted, may come back.
+    /// Whether git has removed its worktree: the repository is still there, but has no record of the worktree. A
+    /// worktree that was only moved away, or whose disk is not mounted, may come back.
     pub fn is_gone(&self) -> bool {
         let worktrees = self.git_dir.parent().filter(|dir| dir.ends_with("worktrees"));
         let common_dir = worktrees.and_then(Path::parent);
         common_dir.is_some_and(|dir| dir.join("HEAD").exists()) && !self.git_dir.exists()
     }
 
-    /// What all worktrees of its repository share: not the overlay's own, where it is a worker's clone.
+    /// The git directory that all worktrees of its repository share. For a worker's clone that is the clone's own.
     pub fn common_dir(&self) -> PathBuf {
         let named = fs::read(&self.git_dir.join("commondir")).ok().flatten();
         let named = named.map(|text| self.git_dir.join(OsStr::from_bytes(text.trim_ascii_end())));
         named.and_then(|dir| dir.canonicalize().ok()).unwrap_or_else(|| self.git_dir.clone())
     }
 
-    /// The file in the overlay's state that holds this record.
+    /// The file in the overlay's state that holds this manifest.
     fn path(&self, dir: &Path) -> PathBuf {
         dir.join(format!("{}.json", self.id))
     }
@@ -192,7 +201,7 @@ impl Workspace {
     pub fn forget(&self, dir: &Path) -> Result<()> {
         let is_marked = self.is_marked()?;
         fs::remove(&self.path(dir))?;
-        // Another one may have taken its place.
+        // Another workspace may have taken its place.
         if is_marked {
             fs::remove(&self.mark())?;
             fs::remove(&Workspace::state_in(&self.git_dir).join("overlay"))?;
@@ -200,7 +209,7 @@ impl Workspace {
         Ok(())
     }
 
-    /// Every record in `dir`, by root. Paths that could lead outside are refused as they are read.
+    /// Every manifest in `dir`, ordered by root. Paths that lead outside are refused as they are read.
     pub fn load_all(dir: &Path) -> Result<Vec<Workspace>> {
         let is_record = |name: &str| name.ends_with(".json") && !name.starts_with(fs::RESERVED);
         let names: Vec<_> = fs::list(dir)?.into_iter().filter(|name| is_record(&name.to_string_lossy())).collect();
@@ -210,7 +219,7 @@ impl Workspace {
         Ok(all)
     }
 
-    /// One record; none when there is none any more.
+    /// One manifest; `None` when there is no such file.
     pub fn load(dir: &Path, id: &Digest) -> Result<Option<Workspace>> {
         Workspace::read(&dir.join(format!("{id}.json")))
     }
@@ -219,7 +228,7 @@ impl Workspace {
         let Some(bytes) = fs::read_no_follow(path)? else { return Ok(None) };
         let damaged = |what: String| {
             Failure::malformed(format!("{}: {what}", path.display()))
-                .hint("move it away and attach the workspace again; nothing is overwritten by that")
+                .hint("move the file away and attach the workspace again; that overwrites nothing")
         };
         let version = serde_json::from_slice(&bytes).map(|Version { v }| v);
         if version.as_ref().is_ok_and(|v| *v > VERSION) {

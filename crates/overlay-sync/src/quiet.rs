@@ -1,5 +1,5 @@
-//! What was quiet when it was looked at last: a cache, so that a pass with nothing to do opens no file and
-//! asks git nothing. It lies with the repository, and losing it costs one slower pass.
+//! A cache of what was quiet when it was last looked at, so that a pass with nothing to do opens no file and does not
+//! ask git. It is kept with the repository; losing it costs one slower pass.
 
 use std::cell::OnceCell;
 use std::collections::BTreeMap;
@@ -17,22 +17,22 @@ use crate::settings::Settings;
 
 const VERSION: u32 = 1;
 
-/// What is known of one file of a workspace, each as one number that any change changes.
+/// What is known of one file of a workspace: fingerprints that any change alters.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-struct Prints {
-    /// Both sides as the system describes them, and the base they hold.
+struct FilePrints {
+    /// Both sides as the system describes them, and their base.
     #[serde(rename = "s")]
     sides: u64,
-    /// Everything by which git tells that it ignores the file and does not track it.
+    /// Everything that makes git ignore the file and not track it.
     #[serde(rename = "g")]
     git: u64,
 }
 
 /// What is known of one workspace.
 #[derive(Debug, Default, Serialize, Deserialize)]
-pub struct Files(BTreeMap<RelPath, Prints>);
+pub struct QuietFiles(BTreeMap<RelPath, FilePrints>);
 
-impl Files {
+impl QuietFiles {
     pub fn sides_are(&self, path: &RelPath, print: u64) -> bool {
         self.0.get(path).is_some_and(|prints| prints.sides == print)
     }
@@ -43,31 +43,31 @@ impl Files {
 }
 
 #[derive(Debug, Default, Serialize, Deserialize)]
-struct Saved<T> {
+struct SavedCache<T> {
     v: u32,
     workspaces: BTreeMap<Digest, T>,
 }
 
-/// The cache of one repository: a number for each workspace, and behind it, read only when that is another
-/// by now, numbers for each file.
+/// The cache of one repository: a fingerprint for each workspace, and one for each file. The latter are read only when
+/// the former has changed.
 #[derive(Debug)]
-pub struct Quiet {
+pub struct QuietCache {
     dir: PathBuf,
     whole: BTreeMap<Digest, u64>,
-    files: OnceCell<BTreeMap<Digest, Files>>,
+    files: OnceCell<BTreeMap<Digest, QuietFiles>>,
     is_changed: bool,
 }
 
 const WHOLE: &str = "quiet.json";
 const FILES: &str = "quiet-files.json";
 
-impl Quiet {
-    /// Reads it; one that cannot be read is as good as none.
-    pub fn load(dir: &Path) -> Quiet {
-        Quiet { dir: dir.to_path_buf(), whole: load(&dir.join(WHOLE)), files: OnceCell::new(), is_changed: false }
+impl QuietCache {
+    /// Loads the cache; one that cannot be read counts as empty.
+    pub fn load(dir: &Path) -> QuietCache {
+        QuietCache { dir: dir.to_path_buf(), whole: load(&dir.join(WHOLE)), files: OnceCell::new(), is_changed: false }
     }
 
-    /// Writes it if it changed. Best effort.
+    /// Saves the cache if it changed. Best effort.
     pub fn save(&mut self, is_attached: impl Fn(&Digest) -> bool) {
         if !std::mem::take(&mut self.is_changed) || fs::create_private_dir(&self.dir).is_err() {
             return;
@@ -80,7 +80,7 @@ impl Quiet {
         }
     }
 
-    /// The number of a workspace whose files were all quiet.
+    /// The fingerprint of a workspace whose files were all quiet.
     pub fn whole(&self, workspace: &Digest) -> Option<u64> {
         self.whole.get(workspace).copied()
     }
@@ -89,7 +89,7 @@ impl Quiet {
         self.is_changed |= self.whole.insert(*workspace, print) != Some(print);
     }
 
-    pub fn of(&self, workspace: &Digest) -> Option<&Files> {
+    pub fn files(&self, workspace: &Digest) -> Option<&QuietFiles> {
         self.files.get_or_init(|| load(&self.dir.join(FILES))).get(workspace)
     }
 
@@ -101,8 +101,8 @@ impl Quiet {
         self.set(workspace, path, |prints| prints.git = print);
     }
 
-    fn set(&mut self, workspace: &Digest, path: &RelPath, change: impl FnOnce(&mut Prints)) {
-        self.of(workspace);
+    fn set(&mut self, workspace: &Digest, path: &RelPath, change: impl FnOnce(&mut FilePrints)) {
+        self.files(workspace);
         let Some(all) = self.files.get_mut() else { return };
         let prints = all.entry(*workspace).or_default().0.entry(path.clone()).or_default();
         let before = *prints;
@@ -113,39 +113,41 @@ impl Quiet {
 
 fn load<T: DeserializeOwned>(path: &Path) -> BTreeMap<Digest, T> {
     let bytes = fs::read_no_follow(path).ok().flatten().unwrap_or_default();
-    let saved = serde_json::from_slice::<Saved<T>>(&bytes).ok().filter(|saved| saved.v == VERSION);
+    let saved = serde_json::from_slice::<SavedCache<T>>(&bytes).ok().filter(|saved| saved.v == VERSION);
     saved.map(|saved| saved.workspaces).unwrap_or_default()
 }
 
 fn save<T: Serialize>(path: &Path, workspaces: &BTreeMap<Digest, T>) {
-    let bytes =
-        serde_json::to_vec(&Saved { v: VERSION, workspaces: workspaces.iter().map(|(id, of)| (*id, of)).collect() });
+    let bytes = serde_json::to_vec(&SavedCache {
+        v: VERSION,
+        workspaces: workspaces.iter().map(|(id, of)| (*id, of)).collect(),
+    });
     let _ = bytes.map(|bytes| fs::replace(path, &bytes, Some(fs::PRIVATE)));
 }
 
-/// The print of everything in a workspace.
+/// The fingerprint of all files of a workspace.
 pub fn whole(files: &[u64]) -> u64 {
     let mut hasher = DefaultHasher::new();
     files.hash(&mut hasher);
     hasher.finish()
 }
 
-/// The print of two files that hold a base, under these settings.
+/// The fingerprint of two files with a common base, under these settings.
 pub fn sides(here: &Stat, overlay: &Stat, base: &Digest, settings: u64) -> u64 {
     let mut hasher = DefaultHasher::new();
     (here, overlay, base, settings).hash(&mut hasher);
     hasher.finish()
 }
 
-/// The print of the settings: under others the same files may have something to do.
+/// The fingerprint of the settings: under other settings the same files may have something to do.
 pub fn settings(settings: &Settings) -> u64 {
     let mut hasher = DefaultHasher::new();
     format!("{settings:?}").hash(&mut hasher);
     hasher.finish()
 }
 
-/// The print of everything by which git tells what it ignores and tracks in a workspace, but for the
-/// `.gitignore`s in it; none when some of it changed so recently that a further change might not show.
+/// The fingerprint of everything in a workspace that makes git ignore or track files, except its `.gitignore`s. `None`
+/// when some of it changed so recently that a further change might not show.
 pub fn git(env: &Env, git_dir: &Path, common_dir: &Path, excludes: Option<&Path>) -> Option<u64> {
     let mut files = vec![git_dir.join("index"), git_dir.join("config.worktree"), PathBuf::from("/etc/gitconfig")];
     files.extend(["config", "info/exclude"].map(|name| common_dir.join(name)));
@@ -165,18 +167,18 @@ pub fn git(env: &Env, git_dir: &Path, common_dir: &Path, excludes: Option<&Path>
     Some(hasher.finish())
 }
 
-/// The same for one path: with the `.gitignore`s on the way to it.
-pub fn git_of(env: &Env, shared: u64, root: &Path, path: &RelPath) -> Option<u64> {
+/// The same for one path, with the `.gitignore`s in its directories.
+pub fn git_path(env: &Env, shared: u64, root: &Path, path: &RelPath) -> Option<u64> {
     let dirs = path.as_path().ancestors().skip(1);
     let files: Vec<PathBuf> = dirs.map(|dir| root.join(dir).join(".gitignore")).collect();
     let mut hasher = DefaultHasher::new();
     (shared, settled(env, &files)?).hash(&mut hasher);
-    // Never the number that stands for nothing known.
+    // Zero means that nothing is known.
     Some(hasher.finish().max(1))
 }
 
-/// How files stand; none when one changed just now. A device, such as /dev/null, holds no patterns, and
-/// its times mean nothing.
+/// The state of these files; `None` when one of them changed just now. A device such as /dev/null holds no patterns,
+/// and its times mean nothing.
 fn settled(env: &Env, files: &[PathBuf]) -> Option<Vec<Option<Stat>>> {
     let stats: Vec<Option<Stat>> = files.iter().map(|path| Stat::at(path).filter(|stat| !stat.is_device())).collect();
     stats.iter().flatten().all(|stat| stat.is_settled(env.now)).then_some(stats)

@@ -1,4 +1,4 @@
-//! The settings of this tool: what is in force for the overlay, and for each path.
+//! The settings of this tool, for the overlay and for each path.
 
 use std::path::Path;
 use std::time::Duration;
@@ -10,11 +10,11 @@ use shopfloor_core::error::{Failure, Result};
 use shopfloor_core::git::Repo;
 use shopfloor_core::path::RelPath;
 
-use crate::TOOL;
-use crate::cli::Place;
-use crate::merge::{Entry, Grow, Kind};
+use crate::flags::OverlayFlags;
+use crate::merge::{EntryPath, FileType, Grow};
+use crate::tool::TOOL;
 
-/// What may be set, in this order.
+/// The settings there are, in the order in which `config` prints them.
 pub const SETTINGS: &[Setting] = &[
     Setting::new("overlay", "OVERLAY_SYNC_OVERLAY", Takes::Path, Trust::Approved),
     Setting::new("enabled", "OVERLAY_SYNC_ENABLED", Takes::Truth, Trust::Open).or("true"),
@@ -42,70 +42,70 @@ const PER_PATH: &[Setting] = &[
     Setting::new("send", "", Takes::Truth, Trust::Approved),
 ];
 
-/// What decides a conflict, or that a person does.
+/// What decides a conflict.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum OnConflict {
-    /// The workspace: last write wins.
+    /// The workspace: the last write wins.
     #[default]
     Workspace,
     Overlay,
     Hold,
-    /// A person did, for this text: the workspace's, also where it deleted.
+    /// A person decided for this text: the workspace's side, even where it deleted something.
     Person,
 }
 
 /// The program that is asked about conflicts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MergeCommand {
-    /// A line for `sh -c`, when there is no argv.
+    /// A line for `sh -c`, used when `argv` is empty.
     pub line: String,
     pub argv: Vec<String>,
     pub timeout: Duration,
 }
 
-/// Everything in force.
+/// The settings in force.
 #[derive(Clone, Debug, Default)]
 pub struct Settings {
-    /// False: the hook and `watch` do nothing.
+    /// With `false` the hook and `watch` do nothing.
     pub enabled: bool,
-    /// How long it must be quiet before `watch` syncs, and how long it waits for that at most.
+    /// How long files must be quiet before `watch` syncs, and how long it waits for that at most.
     pub debounce: Duration,
     pub max_wait: Duration,
     pub on_conflict: OnConflict,
     pub merge_command: Option<MergeCommand>,
-    /// Globs of files that a workspace may bring into the overlay by itself.
+    /// The files that a workspace may bring into the overlay without `add`.
     pub paths: Vec<Glob>,
-    /// Keys under which a workspace's additions wait for a person.
+    /// The keys below which additions wait for a person.
     pub review: Vec<String>,
     pub per_path: Vec<(Glob, Row)>,
 }
 
-/// How one path is handled.
+/// How the file at one path is handled.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Policy {
     pub grow: Grow,
-    /// The overlay's changes come, the workspace's stay where they are.
+    /// Changes travel from the overlay to the workspace only.
     pub is_down: bool,
-    /// What is deleted in the overlay is deleted in workspaces that have not changed it.
+    /// A file that is deleted in the overlay is deleted in workspaces that have not changed it.
     pub spreads_deletions: bool,
-    /// Entries that neither leave nor enter a workspace.
-    pub local: Vec<Entry>,
-    /// Whether the merge command may see it, private as it is.
+    /// Entries that stay in their workspace: they neither leave it nor enter another.
+    pub local: Vec<EntryPath>,
+    /// Whether the merge command may see the file although it looks private.
     pub is_sent: bool,
-    pub review: Vec<Entry>,
+    pub review: Vec<EntryPath>,
     pub on_conflict: OnConflict,
 }
 
-/// A pattern for paths: one without a slash matches a name in any directory, as in `.gitignore`.
+/// A pattern for paths. As in `.gitignore`, a pattern without a slash matches a name in any directory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Glob {
     pattern: Pattern,
-    /// As it was written.
+    /// The pattern as it was written.
     pub text: String,
 }
 
 impl Glob {
-    /// Reads it; says why it is refused. `./x` is `x` at the top alone.
+    /// Reads a pattern; the error says why it is refused. `./x` matches only `x` at the top.
     pub fn parse(text: &str) -> std::result::Result<Glob, String> {
         let below = text.trim_start_matches("./");
         let is_refused = below.is_empty() || below.split('/').any(|part| matches!(part, "" | "." | ".."));
@@ -122,43 +122,45 @@ impl Glob {
         self.pattern.matches_path_with(path, options)
     }
 
-    /// The directory that everything it matches lies in, as far as it is spelt out; empty: anywhere.
+    /// The directory that contains everything it matches, as far as it is spelled out; empty when that is any
+    /// directory.
     pub fn dir(&self) -> &str {
         let literal = self.pattern.as_str().split(['*', '?', '[']).next().unwrap_or_default();
         literal.rsplit_once('/').map_or("", |(dir, _)| dir)
     }
 
-    /// The one path it matches, if it has no wildcard.
+    /// The only path it matches, when it has no wildcard.
     pub fn path(&self) -> Option<RelPath> {
         let text = self.pattern.as_str();
         (!text.contains(['*', '?', '['])).then(|| RelPath::parse(text).ok()).flatten()
     }
 }
 
-/// The settings as they were found, each with its source.
-pub fn load_config(env: &Env, repo: &Repo, place: &Place) -> Result<Config> {
+/// Loads the settings, each with its source.
+pub fn load_config(env: &Env, repo: &Repo, flags: &OverlayFlags) -> Result<Config> {
     let flag = |text: &'static str| Path::new(text);
-    let side = place.on_conflict.map(|side| flag(side.word()));
+    let side = flags.on_conflict.map(|side| flag(side.word()));
     let given = |value: &'_ Option<String>| value.clone();
     let texts = [
-        ("enabled", given(&place.enabled)),
-        ("debounce_ms", given(&place.debounce_ms)),
-        ("max_wait_ms", given(&place.max_wait_ms)),
-        ("merge_command", given(&place.merge_command)),
-        ("merge_timeout_ms", given(&place.merge_timeout_ms)),
-        ("paths", given(&place.declared)),
-        ("review", given(&place.review)),
+        ("enabled", given(&flags.enabled)),
+        ("debounce_ms", given(&flags.debounce_ms)),
+        ("max_wait_ms", given(&flags.max_wait_ms)),
+        ("merge_command", given(&flags.merge_command)),
+        ("merge_timeout_ms", given(&flags.merge_timeout_ms)),
+        ("paths", given(&flags.declared)),
+        ("review", given(&flags.review)),
     ];
-    let mut flags = vec![("overlay", place.overlay.as_deref()), ("on_conflict", side)];
+    let mut flags = vec![("overlay", flags.overlay.as_deref()), ("on_conflict", side)];
     flags.extend(texts.iter().map(|(name, value)| (*name, value.as_deref().map(Path::new))));
     config::load(env, &repo.home, TOOL, SETTINGS, &flags, false)
 }
 
 impl Settings {
-    /// What the settings come to. Exit 2 for a glob or key that cannot be read, with its source.
-    pub fn of(config: &Config) -> Result<Settings> {
-        let millis = |name, default| Duration::from_millis(config.number(name, default));
-        let list = |name| config.value(name).map(|value| value.items.clone());
+    /// The settings that a configuration results in. Exit 2 for a glob or key that cannot be read, naming its source.
+    pub fn from_config(config: &Config) -> Result<Settings> {
+        let default = |name| config.default_of(name).unwrap_or_default();
+        let millis = |name| Duration::from_millis(config.number(name, default(name).parse().unwrap_or_default()));
+        let review = config.value("review").map(|value| value.items.clone());
         let mut paths = Vec::new();
         if let Some(value) = config.value("paths") {
             for text in &value.items {
@@ -175,30 +177,30 @@ impl Settings {
         config.value("review").map_or(Ok(()), |value| readable("review", value))?;
         let merge_command = config.value("merge_command").filter(|value| !value.text.trim().is_empty());
         Ok(Settings {
-            enabled: config.truth("enabled", true),
-            debounce: millis("debounce_ms", 2_000),
-            max_wait: millis("max_wait_ms", 10_000),
-            on_conflict: match config.value("on_conflict").map(|value| value.text.as_str()) {
-                Some("overlay") => OnConflict::Overlay,
-                Some("hold") => OnConflict::Hold,
+            enabled: config.truth("enabled", default("enabled") == "true"),
+            debounce: millis("debounce_ms"),
+            max_wait: millis("max_wait_ms"),
+            on_conflict: match config.value("on_conflict").map_or(default("on_conflict"), |value| &value.text) {
+                "overlay" => OnConflict::Overlay,
+                "hold" => OnConflict::Hold,
                 _ => OnConflict::Workspace,
             },
             merge_command: merge_command.map(|value| MergeCommand {
                 line: value.text.clone(),
                 argv: value.items.clone(),
-                timeout: millis("merge_timeout_ms", 30_000),
+                timeout: millis("merge_timeout_ms"),
             }),
             paths,
-            review: list("review").unwrap_or_else(|| vec!["hooks".into(), "mcpServers".into()]),
+            review: review.unwrap_or_else(|| default("review").split(',').map(str::to_owned).collect()),
             per_path,
         })
     }
 
-    /// How this path is handled; of several tables that match and set one thing the last counts.
+    /// How this path is handled. Where several tables match and set the same thing, the last one counts.
     pub fn policy(&self, path: &RelPath) -> Policy {
-        let kind = Kind::of(path.as_path());
+        let kind = FileType::from_path(path.as_path());
         let mut policy = Policy { on_conflict: self.on_conflict, ..Policy::default() };
-        let entry = |text: &String| Entry::parse(kind, text);
+        let entry = |text: &String| EntryPath::parse(kind, text);
         policy.review = self.review.iter().filter_map(entry).collect();
         for (_, row) in self.per_path.iter().filter(|(glob, _)| glob.matches(path.as_path())) {
             let is = |name, word: &str| row.value(name).map(|value| value.text == word);
@@ -216,12 +218,12 @@ impl Settings {
     }
 }
 
-/// An entry that cannot be read would protect nothing.
+/// Refuses entries that cannot be read: they would protect nothing.
 fn readable(setting: &str, value: &Value) -> Result<()> {
-    match value.items.iter().find(|text| Entry::parse(Kind::Json, text).is_none()) {
+    match value.items.iter().find(|text| EntryPath::parse(FileType::Json, text).is_none()) {
         None => Ok(()),
         Some(text) => Err(Failure::malformed(format!("`{setting}` cannot hold `{text}` ({})", value.source))
-            .hint("write a key path such as \"env.PORT\", a part with dots in it quoted")),
+            .hint("write a key path such as \"env.PORT\", with quotes around a part that contains dots")),
     }
 }
 

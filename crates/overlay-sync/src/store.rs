@@ -1,5 +1,5 @@
-//! What the overlay remembers besides its files, in its reserved directory: every content a pass has
-//! displaced, the conflicts, the log, and whose overlay it is.
+//! What the overlay remembers besides its files, in its reserved directory: every text that a pass displaced, the
+//! conflicts, the log, and which repository the overlay belongs to.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -7,33 +7,34 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use shopfloor_core::env::Env;
-use shopfloor_core::error::{Exit, Failure, Result};
+use shopfloor_core::error::{Failure, Result};
 use shopfloor_core::fs;
 use shopfloor_core::hash::Digest;
 use shopfloor_core::path::RelPath;
 
-use crate::manifest::Workspace;
+use crate::manifest::{HeldText, Workspace};
+use crate::refusal::Refusal;
 
 /// The reserved name at the top of an overlay.
 pub const RESERVED: &str = ".overlay-sync";
 
-/// The version of every format here.
+/// The version of every format in this file.
 const VERSION: u32 = 1;
 
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// How long a displaced content can be had back at least.
+/// How long a displaced text is kept at least.
 pub const KEPT: Duration = Duration::from_secs(30 * 24 * 60 * 60);
 
 /// The reserved directory of one overlay.
 #[derive(Clone, Debug)]
-pub struct Store {
+pub struct OverlayStore {
     dir: PathBuf,
 }
 
-/// A conflict that was decided by rule: the contents by digest, all of them in the store.
+/// A conflict and how it was decided. The texts are named by their digests; all of them are in the store.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Conflict {
+pub struct ConflictRecord {
     pub v: u32,
     pub id: String,
     pub time: String,
@@ -43,32 +44,78 @@ pub struct Conflict {
     pub overlay: Digest,
     pub here: Digest,
     pub result: Digest,
-    pub rule: String,
-    /// `workspace` or `overlay`: whose side was taken.
-    pub winner: String,
-    pub state: String,
+    pub rule: SyncRule,
+    pub winner: ConflictWinner,
+    pub state: ConflictState,
     /// The key paths, variables or lines that both sides changed.
     pub places: Vec<String>,
 }
 
-impl Conflict {
-    /// Whether this content is one of those it is about.
+/// Whose side of a conflict was taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ConflictWinner {
+    Workspace,
+    Overlay,
+}
+
+/// What became of a conflict.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ConflictState {
+    /// The rule decided it.
+    Recorded,
+    /// It waits for a person.
+    Held,
+}
+
+impl ConflictState {
+    pub fn word(self) -> &'static str {
+        match self {
+            ConflictState::Recorded => "recorded",
+            ConflictState::Held => "held",
+        }
+    }
+}
+
+impl ConflictRecord {
+    /// A held text as a conflict. Nothing is decided yet, so its result is the base.
+    pub fn from_held(workspace: &Workspace, path: &RelPath, held: &HeldText) -> ConflictRecord {
+        let base = workspace.files.get(path).map(|base| base.sha256);
+        ConflictRecord {
+            v: VERSION,
+            id: held.id(path),
+            time: held.since.clone(),
+            path: path.clone(),
+            workspace: workspace.root.to_string_lossy().into_owned(),
+            base,
+            overlay: held.overlay.or(base).unwrap_or(held.text),
+            here: held.here.unwrap_or(held.text),
+            result: base.unwrap_or(held.text),
+            rule: SyncRule::Hold,
+            winner: ConflictWinner::Overlay,
+            state: ConflictState::Held,
+            places: vec![held.why.clone()],
+        }
+    }
+
+    /// Whether this text is one of those it refers to.
     pub fn speaks_of(&self, digest: &Digest) -> bool {
         [self.overlay, self.here, self.result].contains(digest) || self.base == Some(*digest)
     }
 }
 
-/// One thing a pass did.
+/// One thing that a pass did: a line of the log.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Event {
+pub struct LogRecord {
     pub v: u32,
     pub time: String,
     pub workspace: String,
     pub path: RelPath,
-    pub rule: Did,
+    pub rule: SyncRule,
     pub from: Option<Digest>,
     pub to: Option<Digest>,
-    /// How many entries the workspace had taken away and has again.
+    /// How many entries the workspace had removed and got back.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub kept: usize,
 }
@@ -78,8 +125,8 @@ fn is_zero(n: &usize) -> bool {
     *n == 0
 }
 
-/// What a pass sets out to write into the overlay and a workspace, by digests of what is shared: a run
-/// after a kill goes on from here and does not decide, or ask, a second time.
+/// What a pass sets out to write into the overlay and a workspace, as digests of the shared parts. A run after a kill
+/// goes on from here instead of deciding, or asking, again.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Intent {
@@ -90,30 +137,29 @@ pub struct Intent {
     pub overlay: Digest,
     pub here: Digest,
     pub result: Digest,
-    pub rule: Did,
+    pub rule: SyncRule,
 }
 
-/// What a run is about to do to a file, told before it does: after a kill this tells what it wrote from
-/// what somebody changed since.
+/// What a run is about to write to a file, recorded before it writes. After a kill this tells its writes from edits.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Doing {
+pub struct PlannedWrite {
     pub v: u32,
-    /// The one workspace whose text goes into the overlay; none: any that gets the overlay's.
+    /// The workspace whose text goes into the overlay; `None` for any workspace that gets the overlay's text.
     pub workspace: Option<Digest>,
     pub path: RelPath,
-    /// What the two sides hold then, and the base they have in common.
+    /// What the two sides hold afterwards, and their common base.
     pub overlay: Digest,
     pub here: Digest,
     pub base: Digest,
-    /// Whether the workspace is written; else it held its side before.
+    /// Whether the workspace is written; if not, it holds `here` already.
     pub writes_here: bool,
 }
 
-/// What was taken away in the overlay: it does not come back by itself.
+/// What was removed from the overlay and must not come back without a person.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Removed {
+pub struct RemovedEntries {
     pub v: u32,
     /// Entries of files that only grow.
     pub entries: BTreeMap<RelPath, BTreeSet<String>>,
@@ -124,32 +170,32 @@ pub struct Removed {
 /// The rule by which a file was synced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Did {
-    /// The overlay was changed by hand.
+pub enum SyncRule {
+    /// Somebody changed the overlay, and the workspace got that.
     Pull,
     Push,
     Merge,
-    /// A merge by the merge command.
+    /// The merge command merged.
     Command,
     LastWrite,
-    /// What another workspace had pushed.
+    /// Another workspace pushed it in the same run.
     Propagate,
-    /// A declared file that only a workspace had.
+    /// A declared file that only a workspace had entered the overlay.
     Adopt,
     Hold,
 }
 
-impl std::fmt::Display for Did {
+impl std::fmt::Display for SyncRule {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(match self {
-            Did::Pull => "pull",
-            Did::Push => "push",
-            Did::Merge => "merge",
-            Did::Command => "command",
-            Did::LastWrite => "last_write",
-            Did::Propagate => "propagate",
-            Did::Adopt => "adopt",
-            Did::Hold => "hold",
+            SyncRule::Pull => "pull",
+            SyncRule::Push => "push",
+            SyncRule::Merge => "merge",
+            SyncRule::Command => "command",
+            SyncRule::LastWrite => "last_write",
+            SyncRule::Propagate => "propagate",
+            SyncRule::Adopt => "adopt",
+            SyncRule::Hold => "hold",
         })
     }
 }
@@ -166,10 +212,10 @@ struct Owner {
     common_dir: PathBuf,
 }
 
-impl Store {
-    /// The store of the overlay at `overlay`, which need not be there yet.
-    pub fn of(overlay: &Path) -> Store {
-        Store { dir: overlay.join(RESERVED) }
+impl OverlayStore {
+    /// The store of the overlay at `overlay`, which need not exist yet.
+    pub fn in_overlay(overlay: &Path) -> OverlayStore {
+        OverlayStore { dir: overlay.join(RESERVED) }
     }
 
     pub fn lock_path(&self) -> PathBuf {
@@ -188,18 +234,18 @@ impl Store {
         self.dir.join("tmp")
     }
 
-    /// Removes what killed runs left half written. The caller holds the lock.
+    /// Removes the temporary files of killed runs. The caller holds the lock.
     pub fn sweep(&self) -> Result<()> {
         let dirs = ["", "workspaces", "objects", "conflicts", "intent", "tmp"].map(|name| self.dir.join(name));
         dirs.iter().try_for_each(|dir| fs::sweep_temporaries(dir))
     }
 
-    /// Whether it has ever been an overlay of anybody's.
+    /// Whether it belongs to a repository.
     pub fn is_claimed(&self) -> bool {
         self.dir.join("repository.json").exists()
     }
 
-    /// Creates what is missing, and makes the overlay this repository's; exit 2 when it is another's.
+    /// Creates what is missing and makes the overlay this repository's; exit 2 when it is another's.
     pub fn claim(&self, common_dir: &Path) -> Result<()> {
         self.check_owner(common_dir)?;
         for dir in ["workspaces", "objects", "conflicts"] {
@@ -227,24 +273,24 @@ impl Store {
         }
         let message =
             format!("the overlay {} belongs to {}", self.dir.with_file_name("").display(), owner.common_dir.display());
-        Err(Failure::new(Exit::Bad, "other_repository", message)
+        Err(Refusal::OtherRepository
+            .failure(message)
             .hint("name another overlay with `--overlay DIR`, or in the user's config.toml"))
     }
 
-    /// Keeps a content; after this it can be had back by its digest for as long as [`KEPT`], and longer while
-    /// something speaks of it.
+    /// Keeps a text. Its digest finds it for as long as [`KEPT`], and longer while something refers to it.
     pub fn keep(&self, env: &Env, digest: &Digest, bytes: &[u8]) -> Result<()> {
         let path = self.object(digest);
         match fs::age(&path, env.now) {
             None => fs::replace(&path, bytes, Some(fs::PRIVATE)),
-            // Its time begins anew.
+            // The time that it is kept for begins again.
             Some(age) if age > DAY => fs::touch(&path, env.now),
             Some(_) => Ok(()),
         }
     }
 
-    /// Removes contents that nothing has spoken of for as long as [`KEPT`]; at most once a day. The caller
-    /// holds the lock.
+    /// Removes texts that nothing has referred to for as long as [`KEPT`]; runs at most once a day. The caller holds
+    /// the lock.
     pub fn collect(&self, env: &Env, workspaces: impl FnOnce() -> Result<Vec<Workspace>>) -> Result<()> {
         let mark = self.dir.join("collected");
         if fs::age(&mark, env.now).is_some_and(|age| age < DAY) {
@@ -273,7 +319,7 @@ impl Store {
         Ok(())
     }
 
-    /// A content by its digest; none when it was collected or lost.
+    /// A text by its digest; `None` when it was collected or lost.
     pub fn content(&self, digest: &Digest) -> Result<Option<Vec<u8>>> {
         let bytes = fs::read_own(&self.object(digest))?;
         Ok(bytes.filter(|bytes| Digest::of(bytes) == *digest))
@@ -283,12 +329,12 @@ impl Store {
         self.dir.join("objects").join(digest.to_string())
     }
 
-    /// The digests of everything kept.
+    /// The digests of all texts in the store.
     pub fn objects(&self) -> Result<Vec<Digest>> {
         Ok(fs::list(&self.dir.join("objects"))?.iter().filter_map(|name| Digest::parse(name.to_str()?)).collect())
     }
 
-    pub fn record(&self, conflict: &Conflict) -> Result<()> {
+    pub fn record(&self, conflict: &ConflictRecord) -> Result<()> {
         fs::replace(
             &self.dir.join("conflicts").join(format!("{}.json", conflict.id)),
             &json(conflict)?,
@@ -297,20 +343,20 @@ impl Store {
     }
 
     /// Every conflict, oldest first.
-    pub fn conflicts(&self) -> Result<Vec<Conflict>> {
+    pub fn conflicts(&self) -> Result<Vec<ConflictRecord>> {
         let dir = self.dir.join("conflicts");
         let mut all = Vec::new();
         for name in fs::list(&dir)?.iter().filter(|n| n.to_string_lossy().ends_with(".json")) {
             let path = dir.join(name);
-            let conflict: Conflict = parse(&path, &fs::read_no_follow(&path)?.unwrap_or_default())?;
+            let conflict: ConflictRecord = parse(&path, &fs::read_no_follow(&path)?.unwrap_or_default())?;
             all.push(conflict);
         }
         all.sort_by(|a, b| (&a.time, &a.id).cmp(&(&b.time, &b.id)));
         Ok(all)
     }
 
-    /// Adds to the log, in one write.
-    pub fn log(&self, events: &[Event]) -> Result<()> {
+    /// Appends to the log in one write.
+    pub fn log(&self, events: &[LogRecord]) -> Result<()> {
         let lines = events.iter().map(json).collect::<Result<Vec<_>>>()?;
         if lines.is_empty() {
             return Ok(());
@@ -336,7 +382,7 @@ impl Store {
         fs::remove(&self.intent_path(workspace, path))
     }
 
-    /// What runs before set out to do and may not have finished.
+    /// What earlier runs set out to write and may not have finished.
     pub fn intents(&self) -> Result<Vec<Intent>> {
         let dir = self.dir.join("intent");
         let mut all = Vec::new();
@@ -347,39 +393,39 @@ impl Store {
         Ok(all)
     }
 
-    /// Notes what a run is about to do. Synced: what it does to the overlay is synced as well.
-    pub fn announce(&self, doing: &[Doing]) -> Result<()> {
+    /// Records what a run is about to write, and syncs it to the disk, as the overlay's files are.
+    pub fn announce(&self, doing: &[PlannedWrite]) -> Result<()> {
         let lines = doing.iter().map(json).collect::<Result<Vec<_>>>()?;
         let path = self.dir.join("doing.jsonl");
         fs::append_line(&path, &String::from_utf8_lossy(&lines.join(&b'\n')))?;
         fs::sync(&path)
     }
 
-    /// What runs before were about to do and may have done in part. A last line that was cut off was not
+    /// What earlier runs were about to write and may have written in part. A last line that was cut off was never
     /// begun.
-    pub fn announced(&self) -> Result<BTreeSet<Doing>> {
+    pub fn announced(&self) -> Result<BTreeSet<PlannedWrite>> {
         let bytes = fs::read_no_follow(&self.dir.join("doing.jsonl"))?.unwrap_or_default();
         Ok(bytes.split(|b| *b == b'\n').filter_map(|line| serde_json::from_slice(line).ok()).collect())
     }
 
-    /// All of that is done.
+    /// Forgets what was announced: all of it is done.
     pub fn is_done(&self) -> Result<()> {
         fs::remove(&self.dir.join("doing.jsonl"))
     }
 
-    pub fn removed(&self) -> Result<Removed> {
+    pub fn removed(&self) -> Result<RemovedEntries> {
         let path = self.dir.join("removed.json");
-        fs::read_no_follow(&path)?.map_or(Ok(Removed::default()), |bytes| parse(&path, &bytes))
+        fs::read_no_follow(&path)?.map_or(Ok(RemovedEntries::default()), |bytes| parse(&path, &bytes))
     }
 
-    pub fn save_removed(&self, removed: &Removed) -> Result<()> {
-        let removed = Removed { v: VERSION, ..removed.clone() };
+    pub fn save_removed(&self, removed: &RemovedEntries) -> Result<()> {
+        let removed = RemovedEntries { v: VERSION, ..removed.clone() };
         fs::replace(&self.dir.join("removed.json"), &json(&removed)?, Some(fs::PRIVATE))
     }
 
-    /// The log from a place on, oldest first, and the place where it ends. A last line that is being written
-    /// is left for the next time; one that cannot be read is none.
-    pub fn events(&self, from: usize) -> Result<(Vec<Option<Event>>, usize)> {
+    /// The log from an offset on, oldest first, and the offset where it ends. A last line that is still being written
+    /// is left for the next call; a line that cannot be read is `None`.
+    pub fn events(&self, from: usize) -> Result<(Vec<Option<LogRecord>>, usize)> {
         let bytes = fs::read_own(&self.log_path())?.unwrap_or_default();
         let from = from.min(bytes.len());
         let to = bytes.iter().rposition(|b| *b == b'\n').map_or(from, |end| (end + 1).max(from));
@@ -387,7 +433,7 @@ impl Store {
         Ok((lines.map(|line| serde_json::from_slice(line).ok()).collect(), to))
     }
 
-    /// The directories that a watch has to poll, as it said last.
+    /// The directories that the current watch has to poll.
     pub fn polled(&self) -> Result<Vec<PathBuf>> {
         let bytes = fs::read_no_follow(&self.dir.join("polled.json"))?;
         let polled = bytes.and_then(|bytes| serde_json::from_slice(&bytes).ok());
@@ -410,13 +456,13 @@ fn json(value: &impl Serialize) -> Result<Vec<u8>> {
     serde_json::to_vec(value).map_err(|e| Failure::failed("cannot write the overlay's state").because(e))
 }
 
-/// Reads a file of ours. A newer version than this program knows is refused, not misread.
+/// Parses a state file. A newer version than this program knows is refused, not misread.
 fn parse<T: for<'de> Deserialize<'de>>(path: &Path, bytes: &[u8]) -> Result<T> {
     #[derive(Deserialize)]
     struct Version {
         v: u32,
     }
-    let damaged = |what: String| Failure::malformed(format!("{}: {what}", path.display())).hint("move it away");
+    let damaged = |what: String| Failure::malformed(format!("{}: {what}", path.display())).hint("move the file away");
     match serde_json::from_slice(bytes) {
         Ok(Version { v }) if v > VERSION => {
             let newer = format!("{}: a newer version of this program wrote it", path.display());

@@ -1,4 +1,4 @@
-//! What is watched, and when it has been quiet for long enough. Events are hints, the scan is the truth.
+//! What is watched, and when it has been quiet for long enough. Events are only hints; the scan decides.
 
 use std::collections::BTreeMap;
 use std::os::unix::fs::MetadataExt;
@@ -7,25 +7,25 @@ use std::time::{Duration, Instant};
 
 use notify::{EventKind, RecommendedWatcher, RecursiveMode, Watcher};
 
-/// Something to wake up for.
-pub enum Wake {
-    /// Something changed at this time, or may have.
+/// A reason to wake up.
+pub enum WakeReason {
+    /// Something changed at this time, or may have changed.
     Change {
         at: Instant,
-        /// What was removed.
+        /// The paths that were removed.
         gone: Vec<PathBuf>,
     },
-    /// A signal asks us to end.
+    /// A signal asks the watch to end.
     Signal(i32),
 }
 
-/// Whether an event says that something changed. Reading does not: it must not trigger the scan that
-/// reads. What the watcher cannot tell (an overflow, an error) counts as a change.
+/// Whether an event means that something changed. Reading does not count, because it must not trigger the scan that
+/// reads. An overflow or an error counts as a change.
 pub fn is_change(event: &notify::Result<notify::Event>) -> bool {
     !matches!(event, Ok(notify::Event { kind: EventKind::Access(_), .. }))
 }
 
-/// What an event says was removed: if it was a directory under watch, one at the same path is another.
+/// The paths that an event says were removed. A directory made anew at such a path must be watched anew.
 pub fn removed(event: &notify::Result<notify::Event>) -> Vec<PathBuf> {
     match event {
         Ok(event) if matches!(event.kind, EventKind::Remove(_)) => event.paths.clone(),
@@ -33,20 +33,20 @@ pub fn removed(event: &notify::Result<notify::Event>) -> Vec<PathBuf> {
     }
 }
 
-/// When to act on changes: after a quiet time, or after a longest wait for it. One pair of instants,
-/// whatever the number of events: nothing overflows.
+/// When to act on changes: after a quiet time, or after the longest wait for it. It holds two instants however many
+/// events there are, so nothing overflows.
 #[derive(Clone, Copy, Debug)]
-pub struct Pending {
+pub struct Debounce {
     quiet: Duration,
     longest: Duration,
     span: Option<(Instant, Instant)>,
 }
 
-impl Pending {
-    /// The longest wait is for the change to have arrived, so the sync begins a little before it is over.
-    pub fn new(quiet: Duration, longest: Duration) -> Pending {
+impl Debounce {
+    /// The longest wait is the time until a change has arrived, so the sync begins a little before it ends.
+    pub fn new(quiet: Duration, longest: Duration) -> Debounce {
         let longest = longest - longest / 20;
-        Pending { quiet, longest: longest.max(quiet), span: None }
+        Debounce { quiet, longest: longest.max(quiet), span: None }
     }
 
     pub fn changed(&mut self, now: Instant) {
@@ -58,37 +58,37 @@ impl Pending {
         self.span = None;
     }
 
-    /// When it is time, if anything is pending.
+    /// When it is time to act, if anything is pending.
     pub fn due(&self) -> Option<Instant> {
         self.span.map(|(first, last)| (last + self.quiet).min(first + self.longest))
     }
 }
 
-/// The directories under watch, each with its identity: one that was removed and made anew at the same
-/// path is another one, which the system has silently stopped watching.
-pub struct Watched {
+/// The directories that are watched, each with its identity: when a directory is removed and made anew at the same
+/// path, the system silently stops watching it.
+pub struct WatchedDirs {
     watcher: RecommendedWatcher,
     dirs: BTreeMap<PathBuf, (u64, u64)>,
-    /// Why not everything is watched, if so: then polling has to do.
+    /// Why some directories cannot be watched, if so. They are polled instead.
     pub degraded: Option<String>,
     /// The directories that have to be polled.
     pub polled: Vec<PathBuf>,
 }
 
-impl Watched {
-    pub fn new(watcher: RecommendedWatcher) -> Watched {
-        Watched { watcher, dirs: BTreeMap::new(), degraded: None, polled: Vec::new() }
+impl WatchedDirs {
+    pub fn new(watcher: RecommendedWatcher) -> WatchedDirs {
+        WatchedDirs { watcher, dirs: BTreeMap::new(), degraded: None, polled: Vec::new() }
     }
 
-    /// Takes note that a directory is gone: even the same inode may be a new one.
+    /// Forgets a directory that is gone: a new one may even have the same inode.
     pub fn forget(&mut self, dir: &Path) {
         if self.dirs.remove(dir).is_some() {
             let _ = self.watcher.unwatch(dir);
         }
     }
 
-    /// Watches exactly the nearest living ancestors of these directories; `true` when that is a change,
-    /// after which a scan is due: what happened before was not seen.
+    /// Watches the nearest existing ancestors of these directories and no others. `true` when that is a change: a scan
+    /// is due then, because earlier changes were not seen.
     pub fn arm(&mut self, wanted: impl Iterator<Item = PathBuf>) -> bool {
         let living = wanted.filter_map(|dir| dir.ancestors().find_map(|dir| Some((dir.to_path_buf(), identity(dir)?))));
         let wanted: BTreeMap<PathBuf, (u64, u64)> = living.collect();
@@ -133,7 +133,7 @@ mod tests {
     fn quiet_or_the_longest_wait_whichever_comes_first() {
         let start = Instant::now();
         let at = |ms: u64| start + Duration::from_millis(ms);
-        let mut pending = Pending::new(Duration::from_millis(100), Duration::from_millis(200));
+        let mut pending = Debounce::new(Duration::from_millis(100), Duration::from_millis(200));
         assert_eq!(pending.due(), None);
         pending.changed(at(0));
         assert_eq!(pending.due(), Some(at(100)));

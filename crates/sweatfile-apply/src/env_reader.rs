@@ -1,24 +1,24 @@
-//! How the readers of `.sweatshop-env` read a line: a POSIX shell, and direnv's `dotenv` by go-dotenv's `LINE`
-//! (github.com/direnv/go-dotenv, parse.go).
+//! Reads lines of `.sweatshop-env` as its readers do: a POSIX shell, and direnv's `dotenv`, which follows `LINE` in
+//! go-dotenv (github.com/direnv/go-dotenv, parse.go).
 
-use crate::sweatfile::is_env_name;
+use crate::variable;
 
 pub fn first_line(bytes: &[u8]) -> &[u8] {
     bytes.split(|b| *b == b'\n').next().unwrap_or_default()
 }
 
-/// What follows the first `length` bytes and the line end behind them.
+/// The bytes after the first `length` bytes and the line end that follows them.
 pub fn after(bytes: &[u8], length: usize) -> &[u8] {
     bytes.get(length + 1..).unwrap_or_default()
 }
 
-/// The lines as direnv splits them.
+/// Splits lines as direnv does.
 pub fn segments(bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
     bytes.split(|b| matches!(b, b'\r' | b'\n')).filter(|segment| !segment.is_empty())
 }
 
-/// A line as direnv reads it: an assignment, nothing (`Some(None)`), or what makes it refuse the whole file (`None`).
-/// What it would expand (`$X`) stands as it is.
+/// A line as direnv reads it: an assignment, nothing (`Some(None)`), or an error for which direnv refuses the whole file
+/// (`None`). Variables such as `$X` are not expanded.
 pub fn direnv(line: &[u8]) -> Option<Option<(&str, &str)>> {
     let line = std::str::from_utf8(line).ok()?.trim_matches(is_space);
     if line.is_empty() || line.starts_with('#') {
@@ -26,7 +26,7 @@ pub fn direnv(line: &[u8]) -> Option<Option<(&str, &str)>> {
     }
     let bare =
         line.strip_prefix("export").filter(|rest| rest.starts_with(is_space)).map(|r| r.trim_start_matches(is_space));
-    // `export` may be the name.
+    // The name itself may be `export`.
     bare.and_then(direnv_assignment).or_else(|| direnv_assignment(line)).map(Some)
 }
 
@@ -42,7 +42,7 @@ fn direnv_assignment(line: &str) -> Option<(&str, &str)> {
         rest.is_empty() || rest.starts_with('#')
     };
     for quote in ['\'', '"'] {
-        // The last quote that only a comment follows.
+        // Ends at the last quote that is followed by nothing but a comment.
         let ends = value.strip_prefix(quote).into_iter().flat_map(|inner| inner.rmatch_indices(quote));
         if let Some((at, _)) = ends.into_iter().find(|(at, _)| is_end(&value[at + 2..])) {
             return Some((name, &value[1..=at])).filter(|_| !name.is_empty());
@@ -56,7 +56,7 @@ fn is_space(c: char) -> bool {
     matches!(c, ' ' | '\t' | '\n' | '\r' | '\x0c')
 }
 
-/// `export NAME=WORD` or `NAME=WORD`.
+/// Splits `export NAME=WORD` or `NAME=WORD` into the name and the rest.
 pub fn assignment(line: &[u8]) -> Option<(&str, &[u8])> {
     let line = line.trim_ascii_start();
     let line = match line.strip_prefix(b"export") {
@@ -64,18 +64,18 @@ pub fn assignment(line: &[u8]) -> Option<(&str, &[u8])> {
         _ => line,
     };
     let equals = line.iter().position(|b| *b == b'=')?;
-    let name = std::str::from_utf8(&line[..equals]).ok().filter(|n| is_env_name(n))?;
+    let name = std::str::from_utf8(&line[..equals]).ok().filter(|n| variable::is_valid_name(n))?;
     Some((name, &line[equals + 1..]))
 }
 
-/// A word of a shell, and how far the logical line it begins reaches.
-pub struct Scan {
+/// A word as a shell reads it, and the length of the logical line that it begins.
+pub struct ScannedWord {
     pub word: Word,
     pub length: usize,
 }
 
 pub enum Word {
-    /// What a shell would take it for, without evaluating anything.
+    /// The text that a shell would see, without evaluating anything.
     Text(String),
     /// Expansions, several words, more than one line, not UTF-8.
     Other,
@@ -90,8 +90,8 @@ enum Quote {
     Double,
 }
 
-/// Reads as a shell does, to the end of the logical line: quotes and escaped line ends carry it on.
-pub fn scan(bytes: &[u8]) -> Scan {
+/// Reads as a shell does, to the end of the logical line, which quotes and escaped line ends continue.
+pub fn scan(bytes: &[u8]) -> ScannedWord {
     let (mut text, mut plain, mut quote, mut ended) = (Vec::new(), true, Quote::None, false);
     let mut at = 0;
     while let Some(&byte) = bytes.get(at) {
@@ -134,5 +134,5 @@ pub fn scan(bytes: &[u8]) -> Scan {
         Ok(text) if plain && !text.contains('\0') => Word::Text(text),
         _ => Word::Other,
     };
-    Scan { word, length: at }
+    ScannedWord { word, length: at }
 }

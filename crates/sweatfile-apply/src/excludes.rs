@@ -1,5 +1,5 @@
-//! The lines of `info/exclude`, which the main checkout and all worktrees share: ours stand in one
-//! marked block, everything else in the file is somebody else's.
+//! The lines of `info/exclude`, which the main checkout and all worktrees share. Ours are in one marked block;
+//! everything else in the file belongs to others.
 
 use std::collections::BTreeSet;
 
@@ -7,22 +7,22 @@ use shopfloor_core::fs;
 use shopfloor_core::path::RelPath;
 
 use crate::env_file;
-use crate::layer::Merged;
+use crate::layer::MergedLayers;
 use crate::sweatfile::toml_string;
 
 const BEGIN: &str = "# >>> sweatfile-apply >>>";
 const END: &str = "# <<< sweatfile-apply <<<";
 
-/// The exclude patterns the layers want in their order, and ours last: a `!pattern` of theirs must not
-/// bring `.sweatshop-env` back.
-pub fn wanted(merged: &Merged, needs_reserved: bool) -> Vec<String> {
+/// The exclude patterns of the layers in their order, then our own. Ours come last so that a `!pattern` of a layer
+/// cannot bring `.sweatshop-env` back.
+pub fn wanted(merged: &MergedLayers, needs_reserved: bool) -> Vec<String> {
     let reserved = needs_reserved.then(|| format!("{}*", fs::RESERVED));
     let theirs = merged.git_excludes.iter().filter(|p| *p != env_file::FILE).cloned();
     let mut seen = BTreeSet::new();
     theirs.chain(reserved).chain([env_file::FILE.to_owned()]).filter(|p| seen.insert(p.clone())).collect()
 }
 
-/// Which of `patterns` stand nowhere in the file.
+/// The patterns that the file does not contain.
 pub fn missing(text: &[u8], patterns: &[String]) -> Vec<String> {
     let lines: BTreeSet<&[u8]> = lines(text).map(|l| l.trim_ascii_end()).collect();
     let mut seen = BTreeSet::new();
@@ -30,9 +30,9 @@ pub fn missing(text: &[u8], patterns: &[String]) -> Vec<String> {
     absent.filter(|p| seen.insert(p.as_str())).cloned().collect()
 }
 
-/// The text with `patterns` at the end of our block, which is begun at the end of the file if there
-/// is none; but before the line for `.sweatshop-env`, which stays the block's last. No other byte
-/// changes, but a last line without its line end gets one.
+/// Adds `patterns` at the end of our block, but before the line for `.sweatshop-env`, which stays last. A missing
+/// block is begun at the end of the file. No other byte changes, except that an unfinished last line gets its line
+/// end.
 pub fn with(text: &[u8], patterns: &[String]) -> Vec<u8> {
     let added: Vec<u8> = missing(text, patterns).iter().flat_map(|p| format!("{p}\n").into_bytes()).collect();
     if added.is_empty() {
@@ -58,8 +58,8 @@ pub fn with(text: &[u8], patterns: &[String]) -> Vec<u8> {
     out
 }
 
-/// The text without these patterns in our block (and without the block once it is empty), and which of
-/// them stood there.
+/// Removes these patterns from our block, and the block itself once it is empty. Also returns the patterns that were
+/// in it.
 pub fn without(text: &[u8], patterns: &BTreeSet<String>) -> (Vec<u8>, Vec<String>) {
     let Some((begin, end)) = block(text) else { return (text.to_vec(), Vec::new()) };
     let body_start = begin + line_length(&text[begin..]);
@@ -84,7 +84,7 @@ pub fn pattern_for(path: &RelPath) -> String {
     toml_string(&path.pattern())
 }
 
-/// Where our block's first marker and its last one begin.
+/// The positions of our block's two markers.
 fn block(text: &[u8]) -> Option<(usize, usize)> {
     let mut at = 0;
     let mut begin = None;

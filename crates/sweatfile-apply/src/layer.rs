@@ -1,4 +1,4 @@
-//! Layers: which sweatfiles count here, and what they say together.
+//! Layers: the sweatfiles that count for a worktree, and what they amount to when merged.
 
 use std::collections::{BTreeMap, HashSet};
 use std::path::{Path, PathBuf};
@@ -8,47 +8,48 @@ use shopfloor_core::approval::Status;
 use shopfloor_core::hash::Digest;
 use shopfloor_core::path::RelPath;
 use shopfloor_core::text::Position;
+use toml::{Table, Value};
 
-use crate::sweatfile::{Body, Parsed, key_of, prefix_clashes};
+use crate::sweatfile::{Body, ParsedSweatfile, key_of, prefix_clashes};
 
 /// The name of every sweatfile.
 pub const FILE: &str = "sweatfile";
 
-/// Where a layer comes from; a later one wins over an earlier one.
+/// The layers, outermost first; a later one wins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, serde::Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Name {
-    /// The user's own defaults for an area of their home directory; trusted.
+pub enum LayerName {
+    /// The user's own sweatfile for an area, which is trusted.
     Area,
-    /// The repository's; counts only once approved.
+    /// The repository's sweatfile, which counts only once approved.
     Repo,
 }
 
-impl std::fmt::Display for Name {
+impl std::fmt::Display for LayerName {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(match self {
-            Name::Area => "area",
-            Name::Repo => "repo",
+            LayerName::Area => "area",
+            LayerName::Repo => "repo",
         })
     }
 }
 
-/// One layer as it was read: the bytes looked at, hashed, shown and executed are these.
+/// One layer. Its bytes are read once: the bytes hashed, shown and executed are the same.
 #[derive(Clone, Debug)]
 pub struct Layer {
-    pub name: Name,
-    /// Where its sweatfile is or would be.
+    pub name: LayerName,
+    /// The path of its sweatfile, which may not exist.
     pub path: PathBuf,
-    /// `None`: there is no such file.
-    pub text: Option<Text>,
+    /// None when there is no such file.
+    pub text: Option<LayerText>,
     pub approval: Status,
 }
 
-/// A sweatfile's bytes and what they mean.
+/// The bytes of a sweatfile, and their parsed form.
 #[derive(Clone, Debug)]
-pub struct Text {
+pub struct LayerText {
     pub bytes: Vec<u8>,
-    pub parsed: Parsed,
+    pub parsed: ParsedSweatfile,
 }
 
 impl Layer {
@@ -56,25 +57,25 @@ impl Layer {
         self.text.as_ref().map(|t| Digest::of(&t.bytes))
     }
 
-    /// Whether it takes part: it exists and needs no approval any more.
+    /// Whether it exists and needs no further approval.
     pub fn counts(&self) -> bool {
         self.text.is_some() && self.approval != Status::Required
     }
 }
 
-/// What all layers say together.
+/// The layers merged into one.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Merged {
+pub struct MergedLayers {
     pub git_excludes: Vec<String>,
     pub env: BTreeMap<String, EnvValue>,
-    pub files: BTreeMap<RelPath, Wish>,
-    /// Destinations an inner layer took away, and which layer did.
-    pub cleared: BTreeMap<RelPath, Name>,
+    pub files: BTreeMap<RelPath, MergedFile>,
+    /// The destinations that an inner layer cleared, each with that layer.
+    pub cleared: BTreeMap<RelPath, LayerName>,
     pub setup: Vec<String>,
-    /// How many of them, at the front, are the area's.
+    /// How many setup commands, counted from the front, are the area's.
     pub area_setup: usize,
-    /// Whether a layer that exists is not among them, for want of approval: what it may have brought
-    /// when it counted is then left alone.
+    /// Whether an existing layer was left out because it is not approved. Whatever it brought while it counted is
+    /// then left alone.
     pub left_out: bool,
 }
 
@@ -84,27 +85,27 @@ pub struct EnvValue {
     pub template: bool,
 }
 
-/// A destination and what should lie there.
+/// An entry of `[files]` after merging.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Wish {
+pub struct MergedFile {
     pub body: Body,
-    pub layer: Name,
-    /// The sweatfile that says so, and where in it.
+    pub layer: LayerName,
+    /// The sweatfile of the entry, and the position in it.
     pub file: PathBuf,
     pub at: Position,
-    /// Whether its layer counts; of one that does not, nothing it names is read.
+    /// Whether its layer counts. Files that an entry of another layer names are not read.
     pub counts: bool,
 }
 
-/// Merges layers, outermost first: arrays append or, when empty, clear; tables merge per key.
-pub fn merge<'a>(layers: impl Iterator<Item = &'a Layer>) -> Merged {
-    let mut merged = Merged::default();
+/// Merges layers, outermost first. An array appends, or clears when it is empty; tables merge per key.
+pub fn merge<'a>(layers: impl Iterator<Item = &'a Layer>) -> MergedLayers {
+    let mut merged = MergedLayers::default();
     for layer in layers {
         let Some(text) = &layer.text else { continue };
         let sweatfile = &text.parsed.sweatfile;
         append(&mut merged.git_excludes, &sweatfile.git_excludes);
         append(&mut merged.setup, &sweatfile.setup);
-        if layer.name == Name::Area || merged.setup.is_empty() {
+        if layer.name == LayerName::Area || merged.setup.is_empty() {
             merged.area_setup = merged.setup.len();
         }
         for (key, value) in &sweatfile.env {
@@ -120,14 +121,14 @@ pub fn merge<'a>(layers: impl Iterator<Item = &'a Layer>) -> Merged {
                 merged.files.remove(path);
                 merged.cleared.insert(path.clone(), layer.name);
             } else {
-                let wish = Wish {
+                let file = MergedFile {
                     body: entry.body.clone(),
                     layer: layer.name,
                     file: layer.path.clone(),
                     at: entry.at,
                     counts: layer.counts(),
                 };
-                merged.files.insert(path.clone(), wish);
+                merged.files.insert(path.clone(), file);
                 merged.cleared.remove(path);
             }
         }
@@ -145,23 +146,23 @@ fn append(inherited: &mut Vec<String>, own: &Option<Vec<String>>) {
     }
 }
 
-impl Merged {
-    /// Identifies the list of setup commands.
+impl MergedLayers {
+    /// A digest that identifies the list of setup commands.
     pub fn setup_digest(&self) -> Digest {
         Digest::of(serde_json::to_string(&self.setup).unwrap_or_default().as_bytes())
     }
 
-    /// What is wrong with the layers together though each is fine: `FILE:LINE:COLUMN: what`.
+    /// The contradictions between layers that are valid on their own, each with `FILE:LINE:COLUMN`.
     pub fn problems(&self) -> Vec<String> {
-        prefix_clashes(self.files.iter().map(|(path, wish)| (path, &wish.body)))
+        prefix_clashes(self.files.iter().map(|(path, file)| (path, &file.body)))
             .into_iter()
             .map(|(outer, inner)| {
                 let (o, i) = (&self.files[&outer], &self.files[&inner]);
-                let (place, other) = if i.layer >= o.layer { (i, o) } else { (o, i) };
+                let (at, other) = if i.layer >= o.layer { (i, o) } else { (o, i) };
                 format!(
                     "{}:{}: files entries `{}` and `{}`: one lies inside the other (see {}:{})",
-                    place.file.display(),
-                    place.at,
+                    at.file.display(),
+                    at.at,
                     key_of(&outer),
                     key_of(&inner),
                     other.file.display(),
@@ -172,20 +173,60 @@ impl Merged {
     }
 }
 
+impl MergedLayers {
+    /// The result as a TOML table. `resolve` gives the path that a `source` or `copy` of an entry names, and `secret`
+    /// the form in which values and contents are printed.
+    pub fn to_toml(&self, resolve: impl Fn(&MergedFile, &str) -> PathBuf, secret: impl Fn(&str) -> String) -> Table {
+        let strings = |list: &[String]| Value::from(list.to_vec());
+        let mut table = Table::new();
+        table.insert("git_excludes".into(), strings(&self.git_excludes));
+        table.insert("setup".into(), strings(&self.setup));
+        if self.env.values().any(|v| v.template) {
+            table.insert("template".into(), true.into());
+        }
+        let env = self.env.iter().map(|(key, value)| (key.clone(), secret(&value.text).into()));
+        table.insert("env".into(), env.collect::<Table>().into());
+        let files = self.files.iter().map(|(path, file)| {
+            let path_of = |text: &str| Value::from(resolve(file, text).to_string_lossy().into_owned());
+            (key_of(path), Value::from(file.body.to_toml(path_of, &secret)))
+        });
+        table.insert("files".into(), files.collect::<Table>().into());
+        table
+    }
+}
+
+impl Body {
+    fn to_toml(&self, path_of: impl Fn(&str) -> Value, secret: impl Fn(&str) -> String) -> Table {
+        let mut entry = Table::new();
+        match self {
+            Body::Clear => {}
+            Body::Source(text) => drop(entry.insert("source".into(), path_of(text))),
+            Body::Copy(text) => drop(entry.insert("copy".into(), path_of(text))),
+            Body::Content { text, template } => {
+                entry.insert("content".into(), secret(text).into());
+                if *template {
+                    entry.insert("template".into(), true.into());
+                }
+            }
+        }
+        entry
+    }
+}
+
 /// The area directory of a checkout: the first component of its path below the home directory.
 ///
-/// None when the checkout is not below home, is itself that directory, or the directory lies in a
-/// git work tree: then its sweatfile would be a repository's, and trusted. Pure: `is_work_tree` says
-/// whether a directory holds a `.git`.
-pub fn area(home: &Path, checkout: &Path, is_work_tree: impl Fn(&Path) -> bool) -> Result<PathBuf, NoArea> {
+/// There is none when the checkout is not below home or is itself that directory. There is also none when the
+/// directory lies in a git worktree: its sweatfile would belong to a repository, and yet be trusted. `is_worktree`
+/// tells whether a directory is the top of a worktree.
+pub fn area(home: &Path, checkout: &Path, is_worktree: impl Fn(&Path) -> bool) -> Result<PathBuf, NoArea> {
     let below = checkout.strip_prefix(home).map_err(|_| NoArea::OutsideHome)?;
     let first = below.components().next().ok_or(NoArea::OutsideHome)?;
     let area = home.join(first);
     if area == checkout {
         return Err(NoArea::IsCheckout);
     }
-    match area.ancestors().find(|dir| is_work_tree(dir)) {
-        Some(dir) => Err(NoArea::InWorkTree(area.clone(), dir.to_path_buf())),
+    match area.ancestors().find(|dir| is_worktree(dir)) {
+        Some(dir) => Err(NoArea::InWorktree(area.clone(), dir.to_path_buf())),
         None => Ok(area),
     }
 }
@@ -195,23 +236,23 @@ pub fn area(home: &Path, checkout: &Path, is_work_tree: impl Fn(&Path) -> bool) 
 pub enum NoArea {
     OutsideHome,
     IsCheckout,
-    /// The area directory, and the work tree it lies in.
-    InWorkTree(PathBuf, PathBuf),
+    /// The area directory, and the worktree it lies in.
+    InWorktree(PathBuf, PathBuf),
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sweatfile::{Entry, Sweatfile, parse};
+    use crate::sweatfile::{FileEntry, Sweatfile, parse};
     use proptest::prelude::*;
 
-    fn layer(name: Name, text: &str) -> Layer {
-        let text = Text { bytes: text.into(), parsed: parse(text.as_bytes()) };
+    fn layer(name: LayerName, text: &str) -> Layer {
+        let text = LayerText { bytes: text.into(), parsed: parse(text.as_bytes()) };
         Layer { name, path: format!("/{name}/sweatfile").into(), text: Some(text), approval: Status::Approved }
     }
 
-    fn merged(area: &str, repo: &str) -> Merged {
-        merge([layer(Name::Area, area), layer(Name::Repo, repo)].iter())
+    fn merged(area: &str, repo: &str) -> MergedLayers {
+        merge([layer(LayerName::Area, area), layer(LayerName::Repo, repo)].iter())
     }
 
     #[test]
@@ -229,8 +270,8 @@ mod tests {
         );
         assert_eq!(m.env.keys().collect::<Vec<_>>(), ["B"]);
         let x = &m.files[&RelPath::parse(".x").unwrap()];
-        assert_eq!((x.layer, &x.body), (Name::Repo, &Body::Content { text: "c".into(), template: false }));
-        assert_eq!(m.cleared[&RelPath::parse(".y").unwrap()], Name::Repo);
+        assert_eq!((x.layer, &x.body), (LayerName::Repo, &Body::Content { text: "c".into(), template: false }));
+        assert_eq!(m.cleared[&RelPath::parse(".y").unwrap()], LayerName::Repo);
     }
 
     #[test]
@@ -247,7 +288,7 @@ mod tests {
     }
 
     #[test]
-    fn the_area_lies_above_the_checkout_and_in_no_work_tree() {
+    fn the_area_lies_above_the_checkout_and_outside_any_worktree() {
         let home = Path::new("/h");
         let none = |_: &Path| false;
         assert_eq!(area(home, Path::new("/h/eng/repos/x"), none), Ok("/h/eng".into()));
@@ -255,26 +296,27 @@ mod tests {
         assert_eq!(area(home, Path::new("/srv/x"), none), Err(NoArea::OutsideHome));
         assert_eq!(area(home, Path::new("/h"), none), Err(NoArea::OutsideHome));
         let dotfiles = |dir: &Path| dir == Path::new("/h");
-        assert_eq!(area(home, Path::new("/h/eng/x"), dotfiles), Err(NoArea::InWorkTree("/h/eng".into(), "/h".into())));
+        assert_eq!(area(home, Path::new("/h/eng/x"), dotfiles), Err(NoArea::InWorktree("/h/eng".into(), "/h".into())));
     }
 
-    fn any_layer(name: Name) -> impl Strategy<Value = Layer> {
+    fn any_layer(name: LayerName) -> impl Strategy<Value = Layer> {
         let array = || proptest::option::of(proptest::collection::vec("[a-c]", 0..3));
         let env = proptest::collection::btree_map("[A-C]", "[12]?", 0..3);
         let body = prop_oneof![Just(Body::Clear), "[s-u]".prop_map(Body::Source)];
         let files = proptest::collection::btree_map("\\.[x-z]", body, 0..3);
         (array(), array(), env, files).prop_map(move |(git_excludes, setup, env, files)| {
             let at = Position { line: 1, column: 1 };
-            let files = files.into_iter().map(|(p, body)| (RelPath::parse(&p).unwrap(), Entry { body, at })).collect();
+            let files =
+                files.into_iter().map(|(p, body)| (RelPath::parse(&p).unwrap(), FileEntry { body, at })).collect();
             let sweatfile = Sweatfile { git_excludes, env, files, setup, template: false };
-            let text = Text { bytes: vec![], parsed: Parsed { sweatfile, ..Parsed::default() } };
+            let text = LayerText { bytes: vec![], parsed: ParsedSweatfile { sweatfile, ..ParsedSweatfile::default() } };
             Layer { name, path: "/s".into(), text: Some(text), approval: Status::Approved }
         })
     }
 
     proptest! {
         #[test]
-        fn merging_follows_the_seeds_table(area in any_layer(Name::Area), repo in any_layer(Name::Repo)) {
+        fn merging_follows_the_seeds_table(area in any_layer(LayerName::Area), repo in any_layer(LayerName::Repo)) {
             let (a, r) = (&area.text.as_ref().unwrap().parsed.sweatfile, &repo.text.as_ref().unwrap().parsed.sweatfile);
             let m = merge([&area, &repo].into_iter());
             let expected = match &r.setup {
@@ -287,15 +329,15 @@ mod tests {
                 prop_assert_eq!(m.env.get(key).map(|v| &v.text), expected);
             }
             for path in [".x", ".y", ".z"].map(|p| RelPath::parse(p).unwrap()) {
-                let winner = r.files.get(&path).map(|e| (Name::Repo, e)).or(a.files.get(&path).map(|e| (Name::Area, e)));
+                let winner = r.files.get(&path).map(|e| (LayerName::Repo, e)).or(a.files.get(&path).map(|e| (LayerName::Area, e)));
                 let expected = winner.filter(|(_, e)| e.body != Body::Clear).map(|(n, e)| (n, e.body.clone()));
                 prop_assert_eq!(m.files.get(&path).map(|w| (w.layer, w.body.clone())), expected);
             }
         }
 
         #[test]
-        fn an_empty_layer_changes_nothing(area in any_layer(Name::Area)) {
-            let empty = layer(Name::Repo, "");
+        fn an_empty_layer_changes_nothing(area in any_layer(LayerName::Area)) {
+            let empty = layer(LayerName::Repo, "");
             prop_assert_eq!(merge([&area, &empty].into_iter()), merge([&area].into_iter()));
         }
     }

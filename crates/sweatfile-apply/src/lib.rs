@@ -1,8 +1,13 @@
 //! `sweatfile-apply` sets up a git worktree from layered sweatfiles.
 //!
-//! Rooms, in reading order: `cli` (what can be asked), `commands` (one file per subcommand),
-//! `facts` (everything read), `plan` (the pure decision), `apply` (the only room that writes), then
-//! the nouns: `sweatfile`, `layer`, `env_file` and `env_reader`, `excludes`, `template`, `record`, `removed`, `review`, `trust`, `report`.
+//! Rooms, top to bottom; each one uses only those below it:
+//! - `cli`: the global flags and the list of commands
+//! - `commands`: one file per subcommand
+//! - `apply`: the only room that writes into worktrees
+//! - `plan`: the pure decisions
+//! - `facts`: everything that is read
+//! - nouns: `sweatfile`, `layer`, `env_file` and `env_reader`, `variable`, `excludes`, `template`, `ports`, `approvable`,
+//!   `review`, `snapshot`, `removed`, `record`, `report`, `worktree`, `failure`, `state`
 
 mod cli;
 mod commands;
@@ -11,54 +16,57 @@ mod apply;
 mod facts;
 mod plan;
 
+mod approvable;
 pub mod env_file;
 mod env_reader;
 pub mod excludes;
+mod failure;
 mod layer;
+mod ports;
 mod record;
 mod removed;
 mod report;
 pub mod review;
 mod snapshot;
+mod state;
 pub mod sweatfile;
 mod template;
-mod trust;
+mod variable;
+mod worktree;
 
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::ui::Ui;
 
-use crate::cli::{ApplyArgs, Command};
+use crate::cli::Command;
 pub use crate::cli::{Cli, command};
 pub use crate::facts::SETTINGS;
 
-/// The tool's name: its binary, its table in `config.toml`, its directory of state.
-pub const TOOL: &str = "sweatfile-apply";
-
 /// The whole program.
 pub fn main() -> std::process::ExitCode {
-    shopfloor_core::args::main(TOOL, run)
+    shopfloor_core::args::main(state::TOOL, run)
 }
 
-/// Which command it is.
+/// Runs the command that the command line names.
 fn run(ui: &Ui, env: &Env, cli: Cli) -> Result<Exit> {
-    let places = &cli.places;
-    if cli.apply != ApplyArgs::default() && !matches!(cli.command, None | Some(Command::Apply(_))) {
-        return Err(Failure::usage("options of `apply` stand before another command")
-            .hint("write them behind the command they belong to; see `sweatfile-apply --help`"));
+    let dirs = &cli.layers.dirs();
+    let before = cli.apply;
+    if before != commands::apply::ApplyOptions::default() && !matches!(cli.command, None | Some(Command::Apply(_))) {
+        return Err(Failure::usage("options of `apply` were given before another command")
+            .hint("write them after the command they belong to; see `sweatfile-apply --help`"));
     }
     match cli.command {
-        None => commands::apply::run(ui, env, places, &cli.apply),
-        Some(Command::Apply(args)) => commands::apply::run(ui, env, places, &cli.apply.or(args)),
-        Some(Command::Check { strict }) => commands::check::run(ui, env, places, strict),
-        Some(Command::Show { layers, reveal }) => commands::show::run(ui, env, places, layers, reveal),
-        Some(Command::Init(args)) => commands::init::run(ui, env, places, args.dry_run),
-        Some(Command::Approve { yes, dry_run }) => commands::approve::approve(ui, env, places, yes, dry_run.dry_run),
-        Some(Command::Approvals) => commands::approve::list(ui, env, places),
-        Some(Command::Revoke(args)) => commands::approve::revoke(ui, env, args.dry_run),
-        Some(Command::Env(command)) => commands::env::run(ui, env, places, command),
-        Some(Command::Remove(args)) => commands::remove::run(ui, env, args.dry_run),
-        Some(Command::Hook(command)) => commands::hook::run(ui, env, places, command),
-        Some(Command::Config) => commands::config::run(ui, env, places),
+        None => commands::apply::run(ui, env, dirs, &before),
+        Some(Command::Apply(args)) => commands::apply::run(ui, env, dirs, &before.or(&args.options)),
+        Some(Command::Check(args)) => commands::check::run(ui, env, dirs, &args),
+        Some(Command::Show(args)) => commands::show::run(ui, env, dirs, &args),
+        Some(Command::Init(args)) => commands::init::run(ui, env, dirs, &args),
+        Some(Command::Approve(args)) => commands::approve::run(ui, env, dirs, &args),
+        Some(Command::Approvals(args)) => commands::approvals::run(ui, env, dirs, &args),
+        Some(Command::Revoke(args)) => commands::revoke::run(ui, env, &args),
+        Some(Command::Env(command)) => commands::env::run(ui, env, dirs, &command),
+        Some(Command::Remove(args)) => commands::remove::run(ui, env, &args),
+        Some(Command::Hook(command)) => commands::hook::run(ui, env, dirs, command),
+        Some(Command::Config(args)) => commands::config::run(ui, env, dirs, &args),
     }
 }

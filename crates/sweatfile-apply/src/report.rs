@@ -1,39 +1,48 @@
-//! The answer of apply and check: one value that is printed as lines or as JSON.
+//! The answer of `apply` and `check`, printed as lines or as JSON.
 
 use serde::Serialize;
 use shopfloor_core::approval::Status;
+use shopfloor_core::hook_command::DryRun;
 use shopfloor_core::ui::{Ui, printable};
 
-use crate::layer::{Layer, Name};
+use crate::env_file;
+use crate::layer::{Layer, LayerName};
 
-/// What happened, or would happen, to one thing.
+/// What happened, or would happen, to one item.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Action {
+pub enum ItemAction {
     /// Written, placed or run now.
     Created,
-    /// Somebody else's, or changed since; left as it is.
+    /// Left as it is: apply did not place it, or it was changed since.
     Kept,
     Failed,
-    /// As wanted already.
+    /// Already as wanted.
     Unchanged,
     /// Not done, for the reason given.
     Skipped,
-    /// `check`: differs from what the sweatfiles say.
+    /// For `check`: it differs from the sweatfiles.
     Drifted,
 }
 
-impl std::fmt::Display for Action {
+impl std::fmt::Display for ItemAction {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(match self {
-            Action::Created => "created",
-            Action::Kept => "kept",
-            Action::Failed => "failed",
-            Action::Unchanged => "unchanged",
-            Action::Skipped => "skipped",
-            Action::Drifted => "drifted",
+            ItemAction::Created => "created",
+            ItemAction::Kept => "kept",
+            ItemAction::Failed => "failed",
+            ItemAction::Unchanged => "unchanged",
+            ItemAction::Skipped => "skipped",
+            ItemAction::Drifted => "drifted",
         })
     }
+}
+
+/// Which command a report is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ReportFor {
+    Apply,
+    Check,
 }
 
 #[derive(Clone, Debug, Serialize)]
@@ -45,7 +54,7 @@ pub struct Report {
     pub env: EnvLine,
     pub setup: Vec<SetupLine>,
     pub warnings: Vec<String>,
-    /// Each difference, in words; filled by `check`.
+    /// Each difference in words; filled by `check`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub drift: Option<Vec<String>>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -54,7 +63,7 @@ pub struct Report {
 
 #[derive(Clone, Debug, Serialize)]
 pub struct LayerLine {
-    pub name: Name,
+    pub name: LayerName,
     pub path: String,
     pub found: bool,
     pub approval: Status,
@@ -63,19 +72,19 @@ pub struct LayerLine {
 #[derive(Clone, Debug, Serialize)]
 pub struct ExcludeLine {
     pub pattern: String,
-    pub action: Action,
+    pub action: ItemAction,
 }
 
 #[derive(Clone, Debug, Serialize)]
 pub struct FileLine {
     pub path: String,
-    pub action: Action,
+    pub action: ItemAction,
     pub why: String,
 }
 
 #[derive(Clone, Debug, Serialize)]
 pub struct EnvLine {
-    pub action: Action,
+    pub action: ItemAction,
     pub keys: Vec<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub why: Option<String>,
@@ -84,13 +93,13 @@ pub struct EnvLine {
 #[derive(Clone, Debug, Serialize)]
 pub struct SetupLine {
     pub command: String,
-    pub action: Action,
+    pub action: ItemAction,
     pub status: Option<i32>,
     pub seconds: Option<f64>,
 }
 
 impl LayerLine {
-    pub fn of(layer: &Layer) -> LayerLine {
+    pub fn new(layer: &Layer) -> LayerLine {
         LayerLine {
             name: layer.name,
             path: layer.path.display().to_string(),
@@ -101,24 +110,24 @@ impl LayerLine {
 }
 
 impl Report {
-    /// The lines of apply: what is not as it was, each with its reason; in a dry run, what would not be.
-    pub fn print(&self, ui: &Ui, dry_run: bool) {
-        let did = |action: Action, word: &'static str| match (dry_run, action) {
-            (true, Action::Created) => format!("would have {word}"),
-            (false, Action::Created) => word.to_owned(),
+    /// Prints a line for each item that changed, or in a dry run would change, with the reason.
+    pub fn print(&self, ui: &Ui, DryRun { dry_run }: DryRun) {
+        let did = |action: ItemAction, word: &'static str| match (dry_run, action) {
+            (true, ItemAction::Created) => format!("would have {word}"),
+            (false, ItemAction::Created) => word.to_owned(),
             (_, action) => action.to_string(),
         };
-        for exclude in self.excludes.iter().filter(|e| e.action != Action::Unchanged) {
+        for exclude in self.excludes.iter().filter(|e| e.action != ItemAction::Unchanged) {
             ui.line(format!("{} exclude {}", did(exclude.action, "created"), printable(&exclude.pattern)));
         }
-        for file in self.files.iter().filter(|f| f.action != Action::Unchanged) {
+        for file in self.files.iter().filter(|f| f.action != ItemAction::Unchanged) {
             ui.line(format!("{} {} ({})", did(file.action, "created"), printable(&file.path), printable(&file.why)));
         }
-        if self.env.action != Action::Unchanged {
+        if self.env.action != ItemAction::Unchanged {
             let why = printable(self.env.why.as_deref().unwrap_or_default());
-            ui.line(format!("{} {} ({why})", did(self.env.action, "updated"), crate::env_file::FILE));
+            ui.line(format!("{} {} ({why})", did(self.env.action, "updated"), env_file::FILE));
         }
-        for setup in self.setup.iter().filter(|s| s.action != Action::Unchanged) {
+        for setup in self.setup.iter().filter(|s| s.action != ItemAction::Unchanged) {
             let status = match setup.status {
                 Some(status) if status != 0 => format!(" (status {status})"),
                 _ => String::new(),

@@ -1,5 +1,5 @@
-//! Env review: what changed in `.sweatshop-env` since the snapshot, and how a variable is promoted
-//! into a sweatfile without touching any other byte of it.
+//! Env review: the changes to `.sweatshop-env` since the snapshot, and the edit that promotes a variable into a
+//! sweatfile without touching any other byte.
 
 use std::ops::Range;
 
@@ -7,45 +7,44 @@ use serde::Serialize;
 use shopfloor_core::text::Position;
 use toml_edit::{Document, Item, TableLike};
 
-use crate::env_file::{EnvFile, Value};
+use crate::env_file::{EnvFile, VarValue};
 use crate::sweatfile::{self, toml_string};
 
 /// A variable that was added or changed since the snapshot.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Change {
     pub key: String,
-    pub kind: Kind,
-    pub old: Option<Value>,
-    pub new: Value,
+    pub kind: ChangeKind,
+    pub old: Option<VarValue>,
+    pub new: VarValue,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Kind {
+pub enum ChangeKind {
     Added,
     Changed,
 }
 
-/// The changes by value, sorted by key. What was removed is only told ([`removed`]).
+/// The added and changed variables, compared by value and sorted by key; see [`removed`] for the rest.
 pub fn changes(before: &EnvFile, now: &EnvFile) -> Vec<Change> {
     let differing = now.vars().filter(|(key, new)| before.value(key) != Some(new));
     differing
         .map(|(key, new)| {
             let old = before.value(key).cloned();
-            let kind = if old.is_some() { Kind::Changed } else { Kind::Added };
+            let kind = if old.is_some() { ChangeKind::Changed } else { ChangeKind::Added };
             Change { key: key.to_owned(), kind, old, new: new.clone() }
         })
         .collect()
 }
 
-/// The names that were in the snapshot and are gone.
+/// The names of the variables that were removed since the snapshot.
 pub fn removed(before: &EnvFile, now: &EnvFile) -> Vec<String> {
     before.vars().filter(|(key, _)| now.value(key).is_none()).map(|(key, _)| key.to_owned()).collect()
 }
 
-/// Sets `key` under `[env]` in a sweatfile's text and changes no other byte: comments, order, unknown
-/// keys, line ends and a misplaced `setup` stay. Fails when the text cannot be edited so, with the
-/// place and the reason.
+/// Sets `key` under `[env]` in a sweatfile's text and changes no other byte: comments, order, unknown keys, line ends
+/// and a misplaced `setup` stay. Fails with the position and the reason when that is not possible.
 pub fn promote(text: &str, key: &str, value: &str) -> Result<String, String> {
     let mark = if text.starts_with('\u{feff}') { '\u{feff}'.len_utf8() } else { 0 };
     let body = &text[mark..];
@@ -60,7 +59,7 @@ pub fn promote(text: &str, key: &str, value: &str) -> Result<String, String> {
     Ok(edited)
 }
 
-/// Which bytes to replace by what.
+/// The range of bytes to replace, and the replacement.
 fn edit(text: &str, env: Option<&Item>, key: &str, value: &str) -> Result<(Range<usize>, String), String> {
     let newline = if text.contains("\r\n") { "\r\n" } else { "\n" };
     let quoted = toml_string(value);
@@ -93,18 +92,18 @@ fn edit(text: &str, env: Option<&Item>, key: &str, value: &str) -> Result<(Range
     })
 }
 
-/// Where the last value of a table ends.
+/// The end of a table's last value.
 fn last_end(table: &dyn TableLike) -> Option<usize> {
     table.iter().filter_map(|(_, item)| item.span()).map(|span| span.end).max()
 }
 
-/// Reads the edited text again: the key must have the value, and nothing else may have changed.
+/// Parses the edited text: the key must have the value, and nothing else may have changed.
 fn verify(before: &str, after: &str, key: &str, value: &str) -> Result<(), String> {
     let (old, new) = (sweatfile::parse(before.as_bytes()), sweatfile::parse(after.as_bytes()));
     let mut expected = old.sweatfile;
     expected.env.insert(key.to_owned(), value.to_owned());
     let mut edited = new.sweatfile;
-    // Entries know their line, which may have moved.
+    // An entry contains its position, which may have moved.
     for (path, entry) in &mut edited.files {
         if let Some(old) = expected.files.get(path) {
             entry.at = old.at;
@@ -124,21 +123,21 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn text(value: &str) -> Value {
-        Value::Text(value.into())
+    fn text(value: &str) -> VarValue {
+        VarValue::Text(value.into())
     }
 
     #[test]
-    fn changes_are_by_value_sorted_and_without_removals() {
+    fn changes_compare_values_and_leave_out_removals() {
         let before = EnvFile::parse(b"A=1\nC=3\nD='4'\n");
         let now = EnvFile::parse(b"D=4\nB=2\nA=9\n");
         let found: Vec<_> = changes(&before, &now).into_iter().map(|c| (c.key, c.kind, c.new)).collect();
-        assert_eq!(found, [("A".into(), Kind::Changed, text("9")), ("B".into(), Kind::Added, text("2"))]);
+        assert_eq!(found, [("A".into(), ChangeKind::Changed, text("9")), ("B".into(), ChangeKind::Added, text("2"))]);
         assert_eq!(removed(&before, &now), ["C"]);
     }
 
     #[test]
-    fn promote_edits_the_lines_needed() {
+    fn promote_edits_only_the_lines_needed() {
         let cases = [
             ("", "[env]\nK = \"v\"\n"),
             ("setup = []\n", "setup = []\n\n[env]\nK = \"v\"\n"),
@@ -159,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_edited_is_said() {
+    fn a_text_that_cannot_be_edited_is_an_error() {
         assert!(promote("env = 1", "K", "v").is_err());
         assert!(promote("[env\n", "K", "v").unwrap_err().starts_with("1:"));
     }

@@ -1,33 +1,27 @@
-//! The snapshot of `.sweatshop-env` that a review compares with, in the worktree's private git
-//! directory: never in `git status`, gone with the worktree.
-
-use std::path::PathBuf;
+//! The snapshot of `.sweatshop-env` that a review compares with. It lies in the worktree's private git directory,
+//! so `git status` never shows it, and it goes with the worktree.
 
 use shopfloor_core::error::Result;
 use shopfloor_core::fs;
 use shopfloor_core::git::Repo;
 
-use crate::TOOL;
 use crate::env_file::EnvFile;
+use crate::state;
 
-pub fn path(repo: &Repo) -> PathBuf {
-    repo.worktree_state(TOOL).join("snapshot.env")
-}
-
-/// The file as it was, if a snapshot was taken and not reviewed to its end.
+/// Loads the snapshot, if one was taken and its review has not ended.
 pub fn load(repo: &Repo) -> Result<Option<EnvFile>> {
-    Ok(fs::read_no_follow(&path(repo))?.map(|bytes| EnvFile::parse(&bytes)))
+    Ok(fs::read_no_follow(&state::snapshot(repo))?.map(|bytes| EnvFile::parse(&bytes)))
 }
 
-/// Writes it, or with `None` ends it. The caller holds the worktree's lock.
+/// Saves the snapshot, or deletes it for `None`. The caller holds the worktree's lock.
 pub fn save(repo: &Repo, file: Option<&EnvFile>) -> Result<()> {
-    let Some(file) = file else { return fs::remove(&path(repo)) };
-    fs::create_private_dir(&repo.worktree_state(TOOL))?;
-    fs::replace(&path(repo), &file.to_bytes(), Some(fs::PRIVATE))
+    let Some(file) = file else { return fs::remove(&state::snapshot(repo)) };
+    fs::create_private_dir(&state::worktree_dir(repo))?;
+    fs::replace(&state::snapshot(repo), &file.to_bytes(), Some(fs::PRIVATE))
 }
 
-/// What apply itself changes is nothing to review: the snapshot moves along, except where a person
-/// had changed the variable already.
+/// Applies apply's own changes to the snapshot too, so that a review does not show them. A variable that a person
+/// changed before keeps its snapshot value.
 pub fn follow(repo: &Repo, before: &EnvFile, after: &EnvFile) -> Result<()> {
     let Some(old) = load(repo)? else { return Ok(()) };
     let mut snapshot = old.clone();

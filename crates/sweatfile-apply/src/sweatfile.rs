@@ -1,4 +1,4 @@
-//! The sweatfile format: text in, one layer's wishes or every problem with its place out.
+//! The sweatfile format: parses a text into what one layer asks for, or into every problem with its position.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -6,13 +6,15 @@ use shopfloor_core::path::RelPath;
 use shopfloor_core::text::{Position, nearest};
 use toml_edit::{Array, Document, Item, TableLike};
 
-/// What one sweatfile says. `None` means absent, which inherits; an empty array clears.
+use crate::variable;
+
+/// The content of one sweatfile. `None` means absent, which inherits; an empty array clears.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Sweatfile {
     pub git_excludes: Option<Vec<String>>,
     /// An empty value removes the inherited key.
     pub env: BTreeMap<String, String>,
-    pub files: BTreeMap<RelPath, Entry>,
+    pub files: BTreeMap<RelPath, FileEntry>,
     pub setup: Option<Vec<String>>,
     /// Whether `[env]` values have placeholders.
     pub template: bool,
@@ -20,14 +22,14 @@ pub struct Sweatfile {
 
 /// One `[files.KEY]`, by its destination (the key with a dot before it).
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Entry {
+pub struct FileEntry {
     pub body: Body,
     pub at: Position,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Body {
-    /// `source = ""`: takes an inherited entry away.
+    /// `source = ""`: clears an inherited entry.
     Clear,
     /// A link to this path, as written.
     Source(String),
@@ -37,30 +39,60 @@ pub enum Body {
     Content { text: String, template: bool },
 }
 
-/// Something wrong or odd in a sweatfile.
+/// A problem or a warning in a sweatfile, with its position.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Remark {
     pub at: Position,
     pub text: String,
 }
 
-/// A parsed sweatfile with what there is to say about it. With a problem nothing of it counts.
+/// A parsed sweatfile with its problems and warnings. A sweatfile with a problem does not count at all.
 #[derive(Clone, Debug, Default)]
-pub struct Parsed {
+pub struct ParsedSweatfile {
     pub sweatfile: Sweatfile,
     pub problems: Vec<Remark>,
-    /// A misplaced array: hoisted, and an error under `check --strict`.
+    /// Misplaced arrays, which are hoisted; `check --strict` treats them as problems.
     pub hoisted: Vec<Remark>,
     pub warnings: Vec<Remark>,
 }
 
+impl Sweatfile {
+    /// The requests of the sweatfile, one per line, as a person reads them before approving. Values and contents are left
+    /// out.
+    pub fn requests(&self) -> Vec<String> {
+        let mut lines: Vec<String> =
+            self.setup.iter().flatten().map(|command| format!("  run      {command}")).collect();
+        lines.extend(self.files.iter().map(|(path, entry)| match &entry.body {
+            Body::Clear => format!("  drop     {path}"),
+            Body::Source(source) => format!("  link     {path} -> {source}"),
+            Body::Copy(source) => format!("  copy     {path} from {source}"),
+            Body::Content { .. } => format!("  write    {path}"),
+        }));
+        lines.extend(self.env.iter().map(|(name, value)| match (value.is_empty(), variable::danger_note(name)) {
+            (true, _) => format!("  unset    {name}"),
+            (false, None) => format!("  set      {name}"),
+            (false, Some(note)) => format!("  set      {name}   {note}"),
+        }));
+        lines.extend(self.git_excludes.iter().flatten().map(|pattern| format!("  exclude  {pattern}")));
+        for (name, list) in [("setup", &self.setup), ("git_excludes", &self.git_excludes)] {
+            if list.as_ref().is_some_and(Vec::is_empty) {
+                lines.push(format!("  drop     the inherited {name}"));
+            }
+        }
+        if lines.is_empty() {
+            lines.push("  change nothing".into());
+        }
+        lines
+    }
+}
+
 const TOP: [&str; 5] = ["git_excludes", "env", "files", "setup", "template"];
 const ENTRY: [&str; 4] = ["source", "content", "copy", "template"];
-/// Arrays that belong to the top level but end up below a header when written after one.
+/// Arrays that belong to the top level. Written after a table header, they end up in that table.
 const ARRAYS: [&str; 2] = ["git_excludes", "setup"];
 
-/// Reads a sweatfile. Every problem is found, not just the first (a syntax error ends the search).
-pub fn parse(bytes: &[u8]) -> Parsed {
+/// Parses a sweatfile and finds every problem, not just the first one. Only a syntax error ends the search.
+pub fn parse(bytes: &[u8]) -> ParsedSweatfile {
     let mut parser = Parser::default();
     let text = match std::str::from_utf8(bytes) {
         Ok(text) => text,
@@ -86,7 +118,7 @@ pub fn parse(bytes: &[u8]) -> Parsed {
 #[derive(Default)]
 struct Parser<'a> {
     text: &'a str,
-    parsed: Parsed,
+    parsed: ParsedSweatfile,
 }
 
 impl Parser<'_> {
@@ -100,7 +132,7 @@ impl Parser<'_> {
                 "files" => self.files(at, item),
                 "template" => match item.as_bool() {
                     Some(on) => self.parsed.sweatfile.template = on,
-                    None => self.problem(at, format!("`template` must be true or false, not {}", a(item))),
+                    None => self.problem(at, format!("`template` must be true or false, not {}", with_article(item))),
                 },
                 _ => {
                     let near = nearest(key, &TOP).map(|n| format!("; did you mean `{n}`?")).unwrap_or_default();
@@ -113,15 +145,15 @@ impl Parser<'_> {
 
     fn env(&mut self, at: Position, item: &Item) {
         let Some(table) = item.as_table_like() else {
-            return self.problem(at, format!("`env` must be a table, not {}", a(item)));
+            return self.problem(at, format!("`env` must be a table, not {}", with_article(item)));
         };
         for (key, item) in table.iter() {
             let at = self.at(table, key);
             if self.hoist(key, at, item) {
                 continue;
             }
-            if !is_env_name(key) {
-                self.problem(at, format!("`{key}` is no variable name; it must match [A-Za-z_][A-Za-z0-9_]*"));
+            if !variable::is_valid_name(key) {
+                self.problem(at, format!("`{key}` is not a variable name; it must match [A-Za-z_][A-Za-z0-9_]*"));
                 continue;
             }
             match item.as_str() {
@@ -136,7 +168,7 @@ impl Parser<'_> {
                         Some(value) => format!("; write `{key} = \"{}\"`", value.to_string().trim()),
                         None => String::new(),
                     };
-                    self.problem(at, format!("`{key}` in [env] must be a string, not {}{hint}", a(item)));
+                    self.problem(at, format!("`{key}` in [env] must be a string, not {}{hint}", with_article(item)));
                 }
             }
         }
@@ -144,7 +176,7 @@ impl Parser<'_> {
 
     fn files(&mut self, at: Position, item: &Item) {
         let Some(table) = item.as_table_like() else {
-            return self.problem(at, format!("`files` must be a table, not {}", a(item)));
+            return self.problem(at, format!("`files` must be a table, not {}", with_article(item)));
         };
         for (key, item) in table.iter() {
             let at = self.at(table, key);
@@ -154,7 +186,11 @@ impl Parser<'_> {
             let Some(entry) = item.as_table_like() else {
                 self.problem(
                     at,
-                    format!("files entry `{key}` must be a table, not {}; write `[files.{}]`", a(item), quoted(key)),
+                    format!(
+                        "files entry `{key}` must be a table, not {}; write `[files.{}]`",
+                        with_article(item),
+                        quoted(key)
+                    ),
                 );
                 continue;
             };
@@ -166,7 +202,7 @@ impl Parser<'_> {
                 }
             };
             if let (Some(destination), Some(body)) = (destination, self.entry(key, at, entry)) {
-                self.parsed.sweatfile.files.insert(destination, Entry { body, at });
+                self.parsed.sweatfile.files.insert(destination, FileEntry { body, at });
             }
         }
     }
@@ -193,8 +229,10 @@ impl Parser<'_> {
                     template = Some(on);
                     None
                 }
-                ("template", ..) => Some(format!("`template` must be true or false, not {}", a(item))),
-                ("source" | "content" | "copy", ..) => Some(format!("`{name}` must be a string, not {}", a(item))),
+                ("template", ..) => Some(format!("`template` must be true or false, not {}", with_article(item))),
+                ("source" | "content" | "copy", ..) => {
+                    Some(format!("`{name}` must be a string, not {}", with_article(item)))
+                }
                 _ => Some(unknown_in_entry(key, name, item)),
             };
             if let Some(wrong) = wrong {
@@ -224,34 +262,34 @@ impl Parser<'_> {
             }
         };
         if template == Some(true) && !matches!(body, Body::Content { .. }) {
-            self.problem(at, format!("files entry `{key}`: `template` goes with `content` only"));
+            self.problem(at, format!("files entry `{key}`: `template` works only with `content`"));
             return None;
         }
         Some(body)
     }
 
-    /// An array `setup` or `git_excludes` below a header has no other meaning than the top-level one:
-    /// TOML gives it to the table above, its author meant the file.
+    /// Takes an array `setup` or `git_excludes` below a table header for the top-level one. TOML gives it to the
+    /// table, but its author can only have meant the file.
     fn hoist(&mut self, key: &str, at: Position, item: &Item) -> bool {
         if !ARRAYS.contains(&key) || !item.is_array() {
             return false;
         }
         self.parsed
             .hoisted
-            .push(Remark { at, text: format!("`{key}` stands below a table header; move it above the first table") });
+            .push(Remark { at, text: format!("`{key}` is below a table header; move it above the first table") });
         self.array(key, at, item);
         true
     }
 
     fn array(&mut self, key: &str, at: Position, item: &Item) {
         let Some(array) = item.as_array() else {
-            return self.problem(at, format!("`{key}` must be an array of strings, not {}", a(item)));
+            return self.problem(at, format!("`{key}` must be an array of strings, not {}", with_article(item)));
         };
         let strings = self.strings(key, array);
         let sweatfile = &mut self.parsed.sweatfile;
         let slot = if key == "setup" { &mut sweatfile.setup } else { &mut sweatfile.git_excludes };
         if slot.replace(strings).is_some() {
-            self.problem(at, format!("`{key}` is given in two places; make one of them, above the first table"));
+            self.problem(at, format!("`{key}` is given in two places; keep one of them, above the first table"));
         }
     }
 
@@ -276,7 +314,7 @@ impl Parser<'_> {
         strings
     }
 
-    /// `claude` as a link and `claude/x` below it would write through the link.
+    /// Finds entries inside each other: with `claude` as a link, `claude/x` would be written through the link.
     fn prefixes(&mut self) {
         let problems = prefix_clashes(self.parsed.sweatfile.files.iter().map(|(path, entry)| (path, &entry.body)));
         for (outer, inner) in problems {
@@ -298,7 +336,7 @@ impl Parser<'_> {
     }
 }
 
-/// Pairs of destinations of which one is a directory above the other; cleared ones don't count.
+/// Pairs of destinations where one contains the other; cleared entries do not count.
 pub fn prefix_clashes<'a>(files: impl Iterator<Item = (&'a RelPath, &'a Body)>) -> Vec<(RelPath, RelPath)> {
     let placed: BTreeSet<&RelPath> = files.filter(|(_, body)| **body != Body::Clear).map(|(path, _)| path).collect();
     let mut clashes = Vec::new();
@@ -314,13 +352,7 @@ pub fn prefix_clashes<'a>(files: impl Iterator<Item = (&'a RelPath, &'a Body)>) 
     clashes
 }
 
-/// A variable name every shell takes.
-pub fn is_env_name(name: &str) -> bool {
-    let word = |c: char| c.is_ascii_alphanumeric() || c == '_';
-    !name.is_empty() && name.chars().all(word) && !name.starts_with(|c: char| c.is_ascii_digit())
-}
-
-/// The destination of a files key: the key with a dot before it.
+/// The destination of a key in `[files]`: the key with a dot before it.
 fn destination(key: &str) -> Result<RelPath, String> {
     let first = key.split('/').next().unwrap_or_default();
     if key == "." || key == ".." || key.starts_with("./") || key.starts_with("../") {
@@ -338,12 +370,12 @@ fn destination(key: &str) -> Result<RelPath, String> {
     if key.to_ascii_lowercase().starts_with("shopfloor-tmp-") {
         return Err("the name is reserved for temporary files".into());
     }
-    // Checked without the dot too: `/etc` must not become `./etc`.
+    // The key is checked without the dot too, so that `/etc` does not become `./etc`.
     RelPath::parse(key).map_err(|e| e.to_string())?;
     RelPath::parse(&format!(".{key}")).map_err(|e| e.to_string())
 }
 
-/// The key a destination was written under.
+/// The key of a destination in `[files]`.
 pub fn key_of(destination: &RelPath) -> String {
     let text = destination.to_string();
     text.strip_prefix('.').unwrap_or(&text).to_owned()
@@ -351,7 +383,7 @@ pub fn key_of(destination: &RelPath) -> String {
 
 fn unknown_in_entry(key: &str, name: &str, item: &Item) -> String {
     if item.is_table_like() {
-        // `[files.settings.json]`: an unquoted dot makes two keys of one.
+        // In `[files.settings.json]` the unquoted dot splits one key into two.
         let full = quoted(&format!("{key}.{}", leaf_path(name, item)));
         return format!("unknown key `{name}`; a key with a dot needs quotes: `[files.{full}]`");
     }
@@ -359,7 +391,7 @@ fn unknown_in_entry(key: &str, name: &str, item: &Item) -> String {
     format!("unknown key `{name}`{near}")
 }
 
-/// The keys below an unquoted dot, down to the table that looks like an entry.
+/// The keys that an unquoted dot split, down to the table that looks like an entry.
 fn leaf_path(name: &str, item: &Item) -> String {
     let inner =
         item.as_table_like().filter(|t| t.len() == 1).and_then(|t| t.iter().next().map(|(k, i)| (k.to_owned(), i)));
@@ -378,7 +410,7 @@ fn replace(slot: &mut Option<String>, value: &str) -> Option<String> {
     None
 }
 
-/// A TOML basic string on one line. JSON's escapes are TOML's, but TOML escapes DEL too.
+/// A TOML basic string on one line. JSON's escapes are also TOML's, but TOML escapes DEL as well.
 pub fn toml_string(text: &str) -> String {
     serde_json::Value::from(text).to_string().replace('\u{7f}', "\\u007f")
 }
@@ -388,7 +420,7 @@ fn quoted(key: &str) -> String {
     if bare { key.to_owned() } else { format!("\"{key}\"") }
 }
 
-fn a(item: &Item) -> String {
+fn with_article(item: &Item) -> String {
     let name = item.type_name();
     let article = if name.starts_with(['a', 'i']) { "an" } else { "a" };
     format!("{article} {name}")

@@ -12,7 +12,7 @@ fn dest(path: &str) -> RelPath {
 }
 
 #[test]
-fn the_design_documents_format_example_is_hoisted() {
+fn the_misplaced_array_of_the_designs_format_example_is_hoisted() {
     let text = "git_excludes = [\".claude/\", \".direnv/\"]\n[env]\nEDITOR = \"nvim\"\n[files.envrc]\nsource = \"~/e\"\n\
                 [files.tool-versions]\ncontent = \"\"\"\ngolang 1.23.0\n\"\"\"\nsetup = [\n  \"direnv allow\",\n]\n";
     let parsed = parse(text.as_bytes());
@@ -46,7 +46,7 @@ fn source_content_and_copy_exclude_each_other() {
 }
 
 #[test]
-fn every_problem_is_told_with_its_place() {
+fn every_problem_is_reported_with_its_position() {
     let text = r#"
 git_excludes = [1, ""]
 setup = "x"
@@ -78,7 +78,7 @@ source = "~root/x"
     3:1: `setup` must be an array of strings, not a string
     4:1: `template` must be true or false, not a string
     6:1: `PORT` in [env] must be a string, not an integer; write `PORT = "3000"`
-    7:1: `a-b` is no variable name; it must match [A-Za-z_][A-Za-z0-9_]*
+    7:1: `a-b` is not a variable name; it must match [A-Za-z_][A-Za-z0-9_]*
     8:1: the value of `C` contains a NUL or a carriage return
     9:17: files entry `settings`: unknown key `json`; a key with a dot needs quotes: `[files."settings.json"]`
     11:8: files entry `.envrc`: drop the leading dot, it is added: `envrc`

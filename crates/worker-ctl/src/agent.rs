@@ -2,6 +2,7 @@
 
 use regex_lite::Regex;
 use serde::Deserialize;
+use shopfloor_core::agents::{self, ProgramDialog};
 use shopfloor_core::error::{Failure, Result};
 
 /// How a program is run and spoken to. What is missing is off.
@@ -65,49 +66,19 @@ pub enum Delivery {
 }
 
 impl AgentTable {
-    /// The programs we know.
+    /// The table of a program that is known.
     pub fn preset(name: &str) -> Option<AgentTable> {
-        let words = |line: &str| line.split(' ').map(str::to_owned).collect();
-        let pattern =
-            |pattern: &str| Ready { pattern: Some(pattern.into()), timeout_secs: Some(30), ..Ready::default() };
-        let dialog = |pattern: &str, keys: &[&str]| Dialog {
-            pattern: pattern.into(),
-            keys: keys.iter().map(|key| (*key).to_owned()).collect(),
-        };
-        match name {
-            "claude" => Some(AgentTable {
-                command: words("claude --model {model} {skip_permissions} --allowedTools {allowed_tools}"),
-                ready: pattern(r"^[│|]? ?[>❯]( |$)"),
-                dialogs: vec![
-                    dialog("(?i)do you trust the files|trust this folder", &["Enter"]),
-                    dialog("(?i)bypass permissions mode[^\n]*\n(.*\n)*.*No, exit", &["Down", "Enter"]),
-                ],
-                clear: Some("/clear".into()),
-                strip: vec![r"(?i)^.*Generated with .*Claude.*$".into(), r"(?i)^co-authored-by: claude.*$".into()],
-                ..AgentTable::default()
-            }),
-            "codex" => Some(AgentTable {
-                command: words("codex --model {model}"),
-                ready: pattern("^›"),
-                clear: Some("/new".into()),
-                strip: vec![r"(?i)^co-authored-by: codex.*$".into()],
-                ..AgentTable::default()
-            }),
-            "gemini" => Some(AgentTable {
-                command: words("gemini --model {model}"),
-                ready: pattern(">"),
-                clear: Some("/clear".into()),
-                ..AgentTable::default()
-            }),
-            "aider" => Some(AgentTable {
-                command: words("aider --model {model}"),
-                ready: pattern("^>"),
-                clear: Some("/clear".into()),
-                strip: vec![r"(?i)^co-authored-by: aider.*$".into()],
-                ..AgentTable::default()
-            }),
-            _ => None,
-        }
+        let program = agents::find(name)?;
+        let words = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect();
+        let dialog = |dialog: &ProgramDialog| Dialog { pattern: dialog.pattern.into(), keys: words(dialog.keys) };
+        Some(AgentTable {
+            command: words(program.worker_command),
+            ready: Ready { pattern: Some(program.ready.into()), timeout_secs: Some(30), ..Ready::default() },
+            dialogs: program.dialogs.iter().map(dialog).collect(),
+            clear: program.clear.map(str::to_owned),
+            strip: words(program.signatures),
+            ..AgentTable::default()
+        })
     }
 
     /// Whether this is how it ends when all is well.
@@ -134,8 +105,8 @@ mod tests {
 
     #[test]
     fn presets_hold_and_know_what_is_shown_first() {
-        for name in ["claude", "codex", "gemini", "aider"] {
-            AgentTable::preset(name).unwrap().check().unwrap();
+        for program in agents::PROGRAMS {
+            AgentTable::preset(program.name).unwrap().check().unwrap();
         }
         let claude = AgentTable::preset("claude").unwrap();
         let shows = |n: usize, screen: &str| regex(&claude.dialogs[n].pattern).unwrap().is_match(screen);

@@ -3,8 +3,13 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
+use clap::{Args, CommandFactory, Parser, Subcommand};
 use shopfloor_core::args::{CommandLine, Common, EXIT_CODES};
+
+use crate::commands::{
+    accept, add, attach, doctor, down, events, hook, init, message, nuke, patrol, peek, rebase, reject, reset, review,
+    start, status, up, wait,
+};
 
 /// Run coding agents in tmux, one per git worktree, from task to reviewed commit
 ///
@@ -103,304 +108,105 @@ pub enum Command {
     /// The repository is `--source` [default: the current one], the branch work goes to `--branch` [default: its default
     /// branch, never what happens to be checked out].
     #[command(after_help = "Example:\n  worker-ctl init --source ~/src/app --target ~/workers")]
-    Init {
-        /// The root to make [default: ~/workers, or ~/workers/NAME where that is another repository's root]
-        #[arg(long, value_name = "DIR")]
-        target: Option<PathBuf>,
-        #[command(flatten)]
-        dry: DryRun,
-    },
+    Init(init::Args),
     /// Make a worker: a branch, a worktree, a place in the state
     #[command(after_help = "Example:\n  worker-ctl add adam --role-prompt 'You write tests first.'")]
-    Add {
-        /// 1 to 32 lower-case letters, digits, `_` and `-`
-        #[arg(allow_hyphen_values = true)]
-        name: String,
-        /// What it should know of itself
-        #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
-        role_prompt: Option<String>,
-        #[command(flatten)]
-        dry: DryRun,
-    },
+    Add(add::Args),
     /// Keep all sessions up and look after them, until interrupted; with names, start those sessions and end
     #[command(after_help = "Example:\n  worker-ctl up --detach\n  worker-ctl up adam")]
-    Up(UpArgs),
+    Up(up::Args),
     /// End all sessions; tasks stay as they are
     #[command(after_help = "Example:\n  worker-ctl down")]
-    Down {
-        /// Do not wait for programs to end by themselves
-        #[arg(long)]
-        force: bool,
-        #[command(flatten)]
-        dry: DryRun,
-    },
+    Down(down::Args),
     /// Show all workers
     ///
     /// It takes no lock and writes nothing.
     #[command(
         after_help = "Example:\n  worker-ctl status --json | jq -r '.workers[] | select(.status==\"needs_review\").name'"
     )]
-    Status {
-        /// Go on showing them, until interrupted
-        #[arg(long)]
-        watch: bool,
-    },
+    Status(status::Args),
     /// Give a task to an idle worker
     #[command(after_help = "Example:\n  worker-ctl start --worker adam --prompt-file task.md")]
-    Start(StartArgs),
+    Start(start::Args),
     /// Tell a worker something
     #[command(after_help = "Example:\n  worker-ctl message adam 'Use the helper in auth.rs'")]
-    Message {
-        /// The worker
-        worker: String,
-        /// What there is to say; `-` reads it from stdin
-        #[arg(allow_hyphen_values = true)]
-        message: String,
-        /// Also when it has no task, a text may stand in its input line, or somebody types there
-        #[arg(long)]
-        force: bool,
-        #[command(flatten)]
-        dry: DryRun,
-    },
+    Message(message::Args),
     /// Sit down at a worker's terminal
     #[command(after_help = "Example:\n  worker-ctl attach adam")]
-    Attach {
-        /// The worker
-        worker: String,
-    },
+    Attach(attach::Args),
     /// Print what a worker's terminal shows
     #[command(after_help = "Example:\n  worker-ctl peek adam -n 50")]
-    Peek {
-        /// The worker
-        worker: String,
-        /// So many lines above the screen too
-        #[arg(short, long = "lines", value_name = "N", default_value_t = 0)]
-        n: usize,
-    },
+    Peek(peek::Args),
     /// Wait until workers are at something: 124 when they are not in time, 1 when they cannot come to it
     #[command(
         after_help = "Example:\n  worker-ctl wait adam --for needs_review --timeout 30m && worker-ctl review adam"
     )]
-    Wait {
-        /// The workers
-        #[arg(required = true)]
-        workers: Vec<String>,
-        /// idle, working, needs_review, rejected, rebasing, error or offline
-        #[arg(long = "for", value_name = "STATE")]
-        state: String,
-        /// Until one of them is, not all
-        #[arg(long)]
-        any: bool,
-        /// Give up after this time: 90s, 30m, 2h
-        #[arg(long, value_name = "TIME", default_value = "300s")]
-        timeout: String,
-    },
+    Wait(wait::Args),
     /// Show what a worker did, and remember that it was shown
     #[command(after_help = "Example:\n  worker-ctl review adam")]
-    Review {
-        /// The worker [default: who has waited longest]
-        worker: Option<String>,
-        /// What shows it [default: difftastic where it is installed, else git]
-        #[arg(long, value_name = "PROGRAM")]
-        interface: Option<Interface>,
-        #[command(flatten)]
-        dry: DryRun,
-    },
+    Review(review::Args),
     /// Send the reviewed worker back with what should change
     #[command(after_help = "Example:\n  worker-ctl reject 'Please handle errors of the API call'")]
-    Reject {
-        /// What should change
-        #[arg(allow_hyphen_values = true)]
-        message: String,
-        /// Also when a text may stand in its input line, or somebody types there
-        #[arg(long)]
-        force: bool,
-        #[command(flatten)]
-        dry: DryRun,
-    },
+    Reject(reject::Args),
     /// Put a worker's work on the default branch of the source, as one commit
     #[command(after_help = "Example:\n  worker-ctl accept adam")]
-    Accept {
-        /// The worker [default: the one reviewed last]
-        worker: Option<String>,
-        /// Also when it changed since it was reviewed, conflict markers are left in its files, or somebody types there
-        #[arg(long)]
-        force: bool,
-        /// The commit's message [default: the work's own]
-        #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
-        message: Option<String>,
-        #[command(flatten)]
-        dry: DryRun,
-    },
+    Accept(accept::Args),
     /// Put a worker's commit onto what the default branch is by now; on a conflict the worker is told
     #[command(after_help = "Example:\n  worker-ctl rebase adam")]
-    Rebase {
-        /// The worker
-        worker: String,
-        /// Also when a text may stand in its input line, or somebody types there
-        #[arg(long)]
-        force: bool,
-        #[command(flatten)]
-        dry: DryRun,
-    },
+    Rebase(rebase::Args),
     /// Tell what is wrong, and what mends it: 0 nothing, 1 something
     #[command(after_help = "Example:\n  worker-ctl doctor --json | jq -r 'select(.ok | not).fix'")]
-    Doctor {
-        /// Mend what can be mended without losing anything
-        #[arg(long)]
-        repair: bool,
-        /// Write the state anew from the worktrees
-        #[arg(long, conflicts_with = "repair")]
-        rebuild: bool,
-        /// Do not ask
-        #[arg(long)]
-        yes: bool,
-        #[command(flatten)]
-        dry: DryRun,
-    },
+    Doctor(doctor::Args),
     /// Take a worker's task away: idle again, on the default branch
     #[command(after_help = "Example:\n  worker-ctl reset adam")]
-    Reset {
-        /// The worker
-        worker: String,
-        /// Also where work would be lost, which is kept under refs/shopfloor/trash/
-        #[arg(long)]
-        force: bool,
-        #[command(flatten)]
-        dry: DryRun,
-    },
+    Reset(reset::Args),
     /// Remove a worker: session, worktree, branch
     #[command(after_help = "Example:\n  worker-ctl nuke adam --yes")]
-    Nuke {
-        /// The worker
-        worker: Option<String>,
-        /// All of them
-        #[arg(long)]
-        all: bool,
-        /// Also where work would be lost, which is kept under refs/shopfloor/trash/
-        #[arg(long)]
-        force: bool,
-        /// Do not ask
-        #[arg(long)]
-        yes: bool,
-        #[command(flatten)]
-        dry: DryRun,
-    },
+    Nuke(nuke::Args),
     /// Look once: who committed, whose program ended
     #[command(after_help = "Example:\n  worker-ctl patrol")]
-    Patrol {
-        #[command(flatten)]
-        dry: DryRun,
-    },
+    Patrol(patrol::Args),
     /// Tell what happened to workers
     #[command(
         after_help = "Example:\n  worker-ctl events --follow --json | jq -r 'select(.to==\"needs_review\").worker'"
     )]
-    Events {
-        /// Tell what happens from now on, until interrupted
-        #[arg(long)]
-        follow: bool,
-        /// Begin there: a time, `30m` ago, after the record with this `seq`, or `all`
-        #[arg(long, value_name = "TIME|SEQ|all")]
-        since: Option<String>,
-    },
+    Events(events::Args),
     /// For an agent's own hooks: says that a text has arrived. Exits 0 with an empty stdout whatever happens
     ///
     /// With it a send is known as delivered. Nothing calls it unless you put it into the agent's settings.
     #[command(
         after_help = "Example (Claude Code's settings.json):\n  \"UserPromptSubmit\": [{\"hooks\": [{\"type\": \"command\", \"command\": \"worker-ctl hook claude\"}]}]"
     )]
-    Hook {
-        /// Whose hook it is
-        #[arg(value_name = "AGENT")]
-        of: HookAgent,
-    },
+    Hook(hook::Args),
     /// Show every setting with where it comes from
     #[command(after_help = "Example:\n  worker-ctl config --json")]
     Config,
 }
 
-#[derive(Args, Clone, Debug, Default)]
-pub struct UpArgs {
-    /// The workers
-    pub names: Vec<String>,
-    /// Do not look who committed or ended
-    #[arg(long)]
-    pub no_patrol: bool,
-    /// In the background
-    #[arg(long, conflicts_with = "names")]
-    pub detach: bool,
-    #[command(flatten)]
-    pub dry: DryRun,
-}
-
-#[derive(Args, Clone, Debug, Default)]
-pub struct StartArgs {
-    /// What is to be done
-    #[arg(long, value_name = "TEXT", allow_hyphen_values = true, conflicts_with = "prompt_file")]
-    pub prompt: Option<String>,
-    /// The same from a file, or from stdin (`-`)
-    #[arg(long, value_name = "FILE")]
-    pub prompt_file: Option<PathBuf>,
-    /// The worker [default: the one that has been idle longest]
-    #[arg(long)]
-    pub worker: Option<String>,
-    /// Send the task it has once more, after a restart
-    #[arg(long, value_name = "WORKER", conflicts_with_all = ["prompt", "prompt_file", "worker"])]
-    pub resume: Option<String>,
-    /// Also when a text may stand in its input line, or somebody types there
-    #[arg(long)]
-    pub force: bool,
-    #[command(flatten)]
-    pub dry: DryRun,
-}
-
-/// Do it, or only show it.
-#[derive(Args, Clone, Copy, Debug, Default)]
-pub struct DryRun {
-    /// Show what would be done and change nothing
-    #[arg(short = 'n', long)]
-    pub dry_run: bool,
-}
-
-/// What shows a diff.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Interface {
-    Git,
-    Difftastic,
-    Vscode,
-}
-
-/// Programs whose hooks we understand.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum HookAgent {
-    Claude,
-    Gemini,
-}
-
 impl Command {
-    /// Whether it is only to show what would be done.
+    /// Whether to show only what would be done.
     pub fn is_dry(&self) -> bool {
         match self {
-            Command::Up(UpArgs { dry, .. }) | Command::Start(StartArgs { dry, .. }) => dry.dry_run,
-            Command::Init { dry, .. }
-            | Command::Add { dry, .. }
-            | Command::Down { dry, .. }
-            | Command::Message { dry, .. }
-            | Command::Rebase { dry, .. }
-            | Command::Doctor { dry, .. }
-            | Command::Reset { dry, .. }
-            | Command::Nuke { dry, .. }
-            | Command::Patrol { dry }
-            | Command::Review { dry, .. }
-            | Command::Reject { dry, .. }
-            | Command::Accept { dry, .. } => dry.dry_run,
-            Command::Status { .. }
-            | Command::Attach { .. }
-            | Command::Peek { .. }
-            | Command::Wait { .. }
-            | Command::Events { .. }
-            | Command::Hook { .. }
+            Command::Init(args) => args.dry.dry_run,
+            Command::Add(args) => args.dry.dry_run,
+            Command::Up(args) => args.dry.dry_run,
+            Command::Down(args) => args.dry.dry_run,
+            Command::Start(args) => args.dry.dry_run,
+            Command::Message(args) => args.dry.dry_run,
+            Command::Rebase(args) => args.dry.dry_run,
+            Command::Doctor(args) => args.dry.dry_run,
+            Command::Reset(args) => args.dry.dry_run,
+            Command::Nuke(args) => args.dry.dry_run,
+            Command::Patrol(args) => args.dry.dry_run,
+            Command::Review(args) => args.dry.dry_run,
+            Command::Reject(args) => args.dry.dry_run,
+            Command::Accept(args) => args.dry.dry_run,
+            Command::Status(_)
+            | Command::Attach(_)
+            | Command::Peek(_)
+            | Command::Wait(_)
+            | Command::Events(_)
+            | Command::Hook(_)
             | Command::Config => false,
         }
     }

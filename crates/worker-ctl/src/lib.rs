@@ -1,21 +1,29 @@
 //! `worker-ctl` runs coding agents in tmux, one per git worktree, from task to reviewed commit.
 //!
-//! Rooms, in reading order: `cli`, `commands`, `facts` (what git says), `plan` (the state machine, pure), `apply` (sessions,
-//! worktrees, publishing), then the nouns: `worker`, `store` (`state.json`), `root` (the configuration), `tmux`.
+//! Rooms, from top to bottom: `cli`, `commands`, `apply` (the state, sessions, worktrees, landing), `plan` (decisions and the
+//! state machine, pure), `facts` (where a worker stands, what would be lost), then the nouns: `site` (a root and what works
+//! on it), `bell`, `tmux`, `daemon`, `receipt`, `store` (`state.json`), `log`, `clone` (git in the root), `root`, `settings`,
+//! `agent`, `worker`, `note`, `layout` (where each file and lock lies).
 
 mod cli;
 mod commands;
 
-mod agent;
 mod apply;
-mod conflict;
-mod facts;
 pub mod plan;
 
+mod facts;
+
+mod agent;
+mod bell;
+mod clone;
+mod daemon;
+mod layout;
 mod log;
 mod note;
+mod receipt;
 mod root;
 mod settings;
+mod site;
 mod store;
 mod tmux;
 pub mod worker;
@@ -25,59 +33,49 @@ use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Result};
 use shopfloor_core::ui::Ui;
 pub use store::State;
-pub use tmux::deliver::cleaned;
+pub use tmux::typing::cleaned;
 
 use crate::cli::Command;
-use crate::commands::Site;
-
-/// The tool's name: its binary, its directory of state.
-pub const TOOL: &str = "worker-ctl";
+use crate::commands::init::CommonFlags;
+use crate::site::Site;
 
 /// The whole program.
 pub fn main() -> std::process::ExitCode {
-    shopfloor_core::args::main(TOOL, run)
+    shopfloor_core::args::main(layout::TOOL, run)
 }
 
-/// Which command it is.
+/// Runs the command that is named.
 fn run(ui: &Ui, env: &Env, cli: Cli) -> Result<Exit> {
-    let site = || Site::find(ui, env, &cli);
+    let flags = &cli.settings;
+    let site = || {
+        let values = flags.all().map(|(name, value)| (name, value.map(std::path::Path::to_path_buf)));
+        Site::find(ui, env, cli.root.as_deref(), values.into(), cli.command.is_dry())
+    };
+    let text = |flag: &Option<std::path::PathBuf>| flag.as_ref().map(|value| value.to_string_lossy().into_owned());
     match &cli.command {
-        Command::Init { target, dry } => {
-            let target = target.as_deref().or(cli.root.as_deref());
-            let (source, branch) = (cli.settings.source.as_deref(), cli.settings.branch.as_deref());
-            commands::init::run(ui, env, &commands::init::Wanted { source, target, branch, is_dry: dry.dry_run })
+        Command::Init(args) => {
+            let (source, branch) = (flags.source.as_deref(), flags.branch.as_deref());
+            commands::init::run(ui, env, args, &CommonFlags { root: cli.root.as_deref(), source, branch })
         }
-        Command::Add { name, role_prompt, .. } => {
-            let wanted = commands::add::Wanted {
-                agent: cli.settings.agent.as_deref(),
-                model: cli.settings.model.as_deref(),
-                role_prompt: role_prompt.as_deref(),
-            };
-            commands::add::run(&site()?, name, &wanted)
-        }
-        Command::Up(args) => commands::up::up(&site()?, args),
-        Command::Down { force, .. } => commands::up::down(&site()?, *force),
-        Command::Status { watch: false } => commands::status::run(&site()?),
-        Command::Status { watch: true } => commands::status::watch(&site()?),
+        Command::Add(args) => commands::add::run(&site()?, args, text(&flags.agent), text(&flags.model)),
+        Command::Up(args) => commands::up::run(&site()?, args),
+        Command::Down(args) => commands::down::run(&site()?, args),
+        Command::Status(args) => commands::status::run(&site()?, args),
         Command::Start(args) => commands::start::run(&site()?, args),
-        Command::Message { worker, message, force, .. } => commands::message::run(&site()?, worker, message, *force),
-        Command::Attach { worker } => commands::peek::attach(&site()?, worker),
-        Command::Peek { worker, n } => commands::peek::peek(&site()?, worker, *n),
-        Command::Wait { workers, state, any, timeout } => commands::wait::run(&site()?, workers, state, *any, timeout),
-        Command::Rebase { worker, force, .. } => commands::rebase::run(&site()?, worker, *force),
-        Command::Doctor { repair, rebuild, yes, .. } => commands::doctor::run(&site()?, *repair, *rebuild, *yes),
-        Command::Reset { worker, force, .. } => commands::nuke::reset(&site()?, worker, *force),
-        Command::Nuke { worker, all, force, yes, .. } => {
-            commands::nuke::nuke(&site()?, worker.as_deref(), *all, *force, *yes)
-        }
-        Command::Patrol { .. } => commands::patrol::run(&site()?),
-        Command::Events { follow, since } => commands::events::run(&site()?, *follow, since.as_deref()),
-        Command::Hook { of } => commands::hook::run(ui, env, *of),
+        Command::Message(args) => commands::message::run(&site()?, args),
+        Command::Attach(args) => commands::attach::run(&site()?, args),
+        Command::Peek(args) => commands::peek::run(&site()?, args),
+        Command::Wait(args) => commands::wait::run(&site()?, args),
+        Command::Review(args) => commands::review::run(&site()?, args),
+        Command::Reject(args) => commands::reject::run(&site()?, args),
+        Command::Accept(args) => commands::accept::run(&site()?, args),
+        Command::Rebase(args) => commands::rebase::run(&site()?, args),
+        Command::Doctor(args) => commands::doctor::run(&site()?, args),
+        Command::Reset(args) => commands::reset::run(&site()?, args),
+        Command::Nuke(args) => commands::nuke::run(&site()?, args),
+        Command::Patrol(_) => commands::patrol::run(&site()?),
+        Command::Events(args) => commands::events::run(&site()?, args),
+        Command::Hook(args) => commands::hook::run(ui, env, args),
         Command::Config => commands::config::run(&site()?),
-        Command::Review { worker, interface, .. } => commands::review::review(&site()?, worker.as_deref(), *interface),
-        Command::Reject { message, force, .. } => commands::review::reject(&site()?, message, *force),
-        Command::Accept { worker, force, message, .. } => {
-            commands::accept::run(&site()?, worker.as_deref(), *force, message.as_deref())
-        }
     }
 }

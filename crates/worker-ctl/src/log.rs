@@ -8,29 +8,11 @@ use shopfloor_core::error::Result;
 use shopfloor_core::fs;
 use shopfloor_core::lock::Lock;
 
-use crate::plan::machine::Event;
+use crate::layout;
 use crate::worker::Worker;
 
 /// A log that has grown to this is put aside, and a new one begun.
 const MOST: u64 = 10 << 20;
-
-pub fn events(root: &Path) -> PathBuf {
-    root.join("logs/events.jsonl")
-}
-
-pub fn of_worker(root: &Path, name: &str) -> PathBuf {
-    root.join("logs").join(format!("{name}.log"))
-}
-
-/// What an `up` in the background says; no worker's log has such a name.
-pub fn of_up(root: &Path) -> PathBuf {
-    root.join("logs/up.out")
-}
-
-/// What `on_event` says.
-pub fn of_on_event(root: &Path) -> PathBuf {
-    root.join("logs/on_event.out")
-}
 
 /// Where a log that was put aside lies.
 pub fn older(path: &Path) -> PathBuf {
@@ -39,9 +21,15 @@ pub fn older(path: &Path) -> PathBuf {
     path.with_file_name(name)
 }
 
-/// The record of an event that took a worker from `before` to `after`, as that stands in the state of this revision.
-pub fn record(now: jiff::Timestamp, before: &Worker, after: &Worker, event: &Event, revision: u64) -> Value {
-    let (name, detail) = event.told();
+/// The record of an event, by its name and what there is to say of it, that took a worker from `before` to `after`, as
+/// the state of this revision has it.
+pub fn record(
+    now: jiff::Timestamp,
+    before: &Worker,
+    after: &Worker,
+    (name, detail): (&str, String),
+    revision: u64,
+) -> Value {
     // It gets its number when it is appended.
     json!({ "v": 1, "seq": 0, "time": now.to_string(), "worker": after.name, "event": name, "from": before.status(),
         "to": after.status(), "detail": detail, "task": after.task.word(), "revision": revision })
@@ -51,7 +39,7 @@ pub fn record(now: jiff::Timestamp, before: &Worker, after: &Worker, event: &Eve
 /// commit that was rejected last, where that is what it is at.
 pub fn last_of_each(root: &Path) -> Result<BTreeMap<String, Value>> {
     let mut last = BTreeMap::new();
-    for path in [older(&events(root)), events(root)] {
+    for path in [older(&layout::events(root)), layout::events(root)] {
         let text = fs::read_own(&path)?.unwrap_or_default();
         let records = text.split(|byte| *byte == b'\n').filter_map(|line| serde_json::from_slice::<Value>(line).ok());
         for mut record in records.filter(|record| record["revision"].is_u64()) {
@@ -66,7 +54,7 @@ pub fn last_of_each(root: &Path) -> Result<BTreeMap<String, Value>> {
 }
 
 /// The same as a person reads it.
-pub fn told(record: &Value) -> String {
+pub fn line(record: &Value) -> String {
     let text = |key: &str| record[key].as_str().unwrap_or_default().to_owned();
     let change =
         if record["from"] == record["to"] { text("to") } else { format!("{} -> {}", text("from"), text("to")) };
@@ -76,23 +64,23 @@ pub fn told(record: &Value) -> String {
 
 /// Appends it to both logs, with the number that follows the last one.
 pub fn append(root: &Path, record: &Value) -> Result<()> {
-    rotate(&events(root))?;
+    rotate(&layout::events(root))?;
     {
-        let _lock = Lock::take(&events(root).with_file_name(".seq.lock"))?;
+        let _lock = Lock::take(&layout::events(root).with_file_name(".seq.lock"))?;
         let mut numbered = record.clone();
         numbered["seq"] = (last_seq(root)? + 1).into();
-        fs::append_line(&events(root), &numbered.to_string())?;
+        fs::append_line(&layout::events(root), &numbered.to_string())?;
     }
-    let log = of_worker(root, record["worker"].as_str().unwrap_or_default());
+    let log = layout::worker_log(root, record["worker"].as_str().unwrap_or_default());
     // What a terminal shows may end anywhere.
     let begin = if fs::ends_line(&log)? { "" } else { "\n" };
-    fs::append_line(&log, &format!("{begin}--- {}", told(record)))
+    fs::append_line(&log, &format!("{begin}--- {}", line(record)))
 }
 
 /// The number given last. Records of a version that gave none count from 1.
 pub fn last_seq(root: &Path) -> Result<u64> {
     let mut count = 0;
-    for path in [events(root), older(&events(root))] {
+    for path in [layout::events(root), older(&layout::events(root))] {
         let Some(last) = fs::last_line(&path)? else { continue };
         if let Some(seq) = serde_json::from_slice::<Value>(&last).ok().and_then(|record| record["seq"].as_u64()) {
             return Ok(seq + count);

@@ -11,8 +11,8 @@ use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::fs;
 use shopfloor_core::git::{Git, Repo, common_dir_of};
 
-use crate::TOOL;
 use crate::agent::AgentTable;
+use crate::layout;
 use crate::settings::{Config, WorkerTable};
 use crate::worker::Worker;
 
@@ -43,12 +43,13 @@ impl Root {
         Ok(Root { path, config })
     }
 
-    pub fn worktree(&self, name: &str) -> PathBuf {
-        self.path.join(".worktrees").join(name)
-    }
-
     pub fn worker(&self, name: &str) -> WorkerTable {
         self.config.workers.get(name).cloned().unwrap_or_default()
+    }
+
+    /// What the configuration says of a worker's role; empty where it says nothing.
+    pub fn role_of(&self, name: &str) -> &str {
+        self.config.workers.get(name).map(|table| table.role_prompt.as_str()).unwrap_or_default()
     }
 
     /// Which program a worker's agent is. Exit 2 when nobody said.
@@ -56,7 +57,7 @@ impl Root {
         let agent = self.config.agents.get(name).cloned().or_else(|| AgentTable::preset(name));
         let agent = agent.filter(|agent| !agent.command.is_empty()).ok_or_else(|| {
             Failure::malformed(format!("nothing says how the agent `{name}` is started"))
-                .hint(format!("set `command` in `[agents.{name}]` of {}", self.path.join("config.toml").display()))
+                .hint(format!("set `command` in `[agents.{name}]` of {}", layout::config(&self.path).display()))
         })?;
         agent.check()?;
         Ok(agent)
@@ -104,7 +105,7 @@ pub enum Proof {
 /// belong to the user.
 pub fn prove(env: &Env, dir: &Path) -> Result<Proof> {
     let none = |why: &str| Ok(Proof::None(why.to_owned()));
-    let (config, git_dir) = (dir.join("config.toml"), dir.join(".git"));
+    let (config, git_dir) = (layout::config(dir), dir.join(".git"));
     if !dir.is_dir() {
         return none("there is no such directory");
     }
@@ -161,8 +162,8 @@ fn around(env: &Env) -> Result<Option<PathBuf>> {
     let mut found: Option<&Path> = None;
     for above in env.cwd.ancestors() {
         let is_part = found.map_or_else(
-            || env.cwd.starts_with(above.join(".worktrees")) || own == above.join(".git").canonicalize().ok(),
-            |inner| inner.starts_with(above.join(".worktrees")),
+            || env.cwd.starts_with(layout::worktrees(above)) || own == above.join(".git").canonicalize().ok(),
+            |inner| inner.starts_with(layout::worktrees(above)),
         );
         if is_part && matches!(prove(env, above)?, Proof::Root(_)) {
             found = Some(above);
@@ -215,5 +216,5 @@ pub fn read_record(common_dir: &Path) -> Result<Option<PathBuf>> {
 
 /// Where a source's own git directory says which root was cloned from it.
 pub fn record(common_dir: &Path) -> PathBuf {
-    common_dir.join("shopfloor").join(TOOL).join("root")
+    layout::private(common_dir).join("root")
 }

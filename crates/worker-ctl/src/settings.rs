@@ -12,6 +12,7 @@ use shopfloor_core::text::{Position, nearest};
 use toml_edit::{Document, Item};
 
 use crate::agent::AgentTable;
+use crate::layout;
 use crate::worker::checked_name;
 
 /// The settings of `[defaults]`.
@@ -79,13 +80,13 @@ pub struct Repo {
     pub source: String,
     pub branch: String,
     pub validate: Option<String>,
-    pub copy: Vec<Copy>,
+    pub copy: Vec<CopiedFile>,
 }
 
 /// A file of the source that every worktree gets, though git knows nothing of it.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Copy {
+pub struct CopiedFile {
     pub from: String,
     /// Where it goes [default: the same place].
     pub to: Option<String>,
@@ -124,13 +125,13 @@ struct Tables {
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 struct CopyTable {
-    copy: Vec<Copy>,
+    copy: Vec<CopiedFile>,
 }
 
 impl Config {
     /// Reads the file of a root. Exit 2 with file, line and column where it cannot be understood.
     pub fn load(env: &Env, root: &Path, flags: &[(&str, Option<&Path>)]) -> Result<Config> {
-        let path = root.join("config.toml");
+        let path = layout::config(root);
         let mut said = config::load_own(env, &path, &OWN_TABLES, flags)?;
         let text = String::from_utf8_lossy(&fs::read(&path)?.unwrap_or_default()).into_owned();
         let tables: Tables = toml::from_str(&text).map_err(|e| {

@@ -10,6 +10,7 @@ use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::fs;
 use shopfloor_core::lock::Lock;
 
+use crate::layout::{self, RootLock};
 use crate::worker::Worker;
 
 /// 2: notes and faults are values. Version 1, in which they were sentences, is read for ever.
@@ -78,10 +79,6 @@ impl State {
     }
 }
 
-pub fn path(root: &Path) -> PathBuf {
-    root.join("state.json")
-}
-
 /// Reads it. Exit 4 when it is missing or cannot be understood: that is never an empty one.
 pub fn load(root: &Path) -> Result<State> {
     let state = load_any(root)?;
@@ -93,14 +90,14 @@ pub fn load(root: &Path) -> Result<State> {
 
 /// The same with records that cannot be, for who mends them.
 pub fn load_any(root: &Path) -> Result<State> {
-    let path = path(root);
+    let path = layout::state(root);
     let bytes = fs::read_no_follow(&path)?.ok_or_else(|| unusable(root, "it is missing"))?;
     refuse_newer(&path, &bytes)?;
     State::parse(&bytes).map_err(|why| unusable(root, &why))
 }
 
 fn unusable(root: &Path, why: &str) -> Failure {
-    Failure::new(Exit::Failed, "state", format!("{}: {why}", path(root).display()))
+    Failure::new(Exit::Failed, "state", format!("{}: {why}", layout::state(root).display()))
         .hint("run `worker-ctl doctor --rebuild`, which reads the worktrees")
 }
 
@@ -142,7 +139,7 @@ fn change_from<T>(
     load: impl Fn(&Path) -> Result<State>,
     change: impl FnOnce(&mut State) -> Result<T>,
 ) -> Result<T> {
-    let _lock = Lock::take(&root.join("locks/state.lock"))?;
+    let _lock = Lock::take(&layout::lock(root, RootLock::State))?;
     let before = load(root)?;
     let mut state = before.clone();
     let answer = change(&mut state)?;
@@ -154,38 +151,34 @@ fn change_from<T>(
             state.check().map_err(|why| Failure::failed(format!("refusing to write what does not hold: {why}")))?;
         }
         // Whole on the disk before anything else is touched: a full one leaves all as it was.
-        let next = root.join("state.json.next");
+        let next = layout::next_state(root);
         fs::replace(&next, state.text()?.as_bytes(), Some(fs::PRIVATE))?;
         keep_backup(root)?;
-        fs::rename_over(&next, &path(root))?;
+        fs::rename_over(&next, &layout::state(root))?;
     }
     Ok(answer)
 }
 
 fn write(root: &Path, state: &State) -> Result<()> {
-    fs::replace(&path(root), state.text()?.as_bytes(), Some(fs::PRIVATE))
-}
-
-fn backup(root: &Path, n: usize) -> PathBuf {
-    root.join(if n == 0 { "state.json.bak".to_owned() } else { format!("state.json.bak.{n}") })
+    fs::replace(&layout::state(root), state.text()?.as_bytes(), Some(fs::PRIVATE))
 }
 
 /// The newest state that can be read: the one in force, else the newest kept.
 pub fn newest_readable(root: &Path) -> Option<State> {
-    let paths = std::iter::once(path(root)).chain((0..BACKUPS).map(|n| backup(root, n)));
+    let paths = std::iter::once(layout::state(root)).chain((0..BACKUPS).map(|n| layout::backup(root, n)));
     let states = paths.filter_map(|path| State::parse(&fs::read_no_follow(&path).ok()??).ok());
     states.filter(|state| state.version <= VERSION).max_by_key(|state| state.revision)
 }
 
 fn keep_backup(root: &Path) -> Result<()> {
     for n in (0..BACKUPS - 1).rev() {
-        if backup(root, n).exists() {
-            fs::rename_over(&backup(root, n), &backup(root, n + 1))?;
+        if layout::backup(root, n).exists() {
+            fs::rename_over(&layout::backup(root, n), &layout::backup(root, n + 1))?;
         }
     }
     // A second name is enough: what is there is replaced, never written to. Not every file system has that.
-    match (fs::link(&path(root), &backup(root, 0)), fs::read_no_follow(&path(root))?) {
-        (Err(_), Some(bytes)) => fs::replace(&backup(root, 0), &bytes, Some(fs::PRIVATE)),
+    match (fs::link(&layout::state(root), &layout::backup(root, 0)), fs::read_no_follow(&layout::state(root))?) {
+        (Err(_), Some(bytes)) => fs::replace(&layout::backup(root, 0), &bytes, Some(fs::PRIVATE)),
         _ => Ok(()),
     }
 }
@@ -209,7 +202,7 @@ mod tests {
             .unwrap();
         }
         assert_eq!(load(root).unwrap().revision, 8);
-        assert!(backup(root, 4).exists() && !backup(root, 5).exists());
+        assert!(layout::backup(root, 4).exists() && !layout::backup(root, 5).exists());
         // A change that fails, or that would not hold, is not written.
         assert!(
             update(root, |state| {
@@ -226,7 +219,7 @@ mod tests {
             .is_err()
         );
         assert_eq!(load(root).unwrap().workers.len(), 8);
-        fs::replace(&path(root), b"{", None).unwrap();
+        fs::replace(&layout::state(root), b"{", None).unwrap();
         let refused = load(root).unwrap_err();
         assert!(refused.exit.code() == 4 && refused.hints[0].contains("doctor --rebuild"));
     }

@@ -1,66 +1,70 @@
-//! Events: one JSON line each, kept whole, also what a later version adds to them.
+//! Events: one JSON line each. An event is kept whole, including keys that a later version adds.
 
-use serde_json::{Map, Value, json};
+use serde::Serialize;
+use serde_json::{Map, Value};
 use shopfloor_core::env::Env;
 
-use crate::identity::{Agent, Kind, new_uid};
+use crate::identity::{Agent, AgentKind, new_uid};
 
-/// How a thing went.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-pub enum Status {
+/// How something went.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, clap::ValueEnum)]
+#[serde(rename_all = "lowercase")]
+pub enum EventStatus {
     /// It is done
     Success,
     /// It could not be done
     Failure,
-    /// Neither: something to know
+    /// Neither; only information
     Info,
 }
 
-impl Status {
+impl EventStatus {
     pub fn word(self) -> &'static str {
         match self {
-            Status::Success => "success",
-            Status::Failure => "failure",
-            Status::Info => "info",
+            EventStatus::Success => "success",
+            EventStatus::Failure => "failure",
+            EventStatus::Info => "info",
         }
     }
 
-    pub fn parse(word: &str) -> Option<Status> {
-        [Status::Success, Status::Failure, Status::Info].into_iter().find(|status| status.word() == word)
+    pub fn parse(word: &str) -> Option<EventStatus> {
+        let all = [EventStatus::Success, EventStatus::Failure, EventStatus::Info];
+        all.into_iter().find(|status| status.word() == word)
     }
 }
 
-/// What a kind of agent sends when it has ended.
-pub fn completion(kind: Kind) -> &'static str {
+/// The type of the event by which an agent of this kind reports that it has finished.
+pub fn completion(kind: AgentKind) -> &'static str {
     match kind {
-        Kind::Worker => "worker_complete",
-        Kind::Subtree | Kind::Root => "subtree_complete",
+        AgentKind::Worker => "worker_complete",
+        AgentKind::Subtree | AgentKind::Root => "subtree_complete",
     }
 }
 
-/// Why bytes are no event.
+/// Why bytes are not an event.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum NoEvent {
-    /// A later version of ours wrote them, and will read them.
+pub enum EventError {
+    /// A later version of this program wrote them, and can read them.
     Newer(u64),
-    /// They are none, and this is why.
+    /// They are malformed, for this reason.
     Malformed(String),
 }
 
-impl std::fmt::Display for NoEvent {
+impl std::fmt::Display for EventError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            NoEvent::Newer(version) => write!(f, "version {version} is newer than this program knows"),
-            NoEvent::Malformed(why) => f.write_str(why),
+            EventError::Newer(version) => write!(f, "version {version} is newer than this program knows"),
+            EventError::Malformed(why) => f.write_str(why),
         }
     }
 }
 
-/// An event that has no number yet.
+/// An event before it is published.
 #[derive(Clone, Debug)]
-pub struct Draft {
+pub struct EventDraft {
+    /// The `type` of the event.
     pub kind: String,
-    pub status: Status,
+    pub status: EventStatus,
     pub message: String,
     pub branch: Option<String>,
     pub head: Option<String>,
@@ -68,37 +72,74 @@ pub struct Draft {
     pub more: Vec<(&'static str, Value)>,
 }
 
-impl Draft {
-    /// As a record from `agent`, but for its number.
-    pub fn of(self, env: &Env, agent: &Agent) -> Map<String, Value> {
-        let from = json!({
-            "id": agent.id, "kind": agent.kind, "role": agent.role, "birth_branch": agent.birth_branch,
-        });
-        let event = json!({
-            "v": 1, "id": 0, "uid": new_uid(), "ts": env.later().now.to_string(), "type": self.kind, "from": from,
-            "to": agent.parent, "status": self.status.word(), "message": self.message, "branch": self.branch,
-            "head": self.head,
-        });
-        let Value::Object(mut event) = event else { return Map::new() };
+/// An event as it is written, in this order of keys.
+#[derive(Serialize)]
+struct EventRecord<'a> {
+    v: u64,
+    id: u64,
+    uid: String,
+    ts: String,
+    #[serde(rename = "type")]
+    kind: &'a str,
+    from: EventSender<'a>,
+    to: Option<&'a str>,
+    status: EventStatus,
+    message: &'a str,
+    branch: Option<&'a str>,
+    head: Option<&'a str>,
+}
+
+/// The agent that an event is from.
+#[derive(Serialize)]
+struct EventSender<'a> {
+    id: &'a str,
+    kind: AgentKind,
+    role: Option<&'a str>,
+    birth_branch: Option<&'a str>,
+}
+
+impl EventDraft {
+    /// The record of an event from `agent`. Its number is 0 until the spool gives it one.
+    pub fn into_record(self, env: &Env, agent: &Agent) -> Map<String, Value> {
+        let from = EventSender {
+            id: &agent.id,
+            kind: agent.kind,
+            role: agent.role.as_deref(),
+            birth_branch: agent.birth_branch.as_deref(),
+        };
+        let record = EventRecord {
+            v: 1,
+            id: 0,
+            uid: new_uid(),
+            ts: env.later().now.to_string(),
+            kind: &self.kind,
+            from,
+            to: agent.parent.as_deref(),
+            status: self.status,
+            message: &self.message,
+            branch: self.branch.as_deref(),
+            head: self.head.as_deref(),
+        };
+        let Ok(Value::Object(mut event)) = serde_json::to_value(record) else { return Map::new() };
         event.extend(self.more.into_iter().map(|(key, value)| (key.to_owned(), value)));
         event
     }
 }
 
-/// An event as it was published.
+/// A published event.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Event(pub Map<String, Value>);
+pub struct SpoolEvent(pub Map<String, Value>);
 
-impl Event {
-    /// Reads one; says what is wrong with it.
-    pub fn parse(bytes: &[u8]) -> Result<Event, NoEvent> {
-        let value: Value = serde_json::from_slice(bytes).map_err(|e| NoEvent::Malformed(e.to_string()))?;
-        let malformed = |why: &str| Err(NoEvent::Malformed(why.to_owned()));
-        let Value::Object(map) = value else { return malformed("it is no JSON object") };
-        let event = Event(map);
+impl SpoolEvent {
+    /// Parses an event, or says what is wrong with it.
+    pub fn parse(bytes: &[u8]) -> Result<SpoolEvent, EventError> {
+        let value: Value = serde_json::from_slice(bytes).map_err(|e| EventError::Malformed(e.to_string()))?;
+        let malformed = |why: &str| Err(EventError::Malformed(why.to_owned()));
+        let Value::Object(map) = value else { return malformed("it is not a JSON object") };
+        let event = SpoolEvent(map);
         match event.0.get("v").and_then(Value::as_u64) {
             Some(1) => {}
-            Some(v @ 2..) => return Err(NoEvent::Newer(v)),
+            Some(v @ 2..) => return Err(EventError::Newer(v)),
             Some(_) | None => return malformed("it has no version"),
         }
         if event.uid().is_empty() || event.kind().is_empty() || event.id() == 0 {
@@ -131,10 +172,15 @@ impl Event {
         self.0.get("dedupe").and_then(Value::as_str)
     }
 
-    /// Its line, without the line end.
+    /// The event as a line, without the line end.
     pub fn line(&self) -> String {
         Value::Object(self.0.clone()).to_string()
     }
+}
+
+/// Names in a record the session that an event was first for. An event that was forwarded before keeps the first name.
+pub fn mark_forwarded(record: &mut Map<String, Value>, session: &str) {
+    record.entry("forwarded_from").or_insert_with(|| session.into());
 }
 
 #[cfg(test)]
@@ -142,18 +188,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_read_is_written_again_with_keys_nobody_knows() {
+    fn an_event_keeps_keys_that_this_version_does_not_know() {
         let line = r#"{"v":1,"id":7,"uid":"u","ts":"t","type":"x","from":{"id":"a"},"later":[1]}"#;
-        let event = Event::parse(line.as_bytes()).unwrap();
+        let event = SpoolEvent::parse(line.as_bytes()).unwrap();
         assert_eq!((event.line().as_str(), event.from(), event.id()), (line, "a", 7));
     }
 
     #[test]
-    fn halves_and_strangers_are_refused() {
+    fn incomplete_and_foreign_records_are_refused() {
         for bad in
             ["", "{", "[]", r#"{"v":1}"#, r#"{"v":2,"id":1,"uid":"u","type":"x"}"#, r#"{"v":1,"id":1,"uid":"u"}"#]
         {
-            assert!(Event::parse(bad.as_bytes()).is_err(), "{bad}");
+            assert!(SpoolEvent::parse(bad.as_bytes()).is_err(), "{bad}");
         }
     }
 }

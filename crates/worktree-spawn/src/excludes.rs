@@ -1,15 +1,15 @@
-//! Our lines of `info/exclude`, which all worktrees share: a block of our own, everything else is somebody else's.
+//! Our lines in `info/exclude`, which all worktrees share. They form a block; lines outside it are never touched.
 
-/// What keeps children out of their parent's `git add -A`, while the configuration can be checked in.
+/// The lines that keep children out of their parent's `git add -A` but let the configuration be checked in.
 pub const STATE: [&str; 2] = ["/.shopfloor/*", "!/.shopfloor/config.toml"];
 
-/// The agents' own MCP configuration, where it is not checked in.
+/// The line for agents' MCP configuration, where that is not checked in.
 pub const MCP: &str = "/.mcp.json";
 
 const BEGIN: &str = "# >>> worktree-spawn >>>";
 const END: &str = "# <<< worktree-spawn <<<";
 
-/// The text with these patterns in our block; the same when all stand in the file already.
+/// Adds patterns to our block, except those that are already in the file.
 pub fn with(text: &[u8], patterns: &[String]) -> Vec<u8> {
     let is_there = |pattern: &str| lines(text).any(|line| line == pattern.as_bytes());
     let missing: Vec<&String> = patterns.iter().filter(|pattern| !is_there(pattern)).collect();
@@ -25,7 +25,7 @@ pub fn with(text: &[u8], patterns: &[String]) -> Vec<u8> {
     [text, gap, format!("{BEGIN}\n").as_bytes(), &added, &end].concat()
 }
 
-/// The text without this pattern in our block.
+/// Deletes a pattern from our block.
 pub fn without(text: &[u8], pattern: &str) -> Vec<u8> {
     let mut is_ours = false;
     let kept = text.split_inclusive(|b| *b == b'\n').filter(|line| {
@@ -45,7 +45,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn our_lines_come_and_go_and_no_other() {
+    fn only_lines_in_our_block_are_added_and_deleted() {
         let patterns = ["/a".to_owned(), "/b".to_owned()];
         let once = with(b"# theirs\n/a", &patterns);
         assert_eq!(String::from_utf8_lossy(&once), format!("# theirs\n/a\n{BEGIN}\n/b\n{END}\n"));
@@ -53,7 +53,7 @@ mod tests {
         let twice = with(&once, &["/c".to_owned()]);
         assert_eq!(String::from_utf8_lossy(&twice), format!("# theirs\n/a\n{BEGIN}\n/b\n/c\n{END}\n"));
         assert_eq!(without(&twice, "/c"), once);
-        // Theirs stays.
+        // A line outside the block stays.
         assert_eq!(without(&twice, "/a"), twice);
     }
 }

@@ -1,6 +1,5 @@
-//! The repository through gix, in this process: where that comes to the same as git, and only there. What a checkout
-//! writes is proven to be the same by a test over generated repositories; everything that could come out differently is
-//! left to git.
+//! The repository through gix, in this process. It is used only where its result is the same as git's: a test over
+//! generated repositories compares checkouts, and everything that could differ is left to git.
 
 mod history;
 
@@ -13,18 +12,18 @@ use shopfloor_core::env::Env;
 use shopfloor_core::fs;
 use shopfloor_core::git::LOCAL_VARS;
 
-use crate::facts::place::Tree;
+use crate::place::Worktree;
 
 pub use history::Containment;
 
-/// Attributes that say nothing about what a file looks like in a worktree, or what both agree on.
-const KNOWN: [&str; 9] =
+/// Attributes that do not change the files of a worktree, or that gix treats as git does.
+const PLAIN_ATTRIBUTES: [&str; 9] =
     ["text", "eol", "binary", "diff", "merge", "whitespace", "conflict-marker-size", "delta", "encoding"];
 
-/// The same by their beginning.
-const KNOWN_BEGINNINGS: [&str; 2] = ["linguist-", "export-"];
+/// The beginnings of further such attributes.
+const PLAIN_PREFIXES: [&str; 2] = ["linguist-", "export-"];
 
-/// Sections and settings that change what a checkout does, or what an index looks like.
+/// Settings that change what a checkout does, or what an index contains.
 const UNUSUAL: [&str; 15] = [
     "core.sparseCheckout",
     "core.autocrlf",
@@ -43,39 +42,40 @@ const UNUSUAL: [&str; 15] = [
     "feature.manyFiles",
 ];
 
-/// With fewer files a second thread costs more than it saves.
+/// The number of files below which a second thread costs more than it saves.
 const FEW: usize = 200;
 
-/// A repository that gix knows as well as git does.
+/// A repository that gix can read as well as git.
 pub struct Native {
     repo: gix::Repository,
 }
 
-/// Whatever gix stumbles over, git does instead.
+/// A result of gix. Where it is an error, git does the work instead.
 pub type Attempt<T> = Result<T, Box<dyn std::error::Error + Send + Sync>>;
 
 impl Native {
-    /// Opens the repository of a worktree; none where anything is out of the ordinary.
-    pub fn open(env: &Env, tree: &Tree) -> Option<Native> {
-        // A hook's variables speak of another repository, and gix would listen to them.
+    /// Opens the repository of a worktree; none if anything about it is unusual.
+    pub fn open(env: &Env, worktree: &Worktree) -> Option<Native> {
+        // Variables that git sets for a hook name another repository, and gix would obey them.
         if LOCAL_VARS.iter().any(|name| env.var(name).is_some()) {
             return None;
         }
-        let repo = gix::open(&tree.path).ok()?;
+        let repo = gix::open(&worktree.path).ok()?;
         (!has_extensions(&repo)).then_some(Native { repo })
     }
 
-    /// The commit HEAD is at.
+    /// The commit that HEAD points at.
     pub fn head(&self) -> Option<String> {
         Some(self.repo.head_id().ok()?.to_string())
     }
 
-    /// Whether a worktree has changes or files that are not ignored, in this process; none where git has to tell. The caller
-    /// has seen that it is what the repository has recorded. Submodules are left out.
+    /// Whether a worktree has changes or untracked files, not counting ignored ones; none if only git can tell. The
+    /// caller has checked that the worktree is the one that the repository has recorded. Changes in submodules do not
+    /// count.
     pub fn is_changed(&self) -> Option<bool> {
         let config = self.repo.config_snapshot();
         let has = |name: &str| config.plumbing().sections_by_name(name).is_some_and(|mut all| all.next().is_some());
-        // Filters run programs; what submodules have is not for this look.
+        // Filters run programs, and submodules need a look of their own.
         let is_plain = !is_unusual(&self.repo) && !has("filter") && !has("submodule") && !has("status");
         if !is_plain || self.repo.git_dir().join("config.worktree").exists() {
             return None;
@@ -93,7 +93,7 @@ impl Native {
         }
     }
 
-    /// The directory of hooks, relative to a worktree where the configuration says so.
+    /// The directory of hooks, which is relative to a worktree if the configuration says so.
     pub fn hooks(&self) -> Option<PathBuf> {
         match self.repo.config_snapshot().trusted_path("core.hooksPath") {
             Ok(Some(path)) => Some(path),
@@ -102,7 +102,7 @@ impl Native {
         }
     }
 
-    /// Local branches that begin so, and what they point at.
+    /// The local branches with this prefix, and the commits they point at.
     pub fn branches(&self, prefix: &str) -> Attempt<Vec<(String, String)>> {
         let mut found = Vec::new();
         let platform = self.repo.references()?;
@@ -114,10 +114,10 @@ impl Native {
         Ok(found)
     }
 
-    /// Makes a branch that is not there yet, with its reflog; `false` when git has to, because a hook wants to know
-    /// of it or gix cannot.
+    /// Makes a new branch with its reflog. `false` if git has to do it, because a hook wants to know of it or gix
+    /// cannot.
     pub fn make_branch(&self, name: &str, sha: &str) -> bool {
-        // git gives the directories of a shared repository other modes.
+        // In a shared repository git gives directories other modes.
         if self.repo.config_snapshot().string("core.sharedRepository").is_some() {
             return false;
         }
@@ -130,16 +130,16 @@ impl Native {
         self.repo.reference(format!("refs/heads/{name}"), id, PreviousValue::MustNotExist, message).is_ok()
     }
 
-    /// Writes files and index of a worktree made with `--no-checkout`, and says whether; `false` leaves a tree git
-    /// can write over.
-    pub fn checkout(&self, tree: &Tree, sha: &str, interrupted: &AtomicBool) -> Attempt<bool> {
+    /// Writes the files and the index of a worktree that was made with `--no-checkout`. After `false` git can write
+    /// them all again.
+    pub fn checkout(&self, worktree: &Worktree, sha: &str, interrupted: &AtomicBool) -> Attempt<bool> {
         let repo = &self.repo;
-        if is_unusual(repo) || tree.git_dir.join("config.worktree").exists() {
+        if is_unusual(repo) || worktree.git_dir.join("config.worktree").exists() {
             return Ok(false);
         }
         let commit = repo.find_commit(gix::ObjectId::from_hex(sha.as_bytes())?)?;
         let state = repo.index_from_tree(&commit.tree_id()?)?.into_parts().0;
-        let mut index = gix::index::File::from_state(state, tree.git_dir.join("index"));
+        let mut index = gix::index::File::from_state(state, worktree.git_dir.join("index"));
         if !entries_are_plain(repo, &index)? {
             return Ok(false);
         }
@@ -151,7 +151,7 @@ impl Native {
         let (files, bytes) = (gix::progress::Discard, gix::progress::Discard);
         let objects = repo.objects.clone().into_arc()?;
         let outcome =
-            gix::worktree::state::checkout(&mut index, &tree.path, objects, &files, &bytes, interrupted, options)?;
+            gix::worktree::state::checkout(&mut index, &worktree.path, objects, &files, &bytes, interrupted, options)?;
         let is_whole = outcome.errors.is_empty()
             && outcome.collisions.is_empty()
             && outcome.delayed_paths_unknown.is_empty()
@@ -159,31 +159,31 @@ impl Native {
         if !is_whole || interrupted.load(Ordering::SeqCst) {
             return Ok(false);
         }
-        write_index(repo, &index, commit.tree_id()?.detach(), &tree.git_dir.join("index"))?;
+        write_index(repo, &index, commit.tree_id()?.detach(), &worktree.git_dir.join("index"))?;
         Ok(true)
     }
 }
 
-/// Writes an index as git leaves it behind a checkout: with the ids of the trees it came from (the `TREE` extension of
-/// git's Documentation/gitformat-index.txt), which gix does not make; without them each `git commit` and `git status`
-/// would work them out anew.
+/// Writes an index as git does after a checkout, with the ids of the trees it came from (the `TREE` extension of git's
+/// Documentation/gitformat-index.txt). gix does not write these, and without them each `git commit` and `git status`
+/// would compute them again.
 fn write_index(repo: &gix::Repository, index: &gix::index::File, top: gix::ObjectId, path: &Path) -> Attempt<()> {
     let extensions = gix::index::write::Extensions::None;
     let mut bytes = Vec::new();
     index.write_to(&mut bytes, gix::index::write::Options { extensions, skip_hash: false })?;
-    let kind = repo.object_hash();
-    bytes.truncate(bytes.len() - kind.len_in_bytes());
+    let hash = repo.object_hash();
+    bytes.truncate(bytes.len() - hash.len_in_bytes());
     let (_, trees) = cached_tree(repo, top, b"")?;
     bytes.extend(b"TREE");
     bytes.extend(u32::try_from(trees.len())?.to_be_bytes());
     bytes.extend(trees);
-    let mut hasher = gix::hash::hasher(kind);
+    let mut hasher = gix::hash::hasher(hash);
     hasher.update(&bytes);
     bytes.extend(hasher.try_finalize()?.as_slice());
     fs::replace(path, &bytes, None).map_err(|failure| failure.to_string().into())
 }
 
-/// A tree and those in it as the extension has them, and how many files there are.
+/// A tree and its subtrees in the form of that extension, and the number of files in them.
 fn cached_tree(repo: &gix::Repository, id: gix::ObjectId, name: &[u8]) -> Attempt<(usize, Vec<u8>)> {
     let tree = repo.find_tree(id)?;
     let (mut files, mut inner) = (0, Vec::new());
@@ -194,7 +194,7 @@ fn cached_tree(repo: &gix::Repository, id: gix::ObjectId, name: &[u8]) -> Attemp
             false => files += 1,
         }
     }
-    // git has shorter names first.
+    // git puts shorter names first.
     inner.sort_by(|(a, _), (b, _)| (a.len(), a).cmp(&(b.len(), b)));
     let mut below = Vec::new();
     for (name, id) in &inner {
@@ -208,7 +208,7 @@ fn cached_tree(repo: &gix::Repository, id: gix::ObjectId, name: &[u8]) -> Attemp
 
 fn is_unusual(repo: &gix::Repository) -> bool {
     let config = repo.config_snapshot();
-    // What is included may depend on the worktree, or on its branch, and we stand in the spawner's.
+    // A conditional include may depend on the worktree or its branch, and this process is in the spawner's worktree.
     if config.plumbing().sections_by_name("includeIf").is_some_and(|mut sections| sections.next().is_some()) {
         return true;
     }
@@ -217,7 +217,7 @@ fn is_unusual(repo: &gix::Repository) -> bool {
     UNUSUAL.iter().any(|key| is_set(key)) || is_off("core.symlinks") || is_off("core.fileMode")
 }
 
-/// Whether the repository is of a kind that gix may not know.
+/// Whether the repository uses extensions that gix may not know.
 fn has_extensions(repo: &gix::Repository) -> bool {
     let config = repo.config_snapshot();
     config.plumbing().sections_by_name("extensions").is_some_and(|mut sections| {
@@ -225,7 +225,7 @@ fn has_extensions(repo: &gix::Repository) -> bool {
     })
 }
 
-/// Whether every entry is a file or a link, and nothing is smudged.
+/// Whether every entry is a file or a link, and none is changed on checkout.
 fn entries_are_plain(repo: &gix::Repository, index: &gix::index::File) -> Attempt<bool> {
     use gix::index::entry::Mode;
     for entry in index.entries() {
@@ -250,22 +250,22 @@ fn entries_are_plain(repo: &gix::Repository, index: &gix::index::File) -> Attemp
     Ok(true)
 }
 
-/// Whether all attributes in a file are known ones.
+/// Whether all attributes in a file are plain ones.
 fn attributes_are_plain(text: &[u8]) -> bool {
     text.lines().all(|line| {
         let line = line.trim();
         if line.is_empty() || line.starts_with(b"#") {
             return true;
         }
-        // A macro could hide anything, a quoted pattern the attributes behind it.
+        // A macro can stand for any attribute, and after a quoted pattern the attributes are hard to find.
         if line.starts_with(b"[") || line.starts_with(b"\"") {
             return false;
         }
         let words = line.fields().skip(1);
         words.map(|word| word.trim_start_with(|c| c == '-' || c == '!')).all(|word| {
             let name = word.split(|b| *b == b'=').next().unwrap_or(word);
-            KNOWN.iter().any(|known| name == known.as_bytes())
-                || KNOWN_BEGINNINGS.iter().any(|known| name.starts_with(known.as_bytes()))
+            PLAIN_ATTRIBUTES.iter().any(|plain| name == plain.as_bytes())
+                || PLAIN_PREFIXES.iter().any(|prefix| name.starts_with(prefix.as_bytes()))
         })
     })
 }

@@ -1,16 +1,16 @@
-//! Without gix: nothing is done in this process, and git does all of it.
+//! The stand-in for a build without gix: git does everything.
 
 use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 
 use shopfloor_core::env::Env;
 
-use crate::facts::place::Tree;
+use crate::place::Worktree;
 
-/// There is none.
+/// No value of this type exists.
 pub enum Native {}
 
-/// Never found.
+/// The relation that only gix finds.
 #[expect(dead_code, reason = "nothing is found without gix")]
 pub enum Containment {
     Merged,
@@ -19,7 +19,7 @@ pub enum Containment {
 }
 
 impl Native {
-    pub fn open(_env: &Env, _tree: &Tree) -> Option<Native> {
+    pub fn open(_env: &Env, _worktree: &Worktree) -> Option<Native> {
         None
     }
 
@@ -51,7 +51,7 @@ impl Native {
         match *self {}
     }
 
-    pub fn checkout(&self, _tree: &Tree, _sha: &str, _interrupted: &AtomicBool) -> Result<bool, ()> {
+    pub fn checkout(&self, _worktree: &Worktree, _sha: &str, _interrupted: &AtomicBool) -> Result<bool, ()> {
         match *self {}
     }
 }

@@ -1,17 +1,17 @@
-//! Names as people and agents write them, and the slugs directories and branches are made of.
+//! Names as people and agents write them, the slugs made from them, and the names that git accepts for branches.
 
 use shopfloor_core::error::{Failure, Result};
 use unicode_normalization::UnicodeNormalization;
 use unicode_normalization::char::is_combining_mark;
 
-/// The longest slug.
+/// The longest slug, in bytes.
 const LONGEST: usize = 50;
 
-/// git appends `.lock` to a branch's last component, and file systems take 255 bytes.
+/// The longest branch: git appends `.lock` to its last component, and file systems take 255 bytes.
 pub const LONGEST_BRANCH: usize = 244;
 
-/// ASCII letters, digits and single dashes: accents fall off, everything else becomes a dash. Exit 2 when
-/// nothing is left.
+/// The slug of a name: ASCII letters, digits and single dashes. Accents are dropped and everything else becomes a dash.
+/// Exit 2 when nothing is left.
 pub fn slug(name: &str) -> Result<String> {
     let mut slug = String::new();
     for c in name.nfkd().filter(|c| !is_combining_mark(*c)) {
@@ -32,11 +32,23 @@ pub fn slug(name: &str) -> Result<String> {
     Ok(slug.to_owned())
 }
 
-/// The slug with a number behind it that still is one.
+/// The slug with a number appended, within the longest length.
 pub fn numbered(slug: &str, n: usize) -> String {
     let suffix = format!("-{n}");
     let stem = slug.get(..slug.len().min(LONGEST.saturating_sub(suffix.len()))).unwrap_or(slug);
     format!("{}{suffix}", stem.trim_end_matches('-'))
+}
+
+/// Whether git accepts the name for a branch (git-check-ref-format(1)).
+pub fn is_branch_name(name: &str) -> bool {
+    let is_part =
+        |part: &str| !part.is_empty() && !part.starts_with('.') && !part.ends_with('.') && !part.ends_with(".lock");
+    let is_bad = |c: char| c.is_ascii_control() || " ~^:?*[\\".contains(c);
+    !name.starts_with('-')
+        && !name.contains("..")
+        && !name.contains("@{")
+        && !name.contains(is_bad)
+        && name.split('/').all(is_part)
 }
 
 #[cfg(test)]

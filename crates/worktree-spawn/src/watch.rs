@@ -1,34 +1,46 @@
-//! Sleeping until something happens: a file comes, a process ends, a signal asks us to end. Nothing wakes us else.
+//! Sleeping until something happens: a file changes, a process ends, or a signal arrives.
 
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use notify::{RecommendedWatcher, RecursiveMode, Watcher};
 use shopfloor_core::error::{Failure, Result};
 use shopfloor_core::proc;
 
-/// Why we woke.
+/// How often to look when a change may go unnoticed.
+pub const POLL: Duration = Duration::from_millis(250);
+
+/// Why a sleep ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Wake {
+pub enum WakeCause {
     /// Something changed, or may have.
     Change,
-    /// It is time.
+    /// The time is up.
     Time,
-    /// A signal asks us to end.
+    /// A signal asks this process to end.
     Signal(i32),
 }
 
-/// What is watched.
+/// Whether a watch receives the process's signals.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Signals {
+    /// Signals wake the watch and no longer end the process.
+    Watched,
+    /// Signals have their usual effect.
+    Unwatched,
+}
+
+/// A set of watched directories and processes.
 #[derive(Debug)]
 pub struct Watch {
     watcher: Option<RecommendedWatcher>,
-    send: Sender<Wake>,
-    wakes: Receiver<Wake>,
-    /// Processes whose end is waited for.
+    send: Sender<WakeCause>,
+    wakes: Receiver<WakeCause>,
+    /// The processes that are watched.
     pids: Vec<u32>,
     ended: Arc<Mutex<BTreeSet<u32>>>,
     is_blind: bool,
@@ -36,23 +48,22 @@ pub struct Watch {
 }
 
 impl Watch {
-    /// With `hears_signals` signals come here from now on, and end nothing by themselves.
-    pub fn new(hears_signals: bool) -> Watch {
+    pub fn new(signals: Signals) -> Watch {
         let (send, wakes) = mpsc::channel();
         let is_writing = Arc::new(AtomicBool::new(false));
-        if hears_signals {
+        if signals == Signals::Watched {
             let signals = send.clone();
             let is_writing = is_writing.clone();
-            // Blocked in a write we would not look: then it ends us, and whatever was claimed is free.
+            // A blocked write cannot look at the queue, so a signal ends the process then; its claims become free.
             proc::handle_signals(move |signal| {
-                !is_writing.load(Ordering::SeqCst) && signals.send(Wake::Signal(signal)).is_ok()
+                !is_writing.load(Ordering::SeqCst) && signals.send(WakeCause::Signal(signal)).is_ok()
             });
         }
         let events = send.clone();
         let watcher = notify::recommended_watcher(move |event: notify::Result<notify::Event>| {
-            // Reading is no news: it must not trigger the scan that reads.
+            // Reads are ignored: otherwise each scan would cause the next one.
             if !matches!(event, Ok(notify::Event { kind: notify::EventKind::Access(_), .. })) {
-                let _ = events.send(Wake::Change);
+                let _ = events.send(WakeCause::Change);
             }
         });
         let watcher = watcher.ok();
@@ -60,11 +71,12 @@ impl Watch {
         Watch { watcher, send, wakes, pids: Vec::new(), ended: Arc::default(), is_blind, is_writing }
     }
 
-    /// Writes, which may block: a signal ends us meanwhile. Gives back one that came before.
+    /// Calls `write`, which may block; a signal ends the process meanwhile. If a signal arrived before, returns it and
+    /// does not call `write`.
     pub fn write(&self, write: impl FnOnce()) -> Option<i32> {
-        // From here on a signal ends us; one that came before is in the queue.
+        // From here on a signal ends the process; an earlier one is in the queue.
         self.is_writing.store(true, Ordering::SeqCst);
-        let signal = |wake| if let Wake::Signal(signal) = wake { Some(signal) } else { None };
+        let signal = |wake| if let WakeCause::Signal(signal) = wake { Some(signal) } else { None };
         let came = self.wakes.try_iter().find_map(signal);
         if came.is_none() {
             write();
@@ -73,15 +85,15 @@ impl Watch {
         came
     }
 
-    /// Wakes from another thread, as a signal would.
+    /// A function that wakes the watch from another thread, as a signal would.
     pub fn waker(&self) -> impl FnOnce() + Send + 'static {
         let send = self.send.clone();
         move || {
-            let _ = send.send(Wake::Signal(0));
+            let _ = send.send(WakeCause::Signal(0));
         }
     }
 
-    /// Watches a directory; where the system has no watch left, we have to look ourselves.
+    /// Watches a directory. If the system has no watch left, the caller has to poll.
     pub fn dir(&mut self, dir: &Path) {
         let watched = self.watcher.as_mut().map(|watcher| watcher.watch(dir, RecursiveMode::NonRecursive));
         if !matches!(watched, Some(Ok(()))) {
@@ -89,19 +101,19 @@ impl Watch {
         }
     }
 
-    /// Whether changes may go unseen.
+    /// Whether changes may go unnoticed.
     pub fn is_blind(&self) -> bool {
         self.is_blind
     }
 
-    /// Waits for a process to end, too; once for each.
+    /// Watches a process, which wakes the sleeper once when it ends.
     pub fn process(&mut self, pid: u32) {
         if !self.pids.contains(&pid) {
             self.pids.push(pid);
             let (send, ended) = (self.send.clone(), self.ended.clone());
             let wake = move || {
                 ended.lock().unwrap_or_else(PoisonError::into_inner).insert(pid);
-                let _ = send.send(Wake::Change);
+                let _ = send.send(WakeCause::Change);
             };
             if !proc::when_ended(pid, wake) {
                 self.is_blind = true;
@@ -109,24 +121,24 @@ impl Watch {
         }
     }
 
-    /// Whether a process that was waited for has ended.
+    /// Whether a watched process has ended.
     pub fn has_ended(&self, pid: u32) -> bool {
         self.ended.lock().unwrap_or_else(PoisonError::into_inner).contains(&pid)
     }
 
-    /// Sleeps until something happens, or until then. What has piled up is one wake.
-    pub fn sleep(&self, until: Option<Instant>) -> Result<Wake> {
+    /// Sleeps until something happens or the time is up. Causes that have accumulated count as one.
+    pub fn sleep(&self, until: Option<Instant>) -> Result<WakeCause> {
         let first = match until {
             None => self.wakes.recv().map_err(|_| RecvTimeoutError::Disconnected),
             Some(until) => self.wakes.recv_timeout(until.saturating_duration_since(Instant::now())),
         };
         let mut wake = match first {
             Ok(wake) => wake,
-            Err(RecvTimeoutError::Timeout) => Wake::Time,
-            Err(RecvTimeoutError::Disconnected) => return Err(Failure::failed("the watcher ended")),
+            Err(RecvTimeoutError::Timeout) => WakeCause::Time,
+            Err(RecvTimeoutError::Disconnected) => return Err(Failure::failed("the file watcher ended")),
         };
         for more in self.wakes.try_iter() {
-            if matches!(more, Wake::Signal(_)) {
+            if matches!(more, WakeCause::Signal(_)) {
                 wake = more;
             }
         }

@@ -1,4 +1,4 @@
-//! One file of settings: a tool's table in it, and what a person should hear of the rest.
+//! One file of settings: a tool's table in it, and warnings about the rest.
 
 use std::path::Path;
 
@@ -12,7 +12,7 @@ use crate::text::{Position, nearest};
 /// The tools that have a table.
 const TOOLS: [&str; 5] = ["sweatfile-apply", "overlay-sync", "ledger-synth", "worktree-spawn", "worker-ctl"];
 
-/// One setting as a file has it.
+/// One setting as a file spells it.
 #[derive(Clone)]
 pub(super) struct Said<'a> {
     setting: &'a Setting,
@@ -27,7 +27,7 @@ pub(super) struct Known<'a> {
     /// The table's name: the tool's, in the files all tools share.
     pub(super) tool: &'a str,
     pub(super) settings: &'a [Setting],
-    /// Keys that are no settings.
+    /// Keys that are not settings.
     pub(super) others: &'a [&'a str],
 }
 
@@ -75,7 +75,7 @@ impl<'a> File<'a> {
             wrong(at, e.message().to_owned())
         })?;
         let mut reader = Reader { path, text: &text, others, warnings };
-        // A file of a tool's own has other tables.
+        // A file that only one tool reads has tables of its own.
         let is_shared = TOOLS.contains(&tool);
         for (key, item) in document.iter().filter(|(key, _)| is_shared && !TOOLS.contains(key)) {
             if let Some(near) = nearest(key, &TOOLS) {

@@ -27,7 +27,7 @@ pub struct Config {
     values: Vec<(&'static str, Option<Value>)>,
     defaults: Vec<&'static str>,
     rows: Vec<Row>,
-    /// What a person should hear: unknown keys, with file, line and the nearest known one.
+    /// Warnings: unknown keys, with file, line and the nearest known one.
     pub warnings: Vec<String>,
     /// The text of the repository's file, when it sets something guarded: what approval is about.
     pub guarded_text: Option<String>,
@@ -49,12 +49,12 @@ impl Config {
         self.user.iter().find(|(n, _)| *n == name).map(|(_, value)| value)
     }
 
-    /// A number in force, or its default.
+    /// The number in force, or its default.
     pub fn number(&self, name: &str, default: u64) -> u64 {
         self.value(name).and_then(|v| v.text.parse().ok()).unwrap_or(default)
     }
 
-    /// A truth in force, or its default.
+    /// The boolean in force, or its default.
     pub fn truth(&self, name: &str, default: bool) -> bool {
         self.value(name).and_then(|v| v.text.parse().ok()).unwrap_or(default)
     }
@@ -73,7 +73,7 @@ impl Config {
         self.defaults.get(at).copied().filter(|default| !default.is_empty())
     }
 
-    /// Everything a person should hear of the settings, also that some need approval.
+    /// All warnings about the settings, and a note when some need approval.
     pub fn said(&self) -> Vec<String> {
         let unapproved = self.unapproved.then(|| {
             format!("{REPOSITORY_FILE} sets what needs approval, so that is left out; run `sweatfile-apply approve`")
@@ -81,7 +81,7 @@ impl Config {
         self.warnings.iter().cloned().chain(unapproved).collect()
     }
 
-    /// The tables, the user's before the repository's: of several that speak of one thing the last counts.
+    /// The tables, the user's before the repository's: a later one overrides an earlier one.
     pub fn rows(&self) -> &[Row] {
         &self.rows
     }
@@ -154,7 +154,7 @@ pub struct OwnTable {
 }
 
 /// The same for a tool with a file of its own, whose tables are given with the settings in each: flag, environment, file.
-/// Paths are left as they are said.
+/// Paths are left as they are written.
 pub fn load_own(env: &Env, path: &Path, tables: &[OwnTable], flags: &[(&str, Option<&Path>)]) -> Result<Config> {
     let mut config = Config::default();
     let bytes = fs::read(path)?;

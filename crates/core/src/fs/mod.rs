@@ -2,16 +2,18 @@
 //! that no link leads outside the directory they are meant for.
 
 mod dir;
+mod read;
 mod root;
 mod staging;
+mod temporary;
 
 use std::ffi::OsStr;
 use std::fs::{DirBuilder, File, OpenOptions};
 use std::hash::{BuildHasher, Hasher, RandomState};
-use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::io::{self, Write};
 use std::os::fd::OwnedFd;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
@@ -19,9 +21,11 @@ use rustix::fs::{AtFlags, CWD, OFlags, RenameFlags, linkat, renameat_with, unlin
 use rustix::io::Errno;
 
 pub use self::dir::Bytes;
+pub(crate) use self::read::read_regular;
+pub use self::read::{ends_line, last_line, read, read_head, read_no_follow, read_own, read_text};
 pub use self::root::{Content, Found, Listing, Root, Stat};
 pub use self::staging::{RESERVED, Staged, Staging};
-use crate::env::Env;
+pub use self::temporary::{CacheFile, Temporary, scratch};
 use crate::error::{At, Failure, Result};
 
 /// The mode of everything private: state, stored contents, environment files.
@@ -71,71 +75,6 @@ pub(crate) fn open_existing(path: &Path) -> Result<Option<File>> {
 pub fn is_open_at(file: &File, path: &Path) -> bool {
     let id = |meta: std::fs::Metadata| (meta.dev(), meta.ino());
     file.metadata().is_ok_and(|open| path.symlink_metadata().is_ok_and(|named| id(open) == id(named)))
-}
-
-/// Reads a regular file of at most [`PARSE_LIMIT`] bytes; `None` when there is none. Links are
-/// followed. A FIFO or device is refused, not waited for.
-pub fn read(path: &Path) -> Result<Option<Vec<u8>>> {
-    read_with(path, 0, PARSE_LIMIT)
-}
-
-/// As [`read`], up to [`STATE_LIMIT`]: for texts that are merged and not parsed as a format of ours.
-pub fn read_text(path: &Path) -> Result<Option<Vec<u8>>> {
-    read_with(path, 0, STATE_LIMIT)
-}
-
-/// The first 64 KiB of a file, whatever its size; `None` when there is none. For telling what a
-/// program is, not for reading a format.
-pub fn read_head(path: &Path) -> Result<Option<Vec<u8>>> {
-    let nonblock = i32::try_from(OFlags::NONBLOCK.bits()).unwrap_or(0);
-    let file = match OpenOptions::new().read(true).custom_flags(nonblock).open(path) {
-        Err(e) if matches!(e.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => return Ok(None),
-        opened => opened.at("read", path)?,
-    };
-    let mut bytes = Vec::new();
-    if file.metadata().at("read", path)?.is_file() {
-        file.take(1 << 16).read_to_end(&mut bytes).at("read", path)?;
-    }
-    Ok(Some(bytes))
-}
-
-/// As [`read`], for our own state: up to [`STATE_LIMIT`], and a link in the file's place is refused.
-pub fn read_no_follow(path: &Path) -> Result<Option<Vec<u8>>> {
-    read_with(path, nofollow(), STATE_LIMIT)
-}
-
-/// The same for what may have any size: contents that are kept, logs.
-pub fn read_own(path: &Path) -> Result<Option<Vec<u8>>> {
-    read_with(path, nofollow(), u64::MAX - 1)
-}
-
-fn read_with(path: &Path, flags: i32, limit: u64) -> Result<Option<Vec<u8>>> {
-    let nonblock = i32::try_from(OFlags::NONBLOCK.bits()).unwrap_or(0);
-    let file = match OpenOptions::new().read(true).custom_flags(flags | nonblock).open(path) {
-        Err(e) if matches!(e.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => return Ok(None),
-        Err(e) if is_loop(&e) => return Err(link_refused(path)),
-        opened => opened.at("read", path)?,
-    };
-    read_regular(file, path, limit).map(Some)
-}
-
-/// Reads an opened file to its end, if it is a regular one of a size we parse.
-pub(crate) fn read_regular(file: File, path: &Path, limit: u64) -> Result<Vec<u8>> {
-    let meta = file.metadata().at("read", path)?;
-    if !meta.is_file() {
-        return Err(Failure::malformed(format!("{} is not a regular file", path.display()))
-            .hint(format!("run `ls -ld {}`", crate::text::shell_word(path))));
-    }
-    let too_large = || Failure::malformed(format!("{} is larger than {} MiB", path.display(), limit >> 20));
-    if meta.len() > limit {
-        return Err(too_large());
-    }
-    let mut bytes = Vec::with_capacity(usize::try_from(meta.len()).unwrap_or(0) + 1);
-    file.take(limit + 1).read_to_end(&mut bytes).at("read", path)?;
-    if bytes.len() as u64 > limit {
-        return Err(too_large());
-    }
-    Ok(bytes)
 }
 
 /// Fails when `path` is a link.
@@ -188,59 +127,6 @@ pub fn clock(dir: &Path) -> Result<jiff::Timestamp> {
     let _ = std::fs::remove_file(&path);
     jiff::Timestamp::try_from(modified.at("read", &path)?)
         .map_err(|e| Failure::failed("the file system's clock tells no time").because(e))
-}
-
-/// A cache being written: in one go and never synced, since losing it costs time only. It takes its name,
-/// or is added to what is there, when it is whole; dropped before that it is gone.
-#[derive(Debug)]
-pub struct CacheFile {
-    file: io::BufWriter<File>,
-    temporary: Option<PathBuf>,
-    path: PathBuf,
-}
-
-impl CacheFile {
-    /// A new one that will replace what is at `path`.
-    pub fn create(path: &Path) -> Result<CacheFile> {
-        let dir = path.parent().unwrap_or(Path::new("."));
-        create_private_dir(dir)?;
-        let name = path.file_name().unwrap_or_default().to_string_lossy();
-        sweep(dir, &format!("{RESERVED}{name}-"))?;
-        let temporary = dir.join(unique_name_for(&name));
-        let file = OpenOptions::new().write(true).create_new(true).mode(PRIVATE).open(&temporary);
-        let file = io::BufWriter::with_capacity(1 << 18, file.at("create", &temporary)?);
-        Ok(CacheFile { file, temporary: Some(temporary), path: path.to_path_buf() })
-    }
-
-    /// Adds to the one at `path`, which is there, after its first `length` bytes.
-    pub fn append(path: &Path, length: u64) -> Result<CacheFile> {
-        let open = OpenOptions::new().write(true).custom_flags(nofollow()).open(path);
-        let mut file = open.at("write to", path)?;
-        file.set_len(length).and_then(|()| io::Seek::seek(&mut file, io::SeekFrom::End(0))).at("write to", path)?;
-        Ok(CacheFile { file: io::BufWriter::with_capacity(1 << 18, file), temporary: None, path: path.to_path_buf() })
-    }
-
-    /// Writes a piece.
-    pub fn write(&mut self, bytes: &[u8]) -> Result<()> {
-        self.file.write_all(bytes).at("write", &self.path)
-    }
-
-    /// It is whole.
-    pub fn finish(mut self) -> Result<()> {
-        self.file.flush().at("write", &self.path)?;
-        match self.temporary.take() {
-            Some(temporary) => std::fs::rename(&temporary, &self.path).at("replace", &self.path),
-            None => Ok(()),
-        }
-    }
-}
-
-impl Drop for CacheFile {
-    fn drop(&mut self) {
-        if let Some(temporary) = &self.temporary {
-            discard(temporary);
-        }
-    }
 }
 
 /// Best effort: a leftover is swept by the next run.
@@ -338,28 +224,6 @@ pub fn remove_empty_dir(dir: &Path) -> bool {
     std::fs::remove_dir(dir).is_ok()
 }
 
-/// Whether a file of our own is empty, or not there, or ends with a line end.
-pub fn ends_line(path: &Path) -> Result<bool> {
-    let Ok(mut file) = OpenOptions::new().read(true).custom_flags(nofollow()).open(path) else { return Ok(true) };
-    let mut last = [b'\n'];
-    if file.seek(SeekFrom::End(-1)).is_ok() {
-        file.read_exact(&mut last).at("read", path)?;
-    }
-    Ok(last == [b'\n'])
-}
-
-/// The last whole line of a log of our own that is no longer than 64 KiB, without its end; none where there is none.
-pub fn last_line(path: &Path) -> Result<Option<Vec<u8>>> {
-    let Ok(mut file) = OpenOptions::new().read(true).custom_flags(nofollow()).open(path) else { return Ok(None) };
-    let length = file.metadata().at("read", path)?.len();
-    let from = length.saturating_sub(1 << 16);
-    file.seek(SeekFrom::Start(from)).at("read", path)?;
-    let mut tail = Vec::new();
-    file.read_to_end(&mut tail).at("read", path)?;
-    let whole = tail.iter().rposition(|byte| *byte == b'\n').map(|end| &tail[..end]);
-    Ok(whole.and_then(|whole| whole.split(|byte| *byte == b'\n').next_back()).map(<[u8]>::to_vec))
-}
-
 /// Adds a line to a log of our own in one write, 0600; its end is synced by nobody: a log may lose its
 /// last lines, never its form.
 pub fn append_line(path: &Path, line: &str) -> Result<()> {
@@ -447,44 +311,6 @@ pub fn is_ours(path: &Path) -> bool {
 pub fn is_same_file(a: &Path, b: &Path) -> bool {
     let id = |p: &Path| p.symlink_metadata().ok().map(|m| (m.dev(), m.ino()));
     id(a).is_some() && id(a) == id(b)
-}
-
-/// An open file without a name, for a child to write to and us to read from: both ends.
-pub fn scratch(dir: &Path) -> Result<(File, File)> {
-    create_private_dir(dir)?;
-    let path = dir.join(unique_name());
-    let writer = OpenOptions::new().append(true).create_new(true).mode(PRIVATE).open(&path).at("create", &path)?;
-    let reader = File::open(&path).at("open", &path);
-    remove(&path)?;
-    Ok((writer, reader?))
-}
-
-/// A private file for the length of one question to another program; removed when dropped.
-#[derive(Debug)]
-pub struct Temporary {
-    path: PathBuf,
-}
-
-impl Temporary {
-    /// Writes it into `TMPDIR`.
-    pub fn with(env: &Env, bytes: &[u8]) -> Result<Temporary> {
-        let dir = env.var("TMPDIR").map_or(PathBuf::from("/tmp"), PathBuf::from);
-        let temporary = Temporary { path: dir.join(unique_name()) };
-        let file = OpenOptions::new().write(true).create_new(true).mode(PRIVATE).open(&temporary.path);
-        file.and_then(|mut f| f.write_all(bytes)).at("write", &temporary.path)?;
-        Ok(temporary)
-    }
-
-    /// Where it is.
-    pub fn path(&self) -> &Path {
-        &self.path
-    }
-}
-
-impl Drop for Temporary {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_file(&self.path);
-    }
 }
 
 /// A name no other process or call of ours uses at the same time.

@@ -2,6 +2,7 @@
 //! codes alone.
 
 mod guard;
+mod worktrees;
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
@@ -15,6 +16,7 @@ use crate::proc::{self, Cmd, Output};
 
 use self::guard::{NO_HOOKS, NO_PROGRAMS, Pinned};
 pub use self::guard::{holds_repository, recorded_dir};
+pub use self::worktrees::ListedWorktree;
 
 /// The variables that tie git to one repository: `git rev-parse --local-env-vars` of git 2.39 to 2.47.
 /// A hook inherits them, and `git -C elsewhere` would still obey them. A test compares the list with
@@ -324,19 +326,6 @@ impl Git {
         Ok(fields.chunks(4).filter_map(|f| f.get(2)).map(|p| String::from_utf8_lossy(p).into_owned()).collect())
     }
 
-    /// The work trees of a repository, each with its private git directory, as far as they are there. One
-    /// process, and one small file read for each.
-    pub fn worktrees(&self, repo: &Repo) -> Result<Vec<(PathBuf, PathBuf)>> {
-        let output = self.cmd(&repo.common_dir).args(["worktree", "list", "--porcelain", "-z"]).capture()?;
-        if !output.status.success() {
-            return Err(failed("worktree list", &output));
-        }
-        let fields = output.stdout.split(|b| *b == 0);
-        let roots =
-            fields.filter_map(|field| field.strip_prefix(b"worktree ")).map(|p| PathBuf::from(OsStr::from_bytes(p)));
-        Ok(roots.filter_map(|root| Some((private_dir(&root)?, root))).map(|(git_dir, root)| (root, git_dir)).collect())
-    }
-
     /// A file that git is configured to read patterns to ignore from, for all work trees.
     pub fn excludes_file(&self, repo: &Repo) -> Result<Option<PathBuf>> {
         let cmd = self.cmd(&repo.common_dir).args(["config", "-z", "--type=path", "--get", "core.excludesFile"]);
@@ -475,7 +464,8 @@ fn nul_paths(bytes: &[u8]) -> Vec<PathBuf> {
         .collect()
 }
 
-fn failed(command: &str, output: &Output) -> Failure {
+/// The failure of a git command, with what git printed. Exit 4, kind `git`.
+pub fn failed(command: &str, output: &Output) -> Failure {
     Failure::new(Exit::Failed, "git", format!("git {command} failed with {}", output.status))
         .because(anyhow::anyhow!(git_said(output)))
 }

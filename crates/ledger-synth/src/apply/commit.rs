@@ -1,4 +1,4 @@
-//! Committing the ledger's files, and nothing else: what is staged besides stays staged.
+//! Commits the ledger's files and nothing else. Other staged changes stay staged.
 
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
@@ -15,31 +15,38 @@ use shopfloor_core::lock::Lock;
 use shopfloor_core::proc::{Cmd, Output};
 use shopfloor_core::text::shell_word;
 
-use crate::TOOL;
-use crate::event::Event;
+use crate::event::LedgerEvent;
+use crate::event_file;
 use crate::facts::{ARCHIVE, CURRENT, EVENTS, Ledger};
+use crate::failure::LedgerFailure;
+use crate::settings::Effect;
+use crate::tool::TOOL;
 
-/// How long another git command may hold the index.
+/// How long to wait for another git command that holds the index.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// What a commit came to.
+/// The notice for [`Committed::TooSoon`].
+pub const TOO_SOON: &str = "not committed: the last commit is too recent (--min-interval)";
+
+/// What became of a commit.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Committed {
     /// Everything is committed already.
     Nothing,
-    /// The last one is too recent.
+    /// The last commit is too recent.
     TooSoon,
-    /// This many files, in this commit; in a dry run there is none.
+    /// The number of files, and the commit, which a dry run does not have.
     Files(usize, Option<String>),
 }
 
-/// A file git sees as changed.
-struct Change {
+/// A file that git sees as changed.
+struct ChangedFile {
     path: PathBuf,
     is_untracked: bool,
 }
 
-/// During a merge git commits everything or nothing, and other work in progress would take the commit with it. Exit 1.
+/// Refuses to commit during a merge, in which git commits everything or nothing, and during a rebase or the like,
+/// which could undo the commit. Exit 1.
 pub fn refuse_during_merge(ledger: &Ledger) -> Result<()> {
     let git_dir = private_dir(ledger.top.path()).unwrap_or_else(|| ledger.repo.git_dir.clone());
     for (file, what) in [
@@ -47,24 +54,26 @@ pub fn refuse_during_merge(ledger: &Ledger) -> Result<()> {
         ("CHERRY_PICK_HEAD", "a cherry-pick"),
         ("REVERT_HEAD", "a revert"),
         ("SQUASH_MSG", "a squashed merge"),
-        // A commit of ours would go with the rebase when it is aborted.
+        // An aborted rebase would drop our commit.
         ("rebase-merge", "a rebase"),
         ("rebase-apply", "a rebase"),
         ("BISECT_LOG", "a bisection"),
     ] {
         if git_dir.join(file).exists() {
-            return Err(Failure::new(Exit::No, "merging", format!("{what} is going on, so nothing is committed"))
-                .hint("finish it (see `git status`) and run the same command again"));
+            return Err(LedgerFailure::Merging
+                .with(Exit::No, format!("{what} is in progress, so nothing is committed"))
+                .hint("run `git status`, finish what is in progress, and run the same command again"));
         }
     }
     Ok(())
 }
 
 /// Commits the ledger's files as they are.
-pub fn run(env: &Env, ledger: &Ledger, is_dry: bool) -> Result<Committed> {
-    // Two at once would undo each other's additions. The ledger's own lock is free: git's hooks may synthesise.
+pub fn commit(env: &Env, ledger: &Ledger, effect: Effect) -> Result<Committed> {
+    // Two commits at once would undo each other's additions. This is not the ledger's own lock, which git's hooks
+    // need.
     let lock = ledger.repo.shared_state(TOOL).join(format!("{}.commit.lock", ledger.word()));
-    let _lock = if is_dry { None } else { Some(Lock::take(&lock)?) };
+    let _lock = if effect.is_dry() { None } else { Some(Lock::take(&lock)?) };
     refuse_hopeless(ledger)?;
     let Some(prefix) = ledger.in_tree() else { return Ok(Committed::Nothing) };
     let all = [CURRENT, EVENTS, ARCHIVE].map(|name| prefix.as_path().join(name));
@@ -75,7 +84,7 @@ pub fn run(env: &Env, ledger: &Ledger, is_dry: bool) -> Result<Committed> {
     if is_too_soon(env, ledger, prefix.as_path(), &changes)? {
         return Ok(Committed::TooSoon);
     }
-    if is_dry {
+    if effect.is_dry() {
         return Ok(Committed::Files(changes.len(), None));
     }
     let new: Vec<&Path> = changes.iter().filter(|c| c.is_untracked).map(|c| c.path.as_path()).collect();
@@ -88,7 +97,8 @@ pub fn run(env: &Env, ledger: &Ledger, is_dry: bool) -> Result<Committed> {
         if paths.len() == 1 { "1 file".into() } else { format!("{} files", paths.len()) }
     );
     if let Err(failure) = git(ledger, "commit", &["--quiet", "--only", "-m", &message], &paths) {
-        // Somebody else may have committed them meanwhile: only what git still has as new is taken out again.
+        // Somebody else may have committed the files in the meantime, so only those that git still sees as new are
+        // removed from the index.
         let added = if new.is_empty() { Vec::new() } else { added(ledger, &all)? };
         let undo: Vec<&Path> = new.iter().copied().filter(|path| added.iter().any(|a| a == path)).collect();
         if !undo.is_empty() {
@@ -97,14 +107,14 @@ pub fn run(env: &Env, ledger: &Ledger, is_dry: bool) -> Result<Committed> {
         if self::changes(ledger, &all)?.is_empty() {
             return Ok(Committed::Nothing);
         }
-        return Err(failure.hint("nothing was committed, and the index is as it was"));
+        return Err(failure.hint("nothing was committed, and the index is unchanged"));
     }
     let output = ledger.git.cmd(ledger.top.path()).args(["rev-parse", "--short", "HEAD"]).capture()?;
     let sha = String::from_utf8_lossy(&output.stdout).trim().to_owned();
     Ok(Committed::Files(paths.len(), Some(sha)))
 }
 
-/// What would be in the index and in no commit yet.
+/// The ledger's files that are in the index and in no commit.
 fn added(ledger: &Ledger, all: &[PathBuf]) -> Result<Vec<PathBuf>> {
     let cmd = literal(ledger).args(["diff", "--cached", "--name-only", "-z", "--no-renames", "--diff-filter=A", "--"]);
     let output = cmd.args(all.iter().map(|path| path.as_os_str().to_owned())).capture()?;
@@ -112,19 +122,19 @@ fn added(ledger: &Ledger, all: &[PathBuf]) -> Result<Vec<PathBuf>> {
     Ok(paths.map(|path| Path::new(OsStr::from_bytes(path)).to_path_buf()).collect())
 }
 
-/// Refuses what could not be committed: called before anything is written, too.
+/// Refuses a commit that cannot succeed. Also called before anything is written.
 pub fn refuse_hopeless(ledger: &Ledger) -> Result<()> {
     refuse_during_merge(ledger)?;
     let prefix = ledger.in_tree().ok_or_else(|| {
         Failure::usage(format!(
-            "{} is in no work tree of this repository, so it cannot be committed",
+            "{} is not in a work tree of this repository, so it cannot be committed",
             ledger.dir.display()
         ))
         .hint("leave `--commit` out, or use a ledger below the work tree")
     })?;
     let all = [CURRENT, EVENTS, ARCHIVE].map(|name| prefix.as_path().join(name));
     let mut ignored = ledger.git.ignored(ledger.top.path(), &all, None)?;
-    // Patterns may name the events and not their directory.
+    // Ignore patterns may match the events and not their directory.
     let cmd = literal(ledger).args(["ls-files", "-z", "--others", "--ignored", "--exclude-standard", "--"]);
     let output = cmd.arg(all[1].as_os_str()).capture()?;
     let paths = output.stdout.split(|b| *b == 0).filter(|path| path.ends_with(b".md"));
@@ -134,12 +144,12 @@ pub fn refuse_hopeless(ledger: &Ledger) -> Result<()> {
     ignored.extend(paths.map(|path| Path::new(OsStr::from_bytes(path)).to_path_buf()).filter(is_event));
     ignored.first().map_or(Ok(()), |path| {
         Err(Failure::malformed(format!("git ignores {}, so it cannot be committed", path.display()))
-            .hint(format!("see which line does: `git check-ignore -v {}`", shell_word(path))))
+            .hint(format!("run `git check-ignore -v {}` to see the pattern", shell_word(path))))
     })
 }
 
 /// The ledger's files that git sees as changed.
-fn changes(ledger: &Ledger, all: &[PathBuf]) -> Result<Vec<Change>> {
+fn changes(ledger: &Ledger, all: &[PathBuf]) -> Result<Vec<ChangedFile>> {
     let cmd = literal(ledger).args(["status", "--porcelain", "-z", "-uall", "--no-renames", "--"]);
     let output = cmd.args(all.iter().map(|path| path.as_os_str().to_owned())).capture()?;
     if !output.status.success() {
@@ -150,17 +160,18 @@ fn changes(ledger: &Ledger, all: &[PathBuf]) -> Result<Vec<Change>> {
         let path = Path::new(OsStr::from_bytes(&entry[3..])).to_path_buf();
         let name = path.file_name().unwrap_or_default().as_bytes();
         let is_untracked = entry.starts_with(b"??");
-        // What somebody else left there is theirs.
+        // Other files belong to somebody else.
         let is_ours = name.ends_with(b".md") && !name.starts_with(b".");
         if is_ours {
-            changes.push(Change { path, is_untracked });
+            changes.push(ChangedFile { path, is_untracked });
         }
     }
     Ok(changes)
 }
 
-/// The throttle: of every commit where somebody set one, else of those that bring nothing but checkpoints.
-fn is_too_soon(env: &Env, ledger: &Ledger, prefix: &Path, changes: &[Change]) -> Result<bool> {
+/// Whether the throttle holds the commit back. If nobody set one, it applies only to commits that bring nothing but
+/// checkpoints.
+fn is_too_soon(env: &Env, ledger: &Ledger, prefix: &Path, changes: &[ChangedFile]) -> Result<bool> {
     let is_explicit = ledger.settings.min_interval.is_some();
     if !is_explicit && !are_checkpoints(ledger, prefix, changes)? {
         return Ok(false);
@@ -169,18 +180,18 @@ fn is_too_soon(env: &Env, ledger: &Ledger, prefix: &Path, changes: &[Change]) ->
     let output = literal(ledger).args(["log", "-1", "--format=%ct", "--"]).arg(path.as_os_str()).capture()?;
     let last: Option<i64> = String::from_utf8_lossy(&output.stdout).trim().parse().ok();
     let Some(last) = last.and_then(|seconds| Timestamp::from_second(seconds).ok()) else { return Ok(false) };
-    Ok(env.now.duration_since(last) < ledger.settings.checkpoint_interval())
+    Ok(env.now.duration_since(last) < ledger.settings.checkpoint_interval)
 }
 
-fn are_checkpoints(ledger: &Ledger, prefix: &Path, changes: &[Change]) -> Result<bool> {
+fn are_checkpoints(ledger: &Ledger, prefix: &Path, changes: &[ChangedFile]) -> Result<bool> {
     let events = prefix.join(EVENTS);
     let new: BTreeSet<&Path> =
         changes.iter().map(|c| c.path.as_path()).filter(|path| path.starts_with(&events)).collect();
     for path in &new {
         let Some(below) = path.strip_prefix(prefix).ok().and_then(Path::to_str) else { return Ok(false) };
         let bytes = ledger.top.read_whole(&ledger.rel(below)?)?.map(|(bytes, _)| bytes).unwrap_or_default();
-        let text = crate::event::text(&bytes).unwrap_or_default();
-        let is_one = Event::parse(&text).is_ok_and(|event| event.meta.kind.as_deref() == Some("checkpoint"));
+        let text = event_file::decode(&bytes).unwrap_or_default();
+        let is_one = LedgerEvent::parse(&text).is_ok_and(|event| event.meta.kind.as_deref() == Some("checkpoint"));
         if !is_one {
             return Ok(false);
         }
@@ -189,11 +200,11 @@ fn are_checkpoints(ledger: &Ledger, prefix: &Path, changes: &[Change]) -> Result
 }
 
 fn literal(ledger: &Ledger) -> Cmd {
-    // Names may look like patterns. Our own hooks must not run inside our own commit.
+    // File names may look like patterns, and our own hooks must not run inside our own commit.
     ledger.git.cmd(ledger.top.path()).arg("--literal-pathspecs").var("SHOPFLOOR", "0")
 }
 
-/// Runs a git command on these paths, which no command line would hold.
+/// Runs a git command on paths, which go to stdin because they may be too many for a command line.
 fn git(ledger: &Ledger, command: &str, args: &[&str], paths: &[&Path]) -> Result<()> {
     let input: Vec<u8> = paths.iter().flat_map(|path| [path.as_os_str().as_bytes(), b"\0"].concat()).collect();
     let lock = private_dir(ledger.top.path()).unwrap_or_else(|| ledger.repo.git_dir.clone()).join("index.lock");
@@ -207,7 +218,7 @@ fn git(ledger: &Ledger, command: &str, args: &[&str], paths: &[&Path]) -> Result
         if output.status.success() {
             return Ok(());
         }
-        // Another git command at work in this worktree is waited for.
+        // Another git command may be at work in this worktree.
         if !lock.exists() || start.elapsed() > PATIENCE {
             return Err(failed(command, &output));
         }
@@ -219,7 +230,8 @@ fn git(ledger: &Ledger, command: &str, args: &[&str], paths: &[&Path]) -> Result
 fn failed(command: &str, output: &Output) -> Failure {
     let said = [&output.stderr[..], &output.stdout[..]].concat();
     let said = String::from_utf8_lossy(&said).trim().to_owned();
-    let said = if said.is_empty() { "it said nothing; a hook may have refused".to_owned() } else { said };
-    Failure::new(Exit::Failed, "git", format!("git {command} failed with {}", output.status))
+    let said = if said.is_empty() { "git printed nothing; a hook may have refused".to_owned() } else { said };
+    LedgerFailure::Git
+        .with(Exit::Failed, format!("git {command} failed with {}", output.status))
         .because(std::io::Error::other(said))
 }

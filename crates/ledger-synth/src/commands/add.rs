@@ -1,199 +1,246 @@
-//! `add`: the event writer.
+//! `add`: writes an event.
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
-use std::path::PathBuf;
 
-use jiff::{SignedDuration, Timestamp};
-use serde::Deserialize;
-use serde_json::json;
+use jiff::Timestamp;
+use serde::Serialize;
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Failure, Result};
+use shopfloor_core::hash::Digest;
 use shopfloor_core::text::printable;
 use shopfloor_core::ui::Ui;
 
-use super::synth;
-use crate::apply::{self, commit};
+use super::answer::WithError;
+use super::section_flags::SectionFlags;
+use crate::apply::commit::{self, Committed};
+use crate::apply::event::{WrittenEvent, write_event};
+use crate::apply::synthesis::refresh;
 use crate::body;
-use crate::cli::{AddArgs, HookOf, Place};
-use crate::draft::{self, Draft};
-use crate::event::{self, Checkpoint, Entry, Event, LIMIT, Meta, Record};
-use crate::facts::gather::everything;
-use crate::facts::{EVENTS, Ledger};
+use crate::claude::{self, SessionEnd};
+use crate::draft::{self, SessionDraft};
+use crate::entry::Entry;
+use crate::event::LedgerEvent;
+use crate::event_file::{self, Malformed};
+use crate::facts::Ledger;
+use crate::facts::author::{agent_name, next_time};
+use crate::facts::gather::load_events;
+use crate::failure::LedgerFailure;
+use crate::front::Meta;
+use crate::hook_program::HookProgram;
 use crate::plan::{Filter, join};
-use crate::scalar::safe;
+use crate::section::Section;
+use crate::settings::LedgerArgs;
+use crate::tool::AGENT_VARIABLE;
 use crate::view::View;
 
-/// The clock of whoever wrote what was read may be ahead by this; more is a mistake nobody follows.
-const AHEAD: SignedDuration = SignedDuration::from_hours(24);
+/// Write an event and print its path
+///
+/// With no section given its body is read from stdin. Values may begin with a dash.
+#[derive(clap::Args, Clone, Debug)]
+#[command(
+    after_help = "Example:\n  ledger-synth add --now 'Review' --done 'Wrote the parser' --done '- handled dashes' --decision lexer='by hand' --checkpoint 5:validated\n  printf 'now: Review\\nthis_session:\\n- Wrote the parser\\n' | ledger-synth add --agent toast --synth"
+)]
+pub struct Args {
+    #[command(flatten)]
+    sections: SectionFlags,
+    /// Who says so [env: LEDGER_SYNTH_AGENT] [default: the worktree's name]
+    #[arg(long, allow_hyphen_values = true)]
+    agent: Option<String>,
+    /// What kind of event, such as session_end or checkpoint
+    #[arg(long = "type", value_name = "TYPE", allow_hyphen_values = true)]
+    kind: Option<String>,
+    /// Why there is one
+    #[arg(long, allow_hyphen_values = true)]
+    reason: Option<String>,
+    /// What it is about, in a few words
+    #[arg(long, allow_hyphen_values = true)]
+    title: Option<String>,
+    /// Keep the sections for the session's end instead of writing an event; a file in git's private directory
+    #[arg(long, conflicts_with_all = ["synth", "from_hook", "agent", "kind", "reason", "title"])]
+    draft: bool,
+    /// Synthesise afterwards
+    #[arg(long)]
+    synth: bool,
+    /// With --synth: commit the ledger's files
+    #[arg(long, requires = "synth")]
+    commit: bool,
+    /// Take agent, reason and place from the JSON this agent program gives its SessionEnd hooks on stdin
+    #[arg(long, value_name = "PROGRAM")]
+    from_hook: Option<HookProgram>,
+}
 
-/// The smallest step between two stamps.
-const STEP: SignedDuration = SignedDuration::from_millis(1);
+/// An event that was written.
+#[derive(Serialize)]
+struct AddedEventAnswer<'a> {
+    path: &'a str,
+    id: Digest,
+    ts: String,
+    agent: &'a str,
+}
 
-pub fn run(ui: &Ui, env: &Env, place: &Place, args: &AddArgs) -> Result<Exit> {
+/// Sections that were kept in a draft.
+#[derive(Serialize)]
+struct DraftAnswer {
+    draft: String,
+}
+
+pub fn run(ui: &Ui, env: &Env, ledger_args: &LedgerArgs, args: &Args) -> Result<Exit> {
     match args.from_hook {
-        // The session ends whatever we say: problems are notices, as in every hook that an agent calls.
-        Some(HookOf::Claude) => {
-            if let Err(failure) = from_claude(ui, env, place, args) {
+        // The session ends in any case, so problems are notices, as in every hook that an agent calls.
+        Some(HookProgram::Claude) => {
+            if let Err(failure) = end_session(ui, env, ledger_args, args) {
                 ui.problem(&failure);
             }
             Ok(Exit::Done)
         }
-        None => add(ui, env, place, args),
+        None => add(ui, env, ledger_args, args),
     }
 }
 
-/// What Claude Code gives a SessionEnd hook on stdin, as far as it is of use here
-/// (<https://code.claude.com/docs/en/hooks>).
-#[derive(Default, Deserialize)]
-struct Payload {
-    #[serde(default)]
-    session_id: Option<String>,
-    #[serde(default)]
-    cwd: Option<PathBuf>,
-    #[serde(default)]
-    reason: Option<String>,
-}
-
-fn from_claude(ui: &Ui, env: &Env, place: &Place, args: &AddArgs) -> Result<Exit> {
-    let bytes = ui.input()?;
-    // What the session left is written down, whatever the hook was given.
-    let payload: Payload = serde_json::from_slice(&bytes).unwrap_or_else(|e| {
+fn end_session(ui: &Ui, env: &Env, ledger_args: &LedgerArgs, args: &Args) -> Result<Exit> {
+    // The drafts of the session are written even if the hook's input is wrong.
+    let SessionEnd { session, dir, reason } = claude::session_end(&ui.input()?).unwrap_or_else(|e| {
         ui.problem(
             &Failure::malformed("stdin is not the JSON of a Claude Code hook")
                 .because(e)
                 .hint("pipe the hook's input to `ledger-synth add --from-hook claude`"),
         );
-        Payload::default()
+        SessionEnd::default()
     });
-    let env = match &payload.cwd {
+    let env = match &dir {
         Some(dir) if !env.cwd_named && dir.is_absolute() && dir.is_dir() => env.at(dir)?,
         _ => env.clone(),
     };
-    let session = draft::session_of(payload.session_id.as_deref().unwrap_or_default());
-    let own = session.clone();
+    let session = draft::session_name(&session);
     let mut args = args.clone();
-    if args.agent.is_none() && env.var("LEDGER_SYNTH_AGENT").is_none() && !session.is_empty() {
-        args.agent = Some(session);
+    if args.agent.is_none() && env.var(AGENT_VARIABLE).is_none() && !session.is_empty() {
+        args.agent = Some(session.clone());
     }
     args.kind = args.kind.or(Some("session_end".into()));
-    args.reason = args.reason.or(payload.reason);
-    let ledger = Ledger::find(ui, &env, place)?;
-    let drafts = Draft::all_of(&env, &ledger, &own)?;
-    let kept = drafts.iter().fold(Vec::new(), |kept, draft| newest_said(kept, body::parse(&draft.text)));
-    let entries = newest_said(kept, sections(&args)?);
+    args.reason = args.reason.or(reason);
+    let ledger = Ledger::find(ui, &env, ledger_args)?;
+    let drafts = SessionDraft::open_all(&env, &ledger.state(), &session)?;
+    let kept = drafts.iter().fold(Vec::new(), |kept, draft| newest_of_each(kept, body::parse(&draft.text)));
+    let entries = newest_of_each(kept, entries(&args)?);
     if entries.is_empty() {
         drop(drafts);
         ui.note("the session left nothing to write down");
-        follow_up(ui, &env, place, &ledger, &args)?;
+        follow_up(ui, &env, ledger_args, &ledger, &args)?;
         return Ok(Exit::Done);
     }
-    let written = write_down(ui, &env, place, &ledger, &args, None, entries)?;
-    if !place.dry_run {
-        // What follows may fail: what is written down once must not be said again at the next session's end.
-        drafts.iter().try_for_each(Draft::remove)?;
+    let event = new_event(ui, &env, &ledger, &args, None, entries)?;
+    let written = write_event(&ledger, &event, ledger_args.effect())?;
+    if !ledger_args.dry_run {
+        // Removed before what follows, which may fail: the next session must not write the same again.
+        drafts.iter().try_for_each(SessionDraft::remove)?;
     }
     drop(drafts);
-    finish(ui, &env, place, &ledger, &args, &written)
+    finish(ui, &env, ledger_args, &ledger, &args, &written)
 }
 
-/// Both, the later in place of the earlier where they speak of one thing: in one event nothing else tells which is newer.
-fn newest_said<'a>(mut earlier: Vec<Entry<'a>>, later: Vec<Entry<'a>>) -> Vec<Entry<'a>> {
-    let is_same = |a: &Entry<'_>, b: &Entry<'_>| match (a, b) {
+/// Both lists, without the earlier entries that a later one replaces: within one event nothing else tells which is
+/// newer.
+fn newest_of_each<'a>(mut earlier: Vec<Entry<'a>>, later: Vec<Entry<'a>>) -> Vec<Entry<'a>> {
+    let replaces = |a: &Entry<'_>, b: &Entry<'_>| match (a, b) {
         (Entry::Text { section: a, .. }, Entry::Text { section: b, .. }) => a == b,
         (Entry::Pair { section: a, key: x, .. }, Entry::Pair { section: b, key: y, .. }) => a == b && x == y,
-        // Asked after it was resolved, or resolved after it was asked.
+        // A question that is asked after it was resolved, or resolved after it was asked.
         (Entry::Item { section: a, text: x }, Entry::Item { section: b, text: y }) => {
-            let pair = [&**a, &**b];
-            x == y && (pair == ["open_questions", "resolved"] || pair == ["resolved", "open_questions"])
+            let is_pair = |a, b| a == Some(Section::OpenQuestions) && b == Some(Section::Resolved);
+            x == y && (is_pair(a.section(), b.section()) || is_pair(b.section(), a.section()))
         }
         _ => false,
     };
-    earlier.retain(|old| !later.iter().any(|new| is_same(old, new)));
+    earlier.retain(|old| !later.iter().any(|new| replaces(old, new)));
     earlier.extend(later);
     earlier
 }
 
-fn add(ui: &Ui, env: &Env, place: &Place, args: &AddArgs) -> Result<Exit> {
-    let flags = sections(args)?;
+fn add(ui: &Ui, env: &Env, ledger_args: &LedgerArgs, args: &Args) -> Result<Exit> {
+    let flags = entries(args)?;
     let text = if flags.is_empty() { input(ui)? } else { String::new() };
-    let given = Given::of(&text)?;
-    let mut entries = given.entries;
+    let Given { meta, mut entries } = Given::parse(&text)?;
     entries.extend(flags);
     if entries.is_empty() {
         return Err(Failure::usage("there is nothing to write down")
             .hint("give a section, such as `--now TEXT` or `--done TEXT`, or a body on stdin"));
     }
-    let ledger = Ledger::find(ui, env, place)?;
-    if given.meta.is_none() {
-        let kept = Draft::read(&Draft::path_of(env, &ledger))?;
+    let ledger = Ledger::find(ui, env, ledger_args)?;
+    if meta.is_none() {
+        let kept = SessionDraft::read(&SessionDraft::path(env, &ledger.state()))?;
         require_questions(&ledger, &entries, &body::parse(&kept))?;
     }
     if args.draft {
-        let path = Draft::path_of(env, &ledger);
-        if !place.dry_run {
-            let draft = Draft::open(path.clone())?;
-            let all = newest_said(body::parse(&draft.text), entries);
-            // The time of a checkpoint is when it was said.
-            draft.keep(&body::write(&Event::new(nobody(env.now), all).entries))?;
-        }
-        if ui.is_json() {
-            ui.json(&json!({ "draft": path.to_string_lossy() }));
-        }
-        ui.note(if place.dry_run {
-            "would be kept for the end of the session"
-        } else {
-            "kept for the end of the session"
-        });
-        return Ok(Exit::Done);
+        return keep_draft(ui, env, ledger_args, &ledger, entries);
     }
-    let written = write_down(ui, env, place, &ledger, args, given.meta, entries)?;
-    finish(ui, env, place, &ledger, args, &written)
+    let event = new_event(ui, env, &ledger, args, meta, entries)?;
+    let written = write_event(&ledger, &event, ledger_args.effect())?;
+    finish(ui, env, ledger_args, &ledger, args, &written)
 }
 
-/// Exit 1, kind `no_question`, for a resolution that resolves nothing: no such question is open, nor asked in the same
-/// breath.
+/// Adds the entries to the draft of the session.
+fn keep_draft(ui: &Ui, env: &Env, ledger_args: &LedgerArgs, ledger: &Ledger, entries: Vec<Entry<'_>>) -> Result<Exit> {
+    let path = SessionDraft::path(env, &ledger.state());
+    if !ledger_args.dry_run {
+        let draft = SessionDraft::open(path.clone())?;
+        let all = newest_of_each(body::parse(&draft.text), entries);
+        // An event, so that each checkpoint has the time of its draft.
+        let meta = Meta { ts: env.now, agent: "".into(), branch: None, kind: None, reason: None, title: None };
+        draft.keep(&body::render(&LedgerEvent::new(meta, all).entries))?;
+    }
+    if ui.is_json() {
+        ui.json(&DraftAnswer { draft: path.to_string_lossy().into_owned() });
+    }
+    let would = if ledger_args.dry_run { "would be " } else { "" };
+    ui.note(format!("{would}kept for the end of the session"));
+    Ok(Exit::Done)
+}
+
+/// Exit 1, kind `no_question`, for a `resolved` that matches no open question and none in the same event or draft.
 fn require_questions(ledger: &Ledger, entries: &[Entry<'_>], kept: &[Entry<'_>]) -> Result<()> {
-    let of = |wanted: &str, entries: &[Entry<'_>]| -> Vec<String> {
+    let items = |wanted: Section, entries: &[Entry<'_>]| -> Vec<String> {
         let texts = entries.iter().filter_map(|entry| match entry {
-            Entry::Item { section, text } if section == wanted => Some(text.to_string()),
+            Entry::Item { section, text } if *section == wanted => Some(text.to_string()),
             _ => None,
         });
         texts.collect()
     };
-    let resolved = of("resolved", entries);
+    let resolved = items(Section::Resolved, entries);
     if resolved.is_empty() {
         return Ok(());
     }
-    let events = everything(ledger)?;
+    let events = load_events(ledger)?;
     let snapshots = events.snapshots()?;
     let joined = join(&events.records, &snapshots, &Filter::default());
-    let mut open: Vec<String> = View::of(&joined, None).open_questions.iter().map(|&text| text.to_owned()).collect();
-    open.extend([of("open_questions", entries), of("open_questions", kept)].concat());
+    let view = View::new(&joined, None);
+    let mut open: Vec<String> = view.list(Section::OpenQuestions).iter().map(|&text| text.to_owned()).collect();
+    open.extend([items(Section::OpenQuestions, entries), items(Section::OpenQuestions, kept)].concat());
     let Some(unknown) = resolved.iter().find(|text| !open.contains(text)) else { return Ok(()) };
     let nearest =
         open.iter().max_by(|a, b| strsim::jaro_winkler(a, unknown).total_cmp(&strsim::jaro_winkler(b, unknown)));
-    let failure = Failure::new(Exit::No, "no_question", format!("no open question is `{}`", printable(unknown)));
+    let failure =
+        LedgerFailure::NoQuestion.with(Exit::No, format!("there is no open question `{}`", printable(unknown)));
     Err(match nearest {
-        Some(nearest) => failure.hint(format!("the nearest is `{}`", printable(nearest))),
-        None => failure.hint("no question is open here; one of another branch can be resolved once that is merged"),
+        Some(nearest) => failure.hint(format!("the nearest open question is `{}`", printable(nearest))),
+        None => {
+            failure.hint("no question is open here; to resolve a question of another branch, merge that branch first")
+        }
     })
 }
 
-/// Writes an event of these entries; `read` is the frontmatter it came with.
-fn write_down<'a>(
+/// An event of these entries; `read` is the frontmatter they came with.
+fn new_event<'a>(
     ui: &Ui,
     env: &Env,
-    place: &Place,
     ledger: &Ledger,
-    args: &AddArgs,
+    args: &Args,
     read: Option<Meta<'a>>,
     entries: Vec<Entry<'a>>,
-) -> Result<Written> {
+) -> Result<LedgerEvent<'a>> {
     let read = read.as_ref();
     let agent = match (&args.agent, read.map(|meta| &meta.agent)) {
         (None, Some(agent)) => agent.to_string(),
-        (named, _) => agent(env, ledger, named.as_deref())?,
+        (named, _) => agent_name(env, ledger, named.as_deref())?,
     };
     let own = |flag: &Option<String>, read: Option<&Cow<'_, str>>| {
         flag.clone().or_else(|| read.map(|text| text.to_string())).filter(|text| !text.is_empty()).map(Cow::Owned)
@@ -202,9 +249,9 @@ fn write_down<'a>(
         Some(branch) => Some(branch.into_owned()),
         None => ledger.git.branch(&ledger.repo)?,
     };
-    let ts = match read {
+    let ts: Timestamp = match read {
         Some(meta) => meta.ts,
-        None => stamp(ui, env, ledger)?,
+        None => next_time(ui, env, ledger)?,
     };
     let meta = Meta {
         ts,
@@ -214,16 +261,23 @@ fn write_down<'a>(
         reason: own(&args.reason, read.and_then(|meta| meta.reason.as_ref())),
         title: own(&args.title, read.and_then(|meta| meta.title.as_ref())),
     };
-    write(ledger, &Event::new(meta, entries), place.dry_run)
+    Ok(LedgerEvent::new(meta, entries))
 }
 
-/// Synthesises and commits where that is asked for, and tells what was written: it was, whatever comes after.
-fn finish(ui: &Ui, env: &Env, place: &Place, ledger: &Ledger, args: &AddArgs, written: &Written) -> Result<Exit> {
-    // Nobody shall say the same again because what came after it failed.
-    let followed = follow_up(ui, env, place, ledger, args).map_err(|failure| Failure {
+/// Synthesises and commits if asked to, and prints the event, which is written whatever fails afterwards.
+fn finish(
+    ui: &Ui,
+    env: &Env,
+    ledger_args: &LedgerArgs,
+    ledger: &Ledger,
+    args: &Args,
+    written: &WrittenEvent,
+) -> Result<Exit> {
+    // The message says so, so that nobody writes the same event again.
+    let followed = follow_up(ui, env, ledger_args, ledger, args).map_err(|failure| Failure {
         exit: if failure.exit == Exit::Bad { Exit::Failed } else { failure.exit },
         hints: vec![
-            "the event is written; once this is mended, `ledger-synth --no-confirm` brings it into the ledger".into(),
+            "fix the problem and run `ledger-synth --no-confirm`, which brings the event into the ledger".into(),
         ],
         message: format!("the event is written, but not synthesised or committed: {}", failure.message),
         ..failure
@@ -233,47 +287,45 @@ fn finish(ui: &Ui, env: &Env, place: &Place, ledger: &Ledger, args: &AddArgs, wr
         ui.line(printable(&path));
         return followed.map(|()| Exit::Done);
     }
-    let mut answer = json!({ "path": path, "id": written.id, "ts": written.ts.to_string(), "agent": written.agent });
-    let exit = followed.err().map(|failure| {
-        answer["error"] = failure.to_json();
-        failure.exit
-    });
-    ui.json(&answer);
-    Ok(exit.unwrap_or(Exit::Done))
+    let answer = AddedEventAnswer { path: &path, id: written.id, ts: written.ts.to_string(), agent: &written.agent };
+    let failure = followed.err();
+    ui.json(&WithError { answer, error: failure.as_ref().map(Failure::to_json) });
+    Ok(failure.map_or(Exit::Done, |failure| failure.exit))
 }
 
-/// Synthesises and commits, where that is asked for.
-fn follow_up(ui: &Ui, env: &Env, place: &Place, ledger: &Ledger, args: &AddArgs) -> Result<()> {
-    if args.synth && !place.dry_run {
-        synth::silently(ui, env, ledger)?;
-        if args.commit && commit::run(env, ledger, false)? == commit::Committed::TooSoon {
-            ui.note("not committed: the last commit is too recent (--min-interval)");
+/// Synthesises and commits if asked to.
+fn follow_up(ui: &Ui, env: &Env, ledger_args: &LedgerArgs, ledger: &Ledger, args: &Args) -> Result<()> {
+    let effect = ledger_args.effect();
+    if args.synth && !effect.is_dry() {
+        refresh(ui, env, ledger)?;
+        if args.commit && commit::commit(env, ledger, effect)? == Committed::TooSoon {
+            ui.note(commit::TOO_SOON);
         }
     }
     Ok(())
 }
 
-/// A whole event on stdin has a frontmatter of its own; a body alone has none.
+/// What stdin holds: a whole event with its frontmatter, or only a body.
 struct Given<'a> {
     meta: Option<Meta<'a>>,
     entries: Vec<Entry<'a>>,
 }
 
 impl<'a> Given<'a> {
-    fn of(text: &'a str) -> Result<Given<'a>> {
+    fn parse(text: &'a str) -> Result<Given<'a>> {
         if text.trim_start().lines().next().is_none_or(|line| line.trim_end() != "---") {
-            event::refuse_conflict_markers(text).map_err(|problem| {
-                Failure::malformed(format!("stdin:{}: {}", problem.line, problem.why))
-                    .hint("resolve the conflict first")
-            })?;
+            event_file::refuse_conflict_markers(text)
+                .map_err(|problem| malformed_input(&problem).hint("resolve the conflict first"))?;
             return Ok(Given { meta: None, entries: body::parse(text) });
         }
-        let event = Event::parse(text).map_err(|problem| {
-            Failure::malformed(format!("stdin:{}: {}", problem.line, problem.why))
-                .hint("leave the frontmatter out: `add` writes it")
-        })?;
+        let event = LedgerEvent::parse(text)
+            .map_err(|problem| malformed_input(&problem).hint("leave the frontmatter out: `add` writes it"))?;
         Ok(Given { meta: Some(event.meta), entries: event.entries })
     }
+}
+
+fn malformed_input(problem: &Malformed) -> Failure {
+    Failure::malformed(format!("stdin:{}: {}", problem.line, problem.why))
 }
 
 fn input(ui: &Ui) -> Result<String> {
@@ -281,136 +333,15 @@ fn input(ui: &Ui) -> Result<String> {
         return Ok(String::new());
     }
     let bytes = ui.input()?;
-    let wrong = |problem: event::Malformed| Failure::malformed(format!("stdin:{}: {}", problem.line, problem.why));
-    Ok(event::text(&bytes).map_err(wrong)?.into_owned())
+    Ok(event_file::decode(&bytes).map_err(|problem| malformed_input(&problem))?.into_owned())
 }
 
-/// The sections given as flags.
-fn sections(args: &AddArgs) -> Result<Vec<Entry<'static>>> {
-    let own = |text: &str| Cow::<'static, str>::Owned(text.to_owned());
-    let mut entries = Vec::new();
-    let registers = [("now", &args.now), ("goal", &args.goal)];
-    for (section, text) in registers.iter().filter_map(|(name, text)| Some((*name, text.as_ref()?))) {
-        entries.push(Entry::Text { section: section.into(), text: said(section, text)? });
-    }
-    let lists = [("this_session", &args.done), ("open_questions", &args.question), ("resolved", &args.resolve)];
-    for (section, texts) in lists {
-        for text in texts {
-            entries.push(Entry::Item { section: section.into(), text: said(section, text)? });
-        }
-    }
-    let mut decisions = BTreeMap::new();
-    for decision in &args.decision {
-        let (key, value) = decision.split_once('=').filter(|(key, _)| !key.trim().is_empty()).ok_or_else(|| {
-            Failure::usage(format!("`--decision` must be KEY=VALUE, not `{decision}`"))
-                .hint("for example `--decision lexer='by hand'`")
-        })?;
-        // Given twice, the last counts, as with any flag.
-        decisions.insert(key.trim(), (!value.is_empty()).then(|| own(value)));
-    }
-    for (key, value) in decisions {
-        entries.push(Entry::Pair { section: "decisions".into(), key: own(key), value });
-    }
-    for checkpoint in &args.checkpoint {
-        let (phase, status) =
-            checkpoint.split_once(':').filter(|(phase, _)| !phase.trim().is_empty()).ok_or_else(|| {
-                Failure::usage(format!("`--checkpoint` must be PHASE:STATUS, not `{checkpoint}`"))
-                    .hint("for example `--checkpoint 5:validated`")
-            })?;
-        let checkpoint = Checkpoint { phase: own(phase.trim()), status: own(status.trim()), ..Checkpoint::default() };
-        entries.push(Entry::Checkpoint(checkpoint));
-    }
+/// What the flags say.
+fn entries(args: &Args) -> Result<Vec<Entry<'static>>> {
+    let entries = args.sections.entries()?;
     let texts = [&args.agent, &args.kind, &args.reason, &args.title];
     if texts.iter().any(|text| text.as_ref().is_some_and(|text| text.contains('\0'))) {
         return Err(Failure::usage("a value contains a NUL byte"));
     }
     Ok(entries)
-}
-
-/// An empty text would say nothing.
-fn said(section: &str, text: &str) -> Result<Cow<'static, str>> {
-    if text.trim().is_empty() {
-        return Err(
-            Failure::usage(format!("a text for `{section}` is empty")).hint("leave the flag out, or say something")
-        );
-    }
-    Ok(text.to_owned().into())
-}
-
-fn nobody(ts: Timestamp) -> Meta<'static> {
-    Meta { ts, agent: "".into(), branch: None, kind: None, reason: None, title: None }
-}
-
-/// Who speaks: as named, as the environment has it, else by the worktree's name.
-pub fn agent(env: &Env, ledger: &Ledger, named: Option<&str>) -> Result<String> {
-    let by_env = || env.var("LEDGER_SYNTH_AGENT").map(|agent| agent.to_string_lossy().into_owned());
-    let by_place = || {
-        let top = ledger.repo.worktree.as_deref().unwrap_or(&ledger.dir);
-        top.file_name().map(|name| name.to_string_lossy().into_owned())
-    };
-    let agent = named.map(str::to_owned).or_else(by_env).or_else(by_place).unwrap_or_default();
-    if agent.trim().is_empty() {
-        return Err(Failure::usage("the agent has no name").hint("name it with `--agent NAME`"));
-    }
-    Ok(agent)
-}
-
-/// A stamp that is newer than everything its writer can have read, so that a clock that lags loses nothing.
-pub fn stamp(ui: &Ui, env: &Env, ledger: &Ledger) -> Result<Timestamp> {
-    let limit = env.now.checked_add(AHEAD).unwrap_or(Timestamp::MAX);
-    // Milliseconds are enough, and names stay short.
-    let now = Timestamp::from_millisecond(env.now.as_millisecond()).unwrap_or(env.now);
-    // What an agent has to say is written down, whatever is wrong with what others said.
-    let newest = newest(ledger, limit).unwrap_or_else(|failure| {
-        ui.warn(format!("the event has the clock's time, for the others cannot be read: {failure}"));
-        None
-    });
-    let Some(newest) = newest else { return Ok(now) };
-    Ok(newest.checked_add(STEP).map_or(now, |next| next.max(now)))
-}
-
-/// The newest stamp that is not further ahead than `limit`.
-fn newest(ledger: &Ledger, limit: Timestamp) -> Result<Option<Timestamp>> {
-    let events = everything(ledger)?;
-    let own = events.records.iter().filter_map(|record| record.event()).map(|event| event.meta.ts);
-    let snapshots = events.snapshots()?;
-    let folded = snapshots.iter().flat_map(|snapshot| snapshot.sources.iter().map(|source| source.ts));
-    Ok(own.chain(folded).filter(|ts| *ts <= limit).max())
-}
-
-/// A written event.
-pub struct Written {
-    /// Its path below the ledger.
-    pub below: String,
-    pub id: shopfloor_core::hash::Digest,
-    pub ts: Timestamp,
-    pub agent: String,
-}
-
-/// The text of an event's file, having read back that it says what it should.
-pub fn proven(event: &Event<'_>) -> Result<String> {
-    let text = event::write(event);
-    if text.len() > LIMIT {
-        return Err(
-            Failure::malformed("the event is larger than 1 MiB").hint("say it in fewer words, or in several events")
-        );
-    }
-    match Event::parse(&text) {
-        Ok(read) if Record::of(&read).id == Record::of(event).id => Ok(text),
-        Ok(_) => Err(Failure::malformed("the event would not read back as it is, so it was not written")
-            .hint("say it in other words, or as a file of your own in `events/`")),
-        Err(problem) => Err(Failure::malformed(format!("the event would be skipped: {}", problem.why))
-            .hint("change the text, or indent the line that is meant")),
-    }
-}
-
-/// Writes an event.
-pub fn write(ledger: &Ledger, event: &Event<'_>, is_dry: bool) -> Result<Written> {
-    let text = proven(event)?;
-    let stem = format!("{}_{}", event.meta.ts.to_string().replace(':', "-"), safe(&event.meta.agent));
-    let below = match is_dry {
-        true => format!("{EVENTS}/{stem}.md"),
-        false => apply::create_event(ledger, &stem, text.as_bytes())?,
-    };
-    Ok(Written { below, id: Record::of(event).id, ts: event.meta.ts, agent: event.meta.agent.to_string() })
 }

@@ -1,31 +1,67 @@
 //! `banner`: what a session needs to know at its start.
 
-use std::path::Path;
+use std::borrow::Cow;
 
-use serde_json::{Value, json};
+use serde::Serialize;
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::fs;
 use shopfloor_core::text::printable;
 use shopfloor_core::ui::Ui;
 
-use super::synth;
-use crate::cli::{BannerArgs, HookOf, Place};
-use crate::draft;
-use crate::facts::gather::everything;
+use crate::apply::synthesis::refresh;
+use crate::facts::gather::load_events;
 use crate::facts::{CURRENT, EVENTS, Ledger};
-use crate::plan::{Filter, Source};
+use crate::hook_program::HookProgram;
+use crate::plan::{Filter, join};
+use crate::section::Section;
+use crate::settings::LedgerArgs;
+use crate::source::Source;
+use crate::tool::SESSION_VARIABLE;
 use crate::view::{self, View};
+use crate::{claude, draft};
 
 const TOP: &str = "━━━ SESSION START ━━━";
 const BOTTOM: &str = "━━━━━━━━━━━━━━━━━━━━━";
 
-pub fn run(ui: &Ui, env: &Env, place: &Place, args: &BannerArgs) -> Result<Exit> {
+/// Synthesise, then print what a session needs to know at its start
+#[derive(clap::Args, Clone, Debug)]
+#[command(after_help = "Example:\n  ledger-synth banner --max-bytes 2000")]
+pub struct Args {
+    /// How much is printed at most; the rest is counted
+    #[arg(long, value_name = "N", default_value_t = 10_000)]
+    max_bytes: usize,
+    /// Answer a SessionStart hook of this agent program, with the ledger as its context
+    #[arg(long, value_name = "PROGRAM")]
+    for_hook: Option<HookProgram>,
+}
+
+/// The ledger in brief.
+#[derive(Default, Serialize)]
+struct BannerAnswer<'a> {
+    event_count: usize,
+    events: Vec<BannerEvent<'a>>,
+    goal: Option<&'a str>,
+    now: Option<&'a str>,
+    /// A file from before there were events.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    text: Option<&'a str>,
+}
+
+#[derive(Serialize)]
+struct BannerEvent<'a> {
+    ts: String,
+    agent: &'a str,
+    title: Cow<'a, str>,
+    branch: Option<&'a str>,
+}
+
+pub fn run(ui: &Ui, env: &Env, ledger_args: &LedgerArgs, args: &Args) -> Result<Exit> {
     match args.for_hook {
-        None => show(ui, env, place, args),
+        None => show(ui, env, ledger_args, args),
         // A session must start, whatever is wrong with its ledger.
-        Some(HookOf::Claude) => {
-            if let Err(failure) = answer(ui, env, place, args) {
+        Some(HookProgram::Claude) => {
+            if let Err(failure) = start_session(ui, env, ledger_args, args) {
                 ui.problem(&failure);
             }
             Ok(Exit::Done)
@@ -33,44 +69,37 @@ pub fn run(ui: &Ui, env: &Env, place: &Place, args: &BannerArgs) -> Result<Exit>
     }
 }
 
-/// What a SessionStart hook of Claude Code answers: the ledger is part of the session's context.
-fn answer(ui: &Ui, env: &Env, place: &Place, args: &BannerArgs) -> Result<()> {
+/// Answers a SessionStart hook: the ledger becomes part of the session's context.
+fn start_session(ui: &Ui, env: &Env, ledger_args: &LedgerArgs, args: &Args) -> Result<()> {
     if let Err(failure) = name_session(ui, env) {
         ui.problem(&failure);
     }
-    let ledger = Ledger::find(ui, env, place)?;
-    let mut context = String::new();
-    told(ui, env, place, &ledger, args, |told| {
-        context = match told {
-            Told::Legacy(text) => text.to_owned(),
-            Told::Nothing => String::new(),
-            Told::Ledger { lines, text, .. } => format!("{}\n\n{text}", lines.join("\n")),
-        };
-        Ok(())
+    let ledger = Ledger::find(ui, env, ledger_args)?;
+    let context = with_content(ui, env, ledger_args, &ledger, args, |content| match content {
+        BannerContent::Legacy(text) => text.to_owned(),
+        BannerContent::Nothing => String::new(),
+        BannerContent::Ledger { lines, text, .. } => format!("{}\n\n{text}", lines.join("\n")),
     })?;
     let context = cut(&context, args.max_bytes);
-    let output = json!({ "hookEventName": "SessionStart", "additionalContext": context });
     if !context.is_empty() {
-        ui.line(json!({ "hookSpecificOutput": output }));
+        ui.line(serde_json::to_string(&claude::session_start_answer(&context)).unwrap_or_default());
     }
     Ok(())
 }
 
-/// Tells the session's later commands which session they are of: Claude Code reads the file before each of them
-/// (<https://code.claude.com/docs/en/hooks>, "Persisting environment variables").
+/// Tells the later commands of the session which session they belong to.
 fn name_session(ui: &Ui, env: &Env) -> Result<()> {
-    let Some(file) = env.var("CLAUDE_ENV_FILE").map(Path::new).filter(|file| file.is_absolute()) else { return Ok(()) };
-    let input: Value = serde_json::from_slice(&ui.input()?).unwrap_or_default();
-    let session = draft::session_of(input["session_id"].as_str().unwrap_or_default());
+    let Some(file) = claude::environment_file(env) else { return Ok(()) };
+    let session = draft::session_name(&claude::started_session(&ui.input()?));
     if session.is_empty() {
         return Ok(());
     }
     let begin = if fs::ends_line(file)? { "" } else { "\n" };
-    fs::append_line(file, &format!("{begin}export {}='{session}'", draft::SESSION))
+    fs::append_line(file, &format!("{begin}export {SESSION_VARIABLE}='{session}'"))
 }
 
-/// What there is to tell.
-enum Told<'t> {
+/// What a banner shows.
+enum BannerContent<'t> {
     Nothing,
     /// A file from before there were events.
     Legacy(&'t str),
@@ -82,80 +111,93 @@ enum Told<'t> {
     },
 }
 
-fn show(ui: &Ui, env: &Env, place: &Place, args: &BannerArgs) -> Result<Exit> {
-    let ledger = Ledger::find(ui, env, place)?;
-    told(ui, env, place, &ledger, args, |told| {
-        match told {
-            Told::Nothing if ui.is_json() => {
-                ui.json(&json!({ "event_count": 0, "events": [], "goal": null, "now": null }));
+fn show(ui: &Ui, env: &Env, ledger_args: &LedgerArgs, args: &Args) -> Result<Exit> {
+    let ledger = Ledger::find(ui, env, ledger_args)?;
+    with_content(ui, env, ledger_args, &ledger, args, |content| {
+        match content {
+            BannerContent::Nothing if ui.is_json() => ui.json(&BannerAnswer::default()),
+            BannerContent::Nothing => {
+                ui.note(format!("there are no events in {}", ledger.dir.join(EVENTS).display()));
             }
-            Told::Nothing => ui.note(format!("there are no events in {}", ledger.dir.join(EVENTS).display())),
-            Told::Legacy(text) if ui.is_json() => {
-                ui.json(&json!({ "event_count": 0, "events": [], "goal": null, "now": null, "text": text }));
+            BannerContent::Legacy(text) if ui.is_json() => {
+                ui.json(&BannerAnswer { text: Some(text), ..BannerAnswer::default() });
             }
-            Told::Legacy(text) => cut(text, args.max_bytes).lines().for_each(|line| ui.line(printable(line))),
-            Told::Ledger { view, sources, .. } if ui.is_json() => {
-                let event = |s: &&Source<'_>| json!({ "ts": s.ts.to_string(), "agent": s.agent, "title": s.about(), "branch": s.branch });
-                let events: Vec<_> = sources.iter().map(event).collect();
-                ui.json(
-                    &json!({ "event_count": view.event_count, "events": events, "goal": view.goal, "now": view.now }),
-                );
+            BannerContent::Legacy(text) => {
+                cut(text, args.max_bytes).lines().for_each(|line| ui.line(printable(line)));
             }
-            Told::Ledger { lines, .. } => lines.iter().for_each(|line| ui.line(line)),
+            BannerContent::Ledger { view, sources, .. } if ui.is_json() => ui.json(&answer(view, sources)),
+            BannerContent::Ledger { lines, .. } => lines.iter().for_each(|line| ui.line(line)),
         }
-        Ok(Exit::Done)
+        Exit::Done
     })
 }
 
-/// Synthesises, and gives `then` what there is to tell.
-fn told<T>(
+fn answer<'a>(view: &View<'a>, sources: &'a [&Source<'_>]) -> BannerAnswer<'a> {
+    let event = |source: &'a &Source<'_>| BannerEvent {
+        ts: source.ts.to_string(),
+        agent: &source.agent,
+        title: source.about(),
+        branch: source.branch.as_deref(),
+    };
+    BannerAnswer {
+        event_count: view.event_count,
+        events: sources.iter().map(event).collect(),
+        goal: view.register(Section::Goal),
+        now: view.register(Section::Now),
+        text: None,
+    }
+}
+
+/// Synthesises, and passes `then` what the banner shows.
+fn with_content<T>(
     ui: &Ui,
     env: &Env,
-    place: &Place,
+    ledger_args: &LedgerArgs,
     ledger: &Ledger,
-    args: &BannerArgs,
-    then: impl FnOnce(Told<'_>) -> Result<T>,
+    args: &Args,
+    then: impl FnOnce(BannerContent<'_>) -> T,
 ) -> Result<T> {
     if ledger.open(EVENTS)?.is_none() {
         let current = ledger.current()?;
-        return then(current.as_ref().and_then(|current| current.text()).map_or(Told::Nothing, Told::Legacy));
+        let page = current.as_ref().and_then(|current| current.text());
+        return Ok(then(page.map_or(BannerContent::Nothing, BannerContent::Legacy)));
     }
-    if !place.dry_run {
-        // Whatever hinders writing, what is said is told all the same.
-        if let Err(failure) = synth::silently(ui, env, ledger) {
+    if !ledger_args.dry_run {
+        // The banner is shown even if `current.md` cannot be written.
+        if let Err(failure) = refresh(ui, env, ledger) {
             ui.problem(&Failure { message: format!("{CURRENT} was not written: {}", failure.message), ..failure });
         }
     }
-    let events = everything(ledger)?;
+    let events = load_events(ledger)?;
     let snapshots = events.snapshots()?;
-    let join = events.join(&snapshots, &Filter::default());
-    let view = View::of(&join, ledger.settings.session_window);
+    let join = join(&events.records, &snapshots, &Filter::default());
+    let view = View::new(&join, ledger.settings.session_window);
     if view.event_count == 0 {
         let current = ledger.current()?;
         let page = current.as_ref().and_then(|current| current.text()).filter(|text| view::footer(text).is_none());
-        return then(page.map_or(Told::Nothing, Told::Legacy));
+        return Ok(then(page.map_or(BannerContent::Nothing, BannerContent::Legacy)));
     }
-    let mut sources: Vec<&Source<'_>> = join.sources.iter().collect();
-    sources.sort_unstable_by(|a, b| (b.ts, &b.agent, b.id).cmp(&(a.ts, &a.agent, a.id)));
+    let sources = join.newest_first();
     let lines = lines(&view, &sources, args.max_bytes);
     let text = view.render(events.skipped.len(), None);
-    then(Told::Ledger { lines, view: &view, sources: &sources, text })
+    Ok(then(BannerContent::Ledger { lines, view: &view, sources: &sources, text }))
 }
 
-/// The banner: newest first, as many events as fit into the bytes it may have.
+/// Renders the banner: as many events as fit into `max` bytes, newest first.
 fn lines(view: &View<'_>, sources: &[&Source<'_>], max: usize) -> Vec<String> {
     let plural = if sources.len() == 1 { "" } else { "s" };
     let head = vec![TOP.to_owned(), format!("📋 Continuity synthesized from {} event{plural}:", sources.len())];
     let mut tail = vec![String::new()];
-    for (name, text) in [("Goal", view.goal), ("Now", view.now)] {
-        tail.extend(text.map(|text| format!("   {name}: {}", cut(&printable(&text.replace('\n', " ")), max / 4))));
+    for section in [Section::Goal, Section::Now] {
+        let (title, text) = (section.title(), view.register(section));
+        tail.extend(text.map(|text| format!("   {title}: {}", cut(&printable(&text.replace('\n', " ")), max / 4))));
     }
     tail.push(BOTTOM.to_owned());
     let size = |lines: &[String]| lines.iter().map(|line| line.len() + 1).sum::<usize>();
     let mut left = max.saturating_sub(size(&head) + size(&tail) + 32);
     let mut shown = Vec::new();
     for source in sources {
-        let line = format!("   • {}", view::line(source));
+        let line = format!("   • {}", view::source_line(source));
         if line.len() + 1 > left {
             break;
         }
@@ -173,12 +215,12 @@ fn lines(view: &View<'_>, sources: &[&Source<'_>], max: usize) -> Vec<String> {
     cut(&lines.join("\n"), max.saturating_sub(1)).lines().map(str::to_owned).collect()
 }
 
-/// At most this many bytes, whole lines where that is possible, and how much is left out.
+/// Cuts a text to `max` bytes, at the end of a line if possible, and says how much is left out.
 fn cut(text: &str, max: usize) -> String {
     if text.len() <= max {
         return text.to_owned();
     }
-    // Room for what is said of the rest.
+    // Leave room for the count of the rest.
     let mut end = max.saturating_sub(24);
     while !text.is_char_boundary(end) {
         end -= 1;

@@ -5,12 +5,16 @@ use shopfloor_core::error::{Exit, Result};
 use shopfloor_core::git::Git;
 use shopfloor_core::ui::Ui;
 
-use crate::cli::Place;
-use crate::settings::load_config;
+use crate::settings::{LedgerArgs, load_config};
 
-pub fn run(ui: &Ui, env: &Env, place: &Place) -> Result<Exit> {
+/// Print the settings in force, each with its source
+#[derive(clap::Args, Clone, Debug)]
+#[command(after_help = "Example:\n  ledger-synth config --json")]
+pub struct Args {}
+
+pub fn run(ui: &Ui, env: &Env, ledger_args: &LedgerArgs) -> Result<Exit> {
     let repo = Git::find(env)?.discover()?;
-    let config = load_config(env, &repo, place)?;
+    let config = load_config(env, &repo, ledger_args)?;
     ui.config(&config);
     config.said().iter().for_each(|warning| ui.warn(warning));
     Ok(Exit::Done)

@@ -1,35 +1,49 @@
-//! What git's hooks call: a check before a push, a synthesis after what brings others' events.
+//! What git's hooks call: a check before a push, a synthesis after a merge or a rebase.
 
 use std::collections::BTreeSet;
 
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Failure, Result};
-use shopfloor_core::hook_command::Called;
+use shopfloor_core::hook_command::{self, Called, HookCommand};
 use shopfloor_core::ui::Ui;
 
-use super::{check, synth};
-use crate::cli::Place;
+use super::check::check_commit;
+use crate::apply::synthesis::refresh;
 use crate::facts::gather::stranded;
 use crate::facts::{CURRENT, EVENTS, Ledger};
-use crate::settings::Settings;
+use crate::failure::LedgerFailure;
+use crate::settings::{LedgerArgs, Settings};
+use crate::tool::TOOL;
 
-pub fn called(ui: &Ui, env: &Env, place: &Place, called: Called) -> Result<Option<Failure>> {
+/// Synthesise after merges and rebases, check before a push
+#[derive(clap::Args, Debug)]
+#[command(after_help = "Example:\n  ledger-synth hook install")]
+pub struct Args {
+    #[command(subcommand)]
+    command: HookCommand,
+}
+
+pub fn run(ui: &Ui, env: &Env, ledger_args: &LedgerArgs, args: Args) -> Result<Exit> {
+    hook_command::run(ui, env, TOOL, args.command, |hook| called(ui, env, ledger_args, hook))
+}
+
+fn called(ui: &Ui, env: &Env, ledger_args: &LedgerArgs, called: Called) -> Result<Option<Failure>> {
     match called.hook {
-        "pre-push" => push(ui, env, place, &called).map(|()| None),
+        "pre-push" => push(ui, env, ledger_args, &called).map(|()| None),
         _ if called.repo.worktree.is_none() => Ok(None),
         _ => {
-            let ledger = Ledger::of(ui, env, place, called.git, called.repo)?;
+            let ledger = Ledger::in_repo(ui, env, ledger_args, called.git, called.repo)?;
             if ledger.open(EVENTS)?.is_none() {
-                // Nobody keeps a ledger here.
+                // This worktree has no ledger.
                 return Ok(None);
             }
             if let [first, ..] = stranded(&ledger)?.as_slice() {
                 ui.warn(format!(
-                    "{} was archived by others after it was changed here, so it counts nowhere; move it back into {EVENTS}/ (`ledger-synth doctor` tells of all)",
+                    "{} was changed here and archived on another branch, so it counts nowhere; move it back into {EVENTS}/ (`ledger-synth doctor` names such events)",
                     first.display()
                 ));
             }
-            if !place.dry_run && synth::silently(ui, env, &ledger)? {
+            if !ledger_args.dry_run && refresh(ui, env, &ledger)? {
                 ui.note(format!(
                     "{} is newer than the last commit; `ledger-synth --no-confirm --commit` commits it",
                     ledger.dir.join(CURRENT).display()
@@ -40,9 +54,9 @@ pub fn called(ui: &Ui, env: &Env, place: &Place, called: Called) -> Result<Optio
     }
 }
 
-/// Refuses to push a commit whose ledger is stale. git tells on stdin what would be pushed, a line each:
-/// local ref, local id, remote ref, remote id.
-fn push(ui: &Ui, env: &Env, place: &Place, called: &Called) -> Result<()> {
+/// Refuses to push a commit whose ledger is stale. git writes a line to stdin for each ref to push: local ref, local
+/// id, remote ref, remote id.
+fn push(ui: &Ui, env: &Env, ledger_args: &LedgerArgs, called: &Called) -> Result<()> {
     let input = ui.input()?;
     let text = String::from_utf8_lossy(&input);
     let tips: BTreeSet<(&str, &str)> = text
@@ -54,22 +68,27 @@ fn push(ui: &Ui, env: &Env, place: &Place, called: &Called) -> Result<()> {
         })
         .filter(|(id, _)| id.bytes().any(|b| b != b'0'))
         .collect();
-    let settings = Settings::load(env, &called.repo, place)?;
+    let settings = Settings::load(env, &called.repo, ledger_args)?;
     for (id, name) in tips {
-        let commit = match check::of_commit(env, &called.git, &called.repo, &settings, id) {
-            // A tag may name something that is no commit: there is no ledger in it.
-            Err(failure) if failure.kind == "not_found" => continue,
+        let commit = match check_commit(env, &called.git, &called.repo, &settings, id) {
+            // A tag may name something other than a commit, which has no ledger.
+            Err(failure) if failure.kind == LedgerFailure::NotFound.word() => continue,
             commit => commit?.0,
         };
         if commit.exit == Exit::Done {
             continue;
         }
         let (kind, what, hint) = match commit.exit {
-            Exit::Bad => ("malformed", "bad events", "mend the events, commit and push again"),
-            _ => ("stale", "a stale ledger", "run `ledger-synth --no-confirm --commit` on that branch and push again"),
+            Exit::Bad => (LedgerFailure::Malformed, "bad events", "fix the events, commit and push again"),
+            _ => (
+                LedgerFailure::Stale,
+                "a stale ledger",
+                "run `ledger-synth --no-confirm --commit` on that branch and push again",
+            ),
         };
         let message = format!("{name} would be pushed with {what}: {}", commit.why);
-        return Err(Failure::new(commit.exit, kind, message)
+        return Err(kind
+            .with(commit.exit, message)
             .details(commit.problems.into_iter().chain(commit.diff))
             .hint(format!("{hint}; `SHOPFLOOR=0 git push` skips this check")));
     }

@@ -3,60 +3,83 @@
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
-use serde_json::json;
+use serde::Serialize;
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Failure, Result};
+use shopfloor_core::hash::Digest;
 use shopfloor_core::text::printable;
 use shopfloor_core::ui::Ui;
 
-use super::synth;
-use crate::cli::Place;
-use crate::facts::gather::everything;
+use crate::facts::gather::load_events;
 use crate::facts::{CURRENT, Events, Ledger, directory};
-use crate::plan::Filter;
-use crate::scalar;
+use crate::plan::{Filter, future_sources, join};
+use crate::settings::LedgerArgs;
 
-pub fn run(ui: &Ui, env: &Env, place: &Place, files: &[PathBuf]) -> Result<Exit> {
-    let ledger = Ledger::find(ui, env, place)?;
-    let events = if files.is_empty() { everything(&ledger)? } else { named(env, files)? };
+/// Check event files: 0 all well-formed, 2 not
+#[derive(clap::Args, Clone, Debug)]
+#[command(after_help = "Example:\n  ledger-synth lint thoughts/shared/handoffs/events/*.md")]
+pub struct Args {
+    /// Event files; by default all of the ledger
+    files: Vec<PathBuf>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+enum Level {
+    Error,
+    Warning,
+}
+
+/// One thing that is wrong with an event file.
+#[derive(Serialize)]
+struct LintAnswer {
+    path: String,
+    line: usize,
+    why: String,
+    level: Level,
+}
+
+pub fn run(ui: &Ui, env: &Env, ledger_args: &LedgerArgs, args: &Args) -> Result<Exit> {
+    let ledger = Ledger::find(ui, env, ledger_args)?;
+    let events = if args.files.is_empty() { load_events(&ledger)? } else { named(env, &args.files)? };
     let snapshots = events.snapshots()?;
-    let join = events.join(&snapshots, &Filter::default());
-    let future: BTreeSet<_> = synth::futures(env, &join).map(|source| source.id).collect();
-    let is_bad = !events.skipped.is_empty() || !future.is_empty();
-    let tell = |path: &std::path::Path, line: usize, why: &str, is_error: bool| {
+    let join = join(&events.records, &snapshots, &Filter::default());
+    let future: BTreeSet<_> = future_sources(env.now, &join).map(|source| source.id).collect();
+    for problem in &lint(&events, &future) {
+        let LintAnswer { path, line, why, level } = problem;
+        let word = if *level == Level::Error { "" } else { "warning: " };
         if ui.is_json() {
-            let level = if is_error { "error" } else { "warning" };
-            ui.json(&json!({ "path": path.to_string_lossy(), "line": line, "why": why, "level": level }));
+            ui.json(problem);
         } else {
-            let word = if is_error { "" } else { "warning: " };
-            ui.line(printable(&format!("{}:{line}: {word}{why}", path.display())));
+            ui.line(printable(&format!("{path}:{line}: {word}{why}")));
         }
-    };
+    }
+    Ok(if events.skipped.is_empty() && future.is_empty() { Exit::Done } else { Exit::Bad })
+}
+
+fn lint(events: &Events, future: &BTreeSet<Digest>) -> Vec<LintAnswer> {
+    let mut problems = Vec::new();
     for skipped in &events.skipped {
-        tell(&skipped.path, skipped.problem.line, &skipped.problem.why, true);
+        let (path, line) = (skipped.path.to_string_lossy().into_owned(), skipped.problem.line);
+        problems.push(LintAnswer { path, line, why: skipped.problem.why.clone(), level: Level::Error });
     }
     for (record, file) in events.records.iter().zip(&events.files) {
-        let path = &file.path();
-        let Some(event) = record.event() else { continue };
-        let meta = &event.meta;
+        let Some(event) = record.decode() else { continue };
+        let path = file.path().to_string_lossy().into_owned();
+        let mut push = |level, why: String| problems.push(LintAnswer { path: path.clone(), line: 1, why, level });
         if future.contains(&record.id) {
-            tell(path, 1, &format!("its time is in the future: {}", meta.ts), true);
+            push(Level::Error, format!("its time is in the future: {}", event.meta.ts));
         }
-        let name = file.name.to_string_lossy();
-        let stem = format!("{}_{}", meta.ts.to_string().replace(':', "-"), scalar::safe(&meta.agent));
-        if !name.starts_with(&stem) {
-            tell(
-                path,
-                1,
-                &format!("the name does not tell its time and agent ({stem}.md would); nothing depends on it"),
-                false,
-            );
+        let stem = event.file_stem();
+        if !file.name.to_string_lossy().starts_with(&stem) {
+            let why = format!("the file name differs from its time and agent ({stem}.md); nothing depends on it");
+            push(Level::Warning, why);
         }
         if event.entries.is_empty() {
-            tell(path, 1, "it says nothing", false);
+            push(Level::Warning, "the event says nothing".to_owned());
         }
     }
-    Ok(if is_bad { Exit::Bad } else { Exit::Done })
+    problems
 }
 
 fn named(env: &Env, files: &[PathBuf]) -> Result<Events> {
@@ -65,9 +88,9 @@ fn named(env: &Env, files: &[PathBuf]) -> Result<Events> {
         let path = env.cwd.join(file);
         if path.symlink_metadata().is_err() {
             return Err(Failure::not_found(format!("there is no file {}", path.display()))
-                .hint("run `ledger-synth lint` without a name to check all events"));
+                .hint("run `ledger-synth lint` without a file to check all events"));
         }
-        // A glob over the whole ledger means its events.
+        // A glob over the whole ledger matches `current.md` too, but means its events.
         if path.file_name().is_some_and(|name| name != CURRENT) {
             paths.push(path);
         }

@@ -1,25 +1,46 @@
-//! `merge-driver`: what git calls for `current.md`. The file is made anew from both sides' events, as git's objects
-//! have them: the merge commit is then fresh and clean.
+//! `merge-driver`: what git calls to merge `current.md`. It synthesises the events of both sides from git's objects,
+//! so that the merge commit is fresh and clean.
 
-use std::path::Path;
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
 
 use shopfloor_core::env::Env;
-use shopfloor_core::error::{Exit, Failure, Result};
+use shopfloor_core::error::{Exit, Result};
 use shopfloor_core::fs;
 use shopfloor_core::git::{Git, Repo};
 use shopfloor_core::ui::Ui;
 
-use crate::TOOL;
-use crate::apply;
-use crate::cli::{MergeDriverArgs, Place};
+use crate::apply::files;
 use crate::facts::CURRENT;
-use crate::facts::tree::{Blobs, Objects};
-use crate::plan::Filter;
-use crate::settings::Settings;
+use crate::facts::objects::{Blobs, Objects};
+use crate::failure::LedgerFailure;
+use crate::plan::{Filter, join};
+use crate::settings::{LedgerArgs, Settings};
+use crate::tool::TOOL;
 use crate::view::{self, FORMAT, View};
 
-/// git takes 1 for a conflict and more than 128 for a reason to stop, so every failure is a 1, or our side.
-pub fn run(ui: &Ui, env: &Env, place: &Place, args: &MergeDriverArgs) -> Result<Exit> {
+/// What git calls to merge `current.md`: both sides' events come to one file
+#[derive(clap::Args, Clone, Debug)]
+#[command(
+    after_help = "Example:\n  git config merge.ledger-synth.driver 'ledger-synth merge-driver %O %A %B --path %P --label %Y'     # as `install` does"
+)]
+pub struct Args {
+    /// The common ancestor's file
+    base: PathBuf,
+    /// Our file, which becomes the result
+    ours: PathBuf,
+    /// Their file
+    theirs: PathBuf,
+    /// Where it lies in the repository
+    #[arg(long)]
+    path: Option<PathBuf>,
+    /// What git calls their side
+    #[arg(long, allow_hyphen_values = true)]
+    label: Option<String>,
+}
+
+/// To git, exit 1 is a conflict and more than 128 ends the merge. So every failure is exit 1, or keeps our side.
+pub fn run(ui: &Ui, env: &Env, ledger_args: &LedgerArgs, args: &Args) -> Result<Exit> {
     let ours = env.cwd.join(&args.ours);
     let text = fs::read_text(&ours)?.unwrap_or_default();
     let mut git = Git::find(env)?;
@@ -37,52 +58,48 @@ pub fn run(ui: &Ui, env: &Env, place: &Place, args: &MergeDriverArgs) -> Result<
             return as_text(env, &git, args);
         }
         if footer.is_some_and(|footer| !footer.is_intact) {
-            let kept = apply::keep_in(&repo.worktree_state(TOOL), side)?;
-            ui.warn(format!("one of the two sides was edited by hand; what it held is kept in {}", kept.display()));
+            let kept = files::keep_in(&repo.worktree_state(TOOL), side)?;
+            ui.warn(format!("one of the two sides was edited by hand; its content is kept in {}", kept.display()));
         }
     }
-    match synthesise(ui, env, place, args, &git, &repo) {
+    match synthesise(ui, env, ledger_args, args, &git, &repo) {
         Ok(Some(merged)) => {
-            apply::write_output(&ours, &merged)?;
+            files::write_output(&ours, &merged)?;
             Ok(Exit::Done)
         }
-        // A side that is valid for itself, until the events of both are there.
+        // Our side is a valid ledger until the events of both sides are there.
         Ok(None) => {
-            ui.note(
-                "kept our side of the ledger for now; `ledger-synth --no-confirm --commit` after the merge mends it",
-            );
+            ui.note("kept our side of the ledger for now; run `ledger-synth --no-confirm --commit` after the merge");
             Ok(Exit::Done)
         }
         Err(failure) => {
             ui.problem(&failure);
-            ui.note(
-                "kept our side of the ledger for now; `ledger-synth --no-confirm --commit` after the merge mends it",
-            );
+            ui.note("kept our side of the ledger for now; run `ledger-synth --no-confirm --commit` after the merge");
             Ok(Exit::Done)
         }
     }
 }
 
-/// Two commits that are merged, and what they come from.
-struct Merge {
+/// A commit that is merged into HEAD, and the common ancestor.
+struct MergedCommit {
     base: Option<String>,
     theirs: String,
 }
 
-/// The ledger of the merge's result; none when nobody tells what is merged.
+/// Synthesises the ledger of the merge. None: nothing says which commits are merged.
 fn synthesise(
     ui: &Ui,
     env: &Env,
-    place: &Place,
-    args: &MergeDriverArgs,
+    ledger_args: &LedgerArgs,
+    args: &Args,
     git: &Git,
     repo: &Repo,
 ) -> Result<Option<String>> {
-    let settings = Settings::load(env, repo, place)?;
-    // There may be several ledgers: git says which one it is.
+    let settings = Settings::load(env, repo, ledger_args)?;
+    // There may be several ledgers; git says which one it merges.
     let objects = match args.path.as_deref().and_then(Path::parent).filter(|dir| !dir.as_os_str().is_empty()) {
         Some(dir) => Objects::at(git, repo, dir)?,
-        None => Objects::of(env, git, repo, &settings)?,
+        None => Objects::new(env, git, repo, &settings)?,
     };
     let merges = merges(env, &objects, args.label.as_deref())?;
     if merges.is_empty() {
@@ -93,48 +110,48 @@ fn synthesise(
         let base = merge.base.as_deref().map(|base| objects.blobs(base)).transpose()?.unwrap_or_default();
         blobs = merged(&base, blobs, objects.blobs(&merge.theirs)?);
     }
-    // It is what is being made.
+    // The merge makes this file.
     blobs.remove(Path::new(CURRENT));
     let tree = objects.read(&blobs)?;
     tree.events.skipped.iter().for_each(|skipped| ui.warn(format!("skipped {skipped}")));
     let snapshots = tree.events.snapshots()?;
-    let join = tree.events.join(&snapshots, &Filter::default());
-    let view = View::of(&join, settings.session_window);
+    let join = join(&tree.events.records, &snapshots, &Filter::default());
+    let view = View::new(&join, settings.session_window);
     Ok((view.event_count > 0).then(|| view.render(tree.events.skipped.len(), None)))
 }
 
-/// What git is merging into HEAD: it names the heads in the environment of a merge, and a commit that is picked or
-/// rebased in the label of their side, since version 2.44.
-fn merges(env: &Env, objects: &Objects<'_>, label: Option<&str>) -> Result<Vec<Merge>> {
+/// The commits that git is merging into HEAD. A merge names them in its environment. A cherry-pick or rebase names
+/// its commit in the label of their side, since git 2.44.
+fn merges(env: &Env, objects: &Objects<'_>, label: Option<&str>) -> Result<Vec<MergedCommit>> {
     let heads: Vec<String> =
         env.vars.keys().filter_map(|name| name.to_str()?.strip_prefix("GITHEAD_").map(str::to_owned)).collect();
     let ours = objects.commit("HEAD")?;
     let mut merges = Vec::new();
     for head in heads.iter().filter(|head| **head != ours) {
-        // What is named there and no commit (a stash, a picked commit's label) tells nothing.
+        // Other names, such as a stash or the label of a picked commit, are skipped.
         if let Ok(theirs) = objects.commit(head) {
             let base = objects.merge_base(&ours, &theirs)?;
-            merges.push(Merge { base, theirs });
+            merges.push(MergedCommit { base, theirs });
         }
     }
     if !merges.is_empty() {
         return Ok(merges);
     }
-    // `3f2a9c0 (its subject)`: a commit that is picked or rebased, of which only its own change is wanted.
+    // `3f2a9c0 (its subject)`: a picked or rebased commit, of which only its own change is merged.
     let picked = label.and_then(|label| label.split_once(" (")).map(|(id, _)| id);
     if let Some(id) = picked.filter(|id| id.len() >= 4 && id.bytes().all(|b| b.is_ascii_hexdigit()))
         && let Ok(theirs) = objects.commit(id)
     {
         let base = objects.commit(&format!("{theirs}^")).ok();
-        merges.push(Merge { base, theirs });
+        merges.push(MergedCommit { base, theirs });
     }
     Ok(merges)
 }
 
-/// Three-way by path: what one side changed, and of two new texts under one name both.
+/// Merges three ways by path. Two new files with one name are both kept.
 fn merged(base: &Blobs, ours: Blobs, theirs: Blobs) -> Blobs {
     let mut result = Blobs::new();
-    let paths = ours.keys().chain(theirs.keys()).cloned().collect::<std::collections::BTreeSet<_>>();
+    let paths = ours.keys().chain(theirs.keys()).cloned().collect::<BTreeSet<_>>();
     for path in paths {
         let (b, o, t) = (base.get(&path), ours.get(&path), theirs.get(&path));
         match (o, t) {
@@ -143,7 +160,7 @@ fn merged(base: &Blobs, ours: Blobs, theirs: Blobs) -> Blobs {
             _ if t == b => drop(o.map(|sha| result.insert(path, sha.clone()))),
             _ if path == Path::new(CURRENT) => {}
             _ => {
-                // Both are events; the name means nothing.
+                // Both are events, whose names mean nothing.
                 let other =
                     path.with_file_name(format!("theirs-{}", path.file_name().unwrap_or_default().to_string_lossy()));
                 o.map(|sha| result.insert(path, sha.clone()));
@@ -154,15 +171,14 @@ fn merged(base: &Blobs, ours: Blobs, theirs: Blobs) -> Blobs {
     result
 }
 
-/// As git merges any text, with its markers where both sides changed a place.
-fn as_text(env: &Env, git: &Git, args: &MergeDriverArgs) -> Result<Exit> {
-    let files =
-        [&args.ours, &args.base, &args.theirs].map(|path: &std::path::PathBuf| Path::new(path).as_os_str().to_owned());
+/// Merges `current.md` like any text, with git's conflict markers where both sides changed a line.
+fn as_text(env: &Env, git: &Git, args: &Args) -> Result<Exit> {
+    let files = [&args.ours, &args.base, &args.theirs].map(|path: &PathBuf| Path::new(path).as_os_str().to_owned());
     let output =
         git.cmd(&env.cwd).args(["merge-file", "-L", "ours", "-L", "base", "-L", "theirs"]).args(files).capture()?;
     match output.status.code() {
         0 => Ok(Exit::Done),
         1..=127 => Ok(Exit::No),
-        _ => Err(Failure::new(Exit::No, "git", format!("git merge-file failed with {}", output.status))),
+        _ => Err(LedgerFailure::Git.with(Exit::No, format!("git merge-file failed with {}", output.status))),
     }
 }

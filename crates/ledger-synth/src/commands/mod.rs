@@ -1,17 +1,23 @@
-//! One file per subcommand (or a few that answer the same question): each reads, asks for the join, and prints or
-//! applies what it comes to.
+//! One file per subcommand: each reads, asks for a plan, and prints or applies it. The others hold what several share.
 
 pub mod add;
-pub mod adopt;
+mod answer;
 pub mod archive;
 pub mod banner;
-pub mod check;
+mod check;
 pub mod config;
+pub mod conflicts;
+pub mod doctor;
 pub mod explain;
 pub mod hook;
 pub mod install;
 pub mod lint;
 pub mod merge_driver;
 pub mod migrate;
+mod partial;
+mod preview;
+pub mod prune;
 pub mod retract;
+mod section_flags;
+mod statement;
 pub mod synth;

@@ -1,81 +1,112 @@
-//! `retract`: an event that disowns another one.
+//! `retract`: writes an event that retracts another one.
 
 use std::borrow::Cow;
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
+use std::ffi::OsStr;
 
-use serde_json::json;
+use serde::Serialize;
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::hash::Digest;
 use shopfloor_core::text::printable;
 use shopfloor_core::ui::Ui;
 
-use super::{add, archive};
-use crate::cli::Place;
-use crate::event::{Entry, Event, Meta};
-use crate::facts::gather::everything;
+use crate::apply::event::write_event;
+use crate::entry::{Entry, RETRACT};
+use crate::event::LedgerEvent;
+use crate::facts::author::{agent_name, next_time};
+use crate::facts::gather::load_events;
 use crate::facts::{Events, Ledger};
-use crate::plan::{Filter, RETRACT, join};
+use crate::failure::LedgerFailure;
+use crate::front::Meta;
+use crate::plan::{Filter, join};
+use crate::settings::LedgerArgs;
 
-pub fn run(ui: &Ui, env: &Env, place: &Place, named: &str, agent: Option<&str>) -> Result<Exit> {
-    let ledger = Ledger::find(ui, env, place)?;
-    let events = everything(&ledger)?;
+/// Disown one event, by writing another that says so: 1 when it is folded into a snapshot already
+#[derive(clap::Args, Clone, Debug)]
+#[command(after_help = "Example:\n  ledger-synth retract 3f2a9c01")]
+pub struct Args {
+    /// The event's id, its beginning (four characters or more), or its file
+    event: String,
+    /// Who says so [env: LEDGER_SYNTH_AGENT] [default: the worktree's name]
+    #[arg(long)]
+    agent: Option<String>,
+}
+
+#[derive(Serialize)]
+#[serde(untagged)]
+enum RetractAnswer<'a> {
+    Written {
+        path: &'a str,
+        id: Digest,
+        ts: String,
+        agent: &'a str,
+        retracted: Digest,
+    },
+    /// The event was retracted before.
+    Already {
+        retracted: Digest,
+    },
+}
+
+pub fn run(ui: &Ui, env: &Env, ledger_args: &LedgerArgs, args: &Args) -> Result<Exit> {
+    let ledger = Ledger::find(ui, env, ledger_args)?;
+    let events = load_events(&ledger)?;
     let snapshots = events.snapshots()?;
     let joined = join(&events.records, &snapshots, &Filter::default());
-    let id = find(env, &events, &joined.folded.iter().copied().collect(), named)?;
+    let id = find(env, &events, &joined.folded, &args.event)?;
+    let short = &id.to_string()[..12];
     if joined.folded.contains(&id) {
-        return Err(archive::refuse_folded(&id));
+        let message = format!("event {short} is folded into a snapshot, so it cannot be retracted");
+        return Err(LedgerFailure::Folded
+            .with(Exit::No, message)
+            .hint("write a newer event that replaces what it says, with `ledger-synth add`"));
     }
-    let disowns = |record: &&crate::event::Record| {
-        record.id == id && record.event().is_some_and(|event| event.entries.iter().any(is_retraction))
-    };
-    if events.records.iter().any(|record| disowns(&record)) {
-        return Err(Failure::new(Exit::No, "retraction", "that event disowns another one, which cannot be taken back")
-            .hint("say again what was disowned, with `ledger-synth add`"));
+    let is_retraction = |event: LedgerEvent<'_>| event.entries.iter().any(|entry| entry.retracted().is_some());
+    if events.records.iter().any(|record| record.id == id && record.decode().is_some_and(is_retraction)) {
+        return Err(LedgerFailure::Retraction
+            .with(Exit::No, "that event retracts another one, which cannot be undone")
+            .hint("write what was retracted again, with `ledger-synth add`"));
     }
     if joined.retracted.contains(&id) {
-        ui.note(format!("event {} is disowned already", &id.to_string()[..12]));
+        ui.note(format!("event {short} is already retracted"));
         if ui.is_json() {
-            ui.json(&json!({ "retracted": id }));
+            ui.json(&RetractAnswer::Already { retracted: id });
         }
         return Ok(Exit::Done);
     }
     let meta = Meta {
-        ts: add::stamp(ui, env, &ledger)?,
-        agent: add::agent(env, &ledger, agent)?.into(),
+        ts: next_time(ui, env, &ledger)?,
+        agent: agent_name(env, &ledger, args.agent.as_deref())?.into(),
         branch: ledger.git.branch(&ledger.repo)?.map(Cow::Owned),
-        kind: Some("retract".into()),
+        kind: Some(RETRACT.into()),
         reason: None,
-        title: Some(format!("disowned event {}", &id.to_string()[..12]).into()),
+        title: Some(format!("disowned event {short}").into()),
     };
     let entries = vec![Entry::Item { section: RETRACT.into(), text: id.to_string().into() }];
-    let event = Event::new(meta, entries);
-    let written = add::write(&ledger, &event, place.dry_run)?;
-    let path = ledger.dir.join(&written.below);
+    let written = write_event(&ledger, &LedgerEvent::new(meta, entries), ledger_args.effect())?;
+    let path = ledger.dir.join(&written.below).to_string_lossy().into_owned();
     if ui.is_json() {
-        ui.json(&json!({ "path": path.to_string_lossy(), "id": written.id, "ts": event.meta.ts.to_string(), "agent": event.meta.agent, "retracted": id }));
+        let (ts, agent) = (written.ts.to_string(), written.agent.as_str());
+        ui.json(&RetractAnswer::Written { path: &path, id: written.id, ts, agent, retracted: id });
     } else {
-        ui.line(printable(&path.to_string_lossy()));
+        ui.line(printable(&path));
     }
     Ok(Exit::Done)
 }
 
-fn is_retraction(entry: &Entry<'_>) -> bool {
-    matches!(entry, Entry::Item { section, text } if section == RETRACT && Digest::parse(text).is_some())
-}
-
-/// The event somebody means: by its file, its id or the beginning of that.
-fn find(env: &Env, events: &Events, folded: &BTreeSet<Digest>, named: &str) -> Result<Digest> {
+/// The event that a person names: by its file, its id or the beginning of its id.
+fn find(env: &Env, events: &Events, folded: &HashSet<Digest>, named: &str) -> Result<Digest> {
     let path = env.cwd.join(named).canonicalize().ok();
     let by_path = events.files.iter().position(|file| {
-        *file.name == *std::ffi::OsStr::new(named) || (path.is_some() && file.path().canonicalize().ok() == path)
+        *file.name == *OsStr::new(named) || (path.is_some() && file.path().canonicalize().ok() == path)
     });
     if let Some(at) = by_path {
         return Ok(events.records[at].id);
     }
     if let Some(skipped) = events.skipped.iter().find(|s| path.is_some() && s.path.canonicalize().ok() == path) {
-        return Err(Failure::not_found(format!("{skipped}: so it does not count, and there is nothing to disown"))
-            .hint("mend the file or move it away"));
+        return Err(Failure::not_found(format!("{skipped}: it does not count, so there is nothing to retract"))
+            .hint("fix the file or move it away"));
     }
     let all: BTreeSet<Digest> = events.records.iter().map(|record| record.id).chain(folded.iter().copied()).collect();
     let is_hex = named.len() >= 4 && named.bytes().all(|b| b.is_ascii_hexdigit());
@@ -83,7 +114,7 @@ fn find(env: &Env, events: &Events, folded: &BTreeSet<Digest>, named: &str) -> R
     let found: Vec<&Digest> = all.iter().filter(|id| is_hex && id.to_string().starts_with(&prefix)).collect();
     match found.as_slice() {
         [id] => Ok(**id),
-        [] => Err(Failure::not_found(format!("no event is called `{named}`"))
+        [] => Err(Failure::not_found(format!("there is no event `{named}`"))
             .hint("name its file, or the id that `ledger-synth explain KEY` shows")),
         _ => {
             Err(Failure::not_found(format!("{} events begin with `{named}`", found.len())).hint("give more of the id"))

@@ -1,5 +1,5 @@
-//! A directory of events, read: listed, looked up in the cache, and what is new opened. Nothing but regular
-//! files is opened, and no link is followed.
+//! Reads a directory of events: lists it, looks its files up in the cache and opens the rest. Only regular files are
+//! opened, and no link is followed.
 
 use std::collections::HashSet;
 use std::ffi::{OsStr, OsString};
@@ -9,38 +9,33 @@ use std::sync::Arc;
 
 use shopfloor_core::error::{Failure, Result};
 use shopfloor_core::fs::{Bytes, Root, Stat};
+use shopfloor_core::path::RelPath;
 use shopfloor_core::proc::map_parallel;
 
-use super::{Events, File, Skipped, SnapshotFile};
-use crate::cache::{self, Key, Pack};
-use crate::event::{self, Event, LIMIT, Malformed, Record};
+use super::{EventPath, Events, Skipped, SnapshotFile};
+use crate::cache::{self, ListedFile, Pack, UncachedEvent};
+use crate::canonical::CanonicalEvent;
+use crate::event::LedgerEvent;
+use crate::event_file::{self, LIMIT, Malformed};
 use crate::snapshot;
 
-/// How often a directory is read again that changes under our eyes.
+/// How often a directory is read again if it changes in the meantime.
 const PATIENCE: usize = 1_000;
 
-/// How often a directory that does not hold still is listed for two listings that agree.
+/// How often a changing directory is listed until two listings agree.
 const STEADY: usize = 50;
 
-/// How many files are read before what they say is put away.
+/// How many files are read at a time.
 const PART: usize = 4096;
 
-/// A file of a directory of events, unopened.
-#[derive(Debug)]
-pub struct Listed {
-    pub name: OsString,
-    /// None when it is gone by now, or no regular file.
-    pub stat: Option<Stat>,
-}
-
 /// Lists the event files of a directory, in no order.
-pub fn list(dir: &Root) -> Result<Vec<Listed>> {
+pub fn list(dir: &Root) -> Result<Vec<ListedFile>> {
     stated(dir, dir.names(is_event_name)?)
 }
 
-fn stated(dir: &Root, names: Vec<OsString>) -> Result<Vec<Listed>> {
+fn stated(dir: &Root, names: Vec<OsString>) -> Result<Vec<ListedFile>> {
     let stats = dir.stats_of(&names)?;
-    Ok(names.into_iter().zip(stats).map(|(name, stat)| Listed { name, stat }).collect())
+    Ok(names.into_iter().zip(stats).map(|(name, stat)| ListedFile { name, stat }).collect())
 }
 
 fn is_event_name(name: &OsStr) -> bool {
@@ -48,30 +43,32 @@ fn is_event_name(name: &OsStr) -> bool {
     bytes.ends_with(b".md") && !bytes.starts_with(b".")
 }
 
-/// What one file came to.
-pub enum Content {
-    Event(Record),
+/// What a file in a directory of events is.
+pub enum EventFileContent {
+    Event(CanonicalEvent),
     Snapshot(String),
     Malformed(Malformed),
 }
 
-/// A file's content, from its bytes. Snapshots are checked when all are read.
-pub fn content(name: &OsStr, bytes: &[u8]) -> Content {
+/// Parses the content of a file. Snapshots are checked later, together.
+pub fn content(name: &OsStr, bytes: &[u8]) -> EventFileContent {
     if snapshot::is_one(name.as_bytes(), bytes) {
         let text = String::from_utf8_lossy(bytes);
-        return Content::Snapshot(text.strip_prefix('\u{feff}').unwrap_or(&text).replace("\r\n", "\n"));
+        return EventFileContent::Snapshot(text.strip_prefix('\u{feff}').unwrap_or(&text).replace("\r\n", "\n"));
     }
     if bytes.len() > LIMIT {
-        return Content::Malformed(Malformed::new(1, "larger than 1 MiB"));
+        return EventFileContent::Malformed(Malformed::new(1, "larger than 1 MiB"));
     }
-    match event::text(bytes).and_then(|text| Event::parse(&text).map(|event| Record::of(&event))) {
-        Ok(record) => Content::Event(record),
-        Err(problem) => Content::Malformed(problem),
+    match event_file::decode(bytes)
+        .and_then(|text| LedgerEvent::parse(&text).map(|event| CanonicalEvent::encode(&event)))
+    {
+        Ok(record) => EventFileContent::Event(record),
+        Err(problem) => EventFileContent::Malformed(problem),
     }
 }
 
-/// Reads one file; none when it is gone.
-fn load(dir: &Root, name: &OsStr, stat: &Stat) -> Result<Option<Content>> {
+/// Loads a file. None: it is gone.
+fn load(dir: &Root, name: &OsStr, stat: &Stat) -> Result<Option<EventFileContent>> {
     let size = usize::try_from(stat.size()).unwrap_or(usize::MAX);
     Ok(match dir.load(name, size, LIMIT)? {
         Bytes::Gone => None,
@@ -80,37 +77,35 @@ fn load(dir: &Root, name: &OsStr, stat: &Stat) -> Result<Option<Content>> {
             Bytes::All(bytes) | Bytes::Head(bytes) => Some(content(name, &bytes)),
             Bytes::Gone => None,
         },
-        Bytes::Head(_) => Some(Content::Malformed(Malformed::new(1, "larger than 1 MiB"))),
+        Bytes::Head(_) => Some(EventFileContent::Malformed(Malformed::new(1, "larger than 1 MiB"))),
     })
 }
 
-/// One event as it was read, for the cache.
-pub struct Fresh {
-    /// Its place in [`Events::records`].
-    pub record: usize,
-    pub key: Key,
-    pub stat: Stat,
-}
-
-/// A directory, read.
+/// The content of a directory of events.
 #[derive(Default)]
-pub struct Read {
+pub struct DirectoryRead {
     pub events: Events,
-    /// What was not in the cache.
-    pub fresh: Vec<Fresh>,
+    /// The events that were not in the cache.
+    pub fresh: Vec<UncachedEvent>,
 }
 
-/// Reads a directory of events as it is at one time: nothing that goes away or is folded meanwhile makes it
-/// something that never was.
-pub fn read(dir: &Root, pack: &Pack, first: Option<Vec<Listed>>, is_locked: bool) -> Result<Read> {
+/// Whether the caller holds the ledger's lock, so that nothing is folded while it reads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LedgerLock {
+    Held,
+    Free,
+}
+
+/// Reads a directory of events as it was at one time, even if files are removed or folded while it is read.
+pub fn read(dir: &Root, pack: &Pack, first: Option<Vec<ListedFile>>, lock: LedgerLock) -> Result<DirectoryRead> {
     let mut listing = match first {
         Some(listing) => listing,
         None => list(dir)?,
     };
     for attempt in 0..PATIENCE {
         listing.sort_unstable_by(|a, b| a.name.cmp(&b.name));
-        // One look may miss both an event that comes and a snapshot that goes; two that agree have missed nothing.
-        // Where writers never pause it has to do without: they only add.
+        // A single listing may miss both a snapshot that is created and the events that it replaces. Two listings
+        // that agree have missed nothing. If writers never pause we go on without, because writers only add.
         if attempt < STEADY {
             let mut now = dir.names(is_event_name)?;
             now.sort_unstable();
@@ -120,30 +115,30 @@ pub fn read(dir: &Root, pack: &Pack, first: Option<Vec<Listed>>, is_locked: bool
             }
         }
         listing.retain(|listed| listed.stat.is_some());
-        let mut read = Read::default();
+        let mut read = DirectoryRead::default();
         read.events.records.reserve_exact(listing.len());
         read.events.files.reserve_exact(listing.len());
         let place: Arc<Path> = dir.path().into();
         let mut is_whole = true;
-        // A part at a time: what is read of all files at once is much.
+        // The bytes of all files at once would need much memory.
         for part in listing.chunks(PART) {
-            let loaded = map_parallel(part, |Listed { name, stat }| {
+            let loaded = map_parallel(part, |ListedFile { name, stat }| {
                 let Some(stat) = stat else { return Ok(None) };
                 match pack.get(&cache::key(name, stat)) {
-                    Some(record) => Ok(Some(Found::Cached(record))),
-                    None => load(dir, name, stat).map(|content| content.map(Found::Read)),
+                    Some(record) => Ok(Some(Loaded::Cached(record))),
+                    None => load(dir, name, stat).map(|content| content.map(Loaded::Read)),
                 }
             });
             for (listed, found) in part.iter().zip(loaded) {
                 match (found?, listed.stat) {
                     (Some(found), Some(stat)) => {
-                        read.take(File { dir: place.clone(), name: listed.name.as_os_str().into() }, stat, found);
+                        read.take(EventPath { dir: place.clone(), name: listed.name.as_os_str().into() }, stat, found);
                     }
                     _ => is_whole = false,
                 }
             }
         }
-        if is_whole && is_locked {
+        if is_whole && lock == LedgerLock::Held {
             return Ok(read);
         }
         let now = dir.names(is_event_name)?;
@@ -153,27 +148,27 @@ pub fn read(dir: &Root, pack: &Pack, first: Option<Vec<Listed>>, is_locked: bool
         listing = stated(dir, now)?;
     }
     Err(Failure::failed(format!("{} changes faster than it can be read", dir.path().display()))
-        .hint("wait for other commands to end and run it again"))
+        .hint("wait for other commands to end and run the same command again"))
 }
 
-enum Found {
-    Cached(Record),
-    Read(Content),
+enum Loaded {
+    Cached(CanonicalEvent),
+    Read(EventFileContent),
 }
 
-impl Read {
-    fn take(&mut self, file: File, stat: Stat, found: Found) {
+impl DirectoryRead {
+    fn take(&mut self, file: EventPath, stat: Stat, found: Loaded) {
         match found {
-            Found::Cached(record) => self.events.push(record, file),
-            Found::Read(Content::Event(record)) => {
+            Loaded::Cached(record) => self.events.push(record, file),
+            Loaded::Read(EventFileContent::Event(record)) => {
                 let key = cache::key(&file.name, &stat);
-                self.fresh.push(Fresh { record: self.events.records.len(), key, stat });
+                self.fresh.push(UncachedEvent { record: self.events.records.len(), key, stat });
                 self.events.push(record, file);
             }
-            Found::Read(Content::Snapshot(text)) => {
+            Loaded::Read(EventFileContent::Snapshot(text)) => {
                 self.events.snapshots.push(SnapshotFile { path: file.path(), text })
             }
-            Found::Read(Content::Malformed(problem)) => {
+            Loaded::Read(EventFileContent::Malformed(problem)) => {
                 self.events.skipped.push(Skipped { path: file.path(), problem })
             }
         }
@@ -182,7 +177,7 @@ impl Read {
 
 /// Whether between two listings nothing went and no snapshot came: a snapshot is there before what it
 /// stands for goes.
-fn is_unfolded(before: &[Listed], after: &[OsString]) -> bool {
+fn is_unfolded(before: &[ListedFile], after: &[OsString]) -> bool {
     let after_set: HashSet<&OsString> = after.iter().collect();
     let before_set: HashSet<&OsString> = before.iter().map(|listed| &listed.name).collect();
     let is_snapshot = |name: &OsString| name.as_bytes().starts_with(b"snapshot_");
@@ -202,12 +197,12 @@ pub fn files(paths: &[PathBuf]) -> Result<Events> {
         };
         match found {
             None => {
-                let problem = Malformed::new(1, "no regular file");
+                let problem = Malformed::new(1, "not a regular file");
                 events.skipped.push(Skipped { path: path.clone(), problem });
             }
-            Some(Content::Event(record)) => events.push(record, File::at(path)),
-            Some(Content::Snapshot(text)) => events.snapshots.push(SnapshotFile { path: path.clone(), text }),
-            Some(Content::Malformed(problem)) => events.skipped.push(Skipped { path: path.clone(), problem }),
+            Some(EventFileContent::Event(record)) => events.push(record, EventPath::at(path)),
+            Some(EventFileContent::Snapshot(text)) => events.snapshots.push(SnapshotFile { path: path.clone(), text }),
+            Some(EventFileContent::Malformed(problem)) => events.skipped.push(Skipped { path: path.clone(), problem }),
         }
     }
     Ok(events)
@@ -218,9 +213,9 @@ pub fn archived(archive: &Root) -> Result<Events> {
     let none = Pack::default();
     let mut events = Events::default();
     for day in archive.dirs()? {
-        let Ok(rel) = shopfloor_core::path::RelPath::parse_os(&day) else { continue };
+        let Ok(rel) = RelPath::parse_os(&day) else { continue };
         if let Some(dir) = archive.below(&rel)? {
-            events.add(read(&dir, &none, None, false)?.events);
+            events.add(read(&dir, &none, None, LedgerLock::Free)?.events);
         }
     }
     Ok(events)

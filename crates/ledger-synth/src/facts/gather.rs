@@ -1,4 +1,4 @@
-//! The ledger's own events, read with what is remembered of earlier runs.
+//! Reads the ledger's own events, with the help of what earlier runs remembered.
 
 use std::collections::HashSet;
 use std::path::PathBuf;
@@ -8,34 +8,35 @@ use shopfloor_core::error::Result;
 use shopfloor_core::fs;
 use shopfloor_core::hash::Digest;
 
-use super::directory::{self, Fresh, Read};
-use super::{ARCHIVE, EVENTS, Events, Ledger};
-use crate::cache::{self, Pack};
+use super::directory::{self, DirectoryRead, LedgerLock};
+use super::{ARCHIVE, EVENTS, EventPath, Events, Ledger};
+use crate::cache::{self, Pack, UncachedEvent};
+use crate::settings::Effect;
 
-/// How they are read.
+/// How events are read.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Mode {
-    /// Nothing is written, and the lock is not held.
-    pub is_dry: bool,
+pub struct GatherMode {
+    /// A dry run writes nothing and does not hold the lock.
+    pub effect: Effect,
     /// Whether the wall clock will be written.
     pub stamp: bool,
-    /// A look at the directory is enough when nothing changed since all was in order.
+    /// Skip reading the events if nothing changed since the ledger was in order.
     pub may_be_quiet: bool,
 }
 
 /// What was found in `events/`.
 #[derive(Default)]
 pub struct Gathered {
-    /// Nothing changed since all was in order, with this many events; they were not read again.
+    /// The number of events, if nothing changed since the ledger was in order. Then they were not read.
     pub quiet: Option<usize>,
     pub events: Events,
-    pub memory: Memory,
+    pub memory: RunMemory,
 }
 
-/// Reads the events. Whoever will write holds the lock.
-pub fn gather(ledger: &Ledger, mode: Mode) -> Result<Gathered> {
+/// Reads the events. The caller holds the lock, except in a dry run.
+pub fn gather(ledger: &Ledger, mode: GatherMode) -> Result<Gathered> {
     let Some(dir) = ledger.open(EVENTS)? else { return Ok(Gathered::default()) };
-    let mut memory = Memory::of(ledger, &mode);
+    let mut memory = RunMemory::new(ledger, &mode);
     let listing = directory::list(&dir)?;
     memory.print = memory.since.and_then(|since| {
         let current = ledger.current_stat().ok().flatten();
@@ -44,33 +45,34 @@ pub fn gather(ledger: &Ledger, mode: Mode) -> Result<Gathered> {
     if let Some(count) = memory.quiet_count().filter(|_| mode.may_be_quiet) {
         return Ok(Gathered { quiet: Some(count), ..Gathered::default() });
     }
+    let lock = if mode.effect.is_dry() { LedgerLock::Free } else { LedgerLock::Held };
     let pack = Pack::load(&memory.pack);
-    let Read { events, fresh } = directory::read(&dir, &pack, Some(listing), !mode.is_dry)?;
+    let DirectoryRead { events, fresh } = directory::read(&dir, &pack, Some(listing), lock)?;
     memory.remember(&pack, &events, &fresh);
     Ok(Gathered { quiet: None, events, memory })
 }
 
-/// The events of the ledger as they are, without its lock.
-pub fn everything(ledger: &Ledger) -> Result<Events> {
-    Ok(gather(ledger, Mode { is_dry: true, ..Mode::default() })?.events)
+/// Loads the events of the ledger without its lock.
+pub fn load_events(ledger: &Ledger) -> Result<Events> {
+    Ok(gather(ledger, GatherMode { effect: Effect::DryRun, ..GatherMode::default() })?.events)
 }
 
-/// What is remembered between runs, and when this one began by the file system's clock.
+/// What is remembered between runs, and the start of this run by the file system's clock.
 #[derive(Default)]
-pub struct Memory {
+pub struct RunMemory {
     pack: PathBuf,
     quiet: PathBuf,
-    /// None in a run that writes nothing.
+    /// None in a dry run.
     since: Option<Timestamp>,
-    /// What else decides the text.
+    /// The options that decide the text of `current.md`.
     options: String,
     print: Option<Vec<u8>>,
 }
 
-/// Every event there ever was, as far as it is kept: live ones, and of the archived ones those that a snapshot stands
-/// for. Others in the archive do not count.
-pub fn ever(ledger: &Ledger) -> Result<Events> {
-    let mut events = everything(ledger)?;
+/// Loads the events of the ledger, and the archived events that a snapshot covers. Other archived events do not
+/// count.
+pub fn load_events_with_archive(ledger: &Ledger) -> Result<Events> {
+    let mut events = load_events(ledger)?;
     let covered = covered(&events)?;
     let mut archived = archived(ledger)?;
     archived.retain(|record| covered.contains(&record.id));
@@ -78,15 +80,15 @@ pub fn ever(ledger: &Ledger) -> Result<Events> {
     Ok(events)
 }
 
-/// The archived events that count nowhere: no snapshot stands for them, and they are not in `events/` either. An edit
-/// on one branch of what another archived ends so.
+/// The archived events that count nowhere, because no snapshot covers them and they are not in `events/`. This
+/// happens to an event that one branch edits while another archives it.
 pub fn stranded(ledger: &Ledger) -> Result<Vec<PathBuf>> {
-    let events = everything(ledger)?;
+    let events = load_events(ledger)?;
     let covered = covered(&events)?;
     let live: HashSet<Digest> = events.records.iter().map(|record| record.id).collect();
     let mut archived = archived(ledger)?;
     archived.retain(|record| !covered.contains(&record.id) && !live.contains(&record.id));
-    Ok(archived.files.iter().map(super::File::path).collect())
+    Ok(archived.files.iter().map(EventPath::path).collect())
 }
 
 fn covered(events: &Events) -> Result<HashSet<Digest>> {
@@ -98,16 +100,16 @@ fn archived(ledger: &Ledger) -> Result<Events> {
     ledger.open(ARCHIVE)?.map_or(Ok(Events::default()), |archive| directory::archived(&archive))
 }
 
-impl Memory {
-    fn of(ledger: &Ledger, mode: &Mode) -> Memory {
+impl RunMemory {
+    fn new(ledger: &Ledger, mode: &GatherMode) -> RunMemory {
         let dir = ledger.state().join("cache");
         let (pack, quiet) = cache::names(&ledger.word());
-        let since = if mode.is_dry { None } else { fs::clock(&dir).ok() };
+        let since = if mode.effect.is_dry() { None } else { fs::clock(&dir).ok() };
         let word = format!("{:?} {:?} {}", ledger.settings.session_window, ledger.settings.root, mode.stamp);
-        Memory { pack: dir.join(pack), quiet: dir.join(quiet), since, options: word, print: None }
+        RunMemory { pack: dir.join(pack), quiet: dir.join(quiet), since, options: word, print: None }
     }
 
-    /// How many events there were when all was in order, if nothing changed since.
+    /// The number of events, if nothing changed since the ledger was in order.
     fn quiet_count(&self) -> Option<usize> {
         let print = self.print.as_ref()?;
         let known = fs::read_own(&self.quiet).ok()??;
@@ -115,13 +117,13 @@ impl Memory {
         std::str::from_utf8(rest).ok()?.trim_end().parse().ok()
     }
 
-    /// A cache that cannot be written costs time only.
-    fn remember(&self, pack: &Pack, events: &Events, fresh: &[Fresh]) {
+    /// Updates the cache. If it cannot be written, the next run only takes longer.
+    fn remember(&self, pack: &Pack, events: &Events, fresh: &[UncachedEvent]) {
         let Some(since) = self.since else { return };
         drop(pack.update(&self.pack, &events.records, fresh, since));
     }
 
-    /// Remembers that all was in order, with this many events.
+    /// Remembers that the ledger is in order, with this many events.
     pub fn remember_quiet(&self, count: usize) {
         let Some(print) = self.print.as_ref() else { return };
         let text = [print.as_slice(), format!("{count}\n").as_bytes()].concat();

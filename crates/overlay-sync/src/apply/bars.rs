@@ -1,4 +1,4 @@
-//! What git sees in a workspace, and so what is left alone there.
+//! Which files are left alone in a workspace because git shows or tracks them.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -8,35 +8,35 @@ use shopfloor_core::error::Result;
 use shopfloor_core::fs::{self, Root};
 use shopfloor_core::path::RelPath;
 
-use super::ground::Bar;
-use crate::facts::Overlay;
+use crate::facts::overlay::Overlay;
+use crate::ground::Bar;
 use crate::manifest::Workspace;
 use crate::quiet;
 
-/// What git was asked about in a workspace, and said.
-pub struct Said {
+/// What git was asked about in a workspace, and its answer.
+pub struct GitAnswer {
     pub asked: BTreeSet<RelPath>,
     pub barred: BTreeMap<RelPath, Bar>,
-    /// The prints of what is not barred, as far as they can be told.
+    /// The fingerprints of the files that are not barred, as far as they are known.
     pub open: BTreeMap<RelPath, u64>,
 }
 
-/// What git says of the overlay's files in a workspace that has none of them yet; none when it cannot be
-/// asked now. Those with a link among their parents are left out.
-pub fn first_said(
+/// git's answer about the overlay's files in a workspace that has none of them yet; `None` when git cannot be asked
+/// now. Files below a link are left out.
+pub fn first_answer(
     env: &Env,
     overlay: &Overlay,
     excludes: Option<&Path>,
     workspace: &Workspace,
     files: &BTreeSet<RelPath>,
-) -> Option<Said> {
+) -> Option<GitAnswer> {
     let here = Root::open(&workspace.root).ok()?;
     let is_reached = |path: &&RelPath| !matches!(here.look(path), Ok(fs::Found::Blocked(_)) | Err(_));
     let asked = files.iter().filter(is_reached).cloned().collect();
     ask_git(env, overlay, excludes, workspace, asked).ok()
 }
 
-/// The print of what git goes by in a workspace, for each of these paths for which it can be told.
+/// The fingerprints of what makes git ignore or track these paths, where they can be computed.
 pub fn git_prints(
     env: &Env,
     excludes: Option<&Path>,
@@ -46,18 +46,18 @@ pub fn git_prints(
     let Some(shared) = quiet::git(env, &workspace.git_dir, &workspace.common_dir(), excludes) else {
         return BTreeMap::new();
     };
-    let print = |path: &RelPath| quiet::git_of(env, shared, &workspace.root, path);
+    let print = |path: &RelPath| quiet::git_path(env, shared, &workspace.root, path);
     paths.iter().filter_map(|path| Some((path.clone(), print(path)?))).collect()
 }
 
-/// What git says of these paths: two processes at most, the second only when something is not ignored.
+/// Asks git about these paths. Runs two processes at most, the second only when something is not ignored.
 pub fn ask_git(
     env: &Env,
     overlay: &Overlay,
     excludes: Option<&Path>,
     workspace: &Workspace,
     asked: BTreeSet<RelPath>,
-) -> Result<Said> {
+) -> Result<GitAnswer> {
     let before = git_prints(env, excludes, workspace, &asked);
     let list: Vec<PathBuf> = asked.iter().map(|path| path.as_path().to_path_buf()).collect();
     let ignored: BTreeSet<PathBuf> = overlay.git.ignored(&workspace.root, &list, None)?.into_iter().collect();
@@ -74,8 +74,8 @@ pub fn ask_git(
         let bar = |path: &RelPath| if tracked.contains(path.as_path()) { Bar::Tracked } else { Bar::NotIgnored };
         barred = seen.into_iter().map(|path| (path.clone(), bar(path))).collect();
     }
-    // Read again after git looked: a change in between must not be taken for known.
+    // Computed again after git looked: a change in between must not count as known.
     let mut open = git_prints(env, excludes, workspace, &asked);
     open.retain(|path, print| before.get(path) == Some(print) && !barred.contains_key(path));
-    Ok(Said { asked, barred, open })
+    Ok(GitAnswer { asked, barred, open })
 }

@@ -1,4 +1,4 @@
-//! Passes over workspaces until nothing more is to be done.
+//! Passes over workspaces until nothing is left to do.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
@@ -6,62 +6,66 @@ use shopfloor_core::error::Result;
 use shopfloor_core::hash::Digest;
 use shopfloor_core::path::RelPath;
 
-use crate::apply::ground::{Bar, Ground};
-use crate::apply::{Pass, Passed, heal, keep_read};
-use crate::look::{Known, Scope, Seen, is_emptied, look};
+use super::heal::{heal, keep_read};
+use super::pass::{Pass, PassOutcome};
+use super::survey::{PlannedFile, RunContext, is_emptied, survey};
+use crate::facts::look::Scope;
+use crate::ground::{Bar, Ground};
 use crate::manifest::Workspace;
 use crate::plan::Question;
 use crate::settings::Settings;
-use crate::store::{Did, Doing, Event, Intent};
+use crate::store::{Intent, LogRecord, PlannedWrite, SyncRule};
 
-/// More rounds than this would mean that somebody writes all the time; the next sync goes on.
+/// The most rounds between two questions. More would mean that somebody writes all the time; the next sync goes on.
 const ROUNDS: usize = 4;
 
-/// How often the merge command is asked about texts that change while it thinks.
+/// How often the merge command is asked about texts that change while it works.
 const QUESTIONS: usize = 3;
 
 /// What passes until quiet came to.
 #[derive(Debug, Default)]
-pub struct Outcome {
-    pub events: Vec<Event>,
-    /// Conflicts decided in this run.
+pub struct SyncOutcome {
+    pub events: Vec<LogRecord>,
+    /// How many conflicts the rule decided.
     pub conflicts: usize,
-    /// Files that wait, workspaces that were left alone, writes that failed: each in words.
+    /// In words: files that wait, workspaces that were left alone, writes that failed.
     pub open: Vec<String>,
-    /// Those of them that are failures of the disk or of git.
+    /// Those of `open` that are failures of the disk or of git.
     pub failures: Vec<String>,
-    /// The files these are about.
+    /// The files that `open` is about.
     pub open_paths: BTreeSet<RelPath>,
-    /// The workspaces these are in.
+    /// The workspaces that `open` is about.
     pub troubled: Vec<Digest>,
-    /// Those of them that have something no pass has taken in.
+    /// Those of `troubled` that have something which no pass has taken in.
     pub unread: Vec<Digest>,
     pub warnings: Vec<String>,
     pub notes: Vec<String>,
-    /// Things worth knowing only when asked for.
+    /// What `--verbose` adds.
     pub details: Vec<String>,
-    /// The overlay has nothing in it any more, though workspaces know files of it.
+    /// The overlay is empty, although workspaces know files of it.
     pub is_emptied: bool,
 }
 
 /// What a run knows of one workspace.
 #[derive(Debug, Default)]
 struct Turn {
-    /// Files to be looked at once more.
+    /// Files to look at once more.
     again: BTreeSet<RelPath>,
-    /// What is the matter with the workspace, and with single files of it.
+    /// What is wrong with the workspace as a whole, and with single files.
     open: Vec<String>,
     failed: BTreeMap<RelPath, String>,
     questions: Vec<(RelPath, Question)>,
-    /// Nothing is done about it in this run.
+    /// The workspace is left alone for the rest of this run.
     is_halted: bool,
 }
 
 impl Turn {
-    /// One question for each file: the last one is about the texts as they are.
-    fn asks(&mut self, questions: Vec<(RelPath, Question)>) {
-        self.questions.retain(|(path, _)| questions.iter().all(|(other, _)| other != path));
-        self.questions.extend(questions);
+    /// Takes in what a pass left to do.
+    fn follow_up(&mut self, passed: &PassOutcome) {
+        self.again.extend(passed.lost.iter().cloned());
+        // One question for each file: the last one is about the texts as they are now.
+        self.questions.retain(|(path, _)| passed.questions.iter().all(|(other, _)| other != path));
+        self.questions.extend(passed.questions.iter().cloned());
     }
 }
 
@@ -71,10 +75,9 @@ pub fn converge<G: Ground>(
     settings: &Settings,
     now: &str,
     workspaces: &mut Vec<Workspace>,
-) -> Result<Outcome> {
-    let mut outcome = Outcome::default();
-    let before: BTreeSet<Doing> = ground.announced()?;
-    let mut left: Vec<Doing> = Vec::new();
+) -> Result<SyncOutcome> {
+    let before: BTreeSet<PlannedWrite> = ground.announced()?;
+    let mut left: Vec<PlannedWrite> = Vec::new();
     if !before.is_empty() {
         left = heal(ground)?;
         for workspace in workspaces.iter_mut() {
@@ -83,65 +86,24 @@ pub fn converge<G: Ground>(
         }
     }
     let known_files = workspaces.iter().map(|w| w.files.len()).max().unwrap_or(0);
-    let mut run = Run {
-        settings,
-        now,
-        overlay: ground.overlay()?,
-        known: Known::read(ground)?,
-        pushed: BTreeSet::new(),
-        is_broken: false,
-    };
+    let mut run = SyncRun::start(ground, settings, now)?;
     if known_files >= 2 && run.overlay.is_empty() {
-        outcome.is_emptied = true;
-        return Ok(outcome);
+        return Ok(SyncOutcome { is_emptied: true, ..run.outcome });
     }
     let idle = ground.prepare(workspaces);
-    // A killed run may have left something half written anywhere.
+    // After a kill any workspace may hold something half written.
     let idle = if before.is_empty() { idle } else { HashSet::new() };
-    let mut turns: BTreeMap<Digest, Turn> = BTreeMap::new();
-    // Who wrote last wins, whatever the order in which workspaces are looked at.
-    for (path, order) in contested(ground, workspaces, &idle)? {
-        let only = BTreeSet::from([path]);
-        for index in order {
-            let workspace = &mut workspaces[index];
-            let turn = turns.entry(workspace.id).or_default();
-            if !turn.is_halted {
-                let passed = run.one(ground, workspace, Scope::Only(&only), turn, &mut outcome)?;
-                turn.again.extend(passed.lost);
-                turn.asks(passed.questions);
-            }
-        }
-    }
+    run.take_contested(ground, workspaces, &idle)?;
     let mut asked = 0;
     let mut round = 0;
     loop {
-        for index in 0..workspaces.len() {
-            let workspace = &mut workspaces[index];
-            let turn = turns.entry(workspace.id).or_default();
-            if round == 0 && idle.contains(&workspace.id) && run.pushed.is_empty() {
-                continue;
-            }
-            let again = std::mem::take(&mut turn.again);
-            let scope = if round == 0 { Scope::News } else { Scope::Only(&again) };
-            if turn.is_halted || round > 0 && again.is_empty() {
-                continue;
-            }
-            let passed = run.one(ground, workspace, scope, turn, &mut outcome)?;
-            turn.again.extend(passed.lost);
-            turn.asks(passed.questions);
-            // Those that had their turn before it have not seen what it pushed.
-            for (other, earlier) in workspaces.iter().enumerate().filter(|(other, _)| *other != index) {
-                if other < index || round > 0 {
-                    turns.entry(earlier.id).or_default().again.extend(passed.pushed.iter().cloned());
-                }
-            }
-        }
+        run.round(ground, workspaces, &idle, round);
         round += 1;
-        let is_quiet = turns.values().all(|turn| turn.is_halted || turn.again.is_empty());
+        let is_quiet = run.turns.values().all(|turn| turn.is_halted || turn.again.is_empty());
         if !is_quiet && round < ROUNDS * (asked + 1) {
             continue;
         }
-        if asked == QUESTIONS || !run.ask(ground, workspaces, &mut turns, &mut outcome)? {
+        if asked == QUESTIONS || !run.ask(ground, workspaces)? {
             break;
         }
         asked += 1;
@@ -152,8 +114,8 @@ pub fn converge<G: Ground>(
             ground.announce(&left)?;
         }
     }
-    report(workspaces, turns, &mut outcome);
-    Ok(outcome)
+    run.report(workspaces);
+    Ok(run.outcome)
 }
 
 /// The files that several workspaces have edited, each with these workspaces in the order of their edits.
@@ -164,7 +126,7 @@ fn contested<G: Ground>(
 ) -> Result<Vec<(RelPath, Vec<usize>)>> {
     let mut changed: BTreeMap<&RelPath, Vec<usize>> = BTreeMap::new();
     for (index, workspace) in workspaces.iter().enumerate().filter(|(_, workspace)| !idle.contains(&workspace.id)) {
-        // One that cannot be looked at is told of in its turn.
+        // A workspace that cannot be looked at is reported in its turn.
         if !ground.is_present(workspace).unwrap_or(false) {
             continue;
         }
@@ -188,67 +150,93 @@ fn contested<G: Ground>(
     Ok(contested)
 }
 
-/// Tells what is open in each workspace.
-fn report(workspaces: &[Workspace], mut turns: BTreeMap<Digest, Turn>, outcome: &mut Outcome) {
-    for workspace in workspaces {
-        let name = workspace.root.display();
-        let Some(turn) = turns.remove(&workspace.id) else { continue };
-        let late = turn.questions.iter().map(|(path, _)| {
-            format!("{name}: {path} changed while the merge command was at work; the next sync asks again")
-        });
-        let paths = turn.failed.keys().chain(workspace.held.keys()).chain(&turn.again);
-        outcome.open_paths.extend(paths.cloned());
-        let is_halted = turn.is_halted;
-        let failed = turn.failed.iter().map(|(path, why)| format!("{name}: {path}: {why}"));
-        let held = workspace.held.iter().filter(|_| !turn.is_halted).map(|(path, held)| {
-            let what = if held.part { "a part of " } else { "" };
-            let id = held.id(path);
-            format!("{name}: {what}{path} is held: {}; `overlay-sync accept {id}` or `reject {id}`", held.why)
-        });
-        let moving = turn
-            .again
-            .iter()
-            .filter(|_| !turn.is_halted)
-            .map(|path| format!("{name}: {path} changes all the time; the next sync goes on with it"));
-        let mut seen = BTreeSet::new();
-        let general: Vec<String> = turn.open.into_iter().filter(|open| seen.insert(open.clone())).collect();
-        let failed: Vec<String> = failed.collect();
-        outcome.failures.extend(general.iter().filter(|_| !is_halted).chain(&failed).cloned());
-        let (moving, late): (Vec<String>, Vec<String>) = (moving.collect(), late.collect());
-        let has_failed = !is_halted && !general.is_empty() || !failed.is_empty();
-        if has_failed || !moving.is_empty() || !late.is_empty() {
-            outcome.unread.push(workspace.id);
-        }
-        let open: Vec<String> = general.into_iter().chain(failed).chain(held).chain(moving).chain(late).collect();
-        if !open.is_empty() {
-            outcome.troubled.push(workspace.id);
-            outcome.open.extend(open);
-        }
-    }
-}
-
-struct Run<'a> {
+struct SyncRun<'a> {
     settings: &'a Settings,
     now: &'a str,
     overlay: BTreeMap<RelPath, Option<Bar>>,
-    known: Known,
-    /// What this run has written into the overlay.
+    context: RunContext,
+    /// The overlay's files that this run has written.
     pushed: BTreeSet<RelPath>,
-    /// A pass came to no end, so what it was about to do is still told.
+    /// A pass did not reach its end, so what it was about to do stays announced.
     is_broken: bool,
+    turns: BTreeMap<Digest, Turn>,
+    outcome: SyncOutcome,
 }
 
-impl Run<'_> {
-    fn one<G: Ground>(
+impl<'a> SyncRun<'a> {
+    fn start(ground: &impl Ground, settings: &'a Settings, now: &'a str) -> Result<SyncRun<'a>> {
+        Ok(SyncRun {
+            settings,
+            now,
+            overlay: ground.overlay()?,
+            context: RunContext::read(ground)?,
+            pushed: BTreeSet::new(),
+            is_broken: false,
+            turns: BTreeMap::new(),
+            outcome: SyncOutcome::default(),
+        })
+    }
+
+    /// Passes over the files that several workspaces edited: the last edit wins, in whatever order workspaces come.
+    fn take_contested<G: Ground>(
+        &mut self,
+        ground: &G,
+        workspaces: &mut [Workspace],
+        idle: &HashSet<Digest>,
+    ) -> Result<()> {
+        for (path, order) in contested(ground, workspaces, idle)? {
+            let only = BTreeSet::from([path]);
+            for index in order {
+                let workspace = &mut workspaces[index];
+                if !self.turns.entry(workspace.id).or_default().is_halted {
+                    self.pass(ground, workspace, Scope::Only(&only));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Passes over every workspace that has something to do.
+    fn round<G: Ground>(&mut self, ground: &G, workspaces: &mut [Workspace], idle: &HashSet<Digest>, round: usize) {
+        for index in 0..workspaces.len() {
+            let workspace = &mut workspaces[index];
+            let turn = self.turns.entry(workspace.id).or_default();
+            if round == 0 && idle.contains(&workspace.id) && self.pushed.is_empty() {
+                continue;
+            }
+            let again = std::mem::take(&mut turn.again);
+            let scope = if round == 0 { Scope::News } else { Scope::Only(&again) };
+            if turn.is_halted || round > 0 && again.is_empty() {
+                continue;
+            }
+            let pushed = self.pass(ground, workspace, scope);
+            // Workspaces that had their turn before have not seen what this one pushed.
+            for (other, earlier) in workspaces.iter().enumerate().filter(|(other, _)| *other != index) {
+                if other < index || round > 0 {
+                    self.turns.entry(earlier.id).or_default().again.extend(pushed.iter().cloned());
+                }
+            }
+        }
+    }
+
+    /// One pass over a workspace; gives the overlay's files that it wrote.
+    fn pass<G: Ground>(&mut self, ground: &G, workspace: &mut Workspace, scope: Scope<'_>) -> BTreeSet<RelPath> {
+        let mut turn = self.turns.remove(&workspace.id).unwrap_or_default();
+        let passed = self.take_turn(ground, workspace, scope, &mut turn);
+        turn.follow_up(&passed);
+        self.turns.insert(workspace.id, turn);
+        passed.pushed
+    }
+
+    fn take_turn<G: Ground>(
         &mut self,
         ground: &G,
         workspace: &mut Workspace,
         scope: Scope<'_>,
         turn: &mut Turn,
-        outcome: &mut Outcome,
-    ) -> Result<Passed> {
+    ) -> PassOutcome {
         let name = workspace.root.display().to_string();
-        // What was the matter is so still, but for the files that are looked at now.
+        // Earlier findings stand, except for the files that are looked at now.
         match scope {
             Scope::Only(again) => turn.failed.retain(|path, _| !again.contains(path)),
             Scope::News | Scope::All => {
@@ -256,119 +244,174 @@ impl Run<'_> {
                 turn.open.clear();
             }
         }
-        // One workspace that cannot be read or written must not keep the others out of step.
-        let seen = match ground.is_present(workspace) {
-            Ok(true) => ground
-                .sweep(workspace)
-                .and_then(|()| look(ground, self.settings, &self.known, &self.overlay, workspace, scope))
-                .and_then(|seen| keep_read(ground, &seen).map(|()| seen)),
-            Ok(false) => {
-                let note = format!(
-                    "{name} is not there; it is caught up when it comes back, `overlay-sync detach` forgets it"
-                );
-                if !outcome.notes.contains(&note) {
-                    outcome.notes.push(note);
-                }
-                turn.is_halted = true;
-                return Ok(Passed::default());
-            }
-            Err(failure) => Err(failure),
-        };
-        let seen = match seen {
-            Ok(seen) => seen,
-            Err(failure) => {
-                turn.open.push(format!("{name}: {}", failure));
-                return Ok(Passed::default());
-            }
-        };
-        if matches!(scope, Scope::News) {
-            tell_barred(&name, &seen, outcome);
-        }
-        for file in &seen {
-            if let Some(Bar::Unreadable(why)) = &file.barred {
-                turn.failed.insert(file.path.clone(), why.clone());
+        let Some(files) = self.look(ground, workspace, scope, turn, &name) else { return PassOutcome::default() };
+        for file in &files {
+            if let Some(Bar::Unreadable(why)) = &file.seen.barred {
+                turn.failed.insert(file.seen.path.clone(), why.clone());
             }
         }
-        if is_emptied(workspace, &seen) {
+        if is_emptied(workspace, &files) {
             turn.is_halted = true;
             turn.open.push(format!(
-                "all files are gone from {name}; it is left alone, `overlay-sync sync --restore {name}` fills it again"
+                "all files are gone from {name}; it is left alone; `overlay-sync sync --restore {name}` refills it"
             ));
-            return Ok(Passed::default());
+            return PassOutcome::default();
         }
-        let mut pass = Pass { ground, now: self.now.to_owned(), known: &mut self.known, pushed: &self.pushed };
-        let passed = match pass.run(workspace, &seen) {
+        let mut pass = Pass { ground, now: self.now.to_owned(), context: &mut self.context, pushed: &self.pushed };
+        let passed = match pass.run(workspace, &files) {
             Ok(passed) => passed,
             Err(failure) => {
                 self.is_broken = true;
-                turn.open.push(format!("{name}: {}", failure));
-                return Ok(Passed::default());
+                turn.open.push(format!("{name}: {failure}"));
+                return PassOutcome::default();
             }
         };
         self.pushed.extend(passed.pushed.iter().cloned());
         self.overlay.extend(passed.pushed.iter().map(|path| (path.clone(), None)));
-        outcome.conflicts += passed.conflicts;
-        outcome.events.extend(passed.events.iter().cloned());
+        self.outcome.conflicts += passed.conflicts;
+        self.outcome.events.extend(passed.events.iter().cloned());
         turn.failed.extend(passed.failed.iter().cloned());
-        Ok(passed)
+        passed
     }
 
-    /// Asks what is to be asked; `true` when there are answers to go on with.
-    fn ask<G: Ground>(
+    /// Looks at a workspace. One that is missing or cannot be read is noted and must not keep the others from being
+    /// synced.
+    fn look<G: Ground>(
         &mut self,
-        ground: &mut G,
-        workspaces: &mut Vec<Workspace>,
-        turns: &mut BTreeMap<Digest, Turn>,
-        outcome: &mut Outcome,
-    ) -> Result<bool> {
-        let mut any = false;
+        ground: &G,
+        workspace: &Workspace,
+        scope: Scope<'_>,
+        turn: &mut Turn,
+        name: &str,
+    ) -> Option<Vec<PlannedFile>> {
+        let files = match ground.is_present(workspace) {
+            Ok(true) => ground
+                .sweep(workspace)
+                .and_then(|()| survey(ground, self.settings, &self.context, &self.overlay, workspace, scope))
+                .and_then(|files| keep_read(ground, &files).map(|()| files)),
+            Ok(false) => {
+                let note = format!(
+                    "{name} is not there; it is synced when it comes back, or forgotten by `overlay-sync detach {name}`"
+                );
+                if !self.outcome.notes.contains(&note) {
+                    self.outcome.notes.push(note);
+                }
+                turn.is_halted = true;
+                return None;
+            }
+            Err(failure) => Err(failure),
+        };
+        match files {
+            Ok(files) => {
+                if matches!(scope, Scope::News) {
+                    self.outcome.report_barred(name, &files);
+                }
+                Some(files)
+            }
+            Err(failure) => {
+                turn.open.push(format!("{name}: {failure}"));
+                None
+            }
+        }
+    }
+
+    /// Asks the merge command what there is to ask; `true` when there are answers to go on with.
+    fn ask<G: Ground>(&mut self, ground: &mut G, workspaces: &mut Vec<Workspace>) -> Result<bool> {
+        let mut has_asked = false;
         for workspace in workspaces.iter() {
-            let Some(turn) = turns.get_mut(&workspace.id) else { continue };
+            let Some(turn) = self.turns.get_mut(&workspace.id) else { continue };
             for (path, question) in std::mem::take(&mut turn.questions) {
-                any = true;
+                has_asked = true;
                 turn.again.insert(path.clone());
-                let (base, overlay, here) = question.asked();
-                match ground.ask(&path, &question)? {
+                let (base, overlay, here) = question.id();
+                match ground.ask(&path, &question.input())? {
                     Err(why) => {
-                        outcome.warnings.push(format!("{path}: the merge command {why}; the rule decides"));
-                        self.known.refused.insert((base, overlay, here));
+                        self.outcome.warnings.push(format!("{path}: the merge command {why}; the rule decides"));
+                        self.context.refused.insert((base, overlay, here));
                     }
                     Ok(bytes) => {
-                        // So that it is not asked twice, whatever happens from here on.
-                        let (result, rule) = (ground.keep(&bytes)?, Did::Command);
+                        // Saved at once, so that the command is not asked again whatever happens next.
+                        let (result, rule) = (ground.keep(&bytes)?, SyncRule::Command);
                         let workspace = workspace.id;
                         let intent = Intent { v: 1, workspace, path: path.clone(), base, overlay, here, result, rule };
                         ground.intend(&intent)?;
-                        self.known.intents.insert((workspace, path), (intent, bytes));
+                        self.context.intents.insert((workspace, path), (intent, bytes));
                     }
                 }
             }
         }
-        if any {
-            // No lock was held meanwhile.
+        if has_asked {
+            // The lock was released meanwhile, so everything is read again.
             self.overlay = ground.overlay()?;
-            self.known.removed = ground.removed()?;
+            self.context.removed = ground.removed()?;
             let mut now = Vec::new();
             for workspace in workspaces.iter() {
                 now.extend(ground.reload(workspace)?);
             }
             *workspaces = now;
         }
-        Ok(any)
+        Ok(has_asked)
+    }
+
+    /// Puts what is open in each workspace into the outcome.
+    fn report(&mut self, workspaces: &[Workspace]) {
+        for workspace in workspaces {
+            if let Some(turn) = self.turns.remove(&workspace.id) {
+                self.outcome.report_open(workspace, turn);
+            }
+        }
     }
 }
 
-fn tell_barred(name: &str, seen: &[Seen], outcome: &mut Outcome) {
-    for (file, bar) in seen.iter().filter_map(|s| Some((s, s.barred.as_ref()?))) {
-        let path = &file.path;
-        match bar {
-            Bar::NotIgnored => {
-                outcome.warnings.push(format!("{name}: {path} is not ignored by git there and stays untouched"));
+impl SyncOutcome {
+    fn report_barred(&mut self, name: &str, files: &[PlannedFile]) {
+        for (seen, bar) in files.iter().filter_map(|file| Some((&file.seen, file.seen.barred.as_ref()?))) {
+            let path = &seen.path;
+            match bar {
+                Bar::NotIgnored => {
+                    self.warnings.push(format!("{name}: {path} is not ignored by git there and stays untouched"));
+                }
+                Bar::Tracked => self.details.push(format!("{name}: {path} is tracked there and stays untouched")),
+                // An unreadable file is reported with what is open.
+                Bar::Unreadable(_) | Bar::Alias => {}
+                Bar::Strange(why) => self.warnings.push(format!("{name}: {path} stays untouched: {why}")),
             }
-            Bar::Tracked => outcome.details.push(format!("{name}: {path} is tracked there and stays untouched")),
-            // Said with what is open.
-            Bar::Unreadable(_) | Bar::Alias => {}
-            Bar::Strange(why) => outcome.warnings.push(format!("{name}: {path} stays untouched: {why}")),
+        }
+    }
+
+    fn report_open(&mut self, workspace: &Workspace, turn: Turn) {
+        let name = workspace.root.display();
+        self.open_paths.extend(turn.failed.keys().chain(workspace.held.keys()).chain(&turn.again).cloned());
+        let mut seen = BTreeSet::new();
+        let general: Vec<String> = turn.open.into_iter().filter(|open| seen.insert(open.clone())).collect();
+        let failed: Vec<String> = turn.failed.iter().map(|(path, why)| format!("{name}: {path}: {why}")).collect();
+        let held = workspace.held.iter().filter(|_| !turn.is_halted).map(|(path, held)| {
+            let what = if held.part { "a part of " } else { "" };
+            let id = held.id(path);
+            format!(
+                "{name}: {what}{path} is held: {}; run `overlay-sync accept {id}` or `overlay-sync reject {id}`",
+                held.why
+            )
+        });
+        let moving = turn.again.iter().filter(|_| !turn.is_halted);
+        let moving: Vec<String> =
+            moving.map(|path| format!("{name}: {path} keeps changing; the next sync continues with it")).collect();
+        let late: Vec<String> = turn
+            .questions
+            .iter()
+            .map(|(path, _)| {
+                format!("{name}: {path} changed while the merge command was running; the next sync asks again")
+            })
+            .collect();
+        self.failures.extend(general.iter().filter(|_| !turn.is_halted).chain(&failed).cloned());
+        let has_failed = !turn.is_halted && !general.is_empty() || !failed.is_empty();
+        if has_failed || !moving.is_empty() || !late.is_empty() {
+            self.unread.push(workspace.id);
+        }
+        let open: Vec<String> = general.into_iter().chain(failed).chain(held).chain(moving).chain(late).collect();
+        if !open.is_empty() {
+            self.troubled.push(workspace.id);
+            self.open.extend(open);
         }
     }
 }

@@ -1,4 +1,4 @@
-//! The ground a pass stands on in earnest: the overlay's directory, worktrees, git, the merge command.
+//! The real ground: the overlay's directory, worktrees, git and the merge command.
 
 use std::cell::{OnceCell, RefCell};
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
@@ -12,18 +12,18 @@ use shopfloor_core::git::Repo;
 use shopfloor_core::hash::Digest;
 use shopfloor_core::lock::Lock;
 use shopfloor_core::path::RelPath;
-use shopfloor_core::proc::{self, Cmd};
+use shopfloor_core::proc;
 
-use super::bars::{Said, ask_git, first_said, git_prints};
-use crate::TOOL;
-use crate::apply::ground::{Bar, File, Found, Ground, Side};
-use crate::declared::{self, Declared};
-use crate::facts::Overlay;
+use super::bars::{GitAnswer, ask_git, first_answer, git_prints};
+use super::merge_command::{self, Answer};
+use crate::declared::Declared;
+use crate::facts::overlay::Overlay;
+use crate::ground::{Bar, Ground, Lookup, ReadFile, Side};
 use crate::manifest::Workspace;
-use crate::merge;
-use crate::plan::Question;
-use crate::quiet::{self, Quiet};
-use crate::store::{Conflict, Doing, Event, Intent, RESERVED, Removed};
+use crate::merge::MergeInput;
+use crate::quiet::{self, QuietCache};
+use crate::store::{ConflictRecord, Intent, LogRecord, PlannedWrite, RESERVED, RemovedEntries};
+use crate::tool::TOOL;
 
 /// One run over real directories.
 pub struct Disk<'a> {
@@ -35,32 +35,31 @@ pub struct Disk<'a> {
     declared: OnceCell<Declared>,
     excludes: OnceCell<Option<PathBuf>>,
     /// The workspace that was used last.
-    here: RefCell<Option<(Digest, Rc<Here>)>>,
-    /// The overlay's files as this run knows them: each replacement is compare-and-swap, so being late is
-    /// found out.
-    files: RefCell<HashMap<RelPath, Found>>,
-    /// What the system told of the overlay's files before they were read.
+    here: RefCell<Option<(Digest, Rc<OpenWorkspace>)>>,
+    /// The overlay's files as this run knows them. They may be out of date; then the compare-and-swap fails.
+    files: RefCell<HashMap<RelPath, Lookup>>,
+    /// How the system described the overlay's files before they were read.
     overlay_stats: RefCell<HashMap<RelPath, Option<Stat>>>,
     stats: RefCell<HashMap<(Digest, RelPath), u64>>,
-    /// The same of workspaces' files, until they are looked at.
+    /// The same for the files of workspaces, until they are looked at.
     first_look: RefCell<HashMap<Digest, Vec<Option<Stat>>>>,
-    /// What git was asked about new workspaces, and said.
-    first_said: RefCell<HashMap<Digest, Said>>,
+    /// What git answered about new workspaces.
+    first_answers: RefCell<HashMap<Digest, GitAnswer>>,
     kept: RefCell<HashSet<Digest>>,
-    /// What this run has told that it will do.
-    told: RefCell<BTreeSet<Doing>>,
-    quiet: RefCell<Quiet>,
-    /// The print of the settings in force.
+    /// What this run has announced.
+    announced: RefCell<BTreeSet<PlannedWrite>>,
+    quiet: RefCell<QuietCache>,
+    /// The fingerprint of the settings in force.
     settings: u64,
 }
 
-struct Here {
+struct OpenWorkspace {
     root: Root,
     staging: OnceCell<Staging>,
 }
 
 impl<'a> Disk<'a> {
-    /// Opens the overlay; exit 1 when it is gone. With a lock, which the caller has taken, it may write.
+    /// Opens the overlay; exit 1 when it is gone. With the lock, which the caller has taken, the run may write.
     pub fn open(env: &'a Env, overlay: &'a Overlay, lock: Option<Lock>) -> Result<Disk<'a>> {
         let root = overlay.root()?.ok_or_else(|| overlay.gone("is not there"))?;
         let cache = overlay.repo.home.common_dir.join("shopfloor").join(TOOL);
@@ -79,10 +78,10 @@ impl<'a> Disk<'a> {
             overlay_stats: RefCell::default(),
             stats: RefCell::default(),
             first_look: RefCell::default(),
-            first_said: RefCell::default(),
+            first_answers: RefCell::default(),
             kept: RefCell::default(),
-            told: RefCell::default(),
-            quiet: RefCell::new(Quiet::load(&cache)),
+            announced: RefCell::default(),
+            quiet: RefCell::new(QuietCache::load(&cache)),
         };
         if is_writing {
             disk.rescue(&overlay.store.staging())?;
@@ -92,25 +91,25 @@ impl<'a> Disk<'a> {
         Ok(disk)
     }
 
-    /// Keeps for the next run what was found quiet.
+    /// Saves for the next run which files were quiet.
     pub fn finish(&self) {
         let workspaces = self.overlay.store.workspaces();
         self.quiet.borrow_mut().save(|id| workspaces.join(format!("{id}.json")).exists());
     }
 
-    fn here(&self, workspace: &Workspace) -> Result<Rc<Here>> {
+    fn here(&self, workspace: &Workspace) -> Result<Rc<OpenWorkspace>> {
         if let Some((id, here)) = &*self.here.borrow()
             && *id == workspace.id
         {
             return Ok(here.clone());
         }
-        let here = Rc::new(Here { root: Root::open(&workspace.root)?, staging: OnceCell::new() });
+        let here = Rc::new(OpenWorkspace { root: Root::open(&workspace.root)?, staging: OnceCell::new() });
         *self.here.borrow_mut() = Some((workspace.id, here.clone()));
         Ok(here)
     }
 
-    /// Where files for a workspace stand until they are whole. They are reproducible from the overlay.
-    fn here_staging<'h>(&self, workspace: &Workspace, here: &'h Here) -> Result<&'h Staging> {
+    /// The directory for files of a workspace that are not complete yet. They can be made again from the overlay.
+    fn here_staging<'h>(&self, workspace: &Workspace, here: &'h OpenWorkspace) -> Result<&'h Staging> {
         if let Some(staging) = here.staging.get() {
             return Ok(staging);
         }
@@ -134,7 +133,7 @@ impl<'a> Disk<'a> {
         Ok(self.staging.get_or_init(|| staging))
     }
 
-    fn read_at(&self, root: &Root, path: &RelPath) -> Result<Found> {
+    fn read_at(&self, root: &Root, path: &RelPath) -> Result<Lookup> {
         use shopfloor_core::fs::Found as Is;
         let looked = match root.look(path) {
             Ok(looked) => looked,
@@ -142,15 +141,15 @@ impl<'a> Disk<'a> {
         };
         Ok(match looked {
             Is::Missing => Ok(None),
-            // It may be gone again, or be something else by now.
+            // It may be gone again, or have changed its type.
             Is::File(_) => match root.read_whole(path) {
-                Ok(read) => Ok(read.map(|(bytes, mode)| File::new(bytes, mode))),
+                Ok(read) => Ok(read.map(|(bytes, mode)| ReadFile::new(bytes, mode))),
                 Err(failure) => Err(Bar::Unreadable(failure.to_string())),
             },
             Is::Link(target) if points_to(root.path(), path, &target, &self.overlay.dir) => Err(Bar::Alias),
             Is::Link(_) => Err(Bar::Strange("it is a link, which is not followed".into())),
-            Is::Blocked(at) => Err(Bar::Strange(format!("{at} is a link or no directory"))),
-            Is::Dir | Is::Special => Err(Bar::Strange("it is no regular file".into())),
+            Is::Blocked(at) => Err(Bar::Strange(format!("{at} is a link or not a directory"))),
+            Is::Dir | Is::Special => Err(Bar::Strange("it is not a regular file".into())),
         })
     }
 
@@ -162,8 +161,8 @@ impl<'a> Disk<'a> {
         Ok(self.declared.get_or_init(|| declared))
     }
 
-    /// Removes what a killed run left in a directory, its content kept: it may be what somebody wrote just
-    /// when their file was exchanged.
+    /// Removes what a killed run left in a directory, and keeps its content: that may be what somebody wrote just when
+    /// the file was exchanged.
     fn rescue(&self, dir: &Path) -> Result<()> {
         let names = fs::list(dir)?;
         for name in names.iter().filter(|name| name.to_string_lossy().starts_with(fs::RESERVED)) {
@@ -174,7 +173,7 @@ impl<'a> Disk<'a> {
         if names.is_empty() { Ok(()) } else { fs::sweep_temporaries(dir) }
     }
 
-    /// The file of patterns for all work trees; asked for once.
+    /// git's file of patterns for all worktrees; asked for once.
     fn excludes(&self) -> Result<Option<&Path>> {
         if self.excludes.get().is_none() {
             let file = self.overlay.git.excludes_file(&self.overlay.repo)?;
@@ -183,27 +182,14 @@ impl<'a> Disk<'a> {
         Ok(self.excludes.get().and_then(Option::as_deref))
     }
 
-    /// Remembers that git bars nothing of these.
+    /// Remembers that git neither shows nor tracks these files.
     fn is_open(&self, workspace: &Digest, prints: &BTreeMap<RelPath, u64>) {
         let mut quiet = self.quiet.borrow_mut();
         prints.iter().for_each(|(path, print)| quiet.set_git(workspace, path, *print));
     }
-
-    fn run(
-        &self,
-        command: Cmd,
-        limit: usize,
-        timeout: std::time::Duration,
-    ) -> Result<std::result::Result<Vec<u8>, String>> {
-        let scratch = fs::scratch(&self.overlay.store.staging())?;
-        let Some(output) = command.capture_within(scratch, timeout, limit)? else {
-            return Ok(Err("took too long or wrote too much".into()));
-        };
-        Ok(if output.status.success() { Ok(output.stdout) } else { Err(format!("failed with {}", output.status)) })
-    }
 }
 
-/// The print of each file of a workspace, of those that both sides have.
+/// The fingerprint of each file of a workspace; `None` where a side does not have the file.
 fn prints<'s>(
     workspace: &'s Workspace,
     here: &'s [Option<Stat>],
@@ -226,7 +212,7 @@ impl Ground for Disk<'_> {
         let Listing { files, odd, .. } = self.root.files(&[RESERVED])?;
         let stats = self.root.stats(files.iter())?;
         *self.overlay_stats.borrow_mut() = files.iter().cloned().zip(stats).collect();
-        // A manifest could not name it.
+        // A manifest can only name paths in UTF-8.
         let unnameable = || Bar::Strange("in the overlay its name is not UTF-8".into());
         let bar = |path: &RelPath| path.as_path().to_str().is_none().then(unnameable);
         let mut all: BTreeMap<RelPath, Option<Bar>> =
@@ -255,7 +241,7 @@ impl Ground for Disk<'_> {
         if paths.is_empty() {
             return Ok(BTreeMap::new());
         }
-        if let Some(said) = self.first_said.borrow_mut().remove(&workspace.id)
+        if let Some(said) = self.first_answers.borrow_mut().remove(&workspace.id)
             && paths.is_subset(&said.asked)
         {
             self.is_open(&workspace.id, &said.open);
@@ -265,7 +251,7 @@ impl Ground for Disk<'_> {
         let prints = git_prints(self.env, excludes, workspace, paths);
         let asked: BTreeSet<RelPath> = {
             let quiet = self.quiet.borrow();
-            let known = quiet.of(&workspace.id);
+            let known = quiet.files(&workspace.id);
             let is_known = |path: &RelPath| {
                 prints.get(path).is_some_and(|print| known.is_some_and(|known| known.git_is(path, *print)))
             };
@@ -291,23 +277,23 @@ impl Ground for Disk<'_> {
             let waits = !workspace.held.is_empty() || !workspace.deleted.is_empty() || is_declared;
             let print = quiet::whole(&prints);
             let is_known = known.get(&workspace.id).is_some_and(|known| *known == Some(print));
-            // The very same files: then it is the same workspace too.
+            // The files are the very same, so the workspace is too.
             let is_quiet = is_whole && !waits && is_known && !prints.is_empty();
             Ok::<_, Failure>((workspace.id, stats, is_quiet))
         };
-        // What cannot be read is found out again, and said, where it is looked at.
+        // Errors are found again, and reported, when the workspace is looked at.
         let looked: Vec<_> = proc::map_parallel(workspaces, look).into_iter().flatten().collect();
         let quiet = looked.iter().filter(|(_, _, is_quiet)| *is_quiet).map(|(id, ..)| *id).collect();
-        // In one that gets its first files git is asked about all of them, so that can be done at once too.
+        // A new workspace gets all files of the overlay, so git is asked about all of them at once.
         let new: Vec<&Workspace> = workspaces.iter().filter(|w| w.files.is_empty()).collect();
         let files: BTreeSet<RelPath> =
             overlay.iter().filter(|(_, stat)| stat.is_some()).map(|(p, _)| p.clone()).collect();
         let excludes = if new.is_empty() { None } else { self.excludes().ok().flatten() };
         let (env, overlay) = (self.env, self.overlay);
         let said = proc::map_parallel(&new, |workspace| {
-            Some((workspace.id, first_said(env, overlay, excludes, workspace, &files)?))
+            Some((workspace.id, first_answer(env, overlay, excludes, workspace, &files)?))
         });
-        *self.first_said.borrow_mut() = said.into_iter().flatten().collect();
+        *self.first_answers.borrow_mut() = said.into_iter().flatten().collect();
         *self.first_look.borrow_mut() = looked.into_iter().map(|(id, stats, _)| (id, stats)).collect();
         quiet
     }
@@ -323,7 +309,7 @@ impl Ground for Disk<'_> {
         let mut same = HashSet::with_capacity(workspace.files.len());
         {
             let (quiet, mut news) = (self.quiet.borrow(), self.stats.borrow_mut());
-            let known = quiet.of(&workspace.id);
+            let known = quiet.files(&workspace.id);
             for ((path, here), print) in workspace.files.keys().zip(&stats).zip(&prints) {
                 let Some(print) = *print else { continue };
                 let is_settled = |stat: &Option<Stat>| stat.is_some_and(|stat| stat.is_settled(self.env.now));
@@ -356,7 +342,7 @@ impl Ground for Disk<'_> {
         stats.into_iter().next()?.map(|stat| stat.modified())
     }
 
-    fn read(&self, side: Side<'_>, path: &RelPath) -> Result<Found> {
+    fn read(&self, side: Side<'_>, path: &RelPath) -> Result<Lookup> {
         match side {
             Side::Here(workspace) => self.read_at(&self.here(workspace)?.root, path),
             Side::Overlay => {
@@ -416,11 +402,11 @@ impl Ground for Disk<'_> {
         Workspace::load(&self.overlay.store.workspaces(), &workspace.id)
     }
 
-    fn record(&self, conflict: &Conflict) -> Result<()> {
+    fn record(&self, conflict: &ConflictRecord) -> Result<()> {
         self.overlay.store.record(conflict)
     }
 
-    fn log(&self, events: &[Event]) -> Result<()> {
+    fn log(&self, events: &[LogRecord]) -> Result<()> {
         self.overlay.store.log(events)
     }
 
@@ -440,94 +426,45 @@ impl Ground for Disk<'_> {
         Workspace::load_all(&self.overlay.store.workspaces())
     }
 
-    fn announce(&self, doing: &[Doing]) -> Result<()> {
-        let mut told = self.told.borrow_mut();
-        let new: Vec<Doing> = doing.iter().filter(|doing| !told.contains(doing)).cloned().collect();
+    fn announce(&self, planned: &[PlannedWrite]) -> Result<()> {
+        let mut announced = self.announced.borrow_mut();
+        let new: Vec<PlannedWrite> = planned.iter().filter(|write| !announced.contains(write)).cloned().collect();
         if !new.is_empty() {
             self.overlay.store.announce(&new)?;
-            told.extend(new);
+            announced.extend(new);
         }
         Ok(())
     }
 
-    fn announced(&self) -> Result<BTreeSet<Doing>> {
+    fn announced(&self) -> Result<BTreeSet<PlannedWrite>> {
         self.overlay.store.announced()
     }
 
     fn is_done(&self) -> Result<()> {
-        self.told.borrow_mut().clear();
+        self.announced.borrow_mut().clear();
         self.overlay.store.is_done()
     }
 
-    fn removed(&self) -> Result<Removed> {
+    fn removed(&self) -> Result<RemovedEntries> {
         self.overlay.store.removed()
     }
 
-    fn save_removed(&self, removed: &Removed) -> Result<()> {
+    fn save_removed(&self, removed: &RemovedEntries) -> Result<()> {
         self.overlay.store.save_removed(removed)
     }
 
-    fn ask(&mut self, path: &RelPath, question: &Question) -> Result<std::result::Result<Vec<u8>, String>> {
+    fn ask(&mut self, path: &RelPath, input: &MergeInput<'_>) -> Result<Answer> {
         let Some(program) = &self.overlay.settings.merge_command else { return Ok(Err("is not set".into())) };
-        let input = question.input();
-        let base = fs::Temporary::with(self.env, input.base.unwrap_or_default())?;
-        let (current, workspace) =
-            (fs::Temporary::with(self.env, input.overlay)?, fs::Temporary::with(self.env, input.workspace)?);
-        let command = match program.argv.split_first() {
-            None => proc::shell(self.env, &program.line)?,
-            Some((name, args)) => {
-                let named = Path::new(name);
-                let found = if named.is_absolute() { Some(named.to_path_buf()) } else { proc::find(self.env, name) };
-                let Some(found) = found else { return Ok(Err(format!("{name} is not on the PATH"))) };
-                Cmd::new(&found, self.env).args(args)
-            }
-        };
-        let command = command
-            .dir(&self.overlay.repo.home.checkout)
-            .var("OVERLAY_SYNC_BASE", base.path())
-            .var("OVERLAY_SYNC_CURRENT", current.path())
-            .var("OVERLAY_SYNC_WORKSPACE", workspace.path())
-            .var("OVERLAY_SYNC_PATH", path.as_path())
-            .input(prompt(question));
         let was_locked = self.lock.take().is_some();
-        let said = self.run(command, merge::limit(&input), program.timeout);
+        let (dir, staging) = (&self.overlay.repo.home.checkout, self.overlay.store.staging());
+        let answer = merge_command::ask(self.env, program, dir, &staging, path, input);
         if was_locked {
             self.lock = Some(Lock::take(&self.overlay.store.lock_path())?);
         }
-        // Whatever was read before may be another by now.
+        // Other runs may have changed everything that was read before.
         self.files.borrow_mut().clear();
-        self.told.borrow_mut().clear();
+        self.announced.borrow_mut().clear();
         self.stats.borrow_mut().clear();
-        Ok(said?.and_then(|output| match merge::check(&input, &output) {
-            None => Ok(output),
-            Some(why) => Err(format!("gave an answer that {why}")),
-        }))
-    }
-}
-
-/// What the program reads on stdin.
-fn prompt(question: &Question) -> Vec<u8> {
-    let head = "Merge these two versions of a configuration file. Both have been
-modified independently from a common base.
-
-Rules:
-- For JSON files with arrays: union the arrays (keep all unique entries)
-- For key-value settings: keep entries from both versions
-- Never remove entries that exist in either version
-- If values conflict for the same key, prefer VERSION B (the workspace version)
-- Output ONLY the merged file content, no explanation or markdown fencing
-
-VERSION A (current overlay):
-";
-    let between = b"\nVERSION B (workspace modification):\n".as_slice();
-    [head.as_bytes(), &question.overlay, between, &question.here, b"\n"].concat()
-}
-
-impl Overlay {
-    /// What is declared in advance, by settings and by the main checkout's `.worktreeinclude`.
-    pub fn declared(&self) -> Result<Declared> {
-        let file = self.repo.home.checkout.join(declared::FILE);
-        let include = if file.is_symlink() { None } else { fs::read(&file)? };
-        Ok(Declared::of(&self.settings.paths, &include.unwrap_or_default()))
+        answer
     }
 }

@@ -1,6 +1,6 @@
 //! Everything that can happen to an overlay and its workspaces, in any order, over a ground in memory: edits,
-//! deletions, clean-ups, passes that are late or doubled, a process that dies at any operation, somebody
-//! else who writes in between, a merge command that is right, wrong or slow.
+//! deletions, clean-ups, late and repeated passes, a process that dies at any operation, somebody else who writes in
+//! between, and a merge command that is right, wrong or slow.
 
 use std::collections::BTreeMap;
 
@@ -9,14 +9,14 @@ use proptest_state_machine::{ReferenceStateMachine, StateMachineTest, prop_state
 use shopfloor_core::hash::Digest;
 use shopfloor_core::path::RelPath;
 
-use super::converge::{Outcome, converge};
-use super::memory::{Edit, Memory, Program, State};
+use super::converge::{SyncOutcome, converge};
+use super::memory::{Edit, MemoryGround, MemoryState, Program};
 use crate::manifest::Workspace;
 use crate::settings::{MergeCommand, OnConflict, Settings};
 
 const WORKSPACES: u8 = 3;
 const NOW: &str = "2026-01-01T00:00:00Z";
-/// Where what two change differently stands; every other name is set by one edit alone.
+/// The name that several edits set differently. Every other name is set by one edit alone.
 const SHARED: &str = "SHARED";
 
 fn id(w: u8) -> Digest {
@@ -29,39 +29,39 @@ fn file(env: bool) -> RelPath {
 
 /// What somebody does to a text.
 #[derive(Clone, Copy, Debug)]
-enum Change {
+enum TextChange {
     /// Sets a name that nobody else sets.
     Add,
-    /// Sets what others may set too.
+    /// Sets a name that others may set too.
     Shared(u8),
-    /// Takes away one of the names.
+    /// Removes one of the names.
     Take(u8),
-    /// Writes what stood there when it was looked at first.
+    /// Writes the text as it was at the start.
     Stale,
 }
 
 #[derive(Clone, Debug)]
 enum Step {
     /// Somebody changes a file of a workspace, or of the overlay.
-    Edit(Option<u8>, bool, Change),
+    Edit(Option<u8>, bool, TextChange),
     Delete(u8, bool),
-    /// All files of a workspace go at once, as `git clean` does it.
+    /// All files of a workspace are removed at once, as by `git clean`.
     Clean(u8),
-    /// The directory is away for a while, or back.
+    /// The directory goes away, or comes back.
     Away(u8),
     Pass(Vec<u8>),
-    /// A pass that dies at this operation, and nobody notices.
+    /// A pass that dies at this operation without anybody noticing.
     Killed(usize),
-    /// A pass that dies at each operation in turn, each time from the same start, and is run again.
+    /// A pass that dies at each operation in turn, each time from the same start, and is then run again.
     KilledEverywhere,
-    /// A pass during which somebody writes, just before this operation.
+    /// A pass during which somebody writes just before this operation.
     Raced(usize, u8, bool),
     Program(Option<Program>),
-    /// From now on a person decides conflicts, or the rule does.
+    /// From now on conflicts are held, or decided by the rule.
     Hold(bool),
 }
 
-/// Nothing is predicted: what must hold is told from what happened.
+/// There is no model: the invariants are checked on what happened.
 struct Anything;
 
 impl ReferenceStateMachine for Anything {
@@ -75,10 +75,10 @@ impl ReferenceStateMachine for Anything {
     fn transitions((): &()) -> BoxedStrategy<Step> {
         let w = || 0..WORKSPACES;
         let change = prop_oneof![
-            5 => Just(Change::Add),
-            3 => (0..4u8).prop_map(Change::Shared),
-            2 => any::<u8>().prop_map(Change::Take),
-            1 => Just(Change::Stale),
+            5 => Just(TextChange::Add),
+            3 => (0..4u8).prop_map(TextChange::Shared),
+            2 => any::<u8>().prop_map(TextChange::Take),
+            1 => Just(TextChange::Stale),
         ];
         let whose = prop_oneof![6 => w().prop_map(Some), 1 => Just(None)];
         let program = prop_oneof![Just(Program::Right), Just(Program::Wrong), Just(Program::Slow)];
@@ -105,20 +105,20 @@ impl ReferenceStateMachine for Anything {
 /// The overlay and its workspaces, and what is known of the edits.
 #[derive(Clone, Debug)]
 struct Floor {
-    state: State,
-    /// What somebody set and nobody took away.
+    state: MemoryState,
+    /// The names that somebody set and nobody removed.
     standing: BTreeMap<(bool, String), ()>,
     names: usize,
-    /// Whether conflicts wait, and whether any ever did: then bases are put together from parts.
+    /// Whether conflicts are held, and whether they ever were: bases are then composed of parts.
     is_hold: bool,
     had_parts: bool,
     /// Workspaces that are away, with their files.
-    away: BTreeMap<Digest, super::memory::Files>,
+    away: BTreeMap<Digest, super::memory::MemoryFiles>,
 }
 
 impl Floor {
     fn new() -> Floor {
-        let mut state = State::default();
+        let mut state = MemoryState::default();
         for env in [true, false] {
             state.edit(&(
                 None,
@@ -143,10 +143,10 @@ impl Floor {
         floor
     }
 
-    /// Passes over these workspaces, as a run of ours does it.
-    fn pass(&mut self, order: &[u8]) -> Option<Outcome> {
+    /// Passes over these workspaces, as a run does.
+    fn pass(&mut self, order: &[u8]) -> Option<SyncOutcome> {
         let slow = self.state.program == Some(Program::Slow);
-        self.state.meanwhile = if slow { self.change(Some(0), true, Change::Shared(8)) } else { None };
+        self.state.meanwhile = if slow { self.change(Some(0), true, TextChange::Shared(8)) } else { None };
         let edit = self.state.meanwhile.clone();
         let before = self.state.clone();
         let settings = Settings {
@@ -160,14 +160,15 @@ impl Floor {
         };
         self.had_parts |= self.is_hold;
         let mut workspaces: Vec<Workspace> = order.iter().map(|w| before.manifests[&id(*w)].clone()).collect();
-        let mut ground = Memory(std::cell::RefCell::new(std::mem::take(&mut self.state)));
+        let mut ground = MemoryGround(std::cell::RefCell::new(std::mem::take(&mut self.state)));
         let outcome = converge(&mut ground, &settings, NOW, &mut workspaces);
         self.state = ground.0.into_inner();
         if let (Some((_, _, bytes)), None) = (edit, self.state.meanwhile.take()) {
             self.overwritten(true, &bytes);
         }
         if self.state.dies_at.is_some() {
-            // Between reading and keeping nobody can do anything; what stands where it was read is not lost.
+            // No one can restore a text that was read and not kept before the process died. One that is still in place
+            // is not lost.
             assert!(self.state.read.keys().all(|digest| before.read.contains_key(digest) || self.state.has(digest)));
             self.state.read.clone_from(&before.read);
         }
@@ -175,8 +176,8 @@ impl Floor {
         outcome.ok()
     }
 
-    /// What holds after every run, whether it lived to its end or not.
-    fn check(&self, before: &State) {
+    /// What holds after every run, completed or killed.
+    fn check(&self, before: &MemoryState) {
         let state = &self.state;
         for digest in state.read.keys() {
             assert!(state.has(digest), "lost: {:?}", String::from_utf8_lossy(&state.read[digest]));
@@ -192,14 +193,14 @@ impl Floor {
                 }
             }
         }
-        // What one side alone changed is no conflict and nothing to ask about.
+        // A change of one side alone is no conflict and raises no question.
         let disputed = |path: &RelPath| {
-            let of = |files: &super::memory::Files| files.get(path).map(|(bytes, _)| Digest::of(bytes));
+            let of = |files: &super::memory::MemoryFiles| files.get(path).map(|(bytes, _)| Digest::of(bytes));
             let is_changed = |w: &&Workspace| {
                 before.here.get(&w.id).is_some_and(|files| of(files) != w.files.get(path).map(|b| b.sha256))
             };
             let overlay = before.manifests.values().any(|w| w.files.get(path).map(|b| b.sha256) != of(&before.overlay));
-            // An edit of a file that was filled again is taken for one of what was there before.
+            // An edit of a refilled file counts as one of the text from before.
             let is_refilled = before.manifests.values().any(|w| w.refilled.contains_key(path));
             before.manifests.values().filter(is_changed).count() + usize::from(overlay) > 1 || is_refilled
         };
@@ -210,7 +211,7 @@ impl Floor {
         }
     }
 
-    fn change(&mut self, whose: Option<u8>, env: bool, change: Change) -> Option<Edit> {
+    fn change(&mut self, whose: Option<u8>, env: bool, change: TextChange) -> Option<Edit> {
         let id = whose.map(id);
         let files = match id {
             None => Some(&self.state.overlay),
@@ -220,16 +221,16 @@ impl Floor {
         let before = bytes.as_deref().map(|bytes| names(env, bytes)).unwrap_or_default();
         let mut now = before.clone();
         match change {
-            Change::Add => {
+            TextChange::Add => {
                 self.names += 1;
                 now.insert(format!("N{}", self.names), "1".into());
             }
-            Change::Shared(value) => drop(now.insert(SHARED.into(), value.to_string())),
-            Change::Take(n) => {
+            TextChange::Shared(value) => drop(now.insert(SHARED.into(), value.to_string())),
+            TextChange::Take(n) => {
                 let name = before.keys().nth(usize::from(n) % before.len().max(1))?.clone();
                 now.remove(&name);
             }
-            Change::Stale => now = BTreeMap::from([("FIRST".into(), "1".into()), (SHARED.into(), "0".into())]),
+            TextChange::Stale => now = BTreeMap::from([("FIRST".into(), "1".into()), (SHARED.into(), "0".into())]),
         }
         for name in before.keys().filter(|name| !now.contains_key(*name)) {
             self.standing.remove(&(env, name.clone()));
@@ -240,13 +241,13 @@ impl Floor {
         Some((id, file(env), text(env, &now)))
     }
 
-    /// Somebody writes a text he began a while ago: what came meanwhile he takes away.
+    /// Somebody writes a text that was begun a while ago, which removes what came meanwhile.
     fn overwritten(&mut self, env: bool, bytes: &[u8]) {
         let said = names(env, bytes);
         self.standing.retain(|(e, name), ()| *e != env || said.contains_key(name));
     }
 
-    /// Nobody answers for what a file said that is deleted.
+    /// A deleted file's names are no longer expected.
     fn forget(&mut self, w: u8, env: bool) {
         if let Some((bytes, _)) = self.state.here.get_mut(&id(w)).and_then(|files| files.remove(&file(env))) {
             for name in names(env, &bytes).keys() {
@@ -255,7 +256,7 @@ impl Floor {
         }
     }
 
-    /// At rest: one run, which is passes until quiet, brings all in step, and another writes nothing.
+    /// At rest, one run (passes until quiet) brings everything in step, and another one writes nothing.
     fn settle(&mut self, order: &[u8]) {
         for (id, files) in std::mem::take(&mut self.away) {
             self.state.here.insert(id, files);
@@ -270,7 +271,7 @@ impl Floor {
         assert_eq!(self.state.writes, writes, "a second run writes nothing");
         for env in [true, false] {
             let path = file(env);
-            let of = |files: &super::memory::Files| {
+            let of = |files: &super::memory::MemoryFiles| {
                 files.get(&path).map(|(bytes, _)| String::from_utf8_lossy(bytes).into_owned())
             };
             let overlay = of(&self.state.overlay);
@@ -352,7 +353,7 @@ impl StateMachineTest for Floor {
                 }
             }
             Step::Raced(after, w, env) => {
-                if let Some(edit) = floor.change(Some(w), env, Change::Shared(9)) {
+                if let Some(edit) = floor.change(Some(w), env, TextChange::Shared(9)) {
                     floor.overwritten(env, &edit.2);
                     floor.state.raced = Some((floor.state.writes + after, edit));
                     floor.pass(&all);
@@ -368,7 +369,7 @@ impl StateMachineTest for Floor {
     }
 
     fn teardown(floor: Floor, (): ()) {
-        // In whatever order: without a conflict the outcome is the same.
+        // Without a conflict the result is the same in any order.
         let (mut one, mut other) = (floor.clone(), floor);
         let conflicts = one.state.conflicts.len();
         one.settle(&[0, 1, 2]);
@@ -378,7 +379,7 @@ impl StateMachineTest for Floor {
         };
         if is_free(&one) && is_free(&other) && one.state.program.is_none() && !one.had_parts {
             for env in [true, false] {
-                // Setting again what another took away is a dispute that no base shows.
+                // Setting again what another edit removed is a dispute that no base shows.
                 let said = |floor: &Floor| {
                     let (bytes, _) = floor.state.overlay.get(&file(env))?;
                     Some(names(env, bytes).into_keys().filter(|name| name != SHARED).collect::<Vec<_>>())
@@ -395,11 +396,11 @@ prop_state_machine! {
     fn whatever_happens_nothing_is_lost_and_all_come_in_step(sequential 1..24 => Floor);
 }
 
-/// What a killed run wrote into a workspace is no edit of that workspace: taken away elsewhere, it stays away.
+/// What a killed run wrote into a workspace is not an edit of that workspace: once removed elsewhere, it stays away.
 #[test]
 fn what_a_killed_run_wrote_does_not_come_back() {
     let mut floor = Floor::new();
-    let edit = floor.change(Some(0), false, Change::Add).unwrap();
+    let edit = floor.change(Some(0), false, TextChange::Add).unwrap();
     floor.state.edit(&edit);
     let start = floor.clone();
     floor.pass(&[0, 1, 2]).unwrap();
@@ -409,7 +410,7 @@ fn what_a_killed_run_wrote_does_not_come_back() {
             let mut killed = start.clone();
             killed.state.dies_at = Some(at);
             killed.pass(&[0, 1, 2]);
-            let edit = killed.change(Some(0), false, Change::Take(1)).unwrap();
+            let edit = killed.change(Some(0), false, TextChange::Take(1)).unwrap();
             killed.state.edit(&edit);
             killed.settle(&order);
             let said = names(false, &killed.state.overlay[&file(false)].0);
@@ -418,13 +419,13 @@ fn what_a_killed_run_wrote_does_not_come_back() {
     }
 }
 
-/// A right answer is not asked for twice, wherever the run dies once it is known.
+/// A right answer is not asked for again, wherever the run dies after it arrived.
 #[test]
 fn the_merge_command_is_not_asked_twice() {
     let mut floor = Floor::new();
     floor.state.program = Some(Program::Right);
     for (w, value) in [(0, 1), (1, 2)] {
-        let edit = floor.change(Some(w), false, Change::Shared(value)).unwrap();
+        let edit = floor.change(Some(w), false, TextChange::Shared(value)).unwrap();
         floor.state.edit(&edit);
     }
     let start = floor.clone();
@@ -445,32 +446,36 @@ fn the_merge_command_is_not_asked_twice() {
     assert!(remembered >= 3, "{remembered}");
 }
 
-/// What a pass that writes neither side tells is about its workspace alone: others do not hold that base.
+/// A pass that writes neither side announces something about its own workspace only: others do not hold that base.
 #[test]
 fn a_base_that_moves_without_a_write_is_nobody_elses() {
-    use super::ground::File;
-    use crate::plan::{Decision, Step, Write};
-    let side = |text: &str| Some(File::new(text.into(), 0o600));
-    let write = Write {
+    use super::heal::planned_write;
+    use super::survey::PlannedFile;
+    use crate::ground::ReadFile;
+    use crate::plan::{Decision, Step, WriteStep};
+    let side = |text: &str| Some(ReadFile::new(text.into(), 0o600));
+    let write = WriteStep {
         overlay: None,
         here: None,
         base: b"o".to_vec(),
-        did: crate::store::Did::Merge,
+        rule: crate::store::SyncRule::Merge,
         winner: crate::merge::Rule::Overlay,
         conflicts: Vec::new(),
         grown: 0,
         intent: None,
     };
-    let seen = crate::look::Seen {
+    let seen = crate::facts::look::SeenFile {
         path: file(true),
         base: None,
+        base_bytes: None,
         overlay: side("o"),
         here: side("x"),
-        decision: Decision { step: Step::Write(write), part: None },
         policy: crate::settings::Policy::default(),
+        may_ask: false,
         barred: None,
     };
+    let planned = PlannedFile { seen, decision: Decision { step: Step::Write(write), part: None } };
     let floor = Floor::new();
-    let doing = super::doing(&floor.state.manifests[&id(1)], &seen).unwrap();
-    assert_eq!((doing.workspace, doing.writes_here), (Some(id(1)), false));
+    let write = planned_write(&floor.state.manifests[&id(1)], &planned).unwrap();
+    assert_eq!((write.workspace, write.writes_here), (Some(id(1)), false));
 }

@@ -1,5 +1,5 @@
-//! A ground in memory: each operation that writes is counted, and the process can be made to die at any of
-//! them, or somebody else to write just before it.
+//! A ground in memory. It counts each operation that writes; the process can be made to die at any of them, and
+//! somebody else to write just before it.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
@@ -8,56 +8,55 @@ use shopfloor_core::error::{Failure, Result};
 use shopfloor_core::hash::Digest;
 use shopfloor_core::path::RelPath;
 
-use super::ground::{Bar, File, Found, Ground, Side};
+use crate::ground::{Bar, Ground, Lookup, ReadFile, Side};
 use crate::manifest::Workspace;
-use crate::merge::{Input, Rule, check, merge};
-use crate::plan::Question;
-use crate::store::{Conflict, Doing, Event, Intent, Removed};
+use crate::merge::{MergeInput, Rule, check, merge};
+use crate::store::{ConflictRecord, Intent, LogRecord, PlannedWrite, RemovedEntries};
 
-pub type Files = BTreeMap<RelPath, (Vec<u8>, u32)>;
+pub type MemoryFiles = BTreeMap<RelPath, (Vec<u8>, u32)>;
 
-/// What the merge command is like.
+/// How the merge command behaves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Program {
-    /// It merges, the workspace winning.
+    /// It merges, and the workspace wins.
     Right,
-    /// It answers with something else.
+    /// It answers something else.
     Wrong,
-    /// It merges, but a workspace is edited meanwhile.
+    /// It merges, but a workspace is edited while it works.
     Slow,
 }
 
-/// Somebody else's write: into which workspace (none: the overlay), which file, what.
+/// Somebody else's write: into which workspace (`None`: the overlay), which file, and the text.
 pub type Edit = (Option<Digest>, RelPath, Vec<u8>);
 
 #[derive(Clone, Debug, Default)]
-pub struct State {
-    pub overlay: Files,
-    /// The workspaces whose directories are there.
-    pub here: BTreeMap<Digest, Files>,
+pub struct MemoryState {
+    pub overlay: MemoryFiles,
+    /// The workspaces whose directories exist.
+    pub here: BTreeMap<Digest, MemoryFiles>,
     pub manifests: BTreeMap<Digest, Workspace>,
     pub objects: BTreeMap<Digest, Vec<u8>>,
-    pub conflicts: BTreeMap<String, Conflict>,
-    pub events: Vec<Event>,
+    pub conflicts: BTreeMap<String, ConflictRecord>,
+    pub events: Vec<LogRecord>,
     pub intents: BTreeMap<(Digest, RelPath), Intent>,
-    pub removed: Removed,
-    pub doing: BTreeSet<Doing>,
-    /// Every content a pass has read.
+    pub removed: RemovedEntries,
+    pub doing: BTreeSet<PlannedWrite>,
+    /// Every text that a pass has read.
     pub read: BTreeMap<Digest, Vec<u8>>,
-    /// Every content that stood at a path, of each side.
+    /// Every text that was at a path, on each side.
     pub history: BTreeSet<(Option<Digest>, RelPath, Digest)>,
     /// How many operations wrote.
     pub writes: usize,
-    /// Dies when it is to do this one.
+    /// The process dies at this operation.
     pub dies_at: Option<usize>,
-    /// Somebody writes just before this one.
+    /// Somebody writes just before this operation.
     pub raced: Option<(usize, Edit)>,
     pub program: Option<Program>,
     pub meanwhile: Option<Edit>,
     pub asked: usize,
 }
 
-impl State {
+impl MemoryState {
     /// Somebody writes a file.
     pub fn edit(&mut self, (whose, path, bytes): &Edit) {
         let files = match whose {
@@ -70,19 +69,19 @@ impl State {
         }
     }
 
-    /// Whether a content can be had back.
+    /// Whether a text can be restored.
     pub fn has(&self, digest: &Digest) -> bool {
-        let stands = |files: &Files| files.values().any(|(bytes, _)| Digest::of(bytes) == *digest);
+        let stands = |files: &MemoryFiles| files.values().any(|(bytes, _)| Digest::of(bytes) == *digest);
         self.objects.contains_key(digest) || stands(&self.overlay) || self.here.values().any(stands)
     }
 }
 
-/// The ground; a dead one answers nothing any more.
+/// The ground. Once its process is dead, every write fails.
 #[derive(Debug, Default)]
-pub struct Memory(pub RefCell<State>);
+pub struct MemoryGround(pub RefCell<MemoryState>);
 
-impl Memory {
-    /// Before anything is written: dies, or lets somebody else go first.
+impl MemoryGround {
+    /// Comes before every write: dies, or lets somebody else write first.
     fn tick(&self) -> Result<()> {
         let mut state = self.0.borrow_mut();
         let now = state.writes;
@@ -98,7 +97,7 @@ impl Memory {
         Ok(())
     }
 
-    fn with<T>(&self, change: impl FnOnce(&mut State) -> T) -> Result<T> {
+    fn with<T>(&self, change: impl FnOnce(&mut MemoryState) -> T) -> Result<T> {
         self.tick()?;
         Ok(change(&mut self.0.borrow_mut()))
     }
@@ -111,7 +110,7 @@ fn whose(side: Side<'_>) -> Option<Digest> {
     }
 }
 
-impl Ground for Memory {
+impl Ground for MemoryGround {
     fn overlay(&self) -> Result<BTreeMap<RelPath, Option<Bar>>> {
         Ok(self.0.borrow().overlay.keys().map(|path| (path.clone(), None)).collect())
     }
@@ -148,7 +147,7 @@ impl Ground for Memory {
 
     fn is_quiet_now(&self, _: &Workspace, _: &RelPath) {}
 
-    fn read(&self, side: Side<'_>, path: &RelPath) -> Result<Found> {
+    fn read(&self, side: Side<'_>, path: &RelPath) -> Result<Lookup> {
         let mut state = self.0.borrow_mut();
         let files = match whose(side) {
             None => Some(&state.overlay),
@@ -156,7 +155,7 @@ impl Ground for Memory {
         };
         let Some((bytes, mode)) = files.and_then(|files| files.get(path)).cloned() else { return Ok(Ok(None)) };
         state.read.insert(Digest::of(&bytes), bytes.clone());
-        Ok(Ok(Some(File::new(bytes, mode))))
+        Ok(Ok(Some(ReadFile::new(bytes, mode))))
     }
 
     fn put(&self, side: Side<'_>, path: &RelPath, expected: Option<Digest>, bytes: &[u8], mode: u32) -> Result<bool> {
@@ -206,11 +205,11 @@ impl Ground for Memory {
         Ok(self.0.borrow().manifests.get(&workspace.id).cloned())
     }
 
-    fn record(&self, conflict: &Conflict) -> Result<()> {
+    fn record(&self, conflict: &ConflictRecord) -> Result<()> {
         self.with(|state| drop(state.conflicts.insert(conflict.id.clone(), conflict.clone())))
     }
 
-    fn log(&self, events: &[Event]) -> Result<()> {
+    fn log(&self, events: &[LogRecord]) -> Result<()> {
         if events.is_empty() {
             return Ok(());
         }
@@ -233,14 +232,14 @@ impl Ground for Memory {
         Ok(self.0.borrow().manifests.values().cloned().collect())
     }
 
-    fn announce(&self, doing: &[Doing]) -> Result<()> {
+    fn announce(&self, doing: &[PlannedWrite]) -> Result<()> {
         if doing.iter().all(|doing| self.0.borrow().doing.contains(doing)) {
             return Ok(());
         }
         self.with(|state| state.doing.extend(doing.iter().cloned()))
     }
 
-    fn announced(&self) -> Result<BTreeSet<Doing>> {
+    fn announced(&self) -> Result<BTreeSet<PlannedWrite>> {
         Ok(self.0.borrow().doing.clone())
     }
 
@@ -248,15 +247,15 @@ impl Ground for Memory {
         self.with(|state| state.doing.clear())
     }
 
-    fn removed(&self) -> Result<Removed> {
+    fn removed(&self) -> Result<RemovedEntries> {
         Ok(self.0.borrow().removed.clone())
     }
 
-    fn save_removed(&self, removed: &Removed) -> Result<()> {
+    fn save_removed(&self, removed: &RemovedEntries) -> Result<()> {
         self.with(|state| state.removed = removed.clone())
     }
 
-    fn ask(&mut self, _: &RelPath, question: &Question) -> Result<std::result::Result<Vec<u8>, String>> {
+    fn ask(&mut self, _: &RelPath, input: &MergeInput<'_>) -> Result<std::result::Result<Vec<u8>, String>> {
         let mut state = self.0.borrow_mut();
         state.asked += 1;
         let program = state.program.unwrap_or(Program::Wrong);
@@ -268,11 +267,11 @@ impl Ground for Memory {
         let answer = match program {
             Program::Wrong => b"Here is the merged file:\n".to_vec(),
             Program::Right | Program::Slow => {
-                let base = Some(question.base.as_deref().unwrap_or_default());
-                merge(&Input { base, rule: Rule::Workspace, ..question.input() }).bytes
+                let base = Some(input.base.unwrap_or_default());
+                merge(&MergeInput { base, rule: Rule::Workspace, ..*input }).bytes
             }
         };
-        Ok(match check(&question.input(), &answer) {
+        Ok(match check(input, &answer) {
             None => Ok(answer),
             Some(why) => Err(why.to_owned()),
         })

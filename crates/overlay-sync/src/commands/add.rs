@@ -1,8 +1,8 @@
-//! `add`: files become managed by being copied into the overlay.
+//! `add`: files are copied into the overlay and managed from then on.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use serde_json::json;
+use serde::Serialize;
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::fs::Root;
@@ -11,59 +11,69 @@ use shopfloor_core::path::RelPath;
 use shopfloor_core::text::printable;
 use shopfloor_core::ui::Ui;
 
-use crate::apply;
 use crate::apply::disk::Disk;
-use crate::cli::Place;
-use crate::facts::Overlay;
-use crate::manifest::{Base, Workspace};
-use crate::merge::{Kind, strip};
+use crate::apply::edits;
+use crate::facts::overlay::Overlay;
+use crate::flags::OverlayFlags;
+use crate::manifest::{BaseFile, Workspace};
+use crate::merge::{FileType, strip};
+use crate::refusal::Refusal;
 use crate::store::RESERVED;
 
-pub fn run(ui: &Ui, env: &Env, place: &Place, files: &[PathBuf]) -> Result<Exit> {
-    let overlay = Overlay::find(ui, env, place)?;
+/// Copy files into the overlay and manage them from now on
+#[derive(clap::Args, Debug)]
+#[command(after_help = "Example:\n  overlay-sync add .env.local")]
+pub struct Args {
+    /// Files below the workspace
+    #[arg(required = true)]
+    files: Vec<PathBuf>,
+}
+
+#[derive(Serialize)]
+struct AddAnswer<'a> {
+    path: &'a RelPath,
+    added: bool,
+}
+
+/// A file as it is in the workspace.
+struct NewFile {
+    path: RelPath,
+    bytes: Vec<u8>,
+    mode: u32,
+}
+
+pub fn run(ui: &Ui, env: &Env, flags: &OverlayFlags, args: &Args) -> Result<Exit> {
+    let overlay = Overlay::find(ui, env, flags)?;
     let top = overlay.repo.require_worktree()?.to_path_buf();
-    let worktree = Root::open(&top)?;
-    let paths = files.iter().map(|file| below(env, &top, file)).collect::<Result<Vec<_>>>()?;
-    let list: Vec<PathBuf> = paths.iter().map(|path| path.as_path().to_path_buf()).collect();
-    let ignored = overlay.git.ignored(&top, &list, None)?;
-    let mut contents = Vec::new();
-    for path in paths {
-        let read = worktree.read_whole(&path)?;
-        let (bytes, mode) = read.ok_or_else(|| Failure::not_found(format!("there is no file {path} here")))?;
-        if !ignored.contains(&path.as_path().to_path_buf()) {
-            return Err(Failure::new(Exit::No, "not_ignored", format!("git does not ignore {path} here"))
-                .hint("an overlay is for untracked files; add the path to .gitignore or info/exclude"));
-        }
-        contents.push((path, bytes, mode));
-    }
-    if place.dry_run {
-        contents.iter().for_each(|(path, ..)| ui.line(format!("would add {}", printable(&path.to_string()))));
+    let files = read(env, &overlay, &top, &args.files)?;
+    if flags.dry_run {
+        files.iter().for_each(|file| ui.line(format!("would add {}", printable(&file.path.to_string()))));
         return Ok(Exit::Done);
     }
     let lock = overlay.create()?;
     let disk = Disk::open(env, &overlay, Some(lock))?;
     let all = Workspace::load_all(&overlay.store.workspaces())?;
     let mut here = all.into_iter().find(|workspace| workspace.root == top);
-    for (path, bytes, mode) in &contents {
-        // What is the workspace's own stays there.
-        let (kind, local) = (Kind::of(path.as_path()), overlay.settings.policy(path).local);
-        let shared = if local.is_empty() { Some(bytes.clone()) } else { strip(kind, bytes, &local) };
+    for NewFile { path, bytes, mode } in files {
+        // The workspace's own entries do not enter the overlay.
+        let (kind, local) = (FileType::from_path(path.as_path()), overlay.settings.policy(&path).local);
+        let shared = if local.is_empty() { Some(bytes) } else { strip(kind, &bytes, &local) };
         let shared = shared.ok_or_else(|| {
             Failure::malformed(format!("{path}: its local entries cannot be told from the others"))
-                .hint("mend the file, or put the shared part into the overlay by hand")
+                .hint("fix the file, or put the shared part into the overlay by hand")
         })?;
-        let added = apply::add(&disk, path, &shared, *mode)?;
+        let added = edits::add(&disk, &path, &shared, mode)?;
         if let (true, Some(workspace)) = (added, &mut here) {
-            // Both sides hold it now; an edit from here on has a past to be merged with.
-            apply::settle(workspace, path, Base { sha256: Digest::of(&shared), mode: *mode });
+            // Both sides hold the file now, so later edits are merged with it as their base.
+            workspace.set_base(&path, BaseFile { sha256: Digest::of(&shared), mode });
             workspace.save(&overlay.store.workspaces())?;
         }
         if ui.is_json() {
-            ui.json(&json!({ "path": path, "added": added }));
+            ui.json(&AddAnswer { path: &path, added });
         } else if added {
             ui.done(format!("added {}", printable(&path.to_string())));
         } else {
-            ui.note(format!("{path} is in the overlay already; `overlay-sync sync` merges"));
+            ui.note(format!("{path} is in the overlay already; `overlay-sync sync` merges both"));
         }
     }
     if Workspace::load_all(&overlay.store.workspaces())?.is_empty() {
@@ -72,13 +82,33 @@ pub fn run(ui: &Ui, env: &Env, place: &Place, files: &[PathBuf]) -> Result<Exit>
     Ok(Exit::Done)
 }
 
+/// Reads the files, all of which git must ignore.
+fn read(env: &Env, overlay: &Overlay, top: &Path, files: &[PathBuf]) -> Result<Vec<NewFile>> {
+    let worktree = Root::open(top)?;
+    let paths = files.iter().map(|file| path_below(env, top, file)).collect::<Result<Vec<_>>>()?;
+    let list: Vec<PathBuf> = paths.iter().map(|path| path.as_path().to_path_buf()).collect();
+    let ignored = overlay.git.ignored(top, &list, None)?;
+    let mut read = Vec::new();
+    for path in paths {
+        let file = worktree.read_whole(&path)?;
+        let (bytes, mode) = file.ok_or_else(|| Failure::not_found(format!("there is no file {path} here")))?;
+        if !ignored.contains(&path.as_path().to_path_buf()) {
+            return Err(Refusal::NotIgnored
+                .failure(format!("git does not ignore {path} here"))
+                .hint("an overlay is for untracked files; add the path to .gitignore or info/exclude"));
+        }
+        read.push(NewFile { path, bytes, mode });
+    }
+    Ok(read)
+}
+
 /// A file's path below the worktree's top.
-fn below(env: &Env, top: &std::path::Path, file: &std::path::Path) -> Result<RelPath> {
+fn path_below(env: &Env, top: &Path, file: &Path) -> Result<RelPath> {
     let refuse = |why: String| Failure::usage(format!("cannot add {}: {why}", file.display()));
     let path = env.cwd.join(file);
     let dir = path.parent().unwrap_or(top).canonicalize().map_err(|e| refuse(e.to_string()))?;
-    let path = dir.join(path.file_name().ok_or_else(|| refuse("it names no file".into()))?);
-    let below = path.strip_prefix(top).map_err(|_| refuse(format!("it does not lie in {}", top.display())))?;
+    let path = dir.join(path.file_name().ok_or_else(|| refuse("it does not name a file".into()))?);
+    let below = path.strip_prefix(top).map_err(|_| refuse(format!("it is not in {}", top.display())))?;
     if below.starts_with(RESERVED) {
         return Err(refuse("the name is reserved".into()));
     }

@@ -5,12 +5,12 @@ use shopfloor_core::error::{Exit, Result};
 use shopfloor_core::git::Git;
 use shopfloor_core::ui::Ui;
 
-use crate::cli::Place;
+use crate::flags::OverlayFlags;
 use crate::settings::load_config;
 
-pub fn run(ui: &Ui, env: &Env, place: &Place) -> Result<Exit> {
+pub fn run(ui: &Ui, env: &Env, flags: &OverlayFlags) -> Result<Exit> {
     let repo = Git::find(env)?.discover()?;
-    let config = load_config(env, &repo, place)?;
+    let config = load_config(env, &repo, flags)?;
     config.warnings.iter().for_each(|warning| ui.warn(warning));
     ui.config(&config);
     Ok(Exit::Done)

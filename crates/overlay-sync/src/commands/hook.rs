@@ -1,4 +1,4 @@
-//! `hook`: git has created a worktree, and it is attached if the repository has an overlay; or one is about to go.
+//! `hook`: attaches a worktree that git has created, and syncs one that is about to be removed.
 
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Failure, Result};
@@ -6,24 +6,24 @@ use shopfloor_core::git::Git;
 use shopfloor_core::hook_command::{self, HookCommand};
 use shopfloor_core::ui::Ui;
 
-use super::attach::attach_here;
 use super::leave;
-use crate::TOOL;
-use crate::cli::Place;
-use crate::facts::Overlay;
+use crate::apply::attach::attach_here;
+use crate::facts::overlay::Overlay;
+use crate::flags::OverlayFlags;
+use crate::tool::TOOL;
 
-pub fn run(ui: &Ui, env: &Env, place: &Place, command: HookCommand) -> Result<Exit> {
-    let leaving = |env: &Env, git, repo| leave::before_removal(ui, env, place, git, &repo);
+pub fn run(ui: &Ui, env: &Env, flags: &OverlayFlags, command: HookCommand) -> Result<Exit> {
+    let leaving = |env: &Env, git, repo| leave::before_removal(ui, env, flags, git, &repo);
     match hook_command::run_before_removal(ui, env, command, leaving)? {
         Ok(done) => Ok(done),
-        Err(command) => hook_command::run(ui, env, TOOL, command, |called| created(ui, env, place, called.git)),
+        Err(command) => hook_command::run(ui, env, TOOL, command, |called| created(ui, env, flags, called.git)),
     }
 }
 
-fn created(ui: &Ui, env: &Env, place: &Place, git: Git) -> Result<Option<Failure>> {
-    let overlay = Overlay::of(ui, env, place, git)?;
-    if place.dry_run || !overlay.settings.enabled || !overlay.dir.is_dir() {
-        // Nobody uses an overlay here.
+fn created(ui: &Ui, env: &Env, flags: &OverlayFlags, git: Git) -> Result<Option<Failure>> {
+    let overlay = Overlay::find_with(ui, env, flags, git)?;
+    if flags.dry_run || !overlay.settings.enabled || !overlay.dir.is_dir() {
+        // This repository has no overlay.
         return Ok(None);
     }
     let outcome = attach_here(env, &overlay)?;

@@ -4,7 +4,7 @@ use std::sync::mpsc;
 use std::time::Duration;
 
 use notify::{RecursiveMode, Watcher};
-use serde_json::json;
+use serde::Serialize;
 use shopfloor_core::args::Since;
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Failure, Result};
@@ -12,81 +12,98 @@ use shopfloor_core::proc;
 use shopfloor_core::text::printable;
 use shopfloor_core::ui::Ui;
 
-use crate::cli::Place;
-use crate::facts::Overlay;
-use crate::store::Event;
-use crate::watch::{Wake, is_change};
+use crate::facts::overlay::Overlay;
+use crate::flags::OverlayFlags;
+use crate::store::LogRecord;
+use crate::watch::{WakeReason, is_change};
 
-/// How often is looked where the system tells nothing.
+/// How often the log is read where the system reports no changes.
 const POLL: Duration = Duration::from_secs(2);
 
-pub fn run(ui: &Ui, env: &Env, place: &Place, follow: bool, since: Option<&str>) -> Result<Exit> {
-    let since = since.map(|text| Since::parse(text, env.now)).transpose()?;
-    let overlay = Overlay::find(ui, env, place)?;
+/// Print what was synced, from where to where and by which rule
+#[derive(clap::Args, Debug)]
+#[command(after_help = "Example:\n  overlay-sync log --json | tail -n 5")]
+pub struct Args {
+    /// Print new records as they come, until ended
+    #[arg(long)]
+    follow: bool,
+    /// Start at a time, `30m` ago, after the record with this `seq`, or print `all`
+    #[arg(long, value_name = "TIME|SEQ|all")]
+    since: Option<String>,
+}
+
+#[derive(Serialize)]
+struct LogAnswer<'a> {
+    #[serde(flatten)]
+    record: &'a LogRecord,
+    seq: u64,
+}
+
+pub fn run(ui: &Ui, env: &Env, flags: &OverlayFlags, args: &Args) -> Result<Exit> {
+    let since = args.since.as_deref().map(|text| Since::parse(text, env.now)).transpose()?;
+    let overlay = Overlay::find(ui, env, flags)?;
     if !overlay.is_unmade() {
         overlay.require()?;
     }
-    let mut log = Log { seq: 0, read: 0 };
-    let mut told = log.more(&overlay, since.unwrap_or(Since::All))?;
-    if !follow {
-        told.iter().for_each(|(seq, event)| line(ui, *seq, event));
+    let mut log = LogReader { seq: 0, read: 0 };
+    let mut records = log.more(&overlay, since.unwrap_or(Since::All))?;
+    if !args.follow {
+        records.iter().for_each(|(seq, record)| print(ui, *seq, record));
         return Ok(Exit::Done);
     }
     if since.is_none() {
-        // A script that is started again does not act on what is long past.
-        told.clear();
+        // A script that is started again should not act on old records.
+        records.clear();
     }
-    told.iter().for_each(|(seq, event)| line(ui, *seq, event));
+    records.iter().for_each(|(seq, record)| print(ui, *seq, record));
     let (send, wakes) = mpsc::channel();
     let signals = send.clone();
-    proc::handle_signals(move |signal| signals.send(Wake::Signal(signal)).is_ok());
+    proc::handle_signals(move |signal| signals.send(WakeReason::Signal(signal)).is_ok());
     let watcher = notify::recommended_watcher(move |event: notify::Result<notify::Event>| {
         if is_change(&event) {
-            let _ = send.send(Wake::Change { at: std::time::Instant::now(), gone: Vec::new() });
+            let _ = send.send(WakeReason::Change { at: std::time::Instant::now(), gone: Vec::new() });
         }
     });
     let mut watcher = watcher.map_err(|e| Failure::failed("cannot watch files").because(e))?;
     let path = overlay.store.log_path();
     let _ = watcher.watch(path.parent().unwrap_or(&path), RecursiveMode::NonRecursive);
     loop {
-        log.more(&overlay, Since::All)?.iter().for_each(|(seq, event)| line(ui, *seq, event));
+        log.more(&overlay, Since::All)?.iter().for_each(|(seq, record)| print(ui, *seq, record));
         if ui.is_unheard() {
             return Ok(Exit::Done);
         }
-        if let Ok(Wake::Signal(signal)) = wakes.recv_timeout(POLL) {
+        if let Ok(WakeReason::Signal(signal)) = wakes.recv_timeout(POLL) {
             return Ok(Exit::Signal(u8::try_from(signal).unwrap_or(0)));
         }
     }
 }
 
-/// How far the log was read.
-struct Log {
-    /// The number of the last line: they are numbered from 1.
+/// How far the log has been read.
+struct LogReader {
+    /// The number of the last line. Lines are numbered from 1.
     seq: u64,
     read: usize,
 }
 
-impl Log {
-    /// What has come since, with its numbers.
-    fn more(&mut self, overlay: &Overlay, since: Since) -> Result<Vec<(u64, Event)>> {
+impl LogReader {
+    /// The records since the last call, with their numbers.
+    fn more(&mut self, overlay: &Overlay, since: Since) -> Result<Vec<(u64, LogRecord)>> {
         let (events, to) = overlay.store.events(self.read)?;
         self.read = to;
-        let mut told = Vec::new();
+        let mut records = Vec::new();
         for event in events {
             self.seq += 1;
-            told.extend(event.filter(|event| since.takes(self.seq, &event.time)).map(|event| (self.seq, event)));
+            records.extend(event.filter(|event| since.takes(self.seq, &event.time)).map(|event| (self.seq, event)));
         }
-        Ok(told)
+        Ok(records)
     }
 }
 
-fn line(ui: &Ui, seq: u64, event: &Event) {
+fn print(ui: &Ui, seq: u64, record: &LogRecord) {
     if ui.is_json() {
-        let mut record = json!(event);
-        record["seq"] = seq.into();
-        ui.json(&record);
+        ui.json(&LogAnswer { record, seq });
     } else {
-        let (path, workspace) = (printable(&event.path.to_string()), printable(&event.workspace));
-        ui.line(format!("{} {} {path} ({workspace})", event.time, event.rule));
+        let (path, workspace) = (printable(&record.path.to_string()), printable(&record.workspace));
+        ui.line(format!("{} {} {path} ({workspace})", record.time, record.rule));
     }
 }

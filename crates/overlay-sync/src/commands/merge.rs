@@ -1,53 +1,90 @@
 //! `merge`: the three-way merge alone, for pipelines and as git's merge driver.
 
-use std::path::Path;
+use std::borrow::Cow;
+use std::path::{Path, PathBuf};
 
-use serde_json::json;
+use serde::Serialize;
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::fs;
 use shopfloor_core::ui::Ui;
 
-use crate::cli::{MergeArgs, Place, Side};
-use crate::merge::{Input, Kind, Rule, merge};
+use crate::flags::{ConflictChoice, OverlayFlags};
+use crate::merge::{FileType, MergeInput, Rule, merge};
 
-/// git takes any other status than 0 and 1 for a reason to abort, so every failure is a 1 here.
-pub fn run(ui: &Ui, env: &Env, place: &Place, args: &MergeArgs) -> Result<Exit> {
-    work(ui, env, place, args).map_err(|failure| Failure { exit: Exit::No, ..failure })
+/// Merge three files by what they mean: 0 clean, 1 conflicts or any failure
+///
+/// JSON, TOML and YAML are merged by structure (arrays of distinct elements as sets), JSON Lines as
+/// records, `.env` by variable, anything else by lines. --on-conflict decides each conflict, leaf by
+/// leaf. Every change that only one side made is kept.
+#[derive(clap::Args, Debug)]
+#[command(
+    after_help = "Example:\n  # as git's merge driver, with `*.json merge=overlay-sync` in .gitattributes:\n  git config merge.overlay-sync.driver 'overlay-sync merge --write %O %A %B --path %P'"
+)]
+pub struct Args {
+    /// The base that both sides started from; empty when they have none
+    base: PathBuf,
+    /// The overlay's side; one of the three files may be `-` for stdin
+    overlay: PathBuf,
+    /// The workspace's side
+    workspace: PathBuf,
+    /// Tell the file's type by this name instead of OVERLAY's
+    #[arg(long)]
+    path: Option<PathBuf>,
+    /// Replace OVERLAY with the result instead of printing it
+    #[arg(long)]
+    write: bool,
 }
 
-fn work(ui: &Ui, env: &Env, place: &Place, args: &MergeArgs) -> Result<Exit> {
+/// The answer with `--write`.
+#[derive(Serialize)]
+struct WriteAnswer<'a> {
+    path: Cow<'a, str>,
+    conflicts: Vec<&'a str>,
+}
+
+#[derive(Serialize)]
+struct TextAnswer<'a> {
+    text: Cow<'a, str>,
+    conflicts: Vec<&'a str>,
+}
+
+/// git aborts on any status other than 0 and 1, so every failure exits 1.
+pub fn run(ui: &Ui, env: &Env, flags: &OverlayFlags, args: &Args) -> Result<Exit> {
+    merge_files(ui, env, flags, args).map_err(|failure| Failure { exit: Exit::No, ..failure })
+}
+
+fn merge_files(ui: &Ui, env: &Env, flags: &OverlayFlags, args: &Args) -> Result<Exit> {
     let files = [&args.base, &args.overlay, &args.workspace];
     if files.iter().filter(|file| is_stdin(file)).count() > 1 {
-        return Err(Failure::usage("`-` can stand for one of the three files only"));
+        return Err(Failure::usage("only one of the three files can be `-`"));
     }
     if args.write && is_stdin(&args.overlay) {
         return Err(Failure::usage("there is no file to write: OVERLAY is stdin").hint("leave out `--write`"));
     }
     let [base, overlay, workspace] =
         [read(ui, env, &args.base)?, read(ui, env, &args.overlay)?, read(ui, env, &args.workspace)?];
-    let merged = merge(&Input {
+    let merged = merge(&MergeInput {
         base: (!base.is_empty()).then_some(&base),
         overlay: &overlay,
         workspace: &workspace,
-        kind: Kind::of(args.path.as_deref().unwrap_or(&args.overlay)),
-        rule: match place.on_conflict {
-            // There is nothing to hold three files in.
-            None | Some(Side::Workspace | Side::Hold) => Rule::Workspace,
-            Some(Side::Overlay) => Rule::Overlay,
+        kind: FileType::from_path(args.path.as_deref().unwrap_or(&args.overlay)),
+        rule: match flags.on_conflict {
+            // Three files cannot be held.
+            None | Some(ConflictChoice::Workspace | ConflictChoice::Hold) => Rule::Workspace,
+            Some(ConflictChoice::Overlay) => Rule::Overlay,
         },
     });
+    let conflicts: Vec<&str> = merged.conflicts.iter().map(|conflict| conflict.place.as_str()).collect();
     if args.write {
-        if merged.bytes != overlay && !place.dry_run {
+        if merged.bytes != overlay && !flags.dry_run {
             fs::replace(&env.cwd.join(&args.overlay), &merged.bytes, None)?;
         }
         if ui.is_json() {
-            let places: Vec<&str> = merged.conflicts.iter().map(|c| c.place.as_str()).collect();
-            ui.json(&json!({ "path": args.overlay.to_string_lossy(), "conflicts": places }));
+            ui.json(&WriteAnswer { path: args.overlay.to_string_lossy(), conflicts });
         }
     } else if ui.is_json() {
-        let places: Vec<&str> = merged.conflicts.iter().map(|c| c.place.as_str()).collect();
-        ui.json(&json!({ "text": String::from_utf8_lossy(&merged.bytes), "conflicts": places }));
+        ui.json(&TextAnswer { text: String::from_utf8_lossy(&merged.bytes), conflicts });
     } else {
         ui.answer(&merged.bytes);
     }

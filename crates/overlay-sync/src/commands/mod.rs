@@ -1,15 +1,24 @@
-//! One file per subcommand (or a few that answer the same question): each reads, asks for a plan, and
-//! prints or applies it.
+//! One file per command: its arguments with their help, then the function that reads, asks for a plan, and prints or
+//! applies it.
 
+pub mod accept;
 pub mod add;
 pub mod attach;
 pub mod config;
+pub mod conflicts;
+pub mod detach;
 pub mod drop;
 pub mod hook;
-pub mod leave;
+mod leave;
 pub mod log;
+pub mod manifest;
 pub mod merge;
-pub mod past;
+mod preview;
+pub mod reject;
+pub mod restore;
+pub mod show;
 pub mod status;
 pub mod sync;
+mod verdict;
 pub mod watch;
+mod workspaces;

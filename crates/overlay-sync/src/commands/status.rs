@@ -1,124 +1,184 @@
-//! `status` and `manifest`: how things stand. Hashes and reasons, never contents.
+//! `status`: the state of every file in every workspace. Hashes and reasons, never contents.
 
-use std::collections::BTreeMap;
+use std::borrow::Cow;
 use std::path::PathBuf;
 
-use serde_json::json;
+use serde::{Serialize, Serializer};
 use shopfloor_core::env::Env;
-use shopfloor_core::error::{Exit, Failure, Result};
+use shopfloor_core::error::{Exit, Result};
 use shopfloor_core::hash::Digest;
 use shopfloor_core::text::printable;
 use shopfloor_core::ui::Ui;
 
+use super::workspaces::WorkspaceArgs;
 use crate::apply::disk::Disk;
-use crate::apply::ground::{Bar, File, Ground};
-use crate::cli::{Place, Workspaces};
-use crate::facts::Overlay;
-use crate::look::{Known, Scope, Seen, look};
+use crate::apply::survey::{PlannedFile, RunContext, survey};
+use crate::facts::look::Scope;
+use crate::facts::overlay::Overlay;
+use crate::flags::OverlayFlags;
+use crate::ground::{Bar, Ground, ReadFile};
 use crate::manifest::Workspace;
 use crate::plan::Step;
-use crate::store::Did;
+use crate::store::SyncRule;
 
-pub fn status(ui: &Ui, env: &Env, place: &Place, named: &Workspaces) -> Result<Exit> {
-    let overlay = Overlay::find(ui, env, place)?;
+/// Show the state of every file in every workspace: hashes and reasons, never contents
+#[derive(clap::Args, Debug)]
+#[command(after_help = "Example:\n  overlay-sync status --json | jq -r 'select(.state != \"clean\") | .path'")]
+pub struct Args {
+    #[command(flatten)]
+    workspaces: WorkspaceArgs,
+}
+
+#[derive(Serialize)]
+struct StatusAnswer<'a> {
+    workspace: Cow<'a, str>,
+    path: String,
+    state: FileState,
+    base: Option<Digest>,
+    overlay: Option<Digest>,
+    here: Option<Digest>,
+    size: Option<usize>,
+    why: String,
+}
+
+/// The state of a file in a workspace.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum FileState {
+    Changed,
+    Clean,
+    Degraded,
+    Held,
+    Missing,
+    NotIgnored,
+    Pulled,
+    Tracked,
+    Unreachable,
+}
+
+impl FileState {
+    fn word(self) -> &'static str {
+        match self {
+            FileState::Changed => "changed",
+            FileState::Clean => "clean",
+            FileState::Degraded => "degraded",
+            FileState::Held => "held",
+            FileState::Missing => "missing",
+            FileState::NotIgnored => "not_ignored",
+            FileState::Pulled => "pulled",
+            FileState::Tracked => "tracked",
+            FileState::Unreachable => "unreachable",
+        }
+    }
+}
+
+impl Serialize for FileState {
+    fn serialize<S: Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.word())
+    }
+}
+
+pub fn run(ui: &Ui, env: &Env, flags: &OverlayFlags, args: &Args) -> Result<Exit> {
+    let overlay = Overlay::find(ui, env, flags)?;
     if overlay.is_unmade() {
         ui.note("there is no overlay yet; `overlay-sync add FILE` makes one");
         return Ok(Exit::Done);
     }
     overlay.require()?;
     let disk = Disk::open(env, &overlay, None)?;
-    let (known, managed) = (Known::read(&disk)?, disk.overlay()?);
+    let (context, managed) = (RunContext::read(&disk)?, disk.overlay()?);
     let polled = overlay.polled()?;
-    let workspaces = overlay.workspaces(ui, env, named)?;
+    let workspaces = overlay.workspaces(&args.workspaces.read(ui, env)?)?;
     if workspaces.is_empty() {
-        ui.note("nothing is attached; `overlay-sync attach` does that");
+        ui.note("nothing is attached; run `overlay-sync attach`");
     }
     if managed.is_empty() && workspaces.iter().any(|workspace| !workspace.files.is_empty()) {
         return Err(overlay.gone("was emptied"));
     }
     for workspace in workspaces.into_iter().filter(|workspace| !workspace.is_gone()) {
-        let name = workspace.root.to_string_lossy().into_owned();
         if !workspace.is_present()? {
-            for (path, base) in &workspace.files {
-                let hashes = [Some(base.sha256), None, None];
-                line(ui, &name, &path.to_string(), "unreachable", hashes, None, "the workspace is not there");
-            }
+            print_unreachable(ui, &workspace);
             continue;
         }
-        for file in look(&disk, &overlay.settings, &known, &managed, &workspace, Scope::All)? {
-            let (mut state, mut why) = state(&workspace, &file);
-            let dir = workspace.root.join(file.path.as_path());
-            if state == "clean" && dir.parent().is_some_and(|dir| polled.iter().any(|polled| polled == dir)) {
-                (state, why) = ("degraded", "changes are found by looking, not told by the system".into());
+        for file in survey(&disk, &overlay.settings, &context, &managed, &workspace, Scope::All)? {
+            print(ui, &answer(&workspace, &file, &polled));
+        }
+    }
+    Ok(Exit::Done)
+}
+
+fn print_unreachable(ui: &Ui, workspace: &Workspace) {
+    for (path, base) in &workspace.files {
+        print(
+            ui,
+            &StatusAnswer {
+                workspace: workspace.root.to_string_lossy(),
+                path: path.to_string(),
+                state: FileState::Unreachable,
+                base: Some(base.sha256),
+                overlay: None,
+                here: None,
+                size: None,
+                why: "the workspace is not there".into(),
+            },
+        );
+    }
+}
+
+fn answer<'a>(workspace: &'a Workspace, file: &PlannedFile, polled: &[PathBuf]) -> StatusAnswer<'a> {
+    let seen = &file.seen;
+    let (mut state, mut why) = state(workspace, file);
+    let path = workspace.root.join(seen.path.as_path());
+    if state == FileState::Clean && path.parent().is_some_and(|dir| polled.iter().any(|polled| polled == dir)) {
+        (state, why) = (FileState::Degraded, "its directory cannot be watched, so it is polled".into());
+    }
+    let digest = |side: &Option<ReadFile>| side.as_ref().map(|file| file.sha256);
+    StatusAnswer {
+        workspace: workspace.root.to_string_lossy(),
+        path: seen.path.to_string(),
+        state,
+        base: seen.base,
+        overlay: digest(&seen.overlay),
+        here: digest(&seen.here),
+        size: seen.here.as_ref().map(|here| here.bytes.len()),
+        why,
+    }
+}
+
+/// The state of a file, and why it is in that state.
+fn state(workspace: &Workspace, file: &PlannedFile) -> (FileState, String) {
+    let (seen, decision) = (&file.seen, &file.decision);
+    let (state, why) = match (&seen.barred, &decision.step) {
+        (Some(Bar::NotIgnored), _) => (FileState::NotIgnored, "git would show it as untracked"),
+        (Some(Bar::Tracked), _) => (FileState::Tracked, "git tracks it"),
+        (Some(Bar::Alias), _) => (FileState::Clean, "a link to the overlay's own file"),
+        (Some(Bar::Strange(why) | Bar::Unreadable(why)), _) => (FileState::Unreachable, why.as_str()),
+        (None, Step::Hold(why, _)) => (FileState::Held, why.as_str()),
+        (None, step) => match (&decision.part, step) {
+            (Some(part), _) => (FileState::Held, part.why.as_str()),
+            (None, Step::Delete) => (FileState::Missing, "deleted here"),
+            (None, Step::Nothing) if workspace.deleted.contains_key(&seen.path) => (FileState::Missing, "deleted here"),
+            (None, Step::Nothing) if seen.here != seen.overlay && seen.policy.is_down && seen.here.is_some() => {
+                (FileState::Changed, "changed here, and stays here")
             }
-            let digest = |side: &Option<File>| side.as_ref().map(|file| file.sha256);
-            let hashes = [file.base, digest(&file.overlay), digest(&file.here)];
-            let size = file.here.as_ref().map(|here| here.bytes.len());
-            line(ui, &name, &file.path.to_string(), state, hashes, size, &why);
-        }
-    }
-    Ok(Exit::Done)
-}
-
-fn state(workspace: &Workspace, file: &Seen) -> (&'static str, String) {
-    match (&file.barred, &file.decision.step) {
-        (Some(Bar::NotIgnored), _) => ("not_ignored", "git would show it as untracked".into()),
-        (Some(Bar::Tracked), _) => ("tracked", "git tracks it".into()),
-        (Some(Bar::Alias), _) => ("clean", "a link to the overlay's own file".into()),
-        (Some(Bar::Strange(why) | Bar::Unreadable(why)), _) => ("unreachable", why.clone()),
-        (None, Step::Hold(why, _)) => ("held", why.clone()),
-        (None, _) if file.decision.part.is_some() => {
-            ("held", file.decision.part.as_ref().map(|part| part.why.clone()).unwrap_or_default())
-        }
-        (None, Step::Delete) => ("missing", "deleted here".into()),
-        (None, Step::Nothing) if workspace.deleted.contains_key(&file.path) => ("missing", "deleted here".into()),
-        (None, Step::Nothing) if file.here != file.overlay && file.policy.is_down && file.here.is_some() => {
-            ("changed", "changed here, and stays here".into())
-        }
-        (None, Step::Write(write)) if write.did == Did::Pull => ("pulled", "the overlay has another text".into()),
-        (None, Step::Remove) => ("pulled", "deleted in the overlay".into()),
-        (None, Step::Write(_) | Step::Ask(_) | Step::Dispute(_)) => ("changed", "changed here".into()),
-        (None, Step::Nothing | Step::Retire) if file.overlay.is_none() && file.here.is_some() => {
-            ("clean", "not in the overlay any more, kept here".into())
-        }
-        (None, Step::Nothing | Step::Adopt(_) | Step::Retire | Step::Forget) => ("clean", String::new()),
-    }
-}
-
-fn line(
-    ui: &Ui,
-    workspace: &str,
-    path: &str,
-    state: &str,
-    [base, overlay, here]: [Option<Digest>; 3],
-    size: Option<usize>,
-    why: &str,
-) {
-    if ui.is_json() {
-        ui.json(&json!({
-            "workspace": workspace, "path": path, "state": state,
-            "base": base, "overlay": overlay, "here": here, "size": size, "why": why
-        }));
-    } else {
-        let why = if why.is_empty() { String::new() } else { format!(": {}", printable(why)) };
-        ui.line(format!("{state} {} ({}){why}", printable(path), printable(workspace)));
-    }
-}
-
-pub fn manifest(ui: &Ui, env: &Env, place: &Place, workspace: Option<PathBuf>) -> Result<Exit> {
-    let overlay = Overlay::find(ui, env, place)?;
-    let path = match workspace {
-        Some(path) => path,
-        None => overlay.repo.require_worktree()?.to_path_buf(),
+            (None, Step::Write(write)) if write.rule == SyncRule::Pull => {
+                (FileState::Pulled, "the overlay has another text")
+            }
+            (None, Step::Remove) => (FileState::Pulled, "deleted in the overlay"),
+            (None, Step::Write(_) | Step::Ask(_) | Step::Dispute(_)) => (FileState::Changed, "changed here"),
+            (None, Step::Nothing | Step::Retire) if seen.overlay.is_none() && seen.here.is_some() => {
+                (FileState::Clean, "not in the overlay any more, kept here")
+            }
+            (None, _) => (FileState::Clean, ""),
+        },
     };
-    let found = overlay.workspaces(ui, env, &Workspaces { paths: vec![path], nul: false })?;
-    let workspace = found.first().ok_or_else(|| Failure::not_found("it is not attached"))?;
-    let files: BTreeMap<String, Digest> = workspace.files.iter().map(|(p, b)| (p.to_string(), b.sha256)).collect();
+    (state, why.to_owned())
+}
+
+fn print(ui: &Ui, answer: &StatusAnswer<'_>) {
     if ui.is_json() {
-        ui.json(&json!({ "workspace": workspace.root.to_string_lossy(), "files": files }));
-    } else {
-        // As sha256sum writes it, and takes it with --check.
-        files.iter().for_each(|(path, digest)| ui.line(format!("{digest}  {}", printable(path))));
+        return ui.json(answer);
     }
-    Ok(Exit::Done)
+    let why = if answer.why.is_empty() { String::new() } else { format!(": {}", printable(&answer.why)) };
+    let (state, path) = (answer.state.word(), printable(&answer.path));
+    ui.line(format!("{state} {path} ({}){why}", printable(&answer.workspace)));
 }

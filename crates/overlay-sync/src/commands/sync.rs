@@ -1,190 +1,72 @@
-//! `sync`: passes over the workspaces until nothing more is to be done.
+//! `sync`: passes over the workspaces until nothing is left to do.
 
 use std::path::PathBuf;
 
 use shopfloor_core::env::Env;
-use shopfloor_core::error::{Exit, Failure, Result};
+use shopfloor_core::error::{Exit, Result};
 use shopfloor_core::fs::{Found, Root};
-use shopfloor_core::hash::Digest;
 use shopfloor_core::path::RelPath;
-use shopfloor_core::text::printable;
 use shopfloor_core::ui::Ui;
 
-use super::leave::forget_gone;
-use crate::apply::converge::{self, Outcome};
+use super::preview::preview;
+use super::workspaces::WorkspaceArgs;
 use crate::apply::disk::Disk;
-use crate::apply::ground::{Bar, Ground};
-use crate::cli::{Place, Workspaces};
-use crate::facts::Overlay;
-use crate::look::{Known, Scope, Seen, is_emptied, look};
+use crate::apply::report::{exit, print};
+use crate::apply::sync::sync;
+use crate::facts::overlay::Overlay;
+use crate::flags::OverlayFlags;
+use crate::ground::Ground;
 use crate::manifest::Workspace;
-use crate::plan::Step;
-use crate::store::Did;
 
-pub fn run(ui: &Ui, env: &Env, place: &Place, named: &Workspaces, restore: &[PathBuf]) -> Result<Exit> {
-    let overlay = Overlay::find(ui, env, place)?;
+/// Sync the overlay and all attached workspaces: 0 all in step, 1 something is held or conflicted
+#[derive(clap::Args, Debug)]
+#[command(after_help = "Example:\n  overlay-sync sync --json | jq -r 'select(.rule == \"last_write\").path'")]
+pub struct Args {
+    #[command(flatten)]
+    workspaces: WorkspaceArgs,
+    /// Refill a workspace whose files are all gone
+    #[arg(long, value_name = "WS")]
+    restore: Vec<PathBuf>,
+}
+
+pub fn run(ui: &Ui, env: &Env, flags: &OverlayFlags, args: &Args) -> Result<Exit> {
+    let overlay = Overlay::find(ui, env, flags)?;
     if overlay.is_unmade() {
         ui.note("there is no overlay yet; `overlay-sync add FILE` makes one");
         return Ok(Exit::Done);
     }
     overlay.require()?;
-    if place.dry_run {
-        let workspaces = overlay.workspaces(ui, env, named)?;
+    if flags.dry_run {
+        let workspaces = overlay.workspaces(&args.workspaces.read(ui, env)?)?;
         return preview(ui, env, &overlay, &workspaces);
     }
     let mut disk = Disk::open(env, &overlay, Some(overlay.lock()?))?;
-    let mut workspaces = overlay.workspaces(ui, env, named)?;
-    if !restore.is_empty() {
-        let restored = overlay.workspaces(ui, env, &Workspaces { paths: restore.to_vec(), nul: false })?;
-        for restored in
-            restored.iter().filter(|r| !workspaces.iter().any(|w| w.id == r.id)).cloned().collect::<Vec<_>>()
-        {
-            workspaces.push(restored);
-        }
-        for workspace in workspaces.iter_mut().filter(|w| restored.iter().any(|r| r.id == w.id)) {
-            // Only what is gone: an edit of what is there still has its past.
-            let here = Root::open(&workspace.root)?;
-            let gone = |path: &RelPath| here.look(path).is_ok_and(|found| found == Found::Missing);
-            workspace.files.retain(|path, _| !gone(path));
-            workspace.deleted.retain(|path, _| !gone(path));
-            disk.save(workspace)?;
-        }
+    let mut workspaces = overlay.workspaces(&args.workspaces.read(ui, env)?)?;
+    if !args.restore.is_empty() {
+        let paths = WorkspaceArgs { paths: args.restore.clone(), nul: false }.read(ui, env)?;
+        let restored = overlay.workspaces(&paths)?;
+        restore(&disk, &mut workspaces, restored)?;
     }
-    let outcome = converge(env, &overlay, &mut disk, &mut workspaces)?;
+    let outcome = sync(env, &overlay, &mut disk, &mut workspaces)?;
     print(ui, &outcome);
     Ok(exit(&outcome))
 }
 
-/// Forgets workspaces that are gone, passes until quiet, and does what is due after it. The ground holds the overlay's lock, before and after.
-pub fn converge(env: &Env, overlay: &Overlay, disk: &mut Disk<'_>, workspaces: &mut Vec<Workspace>) -> Result<Outcome> {
-    forget_gone(overlay, workspaces)?;
-    let outcome = converge::converge(disk, &overlay.settings, &env.now.to_string(), workspaces)?;
-    if outcome.is_emptied {
-        return Err(overlay.gone("was emptied"));
-    }
-    disk.finish();
-    overlay.store.collect(env, || Workspace::load_all(&overlay.store.workspaces()))?;
-    Ok(outcome)
-}
-
-pub fn print(ui: &Ui, outcome: &Outcome) {
-    tell_events(ui, outcome, Ui::line);
-    tell_rest(ui, outcome);
-}
-
-/// The same for a command whose answer this is not.
-pub fn narrate(ui: &Ui, outcome: &Outcome) {
-    tell_events(ui, outcome, Ui::done);
-    tell_rest(ui, outcome);
-}
-
-fn tell_events(ui: &Ui, outcome: &Outcome, tell: impl Fn(&Ui, String)) {
-    for event in &outcome.events {
-        if ui.is_json() {
-            ui.json(event);
-        } else {
-            let kept = match event.kept {
-                0 => String::new(),
-                1 => ": an entry it took away stays".into(),
-                n => format!(": {n} entries it took away stay"),
-            };
-            let path = printable(&event.path.to_string());
-            tell(ui, format!("{} {path} ({}){kept}", event.rule, printable(&event.workspace)));
+/// Makes the sync fill the files that are gone from these workspaces. Files that are there keep their base, so that
+/// edits of them are still merged.
+fn restore(disk: &Disk<'_>, workspaces: &mut Vec<Workspace>, restored: Vec<Workspace>) -> Result<()> {
+    let ids: Vec<_> = restored.iter().map(|workspace| workspace.id).collect();
+    for restored in restored {
+        if !workspaces.iter().any(|workspace| workspace.id == restored.id) {
+            workspaces.push(restored);
         }
     }
-}
-
-fn tell_rest(ui: &Ui, outcome: &Outcome) {
-    outcome.notes.iter().for_each(|note| ui.note(note));
-    outcome.details.iter().for_each(|detail| ui.detail(detail));
-    outcome.warnings.iter().chain(&outcome.open).for_each(|warning| ui.warn(warning));
-    match outcome.conflicts {
-        0 => {}
-        1 => ui.warn("a conflict was decided by rule; see `overlay-sync conflicts`"),
-        n => ui.warn(format!("{n} conflicts were decided by rule; see `overlay-sync conflicts`")),
+    for workspace in workspaces.iter_mut().filter(|workspace| ids.contains(&workspace.id)) {
+        let here = Root::open(&workspace.root)?;
+        let is_gone = |path: &RelPath| here.look(path).is_ok_and(|found| found == Found::Missing);
+        workspace.files.retain(|path, _| !is_gone(path));
+        workspace.deleted.retain(|path, _| !is_gone(path));
+        disk.save(workspace)?;
     }
-    if ui.is_json() && !outcome.failures.is_empty() {
-        let failure = Failure::failed("not everything could be read or written")
-            .details(outcome.failures.clone())
-            .hint("mend the cause and run `overlay-sync sync`; whatever else there was is done");
-        ui.json(&serde_json::json!({ "error": failure.to_json() }));
-    }
-}
-
-pub fn exit(outcome: &Outcome) -> Exit {
-    if !outcome.failures.is_empty() {
-        return Exit::Failed;
-    }
-    if outcome.conflicts == 0 && outcome.open.is_empty() { Exit::Done } else { Exit::No }
-}
-
-/// The same for a command that is about one file.
-pub fn exit_for(outcome: &Outcome, path: &RelPath) -> Exit {
-    let is_decided = outcome.events.iter().any(|event| event.path == *path && event.rule == Did::LastWrite);
-    if is_decided || outcome.open_paths.contains(path) { Exit::No } else { Exit::Done }
-}
-
-/// Tells what a sync of these workspaces would do, attached or not.
-pub fn preview(ui: &Ui, env: &Env, overlay: &Overlay, workspaces: &[Workspace]) -> Result<Exit> {
-    let disk = Disk::open(env, overlay, None)?;
-    let (managed, known) = (disk.overlay()?, Known::read(&disk)?);
-    if managed.is_empty() && workspaces.iter().map(|w| w.files.len()).max().unwrap_or(0) >= 2 {
-        return Err(overlay.gone("was emptied"));
-    }
-    let (mut quiet, mut held) = (true, false);
-    for workspace in workspaces {
-        if !workspace.is_present()? && workspace.is_known() {
-            continue;
-        }
-        let seen = look(&disk, &overlay.settings, &known, &managed, workspace, Scope::News)?;
-        let name = workspace.root.display();
-        if is_emptied(workspace, &seen) {
-            ui.warn(format!("all files are gone from {name}; it is left alone"));
-            (quiet, held) = (false, true);
-            continue;
-        }
-        for file in seen {
-            if let Some(Bar::Unreadable(why)) = &file.barred {
-                ui.warn(format!("{name}: {}: {why}", file.path));
-                (quiet, held) = (false, true);
-            }
-            for (rule, what, from, to) in foretold(&file) {
-                quiet = false;
-                held |= rule == Did::Hold;
-                let root = workspace.root.to_string_lossy();
-                if ui.is_json() {
-                    let time = env.now.to_string();
-                    ui.json(&serde_json::json!({
-                        "time": time, "workspace": root, "path": file.path, "rule": rule, "from": from, "to": to
-                    }));
-                } else {
-                    ui.line(format!("{what} {} ({})", printable(&file.path.to_string()), printable(&root)));
-                }
-            }
-        }
-    }
-    if quiet {
-        ui.note("everything is in step");
-    }
-    Ok(if held { Exit::No } else { Exit::Done })
-}
-
-/// What a pass would do about a file: by which rule, in words, from which text to which.
-fn foretold(file: &Seen) -> Vec<(Did, String, Option<Digest>, Option<Digest>)> {
-    let (here, overlay) = (file.here.as_ref().map(|file| file.sha256), file.overlay.as_ref().map(|file| file.sha256));
-    let to = |bytes: &Option<Vec<u8>>| bytes.as_deref().map(Digest::of);
-    let mut told = match &file.decision.step {
-        Step::Write(write) if write.overlay.is_none() => {
-            vec![(write.did, format!("would {}", write.did), here, to(&write.here))]
-        }
-        Step::Write(write) => vec![(write.did, format!("would {}", write.did), overlay, to(&write.overlay))],
-        Step::Ask(_) => vec![(Did::Command, "would ask the merge command about".into(), here, None)],
-        Step::Hold(why, _) => vec![(Did::Hold, format!("would hold ({why})"), here, None)],
-        Step::Remove => vec![(Did::Pull, "would remove".into(), here, None)],
-        _ => Vec::new(),
-    };
-    if let Some(part) = &file.decision.part {
-        told.push((Did::Hold, format!("would hold a part of ({})", part.why), here, None));
-    }
-    told
+    Ok(())
 }

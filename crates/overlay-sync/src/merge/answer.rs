@@ -1,20 +1,22 @@
-//! Whether the answer of an outside merge program can be taken: it may only choose among what stands in
-//! the three texts, and must not lose what one side alone added.
+//! Whether the merge command's answer can be taken: it may only choose among what the three texts contain, and must not
+//! lose what one side alone added.
 
 use std::collections::BTreeSet;
 
-use super::{Input, Kind, Rule};
+use super::file_type::FileType;
+use super::texts::{MergeInput, Rule};
+use super::three_way::by_rule;
 
-/// Beyond twice the inputs and this, an answer is no merge.
+/// An answer may be longer than twice the inputs by this much.
 const SLACK: usize = 4 * 1024;
 
-/// How long an answer to these inputs may be, in bytes.
-pub fn limit(input: &Input<'_>) -> usize {
+/// The longest answer that is taken for these inputs, in bytes.
+pub fn limit(input: &MergeInput<'_>) -> usize {
     2 * (input.base.unwrap_or_default().len() + input.overlay.len() + input.workspace.len()) + SLACK
 }
 
-/// Why an answer is refused, in words that follow "an answer that"; none: it can be taken.
-pub fn check(input: &Input<'_>, output: &[u8]) -> Option<&'static str> {
+/// Why an answer is refused, in words that follow "an answer that"; `None` when it can be taken.
+pub fn check(input: &MergeInput<'_>, output: &[u8]) -> Option<&'static str> {
     let kind = input.kind;
     let Ok(text) = std::str::from_utf8(output) else { return Some("is not UTF-8") };
     if output.len() > limit(input) {
@@ -43,21 +45,21 @@ pub fn check(input: &Input<'_>, output: &[u8]) -> Option<&'static str> {
     let said = leaves(output);
     let known: BTreeSet<String> = inputs.iter().flat_map(|bytes| leaves(bytes)).collect();
     if !said.is_subset(&known) {
-        return Some("says something that none of the inputs says");
+        return Some("adds something that is in none of the inputs");
     }
-    // What stands whoever wins was added by one side, and the other has nothing against it.
-    let decided = |rule| leaves(&super::by_rule(&Input { rule, ..*input }).bytes);
+    // A value kept under either rule was added by one side only and conflicts with nothing.
+    let decided = |rule| leaves(&by_rule(&MergeInput { rule, ..*input }).bytes);
     let sides = [decided(Rule::Workspace), decided(Rule::Overlay)];
     if !sides[0].intersection(&sides[1]).all(|leaf| said.contains(leaf)) {
         return Some("leaves out what one side added or both kept");
     }
     if !said.iter().all(|leaf| sides.iter().any(|side| side.contains(leaf))) {
-        return Some("brings back what one side took away");
+        return Some("brings back what one side removed");
     }
     None
 }
 
-/// An empty container or line: it says nothing.
-fn is_empty(kind: Kind, leaf: &str) -> bool {
+/// Whether a leaf is an empty container or line.
+fn is_empty(kind: FileType, leaf: &str) -> bool {
     leaf.trim().is_empty() || kind.is_tree() && (leaf.ends_with("= []") || leaf.ends_with("= {}"))
 }

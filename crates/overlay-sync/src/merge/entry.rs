@@ -1,21 +1,23 @@
-//! Single entries of a text: a key path (`permissions.allow."Bash(rm:*)"`, whose last part may be an
-//! element of an array), a variable, a line. They are found, taken out, and put in again as another text
-//! has them, the rest of the text untouched.
+//! Single entries of a text: a key path (`permissions.allow."Bash(rm:*)"`, whose last part may be an element of an
+//! array), a variable, or a line. They are found, taken out, and put back as another text has them, and the rest of the
+//! text stays untouched.
 
 use std::fmt;
 
-use super::tree::{Tree, join};
-use super::{Input, Kind, Rule, env, lines};
+use super::file_type::FileType;
+use super::texts::{MergeInput, Rule};
+use super::tree::{Tree, has, join};
+use super::{env, lines};
 
-/// The address of an entry: parts of a key path, or one part that is a variable or a whole line.
+/// The path of an entry: the parts of a key path, or a single part that is a variable or a whole line.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Entry(Vec<String>);
+pub struct EntryPath(Vec<String>);
 
-impl Entry {
-    /// Reads an address for a file of this kind: parts are separated by dots and may be quoted as in JSON.
-    pub fn parse(kind: Kind, text: &str) -> Option<Entry> {
+impl EntryPath {
+    /// Reads a path for a file of this type. Parts are separated by dots and may be quoted as in JSON.
+    pub fn parse(kind: FileType, text: &str) -> Option<EntryPath> {
         if !kind.is_tree() {
-            return (!text.is_empty()).then(|| Entry(vec![text.to_owned()]));
+            return (!text.is_empty()).then(|| EntryPath(vec![text.to_owned()]));
         }
         let (mut parts, mut rest) = (Vec::new(), text);
         loop {
@@ -30,49 +32,49 @@ impl Entry {
             parts.push(part);
             match after.strip_prefix('.') {
                 Some(next) => rest = next,
-                None if after.is_empty() => return (!parts.iter().any(String::is_empty)).then_some(Entry(parts)),
+                None if after.is_empty() => return (!parts.iter().any(String::is_empty)).then_some(EntryPath(parts)),
                 None => return None,
             }
         }
     }
 
-    /// The key at the top.
+    /// The first part: the key at the top.
     pub fn first(&self) -> &str {
         self.0.first().map_or("", String::as_str)
     }
 
-    /// How often it stands in a text.
-    pub fn count(&self, kind: Kind, bytes: &[u8]) -> usize {
+    /// How often it occurs in a text.
+    pub fn count(&self, kind: FileType, bytes: &[u8]) -> usize {
         match kind.tree(bytes) {
             Some(tree) => count(&tree, &self.0),
             None if kind.is_tree() => 0,
-            None => lines::of(bytes).filter(|line| self.is_line(kind, line)).count(),
+            None => lines::split(bytes).filter(|line| self.is_line(kind, line)).count(),
         }
     }
 
-    /// What stands under it in a text, for telling one content from another.
-    pub fn said_in(&self, kind: Kind, bytes: &[u8]) -> String {
+    /// Its value in a text, for telling one content from another.
+    pub fn value_in(&self, kind: FileType, bytes: &[u8]) -> String {
         if !kind.is_tree() {
-            let lines = lines::of(bytes).filter(|line| self.is_line(kind, line));
+            let lines = lines::split(bytes).filter(|line| self.is_line(kind, line));
             return lines.map(|line| String::from_utf8_lossy(line).into_owned()).collect();
         }
         kind.tree(bytes).and_then(|tree| at(&tree, &self.0).map(Tree::spelt)).unwrap_or_default()
     }
 
-    /// Whether this line is it, or sets the variable it names.
-    fn is_line(&self, kind: Kind, line: &[u8]) -> bool {
+    /// Whether this line is the entry, or sets the variable that it names.
+    fn is_line(&self, kind: FileType, line: &[u8]) -> bool {
         let word = self.0[0].as_bytes();
-        line == word || kind == Kind::Env && env::variable(line) == Some(word)
+        line == word || kind == FileType::Env && env::variable(line) == Some(word)
     }
 }
 
-impl fmt::Display for Entry {
+impl fmt::Display for EntryPath {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0.iter().fold(String::new(), |path, part| join(&path, part)))
     }
 }
 
-/// What an element of an array is called by: a string's text, the canonical spelling of all else.
+/// The name of an array's element: the text of a string, the canonical spelling of anything else.
 fn name(item: &Tree) -> String {
     match item {
         Tree::Leaf(leaf) => serde_json::from_str(leaf).unwrap_or_else(|_| leaf.clone()),
@@ -107,7 +109,7 @@ fn without(tree: &Tree, parts: &[String]) -> Tree {
     }
 }
 
-/// The tree with an entry as `donor` has it; where the donor has none the tree is as it was.
+/// The tree with an entry as `donor` has it. Where the donor does not have it, the tree stays as it is.
 fn with(tree: &Tree, parts: &[String], donor: &Tree) -> Tree {
     let [part, below @ ..] = parts else { return donor.clone() };
     match (tree, donor) {
@@ -127,18 +129,18 @@ fn with(tree: &Tree, parts: &[String], donor: &Tree) -> Tree {
             Tree::Object(entries)
         }
         (Tree::Array(items), Tree::Array(given)) if below.is_empty() => {
-            let missing = given.iter().filter(|item| name(item) == *part && !super::tree::has(items, item));
+            let missing = given.iter().filter(|item| name(item) == *part && !has(items, item));
             Tree::Array(items.iter().chain(missing).cloned().collect())
         }
         _ => tree.clone(),
     }
 }
 
-/// A text without these entries; none when it has no structure to find them by. Byte for byte the same
-/// when it has none of them.
-pub fn strip(kind: Kind, bytes: &[u8], entries: &[Entry]) -> Option<Vec<u8>> {
-    if kind == Kind::Env && !env::is_plain(bytes) {
-        // A value over several lines would leave its tail behind.
+/// A text without these entries; `None` when it has no structure in which to find them. A text that has none of them
+/// stays the same byte for byte.
+pub fn strip(kind: FileType, bytes: &[u8], entries: &[EntryPath]) -> Option<Vec<u8>> {
+    if kind == FileType::Env && !env::is_plain(bytes) {
+        // The rest of a value over several lines would stay behind.
         return None;
     }
     if !kind.is_tree() {
@@ -155,21 +157,26 @@ pub fn strip(kind: Kind, bytes: &[u8], entries: &[Entry]) -> Option<Vec<u8>> {
     kind.rewrite(bytes, &tree, &wanted, bytes)
 }
 
-/// A line without its end.
+/// A line without its line ending.
 fn trimmed(line: &[u8]) -> &[u8] {
     let line = line.strip_suffix(b"\n").unwrap_or(line);
     line.strip_suffix(b"\r").unwrap_or(line)
 }
 
-/// `bytes`, which has none of these entries, with them as `donor` has them.
-pub fn donate(kind: Kind, bytes: &[u8], entries: &[Entry], donor: &[u8]) -> Option<Vec<u8>> {
+/// Puts these entries into `bytes`, which has none of them, as `donor` has them.
+pub fn donate(kind: FileType, bytes: &[u8], entries: &[EntryPath], donor: &[u8]) -> Option<Vec<u8>> {
     let stripped = strip(kind, donor, entries)?;
     if stripped == bytes {
         return Some(donor.to_vec());
     }
-    // What the donor has beside the rest is put onto the text line by line, where that says the same.
-    let input =
-        Input { base: Some(&stripped), overlay: bytes, workspace: donor, kind: Kind::Text, rule: Rule::Overlay };
+    // The donor's additional lines are merged into the text, where that gives the right result.
+    let input = MergeInput {
+        base: Some(&stripped),
+        overlay: bytes,
+        workspace: donor,
+        kind: FileType::Text,
+        rule: Rule::Overlay,
+    };
     let by_lines = lines::merge(&input);
     let lines_serve = by_lines.conflicts.is_empty();
     if !kind.is_tree() {
@@ -186,17 +193,17 @@ pub fn donate(kind: Kind, bytes: &[u8], entries: &[Entry], donor: &[u8]) -> Opti
     if wanted.same(&given) {
         return Some(donor.to_vec());
     }
-    // The donor's layout is its own; what it lacks comes from the other.
+    // The donor's layout is kept; what it lacks comes from the other text.
     kind.rewrite(donor, &given, &wanted, bytes).or_else(|| kind.rewrite(bytes, &tree, &wanted, donor))
 }
 
-/// Each line of the donor's that is an entry, behind the line it stands behind there, as far as that is in
-/// the text.
-fn donate_lines(kind: Kind, bytes: &[u8], entries: &[Entry], donor: &[u8]) -> Vec<u8> {
-    let known_by = |line| if kind == Kind::Env { env::variable(line).unwrap_or(line) } else { line };
-    let mut merged: Vec<&[u8]> = lines::of(bytes).collect();
+/// Puts each line of the donor's that is an entry behind the line that it follows there, as far as the text has that
+/// line.
+fn donate_lines(kind: FileType, bytes: &[u8], entries: &[EntryPath], donor: &[u8]) -> Vec<u8> {
+    let known_by = |line| if kind == FileType::Env { env::variable(line).unwrap_or(line) } else { line };
+    let mut merged: Vec<&[u8]> = lines::split(bytes).collect();
     let mut at = 0;
-    for line in lines::of(donor) {
+    for line in lines::split(donor) {
         if entries.iter().any(|entry| entry.is_line(kind, line)) {
             merged.insert(at, line);
             at += 1;
@@ -208,12 +215,12 @@ fn donate_lines(kind: Kind, bytes: &[u8], entries: &[Entry], donor: &[u8]) -> Ve
     merged.iter().flat_map(|line| [*line, end].concat()).collect()
 }
 
-/// Those of these entries under which `bytes` has something that none of the known texts has: a member, or
-/// an element of a member that is an array, counts as a whole, for part of a command is another command.
-pub fn additions(kind: Kind, bytes: &[u8], entries: &[Entry], known: &[&[u8]]) -> Vec<Entry> {
+/// The entries under which `bytes` has something that none of the known texts has. A member, or an element of a member
+/// that is an array, counts as a whole, because a part of a command is another command.
+pub fn additions(kind: FileType, bytes: &[u8], entries: &[EntryPath], known: &[&[u8]]) -> Vec<EntryPath> {
     let Some(tree) = kind.tree(bytes) else { return Vec::new() };
     let known: Vec<Tree> = known.iter().filter_map(|bytes| kind.tree(bytes)).collect();
-    let adds = |entry: &&Entry| {
+    let adds = |entry: &&EntryPath| {
         at(&tree, &entry.0).is_some_and(|tree| {
             let known: Vec<&Tree> = known.iter().filter_map(|tree| at(tree, &entry.0)).collect();
             is_more(tree, &known, 2)
@@ -234,32 +241,32 @@ fn is_more(tree: &Tree, known: &[&Tree], depth: usize) -> bool {
             is_more(tree, &known, depth - 1)
         }),
         Tree::Array(items) if depth > 0 => items.iter().any(|item| {
-            let in_known = |other: &&Tree| matches!(other, Tree::Array(items) if super::tree::has(items, item));
+            let in_known = |other: &&Tree| matches!(other, Tree::Array(items) if has(items, item));
             !known.iter().any(in_known)
         }),
         _ => true,
     }
 }
 
-/// The addresses of everything in a tree: elements of arrays and leaves.
-pub fn addresses(tree: &Tree) -> Vec<Entry> {
+/// The paths of everything in a tree: elements of arrays and leaves.
+pub fn addresses(tree: &Tree) -> Vec<EntryPath> {
     let mut all = Vec::new();
     collect(tree, &mut Vec::new(), &mut all);
     all
 }
 
-fn collect(tree: &Tree, path: &mut Vec<String>, all: &mut Vec<Entry>) {
+fn collect(tree: &Tree, path: &mut Vec<String>, all: &mut Vec<EntryPath>) {
     let mut below = |part: String, tree: Option<&Tree>| {
         path.push(part);
         match tree {
             Some(tree) => collect(tree, path, all),
-            None => all.push(Entry(path.clone())),
+            None => all.push(EntryPath(path.clone())),
         }
         path.pop();
     };
     match tree {
         Tree::Object(entries) => entries.iter().for_each(|(key, tree)| below(key.clone(), Some(tree))),
         Tree::Array(items) => items.iter().for_each(|item| below(name(item), None)),
-        Tree::Leaf(_) => all.push(Entry(path.clone())),
+        Tree::Leaf(_) => all.push(EntryPath(path.clone())),
     }
 }

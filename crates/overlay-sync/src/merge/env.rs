@@ -1,31 +1,31 @@
-//! `KEY=value` lines: variables are told apart by their names, other lines by what they say.
+//! `KEY=value` lines. Variables are identified by their names, other lines by their text.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::lines::{self, Disputed, ending};
-use super::{Conflict, Input, Merged, Rule};
+use super::texts::{MergeConflict, MergeInput, MergedText, Rule};
 
-/// What a line is known by: its variable, or its text and how often that stood before.
+/// What identifies a line: its variable, or its text and how often that text occurred before.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Id {
+enum LineId {
     Variable(Vec<u8>),
     Other(Vec<u8>, usize),
 }
 
-fn items(bytes: &[u8]) -> Vec<(Id, &[u8])> {
+fn items(bytes: &[u8]) -> Vec<(LineId, &[u8])> {
     let mut seen: BTreeMap<&[u8], usize> = BTreeMap::new();
-    let mut items: Vec<Option<(Id, &[u8])>> = Vec::new();
-    let mut at: BTreeMap<Id, usize> = BTreeMap::new();
-    for line in lines::of(bytes) {
+    let mut items: Vec<Option<(LineId, &[u8])>> = Vec::new();
+    let mut at: BTreeMap<LineId, usize> = BTreeMap::new();
+    for line in lines::split(bytes) {
         let id = match variable(line) {
-            Some(name) => Id::Variable(name.to_vec()),
+            Some(name) => LineId::Variable(name.to_vec()),
             None => {
                 let count = seen.entry(line).or_default();
                 *count += 1;
-                Id::Other(line.to_vec(), *count)
+                LineId::Other(line.to_vec(), *count)
             }
         };
-        // Of several lines for one variable the last counts, as it does for the reader.
+        // Of several lines for one variable the last one counts, as for programs that read the file.
         if let Some(earlier) = at.insert(id.clone(), items.len()) {
             items[earlier] = None;
         }
@@ -42,14 +42,14 @@ pub fn variable(line: &[u8]) -> Option<&[u8]> {
     (!name.is_empty() && name.iter().all(word)).then_some(name)
 }
 
-/// Whether lines can be told apart by their variables: each stands once, and no quoted value spans lines.
+/// Whether variables identify their lines: each is set once, and no quoted value spans lines.
 pub fn is_plain(bytes: &[u8]) -> bool {
     let mut seen = BTreeSet::new();
-    let once = lines::of(bytes).filter_map(variable).all(|name| seen.insert(name));
-    once && lines::of(bytes).all(|line| variable(line).is_none() || is_closed(line))
+    let once = lines::split(bytes).filter_map(variable).all(|name| seen.insert(name));
+    once && lines::split(bytes).all(|line| variable(line).is_none() || is_closed(line))
 }
 
-/// Whether a value that begins with a quote ends in this line. Elsewhere a quote is a character.
+/// Whether a value that begins with a quote ends in this line. Any other quote is an ordinary character.
 fn is_closed(line: &[u8]) -> bool {
     let value = line.iter().position(|b| *b == b'=').map_or(line, |at| &line[at + 1..]).trim_ascii_start();
     let Some((quote @ (b'"' | b'\''), rest)) = value.split_first() else { return true };
@@ -61,16 +61,16 @@ fn is_closed(line: &[u8]) -> bool {
     })
 }
 
-/// How often a variable is set at most.
+/// How often each variable is set.
 fn most_set(bytes: &[u8]) -> BTreeMap<&[u8], usize> {
     let mut counts = BTreeMap::new();
-    lines::of(bytes).filter_map(variable).for_each(|name| *counts.entry(name).or_default() += 1);
+    lines::split(bytes).filter_map(variable).for_each(|name| *counts.entry(name).or_default() += 1);
     counts
 }
 
-pub fn merge(input: &Input<'_>) -> Merged {
+pub fn merge(input: &MergeInput<'_>) -> MergedText {
     if ![input.base.unwrap_or_default(), input.overlay, input.workspace].into_iter().all(is_plain) {
-        // A value spans lines, or a name is set twice: then lines must do.
+        // A value spans lines, or a name is set twice, so the file is merged by lines.
         if input.base.is_none() {
             return lines::merge_text(input);
         }
@@ -82,7 +82,7 @@ pub fn merge(input: &Input<'_>) -> Merged {
     }
     let base = items(input.base.unwrap_or_default());
     let (overlay, workspace) = (items(input.overlay), items(input.workspace));
-    let by_id = |side: &[(Id, &[u8])]| -> BTreeMap<Id, Vec<u8>> {
+    let by_id = |side: &[(LineId, &[u8])]| -> BTreeMap<LineId, Vec<u8>> {
         side.iter().map(|(id, line)| (id.clone(), line.to_vec())).collect()
     };
     let (base, theirs, ours) = (by_id(&base), by_id(&overlay), by_id(&workspace));
@@ -90,36 +90,36 @@ pub fn merge(input: &Input<'_>) -> Merged {
     let mut merged: Vec<Vec<u8>> = Vec::new();
     let added = workspace.iter().filter(|(id, _)| !theirs.contains_key(id));
     for (id, _) in overlay.iter().chain(added) {
-        let find = |side: &BTreeMap<Id, Vec<u8>>| side.get(id).cloned();
+        let find = |side: &BTreeMap<LineId, Vec<u8>>| side.get(id).cloned();
         let (b, o, x) = (find(&base), find(&theirs), find(&ours));
         let line = if o == x || b == x {
             o
         } else if b == o {
             x
         } else {
-            let name = if let Id::Variable(name) = id { name } else { b"line".as_slice() };
+            let name = if let LineId::Variable(name) = id { name } else { b"line".as_slice() };
             let place = String::from_utf8_lossy(name).into_owned();
-            // Delete against modify: the modification stays.
+            // In a conflict between a deletion and a change the change is kept.
             let kept = match (&o, &x) {
                 _ if input.rule == Rule::Person => Rule::Person,
                 (None, Some(_)) => Rule::Workspace,
                 (Some(_), None) => Rule::Overlay,
                 _ => input.rule,
             };
-            conflicts.push(Conflict { place, kept });
+            conflicts.push(MergeConflict { place, kept });
             kept.pick(o, x)
         };
         merged.extend(line);
     }
-    // Lines keep their places, when they come to the same.
+    // The line merge keeps lines in their places; it is taken when it has the same lines.
     let by_lines = lines::merge(input);
-    let mut said: Vec<&[u8]> = lines::of(&by_lines.bytes).collect();
+    let mut said: Vec<&[u8]> = lines::split(&by_lines.bytes).collect();
     let mut wanted: Vec<&[u8]> = merged.iter().map(Vec::as_slice).collect();
     said.sort_unstable();
     wanted.sort_unstable();
     if by_lines.conflicts.is_empty() && said == wanted {
-        return Merged { conflicts, ..by_lines };
+        return MergedText { conflicts, ..by_lines };
     }
     let end = ending(input.overlay).or(ending(input.workspace)).unwrap_or(b"\n");
-    Merged { bytes: merged.iter().flat_map(|line| [line.as_slice(), end].concat()).collect(), conflicts }
+    MergedText { bytes: merged.iter().flat_map(|line| [line.as_slice(), end].concat()).collect(), conflicts }
 }

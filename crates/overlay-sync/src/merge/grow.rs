@@ -1,19 +1,21 @@
-//! What a workspace can only add to. Agents rewrite their settings from stale memory; a plain three-way
-//! merge would spread that as deletions. So before it is merged, what a workspace took away is put back.
+//! What a workspace can only add to. Agents rewrite their settings from stale memory, and a plain three-way merge would
+//! spread that as deletions. So entries that a workspace removed are put back before its text is merged.
 
 use std::collections::BTreeSet;
 
 use similar::{Algorithm, DiffOp, capture_diff_slices};
 
+use super::entry::addresses;
+use super::file_type::FileType;
 use super::tree::{Tree, has, join};
-use super::{Kind, env, lines};
+use super::{env, lines};
 
-/// How much of a file only grows from a workspace.
+/// Which entries of a file a workspace can only add to.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Grow {
-    /// `permissions.deny`: always.
+    /// `permissions.deny`, in every file.
     Deny,
-    /// The arrays of permissions: what JSON files do unless told otherwise.
+    /// The arrays of permissions: the default for JSON files.
     #[default]
     Permissions,
     /// Everything.
@@ -31,37 +33,37 @@ impl Grow {
         }
     }
 
-    /// Whether something covered may stand below this path.
+    /// Whether something covered may be below this path.
     fn reaches_below(self, path: &str) -> bool {
         self == Grow::All || path.is_empty() || path == "permissions"
     }
 
-    /// Whether anything of a file of this kind is covered at all.
-    fn applies(self, kind: Kind) -> bool {
-        self == Grow::All || kind == Kind::Json
+    /// Whether anything in files of this type is covered at all.
+    fn applies(self, kind: FileType) -> bool {
+        self == Grow::All || kind == FileType::Json
     }
 }
 
-/// What a workspace took away.
+/// What a workspace removed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Grown {
-    /// Nothing, or nothing that only grows.
+    /// Nothing that only grows.
     Same,
-    /// Put back: the text with it, and how many entries that are.
+    /// The text with the entries put back, and their number.
     Back(Vec<u8>, usize),
-    /// Something, and the text cannot be edited so that it has it again.
+    /// The text cannot be edited so that it has the entries again.
     Cannot,
 }
 
-/// The workspace's text with what it took away from `base` put back.
-pub fn grown(kind: Kind, grow: Grow, base: &[u8], workspace: &[u8]) -> Grown {
+/// Puts back what the workspace removed from `base`.
+pub fn grown(kind: FileType, grow: Grow, base: &[u8], workspace: &[u8]) -> Grown {
     if !grow.applies(kind) {
         return Grown::Same;
     }
     if !kind.is_tree() {
         return grown_lines(kind, base, workspace).map_or(Grown::Same, |(text, count)| Grown::Back(text, count));
     }
-    // What never had a structure has nothing to lose; what lost it is the gate's business.
+    // A base without a tree has nothing to lose. A text that lost its tree is held by the gate.
     let (Some(before), Some(now)) = (kind.tree(base), kind.tree(workspace)) else { return Grown::Same };
     let wanted = regrow(grow, "", &before, &now);
     if wanted.same(&now) {
@@ -69,7 +71,7 @@ pub fn grown(kind: Kind, grow: Grow, base: &[u8], workspace: &[u8]) -> Grown {
     }
     let left: BTreeSet<String> = now.leaves().into_iter().collect();
     let count = wanted.leaves().iter().filter(|leaf| !left.contains(*leaf)).count();
-    // Nothing but removals: then it is the text it was.
+    // The workspace only removed entries, so the result is the base.
     if wanted.same(&before) {
         return Grown::Back(base.to_vec(), count);
     }
@@ -97,13 +99,13 @@ fn regrow(grow: Grow, path: &str, before: &Tree, now: &Tree) -> Tree {
             let added = items.iter().filter(|item| !has(before, item));
             Tree::Array(before.iter().chain(added).cloned().collect())
         }
-        // Neither is it taken away by putting something else in its place.
+        // Replacing a value by one of another type does not remove it either.
         (Tree::Array(_) | Tree::Object(_), _) => kept(grow, path, before).unwrap_or_else(|| now.clone()),
         (Tree::Leaf(_), _) => now.clone(),
     }
 }
 
-/// What must stay of something that is gone.
+/// The part of a removed value that must stay.
 fn kept(grow: Grow, path: &str, before: &Tree) -> Option<Tree> {
     match before {
         _ if grow == Grow::All => Some(before.clone()),
@@ -118,12 +120,12 @@ fn kept(grow: Grow, path: &str, before: &Tree) -> Option<Tree> {
     }
 }
 
-/// Lines that are gone stand again where they stood; of a variable the new line counts.
-fn grown_lines(kind: Kind, base: &[u8], workspace: &[u8]) -> Option<(Vec<u8>, usize)> {
-    let (before, now): (Vec<_>, Vec<_>) = (lines::of(base).collect(), lines::of(workspace).collect());
+/// Puts removed lines back in their places. A variable that is set to another value is not put back.
+fn grown_lines(kind: FileType, base: &[u8], workspace: &[u8]) -> Option<(Vec<u8>, usize)> {
+    let (before, now): (Vec<_>, Vec<_>) = (lines::split(base).collect(), lines::split(workspace).collect());
     let named: Vec<_> = now.iter().filter_map(|line| env::variable(line)).collect();
     let is_back = |line: &&[u8]| {
-        let is_set_anew = kind == Kind::Env && env::variable(line).is_some_and(|name| named.contains(&name));
+        let is_set_anew = kind == FileType::Env && env::variable(line).is_some_and(|name| named.contains(&name));
         !is_set_anew && !line.trim_ascii().is_empty() && !now.contains(line)
     };
     let (mut merged, mut count) = (Vec::new(), 0);
@@ -143,17 +145,17 @@ fn grown_lines(kind: Kind, base: &[u8], workspace: &[u8]) -> Option<(Vec<u8>, us
     Some((merged.iter().flat_map(|line| [*line, end].concat()).collect(), count))
 }
 
-/// Everything in a text that only grows, each entry in words by which it is known again.
-pub fn entries(kind: Kind, grow: Grow, bytes: &[u8]) -> Vec<String> {
+/// The entries of a text that only grow, each as a text by which it is recognized.
+pub fn entries(kind: FileType, grow: Grow, bytes: &[u8]) -> Vec<String> {
     if !grow.applies(kind) {
         return Vec::new();
     }
     if !kind.is_tree() {
-        let lines = lines::of(bytes).filter(|line| !line.trim_ascii().is_empty());
+        let lines = lines::split(bytes).filter(|line| !line.trim_ascii().is_empty());
         // A variable is the same entry whatever its value.
-        let name = |line| if kind == Kind::Env { env::variable(line).unwrap_or(line) } else { line };
+        let name = |line| if kind == FileType::Env { env::variable(line).unwrap_or(line) } else { line };
         return lines.map(|line| String::from_utf8_lossy(name(line)).into_owned()).collect();
     }
     let kept = kind.tree(bytes).and_then(|tree| kept(grow, "", &tree));
-    kept.map(|tree| super::entry::addresses(&tree).iter().map(ToString::to_string).collect()).unwrap_or_default()
+    kept.map(|tree| addresses(&tree).iter().map(ToString::to_string).collect()).unwrap_or_default()
 }

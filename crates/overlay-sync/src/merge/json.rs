@@ -1,15 +1,15 @@
-//! JSON as people and agents write it: comments, trailing commas, any indentation. The merged tree is
-//! written as edits of one side's text, so that comments, order and layout survive.
+//! JSON as people and agents write it: with comments, trailing commas and any indentation. The merged tree is written
+//! as edits of one side's text, so that comments, order and layout survive.
 
 use std::collections::{HashMap, HashSet};
 
 use jsonc_parser::ParseOptions;
 use jsonc_parser::cst::{CstArray, CstInputValue, CstNode, CstObject, CstObjectProp, CstRootNode};
 
+use super::texts::{MergeInput, MergedText};
 use super::tree::{self, Tree};
-use super::{Input, Merged};
 
-/// Comments and trailing commas, but no other freedom: what an agent could not read back is not JSON.
+/// Comments and trailing commas, but nothing else: an agent must be able to read the file back.
 const OPTIONS: ParseOptions = ParseOptions {
     allow_comments: true,
     allow_trailing_commas: true,
@@ -23,11 +23,11 @@ const OPTIONS: ParseOptions = ParseOptions {
     allow_extended_string_escapes: false,
 };
 
-pub fn merge(input: &Input<'_>) -> Option<Merged> {
+pub fn merge(input: &MergeInput<'_>) -> Option<MergedText> {
     tree::merge(input, parse, |text, from, to, _| rewrite(text, from, to))
 }
 
-/// Edits a text that says `from` until it says `to`.
+/// Edits a text whose tree is `from` until its tree is `to`.
 pub fn rewrite(text: &[u8], from: &Tree, to: &Tree) -> Option<Vec<u8>> {
     let text = std::str::from_utf8(text).ok()?;
     let mark = text.strip_prefix('\u{feff}').map_or("", |_| "\u{feff}");
@@ -36,8 +36,8 @@ pub fn rewrite(text: &[u8], from: &Tree, to: &Tree) -> Option<Vec<u8>> {
     Some(format!("{mark}{root}").into_bytes())
 }
 
-/// The tree of a text; none when it is no JSON, or has a key twice. A number is what is written: programs
-/// read `1e3` and 20 digits differently, so it is never read here.
+/// The tree of a text; `None` when it is not JSON or has a key twice. Numbers stay as they are written, because
+/// programs read `1e3` or 20 digits differently.
 pub fn parse(bytes: &[u8]) -> Option<Tree> {
     let text = std::str::from_utf8(bytes).ok()?;
     let root = CstRootNode::parse(text.trim_start_matches('\u{feff}'), &OPTIONS).ok()?;
@@ -67,7 +67,7 @@ fn tree(node: &CstNode) -> Option<Tree> {
     Some(Tree::Leaf(value.to_string()))
 }
 
-/// Changes `node`, which says `from`, until it says `to`.
+/// Edits `node`, whose tree is `from`, until its tree is `to`.
 fn edit(node: &CstNode, from: &Tree, to: &Tree, replace: impl FnOnce(CstInputValue)) -> Option<()> {
     match (from, to) {
         _ if from == to => {}
@@ -79,7 +79,7 @@ fn edit(node: &CstNode, from: &Tree, to: &Tree, replace: impl FnOnce(CstInputVal
 }
 
 fn object(object: &CstObject, from: &[(String, Tree)], to: &[(String, Tree)]) -> Option<()> {
-    // By their decoded names, however they are spelt. An object may have thousands.
+    // Properties are found by their decoded names, in a map because an object may have thousands.
     let named = |p: CstObjectProp| Some((p.decoded_name()?, p));
     let properties: HashMap<String, CstObjectProp> =
         object.properties().into_iter().map(named).collect::<Option<_>>()?;
@@ -102,8 +102,8 @@ fn object(object: &CstObject, from: &[(String, Tree)], to: &[(String, Tree)]) ->
         return Some(());
     }
     match object.properties().last() {
-        // What stands on one line stays there. A new property is written behind the last one's value: the library would
-        // give every property a line of its own, and move all of them for each.
+        // An object on one line stays on one line. New properties are written behind the last value, because the
+        // library would give each property a line of its own and move all of them each time.
         Some(last) if !object.to_string().contains('\n') => {
             let more = added
                 .iter()
@@ -132,7 +132,7 @@ fn inline(tree: &Tree) -> String {
     }
 }
 
-/// Whether `to` is `from` with elements left out and others appended.
+/// Whether `to` is `from` with elements removed and others appended.
 fn keeps_order(from: &[Tree], to: &[Tree]) -> bool {
     let kept: Vec<&Tree> = from.iter().filter(|item| to.contains(item)).collect();
     to.len() >= kept.len() && to.iter().zip(&kept).all(|(a, b)| a == *b)

@@ -1,14 +1,14 @@
-//! Lines of JSON: a set of records, in which each stands once.
+//! Lines of JSON: a set of records, each of which occurs once.
 
 use std::collections::HashSet;
 
 use super::lines::{self, ending};
-use super::{Input, Merged};
+use super::texts::{MergeInput, MergedText};
 
-/// Records that both have stay in the overlay's order, the workspace's additions follow; a record that
-/// one side took away is gone. There is nothing to conflict about.
-pub fn merge(input: &Input<'_>) -> Merged {
-    let records = |bytes| -> Vec<&[u8]> { lines::of(bytes).filter(|line| !line.trim_ascii().is_empty()).collect() };
+/// Records that both sides have keep the overlay's order, and the workspace's additions follow. A record that one side
+/// removed is gone. There are no conflicts.
+pub fn merge(input: &MergeInput<'_>) -> MergedText {
+    let records = |bytes| -> Vec<&[u8]> { lines::split(bytes).filter(|line| !line.trim_ascii().is_empty()).collect() };
     let (overlay, workspace) = (records(input.overlay), records(input.workspace));
     let set = |records: &[&'_ [u8]]| -> HashSet<Vec<u8>> { records.iter().map(|record| record.to_vec()).collect() };
     let base = set(&input.base.map(records).unwrap_or_default());
@@ -19,12 +19,12 @@ pub fn merge(input: &Input<'_>) -> Merged {
     let merged: Vec<&[u8]> = stays.chain(added).copied().filter(|record| seen.insert(*record)).collect();
     let end = ending(input.overlay).or(ending(input.workspace)).unwrap_or(b"\n");
     let bytes = merged.iter().flat_map(|record| [record, end].concat()).collect();
-    Merged { bytes, conflicts: Vec::new() }
+    MergedText { bytes, conflicts: Vec::new() }
 }
 
-/// Whether every line is a JSON value of its own.
+/// Whether every line is a JSON value.
 pub fn parses(bytes: &[u8]) -> bool {
-    lines::of(bytes)
+    lines::split(bytes)
         .filter(|line| !line.trim_ascii().is_empty())
         .all(|line| serde_json::from_slice::<serde::de::IgnoredAny>(line).is_ok())
 }

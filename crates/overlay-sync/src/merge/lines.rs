@@ -1,17 +1,17 @@
-//! Text by lines: a three-way merge in which a region both sides changed is decided by the rule.
+//! Text by lines: a three-way merge in which the rule decides regions that both sides changed.
 
 use similar::{Algorithm, DiffOp, MergeResolution, TextMerge, capture_diff_slices};
 
-use super::{Conflict, Input, Merged, Rule};
+use super::texts::{MergeConflict, MergeInput, MergedText, Rule};
 
-/// The lines without their ends, `\n` or `\r\n`.
-pub fn of(bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
+/// The lines without their endings, `\n` or `\r\n`.
+pub fn split(bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
     let text = bytes.strip_suffix(b"\n").unwrap_or(bytes);
     let any = !bytes.is_empty();
     text.split(|b| *b == b'\n').map(|line| line.strip_suffix(b"\r").unwrap_or(line)).filter(move |_| any)
 }
 
-/// How the first line ends.
+/// The ending of the first line.
 pub fn ending(bytes: &[u8]) -> Option<&'static [u8]> {
     let at = bytes.iter().position(|b| *b == b'\n')?;
     Some(if at > 0 && bytes[at - 1] == b'\r' { b"\r\n" } else { b"\n" })
@@ -22,21 +22,21 @@ pub fn ending(bytes: &[u8]) -> Option<&'static [u8]> {
 pub enum Disputed {
     /// The rule decides.
     Decided,
-    /// Both sides' lines stay, the overlay's first, and it is no conflict.
+    /// Both sides' lines are kept, the overlay's first, and there is no conflict.
     Both,
-    /// The same where both only added; else the rule decides.
+    /// The same where both sides only added lines; otherwise the rule decides.
     BothAdded,
-    /// As before, but told as a conflict all the same.
+    /// The same as `BothAdded`, but reported as a conflict.
     BothAddedTold,
 }
 
-pub fn merge(input: &Input<'_>) -> Merged {
+pub fn merge(input: &MergeInput<'_>) -> MergedText {
     merge_with(input, Disputed::Decided)
 }
 
-/// Text that is nothing but lines. Without a base what both sides have in common serves as one; where the
-/// sides end their lines differently, that is merged for itself.
-pub fn merge_text(input: &Input<'_>) -> Merged {
+/// Merges text that is nothing but lines. Without a base the lines that both sides have in common serve as one. Where
+/// the sides have different line endings, these are merged separately.
+pub fn merge_text(input: &MergeInput<'_>) -> MergedText {
     let is_dos = |bytes: &[u8]| bytes.split_inclusive(|b| *b == b'\n').all(|line| line.ends_with(b"\r\n"));
     let is_unix = |bytes: &[u8]| !bytes.contains(&b'\r');
     let sides = [input.base.unwrap_or(input.overlay), input.overlay, input.workspace];
@@ -44,15 +44,16 @@ pub fn merge_text(input: &Input<'_>) -> Merged {
     if clear && sides.iter().any(|bytes| is_dos(bytes)) && sides.iter().any(|bytes| is_unix(bytes)) {
         let unix = |bytes: &[u8]| -> Vec<u8> { bytes.iter().copied().filter(|b| *b != b'\r').collect() };
         let (base, overlay, workspace) = (input.base.map(unix), unix(input.overlay), unix(input.workspace));
-        let merged = merge_text(&Input { base: base.as_deref(), overlay: &overlay, workspace: &workspace, ..*input });
+        let merged =
+            merge_text(&MergeInput { base: base.as_deref(), overlay: &overlay, workspace: &workspace, ..*input });
         let [was, theirs, ours] = sides.map(is_dos);
         let becomes_dos = if theirs == was { ours } else { theirs };
         let dos = || merged.bytes.split(|b| *b == b'\n').collect::<Vec<_>>().join(b"\r\n".as_slice());
-        return if becomes_dos { Merged { bytes: dos(), ..merged } } else { merged };
+        return if becomes_dos { MergedText { bytes: dos(), ..merged } } else { merged };
     }
     if let Some(base) = input.base {
-        // Lines that both sides added stay, whoever wrote last: nobody took the other's away. What nobody has in
-        // common is no such addition.
+        // Lines that both sides added are kept whichever side wrote last, because neither removed the other's. Without
+        // a base lines do not count as added.
         let is_added = input.rule == Rule::Workspace && !base.is_empty();
         return merge_with(input, if is_added { Disputed::BothAddedTold } else { Disputed::Decided });
     }
@@ -61,10 +62,10 @@ pub fn merge_text(input: &Input<'_>) -> Merged {
     let common = capture_diff_slices(Algorithm::Myers, &overlay, &workspace).into_iter();
     let common = common.filter(|op| matches!(op, DiffOp::Equal { .. })).flat_map(|op| overlay[op.old_range()].concat());
     let base: Vec<u8> = common.collect();
-    merge(&Input { base: Some(&base), ..*input })
+    merge(&MergeInput { base: Some(&base), ..*input })
 }
 
-pub fn merge_with(input: &Input<'_>, disputed: Disputed) -> Merged {
+pub fn merge_with(input: &MergeInput<'_>, disputed: Disputed) -> MergedText {
     let base = input.base.unwrap_or_default();
     let merge = TextMerge::from_lines(base, input.overlay, input.workspace);
     let (mut bytes, mut conflicts) = (Vec::new(), Vec::new());
@@ -81,29 +82,29 @@ pub fn merge_with(input: &Input<'_>, disputed: Disputed) -> Merged {
             MergeResolution::Theirs => workspace.collect(),
             MergeResolution::Conflict if is_both => {
                 if disputed == Disputed::BothAddedTold {
-                    conflicts.push(Conflict { place: format!("line {}", ours.start + 1), kept: input.rule });
+                    conflicts.push(MergeConflict { place: format!("line {}", ours.start + 1), kept: input.rule });
                 }
                 both(&overlay.collect::<Vec<_>>(), &workspace.collect::<Vec<_>>())
             }
             MergeResolution::Conflict => {
-                conflicts.push(Conflict { place: format!("line {}", ours.start + 1), kept: input.rule });
+                conflicts.push(MergeConflict { place: format!("line {}", ours.start + 1), kept: input.rule });
                 let (overlay, workspace): (Vec<_>, Vec<_>) = (overlay.collect(), workspace.collect());
                 input.rule.pick(overlay, workspace)
             }
             _ => overlay.collect(),
         };
         for line in lines {
-            // A last line without its end must not be glued to what follows it now.
+            // A last line without its ending must not be joined to the next one.
             if !bytes.is_empty() && !bytes.ends_with(b"\n") {
                 bytes.extend(ending(input.overlay).or(ending(input.workspace)).unwrap_or(b"\n"));
             }
             bytes.extend_from_slice(line);
         }
     }
-    Merged { bytes, conflicts }
+    MergedText { bytes, conflicts }
 }
 
-/// The lines of both, what they begin and end with in common standing once.
+/// The lines of both sides; what they begin and end with in common occurs once.
 fn both<'l>(overlay: &[&'l [u8]], workspace: &[&'l [u8]]) -> Vec<&'l [u8]> {
     let shared = |pairs: &mut dyn Iterator<Item = (&&'l [u8], &&'l [u8])>| pairs.take_while(|(a, b)| a == b).count();
     let head = shared(&mut overlay.iter().zip(workspace));

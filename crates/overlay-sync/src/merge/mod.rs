@@ -1,234 +1,32 @@
-//! The merge of three texts: the base both sides started from, the overlay's and the workspace's.
+//! The merge of three texts: the base that both sides started from, the overlay's and the workspace's.
 //!
-//! Pure and deterministic, by type of file: structure where the type has one, lines elsewhere. What
-//! conflicts is decided by a rule leaf by leaf, and every one-sided change of either side stays.
+//! It is pure and deterministic and depends on the type of file: by structure where the type has one, by lines
+//! otherwise. A rule decides each conflict, and every change that only one side made is kept.
 
 mod answer;
+mod comments;
 mod entry;
 mod env;
+mod file_type;
+mod format;
 mod grow;
 mod json;
 mod jsonl;
 mod lines;
+mod texts;
+mod three_way;
 mod toml;
 mod tree;
 mod yaml;
 
-use std::path::Path;
-
 pub use self::answer::{check, limit};
-pub use self::entry::{Entry, additions, donate, strip};
+pub use self::entry::{EntryPath, additions, donate, strip};
+pub use self::file_type::{FileType, is_binary};
 pub use self::grow::{Grow, Grown, entries, grown};
-use self::tree::Tree;
+pub use self::texts::{MergeConflict, MergeInput, MergedText, Rule, WHOLE};
+pub use self::three_way::{merge, merge_growing};
 
-/// What decides a conflict.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Rule {
-    /// The workspace's side: last write wins.
-    Workspace,
-    /// The same by a person's word, so that what it deleted goes too.
-    Person,
-    /// The overlay's side.
-    Overlay,
-}
-
-/// Three texts and how to merge them.
-#[derive(Clone, Copy, Debug)]
-pub struct Input<'a> {
-    /// None: the two sides have no common past.
-    pub base: Option<&'a [u8]>,
-    pub overlay: &'a [u8],
-    pub workspace: &'a [u8],
-    pub kind: Kind,
-    /// Decides what conflicts; without a base the overlay wins, unless a person said otherwise.
-    pub rule: Rule,
-}
-
-/// A merged text, and what had to be decided.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Merged {
-    pub bytes: Vec<u8>,
-    pub conflicts: Vec<Conflict>,
-}
-
-/// A place both sides changed differently.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Conflict {
-    /// A key path (`env.PORT`), a variable, a line (`line 3`), or `whole file`.
-    pub place: String,
-    /// Whose side was kept.
-    pub kept: Rule,
-}
-
-impl Rule {
-    /// The workspace's side or the overlay's, as this decides.
-    fn pick<T>(self, overlay: T, workspace: T) -> T {
-        if self == Rule::Overlay { overlay } else { workspace }
-    }
-}
-
-/// The place of a conflict that is about all of a file.
-pub const WHOLE: &str = "whole file";
-
-/// How a file is looked into.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
-    /// JSON, with comments and trailing commas as editors and agents write them.
-    Json,
-    JsonLines,
-    Toml,
-    Yaml,
-    /// `KEY=value` lines.
-    Env,
-    Text,
-}
-
-impl Kind {
-    /// By the file's name.
-    pub fn of(path: &Path) -> Kind {
-        let name = path.file_name().unwrap_or_default().to_string_lossy().to_lowercase();
-        let extension = name.rsplit_once('.').map_or("", |(_, extension)| extension);
-        match extension {
-            "json" | "jsonc" => Kind::Json,
-            "jsonl" | "ndjson" => Kind::JsonLines,
-            "toml" => Kind::Toml,
-            "yaml" | "yml" => Kind::Yaml,
-            "env" => Kind::Env,
-            // A script, not a list of variables.
-            _ if name == ".envrc" => Kind::Text,
-            _ if name.starts_with(".env") || name.starts_with(".sweatshop-env") => Kind::Env,
-            _ => Kind::Text,
-        }
-    }
-
-    /// Whether these bytes are what a file of this kind should hold; every text is a text.
-    pub fn parses(self, bytes: &[u8]) -> bool {
-        match self {
-            Kind::Json => json::parse(bytes).is_some(),
-            Kind::JsonLines => jsonl::parses(bytes),
-            Kind::Toml => toml::parse(bytes).is_some(),
-            Kind::Yaml => yaml::parse(bytes).is_some(),
-            Kind::Env | Kind::Text => !is_binary(bytes),
-        }
-    }
-
-    /// The structure of a text of this kind, if it has one and says nothing that a merge would lose.
-    fn tree(self, bytes: &[u8]) -> Option<Tree> {
-        match self {
-            Kind::Json => json::parse(bytes),
-            Kind::Toml => toml::parse(bytes),
-            Kind::Yaml => yaml::parse(bytes),
-            Kind::JsonLines | Kind::Env | Kind::Text => None,
-        }
-    }
-
-    /// Whether two texts say the same, their layout aside.
-    pub fn says_same(self, a: &[u8], b: &[u8]) -> bool {
-        self.tree(a).is_some_and(|a| self.tree(b).is_some_and(|b| a.same(&b)))
-    }
-
-    /// Whether files of this kind are trees.
-    pub fn is_tree(self) -> bool {
-        matches!(self, Kind::Json | Kind::Toml | Kind::Yaml)
-    }
-
-    /// Edits a text that says `from` until it says `to`; what is new in it stands in `donor`.
-    fn rewrite(self, text: &[u8], from: &Tree, to: &Tree, donor: &[u8]) -> Option<Vec<u8>> {
-        let written = match self {
-            Kind::Json => json::rewrite(text, from, to),
-            Kind::Toml => toml::rewrite(text, to, donor),
-            Kind::Yaml => yaml::rewrite(text, from, to, donor),
-            Kind::JsonLines | Kind::Env | Kind::Text => None,
-        };
-        // The text must say exactly what was decided.
-        written.filter(|bytes| self.tree(bytes).is_some_and(|said| said.same(to)))
-    }
-
-    /// The leaves of a structured file, each as `path = value`; the lines of any other. What a text
-    /// says, for judging whether something vanished or was invented.
-    pub fn leaves(self, bytes: &[u8]) -> Option<Vec<String>> {
-        if !self.is_tree() {
-            return Some(lines::of(bytes).map(|l| String::from_utf8_lossy(l).into_owned()).collect());
-        }
-        Some(self.tree(bytes)?.leaves())
-    }
-}
-
-/// A NUL in the first 8 KiB.
-pub fn is_binary(bytes: &[u8]) -> bool {
-    bytes[..bytes.len().min(8192)].contains(&0)
-}
-
-/// Merges. Never fails: what has no structure is merged by lines, what has no lines as a whole.
-pub fn merge(input: &Input<'_>) -> Merged {
-    let is_ruled = input.base.is_some() || input.rule == Rule::Person;
-    by_rule(&Input { rule: if is_ruled { input.rule } else { Rule::Overlay }, ..*input })
-}
-
-/// The same for a text whose lines only grow: what both sides added is no conflict.
-pub fn merge_growing(input: &Input<'_>) -> Merged {
-    let has_past = input.base.is_some_and(|base| !base.is_empty());
-    let is_plain = [Some(input.overlay), Some(input.workspace), input.base];
-    let is_text = input.kind == Kind::Text && !is_plain.into_iter().flatten().any(is_binary);
-    if !has_past || !is_text || input.rule == Rule::Person {
-        return merge(input);
-    }
-    lines::merge_with(input, lines::Disputed::BothAdded)
-}
-
-/// The same, the rule deciding also where there is no base.
-fn by_rule(input: &Input<'_>) -> Merged {
-    let Input { base, overlay, workspace, kind, .. } = *input;
-    let clean = |bytes: &[u8]| Merged { bytes: bytes.to_vec(), conflicts: Vec::new() };
-    if overlay == workspace || base == Some(workspace) {
-        return clean(overlay);
-    }
-    if base == Some(overlay) {
-        return clean(workspace);
-    }
-    if let Some(merged) = by_rule_unmarked(input) {
-        return merged;
-    }
-    if [base.unwrap_or_default(), overlay, workspace].iter().any(|bytes| is_binary(bytes)) {
-        return whole(input);
-    }
-    let structured = match kind {
-        Kind::Json => json::merge(input),
-        Kind::JsonLines => Some(jsonl::merge(input)),
-        Kind::Toml => toml::merge(input),
-        Kind::Yaml => yaml::merge(input),
-        Kind::Env => Some(env::merge(input)),
-        Kind::Text => Some(lines::merge_text(input)),
-    };
-    structured.unwrap_or_else(|| {
-        let merged = lines::merge(input);
-        // Lines of something that should have a structure must come to one.
-        let sides = [base.unwrap_or(overlay), overlay, workspace];
-        let is_sound = !kind.is_tree() || kind != Kind::Json && sides.iter().all(|bytes| kind.parses(bytes));
-        if is_sound && (!kind.is_tree() || kind.parses(&merged.bytes)) { merged } else { whole(input) }
-    })
-}
-
-/// A byte order mark is the file's, not its first line's: it is merged for itself.
-fn by_rule_unmarked(input: &Input<'_>) -> Option<Merged> {
-    const MARK: &[u8] = b"\xef\xbb\xbf";
-    let has = |bytes: &[u8]| bytes.starts_with(MARK);
-    let bare = |bytes: &[u8]| bytes.strip_prefix(MARK).unwrap_or(bytes).to_vec();
-    if !(has(input.overlay) || has(input.workspace)) {
-        return None;
-    }
-    let (base, overlay, workspace) = (input.base.map(bare), bare(input.overlay), bare(input.workspace));
-    let merged = by_rule(&Input { base: base.as_deref(), overlay: &overlay, workspace: &workspace, ..*input });
-    let was = input.base.map_or(has(input.workspace), has);
-    let is_marked = if has(input.overlay) == was { has(input.workspace) } else { has(input.overlay) };
-    Some(if is_marked { Merged { bytes: [MARK, &merged.bytes].concat(), ..merged } } else { merged })
-}
-
-/// One side as it is.
-fn whole(input: &Input<'_>) -> Merged {
-    let side = input.rule.pick(input.overlay, input.workspace);
-    Merged { bytes: side.to_vec(), conflicts: vec![Conflict { place: WHOLE.into(), kept: input.rule }] }
-}
-
+#[cfg(test)]
+mod law_tests;
 #[cfg(test)]
 mod tests;

@@ -1,15 +1,15 @@
-//! TOML, edited in the overlay's text so that comments and order survive.
+//! TOML. The overlay's text is edited so that comments and order survive.
 
 use toml_edit::{Array, ArrayOfTables, DocumentMut, Item, TableLike, Value};
 
+use super::texts::{MergeInput, MergedText};
 use super::tree::{self, Tree};
-use super::{Input, Merged};
 
-pub fn merge(input: &Input<'_>) -> Option<Merged> {
+pub fn merge(input: &MergeInput<'_>) -> Option<MergedText> {
     tree::merge(input, parse, |text, _, to, donor| rewrite(text, to, donor))
 }
 
-/// Edits a text until it says `to`; what is not in it comes from `donor`.
+/// Edits a text until its tree is `to`. The text of new entries comes from `donor`.
 pub fn rewrite(text: &[u8], to: &Tree, donor: &[u8]) -> Option<Vec<u8>> {
     let (mut document, donor) = (document(text)?, document(donor)?);
     let Tree::Object(entries) = to else { return None };
@@ -51,7 +51,7 @@ fn value_tree(value: &Value) -> Tree {
     }
 }
 
-/// Changes a table until it says `to`; what is not in it comes from `theirs`.
+/// Edits a table until its tree is `to`. The text of new entries comes from `theirs`.
 fn table(ours: &mut dyn TableLike, theirs: Option<&dyn TableLike>, to: &[(String, Tree)]) -> Option<()> {
     let gone: Vec<String> = ours.iter().map(|(key, _)| key.to_owned()).collect();
     for key in gone.iter().filter(|key| !to.iter().any(|(k, _)| k == *key)) {
@@ -76,7 +76,7 @@ fn change(ours: &mut Item, theirs: Option<&Item>, to: &Tree) -> Option<()> {
     if let (Tree::Array(items), Some(array)) = (to, ours.as_array_mut()) {
         let theirs_noted = theirs.and_then(Item::as_array).is_some_and(|array| array.to_string().contains('#'));
         if theirs_noted || array.to_string().contains('#') {
-            // A comment in an array belongs to an element in a way only people see.
+            // Only people see which element a comment in an array belongs to.
             return None;
         }
         return set(array, theirs.and_then(Item::as_array), items);
@@ -108,8 +108,8 @@ fn set_tables(tables: &mut ArrayOfTables, theirs: Option<&ArrayOfTables>, to: &[
     to.iter().try_for_each(|tree| spelt(tree).map(|table| tables.push(table)))
 }
 
-/// Makes an array hold `to` in this order, each element as one side spelt it. Elements that keep their
-/// order stay where they are, with the layout around them.
+/// Makes an array hold `to` in this order, each element as one of the sides wrote it. Elements that keep their order
+/// stay in place, with the layout around them.
 fn set(array: &mut Array, theirs: Option<&Array>, to: &[Tree]) -> Option<()> {
     let ours = array.clone();
     let spelt = |tree: &Tree| {

@@ -1,17 +1,18 @@
-//! The merge of structures: objects per key, arrays as sets where their elements are distinct, leaves
-//! whole. The formats turn text into trees, and the merged tree back into edits of a text.
+//! The merge of trees: objects by key, arrays as sets when their elements are distinct, leaves as a whole. The formats
+//! parse texts into trees, and write the merged tree as edits of a text.
 
 use std::collections::{HashMap, HashSet};
 
+use super::comments::Comments;
 use super::lines::{self, Disputed};
-use super::{Conflict, Input, Kind, Merged, Rule, WHOLE};
+use super::texts::{MergeConflict, MergeInput, MergedText, Rule, WHOLE};
 
-/// A parsed document, its leaves in a canonical spelling.
+/// A parsed document. Leaves have a canonical spelling.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Tree {
     Leaf(String),
     Array(Vec<Tree>),
-    /// Keys in the order of the text; no key twice.
+    /// Keys in the order of the text; no key occurs twice.
     Object(Vec<(String, Tree)>),
 }
 
@@ -23,13 +24,14 @@ impl Tree {
         }
     }
 
-    /// Equal but for the order of keys: what a program that reads it sees.
+    /// Whether both are equal except for the order of keys, that is, for a program that reads them.
     pub fn same(&self, other: &Tree) -> bool {
         match (self, other) {
             (Tree::Leaf(a), Tree::Leaf(b)) => a == b,
             (Tree::Array(a), Tree::Array(b)) => a.len() == b.len() && a.iter().zip(b).all(|(a, b)| a.same(b)),
             (Tree::Object(a), Tree::Object(b)) if a.len() != b.len() => false,
-            // Most often they are in one order; else they are looked up, of which an object may have thousands.
+            // The keys are mostly in the same order. Otherwise they are looked up in a map, because an object may have
+            // thousands.
             (Tree::Object(a), Tree::Object(b)) if a.iter().zip(b).all(|((x, _), (y, _))| x == y) => {
                 a.iter().zip(b).all(|((_, a), (_, b))| a.same(b))
             }
@@ -41,7 +43,7 @@ impl Tree {
         }
     }
 
-    /// The same with the keys of objects in the order in which `other` has them, others behind.
+    /// The same tree with its keys in the order of `other`, and further keys at the end.
     pub fn in_order_of(&self, other: &Tree) -> Tree {
         let (Tree::Object(entries), Tree::Object(order)) = (self, other) else { return self.clone() };
         let (own, wanted) = (by_key(entries), by_key(order));
@@ -50,14 +52,14 @@ impl Tree {
         Tree::Object(known.chain(new).collect())
     }
 
-    /// `path = value` of every leaf; elements of arrays carry no position, for they are sets.
+    /// Every leaf as `path = value`. Elements of arrays have no position, because arrays are sets.
     pub fn leaves(&self) -> Vec<String> {
         let mut leaves = Vec::new();
         self.collect("", &mut leaves);
         leaves
     }
 
-    /// All of it in one line, each object's keys in order: equal for what a program reads alike.
+    /// The whole tree in one line with sorted keys: equal trees are spelled the same.
     pub fn spelt(&self) -> String {
         match self {
             Tree::Leaf(value) => value.clone(),
@@ -84,31 +86,31 @@ impl Tree {
     }
 }
 
-/// The entries of an object, to be looked up.
+/// The entries of an object by their keys.
 pub fn by_key(entries: &[(String, Tree)]) -> HashMap<&str, &Tree> {
     entries.iter().map(|(key, tree)| (key.as_str(), tree)).collect()
 }
 
-/// Whether an array holds this element.
+/// Whether an array contains this element.
 pub fn has(list: &[Tree], item: &Tree) -> bool {
     list.iter().any(|other| other.same(item))
 }
 
-/// A key path as it is told: `permissions.allow`.
+/// A key path as users see it: `permissions.allow`.
 pub fn join(path: &str, key: &str) -> String {
     let bare = !key.is_empty() && key.chars().all(|c| c.is_alphanumeric() || c == '_' || c == '-');
     let key = if bare { key.to_owned() } else { serde_json::Value::from(key).to_string() };
     if path.is_empty() { key } else { format!("{path}.{key}") }
 }
 
-/// Merges texts by the trees that `parse` finds in them; none when one of them has none. The text is that
-/// of a line merge when it says what was decided, else one of the sides as `write` edits it: a text that
-/// says the first tree, so that it says the second, what is new standing in the other text.
+/// Merges texts by the trees that `parse` finds in them; `None` when one of them cannot be parsed. The result is the
+/// text of a line merge when that has the merged tree, and otherwise one side's text as `write` edits it. `write` takes
+/// a text, its tree, the tree that it is to have, and the other text.
 pub fn merge(
-    input: &Input<'_>,
+    input: &MergeInput<'_>,
     parse: impl Fn(&[u8]) -> Option<Tree>,
     write: impl Fn(&[u8], &Tree, &Tree, &[u8]) -> Option<Vec<u8>>,
-) -> Option<Merged> {
+) -> Option<MergedText> {
     let (overlay, workspace) = (parse(input.overlay)?, parse(input.workspace)?);
     let base = match input.base {
         Some(bytes) => Some(parse(bytes)?),
@@ -118,109 +120,44 @@ pub fn merge(
     let tree = merger.merge("", base.as_ref(), Some(&overlay), Some(&workspace))?;
     let mut conflicts = merger.conflicts;
     let says = |bytes: &[u8]| parse(bytes).is_some_and(|said| said.same(&tree));
-    // Lines keep comments and layout of both sides, when they come to the same.
-    let swapped = Input { overlay: input.workspace, workspace: input.overlay, ..*input };
+    // A line merge keeps comments and layout of both sides, so it is taken when it has the merged tree.
+    let swapped = MergeInput { overlay: input.workspace, workspace: input.overlay, ..*input };
     let by_lines =
         [lines::merge(input), lines::merge_with(input, Disputed::Both), lines::merge_with(&swapped, Disputed::Both)];
     let wanted = Comments::wanted(input);
-    let serves =
-        |merged: &Merged| merged.conflicts.is_empty() && says(&merged.bytes) && !wanted.is_exceeded_by(&merged.bytes);
+    let serves = |merged: &MergedText| {
+        merged.conflicts.is_empty() && says(&merged.bytes) && !wanted.is_exceeded_by(&merged.bytes)
+    };
     if let Some(merged) = by_lines.into_iter().find(serves) {
-        return Some(Merged { bytes: merged.bytes, conflicts });
+        return Some(MergedText { bytes: merged.bytes, conflicts });
     }
-    // Else one side's text is edited: the one that loses the fewest comments that should be there.
+    // Otherwise one side's text is edited: the one that loses the fewest comments that should be there.
     let edited = |text: &[u8], from: &Tree, other: &[u8]| {
         let is_whole = tree.same(from);
         let bytes = if is_whole { Some(text.to_vec()) } else { write(text, from, &tree, other) };
         bytes.filter(|bytes| says(bytes)).map(|bytes| (wanted.missing_in(&bytes), !is_whole, bytes))
     };
     let first = edited(input.overlay, &overlay, input.workspace);
-    // Only a text that says it all already, or one that keeps more comments, is better than the overlay's.
+    // The overlay's text is preferred, unless the workspace's has the merged tree already or keeps more comments.
     let is_good =
         first.as_ref().is_some_and(|(lost, is_edited, _)| *lost == 0 && !(*is_edited && tree.same(&workspace)));
     let second = if is_good { None } else { edited(input.workspace, &workspace, input.overlay) };
     let sides = [first, second].into_iter().flatten();
     let (lost, _, bytes) = sides.min_by_key(|(lost, is_edited, _)| (*lost, *is_edited))?;
     if lost > 0 {
-        conflicts.push(Conflict { place: "comments".into(), kept: Rule::Overlay });
+        conflicts.push(MergeConflict { place: "comments".into(), kept: Rule::Overlay });
     }
-    Some(Merged { bytes, conflicts })
+    Some(MergedText { bytes, conflicts })
 }
 
-/// The comments that a merged text should have, each with how often: what only one side changed is so.
-struct Comments {
-    kind: Kind,
-    wanted: HashMap<String, usize>,
-}
-
-impl Comments {
-    fn wanted(input: &Input<'_>) -> Comments {
-        let kind = input.kind;
-        let base = comments(kind, input.base.unwrap_or_default());
-        let (overlay, workspace) = (comments(kind, input.overlay), comments(kind, input.workspace));
-        let of = |side: &HashMap<String, usize>, comment: &String| side.get(comment).copied().unwrap_or(0);
-        let merged = |comment: &String| match (of(&base, comment), of(&overlay, comment), of(&workspace, comment)) {
-            (b, o, x) if o == b => x,
-            (b, o, x) if x == b => o,
-            (_, o, x) => o.max(x),
-        };
-        let all = overlay.keys().chain(workspace.keys());
-        Comments { kind, wanted: all.map(|comment| (comment.clone(), merged(comment))).collect() }
-    }
-
-    fn missing_in(&self, bytes: &[u8]) -> usize {
-        let said = comments(self.kind, bytes);
-        self.wanted.iter().map(|(comment, n)| n.saturating_sub(said.get(comment).copied().unwrap_or(0))).sum()
-    }
-
-    fn is_exceeded_by(&self, bytes: &[u8]) -> bool {
-        comments(self.kind, bytes).iter().any(|(comment, n)| n > self.wanted.get(comment).unwrap_or(&0))
-    }
-}
-
-/// The comments of a text, and how often each stands.
-fn comments(kind: Kind, bytes: &[u8]) -> HashMap<String, usize> {
-    let text: Vec<char> = String::from_utf8_lossy(bytes).chars().collect();
-    let (mut all, mut quote, mut at) = (HashMap::new(), None, 0);
-    while at < text.len() {
-        let (here, next, before) = (text[at], text.get(at + 1), at.checked_sub(1).map(|i| text[i]));
-        let starts_word = before.is_none_or(|c| c.is_whitespace() || "[{(,:=".contains(c));
-        let is_comment = match kind {
-            Kind::Json => here == '/' && matches!(next, Some('/' | '*')),
-            _ => here == '#' && (kind == Kind::Toml || before.is_none_or(char::is_whitespace)),
-        };
-        if let Some(open) = quote {
-            at += usize::from(here == '\\' && open == '"');
-            // A line ends what was no string after all: an apostrophe.
-            if here == open || here == '\n' && kind != Kind::Json {
-                quote = None;
-            }
-        } else if is_comment {
-            let rest = &text[at..];
-            let end = match next {
-                Some('*') => rest.windows(2).skip(2).position(|w| w == ['*', '/']).map(|end| end + 4),
-                _ => rest.iter().position(|c| *c == '\n'),
-            };
-            let end = end.unwrap_or(rest.len());
-            *all.entry(rest[..end].iter().collect::<String>().trim_end().to_owned()).or_default() += 1;
-            at += end;
-            continue;
-        } else if here == '"' || here == '\'' && kind != Kind::Json && starts_word {
-            quote = Some(here);
-        }
-        at += 1;
-    }
-    all
-}
-
-/// How a merge decides, and what it had to decide.
+/// How a merge decides, and the conflicts it had to decide.
 struct Merger {
     rule: Rule,
-    conflicts: Vec<Conflict>,
+    conflicts: Vec<MergeConflict>,
 }
 
 impl Merger {
-    /// Merges what stands at `path`; `None` is absence, of a key as well as of a result.
+    /// Merges what is at `path`. `None` means absent, for a key as well as for a result.
     fn merge(
         &mut self,
         path: &str,
@@ -243,7 +180,7 @@ impl Merger {
             (Some(Tree::Object(o)), Some(Tree::Object(x))) => Some(self.objects(path, base, o, x)),
             (Some(Tree::Array(o)), Some(Tree::Array(x))) => self.arrays(path, base, o, x),
             (o, x) => {
-                // Delete against modify: the modification stays.
+                // In a conflict between a deletion and a change the change is kept.
                 let kept = match (o, x) {
                     _ if self.rule == Rule::Person => Rule::Person,
                     (Some(_), None) => Rule::Overlay,
@@ -280,8 +217,8 @@ impl Merger {
         Tree::Object(merged)
     }
 
-    /// Distinct elements are a set: what stays is in the overlay's order, what the workspace adds
-    /// follows. Others are a sequence, and two different ones a conflict.
+    /// Arrays with distinct elements are sets: elements that stay keep the overlay's order, and the workspace's
+    /// additions follow. Any other array is a sequence, and two different ones are a conflict.
     fn arrays(&mut self, path: &str, base: Option<&Tree>, overlay: &[Tree], workspace: &[Tree]) -> Option<Tree> {
         let empty = Vec::new();
         let base = match base {
@@ -303,6 +240,6 @@ impl Merger {
 
     fn conflict(&mut self, path: &str, kept: Rule) {
         let place = if path.is_empty() { WHOLE.to_owned() } else { path.to_owned() };
-        self.conflicts.push(Conflict { place, kept });
+        self.conflicts.push(MergeConflict { place, kept });
     }
 }

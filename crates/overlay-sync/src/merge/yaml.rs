@@ -1,5 +1,5 @@
-//! YAML: the merged tree decides, and lines are taken as the text when they say the same; comments and
-//! layout survive wherever the two sides did not touch the same lines.
+//! YAML. The merged tree decides, and a line merge is taken as the text when it has that tree, so comments and layout
+//! survive where the two sides did not touch the same lines.
 
 use std::collections::HashSet;
 use std::sync::LazyLock;
@@ -8,17 +8,20 @@ use regex_lite::Regex;
 use serde::Deserialize;
 use serde_yaml::Value;
 
+use super::file_type::FileType;
+use super::lines;
+use super::texts::{MergeInput, MergedText, Rule};
 use super::tree::{self, Tree};
-use super::{Input, Kind, Merged, Rule, lines};
 
-/// Parsing is quadratic in depth, so size is capped well before it hurts.
+/// Parsing takes quadratic time in depth, so larger texts are not parsed.
 const LIMIT: usize = 100 * 1024;
 
-/// Stands around a text that is written in quotes. It is of the private use area; a file that has it is not written anew.
+/// Surrounds a text that is to be quoted. The character is in the private use area; a file that contains it is not
+/// written anew.
 const QUOTED: char = '\u{e000}';
 
-/// What some reader takes for something other than text: the words, numbers and times of YAML 1.1 (yaml.org/type) and
-/// of 1.2's core schema, and Ruby's numbers with commas and symbols.
+/// Plain words that some reader does not take for text: the words, numbers and times of YAML 1.1 (yaml.org/type) and of
+/// 1.2's core schema, and Ruby's numbers with commas and symbols.
 static NO_TEXT: LazyLock<Regex> = LazyLock::new(|| {
     let number = r"[-+]?[0-9][0-9_,]*(:[0-9]+)*(\.[0-9_]*)?(e[-+]?[0-9]+)?|[-+]?\.[0-9_]+(e[-+]?[0-9]+)?";
     let based = r"[-+]?0(x[0-9a-f_]+|o[0-7_]+|b[01_]+)|[-+]?\.inf|\.nan";
@@ -27,29 +30,30 @@ static NO_TEXT: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(&format!("(?i)^({number}|{based}|{time}|{word})$")).expect("the pattern is fixed")
 });
 
-pub fn merge(input: &Input<'_>) -> Option<Merged> {
+pub fn merge(input: &MergeInput<'_>) -> Option<MergedText> {
     tree::merge(input, parse, rewrite)
 }
 
-/// Edits a text that says `from` until it says `to`: the difference of the two, each written plainly, is
-/// put onto the text where its lines allow, so that comments stay; else it is written anew, if it has no
-/// comment or mark that would be lost by that.
+/// Edits a text whose tree is `from` until its tree is `to`. The difference of the two, each written plainly, is merged
+/// into the text by lines where possible, so that comments stay. Otherwise the text is written anew, if that loses no
+/// comment or mark.
 pub fn rewrite(text: &[u8], from: &Tree, to: &Tree, donor: &[u8]) -> Option<Vec<u8>> {
     if text.split(|b| *b == b'\n').any(|line| line.starts_with(b"---")) {
-        // Several documents, or marks around one: these are not written anew.
+        // A stream of several documents, or one with markers, is not written anew.
         return None;
     }
     let model = format!("{}\n{}", std::str::from_utf8(text).ok()?, std::str::from_utf8(donor).ok()?);
     let (from, wanted) = (written(from, &model)?, written(&to.in_order_of(from), &model)?);
-    let input = Input { base: Some(&from), overlay: text, workspace: &wanted, kind: Kind::Yaml, rule: Rule::Overlay };
+    let input =
+        MergeInput { base: Some(&from), overlay: text, workspace: &wanted, kind: FileType::Yaml, rule: Rule::Overlay };
     let edited = lines::merge(&input);
     let says = edited.conflicts.is_empty() && parse(&edited.bytes).is_some_and(|said| said.same(to));
     let is_bare = !text.iter().any(|b| b"#&*!|>".contains(b));
     if says { Some(edited.bytes) } else { is_bare.then_some(wanted) }
 }
 
-/// A tree as a text of its own, which every reader reads alike: what is text stays text, in the quotes it has in
-/// `model`. What stands there without any, in this line or as this key, is what its own reader took it for.
+/// Writes a tree as a text that every reader reads alike. Strings stay strings, with the quotes that they have in
+/// `model`. A string that is not quoted there, in this line or as this key, is written without quotes too.
 fn written(tree: &Tree, model: &str) -> Option<Vec<u8>> {
     if model.contains(QUOTED) || tree.spelt().contains(QUOTED) {
         return None;
@@ -82,22 +86,23 @@ fn written(tree: &Tree, model: &str) -> Option<Vec<u8>> {
     parse(text.as_bytes())?.same(tree).then(|| text.into_bytes())
 }
 
-/// What a line of a block says, without its place and its comment.
+/// The content of a block's line, without its indentation and its comment.
 fn bare(line: &str) -> &str {
     line.split(" #").next().unwrap_or(line).trim().trim_start_matches("- ")
 }
 
-/// A text for the emitter, which knows only one dialect, marked where it needs quotes in another.
+/// A string for the emitter, which knows only one dialect, marked where another dialect needs quotes.
 fn marked(text: &str) -> Value {
     if NO_TEXT.is_match(text) { Value::from(format!("{QUOTED}{text}{QUOTED}")) } else { Value::from(text) }
 }
 
-/// The tree of a document, or of several by their numbers; none for keys that are no strings, and for tags.
+/// The tree of a document, or of several documents by their numbers; `None` when it has keys that are not strings, or
+/// tags.
 pub fn parse(bytes: &[u8]) -> Option<Tree> {
     if bytes.len() > LIMIT {
         return None;
     }
-    // To the parser a byte order mark is a blank, by which the first key is further in than the second.
+    // To the parser a byte order mark is a blank, which would indent the first key.
     let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
     let documents = serde_yaml::Deserializer::from_slice(bytes).map(|one| tree(&Value::deserialize(one).ok()?));
     let mut documents = documents.collect::<Option<Vec<Tree>>>()?;
@@ -116,7 +121,7 @@ fn tree(value: &Value) -> Option<Tree> {
         }
         Value::Sequence(items) => Tree::Array(items.iter().map(tree).collect::<Option<_>>()?),
         Value::Tagged(_) => return None,
-        // JSON, by which leaves are spelt, has no word for these.
+        // Leaves are spelled as JSON, which cannot express these.
         Value::Number(number) if number.as_f64().is_some_and(|n| !n.is_finite()) => return None,
         leaf => Tree::Leaf(serde_json::to_string(leaf).ok()?),
     })

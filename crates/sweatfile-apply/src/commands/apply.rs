@@ -1,39 +1,77 @@
-//! `apply`, the default: sets this worktree up.
+//! `apply`, the default: sets up this worktree.
 
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Failure, Result};
-use shopfloor_core::lock::Lock;
+use shopfloor_core::hook_command::DryRun;
 use shopfloor_core::ui::Ui;
 
+use super::approval;
 use crate::apply;
-use crate::cli::{ApplyArgs, Places};
-use crate::facts::{self, Place, Rerun};
-use crate::plan::{self, SetupWish};
-use crate::report::{Action, Report};
-use crate::trust;
+use crate::facts::{self, Facts, LayerDirs, Layers, LoadOptions, SetupRequest};
+use crate::plan::{self, Plan};
+use crate::report::{ItemAction, Report, ReportFor};
+use crate::worktree::OpenWorktree;
 
-impl ApplyArgs {
-    fn rerun(&self) -> Rerun {
-        if self.setup_again { Rerun::Again } else { Rerun::Never }
-    }
+/// Set up this worktree (the default)
+///
+/// Takes these steps in order: excludes, files, .sweatshop-env, setup commands. Applying again
+/// changes only what differs, and leaves alone what a person changed since.
+#[derive(clap::Args, Debug)]
+#[command(
+    after_help = "Example:\n  sweatfile-apply apply --dry-run --json | jq -r '.files[] | select(.action == \"created\").path'"
+)]
+pub struct Args {
+    #[command(flatten)]
+    pub options: ApplyOptions,
+}
 
-    /// Options given before and behind the word `apply` together.
-    pub fn or(&self, other: ApplyArgs) -> ApplyArgs {
-        ApplyArgs {
+// The options stand before the word `apply` too, and a doc comment here would become the help of the whole tool.
+#[derive(clap::Args, Clone, Debug, Default, PartialEq, Eq)]
+pub struct ApplyOptions {
+    /// Show what would be done and change nothing
+    #[arg(short = 'n', long)]
+    pub dry_run: bool,
+    /// Approve the repository's sweatfile for this run only
+    #[arg(long)]
+    pub yes: bool,
+    /// Skip the setup commands
+    #[arg(long, conflicts_with = "setup_again")]
+    pub no_setup: bool,
+    /// Run the setup commands even if they finished before
+    #[arg(long)]
+    pub setup_again: bool,
+}
+
+impl ApplyOptions {
+    /// Combines the options given before and after the word `apply`.
+    pub fn or(&self, other: &ApplyOptions) -> ApplyOptions {
+        ApplyOptions {
             dry_run: self.dry_run || other.dry_run,
             yes: self.yes || other.yes,
             no_setup: self.no_setup || other.no_setup,
             setup_again: self.setup_again || other.setup_again,
         }
     }
+
+    fn setup_request(&self) -> SetupRequest {
+        match (self.no_setup, self.setup_again) {
+            (true, _) => SetupRequest::Skip,
+            (false, true) => SetupRequest::Again,
+            (false, false) => SetupRequest::IfNeeded,
+        }
+    }
+
+    fn load_options(&self) -> LoadOptions {
+        LoadOptions { trust_repository: self.yes, ..LoadOptions::default() }
+    }
 }
 
-pub fn run(ui: &Ui, env: &Env, places: &Places, args: &ApplyArgs) -> Result<Exit> {
-    let place = Place::find(env)?;
-    if !args.dry_run && !args.yes {
-        trust::ask(ui, env, &place, places, args.rerun())?;
+pub fn run(ui: &Ui, env: &Env, dirs: &LayerDirs, options: &ApplyOptions) -> Result<Exit> {
+    let worktree = OpenWorktree::find(env)?;
+    if !options.dry_run && !options.yes {
+        approval::ask_about_all(ui, env, &worktree, dirs, options.setup_request())?;
     }
-    let Done { mut report, failure, unapproved } = set_up(ui, env, &place, places, args)?;
+    let Applied { mut report, failure, unapproved } = set_up(ui, env, &worktree, dirs, options)?;
     report.warnings.iter().for_each(|warning| ui.warn(warning));
     if let (Some(_), Some(unapproved)) = (&failure, &unapproved) {
         ui.problem(unapproved);
@@ -43,7 +81,7 @@ pub fn run(ui: &Ui, env: &Env, places: &Places, args: &ApplyArgs) -> Result<Exit
         report.error = failure.as_ref().map(Failure::to_json);
         ui.json(&report);
     } else {
-        report.print(ui, args.dry_run);
+        report.print(ui, DryRun { dry_run: options.dry_run });
         if let Some(failure) = &failure {
             ui.error(failure);
         }
@@ -51,49 +89,63 @@ pub fn run(ui: &Ui, env: &Env, places: &Places, args: &ApplyArgs) -> Result<Exit
     Ok(failure.map_or(Exit::Done, |f| f.exit))
 }
 
-/// What setting up came to.
-pub struct Done {
-    /// What was done, or in a dry run would be.
+/// The outcome of setting up a worktree.
+pub struct Applied {
+    /// What was done, or in a dry run would be done.
     pub report: Report,
-    /// What was not.
     pub failure: Option<Failure>,
-    /// Whether a layer was left out.
+    /// The failure for a layer that was left out, or for setup that was held back.
     pub unapproved: Option<Failure>,
 }
 
-/// Reads under the worktree's lock, plans, and unless it is a dry run takes every step. An error means
-/// that nothing was changed; what goes wrong later is part of the answer.
-pub fn set_up(ui: &Ui, env: &Env, place: &Place, places: &Places, args: &ApplyArgs) -> Result<Done> {
-    let wish = SetupWish { no: args.no_setup, again: args.setup_again };
-    let rerun = args.rerun();
-    // Before the lock, whose file would be a trace: a malformed layer changes nothing at all.
-    facts::load_layers(env, &place.repo, places, args.yes, false)?.counting()?;
-    let lock = if args.dry_run { None } else { Some(Lock::take(&place.lock_path())?) };
+/// Reads under the worktree's lock, plans, and takes every step unless it is a dry run. An error means that nothing was
+/// changed; what fails later is part of the outcome.
+pub fn set_up(
+    ui: &Ui,
+    env: &Env,
+    worktree: &OpenWorktree,
+    dirs: &LayerDirs,
+    options: &ApplyOptions,
+) -> Result<Applied> {
+    // Checked before the lock is taken, because its file would be a change: a malformed layer changes nothing at all.
+    facts::load_layers(env, &worktree.repo, dirs, options.load_options())?.counting()?;
+    let lock = if options.dry_run { None } else { Some(worktree.lock()?) };
     let (layers, plan, facts) = loop {
-        let layers = facts::load_layers(env, &place.repo, places, args.yes, false)?;
-        let (counting, merged) = layers.counting()?;
-        let facts = facts::read(env, place, &merged, rerun)?;
-        let plan = plan::plan(&counting, &merged, &facts, wish);
-        if args.dry_run || apply::reserve(place, &plan)? {
+        let (layers, plan, facts) = read_and_plan(env, worktree, dirs, options)?;
+        if options.dry_run || apply::reserve_ports(worktree, &plan)? {
             break (layers, plan, facts);
         }
     };
-    let mut report = plan.report(&place.worktree, &layers.layers, false);
+    let mut report = plan.report(&worktree.path, &layers.layers, ReportFor::Apply);
     report.warnings.splice(0..0, layers.warnings());
-    let unapproved = trust::unapproved(place, &layers, &plan.setup);
+    let unapproved = plan::unapproved(&worktree.path, &layers, &plan.setup);
     for layer in layers.layers.iter().filter(|l| l.text.is_some()) {
         ui.detail(format!("{} layer: {}", layer.name, layer.path.display()));
     }
-    if args.dry_run {
-        let failure = apply::failure(&report);
-        return Ok(Done { report, failure, unapproved });
+    if options.dry_run {
+        let failure = apply::placing_failure(&report);
+        return Ok(Applied { report, failure, unapproved });
     }
-    let mut failure = apply::place(place, &plan, &facts.record, &mut report);
+    let mut failure = apply::place(worktree, &plan, &facts.record, &mut report);
     drop(lock);
     if failure.is_some() {
-        report.setup.iter_mut().for_each(|line| line.action = Action::Skipped);
+        report.setup.iter_mut().for_each(|line| line.action = ItemAction::Skipped);
     } else {
-        failure = apply::setup(ui, env, place, &plan.setup, &mut report);
+        failure = apply::setup(ui, env, worktree, &plan.setup, &mut report);
     }
-    Ok(Done { report, failure, unapproved })
+    Ok(Applied { report, failure, unapproved })
+}
+
+fn read_and_plan(
+    env: &Env,
+    worktree: &OpenWorktree,
+    dirs: &LayerDirs,
+    options: &ApplyOptions,
+) -> Result<(Layers, Plan, Facts)> {
+    let request = options.setup_request();
+    let layers = facts::load_layers(env, &worktree.repo, dirs, options.load_options())?;
+    let (counting, merged) = layers.counting()?;
+    let facts = facts::read(env, worktree, &merged, request)?;
+    let plan = plan::plan(&counting, &merged, &facts, request);
+    Ok((layers, plan, facts))
 }

@@ -1,123 +1,94 @@
-//! `approve`, `approvals`, `revoke`: which of the repository's files count.
+//! `approve`: makes the repository's files count.
 
-use serde_json::json;
-use shopfloor_core::approval::{self, Approvals, Status};
+use shopfloor_core::approval::Status;
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::git::{Git, Repo};
-use shopfloor_core::hash::Digest;
+use shopfloor_core::hook_command::DryRun;
 use shopfloor_core::text::printable;
 use shopfloor_core::ui::Ui;
 
-use crate::cli::Places;
-use crate::facts::{self, Approvable, Place, Rerun, approvable};
-use crate::trust;
+use super::approval::{self, ApprovalLine};
+use crate::approvable::Approvable;
+use crate::facts::{self, LayerDirs, LoadOptions};
+use crate::failure::FailureKind;
 
-/// Asks for, or with `--yes` records, what is not approved yet.
-pub fn approve(ui: &Ui, env: &Env, places: &Places, yes: bool, dry_run: bool) -> Result<Exit> {
+/// Approve the repository's sweatfile as it is now, for all worktrees of this clone
+#[derive(clap::Args, Debug)]
+#[command(after_help = "Example:\n  sweatfile-apply approve")]
+pub struct Args {
+    /// Approve without asking, and print what is trusted
+    #[arg(long)]
+    pub yes: bool,
+    #[command(flatten)]
+    pub dry_run: DryRun,
+}
+
+pub fn run(ui: &Ui, env: &Env, dirs: &LayerDirs, args: &Args) -> Result<Exit> {
     let mut git = Git::find(env)?;
     let repo = git.discover()?;
-    let layers = facts::load_layers(env, &repo, places, false, false)?;
+    let layers = facts::load_layers(env, &repo, dirs, LoadOptions::default())?;
     layers.warnings().iter().for_each(|warning| ui.warn(warning));
-    let common_dir = &repo.home.common_dir;
     layers.merged()?;
-    let mut declined = None;
-    let mut files = approvable(&repo.home, &layers);
-    files.extend(holding(env, &git, &repo, places)?);
+    let files = approval::find_all(env, &git, &repo, dirs, &layers)?;
     let is_nothing = files.iter().all(|file| file.bytes.is_none());
-    for Approvable { file, path, bytes } in files {
-        let Some(bytes) = bytes else { continue };
-        let shown = path.display().to_string();
-        if Approvals::load(env)?.status(common_dir, &file, &bytes)? == Status::Approved {
-            ui.note(format!("{shown} is approved already"));
-        } else if dry_run {
-            ui.show(&trust::summary(env, &repo, &file, &path, &bytes)?);
-        } else if yes {
-            ui.told(&trust::summary(env, &repo, &file, &path, &bytes)?);
-        } else if !ui.can_ask() {
-            return Err(Failure::new(
-                Exit::Decide,
-                "unapproved",
-                format!("{shown} needs a person's approval, and there is no terminal to ask on"),
-            )
-            .details(trust::summary(env, &repo, &file, &path, &bytes)?)
-            .hint(
-                "run `sweatfile-apply approve` on a terminal, or `sweatfile-apply approve --yes` once you have read it",
-            ));
-        } else if !trust::offer(ui, env, &repo, &file, &path, &bytes)? {
-            declined = Some(shown);
-            continue;
-        }
-        if !dry_run {
-            repo.remember_main_checkout()?;
-            approval::approve(env, common_dir, &file, &String::from_utf8_lossy(&bytes))?;
-        }
-        let status = if dry_run { Status::Required } else { Status::Approved };
-        if ui.is_json() {
-            ui.json(&json!({ "path": path.to_string_lossy(), "sha256": Digest::of(&bytes), "status": status }));
-        } else if !dry_run {
-            ui.done(format!("approved {}", printable(&path.display().to_string())));
+    let mut declined = None;
+    for file in files.iter().filter(|file| file.bytes.is_some()) {
+        match consent(ui, env, &repo, file, args)? {
+            Consent::Declined => declined = Some(&file.path),
+            Consent::Given => approve(ui, env, &repo, file, args)?,
         }
     }
     if is_nothing {
         ui.note(format!("there is nothing to approve in {}", repo.home.checkout.display()));
     }
     match declined {
-        Some(path) => Err(Failure::new(Exit::Decide, "unapproved", format!("{path} stays unapproved"))),
+        Some(path) => Err(FailureKind::Unapproved.failure(format!("{} stays unapproved", path.display()))),
         None => Ok(Exit::Done),
     }
 }
 
-/// What holds setup back in the worktree we stand in, if we stand in one.
-fn holding(env: &Env, git: &Git, repo: &Repo, places: &Places) -> Result<Vec<Approvable>> {
-    match repo.worktree.is_some() {
-        true => trust::holding(env, &Place::of(git.clone(), repo.clone())?, places, Rerun::Again),
-        false => Ok(Vec::new()),
-    }
+enum Consent {
+    Given,
+    Declined,
 }
 
-/// One line per file approval is about.
-pub fn list(ui: &Ui, env: &Env, places: &Places) -> Result<Exit> {
-    let mut git = Git::find(env)?;
-    let repo = git.discover()?;
-    let layers = facts::load_layers(env, &repo, places, false, false)?;
-    let mut files = approvable(&repo.home, &layers);
-    files.extend(holding(env, &git, &repo, places)?);
-    for Approvable { file, path, bytes } in files {
-        let status = match &bytes {
-            Some(bytes) => Approvals::load(env)?.status(&repo.home.common_dir, &file, bytes)?,
-            None => Status::None,
-        };
-        let sha256 = bytes.map(|b| Digest::of(&b));
-        if ui.is_json() {
-            ui.json(&json!({ "path": path.to_string_lossy(), "sha256": sha256, "status": status }));
-        } else {
-            let word = match status {
-                Status::None => "none",
-                Status::Required => "required",
-                Status::Approved => "approved",
-            };
-            ui.line(format!("{word} {}", printable(&path.display().to_string())));
-        }
+/// Shows the file unless it is approved, and asks about it unless the flags say what to do; exit 3 when nobody can be
+/// asked.
+fn consent(ui: &Ui, env: &Env, repo: &Repo, file: &Approvable, args: &Args) -> Result<Consent> {
+    if file.status(env, repo)? == Status::Approved {
+        ui.note(format!("{} is approved already", file.path.display()));
+    } else if args.dry_run.dry_run {
+        ui.show(&file.summary(env, repo)?);
+    } else if args.yes {
+        ui.told(&file.summary(env, repo)?);
+    } else if !ui.can_ask() {
+        return Err(nobody_to_ask(env, repo, file)?);
+    } else if !approval::offer(ui, env, repo, file)? {
+        return Ok(Consent::Declined);
     }
-    Ok(Exit::Done)
+    Ok(Consent::Given)
 }
 
-/// Takes every approval of this clone back.
-pub fn revoke(ui: &Ui, env: &Env, dry_run: bool) -> Result<Exit> {
-    let repo = Git::find(env)?.discover()?;
-    let revoked = if dry_run {
-        Approvals::load(env)?.count(&repo.home.common_dir)?
-    } else {
-        approval::revoke(env, &repo.home.common_dir)?
-    };
+fn nobody_to_ask(env: &Env, repo: &Repo, file: &Approvable) -> Result<Failure> {
+    let path = file.path.display();
+    let message = format!("{path} needs a person's approval, and there is no terminal to ask on");
+    Ok(FailureKind::Unapproved
+        .failure(message)
+        .details(file.summary(env, repo)?)
+        .hint("run `sweatfile-apply approve` on a terminal, or `sweatfile-apply approve --yes` once you have read it"))
+}
+
+fn approve(ui: &Ui, env: &Env, repo: &Repo, file: &Approvable, args: &Args) -> Result<()> {
+    let DryRun { dry_run } = args.dry_run;
+    if !dry_run {
+        repo.remember_main_checkout()?;
+        file.approve(env, repo)?;
+    }
     if ui.is_json() {
-        ui.json(&match dry_run {
-            true => json!({ "revoked": 0, "would_revoke": revoked }),
-            false => json!({ "revoked": revoked }),
-        });
-    } else {
-        ui.line(format!("{} {revoked}", if dry_run { "would revoke" } else { "revoked" }));
+        ui.json(&ApprovalLine::new(file, if dry_run { Status::Required } else { Status::Approved }));
+    } else if !dry_run {
+        ui.done(format!("approved {}", printable(&file.path.display().to_string())));
     }
-    Ok(Exit::Done)
+    Ok(())
 }

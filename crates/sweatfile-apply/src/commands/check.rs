@@ -6,18 +6,31 @@ use shopfloor_core::error::{Exit, Result};
 use shopfloor_core::text::printable;
 use shopfloor_core::ui::Ui;
 
-use crate::cli::Places;
-use crate::facts::{self, Place, Rerun};
-use crate::plan::{self, SetupWish};
+use crate::facts::{self, LayerDirs, LoadOptions, SetupRequest};
+use crate::plan;
+use crate::report::ReportFor;
+use crate::worktree::OpenWorktree;
 
-pub fn run(ui: &Ui, env: &Env, places: &Places, strict: bool) -> Result<Exit> {
-    let place = Place::find(env)?;
-    let layers = facts::load_layers(env, &place.repo, places, false, strict)?;
-    // It runs nothing, so an unapproved layer can be read as well.
+/// Check whether this worktree matches its sweatfiles: exit 0 yes, 1 drift
+///
+/// Prints a line for each difference. Runs no commands, so it reads all layers, approved or not.
+#[derive(clap::Args, Debug)]
+#[command(after_help = "Example:\n  sweatfile-apply check || sweatfile-apply")]
+pub struct Args {
+    /// Treat a misplaced `setup` or `git_excludes` as an error
+    #[arg(long)]
+    pub strict: bool,
+}
+
+pub fn run(ui: &Ui, env: &Env, dirs: &LayerDirs, args: &Args) -> Result<Exit> {
+    let worktree = OpenWorktree::find(env)?;
+    let options = LoadOptions { strict: args.strict, ..LoadOptions::default() };
+    let layers = facts::load_layers(env, &worktree.repo, dirs, options)?;
+    // `check` runs nothing, so an unapproved layer can be read as well.
     let merged = layers.merged()?;
-    let facts = facts::read(env, &place, &merged, Rerun::Never)?;
-    let plan = plan::plan(&layers.layers, &merged, &facts, SetupWish::default());
-    let mut report = plan.report(&place.worktree, &layers.layers, true);
+    let facts = facts::read(env, &worktree, &merged, SetupRequest::IfNeeded)?;
+    let plan = plan::plan(&layers.layers, &merged, &facts, SetupRequest::IfNeeded);
+    let mut report = plan.report(&worktree.path, &layers.layers, ReportFor::Check);
     report.warnings.splice(0..0, layers.warnings());
     for warning in &report.warnings {
         ui.warn(warning);

@@ -6,17 +6,22 @@ use shopfloor_core::error::{Exit, Result};
 use shopfloor_core::git::Git;
 use shopfloor_core::ui::Ui;
 
-use crate::TOOL;
-use crate::cli::Places;
-use crate::facts::SETTINGS;
+use crate::facts::{self, LayerDirs, LoadOptions};
 
-pub fn run(ui: &Ui, env: &Env, places: &Places) -> Result<Exit> {
+/// Print the settings in force, each with its source
+#[derive(clap::Args, Debug)]
+#[command(after_help = "Example:\n  sweatfile-apply config --json")]
+pub struct Args {}
+
+pub fn run(ui: &Ui, env: &Env, dirs: &LayerDirs, _args: &Args) -> Result<Exit> {
     let repo = Git::find(env)?.discover()?;
-    let flags = [("area", places.area.as_deref())];
-    let config = config::load(env, &repo.home, TOOL, SETTINGS, &flags, false)?;
+    let config = facts::load_settings(env, &repo, dirs, LoadOptions::default())?;
     config.warnings.iter().for_each(|warning| ui.warn(warning));
     if config.unapproved {
-        ui.note(format!("{} sets what needs approval; run `sweatfile-apply approve`", config::REPOSITORY_FILE));
+        ui.note(format!(
+            "{} contains settings that need approval; run `sweatfile-apply approve`",
+            config::REPOSITORY_FILE
+        ));
     }
     ui.config(&config);
     Ok(Exit::Done)

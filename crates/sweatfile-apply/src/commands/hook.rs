@@ -1,30 +1,79 @@
-//! `hook`: git has created a worktree, and it is set up; or one is about to go.
+//! `hook`: sets up a worktree that git has created, and keeps the variables of one that is about to be removed.
 
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Failure, Result};
-use shopfloor_core::git::Git;
+use shopfloor_core::git::{Git, Repo};
 use shopfloor_core::hook_command::{self, HookCommand};
 use shopfloor_core::ui::Ui;
 
-use super::removed;
-use crate::TOOL;
-use crate::cli::{ApplyArgs, Places};
-use crate::facts::Place;
+use super::apply::{ApplyOptions, set_up};
+use crate::env_file::{self, EnvFile, VarValue};
+use crate::facts::{self, CurrentEnvFile, LayerDirs};
+use crate::record::Record;
+use crate::removed;
+use crate::snapshot;
+use crate::state::TOOL;
+use crate::worktree::OpenWorktree;
 
-pub fn run(ui: &Ui, env: &Env, places: &Places, command: HookCommand) -> Result<Exit> {
-    match hook_command::run_before_removal(ui, env, command, removed::before_removal)? {
+pub fn run(ui: &Ui, env: &Env, dirs: &LayerDirs, command: HookCommand) -> Result<Exit> {
+    match hook_command::run_before_removal(ui, env, command, before_removal)? {
         Ok(done) => Ok(done),
-        Err(command) => hook_command::run(ui, env, TOOL, command, |called| created(ui, env, places, called.git)),
+        Err(command) => hook_command::run(ui, env, TOOL, command, |called| after_creation(ui, env, dirs, called.git)),
     }
 }
 
-fn created(ui: &Ui, env: &Env, places: &Places, mut git: Git) -> Result<Option<Failure>> {
+fn after_creation(ui: &Ui, env: &Env, dirs: &LayerDirs, mut git: Git) -> Result<Option<Failure>> {
     let repo = git.discover()?;
-    let place = Place::of(git, repo)?;
-    let done = super::apply::set_up(ui, env, &place, places, &ApplyArgs::default())?;
-    done.report.warnings.iter().for_each(|warning| ui.warn(warning));
-    if let (Some(_), Some(unapproved)) = (&done.failure, &done.unapproved) {
+    let worktree = OpenWorktree::open(git, repo)?;
+    let applied = set_up(ui, env, &worktree, dirs, &ApplyOptions::default())?;
+    applied.report.warnings.iter().for_each(|warning| ui.warn(warning));
+    if let (Some(_), Some(unapproved)) = (&applied.failure, &applied.unapproved) {
         ui.problem(unapproved);
     }
-    Ok(done.failure.or(done.unapproved))
+    Ok(applied.failure.or(applied.unapproved))
+}
+
+/// Keeps the variables that neither a sweatfile nor a review put into the worktree.
+fn before_removal(env: &Env, git: Git, repo: Repo) -> Result<Vec<String>> {
+    let worktree = OpenWorktree::open(git, repo)?;
+    let now = match facts::read_env_file(&worktree.root)? {
+        CurrentEnvFile::Unusable(why) => return without_env_file(&worktree, &why),
+        current => current.variables(),
+    };
+    let (record, snapshot) = (Record::load(&worktree.repo)?, snapshot::load(&worktree.repo)?);
+    let is_tracked = || worktree.git.ls_files(&worktree.path, &["--".into(), env_file::FILE.into()]);
+    if record == Record::default() && snapshot.is_none() && (now.is_empty() || !is_tracked()?.is_empty()) {
+        return Ok(Vec::new());
+    }
+    let applied = || {
+        let mut file = EnvFile::default();
+        record.env.iter().for_each(|(key, value)| file.set(key, &VarValue::Text(value.clone())));
+        file
+    };
+    let before = snapshot.unwrap_or_else(applied);
+    let kept = removed::keep(&worktree.repo, &worktree.path, &before, &now, &env.now.to_string())?;
+    if kept.is_empty() {
+        return Ok(Vec::new());
+    }
+    let keys: Vec<&str> = kept.iter().map(|change| change.key.as_str()).collect();
+    Ok(vec![format!(
+        "kept {} of {}; decide about them with `sweatfile-apply env review --removed`",
+        keys.join(", "),
+        worktree.path.display()
+    )])
+}
+
+/// The answer when `.sweatshop-env` cannot be used. A link loses nothing if its target stays; everything else is a
+/// failure, because the removal would lose it.
+fn without_env_file(worktree: &OpenWorktree, why: &str) -> Result<Vec<String>> {
+    let path = worktree.path.join(env_file::FILE);
+    let target = path.canonicalize().ok();
+    let goes_too = |target: &std::path::Path| target.starts_with(worktree.path.canonicalize().unwrap_or_default());
+    match target {
+        _ if !path.is_symlink() => {}
+        Some(target) if goes_too(&target) => {}
+        _ => return Ok(Vec::new()),
+    }
+    Err(Failure::failed(format!("cannot keep {}: {why}", env_file::FILE))
+        .hint("move it out of the worktree, or remove it"))
 }

@@ -1,6 +1,8 @@
 //! One file per subcommand: each reads, asks for a plan, and prints or applies it.
 
 pub mod apply;
+mod approval;
+pub mod approvals;
 pub mod approve;
 pub mod check;
 pub mod config;
@@ -8,5 +10,5 @@ pub mod env;
 pub mod hook;
 pub mod init;
 pub mod remove;
-pub mod removed;
+pub mod revoke;
 pub mod show;

@@ -1,6 +1,6 @@
-//! Files of the repository that stand where the area's setup commands would use them: what a branch brought, not what
-//! the area placed.
+//! Tracked files that the area's setup commands would use: content that a branch brings, not the area.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use shopfloor_core::approval::{Approvals, Status};
@@ -9,68 +9,81 @@ use shopfloor_core::error::Result;
 use shopfloor_core::fs::{self, Content, Found, PARSE_LIMIT};
 use shopfloor_core::path::RelPath;
 
-use super::{Facts, Place, content_of};
+use super::files::{CurrentFile, content_of};
+use crate::approvable;
 use crate::env_file;
-use crate::layer::{Merged, Name};
+use crate::layer::{LayerName, MergedLayers};
+use crate::worktree::OpenWorktree;
 
-/// The files by which direnv runs commands, or sets what others run by, once `direnv allow` was said: tracked ones count
-/// wherever they lie.
+/// The files from which direnv runs commands or loads variables after `direnv allow`. A tracked one counts wherever
+/// it lies.
 const LOADED: [&str; 2] = [".envrc", env_file::FILE];
 
 /// A tracked file as it is.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Tracked {
+pub struct TrackedFile {
     pub content: Option<Content>,
-    /// What a person reads and approves: its text, or what is known of it where it is none.
-    pub seen: String,
+    /// What a person reads and approves: the file's text, or a description where it has none.
+    pub shown: String,
     pub is_approved: bool,
 }
 
-/// The name under which such a file is approved. No other file that is approved begins like that.
-pub fn approval_name(path: &RelPath) -> String {
-    format!("worktree:{path}")
-}
-
-/// Reads every tracked `.envrc`, and every tracked file at a destination of the area's. One git process.
-pub fn read(env: &Env, place: &Place, merged: &Merged, facts: &mut Facts) -> Result<()> {
-    let is_there = |path: &RelPath| !matches!(facts.here[path].found, Found::Missing | Found::Blocked(_));
-    let wished = merged.files.iter().filter(|(path, wish)| wish.layer == Name::Area && is_there(path));
-    let wished: Vec<&RelPath> = wished.map(|(path, _)| path).collect();
-    let literal = wished.iter().map(|path| format!(":(top,literal){path}").into());
-    // In submodules as well: a branch says which commit of which repository they are.
-    let args = ["--recurse-submodules", "--"].map(Into::into).into_iter();
-    let args = args.chain(LOADED.map(|name| format!(":(top,glob)**/{name}").into())).chain(literal);
-    let listed = place.git.ls_files(&place.worktree, &args.collect::<Vec<_>>())?;
-    let is_below = |path: &RelPath| listed.iter().any(|file| file.starts_with(path.as_path()));
-    let envrcs = listed
-        .iter()
-        .filter(|file| LOADED.iter().any(|name| file.ends_with(name)))
-        .filter_map(|f| RelPath::parse_os(f.as_os_str()).ok());
-    let paths: Vec<RelPath> = envrcs.chain(wished.into_iter().filter(|path| is_below(path)).cloned()).collect();
+/// Reads every tracked `.envrc`, and every tracked file at a destination of the area. This takes one git process.
+pub fn read(
+    env: &Env,
+    worktree: &OpenWorktree,
+    merged: &MergedLayers,
+    current: &BTreeMap<RelPath, CurrentFile>,
+) -> Result<BTreeMap<RelPath, TrackedFile>> {
+    let mut tracked = BTreeMap::new();
+    let paths = paths(worktree, merged, current)?;
     if paths.is_empty() {
-        return Ok(());
+        return Ok(tracked);
     }
     let approvals = Approvals::load(env)?;
     for path in paths {
-        let content = place.root.content(&path).ok().flatten();
-        // Deleted in the worktree: nothing can use it.
-        if matches!(place.root.look(&path), Ok(Found::Missing)) {
+        let content = worktree.root.content(&path).ok().flatten();
+        // Nothing can use a file that was deleted in the worktree.
+        if matches!(worktree.root.look(&path), Ok(Found::Missing)) {
             continue;
         }
-        let seen = seen(place, &path, content.as_ref());
-        let status = approvals.status(&place.repo.home.common_dir, &approval_name(&path), seen.as_bytes())?;
+        let shown = shown(worktree, &path, content.as_ref());
+        let name = approvable::tracked_name(&path);
+        let status = approvals.status(&worktree.repo.home.common_dir, &name, shown.as_bytes())?;
         let is_approved = status == Status::Approved;
-        facts.tracked_here.insert(path, Tracked { content, seen, is_approved });
+        tracked.insert(path, TrackedFile { content, shown, is_approved });
     }
-    Ok(())
+    Ok(tracked)
 }
 
-/// The text of a file; of anything else what tells it apart from everything else.
-fn seen(place: &Place, path: &RelPath, content: Option<&Content>) -> String {
-    let whole: PathBuf = place.root.join(path);
+fn paths(
+    worktree: &OpenWorktree,
+    merged: &MergedLayers,
+    current: &BTreeMap<RelPath, CurrentFile>,
+) -> Result<Vec<RelPath>> {
+    let is_there = |path: &RelPath| !matches!(current[path].found, Found::Missing | Found::Blocked(_));
+    let wanted = merged.files.iter().filter(|(path, entry)| entry.layer == LayerName::Area && is_there(path));
+    let wanted: Vec<&RelPath> = wanted.map(|(path, _)| path).collect();
+    let literal = wanted.iter().map(|path| format!(":(top,literal){path}").into());
+    // Submodules count too: a branch chooses the commit they are at.
+    let args = ["--recurse-submodules", "--"].map(Into::into).into_iter();
+    let args = args.chain(LOADED.map(|name| format!(":(top,glob)**/{name}").into())).chain(literal);
+    let listed = worktree.git.ls_files(&worktree.path, &args.collect::<Vec<_>>())?;
+    let is_below = |path: &RelPath| listed.iter().any(|file| file.starts_with(path.as_path()));
+    let loaded = listed
+        .iter()
+        .filter(|file| LOADED.iter().any(|name| file.ends_with(name)))
+        .filter_map(|f| RelPath::parse_os(f.as_os_str()).ok());
+    Ok(loaded.chain(wanted.into_iter().filter(|path| is_below(path)).cloned()).collect())
+}
+
+/// The text of a file; for anything else a description that identifies it. Approvals contain a hash of this text, so its
+/// wording must not change.
+fn shown(worktree: &OpenWorktree, path: &RelPath, content: Option<&Content>) -> String {
+    let whole: PathBuf = worktree.root.join(path);
     let text = || {
         let is_small = whole.metadata().is_ok_and(|meta| meta.len() <= PARSE_LIMIT);
-        let bytes = is_small.then(|| place.root.read(path).ok().flatten()).flatten()?;
+        let bytes = is_small.then(|| worktree.root.read(path).ok().flatten()).flatten()?;
         String::from_utf8(bytes).ok()
     };
     match content {

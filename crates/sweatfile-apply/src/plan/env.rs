@@ -1,58 +1,58 @@
-//! `.sweatshop-env`: a three-way merge of what the sweatfiles want now, what was applied last, and
-//! what the file says, in which a person's own change always stays.
+//! The plan for `.sweatshop-env`: a three-way merge of the sweatfiles' values, the values applied last and the file. A
+//! person's own change always stays.
 
 use std::collections::BTreeMap;
 
 use shopfloor_core::fs::Content;
 
-use crate::env_file::{EnvFile, FILE, Readers, Value, quote};
-use crate::facts::{EnvHere, Facts};
-use crate::layer::Merged;
-use crate::report::Action;
+use crate::env_file::{EnvFile, FILE, Readers, VarValue, quote};
+use crate::facts::{CurrentEnvFile, Facts};
+use crate::layer::{EnvValue, MergedLayers};
+use crate::report::ItemAction;
 use crate::template;
 
 #[derive(Debug, PartialEq, Eq)]
 pub struct EnvStep {
-    pub action: Action,
+    pub action: ItemAction,
     pub keys: Vec<String>,
     pub why: Option<String>,
-    pub work: EnvWork,
-    /// What the file says now, and what it will say.
+    pub operation: EnvOperation,
+    /// The file as it is, and as it will be.
     pub before: EnvFile,
     pub after: EnvFile,
-    /// The base of this merge: what the file has from us, a killed run's included.
+    /// The base of this merge: the values in the file that apply wrote, including a killed run.
     pub was: BTreeMap<String, String>,
-    /// The base of the next merge: the `[env]` values of now.
+    /// The base of the next merge: the current `[env]` values.
     pub base: BTreeMap<String, String>,
     pub warnings: Vec<String>,
     pub drift: Vec<String>,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub enum EnvWork {
+pub enum EnvOperation {
     #[default]
     Nothing,
-    /// New bytes, in place of what was seen (none: nothing was there).
+    /// Write these bytes in place of the content that was read, or of no file.
     Write(Vec<u8>, Option<Content>),
-    /// Take away what was seen.
+    /// Delete the content that was read.
     Delete(Content),
 }
 
-/// The true `[env]` values, placeholders filled in.
-pub fn wanted(merged: &Merged, facts: &Facts) -> BTreeMap<String, String> {
-    let value = |v: &crate::layer::EnvValue| {
-        if v.template { template::expand(&v.text, &facts.template) } else { v.text.clone() }
+/// The true `[env]` values, with placeholders filled in.
+pub fn wanted(merged: &MergedLayers, facts: &Facts) -> BTreeMap<String, String> {
+    let value = |v: &EnvValue| {
+        if v.template { template::expand(&v.text, &facts.placeholders) } else { v.text.clone() }
     };
     merged.env.iter().map(|(key, v)| (key.clone(), value(v))).collect()
 }
 
-/// `left_out`: a layer is not approved as it is now; what was applied when it was stays as it is.
-pub fn plan(wanted: &BTreeMap<String, String>, left_out: bool, facts: &Facts) -> EnvStep {
+/// Makes the plan. While a layer is left out because it is not approved, the values applied before stay as they are.
+pub fn plan(merged: &MergedLayers, wanted: &BTreeMap<String, String>, facts: &Facts) -> EnvStep {
     let mut step = EnvStep {
-        action: Action::Unchanged,
+        action: ItemAction::Unchanged,
         keys: wanted.keys().cloned().collect(),
         why: None,
-        work: EnvWork::Nothing,
+        operation: EnvOperation::Nothing,
         before: EnvFile::default(),
         after: EnvFile::default(),
         was: facts.record.env.clone(),
@@ -60,77 +60,106 @@ pub fn plan(wanted: &BTreeMap<String, String>, left_out: bool, facts: &Facts) ->
         warnings: wanted.iter().filter_map(|(key, value)| spelling_warning(key, value)).collect(),
         drift: Vec::new(),
     };
-    let seen = match &facts.env {
-        EnvHere::Unusable(why) => {
-            step.action = Action::Failed;
+    let current = match &facts.env {
+        CurrentEnvFile::Unusable(why) => {
+            step.action = ItemAction::Failed;
             step.why = Some(why.clone());
             step.drift.push(format!("{FILE}: {why}"));
             step.base = facts.record.env.clone();
             return step;
         }
-        EnvHere::Missing => None,
-        EnvHere::File(seen) => Some(seen),
+        CurrentEnvFile::Missing => None,
+        CurrentEnvFile::File(read) => Some(read),
     };
-    let base = seen.map(|s| facts.record.env_base(&s.file)).unwrap_or_default();
+    let base = current.map(|c| facts.record.env_base(&c.file)).unwrap_or_default();
     step.was = base.clone();
-    let left_alone = if left_out { base.clone() } else { BTreeMap::new() };
+    let left_alone = if merged.left_out { base.clone() } else { BTreeMap::new() };
     let wanted = &wanted.iter().filter(|(key, _)| !left_alone.contains_key(*key)).map(owned).collect();
     let gone = base.iter().filter(|(key, _)| !left_alone.contains_key(*key)).map(owned).collect();
-    let (file, differences) = merge(wanted, &gone, seen.map(|s| &s.file));
+    let (file, mut differences) = merge(wanted, &gone, current.map(|c| &c.file));
     step.base.extend(left_alone);
-    step.drift = differences;
-    step.before = seen.map(|s| s.file.clone()).unwrap_or_default();
+    step.before = current.map(|c| c.file.clone()).unwrap_or_default();
     step.after = file.clone();
-    if seen.is_some_and(|s| !s.private && !file.is_empty()) {
-        step.drift.push(format!("{FILE}: readable by others"));
+    if current.is_some_and(|c| !c.private && !file.is_empty()) {
+        differences.push(EnvDifference::ReadableByOthers);
     }
-    let content = seen.map(|s| s.content.clone());
+    step.drift = differences.iter().map(EnvDifference::drift).collect();
+    let content = current.map(|c| c.content.clone());
     match content {
-        // Emptied by hand stays empty: the file goes only with the last wish.
+        // A file emptied by hand stays empty: it is deleted only when no value is wanted any more.
         Some(content) if file.is_empty() && wanted.is_empty() && step.base.is_empty() => {
-            step.action = Action::Created;
+            step.action = ItemAction::Created;
             step.why = Some("removed, nothing is left in it".into());
-            step.work = EnvWork::Delete(content);
+            step.operation = EnvOperation::Delete(content);
         }
         content if !step.drift.is_empty() => {
-            step.action = Action::Created;
-            let name = format!("{FILE}: ");
-            let what = step.drift.iter().map(|d| d.strip_prefix(&name).unwrap_or(d));
-            step.why = Some(what.collect::<Vec<_>>().join(", ").replace(" is missing", " is new"));
-            step.work = EnvWork::Write(file.to_bytes(), content);
+            step.action = ItemAction::Created;
+            step.why = Some(differences.iter().map(EnvDifference::reason).collect::<Vec<_>>().join(", "));
+            step.operation = EnvOperation::Write(file.to_bytes(), content);
         }
         _ => {}
     }
     step
 }
 
-/// Merges, and tells each difference from `current`. A missing file comes with an empty base: it was
-/// not an edit that removed everything but lost, and is written again.
+/// How the file differs from what it should be.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum EnvDifference {
+    New(String),
+    Older(String),
+    Gone(String),
+    ReadableByOthers,
+}
+
+impl EnvDifference {
+    /// The line that `check` prints.
+    fn drift(&self) -> String {
+        match self {
+            EnvDifference::New(key) => format!("{FILE}: {key} is missing"),
+            other => format!("{FILE}: {}", other.reason()),
+        }
+    }
+
+    /// Why apply writes the file.
+    fn reason(&self) -> String {
+        match self {
+            EnvDifference::New(key) => format!("{key} is new"),
+            EnvDifference::Older(key) => format!("{key} has an older value"),
+            EnvDifference::Gone(key) => format!("{key} is no longer in the sweatfiles"),
+            EnvDifference::ReadableByOthers => "readable by others".to_owned(),
+        }
+    }
+}
+
+/// Merges, and lists each difference from `current`. For a missing file the base is empty: the file was lost, not
+/// edited, and is written again.
 fn merge(
     wanted: &BTreeMap<String, String>,
     base: &BTreeMap<String, String>,
     current: Option<&EnvFile>,
-) -> (EnvFile, Vec<String>) {
+) -> (EnvFile, Vec<EnvDifference>) {
     let mut file = current.cloned().unwrap_or_default();
     let mut differences = Vec::new();
     for (key, value) in wanted {
-        let new = Value::Text(value.clone());
-        let old = base.get(key).map(|v| Value::Text(v.clone()));
-        let here = file.value(key).cloned();
-        // By hand: the file differs from what was applied last. A removal by hand gives way to a new
-        // value, a change never does.
-        let by_hand = here != old && !(here.is_none() && old.as_ref() != Some(&new));
-        if by_hand || here.as_ref() == Some(&new) {
+        let new = VarValue::Text(value.clone());
+        let old = base.get(key).map(|v| VarValue::Text(v.clone()));
+        let value_here = file.value(key).cloned();
+        // A value that differs from the one applied last was changed by hand. A removal by hand gives way to a new
+        // value; a change never does.
+        let by_hand = value_here != old && !(value_here.is_none() && old.as_ref() != Some(&new));
+        if by_hand || value_here.as_ref() == Some(&new) {
             continue;
         }
         file.set(key, &new);
-        let what = if here.is_none() { "is missing" } else { "has an older value" };
-        differences.push(format!("{FILE}: {key} {what}"));
+        differences.push(match value_here {
+            None => EnvDifference::New(key.clone()),
+            Some(_) => EnvDifference::Older(key.clone()),
+        });
     }
     for (key, old) in base.iter().filter(|(key, _)| !wanted.contains_key(*key)) {
-        if file.value(key) == Some(&Value::Text(old.clone())) {
+        if file.value(key) == Some(&VarValue::Text(old.clone())) {
             file.unset(key);
-            differences.push(format!("{FILE}: {key} is no longer in the sweatfiles"));
+            differences.push(EnvDifference::Gone(key.clone()));
         }
     }
     (file, differences)
@@ -167,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_person_did_stays() {
+    fn a_persons_change_stays() {
         assert_eq!(merged(&[("A", "2")], &[("A", "1")], "A=1\n"), "A=2\n");
         assert_eq!(merged(&[("A", "2")], &[("A", "1")], "A=mine\n"), "A=mine\n");
         assert_eq!(merged(&[("A", "1")], &[("A", "1")], "A=1\nMINE=1\n"), "A=1\nMINE=1\n");
@@ -186,14 +215,14 @@ mod tests {
 
     proptest! {
         #[test]
-        fn merging_again_changes_nothing_and_hands_win(
+        fn merging_again_changes_nothing_and_edits_by_hand_win(
             wanted in proptest::collection::btree_map("[A-D]", "[12]", 0..4),
             base in proptest::collection::btree_map("[A-D]", "[12]", 0..4),
             current in proptest::collection::btree_map("[A-D]", "[123]", 0..4),
         ) {
             let mut file = EnvFile::default();
             for (k, v) in &current {
-                file.set(k, &Value::Text(v.clone()));
+                file.set(k, &VarValue::Text(v.clone()));
             }
             let (once, _) = merge(&wanted, &base, Some(&file));
             let (twice, differences) = merge(&wanted, &wanted, Some(&once));
@@ -201,7 +230,7 @@ mod tests {
             prop_assert!(differences.is_empty());
             for (k, v) in &current {
                 if base.get(k) != Some(v) {
-                    prop_assert_eq!(once.value(k), Some(&Value::Text(v.clone())));
+                    prop_assert_eq!(once.value(k), Some(&VarValue::Text(v.clone())));
                 }
             }
         }

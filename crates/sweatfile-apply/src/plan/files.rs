@@ -1,4 +1,4 @@
-//! What to do at each destination, from what is wished, what is there and what apply placed before.
+//! What to do at each destination, given the merged entry, the current file and the one that apply placed before.
 
 use std::path::PathBuf;
 
@@ -6,143 +6,202 @@ use shopfloor_core::fs::{Content, Found};
 use shopfloor_core::hash::Digest;
 use shopfloor_core::path::RelPath;
 
-use super::{FileStep, Make, Work};
 use crate::facts::{Facts, Original};
-use crate::layer::{Merged, Wish};
-use crate::record::Placed;
-use crate::report::Action;
+use crate::layer::{MergedFile, MergedLayers};
+use crate::record::PlacedFile;
+use crate::report::ItemAction;
 use crate::sweatfile::Body;
 use crate::template;
 
-/// A step for every destination that is wished, was cleared, or comes from `.worktreeinclude`.
-pub fn plan(merged: &Merged, facts: &Facts) -> Vec<FileStep> {
-    let wished = merged.files.iter().map(|(path, wish)| step(path, wish, merged, facts));
+#[derive(Debug, PartialEq, Eq)]
+pub struct FileStep {
+    pub path: RelPath,
+    pub action: ItemAction,
+    pub why: String,
+    pub operation: FileOperation,
+    /// Its entry in the record afterwards; none when nothing of ours is there.
+    pub placed: Option<PlacedFile>,
+    pub drifts: bool,
+}
+
+/// The operation at one destination.
+#[derive(Debug, PartialEq, Eq)]
+pub enum FileOperation {
+    Nothing,
+    /// Create the file where there is none.
+    Create(FileToPlace),
+    /// Replace exactly this content, which apply placed.
+    Swap(Content, FileToPlace),
+    /// Remove exactly this content, which apply placed.
+    Take(Content),
+    /// The file is gone already: forget it, and remove the directories made for it.
+    Forget,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum FileToPlace {
+    Link(PathBuf),
+    Write(Vec<u8>),
+    Copy(PathBuf),
+}
+
+/// Plans a step for every destination that has an entry, was cleared, or comes from `.worktreeinclude`.
+pub fn plan(merged: &MergedLayers, facts: &Facts) -> Vec<FileStep> {
+    let wanted = merged.files.iter().map(|(path, entry)| step(path, entry, merged, facts));
     let cleared = merged.cleared.iter().filter_map(|(path, by)| {
         let placed = facts.record.files.get(path)?;
-        if facts.here.get(path)?.found == Found::Missing {
-            let (action, why) = (Action::Unchanged, "cleared".to_owned());
-            return Some(FileStep { path: path.clone(), action, why, work: Work::Forget, placed: None, drifts: false });
+        if facts.current.get(path)?.found == Found::Missing {
+            let (action, why) = (ItemAction::Unchanged, "cleared".to_owned());
+            return Some(FileStep {
+                path: path.clone(),
+                action,
+                why,
+                operation: FileOperation::Forget,
+                placed: None,
+                drifts: false,
+            });
         }
-        let content = facts.here.get(path)?.content.clone()?;
-        if placed.layer == Some(*by) || !placed.is(&content) {
+        let content = facts.current.get(path)?.content.clone()?;
+        if placed.layer == Some(*by) || !placed.has_content(&content) {
             return None;
         }
-        let why = format!("the {by} sweatfile clears it; what apply had placed is taken away");
-        let work = Work::Take(content);
-        Some(FileStep { path: path.clone(), action: Action::Skipped, why, work, placed: None, drifts: true })
+        let why = format!("the {by} sweatfile clears it, so the placed file is removed");
+        let operation = FileOperation::Take(content);
+        Some(FileStep { path: path.clone(), action: ItemAction::Skipped, why, operation, placed: None, drifts: true })
     });
     let included =
         facts.included.iter().filter(|(path, _)| !merged.files.contains_key(*path)).map(|(path, (from, content))| {
             let placed =
-                Placed { layer: None, content: content.clone(), copied_from: Some(from.clone()), replaces: None };
+                PlacedFile { layer: None, content: content.clone(), copied_from: Some(from.clone()), replaces: None };
             FileStep {
                 path: path.clone(),
-                action: Action::Created,
+                action: ItemAction::Created,
                 why: "copied as .worktreeinclude asks".into(),
-                work: Work::Create(Make::Copy(from.clone())),
+                operation: FileOperation::Create(FileToPlace::Copy(from.clone())),
                 placed: Some(placed),
                 drifts: true,
             }
         });
-    wished.chain(cleared).chain(included).collect()
+    wanted.chain(cleared).chain(included).collect()
 }
 
-/// What a wish comes to, once its original was looked at.
-struct Target {
-    make: Make,
+/// The file that an entry describes.
+struct DesiredFile {
+    make: FileToPlace,
     content: Content,
     copied_from: Option<PathBuf>,
-    how: String,
+    /// How it is made, as the report says it.
+    made_by: String,
 }
 
-fn target(path: &RelPath, wish: &Wish, facts: &Facts) -> Result<Target, String> {
+fn desired(path: &RelPath, entry: &MergedFile, facts: &Facts) -> Result<DesiredFile, String> {
     let original = || match facts.originals.get(path) {
         Some(Original::There(path, content)) => Ok((path.clone(), content.clone())),
         Some(Original::Missing(path)) => Err(format!("the source {} does not exist", path.display())),
         Some(Original::Unreadable(path, why)) => Err(format!("cannot read the source {}: {why}", path.display())),
-        None => Err("its source was not looked at".to_owned()),
+        None => Err("its source was not read".to_owned()),
     };
-    Ok(match &wish.body {
+    Ok(match &entry.body {
         Body::Clear => return Err("cleared".to_owned()),
         Body::Source(_) => {
             let (from, _) = original()?;
-            let how = format!("link to {}", from.display());
-            Target { content: Content::Link(from.clone()), make: Make::Link(from), copied_from: None, how }
+            let made_by = format!("link to {}", from.display());
+            DesiredFile {
+                content: Content::Link(from.clone()),
+                make: FileToPlace::Link(from),
+                copied_from: None,
+                made_by,
+            }
         }
         Body::Copy(_) => {
             let (from, content) = original()?;
-            let how = format!("copy of {}", from.display());
-            Target { content, make: Make::Copy(from.clone()), copied_from: Some(from), how }
+            let made_by = format!("copy of {}", from.display());
+            DesiredFile { content, make: FileToPlace::Copy(from.clone()), copied_from: Some(from), made_by }
         }
         Body::Content { text, template } => {
-            let text = if *template { template::expand(text, &facts.template) } else { text.clone() };
+            let text = if *template { template::expand(text, &facts.placeholders) } else { text.clone() };
             let content = Content::File(Digest::of(text.as_bytes()));
-            Target { content, make: Make::Write(text.into_bytes()), copied_from: None, how: "written".into() }
+            DesiredFile {
+                content,
+                make: FileToPlace::Write(text.into_bytes()),
+                copied_from: None,
+                made_by: "written".into(),
+            }
         }
     })
 }
 
-/// What the wish for a destination says should lie there, where its original can be read.
-pub fn says(path: &RelPath, wish: &Wish, facts: &Facts) -> Option<Content> {
-    target(path, wish, facts).ok().map(|target| target.content)
+impl DesiredFile {
+    /// Its entry in the record once it is placed.
+    fn placed(&self, entry: &MergedFile) -> PlacedFile {
+        PlacedFile {
+            layer: Some(entry.layer),
+            content: self.content.clone(),
+            copied_from: self.copied_from.clone(),
+            replaces: None,
+        }
+    }
 }
 
-fn step(path: &RelPath, wish: &Wish, merged: &Merged, facts: &Facts) -> FileStep {
-    let here = facts.here.get(path).cloned().unwrap_or_default();
-    let before = facts.record.files.get(path);
-    let build =
-        |action, why: String, work, placed, drifts| FileStep { path: path.clone(), action, why, work, placed, drifts };
-    let keep = |why: &str, drifts| build(Action::Kept, why.to_owned(), Work::Nothing, before.cloned(), drifts);
-    let fail = |why: String| build(Action::Failed, why, Work::Nothing, before.cloned(), true);
+/// The content that an entry describes; none when its original cannot be read.
+pub fn desired_content(path: &RelPath, entry: &MergedFile, facts: &Facts) -> Option<Content> {
+    desired(path, entry, facts).ok().map(|desired| desired.content)
+}
 
-    if let Some(problem) = here.problem {
+fn step(path: &RelPath, entry: &MergedFile, merged: &MergedLayers, facts: &Facts) -> FileStep {
+    let current = facts.current.get(path).cloned().unwrap_or_default();
+    let before = facts.record.files.get(path);
+    let step = |action, why: String, operation, placed| FileStep {
+        path: path.clone(),
+        action,
+        why,
+        operation,
+        placed,
+        drifts: true,
+    };
+    let keep = |why: &str| step(ItemAction::Kept, why.to_owned(), FileOperation::Nothing, before.cloned());
+    let fail = |why: String| step(ItemAction::Failed, why, FileOperation::Nothing, before.cloned());
+
+    if let Some(problem) = current.problem {
         return fail(problem);
     }
-    if let Found::Blocked(at) = &here.found {
-        return fail(format!("{at} is a link or no directory, and nothing is placed through it"));
+    if let Found::Blocked(at) = &current.found {
+        return fail(format!("{at} is a link or not a directory, so nothing is placed below it"));
     }
-    let target = target(path, wish, facts);
-    let placed = |target: &Target| {
-        let Target { content, copied_from, .. } = target;
-        Some(Placed {
-            layer: Some(wish.layer),
-            content: content.clone(),
-            copied_from: copied_from.clone(),
-            replaces: None,
-        })
-    };
-    if here.found == Found::Missing {
-        return match target {
-            Ok(target) => {
-                let placed = placed(&target);
-                build(Action::Created, target.how, Work::Create(target.make), placed, true)
+    let desired = desired(path, entry, facts);
+    if current.found == Found::Missing {
+        return match desired {
+            Ok(desired) => {
+                let placed = Some(desired.placed(entry));
+                step(ItemAction::Created, desired.made_by, FileOperation::Create(desired.make), placed)
             }
             Err(why) => fail(why),
         };
     }
     let Some(before) = before else {
-        return keep("it was there before", false);
+        return FileStep { drifts: false, ..keep("it was there before") };
     };
-    let as_wished = target.as_ref().is_ok_and(|t| here.content.as_ref() == Some(&t.content));
-    let untouched = here.content.as_ref().filter(|content| before.is(content)).cloned();
-    match (target, untouched) {
-        (Ok(target), _) if as_wished => {
-            build(Action::Unchanged, target.how.clone(), Work::Nothing, placed(&target), false)
+    let is_as_desired = desired.as_ref().is_ok_and(|desired| current.content.as_ref() == Some(&desired.content));
+    let untouched = current.content.as_ref().filter(|content| before.has_content(content)).cloned();
+    match (desired, untouched) {
+        (Ok(desired), _) if is_as_desired => {
+            let placed = Some(desired.placed(entry));
+            FileStep { drifts: false, ..step(ItemAction::Unchanged, desired.made_by, FileOperation::Nothing, placed) }
         }
-        (_, None) => keep("changed content: edited since it was placed", true),
-        (_, Some(_)) if merged.left_out && before.layer > Some(wish.layer) => {
-            keep("it was placed for a sweatfile that is not approved as it is now", false)
+        (_, None) => keep("changed content: edited since it was placed"),
+        (_, Some(_)) if merged.left_out && before.layer > Some(entry.layer) => {
+            FileStep { drifts: false, ..keep("its sweatfile changed and is not approved") }
         }
-        (Ok(target), Some(content))
-            if before.layer != Some(wish.layer) || before.replaces.as_ref() == Some(&content) =>
+        (Ok(desired), Some(content))
+            if before.layer != Some(entry.layer) || before.replaces.as_ref() == Some(&content) =>
         {
-            let placed = placed(&target);
-            let why = format!("{}, now that the {} sweatfile says so", target.how, wish.layer);
-            build(Action::Created, why, Work::Swap(content, target.make), placed, true)
+            let placed = Some(desired.placed(entry));
+            let why = format!("{}, because the {} sweatfile now defines it", desired.made_by, entry.layer);
+            step(ItemAction::Created, why, FileOperation::Swap(content, desired.make), placed)
         }
-        // Created once, never updated.
+        // A file is created once and never updated.
         (Ok(_), _) => {
-            keep("changed content: the sweatfile says otherwise by now; remove the file and apply again", true)
+            keep("changed content: the sweatfile now describes another file; remove this one and apply again")
         }
         (Err(why), _) => fail(why),
     }
@@ -155,48 +214,51 @@ mod tests {
     use shopfloor_core::text::Position;
 
     use super::*;
-    use crate::facts::Here;
-    use crate::layer::Name;
+    use crate::facts::files::CurrentFile;
+    use crate::layer::LayerName;
     use crate::record::Record;
 
     fn rel(path: &str) -> RelPath {
         RelPath::parse(path).unwrap()
     }
 
-    fn wish(layer: Name, text: &str) -> Wish {
+    fn entry(layer: LayerName, text: &str) -> MergedFile {
         let body = Body::Content { text: text.into(), template: false };
-        Wish { body, layer, file: "/s".into(), at: Position { line: 1, column: 1 }, counts: true }
+        MergedFile { body, layer, file: "/s".into(), at: Position { line: 1, column: 1 }, counts: true }
     }
 
     fn content(text: &str) -> Content {
         Content::File(Digest::of(text.as_bytes()))
     }
 
-    /// The step at `.x`, wished as `wished` by the repo, when `here` lies there and `before` was placed.
-    fn decide(wished: &str, here: Option<&str>, before: Option<(Name, &str)>) -> FileStep {
+    /// The step at `.x`, for which the repo wants `wanted`, when `current` exists there and `before` was placed.
+    fn decide(wanted: &str, current: Option<&str>, before: Option<(LayerName, &str)>) -> FileStep {
         let mut facts = Facts::default();
-        let found = if here.is_some() { Found::File(0o644) } else { Found::Missing };
-        facts.here.insert(rel(".x"), Here { found, content: here.map(content), problem: None });
+        let found = if current.is_some() { Found::File(0o644) } else { Found::Missing };
+        facts.current.insert(rel(".x"), CurrentFile { found, content: current.map(content), problem: None });
         let files = before.map(|(layer, text)| {
-            (rel(".x"), Placed { layer: Some(layer), content: content(text), copied_from: None, replaces: None })
+            (rel(".x"), PlacedFile { layer: Some(layer), content: content(text), copied_from: None, replaces: None })
         });
         facts.record = Record { files: files.into_iter().collect(), ..Record::default() };
-        let merged = Merged { files: BTreeMap::from([(rel(".x"), wish(Name::Repo, wished))]), ..Merged::default() };
+        let merged = MergedLayers {
+            files: BTreeMap::from([(rel(".x"), entry(LayerName::Repo, wanted))]),
+            ..MergedLayers::default()
+        };
         plan(&merged, &facts).remove(0)
     }
 
     #[test]
-    fn every_case_of_wished_here_and_before() {
+    fn every_case_of_wanted_current_and_placed_content() {
         let show = |s: FileStep| {
-            let work = match s.work {
-                Work::Nothing => "nothing",
-                Work::Create(_) => "create",
-                Work::Swap(..) => "swap",
-                Work::Take(_) | Work::Forget => "take",
+            let work = match s.operation {
+                FileOperation::Nothing => "nothing",
+                FileOperation::Create(_) => "create",
+                FileOperation::Swap(..) => "swap",
+                FileOperation::Take(_) | FileOperation::Forget => "take",
             };
             format!("{} {work} drift={}", s.action, s.drifts)
         };
-        let (area, repo) = (Name::Area, Name::Repo);
+        let (area, repo) = (LayerName::Area, LayerName::Repo);
         assert_eq!(show(decide("a", None, None)), "created create drift=true");
         assert_eq!(show(decide("a", None, Some((repo, "a")))), "created create drift=true");
         assert_eq!(show(decide("a", Some("a"), None)), "kept nothing drift=false");
@@ -210,20 +272,22 @@ mod tests {
     }
 
     #[test]
-    fn a_clear_takes_away_only_what_another_layer_placed_and_nobody_changed() {
-        let cleared = |here: &str, before: (Name, &str)| {
+    fn a_clear_removes_only_unchanged_files_of_another_layer() {
+        let cleared = |current: &str, before: (LayerName, &str)| {
             let mut facts = Facts::default();
-            facts
-                .here
-                .insert(rel(".x"), Here { found: Found::File(0o644), content: Some(content(here)), problem: None });
+            facts.current.insert(
+                rel(".x"),
+                CurrentFile { found: Found::File(0o644), content: Some(content(current)), problem: None },
+            );
             let placed =
-                Placed { layer: Some(before.0), content: content(before.1), copied_from: None, replaces: None };
+                PlacedFile { layer: Some(before.0), content: content(before.1), copied_from: None, replaces: None };
             facts.record.files.insert(rel(".x"), placed);
-            let merged = Merged { cleared: BTreeMap::from([(rel(".x"), Name::Repo)]), ..Merged::default() };
+            let merged =
+                MergedLayers { cleared: BTreeMap::from([(rel(".x"), LayerName::Repo)]), ..MergedLayers::default() };
             plan(&merged, &facts).len()
         };
-        assert_eq!(cleared("a", (Name::Area, "a")), 1);
-        assert_eq!(cleared("b", (Name::Area, "a")), 0);
-        assert_eq!(cleared("a", (Name::Repo, "a")), 0);
+        assert_eq!(cleared("a", (LayerName::Area, "a")), 1);
+        assert_eq!(cleared("b", (LayerName::Area, "a")), 0);
+        assert_eq!(cleared("a", (LayerName::Repo, "a")), 0);
     }
 }

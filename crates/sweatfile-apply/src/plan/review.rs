@@ -1,15 +1,16 @@
-//! What a review comes to: answers in, every step out.
+//! The plan of a review: the answers in, every step out.
 
 use std::collections::BTreeMap;
 
 use serde::Serialize;
+use shopfloor_core::error::{Failure, Result};
 
-use super::EnvWork;
+use super::env::EnvOperation;
 use crate::env_file::EnvFile;
-use crate::facts::EnvHere;
+use crate::facts::CurrentEnvFile;
 use crate::review::{Change, changes};
 
-/// What becomes of a change.
+/// A person's decision about a change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Answer {
@@ -23,8 +24,8 @@ pub struct ReviewPlan {
     pub decided: Vec<(Change, Answer)>,
     /// Changes without an answer.
     pub open: Vec<Change>,
-    pub env: EnvWork,
-    /// The snapshot afterwards; none: the review is through.
+    pub env: EnvOperation,
+    /// The snapshot afterwards; none when the review is finished.
     pub snapshot: Option<EnvFile>,
 }
 
@@ -34,26 +35,29 @@ impl ReviewPlan {
     }
 }
 
-/// Why these answers cannot be carried out: a variable goes only with those that stand in one piece of text with it.
+/// Exit 2 when these answers cannot be carried out: a variable can only be discarded together with
+/// those that share one piece of text with it.
 pub fn check_bound<'a>(
     now: &'a EnvFile,
     answers: impl Fn(&str) -> Option<Answer> + 'a,
     keys: impl Iterator<Item = &'a str>,
-) -> Result<(), String> {
+) -> Result<()> {
     for key in keys.filter(|key| answers(key) == Some(Answer::Discard)) {
         if let Some(other) = now.bound_to(key).find(|other| answers(other) != Some(Answer::Discard)) {
-            return Err(format!("{key} stands in one piece of text with {other}, so it goes only with that"));
+            return Err(Failure::usage(format!(
+                "{key} shares one piece of text with {other}, so they can only be discarded together"
+            ))
+            .hint("discard both, or keep both and edit the file by hand"));
         }
     }
     Ok(())
 }
 
-/// Decides. An answer is for the change that was shown: one that changed again since is another, and
-/// stays open.
-pub fn plan(before: &EnvFile, here: &EnvHere, answers: &BTreeMap<String, (Answer, Change)>) -> ReviewPlan {
+/// Makes the plan. An answer applies only to the change that was shown: a variable that changed again since stays open.
+pub fn plan(before: &EnvFile, here: &CurrentEnvFile, answers: &BTreeMap<String, (Answer, Change)>) -> ReviewPlan {
     let empty = EnvFile::default();
     let now = match here {
-        EnvHere::File(seen) => &seen.file,
+        CurrentEnvFile::File(seen) => &seen.file,
         _ => &empty,
     };
     let (mut file, mut snapshot) = (now.clone(), before.clone());
@@ -71,9 +75,13 @@ pub fn plan(before: &EnvFile, here: &EnvHere, answers: &BTreeMap<String, (Answer
         decided.push((change.clone(), answers[&change.key].0));
     }
     let env = match here {
-        EnvHere::File(seen) if file != seen.file && file.is_empty() => EnvWork::Delete(seen.content.clone()),
-        EnvHere::File(seen) if file != seen.file => EnvWork::Write(file.to_bytes(), Some(seen.content.clone())),
-        _ => EnvWork::Nothing,
+        CurrentEnvFile::File(seen) if file != seen.file && file.is_empty() => {
+            EnvOperation::Delete(seen.content.clone())
+        }
+        CurrentEnvFile::File(seen) if file != seen.file => {
+            EnvOperation::Write(file.to_bytes(), Some(seen.content.clone()))
+        }
+        _ => EnvOperation::Nothing,
     };
     let snapshot = (!open.is_empty()).then_some(snapshot);
     ReviewPlan { decided, open, env, snapshot }
@@ -85,24 +93,24 @@ mod tests {
     use shopfloor_core::hash::Digest;
 
     use super::*;
-    use crate::facts::EnvSeen;
+    use crate::facts::env_file::ReadEnvFile;
 
     #[test]
     fn each_answer_moves_what_it_should_and_a_newer_change_stays_open() {
         let before = EnvFile::parse(b"A=1\nB=1\nC=1\n");
         let now = EnvFile::parse(b"A=2\nB=2\nC=2\nD=2\n");
         let content = Content::File(Digest::of(b""));
-        let here = EnvHere::File(EnvSeen { file: now.clone(), private: true, content: content.clone() });
+        let here = CurrentEnvFile::File(ReadEnvFile { file: now.clone(), private: true, content: content.clone() });
         let mut answers: BTreeMap<_, _> = changes(&before, &now)
             .into_iter()
             .zip([Answer::Promote, Answer::Discard, Answer::Keep, Answer::Discard])
             .map(|(change, answer)| (change.key.clone(), (answer, change)))
             .collect();
         let through = plan(&before, &here, &answers);
-        assert_eq!(through.env, EnvWork::Write(b"A=2\nB=1\nC=2\n".to_vec(), Some(content)));
+        assert_eq!(through.env, EnvOperation::Write(b"A=2\nB=1\nC=2\n".to_vec(), Some(content)));
         assert_eq!((through.snapshot, through.open.len(), through.decided.len()), (None, 0, 4));
 
-        answers.get_mut("D").unwrap().1.new = crate::env_file::Value::Text("shown".into());
+        answers.get_mut("D").unwrap().1.new = crate::env_file::VarValue::Text("shown".into());
         let later = plan(&before, &here, &answers);
         assert_eq!(later.open[0].key, "D");
         assert_eq!(later.snapshot.unwrap().to_bytes(), b"A=2\nB=1\nC=2\n");

@@ -11,9 +11,9 @@ use shopfloor_core::hash::Digest;
 use shopfloor_core::path::RelPath;
 use shopfloor_core::ui::printable;
 
-use crate::TOOL;
-use crate::commands::Site;
-use crate::settings::{Copy, CopyMode};
+use crate::layout;
+use crate::settings::{CopiedFile, CopyMode};
+use crate::site::Site;
 
 /// Brings them into a worktree; what the source has not is left out. Exit 2 where a path leads out.
 pub fn bring(site: &Site<'_>, worktree: &Path) -> Result<()> {
@@ -24,7 +24,7 @@ pub fn bring(site: &Site<'_>, worktree: &Path) -> Result<()> {
     let source = Root::open(&site.source())?;
     let there = Root::open(worktree)?;
     let private = private_dir(worktree).ok_or_else(|| Failure::failed("the worktree has no git directory"))?;
-    let record = private.join("shopfloor").join(TOOL).join("copies.json");
+    let record = layout::private(&private).join("copies.json");
     let mut brought: Brought =
         fs::read_own(&record)?.and_then(|bytes| serde_json::from_slice(&bytes).ok()).unwrap_or_default();
     brought.version = 1;
@@ -63,7 +63,7 @@ pub fn bring(site: &Site<'_>, worktree: &Path) -> Result<()> {
         brought.files.insert(name, mark(&wanted));
     }
     let text = serde_json::to_string(&brought).map_err(|e| Failure::failed("cannot write it down").because(e))?;
-    fs::create_private_dir(&private.join("shopfloor").join(TOOL))?;
+    fs::create_private_dir(&layout::private(&private))?;
     fs::replace(&record, format!("{text}\n").as_bytes(), Some(fs::PRIVATE))
 }
 
@@ -81,7 +81,7 @@ fn mark(content: &Content) -> String {
     }
 }
 
-fn paths(copy: &Copy) -> Result<(RelPath, RelPath)> {
+fn paths(copy: &CopiedFile) -> Result<(RelPath, RelPath)> {
     let parse = |text: &str| {
         RelPath::parse(text).map_err(|e| {
             Failure::malformed(format!("`copy` in config.toml: {}", e.0)).hint("name a file below the source")

@@ -1,8 +1,19 @@
-//! What changes the world: sessions, worktrees, the source's branch.
+//! Everything that changes something: the state, worktrees, terminals, the source.
 
+pub mod bring_up;
 pub mod copies;
+pub mod deliver;
+pub mod keep_up;
+pub mod land;
+pub mod make;
+pub mod patrol;
 pub mod publish;
 pub mod rebase;
+pub mod rebuild;
+pub mod recover;
+pub mod removal;
 pub mod repair;
 pub mod session;
+pub mod shutdown;
+pub mod transition;
 pub mod trash;

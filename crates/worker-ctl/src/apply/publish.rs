@@ -6,11 +6,13 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::fs;
-use shopfloor_core::git::private_dir;
+use shopfloor_core::git::{ListedWorktree, failed, private_dir};
 
 use crate::agent::regex;
-use crate::facts::{Clone, LOGGED, git_failed, require_source};
-use crate::root::Root;
+use crate::clone::{LOGGED, SourceClone, require_source};
+use crate::layout;
+use crate::plan::accept::Accept;
+use crate::site::Site;
 use crate::worker::Worker;
 
 /// What is about to be published; found after a kill there is one question: does the source have it?
@@ -31,20 +33,10 @@ fn pin(worker: &str) -> String {
     format!("refs/shopfloor/accept/{worker}")
 }
 
-fn journal_path(root: &Path, worker: &str) -> PathBuf {
-    root.join("accept").join(format!("{worker}.json"))
-}
-
-/// The one commit: author and date of the work, its message without what the agent signs with.
-pub fn commit(
-    clone: &Clone,
-    root: &Root,
-    worker: &Worker,
-    tree: &str,
-    base: &str,
-    sha: &str,
-    message: Option<&str>,
-) -> Result<String> {
+/// Makes the one commit: author and date of the work, its message without what the agent signs with.
+pub fn commit(site: &Site<'_>, worker: &Worker, plan: &Accept, tree: &str, message: Option<&str>) -> Result<String> {
+    let Site { clone, root, .. } = site;
+    let Accept { base, sha, .. } = plan;
     let dir = &clone.root;
     let range = format!("{base}..{sha}");
     let listed = clone.ask(dir, &["rev-list", "--reverse", "--topo-order", &range])?;
@@ -52,14 +44,10 @@ pub fn commit(
     let text = match message {
         Some(message) => message.to_owned(),
         None => {
-            let listed = listed
-                .lines()
-                .map(|sha| clone.ask(dir, &[&["log", "-1", "--format=%B"], &LOGGED[..], &[sha]].concat()));
-            let messages: Vec<String> = listed.collect::<Result<_>>()?;
-            let mut strip = Vec::new();
-            for pattern in &root.agent_of(worker)?.strip {
-                strip.push(regex(pattern)?);
-            }
+            let read = |sha| clone.ask(dir, &[&["log", "-1", "--format=%B"], &LOGGED[..], &[sha]].concat());
+            let messages: Vec<String> = listed.lines().map(read).collect::<Result<_>>()?;
+            let strip = root.agent_of(worker)?.strip;
+            let strip = strip.iter().map(|pattern| regex(pattern)).collect::<Result<Vec<_>>>()?;
             squashed(&messages, &|line| strip.iter().any(|pattern| pattern.is_match(line)))
         }
     };
@@ -78,7 +66,7 @@ pub fn commit(
     let made =
         cmd.args(["commit-tree", tree, "-p", base, "-F", "-"]).input(format!("{text}\n").into_bytes()).capture()?;
     if !made.status.success() {
-        return Err(git_failed("commit-tree", &made));
+        return Err(failed("commit-tree", &made));
     }
     Ok(String::from_utf8_lossy(&made.stdout).trim().to_owned())
 }
@@ -111,55 +99,45 @@ fn is_trailer(line: &str) -> bool {
 }
 
 /// Remembers what is about to land, so that after a kill the rest can be done.
-pub fn begin(clone: &Clone, worker: &str, work: &str, old: &str, new: &str) -> Result<()> {
-    clone.ask(&clone.root, &["update-ref", &pin(worker), new])?;
-    let text = |text: &str| text.to_owned();
-    let journal = Journal { v: 1, worker: text(worker), old: text(old), new: text(new), work: text(work) };
+pub fn begin(clone: &SourceClone, plan: &Accept, new: &str) -> Result<()> {
+    let Accept { name, sha, base, .. } = plan.clone();
+    clone.ask(&clone.root, &["update-ref", &pin(&name), new])?;
+    let path = layout::journal(&clone.root, &name);
+    let journal = Journal { v: 1, worker: name, old: base, new: new.to_owned(), work: sha };
     let text = serde_json::to_string(&journal).map_err(|e| Failure::failed("cannot write a journal").because(e))?;
-    fs::create_private_dir(&clone.root.join("accept"))?;
-    fs::replace(&journal_path(&clone.root, worker), format!("{text}\n").as_bytes(), Some(fs::PRIVATE))
+    fs::create_private_dir(&layout::journals(&clone.root))?;
+    fs::replace(&path, format!("{text}\n").as_bytes(), Some(fs::PRIVATE))
 }
 
-/// Publishes `new` on top of `old`. Exit 1 when the branch has moved, or somebody's changes are in the way: then nothing
+/// Publishes `new` on top of the commit it was made for. Exit 1 when the branch has moved, or somebody's changes are in the way: then nothing
 /// has changed.
-pub fn publish(clone: &Clone, source: &Path, worker: &str, work: &str, old: &str, new: &str) -> Result<()> {
-    begin(clone, worker, work, old, new)?;
-    let name = pin(worker);
+pub fn publish(clone: &SourceClone, source: &Path, plan: &Accept, new: &str) -> Result<()> {
+    begin(clone, plan, new)?;
+    let name = pin(&plan.name);
     let refspec = format!("+{name}:{name}");
     let root = clone.root.to_string_lossy().into_owned();
     let how = ["--quiet", "--no-write-fetch-head", "--no-tags", "--no-recurse-submodules", "--no-auto-maintenance"];
     let published = clone
         .ask(source, &[&["fetch"], &how[..], &[&root, &refspec]].concat())
-        .and_then(|_| advance(clone, source, old, new));
+        .and_then(|_| advance(clone, source, &plan.base, new));
     // A ref that stays keeps a commit, and no more.
     clone.run(source, &["update-ref", "-d", &name])?;
     if published.is_err() {
-        drop_journal(clone, worker)?;
+        drop_journal(clone, &plan.name)?;
     }
     published
 }
 
 /// Where the source has its default branch checked out.
-fn checked_out(clone: &Clone, source: &Path, branch: &str) -> Result<Option<PathBuf>> {
+fn checked_out(clone: &SourceClone, source: &Path, branch: &str) -> Result<Option<PathBuf>> {
     let refuse = |why: String, hint: &str| Err(Failure::new(Exit::No, "not_published", why).hint(hint));
-    let listed = clone.ask(source, &["worktree", "list", "--porcelain", "-z"])?;
-    let mut at = PathBuf::new();
     let mut found: Option<PathBuf> = None;
-    for field in listed.split('\0') {
-        if let Some(path) = field.strip_prefix("worktree ") {
-            at = PathBuf::from(path);
-            let Some(dir) = private_dir(&at) else { continue };
-            let says = |file: &str| {
-                let text = fs::read(&dir.join(file)).ok().flatten().unwrap_or_default();
-                String::from_utf8_lossy(&text).trim().to_owned()
-            };
-            let is_held = ["rebase-merge/head-name", "rebase-apply/head-name"].iter().any(|file| says(file) == branch)
-                || says("BISECT_START") == clone.branch;
-            if is_held {
-                let why = format!("{} is being rebased or bisected at {}", clone.branch, at.display());
-                return refuse(why, "finish that, then run the same command again");
-            }
-        } else if field.strip_prefix("branch ") == Some(branch)
+    for ListedWorktree { path: at, branch: on, .. } in clone.git.list_worktrees(source)? {
+        if private_dir(&at).is_some_and(|dir| holds_branch(&dir, clone, branch)) {
+            let why = format!("{} is being rebased or bisected at {}", clone.branch, at.display());
+            return refuse(why, "finish that, then run the same command again");
+        }
+        if on.as_ref() == Some(&clone.branch)
             && let Some(other) = found.replace(at.clone())
         {
             let why = format!("{} is checked out at {} and at {}", clone.branch, other.display(), at.display());
@@ -181,7 +159,17 @@ fn checked_out(clone: &Clone, source: &Path, branch: &str) -> Result<Option<Path
     Ok(Some(at))
 }
 
-fn advance(clone: &Clone, source: &Path, old: &str, new: &str) -> Result<()> {
+/// Whether a rebase or a bisection under way in a worktree is of the branch.
+fn holds_branch(git_dir: &Path, clone: &SourceClone, branch: &str) -> bool {
+    let says = |file: &str| {
+        let text = fs::read(&git_dir.join(file)).ok().flatten().unwrap_or_default();
+        String::from_utf8_lossy(&text).trim().to_owned()
+    };
+    ["rebase-merge/head-name", "rebase-apply/head-name"].iter().any(|file| says(file) == branch)
+        || says("BISECT_START") == clone.branch
+}
+
+fn advance(clone: &SourceClone, source: &Path, old: &str, new: &str) -> Result<()> {
     let branch = format!("refs/heads/{}", clone.branch);
     let moved = || {
         let why = format!("{} of the source has moved", clone.branch);
@@ -223,28 +211,28 @@ fn advance(clone: &Clone, source: &Path, old: &str, new: &str) -> Result<()> {
             let hint = "commit or stash those, then run the same command again";
             Err(Failure::new(Exit::No, "not_published", why).because(std::io::Error::other(said)).hint(hint))
         }
-        (output, None) => Err(git_failed("update-ref", &output)),
+        (output, None) => Err(failed("update-ref", &output)),
     }
 }
 
-pub fn drop_journal(clone: &Clone, worker: &str) -> Result<()> {
+pub fn drop_journal(clone: &SourceClone, worker: &str) -> Result<()> {
     clone.ask(&clone.root, &["update-ref", "-d", &pin(worker)])?;
     // Last: as long as it is there, the rest is done again.
-    fs::remove(&journal_path(&clone.root, worker))
+    fs::remove(&layout::journal(&clone.root, worker))
 }
 
 /// The workers whose accept has begun and not ended: under way, or left by a kill.
-pub fn journals(clone: &Clone) -> Result<Vec<String>> {
-    let names = fs::list(&clone.root.join("accept"))?;
+pub fn journals(root: &Path) -> Result<Vec<String>> {
+    let names = fs::list(&layout::journals(root))?;
     Ok(names.iter().filter_map(|name| name.to_str()?.strip_suffix(".json").map(str::to_owned)).collect())
 }
 
 /// What an accept that a kill left came to: the work and the commit it became, when the source has that, so that the rest
 /// is to be done. Else its journal is dropped.
-pub fn left_behind(clone: &Clone, source: &Path, worker: &str) -> Result<Option<(String, String)>> {
-    let Some(bytes) = fs::read_no_follow(&journal_path(&clone.root, worker))? else { return Ok(None) };
+pub fn find_landed(clone: &SourceClone, source: &Path, worker: &str) -> Result<Option<(String, String)>> {
+    let Some(bytes) = fs::read_no_follow(&layout::journal(&clone.root, worker))? else { return Ok(None) };
     let journal: Journal = serde_json::from_slice(&bytes).map_err(|e| {
-        Failure::failed(format!("{} cannot be read", journal_path(&clone.root, worker).display()))
+        Failure::failed(format!("{} cannot be read", layout::journal(&clone.root, worker).display()))
             .because(e)
             .hint("move it away; whether that work was accepted the source's log tells")
     })?;

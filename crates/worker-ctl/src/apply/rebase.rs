@@ -4,19 +4,24 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use shopfloor_core::error::{Exit, Failure, Result};
+use shopfloor_core::error::{Failure, Result};
 use shopfloor_core::fs;
-use shopfloor_core::git::private_dir;
+use shopfloor_core::git::{failed, private_dir};
 use shopfloor_core::proc::Output;
 
-use super::trash;
-use crate::TOOL;
-use crate::commands::Site;
-use crate::conflict::{self, Conflict};
-use crate::facts::{Merge, git_failed, is_rebasing, require_own_rebase};
-use crate::plan::machine::Event;
-use crate::tmux::deliver;
-use crate::worker::{Session, Task, Worker};
+use crate::apply::{deliver, transition, trash};
+use crate::clone::{is_rebasing, require_own_rebase};
+use crate::facts::conflicts::{Conflict, conflicts};
+use crate::facts::standing::Standing;
+use crate::layout;
+use crate::plan::machine::Input;
+use crate::plan::prompt;
+use crate::plan::rebase::{self as plan, Rebase, Refresh, is_behind};
+use crate::plan::start::permit;
+use crate::site::Site;
+use crate::store;
+use crate::tmux::typing;
+use crate::worker::{Task, Worker};
 
 /// What came of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -62,28 +67,59 @@ const ALONE: [&str; 16] = [
     "core.fsmonitor=false",
 ];
 
-/// Under the worker's lock, of a clean worktree.
-pub fn onto(site: &Site<'_>, worker: &Worker, base: &str, force: bool) -> Result<Rebased> {
+/// Carries a plan out, under the worker's lock.
+pub fn carry_out(site: &Site<'_>, standing: &Standing, plan: Rebase, is_forced: bool) -> Result<Rebased> {
+    let (worker, base) = (&standing.worker, standing.base.as_str());
+    let Some(work) = &standing.work else { return Ok(Rebased::UpToDate) };
+    match plan {
+        Rebase::UpToDate => Ok(Rebased::UpToDate),
+        Rebase::Tell => begin(site, worker, base, &work.sha, is_forced),
+        Rebase::Replay => {
+            let rebased = run(site, worker, base, &work.sha)?;
+            if !rebased.status.success() {
+                give_up(site, worker)?;
+                return Ok(Rebased::LeftAsItIs);
+            }
+            fs::remove(&mark(Path::new(&worker.worktree_path))?)?;
+            done(site, worker, base, &work.sha)
+        }
+    }
+}
+
+/// Brings a review that the default branch has left behind onto it, where nobody has anything uncommitted.
+///
+/// A worker that would have to be told of conflicts while a person types there waits: the next look tries again (kind
+/// `occupied`).
+pub fn refresh(site: &Site<'_>, worker: &Worker, base: &str) -> Result<()> {
     let tree = Path::new(&worker.worktree_path);
-    let head = match &worker.task {
-        Task::NeedsReview => worker.commit_sha.clone().unwrap_or_default(),
-        _ => site.clone.ask(tree, &["rev-parse", "HEAD"])?,
+    if !is_behind(worker, base) || worker.commit_sha.is_none() || is_rebasing(tree) || !tree.is_dir() {
+        return Ok(());
+    }
+    let standing = Standing::read_on(site, worker, base)?;
+    let plan = match plan::refresh(&standing, &site.clone.branch) {
+        Refresh::Wait => return Ok(()),
+        Refresh::Settled => return remember_tried(site, worker, base),
+        Refresh::Rebase(plan) => plan,
     };
-    site.clone.require_at(worker, &head)?;
-    let was_moved_back = site.clone.was_moved_back(worker, base, &head)?;
-    if site.clone.has(&head, base)? && !was_moved_back {
-        return Ok(Rebased::UpToDate);
+    if plan == Rebase::Tell {
+        deliver::require_free(site, worker, false)?;
     }
-    if !was_moved_back && site.clone.merge(base, &head)? == Merge::Conflict {
-        return begin(site, worker, base, &head, force);
+    // First: what fails is not tried again until the default branch moves on.
+    remember_tried(site, worker, base)?;
+    if let Rebased::Conflicts(files) = carry_out(site, &standing, plan, false)? {
+        site.ui.note(format!("{} was told to resolve conflicts in {} files", worker.name, files.len()));
     }
-    let rebased = run(site, worker, base, &head)?;
-    if !rebased.status.success() {
-        give_up(site, worker)?;
-        return Ok(Rebased::LeftAsItIs);
-    }
-    fs::remove(&mark(tree)?)?;
-    done(site, worker, base, &head)
+    Ok(())
+}
+
+/// Remembers it, so that a worker that gave a rebase up is not asked again until the default branch moves on.
+fn remember_tried(site: &Site<'_>, worker: &Worker, base: &str) -> Result<()> {
+    store::update(&site.root.path, |state| {
+        if let Some(worker) = state.workers.get_mut(&worker.name) {
+            worker.base_sha = Some(base.to_owned());
+        }
+        Ok(())
+    })
 }
 
 /// Where it sits now, and whether it is the same work.
@@ -92,43 +128,34 @@ fn done(site: &Site<'_>, worker: &Worker, base: &str, before: &str) -> Result<Re
     let patch = site.clone.work_of(&sha)?;
     let is_same = worker.task != Task::NeedsReview || site.clone.work_of(before)? == patch;
     let onto = Some(base.to_owned());
-    let event = if is_same { Event::Rebased { sha, patch, onto } } else { Event::Commit { sha, onto } };
-    site.record(&worker.name, &event)?;
+    let event = if is_same { Input::Rebased { sha, patch, onto } } else { Input::Commit { sha, onto } };
+    transition::record(site, &worker.name, &event)?;
     Ok(Rebased::Done)
 }
 
-/// The rebase that conflicts, in its worktree, and the worker is told of it.
-pub fn begin(site: &Site<'_>, worker: &Worker, base: &str, sha: &str, force: bool) -> Result<Rebased> {
+/// Leaves the rebase that conflicts in its worktree, and tells the worker.
+pub fn begin(site: &Site<'_>, worker: &Worker, base: &str, sha: &str, is_forced: bool) -> Result<Rebased> {
     let name = &worker.name;
-    let branch = &site.clone.branch;
-    if worker.session != Session::Up || worker.fault.is_some() {
-        return Err(Failure::new(Exit::No, "conflict", format!("{name} conflicts with {branch}, and has no session"))
-            .hint(format!("bring it up, so that it can be told: `worker-ctl up {name}`")));
-    }
-    let event = |files| Event::Conflict { pre_sha: sha.to_owned(), base: base.to_owned(), files, force };
-    // Refused before anything is touched.
-    crate::plan::machine::apply(worker, &event(Vec::new()), 0)?;
-    site.require_free(worker, force)?;
+    let input = |files| Input::Conflict { pre_sha: sha.to_owned(), base: base.to_owned(), files, force: is_forced };
+    permit(worker, &input(Vec::new()))?;
+    deliver::require_free(site, worker, is_forced)?;
     let tree = Path::new(&worker.worktree_path);
-    site.clone.require_at(worker, sha)?;
-    site.require_clean(worker)?;
     let rebased = run(site, worker, base, sha)?;
     if rebased.status.success() {
         fs::remove(&mark(tree)?)?;
         return done(site, worker, base, sha);
     }
-    let files = conflict::conflicts(&site.clone, tree)?;
+    let files = conflicts(&site.clone, tree)?;
     if !is_rebasing(tree) || files.is_empty() {
         give_up(site, worker)?;
-        return Err(git_failed("rebase", &rebased));
+        return Err(failed("rebase", &rebased));
     }
     let paths = files.iter().map(|file| file.path.clone()).collect();
-    let event = event(paths);
-    let text = conflict::prompt(branch, site.root.config.repo.validate.as_deref(), &files);
-    match site.deliver(worker, &event, &text) {
+    let text = prompt::conflicts(&site.clone.branch, site.root.config.repo.validate.as_deref(), &files);
+    match deliver::deliver(site, worker, &input(paths), &text) {
         Ok(_) => fs::remove(&mark(tree)?).map(|()| Rebased::Conflicts(files)),
-        Err(failure) if deliver::is_nothing_typed(&failure) => {
-            site.go_on(name, || give_up(site, worker));
+        Err(failure) if typing::is_nothing_typed(&failure) => {
+            site.warn_on_failure(name, || give_up(site, worker));
             Err(failure)
         }
         // In doubt the worker may have been told, and may be at it.
@@ -164,11 +191,11 @@ fn give_up(site: &Site<'_>, worker: &Worker) -> Result<()> {
 fn mark(tree: &Path) -> Result<PathBuf> {
     let private = private_dir(tree);
     let private = private.ok_or_else(|| Failure::failed(format!("{} is no worktree", tree.display())))?;
-    Ok(private.join("shopfloor").join(TOOL).join("rebasing"))
+    Ok(layout::private(&private).join("rebasing"))
 }
 
 /// Takes back what a kill left, under the worker's lock.
-pub fn finish_left(site: &Site<'_>, worker: &Worker) -> Result<()> {
+pub fn finish_open(site: &Site<'_>, worker: &Worker) -> Result<()> {
     let tree = Path::new(&worker.worktree_path);
     match (mark(tree), &worker.task) {
         (Ok(own), Task::Rebasing { .. }) => fs::remove(&own),
@@ -191,8 +218,8 @@ fn is_own(tree: &Path, mark: &Path) -> Result<bool> {
     Ok(text(mark)? == format!("{} {}", text(&dir.join("orig-head"))?, text(&dir.join("onto"))?))
 }
 
-/// Whether there is something for `finish_left` to do.
-pub fn is_left(worker: &Worker) -> bool {
+/// Whether there is something for [`finish_open`] to do.
+pub fn is_open(worker: &Worker) -> bool {
     mark(Path::new(&worker.worktree_path)).is_ok_and(|own| own.exists())
 }
 

@@ -6,11 +6,12 @@ use serde_json::Value;
 use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::ui::printable;
 
-use super::{copies, session, trash};
-use crate::commands::Site;
-use crate::facts::{is_rebasing, require_own_rebase};
+use crate::apply::{copies, session, transition, trash};
+use crate::clone::{is_rebasing, require_own_rebase};
+use crate::layout;
 use crate::note::Fault;
-use crate::plan::machine::Event;
+use crate::plan::machine::Input;
+use crate::site::Site;
 use crate::store;
 use crate::worker::{Before, Session, Task, Worker};
 
@@ -42,17 +43,20 @@ pub fn mend(site: &Site<'_>, mend: &Mend) -> Result<()> {
             let worker = store::load(&site.root.path)?.require(name)?.clone();
             match site.tmux()?.pane_of(&worker)? {
                 Some(_) => Ok(()),
-                None => site.record(name, &Event::SessionGone).map(drop),
+                None => transition::record(site, name, &Input::SessionGone).map(drop),
             }
         }
         Mend::Setting(key, value) => site.clone.ask(&site.root.path, &["config", key, value]).map(drop),
         Mend::Worktree(name) => make_again(site, name),
-        Mend::Fault(name, reason) => site.record(name, &Event::Mended { reason: reason.clone() }).map(drop),
+        Mend::Fault(name, reason) => {
+            transition::record(site, name, &Input::Mended { reason: reason.clone() }).map(drop)
+        }
         Mend::Rebase(name) => end_rebase(site, name),
         Mend::Record(name) => {
             let known = store::load_any(&site.root.path)?.workers.remove(name);
-            let path =
-                known.as_ref().map_or_else(|| site.root.worktree(name), |worker| worker.worktree_path.clone().into());
+            let path = known
+                .as_ref()
+                .map_or_else(|| layout::worktree(&site.root.path, name), |worker| worker.worktree_path.clone().into());
             let worker = derive(site, name, &path, known.as_ref(), None)?;
             store::mend(&site.root.path, |state| drop(state.workers.insert(name.clone(), worker)))
         }
@@ -72,7 +76,7 @@ fn make_again(site: &Site<'_>, name: &str) -> Result<()> {
     if tree.symlink_metadata().is_ok() {
         return Ok(());
     }
-    if tree.parent() != Some(&site.root.path.join(".worktrees")) {
+    if tree.parent() != Some(&layout::worktrees(&site.root.path)) {
         let root = site.root.path.display();
         let why = format!("{} was not made below {root}: the root was moved", tree.display());
         return Err(Failure::new(Exit::No, "moved", why).hint(format!(
@@ -95,8 +99,8 @@ fn make_again(site: &Site<'_>, name: &str) -> Result<()> {
     site.clone
         .must_with_hooks(&site.root.path, &["worktree", "add", "--quiet", &worker.worktree_path, &worker.branch])?;
     copies::bring(site, tree)?;
-    site.record(name, &Event::SessionGone)?;
-    site.record(name, &Event::Mended { reason: Fault::WorktreeMissing }).map(drop)
+    transition::record(site, name, &Input::SessionGone)?;
+    transition::record(site, name, &Input::Mended { reason: Fault::WorktreeMissing }).map(drop)
 }
 
 /// Back to where it was before a rebase; where that had got to is kept.

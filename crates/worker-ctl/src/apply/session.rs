@@ -9,11 +9,12 @@ use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::text::printable;
 
 use crate::agent::{AgentTable, regex};
-use crate::commands::Site;
+use crate::apply::transition;
 use crate::facts::processes::{self, Process};
-use crate::log;
-use crate::plan::machine::Event;
-use crate::tmux::{self, Pane, Tmux, deliver};
+use crate::layout;
+use crate::plan::machine::Input;
+use crate::site::Site;
+use crate::tmux::{self, Pane, Tmux, typing};
 use crate::worker::{Session, Worker};
 
 /// How long a program may take until it can be spoken to, when nobody says.
@@ -57,9 +58,9 @@ pub fn start(site: &Site<'_>, worker: &Worker) -> Result<Pane> {
         }
         ended => {
             let argv = site.root.command(worker, &agent);
-            let log = log::of_worker(&site.root.path, &worker.name);
+            let log = layout::worker_log(&site.root.path, &worker.name);
             let pane = tmux.begin(worker, ended.as_ref(), &variables(site, worker), &argv, &log)?;
-            site.record(&worker.name, &Event::SessionBegun { pane: pane.id.clone(), pid: pane.pid })?;
+            transition::record(site, &worker.name, &Input::SessionBegun { pane: pane.id.clone(), pid: pane.pid })?;
             (pane, false)
         }
     };
@@ -73,31 +74,31 @@ pub fn start(site: &Site<'_>, worker: &Worker) -> Result<Pane> {
         }
         // A program that has just begun has nothing to forget; a person's line in it is theirs.
         if tmux.typist(&pane.id)?.is_none() {
-            deliver::clear(&tmux, &pane.id, &agent)?;
+            typing::clear(&tmux, &pane.id, &agent)?;
         }
     }
-    site.record(&worker.name, &Event::SessionUp { pane: pane.id.clone(), pid: pane.pid })?;
+    transition::record(site, &worker.name, &Input::SessionUp { pane: pane.id.clone(), pid: pane.pid })?;
     Ok(pane)
 }
 
 fn note_end(site: &Site<'_>, worker: &Worker, agent: &AgentTable, pane: &str, end: Session) -> Result<()> {
     let is_ok = matches!(end, Session::Code(code) if agent.is_ok_exit(code));
-    site.record(&worker.name, &Event::Exited { pane: pane.to_owned(), end, is_ok }).map(drop)
+    transition::record(site, &worker.name, &Input::Exited { pane: pane.to_owned(), end, is_ok }).map(drop)
 }
 
 /// The program anew, with its task as its last argument: nothing is typed, so nothing can get in the way.
 pub fn start_with(site: &Site<'_>, worker: &Worker, text: &str) -> Result<()> {
-    let not = |why: String| Failure::new(Exit::Failed, deliver::NOT, format!("{} got nothing: {why}", worker.name));
+    let not = |why: String| Failure::new(Exit::Failed, typing::NOT, format!("{} got nothing: {why}", worker.name));
     let ready = || -> Result<_> {
         let tmux = site.tmux()?;
         let pane = tmux.pane_of(worker)?.ok_or_else(|| Failure::failed("its session is gone"))?;
-        let file = deliver::in_file(&site.root.path, &worker.name, text)?;
+        let file = typing::in_file(&site.root.path, &worker.name, text)?;
         Ok((tmux, pane, site.root.agent_of(worker)?, file))
     };
-    let (tmux, pane, agent, file) = ready().map_err(|failure| deliver::not_delivered(&worker.name, failure))?;
+    let (tmux, pane, agent, file) = ready().map_err(|failure| typing::not_delivered(&worker.name, failure))?;
     let mut argv = site.root.command(worker, &agent);
-    if text.len() > deliver::LONGEST_ARGUMENT {
-        argv.push(deliver::pointer(&file));
+    if text.len() > typing::LONGEST_ARGUMENT {
+        argv.push(typing::pointer(&file));
     } else {
         // tmux passes 16 KB on at most, so a shell reads the file; the `x` keeps line ends at the end.
         let script = r#"file=$1; shift; text=$(cat "$file"; printf x); exec "$@" "${text%x}""#;
@@ -127,7 +128,7 @@ pub fn start_with(site: &Site<'_>, worker: &Worker, text: &str) -> Result<()> {
     if matches!(now.end, Some(Session::Code(126 | 127))) {
         return Err(not("its program cannot be started; look with `worker-ctl peek`".into()));
     }
-    site.record(&worker.name, &Event::SessionUp { pane: now.id, pid: now.pid }).map(drop)
+    transition::record(site, &worker.name, &Input::SessionUp { pane: now.id, pid: now.pid }).map(drop)
 }
 
 /// What a worker's programs find in their environment.
@@ -141,7 +142,7 @@ pub fn variables<'w>(site: &'w Site<'_>, worker: &'w Worker) -> [(&'static str, 
 
 /// What its terminal shows goes to its log.
 pub fn keep_log(site: &Site<'_>, tmux: &Tmux, name: &str, pane: &str) -> Result<()> {
-    let line = tmux::log_line(&log::of_worker(&site.root.path, name));
+    let line = tmux::log_line(&layout::worker_log(&site.root.path, name));
     let piped = tmux.run(&["pipe-pane", "-t", pane, &line])?;
     if !piped.status.success() {
         site.ui.detail(format!("what {name} shows is not logged: its program has ended"));
@@ -215,7 +216,7 @@ pub fn end(site: &Site<'_>, workers: &[Worker], force: bool) -> Result<()> {
     let names: Vec<&str> = workers.iter().map(|worker| worker.name.as_str()).collect();
     // Noted first: a death that we cause is no crash.
     for worker in workers {
-        site.record(&worker.name, &Event::SessionGone)?;
+        transition::record(site, &worker.name, &Input::SessionGone)?;
     }
     end_panes(site, &tmux, &panes, &names, force)
 }

@@ -4,25 +4,26 @@
 use std::path::{Path, PathBuf};
 
 use shopfloor_core::error::{Exit, Failure, Result};
+use shopfloor_core::farewell::{self, Farewell};
 use shopfloor_core::fs;
-use shopfloor_core::hook::{self, Farewell};
+use shopfloor_core::git::failed;
 
-use crate::commands::Site;
-use crate::facts::git_failed;
 use crate::facts::losses::{Losses, admin_dir};
+use crate::layout;
+use crate::site::Site;
 use crate::worker::Worker;
 
 /// Keeps what would be lost with a worker's worktree, all but ignored files; gives back where. Afterwards nothing more may have come:
 /// then it is exit 1, and nothing is to be removed.
 pub fn keep(site: &Site<'_>, worker: &Worker) -> Result<Vec<String>> {
-    let found = Losses::of(&site.clone, worker)?;
+    let found = Losses::read(&site.clone, worker)?;
     if found.is_empty() {
         return Ok(Vec::new());
     }
     let (commit, files) = snapshot(site, worker, &found)?;
-    let name = format!("refs/shopfloor/trash/{}/{}", worker.name, stamp(site));
+    let name = format!("refs/shopfloor/trash/{}/{}", worker.name, site.stamp());
     site.clone.ask(&site.root.path, &["update-ref", &name, &commit, &"0".repeat(commit.len())])?;
-    if Losses::of(&site.clone, worker)? != found || tree_of(site, worker, &found)? != files {
+    if Losses::read(&site.clone, worker)? != found || tree_of(site, worker, &found)? != files {
         return Err(Failure::new(Exit::No, "changed", format!("{} changes while it is looked at", worker.name))
             .hint(format!("run the same command again; what there was is kept as {name}")));
     }
@@ -31,7 +32,7 @@ pub fn keep(site: &Site<'_>, worker: &Worker) -> Result<Vec<String>> {
 
 /// Lets the other tools take in what only its worktree has, before that goes.
 pub fn take_leave(site: &Site<'_>, worker: &Worker) -> Result<Farewell> {
-    before_removal(site, worker, hook::OF_REMOVAL)
+    before_removal(site, worker, farewell::TOOLS)
 }
 
 /// Lets overlay-sync take in what only its worktree has; that one stays.
@@ -41,12 +42,7 @@ pub fn share(site: &Site<'_>, worker: &Worker) -> Result<Farewell> {
 
 fn before_removal(site: &Site<'_>, worker: &Worker, tools: &[&str]) -> Result<Farewell> {
     let scratch = site.root.path.join(".git/shopfloor/tmp");
-    hook::before_removal(site.env, Path::new(&worker.worktree_path), tools, &scratch)
-}
-
-/// The time, as it stands in names.
-pub fn stamp(site: &Site<'_>) -> String {
-    site.env.later().now.strftime("%Y%m%dT%H%M%S.%3fZ").to_string()
+    farewell::before_removal(site.env, Path::new(&worker.worktree_path), tools, &scratch)
 }
 
 /// One commit with the worktree as it is; its parents are all commits that would be lost, and what was staged.
@@ -95,7 +91,7 @@ fn tree_of(site: &Site<'_>, worker: &Worker, found: &Losses) -> Result<String> {
         let output = site.clone.cmd(tree)?.var("GIT_INDEX_FILE", &index).args(args.iter().copied()).capture()?;
         match output.status.success() {
             true => Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned()),
-            false => Err(git_failed(args[0], &output)),
+            false => Err(failed(args[0], &output)),
         }
     };
     // Repositories within are moved aside whole, or stay with the worktree; git is not to go into them.
@@ -111,14 +107,14 @@ fn tree_of(site: &Site<'_>, worker: &Worker, found: &Losses) -> Result<String> {
 
 /// A place for files of a worker that git cannot keep.
 fn place(site: &Site<'_>, worker: &Worker) -> Result<PathBuf> {
-    let dir = site.root.path.join("trash").join(&worker.name).join(stamp(site));
+    let dir = layout::trash(&site.root.path, &worker.name, &site.stamp());
     fs::create_private_dir(&dir)?;
     Ok(dir)
 }
 
 /// Moves repositories within a worktree aside, with their commits; gives back where to.
 pub fn set_aside(site: &Site<'_>, worker: &Worker) -> Result<Vec<String>> {
-    let found = Losses::of(&site.clone, worker)?;
+    let found = Losses::read(&site.clone, worker)?;
     if found.nested.is_empty() {
         return Ok(Vec::new());
     }
@@ -148,7 +144,7 @@ pub fn refuse_locked(site: &Site<'_>, worker: &Worker) -> Result<()> {
 pub fn remove_worktree(site: &Site<'_>, worker: &Worker, is_kept: bool) -> Result<Vec<String>> {
     let tree = Path::new(&worker.worktree_path);
     let root = &site.root.path;
-    let found = Losses::of(&site.clone, worker)?;
+    let found = Losses::read(&site.clone, worker)?;
     let Some(admin) = admin_dir(&site.clone, tree)? else { return Ok(Vec::new()) };
     if found.nested.is_empty() && !found.has_modules && tree.is_dir() {
         let path = &worker.worktree_path;

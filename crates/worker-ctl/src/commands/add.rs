@@ -1,160 +1,62 @@
 //! `add`: a branch, a worktree, a place in the state.
 
-use std::path::Path;
-
-use serde_json::json;
-use shopfloor_core::error::{Exit, Failure, Result};
-use shopfloor_core::fs;
+use clap::Args as ClapArgs;
+use serde::Serialize;
+use shopfloor_core::error::{Exit, Result};
+use shopfloor_core::hook_command::DryRun;
 use shopfloor_core::ui::printable;
-use toml_edit::DocumentMut;
 
-use super::Site;
-use crate::apply::copies;
-use crate::facts::{Tree, git_failed};
-use crate::store;
-use crate::worker::{Worker, checked_name};
+use crate::apply::make::{self, WorkerOptions};
+use crate::commands;
+use crate::layout;
+use crate::site::Site;
+use crate::worker::checked_name;
 
-/// What is said of the new one.
-pub struct Wanted<'a> {
-    pub agent: Option<&'a Path>,
-    pub model: Option<&'a Path>,
-    pub role_prompt: Option<&'a str>,
+#[derive(Debug, ClapArgs)]
+pub struct Args {
+    /// 1 to 32 lower-case letters, digits, `_` and `-`
+    #[arg(allow_hyphen_values = true)]
+    pub name: String,
+    /// What it should know of itself
+    #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
+    pub role_prompt: Option<String>,
+    #[command(flatten)]
+    pub dry: DryRun,
 }
 
-pub fn run(site: &Site<'_>, name: &str, wanted: &Wanted<'_>) -> Result<Exit> {
+/// The answer with `--json`.
+#[derive(Serialize)]
+struct Answer<'a> {
+    worker: &'a str,
+    worktree_path: &'a str,
+    branch: &'a str,
+}
+
+/// `agent` and `model` are flags that every command has.
+pub fn run(site: &Site<'_>, args: &Args, agent: Option<String>, model: Option<String>) -> Result<Exit> {
+    let name = args.name.as_str();
+    let options = WorkerOptions { agent, model, role_prompt: args.role_prompt.clone() };
     checked_name(name)?;
-    site.finish_left()?;
+    commands::recover(site)?;
     let _lock = site.lock(name)?;
+    make::check(site, name, &options)?;
     if site.is_dry {
-        check(site, name, Some(wanted))?;
-        site.would(format!("make {}", site.root.worktree(name).display()));
+        commands::show(site.ui, format!("make {}", layout::worktree(&site.root.path, name).display()));
         return Ok(Exit::Done);
     }
-    // Its table first: whoever sees the worker sees what it is to be. An `up` that sees the table alone waits for our lock.
-    check(site, name, Some(wanted))?;
-    let (before, after) = configure(site, name, wanted)?;
-    let made = site.again().and_then(|site| make(&site, name, Some(wanted)));
+    // Its table comes first, so that everybody who sees the worker sees its settings. An `up` that sees the table alone
+    // waits for our lock.
+    let (before, after) = make::configure(site, name, &options)?;
+    let made = site.reload().and_then(|site| make::make(&site, name, &options));
     if made.is_err() {
-        take_back(site, &before, &after)?;
+        make::take_back(site, &before, &after)?;
     }
     let worker = made?;
     if site.ui.is_json() {
-        let (path, branch) = (&worker.worktree_path, &worker.branch);
-        site.ui.json(&json!({ "worker": name, "worktree_path": path, "branch": branch }));
+        let (worktree_path, branch) = (&worker.worktree_path, &worker.branch);
+        site.ui.json(&Answer { worker: name, worktree_path, branch });
     } else {
         site.ui.line(printable(&worker.worktree_path));
     }
     Ok(Exit::Done)
-}
-
-/// What it is made of: its agent, and its branch.
-fn check(site: &Site<'_>, name: &str, wanted: Option<&Wanted<'_>>) -> Result<(String, String)> {
-    let said = wanted.and_then(|wanted| wanted.agent).map(|agent| agent.to_string_lossy().into_owned());
-    let agent = said.or(site.root.worker(name).agent).unwrap_or_else(|| site.root.config.defaults.agent.clone());
-    site.root.agent(&agent)?;
-    let exists = |what: String| Failure::new(Exit::No, "exists", what);
-    if store::load(&site.root.path)?.workers.contains_key(name) {
-        return Err(exists(format!("there is a worker {name} already")).hint("choose another name"));
-    }
-    let branch = format!("{}{name}", site.root.config.defaults.branch_prefix);
-    if let Some(tip) = site.clone.commit(&site.root.path, &format!("refs/heads/{branch}"))?
-        && site.clone.ahead(&tip)? > 0
-    {
-        return Err(exists(format!("the branch {branch} has commits that are not merged"))
-            .hint("look at them, then delete or rename it in the root"));
-    }
-    Ok((agent, branch))
-}
-
-/// Under the worker's lock: its branch, its worktree, its place in the state.
-pub fn make(site: &Site<'_>, name: &str, wanted: Option<&Wanted<'_>>) -> Result<Worker> {
-    let base = site.clone.fetched(&site.source())?;
-    let (agent, branch) = check(site, name, wanted)?;
-    let worktree = site.root.worktree(name);
-    let dir = &site.root.path;
-    let path = worktree.to_string_lossy().into_owned();
-    // One that a kill left on the way is taken over, if nobody has changed anything in it.
-    let tree = site.clone.trees()?.remove(&worktree);
-    let is_left = |tree: &Tree| -> Result<bool> {
-        Ok(tree.branch.as_ref() == Some(&branch) && worktree.is_dir() && site.clone.dirty(&worktree)?.is_empty())
-    };
-    let is_new = match &tree {
-        Some(tree) if is_left(tree)? => false,
-        None if worktree.symlink_metadata().is_err() => true,
-        _ => {
-            return Err(Failure::new(Exit::No, "exists", format!("{} is there already", worktree.display()))
-                .hint("move it away, or choose another name"));
-        }
-    };
-    if is_new {
-        if let Some(tip) = site.clone.commit(dir, &format!("refs/heads/{branch}"))? {
-            // Only as it was seen: what comes on it meanwhile stays.
-            site.clone.ask(dir, &["update-ref", "-d", &format!("refs/heads/{branch}"), &tip])?;
-        }
-        let how = ["worktree", "add", "--quiet", "--no-track", "-b", &branch, &path, &base];
-        let made = site.clone.run_with_hooks(dir, &how)?;
-        // The status may be that of a hook, after all was done.
-        let is_whole = || site.clone.dirty(&worktree).is_ok_and(|dirty| dirty.is_empty());
-        if !made.status.success() && site.clone.branch_of(&worktree).is_ok_and(|on| on.is_some()) && is_whole() {
-            site.ui.warn(format!("a hook failed with {} when {name} was made", made.status));
-        } else if !made.status.success() {
-            site.clone.run(dir, &["worktree", "remove", "--force", &path])?;
-            site.clone.run(dir, &["update-ref", "-d", &format!("refs/heads/{branch}"), &base])?;
-            return Err(git_failed("worktree add", &made));
-        }
-    }
-    let worker = Worker::new(name, &agent, &path, &branch, site.now());
-    let added = copies::bring(site, &worktree).and_then(|()| {
-        store::update(dir, |state| {
-            state.workers.insert(name.to_owned(), worker.clone());
-            Ok(())
-        })
-    });
-    if let Err(failure) = added {
-        if !is_new {
-            return Err(failure);
-        }
-        site.clone.run(dir, &["worktree", "remove", "--force", &path])?;
-        site.clone.run(dir, &["update-ref", "-d", &format!("refs/heads/{branch}"), &base])?;
-        return Err(failure);
-    }
-    Ok(worker)
-}
-
-/// Its table in config.toml; everything else there stays, comments too. Gives back the text before, and now.
-fn configure(site: &Site<'_>, name: &str, wanted: &Wanted<'_>) -> Result<(String, String)> {
-    let _lock = site.lock_out("config")?;
-    let path = site.root.path.join("config.toml");
-    let before = String::from_utf8(fs::read(&path)?.unwrap_or_default())
-        .map_err(|_| Failure::malformed(format!("{}: not UTF-8", path.display())))?;
-    let mut document: DocumentMut =
-        before.parse().map_err(|e| Failure::malformed(format!("{}: {e}", path.display())))?;
-    let workers = document["workers"].or_insert(toml_edit::table());
-    // On one line there is no room for another table.
-    if let Some(inline) = workers.as_inline_table() {
-        *workers = toml_edit::Item::Table(inline.clone().into_table());
-    }
-    if let Some(table) = workers.as_table_mut() {
-        table.set_implicit(true);
-    }
-    let worker = workers[name].or_insert(toml_edit::table());
-    let text = |path: Option<&Path>| path.map(|path| path.to_string_lossy().into_owned());
-    let role = wanted.role_prompt.map(str::to_owned);
-    let said = [("agent", text(wanted.agent)), ("model", text(wanted.model)), ("role_prompt", role)];
-    for (key, value) in said.into_iter().filter_map(|(key, value)| Some((key, value?))) {
-        worker[key] = toml_edit::value(value);
-    }
-    let after = document.to_string();
-    fs::replace(&path, after.as_bytes(), None)?;
-    Ok((before, after))
-}
-
-/// As it was before, unless somebody else has changed it since.
-fn take_back(site: &Site<'_>, before: &str, after: &str) -> Result<()> {
-    let _lock = site.lock_out("config")?;
-    let path = site.root.path.join("config.toml");
-    match fs::read(&path)?.unwrap_or_default() == after.as_bytes() {
-        true => fs::replace(&path, before.as_bytes(), None),
-        false => Ok(()),
-    }
 }

@@ -2,7 +2,7 @@
 
 use shopfloor_core::error::{Exit, Result};
 
-use super::Site;
+use crate::site::Site;
 
 pub fn run(site: &Site<'_>) -> Result<Exit> {
     site.ui.config(&site.root.config.said);

@@ -3,21 +3,23 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use serde_json::json;
+use clap::Args as ClapArgs;
+use serde::Serialize;
 use shopfloor_core::error::{Exit, Failure, Result};
-use shopfloor_core::fs;
+use shopfloor_core::hook_command::DryRun;
 use shopfloor_core::proc;
-use shopfloor_core::text::shell_word;
 use shopfloor_core::ui::printable;
 
-use super::Site;
+use crate::apply::rebuild;
 use crate::apply::repair::{self, Mend};
-use crate::facts::is_rebasing;
-use crate::log;
+use crate::clone::{PUSH_URL, is_rebasing};
+use crate::commands;
+use crate::layout;
 use crate::note::Fault;
+use crate::site::Site;
 use crate::store::{self, State};
 use crate::tmux::{self, Tmux, socket_of};
-use crate::worker::{Session, Task, Worker};
+use crate::worker::{Session, Task};
 
 /// What a check came to.
 struct Finding {
@@ -36,23 +38,49 @@ fn bad(check: &'static str, detail: impl Into<String>, fix: impl Into<String>, m
     Finding { check, ok: false, detail: detail.into(), fix: Some(fix.into()), mend }
 }
 
-pub fn run(site: &Site<'_>, repair: bool, rebuild: bool, yes: bool) -> Result<Exit> {
-    if rebuild {
-        return self::rebuild(site, yes);
+#[derive(Debug, ClapArgs)]
+pub struct Args {
+    /// Mend what can be mended without losing anything
+    #[arg(long)]
+    pub repair: bool,
+    /// Write the state anew from the worktrees
+    #[arg(long, conflicts_with = "repair")]
+    pub rebuild: bool,
+    /// Do not ask
+    #[arg(long)]
+    pub yes: bool,
+    #[command(flatten)]
+    pub dry: DryRun,
+}
+
+/// A finding as scripts read it.
+#[derive(Serialize)]
+struct Answer {
+    check: &'static str,
+    ok: bool,
+    detail: String,
+    fix: Option<String>,
+    fixed: bool,
+}
+
+pub fn run(site: &Site<'_>, args: &Args) -> Result<Exit> {
+    if args.rebuild {
+        return rebuild(site, args.yes);
     }
-    if repair {
-        site.finish_left().unwrap_or_else(|failure| site.ui.warn(failure));
+    if args.repair {
+        commands::recover(site).map(drop).unwrap_or_else(|failure| site.ui.warn(failure));
     }
     let findings = look(site);
-    let plan = || findings.iter().filter(|finding| finding.mend.is_some()).filter_map(|finding| finding.fix.as_deref());
-    let mut may = repair && plan().count() > 0;
-    if may && plan().filter(|fix| site.would(fix)).count() > 0 {
+    let plan: Vec<&str> =
+        findings.iter().filter(|finding| finding.mend.is_some()).filter_map(|finding| finding.fix.as_deref()).collect();
+    let may = args.repair && !plan.is_empty();
+    if may && site.is_dry {
+        plan.iter().for_each(|fix| commands::show(site.ui, fix));
         return Ok(Exit::Done);
     }
-    if may && !yes {
-        plan().for_each(|fix| site.ui.note(format!("would {fix}")));
-        may = site.ui.can_ask() && site.ui.confirm("Do that?");
-        if !may {
+    if may && !args.yes {
+        plan.iter().for_each(|fix| site.ui.note(format!("would {fix}")));
+        if !(site.ui.can_ask() && site.ui.confirm("Do that?")) {
             return Err(Failure::new(Exit::Decide, "undecided", "nothing was repaired")
                 .hint("a person must decide: run it on a terminal, or with `--yes`"));
         }
@@ -70,7 +98,7 @@ pub fn run(site: &Site<'_>, repair: bool, rebuild: bool, yes: bool) -> Result<Ex
         are_good &= finding.ok || fixed;
         if site.ui.is_json() {
             let Finding { check, ok, detail, fix, .. } = finding;
-            site.ui.json(&json!({ "check": check, "ok": ok, "detail": detail, "fix": fix, "fixed": fixed }));
+            site.ui.json(&Answer { check, ok, detail, fix, fixed });
             continue;
         }
         let word = if finding.ok {
@@ -184,7 +212,7 @@ fn worktrees(site: &Site<'_>, state: &State) -> Result<Vec<Finding>> {
     let mut found = Vec::new();
     for worker in state.workers.values() {
         let path = Path::new(&worker.worktree_path);
-        if !path.is_dir() && path.parent() != Some(&site.root.path.join(".worktrees")) {
+        if !path.is_dir() && path.parent() != Some(&layout::worktrees(&site.root.path)) {
             let root = site.root.path.display();
             let about = format!("{}'s was made at {}, and the root is here now", worker.name, path.display());
             let fix =
@@ -249,10 +277,7 @@ fn branches(site: &Site<'_>, state: &State, is_known: bool) -> Result<Vec<Findin
 }
 
 fn settings(site: &Site<'_>) -> Result<Vec<Finding>> {
-    let wanted = [
-        ("rerere.enabled", "true".to_owned()),
-        ("remote.origin.pushurl", "/dev/null/worker-ctl-agents-do-not-push".to_owned()),
-    ];
+    let wanted = [("rerere.enabled", "true".to_owned()), ("remote.origin.pushurl", PUSH_URL.to_owned())];
     let mut found = Vec::new();
     for (key, value) in wanted {
         let asked = site.clone.run(&site.root.path, &["config", "--get", key])?;
@@ -277,71 +302,20 @@ fn settings(site: &Site<'_>) -> Result<Vec<Finding>> {
     Ok(if found.is_empty() { vec![good("git", "the clone is set up")] } else { found })
 }
 
-/// The state anew, from the worktrees; what git cannot tell from the newest earlier state that can be read, and from the
-/// event log where that is newer.
-fn rebuild(site: &Site<'_>, yes: bool) -> Result<Exit> {
-    let root = &site.root.path;
-    if let Some(bytes) = fs::read_no_follow(&store::path(root))? {
-        store::refuse_newer(&store::path(root), &bytes)?;
-    }
-    let earlier = store::newest_readable(root);
-    let logged = log::last_of_each(root)?;
-    let seen = fs::read_no_follow(&store::path(root))?;
-    let mut state = State::new(&socket_of(root));
-    let newest = logged.values().filter_map(|record| record["revision"].as_u64()).max();
-    state.revision = earlier.as_ref().map(|earlier| earlier.revision).max(newest).map_or(0, |revision| revision + 1);
-    state.last_reviewed = earlier.as_ref().and_then(|earlier| earlier.last_reviewed.clone());
-    for path in site.clone.trees()?.into_keys() {
-        let (Some(name), Some(parent)) =
-            (path.file_name().map(|name| name.to_string_lossy().into_owned()), path.parent())
-        else {
-            continue;
-        };
-        if parent != root.join(".worktrees") || !path.is_dir() {
-            continue;
-        }
-        let before = earlier.as_ref().and_then(|state| state.workers.get(&name));
-        // Told of a later revision than the one we have.
-        let known = earlier.as_ref().map(|earlier| earlier.revision);
-        let later = logged.get(&name).filter(|record| record["revision"].as_u64() > known);
-        let worker = match repair::derive(site, &name, &path, before, later) {
-            Ok(worker) => worker,
-            Err(failure) => {
-                site.ui.warn(format!("{name} is left out: {failure}"));
-                continue;
-            }
-        };
-        state.workers.insert(name, worker);
-    }
-    for name in earlier.iter().flat_map(|state| state.workers.keys()).filter(|name| !state.workers.contains_key(*name))
-    {
-        let tree = root.join(".worktrees").join(name);
-        site.ui.warn(format!(
-            "{name} is left out: git lists no worktree {}; `git -C {} worktree repair {}` may find it",
-            tree.display(),
-            shell_word(root),
-            shell_word(&tree)
-        ));
-    }
-    let known = |worker: &Worker| format!("{}: {}", worker.name, worker.task.word());
+/// Writes the state anew from the worktrees, once a person agrees.
+fn rebuild(site: &Site<'_>, is_agreed: bool) -> Result<Exit> {
+    let rebuilt = rebuild::read(site)?;
+    let lines: Vec<String> =
+        rebuilt.state.workers.values().map(|worker| format!("{}: {}", worker.name, worker.task.word())).collect();
     if site.is_dry {
-        state.workers.values().map(known).for_each(|line| super::show(site.ui, format!("write {line}")));
+        lines.iter().for_each(|line| commands::show(site.ui, format!("write {line}")));
         return Ok(Exit::Done);
     }
-    state.workers.values().for_each(|worker| site.ui.note(known(worker)));
-    if !(yes || site.ui.can_ask() && site.ui.confirm("Write that as the state?")) {
+    lines.iter().for_each(|line| site.ui.note(line));
+    if !(is_agreed || site.ui.can_ask() && site.ui.confirm("Write that as the state?")) {
         return Err(Failure::new(Exit::Decide, "undecided", "nothing was written")
             .hint("a person must decide: run it on a terminal, or with `--yes`"));
     }
-    let _lock = site.lock_out("state")?;
-    if fs::read_no_follow(&store::path(root))? != seen {
-        return Err(Failure::new(Exit::No, "changed", "the state changed meanwhile").hint("run the same command again"));
-    }
-    // What is there is kept aside, whatever it is.
-    if let Some(bytes) = fs::read_own(&store::path(root))? {
-        let time = site.env.later().now.strftime("%Y%m%dT%H%M%SZ").to_string();
-        fs::replace(&root.join(format!("state.json.before-{time}")), &bytes, Some(fs::PRIVATE))?;
-    }
-    store::create(root, &state)?;
+    rebuild::write(site, &rebuilt)?;
     Ok(Exit::Done)
 }

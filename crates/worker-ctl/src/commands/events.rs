@@ -5,6 +5,7 @@ use std::io::Read;
 use std::thread;
 use std::time::Duration;
 
+use clap::Args as ClapArgs;
 use serde_json::Value;
 use shopfloor_core::args::Since;
 use shopfloor_core::error::{At, Exit, Result};
@@ -12,16 +13,27 @@ use shopfloor_core::fs;
 use shopfloor_core::proc;
 use shopfloor_core::ui::printable;
 
-use super::Site;
+use crate::layout;
 use crate::log;
+use crate::site::Site;
 
 /// How often is looked whether there is more.
 const POLL: Duration = Duration::from_millis(200);
 
-pub fn run(site: &Site<'_>, follow: bool, since: Option<&str>) -> Result<Exit> {
-    let since = since.map(|text| Since::parse(text, site.env.now)).transpose()?;
-    let path = log::events(&site.root.path);
-    let mut told = Told { seq: 0, since: since.unwrap_or(Since::All), is_silent: follow && since.is_none() };
+#[derive(Debug, ClapArgs)]
+pub struct Args {
+    /// Tell what happens from now on, until interrupted
+    #[arg(long)]
+    pub follow: bool,
+    /// Begin there: a time, `30m` ago, after the record with this `seq`, or `all`
+    #[arg(long, value_name = "TIME|SEQ|all")]
+    pub since: Option<String>,
+}
+
+pub fn run(site: &Site<'_>, args: &Args) -> Result<Exit> {
+    let since = args.since.as_deref().map(|text| Since::parse(text, site.env.now)).transpose()?;
+    let path = layout::events(&site.root.path);
+    let mut printer = Printer { seq: 0, since: since.unwrap_or(Since::All), is_silent: args.follow && since.is_none() };
     let mut rest = Vec::new();
     if let Some(older) = fs::read_own(&log::older(&path))? {
         rest = older;
@@ -40,10 +52,10 @@ pub fn run(site: &Site<'_>, follow: bool, since: Option<&str>) -> Result<Exit> {
         if let Some(open) = &mut file {
             open.read_to_end(&mut rest).at("read", &path)?;
         }
-        told.tell(site, &mut rest);
+        printer.print(site, &mut rest);
         // What was there before a script was started again is no news to it.
-        told.is_silent = false;
-        if !follow || !site.ui.is_taken(Duration::ZERO) {
+        printer.is_silent = false;
+        if !args.follow || !site.ui.is_taken(Duration::ZERO) {
             return Ok(Exit::Done);
         }
         proc::check_interrupt()?;
@@ -51,17 +63,17 @@ pub fn run(site: &Site<'_>, follow: bool, since: Option<&str>) -> Result<Exit> {
     }
 }
 
-/// How far it was told.
-struct Told {
+/// How far records were printed.
+struct Printer {
     /// The number of the last record; those of an earlier version have none, and are counted.
     seq: u64,
     since: Since,
     is_silent: bool,
 }
 
-impl Told {
-    /// Whole lines; what a writer has not finished stays.
-    fn tell(&mut self, site: &Site<'_>, rest: &mut Vec<u8>) {
+impl Printer {
+    /// Prints whole lines; what a writer has not finished stays in `rest`.
+    fn print(&mut self, site: &Site<'_>, rest: &mut Vec<u8>) {
         let Some(end) = rest.iter().rposition(|byte| *byte == b'\n') else { return };
         let lines: Vec<u8> = rest.drain(..=end).collect();
         for line in lines.split_inclusive(|byte| *byte == b'\n') {
@@ -75,7 +87,7 @@ impl Told {
             if site.ui.is_json() {
                 site.ui.json(&record);
             } else {
-                site.ui.line(printable(&log::told(&record)));
+                site.ui.line(printable(&log::line(&record)));
             }
         }
     }

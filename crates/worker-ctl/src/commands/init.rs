@@ -2,37 +2,95 @@
 
 use std::path::{Path, PathBuf};
 
+use clap::Args as ClapArgs;
+use serde::Serialize;
 use shopfloor_core::config::expand_home;
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::fs;
-use shopfloor_core::git::{Git, Repo};
+use shopfloor_core::git::{Git, Repo, failed};
 use shopfloor_core::hook;
+use shopfloor_core::hook_command::DryRun;
 use shopfloor_core::proc;
 use shopfloor_core::ui::{Ui, printable};
 
-use crate::facts::git_failed;
+use crate::clone::PUSH_URL;
+use crate::commands;
+use crate::layout;
 use crate::root::{DEFAULT, Proof, prove, read_record, record};
 use crate::store::{self, State};
 use crate::tmux::socket_of;
 
-/// What it is to be.
-pub struct Wanted<'a> {
+#[derive(Debug, ClapArgs)]
+pub struct Args {
+    /// The root to make [default: ~/workers, or ~/workers/NAME where that is another repository's root]
+    #[arg(long, value_name = "DIR")]
+    pub target: Option<PathBuf>,
+    #[command(flatten)]
+    pub dry: DryRun,
+}
+
+/// The flags that every command has and `init` obeys in its own way.
+pub struct CommonFlags<'a> {
+    pub root: Option<&'a Path>,
     pub source: Option<&'a Path>,
-    pub target: Option<&'a Path>,
     pub branch: Option<&'a Path>,
-    pub is_dry: bool,
+}
+
+/// The answer with `--json`.
+#[derive(Serialize)]
+struct Answer<'a> {
+    root: &'a Path,
+    source: &'a Path,
+    branch: &'a str,
 }
 
 /// The branch that a clone's HEAD names, and that never is.
 const NO_BRANCH: &str = "worker-ctl-none";
 
-pub fn run(ui: &Ui, env: &Env, wanted: &Wanted<'_>) -> Result<Exit> {
+/// A root that is about to be made.
+struct NewRoot {
+    root: PathBuf,
+    repo: Repo,
+    source: PathBuf,
+    branch: String,
+    /// The root that the repository has recorded until now.
+    recorded: Option<PathBuf>,
+}
+
+pub fn run(ui: &Ui, env: &Env, args: &Args, flags: &CommonFlags<'_>) -> Result<Exit> {
+    let (git, mut new) = plan(env, args, flags)?;
+    if args.dry.dry_run {
+        commands::show(ui, format!("make {} for {} of {}", new.root.display(), new.branch, new.source.display()));
+        return Ok(Exit::Done);
+    }
+    fs::create_private_dir(&new.root)?;
+    new.root = new.root.canonicalize().unwrap_or(new.root);
+    make_clone(env, &git, &new)?;
+    install_hooks(ui, env, &new.repo, &new.root)?;
+    record_root(&new)?;
+    let root = new.root.as_path();
+    if let Some(before) = &new.recorded {
+        let (root, before) = (root.display(), before.display());
+        ui.note(format!(
+            "{root} is the root recorded in the repository from now on; name the other with `--root {before}`"
+        ));
+    }
+    if ui.is_json() {
+        ui.json(&Answer { root, source: &new.source, branch: &new.branch });
+    } else {
+        ui.line(printable(&root.to_string_lossy()));
+    }
+    Ok(Exit::Done)
+}
+
+/// Finds the repository, its branch, and a place for the root. Nothing is written.
+fn plan(env: &Env, args: &Args, flags: &CommonFlags<'_>) -> Result<(Git, NewRoot)> {
     let place = |path: &Path| env.cwd.join(expand_home(env, &path.to_string_lossy()));
-    let said =
+    let given =
         |flag: Option<&Path>, name: &str| flag.map(Path::to_path_buf).or_else(|| env.var(name).map(PathBuf::from));
-    let (source, branch) = (said(wanted.source, "WORKER_CTL_SOURCE"), said(wanted.branch, "WORKER_CTL_BRANCH"));
-    let target = said(wanted.target, "WORKER_CTL_ROOT");
+    let (source, branch) = (given(flags.source, "WORKER_CTL_SOURCE"), given(flags.branch, "WORKER_CTL_BRANCH"));
+    let target = given(args.target.as_deref().or(flags.root), "WORKER_CTL_ROOT");
     if let Some(source) = source.as_deref().map(place).filter(|source| !source.is_dir()) {
         return Err(Failure::usage(format!("the source {} is no directory", source.display()))
             .hint("name a repository on this machine with `--source`"));
@@ -66,62 +124,55 @@ pub fn run(ui: &Ui, env: &Env, wanted: &Wanted<'_>) -> Result<Exit> {
         (None, None) => default_target(env, &source)?,
     };
     refuse_taken(&git, &root, &source)?;
-    if wanted.is_dry {
-        super::show(ui, format!("make {} for {branch} of {}", root.display(), source.display()));
-        return Ok(Exit::Done);
-    }
-    fs::create_private_dir(&root)?;
-    let root = root.canonicalize().unwrap_or(root);
+    let recorded = recorded.map(|(recorded, _)| recorded);
+    Ok((git, NewRoot { root, repo, source, branch, recorded }))
+}
+
+/// Makes the clone, without a checkout. A killed `init` is begun again: every step may be repeated.
+fn make_clone(env: &Env, git: &Git, new: &NewRoot) -> Result<()> {
+    let NewRoot { root, source, branch, .. } = new;
     let run = |dir: &Path, args: &[&str]| -> Result<String> {
         let cmd = git.cmd(dir).var("GIT_DEFAULT_REF_FORMAT", "files");
         let output = cmd.args(args.iter().copied()).capture()?;
-        let said = String::from_utf8_lossy(&output.stdout).trim().to_owned();
-        if output.status.success() { Ok(said) } else { Err(git_failed(args[0], &output)) }
+        let answer = String::from_utf8_lossy(&output.stdout).trim().to_owned();
+        if output.status.success() { Ok(answer) } else { Err(failed(args[0], &output)) }
     };
-    // A killed one is begun again: every step may be repeated.
-    let format = format!("--object-format={}", run(&source, &["rev-parse", "--show-object-format"])?);
-    run(&root, &["init", "--quiet", "--initial-branch", NO_BRANCH, &format])?;
+    let format = format!("--object-format={}", run(source, &["rev-parse", "--show-object-format"])?);
+    run(root, &["init", "--quiet", "--initial-branch", NO_BRANCH, &format])?;
     let url = source.to_string_lossy().into_owned();
     let settings = [
         ("remote.origin.url", url.as_str()),
         ("remote.origin.fetch", "+refs/heads/*:refs/remotes/origin/*"),
         // No agent pushes.
-        ("remote.origin.pushurl", "/dev/null/worker-ctl-agents-do-not-push"),
+        ("remote.origin.pushurl", PUSH_URL),
         ("rerere.enabled", "true"),
         ("gc.auto", "0"),
         ("core.logAllRefUpdates", "true"),
         ("shopfloor.source", url.as_str()),
     ];
     for (key, value) in settings {
-        run(&root, &["config", key, value])?;
+        run(root, &["config", key, value])?;
     }
-    run(&root, &["fetch", "--quiet", "--no-tags", "--no-recurse-submodules", "--update-shallow", "origin"])?;
-    run(&root, &["rev-parse", "--verify", "--quiet", &format!("refs/remotes/origin/{branch}^{{commit}}")])?;
+    run(root, &["fetch", "--quiet", "--no-tags", "--no-recurse-submodules", "--update-shallow", "origin"])?;
+    run(root, &["rev-parse", "--verify", "--quiet", &format!("refs/remotes/origin/{branch}^{{commit}}")])?;
     if proc::find(env, "git-lfs").is_some() {
-        // At its best: without it the pointers are there.
-        let _ = git.cmd(&root).args(["lfs", "install", "--local", "--skip-repo"]).capture()?;
+        // Without it the pointers are there, and nothing is lost.
+        let _ = git.cmd(root).args(["lfs", "install", "--local", "--skip-repo"]).capture()?;
     }
-    hooks(ui, env, &repo, &root)?;
+    Ok(())
+}
+
+/// Writes the state, the repository's record of the root, and last the configuration: with it there is a root.
+fn record_root(new: &NewRoot) -> Result<()> {
+    let NewRoot { root, repo, source, branch, .. } = new;
     for dir in [".worktrees", "logs", "locks"] {
         fs::create_private_dir(&root.join(dir))?;
     }
-    store::create(&root, &State::new(&socket_of(&root)))?;
-    fs::create_private_dir(&record(&repo.common_dir).parent().map(Path::to_path_buf).unwrap_or_default())?;
-    fs::replace(&record(&repo.common_dir), format!("{}\n", root.display()).as_bytes(), Some(fs::PRIVATE))?;
-    // Last: with it there is a root.
-    fs::replace(&root.join("config.toml"), config(&source, &branch).as_bytes(), None)?;
-    if let Some((before, _)) = recorded {
-        let (root, before) = (root.display(), before.display());
-        ui.note(format!(
-            "{root} is the root recorded in the repository from now on; name the other with `--root {before}`"
-        ));
-    }
-    if ui.is_json() {
-        ui.json(&serde_json::json!({ "root": root, "source": source, "branch": branch }));
-    } else {
-        ui.line(printable(&root.to_string_lossy()));
-    }
-    Ok(Exit::Done)
+    store::create(root, &State::new(&socket_of(root)))?;
+    let record = record(&repo.common_dir);
+    fs::create_private_dir(record.parent().unwrap_or(&repo.common_dir))?;
+    fs::replace(&record, format!("{}\n", root.display()).as_bytes(), Some(fs::PRIVATE))?;
+    fs::replace(&layout::config(root), config(source, branch).as_bytes(), None)
 }
 
 /// Where a root goes that nobody named a place for: beside the root of another repository, not into it.
@@ -139,7 +190,7 @@ fn default_target(env: &Env, source: &Path) -> Result<PathBuf> {
 fn refuse_taken(git: &Git, root: &Path, source: &Path) -> Result<()> {
     let refuse = |why: String, hint: &str| Err(Failure::new(Exit::No, "exists", why).hint(hint));
     let other = "choose another place with `--target`";
-    if root.join("config.toml").exists() {
+    if layout::config(root).exists() {
         let hint = "use it as it is, or choose another place with `--target`";
         return refuse(format!("{} is a root already", root.display()), hint);
     }
@@ -173,7 +224,7 @@ fn refuse_taken(git: &Git, root: &Path, source: &Path) -> Result<()> {
 
 /// What of ours the source has, so that worktrees here are set up and merged as worktrees there: the hooks, and how a
 /// ledger is merged.
-fn hooks(ui: &Ui, env: &Env, source: &Repo, root: &Path) -> Result<()> {
+fn install_hooks(ui: &Ui, env: &Env, source: &Repo, root: &Path) -> Result<()> {
     let there = env.at(root)?;
     let mut git = Git::find(&there)?;
     let repo = git.discover()?;
@@ -191,7 +242,7 @@ fn hooks(ui: &Ui, env: &Env, source: &Repo, root: &Path) -> Result<()> {
             let value = String::from_utf8_lossy(&asked.stdout).trim_end().to_owned();
             let set = git.cmd(root).args(["config", key, &value]).capture()?;
             if !set.status.success() {
-                return Err(git_failed("config", &set));
+                return Err(failed("config", &set));
             }
         }
     }

@@ -1,22 +1,41 @@
 //! `message`: a word to a worker.
 
+use clap::Args as ClapArgs;
 use shopfloor_core::error::{Exit, Result};
+use shopfloor_core::hook_command::DryRun;
 
-use super::Site;
-use crate::plan::machine::Event;
-use crate::store;
+use crate::apply::deliver::deliver;
+use crate::commands;
+use crate::plan::machine::Input;
+use crate::plan::start::permit;
+use crate::site::Site;
 
-pub fn run(site: &Site<'_>, name: &str, message: &str, force: bool) -> Result<Exit> {
-    let text = site.text(Some(message), None)?;
-    site.finish_left()?;
-    store::load(&site.root.path)?.require(name)?;
-    let _lock = site.lock(name)?;
-    let worker = store::load(&site.root.path)?.require(name)?.clone();
-    if let Err(failure) = crate::plan::machine::apply(&worker, &Event::Message { force }, 0) {
-        return site.told(name, Err(failure));
+#[derive(Debug, ClapArgs)]
+pub struct Args {
+    /// The worker
+    pub worker: String,
+    /// What there is to say; `-` reads it from stdin
+    #[arg(allow_hyphen_values = true)]
+    pub message: String,
+    /// Also when it has no task, a text may stand in its input line, or somebody types there
+    #[arg(long)]
+    pub force: bool,
+    #[command(flatten)]
+    pub dry: DryRun,
+}
+
+pub fn run(site: &Site<'_>, args: &Args) -> Result<Exit> {
+    let name = &args.worker;
+    let text = commands::read_text(site, &args.message)?;
+    commands::recover(site)?;
+    let (worker, _lock) = commands::locked(site, name)?;
+    let input = Input::Message { force: args.force };
+    if let Err(refused) = permit(&worker, &input) {
+        return commands::print_delivery(site, name, Err(refused));
     }
-    if site.would(format!("type {} bytes to {name}", text.len())) {
+    if site.is_dry {
+        commands::show(site.ui, format!("type {} bytes to {name}", text.len()));
         return Ok(Exit::Done);
     }
-    site.told(&worker.name, site.deliver(&worker, &Event::Message { force }, &text))
+    commands::print_delivery(site, name, deliver(site, &worker, &input, &text))
 }

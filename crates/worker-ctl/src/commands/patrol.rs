@@ -1,253 +1,41 @@
-//! `patrol`: one look at who committed and whose program ended.
+//! `patrol`: one look at all workers.
 
-use std::path::Path;
-
+use clap::Args as ClapArgs;
 use shopfloor_core::error::{Exit, Result};
+use shopfloor_core::hook_command::DryRun;
 use shopfloor_core::proc;
 
-use super::{Site, rebase};
-use crate::apply::session;
-use crate::conflict;
-use crate::facts::{self, Tree, is_rebasing, new_commit};
-use crate::log;
-use crate::note::{Fault, Note};
-use crate::plan::machine::Event;
+use crate::apply::patrol::{self, Scope};
+use crate::apply::recover;
+use crate::commands;
+use crate::layout::RootLock;
+use crate::site::Site;
 use crate::store;
-use crate::tmux::{self, Pane, deliver};
-use crate::worker::{Session, Task, Worker};
 
-/// A day, after which crashes are forgotten.
-const DAY: i64 = 24 * 60 * 60;
+#[derive(Debug, ClapArgs)]
+pub struct Args {
+    #[command(flatten)]
+    pub dry: DryRun,
+}
 
 pub fn run(site: &Site<'_>) -> Result<Exit> {
     // However long the one under way takes.
     let _tick = loop {
-        match site.lock_out("patrol") {
+        match site.lock_root(RootLock::Patrol) {
             Err(failure) if failure.exit == Exit::Busy => proc::check_interrupt()?,
             lock => break lock?,
         }
     };
     if site.is_dry {
-        for (worker, event) in look(site, Of::All)? {
-            let (name, detail) = event.told();
-            site.would(format!("note of {}: {name} {detail}", worker.name));
+        for (worker, input) in patrol::look(site, Scope::All)? {
+            let (name, detail) = input.describe();
+            commands::show(site.ui, format!("note of {}: {name} {detail}", worker.name));
         }
         return Ok(Exit::Done);
     }
-    site.finish_left()?;
-    tick(site)?;
-    refresh(site)?.iter().for_each(|waiting| site.ui.note(waiting));
+    recover::finish_all(site)?;
+    patrol::tick(site, Scope::All)?;
+    patrol::refresh(site)?.iter().for_each(|waiting| site.ui.note(waiting));
     let all: Vec<String> = store::load(&site.root.path)?.workers.into_keys().collect();
-    site.statuses(&all)?;
-    Ok(Exit::Done)
-}
-
-/// A look, and what it comes to. Done twice without anything new, the second is without effect.
-pub fn tick(site: &Site<'_>) -> Result<()> {
-    tick_of(site, Of::All)
-}
-
-/// The same of sessions alone.
-pub fn tick_sessions(site: &Site<'_>) -> Result<()> {
-    tick_of(site, Of::Sessions)
-}
-
-/// What is looked at.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Of {
-    All,
-    Sessions,
-}
-
-fn tick_of(site: &Site<'_>, of: Of) -> Result<()> {
-    if site.is_dry {
-        return Ok(());
-    }
-    let mut locks = Vec::new();
-    for (worker, _) in look(site, of)? {
-        // Whoever holds it is at that worker, and knows better.
-        locks.extend(site.try_lock(&worker.name)?.map(|lock| (worker.name, lock)));
-    }
-    if locks.is_empty() {
-        return Ok(());
-    }
-    // As all is, now that nobody else of us changes it.
-    let state = store::load(&site.root.path)?;
-    let panes = site.tmux()?.panes()?;
-    let trees = site.clone.trees()?;
-    for (name, _lock) in locks {
-        site.check_ending()?;
-        let Some(worker) = state.workers.get(&name) else { continue };
-        site.go_on(&name, || {
-            let pane = tmux::find(&panes, worker);
-            let mut now = worker.clone();
-            while let Some(event) = next(site, &now, pane, &trees, of)? {
-                match site.observe(&now, &event)? {
-                    Some(after) if after != now => now = after,
-                    // Somebody else was at it: the next look sees what it is by then.
-                    _ => break,
-                }
-            }
-            Ok(())
-        });
-    }
-    Ok(())
-}
-
-/// The workers to whom something has happened, and what first.
-fn look(site: &Site<'_>, of: Of) -> Result<Vec<(Worker, Event)>> {
-    let state = store::load(&site.root.path)?;
-    let panes = site.tmux()?.panes()?;
-    let trees = site.clone.trees()?;
-    let mut found = Vec::new();
-    for worker in state.workers.into_values() {
-        let pane = tmux::find(&panes, &worker);
-        site.go_on(&worker.name, || keep_log_small(site, &worker, pane));
-        match next(site, &worker, pane, &trees, of) {
-            Ok(event) => found.extend(event.map(|event| (worker, event))),
-            Err(failure) => site.ui.warn(format!("{}: {failure}", worker.name)),
-        }
-    }
-    Ok(found)
-}
-
-fn keep_log_small(site: &Site<'_>, worker: &Worker, pane: Option<&Pane>) -> Result<()> {
-    let Some(pane) = pane.filter(|pane| pane.end.is_none() && !site.is_dry) else { return Ok(()) };
-    if log::rotate(&log::of_worker(&site.root.path, &worker.name))? {
-        let tmux = site.tmux()?;
-        tmux.must(&["pipe-pane", "-t", &pane.id])?;
-        session::keep_log(site, &tmux, &worker.name, &pane.id)?;
-    }
-    Ok(())
-}
-
-/// What has happened to a worker that its record does not tell yet.
-fn next(site: &Site<'_>, worker: &Worker, pane: Option<&Pane>, trees: &facts::Trees, of: Of) -> Result<Option<Event>> {
-    if let Some(event) = liveness(site, worker, pane)? {
-        return Ok(Some(event));
-    }
-    if worker.last_crash_unix.is_some_and(|last| site.now() - last >= DAY) {
-        return Ok(Some(Event::Quiet));
-    }
-    let path = Path::new(&worker.worktree_path);
-    let is_missing = worker.fault == Some(Fault::WorktreeMissing);
-    let Some(tree) = trees.get(path).filter(|_| path.is_dir()) else {
-        return Ok((!is_missing).then(|| Event::Fault { reason: Fault::WorktreeMissing }));
-    };
-    if is_missing {
-        return Ok(Some(Event::Mended { reason: Fault::WorktreeMissing }));
-    }
-    match of {
-        Of::All => match strayed(site, worker, path, tree)? {
-            Some(event) => Ok(Some(event)),
-            None => work(site, worker, path, tree),
-        },
-        Of::Sessions => Ok(None),
-    }
-}
-
-/// The default branch's commit that the work sits on, now that it is seen: later the branch may be moved.
-fn sits_on(site: &Site<'_>, worker: &Worker, sha: &str) -> Option<String> {
-    site.clone.fork(worker, sha).ok()
-}
-
-/// Whether it works somewhere else than on its branch, where that is news. In a rebase it is on none.
-fn strayed(site: &Site<'_>, worker: &Worker, path: &Path, tree: &Tree) -> Result<Option<Event>> {
-    let known = worker.notes.iter().find(|note| note.is_of_branch());
-    let is_at_home = tree.branch.as_ref() == Some(&worker.branch) && !tree.head.bytes().all(|b| b == b'0');
-    if is_at_home && known.is_none() || is_rebasing(path) {
-        return Ok(None);
-    }
-    let note = match is_at_home {
-        true => None,
-        false if site.clone.commit(path, &format!("refs/heads/{}", worker.branch))?.is_none() => {
-            Some(Note::BranchGone(worker.branch.clone()))
-        }
-        false => Some(Note::OnBranch(tree.branch.clone())),
-    };
-    Ok((known != note.as_ref()).then_some(Event::Strayed { note }))
-}
-
-fn work(site: &Site<'_>, worker: &Worker, path: &Path, tree: &Tree) -> Result<Option<Event>> {
-    match &worker.task {
-        Task::Idle => Ok(None),
-        Task::Working | Task::Rejected => {
-            let Some(sha) = new_commit(&site.clone, worker, tree)? else { return Ok(None) };
-            let is_known = match &worker.baseline_patch {
-                Some(known) => *known == site.clone.work_of(&sha)?,
-                None => false,
-            };
-            Ok(if is_known { None } else { Some(Event::Commit { onto: sits_on(site, worker, &sha), sha }) })
-        }
-        Task::NeedsReview => {
-            let Some(sha) = new_commit(&site.clone, worker, tree)? else { return Ok(None) };
-            let before = worker.commit_sha.clone().unwrap_or_default();
-            // It sits somewhere else, and is the same work: it was rebased.
-            match site.clone.work_of(&before)? == site.clone.work_of(&sha)? {
-                true => Ok(Some(Event::Rebased {
-                    patch: site.clone.work_of(&sha)?,
-                    onto: sits_on(site, worker, &sha),
-                    sha,
-                })),
-                false => Ok(Some(Event::Commit { onto: sits_on(site, worker, &sha), sha })),
-            }
-        }
-        // On another branch it is at something else.
-        Task::Rebasing { .. } if is_rebasing(path) || tree.branch.as_ref() != Some(&worker.branch) => Ok(None),
-        Task::Rebasing { .. } if !conflict::conflicts(&site.clone, path)?.is_empty() => Ok(None),
-        Task::Rebasing { pre_sha, .. } => {
-            let sha = tree.head.clone();
-            if sha != *pre_sha && site.clone.ahead(&sha)? == 0 {
-                return Ok(Some(Event::WorkGone));
-            }
-            let markers = facts::left_markers(&site.clone, &sha, &worker.conflicted)?;
-            Ok(Some(Event::RebaseDone { sha, markers }))
-        }
-    }
-}
-
-/// Brings reviews that the default branch has left behind onto it again: nothing is fetched where it has not moved. Gives
-/// back what waits for a person who types.
-pub fn refresh(site: &Site<'_>) -> Result<Vec<String>> {
-    let base = site.clone.fetched(&site.source())?;
-    let is_behind = |worker: &&Worker| worker.task == Task::NeedsReview && worker.base_sha.as_ref() != Some(&base);
-    let mut waiting = Vec::new();
-    for worker in store::load(&site.root.path)?.workers.values().filter(is_behind) {
-        if site.check_ending().is_err() {
-            break;
-        }
-        site.go_on(&worker.name, || {
-            let Some(_lock) = site.try_lock(&worker.name)? else { return Ok(()) };
-            match rebase::stale(site, store::load(&site.root.path)?.require(&worker.name)?, &base) {
-                Err(failure) if failure.kind == deliver::OCCUPIED => {
-                    waiting.push(format!("{} is told of its conflicts once nobody types there", worker.name));
-                    Ok(())
-                }
-                done => done,
-            }
-        });
-    }
-    Ok(waiting)
-}
-
-/// What became of a session since it was looked at last; also of one whose program did not get as far as to take input.
-fn liveness(site: &Site<'_>, worker: &Worker, pane: Option<&Pane>) -> Result<Option<Event>> {
-    let has_begun = worker.session == Session::Down && worker.pane_id.is_some();
-    if worker.session != Session::Up && !has_begun {
-        return Ok(None);
-    }
-    let Some(pane) = pane.filter(|pane| !has_begun || Some(&pane.id) == worker.pane_id.as_ref()) else {
-        return Ok(Some(Event::SessionGone));
-    };
-    match pane.end {
-        // tmux does not know yet how it ended.
-        None | Some(Session::Down) => Ok(None),
-        Some(end) => {
-            let is_ok = match end {
-                Session::Code(code) => site.root.agent_of(worker)?.is_ok_exit(code),
-                _ => false,
-            };
-            Ok(Some(Event::Exited { pane: pane.id.clone(), end, is_ok }))
-        }
-    }
+    commands::print_statuses(site, &all)
 }

@@ -1,87 +1,121 @@
-//! `review` and `reject`: a person looks, and sends back.
+//! `review`: shows what a worker did, and remembers that it was shown.
 
 use std::io::IsTerminal;
 use std::sync::atomic::Ordering;
 
-use serde_json::json;
+use clap::{Args as ClapArgs, ValueEnum};
+use serde::Serialize;
 use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::git::LOCAL_VARS;
+use shopfloor_core::hook_command::DryRun;
 use shopfloor_core::proc::{self, Cmd};
 
-use super::{Site, patrol, rebase};
-use crate::cli::Interface;
-use crate::plan::machine::Event;
+use crate::apply::{patrol, rebase, transition};
+use crate::commands::{self, look};
+use crate::plan::machine::Input;
+use crate::site::Site;
 use crate::store;
 use crate::worker::{Task, Worker};
 
-/// How much of a diff goes back to the worker with what should change.
-const CONTEXT: usize = 20_000;
+#[derive(Debug, ClapArgs)]
+pub struct Args {
+    /// The worker [default: who has waited longest]
+    pub worker: Option<String>,
+    /// What shows it [default: difftastic where it is installed, else git]
+    #[arg(long, value_name = "PROGRAM")]
+    pub interface: Option<Interface>,
+    #[command(flatten)]
+    pub dry: DryRun,
+}
 
-pub fn review(site: &Site<'_>, name: Option<&str>, interface: Option<Interface>) -> Result<Exit> {
-    site.finish_left()?;
-    patrol::tick(site)?;
-    let state = store::load(&site.root.path)?;
-    let name = match name {
-        Some(name) => state.require(name)?.name.clone(),
-        None => {
-            let waiting = state.workers.values().filter(|worker| worker.task == Task::NeedsReview);
-            let longest = waiting.min_by_key(|worker| (worker.task_since_unix, worker.name.clone()));
-            longest.map(|worker| worker.name.clone()).ok_or_else(|| {
-                Failure::new(Exit::No, "wrong_state", "nobody needs review")
-                    .hint("`worker-ctl status` shows what they are at")
-            })?
-        }
-    };
+/// What shows a diff.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Interface {
+    Git,
+    Difftastic,
+    Vscode,
+}
+
+/// The answer with `--json`.
+#[derive(Serialize)]
+struct Answer<'a> {
+    worker: &'a str,
+    sha: &'a str,
+    diff: &'a str,
+}
+
+pub fn run(site: &Site<'_>, args: &Args) -> Result<Exit> {
+    commands::recover(site)?;
+    look(site)?;
+    let name = choose(site, args.worker.as_deref())?;
     let (worker, sha) = {
         let _lock = site.lock(&name)?;
         if !site.is_dry {
             // Without the source it is shown as it is.
-            site.go_on(&name, || {
+            site.warn_on_failure(&name, || {
                 let base = site.clone.fetched(&site.source())?;
-                rebase::stale(site, store::load(&site.root.path)?.require(&name)?, &base)
+                rebase::refresh(site, store::load(&site.root.path)?.require(&name)?, &base)
             });
         }
-        let worker = store::load(&site.root.path)?.require(&name)?.clone();
-        let Some(sha) = worker.commit_sha.clone().filter(|_| worker.task == Task::NeedsReview) else {
-            return Err(Failure::new(Exit::No, "wrong_state", format!("{name} is {}", worker.task.word()))
-                .hint("`worker-ctl status` shows who needs review"));
-        };
-        let patch = site.clone.work_of(&sha)?;
-        if !site.is_dry {
-            site.record(&name, &Event::Reviewed { sha: sha.clone(), patch })?;
-            store::update(&site.root.path, |state| {
-                state.last_reviewed = Some(name.clone());
-                Ok(())
-            })?;
-        }
-        (worker, sha)
+        mark_reviewed(site, &name)?
     };
-    // No lock of its worker is held while a person reads; meanwhile the others are brought along.
+    // No worker's lock is held while a person reads; meanwhile the others are brought up to date.
     std::thread::scope(|scope| {
         if !site.is_dry {
-            scope.spawn(|| site.go_on("the others", || patrol::refresh(site).map(drop)));
+            scope.spawn(|| site.warn_on_failure("the others", || patrol::refresh(site).map(drop)));
         }
-        let told = told(site, &worker, &sha, interface);
-        // Nobody waits for more than the one that is being told of something.
+        let shown = show(site, &worker, &sha, args.interface);
+        // The refresh ends after the worker it is at.
         site.ending.store(true, Ordering::SeqCst);
-        told
+        shown
     })
 }
 
-fn told(site: &Site<'_>, worker: &Worker, sha: &str, interface: Option<Interface>) -> Result<Exit> {
+/// The worker that is named; else the one that has waited longest.
+fn choose(site: &Site<'_>, name: Option<&str>) -> Result<String> {
+    let state = store::load(&site.root.path)?;
+    if let Some(name) = name {
+        return Ok(state.require(name)?.name.clone());
+    }
+    let waiting = state.workers.values().filter(|worker| worker.task == Task::NeedsReview);
+    let longest = waiting.min_by_key(|worker| (worker.task_since_unix, worker.name.clone()));
+    longest.map(|worker| worker.name.clone()).ok_or_else(|| {
+        Failure::new(Exit::No, "wrong_state", "nobody needs review").hint("`worker-ctl status` shows what they are at")
+    })
+}
+
+/// Remembers under its lock what of a worker is shown; gives back its commit.
+fn mark_reviewed(site: &Site<'_>, name: &str) -> Result<(Worker, String)> {
+    let worker = store::load(&site.root.path)?.require(name)?.clone();
+    let Some(sha) = worker.commit_sha.clone().filter(|_| worker.task == Task::NeedsReview) else {
+        return Err(Failure::new(Exit::No, "wrong_state", format!("{name} is {}", worker.task.word()))
+            .hint("`worker-ctl status` shows who needs review"));
+    };
+    let patch = site.clone.work_of(&sha)?;
+    if !site.is_dry {
+        transition::record(site, name, &Input::Reviewed { sha: sha.clone(), patch })?;
+        store::update(&site.root.path, |state| {
+            state.last_reviewed = Some(name.to_owned());
+            Ok(())
+        })?;
+    }
+    Ok((worker, sha))
+}
+
+fn show(site: &Site<'_>, worker: &Worker, sha: &str, interface: Option<Interface>) -> Result<Exit> {
     if site.ui.is_json() {
-        let diff = diff(site, sha)?;
-        site.ui.json(&json!({ "worker": worker.name, "sha": sha, "diff": diff }));
+        let diff = commands::diff(site, sha)?;
+        site.ui.json(&Answer { worker: &worker.name, sha, diff: &diff });
         return Ok(Exit::Done);
     }
-    show(site, sha, interface)
+    run_viewer(site, sha, interface)
 }
 
 /// Through git, which pages on a terminal, and calls whatever else is to show it.
-fn show(site: &Site<'_>, sha: &str, interface: Option<Interface>) -> Result<Exit> {
+fn run_viewer(site: &Site<'_>, sha: &str, interface: Option<Interface>) -> Result<Exit> {
     let has = |program: &str| proc::find(site.env, program).is_some();
     let interface = interface.unwrap_or(if has("difft") { Interface::Difftastic } else { Interface::Git });
-    let from = from(site, sha)?;
+    let from = commands::fork(site, sha)?;
     let missing = |program: &str| {
         Failure::failed(format!("{program} is not on the PATH")).hint("install it, or use `--interface git`")
     };
@@ -102,48 +136,4 @@ fn show(site: &Site<'_>, sha: &str, interface: Option<Interface>) -> Result<Exit
         true => Ok(Exit::Done),
         false => Err(Failure::failed(format!("showing it failed with {status}")).hint("try `--interface git`")),
     }
-}
-
-/// Where the work branched off.
-fn from(site: &Site<'_>, sha: &str) -> Result<String> {
-    let base = site.clone.require_base()?;
-    Ok(site.clone.merge_base(&base, sha)?.unwrap_or(base))
-}
-
-/// What the work comes to against where it branched off.
-fn diff(site: &Site<'_>, sha: &str) -> Result<String> {
-    let diff = site
-        .clone
-        .ask(&site.root.path, &["diff", "--no-ext-diff", "--no-textconv", "--no-color", &from(site, sha)?, sha])?;
-    Ok(if diff.is_empty() { diff } else { format!("{diff}\n") })
-}
-
-pub fn reject(site: &Site<'_>, message: &str, force: bool) -> Result<Exit> {
-    let text = site.text(Some(message), None)?;
-    site.finish_left()?;
-    patrol::tick(site)?;
-    let state = store::load(&site.root.path)?;
-    let name = state.last_reviewed.clone().ok_or_else(|| {
-        Failure::new(Exit::No, "wrong_state", "nothing was reviewed").hint("look first: `worker-ctl review NAME`")
-    })?;
-    let _lock = site.lock(&name)?;
-    let worker = store::load(&site.root.path)?.require(&name)?.clone();
-    let sha = worker.commit_sha.clone().unwrap_or_default();
-    let event = Event::Reject {
-        base: sha.clone(),
-        patch: if sha.is_empty() { sha.clone() } else { site.clone.work_of(&sha)? },
-        force,
-    };
-    // Refused before anything else.
-    if let Err(failure) = crate::plan::machine::apply(&worker, &event, 0) {
-        return site.told(&name, Err(failure));
-    }
-    if site.would(format!("send {name} back to work")) {
-        return Ok(Exit::Done);
-    }
-    let shown: String = diff(site, &sha)?.chars().take(CONTEXT).collect();
-    let text = format!(
-        "Your work was reviewed and needs changes:\n\n{text}\n\nAmend your commit. This is what was reviewed:\n\n{shown}"
-    );
-    site.told(&worker.name, site.deliver(&worker, &event, &text))
 }

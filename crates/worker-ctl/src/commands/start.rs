@@ -1,59 +1,91 @@
-//! `start`: a task for an idle worker.
+//! `start`: a task for an idle worker, or its task once more.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
+use clap::Args as ClapArgs;
 use shopfloor_core::error::{Exit, Failure, Result};
+use shopfloor_core::hook_command::DryRun;
 use shopfloor_core::lock::Lock;
 
-use super::Site;
+use crate::apply::deliver::deliver;
 use crate::apply::{copies, rebase};
-use crate::cli::StartArgs;
-use crate::facts::is_rebasing;
-use crate::plan::machine::{Event, apply};
+use crate::commands;
+use crate::facts::standing::Standing;
+use crate::plan::machine::Input;
+use crate::plan::prompt::{self, Surroundings};
+use crate::plan::start::{permit, start};
+use crate::site::Site;
 use crate::store;
 use crate::worker::Worker;
 
-pub fn run(site: &Site<'_>, args: &StartArgs) -> Result<Exit> {
+#[derive(Debug, ClapArgs)]
+pub struct Args {
+    /// What is to be done
+    #[arg(long, value_name = "TEXT", allow_hyphen_values = true, conflicts_with = "prompt_file")]
+    pub prompt: Option<String>,
+    /// The same from a file, or from stdin (`-`)
+    #[arg(long, value_name = "FILE")]
+    pub prompt_file: Option<PathBuf>,
+    /// The worker [default: the one that has been idle longest]
+    #[arg(long)]
+    pub worker: Option<String>,
+    /// Send the task it has once more, after a restart
+    #[arg(long, value_name = "WORKER", conflicts_with_all = ["prompt", "prompt_file", "worker"])]
+    pub resume: Option<String>,
+    /// Also when a text may stand in its input line, or somebody types there
+    #[arg(long)]
+    pub force: bool,
+    #[command(flatten)]
+    pub dry: DryRun,
+}
+
+pub fn run(site: &Site<'_>, args: &Args) -> Result<Exit> {
     if let Some(name) = &args.resume {
-        return resume(site, name, args.force);
+        return resume(site, name, args);
     }
-    let prompt = site.text(args.prompt.as_deref(), args.prompt_file.as_deref())?;
-    site.finish_left()?;
+    let prompt = read_prompt(site, args)?;
+    commands::recover(site)?;
     let (worker, _lock) = match &args.worker {
-        Some(name) => {
-            store::load(&site.root.path)?.require(name)?;
-            let lock = site.lock(name)?;
-            (store::load(&site.root.path)?.require(name)?.clone(), lock)
-        }
+        Some(name) => commands::locked(site, name)?,
         None => pick(site)?,
     };
-    // Refused before anything is touched.
-    apply(&worker, &Event::Start { prompt: prompt.clone(), base: String::new(), force: args.force }, 0)?;
-    let base = check(site, &worker)?;
-    if site.would(format!("give the task to {}", worker.name)) {
+    let nothing_known = Input::Start { prompt: prompt.clone(), base: String::new(), force: args.force };
+    // Before the worktree of a worker that is at something else is looked at.
+    permit(&worker, &nothing_known)?;
+    let standing = Standing::read(site, &worker)?;
+    let input = start(&standing, &prompt, args.force)?;
+    if site.is_dry {
+        commands::show(site.ui, format!("give the task to {}", worker.name));
         return Ok(Exit::Done);
     }
-    bring_up_to_date(site, &worker, &base)?;
-    let text = format!("{}\n\n{prompt}", preamble(site, &worker));
-    site.told(&worker.name, site.deliver(&worker, &Event::Start { prompt, base, force: args.force }, &text))
+    bring_up_to_date(site, &standing)?;
+    let text = prompt::task(&surroundings(site, &worker), &prompt);
+    commands::print_delivery(site, &worker.name, deliver(site, &worker, &input, &text))
 }
 
-/// The task a worker has, once more: only when a person says so, never by itself.
-fn resume(site: &Site<'_>, name: &str, force: bool) -> Result<Exit> {
-    site.finish_left()?;
-    store::load(&site.root.path)?.require(name)?;
-    let _lock = site.lock(name)?;
-    let worker = store::load(&site.root.path)?.require(name)?.clone();
-    apply(&worker, &Event::Resume { force }, 0)?;
-    if site.would(format!("send {name} its task again")) {
+/// Sends the task a worker has once more: only when a person says so, never by itself.
+fn resume(site: &Site<'_>, name: &str, args: &Args) -> Result<Exit> {
+    commands::recover(site)?;
+    let (worker, _lock) = commands::locked(site, name)?;
+    let input = Input::Resume { force: args.force };
+    permit(&worker, &input)?;
+    if site.is_dry {
+        commands::show(site.ui, format!("send {name} its task again"));
         return Ok(Exit::Done);
     }
-    let prompt = worker.prompt.clone().unwrap_or_default();
-    let text = format!("{}\n\n{prompt}", preamble(site, &worker));
-    site.told(name, site.deliver(&worker, &Event::Resume { force }, &text))
+    let text = prompt::task(&surroundings(site, &worker), worker.prompt.as_deref().unwrap_or_default());
+    commands::print_delivery(site, name, deliver(site, &worker, &input, &text))
 }
 
-/// The one that has been idle longest, of those in the pool; whoever is given a task by somebody else meanwhile is not.
+fn read_prompt(site: &Site<'_>, args: &Args) -> Result<String> {
+    match (&args.prompt, &args.prompt_file) {
+        (Some(text), _) => commands::read_text(site, text),
+        (None, Some(file)) => commands::read_text_file(site, file),
+        (None, None) => Err(Failure::usage("a prompt is missing").hint("give it with `--prompt` or `--prompt-file`")),
+    }
+}
+
+/// The worker in the pool that has been idle longest, locked; one that is given a task meanwhile is passed over.
 fn pick(site: &Site<'_>) -> Result<(Worker, Lock)> {
     let is_idle = |worker: &&Worker| {
         worker.status() == "idle" && !site.root.worker(&worker.name).excluded_from_pool && worker.pending_send.is_none()
@@ -74,26 +106,11 @@ fn pick(site: &Site<'_>) -> Result<(Worker, Lock)> {
     Err(Failure::new(Exit::No, "wrong_state", "no worker is idle").hint("`worker-ctl status` shows what they are at"))
 }
 
-/// The default branch's commit; where there is work of somebody's in the worktree, it is refused.
-fn check(site: &Site<'_>, worker: &Worker) -> Result<String> {
+/// Puts its worktree on its branch, at the default branch's commit.
+fn bring_up_to_date(site: &Site<'_>, standing: &Standing) -> Result<()> {
+    let (worker, base) = (&standing.worker, &standing.base);
     let tree = Path::new(&worker.worktree_path);
-    site.require_clean(worker)?;
-    let base = site.clone.fetched(&site.source())?;
-    let branch = format!("refs/heads/{}", worker.branch);
-    for tip in ["HEAD", &branch] {
-        let Some(sha) = site.clone.commit(tree, tip)? else { continue };
-        if is_rebasing(tree) || site.clone.ahead(&sha)? > 0 && !site.clone.was_base(&sha)? {
-            return Err(Failure::new(Exit::No, "unmerged", format!("{} has commits that are not merged", worker.name))
-                .hint("look at them in its worktree first; they are on no other branch"));
-        }
-    }
-    Ok(base)
-}
-
-/// Its worktree on its branch, at the default branch's commit.
-fn bring_up_to_date(site: &Site<'_>, worker: &Worker, base: &str) -> Result<()> {
-    let tree = Path::new(&worker.worktree_path);
-    if site.clone.branch_of(tree)?.as_ref() != Some(&worker.branch) {
+    if standing.worktree.branch.as_ref() != Some(&worker.branch) {
         site.clone.ask(tree, &["checkout", "--quiet", "--no-track", "-B", &worker.branch, base])?;
     }
     let head = site.clone.ask(tree, &["rev-parse", "HEAD"])?;
@@ -104,22 +121,11 @@ fn bring_up_to_date(site: &Site<'_>, worker: &Worker, base: &str) -> Result<()> 
     copies::bring(site, tree)
 }
 
-fn preamble(site: &Site<'_>, worker: &Worker) -> String {
-    let mut lines = vec![
-        format!(
-            "You are working in the git worktree {} of the repository {}.",
-            worker.worktree_path,
-            site.source().display()
-        ),
-        "Follow the conventions in AGENTS.md where there is one.".to_owned(),
-    ];
-    if let Some(validate) = &site.root.config.repo.validate {
-        lines.push(format!("Before you commit, run `{validate}` and mend what fails."));
+fn surroundings<'s>(site: &'s Site<'_>, worker: &'s Worker) -> Surroundings<'s> {
+    Surroundings {
+        worktree: &worker.worktree_path,
+        source: site.source().display().to_string(),
+        validate: site.root.config.repo.validate.as_deref(),
+        role: site.root.role_of(&worker.name),
     }
-    lines.push("Make a single commit of your work when you are done. Do not push.".to_owned());
-    let role = site.root.worker(&worker.name).role_prompt;
-    if !role.trim().is_empty() {
-        lines.push(role.trim_end().to_owned());
-    }
-    lines.join("\n")
 }

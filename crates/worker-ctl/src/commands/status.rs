@@ -1,42 +1,97 @@
 //! `status`: all workers, without a lock and without writing anything.
 
-use std::collections::BTreeSet;
-use std::io::{IsTerminal, Write};
+use std::io::IsTerminal;
+use std::path::Path;
 use std::thread;
 use std::time::Duration;
 
-use serde_json::{Value, json};
-use shopfloor_core::error::{Exit, Result};
+use clap::Args as ClapArgs;
+use serde::Serialize;
+use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::proc;
 use shopfloor_core::ui::printable;
 
-use super::{Site, up};
+use crate::bell::Bell;
+use crate::daemon;
 use crate::note::{Fault, Note};
+use crate::site::Site;
 use crate::store::{self, State};
-use crate::worker::{Session, Task, Worker};
+use crate::worker::{Pending, Session, Worker};
 
 /// How often `--watch` looks.
 const POLL: Duration = Duration::from_millis(500);
 
-pub fn run(site: &Site<'_>) -> Result<Exit> {
+#[derive(Debug, ClapArgs)]
+pub struct Args {
+    /// Go on showing them, until interrupted
+    #[arg(long)]
+    pub watch: bool,
+}
+
+/// Every worker, as scripts read it; the keys are a promise.
+#[derive(Serialize)]
+struct Answer<'a> {
+    v: u64,
+    workers: Vec<Row<'a>>,
+    daemon: &'static str,
+    tmux_socket: &'a Path,
+}
+
+#[derive(Serialize)]
+struct Row<'a> {
+    v: u64,
+    name: &'a str,
+    status: &'static str,
+    task: &'static str,
+    session: &'static str,
+    exit: Option<Ended>,
+    fault: Option<String>,
+    agent: String,
+    branch: &'a str,
+    worktree_path: &'a str,
+    prompt: Option<&'a str>,
+    commit_sha: Option<&'a str>,
+    reviewed_sha: Option<&'a str>,
+    created_at_unix: i64,
+    last_activity_unix: i64,
+    session_id: &'a str,
+    pane_pid: Option<i32>,
+    crash_count: u32,
+    host: Option<&'a str>,
+    notes: Vec<String>,
+    pending: Option<&'a Pending>,
+}
+
+/// How a program ended.
+#[derive(Serialize)]
+#[serde(rename_all = "snake_case")]
+enum Ended {
+    Code(i32),
+    Signal(i32),
+}
+
+pub fn run(site: &Site<'_>, args: &Args) -> Result<Exit> {
+    if args.watch {
+        return watch(site);
+    }
     let state = store::load(&site.root.path)?;
     if site.ui.is_json() {
-        site.ui.json(&document(site, &state)?);
+        site.ui.json(&answer(site, &state)?);
     } else {
         table(&state).iter().for_each(|line| site.ui.line(line));
     }
     Ok(Exit::Done)
 }
 
-/// Goes on, until interrupted: on a terminal the table stays in its place, elsewhere it comes again when it changes.
-pub fn watch(site: &Site<'_>) -> Result<Exit> {
+/// Goes on until interrupted: on a terminal the table stays in its place, elsewhere it is printed again when it changes.
+fn watch(site: &Site<'_>) -> Result<Exit> {
     let is_screen = std::io::stdout().is_terminal() && !site.ui.is_json();
     let mut last = None;
-    let mut waiting = Waiting::default();
+    let mut bell = Bell::default();
     loop {
         let state = store::load(&site.root.path)?;
         let shown = match site.ui.is_json() {
-            true => vec![document(site, &state)?.to_string()],
+            true => vec![as_line(&answer(site, &state)?)?],
             false => table(&state),
         };
         if last.as_ref() != Some(&shown) {
@@ -48,7 +103,7 @@ pub fn watch(site: &Site<'_>) -> Result<Exit> {
             shown.iter().for_each(|line| site.ui.line(line));
             last = Some(shown);
         }
-        waiting.look(site, &state);
+        bell.look(site, &state);
         if !site.ui.is_taken(Duration::ZERO) {
             return Ok(Exit::Done);
         }
@@ -57,31 +112,14 @@ pub fn watch(site: &Site<'_>) -> Result<Exit> {
     }
 }
 
-/// Who waits for review, so that the bell rings once for each that comes.
-#[derive(Debug, Default)]
-pub struct Waiting {
-    known: Option<BTreeSet<String>>,
+fn answer<'a>(site: &Site<'_>, state: &'a State) -> Result<Answer<'a>> {
+    let workers = state.workers.values().map(|worker| row(site, worker)).collect();
+    let daemon = if daemon::is_running(&site.root.path)? { "running" } else { "stopped" };
+    Ok(Answer { v: 1, workers, daemon, tmux_socket: &state.tmux_socket })
 }
 
-impl Waiting {
-    /// Tells of those that have come since the last look, and rings on a terminal. The first look is silent.
-    pub fn look(&mut self, site: &Site<'_>, state: &State) {
-        let waiting = state.workers.values().filter(|worker| worker.task == Task::NeedsReview);
-        let now: BTreeSet<String> = waiting.map(|worker| worker.name.clone()).collect();
-        let known = self.known.replace(now.clone());
-        for name in known.iter().flat_map(|known| now.difference(known)) {
-            site.ui.note(format!("{name} needs review: `worker-ctl review {name}`"));
-            if site.root.config.defaults.sound_on_review && std::io::stderr().is_terminal() {
-                let _ = std::io::stderr().write_all(b"\x07");
-            }
-        }
-    }
-}
-
-fn document(site: &Site<'_>, state: &State) -> Result<Value> {
-    let workers: Vec<Value> = state.workers.values().map(|worker| record(site, worker)).collect();
-    let daemon = if up::is_running(&site.root.path)? { "running" } else { "stopped" };
-    Ok(json!({ "v": 1, "workers": workers, "daemon": daemon, "tmux_socket": state.tmux_socket }))
+fn as_line(answer: &Answer<'_>) -> Result<String> {
+    serde_json::to_string(answer).map_err(|e| Failure::failed("cannot write the answer").because(e))
 }
 
 fn table(state: &State) -> Vec<String> {
@@ -106,20 +144,34 @@ fn line(worker: &Worker, width: usize) -> String {
     line.trim_end().to_owned()
 }
 
-fn record(site: &Site<'_>, worker: &Worker) -> Value {
-    let agent = site.root.worker(&worker.name).agent.unwrap_or_else(|| worker.agent.clone());
+fn row<'a>(site: &Site<'_>, worker: &'a Worker) -> Row<'a> {
     let (session, exit) = match worker.session {
-        Session::Up => ("up", Value::Null),
-        Session::Down => ("down", Value::Null),
-        Session::Code(code) => ("exited", json!({ "code": code })),
-        Session::Signal(signal) => ("exited", json!({ "signal": signal })),
+        Session::Up => ("up", None),
+        Session::Down => ("down", None),
+        Session::Code(code) => ("exited", Some(Ended::Code(code))),
+        Session::Signal(signal) => ("exited", Some(Ended::Signal(signal))),
     };
-    json!({
-        "v": 1, "name": worker.name, "status": worker.status(), "task": worker.task.word(), "session": session, "exit": exit,
-        "fault": worker.fault.as_ref().map(Fault::to_string), "agent": agent, "branch": worker.branch, "worktree_path": worker.worktree_path,
-        "prompt": worker.prompt, "commit_sha": worker.commit_sha, "reviewed_sha": worker.reviewed_sha,
-        "created_at_unix": worker.created_at_unix, "last_activity_unix": worker.last_activity_unix,
-        "session_id": worker.session_id, "pane_pid": worker.pane_pid, "crash_count": worker.crash_count,
-        "host": worker.host, "notes": worker.notes.iter().map(Note::to_string).collect::<Vec<_>>(), "pending": worker.pending_send,
-    })
+    Row {
+        v: 1,
+        name: &worker.name,
+        status: worker.status(),
+        task: worker.task.word(),
+        session,
+        exit,
+        fault: worker.fault.as_ref().map(Fault::to_string),
+        agent: site.root.worker(&worker.name).agent.unwrap_or_else(|| worker.agent.clone()),
+        branch: &worker.branch,
+        worktree_path: &worker.worktree_path,
+        prompt: worker.prompt.as_deref(),
+        commit_sha: worker.commit_sha.as_deref(),
+        reviewed_sha: worker.reviewed_sha.as_deref(),
+        created_at_unix: worker.created_at_unix,
+        last_activity_unix: worker.last_activity_unix,
+        session_id: &worker.session_id,
+        pane_pid: worker.pane_pid,
+        crash_count: worker.crash_count,
+        host: worker.host.as_deref(),
+        notes: worker.notes.iter().map(Note::to_string).collect(),
+        pending: worker.pending_send.as_ref(),
+    }
 }

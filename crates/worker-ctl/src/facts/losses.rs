@@ -6,7 +6,7 @@ use shopfloor_core::error::Result;
 use shopfloor_core::fs;
 use shopfloor_core::git::recorded_dir;
 
-use super::{Clone, LOGGED, Merge};
+use crate::clone::{LOGGED, MergeResult, SourceClone};
 use crate::worker::{Task, Worker};
 
 /// All of it: whoever removes something looks at it, keeps it, and looks again whether it still is all.
@@ -25,7 +25,7 @@ pub struct Losses {
 }
 
 impl Losses {
-    pub fn of(clone: &Clone, worker: &Worker) -> Result<Losses> {
+    pub fn read(clone: &SourceClone, worker: &Worker) -> Result<Losses> {
         let tree = Path::new(&worker.worktree_path);
         let mut found = Losses::default();
         for tip in tips(clone, worker)? {
@@ -49,7 +49,7 @@ impl Losses {
     }
 
     /// Line by line, for a person.
-    pub fn told(&self) -> Vec<String> {
+    pub fn lines(&self) -> Vec<String> {
         let commits = self.commits.iter().map(|line| format!("  commit {line}"));
         commits.chain(self.nested.iter().chain(&self.files).map(|path| format!("  {path}"))).collect()
     }
@@ -57,7 +57,7 @@ impl Losses {
 
 /// Every commit that only this worker leads to, perhaps: its branch, where its worktree is, what it was at before
 /// whatever is under way.
-fn tips(clone: &Clone, worker: &Worker) -> Result<Vec<String>> {
+fn tips(clone: &SourceClone, worker: &Worker) -> Result<Vec<String>> {
     let tree = Path::new(&worker.worktree_path);
     let kept = ["pre", "review"].map(|kind| format!("refs/shopfloor/{kind}/{}", worker.name));
     let mut names = vec![format!("refs/heads/{}", worker.branch)];
@@ -84,29 +84,29 @@ fn tips(clone: &Clone, worker: &Worker) -> Result<Vec<String>> {
 
 /// A worktree's directory in the clone, as the clone has recorded it: also when the worktree itself is gone, and whatever
 /// its `.git` file says.
-pub fn admin_dir(clone: &Clone, worktree: &Path) -> Result<Option<PathBuf>> {
+pub fn admin_dir(clone: &SourceClone, worktree: &Path) -> Result<Option<PathBuf>> {
     recorded_dir(&clone.root.join(".git"), worktree)
 }
 
 /// Whether the default branch has the commit, or everything it comes to.
-fn is_in_base(clone: &Clone, tip: &str) -> Result<bool> {
+fn is_in_base(clone: &SourceClone, tip: &str) -> Result<bool> {
     let Some(base) = clone.commit(&clone.root, &clone.base())? else { return Ok(false) };
     if clone.has(&base, tip)? {
         return Ok(true);
     }
-    let is_nothing = clone.merge(&base, tip).is_ok_and(|merge| merge == Merge::Nothing);
+    let is_nothing = clone.merge(&base, tip).is_ok_and(|merge| merge == MergeResult::Nothing);
     Ok(is_nothing && !has_empty(clone, &base, tip)?)
 }
 
 /// Whether there is a commit without a change: all that it has is what it says.
-fn has_empty(clone: &Clone, base: &str, tip: &str) -> Result<bool> {
+fn has_empty(clone: &SourceClone, base: &str, tip: &str) -> Result<bool> {
     let range = format!("{base}..{tip}");
     let how = ["log", "--raw", "--no-merges", "--no-renames", "--format=%x00"];
     let listed = clone.ask(&clone.root, &[&how[..], &LOGGED[..], &[&range]].concat())?;
     Ok(listed.split('\0').skip(1).any(|commit| !commit.lines().any(|line| line.starts_with(':'))))
 }
 
-fn missing(clone: &Clone, tip: &str) -> Result<Vec<String>> {
+fn missing(clone: &SourceClone, tip: &str) -> Result<Vec<String>> {
     let range = match clone.commit(&clone.root, &clone.base())? {
         Some(base) => format!("{base}..{tip}"),
         None => tip.to_owned(),

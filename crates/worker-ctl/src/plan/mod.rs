@@ -1,6 +1,44 @@
-//! The pure decisions: the state machine, and what is a new commit.
+//! The pure decisions: facts in, what to do or a refusal out. `--dry-run` prints what a real run carries out.
 
+pub mod accept;
 pub mod machine;
+pub mod prompt;
+pub mod rebase;
+pub mod removal;
+pub mod start;
 
-#[cfg(test)]
-mod tests;
+use shopfloor_core::error::{Exit, Failure, Result};
+
+use crate::facts::standing::Standing;
+use crate::worker::Worker;
+
+/// How many files with changes are listed.
+const MOST_LISTED: usize = 20;
+
+/// Exit 1: the worker is at something else.
+fn wrong_state(worker: &Worker) -> Failure {
+    Failure::new(Exit::No, "wrong_state", format!("{} is {}", worker.name, worker.task.word()))
+}
+
+/// Exit 1 where a worktree has something uncommitted.
+fn require_clean(standing: &Standing) -> Result<()> {
+    let (worker, dirty) = (&standing.worker, &standing.worktree.dirty);
+    if dirty.is_empty() {
+        return Ok(());
+    }
+    let more = dirty.len().saturating_sub(MOST_LISTED).checked_sub(1).map(|n| format!("  and {} more", n + 1));
+    Err(Failure::new(Exit::No, "dirty", format!("{} has uncommitted changes", worker.worktree_path))
+        .details(dirty.iter().take(MOST_LISTED).map(|path| format!("  {path}")).chain(more))
+        .hint(format!("ask for a commit: `worker-ctl message {} 'Commit your changes'`", worker.name)))
+}
+
+/// Exit 1 unless the worktree is on the worker's branch, at this commit, with nothing under way in it.
+fn require_at(standing: &Standing, sha: &str) -> Result<()> {
+    if standing.is_at(sha) {
+        return Ok(());
+    }
+    let short: String = sha.chars().take(12).collect();
+    let Worker { name, branch, .. } = &standing.worker;
+    Err(Failure::new(Exit::No, "wrong_state", format!("{name} is not on {branch} at {short}"))
+        .hint(format!("see what it is at: `worker-ctl attach {name}`")))
+}

@@ -1,6 +1,6 @@
 //! tmux, on a server of the root's own: always by its socket, never by a name that could be another's prefix.
 
-pub mod deliver;
+pub mod typing;
 
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
@@ -17,6 +17,7 @@ use shopfloor_core::lock::Lock;
 use shopfloor_core::proc::{self, Cmd, Output};
 use shopfloor_core::text::shell_word;
 
+use crate::layout::{self, RootLock};
 use crate::worker::{Session, Worker};
 
 /// The server's own configuration: a pane stays when its program ends, so that how it ended can be read.
@@ -131,14 +132,14 @@ impl Tmux {
 
     /// Starts the server if it is not there: alone, so that no first session's variables stay in its command line.
     pub fn start(&self, root: &Path) -> Result<()> {
-        let _lock = Lock::take(&root.join("locks/tmux.lock"))?;
+        let _lock = Lock::take(&layout::lock(root, RootLock::Tmux))?;
         if self.is_running() {
             return Ok(());
         }
         if let Some(dir) = self.socket.parent().filter(|dir| *dir != root) {
             fs::create_private_dir(dir)?;
         }
-        let config = root.join("tmux.conf");
+        let config = layout::tmux_config(root);
         fs::replace(&config, CONFIG.as_bytes(), Some(fs::PRIVATE))?;
         let output = self.cmd().arg("-f").arg(&config).arg("start-server").capture()?;
         if !output.status.success() {
@@ -271,28 +272,31 @@ impl Tmux {
         let all = [&args[..], mark, log].into_iter().chain(is_new.then_some(forget));
         let words: Vec<Vec<String>> = all.map(|words| words.iter().map(|word| whole(word)).collect()).collect();
         let output = self.cmd().args(words.join(&";".to_owned())).capture()?;
-        let none = || Failure::failed(format!("tmux made no session {}", worker.session_id));
-        let Some(mut pane) = self.pane_of(worker)? else {
+        let Some(pane) = self.pane_of(worker)? else {
             // A program that has ended at once has no pane to log, which is no failure.
-            return self.check(&args, output).and(Err(none()));
+            return self.check(&args, output).and(Err(no_session(worker)));
         };
         if ended.is_some_and(|ended| ended.pid == pane.pid) {
             return self.check(&args, output).and(Err(Failure::failed("tmux did not start it again")));
         }
-        // Until the program has begun there is no directory to tell of.
+        self.wait_until_there(worker, pane, dir)
+    }
+
+    /// Waits until a pane's program has begun, and requires that it began in `dir`.
+    fn wait_until_there(&self, worker: &Worker, mut pane: Pane, dir: &Path) -> Result<Pane> {
+        // Until the program has begun, tmux knows no directory of it.
         for _ in 0..50 {
             if pane.end.is_some() || !pane.path.is_empty() {
                 break;
             }
             thread::sleep(Duration::from_millis(20));
-            pane = self.pane_of(worker)?.ok_or_else(none)?;
+            pane = self.pane_of(worker)?.ok_or_else(|| no_session(worker))?;
         }
-        let is_there = pane.end.is_some() || Path::new(&pane.path).canonicalize().ok() == dir.canonicalize().ok();
-        if !is_there {
-            self.run(&["kill-pane", "-t", &pane.id])?;
-            return Err(Failure::failed(format!("{} started in {} instead", worker.name, pane.path)));
+        if pane.end.is_some() || Path::new(&pane.path).canonicalize().ok() == dir.canonicalize().ok() {
+            return Ok(pane);
         }
-        Ok(pane)
+        self.run(&["kill-pane", "-t", &pane.id])?;
+        Err(Failure::failed(format!("{} started in {} instead", worker.name, pane.path)))
     }
 
     /// What a pane shows, and `lines` above it.
@@ -324,6 +328,10 @@ impl Tmux {
         let args = ["-S", &socket, "-u", "attach-session", "-t", pane].map(str::to_owned);
         (self.program.clone(), args.into())
     }
+}
+
+fn no_session(worker: &Worker) -> Failure {
+    Failure::failed(format!("tmux made no session {}", worker.session_id))
 }
 
 fn is_variable(name: &str) -> bool {

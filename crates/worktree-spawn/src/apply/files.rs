@@ -1,53 +1,58 @@
-//! The files an agent finds: its task, its role, the way to its tools. Nothing that is there is replaced, but for JSON
-//! that ours is merged into.
+//! The files of an agent: its task, its role, and the configuration by which it finds its tools. Files that exist are
+//! not replaced; into JSON files ours is merged.
 
 use std::ffi::OsString;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use jsonc_parser::ParseOptions;
 use jsonc_parser::cst::{CstInputValue, CstObject, CstRootNode};
 use serde_json::Value;
+use shopfloor_core::agents::SettingsForm;
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Failure, Result};
-use shopfloor_core::fs::{self, Content, Root, Staging};
+use shopfloor_core::fs::{self, Content, Found, Root, Staging};
 use shopfloor_core::git::Git;
 use shopfloor_core::hash::Digest;
 use shopfloor_core::path::RelPath;
 use shopfloor_core::text::{Position, shell_word};
 
-use crate::facts::agents::Known;
-use crate::facts::place::Tree;
-use crate::identity::{self, Agent, Kind};
+use crate::agent_program::settings_form;
+use crate::failure::SpawnFailure;
+use crate::identity::{Agent, AgentKind};
+use crate::known_agent::{
+    IGNORE_FILE, KnownAgent, MCP_FILE, OWN_MCP_FILE, ROLE_FILE, SETTINGS_FILE, TASK_FILE, seat_dir,
+};
+use crate::launcher::word;
+use crate::layout;
+use crate::place::Worktree;
+use crate::tool::program;
 
-/// What `.shopfloor/.gitignore` says.
+/// The text of `.shopfloor/.gitignore`.
 const IGNORE: &str = "*\n!config.toml\n";
 
-/// The program whose settings are of another form, and named by a variable.
-pub const GEMINI: &str = "gemini";
-
-/// The name agents know our MCP server by.
+/// The name of our MCP server in configurations.
 const SERVER: &str = "shopfloor";
 
-/// A worktree's files, and where those that are not whole yet stand.
-struct Files {
+/// A worktree's files, and the directory of those that are not whole yet.
+struct WorktreeFiles {
     root: Root,
     staging: Staging,
 }
 
-impl Files {
-    fn open(tree: &Tree) -> Result<Files> {
-        let root = Root::open(&tree.path)?;
-        let staging = Staging::shared(&identity::state(&tree.git_dir).join("tmp"), &root)?;
-        Ok(Files { root, staging })
+impl WorktreeFiles {
+    fn open(worktree: &Worktree) -> Result<WorktreeFiles> {
+        let root = Root::open(&worktree.path)?;
+        let staging = Staging::shared(&layout::temporary_dir(&layout::state_dir(&worktree.git_dir)), &root)?;
+        Ok(WorktreeFiles { root, staging })
     }
 
-    /// Writes a file where none is.
+    /// Writes a file if there is none.
     fn create(&self, path: &str, bytes: &[u8], mode: Option<u32>) -> Result<bool> {
         let path = rel(path)?;
         self.staging.file(&self.root, &path, bytes, mode)?.place(&self.root, &path)
     }
 
-    /// Writes a file, in place of what it was.
+    /// Writes a file, or replaces it.
     fn write(&self, path: &str, bytes: &[u8], mode: Option<u32>) -> Result<()> {
         let path = rel(path)?;
         for _ in 0..10 {
@@ -61,16 +66,16 @@ impl Files {
                 return Ok(());
             }
         }
-        Err(Failure::failed(format!("{} is being written by others", self.root.join(&path).display())))
+        Err(Failure::failed(format!("{} is being written by other processes", self.root.join(&path).display())))
     }
 
-    /// Merges into a JSON file; the text that is there stays as it is where it does not say the same.
+    /// Edits a JSON file. Text that the edit does not concern stays as it is.
     fn merge(&self, path: &str, edit: impl Fn(&CstObject) -> Option<()>) -> Result<()> {
         let target = rel(path)?;
         let text = self.root.read(&target)?.unwrap_or_default();
         let wrong = |why: String| {
             Failure::malformed(format!("{}: {why}", self.root.join(&target).display()))
-                .hint("mend the file, or move it away")
+                .hint("fix the file, or move it away")
         };
         let text = String::from_utf8(text).map_err(|_| wrong("not UTF-8".into()))?;
         let text = if text.trim().is_empty() { "{}\n" } else { &text };
@@ -78,7 +83,7 @@ impl Files {
         let parsed = CstRootNode::parse(text, &options)
             .map_err(|e| wrong(format!("{}: {}", Position::of(text, e.range().start), e.kind())))?;
         let merged = parsed.object_value().and_then(|object| edit(&object));
-        merged.ok_or_else(|| wrong("it has something else where ours belongs".into()))?;
+        merged.ok_or_else(|| wrong("it has a value of another kind where ours belongs".into()))?;
         self.write(path, parsed.to_string().as_bytes(), None)
     }
 }
@@ -87,89 +92,102 @@ fn rel(path: &str) -> Result<RelPath> {
     RelPath::parse(path).map_err(|e| Failure::failed(format!("{path}: {e}")))
 }
 
-/// Exit 2 where one of these files is checked in: an agent would be handed a stranger's hooks and servers as its user's.
-fn refuse_tracked(env: &Env, tree: &Tree, paths: &[&str]) -> Result<()> {
-    let there = paths.iter().filter(|path| tree.path.join(path).symlink_metadata().is_ok());
+/// Refuses files that are checked in (exit 2): the agent would take a stranger's hooks and servers for its user's.
+fn refuse_tracked(env: &Env, worktree: &Worktree, paths: &[&str]) -> Result<()> {
+    let there = paths.iter().filter(|path| worktree.path.join(path).symlink_metadata().is_ok());
     let there: Vec<OsString> = there.map(|path| format!(":(top,literal){path}").into()).collect();
     if there.is_empty() {
         return Ok(());
     }
-    let listed = Git::find(env)?.ls_files(&tree.path, &[&["--".into()], &there[..]].concat())?;
+    let listed = Git::find(env)?.ls_files(&worktree.path, &[&["--".into()], &there[..]].concat())?;
     let Some(path) = listed.first() else { return Ok(()) };
-    let why = format!("{} is checked in, and the agent would take what it says", tree.path.join(path).display());
-    Err(Failure::new(Exit::Bad, "checked_in", why)
+    let why = format!("{} is checked in, and the agent would trust it", worktree.path.join(path).display());
+    Err(SpawnFailure::CheckedIn
+        .with(Exit::Bad, why)
         .hint(format!("read it, then take it out of the repository: `git rm --cached {}`", shell_word(path))))
 }
 
-/// Makes `.shopfloor/` of a worktree ignore itself.
-pub fn ignore_itself(tree: &Tree) -> Result<()> {
-    let files = Files::open(tree)?;
-    files.create(".shopfloor/.gitignore", IGNORE.as_bytes(), None).map(drop)
+/// Makes the `.shopfloor/` of a worktree ignore itself.
+pub fn ignore_itself(worktree: &Worktree) -> Result<()> {
+    let files = WorktreeFiles::open(worktree)?;
+    files.create(IGNORE_FILE, IGNORE.as_bytes(), None).map(drop)
 }
 
-/// What a subtree finds before the repository's hooks run.
-pub fn furnish(env: &Env, tree: &Tree, agent: &Agent, task: Option<&[u8]>) -> Result<()> {
-    let files = Files::open(tree)?;
-    refuse_tracked(env, tree, &[".shopfloor/task.md", ".shopfloor/mcp.json", ".shopfloor/settings.json"])?;
-    files.create(".shopfloor/.gitignore", IGNORE.as_bytes(), None)?;
+/// Writes the files that a subtree has before the repository's hooks run.
+pub fn furnish(env: &Env, worktree: &Worktree, agent: &Agent, task: Option<&[u8]>) -> Result<()> {
+    let files = WorktreeFiles::open(worktree)?;
+    refuse_tracked(env, worktree, &[TASK_FILE, OWN_MCP_FILE, SETTINGS_FILE])?;
+    files.create(IGNORE_FILE, IGNORE.as_bytes(), None)?;
     let role = agent.role.clone().unwrap_or_default();
     let role: String = role.chars().flat_map(|c| if c == '"' || c == '\\' { vec!['\\', c] } else { vec![c] }).collect();
-    files.create(".shopfloor/config.local.toml", format!("role = \"{role}\"\n").as_bytes(), None)?;
+    files.create(ROLE_FILE, format!("role = \"{role}\"\n").as_bytes(), None)?;
     if let Some(task) = task {
-        files.write(".shopfloor/task.md", task, Some(fs::PRIVATE))?;
+        files.write(TASK_FILE, task, Some(fs::PRIVATE))?;
     }
     Ok(())
 }
 
-/// The subtree's way to its tools: `.mcp.json`, or where that is checked in a file of ours. Says which.
-pub fn connect(env: &Env, tree: &Tree, agent: &Agent, is_tracked: bool) -> Result<PathBuf> {
-    let files = Files::open(tree)?;
-    let path = if is_tracked { ".shopfloor/mcp.json" } else { ".mcp.json" };
+/// Which file names a subtree's MCP server.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum McpFile {
+    /// `.mcp.json`, which agent programs find by themselves.
+    Standard,
+    /// A file of ours, because `.mcp.json` is checked in.
+    Own,
+}
+
+/// Writes the configuration by which a subtree's agent finds its tools, and returns the MCP file's path.
+pub fn connect(env: &Env, worktree: &Worktree, agent: &Agent, file: McpFile) -> Result<PathBuf> {
+    let files = WorktreeFiles::open(worktree)?;
+    let path = if file == McpFile::Own { OWN_MCP_FILE } else { MCP_FILE };
     files.merge(path, |object| add_server(object, env, &agent.id))?;
-    if agent.agent.as_deref() == Some(GEMINI) {
-        let hook = turn_hook(env, &agent.id);
-        files.merge(".shopfloor/settings.json", |object| {
-            add_hook(&object.object_value_or_create("hooks")?, "AfterAgent", &hook)?;
+    let form = settings_form(agent.agent.as_deref());
+    if form == SettingsForm::Gemini {
+        files.merge(SETTINGS_FILE, |object| {
+            add_turn_hooks(object, env, agent, form)?;
             add_server(object, env, &agent.id)
         })?;
     }
-    Ok(tree.path.join(path))
+    Ok(worktree.path.join(path))
 }
 
-/// The command an agent program runs at the end of a turn, in the shell it hands it to.
-fn turn_hook(env: &Env, id: &str) -> String {
-    format!("{} hook worker-exit --as {}", shell_word(Path::new(&program(env))), shell_word(Path::new(id)))
+/// The paths of a seat's settings and MCP configuration.
+#[derive(Clone, Debug)]
+pub struct SeatFiles {
+    pub settings: PathBuf,
+    pub mcp: PathBuf,
 }
 
-/// What someone seated in a worktree finds. Gives back the settings' path, and the MCP configuration's.
-pub fn seat(env: &Env, seated: &Known, task: Option<&[u8]>) -> Result<(PathBuf, PathBuf)> {
-    let (tree, agent) = (&seated.tree, &seated.agent);
-    let files = Files::open(tree)?;
-    files.create(".shopfloor/.gitignore", IGNORE.as_bytes(), None)?;
-    let dir = format!(".shopfloor/agents/{}", agent.slug);
-    refuse_tracked(env, tree, &[&dir])?;
+/// Writes the files of a seat.
+pub fn seat(env: &Env, seated: &KnownAgent, task: Option<&[u8]>) -> Result<SeatFiles> {
+    let (worktree, agent) = (&seated.worktree, &seated.agent);
+    let files = WorktreeFiles::open(worktree)?;
+    files.create(IGNORE_FILE, IGNORE.as_bytes(), None)?;
+    let dir = seat_dir(&agent.slug);
+    refuse_tracked(env, worktree, &[&dir])?;
     let settings = format!("{dir}/settings.json");
-    let hook = turn_hook(env, &agent.id);
-    let is_gemini = agent.agent.as_deref() == Some(GEMINI);
-    let events: &[&str] = if is_gemini { &["AfterAgent"] } else { &["Stop", "SubagentStop"] };
+    let form = settings_form(agent.agent.as_deref());
+    let holds_server = form == SettingsForm::Gemini;
     files.merge(&settings, |object| {
-        let hooks = object.object_value_or_create("hooks")?;
-        for event in events {
-            add_hook(&hooks, event, &hook)?;
-        }
-        if is_gemini { add_server(object, env, &agent.id) } else { Some(()) }
+        add_turn_hooks(object, env, agent, form)?;
+        if holds_server { add_server(object, env, &agent.id) } else { Some(()) }
     })?;
-    let mcp = if is_gemini {
-        settings.clone()
-    } else {
-        let mcp = format!("{dir}/mcp.json");
+    let mcp = if holds_server { settings.clone() } else { format!("{dir}/mcp.json") };
+    if !holds_server {
         files.merge(&mcp, |object| add_server(object, env, &agent.id))?;
-        mcp
-    };
+    }
     if let Some(task) = task {
         files.write(&format!("{dir}/task.md"), task, Some(fs::PRIVATE))?;
     }
-    Ok((tree.path.join(settings), tree.path.join(mcp)))
+    Ok(SeatFiles { settings: worktree.path.join(settings), mcp: worktree.path.join(mcp) })
+}
+
+/// Adds the hooks that an agent program calls at the end of a turn.
+fn add_turn_hooks(settings: &CstObject, env: &Env, agent: &Agent, form: SettingsForm) -> Option<()> {
+    // The program hands the command to a shell.
+    let command = format!("{} hook worker-exit --as {}", word(&program(env)), word(&agent.id));
+    let hooks = settings.object_value_or_create("hooks")?;
+    form.turn_hooks().iter().try_for_each(|event| add_hook(&hooks, event, &command))
 }
 
 fn add_server(object: &CstObject, env: &Env, id: &str) -> Option<()> {
@@ -199,22 +217,12 @@ fn add_hook(hooks: &CstObject, event: &str, command: &str) -> Option<()> {
     Some(())
 }
 
-/// How others start us: by name where that was how we were started, else by where we lie.
-pub fn program(env: &Env) -> String {
-    let name = env.args.first().cloned().unwrap_or_default();
-    let path = Path::new(&name);
-    if path.components().count() < 2 {
-        return crate::TOOL.to_owned();
-    }
-    env.cwd.join(path).to_string_lossy().into_owned()
-}
-
-/// Whether an agent's own directory of settings goes with it.
-pub fn unseat(known: &Known) -> Result<()> {
-    if known.agent.kind == Kind::Worker {
-        let root = Root::open(&known.tree.path)?;
-        let dir = rel(&format!(".shopfloor/agents/{}", known.agent.slug))?;
-        if matches!(root.look(&dir)?, shopfloor_core::fs::Found::Dir) {
+/// Deletes the files of a seat.
+pub fn unseat(known: &KnownAgent) -> Result<()> {
+    if known.agent.kind == AgentKind::Worker {
+        let root = Root::open(&known.worktree.path)?;
+        let dir = rel(&seat_dir(&known.agent.slug))?;
+        if matches!(root.look(&dir)?, Found::Dir) {
             fs::remove_tree(&root.join(&dir))?;
         }
     }

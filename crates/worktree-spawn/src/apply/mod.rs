@@ -1,8 +1,17 @@
-//! The only room that makes and removes worktrees and seats, and writes files in them.
+//! Everything that writes: worktrees and seats, the files in them, events, and the records of runs.
 
 pub mod checkout;
 pub mod files;
+pub mod launch;
+pub mod listing;
+pub mod notify;
+pub mod post;
+pub mod records;
+pub mod recover;
 pub mod remove;
+pub mod repair;
+pub mod runs;
 pub mod spawn;
 pub mod trash;
 pub mod undo;
+pub mod wait;

@@ -1,5 +1,5 @@
-//! Undoing a spawn: exactly what it made, in reverse. What a killed one left is looked at first, in case somebody
-//! has worked there since; and nothing is touched that is not provably its own.
+//! Undoing a spawn: exactly what it made, in reverse. Before a killed spawn is undone, its worktree is checked for work
+//! done since. Nothing is touched that the spawn did not provably make.
 
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
@@ -8,53 +8,57 @@ use std::path::{Path, PathBuf};
 
 use shopfloor_core::error::{Failure, Result};
 use shopfloor_core::fs::{self, Found, Root};
-use shopfloor_core::git::{Git, private_dir};
+use shopfloor_core::git::{self, Git, private_dir};
 use shopfloor_core::path::RelPath;
 
-use super::remove;
-use crate::facts::place::Place;
-use crate::facts::spawn::git_failed;
-use crate::identity;
-use crate::journal::{Open, Spawn};
-use crate::life;
+use super::records::release_excludes;
+use crate::agent_run;
+use crate::facts::repository;
+use crate::identity::{Agent, new_uid};
+use crate::journal::{OpenJournal, SpawnJournal};
+use crate::known_agent::{IGNORE_FILE, MCP_FILE, OWN_MCP_FILE, ROLE_FILE, TASK_FILE};
+use crate::layout;
+use crate::place::Place;
 
-/// Files of ours in a new worktree.
-const OURS: [&str; 6] = [
-    ".git",
-    ".mcp.json",
-    ".shopfloor/.gitignore",
-    ".shopfloor/config.local.toml",
-    ".shopfloor/task.md",
-    ".shopfloor/mcp.json",
-];
+/// The files that git and this tool write into a new worktree.
+const OURS: [&str; 6] = [".git", MCP_FILE, IGNORE_FILE, ROLE_FILE, TASK_FILE, OWN_MCP_FILE];
 
 /// What became of a killed spawn.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Recovered {
+pub enum RecoveredSpawn {
     /// It is undone.
     Undone,
-    /// Somebody works there: it counts as made.
+    /// It counts as made, because somebody works there.
     Kept(PathBuf),
-    /// It is undone, and what was in its worktree is here: there were ignored files.
+    /// It is undone. Its files were moved here, because some were ignored by git.
     Moved(PathBuf),
-    /// It is undone, but for files that were not of its making.
+    /// It is undone, except for files that it did not make.
     Left(PathBuf),
-    /// Its worktree is not where it was; the journal stays.
+    /// Its worktree is not where it was, so the journal stays.
     Astray(PathBuf),
 }
 
+/// What to do about a killed spawn whose worktree is not where it was.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LostWorktrees {
+    /// Leave it to `repair`, which looks for moved worktrees first.
+    Leave,
+    /// Undo it, because `repair` did not find the worktree.
+    Undo,
+}
+
 /// git's record of a spawn's worktree.
-struct Entry {
+struct WorktreeRecord {
     /// The private git directory.
     dir: PathBuf,
-    /// Where git has the worktree by now.
+    /// The worktree's path by the record.
     path: PathBuf,
-    /// The worktree there leads back to the record.
+    /// Whether the worktree at that path leads back to the record.
     is_linked: bool,
 }
 
-/// The record that is the spawn's: on its branch, and written down as its agent's or at its place.
-fn entry_of(place: &Place, spawn: &Spawn) -> Result<Option<Entry>> {
+/// Finds the record that the spawn made: it is on the spawn's branch, and has the spawn's agent or path.
+fn record_of(place: &Place, spawn: &SpawnJournal) -> Result<Option<WorktreeRecord>> {
     let admin = place.common_dir.join("worktrees");
     let head = format!("ref: refs/heads/{}", spawn.branch);
     for name in fs::list(&admin)? {
@@ -64,89 +68,99 @@ fn entry_of(place: &Place, spawn: &Spawn) -> Result<Option<Entry>> {
         let gitdir = text("gitdir");
         let dot_git = dir.join(OsStr::from_bytes(gitdir.trim_ascii_end()));
         let Some(path) = dot_git.parent().map(Path::to_path_buf).filter(|_| on_branch) else { continue };
-        let agent = identity::Agent::load(&identity::record(&dir)).ok().flatten();
+        let agent = Agent::load(&layout::identity_file(&dir)).ok().flatten();
         let is_its = agent.map_or_else(|| is_same(&path, &spawn.path), |agent| agent.id == spawn.id);
         if is_its {
             let is_linked = private_dir(&path).is_some_and(|private| is_same(&private, &dir));
-            return Ok(Some(Entry { dir, path, is_linked }));
+            return Ok(Some(WorktreeRecord { dir, path, is_linked }));
         }
     }
     Ok(None)
 }
 
-/// Undoes a spawn of this process, under the repository's lock: what git has registered there for it was made by it.
-pub fn undo(place: &Place, git: &Git, open: Open<Spawn>) -> Result<()> {
-    let spawn = open.work.clone();
-    let entry = entry_of(place, &spawn)?;
+/// Undoes a spawn of this process. The caller holds the repository's lock. The record that git has for the spawn is its
+/// own.
+pub fn undo(place: &Place, git: &Git, open: OpenJournal<SpawnJournal>) -> Result<()> {
+    let spawn = open.entry.clone();
+    let entry = record_of(place, &spawn)?;
     if let Some(entry) = entry.as_ref().filter(|entry| entry.is_linked && is_same(&entry.path, &spawn.path)) {
         match spawn.makes_dirs.contains(&spawn.path) {
             true => fs::remove_tree(&entry.path)?,
-            // The directory was there, and empty.
+            // The directory was there before, and empty.
             false => empty(&entry.path)?,
         }
     }
     take_back(place, git, &spawn, entry.as_ref())?;
     open.close()?;
-    remove::release(place, &spawn.path)
+    release_excludes(place, &spawn.path)
 }
 
-/// Finishes what a killed spawn began, under the repository's lock. What is not where it was is for `repair`, which
-/// looks for it first: with `is_last` nothing more is looked for.
-pub fn recover(place: &Place, git: &Git, open: Open<Spawn>, is_last: bool) -> Result<Recovered> {
-    let spawn = open.work.clone();
-    let entry = entry_of(place, &spawn)?;
-    let mut recovered = Recovered::Undone;
+/// Undoes or keeps a killed spawn. The caller holds the repository's lock.
+pub fn recover(
+    place: &Place,
+    git: &Git,
+    open: OpenJournal<SpawnJournal>,
+    lost: LostWorktrees,
+) -> Result<RecoveredSpawn> {
+    let spawn = open.entry.clone();
+    let entry = record_of(place, &spawn)?;
+    let mut recovered = RecoveredSpawn::Undone;
     match &entry {
-        Some(entry) if !entry.is_linked && !is_last => return Ok(Recovered::Astray(entry.path.clone())),
+        Some(entry) if !entry.is_linked && lost == LostWorktrees::Leave => {
+            return Ok(RecoveredSpawn::Astray(entry.path.clone()));
+        }
         Some(entry) if entry.is_linked => {
             if is_in_use(place, git, &spawn, entry)? {
                 open.close()?;
-                return Ok(Recovered::Kept(entry.path.clone()));
+                return Ok(RecoveredSpawn::Kept(entry.path.clone()));
             }
-            // The index is written last: with it all files are there.
+            // The index is written last, so if it is there all files are.
             let is_whole = entry.dir.join("index").exists() && !entry.dir.join("index.lock").exists();
             match is_whole && !has_ignored(git, &entry.path)? {
-                // Nothing in it but what git and we made.
+                // It holds only what git and this tool made.
                 true => fs::remove_tree(&entry.path)?,
                 false if is_whole => {
-                    let aside = place.shared().join("undone").join(identity::new_uid());
-                    fs::create_private_dir(&place.shared().join("undone"))?;
+                    let undone = layout::undone_dir(&place.shared());
+                    let aside = undone.join(new_uid());
+                    fs::create_private_dir(&undone)?;
                     fs::rename_over(&entry.path, &aside)?;
-                    recovered = Recovered::Moved(aside);
+                    recovered = RecoveredSpawn::Moved(aside);
                 }
                 false => {
                     remove_known(git, place, &spawn)?;
                     if entry.path.symlink_metadata().is_ok() && !fs::remove_empty_dir(&entry.path) {
-                        recovered = Recovered::Left(entry.path.clone());
+                        recovered = RecoveredSpawn::Left(entry.path.clone());
                     }
                 }
             }
         }
-        // Whatever lies there is not the spawn's.
+        // What is at the path is not the spawn's.
         _ => {}
     }
     if spawn.makes_branch && entry.as_ref().is_none_or(|entry| is_same(&entry.path, &spawn.path) || !entry.is_linked) {
-        // A process killed while it made the branch leaves git's lock on that, which nobody else has a use for.
+        // A git that was killed while it made the branch leaves its lock, which no other process uses.
         fs::remove(&place.common_dir.join(format!("refs/heads/{}.lock", spawn.branch)))?;
     }
     take_back(place, git, &spawn, entry.as_ref())?;
     open.close()?;
-    remove::release(place, &spawn.path)?;
+    release_excludes(place, &spawn.path)?;
     Ok(recovered)
 }
 
-/// Whether somebody is there, moved it, committed, changed a file, took a seat, or made a worktree inside.
-fn is_in_use(place: &Place, git: &Git, spawn: &Spawn, entry: &Entry) -> Result<bool> {
+/// Whether somebody is in the worktree, moved it, committed, changed a file, took a seat, or made a worktree inside.
+fn is_in_use(place: &Place, git: &Git, spawn: &SpawnJournal, entry: &WorktreeRecord) -> Result<bool> {
     let shared = place.shared();
     let is_here = place.here.as_ref().is_some_and(|here| here.path.starts_with(&entry.path));
-    let is_nested = place.trees()?.iter().any(|tree| tree.path != entry.path && tree.path.starts_with(&entry.path));
-    let has_seats = !fs::list(&identity::seats(&entry.dir))?.is_empty();
-    let lives = life::load(&shared, &spawn.id)?.is_some_and(|life| life.ended.is_none());
-    if is_here || is_nested || has_seats || lives || !is_same(&entry.path, &spawn.path) {
+    let is_nested = repository::worktrees(place)?
+        .iter()
+        .any(|worktree| worktree.path != entry.path && worktree.path.starts_with(&entry.path));
+    let has_seats = !fs::list(&layout::seats_dir(&entry.dir))?.is_empty();
+    let runs = agent_run::load(&shared, &spawn.id)?.is_some_and(|run| run.ended.is_none());
+    if is_here || is_nested || has_seats || runs || !is_same(&entry.path, &spawn.path) {
         return Ok(true);
     }
     if !entry.dir.join("index").exists() || entry.dir.join("index.lock").exists() {
-        // Files are looked at one by one.
+        // The files are then checked one by one.
         return Ok(false);
     }
     let git = &git.guarded(&place.common_dir, &entry.path)?;
@@ -162,9 +176,9 @@ fn is_in_use(place: &Place, git: &Git, spawn: &Spawn, entry: &Entry) -> Result<b
     Ok(!status.status.success() || !status.stdout.is_empty())
 }
 
-/// Whether there are ignored files that are not ours: a hook's, or somebody's.
-fn has_ignored(git: &Git, tree: &Path) -> Result<bool> {
-    let cmd = git.cmd(tree).args(["ls-files", "-z", "--others", "--ignored", "--exclude-standard"]);
+/// Whether there are ignored files that this tool did not write.
+fn has_ignored(git: &Git, worktree: &Path) -> Result<bool> {
+    let cmd = git.cmd(worktree).args(["ls-files", "-z", "--others", "--ignored", "--exclude-standard"]);
     let listed = cmd.capture()?;
     let mut names = listed.stdout.split(|b| *b == 0).filter(|name| !name.is_empty());
     Ok(!listed.status.success() || names.any(|name| OURS.iter().all(|ours| ours.as_bytes() != name)))
@@ -174,21 +188,21 @@ fn is_same(a: &Path, b: &Path) -> bool {
     a == b || a.canonicalize().is_ok_and(|a| b.canonicalize().is_ok_and(|b| a == b))
 }
 
-/// Everything but the files: git's record, the branch where nobody has it, the directories above.
-fn take_back(place: &Place, git: &Git, spawn: &Spawn, entry: Option<&Entry>) -> Result<()> {
+/// Removes everything except files: git's record, the branch unless it is checked out, and the directories above.
+fn take_back(place: &Place, git: &Git, spawn: &SpawnJournal, entry: Option<&WorktreeRecord>) -> Result<()> {
     if let Some(entry) = entry {
         fs::remove_tree(&entry.dir)?;
         fs::remove_empty_dir(&place.common_dir.join("worktrees"));
     }
-    let has_it = place.trees()?.iter().any(|tree| tree.branch.as_deref() == Some(&spawn.branch));
+    let has_it = repository::worktrees(place)?.iter().any(|worktree| worktree.branch.as_deref() == Some(&spawn.branch));
     if spawn.makes_branch && !has_it {
-        // Only as it was made: whoever has moved it since keeps it.
+        // A branch that has moved since stays.
         let name = format!("refs/heads/{}", spawn.branch);
         let asked = git.cmd(&place.common_dir).args(["rev-parse", "--verify", "--quiet"]).arg(&name).capture()?;
         if String::from_utf8_lossy(&asked.stdout).trim() == spawn.base_sha {
             let deleted = git.cmd(&place.common_dir).args(["update-ref", "-d", &name, &spawn.base_sha]).capture()?;
             if !deleted.status.success() {
-                return Err(git_failed("update-ref", &deleted));
+                return Err(git::failed("update-ref", &deleted));
             }
         }
     }
@@ -198,12 +212,12 @@ fn take_back(place: &Place, git: &Git, spawn: &Spawn, entry: Option<&Entry>) -> 
     Ok(())
 }
 
-/// Removes what git wrote there and nothing else, then the directories that are empty. A file that is not what git
-/// would have written, nor the beginning of it, is somebody's by now.
-fn remove_known(git: &Git, place: &Place, spawn: &Spawn) -> Result<()> {
+/// Removes what git wrote and nothing else, then the directories that are empty. A file stays if it is neither what git
+/// writes nor the beginning of that, because then somebody else wrote it.
+fn remove_known(git: &Git, place: &Place, spawn: &SpawnJournal) -> Result<()> {
     let listed = git.cmd(&place.common_dir).args(["ls-tree", "-r", "-z", &spawn.base_sha]).capture()?;
     if !listed.status.success() {
-        return Err(git_failed("ls-tree", &listed));
+        return Err(git::failed("ls-tree", &listed));
     }
     let root = Root::open(&spawn.path)?;
     let entries = listed.stdout.split(|b| *b == 0).filter_map(|entry| {
@@ -213,8 +227,8 @@ fn remove_known(git: &Git, place: &Place, spawn: &Spawn) -> Result<()> {
         Some((path, String::from_utf8_lossy(sha).into_owned()))
     });
     let (mut files, mut links) = (Vec::new(), Vec::new());
-    // Every directory git would have made, whether it got as far as a file in it or not: an empty one would keep the name
-    // from ever being spawned again.
+    // Every directory that git would have made, even if it wrote no file there: an empty one would prevent the name
+    // from being spawned again.
     let mut dirs = BTreeSet::new();
     for (path, sha) in entries {
         let above = std::iter::successors(path.parent(), RelPath::parent);
@@ -222,7 +236,7 @@ fn remove_known(git: &Git, place: &Place, spawn: &Spawn) -> Result<()> {
         match root.look(&path)? {
             Found::File(_) => files.push((path, sha)),
             Found::Link(target) => links.push((path, sha, target)),
-            // A submodule's place is an empty directory too.
+            // A submodule's directory is empty, too.
             _ => drop(dirs.insert((std::cmp::Reverse(path.components().count()), path))),
         }
     }
@@ -251,7 +265,7 @@ fn remove_known(git: &Git, place: &Place, spawn: &Spawn) -> Result<()> {
     Ok(())
 }
 
-/// Whether a file is what a killed checkout left of a blob: all of it, or its beginning.
+/// Whether a file holds a blob or its beginning, as a killed checkout leaves it.
 fn is_beginning(git: &Git, place: &Place, root: &Root, path: &RelPath, sha: &str) -> Result<bool> {
     let Some((bytes, _)) = root.read_whole(path)? else { return Ok(false) };
     Ok(blob(git, place, sha)?.starts_with(&bytes))
@@ -261,6 +275,7 @@ fn blob(git: &Git, place: &Place, sha: &str) -> Result<Vec<u8>> {
     Ok(git.cmd(&place.common_dir).args(["cat-file", "blob", sha]).capture()?.stdout)
 }
 
+/// Deletes everything in a directory.
 fn empty(dir: &Path) -> Result<()> {
     for name in fs::list(dir)? {
         let path = dir.join(name);
@@ -273,10 +288,10 @@ fn empty(dir: &Path) -> Result<()> {
     Ok(())
 }
 
-/// A failure that was undone, with what could not be.
+/// A failure whose effects were undone, with what could not be undone.
 pub fn with_leftovers(failure: Failure, undone: Result<()>) -> Failure {
     match undone {
         Ok(()) => failure,
-        Err(left) => failure.details([format!("undoing it failed: {left}")]).hint("run `worktree-spawn repair`"),
+        Err(left) => failure.details([format!("undoing the spawn failed: {left}")]).hint("run `worktree-spawn repair`"),
     }
 }

@@ -1,34 +1,37 @@
-//! `ack`: what was delivered with a lease is done with.
+//! `ack`: acknowledge events that were delivered with a lease.
 
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::ui::{Ui, printable};
 
-use super::events::session;
-use crate::cli::Session;
-use crate::facts::place::Place;
-use crate::spool;
+use super::shared_args::{DryRunArgs, SessionArgs};
+use crate::facts::repository;
+use crate::place::Place;
+use crate::spool::{self, Spool};
 
-pub fn run(ui: &Ui, env: &Env, uids: &[String], asked: &Session, is_dry: bool) -> Result<Exit> {
-    let place = Place::find(env)?;
-    let own = session(&place, asked)?;
-    if is_dry {
-        let all = if asked.session.is_some() { vec![own] } else { spool::all(&place.shared())? };
-        for spool in all {
-            let found = spool
-                .entries()?
-                .iter()
-                .filter_map(|entry| spool.read(entry).transpose())
-                .collect::<Result<Vec<_>>>()?;
-            for event in found.iter().filter(|event| uids.iter().any(|uid| uid == event.uid())) {
-                ui.line(format!("would acknowledge {} of {}", printable(event.uid()), printable(&spool.session)));
-            }
-        }
-        return Ok(Exit::Done);
+/// Acknowledge events that were delivered with a lease; exits with 1 if one is not found
+#[derive(clap::Args, Clone, Debug)]
+#[command(after_help = "Example:\n  worktree-spawn wait --lease 5m | jq -r .uid | xargs -d '\\n' worktree-spawn ack")]
+pub struct Args {
+    /// The `uid` of the event
+    #[arg(required = true, value_name = "UID")]
+    pub uids: Vec<String>,
+    #[command(flatten)]
+    pub dry_run: DryRunArgs,
+    #[command(flatten)]
+    pub session: SessionArgs,
+}
+
+pub fn run(ui: &Ui, env: &Env, args: &Args) -> Result<Exit> {
+    let place = repository::find(env)?;
+    let own = args.session.spool(&place)?;
+    if args.dry_run.dry_run {
+        return preview(ui, &place, own, args);
     }
+    let uids = &args.uids;
     let mut left = own.acknowledge(uids)?;
-    // Delivered from there, or forwarded since.
-    if !left.is_empty() && asked.session.is_none() {
+    // The events may have been delivered from another session, or forwarded since.
+    if !left.is_empty() && args.session.session.is_none() {
         for spool in spool::all(&place.shared())? {
             left = spool.acknowledge(&left)?;
         }
@@ -37,6 +40,19 @@ pub fn run(ui: &Ui, env: &Env, uids: &[String], asked: &Session, is_dry: bool) -
     if left.is_empty() {
         return Ok(Exit::Done);
     }
-    Err(Failure::not_found(format!("no event here has the uid {}", left.join(", ")))
-        .hint("it was acknowledged before, or never was; `worktree-spawn events --all` shows what is left"))
+    Err(Failure::not_found(format!("no event here has the uid {}", left.join(", "))).hint(
+        "it was acknowledged already or never existed; `worktree-spawn events --all` lists the events that are left",
+    ))
+}
+
+fn preview(ui: &Ui, place: &Place, own: Spool, args: &Args) -> Result<Exit> {
+    let all = if args.session.session.is_some() { vec![own] } else { spool::all(&place.shared())? };
+    for spool in all {
+        let found =
+            spool.entries()?.iter().filter_map(|entry| spool.read(entry).transpose()).collect::<Result<Vec<_>>>()?;
+        for event in found.iter().filter(|event| args.uids.iter().any(|uid| uid == event.uid())) {
+            ui.line(format!("would acknowledge {} of {}", printable(event.uid()), printable(&spool.session)));
+        }
+    }
+    Ok(Exit::Done)
 }

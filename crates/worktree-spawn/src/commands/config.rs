@@ -4,12 +4,12 @@ use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Result};
 use shopfloor_core::ui::Ui;
 
-use crate::facts::place::Place;
+use crate::facts::repository;
 use crate::settings::{Flags, load_config};
 
 pub fn run(ui: &Ui, env: &Env) -> Result<Exit> {
-    let place = Place::find(env)?;
-    let config = load_config(env, &place, Flags::default())?;
+    let place = repository::find(env)?;
+    let config = load_config(env, &place.home, Flags::default())?;
     ui.config(&config);
     config.said().iter().for_each(|warning| ui.warn(warning));
     Ok(Exit::Done)

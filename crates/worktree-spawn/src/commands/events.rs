@@ -1,47 +1,50 @@
-//! `events`: what nobody took yet, which stays.
+//! `events`: print the events that wait, and leave them where they are.
 
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Result};
 use shopfloor_core::ui::Ui;
 
-use crate::cli::Session;
-use crate::facts::agents;
-use crate::facts::place::Place;
+use super::shared_args::SessionArgs;
+use crate::facts::repository;
 use crate::spool::{self, Spool};
-use crate::watch::{Wake, Watch};
+use crate::watch::{POLL, Signals, WakeCause, Watch};
 
-/// How often is looked where the system cannot tell us.
-const POLL: Duration = Duration::from_millis(250);
-
-/// The session that is meant: named, else the caller's own. Exit 1 when nobody has it.
-pub fn session(place: &Place, asked: &Session) -> Result<Spool> {
-    let shared = place.shared();
-    let known = match &asked.session {
-        None => agents::caller(place, asked.identity.id.as_deref())?,
-        // Whose worktree is gone may still have events.
-        Some(name) if Spool::of(&shared, name).exists() => return Ok(Spool::of(&shared, name)),
-        Some(name) => agents::require(place, name)?,
-    };
-    Ok(Spool::of(&shared, &known.agent.id).below(&known.agent.parents))
+/// Print the events that wait, and leave them where they are
+#[derive(clap::Args, Clone, Debug)]
+#[command(after_help = "Example:\n  worktree-spawn events --all | jq -r '[.to, .type, .message] | @tsv'")]
+pub struct Args {
+    #[command(flatten)]
+    pub session: SessionArgs,
+    /// Keep printing events as they arrive, until interrupted
+    #[arg(long)]
+    pub follow: bool,
+    /// Print the events of every session
+    #[arg(long, conflicts_with_all = ["session", "follow"])]
+    pub all: bool,
 }
 
-pub fn run(ui: &Ui, env: &Env, asked: &Session, follow: bool, all: bool) -> Result<Exit> {
-    let place = Place::find(env)?;
-    if all {
+pub fn run(ui: &Ui, env: &Env, args: &Args) -> Result<Exit> {
+    let place = repository::find(env)?;
+    if args.all {
         for spool in spool::all(&place.shared())? {
             print(ui, &spool)?;
         }
         return Ok(Exit::Done);
     }
-    let spool = session(&place, asked)?;
-    if !follow {
-        print(ui, &spool)?;
-        return Ok(Exit::Done);
+    let spool = args.session.spool(&place)?;
+    if args.follow {
+        return follow(ui, &spool);
     }
+    print(ui, &spool)?;
+    Ok(Exit::Done)
+}
+
+/// Prints events as they arrive.
+fn follow(ui: &Ui, spool: &Spool) -> Result<Exit> {
     spool.create()?;
-    let mut watch = Watch::new(true);
+    let mut watch = Watch::new(Signals::Watched);
     spool.watched().iter().for_each(|dir| watch.dir(dir));
     let mut after = 0;
     loop {
@@ -58,13 +61,13 @@ pub fn run(ui: &Ui, env: &Env, asked: &Session, follow: bool, all: bool) -> Resu
             return Ok(Exit::Done);
         }
         let until = if watch.is_blind() { Some(Instant::now() + POLL) } else { None };
-        if let Wake::Signal(signal) = watch.sleep(until)? {
+        if let WakeCause::Signal(signal) = watch.sleep(until)? {
             return Ok(Exit::Signal(u8::try_from(signal).unwrap_or(0)));
         }
     }
 }
 
-/// Prints what nobody acknowledged.
+/// Prints the events that are not acknowledged.
 fn print(ui: &Ui, spool: &Spool) -> Result<()> {
     for entry in spool.entries()? {
         if let Some(event) = spool.read(&entry)? {

@@ -1,84 +1,139 @@
-//! `gc`: take away what has ended and left nothing, and say why the rest stays.
+//! `gc`: remove agents that have ended and left nothing, and say why the others stay.
 
-use serde_json::json;
+use std::path::Path;
+
+use serde::Serialize;
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Result};
 use shopfloor_core::git::Git;
 use shopfloor_core::ui::{Ui, printable};
 
-use crate::apply::{remove, spawn};
-use crate::facts::agents::{self, Known};
-use crate::facts::place::Place;
-use crate::facts::removal::{Look, glance, state};
-use crate::identity::Kind;
-use crate::plan::removal::{Removal, Wish, collectable, has_ended, removal};
+use super::shared_args::DryRunArgs;
+use crate::apply::undo::LostWorktrees;
+use crate::apply::{records, recover, remove, runs};
+use crate::facts::removal::{Inspection, glance};
+use crate::facts::{agents, repository};
+use crate::identity::AgentKind;
+use crate::known_agent::KnownAgent;
+use crate::plan::removal::{AgentRemoval, RemovalRequest, has_ended, is_collectable, plan};
 use crate::settings::{Flags, Settings};
 
-pub fn run(ui: &Ui, env: &Env, is_dry: bool) -> Result<Exit> {
-    let place = Place::find(env)?;
-    let git = Git::find(env)?;
-    let settings = Settings::load(env, &place, Flags::default())?;
-    let look = Look { env, place: &place, git: &git, probe: settings.probe.as_ref() };
-    if !is_dry {
-        let _lock = spawn::lock(&place)?;
-        spawn::recover(&place, &git, false)?.iter().for_each(|said| ui.note(said));
+/// Remove agents that have ended and left nothing, and say why the others stay
+///
+/// An agent has left nothing if its worktree has no changes, no commits that its parent's branch lacks, no seats and no
+/// worktrees in it, and if no events wait for it.
+#[derive(clap::Args, Clone, Debug)]
+#[command(after_help = "Example:\n  worktree-spawn gc --dry-run")]
+pub struct Args {
+    #[command(flatten)]
+    pub dry_run: DryRunArgs,
+}
+
+/// What became of an agent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+enum GcAction {
+    Kept,
+    WouldRemove,
+    Removed,
+}
+
+impl GcAction {
+    fn text(self) -> &'static str {
+        match self {
+            GcAction::Kept => "kept",
+            GcAction::WouldRemove => "would remove",
+            GcAction::Removed => "removed",
+        }
     }
-    // Seats before the worktrees they are in, inner worktrees before outer ones.
+}
+
+#[derive(Serialize)]
+struct GcAnswer<'a> {
+    id: &'a str,
+    path: &'a Path,
+    action: GcAction,
+    why: Option<&'a str>,
+}
+
+/// Why an agent stays.
+type Reason = String;
+
+pub fn run(ui: &Ui, env: &Env, args: &Args) -> Result<Exit> {
+    let is_dry = args.dry_run.dry_run;
+    let place = repository::find(env)?;
+    let git = Git::find(env)?;
+    let settings = Settings::load(env, &place.home, Flags::default())?;
+    let inspection = Inspection { env, place: &place, git: &git, probe: settings.probe.as_ref() };
+    if !is_dry {
+        let _lock = records::lock(&place)?;
+        recover::recover(&place, &git, LostWorktrees::Leave)?.iter().for_each(|note| ui.note(note));
+    }
+    // Seats come before the worktrees they are in, and inner worktrees before outer ones.
     let mut left = agents::all(&place)?;
-    let mut order: Vec<Known> = left.clone();
-    order.retain(|known| known.agent.kind != Kind::Root || known.error.is_some());
+    let mut order: Vec<KnownAgent> = left.clone();
+    order.retain(|known| known.agent.kind != AgentKind::Root || known.error.is_some());
     order.sort_by_key(|known| {
-        (known.agent.kind != Kind::Worker, std::cmp::Reverse(known.tree.path.components().count()))
+        (known.agent.kind != AgentKind::Worker, std::cmp::Reverse(known.worktree.path.components().count()))
     });
     for known in &order {
-        // Looked at without the lock, which others wait for; what is to go is looked at again under it.
-        let done = match (verdict(&look, known, &left), is_dry) {
-            (Err(why), _) => Err(why),
-            (Ok(_), true) => Ok("would_remove"),
-            (Ok(plan), false) => collect(ui, &look, known, &plan).map(|()| "removed"),
+        // The first look is taken without the lock, because other processes wait for that; an agent that is to go is
+        // looked at again.
+        let done = match verdict(&inspection, known, &left) {
+            Err(why) => Err(why),
+            Ok(_) if is_dry => Ok(GcAction::WouldRemove),
+            Ok(removal) => collect(ui, &inspection, known, &removal).map(|()| GcAction::Removed),
         };
         if done.is_ok() {
             left.retain(|other| other.agent.id != known.agent.id);
         }
-        let (action, why) = match done {
-            Ok(action) => (action, None),
-            Err(why) => ("kept", Some(why)),
-        };
-        let id = &known.agent.id;
+        let action = *done.as_ref().unwrap_or(&GcAction::Kept);
+        let (id, why) = (&known.agent.id, done.err());
         if ui.is_json() {
-            ui.json(&json!({ "id": id, "path": known.tree.path, "action": action, "why": why }));
+            ui.json(&GcAnswer { id, path: &known.worktree.path, action, why: why.as_deref() });
         } else {
             let why = why.map(|why| format!(": {}", printable(&why))).unwrap_or_default();
-            ui.line(format!("{} {}{why}", action.replace('_', " "), printable(id)));
+            ui.line(format!("{} {}{why}", action.text(), printable(id)));
         }
     }
     Ok(Exit::Done)
 }
 
-/// Whether it may go, as one of `all`; else why it stays.
-fn verdict(look: &Look<'_>, known: &Known, all: &[Known]) -> std::result::Result<Removal, String> {
+/// The removal of an agent among `all`, or the reason why it stays.
+fn verdict(
+    inspection: &Inspection<'_>,
+    known: &KnownAgent,
+    all: &[KnownAgent],
+) -> std::result::Result<AgentRemoval, Reason> {
     if let Some(why) = &known.error {
         return Err(why.clone());
     }
-    let here = look.place.here.as_ref().is_some_and(|here| here.path == known.tree.path);
-    if here && known.agent.kind == Kind::Subtree {
+    let here = inspection.place.here.as_ref().is_some_and(|here| here.path == known.worktree.path);
+    if here && known.agent.kind == AgentKind::Subtree {
         return Err("this command runs in it".into());
     }
-    // git is asked only about those that may go.
-    has_ended(state(look, known, all).map_err(|failure| failure.to_string())?)?;
-    let condition = glance(look, known, all).map_err(|failure| failure.to_string())?;
-    collectable(&condition)?;
-    removal(condition, Wish::default()).map_err(|failure| failure.to_string())
+    let text = |failure: shopfloor_core::error::Failure| failure.to_string();
+    // Git is asked only about agents that may go.
+    let liveness = runs::worktree_liveness(inspection, known, all).map_err(text)?;
+    has_ended(liveness)?;
+    let condition = glance(inspection, known, all, liveness).map_err(text)?;
+    is_collectable(&condition)?;
+    plan(condition, RemovalRequest::default()).map_err(text)
 }
 
-fn collect(ui: &Ui, look: &Look<'_>, known: &Known, plan: &Removal) -> std::result::Result<(), String> {
-    let remove = || -> Result<std::result::Result<(), String>> {
-        remove::take_leave(look.env, look.place, plan, false)?.iter().for_each(|note| ui.note(note));
-        let lock = spawn::lock(look.place)?;
-        Ok(match verdict(look, known, &agents::all(look.place)?) {
-            Ok(plan) => {
-                remove::remove(look.env, look.place, look.git, &plan, &lock).map(drop).map_err(|f| f.to_string())
-            }
+/// Removes an agent, unless a second look under the lock finds a reason why it stays.
+fn collect(
+    ui: &Ui,
+    inspection: &Inspection<'_>,
+    known: &KnownAgent,
+    removal: &AgentRemoval,
+) -> std::result::Result<(), Reason> {
+    let Inspection { env, place, git, .. } = *inspection;
+    let remove = || -> Result<std::result::Result<(), Reason>> {
+        remove::take_leave(env, place, removal)?.iter().for_each(|note| ui.note(note));
+        let lock = records::lock(place)?;
+        Ok(match verdict(inspection, known, &agents::all(place)?) {
+            Ok(removal) => remove::remove(env, place, git, &removal, &lock).map(drop).map_err(|f| f.to_string()),
             Err(why) => Err(why),
         })
     };

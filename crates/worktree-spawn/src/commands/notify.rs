@@ -1,86 +1,76 @@
-//! `notify`: tell the parent something.
+//! `notify`: report something to the parent.
 
-use serde_json::json;
+use serde::Serialize;
 use shopfloor_core::env::Env;
-use shopfloor_core::error::{Failure, Result};
+use shopfloor_core::error::{Exit, Failure, Result};
+use shopfloor_core::fs;
 use shopfloor_core::ui::{Ui, printable};
-use shopfloor_core::{error::Exit, fs};
 
-use crate::cli::NotifyArgs;
-use crate::event::{Draft, Status, completion};
-use crate::facts::agents;
-use crate::facts::place::Place;
-use crate::spool::Published;
-use crate::{life, post};
+use super::shared_args::{CallerArgs, DryRunArgs};
+use crate::apply::notify::{Notification, notify};
+use crate::event::EventStatus;
+use crate::facts::{agents, repository};
 
-pub fn run(ui: &Ui, env: &Env, args: &NotifyArgs) -> Result<Exit> {
-    let place = Place::of_speaker(env)?;
+/// Send an event to the parent, which is kept until the parent takes it
+#[derive(clap::Args, Clone, Debug)]
+#[command(
+    after_help = "Example:\n  worktree-spawn notify success 'All tests pass'\n  git log --oneline -3 | worktree-spawn notify info -"
+)]
+pub struct Args {
+    /// How it went
+    pub status: EventStatus,
+    /// The message; read from stdin if it is `-` or missing
+    #[arg(value_name = "MSG", allow_hyphen_values = true)]
+    pub message: Option<String>,
+    #[command(flatten)]
+    pub caller: CallerArgs,
+    /// The type of the event [default: worker_complete or subtree_complete; agent_message for info]
+    #[arg(long = "type", value_name = "TYPE")]
+    pub kind: Option<String>,
+    /// Send the event once, however often the command is repeated with this key
+    #[arg(long, value_name = "KEY")]
+    pub dedupe: Option<String>,
+    #[command(flatten)]
+    pub dry_run: DryRunArgs,
+}
+
+#[derive(Serialize)]
+struct NotifyAnswer<'a> {
+    uid: &'a str,
+    id: u64,
+    to: &'a str,
+    repeated: bool,
+}
+
+pub fn run(ui: &Ui, env: &Env, args: &Args) -> Result<Exit> {
+    let place = repository::find_for_speaker(env)?;
     let message = match args.message.as_deref() {
         None | Some("-") => String::from_utf8(ui.input_up_to(fs::STATE_LIMIT)?)
             .map_err(|_| Failure::malformed("the message on stdin is not UTF-8"))?,
         Some(text) => text.to_owned(),
     };
-    let said = Said {
+    let notification = Notification {
         status: args.status,
         message: &message,
         kind: args.kind.as_deref(),
         dedupe: args.dedupe.as_deref(),
-        named: args.identity.id.as_deref(),
+        named: args.caller.id.as_deref(),
     };
     if args.dry_run.dry_run {
-        let caller = agents::speaker(&place, said.named)?;
+        let caller = agents::speaker(&place, notification.named)?;
         let parent = caller.agent.parent.as_deref().unwrap_or("nobody");
         ui.line(format!("would tell {} as {}", printable(parent), printable(&caller.agent.id)));
         return Ok(Exit::Done);
     }
-    let published = notify(env, &place, &said)?;
+    let published = notify(env, &place, &notification)?;
     if published.is_repeated {
-        ui.note(format!("that was said before, as event {}", published.id));
+        ui.note(format!("already sent, as event {}", published.id));
     }
     if ui.is_json() {
-        ui.json(
-            &json!({ "uid": published.uid, "id": published.id, "to": published.to, "repeated": published.is_repeated }),
-        );
+        let (uid, to) = (&published.uid, &published.to);
+        ui.json(&NotifyAnswer { uid, id: published.id, to, repeated: published.is_repeated });
     } else {
         ui.detail(format!("event {} for {}", published.id, printable(&published.to)));
     }
     Ok(Exit::Done)
-}
-
-/// What is told.
-pub struct Said<'a> {
-    pub status: Status,
-    pub message: &'a str,
-    pub kind: Option<&'a str>,
-    pub dedupe: Option<&'a str>,
-    pub named: Option<&'a str>,
-}
-
-/// Publishes it for the caller's parent.
-pub fn notify(env: &Env, place: &Place, said: &Said<'_>) -> Result<Published> {
-    let message = said.message.trim_end();
-    if message.trim().is_empty() {
-        return Err(Failure::usage("the message is empty").hint("say what there is to know in a few words"));
-    }
-    if said.kind.is_some_and(|kind| kind.trim().is_empty()) {
-        return Err(Failure::usage("the type is empty").hint("leave `--type` out, or name one"));
-    }
-    let caller = agents::speaker(place, said.named)?;
-    let usual = match said.status {
-        Status::Info => "agent_message",
-        _ => completion(caller.agent.kind),
-    };
-    let draft = Draft {
-        kind: said.kind.unwrap_or(usual).to_owned(),
-        status: said.status,
-        message: message.to_owned(),
-        branch: caller.tree.branch.clone(),
-        head: post::head(env, place, &caller.tree),
-        more: Vec::new(),
-    };
-    let published = post::send(env, place, &caller, draft, said.dedupe)?;
-    if said.status != Status::Info {
-        life::completed(&place.shared(), &caller.agent.id)?;
-    }
-    Ok(published)
 }

@@ -1,145 +1,188 @@
-//! `remove`: take an agent's worktree or seat away, where nothing is lost.
+//! `remove`: remove an agent's worktree or seat if nothing is lost.
 
-use serde_json::json;
+use std::path::Path;
+
+use serde::Serialize;
 use shopfloor_core::env::Env;
-use shopfloor_core::error::{Exit, Failure, Result};
+use shopfloor_core::error::{Exit, Result};
 use shopfloor_core::git::Git;
 use shopfloor_core::ui::{Ui, printable};
 
-use crate::apply::remove::{self, Removed};
-use crate::apply::spawn;
-use crate::cli::RemoveArgs;
-use crate::facts::agents::{self, Known};
-use crate::facts::place::Place;
-use crate::facts::removal::{Look, condition};
-use crate::identity::Kind;
-use crate::plan::removal::{Removal, Wish, removal};
+use super::shared_args::DryRunArgs;
+use crate::apply::remove::{self, RemovalOutcome};
+use crate::apply::undo::LostWorktrees;
+use crate::apply::{records, recover, runs};
+use crate::facts::removal::{Inspection, condition};
+use crate::facts::{agents, repository};
+use crate::failure::SpawnFailure;
+use crate::identity::AgentKind;
+use crate::known_agent::KnownAgent;
+use crate::place::Place;
+use crate::plan::removal::{AgentRemoval, RemovalRequest, plan};
 use crate::settings::{Flags, Settings};
 
-pub fn run(ui: &Ui, env: &Env, args: &RemoveArgs) -> Result<Exit> {
-    let place = Place::find(env)?;
+/// Remove an agent's worktree or seat, and its branch if everything on it is merged
+#[derive(clap::Args, Clone, Debug, Default)]
+#[command(after_help = "Example:\n  worktree-spawn remove main.feature-a")]
+pub struct Args {
+    /// The agent's id, or a slug that only one agent has
+    pub id: String,
+    /// Also remove the worktrees inside it, deepest first, after checking all of them
+    #[arg(long)]
+    pub recursive: bool,
+    /// Remove it even with changes, which are kept under `refs/shopfloor/trash/`
+    #[arg(long)]
+    pub force: bool,
+    /// Refuse if the branch cannot be deleted
+    #[arg(long, conflicts_with = "keep_branch")]
+    pub delete_branch: bool,
+    /// Keep the branch
+    #[arg(long)]
+    pub keep_branch: bool,
+    #[command(flatten)]
+    pub dry_run: DryRunArgs,
+}
+
+impl Args {
+    fn request(&self) -> RemovalRequest {
+        RemovalRequest { force: self.force, delete_branch: self.delete_branch, keep_branch: self.keep_branch }
+    }
+}
+
+#[derive(Serialize)]
+struct RemoveAnswer<'a> {
+    id: &'a str,
+    path: &'a Path,
+    removed: bool,
+    deleted_branch: Option<&'a str>,
+    trash: Option<&'a str>,
+    notes: &'a [String],
+}
+
+pub fn run(ui: &Ui, env: &Env, args: &Args) -> Result<Exit> {
+    let place = repository::find(env)?;
     remove(ui, env, &place, args)
 }
 
-/// Checks all that would go, then takes it away, the deepest first.
-pub fn remove(ui: &Ui, env: &Env, place: &Place, args: &RemoveArgs) -> Result<Exit> {
+/// Checks all agents that would go, then removes them, the deepest first.
+pub fn remove(ui: &Ui, env: &Env, place: &Place, args: &Args) -> Result<Exit> {
     let git = Git::find(env)?;
-    let settings = Settings::load(env, place, Flags::default())?;
-    let look = Look { env, place, git: &git, probe: settings.probe.as_ref() };
-    let mut lock = spawn::lock(place)?;
-    spawn::recover(place, &git, false)?.iter().for_each(|said| ui.note(said));
-    let mut removals = planned(&look, args)?;
-    if !args.dry_run.dry_run {
-        // The other tools are asked without the lock, and then all is looked at again.
-        drop(lock);
-        for removal in &removals {
-            remove::take_leave(env, place, removal, args.force)?.iter().for_each(|note| ui.note(note));
-        }
-        lock = spawn::lock(place)?;
-        removals = planned(&look, args)?;
+    let settings = Settings::load(env, &place.home, Flags::default())?;
+    let inspection = Inspection { env, place, git: &git, probe: settings.probe.as_ref() };
+    let mut lock = records::lock(place)?;
+    recover::recover(place, &git, LostWorktrees::Leave)?.iter().for_each(|note| ui.note(note));
+    let mut removals = plan_all(&inspection, args)?;
+    if args.dry_run.dry_run {
+        removals.iter().for_each(|removal| preview(ui, removal));
+        return Ok(Exit::Done);
     }
+    // The other tools are asked without the lock, and afterwards everything is checked again.
+    drop(lock);
+    for removal in &removals {
+        remove::take_leave(env, place, removal)?.iter().for_each(|note| ui.note(note));
+    }
+    lock = records::lock(place)?;
+    removals = plan_all(&inspection, args)?;
     let is_one = removals.len() == 1;
-    for planned_first in removals {
-        let id = planned_first.condition.known.agent.id.clone();
-        let (removal, done) = if args.dry_run.dry_run {
-            let notes = planned_first.says.clone().into_iter().collect();
-            (planned_first, Removed { notes, ..Removed::default() })
-        } else if is_one {
-            let done = remove::remove(env, place, &git, &planned_first, &lock)?;
-            (planned_first, done)
-        } else {
-            // The others have taken their time: what came meanwhile is taken in too.
+    for mut removal in removals {
+        if !is_one {
+            // Removing the others took some time, so changes made meanwhile are taken in, too.
             drop(lock);
-            remove::take_leave(env, place, &planned_first, args.force)?.iter().for_each(|note| ui.note(note));
-            lock = spawn::lock(place)?;
-            let known = agents::require(place, &id)?;
-            let removal = removal(condition(&look, &known, &agents::all(place)?)?, wish(args))?;
-            let done = remove::remove(env, place, &git, &removal, &lock)?;
-            (removal, done)
-        };
-        let agent = &removal.condition.known.agent;
-        if ui.is_json() {
-            let branch = match args.dry_run.dry_run {
-                true => removal.deletes.as_ref().map(|(name, _)| name.clone()),
-                false => done.deleted_branch.clone(),
-            };
-            ui.json(&json!({
-                "id": agent.id, "path": removal.condition.known.tree.path, "removed": !args.dry_run.dry_run,
-                "deleted_branch": branch, "trash": done.trash, "notes": done.notes,
-            }));
-            continue;
+            remove::take_leave(env, place, &removal)?.iter().for_each(|note| ui.note(note));
+            lock = records::lock(place)?;
+            let known = agents::require(place, &removal.condition.known.agent.id)?;
+            removal = plan_one(&inspection, args, &known, &agents::all(place)?)?;
         }
-        if args.dry_run.dry_run {
-            let path = removal.condition.known.tree.path.to_string_lossy().into_owned();
-            ui.line(format!("would remove {} at {}", printable(&agent.id), printable(&path)));
-            if removal.keeps_trash {
-                ui.line(format!("would keep what it has under refs/shopfloor/trash/{}/", printable(&agent.id)));
-            }
-            if let Some((branch, _)) = &removal.deletes {
-                ui.line(format!("would delete the branch {}", printable(branch)));
-            }
-        }
-        tell(ui, &done);
+        let outcome = remove::remove(env, place, &git, &removal, &lock)?;
+        print(ui, &removal, &outcome);
     }
     Ok(Exit::Done)
 }
 
-/// The ref that keeps something is the answer; the rest is narration.
-fn tell(ui: &Ui, done: &Removed) {
-    if let Some(trash) = &done.trash {
+fn print(ui: &Ui, removal: &AgentRemoval, outcome: &RemovalOutcome) {
+    let known = &removal.condition.known;
+    if ui.is_json() {
+        ui.json(&RemoveAnswer {
+            id: &known.agent.id,
+            path: &known.worktree.path,
+            removed: true,
+            deleted_branch: outcome.deleted_branch.as_deref(),
+            trash: outcome.trash.as_deref(),
+            notes: &outcome.notes,
+        });
+        return;
+    }
+    // The ref that keeps something is the answer; the rest is narration.
+    if let Some(trash) = &outcome.trash {
         ui.line(printable(trash));
     }
-    if let Some(branch) = &done.deleted_branch {
+    if let Some(branch) = &outcome.deleted_branch {
         ui.note(format!("deleted the branch {branch}, all of which is merged or kept"));
     }
-    done.notes.iter().for_each(|note| ui.note(note));
+    outcome.notes.iter().for_each(|note| ui.note(note));
 }
 
-fn wish(args: &RemoveArgs) -> Wish {
-    Wish { force: args.force, delete_branch: args.delete_branch, keep_branch: args.keep_branch }
+fn preview(ui: &Ui, removal: &AgentRemoval) {
+    let known = &removal.condition.known;
+    let (id, path) = (&known.agent.id, &known.worktree.path);
+    let branch = removal.deletes.as_ref().map(|(name, _)| name.as_str());
+    if ui.is_json() {
+        let notes: Vec<String> = removal.note.iter().cloned().collect();
+        ui.json(&RemoveAnswer { id, path, removed: false, deleted_branch: branch, trash: None, notes: &notes });
+        return;
+    }
+    ui.line(format!("would remove {} at {}", printable(id), printable(&path.to_string_lossy())));
+    if removal.keeps_trash {
+        ui.line(format!("would keep what it has under refs/shopfloor/trash/{}/", printable(id)));
+    }
+    if let Some(branch) = branch {
+        ui.line(format!("would delete the branch {}", printable(branch)));
+    }
+    removal.note.iter().for_each(|note| ui.note(note));
 }
 
-/// What goes, in order; or why nothing does.
-fn planned(look: &Look<'_>, args: &RemoveArgs) -> Result<Vec<Removal>> {
-    let place = look.place;
+/// Plans all removals in order, or refuses them all.
+fn plan_all(inspection: &Inspection<'_>, args: &Args) -> Result<Vec<AgentRemoval>> {
+    let place = inspection.place;
     let target = agents::require(place, &args.id)?;
     let all = agents::all(place)?;
     let mut going = vec![target.clone()];
-    if target.agent.kind != Kind::Worker {
-        let is_below = |other: &&Known| {
+    if target.agent.kind != AgentKind::Worker {
+        let is_inside = |other: &KnownAgent| other.worktree.path.starts_with(&target.worktree.path);
+        let is_below = |other: &&KnownAgent| {
             other.agent.id != target.agent.id
-                && other.agent.kind != Kind::Worker
-                && (other.tree.path.starts_with(&target.tree.path) || other.agent.parents.contains(&target.agent.id))
+                && other.agent.kind != AgentKind::Worker
+                && (is_inside(other) || other.agent.parents.contains(&target.agent.id))
         };
-        let below: Vec<Known> = all.iter().filter(is_below).cloned().collect();
-        let inside: Vec<String> = below
-            .iter()
-            .filter(|other| other.tree.path.starts_with(&target.tree.path))
-            .map(|other| format!("  {} at {}", other.agent.id, other.tree.path.display()))
-            .collect();
+        let below: Vec<KnownAgent> = all.iter().filter(is_below).cloned().collect();
+        let inside = below.iter().filter(|other| is_inside(other));
+        let inside: Vec<String> =
+            inside.map(|other| format!("  {} at {}", other.agent.id, other.worktree.path.display())).collect();
         if !args.recursive && !inside.is_empty() {
-            return Err(Failure::new(
-                Exit::No,
-                "nested",
-                format!("worktrees lie inside {}", target.tree.path.display()),
-            )
-            .details(inside)
-            .hint("remove those first, or all of them with `--recursive`"));
+            return Err(SpawnFailure::Nested
+                .refuse(format!("there are worktrees inside {}", target.worktree.path.display()))
+                .details(inside)
+                .hint("remove those first, or all of them with `--recursive`"));
         }
         if args.recursive {
             going.extend(below);
         }
     }
-    going.sort_by_key(|known| std::cmp::Reverse(known.tree.path.components().count()));
+    going.sort_by_key(|known| std::cmp::Reverse(known.worktree.path.components().count()));
     let mut removals = Vec::new();
     for known in &going {
-        if known.tree.path == *place.here.as_ref().map_or(std::path::Path::new(""), |here| &here.path)
-            && known.agent.kind == Kind::Subtree
-        {
-            return Err(Failure::new(Exit::No, "here", format!("this is {}", known.tree.path.display()))
-                .hint("run the command from another worktree: this directory would be gone"));
+        let is_here = place.here.as_ref().is_some_and(|here| here.path == known.worktree.path);
+        if is_here && known.agent.kind == AgentKind::Subtree {
+            return Err(SpawnFailure::Here
+                .refuse(format!("this command runs in {}", known.worktree.path.display()))
+                .hint("run it from another worktree, because this directory would be deleted"));
         }
-        removals.push(removal(condition(look, known, &all)?, wish(args))?);
+        removals.push(plan_one(inspection, args, known, &all)?);
     }
     Ok(removals)
+}
+
+fn plan_one(inspection: &Inspection<'_>, args: &Args, known: &KnownAgent, all: &[KnownAgent]) -> Result<AgentRemoval> {
+    let liveness = runs::worktree_liveness(inspection, known, all)?;
+    plan(condition(inspection, known, all, liveness)?, args.request())
 }

@@ -1,4 +1,4 @@
-//! `run`: an agent's command, in its place and under our eyes. Its end is an event.
+//! `run`: run an agent's command in the agent's worktree, and report how it ended.
 
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
@@ -7,93 +7,128 @@ use serde_json::Value;
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::git::LOCAL_VARS;
-use shopfloor_core::proc::{self, Cmd, Status as Ended};
+use shopfloor_core::proc::{self, Cmd, Status};
 use shopfloor_core::text::shell_word;
 use shopfloor_core::ui::{Ui, printable};
 
-use crate::event::{Draft, Status, completion};
-use crate::facts::agents::{self, Known, OPTIONAL, variables};
-use crate::facts::place::Place;
-use crate::{life, post};
+use super::shared_args::DryRunArgs;
+use crate::agent_run;
+use crate::apply::post;
+use crate::apply::runs::{self, ActiveRun};
+use crate::event::{EventDraft, EventStatus, completion};
+use crate::facts::environment::{OPTIONAL, variables};
+use crate::facts::{agents, repository};
+use crate::failure::SpawnFailure;
+use crate::known_agent::KnownAgent;
+use crate::place::Place;
 
-pub fn run(ui: &Ui, env: &Env, id: &str, command: &[OsString], is_dry: bool) -> Result<Exit> {
-    let place = Place::find(env)?;
-    let known = agents::require(&place, id)?;
-    let (name, args) = command.split_first().ok_or_else(|| Failure::usage("a command is missing"))?;
-    let program = program(env, &known, name);
-    if is_dry {
-        let shown = command.iter().map(|word| shell_word(Path::new(word))).collect::<Vec<_>>().join(" ");
-        ui.line(format!("would run {shown} as {} in {}", printable(id), printable(&known.tree.path.to_string_lossy())));
+/// Run an agent's command in its worktree, and report to its parent how it ended
+///
+/// Exits as the command does, or with 75 if the agent is already running. The environment of the command has
+/// SHOPFLOOR_AGENT_ID, _SESSION_ID, _PARENT, _ROLE and, if the agent has a task, _TASK_FILE.
+#[derive(clap::Args, Clone, Debug)]
+#[command(after_help = "Example:\n  worktree-spawn run main.feature-a -- claude")]
+pub struct Args {
+    /// The agent's id, or a slug that only one agent has
+    pub id: String,
+    /// The command and its arguments
+    #[arg(last = true, required = true, value_name = "CMD")]
+    pub command: Vec<OsString>,
+    #[command(flatten)]
+    pub dry_run: DryRunArgs,
+}
+
+pub fn run(ui: &Ui, env: &Env, args: &Args) -> Result<Exit> {
+    let place = repository::find(env)?;
+    let known = agents::require(&place, &args.id)?;
+    let (name, rest) = args.command.split_first().ok_or_else(|| Failure::usage("a command is missing"))?;
+    let program = find_program(env, &known, name);
+    let id = &args.id;
+    if args.dry_run.dry_run {
+        let shown = args.command.iter().map(|word| shell_word(Path::new(word))).collect::<Vec<_>>().join(" ");
+        ui.line(format!(
+            "would run {shown} as {} in {}",
+            printable(id),
+            printable(&known.worktree.path.to_string_lossy())
+        ));
         return Ok(Exit::Done);
     }
-    let held = life::begin(env, &place, &known.agent)?;
-    let Some(program) = program else {
-        let shown = name.to_string_lossy();
-        tell(env, &place, &known, &held, Ended::Exited(127))?;
-        held.end(env, Ended::Exited(127))?;
-        let what = if shown.contains('/') { "is no program" } else { "is not on the PATH" };
-        return Err(Failure::new(Exit::Failed, "not_found", format!("`{shown}` {what}"))
-            .hint("name a program that is there, after `--`"));
+    let active = runs::start(env, &place, &known.agent)?;
+    let ended = match program {
+        Some(program) => command(env, &program, rest, &known).foreground(),
+        None => {
+            let shown = name.to_string_lossy();
+            let what = if shown.contains('/') { "is not a program" } else { "is not on the PATH" };
+            Err(SpawnFailure::NotFound
+                .with(Exit::Failed, format!("`{shown}` {what}"))
+                .hint("name a program that is there, after `--`"))
+        }
     };
-    let mut cmd = Cmd::new(&program, env).args(args).dir(&known.tree.path).without_vars(LOCAL_VARS);
-    cmd = cmd.without_vars(&OPTIONAL);
-    for (name, value) in variables(&known) {
-        cmd = cmd.var(name, value);
-    }
-    let ended = match cmd.foreground() {
+    let ended = match ended {
         Ok(ended) => ended,
         Err(failure) => {
-            tell(env, &place, &known, &held, Ended::Exited(127))?;
-            held.end(env, Ended::Exited(127))?;
+            report_end(env, &place, &known, &active, Status::Exited(127))?;
+            active.end(env, Status::Exited(127))?;
             return Err(failure);
         }
     };
-    // What could not be told is a death for whoever looks next; the command's own end is what this one ends with.
-    if let Err(failure) = tell(env, &place, &known, &held, ended).and_then(|()| held.end(env, ended)) {
-        ui.warn(format!("could not tell how {id} ended: {failure}"));
+    // If the end could not be reported, the next command that looks reports a death. This command ends as the agent's
+    // did.
+    if let Err(failure) = report_end(env, &place, &known, &active, ended).and_then(|()| active.end(env, ended)) {
+        ui.warn(format!("could not report how {id} ended: {failure}"));
     }
-    if let Ended::Signalled(signal) = ended {
+    if let Status::Signalled(signal) = ended {
         ui.detail(format!("{id} was ended by signal {signal}"));
     }
     Ok(match ended {
-        Ended::Exited(0) => Exit::Done,
-        Ended::Exited(code) => Exit::Command(u8::try_from(code).unwrap_or(u8::MAX)),
-        Ended::Signalled(signal) => Exit::Signal(u8::try_from(signal).unwrap_or(0)),
+        Status::Exited(0) => Exit::Done,
+        Status::Exited(code) => Exit::Command(u8::try_from(code).unwrap_or(u8::MAX)),
+        Status::Signalled(signal) => Exit::Signal(u8::try_from(signal).unwrap_or(0)),
     })
 }
 
-/// Where a program is: on the PATH, or as a path from where the agent works.
-fn program(env: &Env, known: &Known, name: &OsStr) -> Option<PathBuf> {
+/// Finds a program: on the PATH, or by a path from the agent's worktree.
+fn find_program(env: &Env, known: &KnownAgent, name: &OsStr) -> Option<PathBuf> {
     let found = match name.as_encoded_bytes().contains(&b'/') {
-        true => Some(known.tree.path.join(name)),
+        true => Some(known.worktree.path.join(name)),
         false => name.to_str().filter(|name| !name.is_empty()).and_then(|name| proc::find(env, name)),
     };
     found.filter(|program| program.is_file())
 }
 
-/// Tells the parent how it ended. Who told already how it went has only exited.
-fn tell(env: &Env, place: &Place, known: &Known, held: &life::Held, ended: Ended) -> Result<()> {
+/// The agent's command, in its worktree and environment.
+fn command(env: &Env, program: &Path, args: &[OsString], known: &KnownAgent) -> Cmd {
+    let cmd =
+        Cmd::new(program, env).args(args).dir(&known.worktree.path).without_vars(LOCAL_VARS).without_vars(&OPTIONAL);
+    variables(known).into_iter().fold(cmd, |cmd, (name, value)| cmd.var(name, value))
+}
+
+/// Reports to the parent how the command ended. An agent that already reported its result has only exited.
+fn report_end(env: &Env, place: &Place, known: &KnownAgent, active: &ActiveRun, ended: Status) -> Result<()> {
     if known.agent.parent.is_none() {
         return Ok(());
     }
-    let kind = match life::is_completed(&place.shared(), held)? {
+    let kind = match agent_run::has_reported(&place.shared(), &active.run)? {
         true => "worker_exited",
         false => completion(known.agent.kind),
     };
     let (status, message, more) = match ended {
-        Ended::Exited(0) => (Status::Success, "exit 0".to_owned(), ("exit", Value::from(0))),
-        Ended::Exited(code) => (Status::Failure, format!("exit {code}"), ("exit", Value::from(code))),
-        Ended::Signalled(signal) => (Status::Failure, format!("signal {signal}"), ("signal", Value::from(signal))),
+        Status::Exited(0) => (EventStatus::Success, "exit 0".to_owned(), ("exit", Value::from(0))),
+        Status::Exited(code) => (EventStatus::Failure, format!("exit {code}"), ("exit", Value::from(code))),
+        Status::Signalled(signal) => {
+            (EventStatus::Failure, format!("signal {signal}"), ("signal", Value::from(signal)))
+        }
     };
-    let today = agents::require(place, &known.agent.id);
-    let branch = today.map_or(known.tree.branch.clone(), |known| known.tree.branch);
-    let draft = Draft {
+    // The agent may have switched branches meanwhile.
+    let current = agents::require(place, &known.agent.id);
+    let branch = current.map_or(known.worktree.branch.clone(), |known| known.worktree.branch);
+    let draft = EventDraft {
         kind: kind.to_owned(),
         status,
         message,
         branch,
-        head: post::head(env, place, &known.tree),
+        head: repository::head(env, place, &known.worktree),
         more: vec![more],
     };
-    post::send(env, place, known, draft, Some(&held.key())).map(drop)
+    post::send(env, place, known, draft, Some(&active.run.key())).map(drop)
 }

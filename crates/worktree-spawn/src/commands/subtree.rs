@@ -1,101 +1,186 @@
-//! `subtree`: a worktree on a branch of its own.
+//! `subtree`: make a worktree on a branch of its own for an agent.
 
+use std::ffi::OsString;
 use std::path::PathBuf;
+use std::time::{Duration, Instant};
 
-use serde_json::{Value, json};
+use clap::ValueEnum;
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Failure, Result};
-use shopfloor_core::fs;
 use shopfloor_core::git::Git;
 use shopfloor_core::proc;
 use shopfloor_core::ui::Ui;
 
-use crate::apply::spawn::{self, How, Made, Site};
-use crate::cli::{IfExists, SubtreeArgs, Task};
-use crate::facts::agents::{self, Known, task_file};
-use crate::facts::place::Place;
+use super::run;
+use super::shared_args::{CallerArgs, DryRunArgs};
+use super::spawned::{LaunchArgs, Spawned, TaskArgs};
+use crate::apply::records::{self, SpawnContext};
+use crate::apply::recover;
+use crate::apply::spawn::{self, MadeSubtree, SpawnOptions};
+use crate::apply::undo::LostWorktrees;
 use crate::facts::spawn as facts;
+use crate::facts::{agents, repository};
+use crate::failure::SpawnFailure;
 use crate::journal;
-use crate::launcher;
+use crate::known_agent::{KnownAgent, MCP_FILE, OWN_MCP_FILE, ROLE_FILE};
 use crate::native::Native;
-use crate::plan::spawn::{Decision, Facts, Plan, Request, branch_prefix, candidates, place_of, plan};
+use crate::place::{Place, Worktree};
+use crate::plan::spawn::{Plan, SpawnDecision, SpawnFacts, SpawnRequest, branch_prefix, candidates, path_of, plan};
 use crate::settings::{Flags, Settings};
 
-pub fn run(ui: &Ui, env: &Env, args: &SubtreeArgs) -> Result<Exit> {
+/// Make a worktree on a branch of its own for an agent, and print its path
+///
+/// The branch is called after the spawner's birth-branch and the slug of the name, joined by a dot, and starts at the
+/// spawner's HEAD. git's post-checkout hooks run in the worktree. Nothing that exists is ever overwritten.
+#[derive(clap::Args, Clone, Debug, Default)]
+#[command(
+    after_help = "Example:\n  worktree-spawn subtree 'Feature A' --task 'Write the parser' -- claude\n  jq -r '.[].name' plan.json | xargs -d '\\n' -P8 -n1 worktree-spawn subtree"
+)]
+pub struct Args {
+    /// The name of the agent; its slug names the branch and the directory
+    pub name: String,
+    #[command(flatten)]
+    pub task: TaskArgs,
+    /// The agent program that will work there [env: WORKTREE_SPAWN_AGENT] [default: claude]
+    #[arg(long, value_name = "PROGRAM")]
+    pub agent: Option<String>,
+    /// Start at this commit instead of HEAD
+    #[arg(long, value_name = "REF")]
+    pub from: Option<String>,
+    /// Make the worktree below this directory [env: WORKTREE_SPAWN_WORKTREE_BASE] [default: .shopfloor/worktrees]
+    #[arg(long, visible_alias = "worktree-base", value_name = "DIR")]
+    pub base_dir: Option<PathBuf>,
+    /// The name that stands for the branch if HEAD is detached
+    #[arg(long, value_name = "NAME")]
+    pub base_name: Option<String>,
+    /// The role of the agent, which its environment names [default: tl]
+    #[arg(long)]
+    pub role: Option<String>,
+    /// What to do if the subtree exists
+    #[arg(long, value_name = "WHAT", default_value = "error")]
+    pub if_exists: IfExists,
+    /// Append a number to the name if it is taken
+    #[arg(long)]
+    pub unique: bool,
+    /// Check out an existing branch of that name if it is free
+    #[arg(long)]
+    pub reuse_branch: bool,
+    /// Refuse if this worktree has uncommitted changes, because the new one will not have them
+    #[arg(long)]
+    pub require_clean: bool,
+    /// Also fetch and check out submodules
+    #[arg(long)]
+    pub submodules: bool,
+    /// Do not run git's post-checkout hooks
+    #[arg(long)]
+    pub no_git_hooks: bool,
+    /// How deep subtrees may be nested; the root is level 1 [env: WORKTREE_SPAWN_MAX_DEPTH] [default: 2]
+    #[arg(long, value_name = "N")]
+    pub max_depth: Option<String>,
+    #[command(flatten)]
+    pub launch: LaunchArgs,
+    #[command(flatten)]
+    pub caller: CallerArgs,
+    #[command(flatten)]
+    pub dry_run: DryRunArgs,
+    /// Run this command in the worktree, as `run` does; its output and exit code are the answer
+    #[arg(last = true, value_name = "CMD", conflicts_with_all = ["launch", "launcher"])]
+    pub command: Vec<OsString>,
+}
+
+/// What to do about a subtree that exists.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum IfExists {
+    /// Refuse with exit 1
+    #[default]
+    Error,
+    /// Print the existing one and leave it unchanged
+    Return,
+}
+
+pub fn run(ui: &Ui, env: &Env, args: &Args) -> Result<Exit> {
     if ui.is_json() && !args.command.is_empty() {
-        return Err(Failure::usage("with a command the answer is what that prints, and no JSON")
-            .hint("leave `--json` out, or run it afterwards with `worktree-spawn run ID -- CMD`"));
+        return Err(Failure::usage("with a command, the answer is the output of the command and not JSON")
+            .hint("leave out `--json`, or run the command afterwards with `worktree-spawn run ID -- CMD`"));
     }
-    let place = Place::find(env)?;
-    let answer = spawn(ui, env, &place, args)?;
+    let place = repository::find(env)?;
+    let spawned = spawn(ui, env, &place, args)?;
     if !args.command.is_empty() {
-        let (id, path) = (&answer.known.agent.id, answer.known.tree.path.display());
+        let (id, path) = (&spawned.known.agent.id, spawned.known.worktree.path.display());
         if args.dry_run.dry_run {
             ui.note(format!("would run the command as {id} in {path}"));
             return Ok(Exit::Done);
         }
         ui.note(format!("{id} works in {path}"));
-        return super::run::run(ui, env, id, &args.command, false);
+        let (id, command) = (id.clone(), args.command.clone());
+        return run::run(ui, env, &run::Args { id, command, dry_run: DryRunArgs::default() });
     }
     if ui.is_json() {
-        ui.json(&answer.json());
+        ui.json(&spawned.answer());
     } else {
-        ui.answer(&[answer.known.tree.path.as_os_str().as_encoded_bytes(), b"\n"].concat());
+        ui.answer(&[spawned.known.worktree.path.as_os_str().as_encoded_bytes(), b"\n"].concat());
     }
-    match answer.failure {
-        Some(failure) if ui.is_json() => Ok(failure.exit),
-        Some(failure) => Err(failure),
-        None => Ok(Exit::Done),
-    }
+    spawned.exit(ui)
 }
 
-/// An agent that was made, or was there.
-#[derive(Debug)]
-pub struct Answer {
-    pub known: Known,
-    pub created: bool,
-    pub config: PathBuf,
-    pub mcp_config: PathBuf,
-    pub warnings: Vec<String>,
-    /// It is there, and something else failed.
-    pub failure: Option<Failure>,
-}
-
-impl Answer {
-    pub fn json(&self) -> Value {
-        let agent = &self.known.agent;
-        let task = task_file(&self.known);
-        let mut answer = json!({
-            "id": agent.id, "kind": agent.kind, "slug": agent.slug, "path": self.known.tree.path,
-            "birth_branch": agent.birth_branch, "parent": agent.parent, "level": agent.level,
-            "base_sha": agent.base_sha, "created": self.created,
-            "task_file": task.exists().then_some(task), "config": self.config, "mcp_config": Some(&self.mcp_config).filter(|path| !path.as_os_str().is_empty()),
-            "warnings": self.warnings,
-        });
-        if let (Some(failure), Some(map)) = (&self.failure, answer.as_object_mut()) {
-            map.insert("error".into(), failure.to_json());
-        }
-        answer
-    }
-}
-
-/// Makes a subtree of whoever calls.
-pub fn spawn(ui: &Ui, env: &Env, place: &Place, args: &SubtreeArgs) -> Result<Answer> {
+/// Makes a subtree of the calling agent.
+pub fn spawn(ui: &Ui, env: &Env, place: &Place, args: &Args) -> Result<Spawned> {
     let flags = Flags {
         agent: args.agent.as_deref(),
         launcher: args.launch.launcher.as_deref(),
         max_depth: args.max_depth.as_deref(),
         probe: None,
     };
-    let settings = Settings::load(env, place, flags)?;
+    let settings = Settings::load(env, &place.home, flags)?;
     settings.warnings.iter().for_each(|warning| ui.warn(warning));
-    let caller = agents::caller(place, args.identity.id.as_deref())?;
-    // Its worktree is where the new one starts, wherever it was named from.
-    let place = &seen_from(place, &caller);
-    if args.role.as_deref().is_some_and(|role| role.contains(char::is_control)) {
-        return Err(Failure::usage("--role must be a word or a few on one line"));
+    let caller = agents::caller(place, args.caller.id.as_deref())?;
+    // The new worktree starts from the caller's worktree, even if the command was started in another one.
+    let place = &place.seen_from(&caller.worktree);
+    let request = request(place, &settings, args)?;
+    if args.launch.is_wanted() {
+        settings.command_of(&settings.agent)?;
     }
-    let request = Request {
+    let task = args.task.read(ui, env)?;
+    let git = Git::find(env)?;
+    let native = repository::native(env, place, place.require_here()?);
+    let wanted = WantedSubtree { request: &request, caller: &caller, from: args.from.as_deref() };
+    if args.dry_run.dry_run {
+        let start = facts::start_point(&git, native.as_ref(), place, wanted.from)?;
+        return Ok(preview(ui, decide(place, &git, native.as_ref(), &wanted, &start)?, &caller));
+    }
+    if args.require_clean {
+        require_clean(&git, place)?;
+    }
+    let repo = place.repo();
+    // Linked worktrees find the main checkout by this, if its git directory is elsewhere.
+    repo.remember_main_checkout()?;
+    let options = SpawnOptions { task, submodules: args.submodules, no_git_hooks: args.no_git_hooks };
+    let mut spawned = {
+        let deferred = proc::defer_signals();
+        let spinner = ui.spinner(&format!("making a worktree for {}", request.name));
+        let context = SpawnContext {
+            ui,
+            spinner: spinner.as_ref(),
+            env,
+            place,
+            git: &git,
+            repo: &repo,
+            native: native.as_ref(),
+            interrupted: deferred.interrupted,
+        };
+        describe(ui, make(&context, &wanted, &options)?, &options)
+    };
+    if args.launch.is_wanted() {
+        spawned.launch(ui, env, &settings);
+    }
+    Ok(spawned)
+}
+
+fn request(place: &Place, settings: &Settings, args: &Args) -> Result<SpawnRequest> {
+    if args.role.as_deref().is_some_and(|role| role.contains(char::is_control)) {
+        return Err(Failure::usage("--role must be a single line"));
+    }
+    Ok(SpawnRequest {
         name: args.name.clone(),
         role: args.role.clone(),
         agent: settings.agent.clone(),
@@ -106,185 +191,115 @@ pub fn spawn(ui: &Ui, env: &Env, place: &Place, args: &SubtreeArgs) -> Result<An
         base_name: args.base_name.clone(),
         max_depth: settings.max_depth,
         base: facts::base_dir(place, &settings.worktree_base, args.base_dir.as_deref()),
-    };
-    if args.launch.launch || args.launch.launcher.is_some() {
-        settings.command_of(&settings.agent)?;
-    }
-    let task = read_task(ui, env, &args.task)?;
-    let git = Git::find(env)?;
-    let wish = Wish { request: &request, caller: &caller, from: args.from.as_deref() };
-    let native = if place.has_ref_storage { None } else { Native::open(env, place.require_here()?) };
-    if args.dry_run.dry_run {
-        let base = facts::base(&git, native.as_ref(), place, wish.from)?;
-        let decision = decide(place, &git, native.as_ref(), &wish, &base)?;
-        return Ok(preview(ui, decision, &caller));
-    }
-    if args.require_clean {
-        require_clean(&git, place)?;
-    }
-    let repo = place.repo();
-    // Linked worktrees could not find it otherwise, where the git directory lies elsewhere.
-    repo.remember_main_checkout()?;
-    let deferred = proc::defer_signals();
-    let spinner = ui.spinner(&format!("making a worktree for {}", request.name));
-    let site = Site {
-        ui,
-        spinner: spinner.as_ref(),
-        env,
-        place,
-        git: &git,
-        repo: &repo,
-        native: native.as_ref(),
-        interrupted: deferred.interrupted,
-    };
-    let how = How { task, submodules: args.submodules, no_git_hooks: args.no_git_hooks };
-    let mut answer = match make(ui, &site, &wish, &how)? {
-        Ok(made) => {
-            let known = Known { agent: made.agent, tree: made.tree, is_managed: true, error: None };
-            made.warnings.iter().for_each(|warning| ui.warn(warning));
-            answer_for(known, true, made.mcp_config, made.warnings)
-        }
-        Err(known) => {
-            let mcp = [".mcp.json", ".shopfloor/mcp.json"].map(|name| known.tree.path.join(name));
-            let mcp = if mcp[1].exists() { mcp[1].clone() } else { mcp[0].clone() };
-            let task = how.task.map(|_| format!("{} was there, and its task is as it was", known.agent.id));
-            task.iter().for_each(|warning| ui.warn(warning));
-            answer_for(known, false, mcp, task.into_iter().collect())
-        }
-    };
-    drop(spinner);
-    drop(deferred);
-    if args.launch.launch || args.launch.launcher.is_some() {
-        launch(ui, env, &settings, &mut answer);
-    }
-    Ok(answer)
+    })
 }
 
-fn answer_for(known: Known, created: bool, mcp_config: PathBuf, warnings: Vec<String>) -> Answer {
-    let config = known.tree.path.join(".shopfloor/config.local.toml");
-    Answer { known, created, config, mcp_config, warnings, failure: None }
-}
-
-/// Starts the agent, or says how a person does: whoever asked must not wait for one that nobody started.
-pub fn launch(ui: &Ui, env: &Env, settings: &Settings, answer: &mut Answer) {
-    match launcher::launch(env, settings, &answer.known) {
-        Ok(true) => {}
-        Ok(false) => {
-            let line = launcher::run_line(env, settings, &answer.known).unwrap_or_default();
-            let warning =
-                format!("no launcher is set, so {} is not started; start it with `{line}`", answer.known.agent.id);
-            ui.warn(&warning);
-            answer.warnings.push(warning);
-        }
-        Err(failure) => answer.failure = Some(failure),
-    }
-}
-
-/// The repository as the caller's own worktree shows it.
-pub fn seen_from(place: &Place, caller: &Known) -> Place {
-    Place { here: Some(caller.tree.clone()), ..place.clone() }
-}
-
-/// What is wanted, by whom.
-struct Wish<'a> {
-    request: &'a Request,
-    caller: &'a Known,
+/// The subtree that is wanted, and the agent that wants it.
+struct WantedSubtree<'a> {
+    request: &'a SpawnRequest,
+    caller: &'a KnownAgent,
     from: Option<&'a str>,
 }
 
-/// Makes it, or finds it there: then whole, whoever is just making it.
-fn make(ui: &Ui, site: &Site<'_>, wish: &Wish<'_>, how: &How) -> Result<std::result::Result<Made, Known>> {
-    let base = facts::base(site.git, site.native, site.place, wish.from)?;
-    let mut start = std::time::Instant::now();
+/// A subtree that was made, or one that existed.
+enum MadeOrFound {
+    Made(Box<MadeSubtree>),
+    Found(Box<KnownAgent>),
+}
+
+/// Makes the subtree, or finds it and waits until it is whole.
+fn make(context: &SpawnContext<'_>, wanted: &WantedSubtree<'_>, options: &SpawnOptions) -> Result<MadeOrFound> {
+    let SpawnContext { ui, place, git, native, .. } = *context;
+    let start = facts::start_point(git, native, place, wanted.from)?;
+    let mut since = Instant::now();
     loop {
-        let lock = spawn::lock(site.place)?;
-        spawn::recover(site.place, site.git, false)?.iter().for_each(|said| ui.note(said));
-        match decide(site.place, site.git, site.native, wish, &base)? {
-            Decision::Make(plan) => {
-                let begun = spawn::begin(site, &plan)?;
+        let lock = records::lock(place)?;
+        recover::recover(place, git, LostWorktrees::Leave)?.iter().for_each(|note| ui.note(note));
+        match decide(place, git, native, wanted, &start)? {
+            SpawnDecision::Make(plan) => {
+                let begun = spawn::begin(context, &plan)?;
                 drop(lock);
-                let mut made = spawn::finish(site, &base, begun, how)?;
+                let mut made = spawn::finish(context, &start, begun, options)?;
                 made.warnings.extend(plan.warning);
-                return Ok(Ok(made));
+                return Ok(MadeOrFound::Made(Box::new(made)));
             }
-            Decision::Return(known) => {
+            SpawnDecision::Return(known) => {
                 drop(lock);
-                if !journal::is_under_way(&site.place.shared(), &known.agent.id)? {
-                    return Ok(Err(*known));
+                if !journal::is_under_way(&place.shared(), &known.agent.id)? {
+                    return Ok(MadeOrFound::Found(known));
                 }
-                if start.elapsed().as_secs() > 60 {
+                if since.elapsed().as_secs() > 60 {
                     ui.note(format!("waiting for {}, which another process is making", known.agent.id));
-                    start = std::time::Instant::now();
+                    since = Instant::now();
                 }
                 proc::check_interrupt()?;
-                std::thread::sleep(std::time::Duration::from_millis(20));
+                std::thread::sleep(Duration::from_millis(20));
             }
         }
     }
+}
+
+/// Shows the warnings, and describes the subtree.
+fn describe(ui: &Ui, result: MadeOrFound, options: &SpawnOptions) -> Spawned {
+    let (known, created, mcp_config, warnings) = match result {
+        MadeOrFound::Made(made) => {
+            (KnownAgent::spawned(made.agent, made.worktree), true, made.mcp_config, made.warnings)
+        }
+        MadeOrFound::Found(known) => {
+            let own = known.worktree.path.join(OWN_MCP_FILE);
+            let mcp = if own.exists() { own } else { known.worktree.path.join(MCP_FILE) };
+            let warning = format!("{} existed already, and its task is unchanged", known.agent.id);
+            (*known, false, mcp, options.task.iter().map(|_| warning.clone()).collect())
+        }
+    };
+    warnings.iter().for_each(|warning| ui.warn(warning));
+    let config = known.worktree.path.join(ROLE_FILE);
+    Spawned { known, created, config, mcp_config, warnings, failure: None }
 }
 
 /// Reads what the plan needs, and plans.
-fn decide(place: &Place, git: &Git, native: Option<&Native>, wish: &Wish<'_>, base: &facts::Base) -> Result<Decision> {
+fn decide(
+    place: &Place,
+    git: &Git,
+    native: Option<&Native>,
+    wanted: &WantedSubtree<'_>,
+    start: &facts::StartPoint,
+) -> Result<SpawnDecision> {
+    let WantedSubtree { request, caller, .. } = *wanted;
     let all = agents::all(place)?;
-    let today = wish.caller.tree.branch.as_deref();
-    let prefix = branch_prefix(&wish.caller.agent, today, wish.request.base_name.as_deref())?;
-    let slugs = candidates(&wish.request.name, wish.request.is_unique)?;
+    let prefix = branch_prefix(caller, request.base_name.as_deref())?;
+    let slugs = candidates(request)?;
     let first = slugs.first().cloned().unwrap_or_default();
-    let stem: String = if wish.request.is_unique { first.chars().take(40).collect() } else { first };
+    // A slug that gets a number may be cut to make room for it.
+    let stem: String = if request.is_unique { first.chars().take(40).collect() } else { first };
     let branches = facts::branches(git, native, place, &format!("{prefix}.{stem}"))?;
-    facts::refuse_links(&wish.caller.tree.path, &wish.request.base)?;
-    let known = Facts {
-        caller: wish.caller,
-        all: &all,
-        base_sha: base.sha.clone(),
-        branches,
-        occupied: Default::default(),
-        now: place.env.now,
-    };
-    let paths: Vec<PathBuf> = slugs.iter().map(|slug| place_of(&known, wish.request, slug)).collect();
-    plan(&Facts { occupied: facts::occupied(&paths), ..known }, wish.request)
+    facts::refuse_links(&caller.worktree.path, &request.base)?;
+    let paths: Vec<PathBuf> = slugs.iter().map(|slug| path_of(caller, request, slug)).collect();
+    let occupied = facts::occupied(&paths);
+    let base_sha = start.sha.clone();
+    plan(&SpawnFacts { caller, all: &all, base_sha, branches, occupied, now: place.env.now }, request)
 }
 
-fn preview(ui: &Ui, decision: Decision, caller: &Known) -> Answer {
-    match decision {
-        Decision::Return(known) => answer_for(*known, false, PathBuf::new(), Vec::new()),
-        Decision::Make(plan) => {
+fn preview(ui: &Ui, decision: SpawnDecision, caller: &KnownAgent) -> Spawned {
+    let known = match decision {
+        SpawnDecision::Return(known) => *known,
+        SpawnDecision::Make(plan) => {
             let Plan { agent, branch, path, base_sha, makes_branch, .. } = *plan;
             let verb = if makes_branch { "make" } else { "check out" };
             ui.note(format!("would {verb} the branch {branch} at {base_sha} in {}", path.display()));
-            let tree = crate::facts::place::Tree { path, branch: Some(branch), ..caller.tree.clone() };
-            answer_for(Known { agent, tree, is_managed: true, error: None }, false, PathBuf::new(), Vec::new())
+            KnownAgent::spawned(agent, Worktree { path, branch: Some(branch), ..caller.worktree.clone() })
         }
-    }
+    };
+    let config = known.worktree.path.join(ROLE_FILE);
+    Spawned { known, created: false, config, mcp_config: PathBuf::new(), warnings: Vec::new(), failure: None }
 }
 
 fn require_clean(git: &Git, place: &Place) -> Result<()> {
     let here = place.require_here()?;
-    let status =
-        here.git(git, place)?.cmd_alone(&here.path).args(["status", "--porcelain", "-z", "--ignore-submodules=dirty"]);
-    let status = status.capture()?;
-    if !status.status.success() {
-        return Err(facts::git_failed("status", &status));
-    }
-    if status.stdout.is_empty() {
+    if !repository::is_dirty(&here.git(git, place)?, here)? {
         return Ok(());
     }
-    Err(Failure::new(Exit::No, "dirty", format!("{} has uncommitted changes", here.path.display()))
+    Err(SpawnFailure::Dirty
+        .refuse(format!("{} has uncommitted changes", here.path.display()))
         .hint("commit them first, or leave `--require-clean` out: the new worktree starts at HEAD without them"))
-}
-
-/// The task's bytes, wherever they are.
-pub fn read_task(ui: &Ui, env: &Env, task: &Task) -> Result<Option<Vec<u8>>> {
-    if let Some(text) = &task.task {
-        return Ok(Some(text.clone().into_bytes()));
-    }
-    let Some(file) = &task.task_file else { return Ok(None) };
-    if file.as_os_str() == "-" {
-        return ui.input_up_to(fs::STATE_LIMIT).map(Some);
-    }
-    let path = env.cwd.join(file);
-    fs::read_text(&path)?.map(Some).ok_or_else(|| {
-        Failure::new(Exit::Bad, "not_found", format!("there is no task file {}", path.display()))
-            .hint("name a file that is there, `-` for stdin, or give the text with `--task`")
-    })
 }

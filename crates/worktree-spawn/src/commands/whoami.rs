@@ -1,55 +1,51 @@
-//! `whoami`, `path`, `env`: what is known of one agent, without a git process.
+//! `whoami`: the calling agent, found without a git process.
 
-use serde_json::{Map, Value, json};
+use std::path::Path;
+
+use serde::Serialize;
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Result};
-use shopfloor_core::git::LOCAL_VARS;
 use shopfloor_core::ui::{Ui, printable};
 
-use crate::facts::agents::{self, Known, OPTIONAL, variables};
-use crate::facts::place::Place;
+use super::shared_args::CallerArgs;
+use crate::facts::{agents, repository};
+use crate::identity::AgentKind;
+use crate::known_agent::KnownAgent;
 
-pub fn whoami(ui: &Ui, env: &Env, named: Option<&str>) -> Result<Exit> {
-    let place = Place::find(env)?;
-    let Known { agent, tree, .. } = agents::caller(&place, named)?;
+/// Print the calling agent: by `--as`, else the environment, else the worktree
+#[derive(clap::Args, Clone, Debug)]
+#[command(after_help = "Example:\n  worktree-spawn whoami --json | jq -r .session")]
+pub struct Args {
+    #[command(flatten)]
+    pub caller: CallerArgs,
+}
+
+#[derive(Serialize)]
+struct WhoamiAnswer<'a> {
+    id: &'a str,
+    kind: AgentKind,
+    session: &'a str,
+    parent: Option<&'a str>,
+    birth_branch: Option<&'a str>,
+    level: u64,
+    path: &'a Path,
+}
+
+pub fn run(ui: &Ui, env: &Env, args: &Args) -> Result<Exit> {
+    let place = repository::find(env)?;
+    let KnownAgent { agent, worktree, .. } = agents::caller(&place, args.caller.id.as_deref())?;
     if ui.is_json() {
-        ui.json(&json!({
-            "id": agent.id, "kind": agent.kind, "session": agent.id, "parent": agent.parent,
-            "birth_branch": agent.birth_branch, "level": agent.level, "path": tree.path,
-        }));
+        ui.json(&WhoamiAnswer {
+            id: &agent.id,
+            kind: agent.kind,
+            session: &agent.id,
+            parent: agent.parent.as_deref(),
+            birth_branch: agent.birth_branch.as_deref(),
+            level: agent.level,
+            path: &worktree.path,
+        });
     } else {
         ui.line(printable(&agent.id));
     }
-    Ok(Exit::Done)
-}
-
-pub fn path(ui: &Ui, env: &Env, id: &str) -> Result<Exit> {
-    let place = Place::find(env)?;
-    let known = agents::require(&place, id)?;
-    if ui.is_json() {
-        ui.json(&json!({ "id": known.agent.id, "path": known.tree.path }));
-    } else {
-        ui.answer(&[known.tree.path.as_os_str().as_encoded_bytes(), b"\n"].concat());
-    }
-    Ok(Exit::Done)
-}
-
-/// What a shell takes over with `eval`; git's variables speak of another repository, and go.
-pub fn env(ui: &Ui, env: &Env, id: &str) -> Result<Exit> {
-    let place = Place::find(env)?;
-    let known = agents::require(&place, id)?;
-    let variables = variables(&known);
-    if ui.is_json() {
-        let env: Map<String, Value> =
-            variables.into_iter().map(|(name, value)| (name.to_owned(), value.into())).collect();
-        ui.json(&json!({ "id": known.agent.id, "env": env }));
-        return Ok(Exit::Done);
-    }
-    let unset = OPTIONAL.iter().filter(|name| variables.iter().all(|(set, _)| set != *name)).chain(LOCAL_VARS);
-    let unset = unset.copied().collect::<Vec<_>>().join(" ");
-    for (name, value) in variables {
-        ui.line(format!("export {name}='{}'", value.replace('\'', r"'\''")));
-    }
-    ui.line(format!("unset {unset}"));
     Ok(Exit::Done)
 }

@@ -1,4 +1,4 @@
-//! Who is there: the records in all git directories are the registry, and there is no other.
+//! The agents of a repository. The records in its git directories are the only registry.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -8,86 +8,81 @@ use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::fs;
 use shopfloor_core::proc;
 
-use crate::apply::files::GEMINI;
-use crate::facts::place::{Place, Tree};
-use crate::identity::{self, Agent, Kind, ROOT};
+use super::repository;
+use crate::failure::SpawnFailure;
+use crate::identity::{Agent, AgentKind, ROOT};
+use crate::known_agent::KnownAgent;
+use crate::layout;
+use crate::place::{Place, Worktree};
 use crate::spool::Spool;
 
-/// An agent and where it is.
-#[derive(Clone, Debug)]
-pub struct Known {
-    pub agent: Agent,
-    pub tree: Tree,
-    /// Whether it was spawned, or is the root; else somebody made its worktree by hand.
-    pub is_managed: bool,
-    /// Why its record cannot be read, if so.
-    pub error: Option<String>,
-}
-
-/// Every agent of the repository, each worktree's own before those seated in it.
-pub fn all(place: &Place) -> Result<Vec<Known>> {
-    let trees = place.trees()?;
-    // Read once for all that nobody spawned, and not at all where there are none.
+/// Every agent of the repository; a worktree's own agent comes before the seats in it.
+pub fn all(place: &Place) -> Result<Vec<KnownAgent>> {
+    let trees = repository::worktrees(place)?;
+    // Read once for all worktrees that were not spawned, and not at all if there are none.
     let recorded = OnceLock::new();
-    let is_taken = |tree: &Tree, id: &str| is_taken(recorded.get_or_init(|| recorded_ids(place)), tree, id);
-    let found = proc::map_parallel(&trees, |tree| in_tree_among(place, tree, &is_taken));
+    let is_taken = |worktree: &Worktree, id: &str| is_taken(recorded.get_or_init(|| recorded_ids(place)), worktree, id);
+    let found = proc::map_parallel(&trees, |worktree| in_tree_among(place, worktree, &is_taken));
     Ok(found.into_iter().flatten().collect())
 }
 
-/// The agents of one worktree, its own first.
-pub fn in_tree(place: &Place, tree: &Tree) -> Vec<Known> {
-    in_tree_among(place, tree, &|tree, id| is_taken(&recorded_ids(place), tree, id))
+/// The agents of one worktree, its own agent first.
+pub fn in_tree(place: &Place, worktree: &Worktree) -> Vec<KnownAgent> {
+    in_tree_among(place, worktree, &|worktree, id| is_taken(&recorded_ids(place), worktree, id))
 }
 
-/// `is_taken` tells whether another worktree's record has an id.
-fn in_tree_among(place: &Place, tree: &Tree, is_taken: &dyn Fn(&Tree, &str) -> bool) -> Vec<Known> {
-    let known = |agent: Agent, is_managed| Known { agent, tree: tree.clone(), is_managed, error: None };
-    let unreadable = |slug: &str, failure: &Failure| Known {
-        agent: Agent::root(slug, tree.branch.as_deref(), place.env.now),
-        tree: tree.clone(),
+/// As [`in_tree`]; `is_taken` tells whether the record of another worktree has an id.
+fn in_tree_among(place: &Place, worktree: &Worktree, is_taken: &dyn Fn(&Worktree, &str) -> bool) -> Vec<KnownAgent> {
+    let known = |agent: Agent, is_managed| KnownAgent { agent, worktree: worktree.clone(), is_managed, error: None };
+    let unreadable = |slug: &str, failure: &Failure| KnownAgent {
+        agent: Agent::root(slug, worktree.branch.as_deref(), place.env.now),
+        worktree: worktree.clone(),
         is_managed: false,
         error: Some(failure.to_string()),
     };
-    let own = match own(place, tree, is_taken) {
-        Ok((agent, is_recorded)) => known(agent.clone(), tree.is_main || (is_recorded && agent.kind != Kind::Root)),
-        Err(failure) => unreadable(&entry_name(tree), &failure),
+    let own = match own(place, worktree, is_taken) {
+        Ok((agent, is_recorded)) => {
+            known(agent.clone(), worktree.is_main || (is_recorded && agent.kind != AgentKind::Root))
+        }
+        Err(failure) => unreadable(&entry_name(worktree), &failure),
     };
-    let seats = fs::list(&identity::seats(&tree.git_dir)).unwrap_or_default();
+    let seats = fs::list(&layout::seats_dir(&worktree.git_dir)).unwrap_or_default();
     let seated = seats.iter().filter_map(|slug| {
         let slug = slug.to_string_lossy();
-        match Agent::load(&identity::seat(&tree.git_dir, &slug)) {
+        match Agent::load(&layout::seat_file(&worktree.git_dir, &slug)) {
             Ok(agent) => agent.map(|agent| known(agent, true)),
             Err(failure) => Some(unreadable(&format!("{}/{slug}", own.agent.id), &failure)),
         }
     });
-    let seated: Vec<Known> = seated.collect();
+    let seated: Vec<KnownAgent> = seated.collect();
     std::iter::once(own).chain(seated).collect()
 }
 
-/// A worktree's own agent, and whether it is written down.
-fn own(place: &Place, tree: &Tree, is_taken: &dyn Fn(&Tree, &str) -> bool) -> Result<(Agent, bool)> {
-    if tree.is_main {
-        return Ok((Agent::root(ROOT, tree.branch.as_deref(), place.env.now), true));
+/// A worktree's own agent, and whether it has a record.
+fn own(place: &Place, worktree: &Worktree, is_taken: &dyn Fn(&Worktree, &str) -> bool) -> Result<(Agent, bool)> {
+    if worktree.is_main {
+        return Ok((Agent::root(ROOT, worktree.branch.as_deref(), place.env.now), true));
     }
-    if let Some(agent) = Agent::load(&identity::record(&tree.git_dir))? {
+    if let Some(agent) = Agent::load(&layout::identity_file(&worktree.git_dir))? {
         return Ok((agent, true));
     }
-    if !tree.git_dir.join("HEAD").exists() {
-        return Err(Failure::not_found(format!("the worktree {} is gone", tree.path.display())));
+    if !worktree.git_dir.join("HEAD").exists() {
+        return Err(Failure::not_found(format!("the worktree {} is gone", worktree.path.display())));
     }
-    // Made by hand, in a bare layout, by another tool: a root of its own, called by its branch if nobody else is.
-    let branch = tree.branch.clone().unwrap_or_default();
-    let is_free = !branch.is_empty() && branch != ROOT && !is_taken(tree, &branch);
-    let id = if is_free { branch } else { format!("{branch}@{}", entry_name(tree)) };
-    Ok((Agent::root(&id, tree.branch.as_deref(), place.env.now), false))
+    // A worktree made by hand, in a bare layout or by another tool is a root of its own, with its branch as id if that
+    // is free.
+    let branch = worktree.branch.clone().unwrap_or_default();
+    let is_free = !branch.is_empty() && branch != ROOT && !is_taken(worktree, &branch);
+    let id = if is_free { branch } else { format!("{branch}@{}", entry_name(worktree)) };
+    Ok((Agent::root(&id, worktree.branch.as_deref(), place.env.now), false))
 }
 
-/// The ids in the records of all worktrees, each with the git directories that have it.
+/// The ids in the records of all worktrees, each with the git directories whose records have it.
 fn recorded_ids(place: &Place) -> HashMap<String, Vec<PathBuf>> {
     let admin = place.common_dir.join("worktrees");
     let mut ids: HashMap<String, Vec<PathBuf>> = HashMap::new();
     for dir in fs::list(&admin).unwrap_or_default().into_iter().map(|name| admin.join(name)) {
-        if let Ok(Some(agent)) = Agent::load(&identity::record(&dir)) {
+        if let Ok(Some(agent)) = Agent::load(&layout::identity_file(&dir)) {
             ids.entry(agent.id).or_default().push(dir);
         }
     }
@@ -95,115 +90,109 @@ fn recorded_ids(place: &Place) -> HashMap<String, Vec<PathBuf>> {
 }
 
 /// Whether the record of another worktree has this id.
-fn is_taken(recorded: &HashMap<String, Vec<PathBuf>>, tree: &Tree, id: &str) -> bool {
-    recorded.get(id).is_some_and(|dirs| dirs.iter().any(|dir| *dir != tree.git_dir))
+fn is_taken(recorded: &HashMap<String, Vec<PathBuf>>, worktree: &Worktree, id: &str) -> bool {
+    recorded.get(id).is_some_and(|dirs| dirs.iter().any(|dir| *dir != worktree.git_dir))
 }
 
-/// The name git has for a linked worktree.
-fn entry_name(tree: &Tree) -> String {
-    tree.git_dir.file_name().unwrap_or_default().to_string_lossy().into_owned()
+/// Git's name for a linked worktree.
+fn entry_name(worktree: &Worktree) -> String {
+    worktree.git_dir.file_name().unwrap_or_default().to_string_lossy().into_owned()
 }
 
-/// The agent whose worktree we stand in. One that nobody spawned is written down at its first use: whatever is
-/// checked out there later, it stays who it is.
-pub fn here(place: &Place) -> Result<Known> {
-    let tree = place.require_here()?;
-    let (agent, is_recorded) = own(place, tree, &|tree, id| is_taken(&recorded_ids(place), tree, id))?;
+/// The agent of the current worktree. The first use of a worktree that was not spawned writes a record, so that its
+/// agent keeps its id whatever is checked out there later.
+pub fn here(place: &Place) -> Result<KnownAgent> {
+    let worktree = place.require_here()?;
+    let (agent, is_recorded) = own(place, worktree, &|worktree, id| is_taken(&recorded_ids(place), worktree, id))?;
     if !is_recorded {
-        // Where that cannot be written it holds for today.
-        let _ = agent.save(&identity::record(&tree.git_dir));
+        // If the record cannot be written, the id holds for this command only.
+        let _ = agent.save(&layout::identity_file(&worktree.git_dir));
     }
-    Ok(Known {
-        is_managed: tree.is_main || (is_recorded && agent.kind != Kind::Root),
+    Ok(KnownAgent {
+        is_managed: worktree.is_main || (is_recorded && agent.kind != AgentKind::Root),
         agent,
-        tree: tree.clone(),
+        worktree: worktree.clone(),
         error: None,
     })
 }
 
-/// Who calls: named outright, else by the environment, else by where we stand. An environment that speaks of an
-/// agent elsewhere is refused: a guess would send its words in another's name.
-pub fn caller(place: &Place, named: Option<&str>) -> Result<Known> {
+/// The calling agent: the one that is named, else the environment's, else that of the current worktree. An environment
+/// that names an agent of another worktree is refused, because a guess might report in the wrong agent's name.
+pub fn caller(place: &Place, named: Option<&str>) -> Result<KnownAgent> {
     if let Some(name) = named {
         return require(place, name);
     }
     let variable = place.env.var("SHOPFLOOR_AGENT_ID").map(|id| id.to_string_lossy().into_owned());
     let Some(id) = variable else { return here(place) };
-    let tree = place.require_here()?;
+    let worktree = place.require_here()?;
     let own = here(place)?;
     if own.agent.id == id {
         return Ok(own);
     }
-    if let Some(seated) = in_tree(place, tree).into_iter().skip(1).find(|known| known.agent.id == id) {
+    if let Some(seated) = in_tree(place, worktree).into_iter().skip(1).find(|known| known.agent.id == id) {
         return Ok(seated);
     }
     if all(place)?.iter().all(|known| known.agent.id != id) {
-        return Err(Failure::new(
-            Exit::Bad,
-            "identity",
-            format!("SHOPFLOOR_AGENT_ID says {id}, and there is no such agent"),
-        )
-        .hint(format!(
-            "it may have been removed; `unset SHOPFLOOR_AGENT_ID`, or name who speaks: `--as {}`",
+        let message = format!("SHOPFLOOR_AGENT_ID is {id}, but there is no such agent");
+        return Err(SpawnFailure::Identity.with(Exit::Bad, message).hint(format!(
+            "it may have been removed; `unset SHOPFLOOR_AGENT_ID`, or name the calling agent: `--as {}`",
             own.agent.id
         )));
     }
-    Err(Failure::new(
-        Exit::Bad,
-        "identity",
-        format!("SHOPFLOOR_AGENT_ID says {id}, but this is the worktree of {}", own.agent.id),
-    )
-    .hint(format!("name the one that is meant: `--as {id}` or `--as {}`", own.agent.id))
-    .hint(format!("or change to its worktree: `cd \"$(worktree-spawn path {id})\"`")))
+    let message = format!("SHOPFLOOR_AGENT_ID is {id}, but this is the worktree of {}", own.agent.id);
+    Err(SpawnFailure::Identity
+        .with(Exit::Bad, message)
+        .hint(format!("name the calling agent: `--as {id}` or `--as {}`", own.agent.id))
+        .hint(format!("or change to its worktree: `cd \"$(worktree-spawn path {id})\"`")))
 }
 
-/// Who speaks: as [`caller`], but also an agent that was removed, by what is left of it: its tombstone, else the record
-/// in its environment.
-pub fn speaker(place: &Place, named: Option<&str>) -> Result<Known> {
+/// The reporting agent: as [`caller`], but it may have been removed. Then the record in its environment or its
+/// session's tombstone still tells who it is.
+pub fn speaker(place: &Place, named: Option<&str>) -> Result<KnownAgent> {
     let variable = |name| place.env.var(name).map(|text| text.to_string_lossy().into_owned());
     let id = named.map(str::to_owned).or_else(|| variable("SHOPFLOOR_AGENT_ID"));
     let failure = match (caller(place, named), &id) {
         (Err(failure), Some(_)) => failure,
         (done, _) => return done,
     };
-    let Some(id) = id.filter(|_| ["not_found", "identity", "no_worktree"].contains(&failure.kind)) else {
+    let Some(id) = id.filter(|_| is_about_whereabouts(&failure)) else {
         return Err(failure);
     };
-    let told =
+    let record =
         variable("SHOPFLOOR_RECORD").and_then(|text| Agent::parse(Path::new("SHOPFLOOR_RECORD"), text.as_bytes()).ok());
-    let own = told.filter(|agent| named.is_none() && agent.id == id);
+    let own = record.filter(|agent| named.is_none() && agent.id == id);
     if let Some(known) = all(place)?.into_iter().find(|known| known.agent.id == id) {
         let is_later = own.as_ref().is_some_and(|own| own.incarnation != known.agent.incarnation);
-        // It is there, and only we stand elsewhere: in no worktree at all, or in one that is not its own. One that was
-        // removed does not speak for the one that has its name now.
+        // The agent exists, but this process is in another worktree or in none. A removed agent must not report in the
+        // name of a later one with the same id.
         if !is_later {
             return if place.here.is_none() { Ok(known) } else { Err(failure) };
         }
     }
     let agent = match own {
         Some(own) => Some(own),
-        None => Spool::of(&place.shared(), &id).buried()?,
+        None => Spool::new(&place.shared(), &id).buried()?,
     };
     let gone = |agent: Agent| {
         let (path, git_dir) = (place.common_dir.clone(), place.common_dir.clone());
-        let tree = Tree { path, git_dir, branch: None, is_main: false, is_lost: true };
-        Known { agent, tree, is_managed: false, error: None }
+        let worktree = Worktree { path, git_dir, branch: None, is_main: false, is_lost: true };
+        KnownAgent { agent, worktree, is_managed: false, error: None }
     };
     agent.map(gone).ok_or(failure)
 }
 
-impl Known {
-    /// It was removed, and only its identity is left.
-    pub fn is_gone(&self) -> bool {
-        self.tree.is_lost && !self.is_managed && self.error.is_none()
-    }
+/// Whether the failure only means that the caller is elsewhere, or no longer exists.
+fn is_about_whereabouts(failure: &Failure) -> bool {
+    [SpawnFailure::NotFound, SpawnFailure::Identity, SpawnFailure::NoWorktree]
+        .iter()
+        .any(|kind| kind.is_kind_of(failure))
 }
 
-/// The agent of this id, or with this slug if only one has it. Exit 1 otherwise.
-pub fn require(place: &Place, name: &str) -> Result<Known> {
-    // Most often it is one of here.
-    if let Some(tree) = &place.here
-        && let Some(known) = in_tree(place, tree).into_iter().find(|known| known.agent.id == name)
+/// The agent with this id, or with this slug if only one agent has it; otherwise exit 1.
+pub fn require(place: &Place, name: &str) -> Result<KnownAgent> {
+    // Most often it is an agent of the current worktree.
+    if let Some(worktree) = &place.here
+        && let Some(known) = in_tree(place, worktree).into_iter().find(|known| known.agent.id == name)
     {
         return Ok(known);
     }
@@ -221,68 +210,11 @@ pub fn require(place: &Place, name: &str) -> Result<Known> {
             let others = with_slug.map(|known| known.agent.id.clone());
             let ids: Vec<String> =
                 [first.agent.id.clone(), second.agent.id.clone()].into_iter().chain(others).collect();
-            Err(Failure::new(Exit::No, "ambiguous", format!("`{name}` is the slug of {}", ids.join(" and ")))
-                .hint("name one by its whole id"))
+            Err(SpawnFailure::Ambiguous
+                .refuse(format!("`{name}` is the slug of {}", ids.join(" and ")))
+                .hint("use the whole id"))
         }
         (None, _) => Err(Failure::not_found(format!("there is no agent `{name}`"))
-            .hint("run `worktree-spawn list` to see who is there")),
+            .hint("run `worktree-spawn list` to see all agents")),
     }
-}
-
-/// The directory for settings of someone seated in a worktree.
-pub fn settings_dir(known: &Known) -> PathBuf {
-    known.tree.path.join(".shopfloor/agents").join(&known.agent.slug)
-}
-
-/// The file with an agent's task, whether it is there or not.
-pub fn task_file(known: &Known) -> PathBuf {
-    match known.agent.kind {
-        Kind::Worker => settings_dir(known).join("task.md"),
-        _ => known.tree.path.join(".shopfloor/task.md"),
-    }
-}
-
-/// Variables that not every agent has: what an outer one was told is not for an inner one.
-pub const OPTIONAL: [&str; 4] =
-    ["SHOPFLOOR_TASK_FILE", "SHOPFLOOR_SETTINGS", "SHOPFLOOR_MCP_CONFIG", "GEMINI_CLI_SYSTEM_SETTINGS_PATH"];
-
-/// What a launched agent finds in its environment, in this order.
-pub fn variables(known: &Known) -> Vec<(&'static str, String)> {
-    let agent = &known.agent;
-    let mut all = vec![
-        ("SHOPFLOOR_AGENT_ID", agent.id.clone()),
-        ("SHOPFLOOR_SESSION_ID", agent.id.clone()),
-        ("SHOPFLOOR_PARENT", agent.parent.clone().unwrap_or_default()),
-        ("SHOPFLOOR_ROLE", agent.role.clone().unwrap_or_default()),
-    ];
-    // What finds it again once its worktree is gone.
-    let git_dir = &known.tree.git_dir;
-    let common_dir = if known.tree.is_main { Some(git_dir.as_path()) } else { git_dir.parent().and_then(Path::parent) };
-    all.extend(common_dir.map(|dir| ("SHOPFLOOR_REPOSITORY", dir.to_string_lossy().into_owned())));
-    all.extend(serde_json::to_string(agent).ok().map(|record| ("SHOPFLOOR_RECORD", record)));
-    let text = |path: PathBuf| path.to_string_lossy().into_owned();
-    let mut file = |name, path: PathBuf| {
-        if path.exists() {
-            all.push((name, text(path)));
-        }
-    };
-    file("SHOPFLOOR_TASK_FILE", task_file(known));
-    match agent.kind {
-        Kind::Worker => {
-            let settings = settings_dir(known).join("settings.json");
-            if agent.agent.as_deref() == Some(GEMINI) {
-                file("GEMINI_CLI_SYSTEM_SETTINGS_PATH", settings);
-            } else {
-                file("SHOPFLOOR_SETTINGS", settings);
-                file("SHOPFLOOR_MCP_CONFIG", settings_dir(known).join("mcp.json"));
-            }
-        }
-        // `.mcp.json` is found without being told.
-        _ if agent.agent.as_deref() == Some(GEMINI) => {
-            file("GEMINI_CLI_SYSTEM_SETTINGS_PATH", known.tree.path.join(".shopfloor/settings.json"));
-        }
-        _ => file("SHOPFLOOR_MCP_CONFIG", known.tree.path.join(".shopfloor/mcp.json")),
-    }
-
-    all
 }

@@ -1,6 +1,9 @@
-//! Everything that is read: where we stand, who is there, what git says.
+//! Everything that is read: the repository, its agents, and what git says of them.
 
 pub mod agents;
-pub mod place;
+pub mod environment;
+pub mod history;
+pub mod moved;
 pub mod removal;
+pub mod repository;
 pub mod spawn;

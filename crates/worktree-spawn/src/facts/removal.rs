@@ -1,155 +1,185 @@
-//! What would be lost if an agent's worktree went.
+//! What would be lost if an agent's worktree were removed.
 
 use shopfloor_core::config::Line;
 use shopfloor_core::env::Env;
 use shopfloor_core::error::Result;
 use shopfloor_core::fs;
-use shopfloor_core::git::{Git, holds_repository};
+use shopfloor_core::git::{self, Git, holds_repository};
 
-use crate::facts::agents::Known;
-use crate::facts::place::{Place, Tree};
-use crate::facts::spawn::git_failed;
-use crate::identity::Kind;
-use crate::launcher;
-use crate::life::{self, State};
-use crate::native::{Containment, Native};
-use crate::plan::removal::{Branch, Condition};
+use super::history::History;
+use super::repository;
+use crate::agent_run::Liveness;
+use crate::identity::AgentKind;
+use crate::known_agent::KnownAgent;
+use crate::native::Native;
+use crate::place::{Place, Worktree};
 use crate::spool::Spool;
 
-/// What looking needs.
+/// What an inspection of agents needs.
 #[derive(Clone, Copy)]
-pub struct Look<'a> {
+pub struct Inspection<'a> {
     pub env: &'a Env,
     pub place: &'a Place,
     pub git: &'a Git,
-    /// What tells whether an agent lives that `run` did not start.
+    /// The command that tells whether an agent lives that `run` did not start.
     pub probe: Option<&'a Line>,
 }
 
-/// How it is, without asking git: live as long as anybody lives in its worktree.
-pub fn state(look: &Look<'_>, known: &Known, all: &[Known]) -> Result<State> {
-    let of = |known: &Known| -> Result<State> {
-        let life = life::load(&look.place.shared(), &known.agent.id)?;
-        Ok(launcher::state(look.env, look.place, look.probe, known, life)?.0)
-    };
-    if known.agent.kind == Kind::Subtree && !known.tree.is_lost {
-        for seated in seated_in(known, all) {
-            if of(seated)? == State::Live {
-                return Ok(State::Live);
-            }
-        }
-    }
-    of(known)
+/// The condition of an agent that may be removed.
+#[derive(Clone, Debug)]
+pub struct Condition {
+    pub known: KnownAgent,
+    pub liveness: Liveness,
+    /// Paths with uncommitted changes.
+    pub changes: Vec<String>,
+    /// Changes or commits that only a submodule's clone here has.
+    pub submodule: Option<String>,
+    /// The reason given to `git worktree lock`.
+    pub locked: Option<String>,
+    /// The number of commits that no branch, tag or remote has, when HEAD is detached.
+    pub loose_commits: usize,
+    pub branch: Branch,
+    /// The number of events that are not acknowledged.
+    pub pending: usize,
+    /// The ids of agents in worktrees inside this one.
+    pub nested: Vec<String>,
+    /// The ids of the seats in the worktree.
+    pub seats: Vec<String>,
 }
 
-fn seated_in<'k>(known: &'k Known, all: &'k [Known]) -> impl Iterator<Item = &'k Known> {
-    all.iter().filter(|other| other.tree.path == known.tree.path && other.agent.kind == Kind::Worker)
+/// What may become of the branch that the worktree was made with.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Branch {
+    /// There is none, or the worktree holds another one now.
+    NotHeld,
+    /// Another branch contains everything on it.
+    Contained { name: String, tip: String, why: String },
+    /// Another worktree has it checked out as well.
+    Elsewhere { name: String, path: String },
+    /// It has commits of its own.
+    Unmerged { name: String, tip: String, into: String },
 }
 
-/// Asks git about one agent, as one of `all`.
-pub fn condition(look: &Look<'_>, known: &Known, all: &[Known]) -> Result<Condition> {
-    let mut found = without_git(look, known, all)?;
-    if known.agent.kind == Kind::Subtree && !known.tree.is_lost {
-        ask_git(look, known, all, &mut found)?;
+/// The seats in an agent's worktree.
+pub fn seated_in<'k>(known: &'k KnownAgent, all: &'k [KnownAgent]) -> impl Iterator<Item = &'k KnownAgent> {
+    all.iter().filter(|other| other.worktree.path == known.worktree.path && other.agent.kind == AgentKind::Worker)
+}
+
+/// The condition of one agent among `all`. Asks git.
+pub fn condition(
+    inspection: &Inspection<'_>,
+    known: &KnownAgent,
+    all: &[KnownAgent],
+    liveness: Liveness,
+) -> Result<Condition> {
+    let mut found = without_git(inspection.place, known, all, liveness)?;
+    if known.agent.kind == AgentKind::Subtree && !known.worktree.is_lost {
+        ask_git(inspection, known, all, &mut found)?;
     }
     Ok(found)
 }
 
-/// The same for one that stays if it has changes, whatever these are: git is asked only where looking in this process
-/// does not tell.
-pub fn glance(look: &Look<'_>, known: &Known, all: &[Known]) -> Result<Condition> {
-    let Look { env, place, git, .. } = *look;
-    let mut found = without_git(look, known, all)?;
-    let tree = &known.tree;
-    if known.agent.kind != Kind::Subtree || tree.is_lost {
+/// The condition of an agent that stays if it has any change. Git is asked only where gix cannot tell, and changes are
+/// not listed.
+pub fn glance(
+    inspection: &Inspection<'_>,
+    known: &KnownAgent,
+    all: &[KnownAgent],
+    liveness: Liveness,
+) -> Result<Condition> {
+    let Inspection { env, place, git, .. } = *inspection;
+    let mut found = without_git(place, known, all, liveness)?;
+    let worktree = &known.worktree;
+    if known.agent.kind != AgentKind::Subtree || worktree.is_lost {
         return Ok(found);
     }
-    let native = if place.has_ref_storage { None } else { Native::open(env, tree) };
-    // That the worktree is the one the repository has recorded is seen first.
-    let git = &tree.git(git, place)?;
+    let native = repository::native(env, place, worktree);
+    // First of all this checks that the worktree is the one that the repository has recorded.
+    let git = &worktree.git(git, place)?;
     match native.as_ref().and_then(Native::is_changed) {
         Some(true) => found.changes.push("(not looked at one by one)".into()),
-        Some(false) if !holds_repository(&tree.path) => {
-            found.changes.extend(unfinished(tree));
-            branch(&History { git, native, place, tree }, known, all, &mut found)?;
+        Some(false) if !holds_repository(&worktree.path) => {
+            found.changes.extend(unfinished(worktree));
+            find_branch(&History { git, native, place, worktree }, known, all, &mut found)?;
         }
-        _ => ask_git(look, known, all, &mut found)?,
+        _ => ask_git(inspection, known, all, &mut found)?,
     }
     Ok(found)
 }
 
-/// What is known of an agent before anybody looks into its worktree.
-fn without_git(look: &Look<'_>, known: &Known, all: &[Known]) -> Result<Condition> {
-    let tree = &known.tree;
+/// What is known of an agent without looking into its worktree.
+fn without_git(place: &Place, known: &KnownAgent, all: &[KnownAgent], liveness: Liveness) -> Result<Condition> {
+    let worktree = &known.worktree;
     let mut found = Condition {
         known: known.clone(),
-        state: state(look, known, all)?,
+        liveness,
         changes: Vec::new(),
         submodule: None,
         locked: None,
         loose_commits: 0,
         branch: Branch::NotHeld,
-        pending: Spool::of(&look.place.shared(), &known.agent.id).pending()?,
+        pending: Spool::new(&place.shared(), &known.agent.id).pending()?,
         nested: Vec::new(),
         seats: Vec::new(),
     };
-    if known.agent.kind != Kind::Subtree {
+    if known.agent.kind != AgentKind::Subtree {
         return Ok(found);
     }
-    let locked = fs::read(&tree.git_dir.join("locked"))?;
+    let locked = fs::read(&worktree.git_dir.join("locked"))?;
     found.locked = locked.map(|why| match String::from_utf8_lossy(&why).trim() {
         "" => String::new(),
         why => format!(": {why}"),
     });
-    if !tree.is_lost {
-        let inside = all.iter().filter(|other| other.tree.path != tree.path && other.tree.path.starts_with(&tree.path));
+    if !worktree.is_lost {
+        let inside = all
+            .iter()
+            .filter(|other| other.worktree.path != worktree.path && other.worktree.path.starts_with(&worktree.path));
         found.nested =
-            inside.filter(|other| other.agent.kind != Kind::Worker).map(|other| other.agent.id.clone()).collect();
+            inside.filter(|other| other.agent.kind != AgentKind::Worker).map(|other| other.agent.id.clone()).collect();
         found.seats = seated_in(known, all).map(|seated| seated.agent.id.clone()).collect();
     }
     Ok(found)
 }
 
-/// What git is in the middle of.
-fn unfinished(tree: &Tree) -> impl Iterator<Item = String> {
+/// The operations of git that are under way.
+fn unfinished(worktree: &Worktree) -> impl Iterator<Item = String> {
     let names = ["MERGE_HEAD", "rebase-merge", "rebase-apply", "CHERRY_PICK_HEAD", "REVERT_HEAD", "BISECT_LOG"];
-    let open = names.into_iter().filter(|name| tree.git_dir.join(name).exists());
+    let open = names.into_iter().filter(|name| worktree.git_dir.join(name).exists());
     open.map(|name| format!("({name}: git is in the middle of something)"))
 }
 
-fn ask_git(look: &Look<'_>, known: &Known, all: &[Known], found: &mut Condition) -> Result<()> {
-    let Look { place, git, .. } = *look;
-    let tree = &known.tree;
-    let git = &tree.git(git, place)?;
+fn ask_git(inspection: &Inspection<'_>, known: &KnownAgent, all: &[KnownAgent], found: &mut Condition) -> Result<()> {
+    let Inspection { place, git, .. } = *inspection;
+    let worktree = &known.worktree;
+    let git = &worktree.git(git, place)?;
     let how = ["status", "--porcelain=v2", "-z", "--untracked-files=all", "--ignore-submodules=dirty"];
-    let status = git.cmd_alone(&tree.path).args(how);
-    let status = status.capture()?;
+    let status = git.cmd_alone(&worktree.path).args(how).capture()?;
     if !status.status.success() {
-        return Err(git_failed("status", &status));
+        return Err(git::failed("status", &status));
     }
     let mut is_origin = false;
     for line in status.stdout.split(|b| *b == 0).filter(|line| !line.is_empty()) {
-        // The path a renamed one had comes as a record of its own.
+        // The old path of a renamed file follows as a record of its own.
         if std::mem::take(&mut is_origin) {
             continue;
         }
         let text = String::from_utf8_lossy(line).into_owned();
         is_origin = text.starts_with("2 ");
         let path = changed_path(&text);
-        // A repository of its own, which git would only note the commit of.
+        // Of a repository inside, git would only keep the commit.
         if text.starts_with("? ") && path.ends_with('/') {
             found.submodule = Some(format!("{path} is a repository of its own"));
         }
         found.changes.push(path);
     }
-    found.changes.extend(unfinished(tree));
+    found.changes.extend(unfinished(worktree));
     if found.submodule.is_none() {
-        found.submodule = match git.inner_losses(&tree.path)? {
+        found.submodule = match git.inner_losses(&worktree.path)? {
             Some(why) => Some(why),
-            None => git.ignored_losses(&place.common_dir, &tree.path)?,
+            None => git.ignored_losses(&place.common_dir, &worktree.path)?,
         };
     }
-    branch(&History { git, native: None, place, tree }, known, all, found)
+    find_branch(&History { git, native: None, place, worktree }, known, all, found)
 }
 
 /// The path in a record of `git status --porcelain=v2`.
@@ -163,26 +193,28 @@ fn changed_path(record: &str) -> String {
     record.splitn(fields + 1, ' ').last().unwrap_or(record).to_owned()
 }
 
-fn branch(history: &History<'_>, known: &Known, all: &[Known], found: &mut Condition) -> Result<()> {
-    let tree = &known.tree;
+fn find_branch(history: &History<'_>, known: &KnownAgent, all: &[KnownAgent], found: &mut Condition) -> Result<()> {
+    let worktree = &known.worktree;
     let Some(tip) = history.head()? else { return Ok(()) };
-    if tree.branch.is_none() {
+    if worktree.branch.is_none() {
         found.loose_commits = history.loose_commits()?;
         return Ok(());
     }
-    let Some(name) = known.agent.birth_branch.clone().filter(|born| tree.branch.as_ref() == Some(born)) else {
+    let Some(name) = known.agent.birth_branch.clone().filter(|born| worktree.branch.as_ref() == Some(born)) else {
         return Ok(());
     };
-    let elsewhere = all.iter().find(|other| other.tree.path != tree.path && other.tree.branch.as_ref() == Some(&name));
+    let elsewhere =
+        all.iter().find(|other| other.worktree.path != worktree.path && other.worktree.branch.as_ref() == Some(&name));
     if let Some(other) = elsewhere {
-        found.branch = Branch::Elsewhere { name, path: other.tree.path.display().to_string() };
+        found.branch = Branch::Elsewhere { name, path: other.worktree.path.display().to_string() };
         return Ok(());
     }
     let parent = known.agent.parent.as_deref();
-    let today = all.iter().find(|other| Some(other.agent.id.as_str()) == parent).and_then(|p| p.tree.branch.clone());
-    // What it was made from counts as well, when the parent works on something else today.
-    let born_of = name.rsplit_once('.').map(|(prefix, _)| prefix.to_owned());
-    let mut into: Vec<String> = today.into_iter().chain(born_of).filter(|b| *b != name).collect();
+    let current =
+        all.iter().find(|other| Some(other.agent.id.as_str()) == parent).and_then(|p| p.worktree.branch.clone());
+    // The branch that this one was made from counts too, because the parent may work on another one now.
+    let made_from = name.rsplit_once('.').map(|(prefix, _)| prefix.to_owned());
+    let mut into: Vec<String> = current.into_iter().chain(made_from).filter(|b| *b != name).collect();
     into.dedup();
     for parent in &into {
         if let Some(why) = history.contained(&tip, parent)? {
@@ -193,78 +225,4 @@ fn branch(history: &History<'_>, known: &Known, all: &[Known], found: &mut Condi
     let into = into.first().cloned().unwrap_or_else(|| "its parent".into());
     found.branch = Branch::Unmerged { name, tip, into };
     Ok(())
-}
-
-/// What the commits of a worktree have to do with those of other branches: asked in this process where there is a
-/// native repository that knows, of git else.
-struct History<'a> {
-    git: &'a Git,
-    native: Option<Native>,
-    place: &'a Place,
-    tree: &'a Tree,
-}
-
-impl History<'_> {
-    /// The commit HEAD is at, if it has one.
-    fn head(&self) -> Result<Option<String>> {
-        if let Some(tip) = self.native.as_ref().and_then(Native::head) {
-            return Ok(Some(tip));
-        }
-        let head = self.git.cmd_alone(&self.tree.path).args(["rev-parse", "--verify", "--quiet", "HEAD"]).capture()?;
-        let tip = String::from_utf8_lossy(&head.stdout).trim().to_owned();
-        Ok((!tip.is_empty()).then_some(tip))
-    }
-
-    /// The number of commits that no branch, tag or remote has.
-    fn loose_commits(&self) -> Result<usize> {
-        if let Some(count) = self.native.as_ref().and_then(Native::loose_commits) {
-            return Ok(count);
-        }
-        let how = ["rev-list", "--count", "HEAD", "--not", "--branches", "--tags", "--remotes"];
-        let loose = self.git.cmd_alone(&self.tree.path).args(how).capture()?;
-        Ok(String::from_utf8_lossy(&loose.stdout).trim().parse().unwrap_or(1))
-    }
-
-    /// How everything on `tip` is in the branch `into`, if it is: merged, each commit as a patch, or all of it as one.
-    fn contained(&self, tip: &str, into: &str) -> Result<Option<&'static str>> {
-        match self.native.as_ref().and_then(|native| native.containment(tip, into)) {
-            Some(Containment::Merged) => Ok(Some("merged into")),
-            Some(Containment::Missing) => Ok(None),
-            Some(Containment::Ask) | None => contained(self.place, self.git, tip, &format!("refs/heads/{into}")),
-        }
-    }
-}
-
-/// Asks git how everything on `tip` is in `into`.
-fn contained(place: &Place, git: &Git, tip: &str, into: &str) -> Result<Option<&'static str>> {
-    let dir = &place.common_dir;
-    let ask = |args: &[&str]| git.cmd(dir).args(args.iter().copied()).capture();
-    let exists = ask(&["rev-parse", "--verify", "--quiet", &format!("{into}^{{commit}}")])?;
-    if !exists.status.success() {
-        return Ok(None);
-    }
-    if ask(&["merge-base", "--is-ancestor", tip, into])?.status.success() {
-        return Ok(Some("merged into"));
-    }
-    let is_there = |commit: &str| -> Result<bool> {
-        let cherry = ask(&["cherry", into, commit])?;
-        let text = String::from_utf8_lossy(&cherry.stdout).into_owned();
-        let count = ask(&["rev-list", "--count", "--merges", &format!("{into}..{commit}")])?;
-        // A merge has no patch to compare.
-        let merges = String::from_utf8_lossy(&count.stdout).trim() != "0";
-        Ok(cherry.status.success() && !merges && text.lines().all(|line| line.starts_with("- ")))
-    };
-    if is_there(tip)? {
-        return Ok(Some("patch-equal in"));
-    }
-    let base = ask(&["merge-base", tip, into])?;
-    let base = String::from_utf8_lossy(&base.stdout).trim().to_owned();
-    if base.is_empty() {
-        return Ok(None);
-    }
-    // The branch as if it had been squashed: a commit that no ref ever names.
-    let tree = format!("{tip}^{{tree}}");
-    let squashed = crate::apply::trash::commit_cmd(git, dir, &[&tree, "-p", &base, "-m", "squashed"]).capture()?;
-    let squashed = String::from_utf8_lossy(&squashed.stdout).trim().to_owned();
-    Ok((!squashed.is_empty() && is_there(&squashed)?).then_some("squashed into"))
 }

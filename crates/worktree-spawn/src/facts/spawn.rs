@@ -1,57 +1,56 @@
-//! What git and the file system say before something is spawned.
+//! What git and the file system say before a subtree is spawned.
 
 use std::collections::BTreeSet;
 use std::path::{Component, Path, PathBuf};
 
-use shopfloor_core::error::{Exit, Failure, Result};
+use shopfloor_core::error::{Exit, Result};
 use shopfloor_core::fs::{Found, Root};
-use shopfloor_core::git::Git;
+use shopfloor_core::git::{self, Git};
 use shopfloor_core::path::RelPath;
-use shopfloor_core::proc::Output;
 
-use crate::facts::place::Place;
+use crate::failure::{SpawnFailure, stderr};
 use crate::native::Native;
+use crate::place::Place;
 
-/// Where a spawn starts from, and where git looks for the hook it runs afterwards.
+/// The commit that a new worktree starts at, and the hook that git runs there.
 #[derive(Clone, Debug)]
-pub struct Base {
+pub struct StartPoint {
     pub sha: String,
-    /// `hooks/post-checkout`, relative to a worktree where the configuration says so.
+    /// `hooks/post-checkout`, relative to a worktree if the configuration says so.
     pub hook: PathBuf,
 }
 
-/// The commit, and where the hooks are: in this process, or in one of git's. Exit 2 on an unborn branch or an unknown
-/// revision.
-pub fn base(git: &Git, native: Option<&Native>, place: &Place, from: Option<&str>) -> Result<Base> {
-    let tree = place.require_here()?;
+/// Finds the start point, in this process or by git. Exit 2 on an unborn branch or an unknown revision.
+pub fn start_point(git: &Git, native: Option<&Native>, place: &Place, from: Option<&str>) -> Result<StartPoint> {
+    let worktree = place.require_here()?;
     let read = native.filter(|_| from.is_none()).and_then(|native| native.head().zip(native.hooks()));
     if let Some((sha, hooks)) = read {
-        return Ok(Base { sha, hook: hooks.join("post-checkout") });
+        return Ok(StartPoint { sha, hook: hooks.join("post-checkout") });
     }
     let revision = from.unwrap_or("HEAD");
-    let unknown = || Failure::new(Exit::Bad, "not_found", format!("no commit is called `{revision}`"));
+    let unknown = || SpawnFailure::NotFound.with(Exit::Bad, format!("there is no commit `{revision}`"));
     if revision.starts_with('-') {
         return Err(unknown().hint("name a branch, a tag or a commit"));
     }
-    let asked = git.cmd(&tree.path).args(["rev-parse", "--git-common-dir", "--git-path", "hooks/post-checkout"]);
+    let asked = git.cmd(&worktree.path).args(["rev-parse", "--git-common-dir", "--git-path", "hooks/post-checkout"]);
     let asked = asked.arg(format!("{revision}^{{commit}}")).capture()?;
     let text = String::from_utf8_lossy(&asked.stdout).into_owned();
     let lines: Vec<&str> = text.lines().collect();
     let ([common, hook, sha], true) = (lines.as_slice(), asked.status.success()) else {
         return Err(match from {
-            None => {
-                Failure::new(Exit::Bad, "unborn", "there is no commit yet to start from").hint("make the first commit")
-            }
-            Some(_) => unknown().because(anyhow_of(&asked)).hint("`git branch --all` and `git tag` list names"),
+            None => SpawnFailure::Unborn
+                .with(Exit::Bad, "there is no commit yet to start from")
+                .hint("make the first commit"),
+            Some(_) => unknown().because(stderr(&asked)).hint("`git branch --all` and `git tag` list names"),
         });
     };
-    // git prints the usual place relative to where it ran, a configured one as it stands.
+    // git prints the default path relative to its own directory, and a configured one unchanged.
     let is_usual = Path::new(hook) == Path::new(common).join("hooks/post-checkout");
     let hook = if is_usual { place.common_dir.join("hooks/post-checkout") } else { PathBuf::from(hook) };
-    Ok(Base { sha: (*sha).to_owned(), hook })
+    Ok(StartPoint { sha: (*sha).to_owned(), hook })
 }
 
-/// Local branches that begin so, and what they point at: in this process, or in one of git's.
+/// The local branches with this prefix and the commits they point at, in this process or by git.
 pub fn branches(git: &Git, native: Option<&Native>, place: &Place, prefix: &str) -> Result<Vec<(String, String)>> {
     if let Some(Ok(branches)) = native.map(|native| native.branches(prefix)) {
         return Ok(branches);
@@ -59,14 +58,14 @@ pub fn branches(git: &Git, native: Option<&Native>, place: &Place, prefix: &str)
     let cmd = git.cmd(&place.common_dir).args(["for-each-ref", "--format=%(refname) %(objectname)"]);
     let asked = cmd.arg(format!("refs/heads/{prefix}*")).arg(format!("refs/heads/{prefix}/")).capture()?;
     if !asked.status.success() {
-        return Err(git_failed("for-each-ref", &asked));
+        return Err(git::failed("for-each-ref", &asked));
     }
     let text = String::from_utf8_lossy(&asked.stdout).into_owned();
     let pairs = text.lines().filter_map(|line| line.strip_prefix("refs/heads/")?.split_once(' '));
     Ok(pairs.map(|(name, sha)| (name.to_owned(), sha.to_owned())).collect())
 }
 
-/// Which of these paths hold something; an empty directory holds nothing.
+/// The paths among these that are taken. An empty directory is free.
 pub fn occupied(paths: &[PathBuf]) -> BTreeSet<PathBuf> {
     let is_taken = |path: &&PathBuf| match path.symlink_metadata() {
         Err(_) => false,
@@ -76,7 +75,7 @@ pub fn occupied(paths: &[PathBuf]) -> BTreeSet<PathBuf> {
     paths.iter().filter(is_taken).cloned().collect()
 }
 
-/// The base directory as a plan takes it: relative to a worktree it stays below, or absolute.
+/// The base directory for a plan: absolute, or relative to the spawner's worktree and inside it.
 pub fn base_dir(place: &Place, configured: &Path, flag: Option<&Path>) -> PathBuf {
     match flag {
         Some(flag) => clean(&place.env.cwd.join(flag)),
@@ -89,7 +88,7 @@ pub fn base_dir(place: &Place, configured: &Path, flag: Option<&Path>) -> PathBu
     }
 }
 
-/// The path without `.` and `..`, as text goes.
+/// The path without `.` and `..`, resolved as text.
 fn clean(path: &Path) -> PathBuf {
     path.components().fold(PathBuf::new(), |mut out, component| {
         match component {
@@ -102,31 +101,23 @@ fn clean(path: &Path) -> PathBuf {
     })
 }
 
-/// Refuses a base below a worktree that is reached through a link: a branch must not make it lead elsewhere.
-pub fn refuse_links(tree: &Path, base: &Path) -> Result<()> {
+/// Refuses a base inside a worktree that leads through a link, because a checked-in link could lead anywhere.
+pub fn refuse_links(worktree: &Path, base: &Path) -> Result<()> {
     let Some(rel) = RelPath::parse_os(base.as_os_str()).ok().filter(|_| base.is_relative()) else { return Ok(()) };
-    let found = Root::open(tree)?.look(&rel)?;
+    let found = Root::open(worktree)?.look(&rel)?;
     let blocked = match found {
         Found::Blocked(at) => Some(at.to_string()),
         Found::Link(_) | Found::File(_) | Found::Special => Some(rel.to_string()),
         Found::Missing | Found::Dir => None,
     };
     match blocked {
-        Some(at) => Err(Failure::new(
-            Exit::Bad,
-            "blocked",
-            format!("worktrees go below {}, and {at} is no directory there", tree.join(base).display()),
-        )
-        .hint("move it away, or name another place with `--base-dir`")),
+        Some(at) => {
+            let message =
+                format!("worktrees go below {}, and {at} is not a directory there", worktree.join(base).display());
+            Err(SpawnFailure::Blocked
+                .with(Exit::Bad, message)
+                .hint("move it away, or name another place with `--base-dir`"))
+        }
         None => Ok(()),
     }
-}
-
-/// A git command that failed, with what it said.
-pub fn git_failed(command: &str, output: &Output) -> Failure {
-    Failure::new(Exit::Failed, "git", format!("git {command} failed with {}", output.status)).because(anyhow_of(output))
-}
-
-fn anyhow_of(output: &Output) -> std::io::Error {
-    std::io::Error::other(String::from_utf8_lossy(&output.stderr).trim().to_owned())
 }

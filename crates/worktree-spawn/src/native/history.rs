@@ -1,4 +1,4 @@
-//! Whether a branch holds commits that another one lacks, found in this process. Comparing patches is left to git.
+//! Whether a branch holds commits that another one lacks, computed in this process. Comparing patches is left to git.
 
 use std::collections::{BTreeSet, HashSet};
 
@@ -13,19 +13,19 @@ use crate::native::{Attempt, Native};
 /// How the commits of one branch relate to another branch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Containment {
-    /// All of them are reachable from it.
+    /// All of them are reachable from the other branch.
     Merged,
-    /// No commit over there touches the same paths, so none of them was applied there.
+    /// No commit on the other branch touches the same paths, so none of them was applied there.
     Missing,
-    /// Commits over there touch the same paths; git has to compare the patches.
+    /// Commits on the other branch touch the same paths, so git has to compare the patches.
     Ask,
 }
 
-/// More commits than this are compared by git.
+/// The number of commits above which git compares them.
 const MANY: usize = 1000;
 
 impl Native {
-    /// How the commits of `tip` relate to the branch `into`; none where git has to tell.
+    /// How the commits of `tip` relate to the branch `into`; none if only git can tell.
     pub fn containment(&self, tip: &str, into: &str) -> Option<Containment> {
         let into = self.repo.try_find_reference(&format!("refs/heads/{into}")).ok()?;
         let Some(mut into) = into else { return Some(Containment::Missing) };
@@ -33,14 +33,14 @@ impl Native {
         self.compare(ObjectId::from_hex(tip.as_bytes()).ok()?, into).ok()
     }
 
-    /// The number of commits of HEAD that no branch, tag or remote has; none where git has to tell.
+    /// The number of commits of HEAD that no branch, tag or remote has; none if only git can tell.
     pub fn loose_commits(&self) -> Option<usize> {
         let references = self.repo.references().ok()?;
         let mut kept = Vec::new();
         for prefix in ["refs/heads/", "refs/tags/", "refs/remotes/"] {
             for reference in references.prefixed(prefix).ok()? {
                 let id = reference.ok()?.into_fully_peeled_id().ok()?;
-                // A tag may name a file.
+                // A tag may point at a file.
                 if id.header().ok()?.kind().is_commit() {
                     kept.push(id.detach());
                 }
@@ -66,16 +66,16 @@ impl Native {
         for commit in theirs.iter().filter(|commit| commit.parent_ids.len() < 2) {
             touched.insert(self.paths(commit.parent_ids.first().copied(), commit.id)?);
         }
-        // Patches that are equal touch the same paths. A merge has no patch.
+        // Equal patches touch the same paths. A merge has no patch.
         let mut is_each_there = true;
         for commit in &ours {
             let parent = commit.parent_ids.first().copied();
             is_each_there &= commit.parent_ids.len() < 2 && touched.contains(&self.paths(parent, commit.id)?);
         }
-        let known: HashSet<ObjectId> = ours.iter().map(|commit| commit.id).collect();
+        let own: HashSet<ObjectId> = ours.iter().map(|commit| commit.id).collect();
         let parents = ours.iter().flat_map(|commit| &commit.parent_ids);
-        let bases: HashSet<ObjectId> = parents.filter(|id| !known.contains(*id)).copied().collect();
-        // With several bases or none git chooses, or has none.
+        let bases: HashSet<ObjectId> = parents.filter(|id| !own.contains(*id)).copied().collect();
+        // With several bases, only git knows which one counts; without one, there is nothing to compare.
         let is_squashed = match (bases.iter().next(), bases.len()) {
             (Some(base), 1) => touched.contains(&self.paths(Some(*base), tip)?),
             (_, 0) => false,
@@ -90,7 +90,7 @@ impl Native {
         Ok(walk.collect::<Result<Vec<_>, _>>()?)
     }
 
-    /// The paths of the files that differ between two commits, or between nothing and one.
+    /// The paths of the files that differ between two commits, or between the empty tree and one.
     fn paths(&self, from: Option<ObjectId>, to: ObjectId) -> Attempt<BTreeSet<BString>> {
         let from = match from {
             Some(id) => self.repo.find_commit(id)?.tree()?,

@@ -1,4 +1,4 @@
-//! The pure decisions: what a spawn makes, what may be removed.
+//! The pure decisions: what a spawn makes, and what may be removed.
 
 pub mod removal;
 pub mod spawn;

@@ -1,176 +1,160 @@
-//! What may be taken away, and what becomes of its branch.
+//! What may be removed, and what becomes of its branch.
 
-use shopfloor_core::error::{Exit, Failure};
+use shopfloor_core::error::Result;
 use shopfloor_core::text::shell_word;
 
-use crate::facts::agents::Known;
-use crate::identity::Kind;
-use crate::life::State;
+use crate::agent_run::Liveness;
+use crate::facts::removal::{Branch, Condition};
+use crate::failure::SpawnFailure;
+use crate::identity::AgentKind;
 
-/// What is known of an agent that may go.
-#[derive(Clone, Debug)]
-pub struct Condition {
-    pub known: Known,
-    pub state: State,
-    /// Paths with uncommitted changes.
-    pub changes: Vec<String>,
-    /// Changes or commits that only a submodule's clone here has.
-    pub submodule: Option<String>,
-    /// What `git worktree lock` said.
-    pub locked: Option<String>,
-    /// Commits that no branch, tag or remote has: HEAD is detached.
-    pub loose_commits: usize,
-    pub branch: Branch,
-    /// Events that nobody acknowledged.
-    pub pending: usize,
-    /// Ids of worktrees inside this one.
-    pub nested: Vec<String>,
-    /// Ids of those seated in it.
-    pub seats: Vec<String>,
-}
-
-/// What can become of the branch it was born with.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Branch {
-    /// It has none, or holds another one today.
-    NotHeld,
-    /// Everything on it is elsewhere.
-    Contained { name: String, tip: String, why: String },
-    /// Another worktree has it checked out as well.
-    Elsewhere { name: String, path: String },
-    /// Not so.
-    Unmerged { name: String, tip: String, into: String },
-}
-
-/// What was asked for.
+/// What the caller asked for.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Wish {
+pub struct RemovalRequest {
     pub force: bool,
     pub delete_branch: bool,
     pub keep_branch: bool,
 }
 
-/// What will be done.
+/// The removal of one agent.
 #[derive(Clone, Debug)]
-pub struct Removal {
+pub struct AgentRemoval {
     pub condition: Condition,
-    /// What the changes and commits are kept under first.
+    /// Whether refusals of other tools are overruled.
+    pub is_forced: bool,
+    /// Whether changes and commits are kept under a ref first.
     pub keeps_trash: bool,
-    /// The branch to delete, if it still is at this commit.
+    /// The branch to delete if it still is at this commit.
     pub deletes: Option<(String, String)>,
     /// Why the branch stays, if one does.
-    pub says: Option<String>,
+    pub note: Option<String>,
 }
 
-/// Decides; refuses whatever would lose something.
-pub fn removal(condition: Condition, wish: Wish) -> Result<Removal, Failure> {
+/// Decides about a removal. Refuses everything by which something would be lost.
+pub fn plan(condition: Condition, request: RemovalRequest) -> Result<AgentRemoval> {
+    refuse_losses(&condition, request)?;
+    let fate = branch_fate(&condition, request)?;
+    let loses_branch = matches!(condition.branch, Branch::Unmerged { .. }) && fate.deletes.is_some();
+    let keeps_trash = request.force && (!condition.changes.is_empty() || condition.loose_commits > 0 || loses_branch);
+    Ok(AgentRemoval { condition, is_forced: request.force, keeps_trash, deletes: fate.deletes, note: fate.note })
+}
+
+fn refuse_losses(condition: &Condition, request: RemovalRequest) -> Result<()> {
     let agent = &condition.known.agent;
-    let path = condition.known.tree.path.display();
-    let refuse = |kind: &'static str, message: String| Failure::new(Exit::No, kind, message);
-    if agent.kind == Kind::Root {
-        return Err(refuse("unmanaged", format!("{} was not spawned, so it is not ours to remove", agent.id))
-            .hint("`git worktree remove` takes away worktrees made by hand"));
+    let path = condition.known.worktree.path.display();
+    if agent.kind == AgentKind::Root {
+        return Err(SpawnFailure::Unmanaged
+            .refuse(format!("{} was not spawned by worktree-spawn", agent.id))
+            .hint("`git worktree remove` removes worktrees that were made by hand"));
     }
-    if condition.state == State::Live && !wish.force {
-        return Err(
-            refuse("live", format!("{} runs", agent.id)).hint("end it first; `--force` removes it all the same")
-        );
+    if condition.liveness == Liveness::Live && !request.force {
+        return Err(SpawnFailure::Live
+            .refuse(format!("{} is running", agent.id))
+            .hint("end it first, or remove it anyway with `--force`"));
     }
     if let Some(why) = &condition.locked {
-        return Err(refuse("locked", format!("{path} is locked{why}"))
-            .hint(format!("unlock it first: `git worktree unlock {}`", shell_word(&condition.known.tree.path))));
+        return Err(SpawnFailure::Locked
+            .refuse(format!("{path} is locked{why}"))
+            .hint(format!("unlock it first: `git worktree unlock {}`", shell_word(&condition.known.worktree.path))));
     }
-    if condition.known.tree.is_lost && !wish.force {
-        return Err(refuse("lost", format!("{path} is not there"))
-            .hint("where it was moved, `worktree-spawn repair` finds it; `--force` takes git's record of it away, with what was staged"));
+    if condition.known.worktree.is_lost && !request.force {
+        return Err(SpawnFailure::Lost
+            .refuse(format!("{path} is not there"))
+            .hint("if it was moved, `worktree-spawn repair` finds it; `--force` removes git's record of it, including what was staged"));
     }
     if let Some(why) = &condition.submodule {
-        return Err(refuse("dirty", format!("{path}: {why}, which would be lost"))
-            .hint("commit and push that there, or move it out of the worktree, first"));
+        return Err(SpawnFailure::Dirty
+            .refuse(format!("{path}: {why}, which would be lost"))
+            .hint("first commit and push it there, or move it out of the worktree"));
     }
-    if !condition.changes.is_empty() && !wish.force {
+    if !condition.changes.is_empty() && !request.force {
         let shown = condition.changes.iter().take(5).map(|path| format!("  {path}"));
         let more = condition.changes.len().saturating_sub(5);
         let rest = (more > 0).then(|| format!("  and {more} more"));
-        return Err(refuse("dirty", format!("{path} has uncommitted changes"))
+        return Err(SpawnFailure::Dirty
+            .refuse(format!("{path} has uncommitted changes"))
             .details(shown.chain(rest))
             .hint("commit them, or let `--force` keep them under refs/shopfloor/trash/"));
     }
-    if condition.loose_commits > 0 && !wish.force {
-        return Err(refuse(
-            "unmerged",
-            format!("{path} has {} commits that are on no branch", condition.loose_commits),
-        )
-        .hint(
-            "give them a branch: `git branch NAME HEAD` there, or let `--force` keep them under refs/shopfloor/trash/",
-        ));
+    if condition.loose_commits > 0 && !request.force {
+        return Err(SpawnFailure::Unmerged
+            .refuse(format!("{path} has {} commits that are on no branch", condition.loose_commits))
+            .hint("give them a branch: `git branch NAME HEAD` there, or let `--force` keep them under refs/shopfloor/trash/"));
     }
-    let mut says = None;
-    let deletes = match &condition.branch {
-        Branch::NotHeld if wish.delete_branch && agent.kind == Kind::Subtree => {
-            let born = agent.birth_branch.clone().unwrap_or_default();
-            return Err(refuse("unmerged", format!("{path} does not hold the branch {born} it was made with"))
+    Ok(())
+}
+
+/// What becomes of the branch.
+#[derive(Default)]
+struct BranchFate {
+    deletes: Option<(String, String)>,
+    note: Option<String>,
+}
+
+fn branch_fate(condition: &Condition, request: RemovalRequest) -> Result<BranchFate> {
+    let agent = &condition.known.agent;
+    let born = || agent.birth_branch.clone().unwrap_or_default();
+    let is_subtree = agent.kind == AgentKind::Subtree;
+    let delete = |name: &String, tip: &String| BranchFate { deletes: Some((name.clone(), tip.clone())), note: None };
+    let keep = |note: String| BranchFate { deletes: None, note: Some(note) };
+    Ok(match &condition.branch {
+        Branch::NotHeld if request.delete_branch && is_subtree => {
+            let path = condition.known.worktree.path.display();
+            return Err(SpawnFailure::Unmerged
+                .refuse(format!("{path} does not hold the branch {} it was made with", born()))
                 .hint("delete branches yourself: `git branch -d`"));
         }
-        Branch::NotHeld => {
-            if agent.kind == Kind::Subtree && !condition.known.tree.is_lost {
-                says = Some(format!(
-                    "its branches stay, for it no longer holds {}",
-                    agent.birth_branch.clone().unwrap_or_default()
-                ));
-            }
-            None
+        Branch::NotHeld if is_subtree && !condition.known.worktree.is_lost => {
+            keep(format!("its branches stay, because it no longer holds {}", born()))
         }
-        Branch::Elsewhere { name, path } if wish.delete_branch => {
-            return Err(refuse("unmerged", format!("{name} is checked out at {path} as well"))
+        Branch::NotHeld => BranchFate::default(),
+        Branch::Elsewhere { name, path } if request.delete_branch => {
+            return Err(SpawnFailure::Unmerged
+                .refuse(format!("{name} is checked out at {path} as well"))
                 .hint("leave the branch with `--keep-branch`"));
         }
         Branch::Elsewhere { name, path } => {
-            says = Some(format!("the branch {name} stays: it is checked out at {path} as well"));
-            None
+            keep(format!("the branch {name} stays: it is checked out at {path} as well"))
         }
-        Branch::Contained { .. } | Branch::Unmerged { .. } if wish.keep_branch => None,
-        Branch::Contained { name, tip, .. } => Some((name.clone(), tip.clone())),
-        Branch::Unmerged { name, tip, .. } if wish.delete_branch && wish.force => Some((name.clone(), tip.clone())),
-        Branch::Unmerged { name, into, .. } if wish.delete_branch => {
-            return Err(refuse("unmerged", format!("{name} has commits that {into} has not"))
+        Branch::Contained { .. } | Branch::Unmerged { .. } if request.keep_branch => BranchFate::default(),
+        Branch::Contained { name, tip, .. } => delete(name, tip),
+        Branch::Unmerged { name, tip, .. } if request.delete_branch && request.force => delete(name, tip),
+        Branch::Unmerged { name, into, .. } if request.delete_branch => {
+            return Err(SpawnFailure::Unmerged
+                .refuse(format!("{name} has commits that {into} lacks"))
                 .hint("merge it first, leave the branch with `--keep-branch`, or let `--force` keep it under refs/shopfloor/trash/"));
         }
         Branch::Unmerged { name, into, .. } => {
-            says = Some(format!("the branch {name} stays: it has commits that {into} has not"));
-            None
+            keep(format!("the branch {name} stays: it has commits that {into} lacks"))
         }
-    };
-    let loses_branch = matches!(condition.branch, Branch::Unmerged { .. }) && deletes.is_some();
-    let keeps_trash = wish.force && (!condition.changes.is_empty() || condition.loose_commits > 0 || loses_branch);
-    Ok(Removal { condition, keeps_trash, deletes, says })
+    })
 }
 
-/// Whether it has ended; else why it stays, whatever it has.
-pub fn has_ended(state: State) -> Result<(), String> {
-    match state {
-        State::Live => Err("it runs".into()),
-        State::Never => Err("it was never run, so nobody knows whether it is done".into()),
-        State::Unknown => Err("nobody knows whether it runs".into()),
-        State::Exited | State::Died => Ok(()),
+/// Whether an agent has ended, otherwise the reason why `gc` keeps it.
+pub fn has_ended(liveness: Liveness) -> std::result::Result<(), String> {
+    match liveness {
+        Liveness::Live => Err("it is running".into()),
+        Liveness::Never => Err("it was never run, so nobody knows whether it is done".into()),
+        Liveness::Unknown => Err("nobody knows whether it is running".into()),
+        Liveness::Exited | Liveness::Died => Ok(()),
     }
 }
 
-/// Whether nobody would miss it; else why it stays.
-pub fn collectable(condition: &Condition) -> Result<(), String> {
+/// Whether an agent has left nothing, otherwise the reason why `gc` keeps it.
+pub fn is_collectable(condition: &Condition) -> std::result::Result<(), String> {
     let agent = &condition.known.agent;
-    has_ended(condition.state)?;
-    if agent.kind == Kind::Root {
+    has_ended(condition.liveness)?;
+    if agent.kind == AgentKind::Root {
         return Err("it was not spawned".into());
     }
-    if condition.known.tree.is_lost {
+    if condition.known.worktree.is_lost {
         return Err("it is not there".into());
     }
     if !condition.nested.is_empty() {
-        return Err(format!("worktrees lie inside it: {}", condition.nested.join(", ")));
+        return Err(format!("there are worktrees inside it: {}", condition.nested.join(", ")));
     }
     if !condition.seats.is_empty() {
-        return Err(format!("others are seated in it: {}", condition.seats.join(", ")));
+        return Err(format!("there are seats in it: {}", condition.seats.join(", ")));
     }
     if condition.pending > 0 {
         return Err(format!("{} events for it are not acknowledged", condition.pending));
@@ -188,9 +172,11 @@ pub fn collectable(condition: &Condition) -> Result<(), String> {
         return Err("it has commits that are on no branch".into());
     }
     match &condition.branch {
-        Branch::Unmerged { name, into, .. } => Err(format!("{name} has commits that {into} has not")),
+        Branch::Unmerged { name, into, .. } => Err(format!("{name} has commits that {into} lacks")),
         Branch::Elsewhere { name, path } => Err(format!("{name} is checked out at {path} as well")),
-        Branch::NotHeld if agent.kind == Kind::Subtree => Err("it no longer holds the branch it was made with".into()),
+        Branch::NotHeld if agent.kind == AgentKind::Subtree => {
+            Err("it no longer holds the branch it was made with".into())
+        }
         _ => Ok(()),
     }
 }
@@ -200,17 +186,18 @@ mod tests {
     use jiff::Timestamp;
 
     use super::*;
-    use crate::facts::place::Tree;
     use crate::identity::Agent;
+    use crate::known_agent::KnownAgent;
+    use crate::place::Worktree;
 
     fn condition() -> Condition {
         let root = Agent::root("root", Some("main"), Timestamp::UNIX_EPOCH);
-        let agent = root.child(Kind::Subtree, "main.x".into(), "x", "x", Timestamp::UNIX_EPOCH);
+        let agent = root.child(AgentKind::Subtree, "main.x".into(), "x", "x", Timestamp::UNIX_EPOCH);
         let branch = Some("main.x".to_owned());
-        let tree = Tree { path: "/p/x".into(), git_dir: "/g".into(), branch, is_main: false, is_lost: false };
+        let worktree = Worktree { path: "/p/x".into(), git_dir: "/g".into(), branch, is_main: false, is_lost: false };
         Condition {
-            known: Known { agent, tree, is_managed: true, error: None },
-            state: State::Exited,
+            known: KnownAgent::spawned(agent, worktree),
+            liveness: Liveness::Exited,
             changes: vec![],
             submodule: None,
             locked: None,
@@ -223,46 +210,46 @@ mod tests {
     }
 
     #[test]
-    fn nothing_that_would_be_lost_goes_without_force_and_with_it_is_kept() {
-        type Spoil = fn(&mut Condition);
-        let spoils: [(&str, Spoil, bool); 7] = [
+    fn losses_are_refused_without_force_and_kept_with_it() {
+        type Damage = fn(&mut Condition);
+        let spoils: [(&str, Damage, bool); 7] = [
             ("dirty", |c| c.changes.push("a".into()), true),
-            ("live", |c| c.state = State::Live, true),
+            ("live", |c| c.liveness = Liveness::Live, true),
             ("unmerged", |c| c.loose_commits = 1, true),
-            ("lost", |c| c.known.tree.is_lost = true, true),
+            ("lost", |c| c.known.worktree.is_lost = true, true),
             ("locked", |c| c.locked = Some(String::new()), false),
             ("dirty", |c| c.submodule = Some("s".into()), false),
-            ("unmanaged", |c| c.known.agent.kind = Kind::Root, false),
+            ("unmanaged", |c| c.known.agent.kind = AgentKind::Root, false),
         ];
         for (kind, spoil, can_force) in spoils {
             let mut spoilt = condition();
             spoil(&mut spoilt);
-            assert_eq!(removal(spoilt.clone(), Wish::default()).unwrap_err().kind, kind);
-            assert!(collectable(&spoilt).is_err(), "{kind}");
-            let forced = removal(spoilt, Wish { force: true, ..Wish::default() });
+            assert_eq!(plan(spoilt.clone(), RemovalRequest::default()).unwrap_err().kind, kind);
+            assert!(is_collectable(&spoilt).is_err(), "{kind}");
+            let forced = plan(spoilt, RemovalRequest { force: true, ..RemovalRequest::default() });
             assert_eq!(forced.is_ok(), can_force, "{kind}");
             assert!(forced.is_err() || ["live", "lost"].contains(&kind) || forced.unwrap().keeps_trash, "{kind}");
         }
-        assert!(collectable(&condition()).is_ok());
-        assert!(collectable(&Condition { seats: vec!["w".into()], ..condition() }).is_err());
+        assert!(is_collectable(&condition()).is_ok());
+        assert!(is_collectable(&Condition { seats: vec!["w".into()], ..condition() }).is_err());
     }
 
     #[test]
-    fn a_branch_goes_only_when_all_of_it_is_elsewhere() {
-        assert_eq!(removal(condition(), Wish::default()).unwrap().deletes, Some(("main.x".into(), "t".into())));
-        let keep = Wish { keep_branch: true, ..Wish::default() };
-        assert_eq!(removal(condition(), keep).unwrap().deletes, None);
+    fn a_branch_is_deleted_only_if_another_one_contains_it() {
+        assert_eq!(plan(condition(), RemovalRequest::default()).unwrap().deletes, Some(("main.x".into(), "t".into())));
+        let keep = RemovalRequest { keep_branch: true, ..RemovalRequest::default() };
+        assert_eq!(plan(condition(), keep).unwrap().deletes, None);
         let branch = Branch::Unmerged { name: "main.x".into(), tip: "t".into(), into: "main".into() };
         let unmerged = Condition { branch, ..condition() };
-        let kept = removal(unmerged.clone(), Wish::default()).unwrap();
-        assert!(kept.deletes.is_none() && kept.says.unwrap().contains("stays"));
-        let delete = Wish { delete_branch: true, ..Wish::default() };
-        assert_eq!(removal(unmerged.clone(), delete).unwrap_err().kind, "unmerged");
-        let forced = removal(unmerged, Wish { force: true, ..delete }).unwrap();
+        let kept = plan(unmerged.clone(), RemovalRequest::default()).unwrap();
+        assert!(kept.deletes.is_none() && kept.note.unwrap().contains("stays"));
+        let delete = RemovalRequest { delete_branch: true, ..RemovalRequest::default() };
+        assert_eq!(plan(unmerged.clone(), delete).unwrap_err().kind, "unmerged");
+        let forced = plan(unmerged, RemovalRequest { force: true, ..delete }).unwrap();
         assert!(forced.deletes.is_some() && forced.keeps_trash);
         let shared = Branch::Elsewhere { name: "main.x".into(), path: "/y".into() };
-        assert_eq!(removal(Condition { branch: shared, ..condition() }, Wish::default()).unwrap().deletes, None);
-        let strayed = Condition { branch: Branch::NotHeld, ..condition() };
-        assert!(removal(strayed, delete).is_err());
+        assert_eq!(plan(Condition { branch: shared, ..condition() }, RemovalRequest::default()).unwrap().deletes, None);
+        let switched = Condition { branch: Branch::NotHeld, ..condition() };
+        assert!(plan(switched, delete).is_err());
     }
 }

@@ -1,4 +1,4 @@
-//! What a spawn makes: the name, the branch, the place; or why there is nothing to make.
+//! What a spawn makes: the id, the branch, the path; or why it is refused.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -7,38 +7,39 @@ use jiff::Timestamp;
 use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::path::RelPath;
 
-use crate::facts::agents::Known;
-use crate::identity::{Agent, Kind};
-use crate::slug::{LONGEST_BRANCH, numbered, slug};
+use crate::failure::SpawnFailure;
+use crate::identity::{Agent, AgentKind};
+use crate::known_agent::KnownAgent;
+use crate::slug::{LONGEST_BRANCH, is_branch_name, numbered, slug};
 
-/// What was asked for.
+/// What the caller asked for.
 #[derive(Clone, Debug, Default)]
-pub struct Request {
+pub struct SpawnRequest {
     pub name: String,
     pub role: Option<String>,
     pub agent: String,
-    /// Give back the one that is there.
+    /// Whether an existing subtree is given back.
     pub returns_existing: bool,
     pub is_unique: bool,
     pub reuses_branch: bool,
-    /// A commit to start from was named.
+    /// Whether the caller named a commit to start from.
     pub names_start: bool,
-    /// What stands for the branch of a detached root.
+    /// What stands for the branch of a root whose HEAD is detached.
     pub base_name: Option<String>,
     pub max_depth: u64,
-    /// Where worktrees go: relative to the spawner's worktree, or absolute.
+    /// The directory for worktrees, absolute or relative to the spawner's worktree.
     pub base: PathBuf,
 }
 
 /// What is known before anything is made.
 #[derive(Debug)]
-pub struct Facts<'a> {
-    pub caller: &'a Known,
-    pub all: &'a [Known],
+pub struct SpawnFacts<'a> {
+    pub caller: &'a KnownAgent,
+    pub all: &'a [KnownAgent],
     pub base_sha: String,
-    /// Local branches that could be in the way, with what they point at.
+    /// The local branches that could be in the way, with the commits they point at.
     pub branches: Vec<(String, String)>,
-    /// Paths that hold something.
+    /// The paths that are taken.
     pub occupied: BTreeSet<PathBuf>,
     pub now: Timestamp,
 }
@@ -47,175 +48,167 @@ pub struct Facts<'a> {
 #[derive(Clone, Debug)]
 pub struct Plan {
     pub agent: Agent,
-    /// What whoever asked should hear.
     pub warning: Option<String>,
     pub branch: String,
     pub makes_branch: bool,
     pub base_sha: String,
     pub path: PathBuf,
-    /// A line that keeps the children out of the spawner's status, where the usual ones do not.
+    /// A line that keeps the children out of the spawner's `git status`, where the usual lines do not.
     pub exclude: Option<String>,
 }
 
-/// Make it, or it is there.
+/// What to do about a request.
 #[derive(Debug)]
-pub enum Decision {
+pub enum SpawnDecision {
     Make(Box<Plan>),
-    Return(Box<Known>),
+    /// Give back an existing subtree.
+    Return(Box<KnownAgent>),
 }
 
-/// The slugs a name may get, in order: one, or with `--unique` as many as it takes.
-pub fn candidates(name: &str, is_unique: bool) -> Result<Vec<String>> {
-    let first = slug(name)?;
-    let more = (2..if is_unique { 1000 } else { 2 }).map(|n| numbered(&first, n));
+/// The slugs that a name may get, in order: one, or with `--unique` as many as are needed.
+pub fn candidates(request: &SpawnRequest) -> Result<Vec<String>> {
+    let first = slug(&request.name)?;
+    let more = (2..if request.is_unique { 1000 } else { 2 }).map(|n| numbered(&first, n));
     Ok(std::iter::once(first.clone()).chain(more).collect())
 }
 
-/// What the branches of children begin with. Exit 2 on a detached root that nobody named.
-pub fn branch_prefix(caller: &Agent, today: Option<&str>, base_name: Option<&str>) -> Result<String> {
-    let own = if caller.kind == Kind::Root { today.map(str::to_owned) } else { caller.birth_branch.clone() };
-    // A root that nobody spawned keeps the name it was born with.
-    let own = if caller.kind == Kind::Root && caller.birth_branch.is_some() && caller.id != "root" {
-        caller.birth_branch.clone()
-    } else {
-        own
-    };
+/// The prefix of the branches of an agent's children. Exit 2 if the root's HEAD is detached and nothing stands for its
+/// branch.
+pub fn branch_prefix(caller: &KnownAgent, base_name: Option<&str>) -> Result<String> {
+    let agent = &caller.agent;
+    // Only the main checkout's agent follows its branch; others keep the branch that they were made with.
+    let follows = agent.kind == AgentKind::Root && (agent.birth_branch.is_none() || agent.id == "root");
+    let own = if follows { caller.worktree.branch.clone() } else { agent.birth_branch.clone() };
     if base_name.is_some_and(|name| !is_branch_name(name)) {
-        return Err(Failure::usage("--base-name must be what a branch could be called").hint("such as `main`"));
+        return Err(Failure::usage("--base-name must be a name that a branch can have").hint("such as `main`"));
     }
     base_name.map(str::to_owned).or(own).ok_or_else(|| {
-        Failure::new(Exit::Bad, "detached", "HEAD is detached, so the new branch has nothing to be named after")
-            .hint("name it: `--base-name main`, or switch to a branch first")
+        SpawnFailure::Detached
+            .with(Exit::Bad, "HEAD is detached, so the new branch has nothing to be named after")
+            .hint("pass `--base-name main`, or switch to a branch first")
     })
 }
 
-/// Decides.
-pub fn plan(facts: &Facts<'_>, request: &Request) -> Result<Decision> {
+/// Decides what to make.
+pub fn plan(facts: &SpawnFacts<'_>, request: &SpawnRequest) -> Result<SpawnDecision> {
     let caller = &facts.caller.agent;
-    let prefix = branch_prefix(caller, facts.caller.tree.branch.as_deref(), request.base_name.as_deref())?;
+    let prefix = branch_prefix(facts.caller, request.base_name.as_deref())?;
     if caller.level >= request.max_depth {
-        return Err(Failure::new(
-            Exit::No,
-            "depth",
-            format!("{} is at level {}, and `max_depth` is {}", caller.id, caller.level, request.max_depth),
-        )
-        .hint("spawn a worker instead: `worktree-spawn worker NAME`"));
+        let message = format!("{} is at level {}, and `max_depth` is {}", caller.id, caller.level, request.max_depth);
+        return Err(SpawnFailure::Depth.refuse(message).hint("make a seat instead: `worktree-spawn worker NAME`"));
     }
     let mut refused = None;
-    for slug in candidates(&request.name, request.is_unique)? {
-        match with_slug(facts, request, &prefix, &slug) {
-            Err(failure) if failure.kind == "exists" && request.is_unique => refused = Some(failure),
+    for slug in candidates(request)? {
+        match with_slug(facts, request, &format!("{prefix}.{slug}"), &slug) {
+            Err(failure) if SpawnFailure::Exists.is_kind_of(&failure) && request.is_unique => refused = Some(failure),
             decided => return decided,
         }
     }
     Err(refused.unwrap_or_else(|| Failure::failed("no name is free")))
 }
 
-fn with_slug(facts: &Facts<'_>, request: &Request, prefix: &str, slug: &str) -> Result<Decision> {
-    let caller = &facts.caller.agent;
-    let branch = format!("{prefix}.{slug}");
+fn with_slug(facts: &SpawnFacts<'_>, request: &SpawnRequest, branch: &str, slug: &str) -> Result<SpawnDecision> {
     if branch.len() > LONGEST_BRANCH {
+        let length = branch.len();
         return Err(Failure::usage(format!(
-            "the branch would have {} bytes, and {LONGEST_BRANCH} are the most: {branch}",
-            branch.len()
+            "the name of the branch has {length} bytes, and {LONGEST_BRANCH} is the limit: {branch}"
         ))
         .hint("choose a shorter name"));
     }
-    if !is_branch_name(&branch) {
-        return Err(Failure::usage(format!("git takes no branch of the name `{branch}`")).hint("choose another name"));
+    if !is_branch_name(branch) {
+        return Err(Failure::usage(format!("git does not accept `{branch}` as the name of a branch"))
+            .hint("choose another name"));
     }
-    let exists = |message: String| Failure::new(Exit::No, "exists", message);
-    if let Some(known) = facts.all.iter().find(|known| known.agent.id == branch && known.agent.kind == Kind::Subtree) {
-        let requested = &known.agent.requested;
-        if *requested != request.name && request.returns_existing {
-            return Err(exists(format!("`{}` and `{requested}` both come to {branch}", request.name))
-                .hint("choose another name, or let `--unique` number it"));
-        }
-        if request.returns_existing && known.tree.is_lost {
-            return Err(exists(format!("{branch} should be at {}, and is not there", known.tree.path.display()))
-                .hint("where it was moved, `worktree-spawn repair` finds it; else take it away with `worktree-spawn remove --force`"));
-        }
-        if request.returns_existing {
-            return Ok(Decision::Return(Box::new(known.clone())));
-        }
-        let place = known.tree.path.display();
-        return Err(if *requested == request.name {
-            exists(format!("{branch} is there already, at {place}"))
-                .hint("take it as it is with `--if-exists return`, or number a new one with `--unique`")
-        } else {
-            exists(format!("`{}` and `{requested}` both come to {branch}, which is at {place}", request.name))
-                .hint("choose another name, or let `--unique` number it")
-        });
+    let taken = facts.all.iter().filter(|known| known.agent.id == branch);
+    if let Some(known) = taken.min_by_key(|known| known.agent.kind != AgentKind::Subtree) {
+        return match known.agent.kind {
+            AgentKind::Subtree => existing(known, request),
+            _ => Err(exists(format!("{branch} is the id of another agent, at {}", known.worktree.path.display()))
+                .hint("choose another name, or let `--unique` number it")),
+        };
     }
-    if let Some(known) = facts.all.iter().find(|known| known.agent.id == branch) {
-        return Err(exists(format!("{branch} is the id of another agent, at {}", known.tree.path.display()))
-            .hint("choose another name, or let `--unique` number it"));
-    }
-    let path = place_of(facts, request, slug);
-    let found = facts.branches.iter().find(|(name, _)| *name == branch);
-    let below = format!("{branch}/");
-    if let Some((name, _)) = facts.branches.iter().find(|(name, _)| name.starts_with(&below)) {
-        return Err(exists(format!("the branch {branch} cannot be made beside {name}")).hint("choose another name"));
-    }
-    if let Some(known) = facts.all.iter().find(|known| known.tree.branch.as_deref() == Some(&branch)) {
-        return Err(exists(format!("the branch {branch} is checked out at {}", known.tree.path.display()))
-            .hint("choose another name, or let `--unique` number it"));
-    }
-    if found.is_some() && !request.reuses_branch {
-        return Err(exists(format!("the branch {branch} is there already"))
-            .hint("check it out with `--reuse-branch`, choose another name, or let `--unique` number it"));
-    }
-    if facts.occupied.contains(&path) {
-        let whose = facts.all.iter().find(|known| known.tree.path == path);
-        let whose = whose.map(|known| format!(", the worktree of {}", known.agent.id)).unwrap_or_default();
-        return Err(exists(format!("{} is there already{whose}", path.display()))
-            .hint("move it away, choose another name, or let `--unique` number it"));
-    }
-    let mut agent = caller.child(Kind::Subtree, branch.clone(), slug, &request.name, facts.now);
+    let path = path_of(facts.caller, request, slug);
+    refuse_taken(facts, request, branch, &path)?;
+    let found = facts.branches.iter().find(|(name, _)| name == branch);
+    let mut agent = facts.caller.agent.child(AgentKind::Subtree, branch.to_owned(), slug, &request.name, facts.now);
     let base_sha = found.map_or(&facts.base_sha, |(_, sha)| sha).clone();
-    agent.birth_branch = Some(branch.clone());
+    agent.birth_branch = Some(branch.to_owned());
     agent.role = Some(request.role.clone().unwrap_or_else(|| "tl".into()));
     agent.agent = Some(request.agent.clone());
     agent.base_sha = Some(base_sha.clone());
     let exclude = exclude(facts.all, &path);
     let makes_branch = found.is_none();
     let is_elsewhere = request.names_start && found.is_some_and(|(_, sha)| *sha != facts.base_sha);
-    let warning = is_elsewhere.then(|| format!("the branch {branch} is there, at {base_sha}; it is taken as it is"));
-    Ok(Decision::Make(Box::new(Plan { agent, warning, branch, makes_branch, base_sha, path, exclude })))
+    let warning = is_elsewhere.then(|| format!("the branch {branch} exists, at {base_sha}, and is used as it is"));
+    let branch = branch.to_owned();
+    Ok(SpawnDecision::Make(Box::new(Plan { agent, warning, branch, makes_branch, base_sha, path, exclude })))
 }
 
-/// Whether git takes it as the name of a branch (git-check-ref-format(1)).
-pub fn is_branch_name(name: &str) -> bool {
-    let is_part =
-        |part: &str| !part.is_empty() && !part.starts_with('.') && !part.ends_with('.') && !part.ends_with(".lock");
-    let is_bad = |c: char| c.is_ascii_control() || " ~^:?*[\\".contains(c);
-    !name.starts_with('-')
-        && !name.contains("..")
-        && !name.contains("@{")
-        && !name.contains(is_bad)
-        && name.split('/').all(is_part)
+fn exists(message: String) -> Failure {
+    SpawnFailure::Exists.refuse(message)
 }
 
-/// Where a slug's worktree goes.
-pub fn place_of(facts: &Facts<'_>, request: &Request, slug: &str) -> PathBuf {
+/// Gives back a subtree that exists, or refuses.
+fn existing(known: &KnownAgent, request: &SpawnRequest) -> Result<SpawnDecision> {
+    let (id, path, requested) = (&known.agent.id, known.worktree.path.display(), &known.agent.requested);
+    let is_same = *requested == request.name;
+    match request.returns_existing {
+        true if !is_same => Err(exists(format!("`{}` and `{requested}` both get the id {id}", request.name))
+            .hint("choose another name, or let `--unique` number it")),
+        true if known.worktree.is_lost => Err(exists(format!("{id} should be at {path}, but is not there"))
+            .hint("if it was moved, `worktree-spawn repair` finds it; otherwise remove it with `worktree-spawn remove --force`")),
+        true => Ok(SpawnDecision::Return(Box::new(known.clone()))),
+        false if is_same => Err(exists(format!("{id} already exists, at {path}"))
+            .hint("use it with `--if-exists return`, or let `--unique` number a new one")),
+        false => Err(exists(format!("`{}` and `{requested}` both get the id {id}, which is at {path}", request.name))
+            .hint("choose another name, or let `--unique` number it")),
+    }
+}
+
+/// Refuses a branch or a path that is taken.
+fn refuse_taken(facts: &SpawnFacts<'_>, request: &SpawnRequest, branch: &str, path: &Path) -> Result<()> {
+    let below = format!("{branch}/");
+    if let Some((name, _)) = facts.branches.iter().find(|(name, _)| name.starts_with(&below)) {
+        return Err(exists(format!("the branch {branch} cannot exist beside {name}")).hint("choose another name"));
+    }
+    if let Some(known) = facts.all.iter().find(|known| known.worktree.branch.as_deref() == Some(branch)) {
+        return Err(exists(format!("the branch {branch} is checked out at {}", known.worktree.path.display()))
+            .hint("choose another name, or let `--unique` number it"));
+    }
+    if !request.reuses_branch && facts.branches.iter().any(|(name, _)| name == branch) {
+        return Err(exists(format!("the branch {branch} already exists"))
+            .hint("check it out with `--reuse-branch`, choose another name, or let `--unique` number it"));
+    }
+    if facts.occupied.contains(path) {
+        let whose = facts.all.iter().find(|known| known.worktree.path == path);
+        let whose = whose.map(|known| format!(", the worktree of {}", known.agent.id)).unwrap_or_default();
+        return Err(exists(format!("{} already exists{whose}", path.display()))
+            .hint("move it away, choose another name, or let `--unique` number it"));
+    }
+    Ok(())
+}
+
+/// The path of the worktree with this slug.
+pub fn path_of(caller: &KnownAgent, request: &SpawnRequest, slug: &str) -> PathBuf {
     if !request.base.is_absolute() {
-        return facts.caller.tree.path.join(&request.base).join(slug);
+        return caller.worktree.path.join(&request.base).join(slug);
     }
-    match facts.caller.agent.kind {
-        Kind::Root => request.base.join(slug),
-        _ => request.base.join(format!("{}.{slug}", facts.caller.agent.dotted())),
+    match caller.agent.kind {
+        AgentKind::Root => request.base.join(slug),
+        _ => request.base.join(format!("{}.{slug}", caller.agent.dotted())),
     }
 }
 
-/// The line that hides a worktree from the one it lies in, where it is not below `.shopfloor`.
-pub fn exclude(all: &[Known], path: &Path) -> Option<String> {
-    let trees = all.iter().map(|known| &known.tree.path).filter(|tree| path.starts_with(tree) && path != *tree);
-    let tree = trees.max_by_key(|tree| tree.as_os_str().len())?;
-    let rel = RelPath::parse_os(path.strip_prefix(tree).ok()?.as_os_str()).ok()?;
+/// The line that hides a worktree from the one around it, unless it is below `.shopfloor`.
+pub fn exclude(all: &[KnownAgent], path: &Path) -> Option<String> {
+    let trees =
+        all.iter().map(|known| &known.worktree.path).filter(|worktree| path.starts_with(worktree) && path != *worktree);
+    let worktree = trees.max_by_key(|worktree| worktree.as_os_str().len())?;
+    let rel = RelPath::parse_os(path.strip_prefix(worktree).ok()?.as_os_str()).ok()?;
     if rel.components().next().is_some_and(|first| first == ".shopfloor") {
         return None;
     }
-    // Itself alone: what lies beside it is somebody's.
+    // The line hides this directory only, because the ones beside it are the user's.
     let escaped: String = rel.to_string().chars().fold(String::new(), |mut out, c| {
         if "*?[\\ ".contains(c) {
             out.push('\\');
@@ -229,21 +222,21 @@ pub fn exclude(all: &[Known], path: &Path) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::facts::place::Tree;
+    use crate::place::Worktree;
 
-    fn known(agent: Agent, path: &str, branch: &str) -> Known {
-        let tree = Tree {
+    fn known(agent: Agent, path: &str, branch: &str) -> KnownAgent {
+        let worktree = Worktree {
             path: path.into(),
             git_dir: "/p/.git".into(),
             branch: Some(branch.into()),
-            is_main: agent.kind == Kind::Root,
+            is_main: agent.kind == AgentKind::Root,
             is_lost: false,
         };
-        Known { agent, tree, is_managed: true, error: None }
+        KnownAgent::spawned(agent, worktree)
     }
 
-    fn decide(all: &[Known], caller: usize, request: &Request, branches: &[&str]) -> Result<Decision> {
-        let facts = Facts {
+    fn decide(all: &[KnownAgent], caller: usize, request: &SpawnRequest, branches: &[&str]) -> Result<SpawnDecision> {
+        let facts = SpawnFacts {
             caller: &all[caller],
             all,
             base_sha: "abc".into(),
@@ -254,24 +247,24 @@ mod tests {
         plan(&facts, request)
     }
 
-    fn request(name: &str) -> Request {
-        Request {
+    fn request(name: &str) -> SpawnRequest {
+        SpawnRequest {
             name: name.into(),
             agent: "claude".into(),
             max_depth: 2,
             base: ".shopfloor/worktrees".into(),
-            ..Request::default()
+            ..SpawnRequest::default()
         }
     }
 
-    fn made(decision: Result<Decision>) -> Plan {
+    fn made(decision: Result<SpawnDecision>) -> Plan {
         match decision.unwrap() {
-            Decision::Make(plan) => *plan,
-            Decision::Return(known) => panic!("{known:?}"),
+            SpawnDecision::Make(plan) => *plan,
+            SpawnDecision::Return(known) => panic!("{known:?}"),
         }
     }
 
-    fn root(branch: &str) -> Known {
+    fn root(branch: &str) -> KnownAgent {
         known(Agent::root("root", Some(branch), Timestamp::UNIX_EPOCH), "/p", branch)
     }
 
@@ -286,59 +279,59 @@ mod tests {
     }
 
     #[test]
-    fn depth_is_counted_in_records_and_not_in_dots() {
+    fn depth_comes_from_records_and_not_from_dots() {
         let child = made(decide(&[root("a.b.c.d")], 0, &request("x"), &[])).agent;
         let all = [root("a.b.c.d"), known(child, "/p/.shopfloor/worktrees/x", "a.b.c.d.x")];
         assert_eq!(decide(&all, 1, &request("y"), &[]).unwrap_err().kind, "depth");
-        let deeper = Request { max_depth: 3, base: "/wt".into(), ..request("y") };
+        let deeper = SpawnRequest { max_depth: 3, base: "/wt".into(), ..request("y") };
         let plan = made(decide(&all, 1, &deeper, &[]));
         assert_eq!((plan.agent.id.as_str(), plan.path.to_str()), ("a.b.c.d.x.y", Some("/wt/x.y")));
     }
 
     #[test]
-    fn what_is_there_is_never_taken() {
+    fn existing_names_and_branches_are_refused() {
         let child = made(decide(&[root("main")], 0, &request("feature/auth"), &[])).agent;
         let all = [root("main"), known(child, "/p/.shopfloor/worktrees/feature-auth", "main.feature-auth")];
         let twice = decide(&all, 0, &request("feature-auth"), &[]).unwrap_err();
         assert!(twice.message.contains("`feature-auth` and `feature/auth`"), "{twice}");
-        let unique = Request { is_unique: true, ..request("feature-auth") };
+        let unique = SpawnRequest { is_unique: true, ..request("feature-auth") };
         assert_eq!(made(decide(&all, 0, &unique, &["main.feature-auth-2"])).branch, "main.feature-auth-3");
         assert_eq!(decide(&all, 0, &request("x"), &["main.x"]).unwrap_err().kind, "exists");
         assert_eq!(decide(&all, 0, &request("x"), &["main.x/y"]).unwrap_err().kind, "exists");
-        let reuse = Request { reuses_branch: true, ..request("x") };
+        let reuse = SpawnRequest { reuses_branch: true, ..request("x") };
         let plan = made(decide(&all, 0, &reuse, &["main.x"]));
         assert_eq!((plan.makes_branch, plan.base_sha.as_str()), (false, "def"));
     }
 
     #[test]
-    fn names_that_git_refuses_are_bad_input() {
+    fn branch_names_that_git_refuses_are_bad_input() {
         assert_eq!(decide(&[root("main")], 0, &request("lock"), &[]).unwrap_err().exit.code(), 2);
         for bad in ["a..b", "-x", "a b", "x.lock/y", "a/", "", ".a", "a@{1}", "a\u{1}"] {
-            let named = Request { base_name: Some(bad.into()), ..request("x") };
+            let named = SpawnRequest { base_name: Some(bad.into()), ..request("x") };
             assert_eq!(decide(&[root("main")], 0, &named, &[]).unwrap_err().exit.code(), 2, "{bad}");
         }
     }
 
     #[test]
-    fn a_base_beside_ours_is_hidden_too() {
-        let within = Request { base: "trees/all of them".into(), ..request("x") };
+    fn a_base_outside_shopfloor_gets_an_exclude_line() {
+        let within = SpawnRequest { base: "trees/all of them".into(), ..request("x") };
         assert_eq!(
             made(decide(&[root("main")], 0, &within, &[])).exclude.as_deref(),
             Some("/trees/all\\ of\\ them/x/")
         );
-        let outside = Request { base: "/elsewhere".into(), ..request("x") };
+        let outside = SpawnRequest { base: "/elsewhere".into(), ..request("x") };
         assert_eq!(made(decide(&[root("main")], 0, &outside, &[])).exclude, None);
     }
 
     #[test]
     fn a_detached_root_needs_a_name_and_a_long_branch_is_refused() {
         let mut all = [root("main")];
-        all[0].tree.branch = None;
+        all[0].worktree.branch = None;
         all[0].agent.birth_branch = None;
         assert_eq!(decide(&all, 0, &request("x"), &[]).unwrap_err().exit.code(), 2);
-        let named = Request { base_name: Some("v1".into()), ..request("x") };
+        let named = SpawnRequest { base_name: Some("v1".into()), ..request("x") };
         assert_eq!(made(decide(&all, 0, &named, &[])).branch, "v1.x");
-        let long = Request { base_name: Some("b".repeat(243)), ..request("x") };
+        let long = SpawnRequest { base_name: Some("b".repeat(243)), ..request("x") };
         assert!(decide(&all, 0, &long, &[]).unwrap_err().message.contains("245 bytes"));
     }
 }

@@ -1,7 +1,35 @@
 //! ledger-synth and git: commits, merges, rebases, pushes, commits that are only looked at.
 
-use crate::support::ledger::{CURRENT, EVENTS, event, field, synth};
+use std::collections::BTreeSet;
+
+use crate::support::ledger::{CURRENT, EVENTS, event, field, seed_event, synth};
 use crate::support::world::{Repo, World, text, write};
+
+/// Case 13 of the design.
+#[test]
+fn a_commit_takes_the_ledger_and_nothing_else() {
+    let w = World::new();
+    let app = w.app();
+    app.commit("code", "1\n");
+    app.write("code", "2\n");
+    app.git(&["add", "code"]);
+    app.write("code", "3\n");
+    app.write("untracked", "x");
+    seed_event(&app);
+    app.write(&format!("{EVENTS}/:(glob)odd [name].md"), "---\nts: 2026-01-10T00:00:00Z\nagent: a\n---\nnow: x\n");
+    let before = app.git(&["diff", "--cached"]);
+    app.ledger(&["--no-confirm", "--commit"]).exit(0).out_has("committed");
+    let names = app.git(&["-c", "core.quotePath=off", "show", "--name-only", "--format=", "HEAD"]);
+    let names: Vec<&str> = names.lines().collect();
+    let odd = format!("{EVENTS}/:(glob)odd [name].md");
+    let toast = format!("{EVENTS}/2026-01-10T13-03-52Z_toast.md");
+    assert_eq!(names, [CURRENT, &odd, &toast].into_iter().collect::<BTreeSet<_>>().into_iter().collect::<Vec<_>>());
+    assert_eq!(app.git(&["diff", "--cached"]), before);
+    assert_eq!(app.git(&["status", "--porcelain"]), "MM code\n?? untracked\n");
+    let head = app.git(&["rev-parse", "HEAD"]);
+    app.ledger(&["--no-confirm", "--commit"]).exit(0).err_has("everything is committed already");
+    assert_eq!(app.git(&["rev-parse", "HEAD"]), head);
+}
 
 fn commit_all(repo: &Repo<'_>) {
     repo.git(&["add", "."]);
@@ -67,7 +95,7 @@ fn a_rebase_and_a_cherry_pick_end_fresh_too() {
 
 /// Three branches that add and archive, merged in any order: one ledger.
 #[test]
-fn any_order_of_merges_comes_to_the_same() {
+fn any_order_of_merges_ends_in_the_same_ledger() {
     let w = World::new();
     let app = installed(&w);
     for (n, branch) in ["a", "b", "c"].into_iter().enumerate() {
@@ -95,7 +123,7 @@ fn any_order_of_merges_comes_to_the_same() {
 
 /// git runs no driver where one side alone changed the file: then the hook mends it.
 #[test]
-fn what_the_driver_does_not_see_the_hook_does() {
+fn the_hook_synthesises_what_the_driver_does_not_see() {
     let w = World::new();
     let app = installed(&w);
     app.git(&["switch", "-q", "-c", "a"]);
@@ -111,7 +139,7 @@ fn what_the_driver_does_not_see_the_hook_does() {
 }
 
 #[test]
-fn a_page_a_person_wrote_conflicts_as_any_text() {
+fn a_page_that_a_person_wrote_conflicts_like_any_text() {
     let w = World::new();
     let app = installed(&w);
     work(&app, "a", "main", "2026-01-02T00:00:00Z");
@@ -121,7 +149,7 @@ fn a_page_a_person_wrote_conflicts_as_any_text() {
     app.run("git", &["merge", "-q", "--no-edit", "a"]).exit(1).any_err();
     let text = app.read(CURRENT);
     assert!(text.contains("# Mine") && text.contains("<<<<<<<") && text.contains("**Now:** of a"), "{text}");
-    app.ledger(&["--no-confirm", "--commit"]).exit(1).err_has("a merge is going on");
+    app.ledger(&["--no-confirm", "--commit"]).exit(1).err_has("a merge is in progress");
 }
 
 /// A commit made in the middle of a rebase would go when it is aborted.
@@ -285,7 +313,7 @@ fn commits_at_once_undo_nothing_of_each_other() {
 
 /// An edit of an event that another branch archived is in no snapshot: it is told of, not lost.
 #[test]
-fn an_edit_of_what_others_archived_is_told_of() {
+fn an_edit_of_an_event_that_others_archived_is_reported() {
     let w = World::new();
     let app = installed(&w);
     app.git(&["switch", "-q", "-c", "a"]);
@@ -302,7 +330,7 @@ fn an_edit_of_what_others_archived_is_told_of() {
 }
 
 #[test]
-fn each_ledger_has_a_merge_of_its_own() {
+fn each_ledger_is_merged_on_its_own() {
     let w = World::new();
     let app = installed(&w);
     let second = ["--root", "docs/ledger"];
@@ -324,7 +352,7 @@ fn each_ledger_has_a_merge_of_its_own() {
 
 /// What is being pushed lies apart until the hook has let it in; there the hook finds it.
 #[test]
-fn a_servers_hook_judges_what_is_being_pushed() {
+fn a_servers_hook_checks_what_is_being_pushed() {
     let w = World::new();
     let app = w.app();
     event(&app, "a", "2026-01-01T00:00:00Z", "x", "now: a\n");

@@ -1,7 +1,18 @@
 //! ledger-synth as its user meets it.
 
 mod add;
+mod archive;
+mod cache;
+mod check;
+mod concurrency;
+mod current_md;
+mod event_files;
+mod event_format;
 mod faults;
 mod git;
-mod input;
+mod history;
+mod migrate;
+mod partial_views;
+mod sessions;
+mod settings;
 mod synthesis;

@@ -13,7 +13,7 @@ fn three<'w>(w: &'w World, base: &str, overlay: &str, workspace: &str) -> Repo<'
 const FILES: [&str; 3] = ["base.json", "overlay.json", "workspace.json"];
 
 #[test]
-fn prints_the_result_and_says_what_conflicted() {
+fn merge_prints_the_result_and_the_conflicts() {
     let w = World::new();
     let dir = three(&w, r#"{"a": 1}"#, r#"{"a": 1, "o": 1}"#, r#"{"a": 2}"#);
     let out = dir.overlay(&[&["merge"], &FILES[..]].concat()).exit(0);
@@ -39,7 +39,7 @@ fn write_replaces_the_overlays_file_and_keeps_its_mode() {
 }
 
 #[test]
-fn every_failure_is_a_1() {
+fn every_failure_exits_1() {
     let w = World::new();
     let dir = three(&w, "", "", "");
     dir.overlay(&["merge", "base.json", "gone", "workspace.json"]).exit(1).err_has("there is no file gone");
@@ -51,7 +51,7 @@ fn every_failure_is_a_1() {
 }
 
 #[test]
-fn git_merges_two_agents_settings_with_it() {
+fn git_uses_it_as_a_merge_driver() {
     let w = World::new();
     let app = w.app();
     app.git(&["config", "merge.overlay-sync.driver", "overlay-sync merge --write %O %A %B --path %P"]);
@@ -67,7 +67,7 @@ fn git_merges_two_agents_settings_with_it() {
 }
 
 #[test]
-fn an_object_on_one_line_stays_on_it() {
+fn an_object_on_one_line_stays_on_one_line() {
     let w = World::new();
     let app = w.app();
     let object = |more: &str| {

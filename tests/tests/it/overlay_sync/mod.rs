@@ -1,10 +1,17 @@
 //! overlay-sync as its user meets it.
 
-mod command;
-mod edges;
+mod attach;
+mod conflicts;
+mod deletions;
+mod drop;
+mod failures;
+mod held;
 mod merge;
+mod merge_command;
+mod merging;
 mod policy;
-mod review;
+mod quiet;
+mod state;
 mod sync;
 mod watch;
 mod writers;

@@ -1,13 +1,13 @@
-//! `overlay-sync watch`, by the cases of its design: real edits, real events.
+//! `watch` and `log --follow`: real edits, real events.
 
-use crate::support::overlay::Watch;
 use std::cell::Cell;
 
-use crate::support::overlay::{Scene, scene};
-use crate::support::world::{World, skip, wait_for};
+use crate::support::overlay::{Scene, Watch, scene};
+use crate::support::world::{World, skip, text, wait_for};
 
+/// Case 9 of the design.
 #[test]
-fn case_9_edits_under_watch_are_everywhere_also_while_one_side_never_rests() {
+fn edits_under_watch_arrive_even_while_one_side_never_rests() {
     let w = World::new();
     let s = scene(&w);
     s.put(".env", "START=1\n");
@@ -36,8 +36,9 @@ fn case_9_edits_under_watch_are_everywhere_also_while_one_side_never_rests() {
     assert_eq!(s.sync(0).stdout, "");
 }
 
+/// Case 10 of the design.
 #[test]
-fn case_10_every_way_of_saving_and_directories_made_anew() {
+fn every_way_of_saving_and_recreated_directories_are_noticed() {
     let w = World::new();
     let s = scene(&w);
     s.put(".claude/x", "0\n");
@@ -62,8 +63,9 @@ fn case_10_every_way_of_saving_and_directories_made_anew() {
     watch.end(&s);
 }
 
+/// Case 12 of the design.
 #[test]
-fn case_12_a_watch_that_is_ended_brings_home_what_is_pending_and_is_alone() {
+fn a_watch_syncs_what_is_pending_when_it_ends_and_refuses_a_second_one() {
     let w = World::new();
     let s = scene(&w);
     s.put(".env", "A=1\n");
@@ -101,7 +103,7 @@ fn worktrees_that_come_and_go_do_not_end_a_watch() {
 }
 
 #[test]
-fn where_the_system_tells_nothing_files_are_polled_and_status_says_so() {
+fn directories_that_cannot_be_watched_are_polled_and_status_says_so() {
     let w = World::new();
     let s = scene(&w);
     s.put(".claude/x", "0\n");
@@ -115,11 +117,11 @@ fn where_the_system_tells_nothing_files_are_polled_and_status_says_so() {
     let child = command.stdout(log.try_clone().unwrap()).stderr(log).spawn().unwrap();
     let mut watch = Watch { child };
     let told = || std::fs::read_to_string(s.w.path("watch.log")).unwrap_or_default();
-    let ended = std::cell::Cell::new(false);
+    let ended = Cell::new(false);
     let watch_ended = std::cell::RefCell::new(&mut watch);
     wait_for(|| {
         ended.set(watch_ended.borrow_mut().child.try_wait().unwrap().is_some());
-        ended.get() || told().contains("looking every 2 s instead")
+        ended.get() || told().contains("polling every 2 s instead")
     });
     if ended.get() {
         skip("user namespaces");
@@ -127,7 +129,7 @@ fn where_the_system_tells_nothing_files_are_polled_and_status_says_so() {
     }
     let states = |s: &Scene<'_>| {
         let lines = s.app.overlay(&["status", "--json"]).exit(0).json_lines();
-        lines.iter().map(|line| crate::support::world::text(line, "/state").to_owned()).collect::<Vec<_>>()
+        lines.iter().map(|line| text(line, "/state").to_owned()).collect::<Vec<_>>()
     };
     wait_for(|| states(&s).iter().any(|state| state == "degraded"));
     s.b.write(".claude/x", "1\n");
@@ -137,7 +139,7 @@ fn where_the_system_tells_nothing_files_are_polled_and_status_says_so() {
 }
 
 #[test]
-fn a_log_that_is_followed_tells_what_comes() {
+fn log_follow_prints_new_records() {
     let w = World::new();
     let s = scene(&w);
     s.put(".env", "A=1\n");
@@ -150,7 +152,7 @@ fn a_log_that_is_followed_tells_what_comes() {
     let told = || std::fs::read_to_string(&out).unwrap();
     wait_for(|| told().lines().count() == 2);
     s.a.write(".env", "A=2\n");
-    s.sync(0);
+    s.sync(0).any_err();
     wait_for(|| told().lines().count() == 4);
     assert!(told().lines().last().unwrap().contains("\"rule\":\"propagate\""), "{}", told());
     watch.end(&s);

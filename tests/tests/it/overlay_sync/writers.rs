@@ -1,13 +1,19 @@
-//! `overlay-sync` and several writers of one file: nobody's line is lost, and who wrote last wins.
+//! Several writers of one file: no line is lost, and the last edit wins.
 
 use std::time::{Duration, Instant};
 
-use crate::support::overlay::Watch;
-use crate::support::overlay::scene;
+use crate::support::overlay::{Watch, scene};
 use crate::support::world::{World, wait_for, write};
 
+const JSON: [&str; 4] = [
+    "{\n  \"a\": 1\n}\n",
+    "{\n  \"a\": 1,\n  \"b\": 1\n}\n",
+    "{\n  \"a\": 1,\n  \"c\": 1\n}\n",
+    "{\n  \"a\": 1,\n  \"b\": 1,\n  \"c\": 1\n}\n",
+];
+
 #[test]
-fn after_a_rest_the_watch_waits_for_quiet_as_ever() {
+fn after_a_rest_the_watch_still_waits_for_quiet() {
     let w = World::new();
     let s = scene(&w);
     s.put(".env", "A=0\n");
@@ -24,7 +30,7 @@ fn after_a_rest_the_watch_waits_for_quiet_as_ever() {
 }
 
 #[test]
-fn an_edit_from_a_stale_copy_removes_nothing_while_all_is_quiet_for_less_than_the_quiet_time() {
+fn a_stale_edit_within_the_quiet_time_removes_nothing() {
     let w = World::new();
     let s = scene(&w);
     s.put(".claude/notes.txt", "one\n");
@@ -43,16 +49,9 @@ fn an_edit_from_a_stale_copy_removes_nothing_while_all_is_quiet_for_less_than_th
     watch.end(&s);
 }
 
-const JSON: [&str; 4] = [
-    "{\n  \"a\": 1\n}\n",
-    "{\n  \"a\": 1,\n  \"b\": 1\n}\n",
-    "{\n  \"a\": 1,\n  \"c\": 1\n}\n",
-    "{\n  \"a\": 1,\n  \"b\": 1,\n  \"c\": 1\n}\n",
-];
-
 /// An editor that saves by removing the file and creating it, looked at in between.
 #[test]
-fn a_file_that_is_gone_for_a_moment_takes_nothing_of_others_with_it() {
+fn a_file_saved_by_remove_and_create_removes_no_edit_of_others() {
     let w = World::new();
     let s = scene(&w);
     for (path, old, others, edited, all) in [
@@ -65,16 +64,16 @@ fn a_file_that_is_gone_for_a_moment_takes_nothing_of_others_with_it() {
         s.b.write(path, others);
         // Gone when it is looked at, and filled with what B added meanwhile.
         std::fs::remove_file(s.a.path.join(path)).unwrap();
-        s.sync(0);
+        s.sync(0).any_err();
         assert_eq!(s.a.read(path), others, "{path} is filled again");
         // Once more nothing has happened.
-        s.sync(0);
+        s.sync(0).any_err();
         s.a.write(path, edited);
-        s.sync(0);
+        s.sync(0).any_err();
         s.all_are(path, all);
         // From here on a removal is one again.
         s.a.write(path, old);
-        s.sync(0);
+        s.sync(0).any_err();
         s.all_are(path, old);
         std::fs::remove_file(s.overlay(path)).unwrap();
         s.app.sh(&format!("rm -f ../a/{path} ../b/{path}")).exit(0);
@@ -83,7 +82,7 @@ fn a_file_that_is_gone_for_a_moment_takes_nothing_of_others_with_it() {
 }
 
 #[test]
-fn two_that_append_to_a_text_both_stay() {
+fn lines_that_two_writers_append_are_both_kept() {
     let w = World::new();
     let s = scene(&w);
     let notes = ".claude/notes.md";
@@ -97,13 +96,13 @@ fn two_that_append_to_a_text_both_stay() {
     s.all_are(notes, "# Notes\n- from a\n- from b\n");
     let conflicts = s.app.overlay(&["conflicts", "--json"]).exit(0).json_lines();
     assert_eq!((conflicts.len(), &conflicts[0]["state"]), (1, &serde_json::json!("recorded")));
-    s.sync(0);
+    s.sync(0).any_err();
     s.all_are(notes, "# Notes\n- from a\n- from b\n");
     // Where lines only grow it is no conflict at all.
     write(&w.home(".config/shopfloor/config.toml"), "[overlay-sync.path.\"**/*.md\"]\npolicy = \"grow\"\n");
     s.a.write(notes, "# Notes\n- from a\n- from b\n- more of a\n");
     s.b.write(notes, "# Notes\n- from a\n- from b\n- more of b\n");
-    s.sync(0);
+    s.sync(0).any_err();
     s.all_are(notes, "# Notes\n- from a\n- from b\n- more of a\n- more of b\n");
     // What nobody has in common is the overlay's, as ever.
     let fresh = s.app.worktree("fresh");
@@ -114,7 +113,7 @@ fn two_that_append_to_a_text_both_stay() {
 }
 
 #[test]
-fn a_line_that_both_changed_is_the_last_writers() {
+fn the_last_edit_wins_a_line_that_both_changed() {
     let w = World::new();
     let s = scene(&w);
     s.put(".env", "PORT=1\n");

@@ -1,6 +1,9 @@
 //! Events and pages of ledger-synth.
 
-use crate::support::world::Repo;
+use std::io::Write;
+use std::process::Stdio;
+
+use crate::support::world::{Output, Repo};
 
 pub const ROOT: &str = "thoughts/shared/handoffs";
 
@@ -28,4 +31,27 @@ pub fn field(text: &str, name: &str) -> String {
 pub fn synth(repo: &Repo<'_>) -> String {
     repo.ledger(&["--no-confirm"]).exit(0);
     repo.read(CURRENT)
+}
+
+/// Runs ledger-synth with this on stdin.
+pub fn run_with_input(repo: &Repo<'_>, args: &[&str], input: &str) -> Output {
+    let mut child = repo.world.command(repo.world.path("bin/ledger-synth"));
+    let child = child.args(args).current_dir(&repo.path).stdin(Stdio::piped()).stdout(Stdio::piped());
+    let mut child = child.stderr(Stdio::piped()).spawn().unwrap();
+    // A command that reads nothing has closed it.
+    let _ = child.stdin.take().unwrap().write_all(input.as_bytes());
+    Output::from(format!("ledger-synth {}", args.join(" ")), child.wait_with_output().unwrap())
+}
+
+pub fn two_events(repo: &Repo<'_>) {
+    event(repo, "a", "2026-01-10T00:00:00Z", "toast", "now: one\nthis_session:\n- of toast\n");
+    repo.write(
+        &format!("{EVENTS}/b.md"),
+        "---\nts: 2026-01-11T00:00:00Z\nagent: waffle\nbranch: feat/x\n---\nnow: two\nthis_session:\n- of waffle\n",
+    );
+}
+
+pub fn seed_event(repo: &Repo<'_>) {
+    let text = include_str!("../../../fixtures/seed/event.md");
+    repo.write(&format!("{EVENTS}/2026-01-10T13-03-52Z_toast.md"), text);
 }

@@ -1,8 +1,21 @@
 //! An overlay and its workspaces.
 
-use crate::support::world::{Checked, Repo, World, wait_for, write};
+use crate::support::world::{Checked, Repo, World, text, wait_for, write};
 
 pub const OVERLAY: &str = ".local/share/shopfloor/overlays/app";
+
+/// A file that every workspace of a scene ignores.
+pub const SETTINGS: &str = ".claude/settings.json";
+
+/// Replaces the user's configuration.
+pub fn configure(w: &World, text: &str) {
+    write(&w.home(".config/shopfloor/config.toml"), text);
+}
+
+/// The id of a line of `conflicts --json`.
+pub fn id(conflict: &serde_json::Value) -> &str {
+    text(conflict, "/id")
+}
 
 /// A repository that ignores `.env*`, `*.sh` and `.claude/`, and two worktrees of it.
 pub struct Scene<'w> {
@@ -17,6 +30,20 @@ pub fn scene(w: &World) -> Scene<'_> {
     app.commit(".gitignore", ".env*\n*.sh\n.claude/\n*.jsonl\n");
     let (a, b) = (app.worktree("a"), app.worktree("b"));
     Scene { w, app, a, b }
+}
+
+/// A scene with one file, synced to both workspaces and then edited in the first.
+pub fn edited<'w>(w: &'w World, path: &str, start: &str, here: &str) -> Scene<'w> {
+    let s = scene(w);
+    s.put(path, start);
+    s.attach();
+    s.a.write(path, here);
+    s
+}
+
+/// Settings that allow these permissions.
+pub fn allow(list: &str) -> String {
+    format!("{{\n  \"permissions\": {{\n    \"allow\": [{list}]\n  }}\n}}\n")
 }
 
 impl Scene<'_> {
@@ -41,13 +68,24 @@ impl Scene<'_> {
         self.app.overlay(&["sync"]).exit(status)
     }
 
-    /// Requires this text in the overlay and in the workspace other than `one`.
+    /// What is held, as `conflicts --json` lists it.
+    pub fn held(&self) -> Vec<serde_json::Value> {
+        let lines = self.app.overlay(&["conflicts", "--json"]).exit(0).json_lines();
+        lines.into_iter().filter(|line| text(line, "/state") == "held").collect()
+    }
+
+    pub fn held_ids(&self) -> Vec<String> {
+        self.held().iter().map(|held| id(held).to_owned()).collect()
+    }
+
+    /// Checks the text of a file in the overlay, and in the workspace that is not `one`.
     #[track_caller]
     pub fn all_but(&self, one: &Repo<'_>, path: &str, expected: &str) {
         let other = if one.path == self.a.path { &self.b } else { &self.a };
         assert_eq!((self.text(path).as_str(), other.read(path).as_str()), (expected, expected));
     }
 
+    /// Checks the text of a file in the overlay and in both workspaces.
     #[track_caller]
     pub fn all_are(&self, path: &str, expected: &str) {
         let all = [self.text(path), self.a.read(path), self.b.read(path)];
@@ -55,7 +93,7 @@ impl Scene<'_> {
     }
 }
 
-/// A running watch, which `end` ends and checks.
+/// A running watch. `end` ends it and checks its status.
 pub struct Watch {
     pub child: std::process::Child,
 }

@@ -1,8 +1,11 @@
 //! Worktrees that worktree-spawn makes.
 
 use std::path::PathBuf;
+use std::process::{Child, Stdio};
 
-use crate::support::world::{Repo, World};
+use serde_json::Value;
+
+use crate::support::world::{Repo, World, wait_for};
 
 /// A repository with a few files.
 pub fn app(w: &World) -> Repo<'_> {
@@ -12,11 +15,58 @@ pub fn app(w: &World) -> Repo<'_> {
     app
 }
 
-/// Spawns a subtree. Returns its worktree.
+/// Spawns a subtree and returns its worktree.
 #[track_caller]
 pub fn subtree<'w>(from: &Repo<'w>, args: &[&str]) -> Repo<'w> {
     let out = from.spawn(&[&["subtree"], args].concat()).exit(0);
     let path = PathBuf::from(out.stdout.strip_suffix('\n').unwrap());
     assert!(path.is_dir(), "{path:?}");
     from.world.at(path)
+}
+
+/// Starts worktree-spawn and does not wait for it.
+pub fn start(at: &Repo<'_>, args: &[&str]) -> Child {
+    let mut command = at.world.command(at.world.path("bin/worktree-spawn"));
+    command.args(args).current_dir(&at.path).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    command.spawn().unwrap()
+}
+
+/// The JSON lines that a process prints until it ends.
+pub fn json_lines_of(child: Child) -> Vec<Value> {
+    let output = child.wait_with_output().unwrap();
+    let text = String::from_utf8(output.stdout).unwrap();
+    text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+/// The branch with this name, followed by a line end; empty if there is none.
+pub fn branch_named(app: &Repo<'_>, id: &str) -> String {
+    app.git(&["for-each-ref", "--format=%(refname:short)", &format!("refs/heads/{id}")])
+}
+
+/// Asserts that nothing of a spawn is left: no branch, no record, no directory, no journal.
+#[track_caller]
+pub fn assert_nothing_left(app: &Repo<'_>, name: &str, when: &str) {
+    assert_eq!(app.git(&["branch", "--list", &format!("main.{name}")]), "", "{when}");
+    assert!(!app.git(&["worktree", "list", "--porcelain"]).contains(&format!("worktrees/{name}\n")), "{when}");
+    assert!(!app.has(&format!(".shopfloor/worktrees/{name}")), "{when}");
+    assert_eq!(journals(app), 0, "{when}");
+}
+
+/// The number of files in the journal directory of spawns.
+pub fn journals(app: &Repo<'_>) -> usize {
+    std::fs::read_dir(app.path.join(".git/shopfloor/worktree-spawn/journal")).map_or(0, Iterator::count)
+}
+
+/// A spawn of `x` that was killed in its hook, after all files were written.
+pub fn killed_in_its_hook<'w>(app: &Repo<'w>) -> Repo<'w> {
+    let path = app.path.join(".shopfloor/worktrees/x");
+    app.write(".git/hooks/post-checkout", "#!/bin/sh\necho $$ > $HOME/pid\nexec sleep 600\n");
+    app.sh("chmod +x .git/hooks/post-checkout; rm -f $HOME/pid").exit(0);
+    let mut spawn = start(app, &["subtree", "x"]);
+    let pid = app.world.home("pid");
+    wait_for(|| std::fs::read_to_string(&pid).is_ok_and(|pid| pid.ends_with('\n')));
+    spawn.kill().unwrap();
+    spawn.wait().unwrap();
+    app.sh("kill -9 $(cat $HOME/pid); rm .git/hooks/post-checkout").exit(0);
+    Repo { world: app.world, path }
 }

@@ -1,11 +1,11 @@
-//! The repository's sweatfile counts only once a person agreed to its very bytes.
+//! The repository's sweatfile counts only after a person has approved its exact bytes.
 
 use crate::support::world::{World, mode, text};
 
 const SETUP: &str = "setup = [\"echo ran >> log\"]\n[env]\nA = \"1\"\n[files.x]\ncontent = \"c\"\n";
 
 #[test]
-fn unapproved_is_as_if_absent_with_one_notice_and_exit_3() {
+fn an_unapproved_sweatfile_counts_as_absent_with_one_notice_and_exit_3() {
     let w = World::new();
     let app = w.app();
     w.area("[env]\nB = \"2\"\n");
@@ -18,7 +18,7 @@ fn unapproved_is_as_if_absent_with_one_notice_and_exit_3() {
     let json = app.apply(&["--json"]).exit(3).json();
     assert_eq!(text(&json, "/error/kind"), "unapproved");
     assert_eq!(text(&json, "/layers/1/approval"), "required");
-    // check runs nothing, so it reads the layer and says what is missing.
+    // `check` runs nothing, so it reads the layer and reports what is missing.
     app.apply(&["check"]).exit(1).any_err().out_has("missing file: .x");
 }
 
@@ -55,7 +55,7 @@ fn no_environment_variable_and_no_other_clone_has_the_approval() {
 }
 
 #[test]
-fn approvals_and_revoke_tell_and_take_back() {
+fn approvals_lists_files_and_revoke_removes_approvals() {
     let w = World::new();
     let app = w.app();
     let status = || text(&app.apply(&["approvals", "--json"]).exit(0).json_lines()[0], "/status").to_owned();
@@ -86,11 +86,11 @@ fn on_a_terminal_the_prompt_shows_what_would_run_and_defaults_to_no() {
     assert!(!app.has("log"));
     app.on_terminal("sweatfile-apply", "y\n").exit(0);
     assert!(app.has("log"));
-    // Recorded: not asked again.
+    // The approval is recorded, so nobody is asked again.
     app.apply(&[]).exit(0);
     app.write("sweatfile", "setup = [\"echo other >> log\"]\n");
     let out = app.on_terminal("sweatfile-apply approve", "n\n").exit(3);
-    out.out_has("changed since it was approved last").out_has("+setup = [\"echo other >> log\"]");
+    out.out_has("changed since its last approval").out_has("+setup = [\"echo other >> log\"]");
 }
 
 #[test]
@@ -147,11 +147,28 @@ fn a_terminal_is_asked_about_the_repositorys_configuration_too() {
 }
 
 #[test]
-fn what_an_approval_clears_is_shown() {
+fn the_summary_shows_what_is_cleared() {
     let w = World::new();
     let app = w.app();
     app.write("sweatfile", "setup = []\n[env]\nA = \"\"\n[files.x]\nsource = \"\"\n");
     let out = app.apply(&["approve", "--yes"]).exit(0);
     out.err_has("drop     the inherited setup").err_has("unset    A").err_has("drop     .x");
     w.repo("eng/repos/none").apply(&["approve"]).exit(0).err_has("nothing to approve");
+}
+
+/// Case 13 of the design.
+#[test]
+fn an_approval_holds_for_all_worktrees_until_a_character_changes() {
+    let w = World::new();
+    let app = w.app();
+    app.approved("setup = [\"echo 1 >> log\"]\n");
+    let wt = app.worktree("wt");
+    wt.apply(&[]).exit(0);
+    assert_eq!(wt.read("log"), "1\n");
+    app.write("sweatfile", "setup = [\"echo 2 >> log\"]\n");
+    wt.apply(&[]).exit(3).err_has("not approved");
+    assert_eq!(wt.read("log"), "1\n");
+    wt.apply(&["approve", "--yes"]).exit(0);
+    wt.apply(&[]).exit(0);
+    assert_eq!(wt.read("log"), "1\n2\n");
 }

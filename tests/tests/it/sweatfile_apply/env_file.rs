@@ -4,8 +4,8 @@ use proptest::prelude::*;
 
 use crate::support::world::{Repo, World, mode, needs, text};
 
-/// Applies these values from an area's sweatfile and returns what `reader` (a line of shell that
-/// prints NUL-separated `NAME=value`) makes of the file.
+/// Applies these values from an area's sweatfile, and returns the values that `reader` reads from the file. `reader` is a
+/// line of shell that prints NUL-separated `NAME=value`.
 fn read_back(app: &Repo<'_>, values: &[String], reader: &str) -> Vec<String> {
     let lines = values.iter().enumerate().map(|(i, v)| {
         format!("V{i} = {}\n", serde_json::Value::from(v.as_str()).to_string().replace('\u{7f}', "\\u007f"))
@@ -64,19 +64,19 @@ fn the_three_way_merge_over_several_applies() {
     check.out_has("older sweatfile").out_has("A has an older value").out_has("B is no longer in the sweatfiles");
     app.apply(&[]).exit(0);
     assert_eq!(app.read(".sweatshop-env"), "A=2\n");
-    // Lost altogether: written again.
+    // A lost file is written again.
     std::fs::remove_file(app.path.join(".sweatshop-env")).unwrap();
     app.apply(&["check"]).exit(1).out_has("A is missing");
     app.apply(&[]).exit(0);
     assert_eq!(app.read(".sweatshop-env"), "A=2\n");
-    // Nothing left: no file.
+    // A file without variables is deleted.
     w.area("");
     app.apply(&[]).exit(0);
     assert!(!app.has(".sweatshop-env"));
 }
 
 #[test]
-fn a_file_others_can_read_is_closed_again() {
+fn a_file_readable_by_others_is_made_private_again() {
     let w = World::new();
     let app = w.app();
     w.area("[env]\nA = \"1\"\n");
@@ -102,18 +102,7 @@ fn modes_hold_under_any_umask() {
 }
 
 #[test]
-fn setup_sees_the_true_values_and_where_it_is() {
-    let w = World::new();
-    let app = w.app();
-    w.area("setup = [\"env | grep -E '^(A|SWEATFILE_)' | sort > seen\", \"cat; echo $? > stdin\"]\n[env]\nA = \"it's $5 `x` \\\\\"\n");
-    app.apply(&[]).exit(0).any_err();
-    let here = app.path.display();
-    assert_eq!(app.read("seen"), format!("A=it's $5 `x` \\\nSWEATFILE_REPO_ROOT={here}\nSWEATFILE_WORKTREE={here}\n"));
-    assert_eq!(app.read("stdin"), "0\n");
-}
-
-#[test]
-fn an_envrc_that_does_not_load_the_file_is_named() {
+fn an_envrc_that_does_not_load_the_file_is_warned_about() {
     let w = World::new();
     let app = w.app();
     w.area("[env]\nA = \"1\"\n");
@@ -143,24 +132,30 @@ fn variables_removed_by_hand_stay_removed_to_the_last() {
     assert_eq!(app.read(".sweatshop-env"), "A=2\n");
 }
 
+/// Case 8 of the design.
 #[test]
-fn a_setup_command_that_asks_on_the_terminal_fails_instead_of_waiting() {
+fn a_newline_never_becomes_a_line_and_setup_sees_the_real_one() {
     let w = World::new();
     let app = w.app();
-    w.area("setup = [\"read x < /dev/tty\"]\n");
-    app.on_terminal("sweatfile-apply", "").exit(4).out_has("/dev/tty");
+    w.area("setup = [\"printf %s \\\"$A\\\" > seen\"]\n[env]\nA = \"x\\nPATH=/evil\"\n");
+    app.apply(&[]).exit(0).err_has("the value of A");
+    assert!(!app.read(".sweatshop-env").lines().any(|l| l.starts_with("PATH=")));
+    assert_eq!(app.read("seen"), "x\nPATH=/evil");
 }
 
+/// Case 9 of the design.
 #[test]
-fn a_failed_setup_runs_again_even_if_it_had_finished_before() {
+fn a_variable_added_by_hand_survives() {
     let w = World::new();
     let app = w.app();
-    w.area("setup = [\"echo run >> log; test ! -e broken\"]\n");
+    w.area("[env]\nA = \"1\"\nB = \"1\"\n");
     app.apply(&[]).exit(0);
-    app.write("broken", "");
-    app.apply(&["--setup-again"]).exit(4).any_out().any_err();
-    app.apply(&["check"]).exit(1).out_has("setup never finished");
-    app.sh("rm broken").exit(0);
+    app.write(".sweatshop-env", "A=1\nB=by-hand\nMINE=1\n");
+    app.apply(&["check"]).exit(0);
+    w.area("[env]\nA = \"2\"\nB = \"2\"\n");
     app.apply(&[]).exit(0);
-    assert_eq!(app.read("log"), "run\nrun\nrun\n");
+    assert_eq!(app.read(".sweatshop-env"), "A=2\nB=by-hand\nMINE=1\n");
+    w.area("");
+    app.apply(&[]).exit(0);
+    assert_eq!(app.read(".sweatshop-env"), "B=by-hand\nMINE=1\n");
 }

@@ -1,4 +1,4 @@
-//! Killed at every write, a full disk, signals, other devices: old or new, never in between.
+//! Kills at every write, full disks, signals and other devices: every file is the old or the new one, never in between.
 
 use crate::support::sweep::{sweep, sweep_tool};
 use std::os::unix::process::CommandExt;
@@ -10,7 +10,7 @@ use crate::support::world::{Repo, World, needs_mount, skip, wait_for, write};
 const AREA: &str = "git_excludes = [\"/.a\", \"/.d/\", \"/log\"]\nsetup = [\"echo ran >> log\"]\n[env]\nA = \"1\"\nB = \"two words\"\n\
                     [files.a]\ncontent = \"whole\\n\"\n[files.\"d/copy\"]\ncopy = \"original\"\n[files.\"d/link\"]\nsource = \"original\"\n";
 
-/// Every file is absent or whole; nothing temporary can be seen by git.
+/// Checks that every file is absent or whole, and that git sees nothing temporary.
 fn assert_old_or_new(wt: &Repo<'_>, when: &str) {
     for (path, whole) in [
         (".a", "whole\n"),
@@ -55,7 +55,7 @@ fn killed_at_every_write_the_next_run_finishes() {
     );
 }
 
-/// Nothing temporary is left anywhere once a run has finished.
+/// Checks that a finished run leaves nothing temporary.
 fn assert_no_leftovers(repo: &Repo<'_>, when: &str) {
     let found = repo
         .sh("cd; find . -name '.shopfloor-tmp-*' -o -path '*/shopfloor/*/tmp*/*' -o -path '*/.overlay-sync/tmp/*' -o -name 'displaced-*'")
@@ -94,7 +94,7 @@ fn killed_while_another_layer_takes_over_the_next_run_finishes() {
         assert_eq!((wt.read(".a"), wt.has(".d")), ("repo".into(), false), "{when}");
         assert_eq!(wt.read(".sweatshop-env"), "A=2\nNEW=1\n", "{when}");
         wt.apply(&["check"]).exit(0);
-        // No value of a killed run is taken for an edit by hand.
+        // A value written by a killed run is not taken for an edit by hand.
         app.approved(&after.replace("A = \"2\"", "A = \"3\""));
         wt.apply(&[]).exit(0);
         assert_eq!(wt.read(".sweatshop-env"), "A=3\nNEW=1\n", "{when}");
@@ -140,7 +140,7 @@ fn killed_while_promoting_nothing_is_lost() {
         let now = app.read("sweatfile");
         assert!(now == old || now == new, "{now} {when}");
         assert!(app.git(&["status", "--porcelain", "-uall"]).lines().all(|l| l == "?? sweatfile"), "{when}");
-        // Whatever is still open is asked about again.
+        // Changes that are still open are asked about again.
         for line in app.apply(&["env", "diff", "--json"]).any_status().any_out().any_err().stdout.lines() {
             let flag = if line.contains("MINE") { ["--promote", "MINE"] } else { ["--discard", "DROP"] };
             app.apply(&[&["env", "review"], &flag[..]].concat()).any_status().any_out().any_err();
@@ -150,9 +150,9 @@ fn killed_while_promoting_nothing_is_lost() {
     });
 }
 
-/// A conflicted sync: both workspaces edited one key differently and others alone, one file is new, one
-/// was deleted. Killed anywhere, every file is an old or a new whole, and the next sync ends where an
-/// uninterrupted one could have ended, with the losing text in the store.
+/// Kills a sync with a conflict: both workspaces edited one key differently and other keys alone, one file is new and one
+/// was deleted. After any kill every file is a whole old or new one, and the next sync ends as an uninterrupted one could
+/// have ended, with the losing text in the store.
 #[test]
 fn killed_while_syncing_nothing_is_lost_and_the_next_sync_finishes() {
     let w = World::new();
@@ -191,7 +191,7 @@ fn killed_while_syncing_nothing_is_lost_and_the_next_sync_finishes() {
         assert_eq!([one.read("s.json"), two.read("s.json")], [text.clone(), text.clone()], "{when}");
         assert_eq!([one.read(".env"), overlay.read(".env")], ["A=1\nNEW=1\n", "A=1\nNEW=1\n"], "{when}");
         assert!(!one.has(".env.gone") && two.has(".env.gone"), "{when}");
-        // Both edits can be had back whatever became of them.
+        // Both edits can be restored in any case.
         let kept = app.sh(&format!("cat {}/.overlay-sync/objects/*", overlay.path.display())).exit(0).stdout;
         assert!(kept.contains(a) && kept.contains(b), "{when}");
         assert_no_leftovers(app, when);
@@ -220,7 +220,7 @@ fn killed_while_approving_and_installing_the_old_or_the_new_is_there() {
         std::fs::remove_dir_all(&app.path).unwrap();
     });
     sweep(prepare, &["hook", "install"], |app, when| {
-        // The foreign hook runs at every instant, on its own or chained.
+        // The foreign hook runs at every moment, on its own or chained.
         app.run("git", &["checkout", "-q", "-b", "x"]).exit(0).err_has("foreign");
         app.apply(&["hook", "install"]).exit(0);
         app.run("git", &["checkout", "-q", "-b", "y"]).exit(0).err_has("foreign");
@@ -291,7 +291,7 @@ fn device(path: &Path) -> u64 {
 }
 
 #[test]
-fn a_full_disk_changes_nothing_half() {
+fn a_full_disk_leaves_nothing_half_written() {
     let w = World::new();
     let disk = w.path("disk");
     std::fs::create_dir(&disk).unwrap();
@@ -327,7 +327,7 @@ fn a_full_disk_changes_nothing_half() {
 }
 
 #[test]
-fn an_overlay_on_a_full_disk_keeps_what_it_has_and_a_later_sync_succeeds() {
+fn an_overlay_on_a_full_disk_keeps_its_files_and_a_later_sync_succeeds() {
     let w = World::new();
     let s = crate::support::overlay::scene(&w);
     let here = w.at(w.path(""));
@@ -384,7 +384,7 @@ fn a_workspace_on_another_device_is_synced_and_temporaries_are_excluded() {
 }
 
 #[test]
-fn a_bind_mount_in_between_is_another_device() {
+fn a_bind_mount_below_the_worktree_is_another_device() {
     let w = World::new();
     let app = w.app();
     w.area("[files.\"d/x\"]\ncontent = \"x\"\n[env]\nA = \"1\"\n");

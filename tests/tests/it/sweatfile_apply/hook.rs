@@ -9,8 +9,9 @@ fn executable(repo: &Repo<'_>, hook: &str, body: &str) {
     std::fs::set_permissions(repo.path.join(hook), std::fs::Permissions::from_mode(0o755)).unwrap();
 }
 
+/// Case 14 of the design.
 #[test]
-fn case_14_worktree_add_is_set_up_and_nothing_else_is() {
+fn worktree_add_is_set_up_and_nothing_else_is() {
     let w = World::new();
     let app = w.app();
     w.area("setup = [\"echo ran >> log\"]\n[env]\nA = \"1\"\n");
@@ -20,7 +21,7 @@ fn case_14_worktree_add_is_set_up_and_nothing_else_is() {
     let wt = w.at(app.path.parent().unwrap().join("wt"));
     assert_eq!((wt.read("log"), wt.read(".sweatshop-env")), ("ran\n".into(), "A=1\n".into()));
 
-    // In an old worktree and in the main checkout nothing happens, whatever is checked out.
+    // Nothing happens on any checkout in an existing worktree or in the main checkout.
     wt.sh("rm log .sweatshop-env").exit(0);
     wt.commit("f", "f");
     wt.git(&["checkout", "-q", "-b", "b2"]);
@@ -33,7 +34,7 @@ fn case_14_worktree_add_is_set_up_and_nothing_else_is() {
     for repo in [&wt, &app] {
         assert!(!repo.has("log") && !repo.has(".sweatshop-env"));
     }
-    // A clone with the hook from a template.
+    // A clone gets the hook from a template.
     app.sh("mkdir -p ~/template/hooks && cp .git/hooks/post-checkout ~/template/hooks").exit(0);
     app.git(&["clone", "-q", "--template", w.home("template").to_str().unwrap(), ".", "../clone"]);
     assert!(!w.home("eng/repos/clone/log").exists());
@@ -159,7 +160,7 @@ fn other_hook_managers_get_a_line_to_add() {
     app.apply(&["hook", "install"]).exit(0).out_has("stages: [post-checkout]");
     assert!(!app.has(".git/hooks/post-checkout"));
 
-    // A directory nobody owns is used, as git uses it.
+    // A directory that no manager owns is used, as git uses it.
     let shared = w.home("hooks");
     app.git(&["config", "core.hooksPath", shared.to_str().unwrap()]);
     app.apply(&["hook", "install"]).exit(0).err_has("every repository that uses");
@@ -190,7 +191,7 @@ fn unknown_hooks_and_strange_arguments_are_harmless() {
         wt.apply(&[&["hook", "run", "post-checkout"], args.as_slice()].concat()).exit(0);
         assert!(!wt.has(".sweatshop-env"), "{args:?}");
     }
-    // Outside any repository: a notice, not a failure.
+    // Outside any repository the hook prints a notice and does not fail.
     w.at(w.path("tmp")).apply(&["hook", "run", "post-checkout", &null, "y", "1"]).exit(0).err_has("notice: ");
     let null = "0".repeat(64);
     wt.apply(&["hook", "run", "post-checkout", &null, "y", "1"]).exit(0);
@@ -198,7 +199,7 @@ fn unknown_hooks_and_strange_arguments_are_harmless() {
 }
 
 #[test]
-fn an_edited_stub_is_neither_replaced_nor_taken_away() {
+fn an_edited_stub_is_neither_replaced_nor_removed() {
     let w = World::new();
     let app = w.app();
     app.apply(&["hook", "install"]).exit(0);
@@ -210,10 +211,10 @@ fn an_edited_stub_is_neither_replaced_nor_taken_away() {
 }
 
 #[test]
-fn strange_hook_directories_are_said() {
+fn unusual_hook_directories_are_reported() {
     let w = World::new();
     let app = w.app();
-    // A compiled hook of another kind is nobody's business.
+    // A compiled hook belongs to somebody else and is left alone.
     std::fs::write(app.path.join(".git/hooks/pre-commit"), vec![7; 3 << 20]).unwrap();
     app.apply(&["hook", "install"]).exit(0);
     app.apply(&["hook", "uninstall"]).exit(0);
@@ -245,7 +246,7 @@ fn a_hook_that_another_manager_runs_counts_as_installed() {
     let status = |code: i32| app.apply(&["hook", "status"]).exit(code).any_out();
     status(1);
     let call = "sweatfile-apply hook run post-checkout \"$@\"";
-    // A hook of one's own; a line that is commented out runs nothing, and so does a file that is not executable.
+    // In a handwritten hook, a commented-out line does not count, and neither does a file that is not executable.
     executable(&app, ".git/hooks/post-checkout", &format!("# {call}"));
     status(1);
     executable(&app, ".git/hooks/post-checkout", call);
@@ -259,7 +260,7 @@ fn a_hook_that_another_manager_runs_counts_as_installed() {
         executable(&app, ".git/hooks/post-checkout", stub);
         status(1);
         let entry = app.apply(&["hook", "install"]).exit(0).stdout;
-        // At the top it is nobody's entry.
+        // At the top level it belongs to no entry.
         app.write(file, &entry);
         status(1);
         let top = if manager == "lefthook" { "post-checkout:\n  commands:\n    " } else { "repos:\n" };

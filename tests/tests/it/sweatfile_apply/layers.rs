@@ -1,6 +1,6 @@
-//! Which layers count, and from where.
+//! Layers: which ones count, and how they merge.
 
-use crate::support::world::{World, text, write};
+use crate::support::world::{World, mode, text, write};
 
 #[test]
 fn the_repository_layer_is_the_main_checkouts_and_not_the_branchs() {
@@ -15,7 +15,7 @@ fn the_repository_layer_is_the_main_checkouts_and_not_the_branchs() {
 }
 
 #[test]
-fn no_area_inside_a_git_work_tree_or_outside_home() {
+fn no_area_inside_a_git_worktree_or_outside_home() {
     let w = World::new();
     let app = w.app();
     w.area("[env]\nA = \"1\"\n");
@@ -28,7 +28,7 @@ fn no_area_inside_a_git_work_tree_or_outside_home() {
     assert_eq!(app.read(".sweatshop-env"), "A=1\n");
     std::fs::remove_file(w.home(".config/shopfloor/config.toml")).unwrap();
 
-    // The area would be the checkout itself.
+    // The area directory is the checkout itself.
     let single = w.repo("single");
     single.write("sweatfile", "[env]\nA = \"1\"\n");
     single.apply(&[]).exit(3).any_out().any_err();
@@ -56,7 +56,7 @@ fn the_area_can_be_named_but_not_inside_the_repository() {
 }
 
 #[test]
-fn a_variable_makes_no_area_trusted() {
+fn a_variable_cannot_make_an_area_trusted() {
     let mut w = World::new();
     w.set("SWEATFILE_AREA", w.home("eng/repos/stranger").to_string_lossy());
     let app = w.app();
@@ -68,7 +68,7 @@ fn a_variable_makes_no_area_trusted() {
         let refused = app.apply(args).exit(2);
         refused.err_has("SWEATFILE_AREA names").err_has("area = ").err_has("shopfloor/config.toml").err_has("--area");
     }
-    // Nor does the repository's own file name one for it, approved or not.
+    // The repository's own file cannot name a trusted area for the variable either, approved or not.
     let config = format!("[sweatfile-apply]\narea = {0:?}\nareas = [{0:?}]\n", stranger.path);
     app.write(".shopfloor/config.toml", &config);
     app.apply(&[]).exit(2).err_has("SWEATFILE_AREA names");
@@ -76,10 +76,10 @@ fn a_variable_makes_no_area_trusted() {
     app.apply(&[]).exit(2).err_has("SWEATFILE_AREA names");
     assert!(!w.home("evil").exists() && !app.has(".sweatshop-env"));
     std::fs::remove_file(app.path.join(".shopfloor/config.toml")).unwrap();
-    // In a hook it is a notice.
+    // In a hook the problem is a notice.
     app.apply(&["hook", "install"]).exit(0);
     app.run("git", &["worktree", "add", "-q", "../wt"]).exit(0).err_has("SWEATFILE_AREA names");
-    // What would be the area anyway may be named, and what the user names.
+    // The variable may name the default area, and any area that the user's configuration names.
     let eng = w.home("eng").to_string_lossy().into_owned();
     app.run_with("sweatfile-apply", &[], &[("SWEATFILE_AREA", &eng)]).exit(0);
     assert_eq!(app.read(".sweatshop-env"), "A=eng\n");
@@ -210,7 +210,7 @@ fn show_prints_the_merged_result_and_hides_values() {
 }
 
 #[test]
-fn inherited_variables_name_a_work_tree_that_does_not_name_its_repository() {
+fn inherited_variables_name_a_worktree_that_does_not_name_its_repository() {
     let w = World::new();
     let app = w.app();
     w.at(w.home("")).sh("git init -q --bare dots && mkdir files").exit(0);
@@ -220,7 +220,7 @@ fn inherited_variables_name_a_work_tree_that_does_not_name_its_repository() {
     files.write("sweatfile", "git_excludes = [\"x\"]\n[env]\nA = \"1\"\n");
     files.run_with("sweatfile-apply", &["--yes"], &vars).exit(0);
     assert_eq!(files.read(".sweatshop-env"), "A=1\n");
-    // Below a work tree with a repository of its own, that one is meant.
+    // Inside a worktree that has a repository of its own, that repository is used.
     app.write("sub/x", "");
     let git_dir = app.path.join(".git");
     let sub = w.at(app.path.join("sub"));
@@ -229,7 +229,7 @@ fn inherited_variables_name_a_work_tree_that_does_not_name_its_repository() {
 }
 
 #[test]
-fn a_separate_directory_called_dot_git_is_no_main_checkouts() {
+fn a_separate_directory_called_dot_git_is_not_a_main_checkout() {
     let w = World::new();
     w.at(w.home("")).sh("mkdir -p eng/store && git init -q --separate-git-dir eng/store/.git eng/sep").exit(0);
     let sep = w.at(w.home("eng/sep"));
@@ -252,7 +252,7 @@ fn an_area_in_another_worktree_of_the_repository_is_refused() {
 }
 
 #[test]
-fn an_unapproved_layer_does_not_get_in_the_areas_way() {
+fn an_unapproved_layer_does_not_affect_the_area() {
     let w = World::new();
     let app = w.app();
     w.area("[env]\nA = \"1\"\n[files.claude]\nsource = \"~\"\n");
@@ -263,7 +263,7 @@ fn an_unapproved_layer_does_not_get_in_the_areas_way() {
 }
 
 #[test]
-fn an_edit_that_is_not_approved_yet_takes_nothing_back() {
+fn an_unapproved_edit_removes_nothing() {
     let w = World::new();
     let app = w.app();
     w.area("[env]\nA = \"area\"\n[files.x]\ncontent = \"area\"\n");
@@ -276,14 +276,14 @@ fn an_edit_that_is_not_approved_yet_takes_nothing_back() {
     app.apply(&["approve", "--yes"]).exit(0);
     app.apply(&[]).exit(0);
     app.apply(&["check"]).exit(0);
-    // The difference between waiting for approval and being gone.
+    // A deleted sweatfile differs from one that waits for approval.
     std::fs::remove_file(app.path.join("sweatfile")).unwrap();
     app.apply(&[]).exit(0);
     assert_eq!((app.read(".sweatshop-env"), app.read(".x")), ("A=area\n".into(), "area".into()));
 }
 
 #[test]
-fn show_and_warnings_disarm_what_a_terminal_would_obey() {
+fn show_and_warnings_escape_terminal_sequences() {
     let w = World::new();
     let app = w.app();
     app.write(
@@ -311,7 +311,7 @@ fn an_area_in_a_clones_source_is_refused() {
 }
 
 #[test]
-fn an_edit_that_is_not_approved_yet_runs_no_setup_again() {
+fn an_unapproved_edit_runs_no_setup_again() {
     let w = World::new();
     let app = w.app();
     w.area("setup = [\"echo area >> log\"]\n");
@@ -323,4 +323,48 @@ fn an_edit_that_is_not_approved_yet_runs_no_setup_again() {
     app.apply(&["approve", "--yes"]).exit(0);
     app.apply(&[]).exit(0);
     assert_eq!(app.read("log"), "area\nrepo\n");
+}
+
+/// Case 2 of the design.
+#[test]
+fn arrays_append_in_order_and_empty_clears() {
+    let w = World::new();
+    let app = w.app();
+    w.area("git_excludes = [\"a\"]\nsetup = [\"echo area >> log\"]");
+    app.approved("git_excludes = [\"b\"]\nsetup = [\"echo repo >> log\"]");
+    let wt = app.worktree("wt");
+    wt.apply(&[]).exit(0);
+    assert_eq!(wt.read("log"), "area\nrepo\n");
+    let excludes = wt.excludes();
+    let at = |pattern: &str| excludes.iter().position(|l| l == pattern).unwrap();
+    assert!(at("a") < at("b"), "{excludes:?}");
+
+    app.approved("setup = []");
+    let other = app.worktree("other");
+    other.apply(&[]).exit(0);
+    assert!(!other.has("log"));
+}
+
+/// Case 3 of the design.
+#[test]
+fn an_empty_value_removes_the_inherited_key() {
+    let w = World::new();
+    let app = w.app();
+    w.area("[env]\nA = \"1\"\nB = \"2\"\n");
+    app.approved("[env]\nA = \"\"\n");
+    app.apply(&[]).exit(0);
+    assert_eq!(app.read(".sweatshop-env"), "B=2\n");
+    assert_eq!(mode(&app.path.join(".sweatshop-env")), 0o600);
+}
+
+/// Case 4 of the design.
+#[test]
+fn an_empty_source_clears_the_entry_and_makes_no_directory() {
+    let w = World::new();
+    let app = w.app();
+    write(&w.home("settings.json"), "{}");
+    w.area("[files.\"claude/settings.local.json\"]\nsource = \"~/settings.json\"\n");
+    app.approved("[files.\"claude/settings.local.json\"]\nsource = \"\"\n");
+    app.apply(&[]).exit(0);
+    assert!(!app.has(".claude"));
 }

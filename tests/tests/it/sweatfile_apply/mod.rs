@@ -2,17 +2,20 @@
 
 mod any_bytes;
 mod approval;
-mod bad_input;
-mod beyond_seed;
-mod cases;
+mod check;
+mod concurrent_changes;
+mod design_examples;
 mod env_file;
+mod errors;
 mod faults;
-mod held;
+mod files;
+mod held_setup;
 mod hook;
+mod init;
 mod layers;
 mod parallel;
-mod races;
+mod placeholders;
 mod remove;
 mod review;
-mod seed;
-mod trust;
+mod settings_approval;
+mod setup;

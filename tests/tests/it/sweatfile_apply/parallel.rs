@@ -1,11 +1,12 @@
-//! Many at once.
+//! Many processes at once.
 
 use std::collections::BTreeSet;
 
 use crate::support::world::World;
 
+/// Case 10 of the design.
 #[test]
-fn case_10_sixteen_worktrees_at_once() {
+fn sixteen_worktrees_at_once_lose_no_exclude_line() {
     let w = World::new();
     let app = w.app();
     let patterns: Vec<String> = (0..20).map(|i| format!("/pattern-{i}-{}/", "x".repeat(40))).collect();
@@ -29,7 +30,7 @@ fn case_10_sixteen_worktrees_at_once() {
 }
 
 #[test]
-fn the_same_worktree_from_many_sides_is_set_up_once() {
+fn a_worktree_applied_in_parallel_is_set_up_once() {
     let w = World::new();
     let app = w.app();
     w.area("setup = [\"echo ran >> log\"]\n[env]\nA = \"1\"\n[files.x]\ncontent = \"x\"\n");

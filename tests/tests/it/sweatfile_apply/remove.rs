@@ -1,4 +1,4 @@
-//! `remove` takes back what apply placed and nobody changed since.
+//! `remove` removes what apply placed and nobody changed since.
 
 use crate::support::world::{World, write};
 
@@ -17,13 +17,13 @@ fn everything_unchanged_goes_and_the_worktree_is_as_before() {
     wt.assert_untouched_since(&before);
     assert_eq!(wt.excludes(), Vec::<String>::new());
     wt.apply(&["remove"]).exit(0);
-    // And it can be applied again.
+    // Applying again works.
     wt.apply(&[]).exit(0).any_err();
     wt.apply(&["check"]).exit(0);
 }
 
 #[test]
-fn what_changed_stays_and_is_listed_with_the_reason() {
+fn changed_files_stay_and_are_listed_with_the_reason() {
     let w = World::new();
     let app = w.app();
     write(&w.home("s"), "s");
@@ -60,7 +60,7 @@ fn a_file_that_was_there_before_is_never_taken() {
 }
 
 #[test]
-fn exclude_lines_that_what_stays_needs_stay_too() {
+fn exclude_lines_that_remaining_files_need_stay() {
     let w = World::new();
     let app = w.app();
     app.sh("echo mine/ >> .git/info/exclude").exit(0);
@@ -77,7 +77,7 @@ fn exclude_lines_that_what_stays_needs_stay_too() {
 }
 
 #[test]
-fn what_cannot_be_removed_ends_in_4_and_keeps_its_exclude_line() {
+fn a_failed_removal_ends_in_4_and_keeps_the_exclude_line() {
     let w = World::new();
     let app = w.app();
     w.area("git_excludes = [\"/.d/\"]\n[files.\"d/x\"]\ncontent = \"x\"\n");
@@ -91,7 +91,7 @@ fn what_cannot_be_removed_ends_in_4_and_keeps_its_exclude_line() {
 }
 
 #[test]
-fn what_was_removed_before_an_error_is_told() {
+fn items_removed_before_an_error_are_reported() {
     let w = World::new();
     let app = w.app();
     w.area("git_excludes = [\"/.a\"]\n[files.a]\ncontent = \"a\"\n");
@@ -103,7 +103,7 @@ fn what_was_removed_before_an_error_is_told() {
 }
 
 #[test]
-fn a_line_that_still_hides_something_stays() {
+fn an_exclude_line_that_still_hides_a_file_stays() {
     let w = World::new();
     let app = w.app();
     w.area("git_excludes = [\".venv/\", \"/.gone\"]\nsetup = [\"mkdir .venv && touch .venv/x\"]\n[env]\nA = \"1\"\n");
@@ -112,7 +112,7 @@ fn a_line_that_still_hides_something_stays() {
     wt.apply(&["remove"]).exit(0).out_has("left exclude .venv/").out_has("removed exclude /.gone");
     assert_eq!(wt.git(&["status", "--porcelain"]), "");
     app.git(&["worktree", "remove", wt.path.to_str().unwrap()]);
-    // With what it hid it goes too, from wherever that is asked.
+    // When the hidden file is gone, the line is removed too, from any directory.
     app.apply(&[]).exit(0);
     app.sh("rm -r .venv").exit(0);
     app.apply(&["remove"]).exit(0).out_has("removed exclude .venv/");

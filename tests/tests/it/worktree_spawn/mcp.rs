@@ -1,7 +1,7 @@
-//! worktree-spawn's MCP server: a whole session over stdio, as a client has it.
+//! The MCP server over stdio, as a client sees it.
 
 use std::io::{BufRead, BufReader, Write};
-use std::process::{Child, ChildStdin, Stdio};
+use std::process::{Child, ChildStdin, ChildStdout, Stdio};
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
@@ -12,12 +12,12 @@ use crate::support::world::{Repo, World, text, wait_for};
 struct Client {
     child: Child,
     stdin: Option<ChildStdin>,
-    lines: std::io::Lines<BufReader<std::process::ChildStdout>>,
+    lines: std::io::Lines<BufReader<ChildStdout>>,
     next: u64,
 }
 
 impl Client {
-    /// Starts what the configuration of an agent says, and shakes hands.
+    /// Starts the server that an agent's configuration names, and does the handshake.
     fn connect(at: &Repo<'_>, config: &str) -> Client {
         let config: Value = serde_json::from_str(&at.read(config)).unwrap();
         let server = &config["mcpServers"]["shopfloor"];
@@ -68,7 +68,7 @@ impl Client {
         answer["result"]["structuredContent"].clone()
     }
 
-    /// Calls one that must fail, and gives back what it says.
+    /// Calls a tool that must fail, and returns its error text.
     #[track_caller]
     fn refused(&mut self, tool: &str, args: Value) -> String {
         let answer = self.ask("tools/call", json!({ "name": tool, "arguments": args }));
@@ -83,7 +83,7 @@ impl Client {
 }
 
 #[test]
-fn case_2_all_five_tools_in_one_session() {
+fn one_session_uses_all_five_tools() {
     let w = World::new();
     let app = app(&w);
     let child = subtree(&app, &["a"]);
@@ -116,34 +116,6 @@ fn case_2_all_five_tools_in_one_session() {
     let listed = client.call("list_agents", json!({}));
     let ids: Vec<&str> = listed["agents"].as_array().unwrap().iter().map(|row| text(row, "/id")).collect();
     assert_eq!(ids, ["root", "main.a", "main.a/g", "main.a/w-one"]);
-
-    // A worker reports through its own server, and this one hears of it while it waits.
-    let waiting = client.send(
-        "tools/call",
-        json!({ "name": "wait_for_event", "arguments": { "types": ["worker_complete"], "timeout_secs": 60 } }),
-    );
-    let mut worker = Client::connect(&child, ".shopfloor/agents/w-one/mcp.json");
-    worker.call("notify_parent", json!({ "status": "info", "message": "not this" }));
-    worker.call("notify_parent", json!({ "status": "failure", "message": "could not" }));
-    assert_eq!(worker.close(), Some(0));
-    let heard = client.answer(waiting);
-    assert_eq!(text(&heard, "/result/structuredContent/event/message"), "could not");
-    // Taken it is gone; what was not asked for is still there.
-    client.call("wait_for_event", json!({ "timeout_secs": 0, "types": ["none"], "after_event_id": heard["result"]["structuredContent"]["event"]["id"] }));
-    let left = child.spawn(&["events"]).exit(0).json_lines();
-    assert_eq!(left.len(), 1, "{left:?}");
-    let other = client.call("wait_for_event", json!({ "timeout_secs": 9 }));
-    assert_eq!(text(&other, "/event/message"), "not this");
-    assert_eq!(client.call("wait_for_event", json!({ "timeout_secs": 0 }))["timeout"], true);
-    // A cancelled wait takes nothing.
-    let cancelled = client.send("tools/call", json!({ "name": "wait_for_event", "arguments": {} }));
-    let cancel = json!({ "requestId": cancelled, "reason": "enough" });
-    client.tell(&json!({ "jsonrpc": "2.0", "method": "notifications/cancelled", "params": cancel }));
-    client.call("list_agents", json!({}));
-    child.spawn(&["notify", "info", "later", "--as", "main.a/g"]).exit(0);
-    assert_eq!(text(&child.spawn(&["wait", "--timeout", "20s"]).exit(0).json(), "/message"), "later");
-    let unknown = client.ask("tools/call", json!({ "name": "nothing", "arguments": {} }));
-    assert!(text(&unknown, "/error/message").contains("no tool `nothing`"));
     assert_eq!(client.close(), Some(0));
     assert_eq!(child.git(&["status", "--porcelain"]), "");
 
@@ -157,7 +129,46 @@ fn case_2_all_five_tools_in_one_session() {
 }
 
 #[test]
-fn a_client_that_goes_while_it_waits_takes_nothing_with_it() {
+fn a_wait_over_mcp_hears_a_seat_and_a_cancelled_one_takes_nothing() {
+    let w = World::new();
+    let app = app(&w);
+    let child = subtree(&app, &["a"]);
+    let mut client = Client::connect(&child, ".mcp.json");
+    let workers = json!([{ "name": "w one", "prompt": "do it" }, { "name": "g", "prompt": "p", "agent": "gemini" }]);
+    client.call("spawn_workers", json!({ "workers": workers }));
+    // A seat reports through its own server while this one waits.
+    let waiting = client.send(
+        "tools/call",
+        json!({ "name": "wait_for_event", "arguments": { "types": ["worker_complete"], "timeout_secs": 60 } }),
+    );
+    let mut worker = Client::connect(&child, ".shopfloor/agents/w-one/mcp.json");
+    worker.call("notify_parent", json!({ "status": "info", "message": "not this" }));
+    worker.call("notify_parent", json!({ "status": "failure", "message": "could not" }));
+    assert_eq!(worker.close(), Some(0));
+    let heard = client.answer(waiting);
+    assert_eq!(text(&heard, "/result/structuredContent/event/message"), "could not");
+    // The delivered event is gone, and the one that does not match stays.
+    client.call("wait_for_event", json!({ "timeout_secs": 0, "types": ["none"], "after_event_id": heard["result"]["structuredContent"]["event"]["id"] }));
+    let left = child.spawn(&["events"]).exit(0).json_lines();
+    assert_eq!(left.len(), 1, "{left:?}");
+    let other = client.call("wait_for_event", json!({ "timeout_secs": 9 }));
+    assert_eq!(text(&other, "/event/message"), "not this");
+    assert_eq!(client.call("wait_for_event", json!({ "timeout_secs": 0 }))["timeout"], true);
+    // A cancelled wait takes no event.
+    let cancelled = client.send("tools/call", json!({ "name": "wait_for_event", "arguments": {} }));
+    let cancel = json!({ "requestId": cancelled, "reason": "enough" });
+    client.tell(&json!({ "jsonrpc": "2.0", "method": "notifications/cancelled", "params": cancel }));
+    client.call("list_agents", json!({}));
+    child.spawn(&["notify", "info", "later", "--as", "main.a/g"]).exit(0);
+    assert_eq!(text(&child.spawn(&["wait", "--timeout", "20s"]).exit(0).json(), "/message"), "later");
+    let unknown = client.ask("tools/call", json!({ "name": "nothing", "arguments": {} }));
+    assert!(text(&unknown, "/error/message").contains("no tool `nothing`"));
+    assert_eq!(client.close(), Some(0));
+    assert_eq!(child.git(&["status", "--porcelain"]), "");
+}
+
+#[test]
+fn a_client_that_disconnects_while_it_waits_takes_no_event() {
     let w = World::new();
     let app = app(&w);
     let child = subtree(&app, &["a"]);
@@ -167,20 +178,20 @@ fn a_client_that_goes_while_it_waits_takes_nothing_with_it() {
     assert_eq!(client.close(), Some(0));
     child.spawn(&["notify", "info", "still here"]).exit(0);
     assert_eq!(text(&app.spawn(&["wait", "--timeout", "9s"]).exit(0).json(), "/message"), "still here");
-    // One killed outright, in the middle of it.
+    // The server is killed while it waits.
     let mut client = Client::connect(&app, ".mcp.json");
     client.send("tools/call", json!({ "name": "wait_for_event", "arguments": {} }));
     client.child.kill().unwrap();
     client.child.wait().unwrap();
     child.spawn(&["notify", "info", "again"]).exit(0);
     assert_eq!(text(&app.spawn(&["wait", "--timeout", "9s"]).exit(0).json(), "/message"), "again");
-    // No words, or bad ones, are no crash.
+    // Bad input does not crash the server.
     app.sh("worktree-spawn mcp --as root < /dev/null").exit(4).any_err();
     app.sh("echo rubbish | worktree-spawn mcp --as root").exit(4).any_err();
     app.sh("worktree-spawn mcp --as nobody < /dev/null").exit(1).any_err();
 }
 
-/// A client of the root's agent, and a child that tells it things.
+/// A client of the root's agent, and a child that reports to it.
 fn root_and_child<'w>(w: &'w World) -> (Repo<'w>, Repo<'w>, Client) {
     let app = app(w);
     let child = subtree(&app, &["a"]);
@@ -193,7 +204,7 @@ fn waits(client: &mut Client, args: Value) -> u64 {
     client.send("tools/call", json!({ "name": "wait_for_event", "arguments": args }))
 }
 
-/// An event that the client had to wait for, for longer than a second.
+/// An event that the client had to wait for longer than a second.
 fn slow(client: &mut Client, child: &Repo<'_>, message: &str) -> Value {
     let waiting = waits(client, json!({}));
     let start = Instant::now();
@@ -207,13 +218,13 @@ fn pending(app: &Repo<'_>) -> usize {
 }
 
 #[test]
-fn an_event_that_was_there_at_once_is_taken_with_the_next_call() {
+fn an_event_delivered_at_once_is_taken_with_the_next_call() {
     let w = World::new();
     let (app, child, mut client) = root_and_child(&w);
     child.spawn(&["notify", "info", "one"]).exit(0);
     let one = client.call("wait_for_event", json!({}));
     assert_eq!((text(&one, "/event/message"), one["redelivered"].as_bool()), ("one", None));
-    // Nobody else gets it meanwhile.
+    // No other waiter gets the event meanwhile.
     assert_eq!(pending(&app), 1);
     app.spawn(&["wait", "--timeout", "0s"]).exit(124).any_err();
     client.call("list_agents", json!({}));
@@ -221,7 +232,7 @@ fn an_event_that_was_there_at_once_is_taken_with_the_next_call() {
 }
 
 #[test]
-fn an_event_that_came_late_comes_once_more_unless_it_is_acknowledged() {
+fn an_event_delivered_late_comes_once_more_unless_acknowledged() {
     let w = World::new();
     let (app, child, mut client) = root_and_child(&w);
     let late = slow(&mut client, &child, "late");
@@ -229,7 +240,7 @@ fn an_event_that_came_late_comes_once_more_unless_it_is_acknowledged() {
     client.call("list_agents", json!({}));
     assert_eq!(pending(&app), 1);
     child.spawn(&["notify", "info", "second"]).exit(0);
-    // Another kind is waited for: this one is not in the way.
+    // A wait for another type skips the event.
     assert_eq!(client.call("wait_for_event", json!({ "timeout_secs": 0, "types": ["x"] }))["timeout"], true);
     let again = client.call("wait_for_event", json!({}));
     assert_eq!((&again["event"]["uid"], again["event"]["redelivered"].as_bool()), (&late["event"]["uid"], Some(true)));
@@ -242,7 +253,7 @@ fn an_event_that_came_late_comes_once_more_unless_it_is_acknowledged() {
     assert_eq!(client.call("wait_for_event", next)["timeout"], true);
     assert_eq!(pending(&app), 0);
     assert!(client.refused("wait_for_event", json!({ "after_event_id": "x" })).contains("whole number"));
-    // A server that ends has lost nothing: the lease runs out.
+    // If the server ends, the event is delivered again after the lease.
     slow(&mut client, &child, "fourth");
     client.close();
     let later = [("SHOPFLOOR_NOW", "2100-01-01T00:00:00Z")];
@@ -251,7 +262,7 @@ fn an_event_that_came_late_comes_once_more_unless_it_is_acknowledged() {
 }
 
 #[test]
-fn a_further_wait_ends_the_one_before() {
+fn a_new_wait_ends_the_one_before() {
     let w = World::new();
     let (_app, child, mut client) = root_and_child(&w);
     let older = waits(&mut client, json!({}));
@@ -263,7 +274,7 @@ fn a_further_wait_ends_the_one_before() {
 }
 
 #[test]
-fn a_client_that_wants_to_know_hears_that_its_wait_goes_on() {
+fn a_client_that_asks_for_progress_gets_it() {
     let w = World::new();
     let (_app, child, mut client) = root_and_child(&w);
     let start = Instant::now();
@@ -281,7 +292,7 @@ fn a_client_that_wants_to_know_hears_that_its_wait_goes_on() {
 }
 
 #[test]
-fn a_server_whose_agent_was_removed_still_tells_what_it_has_to_say() {
+fn a_removed_agent_can_still_notify_through_its_server() {
     let w = World::new();
     let app = app(&w);
     let child = subtree(&app, &["a"]);
@@ -293,4 +304,28 @@ fn a_server_whose_agent_was_removed_still_tells_what_it_has_to_say() {
     assert_eq!((text(&event, "/message"), text(&event, "/from/id")), ("done after all", "main.a"));
     assert_eq!(text(&event, "/forwarded_from"), "main.a");
     assert!(client.refused("spawn_subtree", json!({ "task": "t", "branch_name": "b" })).contains("main.a"));
+}
+
+#[test]
+fn mcp_keeps_the_order_of_reports_and_ends_with_its_input() {
+    let w = World::new();
+    let app = app(&w);
+    subtree(&app, &["x"]);
+    let mut command = w.command(w.path("bin/worktree-spawn"));
+    command.args(["mcp", "--as", "main.x"]).current_dir(&app.path).stdin(Stdio::piped()).stdout(Stdio::null());
+    let mut server = command.spawn().unwrap();
+    let mut stdin = server.stdin.take().unwrap();
+    let info =
+        json!({ "protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": { "name": "it", "version": "1" } });
+    writeln!(stdin, "{}", json!({ "jsonrpc": "2.0", "id": 0, "method": "initialize", "params": info })).unwrap();
+    writeln!(stdin, "{}", json!({ "jsonrpc": "2.0", "method": "notifications/initialized" })).unwrap();
+    for n in 1..=20 {
+        let args = json!({ "name": "notify_parent", "arguments": { "status": "info", "message": n.to_string() } });
+        writeln!(stdin, "{}", json!({ "jsonrpc": "2.0", "id": n, "method": "tools/call", "params": args })).unwrap();
+    }
+    let said = app.spawn(&["wait", "--count", "20", "--timeout", "30s"]).exit(0).json_lines();
+    let said: Vec<u64> = said.iter().map(|event| text(event, "/message").parse().unwrap()).collect();
+    assert_eq!(said, (1..=20).collect::<Vec<_>>());
+    drop(stdin);
+    assert!(server.wait().unwrap().success());
 }

@@ -1,10 +1,20 @@
 //! worktree-spawn as its user meets it.
 
-mod edges;
+mod agent_files;
+mod agent_hooks;
+mod checkout;
 mod events;
 mod faults;
+mod forwarding;
 mod gc;
 mod git;
+mod identity;
+mod killed;
+mod launch;
+mod list;
 mod mcp;
 mod remove;
+mod repair;
+mod run;
 mod subtree;
+mod workers;

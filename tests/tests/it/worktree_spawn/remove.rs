@@ -1,8 +1,6 @@
-//! worktree-spawn: taking agents away without losing anything.
+//! `remove` loses nothing.
 
-use std::process::Stdio;
-
-use crate::support::spawn::{app, subtree};
+use crate::support::spawn::{app, branch_named, subtree};
 use crate::support::world::{Repo, World, text, write};
 
 fn branches(app: &Repo<'_>) -> String {
@@ -10,7 +8,7 @@ fn branches(app: &Repo<'_>) -> String {
 }
 
 #[test]
-fn case_13_a_branch_stays_until_all_of_it_is_elsewhere() {
+fn a_branch_is_deleted_only_if_another_one_contains_it() {
     let w = World::new();
     let app = app(&w);
     for name in ["unmerged", "merged", "squashed", "picked"] {
@@ -18,7 +16,7 @@ fn case_13_a_branch_stays_until_all_of_it_is_elsewhere() {
         child.commit(&format!("{name}-1"), "1\n");
         child.commit(&format!("{name}-2"), "2\n");
     }
-    app.spawn(&["remove", "unmerged", "--delete-branch"]).exit(1).err_has("commits that main has not");
+    app.spawn(&["remove", "unmerged", "--delete-branch"]).exit(1).err_has("commits that main lacks");
     assert!(app.has(".shopfloor/worktrees/unmerged"));
     app.spawn(&["remove", "unmerged"]).exit(0).err_has("main.unmerged stays");
     assert!(!app.has(".shopfloor/worktrees/unmerged"));
@@ -62,7 +60,7 @@ fn changes_are_refused_or_kept() {
     assert_eq!(show(&format!("{name}:committed")), "1\n");
     assert_eq!(show(&format!("{name}^2:README.md")), "staged\n");
     assert_eq!(branches(&app), "main\n");
-    // Commits on no branch, and one of its own making in the middle of a merge.
+    // Commits on no branch, and a merge under way.
     let loose = subtree(&app, &["loose"]);
     loose.git(&["switch", "-q", "--detach"]);
     loose.commit("loose", "1\n");
@@ -75,7 +73,7 @@ fn changes_are_refused_or_kept() {
 }
 
 #[test]
-fn nested_worktrees_are_checked_first_and_go_deepest_first() {
+fn nested_worktrees_are_checked_first_and_removed_deepest_first() {
     let w = World::new();
     let app = app(&w);
     write(&w.home(".config/shopfloor/config.toml"), "[worktree-spawn]\nmax_depth = 4\n");
@@ -104,159 +102,7 @@ fn nested_worktrees_are_checked_first_and_go_deepest_first() {
 }
 
 #[test]
-fn what_was_for_a_removed_one_goes_to_the_next_above() {
-    let w = World::new();
-    let app = app(&w);
-    write(&w.home(".config/shopfloor/config.toml"), "[worktree-spawn]\nmax_depth = 3\n");
-    let a = subtree(&app, &["a"]);
-    let outside = w.home("b");
-    let b = subtree(&a, &["b", "--base-dir", outside.to_str().unwrap()]);
-    b.spawn(&["notify", "info", "before"]).exit(0);
-    app.spawn(&["remove", "a"]).exit(0);
-    b.spawn(&["notify", "success", "after"]).exit(0);
-    let events = app.spawn(&["wait", "--count", "2", "--timeout", "10s"]).exit(0).json_lines();
-    let said: Vec<_> =
-        events.iter().map(|e| (text(e, "/message"), text(e, "/forwarded_from"), text(e, "/to"))).collect();
-    assert_eq!(said, [("before", "main.a", "main.a"), ("after", "main.a", "main.a")]);
-    assert!(app.spawn(&["wait", "--session", "main.a"]).exit(1).err_has("go to root").stdout.is_empty());
-    // Spawned anew it has its own mail again.
-    let a = subtree(&app, &["a"]);
-    b.spawn(&["notify", "info", "back"]).exit(0);
-    assert_eq!(text(&a.spawn(&["wait", "--timeout", "10s"]).exit(0).json(), "/message"), "back");
-    // Taken away with git alone, it is repair that notices what waited for it.
-    b.spawn(&["notify", "info", "waiting"]).exit(0);
-    app.git(&["worktree", "remove", a.path.to_str().unwrap()]);
-    app.spawn(&["repair"]).exit(0).out_has("1 events for it go to root");
-    b.spawn(&["notify", "info", "later"]).exit(0);
-    let events = app.spawn(&["wait", "--count", "2", "--timeout", "10s"]).exit(0).json_lines();
-    assert_eq!((text(&events[0], "/message"), text(&events[1], "/message")), ("waiting", "later"));
-}
-
-#[test]
-fn gc_removes_what_nobody_would_miss() {
-    let w = World::new();
-    let app = app(&w);
-    let spawned = |name: &str| {
-        let child = subtree(&app, &[name]);
-        app.spawn(&["run", &format!("main.{name}"), "--", "true"]).exit(0);
-        child
-    };
-    spawned("done");
-    spawned("dirty").write("work", "x");
-    spawned("unmerged").commit("work", "x");
-    subtree(&app, &["fresh"]);
-    app.spawn(&["worker", "ended"]).exit(0);
-    app.spawn(&["run", "root/ended", "--", "false"]).exit(1);
-    let rows = |args: &[&str]| -> Vec<(String, String)> {
-        let rows = app.spawn(&[&["gc", "--json"], args].concat()).exit(0).json_lines();
-        let mut rows: Vec<_> =
-            rows.iter().map(|row| (text(row, "/id").to_owned(), text(row, "/action").to_owned())).collect();
-        rows.sort();
-        rows
-    };
-    let expected = |removed: &str| {
-        [
-            ("main.dirty", "kept"),
-            ("main.done", removed),
-            ("main.fresh", "kept"),
-            ("main.unmerged", "kept"),
-            ("root/ended", removed),
-        ]
-        .map(|(id, action)| (id.to_owned(), action.to_owned()))
-    };
-    assert_eq!(rows(&["--dry-run"]), expected("would_remove"));
-    assert_eq!(rows(&[]), expected("removed"));
-    let said = app.spawn(&["gc"]).exit(0).stdout;
-    for why in [
-        "main.dirty: it has uncommitted changes",
-        "main.fresh: it was never run",
-        "main.unmerged has commits that main has not",
-    ] {
-        assert!(said.contains(why), "{said}");
-    }
-    assert_eq!(app.spawn(&["list", "--json"]).exit(0).json_lines().len(), 4);
-}
-
-#[test]
-fn a_moved_repository_is_found_again() {
-    let w = World::new();
-    let app = app(&w);
-    write(&w.home(".config/shopfloor/config.toml"), "[worktree-spawn]\nmax_depth = 3\n");
-    let a = subtree(&app, &["a"]);
-    subtree(&a, &["b"]);
-    a.spawn(&["worker", "w"]).exit(0);
-    a.spawn(&["notify", "info", "before"]).exit(0);
-    let moved = w.at(app.path.with_file_name("moved"));
-    std::fs::rename(&app.path, &moved.path).unwrap();
-    moved.spawn(&["list"]).exit(0).out_has("repair");
-    let inside = w.at(moved.path.join(".shopfloor/worktrees/a"));
-    inside.spawn(&["whoami"]).exit(2).err_has("worktree-spawn repair");
-    moved.spawn(&["repair", "--dry-run"]).exit(0).out_has("would reconnect");
-    moved.spawn(&["repair"]).exit(0).out_has("worktrees/a/.shopfloor/worktrees/b");
-    assert_eq!(moved.spawn(&["repair"]).exit(0).stdout, "");
-    let deep = w.at(inside.path.join(".shopfloor/worktrees/b"));
-    for (at, id) in [(&inside, "main.a\n"), (&deep, "main.a.b\n")] {
-        assert_eq!(at.spawn(&["whoami"]).exit(0).stdout, id);
-        assert_eq!(at.git(&["status", "--porcelain"]), "");
-    }
-    let rows = moved.spawn(&["list", "--json"]).exit(0).json_lines();
-    assert!(rows.len() == 4 && rows.iter().all(|row| row["error"].is_null()), "{rows:?}");
-    assert_eq!(text(&moved.spawn(&["wait"]).exit(0).json(), "/message"), "before");
-    inside.spawn(&["notify", "info", "after"]).exit(0);
-    assert_eq!(text(&moved.spawn(&["wait"]).exit(0).json(), "/message"), "after");
-    // The lines that hide children come back.
-    write(&moved.path.join(".git/info/exclude"), "");
-    moved.spawn(&["repair"]).exit(0);
-    assert!(moved.excludes().contains(&"/.shopfloor/*".to_owned()));
-    inside.git(&["clean", "-qffdx"]);
-    assert_eq!(inside.spawn(&["whoami"]).exit(0).stdout, "main.a\n");
-}
-
-#[test]
-fn claude_s_worktree_hooks() {
-    let w = World::new();
-    let app = app(&w);
-    let hook = |what: &str, json: serde_json::Value| {
-        let mut command = w.command(w.path("bin/worktree-spawn"));
-        command.args(["hook", what]).current_dir(&app.path).stdin(Stdio::piped()).stdout(Stdio::piped());
-        let mut child = command.stderr(Stdio::piped()).spawn().unwrap();
-        std::io::Write::write_all(&mut child.stdin.take().unwrap(), json.to_string().as_bytes()).unwrap();
-        crate::support::world::Output::from(what.to_owned(), child.wait_with_output().unwrap())
-    };
-    let cwd = app.path.to_str().unwrap();
-    let create = |name: &str| {
-        hook(
-            "worktree-create",
-            serde_json::json!({ "session_id": "s", "transcript_path": "/t", "cwd": cwd, "hook_event_name": "WorktreeCreate", "name": name }),
-        )
-    };
-    let path = create("bold-oak").exit(0).stdout;
-    let child = w.at(path.trim_end());
-    assert_eq!(child.spawn(&["whoami"]).exit(0).stdout, "main.bold-oak\n");
-    assert_eq!(create("bold-oak").exit(0).stdout, path);
-    let bad = create("!!!").exit(1);
-    assert_eq!(bad.stdout, "");
-    bad.err_has("no letter or digit");
-    assert_eq!(hook("worktree-create", serde_json::json!({ "cwd": cwd })).exit(1).err_has("no `name`").stdout, "");
-    let remove = |path: &str| {
-        hook(
-            "worktree-remove",
-            serde_json::json!({ "cwd": cwd, "hook_event_name": "WorktreeRemove", "worktree_path": path }),
-        )
-    };
-    child.write("work", "mine");
-    let kept = remove(path.trim_end()).exit(0);
-    assert_eq!(kept.stdout, "");
-    kept.err_has("uncommitted changes");
-    assert!(child.has("work"));
-    std::fs::remove_file(child.path.join("work")).unwrap();
-    assert_eq!(remove(path.trim_end()).exit(0).stdout, "");
-    assert!(!child.path.exists());
-    remove(cwd).exit(0).err_has("was not spawned by us");
-}
-
-#[test]
-fn a_repository_that_git_ignores_is_not_removed_with_what_only_it_has() {
+fn an_ignored_repository_with_commits_of_its_own_is_not_removed() {
     let w = World::new();
     let app = app(&w);
     app.commit(".gitignore", "vendor/\n");
@@ -266,14 +112,69 @@ fn a_repository_that_git_ignores_is_not_removed_with_what_only_it_has() {
     refused.err_has("the repository in vendor/deep/lib, which git ignores, has commits that are nowhere else");
     app.spawn(&["remove", "x", "--force"]).exit(1).any_err();
     assert!(child.has("vendor/deep/lib/.git"));
-    // What is elsewhere too is no loss.
+    // Commits that are elsewhere too are not lost.
     child.sh("git clone -q --bare vendor/deep/lib ../lib.git && cd vendor/deep/lib && git remote add o ../../../../lib.git && git fetch -q o").exit(0);
     child.write("vendor/deep/lib/new", "work\n");
     app.spawn(&["remove", "x"]).exit(1).err_has("has changes of its own");
     child.sh("rm vendor/deep/lib/new").exit(0);
-    // One inside it, which it ignores itself.
+    // A repository inside that one, which it ignores.
     child.sh("cd vendor/deep/lib && echo in > .git/info/exclude && git init -q in && touch in/mine").exit(0);
     app.spawn(&["remove", "x"]).exit(1).err_has("vendor/deep/lib/in, which git ignores, has changes of its own");
     child.sh("rm vendor/deep/lib/in/mine").exit(0);
     app.spawn(&["remove", "x"]).exit(0);
+}
+
+#[test]
+fn losses_are_refused_or_kept_under_a_ref() {
+    let w = World::new();
+    let app = app(&w);
+    // A repository inside, of which git would only keep the commit id.
+    let nest = subtree(&app, &["nest"]);
+    nest.sh("git init -q inner && cd inner && git commit -q --allow-empty -m precious").exit(0);
+    app.spawn(&["remove", "nest", "--force"]).exit(1).err_has("repository of its own");
+    // Commits that only an operation under way refers to.
+    let stash = subtree(&app, &["stash"]);
+    stash.commit("README.md", "theirs\n");
+    app.commit("README.md", "ours\n");
+    stash.write("src/main.rs", "precious\n");
+    let _ = stash.run("git", &["rebase", "-q", "--autostash", "main"]).exit(1).any_out().any_err();
+    let kept = app.spawn(&["remove", "stash", "--force"]).exit(0).stdout;
+    let parents = app.git(&["rev-list", "--parents", "-n1", kept.trim()]);
+    let has = |sha: &str| app.git(&["show", &format!("{sha}:src/main.rs")]) == "precious\n";
+    assert!(parents.split_whitespace().any(has), "{parents}");
+    // A worktree that is not there, as on a removable disk.
+    let away = subtree(&app, &["away"]);
+    away.git(&["switch", "-q", "--detach"]);
+    away.commit("loose", "1\n");
+    let loose = away.git(&["rev-parse", "HEAD"]);
+    app.git(&["worktree", "lock", away.path.to_str().unwrap()]);
+    let stick = app.path.with_file_name("stick");
+    std::fs::rename(&away.path, &stick).unwrap();
+    app.spawn(&["remove", "away", "--force"]).exit(1).err_has("is locked");
+    app.git(&["worktree", "unlock", away.path.to_str().unwrap()]);
+    app.spawn(&["remove", "away"]).exit(1).err_has("is not there");
+    app.spawn(&["subtree", "away", "--if-exists", "return"]).exit(1).err_has("is not there");
+    assert!(app.spawn(&["gc"]).exit(0).stdout.contains("kept main.away"));
+    let kept = app.spawn(&["remove", "away", "--force"]).exit(0).stdout;
+    assert_eq!(app.git(&["rev-parse", kept.trim()]), loose);
+    // A branch that another worktree has checked out as well.
+    subtree(&app, &["two"]);
+    app.git(&["worktree", "add", "-q", "--force", "../dup", "main.two"]);
+    app.spawn(&["remove", "main.two", "--delete-branch"]).exit(1).err_has("as well");
+    app.spawn(&["remove", "main.two"]).exit(0).err_has("checked out at");
+    assert_eq!(branch_named(&app, "main.two"), "main.two\n");
+}
+
+#[test]
+fn dry_runs_of_notify_ack_and_remove_change_nothing() {
+    let w = World::new();
+    let app = app(&w);
+    let y = subtree(&app, &["y"]);
+    for (args, what) in [(&["notify", "info", "x", "-n"][..], "would tell root as main.y\n"), (&["ack", "u", "-n"], "")]
+    {
+        assert_eq!(y.spawn(args).exit(0).stdout, what);
+    }
+    let gone = app.spawn(&["remove", "y", "-n"]).exit(0).stdout;
+    assert!(gone.contains("would remove main.y at") && gone.contains("would delete the branch main.y"), "{gone}");
+    assert_eq!(app.spawn(&["events", "--all"]).exit(0).stdout, "");
 }

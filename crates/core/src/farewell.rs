@@ -1,0 +1,74 @@
+//! What the tools do before a worktree is removed, so that nothing is lost that exists only there.
+
+use std::path::Path;
+use std::time::Duration;
+
+use serde_json::Value;
+
+use crate::env::Env;
+use crate::error::{Exit, Failure, Result};
+use crate::fs;
+use crate::proc::{self, Cmd};
+
+/// The hook that runs before a worktree is removed, as `TOOL hook run pre-remove PATH`. git has no such hook, so there is
+/// no hook file: the tools are called by name.
+pub const PRE_REMOVE: &str = "pre-remove";
+
+/// The tools that have this hook.
+pub const TOOLS: &[&str] = &["overlay-sync", "sweatfile-apply"];
+
+/// How long one tool may take, and how many bytes it may print.
+const PRE_REMOVE_LIMIT: (Duration, usize) = (Duration::from_secs(30), 1 << 20);
+
+/// What the tools reported before a worktree is removed.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Farewell {
+    /// What a person should know.
+    pub notes: Vec<String>,
+    /// Why the worktree should stay, one reason a line; empty when it may be removed.
+    pub refused: Vec<String>,
+}
+
+impl Farewell {
+    /// Exit 1, kind `pre_remove`, when a tool refuses and the removal is not forced. Nothing was removed then.
+    pub fn require(&self, path: &Path, force: bool) -> Result<()> {
+        if self.refused.is_empty() || force {
+            return Ok(());
+        }
+        Err(Failure::new(Exit::No, PRE_REMOVE_KIND, format!("{} has something that is nowhere else", path.display()))
+            .details(self.refused.iter().map(|line| format!("  {line}")))
+            .hint("settle that first; `--force` removes it all the same"))
+    }
+}
+
+const PRE_REMOVE_KIND: &str = "pre_remove";
+
+/// Runs the `pre-remove` hook of those of these tools that are on the PATH, for the worktree at `path`. Their output goes
+/// through nameless files in `scratch`. A tool that fails, takes too long or cannot be run counts as refusing.
+pub fn before_removal(env: &Env, path: &Path, tools: &[&str], scratch: &Path) -> Result<Farewell> {
+    let mut farewell = Farewell::default();
+    for tool in tools {
+        let Some(program) = proc::find(env, tool) else { continue };
+        let cmd = Cmd::new(&program, env).args(["--json", "hook", "run", PRE_REMOVE]).arg(path);
+        let (limit, most) = PRE_REMOVE_LIMIT;
+        let Some(output) = cmd.capture_within(fs::scratch(scratch)?, limit, most)? else {
+            farewell.refused.push(format!("{tool}: its pre-remove took longer than {} s", limit.as_secs()));
+            continue;
+        };
+        let text = String::from_utf8_lossy(&output.stdout).into_owned();
+        let answers: Vec<Value> = text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
+        let lines = |key: &str| -> Vec<String> {
+            let lists = answers.iter().filter_map(|answer| answer.pointer(key));
+            let texts = lists.flat_map(|list| list.as_array().cloned().unwrap_or_else(|| vec![list.clone()]));
+            let texts: Vec<String> = texts.filter_map(|text| text.as_str().map(str::to_owned)).collect();
+            texts.iter().flat_map(|text| text.lines()).map(|line| format!("{tool}: {line}")).collect()
+        };
+        farewell.notes.extend(lines("/notes"));
+        if !output.status.success() {
+            let told = [lines("/error/message"), lines("/error/hints")].concat();
+            let silent = vec![format!("{tool}: its pre-remove ended with {}", output.status)];
+            farewell.refused.extend(if told.is_empty() { silent } else { told });
+        }
+    }
+    Ok(farewell)
+}

@@ -1,0 +1,98 @@
+//! Reading files: at most what is meant to be read, and never a pipe or a device.
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, Read, Seek, SeekFrom};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::Path;
+
+use rustix::fs::OFlags;
+
+use super::{PARSE_LIMIT, STATE_LIMIT, is_loop, link_refused, nofollow};
+use crate::error::{At, Failure, Result};
+
+/// Reads a regular file of at most [`PARSE_LIMIT`] bytes; `None` when there is none. Links are
+/// followed. A FIFO or device is refused, not waited for.
+pub fn read(path: &Path) -> Result<Option<Vec<u8>>> {
+    read_with(path, 0, PARSE_LIMIT)
+}
+
+/// As [`read`], up to [`STATE_LIMIT`]: for texts that are merged and not parsed as a format of ours.
+pub fn read_text(path: &Path) -> Result<Option<Vec<u8>>> {
+    read_with(path, 0, STATE_LIMIT)
+}
+
+/// The first 64 KiB of a file, whatever its size; `None` when there is none. For telling what a
+/// program is, not for reading a format.
+pub fn read_head(path: &Path) -> Result<Option<Vec<u8>>> {
+    let nonblock = i32::try_from(OFlags::NONBLOCK.bits()).unwrap_or(0);
+    let file = match OpenOptions::new().read(true).custom_flags(nonblock).open(path) {
+        Err(e) if matches!(e.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => return Ok(None),
+        opened => opened.at("read", path)?,
+    };
+    let mut bytes = Vec::new();
+    if file.metadata().at("read", path)?.is_file() {
+        file.take(1 << 16).read_to_end(&mut bytes).at("read", path)?;
+    }
+    Ok(Some(bytes))
+}
+
+/// As [`read`], for our own state: up to [`STATE_LIMIT`], and a link in the file's place is refused.
+pub fn read_no_follow(path: &Path) -> Result<Option<Vec<u8>>> {
+    read_with(path, nofollow(), STATE_LIMIT)
+}
+
+/// The same for what may have any size: contents that are kept, logs.
+pub fn read_own(path: &Path) -> Result<Option<Vec<u8>>> {
+    read_with(path, nofollow(), u64::MAX - 1)
+}
+
+fn read_with(path: &Path, flags: i32, limit: u64) -> Result<Option<Vec<u8>>> {
+    let nonblock = i32::try_from(OFlags::NONBLOCK.bits()).unwrap_or(0);
+    let file = match OpenOptions::new().read(true).custom_flags(flags | nonblock).open(path) {
+        Err(e) if matches!(e.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => return Ok(None),
+        Err(e) if is_loop(&e) => return Err(link_refused(path)),
+        opened => opened.at("read", path)?,
+    };
+    read_regular(file, path, limit).map(Some)
+}
+
+/// Reads an opened file to its end, if it is a regular one of a size we parse.
+pub(crate) fn read_regular(file: File, path: &Path, limit: u64) -> Result<Vec<u8>> {
+    let meta = file.metadata().at("read", path)?;
+    if !meta.is_file() {
+        return Err(Failure::malformed(format!("{} is not a regular file", path.display()))
+            .hint(format!("run `ls -ld {}`", crate::text::shell_word(path))));
+    }
+    let too_large = || Failure::malformed(format!("{} is larger than {} MiB", path.display(), limit >> 20));
+    if meta.len() > limit {
+        return Err(too_large());
+    }
+    let mut bytes = Vec::with_capacity(usize::try_from(meta.len()).unwrap_or(0) + 1);
+    file.take(limit + 1).read_to_end(&mut bytes).at("read", path)?;
+    if bytes.len() as u64 > limit {
+        return Err(too_large());
+    }
+    Ok(bytes)
+}
+
+/// Whether a file of our own is empty, or not there, or ends with a line end.
+pub fn ends_line(path: &Path) -> Result<bool> {
+    let Ok(mut file) = OpenOptions::new().read(true).custom_flags(nofollow()).open(path) else { return Ok(true) };
+    let mut last = [b'\n'];
+    if file.seek(SeekFrom::End(-1)).is_ok() {
+        file.read_exact(&mut last).at("read", path)?;
+    }
+    Ok(last == [b'\n'])
+}
+
+/// The last whole line of a log of our own that is no longer than 64 KiB, without its end; none where there is none.
+pub fn last_line(path: &Path) -> Result<Option<Vec<u8>>> {
+    let Ok(mut file) = OpenOptions::new().read(true).custom_flags(nofollow()).open(path) else { return Ok(None) };
+    let length = file.metadata().at("read", path)?.len();
+    let from = length.saturating_sub(1 << 16);
+    file.seek(SeekFrom::Start(from)).at("read", path)?;
+    let mut tail = Vec::new();
+    file.read_to_end(&mut tail).at("read", path)?;
+    let whole = tail.iter().rposition(|byte| *byte == b'\n').map(|end| &tail[..end]);
+    Ok(whole.and_then(|whole| whole.split(|byte| *byte == b'\n').next_back()).map(<[u8]>::to_vec))
+}

@@ -1,0 +1,158 @@
+//! Places files in a ledger: `current.md`, events, the archive.
+
+use std::path::{Path, PathBuf};
+
+use shopfloor_core::error::{Exit, Failure, Result};
+use shopfloor_core::fs::{self, Content, Root, Staging};
+use shopfloor_core::hash::Digest;
+use shopfloor_core::path::RelPath;
+
+use crate::facts::{ARCHIVE, CURRENT, CurrentIdentity, EVENTS, Ledger};
+use crate::failure::LedgerFailure;
+
+/// The most events with one time and agent.
+const NAMES: usize = 100_000;
+
+/// The place of files that are not complete yet. Others may write there too, because writers of events take no lock.
+fn staging(ledger: &Ledger, targets: &[RelPath]) -> Result<Staging> {
+    let private = ledger.state().join("tmp");
+    if Staging::is_beside(&private, &ledger.top)? {
+        ledger.repo.exclude_reserved()?;
+    }
+    let staging = Staging::shared(&private, &ledger.top)?;
+    staging.sweep_beside(&ledger.top, targets.iter())?;
+    Ok(staging)
+}
+
+/// Replaces the `current.md` that was read. `false`: the file has changed since.
+pub fn write_current(ledger: &Ledger, text: &str, before: Option<&CurrentIdentity>) -> Result<bool> {
+    let target = ledger.rel(CURRENT)?;
+    let staging = staging(ledger, std::slice::from_ref(&target))?;
+    let staged = staging.file(&ledger.top, &target, text.as_bytes(), before.map(|read| read.mode))?;
+    match before {
+        None => staged.place(&ledger.top, &target),
+        Some(read) => staged.swap(&ledger.top, &target, &Content::File(read.digest)),
+    }
+}
+
+/// Creates the file of an event under a free name, and returns its path below the ledger.
+pub fn create_event(ledger: &Ledger, stem: &str, bytes: &[u8]) -> Result<String> {
+    let first = ledger.rel(&format!("{EVENTS}/{stem}.md"))?;
+    let staging = staging(ledger, std::slice::from_ref(&first))?;
+    for n in 1..NAMES {
+        let suffix = if n == 1 { String::new() } else { format!("-{n}") };
+        let below = format!("{EVENTS}/{stem}{suffix}.md");
+        let target = ledger.rel(&below)?;
+        let staged = staging.file(&ledger.top, &target, bytes, None)?;
+        if staged.place(&ledger.top, &target)? {
+            return Ok(below);
+        }
+    }
+    Err(Failure::failed(format!("every name for {stem}.md in {} is taken", ledger.dir.join(EVENTS).display()))
+        .hint("run `ledger-synth archive`, or name another agent with `--agent`"))
+}
+
+/// Creates the file of a snapshot and syncs it to disk. An existing file must have the same content, because its name
+/// is a hash of it.
+pub fn create_snapshot(ledger: &Ledger, name: &str, text: &str) -> Result<()> {
+    let target = ledger.rel(&format!("{EVENTS}/{name}"))?;
+    let staging = staging(ledger, std::slice::from_ref(&target))?;
+    let staged = staging.file(&ledger.top, &target, text.as_bytes(), None)?;
+    if !staged.place(&ledger.top, &target)? {
+        let there = ledger.top.read_whole(&target)?.map(|(bytes, _)| bytes);
+        if there.as_deref() != Some(text.as_bytes()) {
+            return Err(Failure::failed(format!(
+                "{} exists with another content, so the snapshot cannot be written",
+                ledger.top.join(&target).display()
+            ))
+            .hint("move it away and run the command again"));
+        }
+        ledger.top.sync(&ledger.rel(EVENTS)?)?;
+    }
+    Ok(())
+}
+
+/// Moves a file of `events/` into `archive/DAY/` under a free name. `false`: the file is gone.
+pub fn archive(ledger: &Ledger, name: &str, day: &str) -> Result<bool> {
+    let from = ledger.rel(&format!("{EVENTS}/{name}"))?;
+    let stem = name.strip_suffix(".md").unwrap_or(name);
+    for n in 1..NAMES {
+        let suffix = if n == 1 { String::new() } else { format!("-{n}") };
+        let to = ledger.rel(&format!("{ARCHIVE}/{day}/{stem}{suffix}.md"))?;
+        if ledger.top.move_new(&from, &to)? {
+            return Ok(true);
+        }
+        if ledger.top.content(&from)?.is_none() {
+            return Ok(false);
+        }
+        // The file was archived before and restored by a copy, so one of the two is enough.
+        if ledger.top.content(&to)? == ledger.top.content(&from)? {
+            return ledger.top.unlink(&from);
+        }
+    }
+    Err(Failure::failed(format!("every name for {name} in {} is taken", ledger.dir.join(ARCHIVE).display()))
+        .hint("run `ledger-synth prune`"))
+}
+
+/// Deletes a file of `archive/DAY/`, and the directory if it is empty then.
+pub fn prune(ledger: &Ledger, day: &str, name: &str) -> Result<bool> {
+    let gone = ledger.top.unlink(&ledger.rel(&format!("{ARCHIVE}/{day}/{name}"))?)?;
+    ledger.top.remove_empty_dir(&ledger.rel(&format!("{ARCHIVE}/{day}"))?)?;
+    Ok(gone)
+}
+
+/// Syncs the directories of the archive and `events/` to disk.
+pub fn sync(ledger: &Ledger, days: &[String]) -> Result<()> {
+    for day in days {
+        ledger.top.sync(&ledger.rel(&format!("{ARCHIVE}/{day}"))?)?;
+    }
+    ledger.top.sync(&ledger.rel(EVENTS)?)
+}
+
+/// Writes the answer to a file that the user named.
+pub fn write_output(path: &Path, text: &str) -> Result<()> {
+    fs::replace(path, text.as_bytes(), None)
+}
+
+/// Keeps a copy of a `current.md` that a person changed, and returns its path.
+pub fn keep_edited(ledger: &Ledger, bytes: &[u8]) -> Result<PathBuf> {
+    keep_in(&ledger.state(), bytes)
+}
+
+/// The same, in the state directory of any worktree.
+pub fn keep_in(state: &Path, bytes: &[u8]) -> Result<PathBuf> {
+    let dir = state.join("edited");
+    fs::create_private_dir(&dir)?;
+    let path = dir.join(format!("{}.md", &Digest::of(bytes).to_string()[..16]));
+    fs::replace(&path, bytes, Some(fs::PRIVATE))?;
+    Ok(path)
+}
+
+/// Replaces or creates a file of the work tree if it still holds what was read.
+pub fn edit(ledger: &Ledger, worktree: &Root, name: &str, before: &str, after: &str) -> Result<()> {
+    let target = RelPath::parse(name).map_err(|why| Failure::failed(why.to_string()))?;
+    let staging = staging(ledger, &[])?;
+    let old = worktree.read_whole(&target)?;
+    let staged = staging.file(worktree, &target, after.as_bytes(), old.as_ref().map(|(_, mode)| *mode))?;
+    let is_done = match old {
+        None => staged.place(worktree, &target)?,
+        Some(_) => staged.swap(worktree, &target, &Content::File(Digest::of(before.as_bytes())))?,
+    };
+    if is_done {
+        return Ok(());
+    }
+    Err(Failure::failed(format!("{} changed in the meantime", worktree.join(&target).display()))
+        .hint("run the same command again"))
+}
+
+/// Sets a setting in the clone's configuration.
+pub fn set_git_setting(ledger: &Ledger, name: &str, value: &str) -> Result<()> {
+    let output = ledger.git.cmd(ledger.top.path()).args(["config", "--local", name, value]).capture()?;
+    if output.status.success() {
+        return Ok(());
+    }
+    let said = String::from_utf8_lossy(&output.stderr).trim().to_owned();
+    Err(LedgerFailure::Git
+        .with(Exit::Failed, format!("git config {name} failed with {}", output.status))
+        .because(std::io::Error::other(said)))
+}

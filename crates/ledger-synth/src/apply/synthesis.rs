@@ -1,0 +1,175 @@
+//! Synthesis: joins the events and writes `current.md`.
+
+use shopfloor_core::env::Env;
+use shopfloor_core::error::{Exit, Failure, Result};
+use shopfloor_core::ui::Ui;
+
+use super::files;
+use crate::facts::gather::{GatherMode, Gathered, gather};
+use crate::facts::{CURRENT, Current, Events, Ledger};
+use crate::failure::LedgerFailure;
+use crate::plan::{EventProblems, Filter, join};
+use crate::settings::Effect;
+use crate::view::{self, FORMAT, View};
+
+/// How often `current.md` may change while we replace it before we give up.
+const TRIES: usize = 10;
+
+/// How `current.md` is to be written.
+#[derive(Clone, Debug, Default)]
+pub struct SynthOptions {
+    pub effect: Effect,
+    /// Problems of events are errors.
+    pub is_strict: bool,
+    /// Write the wall clock.
+    pub stamp: bool,
+    /// Replace a file that a person wrote.
+    pub force: bool,
+    /// Replace a file that a person wrote and that is an event now.
+    pub adopt: bool,
+    /// Skip reading the events when nothing changed since the last run.
+    pub may_be_quiet: bool,
+}
+
+/// What became of `current.md`.
+#[derive(Debug)]
+pub enum SynthOutcome {
+    /// No event counts: nothing was touched.
+    Nothing,
+    Unchanged,
+    Written,
+    /// In a dry run: it would be written in place of this.
+    Due(Option<Current>),
+}
+
+/// The outcome of a synthesis.
+pub enum Synthesis<'s> {
+    /// Nothing changed since the last run; there are this many events.
+    Quiet(usize),
+    Done {
+        view: &'s View<'s>,
+        events: &'s Events,
+        outcome: SynthOutcome,
+    },
+}
+
+/// Brings `current.md` up to date for a command that answers something else, and returns whether it was written.
+pub fn refresh(ui: &Ui, env: &Env, ledger: &Ledger) -> Result<bool> {
+    let _lock = ledger.lock()?;
+    refresh_locked(ui, env, ledger)
+}
+
+/// The same for a caller that holds the lock.
+pub fn refresh_locked(ui: &Ui, env: &Env, ledger: &Ledger) -> Result<bool> {
+    let options = SynthOptions { may_be_quiet: true, ..SynthOptions::default() };
+    synthesise(ui, env, ledger, &options, |synthesis| {
+        matches!(synthesis, Synthesis::Done { outcome: SynthOutcome::Written, .. })
+    })
+}
+
+/// Joins the events, writes `current.md` and passes the outcome to `then`. The caller holds the lock, except in a dry
+/// run.
+pub fn synthesise<T>(
+    ui: &Ui,
+    env: &Env,
+    ledger: &Ledger,
+    options: &SynthOptions,
+    then: impl FnOnce(Synthesis<'_>) -> T,
+) -> Result<T> {
+    let SynthOptions { effect, stamp, may_be_quiet, .. } = *options;
+    let Gathered { quiet, events, memory } = gather(ledger, GatherMode { effect, stamp, may_be_quiet })?;
+    if let Some(count) = quiet {
+        return Ok(then(Synthesis::Quiet(count)));
+    }
+    let snapshots = events.snapshots()?;
+    let join = join(&events.records, &snapshots, &Filter::default());
+    let problems = EventProblems::new(env.now, &events, &join);
+    if options.is_strict {
+        refuse_problems(&problems)?;
+    }
+    warn_of_problems(ui, &problems);
+    let view = View::new(&join, ledger.settings.session_window);
+    let outcome = write(ui, env, ledger, options, &view, events.skipped.len())?;
+    if matches!(outcome, SynthOutcome::Unchanged) && problems.is_empty() {
+        memory.remember_quiet(view.event_count);
+    }
+    Ok(then(Synthesis::Done { view: &view, events: &events, outcome }))
+}
+
+/// Exit 2 for `--strict`.
+pub fn refuse_problems(problems: &EventProblems) -> Result<()> {
+    if problems.is_empty() {
+        return Ok(());
+    }
+    Err(Failure::malformed(format!("there are {}; nothing was written", problems.summary()))
+        .details(problems.lines().cloned())
+        .hint("fix the files or move them away; retract an event from the future with `ledger-synth retract FILE`"))
+}
+
+/// Warns of malformed events and of events from the future.
+pub fn warn_of_problems(ui: &Ui, problems: &EventProblems) {
+    problems.malformed.iter().for_each(|problem| ui.warn(format!("skipped {problem}")));
+    problems.future.iter().for_each(|problem| ui.warn(problem));
+    if !problems.future.is_empty() {
+        ui.note("if a clock was wrong, retract the event with `ledger-synth retract FILE`");
+    }
+}
+
+/// Writes `current.md` if its content is to change.
+fn write(
+    ui: &Ui,
+    env: &Env,
+    ledger: &Ledger,
+    options: &SynthOptions,
+    view: &View<'_>,
+    skipped: usize,
+) -> Result<SynthOutcome> {
+    if view.event_count == 0 {
+        return Ok(SynthOutcome::Nothing);
+    }
+    let text = view.render(skipped, options.stamp.then_some(env.now));
+    for _ in 0..TRIES {
+        let current = ledger.current()?;
+        if current.as_ref().and_then(Current::text).is_some_and(|old| view::is_same(old, &text)) {
+            return Ok(SynthOutcome::Unchanged);
+        }
+        let unique = current.as_ref().map(|current| holds_more(ledger, current, options)).transpose()?;
+        if options.effect.is_dry() {
+            return Ok(SynthOutcome::Due(current));
+        }
+        if let Some(current) = current.as_ref().filter(|_| unique == Some(true)) {
+            let kept = files::keep_edited(ledger, &current.bytes)?;
+            if options.adopt || options.force {
+                ui.note(format!("the old content of {CURRENT} is kept in {}", kept.display()));
+            } else {
+                ui.warn(format!(
+                    "{} was edited by hand; its content is kept in {}",
+                    ledger.dir.join(CURRENT).display(),
+                    kept.display()
+                ));
+            }
+        }
+        // The bytes are dropped here: two ledgers of a hundred thousand events need much memory.
+        let read = current.map(|current| current.identity());
+        if files::write_current(ledger, &text, read.as_ref())? {
+            return Ok(SynthOutcome::Written);
+        }
+    }
+    Err(Failure::failed(format!("{} keeps changing while it is replaced", ledger.dir.join(CURRENT).display()))
+        .hint("run the same command again"))
+}
+
+/// Whether the file that would be replaced holds something that is nowhere else.
+fn holds_more(ledger: &Ledger, current: &Current, options: &SynthOptions) -> Result<bool> {
+    let path = ledger.dir.join(CURRENT);
+    match current.text().and_then(view::footer) {
+        Some(footer) if footer.format > FORMAT => Err(view::newer_format(&path.display().to_string(), footer.format)),
+        Some(footer) => Ok(!footer.is_intact),
+        None if options.force || options.adopt || current.bytes.trim_ascii().is_empty() => {
+            Ok(!current.bytes.is_empty())
+        }
+        None => Err(LedgerFailure::Exists
+            .with(Exit::Bad, format!("{} was not written by ledger-synth", path.display()))
+            .hint("run `ledger-synth --adopt` to turn it into an event, or `ledger-synth --force` to replace it")),
+    }
+}

@@ -1,0 +1,161 @@
+//! Turns the pieces of a section into entries, by the name of the section or the shape of the pieces.
+
+use std::borrow::Cow;
+
+use super::read::{Field, Piece, WrittenSection, bold, sections};
+use crate::entry::{Checkpoint, Entry};
+use crate::scalar;
+use crate::section::{SectionName, Shape};
+
+/// Parses everything a body says.
+pub fn parse(body: &str) -> Vec<Entry<'_>> {
+    let mut entries = Vec::new();
+    for section in sections(body) {
+        interpret(section, &mut entries);
+    }
+    // Empty text says nothing.
+    entries.retain(|entry| !matches!(entry, Entry::Text { text, .. } | Entry::Item { text, .. } if text.is_empty()));
+    entries
+}
+
+/// Turns a section into entries, by its name or the shape of its pieces.
+fn interpret<'a>(section: WrittenSection<'a>, entries: &mut Vec<Entry<'a>>) {
+    let WrittenSection { name, pieces, .. } = section;
+    match name.shape() {
+        Some(Shape::Register) => {
+            let texts: Vec<_> = pieces.into_iter().map(one_text).filter(|text| !text.trim().is_empty()).collect();
+            if let [_] = texts.as_slice() {
+                entries.extend(texts.into_iter().map(|text| Entry::Text { section: name.clone(), text }));
+            } else if !texts.is_empty() {
+                entries.push(Entry::Text { section: name, text: texts.join("\n").into() });
+            }
+        }
+        Some(Shape::List) => {
+            entries
+                .extend(pieces.into_iter().map(|piece| Entry::Item { section: name.clone(), text: one_text(piece) }));
+        }
+        Some(Shape::Map) => pieces.into_iter().for_each(|piece| decision(&name, piece, entries)),
+        Some(Shape::Checkpoints) => checkpoints(pieces, entries),
+        None => entries.extend(pieces.into_iter().map(|piece| match piece {
+            Piece::Text(text) => Entry::Text { section: name.clone(), text },
+            Piece::Pair(key, value) => Entry::Pair { section: name.clone(), key, value },
+            Piece::Item(..) => Entry::Item { section: name.clone(), text: one_text(piece) },
+        })),
+    }
+}
+
+fn checkpoints<'a>(pieces: Vec<Piece<'a>>, entries: &mut Vec<Entry<'a>>) {
+    if let Some(all) = whole_map(&pieces) {
+        return entries.extend(checkpoint(&all));
+    }
+    for piece in pieces {
+        entries.extend(match piece {
+            Piece::Item(fields, _) if fields.len() > 1 => checkpoint(&fields),
+            Piece::Pair(phase, status) => checkpoint(&[
+                ("phase".into(), Some(phase.into_owned())),
+                ("status".into(), status.map(Cow::into_owned)),
+            ]),
+            Piece::Item(fields, text) if fields.iter().all(|(key, _)| !is_checkpoint_field(key)) => {
+                shown_checkpoint(&text)
+            }
+            Piece::Item(fields, _) => checkpoint(&fields),
+            Piece::Text(text) => shown_checkpoint(&text),
+        });
+    }
+}
+
+/// The text of a piece. An item with a `task` has that as its text.
+fn one_text(piece: Piece<'_>) -> Cow<'_, str> {
+    match piece {
+        Piece::Text(text) => text,
+        Piece::Item(fields, text) => {
+            let task = fields.into_iter().find(|(key, _)| key == "task").and_then(|(_, task)| task);
+            task.filter(|task| !task.is_empty()).map_or(text, Cow::Owned)
+        }
+        Piece::Pair(key, Some(value)) if !value.is_empty() => format!("{key}: {value}").into(),
+        Piece::Pair(key, _) => format!("{key}:").into(),
+    }
+}
+
+/// Fields that only mark an item as a decision; what it is about is their value.
+const NAMES: [&str; 6] = ["decision", "what", "choice", "key", "title", "name"];
+
+/// Turns a piece into a decision. A decision without a key is its own key.
+fn decision<'a>(section: &SectionName<'a>, piece: Piece<'a>, entries: &mut Vec<Entry<'a>>) {
+    let mut push = |key: Cow<'a, str>, value| entries.push(Entry::Pair { section: section.clone(), key, value });
+    match piece {
+        Piece::Pair(key, value) => push(key, value),
+        Piece::Item(_, text) | Piece::Text(text) if bold(&text).is_some() => {
+            let (key, rest) = bold(&text).map(|(key, rest)| (key.to_owned(), rest.to_owned())).unwrap_or_default();
+            push(key.into(), Some(rest.into()));
+        }
+        Piece::Item(mut fields, _) if fields.len() == 1 => {
+            let (key, value) = fields.remove(0);
+            push(key.into(), value.map(Cow::Owned));
+        }
+        Piece::Item(mut fields, _) if fields.len() > 1 => {
+            let (name, first) = fields.remove(0);
+            let more = fields.iter().map(|(key, value)| format!("{key}: {}", value.as_deref().unwrap_or("null")));
+            let more: Vec<String> = more.collect();
+            // `- decision: X` with reasons below. The key is X, because other items have a field of the same name.
+            if NAMES.contains(&&*name.to_lowercase()) && first.as_ref().is_some_and(|first| !first.is_empty()) {
+                return push(first.unwrap_or_default().into(), Some(more.join("\n").into()));
+            }
+            push(name.into(), Some(first.into_iter().chain(more).collect::<Vec<_>>().join("\n").into()));
+        }
+        Piece::Item(_, text) | Piece::Text(text) if !text.is_empty() => push(text, Some("".into())),
+        Piece::Item(..) | Piece::Text(_) => {}
+    }
+}
+
+fn is_checkpoint_field(key: &str) -> bool {
+    matches!(key, "phase" | "status" | "updated")
+}
+
+/// The fields of a section that is one checkpoint: a map with a phase.
+fn whole_map(pieces: &[Piece<'_>]) -> Option<Vec<Field>> {
+    let field = |piece: &Piece<'_>| match piece {
+        Piece::Pair(key, value) => Some((key.to_string(), value.as_deref().map(str::to_owned))),
+        _ => None,
+    };
+    let all: Vec<_> = pieces.iter().map(field).collect::<Option<_>>()?;
+    all.iter().any(|(key, _)| key == "phase").then_some(all)
+}
+
+fn checkpoint<'a>(fields: &[Field]) -> Option<Entry<'a>> {
+    let value = |name: &str| fields.iter().find(|(key, _)| key == name).and_then(|(_, value)| value.clone());
+    let more = fields.iter().filter(|(key, _)| !is_checkpoint_field(key)).map(|(key, value)| {
+        let value = value.as_ref().map_or("null".to_owned(), |value| scalar::written(value));
+        format!("{}: {value}", scalar::written(key))
+    });
+    let checkpoint = Checkpoint {
+        phase: value("phase").unwrap_or_default().into(),
+        status: value("status").unwrap_or_default().into(),
+        updated: value("updated").unwrap_or_default().into(),
+        more: more.collect::<Vec<_>>().join("\n").into(),
+    };
+    (!fields.is_empty()).then_some(Entry::Checkpoint(checkpoint))
+}
+
+/// Parses a checkpoint in the form of `current.md`, `Phase 5: validated (2026-01-10T13:00:00Z)`, or any text.
+fn shown_checkpoint<'a>(text: &str) -> Option<Entry<'a>> {
+    if text.is_empty() {
+        return None;
+    }
+    let (phase, status) = match scalar::pair(text) {
+        Some((phase, status)) => (phase.into_owned(), status),
+        None => (text.to_owned(), ""),
+    };
+    let phase = phase.strip_prefix("Phase ").or(phase.strip_prefix("phase ")).unwrap_or(&phase).to_owned();
+    let (status, updated) = match status.strip_suffix(')').and_then(|rest| rest.rsplit_once(" (")) {
+        Some((status, inside)) if inside.starts_with("20") => (status, inside.split(", ").next().unwrap_or_default()),
+        _ => (status, ""),
+    };
+    let own = |text: &str| Cow::Owned(text.to_owned());
+    Some(Entry::Checkpoint(Checkpoint {
+        phase: phase.into(),
+        status: own(status),
+        updated: own(updated),
+        more: "".into(),
+    }))
+}

@@ -1,0 +1,291 @@
+//! Reads the lines of a body into sections and their pieces.
+
+use std::borrow::Cow;
+
+use serde_yaml::Value;
+
+use crate::scalar;
+use crate::section::{Section, SectionName, Shape};
+
+/// The longest key at the margin, in characters, unless it is quoted.
+pub const LONG_KEY: usize = 80;
+
+/// The section of text that belongs to no section.
+const NOTES: &str = "notes";
+
+/// A field of a map in a list: its key, and its value unless that is null.
+pub type Field = (String, Option<String>);
+
+/// One section as it was written.
+pub struct WrittenSection<'a> {
+    pub name: SectionName<'a>,
+    pub pieces: Vec<Piece<'a>>,
+    /// Whether it has a value of its own, after which prose no longer belongs to it.
+    has_text: bool,
+}
+
+/// A piece of a section.
+pub enum Piece<'a> {
+    /// A value of the section itself.
+    Text(Cow<'a, str>),
+    /// A list item: its fields, where it is a map, and its text.
+    Item(Vec<Field>, Cow<'a, str>),
+    /// An entry of a map; without a value it removes the key.
+    Pair(Cow<'a, str>, Option<Cow<'a, str>>),
+}
+
+/// Reads the sections of a body, in the order written.
+pub fn sections(body: &str) -> Vec<WrittenSection<'_>> {
+    let lines: Vec<&str> = body.split('\n').map(|line| line.trim_end_matches([' ', '\t', '\r'])).collect();
+    // The whole body may be indented, or be inside a fence marked as YAML.
+    let lines = scalar::dedented(&lines);
+    let lines = unfenced(&lines);
+    let mut reader = BodyReader { lines, at: 0, sections: Vec::new(), unclosed: [usize::MAX; 2] };
+    while reader.at < reader.lines.len() {
+        reader.line();
+    }
+    reader.sections
+}
+
+/// The lines inside a fence, if the whole body is inside one.
+fn unfenced<'l, 'a>(lines: &'l [&'a str]) -> &'l [&'a str] {
+    let from = lines.iter().take_while(|line| line.is_empty()).count();
+    let to = lines.len() - lines[from..].iter().rev().take_while(|line| line.is_empty()).count();
+    match &lines[from..to] {
+        ["```yaml" | "```yml", inside @ .., "```"] | ["~~~yaml" | "~~~yml", inside @ .., "~~~"]
+            if !inside.iter().any(|line| line.starts_with("```") || line.starts_with("~~~")) =>
+        {
+            inside
+        }
+        _ => lines,
+    }
+}
+
+struct BodyReader<'l, 'a> {
+    lines: &'l [&'a str],
+    at: usize,
+    sections: Vec<WrittenSection<'a>>,
+    /// The length from which fences of backticks, and fences of tildes, are never closed.
+    unclosed: [usize; 2],
+}
+
+impl<'l, 'a> BodyReader<'l, 'a> {
+    /// Reads what begins at the current line.
+    fn line(&mut self) {
+        let line = self.lines[self.at];
+        let indent = scalar::indent(line);
+        if line.is_empty() || (indent == 0 && matches!(line, "---" | "...")) {
+            self.at += 1;
+        } else if indent > 0 {
+            self.inside(line, indent);
+        } else if let Some(close) = self.fence(line) {
+            let text = self.lines[self.at..=close].join("\n");
+            self.at = close + 1;
+            self.push(Piece::Item(Vec::new(), text.into()));
+        } else if let Some(title) = heading(line) {
+            self.at += 1;
+            if let Some(title) = title {
+                self.open(title.into());
+            }
+        } else if let Some(first) = scalar::bullet(line) {
+            self.item(first, 0);
+        } else if let Some((key, rest)) = scalar::pair(line).filter(|_| is_key_like(line)) {
+            self.at += 1;
+            self.section(key, rest);
+        } else if let Some((key, rest)) = bold(line).filter(|(key, _)| Section::from_spelling(key).is_some()) {
+            // The form in `current.md`.
+            self.at += 1;
+            self.section(key.into(), rest);
+        } else {
+            self.paragraph();
+        }
+    }
+
+    /// Reads an indented line that continues no item: it belongs to the block of its section.
+    fn inside(&mut self, line: &'a str, indent: usize) {
+        if let Some(first) = scalar::bullet(&line[indent..]) {
+            return self.item(first, indent);
+        }
+        if let Some((key, rest)) = scalar::pair(line) {
+            self.at += 1;
+            let block = self.block(indent);
+            let value = match (rest.is_empty(), scalar::is_null(rest, block)) {
+                (_, true) => None,
+                (true, _) => Some(scalar::nested(block)),
+                (false, _) => Some(scalar::text(rest, block)),
+            };
+            return self.push(Piece::Pair(key, value));
+        }
+        let block = {
+            let from = self.at;
+            self.at = self.end_of(from, |line| scalar::indent(line) > 0);
+            &self.lines[from..self.at]
+        };
+        self.push(Piece::Text(scalar::nested(block)));
+    }
+
+    fn item(&mut self, first: &'a str, indent: usize) {
+        self.at += 1;
+        let rest = self.block(indent);
+        let fields = fields(first, rest);
+        if !first.is_empty() || !rest.is_empty() {
+            let text = if first.is_empty() { scalar::nested(rest) } else { scalar::text(first, rest) };
+            self.push(Piece::Item(fields, text));
+        }
+    }
+
+    /// Reads `key:` or `key: value` at the left margin.
+    fn section(&mut self, key: Cow<'a, str>, rest: &'a str) {
+        self.open(key);
+        if rest.is_empty() {
+            return;
+        }
+        let block = self.block(0);
+        let is_register = self.sections.last().is_some_and(|section| section.name.shape() == Some(Shape::Register));
+        match scalar::flow(rest, block).filter(|_| !is_register) {
+            Some(Value::Sequence(items)) => {
+                for item in &items {
+                    self.push(Piece::Item(pairs(item), scalar::plain(item).into()));
+                }
+            }
+            Some(value) => {
+                for (key, value) in pairs(&value) {
+                    self.push(Piece::Pair(key.into(), value.map(Cow::Owned)));
+                }
+            }
+            None if scalar::is_null(rest, block) => {}
+            None => self.push(Piece::Text(scalar::text(rest, block))),
+        }
+    }
+
+    /// Reads prose at the left margin: an item of the section before it, or a note if that section has a value of its
+    /// own.
+    fn paragraph(&mut self) {
+        let (from, lines) = (self.at, self.lines);
+        let goes_on = |line: &str| {
+            scalar::indent(line) > 0
+                || (scalar::bullet(line).is_none() && heading(line).is_none() && !is_key_like(line) && line != "---")
+        };
+        let end = from + 1 + lines[from + 1..].iter().take_while(|line| !line.is_empty() && goes_on(line)).count();
+        self.at = end;
+        let text = Piece::Item(Vec::new(), scalar::text(lines[from], &lines[from + 1..end]));
+        match self.sections.last_mut().filter(|section| !section.has_text) {
+            Some(section) => section.pieces.push(text),
+            None => self.sections.push(WrittenSection { name: NOTES.into(), pieces: vec![text], has_text: false }),
+        }
+    }
+
+    /// The lines that are indented further, without blank lines at the end.
+    fn block(&mut self, indent: usize) -> &'l [&'a str] {
+        let from = self.at;
+        self.at = self.end_of(from, |line| scalar::indent(line) > indent);
+        let lines: &'l [&'a str] = self.lines;
+        &lines[from..self.at]
+    }
+
+    fn end_of(&self, from: usize, belongs: impl Fn(&str) -> bool) -> usize {
+        let all = self.lines[from..].iter().take_while(|line| line.is_empty() || belongs(line)).count();
+        let blank = self.lines[from..from + all].iter().rev().take_while(|line| line.is_empty()).count();
+        from + all - blank
+    }
+
+    /// The line that closes the fence that this line opens.
+    fn fence(&mut self, line: &str) -> Option<usize> {
+        let mark = line.chars().next().filter(|c| matches!(c, '`' | '~'))?;
+        let length = |line: &str| line.len() - line.trim_start_matches(mark).len();
+        let open = length(line);
+        let shortest = if mark == '`' { &mut self.unclosed[0] } else { &mut self.unclosed[1] };
+        if open < 3 || open >= *shortest {
+            return None;
+        }
+        let closes = |line: &str| length(line.trim_start()) >= open && line.trim_start_matches([' ', mark]).is_empty();
+        let close = (self.at + 1..self.lines.len()).find(|at| closes(self.lines[*at]));
+        if close.is_none() {
+            // Later fences of this length are not closed either.
+            *shortest = open;
+        }
+        close
+    }
+
+    fn open(&mut self, key: Cow<'a, str>) {
+        let name = SectionName::from_spelling(key);
+        self.sections.push(WrittenSection { name, pieces: Vec::new(), has_text: false });
+    }
+
+    fn push(&mut self, piece: Piece<'a>) {
+        match self.sections.last_mut() {
+            Some(section) => {
+                section.has_text |= matches!(piece, Piece::Text(_));
+                section.pieces.push(piece);
+            }
+            None => {
+                self.sections.push(WrittenSection { name: NOTES.into(), pieces: vec![piece], has_text: false });
+            }
+        }
+    }
+}
+
+/// A Markdown heading, which opens a section; `Some(None)` for a YAML comment, which says nothing.
+fn heading(line: &str) -> Option<Option<&str>> {
+    let level = line.bytes().take_while(|b| *b == b'#').count();
+    let title = line[level..].trim();
+    // A `#` after the title belongs to it unless a blank separates them, as in `## C#`.
+    let bare = title.trim_end_matches('#');
+    let title = if bare.is_empty() || bare.ends_with([' ', '\t']) { bare.trim_end() } else { title };
+    let title = title.trim_end_matches(':').trim_end();
+    if level == 0 || level > 6 || !(line.len() == level || line[level..].starts_with([' ', '\t'])) {
+        return None;
+    }
+    let is_section = !title.is_empty() && (level > 1 || Section::from_spelling(title).is_some());
+    Some(is_section.then_some(title))
+}
+
+/// Whether a line at the left margin begins a section rather than a sentence.
+fn is_key_like(line: &str) -> bool {
+    let starts =
+        line.starts_with(|c: char| c.is_alphanumeric() || matches!(c, '_' | '"' | '\'' | '.' | '/' | '(' | '$'));
+    let is_short = |key: &str| line.starts_with(['"', '\'']) || key.chars().count() <= LONG_KEY;
+    starts && scalar::pair(line).is_some_and(|(key, _)| is_short(&key))
+}
+
+/// Parses `**key:** text`, which `current.md` has and people write.
+pub fn bold(line: &str) -> Option<(&str, &str)> {
+    let inside = line.strip_prefix("**")?;
+    let (key, rest) = inside.split_once(":**").or_else(|| inside.split_once("**:"))?;
+    (!key.contains("**") && !key.is_empty()).then(|| (key, rest.trim()))
+}
+
+/// The fields of a list item that is a map, in the order written.
+fn fields(first: &str, rest: &[&str]) -> Vec<Field> {
+    if let Some(value) = scalar::flow(first, rest) {
+        return pairs(&value);
+    }
+    // Most items are text, so this comes first.
+    let Some((key, value)) = scalar::pair(first) else { return Vec::new() };
+    let lines = scalar::dedented(rest);
+    let mut fields = Vec::new();
+    let (mut key, mut value, mut from) = (key.into_owned(), value, 0);
+    for at in 0..=lines.len() {
+        let next = lines.get(at);
+        if next.is_some_and(|line| line.is_empty() || scalar::indent(line) > 0) {
+            continue;
+        }
+        let block = &lines[from..at];
+        let text = match (value.is_empty(), scalar::is_null(value, block)) {
+            (_, true) => None,
+            (true, _) => Some(scalar::nested(block).into_owned()),
+            (false, _) => Some(scalar::text(value, block).into_owned()),
+        };
+        fields.push((std::mem::take(&mut key), text));
+        if let Some(line) = next {
+            let Some((k, v)) = scalar::pair(line) else { return Vec::new() };
+            (key, value, from) = (k.into_owned(), v, at + 1);
+        }
+    }
+    fields
+}
+
+fn pairs(value: &Value) -> Vec<Field> {
+    let Value::Mapping(map) = value else { return Vec::new() };
+    map.iter().map(|(key, value)| (scalar::plain(key), (!value.is_null()).then(|| scalar::plain(value)))).collect()
+}

@@ -1,0 +1,54 @@
+//! Renders entries as the body of an event file.
+
+use std::collections::BTreeMap;
+
+use super::read::LONG_KEY;
+use crate::entry::Entry;
+use crate::scalar;
+use crate::section::{Section, SectionName};
+
+/// Renders a body that reads back as these entries, known sections first.
+pub fn render(entries: &[Entry<'_>]) -> String {
+    let mut sections: BTreeMap<(usize, SectionName<'_>), Vec<&Entry<'_>>> = BTreeMap::new();
+    for entry in entries {
+        let name = entry.section();
+        let position = Section::ALL.iter().position(|section| name == *section).unwrap_or(Section::ALL.len());
+        sections.entry((position, name)).or_default().push(entry);
+    }
+    let mut out = String::new();
+    for ((_, name), mut entries) in sections {
+        let name = name.as_str();
+        // An unquoted long key would be read as a sentence.
+        let key = if name.chars().count() > LONG_KEY { scalar::in_quotes(name) } else { scalar::written(name) };
+        out.push('\n');
+        // The map comes first, because indented lines belong to the line above them. A text comes last, because it
+        // opens the section again.
+        let rank = |entry: &Entry<'_>| match entry {
+            Entry::Pair { .. } => 0,
+            Entry::Item { .. } | Entry::Checkpoint(_) => 1,
+            Entry::Text { .. } => 2,
+        };
+        entries.sort_by_key(|entry| rank(entry));
+        if !matches!(entries[0], Entry::Text { .. }) {
+            out.push_str(&format!("{key}:\n"));
+        }
+        for entry in entries {
+            match entry {
+                Entry::Text { text, .. } => out.push_str(&format!("{key}: {}\n", scalar::written(text))),
+                Entry::Item { text, .. } => out.push_str(&format!("- {}\n", scalar::written(text))),
+                Entry::Pair { key, value, .. } => {
+                    let value = value.as_ref().map_or("null".to_owned(), |value| scalar::written(value));
+                    out.push_str(&format!("  {}: {value}\n", scalar::written(key)));
+                }
+                Entry::Checkpoint(c) => {
+                    let fields = [("- phase", &c.phase), ("  status", &c.status), ("  updated", &c.updated)];
+                    for (key, value) in fields {
+                        out.push_str(&format!("{key}: {}\n", scalar::written(value)));
+                    }
+                    c.more.lines().for_each(|line| out.push_str(&format!("  {line}\n")));
+                }
+            }
+        }
+    }
+    out
+}

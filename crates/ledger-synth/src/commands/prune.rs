@@ -1,0 +1,96 @@
+//! `prune`: deletes archived files that are old enough and covered by a snapshot.
+
+use std::collections::HashSet;
+use std::path::PathBuf;
+
+use jiff::Timestamp;
+use serde::Serialize;
+use shopfloor_core::env::Env;
+use shopfloor_core::error::{Exit, Result};
+use shopfloor_core::fs::Root;
+use shopfloor_core::hash::Digest;
+use shopfloor_core::ui::Ui;
+
+use crate::apply::files;
+use crate::counted::counted;
+use crate::facts::gather::load_events;
+use crate::facts::{ARCHIVE, Ledger, directory};
+use crate::plan::archive::file_name;
+use crate::settings::LedgerArgs;
+
+/// Delete archived events that a snapshot covers and that are older than --retention
+///
+/// Age is that of the event. Prune on one branch only: a file that one branch deletes and another one
+/// moves is a conflict to git.
+#[derive(clap::Args, Clone, Debug)]
+#[command(after_help = "Example:\n  ledger-synth prune --retention 30d")]
+pub struct Args {}
+
+/// The files that were deleted.
+#[derive(Serialize)]
+struct PruneAnswer {
+    deleted: Vec<String>,
+}
+
+pub fn run(ui: &Ui, env: &Env, ledger_args: &LedgerArgs) -> Result<Exit> {
+    let ledger = Ledger::find(ui, env, ledger_args)?;
+    let Some(retention) = ledger.settings.retention else {
+        ui.note("retention is `never`: nothing is deleted");
+        return Ok(nothing_deleted(ui));
+    };
+    let effect = ledger_args.effect();
+    let _lock = if effect.is_dry() { None } else { Some(ledger.lock()?) };
+    let Some(archive) = ledger.open(ARCHIVE)? else {
+        ui.note("there is no archive");
+        return Ok(nothing_deleted(ui));
+    };
+    let limit = env.now.checked_sub(retention).unwrap_or(Timestamp::MIN);
+    let doomed = doomed(&ledger, &archive, limit)?;
+    if !effect.is_dry() {
+        for path in &doomed {
+            let day = path.parent().map(file_name).unwrap_or_default();
+            files::prune(&ledger, &day, &file_name(path))?;
+        }
+    }
+    if ui.is_json() {
+        let deleted = doomed.iter().map(|path| path.to_string_lossy().into_owned()).collect();
+        ui.json(&PruneAnswer { deleted });
+    } else if doomed.is_empty() {
+        ui.note("nothing in the archive is both covered and old enough");
+    } else {
+        let would = if effect.is_dry() { "would have " } else { "" };
+        ui.line(format!("{would}deleted {}", counted(doomed.len(), "file")));
+    }
+    Ok(Exit::Done)
+}
+
+fn nothing_deleted(ui: &Ui) -> Exit {
+    if ui.is_json() {
+        ui.json(&PruneAnswer { deleted: Vec::new() });
+    }
+    Exit::Done
+}
+
+/// The archived files that are not newer than the limit, and that a snapshot in `events/` covers.
+fn doomed(ledger: &Ledger, archive: &Root, limit: Timestamp) -> Result<Vec<PathBuf>> {
+    let live = load_events(ledger)?;
+    let snapshots = live.snapshots()?;
+    let covered: HashSet<Digest> = snapshots.iter().flat_map(|s| s.sources.iter().map(|source| source.id)).collect();
+    let folded: HashSet<Digest> = snapshots.iter().flat_map(|s| s.folds.iter().copied()).collect();
+    let archived = directory::archived(archive)?;
+    let mut doomed = Vec::new();
+    for (record, file) in archived.records.iter().zip(&archived.files) {
+        let is_old = record.decode().is_some_and(|event| event.meta.ts <= limit);
+        if is_old && covered.contains(&record.id) {
+            doomed.push(file.path());
+        }
+    }
+    let old = archived.snapshots()?;
+    for (snapshot, file) in old.iter().zip(&archived.snapshots) {
+        let is_old = snapshot.sources.iter().all(|source| source.ts <= limit);
+        if is_old && folded.contains(&snapshot.content) {
+            doomed.push(file.path.clone());
+        }
+    }
+    Ok(doomed)
+}

@@ -1,0 +1,88 @@
+//! The flags of `add` that give sections.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
+use shopfloor_core::error::{Failure, Result};
+
+use crate::entry::{Checkpoint, Entry};
+use crate::section::Section;
+
+#[derive(clap::Args, Clone, Debug)]
+pub struct SectionFlags {
+    /// What is going on now
+    #[arg(long, value_name = "TEXT", allow_hyphen_values = true, help_heading = "Sections")]
+    pub now: Option<String>,
+    /// What it is all for
+    #[arg(long, value_name = "TEXT", allow_hyphen_values = true, help_heading = "Sections")]
+    pub goal: Option<String>,
+    /// Something that was done
+    #[arg(long, value_name = "TEXT", allow_hyphen_values = true, help_heading = "Sections")]
+    pub done: Vec<String>,
+    /// Something that was decided; `K=` says that nothing is any more
+    #[arg(long, value_name = "K=V", allow_hyphen_values = true, help_heading = "Sections")]
+    pub decision: Vec<String>,
+    /// A question that is open
+    #[arg(long, value_name = "TEXT", allow_hyphen_values = true, help_heading = "Sections")]
+    pub question: Vec<String>,
+    /// A question that is answered, in its words
+    #[arg(long, value_name = "TEXT", allow_hyphen_values = true, help_heading = "Sections")]
+    pub resolve: Vec<String>,
+    /// How far a phase is
+    #[arg(long, value_name = "PHASE:STATUS", allow_hyphen_values = true, help_heading = "Sections")]
+    pub checkpoint: Vec<String>,
+}
+
+impl SectionFlags {
+    /// What the flags say.
+    pub fn entries(&self) -> Result<Vec<Entry<'static>>> {
+        let own = |text: &str| Cow::<'static, str>::Owned(text.to_owned());
+        let mut entries = Vec::new();
+        for (section, text) in [(Section::Now, &self.now), (Section::Goal, &self.goal)] {
+            if let Some(text) = text {
+                entries.push(Entry::Text { section: section.into(), text: own(not_empty(section, text)?) });
+            }
+        }
+        let lists = [
+            (Section::ThisSession, &self.done),
+            (Section::OpenQuestions, &self.question),
+            (Section::Resolved, &self.resolve),
+        ];
+        for (section, texts) in lists {
+            for text in texts {
+                entries.push(Entry::Item { section: section.into(), text: own(not_empty(section, text)?) });
+            }
+        }
+        let mut decisions = BTreeMap::new();
+        for decision in &self.decision {
+            let (key, value) = decision.split_once('=').filter(|(key, _)| !key.trim().is_empty()).ok_or_else(|| {
+                Failure::usage(format!("`--decision` must be KEY=VALUE, not `{decision}`"))
+                    .hint("for example `--decision lexer='by hand'`")
+            })?;
+            // The last value of a key counts, as with any flag.
+            decisions.insert(key.trim(), (!value.is_empty()).then(|| own(value)));
+        }
+        for (key, value) in decisions {
+            entries.push(Entry::Pair { section: Section::Decisions.into(), key: own(key), value });
+        }
+        for checkpoint in &self.checkpoint {
+            let (phase, status) =
+                checkpoint.split_once(':').filter(|(phase, _)| !phase.trim().is_empty()).ok_or_else(|| {
+                    Failure::usage(format!("`--checkpoint` must be PHASE:STATUS, not `{checkpoint}`"))
+                        .hint("for example `--checkpoint 5:validated`")
+                })?;
+            let (phase, status) = (own(phase.trim()), own(status.trim()));
+            entries.push(Entry::Checkpoint(Checkpoint { phase, status, ..Checkpoint::default() }));
+        }
+        Ok(entries)
+    }
+}
+
+/// Refuses an empty text, which would say nothing.
+fn not_empty(section: Section, text: &str) -> Result<&str> {
+    if text.trim().is_empty() {
+        return Err(Failure::usage(format!("a text for `{}` is empty", section.word()))
+            .hint("leave the flag out, or say something"));
+    }
+    Ok(text)
+}

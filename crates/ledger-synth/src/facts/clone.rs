@@ -1,0 +1,45 @@
+//! How a clone is set up for a ledger: the merge driver and its attribute, in git's configuration.
+
+use shopfloor_core::error::{Failure, Result};
+
+use super::{CURRENT, Ledger};
+
+/// The name of the driver in git's attributes.
+pub const DRIVER_NAME: &str = "ledger-synth";
+
+/// The settings of the driver in git's configuration: its description, and the command it runs.
+pub const DRIVER: [(&str, &str); 2] = [
+    ("merge.ledger-synth.name", "both sides' events in one ledger"),
+    ("merge.ledger-synth.driver", "ledger-synth merge-driver %O %A %B --path %P --label %Y"),
+];
+
+/// Reads a setting of git's configuration.
+pub fn git_setting(ledger: &Ledger, name: &str) -> Result<Option<String>> {
+    let output = ledger.git.cmd(ledger.top.path()).args(["config", "-z", "--get", name]).capture()?;
+    let value = output.stdout.strip_suffix(b"\0").map(|value| String::from_utf8_lossy(value).into_owned());
+    Ok(value.filter(|_| output.status.success()))
+}
+
+/// The line of `.gitattributes` for this ledger.
+pub fn attribute_line(ledger: &Ledger) -> Result<String> {
+    let prefix =
+        ledger.in_tree().ok_or_else(|| Failure::usage(format!("{} is not in a work tree", ledger.dir.display())))?;
+    // A pattern: some of its characters have a meaning, and a blank ends it unless it is quoted.
+    let path: String = format!("/{prefix}/{CURRENT}")
+        .chars()
+        .flat_map(|c| {
+            let mark = if "*?[\\".contains(c) { Some('\\') } else { None };
+            mark.into_iter().chain([c])
+        })
+        .collect();
+    let is_plain = !path.contains([' ', '\t', '"', '\\']);
+    let path = if is_plain { path } else { format!("\"{}\"", path.replace('\\', "\\\\").replace('"', "\\\"")) };
+    Ok(format!("{path} merge={DRIVER_NAME} text eol=lf"))
+}
+
+/// The merge driver that git would use for a path.
+pub fn merge_attribute(ledger: &Ledger, path: &str) -> Result<String> {
+    let output = ledger.git.cmd(ledger.top.path()).args(["check-attr", "-z", "merge", "--", path]).capture()?;
+    let fields: Vec<&[u8]> = output.stdout.split(|b| *b == 0).collect();
+    Ok(fields.get(2).map(|value| String::from_utf8_lossy(value).into_owned()).unwrap_or_default())
+}

@@ -1,0 +1,99 @@
+//! The events that were read from a set of files.
+
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use shopfloor_core::error::{Failure, Result};
+use shopfloor_core::text::shell_word;
+
+use crate::canonical::CanonicalEvent;
+use crate::event_file::Malformed;
+use crate::snapshot::{self, Snapshot};
+
+/// A file that is not an event.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Skipped {
+    pub path: PathBuf,
+    pub problem: Malformed,
+}
+
+impl std::fmt::Display for Skipped {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}:{}: {}", self.path.display(), self.problem.line, self.problem.why)
+    }
+}
+
+/// The text of a snapshot's file, with LF line ends.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SnapshotFile {
+    pub path: PathBuf,
+    pub text: String,
+}
+
+/// The file of an event. Compact, because there may be a hundred thousand of them.
+#[derive(Clone, Debug)]
+pub struct EventPath {
+    pub dir: Arc<Path>,
+    pub name: Box<OsStr>,
+}
+
+impl EventPath {
+    pub fn at(path: &Path) -> EventPath {
+        let dir = path.parent().unwrap_or(path).into();
+        EventPath { dir, name: path.file_name().unwrap_or_default().into() }
+    }
+
+    pub fn path(&self) -> PathBuf {
+        self.dir.join(&*self.name)
+    }
+}
+
+/// Everything that a set of files says, before the join.
+#[derive(Debug, Default)]
+pub struct Events {
+    /// In the order of `files`.
+    pub records: Vec<CanonicalEvent>,
+    /// The file of each record.
+    pub files: Vec<EventPath>,
+    pub snapshots: Vec<SnapshotFile>,
+    pub skipped: Vec<Skipped>,
+}
+
+impl Events {
+    /// Parses the snapshots. Exit 2 if one is damaged, because it may be the only copy of its events.
+    pub fn snapshots(&self) -> Result<Vec<Snapshot<'_>>> {
+        let mut read = Vec::with_capacity(self.snapshots.len());
+        for file in &self.snapshots {
+            read.push(snapshot::parse(&file.text).map_err(|problem| {
+                Failure::malformed(format!("{}:{}: {}", file.path.display(), problem.line, problem.why))
+                    .hint(format!(
+                        "restore the snapshot, which may be the only copy of its events, with `git checkout -- {}`; move it away if ledger-synth did not write it",
+                        shell_word(&file.path)
+                    ))
+            })?);
+        }
+        Ok(read)
+    }
+
+    pub fn push(&mut self, record: CanonicalEvent, file: EventPath) {
+        self.records.push(record);
+        self.files.push(file);
+    }
+
+    /// Keeps the events for which `wanted` is true.
+    pub fn retain(&mut self, wanted: impl Fn(&CanonicalEvent) -> bool) {
+        let keeps: Vec<bool> = self.records.iter().map(wanted).collect();
+        let mut at = keeps.iter();
+        self.records.retain(|_| at.next().copied().unwrap_or(false));
+        let mut at = keeps.iter();
+        self.files.retain(|_| at.next().copied().unwrap_or(false));
+    }
+
+    pub fn add(&mut self, other: Events) {
+        self.records.extend(other.records);
+        self.files.extend(other.files);
+        self.snapshots.extend(other.snapshots);
+        self.skipped.extend(other.skipped);
+    }
+}

@@ -1,0 +1,181 @@
+//! Where a ledger is, and its `current.md`.
+
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+use shopfloor_core::env::Env;
+use shopfloor_core::error::{Failure, Result};
+use shopfloor_core::fs::{Found, Root, Stat};
+use shopfloor_core::git::{Git, Repo, private_dir};
+use shopfloor_core::hash::Digest;
+use shopfloor_core::lock::Lock;
+use shopfloor_core::path::RelPath;
+use shopfloor_core::text::shell_word;
+use shopfloor_core::ui::Ui;
+
+use crate::settings::{DEFAULT_ROOT, LedgerArgs, LedgerRoot, Settings};
+use crate::tool::TOOL;
+
+/// The name of the generated file.
+pub const CURRENT: &str = "current.md";
+/// The directory of events.
+pub const EVENTS: &str = "events";
+/// The directory of events that are folded into a snapshot.
+pub const ARCHIVE: &str = "archive";
+
+/// A ledger and the repository it is in.
+#[derive(Debug)]
+pub struct Ledger {
+    pub git: Git,
+    pub repo: Repo,
+    pub settings: Settings,
+    /// The absolute path of the ledger's directory, which may not exist.
+    pub dir: PathBuf,
+    /// A directory that exists: the work tree, or the ledger's own directory if it is outside of every work tree.
+    pub top: Root,
+    /// The ledger's directory below `top`.
+    prefix: Option<RelPath>,
+}
+
+impl Ledger {
+    /// Finds the ledger of the current repository.
+    pub fn find(ui: &Ui, env: &Env, args: &LedgerArgs) -> Result<Ledger> {
+        let mut git = Git::find(env)?;
+        let repo = git.discover()?;
+        Ledger::in_repo(ui, env, args, git, repo)
+    }
+
+    pub fn in_repo(ui: &Ui, env: &Env, args: &LedgerArgs, git: Git, repo: Repo) -> Result<Ledger> {
+        let settings = Settings::load(env, &repo, args)?;
+        settings.warnings.iter().for_each(|warning| ui.warn(warning));
+        let (top, rel) = match &settings.root {
+            LedgerRoot::Worktree => (repo.require_worktree()?.to_path_buf(), Some(PathBuf::from(DEFAULT_ROOT))),
+            LedgerRoot::Main => (repo.main_checkout.clone(), Some(PathBuf::from(DEFAULT_ROOT))),
+            LedgerRoot::At(path) => match &repo.worktree {
+                Some(worktree) => {
+                    below(worktree, path).map_or((path.clone(), None), |rel| (worktree.clone(), Some(rel)))
+                }
+                None => (path.clone(), None),
+            },
+        };
+        let rel = rel.filter(|rel| !rel.as_os_str().is_empty());
+        let prefix = rel.as_ref().map(|rel| RelPath::parse_os(rel.as_os_str())).transpose().map_err(|why| {
+            Failure::usage(format!("the ledger cannot be in `{}`: {why}", rel.unwrap_or_default().display()))
+                .hint("name a directory below the work tree with `--root`")
+        })?;
+        if prefix.is_none() && !top.is_dir() {
+            return Err(Failure::usage(format!("there is no directory {}", top.display()))
+                .hint(format!("create it: `mkdir -p {}`", shell_word(&top))));
+        }
+        let dir = prefix.as_ref().map_or(top.clone(), |rel| top.join(rel.as_path()));
+        Ok(Ledger { top: Root::open(&top)?, git, repo, settings, dir, prefix })
+    }
+
+    /// Opens the same directory in another worktree, if the ledger is in a worktree.
+    pub fn elsewhere(&self, worktree: &Path, below: &str) -> Result<Option<Root>> {
+        match &self.prefix {
+            Some(_) => Root::open(worktree)?.below(&self.rel(below)?),
+            None => Ok(None),
+        }
+    }
+
+    /// The path below `top` of a path in the ledger.
+    pub fn rel(&self, below: &str) -> Result<RelPath> {
+        let path = match &self.prefix {
+            Some(prefix) => prefix.as_path().join(below),
+            None => PathBuf::from(below),
+        };
+        RelPath::parse_os(path.as_os_str()).map_err(|why| Failure::failed(format!("`{}`: {why}", path.display())))
+    }
+
+    /// Opens a directory of the ledger. None: it does not exist.
+    pub fn open(&self, below: &str) -> Result<Option<Root>> {
+        self.top.below(&self.rel(below)?)
+    }
+
+    /// The path of the ledger's directory in the work tree `top`. None: `top` is not a work tree.
+    pub fn in_tree(&self) -> Option<&RelPath> {
+        self.prefix.as_ref().filter(|_| private_dir(self.top.path()).is_some())
+    }
+
+    /// The state directory of this worktree.
+    pub fn state(&self) -> PathBuf {
+        self.repo.worktree_state(TOOL)
+    }
+
+    /// A short hash of the directory, for the names of files about it.
+    pub fn word(&self) -> String {
+        let real = self.dir.canonicalize().unwrap_or_else(|_| self.dir.clone());
+        Digest::of(real.as_os_str().as_bytes()).to_string()[..12].to_owned()
+    }
+
+    /// Takes the lock that keeps two runs from writing one ledger at a time. Writers of events take no lock.
+    pub fn lock(&self) -> Result<Lock> {
+        Lock::take(&self.repo.shared_state(TOOL).join(format!("{}.synth.lock", self.word())))
+    }
+
+    /// Reads `current.md`. None: it does not exist.
+    pub fn current(&self) -> Result<Option<Current>> {
+        let rel = self.rel(CURRENT)?;
+        match self.top.look(&rel)? {
+            Found::Missing => return Ok(None),
+            Found::File(_) => {}
+            _ => {
+                let path = self.top.join(&rel);
+                return Err(Failure::failed(format!(
+                    "{} is not a regular file, or is reached through a link",
+                    path.display()
+                ))
+                .hint("move it away and run the command again"));
+            }
+        }
+        let stat = self.current_stat()?;
+        let Some((bytes, _)) = self.top.read_whole(&rel)? else { return Ok(None) };
+        Ok(Some(Current { bytes, stat }))
+    }
+
+    /// The metadata of `current.md`.
+    pub fn current_stat(&self) -> Result<Option<Stat>> {
+        let rel = self.rel(CURRENT)?;
+        Ok(self.top.stats(std::iter::once(&rel))?.into_iter().next().flatten())
+    }
+}
+
+/// The content of `current.md`.
+#[derive(Debug)]
+pub struct Current {
+    pub bytes: Vec<u8>,
+    pub stat: Option<Stat>,
+}
+
+/// What is needed to replace a `current.md`, without its bytes.
+#[derive(Clone, Copy, Debug)]
+pub struct CurrentIdentity {
+    pub digest: Digest,
+    pub mode: u32,
+}
+
+impl Current {
+    pub fn identity(&self) -> CurrentIdentity {
+        CurrentIdentity { digest: Digest::of(&self.bytes), mode: self.stat.map_or(0o644, |stat| stat.mode() & 0o777) }
+    }
+
+    /// Its text. None: it is not UTF-8, so we did not write it.
+    pub fn text(&self) -> Option<&str> {
+        std::str::from_utf8(&self.bytes).ok()
+    }
+}
+
+/// The part of `path` below `dir`, even if links lead to either. `..` is resolved first.
+pub(super) fn below(dir: &Path, path: &Path) -> Option<PathBuf> {
+    let plain = path.components().collect::<PathBuf>();
+    let climbs = plain.components().any(|component| component == std::path::Component::ParentDir);
+    if let Some(rel) = plain.strip_prefix(dir).ok().filter(|_| !climbs) {
+        return Some(rel.to_path_buf());
+    }
+    let real = |path: &Path| {
+        let there = path.ancestors().find(|p| p.exists())?;
+        Some(there.canonicalize().ok()?.join(path.strip_prefix(there).ok()?))
+    };
+    Some(real(&plain)?.strip_prefix(real(dir)?).ok()?.to_path_buf())
+}

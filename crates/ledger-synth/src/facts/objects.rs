@@ -1,0 +1,145 @@
+//! Reads the ledger of any commit from git's objects, without a work tree.
+
+use std::collections::BTreeMap;
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+use shopfloor_core::env::Env;
+use shopfloor_core::error::{Exit, Failure, Result};
+use shopfloor_core::git::{Git, Repo};
+use shopfloor_core::path::RelPath;
+
+use super::directory::{EventFileContent, content};
+use super::ledger::below;
+use super::{CURRENT, EVENTS, EventPath, Events, Skipped, SnapshotFile};
+use crate::failure::LedgerFailure;
+use crate::settings::{DEFAULT_ROOT, LedgerRoot, Settings};
+
+/// A ledger's directory in git's objects.
+pub struct Objects<'g> {
+    git: &'g Git,
+    dir: &'g Path,
+    /// The ledger's directory in the tree.
+    pub prefix: RelPath,
+}
+
+/// The blobs of a ledger in a commit, by their path below its directory.
+pub type Blobs = BTreeMap<PathBuf, String>;
+
+/// The ledger of a commit.
+#[derive(Debug, Default)]
+pub struct CommitTree {
+    pub events: Events,
+    pub current: Option<Vec<u8>>,
+}
+
+impl<'g> Objects<'g> {
+    pub fn new(env: &Env, git: &'g Git, repo: &'g Repo, settings: &Settings) -> Result<Objects<'g>> {
+        let path = match &settings.root {
+            LedgerRoot::Worktree | LedgerRoot::Main => PathBuf::from(DEFAULT_ROOT),
+            LedgerRoot::At(path) => {
+                let base = repo.worktree.as_deref().unwrap_or(&env.cwd);
+                below(base, path).ok_or_else(|| {
+                    Failure::usage(format!("{} is not in the repository's tree", path.display()))
+                        .hint("name a directory below the work tree with `--root`")
+                })?
+            }
+        };
+        Objects::at(git, repo, &path)
+    }
+
+    /// The ledger in a directory of the tree.
+    pub fn at(git: &'g Git, repo: &'g Repo, path: &Path) -> Result<Objects<'g>> {
+        let prefix = RelPath::parse_os(path.as_os_str()).map_err(|why| {
+            Failure::usage(format!("the ledger cannot be in `{}`: {why}", path.display()))
+                .hint("name a directory below the work tree with `--root`")
+        })?;
+        Ok(Objects { git, dir: repo.worktree.as_deref().unwrap_or(&repo.common_dir), prefix })
+    }
+
+    /// Resolves a name to a commit.
+    pub fn commit(&self, rev: &str) -> Result<String> {
+        let name = format!("{rev}^{{commit}}");
+        let output =
+            self.git.cmd(self.dir).args(["rev-parse", "--quiet", "--verify", "--end-of-options", &name]).capture()?;
+        if !output.status.success() {
+            return Err(LedgerFailure::NotFound
+                .with(Exit::Bad, format!("`{rev}` is not a commit"))
+                .hint("see `git log --oneline --all`"));
+        }
+        Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned())
+    }
+
+    /// The best common ancestor of two commits, if they have one.
+    pub fn merge_base(&self, one: &str, other: &str) -> Result<Option<String>> {
+        let output = self.git.cmd(self.dir).args(["merge-base", one, other]).capture()?;
+        let text = String::from_utf8_lossy(&output.stdout).trim().to_owned();
+        Ok((output.status.success() && !text.is_empty()).then_some(text))
+    }
+
+    /// The regular files of the ledger in a commit: `current.md` and what is in `events/`.
+    pub fn blobs(&self, commit: &str) -> Result<Blobs> {
+        let prefix = self.prefix.to_string();
+        let cmd = self.git.cmd(self.dir).args(["ls-tree", "-r", "-z", "--full-tree", commit, "--"]);
+        let output = cmd.args([format!("{prefix}/{EVENTS}/"), format!("{prefix}/{CURRENT}")]).capture()?;
+        if !output.status.success() {
+            let said = String::from_utf8_lossy(&output.stderr).trim().to_owned();
+            return Err(Failure::failed(format!("git ls-tree failed with {}", output.status))
+                .because(std::io::Error::other(said)));
+        }
+        let mut blobs = Blobs::new();
+        for line in output.stdout.split(|b| *b == 0).filter(|line| !line.is_empty()) {
+            let Some(tab) = line.iter().position(|b| *b == b'\t') else { continue };
+            let head = String::from_utf8_lossy(&line[..tab]).into_owned();
+            let path = Path::new(OsStr::from_bytes(&line[tab + 1..]));
+            let fields: Vec<&str> = head.split(' ').collect();
+            if let ([mode, "blob", sha], Ok(below)) = (fields.as_slice(), path.strip_prefix(self.prefix.as_path()))
+                && mode.starts_with("100")
+                && is_ours(below)
+            {
+                blobs.insert(below.to_path_buf(), (*sha).to_owned());
+            }
+        }
+        Ok(blobs)
+    }
+
+    /// Reads blobs with one process.
+    pub fn read(&self, blobs: &Blobs) -> Result<CommitTree> {
+        let input: String = blobs.values().map(|sha| format!("{sha}\n")).collect();
+        let output = self.git.cmd(self.dir).args(["cat-file", "--batch"]).input(input.into_bytes()).capture()?;
+        let mut tree = CommitTree::default();
+        let mut rest = output.stdout.as_slice();
+        for path in blobs.keys() {
+            let missing = || Failure::failed(format!("git cannot read {}", path.display())).hint("run `git fsck`");
+            let end = rest.iter().position(|b| *b == b'\n').ok_or_else(missing)?;
+            let head = String::from_utf8_lossy(&rest[..end]).into_owned();
+            let size: usize = head.rsplit(' ').next().and_then(|size| size.parse().ok()).ok_or_else(missing)?;
+            let bytes = rest.get(end + 1..end + 1 + size).ok_or_else(missing)?;
+            rest = rest.get(end + 2 + size..).unwrap_or_default();
+            if path == Path::new(CURRENT) {
+                tree.current = Some(bytes.to_vec());
+                continue;
+            }
+            let shown = self.prefix.as_path().join(path);
+            match content(path.file_name().unwrap_or_default(), bytes) {
+                EventFileContent::Event(record) => tree.events.push(record, EventPath::at(&shown)),
+                EventFileContent::Snapshot(text) => tree.events.snapshots.push(SnapshotFile { path: shown, text }),
+                EventFileContent::Malformed(problem) => tree.events.skipped.push(Skipped { path: shown, problem }),
+            }
+        }
+        Ok(tree)
+    }
+
+    /// The ledger of a commit.
+    pub fn tree(&self, commit: &str) -> Result<CommitTree> {
+        self.read(&self.blobs(commit)?)
+    }
+}
+
+/// Whether a path is `current.md` or an event. Hidden files and directories below `events/` are not events.
+fn is_ours(below: &Path) -> bool {
+    let name = below.file_name().unwrap_or_default().as_bytes();
+    let is_event = below.parent() == Some(Path::new(EVENTS)) && name.ends_with(b".md") && !name.starts_with(b".");
+    is_event || below == Path::new(CURRENT)
+}

@@ -1,0 +1,199 @@
+//! The frontmatter of an event: who wrote it, when, and about what.
+
+use std::borrow::Cow;
+
+use jiff::Timestamp;
+use serde::Deserialize;
+
+use crate::event_file::Malformed;
+use crate::{instant, scalar};
+
+/// Limits on the size and nesting of a frontmatter: parsing YAML costs the square of its nesting.
+const FRONT_LIMIT: usize = 16 << 10;
+const FRONT_DEPTH: usize = 64;
+
+/// What the frontmatter says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Meta<'a> {
+    pub ts: Timestamp,
+    pub agent: Cow<'a, str>,
+    pub branch: Option<Cow<'a, str>>,
+    pub kind: Option<Cow<'a, str>>,
+    pub reason: Option<Cow<'a, str>>,
+    pub title: Option<Cow<'a, str>>,
+}
+
+/// The fields of the frontmatter. Unknown fields are ignored.
+#[derive(Default, Deserialize)]
+struct Front<'a> {
+    #[serde(borrow, default)]
+    ts: Option<Cow<'a, str>>,
+    #[serde(borrow, default)]
+    agent: Option<Cow<'a, str>>,
+    #[serde(borrow, default)]
+    branch: Option<Cow<'a, str>>,
+    #[serde(borrow, default, rename = "type")]
+    kind: Option<Cow<'a, str>>,
+    #[serde(borrow, default)]
+    reason: Option<Cow<'a, str>>,
+    #[serde(borrow, default)]
+    title: Option<Cow<'a, str>>,
+}
+
+impl<'a> Front<'a> {
+    fn field(&mut self, key: &str) -> Option<&mut Option<Cow<'a, str>>> {
+        Some(match key {
+            "ts" => &mut self.ts,
+            "agent" => &mut self.agent,
+            "branch" => &mut self.branch,
+            "type" => &mut self.kind,
+            "reason" => &mut self.reason,
+            "title" => &mut self.title,
+            _ => return None,
+        })
+    }
+
+    /// Parses a frontmatter in which every line is `key: plain words`, which YAML reads the same way. None: it is not
+    /// so simple.
+    fn plain(front: &'a str) -> Option<Front<'a>> {
+        let mut read = Front::default();
+        for line in front.lines() {
+            let line = line.trim_end_matches(' ');
+            let (key, value) = line.split_once(": ")?;
+            let value = value.trim_start_matches(' ');
+            let field = read.field(key)?;
+            let is_plain = |c: char| c.is_ascii_alphanumeric() || "-+_./: @,()".contains(c);
+            let begins_well = value.starts_with(|c: char| c.is_ascii_alphanumeric());
+            let is_text = begins_well && value.chars().all(is_plain) && !value.contains(": ") && !value.ends_with(':');
+            if field.is_some() || !is_text || value.eq_ignore_ascii_case("null") {
+                return None;
+            }
+            *field = Some(value.into());
+        }
+        Some(read)
+    }
+
+    fn yaml(front: &'a str) -> Result<Front<'a>, Malformed> {
+        let nests = front.bytes().filter(|b| matches!(b, b'[' | b'{')).count();
+        if front.len() > FRONT_LIMIT {
+            return Err(Malformed::new(1, "the frontmatter is larger than 16 KiB"));
+        }
+        if front.trim().is_empty() {
+            return Ok(Front::default());
+        }
+        if nests > FRONT_DEPTH {
+            return Front::flat(front).ok_or_else(|| Malformed::new(1, "the frontmatter is nested too deeply"));
+        }
+        let read = serde_yaml::from_str::<Option<Front<'a>>>(front).map(Option::unwrap_or_default);
+        // `title: Fix: the cache` is not YAML, but its meaning is clear.
+        read.or_else(|e| {
+            Front::flat(front).ok_or_else(|| {
+                let line = e.location().map_or(1, |at| at.line()) + 1;
+                Malformed::new(line, format!("the frontmatter is not a YAML map of texts: {e}"))
+            })
+        })
+    }
+
+    /// Parses the known keys, one per line, each with the rest of its line. None: a key is repeated, or a quote is
+    /// not closed.
+    fn flat(front: &'a str) -> Option<Front<'a>> {
+        let mut read = Front::default();
+        for line in front.lines() {
+            let Some((key, value)) = line.split_once(':') else { continue };
+            let Some(field) = read.field(key.trim_end()) else { continue };
+            let name = key.trim_end();
+            let value = value.trim();
+            let is_quoted = value.starts_with(['"', '\'']);
+            // A comment may follow a value of one word, but ` #` in prose is text.
+            let is_prose = matches!(name, "title" | "reason");
+            let value =
+                if is_quoted || is_prose { value } else { value.split(" #").next().unwrap_or_default().trim_end() };
+            let text = scalar::text(value, &[]);
+            let is_open = is_quoted && !is_prose && text.starts_with(['"', '\'']);
+            if field.is_some() || is_open {
+                return None;
+            }
+            if scalar::is_null(value, &[]) || value.is_empty() {
+                continue;
+            }
+            *field = Some(text);
+        }
+        Some(read)
+    }
+}
+
+impl<'a> Meta<'a> {
+    pub fn parse(front: &'a str) -> Result<Meta<'a>, Malformed> {
+        let read = match Front::plain(front) {
+            Some(read) => read,
+            None => Front::yaml(front)?,
+        };
+        let line_of = |key: &str| {
+            let is_it = |line: &str| line.strip_prefix(key).is_some_and(|rest| rest.trim_start().starts_with(':'));
+            front.lines().position(is_it).map_or(1, |at| at + 2)
+        };
+        let Some(ts) = read.ts else { return Err(Malformed::new(1, "no `ts` in the frontmatter")) };
+        let Some(ts) = instant::parse(&ts) else {
+            let why = format!("`ts: {ts}` is not an RFC 3339 time with an offset, such as 2026-01-10T13:03:52Z");
+            return Err(Malformed::new(line_of("ts"), why));
+        };
+        match read.agent.filter(|agent| !agent.trim().is_empty()) {
+            None => Err(Malformed::new(line_of("agent"), "no `agent` in the frontmatter")),
+            Some(agent) => Ok(Meta {
+                ts,
+                agent,
+                branch: read.branch.filter(|text| !text.is_empty()),
+                kind: read.kind.filter(|text| !text.is_empty()),
+                reason: read.reason.filter(|text| !text.is_empty()),
+                title: read.title.filter(|text| !text.is_empty()),
+            }),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_fast_frontmatter_reads_what_yaml_reads() {
+        for front in [
+            "ts: 2026-01-10T13:00:00Z\nagent: a\n",
+            "agent: a b\nbranch: feat/x\n",
+            "agent: 12\n",
+            "agent: true\n",
+            "agent: a:b\n",
+            "title: 1e3\n",
+            "title: a - b\n",
+            "reason: 0x1f\n",
+            "branch: a  b \n",
+            "title: 2026-01-01\n",
+        ] {
+            let (fast, slow) = (
+                Front::plain(front).expect(front),
+                Front::yaml(front).unwrap_or_else(|e| panic!("{front}: {}", e.why)),
+            );
+            for (fast, slow) in [
+                (fast.agent, slow.agent),
+                (fast.branch, slow.branch),
+                (fast.title, slow.title),
+                (fast.ts, slow.ts),
+                (fast.reason, slow.reason),
+            ] {
+                assert_eq!(fast, slow, "{front}");
+            }
+        }
+        for front in [
+            "agent: ~\n",
+            "agent: 'x'\n",
+            "agent: a: b\n",
+            "agent: a # c\n",
+            "agent:\n",
+            "x: 1\n",
+            "agent: a\nagent: b\n",
+            "agent: null\n",
+        ] {
+            assert!(Front::plain(front).is_none(), "{front}");
+        }
+    }
+}

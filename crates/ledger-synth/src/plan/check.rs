@@ -1,0 +1,71 @@
+//! Whether `current.md` matches its events.
+
+use jiff::{SignedDuration, Timestamp};
+use shopfloor_core::error::{Exit, Result};
+
+use super::{EventProblems, Filter, join};
+use crate::difference::difference;
+use crate::facts::{CURRENT, Current, Events};
+use crate::view::{self, FORMAT, View};
+
+/// The answer of a check.
+#[derive(Debug)]
+pub struct CheckVerdict {
+    pub exit: Exit,
+    /// Why `current.md` is not fresh; empty when it is.
+    pub why: String,
+    pub diff: Vec<String>,
+    /// The fix, if a synthesis does not fix it.
+    pub fix: Option<&'static str>,
+    /// Malformed events, and events from the future.
+    pub problems: Vec<String>,
+    pub event_count: usize,
+}
+
+/// Compares `current.md` with the synthesis of its events.
+pub fn check(
+    now: Timestamp,
+    events: &Events,
+    current: Option<&Current>,
+    window: Option<SignedDuration>,
+) -> Result<CheckVerdict> {
+    let snapshots = events.snapshots()?;
+    let join = join(&events.records, &snapshots, &Filter::default());
+    let view = View::new(&join, window);
+    let problems = EventProblems::new(now, events, &join);
+    let event_count = view.event_count;
+    let is_foreign = current.is_some_and(|current| {
+        !current.bytes.trim_ascii().is_empty() && current.text().and_then(view::footer).is_none()
+    });
+    let fix = is_foreign
+        .then_some("run `ledger-synth --adopt` to turn it into an event, or `ledger-synth --force` to replace it");
+    let has_footer = current.and_then(Current::text).and_then(view::footer).is_some();
+    let fix = fix.or((event_count == 0 && has_footer).then_some("restore them, for example from git"));
+    let (exit, why, diff) = if event_count == 0 && has_footer && problems.is_empty() {
+        // The events are gone, and a synthesis would not bring them back.
+        (Exit::No, "its events are gone", Vec::new())
+    } else if event_count == 0 {
+        (Exit::Done, "", Vec::new())
+    } else {
+        compare(current, &view.render(events.skipped.len(), None))?
+    };
+    let (exit, why) = if problems.is_empty() { (exit, why) } else { (Exit::Bad, problems.summary()) };
+    let problems = problems.lines().cloned().collect();
+    Ok(CheckVerdict { exit, why: why.to_owned(), diff, fix, problems, event_count })
+}
+
+fn compare(current: Option<&Current>, text: &str) -> Result<(Exit, &'static str, Vec<String>)> {
+    let old = current.and_then(Current::text);
+    if old.is_some_and(|old| view::is_same(old, text)) {
+        return Ok((Exit::Done, "", Vec::new()));
+    }
+    let why = match old.map(view::footer) {
+        None if current.is_none() => "it is missing",
+        Some(None) if old.is_some_and(|old| old.trim().is_empty()) => "it is empty",
+        None | Some(None) => "it was not written by ledger-synth",
+        Some(Some(footer)) if footer.format > FORMAT => return Err(view::newer_format(CURRENT, footer.format)),
+        Some(Some(footer)) if !footer.is_intact => "it was edited by hand",
+        Some(Some(_)) => "it does not match its events",
+    };
+    Ok((Exit::No, why, difference(current.map(|current| current.bytes.as_slice()), text)))
+}

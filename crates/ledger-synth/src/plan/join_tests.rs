@@ -1,0 +1,275 @@
+//! The laws of the join, from events to the rendered ledger. The generators have few instants, agents and values, so
+//! that ties are the rule.
+
+use std::collections::BTreeSet;
+
+use proptest::prelude::*;
+
+use super::*;
+use crate::event::LedgerEvent;
+use crate::front::Meta;
+use crate::section::Section;
+use crate::view::{SectionContent, View};
+use crate::{event_file, instant, snapshot};
+
+const INSTANTS: [&str; 6] = [
+    "2026-01-10T13:00:00Z",
+    "2026-01-10T13:00:00.000Z",
+    "2026-01-10t18:30:00+05:30",
+    "2026-01-10T13:00:00.5Z",
+    "2026-01-11 00:00:00Z",
+    "2026-01-09T23:59:59.999999999-00:00",
+];
+
+const TEXTS: [&str; 14] = [
+    "a",
+    "A",
+    "b: c",
+    "# x",
+    "---",
+    "use \"x\" here: now",
+    "`foo` removed",
+    "@me",
+    "issue #12",
+    "~",
+    "two\nlines",
+    "<!-- x",
+    "é\u{202e}",
+    "**k:** v",
+];
+
+const KEYS: [&str; 4] = ["k", "dash-key", "with blank", "k: v"];
+
+pub fn entry() -> impl Strategy<Value = Entry<'static>> {
+    let text = || prop::sample::select(&TEXTS[..]).prop_map(Cow::Borrowed);
+    let key = || prop::sample::select(&KEYS[..]).prop_map(Cow::Borrowed);
+    let at = prop::sample::select(&["", "2026-01-10T14:00:00Z", "2026-01-10T13:00:00Z", "noon"][..]);
+    prop_oneof![
+        (prop::sample::select(&["now", "goal", "mood"][..]), text())
+            .prop_map(|(section, text)| Entry::Text { section: section.into(), text }),
+        (prop::sample::select(&["this_session", "open_questions", "resolved", "blockers"][..]), text())
+            .prop_map(|(section, text)| Entry::Item { section: section.into(), text }),
+        (prop::sample::select(&["decisions", "env"][..]), key(), prop::option::weighted(0.8, text()))
+            .prop_map(|(section, key, value)| Entry::Pair { section: section.into(), key, value }),
+        (prop::sample::select(&["1", "2", "10", "1a"][..]), prop::sample::select(&["x", "y"][..]), at).prop_map(
+            |(phase, status, updated)| Entry::Checkpoint(Checkpoint {
+                phase: phase.into(),
+                status: status.into(),
+                updated: updated.into(),
+                more: "".into(),
+            })
+        ),
+    ]
+}
+
+pub fn event() -> impl Strategy<Value = LedgerEvent<'static>> {
+    let agent = prop::sample::select(&["alpha", "zeta", "m n"][..]);
+    let branch = prop::option::of(prop::sample::select(&["main", "feat/x"][..]));
+    let title = prop::option::of(prop::sample::select(&["t", "a longer title: of more than forty characters"][..]));
+    (prop::sample::select(&INSTANTS[..]), agent, branch, title, prop::collection::vec(entry(), 0..6)).prop_map(
+        |(ts, agent, branch, title, entries)| {
+            let meta = Meta {
+                ts: instant::parse(ts).expect("an instant"),
+                agent: agent.into(),
+                branch: branch.map(Cow::from),
+                kind: None,
+                reason: None,
+                title: title.map(Cow::from),
+            };
+            LedgerEvent::new(meta, entries)
+        },
+    )
+}
+
+fn records(events: &[LedgerEvent<'_>]) -> Vec<CanonicalEvent> {
+    events.iter().map(CanonicalEvent::encode).collect()
+}
+
+/// What a reader sees: the file and the banner's lines.
+fn shown(records: &[CanonicalEvent], snapshots: &[String]) -> String {
+    let snapshots: Vec<_> = snapshots.iter().map(|text| snapshot::parse(text).expect("a snapshot")).collect();
+    let join = join(records, &snapshots, &Filter::default());
+    let mut sources: Vec<_> =
+        join.sources.iter().map(|source| (source.ts, source.id, crate::view::source_line(source))).collect();
+    sources.sort();
+    format!("{}{sources:?}", View::new(&join, None).render(0, None))
+}
+
+fn folded(records: &[CanonicalEvent], snapshots: &[String]) -> String {
+    let snapshots: Vec<_> = snapshots.iter().map(|text| snapshot::parse(text).expect("a snapshot")).collect();
+    snapshot::render(&join(records, &snapshots, &Filter::default())).1
+}
+
+proptest! {
+    #[test]
+    fn order_and_repetition_change_nothing(
+        events in prop::collection::vec(event(), 0..8),
+        order in any::<prop::sample::Index>(),
+        copies in prop::collection::vec(any::<prop::sample::Index>(), 0..4),
+    ) {
+        let all = records(&events);
+        let want = shown(&all, &[]);
+        let mut other = all.clone();
+        if !all.is_empty() {
+            other.rotate_left(order.index(all.len()));
+            other.reverse();
+            other.extend(copies.iter().map(|at| at.get(&all).clone()));
+        }
+        prop_assert_eq!(shown(&other, &[]), want);
+    }
+
+    /// The view is the same whatever is folded: any part, twice, overlapping, nested, in any order.
+    #[test]
+    fn folding_changes_nothing(
+        events in prop::collection::vec(event(), 1..8),
+        a in any::<u8>(),
+        b in any::<u8>(),
+        live in any::<u8>(),
+    ) {
+        let all = records(&events);
+        let part = |mask: u8| -> Vec<CanonicalEvent> {
+            all.iter().enumerate().filter(|(at, _)| mask >> at & 1 == 1).map(|(_, record)| record.clone()).collect()
+        };
+        let want = shown(&all, &[]);
+        let (one, two) = (folded(&part(a), &[]), folded(&part(b), &[]));
+        let rest = part(!(a | b) | live);
+        prop_assert_eq!(&shown(&rest, &[one.clone(), two.clone()]), &want);
+        prop_assert_eq!(&shown(&rest, &[two.clone(), one.clone()]), &want);
+        let both = folded(&[], &[one.clone(), two.clone()]);
+        prop_assert_eq!(&shown(&rest, std::slice::from_ref(&both)), &want);
+        prop_assert_eq!(&shown(&rest, &[both.clone(), one.clone()]), &want);
+        let nested = folded(&rest, std::slice::from_ref(&both));
+        prop_assert_eq!(&shown(&[], std::slice::from_ref(&nested)), &want);
+        prop_assert_eq!(&shown(&all, &[nested.clone(), both, two]), &want);
+        // The same set gives the same file, however it was folded.
+        let again = folded(&all, &[nested.clone(), one]);
+        let entries = |text: &str| text.lines().filter(|line| !line.starts_with("{\"snapshot\"")).skip(7).map(str::to_owned).collect::<Vec<_>>();
+        prop_assert_eq!(entries(&again), entries(&nested));
+    }
+
+    #[test]
+    fn more_events_never_turn_anything_back(
+        events in prop::collection::vec(event(), 1..8),
+        more in event(),
+    ) {
+        let (few, mut all) = (records(&events), records(&events));
+        all.push(CanonicalEvent::encode(&more));
+        let (few, all) = (join(&few, &[], &Filter::default()), join(&all, &[], &Filter::default()));
+        prop_assert!(all.sources.len() >= few.sources.len() && all.latest() >= few.latest());
+        for (name, section) in &few.sections {
+            let grown = &all.sections[name];
+            for (text, of) in &section.items {
+                let now = grown.items.iter().find(|(t, _)| t == text).expect("an item that stays");
+                prop_assert!(all.source(now.1).ts >= few.source(*of).ts);
+            }
+            for (key, (_, of)) in &section.pairs {
+                let now = grown.pairs.iter().find(|(k, _)| k == key).expect("a key that stays");
+                prop_assert!(all.source(now.1.1).ts >= few.source(*of).ts);
+            }
+            if let Some((_, of)) = &section.text {
+                prop_assert!(grown.text.as_ref().is_some_and(|(_, now)| all.source(*now).ts >= few.source(*of).ts));
+            }
+        }
+    }
+
+    /// Everything an event says is shown, beaten by something newer, or removed by name.
+    #[test]
+    fn nothing_is_lost(events in prop::collection::vec(event(), 1..8)) {
+        let all = records(&events);
+        let joined = join(&all, &[], &Filter::default());
+        let view = View::new(&joined, None);
+        let newer = |event: &LedgerEvent<'_>, is_it: &dyn Fn(&Entry<'_>) -> bool| {
+            let stamp = |event: &LedgerEvent<'_>| (event.meta.ts, event.meta.agent.to_string());
+            events.iter().any(|other| stamp(other) >= stamp(event) && other.entries.iter().any(is_it))
+        };
+        let contents: Vec<_> = view.sections.iter().map(|(section, content)| (SectionName::from(*section), content)).collect();
+        let content = |name: &SectionName<'_>| contents.iter().find(|(own, _)| own == name).map(|(_, content)| *content);
+        let other = |name: &SectionName<'_>| view.others.iter().find(|other| other.key == name.as_str());
+        for event in &events {
+            for entry in &event.entries {
+                let is_there = match entry {
+                    Entry::Text { section, text } => {
+                        content(section) == Some(&SectionContent::Register(Some(&**text)))
+                            || other(section).is_some_and(|other| other.text == Some(&**text))
+                            || newer(event, &|e| matches!(e, Entry::Text { section: s, text: t } if s == section && t != text))
+                    }
+                    Entry::Item { section, .. } if *section == Section::Resolved => true,
+                    Entry::Item { section, text } => {
+                        matches!(content(section), Some(SectionContent::List(items)) if items.contains(&&**text))
+                            || other(section).is_some_and(|other| other.items.contains(&&**text))
+                            || (*section == Section::OpenQuestions
+                                && newer(event, &|e| matches!(e, Entry::Item { section, text: t } if *section == Section::Resolved && t == text)))
+                    }
+                    Entry::Pair { section, key, value } => {
+                        let pairs = match content(section) {
+                            Some(SectionContent::Map(pairs)) => pairs.as_slice(),
+                            _ => other(section).map_or(&[][..], |other| &other.pairs),
+                        };
+                        let shown = pairs.iter().any(|(k, v)| k == key && Some(*v) == value.as_deref());
+                        shown || newer(event, &|e| matches!(e, Entry::Pair { section: s, key: k, value: v } if s == section && k == key && v != value))
+                            || value.is_none()
+                    }
+                    Entry::Checkpoint(c) => {
+                        matches!(content(&Section::Checkpoints.into()), Some(SectionContent::Checkpoints(all))
+                            if all.iter().any(|r| r.checkpoint == c && r.agent == event.meta.agent))
+                    }
+                };
+                prop_assert!(is_there, "{entry:?} of {event:?}");
+            }
+        }
+        let shown: BTreeSet<_> = joined.sources.iter().map(|source| source.id).collect();
+        prop_assert_eq!(shown, all.iter().map(|record| record.id).collect());
+    }
+
+    /// A retracted event does not count, wherever its retraction is.
+    #[test]
+    fn what_is_disowned_does_not_count(events in prop::collection::vec(event(), 1..6), bad in event(), word in event()) {
+        let bad = CanonicalEvent::encode(&bad);
+        let mut rest = records(&events);
+        rest.retain(|record| record.id != bad.id);
+        let mut word = word;
+        word.entries.push(Entry::Item { section: RETRACT.into(), text: bad.id.to_string().into() });
+        let word = CanonicalEvent::encode(&LedgerEvent::new(word.meta, word.entries));
+        rest.push(word);
+        let want = shown(&rest, &[]);
+        let with = [rest.clone(), vec![bad.clone()]].concat();
+        prop_assert_eq!(&shown(&with, &[]), &want);
+        // The same if the retraction is folded and the retracted event is not.
+        let tidy = folded(&rest, &[]);
+        prop_assert_eq!(&shown(std::slice::from_ref(&bad), &[tidy]), &want);
+    }
+
+    #[test]
+    fn a_filter_takes_what_it_names(events in prop::collection::vec(event(), 1..8)) {
+        let all = records(&events);
+        let filter = Filter { agent: Some("alpha".into()), ..Filter::default() };
+        let own: Vec<_> = events.iter().filter(|event| event.meta.agent == "alpha").cloned().collect();
+        let (filtered, own) = (records(&own), join(&all, &[], &filter));
+        let want = join(&filtered, &[], &Filter::default());
+        prop_assert_eq!(View::new(&own, None).render(0, None), View::new(&want, None).render(0, None));
+        prop_assert!(own.sources.iter().all(|source| source.agent == "alpha"));
+    }
+
+    /// An event is the same however it is spelt.
+    #[test]
+    fn spelling_changes_nothing(event in event(), spelt in prop::sample::select(&INSTANTS[..])) {
+        let event = LedgerEvent::new(Meta { ts: instant::parse(spelt).expect("an instant"), ..event.meta }, event.entries);
+        let text = event.render();
+        let id = |text: &str| LedgerEvent::parse(text).map(|event| CanonicalEvent::encode(&event).id);
+        let want = Ok(CanonicalEvent::encode(&event).id);
+        prop_assert_eq!(id(&text), want.clone(), "{}", text);
+        let front = format!("ts: {}\n", event.meta.ts);
+        for other in [
+            text.replacen(&front, &format!("ts: '{spelt}'  \n"), 1),
+            text.replacen(&front, &format!("ts: \"{spelt}\" # when\n"), 1),
+            text.replacen(&format!("---\n{front}"), "--- \n", 1).replacen("\n---\n", &format!("\nts: {spelt}\n---  \n\n\n"), 1),
+            format!("{text}\n\n"),
+            text.trim_end().to_owned(),
+        ] {
+            prop_assert_eq!(id(&other), want.clone(), "{}", other);
+        }
+        let crlf = format!("\u{feff}{}", text.replace('\n', "\r\n"));
+        let read = event_file::decode(crlf.as_bytes()).expect("a text");
+        prop_assert_eq!(id(&read), want);
+    }
+}

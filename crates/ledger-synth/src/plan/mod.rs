@@ -1,0 +1,10 @@
+//! The pure decisions: what events say together, what is wrong with them, and what is to be done.
+
+pub mod archive;
+pub mod check;
+pub mod history;
+mod join;
+mod problems;
+
+pub use join::{Filter, join};
+pub use problems::{EventProblems, future_sources};

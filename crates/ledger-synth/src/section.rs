@@ -1,0 +1,214 @@
+//! The sections that have rules of their own. This file alone knows their words, titles, shapes and order.
+
+use std::borrow::Cow;
+use std::cmp::Ordering;
+
+use serde::{Serialize, Serializer};
+
+/// A section that is merged and shown by its name. All other sections are merged by the shape of their text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Section {
+    Now,
+    Goal,
+    ThisSession,
+    Decisions,
+    Checkpoints,
+    OpenQuestions,
+    /// Never shown: it closes open questions.
+    Resolved,
+}
+
+/// How a section is written and merged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Shape {
+    /// One text; the newest counts.
+    Register,
+    /// A set of texts.
+    List,
+    /// A text for each key; the newest per key counts.
+    Map,
+    /// Every checkpoint is kept.
+    Checkpoints,
+}
+
+impl Section {
+    /// Every section, in the order of an event file.
+    pub const ALL: [Section; 7] = [
+        Section::Now,
+        Section::Goal,
+        Section::ThisSession,
+        Section::Decisions,
+        Section::Checkpoints,
+        Section::OpenQuestions,
+        Section::Resolved,
+    ];
+
+    /// The sections that `current.md` shows, in its order.
+    pub const SHOWN: [Section; 6] = [
+        Section::Goal,
+        Section::Now,
+        Section::ThisSession,
+        Section::Decisions,
+        Section::Checkpoints,
+        Section::OpenQuestions,
+    ];
+
+    /// The word in event files, the title in `current.md`, and the shape.
+    const fn rule(self) -> (&'static str, &'static str, Shape) {
+        match self {
+            Section::Now => ("now", "Now", Shape::Register),
+            Section::Goal => ("goal", "Goal", Shape::Register),
+            Section::ThisSession => ("this_session", "This Session", Shape::List),
+            Section::Decisions => ("decisions", "Decisions", Shape::Map),
+            Section::Checkpoints => ("checkpoints", "Checkpoints", Shape::Checkpoints),
+            Section::OpenQuestions => ("open_questions", "Open Questions", Shape::List),
+            Section::Resolved => ("resolved", "Resolved", Shape::List),
+        }
+    }
+
+    /// The word in event files.
+    pub const fn word(self) -> &'static str {
+        self.rule().0
+    }
+
+    /// The title in `current.md`.
+    pub const fn title(self) -> &'static str {
+        self.rule().1
+    }
+
+    pub const fn shape(self) -> Shape {
+        self.rule().2
+    }
+
+    /// Other names under which handoff files have the section.
+    pub const fn aliases(self) -> &'static [&'static str] {
+        match self {
+            Section::Now => &["current"],
+            Section::Goal => &["objective"],
+            Section::ThisSession => &["done_this_session", "done", "completed", "accomplished"],
+            Section::OpenQuestions => &["questions", "open_question"],
+            Section::Decisions | Section::Checkpoints | Section::Resolved => &[],
+        }
+    }
+
+    /// The section with exactly this word.
+    fn from_word(word: &str) -> Option<Section> {
+        Section::ALL.into_iter().find(|section| section.word() == word)
+    }
+
+    /// The section that this spelling means: `Open Questions`, `open-questions`, `open_questions`.
+    pub fn from_spelling(key: &str) -> Option<Section> {
+        Section::from_word(key).or_else(|| Section::from_word(&key.to_lowercase().replace([' ', '-'], "_")))
+    }
+}
+
+/// The name of a section in an event: a section with rules of its own, or any other word.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct SectionName<'a>(SectionWord<'a>);
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+enum SectionWord<'a> {
+    Known(Section),
+    /// Never the word of a [`Section`].
+    Other(Cow<'a, str>),
+}
+
+impl<'a> SectionName<'a> {
+    /// The name that a person's spelling means. A name without rules stays as it is written.
+    pub fn from_spelling(key: Cow<'a, str>) -> SectionName<'a> {
+        SectionName(Section::from_spelling(&key).map_or(SectionWord::Other(key), SectionWord::Known))
+    }
+
+    /// The section, if it has rules of its own.
+    pub fn section(&self) -> Option<Section> {
+        match self.0 {
+            SectionWord::Known(section) => Some(section),
+            SectionWord::Other(_) => None,
+        }
+    }
+
+    pub fn shape(&self) -> Option<Shape> {
+        self.section().map(Section::shape)
+    }
+
+    pub fn as_str(&self) -> &str {
+        match &self.0 {
+            SectionWord::Known(section) => section.word(),
+            SectionWord::Other(word) => word,
+        }
+    }
+
+    pub fn borrowed(&self) -> SectionName<'_> {
+        SectionName(match &self.0 {
+            SectionWord::Known(section) => SectionWord::Known(*section),
+            SectionWord::Other(word) => SectionWord::Other(Cow::Borrowed(&**word)),
+        })
+    }
+
+    pub fn into_owned(self) -> SectionName<'static> {
+        SectionName(match self.0 {
+            SectionWord::Known(section) => SectionWord::Known(section),
+            SectionWord::Other(word) => SectionWord::Other(Cow::Owned(word.into_owned())),
+        })
+    }
+}
+
+impl From<Section> for SectionName<'_> {
+    fn from(section: Section) -> Self {
+        SectionName(SectionWord::Known(section))
+    }
+}
+
+impl<'a> From<Cow<'a, str>> for SectionName<'a> {
+    fn from(word: Cow<'a, str>) -> Self {
+        SectionName(Section::from_word(&word).map_or(SectionWord::Other(word), SectionWord::Known))
+    }
+}
+
+impl<'a> From<&'a str> for SectionName<'a> {
+    fn from(word: &'a str) -> Self {
+        Cow::Borrowed(word).into()
+    }
+}
+
+impl PartialEq<Section> for SectionName<'_> {
+    fn eq(&self, other: &Section) -> bool {
+        self.section() == Some(*other)
+    }
+}
+
+/// In bytewise order of the words: the identity of an event depends on it.
+impl Ord for SectionName<'_> {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.as_str().cmp(other.as_str())
+    }
+}
+
+impl PartialOrd for SectionName<'_> {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Serialize for SectionName<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.as_str())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_section_has_a_word_of_its_own_and_is_found_by_any_spelling() {
+        for section in Section::ALL {
+            assert_eq!(Section::from_spelling(section.word()), Some(section));
+            assert_eq!(Section::from_spelling(section.title()), Some(section));
+            assert_eq!(SectionName::from(section.word()), SectionName::from(section));
+            assert_eq!(Section::SHOWN.contains(&section), section != Section::Resolved);
+        }
+        assert_eq!(SectionName::from_spelling("Next-Steps".into()).as_str(), "Next-Steps");
+        assert_eq!(SectionName::from("Now").section(), None);
+    }
+}

@@ -1,0 +1,69 @@
+//! Sources: who said something, when, and about what.
+
+use std::borrow::Cow;
+
+use jiff::Timestamp;
+use shopfloor_core::hash::Digest;
+
+use crate::entry::Entry;
+use crate::event::LedgerEvent;
+use crate::front::Meta;
+use crate::section::Section;
+
+/// What the ledger says of an event itself.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Source<'a> {
+    pub id: Digest,
+    pub ts: Timestamp,
+    pub agent: Cow<'a, str>,
+    pub branch: Option<Cow<'a, str>>,
+    /// What it is about: its title, otherwise its `now`.
+    pub topic: Option<Cow<'a, str>>,
+}
+
+impl<'a> Source<'a> {
+    /// What it is about in one line: its topic, otherwise its branch.
+    pub fn about(&self) -> Cow<'_, str> {
+        self.topic.as_deref().or(self.branch.as_deref()).map_or("".into(), cut)
+    }
+
+    pub fn to_owned_source(&self) -> Source<'static> {
+        let own = |text: &Cow<'_, str>| Cow::Owned(text.to_string());
+        Source {
+            id: self.id,
+            ts: self.ts,
+            agent: own(&self.agent),
+            branch: self.branch.as_ref().map(own),
+            topic: self.topic.as_ref().map(own),
+        }
+    }
+
+    pub fn borrowed(&self) -> Source<'_> {
+        Source {
+            agent: Cow::Borrowed(&*self.agent),
+            branch: self.branch.as_deref().map(Cow::Borrowed),
+            topic: self.topic.as_deref().map(Cow::Borrowed),
+            ..*self
+        }
+    }
+
+    pub fn new(id: Digest, event: &LedgerEvent<'a>) -> Source<'a> {
+        let Meta { ts, agent, branch, title, .. } = event.meta.clone();
+        let now = || {
+            event.entries.iter().find_map(|entry| match entry {
+                Entry::Text { section, text } if *section == Section::Now => Some(text.clone()),
+                _ => None,
+            })
+        };
+        Source { id, ts, agent, branch, topic: title.or_else(now) }
+    }
+}
+
+/// The first line, at most 40 characters of it.
+pub fn cut(text: &str) -> Cow<'_, str> {
+    let line = text.split('\n').next().unwrap_or_default();
+    match line.char_indices().nth(40) {
+        None => line.into(),
+        Some(_) => format!("{}…", line.chars().take(39).collect::<String>().trim_end()).into(),
+    }
+}

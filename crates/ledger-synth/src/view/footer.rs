@@ -1,0 +1,64 @@
+//! The footer of `current.md`, which marks a file as generated.
+
+use std::borrow::Cow;
+
+use shopfloor_core::error::Failure;
+use shopfloor_core::hash::Digest;
+
+/// The format that we render, and the newest that we compare with.
+pub const FORMAT: u32 = 1;
+
+/// The beginning of the footer.
+pub const FOOTER: &str = "\n---\n_synthesized:\n";
+
+/// What the footer of a file says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Footer {
+    pub format: u32,
+    /// The hash of the text above it when it was written.
+    output: String,
+    /// Whether that text is unchanged.
+    pub is_intact: bool,
+}
+
+/// Parses the footer of a generated file. None: a person wrote the file.
+pub fn footer(text: &str) -> Option<Footer> {
+    let text = if text.contains('\r') { Cow::Owned(text.replace("\r\n", "\n")) } else { Cow::Borrowed(text) };
+    let at = text.rfind(FOOTER)?;
+    let field = |name: &str| {
+        text[at + FOOTER.len()..]
+            .lines()
+            .find_map(|line| line.trim().strip_prefix(name)?.strip_prefix(": ").map(str::to_owned))
+    };
+    let output = field("output").unwrap_or_default();
+    // Intact means: the text above is unchanged, and nothing was added in or after the footer.
+    let keys = ["event_count", "latest_ts", "generated_at", "format", "inputs", "skipped", "output"];
+    let (own, rest) = text[at + FOOTER.len()..].split_once("\n\n---\n").unwrap_or_default();
+    let is_plain = rest.is_empty()
+        && own.lines().count() == keys.len()
+        && own
+            .lines()
+            .zip(keys)
+            .all(|(line, key)| line.strip_prefix("  ").is_some_and(|l| l.starts_with(&format!("{key}: "))));
+    let is_intact = is_plain && Digest::of(&text.as_bytes()[..at]).to_string() == output;
+    Some(Footer { format: field("format").and_then(|n| n.parse().ok()).unwrap_or(1), output, is_intact })
+}
+
+/// Whether two texts of the ledger are the same except for line ends and the time of writing.
+pub fn is_same(a: &str, b: &str) -> bool {
+    fn lines(text: &str) -> impl Iterator<Item = &str> {
+        let mut is_footer = false;
+        text.split('\n').map(|line| line.strip_suffix('\r').unwrap_or(line)).filter(move |line| {
+            // No value has such a line at the left margin.
+            is_footer |= *line == "---";
+            !(is_footer && line.starts_with("  generated_at: "))
+        })
+    }
+    a == b || lines(a).eq(lines(b))
+}
+
+/// The failure for a file, under the name given, whose format we do not know.
+pub fn newer_format(name: &str, format: u32) -> Failure {
+    Failure::malformed(format!("{name} has format {format}, written by a newer ledger-synth"))
+        .hint("update shopfloor: `cargo xtask install` in its checkout")
+}

@@ -1,0 +1,80 @@
+//! Registers worktrees as workspaces of an overlay and brings them in step.
+
+use std::path::{Path, PathBuf};
+
+use shopfloor_core::env::Env;
+use shopfloor_core::error::Result;
+use shopfloor_core::lock::Lock;
+
+use super::converge::SyncOutcome;
+use super::disk::Disk;
+use super::forget::forget;
+use super::sync::sync;
+use crate::facts::overlay::Overlay;
+use crate::manifest::Workspace;
+use crate::refusal::Refusal;
+
+/// Attaches the worktree of the current directory.
+pub fn attach_here(env: &Env, overlay: &Overlay) -> Result<SyncOutcome> {
+    let worktree = (overlay.repo.require_worktree()?.to_path_buf(), overlay.repo.git_dir.clone());
+    Ok(attach(env, overlay, vec![worktree])?.0)
+}
+
+/// Attaches worktrees, each given by its root and private git directory, and brings them in step.
+pub fn attach(
+    env: &Env,
+    overlay: &Overlay,
+    worktrees: Vec<(PathBuf, PathBuf)>,
+) -> Result<(SyncOutcome, Vec<Workspace>)> {
+    let lock: Lock = overlay.create()?;
+    let known = Workspace::load_all(&overlay.store.workspaces())?;
+    let mut attached = Vec::new();
+    for (root, git_dir) in worktrees {
+        let workspace = match known_as(overlay, &known, &root, &git_dir)? {
+            Some(workspace) => {
+                workspace.save(&overlay.store.workspaces())?;
+                workspace
+            }
+            None => {
+                let workspace = Workspace::new(&root, &git_dir);
+                workspace.save(&overlay.store.workspaces())?;
+                workspace.brand(&overlay.dir)?;
+                workspace
+            }
+        };
+        attached.push(workspace);
+    }
+    let mut disk = Disk::open(env, overlay, Some(lock))?;
+    let outcome = sync(env, overlay, &mut disk, &mut attached)?;
+    Ok((outcome, attached))
+}
+
+/// The workspace that a worktree is attached as already. Workspaces that were at its place before are forgotten, or
+/// recorded at their new place.
+fn known_as(overlay: &Overlay, known: &[Workspace], root: &Path, git_dir: &Path) -> Result<Option<Workspace>> {
+    let mut found = None;
+    for workspace in known.iter().filter(|w| w.root == root || w.git_dir == git_dir) {
+        let is_same = workspace.git_dir == git_dir;
+        if is_same && workspace.root != root && workspace.is_present()? {
+            let (copy, of) = (root.display(), workspace.root.display());
+            return Err(Refusal::Copy
+                .failure(format!("{copy} is a copy of {of}: git takes them for one worktree"))
+                .hint("make a separate worktree with `git worktree add`"));
+        }
+        if !workspace.is_marked()? {
+            // It was removed, and another worktree was made at the same path.
+            forget(overlay, workspace)?;
+        } else if is_same {
+            // It may have been moved.
+            found = Some(Workspace { root: root.to_path_buf(), ..workspace.clone() });
+        } else {
+            // It was moved away, and another worktree is at its old path.
+            let moved = overlay.git.worktrees(&overlay.repo)?.into_iter().find(|(_, dir)| *dir == workspace.git_dir);
+            let moved = moved.and_then(|(root, _)| root.canonicalize().ok());
+            if let Some(moved) = moved.filter(|moved| moved != root) {
+                Workspace { root: moved, ..workspace.clone() }.save(&overlay.store.workspaces())?;
+            }
+        }
+    }
+    Ok(found)
+}

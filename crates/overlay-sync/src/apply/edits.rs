@@ -1,0 +1,75 @@
+//! Edits that a person asks for: texts that are added, replaced, given back or restored.
+
+use std::path::Path;
+
+use shopfloor_core::error::Result;
+use shopfloor_core::fs::{Root, Staging};
+use shopfloor_core::hash::Digest;
+use shopfloor_core::path::RelPath;
+
+use super::pass::narrowed;
+use crate::facts::look::SeenFile;
+use crate::ground::{Ground, ReadFile, Side};
+use crate::manifest::{BaseFile, Workspace};
+use crate::refusal::Refusal;
+
+/// Copies a file into the overlay; `false` when the overlay has one at that path.
+pub fn add(ground: &impl Ground, path: &RelPath, bytes: &[u8], mode: u32) -> Result<bool> {
+    ground.keep(bytes)?;
+    ground.put(Side::Overlay, path, None, bytes, mode)
+}
+
+/// Replaces the overlay's text of a file; exit 1 when somebody changed it meanwhile.
+pub fn edit(ground: &impl Ground, path: &RelPath, file: &ReadFile, bytes: &[u8]) -> Result<()> {
+    ground.keep(&file.bytes)?;
+    ground.keep(bytes)?;
+    if !ground.put(Side::Overlay, path, Some(file.sha256), bytes, file.mode)? {
+        let changed = format!("{path} in the overlay was changed by somebody else just now");
+        return Err(Refusal::Changed.failure(changed).hint("run the same command again"));
+    }
+    Ok(())
+}
+
+/// Gives a workspace `text`, made from the overlay's, instead of its own that is held, which is kept; `false` when the
+/// workspace's text has changed.
+pub fn take_back(ground: &impl Ground, workspace: &mut Workspace, seen: &SeenFile, text: &[u8]) -> Result<bool> {
+    let (Some(here), Some(overlay)) = (&seen.here, &seen.overlay) else { return Ok(false) };
+    ground.keep(&here.bytes)?;
+    let mode = narrowed(Some(here.mode), Some(overlay.mode));
+    if !ground.put(Side::Here(workspace), &seen.path, Some(here.sha256), text, mode)? {
+        return Ok(false);
+    }
+    let sha256 = ground.keep(&overlay.bytes)?;
+    workspace.set_base(&seen.path, BaseFile { sha256, mode });
+    workspace.held.remove(&seen.path);
+    Ok(true)
+}
+
+/// Puts a text back into a workspace and keeps the one that is there; `false` when that is no file, or has changed.
+pub fn put_back(ground: &impl Ground, workspace: &Workspace, path: &RelPath, bytes: &[u8]) -> Result<bool> {
+    let Ok(here) = ground.read(Side::Here(workspace), path)? else { return Ok(false) };
+    let (expected, mode) = match &here {
+        Some(file) => (Some(ground.keep(&file.bytes)?), file.mode),
+        None => (None, 0o600),
+    };
+    Ok(expected == Some(Digest::of(bytes)) || ground.put(Side::Here(workspace), path, expected, bytes, mode)?)
+}
+
+/// Writes a text to a new file; `false` when there is one already.
+pub fn restore_to(staging: &Path, root: &Root, path: &RelPath, bytes: &[u8]) -> Result<bool> {
+    let staging = Staging::open(staging, root)?;
+    staging.file(root, path, bytes, Some(0o600))?.place(root, path)
+}
+
+/// Forgets that a file's texts were accepted, in every workspace that was looked at since: later the same text has to
+/// be accepted again.
+pub fn forget_accepted(ground: &impl Ground, path: &RelPath) -> Result<()> {
+    for mut workspace in ground.workspaces()? {
+        // A second part may still wait there and be accepted next.
+        let is_open = workspace.held.contains_key(path) || !ground.is_present(&workspace)?;
+        if !is_open && workspace.accepted.remove(path).is_some() {
+            ground.save(&workspace)?;
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,26 @@
+//! Workspaces whose worktree is gone.
+
+use shopfloor_core::error::Result;
+
+use crate::facts::overlay::Overlay;
+use crate::manifest::Workspace;
+use crate::store::{ConflictRecord, ConflictState};
+
+/// Forgets the workspaces whose worktree git has removed. The caller holds the overlay's lock.
+pub fn forget_gone(overlay: &Overlay, workspaces: &mut Vec<Workspace>) -> Result<()> {
+    for gone in workspaces.iter().filter(|workspace| workspace.is_gone()) {
+        forget(overlay, gone)?;
+    }
+    workspaces.retain(|workspace| !workspace.is_gone());
+    Ok(())
+}
+
+/// Forgets a workspace; what was held of it stays among the conflicts.
+pub fn forget(overlay: &Overlay, gone: &Workspace) -> Result<()> {
+    for (path, held) in &gone.held {
+        let places = vec![format!("{}; its worktree was removed", held.why)];
+        let state = ConflictState::Recorded;
+        overlay.store.record(&ConflictRecord { state, places, ..ConflictRecord::from_held(gone, path, held) })?;
+    }
+    gone.forget(&overlay.store.workspaces())
+}

@@ -1,0 +1,84 @@
+//! What a run announces before it writes, and how the next run tells its writes from somebody's edits after a kill.
+
+use shopfloor_core::error::{Failure, Result};
+use shopfloor_core::hash::Digest;
+
+use super::survey::PlannedFile;
+use crate::ground::{Ground, ReadFile, Side};
+use crate::manifest::{BaseFile, Workspace};
+use crate::plan::Step;
+use crate::store::PlannedWrite;
+
+/// What is about to be written to a file; `None` when nothing is.
+pub fn planned_write(workspace: &Workspace, file: &PlannedFile) -> Option<PlannedWrite> {
+    let Step::Write(write) = &file.decision.step else { return None };
+    let digest = |written: &Option<Vec<u8>>, read: &Option<ReadFile>| match written {
+        Some(bytes) => Some(Digest::of(bytes)),
+        None => read.as_ref().map(|file| file.sha256),
+    };
+    Some(PlannedWrite {
+        v: 1,
+        // Other workspaces do not hold this base, unless it comes from the overlay.
+        workspace: (write.overlay.is_some() || write.here.is_none()).then_some(workspace.id),
+        path: file.seen.path.clone(),
+        overlay: digest(&write.overlay, &file.seen.overlay)?,
+        here: digest(&write.here, &file.seen.here)?,
+        base: Digest::of(&write.base),
+        writes_here: write.here.is_some(),
+    })
+}
+
+/// Keeps every text that was read, so that it can be restored even when somebody overwrites it a moment later.
+pub fn keep_read(ground: &impl Ground, files: &[PlannedFile]) -> Result<()> {
+    for seen in files.iter().map(|file| &file.seen) {
+        let sides = [&seen.here, &seen.overlay].into_iter().flatten();
+        // The base was kept when it became one.
+        for side in sides.filter(|side| Some(side.sha256) != seen.base) {
+            ground.keep(&side.bytes)?;
+        }
+    }
+    Ok(())
+}
+
+/// Tells what earlier runs wrote from what somebody changed since. A side that holds what such a run was writing holds
+/// the common base, even though the manifest was not saved. Gives back the writes that concern workspaces which could
+/// not be looked at.
+pub fn heal(ground: &impl Ground) -> Result<Vec<PlannedWrite>> {
+    let announced = ground.announced()?;
+    let mut left = Vec::new();
+    for mut workspace in ground.workspaces()? {
+        let before = workspace.clone();
+        let id = workspace.id;
+        let own = announced.iter().filter(|planned| planned.workspace.is_none_or(|of| of == id));
+        let own: Vec<PlannedWrite> =
+            own.map(|planned| PlannedWrite { workspace: Some(id), ..planned.clone() }).collect();
+        // A workspace that is away or cannot be read does not hold up the others. It is healed when it is back.
+        if heal_one(ground, &mut workspace, &own).is_err() {
+            left.extend(own);
+        } else if workspace != before {
+            ground.save(&workspace)?;
+        }
+    }
+    Ok(left)
+}
+
+fn heal_one(ground: &impl Ground, workspace: &mut Workspace, own: &[PlannedWrite]) -> Result<()> {
+    if !ground.is_present(workspace)? {
+        return Err(Failure::failed("it is not there"));
+    }
+    for planned in own {
+        let path = &planned.path;
+        let Ok(Some(here)) = ground.read(Side::Here(workspace), path)? else { continue };
+        ground.keep(&here.bytes)?;
+        // The overlay is written first, so a workspace that was written has the overlay's text.
+        let is_done = if planned.writes_here {
+            here.sha256 == planned.here
+        } else {
+            ground.read(Side::Overlay, path)?.ok().flatten().is_some_and(|file| file.sha256 == planned.overlay)
+        };
+        if is_done {
+            workspace.set_base(path, BaseFile { sha256: planned.base, mode: here.mode });
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,76 @@
+//! Asks the merge command about three texts, and checks its answer.
+
+use std::path::Path;
+use std::time::Duration;
+
+use shopfloor_core::env::Env;
+use shopfloor_core::error::Result;
+use shopfloor_core::fs;
+use shopfloor_core::path::RelPath;
+use shopfloor_core::proc::{self, Cmd};
+
+use crate::merge::{self, MergeInput};
+use crate::settings::MergeCommand;
+
+/// What the command answered, or in words why that cannot be taken.
+pub type Answer = std::result::Result<Vec<u8>, String>;
+
+/// Asks the command about the three texts of a file. It runs in `dir`, and its output is collected in `staging`.
+pub fn ask(
+    env: &Env,
+    program: &MergeCommand,
+    dir: &Path,
+    staging: &Path,
+    path: &RelPath,
+    input: &MergeInput<'_>,
+) -> Result<Answer> {
+    let base = fs::Temporary::with(env, input.base.unwrap_or_default())?;
+    let (current, workspace) = (fs::Temporary::with(env, input.overlay)?, fs::Temporary::with(env, input.workspace)?);
+    let command = match program.argv.split_first() {
+        None => proc::shell(env, &program.line)?,
+        Some((name, args)) => {
+            let named = Path::new(name);
+            let found = if named.is_absolute() { Some(named.to_path_buf()) } else { proc::find(env, name) };
+            let Some(found) = found else { return Ok(Err(format!("{name} is not on the PATH"))) };
+            Cmd::new(&found, env).args(args)
+        }
+    };
+    let command = command
+        .dir(dir)
+        .var("OVERLAY_SYNC_BASE", base.path())
+        .var("OVERLAY_SYNC_CURRENT", current.path())
+        .var("OVERLAY_SYNC_WORKSPACE", workspace.path())
+        .var("OVERLAY_SYNC_PATH", path.as_path())
+        .input(prompt(input));
+    let answer = run(command, staging, merge::limit(input), program.timeout)?;
+    Ok(answer.and_then(|output| match merge::check(input, &output) {
+        None => Ok(output),
+        Some(why) => Err(format!("gave an answer that {why}")),
+    }))
+}
+
+fn run(command: Cmd, staging: &Path, limit: usize, timeout: Duration) -> Result<Answer> {
+    let scratch = fs::scratch(staging)?;
+    let Some(output) = command.capture_within(scratch, timeout, limit)? else {
+        return Ok(Err("took too long or wrote too much".into()));
+    };
+    Ok(if output.status.success() { Ok(output.stdout) } else { Err(format!("failed with {}", output.status)) })
+}
+
+/// What the command reads on stdin.
+fn prompt(input: &MergeInput<'_>) -> Vec<u8> {
+    let head = "Merge these two versions of a configuration file. Both have been
+modified independently from a common base.
+
+Rules:
+- For JSON files with arrays: union the arrays (keep all unique entries)
+- For key-value settings: keep entries from both versions
+- Never remove entries that exist in either version
+- If values conflict for the same key, prefer VERSION B (the workspace version)
+- Output ONLY the merged file content, no explanation or markdown fencing
+
+VERSION A (current overlay):
+";
+    let between = b"\nVERSION B (workspace modification):\n".as_slice();
+    [head.as_bytes(), input.overlay, between, input.workspace, b"\n"].concat()
+}

@@ -1,0 +1,339 @@
+//! One pass over one workspace: executes what was decided for each of its files.
+//!
+//! Contents go into the store before anything is displaced, then the intent, then the overlay is written, then the
+//! workspace, then the manifest. Each replacement is compare-and-swap. Killed at any point, the next pass finds texts
+//! that both sides held or still hold, and goes on the same way.
+
+use std::collections::BTreeSet;
+
+use shopfloor_core::error::Result;
+use shopfloor_core::hash::Digest;
+use shopfloor_core::path::RelPath;
+
+use super::heal::planned_write;
+use super::survey::{PlannedFile, RunContext};
+use crate::facts::look::SeenFile;
+use crate::ground::{Ground, ReadFile, Side};
+use crate::manifest::{BaseFile, HeldText, Workspace};
+use crate::merge::{FileType, Grow, Rule, entries};
+use crate::plan::{Question, Step, WriteStep};
+use crate::store::{ConflictRecord, ConflictState, ConflictWinner, Intent, LogRecord, PlannedWrite, SyncRule};
+
+/// What a pass over one workspace came to.
+#[derive(Debug, Default)]
+pub struct PassOutcome {
+    pub events: Vec<LogRecord>,
+    /// How many conflicts the rule decided.
+    pub conflicts: usize,
+    /// The files that could not be written, and why. The next pass tries again.
+    pub failed: Vec<(RelPath, String)>,
+    /// The overlay's files that were written.
+    pub pushed: BTreeSet<RelPath>,
+    /// The files that somebody else changed at the same time.
+    pub lost: BTreeSet<RelPath>,
+    pub questions: Vec<(RelPath, Question)>,
+}
+
+/// One pass: on which ground, when, and what the run has pushed before.
+#[derive(Debug)]
+pub struct Pass<'a, G> {
+    pub ground: &'a G,
+    pub now: String,
+    pub context: &'a mut RunContext,
+    pub pushed: &'a BTreeSet<RelPath>,
+}
+
+impl<G: Ground> Pass<'_, G> {
+    /// Takes every step and saves the manifest. One file that fails does not stop the others.
+    pub fn run(&mut self, workspace: &mut Workspace, files: &[PlannedFile]) -> Result<PassOutcome> {
+        let before = workspace.clone();
+        let removed = self.context.removed.clone();
+        let mut passed = PassOutcome::default();
+        let planned: Vec<PlannedWrite> = files.iter().filter_map(|file| planned_write(workspace, file)).collect();
+        if !planned.is_empty() {
+            self.ground.announce(&planned)?;
+        }
+        for file in files {
+            if let Err(failure) = self.step(workspace, file, &mut passed) {
+                passed.failed.push((file.seen.path.clone(), failure.to_string()));
+            }
+        }
+        // Before the manifest: the manifest's base is what tells which entries were removed.
+        if self.context.removed != removed {
+            self.ground.save_removed(&self.context.removed)?;
+        }
+        if *workspace != before {
+            self.ground.save(workspace)?;
+        }
+        self.ground.log(&passed.events)?;
+        for file in files {
+            let path = &file.seen.path;
+            let is_open = passed.failed.iter().any(|(failed, _)| failed == path) || passed.lost.contains(path);
+            let key = (workspace.id, path.clone());
+            if !is_open && !matches!(file.decision.step, Step::Ask(_)) && self.context.intents.contains_key(&key) {
+                self.ground.fulfil(workspace, path)?;
+                self.context.intents.remove(&key);
+            }
+        }
+        Ok(passed)
+    }
+
+    fn step(&mut self, workspace: &mut Workspace, file: &PlannedFile, passed: &mut PassOutcome) -> Result<()> {
+        let (seen, step, path) = (&file.seen, &file.decision.step, &file.seen.path);
+        if seen.barred.is_some() {
+            workspace.held.remove(path);
+            return Ok(());
+        }
+        self.hold(workspace, file, passed)?;
+        // A person accepts one text. Once both sides are in step, that is used up.
+        if matches!(step, Step::Nothing | Step::Adopt(_)) && file.decision.part.is_none() {
+            workspace.accepted.remove(path);
+        }
+        if seen.overlay.is_some() {
+            self.context.removed.files.remove(path);
+        }
+        match step {
+            Step::Nothing | Step::Hold(..) | Step::Dispute(_) => {}
+            Step::Ask(question) => passed.questions.push((path.clone(), question.clone())),
+            Step::Adopt(bytes) => {
+                let sha256 = self.ground.keep(bytes)?;
+                let mode = seen.here.as_ref().map_or(0o600, |here| here.mode);
+                let now = seen.overlay.as_ref().map(|overlay| overlay.bytes.clone());
+                self.remember(seen, now.as_deref().unwrap_or(bytes))?;
+                workspace.set_base(path, BaseFile { sha256, mode });
+                workspace.refilled.remove(path);
+            }
+            Step::Delete => {
+                workspace.files.remove(path);
+                workspace.refilled.remove(path);
+                let then = seen.overlay.as_ref().map(|overlay| self.ground.keep(&overlay.bytes)).transpose()?;
+                workspace.deleted.extend(then.map(|then| (path.clone(), then)));
+            }
+            Step::Forget => self.retire(workspace, path, None),
+            Step::Retire => self.retire(workspace, path, seen.base),
+            Step::Remove => {
+                if let Some(here) = &seen.here {
+                    self.ground.keep(&here.bytes)?;
+                    if !self.ground.remove(workspace, path, here.sha256)? {
+                        passed.lost.insert(path.clone());
+                        return Ok(());
+                    }
+                    passed.events.push(self.event(workspace, path, SyncRule::Pull, Some(here.sha256), None));
+                }
+                self.retire(workspace, path, None);
+            }
+            Step::Write(write) => self.write(workspace, seen, write, passed)?,
+        }
+        Ok(())
+    }
+
+    fn retire(&mut self, workspace: &mut Workspace, path: &RelPath, base: Option<Digest>) {
+        workspace.files.remove(path);
+        workspace.deleted.remove(path);
+        workspace.retired.remove(path);
+        workspace.refilled.remove(path);
+        workspace.retired.extend(base.map(|base| (path.clone(), base)));
+        self.context.removed.files.insert(path.clone());
+    }
+
+    /// Records what waits, the whole file or a part of it, and forgets what no longer does.
+    fn hold(&self, workspace: &mut Workspace, file: &PlannedFile, passed: &mut PassOutcome) -> Result<()> {
+        let path = &file.seen.path;
+        let (why, text, part) = match (&file.decision.step, &file.decision.part) {
+            (Step::Hold(why, text), _) => (why, *text, false),
+            (_, Some(part)) => (&part.why, part.digest, true),
+            (Step::Ask(_), None) => return Ok(()),
+            _ => {
+                workspace.held.remove(path);
+                return Ok(());
+            }
+        };
+        let here = file.seen.here.as_ref().map(|here| here.sha256);
+        let overlay = file.seen.overlay.as_ref().map(|overlay| overlay.sha256);
+        let old = workspace.held.get(path);
+        let is_new = old.is_none_or(|held| held.text != text);
+        let since = old.filter(|_| !is_new).map_or_else(|| self.now.clone(), |held| held.since.clone());
+        workspace.held.insert(path.clone(), HeldText { why: why.clone(), text, since, part, here, overlay });
+        if is_new {
+            passed.events.push(self.event(workspace, path, SyncRule::Hold, here, None));
+        }
+        Ok(())
+    }
+
+    fn write(
+        &mut self,
+        workspace: &mut Workspace,
+        seen: &SeenFile,
+        write: &WriteStep,
+        passed: &mut PassOutcome,
+    ) -> Result<()> {
+        let path = &seen.path;
+        let (overlay, here) = (seen.overlay.as_ref().map(|f| f.sha256), seen.here.as_ref().map(|f| f.sha256));
+        let (base, result) = self.keep_displaced(seen, write)?;
+        if let (false, Some(overlay), Some(here)) = (write.conflicts.is_empty(), overlay, here) {
+            // Before anything is displaced. The id follows from the contents, so a run after a kill that decides
+            // again records the same conflict.
+            self.ground.record(&self.conflict(workspace, seen, write, overlay, here, result))?;
+            passed.conflicts += 1;
+        }
+        self.intend(workspace, path, write)?;
+        let Some(mode) = self.put(workspace, seen, write, passed)? else {
+            // Somebody else was faster; the next pass looks at the file again.
+            passed.lost.insert(path.clone());
+            return Ok(());
+        };
+        let now = write.overlay.as_deref().or(seen.overlay.as_ref().map(|f| &*f.bytes));
+        self.remember(seen, now.unwrap_or(&write.base))?;
+        match (seen.base, write.rule) {
+            (Some(base), _) if seen.here.is_none() && write.overlay.is_none() => {
+                workspace.refilled.entry(path.clone()).or_insert(base);
+            }
+            // A program that writes from a stale text does not know what the overlay changed meanwhile.
+            (_, SyncRule::Pull) if here == workspace.files.get(path).map(|base| base.sha256) => {}
+            _ => drop(workspace.refilled.remove(path)),
+        }
+        workspace.set_base(path, BaseFile { sha256: base, mode });
+        if let Some(held) = workspace.held.get_mut(path) {
+            // The texts in which a part waits have just changed.
+            let now = |written: &Option<Vec<u8>>, before| match written {
+                Some(bytes) => self.ground.keep(bytes).map(Some),
+                None => Ok(before),
+            };
+            (held.here, held.overlay) = (now(&write.here, here)?, now(&write.overlay, overlay)?);
+        }
+        let is_pull = write.rule == SyncRule::Pull;
+        let rule = if is_pull && self.pushed.contains(path) { SyncRule::Propagate } else { write.rule };
+        let event = self.event(workspace, path, rule, if is_pull { here } else { overlay }, Some(result));
+        passed.events.push(LogRecord { kept: write.grown, ..event });
+        Ok(())
+    }
+
+    /// Keeps every text that is about to be replaced, the new base, and the text that is written. Gives the digests of
+    /// the last two.
+    fn keep_displaced(&self, seen: &SeenFile, write: &WriteStep) -> Result<(Digest, Digest)> {
+        // Also a text that is the base: nothing may refer to it from here on.
+        let sides = [(&seen.overlay, &write.overlay), (&seen.here, &write.here)];
+        for (file, _) in sides.iter().filter(|(_, written)| written.is_some()) {
+            file.as_ref().map(|file| self.ground.keep(&file.bytes)).transpose()?;
+        }
+        let base = self.ground.keep(&write.base)?;
+        let result = match write.overlay.as_ref().or(write.here.as_ref()) {
+            Some(bytes) => self.ground.keep(bytes)?,
+            None => base,
+        };
+        Ok((base, result))
+    }
+
+    /// Saves what is to be written, where a run after a kill could not decide the same again.
+    fn intend(&mut self, workspace: &Workspace, path: &RelPath, write: &WriteStep) -> Result<()> {
+        let Some(((base, overlay, here), bytes)) = &write.intent else { return Ok(()) };
+        let result = self.ground.keep(bytes)?;
+        let (workspace, path, rule) = (workspace.id, path.clone(), write.rule);
+        let intent = Intent { v: 1, workspace, path, base: *base, overlay: *overlay, here: *here, result, rule };
+        let key = (intent.workspace, intent.path.clone());
+        if self.context.intents.get(&key).is_none_or(|(known, _)| *known != intent) {
+            self.ground.intend(&intent)?;
+            self.context.intents.insert(key, (intent, bytes.clone()));
+        }
+        Ok(())
+    }
+
+    /// Replaces the overlay's text, then the workspace's, and gives the mode of the workspace's file; `None` when a
+    /// text is no longer the one that was read.
+    fn put(
+        &mut self,
+        workspace: &Workspace,
+        seen: &SeenFile,
+        write: &WriteStep,
+        passed: &mut PassOutcome,
+    ) -> Result<Option<u32>> {
+        let (path, ground) = (&seen.path, self.ground);
+        let digest = |file: &Option<ReadFile>| file.as_ref().map(|file| file.sha256);
+        let mode = |file: &Option<ReadFile>| file.as_ref().map(|file| file.mode);
+        let (overlay_mode, here_mode) = (mode(&seen.overlay), mode(&seen.here));
+        if let Some(bytes) = &write.overlay {
+            let mode = narrowed(overlay_mode, here_mode);
+            if !ground.put(Side::Overlay, path, digest(&seen.overlay), bytes, mode)? {
+                return Ok(None);
+            }
+            passed.pushed.insert(path.clone());
+            if workspace.accepted.contains_key(path) {
+                self.context.accepted.entry(path.clone()).or_default().insert(Digest::of(bytes));
+            }
+        }
+        let Some(bytes) = &write.here else { return Ok(Some(here_mode.or(overlay_mode).unwrap_or(0o600))) };
+        let mode = narrowed(here_mode, overlay_mode);
+        let is_put = ground.put(Side::Here(workspace), path, digest(&seen.here), bytes, mode)?;
+        Ok(is_put.then_some(mode))
+    }
+
+    /// Remembers the entries that the overlay lost of those that only grow, and forgets those that it has again.
+    fn remember(&mut self, seen: &SeenFile, overlay: &[u8]) -> Result<()> {
+        let kind = FileType::from_path(seen.path.as_path());
+        let Some(base) = seen.base.filter(|base| *base != Digest::of(overlay) && !seen.policy.is_down) else {
+            return Ok(());
+        };
+        let Some(base) = self.ground.content(&base)? else { return Ok(()) };
+        let now: BTreeSet<String> = entries(kind, Grow::All, overlay).into_iter().collect();
+        let gone = entries(kind, seen.policy.grow, &base).into_iter().filter(|entry| !now.contains(entry));
+        let all = &mut self.context.removed.entries;
+        let mut known = all.remove(&seen.path).unwrap_or_default();
+        known.retain(|entry| !now.contains(entry));
+        known.extend(gone);
+        if !known.is_empty() {
+            all.insert(seen.path.clone(), known);
+        }
+        Ok(())
+    }
+
+    fn conflict(
+        &self,
+        workspace: &Workspace,
+        seen: &SeenFile,
+        write: &WriteStep,
+        overlay: Digest,
+        here: Digest,
+        result: Digest,
+    ) -> ConflictRecord {
+        let base = seen.base.map(|base| base.to_string()).unwrap_or_default();
+        let path = &seen.path;
+        let id = Digest::of(format!("{}\0{path}\0{base}\0{overlay}\0{here}", workspace.id).as_bytes()).to_string();
+        ConflictRecord {
+            v: 1,
+            id: id[..12].to_owned(),
+            time: self.now.clone(),
+            path: path.clone(),
+            workspace: workspace.root.to_string_lossy().into_owned(),
+            base: seen.base,
+            overlay,
+            here,
+            result,
+            rule: write.rule,
+            winner: match write.winner {
+                Rule::Workspace | Rule::Person => ConflictWinner::Workspace,
+                Rule::Overlay => ConflictWinner::Overlay,
+            },
+            state: ConflictState::Recorded,
+            places: write.conflicts.iter().map(|c| c.place.clone()).collect(),
+        }
+    }
+
+    fn event(
+        &self,
+        workspace: &Workspace,
+        path: &RelPath,
+        rule: SyncRule,
+        from: Option<Digest>,
+        to: Option<Digest>,
+    ) -> LogRecord {
+        let workspace = workspace.root.to_string_lossy().into_owned();
+        LogRecord { v: 1, time: self.now.clone(), workspace, path: path.clone(), rule, from, to, kept: 0 }
+    }
+}
+
+/// The mode to write a file with. A new file gets the source's bits. An existing one keeps its own, without what others
+/// may do with it but not with the source. Never setuid, never wider.
+pub fn narrowed(own: Option<u32>, source: Option<u32>) -> u32 {
+    let source = source.unwrap_or(0o600) & 0o777;
+    own.map_or(source, |own| own & 0o777 & (source | 0o700))
+}

@@ -1,0 +1,75 @@
+//! What a sync did, as its user reads it, and the exit code for it.
+
+use serde::Serialize;
+use shopfloor_core::error::{Exit, Failure};
+use shopfloor_core::path::RelPath;
+use shopfloor_core::text::printable;
+use shopfloor_core::ui::Ui;
+
+use super::converge::SyncOutcome;
+use crate::store::SyncRule;
+
+/// The last line of a sync that did part of its work.
+#[derive(Debug, Serialize)]
+struct PartialAnswer {
+    error: serde_json::Value,
+}
+
+/// Prints an outcome as the command's answer.
+pub fn print(ui: &Ui, outcome: &SyncOutcome) {
+    print_events(ui, outcome, Ui::line);
+    print_rest(ui, outcome);
+}
+
+/// Prints an outcome of which `-q` drops the events, for a command that answers something else.
+pub fn narrate(ui: &Ui, outcome: &SyncOutcome) {
+    print_events(ui, outcome, Ui::done);
+    print_rest(ui, outcome);
+}
+
+fn print_events(ui: &Ui, outcome: &SyncOutcome, print: impl Fn(&Ui, String)) {
+    for event in &outcome.events {
+        if ui.is_json() {
+            ui.json(event);
+        } else {
+            let kept = match event.kept {
+                0 => String::new(),
+                1 => ": an entry it removed is kept".into(),
+                n => format!(": {n} entries it removed are kept"),
+            };
+            let path = printable(&event.path.to_string());
+            print(ui, format!("{} {path} ({}){kept}", event.rule, printable(&event.workspace)));
+        }
+    }
+}
+
+fn print_rest(ui: &Ui, outcome: &SyncOutcome) {
+    outcome.notes.iter().for_each(|note| ui.note(note));
+    outcome.details.iter().for_each(|detail| ui.detail(detail));
+    outcome.warnings.iter().chain(&outcome.open).for_each(|warning| ui.warn(warning));
+    match outcome.conflicts {
+        0 => {}
+        1 => ui.warn("a conflict was decided by rule; see `overlay-sync conflicts`"),
+        n => ui.warn(format!("{n} conflicts were decided by rule; see `overlay-sync conflicts`")),
+    }
+    if ui.is_json() && !outcome.failures.is_empty() {
+        let failure = Failure::failed("not everything could be read or written")
+            .details(outcome.failures.clone())
+            .hint("fix the cause and run `overlay-sync sync`; everything else was synced");
+        ui.json(&PartialAnswer { error: failure.to_json() });
+    }
+}
+
+/// The exit code of a command that syncs.
+pub fn exit(outcome: &SyncOutcome) -> Exit {
+    if !outcome.failures.is_empty() {
+        return Exit::Failed;
+    }
+    if outcome.conflicts == 0 && outcome.open.is_empty() { Exit::Done } else { Exit::No }
+}
+
+/// The exit code of a command that is about one file.
+pub fn exit_for(outcome: &SyncOutcome, path: &RelPath) -> Exit {
+    let is_decided = outcome.events.iter().any(|event| event.path == *path && event.rule == SyncRule::LastWrite);
+    if is_decided || outcome.open_paths.contains(path) { Exit::No } else { Exit::Done }
+}

@@ -1,0 +1,119 @@
+//! Looks at a workspace: reads its files, decides about each, and asks git only about those that would be touched.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use shopfloor_core::error::Result;
+use shopfloor_core::hash::Digest;
+use shopfloor_core::path::RelPath;
+
+use crate::facts::look::{self, Scope, SeenFile};
+use crate::ground::{Bar, Ground};
+use crate::manifest::Workspace;
+use crate::merge::FileType;
+use crate::plan::{Decision, Look, QuestionId, Step, decide};
+use crate::settings::Settings;
+use crate::store::{Intent, RemovedEntries};
+
+/// What a run knows besides the two sides, for all its workspaces.
+#[derive(Debug, Default)]
+pub struct RunContext {
+    pub intents: BTreeMap<(Digest, RelPath), (Intent, Vec<u8>)>,
+    pub removed: RemovedEntries,
+    /// Texts of the overlay that this run wrote because a person accepted them in a workspace.
+    pub accepted: BTreeMap<RelPath, BTreeSet<Digest>>,
+    /// The questions that the merge command has answered in vain.
+    pub refused: BTreeSet<QuestionId>,
+}
+
+impl RunContext {
+    pub fn read(ground: &impl Ground) -> Result<RunContext> {
+        let mut context = RunContext { removed: ground.removed()?, ..RunContext::default() };
+        for intent in ground.intents()? {
+            // Without its result an intent cannot be resumed.
+            if let Some(result) = ground.content(&intent.result)? {
+                context.intents.insert((intent.workspace, intent.path.clone()), (intent, result));
+            }
+        }
+        Ok(context)
+    }
+
+    fn decide(&self, workspace: &Workspace, seen: &SeenFile, is_declared: bool) -> Decision {
+        if seen.barred.is_some() {
+            return Decision::nothing();
+        }
+        let path = &seen.path;
+        let accepted = [workspace.accepted.get(path), self.accepted.get(path)];
+        let intent = self.intents.get(&(workspace.id, path.clone()));
+        decide(&Look {
+            base: seen.base.map(|digest| (digest, seen.base_bytes.as_deref())),
+            overlay: seen.overlay.as_ref().map(|file| &*file.bytes),
+            here: seen.here.as_ref().map(|file| &*file.bytes),
+            accepted: &accepted.into_iter().flatten().flatten().copied().collect(),
+            deleted: workspace.deleted.get(path).copied(),
+            kind: FileType::from_path(path.as_path()),
+            policy: &seen.policy,
+            removed: self.removed.entries.get(path).unwrap_or(&BTreeSet::new()),
+            is_declared: is_declared && !self.removed.files.contains(path),
+            is_retired: workspace.retired.contains_key(path),
+            command: seen.may_ask.then_some(&self.refused),
+            intent: intent.map(|(intent, result)| (intent, result.as_slice())),
+        })
+    }
+}
+
+/// A file and what is to be done about it.
+#[derive(Clone, Debug)]
+pub struct PlannedFile {
+    pub seen: SeenFile,
+    pub decision: Decision,
+}
+
+impl PlannedFile {
+    fn is_idle(&self) -> bool {
+        self.decision == Decision::nothing()
+    }
+}
+
+/// Looks at the files of a workspace and decides about each.
+pub fn survey(
+    ground: &impl Ground,
+    settings: &Settings,
+    context: &RunContext,
+    overlay: &BTreeMap<RelPath, Option<Bar>>,
+    workspace: &Workspace,
+    scope: Scope<'_>,
+) -> Result<Vec<PlannedFile>> {
+    let declared = ground.declared(workspace)?;
+    let mut files = Vec::new();
+    for path in look::paths(ground, overlay, workspace, &declared, scope)? {
+        let barred = overlay.get(&path).cloned().flatten();
+        let seen = look::read(ground, settings, workspace, &path, barred)?;
+        let decision = context.decide(workspace, &seen, declared.contains(&path));
+        let is_on_both_sides = seen.overlay.is_some() && seen.here.is_some();
+        if decision.step == Step::Nothing && is_on_both_sides && workspace.files.contains_key(&path) {
+            ground.is_quiet_now(workspace, &path);
+        }
+        files.push(PlannedFile { seen, decision });
+    }
+    let is_touched =
+        |file: &&PlannedFile| file.seen.barred.is_none() && (matches!(scope, Scope::All) || !file.is_idle());
+    let touched: BTreeSet<RelPath> = files.iter().filter(is_touched).map(|file| file.seen.path.clone()).collect();
+    let mut barred = ground.barred(workspace, &touched)?;
+    for file in &mut files {
+        if let Some(bar) = barred.remove(&file.seen.path) {
+            file.seen.barred = Some(bar);
+            file.decision = Decision::nothing();
+        }
+    }
+    Ok(files)
+}
+
+/// Whether all files of a workspace are gone at once. That is a clean-up, and no decision about each file.
+pub fn is_emptied(workspace: &Workspace, files: &[PlannedFile]) -> bool {
+    let find = |path: &RelPath| files.iter().map(|file| &file.seen).find(|seen| seen.path == *path);
+    let is_gone = |seen: &&SeenFile| seen.barred.is_none() && seen.here.is_none();
+    let gone = workspace.files.keys().filter_map(find).filter(is_gone).count();
+    let barred = workspace.files.keys().filter_map(find).filter(|seen| seen.barred.is_some()).count();
+    let is_any_back = workspace.deleted.keys().filter_map(find).any(|seen| seen.here.is_some());
+    workspace.files.len() >= 2 && gone >= 1 && gone + barred == workspace.files.len() && !is_any_back
+}

@@ -1,0 +1,23 @@
+//! A whole sync of an overlay: passes until quiet, and the housekeeping around them.
+
+use shopfloor_core::env::Env;
+use shopfloor_core::error::Result;
+
+use super::converge::{SyncOutcome, converge};
+use super::disk::Disk;
+use super::forget::forget_gone;
+use crate::facts::overlay::Overlay;
+use crate::manifest::Workspace;
+
+/// Forgets workspaces that are gone, brings the others in step, and collects old contents. The disk holds the
+/// overlay's lock before and after.
+pub fn sync(env: &Env, overlay: &Overlay, disk: &mut Disk<'_>, workspaces: &mut Vec<Workspace>) -> Result<SyncOutcome> {
+    forget_gone(overlay, workspaces)?;
+    let outcome = converge(disk, &overlay.settings, &env.now.to_string(), workspaces)?;
+    if outcome.is_emptied {
+        return Err(overlay.gone("was emptied"));
+    }
+    disk.finish();
+    overlay.store.collect(env, || Workspace::load_all(&overlay.store.workspaces()))?;
+    Ok(outcome)
+}

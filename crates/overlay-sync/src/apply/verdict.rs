@@ -1,0 +1,126 @@
+//! A person's word on a held text: it spreads as it is, or the workspace gets the overlay's text back.
+
+use std::collections::BTreeSet;
+
+use shopfloor_core::env::Env;
+use shopfloor_core::error::{Failure, Result};
+use shopfloor_core::hash::Digest;
+use shopfloor_core::path::RelPath;
+use shopfloor_core::ui::Ui;
+
+use super::converge::SyncOutcome;
+use super::disk::Disk;
+use super::edits::{forget_accepted, take_back};
+use super::report::print;
+use super::survey::{PlannedFile, RunContext, survey};
+use super::sync::sync;
+use crate::facts::kept::find_held;
+use crate::facts::look::Scope;
+use crate::facts::overlay::Overlay;
+use crate::ground::Ground;
+use crate::manifest::{HeldText, Workspace};
+use crate::merge::{FileType, donate, strip};
+use crate::refusal::Refusal;
+
+/// What a person says of a held text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// It spreads as it is.
+    Accept,
+    /// The workspace gets the overlay's text; its own stays in the store.
+    Reject,
+}
+
+/// Carries out a verdict on what `id` names, and syncs. Prints what the sync before it did.
+pub fn carry_out(
+    ui: &Ui,
+    env: &Env,
+    overlay: &Overlay,
+    id: &str,
+    verdict: Verdict,
+) -> Result<(SyncOutcome, RelPath, HeldText)> {
+    let mut disk = Disk::open(env, overlay, Some(overlay.lock()?))?;
+    let mut workspaces = Workspace::load_all(&overlay.store.workspaces())?;
+    let (_, path, held) = find_held(&workspaces, id)?;
+    // The text may have changed since a person looked at it, so it is looked at again first.
+    print(ui, &sync(env, overlay, &mut disk, &mut workspaces)?);
+    let (workspace, path, held) =
+        find_held(&workspaces, &held.id(&path)).map_err(|_| changed(&path).hint("look at `overlay-sync conflicts`"))?;
+    match verdict {
+        Verdict::Accept => {
+            // A text is accepted in whatever workspace it turns up.
+            for workspace in &mut workspaces {
+                workspace.accepted.entry(path.clone()).or_default().insert(held.text);
+                disk.save(workspace)?;
+            }
+        }
+        Verdict::Reject => reject(overlay, &disk, &mut workspaces, &workspace, &path, &held)?,
+    }
+    let outcome = sync(env, overlay, &mut disk, &mut workspaces)?;
+    forget_accepted(&disk, &path)?;
+    Ok((outcome, path, held))
+}
+
+fn changed(path: &RelPath) -> Failure {
+    Refusal::Changed.failure(format!("{path} is no longer what was held"))
+}
+
+/// Gives a workspace the overlay's text in place of the one that is held, except for the workspace's own entries.
+fn reject(
+    overlay: &Overlay,
+    disk: &Disk<'_>,
+    workspaces: &mut [Workspace],
+    id: &Digest,
+    path: &RelPath,
+    held: &HeldText,
+) -> Result<()> {
+    let changed = || changed(path).hint("run `overlay-sync sync`, then look at `overlay-sync conflicts`");
+    let workspace = workspaces.iter_mut().find(|w| w.id == *id).ok_or_else(changed)?;
+    let only = BTreeSet::from([path.clone()]);
+    let (context, managed) = (RunContext::read(disk)?, disk.overlay()?);
+    let files = survey(disk, &overlay.settings, &context, &managed, workspace, Scope::Only(&only))?;
+    let file = files.iter().find(|file| file.seen.barred.is_none()).ok_or_else(changed)?;
+    let Some(here) = &file.seen.here else { return Err(changed()) };
+    if file.seen.overlay.is_none() {
+        // A declared file that is not to enter the overlay: there is no text to give back.
+        let mut removed = disk.removed()?;
+        removed.files.insert(path.clone());
+        disk.save_removed(&removed)?;
+        workspace.held.remove(path);
+        return disk.save(workspace);
+    }
+    if Some(held.text) == held.overlay && held.here != held.overlay {
+        return Err(Refusal::OverlayHeld.failure(format!("what is held is the overlay's text of {path}")).hint(
+            format!(
+                "fix {}, or run `overlay-sync accept {}`",
+                overlay.dir.join(path.as_path()).display(),
+                held.id(path)
+            ),
+        ));
+    }
+    // Of a file that waits in part only that part is taken back: the rest was synced.
+    let waits = file.decision.part.as_ref().map(|part| part.digest);
+    let is_held = Some(here.sha256) == held.here && (!held.part || waits == Some(held.text));
+    if !is_held {
+        return Err(changed());
+    }
+    let text = overlays_text(file).ok_or_else(changed)?;
+    if !take_back(disk, workspace, &file.seen, &text)? {
+        return Err(changed());
+    }
+    disk.save(workspace)
+}
+
+/// The overlay's text of a file with the workspace's own entries; `None` when the entries cannot be told apart.
+fn overlays_text(file: &PlannedFile) -> Option<Vec<u8>> {
+    let (here, overlay) = (file.seen.here.as_ref()?, file.seen.overlay.as_ref()?);
+    let (kind, local) = (FileType::from_path(file.seen.path.as_path()), &file.seen.policy.local);
+    if local.is_empty() {
+        return Some(overlay.bytes.to_vec());
+    }
+    let shared = strip(kind, &overlay.bytes, local)?;
+    match strip(kind, &here.bytes, local) {
+        Some(_) => donate(kind, &shared, local, &here.bytes),
+        None => Some(shared),
+    }
+}

@@ -1,0 +1,33 @@
+//! `conflicts`: what was decided, and what is held.
+
+use shopfloor_core::env::Env;
+use shopfloor_core::error::{Exit, Result};
+use shopfloor_core::text::printable;
+use shopfloor_core::ui::Ui;
+
+use crate::facts::overlay::Overlay;
+use crate::flags::OverlayFlags;
+use crate::manifest::Workspace;
+use crate::store::ConflictRecord;
+
+pub fn run(ui: &Ui, env: &Env, flags: &OverlayFlags) -> Result<Exit> {
+    let overlay = Overlay::find(ui, env, flags)?;
+    if !overlay.is_unmade() {
+        overlay.require()?;
+    }
+    let mut all = overlay.store.conflicts()?;
+    for workspace in Workspace::load_all(&overlay.store.workspaces())? {
+        let held = workspace.held.iter();
+        all.extend(held.map(|(path, held)| ConflictRecord::from_held(&workspace, path, held)));
+    }
+    for conflict in all {
+        if ui.is_json() {
+            ui.json(&conflict);
+        } else {
+            let (state, id, time) = (conflict.state.word(), &conflict.id, &conflict.time);
+            let (path, workspace) = (printable(&conflict.path.to_string()), printable(&conflict.workspace));
+            ui.line(format!("{state} {id} {time} {path} ({workspace}): {}", printable(&conflict.places.join(", "))));
+        }
+    }
+    Ok(Exit::Done)
+}

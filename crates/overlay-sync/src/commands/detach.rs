@@ -1,0 +1,61 @@
+//! `detach`: workspaces are synced a last time and then left alone.
+
+use std::borrow::Cow;
+
+use serde::Serialize;
+use shopfloor_core::env::Env;
+use shopfloor_core::error::{Exit, Result};
+use shopfloor_core::text::printable;
+use shopfloor_core::ui::Ui;
+
+use super::preview::preview;
+use super::workspaces::WorkspaceArgs;
+use crate::apply::disk::Disk;
+use crate::apply::report::{exit, print};
+use crate::apply::sync::sync;
+use crate::facts::overlay::Overlay;
+use crate::flags::OverlayFlags;
+
+/// Sync workspaces a last time, then leave them alone; without a path all of them
+#[derive(clap::Args, Debug)]
+#[command(after_help = "Example:\n  overlay-sync detach ../feature && git worktree remove ../feature")]
+pub struct Args {
+    #[command(flatten)]
+    workspaces: WorkspaceArgs,
+}
+
+#[derive(Serialize)]
+struct DetachAnswer<'a> {
+    workspace: Cow<'a, str>,
+    detached: bool,
+}
+
+/// Syncs workspaces a last time and forgets them; their files stay.
+pub fn run(ui: &Ui, env: &Env, flags: &OverlayFlags, args: &Args) -> Result<Exit> {
+    let overlay = Overlay::find(ui, env, flags)?;
+    if flags.dry_run {
+        overlay.require()?;
+        let workspaces = overlay.workspaces(&args.workspaces.read(ui, env)?)?;
+        workspaces.iter().for_each(|w| ui.note(format!("would detach {}", w.root.display())));
+        return preview(ui, env, &overlay, &workspaces);
+    }
+    let mut disk = Disk::open(env, &overlay, Some(overlay.lock()?))?;
+    let workspaces = overlay.workspaces(&args.workspaces.read(ui, env)?)?;
+    let outcome = sync(env, &overlay, &mut disk, &mut workspaces.clone())?;
+    print(ui, &outcome);
+    for workspace in &workspaces {
+        // Detaching it would forget what waits there.
+        if outcome.troubled.contains(&workspace.id) {
+            ui.warn(format!("{} stays attached: something in it is held or failed", workspace.root.display()));
+            continue;
+        }
+        workspace.forget(&overlay.store.workspaces())?;
+        let root = workspace.root.to_string_lossy();
+        if ui.is_json() {
+            ui.json(&DetachAnswer { workspace: root, detached: true });
+        } else {
+            ui.line(format!("detached {}", printable(&root)));
+        }
+    }
+    Ok(exit(&outcome))
+}

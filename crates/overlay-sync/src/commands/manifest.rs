@@ -1,0 +1,49 @@
+//! `manifest`: what a workspace and the overlay held in common last.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use serde::Serialize;
+use shopfloor_core::env::Env;
+use shopfloor_core::error::{Exit, Failure, Result};
+use shopfloor_core::hash::Digest;
+use shopfloor_core::text::printable;
+use shopfloor_core::ui::Ui;
+
+use super::workspaces::WorkspaceArgs;
+use crate::facts::overlay::Overlay;
+use crate::flags::OverlayFlags;
+
+/// Print the hashes of what a workspace and the overlay last had in common
+#[derive(clap::Args, Debug)]
+#[command(after_help = "Example:\n  overlay-sync manifest | sha256sum --check")]
+pub struct Args {
+    /// The workspace; the current one by default
+    workspace: Option<PathBuf>,
+}
+
+#[derive(Serialize)]
+struct ManifestAnswer<'a> {
+    workspace: Cow<'a, str>,
+    files: BTreeMap<String, Digest>,
+}
+
+pub fn run(ui: &Ui, env: &Env, flags: &OverlayFlags, args: &Args) -> Result<Exit> {
+    let overlay = Overlay::find(ui, env, flags)?;
+    let path = match &args.workspace {
+        Some(path) => path.clone(),
+        None => overlay.repo.require_worktree()?.to_path_buf(),
+    };
+    let paths = WorkspaceArgs { paths: vec![path], nul: false }.read(ui, env)?;
+    let found = overlay.workspaces(&paths)?;
+    let workspace = found.first().ok_or_else(|| Failure::not_found("the workspace is not attached"))?;
+    let files: BTreeMap<String, Digest> = workspace.files.iter().map(|(p, b)| (p.to_string(), b.sha256)).collect();
+    if ui.is_json() {
+        ui.json(&ManifestAnswer { workspace: workspace.root.to_string_lossy(), files });
+    } else {
+        // In the format of sha256sum, so that `sha256sum --check` takes it.
+        files.iter().for_each(|(path, digest)| ui.line(format!("{digest}  {}", printable(path))));
+    }
+    Ok(Exit::Done)
+}

@@ -1,0 +1,110 @@
+//! What `--dry-run` prints: the steps that a sync would take.
+
+use std::borrow::Cow;
+
+use serde::Serialize;
+use shopfloor_core::env::Env;
+use shopfloor_core::error::{Exit, Result};
+use shopfloor_core::hash::Digest;
+use shopfloor_core::path::RelPath;
+use shopfloor_core::text::printable;
+use shopfloor_core::ui::Ui;
+
+use crate::apply::disk::Disk;
+use crate::apply::survey::{PlannedFile, RunContext, is_emptied, survey};
+use crate::facts::look::Scope;
+use crate::facts::overlay::Overlay;
+use crate::ground::{Bar, Ground};
+use crate::manifest::Workspace;
+use crate::plan::Step;
+use crate::store::SyncRule;
+
+#[derive(Serialize)]
+struct PreviewAnswer<'a> {
+    time: String,
+    workspace: Cow<'a, str>,
+    path: &'a RelPath,
+    rule: SyncRule,
+    from: Option<Digest>,
+    to: Option<Digest>,
+}
+
+/// One thing that a sync would do about a file.
+struct Foreseen {
+    rule: SyncRule,
+    /// In words.
+    what: String,
+    from: Option<Digest>,
+    to: Option<Digest>,
+}
+
+/// Prints what a sync of these workspaces would do, attached or not.
+pub fn preview(ui: &Ui, env: &Env, overlay: &Overlay, workspaces: &[Workspace]) -> Result<Exit> {
+    let disk = Disk::open(env, overlay, None)?;
+    let (managed, context) = (disk.overlay()?, RunContext::read(&disk)?);
+    if managed.is_empty() && workspaces.iter().map(|w| w.files.len()).max().unwrap_or(0) >= 2 {
+        return Err(overlay.gone("was emptied"));
+    }
+    let (mut is_quiet, mut is_held) = (true, false);
+    for workspace in workspaces {
+        if !workspace.is_present()? && workspace.is_known() {
+            continue;
+        }
+        let files = survey(&disk, &overlay.settings, &context, &managed, workspace, Scope::News)?;
+        let name = workspace.root.display();
+        if is_emptied(workspace, &files) {
+            ui.warn(format!("all files are gone from {name}; it is left alone"));
+            (is_quiet, is_held) = (false, true);
+            continue;
+        }
+        for file in files {
+            if let Some(Bar::Unreadable(why)) = &file.seen.barred {
+                ui.warn(format!("{name}: {}: {why}", file.seen.path));
+                (is_quiet, is_held) = (false, true);
+            }
+            for foreseen in foresee(&file) {
+                is_quiet = false;
+                is_held |= foreseen.rule == SyncRule::Hold;
+                print(ui, env, workspace, &file.seen.path, foreseen);
+            }
+        }
+    }
+    if is_quiet {
+        ui.note("everything is in step");
+    }
+    Ok(if is_held { Exit::No } else { Exit::Done })
+}
+
+fn print(ui: &Ui, env: &Env, workspace: &Workspace, path: &RelPath, foreseen: Foreseen) {
+    let workspace = workspace.root.to_string_lossy();
+    let Foreseen { rule, what, from, to } = foreseen;
+    if ui.is_json() {
+        ui.json(&PreviewAnswer { time: env.now.to_string(), workspace, path, rule, from, to });
+    } else {
+        ui.line(format!("{what} {} ({})", printable(&path.to_string()), printable(&workspace)));
+    }
+}
+
+/// What a pass would do about a file.
+fn foresee(file: &PlannedFile) -> Vec<Foreseen> {
+    let seen = &file.seen;
+    let (here, overlay) = (seen.here.as_ref().map(|file| file.sha256), seen.overlay.as_ref().map(|file| file.sha256));
+    let foreseen = |rule, what: String, from, to: Option<&[u8]>| Foreseen { rule, what, from, to: to.map(Digest::of) };
+    let mut all = match &file.decision.step {
+        Step::Write(write) => {
+            let (from, to) = match &write.overlay {
+                Some(bytes) => (overlay, Some(bytes)),
+                None => (here, write.here.as_ref()),
+            };
+            vec![foreseen(write.rule, format!("would {}", write.rule), from, to.map(Vec::as_slice))]
+        }
+        Step::Ask(_) => vec![foreseen(SyncRule::Command, "would ask the merge command about".into(), here, None)],
+        Step::Hold(why, _) => vec![foreseen(SyncRule::Hold, format!("would hold ({why})"), here, None)],
+        Step::Remove => vec![foreseen(SyncRule::Pull, "would remove".into(), here, None)],
+        _ => Vec::new(),
+    };
+    if let Some(part) = &file.decision.part {
+        all.push(foreseen(SyncRule::Hold, format!("would hold a part of ({})", part.why), here, None));
+    }
+    all
+}

@@ -1,0 +1,115 @@
+//! `restore`: a displaced text goes back to where it was, or into a new file.
+
+use std::borrow::Cow;
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+use serde::Serialize;
+use shopfloor_core::env::Env;
+use shopfloor_core::error::{Exit, Failure, Result};
+use shopfloor_core::fs::Root;
+use shopfloor_core::hash::Digest;
+use shopfloor_core::path::RelPath;
+use shopfloor_core::text::printable;
+use shopfloor_core::ui::Ui;
+
+use crate::apply::disk::Disk;
+use crate::apply::edits;
+use crate::facts::kept::content;
+use crate::facts::overlay::Overlay;
+use crate::flags::OverlayFlags;
+use crate::ground::Ground;
+use crate::manifest::Workspace;
+use crate::refusal::Refusal;
+use crate::tool::TOOL;
+
+/// Put a displaced text back, or write it to another file
+///
+/// Without --to it replaces the file in the current workspace, as an edit like any other. The text
+/// that is there is kept.
+#[derive(clap::Args, Debug)]
+#[command(after_help = "Example:\n  overlay-sync restore 3f2a9c --to settings.old.json")]
+pub struct Args {
+    /// A hash, a conflict's id, or the beginning of one
+    id: String,
+    /// Write it to this new file instead; an existing file is not overwritten
+    #[arg(long, value_name = "PATH")]
+    to: Option<PathBuf>,
+}
+
+#[derive(Serialize)]
+struct RestoreAnswer<'a> {
+    path: Cow<'a, str>,
+    sha256: Digest,
+}
+
+pub fn run(ui: &Ui, env: &Env, flags: &OverlayFlags, args: &Args) -> Result<Exit> {
+    let overlay = Overlay::find(ui, env, flags)?;
+    let bytes = content(&overlay, &args.id)?;
+    if flags.dry_run {
+        let target = args.to.as_ref().map_or("where it was".into(), |to| printable(&to.to_string_lossy()));
+        ui.line(format!("would restore {} bytes to {target}", bytes.len()));
+        return Ok(Exit::Done);
+    }
+    let path = match &args.to {
+        Some(to) => restore_to(&overlay, &env.cwd.join(to), &bytes)?,
+        None => put_back(env, &overlay, &args.id, &bytes)?,
+    };
+    if ui.is_json() {
+        ui.json(&RestoreAnswer { path: path.to_string_lossy(), sha256: Digest::of(&bytes) });
+    } else {
+        ui.line(format!("restored {}", printable(&path.to_string_lossy())));
+    }
+    Ok(Exit::Done)
+}
+
+fn restore_to(overlay: &Overlay, path: &Path, bytes: &[u8]) -> Result<PathBuf> {
+    let refuse = || Failure::usage(format!("cannot restore to {}", path.display()));
+    let root = Root::open(path.parent().ok_or_else(refuse)?)?;
+    let name =
+        RelPath::parse_os(path.file_name().ok_or_else(refuse)?).map_err(|e| refuse().details([e.to_string()]))?;
+    let staging = overlay.repo.worktree_state(TOOL).join("tmp-restore");
+    if !edits::restore_to(&staging, &root, &name, bytes)? {
+        return Err(Refusal::Exists
+            .failure(format!("{} exists already", path.display()))
+            .hint("name a new file with `--to`"));
+    }
+    Ok(path.to_path_buf())
+}
+
+/// Puts a text back into the workspace of the current directory, at the one path that it is known to have had.
+fn put_back(env: &Env, overlay: &Overlay, id: &str, bytes: &[u8]) -> Result<PathBuf> {
+    let disk = Disk::open(env, overlay, Some(overlay.lock()?))?;
+    let top = overlay.repo.require_worktree()?;
+    let attached = Workspace::load_all(&overlay.store.workspaces())?.into_iter().find(|w| w.root == *top);
+    let unknown = |what: &str| Failure::not_found(what.to_owned()).hint("name a file with `--to`");
+    let workspace = attached.ok_or_else(|| unknown("this workspace is not attached"))?;
+    let paths = paths_of(overlay, id, &Digest::of(bytes))?;
+    let [path] = paths.iter().collect::<Vec<_>>()[..] else {
+        return Err(unknown("the text is known under no path, or under several"));
+    };
+    disk.sweep(&workspace)?;
+    let only = BTreeSet::from([path.clone()]);
+    if disk.barred(&workspace, &only)?.contains_key(path) {
+        return Err(Refusal::NotIgnored
+            .failure(format!("git does not ignore {path} here"))
+            .hint("name a file with `--to`"));
+    }
+    if !edits::put_back(&disk, &workspace, path, bytes)? {
+        return Err(Refusal::Changed
+            .failure(format!("{path} is not a file, or has just changed"))
+            .hint("name a file with `--to`"));
+    }
+    Ok(workspace.root.join(path.as_path()))
+}
+
+/// The paths under which conflicts and the log know a text.
+fn paths_of(overlay: &Overlay, id: &str, digest: &Digest) -> Result<BTreeSet<RelPath>> {
+    let conflicts = overlay.store.conflicts()?.into_iter();
+    let conflicts = conflicts.filter(|c| c.id.starts_with(id) || c.speaks_of(digest));
+    let mut paths: BTreeSet<RelPath> = conflicts.map(|conflict| conflict.path).collect();
+    let records = overlay.store.events(0)?.0.into_iter().flatten();
+    let records = records.filter(|record| [record.from, record.to].contains(&Some(*digest)));
+    paths.extend(records.map(|record| record.path));
+    Ok(paths)
+}

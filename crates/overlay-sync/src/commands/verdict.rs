@@ -1,0 +1,44 @@
+//! What `accept` and `reject` have in common: a person's word on a held text.
+
+use serde::Serialize;
+use shopfloor_core::env::Env;
+use shopfloor_core::error::{Exit, Result};
+use shopfloor_core::path::RelPath;
+use shopfloor_core::text::printable;
+use shopfloor_core::ui::Ui;
+
+use crate::apply::report::{exit_for, print};
+use crate::apply::verdict::{Verdict, carry_out};
+use crate::facts::kept::find_held;
+use crate::facts::overlay::Overlay;
+use crate::flags::OverlayFlags;
+use crate::manifest::Workspace;
+
+#[derive(Serialize)]
+struct VerdictAnswer<'a> {
+    id: String,
+    path: &'a RelPath,
+    accepted: bool,
+}
+
+pub fn run(ui: &Ui, env: &Env, flags: &OverlayFlags, id: &str, verdict: Verdict) -> Result<Exit> {
+    let overlay = Overlay::find(ui, env, flags)?;
+    overlay.require()?;
+    let (verb, done) = match verdict {
+        Verdict::Accept => ("accept", "accepted"),
+        Verdict::Reject => ("reject", "rejected"),
+    };
+    if flags.dry_run {
+        let (_, path, held) = find_held(&Workspace::load_all(&overlay.store.workspaces())?, id)?;
+        ui.line(format!("would {verb} {}: {}", printable(&path.to_string()), printable(&held.why)));
+        return Ok(Exit::Done);
+    }
+    let (outcome, path, held) = carry_out(ui, env, &overlay, id, verdict)?;
+    print(ui, &outcome);
+    if ui.is_json() {
+        ui.json(&VerdictAnswer { id: held.id(&path), path: &path, accepted: verdict == Verdict::Accept });
+    } else {
+        ui.line(format!("{done} {}", printable(&path.to_string())));
+    }
+    Ok(exit_for(&outcome, &path))
+}

@@ -1,0 +1,55 @@
+//! What an id, or the beginning of one, names: a held text, a conflict, or any text in the store.
+
+use shopfloor_core::error::{Failure, Result};
+use shopfloor_core::hash::Digest;
+use shopfloor_core::path::RelPath;
+
+use super::overlay::Overlay;
+use crate::manifest::{HeldText, Workspace};
+use crate::store::ConflictWinner;
+
+/// The held text that an id names, its path and its workspace.
+pub fn find_held(workspaces: &[Workspace], id: &str) -> Result<(Digest, RelPath, HeldText)> {
+    let all = workspaces.iter().flat_map(|w| w.held.iter().map(|(path, held)| (w.id, path.clone(), held.clone())));
+    let named: Vec<_> = all.filter(|(_, path, held)| !id.is_empty() && held.id(path).starts_with(id)).collect();
+    match named.as_slice() {
+        [] => Err(Failure::not_found(format!("nothing is held under `{id}`")).hint("see `overlay-sync conflicts`")),
+        [first, others @ ..] if others.iter().all(|other| (&other.1, other.2.text) == (&first.1, first.2.text)) => {
+            Ok(first.clone())
+        }
+        _ => Err(several(id)),
+    }
+}
+
+/// The kept text that an id names; of a conflict the side that lost.
+pub fn content(overlay: &Overlay, id: &str) -> Result<Vec<u8>> {
+    let unknown = || {
+        Failure::not_found(format!("nothing is kept under `{id}`"))
+            .hint("see `overlay-sync conflicts` and `overlay-sync log --json`")
+    };
+    let workspaces = Workspace::load_all(&overlay.store.workspaces())?;
+    if let Ok((_, _, held)) = find_held(&workspaces, id) {
+        return overlay.store.content(&held.here.filter(|_| held.part).unwrap_or(held.text))?.ok_or_else(unknown);
+    }
+    let is_named = |full: &str| !id.is_empty() && full.starts_with(id);
+    let conflicts: Vec<_> = overlay.store.conflicts()?.into_iter().filter(|c| is_named(&c.id)).collect();
+    let digest = match conflicts.as_slice() {
+        [conflict] if conflict.winner == ConflictWinner::Workspace => conflict.overlay,
+        [conflict] => conflict.here,
+        [] => {
+            let objects = overlay.store.objects()?;
+            let named: Vec<&Digest> = objects.iter().filter(|digest| is_named(&digest.to_string())).collect();
+            match named.as_slice() {
+                [digest] => **digest,
+                [] => return Err(unknown()),
+                _ => return Err(several(id)),
+            }
+        }
+        _ => return Err(several(id)),
+    };
+    overlay.store.content(&digest)?.ok_or_else(unknown)
+}
+
+fn several(id: &str) -> Failure {
+    Failure::usage(format!("`{id}` is the beginning of several ids")).hint("type more of the id")
+}

@@ -1,0 +1,167 @@
+//! What a pass reads of a workspace: for each file both sides, the base, and how it is handled.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use shopfloor_core::error::Result;
+use shopfloor_core::hash::Digest;
+use shopfloor_core::path::RelPath;
+
+use crate::ground::{Bar, Ground, ReadFile, Side};
+use crate::manifest::Workspace;
+use crate::merge::{FileType, is_binary};
+use crate::settings::{Policy, Settings};
+
+/// A larger file is not shown to the merge command.
+const ASK_LIMIT: usize = 100 * 1024;
+
+/// One file of one workspace as it was read.
+#[derive(Clone, Debug)]
+pub struct SeenFile {
+    pub path: RelPath,
+    /// The content both sides held last.
+    pub base: Option<Digest>,
+    /// Its bytes; read only where a side differs from it, and `None` too when the store has lost them.
+    pub base_bytes: Option<Vec<u8>>,
+    pub overlay: Option<ReadFile>,
+    pub here: Option<ReadFile>,
+    pub policy: Policy,
+    /// Whether the merge command may be asked about it.
+    pub may_ask: bool,
+    /// Why nothing may be done about it.
+    pub barred: Option<Bar>,
+}
+
+/// Which files are looked at.
+#[derive(Clone, Copy, Debug)]
+pub enum Scope<'s> {
+    /// Those that may have changed.
+    News,
+    /// All of them.
+    All,
+    /// These.
+    Only(&'s BTreeSet<RelPath>),
+}
+
+/// The files of a workspace within a scope. `overlay` lists the overlay's files, `declared` those that the workspace
+/// may bring into it.
+pub fn paths(
+    ground: &impl Ground,
+    overlay: &BTreeMap<RelPath, Option<Bar>>,
+    workspace: &Workspace,
+    declared: &BTreeSet<RelPath>,
+    scope: Scope<'_>,
+) -> Result<BTreeSet<RelPath>> {
+    let managed = overlay.keys().chain(workspace.files.keys()).chain(workspace.deleted.keys());
+    let managed = managed.chain(workspace.held.keys()).chain(declared);
+    Ok(match scope {
+        Scope::All => managed.chain(workspace.retired.keys()).cloned().collect(),
+        Scope::Only(these) => managed.filter(|path| these.contains(path)).cloned().collect(),
+        Scope::News => {
+            let quiet = ground.quiet(workspace)?;
+            let waits = |path: &RelPath| workspace.held.contains_key(path) || workspace.deleted.contains_key(path);
+            managed.filter(|path| !quiet.contains(path) || waits(path)).cloned().collect()
+        }
+    })
+}
+
+/// Reads a file on both sides. `barred` says why the overlay's file is left alone, if it is.
+pub fn read(
+    ground: &impl Ground,
+    settings: &Settings,
+    workspace: &Workspace,
+    path: &RelPath,
+    barred: Option<Bar>,
+) -> Result<SeenFile> {
+    let mut seen = SeenFile {
+        path: path.clone(),
+        base: known_base(workspace, path),
+        base_bytes: None,
+        overlay: None,
+        here: None,
+        policy: settings.policy(path),
+        may_ask: false,
+        barred,
+    };
+    if seen.barred.is_some() {
+        return Ok(seen);
+    }
+    let mut read = |side| {
+        ground.read(side, path).map(|lookup| {
+            lookup.unwrap_or_else(|bar| {
+                seen.barred = Some(bar);
+                None
+            })
+        })
+    };
+    let (here, overlay) = (read(Side::Here(workspace))?, read(Side::Overlay)?);
+    if seen.barred.is_some() {
+        return Ok(seen);
+    }
+    if let Some(old) = stale_base(ground, workspace, path, seen.base, here.as_ref(), overlay.as_ref())? {
+        seen.base = Some(old);
+    }
+    let digest = |side: &Option<ReadFile>| side.as_ref().map(|file| file.sha256);
+    seen.base_bytes = match seen.base {
+        Some(base) if digest(&overlay) != Some(base) || digest(&here) != Some(base) => ground.content(&base)?,
+        _ => None,
+    };
+    let may_be_shown = settings.merge_command.is_some()
+        && [&overlay, &here]
+            .iter()
+            .all(|side| side.as_ref().is_some_and(|file| may_be_shown(path, file, seen.policy.is_sent)));
+    // The merge command was asked about these very texts before they were held.
+    let was_asked =
+        workspace.held.get(path).is_some_and(|held| (held.here, held.overlay) == (digest(&here), digest(&overlay)));
+    seen.may_ask = may_be_shown && !was_asked;
+    (seen.overlay, seen.here) = (overlay, here);
+    Ok(seen)
+}
+
+/// The content both sides held last. A file that was deleted here and is back (some editors save that way) still has
+/// one.
+fn known_base(workspace: &Workspace, path: &RelPath) -> Option<Digest> {
+    let past = || workspace.deleted.get(path).or(workspace.retired.get(path)).copied();
+    workspace.files.get(path).map(|base| base.sha256).or_else(past)
+}
+
+/// The base from before a file was gone and filled again, where the workspace's text was written from that one: some
+/// program still knows only the old text.
+fn stale_base(
+    ground: &impl Ground,
+    workspace: &Workspace,
+    path: &RelPath,
+    base: Option<Digest>,
+    here: Option<&ReadFile>,
+    overlay: Option<&ReadFile>,
+) -> Result<Option<Digest>> {
+    let (Some(old), Some(filled), Some(here)) = (workspace.refilled.get(path), base, here) else { return Ok(None) };
+    if here.sha256 == filled || overlay.is_some_and(|overlay| overlay.sha256 == here.sha256) {
+        return Ok(None);
+    }
+    let kind = FileType::from_path(path.as_path());
+    let is_stale = is_stale(kind, ground.content(old)?, ground.content(&filled)?, &here.bytes);
+    Ok(is_stale.then_some(*old))
+}
+
+/// Whether a text was written from `old` rather than from `filled`: it has nothing that `filled` added, or something
+/// that `filled` removed.
+fn is_stale(kind: FileType, old: Option<Vec<u8>>, filled: Option<Vec<u8>>, here: &[u8]) -> bool {
+    let leaves = |bytes: &[u8]| kind.leaves(bytes).map(BTreeSet::from_iter);
+    let (Some(old), Some(filled)) = (old, filled) else { return false };
+    let (Some(old), Some(filled), Some(here)) = (leaves(&old), leaves(&filled), leaves(here)) else { return true };
+    let has = |a: &BTreeSet<String>, b: &BTreeSet<String>| a.difference(b).any(|leaf| here.contains(leaf));
+    let adds_nothing = filled.is_subset(&old);
+    !has(&filled, &old) && (!adds_nothing || has(&old, &filled))
+}
+
+/// Whether the merge command may see a file: it is text of a moderate size, and either no secret or allowed by a
+/// person.
+fn may_be_shown(path: &RelPath, file: &ReadFile, is_sent: bool) -> bool {
+    let bytes = &file.bytes;
+    let is_text = !is_binary(bytes) && bytes.len() <= ASK_LIMIT && std::str::from_utf8(bytes).is_ok();
+    let name = path.name().to_string_lossy().to_lowercase();
+    let is_key =
+        [".pem", ".key", ".p12", ".pfx", ".env"].iter().any(|end| name.ends_with(end)) || name.starts_with("id_");
+    let is_secret = name.starts_with(".env") || name.starts_with(".sweatshop-env") || is_key || file.mode & 0o077 == 0;
+    is_text && (is_sent || !is_secret)
+}

@@ -1,0 +1,5 @@
+//! Everything a command reads: which overlay, which workspaces, what is in them, and what an id names.
+
+pub mod kept;
+pub mod look;
+pub mod overlay;

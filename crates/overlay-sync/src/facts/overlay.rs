@@ -1,0 +1,206 @@
+//! Which overlay a command is about, its settings, and its workspaces.
+
+use std::path::{Path, PathBuf};
+
+use shopfloor_core::config;
+use shopfloor_core::env::Env;
+use shopfloor_core::error::{Failure, Result};
+use shopfloor_core::fs::{self, Root};
+use shopfloor_core::git::{Git, Repo};
+use shopfloor_core::lock::Lock;
+use shopfloor_core::text::shell_word;
+use shopfloor_core::ui::Ui;
+
+use crate::declared::{self, Declared};
+use crate::flags::OverlayFlags;
+use crate::manifest::Workspace;
+use crate::refusal::Refusal;
+use crate::settings::{Settings, load_config};
+use crate::store::{OverlayStore, RESERVED};
+
+/// The overlay of the current repository.
+pub struct Overlay {
+    pub git: Git,
+    pub repo: Repo,
+    pub dir: PathBuf,
+    pub store: OverlayStore,
+    pub settings: Settings,
+}
+
+impl Overlay {
+    /// Finds it; exit 2 when it belongs to another repository.
+    pub fn find(ui: &Ui, env: &Env, flags: &OverlayFlags) -> Result<Overlay> {
+        Overlay::find_with(ui, env, flags, Git::find(env)?)
+    }
+
+    /// The same with a git that was found already.
+    pub fn find_with(ui: &Ui, env: &Env, flags: &OverlayFlags, mut git: Git) -> Result<Overlay> {
+        let repo = git.discover()?;
+        let config = load_config(env, &repo, flags)?;
+        config.warnings.iter().for_each(|warning| ui.warn(warning));
+        if config.unapproved {
+            ui.warn(format!(
+                "{} sets what needs approval, so that is left out; run `sweatfile-apply approve`",
+                config::REPOSITORY_FILE
+            ));
+        }
+        let dir = match config.value("overlay") {
+            Some(value) => PathBuf::from(&value.text),
+            None => default_dir(env, &repo)?,
+        };
+        // A directory has one spelling, even when a link leads to it.
+        let dir = real(&dir);
+        let settings = Settings::from_config(&config)?;
+        let store = OverlayStore::in_overlay(&dir);
+        fs::refuse_link(&dir.join(RESERVED))?;
+        store.check_owner(&repo.home.common_dir)?;
+        Ok(Overlay { git, repo, dir, store, settings })
+    }
+
+    /// The directories that a running watch polls.
+    pub fn polled(&self) -> Result<Vec<PathBuf>> {
+        let polled = self.store.polled()?;
+        let is_watched = || Ok::<_, Failure>(Lock::try_take(&self.store.watch_lock_path())?.is_none());
+        Ok(if polled.is_empty() || !is_watched()? { Vec::new() } else { polled })
+    }
+
+    /// Takes the lock under which everything in the overlay is read and written. Exit 1 when the overlay is gone,
+    /// because taking the lock would create it.
+    pub fn lock(&self) -> Result<Lock> {
+        self.require()?;
+        Lock::take(&self.store.lock_path())
+    }
+
+    /// Whether the overlay has never existed.
+    pub fn is_unmade(&self) -> bool {
+        !self.dir.is_dir() && !Workspace::is_any_of(&self.repo.common_dir, &self.dir)
+    }
+
+    /// Exit 1 when the overlay does not exist, or existed and is an empty directory now (a disk that is not mounted,
+    /// for example). That is an accident and must not delete every workspace's files.
+    pub fn require(&self) -> Result<()> {
+        let is_known = || Workspace::is_any_of(&self.repo.common_dir, &self.dir);
+        if !self.dir.is_dir() {
+            let none = || Failure::not_found("there is no overlay yet").hint("`overlay-sync add FILE` makes one");
+            return Err(if is_known() { self.gone("is not there") } else { none() });
+        }
+        if !self.store.is_claimed() && is_known() { Err(self.gone("has lost its state")) } else { Ok(()) }
+    }
+
+    /// Creates the overlay if it has never existed, and locks it.
+    pub fn create(&self) -> Result<Lock> {
+        let what = if self.dir.is_dir() { "has lost its state" } else { "is not there" };
+        if !self.store.is_claimed() && Workspace::is_any_of(&self.repo.common_dir, &self.dir) {
+            return Err(self.gone(what).hint(
+                "or start again: remove `shopfloor/overlay-sync` from the git directories of the repository's worktrees",
+            ));
+        }
+        fs::create_private_dir(&self.dir)?;
+        let lock = Lock::take(&self.store.lock_path())?;
+        self.store.claim(&self.repo.home.common_dir)?;
+        Ok(lock)
+    }
+
+    /// The failure of every command that finds the overlay missing.
+    pub fn gone(&self, what: &str) -> Failure {
+        let message = format!("the overlay {} {what}; nothing was touched", self.dir.display());
+        Refusal::OverlayGone.failure(message).hint("put its files back, or name another overlay with `--overlay DIR`")
+    }
+
+    /// The overlay's directory, opened; `None` when it does not exist.
+    pub fn root(&self) -> Result<Option<Root>> {
+        if self.dir.is_dir() { Root::open(&self.dir).map(Some) } else { Ok(None) }
+    }
+
+    /// The files that are declared by the settings and by the main checkout's `.worktreeinclude`.
+    pub fn declared(&self) -> Result<Declared> {
+        let file = self.repo.home.checkout.join(declared::FILE);
+        let include = if file.is_symlink() { None } else { fs::read(&file)? };
+        Ok(Declared::parse(&self.settings.paths, &include.unwrap_or_default()))
+    }
+
+    /// The attached workspaces that contain these paths, in the order of the paths; without a path all of them.
+    pub fn workspaces(&self, paths: &[PathBuf]) -> Result<Vec<Workspace>> {
+        let all = Workspace::load_all(&self.store.workspaces())?;
+        if paths.is_empty() {
+            return Ok(all);
+        }
+        let find = |path: &PathBuf| {
+            let real = real(path);
+            let around = all.iter().filter(|w| real.starts_with(&w.root) && is_of(&w.root, &real));
+            around.max_by_key(|w| w.root.components().count()).cloned().ok_or_else(|| {
+                Failure::not_found(format!("{} is not attached", path.display()))
+                    .hint(format!("run `overlay-sync attach {}`", shell_word(path)))
+            })
+        };
+        paths.iter().map(find).collect()
+    }
+}
+
+/// A path with its links resolved, as far as it exists.
+fn real(path: &Path) -> PathBuf {
+    let found = path.ancestors().find_map(|part| Some((part, part.canonicalize().ok()?)));
+    found.map_or_else(
+        || path.to_path_buf(),
+        |(part, real)| {
+            let below = path.strip_prefix(part).unwrap_or(Path::new(""));
+            if below.as_os_str().is_empty() { real } else { real.join(below) }
+        },
+    )
+}
+
+/// `$XDG_DATA_HOME/shopfloor/overlays/<name of the main checkout's directory>`.
+fn default_dir(env: &Env, repo: &Repo) -> Result<PathBuf> {
+    let data = env.data_home().ok_or_else(|| {
+        Failure::usage("there is no place for an overlay: neither XDG_DATA_HOME nor HOME is set")
+            .hint("name an overlay with `--overlay DIR`")
+    })?;
+    let name = repo.home.checkout.file_name().unwrap_or_default();
+    Ok(data.join("overlays").join(name))
+}
+
+/// The worktrees that contain these paths, each with its private git directory. Runs two git processes, however many
+/// paths there are. Exit 2 for a path that is in no worktree of this repository.
+pub fn worktrees_at(env: &Env, overlay: &Overlay, paths: &[PathBuf]) -> Result<Vec<(PathBuf, PathBuf)>> {
+    let all = overlay.git.worktrees(&overlay.repo)?;
+    let all: Vec<_> = all.into_iter().filter_map(|(root, git)| Some((root.canonicalize().ok()?, git))).collect();
+    let find = |path: &PathBuf| {
+        let real = real(path);
+        // Worktrees may be nested: the innermost counts.
+        let around = all.iter().filter(|(root, _)| real.starts_with(root));
+        match around.max_by_key(|(root, _)| root.components().count()) {
+            Some((root, git_dir)) if real.is_dir() && is_of(root, &real) => Ok((root.clone(), git_dir.clone())),
+            _ => worktree_at(env, overlay, path),
+        }
+    };
+    let mut found: Vec<(PathBuf, PathBuf)> = Vec::new();
+    for path in paths {
+        let place = find(path)?;
+        if !found.contains(&place) {
+            found.push(place);
+        }
+    }
+    Ok(found)
+}
+
+/// Whether there is no other repository between a worktree's root and a path in it.
+fn is_of(root: &Path, path: &Path) -> bool {
+    path.ancestors().take_while(|dir| *dir != root).all(|dir| !dir.join(".git").exists())
+}
+
+/// The same for one path, with git's help: a worker's clone, a repository inside another one, or an error.
+fn worktree_at(env: &Env, overlay: &Overlay, path: &Path) -> Result<(PathBuf, PathBuf)> {
+    if !path.is_dir() {
+        return Err(Failure::not_found(format!("there is no directory {}", path.display()))
+            .hint("`git worktree list` shows the worktrees"));
+    }
+    let there = env.at(path)?;
+    let repo = Git::find(&there)?.discover()?;
+    let root = repo.require_worktree()?.to_path_buf();
+    if repo.home.common_dir != overlay.repo.home.common_dir {
+        return Err(Refusal::OtherRepository
+            .failure(format!("{} belongs to another repository", root.display()))
+            .hint(format!("run the command there, or with `-C {}`", root.display())));
+    }
+    Ok((root, repo.git_dir))
+}

@@ -1,0 +1,109 @@
+//! The ground that a pass works on: the two sides and the memory between them. It is a trait so that the same decisions
+//! and the same executor run over real directories and over a file system in memory that crashes on demand.
+
+use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::rc::Rc;
+
+use shopfloor_core::error::Result;
+use shopfloor_core::hash::Digest;
+use shopfloor_core::path::RelPath;
+
+use crate::manifest::Workspace;
+use crate::merge::MergeInput;
+use crate::store::{ConflictRecord, Intent, LogRecord, PlannedWrite, RemovedEntries};
+
+/// A file as it was read once.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ReadFile {
+    pub bytes: Rc<[u8]>,
+    pub mode: u32,
+    pub sha256: Digest,
+}
+
+impl ReadFile {
+    pub fn new(bytes: Vec<u8>, mode: u32) -> ReadFile {
+        ReadFile { sha256: Digest::of(&bytes), bytes: bytes.into(), mode }
+    }
+}
+
+/// One of the two sides.
+#[derive(Clone, Copy, Debug)]
+pub enum Side<'w> {
+    Overlay,
+    Here(&'w Workspace),
+}
+
+/// Why a path is left alone.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Bar {
+    /// git would show it as untracked.
+    NotIgnored,
+    /// git tracks it.
+    Tracked,
+    /// It is a link, a directory or the like; the text says what.
+    Strange(String),
+    /// It is a link to the overlay's own file, so there is nothing to do.
+    Alias,
+    /// It cannot be read; the text says why.
+    Unreadable(String),
+}
+
+/// What is at a path: a file, nothing, or something that is left alone.
+pub type Lookup = std::result::Result<Option<ReadFile>, Bar>;
+
+/// The ground that a pass works on. When the process is killed, each method that writes has either done its work or not
+/// begun it.
+pub trait Ground {
+    /// Every path in the overlay, with the reason why it is left alone if it is not a regular file. Exit 1 when the
+    /// overlay is gone.
+    fn overlay(&self) -> Result<BTreeMap<RelPath, Option<Bar>>>;
+    /// Whether the workspace is still at its path.
+    fn is_present(&self, workspace: &Workspace) -> Result<bool>;
+    /// Removes what killed runs left half written for a workspace.
+    fn sweep(&self, workspace: &Workspace) -> Result<()>;
+    /// The files that a workspace may bring into the overlay without `add`.
+    fn declared(&self, workspace: &Workspace) -> Result<BTreeSet<RelPath>>;
+    /// Those of these paths that git shows or tracks in a workspace.
+    fn barred(&self, workspace: &Workspace, paths: &BTreeSet<RelPath>) -> Result<BTreeMap<RelPath, Bar>>;
+    /// Looks at many workspaces at once, and gives those that have nothing to do.
+    fn prepare(&self, workspaces: &[Workspace]) -> HashSet<Digest>;
+    /// The files of a workspace that are unchanged on both sides since a pass last looked.
+    fn quiet<'w>(&self, workspace: &'w Workspace) -> Result<HashSet<&'w RelPath>>;
+    /// Records that there is nothing to do about a file.
+    fn is_quiet_now(&self, workspace: &Workspace, path: &RelPath);
+    /// When a workspace edited a file whose base is `base`, in nanoseconds; `None` if it did not. Edits are only put in
+    /// order by it.
+    fn edited(&self, workspace: &Workspace, path: &RelPath, base: Digest) -> Option<i128>;
+    /// Reads a file.
+    fn read(&self, side: Side<'_>, path: &RelPath) -> Result<Lookup>;
+    /// Replaces the text that was expected (`None`: no file) and nothing else; `false` when something else is there.
+    fn put(&self, side: Side<'_>, path: &RelPath, expected: Option<Digest>, bytes: &[u8], mode: u32) -> Result<bool>;
+    /// Removes the text that was expected and nothing else.
+    fn remove(&self, workspace: &Workspace, path: &RelPath, expected: Digest) -> Result<bool>;
+    /// Keeps a text in the store, where its digest finds it.
+    fn keep(&self, bytes: &[u8]) -> Result<Digest>;
+    /// A kept text; `None` when it was lost.
+    fn content(&self, digest: &Digest) -> Result<Option<Vec<u8>>>;
+    /// Replaces a workspace's manifest.
+    fn save(&self, workspace: &Workspace) -> Result<()>;
+    /// A workspace's manifest as it is now; `None` when the workspace was detached.
+    fn reload(&self, workspace: &Workspace) -> Result<Option<Workspace>>;
+    fn record(&self, conflict: &ConflictRecord) -> Result<()>;
+    fn log(&self, events: &[LogRecord]) -> Result<()>;
+    fn intents(&self) -> Result<Vec<Intent>>;
+    fn intend(&self, intent: &Intent) -> Result<()>;
+    fn fulfil(&self, workspace: &Workspace, path: &RelPath) -> Result<()>;
+    /// Every attached workspace.
+    fn workspaces(&self) -> Result<Vec<Workspace>>;
+    /// Records what is about to be written, unless that is recorded already.
+    fn announce(&self, doing: &[PlannedWrite]) -> Result<()>;
+    /// What earlier runs recorded and may have written in part.
+    fn announced(&self) -> Result<BTreeSet<PlannedWrite>>;
+    /// Forgets what was announced: all of it is done.
+    fn is_done(&self) -> Result<()>;
+    fn removed(&self) -> Result<RemovedEntries>;
+    fn save_removed(&self, removed: &RemovedEntries) -> Result<()>;
+    /// Asks the merge command, with the lock released meanwhile, so that everything must be read again afterwards.
+    /// Gives its answer, or in words why that cannot be taken.
+    fn ask(&mut self, path: &RelPath, input: &MergeInput<'_>) -> Result<std::result::Result<Vec<u8>, String>>;
+}

@@ -1,0 +1,67 @@
+//! What a merge can do with each type of file. Every match over all types is in this file.
+
+use super::file_type::{FileType, is_binary};
+use super::texts::{MergeInput, MergedText};
+use super::tree::Tree;
+use super::{env, json, jsonl, lines, toml, yaml};
+
+impl FileType {
+    /// Whether these bytes are valid for this type. Any text is a valid text.
+    pub fn parses(self, bytes: &[u8]) -> bool {
+        match self {
+            FileType::Json => json::parse(bytes).is_some(),
+            FileType::JsonLines => jsonl::parses(bytes),
+            FileType::Toml => toml::parse(bytes).is_some(),
+            FileType::Yaml => yaml::parse(bytes).is_some(),
+            FileType::Env | FileType::Text => !is_binary(bytes),
+        }
+    }
+
+    /// The tree of a text; `None` when the type has none, or when the text contains something that a merge would lose.
+    pub fn tree(self, bytes: &[u8]) -> Option<Tree> {
+        match self {
+            FileType::Json => json::parse(bytes),
+            FileType::Toml => toml::parse(bytes),
+            FileType::Yaml => yaml::parse(bytes),
+            FileType::JsonLines | FileType::Env | FileType::Text => None,
+        }
+    }
+
+    /// Edits a text whose tree is `from` until its tree is `to`. The text of new entries comes from `donor`.
+    pub fn rewrite(self, text: &[u8], from: &Tree, to: &Tree, donor: &[u8]) -> Option<Vec<u8>> {
+        let written = match self {
+            FileType::Json => json::rewrite(text, from, to),
+            FileType::Toml => toml::rewrite(text, to, donor),
+            FileType::Yaml => yaml::rewrite(text, from, to, donor),
+            FileType::JsonLines | FileType::Env | FileType::Text => None,
+        };
+        // The text must have exactly the tree that was decided.
+        written.filter(|bytes| self.tree(bytes).is_some_and(|said| said.same(to)))
+    }
+
+    /// Merges as this type does; `None` when one of the texts cannot be parsed.
+    pub fn merge(self, input: &MergeInput<'_>) -> Option<MergedText> {
+        match self {
+            FileType::Json => json::merge(input),
+            FileType::JsonLines => Some(jsonl::merge(input)),
+            FileType::Toml => toml::merge(input),
+            FileType::Yaml => yaml::merge(input),
+            FileType::Env => Some(env::merge(input)),
+            FileType::Text => Some(lines::merge_text(input)),
+        }
+    }
+
+    /// Whether two texts have the same content, layout aside.
+    pub fn says_same(self, a: &[u8], b: &[u8]) -> bool {
+        self.tree(a).is_some_and(|a| self.tree(b).is_some_and(|b| a.same(&b)))
+    }
+
+    /// The leaves of a text with a tree, each as `path = value`, or the lines of any other. They tell whether something
+    /// vanished or was invented.
+    pub fn leaves(self, bytes: &[u8]) -> Option<Vec<String>> {
+        if !self.is_tree() {
+            return Some(lines::split(bytes).map(|l| String::from_utf8_lossy(l).into_owned()).collect());
+        }
+        Some(self.tree(bytes)?.leaves())
+    }
+}

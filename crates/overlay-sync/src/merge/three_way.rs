@@ -1,0 +1,68 @@
+//! The three-way merge: where only one side changed, that side is taken; the rest is merged by the type of the file.
+
+use super::file_type::{FileType, is_binary};
+use super::lines;
+use super::texts::{MergeConflict, MergeInput, MergedText, Rule, WHOLE};
+
+/// Merges, and never fails: text without structure is merged by lines, and a binary as a whole.
+pub fn merge(input: &MergeInput<'_>) -> MergedText {
+    let is_ruled = input.base.is_some() || input.rule == Rule::Person;
+    by_rule(&MergeInput { rule: if is_ruled { input.rule } else { Rule::Overlay }, ..*input })
+}
+
+/// The same for a text whose lines only grow: lines that both sides added are no conflict.
+pub fn merge_growing(input: &MergeInput<'_>) -> MergedText {
+    let has_past = input.base.is_some_and(|base| !base.is_empty());
+    let is_plain = [Some(input.overlay), Some(input.workspace), input.base];
+    let is_text = input.kind == FileType::Text && !is_plain.into_iter().flatten().any(is_binary);
+    if !has_past || !is_text || input.rule == Rule::Person {
+        return merge(input);
+    }
+    lines::merge_with(input, lines::Disputed::BothAdded)
+}
+
+/// Merges with this rule, even where there is no base.
+pub fn by_rule(input: &MergeInput<'_>) -> MergedText {
+    let MergeInput { base, overlay, workspace, kind, .. } = *input;
+    let clean = |bytes: &[u8]| MergedText { bytes: bytes.to_vec(), conflicts: Vec::new() };
+    if overlay == workspace || base == Some(workspace) {
+        return clean(overlay);
+    }
+    if base == Some(overlay) {
+        return clean(workspace);
+    }
+    if let Some(merged) = by_rule_unmarked(input) {
+        return merged;
+    }
+    if [base.unwrap_or_default(), overlay, workspace].iter().any(|bytes| is_binary(bytes)) {
+        return whole(input);
+    }
+    kind.merge(input).unwrap_or_else(|| {
+        let merged = lines::merge(input);
+        // A line merge of a structured type must parse.
+        let sides = [base.unwrap_or(overlay), overlay, workspace];
+        let is_sound = !kind.is_tree() || kind != FileType::Json && sides.iter().all(|bytes| kind.parses(bytes));
+        if is_sound && (!kind.is_tree() || kind.parses(&merged.bytes)) { merged } else { whole(input) }
+    })
+}
+
+/// A byte order mark belongs to the file and not to its first line, so it is merged separately.
+fn by_rule_unmarked(input: &MergeInput<'_>) -> Option<MergedText> {
+    const MARK: &[u8] = b"\xef\xbb\xbf";
+    let has = |bytes: &[u8]| bytes.starts_with(MARK);
+    let bare = |bytes: &[u8]| bytes.strip_prefix(MARK).unwrap_or(bytes).to_vec();
+    if !(has(input.overlay) || has(input.workspace)) {
+        return None;
+    }
+    let (base, overlay, workspace) = (input.base.map(bare), bare(input.overlay), bare(input.workspace));
+    let merged = by_rule(&MergeInput { base: base.as_deref(), overlay: &overlay, workspace: &workspace, ..*input });
+    let was = input.base.map_or(has(input.workspace), has);
+    let is_marked = if has(input.overlay) == was { has(input.workspace) } else { has(input.overlay) };
+    Some(if is_marked { MergedText { bytes: [MARK, &merged.bytes].concat(), ..merged } } else { merged })
+}
+
+/// Takes one side as it is.
+fn whole(input: &MergeInput<'_>) -> MergedText {
+    let side = input.rule.pick(input.overlay, input.workspace);
+    MergedText { bytes: side.to_vec(), conflicts: vec![MergeConflict { place: WHOLE.into(), kept: input.rule }] }
+}

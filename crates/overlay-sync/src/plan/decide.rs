@@ -1,0 +1,291 @@
+//! The decision of one pass for one file of one workspace. Pure; `decide_tests` covers every case.
+
+use std::collections::HashSet;
+
+use shopfloor_core::hash::Digest;
+
+use super::decision::{Decision, Look, Part, Question, QuestionId, Step, WriteStep};
+use super::view::{INSEPARABLE, SharedView};
+use crate::merge::{self, EntryPath, FileType, Grown, MergeConflict, MergeInput, Rule, is_binary};
+use crate::settings::{OnConflict, Policy};
+use crate::store::SyncRule;
+
+/// Decides what to do about a file.
+pub fn decide(look: &Look<'_>) -> Decision {
+    let here = look.here.unwrap_or_default();
+    let held = |why: String| Decision { step: Step::Hold(why, Digest::of(here)), part: None };
+    let decision = match SharedView::cut(look, &[]) {
+        Ok(view) => decide_view(look, view),
+        Err(_) if look.accepted.contains(&Digest::of(here)) => decide_view(look, None),
+        Err(why) => return held(why),
+    };
+    let Step::Dispute(places) = &decision.step else { return decision };
+    let why = format!("both sides changed {}", places.join(", "));
+    let Some(entries) = disputed_entries(look, places) else { return held(why) };
+    // The entries in dispute wait as a part, and the rest of the file is decided without them.
+    let mut part = Part::new(look.kind, here, &entries, why.clone());
+    let view = SharedView::cut(look, &entries);
+    if let Ok(Some(SharedView { part: Some(other), .. })) = &view {
+        // Two parts of one file wait: a person sees and accepts both as one.
+        part = part.and(other);
+    }
+    if look.accepted.contains(&part.digest) {
+        let policy = Policy { on_conflict: OnConflict::Person, ..look.policy.clone() };
+        let accepted = look.accepted.iter().chain(&part.parts).copied().collect();
+        return decide(&Look { policy: &policy, accepted: &accepted, ..*look });
+    }
+    match view.map(|view| decide_view(look, view)) {
+        Ok(decision) if !matches!(decision.step, Step::Dispute(_)) => Decision { part: Some(part), ..decision },
+        _ => held(why),
+    }
+}
+
+/// The entries at these places; `None` where one of them cannot be taken out of both texts.
+fn disputed_entries(look: &Look<'_>, places: &[String]) -> Option<Vec<EntryPath>> {
+    let entries: Option<Vec<EntryPath>> = places.iter().map(|place| EntryPath::parse(look.kind, place)).collect();
+    let is_one = |entry: &EntryPath| {
+        let sides = [look.here.or(Some(&[])), look.overlay].into_iter().flatten();
+        let counts: Vec<usize> = sides.map(|bytes| entry.count(look.kind, bytes)).collect();
+        counts.iter().all(|count| *count <= 1) && counts.contains(&1)
+    };
+    entries.filter(|entries| entries.iter().all(is_one))
+}
+
+/// Decides about the shared part of a file and puts each side's own entries back.
+fn decide_view(look: &Look<'_>, view: Option<SharedView>) -> Decision {
+    let Some(view) = view else { return Decision { step: decide_shared(look), part: None } };
+    match view.restore(look, decide_shared(&view.look(look))) {
+        Some(step) => Decision { step, part: view.part },
+        None => {
+            let here = Digest::of(look.here.unwrap_or_default());
+            Decision { step: Step::Hold(INSEPARABLE.into(), here), part: None }
+        }
+    }
+}
+
+/// Decides about the shared part of a file.
+fn decide_shared(look: &Look<'_>) -> Step {
+    match (look.overlay, look.here) {
+        (None, None) if look.base.is_some() || look.deleted.is_some() || look.is_retired => Step::Forget,
+        (None, None) => Step::Nothing,
+        (Some(overlay), None) => match look.deleted {
+            Some(then) if then == Digest::of(overlay) => Step::Nothing,
+            None if is_base(look, overlay) => Step::Delete,
+            _ => copy(None, Some(overlay), SyncRule::Pull),
+        },
+        (None, Some(here)) => decide_without_overlay(look, here),
+        (Some(overlay), Some(here)) if overlay == here => {
+            if is_base(look, here) && look.deleted.is_none() && !look.is_retired {
+                Step::Nothing
+            } else {
+                Step::Adopt(here.to_vec())
+            }
+        }
+        (Some(overlay), Some(_)) if look.policy.is_down && is_base(look, overlay) => Step::Nothing,
+        (Some(overlay), Some(here)) if is_base(look, here) => match gate(look, overlay) {
+            Some(why) => Step::Hold(format!("in the overlay: {why}"), Digest::of(overlay)),
+            None => copy(None, Some(overlay), SyncRule::Pull),
+        },
+        (Some(overlay), Some(here)) => merge_both(look, overlay, here),
+    }
+}
+
+/// Decides about a file that only the workspace has.
+fn decide_without_overlay(look: &Look<'_>, here: &[u8]) -> Step {
+    match look.base {
+        None if look.is_declared && !look.policy.is_down => match unfit(look, here) {
+            Some(why) => Step::Hold(why, Digest::of(here)),
+            None => copy(Some(here), None, SyncRule::Adopt),
+        },
+        None => Step::Nothing,
+        // The overlay gave it up earlier and the workspace kept its copy.
+        Some(_) if look.is_retired => Step::Nothing,
+        Some(_) if is_base(look, here) && look.policy.spreads_deletions => Step::Remove,
+        Some(_) if is_base(look, here) || look.policy.is_down => Step::Retire,
+        // An edit wins over a deletion.
+        Some(_) => match gate(look, here) {
+            Some(why) => Step::Hold(why, Digest::of(here)),
+            None => copy(Some(here), None, SyncRule::Push),
+        },
+    }
+}
+
+fn is_base(look: &Look<'_>, bytes: &[u8]) -> bool {
+    look.base.is_some_and(|(digest, _)| digest == Digest::of(bytes))
+}
+
+/// Copies one side's text to the other.
+fn copy(overlay: Option<&[u8]>, here: Option<&[u8]>, rule: SyncRule) -> Step {
+    Step::Write(WriteStep {
+        overlay: overlay.map(<[u8]>::to_vec),
+        here: here.map(<[u8]>::to_vec),
+        base: here.or(overlay).unwrap_or_default().to_vec(),
+        rule,
+        winner: Rule::Overlay,
+        conflicts: Vec::new(),
+        grown: 0,
+        intent: None,
+    })
+}
+
+/// Decides where the workspace's text differs from the base, and perhaps the overlay's does too.
+fn merge_both(look: &Look<'_>, overlay: &[u8], here: &[u8]) -> Step {
+    if let Some(why) = gate(look, here) {
+        return Step::Hold(why, Digest::of(here));
+    }
+    if let Some(why) = gate(look, overlay) {
+        return Step::Hold(format!("in the overlay: {why}"), Digest::of(overlay));
+    }
+    // A base whose bytes are lost counts as no base; then more of both sides stays.
+    let base = look.base.and_then(|(_, bytes)| bytes);
+    let is_accepted = look.accepted.contains(&Digest::of(here));
+    let grown = match base {
+        Some(base) if !is_accepted => merge::grown(look.kind, look.policy.grow, base, here),
+        _ => Grown::Same,
+    };
+    let (side, grown) = match grown {
+        Grown::Same => (here.to_vec(), 0),
+        Grown::Back(text, count) => (text, count),
+        Grown::Cannot => {
+            return Step::Hold(
+                "it removes entries that only grow, and they cannot be put back".into(),
+                Digest::of(here),
+            );
+        }
+    };
+    let id: QuestionId = (base.map(Digest::of), Digest::of(overlay), Digest::of(&side));
+    let merged = match resume(look, &id) {
+        Some(merged) => merged,
+        None => match merge_sides(look, base, overlay, &side, &id) {
+            Ok(merged) => merged,
+            Err(step) => return *step,
+        },
+    };
+    let SideMerge { bytes, rule, winner, conflicts } = merged;
+    // Two reasonable edits can leave nothing when they are merged.
+    if let (false, Some(why)) = (is_accepted, gate(look, &bytes)) {
+        return Step::Hold(format!("merged with the overlay, {why}"), Digest::of(here));
+    }
+    let is_push = rule == SyncRule::Merge && grown == 0 && bytes == here && base.is_some_and(|base| base == overlay);
+    // Once one side is written, a second merge may give another result, so this one is remembered.
+    let writes_both = bytes != overlay && bytes != here && !look.policy.is_down;
+    let is_remembered = writes_both || matches!(rule, SyncRule::LastWrite | SyncRule::Command);
+    Step::Write(WriteStep {
+        overlay: (bytes != overlay && !look.policy.is_down).then(|| bytes.clone()),
+        here: (bytes != here).then(|| bytes.clone()),
+        base: if look.policy.is_down { overlay.to_vec() } else { bytes.clone() },
+        rule: if is_push { SyncRule::Push } else { rule },
+        winner,
+        conflicts,
+        grown,
+        intent: is_remembered.then_some((id, bytes)),
+    })
+}
+
+/// A merged text and how it came about.
+struct SideMerge {
+    bytes: Vec<u8>,
+    rule: SyncRule,
+    winner: Rule,
+    conflicts: Vec<MergeConflict>,
+}
+
+/// The result that an earlier run set out to write, where these are its texts.
+fn resume(look: &Look<'_>, (base, overlay, side): &QuestionId) -> Option<SideMerge> {
+    let (intent, result) = look.intent.filter(|(intent, _)| intent.here == *side)?;
+    // That run wrote the overlay already, so only this side is left to write.
+    let is_half_done = intent.result == *overlay;
+    let is_answered = intent.rule == SyncRule::Command && (intent.base, intent.overlay) == (*base, *overlay);
+    let rule = if is_half_done { intent.rule } else { SyncRule::Command };
+    let resumed = SideMerge { bytes: result.to_vec(), rule, winner: Rule::Overlay, conflicts: Vec::new() };
+    (is_half_done || is_answered).then_some(resumed)
+}
+
+/// Merges the two sides; the error is the step to take when there is no result to write yet.
+fn merge_sides(
+    look: &Look<'_>,
+    base: Option<&[u8]>,
+    overlay: &[u8],
+    side: &[u8],
+    id: &QuestionId,
+) -> Result<SideMerge, Box<Step>> {
+    let is_accepted = look.accepted.contains(&Digest::of(look.here.unwrap_or_default()));
+    let rule = match look.policy.on_conflict {
+        _ if is_accepted => Rule::Person,
+        OnConflict::Person => Rule::Person,
+        OnConflict::Overlay => Rule::Overlay,
+        OnConflict::Workspace | OnConflict::Hold => Rule::Workspace,
+    };
+    let input = MergeInput { base, overlay, workspace: side, kind: look.kind, rule };
+    let merged = match look.policy.grow {
+        merge::Grow::All => merge::merge_growing(&input),
+        _ => merge::merge(&input),
+    };
+    match look.command {
+        _ if merged.conflicts.is_empty() => {
+            Ok(SideMerge { bytes: merged.bytes, rule: SyncRule::Merge, winner: rule, conflicts: Vec::new() })
+        }
+        Some(refused) if !refused.contains(id) && !is_whole(&merged.conflicts) => Err(Box::new(Step::Ask(Question {
+            base: base.map(<[u8]>::to_vec),
+            overlay: overlay.to_vec(),
+            here: side.to_vec(),
+            kind: look.kind,
+        }))),
+        _ if look.policy.on_conflict == OnConflict::Hold && !is_accepted => {
+            let places = merged.conflicts.into_iter().map(|conflict| conflict.place).collect();
+            Err(Box::new(Step::Dispute(places)))
+        }
+        _ => {
+            let is_overlays = merged.conflicts.iter().all(|conflict| conflict.kept == Rule::Overlay);
+            let winner = if is_overlays { Rule::Overlay } else { Rule::Workspace };
+            Ok(SideMerge { bytes: merged.bytes, rule: SyncRule::LastWrite, winner, conflicts: merged.conflicts })
+        }
+    }
+}
+
+/// Whether a merge took one side as a whole. Then there are no parts to ask about.
+fn is_whole(conflicts: &[MergeConflict]) -> bool {
+    conflicts.iter().any(|conflict| conflict.place == merge::WHOLE)
+}
+
+/// Why a declared file must not enter the overlay yet: it may be half written, or it runs code.
+fn unfit(look: &Look<'_>, here: &[u8]) -> Option<String> {
+    if look.accepted.contains(&Digest::of(here)) {
+        return None;
+    }
+    if here.is_empty() {
+        return Some("it is empty".into());
+    }
+    let has_structure = look.kind.is_tree() || look.kind == FileType::JsonLines;
+    if (has_structure || !is_binary(here)) && !look.kind.parses(here) {
+        return Some("it does not parse".into());
+    }
+    let adds = !merge::additions(look.kind, here, &look.policy.review, &[]).is_empty();
+    adds.then(|| "it is new and adds what runs code in every workspace".into())
+}
+
+/// Why a text must not spread: compared with the base it looks half written, emptied or gutted.
+fn gate(look: &Look<'_>, new: &[u8]) -> Option<String> {
+    let (_, Some(base)) = look.base? else { return None };
+    if new == base || base.is_empty() || look.accepted.contains(&Digest::of(new)) {
+        return None;
+    }
+    if new.is_empty() {
+        return Some("it is empty".into());
+    }
+    if look.kind.parses(base) && !look.kind.parses(new) {
+        return Some("it does not parse any more".into());
+    }
+    if is_binary(base) {
+        return None;
+    }
+    let (before, after) = (look.kind.leaves(base)?, look.kind.leaves(new)?);
+    let after: HashSet<String> = after.into_iter().collect();
+    let gone = before.iter().filter(|leaf| !after.contains(*leaf)).count();
+    (before.len() >= 8 && gone * 2 > before.len())
+        .then(|| format!("{gone} of {} entries vanished at once", before.len()))
+}
+
+#[cfg(test)]
+#[path = "decide_tests.rs"]
+mod tests;

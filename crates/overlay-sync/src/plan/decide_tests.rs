@@ -1,0 +1,258 @@
+//! The decision for one file, over every case.
+
+use std::collections::BTreeSet;
+
+use super::*;
+use crate::merge::Grow;
+
+/// A file to decide about. Each test changes the fields that it is about.
+struct Case<'a> {
+    base: Option<&'a str>,
+    overlay: Option<&'a str>,
+    here: Option<&'a str>,
+    deleted: Option<&'a str>,
+    accepted: Option<Digest>,
+    kind: FileType,
+    policy: Policy,
+    removed: Vec<&'a str>,
+    is_declared: bool,
+    command: Option<BTreeSet<QuestionId>>,
+}
+
+fn case<'a>(base: Option<&'a str>, overlay: Option<&'a str>, here: Option<&'a str>) -> Case<'a> {
+    let review = ["hooks", "mcpServers"].map(|key| EntryPath::parse(FileType::Json, key).unwrap());
+    Case {
+        base,
+        overlay,
+        here,
+        deleted: None,
+        accepted: None,
+        kind: FileType::Text,
+        policy: Policy { review: review.to_vec(), ..Policy::default() },
+        removed: Vec::new(),
+        is_declared: false,
+        command: None,
+    }
+}
+
+fn json<'a>(base: &'a str, overlay: &'a str, here: &'a str) -> Case<'a> {
+    Case { kind: FileType::Json, ..case(Some(base), Some(overlay), Some(here)) }
+}
+
+impl Case<'_> {
+    fn decide(&self) -> Decision {
+        let digest = |text: &str| Digest::of(text.as_bytes());
+        let removed: BTreeSet<String> = self.removed.iter().map(ToString::to_string).collect();
+        decide(&Look {
+            base: self.base.map(|b| (digest(b), Some(b.as_bytes()))),
+            overlay: self.overlay.map(str::as_bytes),
+            here: self.here.map(str::as_bytes),
+            accepted: &self.accepted.into_iter().collect(),
+            deleted: self.deleted.map(digest),
+            kind: self.kind,
+            policy: &self.policy,
+            removed: &removed,
+            is_declared: self.is_declared,
+            is_retired: false,
+            command: self.command.as_ref(),
+            intent: None,
+        })
+    }
+
+    /// The step in one line, then the part that waits.
+    fn told(&self) -> String {
+        let text =
+            |bytes: &Option<Vec<u8>>| bytes.as_ref().map_or("-".into(), |b| String::from_utf8_lossy(b).into_owned());
+        let Decision { step, part } = self.decide();
+        let step = match step {
+            Step::Write(w) => format!("{} overlay:{} here:{}", w.rule, text(&w.overlay), text(&w.here)),
+            Step::Hold(why, _) => format!("hold {why}"),
+            Step::Adopt(_) => "adopt".into(),
+            Step::Ask(_) => "ask".into(),
+            other => format!("{other:?}").to_lowercase(),
+        };
+        part.map_or(step.clone(), |part| format!("{step}; waits: {}", part.why))
+    }
+}
+
+#[test]
+fn every_case_of_base_overlay_and_here() {
+    let (a, b, c) = (Some("a"), Some("b"), Some("c"));
+    let cases = [
+        ((None, None, None, None), "nothing"),
+        ((None, a, None, None), "pull overlay:- here:a"),
+        ((None, None, a, None), "nothing"),
+        ((None, a, a, None), "adopt"),
+        ((None, a, b, None), "last_write overlay:- here:a"),
+        ((a, None, None, None), "forget"),
+        ((a, a, None, None), "delete"),
+        ((a, b, None, None), "pull overlay:- here:b"),
+        ((a, None, a, None), "retire"),
+        ((a, None, b, None), "push overlay:b here:-"),
+        ((a, a, a, None), "nothing"),
+        ((a, b, b, None), "adopt"),
+        ((a, b, a, None), "pull overlay:- here:b"),
+        ((a, a, b, None), "push overlay:b here:-"),
+        ((a, b, c, None), "last_write overlay:c here:-"),
+        ((None, a, None, a), "nothing"),
+        ((None, b, None, a), "pull overlay:- here:b"),
+        ((None, None, None, a), "forget"),
+        ((a, a, Some(""), None), "hold it is empty"),
+    ];
+    for ((base, overlay, here, deleted), expected) in cases {
+        let told = Case { deleted, ..case(base, overlay, here) }.told();
+        assert_eq!(told, expected, "{base:?} {overlay:?} {here:?} {deleted:?}");
+    }
+}
+
+#[test]
+fn what_comes_down_only_never_goes_up() {
+    let (a, b, c) = (Some("a\nx\n"), Some("a\nb\nx\n"), Some("c\nx\n"));
+    for (base, overlay, here, expected) in [
+        (a, a, b, "nothing"),
+        (a, b, a, "pull overlay:- here:a\nb\nx\n"),
+        (a, b, c, "last_write overlay:- here:-"),
+        (a, None, b, "retire"),
+        (None, None, a, "nothing"),
+    ] {
+        let policy = Policy { is_down: true, ..Policy::default() };
+        let told = Case { policy, is_declared: true, ..case(base, overlay, here) }.told();
+        assert_eq!(told, expected, "{base:?} {overlay:?} {here:?}");
+    }
+}
+
+#[test]
+fn deletions_in_the_overlay_go_on_where_that_is_wished() {
+    let policy = Policy { spreads_deletions: true, ..Policy::default() };
+    let told = |here| Case { policy: policy.clone(), ..case(Some("a"), None, Some(here)) }.told();
+    assert_eq!((told("a").as_str(), told("b").as_str()), ("remove", "push overlay:b here:-"));
+}
+
+#[test]
+fn a_declared_file_enters_once_it_is_fit_to() {
+    let told = |kind, here| Case { is_declared: true, kind, ..case(None, None, Some(here)) }.told();
+    assert_eq!(told(FileType::Text, "a"), "adopt overlay:a here:-");
+    assert_eq!(told(FileType::Text, ""), "hold it is empty");
+    assert_eq!(told(FileType::Json, "{\"a\":"), "hold it does not parse");
+    assert!(told(FileType::Json, "{\"mcpServers\": {\"x\": {}}}").starts_with("hold it is new and adds"));
+}
+
+#[test]
+fn broken_and_gutted_edits_wait() {
+    let full: String = (0..9).map(|i| format!("\"k{i}\": {i}, ")).collect();
+    let base = format!("{{{full}\"z\": 0}}");
+    assert_eq!(json(&base, &base, "{\"k0\":").told(), "hold it does not parse any more");
+    assert_eq!(json(&base, &base, "{\"k0\": 0}").told(), "hold 9 of 10 entries vanished at once");
+    assert!(json(&base, "{", &base).told().starts_with("hold in the overlay"));
+    // Without a base nobody can tell what it adds.
+    let fresh = Case { kind: FileType::Json, ..case(None, Some("{}"), Some("{\"a\": 1, \"a\": 2}")) };
+    assert!(fresh.told().contains("nobody can tell"), "{}", fresh.told());
+}
+
+#[test]
+fn what_runs_code_waits_and_the_rest_of_the_edit_goes_on() {
+    let here = r#"{"hooks": {"Stop": ["rm"]}, "a": 1}"#;
+    let adds = json("{}", "{}", here);
+    let told = adds.told();
+    assert!(told.starts_with("push overlay:{") && told.contains("waits: it adds to `hooks`"), "{told}");
+    let Decision { step: Step::Write(write), part: Some(part) } = adds.decide() else { panic!("{told}") };
+    let value = |bytes: &[u8]| serde_json::from_slice::<serde_json::Value>(bytes).unwrap();
+    assert_eq!(value(&write.overlay.unwrap()), serde_json::json!({"a": 1}));
+    assert_eq!((write.here, value(&write.base)), (None, serde_json::json!({"a": 1})));
+    // Once accepted, it is an edit like any other; a different addition waits again.
+    let accepted = Case { accepted: Some(part.digest), ..json("{\"a\": 1}", "{\"a\": 1}", here) };
+    assert_eq!(accepted.told(), format!("push overlay:{here} here:-"));
+    let other = here.replace("rm", "rm -r");
+    let another = Case { accepted: Some(part.digest), ..json("{\"a\": 1}", "{\"a\": 1}", &other) };
+    assert!(another.told().starts_with("nothing; waits"), "{}", another.told());
+    // The overlay's own additions were made by a person. While a workspace's additions wait, others do not arrive
+    // there, and are not lost.
+    let hooked = r#"{"hooks": {"Stop": ["x"]}, "a": 1}"#;
+    assert!(json("{}", hooked, "{}").told().starts_with("pull"));
+    assert!(json(hooked, hooked, &hooked.replace(": 1", ": 2")).told().starts_with("push"));
+    let Decision { step: Step::Write(write), .. } = json("{\"a\": 1}", &hooked.replace(": 1", ": 2"), here).decide()
+    else {
+        panic!("the rest comes")
+    };
+    assert_eq!(value(&write.here.unwrap()), serde_json::json!({"hooks": {"Stop": ["rm"]}, "a": 2}));
+    assert_eq!((write.overlay, value(&write.base)), (None, serde_json::json!({"a": 2})));
+}
+
+#[test]
+fn local_entries_neither_leave_nor_enter() {
+    let policy = Policy { local: vec![EntryPath::parse(FileType::Json, "env.PORT").unwrap()], ..Policy::default() };
+    let local =
+        |base, overlay, here| Case { policy: policy.clone(), kind: FileType::Json, ..case(base, overlay, here) };
+    let text = |port: u32, log: &str| format!("{{\"env\": {{\"LOG\": \"{log}\", \"PORT\": {port}}}}}");
+    let shared = "{\"env\": {\"LOG\": \"a\"}}";
+    let (o, x, edited, newer) = (text(1, "a"), text(2, "a"), text(2, "b"), text(3, "c"));
+    assert_eq!(local(Some(shared), Some(&o), Some(&x)).told(), "nothing");
+    let told = local(Some(shared), Some(&o), Some(&edited)).told();
+    assert_eq!(told, format!("push overlay:{} here:-", text(1, "b")));
+    let told = local(Some(shared), Some(&newer), Some(&x)).told();
+    assert_eq!(told, format!("pull overlay:- here:{}", text(2, "c")));
+    // A new file arrives, and is pushed, without them.
+    let parsed = |told: String| told.split_once(":{").map(|(_, text)| format!("{{{text}")).unwrap();
+    let came = parsed(local(None, Some(&o), None).told());
+    assert_eq!(serde_json::from_str::<serde_json::Value>(&came).unwrap(), serde_json::json!({"env": {"LOG": "a"}}));
+    assert_eq!(
+        local(Some(&o), Some(&o), Some("{\"env\": ")).told(),
+        "hold its own entries cannot be told from the others"
+    );
+}
+
+#[test]
+fn what_was_removed_does_not_come_back_by_itself() {
+    let allow = |list: &str| format!("{{\"permissions\": {{\"allow\": [{list}]}}}}");
+    let (without, with) = (allow("\"a\""), allow("\"a\", \"rm\", \"new\""));
+    let case = Case { removed: vec!["permissions.allow.rm"], ..json(&without, &without, &with) };
+    assert_eq!(
+        case.told(),
+        format!("push overlay:{} here:-; waits: it brings back an entry that was removed", allow("\"a\", \"new\""))
+    );
+    let Decision { part: Some(part), .. } = case.decide() else { panic!("it waits") };
+    let accepted = Case { accepted: Some(part.digest), ..case };
+    assert_eq!(accepted.told(), format!("push overlay:{with} here:-"));
+}
+
+#[test]
+fn a_workspace_under_grow_only_adds() {
+    let allow = |list: &str| format!("{{\"permissions\": {{\"allow\": [{list}]}}, \"m\": 1}}");
+    let (both, one) = (allow("\"a\", \"b\""), allow("\"a\""));
+    let Decision { step: Step::Write(write), .. } = json(&both, &both, &one).decide() else { panic!("it is put back") };
+    assert_eq!(
+        (write.overlay, write.here, write.grown, write.rule),
+        (None, Some(both.clone().into_bytes()), 1, SyncRule::Merge)
+    );
+    let three_way = Policy { grow: Grow::Deny, ..Policy::default() };
+    assert_eq!(Case { policy: three_way, ..json(&both, &both, &one) }.told(), format!("push overlay:{one} here:-"));
+}
+
+#[test]
+fn a_conflict_is_held_or_asked_about_where_that_is_wished() {
+    let (b, o, x) = ("{\"m\": 1}", "{\"m\": 2}", "{\"m\": 3}");
+    let hold = Policy { on_conflict: OnConflict::Hold, ..Policy::default() };
+    let held = Case { policy: hold, ..json(b, o, x) };
+    assert_eq!(held.told(), "nothing; waits: both sides changed m");
+    let part = held.decide().part.unwrap();
+    let accepted = Case { accepted: Some(part.digest), ..held };
+    assert_eq!(accepted.told(), format!("last_write overlay:{x} here:-"));
+    // Only what is in dispute waits.
+    let more = "{\"m\": 3, \"new\": 1}";
+    let beside = Case { policy: accepted.policy.clone(), ..json(b, o, more) };
+    let told: String = beside.told().split_whitespace().collect();
+    assert_eq!(told, "pushoverlay:{\"m\":2,\"new\":1}here:-;waits:bothsideschangedm");
+    let lines = Case { policy: accepted.policy.clone(), ..case(Some("a\n"), Some("b\n"), Some("c\n")) };
+    assert_eq!(lines.told(), "hold both sides changed line 1");
+    let ask = Case { command: Some(BTreeSet::new()), ..json(b, o, x) };
+    let Step::Ask(question) = ask.decide().step else { panic!("{}", ask.told()) };
+    let refused = Case { command: Some(BTreeSet::from([question.id()])), ..json(b, o, x) };
+    assert_eq!(refused.told(), format!("last_write overlay:{x} here:-"));
+    // The merge command is not asked about what only one side changed, or what is taken as a whole.
+    assert!(Case { command: Some(BTreeSet::new()), ..json(b, b, x) }.told().starts_with("push"));
+    assert!(
+        Case { command: Some(BTreeSet::new()), ..case(None, Some("a\0"), Some("b\0")) }
+            .told()
+            .starts_with("last_write")
+    );
+}

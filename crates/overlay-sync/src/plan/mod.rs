@@ -1,0 +1,8 @@
+//! The pure decision of one pass: three contents of one file in, what to write where out.
+
+mod decide;
+mod decision;
+mod view;
+
+pub use self::decide::decide;
+pub use self::decision::{Decision, Look, Question, QuestionId, Step, WriteStep};

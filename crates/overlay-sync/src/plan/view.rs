@@ -1,0 +1,187 @@
+//! The part of a file that a workspace shares. Entries of its own (`local`) and additions that wait for a person are
+//! taken out of all three texts before the decision, and each side gets its own back afterwards. So they neither leave
+//! nor enter a workspace, and the rest of an edit is synced.
+
+use std::collections::BTreeSet;
+
+use shopfloor_core::hash::Digest;
+
+use super::decision::{Look, Part, Step};
+use crate::merge::{EntryPath, FileType, Grow, additions, donate, entries, strip};
+
+/// Why a file is held whose own entries cannot be separated.
+pub const INSEPARABLE: &str = "its own entries cannot be told from the others";
+
+/// The three texts without the entries that are not shared.
+#[derive(Clone, Debug)]
+pub struct SharedView {
+    entries: Vec<EntryPath>,
+    base: Option<(Digest, Option<Vec<u8>>)>,
+    overlay: Option<Vec<u8>>,
+    here: Option<Vec<u8>>,
+    /// The texts and parts that a person accepted; for a whole text also its shared part.
+    accepted: BTreeSet<Digest>,
+    pub part: Option<Part>,
+}
+
+impl SharedView {
+    /// The shared part of a file; `None` when all of it is shared. The error says why the entries cannot be told
+    /// apart. `disputed` are entries that wait as well.
+    pub fn cut(look: &Look<'_>, disputed: &[EntryPath]) -> Result<Option<SharedView>, String> {
+        let (waiting, part) = waiting(look)?;
+        let own = look.policy.local.iter().cloned().chain(disputed.iter().cloned());
+        let entries: Vec<EntryPath> = own.chain(waiting).collect();
+        if entries.is_empty() || look.here.is_some() && look.here == look.overlay {
+            return Ok(None);
+        }
+        let part_of = |bytes: Option<&[u8]>| match bytes {
+            None => Ok(None),
+            // The gate or the merge deals with an empty text.
+            Some([]) => Ok(Some(Vec::new())),
+            Some(bytes) => strip(look.kind, bytes, &entries).map(Some).ok_or_else(|| INSEPARABLE.to_owned()),
+        };
+        let base_bytes = part_of(look.base.and_then(|(_, bytes)| bytes))?;
+        let (mut overlay, mut here) = (part_of(look.overlay)?, part_of(look.here)?);
+        // An entry that is taken out leaves its layout behind, so texts with the same content count as equal.
+        let same = |a: &[u8], b: &[u8]| a != b && look.kind.says_same(a, b);
+        if let Some(base) = &base_bytes {
+            for side in [&mut overlay, &mut here].into_iter().flatten() {
+                if same(side, base) {
+                    side.clone_from(base);
+                }
+            }
+        }
+        if let (Some(overlay), Some(here)) = (&overlay, &mut here)
+            && same(overlay, here)
+        {
+            here.clone_from(overlay);
+        }
+        let base = look.base.map(|(digest, _)| match base_bytes {
+            Some(bytes) => (Digest::of(&bytes), Some(bytes)),
+            None => (digest, None),
+        });
+        let mut accepted = look.accepted.clone();
+        for (whole, shared) in [(look.here, &here), (look.overlay, &overlay)] {
+            if let (Some(whole), Some(shared)) = (whole, shared)
+                && look.accepted.contains(&Digest::of(whole))
+            {
+                accepted.insert(Digest::of(shared));
+            }
+        }
+        Ok(Some(SharedView { entries, base, overlay, here, accepted, part }))
+    }
+
+    /// The same file without the entries that are not shared.
+    pub fn look<'v>(&'v self, look: &Look<'v>) -> Look<'v> {
+        Look {
+            base: self.base.as_ref().map(|(digest, bytes)| (*digest, bytes.as_deref())),
+            overlay: self.overlay.as_deref(),
+            here: self.here.as_deref(),
+            // A deletion is remembered with the digest of the overlay's whole text.
+            deleted: look.deleted.map(|then| match (look.overlay, &self.overlay) {
+                (Some(whole), Some(shared)) if Digest::of(whole) == then => Digest::of(shared),
+                _ => then,
+            }),
+            accepted: &self.accepted,
+            ..*look
+        }
+    }
+
+    /// The step with each side's own entries put back into its text; `None` when they cannot be put back.
+    pub fn restore(&self, look: &Look<'_>, step: Step) -> Option<Step> {
+        let own = |bytes: &[u8], donor: Option<&[u8]>| match donor.filter(|donor| !donor.is_empty()) {
+            Some(donor) => donate(look.kind, bytes, &self.entries, donor),
+            None => Some(bytes.to_vec()),
+        };
+        let base = look.base.and_then(|(_, bytes)| bytes);
+        Some(match step {
+            Step::Adopt(bytes) => {
+                let bytes = own(&bytes, base)?;
+                if look.base.map(|(digest, _)| digest) == Some(Digest::of(&bytes)) && look.deleted.is_none() {
+                    return Some(Step::Nothing);
+                }
+                Step::Adopt(bytes)
+            }
+            Step::Write(mut write) => {
+                for (side, donor) in [(&mut write.overlay, look.overlay), (&mut write.here, look.here)] {
+                    if let Some(bytes) = side {
+                        let whole = own(bytes, donor)?;
+                        *side = (Some(whole.as_slice()) != donor).then_some(whole);
+                    }
+                }
+                write.base = own(&write.base, base)?;
+                Step::Write(write)
+            }
+            // The workspace keeps entries of its own.
+            Step::Remove if self.here.as_deref() != look.here => Step::Retire,
+            // A person sees and accepts whole texts.
+            Step::Hold(why, text) => {
+                let sides = [(&self.here, look.here), (&self.overlay, look.overlay)];
+                let of = |shared: &Option<Vec<u8>>| shared.as_deref().map(Digest::of) == Some(text);
+                let whole = sides.iter().find(|(shared, _)| of(shared)).and_then(|(_, whole)| *whole);
+                Step::Hold(why, whole.map_or(text, Digest::of))
+            }
+            other => other,
+        })
+    }
+}
+
+/// The additions that wait for a person, and why.
+fn waiting(look: &Look<'_>) -> Result<(Vec<EntryPath>, Option<Part>), String> {
+    let none = Ok((Vec::new(), None));
+    let Some(here) = look.here else { return none };
+    let is_managed = look.overlay.is_some() || look.base.is_some() && !look.is_retired;
+    let is_same = look.overlay == Some(here) || look.base.is_some_and(|(digest, _)| digest == Digest::of(here));
+    if !is_managed || is_same || look.policy.is_down {
+        return none;
+    }
+    let base = look.base.and_then(|(_, bytes)| bytes);
+    if look.kind.is_tree() && !here.is_empty() && !look.kind.parses(here) {
+        // The gate holds a text whose base parsed. Without such a base it must be held here.
+        let is_gated = base.is_some_and(|base| look.kind.parses(base));
+        if !is_gated && (look.kind == FileType::Json || may_contain(here, &look.policy.review)) {
+            return Err("it does not parse, so nobody can tell what it adds".into());
+        }
+        return none;
+    }
+    let known: Vec<&[u8]> = base.into_iter().chain(look.overlay).collect();
+    Ok(reviewed(look, here, &known))
+}
+
+/// Whether a text that does not parse may contain one of these keys in any spelling.
+fn may_contain(text: &[u8], keys: &[EntryPath]) -> bool {
+    let text = String::from_utf8_lossy(text).to_lowercase();
+    text.contains('\\') || text.contains('\0') || keys.iter().any(|key| text.contains(&key.first().to_lowercase()))
+}
+
+/// The additions of a text that parses which wait for a person.
+fn reviewed(look: &Look<'_>, here: &[u8], known: &[&[u8]]) -> (Vec<EntryPath>, Option<Part>) {
+    let mut waiting = additions(look.kind, here, &look.policy.review, known);
+    let mut why: Vec<String> = Vec::new();
+    if !waiting.is_empty() {
+        let keys: Vec<String> = waiting.iter().map(|entry| format!("`{entry}`")).collect();
+        why.push(format!("it adds to {}, which may run code in every workspace", keys.join(" and ")));
+    }
+    if !look.removed.is_empty() {
+        let in_known: BTreeSet<String> = known.iter().flat_map(|bytes| entries(look.kind, Grow::All, bytes)).collect();
+        let back: Vec<EntryPath> = entries(look.kind, Grow::All, here)
+            .into_iter()
+            .filter(|entry| look.removed.contains(entry) && !in_known.contains(entry))
+            .filter_map(|entry| EntryPath::parse(look.kind, &entry))
+            .collect();
+        if !back.is_empty() {
+            let what =
+                if back.len() == 1 { "an entry that was".into() } else { format!("{} entries that were", back.len()) };
+            why.push(format!("it brings back {what} removed"));
+            waiting.extend(back);
+        }
+    }
+    if waiting.is_empty() {
+        return (waiting, None);
+    }
+    let part = Part::new(look.kind, here, &waiting, why.join("; "));
+    if look.accepted.contains(&part.digest) {
+        return (Vec::new(), None);
+    }
+    (waiting, Some(part))
+}

@@ -1,0 +1,42 @@
+//! `env snapshot`: remembers `.sweatshop-env` as it is.
+
+use serde::Serialize;
+use shopfloor_core::error::{Exit, Result};
+use shopfloor_core::hook_command::DryRun;
+use shopfloor_core::ui::Ui;
+
+use super::change::require_usable;
+use crate::snapshot;
+use crate::state;
+use crate::worktree::OpenWorktree;
+
+/// Take a snapshot of .sweatshop-env, unless an earlier one is not yet reviewed
+#[derive(clap::Args, Debug)]
+#[command(after_help = "Example:\n  sweatfile-apply env snapshot && tmux new-session -A -s work")]
+pub struct Args {
+    #[command(flatten)]
+    pub dry_run: DryRun,
+}
+
+#[derive(Serialize)]
+struct SnapshotAnswer {
+    path: String,
+    created: bool,
+}
+
+/// Takes a snapshot. One that was never reviewed stays, so that a crash does not hide changes.
+pub fn run(ui: &Ui, worktree: &OpenWorktree, args: &Args) -> Result<Exit> {
+    let DryRun { dry_run } = args.dry_run;
+    let _lock = if dry_run { None } else { Some(worktree.lock()?) };
+    let is_kept = snapshot::load(&worktree.repo)?.is_some();
+    if is_kept {
+        ui.note("the earlier snapshot stays until `sweatfile-apply env review` has finished with it");
+    } else if !dry_run {
+        snapshot::save(&worktree.repo, Some(&require_usable(worktree)?.variables()))?;
+    }
+    if ui.is_json() {
+        let path = state::snapshot(&worktree.repo).to_string_lossy().into_owned();
+        ui.json(&SnapshotAnswer { path, created: !is_kept && !dry_run });
+    }
+    Ok(Exit::Done)
+}

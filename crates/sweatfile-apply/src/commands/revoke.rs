@@ -1,0 +1,42 @@
+//! `revoke`: takes every approval of this clone back.
+
+use serde::Serialize;
+use shopfloor_core::approval::{self, Approvals};
+use shopfloor_core::env::Env;
+use shopfloor_core::error::{Exit, Result};
+use shopfloor_core::git::Git;
+use shopfloor_core::hook_command::DryRun;
+use shopfloor_core::ui::Ui;
+
+/// Revoke every approval of this clone
+#[derive(clap::Args, Debug)]
+#[command(after_help = "Example:\n  sweatfile-apply revoke")]
+pub struct Args {
+    #[command(flatten)]
+    pub dry_run: DryRun,
+}
+
+#[derive(Serialize)]
+struct RevokeAnswer {
+    revoked: usize,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    would_revoke: Option<usize>,
+}
+
+pub fn run(ui: &Ui, env: &Env, args: &Args) -> Result<Exit> {
+    let repo = Git::find(env)?.discover()?;
+    let DryRun { dry_run } = args.dry_run;
+    let count = match dry_run {
+        true => Approvals::load(env)?.count(&repo.home.common_dir)?,
+        false => approval::revoke(env, &repo.home.common_dir)?,
+    };
+    if ui.is_json() {
+        ui.json(&match dry_run {
+            true => RevokeAnswer { revoked: 0, would_revoke: Some(count) },
+            false => RevokeAnswer { revoked: count, would_revoke: None },
+        });
+    } else {
+        ui.line(format!("{} {count}", if dry_run { "would revoke" } else { "revoked" }));
+    }
+    Ok(Exit::Done)
+}

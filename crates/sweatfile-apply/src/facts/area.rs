@@ -1,0 +1,93 @@
+//! Finds the directory of the area layer.
+
+use std::path::{Path, PathBuf};
+
+use shopfloor_core::config::{self, Config, Source};
+use shopfloor_core::env::Env;
+use shopfloor_core::error::{Failure, Result};
+use shopfloor_core::fs;
+use shopfloor_core::git::Repo;
+
+use crate::layer::{self, FILE, NoArea};
+
+/// The directory of the area layer: the one that a setting names, or the first directory below home on the way to
+/// the main checkout.
+pub fn find(env: &Env, repo: &Repo, config: &Config, notices: &mut Vec<String>) -> Result<Option<PathBuf>> {
+    let checkout = real(&repo.home.checkout);
+    let home = env.home().map(real);
+    let natural = home.as_deref().map(|home| layer::area(home, &checkout, is_worktree));
+    if let Some(named) = config.value("area") {
+        let dir = PathBuf::from(&named.text);
+        let natural = natural.and_then(Result::ok);
+        if matches!(named.source, Source::Variable(_)) && natural.map(|dir| real(&dir)) != Some(real(&dir)) {
+            require_user_names(env, config, &dir)?;
+        }
+        refuse_inside_repository(repo, &dir, &named.source)?;
+        return Ok(Some(dir));
+    }
+    match natural {
+        Some(Ok(dir)) => Ok(Some(dir)),
+        Some(Err(NoArea::InWorktree(area, top))) => {
+            let file = area.join(FILE);
+            if top != checkout && file.exists() {
+                let (file, top) = (file.display(), top.display());
+                let way = format!("to trust it, set `area = {:?}` in {}", area.display().to_string(), users_file(env));
+                notices.push(format!("{file} is left out: it lies in the git worktree {top}; {way}"));
+            }
+            Ok(None)
+        }
+        _ => Ok(None),
+    }
+}
+
+/// Refuses an area inside the repository: an area's sweatfile is trusted, and a repository's is not.
+fn refuse_inside_repository(repo: &Repo, dir: &Path, named_by: &Source) -> Result<()> {
+    let real = real(dir);
+    let belongs = |top: &&Path| belongs_to(top, &repo.common_dir) || belongs_to(top, &repo.home.common_dir);
+    let Some(top) = real.ancestors().find(belongs) else { return Ok(()) };
+    Err(Failure::usage(format!("the area {} ({named_by}) lies in {}", dir.display(), top.display()))
+        .hint("name a directory outside the repository: the area's sweatfile is trusted, a repository's is not"))
+}
+
+/// Exit 2 unless the user's own configuration names this area: a variable only chooses among the areas named there.
+fn require_user_names(env: &Env, config: &Config, dir: &Path) -> Result<()> {
+    let base = env.config_home().unwrap_or_default();
+    let further = config.users("areas").into_iter().flat_map(|areas| &areas.items);
+    let further = further.map(|area| base.join(config::expand_home(env, area)));
+    let mut named = config.users("area").map(|area| PathBuf::from(&area.text)).into_iter().chain(further);
+    if named.any(|area| real(&area) == real(dir)) {
+        return Ok(());
+    }
+    let (shown, file) = (dir.display(), users_file(env));
+    Err(Failure::usage(format!("SWEATFILE_AREA names {shown}, which your own configuration does not name"))
+        .hint(format!("to trust it, set `area = {:?}`, or list it in `areas`, in {file}", shown.to_string()))
+        .hint("for one run, pass `--area DIR`"))
+}
+
+fn users_file(env: &Env) -> String {
+    let dir = env.config_home().map(|dir| dir.join("config.toml").display().to_string());
+    format!("`[sweatfile-apply]` of {}", dir.unwrap_or_else(|| "your config.toml".into()))
+}
+
+fn real(path: &Path) -> PathBuf {
+    path.canonicalize().unwrap_or_else(|_| path.to_path_buf())
+}
+
+/// Whether git takes this directory for the top of a worktree.
+fn is_worktree(dir: &Path) -> bool {
+    let git = dir.join(".git");
+    git.is_file() || git.join("HEAD").symlink_metadata().is_ok()
+}
+
+/// Whether this directory is the top of a worktree of this repository, the main one or a linked one.
+fn belongs_to(dir: &Path, common_dir: &Path) -> bool {
+    let git = dir.join(".git");
+    let git_dir = match git.is_file().then(|| fs::read(&git)) {
+        Some(Ok(Some(text))) => {
+            let text = String::from_utf8_lossy(&text).into_owned();
+            dir.join(text.trim_end().strip_prefix("gitdir: ").unwrap_or_default())
+        }
+        _ => git,
+    };
+    git_dir.exists() && real(&git_dir).starts_with(real(common_dir))
+}

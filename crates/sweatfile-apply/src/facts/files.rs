@@ -1,0 +1,117 @@
+//! Destinations in the worktree, and the originals that `source` and `copy` name.
+
+use std::path::{Component, Path, PathBuf};
+
+use shopfloor_core::config::expand_home;
+use shopfloor_core::env::Env;
+use shopfloor_core::fs::{Content, Found, Root};
+use shopfloor_core::path::RelPath;
+
+use crate::layer::MergedFile;
+use crate::record::Record;
+use crate::sweatfile::Body;
+use crate::worktree::OpenWorktree;
+
+/// A destination as it is.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct CurrentFile {
+    pub found: Found,
+    /// Read only for a link, and for a path that the record knows.
+    pub content: Option<Content>,
+    /// Why it could not be read. Its entry fails and the others go on.
+    pub problem: Option<String>,
+}
+
+/// The file that a `source` or `copy` names.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Original {
+    /// Its absolute path, and its content if a copy of it is about to be made or compared.
+    There(PathBuf, Content),
+    Missing(PathBuf),
+    Unreadable(PathBuf, String),
+}
+
+/// Reads a destination. A file or directory is read to its end only when the record knows it.
+pub fn read_current(worktree: &OpenWorktree, path: &RelPath, record: &Record) -> CurrentFile {
+    let found = match worktree.root.look(path) {
+        Ok(found) => found,
+        Err(failure) => {
+            return CurrentFile { problem: Some(failure.to_string()), found: Found::Special, content: None };
+        }
+    };
+    let content = match found {
+        Found::Link(_) => worktree.root.content(path),
+        Found::File(_) | Found::Dir if record.files.contains_key(path) => worktree.root.content(path),
+        _ => Ok(None),
+    };
+    match content {
+        Ok(content) => CurrentFile { found, content, problem: None },
+        Err(failure) => CurrentFile { found, content: None, problem: Some(failure.to_string()) },
+    }
+}
+
+/// Whether the bytes of a copy's original decide something.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CopyContent {
+    Needed,
+    Unneeded,
+}
+
+/// Looks at the file that a `source` or `copy` names; none for an entry without one.
+pub fn read_original(
+    env: &Env,
+    worktree: &OpenWorktree,
+    wanted: &MergedFile,
+    copy_content: CopyContent,
+) -> Option<Original> {
+    let (text, is_copy) = match &wanted.body {
+        Body::Source(text) => (text, false),
+        Body::Copy(text) => (text, true),
+        _ => return None,
+    };
+    let path = source_path(env, &wanted.file, text);
+    Some(match path.metadata() {
+        Err(e) if e.kind() == std::io::ErrorKind::NotFound => Original::Missing(path),
+        Err(e) => Original::Unreadable(path, e.to_string()),
+        Ok(_) if is_copy && contains(&path, [&worktree.path, &worktree.repo.git_dir]) => {
+            Original::Unreadable(path, "the worktree itself lies in it".into())
+        }
+        Ok(_) if is_copy && wanted.counts && copy_content == CopyContent::Needed => match content_of(&path) {
+            Ok(content) => Original::There(path, content),
+            Err(why) => Original::Unreadable(path, why),
+        },
+        Ok(_) => Original::There(path.clone(), Content::Link(path)),
+    })
+}
+
+/// Whether a copy of `source` would include one of these directories.
+fn contains(source: &Path, dirs: [&PathBuf; 2]) -> bool {
+    let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_path_buf());
+    dirs.into_iter().any(|dir| real(dir).starts_with(real(source)))
+}
+
+/// The content of a file or directory anywhere; links are followed.
+pub fn content_of(path: &Path) -> Result<Content, String> {
+    let real = path.canonicalize().map_err(|e| e.to_string())?;
+    let (Some(dir), Some(name)) = (real.parent(), real.file_name()) else {
+        return Err("it is the root directory".into());
+    };
+    let name = RelPath::parse_os(name).map_err(|e| e.to_string())?;
+    let content = Root::open(dir).and_then(|root| root.content(&name)).map_err(|e| e.to_string())?;
+    content.ok_or_else(|| "it is neither a file nor a directory".to_owned())
+}
+
+/// The path that a `source` or `copy` names: `~` is expanded, and a relative path starts at its sweatfile.
+pub fn source_path(env: &Env, sweatfile: &Path, text: &str) -> PathBuf {
+    let base = sweatfile.parent().unwrap_or(Path::new("/"));
+    let joined = base.join(expand_home(env, text));
+    // `..` is resolved lexically, so that the link's target reads as a person would write it.
+    joined.components().fold(PathBuf::new(), |mut path, component| {
+        if component == Component::ParentDir && path.canonicalize().is_ok_and(|real| real == path) {
+            path.pop();
+        } else {
+            path.push(component);
+        }
+        path
+    })
+}

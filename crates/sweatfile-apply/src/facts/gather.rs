@@ -1,0 +1,149 @@
+//! Reads everything that a plan is made from.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
+
+use shopfloor_core::env::Env;
+use shopfloor_core::error::Result;
+use shopfloor_core::fs::{self, Content, Found};
+use shopfloor_core::path::RelPath;
+
+use super::env_file::{CurrentEnvFile, read_env_file};
+use super::files::{CopyContent, CurrentFile, Original, read_current, read_original};
+use super::ignored::{self, EnvFileUse};
+use super::include;
+use super::tracked::{self, TrackedFile};
+use crate::excludes;
+use crate::layer::MergedLayers;
+use crate::ports::{self, PortReservation};
+use crate::record::Record;
+use crate::sweatfile::Body;
+use crate::template::{self, Placeholders};
+use crate::worktree::OpenWorktree;
+
+/// The request of the command line about setup commands.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum SetupRequest {
+    /// Run them unless they ran to their end before.
+    #[default]
+    IfNeeded,
+    /// `--setup-again`: run them in any case.
+    Again,
+    /// `--no-setup`.
+    Skip,
+}
+
+/// Everything that a plan is made from.
+#[derive(Debug, Default)]
+pub struct Facts {
+    pub record: Record,
+    /// The bytes of `info/exclude`.
+    pub exclude: Vec<u8>,
+    /// Each destination as it is.
+    pub current: BTreeMap<RelPath, CurrentFile>,
+    pub originals: BTreeMap<RelPath, Original>,
+    pub env: CurrentEnvFile,
+    /// The absent destinations that git ignores, by the patterns about to be added too.
+    pub ignored: BTreeSet<RelPath>,
+    /// Whether git would show `.sweatshop-env` as untracked although it is used.
+    pub is_env_exposed: bool,
+    /// Patterns that match tracked files, each with one of them.
+    pub patterns_matching_tracked: Vec<(String, String)>,
+    /// Tracked files that the area's setup commands would use; read only when those are about to run.
+    pub tracked: BTreeMap<RelPath, TrackedFile>,
+    /// The text of `.envrc`, when it can be read without following a link.
+    pub envrc: Option<String>,
+    /// Absent files that `.worktreeinclude` asks for, each with its original.
+    pub included: BTreeMap<RelPath, (PathBuf, Content)>,
+    /// Whether temporary names have to be excluded.
+    pub needs_reserved: bool,
+    pub placeholders: Placeholders,
+    /// The ports to reserve, if any are new.
+    pub ports: Option<PortReservation>,
+    pub warnings: Vec<String>,
+}
+
+/// Reads everything. A worktree that is up to date takes at most three git processes, including the one that found
+/// the repository.
+pub fn read(env: &Env, worktree: &OpenWorktree, merged: &MergedLayers, setup: SetupRequest) -> Result<Facts> {
+    let mut facts =
+        Facts { record: Record::load(&worktree.repo)?, exclude: worktree.repo.read_exclude()?, ..Facts::default() };
+    facts.needs_reserved = worktree.stages_beside()?;
+    (facts.placeholders, facts.ports) = read_placeholders(worktree, merged)?;
+    let cleared = merged.cleared.keys().filter(|path| facts.record.files.contains_key(*path));
+    for path in merged.files.keys().chain(cleared) {
+        facts.current.insert(path.clone(), read_current(worktree, path, &facts.record));
+    }
+    let is_finished = facts.record.setup == Some(merged.setup_digest()) && setup != SetupRequest::Again;
+    if merged.area_setup > 0 && !is_finished {
+        facts.tracked = tracked::read(env, worktree, merged, &facts.current)?;
+    }
+    read_originals(env, worktree, merged, &mut facts);
+    facts.env = read_env_file(&worktree.root)?;
+    if !merged.env.is_empty() {
+        facts.envrc = read_envrc(worktree, merged, &facts);
+    }
+    let included = include::read(worktree, merged)?;
+    (facts.included, facts.warnings) = (included.files, included.warnings);
+    read_what_git_says(env, worktree, merged, &mut facts)?;
+    Ok(facts)
+}
+
+fn read_placeholders(
+    worktree: &OpenWorktree,
+    merged: &MergedLayers,
+) -> Result<(Placeholders, Option<PortReservation>)> {
+    let name = worktree.repo.home.checkout.file_name().unwrap_or_default().to_string_lossy();
+    let (ports, reservation) = ports::choose(&worktree.repo, &template::port_names_used(merged))?;
+    let placeholders = Placeholders {
+        worktree: worktree.path.to_string_lossy().into_owned(),
+        branch: match template::uses(merged, "{branch}") {
+            true => worktree.git.branch(&worktree.repo)?.unwrap_or_else(|| "HEAD".into()),
+            false => String::new(),
+        },
+        repo: name.strip_suffix(".git").unwrap_or(&name).to_owned(),
+        ports,
+    };
+    Ok((placeholders, reservation))
+}
+
+fn read_originals(env: &Env, worktree: &OpenWorktree, merged: &MergedLayers, facts: &mut Facts) {
+    for (path, entry) in &merged.files {
+        let decides = facts.current[path].found == Found::Missing
+            || facts.record.files.contains_key(path)
+            || facts.tracked.contains_key(path);
+        let copy_content = if decides { CopyContent::Needed } else { CopyContent::Unneeded };
+        if let Some(original) = read_original(env, worktree, entry, copy_content) {
+            facts.originals.insert(path.clone(), original);
+        }
+    }
+}
+
+/// The text of the `.envrc` that direnv will load: the existing one, or the one about to be linked or written.
+fn read_envrc(worktree: &OpenWorktree, merged: &MergedLayers, facts: &Facts) -> Option<String> {
+    let envrc = RelPath::parse(".envrc").ok()?;
+    let original = match facts.originals.get(&envrc) {
+        Some(Original::There(path, _)) => Some(path),
+        _ => None,
+    };
+    let bytes = match (worktree.root.look(&envrc).ok()?, merged.files.get(&envrc).map(|w| &w.body), original) {
+        (Found::Missing, Some(Body::Content { text, .. }), _) => return Some(text.clone()),
+        (Found::Missing, _, Some(path)) => fs::read(path).ok()?,
+        (Found::Link(target), _, Some(path)) if target == *path => fs::read(path).ok()?,
+        (Found::File(_), ..) => worktree.root.read(&envrc).ok()?,
+        _ => None,
+    };
+    bytes.map(|b| String::from_utf8_lossy(&b).into_owned())
+}
+
+fn read_what_git_says(env: &Env, worktree: &OpenWorktree, merged: &MergedLayers, facts: &mut Facts) -> Result<()> {
+    let is_absent = |path: &&RelPath| facts.current.get(*path).is_none_or(|current| current.found == Found::Missing);
+    let absent = merged.files.keys().chain(facts.included.keys()).filter(is_absent);
+    let absent: Vec<PathBuf> = absent.map(|p| p.as_path().to_path_buf()).collect();
+    let env_file_use = if merged.env.is_empty() { EnvFileUse::Unused } else { EnvFileUse::Used };
+    let patterns = excludes::wanted(merged, facts.needs_reserved);
+    let ignored = ignored::read(env, worktree, absent, env_file_use, (&facts.exclude, &patterns))?;
+    (facts.ignored, facts.is_env_exposed) = (ignored.paths, ignored.is_env_exposed);
+    facts.patterns_matching_tracked = ignored::patterns_matching_tracked(worktree, &patterns, &facts.record)?;
+    Ok(())
+}

@@ -1,0 +1,76 @@
+//! Reads everything that the removal of placed files is decided from.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use shopfloor_core::error::Result;
+use shopfloor_core::path::RelPath;
+
+use super::env_file::{CurrentEnvFile, read_env_file};
+use super::files::{CurrentFile, content_of, read_current};
+use crate::env_file;
+use crate::record::{self, Record};
+use crate::worktree::OpenWorktree;
+
+#[derive(Debug, Default)]
+pub struct RemovalFacts {
+    pub record: Record,
+    /// Each recorded path as it is.
+    pub current: BTreeMap<RelPath, CurrentFile>,
+    /// The copies whose originals still have the same content.
+    pub originals_alive: BTreeSet<RelPath>,
+    pub env: CurrentEnvFile,
+    /// The patterns by which git ignores what stays.
+    pub patterns_needed: BTreeSet<String>,
+    /// The patterns that the records of other worktrees contain.
+    pub patterns_elsewhere: BTreeSet<String>,
+}
+
+/// Reads everything but the patterns needed by what stays, which a plan has to decide first.
+pub fn read(worktree: &OpenWorktree) -> Result<RemovalFacts> {
+    let record = Record::load(&worktree.repo)?;
+    let mut current = BTreeMap::new();
+    let mut originals_alive = BTreeSet::new();
+    for (path, placed) in &record.files {
+        current.insert(path.clone(), read_current(worktree, path, &record));
+        let is_alive = |from: &PathBuf| content_of(from).as_ref() == Ok(&placed.content);
+        if placed.copied_from.as_ref().is_some_and(is_alive) {
+            originals_alive.insert(path.clone());
+        }
+    }
+    let env = read_env_file(&worktree.root)?;
+    let patterns_elsewhere = record::excludes_used_elsewhere(&worktree.repo)?;
+    Ok(RemovalFacts { record, current, originals_alive, env, patterns_needed: BTreeSet::new(), patterns_elsewhere })
+}
+
+/// The patterns by which git ignores the files that stay: the recorded ones in `staying`, and whatever setup commands
+/// or a person made. Without them these files would block `git worktree remove`.
+pub fn patterns_needed(
+    worktree: &OpenWorktree,
+    record: &Record,
+    staying: impl Iterator<Item = PathBuf>,
+) -> Result<BTreeSet<String>> {
+    let is_placed =
+        |path: &PathBuf| RelPath::parse_os(path.as_os_str()).is_ok_and(|path| record.files.contains_key(&path));
+    let is_ours = |path: &PathBuf| is_placed(path) || path.as_os_str() == env_file::FILE;
+    let others = ignored_paths(worktree, record)?.into_iter().filter(|path| !is_ours(path));
+    let staying: Vec<PathBuf> = staying.chain(others).collect();
+    Ok(worktree.git.ignoring_patterns(&worktree.path, &staying)?.into_iter().collect())
+}
+
+/// The ignored paths. A directory is named as a whole; only one that contains a recorded file is listed file by file.
+fn ignored_paths(worktree: &OpenWorktree, record: &Record) -> Result<Vec<PathBuf>> {
+    let list = |more: &[OsString]| {
+        let options = ["--others", "--ignored", "--exclude-standard"].map(OsString::from);
+        worktree.git.ls_files(&worktree.path, &[&options[..], more].concat())
+    };
+    let (mixed, mut ignored): (Vec<PathBuf>, Vec<PathBuf>) = list(&["--directory".into()])?
+        .into_iter()
+        .partition(|path| record.files.keys().any(|file| file.as_path().starts_with(path)));
+    if !mixed.is_empty() {
+        let inside = mixed.iter().map(|path| format!(":(top,literal){}", path.to_string_lossy()).into());
+        ignored.extend(list(&["--".into()].into_iter().chain(inside).collect::<Vec<_>>())?);
+    }
+    Ok(ignored)
+}

@@ -1,0 +1,125 @@
+//! The plan of one apply.
+
+use std::collections::BTreeMap;
+
+use shopfloor_core::hash::Digest;
+
+use super::env::{self, EnvOperation, EnvStep};
+use super::files::{self, FileOperation, FileStep};
+use super::setup::{self, SetupPlan, SetupRun};
+use crate::env_file;
+use crate::excludes;
+use crate::facts::{Facts, SetupRequest};
+use crate::layer::{Layer, LayerName, MergedLayers};
+use crate::ports::PortReservation;
+
+/// Every step of one apply, in the order in which they are taken.
+#[derive(Debug)]
+pub struct Plan {
+    pub excludes: Vec<ExcludeStep>,
+    pub files: Vec<FileStep>,
+    pub env: EnvStep,
+    pub setup: SetupPlan,
+    /// The ports to reserve before anything that names them is written.
+    pub ports: Option<PortReservation>,
+    /// The applied layers, for the record.
+    pub layers: BTreeMap<LayerName, Digest>,
+    pub warnings: Vec<String>,
+    /// Each difference between the worktree and its sweatfiles, in words.
+    pub drift: Vec<String>,
+}
+
+#[derive(Debug, PartialEq, Eq)]
+pub struct ExcludeStep {
+    pub pattern: String,
+    pub add: bool,
+}
+
+/// Makes the plan. `layers` are the layers that count.
+pub fn plan(layers: &[Layer], merged: &MergedLayers, facts: &Facts, request: SetupRequest) -> Plan {
+    let patterns = excludes::wanted(merged, facts.needs_reserved);
+    let missing = excludes::missing(&facts.exclude, &patterns);
+    let excludes =
+        patterns.into_iter().map(|pattern| ExcludeStep { add: missing.contains(&pattern), pattern }).collect();
+    let wanted = env::wanted(merged, facts);
+    let digests = layers.iter().filter_map(|l| Some((l.name, l.digest()?))).collect();
+    let mut plan = Plan {
+        excludes,
+        files: files::plan(merged, facts),
+        env: env::plan(merged, &wanted, facts),
+        setup: setup::plan(merged, facts, request, wanted),
+        ports: facts.ports.clone(),
+        layers: digests,
+        warnings: Vec::new(),
+        drift: Vec::new(),
+    };
+    plan.warnings = warnings(&plan, merged, facts);
+    plan.drift = drift(&plan, layers, facts);
+    plan
+}
+
+fn warnings(plan: &Plan, merged: &MergedLayers, facts: &Facts) -> Vec<String> {
+    let mut warnings = facts.warnings.clone();
+    for (pattern, example) in &facts.patterns_matching_tracked {
+        warnings.push(format!(
+            "the exclude pattern `{pattern}` matches tracked files (`{example}`); new files there would be left out of commits"
+        ));
+    }
+    for step in &plan.files {
+        if matches!(step.operation, FileOperation::Create(_)) && !facts.ignored.contains(&step.path) {
+            warnings.push(format!(
+                "{} is not ignored by git: it makes the worktree dirty and blocks `git worktree remove`; add {} to git_excludes",
+                step.path,
+                excludes::pattern_for(&step.path)
+            ));
+        }
+    }
+    if facts.is_env_exposed {
+        warnings.push(format!(
+            "git does not ignore {}: it is tracked, or a `!` pattern brings it back; `git add -A` would commit its values",
+            env_file::FILE
+        ));
+    }
+    warnings.extend(plan.env.warnings.iter().cloned());
+    let has_env = !merged.env.is_empty();
+    if facts.envrc.as_ref().is_some_and(|text| has_env && !text.contains(env_file::FILE)) {
+        warnings.push(format!(".envrc does not load {0}; add the line `dotenv_if_exists {0}` to it", env_file::FILE));
+    }
+    warnings
+}
+
+fn drift(plan: &Plan, layers: &[Layer], facts: &Facts) -> Vec<String> {
+    let mut drift = Vec::new();
+    for layer in layers {
+        match (facts.record.layers.get(&layer.name), layer.digest()) {
+            (before, now) if before.copied() == now => {}
+            (None, _) => drift.push(format!("{} has not been applied here", layer.path.display())),
+            (_, None) => drift.push(format!("{} was deleted since it was applied", layer.path.display())),
+            _ => drift.push(format!("older sweatfile: {} changed since it was applied", layer.path.display())),
+        }
+    }
+    drift.extend(plan.excludes.iter().filter(|e| e.add).map(|e| format!("missing exclude: {}", e.pattern)));
+    drift.extend(plan.files.iter().filter(|f| f.drifts).map(|f| match f.operation {
+        FileOperation::Create(_) => format!("missing file: {}", f.path),
+        _ => format!("{}: {}", f.path, f.why),
+    }));
+    drift.extend(plan.env.drift.iter().cloned());
+    if facts.is_env_exposed {
+        drift.push(format!("{} is not ignored by git", env_file::FILE));
+    }
+    for held in plan.setup.held.iter().filter(|_| plan.setup.run == SetupRun::Held) {
+        drift.push(format!("setup is held back by {}: it is tracked and not approved", held.path));
+    }
+    if !plan.setup.commands.is_empty() && plan.setup.run != SetupRun::Finished {
+        drift.push("setup never finished with these commands".to_owned());
+    }
+    drift
+}
+
+impl Plan {
+    /// Whether anything in the worktree is written.
+    pub fn writes(&self) -> bool {
+        self.env.operation != EnvOperation::Nothing
+            || self.files.iter().any(|step| step.operation != FileOperation::Nothing)
+    }
+}

@@ -1,0 +1,109 @@
+//! The ports that the worktrees of a repository share out among themselves.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+use shopfloor_core::error::{Failure, Result};
+use shopfloor_core::fs;
+use shopfloor_core::git::Repo;
+use shopfloor_core::hash::Digest;
+use shopfloor_core::lock::Lock;
+
+use crate::state;
+
+/// Ports lie below Linux's ephemeral range (32768 and up) and above those of well-known servers.
+const FIRST: u16 = 20_000;
+const COUNT: u16 = 10_000;
+const VERSION: u32 = 1;
+
+/// The ports of each worktree of a repository, by the name of its private git directory.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PortTable {
+    v: u32,
+    worktrees: BTreeMap<String, BTreeMap<String, u16>>,
+}
+
+impl PortTable {
+    fn load(repo: &Repo) -> Result<PortTable> {
+        let path = state::ports(repo);
+        let Some(bytes) = fs::read_no_follow(&path)? else {
+            return Ok(PortTable { v: VERSION, worktrees: BTreeMap::new() });
+        };
+        state::parse(&path, &bytes, VERSION, "new ports are then assigned")
+    }
+
+    /// Gives `worktree` a port for each name that has none yet. The search starts at a number computed from both
+    /// names and takes the next free port, so that most ports stay the same when the table is lost.
+    fn assign(&mut self, worktree: &str, names: &BTreeSet<String>) -> Option<BTreeMap<String, u16>> {
+        for name in names {
+            let taken: BTreeSet<u16> = self.worktrees.values().flat_map(|w| w.values().copied()).collect();
+            let own = self.worktrees.entry(worktree.to_owned()).or_default();
+            if own.contains_key(name) {
+                continue;
+            }
+            let start = Digest::of(format!("{worktree}\0{name}").as_bytes()).short() % u64::from(COUNT);
+            let start = u16::try_from(start).unwrap_or(0);
+            let port = (0..COUNT).map(|i| FIRST + (start + i) % COUNT).find(|port| !taken.contains(port))?;
+            own.insert(name.clone(), port);
+        }
+        Some(self.worktrees.get(worktree).cloned().unwrap_or_default())
+    }
+}
+
+/// New ports: the table they were chosen from, and the table that contains them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PortReservation {
+    before: PortTable,
+    after: PortTable,
+}
+
+/// Chooses a port for each name in this worktree. A reservation has to be saved before new ports are used.
+pub fn choose(repo: &Repo, names: &BTreeSet<String>) -> Result<(BTreeMap<String, u16>, Option<PortReservation>)> {
+    if names.is_empty() {
+        return Ok((BTreeMap::new(), None));
+    }
+    let before = PortTable::load(repo)?;
+    let mut after = before.clone();
+    let id = |git_dir: &Path| git_dir.strip_prefix(&repo.common_dir).unwrap_or(git_dir).to_string_lossy().into_owned();
+    let living: BTreeSet<String> = repo.all_git_dirs()?.iter().map(|dir| id(dir)).collect();
+    after.worktrees.retain(|worktree, _| living.contains(worktree));
+    let own = after
+        .assign(&id(&repo.git_dir), names)
+        .ok_or_else(|| Failure::failed("no port is free").hint("remove worktrees that are no longer needed"))?;
+    let reservation = (after != before).then_some(PortReservation { before, after });
+    Ok((own, reservation))
+}
+
+/// Saves a reservation. Returns `false` when the table has changed since, and the ports must be chosen again.
+pub fn reserve(repo: &Repo, reservation: &PortReservation) -> Result<bool> {
+    let _lock = Lock::take(&state::ports_lock(repo))?;
+    if PortTable::load(repo)? != reservation.before {
+        return Ok(false);
+    }
+    let text = serde_json::to_string(&reservation.after);
+    let text = text.map_err(|e| Failure::failed("cannot save the ports").because(e))?;
+    fs::replace(&state::ports(repo), text.as_bytes(), Some(fs::PRIVATE))?;
+    Ok(true)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn ports_are_stable_and_never_shared(worktrees in proptest::collection::vec("[a-c]{1,2}", 1..12), names in proptest::collection::btree_set("[a-c]?", 1..4)) {
+            let mut table = PortTable { v: VERSION, worktrees: BTreeMap::new() };
+            for worktree in &worktrees {
+                let first = table.assign(worktree, &names).unwrap();
+                prop_assert_eq!(table.assign(worktree, &names).unwrap(), first);
+            }
+            let all: Vec<u16> = table.worktrees.values().flat_map(|w| w.values().copied()).collect();
+            let distinct: BTreeSet<u16> = all.iter().copied().collect();
+            prop_assert_eq!(all.len(), distinct.len());
+        }
+    }
+}

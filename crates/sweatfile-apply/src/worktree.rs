@@ -1,0 +1,44 @@
+//! The worktree that a command reads and writes.
+
+use std::path::PathBuf;
+
+use shopfloor_core::env::Env;
+use shopfloor_core::error::Result;
+use shopfloor_core::fs::{Root, Staging};
+use shopfloor_core::git::{Git, Repo};
+use shopfloor_core::lock::Lock;
+
+use crate::state;
+
+/// A worktree with its repository, opened so that no link in it is followed.
+pub struct OpenWorktree {
+    pub git: Git,
+    pub repo: Repo,
+    pub path: PathBuf,
+    pub root: Root,
+}
+
+impl OpenWorktree {
+    /// Opens the worktree of the current directory; exit 2 when there is none.
+    pub fn find(env: &Env) -> Result<OpenWorktree> {
+        let mut git = Git::find(env)?;
+        let repo = git.discover()?;
+        OpenWorktree::open(git, repo)
+    }
+
+    pub fn open(git: Git, repo: Repo) -> Result<OpenWorktree> {
+        let path = repo.require_worktree()?.to_path_buf();
+        let root = Root::open(&path)?;
+        Ok(OpenWorktree { git, repo, path, root })
+    }
+
+    /// Takes the lock that every command holds while it writes to this worktree.
+    pub fn lock(&self) -> Result<Lock> {
+        Lock::take(&state::worktree_lock(&self.repo))
+    }
+
+    /// Whether files are staged beside their targets, because the state directory is on another device.
+    pub fn stages_beside(&self) -> Result<bool> {
+        Staging::is_beside(&state::staging(&self.repo), &self.root)
+    }
+}

@@ -1,0 +1,89 @@
+//! Bringing workers up: making those that only `config.toml` lists, and starting several sessions at a time.
+
+use std::path::Path;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::thread;
+
+use shopfloor_core::error::{Failure, Result};
+
+use crate::apply::make::{self, WorkerOptions};
+use crate::apply::{session, transition};
+use crate::note::Fault;
+use crate::plan::machine::Input;
+use crate::site::Site;
+use crate::store;
+use crate::worker::checked_name;
+
+/// How many programs are started at once.
+const AT_ONCE: usize = 8;
+
+/// Starts these workers' sessions, several at a time; gives back what hindered it. `when_done` is called with each worker
+/// that is settled.
+pub fn bring_up(site: &Site<'_>, names: &[String], when_done: &(dyn Fn(&str) + Sync)) -> Vec<String> {
+    if names.is_empty() {
+        return Vec::new();
+    }
+    let ready = site.tmux().and_then(|tmux| tmux.start(&site.root.path).and_then(|()| tmux.renew_environment()));
+    if let Err(failure) = ready {
+        return vec![failure.to_string()];
+    }
+    let queue = Mutex::new(names.iter());
+    let failures = Mutex::new(Vec::new());
+    let next = || locked(&queue).next();
+    thread::scope(|scope| {
+        for _ in 0..AT_ONCE.min(names.len()) {
+            scope.spawn(|| {
+                while let Some(name) = next() {
+                    match bring_one_up(site, name) {
+                        Ok(true) => site.ui.note(format!("{name} is up")),
+                        Ok(false) => {}
+                        Err(failure) => locked(&failures).push(format!("{name}: {failure}")),
+                    }
+                    when_done(name);
+                }
+            });
+        }
+    });
+    failures.into_inner().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Starts one under its lock, as it is then; `false` when it is gone.
+fn bring_one_up(site: &Site<'_>, name: &str) -> Result<bool> {
+    site.check_ending()?;
+    let _lock = site.lock(name)?;
+    // config.toml may have been written while we waited.
+    let site = &site.reload()?;
+    let Some(worker) = store::load(&site.root.path)?.workers.get(name).cloned() else { return Ok(false) };
+    if !Path::new(&worker.worktree_path).is_dir() {
+        transition::record(site, name, &Input::Fault { reason: Fault::WorktreeMissing })?;
+        return Err(Failure::failed(format!("its worktree {} is missing", worker.worktree_path))
+            .hint("`worker-ctl doctor --repair` makes it again from its branch"));
+    }
+    session::start(site, &worker).map(|_| true)
+}
+
+/// Makes the workers, of these or all, that `config.toml` lists and the state does not have; gives back what hindered it.
+pub fn make_missing(site: &Site<'_>, names: Option<&[String]>) -> Vec<String> {
+    let known = store::load(&site.root.path).map(|state| state.workers).unwrap_or_default();
+    let is_wanted = |name: &&String| !known.contains_key(*name) && names.is_none_or(|names| names.contains(name));
+    let missing = site.root.config.workers.keys().filter(is_wanted);
+    let failed = missing.filter_map(|name| Some(format!("{name}: {}", make_if_missing(site, name).err()?)));
+    failed.collect()
+}
+
+fn make_if_missing(site: &Site<'_>, name: &str) -> Result<()> {
+    checked_name(name)?;
+    let _lock = site.lock(name)?;
+    // Its table may have been removed, or another process may have made it.
+    let now = site.reload()?;
+    let is_known = store::load(&site.root.path)?.workers.contains_key(name);
+    match now.root.config.workers.contains_key(name) && !is_known {
+        true => make::make(&now, name, &WorkerOptions::default()).map(drop),
+        false => Ok(()),
+    }
+}
+
+/// A mutex that a panic elsewhere does not lock for ever.
+pub fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,227 @@
+//! A look at all workers: who committed, and whose program ended.
+
+use std::path::Path;
+
+use shopfloor_core::error::Result;
+use shopfloor_core::git::ListedWorktree;
+
+use crate::apply::{rebase, session, transition};
+use crate::clone::{ListedWorktrees, is_rebasing, left_markers, new_commit};
+use crate::facts::conflicts::conflicts;
+use crate::layout;
+use crate::log;
+use crate::note::{Fault, Note};
+use crate::plan::machine::Input;
+use crate::site::Site;
+use crate::store;
+use crate::tmux::{self, Pane, typing};
+use crate::worker::{Session, Task, Worker};
+
+/// A day, after which crashes are forgotten.
+const DAY: i64 = 24 * 60 * 60;
+
+/// What is looked at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Scope {
+    /// Sessions, worktrees and commits.
+    All,
+    /// Sessions alone.
+    Sessions,
+}
+
+/// Looks, and records what has happened. A second look without anything new has no effect.
+pub fn tick(site: &Site<'_>, scope: Scope) -> Result<()> {
+    let mut locks = Vec::new();
+    for (worker, _) in look(site, scope)? {
+        // A process that holds a worker's lock is at work on it, and knows better.
+        locks.extend(site.try_lock(&worker.name)?.map(|lock| (worker.name, lock)));
+    }
+    if locks.is_empty() {
+        return Ok(());
+    }
+    // Read again, now that no other process of ours changes these workers.
+    let state = store::load(&site.root.path)?;
+    let panes = site.tmux()?.panes()?;
+    let trees = site.clone.trees()?;
+    for (name, _lock) in locks {
+        site.check_ending()?;
+        let Some(worker) = state.workers.get(&name) else { continue };
+        site.warn_on_failure(&name, || {
+            let pane = tmux::find(&panes, worker);
+            let mut now = worker.clone();
+            while let Some(event) = next(site, &now, pane, &trees, scope)? {
+                match transition::observe(site, &now, &event)? {
+                    Some(after) if after != now => now = after,
+                    // Another process changed the record; the next look sees what it is then.
+                    _ => break,
+                }
+            }
+            Ok(())
+        });
+    }
+    Ok(())
+}
+
+/// The workers to which something has happened, each with the first thing.
+pub fn look(site: &Site<'_>, scope: Scope) -> Result<Vec<(Worker, Input)>> {
+    let state = store::load(&site.root.path)?;
+    let panes = site.tmux()?.panes()?;
+    let trees = site.clone.trees()?;
+    let mut found = Vec::new();
+    for worker in state.workers.into_values() {
+        let pane = tmux::find(&panes, &worker);
+        site.warn_on_failure(&worker.name, || keep_log_small(site, &worker, pane));
+        match next(site, &worker, pane, &trees, scope) {
+            Ok(event) => found.extend(event.map(|event| (worker, event))),
+            Err(failure) => site.ui.warn(format!("{}: {failure}", worker.name)),
+        }
+    }
+    Ok(found)
+}
+
+fn keep_log_small(site: &Site<'_>, worker: &Worker, pane: Option<&Pane>) -> Result<()> {
+    let Some(pane) = pane.filter(|pane| pane.end.is_none() && !site.is_dry) else { return Ok(()) };
+    if log::rotate(&layout::worker_log(&site.root.path, &worker.name))? {
+        let tmux = site.tmux()?;
+        tmux.must(&["pipe-pane", "-t", &pane.id])?;
+        session::keep_log(site, &tmux, &worker.name, &pane.id)?;
+    }
+    Ok(())
+}
+
+/// What has happened to a worker that its record does not have yet.
+fn next(
+    site: &Site<'_>,
+    worker: &Worker,
+    pane: Option<&Pane>,
+    trees: &ListedWorktrees,
+    scope: Scope,
+) -> Result<Option<Input>> {
+    if let Some(event) = liveness(site, worker, pane)? {
+        return Ok(Some(event));
+    }
+    if worker.last_crash_unix.is_some_and(|last| site.now() - last >= DAY) {
+        return Ok(Some(Input::Quiet));
+    }
+    let path = Path::new(&worker.worktree_path);
+    let is_missing = worker.fault == Some(Fault::WorktreeMissing);
+    let Some(tree) = trees.get(path).filter(|_| path.is_dir()) else {
+        return Ok((!is_missing).then(|| Input::Fault { reason: Fault::WorktreeMissing }));
+    };
+    if is_missing {
+        return Ok(Some(Input::Mended { reason: Fault::WorktreeMissing }));
+    }
+    match scope {
+        Scope::All => match strayed(site, worker, path, tree)? {
+            Some(event) => Ok(Some(event)),
+            None => work(site, worker, path, tree),
+        },
+        Scope::Sessions => Ok(None),
+    }
+}
+
+/// The default branch's commit that the work sits on, now that it is seen: later the branch may be moved.
+fn sits_on(site: &Site<'_>, worker: &Worker, sha: &str) -> Option<String> {
+    site.clone.fork(worker, sha).ok()
+}
+
+/// Whether it works somewhere else than on its branch, where that is news. In a rebase it is on none.
+fn strayed(site: &Site<'_>, worker: &Worker, path: &Path, tree: &ListedWorktree) -> Result<Option<Input>> {
+    let known = worker.notes.iter().find(|note| note.is_of_branch());
+    let is_at_home = tree.branch.as_ref() == Some(&worker.branch) && !tree.head.bytes().all(|b| b == b'0');
+    if is_at_home && known.is_none() || is_rebasing(path) {
+        return Ok(None);
+    }
+    let note = match is_at_home {
+        true => None,
+        false if site.clone.commit(path, &format!("refs/heads/{}", worker.branch))?.is_none() => {
+            Some(Note::BranchGone(worker.branch.clone()))
+        }
+        false => Some(Note::OnBranch(tree.branch.clone())),
+    };
+    Ok((known != note.as_ref()).then_some(Input::Strayed { note }))
+}
+
+fn work(site: &Site<'_>, worker: &Worker, path: &Path, tree: &ListedWorktree) -> Result<Option<Input>> {
+    match &worker.task {
+        Task::Idle => Ok(None),
+        Task::Working | Task::Rejected => {
+            let Some(sha) = new_commit(&site.clone, worker, tree)? else { return Ok(None) };
+            let is_known = match &worker.baseline_patch {
+                Some(known) => *known == site.clone.work_of(&sha)?,
+                None => false,
+            };
+            Ok(if is_known { None } else { Some(Input::Commit { onto: sits_on(site, worker, &sha), sha }) })
+        }
+        Task::NeedsReview => {
+            let Some(sha) = new_commit(&site.clone, worker, tree)? else { return Ok(None) };
+            let before = worker.commit_sha.clone().unwrap_or_default();
+            // It sits somewhere else, and is the same work: it was rebased.
+            match site.clone.work_of(&before)? == site.clone.work_of(&sha)? {
+                true => Ok(Some(Input::Rebased {
+                    patch: site.clone.work_of(&sha)?,
+                    onto: sits_on(site, worker, &sha),
+                    sha,
+                })),
+                false => Ok(Some(Input::Commit { onto: sits_on(site, worker, &sha), sha })),
+            }
+        }
+        // On another branch it is at something else.
+        Task::Rebasing { .. } if is_rebasing(path) || tree.branch.as_ref() != Some(&worker.branch) => Ok(None),
+        Task::Rebasing { .. } if !conflicts(&site.clone, path)?.is_empty() => Ok(None),
+        Task::Rebasing { pre_sha, .. } => {
+            let sha = tree.head.clone();
+            if sha != *pre_sha && site.clone.ahead(&sha)? == 0 {
+                return Ok(Some(Input::WorkGone));
+            }
+            let markers = left_markers(&site.clone, &sha, &worker.conflicted)?;
+            Ok(Some(Input::RebaseDone { sha, markers }))
+        }
+    }
+}
+
+/// Brings reviews that the default branch has left behind onto it again: nothing is fetched where it has not moved. Gives
+/// back what waits for a person who types.
+pub fn refresh(site: &Site<'_>) -> Result<Vec<String>> {
+    let base = site.clone.fetched(&site.source())?;
+    let is_behind = |worker: &&Worker| worker.task == Task::NeedsReview && worker.base_sha.as_ref() != Some(&base);
+    let mut waiting = Vec::new();
+    for worker in store::load(&site.root.path)?.workers.values().filter(is_behind) {
+        if site.check_ending().is_err() {
+            break;
+        }
+        site.warn_on_failure(&worker.name, || {
+            let Some(_lock) = site.try_lock(&worker.name)? else { return Ok(()) };
+            match rebase::refresh(site, store::load(&site.root.path)?.require(&worker.name)?, &base) {
+                Err(failure) if failure.kind == typing::OCCUPIED => {
+                    waiting.push(format!("{} is told of its conflicts once nobody types there", worker.name));
+                    Ok(())
+                }
+                done => done,
+            }
+        });
+    }
+    Ok(waiting)
+}
+
+/// What became of a session since it was looked at last; also of one whose program did not get as far as to take input.
+fn liveness(site: &Site<'_>, worker: &Worker, pane: Option<&Pane>) -> Result<Option<Input>> {
+    let has_begun = worker.session == Session::Down && worker.pane_id.is_some();
+    if worker.session != Session::Up && !has_begun {
+        return Ok(None);
+    }
+    let Some(pane) = pane.filter(|pane| !has_begun || Some(&pane.id) == worker.pane_id.as_ref()) else {
+        return Ok(Some(Input::SessionGone));
+    };
+    match pane.end {
+        // tmux does not know yet how it ended.
+        None | Some(Session::Down) => Ok(None),
+        Some(end) => {
+            let is_ok = match end {
+                Session::Code(code) => site.root.agent_of(worker)?.is_ok_exit(code),
+                _ => false,
+            };
+            Ok(Some(Input::Exited { pane: pane.id.clone(), end, is_ok }))
+        }
+    }
+}

@@ -1,0 +1,91 @@
+//! The state written anew from the worktrees. What git cannot tell comes from the newest earlier state that can be read, and
+//! from the event log where that is newer.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+use shopfloor_core::error::{Exit, Failure, Result};
+use shopfloor_core::fs;
+use shopfloor_core::text::shell_word;
+
+use crate::apply::repair;
+use crate::layout::{self, RootLock};
+use crate::log;
+use crate::site::Site;
+use crate::store::{self, State};
+use crate::tmux::socket_of;
+
+/// A state that is about to replace the one in force.
+pub struct Rebuilt {
+    pub state: State,
+    /// The bytes of the state in force when this one was made.
+    replaces: Option<Vec<u8>>,
+}
+
+/// Reads the worktrees. Workers that cannot be told are left out, each with a warning.
+pub fn read(site: &Site<'_>) -> Result<Rebuilt> {
+    let root = &site.root.path;
+    let replaces = fs::read_no_follow(&layout::state(root))?;
+    if let Some(bytes) = &replaces {
+        store::refuse_newer(&layout::state(root), bytes)?;
+    }
+    let earlier = store::newest_readable(root);
+    let logged = log::last_of_each(root)?;
+    let mut state = State::new(&socket_of(root));
+    let newest = logged.values().filter_map(|record| record["revision"].as_u64()).max();
+    state.revision = earlier.as_ref().map(|earlier| earlier.revision).max(newest).map_or(0, |revision| revision + 1);
+    state.last_reviewed = earlier.as_ref().and_then(|earlier| earlier.last_reviewed.clone());
+    for (name, path) in worktrees(site)? {
+        match derive(site, &name, &path, earlier.as_ref(), &logged) {
+            Ok(worker) => drop(state.workers.insert(name, worker)),
+            Err(failure) => site.ui.warn(format!("{name} is left out: {failure}")),
+        }
+    }
+    let known = earlier.iter().flat_map(|state| state.workers.keys());
+    for name in known.filter(|name| !state.workers.contains_key(*name)) {
+        let tree = layout::worktree(root, name);
+        site.ui.warn(format!(
+            "{name} is left out: git lists no worktree {}; `git -C {} worktree repair {}` may find it",
+            tree.display(),
+            shell_word(root),
+            shell_word(&tree)
+        ));
+    }
+    Ok(Rebuilt { state, replaces })
+}
+
+/// The worktrees of workers, by name.
+fn worktrees(site: &Site<'_>) -> Result<Vec<(String, PathBuf)>> {
+    let all = layout::worktrees(&site.root.path);
+    let own = site.clone.trees()?.into_keys().filter(|path| path.parent() == Some(&all) && path.is_dir());
+    Ok(own.filter_map(|path| Some((path.file_name()?.to_string_lossy().into_owned(), path))).collect())
+}
+
+fn derive(
+    site: &Site<'_>,
+    name: &str,
+    path: &Path,
+    earlier: Option<&State>,
+    logged: &BTreeMap<String, Value>,
+) -> Result<crate::worker::Worker> {
+    let before = earlier.and_then(|state| state.workers.get(name));
+    // Only what the log has of a later revision than the one we have is news.
+    let known = earlier.map(|earlier| earlier.revision);
+    let later = logged.get(name).filter(|record| record["revision"].as_u64() > known);
+    repair::derive(site, name, path, before, later)
+}
+
+/// Writes it, unless the state has changed since. What was there is kept beside it, whatever it is.
+pub fn write(site: &Site<'_>, rebuilt: &Rebuilt) -> Result<()> {
+    let root = &site.root.path;
+    let _lock = site.lock_root(RootLock::State)?;
+    if fs::read_no_follow(&layout::state(root))? != rebuilt.replaces {
+        return Err(Failure::new(Exit::No, "changed", "the state changed meanwhile").hint("run the same command again"));
+    }
+    if let Some(bytes) = fs::read_own(&layout::state(root))? {
+        let time = site.env.later().now.strftime("%Y%m%dT%H%M%SZ").to_string();
+        fs::replace(&root.join(format!("state.json.before-{time}")), &bytes, Some(fs::PRIVATE))?;
+    }
+    store::create(root, &rebuilt.state)
+}

@@ -1,0 +1,55 @@
+//! `attach`: a person sits down at a worker's terminal.
+
+use std::path::Path;
+
+use clap::Args as ClapArgs;
+use shopfloor_core::config::Line;
+use shopfloor_core::error::{Exit, Failure, Result};
+use shopfloor_core::proc::{self, Cmd};
+use shopfloor_core::ui::printable;
+
+use crate::apply::session;
+use crate::commands;
+use crate::site::Site;
+use crate::store;
+use crate::worker::Worker;
+
+#[derive(Debug, ClapArgs)]
+pub struct Args {
+    /// The worker
+    pub worker: String,
+}
+
+/// Works from inside another tmux too. `before_attach` and `after_attach` run in the worktree.
+pub fn run(site: &Site<'_>, args: &Args) -> Result<Exit> {
+    let name = args.worker.as_str();
+    let pane = commands::pane(site, name)?;
+    let worker = store::load(&site.root.path)?.require(name)?.clone();
+    let defaults = &site.root.config.defaults;
+    run_line(site, &worker, defaults.before_attach.as_ref())?;
+    let (program, args) = site.tmux()?.attach_line(&pane.id);
+    let cmd = Cmd::new(&program, site.env).args(args).without_vars(&["TMUX", "TMUX_PANE"]);
+    let status = cmd.foreground()?;
+    run_line(site, &worker, defaults.after_attach.as_ref())?;
+    match status.success() {
+        true => Ok(Exit::Done),
+        false => Err(Failure::failed(format!("tmux attach-session failed with {status}"))
+            .hint("attach from a terminal; elsewhere `worker-ctl peek` shows what there is")),
+    }
+}
+
+fn run_line(site: &Site<'_>, worker: &Worker, line: Option<&Line>) -> Result<()> {
+    let Some(line) = line else { return Ok(()) };
+    let sh = proc::find(site.env, "sh").ok_or_else(|| Failure::failed("sh is not on the PATH"))?;
+    let mut cmd = Cmd::new(&sh, site.env).dir(Path::new(&worker.worktree_path)).arg("-c").arg(line.shell());
+    for (key, value) in session::variables(site, worker) {
+        // With a worker's own variable it would count as its process, and end with it.
+        cmd = cmd.var(if key == "WORKER_CTL_WORKER" { "WORKER_CTL_NAME" } else { key }, value);
+    }
+    let cmd = cmd.without_vars(&["WORKER_CTL_WORKER"]);
+    let status = cmd.foreground()?;
+    if !status.success() {
+        site.ui.warn(format!("`{}` ended with {status}", printable(&line.shell())));
+    }
+    Ok(())
+}

@@ -1,0 +1,47 @@
+//! `reject`: the reviewed worker goes back to work with what should change.
+
+use clap::Args as ClapArgs;
+use shopfloor_core::error::{Exit, Failure, Result};
+use shopfloor_core::hook_command::DryRun;
+
+use crate::apply::deliver::deliver;
+use crate::commands::{self, look};
+use crate::plan::machine::Input;
+use crate::plan::prompt;
+use crate::plan::start::permit;
+use crate::site::Site;
+use crate::store;
+
+#[derive(Debug, ClapArgs)]
+pub struct Args {
+    /// What should change
+    #[arg(allow_hyphen_values = true)]
+    pub message: String,
+    /// Also when a text may stand in its input line, or somebody types there
+    #[arg(long)]
+    pub force: bool,
+    #[command(flatten)]
+    pub dry: DryRun,
+}
+
+pub fn run(site: &Site<'_>, args: &Args) -> Result<Exit> {
+    let message = commands::read_text(site, &args.message)?;
+    commands::recover(site)?;
+    look(site)?;
+    let name = store::load(&site.root.path)?.last_reviewed.ok_or_else(|| {
+        Failure::new(Exit::No, "wrong_state", "nothing was reviewed").hint("look first: `worker-ctl review NAME`")
+    })?;
+    let (worker, _lock) = commands::locked(site, &name)?;
+    let sha = worker.commit_sha.clone().unwrap_or_default();
+    let patch = if sha.is_empty() { String::new() } else { site.clone.work_of(&sha)? };
+    let input = Input::Reject { base: sha.clone(), patch, force: args.force };
+    if let Err(refused) = permit(&worker, &input) {
+        return commands::print_delivery(site, &name, Err(refused));
+    }
+    if site.is_dry {
+        commands::show(site.ui, format!("send {name} back to work"));
+        return Ok(Exit::Done);
+    }
+    let text = prompt::rejection(&message, &commands::diff(site, &sha)?);
+    commands::print_delivery(site, &name, deliver(site, &worker, &input, &text))
+}

@@ -1,0 +1,72 @@
+//! The `up` that stays: who it is, and whether there is one. Its lock tells.
+
+use std::path::Path;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, kill_process};
+use shopfloor_core::error::{Exit, Failure, Result};
+use shopfloor_core::fs;
+use shopfloor_core::lock::Lock;
+
+use crate::layout::{self, RootLock};
+
+/// How long a running `up` may take to end its sessions.
+pub const PATIENCE: Duration = Duration::from_secs(30);
+
+/// Whether an `up` runs.
+pub fn is_running(root: &Path) -> Result<bool> {
+    Lock::is_held(&layout::lock(root, RootLock::Daemon))
+}
+
+/// Exit 3: another one runs.
+pub fn refuse_second() -> Failure {
+    Failure::new(Exit::Busy, "busy", "another `up` runs for this root")
+        .hint("end it with `worker-ctl down`; `worker-ctl status` shows its workers")
+}
+
+/// Takes the lock that is held for life, and writes our process id into it. A probe holds the lock for an instant, so one
+/// attempt is not enough.
+pub fn take(root: &Path) -> Result<Lock> {
+    let path = layout::lock(root, RootLock::Daemon);
+    for _ in 0..20 {
+        if let Some(mut lock) = Lock::try_take(&path)? {
+            lock.sign().map_err(|e| Failure::failed(format!("cannot write to {}", path.display())).because(e))?;
+            return Ok(lock);
+        }
+        thread::sleep(Duration::from_millis(10));
+    }
+    Err(refuse_second())
+}
+
+/// How a running `up` is asked to end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ending {
+    /// It ends its sessions itself.
+    Gentle,
+    /// It leaves its sessions to us.
+    AtOnce,
+}
+
+/// Asks a running `up` to end, and waits until its lock is free.
+pub fn end(root: &Path, how: Ending) -> Result<()> {
+    let start = Instant::now();
+    let mut asked = None;
+    while is_running(root)? {
+        // Its holder writes the id; one that has just taken the lock may not have got so far.
+        let text = fs::read_no_follow(&layout::lock(root, RootLock::Daemon))?.unwrap_or_default();
+        let pid = String::from_utf8_lossy(&text).trim().parse().ok().and_then(Pid::from_raw);
+        if let Some(pid) = pid.filter(|pid| asked.replace(*pid) != Some(*pid)) {
+            let _ = kill_process(pid, Signal::TERM);
+            if how == Ending::AtOnce {
+                let _ = kill_process(pid, Signal::INT);
+            }
+        }
+        if start.elapsed() > PATIENCE {
+            return Err(Failure::new(Exit::Busy, "busy", "the running `up` does not end")
+                .hint("end it yourself, then run `worker-ctl down` again"));
+        }
+        thread::sleep(Duration::from_millis(20));
+    }
+    Ok(())
+}

@@ -1,0 +1,106 @@
+//! Conflicts of a rebase: which there are, from the index alone.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use shopfloor_core::error::Result;
+use shopfloor_core::fs;
+use shopfloor_core::git::failed;
+
+use crate::clone::SourceClone;
+
+/// A file with conflicts.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Conflict {
+    pub path: String,
+    /// From the index alone: `content`, `add/add`, `modify/delete` or `rename/rename`.
+    pub kind: &'static str,
+    /// How often the two sides meet in it.
+    pub markers: usize,
+    /// Where they meet, with lines around, as they stand in the file.
+    pub regions: String,
+}
+
+impl Conflict {
+    /// For a person.
+    pub fn describe(&self) -> String {
+        format!("{} ({})", self.path, self.kind)
+    }
+}
+
+/// How many lines around a conflict are shown, and how many in all.
+const AROUND: usize = 3;
+const MOST_SHOWN: usize = 80;
+
+/// Files with conflicts, in the order of their names.
+pub fn conflicts(clone: &SourceClone, worktree: &Path) -> Result<Vec<Conflict>> {
+    let listed = clone.run(worktree, &["ls-files", "-u", "-z"])?;
+    if !listed.status.success() {
+        return Err(failed("ls-files", &listed));
+    }
+    let text = String::from_utf8_lossy(&listed.stdout).into_owned();
+    let mut stages: BTreeMap<String, Vec<u8>> = BTreeMap::new();
+    for entry in text.split('\0') {
+        let Some((about, path)) = entry.split_once('\t') else { continue };
+        let stage = about.as_bytes().last().map_or(0, |b| b.saturating_sub(b'0'));
+        stages.entry(path.to_owned()).or_default().push(stage);
+    }
+    let kind = |stages: &[u8]| match stages {
+        [1, 2, 3] => "content",
+        [2, 3] => "add/add",
+        [1, 2] | [1, 3] => "modify/delete",
+        _ => "rename/rename",
+    };
+    let conflict = |(path, stages): (String, Vec<u8>)| {
+        let bytes = fs::read_own(&worktree.join(&path)).ok().flatten().unwrap_or_default();
+        let text = String::from_utf8_lossy(&bytes).into_owned();
+        let markers = text.lines().filter(|line| line.starts_with("<<<<<<< ")).count();
+        Conflict { kind: kind(&stages), markers, regions: regions(&text), path }
+    };
+    Ok(stages.into_iter().map(conflict).collect())
+}
+
+fn regions(text: &str) -> String {
+    let lines: Vec<&str> = text.lines().collect();
+    let mut shown = vec![false; lines.len()];
+    let mut from = None;
+    for (at, line) in lines.iter().enumerate() {
+        if line.starts_with("<<<<<<< ") {
+            from = Some(at);
+        } else if line.starts_with(">>>>>>> ")
+            && let Some(start) = from.take()
+        {
+            let end = (at + AROUND + 1).min(lines.len());
+            shown[start.saturating_sub(AROUND)..end].fill(true);
+        }
+    }
+    let mut out = Vec::new();
+    for (at, line) in lines.iter().enumerate().filter(|(at, _)| shown[*at]) {
+        if at > 0 && !shown[at - 1] && !out.is_empty() {
+            out.push("...".to_owned());
+        }
+        out.push(format!("{:>5}  {line}", at + 1));
+    }
+    if out.len() > MOST_SHOWN {
+        out.truncate(MOST_SHOWN);
+        out.push("... and more".to_owned());
+    }
+    out.join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn where_two_sides_meet_is_shown_with_what_is_around() {
+        let text = "1\n2\n3\n4\n<<<<<<< HEAD\nbase\n=======\nmine\n>>>>>>> x\n10\n11\n12\n13\n14\n15\n16\n17\n\
+                    <<<<<<< HEAD\n=======\n>>>>>>> x\n";
+        let shown = regions(text);
+        let lines: Vec<&str> = shown.lines().map(str::trim_start).collect();
+        assert_eq!(lines.first(), Some(&"2  2"));
+        assert!(lines.contains(&"12  12") && lines.contains(&"..."), "{shown}");
+        assert!(!lines.contains(&"13  13"));
+        assert_eq!(regions("nothing\n"), "");
+    }
+}

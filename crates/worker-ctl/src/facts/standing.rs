@@ -1,0 +1,110 @@
+//! Where a worker and its work are, read once: what `plan` decides about.
+
+use std::path::Path;
+
+use shopfloor_core::error::Result;
+
+use crate::clone::{MergeResult, SourceClone, is_rebasing, left_markers};
+use crate::site::Site;
+use crate::worker::{Task, Worker};
+
+/// Where a worker is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Standing {
+    pub worker: Worker,
+    /// The default branch's commit, as the source has it.
+    pub base: String,
+    pub worktree: WorktreeFacts,
+    /// The commits it has made, where its task has any.
+    pub work: Option<WorkFacts>,
+}
+
+/// What is in a worker's worktree.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct WorktreeFacts {
+    /// The branch that is checked out.
+    pub branch: Option<String>,
+    pub head: Option<String>,
+    /// Whether a rebase is under way.
+    pub is_rebasing: bool,
+    /// Files with uncommitted changes, untracked ones too.
+    pub dirty: Vec<String>,
+    /// Whether HEAD or the worker's own branch has commits that were never on the default branch.
+    pub has_unmerged: bool,
+}
+
+/// A worker's work: the commit that waits for review, or else what its worktree is at.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WorkFacts {
+    pub sha: String,
+    /// What the work comes to, wherever it is put.
+    pub patch: String,
+    /// The files in which the worker left conflict markers.
+    pub markers: Vec<String>,
+    /// Whether the default branch's commit is in its history.
+    pub has_base: bool,
+    /// Whether the default branch has dropped commits that it sits on.
+    pub was_moved_back: bool,
+    /// What merging it into the default branch comes to.
+    pub merge: MergeResult,
+}
+
+impl Standing {
+    /// Reads it, under the worker's lock; the default branch is fetched where the source has moved on.
+    pub fn read(site: &Site<'_>, worker: &Worker) -> Result<Standing> {
+        let base = site.clone.fetched(&site.source())?;
+        Standing::read_on(site, worker, &base)
+    }
+
+    /// The same against a commit of the default branch that was fetched before.
+    pub fn read_on(site: &Site<'_>, worker: &Worker, base: &str) -> Result<Standing> {
+        let worktree = WorktreeFacts::read(&site.clone, worker)?;
+        let sha = match worker.task {
+            Task::NeedsReview => worker.commit_sha.clone(),
+            Task::Working | Task::Rejected => worktree.head.clone(),
+            Task::Idle | Task::Rebasing { .. } => None,
+        };
+        let work = sha.map(|sha| WorkFacts::read(&site.clone, worker, base, sha)).transpose()?;
+        Ok(Standing { worker: worker.clone(), base: base.to_owned(), worktree, work })
+    }
+
+    /// Whether the worktree is on the worker's branch, at this commit, and nothing is under way in it.
+    pub fn is_at(&self, sha: &str) -> bool {
+        let WorktreeFacts { branch, head, is_rebasing, .. } = &self.worktree;
+        !is_rebasing && branch.as_ref() == Some(&self.worker.branch) && head.as_deref() == Some(sha)
+    }
+}
+
+impl WorktreeFacts {
+    fn read(clone: &SourceClone, worker: &Worker) -> Result<WorktreeFacts> {
+        let tree = Path::new(&worker.worktree_path);
+        let head = clone.commit(tree, "HEAD")?;
+        let mut has_unmerged = false;
+        if worker.task == Task::Idle {
+            let own = clone.commit(tree, &format!("refs/heads/{}", worker.branch))?;
+            for sha in head.iter().chain(&own) {
+                has_unmerged |= clone.ahead(sha)? > 0 && !clone.was_base(sha)?;
+            }
+        }
+        Ok(WorktreeFacts {
+            branch: clone.branch_of(tree)?,
+            head,
+            is_rebasing: is_rebasing(tree),
+            dirty: clone.dirty(tree)?,
+            has_unmerged,
+        })
+    }
+}
+
+impl WorkFacts {
+    fn read(clone: &SourceClone, worker: &Worker, base: &str, sha: String) -> Result<WorkFacts> {
+        Ok(WorkFacts {
+            patch: clone.work_of(&sha)?,
+            markers: left_markers(clone, &sha, &worker.conflicted)?,
+            has_base: clone.has(&sha, base)?,
+            was_moved_back: clone.was_moved_back(worker, base, &sha)?,
+            merge: clone.merge(base, &sha)?,
+            sha,
+        })
+    }
+}

@@ -1,0 +1,80 @@
+//! Texts on their way to a worker's terminal.
+
+use shopfloor_core::error::Result;
+
+use crate::note::Note;
+use crate::plan::machine::{Effect, Input, Step};
+use crate::worker::{Pending, Session, Task, Worker};
+
+pub(super) fn apply(step: &mut Step<'_>, input: &Input) -> Result<Vec<Effect>> {
+    let worker = step.before;
+    let name = &worker.name;
+    let is_up = worker.session == Session::Up;
+    match (&worker.task, input) {
+        (_, Input::Typing) => {
+            if let Some(pending) = &mut step.next.pending_send {
+                pending.is_typed = true;
+            }
+            Ok(vec![])
+        }
+        (_, Input::Sent) => {
+            sent(step);
+            Ok(vec![])
+        }
+        (_, Input::NotSent { back }) => Ok(take_back(step, back)),
+        (_, Input::Doubt) => {
+            doubt(step);
+            Ok(vec![])
+        }
+        (Task::Idle, Input::Resume { .. }) => {
+            Err(step.refuse(format!("{name} has no task"), "give it one with `worker-ctl start`".into()))
+        }
+        (_, Input::Resume { .. }) if !is_up => Err(step.refuse_down()),
+        (_, Input::Resume { .. }) => Ok(send(step, "start")),
+        (Task::Idle, Input::Message { force: false }) => {
+            Err(step
+                .refuse(format!("{name} is idle"), "give it a task with `worker-ctl start`, or use `--force`".into()))
+        }
+        (_, Input::Message { .. }) if !is_up => Err(step.refuse_dead()),
+        (_, Input::Message { .. }) => Ok(send(step, "message")),
+        _ => Ok(vec![]),
+    }
+}
+
+fn send(step: &mut Step<'_>, what: &str) -> Vec<Effect> {
+    step.next.pending_send = Some(Pending::new(what, step.now));
+    vec![Effect::Deliver]
+}
+
+fn sent(step: &mut Step<'_>) {
+    let is_about_task = step.before.pending_send.as_ref().is_some_and(|pending| pending.what != "message");
+    let next = &mut step.next;
+    next.notes.retain(|note| !(is_about_task && matches!(note, Note::Untold(_))));
+    next.pending_send = None;
+    next.is_in_doubt = false;
+    next.notes.retain(|note| !matches!(note, Note::Unsubmitted(_)));
+}
+
+/// Only the task goes back; whether the program lives is as it is now.
+fn take_back(step: &mut Step<'_>, back: &Worker) -> Vec<Effect> {
+    let worker = step.before;
+    step.next = Worker {
+        session: worker.session,
+        fault: worker.fault.clone(),
+        pane_id: worker.pane_id.clone(),
+        pane_pid: worker.pane_pid,
+        dead_pane: worker.dead_pane.clone(),
+        crash_count: worker.crash_count,
+        last_crash_unix: worker.last_crash_unix,
+        ..back.clone()
+    };
+    step.next.reviewed_sha.clone().map(Effect::Pin).into_iter().collect()
+}
+
+fn doubt(step: &mut Step<'_>) {
+    if let Some(pending) = step.next.pending_send.take() {
+        step.next.is_in_doubt |= pending.is_typed;
+        let what = pending.what;
+        step.note(if pending.is_typed { Note::Unsubmitted(what) } else { Note::NotTyped(what) });
+    }
+}

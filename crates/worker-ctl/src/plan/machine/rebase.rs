@@ -1,0 +1,90 @@
+//! Rebases: the same work on another commit, or conflicts that the worker resolves.
+
+use crate::note::Note;
+use crate::plan::machine::{Effect, Input, Step};
+use crate::worker::{Before, Pending, Task};
+
+pub(super) fn apply(step: &mut Step<'_>, input: &Input) -> Vec<Effect> {
+    match (&step.before.task, input) {
+        (task @ (Task::Working | Task::NeedsReview | Task::Rejected), Input::Rebased { sha, patch, onto }) => {
+            moved(step, task, sha, patch, onto.as_ref())
+        }
+        (task @ (Task::Working | Task::NeedsReview | Task::Rejected), Input::Conflict { pre_sha, base, files, .. }) => {
+            conflict(step, task, pre_sha, base, files)
+        }
+        (Task::Rebasing { from, pre_sha }, Input::RebaseDone { sha, markers }) => {
+            resolved(step, *from, pre_sha, sha, markers);
+            if step.next.task == Task::NeedsReview && sha != pre_sha { vec![Effect::Unpin] } else { vec![] }
+        }
+        (Task::Rebasing { from, pre_sha }, Input::WorkGone) => {
+            back(step, *from, pre_sha, Note::WorkGone);
+            vec![]
+        }
+        _ => vec![],
+    }
+}
+
+/// The same work sits on another commit.
+fn moved(step: &mut Step<'_>, task: &Task, sha: &str, patch: &str, onto: Option<&String>) -> Vec<Effect> {
+    let (before, next) = (step.before, &mut step.next);
+    next.onto_sha = onto.cloned().or(next.onto_sha.take());
+    match task {
+        Task::NeedsReview => {
+            // The patch is the same: what was reviewed still is.
+            if before.reviewed_sha.is_some() && before.reviewed_sha == before.commit_sha {
+                next.reviewed_sha = Some(sha.to_owned());
+            }
+            next.commit_sha = Some(sha.to_owned());
+            next.reviewed_sha.clone().map(Effect::Pin).into_iter().collect()
+        }
+        Task::Rejected => {
+            // Work that was rejected is not new at another place.
+            next.baseline_sha = Some(sha.to_owned());
+            next.baseline_patch = Some(patch.to_owned());
+            vec![]
+        }
+        _ => vec![],
+    }
+}
+
+fn conflict(step: &mut Step<'_>, task: &Task, pre_sha: &str, base: &str, files: &[String]) -> Vec<Effect> {
+    let from = match task {
+        Task::NeedsReview => Before::NeedsReview,
+        Task::Rejected => Before::Rejected,
+        _ => Before::Working,
+    };
+    let next = &mut step.next;
+    next.task = Task::Rebasing { from, pre_sha: pre_sha.to_owned() };
+    next.base_sha = Some(base.to_owned());
+    next.conflicted = files.to_vec();
+    next.notes.retain(|note| *note != Note::GaveUp);
+    next.pending_send = Some(Pending::new("conflict", step.now));
+    vec![Effect::Deliver, Effect::Keep(pre_sha.to_owned())]
+}
+
+/// The rebase is over; at the commit it began with it was given up.
+fn resolved(step: &mut Step<'_>, from: Before, pre_sha: &str, sha: &str, markers: &[String]) {
+    if sha == pre_sha {
+        return back(step, from, sha, Note::GaveUp);
+    }
+    let next = &mut step.next;
+    next.onto_sha = next.base_sha.clone();
+    if from == Before::Working {
+        next.task = Task::Working;
+        return;
+    }
+    next.task = Task::NeedsReview;
+    next.notes.retain(|note| *note != Note::GaveUp);
+    next.commit_sha = Some(sha.to_owned());
+    next.reviewed_sha = None;
+    markers.iter().for_each(|file| step.note(Note::MarkersLeft(file.clone())));
+}
+
+/// Back to what it was at before the rebase, with the commit it had.
+fn back(step: &mut Step<'_>, from: Before, sha: &str, note: Note) {
+    step.next.task = from.task();
+    if step.next.task == Task::NeedsReview {
+        step.next.commit_sha = Some(sha.to_owned());
+    }
+    step.note(note);
+}

@@ -1,0 +1,227 @@
+//! The whole table walked, and what holds of every sequence.
+
+use proptest::prelude::*;
+
+use super::*;
+use crate::note::Fault;
+use crate::worker::{Before, Session, Task, Worker};
+
+fn tasks() -> Vec<Task> {
+    let rebasing = |from| Task::Rebasing { from, pre_sha: "pre".into() };
+    let mut all = vec![Task::Idle, Task::Working, Task::NeedsReview, Task::Rejected];
+    all.extend([Before::Working, Before::NeedsReview, Before::Rejected].map(rebasing));
+    all
+}
+
+fn worker(task: &Task, session: Session, fault: bool, reviewed: bool) -> Worker {
+    let mut worker = Worker::new("adam", "claude", "/w", "worker/adam", 0);
+    worker.task = task.clone();
+    worker.session = session;
+    worker.fault = fault.then_some(Fault::Exit(7));
+    if *task != Task::Idle {
+        worker.prompt = Some("p".into());
+        worker.baseline_sha = Some("base".into());
+    }
+    if *task == Task::NeedsReview {
+        worker.commit_sha = Some("c1".into());
+        worker.reviewed_sha = reviewed.then(|| "c1".to_owned());
+    }
+    worker
+}
+
+fn events() -> Vec<Input> {
+    let back = Worker::new("adam", "claude", "/w", "worker/adam", 0);
+    let text = |s: &str| s.to_owned();
+    vec![
+        Input::Start { prompt: text("p"), base: text("base"), force: false },
+        Input::Sent,
+        Input::Typing,
+        Input::NotSent { back: Box::new(back) },
+        Input::Commit { sha: text("c2"), onto: None },
+        Input::Reviewed { sha: text("c1"), patch: text("q") },
+        Input::Reject { base: text("c1"), patch: text("q"), force: false },
+        Input::Rebased { sha: text("c3"), patch: text("q"), onto: Some(text("b3")) },
+        Input::Conflict { pre_sha: text("c1"), base: text("b2"), files: vec![text("f")], force: false },
+        Input::RebaseDone { sha: text("pre"), markers: vec![] },
+        Input::RebaseDone { sha: text("c4"), markers: vec![text("f")] },
+        Input::WorkGone,
+        Input::Accepted,
+        Input::Reset,
+        Input::SessionBegun { pane: text("%1"), pid: 7 },
+        Input::SessionUp { pane: text("%1"), pid: 7 },
+        Input::Exited { pane: text("%1"), end: Session::Code(7), is_ok: false },
+        Input::Exited { pane: text("%2"), end: Session::Code(0), is_ok: true },
+        Input::SessionGone,
+        Input::Fault { reason: Fault::WorktreeMissing },
+        Input::Message { force: false },
+        Input::Message { force: true },
+        Input::Quiet,
+        Input::Resume { force: false },
+        Input::Mended { reason: Fault::WorktreeMissing },
+        Input::Doubt,
+    ]
+}
+
+fn is_liveness(event: &Input) -> bool {
+    matches!(
+        event,
+        Input::SessionBegun { .. }
+            | Input::SessionUp { .. }
+            | Input::Exited { .. }
+            | Input::SessionGone
+            | Input::Fault { .. }
+            | Input::Mended { .. }
+            | Input::Doubt
+            | Input::Quiet
+    )
+}
+
+/// What comes of every event in every state, as a person reads it: refused, nothing, or the task it is then, with what is
+/// to be done.
+fn table() -> Vec<String> {
+    let cell = |task: &Task, event: &Input| {
+        let before = worker(task, Session::Up, false, *task == Task::NeedsReview);
+        match apply(&before, event, 5) {
+            Err(_) => "refused".to_owned(),
+            Ok((after, actions)) => {
+                let mut words = vec![if after.task == *task { "-" } else { after.task.word() }];
+                words.extend(actions.iter().map(|action| match action {
+                    Effect::Deliver => "deliver",
+                    Effect::Pin(_) => "pin",
+                    Effect::Unpin => "unpin",
+                    Effect::Keep(_) => "keep",
+                }));
+                words.join("+")
+            }
+        }
+    };
+    let rebasing = |from| Task::Rebasing { from, pre_sha: "pre".into() };
+    let tasks = [
+        Task::Idle,
+        Task::Working,
+        Task::NeedsReview,
+        Task::Rejected,
+        rebasing(Before::Working),
+        rebasing(Before::NeedsReview),
+        rebasing(Before::Rejected),
+    ];
+    let row = |event: &Input| {
+        let cells: Vec<String> = tasks.iter().map(|task| cell(task, event)).collect();
+        format!("{:14} {}", event.describe().0, cells.join(" "))
+    };
+    events().iter().map(row).collect()
+}
+
+/// Idle, working, needs_review, rejected, and rebasing from each of the last three.
+const TABLE: [&str; 26] = [
+    "start          working+deliver refused refused refused refused refused refused",
+    "sent           - - - - - - -",
+    "typing         - - - - - - -",
+    "not_sent       - idle idle idle idle idle idle",
+    "commit         - needs_review+unpin -+unpin needs_review+unpin - - -",
+    "reviewed       refused refused -+pin refused refused refused refused",
+    "reject         refused refused rejected+deliver+unpin refused refused refused refused",
+    "rebased        - - -+pin - - - -",
+    "conflict       - rebasing+deliver+keep rebasing+deliver+keep rebasing+deliver+keep - - -",
+    "rebase_done    - - - - working needs_review rejected",
+    "rebase_done    - - - - working needs_review+unpin needs_review+unpin",
+    "work_gone      - - - - working needs_review rejected",
+    "accepted       - - idle+unpin - - - -",
+    "reset          -+unpin idle+unpin idle+unpin idle+unpin idle+unpin idle+unpin idle+unpin",
+    "session_begun  - - - - - - -",
+    "session_up     - - - - - - -",
+    "exited         - - - - - - -",
+    "exited         - - - - - - -",
+    "session_gone   - - - - - - -",
+    "fault          - - - - - - -",
+    "message        refused -+deliver -+deliver -+deliver -+deliver -+deliver -+deliver",
+    "message        -+deliver -+deliver -+deliver -+deliver -+deliver -+deliver -+deliver",
+    "quiet          - - - - - - -",
+    "resume         refused -+deliver -+deliver -+deliver -+deliver -+deliver -+deliver",
+    "mended         - - - - - - -",
+    "doubt          - - - - - - -",
+];
+
+#[test]
+fn the_table_is_as_it_is_meant() {
+    assert_eq!(table(), TABLE);
+}
+
+/// Every state, every event: what is written down holds, and what only happens to a session leaves the task alone.
+#[test]
+fn the_whole_table() {
+    let sessions = [Session::Up, Session::Down, Session::Code(7), Session::Signal(9)];
+    let mut walked = 0;
+    for task in tasks() {
+        for session in sessions {
+            for (fault, reviewed) in [(false, false), (false, true), (true, false), (true, true)] {
+                let before = worker(&task, session, fault, reviewed);
+                before.check().unwrap();
+                for event in events() {
+                    walked += 1;
+                    let Ok((after, actions)) = apply(&before, &event, 5) else { continue };
+                    assert_eq!(after.check(), Ok(()), "{before:?} {event:?}");
+                    let delivers = actions.iter().filter(|action| **action == Effect::Deliver).count();
+                    assert!(delivers <= 1, "{event:?}");
+                    if is_liveness(&event) {
+                        assert_eq!(after.task, before.task, "{event:?}");
+                        assert_eq!(after.prompt, before.prompt);
+                    }
+                    let became_idle = after.task == Task::Idle && before.task != Task::Idle;
+                    let may = matches!(event, Input::Accepted | Input::Reset | Input::NotSent { .. });
+                    assert!(!became_idle || may, "{before:?} {event:?}");
+                }
+            }
+        }
+    }
+    assert_eq!(walked, 7 * 4 * 4 * 26);
+}
+
+#[test]
+fn a_task_from_start_to_acceptance() {
+    let idle = worker(&Task::Idle, Session::Up, false, false);
+    let step = |worker: &Worker, event: Input| apply(worker, &event, 9).unwrap();
+    let (working, actions) = step(&idle, Input::Start { prompt: "p".into(), base: "b".into(), force: false });
+    assert_eq!((working.status(), actions), ("working", vec![Effect::Deliver]));
+    let (working, _) = step(&working, Input::Sent);
+    let (done, actions) = step(&working, Input::Commit { sha: "c1".into(), onto: None });
+    assert_eq!((done.status(), actions.last()), ("needs_review", Some(&Effect::Unpin)));
+    assert_eq!(
+        apply(&done, &Input::Reject { base: "c1".into(), patch: "q".into(), force: false }, 9).unwrap_err().exit.code(),
+        1
+    );
+    let (seen, actions) = step(&done, Input::Reviewed { sha: "c1".into(), patch: "q".into() });
+    assert_eq!(actions, [Effect::Pin("c1".into())]);
+    let (rejected, _) = step(&seen, Input::Reject { base: "c1".into(), patch: "q".into(), force: false });
+    assert_eq!(rejected.status(), "rejected");
+    let (again, _) = step(&rejected, Input::Commit { sha: "c2".into(), onto: None });
+    assert_eq!((again.status(), again.reviewed_sha.clone()), ("needs_review", None));
+    assert_eq!(again.reviewed_patch, None);
+    // What comes after a review is not what was reviewed.
+    let (seen, _) = step(&again, Input::Reviewed { sha: "c2".into(), patch: "r".into() });
+    let (later, actions) = step(&seen, Input::Commit { sha: "c3".into(), onto: None });
+    assert_eq!((later.reviewed_sha, later.reviewed_patch), (None, Some("r".into())));
+    assert_eq!(actions, [Effect::Unpin]);
+    let (idle, _) = step(&again, Input::Accepted);
+    assert_eq!((idle.status(), idle.prompt), ("idle", None));
+}
+
+proptest! {
+    /// Any sequence keeps every record whole, and one death is counted once.
+    #[test]
+    fn no_sequence_breaks_a_record(picks in proptest::collection::vec(0..26usize, 0..60)) {
+        let all = events();
+        let mut now = worker(&Task::Idle, Session::Up, false, false);
+        for pick in picks {
+            if let Ok((next, _)) = apply(&now, &all[pick], 5) {
+                prop_assert_eq!(next.check(), Ok(()));
+                prop_assert!(next.crash_count <= now.crash_count + 1);
+                if matches!(all[pick], Input::Exited { .. }) {
+                    let twice = apply(&next, &all[pick], 5).unwrap().0;
+                    prop_assert_eq!(twice.crash_count, next.crash_count);
+                }
+                now = next;
+            }
+        }
+    }
+}

@@ -1,0 +1,88 @@
+//! Whether an idle worker can be given a task, or a busy one be told its task or something else.
+
+use shopfloor_core::error::{Exit, Failure, Result};
+
+use crate::facts::standing::Standing;
+use crate::plan::machine::{Input, apply};
+use crate::plan::require_clean;
+use crate::worker::Worker;
+
+/// Gives a task to a worker that stands at the default branch, or can be put there without losing anything.
+pub fn start(standing: &Standing, prompt: &str, is_forced: bool) -> Result<Input> {
+    let worker = &standing.worker;
+    let input = Input::Start { prompt: prompt.to_owned(), base: standing.base.clone(), force: is_forced };
+    permit(worker, &input)?;
+    require_clean(standing)?;
+    if standing.worktree.is_rebasing || standing.worktree.has_unmerged {
+        return Err(Failure::new(Exit::No, "unmerged", format!("{} has commits that are not merged", worker.name))
+            .hint("look at them in its worktree first; they are on no other branch"));
+    }
+    Ok(input)
+}
+
+/// Exit 1 or 4 where the state machine refuses it: then nothing is touched.
+pub fn permit(worker: &Worker, input: &Input) -> Result<()> {
+    apply(worker, input, 0).map(drop)
+}
+
+#[cfg(test)]
+pub mod tests {
+    use super::*;
+    use crate::clone::MergeResult;
+    use crate::facts::standing::{WorkFacts, WorktreeFacts};
+    use crate::worker::{Session, Task};
+
+    /// A worker that is up, with clean work at `sha` that merges.
+    pub fn standing(task: Task) -> Standing {
+        let mut worker = Worker::new("adam", "claude", "/w/adam", "worker/adam", 0);
+        let has_work = !matches!(task, Task::Idle | Task::Rebasing { .. });
+        worker.session = Session::Up;
+        worker.commit_sha = has_work.then(|| "sha".into());
+        worker.reviewed_patch = has_work.then(|| "patch".into());
+        worker.task = task;
+        let worktree = WorktreeFacts {
+            branch: Some(worker.branch.clone()),
+            head: Some("sha".into()),
+            is_rebasing: false,
+            dirty: vec![],
+            has_unmerged: false,
+        };
+        let work = WorkFacts {
+            sha: "sha".into(),
+            patch: "patch".into(),
+            markers: vec![],
+            has_base: true,
+            was_moved_back: false,
+            merge: MergeResult::Tree("tree".into()),
+        };
+        Standing { worker, base: "base".into(), worktree, work: has_work.then_some(work) }
+    }
+
+    #[test]
+    fn a_task_goes_to_an_idle_worker_with_nothing_to_lose() {
+        let Input::Start { prompt, base, force: false } = start(&standing(Task::Idle), "do", false).unwrap() else {
+            panic!("another input");
+        };
+        assert_eq!((prompt.as_str(), base.as_str()), ("do", "base"));
+        type Spoil = fn(&mut Standing);
+        let spoils: [(&str, Spoil); 5] = [
+            ("wrong_state", |s| s.worker.task = Task::Working),
+            ("wrong_state", |s| s.worker.session = Session::Down),
+            ("dirty", |s| s.worktree.dirty.push("a".into())),
+            ("unmerged", |s| s.worktree.has_unmerged = true),
+            ("unmerged", |s| s.worktree.is_rebasing = true),
+        ];
+        for (kind, spoil) in spoils {
+            let mut spoilt = standing(Task::Idle);
+            spoil(&mut spoilt);
+            // A person who overrules a line that stands in the terminal overrules no loss.
+            for is_forced in [false, true] {
+                assert_eq!(start(&spoilt, "do", is_forced).unwrap_err().kind, kind);
+            }
+        }
+        let mut in_doubt = standing(Task::Idle);
+        in_doubt.worker.is_in_doubt = true;
+        assert_eq!(start(&in_doubt, "do", false).unwrap_err().kind, "in_doubt");
+        assert!(start(&in_doubt, "do", true).is_ok());
+    }
+}

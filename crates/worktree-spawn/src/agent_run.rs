@@ -1,0 +1,180 @@
+//! Runs of agents: one record per agent, and one lock per run, which `worktree-spawn run` and its command hold. A run
+//! whose lock is free but whose record has no end has died. Each run has its own lock, so that a process left behind by
+//! an earlier run holds only that one's.
+
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+use shopfloor_core::error::Result;
+use shopfloor_core::fs;
+use shopfloor_core::lock::Lock;
+use shopfloor_core::proc::Status;
+
+use crate::identity::{Agent, AgentKind};
+use crate::layout::{encoded, runs_dir};
+use crate::record;
+
+pub const VERSION: u64 = 1;
+
+/// One run of an agent, from the start of its command.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct AgentRun {
+    pub v: u64,
+    /// The agent at the start of the run: its worktree may be gone when its death is reported.
+    pub agent: Agent,
+    /// Tells this run from earlier and later ones.
+    pub incarnation: String,
+    pub pid: u32,
+    pub started: String,
+    pub ended: Option<String>,
+    /// How the command ended; none while it runs, and when nobody saw the end.
+    pub exit: Option<RunExit>,
+    #[serde(default)]
+    pub died: bool,
+}
+
+/// How a command ended: `{"code":N}` or `{"signal":N}`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum RunExit {
+    Code(i32),
+    Signal(i32),
+}
+
+impl From<Status> for RunExit {
+    fn from(status: Status) -> RunExit {
+        match status {
+            Status::Exited(code) => RunExit::Code(code),
+            Status::Signalled(signal) => RunExit::Signal(signal),
+        }
+    }
+}
+
+/// Whether an agent runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Liveness {
+    /// Its command runs.
+    Live,
+    /// Its command ended, and `run` saw how.
+    Exited,
+    /// It died, and nobody saw how.
+    Died,
+    /// It was never started by `run`.
+    Never,
+    /// Nobody can tell.
+    Unknown,
+}
+
+impl Liveness {
+    pub fn word(self) -> &'static str {
+        match self {
+            Liveness::Live => "live",
+            Liveness::Exited => "exited",
+            Liveness::Died => "died",
+            Liveness::Never => "never",
+            Liveness::Unknown => "unknown",
+        }
+    }
+}
+
+impl AgentRun {
+    /// The deduplication key of the event that reports the end of this run, whoever reports it.
+    pub fn key(&self) -> String {
+        format!("end:{}", self.incarnation)
+    }
+
+    /// Whether this is a run of `agent`, and not of an earlier agent with the same id.
+    pub fn is_of(&self, agent: &Agent) -> bool {
+        // A root has no record, so its incarnation is a new one each time.
+        agent.kind == AgentKind::Root || self.agent.incarnation == agent.incarnation
+    }
+
+    /// What the record says.
+    pub fn liveness(&self) -> Liveness {
+        match (&self.ended, self.died) {
+            (None, _) => Liveness::Live,
+            (Some(_), true) => Liveness::Died,
+            (Some(_), false) => Liveness::Exited,
+        }
+    }
+}
+
+fn file(shared: &Path, id: &str, end: &str) -> PathBuf {
+    runs_dir(shared).join(format!("{}.{end}", encoded(id)))
+}
+
+/// The record of an agent's last run.
+pub fn record_file(shared: &Path, id: &str) -> PathBuf {
+    file(shared, id, "json")
+}
+
+/// The lock of one run.
+pub fn alive_file(shared: &Path, id: &str, incarnation: &str) -> PathBuf {
+    file(shared, id, &format!("{incarnation}.alive"))
+}
+
+/// Takes the lock under which the record of an agent's runs is changed.
+pub fn lock(shared: &Path, id: &str) -> Result<Lock> {
+    Lock::take(&file(shared, id, "lock"))
+}
+
+/// Saves the record of a run.
+pub fn save(shared: &Path, run: &AgentRun) -> Result<()> {
+    record::save(&record_file(shared, &run.agent.id), run)
+}
+
+/// The last run of an agent.
+pub fn load(shared: &Path, id: &str) -> Result<Option<AgentRun>> {
+    load_file(&record_file(shared, id))
+}
+
+fn load_file(path: &Path) -> Result<Option<AgentRun>> {
+    let Some(bytes) = fs::read_no_follow(path)? else { return Ok(None) };
+    // A record that cannot be understood says nothing; the lock does.
+    Ok(serde_json::from_slice::<AgentRun>(&bytes).ok().filter(|run| run.v <= VERSION))
+}
+
+/// The last run of every agent that ever ran, from one listing.
+pub fn all(shared: &Path) -> Result<Vec<AgentRun>> {
+    let dir = runs_dir(shared);
+    let names = fs::list(&dir)?;
+    let records = names.iter().filter(|name| Path::new(name).extension().is_some_and(|e| e == "json"));
+    records.map(|name| load_file(&dir.join(name))).filter_map(Result::transpose).collect()
+}
+
+/// The note that a run has reported its result.
+#[derive(Default, Deserialize, Serialize)]
+#[serde(default)]
+struct ResultNote {
+    v: u64,
+    incarnation: Option<String>,
+}
+
+/// Records that the agent's run already reported its result, so that its exit does not report it again.
+pub fn mark_reported(shared: &Path, id: &str) -> Result<()> {
+    let Some(run) = load(shared, id)?.filter(|run| run.ended.is_none()) else { return Ok(()) };
+    let _lock = Lock::take(&file(shared, id, "done.lock"))?;
+    record::save(&file(shared, id, "done"), &ResultNote { v: 1, incarnation: Some(run.incarnation) })
+}
+
+/// Whether this run already reported its result.
+pub fn has_reported(shared: &Path, run: &AgentRun) -> Result<bool> {
+    let note: ResultNote = record::load_or_default(&file(shared, &run.agent.id, "done"))?;
+    Ok(note.incarnation.as_ref() == Some(&run.incarnation))
+}
+
+/// Deletes the records of an agent's runs, after its removal.
+pub fn forget(shared: &Path, id: &str) -> Result<()> {
+    let _mutex = lock(shared, id)?;
+    let prefix = format!("{}.", encoded(id));
+    for name in fs::list(&runs_dir(shared))? {
+        let text = name.to_string_lossy();
+        if text.starts_with(&prefix) && text.ends_with(".alive") {
+            fs::remove(&runs_dir(shared).join(&name))?;
+        }
+    }
+    for end in ["json", "done", "done.lock", "lock"] {
+        fs::remove(&file(shared, id, end))?;
+    }
+    Ok(())
+}

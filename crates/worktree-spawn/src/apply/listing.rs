@@ -1,0 +1,166 @@
+//! The list of agents, for `list` and the MCP tool `list_agents`. Agents whose death nobody reported are reported by
+//! the way.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use serde::Serialize;
+use shopfloor_core::env::Env;
+use shopfloor_core::error::Result;
+use shopfloor_core::fs;
+use shopfloor_core::git::Git;
+use shopfloor_core::proc;
+use shopfloor_core::ui::Ui;
+
+use super::runs;
+use crate::agent_run::{self, AgentRun, Liveness, RunExit};
+use crate::facts::{agents, repository};
+use crate::identity::AgentKind;
+use crate::known_agent::KnownAgent;
+use crate::layout::{encoded, sessions_dir};
+use crate::place::{Place, Worktree};
+use crate::settings::{Flags, Settings};
+use crate::spool::Spool;
+
+/// Which agents are listed, and how closely they are looked at.
+#[derive(Clone, Debug, Default)]
+pub struct ListingRequest {
+    /// Only this agent and those below it.
+    pub under: Option<String>,
+    pub kind: Option<AgentKind>,
+    pub only_live: bool,
+    pub only_dead: bool,
+    /// Whether to look for uncommitted changes.
+    pub with_status: bool,
+    pub probe: Option<String>,
+}
+
+/// One agent in the list.
+pub struct ListedAgent {
+    pub known: KnownAgent,
+    pub liveness: Liveness,
+    pub exit: Option<RunExit>,
+    /// The number of events that wait for it.
+    pub pending: usize,
+    pub children: usize,
+    /// Whether its worktree has changes, if that was asked for, or why git cannot tell.
+    pub is_dirty: Option<std::result::Result<bool, String>>,
+}
+
+/// A listed agent as scripts read it. The keys are a promise.
+#[derive(Serialize)]
+pub struct AgentAnswer<'r> {
+    v: u64,
+    id: &'r str,
+    kind: Option<AgentKind>,
+    slug: Option<&'r String>,
+    path: &'r Path,
+    parent: Option<&'r str>,
+    level: Option<u64>,
+    birth_branch: Option<&'r str>,
+    branch: Option<&'r str>,
+    drift: bool,
+    state: &'static str,
+    exit: Option<RunExit>,
+    pending: usize,
+    children: usize,
+    managed: bool,
+    error: Option<&'r str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    dirty: Option<bool>,
+}
+
+impl ListedAgent {
+    /// Whether the worktree holds another branch than the one it was made with.
+    pub fn has_drifted(&self) -> bool {
+        let KnownAgent { agent, worktree, error, .. } = &self.known;
+        !worktree.is_main && error.is_none() && agent.birth_branch != worktree.branch
+    }
+
+    /// Why git cannot tell whether there are changes.
+    pub fn trouble(&self) -> Option<&str> {
+        self.is_dirty.as_ref().and_then(|dirty| dirty.as_ref().err()).map(String::as_str)
+    }
+
+    pub fn answer(&self) -> AgentAnswer<'_> {
+        let KnownAgent { agent, worktree, is_managed, error } = &self.known;
+        let is_known = error.is_none();
+        let lost = "its worktree is not where git's record says; `worktree-spawn repair` looks for it";
+        AgentAnswer {
+            v: 1,
+            id: &agent.id,
+            kind: is_known.then_some(agent.kind),
+            slug: is_known.then_some(&agent.slug),
+            path: &worktree.path,
+            parent: agent.parent.as_deref(),
+            level: is_known.then_some(agent.level),
+            birth_branch: agent.birth_branch.as_deref().filter(|_| is_known),
+            branch: worktree.branch.as_deref(),
+            drift: self.has_drifted(),
+            state: if is_known { self.liveness.word() } else { Liveness::Unknown.word() },
+            exit: self.exit,
+            pending: self.pending,
+            children: self.children,
+            managed: *is_managed,
+            error: error.as_deref().or(worktree.is_lost.then_some(lost)).or(self.trouble()),
+            dirty: self.is_dirty.as_ref().and_then(|dirty| dirty.as_ref().ok().copied()),
+        }
+    }
+}
+
+/// Lists the agents.
+pub fn list(ui: &Ui, env: &Env, place: &Place, request: &ListingRequest) -> Result<Vec<ListedAgent>> {
+    let flags = Flags { probe: request.probe.as_deref(), ..Flags::default() };
+    let settings = Settings::load(env, &place.home, flags)?;
+    settings.warnings.iter().for_each(|warning| ui.warn(warning));
+    let all = agents::all(place)?;
+    let under = request.under.as_deref().map(|name| agents::require(place, name)).transpose()?;
+    let shared = place.shared();
+    let runs = agent_run::all(&shared)?.into_iter().map(|run| (run.agent.id.clone(), run));
+    let mut last_runs: BTreeMap<String, AgentRun> = runs.collect();
+    let sessions: Vec<_> = fs::list(&sessions_dir(&shared))?;
+    let mut children: BTreeMap<String, usize> = BTreeMap::new();
+    for known in &all {
+        if let Some(parent) = &known.agent.parent {
+            *children.entry(parent.clone()).or_default() += 1;
+        }
+    }
+    let mut listed = Vec::new();
+    for known in all {
+        let agent = &known.agent;
+        let is_under =
+            under.as_ref().is_none_or(|top| agent.id == top.agent.id || agent.parents.contains(&top.agent.id));
+        if !is_under || request.kind.is_some_and(|kind| kind != agent.kind || known.error.is_some()) {
+            continue;
+        }
+        let last = last_runs.remove(&agent.id);
+        let (liveness, exit) = runs::liveness(env, place, settings.probe.as_ref(), &known, last)?;
+        let is_dead = matches!(liveness, Liveness::Exited | Liveness::Died);
+        if (request.only_live && liveness != Liveness::Live) || (request.only_dead && !is_dead) {
+            continue;
+        }
+        let has_session = sessions.binary_search(&encoded(&agent.id).into()).is_ok();
+        let pending = if has_session { Spool::new(&shared, &agent.id).pending()? } else { 0 };
+        let children = children.get(&agent.id).copied().unwrap_or(0);
+        listed.push(ListedAgent { known, liveness, exit, pending, children, is_dirty: None });
+    }
+    if request.with_status {
+        let git = Git::find(env)?;
+        let dirty = proc::map_parallel(&listed, |listed| {
+            let worktree = &listed.known.worktree;
+            (!worktree.is_lost).then(|| is_dirty(&git, place, worktree).map_err(|failure| failure.to_string()))
+        });
+        listed.iter_mut().zip(dirty).for_each(|(listed, dirty)| listed.is_dirty = dirty);
+    }
+    Ok(listed)
+}
+
+fn is_dirty(git: &Git, place: &Place, worktree: &Worktree) -> Result<bool> {
+    let git = worktree.git(git, place)?;
+    // A git process per worktree would dominate the time of a long list.
+    let native = repository::native(&place.env, place, worktree);
+    match native.and_then(|native| native.is_changed()) {
+        Some(is_changed) => Ok(is_changed),
+        None => repository::is_dirty(&git, worktree),
+    }
+}

@@ -1,0 +1,51 @@
+//! Reporting something to the parent, for `notify` and the MCP tool `notify_parent`.
+
+use shopfloor_core::env::Env;
+use shopfloor_core::error::{Failure, Result};
+
+use super::post;
+use crate::agent_run;
+use crate::event::{EventDraft, EventStatus, completion};
+use crate::facts::agents;
+use crate::facts::repository;
+use crate::place::Place;
+use crate::spool::Published;
+
+/// A report to the parent.
+pub struct Notification<'a> {
+    pub status: EventStatus,
+    pub message: &'a str,
+    pub kind: Option<&'a str>,
+    pub dedupe: Option<&'a str>,
+    /// The reporting agent, if it is named.
+    pub named: Option<&'a str>,
+}
+
+/// Publishes a report for the parent of the reporting agent.
+pub fn notify(env: &Env, place: &Place, notification: &Notification<'_>) -> Result<Published> {
+    let message = notification.message.trim_end();
+    if message.trim().is_empty() {
+        return Err(Failure::usage("the message is empty").hint("say in a few words what the parent should know"));
+    }
+    if notification.kind.is_some_and(|kind| kind.trim().is_empty()) {
+        return Err(Failure::usage("the type is empty").hint("leave `--type` out, or name one"));
+    }
+    let caller = agents::speaker(place, notification.named)?;
+    let usual = match notification.status {
+        EventStatus::Info => "agent_message",
+        EventStatus::Success | EventStatus::Failure => completion(caller.agent.kind),
+    };
+    let draft = EventDraft {
+        kind: notification.kind.unwrap_or(usual).to_owned(),
+        status: notification.status,
+        message: message.to_owned(),
+        branch: caller.worktree.branch.clone(),
+        head: repository::head(env, place, &caller.worktree),
+        more: Vec::new(),
+    };
+    let published = post::send(env, place, &caller, draft, notification.dedupe)?;
+    if notification.status != EventStatus::Info {
+        agent_run::mark_reported(&place.shared(), &caller.agent.id)?;
+    }
+    Ok(published)
+}

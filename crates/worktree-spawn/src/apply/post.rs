@@ -1,0 +1,80 @@
+//! Sending an event from an agent to its parent, or to the nearest ancestor that is left.
+
+use shopfloor_core::env::Env;
+use shopfloor_core::error::Result;
+
+use crate::event::EventDraft;
+use crate::facts::agents;
+use crate::facts::repository;
+use crate::failure::SpawnFailure;
+use crate::identity::Agent;
+use crate::known_agent::KnownAgent;
+use crate::place::Place;
+use crate::spool::{self, Published, Spool};
+
+/// Sends an event. Exit 1 if the agent has no parent.
+pub fn send(env: &Env, place: &Place, from: &KnownAgent, draft: EventDraft, dedupe: Option<&str>) -> Result<Published> {
+    let is_gone = from.agent.parent.is_some() && from.is_gone();
+    let sender = if is_gone { Sender::Gone } else { Sender::Present };
+    publish(env, place, &from.agent, draft, dedupe, sender)
+}
+
+/// Sends an event for an agent whose worktree may be gone.
+pub fn send_as(env: &Env, place: &Place, agent: &Agent, draft: EventDraft, dedupe: Option<&str>) -> Result<Published> {
+    publish(env, place, agent, draft, dedupe, Sender::Present)
+}
+
+/// Whether the sender was removed. The event of a removed agent names its session as forwarded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Sender {
+    Present,
+    Gone,
+}
+
+fn publish(
+    env: &Env,
+    place: &Place,
+    agent: &Agent,
+    draft: EventDraft,
+    dedupe: Option<&str>,
+    sender: Sender,
+) -> Result<Published> {
+    let Some(parent) = agent.parents.last() else {
+        return Err(SpawnFailure::NoParent
+            .refuse(format!("{} has no parent to report to", agent.id))
+            .hint("run it as an agent that was spawned, or name one with `--as ID`"));
+    };
+    let mut record = draft.into_record(env, agent);
+    let to = heir(place, agent)?;
+    let from = match to == *parent {
+        // If the parent's session forwards, the spool names that session.
+        true if Spool::new(&place.shared(), parent).forwards_to()?.is_some() => None,
+        true => (sender == Sender::Gone).then_some(&agent.id),
+        false => Some(parent),
+    };
+    from.into_iter().for_each(|from| drop(record.insert("forwarded_from".into(), from.clone().into())));
+    let above: Vec<String> = agent.parents.iter().take_while(|id| **id != to).cloned().collect();
+    let key = dedupe.map(|key| format!("{}:{}:{key}", agent.id, agent.incarnation));
+    spool::publish(&place.shared(), &to, &above, record, key.as_deref())
+}
+
+/// The nearest ancestor that exists or whose session forwards; the topmost one if there is none.
+pub fn heir(place: &Place, agent: &Agent) -> Result<String> {
+    let top = agent.parents.first().cloned().unwrap_or_default();
+    let Some(parent) = agent.parents.last() else { return Ok(top) };
+    // In the usual case this is the only look.
+    if is_nearby(place, parent) || Spool::new(&place.shared(), parent).forwards_to()?.is_some() {
+        return Ok(parent.clone());
+    }
+    let all = agents::all(place)?;
+    let exists = |id: &&String| all.iter().any(|known| known.agent.id == **id);
+    Ok(agent.parents.iter().rev().find(exists).cloned().unwrap_or(top))
+}
+
+/// Whether an agent is in the current worktree or in the main checkout.
+fn is_nearby(place: &Place, id: &str) -> bool {
+    let here = place.here.as_ref().map(|worktree| agents::in_tree(place, worktree)).unwrap_or_default();
+    let main = repository::main_worktree(place);
+    let roots = main.iter().flat_map(|worktree| agents::in_tree(place, worktree));
+    here.into_iter().chain(roots).any(|known| known.agent.id == id)
+}

@@ -1,0 +1,74 @@
+//! What every change to worktrees shares: the surroundings of a spawn, the repository's lock, and the exclude lines.
+
+use std::path::Path;
+use std::sync::atomic::AtomicBool;
+
+use shopfloor_core::env::Env;
+use shopfloor_core::error::Result;
+use shopfloor_core::git::{Git, Repo};
+use shopfloor_core::lock::Lock;
+use shopfloor_core::ui::{Spinner, Ui};
+
+use crate::excludes;
+use crate::facts::agents;
+use crate::identity::AgentKind;
+use crate::layout;
+use crate::native::Native;
+use crate::place::Place;
+use crate::plan::spawn::exclude;
+
+/// What all steps of a spawn need.
+#[derive(Clone, Copy)]
+pub struct SpawnContext<'a> {
+    /// Shows what hooks print, unchanged.
+    pub ui: &'a Ui,
+    pub spinner: Option<&'a Spinner>,
+    pub env: &'a Env,
+    pub place: &'a Place,
+    pub git: &'a Git,
+    pub repo: &'a Repo,
+    /// The repository in this process, where gix can read it.
+    pub native: Option<&'a Native>,
+    /// Set once a signal asks this process to end.
+    pub interrupted: &'static AtomicBool,
+}
+
+/// Takes the lock under which git's records of worktrees and ours are made and removed.
+pub fn lock(place: &Place) -> Result<Lock> {
+    Lock::take(&layout::lock_file(&place.shared()))
+}
+
+/// The lines that keep children and our files out of every `git status`.
+pub fn state_lines() -> impl Iterator<Item = String> {
+    excludes::STATE.iter().map(|line| (*line).to_owned())
+}
+
+/// Adds lines to `info/exclude` that are not there yet.
+pub fn add_excludes(repo: &Repo, patterns: &[String]) -> Result<()> {
+    let before = repo.read_exclude()?;
+    if excludes::with(&before, patterns) == before {
+        return Ok(());
+    }
+    repo.rewrite_exclude(|text| Ok(excludes::with(text, patterns)))
+}
+
+/// Restores the lines that keep children out of their parents' status.
+pub fn restore_excludes(place: &Place) -> Result<()> {
+    add_excludes(&place.repo(), &state_lines().collect::<Vec<_>>())
+}
+
+/// Deletes the lines that hid a worktree that is gone: its own, and that for `.mcp.json` with the last subtree.
+pub fn release_excludes(place: &Place, path: &Path) -> Result<()> {
+    let all = agents::all(place)?;
+    let own = exclude(&all, path);
+    let is_last = !all.iter().any(|known| known.agent.kind == AgentKind::Subtree || known.error.is_some());
+    let mcp = is_last.then(|| excludes::MCP.to_owned());
+    let lines: Vec<String> = own.into_iter().chain(mcp).collect();
+    let without = |text: &[u8]| lines.iter().fold(text.to_vec(), |text, line| excludes::without(&text, line));
+    let repo = place.repo();
+    let before = repo.read_exclude()?;
+    if without(&before) == before {
+        return Ok(());
+    }
+    repo.rewrite_exclude(|text| Ok(without(text)))
+}

@@ -1,0 +1,55 @@
+//! Finishing the removals and undoing the spawns of killed commands.
+
+use shopfloor_core::env::Env;
+use shopfloor_core::error::Result;
+use shopfloor_core::git::Git;
+
+use super::records::lock;
+use super::remove;
+use super::undo::{self, LostWorktrees, RecoveredSpawn};
+use crate::journal::{self, RemovalJournal, SpawnJournal};
+use crate::place::Place;
+
+/// Finishes killed removals if there are any, because their agents' events wait for that.
+pub fn finish_removals(env: &Env, place: &Place) -> Result<Vec<String>> {
+    if journal::left_behind::<RemovalJournal>(&place.shared())?.is_empty() {
+        return Ok(Vec::new());
+    }
+    let _lock = lock(place)?;
+    remove::recover(place, &Git::find(env)?)
+}
+
+/// Finishes killed removals and undoes killed spawns, and says what became of each. A failure does not stop the others
+/// from being recovered. The caller holds the repository's lock.
+pub fn recover(place: &Place, git: &Git, lost: LostWorktrees) -> Result<Vec<String>> {
+    let mut notes = remove::recover(place, git)?;
+    let (abandoned, unreadable) = journal::abandoned::<SpawnJournal>(&place.shared())?;
+    notes.extend(unreadable);
+    for open in abandoned {
+        let id = open.entry.id.clone();
+        notes.push(match undo::recover(place, git, open, lost) {
+            Ok(recovered) => describe(&id, &recovered),
+            Err(failure) => format!("cannot undo the spawn of {id}, which was killed: {failure}"),
+        });
+    }
+    Ok(notes)
+}
+
+fn describe(id: &str, recovered: &RecoveredSpawn) -> String {
+    match recovered {
+        RecoveredSpawn::Undone => format!("undid the spawn of {id}, which was killed"),
+        RecoveredSpawn::Kept(path) => format!(
+            "the spawn of {id} was killed after its files were written; kept {}, because somebody works there",
+            path.display()
+        ),
+        RecoveredSpawn::Moved(path) => {
+            format!("undid the spawn of {id}, which was killed; its files are in {}", path.display())
+        }
+        RecoveredSpawn::Left(path) => {
+            format!("undid the spawn of {id}, which was killed; {} has files that are not its own", path.display())
+        }
+        RecoveredSpawn::Astray(path) => {
+            format!("the spawn of {id} was killed, and {} is not there; run `worktree-spawn repair`", path.display())
+        }
+    }
+}

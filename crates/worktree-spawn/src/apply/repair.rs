@@ -1,0 +1,110 @@
+//! Repairs: reconnecting moved worktrees, restoring agents' configuration, and forwarding events of agents that were
+//! removed by hand.
+
+use shopfloor_core::env::Env;
+use shopfloor_core::error::Result;
+use shopfloor_core::fs;
+use shopfloor_core::git::{self, Git};
+use shopfloor_core::lock::Lock;
+
+use super::files::{self, McpFile};
+use super::{post, runs};
+use crate::agent_run;
+use crate::facts::agents;
+use crate::facts::moved::{MovedWorktree, belongs_to_another};
+use crate::facts::repository;
+use crate::identity::{Agent, AgentKind, ROOT};
+use crate::known_agent::{KnownAgent, MCP_FILE, OWN_MCP_FILE};
+use crate::place::Place;
+use crate::spool::{self, Spool};
+
+/// Writes the new paths into git's records, and the records' paths into the worktrees.
+pub fn reconnect(place: &Place, git: &Git, moved: &[MovedWorktree]) -> Result<()> {
+    // In a copied repository git's own repair would connect the original's worktrees to the copy.
+    if repository::worktrees(place)?.iter().any(|worktree| belongs_to_another(&worktree.path, worktree)) {
+        for MovedWorktree { worktree, path } in moved {
+            let dot_git = path.join(".git");
+            fs::replace(&worktree.git_dir.join("gitdir"), format!("{}\n", dot_git.display()).as_bytes(), None)?;
+            fs::replace(&dot_git, format!("gitdir: {}\n", worktree.git_dir.display()).as_bytes(), None)?;
+        }
+        return Ok(());
+    }
+    let paths = moved.iter().map(|moved| &moved.path);
+    let output = git.cmd(&place.common_dir).args(["worktree", "repair"]).args(paths).capture()?;
+    if !output.status.success() {
+        return Err(git::failed("worktree repair", &output));
+    }
+    Ok(())
+}
+
+/// Restores the configuration of agents whose files were deleted, and says for which. Tasks cannot be restored.
+pub fn restore_files(env: &Env, place: &Place, tell: &dyn Fn(String)) -> Result<()> {
+    for known in agents::all(place)?.iter().filter(|known| known.is_managed && !known.worktree.is_lost) {
+        let id = &known.agent.id;
+        // Nothing is written into a worktree that is not the one that the repository has recorded.
+        let git = Git::find(env)?;
+        if let Err(failure) = known.worktree.git(&git, place) {
+            tell(format!("left {id} alone: {failure}"));
+            continue;
+        }
+        match restore(env, known) {
+            Ok(true) => tell(format!("restored the configuration of {id}")),
+            Ok(false) => {}
+            Err(failure) => tell(format!("cannot restore the configuration of {id}: {failure}")),
+        }
+    }
+    Ok(())
+}
+
+/// Restores one agent's configuration. `false` if nothing was missing.
+fn restore(env: &Env, known: &KnownAgent) -> Result<bool> {
+    let is_there = |name: &str| known.worktree.path.join(name).exists();
+    match known.agent.kind {
+        AgentKind::Subtree if !is_there(MCP_FILE) && !is_there(OWN_MCP_FILE) => {
+            files::connect(env, &known.worktree, &known.agent, McpFile::Standard).map(|_| true)
+        }
+        AgentKind::Worker if !known.seat_dir().join("settings.json").exists() => {
+            files::seat(env, known, None).map(|_| true)
+        }
+        _ => Ok(false),
+    }
+}
+
+/// Forwards the events of agents that were removed by hand to their nearest ancestors, and says for which.
+pub fn bury_orphans(env: &Env, place: &Place, _lock: &Lock, tell: &dyn Fn(String)) -> Result<()> {
+    let all = agents::all(place)?;
+    for spool in spool::all(&place.shared())? {
+        let gone = |heir: &str, waiting: usize| {
+            tell(format!("{} is gone; {waiting} events for it go to {heir}", spool.session));
+        };
+        let is_there = spool.session == ROOT || all.iter().any(|known| known.agent.id == spool.session);
+        let parents = spool.parents()?;
+        // A killed removal may have left events behind the tombstone.
+        if let Some(heir) = spool.forwards_to()? {
+            let waiting = spool.pending()?;
+            if waiting > 0 && !is_there {
+                spool.bury(&place.shared(), &heir, None)?;
+                gone(&heir, waiting);
+            }
+            continue;
+        }
+        if is_there || parents.is_empty() {
+            continue;
+        }
+        let mut agent = Agent::root(&spool.session, None, env.now);
+        agent.parents = parents;
+        let heir = post::heir(place, &agent)?;
+        let waiting = spool.pending()?;
+        Spool::new(&place.shared(), &spool.session).bury(&place.shared(), &heir, None)?;
+        gone(&heir, waiting);
+    }
+    Ok(())
+}
+
+/// Reports the deaths that nobody has reported.
+pub fn report_deaths(env: &Env, place: &Place) -> Result<()> {
+    for run in agent_run::all(&place.shared())?.into_iter().filter(|run| run.ended.is_none()) {
+        runs::report_death(env, place, &run.agent.id)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,153 @@
+//! Starting and ending an agent's run, and reporting the death of one that nobody saw end.
+
+use std::path::PathBuf;
+
+use shopfloor_core::config::Line;
+use shopfloor_core::env::Env;
+use shopfloor_core::error::{Exit, Failure, Result};
+use shopfloor_core::fs;
+use shopfloor_core::lock::Lock;
+use shopfloor_core::proc::{Cmd, Status};
+
+use super::post;
+use crate::agent_run::{self, AgentRun, Liveness, RunExit};
+use crate::event::{EventDraft, EventStatus};
+use crate::facts::removal::{Inspection, seated_in};
+use crate::failure::SpawnFailure;
+use crate::identity::{Agent, AgentKind, new_uid};
+use crate::known_agent::KnownAgent;
+use crate::launcher;
+use crate::place::Place;
+
+/// The run of this process, which lasts as long as its lock is held.
+#[derive(Debug)]
+pub struct ActiveRun {
+    pub run: AgentRun,
+    shared: PathBuf,
+    alive: PathBuf,
+    _lock: Lock,
+}
+
+/// Starts a run; exit 75 if the agent runs already.
+pub fn start(env: &Env, place: &Place, agent: &Agent) -> Result<ActiveRun> {
+    let shared = place.shared();
+    report_death(env, place, &agent.id)?;
+    let _mutex = agent_run::lock(&shared, &agent.id)?;
+    if agent_run::load(&shared, &agent.id)?.is_some_and(|run| run.ended.is_none()) {
+        return Err(SpawnFailure::Busy
+            .with(Exit::Busy, format!("{} is already running", agent.id))
+            .hint("end that run first; `worktree-spawn list --live` shows it"));
+    }
+    let incarnation = new_uid();
+    let alive = agent_run::alive_file(&shared, &agent.id, &incarnation);
+    let lock = Lock::try_take(&alive)?.ok_or_else(|| Failure::failed("a new lock is already held"))?;
+    lock.share_with_children()?;
+    let run = AgentRun {
+        v: agent_run::VERSION,
+        agent: agent.clone(),
+        incarnation,
+        pid: std::process::id(),
+        started: env.now.to_string(),
+        ended: None,
+        exit: None,
+        died: false,
+    };
+    agent_run::save(&shared, &run)?;
+    Ok(ActiveRun { run, shared, alive, _lock: lock })
+}
+
+impl ActiveRun {
+    /// Records how the run ended. To be called after its last event is published.
+    pub fn end(mut self, env: &Env, status: Status) -> Result<()> {
+        self.run.ended = Some(env.later().now.to_string());
+        self.run.exit = Some(RunExit::from(status));
+        let id = &self.run.agent.id;
+        let _mutex = agent_run::lock(&self.shared, id)?;
+        // The record of an agent that was removed meanwhile is not written again.
+        if agent_run::load(&self.shared, id)?.is_some_and(|run| run.incarnation == self.run.incarnation) {
+            agent_run::save(&self.shared, &self.run)?;
+        }
+        fs::remove(&self.alive)
+    }
+}
+
+/// Reports the death of an agent's run if nobody did, exactly once: the event's key is the run's. Returns the run once
+/// it is over.
+pub fn report_death(env: &Env, place: &Place, id: &str) -> Result<Option<AgentRun>> {
+    let shared = &place.shared();
+    let run = agent_run::load(shared, id)?;
+    if run.as_ref().is_none_or(|run| run.ended.is_some()) {
+        return Ok(run);
+    }
+    let _mutex = agent_run::lock(shared, id)?;
+    let mut run = match agent_run::load(shared, id)? {
+        Some(run) if run.ended.is_none() => run,
+        ended => return Ok(ended),
+    };
+    let alive = agent_run::alive_file(shared, id, &run.incarnation);
+    let Some(_lock) = Lock::try_take(&alive)? else { return Ok(None) };
+    // The run may have ended normally in between; then `try_take` has made the lock file again.
+    if let Some(ended) = agent_run::load(shared, id)?.filter(|run| run.ended.is_some()) {
+        fs::remove(&alive)?;
+        return Ok(Some(ended));
+    }
+    if run.agent.parent.is_some() {
+        let draft = EventDraft {
+            kind: "worker_died".into(),
+            status: EventStatus::Failure,
+            message: format!("{} is gone, and nobody saw how it ended", run.agent.id),
+            branch: None,
+            head: None,
+            more: Vec::new(),
+        };
+        post::send_as(env, place, &run.agent, draft, Some(&run.key()))?;
+    }
+    run.died = true;
+    run.ended = Some(env.later().now.to_string());
+    agent_run::save(shared, &run)?;
+    fs::remove(&alive)?;
+    Ok(Some(run))
+}
+
+/// Whether an agent runs and how its last run ended, by its record, else by the probe. Reports its death if nobody did.
+pub fn liveness(
+    env: &Env,
+    place: &Place,
+    probe: Option<&Line>,
+    known: &KnownAgent,
+    last: Option<AgentRun>,
+) -> Result<(Liveness, Option<RunExit>)> {
+    let last = match last.filter(|run| run.is_of(&known.agent)) {
+        Some(run) if run.ended.is_none() => Some(report_death(env, place, &run.agent.id)?.unwrap_or(run)),
+        last => last,
+    };
+    if let Some(run) = last {
+        return Ok((run.liveness(), run.exit));
+    }
+    let Some(probe) = probe.filter(|_| known.agent.kind != AgentKind::Root) else {
+        return Ok((Liveness::Never, None));
+    };
+    let liveness = match launcher::command(env, probe, known, "").and_then(Cmd::capture) {
+        Ok(output) if output.status.code() == 0 => Liveness::Live,
+        Ok(output) if output.status.code() == 1 => Liveness::Never,
+        _ => Liveness::Unknown,
+    };
+    Ok((liveness, None))
+}
+
+/// Whether an agent or a seat in its worktree runs.
+pub fn worktree_liveness(inspection: &Inspection<'_>, known: &KnownAgent, all: &[KnownAgent]) -> Result<Liveness> {
+    let Inspection { env, place, probe, .. } = *inspection;
+    let one = |known: &KnownAgent| -> Result<Liveness> {
+        let last = agent_run::load(&place.shared(), &known.agent.id)?;
+        Ok(liveness(env, place, probe, known, last)?.0)
+    };
+    if known.agent.kind == AgentKind::Subtree && !known.worktree.is_lost {
+        for seated in seated_in(known, all) {
+            if one(seated)? == Liveness::Live {
+                return Ok(Liveness::Live);
+            }
+        }
+    }
+    one(known)
+}

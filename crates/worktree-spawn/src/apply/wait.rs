@@ -1,0 +1,205 @@
+//! Waiting for events of a session, for `wait` and the MCP tool `wait_for_event`.
+
+use std::collections::BTreeSet;
+use std::time::{Duration, Instant};
+
+use jiff::Timestamp;
+use shopfloor_core::env::Env;
+use shopfloor_core::error::{Failure, Result};
+use shopfloor_core::fs;
+
+use super::runs;
+use crate::agent_run;
+use crate::event::SpoolEvent;
+use crate::layout;
+use crate::place::Place;
+use crate::spool::{Claim, Spool, SpoolEntry};
+use crate::watch::{POLL, Signals, WakeCause, Watch};
+
+/// Which events are waited for.
+#[derive(Clone, Debug, Default)]
+pub struct EventFilter {
+    /// Only events of these types; all if empty.
+    pub kinds: Vec<String>,
+    /// Only events from these agents; all if empty.
+    pub from: Vec<String>,
+    /// Only events with a higher number.
+    pub after: u64,
+}
+
+impl EventFilter {
+    /// Whether an event has one of the types and senders.
+    pub fn matches(&self, event: &SpoolEvent) -> bool {
+        (self.kinds.is_empty() || self.kinds.iter().any(|kind| kind == event.kind()))
+            && (self.from.is_empty() || self.from.iter().any(|name| is_from(event, name)))
+    }
+}
+
+/// Whether an event is from the agent with this id or slug.
+pub fn is_from(event: &SpoolEvent, name: &str) -> bool {
+    let id = event.from();
+    id == name || id.rsplit(['/', '.']).next() == Some(name)
+}
+
+/// The result of waiting.
+pub enum WaitOutcome {
+    Event(Box<Claim>),
+    Timeout,
+    Signal(u8),
+}
+
+/// A wait for events of one session.
+pub struct EventWait<'a> {
+    env: &'a Env,
+    place: &'a Place,
+    spool: Spool,
+    filter: EventFilter,
+    pub watch: Watch,
+    /// The numbers of events that do not match, which need no second look.
+    passed: BTreeSet<u64>,
+    /// The events that the last scan listed but did not reach, the lowest number last. Events published since have
+    /// higher numbers.
+    listed: Vec<SpoolEntry>,
+    newer: BTreeSet<u64>,
+    /// Whether an agent's command outlives its `run`.
+    has_orphans: bool,
+    /// Warnings that the caller has not shown yet.
+    pub warnings: Vec<String>,
+}
+
+/// One scan of the spool.
+struct SpoolScan {
+    claim: Option<Claim>,
+    /// Whether another process is delivering an event.
+    is_held: bool,
+    /// When the next lease ends.
+    due: Option<Timestamp>,
+}
+
+/// Where a scan begins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum ScanStart {
+    /// With a new listing.
+    Fresh,
+    /// Where the last scan ended.
+    Rest,
+}
+
+impl<'a> EventWait<'a> {
+    /// The watch begins before the first scan, so that an event published in between is seen by one of them.
+    pub fn new(
+        env: &'a Env,
+        place: &'a Place,
+        spool: Spool,
+        filter: EventFilter,
+        signals: Signals,
+    ) -> Result<EventWait<'a>> {
+        spool.create()?;
+        let runs = layout::runs_dir(&place.shared());
+        fs::create_private_dir(&runs)?;
+        let mut watch = Watch::new(signals);
+        spool.watched().iter().chain([&runs]).for_each(|dir| watch.dir(dir));
+        Ok(EventWait {
+            env,
+            place,
+            spool,
+            filter,
+            watch,
+            passed: BTreeSet::new(),
+            listed: Vec::new(),
+            newer: BTreeSet::new(),
+            has_orphans: false,
+            warnings: Vec::new(),
+        })
+    }
+
+    /// Waits for the next matching event. It belongs to the caller until it is acknowledged or given back.
+    pub fn next(&mut self, end: Option<Instant>) -> Result<WaitOutcome> {
+        loop {
+            let scan = match self.scan(ScanStart::Rest)? {
+                SpoolScan { claim: None, .. } => self.scan(ScanStart::Fresh)?,
+                scan => scan,
+            };
+            if let Some(claim) = scan.claim {
+                return Ok(WaitOutcome::Event(Box::new(claim)));
+            }
+            if self.report_deaths()? {
+                continue;
+            }
+            if end.is_some_and(|end| end <= Instant::now()) {
+                return Ok(WaitOutcome::Timeout);
+            }
+            let poll = (scan.is_held || self.has_orphans || self.watch.is_blind()).then(|| Instant::now() + POLL);
+            let now = self.env.later().now;
+            let due = scan.due.and_then(|due| Duration::try_from(due.duration_since(now)).ok());
+            let due = due.map(|wait| Instant::now() + wait + Duration::from_millis(1));
+            let until = [end, poll, due].into_iter().flatten().min();
+            if let WakeCause::Signal(signal) = self.watch.sleep(until)? {
+                return Ok(WaitOutcome::Signal(u8::try_from(signal).unwrap_or(0)));
+            }
+        }
+    }
+
+    /// Looks for a matching event, the lowest number first.
+    fn scan(&mut self, start: ScanStart) -> Result<SpoolScan> {
+        let mut scan = SpoolScan { claim: None, is_held: false, due: None };
+        if let Some(heir) = self.spool.forwards_to()? {
+            return Err(Failure::not_found(format!("{} was removed; its events go to {heir}", self.spool.session))
+                .hint(format!("wait for those: `worktree-spawn wait --session {heir}`")));
+        }
+        if start == ScanStart::Fresh {
+            self.spool.sweep()?;
+            self.listed = self.spool.entries()?;
+            self.listed.reverse();
+        }
+        let now = self.env.later().now;
+        while let Some(entry) = self.listed.pop() {
+            if entry.id <= self.filter.after || self.passed.contains(&entry.id) {
+                continue;
+            }
+            let Some(event) = self.spool.read(&entry)? else {
+                // If the file still exists, a later version wrote it. It is left for a program that knows that version.
+                if entry.path.exists() && self.newer.insert(entry.id) {
+                    let path = entry.path.display();
+                    self.warnings.push(format!("{path} is newer than this program knows; it is left there"));
+                }
+                continue;
+            };
+            if !self.filter.matches(&event) {
+                self.passed.insert(entry.id);
+                continue;
+            }
+            if let Some(until) = entry.lent.filter(|until| *until > now) {
+                scan.due = Some(scan.due.map_or(until, |due: Timestamp| due.min(until)));
+                continue;
+            }
+            match self.spool.claim(&entry, now)? {
+                Some(claim) => return Ok(SpoolScan { claim: Some(claim), ..scan }),
+                // Another process has the event. If that one dies, the event is free again.
+                None => scan.is_held = true,
+            }
+        }
+        Ok(scan)
+    }
+
+    /// Reports the deaths of agents that report to this session, and watches those that live. `true` if there was a
+    /// death.
+    fn report_deaths(&mut self) -> Result<bool> {
+        let shared = self.place.shared();
+        let mut any = false;
+        self.has_orphans = false;
+        for run in agent_run::all(&shared)? {
+            let is_child = run.agent.parent.as_deref() == Some(&self.spool.session);
+            if !is_child || run.ended.is_some() {
+                continue;
+            }
+            match runs::report_death(self.env, self.place, &run.agent.id)? {
+                Some(_) => any = true,
+                // Only `run` was killed. Its command holds the lock, and no signal tells when that one ends.
+                None if self.watch.has_ended(run.pid) => self.has_orphans = true,
+                None => self.watch.process(run.pid),
+            }
+        }
+        Ok(any)
+    }
+}

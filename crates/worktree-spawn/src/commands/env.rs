@@ -1,0 +1,46 @@
+//! `env`: an agent's environment, found without a git process.
+
+use serde::Serialize;
+use serde_json::{Map, Value};
+use shopfloor_core::env::Env;
+use shopfloor_core::error::{Exit, Result};
+use shopfloor_core::git::LOCAL_VARS;
+use shopfloor_core::ui::Ui;
+
+use crate::facts::environment::{OPTIONAL, variables};
+use crate::facts::{agents, repository};
+
+/// Print an agent's environment, for `eval`
+#[derive(clap::Args, Clone, Debug)]
+#[command(after_help = "Example:\n  eval \"$(worktree-spawn env main.feature-a)\"")]
+pub struct Args {
+    /// The agent's id, or a slug that only one agent has
+    pub id: String,
+}
+
+#[derive(Serialize)]
+struct EnvAnswer<'a> {
+    id: &'a str,
+    /// The variables by name.
+    env: Map<String, Value>,
+}
+
+/// Prints `export` lines, and an `unset` for variables that belong to another agent or, like git's, to another
+/// repository.
+pub fn run(ui: &Ui, env: &Env, args: &Args) -> Result<Exit> {
+    let place = repository::find(env)?;
+    let known = agents::require(&place, &args.id)?;
+    let variables = variables(&known);
+    if ui.is_json() {
+        let env = variables.into_iter().map(|(name, value)| (name.to_owned(), value.into())).collect();
+        ui.json(&EnvAnswer { id: &known.agent.id, env });
+        return Ok(Exit::Done);
+    }
+    let unset = OPTIONAL.iter().filter(|name| variables.iter().all(|(set, _)| set != *name)).chain(LOCAL_VARS);
+    let unset = unset.copied().collect::<Vec<_>>().join(" ");
+    for (name, value) in variables {
+        ui.line(format!("export {name}='{}'", value.replace('\'', r"'\''")));
+    }
+    ui.line(format!("unset {unset}"));
+    Ok(Exit::Done)
+}

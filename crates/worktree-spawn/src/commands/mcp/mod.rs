@@ -1,0 +1,374 @@
+//! `mcp`: the MCP server with an agent's five tools, over stdin and stdout, through the official SDK. This is the only
+//! asynchronous part. Each tool does what the command of that name does.
+
+mod answers;
+mod stream;
+mod tools;
+
+use std::future::Future;
+use std::io;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use rmcp::model::{
+    CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, ErrorData, Implementation, InitializeResult,
+    JsonObject, ListToolsResult, PaginatedRequestParams, ProgressNotificationParam, ServerCapabilities,
+};
+use rmcp::service::{RequestContext, RoleServer};
+use rmcp::{ServerHandler, ServiceExt};
+use serde::Serialize;
+use serde_json::Value;
+use shopfloor_core::env::Env;
+use shopfloor_core::error::{Exit, Failure, Result};
+use shopfloor_core::proc;
+use shopfloor_core::ui::{Options, Ui};
+
+use self::answers::{AgentsAnswer, EventAnswer, SentAnswer, WorkerFailure, WorkersAnswer};
+use self::stream::{DeliverySpeed, HandedEvents, Once, PROMPT, STALE, WatchedStdin, WatchedStdout};
+use super::shared_args::CallerArgs;
+use super::spawned::{LaunchArgs, TaskArgs};
+use super::{subtree, worker};
+use crate::apply::listing::{self, ListedAgent, ListingRequest};
+use crate::apply::notify::{Notification, notify};
+use crate::apply::wait::{EventFilter, EventWait, WaitOutcome};
+use crate::event::EventStatus;
+use crate::facts::{agents, repository};
+use crate::place::Place;
+use crate::spool::Spool;
+use crate::tool::TOOL;
+use crate::watch::Signals;
+
+/// Serve an agent's tools over MCP on stdin and stdout
+#[derive(clap::Args, Clone, Debug)]
+#[command(after_help = "Example:\n  claude mcp add shopfloor -- worktree-spawn mcp --as main.feature-a")]
+pub struct Args {
+    #[command(flatten)]
+    pub caller: CallerArgs,
+}
+
+/// How many seconds `wait_for_event` waits by default: clients give up after a minute.
+const PATIENCE: u64 = 50;
+
+/// How often a client that asked for it is told that its call is still under way.
+const PROGRESS: Duration = Duration::from_secs(10);
+
+/// Serves until the client disconnects.
+pub fn run(ui: &Ui, env: &Env, args: &Args) -> Result<Exit> {
+    let place = repository::find_for_speaker(env)?;
+    let caller = agents::speaker(&place, args.caller.id.as_deref())?;
+    let failed = |what: &str, e: String| Failure::failed(format!("cannot {what}")).because(io::Error::other(e));
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build();
+    let runtime = runtime.map_err(|e| failed("start the MCP server", e.to_string()))?;
+    let handed = HandedEvents::new(env);
+    let server = Server {
+        env: env.clone(),
+        place: place.seen_from(&caller.worktree),
+        id: caller.agent.id.clone(),
+        handed: handed.clone(),
+        disconnected: Once::default(),
+        latest: Arc::default(),
+        waits: Arc::default(),
+        interrupted: Once::default(),
+        order: Arc::default(),
+    };
+    let (stdin, stdout) = rmcp::transport::stdio();
+    let reader = WatchedStdin { inner: stdin, ended: server.disconnected.clone() };
+    let writer = WatchedStdout { inner: stdout, line: Vec::new(), handed };
+    let (interrupted, order) = (server.interrupted.clone(), server.order.clone());
+    let ended = runtime.block_on(async {
+        let running = server.serve((reader, writer)).await;
+        let running = running.map_err(|e| failed("serve MCP", e.to_string()))?;
+        let stop = running.cancellation_token();
+        interrupted.then(move || stop.cancel());
+        running.waiting().await.map_err(|e| failed("serve MCP", e.to_string()))
+    });
+    // A call under way is finished, though nobody reads its answer.
+    drop(runtime.block_on(order.lock()));
+    // A wait under way is abandoned; its event stays in the spool.
+    runtime.shutdown_background();
+    // A signal may have arrived during a spawn, which was undone first.
+    proc::check_interrupt()?;
+    match ended {
+        Ok(_) => Ok(Exit::Done),
+        // The client disconnected before the handshake, or does not speak MCP.
+        Err(failure) => {
+            ui.problem(&failure);
+            Ok(Exit::Failed)
+        }
+    }
+}
+
+#[derive(Clone)]
+struct Server {
+    env: Env,
+    place: Place,
+    id: String,
+    handed: HandedEvents,
+    /// The client has closed its end.
+    disconnected: Once,
+    /// Ends the wait that began last.
+    latest: Arc<Mutex<Once>>,
+    /// Held by the wait that is under way. The next wait ends that one and begins afterwards.
+    waits: Arc<tokio::sync::Mutex<()>>,
+    /// A signal arrived.
+    interrupted: Once,
+    /// Orders the calls, so that an agent's reports are published in the order in which it made them.
+    order: Arc<tokio::sync::Mutex<()>>,
+}
+
+type ToolResult = Result<Value>;
+
+fn to_value(answer: &impl Serialize) -> ToolResult {
+    serde_json::to_value(answer).map_err(|e| Failure::failed("cannot write an answer").because(e))
+}
+
+impl Server {
+    /// Does what a tool does; none if there is no such tool. Blocks.
+    fn call(
+        &self,
+        name: &str,
+        args: &JsonObject,
+        request: &RequestContext<RoleServer>,
+        ended: &Once,
+    ) -> Option<ToolResult> {
+        self.handed.give_back_stale();
+        self.handed.next_call(args.get("after_event_id").and_then(Value::as_u64));
+        // The repository is read anew, from the agent's own worktree wherever the server was started.
+        let home = self.place.here.as_ref().map_or(&self.env.cwd, |worktree| &worktree.path);
+        // An agent whose worktree is gone can still report and wait.
+        let home = if home.is_dir() { home } else { &self.place.common_dir };
+        let env = Env { cwd: home.clone(), cwd_named: true, ..self.env.later() };
+        let place = match repository::find(&env) {
+            Ok(place) => place,
+            Err(failure) => return Some(Err(failure)),
+        };
+        let ui = Ui::new(TOOL, &env, Options::default());
+        Some(match name {
+            "spawn_subtree" => self.spawn_subtree(&ui, &env, &place, args),
+            "spawn_workers" => self.spawn_workers(&ui, &env, &place, args),
+            "notify_parent" => self.notify_parent(&env, &place, args),
+            "wait_for_event" => self.wait_for_event(&env, &place, args, request, ended),
+            "list_agents" => list_agents(&ui, &env, &place),
+            _ => return None,
+        })
+    }
+
+    fn caller(&self) -> CallerArgs {
+        CallerArgs { id: Some(self.id.clone()) }
+    }
+
+    fn spawn_subtree(&self, ui: &Ui, env: &Env, place: &Place, args: &JsonObject) -> ToolResult {
+        let task = TaskArgs { task: Some(required(args, "task")?), task_file: None };
+        let launch = LaunchArgs { launch: true, launcher: None };
+        let name = required(args, "branch_name")?;
+        let args = subtree::Args { name, task, launch, caller: self.caller(), ..subtree::Args::default() };
+        to_value(&subtree::spawn(ui, env, place, &args)?.answer())
+    }
+
+    /// Makes as many seats as possible. Failures are reported beside the seats that were made.
+    fn spawn_workers(&self, ui: &Ui, env: &Env, place: &Place, args: &JsonObject) -> ToolResult {
+        let workers = args.get("workers").and_then(Value::as_array).filter(|workers| !workers.is_empty());
+        let workers = workers.ok_or_else(|| Failure::usage("`workers` must be a list of workers"))?;
+        let spawn = |worker: &Value| -> ToolResult {
+            let worker = worker.as_object().ok_or_else(|| Failure::usage("a worker must be an object"))?;
+            let args = worker::Args {
+                name: required(worker, "name")?,
+                task: TaskArgs { task: Some(required(worker, "prompt")?), task_file: None },
+                agent: optional(worker, "agent")?,
+                launch: LaunchArgs { launch: true, launcher: None },
+                caller: self.caller(),
+                ..worker::Args::default()
+            };
+            to_value(&worker::spawn(ui, env, place, &args)?.answer())
+        };
+        let spawn_or_tell = |worker: &Value| {
+            spawn(worker)
+                .or_else(|failure| to_value(&WorkerFailure { name: worker.get("name"), error: failure.to_json() }))
+        };
+        to_value(&WorkersAnswer { workers: workers.iter().map(spawn_or_tell).collect::<Result<_>>()? })
+    }
+
+    fn notify_parent(&self, env: &Env, place: &Place, args: &JsonObject) -> ToolResult {
+        let status = required(args, "status")?;
+        let status = EventStatus::parse(&status)
+            .ok_or_else(|| Failure::usage(format!("`status` must be success, failure or info, not `{status}`")))?;
+        let message = required(args, "message")?;
+        let notification = Notification { status, message: &message, kind: None, dedupe: None, named: Some(&self.id) };
+        let published = notify(env, place, &notification)?;
+        to_value(&SentAnswer { ack: true, uid: &published.uid, id: published.id, to: &published.to })
+    }
+
+    /// An event that was there at once counts as taken with the client's next call. An event that the client had to
+    /// wait for is leased, because the client may have given up: it is delivered once more unless the next call
+    /// acknowledges it.
+    fn wait_for_event(
+        &self,
+        env: &Env,
+        place: &Place,
+        args: &JsonObject,
+        request: &RequestContext<RoleServer>,
+        ended: &Once,
+    ) -> ToolResult {
+        let begun = Instant::now();
+        let (filter, seconds) = parse_wait(args)?;
+        let is_given_up = || ended.is_over() || request.ct.is_cancelled() || self.disconnected.is_over();
+        if is_given_up() {
+            return to_value(&EventAnswer::cancelled());
+        }
+        if let Some(event) = self.handed.redeliver(&filter) {
+            let mut record = event.0;
+            record.insert("redelivered".into(), true.into());
+            return to_value(&EventAnswer { event: Some(record), redelivered: true, ..EventAnswer::default() });
+        }
+        let caller = agents::require(place, &self.id)?;
+        let spool = Spool::new(&place.shared(), &caller.agent.id);
+        let mut wait = EventWait::new(env, place, spool, filter, Signals::Unwatched)?;
+        self.wake_when_over(&wait, request, ended);
+        let answer = match wait.next(begun.checked_add(Duration::from_secs(seconds)))? {
+            // Nobody will read the answer.
+            WaitOutcome::Event(claim) if is_given_up() => {
+                claim.give_back()?;
+                EventAnswer::cancelled()
+            }
+            WaitOutcome::Event(claim) => {
+                let event = claim.event.0.clone();
+                let delivery = if begun.elapsed() < PROMPT { DeliverySpeed::Prompt } else { DeliverySpeed::Late };
+                self.handed.add(*claim, delivery);
+                let handed = self.handed.clone();
+                tokio::runtime::Handle::current().spawn(async move {
+                    tokio::time::sleep(STALE * 2).await;
+                    handed.give_back_stale();
+                });
+                EventAnswer { event: Some(event), ..EventAnswer::default() }
+            }
+            _ if ended.is_over() => EventAnswer::cancelled(),
+            WaitOutcome::Timeout | WaitOutcome::Signal(_) => EventAnswer { timeout: true, ..EventAnswer::default() },
+        };
+        to_value(&answer)
+    }
+
+    /// Wakes a wait when the client disconnects or cancels the request, or when a later wait begins.
+    fn wake_when_over(&self, wait: &EventWait<'_>, request: &RequestContext<RoleServer>, ended: &Once) {
+        let (wake, token) = (wait.watch.waker(), request.ct.clone());
+        let wake = Arc::new(Mutex::new(Some(wake)));
+        for once in [&self.disconnected, ended] {
+            let wake = wake.clone();
+            once.then(move || wake_once(&wake));
+        }
+        tokio::runtime::Handle::current().spawn(async move {
+            token.cancelled().await;
+            wake_once(&wake);
+        });
+    }
+}
+
+fn list_agents(ui: &Ui, env: &Env, place: &Place) -> ToolResult {
+    let all = listing::list(ui, env, place, &ListingRequest::default())?;
+    to_value(&AgentsAnswer { agents: all.iter().map(ListedAgent::answer).collect() })
+}
+
+/// The events that a client waits for, and for how many seconds.
+fn parse_wait(args: &JsonObject) -> Result<(EventFilter, u64)> {
+    let kinds = match args.get("types") {
+        None | Some(Value::Null) => Vec::new(),
+        Some(Value::Array(types)) if types.iter().all(Value::is_string) => {
+            types.iter().filter_map(Value::as_str).map(str::to_owned).collect()
+        }
+        Some(_) => return Err(Failure::usage("`types` must be a list of strings")),
+    };
+    let number = |name: &str| match args.get(name) {
+        None | Some(Value::Null) => Ok(None),
+        Some(n) => n.as_u64().map(Some).ok_or_else(|| Failure::usage(format!("`{name}` must be a whole number"))),
+    };
+    number("after_event_id")?;
+    Ok((EventFilter { kinds, ..EventFilter::default() }, number("timeout_secs")?.unwrap_or(PATIENCE)))
+}
+
+/// Tells a client that asked for it that its call is still under way, until this task is aborted.
+async fn report_progress(context: RequestContext<RoleServer>) {
+    let Some(token) = context.meta.get_progress_token() else { return };
+    for tick in 1u32.. {
+        tokio::time::sleep(PROGRESS).await;
+        let progress = ProgressNotificationParam::new(token.clone(), f64::from(tick) * PROGRESS.as_secs_f64());
+        if context.peer.notify_progress(progress).await.is_err() {
+            return;
+        }
+    }
+}
+
+fn wake_once<F: FnOnce()>(wake: &Mutex<Option<F>>) {
+    if let Some(wake) = wake.lock().unwrap_or_else(PoisonError::into_inner).take() {
+        wake();
+    }
+}
+
+fn optional(args: &JsonObject, name: &str) -> Result<Option<String>> {
+    match args.get(name) {
+        None | Some(Value::Null) => Ok(None),
+        Some(Value::String(text)) => Ok(Some(text.clone())),
+        Some(_) => Err(Failure::usage(format!("`{name}` must be a string"))),
+    }
+}
+
+fn required(args: &JsonObject, name: &str) -> Result<String> {
+    optional(args, name)?.ok_or_else(|| Failure::usage(format!("`{name}` is missing")))
+}
+
+impl ServerHandler for Server {
+    fn get_info(&self) -> InitializeResult {
+        let capabilities = ServerCapabilities::builder().enable_tools().build();
+        InitializeResult::new(capabilities)
+            .with_server_info(Implementation::new(TOOL, env!("CARGO_PKG_VERSION")))
+            .with_instructions(format!(
+                "You are the agent {}. Spawn subtrees and workers for parts of your task, wait for their events, and \
+                 tell your parent with notify_parent once you are done.",
+                self.id
+            ))
+    }
+
+    fn list_tools(
+        &self,
+        _request: Option<PaginatedRequestParams>,
+        _context: RequestContext<RoleServer>,
+    ) -> impl Future<Output = std::result::Result<ListToolsResult, ErrorData>> + Send + '_ {
+        std::future::ready(Ok(ListToolsResult::with_all_items(tools::tools())))
+    }
+
+    async fn call_tool(
+        &self,
+        request: CallToolRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> std::result::Result<CallToolResponse, ErrorData> {
+        let server = self.clone();
+        let name = request.name.clone();
+        let args = request.arguments.unwrap_or_default();
+        // The requests are ordered here, because the threads below are not.
+        let ended = Once::default();
+        if name == "wait_for_event" {
+            std::mem::replace(&mut *self.latest.lock().unwrap_or_else(PoisonError::into_inner), ended.clone()).end();
+        }
+        // A wait must not delay other calls, so waits have a queue of their own. Both queues are fair: if a later wait
+        // could begin first, the one that it ends would not answer until its time is up.
+        let queue = if name == "wait_for_event" { &self.waits } else { &self.order };
+        let turn = queue.lock().await;
+        let progress = tokio::spawn(report_progress(context.clone()));
+        let called = tokio::task::spawn_blocking(move || server.call(&name, &args, &context, &ended)).await;
+        drop(turn);
+        progress.abort();
+        if proc::check_interrupt().is_err() {
+            self.disconnected.end();
+            self.interrupted.end();
+        }
+        let answer: Option<ToolResult> = called.map_err(|e| ErrorData::internal_error(e.to_string(), None))?;
+        let result = match answer {
+            None => return Err(ErrorData::invalid_params(format!("there is no tool `{}`", request.name), None)),
+            Some(Ok(value)) => CallToolResult::structured(value),
+            Some(Err(failure)) => {
+                let lines =
+                    std::iter::once(failure.to_string()).chain(failure.hints.iter().map(|h| format!("hint: {h}")));
+                CallToolResult::error(vec![ContentBlock::text(lines.collect::<Vec<_>>().join("\n"))])
+            }
+        };
+        Ok(result.into())
+    }
+}

@@ -1,0 +1,144 @@
+//! What `subtree` and `worker` share: the task, the launch, and the answer.
+
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use serde::Serialize;
+use serde_json::Value;
+use shopfloor_core::env::Env;
+use shopfloor_core::error::{Exit, Failure, Result};
+use shopfloor_core::fs;
+use shopfloor_core::ui::Ui;
+
+use crate::apply::launch::{self, Launched};
+use crate::failure::SpawnFailure;
+use crate::identity::AgentKind;
+use crate::known_agent::KnownAgent;
+use crate::settings::Settings;
+
+/// The task of an agent.
+#[derive(Args, Clone, Debug, Default)]
+pub struct TaskArgs {
+    /// The task of the agent, which is kept in a file
+    #[arg(long, value_name = "TEXT", allow_hyphen_values = true, conflicts_with = "task_file")]
+    pub task: Option<String>,
+    /// A file with the task, or `-` for stdin
+    #[arg(long, value_name = "FILE")]
+    pub task_file: Option<PathBuf>,
+}
+
+impl TaskArgs {
+    /// Reads the task.
+    pub fn read(&self, ui: &Ui, env: &Env) -> Result<Option<Vec<u8>>> {
+        if let Some(text) = &self.task {
+            return Ok(Some(text.clone().into_bytes()));
+        }
+        let Some(file) = &self.task_file else { return Ok(None) };
+        if file.as_os_str() == "-" {
+            return ui.input_up_to(fs::STATE_LIMIT).map(Some);
+        }
+        let path = env.cwd.join(file);
+        fs::read_text(&path)?.map(Some).ok_or_else(|| {
+            SpawnFailure::NotFound
+                .with(Exit::Bad, format!("there is no task file {}", path.display()))
+                .hint("name a file that is there, `-` for stdin, or give the text with `--task`")
+        })
+    }
+}
+
+/// Whether and how the agent is started.
+#[derive(Args, Clone, Debug, Default)]
+pub struct LaunchArgs {
+    /// Start the agent with the configured launcher
+    #[arg(long)]
+    pub launch: bool,
+    /// Start the agent with this launcher: tmux, zellij, none, or a command line with {id} {slug} {path} {cmd} [env: WORKTREE_SPAWN_LAUNCHER] [default: none]
+    #[arg(long, value_name = "TEMPLATE")]
+    pub launcher: Option<String>,
+}
+
+impl LaunchArgs {
+    /// Whether the agent is to be started.
+    pub fn is_wanted(&self) -> bool {
+        self.launch || self.launcher.is_some()
+    }
+}
+
+/// An agent that was made, or existed.
+#[derive(Debug)]
+pub struct Spawned {
+    pub known: KnownAgent,
+    pub created: bool,
+    pub config: PathBuf,
+    pub mcp_config: PathBuf,
+    pub warnings: Vec<String>,
+    /// What failed after the agent was made.
+    pub failure: Option<Failure>,
+}
+
+/// A spawned agent as scripts read it.
+#[derive(Serialize)]
+pub struct SpawnAnswer<'a> {
+    id: &'a str,
+    kind: AgentKind,
+    slug: &'a str,
+    path: &'a Path,
+    birth_branch: Option<&'a str>,
+    parent: Option<&'a str>,
+    level: u64,
+    base_sha: Option<&'a str>,
+    created: bool,
+    task_file: Option<PathBuf>,
+    config: &'a Path,
+    mcp_config: Option<&'a Path>,
+    warnings: &'a [String],
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<Value>,
+}
+
+impl Spawned {
+    pub fn answer(&self) -> SpawnAnswer<'_> {
+        let agent = &self.known.agent;
+        SpawnAnswer {
+            id: &agent.id,
+            kind: agent.kind,
+            slug: &agent.slug,
+            path: &self.known.worktree.path,
+            birth_branch: agent.birth_branch.as_deref(),
+            parent: agent.parent.as_deref(),
+            level: agent.level,
+            base_sha: agent.base_sha.as_deref(),
+            created: self.created,
+            task_file: Some(self.known.task_file()).filter(|file| file.exists()),
+            config: &self.config,
+            mcp_config: Some(self.mcp_config.as_path()).filter(|path| !path.as_os_str().is_empty()),
+            warnings: &self.warnings,
+            error: self.failure.as_ref().map(Failure::to_json),
+        }
+    }
+
+    /// Starts the agent. If there is no launcher, warns with the command that starts it, so that nobody waits for an
+    /// agent that does not run.
+    pub fn launch(&mut self, ui: &Ui, env: &Env, settings: &Settings) {
+        match launch::launch(env, settings, &self.known) {
+            Ok(Launched::Started) => {}
+            Ok(Launched::NotStarted) => {
+                let line = launch::run_line(env, settings, &self.known).unwrap_or_default();
+                let id = &self.known.agent.id;
+                let warning = format!("no launcher is set, so {id} is not started; start it with `{line}`");
+                ui.warn(&warning);
+                self.warnings.push(warning);
+            }
+            Err(failure) => self.failure = Some(failure),
+        }
+    }
+
+    /// The exit of the command, once the answer is printed. A JSON answer holds the failure already.
+    pub fn exit(self, ui: &Ui) -> Result<Exit> {
+        match self.failure {
+            Some(failure) if ui.is_json() => Ok(failure.exit),
+            Some(failure) => Err(failure),
+            None => Ok(Exit::Done),
+        }
+    }
+}

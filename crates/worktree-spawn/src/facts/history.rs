@@ -1,0 +1,94 @@
+//! The commits of a worktree compared with those of other branches: in this process where gix can read the repository,
+//! else by git.
+
+use std::path::Path;
+
+use shopfloor_core::error::Result;
+use shopfloor_core::git::Git;
+use shopfloor_core::proc::Cmd;
+
+use crate::native::{Containment, Native};
+use crate::place::{Place, Worktree};
+
+/// The history of one worktree.
+pub struct History<'a> {
+    /// The worktree's own git.
+    pub git: &'a Git,
+    pub native: Option<Native>,
+    pub place: &'a Place,
+    pub worktree: &'a Worktree,
+}
+
+impl History<'_> {
+    /// The commit HEAD is at, if there is one.
+    pub fn head(&self) -> Result<Option<String>> {
+        if let Some(tip) = self.native.as_ref().and_then(Native::head) {
+            return Ok(Some(tip));
+        }
+        let head =
+            self.git.cmd_alone(&self.worktree.path).args(["rev-parse", "--verify", "--quiet", "HEAD"]).capture()?;
+        let tip = String::from_utf8_lossy(&head.stdout).trim().to_owned();
+        Ok((!tip.is_empty()).then_some(tip))
+    }
+
+    /// The number of commits that no branch, tag or remote has.
+    pub fn loose_commits(&self) -> Result<usize> {
+        if let Some(count) = self.native.as_ref().and_then(Native::loose_commits) {
+            return Ok(count);
+        }
+        let how = ["rev-list", "--count", "HEAD", "--not", "--branches", "--tags", "--remotes"];
+        let loose = self.git.cmd_alone(&self.worktree.path).args(how).capture()?;
+        Ok(String::from_utf8_lossy(&loose.stdout).trim().parse().unwrap_or(1))
+    }
+
+    /// How the branch `into` contains everything on `tip`, if it does: as a merge, as one patch per commit, or as one
+    /// patch.
+    pub fn contained(&self, tip: &str, into: &str) -> Result<Option<&'static str>> {
+        match self.native.as_ref().and_then(|native| native.containment(tip, into)) {
+            Some(Containment::Merged) => Ok(Some("merged into")),
+            Some(Containment::Missing) => Ok(None),
+            Some(Containment::Ask) | None => contained(self.place, self.git, tip, &format!("refs/heads/{into}")),
+        }
+    }
+}
+
+/// Asks git how `into` contains everything on `tip`.
+fn contained(place: &Place, git: &Git, tip: &str, into: &str) -> Result<Option<&'static str>> {
+    let dir = &place.common_dir;
+    let ask = |args: &[&str]| git.cmd(dir).args(args.iter().copied()).capture();
+    let exists = ask(&["rev-parse", "--verify", "--quiet", &format!("{into}^{{commit}}")])?;
+    if !exists.status.success() {
+        return Ok(None);
+    }
+    if ask(&["merge-base", "--is-ancestor", tip, into])?.status.success() {
+        return Ok(Some("merged into"));
+    }
+    let has_patches_of = |commit: &str| -> Result<bool> {
+        let cherry = ask(&["cherry", into, commit])?;
+        let text = String::from_utf8_lossy(&cherry.stdout).into_owned();
+        let count = ask(&["rev-list", "--count", "--merges", &format!("{into}..{commit}")])?;
+        // A merge has no patch to compare.
+        let merges = String::from_utf8_lossy(&count.stdout).trim() != "0";
+        Ok(cherry.status.success() && !merges && text.lines().all(|line| line.starts_with("- ")))
+    };
+    if has_patches_of(tip)? {
+        return Ok(Some("patch-equal in"));
+    }
+    let base = ask(&["merge-base", tip, into])?;
+    let base = String::from_utf8_lossy(&base.stdout).trim().to_owned();
+    if base.is_empty() {
+        return Ok(None);
+    }
+    // The branch squashed into one commit, which no ref ever names.
+    let tree = format!("{tip}^{{tree}}");
+    let squashed = commit_cmd(git, dir, &[&tree, "-p", &base, "-m", "squashed"]).capture()?;
+    let squashed = String::from_utf8_lossy(&squashed.stdout).trim().to_owned();
+    Ok((!squashed.is_empty() && has_patches_of(&squashed)?).then_some("squashed into"))
+}
+
+/// `git commit-tree`, which works even if the user has not told git a name.
+pub fn commit_cmd(git: &Git, dir: &Path, args: &[&str]) -> Cmd {
+    let who = ["user.name=shopfloor", "user.email=shopfloor@localhost", "commit.gpgSign=false"];
+    let cmd = who.iter().fold(git.cmd_alone(dir), |cmd, setting| cmd.arg("-c").arg(*setting));
+    cmd.arg("commit-tree").args(args.iter().copied())
+}

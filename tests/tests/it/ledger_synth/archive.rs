@@ -1,0 +1,99 @@
+//! `archive`, `prune` and snapshots.
+
+use crate::support::ledger::{CURRENT, EVENTS, ROOT, event, synth, two_events};
+use crate::support::world::World;
+
+#[test]
+fn a_changed_snapshot_is_never_skipped() {
+    let w = World::new();
+    let app = w.app();
+    two_events(&app);
+    synth(&app);
+    app.ledger(&["archive"]).exit(0);
+    let name = app.sh(&format!("ls {EVENTS}")).exit(0).stdout.trim().to_owned();
+    let path = format!("{EVENTS}/{name}");
+    let whole = app.read(&path);
+    app.write(&path, &whole.replace('\n', "\r\n"));
+    app.ledger(&["--check"]).exit(0);
+    for bad in [
+        whole.replace("of toast", "of roast"),
+        whole[..whole.len() / 2].to_owned(),
+        whole[..10].to_owned(),
+        String::new(),
+        format!("<<<<<<< HEAD\n{whole}"),
+        whole.replace("snapshot: 1\n", ""),
+        whole.replace("toast", "to\0st"),
+        whole.replace("snapshot: 1", "snapshot: 2"),
+    ] {
+        app.write(&path, &bad);
+        let before = app.read(CURRENT);
+        app.ledger(&["--no-confirm"]).exit(2).err_has(&name).err_has("git checkout");
+        app.ledger(&["--check"]).exit(2).any_err();
+        app.ledger(&["archive"]).exit(2).any_err();
+        app.ledger(&["prune", "--retention", "0"]).exit(2).any_err();
+        assert_eq!(app.read(CURRENT), before);
+    }
+    app.write(&path, &whole);
+    app.ledger(&["--check"]).exit(0);
+}
+
+#[test]
+fn only_what_archive_wrote_is_read_as_a_snapshot() {
+    let w = World::new();
+    let app = w.app();
+    two_events(&app);
+    app.write(&format!("{EVENTS}/u.md"), "---\nts: 2026-01-10T00:00:00Z\nagent: x\nsnapshot: took one of the db\n");
+    app.ledger(&["--no-confirm"]).exit(0).err_has("u.md:1: the frontmatter has no closing");
+    app.sh(&format!("rm {EVENTS}/u.md")).exit(0);
+    event(&app, "snapshot_notes", "2026-01-08T00:00:00Z", "x", "goal: an event like any other\n");
+    assert!(synth(&app).contains("an event like any other"));
+    app.sh(&format!("rm {EVENTS}/snapshot_notes.md")).exit(0);
+    let text = synth(&app);
+    event(&app, "old", "0000-01-01T00:00:00+05:00", "x", "now: before all years\n");
+    app.ledger(&["--no-confirm"]).exit(0).err_has("old.md:2: `ts: 0000-01-01T00:00:00+05:00`");
+    app.sh(&format!("rm {EVENTS}/old.md")).exit(0);
+    app.ledger(&["archive"]).exit(0);
+    app.sh(&format!("sed -i '1i\\\\' {EVENTS}/snapshot_*.md")).exit(0);
+    assert_eq!(synth(&app), text, "a blank line before it changes nothing");
+    app.sh(&format!("rm {EVENTS}/*")).exit(0);
+    app.ledger(&["--check"]).exit(1).err_has("its events are gone");
+    app.sh(&format!("ln -s $PWD/{ROOT} lnk")).exit(0);
+    for path in [CURRENT, "lnk/current.md", "thoughts/shared/handoffs/../handoffs/current.md"] {
+        app.ledger(&["--output", path, "--agent", "x"]).exit(2).err_has("a ledger's own");
+    }
+    assert_eq!(app.read(CURRENT), text);
+}
+
+/// Case 11 of the design.
+#[test]
+fn archiving_changes_nothing_that_is_shown() {
+    let w = World::new();
+    let app = w.app();
+    for n in 0..30 {
+        let agent = ["a", "b", "c"][n % 3];
+        let body = format!(
+            "now: n{n}\nthis_session:\n- item {n}\ndecisions:\n  k{}: v{n}\ncheckpoints:\n- phase: {n}\n",
+            n % 4
+        );
+        event(&app, &format!("e{n}"), &format!("2026-01-{:02}T00:00:00Z", 1 + n % 9), agent, &body);
+    }
+    let text = synth(&app);
+    app.ledger(&["--archive"]).exit(3).any_err();
+    app.ledger(&["--archive", "--no-confirm"]).exit(0).out_has("archived 30 files");
+    assert_eq!(app.read(CURRENT), text);
+    let files = || app.sh("find thoughts -type f | sort | xargs sha256sum").exit(0).stdout;
+    let archived = files();
+    assert_eq!(std::fs::read_dir(app.path.join(EVENTS)).unwrap().count(), 1);
+    app.ledger(&["--archive", "--no-confirm"]).exit(0).err_has("nothing to archive");
+    assert_eq!(files(), archived);
+    let some = "find archive -type f | sort | head -5 | xargs -I% cp % events/";
+    app.sh(&format!("cd {ROOT} && {some}")).exit(0);
+    app.ledger(&["--no-confirm"]).exit(0).out_has("unchanged");
+    assert_eq!(app.read(CURRENT), text);
+    app.ledger(&["archive"]).exit(0);
+    assert_eq!(files(), archived);
+    app.ledger(&["--check"]).exit(0);
+    app.ledger(&["prune", "--retention", "0"]).exit(0).out_has("deleted 30 files");
+    app.ledger(&["--check"]).exit(0);
+    assert_eq!(synth(&app), text);
+}

@@ -1,0 +1,115 @@
+//! `current.md`: when it is written, and what a person wrote in it.
+
+use crate::support::ledger::{CURRENT, EVENTS, field, synth, two_events};
+use crate::support::world::{World, text};
+
+#[test]
+fn a_page_without_events_is_shown_and_left_alone() {
+    let w = World::new();
+    let app = w.app();
+    app.write(CURRENT, "# Handoff\n\nNow: the old way\n");
+    let thoughts = w.at(app.path.join("thoughts"));
+    let before = thoughts.snapshot();
+    app.ledger(&["banner"]).exit(0).out_has("Now: the old way");
+    app.ledger(&["--no-confirm"]).exit(0).err_has("there are no events");
+    app.ledger(&["--check"]).exit(0);
+    thoughts.assert_untouched_since(&before);
+}
+
+#[test]
+fn a_page_that_a_person_wrote_is_replaced_only_on_demand() {
+    let w = World::new();
+    let app = w.app();
+    two_events(&app);
+    let page = "# Ledger\n\nUpdated: 2026-01-12T00:00:00Z\n\n## Now\nBy hand\n\n## Decisions\n- **db:** postgres\n\n## Open Questions\n- Which?\n";
+    app.write(CURRENT, page);
+    let before = w.at(app.path.join("thoughts"));
+    let snapshot = before.snapshot();
+    app.ledger(&["--no-confirm"]).exit(2).err_has("was not written by ledger-synth").err_has("--adopt");
+    app.ledger(&["--check"]).exit(1).err_has("was not written by ledger-synth");
+    app.ledger(&["--no-confirm", "--adopt", "-n"]).exit(0);
+    before.assert_untouched_since(&snapshot);
+    app.ledger(&["--no-confirm", "--adopt"]).exit(0).err_has("adopted current.md as");
+    let json = app.ledger(&["--json"]).exit(0).any_err().json();
+    assert_eq!((text(&json, "/now"), text(&json, "/decisions/db")), ("By hand", "postgres"));
+    assert_eq!((text(&json, "/open_questions/0"), json["event_count"].as_u64()), ("Which?", Some(3)));
+    app.ledger(&["--check"]).exit(0);
+    app.write(CURRENT, page);
+    app.ledger(&["--no-confirm", "--adopt"]).exit(0);
+    assert_eq!(field(&app.read(CURRENT), "event_count"), "3", "it is taken over once");
+    app.write(CURRENT, "mine\n");
+    app.ledger(&["--check"]).exit(1).err_has("run `ledger-synth --adopt`");
+    app.ledger(&["--no-confirm", "--force"]).exit(0).err_has("is kept in");
+    app.ledger(&["--check"]).exit(0);
+    let kept = app.sh("grep -rl '^mine' .git/shopfloor/ledger-synth/edited").exit(0).stdout;
+    assert_eq!(kept.lines().count(), 1);
+}
+
+#[test]
+fn an_edit_by_hand_is_kept_aside() {
+    let w = World::new();
+    let app = w.app();
+    two_events(&app);
+    let text = synth(&app);
+    app.write(CURRENT, &text.replace("- of toast", "- of toast, and more"));
+    let out = app.ledger(&["--no-confirm"]).exit(0);
+    out.err_has("was edited by hand; its content is kept in");
+    assert_eq!(app.read(CURRENT), text);
+    app.sh("grep -r 'and more' .git/shopfloor/ledger-synth/edited").exit(0);
+    app.write(CURRENT, &format!("{text}\n## Mine\n- do not lose this\n"));
+    app.ledger(&["--check"]).exit(1).err_has("it was edited by hand");
+    app.ledger(&["--no-confirm"]).exit(0).err_has("was edited by hand");
+    app.sh("grep -r 'do not lose this' .git/shopfloor/ledger-synth/edited").exit(0);
+    app.write(CURRENT, &text.replace("format: 1", "format: 2"));
+    app.ledger(&["--no-confirm"]).exit(2).err_has("written by a newer ledger-synth");
+    app.ledger(&["--check"]).exit(2).err_has("written by a newer ledger-synth");
+}
+
+#[test]
+fn a_person_sees_what_would_change_and_is_asked() {
+    let w = World::new();
+    let app = w.app();
+    two_events(&app);
+    let out = app.on_terminal("ledger-synth", "n\n").exit(3);
+    assert!(out.stdout.contains("waffle (2026-01-11T00:00)") && out.stdout.contains("+**Now:** two"), "{}", out.stdout);
+    assert!(!app.has(CURRENT));
+    let out = app.on_terminal("ledger-synth", "y\nn\nn\n").exit(0);
+    assert!(
+        out.stdout.contains("archive the events now?") && out.stdout.contains("commit the ledger?"),
+        "{}",
+        out.stdout
+    );
+    assert!(app.has(CURRENT) && app.has(&format!("{EVENTS}/a.md")));
+    app.on_terminal("ledger-synth", "y\ny\n").exit(0);
+    assert!(!app.has(&format!("{EVENTS}/a.md")));
+    assert_eq!(app.git(&["status", "--porcelain"]), "");
+    app.ledger(&["--check"]).exit(0);
+}
+
+#[test]
+fn a_new_stamp_alone_rewrites_nothing() {
+    let w = World::new();
+    let app = w.app();
+    // With --json every command answers with a document, also when there is nothing to do.
+    for args in [
+        &["prune", "--json"][..],
+        &["prune", "--json", "--retention", "never"],
+        &["archive", "--json"],
+        &["--json"],
+        &["--check", "--json"],
+    ] {
+        app.ledger(args).exit(0).json();
+    }
+    assert!(
+        text(&app.ledger(&["add", "--draft", "--now", "x", "--json"]).exit(0).json(), "/draft").ends_with("draft.md")
+    );
+    two_events(&app);
+    let at = |time: &'static str| [("SHOPFLOOR_NOW", time)];
+    app.run_with("ledger-synth", &["--no-confirm", "--stamp"], &at("2026-02-01T00:00:00Z")).exit(0).out_has("wrote");
+    assert_eq!(field(&app.read(CURRENT), "generated_at"), "2026-02-01T00:00:00Z");
+    app.run_with("ledger-synth", &["--no-confirm", "--stamp"], &at("2026-02-02T00:00:00Z"))
+        .exit(0)
+        .out_has("unchanged");
+    app.ledger(&["--check"]).exit(0);
+    assert_eq!(field(&app.read(CURRENT), "generated_at"), "2026-02-01T00:00:00Z");
+}

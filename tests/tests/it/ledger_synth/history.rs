@@ -1,0 +1,54 @@
+//! `retract`, `explain` and `conflicts`: who said what.
+
+use crate::support::ledger::{event, synth};
+use crate::support::world::{Checked, World, text};
+
+#[test]
+fn retract_removes_an_event_that_is_not_folded_yet() {
+    let w = World::new();
+    let app = w.app();
+    event(&app, "good", "2026-01-10T00:00:00Z", "x", "now: good\n");
+    event(&app, "bad", "2026-01-11T00:00:00Z", "x", "now: bad\nthis_session:\n- bad\n");
+    let id = app.ledger(&["explain", "now", "--json"]).exit(0).json_lines();
+    let bad = text(&id[0], "/event").to_owned();
+    assert_eq!((text(&id[0], "/value"), &id[0]["beaten"]), ("bad", &serde_json::json!(false)));
+    app.ledger(&["retract", &bad[..10]]).exit(0);
+    let shown = synth(&app);
+    assert!(shown.contains("**Now:** good") && !shown.contains("- bad"), "{shown}");
+    app.ledger(&["retract", &bad]).exit(0).err_has("already retracted");
+    app.ledger(&["archive"]).exit(0);
+    assert_eq!(synth(&app), shown);
+    app.ledger(&["--check"]).exit(0);
+    let good = app.ledger(&["explain", "now", "--json"]).exit(0).json_lines();
+    app.ledger(&["retract", text(&good[0], "/event")]).exit(1).err_has("folded into a snapshot");
+    app.ledger(&["retract", "ffffffff"]).exit(1).err_has("there is no event");
+}
+
+#[test]
+fn explain_and_conflicts_name_who_said_what() {
+    let w = World::new();
+    let app = w.app();
+    event(&app, "a", "2026-01-10T00:00:00Z", "toast", "now: one\ndecisions:\n  auth: jwt\n  same: x\n");
+    event(&app, "b", "2026-01-11T00:00:00Z", "waffle", "now: two\ndecisions:\n  auth: sessions\n  same: x\n");
+    let lines = app.ledger(&["explain", "auth", "--json"]).exit(0).json_lines();
+    let said: Vec<_> =
+        lines.iter().map(|l| (text(l, "/value"), text(l, "/agent"), l["beaten"].as_bool().unwrap())).collect();
+    assert_eq!(said, [("sessions", "waffle", false), ("jwt", "toast", true)]);
+    assert_eq!((text(&lines[0], "/section"), text(&lines[0], "/key")), ("decisions", "auth"));
+    app.ledger(&["explain", "decisions.auth"])
+        .exit(0)
+        .out_has("jwt (2026-01-10T00:00:00Z, toast, ")
+        .out_has("[replaced]");
+    app.ledger(&["explain", "nobody"]).exit(1).err_has("nobody said anything about `nobody`");
+    let keys = |out: Checked| {
+        out.json_lines().iter().map(|l| l["key"].as_str().unwrap_or("now").to_owned()).collect::<Vec<_>>()
+    };
+    assert_eq!(keys(app.ledger(&["conflicts", "--json"]).exit(0)), ["auth", "auth", "now", "now"]);
+    // What a snapshot no longer knows the archive does.
+    app.ledger(&["archive"]).exit(0);
+    assert_eq!(keys(app.ledger(&["conflicts", "--json"]).exit(0)), ["auth", "auth", "now", "now"]);
+    assert_eq!(app.ledger(&["explain", "auth", "--json"]).exit(0).json_lines().len(), 2);
+    app.ledger(&["--branch", "none"]).exit(0).err_has("no event matches");
+    let out = app.ledger(&["--agent", "toast"]).exit(0);
+    assert!(out.stdout.contains("jwt") && !out.stdout.contains("sessions"), "{}", out.stdout);
+}

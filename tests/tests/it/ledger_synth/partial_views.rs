@@ -1,0 +1,58 @@
+//! Views of some of the events, or of more than the ledger.
+
+use crate::support::ledger::{CURRENT, EVENTS, event, field, synth, two_events};
+use crate::support::world::{World, text};
+
+#[test]
+fn a_partial_view_is_printed_and_replaces_nothing() {
+    let w = World::new();
+    let app = w.app();
+    two_events(&app);
+    let whole = synth(&app);
+    let out = app.ledger(&["--agent", "toast"]).exit(0).stdout;
+    assert!(out.contains("**Now:** one") && !out.contains("waffle"), "{out}");
+    let out = app.ledger(&["--branch", "feat/x", "--json"]).exit(0).json();
+    assert_eq!((text(&out, "/now"), out["event_count"].as_u64(), text(&out, "/path")), ("two", Some(1), "-"));
+    // Looked up here first, then in the ledger.
+    for pattern in
+        [format!("{EVENTS}/a*"), "events/a.md".into(), app.path.join(EVENTS).join("[a].md").display().to_string()]
+    {
+        let out = app.ledger(&["--input", &pattern]).exit(0).stdout;
+        assert!(out.contains("**Now:** one") && !out.contains("waffle"), "{pattern}: {out}");
+    }
+    let both = app.ledger(&["--input", "events/a.md", "--input", "events/*.md", "--output", "-"]).exit(0).stdout;
+    assert_eq!(both, whole);
+    app.ledger(&["--input", "events/none*.md"]).exit(2).err_has("no file matches").err_has("hint: ");
+    app.ledger(&["--agent", "toast", "--output", "part.md"]).exit(0).out_has("wrote ");
+    app.ledger(&["--agent", "toast", "--output", "part.md"]).exit(0).out_has("unchanged ");
+    assert!(app.read("part.md").contains("**Now:** one"));
+    app.write("mine.md", "mine\n");
+    app.ledger(&["--output", "mine.md"]).exit(2).err_has("was not written by ledger-synth");
+    assert_eq!(app.read(CURRENT), whole);
+    // What is folded is told of as long as the archive has it.
+    app.ledger(&["archive"]).exit(0);
+    assert!(app.ledger(&["--agent", "toast"]).exit(0).stdout.contains("**Now:** one"));
+    for args in [
+        &["--agent", "x", "--commit"][..],
+        &["--check", "--archive"],
+        &["--tree", "HEAD"],
+        &["--input", "x", "--force"],
+    ] {
+        app.ledger(args).exit(2).any_err();
+    }
+    app.ledger(&["--check", "add", "--now", "x"]).exit(2).err_has("--check belongs to plain");
+}
+
+#[test]
+fn all_worktrees_shows_the_events_of_every_worktree() {
+    let w = World::new();
+    let app = w.app();
+    event(&app, "a", "2026-01-10T00:00:00Z", "toast", "now: here\n");
+    let wt = app.worktree("wt");
+    event(&wt, "a", "2026-01-10T00:00:00Z", "toast", "now: here\n");
+    event(&wt, "b", "2026-01-11T00:00:00Z", "waffle", "now: there\n");
+    let out = app.ledger(&["--all-worktrees"]).exit(0).stdout;
+    assert!(out.contains("**Now:** there"));
+    assert_eq!(field(&out, "event_count"), "2");
+    assert!(!app.has(CURRENT));
+}

@@ -1,0 +1,141 @@
+//! What greets a session, and what it leaves: the banner, drafts and hooks.
+
+use crate::support::ledger::{CURRENT, EVENTS, event, field, run_with_input, section, synth};
+use crate::support::world::{World, text};
+
+#[test]
+fn the_banner_lists_events_newest_first_and_keeps_to_its_size() {
+    let w = World::new();
+    let app = w.app();
+    event(&app, "1", "2026-01-10T13:03:52Z", "toast", "goal: Fix hooks for paths with spaces\nnow: hooks fix\n");
+    app.write(
+        &format!("{EVENTS}/2.md"),
+        "---\nts: 2026-01-10T14:15:00Z\nagent: waffle\nbranch: main\ntitle: tests\n---\nthis_session:\n- x\n",
+    );
+    event(&app, "3", "2026-01-11T08:00:00Z", "\"crisp\\e\"", "now: Create PR to upstream\n");
+    let out = app.ledger(&["banner"]).exit(0);
+    let want = "━━━ SESSION START ━━━\n📋 Continuity synthesized from 3 events:\n   • crisp\\u{1b} (2026-01-11T08:00) - Create PR to upstream\n   \
+                • waffle (2026-01-10T14:15) - tests\n   • toast (2026-01-10T13:03) - hooks fix\n\n   Goal: Fix hooks for paths with spaces\n   \
+                Now: Create PR to upstream\n━━━━━━━━━━━━━━━━━━━━━\n";
+    assert_eq!(out.stdout, want);
+    app.ledger(&["--check"]).exit(0);
+    let json = app.ledger(&["banner", "--json"]).exit(0).json();
+    assert_eq!((json["event_count"].as_u64(), text(&json, "/events/1/title")), (Some(3), "tests"));
+    let out = app.ledger(&["banner", "--max-bytes", "300"]).exit(0);
+    assert!(out.stdout.len() <= 300 && out.stdout.contains("more"), "{} {}", out.stdout.len(), out.stdout);
+
+    let answer = app.ledger(&["banner", "--for-hook", "claude"]).exit(0).json();
+    assert_eq!(text(&answer, "/hookSpecificOutput/hookEventName"), "SessionStart");
+    assert!(text(&answer, "/hookSpecificOutput/additionalContext").contains("Create PR to upstream"));
+    // A session starts, whatever is wrong.
+    let out = w.at(w.path("tmp")).ledger(&["banner", "--for-hook", "claude"]).exit(0);
+    assert_eq!(out.stdout, "");
+    out.err_has("notice: ");
+}
+
+#[test]
+fn a_claude_code_session_ends_in_an_event_if_it_left_a_draft() {
+    let w = World::new();
+    let app = w.app();
+    let payload = format!(
+        "{{\"session_id\":\"abc12345-6789\",\"transcript_path\":\"/t.jsonl\",\"cwd\":{:?},\"hook_event_name\":\"SessionEnd\",\"reason\":\"clear\"}}",
+        app.path
+    );
+    let elsewhere = w.at(w.path("tmp"));
+    let hook = ["add", "--from-hook", "claude", "--synth", "--commit"];
+    run_with_input(&elsewhere, &hook, &payload).exit(0).err_has("left nothing");
+    assert!(!app.has(EVENTS));
+    app.ledger(&["add", "--draft", "--done", "first thing", "--now", "then"]).exit(0);
+    app.ledger(&["add", "--draft", "--done", "- second: thing"]).exit(0);
+    assert_eq!(app.git(&["status", "--porcelain"]), "");
+    run_with_input(&elsewhere, &hook, &payload).exit(0).out_has("_abc12345.md");
+    let shown = app.read(CURRENT);
+    assert_eq!(section(&shown, "This Session"), ["- - second: thing", "- first thing"]);
+    let names = app.git(&["show", "--name-only", "--format=", "HEAD"]);
+    assert_eq!(names.lines().count(), 2, "{names}");
+    let written = app.sh(&format!("cat {EVENTS}/*_abc12345.md")).exit(0).stdout;
+    assert!(written.contains("type: session_end\nreason: clear\n"), "{written}");
+    // The draft is used up.
+    run_with_input(&app, &hook, &payload).exit(0).err_has("left nothing");
+    run_with_input(&app, &hook, "not json").exit(0).err_has("notice: stdin is not the JSON of a Claude Code hook");
+    // What is said counts, whatever the hook was given; and the hook never fails.
+    run_with_input(&app, &["add", "--from-hook", "claude", "--done", "all the same"], "").exit(0).out_has(EVENTS);
+    app.write(".git/MERGE_HEAD", &app.git(&["rev-parse", "HEAD"]));
+    run_with_input(&app, &[&hook[..], &["--json", "--done", "in a merge"]].concat(), &payload)
+        .exit(0)
+        .out_has("\"error\"");
+    app.sh("rm .git/MERGE_HEAD").exit(0);
+    run_with_input(&app, &["add", "--from-hook", "claude", "--done", "by flag"], &payload).exit(0);
+    assert_eq!(field(&synth(&app), "event_count"), "4");
+}
+
+#[test]
+fn drafts_lose_nothing_and_the_later_text_counts() {
+    let w = World::new();
+    let app = w.app();
+    std::thread::scope(|scope| {
+        for n in 0..12 {
+            let app = &app;
+            scope.spawn(move || app.ledger(&["add", "--draft", "--done", &format!("item {n}")]).exit(0));
+        }
+    });
+    app.ledger(&["add", "--draft", "--now", "zzz first", "--decision", "k=zzz"]).exit(0);
+    app.ledger(&["add", "--draft", "--now", "aaa then", "--decision", "k=aaa"]).exit(0);
+    for flag in ["--question", "--resolve", "--question"] {
+        app.ledger(&["add", "--draft", flag, "why?"]).exit(0);
+    }
+    app.write(".git/MERGE_HEAD", &app.git(&["rev-parse", "HEAD"]));
+    // What follows the event fails, and the event stands; the draft is used up.
+    let hook = ["add", "--from-hook", "claude", "--synth", "--commit"];
+    run_with_input(&app, &hook, "{}")
+        .exit(0)
+        .err_has("the event is written, but not synthesised or committed: a merge is in progress");
+    app.sh("rm .git/MERGE_HEAD").exit(0);
+    run_with_input(&app, &hook, "{}").exit(0).err_has("left nothing");
+    let json = app.ledger(&["--json"]).exit(0).any_err().json();
+    assert_eq!((text(&json, "/now"), text(&json, "/decisions/k")), ("aaa then", "aaa"));
+    assert_eq!((json["this_session"].as_array().unwrap().len(), json["event_count"].as_u64()), (12, Some(1)));
+    assert_eq!(json["open_questions"], serde_json::json!(["why?"]), "it was asked again");
+}
+
+#[test]
+fn sessions_in_one_worktree_have_a_draft_each() {
+    let w = World::new();
+    let app = w.app();
+    let variables = app.path.join("variables");
+    // What Claude Code does: the hook's file is read before each later command of that session.
+    let session = |id: &str, line: &str| {
+        let begin = format!("echo '{{\"session_id\":\"{id}\"}}' | ledger-synth banner --for-hook claude");
+        let vars = [("CLAUDE_ENV_FILE", variables.to_str().unwrap())];
+        app.run_with("sh", &["-c", &begin], &vars).exit(0);
+        let told = app.read("variables");
+        std::fs::remove_file(&variables).unwrap();
+        app.sh(&format!("{told}\n{line}")).exit(0);
+    };
+    let end = |id: &str| {
+        app.sh(&format!("echo '{{\"session_id\":\"{id}\"}}' | ledger-synth add --from-hook claude --json"))
+            .exit(0)
+            .json()
+    };
+    session("11111111-aaaa", "ledger-synth add --draft --done one --now first");
+    session("22222222-bbbb", "ledger-synth add --draft --done two --now second");
+    let first = end("11111111-aaaa");
+    let event = std::fs::read_to_string(text(&first, "/path")).unwrap();
+    assert!(event.contains("one") && !event.contains("two") && text(&first, "/agent") == "11111111", "{event}");
+    let second = std::fs::read_to_string(text(&end("22222222-bbbb"), "/path")).unwrap();
+    assert!(second.contains("two") && !second.contains("one"), "{second}");
+    // By name, too: of those seated in one worktree.
+    for agent in ["root/a", "root/b"] {
+        let vars = [("SHOPFLOOR_AGENT_ID", agent)];
+        app.run_with("ledger-synth", &["add", "--draft", "--done", agent], &vars).exit(0);
+    }
+    let hook = "echo '{}' | ledger-synth add --from-hook claude --json";
+    let told = app.run_with("sh", &["-c", hook], &[("SHOPFLOOR_AGENT_ID", "root/b")]).exit(0).json();
+    let event = std::fs::read_to_string(text(&told, "/path")).unwrap();
+    assert!(event.contains("root/b") && !event.contains("root/a"), "{event}");
+    // The end of a session that nobody named takes what nobody's is, and nothing of those that have their own end.
+    app.ledger(&["add", "--draft", "--done", "nobody's"]).exit(0);
+    let told = app.sh(hook).exit(0).json();
+    let event = std::fs::read_to_string(text(&told, "/path")).unwrap();
+    assert!(event.contains("nobody's") && !event.contains("root/a"), "{event}");
+}

@@ -1,0 +1,85 @@
+//! Where the ledger is, and the settings that change it.
+
+use crate::support::ledger::{CURRENT, EVENTS, event, section};
+use crate::support::world::{Checked, Repo, World, write};
+
+#[test]
+fn root_chooses_the_directory_of_the_ledger() {
+    let w = World::new();
+    let app = w.app();
+    let wt = app.worktree("wt");
+    wt.ledger(&["--root", "main", "add", "--now", "of main"]).exit(0);
+    assert!(app.has(EVENTS) && !wt.has(EVENTS));
+    wt.run_with("ledger-synth", &["--no-confirm"], &[("LEDGER_SYNTH_ROOT", "main")]).exit(0);
+    assert!(app.read(CURRENT).contains("**Now:** of main"));
+    wt.sh("mkdir sub").exit(0);
+    let sub = w.at(wt.path.join("sub"));
+    sub.ledger(&["--root", "led", "add", "--now", "x"]).exit(0);
+    assert!(wt.has("sub/led/events"));
+    sub.run_with("ledger-synth", &["add", "--now", "x"], &[("LEDGER_SYNTH_ROOT", "led")]).exit(0);
+    assert!(wt.has("led/events"));
+    let outside = w.home("outside");
+    app.ledger(&["--root", outside.to_str().unwrap(), "add", "--now", "x"])
+        .exit(2)
+        .err_has("there is no directory")
+        .err_has("mkdir -p");
+    std::fs::create_dir(&outside).unwrap();
+    app.ledger(&["--root", outside.to_str().unwrap(), "add", "--now", "x"]).exit(0);
+    app.ledger(&["--root", outside.to_str().unwrap(), "--no-confirm"]).exit(0);
+    assert!(outside.join("current.md").exists());
+    app.ledger(&["--root", outside.to_str().unwrap(), "--no-confirm", "--commit"])
+        .exit(2)
+        .err_has("not in a work tree");
+    // A checked-in setting leads nowhere else without a person's word.
+    app.write(".shopfloor/config.toml", &format!("[ledger-synth]\nroot = {outside:?}\n"));
+    app.ledger(&["config"]).exit(0).out_has("root = worktree (default)").err_has("approve");
+    write(&w.home(".config/shopfloor/config.toml"), "[ledger-synth]\nsession_window = \"1d\"\nretention = \"soon\"\n");
+    app.ledger(&["--no-confirm"]).exit(2).err_has("retention must be a time, not `soon`").err_has("config.toml:3");
+}
+
+#[test]
+fn session_window_hides_what_earlier_sessions_did() {
+    let w = World::new();
+    let app = w.app();
+    event(&app, "a", "2026-01-01T00:00:00Z", "x", "this_session:\n- old\n- again\ndecisions:\n  k: v\n");
+    event(&app, "b", "2026-01-09T00:00:00Z", "x", "this_session:\n- new\n- again\n");
+    let out = app.ledger(&["--no-confirm", "--session-window", "1d"]).exit(0);
+    out.out_has("wrote");
+    let text = app.read(CURRENT);
+    assert_eq!(section(&text, "This Session"), ["- again", "- new"]);
+    assert!(text.contains("**k:** v"));
+    app.ledger(&["--check", "--session-window", "1d"]).exit(0);
+    app.ledger(&["--check"]).exit(1).any_err();
+}
+
+/// Case 15 of the design.
+#[test]
+fn every_directory_and_hook_of_a_worktree_sees_its_ledger() {
+    let w = World::new();
+    let app = w.app();
+    let add = |repo: &Repo<'_>, text: &str| -> Checked { repo.ledger(&["add", "--now", text]).exit(0) };
+    app.sh("mkdir -p deep/er").exit(0);
+    let deep = w.at(app.path.join("deep/er"));
+    let path = add(&deep, "deep").stdout;
+    assert!(path.starts_with(app.path.join(EVENTS).to_str().unwrap()), "{path}");
+    deep.ledger(&["--no-confirm"]).exit(0);
+    assert!(app.read(CURRENT).contains("**Now:** deep"));
+
+    let wt = app.worktree("wt");
+    add(&wt, "linked");
+    wt.ledger(&["--no-confirm"]).exit(0);
+    assert!(wt.read(CURRENT).contains("**Now:** linked") && app.read(CURRENT).contains("**Now:** deep"));
+
+    app.git(&["clone", "-q", "--bare", ".", "../bare.git"]);
+    let bare = w.at(app.path.parent().unwrap().join("bare.git"));
+    let of_bare = bare.worktree("of-bare");
+    add(&of_bare, "bare");
+    of_bare.ledger(&["--no-confirm"]).exit(0);
+    assert!(of_bare.read(CURRENT).contains("**Now:** bare"));
+
+    // In a hook git exports where it is at work.
+    write(&app.path.join(".git/hooks/pre-commit"), "#!/bin/sh\nledger-synth add --now hooked --synth\n");
+    app.sh("chmod +x .git/hooks/pre-commit").exit(0);
+    wt.sh("git commit -q --allow-empty -m x").exit(0);
+    assert!(wt.read(CURRENT).contains("**Now:** hooked") && app.read(CURRENT).contains("**Now:** deep"));
+}

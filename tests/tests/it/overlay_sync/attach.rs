@@ -1,0 +1,222 @@
+//! Which worktrees take part: `attach`, `detach` and the hook.
+
+use crate::support::overlay::{OVERLAY, edited, scene};
+use crate::support::world::{World, mode, text};
+
+/// Case 1 of the design.
+#[test]
+fn attach_copies_bytes_modes_and_hashes_under_any_umask() {
+    let w = World::new();
+    let s = scene(&w);
+    s.put(".env", "A=1\n");
+    s.put("x.sh", "#!/bin/sh\n");
+    s.app.sh(&format!("cd ~/{OVERLAY} && chmod 600 .env && chmod 755 x.sh")).exit(0);
+    for (repo, umask) in [(&s.a, "022"), (&s.b, "077")] {
+        repo.sh(&format!("umask {umask}; overlay-sync attach")).exit(0);
+        assert_eq!((mode(&repo.path.join(".env")), mode(&repo.path.join("x.sh"))), (0o600, 0o755));
+        assert_eq!((repo.read(".env"), repo.read("x.sh")), ("A=1\n".into(), "#!/bin/sh\n".into()));
+        repo.sh("overlay-sync manifest | sha256sum --check --quiet").exit(0);
+        let json = repo.overlay(&["manifest", "--json"]).exit(0).json();
+        assert_eq!(json["files"].as_object().unwrap().len(), 2);
+    }
+    assert_eq!(mode(&s.overlay(".overlay-sync")), 0o700);
+    s.app.sh(&format!("find ~/{OVERLAY}/.overlay-sync -type f ! -perm 600 | grep .")).exit(1);
+}
+
+/// Case 2 of the design.
+#[test]
+fn a_file_that_git_does_not_ignore_stays_untouched() {
+    let w = World::new();
+    let s = scene(&w);
+    s.put("dir/seen", "x");
+    s.put(".env", "A=1\n");
+    s.a.commit(".env", "tracked\n");
+    let out = s.a.overlay(&["attach"]).exit(0);
+    out.err_has("dir/seen is not ignored");
+    assert!(!s.a.has("dir"));
+    assert_eq!((s.a.read(".env"), s.a.git(&["status", "--porcelain"])), ("tracked\n".into(), String::new()));
+    let states: Vec<_> = s.a.overlay(&["status", "--json"]).exit(0).json_lines();
+    let state =
+        |path: &str| states.iter().find(|l| text(l, "/path") == path).map(|l| text(l, "/state").to_owned()).unwrap();
+    assert_eq!((state(".env"), state("dir/seen")), ("tracked".into(), "not_ignored".into()));
+}
+
+/// Case 12 of the design.
+#[test]
+fn detach_syncs_the_last_edit_and_leaves_no_files_behind() {
+    let w = World::new();
+    let s = scene(&w);
+    s.put(".env", "A=1\n");
+    s.attach();
+    s.a.write(".env", "A=2\n");
+    s.a.overlay(&["detach", "."]).exit(0).out_has("detached");
+    assert_eq!((s.text(".env"), s.a.read(".env")), ("A=2\n".into(), "A=2\n".into()));
+    let left = s.app.sh("cd; find . -name '.shopfloor-tmp-*' -o -name id -path '*/a/*'").exit(0).stdout;
+    assert_eq!(left, "");
+    s.app.sh("rm -rf ../a").exit(0);
+    s.sync(0).any_err();
+    assert_eq!(s.b.read(".env"), "A=2\n");
+    assert!(!s.app.path.parent().unwrap().join("a").exists());
+    s.app.sh("rm -rf ../b; overlay-sync sync").exit(0).err_has("is not there");
+}
+
+#[test]
+fn add_and_attach_lose_no_text_and_refuse_other_repositories() {
+    let w = World::new();
+    let s = scene(&w);
+    s.a.write(".env", "A=1\n");
+    s.a.overlay(&["add", ".gitignore"]).exit(1).err_has("git does not ignore");
+    s.a.overlay(&["add", "../b/.env"]).exit(2).any_err();
+    s.a.overlay(&["add", ".env"]).exit(0).out_has("added .env");
+    // A different file that is there already: nothing of either is lost, the overlay decides.
+    s.b.write(".env", "A=2\nB=2\n");
+    s.b.overlay(&["attach"]).exit(1).any_err();
+    assert_eq!(s.b.read(".env"), "A=1\nB=2\n");
+    let id = text(&s.b.overlay(&["conflicts", "--json"]).exit(0).json_lines()[0], "/id").to_owned();
+    assert_eq!(s.b.overlay(&["show", &id]).exit(0).stdout, "A=2\nB=2\n");
+    // Paths from a pipeline.
+    let piped = s.app.sh("git worktree list --porcelain -z | sed -zn 's/^worktree //p' | overlay-sync attach -z -");
+    piped.exit(0).err_has("attached");
+    let other = w.repo("eng/repos/other");
+    other
+        .overlay(&["--overlay", s.overlay("").to_str().unwrap(), "attach"])
+        .exit(2)
+        .err_has("belongs to")
+        .err_has("--overlay");
+    s.a.overlay(&["attach", other.path.to_str().unwrap()]).exit(2).err_has("another repository");
+    s.a.overlay(&["config", "--json"]).exit(0);
+    let dry = s.a.sh("echo C=1 >> .env; overlay-sync sync -n --json").exit(0);
+    assert_eq!(text(&dry.json_lines()[0], "/rule"), "push");
+    assert!(!s.text(".env").contains("C=1"));
+}
+
+#[test]
+fn a_worktree_made_anew_at_the_same_path_is_a_new_workspace() {
+    let w = World::new();
+    let s = scene(&w);
+    s.put(".env", "A=1\n");
+    s.put(".env.local", "B=1\n");
+    s.attach();
+    s.app.git(&["worktree", "remove", "--force", "../b"]);
+    s.app.git(&["worktree", "add", "-q", "../b", "b"]);
+    // Its absent files are no deletions: it is not attached yet, and gets everything when it is.
+    s.sync(0).err_has("is not there");
+    s.b.overlay(&["attach"]).exit(0);
+    s.all_are(".env", "A=1\n");
+    assert_eq!(s.app.overlay(&["status"]).exit(0).stdout.matches("clean").count(), 4);
+}
+
+#[test]
+fn one_hook_stub_runs_both_tools_in_their_order() {
+    let w = World::new();
+    let s = scene(&w);
+    w.area("[files.\"claude/x\"]\ncontent = \"x\"\n");
+    s.put(".env", "A=1\n");
+    s.app.overlay(&["hook", "install"]).exit(0);
+    s.app.apply(&["hook", "install"]).exit(0);
+    let stub = s.app.read(".git/hooks/post-checkout");
+    assert!(stub.contains("# shopfloor hook v1: sweatfile-apply overlay-sync\n"), "{stub}");
+    let wt = s.app.worktree("new");
+    assert_eq!((wt.read(".claude/x"), wt.read(".env")), ("x".into(), "A=1\n".into()));
+    s.a.overlay(&["attach"]).exit(0);
+    wt.write(".env", "A=2\n");
+    s.sync(0).any_err();
+    assert_eq!(s.a.read(".env"), "A=2\n");
+    s.app.apply(&["hook", "uninstall"]).exit(0);
+    assert_eq!(
+        (*s.app.apply(&["hook", "status"]).exit(1).status, *s.app.overlay(&["hook", "status"]).exit(0).status),
+        (Some(1), Some(0))
+    );
+    s.app.overlay(&["hook", "uninstall"]).exit(0);
+    assert!(!s.app.has(".git/hooks/post-checkout"));
+    // Where nobody uses an overlay the hook leaves no trace.
+    let other = w.repo("eng/repos/other");
+    other.overlay(&["hook", "install"]).exit(0);
+    other.worktree("other-wt");
+    assert!(!w.home(".local/share/shopfloor/overlays/other").exists());
+}
+
+#[test]
+fn a_moved_worktree_keeps_its_base() {
+    let w = World::new();
+    let s = edited(&w, ".env", "A=1\nB=1\n", "A=1\nB=2\n");
+    s.app.git(&["worktree", "move", "../a", "../c"]);
+    s.put(".env", "A=2\nB=1\n");
+    s.app.sh("cd ../c && overlay-sync attach").exit(0);
+    assert_eq!(s.app.read("../c/.env"), "A=2\nB=2\n");
+    assert_eq!(s.app.overlay(&["conflicts"]).exit(0).stdout, "");
+}
+
+#[test]
+fn every_workspace_is_warned_about_files_git_does_not_ignore() {
+    let w = World::new();
+    let s = edited(&w, ".env", "A=1\n", "A=2\n");
+    s.put("seen.txt", "x\n");
+    let out = s.sync(0);
+    out.err_has("/a: seen.txt is not ignored").err_has("/b: seen.txt is not ignored");
+    assert_eq!(out.stderr.matches("is not ignored").count(), 2);
+    assert!(!s.a.has("seen.txt") && !s.b.has("seen.txt"));
+}
+
+#[test]
+fn a_worktree_named_twice_is_attached_once() {
+    let w = World::new();
+    let s = scene(&w);
+    s.put(".env", "A=1\n");
+    s.a.sh("mkdir sub && overlay-sync attach . sub ../a").exit(0);
+    s.a.overlay(&["attach"]).exit(0);
+    s.a.write(".env", "A=2\n");
+    s.sync(0).any_err();
+    assert_eq!(s.text(".env"), "A=2\n");
+    // A path in it means it, wherever one stands.
+    s.a.sh("cd sub && overlay-sync status . && overlay-sync sync . && overlay-sync detach .")
+        .exit(0)
+        .out_has("clean .env");
+}
+
+#[test]
+fn another_repository_at_a_workspaces_path_gets_no_files() {
+    let w = World::new();
+    let s = scene(&w);
+    s.put(".env", "A=1\n");
+    s.attach();
+    s.app.sh("rm -rf ../a && git init -q ../a && echo .env > ../a/.gitignore").exit(0);
+    s.put(".env", "A=secret\n");
+    s.app.overlay(&["sync"]).exit(0).err_has("/a is not there");
+    assert!(!s.a.has(".env") && s.b.read(".env") == "A=secret\n");
+}
+
+#[test]
+fn a_moved_worktree_stays_attached_when_another_takes_its_place() {
+    let w = World::new();
+    let s = scene(&w);
+    s.put(".env", "K=1\n");
+    s.attach();
+    s.app.git(&["worktree", "move", "../a", "../a2"]);
+    s.app.git(&["worktree", "add", "-q", "../a", "-b", "new"]);
+    s.a.overlay(&["attach"]).exit(0);
+    let moved = w.at(w.home("eng/repos/a2"));
+    moved.write(".env", "K=7\n");
+    s.sync(0).any_err();
+    s.all_are(".env", "K=7\n");
+}
+
+#[test]
+fn a_removed_worktree_can_be_named_and_a_copied_one_is_refused() {
+    let w = World::new();
+    let s = scene(&w);
+    s.put(".env", "A=1\n");
+    s.attach();
+    s.app.overlay(&["attach"]).exit(0);
+    s.app.git(&["worktree", "remove", "--force", "../a"]);
+    s.app.overlay(&["attach", "../nothere"]).exit(1).err_has("there is no directory");
+    s.app.overlay(&["detach", "../nothere"]).exit(1).err_has("is not attached");
+    s.app.overlay(&["detach", "../a"]).exit(0).out_has("/a");
+    let states = s.app.overlay(&["status", "--json"]).exit(0).json_lines();
+    assert_eq!(states.len(), 2, "the main checkout and b stay: {states:?}");
+    s.app.sh("cp -r ../b ../copy").exit(0);
+    s.app.overlay(&["attach", "../copy"]).exit(2).err_has("is a copy of");
+    s.b.write(".env", "A=2\n");
+    s.sync(0).any_err();
+    assert_eq!((s.text(".env"), s.app.read(".env")), ("A=2\n".into(), "A=2\n".into()));
+}

@@ -1,0 +1,109 @@
+//! Texts that were displaced: `conflicts`, `show` and `restore`.
+
+use crate::support::overlay::{SETTINGS, id, scene};
+use crate::support::world::{World, text};
+
+/// Case 5 of the design.
+#[test]
+fn a_conflict_is_decided_and_the_losing_text_can_be_restored() {
+    let w = World::new();
+    let s = scene(&w);
+    s.put(".claude/settings.json", "{\"model\": \"x\", \"k\": 1}");
+    s.attach();
+    s.a.write(".claude/settings.json", "{\"model\": \"a\", \"k\": 1}");
+    s.b.write(".claude/settings.json", "{\"model\": \"b\", \"k\": 2}");
+    s.sync(1).err_has("a conflict was decided by rule");
+    s.all_are(".claude/settings.json", "{\"model\": \"b\", \"k\": 2}");
+    let conflict = &s.app.overlay(&["conflicts", "--json"]).exit(0).json_lines()[0];
+    assert_eq!((text(conflict, "/path"), conflict["places"][0].as_str()), (".claude/settings.json", Some("model")));
+    assert_ne!(text(conflict, "/overlay"), text(conflict, "/here"));
+    let id = text(conflict, "/id");
+    assert_eq!(s.app.overlay(&["show", id]).exit(0).stdout, "{\"model\": \"a\", \"k\": 1}");
+    assert_eq!(s.app.overlay(&["show", text(conflict, "/here")]).exit(0).stdout, "{\"model\": \"b\", \"k\": 2}");
+    s.app.overlay(&["restore", id, "--to", ".env.old"]).exit(0);
+    assert_eq!(s.app.read(".env.old"), "{\"model\": \"a\", \"k\": 1}");
+    s.app.overlay(&["restore", id, "--to", ".env.old"]).exit(1).err_has("exists already");
+    s.app.overlay(&["show", "ffffffff"]).exit(1).any_err();
+    s.sync(0).any_err();
+    // Also where the result is neither side's text: the loser is the one whose value was not taken.
+    s.a.write(".claude/settings.json", "{\"model\": \"p\", \"k\": 2, \"pa\": 1}");
+    s.b.write(".claude/settings.json", "{\"qb\": 1, \"model\": \"q\", \"k\": 2}");
+    s.sync(1).any_err();
+    assert!(s.text(".claude/settings.json").contains("\"q\"") && s.text(".claude/settings.json").contains("\"pa\""));
+    let newest = s.app.overlay(&["conflicts", "--json"]).exit(0).json_lines().pop().unwrap();
+    assert_eq!(text(&newest, "/winner"), "workspace");
+    assert!(s.app.overlay(&["show", text(&newest, "/id")]).exit(0).stdout.contains("\"p\""));
+    // With the other rule the overlay decides.
+    s.a.write(".claude/settings.json", "{\"model\": \"b\", \"k\": 2}");
+    s.sync(0).any_err();
+    s.a.write(".claude/settings.json", "{\"model\": \"a2\", \"k\": 2}");
+    s.put(".claude/settings.json", "{\"model\": \"o\", \"k\": 2}");
+    s.app.overlay(&["sync", "--on-conflict", "overlay"]).exit(1).any_err();
+    s.all_are(".claude/settings.json", "{\"model\": \"o\", \"k\": 2}");
+}
+
+#[test]
+fn old_texts_are_collected_after_a_month_unless_a_conflict_refers_to_them() {
+    let mut w = World::new();
+    {
+        let s = scene(&w);
+        s.put(".env", "A=1\n");
+        s.attach();
+        for n in 2..5 {
+            s.a.write(".env", &format!("A={n}\n"));
+            s.sync(0).any_err();
+        }
+        s.a.write(".env", "A=x\n");
+        s.b.write(".env", "A=y\n");
+        s.sync(1).any_err();
+    }
+    let sha = |text: &str| {
+        let out = w.at(w.path("")).sh(&format!("printf '{text}\\n' | sha256sum | cut -c1-64")).exit(0);
+        out.stdout.trim().to_owned()
+    };
+    let (old, lost) = (sha("A=2"), sha("A=x"));
+    let app = w.at(w.home("eng/repos/app"));
+    app.overlay(&["show", &old]).exit(0);
+    w.set("SHOPFLOOR_NOW", "2199-01-01T00:00:00Z");
+    let app = w.at(w.home("eng/repos/app"));
+    app.overlay(&["sync"]).exit(0);
+    app.overlay(&["show", &old]).exit(1).err_has("nothing is kept");
+    assert_eq!(app.overlay(&["show", &lost]).exit(0).stdout, "A=x\n", "a conflict still speaks of it");
+    app.overlay(&["sync"]).exit(0);
+}
+
+#[test]
+fn a_displaced_text_is_kept_for_a_month_however_old_it_was() {
+    let mut w = World::new();
+    {
+        let s = scene(&w);
+        s.put(".env", "A=old\n");
+        s.attach();
+    }
+    w.set("SHOPFLOOR_NOW", "2199-01-01T00:00:00Z");
+    let (app, a) = (w.at(w.home("eng/repos/app")), w.at(w.home("eng/repos/a")));
+    a.write(".env", "A=new\n");
+    app.overlay(&["sync"]).exit(0);
+    let old = app.sh("printf 'A=old\\n' | sha256sum | cut -c1-64").exit(0).stdout;
+    assert_eq!(app.overlay(&["show", old.trim()]).exit(0).stdout, "A=old\n");
+}
+
+#[test]
+fn restore_puts_a_text_back_where_it_was() {
+    let w = World::new();
+    let s = scene(&w);
+    s.put(SETTINGS, "{\"m\": 1}");
+    s.attach();
+    s.a.write(SETTINGS, "{\"m\": 2}");
+    s.b.write(SETTINGS, "{\"m\": 3}");
+    s.sync(1).any_err();
+    let conflicts = s.app.overlay(&["conflicts", "--json"]).exit(0).json_lines();
+    let id = id(&conflicts[0]);
+    s.a.overlay(&["restore", id, "-n"]).exit(0).out_has("would restore 8 bytes");
+    assert_eq!(s.a.read(SETTINGS), "{\"m\": 3}");
+    s.a.overlay(&["restore", id]).exit(0).out_has("/a/.claude/settings.json");
+    assert_eq!(s.a.read(SETTINGS), "{\"m\": 2}");
+    s.sync(0).any_err();
+    s.all_are(SETTINGS, "{\"m\": 2}");
+    s.app.overlay(&["restore", id]).exit(1).err_has("this workspace is not attached");
+}

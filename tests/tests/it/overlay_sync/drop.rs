@@ -1,0 +1,78 @@
+//! `drop`, and entries that were removed from the overlay.
+
+use crate::support::overlay::{SETTINGS, allow, scene};
+use crate::support::world::World;
+
+#[test]
+fn a_dropped_entry_is_gone_everywhere_and_held_when_it_comes_back() {
+    let w = World::new();
+    let s = scene(&w);
+    let (all, left) = (allow("\"Read\", \"Bash(rm:*)\""), allow("\"Read\""));
+    s.put(SETTINGS, &all);
+    s.put(".env", "A=1\nTOKEN=x\n");
+    s.attach();
+    s.app.overlay(&["drop", SETTINGS, "permissions.allow.\"Bash(ls:*)\""]).exit(1).err_has("is not in");
+    s.app.overlay(&["drop", "nothing.json", "a"]).exit(1).err_has("no file nothing.json in the overlay");
+    s.app.overlay(&["drop", "../x", "a"]).exit(2).any_err();
+    s.app.overlay(&["drop", SETTINGS, "a..b"]).exit(2).err_has("is not an entry");
+    s.app.overlay(&["drop", SETTINGS, "permissions.allow.\"Bash(rm:*)\""]).exit(0).out_has("dropped");
+    s.all_are(SETTINGS, &left);
+    s.app.overlay(&["drop", ".env", "TOKEN"]).exit(0).any_err();
+    s.all_are(".env", "A=1\n");
+    // An agent writes its settings from stale memory, with something new.
+    s.a.write(SETTINGS, &allow("\"Read\", \"Bash(rm:*)\", \"Bash(git:*)\""));
+    s.sync(1).err_has("brings back an entry that was removed");
+    let now = allow("\"Read\", \"Bash(git:*)\"");
+    assert_eq!((s.text(SETTINGS), s.b.read(SETTINGS)), (now.clone(), now.clone()));
+    assert!(s.a.read(SETTINGS).contains("rm:*"), "its own text stays its own");
+    s.app.overlay(&["reject", &s.held_ids()[0]]).exit(0);
+    s.all_are(SETTINGS, &now);
+    s.b.write(SETTINGS, &all.replace("]", ", \"Bash(git:*)\"]"));
+    s.sync(1).any_err();
+    s.app.overlay(&["accept", &s.held_ids()[0]]).exit(0);
+    assert!(s.text(SETTINGS).contains("rm:*") && s.a.read(SETTINGS).contains("rm:*"));
+    assert_eq!(s.held_ids(), Vec::<String>::new());
+    // Once it is in the overlay again it is an entry like any other.
+    s.a.write(SETTINGS, &s.text(SETTINGS).replace("\"Read\", ", ""));
+    s.sync(0).any_err();
+    assert!(s.text(SETTINGS).contains("Read"));
+}
+
+#[test]
+fn an_entry_removed_by_hand_in_the_overlay_is_held_when_it_comes_back() {
+    let w = World::new();
+    let s = scene(&w);
+    s.put(SETTINGS, &allow("\"Read\", \"Bash(rm:*)\""));
+    s.attach();
+    s.put(SETTINGS, &allow("\"Read\""));
+    s.sync(0).any_err();
+    s.a.write(SETTINGS, &allow("\"Read\", \"Bash(rm:*)\""));
+    s.sync(1).err_has("brings back");
+    s.all_but(&s.a, SETTINGS, &allow("\"Read\""));
+    s.put(".env", "X=1\nX=1\n");
+    s.app.overlay(&["drop", ".env", "X"]).exit(1).err_has("2 times");
+}
+
+#[test]
+fn drop_works_in_any_file_and_no_gate_holds_it() {
+    let w = World::new();
+    let s = scene(&w);
+    let keys: Vec<String> = (0..9).map(|n| format!("\"k{n}\": 1")).collect();
+    s.put(SETTINGS, &format!("{{\"all\": {{{}}}, \"m\": 1}}", keys.join(", ")));
+    s.put(".env", "A=1\nTOKEN=x\n");
+    s.put(".env.one", "ONLY=1\n");
+    s.attach();
+    s.app.overlay(&["drop", SETTINGS, "all", "-n"]).exit(0).out_has("would drop all");
+    s.app.overlay(&["drop", SETTINGS, "all"]).exit(0);
+    s.all_are(SETTINGS, &s.text(SETTINGS));
+    assert!(!s.text(SETTINGS).contains("all"));
+    s.app.overlay(&["drop", ".env.one", "ONLY"]).exit(0);
+    s.all_are(".env.one", "");
+    // What waits elsewhere is another matter.
+    s.b.write(SETTINGS, "{\"m\":");
+    s.app.overlay(&["drop", ".env", "TOKEN"]).exit(0).any_err();
+    // With whatever value.
+    s.a.write(".env", "A=1\nTOKEN=y\nB=1\n");
+    s.sync(1).err_has("brings back an entry that was removed");
+    assert_eq!((s.text(".env"), s.b.read(".env")), ("A=1\nB=1\n".into(), "A=1\nB=1\n".into()));
+}

@@ -1,0 +1,56 @@
+//! What cannot be read or written is reported, and the rest is synced.
+
+use crate::support::overlay::{OVERLAY, scene};
+use crate::support::world::{World, text};
+
+/// Case 14 of the design.
+#[test]
+fn an_unwritable_workspace_does_not_stop_the_others() {
+    let w = World::new();
+    let s = scene(&w);
+    s.put(".env", "A=1\n");
+    s.attach();
+    s.app.sh("chmod 555 ../b").exit(0);
+    s.a.write(".env", "A=2\n");
+    s.a.run_bound("overlay-sync", &["sync"]).exit(4).any_out().err_has("/b: .env: cannot");
+    assert_eq!((s.text(".env"), s.b.read(".env")), ("A=2\n".into(), "A=1\n".into()));
+    // Nor is it let go in a state that nobody chose.
+    s.a.run_bound("overlay-sync", &["detach", "../b"]).exit(4).err_has("stays attached");
+    s.app.sh("chmod 755 ../b").exit(0);
+    s.a.run_bound("overlay-sync", &["sync"]).exit(0);
+    s.all_are(".env", "A=2\n");
+}
+
+#[test]
+fn a_failed_write_is_reported_and_the_rest_is_synced() {
+    let w = World::new();
+    let s = scene(&w);
+    s.put(".env", "A=1\n");
+    s.put(".claude/x", "1\n");
+    s.attach();
+    s.app.sh(&format!("chmod 555 ~/{OVERLAY}/.claude")).exit(0);
+    s.a.write(".claude/x", "2\n");
+    s.b.write(".env", "A=2\n");
+    let out = s.app.run_bound("overlay-sync", &["sync", "--json"]).exit(4);
+    out.err_has("/a: .claude/x: cannot");
+    let last = out.json_lines().pop().unwrap();
+    assert_eq!(text(&last, "/error/kind"), "failed");
+    assert!(text(&last, "/error/message").contains("/a: .claude/x: cannot"), "{last}");
+    assert_eq!((s.a.read(".env"), s.b.read(".claude/x")), ("A=2\n".into(), "1\n".into()));
+}
+
+#[test]
+fn an_unreadable_directory_is_reported_and_does_not_stop_the_rest() {
+    let w = World::new();
+    let s = scene(&w);
+    s.put(".env", "A=1\n");
+    s.put(".claude/x", "1\n");
+    s.attach();
+    s.app.sh("chmod 000 ../a/.claude").exit(0);
+    s.b.write(".env", "A=2\n");
+    s.b.write(".claude/x", "2\n");
+    s.b.run_bound("overlay-sync", &["sync"]).exit(4).any_out().err_has("/a: .claude/x: cannot");
+    s.app.sh("chmod 755 ../a/.claude").exit(0);
+    s.all_are(".env", "A=2\n");
+    assert_eq!(s.text(".claude/x"), "2\n");
+}

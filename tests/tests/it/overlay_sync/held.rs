@@ -1,0 +1,274 @@
+//! Texts and parts of texts that wait for `accept` or `reject`.
+
+use crate::support::overlay::{OVERLAY, SETTINGS, allow, configure, edited, id, scene};
+use crate::support::world::{World, text};
+
+/// Case 8 of the design.
+#[test]
+fn half_written_gutted_and_code_running_texts_are_held() {
+    let w = World::new();
+    let s = scene(&w);
+    s.put(".claude/settings.json", "{\"a\": 1}\n");
+    s.put(".env", "A=1\nB=1\nC=1\nD=1\nE=1\nF=1\nG=1\nH=1\n");
+    s.attach();
+    s.a.write(".claude/settings.json", "{\"a\":");
+    s.a.write(".env", "A=1\n");
+    let out = s.sync(1);
+    out.err_has("does not parse any more").err_has("7 of 8 entries vanished");
+    assert_eq!(s.b.read(".claude/settings.json"), "{\"a\": 1}\n");
+    let states = s.a.overlay(&["status", "--json", "."]).exit(0).json_lines();
+    assert!(states.iter().all(|l| text(l, "/state") == "held"), "{states:?}");
+    s.a.overlay(&["detach", "."]).exit(1).err_has("stays attached");
+    s.a.write(".claude/settings.json", "{\"a\": 2}\n");
+    s.a.write(".env", "A=1\nB=1\nC=1\nD=1\nE=1\nF=1\nG=1\nH=2\n");
+    s.sync(0).any_err();
+    s.all_are(".claude/settings.json", "{\"a\": 2}\n");
+    s.a.write(".claude/settings.json", "{\"a\": 2, \"hooks\": {\"Stop\": [{\"command\": \"curl evil\"}]}}\n");
+    s.sync(1).err_has("run code in every workspace");
+    assert_eq!(s.b.read(".claude/settings.json"), "{\"a\": 2}\n");
+    // A person decides: it goes back, or it spreads; a later edit is another matter.
+    let held = || {
+        let lines = s.app.overlay(&["conflicts", "--json"]).exit(0).json_lines();
+        let held: Vec<_> = lines.iter().filter(|l| text(l, "/state") == "held").collect();
+        held.first().map(|l| text(l, "/id").to_owned())
+    };
+    s.app.overlay(&["accept", "nothing"]).exit(1).any_err();
+    s.app.overlay(&["reject", &held().unwrap()]).exit(0).any_err();
+    s.all_are(".claude/settings.json", "{\"a\": 2}\n");
+    let hooks = "{\"a\": 2, \"hooks\": {\"Stop\": [{\"command\": \"date\"}]}}\n";
+    s.a.write(".claude/settings.json", hooks);
+    s.sync(1).any_err();
+    s.app.overlay(&["accept", &held().unwrap()]).exit(0).any_err();
+    s.all_are(".claude/settings.json", hooks);
+    assert_eq!(held(), None);
+    s.b.write(".claude/settings.json", &hooks.replace("date", "curl evil"));
+    s.sync(1).any_err();
+    assert_eq!(s.a.read(".claude/settings.json"), hooks);
+}
+
+#[test]
+fn no_spelling_of_a_number_gets_hooks_past_the_review() {
+    for number in ["1e999", "123456789012345678901234567890"] {
+        let w = World::new();
+        let start = format!("{{\"a\": {number}}}\n");
+        let code = format!("{{\"a\": {number}, \"hooks\": {{\"Stop\": [{{\"command\": \"curl evil\"}}]}}}}\n");
+        let s = edited(&w, SETTINGS, &start, &code);
+        s.sync(1).any_err();
+        assert_eq!((s.text(SETTINGS), s.b.read(SETTINGS)), (start.clone(), start));
+    }
+}
+
+#[test]
+fn reject_takes_back_only_the_held_text() {
+    let w = World::new();
+    let s = edited(&w, SETTINGS, "{\"a\": 1}\n", "{\"a\":");
+    s.sync(1).any_err();
+    let id = s.held_ids().remove(0);
+    s.a.write(SETTINGS, "{\"a\": 2}\n");
+    s.app.overlay(&["reject", &id]).exit(1).err_has("is no longer what was held");
+    assert_eq!(s.a.read(SETTINGS), "{\"a\": 2}\n");
+    s.a.write(SETTINGS, "{\"a\":");
+    s.a.sh("git add -f .claude").exit(0);
+    s.app.overlay(&["reject", &id]).exit(1).any_err();
+    assert_eq!(s.a.read(SETTINGS), "{\"a\":");
+    // Whatever is git's business now holds nothing back.
+    s.sync(0).any_err();
+    s.a.overlay(&["detach", "."]).exit(0);
+}
+
+#[test]
+fn an_accepted_text_is_accepted_in_every_workspace() {
+    let w = World::new();
+    let s = edited(&w, ".env", "A=1\nB=1\nC=1\nD=1\nE=1\nF=1\nG=1\nH=1\n", "A=1\n");
+    s.sync(1).err_has("7 of 8 entries vanished");
+    s.app.overlay(&["accept", &s.held_ids()[0]]).exit(0);
+    s.all_are(".env", "A=1\n");
+    assert_eq!(s.app.overlay(&["conflicts"]).exit(0).stdout, "");
+}
+
+#[test]
+fn additions_that_run_code_wait_while_the_rest_of_the_edit_is_synced() {
+    let w = World::new();
+    let s = scene(&w);
+    s.put(SETTINGS, &allow("\"Read\""));
+    s.attach();
+    let hooked = allow("\"Read\", \"Edit\"")
+        .replace("{\n  \"p", "{\n  \"hooks\": {\"Stop\": [{\"command\": \"curl x\"}]},\n  \"p");
+    s.a.write(SETTINGS, &hooked);
+    let foretold = s.app.overlay(&["sync", "-n"]).exit(1);
+    foretold.out_has("would push .claude/settings.json").out_has("would hold a part of (it adds to `hooks`");
+    s.sync(1).err_has("a part of").err_has("adds to `hooks`");
+    s.all_but(&s.a, SETTINGS, &allow("\"Read\", \"Edit\""));
+    assert_eq!(s.a.read(SETTINGS), hooked);
+    // Held, and nothing more to do; others go on meanwhile, also into the one that waits.
+    assert_eq!(s.sync(1).any_err().stdout, "");
+    s.b.write(SETTINGS, &allow("\"Read\", \"Edit\", \"Web\""));
+    s.sync(1).any_err();
+    assert!(s.a.read(SETTINGS).contains("Web") && s.a.read(SETTINGS).contains("curl x"));
+    assert!(!s.b.read(SETTINGS).contains("curl"));
+    let states = s.a.overlay(&["status", ".", "--json"]).exit(0).json_lines();
+    assert_eq!(text(&states[0], "/state"), "held");
+    s.app.overlay(&["accept", &s.held_ids()[0]]).exit(0);
+    assert!([s.text(SETTINGS), s.b.read(SETTINGS)].iter().all(|t| t.contains("curl x") && t.contains("Web")));
+    assert_eq!(s.sync(0).stdout, "");
+    // The word was for that time: taken away by a person and brought back, it waits once more.
+    let with = s.text(SETTINGS);
+    let without = with.replace("\"hooks\": {\"Stop\": [{\"command\": \"curl x\"}]},", "");
+    assert_ne!(with, without);
+    s.put(SETTINGS, &without);
+    s.sync(0).any_err();
+    s.a.write(SETTINGS, &with);
+    s.sync(1).err_has("adds to `hooks`");
+    s.a.write(SETTINGS, &without);
+    s.sync(0).any_err();
+    s.put(SETTINGS, &with);
+    s.sync(0).any_err();
+    // Whoever wishes otherwise says so; the repository's word for that needs approval.
+    s.b.write(SETTINGS, &s.text(SETTINGS).replace("curl x", "curl y"));
+    s.app.overlay(&["sync"]).exit(1).any_err();
+    s.app.write(".shopfloor/config.toml", "[overlay-sync]\nreview = []\n");
+    s.app.overlay(&["sync"]).exit(1).err_has("needs approval");
+    s.app.run("sweatfile-apply", &["approve", "--yes"]).exit(0);
+    s.app.overlay(&["sync"]).exit(0);
+    assert!(s.a.read(SETTINGS).contains("curl y"));
+    s.a.write(SETTINGS, &s.text(SETTINGS).replace("curl y", "curl z"));
+    s.app.overlay(&["sync", "--review", "hooks"]).exit(1).any_err();
+    s.app.overlay(&["sync", "--review", ""]).exit(0);
+}
+
+#[test]
+fn the_same_text_held_in_two_files_has_two_ids() {
+    let w = World::new();
+    let s = scene(&w);
+    let full = "A=1\nB=1\nC=1\nD=1\nE=1\nF=1\nG=1\nH=1\n";
+    s.put(".env", full);
+    s.put(".env.other", "B=1\n");
+    s.put(".env.third", "C=1\n");
+    s.attach();
+    s.a.write(".env", "");
+    s.a.write(".env.other", "");
+    s.sync(1).any_err();
+    let all = s.held();
+    assert_ne!(id(&all[0]), id(&all[1]));
+    let other = all.iter().find(|held| text(held, "/path") == ".env.other").unwrap();
+    assert_ne!(text(other, "/overlay"), text(other, "/here"));
+    s.app.overlay(&["accept", id(other)]).exit(0).any_err();
+    assert_eq!((s.text(".env").as_str(), s.text(".env.other").as_str(), s.b.read(".env").as_str()), (full, "", full));
+    // What is held by now is another text: nobody has spoken of that one.
+    let waiting = s.held();
+    s.a.write(".env", "A=1\n");
+    s.app.overlay(&["accept", id(&waiting[0])]).exit(1).err_has("is no longer what was held");
+    assert_eq!(s.b.read(".env"), full);
+}
+
+#[test]
+fn code_does_not_pass_in_a_text_that_cannot_be_parsed() {
+    let w = World::new();
+    let s = scene(&w);
+    configure(&w, "[overlay-sync]\npaths = [\".claude/*\"]\n");
+    s.put(".claude/x.yaml", "a: !tag 1\n");
+    s.attach();
+    s.a.write(".claude/x.yaml", "a: !tag 1\nhooks:\n  - curl\n");
+    let wide: Vec<u8> = "{\"mcpServers\": {\"x\": {}}}".encode_utf16().flat_map(u16::to_le_bytes).collect();
+    std::fs::write(s.a.path.join(".claude/mcp.json"), [b"\xff\xfe".as_slice(), &wide].concat()).unwrap();
+    s.sync(1).err_has("nobody can tell what it adds").err_has("mcp.json is held: it does not parse");
+    assert!(!s.b.has(".claude/mcp.json") && s.b.read(".claude/x.yaml") == "a: !tag 1\n");
+    // What a person lets pass is the text, not its leaves in whatever order.
+    s.put(SETTINGS, "{}");
+    s.sync(1).any_err();
+    s.a.write(SETTINGS, "{\"hooks\": {\"Stop\": [{\"m\": 1}, {\"c\": 2}]}}");
+    s.sync(1).any_err();
+    let waiting = s.held().into_iter().find(|held| text(held, "/path") == SETTINGS).unwrap();
+    s.a.write(SETTINGS, "{\"hooks\": {\"Stop\": [{\"m\": 1, \"c\": 2}]}}");
+    s.app.overlay(&["accept", id(&waiting)]).exit(1).any_err();
+    assert_eq!(s.b.read(SETTINGS), "{}");
+}
+
+#[test]
+fn a_held_text_with_local_entries_can_be_rejected() {
+    let w = World::new();
+    let s = scene(&w);
+    configure(&w, "[overlay-sync.path.\".env*\"]\nlocal = [\"PORT\"]\ndelete = \"propagate\"\n");
+    let full = "A=1\nB=1\nC=1\nD=1\nE=1\nF=1\nG=1\nH=1\n";
+    s.put(".env", full);
+    s.put(".env.x", "X=1\n");
+    s.put(".env.y", "Y=1\n");
+    s.attach();
+    s.a.write(".env", "PORT=7\nA=1\n");
+    s.sync(1).err_has("7 of 8 entries vanished");
+    assert_eq!(s.app.overlay(&["show", id(&s.held()[0])]).exit(0).stdout, "PORT=7\nA=1\n");
+    s.app.overlay(&["reject", id(&s.held()[0])]).exit(0);
+    assert_eq!((s.a.read(".env"), s.b.read(".env")), (format!("PORT=7\n{full}"), full.into()));
+    // One that has nothing of its own goes with the overlay's, one that has stays.
+    s.a.write(".env.x", "X=1\nPORT=3\n");
+    s.sync(0).any_err();
+    s.app.sh(&format!("rm ~/{OVERLAY}/.env.x ~/{OVERLAY}/.env.y")).exit(0);
+    s.sync(0).any_err();
+    assert!(s.a.has(".env.x") && !s.b.has(".env.x") && !s.a.has(".env.y"));
+}
+
+#[test]
+fn everything_held_can_be_released() {
+    let w = World::new();
+    let s = scene(&w);
+    configure(&w, "[overlay-sync]\npaths = [\".claude/*\"]\n");
+    let nine = |n: u32| (0..9).map(|i| format!("K{i}={n}\n")).collect::<String>();
+    s.put(SETTINGS, "{\"m\": 1}");
+    s.put(".env", &nine(1));
+    s.attach();
+    // The overlay's own text is held: it is not given to anybody.
+    s.put(SETTINGS, "{\"m\": 2, \"k\"");
+    s.sync(1).err_has("in the overlay: it does not parse");
+    let waiting = s.held();
+    s.app.overlay(&["reject", id(&waiting[0])]).exit(1).err_has("what is held is the overlay's text");
+    assert_eq!(s.a.read(SETTINGS), "{\"m\": 1}");
+    s.put(SETTINGS, "{\"m\": 2}");
+    s.sync(0).any_err();
+    // A file that is not to enter.
+    s.a.write(".claude/mcp.json", "{\"mcpServers\": {\"x\": {}}}");
+    s.sync(1).any_err();
+    s.app.overlay(&["reject", id(&s.held()[0])]).exit(0);
+    s.sync(0).any_err();
+    assert!(s.a.has(".claude/mcp.json") && !s.overlay(".claude/mcp.json").exists());
+    // Both sides gutted: a word for each.
+    s.a.write(".env", "K0=a\n");
+    s.put(".env", "K0=o\n");
+    s.sync(1).any_err();
+    for _ in 0..3 {
+        if let Some(waiting) = s.held().first() {
+            let _ = s.app.overlay(&["accept", id(waiting)]).any_status().any_out().any_err();
+        }
+    }
+    assert_eq!(s.held().len(), 0);
+    s.sync(0).any_err();
+    s.all_are(".env", &s.text(".env"));
+}
+
+#[test]
+fn accepting_one_part_accepts_nothing_else() {
+    let w = World::new();
+    let s = scene(&w);
+    configure(&w, "[overlay-sync]\non_conflict = \"hold\"\n");
+    s.put(SETTINGS, "{\"a\": 1, \"b\": 1}");
+    s.attach();
+    s.put(SETTINGS, "{\"a\": 2, \"b\": 1}");
+    s.a.write(SETTINGS, "{\"b\": 2, \"hooks\": {\"P\": [\"evil\"]}}");
+    s.sync(1).err_has("both sides changed a; it adds to `hooks`");
+    // What is neither travels.
+    assert!(s.b.read(SETTINGS).contains("\"b\": 2"));
+    let waiting = s.held();
+    s.app.overlay(&["accept", id(&waiting[0])]).exit(1).any_err();
+    assert!(
+        s.b.read(SETTINGS).contains("evil") && !s.b.read(SETTINGS).contains("\"a\""),
+        "both were told, and what was deleted goes"
+    );
+    // A gutted text with hooks in it: the word for the one is none for the other.
+    let keys: String = (0..9).map(|n| format!("\"k{n}\": 1, ")).collect();
+    s.put(".claude/other.json", &format!("{{{keys}\"z\": 1}}"));
+    s.sync(0).any_err();
+    s.a.write(".claude/other.json", "{\"z\": 1, \"hooks\": {\"P\": [\"evil\"]}}");
+    s.sync(1).err_has("entries vanished");
+    let waiting = s.held();
+    s.app.overlay(&["accept", id(&waiting[0])]).exit(1).err_has("it adds to `hooks`");
+    assert!(!s.b.read(".claude/other.json").contains("k3") && !s.b.read(".claude/other.json").contains("evil"));
+}

@@ -1,0 +1,179 @@
+//! The merge command: it is asked about conflicts, and its answer is checked.
+
+use std::time::{Duration, Instant};
+
+use crate::support::overlay::{OVERLAY, SETTINGS, Scene, configure, scene};
+use crate::support::world::{World, text, write};
+
+const A: &str = "{\"model\": \"a\", \"k\": 1, \"one\": 1}";
+
+const B: &str = "{\"model\": \"b\", \"k\": 1, \"two\": 2}";
+
+/// A conflict to be asked about: A is in the overlay by the time B comes.
+fn dispute(s: &Scene<'_>) {
+    s.put(SETTINGS, "{\"model\": \"x\", \"k\": 1}");
+    s.attach();
+    s.a.write(SETTINGS, A);
+    s.b.write(SETTINGS, B);
+}
+
+fn set_command(w: &World, command: &str) {
+    let text = format!("[overlay-sync]\nmerge_command = {command}\nmerge_timeout_ms = 700\n");
+    write(&w.home(".config/shopfloor/config.toml"), &text);
+}
+
+#[test]
+fn the_rule_decides_when_the_merge_command_is_missing() {
+    let w = World::new();
+    let s = scene(&w);
+    configure(&w, "[overlay-sync]\nmerge_command = [\"no-such-program\"]\n");
+    s.put(SETTINGS, "{\"m\": 1}");
+    s.attach();
+    s.a.write(SETTINGS, "{\"m\": 2}");
+    s.b.write(SETTINGS, "{\"m\": 3}");
+    s.sync(1).err_has("the merge command no-such-program is not on the PATH; the rule decides");
+    s.all_are(SETTINGS, "{\"m\": 3}");
+}
+
+#[test]
+fn a_good_answer_is_taken_and_leaves_no_conflict() {
+    let w = World::new();
+    let s = scene(&w);
+    w.program(
+        "merger",
+        "cat > ~/stdin; cat \"$OVERLAY_SYNC_BASE\" \"$OVERLAY_SYNC_CURRENT\" \"$OVERLAY_SYNC_WORKSPACE\" > ~/files\n\
+         stat -c %a \"$OVERLAY_SYNC_CURRENT\" > ~/mode; echo \"$OVERLAY_SYNC_PATH\" \"$@\" > ~/path\n\
+         printf '{\"model\": \"a\", \"k\": 1, \"one\": 1, \"two\": 2}'",
+    );
+    set_command(&w, "[\"merger\", \"--merge\"]");
+    dispute(&s);
+    let out = s.app.overlay(&["sync", "--json"]).exit(0);
+    assert!(out.json_lines().iter().any(|l| text(l, "/rule") == "command"), "{}", out.stdout);
+    s.all_are(SETTINGS, "{\"model\": \"a\", \"k\": 1, \"one\": 1, \"two\": 2}");
+    assert_eq!(s.app.overlay(&["conflicts"]).exit(0).stdout, "");
+    let read = |name: &str| std::fs::read_to_string(w.home(name)).unwrap();
+    assert!(
+        read("stdin").starts_with("Merge these two versions of a configuration file.") && read("stdin").contains(A)
+    );
+    assert!(read("stdin").find(A).unwrap() < read("stdin").find(B).unwrap());
+    assert_eq!(read("files"), format!("{{\"model\": \"x\", \"k\": 1}}{A}{B}"));
+    assert_eq!((read("mode").trim(), read("path").trim()), ("600", ".claude/settings.json --merge"));
+    assert_eq!(s.sync(0).stdout, "");
+    // What only one side changed is nobody's business.
+    std::fs::remove_file(w.home("stdin")).unwrap();
+    s.a.write(SETTINGS, A);
+    s.sync(0).any_err();
+    assert!(!w.home("stdin").exists());
+}
+
+/// Case 7 of the design.
+#[test]
+fn a_bad_answer_reaches_no_file_and_the_rule_decides() {
+    for (command, why) in [
+        ("echo 'Here is your merged file: PROSE'", "gave an answer that does not parse"),
+        ("true", "gave an answer that is empty"),
+        ("printf '{\"model\": \"PROSE'", "gave an answer that does not parse"),
+        (
+            "printf '```json\\n{\"model\": \"a\", \"k\": 1, \"one\": 1, \"two\": 2}\\n```\\n'",
+            "contains a fence or conflict markers",
+        ),
+        ("head -c 50000000 /dev/zero | tr '\\0' 'P'", "took too long or wrote too much"),
+        (
+            "printf '{\"model\": \"PROSE\", \"k\": 1, \"one\": 1, \"two\": 2}'",
+            "adds something that is in none of the inputs",
+        ),
+        ("printf '{\"model\": \"a\", \"k\": 1}'", "leaves out what one side added or both kept"),
+        ("cat \"$OVERLAY_SYNC_WORKSPACE\"; exit 1", "failed with exit status 1"),
+        ("sleep 600", "took too long or wrote too much"),
+    ] {
+        let w = World::new();
+        let s = scene(&w);
+        set_command(&w, &format!("{command:?}"));
+        dispute(&s);
+        let start = Instant::now();
+        let out = s.sync(1);
+        assert!(
+            start.elapsed() < Duration::from_millis(2_700) || command == "true",
+            "{command}: {:?}",
+            start.elapsed()
+        );
+        out.err_has(": the merge command ")
+            .err_has(&format!("{why}; the rule decides"))
+            .err_has("a conflict was decided by rule");
+        assert!(!out.stderr.contains("PROSE"), "{}", out.stderr);
+        s.all_are(SETTINGS, &s.text(SETTINGS));
+        let merged: serde_json::Value = serde_json::from_str(&s.text(SETTINGS)).unwrap();
+        assert_eq!(merged, serde_json::json!({"model": "b", "k": 1, "one": 1, "two": 2}));
+        let conflict = &s.app.overlay(&["conflicts", "--json"]).exit(0).json_lines()[0];
+        let show = |hash: &str| s.app.overlay(&["show", text(conflict, hash)]).exit(0).stdout;
+        assert_eq!((show("/overlay").as_str(), show("/here").as_str()), (A, B));
+    }
+}
+
+#[test]
+fn secrets_are_sent_only_where_the_settings_allow_it() {
+    let w = World::new();
+    let s = scene(&w);
+    set_command(&w, "\"touch ~/asked; cat $OVERLAY_SYNC_CURRENT\"");
+    let conflict = |n: u32| {
+        s.a.write(".env", &format!("TOKEN=a{n}\n"));
+        s.b.write(".env", &format!("TOKEN=b{n}\n"));
+        s.app.overlay(&["sync"])
+    };
+    s.put(".env", "TOKEN=x\n");
+    s.put("x.sh", "secret x\n");
+    s.app.sh(&format!("chmod 600 ~/{}/x.sh", OVERLAY)).exit(0);
+    s.attach();
+    conflict(1).exit(1).any_err();
+    s.a.sh("echo secret a > x.sh").exit(0);
+    s.b.sh("echo secret b > x.sh").exit(0);
+    s.sync(1).any_err();
+    assert!(!w.home("asked").exists());
+    let file = w.home(".config/shopfloor/config.toml");
+    let config = std::fs::read_to_string(&file).unwrap();
+    write(&file, &format!("{config}[overlay-sync.path.\".env\"]\nsend = true\n"));
+    conflict(2).exit(0);
+    assert!(w.home("asked").exists());
+    s.all_are(".env", "TOKEN=a2\n");
+}
+
+#[test]
+fn the_repositorys_merge_command_needs_approval() {
+    let w = World::new();
+    let s = scene(&w);
+    s.app.write(".shopfloor/config.toml", "[overlay-sync]\nmerge_command = \"touch ~/asked\"\n");
+    dispute(&s);
+    s.app.overlay(&["sync"]).exit(1).err_has("needs approval");
+    assert!(!w.home("asked").exists());
+    let config = s.app.overlay(&["config"]).exit(0);
+    config.out_has("merge_command = (unset)").out_has("merge_timeout_ms");
+}
+
+#[test]
+fn the_lock_is_free_while_the_command_works_and_edits_count() {
+    let w = World::new();
+    let s = scene(&w);
+    // While it is asked, another sync runs, and the workspace it is asked about is edited; the second time
+    // it answers at once.
+    w.program(
+        "merger",
+        "echo x >> ~/asked\n\
+         if [ \"$(wc -l < ~/asked)\" = 1 ]; then\n\
+         printf '{\"model\": \"b\", \"k\": 1, \"two\": 2, \"late\": 3}' > ~/eng/repos/b/.claude/settings.json\n\
+         OVERLAY_SYNC_MERGE_COMMAND= overlay-sync -C ~/eng/repos/a sync ~/eng/repos/a > ~/inner 2>&1; echo $? >> ~/inner\n\
+         fi\n\
+         case $(cat \"$OVERLAY_SYNC_WORKSPACE\") in *late*) late=', \"late\": 3';; esac\n\
+         printf '{\"model\": \"b\", \"k\": 1, \"one\": 1, \"two\": 2%s}' \"$late\"",
+    );
+    set_command(&w, "[\"merger\"]");
+    write(
+        &w.home(".config/shopfloor/config.toml"),
+        "[overlay-sync]\nmerge_command = [\"merger\"]\nmerge_timeout_ms = 20000\n",
+    );
+    dispute(&s);
+    s.sync(0).any_err();
+    let read = |name: &str| std::fs::read_to_string(w.home(name)).unwrap();
+    assert_eq!(read("inner"), "0\n");
+    assert_eq!(read("asked"), "x\nx\n");
+    s.all_are(SETTINGS, "{\"model\": \"b\", \"k\": 1, \"one\": 1, \"two\": 2, \"late\": 3}");
+}

@@ -1,0 +1,67 @@
+//! Files that have not changed since the last pass are not read again.
+
+use std::cell::Cell;
+use std::path::Path;
+
+use crate::support::overlay::scene;
+use crate::support::world::{World, skip, wait_for};
+
+fn changes_are_noticed(w: &World) {
+    let s = scene(w);
+    s.put(".env", "A=0\n");
+    s.put(".claude/x", "0\n");
+    s.attach();
+    // Until git's word about a workspace is remembered: nothing that it rests on changed just now.
+    let cache = s.app.path.join(".git/shopfloor/overlay-sync/quiet-files.json");
+    let n = Cell::new(0);
+    let remembered = || {
+        let text = std::fs::read_to_string(&cache).unwrap_or_default();
+        text.matches("\"g\":").count() >= 4 && !text.contains("\"g\":0")
+    };
+    wait_for(|| {
+        n.set(n.get() + 1);
+        s.put(".env", &format!("A={}\n", n.get()));
+        s.put(".claude/x", &format!("{}\n", n.get()));
+        s.sync(0).any_err();
+        remembered()
+    });
+    // Tracked in one, not ignored any more in the other: both stay as they are.
+    s.a.git(&["add", "-f", ".env"]);
+    s.b.write(".gitignore", "*.sh\n.claude/\n*.jsonl\n");
+    let before = (s.a.read(".env"), s.b.read(".env"));
+    // Not so fresh that it would be asked about anyway.
+    let age = |path: &std::path::Path| path.metadata().unwrap().modified().unwrap().elapsed().unwrap_or_default();
+    wait_for(|| age(&s.b.path.join(".gitignore")).as_millis() > 300);
+    s.put(".env", "A=new\n");
+    let out = s.app.overlay(&["sync", "-v"]).exit(0);
+    out.err_has("/a: .env is tracked there").err_has("/b: .env is not ignored by git there");
+    assert_eq!((s.a.read(".env"), s.b.read(".env")), before);
+    // An edit of the same length, its time set back: still an edit.
+    wait_for(|| s.sync(0).any_err().stdout.is_empty());
+    let text = s.a.read(".claude/x");
+    let edited = text.replace(char::is_numeric, "x");
+    s.a.sh(&format!(
+        "touch -r .claude/x ../then && printf '{}\\n' > .claude/x && touch -r ../then .claude/x",
+        edited.trim()
+    ))
+    .exit(0);
+    s.sync(0).any_err();
+    s.all_are(".claude/x", &edited);
+}
+
+/// Below /dev/shm a repository's files are files like any others: what git says of them is asked again once it may have
+/// changed.
+#[test]
+fn a_tracked_file_below_dev_shm_stays_as_it_is() {
+    if !Path::new("/dev/shm").is_dir() {
+        skip("/dev/shm");
+        return;
+    }
+    let w = World::below(Path::new("/dev/shm"));
+    changes_are_noticed(&w);
+}
+
+#[test]
+fn a_quiet_file_is_read_again_once_anything_about_it_changed() {
+    changes_are_noticed(&World::new());
+}

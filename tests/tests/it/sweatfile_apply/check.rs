@@ -1,0 +1,47 @@
+//! `check` finds no difference after apply, and names each one otherwise.
+
+use crate::support::world::{World, write};
+
+/// Case 1 of the design.
+#[test]
+fn without_sweatfiles_only_the_env_file_is_excluded() {
+    let w = World::new();
+    let app = w.app();
+    let before = app.git(&["status", "--porcelain"]);
+    app.apply(&[]).exit(0);
+    app.apply(&[]).exit(0);
+    assert_eq!(app.excludes(), [".sweatshop-env"]);
+    assert_eq!(app.git(&["status", "--porcelain"]), before);
+    assert_eq!(std::fs::read_dir(&app.path).unwrap().count(), 1, "nothing but .git");
+}
+
+/// Case 7 of the design.
+#[test]
+fn applying_again_changes_no_byte_and_no_time() {
+    let w = World::new();
+    let app = w.app();
+    write(&w.home("s"), "s");
+    w.area("git_excludes = [\".x\", \".link\"]\nsetup = [\"echo ran >> log\"]\n[env]\nA = \"a b\"\n[files.x]\ncontent = \"c\"\n[files.link]\nsource = \"~/s\"\n");
+    app.apply(&[]).exit(0);
+    let before = app.snapshot();
+    let out = app.apply(&[]).exit(0);
+    assert_eq!((out.stdout.as_str(), out.stderr.as_str()), ("", ""));
+    app.assert_untouched_since(&before);
+    assert_eq!(app.read("log"), "ran\n");
+}
+
+#[test]
+fn check_names_each_difference() {
+    let w = World::new();
+    let app = w.app();
+    write(&w.home("s"), "s");
+    w.area("git_excludes = [\"a\"]\n[env]\nA = \"1\"\n[files.l]\nsource = \"~/s\"\n");
+    let out = app.apply(&["check"]).exit(1).any_err();
+    out.out_has("has not been applied here").out_has("missing exclude: .sweatshop-env").out_has("missing exclude: a");
+    out.out_has("missing file: .l").out_has("A is missing");
+    app.apply(&[]).exit(0).any_err();
+    let out = app.apply(&["check"]).exit(0);
+    assert_eq!(out.stdout, "");
+    app.sh("rm .l; cp ~/s .l").exit(0);
+    app.apply(&["check"]).exit(1).out_has(".l: changed content");
+}

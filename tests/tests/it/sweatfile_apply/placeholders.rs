@@ -1,0 +1,49 @@
+//! Placeholders in templates, and the ports of a repository's worktrees.
+
+use std::collections::BTreeSet;
+
+use crate::support::world::World;
+
+#[test]
+fn placeholders_are_filled_in_where_template_is_set() {
+    let w = World::new();
+    let app = w.app();
+    let area = "template = true\n[env]\nHERE = \"{worktree} {branch} {repo} {other} {port:web}\"\n\
+                [files.on]\ntemplate = true\ncontent = \"{repo} {port} {x}\"\n[files.off]\ncontent = \"{repo}\"\n";
+    w.area(area);
+    let wt = app.worktree("wt");
+    wt.apply(&[]).exit(0).any_err();
+    let env = wt.read(".sweatshop-env");
+    let start = format!("HERE='{} wt app {{other}} 2", wt.path.display());
+    assert!(env.starts_with(&start), "{env}");
+    assert!(wt.read(".on").starts_with("app 2") && wt.read(".on").ends_with(" {x}"), "{}", wt.read(".on"));
+    assert_eq!(wt.read(".off"), "{repo}");
+    wt.apply(&["check"]).exit(0);
+}
+
+#[test]
+fn ports_are_stable_and_no_two_worktrees_share_one() {
+    let w = World::new();
+    let app = w.app();
+    w.area("template = true\n[env]\nP = \"{port}\"\nQ = \"{port:q}\"\n");
+    let worktrees: Vec<_> = (0..8).map(|i| app.worktree(&format!("w{i}"))).collect();
+    std::thread::scope(|scope| {
+        for wt in &worktrees {
+            scope.spawn(|| wt.apply(&[]).exit(0));
+        }
+    });
+    let read = || -> Vec<String> {
+        worktrees
+            .iter()
+            .flat_map(|wt| wt.read(".sweatshop-env").lines().map(str::to_owned).collect::<Vec<_>>())
+            .collect()
+    };
+    let first = read();
+    let ports: BTreeSet<&str> = first.iter().map(|l| l.split_once('=').unwrap().1).collect();
+    assert_eq!((first.len(), ports.len()), (16, 16), "{first:?}");
+    for wt in &worktrees {
+        wt.sh("rm .sweatshop-env").exit(0);
+        wt.apply(&[]).exit(0);
+    }
+    assert_eq!(read(), first);
+}

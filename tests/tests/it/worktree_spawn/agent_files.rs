@@ -1,0 +1,82 @@
+//! An agent's files: its task, its settings, its MCP configuration.
+
+use std::path::PathBuf;
+
+use crate::support::spawn::{app, subtree};
+use crate::support::world::{World, text, write};
+
+#[test]
+fn a_task_is_in_a_file_and_on_no_command_line() {
+    let w = World::new();
+    let app = app(&w);
+    let task = "it's \"$(touch /tmp/oops)\" `x` \\\n".repeat(1 << 15);
+    write(&w.home("task.md"), &task);
+    let json = app.spawn(&["subtree", "x", "--task-file", "../../../task.md", "--json"]).exit(0).json();
+    let file = PathBuf::from(text(&json, "/task_file"));
+    assert_eq!(std::fs::read_to_string(&file).unwrap(), task);
+    let child = w.at(text(&json, "/path"));
+    let args = app.spawn(&[
+        "run",
+        "main.x",
+        "--",
+        "sh",
+        "-c",
+        "cat /proc/$PPID/cmdline /proc/$$/cmdline; echo $SHOPFLOOR_TASK_FILE",
+    ]);
+    let args = args.exit(0).stdout;
+    assert!(args.ends_with(&format!("{}\n", file.display())) && !args.contains("oops"), "{args}");
+    assert_eq!(child.git(&["status", "--porcelain"]), "");
+    let piped = app.sh("printf 'from stdin' | worktree-spawn subtree y --task-file -").exit(0).stdout;
+    assert_eq!(w.at(piped.trim_end()).read(".shopfloor/task.md"), "from stdin");
+    app.spawn(&["subtree", "z", "--task-file", "nowhere"]).exit(2).err_has("no task file");
+    app.spawn(&["subtree", "z", "--task", "a", "--task-file", "b"]).exit(2).any_err();
+}
+
+#[test]
+fn existing_settings_are_kept() {
+    let w = World::new();
+    let app = app(&w);
+    app.write(".shopfloor/agents/w/settings.json", "{\n  // mine\n  \"hooks\": { \"Stop\": [{ \"hooks\": [{ \"type\": \"command\", \"command\": \"date\" }] }] },\n  \"model\": \"m\"\n}\n");
+    app.spawn(&["worker", "w"]).exit(0);
+    let settings = app.read(".shopfloor/agents/w/settings.json");
+    for kept in ["// mine", "\"date\"", "\"model\": \"m\"", "hook worker-exit --as root/w", "SubagentStop"] {
+        assert!(settings.contains(kept), "{kept}: {settings}");
+    }
+    app.write(".shopfloor/agents/v/settings.json", "{ \"hooks\": 1 }");
+    app.spawn(&["worker", "v"]).exit(2).err_has("settings.json");
+    app.spawn(&["path", "root/v"]).exit(1).any_err();
+}
+
+#[test]
+fn a_tracked_mcp_configuration_is_not_changed() {
+    let w = World::new();
+    let app = app(&w);
+    let plain = app.spawn(&["subtree", "plain", "--json"]).exit(0).json();
+    assert!(text(&plain, "/mcp_config").ends_with("plain/.mcp.json"));
+    app.write(".gitignore", "");
+    app.commit(".mcp.json", "{ \"mcpServers\": {} }\n");
+    let json = app.spawn(&["subtree", "x", "--json"]).exit(0).json();
+    let child = w.at(text(&json, "/path"));
+    assert_eq!(text(&json, "/mcp_config"), child.path.join(".shopfloor/mcp.json").to_str().unwrap());
+    assert_eq!(child.read(".mcp.json"), "{ \"mcpServers\": {} }\n");
+    assert_eq!(child.git(&["status", "--porcelain"]), "");
+    app.git(&["rm", "-q", "--cached", ".mcp.json"]);
+    app.git(&["commit", "-q", "-m", "untracked"]);
+    app.spawn(&["subtree", "y"]).exit(0).err_has(".mcp.json is not tracked");
+    assert!(app.excludes().contains(&"/.mcp.json".to_owned()));
+    for id in ["main.plain", "main.x", "main.y"] {
+        app.spawn(&["remove", id]).exit(0);
+    }
+    assert!(!app.excludes().contains(&"/.mcp.json".to_owned()));
+}
+
+#[test]
+fn an_agent_does_not_inherit_the_files_of_another() {
+    let w = World::new();
+    let app = app(&w);
+    let x = subtree(&app, &["x", "--task", "t", "--agent", "gemini"]);
+    assert!(x.read(".shopfloor/settings.json").contains("AfterAgent"));
+    subtree(&app, &["y"]);
+    let show = "eval \"$(worktree-spawn env main.x)\"; eval \"$(worktree-spawn env main.y)\"; echo \"[$SHOPFLOOR_TASK_FILE$GEMINI_CLI_SYSTEM_SETTINGS_PATH]\"";
+    assert_eq!(app.sh(show).exit(0).stdout, "[]\n");
+}

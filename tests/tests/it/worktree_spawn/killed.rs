@@ -1,0 +1,333 @@
+//! Commands that are killed or interrupted: a spawn is there or is not, and nothing is lost.
+
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::process::{Child, Stdio};
+
+use crate::support::spawn::{app, assert_nothing_left, branch_named, journals, killed_in_its_hook, start, subtree};
+use crate::support::sweep::{assert_often, sweep_tool};
+use crate::support::world::{Repo, World, text, wait_for, write};
+
+#[test]
+fn a_spawn_killed_at_any_write_is_undone_and_can_be_repeated() {
+    let w = World::new();
+    let app = app(&w);
+    subtree(&app, &["before"]);
+    let kills = sweep_tool(
+        "worktree-spawn",
+        |_| app.clone(),
+        &["-q", "subtree", "x", "--task", "t"],
+        |app, when| {
+            // Neither git nor the other agents notice.
+            assert_eq!(app.git(&["status", "--porcelain"]), "", "{when}");
+            app.spawn(&["list"]).exit(0);
+            // Killed by itself it may have been whole already.
+            let again = app.spawn(&["-q", "subtree", "x", "--task", "t", "--if-exists", "return"]).exit(0).any_err();
+            let child = w.at(again.stdout.trim_end());
+            assert_eq!(child.git(&["status", "--porcelain"]), "", "{when}");
+            assert_eq!(child.read("README.md") + &child.read(".shopfloor/task.md"), "app\nt", "{when}");
+            assert_eq!(child.spawn(&["whoami"]).exit(0).stdout, "main.x\n", "{when}");
+            assert!(child.has(".mcp.json"), "{when}");
+            app.spawn(&["-q", "remove", "x"]).exit(0);
+            assert_nothing_left(app, "x", when);
+        },
+    );
+    assert_often(kills, 30);
+    app.git(&["fsck", "--strict"]);
+}
+
+#[test]
+fn a_killed_notify_leaves_a_whole_event_or_none() {
+    let w = World::new();
+    let app = app(&w);
+    let child = subtree(&app, &["x"]);
+    sweep_tool(
+        "worktree-spawn",
+        |_| child.clone(),
+        &["notify", "info", "hello", "--dedupe", "k"],
+        |child, when| {
+            // Said again with its key it is one event, and the first of these a reader sees is whole.
+            child.spawn(&["notify", "info", "hello", "--dedupe", "k"]).exit(0);
+            let events = app.spawn(&["wait", "--count", "9", "--timeout", "0s"]).exit(124).any_err().json_lines();
+            assert_eq!(events.len(), 1, "{when}");
+            assert_eq!(text(&events[0], "/message"), "hello", "{when}");
+            let session = app.path.join(".git/shopfloor/worktree-spawn/session/root");
+            let rest = std::fs::read_dir(session.join("new")).unwrap().count()
+                + std::fs::read_dir(session.join("bad")).unwrap().count();
+            assert_eq!(rest, 0, "{when}");
+            std::fs::remove_dir_all(session).unwrap();
+        },
+    );
+}
+
+#[test]
+fn a_killed_forced_removal_loses_nothing() {
+    let w = World::new();
+    let app = app(&w);
+    let prepare = |_: &str| {
+        let child = subtree(&app, &["x", "--unique"]);
+        child.write("README.md", "changed\n");
+        app.clone()
+    };
+    let mut n = 0;
+    let n = std::cell::Cell::new(std::mem::take(&mut n));
+    sweep_tool("worktree-spawn", prepare, &["remove", "main.x", "--force"], |app, when| {
+        n.set(n.get() + 1);
+        let child = app.path.join(".shopfloor/worktrees/x/README.md");
+        let is_there = std::fs::read_to_string(child).is_ok_and(|text| text == "changed\n");
+        let refs = app.git(&["for-each-ref", "--format=%(refname)", "refs/shopfloor/trash/main.x"]);
+        let is_kept = refs.lines().any(|name| app.git(&["show", &format!("{name}:README.md")]) == "changed\n");
+        assert!(is_there || is_kept, "{when}");
+        app.spawn(&["repair"]).exit(0);
+        if app.spawn(&["path", "main.x"]).exits_with(0) {
+            app.spawn(&["remove", "main.x", "--force", "--delete-branch"]).exit(0);
+        }
+        app.sh("git branch -q -D main.x 2>/dev/null; git for-each-ref --format='delete %(refname)' refs/shopfloor | git update-ref --stdin")
+            .exit(0);
+        assert_nothing_left(app, "x", when);
+    });
+    assert!(n.get() > 5);
+}
+
+fn start_in_group(at: &Repo<'_>, args: &[&str]) -> Child {
+    let mut command = at.world.command(at.world.path("bin/worktree-spawn"));
+    command.args(args).current_dir(&at.path).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    command.process_group(0).spawn().unwrap()
+}
+
+/// A repository with 20,000 files.
+fn large<'w>(w: &'w World) -> Repo<'w> {
+    let app = w.app();
+    for dir in 0..200 {
+        let path = app.path.join(format!("d{dir}"));
+        std::fs::create_dir(&path).unwrap();
+        for n in 0..100 {
+            std::fs::write(path.join(format!("f{n}")), format!("{dir} {n}\n")).unwrap();
+        }
+    }
+    app.git(&["add", "-A"]);
+    app.git(&["commit", "-q", "-m", "large"]);
+    app
+}
+
+#[test]
+fn a_spawn_killed_or_interrupted_among_20_000_files_is_undone() {
+    let w = World::new();
+    let app = large(&w);
+    let path = app.path.join(".shopfloor/worktrees/x");
+    for signal in ["INT", "TERM", "KILL"] {
+        let child = start_in_group(&app, &["subtree", "x"]);
+        wait_for(|| path.join("d3/f50").exists());
+        app.sh(&format!("kill -{signal} {}", child.id())).exit(0);
+        let output = child.wait_with_output().unwrap();
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        match signal {
+            "KILL" => assert_eq!(output.status.signal(), Some(9)),
+            _ => {
+                assert_eq!(output.status.code(), Some(if signal == "INT" { 130 } else { 143 }), "{said}");
+                assert_nothing_left(&app, "x", signal);
+            }
+        }
+        assert_eq!(output.stdout, b"");
+    }
+    assert_eq!(app.git(&["status", "--porcelain"]), "");
+    let child = app.spawn(&["subtree", "x"]).exit(0);
+    child.err_has("undid the spawn of main.x");
+    let child = w.at(child.stdout.trim_end());
+    assert_eq!(child.git(&["status", "--porcelain"]), "");
+    assert_eq!(journals(&app), 0);
+}
+
+#[test]
+fn a_spawn_interrupted_in_a_hook_is_undone_and_later_work_is_kept() {
+    let w = World::new();
+    let app = app(&w);
+    app.write(".git/hooks/post-checkout", "#!/bin/sh\necho $$ > $HOME/pid\ntouch made-by-hook\nexec sleep 600\n");
+    app.sh("chmod +x .git/hooks/post-checkout").exit(0);
+    let path = app.path.join(".shopfloor/worktrees/x");
+    let spawn = |signal: &str| {
+        let child = start_in_group(&app, &["subtree", "x"]);
+        wait_for(|| path.join("made-by-hook").exists());
+        app.sh(&format!("kill -{signal} {}", child.id())).exit(0);
+        let status = child.wait_with_output().unwrap().status;
+        app.sh("kill -9 $(cat $HOME/pid) 2>/dev/null; rm $HOME/pid").exit(0);
+        status
+    };
+    assert_eq!(spawn("INT").code(), Some(130));
+    assert_nothing_left(&app, "x", "after INT");
+    spawn("KILL");
+    assert_eq!(journals(&app), 2);
+    // The hook's untracked file could be somebody's work.
+    app.spawn(&["repair"]).exit(0).out_has("kept");
+    assert!(path.join("made-by-hook").exists());
+    w.at(&path).spawn(&["whoami"]).exit(0).out_has("main.x");
+    std::fs::remove_file(path.join("made-by-hook")).unwrap();
+    app.spawn(&["remove", "x"]).exit(0);
+    // A commit made since is somebody's work.
+    app.sh("echo made-by-hook >> .git/info/exclude").exit(0);
+    spawn("KILL");
+    let there = w.at(&path);
+    there.sh("git commit -q --allow-empty -m work").exit(0);
+    app.spawn(&["repair"]).exit(0).out_has("kept");
+    there.git(&["reset", "-q", "--hard", "HEAD~1"]);
+    app.spawn(&["remove", "x"]).exit(0);
+    spawn("KILL");
+    app.spawn(&["repair"]).exit(0).out_has("undid");
+    assert_nothing_left(&app, "x", "after repair");
+}
+
+#[test]
+fn files_added_to_a_half_made_worktree_are_kept() {
+    let w = World::new();
+    let app = app(&w);
+    let path = app.path.join(".shopfloor/worktrees/x");
+    // The state after a kill while files are written.
+    app.git(&["worktree", "add", "-q", "--no-checkout", "-b", "main.x", path.to_str().unwrap()]);
+    write(&path.join("README.md"), "ap");
+    write(&path.join("src/main.rs"), "edited");
+    write(&path.join("mine/notes"), "work");
+    let journal = serde_json::json!({
+        "v": 1, "id": "main.x", "path": path, "branch": "main.x", "makes_branch": true,
+        "base_sha": app.git(&["rev-parse", "HEAD"]).trim(), "makes_dirs": [path],
+    });
+    write(&app.path.join(".git/shopfloor/worktree-spawn/journal/abc.json"), &journal.to_string());
+    app.spawn(&["repair", "-n"]).exit(0).out_has("would undo");
+    assert!(path.join("README.md").exists());
+    app.spawn(&["repair"]).exit(0).out_has("files that are not its own");
+    assert_eq!(std::fs::read_to_string(path.join("mine/notes")).unwrap(), "work");
+    assert_eq!(std::fs::read_to_string(path.join("src/main.rs")).unwrap(), "edited");
+    assert!(!path.join("README.md").exists() && !path.join(".git").exists());
+    assert_eq!(app.git(&["branch", "--list", "main.x"]), "");
+    app.spawn(&["subtree", "x"]).exit(1).err_has("already exists");
+}
+
+/// What somebody does after the kill, with the app and the worktree.
+type Meanwhile = fn(&Repo<'_>, &Repo<'_>);
+
+/// What happened after the kill, what is said then, and whether the branch stays.
+fn after_the_kill() -> [(&'static str, Meanwhile, &'static str, bool); 8] {
+    [
+        ("nothing", |_, _| {}, "undid the spawn of main.x", false),
+        ("it was removed", |_, x| std::fs::remove_dir_all(&x.path).unwrap(), "undid the spawn of main.x", false),
+        (
+            "git was killed after it made a directory",
+            |app, x| {
+                // As git leaves it when it is killed between a directory and the first file in it.
+                std::fs::remove_file(app.path.join(".git/worktrees/x/index")).unwrap();
+                std::fs::remove_file(x.path.join("deep/er/file")).unwrap();
+                assert!(x.path.join("module").is_dir());
+            },
+            "undid the spawn of main.x",
+            false,
+        ),
+        (
+            "it was moved",
+            |app, x| {
+                let to = app.path.with_file_name("elsewhere");
+                app.git(&["worktree", "move", x.path.to_str().unwrap(), to.to_str().unwrap()]);
+            },
+            "kept",
+            true,
+        ),
+        (
+            "another has its branch",
+            |app, x| {
+                app.git(&["worktree", "remove", "--force", x.path.to_str().unwrap()]);
+                app.git(&["worktree", "add", "-q", "../other", "main.x"]);
+            },
+            "undid",
+            true,
+        ),
+        (
+            "a clone was put there",
+            |app, x| {
+                app.git(&["worktree", "remove", "--force", x.path.to_str().unwrap()]);
+                app.git(&["clone", "-q", ".", x.path.to_str().unwrap()]);
+            },
+            "undid",
+            false,
+        ),
+        (
+            "another worktree was put there",
+            |app, x| {
+                app.git(&["worktree", "remove", "--force", x.path.to_str().unwrap()]);
+                app.git(&["worktree", "add", "-q", "-b", "mine", x.path.to_str().unwrap(), "main"]);
+            },
+            "undid",
+            false,
+        ),
+        (
+            "somebody wrote an ignored file",
+            |app, x| {
+                app.sh("echo notes >> .git/info/exclude").exit(0);
+                std::fs::write(x.path.join("notes"), "work").unwrap();
+            },
+            "its files are in",
+            false,
+        ),
+    ]
+}
+
+#[test]
+fn what_happened_after_a_kill_decides_what_is_undone() {
+    for (what, meanwhile, said, has_branch) in after_the_kill() {
+        let w = World::new();
+        let app = app(&w);
+        app.commit("deep/er/file", "x\n");
+        app.git(&[
+            "update-index",
+            "--add",
+            "--cacheinfo",
+            &format!("160000,{},module", app.git(&["rev-parse", "HEAD"]).trim()),
+        ]);
+        app.git(&["commit", "-q", "-m", "module"]);
+        app.sh("mkdir module").exit(0);
+        let x = killed_in_its_hook(&app);
+        meanwhile(&app, &x);
+        // Another spawn succeeds in every case.
+        let out = app.spawn(&["subtree", "y"]).exit(0).stderr + &app.spawn(&["repair"]).exit(0).stdout;
+        assert!(out.contains(said), "{what}: {out}");
+        let there = x.path.join("README.md").exists();
+        let expected = matches!(what, "a clone was put there" | "another worktree was put there");
+        assert_eq!(there, expected, "{what}: {out}");
+        assert_eq!(branch_named(&app, "main.x").is_empty(), !has_branch, "{what}: {out}");
+        for tree in app.spawn(&["list", "-z"]).exit(0).stdout.split('\0').filter(|path| !path.is_empty()) {
+            assert_eq!(w.at(tree).git(&["status", "--porcelain"]), "", "{what}: {tree}");
+            w.at(tree).git(&["rev-parse", "HEAD"]);
+        }
+        if what.starts_with("git was killed") {
+            assert!(!x.path.exists(), "an empty directory prevents the name from being spawned again");
+            app.spawn(&["subtree", "x"]).exit(0);
+        }
+        if what == "somebody wrote an ignored file" {
+            app.sh("cat .git/shopfloor/worktree-spawn/undone/*/notes").exit(0).out_has("work");
+        }
+        assert_eq!(app.spawn(&["repair"]).exit(0).stdout, "", "{what}");
+    }
+}
+
+#[test]
+fn a_killed_spawn_with_a_running_agent_is_kept_and_a_copy_touches_nothing() {
+    let w = World::new();
+    let app = app(&w);
+    let x = killed_in_its_hook(&app);
+    let copy = w.at(app.path.with_file_name("copy"));
+    w.at(w.home("")).sh(&format!("cp -a {} {}", app.path.display(), copy.path.display())).exit(0);
+    let mut run = start(&app, &["run", "main.x", "--", "sh", "-c", "read line < /dev/zero || sleep 600"]);
+    wait_for(|| app.spawn(&["list", "--live", "--json"]).exit(0).stdout.contains("main.x"));
+    copy.spawn(&["repair"]).exit(0);
+    assert!(x.path.join("README.md").exists(), "the copy's repair touched the original");
+    app.spawn(&["subtree", "y"]).exit(0).err_has("kept");
+    assert!(x.path.join("README.md").exists());
+    app.sh(&format!("pkill -P {}", run.id())).exit(0);
+    run.wait().unwrap();
+    assert_eq!(app.git(&["worktree", "list"]).lines().count(), 3);
+}
+
+#[test]
+fn a_bad_journal_is_set_aside_and_others_go_on() {
+    let w = World::new();
+    let app = app(&w);
+    write(&app.path.join(".git/shopfloor/worktree-spawn/journal/abc.json"), "{");
+    app.spawn(&["subtree", "v"]).exit(0).err_has("set aside");
+    assert!(app.path.join(".git/shopfloor/worktree-spawn/journal/abc.bad").exists());
+}

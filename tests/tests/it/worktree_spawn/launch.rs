@@ -1,0 +1,100 @@
+//! Launchers, and the environment of launched agents.
+
+use crate::support::spawn::{app, subtree};
+use crate::support::world::{Repo, World, text};
+
+#[test]
+fn a_launched_agent_finds_its_environment() {
+    let w = World::new();
+    let app = app(&w);
+    let child = subtree(&app, &["a b"]);
+    child.spawn(&["worker", "g", "--agent", "gemini", "--task", "t"]).exit(0);
+    let show = "env | grep -E '^(SHOPFLOOR|GEMINI|GIT_DIR)' | grep -v ^SHOPFLOOR_RECORD= | sort; pwd";
+    let vars = [("GIT_DIR", "/nowhere"), ("SHOPFLOOR_TASK_FILE", "/other")];
+    let shown = child.run_with("worktree-spawn", &["-C", ".", "run", "main.a-b/g", "--", "sh", "-c", show], &vars);
+    let dir = child.path.join(".shopfloor/agents/g");
+    let git = app.path.join(".git");
+    let (dir, path, git) = (dir.display(), child.path.display(), git.display());
+    assert_eq!(
+        shown.exit(0).stdout,
+        format!(
+            "GEMINI_CLI_SYSTEM_SETTINGS_PATH={dir}/settings.json\nSHOPFLOOR_AGENT_ID=main.a-b/g\nSHOPFLOOR_PARENT=main.a-b\n\
+             SHOPFLOOR_REPOSITORY={git}\nSHOPFLOOR_ROLE=worker\nSHOPFLOOR_SESSION_ID=main.a-b/g\nSHOPFLOOR_TASK_FILE={dir}/task.md\n{path}\n"
+        )
+    );
+    let by_eval = child.sh(&format!("eval \"$(worktree-spawn env g)\"; {show}")).exit(0);
+    assert_eq!(by_eval.stdout, shown_again(&child, show));
+    let json = app.spawn(&["env", "main.a-b", "--json"]).exit(0).json();
+    assert_eq!((text(&json, "/env/SHOPFLOOR_PARENT"), text(&json, "/env/SHOPFLOOR_ROLE")), ("root", "tl"));
+}
+
+fn shown_again(child: &Repo<'_>, show: &str) -> String {
+    child.spawn(&["run", "main.a-b/g", "--", "sh", "-c", show]).exit(0).stdout.into()
+}
+
+#[test]
+fn launchers_get_quoted_words_and_need_approval() {
+    let w = World::new();
+    let app = app(&w);
+    w.program("claude", "echo \"$@\" > \"$SHOPFLOOR_AGENT_ID.args\"; pwd >> \"$SHOPFLOOR_AGENT_ID.args\"");
+    w.program("zellij", "for a in \"$@\"; do echo \"$a\"; done > \"$HOME/argv\"");
+    let child = subtree(&app, &["It's $HOME", "--task", "t", "--launcher", "zellij"]);
+    let argv = std::fs::read_to_string(w.home("argv")).unwrap();
+    let argv: Vec<&str> = argv.lines().collect();
+    assert_eq!(argv[..5], ["run", "--name", "it-s-home", "--cwd", child.path.to_str().unwrap()]);
+    assert_eq!(argv[5..8], ["--", "sh", "-c"]);
+    assert!(argv[8].contains("worktree-spawn run main.it-s-home -- sh -c '"), "{argv:?}");
+    // Runs the command as zellij does.
+    w.at(w.home("")).run("sh", &["-c", &format!("cd '{}' && {}", child.path.display(), argv[8])]).exit(0);
+    assert!(child.read("main.it-s-home.args").contains("task.md: read it"), "{}", child.read("main.it-s-home.args"));
+    let none = app.spawn(&["worker", "w", "--launch"]).exit(0);
+    none.err_has("worktree-spawn run root/w -- ");
+    app.spawn(&["worker", "v", "--launcher", "exit 7"]).exit(4).any_out().err_has("exit status 7");
+    let json = app.spawn(&["worker", "u", "--launcher", "exit 7", "--json"]).exit(4).json();
+    assert_eq!((text(&json, "/id"), text(&json, "/error/kind")), ("root/u", "failed"));
+    app.spawn(&["worker", "t", "--agent", "nobody", "--launch"]).exit(2).err_has("worktree-spawn.agents.nobody");
+    app.spawn(&["path", "root/t"]).exit(1).any_err();
+
+    app.write(
+        ".shopfloor/config.toml",
+        "[worktree-spawn]\nlauncher = \"touch $HOME/{slug}\"\n[worktree-spawn.agents.mine]\ncommand = [\"true\"]\n",
+    );
+    app.spawn(&["worker", "s1", "--launch"]).exit(0).err_has("approval");
+    assert!(!w.home("s1").exists());
+    app.spawn(&["worker", "s2", "--launch", "--agent", "mine"]).exit(2).any_err();
+    app.apply(&["approve", "--yes"]).exit(0);
+    app.spawn(&["worker", "s3", "--launch", "--agent", "mine"]).exit(0);
+    assert!(w.home("s3").exists());
+}
+
+#[test]
+fn a_real_tmux_shows_the_agent() {
+    let mut w = World::new();
+    crate::support::world::which("tmux");
+    let socket = w.path("tmp").join("tmux.sock");
+    w.set("TMUX", format!("{},1,0", socket.display()));
+    w.program("claude", "worktree-spawn notify success \"hello from $(pwd)\"; exec sleep 600");
+    let app = app(&w);
+    let tmux = |args: &[&str]| {
+        let args = [&["-S", socket.to_str().unwrap(), "-f", "/dev/null"], args].concat();
+        app.run("tmux", &args)
+    };
+    tmux(&["new-session", "-d", "-s", "s", "sleep", "600"]).exit(0);
+    let child = subtree(&app, &["Feature A", "--task", "t", "--launcher", "tmux"]);
+    let event = app.spawn(&["wait", "--timeout", "60s"]).exit(0).json();
+    assert_eq!(text(&event, "/message"), format!("hello from {}", child.path.display()));
+    tmux(&["list-windows", "-F", "#{window_name}"]).exit(0).out_has("feature-a");
+    assert_eq!(text(&app.spawn(&["list", "--live", "--json"]).exit(0).json(), "/id"), "main.feature-a");
+    tmux(&["kill-server"]).exit(0);
+    // The end is reported whether `run` saw it or was killed too.
+    let end = app.spawn(&["wait", "--timeout", "60s"]).exit(0).json();
+    assert!(["worker_exited", "worker_died"].contains(&text(&end, "/type")), "{end}");
+}
+
+#[test]
+fn without_a_launcher_the_answer_holds_a_warning() {
+    let w = World::new();
+    let app = app(&w);
+    let warned = app.spawn(&["subtree", "z", "--launch", "-q", "--json"]).exit(0).any_err();
+    assert!(text(&warned.json(), "/warnings/0").contains("no launcher is set"));
+}

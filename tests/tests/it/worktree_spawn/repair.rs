@@ -1,0 +1,88 @@
+//! `repair` of moved and copied repositories.
+
+use crate::support::spawn::{app, killed_in_its_hook, subtree};
+use crate::support::world::{World, text, write};
+
+#[test]
+fn a_moved_repository_is_repaired() {
+    let w = World::new();
+    let app = app(&w);
+    write(&w.home(".config/shopfloor/config.toml"), "[worktree-spawn]\nmax_depth = 3\n");
+    let a = subtree(&app, &["a"]);
+    subtree(&a, &["b"]);
+    a.spawn(&["worker", "w"]).exit(0);
+    a.spawn(&["notify", "info", "before"]).exit(0);
+    let moved = w.at(app.path.with_file_name("moved"));
+    std::fs::rename(&app.path, &moved.path).unwrap();
+    moved.spawn(&["list"]).exit(0).out_has("repair");
+    let inside = w.at(moved.path.join(".shopfloor/worktrees/a"));
+    inside.spawn(&["whoami"]).exit(2).err_has("worktree-spawn repair");
+    moved.spawn(&["repair", "--dry-run"]).exit(0).out_has("would reconnect");
+    moved.spawn(&["repair"]).exit(0).out_has("worktrees/a/.shopfloor/worktrees/b");
+    assert_eq!(moved.spawn(&["repair"]).exit(0).stdout, "");
+    let deep = w.at(inside.path.join(".shopfloor/worktrees/b"));
+    for (at, id) in [(&inside, "main.a\n"), (&deep, "main.a.b\n")] {
+        assert_eq!(at.spawn(&["whoami"]).exit(0).stdout, id);
+        assert_eq!(at.git(&["status", "--porcelain"]), "");
+    }
+    let rows = moved.spawn(&["list", "--json"]).exit(0).json_lines();
+    assert!(rows.len() == 4 && rows.iter().all(|row| row["error"].is_null()), "{rows:?}");
+    assert_eq!(text(&moved.spawn(&["wait"]).exit(0).json(), "/message"), "before");
+    inside.spawn(&["notify", "info", "after"]).exit(0);
+    assert_eq!(text(&moved.spawn(&["wait"]).exit(0).json(), "/message"), "after");
+    // The exclude lines are restored.
+    write(&moved.path.join(".git/info/exclude"), "");
+    moved.spawn(&["repair"]).exit(0);
+    assert!(moved.excludes().contains(&"/.shopfloor/*".to_owned()));
+    inside.git(&["clean", "-qffdx"]);
+    assert_eq!(inside.spawn(&["whoami"]).exit(0).stdout, "main.a\n");
+}
+
+#[test]
+fn a_copied_repository_leaves_the_original_alone() {
+    let w = World::new();
+    let app = app(&w);
+    let original = subtree(&app, &["x"]);
+    let copy = w.at(app.path.with_file_name("copy"));
+    w.at(w.home("")).sh(&format!("cp -a {} {}", app.path.display(), copy.path.display())).exit(0);
+    copy.spawn(&["repair"]).exit(0).out_has("copy/.shopfloor/worktrees/x");
+    let copied = w.at(copy.path.join(".shopfloor/worktrees/x"));
+    original.commit("in-original", "1");
+    copied.commit("in-copy", "1");
+    assert_eq!(original.git(&["rev-parse", "HEAD"]), app.git(&["rev-parse", "main.x"]));
+    assert_eq!(copied.git(&["rev-parse", "HEAD"]), copy.git(&["rev-parse", "main.x"]));
+    assert_eq!(
+        (
+            String::from(original.spawn(&["whoami"]).exit(0).stdout),
+            String::from(copied.spawn(&["whoami"]).exit(0).stdout)
+        ),
+        ("main.x\n".to_owned(), "main.x\n".to_owned())
+    );
+}
+
+#[test]
+fn a_moved_repository_with_a_killed_spawn_is_repaired() {
+    let w = World::new();
+    let app = app(&w);
+    subtree(&app, &["kept"]);
+    killed_in_its_hook(&app);
+    let moved = w.at(app.path.with_file_name("moved"));
+    std::fs::rename(&app.path, &moved.path).unwrap();
+    moved.spawn(&["repair"]).exit(0).out_has("worktrees/kept");
+    assert_eq!(moved.spawn(&["repair"]).exit(0).stdout, "");
+    assert_eq!(
+        moved.spawn(&["path", "kept"]).exit(0).stdout,
+        format!("{}\n", moved.path.join(".shopfloor/worktrees/kept").display())
+    );
+    moved.spawn(&["subtree", "z"]).exit(0);
+}
+
+#[test]
+fn the_configuration_of_an_agent_is_restored() {
+    let w = World::new();
+    let app = app(&w);
+    let y = subtree(&app, &["y"]);
+    y.git(&["clean", "-qffdx"]);
+    app.spawn(&["repair"]).exit(0).out_has("restored the configuration of main.y");
+    assert!(y.read(".mcp.json").contains("main.y"));
+}
