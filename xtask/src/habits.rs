@@ -21,6 +21,7 @@ const TRUNK: &str = "origin/main";
 pub fn problems() -> Result<Vec<String>> {
     let mut problems = races()?;
     problems.extend(workflows()?);
+    problems.extend(walks()?);
     problems.extend(subjects());
     Ok(problems)
 }
@@ -39,7 +40,15 @@ fn races() -> Result<Vec<String>> {
     Ok(problems)
 }
 
-/// Which of our own modules a test file uses: only those of `support` can be shared.
+/// Source files that CONTRIBUTING.md names and that are not there.
+fn walks() -> Result<Vec<String>> {
+    let text = fs::read_to_string(project().join("CONTRIBUTING.md"))?;
+    let named = text.split('`').filter(|name| name.starts_with("crates/") && name.ends_with(".rs"));
+    let missing = named.filter(|name| !project().join(name).is_file());
+    Ok(missing.map(|name| format!("CONTRIBUTING.md: there is no {name}")).collect())
+}
+
+/// The lines of a test file that use another one. Only `support` is shared.
 pub fn imports_of_tests(name: &Path, text: &str) -> Vec<String> {
     let Ok(below) = name.strip_prefix("tests/tests/it") else { return Vec::new() };
     let in_support = below.starts_with("support");
