@@ -1,5 +1,5 @@
-//! Properties of the parsers that hold for any bytes. Property tests call these functions in the normal run, and so do the fuzz
-//! targets in `fuzz/`.
+//! Properties of the parsers that hold for any bytes. Property tests call these functions in the normal run, and so do
+//! the fuzz targets in `fuzz/`.
 
 use shopfloor_core::path::RelPath;
 use sweatfile_apply::env_file::EnvFile;
@@ -35,8 +35,8 @@ pub fn promote(bytes: &[u8]) {
     }
 }
 
-/// A merge of any three texts never panics, and turns texts that parse into a text that parses. The first two NUL bytes separate
-/// the texts.
+/// A merge of any three texts never panics, and turns texts that parse into a text that parses. The first two NUL bytes
+/// separate the texts.
 pub fn merge(bytes: &[u8]) {
     use overlay_sync::merge::{FileType, MergeInput, Rule, merge};
     let mut parts = bytes.splitn(3, |b| *b == 0);
@@ -50,8 +50,8 @@ pub fn merge(bytes: &[u8]) {
     }
 }
 
-/// An entry that is taken out of any text is gone, and can be put back from another text. A text that only grows loses no entry.
-/// Judging an answer never panics. NUL bytes separate the entry's address and the two texts.
+/// An entry that is taken out of any text is gone, and can be put back from another text. A text that only grows loses
+/// no entry. Judging an answer never panics. NUL bytes separate the entry's address and the two texts.
 pub fn entries(bytes: &[u8]) {
     use overlay_sync::merge::{
         EntryPath, FileType, Grow, Grown, MergeInput, Rule, check, donate, entries, grown, strip,
@@ -112,8 +112,8 @@ pub fn event(bytes: &[u8]) {
     }
 }
 
-/// Every record of an agent and every event file is read or refused, and an event is written as it was read. The slug of a slug is
-/// the slug itself. Every id can be the name of a file.
+/// Every record of an agent and every event file is read or refused, and an event is written as it was read. The slug
+/// of a slug is the slug itself. Every id can be the name of a file.
 pub fn agents(bytes: &[u8]) {
     use worktree_spawn::event::SpoolEvent;
     use worktree_spawn::identity::Agent;
@@ -133,8 +133,8 @@ pub fn agents(bytes: &[u8]) {
     }
 }
 
-/// Every state is read or refused, and written as it was read. No input to the state machine panics, or makes a valid worker
-/// invalid. Cleaning a text leaves exactly what can be typed.
+/// Every state is read or refused, and written as it was read. No input to the state machine panics, or makes a valid
+/// worker invalid. Cleaning a text leaves exactly what can be typed.
 pub fn workers(bytes: &[u8]) {
     use worker_ctl::plan::machine::{Input, apply};
     if let Ok(state) = worker_ctl::State::parse(bytes) {

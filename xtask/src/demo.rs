@@ -185,7 +185,8 @@ const STEPS: &[Step] = &[
 /// The table of the scripted agent.
 const SCRIPTED: &str = "command = [\"agent\"]\nready = { pattern = \"^>\" }";
 
-/// The table of a real agent, without its command: what it shows when it is ready for input, and what it may ask before.
+/// The table of a real agent, without its command: what it shows when it is ready for input, and what it may ask
+/// before.
 const REAL: &str = r#"ready = { pattern = '^[│|]? ?[>❯›]( |$)', timeout_secs = 60 }
 dialogs = [
     { pattern = '(?i)do you trust the files|trust this folder', keys = ["Enter"] },
@@ -221,7 +222,8 @@ struct Stage {
     agent: Option<String>,
 }
 
-/// A shell that waits until its stdin is closed, which also happens when we are killed. It then ends what the demo left in tmux.
+/// A shell that waits until its stdin is closed, which also happens when we are killed. It then ends what the demo left
+/// in tmux.
 struct Guard(Child);
 
 impl Guard {
@@ -301,7 +303,8 @@ impl Stage {
     }
 }
 
-/// Our environment, because a real agent needs its keys and proxies, without the variables that redirect git, tmux or the tools.
+/// Our environment, because a real agent needs its keys and proxies, without the variables that redirect git, tmux or
+/// the tools.
 fn passed_on() -> impl Iterator<Item = (OsString, OsString)> {
     const OURS: &str = "HOME PATH LC_ GIT_ XDG_ TMUX CLAUDECODE SHOPFLOOR SWEATFILE OVERLAY_ LEDGER_ WORKTREE_ WORKER_";
     std::env::vars_os().filter(|(key, _)| !OURS.split(' ').any(|ours| key.to_string_lossy().starts_with(ours)))
@@ -337,7 +340,8 @@ fn require(program: &str) -> Result<()> {
         }
     }
     if manager == "apt-get" {
-        // A new machine has no list of packages. Without a network the update fails, and the package may be there anyway.
+        // A new machine has no list of packages. Without a network the update fails, and the package may be there
+        // anyway.
         let update: Vec<&str> = sudo.iter().copied().chain([manager, "update", "-qq"]).collect();
         let _ = run::run(update[0], &update[1..]);
     }

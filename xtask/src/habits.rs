@@ -132,8 +132,8 @@ fn command(line: &str) -> Option<String> {
     }
 }
 
-/// Warns of commits that are not on the trunk yet and whose subject is too long. A change can land with them: they may be
-/// somebody else's.
+/// Warns of commits that are not on the trunk yet and whose subject is too long. A change can land with them: they may
+/// be somebody else's.
 fn warn_of_subjects() {
     let range = format!("{TRUNK}..HEAD");
     let log =

@@ -82,8 +82,8 @@ pub fn find(name: &str) -> Option<PathBuf> {
     std::env::split_paths(&std::env::var_os("PATH")?).map(|dir| dir.join(name)).find(|path| path.is_file())
 }
 
-/// A command with an environment of its own: this home, these binaries first on the PATH, and a fixed identity and time.
-/// Nothing else is passed on from the user's environment.
+/// A command with an environment of its own: this home, these binaries first on the PATH, and a fixed identity and
+/// time. Nothing else is passed on from the user's environment.
 pub fn isolated(program: impl AsRef<OsStr>, home: &Path, bin: &Path) -> Command {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let dirs = std::iter::once(bin.to_path_buf()).chain(std::env::split_paths(&path));

@@ -1,7 +1,8 @@
-//! The scripted agent stands in for a coding agent in the tests and in the demo. It is a small program in a terminal, which logs each
-//! prompt as one JSON line, and obeys the directives in it.
+//! The scripted agent stands in for a coding agent in the tests and in the demo. It is a small program in a terminal,
+//! which logs each prompt as one JSON line, and obeys the directives in it.
 //!
-//! `SCRIPTED_LOG` names the log. The agent asks for bracketed paste, in which line ends submit nothing. Flags change that:
+//! `SCRIPTED_LOG` names the log. The agent asks for bracketed paste, in which line ends submit nothing. Flags change
+//! that:
 //! - `--plain` asks for no bracketed paste, so each line is submitted.
 //! - `--guess` asks for no bracketed paste, and takes an Enter soon after other input for a line end.
 //! - `--slow` reads a little at a time.

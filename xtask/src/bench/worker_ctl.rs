@@ -1,5 +1,5 @@
-//! `worker-ctl` with many workers: the cost of a status and a patrol, the time until a commit is noticed, and whether every text
-//! arrives.
+//! `worker-ctl` with many workers: the cost of a status and a patrol, the time until a commit is noticed, and whether
+//! every text arrives.
 
 use std::fs;
 use std::io::Write;
@@ -35,8 +35,8 @@ const READERS: [&str; 3] = ["", "--slow", "--guess"];
 /// The last text. When it has arrived, so have all others.
 const LAST: &str = "the last one";
 
-/// The pieces of texts, separated by bars. A shell, tmux or a terminal might misread them. None is a word that the scripted agent
-/// obeys.
+/// The pieces of texts, separated by bars. A shell, tmux or a terminal might misread them. None is a word that the
+/// scripted agent obeys.
 const PIECES: &str = "a¦word ¦and so on ¦Enter¦C-c¦-x¦ ¦  ¦\n¦\n¦\n\n¦\t¦\"¦'¦`¦;¦; ¦\\¦$(id)¦${HOME}¦#{pane_id}¦#{}¦\
                       #(id)¦%s¦%1¦&&¦|¦>¦~¦!¦{¦}¦ü¦é¦日本¦🦀";
 

@@ -132,7 +132,8 @@ impl Bench {
         Ok(rows)
     }
 
-    /// The time from the start of `notify` until a waiting `wait` has printed, and the cost of a `wait` that gets no event.
+    /// The time from the start of `notify` until a waiting `wait` has printed, and the cost of a `wait` that gets no
+    /// event.
     fn messages(&self) -> Result<Vec<Row>> {
         let repo = self.packed("messages", 1)?;
         self.must(&["worktree-spawn", "-q", "worker", "w"], &repo)?;

@@ -19,8 +19,8 @@ const CALLS: [&[&str]; 4] = [
     &["link", "linkat", "mkdir", "mkdirat", "symlinkat", "unlink", "unlinkat"],
 ];
 
-/// The scratch file for a command's output has a name for an instant. A kill in this instant leaves an empty file in our own
-/// directory, so no sweep kills there.
+/// The scratch file for a command's output has a name for an instant. A kill in this instant leaves an empty file in
+/// our own directory, so no sweep kills there.
 const NAMED: &str = "/output/.shopfloor-tmp-";
 
 /// How often a sample kills in each group.
@@ -65,8 +65,8 @@ pub fn sweep_tool<'w>(
     points
 }
 
-/// Kills worker-ctl before and after its git commands that change something; `deadly_git` must be on the PATH. Returns at
-/// how many points it can be killed.
+/// Kills worker-ctl before and after its git commands that change something; `deadly_git` must be on the PATH. Returns
+/// at how many points it can be killed.
 pub fn sweep_git(floor: &Floor<'_>, prepare: impl Fn(), args: &[&str], verify: impl Fn(&str)) -> usize {
     let counter = floor.root.world.path("count");
     let run = |when: &str, nth: u32| {
@@ -120,7 +120,8 @@ impl Choice {
 /// A point at which a command can be killed: the kind, and a number that counts the points of this kind from 1.
 type Point<'k> = (&'k str, u32);
 
-/// Calls `kill` for the points of each group. It returns whether the command was killed there. Returns the number of points.
+/// Calls `kill` for the points of each group. It returns whether the command was killed there. Returns the number of
+/// points.
 fn kill_at_each(groups: &[Vec<Point<'_>>], what: &str, kill: impl Fn(&str, u32) -> bool) -> usize {
     let all = groups.iter().map(Vec::len).sum::<usize>();
     let killed: usize = match Choice::get() {

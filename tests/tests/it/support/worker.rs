@@ -8,7 +8,8 @@ use std::process::{Child, Stdio};
 use crate::support::floor::Floor;
 use crate::support::world::{Repo, World, built, text, wait_for, which};
 
-/// The time of the workers' commits. It differs from everybody else's, so that a landed commit never equals theirs by chance.
+/// The time of the workers' commits. It differs from everybody else's, so that a landed commit never equals theirs by
+/// chance.
 pub const LATER: [(&str, &str); 1] = [("GIT_COMMITTER_DATE", "2026-02-02T00:00:00Z")];
 
 /// A floor with these workers, whose sessions are up.
@@ -171,8 +172,8 @@ pub fn floor(w: &World) -> Floor<'_> {
     floor
 }
 
-/// Puts a git on the PATH that counts its commands that change something. It kills its caller before or after the command with
-/// the number `KILL_AT`.
+/// Puts a git on the PATH that counts its commands that change something. It kills its caller before or after the
+/// command with the number `KILL_AT`.
 pub fn deadly_git(w: &World) {
     let (git, count) = (which("git"), w.path("count"));
     w.program(

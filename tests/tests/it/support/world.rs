@@ -114,8 +114,8 @@ impl Drop for World {
     }
 }
 
-/// The directory for temporary files: one in memory if it has room for a gigabyte, because the tools sync every file that
-/// they write, and a disk takes its time. `TMPDIR` names another one.
+/// The directory for temporary files: one in memory if it has room for a gigabyte, because the tools sync every file
+/// that they write, and a disk takes its time. `TMPDIR` names another one.
 fn scratch() -> PathBuf {
     let mounts = std::fs::read_to_string("/proc/mounts").unwrap_or_default();
     let has_room = mounts.lines().any(|line| {
@@ -372,8 +372,8 @@ pub fn needs_mount(here: &Repo<'_>, line: &str) -> bool {
     needs_root() && (here.sh(line).status == Some(0) || skip("mounting"))
 }
 
-/// Reports this test as skipped because something is missing. `cargo xtask test` lists these tests at the end, and `cargo
-/// xtask ci` runs those that need root as root.
+/// Reports this test as skipped because something is missing. `cargo xtask test` lists these tests at the end, and
+/// `cargo xtask ci` runs those that need root as root.
 pub fn skip(missing: &str) -> bool {
     let thread = std::thread::current().name().unwrap_or_default().to_owned();
     // A runner that runs one test in a process may run it on the main thread.
