@@ -1,11 +1,11 @@
-//! What must hold for any bytes a parser is given: called by property tests in the normal run and by
+//! Properties of the parsers that hold for any bytes. Property tests call these functions in the normal run, and so do
 //! the fuzz targets in `fuzz/`.
 
 use shopfloor_core::path::RelPath;
 use sweatfile_apply::env_file::EnvFile;
 use sweatfile_apply::{excludes, review, sweatfile};
 
-/// A sweatfile is taken or refused, and what is taken stays inside the worktree.
+/// Every text is accepted as a sweatfile or refused, and an accepted one stays inside the worktree.
 pub fn sweatfile(bytes: &[u8]) {
     let parsed = sweatfile::parse(bytes);
     for path in parsed.sweatfile.files.keys() {
@@ -19,7 +19,7 @@ pub fn sweatfile(bytes: &[u8]) {
     }
 }
 
-/// Whatever stands in `.sweatshop-env`, reading and writing it again loses nothing.
+/// Reading and writing any `.sweatshop-env` loses nothing.
 pub fn env_file(bytes: &[u8]) {
     let file = EnvFile::parse(bytes);
     let once = file.to_bytes();
@@ -27,7 +27,7 @@ pub fn env_file(bytes: &[u8]) {
     assert_eq!(EnvFile::parse(&once).to_bytes(), once);
 }
 
-/// Promoting into any text that is a sweatfile changes that one variable.
+/// Promoting a variable into any sweatfile changes that variable only.
 pub fn promote(bytes: &[u8]) {
     let Ok(text) = std::str::from_utf8(bytes) else { return };
     if let Ok(edited) = review::promote(text, "K", "v") {
@@ -35,8 +35,8 @@ pub fn promote(bytes: &[u8]) {
     }
 }
 
-/// A merge of any three texts of any kind neither panics nor makes of what parsed something that
-/// doesn't. The three are parted by the first two NUL bytes.
+/// A merge of any three texts never panics, and turns texts that parse into a text that parses. The first two NUL bytes
+/// separate the texts.
 pub fn merge(bytes: &[u8]) {
     use overlay_sync::merge::{FileType, MergeInput, Rule, merge};
     let mut parts = bytes.splitn(3, |b| *b == 0);
@@ -50,9 +50,8 @@ pub fn merge(bytes: &[u8]) {
     }
 }
 
-/// What is taken out of any text is gone from it, and put back as another text has it; what only grows does
-/// not shrink; an answer is judged without a panic. The parts are parted by NUL bytes: an entry's address
-/// and two texts.
+/// An entry that is taken out of any text is gone, and can be put back from another text. A text that only grows loses
+/// no entry. Judging an answer never panics. NUL bytes separate the entry's address and the two texts.
 pub fn entries(bytes: &[u8]) {
     use overlay_sync::merge::{
         EntryPath, FileType, Grow, Grown, MergeInput, Rule, check, donate, entries, grown, strip,
@@ -77,7 +76,7 @@ pub fn entries(bytes: &[u8]) {
     }
 }
 
-/// Lines of others in `info/exclude` stay, byte for byte.
+/// Other people's lines in `info/exclude` stay as they are, byte for byte.
 pub fn excludes(bytes: &[u8]) {
     let patterns = ["a".to_owned(), "b".to_owned()];
     let with = excludes::with(bytes, &patterns);
@@ -85,7 +84,7 @@ pub fn excludes(bytes: &[u8]) {
     assert_eq!(excludes::with(&with, &patterns), with);
 }
 
-/// A relative path is taken or refused; what is taken has only ordinary components.
+/// Every relative path is accepted or refused, and an accepted one has ordinary components only.
 pub fn path(bytes: &[u8]) {
     use std::os::unix::ffi::OsStrExt;
     if let Ok(path) = RelPath::parse_os(std::ffi::OsStr::from_bytes(bytes)) {
@@ -94,8 +93,7 @@ pub fn path(bytes: &[u8]) {
     }
 }
 
-/// Whatever stands in an event's file, it is read or refused; what is read is known by its canonical form, and can be
-/// written again.
+/// Every event file is read or refused. An event that was read has a canonical form, and can be written again.
 pub fn event(bytes: &[u8]) {
     use ledger_synth::canonical::CanonicalEvent;
     use ledger_synth::event::LedgerEvent;
@@ -114,8 +112,8 @@ pub fn event(bytes: &[u8]) {
     }
 }
 
-/// Whatever stands in a record of an agent or in an event's file, it is read or refused; an event that is read is
-/// written the same. Any name is a slug that is one of itself, or none; any id a file's name.
+/// Every record of an agent and every event file is read or refused, and an event is written as it was read. The slug
+/// of a slug is the slug itself. Every id can be the name of a file.
 pub fn agents(bytes: &[u8]) {
     use worktree_spawn::event::SpoolEvent;
     use worktree_spawn::identity::Agent;
@@ -135,8 +133,8 @@ pub fn agents(bytes: &[u8]) {
     }
 }
 
-/// Whatever stands in a state it is read or refused, and one that is read is written the same; no event panics on its
-/// workers, or makes a good record a bad one. Of a text only what can be typed is left, and of that everything.
+/// Every state is read or refused, and written as it was read. No input to the state machine panics, or makes a valid
+/// worker invalid. Cleaning a text leaves exactly what can be typed.
 pub fn workers(bytes: &[u8]) {
     use worker_ctl::plan::machine::{Input, apply};
     if let Ok(state) = worker_ctl::State::parse(bytes) {

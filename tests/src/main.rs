@@ -1,4 +1,5 @@
-//! All tools in one binary that looks at its own name: the tests link it under each tool's name.
+//! All tools in one binary, which chooses one by the name that it is called by. The tests link it under each tool's
+//! name.
 
 use std::process::ExitCode;
 

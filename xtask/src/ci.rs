@@ -1,5 +1,5 @@
-//! `cargo xtask ci`: every gate, the fastest first. When it runs as root, it runs the suite as an ordinary user, and only
-//! those tests as root that need root.
+//! `cargo xtask ci`: every gate, the fastest first. When it runs as root, it runs the suite as an ordinary user, and
+//! only those tests as root that need root.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;

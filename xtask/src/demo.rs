@@ -12,15 +12,15 @@ use crate::run::{self, Missing, build, cargo, find, isolated};
 
 #[derive(clap::Args)]
 pub struct Args {
-    /// A real agent for the workers, as a line for `sh`, instead of the scripted one; nobody sits at its terminal
+    /// Run this agent (a line for `sh`) in the workers instead of the scripted one; it must not need a person
     #[arg(long, value_name = "CMD")]
     agent: Option<String>,
-    /// Keep the temporary directory and say where it is
+    /// Keep the temporary directory, and print its path
     #[arg(long)]
     keep: bool,
 }
 
-/// What is told, and what is typed.
+/// A comment, and the command that is typed.
 struct Step {
     says: &'static str,
     types: &'static str,
@@ -28,11 +28,11 @@ struct Step {
 
 const STEPS: &[Step] = &[
     Step {
-        says: "A repository, below an area of your home directory.",
+        says: "A repository in an area of your home directory.",
         types: "git init -q -b main eng/app && cd eng/app && git commit -q --allow-empty -m start",
     },
     Step {
-        says: "The area's sweatfile is yours: what every worktree below ~/eng gets.",
+        says: "The area's sweatfile is yours. Every worktree below ~/eng gets what it says.",
         types: "cat > ~/eng/sweatfile <<'END'\n\
                 git_excludes = [\"/.envrc\", \"/.claude/\"]\n\
                 \n\
@@ -44,7 +44,7 @@ const STEPS: &[Step] = &[
                 echo '{ \"permissions\": { \"allow\": [\"Bash(cargo test)\"] } }' > ~/eng/agent-settings.json",
     },
     Step {
-        says: "The repository's sweatfile is checked in, and counts only once you approved it.",
+        says: "The repository's sweatfile is checked in. It takes effect once you approved it.",
         types: "cat > sweatfile <<'END'\n\
                 setup = [\"echo fetching dependencies\"]\n\
                 template = true\n\
@@ -54,85 +54,82 @@ const STEPS: &[Step] = &[
                 END\n\
                 git add sweatfile && git commit -q -m sweatfile && sweatfile-apply approve --yes",
     },
-    Step { says: "From now on git sets up what it creates.", types: "sweatfile-apply hook install" },
+    Step { says: "A hook sets up every worktree that git creates.", types: "sweatfile-apply hook install" },
+    Step { says: "Create a worktree for an agent.", types: "git worktree add -q ../feature && cd ../feature" },
     Step {
-        says: "A new worktree for an agent, ready to work in.",
-        types: "git worktree add -q ../feature && cd ../feature",
-    },
-    Step {
-        says: "Its files, its port, and a clean status.",
+        says: "It has its files and its port, and its status is clean.",
         types: "ls -A && cat .sweatshop-env && git status --short",
     },
     Step {
-        says: "CI and status lines can ask whether it still is what its sweatfiles say.",
+        says: "CI can check whether a worktree is still what its sweatfiles say.",
         types: "sweatfile-apply check && echo in step",
     },
     Step {
-        says: "An agent adds a variable; nothing of it is lost when the workspace closes.",
+        says: "An agent adds a variable. A review puts it into the sweatfile before the worktree goes.",
         types: "sweatfile-apply env snapshot && echo LOG=debug >> .sweatshop-env && sweatfile-apply env review --promote LOG",
     },
     Step {
-        says: "The next worktree has it from the start.",
+        says: "The next worktree has the variable from the start.",
         types: "git worktree add -q ../next && cat ../next/.sweatshop-env",
     },
     Step {
-        says: "Permissions an agent is granted: one overlay keeps them in step between all worktrees.",
+        says: "An overlay keeps the permissions of agents the same in all worktrees.",
         types: "cd ../feature && rm .claude/settings.local.json && cp ~/eng/agent-settings.json .claude/settings.local.json\n\
                 overlay-sync add .claude/settings.local.json && overlay-sync attach . ../next",
     },
     Step {
-        says: "One agent is granted git, the other npm; both grants are everywhere.",
+        says: "One agent is granted git, the other npm. Both get both.",
         types: "sed -i 's/\"Bash(cargo test)\"/&, \"Bash(git:*)\"/' .claude/settings.local.json\n\
                 sed -i 's/\"Bash(cargo test)\"/&, \"Bash(npm:*)\"/' ../next/.claude/settings.local.json\n\
                 overlay-sync sync && cat ../next/.claude/settings.local.json",
     },
     Step {
-        says: "Both set the model; one wins, the other is kept.",
+        says: "Both set the model. One value wins, and the other one is kept.",
         types: "sed -i 's/^{/{ \"model\": \"a\",/' .claude/settings.local.json; sed -i 's/^{/{ \"model\": \"b\",/' ../next/.claude/settings.local.json\n\
                 overlay-sync sync || overlay-sync conflicts --json | cut -d'\"' -f6 | xargs overlay-sync show",
     },
     Step {
-        says: "A hook would run code in every worktree: it waits for a person, the rest of the edit travels.",
+        says: "A hook would run code in every worktree, so it waits for a person. The rest of the edit is synced.",
         types: "sed -i 's/^{/{ \"hooks\": { \"Stop\": [{ \"command\": \"date\" }] }, \"theme\": \"dark\",/' .claude/settings.local.json\n\
                 overlay-sync sync || cat ../next/.claude/settings.local.json",
     },
     Step {
-        says: "One ledger for all agents: events that never conflict, and a merge driver for the file made of them.",
+        says: "Agents share a ledger. Its events never conflict, and git merges the page that is made of them.",
         types: "ledger-synth install && git add .gitattributes && git commit -q -m 'merge driver' && git -C ../next merge -q feature",
     },
     Step {
-        says: "Two agents leave what they did and decided, each on its own branch.",
+        says: "Two agents write down what they did and decided, each on its own branch.",
         types: "ledger-synth add --agent toast --done 'Wrote the parser' --decision lexer='by hand' --synth --commit\n\
                 ledger-synth -C ../next add --agent waffle --now 'Review the parser' --done 'Covered it with tests' --synth --commit",
     },
     Step {
-        says: "Merged, the ledger says what both did.",
+        says: "After a merge the ledger has the work of both.",
         types: "git merge -q --no-edit next && sed '/^---/,$d' thoughts/shared/handoffs/current.md",
     },
     Step {
-        says: "A ledger that is not what its events come to is told from one that is: in CI, and before a push.",
+        says: "CI and the pre-push hook can check whether the page matches its events.",
         types: "ledger-synth add --agent toast --now 'Ship it' && ledger-synth --check || ledger-synth --no-confirm && ledger-synth --check",
     },
     Step {
-        says: "From now on the permissions come from the overlay, not from the sweatfile, into every new worktree.",
+        says: "New worktrees get the permissions from the overlay instead of the sweatfile.",
         types: "sed -i '/settings.local/,$d' ~/eng/sweatfile && cd ../app && overlay-sync -q hook install",
     },
     Step {
-        says: "An agent with a worktree of its own: sweatfiles and overlay join in, through git's hook.",
+        says: "Create an agent with its own worktree. The hook applies the sweatfiles and the overlay.",
         types: "cd \"$(worktree-spawn subtree 'Feature A' --task 'Write the lexer')\"\n\
                 git branch --show-current && cat .sweatshop-env .claude/settings.local.json && git status --short",
     },
     Step {
-        says: "It reports to its parent, which was not listening and hears of it all the same.",
+        says: "The agent reports to its parent, which reads the report when it is ready.",
         types: "worktree-spawn run main.feature-a -- sh -c 'worktree-spawn notify success \"done: $(cat $SHOPFLOOR_TASK_FILE)\"'\n\
                 cd ../../.. && worktree-spawn wait --type subtree_complete | grep -o '\"from\":{\"id\":[^,]*\\|\"message\":[^,]*' && worktree-spawn list --tree",
     },
     Step {
-        says: "Agents in tmux, one per worktree, from task to reviewed commit. Their root is cloned from the repository.",
+        says: "worker-ctl runs agents in tmux, one per worktree. Their root is a clone of the repository.",
         types: "git merge -q feature && worker-ctl init --target ~/workers && cd ~/workers",
     },
     Step {
-        says: "Any program will do as an agent. This one is scripted, and obeys what is in capitals.",
+        says: "Any program can be an agent. This one is scripted, and obeys the words in capitals.",
         types: "cat >> config.toml <<'END'\n\
                 \n\
                 [agents.mine]\n\
@@ -142,20 +139,20 @@ const STEPS: &[Step] = &[
                 worker-ctl add adam --agent mine && worker-ctl add baker --agent mine",
     },
     Step {
-        says: "The repository's hooks came along, so each worktree has its variables and its permissions.",
+        says: "The clone has the repository's hooks, so each worktree has its variables and permissions.",
         types: "cat .worktrees/adam/.sweatshop-env .worktrees/adam/.claude/settings.local.json",
     },
     Step {
-        says: "What one worker is granted, the other has too.",
+        says: "A permission that one worker is granted reaches the other one.",
         types: "sed -i 's/\"Bash(git:\\*)\"/&, \"Bash(make:*)\"/' .worktrees/adam/.claude/settings.local.json\n\
                 overlay-sync -q -C .worktrees/adam sync; cat .worktrees/baker/.claude/settings.local.json",
     },
     Step {
-        says: "Both come up, in the background, and wait for a task.",
+        says: "Start both workers in the background.",
         types: "worker-ctl -q up --detach && worker-ctl wait adam baker --for idle --timeout 2m && worker-ctl status",
     },
     Step {
-        says: "A task for each. From here on a commit is what counts.",
+        says: "Give each a task. The result of a task is a commit.",
         types: "worker-ctl start --worker adam --prompt 'Greet whoever comes.\n\
                 COMMIT greeting.txt hello Write a greeting'\n\
                 worker-ctl start --worker baker --prompt 'And take leave of them.\n\
@@ -163,41 +160,42 @@ const STEPS: &[Step] = &[
                 worker-ctl wait adam baker --for needs_review --timeout 2m && worker-ctl review adam --interface git",
     },
     Step {
-        says: "Not quite: adam goes back with what should change, and comes again.",
+        says: "Reject adam's commit, with what should change. The worker amends it.",
         types: "worker-ctl reject 'Greet everybody.\n\
                 AMEND greeting.txt hello,everybody'\n\
                 worker-ctl wait adam --for needs_review --timeout 2m && cat .worktrees/adam/greeting.txt",
     },
     Step {
-        says: "What it did goes into the ledger, on its branch; then it is looked at once more, and accepted.",
+        says: "Add the work to the ledger on adam's branch, review it again, and accept it.",
         types: "ledger-synth -q -C .worktrees/adam add --agent adam --done 'Wrote a greeting' --synth --commit\n\
                 worker-ctl review adam --interface git | grep '^+' && worker-ctl accept > /dev/null",
     },
     Step {
-        says: "The other one follows main by itself, and is what was reviewed.",
+        says: "baker's work was rebased onto main. Review and accept it.",
         types: "worker-ctl review baker --interface git && worker-ctl accept > /dev/null",
     },
     Step {
-        says: "Each landed as one commit on main, and the ledger there says so.",
+        says: "Each task is one commit on main, and the ledger lists both.",
         types: "git -C ~/eng/app log -2 --format=%s --name-only\n\
                 sed '/^### Decisions/,$d' ~/eng/app/thoughts/shared/handoffs/current.md && worker-ctl status",
     },
-    Step { says: "Sessions end, tasks would stay.", types: "worker-ctl down && worker-ctl status" },
+    Step { says: "End the sessions. Unfinished tasks would be kept.", types: "worker-ctl down && worker-ctl status" },
 ];
 
-/// What the scripted agent's table says.
+/// The table of the scripted agent.
 const SCRIPTED: &str = "command = [\"agent\"]\nready = { pattern = \"^>\" }";
 
-/// The same of a real one but for its command: what it shows once it takes input, and what it may ask before.
+/// The table of a real agent, without its command: what it shows when it is ready for input, and what it may ask
+/// before.
 const REAL: &str = r#"ready = { pattern = '^[│|]? ?[>❯›]( |$)', timeout_secs = 60 }
 dialogs = [
     { pattern = '(?i)do you trust the files|trust this folder', keys = ["Enter"] },
     { pattern = '(?i)bypass permissions mode[^\n]*\n(.*\n)*.*No, exit', keys = ["Down", "Enter"] },
 ]"#;
 
-/// What a real agent is told instead; how long it takes nobody knows.
+/// What is replaced for a real agent. Nobody knows how long it takes.
 const WORDS: &[(&str, &str)] = &[
-    ("This one is scripted, and obeys what is in capitals.", "This one is yours."),
+    ("This one is scripted, and obeys the words in capitals.", "This one is yours."),
     ("COMMIT greeting.txt hello Write a greeting", "Write the word hello into greeting.txt, and commit that."),
     ("COMMIT farewell.txt goodbye Write a farewell", "Write the word goodbye into farewell.txt, and commit that."),
     ("AMEND greeting.txt hello,everybody", "Let greeting.txt say: hello, everybody. Amend your commit."),
@@ -216,15 +214,16 @@ pub fn run(args: &Args) -> Result<()> {
 }
 
 struct Stage {
-    // First, so that it is done before the directory goes.
+    // The first field, because it must be dropped before the directory is deleted.
     _guard: Guard,
     dir: tempfile::TempDir,
     bin: PathBuf,
-    /// A real agent's command line.
+    /// The command line of a real agent.
     agent: Option<String>,
 }
 
-/// A shell that waits for the end of its stdin, which comes with ours, and then ends what the demo left in tmux.
+/// A shell that waits until its stdin is closed, which also happens when we are killed. It then ends what the demo left
+/// in tmux.
 struct Guard(Child);
 
 impl Guard {
@@ -237,7 +236,7 @@ impl Guard {
 
 impl Drop for Guard {
     fn drop(&mut self) {
-        // Closes its stdin first.
+        // `wait` closes its stdin first.
         let _ = self.0.wait();
     }
 }
@@ -248,7 +247,7 @@ impl Stage {
         require("tmux")?;
         let bin = build(false)?;
         if agent.is_none() {
-            // A part of the tests, which does not ship.
+            // It belongs to the tests, and does not ship.
             cargo(&["build", "--quiet", "--package", "it", "--bin", "agent"])?;
         }
         let dir = tempfile::tempdir().context("cannot create a temporary directory")?;
@@ -261,7 +260,7 @@ impl Stage {
         self.dir.path().join("home")
     }
 
-    /// Performs every step; a step that fails ends the demo.
+    /// Performs every step. A step that fails ends the demo.
     fn perform(&self, mut tell: impl FnMut(&str)) -> Result<()> {
         let mut here = self.home();
         for step in STEPS {
@@ -274,23 +273,23 @@ impl Stage {
         Ok(())
     }
 
-    /// A step's text for the agent there is.
+    /// The text of a step, adapted to the agent.
     fn meant(&self, text: &str) -> String {
         let Some(agent) = &self.agent else { return text.to_owned() };
-        // It knows its user by the home it is at home in.
+        // The agent finds its login in the real home.
         let home = format!("HOME={}", std::env::var_os("HOME").unwrap_or_default().to_string_lossy());
         let command = ["env", &home, "sh", "-c", &format!("exec {agent}")];
         let text = text.replace(SCRIPTED, &format!("command = {command:?}\n{REAL}"));
         WORDS.iter().fold(text, |text, (scripted, real)| text.replace(scripted, real))
     }
 
-    /// Runs a line as typed into one shell; returns what it printed and where it left off.
+    /// Runs a line as if typed into a shell. Returns what it printed, and the directory that it ended in.
     fn step(&self, line: &str, here: &Path) -> Result<(String, PathBuf)> {
         let place = self.dir.path().join("where");
         let script = format!("{{ {line}\n}} 2>&1 || exit\npwd > '{}'", place.display());
         let mut sh = isolated("sh", &self.home(), &self.bin);
         match &self.agent {
-            // What the clock says would make each run's events others.
+            // With the real time, each run would have other events.
             None => sh.env("SHOPFLOOR_NOW", "2026-01-01T12:00:00Z"),
             Some(_) => sh.envs(passed_on()),
         };
@@ -304,13 +303,14 @@ impl Stage {
     }
 }
 
-/// Our environment, for a real agent's keys and proxies, without what would turn git, tmux or the tools to other places.
+/// Our environment, because a real agent needs its keys and proxies, without the variables that redirect git, tmux or
+/// the tools.
 fn passed_on() -> impl Iterator<Item = (OsString, OsString)> {
     const OURS: &str = "HOME PATH LC_ GIT_ XDG_ TMUX CLAUDECODE SHOPFLOOR SWEATFILE OVERLAY_ LEDGER_ WORKTREE_ WORKER_";
     std::env::vars_os().filter(|(key, _)| !OURS.split(' ').any(|ours| key.to_string_lossy().starts_with(ours)))
 }
 
-/// Sees that a program is there: as root it is installed, on a terminal after asking; else the command is named.
+/// Requires a program. Root installs it, a person on a terminal is asked first, and everybody else is told the command.
 fn require(program: &str) -> Result<()> {
     const MANAGERS: [(&str, &[&str]); 4] =
         [("apt-get", &["install", "-y"]), ("dnf", &["install", "-y"]), ("apk", &["add"]), ("brew", &["install"])];
@@ -319,11 +319,11 @@ fn require(program: &str) -> Result<()> {
     }
     let missing = |what: String| -> Result<()> { Err(Missing(format!("{program} is missing; {what}")).into()) };
     let Some((manager, args)) = MANAGERS.into_iter().find(|(manager, _)| find(manager).is_some()) else {
-        return missing("install it, and run the command again".into());
+        return missing("install it, then run the command again".into());
     };
     let id = Command::new("id").arg("-u").output().context("cannot run id")?;
     let is_root = id.stdout.trim_ascii() == b"0";
-    // brew is a user's own.
+    // brew must not run as root.
     let sudo: &[&str] = if is_root || manager == "brew" { &[] } else { &["sudo"] };
     let words: Vec<&str> = sudo.iter().copied().chain([manager]).chain(args.iter().copied()).chain([program]).collect();
     let line = words.join(" ");
@@ -340,7 +340,8 @@ fn require(program: &str) -> Result<()> {
         }
     }
     if manager == "apt-get" {
-        // A fresh machine knows no packages; one that has no network may have this one.
+        // A new machine has no list of packages. Without a network the update fails, and the package may be there
+        // anyway.
         let update: Vec<&str> = sudo.iter().copied().chain([manager, "update", "-qq"]).collect();
         let _ = run::run(update[0], &update[1..]);
     }
@@ -350,7 +351,7 @@ fn require(program: &str) -> Result<()> {
     }
 }
 
-/// The demo as the README's picture. What changes from run to run (times) is left out.
+/// The demo as the picture of the README, without lines that differ from run to run (times).
 pub fn picture() -> Result<String> {
     let mut text = String::new();
     Stage::new(None)?.perform(|part| text.push_str(part))?;
@@ -387,7 +388,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_real_agent_is_told_something_else() {
+    fn a_real_agent_gets_other_words() {
         let said = |text: &str| STEPS.iter().any(|step| step.says.contains(text) || step.types.contains(text));
         assert!(said(SCRIPTED));
         for (scripted, _) in WORDS {

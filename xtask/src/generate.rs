@@ -1,4 +1,4 @@
-//! `cargo xtask gen`: everything that is derived from the binaries, committed and compared in CI.
+//! `cargo xtask gen`: writes the files that are derived from the binaries. They are committed, and CI compares them.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -78,7 +78,7 @@ fn pages_of(command: &Command, pages: &mut Vec<(String, Vec<u8>)>) {
     }
 }
 
-/// The completions of every tool, with the names their shells look for.
+/// The completions of every tool, with the file names that the shells look for.
 pub fn completions() -> Vec<(Shell, String, Vec<u8>)> {
     let mut all = Vec::new();
     for command in commands() {
@@ -97,7 +97,7 @@ pub fn completions() -> Vec<(Shell, String, Vec<u8>)> {
     all
 }
 
-/// Where a shell looks for completions, below an installation's prefix.
+/// The directory in which a shell looks for completions, below the prefix of an installation.
 pub fn completion_dir(shell: Shell) -> &'static str {
     match shell {
         Shell::Zsh => "share/zsh/site-functions",
@@ -106,7 +106,7 @@ pub fn completion_dir(shell: Shell) -> &'static str {
     }
 }
 
-/// Every `--help` of a tool on one page.
+/// A page with every `--help` of a tool.
 fn reference(mut command: Command) -> String {
     command.build();
     let mut page = format!("# {}\n\nGenerated from the binary by `cargo xtask gen`.\n", command.get_name());

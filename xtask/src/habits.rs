@@ -11,17 +11,18 @@ use serde_yaml::Value;
 use crate::ci::RACES;
 use crate::run::project;
 
-/// A commit's subject is shorter.
+/// The subject of a commit is shorter.
 const SUBJECT: usize = 72;
 
 /// The branch that changes land on.
 const TRUNK: &str = "origin/main";
 
-/// What is wrong.
+/// The problems that were found.
 pub fn problems() -> Result<Vec<String>> {
     let mut problems = races()?;
     problems.extend(workflows()?);
-    problems.extend(subjects());
+    problems.extend(walks()?);
+    warn_of_subjects();
     Ok(problems)
 }
 
@@ -39,7 +40,15 @@ fn races() -> Result<Vec<String>> {
     Ok(problems)
 }
 
-/// Which of our own modules a test file uses: only those of `support` can be shared.
+/// Source files that CONTRIBUTING.md names and that are not there.
+fn walks() -> Result<Vec<String>> {
+    let text = fs::read_to_string(project().join("CONTRIBUTING.md"))?;
+    let named = text.split('`').filter(|name| name.starts_with("crates/") && name.ends_with(".rs"));
+    let missing = named.filter(|name| !project().join(name).is_file());
+    Ok(missing.map(|name| format!("CONTRIBUTING.md: there is no {name}")).collect())
+}
+
+/// The lines of a test file that use another one. Only `support` is shared.
 pub fn imports_of_tests(name: &Path, text: &str) -> Vec<String> {
     let Ok(below) = name.strip_prefix("tests/tests/it") else { return Vec::new() };
     let in_support = below.starts_with("support");
@@ -123,16 +132,18 @@ fn command(line: &str) -> Option<String> {
     }
 }
 
-/// Commits that are not on the trunk yet and whose subject is too long. None where the trunk is unknown.
-fn subjects() -> Vec<String> {
+/// Warns of commits that are not on the trunk yet and whose subject is too long. A change can land with them: they may
+/// be somebody else's.
+fn warn_of_subjects() {
     let range = format!("{TRUNK}..HEAD");
     let log =
         Command::new("git").args(["log", "--no-merges", "--format=%h %s", &range]).current_dir(project()).output();
-    let Ok(log) = log else { return Vec::new() };
-    let lines = String::from_utf8_lossy(&log.stdout).into_owned();
-    let commits = lines.lines().filter_map(|line| line.split_once(' '));
-    let long = commits.filter(|(_, subject)| subject.chars().count() >= SUBJECT);
-    long.map(|(id, _)| format!("commit {id}: its subject must be shorter than {SUBJECT} characters")).collect()
+    let lines = log.map(|log| String::from_utf8_lossy(&log.stdout).into_owned()).unwrap_or_default();
+    for (id, subject) in lines.lines().filter_map(|line| line.split_once(' ')) {
+        if subject.chars().count() >= SUBJECT {
+            eprintln!("xtask: warning: the subject of commit {id} has {SUBJECT} characters or more");
+        }
+    }
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! `cargo xtask install`: binaries, man pages and completions in place.
+//! `cargo xtask install`: installs the binaries, man pages and completions.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -10,7 +10,7 @@ use crate::run::{TOOLS, build};
 
 pub fn run(prefix: &str) -> Result<()> {
     let prefix = match prefix.strip_prefix("~/") {
-        Some(below) => PathBuf::from(std::env::var_os("HOME").context("HOME is not set; name a --prefix")?).join(below),
+        Some(below) => PathBuf::from(std::env::var_os("HOME").context("HOME is not set; pass --prefix")?).join(below),
         None => std::path::absolute(prefix)?,
     };
     let built = build(true)?;
@@ -32,7 +32,7 @@ pub fn run(prefix: &str) -> Result<()> {
     Ok(())
 }
 
-/// Replaces a file in one step: a tool that is running keeps its old binary.
+/// Replaces a file in one step, so that a running tool keeps its old binary.
 fn put(path: &Path, bytes: &[u8], mode: u32) -> Result<()> {
     use std::os::unix::fs::PermissionsExt;
     let dir = path.parent().unwrap_or(path);

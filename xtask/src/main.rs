@@ -47,13 +47,13 @@ enum Chore {
         #[arg(long)]
         check: bool,
     },
-    /// Build the tools and put binaries, man pages and completions in place
+    /// Build the tools, and install binaries, man pages and completions
     Install {
-        /// Where: PREFIX/bin, PREFIX/share
+        /// Install to PREFIX/bin and PREFIX/share
         #[arg(long, value_name = "PREFIX", default_value = "~/.local")]
         prefix: String,
     },
-    /// Measure against other programs on the same work; prints a Markdown table
+    /// Measure the tools against other programs, and print a Markdown table
     Bench(bench::Args),
     /// Check the rules that no compiler checks
     Tidy,

@@ -6,10 +6,10 @@ use std::process::Command;
 
 use anyhow::{Context, Result, bail};
 
-/// The tools, in the order they are told of.
+/// The tools, in the order in which documents list them.
 pub const TOOLS: [&str; 5] = ["sweatfile-apply", "overlay-sync", "ledger-synth", "worktree-spawn", "worker-ctl"];
 
-/// A program the chore needs is not there; exit 2.
+/// A program that the chore needs is missing; exit 2.
 #[derive(Debug)]
 pub struct Missing(pub String);
 
@@ -27,12 +27,12 @@ pub fn project() -> PathBuf {
     own.parent().unwrap_or(own).to_path_buf()
 }
 
-/// Runs a program in the project with everything shown; fails unless it exits with 0.
+/// Runs a program in the project with its output shown. Fails unless it exits with 0.
 pub fn run(program: &str, args: &[&str]) -> Result<()> {
     run_with(program, args, &[])
 }
 
-/// The same with these variables.
+/// Runs a program like [`run`], with these variables.
 fn run_with(program: &str, args: &[&str], vars: &[(&str, &OsStr)]) -> Result<()> {
     let name = Path::new(program).file_name().unwrap_or_default().to_string_lossy();
     eprintln!("xtask: {name} {}", args.join(" "));
@@ -44,12 +44,12 @@ fn run_with(program: &str, args: &[&str], vars: &[(&str, &OsStr)]) -> Result<()>
     Ok(())
 }
 
-/// cargo as it runs us.
+/// Runs the cargo that runs us.
 pub fn cargo(args: &[&str]) -> Result<()> {
     cargo_with(args, &[])
 }
 
-/// The same with these variables.
+/// Runs cargo with these variables.
 pub fn cargo_with(args: &[&str], vars: &[(&str, &OsStr)]) -> Result<()> {
     run_with(&cargo_program(), args, vars)
 }
@@ -59,12 +59,12 @@ pub fn cargo_program() -> String {
     std::env::var("CARGO").unwrap_or_else(|_| "cargo".into())
 }
 
-/// Where cargo puts what it builds.
+/// The directory that cargo builds in.
 pub fn target_dir() -> PathBuf {
     std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| project().join("target"), |dir| project().join(dir))
 }
 
-/// Builds the tools and says where the binaries are.
+/// Builds the tools. Returns the directory of the binaries.
 pub fn build(release: bool) -> Result<PathBuf> {
     let mut args = vec!["build"];
     for tool in TOOLS {
@@ -77,13 +77,13 @@ pub fn build(release: bool) -> Result<PathBuf> {
     Ok(target_dir().join(if release { "release" } else { "debug" }))
 }
 
-/// Where a program is, if it is on the PATH.
+/// The path of a program on the PATH.
 pub fn find(name: &str) -> Option<PathBuf> {
     std::env::split_paths(&std::env::var_os("PATH")?).map(|dir| dir.join(name)).find(|path| path.is_file())
 }
 
-/// A command with an environment of its own: this home, these binaries first on the PATH, a fixed
-/// identity and time, nothing else of the user's.
+/// A command with an environment of its own: this home, these binaries first on the PATH, and a fixed identity and
+/// time. Nothing else is passed on from the user's environment.
 pub fn isolated(program: impl AsRef<OsStr>, home: &Path, bin: &Path) -> Command {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let dirs = std::iter::once(bin.to_path_buf()).chain(std::env::split_paths(&path));

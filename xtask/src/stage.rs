@@ -94,7 +94,8 @@ impl Stage {
         Ok(Stage { dir, binaries })
     }
 
-    /// Runs the tests and returns those that were skipped. Fails when a test fails, or leaves a file or a process behind.
+    /// Runs the tests and returns those that were skipped. Fails when a test fails, or leaves a file or a process
+    /// behind.
     pub fn run(&self, leg: &Leg) -> Result<Skipped> {
         eprintln!("xtask: {leg}");
         self.require_named(leg)?;

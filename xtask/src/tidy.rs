@@ -1,4 +1,4 @@
-//! `cargo xtask tidy`: the rules that no compiler checks, each with the reason in its message.
+//! `cargo xtask tidy`: checks the rules that no compiler checks. Each message has the reason.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -37,7 +37,7 @@ fn sources() -> Vec<PathBuf> {
     entries.map(walkdir::DirEntry::into_path).filter(|p| p.extension().is_some_and(|e| e == "rs")).collect()
 }
 
-/// What is wrong with one source file.
+/// The problems of one source file.
 fn file(name: &Path, text: &str) -> Vec<String> {
     let mut problems = Vec::new();
     let lines = text.lines().count();
@@ -77,7 +77,7 @@ fn file(name: &Path, text: &str) -> Vec<String> {
     problems
 }
 
-/// What is wrong with the documents.
+/// The problems of the documents.
 fn documents() -> Result<Vec<String>> {
     let mut problems = Vec::new();
     let architecture = fs::read_to_string(project().join("ARCHITECTURE.md"))?;

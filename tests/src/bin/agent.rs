@@ -1,14 +1,15 @@
-//! The scripted agent: a small program in a terminal that logs each prompt it is given as one JSON line, and does what
-//! directive lines in it say. It stands in for a coding agent in tests and in the demo.
+//! The scripted agent stands in for a coding agent in the tests and in the demo. It is a small program in a terminal,
+//! which logs each prompt as one JSON line, and obeys the directives in it.
 //!
-//! `SCRIPTED_LOG` names the log. It asks for bracketed paste, within which line ends submit nothing. Flags change that:
-//! - `--plain` asks for none, so that each line is submitted.
-//! - `--guess` asks for none either: an Enter soon after other input is the line end of a paste.
+//! `SCRIPTED_LOG` names the log. The agent asks for bracketed paste, in which line ends submit nothing. Flags change
+//! that:
+//! - `--plain` asks for no bracketed paste, so each line is submitted.
+//! - `--guess` asks for no bracketed paste, and takes an Enter soon after other input for a line end.
 //! - `--slow` reads a little at a time.
-//! - `--dialog` asks a question first, and throws away what is typed before Enter answers it.
+//! - `--dialog` asks a question first, and drops everything that is typed before Enter answers it.
 //! - `--hook COMMAND` runs at each prompt, before anything else, with JSON on stdin, as Claude Code runs its hooks.
 //!
-//! An argument that is no flag is a prompt that has been submitted already.
+//! An argument that is not a flag is a submitted prompt.
 
 use std::fs::{File, OpenOptions};
 use std::io::{Read, Write};
@@ -16,20 +17,20 @@ use std::os::fd::AsFd;
 use std::process::{Command, ExitCode, Stdio};
 use std::time::{Duration, Instant};
 
-/// What is around a paste.
+/// The bytes around a paste.
 const BEGIN: &[u8] = b"\x1b[200~";
 const END: &[u8] = b"\x1b[201~";
 
-/// Silence before an Enter that a person typed.
+/// An Enter after this much silence was typed by a person.
 const SILENCE: Duration = Duration::from_millis(80);
 
-/// What a slow one reads, and how often.
+/// How much a slow agent reads at a time, and how long it waits before.
 const LITTLE: usize = 512;
 const BREATH: Duration = Duration::from_millis(5);
 
 fn main() -> ExitCode {
     let options = Options::read(std::env::args().skip(1));
-    // Keys as they are typed.
+    // Read keys as they are typed.
     let _ = Command::new("stty").args(["raw", "-echo", "isig"]).status();
     let Ok(terminal) = std::io::stdin().as_fd().try_clone_to_owned() else { return ExitCode::FAILURE };
     let mut terminal = File::from(terminal);
@@ -99,7 +100,7 @@ impl Options {
     }
 }
 
-/// What was typed since the last look; none at its end.
+/// The input since the last call; none when the terminal is closed.
 fn typed(terminal: &mut File, options: &Options) -> Option<Vec<u8>> {
     let mut bytes = vec![0; if options.is_slow { LITTLE } else { 8192 }];
     if options.is_slow {
@@ -116,7 +117,7 @@ fn show(text: &str) {
     let _ = out.flush();
 }
 
-/// Nobody wakes us before the time is over; the system may.
+/// Waits. The system may wake a thread too early.
 fn wait(time: Duration) {
     let start = Instant::now();
     while start.elapsed() < time {
@@ -124,7 +125,7 @@ fn wait(time: Duration) {
     }
 }
 
-/// A prompt has come; the code to exit with, if it says so.
+/// Obeys a prompt. Returns the exit code if the prompt asks for one.
 fn submitted(options: &Options, prompt: &str) -> Option<u8> {
     if let Some(hook) = &options.hook {
         run_hook(hook, prompt);
@@ -151,7 +152,7 @@ fn log(prompt: &str) {
     }
 }
 
-/// As a JSON string.
+/// The text as a JSON string.
 fn quoted(text: &str) -> String {
     let escaped: String = text.chars().map(escape).collect();
     format!("\"{escaped}\"")
@@ -167,7 +168,7 @@ fn escape(c: char) -> String {
     }
 }
 
-/// Does what a line says; the code to exit with, if that is what it says.
+/// Obeys a line. Returns the exit code if the line asks for one.
 fn obey(line: &str) -> Option<u8> {
     let mut words = line.split(' ');
     let git = |args: &[&str]| {

@@ -1,4 +1,4 @@
-//! The tools from outside: real git, real `sh`, a home of their own, both streams and the status.
+//! End-to-end tests of the tools: real git, real `sh`, a home of their own. They check the status and both streams.
 
 mod support;
 

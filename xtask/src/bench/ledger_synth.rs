@@ -13,25 +13,25 @@ use crate::run::find;
 
 const SIZES: [usize; 3] = [1_000, 10_000, 100_000];
 
-/// How often each is run, in turn with what it is compared to.
+/// The number of runs of each command, in turn with the other program.
 const RUNS: usize = 5;
 
-/// Long enough for the times of files to have come to rest.
+/// Long enough for the times of new files to lie in the past.
 const TICK: Duration = Duration::from_millis(300);
 
 const EVENTS: &str = "thoughts/shared/handoffs/events";
 
-/// What the most events may take, in MB.
+/// The memory limit for the largest number of events, in MB.
 const MEMORY: f64 = 150.0;
 
-/// Runs a command and prints its milliseconds, those of all its processors, and the most memory it held, in KB.
+/// Runs a command, and prints its milliseconds, the milliseconds of all processors, and its peak memory in KB.
 const MEASURE: &str = "import os, sys, time\n\
     start = time.monotonic()\n\
     pid = os.posix_spawnp(sys.argv[1], sys.argv[1:], os.environ, file_actions=[(os.POSIX_SPAWN_OPEN, 1, '/dev/null', os.O_WRONLY, 0)])\n\
     _, status, used = os.wait4(pid, 0)\n\
     print((time.monotonic() - start) * 1000, (used.ru_utime + used.ru_stime) * 1000, used.ru_maxrss, status)";
 
-/// What one run took.
+/// The cost of one run.
 #[derive(Clone, Copy)]
 struct Cost {
     wall: f64,
@@ -71,7 +71,7 @@ impl Bench {
             sleep(TICK);
             cold.push(self.cost(&synth, &repo)?);
             sleep(TICK);
-            // The file made anew from what is remembered; then a look at the directory is enough.
+            // The page is written again from the cache; after that a look at the directory is enough.
             self.must(&["rm", "thoughts/shared/handoffs/current.md"], &repo)?;
             cached.push(self.cost(&synth, &repo)?);
             sleep(TICK);
@@ -89,7 +89,7 @@ impl Bench {
         let what = |text: &str| format!("{size} events, {text}");
         let cpu = |text: &str, cost: Cost, limit: f64| {
             let other = Some(("`cat` of the same files, CPU".into(), cats.cpu));
-            // The design sets it for the most events; for few the start of three programs counts more.
+            // The limit is for the largest number of events; with few events the start of three programs counts more.
             let limit = if is_most { limit } else { f64::INFINITY };
             let words = if limit.is_finite() { format!("{limit} ×") } else { String::new() };
             Row::of(&what(text), cost.cpu, other, &words, cost.cpu <= limit * cats.cpu)
@@ -133,7 +133,7 @@ impl Bench {
         }
     }
 
-    /// towncrier's draft of as many fragments of the same size.
+    /// A draft by towncrier, of as many fragments of the same size.
     fn draft(&self, program: &Path, size: usize) -> Result<Cost> {
         let dir = self.dir.join(format!("fragments-{size}"));
         fs::create_dir_all(dir.join("newsfragments"))?;
@@ -164,13 +164,13 @@ impl Bench {
     }
 }
 
-/// The median of each.
+/// The median of each number.
 fn middle(costs: &[Cost]) -> Cost {
     let of = |what: fn(&Cost) -> f64| median(costs.iter().map(what).collect());
     Cost { wall: of(|cost| cost.wall), cpu: of(|cost| cost.cpu), memory: of(|cost| cost.memory) }
 }
 
-/// An event of about 600 bytes, as an agent leaves one.
+/// An event of about 600 bytes, as an agent writes it.
 fn event(n: usize) -> String {
     let (day, rest) = (1 + n / 86_400, n % 86_400);
     let ts = format!("2026-01-{day:02}T{:02}:{:02}:{:02}Z", rest / 3_600, rest / 60 % 60, rest % 60);

@@ -1,4 +1,4 @@
-//! `cargo xtask bench`: ratios against other programs on the same work, in one run.
+//! `cargo xtask bench`: compares the tools with other programs that do the same work.
 
 mod ledger_synth;
 mod overlay_sync;
@@ -17,13 +17,13 @@ use crate::run::{build, isolated};
 
 #[derive(clap::Args)]
 pub struct Args {
-    /// Where to work; tmpfs by default, where the disk adds no noise
+    /// Work in this directory; the default is on tmpfs, where no disk adds noise
     #[arg(long, value_name = "DIR", default_value = "/dev/shm")]
     dir: PathBuf,
-    /// How often each command is run, in turn with what it is compared to
+    /// Run each command this many times, in turn with the other program
     #[arg(long, default_value_t = 40)]
     runs: usize,
-    /// Only this tool
+    /// Measure only this tool
     #[arg(long, value_name = "TOOL")]
     tool: Option<String>,
 }
@@ -46,7 +46,7 @@ impl Row {
     }
 }
 
-/// What measures one tool.
+/// The function that measures a tool.
 type Measure = fn(&Bench) -> Result<Vec<Row>>;
 
 pub fn run(args: &Args) -> Result<()> {

@@ -13,13 +13,13 @@ use crate::run::find;
 const FILES: usize = 50;
 const WORKSPACES: usize = 100;
 
-/// How often the slowest are run.
+/// The number of runs of the slowest programs.
 const FEW: usize = 3;
 
-/// Long enough for the clock of any file system to have moved on.
+/// Long enough for the clock of any file system to advance.
 const TICK: Duration = Duration::from_millis(300);
 
-/// How long a watch is looked at, once it has come to rest.
+/// How long a watch at rest is measured.
 const IDLE: Duration = Duration::from_secs(10);
 
 impl Bench {
@@ -128,7 +128,7 @@ impl Bench {
         Ok(rows)
     }
 
-    /// A repository, its overlay and its worktrees; nothing is attached.
+    /// A repository, its overlay and its worktrees, of which none is attached.
     fn workspaces(&self) -> Result<PathBuf> {
         let app = self.dir.join("many/app");
         fs::create_dir_all(&app)?;
@@ -149,10 +149,10 @@ impl Bench {
         Ok(app)
     }
 
-    /// A watch at rest: how often it wakes up, and what it holds.
+    /// A watch at rest: the number of its wake-ups, and its memory.
     fn idle(&self, app: &Path) -> Result<Vec<Row>> {
         let mut watch = self.command(&["overlay-sync", "-q", "watch"], app).spawn()?;
-        // Its first scan, and the quiet time after what that touched.
+        // Wait for the first scan, and for the quiet time after it.
         sleep(Duration::from_secs(4));
         let tasks = PathBuf::from(format!("/proc/{}/task", watch.id()));
         let before = switches(&tasks);
@@ -178,7 +178,7 @@ impl Bench {
     }
 }
 
-/// How often all threads of a process gave up or lost the processor.
+/// How many times the threads of a process gave up or lost the processor.
 pub(super) fn switches(tasks: &Path) -> Option<f64> {
     let mut sum = 0.0;
     for task in fs::read_dir(tasks).ok()?.flatten() {
@@ -188,7 +188,7 @@ pub(super) fn switches(tasks: &Path) -> Option<f64> {
     Some(sum)
 }
 
-/// A number of /proc.
+/// A number in a file of /proc.
 fn number(status: &str, key: &str) -> Option<f64> {
     status.lines().find_map(|line| line.strip_prefix(key))?.split_whitespace().next()?.parse().ok()
 }

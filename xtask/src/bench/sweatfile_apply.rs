@@ -78,7 +78,7 @@ impl Bench {
         ])
     }
 
-    /// How many git processes an apply starts, as git itself traces them.
+    /// The number of git processes that an `apply` starts, by the trace of git.
     fn git_processes(&self, wt: &Path) -> Result<f64> {
         let trace = self.dir.join("trace");
         let mut command = self.command(&["sweatfile-apply"], wt);

@@ -1,4 +1,5 @@
-//! `worker-ctl` with many workers: what a look costs, how soon a commit is seen, and whether every text arrives.
+//! `worker-ctl` with many workers: the cost of a status and a patrol, the time until a commit is noticed, and whether
+//! every text arrives.
 
 use std::fs;
 use std::io::Write;
@@ -12,34 +13,34 @@ use anyhow::{Context, Result, anyhow, bail};
 use super::{Bench, Row, median};
 use crate::run::{cargo, find};
 
-/// So many workers are looked at, and these brought up at once.
+/// The number of workers of a small root, which also come up at once.
 const SOME: usize = 50;
 
-/// So many workers are looked at, for which the design sets limits.
+/// The number of workers of a large root, for which there are limits.
 const MANY: usize = 200;
 
-/// How often the slowest are run.
+/// The number of runs of the slowest commands.
 const FEW: usize = 3;
 
-/// Commits whose way into the status is timed.
+/// The number of commits that are timed until the status has them.
 const COMMITS: usize = 10;
 
-/// Texts that are sent, and workers that get them at the same time.
+/// The number of texts, and of the workers that get them at the same time.
 const TEXTS: usize = 1_000;
 const AT_ONCE: usize = 10;
 
-/// How the agents that get them read, in turn: with bracketed paste, slowly, and guessing by the time what a paste is.
+/// How the agents read, in turn: with bracketed paste, slowly, and guessing pastes by the time.
 const READERS: [&str; 3] = ["", "--slow", "--guess"];
 
-/// Sent after all others: once it is there, they are.
+/// The last text. When it has arrived, so have all others.
 const LAST: &str = "the last one";
 
-/// What texts are made of, parted by bars: what a shell, tmux, a terminal or a guess might take for something else. No
-/// word that the scripted agent obeys.
+/// The pieces of texts, separated by bars. A shell, tmux or a terminal might misread them. None is a word that the
+/// scripted agent obeys.
 const PIECES: &str = "a¦word ¦and so on ¦Enter¦C-c¦-x¦ ¦  ¦\n¦\n¦\n\n¦\t¦\"¦'¦`¦;¦; ¦\\¦$(id)¦${HOME}¦#{pane_id}¦#{}¦\
                       #(id)¦%s¦%1¦&&¦|¦>¦~¦!¦{¦}¦ü¦é¦日本¦🦀";
 
-/// How long anything is waited for, and how often is looked meanwhile.
+/// The deadline of every wait, and the time between looks.
 const DEADLINE: Duration = Duration::from_secs(60);
 const GLANCE: Duration = Duration::from_millis(5);
 
@@ -52,7 +53,7 @@ impl Bench {
         if find("strace").is_none() {
             eprintln!("xtask: strace is not installed, so it is left out (Debian: apt-get install strace)");
         }
-        // A part of the tests, which does not ship.
+        // It belongs to the tests, and does not ship.
         cargo(&["build", "--quiet", "--release", "--package", "it", "--bin", "agent"])?;
         let many = Floor::new(self, "many")?;
         (0..SOME).try_for_each(|n| many.add(n, "scripted"))?;
@@ -61,7 +62,7 @@ impl Bench {
         (SOME..MANY).try_for_each(|n| many.add(n, "scripted"))?;
         rows.extend(many.looks(MANY)?);
         rows.push(starts);
-        // Its sessions are no load on what follows.
+        // Its sessions must not slow down what follows.
         drop(many);
         rows.push(Floor::new(self, "commits")?.commits()?);
         rows.push(Floor::new(self, "texts")?.texts()?);
@@ -69,7 +70,7 @@ impl Bench {
     }
 }
 
-/// A root with the scripted agent. Its sessions end with it.
+/// A root with the scripted agent. Dropping it ends the sessions.
 struct Floor<'b> {
     bench: &'b Bench,
     root: PathBuf,
@@ -107,7 +108,7 @@ impl<'b> Floor<'b> {
         self.bench.must(&[&["worker-ctl"][..], args].concat(), &self.root)
     }
 
-    /// The scripted agent in config.toml under this name: these words, the program, how it reads.
+    /// Adds the scripted agent to config.toml under this name: words before the program, and how it reads.
     fn agent(&self, name: &str, before: &[&str], reader: &str) -> Result<()> {
         let program = self.bench.bin.join("agent");
         let program = program.to_str().context("the agent's path")?;
@@ -123,7 +124,7 @@ impl<'b> Floor<'b> {
         self.ctl(&["add", &worker(n), "--agent", agent])
     }
 
-    /// `status --json`, as it is printed.
+    /// The output of `status --json`.
     fn status(&self) -> Result<String> {
         let mut command = self.bench.command(&["worker-ctl", "status", "--json"], &self.root);
         let output = command.stdout(Stdio::piped()).output()?;
@@ -133,7 +134,7 @@ impl<'b> Floor<'b> {
         Ok(String::from_utf8_lossy(&output.stdout).into_owned())
     }
 
-    /// Waits until a worker's status is this.
+    /// Waits until a worker has this status.
     fn until(&self, name: &str, wanted: &str) -> Result<()> {
         if !holds(|| Ok(status_of(&self.status()?, name) == Some(wanted)))? {
             bail!("{name} is not {wanted} within {} s", DEADLINE.as_secs());
@@ -141,10 +142,10 @@ impl<'b> Floor<'b> {
         Ok(())
     }
 
-    /// What looking at so many workers costs when nothing has changed. One session runs, so that tmux is asked as well.
+    /// The cost of looking at this many workers when nothing has changed. One session runs, so tmux is asked too.
     fn looks(&self, count: usize) -> Result<Vec<Row>> {
         self.ctl(&["up", &worker(0)])?;
-        // What that brought is seen here.
+        // The first patrol notices the new session.
         self.ctl(&["patrol"])?;
         let state = self.root.join("state.json");
         let before = fs::read(&state)?;
@@ -158,7 +159,7 @@ impl<'b> Floor<'b> {
         }
         let row = |what: &str, times: Vec<f64>, limit: f64| {
             let ms = median(times);
-            // The design sets it for the most workers.
+            // The limit is for the largest number of workers.
             let limit = if count == MANY { limit } else { f64::INFINITY };
             let words = if limit.is_finite() { format!("{limit} ms") } else { String::new() };
             Row::of(&format!("{what}, {count} workers"), ms, None, &words, ms <= limit)
@@ -175,7 +176,7 @@ impl<'b> Floor<'b> {
         Ok(rows)
     }
 
-    /// How many processes a command starts itself, as strace sees it; what those start is theirs.
+    /// The number of processes that a command starts itself, by strace. Those that its children start do not count.
     fn children(&self, line: &[&str]) -> Result<f64> {
         let trace = self.bench.dir.join("worker-trace");
         let path = trace.to_str().context("the trace's path")?;
@@ -184,7 +185,7 @@ impl<'b> Floor<'b> {
         Ok(started(&fs::read_to_string(&trace)?) as f64)
     }
 
-    /// All workers brought up at once, against one. Each time nothing runs before, no tmux either.
+    /// The start of all workers at once, against the start of one. Nothing runs before, not even tmux.
     fn starts(&self, count: usize) -> Result<Row> {
         let names: Vec<String> = (0..count).map(worker).collect();
         let line: Vec<&str> = ["worker-ctl", "up"].into_iter().chain(names.iter().map(String::as_str)).collect();
@@ -204,7 +205,7 @@ impl<'b> Floor<'b> {
         Ok(Row::of(&what, median(all), Some(("`worker-ctl up` of one".into(), median(one))), "", true))
     }
 
-    /// From the start of `git commit` in a worktree until the status says so, with an `up` that runs.
+    /// The time from the start of `git commit` in a worktree until the status has it, with a running `up`.
     fn commits(&self) -> Result<Row> {
         let names: Vec<String> = (0..self.bench.runs.min(COMMITS)).map(worker).collect();
         (0..names.len()).try_for_each(|n| self.add(n, "scripted"))?;
@@ -228,7 +229,7 @@ impl<'b> Floor<'b> {
         Ok(Row::of(what, ms, None, "1500 ms", ms <= 1500.0))
     }
 
-    /// Texts for several workers at once. Each worker's log must hold its own and nothing else, as sent and in order.
+    /// Texts for several workers at once. Each worker's log must have exactly its own texts, in order.
     fn texts(&self) -> Result<Row> {
         let count = TEXTS.min(self.bench.runs * 25);
         let mut sent: Vec<Vec<String>> = vec![Vec::new(); AT_ONCE];
@@ -253,7 +254,7 @@ impl<'b> Floor<'b> {
         done?;
         let last = format!("\"{LAST}\"\n");
         let has_last = |n: usize| fs::read_to_string(self.log(n)).is_ok_and(|log| log.ends_with(&last));
-        // Where it never comes, the logs tell below what went wrong.
+        // If it never arrives, the logs below tell what went wrong.
         holds(|| Ok((0..AT_ONCE).all(has_last)))?;
         let seconds = start.elapsed().as_secs_f64();
         let (mut exact, mut is_all) = (0, true);
@@ -277,7 +278,7 @@ impl<'b> Floor<'b> {
         Ok(Row { unit: "s", ..Row::of(&what, (seconds * 10.0).round() / 10.0, None, "all byte-exact", holds) })
     }
 
-    /// Where a worker's agent writes what it was given.
+    /// The log of a worker's agent.
     fn log(&self, n: usize) -> PathBuf {
         self.bench.dir.join(format!("{}.jsonl", worker(n)))
     }
@@ -298,7 +299,7 @@ fn worker(n: usize) -> String {
     format!("w{n:03}")
 }
 
-/// Whether it holds before the deadline.
+/// Whether the condition becomes true before the deadline.
 fn holds(mut look: impl FnMut() -> Result<bool>) -> Result<bool> {
     let start = Instant::now();
     while start.elapsed() < DEADLINE {
@@ -310,18 +311,18 @@ fn holds(mut look: impl FnMut() -> Result<bool>) -> Result<bool> {
     Ok(false)
 }
 
-/// A worker's status in what `status --json` prints.
+/// A worker's status in the output of `status --json`.
 fn status_of<'j>(json: &'j str, name: &str) -> Option<&'j str> {
     let (_, record) = json.split_once(&format!("\"name\":\"{name}\""))?;
     let (_, status) = record.split_once("\"status\":\"")?;
     status.split('"').next()
 }
 
-/// How many processes the first one in a trace started, from any of its threads.
+/// The number of processes that the first process in a trace started, from any of its threads.
 fn started(trace: &str) -> usize {
     let calls: Vec<(&str, &str)> = trace.lines().filter_map(|line| line.split_once(' ')).collect();
     let mut own: Vec<&str> = calls.first().map(|(task, _)| *task).into_iter().collect();
-    // Those of whose call for a thread the result comes on a later line.
+    // Processes whose call to create a thread has its result on a later line.
     let mut waiting = Vec::new();
     for (task, call) in calls.iter().filter(|(_, call)| call.contains("CLONE_THREAD") || call.contains("resumed>")) {
         match call.rsplit_once(" = ") {
@@ -340,7 +341,7 @@ fn started(trace: &str) -> usize {
     of_own.filter(|(_, call)| !call.contains("CLONE_THREAD")).count()
 }
 
-/// The n-th text, always the same and equal to no other. Most are short, every twentieth has 100 KB.
+/// The n-th text: always the same, and different from all others. Most are short; every twentieth has 100 KB.
 fn text(n: usize) -> String {
     let mut seed = n as u64;
     let mut random = |below: usize| {
@@ -363,7 +364,7 @@ fn text(n: usize) -> String {
     text
 }
 
-/// What a line of the agent's log stands for: a JSON string.
+/// The text of a line in the agent's log, which is a JSON string.
 fn unquoted(line: &str) -> Option<String> {
     let mut chars = line.strip_prefix('"')?.strip_suffix('"')?.chars();
     let mut text = String::new();
@@ -385,7 +386,7 @@ fn unquoted(line: &str) -> Option<String> {
     Some(text)
 }
 
-/// Where two texts part, for a person.
+/// Describes for a person where two texts begin to differ.
 fn difference(sent: Option<&String>, got: Option<&String>) -> String {
     let (Some(sent), Some(got)) = (sent, got) else {
         return if sent.is_some() { "it is missing".into() } else { "it is one too many".into() };

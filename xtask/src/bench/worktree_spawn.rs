@@ -1,4 +1,4 @@
-//! `worktree-spawn` against bare git, and against worktrunk's `wt` where that is installed.
+//! `worktree-spawn` against bare git, and against worktrunk's `wt` if it is installed.
 
 use std::fs;
 use std::io::{BufRead, BufReader};
@@ -13,13 +13,13 @@ use super::overlay_sync::switches;
 use super::{Bench, Row, median};
 use crate::run::find;
 
-/// Files in a worktree, and how a spawn may compare with bare git there.
+/// The number of files in a worktree, and the limit of a spawn compared with bare git.
 const SPAWNS: [(usize, f64); 3] = [(60, 1.15), (2_000, 0.9), (20_000, 0.6)];
 
-/// Worktrees, and as many workers, that are listed.
+/// The number of listed worktrees, and of workers.
 const LISTS: [usize; 3] = [10, 100, 500];
 
-/// How long a wait is looked at, once it has come to rest.
+/// How long a wait at rest is measured.
 const IDLE: Duration = Duration::from_secs(5);
 
 impl Bench {
@@ -35,7 +35,7 @@ impl Bench {
         Ok(rows)
     }
 
-    /// A repository with so many files, all of them packed.
+    /// A repository with this many files, all packed.
     fn packed(&self, name: &str, files: usize) -> Result<PathBuf> {
         let repo = self.dir.join(name);
         fs::create_dir(&repo)?;
@@ -59,7 +59,7 @@ impl Bench {
             ours.push(self.once(&["worktree-spawn", "subtree", &format!("s{n}")], &repo)?);
             let (path, branch) = (format!("../g{n}"), format!("b{n}"));
             theirs.push(self.once(&["git", "worktree", "add", "-q", "-b", &branch, &path], &repo)?);
-            // Both begin with as many worktrees as the other.
+            // Both begin with the same number of worktrees.
             self.must(&["git", "worktree", "remove", "--force", &path], &repo)?;
             self.must(&["worktree-spawn", "remove", &format!("main.s{n}")], &repo)?;
         }
@@ -80,7 +80,7 @@ impl Bench {
         Ok(rows)
     }
 
-    /// How many git processes a command starts, as git itself traces them.
+    /// The number of git processes that a command starts, by the trace of git.
     fn processes(&self, line: &[&str], dir: &Path) -> Result<f64> {
         let trace = self.dir.join("spawn-trace");
         let _ = fs::remove_file(&trace);
@@ -105,7 +105,7 @@ impl Bench {
         }
         let (ours, theirs) = (median(ours), median(theirs));
         let what = format!("`worktree-spawn list`, {count} worktrees and {count} workers");
-        // The promise is for many; with few the program's start is most of it.
+        // The limit is for many worktrees; with few the program's start dominates.
         let (limit, holds) = if count >= 500 { ("1 ×", ours <= theirs) } else { ("", true) };
         let mut rows =
             vec![Row::of(&what, ours, Some(("`git worktree list --porcelain`".into(), theirs)), limit, holds)];
@@ -132,7 +132,8 @@ impl Bench {
         Ok(rows)
     }
 
-    /// From the start of `notify` until a waiting `wait` has printed; and what a wait costs that nobody tells anything.
+    /// The time from the start of `notify` until a waiting `wait` has printed, and the cost of a `wait` that gets no
+    /// event.
     fn messages(&self) -> Result<Vec<Row>> {
         let repo = self.packed("messages", 1)?;
         self.must(&["worktree-spawn", "-q", "worker", "w"], &repo)?;
@@ -161,7 +162,7 @@ impl Bench {
         ])
     }
 
-    /// A `wait` that has come to rest.
+    /// A `wait` at rest.
     fn waiting(&self, repo: &Path) -> Result<(Child, std::io::Lines<BufReader<std::process::ChildStdout>>)> {
         let mut wait = self.command(&["worktree-spawn", "wait"], repo);
         let mut wait = wait.stdout(Stdio::piped()).spawn()?;

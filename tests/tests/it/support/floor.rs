@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use crate::support::world::{Output, Repo, World, built, text, wait_for, which};
 
-/// A source with one file, a root cloned from it, and the scripted agent as `scripted`.
+/// A source with one file, a root that is cloned from it, and the scripted agent, which is called `scripted`.
 pub struct Floor<'w> {
     pub app: Repo<'w>,
     pub root: Repo<'w>,
@@ -40,17 +40,17 @@ impl<'w> Floor<'w> {
         found.unwrap_or_else(|| panic!("no {name} in {all}")).clone()
     }
 
-    /// Every worker's session, without a running `up`.
+    /// Starts every worker's session, without a running `up`.
     pub fn up(&self) {
         let all = self.ctl(&["status", "--json"]).exit(0).json();
         let names: Vec<&str> = all["workers"].as_array().unwrap().iter().map(|worker| text(worker, "/name")).collect();
         self.ctl(&[&["up"][..], &names].concat()).exit(0);
     }
 
-    /// Every prompt the agents were given.
+    /// Every prompt that the agents got.
     pub fn prompts(&self) -> Vec<String> {
         let text = std::fs::read_to_string(self.root.world.home("prompts.jsonl")).unwrap_or_default();
-        // A line that is being written has no end yet.
+        // An unfinished line has no line end.
         let whole = text.split_inclusive('\n').filter(|line| line.ends_with('\n'));
         whole.map(|line| serde_json::from_str(line).unwrap()).collect()
     }

@@ -27,7 +27,7 @@ pub fn field(text: &str, name: &str) -> String {
     text.lines().find_map(|line| line.strip_prefix(&key)).unwrap_or_else(|| panic!("no {name} in {text}")).to_owned()
 }
 
-/// Synthesises and reads what came of it.
+/// Runs the synthesis, and reads the page that it writes.
 pub fn synth(repo: &Repo<'_>) -> String {
     repo.ledger(&["--no-confirm"]).exit(0);
     repo.read(CURRENT)

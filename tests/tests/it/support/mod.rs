@@ -1,4 +1,4 @@
-//! What the tests stand on: a machine of their own, and the scenes of each tool.
+//! Helpers that the tests share: a machine of their own, and set-ups for each tool.
 
 pub mod floor;
 pub mod ledger;

@@ -12,8 +12,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 /// - stderr, unless the command succeeded and wrote only notices there, neither a warning nor an error;
 /// - stdout, unless the command succeeded or answered "no" (exit 1).
 ///
-/// A test that does not care says so with [`Output::any_status`], [`Checked::any_out`] or [`Checked::any_err`]. Dropping
-/// a part that nobody looked at fails the test.
+/// A test that does not care says so with [`Output::any_status`], [`Checked::any_out`] or [`Checked::any_err`].
+/// Dropping a part that nobody looked at fails the test.
 #[must_use = "check the exit status, then both streams"]
 #[derive(Debug)]
 pub struct Output(Checked);

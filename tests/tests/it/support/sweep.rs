@@ -19,6 +19,10 @@ const CALLS: [&[&str]; 4] = [
     &["link", "linkat", "mkdir", "mkdirat", "symlinkat", "unlink", "unlinkat"],
 ];
 
+/// The scratch file for a command's output has a name for an instant. A kill in this instant leaves an empty file in
+/// our own directory, so no sweep kills there.
+const NAMED: &str = "/output/.shopfloor-tmp-";
+
 /// How often a sample kills in each group.
 const HANDFUL: usize = 5;
 
@@ -50,20 +54,19 @@ pub fn sweep_tool<'w>(
     let groups = match &strace {
         Some(strace) => {
             let repo = prepare("unharmed");
-            let made = calls_made(&repo, strace, tool, args);
+            let groups = points_of(&repo, strace, tool, args);
             verify(&repo, "after no kill");
-            let count = |call: &str| made.iter().filter(|name| *name == call).count() as u32;
-            CALLS.map(|calls| calls.iter().map(|call| (*call, count(call))).collect())
+            groups
         }
-        None => CALLS.map(|calls| vec![(calls[0], TIMES)]),
+        None => CALLS.map(|calls| (1..=TIMES).map(|nth| (calls[0], nth)).collect()),
     };
     let points = kill_at_each(&groups, &format!("{tool} {}", args.join(" ")), kill);
     assert!(points >= 3, "only {points} points to kill at");
     points
 }
 
-/// Kills worker-ctl before and after its git commands that change something; `deadly_git` must be on the PATH. Returns at
-/// how many points it can be killed.
+/// Kills worker-ctl before and after its git commands that change something; `deadly_git` must be on the PATH. Returns
+/// at how many points it can be killed.
 pub fn sweep_git(floor: &Floor<'_>, prepare: impl Fn(), args: &[&str], verify: impl Fn(&str)) -> usize {
     let counter = floor.root.world.path("count");
     let run = |when: &str, nth: u32| {
@@ -79,9 +82,9 @@ pub fn sweep_git(floor: &Floor<'_>, prepare: impl Fn(), args: &[&str], verify: i
         killed
     };
     run("never", 0);
-    let made = std::fs::read_to_string(&counter).unwrap_or_default().trim().parse().unwrap_or_default();
+    let made: u32 = std::fs::read_to_string(&counter).unwrap_or_default().trim().parse().unwrap_or_default();
     verify("after no kill");
-    let groups = ["before", "after"].map(|when| vec![(when, made)]);
+    let groups = ["before", "after"].map(|when| (1..=made).map(|nth| (when, nth)).collect());
     kill_at_each(&groups, &format!("worker-ctl {} around git", args.join(" ")), kill)
 }
 
@@ -114,30 +117,34 @@ impl Choice {
     }
 }
 
-/// Calls `kill` for the points of each group: the kinds of a group, and how often the command comes to each. `kill` returns
-/// whether the command was killed there. Returns the number of points.
-fn kill_at_each(groups: &[Vec<(&str, u32)>], what: &str, kill: impl Fn(&str, u32) -> bool) -> usize {
-    let Choice::Sample { seed } = Choice::get() else {
-        let kinds = groups.iter().flatten().filter(|(_, count)| *count > 0);
-        return kinds.map(|(kind, _)| (1..).take_while(|nth| kill(kind, *nth)).count()).sum();
+/// A point at which a command can be killed: the kind, and a number that counts the points of this kind from 1.
+type Point<'k> = (&'k str, u32);
+
+/// Calls `kill` for the points of each group. It returns whether the command was killed there. Returns the number of
+/// points.
+fn kill_at_each(groups: &[Vec<Point<'_>>], what: &str, kill: impl Fn(&str, u32) -> bool) -> usize {
+    let all = groups.iter().map(Vec::len).sum::<usize>();
+    let killed: usize = match Choice::get() {
+        Choice::Whole => groups.iter().flatten().filter(|(kind, nth)| kill(kind, *nth)).count(),
+        Choice::Sample { seed } => {
+            // The runner shows this when the test fails.
+            let counts: Vec<usize> = groups.iter().map(Vec::len).collect();
+            eprintln!("`{what}` is killed at some of {counts:?} points; the same again: SHOPFLOOR_SEED={seed}");
+            eprintln!("kill at every point: `cargo xtask faults`, or SHOPFLOOR_FAULTS=whole");
+            // A command may come to fewer points when it finds a directory or a cache of an earlier run: try others.
+            let sample = |group: &Vec<Point<'_>>| {
+                let points = shuffled(seed, what, group.clone());
+                points.iter().filter(|(kind, nth)| kill(kind, *nth)).take(HANDFUL).count()
+            };
+            groups.iter().map(sample).sum()
+        }
     };
-    // The runner shows this when the test fails.
-    eprintln!("`{what}` is killed at a sample of its points {groups:?}; the same sample again: SHOPFLOOR_SEED={seed}");
-    eprintln!("kill at every point: `cargo xtask faults`, or SHOPFLOOR_FAULTS=whole");
-    let (mut all, mut killed) = (0, 0);
-    for group in groups {
-        let kinds = group.iter().flat_map(|(kind, count)| (1..=*count).map(|nth| (*kind, nth)));
-        let points = shuffled(seed, what, kinds.collect());
-        all += points.len();
-        // A command may come to fewer points when it finds a directory or a cache of an earlier run: try others.
-        killed += points.iter().filter(|(kind, nth)| kill(kind, *nth)).take(HANDFUL).count();
-    }
     assert!(killed >= all.min(3), "only {killed} kills at {all} points");
     all
 }
 
 /// The points in an order that depends on the seed.
-fn shuffled<'p>(seed: u64, what: &str, mut points: Vec<(&'p str, u32)>) -> Vec<(&'p str, u32)> {
+fn shuffled<'k>(seed: u64, what: &str, mut points: Vec<Point<'k>>) -> Vec<Point<'k>> {
     points.sort_by_cached_key(|point| {
         let mut hasher = DefaultHasher::new();
         (seed, what, point).hash(&mut hasher);
@@ -159,8 +166,8 @@ fn strace() -> Option<PathBuf> {
     strace
 }
 
-/// Runs the command to its end. Returns the names of the calls that it made.
-fn calls_made(repo: &Repo<'_>, strace: &Path, tool: &str, args: &[&str]) -> Vec<String> {
+/// Runs the command to its end, and finds the points of each group of calls.
+fn points_of(repo: &Repo<'_>, strace: &Path, tool: &str, args: &[&str]) -> [Vec<Point<'static>>; CALLS.len()] {
     let log = repo.world.path("calls");
     let mut command = repo.world.command(strace);
     let trace = format!("trace={}", CALLS.concat().join(","));
@@ -168,7 +175,12 @@ fn calls_made(repo: &Repo<'_>, strace: &Path, tool: &str, args: &[&str]) -> Vec<
     command.arg(repo.world.path("bin").join(tool)).args(args).current_dir(&repo.path);
     command.output().unwrap();
     let text = std::fs::read_to_string(&log).unwrap();
-    text.lines().filter_map(|line| Some(line.split_once('(')?.0.to_owned())).collect()
+    let points_of = |call: &'static str| {
+        let lines = text.lines().filter(move |line| line.split('(').next() == Some(call));
+        let points = lines.zip(1..).filter(move |(line, _)| !(call == "unlink" && line.contains(NAMED)));
+        points.map(move |(_, nth)| (call, nth))
+    };
+    CALLS.map(|calls| calls.iter().flat_map(|call| points_of(call)).collect())
 }
 
 fn killed_by_strace(repo: &Repo<'_>, strace: &Path, call: &str, nth: u32, tool: &str, args: &[&str]) -> bool {

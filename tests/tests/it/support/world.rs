@@ -11,7 +11,7 @@ pub use crate::support::output::{Checked, Output};
 
 pub const TOOLS: [&str; 5] = ["sweatfile-apply", "overlay-sync", "ledger-synth", "worktree-spawn", "worker-ctl"];
 
-/// A temporary home with the tools on its PATH. Everything in it goes when it is dropped.
+/// A temporary home with the tools on its PATH. Dropping it deletes everything in it.
 pub struct World {
     dir: tempfile::TempDir,
     vars: BTreeMap<String, String>,
@@ -67,7 +67,7 @@ impl World {
     /// Puts a program (a shell script's body) on the PATH, before all others.
     pub fn program(&self, name: &str, body: &str) {
         let path = self.path("bin").join(name);
-        // The tools are links there, and must not be written through.
+        // The tools are links in this directory; do not write through them.
         let _ = std::fs::remove_file(&path);
         write(&path, &format!("#!/bin/sh\n{body}\n"));
         std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
@@ -107,15 +107,15 @@ impl World {
 
 impl Drop for World {
     fn drop(&mut self) {
-        // What a test made unreadable must not outlive it; the directory itself goes with its handle.
+        // Files that a test made unreadable are deleted too, when the handle deletes the directory.
         if std::fs::remove_dir_all(self.dir.path()).is_err() {
             let _ = Command::new("chmod").args(["-R", "u+rwX"]).arg(self.dir.path()).stderr(Stdio::null()).status();
         }
     }
 }
 
-/// The directory for temporary files: one in memory if it has room for a gigabyte, because the tools sync every file that
-/// they write, and a disk takes its time. `TMPDIR` names another one.
+/// The directory for temporary files: one in memory if it has room for a gigabyte, because the tools sync every file
+/// that they write, and a disk takes its time. `TMPDIR` names another one.
 fn scratch() -> PathBuf {
     let mounts = std::fs::read_to_string("/proc/mounts").unwrap_or_default();
     let has_room = mounts.lines().any(|line| {
@@ -172,8 +172,7 @@ impl Repo<'_> {
         self.run_with(program, args, &[])
     }
 
-    /// Runs a program as somebody whom permissions bind: root without the capabilities that make it read and write
-    /// everything, any other user as they are.
+    /// Runs a program that file permissions apply to: root runs it without the capabilities that override them.
     #[track_caller]
     pub fn run_bound(&self, program: &str, args: &[&str]) -> Output {
         if !is_root() {
@@ -205,7 +204,7 @@ impl Repo<'_> {
         command.args(["-qefc", line, "/dev/null"]).current_dir(&self.path).stdin(Stdio::piped());
         command.stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().expect("script (Debian: bsdutils) gives the tests a terminal");
-        // Kept open: at the end of its input `script` would hang up on the command.
+        // Keep stdin open: when it is closed, `script` hangs up on the command.
         let mut stdin = child.stdin.take().unwrap();
         stdin.write_all(keys.as_bytes()).unwrap();
         let output = child.wait_with_output().unwrap();
@@ -259,7 +258,7 @@ impl Repo<'_> {
         Snapshot(all)
     }
 
-    /// Requires that nothing below is other than it was.
+    /// Requires that nothing below has changed.
     #[track_caller]
     pub fn assert_untouched_since(&self, before: &Snapshot) {
         let now = self.snapshot();
@@ -268,7 +267,7 @@ impl Repo<'_> {
         assert!(touched.is_empty(), "touched: {touched:?}");
     }
 
-    /// Requires that what was there is as it was; there may be more by now.
+    /// Requires that the files of the snapshot have not changed. There may be new ones.
     #[track_caller]
     pub fn assert_only_added_since(&self, before: &Snapshot) {
         let now = self.snapshot();
@@ -277,7 +276,7 @@ impl Repo<'_> {
     }
 }
 
-/// What lay below a directory at one time.
+/// The files below a directory at one time.
 pub struct Snapshot(BTreeMap<PathBuf, String>);
 
 fn snapshot(top: &Path, dir: &Path, all: &mut BTreeMap<PathBuf, String>) {
@@ -300,7 +299,7 @@ fn snapshot(top: &Path, dir: &Path, all: &mut BTreeMap<PathBuf, String>) {
     }
 }
 
-/// A program that was built with the tests, wherever they were taken to since.
+/// A program that was built with the tests. It is beside them, even if they were copied elsewhere.
 pub fn built(name: &str) -> PathBuf {
     let tests = std::env::current_exe().unwrap();
     tests.ancestors().nth(2).unwrap().join(name)
@@ -322,12 +321,12 @@ pub fn mode(path: &Path) -> u32 {
     path.symlink_metadata().unwrap().permissions().mode() & 0o7777
 }
 
-/// Where a program the tests need is; fails with how to install it.
+/// The path of a program that the tests need. Fails with the command that installs it.
 pub fn which(name: &str) -> PathBuf {
     find(name).unwrap_or_else(|| panic!("{name} is not on the PATH; Debian: apt-get install {name}"))
 }
 
-/// Where a program is that only some machines have.
+/// The path of a program that only some machines have.
 pub fn find(name: &str) -> Option<PathBuf> {
     std::env::split_paths(&std::env::var_os("PATH")?).map(|dir| dir.join(name)).find(|path| path.is_file())
 }
@@ -339,7 +338,7 @@ pub fn git_version(at: &Repo<'_>) -> (u32, u32) {
     (numbers.next().unwrap(), numbers.next().unwrap())
 }
 
-/// Polls until it holds; a deadline against hanging, not a time limit.
+/// Polls until `holds` does. The deadline is against hanging, and no time limit.
 #[track_caller]
 pub fn wait_for(mut holds: impl FnMut() -> bool) {
     let start = std::time::Instant::now();
@@ -355,26 +354,26 @@ fn is_root() -> bool {
     Path::new("/proc/self").metadata().is_ok_and(|own| own.uid() == 0)
 }
 
-/// Whether the test runs as root. A test that cannot run without is skipped: it ends, having said so.
+/// Whether the test runs as root. If not, this reports the test as skipped, and the test returns.
 #[must_use]
 pub fn needs_root() -> bool {
     is_root() || skip("root")
 }
 
-/// Whether a program is there. A test that cannot run without is skipped: it ends, having said so.
+/// Whether a program is installed. If not, this reports the test as skipped, and the test returns.
 #[must_use]
 pub fn needs(program: &str) -> bool {
     find(program).is_some() || skip(program)
 }
 
-/// Mounts something, which only root can. The test is skipped where it cannot be: it ends, having said so.
+/// Mounts something, which only root can do. If that fails, this reports the test as skipped, and the test returns.
 #[must_use]
 pub fn needs_mount(here: &Repo<'_>, line: &str) -> bool {
     needs_root() && (here.sh(line).status == Some(0) || skip("mounting"))
 }
 
-/// Says that this test does not test here what it is for, because something is missing. `cargo xtask test` counts and
-/// names those tests at its end, and runs those that need root as root where it can.
+/// Reports this test as skipped because something is missing. `cargo xtask test` lists these tests at the end, and
+/// `cargo xtask ci` runs those that need root as root.
 pub fn skip(missing: &str) -> bool {
     let thread = std::thread::current().name().unwrap_or_default().to_owned();
     // A runner that runs one test in a process may run it on the main thread.
@@ -396,7 +395,7 @@ pub fn text<'j>(json: &'j serde_json::Value, pointer: &str) -> &'j str {
     json.pointer(pointer).and_then(|v| v.as_str()).unwrap_or_else(|| panic!("no string at {pointer} in {json}"))
 }
 
-/// The calls of this kind that a tool makes, its children's too, a line each; none where there is no strace, which is said.
+/// The system calls of this kind that a tool and its children make, one line each. Without strace the test is skipped.
 pub fn traced(at: &Repo<'_>, call: &str, tool: &str, args: &[&str]) -> Option<(Checked, Vec<String>)> {
     if !needs("strace") {
         return None;

@@ -1,5 +1,5 @@
-//! What an agent can write into its worktree, and into git's files about it, makes no git command of ours run a program,
-//! nor work on another repository.
+//! What an agent can write into its worktree, and into git's files about it, makes no git command of ours run a
+//! program, nor work on another repository.
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
@@ -158,7 +158,8 @@ fn inner(tree: &Repo<'_>, config: &[u8]) {
     tree.write("untracked", "work\n");
 }
 
-/// What an inner repository's configuration can run, also under a name that is no text, and by fetching what is missing.
+/// What an inner repository's configuration can run, also under a name that is no text, and by fetching what is
+/// missing.
 fn inner_configurations(evil: &str) -> [Vec<u8>; 3] {
     let odd = [b"[filter \"e\xffx\"]\n\tclean = ".as_slice(), evil.as_bytes(), b"\n"].concat();
     let promisor = format!(

@@ -1,4 +1,4 @@
-//! What several tools share.
+//! Tests of what several tools share.
 
 mod command_line;
 mod docs;
