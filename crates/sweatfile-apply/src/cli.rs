@@ -58,10 +58,10 @@ pub enum Command {
     Approve(approve::Args),
     Approvals(approvals::Args),
     Revoke(revoke::Args),
-    /// Review the changes to .sweatshop-env between opening and closing a workspace
+    /// Review the changes to .sweatshop-env since a snapshot
     #[command(
         subcommand,
-        after_help = "Example:\n  sweatfile-apply env snapshot     # and when the workspace closes:\n  sweatfile-apply env review"
+        after_help = "Example:\n  sweatfile-apply env snapshot     # and when the work is done:\n  sweatfile-apply env review"
     )]
     Env(env::Command),
     Remove(remove::Args),

@@ -52,7 +52,7 @@ fn run(ui: &Ui, env: &Env, cli: Cli) -> Result<Exit> {
     let dirs = &cli.layers.dirs();
     let before = cli.apply;
     if before != commands::apply::ApplyOptions::default() && !matches!(cli.command, None | Some(Command::Apply(_))) {
-        return Err(Failure::usage("options of `apply` were given before another command")
+        return Err(Failure::usage("options of `apply` cannot stand before another command")
             .hint("write them after the command they belong to; see `sweatfile-apply --help`"));
     }
     match cli.command {

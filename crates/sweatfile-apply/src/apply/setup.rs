@@ -54,6 +54,8 @@ fn try_setup(
         }
         None => Lock::take(&lock_path)?,
     };
+    // A run that was killed may have left its output file.
+    fs::sweep_temporaries(&state::setup_output(&worktree.repo))?;
     if plan.run == SetupRun::Now && Record::load(&worktree.repo)?.setup == Some(plan.digest) {
         report.setup.iter_mut().for_each(|line| line.action = ItemAction::Unchanged);
         return Ok(None);

@@ -20,7 +20,7 @@ fn no_area_inside_a_git_worktree_or_outside_home() {
     let app = w.app();
     w.area("[env]\nA = \"1\"\n");
     w.at(w.home("")).git(&["init", "-q"]);
-    app.apply(&[]).exit(0).err_has("is left out: it lies in the git work tree").err_has("set `area = ");
+    app.apply(&[]).exit(0).err_has("is left out: it lies in the git worktree").err_has("set `area = ");
     assert!(!app.has(".sweatshop-env"));
     let config = format!("[sweatfile-apply]\narea = {:?}\n", w.home("eng"));
     write(&w.home(".config/shopfloor/config.toml"), &config);

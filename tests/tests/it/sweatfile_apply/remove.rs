@@ -68,7 +68,7 @@ fn exclude_lines_that_remaining_files_need_stay() {
     app.apply(&[]).exit(0);
     app.write(".a", "edited");
     let out = app.apply(&["remove"]).exit(0);
-    out.out_has("left exclude /.a (what stays here would make the worktree dirty)").out_has("removed exclude /.b");
+    out.out_has("left exclude /.a (the files that stay would make the worktree dirty)").out_has("removed exclude /.b");
     assert!(!out.stdout.contains("mine/"), "a line of somebody else's is neither removed nor left: {}", out.stdout);
     assert_eq!(
         (app.excludes(), app.git(&["status", "--porcelain"])),

@@ -1,4 +1,4 @@
-//! Env review: what an agent added to `.sweatshop-env`, decided when the workspace closes.
+//! Env review: a person decides about the variables that an agent added to `.sweatshop-env`.
 
 use crate::support::world::{World, mode, text};
 

@@ -87,7 +87,7 @@ pub fn require_usable(worktree: &OpenWorktree) -> Result<CurrentEnvFile> {
 pub fn require_snapshot(worktree: &OpenWorktree) -> Result<EnvFile> {
     snapshot::load(&worktree.repo)?.ok_or_else(|| {
         Failure::not_found("there is no snapshot to compare with")
-            .hint("run `sweatfile-apply env snapshot` when a workspace is opened")
+            .hint("run `sweatfile-apply env snapshot` before work in the worktree begins")
     })
 }
 
