@@ -49,10 +49,10 @@ fn lines_of() -> impl Strategy<Value = String> {
 }
 
 /// A value and perhaps a comment above it.
-type Note = (u8, Option<u8>);
+type NotedValue = (u8, Option<u8>);
 
 /// A document of keys with their notes.
-type Noted = std::collections::BTreeMap<char, Note>;
+type Noted = std::collections::BTreeMap<char, NotedValue>;
 
 fn noted() -> impl Strategy<Value = (Noted, Noted, Noted)> {
     let entry = || (0u8..3, proptest::option::of(0u8..3));
@@ -61,7 +61,7 @@ fn noted() -> impl Strategy<Value = (Noted, Noted, Noted)> {
         proptest::collection::vec((prop_oneof![Just('a'), Just('c'), Just('e')], proptest::option::of(entry())), 0..2)
     };
     (whole, change(), change()).prop_map(|(base, o, x)| {
-        let side = |changes: Vec<(char, Option<Note>)>| {
+        let side = |changes: Vec<(char, Option<NotedValue>)>| {
             let mut side: Noted = base.clone();
             for (key, entry) in changes {
                 match entry {

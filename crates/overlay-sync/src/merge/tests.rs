@@ -147,9 +147,9 @@ fn a_member_counts_as_new_when_any_part_of_it_is() {
 #[test]
 fn an_answer_may_choose_but_not_invent_or_lose() {
     let (b, o, x) = (r#"{"m": 1, "k": 1}"#, r#"{"m": 2, "k": 1, "o": 1}"#, r#"{"m": 3, "k": 1, "x": 1}"#);
-    let said = |answer: &str| check(&input(FileType::Json, b, o, x), answer.as_bytes());
-    assert_eq!(said(r#"{"m": 2, "k": 1, "o": 1, "x": 1}"#), None);
-    assert_eq!(said(r#"{"m": 3, "k": 1, "o": 1, "x": 1}"#), None);
+    let refusal = |answer: &str| check(&input(FileType::Json, b, o, x), answer.as_bytes());
+    assert_eq!(refusal(r#"{"m": 2, "k": 1, "o": 1, "x": 1}"#), None);
+    assert_eq!(refusal(r#"{"m": 3, "k": 1, "o": 1, "x": 1}"#), None);
     for (answer, why) in [
         (r#"{"m": 4, "k": 1, "o": 1, "x": 1}"#, "adds something"),
         (r#"{"m": 3, "k": 1, "x": 1}"#, "leaves out"),
@@ -160,9 +160,9 @@ fn an_answer_may_choose_but_not_invent_or_lose() {
         ("{\"m\": 3", "parse"),
         ("\0", "NUL"),
     ] {
-        assert!(said(answer).is_some_and(|said| said.contains(why)), "{answer}: {:?}", said(answer));
+        assert!(refusal(answer).is_some_and(|why_not| why_not.contains(why)), "{answer}: {:?}", refusal(answer));
     }
-    assert!(said(&" ".repeat(5000)).unwrap().contains("too long"));
+    assert!(refusal(&" ".repeat(5000)).unwrap().contains("too long"));
     assert!(check(&input(FileType::Json, b, o, x), b"\xff").unwrap().contains("UTF-8"));
     // Nor may it bring back what one side took away.
     let (b, o, x) = (r#"{"m": 1, "rm": 1}"#, r#"{"m": 2}"#, r#"{"m": 3, "rm": 1}"#);
