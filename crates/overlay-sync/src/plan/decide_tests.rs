@@ -76,7 +76,7 @@ impl Case<'_> {
 }
 
 #[test]
-fn every_case_of_base_overlay_and_here() {
+fn every_combination_of_base_overlay_and_here_has_its_step() {
     let (a, b, c) = (Some("a"), Some("b"), Some("c"));
     let cases = [
         ((None, None, None, None), "nothing"),
@@ -106,7 +106,7 @@ fn every_case_of_base_overlay_and_here() {
 }
 
 #[test]
-fn what_comes_down_only_never_goes_up() {
+fn a_down_file_is_never_pushed() {
     let (a, b, c) = (Some("a\nx\n"), Some("a\nb\nx\n"), Some("c\nx\n"));
     for (base, overlay, here, expected) in [
         (a, a, b, "nothing"),
@@ -122,14 +122,14 @@ fn what_comes_down_only_never_goes_up() {
 }
 
 #[test]
-fn deletions_in_the_overlay_go_on_where_that_is_wished() {
+fn deletions_in_the_overlay_spread_where_the_policy_says_so() {
     let policy = Policy { spreads_deletions: true, ..Policy::default() };
     let outcome = |here| Case { policy: policy.clone(), ..case(Some("a"), None, Some(here)) }.outcome();
     assert_eq!((outcome("a").as_str(), outcome("b").as_str()), ("remove", "push overlay:b here:-"));
 }
 
 #[test]
-fn a_declared_file_enters_once_it_is_fit_to() {
+fn a_declared_file_enters_once_it_is_whole_and_runs_no_code() {
     let outcome = |kind, here| Case { is_declared: true, kind, ..case(None, None, Some(here)) }.outcome();
     assert_eq!(outcome(FileType::Text, "a"), "adopt overlay:a here:-");
     assert_eq!(outcome(FileType::Text, ""), "hold it is empty");
@@ -138,7 +138,7 @@ fn a_declared_file_enters_once_it_is_fit_to() {
 }
 
 #[test]
-fn broken_and_gutted_edits_wait() {
+fn broken_and_gutted_edits_are_held() {
     let full: String = (0..9).map(|i| format!("\"k{i}\": {i}, ")).collect();
     let base = format!("{{{full}\"z\": 0}}");
     assert_eq!(json(&base, &base, "{\"k0\":").outcome(), "hold it does not parse any more");
@@ -150,7 +150,7 @@ fn broken_and_gutted_edits_wait() {
 }
 
 #[test]
-fn what_runs_code_waits_and_the_rest_of_the_edit_goes_on() {
+fn additions_that_run_code_wait_while_the_rest_is_synced() {
     let here = r#"{"hooks": {"Stop": ["rm"]}, "a": 1}"#;
     let adds = json("{}", "{}", here);
     let outcome = adds.outcome();
@@ -202,7 +202,7 @@ fn local_entries_neither_leave_nor_enter() {
 }
 
 #[test]
-fn what_was_removed_does_not_come_back_by_itself() {
+fn a_removed_entry_waits_when_it_comes_back() {
     let allow = |list: &str| format!("{{\"permissions\": {{\"allow\": [{list}]}}}}");
     let (without, with) = (allow("\"a\""), allow("\"a\", \"rm\", \"new\""));
     let case = Case { removed: vec!["permissions.allow.rm"], ..json(&without, &without, &with) };
@@ -229,7 +229,7 @@ fn a_workspace_under_grow_only_adds() {
 }
 
 #[test]
-fn a_conflict_is_held_or_asked_about_where_that_is_wished() {
+fn a_conflict_is_held_or_asked_about_where_the_policy_says_so() {
     let (b, o, x) = ("{\"m\": 1}", "{\"m\": 2}", "{\"m\": 3}");
     let hold = Policy { on_conflict: OnConflict::Hold, ..Policy::default() };
     let held = Case { policy: hold, ..json(b, o, x) };
