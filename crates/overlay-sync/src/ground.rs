@@ -10,7 +10,7 @@ use shopfloor_core::path::RelPath;
 
 use crate::manifest::Workspace;
 use crate::merge::MergeInput;
-use crate::store::{ConflictRecord, Intent, LogRecord, PlannedWrite, RemovedEntries};
+use crate::store::{ConflictRecord, LogRecord, PlannedWrite, RemovedEntries, WriteIntent};
 
 /// A file as it was read once.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -90,13 +90,13 @@ pub trait Ground {
     fn reload(&self, workspace: &Workspace) -> Result<Option<Workspace>>;
     fn record(&self, conflict: &ConflictRecord) -> Result<()>;
     fn log(&self, events: &[LogRecord]) -> Result<()>;
-    fn intents(&self) -> Result<Vec<Intent>>;
-    fn intend(&self, intent: &Intent) -> Result<()>;
+    fn intents(&self) -> Result<Vec<WriteIntent>>;
+    fn intend(&self, intent: &WriteIntent) -> Result<()>;
     fn fulfil(&self, workspace: &Workspace, path: &RelPath) -> Result<()>;
     /// Every attached workspace.
     fn workspaces(&self) -> Result<Vec<Workspace>>;
     /// Records what is about to be written, unless that is recorded already.
-    fn announce(&self, doing: &[PlannedWrite]) -> Result<()>;
+    fn announce(&self, planned: &[PlannedWrite]) -> Result<()>;
     /// What earlier runs recorded and may have written in part.
     fn announced(&self) -> Result<BTreeSet<PlannedWrite>>;
     /// Forgets what was announced: all of it is done.

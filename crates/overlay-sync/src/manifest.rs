@@ -46,7 +46,7 @@ pub struct Workspace {
 }
 
 #[derive(Deserialize)]
-struct Version {
+struct ManifestVersion {
     v: u32,
 }
 
@@ -155,7 +155,7 @@ impl Workspace {
     }
 
     /// Writes the id and the overlay's path into the worktree's private git directory.
-    pub fn brand(&self, overlay: &Path) -> Result<()> {
+    pub fn write_mark(&self, overlay: &Path) -> Result<()> {
         let dir = Workspace::state_in(&self.git_dir);
         fs::create_private_dir(&dir)?;
         fs::replace(&dir.join("overlay"), overlay.as_os_str().as_bytes(), Some(fs::PRIVATE))?;
@@ -230,7 +230,7 @@ impl Workspace {
             Failure::malformed(format!("{}: {what}", path.display()))
                 .hint("move the file away and attach the workspace again; that overwrites nothing")
         };
-        let version = serde_json::from_slice(&bytes).map(|Version { v }| v);
+        let version = serde_json::from_slice(&bytes).map(|ManifestVersion { v }| v);
         if version.as_ref().is_ok_and(|v| *v > VERSION) {
             let newer = format!("{}: a newer version of this program wrote it", path.display());
             return Err(Failure::malformed(newer).hint("use that version"));

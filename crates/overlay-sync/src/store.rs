@@ -100,7 +100,7 @@ impl ConflictRecord {
     }
 
     /// Whether this text is one of those it refers to.
-    pub fn speaks_of(&self, digest: &Digest) -> bool {
+    pub fn refers_to(&self, digest: &Digest) -> bool {
         [self.overlay, self.here, self.result].contains(digest) || self.base == Some(*digest)
     }
 }
@@ -129,7 +129,7 @@ fn is_zero(n: &usize) -> bool {
 /// goes on from here instead of deciding, or asking, again.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Intent {
+pub struct WriteIntent {
     pub v: u32,
     pub workspace: Digest,
     pub path: RelPath,
@@ -299,18 +299,18 @@ impl OverlayStore {
         fs::replace(&mark, b"", Some(fs::PRIVATE))?;
         fs::touch(&mark, env.now)?;
         let workspaces = workspaces()?;
-        let mut spoken_of: BTreeSet<Digest> = workspaces.iter().flat_map(Workspace::contents).collect();
+        let mut referenced: BTreeSet<Digest> = workspaces.iter().flat_map(Workspace::contents).collect();
         for conflict in self.conflicts()? {
-            spoken_of.extend([conflict.overlay, conflict.here, conflict.result].into_iter().chain(conflict.base));
+            referenced.extend([conflict.overlay, conflict.here, conflict.result].into_iter().chain(conflict.base));
         }
         for intent in self.intents()? {
             if !workspaces.iter().any(|workspace| workspace.id == intent.workspace) {
                 self.fulfil(&intent.workspace, &intent.path)?;
                 continue;
             }
-            spoken_of.extend([intent.overlay, intent.here, intent.result].into_iter().chain(intent.base));
+            referenced.extend([intent.overlay, intent.here, intent.result].into_iter().chain(intent.base));
         }
-        for digest in self.objects()?.iter().filter(|digest| !spoken_of.contains(digest)) {
+        for digest in self.objects()?.iter().filter(|digest| !referenced.contains(digest)) {
             let path = self.object(digest);
             if fs::age(&path, env.now).is_some_and(|age| age > KEPT) {
                 fs::remove(&path)?;
@@ -373,7 +373,7 @@ impl OverlayStore {
         self.dir.join("intent").join(format!("{name}.json"))
     }
 
-    pub fn intend(&self, intent: &Intent) -> Result<()> {
+    pub fn intend(&self, intent: &WriteIntent) -> Result<()> {
         fs::create_private_dir(&self.dir.join("intent"))?;
         fs::replace(&self.intent_path(&intent.workspace, &intent.path), &json(intent)?, Some(fs::PRIVATE))
     }
@@ -383,7 +383,7 @@ impl OverlayStore {
     }
 
     /// What earlier runs set out to write and may not have finished.
-    pub fn intents(&self) -> Result<Vec<Intent>> {
+    pub fn intents(&self) -> Result<Vec<WriteIntent>> {
         let dir = self.dir.join("intent");
         let mut all = Vec::new();
         for name in fs::list(&dir)?.iter().filter(|n| n.to_string_lossy().ends_with(".json")) {
@@ -394,8 +394,8 @@ impl OverlayStore {
     }
 
     /// Records what a run is about to write, and syncs it to the disk, as the overlay's files are.
-    pub fn announce(&self, doing: &[PlannedWrite]) -> Result<()> {
-        let lines = doing.iter().map(json).collect::<Result<Vec<_>>>()?;
+    pub fn announce(&self, planned: &[PlannedWrite]) -> Result<()> {
+        let lines = planned.iter().map(json).collect::<Result<Vec<_>>>()?;
         let path = self.dir.join("doing.jsonl");
         fs::append_line(&path, &String::from_utf8_lossy(&lines.join(&b'\n')))?;
         fs::sync(&path)
@@ -459,12 +459,12 @@ fn json(value: &impl Serialize) -> Result<Vec<u8>> {
 /// Parses a state file. A newer version than this program knows is refused, not misread.
 fn parse<T: for<'de> Deserialize<'de>>(path: &Path, bytes: &[u8]) -> Result<T> {
     #[derive(Deserialize)]
-    struct Version {
+    struct StateVersion {
         v: u32,
     }
     let damaged = |what: String| Failure::malformed(format!("{}: {what}", path.display())).hint("move the file away");
     match serde_json::from_slice(bytes) {
-        Ok(Version { v }) if v > VERSION => {
+        Ok(StateVersion { v }) if v > VERSION => {
             let newer = format!("{}: a newer version of this program wrote it", path.display());
             Err(Failure::malformed(newer).hint("use that version"))
         }

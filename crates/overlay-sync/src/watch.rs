@@ -130,7 +130,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn quiet_or_the_longest_wait_whichever_comes_first() {
+    fn a_sync_is_due_after_the_quiet_time_or_the_longest_wait() {
         let start = Instant::now();
         let at = |ms: u64| start + Duration::from_millis(ms);
         let mut pending = Debounce::new(Duration::from_millis(100), Duration::from_millis(200));
@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn reading_is_no_change_and_what_is_not_known_is_one() {
+    fn reading_is_not_a_change_and_an_unknown_event_is_one() {
         use notify::event::{AccessKind, AccessMode, Event, Flag};
         let event = |kind| Ok(Event::new(kind));
         assert!(!is_change(&event(EventKind::Access(AccessKind::Open(AccessMode::Any)))));

@@ -38,7 +38,7 @@ pub fn attach(
             None => {
                 let workspace = Workspace::new(&root, &git_dir);
                 workspace.save(&overlay.store.workspaces())?;
-                workspace.brand(&overlay.dir)?;
+                workspace.write_mark(&overlay.dir)?;
                 workspace
             }
         };

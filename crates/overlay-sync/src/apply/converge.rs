@@ -9,12 +9,12 @@ use shopfloor_core::path::RelPath;
 use super::heal::{heal, keep_read};
 use super::pass::{Pass, PassOutcome};
 use super::survey::{PlannedFile, RunContext, is_emptied, survey};
-use crate::facts::look::Scope;
+use crate::facts::look::LookScope;
 use crate::ground::{Bar, Ground};
 use crate::manifest::Workspace;
 use crate::plan::Question;
 use crate::settings::Settings;
-use crate::store::{Intent, LogRecord, PlannedWrite, SyncRule};
+use crate::store::{LogRecord, PlannedWrite, SyncRule, WriteIntent};
 
 /// The most rounds between two questions. More would mean that somebody writes all the time; the next sync goes on.
 const ROUNDS: usize = 4;
@@ -189,7 +189,7 @@ impl<'a> SyncRun<'a> {
             for index in order {
                 let workspace = &mut workspaces[index];
                 if !self.turns.entry(workspace.id).or_default().is_halted {
-                    self.pass(ground, workspace, Scope::Only(&only));
+                    self.pass(ground, workspace, LookScope::Only(&only));
                 }
             }
         }
@@ -205,7 +205,7 @@ impl<'a> SyncRun<'a> {
                 continue;
             }
             let again = std::mem::take(&mut turn.again);
-            let scope = if round == 0 { Scope::News } else { Scope::Only(&again) };
+            let scope = if round == 0 { LookScope::News } else { LookScope::Only(&again) };
             if turn.is_halted || round > 0 && again.is_empty() {
                 continue;
             }
@@ -220,7 +220,7 @@ impl<'a> SyncRun<'a> {
     }
 
     /// One pass over a workspace; gives the overlay's files that it wrote.
-    fn pass<G: Ground>(&mut self, ground: &G, workspace: &mut Workspace, scope: Scope<'_>) -> BTreeSet<RelPath> {
+    fn pass<G: Ground>(&mut self, ground: &G, workspace: &mut Workspace, scope: LookScope<'_>) -> BTreeSet<RelPath> {
         let mut turn = self.turns.remove(&workspace.id).unwrap_or_default();
         let passed = self.take_turn(ground, workspace, scope, &mut turn);
         turn.follow_up(&passed);
@@ -232,14 +232,14 @@ impl<'a> SyncRun<'a> {
         &mut self,
         ground: &G,
         workspace: &mut Workspace,
-        scope: Scope<'_>,
+        scope: LookScope<'_>,
         turn: &mut Turn,
     ) -> PassOutcome {
         let name = workspace.root.display().to_string();
         // Earlier findings stand, except for the files that are looked at now.
         match scope {
-            Scope::Only(again) => turn.failed.retain(|path, _| !again.contains(path)),
-            Scope::News | Scope::All => {
+            LookScope::Only(again) => turn.failed.retain(|path, _| !again.contains(path)),
+            LookScope::News | LookScope::All => {
                 turn.failed.clear();
                 turn.open.clear();
             }
@@ -280,7 +280,7 @@ impl<'a> SyncRun<'a> {
         &mut self,
         ground: &G,
         workspace: &Workspace,
-        scope: Scope<'_>,
+        scope: LookScope<'_>,
         turn: &mut Turn,
         name: &str,
     ) -> Option<Vec<PlannedFile>> {
@@ -303,7 +303,7 @@ impl<'a> SyncRun<'a> {
         };
         match files {
             Ok(files) => {
-                if matches!(scope, Scope::News) {
+                if matches!(scope, LookScope::News) {
                     self.outcome.report_barred(name, &files);
                 }
                 Some(files)
@@ -333,7 +333,8 @@ impl<'a> SyncRun<'a> {
                         // Saved at once, so that the command is not asked again whatever happens next.
                         let (result, rule) = (ground.keep(&bytes)?, SyncRule::Command);
                         let workspace = workspace.id;
-                        let intent = Intent { v: 1, workspace, path: path.clone(), base, overlay, here, result, rule };
+                        let intent =
+                            WriteIntent { v: 1, workspace, path: path.clone(), base, overlay, here, result, rule };
                         ground.intend(&intent)?;
                         self.context.intents.insert((workspace, path), (intent, bytes));
                     }

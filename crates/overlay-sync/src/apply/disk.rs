@@ -15,14 +15,14 @@ use shopfloor_core::path::RelPath;
 use shopfloor_core::proc;
 
 use super::bars::{GitAnswer, ask_git, first_answer, git_prints};
-use super::merge_command::{self, Answer};
+use super::merge_command::{self, CommandAnswer};
 use crate::declared::Declared;
 use crate::facts::overlay::Overlay;
 use crate::ground::{Bar, Ground, Lookup, ReadFile, Side};
 use crate::manifest::Workspace;
 use crate::merge::MergeInput;
 use crate::quiet::{self, QuietCache};
-use crate::store::{ConflictRecord, Intent, LogRecord, PlannedWrite, RESERVED, RemovedEntries};
+use crate::store::{ConflictRecord, LogRecord, PlannedWrite, RESERVED, RemovedEntries, WriteIntent};
 use crate::tool::TOOL;
 
 /// One run over real directories.
@@ -241,11 +241,11 @@ impl Ground for Disk<'_> {
         if paths.is_empty() {
             return Ok(BTreeMap::new());
         }
-        if let Some(said) = self.first_answers.borrow_mut().remove(&workspace.id)
-            && paths.is_subset(&said.asked)
+        if let Some(answer) = self.first_answers.borrow_mut().remove(&workspace.id)
+            && paths.is_subset(&answer.asked)
         {
-            self.is_open(&workspace.id, &said.open);
-            return Ok(said.barred.into_iter().filter(|(path, _)| paths.contains(path)).collect());
+            self.is_open(&workspace.id, &answer.open);
+            return Ok(answer.barred.into_iter().filter(|(path, _)| paths.contains(path)).collect());
         }
         let excludes = self.excludes()?;
         let prints = git_prints(self.env, excludes, workspace, paths);
@@ -260,9 +260,9 @@ impl Ground for Disk<'_> {
         if asked.is_empty() {
             return Ok(BTreeMap::new());
         }
-        let said = ask_git(self.env, self.overlay, excludes, workspace, asked)?;
-        self.is_open(&workspace.id, &said.open);
-        Ok(said.barred)
+        let answer = ask_git(self.env, self.overlay, excludes, workspace, asked)?;
+        self.is_open(&workspace.id, &answer.open);
+        Ok(answer.barred)
     }
 
     fn prepare(&self, workspaces: &[Workspace]) -> HashSet<Digest> {
@@ -290,10 +290,10 @@ impl Ground for Disk<'_> {
             overlay.iter().filter(|(_, stat)| stat.is_some()).map(|(p, _)| p.clone()).collect();
         let excludes = if new.is_empty() { None } else { self.excludes().ok().flatten() };
         let (env, overlay) = (self.env, self.overlay);
-        let said = proc::map_parallel(&new, |workspace| {
+        let answers = proc::map_parallel(&new, |workspace| {
             Some((workspace.id, first_answer(env, overlay, excludes, workspace, &files)?))
         });
-        *self.first_answers.borrow_mut() = said.into_iter().flatten().collect();
+        *self.first_answers.borrow_mut() = answers.into_iter().flatten().collect();
         *self.first_look.borrow_mut() = looked.into_iter().map(|(id, stats, _)| (id, stats)).collect();
         quiet
     }
@@ -410,11 +410,11 @@ impl Ground for Disk<'_> {
         self.overlay.store.log(events)
     }
 
-    fn intents(&self) -> Result<Vec<Intent>> {
+    fn intents(&self) -> Result<Vec<WriteIntent>> {
         self.overlay.store.intents()
     }
 
-    fn intend(&self, intent: &Intent) -> Result<()> {
+    fn intend(&self, intent: &WriteIntent) -> Result<()> {
         self.overlay.store.intend(intent)
     }
 
@@ -453,7 +453,7 @@ impl Ground for Disk<'_> {
         self.overlay.store.save_removed(removed)
     }
 
-    fn ask(&mut self, path: &RelPath, input: &MergeInput<'_>) -> Result<Answer> {
+    fn ask(&mut self, path: &RelPath, input: &MergeInput<'_>) -> Result<CommandAnswer> {
         let Some(program) = &self.overlay.settings.merge_command else { return Ok(Err("is not set".into())) };
         let was_locked = self.lock.take().is_some();
         let (dir, staging) = (&self.overlay.repo.home.checkout, self.overlay.store.staging());

@@ -41,7 +41,7 @@ enum TextChange {
 }
 
 #[derive(Clone, Debug)]
-enum Step {
+enum MachineStep {
     /// Somebody changes a file of a workspace, or of the overlay.
     Edit(Option<u8>, bool, TextChange),
     Delete(u8, bool),
@@ -66,13 +66,13 @@ struct Anything;
 
 impl ReferenceStateMachine for Anything {
     type State = ();
-    type Transition = Step;
+    type Transition = MachineStep;
 
     fn init_state() -> BoxedStrategy<()> {
         Just(()).boxed()
     }
 
-    fn transitions((): &()) -> BoxedStrategy<Step> {
+    fn transitions((): &()) -> BoxedStrategy<MachineStep> {
         let w = || 0..WORKSPACES;
         let change = prop_oneof![
             5 => Just(TextChange::Add),
@@ -83,23 +83,23 @@ impl ReferenceStateMachine for Anything {
         let whose = prop_oneof![6 => w().prop_map(Some), 1 => Just(None)];
         let program = prop_oneof![Just(Program::Right), Just(Program::Wrong), Just(Program::Slow)];
         prop_oneof![
-            10 => (whose, any::<bool>(), change).prop_map(|(w, env, change)| Step::Edit(w, env, change)),
-            1 => (w(), any::<bool>()).prop_map(|(w, env)| Step::Delete(w, env)),
-            1 => w().prop_map(Step::Clean),
-            1 => w().prop_map(Step::Away),
+            10 => (whose, any::<bool>(), change).prop_map(|(w, env, change)| MachineStep::Edit(w, env, change)),
+            1 => (w(), any::<bool>()).prop_map(|(w, env)| MachineStep::Delete(w, env)),
+            1 => w().prop_map(MachineStep::Clean),
+            1 => w().prop_map(MachineStep::Away),
             6 => Just((0..WORKSPACES).collect::<Vec<_>>()).prop_shuffle().prop_flat_map(|all| {
-                (1..=all.len()).prop_map(move |n| Step::Pass(all[..n].to_vec()))
+                (1..=all.len()).prop_map(move |n| MachineStep::Pass(all[..n].to_vec()))
             }),
-            2 => (0..40usize).prop_map(Step::Killed),
-            1 => Just(Step::KilledEverywhere),
-            2 => (0..12usize, w(), any::<bool>()).prop_map(|(at, w, env)| Step::Raced(at, w, env)),
-            1 => proptest::option::of(program).prop_map(Step::Program),
-            1 => any::<bool>().prop_map(Step::Hold),
+            2 => (0..40usize).prop_map(MachineStep::Killed),
+            1 => Just(MachineStep::KilledEverywhere),
+            2 => (0..12usize, w(), any::<bool>()).prop_map(|(at, w, env)| MachineStep::Raced(at, w, env)),
+            1 => proptest::option::of(program).prop_map(MachineStep::Program),
+            1 => any::<bool>().prop_map(MachineStep::Hold),
         ]
         .boxed()
     }
 
-    fn apply((): (), _: &Step) {}
+    fn apply((): (), _: &MachineStep) {}
 }
 
 /// The overlay and its workspaces, and what is known of the edits.
@@ -243,8 +243,8 @@ impl Floor {
 
     /// Somebody writes a text that was begun a while ago, which removes what came meanwhile.
     fn overwritten(&mut self, env: bool, bytes: &[u8]) {
-        let said = names(env, bytes);
-        self.standing.retain(|(e, name), ()| *e != env || said.contains_key(name));
+        let found = names(env, bytes);
+        self.standing.retain(|(e, name), ()| *e != env || found.contains_key(name));
     }
 
     /// A deleted file's names are no longer expected.
@@ -289,9 +289,9 @@ impl Floor {
                     );
                 }
             }
-            let said = overlay.map(|text| names(env, text.as_bytes())).unwrap_or_default();
+            let found = overlay.map(|text| names(env, text.as_bytes())).unwrap_or_default();
             for (_, name) in self.standing.keys().filter(|(e, _)| *e == env && is_free) {
-                assert!(said.contains_key(name), "{name} was set by one and taken away by nobody: {said:?}");
+                assert!(found.contains_key(name), "{name} was set by one and taken away by nobody: {found:?}");
             }
         }
         let is_halted = |id: &Digest| self.state.here[id].is_empty();
@@ -322,27 +322,27 @@ impl StateMachineTest for Floor {
         Floor::new()
     }
 
-    fn apply(mut floor: Floor, (): &(), step: Step) -> Floor {
+    fn apply(mut floor: Floor, (): &(), step: MachineStep) -> Floor {
         let all = [0, 1, 2];
         match step {
-            Step::Edit(w, env, change) => {
+            MachineStep::Edit(w, env, change) => {
                 if let Some(edit) = floor.change(w, env, change) {
                     floor.state.edit(&edit);
                 }
             }
-            Step::Delete(w, env) => floor.forget(w, env),
-            Step::Clean(w) => [true, false].into_iter().for_each(|env| floor.forget(w, env)),
-            Step::Away(w) => match floor.away.remove(&id(w)) {
+            MachineStep::Delete(w, env) => floor.forget(w, env),
+            MachineStep::Clean(w) => [true, false].into_iter().for_each(|env| floor.forget(w, env)),
+            MachineStep::Away(w) => match floor.away.remove(&id(w)) {
                 Some(files) => drop(floor.state.here.insert(id(w), files)),
                 None => floor.away.extend(floor.state.here.remove(&id(w)).map(|files| (id(w), files))),
             },
-            Step::Pass(order) => drop(floor.pass(&order)),
-            Step::Killed(after) => {
+            MachineStep::Pass(order) => drop(floor.pass(&order)),
+            MachineStep::Killed(after) => {
                 floor.state.dies_at = Some(floor.state.writes + after);
                 floor.pass(&all);
                 floor.state.dies_at = None;
             }
-            Step::KilledEverywhere => {
+            MachineStep::KilledEverywhere => {
                 let start = floor.clone();
                 floor.pass(&all);
                 for at in start.state.writes..floor.state.writes {
@@ -352,7 +352,7 @@ impl StateMachineTest for Floor {
                     killed.settle(&all);
                 }
             }
-            Step::Raced(after, w, env) => {
+            MachineStep::Raced(after, w, env) => {
                 if let Some(edit) = floor.change(Some(w), env, TextChange::Shared(9)) {
                     floor.overwritten(env, &edit.2);
                     floor.state.raced = Some((floor.state.writes + after, edit));
@@ -360,8 +360,8 @@ impl StateMachineTest for Floor {
                     floor.state.raced = None;
                 }
             }
-            Step::Hold(is_hold) => floor.is_hold = is_hold,
-            Step::Program(program) => {
+            MachineStep::Hold(is_hold) => floor.is_hold = is_hold,
+            MachineStep::Program(program) => {
                 floor.state.program = program;
             }
         }
@@ -380,11 +380,11 @@ impl StateMachineTest for Floor {
         if is_free(&one) && is_free(&other) && one.state.program.is_none() && !one.had_parts {
             for env in [true, false] {
                 // Setting again what another edit removed is a dispute that no base shows.
-                let said = |floor: &Floor| {
+                let found = |floor: &Floor| {
                     let (bytes, _) = floor.state.overlay.get(&file(env))?;
                     Some(names(env, bytes).into_keys().filter(|name| name != SHARED).collect::<Vec<_>>())
                 };
-                assert_eq!(said(&one), said(&other), "the order of passes matters");
+                assert_eq!(found(&one), found(&other), "the order of passes matters");
             }
         }
     }
@@ -393,12 +393,12 @@ impl StateMachineTest for Floor {
 prop_state_machine! {
     #![proptest_config(ProptestConfig { cases: 128, ..ProptestConfig::default() })]
     #[test]
-    fn whatever_happens_nothing_is_lost_and_all_come_in_step(sequential 1..24 => Floor);
+    fn nothing_is_lost_and_all_workspaces_end_in_step(sequential 1..24 => Floor);
 }
 
 /// What a killed run wrote into a workspace is not an edit of that workspace: once removed elsewhere, it stays away.
 #[test]
-fn what_a_killed_run_wrote_does_not_come_back() {
+fn a_killed_runs_write_does_not_come_back() {
     let mut floor = Floor::new();
     let edit = floor.change(Some(0), false, TextChange::Add).unwrap();
     floor.state.edit(&edit);
@@ -413,8 +413,8 @@ fn what_a_killed_run_wrote_does_not_come_back() {
             let edit = killed.change(Some(0), false, TextChange::Take(1)).unwrap();
             killed.state.edit(&edit);
             killed.settle(&order);
-            let said = names(false, &killed.state.overlay[&file(false)].0);
-            assert!(!said.contains_key("N1"), "after a kill at {at}, in order {order:?}: {said:?}");
+            let found = names(false, &killed.state.overlay[&file(false)].0);
+            assert!(!found.contains_key("N1"), "after a kill at {at}, in order {order:?}: {found:?}");
         }
     }
 }
@@ -448,7 +448,7 @@ fn the_merge_command_is_not_asked_twice() {
 
 /// A pass that writes neither side announces something about its own workspace only: others do not hold that base.
 #[test]
-fn a_base_that_moves_without_a_write_is_nobody_elses() {
+fn a_base_that_moves_without_a_write_concerns_one_workspace() {
     use super::heal::planned_write;
     use super::survey::PlannedFile;
     use crate::ground::ReadFile;

@@ -11,7 +11,7 @@ use shopfloor_core::path::RelPath;
 use crate::ground::{Bar, Ground, Lookup, ReadFile, Side};
 use crate::manifest::Workspace;
 use crate::merge::{MergeInput, Rule, check, merge};
-use crate::store::{ConflictRecord, Intent, LogRecord, PlannedWrite, RemovedEntries};
+use crate::store::{ConflictRecord, LogRecord, PlannedWrite, RemovedEntries, WriteIntent};
 
 pub type MemoryFiles = BTreeMap<RelPath, (Vec<u8>, u32)>;
 
@@ -38,9 +38,9 @@ pub struct MemoryState {
     pub objects: BTreeMap<Digest, Vec<u8>>,
     pub conflicts: BTreeMap<String, ConflictRecord>,
     pub events: Vec<LogRecord>,
-    pub intents: BTreeMap<(Digest, RelPath), Intent>,
+    pub intents: BTreeMap<(Digest, RelPath), WriteIntent>,
     pub removed: RemovedEntries,
-    pub doing: BTreeSet<PlannedWrite>,
+    pub announced: BTreeSet<PlannedWrite>,
     /// Every text that a pass has read.
     pub read: BTreeMap<Digest, Vec<u8>>,
     /// Every text that was at a path, on each side.
@@ -216,11 +216,11 @@ impl Ground for MemoryGround {
         self.with(|state| state.events.extend(events.iter().cloned()))
     }
 
-    fn intents(&self) -> Result<Vec<Intent>> {
+    fn intents(&self) -> Result<Vec<WriteIntent>> {
         Ok(self.0.borrow().intents.values().cloned().collect())
     }
 
-    fn intend(&self, intent: &Intent) -> Result<()> {
+    fn intend(&self, intent: &WriteIntent) -> Result<()> {
         self.with(|state| drop(state.intents.insert((intent.workspace, intent.path.clone()), intent.clone())))
     }
 
@@ -232,19 +232,19 @@ impl Ground for MemoryGround {
         Ok(self.0.borrow().manifests.values().cloned().collect())
     }
 
-    fn announce(&self, doing: &[PlannedWrite]) -> Result<()> {
-        if doing.iter().all(|doing| self.0.borrow().doing.contains(doing)) {
+    fn announce(&self, planned: &[PlannedWrite]) -> Result<()> {
+        if planned.iter().all(|write| self.0.borrow().announced.contains(write)) {
             return Ok(());
         }
-        self.with(|state| state.doing.extend(doing.iter().cloned()))
+        self.with(|state| state.announced.extend(planned.iter().cloned()))
     }
 
     fn announced(&self) -> Result<BTreeSet<PlannedWrite>> {
-        Ok(self.0.borrow().doing.clone())
+        Ok(self.0.borrow().announced.clone())
     }
 
     fn is_done(&self) -> Result<()> {
-        self.with(|state| state.doing.clear())
+        self.with(|state| state.announced.clear())
     }
 
     fn removed(&self) -> Result<RemovedEntries> {

@@ -13,7 +13,7 @@ use crate::merge::{self, MergeInput};
 use crate::settings::MergeCommand;
 
 /// What the command answered, or in words why that cannot be taken.
-pub type Answer = std::result::Result<Vec<u8>, String>;
+pub type CommandAnswer = std::result::Result<Vec<u8>, String>;
 
 /// Asks the command about the three texts of a file. It runs in `dir`, and its output is collected in `staging`.
 pub fn ask(
@@ -23,7 +23,7 @@ pub fn ask(
     staging: &Path,
     path: &RelPath,
     input: &MergeInput<'_>,
-) -> Result<Answer> {
+) -> Result<CommandAnswer> {
     let base = fs::Temporary::with(env, input.base.unwrap_or_default())?;
     let (current, workspace) = (fs::Temporary::with(env, input.overlay)?, fs::Temporary::with(env, input.workspace)?);
     let command = match program.argv.split_first() {
@@ -49,7 +49,7 @@ pub fn ask(
     }))
 }
 
-fn run(command: Cmd, staging: &Path, limit: usize, timeout: Duration) -> Result<Answer> {
+fn run(command: Cmd, staging: &Path, limit: usize, timeout: Duration) -> Result<CommandAnswer> {
     let scratch = fs::scratch(staging)?;
     let Some(output) = command.capture_within(scratch, timeout, limit)? else {
         return Ok(Err("took too long or wrote too much".into()));

@@ -17,7 +17,7 @@ use crate::ground::{Ground, ReadFile, Side};
 use crate::manifest::{BaseFile, HeldText, Workspace};
 use crate::merge::{FileType, Grow, Rule, entries};
 use crate::plan::{Question, Step, WriteStep};
-use crate::store::{ConflictRecord, ConflictState, ConflictWinner, Intent, LogRecord, PlannedWrite, SyncRule};
+use crate::store::{ConflictRecord, ConflictState, ConflictWinner, LogRecord, PlannedWrite, SyncRule, WriteIntent};
 
 /// What a pass over one workspace came to.
 #[derive(Debug, Default)]
@@ -229,7 +229,7 @@ impl<G: Ground> Pass<'_, G> {
         let Some(((base, overlay, here), bytes)) = &write.intent else { return Ok(()) };
         let result = self.ground.keep(bytes)?;
         let (workspace, path, rule) = (workspace.id, path.clone(), write.rule);
-        let intent = Intent { v: 1, workspace, path, base: *base, overlay: *overlay, here: *here, result, rule };
+        let intent = WriteIntent { v: 1, workspace, path, base: *base, overlay: *overlay, here: *here, result, rule };
         let key = (intent.workspace, intent.path.clone());
         if self.context.intents.get(&key).is_none_or(|(known, _)| *known != intent) {
             self.ground.intend(&intent)?;

@@ -6,18 +6,18 @@ use shopfloor_core::error::Result;
 use shopfloor_core::hash::Digest;
 use shopfloor_core::path::RelPath;
 
-use crate::facts::look::{self, Scope, SeenFile};
+use crate::facts::look::{self, LookScope, SeenFile};
 use crate::ground::{Bar, Ground};
 use crate::manifest::Workspace;
 use crate::merge::FileType;
 use crate::plan::{Decision, Look, QuestionId, Step, decide};
 use crate::settings::Settings;
-use crate::store::{Intent, RemovedEntries};
+use crate::store::{RemovedEntries, WriteIntent};
 
 /// What a run knows besides the two sides, for all its workspaces.
 #[derive(Debug, Default)]
 pub struct RunContext {
-    pub intents: BTreeMap<(Digest, RelPath), (Intent, Vec<u8>)>,
+    pub intents: BTreeMap<(Digest, RelPath), (WriteIntent, Vec<u8>)>,
     pub removed: RemovedEntries,
     /// Texts of the overlay that this run wrote because a person accepted them in a workspace.
     pub accepted: BTreeMap<RelPath, BTreeSet<Digest>>,
@@ -81,7 +81,7 @@ pub fn survey(
     context: &RunContext,
     overlay: &BTreeMap<RelPath, Option<Bar>>,
     workspace: &Workspace,
-    scope: Scope<'_>,
+    scope: LookScope<'_>,
 ) -> Result<Vec<PlannedFile>> {
     let declared = ground.declared(workspace)?;
     let mut files = Vec::new();
@@ -96,7 +96,7 @@ pub fn survey(
         files.push(PlannedFile { seen, decision });
     }
     let is_touched =
-        |file: &&PlannedFile| file.seen.barred.is_none() && (matches!(scope, Scope::All) || !file.is_idle());
+        |file: &&PlannedFile| file.seen.barred.is_none() && (matches!(scope, LookScope::All) || !file.is_idle());
     let touched: BTreeSet<RelPath> = files.iter().filter(is_touched).map(|file| file.seen.path.clone()).collect();
     let mut barred = ground.barred(workspace, &touched)?;
     for file in &mut files {

@@ -15,7 +15,7 @@ use super::report::print;
 use super::survey::{PlannedFile, RunContext, survey};
 use super::sync::sync;
 use crate::facts::kept::find_held;
-use crate::facts::look::Scope;
+use crate::facts::look::LookScope;
 use crate::facts::overlay::Overlay;
 use crate::ground::Ground;
 use crate::manifest::{HeldText, Workspace};
@@ -24,7 +24,7 @@ use crate::refusal::Refusal;
 
 /// What a person says of a held text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Verdict {
+pub enum HeldVerdict {
     /// It spreads as it is.
     Accept,
     /// The workspace gets the overlay's text; its own stays in the store.
@@ -37,7 +37,7 @@ pub fn carry_out(
     env: &Env,
     overlay: &Overlay,
     id: &str,
-    verdict: Verdict,
+    verdict: HeldVerdict,
 ) -> Result<(SyncOutcome, RelPath, HeldText)> {
     let mut disk = Disk::open(env, overlay, Some(overlay.lock()?))?;
     let mut workspaces = Workspace::load_all(&overlay.store.workspaces())?;
@@ -47,14 +47,14 @@ pub fn carry_out(
     let (workspace, path, held) =
         find_held(&workspaces, &held.id(&path)).map_err(|_| changed(&path).hint("look at `overlay-sync conflicts`"))?;
     match verdict {
-        Verdict::Accept => {
+        HeldVerdict::Accept => {
             // A text is accepted in whatever workspace it turns up.
             for workspace in &mut workspaces {
                 workspace.accepted.entry(path.clone()).or_default().insert(held.text);
                 disk.save(workspace)?;
             }
         }
-        Verdict::Reject => reject(overlay, &disk, &mut workspaces, &workspace, &path, &held)?,
+        HeldVerdict::Reject => reject(overlay, &disk, &mut workspaces, &workspace, &path, &held)?,
     }
     let outcome = sync(env, overlay, &mut disk, &mut workspaces)?;
     forget_accepted(&disk, &path)?;
@@ -78,7 +78,7 @@ fn reject(
     let workspace = workspaces.iter_mut().find(|w| w.id == *id).ok_or_else(changed)?;
     let only = BTreeSet::from([path.clone()]);
     let (context, managed) = (RunContext::read(disk)?, disk.overlay()?);
-    let files = survey(disk, &overlay.settings, &context, &managed, workspace, Scope::Only(&only))?;
+    let files = survey(disk, &overlay.settings, &context, &managed, workspace, LookScope::Only(&only))?;
     let file = files.iter().find(|file| file.seen.barred.is_none()).ok_or_else(changed)?;
     let Some(here) = &file.seen.here else { return Err(changed()) };
     if file.seen.overlay.is_none() {

@@ -36,7 +36,7 @@ struct AddAnswer<'a> {
 }
 
 /// A file as it is in the workspace.
-struct NewFile {
+struct FileToAdd {
     path: RelPath,
     bytes: Vec<u8>,
     mode: u32,
@@ -54,7 +54,7 @@ pub fn run(ui: &Ui, env: &Env, flags: &OverlayFlags, args: &Args) -> Result<Exit
     let disk = Disk::open(env, &overlay, Some(lock))?;
     let all = Workspace::load_all(&overlay.store.workspaces())?;
     let mut here = all.into_iter().find(|workspace| workspace.root == top);
-    for NewFile { path, bytes, mode } in files {
+    for FileToAdd { path, bytes, mode } in files {
         // The workspace's own entries do not enter the overlay.
         let (kind, local) = (FileType::from_path(path.as_path()), overlay.settings.policy(&path).local);
         let shared = if local.is_empty() { Some(bytes) } else { strip(kind, &bytes, &local) };
@@ -83,7 +83,7 @@ pub fn run(ui: &Ui, env: &Env, flags: &OverlayFlags, args: &Args) -> Result<Exit
 }
 
 /// Reads the files, all of which git must ignore.
-fn read(env: &Env, overlay: &Overlay, top: &Path, files: &[PathBuf]) -> Result<Vec<NewFile>> {
+fn read(env: &Env, overlay: &Overlay, top: &Path, files: &[PathBuf]) -> Result<Vec<FileToAdd>> {
     let worktree = Root::open(top)?;
     let paths = files.iter().map(|file| path_below(env, top, file)).collect::<Result<Vec<_>>>()?;
     let list: Vec<PathBuf> = paths.iter().map(|path| path.as_path().to_path_buf()).collect();
@@ -97,7 +97,7 @@ fn read(env: &Env, overlay: &Overlay, top: &Path, files: &[PathBuf]) -> Result<V
                 .failure(format!("git does not ignore {path} here"))
                 .hint("an overlay is for untracked files; add the path to .gitignore or info/exclude"));
         }
-        read.push(NewFile { path, bytes, mode });
+        read.push(FileToAdd { path, bytes, mode });
     }
     Ok(read)
 }

@@ -5,7 +5,7 @@ use shopfloor_core::error::{Exit, Result};
 use shopfloor_core::ui::Ui;
 
 use super::verdict;
-use crate::apply::verdict::Verdict;
+use crate::apply::verdict::HeldVerdict;
 use crate::flags::OverlayFlags;
 
 /// Give the workspace the overlay's text instead of the held one, which is kept
@@ -17,5 +17,5 @@ pub struct Args {
 }
 
 pub fn run(ui: &Ui, env: &Env, flags: &OverlayFlags, args: &Args) -> Result<Exit> {
-    verdict::run(ui, env, flags, &args.id, Verdict::Reject)
+    verdict::run(ui, env, flags, &args.id, HeldVerdict::Reject)
 }

@@ -106,7 +106,7 @@ fn put_back(env: &Env, overlay: &Overlay, id: &str, bytes: &[u8]) -> Result<Path
 /// The paths under which conflicts and the log know a text.
 fn paths_of(overlay: &Overlay, id: &str, digest: &Digest) -> Result<BTreeSet<RelPath>> {
     let conflicts = overlay.store.conflicts()?.into_iter();
-    let conflicts = conflicts.filter(|c| c.id.starts_with(id) || c.speaks_of(digest));
+    let conflicts = conflicts.filter(|c| c.id.starts_with(id) || c.refers_to(digest));
     let mut paths: BTreeSet<RelPath> = conflicts.map(|conflict| conflict.path).collect();
     let records = overlay.store.events(0)?.0.into_iter().flatten();
     let records = records.filter(|record| [record.from, record.to].contains(&Some(*digest)));

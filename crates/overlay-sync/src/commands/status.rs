@@ -13,7 +13,7 @@ use shopfloor_core::ui::Ui;
 use super::workspaces::WorkspaceArgs;
 use crate::apply::disk::Disk;
 use crate::apply::survey::{PlannedFile, RunContext, survey};
-use crate::facts::look::Scope;
+use crate::facts::look::LookScope;
 use crate::facts::overlay::Overlay;
 use crate::flags::OverlayFlags;
 use crate::ground::{Bar, Ground, ReadFile};
@@ -99,7 +99,7 @@ pub fn run(ui: &Ui, env: &Env, flags: &OverlayFlags, args: &Args) -> Result<Exit
             print_unreachable(ui, &workspace);
             continue;
         }
-        for file in survey(&disk, &overlay.settings, &context, &managed, &workspace, Scope::All)? {
+        for file in survey(&disk, &overlay.settings, &context, &managed, &workspace, LookScope::All)? {
             print(ui, &answer(&workspace, &file, &polled));
         }
     }

@@ -8,7 +8,7 @@ use shopfloor_core::text::printable;
 use shopfloor_core::ui::Ui;
 
 use crate::apply::report::{exit_for, print};
-use crate::apply::verdict::{Verdict, carry_out};
+use crate::apply::verdict::{HeldVerdict, carry_out};
 use crate::facts::kept::find_held;
 use crate::facts::overlay::Overlay;
 use crate::flags::OverlayFlags;
@@ -21,12 +21,12 @@ struct VerdictAnswer<'a> {
     accepted: bool,
 }
 
-pub fn run(ui: &Ui, env: &Env, flags: &OverlayFlags, id: &str, verdict: Verdict) -> Result<Exit> {
+pub fn run(ui: &Ui, env: &Env, flags: &OverlayFlags, id: &str, verdict: HeldVerdict) -> Result<Exit> {
     let overlay = Overlay::find(ui, env, flags)?;
     overlay.require()?;
     let (verb, done) = match verdict {
-        Verdict::Accept => ("accept", "accepted"),
-        Verdict::Reject => ("reject", "rejected"),
+        HeldVerdict::Accept => ("accept", "accepted"),
+        HeldVerdict::Reject => ("reject", "rejected"),
     };
     if flags.dry_run {
         let (_, path, held) = find_held(&Workspace::load_all(&overlay.store.workspaces())?, id)?;
@@ -36,7 +36,7 @@ pub fn run(ui: &Ui, env: &Env, flags: &OverlayFlags, id: &str, verdict: Verdict)
     let (outcome, path, held) = carry_out(ui, env, &overlay, id, verdict)?;
     print(ui, &outcome);
     if ui.is_json() {
-        ui.json(&VerdictAnswer { id: held.id(&path), path: &path, accepted: verdict == Verdict::Accept });
+        ui.json(&VerdictAnswer { id: held.id(&path), path: &path, accepted: verdict == HeldVerdict::Accept });
     } else {
         ui.line(format!("{done} {}", printable(&path.to_string())));
     }

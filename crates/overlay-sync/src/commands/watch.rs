@@ -48,7 +48,7 @@ pub fn run(ui: &Ui, env: &Env, flags: &OverlayFlags) -> Result<Exit> {
     overlay.store.save_polled(&[])?;
     // A state that is damaged or cannot be read ends the watch before it begins.
     overlay.workspaces(&[])?;
-    Watch { ui, env, overlay: &overlay, watched, reported: Reported::default() }.run(&wakes)
+    WatchRun { ui, env, overlay: &overlay, watched, reported: Reported::default() }.run(&wakes)
 }
 
 /// A watcher without directories yet, and the reasons to wake up as they come.
@@ -86,7 +86,7 @@ struct Reported {
     has_failed: bool,
 }
 
-struct Watch<'a> {
+struct WatchRun<'a> {
     ui: &'a Ui,
     env: &'a Env,
     overlay: &'a Overlay,
@@ -94,7 +94,7 @@ struct Watch<'a> {
     reported: Reported,
 }
 
-impl Watch<'_> {
+impl WatchRun<'_> {
     fn run(mut self, wakes: &Receiver<WakeReason>) -> Result<Exit> {
         // The directories are watched before the first scan, so that no change in between is missed.
         self.arm();

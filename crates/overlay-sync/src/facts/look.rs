@@ -33,7 +33,7 @@ pub struct SeenFile {
 
 /// Which files are looked at.
 #[derive(Clone, Copy, Debug)]
-pub enum Scope<'s> {
+pub enum LookScope<'s> {
     /// Those that may have changed.
     News,
     /// All of them.
@@ -49,14 +49,14 @@ pub fn paths(
     overlay: &BTreeMap<RelPath, Option<Bar>>,
     workspace: &Workspace,
     declared: &BTreeSet<RelPath>,
-    scope: Scope<'_>,
+    scope: LookScope<'_>,
 ) -> Result<BTreeSet<RelPath>> {
     let managed = overlay.keys().chain(workspace.files.keys()).chain(workspace.deleted.keys());
     let managed = managed.chain(workspace.held.keys()).chain(declared);
     Ok(match scope {
-        Scope::All => managed.chain(workspace.retired.keys()).cloned().collect(),
-        Scope::Only(these) => managed.filter(|path| these.contains(path)).cloned().collect(),
-        Scope::News => {
+        LookScope::All => managed.chain(workspace.retired.keys()).cloned().collect(),
+        LookScope::Only(these) => managed.filter(|path| these.contains(path)).cloned().collect(),
+        LookScope::News => {
             let quiet = ground.quiet(workspace)?;
             let waits = |path: &RelPath| workspace.held.contains_key(path) || workspace.deleted.contains_key(path);
             managed.filter(|path| !quiet.contains(path) || waits(path)).cloned().collect()

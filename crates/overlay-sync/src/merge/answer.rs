@@ -42,18 +42,18 @@ pub fn check(input: &MergeInput<'_>, output: &[u8]) -> Option<&'static str> {
         let leaves = kind.leaves(bytes).unwrap_or_default().into_iter();
         leaves.filter(|leaf| !is_empty(kind, leaf)).collect()
     };
-    let said = leaves(output);
+    let answered = leaves(output);
     let known: BTreeSet<String> = inputs.iter().flat_map(|bytes| leaves(bytes)).collect();
-    if !said.is_subset(&known) {
+    if !answered.is_subset(&known) {
         return Some("adds something that is in none of the inputs");
     }
     // A value kept under either rule was added by one side only and conflicts with nothing.
     let decided = |rule| leaves(&by_rule(&MergeInput { rule, ..*input }).bytes);
     let sides = [decided(Rule::Workspace), decided(Rule::Overlay)];
-    if !sides[0].intersection(&sides[1]).all(|leaf| said.contains(leaf)) {
+    if !sides[0].intersection(&sides[1]).all(|leaf| answered.contains(leaf)) {
         return Some("leaves out what one side added or both kept");
     }
-    if !said.iter().all(|leaf| sides.iter().any(|side| side.contains(leaf))) {
+    if !answered.iter().all(|leaf| sides.iter().any(|side| side.contains(leaf))) {
         return Some("brings back what one side removed");
     }
     None

@@ -28,8 +28,8 @@ impl Comments {
     }
 
     pub fn missing_in(&self, bytes: &[u8]) -> usize {
-        let said = comments(self.kind, bytes);
-        self.wanted.iter().map(|(comment, n)| n.saturating_sub(said.get(comment).copied().unwrap_or(0))).sum()
+        let found = comments(self.kind, bytes);
+        self.wanted.iter().map(|(comment, n)| n.saturating_sub(found.get(comment).copied().unwrap_or(0))).sum()
     }
 
     pub fn is_exceeded_by(&self, bytes: &[u8]) -> bool {

@@ -58,7 +58,7 @@ impl EntryPath {
             let lines = lines::split(bytes).filter(|line| self.is_line(kind, line));
             return lines.map(|line| String::from_utf8_lossy(line).into_owned()).collect();
         }
-        kind.tree(bytes).and_then(|tree| at(&tree, &self.0).map(Tree::spelt)).unwrap_or_default()
+        kind.tree(bytes).and_then(|tree| at(&tree, &self.0).map(Tree::spelling)).unwrap_or_default()
     }
 
     /// Whether this line is the entry, or sets the variable that it names.
@@ -78,7 +78,7 @@ impl fmt::Display for EntryPath {
 fn name(item: &Tree) -> String {
     match item {
         Tree::Leaf(leaf) => serde_json::from_str(leaf).unwrap_or_else(|_| leaf.clone()),
-        _ => item.spelt(),
+        _ => item.spelling(),
     }
 }
 
@@ -187,7 +187,7 @@ pub fn donate(kind: FileType, bytes: &[u8], entries: &[EntryPath], donor: &[u8])
     }
     let (tree, given) = (kind.tree(bytes)?, kind.tree(donor)?);
     let wanted = entries.iter().fold(tree.clone(), |tree, entry| with(&tree, &entry.0, &given));
-    if lines_serve && kind.tree(&by_lines.bytes).is_some_and(|said| said.same(&wanted)) {
+    if lines_serve && kind.tree(&by_lines.bytes).is_some_and(|tree| tree.same(&wanted)) {
         return Some(by_lines.bytes);
     }
     if wanted.same(&given) {

@@ -113,11 +113,11 @@ pub fn merge(input: &MergeInput<'_>) -> MergedText {
     }
     // The line merge keeps lines in their places; it is taken when it has the same lines.
     let by_lines = lines::merge(input);
-    let mut said: Vec<&[u8]> = lines::split(&by_lines.bytes).collect();
+    let mut got: Vec<&[u8]> = lines::split(&by_lines.bytes).collect();
     let mut wanted: Vec<&[u8]> = merged.iter().map(Vec::as_slice).collect();
-    said.sort_unstable();
+    got.sort_unstable();
     wanted.sort_unstable();
-    if by_lines.conflicts.is_empty() && said == wanted {
+    if by_lines.conflicts.is_empty() && got == wanted {
         return MergedText { conflicts, ..by_lines };
     }
     let end = ending(input.overlay).or(ending(input.workspace)).unwrap_or(b"\n");

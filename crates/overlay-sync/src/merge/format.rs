@@ -36,7 +36,7 @@ impl FileType {
             FileType::JsonLines | FileType::Env | FileType::Text => None,
         };
         // The text must have exactly the tree that was decided.
-        written.filter(|bytes| self.tree(bytes).is_some_and(|said| said.same(to)))
+        written.filter(|bytes| self.tree(bytes).is_some_and(|tree| tree.same(to)))
     }
 
     /// Merges as this type does; `None` when one of the texts cannot be parsed.
@@ -52,7 +52,7 @@ impl FileType {
     }
 
     /// Whether two texts have the same content, layout aside.
-    pub fn says_same(self, a: &[u8], b: &[u8]) -> bool {
+    pub fn has_same_content(self, a: &[u8], b: &[u8]) -> bool {
         self.tree(a).is_some_and(|a| self.tree(b).is_some_and(|b| a.same(&b)))
     }
 

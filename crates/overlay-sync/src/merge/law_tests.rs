@@ -49,10 +49,10 @@ fn lines_of() -> impl Strategy<Value = String> {
 }
 
 /// A value and perhaps a comment above it.
-type Note = (u8, Option<u8>);
+type NotedValue = (u8, Option<u8>);
 
 /// A document of keys with their notes.
-type Noted = std::collections::BTreeMap<char, Note>;
+type Noted = std::collections::BTreeMap<char, NotedValue>;
 
 fn noted() -> impl Strategy<Value = (Noted, Noted, Noted)> {
     let entry = || (0u8..3, proptest::option::of(0u8..3));
@@ -61,7 +61,7 @@ fn noted() -> impl Strategy<Value = (Noted, Noted, Noted)> {
         proptest::collection::vec((prop_oneof![Just('a'), Just('c'), Just('e')], proptest::option::of(entry())), 0..2)
     };
     (whole, change(), change()).prop_map(|(base, o, x)| {
-        let side = |changes: Vec<(char, Option<Note>)>| {
+        let side = |changes: Vec<(char, Option<NotedValue>)>| {
             let mut side: Noted = base.clone();
             for (key, entry) in changes {
                 match entry {
@@ -133,7 +133,7 @@ proptest! {
     }
 
     #[test]
-    fn comments_keep_the_laws_and_none_is_doubled_or_lost_in_silence((base, o, x) in noted()) {
+    fn comments_keep_the_laws_and_none_is_doubled_or_lost_silently((base, o, x) in noted()) {
         for kind in [FileType::Json, FileType::Toml, FileType::Yaml, FileType::Env] {
             let [base, o, x] = [&base, &o, &x].map(|noted| noted_text(kind, noted));
             if kind == FileType::Yaml && [&base, &o, &x].iter().any(|text| !kind.parses(text.as_bytes()) || !text.contains(':')) {
@@ -162,7 +162,7 @@ proptest! {
     }
 
     #[test]
-    fn what_only_one_side_added_is_there((base, o, x) in triples()) {
+    fn one_sided_additions_are_in_the_result((base, o, x) in triples()) {
         let m = merge(&input(FileType::Json, &texts(FileType::Json, &base), &texts(FileType::Json, &o), &texts(FileType::Json, &x)));
         let value: serde_json::Value = serde_json::from_slice(&m.bytes).unwrap();
         for (side, other) in [(&o, &x), (&x, &o)] {

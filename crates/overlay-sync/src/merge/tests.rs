@@ -18,7 +18,7 @@ fn merged(kind: FileType, base: &str, overlay: &str, workspace: &str) -> (String
 }
 
 #[test]
-fn two_agents_appending_to_one_array_both_count_and_comments_stay() {
+fn additions_of_two_agents_to_one_array_and_comments_are_kept() {
     let base = "{\n  // ours\n  \"permissions\": {\n    \"allow\": [\"Bash(ls:*)\"]\n  }\n}\n";
     let overlay = base.replace("[\"Bash(ls:*)\"]", "[\"Bash(ls:*)\", \"Bash(git:*)\"]");
     let workspace = base
@@ -49,7 +49,7 @@ fn a_scalar_both_changed_is_a_conflict_and_one_sided_changes_beside_it_stay() {
 }
 
 #[test]
-fn delete_against_modify_keeps_the_modification_and_says_so() {
+fn a_change_against_a_deletion_is_kept_and_is_a_conflict() {
     let (text, conflicts) = merged(FileType::Json, r#"{"a": {"x": 1}}"#, r#"{}"#, r#"{"a": {"x": 2}}"#);
     assert_eq!((text.as_str(), conflicts.len()), (r#"{"a": {"x": 2}}"#, 1));
 }
@@ -68,11 +68,11 @@ fn permissions_only_grow() {
     };
     let both = serde_json::json!({"permissions": {"allow": ["a", "b", "new"], "deny": ["c"]}, "x": [2]});
     assert_eq!(grow(Grow::Permissions, base), (both.clone(), 2));
-    // Taking away is the overlay's business.
+    // Only the overlay removes entries.
     let mut revoked = both.clone();
     revoked["permissions"]["allow"] = serde_json::json!(["b", "new"]);
     assert_eq!(grow(Grow::Permissions, &base.replace("\"a\", ", "")).0, revoked);
-    // Without the policy what denies stays all the same; with it for the whole file, everything stays.
+    // Without the policy `deny` still grows; with it for the whole file, everything stays.
     let three_way = serde_json::json!({"permissions": {"allow": ["b", "new"], "deny": ["c"]}, "x": [2]});
     assert_eq!(grow(Grow::Deny, base), (three_way, 1));
     let mut all = both;
@@ -81,7 +81,7 @@ fn permissions_only_grow() {
 }
 
 #[test]
-fn what_only_grows_cannot_be_replaced_and_an_edit_that_only_adds_stands() {
+fn entries_that_only_grow_cannot_be_replaced_and_additions_are_kept() {
     let base = r#"{"permissions": {"allow": ["a"]}}"#;
     let grow = |grow, workspace: &str| grown(FileType::Json, grow, base.as_bytes(), workspace.as_bytes());
     for away in ["{}", r#"{"permissions": null}"#, r#"{"permissions": {"allow": "all"}}"#, r#"{"permissions": []}"#] {
@@ -91,7 +91,7 @@ fn what_only_grows_cannot_be_replaced_and_an_edit_that_only_adds_stands() {
     let lines = |base: &str, now: &str| grown(FileType::Text, Grow::All, base.as_bytes(), now.as_bytes());
     assert_eq!(lines("a\nb\nc\n", "a\nC\nd\n"), Grown::Back(b"a\nb\nc\nC\nd\n".to_vec(), 2));
     assert_eq!(lines("a\n", "a\nb\n"), Grown::Same);
-    // A number no merge touches hides nothing, and what cannot be put back is not let go.
+    // An odd number elsewhere in the file does not let a removal through.
     let odd = base.replace("\"a\"", "").replace('}', ", \"n\": 1e3}");
     assert!(matches!(grow(Grow::Permissions, &odd.replacen(", \"n\": 1e3}", "}", 1)), Grown::Back(_, 1)), "{odd}");
     assert_eq!(grown(FileType::Yaml, Grow::All, b"l:\n  - a\n  - b\n", b"l: [b, c] # why\n"), Grown::Cannot);
@@ -100,7 +100,7 @@ fn what_only_grows_cannot_be_replaced_and_an_edit_that_only_adds_stands() {
 }
 
 #[test]
-fn entries_are_found_taken_out_and_put_in_again() {
+fn entries_are_found_taken_out_and_put_back() {
     let text = "{\n  // why\n  \"env\": {\n    \"PORT\": \"3000\", // mine\n    \"LOG\": \"info\"\n  },\n  \"allow\": [\"Bash(rm:*)\", \"Read\"]\n}\n";
     let entry = |kind, address: &str| EntryPath::parse(kind, address).unwrap();
     let port = [entry(FileType::Json, "env.PORT")];
@@ -147,9 +147,9 @@ fn a_member_counts_as_new_when_any_part_of_it_is() {
 #[test]
 fn an_answer_may_choose_but_not_invent_or_lose() {
     let (b, o, x) = (r#"{"m": 1, "k": 1}"#, r#"{"m": 2, "k": 1, "o": 1}"#, r#"{"m": 3, "k": 1, "x": 1}"#);
-    let said = |answer: &str| check(&input(FileType::Json, b, o, x), answer.as_bytes());
-    assert_eq!(said(r#"{"m": 2, "k": 1, "o": 1, "x": 1}"#), None);
-    assert_eq!(said(r#"{"m": 3, "k": 1, "o": 1, "x": 1}"#), None);
+    let refusal = |answer: &str| check(&input(FileType::Json, b, o, x), answer.as_bytes());
+    assert_eq!(refusal(r#"{"m": 2, "k": 1, "o": 1, "x": 1}"#), None);
+    assert_eq!(refusal(r#"{"m": 3, "k": 1, "o": 1, "x": 1}"#), None);
     for (answer, why) in [
         (r#"{"m": 4, "k": 1, "o": 1, "x": 1}"#, "adds something"),
         (r#"{"m": 3, "k": 1, "x": 1}"#, "leaves out"),
@@ -160,11 +160,11 @@ fn an_answer_may_choose_but_not_invent_or_lose() {
         ("{\"m\": 3", "parse"),
         ("\0", "NUL"),
     ] {
-        assert!(said(answer).is_some_and(|said| said.contains(why)), "{answer}: {:?}", said(answer));
+        assert!(refusal(answer).is_some_and(|why_not| why_not.contains(why)), "{answer}: {:?}", refusal(answer));
     }
-    assert!(said(&" ".repeat(5000)).unwrap().contains("too long"));
+    assert!(refusal(&" ".repeat(5000)).unwrap().contains("too long"));
     assert!(check(&input(FileType::Json, b, o, x), b"\xff").unwrap().contains("UTF-8"));
-    // Nor may it bring back what one side took away.
+    // Nor may it bring back what one side removed.
     let (b, o, x) = (r#"{"m": 1, "rm": 1}"#, r#"{"m": 2}"#, r#"{"m": 3, "rm": 1}"#);
     let back = check(&input(FileType::Json, b, o, x), x.as_bytes());
     assert_eq!(back, Some("brings back what one side removed"));
@@ -174,7 +174,7 @@ fn an_answer_may_choose_but_not_invent_or_lose() {
 }
 
 #[test]
-fn without_a_base_everything_is_kept_and_the_overlay_decides() {
+fn without_a_base_everything_is_kept_and_the_overlay_wins_conflicts() {
     let merged =
         merge(&MergeInput { base: None, ..input(FileType::Json, "", r#"{"a": 1, "b": 1}"#, r#"{"a": 2, "c": 2}"#) });
     let value: serde_json::Value = serde_json::from_slice(&merged.bytes).unwrap();
@@ -192,7 +192,7 @@ fn env_lines_merge_by_variable() {
 }
 
 #[test]
-fn records_of_json_lines_stand_once_whatever_their_line_ends() {
+fn records_of_json_lines_occur_once_whatever_their_line_endings() {
     let (text, _) =
         merged(FileType::JsonLines, "{\"a\":1}\n", "{\"a\":1}\n{\"b\":1}", "{\"a\":1}\r\n{\"c\":1}\r\n{\"b\":1}\r\n");
     assert_eq!(text, "{\"a\":1}\n{\"b\":1}\n{\"c\":1}\n");
@@ -216,20 +216,20 @@ fn toml_and_yaml_keep_their_comments() {
 }
 
 #[test]
-fn a_last_line_without_its_end_is_not_glued() {
+fn a_last_line_without_its_ending_is_not_joined_to_the_next() {
     let (text, _) = merged(FileType::Text, "a\nb", "new\na\nb", "a\nb\nc");
     assert_eq!(text, "new\na\nb\nc");
 }
 
 #[test]
-fn what_does_not_parse_or_is_binary_is_taken_whole() {
+fn a_text_that_does_not_parse_or_is_binary_is_taken_whole() {
     assert_eq!(merged(FileType::Json, "{}", "{\"a\":1}", "{\"b\":").1, ["whole file"]);
     assert_eq!(merged(FileType::Json, "{\"a\": 1}", "{\"a\": 2}", "{\"a\": 1, \"a\": 3}").1, ["whole file"]);
     assert_eq!(merged(FileType::Text, "a", "b\0", "c").1, ["whole file"]);
 }
 
 #[test]
-fn comments_of_either_side_stay_or_their_loss_is_told() {
+fn comments_of_either_side_are_kept_or_their_loss_is_a_conflict() {
     let base = "{\n  \"a\": 1\n}\n";
     let noted = "{\n  // do not remove\n  \"a\": 1\n}\n";
     let changed = base.replace('1', "2");
@@ -247,8 +247,8 @@ fn comments_of_either_side_stay_or_their_loss_is_told() {
 }
 
 #[test]
-fn what_only_one_side_changed_stays_in_whatever_has_a_structure() {
-    // A number is what is written, however long.
+fn one_sided_changes_are_kept_in_every_structured_type() {
+    // A number stays as it is written, however long.
     let (base, o, x) = (
         "{\"n\": 12345678901234567890, \"l\": []}",
         "{\"n\": 12345678901234567890, \"l\": [], \"o\": 1e3}",
@@ -267,14 +267,14 @@ fn what_only_one_side_changed_stays_in_whatever_has_a_structure() {
     assert_eq!((text.as_str(), conflicts.len()), ("A=1\nC=2\nK=\"x\ny\"\n", 0));
     let (text, _) = merged(FileType::Env, "\u{feff}A=1\n", "\u{feff}A=1\nQ=1\n", "\u{feff}A=2\n");
     assert_eq!(text, "\u{feff}A=2\nQ=1\n");
-    // What no program reads alike is not written anew.
+    // A value that programs read differently is not written anew.
     let odd = "n: .nan\nl: [1]\n";
     let (text, conflicts) = merged(FileType::Yaml, odd, &odd.replace("[1]", "[1, 2]"), &odd.replace("[1]", "[1, 3]"));
     assert!(text.contains(".nan") && conflicts.len() == 1, "{text}");
 }
 
 #[test]
-fn nothing_is_doubled_where_lines_of_both_sides_stay() {
+fn nothing_is_doubled_where_lines_of_both_sides_are_kept() {
     let no_base = |kind, o: &str, x: &str| {
         let merged = merge(&MergeInput { base: None, ..input(kind, "", o, x) });
         (String::from_utf8(merged.bytes).unwrap(), merged.conflicts.len())
@@ -289,16 +289,16 @@ fn nothing_is_doubled_where_lines_of_both_sides_stay() {
     assert_eq!(text.matches("# head").count(), 1, "{text}");
     let (text, _) = merged(FileType::Yaml, "# old\na: 1\n", "# new\na: 1\n", "# new\n# more\na: 1\n");
     assert_eq!(text.matches("# new").count(), 1, "{text}");
-    // What looks like a comment in a string is none.
+    // A string may look like a comment.
     let allow = |list: &str| format!("{{\n  \"allow\": [\"Read(src/**)\", \"a\\\"b // c\"{list}]\n}}\n");
     let (text, conflicts) = merged(FileType::Json, &allow(""), &allow(", \"git\""), &allow(", \"npm\""));
     assert_eq!((text, conflicts), (allow(", \"git\", \"npm\""), vec![]));
-    // The common lines of two texts without a past serve as one.
+    // Without a base the lines that both texts have in common serve as one.
     assert_eq!(no_base(FileType::Text, "l1\nl2\n", "l1\nl2\nmine\n"), ("l1\nl2\nmine\n".into(), 0));
-    // Line ends are merged for themselves.
+    // Line endings are merged separately.
     let (text, conflicts) = merged(FileType::Text, "1\r\n2\r\n3\r\n", "1\r\n2\r\n3\r\n4\r\n", "1\n2x\n3\n");
     assert_eq!((text.as_str(), conflicts.len()), ("1\n2x\n3\n4\n", 0));
-    // Comments in an array stay with their elements, and one table both changed is a conflict of its lines.
+    // Comments in an array stay with their elements, and a table that both sides changed is a conflict of its lines.
     let list = |items: &str| format!("a = [\n{items}]\n");
     let (text, conflicts) = merged(
         FileType::Toml,
@@ -313,7 +313,7 @@ fn nothing_is_doubled_where_lines_of_both_sides_stay() {
     assert!(FileType::Yaml.parses("\u{feff}a: 1\nb: 1\n".as_bytes()));
     let (text, _) = merged(FileType::Yaml, "a: 1\nb: 1\n", "a: 1\nb: 1\nl: 2\n", "\u{feff}a: 1\nb: 1\nz: 3\n");
     assert!(text.starts_with('\u{feff}') && text.contains("l: 2") && text.contains("z: 3"), "{text}");
-    // A comment that was added stands where it was added, and a mark that was taken away is gone.
+    // An added comment stays in its place, and a removed byte order mark is gone.
     let (text, _) =
         merged(FileType::Env, "A=1\nB=1\nC=1\nD=1\n", "A=1\nB=1\nC=1\nD=2\n", "# why\nA=1\nB=1\nC=1\nD=1\n");
     assert_eq!(text, "# why\nA=1\nB=1\nC=1\nD=2\n");
@@ -322,7 +322,7 @@ fn nothing_is_doubled_where_lines_of_both_sides_stay() {
 }
 
 #[test]
-fn a_person_s_word_deletes_too_and_the_record_tells_whose_side_stayed() {
+fn a_persons_decision_deletes_too_and_conflicts_record_the_kept_side() {
     let (b, o, x) = ("{\"m\": 1, \"k\": 1}", "{\"m\": 2, \"k\": 1}", "{\"k\": 1}");
     let by = |rule| merge(&MergeInput { rule, ..input(FileType::Json, b, o, x) });
     let kept = |merged: &MergedText| merged.conflicts.iter().map(|c| c.kept).collect::<Vec<_>>();
@@ -334,7 +334,7 @@ fn a_person_s_word_deletes_too_and_the_record_tells_whose_side_stayed() {
 }
 
 #[test]
-fn a_text_that_some_reader_takes_for_something_else_keeps_its_quotes() {
+fn a_string_that_some_reader_takes_for_another_type_keeps_its_quotes() {
     let kept = [
         "22:22",
         "190:20:30.15",
@@ -365,7 +365,7 @@ fn a_text_that_some_reader_takes_for_something_else_keeps_its_quotes() {
         "12345678901234567890",
     ];
     for quote in ['"', '\''] {
-        // A list in brackets is never put onto a text line by line, so that all of it is written anew.
+        // A flow list is never merged by lines, so all of it is written anew.
         let text = |more: &str| {
             let values = kept.iter().map(|text| format!("- {quote}{text}{quote}\n")).collect::<String>();
             let keys = kept.iter().map(|text| format!("{quote}{text}{quote}: 1\n")).collect::<String>();
@@ -382,10 +382,10 @@ fn a_text_that_some_reader_takes_for_something_else_keeps_its_quotes() {
         }
         assert!(merged.contains("- 1.2.3\n- a:b\n- nobody\n- x\n"), "{merged}");
     }
-    // A new one gets them, and numbers and words that are none of these stay what they are.
+    // A new string gets quotes if it needs them; other numbers and words stay what they are.
     let (text, _) = merged(FileType::Yaml, "l: [1]\n", "l: [1, '8:30', no]\n", "l: [1, true, 2.5]\n");
     assert_eq!(text, "l:\n- 1\n- '8:30'\n- 'no'\n- true\n- 2.5\n");
-    // A key that either side wrote without quotes was meant so; a value that is quoted anywhere is quoted.
+    // A key that either side wrote without quotes gets none; a value that is quoted anywhere is quoted.
     let base = "on: no\ny: [1]\n";
     let (text, conflicts) =
         merged(FileType::Yaml, base, &base.replace('1', "1, 2"), &(base.replace('1', "1, 3") + "off: \"no\"\n"));

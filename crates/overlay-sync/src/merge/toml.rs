@@ -100,19 +100,19 @@ fn change(ours: &mut Item, theirs: Option<&Item>, to: &Tree) -> Option<()> {
 /// The same for `[[tables]]`.
 fn set_tables(tables: &mut ArrayOfTables, theirs: Option<&ArrayOfTables>, to: &[Tree]) -> Option<()> {
     let ours = tables.clone();
-    let spelt = |tree: &Tree| {
+    let find_table = |tree: &Tree| {
         let theirs = theirs.into_iter().flat_map(|tables| tables.iter());
         ours.iter().chain(theirs).find(|table| table_tree(*table).same(tree)).cloned()
     };
     tables.clear();
-    to.iter().try_for_each(|tree| spelt(tree).map(|table| tables.push(table)))
+    to.iter().try_for_each(|tree| find_table(tree).map(|table| tables.push(table)))
 }
 
 /// Makes an array hold `to` in this order, each element as one of the sides wrote it. Elements that keep their order
 /// stay in place, with the layout around them.
 fn set(array: &mut Array, theirs: Option<&Array>, to: &[Tree]) -> Option<()> {
     let ours = array.clone();
-    let spelt = |tree: &Tree| {
+    let find_value = |tree: &Tree| {
         let theirs = theirs.into_iter().flat_map(|array| array.iter());
         ours.iter().chain(theirs).find(|value| value_tree(value).same(tree)).cloned()
     };
@@ -122,7 +122,7 @@ fn set(array: &mut Array, theirs: Option<&Array>, to: &[Tree]) -> Option<()> {
         array.clear();
     }
     for tree in &to[array.len()..] {
-        array.push(spelt(tree)?);
+        array.push(find_value(tree)?);
     }
     Some(())
 }

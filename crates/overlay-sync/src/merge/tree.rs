@@ -60,14 +60,14 @@ impl Tree {
     }
 
     /// The whole tree in one line with sorted keys: equal trees are spelled the same.
-    pub fn spelt(&self) -> String {
+    pub fn spelling(&self) -> String {
         match self {
             Tree::Leaf(value) => value.clone(),
-            Tree::Array(items) => format!("[{}]", items.iter().map(Tree::spelt).collect::<Vec<_>>().join(",")),
+            Tree::Array(items) => format!("[{}]", items.iter().map(Tree::spelling).collect::<Vec<_>>().join(",")),
             Tree::Object(entries) => {
                 let mut members: Vec<String> = entries
                     .iter()
-                    .map(|(key, tree)| format!("{}:{}", serde_json::Value::from(key.as_str()), tree.spelt()))
+                    .map(|(key, tree)| format!("{}:{}", serde_json::Value::from(key.as_str()), tree.spelling()))
                     .collect();
                 members.sort();
                 format!("{{{}}}", members.join(","))
@@ -119,14 +119,14 @@ pub fn merge(
     let mut merger = Merger { rule: input.rule, conflicts: Vec::new() };
     let tree = merger.merge("", base.as_ref(), Some(&overlay), Some(&workspace))?;
     let mut conflicts = merger.conflicts;
-    let says = |bytes: &[u8]| parse(bytes).is_some_and(|said| said.same(&tree));
+    let is_result = |bytes: &[u8]| parse(bytes).is_some_and(|parsed| parsed.same(&tree));
     // A line merge keeps comments and layout of both sides, so it is taken when it has the merged tree.
     let swapped = MergeInput { overlay: input.workspace, workspace: input.overlay, ..*input };
     let by_lines =
         [lines::merge(input), lines::merge_with(input, Disputed::Both), lines::merge_with(&swapped, Disputed::Both)];
     let wanted = Comments::wanted(input);
     let serves = |merged: &MergedText| {
-        merged.conflicts.is_empty() && says(&merged.bytes) && !wanted.is_exceeded_by(&merged.bytes)
+        merged.conflicts.is_empty() && is_result(&merged.bytes) && !wanted.is_exceeded_by(&merged.bytes)
     };
     if let Some(merged) = by_lines.into_iter().find(serves) {
         return Some(MergedText { bytes: merged.bytes, conflicts });
@@ -135,7 +135,7 @@ pub fn merge(
     let edited = |text: &[u8], from: &Tree, other: &[u8]| {
         let is_whole = tree.same(from);
         let bytes = if is_whole { Some(text.to_vec()) } else { write(text, from, &tree, other) };
-        bytes.filter(|bytes| says(bytes)).map(|bytes| (wanted.missing_in(&bytes), !is_whole, bytes))
+        bytes.filter(|bytes| is_result(bytes)).map(|bytes| (wanted.missing_in(&bytes), !is_whole, bytes))
     };
     let first = edited(input.overlay, &overlay, input.workspace);
     // The overlay's text is preferred, unless the workspace's has the merged tree already or keeps more comments.
@@ -225,14 +225,14 @@ impl Merger {
             Some(Tree::Array(items)) => items,
             _ => &empty,
         };
-        let spelt = |list: &[Tree]| -> HashSet<String> { list.iter().map(Tree::spelt).collect() };
-        let sets = [spelt(base), spelt(overlay), spelt(workspace)];
+        let spellings = |list: &[Tree]| -> HashSet<String> { list.iter().map(Tree::spelling).collect() };
+        let sets = [spellings(base), spellings(overlay), spellings(workspace)];
         let is_set = [base.len(), overlay.len(), workspace.len()] == [sets[0].len(), sets[1].len(), sets[2].len()];
         if !is_set {
             self.conflict(path, self.rule);
             return Some(Tree::Array(self.rule.pick(overlay, workspace).to_vec()));
         }
-        let [in_base, in_overlay, in_workspace] = sets.map(|set| move |item: &Tree| set.contains(&item.spelt()));
+        let [in_base, in_overlay, in_workspace] = sets.map(|set| move |item: &Tree| set.contains(&item.spelling()));
         let stays = |item: &&Tree| in_workspace(item) || !in_base(item);
         let added = workspace.iter().filter(|item| !in_base(item) && !in_overlay(item));
         Some(Tree::Array(overlay.iter().filter(stays).chain(added).cloned().collect()))

@@ -47,15 +47,15 @@ pub fn rewrite(text: &[u8], from: &Tree, to: &Tree, donor: &[u8]) -> Option<Vec<
     let input =
         MergeInput { base: Some(&from), overlay: text, workspace: &wanted, kind: FileType::Yaml, rule: Rule::Overlay };
     let edited = lines::merge(&input);
-    let says = edited.conflicts.is_empty() && parse(&edited.bytes).is_some_and(|said| said.same(to));
+    let is_result = edited.conflicts.is_empty() && parse(&edited.bytes).is_some_and(|tree| tree.same(to));
     let is_bare = !text.iter().any(|b| b"#&*!|>".contains(b));
-    if says { Some(edited.bytes) } else { is_bare.then_some(wanted) }
+    if is_result { Some(edited.bytes) } else { is_bare.then_some(wanted) }
 }
 
 /// Writes a tree as a text that every reader reads alike. Strings stay strings, with the quotes that they have in
 /// `model`. A string that is not quoted there, in this line or as this key, is written without quotes too.
 fn written(tree: &Tree, model: &str) -> Option<Vec<u8>> {
-    if model.contains(QUOTED) || tree.spelt().contains(QUOTED) {
+    if model.contains(QUOTED) || tree.spelling().contains(QUOTED) {
         return None;
     }
     let lines: HashSet<&str> = model.lines().map(bare).collect();

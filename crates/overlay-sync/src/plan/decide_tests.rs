@@ -60,7 +60,7 @@ impl Case<'_> {
     }
 
     /// The step in one line, then the part that waits.
-    fn told(&self) -> String {
+    fn outcome(&self) -> String {
         let text =
             |bytes: &Option<Vec<u8>>| bytes.as_ref().map_or("-".into(), |b| String::from_utf8_lossy(b).into_owned());
         let Decision { step, part } = self.decide();
@@ -76,7 +76,7 @@ impl Case<'_> {
 }
 
 #[test]
-fn every_case_of_base_overlay_and_here() {
+fn every_combination_of_base_overlay_and_here_has_its_step() {
     let (a, b, c) = (Some("a"), Some("b"), Some("c"));
     let cases = [
         ((None, None, None, None), "nothing"),
@@ -100,13 +100,13 @@ fn every_case_of_base_overlay_and_here() {
         ((a, a, Some(""), None), "hold it is empty"),
     ];
     for ((base, overlay, here, deleted), expected) in cases {
-        let told = Case { deleted, ..case(base, overlay, here) }.told();
-        assert_eq!(told, expected, "{base:?} {overlay:?} {here:?} {deleted:?}");
+        let outcome = Case { deleted, ..case(base, overlay, here) }.outcome();
+        assert_eq!(outcome, expected, "{base:?} {overlay:?} {here:?} {deleted:?}");
     }
 }
 
 #[test]
-fn what_comes_down_only_never_goes_up() {
+fn a_down_file_is_never_pushed() {
     let (a, b, c) = (Some("a\nx\n"), Some("a\nb\nx\n"), Some("c\nx\n"));
     for (base, overlay, here, expected) in [
         (a, a, b, "nothing"),
@@ -116,60 +116,60 @@ fn what_comes_down_only_never_goes_up() {
         (None, None, a, "nothing"),
     ] {
         let policy = Policy { is_down: true, ..Policy::default() };
-        let told = Case { policy, is_declared: true, ..case(base, overlay, here) }.told();
-        assert_eq!(told, expected, "{base:?} {overlay:?} {here:?}");
+        let outcome = Case { policy, is_declared: true, ..case(base, overlay, here) }.outcome();
+        assert_eq!(outcome, expected, "{base:?} {overlay:?} {here:?}");
     }
 }
 
 #[test]
-fn deletions_in_the_overlay_go_on_where_that_is_wished() {
+fn deletions_in_the_overlay_spread_where_the_policy_says_so() {
     let policy = Policy { spreads_deletions: true, ..Policy::default() };
-    let told = |here| Case { policy: policy.clone(), ..case(Some("a"), None, Some(here)) }.told();
-    assert_eq!((told("a").as_str(), told("b").as_str()), ("remove", "push overlay:b here:-"));
+    let outcome = |here| Case { policy: policy.clone(), ..case(Some("a"), None, Some(here)) }.outcome();
+    assert_eq!((outcome("a").as_str(), outcome("b").as_str()), ("remove", "push overlay:b here:-"));
 }
 
 #[test]
-fn a_declared_file_enters_once_it_is_fit_to() {
-    let told = |kind, here| Case { is_declared: true, kind, ..case(None, None, Some(here)) }.told();
-    assert_eq!(told(FileType::Text, "a"), "adopt overlay:a here:-");
-    assert_eq!(told(FileType::Text, ""), "hold it is empty");
-    assert_eq!(told(FileType::Json, "{\"a\":"), "hold it does not parse");
-    assert!(told(FileType::Json, "{\"mcpServers\": {\"x\": {}}}").starts_with("hold it is new and adds"));
+fn a_declared_file_enters_once_it_is_whole_and_runs_no_code() {
+    let outcome = |kind, here| Case { is_declared: true, kind, ..case(None, None, Some(here)) }.outcome();
+    assert_eq!(outcome(FileType::Text, "a"), "adopt overlay:a here:-");
+    assert_eq!(outcome(FileType::Text, ""), "hold it is empty");
+    assert_eq!(outcome(FileType::Json, "{\"a\":"), "hold it does not parse");
+    assert!(outcome(FileType::Json, "{\"mcpServers\": {\"x\": {}}}").starts_with("hold it is new and adds"));
 }
 
 #[test]
-fn broken_and_gutted_edits_wait() {
+fn broken_and_gutted_edits_are_held() {
     let full: String = (0..9).map(|i| format!("\"k{i}\": {i}, ")).collect();
     let base = format!("{{{full}\"z\": 0}}");
-    assert_eq!(json(&base, &base, "{\"k0\":").told(), "hold it does not parse any more");
-    assert_eq!(json(&base, &base, "{\"k0\": 0}").told(), "hold 9 of 10 entries vanished at once");
-    assert!(json(&base, "{", &base).told().starts_with("hold in the overlay"));
+    assert_eq!(json(&base, &base, "{\"k0\":").outcome(), "hold it does not parse any more");
+    assert_eq!(json(&base, &base, "{\"k0\": 0}").outcome(), "hold 9 of 10 entries vanished at once");
+    assert!(json(&base, "{", &base).outcome().starts_with("hold in the overlay"));
     // Without a base nobody can tell what it adds.
     let fresh = Case { kind: FileType::Json, ..case(None, Some("{}"), Some("{\"a\": 1, \"a\": 2}")) };
-    assert!(fresh.told().contains("nobody can tell"), "{}", fresh.told());
+    assert!(fresh.outcome().contains("nobody can tell"), "{}", fresh.outcome());
 }
 
 #[test]
-fn what_runs_code_waits_and_the_rest_of_the_edit_goes_on() {
+fn additions_that_run_code_wait_while_the_rest_is_synced() {
     let here = r#"{"hooks": {"Stop": ["rm"]}, "a": 1}"#;
     let adds = json("{}", "{}", here);
-    let told = adds.told();
-    assert!(told.starts_with("push overlay:{") && told.contains("waits: it adds to `hooks`"), "{told}");
-    let Decision { step: Step::Write(write), part: Some(part) } = adds.decide() else { panic!("{told}") };
+    let outcome = adds.outcome();
+    assert!(outcome.starts_with("push overlay:{") && outcome.contains("waits: it adds to `hooks`"), "{outcome}");
+    let Decision { step: Step::Write(write), part: Some(part) } = adds.decide() else { panic!("{outcome}") };
     let value = |bytes: &[u8]| serde_json::from_slice::<serde_json::Value>(bytes).unwrap();
     assert_eq!(value(&write.overlay.unwrap()), serde_json::json!({"a": 1}));
     assert_eq!((write.here, value(&write.base)), (None, serde_json::json!({"a": 1})));
     // Once accepted, it is an edit like any other; a different addition waits again.
     let accepted = Case { accepted: Some(part.digest), ..json("{\"a\": 1}", "{\"a\": 1}", here) };
-    assert_eq!(accepted.told(), format!("push overlay:{here} here:-"));
+    assert_eq!(accepted.outcome(), format!("push overlay:{here} here:-"));
     let other = here.replace("rm", "rm -r");
     let another = Case { accepted: Some(part.digest), ..json("{\"a\": 1}", "{\"a\": 1}", &other) };
-    assert!(another.told().starts_with("nothing; waits"), "{}", another.told());
+    assert!(another.outcome().starts_with("nothing; waits"), "{}", another.outcome());
     // The overlay's own additions were made by a person. While a workspace's additions wait, others do not arrive
     // there, and are not lost.
     let hooked = r#"{"hooks": {"Stop": ["x"]}, "a": 1}"#;
-    assert!(json("{}", hooked, "{}").told().starts_with("pull"));
-    assert!(json(hooked, hooked, &hooked.replace(": 1", ": 2")).told().starts_with("push"));
+    assert!(json("{}", hooked, "{}").outcome().starts_with("pull"));
+    assert!(json(hooked, hooked, &hooked.replace(": 1", ": 2")).outcome().starts_with("push"));
     let Decision { step: Step::Write(write), .. } = json("{\"a\": 1}", &hooked.replace(": 1", ": 2"), here).decide()
     else {
         panic!("the rest comes")
@@ -186,33 +186,33 @@ fn local_entries_neither_leave_nor_enter() {
     let text = |port: u32, log: &str| format!("{{\"env\": {{\"LOG\": \"{log}\", \"PORT\": {port}}}}}");
     let shared = "{\"env\": {\"LOG\": \"a\"}}";
     let (o, x, edited, newer) = (text(1, "a"), text(2, "a"), text(2, "b"), text(3, "c"));
-    assert_eq!(local(Some(shared), Some(&o), Some(&x)).told(), "nothing");
-    let told = local(Some(shared), Some(&o), Some(&edited)).told();
-    assert_eq!(told, format!("push overlay:{} here:-", text(1, "b")));
-    let told = local(Some(shared), Some(&newer), Some(&x)).told();
-    assert_eq!(told, format!("pull overlay:- here:{}", text(2, "c")));
+    assert_eq!(local(Some(shared), Some(&o), Some(&x)).outcome(), "nothing");
+    let outcome = local(Some(shared), Some(&o), Some(&edited)).outcome();
+    assert_eq!(outcome, format!("push overlay:{} here:-", text(1, "b")));
+    let outcome = local(Some(shared), Some(&newer), Some(&x)).outcome();
+    assert_eq!(outcome, format!("pull overlay:- here:{}", text(2, "c")));
     // A new file arrives, and is pushed, without them.
-    let parsed = |told: String| told.split_once(":{").map(|(_, text)| format!("{{{text}")).unwrap();
-    let came = parsed(local(None, Some(&o), None).told());
+    let parsed = |outcome: String| outcome.split_once(":{").map(|(_, text)| format!("{{{text}")).unwrap();
+    let came = parsed(local(None, Some(&o), None).outcome());
     assert_eq!(serde_json::from_str::<serde_json::Value>(&came).unwrap(), serde_json::json!({"env": {"LOG": "a"}}));
     assert_eq!(
-        local(Some(&o), Some(&o), Some("{\"env\": ")).told(),
-        "hold its own entries cannot be told from the others"
+        local(Some(&o), Some(&o), Some("{\"env\": ")).outcome(),
+        "hold its own entries cannot be outcome from the others"
     );
 }
 
 #[test]
-fn what_was_removed_does_not_come_back_by_itself() {
+fn a_removed_entry_waits_when_it_comes_back() {
     let allow = |list: &str| format!("{{\"permissions\": {{\"allow\": [{list}]}}}}");
     let (without, with) = (allow("\"a\""), allow("\"a\", \"rm\", \"new\""));
     let case = Case { removed: vec!["permissions.allow.rm"], ..json(&without, &without, &with) };
     assert_eq!(
-        case.told(),
+        case.outcome(),
         format!("push overlay:{} here:-; waits: it brings back an entry that was removed", allow("\"a\", \"new\""))
     );
     let Decision { part: Some(part), .. } = case.decide() else { panic!("it waits") };
     let accepted = Case { accepted: Some(part.digest), ..case };
-    assert_eq!(accepted.told(), format!("push overlay:{with} here:-"));
+    assert_eq!(accepted.outcome(), format!("push overlay:{with} here:-"));
 }
 
 #[test]
@@ -225,34 +225,34 @@ fn a_workspace_under_grow_only_adds() {
         (None, Some(both.clone().into_bytes()), 1, SyncRule::Merge)
     );
     let three_way = Policy { grow: Grow::Deny, ..Policy::default() };
-    assert_eq!(Case { policy: three_way, ..json(&both, &both, &one) }.told(), format!("push overlay:{one} here:-"));
+    assert_eq!(Case { policy: three_way, ..json(&both, &both, &one) }.outcome(), format!("push overlay:{one} here:-"));
 }
 
 #[test]
-fn a_conflict_is_held_or_asked_about_where_that_is_wished() {
+fn a_conflict_is_held_or_asked_about_where_the_policy_says_so() {
     let (b, o, x) = ("{\"m\": 1}", "{\"m\": 2}", "{\"m\": 3}");
     let hold = Policy { on_conflict: OnConflict::Hold, ..Policy::default() };
     let held = Case { policy: hold, ..json(b, o, x) };
-    assert_eq!(held.told(), "nothing; waits: both sides changed m");
+    assert_eq!(held.outcome(), "nothing; waits: both sides changed m");
     let part = held.decide().part.unwrap();
     let accepted = Case { accepted: Some(part.digest), ..held };
-    assert_eq!(accepted.told(), format!("last_write overlay:{x} here:-"));
+    assert_eq!(accepted.outcome(), format!("last_write overlay:{x} here:-"));
     // Only what is in dispute waits.
     let more = "{\"m\": 3, \"new\": 1}";
     let beside = Case { policy: accepted.policy.clone(), ..json(b, o, more) };
-    let told: String = beside.told().split_whitespace().collect();
-    assert_eq!(told, "pushoverlay:{\"m\":2,\"new\":1}here:-;waits:bothsideschangedm");
+    let outcome: String = beside.outcome().split_whitespace().collect();
+    assert_eq!(outcome, "pushoverlay:{\"m\":2,\"new\":1}here:-;waits:bothsideschangedm");
     let lines = Case { policy: accepted.policy.clone(), ..case(Some("a\n"), Some("b\n"), Some("c\n")) };
-    assert_eq!(lines.told(), "hold both sides changed line 1");
+    assert_eq!(lines.outcome(), "hold both sides changed line 1");
     let ask = Case { command: Some(BTreeSet::new()), ..json(b, o, x) };
-    let Step::Ask(question) = ask.decide().step else { panic!("{}", ask.told()) };
+    let Step::Ask(question) = ask.decide().step else { panic!("{}", ask.outcome()) };
     let refused = Case { command: Some(BTreeSet::from([question.id()])), ..json(b, o, x) };
-    assert_eq!(refused.told(), format!("last_write overlay:{x} here:-"));
+    assert_eq!(refused.outcome(), format!("last_write overlay:{x} here:-"));
     // The merge command is not asked about what only one side changed, or what is taken as a whole.
-    assert!(Case { command: Some(BTreeSet::new()), ..json(b, b, x) }.told().starts_with("push"));
+    assert!(Case { command: Some(BTreeSet::new()), ..json(b, b, x) }.outcome().starts_with("push"));
     assert!(
         Case { command: Some(BTreeSet::new()), ..case(None, Some("a\0"), Some("b\0")) }
-            .told()
+            .outcome()
             .starts_with("last_write")
     );
 }

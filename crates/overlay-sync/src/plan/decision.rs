@@ -6,7 +6,7 @@ use shopfloor_core::hash::Digest;
 
 use crate::merge::{EntryPath, FileType, MergeConflict, MergeInput, Rule};
 use crate::settings::Policy;
-use crate::store::{Intent, SyncRule};
+use crate::store::{SyncRule, WriteIntent};
 
 /// What a pass sees of one file.
 #[derive(Clone, Copy, Debug)]
@@ -32,7 +32,7 @@ pub struct Look<'a> {
     /// see this file.
     pub command: Option<&'a BTreeSet<QuestionId>>,
     /// What an earlier run set out to do and may not have finished, with the bytes of its result.
-    pub intent: Option<(&'a Intent, &'a [u8])>,
+    pub intent: Option<(&'a WriteIntent, &'a [u8])>,
 }
 
 /// The digests of the three texts that a question is about.

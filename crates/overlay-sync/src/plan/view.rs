@@ -43,7 +43,7 @@ impl SharedView {
         let base_bytes = part_of(look.base.and_then(|(_, bytes)| bytes))?;
         let (mut overlay, mut here) = (part_of(look.overlay)?, part_of(look.here)?);
         // An entry that is taken out leaves its layout behind, so texts with the same content count as equal.
-        let same = |a: &[u8], b: &[u8]| a != b && look.kind.says_same(a, b);
+        let same = |a: &[u8], b: &[u8]| a != b && look.kind.has_same_content(a, b);
         if let Some(base) = &base_bytes {
             for side in [&mut overlay, &mut here].into_iter().flatten() {
                 if same(side, base) {

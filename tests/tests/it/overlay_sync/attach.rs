@@ -68,7 +68,7 @@ fn add_and_attach_lose_no_text_and_refuse_other_repositories() {
     s.a.overlay(&["add", ".gitignore"]).exit(1).err_has("git does not ignore");
     s.a.overlay(&["add", "../b/.env"]).exit(2).any_err();
     s.a.overlay(&["add", ".env"]).exit(0).out_has("added .env");
-    // A different file that is there already: nothing of either is lost, the overlay decides.
+    // The workspace has a different file already: no text is lost, and the overlay wins conflicts.
     s.b.write(".env", "A=2\nB=2\n");
     s.b.overlay(&["attach"]).exit(1).any_err();
     assert_eq!(s.b.read(".env"), "A=1\nB=2\n");
@@ -99,7 +99,7 @@ fn a_worktree_made_anew_at_the_same_path_is_a_new_workspace() {
     s.attach();
     s.app.git(&["worktree", "remove", "--force", "../b"]);
     s.app.git(&["worktree", "add", "-q", "../b", "b"]);
-    // Its absent files are no deletions: it is not attached yet, and gets everything when it is.
+    // Its missing files do not count as deleted: it is not attached yet, and gets everything when it is.
     s.sync(0).err_has("is not there");
     s.b.overlay(&["attach"]).exit(0);
     s.all_are(".env", "A=1\n");
@@ -129,7 +129,7 @@ fn one_hook_stub_runs_both_tools_in_their_order() {
     );
     s.app.overlay(&["hook", "uninstall"]).exit(0);
     assert!(!s.app.has(".git/hooks/post-checkout"));
-    // Where nobody uses an overlay the hook leaves no trace.
+    // In a repository without an overlay the hook leaves no trace.
     let other = w.repo("eng/repos/other");
     other.overlay(&["hook", "install"]).exit(0);
     other.worktree("other-wt");
@@ -168,7 +168,7 @@ fn a_worktree_named_twice_is_attached_once() {
     s.a.write(".env", "A=2\n");
     s.sync(0).any_err();
     assert_eq!(s.text(".env"), "A=2\n");
-    // A path in it means it, wherever one stands.
+    // A path inside a workspace names the workspace.
     s.a.sh("cd sub && overlay-sync status . && overlay-sync sync . && overlay-sync detach .")
         .exit(0)
         .out_has("clean .env");

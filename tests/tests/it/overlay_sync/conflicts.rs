@@ -25,7 +25,7 @@ fn a_conflict_is_decided_and_the_losing_text_can_be_restored() {
     s.app.overlay(&["restore", id, "--to", ".env.old"]).exit(1).err_has("exists already");
     s.app.overlay(&["show", "ffffffff"]).exit(1).any_err();
     s.sync(0).any_err();
-    // Also where the result is neither side's text: the loser is the one whose value was not taken.
+    // The result may be neither side's text: the loser is the side whose value was not taken.
     s.a.write(".claude/settings.json", "{\"model\": \"p\", \"k\": 2, \"pa\": 1}");
     s.b.write(".claude/settings.json", "{\"qb\": 1, \"model\": \"q\", \"k\": 2}");
     s.sync(1).any_err();
@@ -33,7 +33,7 @@ fn a_conflict_is_decided_and_the_losing_text_can_be_restored() {
     let newest = s.app.overlay(&["conflicts", "--json"]).exit(0).json_lines().pop().unwrap();
     assert_eq!(text(&newest, "/winner"), "workspace");
     assert!(s.app.overlay(&["show", text(&newest, "/id")]).exit(0).stdout.contains("\"p\""));
-    // With the other rule the overlay decides.
+    // With the other rule the overlay wins.
     s.a.write(".claude/settings.json", "{\"model\": \"b\", \"k\": 2}");
     s.sync(0).any_err();
     s.a.write(".claude/settings.json", "{\"model\": \"a2\", \"k\": 2}");

@@ -24,11 +24,11 @@ fn a_deletion_stays_local_and_a_clean_up_deletes_nothing_elsewhere() {
     assert!(!s.b.has(".env") && s.a.has(".env"));
     s.app.overlay(&["sync", "--restore", s.b.path.to_str().unwrap()]).exit(0);
     s.all_are(".env.local", "B=1\n");
-    // Deleted in the overlay: workspaces keep theirs.
+    // A file deleted in the overlay stays in workspaces.
     std::fs::remove_file(s.overlay(".env")).unwrap();
     s.sync(0).any_err();
     assert!(s.a.has(".env") && !s.overlay(".env").exists());
-    // Emptied, or gone altogether: nothing is touched.
+    // When the overlay is emptied, nothing is touched.
     s.put(".env.x", "x\n");
     s.sync(0).any_err();
     s.app.sh(&format!("cd ~/{OVERLAY} && rm .env*")).exit(0);
@@ -75,7 +75,7 @@ fn an_edit_wins_over_a_deletion_in_the_overlay() {
     s.sync(0).any_err();
     s.sync(0).any_err();
     s.all_are(".env", "K=5\n");
-    // Let go of and put back as it was: managed again.
+    // Given up and put back unchanged, the file is managed again.
     let text = s.text(".env");
     std::fs::remove_file(s.overlay(".env")).unwrap();
     s.sync(0).any_err();
@@ -85,7 +85,7 @@ fn an_edit_wins_over_a_deletion_in_the_overlay() {
     s.a.write(".env", "K=5\nM=1\n");
     s.sync(0).any_err();
     s.all_are(".env", "K=5\nM=1\n");
-    // Let go of and put back: no conflict where nobody changed anything, and status tells of it meanwhile.
+    // Given up and put back, it is no conflict where nobody changed it, and status lists it meanwhile.
     std::fs::remove_file(s.overlay(".env")).unwrap();
     s.sync(0).any_err();
     s.app.overlay(&["status"]).exit(0).out_has("not in the overlay any more");
@@ -119,7 +119,7 @@ fn no_command_recreates_a_lost_overlay() {
         s.app.overlay(args).exit(1).err_has("is not there; nothing was touched");
         assert!(!s.overlay("").exists(), "{args:?}");
     }
-    // An empty directory in its place (nothing is mounted there) is not it either.
+    // An empty directory in its place (an unmounted disk, say) is not the overlay either.
     std::fs::create_dir(s.overlay("")).unwrap();
     for args in [&["sync"][..], &["attach"], &["watch"], &["add", ".env"], &["hook", "run", "post-checkout"]] {
         let status = if args[0] == "hook" { 0 } else { 1 };
@@ -131,14 +131,14 @@ fn no_command_recreates_a_lost_overlay() {
     s.a.write(".env", "A=2\n");
     s.sync(0).any_err();
     s.all_are(".env", "A=2\n");
-    // Emptied: told by whoever is asked.
+    // Every command reports an emptied overlay.
     s.put(".env.two", "x\n");
     s.sync(0).any_err();
     s.app.sh(&format!("rm ~/{OVERLAY}/.env*")).exit(0);
     s.sync(1).err_has("was emptied");
     s.app.overlay(&["status"]).exit(1).err_has("was emptied");
     s.app.overlay(&["sync", "-n"]).exit(1).err_has("was emptied");
-    // Its state is reached through no link.
+    // The state is not read through a link.
     s.app
         .sh(&format!("mv ~/{OVERLAY}/.overlay-sync ~/elsewhere && ln -s ~/elsewhere ~/{OVERLAY}/.overlay-sync"))
         .exit(0);

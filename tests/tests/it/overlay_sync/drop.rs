@@ -19,7 +19,7 @@ fn a_dropped_entry_is_gone_everywhere_and_held_when_it_comes_back() {
     s.all_are(SETTINGS, &left);
     s.app.overlay(&["drop", ".env", "TOKEN"]).exit(0).any_err();
     s.all_are(".env", "A=1\n");
-    // An agent writes its settings from stale memory, with something new.
+    // An agent writes its settings from stale memory, with a new entry.
     s.a.write(SETTINGS, &allow("\"Read\", \"Bash(rm:*)\", \"Bash(git:*)\""));
     s.sync(1).err_has("brings back an entry that was removed");
     let now = allow("\"Read\", \"Bash(git:*)\"");
@@ -32,7 +32,7 @@ fn a_dropped_entry_is_gone_everywhere_and_held_when_it_comes_back() {
     s.app.overlay(&["accept", &s.held_ids()[0]]).exit(0);
     assert!(s.text(SETTINGS).contains("rm:*") && s.a.read(SETTINGS).contains("rm:*"));
     assert_eq!(s.held_ids(), Vec::<String>::new());
-    // Once it is in the overlay again it is an entry like any other.
+    // Back in the overlay, it is an entry like any other.
     s.a.write(SETTINGS, &s.text(SETTINGS).replace("\"Read\", ", ""));
     s.sync(0).any_err();
     assert!(s.text(SETTINGS).contains("Read"));
@@ -68,10 +68,10 @@ fn drop_works_in_any_file_and_no_gate_holds_it() {
     assert!(!s.text(SETTINGS).contains("all"));
     s.app.overlay(&["drop", ".env.one", "ONLY"]).exit(0);
     s.all_are(".env.one", "");
-    // What waits elsewhere is another matter.
+    // Something held in another file does not matter.
     s.b.write(SETTINGS, "{\"m\":");
     s.app.overlay(&["drop", ".env", "TOKEN"]).exit(0).any_err();
-    // With whatever value.
+    // The variable is held whatever its value.
     s.a.write(".env", "A=1\nTOKEN=y\nB=1\n");
     s.sync(1).err_has("brings back an entry that was removed");
     assert_eq!((s.text(".env"), s.b.read(".env")), ("A=1\nB=1\n".into(), "A=1\nB=1\n".into()));

@@ -14,7 +14,7 @@ fn an_unwritable_workspace_does_not_stop_the_others() {
     s.a.write(".env", "A=2\n");
     s.a.run_bound("overlay-sync", &["sync"]).exit(4).any_out().err_has("/b: .env: cannot");
     assert_eq!((s.text(".env"), s.b.read(".env")), ("A=2\n".into(), "A=1\n".into()));
-    // Nor is it let go in a state that nobody chose.
+    // It is not detached in a state that nobody chose either.
     s.a.run_bound("overlay-sync", &["detach", "../b"]).exit(4).err_has("stays attached");
     s.app.sh("chmod 755 ../b").exit(0);
     s.a.run_bound("overlay-sync", &["sync"]).exit(0);

@@ -26,7 +26,7 @@ fn half_written_gutted_and_code_running_texts_are_held() {
     s.a.write(".claude/settings.json", "{\"a\": 2, \"hooks\": {\"Stop\": [{\"command\": \"curl evil\"}]}}\n");
     s.sync(1).err_has("run code in every workspace");
     assert_eq!(s.b.read(".claude/settings.json"), "{\"a\": 2}\n");
-    // A person decides: it goes back, or it spreads; a later edit is another matter.
+    // A person rejects it or lets it spread; a later edit waits again.
     let held = || {
         let lines = s.app.overlay(&["conflicts", "--json"]).exit(0).json_lines();
         let held: Vec<_> = lines.iter().filter(|l| text(l, "/state") == "held").collect();
@@ -71,7 +71,7 @@ fn reject_takes_back_only_the_held_text() {
     s.a.sh("git add -f .claude").exit(0);
     s.app.overlay(&["reject", &id]).exit(1).any_err();
     assert_eq!(s.a.read(SETTINGS), "{\"a\":");
-    // Whatever is git's business now holds nothing back.
+    // A file that git tracks holds nothing back.
     s.sync(0).any_err();
     s.a.overlay(&["detach", "."]).exit(0);
 }
@@ -100,7 +100,7 @@ fn additions_that_run_code_wait_while_the_rest_of_the_edit_is_synced() {
     s.sync(1).err_has("a part of").err_has("adds to `hooks`");
     s.all_but(&s.a, SETTINGS, &allow("\"Read\", \"Edit\""));
     assert_eq!(s.a.read(SETTINGS), hooked);
-    // Held, and nothing more to do; others go on meanwhile, also into the one that waits.
+    // While it is held there is nothing more to do. Other edits still arrive, even in that workspace.
     assert_eq!(s.sync(1).any_err().stdout, "");
     s.b.write(SETTINGS, &allow("\"Read\", \"Edit\", \"Web\""));
     s.sync(1).any_err();
@@ -111,7 +111,7 @@ fn additions_that_run_code_wait_while_the_rest_of_the_edit_is_synced() {
     s.app.overlay(&["accept", &s.held_ids()[0]]).exit(0);
     assert!([s.text(SETTINGS), s.b.read(SETTINGS)].iter().all(|t| t.contains("curl x") && t.contains("Web")));
     assert_eq!(s.sync(0).stdout, "");
-    // The word was for that time: taken away by a person and brought back, it waits once more.
+    // It was accepted once: when a person removes it and it comes back, it waits again.
     let with = s.text(SETTINGS);
     let without = with.replace("\"hooks\": {\"Stop\": [{\"command\": \"curl x\"}]},", "");
     assert_ne!(with, without);
@@ -123,7 +123,7 @@ fn additions_that_run_code_wait_while_the_rest_of_the_edit_is_synced() {
     s.sync(0).any_err();
     s.put(SETTINGS, &with);
     s.sync(0).any_err();
-    // Whoever wishes otherwise says so; the repository's word for that needs approval.
+    // The user can turn the review off; the repository's configuration needs approval for that.
     s.b.write(SETTINGS, &s.text(SETTINGS).replace("curl x", "curl y"));
     s.app.overlay(&["sync"]).exit(1).any_err();
     s.app.write(".shopfloor/config.toml", "[overlay-sync]\nreview = []\n");
@@ -154,7 +154,7 @@ fn the_same_text_held_in_two_files_has_two_ids() {
     assert_ne!(text(other, "/overlay"), text(other, "/here"));
     s.app.overlay(&["accept", id(other)]).exit(0).any_err();
     assert_eq!((s.text(".env").as_str(), s.text(".env.other").as_str(), s.b.read(".env").as_str()), (full, "", full));
-    // What is held by now is another text: nobody has spoken of that one.
+    // Another text is held now, which nobody has accepted.
     let waiting = s.held();
     s.a.write(".env", "A=1\n");
     s.app.overlay(&["accept", id(&waiting[0])]).exit(1).err_has("is no longer what was held");
@@ -173,7 +173,7 @@ fn code_does_not_pass_in_a_text_that_cannot_be_parsed() {
     std::fs::write(s.a.path.join(".claude/mcp.json"), [b"\xff\xfe".as_slice(), &wide].concat()).unwrap();
     s.sync(1).err_has("nobody can tell what it adds").err_has("mcp.json is held: it does not parse");
     assert!(!s.b.has(".claude/mcp.json") && s.b.read(".claude/x.yaml") == "a: !tag 1\n");
-    // What a person lets pass is the text, not its leaves in whatever order.
+    // A person accepts the text, not its leaves in any order.
     s.put(SETTINGS, "{}");
     s.sync(1).any_err();
     s.a.write(SETTINGS, "{\"hooks\": {\"Stop\": [{\"m\": 1}, {\"c\": 2}]}}");
@@ -199,7 +199,7 @@ fn a_held_text_with_local_entries_can_be_rejected() {
     assert_eq!(s.app.overlay(&["show", id(&s.held()[0])]).exit(0).stdout, "PORT=7\nA=1\n");
     s.app.overlay(&["reject", id(&s.held()[0])]).exit(0);
     assert_eq!((s.a.read(".env"), s.b.read(".env")), (format!("PORT=7\n{full}"), full.into()));
-    // One that has nothing of its own goes with the overlay's, one that has stays.
+    // A file without local entries is deleted with the overlay's, a file with some stays.
     s.a.write(".env.x", "X=1\nPORT=3\n");
     s.sync(0).any_err();
     s.app.sh(&format!("rm ~/{OVERLAY}/.env.x ~/{OVERLAY}/.env.y")).exit(0);
@@ -216,7 +216,7 @@ fn everything_held_can_be_released() {
     s.put(SETTINGS, "{\"m\": 1}");
     s.put(".env", &nine(1));
     s.attach();
-    // The overlay's own text is held: it is not given to anybody.
+    // The overlay's own text is held and reaches no workspace.
     s.put(SETTINGS, "{\"m\": 2, \"k\"");
     s.sync(1).err_has("in the overlay: it does not parse");
     let waiting = s.held();
@@ -224,13 +224,13 @@ fn everything_held_can_be_released() {
     assert_eq!(s.a.read(SETTINGS), "{\"m\": 1}");
     s.put(SETTINGS, "{\"m\": 2}");
     s.sync(0).any_err();
-    // A file that is not to enter.
+    // A file that must not enter the overlay.
     s.a.write(".claude/mcp.json", "{\"mcpServers\": {\"x\": {}}}");
     s.sync(1).any_err();
     s.app.overlay(&["reject", id(&s.held()[0])]).exit(0);
     s.sync(0).any_err();
     assert!(s.a.has(".claude/mcp.json") && !s.overlay(".claude/mcp.json").exists());
-    // Both sides gutted: a word for each.
+    // Both sides are gutted: each has to be accepted.
     s.a.write(".env", "K0=a\n");
     s.put(".env", "K0=o\n");
     s.sync(1).any_err();
@@ -254,7 +254,7 @@ fn accepting_one_part_accepts_nothing_else() {
     s.put(SETTINGS, "{\"a\": 2, \"b\": 1}");
     s.a.write(SETTINGS, "{\"b\": 2, \"hooks\": {\"P\": [\"evil\"]}}");
     s.sync(1).err_has("both sides changed a; it adds to `hooks`");
-    // What is neither travels.
+    // The rest is synced.
     assert!(s.b.read(SETTINGS).contains("\"b\": 2"));
     let waiting = s.held();
     s.app.overlay(&["accept", id(&waiting[0])]).exit(1).any_err();
@@ -262,7 +262,7 @@ fn accepting_one_part_accepts_nothing_else() {
         s.b.read(SETTINGS).contains("evil") && !s.b.read(SETTINGS).contains("\"a\""),
         "both were told, and what was deleted goes"
     );
-    // A gutted text with hooks in it: the word for the one is none for the other.
+    // A gutted text with hooks: accepting the one does not accept the other.
     let keys: String = (0..9).map(|n| format!("\"k{n}\": 1, ")).collect();
     s.put(".claude/other.json", &format!("{{{keys}\"z\": 1}}"));
     s.sync(0).any_err();

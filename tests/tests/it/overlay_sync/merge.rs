@@ -45,7 +45,7 @@ fn every_failure_exits_1() {
     dir.overlay(&["merge", "base.json", "gone", "workspace.json"]).exit(1).err_has("there is no file gone");
     dir.overlay(&["merge", "-", "-", "workspace.json"]).exit(1).any_err();
     dir.overlay(&["merge", "--write", "base.json", "-", "workspace.json"]).exit(1).err_has("OVERLAY is stdin");
-    // A hole costs no disk.
+    // A sparse file takes no space.
     std::fs::File::create(dir.path.join("base.json")).unwrap().set_len(65 << 20).unwrap();
     dir.overlay(&[&["merge"], &FILES[..]].concat()).exit(1).err_has("larger than 64 MiB");
 }

@@ -9,7 +9,7 @@ const A: &str = "{\"model\": \"a\", \"k\": 1, \"one\": 1}";
 
 const B: &str = "{\"model\": \"b\", \"k\": 1, \"two\": 2}";
 
-/// A conflict to be asked about: A is in the overlay by the time B comes.
+/// Makes a conflict to ask about: A's text is in the overlay when B's turn comes.
 fn dispute(s: &Scene<'_>) {
     s.put(SETTINGS, "{\"model\": \"x\", \"k\": 1}");
     s.attach();
@@ -59,7 +59,7 @@ fn a_good_answer_is_taken_and_leaves_no_conflict() {
     assert_eq!(read("files"), format!("{{\"model\": \"x\", \"k\": 1}}{A}{B}"));
     assert_eq!((read("mode").trim(), read("path").trim()), ("600", ".claude/settings.json --merge"));
     assert_eq!(s.sync(0).stdout, "");
-    // What only one side changed is nobody's business.
+    // The command is not asked about a change of one side.
     std::fs::remove_file(w.home("stdin")).unwrap();
     s.a.write(SETTINGS, A);
     s.sync(0).any_err();
@@ -153,8 +153,8 @@ fn the_repositorys_merge_command_needs_approval() {
 fn the_lock_is_free_while_the_command_works_and_edits_count() {
     let w = World::new();
     let s = scene(&w);
-    // While it is asked, another sync runs, and the workspace it is asked about is edited; the second time
-    // it answers at once.
+    // While it is asked the first time, another sync runs and the workspace in question is edited. The second time it
+    // answers at once.
     w.program(
         "merger",
         "echo x >> ~/asked\n\

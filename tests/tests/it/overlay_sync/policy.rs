@@ -19,7 +19,7 @@ fn a_removal_that_grow_undoes_is_logged_and_is_not_a_conflict() {
     assert_eq!((text(line, "/rule"), line["kept"].as_u64()), ("merge", Some(1)));
     s.all_are(SETTINGS, &allow("\"Read\", \"Edit\""));
     assert_eq!(s.app.overlay(&["conflicts"]).exit(0).stdout, "");
-    // With plain three-way it spreads, but what is denied stays denied; with grow nothing goes at all.
+    // With three-way the removal spreads, except from `deny`; with grow nothing is removed at all.
     configure(
         &w,
         "[overlay-sync.path.\".claude/*\"]\npolicy = \"three-way\"\n[overlay-sync.path.\".env\"]\npolicy = \"grow\"\n",
@@ -61,7 +61,7 @@ fn local_entries_neither_leave_nor_enter_a_workspace() {
     assert_eq!((s.a.read(SETTINGS), s.b.read(SETTINGS)), (json("3009", "debug"), json("3002", "debug")));
     assert_eq!((s.a.read(".env"), s.text(".env")), ("PORT=1\nA=1\nB=1\n".into(), "A=1\nB=1\n".into()));
     assert_eq!(s.sync(0).stdout, "");
-    // Nor does the overlay's own enter, and a new workspace starts without.
+    // The overlay's own value does not enter either, and a new workspace starts without one.
     s.put(".env", "A=2\nB=1\nPORT=0\n");
     s.app.overlay(&["attach"]).exit(0);
     s.sync(0).any_err();
@@ -90,7 +90,7 @@ fn down_files_are_not_pushed_and_propagated_deletions_spare_edits() {
     s.put(".env", "A=1\nB=1\nC=1\nD=2\n");
     s.sync(0).any_err();
     assert_eq!((s.a.read(".env"), s.b.read(".env")), ("A=mine\nB=1\nC=1\nD=2\n".into(), "A=1\nB=1\nC=1\nD=2\n".into()));
-    // Deleted in the overlay: gone where nobody changed it; an edit is stronger.
+    // Deleted in the overlay, it is deleted where nobody changed it; an edit wins.
     s.b.write(".env.two", "2b\n");
     s.app.sh(&format!("cd ~/{OVERLAY} && rm .env.one .env.two")).exit(0);
     s.app.overlay(&["sync", "-n"]).exit(0).out_has("would remove .env.one");
@@ -126,12 +126,12 @@ fn declared_files_enter_the_overlay_from_any_workspace() {
     out.err_has("half.json is held: it does not parse")
         .err_has("empty.json is held: it is empty")
         .err_has("mcp.json is held: it is new and adds");
-    // What was taken out of the overlay stays out, though workspaces keep theirs.
+    // A file removed from the overlay does not enter again, though workspaces keep theirs.
     std::fs::remove_file(s.overlay(".env.local")).unwrap();
     s.sync(1).any_err();
     s.sync(1).any_err();
     assert!(!s.overlay(".env.local").exists() && s.a.has(".env.local"));
-    // A file that git would show is not taken, whatever is declared.
+    // A file that git would show does not enter, even when declared.
     s.a.sh("rm .claude/half.json .claude/empty.json .claude/mcp.json").exit(0);
     s.app.write(".worktreeinclude", "# what agents need\nseen/*.txt\n*.jsonl\n!x.jsonl\n.env.dir/\n");
     s.b.write("seen/a.txt", "x");
@@ -160,7 +160,7 @@ fn on_conflict_hold_holds_only_the_disputed_key() {
     s.a.write(SETTINGS, "{\"model\": \"a\"}");
     s.b.write(SETTINGS, "{\"model\": \"b\", \"k\": 1}");
     s.sync(1).err_has("both sides changed model");
-    // Only what is in dispute waits.
+    // Only the key in dispute waits.
     let value = |text: &str| serde_json::from_str::<serde_json::Value>(text).unwrap();
     assert_eq!(value(&s.text(SETTINGS)), serde_json::json!({"model": "a", "k": 1}));
     assert_eq!(value(&s.a.read(SETTINGS)), serde_json::json!({"model": "a", "k": 1}));
@@ -184,7 +184,7 @@ fn a_local_value_over_several_lines_does_not_leak_its_tail() {
     s.sync(1).err_has("its own entries cannot be told from the others");
     assert_eq!((s.text(".env"), s.b.read(".env")), ("A=1\n".into(), "A=1\n".into()));
     s.a.overlay(&["add", ".env"]).exit(2).err_has("its local entries cannot be told from the others");
-    // Such a variable is not torn by dropping it either.
+    // `drop` does not tear such a variable apart either.
     configure(&w, "");
     s.a.write(".env", "A=1\n");
     s.sync(0).any_err();
@@ -208,7 +208,7 @@ fn nested_worktrees_and_the_overlay_are_never_declared() {
     assert_eq!(s.sync(0).stdout, "");
     let there = s.app.sh(&format!("cd ~/{OVERLAY} && find . -type f -not -path './.overlay-sync/*'")).exit(0).stdout;
     assert_eq!(there, "./.claude/settings.json\n");
-    // An overlay that lies in the checkout.
+    // The overlay may lie in the checkout.
     let o = ["--overlay", ".claude/overlay"];
     s.app.overlay(&[&["add", ".claude/settings.json"], o.as_slice()].concat()).exit(0);
     s.app.overlay(&[&["attach", "."], o.as_slice()].concat()).exit(0);

@@ -11,7 +11,7 @@ fn changes_are_noticed(w: &World) {
     s.put(".env", "A=0\n");
     s.put(".claude/x", "0\n");
     s.attach();
-    // Until git's word about a workspace is remembered: nothing that it rests on changed just now.
+    // Until git's answers about a workspace are cached: nothing that they depend on has just changed.
     let cache = s.app.path.join(".git/shopfloor/overlay-sync/quiet-files.json");
     let n = Cell::new(0);
     let remembered = || {
@@ -25,18 +25,18 @@ fn changes_are_noticed(w: &World) {
         s.sync(0).any_err();
         remembered()
     });
-    // Tracked in one, not ignored any more in the other: both stay as they are.
+    // The file is tracked in one workspace and no longer ignored in the other: both stay as they are.
     s.a.git(&["add", "-f", ".env"]);
     s.b.write(".gitignore", "*.sh\n.claude/\n*.jsonl\n");
     let before = (s.a.read(".env"), s.b.read(".env"));
-    // Not so fresh that it would be asked about anyway.
+    // Wait until the change is too old to be asked about in any case.
     let age = |path: &std::path::Path| path.metadata().unwrap().modified().unwrap().elapsed().unwrap_or_default();
     wait_for(|| age(&s.b.path.join(".gitignore")).as_millis() > 300);
     s.put(".env", "A=new\n");
     let out = s.app.overlay(&["sync", "-v"]).exit(0);
     out.err_has("/a: .env is tracked there").err_has("/b: .env is not ignored by git there");
     assert_eq!((s.a.read(".env"), s.b.read(".env")), before);
-    // An edit of the same length, its time set back: still an edit.
+    // An edit of the same length with its time set back is still an edit.
     wait_for(|| s.sync(0).any_err().stdout.is_empty());
     let text = s.a.read(".claude/x");
     let edited = text.replace(char::is_numeric, "x");
@@ -49,8 +49,7 @@ fn changes_are_noticed(w: &World) {
     s.all_are(".claude/x", &edited);
 }
 
-/// Below /dev/shm a repository's files are files like any others: what git says of them is asked again once it may have
-/// changed.
+/// Below /dev/shm files are ordinary files: git is asked about them again once its answer may have changed.
 #[test]
 fn a_tracked_file_below_dev_shm_stays_as_it_is() {
     if !Path::new("/dev/shm").is_dir() {

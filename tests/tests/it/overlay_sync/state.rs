@@ -43,7 +43,7 @@ fn state_of_version_1_is_still_read() {
         o = overlay.display(),
     ))
     .exit(0);
-    // As that version left it: an empty file is held, a part of another, a third was deleted here.
+    // The state that version left: an empty file is held, so is a part of another, and a third was deleted here.
     s.app.write(".env", "");
     s.app.write(
         ".claude/settings.json",

@@ -39,7 +39,7 @@ fn permissions_that_two_agents_add_are_both_kept() {
     s.sync(0).any_err();
     s.all_are(".claude/settings.json", &allow("\"Read\", \"Bash(git:*)\", \"Bash(npm:*)\""));
     assert_eq!(s.sync(0).stdout, "");
-    // Taking one away in a workspace does not spread; in the overlay it does.
+    // A removal in a workspace does not spread; one in the overlay does.
     s.a.write(".claude/settings.json", &allow("\"Read\""));
     s.sync(0).any_err();
     s.all_are(".claude/settings.json", &allow("\"Read\", \"Bash(git:*)\", \"Bash(npm:*)\""));
@@ -160,7 +160,7 @@ fn bytes_that_are_not_utf8_are_synced_and_such_names_are_reported() {
     s.sync(0).any_err();
     assert_eq!((read(&s.a, ".env"), read(&s.b, ".env")), (b"A=\xff\xfe\nB=2\nC=\xfd\n".to_vec(), read(&s.a, ".env")));
     assert_eq!(read(&s.b, ".claude/x.bin"), b"\0\x01\xff");
-    // Binaries both changed are taken whole, and the loser can be had back.
+    // Of two binaries one is taken as a whole, and the other can be restored.
     std::fs::write(s.a.path.join(".claude/x.bin"), b"\0a").unwrap();
     std::fs::write(s.b.path.join(".claude/x.bin"), b"\0b").unwrap();
     s.sync(1).any_err();

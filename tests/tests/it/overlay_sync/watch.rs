@@ -17,11 +17,11 @@ fn edits_under_watch_arrive_even_while_one_side_never_rests() {
     s.b.sh("echo B=1 >> .env").exit(0);
     let everywhere = |text: &str| [s.text(".env"), s.a.read(".env"), s.b.read(".env")].iter().all(|t| t.contains(text));
     wait_for(|| everywhere("A=1\n") && everywhere("B=1\n"));
-    // Written all the time: it does not have to be quiet for ever.
+    // A file that is written all the time does not have to become quiet.
     s.a.write(".env.n", "N=0\n");
     s.a.overlay(&["add", ".env.n"]).exit(0);
     wait_for(|| s.b.has(".env.n"));
-    // A thousand edits on, the sync that brought the first one is long over.
+    // A thousand edits later the sync that brought the first one has ended.
     let seen = || s.b.read(".env.n").trim_start_matches("N=").trim_end().parse::<u32>().unwrap();
     let n = Cell::new(0_u32);
     wait_for(|| {
@@ -108,7 +108,7 @@ fn directories_that_cannot_be_watched_are_polled_and_status_says_so() {
     let s = scene(&w);
     s.put(".claude/x", "0\n");
     s.attach();
-    // A user namespace of its own, in which a few watches are all there are.
+    // A user namespace of its own, in which only a few watches are allowed.
     let line =
         "echo 3 > /proc/sys/user/max_inotify_watches && exec overlay-sync watch -q --debounce-ms 50 --max-wait-ms 100";
     let mut command = s.w.command("unshare");

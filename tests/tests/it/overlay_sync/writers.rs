@@ -19,7 +19,7 @@ fn after_a_rest_the_watch_still_waits_for_quiet() {
     s.put(".env", "A=0\n");
     s.attach();
     let watch = Watch::with(&s, &["--debounce-ms", "1000", "--max-wait-ms", "4000"]);
-    // It has fallen asleep, for longer than the quiet time.
+    // Let it rest for longer than the quiet time.
     let rest = Instant::now();
     wait_for(|| rest.elapsed() > Duration::from_millis(1500));
     let written = Instant::now();
@@ -38,7 +38,7 @@ fn a_stale_edit_within_the_quiet_time_removes_nothing() {
     let watch = Watch::with(&s, &["--debounce-ms", "700", "--max-wait-ms", "4000"]);
     let rest = Instant::now();
     wait_for(|| rest.elapsed() > Duration::from_millis(1100));
-    // B reads its copy; A writes; a moment later B writes from what it had read.
+    // B reads its copy, A writes, and a moment later B writes from what it read.
     let stale = s.b.read(".claude/notes.txt");
     s.a.write(".claude/notes.txt", "one\nfrom a\n");
     let start = Instant::now();
@@ -49,7 +49,7 @@ fn a_stale_edit_within_the_quiet_time_removes_nothing() {
     watch.end(&s);
 }
 
-/// An editor that saves by removing the file and creating it, looked at in between.
+/// An editor that saves by removing the file and creating it, with a sync in between.
 #[test]
 fn a_file_saved_by_remove_and_create_removes_no_edit_of_others() {
     let w = World::new();
@@ -62,16 +62,16 @@ fn a_file_saved_by_remove_and_create_removes_no_edit_of_others() {
         s.put(path, old);
         s.attach();
         s.b.write(path, others);
-        // Gone when it is looked at, and filled with what B added meanwhile.
+        // The file is missing at this sync, which refills it with what B added.
         std::fs::remove_file(s.a.path.join(path)).unwrap();
         s.sync(0).any_err();
         assert_eq!(s.a.read(path), others, "{path} is filled again");
-        // Once more nothing has happened.
+        // Another sync changes nothing.
         s.sync(0).any_err();
         s.a.write(path, edited);
         s.sync(0).any_err();
         s.all_are(path, all);
-        // From here on a removal is one again.
+        // From here on a removal counts again.
         s.a.write(path, old);
         s.sync(0).any_err();
         s.all_are(path, old);
@@ -90,7 +90,7 @@ fn lines_that_two_writers_append_are_both_kept() {
     s.attach();
     s.a.write(notes, "# Notes\n- from a\n");
     s.b.write(notes, "# Notes\n- from b\n");
-    // Decided by the rule, and so told; nothing is gone.
+    // It counts as a conflict, but no line is lost.
     let out = s.sync(1);
     out.err_has("conflict");
     s.all_are(notes, "# Notes\n- from a\n- from b\n");
@@ -98,13 +98,13 @@ fn lines_that_two_writers_append_are_both_kept() {
     assert_eq!((conflicts.len(), &conflicts[0]["state"]), (1, &serde_json::json!("recorded")));
     s.sync(0).any_err();
     s.all_are(notes, "# Notes\n- from a\n- from b\n");
-    // Where lines only grow it is no conflict at all.
+    // Under `grow` it is no conflict.
     write(&w.home(".config/shopfloor/config.toml"), "[overlay-sync.path.\"**/*.md\"]\npolicy = \"grow\"\n");
     s.a.write(notes, "# Notes\n- from a\n- from b\n- more of a\n");
     s.b.write(notes, "# Notes\n- from a\n- from b\n- more of b\n");
     s.sync(0).any_err();
     s.all_are(notes, "# Notes\n- from a\n- from b\n- more of a\n- more of b\n");
-    // What nobody has in common is the overlay's, as ever.
+    // Without a common base the overlay wins.
     let fresh = s.app.worktree("fresh");
     fresh.write(notes, "mine\n");
     w.at(&fresh.path).overlay(&["attach"]).any_status().any_out().any_err();
@@ -119,7 +119,7 @@ fn the_last_edit_wins_a_line_that_both_changed() {
     s.put(".env", "PORT=1\n");
     s.put(".claude/x.json", "{\"m\": 1}\n");
     s.attach();
-    // The order of passes is by name; that of edits is another for each file.
+    // Passes go by name; the edits of each file have another order.
     for (path, a, b) in [
         (".env", ("PORT=2\n", "2026-01-02T00:00:02Z"), ("PORT=3\n", "2026-01-02T00:00:01Z")),
         (".claude/x.json", ("{\"m\": 2}\n", "2026-01-02T00:00:01Z"), ("{\"m\": 3}\n", "2026-01-02T00:00:02Z")),
