@@ -153,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_understood_is_not_touched() {
+    fn a_file_that_is_not_understood_is_not_touched() {
         assert!(with_hooks("{ \"hooks\": [1] }").unwrap_err().contains("`hooks`"));
         assert!(with_hooks("{\n  oops").unwrap_err().starts_with("2:"));
         assert!(with_hooks("[]").is_err());

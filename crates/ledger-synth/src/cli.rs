@@ -11,8 +11,8 @@ use crate::settings::LedgerArgs;
 
 /// Merge the events of parallel agents into one deterministic ledger
 ///
-/// Each agent leaves small files in `events/`; this reads all of them and writes `current.md`: the same
-/// bytes for everyone who has the same events. Without a subcommand it does that once.
+/// Each agent writes small files into `events/`. ledger-synth reads all of them and writes `current.md`, the same
+/// bytes for everyone who has the same events. Without a subcommand it does this once.
 #[derive(Debug, Parser)]
 #[command(
     name = "ledger-synth",

@@ -35,7 +35,7 @@ use crate::view::View;
 
 /// Write an event and print its path
 ///
-/// With no section given its body is read from stdin. Values may begin with a dash.
+/// Without a section, the body is read from stdin. Values may begin with a dash.
 #[derive(clap::Args, Clone, Debug)]
 #[command(
     after_help = "Example:\n  ledger-synth add --now 'Review' --done 'Wrote the parser' --done '- handled dashes' --decision lexer='by hand' --checkpoint 5:validated\n  printf 'now: Review\\nthis_session:\\n- Wrote the parser\\n' | ledger-synth add --agent toast --synth"
@@ -43,19 +43,19 @@ use crate::view::View;
 pub struct Args {
     #[command(flatten)]
     sections: SectionFlags,
-    /// Who says so [env: LEDGER_SYNTH_AGENT] [default: the worktree's name]
+    /// The agent that writes the event [env: LEDGER_SYNTH_AGENT] [default: the worktree's name]
     #[arg(long, allow_hyphen_values = true)]
     agent: Option<String>,
-    /// What kind of event, such as session_end or checkpoint
+    /// The type of the event, such as session_end or checkpoint
     #[arg(long = "type", value_name = "TYPE", allow_hyphen_values = true)]
     kind: Option<String>,
-    /// Why there is one
+    /// Why the event is written
     #[arg(long, allow_hyphen_values = true)]
     reason: Option<String>,
-    /// What it is about, in a few words
+    /// What the event is about, in a few words
     #[arg(long, allow_hyphen_values = true)]
     title: Option<String>,
-    /// Keep the sections for the session's end instead of writing an event; a file in git's private directory
+    /// Keep the sections for the end of the session, in git's private directory, instead of writing an event
     #[arg(long, conflicts_with_all = ["synth", "from_hook", "agent", "kind", "reason", "title"])]
     draft: bool,
     /// Synthesise afterwards
@@ -64,7 +64,7 @@ pub struct Args {
     /// With --synth: commit the ledger's files
     #[arg(long, requires = "synth")]
     commit: bool,
-    /// Take agent, reason and place from the JSON this agent program gives its SessionEnd hooks on stdin
+    /// Take agent, reason and directory from the JSON that this agent program gives its SessionEnd hook on stdin
     #[arg(long, value_name = "PROGRAM")]
     from_hook: Option<HookProgram>,
 }

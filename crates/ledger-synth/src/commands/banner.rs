@@ -28,10 +28,10 @@ const BOTTOM: &str = "━━━━━━━━━━━━━━━━━━━�
 #[derive(clap::Args, Clone, Debug)]
 #[command(after_help = "Example:\n  ledger-synth banner --max-bytes 2000")]
 pub struct Args {
-    /// How much is printed at most; the rest is counted
+    /// Print at most N bytes, and how many events are left out
     #[arg(long, value_name = "N", default_value_t = 10_000)]
     max_bytes: usize,
-    /// Answer a SessionStart hook of this agent program, with the ledger as its context
+    /// Answer a SessionStart hook of this agent program with the ledger as context
     #[arg(long, value_name = "PROGRAM")]
     for_hook: Option<HookProgram>,
 }

@@ -15,7 +15,7 @@ use crate::settings::LedgerArgs;
 use crate::tool::TOOL;
 use crate::view::{self, View};
 
-/// Tell what is missing or wrong, and what mends it: 0 nothing, 1 something
+/// Show what is missing or wrong, and what fixes it: exit 0 if nothing is wrong, 1 if something is
 #[derive(clap::Args, Clone, Debug)]
 #[command(after_help = "Example:\n  ledger-synth doctor --json | jq -r 'select(.ok | not).fix'")]
 pub struct Args {}

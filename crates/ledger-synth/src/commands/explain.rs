@@ -10,7 +10,7 @@ use crate::facts::gather::load_events_with_archive;
 use crate::plan::history;
 use crate::settings::LedgerArgs;
 
-/// Tell who said something, when, and what it replaced, newest first: 1 when nobody did
+/// Show who said something, when, and what it replaced, newest first: exit 1 if nobody did
 #[derive(clap::Args, Clone, Debug)]
 #[command(
     after_help = "Example:\n  ledger-synth explain lexer\n  ledger-synth explain now --json | jq -r 'select(.beaten).value'"

@@ -20,7 +20,7 @@ use crate::tool::TOOL;
 #[derive(clap::Args, Clone, Debug)]
 #[command(after_help = "Example:\n  ledger-synth install --claude")]
 pub struct Args {
-    /// Also Claude Code: hooks in .claude/settings.json and the skill `synthesize-ledgers`
+    /// Also set up Claude Code: hooks in .claude/settings.json and the skill `synthesize-ledgers`
     #[arg(long)]
     claude: bool,
 }

@@ -15,11 +15,11 @@ use crate::facts::{CURRENT, Events, Ledger, directory};
 use crate::plan::{Filter, future_sources, join};
 use crate::settings::LedgerArgs;
 
-/// Check event files: 0 all well-formed, 2 not
+/// Check event files: exit 0 if all are well-formed, 2 if not
 #[derive(clap::Args, Clone, Debug)]
 #[command(after_help = "Example:\n  ledger-synth lint thoughts/shared/handoffs/events/*.md")]
 pub struct Args {
-    /// Event files; by default all of the ledger
+    /// Event files; by default all those of the ledger
     files: Vec<PathBuf>,
 }
 

@@ -19,7 +19,7 @@ use crate::settings::{LedgerArgs, Settings};
 use crate::tool::TOOL;
 use crate::view::{self, FORMAT, View};
 
-/// What git calls to merge `current.md`: both sides' events come to one file
+/// Merge `current.md` when git asks for it, from the events of both sides
 #[derive(clap::Args, Clone, Debug)]
 #[command(
     after_help = "Example:\n  git config merge.ledger-synth.driver 'ledger-synth merge-driver %O %A %B --path %P --label %Y'     # as `install` does"
@@ -31,10 +31,10 @@ pub struct Args {
     ours: PathBuf,
     /// Their file
     theirs: PathBuf,
-    /// Where it lies in the repository
+    /// The path of the file in the repository
     #[arg(long)]
     path: Option<PathBuf>,
-    /// What git calls their side
+    /// The name that git gives their side
     #[arg(long, allow_hyphen_values = true)]
     label: Option<String>,
 }

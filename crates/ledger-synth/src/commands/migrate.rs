@@ -25,17 +25,17 @@ use crate::handoff::Handoff;
 use crate::instant;
 use crate::settings::LedgerArgs;
 
-/// Turn handoff files of other shapes into events, which are left where they are
+/// Turn handoff files of other shapes into events, and leave the files where they are
 #[derive(clap::Args, Clone, Debug)]
 #[command(after_help = "Example:\n  ledger-synth migrate thoughts/shared/handoffs/*/*.md")]
 pub struct Args {
     /// Files to read
     #[arg(required = true)]
     files: Vec<PathBuf>,
-    /// When they were written, where neither the file nor its name says it (RFC 3339)
+    /// The time of files that do not tell it in their text or name (RFC 3339)
     #[arg(long)]
     ts: Option<String>,
-    /// Who wrote them, where the file does not say [env: LEDGER_SYNTH_AGENT] [default: the worktree's name]
+    /// The agent of files that do not name one [env: LEDGER_SYNTH_AGENT] [default: the worktree's name]
     #[arg(long)]
     agent: Option<String>,
 }

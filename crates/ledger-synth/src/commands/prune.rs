@@ -20,8 +20,8 @@ use crate::settings::LedgerArgs;
 
 /// Delete archived events that a snapshot covers and that are older than --retention
 ///
-/// Age is that of the event. Prune on one branch only: a file that one branch deletes and another one
-/// moves is a conflict to git.
+/// An event is as old as its time says. Prune on one branch only: if one branch deletes a file and another
+/// moves it, git sees a conflict.
 #[derive(clap::Args, Clone, Debug)]
 #[command(after_help = "Example:\n  ledger-synth prune --retention 30d")]
 pub struct Args {}
@@ -56,7 +56,7 @@ pub fn run(ui: &Ui, env: &Env, ledger_args: &LedgerArgs) -> Result<Exit> {
         let deleted = doomed.iter().map(|path| path.to_string_lossy().into_owned()).collect();
         ui.json(&PruneAnswer { deleted });
     } else if doomed.is_empty() {
-        ui.note("nothing in the archive is both covered and old enough");
+        ui.note("nothing in the archive is covered and old enough");
     } else {
         let would = if effect.is_dry() { "would have " } else { "" };
         ui.line(format!("{would}deleted {}", counted(doomed.len(), "file")));

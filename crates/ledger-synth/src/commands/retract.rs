@@ -22,13 +22,13 @@ use crate::front::Meta;
 use crate::plan::{Filter, join};
 use crate::settings::LedgerArgs;
 
-/// Disown one event, by writing another that says so: 1 when it is folded into a snapshot already
+/// Retract one event by writing another: exit 1 if a snapshot already holds it
 #[derive(clap::Args, Clone, Debug)]
 #[command(after_help = "Example:\n  ledger-synth retract 3f2a9c01")]
 pub struct Args {
-    /// The event's id, its beginning (four characters or more), or its file
+    /// The id of the event, the beginning of the id (four characters or more), or the event's file
     event: String,
-    /// Who says so [env: LEDGER_SYNTH_AGENT] [default: the worktree's name]
+    /// The agent that retracts the event [env: LEDGER_SYNTH_AGENT] [default: the worktree's name]
     #[arg(long)]
     agent: Option<String>,
 }

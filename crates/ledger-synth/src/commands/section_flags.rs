@@ -10,25 +10,25 @@ use crate::section::Section;
 
 #[derive(clap::Args, Clone, Debug)]
 pub struct SectionFlags {
-    /// What is going on now
+    /// What is being done now
     #[arg(long, value_name = "TEXT", allow_hyphen_values = true, help_heading = "Sections")]
     pub now: Option<String>,
-    /// What it is all for
+    /// What the work is for
     #[arg(long, value_name = "TEXT", allow_hyphen_values = true, help_heading = "Sections")]
     pub goal: Option<String>,
     /// Something that was done
     #[arg(long, value_name = "TEXT", allow_hyphen_values = true, help_heading = "Sections")]
     pub done: Vec<String>,
-    /// Something that was decided; `K=` says that nothing is any more
+    /// Something that was decided; `K=` removes the decision
     #[arg(long, value_name = "K=V", allow_hyphen_values = true, help_heading = "Sections")]
     pub decision: Vec<String>,
     /// A question that is open
     #[arg(long, value_name = "TEXT", allow_hyphen_values = true, help_heading = "Sections")]
     pub question: Vec<String>,
-    /// A question that is answered, in its words
+    /// A question that is answered, in the words in which it was asked
     #[arg(long, value_name = "TEXT", allow_hyphen_values = true, help_heading = "Sections")]
     pub resolve: Vec<String>,
-    /// How far a phase is
+    /// The status of a phase
     #[arg(long, value_name = "PHASE:STATUS", allow_hyphen_values = true, help_heading = "Sections")]
     pub checkpoint: Vec<String>,
 }

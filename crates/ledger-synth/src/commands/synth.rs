@@ -27,7 +27,7 @@ pub struct Args {
     /// Never ask; for scripts and hooks
     #[arg(long)]
     pub no_confirm: bool,
-    /// Read these files instead of `events/`; printed unless --output is given
+    /// Read these files instead of `events/`, and print the result unless --output is given
     #[arg(long, value_name = "GLOB")]
     pub input: Vec<String>,
     /// Fold all events into one snapshot and move them to `archive/`; `current.md` stays as it is
@@ -36,28 +36,28 @@ pub struct Args {
     /// Commit the ledger's files, and nothing else
     #[arg(long)]
     pub commit: bool,
-    /// Write nothing: 0 when `current.md` is what the events come to, 1 when not, 2 when events are malformed
+    /// Check whether `current.md` matches its events, and write nothing: 0 if it does, 1 if not, 2 if events are malformed
     #[arg(long)]
     pub check: bool,
-    /// With --check: of this commit, read from git's objects
+    /// With --check: look at this commit, in git's objects
     #[arg(long, value_name = "REV")]
     pub tree: Option<String>,
-    /// Malformed events and such from the future are an error (exit 2), not a warning
+    /// Fail (exit 2) on malformed events and events from the future, instead of warning of them
     #[arg(long)]
     pub strict: bool,
-    /// Put the wall clock into `generated_at`
+    /// Write the current time into `generated_at`
     #[arg(long)]
     pub stamp: bool,
     /// Write to this file instead of `current.md`; `-` prints
     #[arg(short, long, value_name = "PATH")]
     pub output: Option<PathBuf>,
-    /// Only events of this branch; printed
+    /// Print the ledger of this branch's events only
     #[arg(long, value_name = "BRANCH")]
     pub branch: Option<String>,
-    /// Only events of this agent; printed
+    /// Print the ledger of this agent's events only
     #[arg(long, value_name = "AGENT")]
     pub agent: Option<String>,
-    /// The events of all worktrees together; printed
+    /// Print the ledger of the events of all worktrees together
     #[arg(long)]
     pub all_worktrees: bool,
     /// Replace a `current.md` that a person wrote

@@ -104,8 +104,8 @@ pub fn read(dir: &Root, pack: &Pack, first: Option<Vec<ListedFile>>, lock: Ledge
     };
     for attempt in 0..PATIENCE {
         listing.sort_unstable_by(|a, b| a.name.cmp(&b.name));
-        // A single listing may miss both a snapshot that is created and the events that it replaces. Two listings
-        // that agree have missed nothing. If writers never pause we go on without, because writers only add.
+        // A single listing may miss both an event that appears and a snapshot that disappears; two listings that
+        // agree have missed nothing. If writers never pause we go on without, because writers only add.
         if attempt < STEADY {
             let mut now = dir.names(is_event_name)?;
             now.sort_unstable();

@@ -41,9 +41,9 @@ pub fn archive(now: Timestamp, events: &Events, age: Option<SignedDuration>) -> 
     for (record, file) in events.records.iter().zip(&events.files) {
         let Some(event) = record.decode() else { continue };
         let is_covered = whole.folded.contains(&record.id);
-        let is_disowned = whole.retracted.contains(&record.id) && !is_covered;
+        let is_retracted = whole.retracted.contains(&record.id) && !is_covered;
         // A retracted event is never part of a snapshot.
-        if (is_due(event.meta.ts) || is_covered) && !is_disowned {
+        if (is_due(event.meta.ts) || is_covered) && !is_retracted {
             if !is_covered {
                 chosen.push(record.clone());
             }

@@ -223,7 +223,7 @@ proptest! {
 
     /// A retracted event does not count, wherever its retraction is.
     #[test]
-    fn what_is_disowned_does_not_count(events in prop::collection::vec(event(), 1..6), bad in event(), word in event()) {
+    fn a_retracted_event_does_not_count(events in prop::collection::vec(event(), 1..6), bad in event(), word in event()) {
         let bad = CanonicalEvent::encode(&bad);
         let mut rest = records(&events);
         rest.retain(|record| record.id != bad.id);

@@ -54,7 +54,7 @@ fn add_writes_every_section_and_prints_the_event() {
     let shown = app.read(CURRENT);
     assert_eq!(section(&shown, "This Session"), ["- -x", "- two", "  lines"]);
     assert_eq!(section(&shown, "Checkpoints"), ["- Phase 5a: in-progress: half (2026-01-10T13:03:52.5Z, to/../ast é)"]);
-    // The very same again is another file and the same event.
+    // The same command again writes another event, with a newer time.
     let again = app.run_with("ledger-synth", &args, &now).exit(0).json();
     assert_ne!(text(&again, "/ts"), text(&out, "/ts"), "a stamp is newer than all its writer can have read");
 }
@@ -78,7 +78,7 @@ fn add_takes_a_body_on_stdin_and_refuses_an_empty_one() {
     let before = app.snapshot();
     app.ledger(&["add", "--now", "x", "-n"]).exit(0).out_has(EVENTS);
     app.assert_untouched_since(&before);
-    // Whose it is: the environment's word, else the worktree's name.
+    // The agent comes from the environment, otherwise from the worktree's name.
     app.ledger(&["add", "--now", "x"]).exit(0).out_has("_app.md");
     app.run_with("ledger-synth", &["add", "--now", "x"], &[("LEDGER_SYNTH_AGENT", "env")]).exit(0).out_has("_env.md");
 }
@@ -136,7 +136,7 @@ fn add_refuses_to_resolve_a_question_that_is_not_open_and_names_the_nearest() {
     app.ledger(&["--no-confirm"]).exit(0);
     assert!(!app.read(CURRENT).contains("- x"));
     app.ledger(&["add", "--resolve", "Which lexer?"]).exit(0);
-    // Once is enough.
+    // The question is not open any more.
     app.ledger(&["add", "--resolve", "Which lexer?"]).exit(1).err_has("Who reviews?");
     app.ledger(&["add", "--question", "New?", "--resolve", "New?"]).exit(0);
     app.ledger(&["add", "--draft", "--question", "Kept?"]).exit(0);

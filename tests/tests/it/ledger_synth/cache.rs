@@ -17,7 +17,7 @@ fn a_damaged_cache_changes_nothing() {
         );
     }
     let text = synth(&app);
-    // Files are remembered only once their times have come to rest.
+    // Files are cached only when their times are old enough.
     let started = std::time::Instant::now();
     let cache = loop {
         app.ledger(&["--json"]).exit(0);
@@ -49,7 +49,7 @@ fn a_damaged_cache_changes_nothing() {
     assert_eq!(synth(&app), text);
 }
 
-/// A file that is written again in the same instant, with the same size and times, is read again.
+/// A file is read again even if it was rewritten in the same instant, with the same size and times.
 #[test]
 fn the_cache_never_hides_an_edit() {
     let w = World::new();

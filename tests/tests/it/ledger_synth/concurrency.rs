@@ -75,7 +75,7 @@ fn synthesisers_and_writers_at_once_lose_nothing() {
     assert_eq!(left.stdout, "");
 }
 
-/// Whoever reads without the lock while events are folded and come back sees all of them, one way or the other.
+/// A reader without the lock sees every event while events are folded and moved back.
 #[test]
 fn readers_see_every_event_while_others_archive() {
     let w = World::new();

@@ -90,7 +90,7 @@ fn a_person_sees_what_would_change_and_is_asked() {
 fn a_new_stamp_alone_rewrites_nothing() {
     let w = World::new();
     let app = w.app();
-    // With --json every command answers with a document, also when there is nothing to do.
+    // With --json every command prints a document, even if there is nothing to do.
     for args in [
         &["prune", "--json"][..],
         &["prune", "--json", "--retention", "never"],

@@ -14,7 +14,7 @@ fn only_regular_files_are_opened() {
     app.ledger(&["--no-confirm"]).exit(0).out_has("unchanged");
     assert_eq!(app.read(CURRENT), text);
     app.ledger(&["--check"]).exit(0);
-    // A directory reached by a link is not the ledger.
+    // A directory that is reached through a link is not the ledger.
     let wt = app.worktree("wt");
     wt.sh(&format!("mkdir -p {ROOT} elsewhere && ln -s ../../../elsewhere {EVENTS}")).exit(0);
     wt.ledger(&["add", "--now", "x"]).exit(4).err_has("is a link or no directory");

@@ -31,7 +31,7 @@ fn a_frontmatter_that_is_not_yaml_is_read_as_written() {
     assert_eq!(titles[2..], ["@me", "[WIP] parser", "`foo` removed", "Fix: the cache"]);
 }
 
-/// An agent that has read `current.md` writes in its form.
+/// An agent that has read `current.md` may write in its form.
 #[test]
 fn an_event_may_look_like_current_md() {
     let w = World::new();
@@ -76,7 +76,7 @@ fn a_body_may_be_indented_or_fenced_as_a_whole() {
     app.ledger(&["retract", id.trim()]).exit(1).err_has("cannot be undone");
 }
 
-/// Words of flow collections are what was written, and bold keys are keys however their colon stands.
+/// Words in flow collections are kept as written, and bold keys may have the colon inside or outside.
 #[test]
 fn numbers_and_bold_keys_are_kept_as_written() {
     let w = World::new();
@@ -108,7 +108,7 @@ fn hostile_bodies_cost_little_and_touch_no_other_event() {
     }
     let start = std::time::Instant::now();
     let text = synth(&app);
-    // A deadline against hanging, not a measure: a quadratic reading of a mebibyte takes minutes.
+    // This deadline is no benchmark: reading a mebibyte in quadratic time takes minutes.
     assert!(start.elapsed().as_secs() < 60, "{:?}", start.elapsed());
     assert!(text.contains("**Now:** good\n"));
     let growing = |range: &mut dyn Iterator<Item = usize>| range.map(|n| "`".repeat(n) + "x\n\n").collect::<String>();

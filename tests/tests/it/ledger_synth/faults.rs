@@ -1,4 +1,4 @@
-//! ledger-synth killed at every write: what is read afterwards is what it would have been.
+//! ledger-synth killed at every write: the ledger reads the same as without the kill.
 
 use crate::support::ledger::{CURRENT, EVENTS, ROOT, event, field, synth};
 use crate::support::sweep::{assert_often, sweep_tool};
@@ -16,8 +16,7 @@ fn fill(repo: &Repo<'_>, from: usize, to: usize) {
     }
 }
 
-/// Looks at a ledger after a kill: nothing was lost, nothing is seen by git that should not, and the command ends
-/// what it began.
+/// Checks a ledger after a kill: nothing is lost, git sees no stray file, and the next command finishes the work.
 fn assert_as_if_never_archived(repo: &Repo<'_>, want: &str, when: &str) {
     assert_eq!(repo.read(CURRENT), want, "before the next run, {when}");
     repo.ledger(&["--check"]).exit(0);

@@ -1,4 +1,4 @@
-//! ledger-synth and git: commits, merges, rebases, pushes, commits that are only looked at.
+//! ledger-synth and git: commits, merges, rebases, pushes, and checks of a commit.
 
 use std::collections::BTreeSet;
 
@@ -46,7 +46,7 @@ fn installed(w: &World) -> Repo<'_> {
     app
 }
 
-/// A branch with an event of its own and a ledger that has it.
+/// A branch with an event of its own, which its ledger includes.
 fn work(repo: &Repo<'_>, branch: &str, from: &str, ts: &str) {
     repo.git(&["switch", "-q", "-c", branch, from]);
     event(repo, branch, ts, branch, &format!("now: of {branch}\nthis_session:\n- did {branch}\n"));
@@ -76,7 +76,8 @@ fn a_rebase_and_a_cherry_pick_end_fresh_too() {
     let app = installed(&w);
     work(&app, "a", "main", "2026-01-02T00:00:00Z");
     work(&app, "b", "main", "2026-01-03T00:00:00Z");
-    // An older git does not tell the merge driver what it picks, so the ledger is due afterwards, as the guide says.
+    // An older git does not tell the merge driver which commit it picks, so the ledger must be committed afterwards,
+    // as the guide says.
     let finish = || {
         if crate::support::world::git_version(&app) < (2, 44) {
             app.ledger(&["--no-confirm", "--commit"]).exit(0);
@@ -93,7 +94,7 @@ fn a_rebase_and_a_cherry_pick_end_fresh_too() {
     app.ledger(&["--check"]).exit(0);
 }
 
-/// Three branches that add and archive, merged in any order: one ledger.
+/// Three branches that add and archive end in one ledger, merged in any order.
 #[test]
 fn any_order_of_merges_ends_in_the_same_ledger() {
     let w = World::new();
@@ -121,7 +122,7 @@ fn any_order_of_merges_ends_in_the_same_ledger() {
     assert_eq!(app.read(CURRENT), seen[0]);
 }
 
-/// git runs no driver where one side alone changed the file: then the hook mends it.
+/// git runs no driver if only one side changed the file; the hook then updates it.
 #[test]
 fn the_hook_synthesises_what_the_driver_does_not_see() {
     let w = World::new();
@@ -152,7 +153,7 @@ fn a_page_that_a_person_wrote_conflicts_like_any_text() {
     app.ledger(&["--no-confirm", "--commit"]).exit(1).err_has("a merge is in progress");
 }
 
-/// A commit made in the middle of a rebase would go when it is aborted.
+/// A commit made during a rebase would be lost if the rebase is aborted.
 #[test]
 fn nothing_is_committed_in_the_middle_of_a_rebase() {
     let w = World::new();
@@ -163,7 +164,7 @@ fn nothing_is_committed_in_the_middle_of_a_rebase() {
     app.run("git", &["rebase", "-q", "main"]).exit(1).any_err();
     app.ledger(&["add", "--now", "said during the rebase", "--synth", "--commit"])
         .exit(1)
-        .err_has("a rebase is going on");
+        .err_has("a rebase is in progress");
     app.git(&["rebase", "--abort"]);
     assert!(synth(&app).contains("said during the rebase"));
 }
@@ -186,7 +187,7 @@ fn a_push_of_a_stale_ledger_is_refused() {
     app.git(&["push", "-q", "origin", "--delete", "other"]);
     app.ledger(&["--no-confirm", "--commit"]).exit(0);
     app.git(&["push", "-q", "origin", "main"]);
-    // A hook that was there before was told all refs as well.
+    // A hook that was there before gets all refs as well.
     let refs = std::fs::read_to_string(w.home("refs")).unwrap();
     assert!(refs.lines().count() >= 4 && refs.contains("refs/heads/other"), "{refs}");
     // The check needs no work tree.
@@ -194,7 +195,7 @@ fn a_push_of_a_stale_ledger_is_refused() {
     let out = bare.ledger(&["--check", "--tree", "main", "--json"]).exit(0).json();
     assert_eq!(out["fresh"], true);
     bare.ledger(&["--check", "--tree", "main~1"]).exit(1).any_err().out_has("+**Now:** x");
-    bare.ledger(&["--check", "--tree", "nothing"]).exit(2).err_has("`nothing` is no commit");
+    bare.ledger(&["--check", "--tree", "nothing"]).exit(2).err_has("`nothing` is not a commit");
     bare.ledger(&["--check"]).exit(2).err_has("has no work tree");
 }
 
@@ -300,18 +301,18 @@ fn commits_at_once_undo_nothing_of_each_other() {
         });
         assert_eq!(app.git(&["status", "--porcelain"]), "", "round {round}");
     }
-    // What somebody else keeps there is theirs, tracked or not; and a squashed merge keeps its message.
+    // Other files there are not touched, tracked or not, and a squashed merge keeps its message.
     app.commit(&format!("{EVENTS}/todo.txt"), "1");
     app.write(&format!("{EVENTS}/todo.txt"), "2");
     app.write(".git/SQUASH_MSG", "prepared\n");
-    app.ledger(&["--no-confirm", "--commit"]).exit(1).err_has("a squashed merge is going on");
+    app.ledger(&["--no-confirm", "--commit"]).exit(1).err_has("a squashed merge is in progress");
     app.sh("rm .git/SQUASH_MSG").exit(0);
     event(&app, "last", "2026-01-09T00:00:00Z", "x", "now: y\n");
     app.ledger(&["--no-confirm", "--commit"]).exit(0);
     assert_eq!(app.git(&["status", "--porcelain"]), format!(" M {EVENTS}/todo.txt\n"));
 }
 
-/// An edit of an event that another branch archived is in no snapshot: it is told of, not lost.
+/// No snapshot holds an edit of an event that another branch archived, so the edit is reported.
 #[test]
 fn an_edit_of_an_event_that_others_archived_is_reported() {
     let w = World::new();
@@ -350,7 +351,7 @@ fn each_ledger_is_merged_on_its_own() {
     app.ledger(&["--check"]).exit(0);
 }
 
-/// What is being pushed lies apart until the hook has let it in; there the hook finds it.
+/// git keeps pushed objects apart until the hook accepts them, and the hook finds them there.
 #[test]
 fn a_servers_hook_checks_what_is_being_pushed() {
     let w = World::new();

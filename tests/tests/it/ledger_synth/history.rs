@@ -44,7 +44,7 @@ fn explain_and_conflicts_name_who_said_what() {
         out.json_lines().iter().map(|l| l["key"].as_str().unwrap_or("now").to_owned()).collect::<Vec<_>>()
     };
     assert_eq!(keys(app.ledger(&["conflicts", "--json"]).exit(0)), ["auth", "auth", "now", "now"]);
-    // What a snapshot no longer knows the archive does.
+    // The archive has what a snapshot does not.
     app.ledger(&["archive"]).exit(0);
     assert_eq!(keys(app.ledger(&["conflicts", "--json"]).exit(0)), ["auth", "auth", "now", "now"]);
     assert_eq!(app.ledger(&["explain", "auth", "--json"]).exit(0).json_lines().len(), 2);

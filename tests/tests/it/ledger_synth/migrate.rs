@@ -28,7 +28,7 @@ fn migrate_turns_handoffs_into_events() {
     assert_eq!(text(&json, "/other/notes/0"), "just a line");
 }
 
-/// The shape of every event that the first version of this design wrote: sections within the frontmatter.
+/// The first implementation of the design wrote all its events in this shape, with sections inside the frontmatter.
 #[test]
 fn migrate_keeps_the_shape_of_sections_in_a_frontmatter() {
     let w = World::new();

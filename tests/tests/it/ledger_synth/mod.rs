@@ -1,4 +1,4 @@
-//! ledger-synth as its user meets it.
+//! End-to-end tests of ledger-synth.
 
 mod add;
 mod archive;

@@ -13,7 +13,7 @@ fn a_partial_view_is_printed_and_replaces_nothing() {
     assert!(out.contains("**Now:** one") && !out.contains("waffle"), "{out}");
     let out = app.ledger(&["--branch", "feat/x", "--json"]).exit(0).json();
     assert_eq!((text(&out, "/now"), out["event_count"].as_u64(), text(&out, "/path")), ("two", Some(1), "-"));
-    // Looked up here first, then in the ledger.
+    // Patterns start in the current directory, otherwise in the ledger.
     for pattern in
         [format!("{EVENTS}/a*"), "events/a.md".into(), app.path.join(EVENTS).join("[a].md").display().to_string()]
     {
@@ -29,7 +29,7 @@ fn a_partial_view_is_printed_and_replaces_nothing() {
     app.write("mine.md", "mine\n");
     app.ledger(&["--output", "mine.md"]).exit(2).err_has("was not written by ledger-synth");
     assert_eq!(app.read(CURRENT), whole);
-    // What is folded is told of as long as the archive has it.
+    // Folded events are shown as long as the archive has them.
     app.ledger(&["archive"]).exit(0);
     assert!(app.ledger(&["--agent", "toast"]).exit(0).stdout.contains("**Now:** one"));
     for args in [

@@ -27,7 +27,7 @@ fn the_banner_lists_events_newest_first_and_keeps_to_its_size() {
     let answer = app.ledger(&["banner", "--for-hook", "claude"]).exit(0).json();
     assert_eq!(text(&answer, "/hookSpecificOutput/hookEventName"), "SessionStart");
     assert!(text(&answer, "/hookSpecificOutput/additionalContext").contains("Create PR to upstream"));
-    // A session starts, whatever is wrong.
+    // A session starts whatever is wrong with its ledger.
     let out = w.at(w.path("tmp")).ledger(&["banner", "--for-hook", "claude"]).exit(0);
     assert_eq!(out.stdout, "");
     out.err_has("notice: ");
@@ -55,10 +55,10 @@ fn a_claude_code_session_ends_in_an_event_if_it_left_a_draft() {
     assert_eq!(names.lines().count(), 2, "{names}");
     let written = app.sh(&format!("cat {EVENTS}/*_abc12345.md")).exit(0).stdout;
     assert!(written.contains("type: session_end\nreason: clear\n"), "{written}");
-    // The draft is used up.
+    // The draft is gone.
     run_with_input(&app, &hook, &payload).exit(0).err_has("left nothing");
     run_with_input(&app, &hook, "not json").exit(0).err_has("notice: stdin is not the JSON of a Claude Code hook");
-    // What is said counts, whatever the hook was given; and the hook never fails.
+    // Flags count whatever is on stdin, and the hook never fails.
     run_with_input(&app, &["add", "--from-hook", "claude", "--done", "all the same"], "").exit(0).out_has(EVENTS);
     app.write(".git/MERGE_HEAD", &app.git(&["rev-parse", "HEAD"]));
     run_with_input(&app, &[&hook[..], &["--json", "--done", "in a merge"]].concat(), &payload)
@@ -85,7 +85,7 @@ fn drafts_lose_nothing_and_the_later_text_counts() {
         app.ledger(&["add", "--draft", flag, "why?"]).exit(0);
     }
     app.write(".git/MERGE_HEAD", &app.git(&["rev-parse", "HEAD"]));
-    // What follows the event fails, and the event stands; the draft is used up.
+    // The commit fails after the event is written. The event stays, and the draft is gone.
     let hook = ["add", "--from-hook", "claude", "--synth", "--commit"];
     run_with_input(&app, &hook, "{}")
         .exit(0)
@@ -103,7 +103,7 @@ fn sessions_in_one_worktree_have_a_draft_each() {
     let w = World::new();
     let app = w.app();
     let variables = app.path.join("variables");
-    // What Claude Code does: the hook's file is read before each later command of that session.
+    // Like Claude Code, which runs the hook's file before each later command of the session.
     let session = |id: &str, line: &str| {
         let begin = format!("echo '{{\"session_id\":\"{id}\"}}' | ledger-synth banner --for-hook claude");
         let vars = [("CLAUDE_ENV_FILE", variables.to_str().unwrap())];
@@ -124,7 +124,7 @@ fn sessions_in_one_worktree_have_a_draft_each() {
     assert!(event.contains("one") && !event.contains("two") && text(&first, "/agent") == "11111111", "{event}");
     let second = std::fs::read_to_string(text(&end("22222222-bbbb"), "/path")).unwrap();
     assert!(second.contains("two") && !second.contains("one"), "{second}");
-    // By name, too: of those seated in one worktree.
+    // Agents in one worktree have a draft each by name, too.
     for agent in ["root/a", "root/b"] {
         let vars = [("SHOPFLOOR_AGENT_ID", agent)];
         app.run_with("ledger-synth", &["add", "--draft", "--done", agent], &vars).exit(0);
@@ -133,7 +133,7 @@ fn sessions_in_one_worktree_have_a_draft_each() {
     let told = app.run_with("sh", &["-c", hook], &[("SHOPFLOOR_AGENT_ID", "root/b")]).exit(0).json();
     let event = std::fs::read_to_string(text(&told, "/path")).unwrap();
     assert!(event.contains("root/b") && !event.contains("root/a"), "{event}");
-    // The end of a session that nobody named takes what nobody's is, and nothing of those that have their own end.
+    // A session without a name takes the draft without a name, and no other.
     app.ledger(&["add", "--draft", "--done", "nobody's"]).exit(0);
     let told = app.sh(hook).exit(0).json();
     let event = std::fs::read_to_string(text(&told, "/path")).unwrap();

@@ -30,7 +30,7 @@ fn root_chooses_the_directory_of_the_ledger() {
     app.ledger(&["--root", outside.to_str().unwrap(), "--no-confirm", "--commit"])
         .exit(2)
         .err_has("not in a work tree");
-    // A checked-in setting leads nowhere else without a person's word.
+    // A checked-in setting needs approval to lead to another directory.
     app.write(".shopfloor/config.toml", &format!("[ledger-synth]\nroot = {outside:?}\n"));
     app.ledger(&["config"]).exit(0).out_has("root = worktree (default)").err_has("approve");
     write(&w.home(".config/shopfloor/config.toml"), "[ledger-synth]\nsession_window = \"1d\"\nretention = \"soon\"\n");
@@ -77,7 +77,7 @@ fn every_directory_and_hook_of_a_worktree_sees_its_ledger() {
     of_bare.ledger(&["--no-confirm"]).exit(0);
     assert!(of_bare.read(CURRENT).contains("**Now:** bare"));
 
-    // In a hook git exports where it is at work.
+    // In a hook, git exports the repository in which it works.
     write(&app.path.join(".git/hooks/pre-commit"), "#!/bin/sh\nledger-synth add --now hooked --synth\n");
     app.sh("chmod +x .git/hooks/pre-commit").exit(0);
     wt.sh("git commit -q --allow-empty -m x").exit(0);

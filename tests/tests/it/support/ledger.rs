@@ -1,4 +1,4 @@
-//! Events and pages of ledger-synth.
+//! Events and `current.md` of ledger-synth.
 
 use std::io::Write;
 use std::process::Stdio;
@@ -11,7 +11,7 @@ pub const EVENTS: &str = "thoughts/shared/handoffs/events";
 
 pub const CURRENT: &str = "thoughts/shared/handoffs/current.md";
 
-/// Writes an event of this agent at this time.
+/// Writes an event file of an agent.
 pub fn event(repo: &Repo<'_>, name: &str, ts: &str, agent: &str, body: &str) {
     repo.write(&format!("{EVENTS}/{name}.md"), &format!("---\nts: {ts}\nagent: {agent}\n---\n\n{body}"));
 }
@@ -27,18 +27,18 @@ pub fn field(text: &str, name: &str) -> String {
     text.lines().find_map(|line| line.strip_prefix(&key)).unwrap_or_else(|| panic!("no {name} in {text}")).to_owned()
 }
 
-/// Runs the synthesis, and reads the page that it writes.
+/// Synthesises, and returns `current.md`.
 pub fn synth(repo: &Repo<'_>) -> String {
     repo.ledger(&["--no-confirm"]).exit(0);
     repo.read(CURRENT)
 }
 
-/// Runs ledger-synth with this on stdin.
+/// Runs ledger-synth with `input` on stdin.
 pub fn run_with_input(repo: &Repo<'_>, args: &[&str], input: &str) -> Output {
     let mut child = repo.world.command(repo.world.path("bin/ledger-synth"));
     let child = child.args(args).current_dir(&repo.path).stdin(Stdio::piped()).stdout(Stdio::piped());
     let mut child = child.stderr(Stdio::piped()).spawn().unwrap();
-    // A command that reads nothing has closed it.
+    // The write fails if the command does not read its stdin.
     let _ = child.stdin.take().unwrap().write_all(input.as_bytes());
     Output::from(format!("ledger-synth {}", args.join(" ")), child.wait_with_output().unwrap())
 }
