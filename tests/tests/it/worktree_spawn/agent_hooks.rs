@@ -105,5 +105,5 @@ fn claude_worktree_hooks_make_and_remove_subtrees() {
     std::fs::remove_file(child.path.join("work")).unwrap();
     assert_eq!(remove(path.trim_end()).exit(0).stdout, "");
     assert!(!child.path.exists());
-    remove(cwd).exit(0).err_has("was not spawned by us");
+    remove(cwd).exit(0).err_has("was not spawned by worktree-spawn");
 }
