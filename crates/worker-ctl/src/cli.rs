@@ -13,8 +13,8 @@ use crate::commands::{
 
 /// Run coding agents in tmux, one per git worktree, from task to reviewed commit
 ///
-/// A person gives a worker a task, goes away, comes back to a commit to review, and accepts or rejects it. Only what can be
-/// observed counts: commits, exit codes, and what a person says.
+/// A person gives a worker a task, leaves, comes back to a commit to review, and accepts or rejects it. worker-ctl relies
+/// only on facts that it can observe: commits, exit codes, and a person's commands.
 #[derive(Debug, Parser)]
 #[command(
     name = "worker-ctl",
@@ -26,7 +26,7 @@ use crate::commands::{
 pub struct Cli {
     #[command(flatten)]
     pub common: Common,
-    /// The root [env: WORKER_CTL_ROOT] [default: above the current directory, else the one recorded in this repository; outside of any repository ~/workers]
+    /// Use the root in DIR [env: WORKER_CTL_ROOT] [default: the root above the current directory, else the one recorded in this repository; outside of any repository ~/workers]
     #[arg(long, global = true, value_name = "DIR", help_heading = "Common options")]
     pub root: Option<PathBuf>,
     #[command(flatten)]
@@ -35,53 +35,54 @@ pub struct Cli {
     pub command: Command,
 }
 
-/// Every setting of `config.toml`, for one command. Each has a variable too: WORKER_CTL_PATROL_INTERVAL_SECS.
+/// The settings of `config.toml`, each as a flag for one command. Each has a variable too, such as
+/// WORKER_CTL_PATROL_INTERVAL_SECS.
 #[derive(Args, Clone, Debug, Default)]
 #[command(next_help_heading = "Settings")]
 pub struct SettingFlags {
-    /// The program, by its table in config.toml
+    /// Run this agent: a preset, or a table of config.toml
     #[arg(long, global = true, hide_short_help = true, value_name = "NAME")]
     pub agent: Option<PathBuf>,
-    /// The model it uses
+    /// Use this model for the agent
     #[arg(long, global = true, hide_short_help = true, value_name = "NAME")]
     pub model: Option<PathBuf>,
-    /// Start it with --dangerously-skip-permissions where its command says so
+    /// Pass --dangerously-skip-permissions to the agent if its command has {skip_permissions}
     #[arg(long, global = true, hide_short_help = true, value_name = "TRUTH")]
     pub skip_permissions: Option<PathBuf>,
-    /// The tools it may use, separated by commas
+    /// Allow the agent these tools, separated by commas
     #[arg(long, global = true, hide_short_help = true, value_name = "TOOLS")]
     pub allowed_tools: Option<PathBuf>,
-    /// Seconds between two looks of `up` at everything
+    /// Let `up` patrol at this interval
     #[arg(long, global = true, hide_short_help = true, value_name = "SECONDS")]
     pub patrol_interval_secs: Option<PathBuf>,
-    /// Ring the bell when a commit waits for review
+    /// Ring the bell when a worker needs review
     #[arg(long, global = true, hide_short_help = true, value_name = "TRUTH")]
     pub sound_on_review: Option<PathBuf>,
-    /// What a worker's branch begins with
+    /// Prefix the branches of new workers with PREFIX
     #[arg(long, global = true, hide_short_help = true, value_name = "PREFIX")]
     pub branch_prefix: Option<PathBuf>,
-    /// A command to run at every event
+    /// Run COMMAND at every event
     #[arg(long, global = true, hide_short_help = true, value_name = "COMMAND")]
     pub on_event: Option<PathBuf>,
-    /// A command to run before `attach`, in the worktree
+    /// Run COMMAND in the worktree before `attach` starts
     #[arg(long, global = true, hide_short_help = true, value_name = "COMMAND")]
     pub before_attach: Option<PathBuf>,
-    /// The same afterwards
+    /// Run COMMAND in the worktree after `attach` ends
     #[arg(long, global = true, hide_short_help = true, value_name = "COMMAND")]
     pub after_attach: Option<PathBuf>,
-    /// The repository work goes to
+    /// Land accepted work on this repository
     #[arg(long, global = true, hide_short_help = true, value_name = "REPOSITORY")]
     pub source: Option<PathBuf>,
-    /// The branch of it
+    /// Land accepted work on this branch of the source
     #[arg(long, global = true, hide_short_help = true, value_name = "BRANCH")]
     pub branch: Option<PathBuf>,
-    /// What workers are to run before they commit
+    /// Ask workers to run COMMAND before they commit
     #[arg(long, global = true, hide_short_help = true, value_name = "COMMAND")]
     pub validate: Option<PathBuf>,
 }
 
 impl SettingFlags {
-    /// Each with the name of its setting.
+    /// Every flag's value, with the name of its setting.
     pub fn all(&self) -> [(&'static str, Option<&Path>); 13] {
         [
             ("agent", self.agent.as_deref()),
@@ -103,24 +104,24 @@ impl SettingFlags {
 
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    /// Make a root for a repository: a clone without a checkout, a configuration, a state
+    /// Create a root for a repository: a clone without a checkout, a configuration and a state
     ///
-    /// The repository is `--source` [default: the current one], the branch work goes to `--branch` [default: its default
-    /// branch, never what happens to be checked out].
+    /// `--source` names the repository [default: the current one]. `--branch` names the branch that accepted work lands on
+    /// [default: the repository's default branch, whichever branch is checked out].
     #[command(after_help = "Example:\n  worker-ctl init --source ~/src/app --target ~/workers")]
     Init(init::Args),
-    /// Make a worker: a branch, a worktree, a place in the state
+    /// Create a worker with a branch, a worktree and a record in the state
     #[command(after_help = "Example:\n  worker-ctl add adam --role-prompt 'You write tests first.'")]
     Add(add::Args),
-    /// Keep all sessions up and look after them, until interrupted; with names, start those sessions and end
+    /// Keep all sessions up and patrol until interrupted; with names, only start those sessions
     #[command(after_help = "Example:\n  worker-ctl up --detach\n  worker-ctl up adam")]
     Up(up::Args),
-    /// End all sessions; tasks stay as they are
+    /// End all sessions and keep their tasks
     #[command(after_help = "Example:\n  worker-ctl down")]
     Down(down::Args),
     /// Show all workers
     ///
-    /// It takes no lock and writes nothing.
+    /// This command takes no lock and writes nothing.
     #[command(
         after_help = "Example:\n  worker-ctl status --json | jq -r '.workers[] | select(.status==\"needs_review\").name'"
     )]
@@ -128,63 +129,64 @@ pub enum Command {
     /// Give a task to an idle worker
     #[command(after_help = "Example:\n  worker-ctl start --worker adam --prompt-file task.md")]
     Start(start::Args),
-    /// Tell a worker something
+    /// Send a message to a worker
     #[command(after_help = "Example:\n  worker-ctl message adam 'Use the helper in auth.rs'")]
     Message(message::Args),
-    /// Sit down at a worker's terminal
+    /// Attach your terminal to a worker's session
     #[command(after_help = "Example:\n  worker-ctl attach adam")]
     Attach(attach::Args),
-    /// Print what a worker's terminal shows
+    /// Print the screen of a worker's terminal
     #[command(after_help = "Example:\n  worker-ctl peek adam -n 50")]
     Peek(peek::Args),
-    /// Wait until workers are at something: 124 when they are not in time, 1 when they cannot come to it
+    /// Wait until workers reach a state: exit 124 when the time is up, 1 when they cannot reach it
     #[command(
         after_help = "Example:\n  worker-ctl wait adam --for needs_review --timeout 30m && worker-ctl review adam"
     )]
     Wait(wait::Args),
-    /// Show what a worker did, and remember that it was shown
+    /// Show a worker's work and record that it was reviewed
     #[command(after_help = "Example:\n  worker-ctl review adam")]
     Review(review::Args),
-    /// Send the reviewed worker back with what should change
+    /// Send the reviewed work back to its worker with the changes you want
     #[command(after_help = "Example:\n  worker-ctl reject 'Please handle errors of the API call'")]
     Reject(reject::Args),
-    /// Put a worker's work on the default branch of the source, as one commit
+    /// Land a worker's work on the source's default branch as one commit
     #[command(after_help = "Example:\n  worker-ctl accept adam")]
     Accept(accept::Args),
-    /// Put a worker's commit onto what the default branch is by now; on a conflict the worker is told
+    /// Rebase a worker's work onto the default branch; on a conflict, ask the worker to resolve it
     #[command(after_help = "Example:\n  worker-ctl rebase adam")]
     Rebase(rebase::Args),
-    /// Tell what is wrong, and what mends it: 0 nothing, 1 something
+    /// Check for problems and show how to repair them: exit 0 without problems, 1 with problems
     #[command(after_help = "Example:\n  worker-ctl doctor --json | jq -r 'select(.ok | not).fix'")]
     Doctor(doctor::Args),
-    /// Take a worker's task away: idle again, on the default branch
+    /// Take a worker's task away and put its worktree on the default branch
     #[command(after_help = "Example:\n  worker-ctl reset adam")]
     Reset(reset::Args),
-    /// Remove a worker: session, worktree, branch
+    /// Remove a worker with its session, worktree and branch
     #[command(after_help = "Example:\n  worker-ctl nuke adam --yes")]
     Nuke(nuke::Args),
-    /// Look once: who committed, whose program ended
+    /// Look once for workers that committed and programs that ended
     #[command(after_help = "Example:\n  worker-ctl patrol")]
     Patrol(patrol::Args),
-    /// Tell what happened to workers
+    /// Print the events of workers
     #[command(
         after_help = "Example:\n  worker-ctl events --follow --json | jq -r 'select(.to==\"needs_review\").worker'"
     )]
     Events(events::Args),
-    /// For an agent's own hooks: says that a text has arrived. Exits 0 with an empty stdout whatever happens
+    /// Confirm that a text has arrived, for use in an agent's own hooks; always exits 0 with an empty stdout
     ///
-    /// With it a send is known as delivered. Nothing calls it unless you put it into the agent's settings.
+    /// With this hook, a text that was sent is reported as delivered. Nothing calls it unless you add it to the agent's
+    /// settings.
     #[command(
         after_help = "Example (Claude Code's settings.json):\n  \"UserPromptSubmit\": [{\"hooks\": [{\"type\": \"command\", \"command\": \"worker-ctl hook claude\"}]}]"
     )]
     Hook(hook::Args),
-    /// Show every setting with where it comes from
+    /// Show every setting with its source
     #[command(after_help = "Example:\n  worker-ctl config --json")]
     Config,
 }
 
 impl Command {
-    /// Whether to show only what would be done.
+    /// Whether the command only shows what it would do.
     pub fn is_dry(&self) -> bool {
         match self {
             Command::Init(args) => args.dry.dry_run,
@@ -217,7 +219,7 @@ impl CommandLine for Cli {
         &self.common
     }
 
-    // What agents call must not stop them.
+    // An agent's hook must not stop the agent.
     fn must_not_fail(args: &[OsString]) -> bool {
         args.iter().skip(1).find(|arg| !arg.as_encoded_bytes().starts_with(b"-")).is_some_and(|arg| arg == "hook")
     }

@@ -1,4 +1,4 @@
-//! git in the root's clone: what it says of the clone, its worktrees and the source.
+//! git in the root's clone: questions about the clone, its worktrees and the source.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -23,7 +23,7 @@ pub struct SourceClone {
     pub branch: String,
 }
 
-/// The worktrees of a clone, by where they are.
+/// The worktrees of a clone, by path.
 pub type ListedWorktrees = BTreeMap<PathBuf, ListedWorktree>;
 
 impl SourceClone {
@@ -31,43 +31,43 @@ impl SourceClone {
         SourceClone { git: git.clone(), root: root.path.clone(), branch: root.config.repo.branch.clone() }
     }
 
-    /// The default branch as it was fetched last.
+    /// The ref of the default branch as of the last fetch.
     pub fn base(&self) -> String {
         format!("refs/remotes/origin/{}", self.branch)
     }
 
-    /// git without hooks. In a worker's worktree, which its agent writes to, it works on what the clone has recorded of
-    /// it (kind `tampered` where that is not what lies there).
+    /// git without hooks. An agent can write to its worktree, so there git uses what the clone has recorded about that
+    /// worktree; a worktree that differs from the record fails with the kind `tampered`.
     pub fn cmd(&self, dir: &Path) -> Result<Cmd> {
         Ok(self.git_for(dir)?.cmd_alone(dir))
     }
 
-    /// The repositories inside a worktree that count as submodules, and are filled.
+    /// The initialised submodules of a worktree.
     pub fn inner(&self, worktree: &Path) -> Result<Vec<PathBuf>> {
         self.git_for(worktree)?.inner(worktree)
     }
 
     fn git_for(&self, dir: &Path) -> Result<Git> {
-        let is_workers = dir.starts_with(layout::worktrees(&self.root)) && dir.is_dir();
-        if is_workers { self.git.guarded(&self.root.join(".git"), dir) } else { Ok(self.git.clone()) }
+        let is_worktree = dir.starts_with(layout::worktrees(&self.root)) && dir.is_dir();
+        if is_worktree { self.git.guarded(&self.root.join(".git"), dir) } else { Ok(self.git.clone()) }
     }
 
     pub fn run(&self, dir: &Path, args: &[&str]) -> Result<Output> {
         self.cmd(dir)?.args(args.iter().copied()).capture()
     }
 
-    /// The same with the hooks that git runs, for what a person would run them for too.
+    /// Like [`run`](Self::run), but hooks run, as they do when a person gives the command.
     pub fn run_with_hooks(&self, dir: &Path, args: &[&str]) -> Result<Output> {
         self.git.cmd(dir).args(args.iter().copied()).capture()
     }
 
-    /// The same, which must succeed.
+    /// Like [`run_with_hooks`](Self::run_with_hooks), but fails when git fails.
     pub fn must_with_hooks(&self, dir: &Path, args: &[&str]) -> Result<()> {
         let output = self.run_with_hooks(dir, args)?;
         if output.status.success() { Ok(()) } else { Err(failed(args[0], &output)) }
     }
 
-    /// What a command that must succeed prints.
+    /// The output of a command; fails when git fails.
     pub fn ask(&self, dir: &Path, args: &[&str]) -> Result<String> {
         let output = self.run(dir, args)?;
         if !output.status.success() {
@@ -76,14 +76,14 @@ impl SourceClone {
         Ok(String::from_utf8_lossy(&output.stdout).trim_end_matches('\n').to_owned())
     }
 
-    /// Brings the source's branches here, one process at a time.
+    /// Fetches the source's branches, one process at a time.
     pub fn fetch(&self) -> Result<()> {
         let _lock = Lock::take(&layout::lock(&self.root, RootLock::Fetch))?;
-        let how = ["--quiet", "--no-tags", "--prune", "--no-recurse-submodules", "--update-shallow"];
-        self.ask(&self.root, &[&["fetch"], &how[..], &["origin"]].concat()).map(drop)
+        let options = ["--quiet", "--no-tags", "--prune", "--no-recurse-submodules", "--update-shallow"];
+        self.ask(&self.root, &[&["fetch"], &options[..], &["origin"]].concat()).map(drop)
     }
 
-    /// The default branch's commit, fetched where the source has moved on: a source that rests costs one look.
+    /// The default branch's commit. Fetches only when the source has moved on, so an unchanged source is cheap.
     pub fn fetched(&self, source: &Path) -> Result<String> {
         require_source(source)?;
         let there = self.commit(source, &format!("refs/heads/{}", self.branch))?;
@@ -94,7 +94,7 @@ impl SourceClone {
         }
     }
 
-    /// The commit a name stands for; none where it stands for nothing.
+    /// The commit that a name resolves to, if it does.
     pub fn commit(&self, dir: &Path, name: &str) -> Result<Option<String>> {
         let asked = self.run(dir, &["rev-parse", "--verify", "--quiet", &format!("{name}^{{commit}}")])?;
         let sha = String::from_utf8_lossy(&asked.stdout).trim().to_owned();
@@ -115,47 +115,48 @@ impl SourceClone {
         Ok(listed.into_iter().map(|listed| (listed.path.clone(), listed)).collect())
     }
 
-    /// Exit 4 where something that is no file lies where git would read one, and might wait for ever: agents write there.
+    /// Exit 4 when something other than a file, such as a pipe, lies where git reads a file. Agents can write there, and
+    /// git might wait for ever.
     fn require_files(&self) -> Result<()> {
         let all = self.root.join(".git/worktrees");
         for name in fs::list(&all)? {
             for file in ["HEAD", "gitdir", "commondir", "config.worktree"].map(|file| all.join(&name).join(file)) {
                 if file.symlink_metadata().is_ok_and(|meta| !meta.is_file()) {
-                    return Err(Failure::new(Exit::Failed, "tampered", format!("{} is no file", file.display()))
-                        .hint("move it away; `worker-ctl doctor` then tells what is missing"));
+                    return Err(Failure::new(Exit::Failed, "tampered", format!("{} is not a file", file.display()))
+                        .hint("move it away; `worker-ctl doctor` then reports what is missing"));
                 }
             }
         }
         Ok(())
     }
 
-    /// How many commits `sha` has that the default branch has not.
+    /// How many commits of `sha` are not on the default branch.
     pub fn ahead(&self, sha: &str) -> Result<usize> {
         let count = self.ask(&self.root, &["rev-list", "--count", sha, &format!("^{}", self.base())])?;
         Ok(count.parse().unwrap_or(0))
     }
 
-    /// Where a worker's work begins: at the latest commit of the default branch that it is known to sit on, also where that
-    /// was dropped since.
+    /// Where a worker's work begins: the latest commit of the default branch that the work is known to sit on, even if the
+    /// default branch has since dropped that commit.
     pub fn fork(&self, worker: &Worker, sha: &str) -> Result<String> {
         let now = self.merge_base(&self.base(), sha)?;
-        let known = match &worker.onto_sha {
+        let recorded = match &worker.onto_sha {
             Some(onto) => self.merge_base(onto, sha)?,
             None => None,
         };
-        match (now, known) {
-            (Some(now), Some(known)) => Ok(if self.has(&now, &known)? { now } else { known }),
+        match (now, recorded) {
+            (Some(now), Some(recorded)) => Ok(if self.has(&now, &recorded)? { now } else { recorded }),
             (Some(only), None) | (None, Some(only)) => Ok(only),
             (None, None) => {
                 let why = format!("the work of {} has no history in common with {}", worker.name, self.branch);
                 let reset = format!("worker-ctl reset {} --force", worker.name);
                 Err(Failure::new(Exit::No, "unrelated", why)
-                    .hint(format!("have it put on {}, or give it up with `{reset}`", self.branch)))
+                    .hint(format!("ask the worker to put its work on {}, or discard it with `{reset}`", self.branch)))
             }
         }
     }
 
-    /// Where two histories part; none where they have nothing in common.
+    /// The best common ancestor of two commits, if they have one.
     pub fn merge_base(&self, one: &str, other: &str) -> Result<Option<String>> {
         let asked = self.run(&self.root, &["merge-base", one, other])?;
         let sha = String::from_utf8_lossy(&asked.stdout).trim().to_owned();
@@ -171,21 +172,22 @@ impl SourceClone {
         Ok(!self.has(base, &self.fork(worker, sha)?)?)
     }
 
-    /// Whether this was the default branch's commit at some time: a source may be moved back.
+    /// Whether the default branch was ever at this commit. A source's branch may have been moved back since.
     pub fn was_base(&self, sha: &str) -> Result<bool> {
         let past = self.run(&self.root, &["reflog", "show", "--format=%H", &self.base()])?;
         Ok(String::from_utf8_lossy(&past.stdout).lines().any(|was| was == sha))
     }
 
-    /// What the work on `sha` is, wherever it sits: its patch, byte for byte, and its messages.
-    pub fn work_of(&self, sha: &str) -> Result<String> {
+    /// A digest of the work on `sha`: its patch, byte for byte, and its messages. It does not depend on the base.
+    pub fn work_digest(&self, sha: &str) -> Result<String> {
         let base = self.base();
         let merge_base = self.merge_base(sha, &base)?.unwrap_or(base);
         let diff = self.run(&self.root, &[&["diff"], &PLAIN[..], &[&merge_base, sha]].concat())?;
         if !diff.status.success() {
             return Err(failed("diff", &diff));
         }
-        // Where it sits is told by line numbers and the ids of whole files. No line of a file begins like that.
+        // Line numbers and blob ids depend on the base, so they are left out. A diff prefixes every line of a file, so no
+        // content begins like these lines.
         let is_place = |line: &&[u8]| line.starts_with(b"@@ ") || line.starts_with(b"index ");
         let mut work: Vec<u8> =
             diff.stdout.split_inclusive(|b| *b == b'\n').filter(|l| !is_place(l)).flatten().copied().collect();
@@ -196,7 +198,7 @@ impl SourceClone {
         Ok(Digest::of(&work).to_string())
     }
 
-    /// What merging a commit into the default branch comes to.
+    /// The result of merging a commit into the default branch.
     pub fn merge(&self, base: &str, sha: &str) -> Result<MergeResult> {
         let merged = self.run(&self.root, &["merge-tree", "--write-tree", "--no-messages", base, sha])?;
         let tree = String::from_utf8_lossy(&merged.stdout).lines().next().unwrap_or_default().to_owned();
@@ -208,15 +210,15 @@ impl SourceClone {
         }
     }
 
-    /// Uncommitted changes, untracked files too; a repository within ends in `/`.
+    /// Paths with uncommitted changes, and untracked files. A nested repository ends in `/`.
     pub fn dirty(&self, worktree: &Path) -> Result<Vec<String>> {
-        // Not into repositories inside, whose configuration is their agent's: what they have is kept with them.
-        let how = ["--porcelain", "-z", "--untracked-files=all", "--no-renames", "--ignore-submodules=dirty"];
-        let text = self.ask(worktree, &[&["status"], &how[..]].concat())?;
+        // git must not enter nested repositories, whose configuration an agent can write. They are kept as a whole.
+        let options = ["--porcelain", "-z", "--untracked-files=all", "--no-renames", "--ignore-submodules=dirty"];
+        let text = self.ask(worktree, &[&["status"], &options[..]].concat())?;
         Ok(text.split('\0').filter(|line| line.len() > 3).filter_map(|line| line.get(3..)).map(str::to_owned).collect())
     }
 
-    /// Fails unless a worktree is on this branch, at this commit, and nothing is under way in it.
+    /// Exit 1 unless the worktree is on the worker's branch, at this commit, with no rebase under way.
     pub fn require_at(&self, worker: &Worker, sha: &str) -> Result<()> {
         let tree = Path::new(&worker.worktree_path);
         let is_there = !is_rebasing(tree)
@@ -228,10 +230,10 @@ impl SourceClone {
         let short: String = sha.chars().take(12).collect();
         let name = &worker.name;
         Err(Failure::new(Exit::No, "wrong_state", format!("{name} is not on {} at {short}", worker.branch))
-            .hint(format!("see what it is at: `worker-ctl attach {name}`")))
+            .hint(format!("see what {name} is doing: `worker-ctl attach {name}`")))
     }
 
-    /// The branch that is checked out.
+    /// The branch that is checked out, if any.
     pub fn branch_of(&self, worktree: &Path) -> Result<Option<String>> {
         let asked = self.run(worktree, &["symbolic-ref", "--quiet", "HEAD"])?;
         let name = String::from_utf8_lossy(&asked.stdout).trim().to_owned();
@@ -244,10 +246,10 @@ impl SourceClone {
     }
 }
 
-/// Where an agent's push in the clone goes: nowhere.
+/// The push URL of the clone: it leads nowhere, so that no agent can push.
 pub const PUSH_URL: &str = "/dev/null/worker-ctl-agents-do-not-push";
 
-/// A diff that no setting and no attribute changes.
+/// Options for a diff that no setting and no attribute changes.
 const PLAIN: [&str; 15] = [
     "--no-color",
     "--no-textconv",
@@ -266,23 +268,24 @@ const PLAIN: [&str; 15] = [
     "--dst-prefix=b/",
 ];
 
-/// Commits in their order, as they are.
+/// Options for a log in topological order that no setting changes.
 pub const LOGGED: [&str; 3] = ["--topo-order", "--no-show-signature", "--encoding=UTF-8"];
 
-/// Exit 4 where the source is not there.
+/// Exit 4 when the source is missing.
 pub fn require_source(source: &Path) -> Result<()> {
     match source.is_dir() {
         true => Ok(()),
-        false => Err(Failure::failed(format!("the source {} is not there", source.display()))
+        false => Err(Failure::failed(format!("the source {} is missing", source.display()))
             .hint("bring it back, or set `source` in `[repo]` of config.toml")),
     }
 }
 
-/// What merging comes to, without touching anything.
+/// The result of a merge that was computed without touching a checkout.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum MergeResult {
-    /// The default branch has all of it.
+    /// The default branch already has all of the work.
     Nothing,
+    /// It merges cleanly, and this is the merged tree.
     Tree(String),
     Conflict,
 }
@@ -293,8 +296,8 @@ pub fn is_rebasing(worktree: &Path) -> bool {
     ["rebase-merge", "rebase-apply"].iter().any(|name| dir.join(name).exists())
 }
 
-/// Exit 4 unless the rebase under way in a worker's worktree is one of its own branch: git's record of it lies where the
-/// agent writes, and ending a rebase moves the branch that is named there.
+/// Exit 4 unless the rebase under way in a worker's worktree rebases its own branch. An agent can write to git's record of
+/// the rebase, and ending a rebase moves the branch named in that record.
 pub fn require_own_rebase(worker: &Worker) -> Result<()> {
     let tree = Path::new(&worker.worktree_path);
     let Some(dir) = private_dir(tree) else { return Ok(()) };
@@ -303,36 +306,36 @@ pub fn require_own_rebase(worker: &Worker) -> Result<()> {
         let Some(text) = fs::read(&file)? else { continue };
         let text = String::from_utf8_lossy(&text).trim().to_owned();
         if text != format!("refs/heads/{}", worker.branch) && text != "detached HEAD" {
-            let why = format!("the rebase in {} says it is of {text}, not of {}", tree.display(), worker.branch);
+            let why = format!("the rebase in {} is recorded for {text}, not for {}", tree.display(), worker.branch);
             return Err(Failure::new(Exit::Failed, "tampered", why)
-                .hint(format!("look at it: `worker-ctl attach {}`; nothing of it was ended", worker.name)));
+                .hint(format!("the rebase was left as it is; look at it with `worker-ctl attach {}`", worker.name)));
         }
     }
     Ok(())
 }
 
-/// Which of these files still have conflict markers in a commit.
+/// The files, out of `files`, that still have conflict markers in a commit.
 pub fn left_markers(clone: &SourceClone, sha: &str, files: &[String]) -> Result<Vec<String>> {
     if files.is_empty() {
         return Ok(Vec::new());
     }
     let mut args = vec!["--literal-pathspecs", "grep", "-l", "-z", "-E", "^(<<<<<<<|>>>>>>>) ", sha, "--"];
     args.extend(files.iter().map(String::as_str));
-    let found = clone.run(&clone.root, &args)?;
-    // 1 when there is none.
-    if found.status.code() > 1 {
-        return Err(failed("grep", &found));
+    let grep = clone.run(&clone.root, &args)?;
+    // git grep exits with 1 when nothing matches.
+    if grep.status.code() > 1 {
+        return Err(failed("grep", &grep));
     }
-    let text = String::from_utf8_lossy(&found.stdout).into_owned();
+    let text = String::from_utf8_lossy(&grep.stdout).into_owned();
     let prefix = format!("{sha}:");
     Ok(text.split('\0').filter_map(|name| name.strip_prefix(&prefix)).map(str::to_owned).collect())
 }
 
-/// A commit that may be new: its branch is checked out, no rebase is under way, it is ahead of the default branch, and not
-/// where the worker stood. Whether its work is new the caller asks.
+/// A commit that may be new: the worker's branch is checked out, no rebase is under way, and the commit is ahead of the
+/// default branch and not one that the record already has. The caller checks whether the work itself is new.
 pub fn new_commit(clone: &SourceClone, worker: &Worker, tree: &ListedWorktree) -> Result<Option<String>> {
     let sha = &tree.head;
-    let is_at = |known: &Option<String>| known.as_ref() == Some(sha);
+    let is_at = |recorded: &Option<String>| recorded.as_ref() == Some(sha);
     if tree.branch.as_ref() != Some(&worker.branch) || is_at(&worker.baseline_sha) || is_at(&worker.commit_sha) {
         return Ok(None);
     }

@@ -1,4 +1,4 @@
-//! The `up` that stays: who it is, and whether there is one. Its lock tells.
+//! The `up` that stays: whether one runs, and how it is asked to end. Its lock decides.
 
 use std::path::Path;
 use std::thread;
@@ -19,14 +19,14 @@ pub fn is_running(root: &Path) -> Result<bool> {
     Lock::is_held(&layout::lock(root, RootLock::Daemon))
 }
 
-/// Exit 3: another one runs.
+/// Exit 75: another `up` runs.
 pub fn refuse_second() -> Failure {
     Failure::new(Exit::Busy, "busy", "another `up` runs for this root")
         .hint("end it with `worker-ctl down`; `worker-ctl status` shows its workers")
 }
 
-/// Takes the lock that is held for life, and writes our process id into it. A probe holds the lock for an instant, so one
-/// attempt is not enough.
+/// Takes the lock that `up` holds for life, and writes our process id into it. A probe may hold the lock for an instant,
+/// so this tries several times.
 pub fn take(root: &Path) -> Result<Lock> {
     let path = layout::lock(root, RootLock::Daemon);
     for _ in 0..20 {
@@ -49,22 +49,22 @@ pub enum Ending {
 }
 
 /// Asks a running `up` to end, and waits until its lock is free.
-pub fn end(root: &Path, how: Ending) -> Result<()> {
+pub fn end(root: &Path, ending: Ending) -> Result<()> {
     let start = Instant::now();
     let mut asked = None;
     while is_running(root)? {
-        // Its holder writes the id; one that has just taken the lock may not have got so far.
+        // An `up` that has just taken the lock may not have written its id yet.
         let text = fs::read_no_follow(&layout::lock(root, RootLock::Daemon))?.unwrap_or_default();
         let pid = String::from_utf8_lossy(&text).trim().parse().ok().and_then(Pid::from_raw);
         if let Some(pid) = pid.filter(|pid| asked.replace(*pid) != Some(*pid)) {
             let _ = kill_process(pid, Signal::TERM);
-            if how == Ending::AtOnce {
+            if ending == Ending::AtOnce {
                 let _ = kill_process(pid, Signal::INT);
             }
         }
         if start.elapsed() > PATIENCE {
             return Err(Failure::new(Exit::Busy, "busy", "the running `up` does not end")
-                .hint("end it yourself, then run `worker-ctl down` again"));
+                .hint("kill that process, then run `worker-ctl down` again"));
         }
         thread::sleep(Duration::from_millis(20));
     }

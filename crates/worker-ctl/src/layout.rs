@@ -1,16 +1,16 @@
-//! Where each file, directory and lock of a root lies.
+//! The path of each file, directory and lock of a root.
 
 use std::path::{Path, PathBuf};
 
-/// The tool's name: its binary, and its directory of state.
+/// The tool's name: its binary, and its state directory.
 pub const TOOL: &str = "worker-ctl";
 
-/// A lock of which a root has one.
+/// A lock that a root has once, as opposed to one per worker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RootLock {
-    /// Held while `state.json` is read, changed and written: milliseconds.
+    /// Held for milliseconds, while `state.json` is read, changed and written.
     State,
-    /// Held while work is merged and put on the source.
+    /// Held while work is merged and published to the source.
     Publish,
     /// Held during one look at all workers.
     Patrol,
@@ -56,12 +56,12 @@ pub fn state(root: &Path) -> PathBuf {
     root.join("state.json")
 }
 
-/// The state that is about to replace the one in force.
+/// The new state before it replaces the current one.
 pub fn next_state(root: &Path) -> PathBuf {
     root.join("state.json.next")
 }
 
-/// An earlier state; 0 is the latest of them.
+/// A backup of the state; 0 is the most recent one.
 pub fn backup(root: &Path, n: usize) -> PathBuf {
     root.join(if n == 0 { "state.json.bak".to_owned() } else { format!("state.json.bak.{n}") })
 }
@@ -75,7 +75,7 @@ pub fn worktree(root: &Path, worker: &str) -> PathBuf {
     worktrees(root).join(worker)
 }
 
-/// The directory of accepts that have begun and not ended.
+/// The directory of journals, one for each accept that has begun and not ended.
 pub fn journals(root: &Path) -> PathBuf {
     root.join("accept")
 }
@@ -84,17 +84,17 @@ pub fn journal(root: &Path, worker: &str) -> PathBuf {
     journals(root).join(format!("{worker}.json"))
 }
 
-/// What a worker's own hook said last.
+/// The last report of a worker's own hook.
 pub fn receipt(root: &Path, worker: &str) -> PathBuf {
     root.join("hooks").join(format!("{worker}.json"))
 }
 
-/// The directory of texts that are given to workers in files.
+/// The directory of texts that workers read from files.
 pub fn prompts(root: &Path) -> PathBuf {
     root.join("prompts")
 }
 
-/// Files of a worker that git cannot keep, as they were at one time.
+/// Files of a removed worker that git cannot keep.
 pub fn trash(root: &Path, worker: &str, stamp: &str) -> PathBuf {
     root.join("trash").join(worker).join(stamp)
 }
@@ -107,17 +107,17 @@ pub fn events(root: &Path) -> PathBuf {
     root.join("logs/events.jsonl")
 }
 
-/// What a worker's terminal shows.
+/// The log of what a worker's terminal shows.
 pub fn worker_log(root: &Path, worker: &str) -> PathBuf {
     root.join("logs").join(format!("{worker}.log"))
 }
 
-/// What an `up` in the background prints; no worker's log has such a name.
+/// The output of `up --detach`. The extension differs from that of a worker's log, so the names cannot clash.
 pub fn up_log(root: &Path) -> PathBuf {
     root.join("logs/up.out")
 }
 
-/// What the command in `on_event` prints.
+/// The output of the `on_event` command.
 pub fn on_event_log(root: &Path) -> PathBuf {
     root.join("logs/on_event.out")
 }

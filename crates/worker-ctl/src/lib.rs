@@ -1,9 +1,9 @@
 //! `worker-ctl` runs coding agents in tmux, one per git worktree, from task to reviewed commit.
 //!
-//! Rooms, from top to bottom: `cli`, `commands`, `apply` (the state, sessions, worktrees, landing), `plan` (decisions and the
-//! state machine, pure), `facts` (where a worker stands, what would be lost), then the nouns: `site` (a root and what works
-//! on it), `bell`, `tmux`, `daemon`, `receipt`, `store` (`state.json`), `log`, `clone` (git in the root), `root`, `settings`,
-//! `agent`, `worker`, `note`, `layout` (where each file and lock lies).
+//! Rooms, from top to bottom: `cli`, `commands`, `apply` (the state, sessions, worktrees, landing), `plan` (pure decisions
+//! and the state machine), `facts` (a worker's standing, what would be lost), then the nouns: `site` (a root with the values
+//! to work on it), `bell`, `tmux`, `daemon`, `receipt`, `store` (`state.json`), `log`, `clone` (git in the root), `root`,
+//! `settings`, `agent`, `worker`, `note`, `layout` (the path of each file and lock).
 
 mod cli;
 mod commands;
@@ -39,12 +39,12 @@ use crate::cli::Command;
 use crate::commands::init::CommonFlags;
 use crate::site::Site;
 
-/// The whole program.
+/// Runs the program.
 pub fn main() -> std::process::ExitCode {
     shopfloor_core::args::main(layout::TOOL, run)
 }
 
-/// Runs the command that is named.
+/// Runs the command that the command line names.
 fn run(ui: &Ui, env: &Env, cli: Cli) -> Result<Exit> {
     let flags = &cli.settings;
     let site = || {

@@ -1,4 +1,4 @@
-//! What happened, line by line: `logs/events.jsonl` for programs, `logs/<worker>.log` with what its terminal showed.
+//! The logs: `logs/events.jsonl` has one event per line, and `logs/<worker>.log` has what the terminal showed.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -11,18 +11,18 @@ use shopfloor_core::lock::Lock;
 use crate::layout;
 use crate::worker::Worker;
 
-/// A log that has grown to this is put aside, and a new one begun.
-const MOST: u64 = 10 << 20;
+/// A log of this size is rotated.
+const MAX_SIZE: u64 = 10 << 20;
 
-/// Where a log that was put aside lies.
+/// The path of the previous log after a rotation.
 pub fn older(path: &Path) -> PathBuf {
     let mut name = path.file_name().unwrap_or_default().to_owned();
     name.push(".old");
     path.with_file_name(name)
 }
 
-/// The record of an event, by its name and what there is to say of it, that took a worker from `before` to `after`, as
-/// the state of this revision has it.
+/// The record of an event that took a worker from `before` to `after`, with the event's name and detail. `revision` is
+/// the revision of the state that has `after`.
 pub fn record(
     now: jiff::Timestamp,
     before: &Worker,
@@ -30,13 +30,13 @@ pub fn record(
     (name, detail): (&str, String),
     revision: u64,
 ) -> Value {
-    // It gets its number when it is appended.
+    // `append` sets `seq`.
     json!({ "v": 1, "seq": 0, "time": now.to_string(), "worker": after.name, "event": name, "from": before.status(),
         "to": after.status(), "detail": detail, "task": after.task.word(), "revision": revision })
 }
 
-/// What the log has of each worker last, of those whose records say which revision they are of; with `rejected`, the
-/// commit that was rejected last, where that is what it is at.
+/// The last record of each worker that has a revision. The key `rejected` is added: the commit of the worker's last
+/// rejection, followed through rebases.
 pub fn last_of_each(root: &Path) -> Result<BTreeMap<String, Value>> {
     let mut last = BTreeMap::new();
     for path in [older(&layout::events(root)), layout::events(root)] {
@@ -53,7 +53,7 @@ pub fn last_of_each(root: &Path) -> Result<BTreeMap<String, Value>> {
     Ok(last)
 }
 
-/// The same as a person reads it.
+/// A record as a line for a person.
 pub fn line(record: &Value) -> String {
     let text = |key: &str| record[key].as_str().unwrap_or_default().to_owned();
     let change =
@@ -62,7 +62,7 @@ pub fn line(record: &Value) -> String {
     line.trim_end().to_owned()
 }
 
-/// Appends it to both logs, with the number that follows the last one.
+/// Appends a record to both logs, with the next sequence number.
 pub fn append(root: &Path, record: &Value) -> Result<()> {
     rotate(&layout::events(root))?;
     {
@@ -72,12 +72,12 @@ pub fn append(root: &Path, record: &Value) -> Result<()> {
         fs::append_line(&layout::events(root), &numbered.to_string())?;
     }
     let log = layout::worker_log(root, record["worker"].as_str().unwrap_or_default());
-    // What a terminal shows may end anywhere.
+    // Terminal output may end in the middle of a line.
     let begin = if fs::ends_line(&log)? { "" } else { "\n" };
     fs::append_line(&log, &format!("{begin}--- {}", line(record)))
 }
 
-/// The number given last. Records of a version that gave none count from 1.
+/// The last sequence number. Records of a version without numbers count from 1.
 pub fn last_seq(root: &Path) -> Result<u64> {
     let mut count = 0;
     for path in [layout::events(root), older(&layout::events(root))] {
@@ -91,15 +91,15 @@ pub fn last_seq(root: &Path) -> Result<u64> {
     Ok(count)
 }
 
-/// Puts a log aside once it is large; whether it did.
+/// Rotates a log that has grown large. Returns whether it did.
 pub fn rotate(path: &Path) -> Result<bool> {
-    let is_large = path.metadata().is_ok_and(|meta| meta.len() >= MOST);
+    let is_large = path.metadata().is_ok_and(|meta| meta.len() >= MAX_SIZE);
     if !is_large {
         return Ok(false);
     }
-    // Once, whoever else sees it: a second time the little that is there by then would take the place of all that was.
+    // Check again under the lock: a second rotation would replace the full old log with the nearly empty new one.
     let _lock = Lock::take(&path.with_file_name(".rotate.lock"))?;
-    let is_large = path.metadata().is_ok_and(|meta| meta.len() >= MOST);
+    let is_large = path.metadata().is_ok_and(|meta| meta.len() >= MAX_SIZE);
     if is_large {
         fs::rename_over(path, &older(path))?;
     }

@@ -1,37 +1,38 @@
-//! What a person should know of a worker, and what is wrong with it: values, so that sentences can be reworded.
+//! Notes and faults of a worker. They are stored as values, so that their sentences can be reworded.
 
 use std::fmt;
 
 use serde::{Deserialize, Deserializer, Serialize};
 
-/// Something a person should know of a worker's task.
+/// Something that a person should know about a worker.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", content = "of", rename_all = "snake_case")]
 pub enum Note {
-    /// It committed after it needed review.
+    /// The worker committed again while its work waited for review.
     CommittedAgain,
-    /// This file still has conflict markers.
+    /// Conflict markers are left in this file.
     MarkersLeft(String),
-    /// It ended its rebase where that had begun.
+    /// The worker aborted the rebase.
     GaveUp,
-    /// Its rebase left nothing of its work.
+    /// After the rebase the branch has none of the worker's commits.
     WorkGone,
-    /// A text for this purpose was typed when we were killed, perhaps without the key that submits it.
+    /// A command was killed after it had typed a text with this purpose, perhaps before the key that submits it.
     Unsubmitted(String),
-    /// A text for this purpose was about to be typed when we were killed.
+    /// A command was killed before it typed a text with this purpose.
     NotTyped(String),
-    /// This worker's program was started anew, and was not told the task it has.
-    Untold(String),
-    /// It works on another branch than its own; none where it is on none.
+    /// The program of the worker with this name was restarted and does not know its task.
+    #[serde(rename = "untold")]
+    TaskUnknown(String),
+    /// The worktree is on another branch than the worker's own, or on none.
     OnBranch(Option<String>),
-    /// Its own branch, of this name, is not there any more.
+    /// The worker's branch, which has this name, was deleted.
     BranchGone(String),
-    /// What an earlier version noted in its own words.
+    /// A sentence that an earlier version wrote.
     Text(String),
 }
 
 impl Note {
-    /// Whether it is about where it works, whatever its task.
+    /// Whether the note is about the branch. Such a note does not depend on the task.
     pub fn is_of_branch(&self) -> bool {
         matches!(self, Note::OnBranch(_) | Note::BranchGone(_))
     }
@@ -42,18 +43,18 @@ impl fmt::Display for Note {
         match self {
             Note::CommittedAgain => f.write_str("it committed again after it was done"),
             Note::MarkersLeft(file) => write!(f, "conflict markers are left in {file}"),
-            Note::GaveUp => f.write_str("it gave the rebase up"),
-            Note::WorkGone => f.write_str("nothing of its work is left on its branch after the rebase"),
-            Note::Unsubmitted(what) => write!(f, "its {what} may stand in its input line, not submitted"),
-            Note::NotTyped(what) => write!(f, "its {what} may not have arrived"),
-            Note::Untold(name) => {
+            Note::GaveUp => f.write_str("it gave up the rebase"),
+            Note::WorkGone => f.write_str("none of its commits are left on its branch after the rebase"),
+            Note::Unsubmitted(purpose) => write!(f, "the {purpose} text may be in its input line, not submitted"),
+            Note::NotTyped(purpose) => write!(f, "the {purpose} text may not have arrived"),
+            Note::TaskUnknown(name) => {
                 write!(
                     f,
-                    "its program is new and knows nothing of its task: `worker-ctl start --resume {name}` tells it"
+                    "its program was restarted and does not know its task; send it with `worker-ctl start --resume {name}`"
                 )
             }
-            Note::OnBranch(Some(branch)) => write!(f, "it is on the branch {branch} instead of its own"),
-            Note::OnBranch(None) => f.write_str("it is on no branch"),
+            Note::OnBranch(Some(branch)) => write!(f, "its worktree is on the branch {branch} instead of its own"),
+            Note::OnBranch(None) => f.write_str("its worktree is on no branch"),
             Note::BranchGone(branch) => write!(f, "its branch {branch} was deleted"),
             Note::Text(text) => f.write_str(text),
         }
@@ -70,9 +71,9 @@ pub enum Fault {
     Exit(i32),
     /// A signal ended its program.
     Signal(i32),
-    /// Its program is gone, and nobody knows how.
+    /// Its program is gone, and how it ended is unknown.
     Gone,
-    /// What an earlier version called it.
+    /// A sentence that an earlier version wrote.
     Text(String),
 }
 
@@ -114,17 +115,17 @@ pub fn fault<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Fault>, D::Err
     }))
 }
 
-/// The sentences of version 1, as it wrote them.
+/// Reads a sentence as version 1 wrote it.
 fn note_of_version_1(text: String) -> Note {
-    let what = |end: &str| Some(text.strip_prefix("its ")?.strip_suffix(end)?.trim_end().to_owned());
+    let purpose = |end: &str| Some(text.strip_prefix("its ")?.strip_suffix(end)?.trim_end().to_owned());
     if let Some(file) = text.strip_prefix("conflict markers are left in ") {
         return Note::MarkersLeft(file.to_owned());
     }
-    if let Some(what) = what("may stand in its input line, not submitted") {
-        return Note::Unsubmitted(what);
+    if let Some(purpose) = purpose("may stand in its input line, not submitted") {
+        return Note::Unsubmitted(purpose);
     }
-    if let Some(what) = what("may not have arrived") {
-        return Note::NotTyped(what);
+    if let Some(purpose) = purpose("may not have arrived") {
+        return Note::NotTyped(purpose);
     }
     match text.as_str() {
         "it committed again after it was done" => Note::CommittedAgain,
@@ -168,7 +169,16 @@ mod tests {
             Note::NotTyped("message".into()),
             Note::Text("something else".into()),
         ];
-        let later = [Note::Untold("adam".into()), Note::OnBranch(None), Note::BranchGone("b".into())];
+        let sentences = [
+            "it committed again after it was done",
+            "conflict markers are left in a b.rs",
+            "it gave the rebase up",
+            "nothing of its work is left on its branch after the rebase",
+            "its start may stand in its input line, not submitted",
+            "its message may not have arrived",
+            "something else",
+        ];
+        let later = [Note::TaskUnknown("adam".into()), Note::OnBranch(None), Note::BranchGone("b".into())];
         let text = serde_json::json!({ "notes": later, "fault": null }).to_string();
         assert_eq!(serde_json::from_str::<Both>(&text).unwrap().notes, later);
         for fault in [Fault::WorktreeMissing, Fault::Exit(7), Fault::Signal(9), Fault::Gone, Fault::Text("odd".into())]
@@ -176,7 +186,6 @@ mod tests {
             let both = Both { notes: all.to_vec(), fault: Some(fault.clone()) };
             let text = serde_json::to_string(&both).unwrap();
             assert_eq!(serde_json::from_str::<Both>(&text).unwrap(), both);
-            let sentences: Vec<String> = all.iter().map(Note::to_string).collect();
             let old = serde_json::json!({ "notes": sentences, "fault": fault.to_string() });
             assert_eq!(serde_json::from_value::<Both>(old).unwrap(), both);
         }

@@ -1,4 +1,4 @@
-//! Receipts: what a worker's agent said last through its own hook, which confirms that a text has arrived.
+//! Receipts: the last report of an agent's own hook, which confirms that a text has arrived.
 
 use std::path::Path;
 use std::thread;
@@ -11,28 +11,28 @@ use shopfloor_core::hash::Digest;
 
 use crate::layout;
 
-/// How long an agent whose hook has spoken before has to speak again.
+/// How long to wait for a hook that has reported before.
 const PATIENCE: Duration = Duration::from_secs(3);
 
-/// How often the file is read meanwhile.
+/// How often the receipt is read while waiting.
 const POLL: Duration = Duration::from_millis(20);
 
-/// What a worker's agent said last.
+/// The last report of an agent's hook.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Receipt {
     v: u64,
     event: String,
-    /// The hash of the text that the agent was given, if it tells one.
+    /// The hash of the text that the agent got, if the hook reported one.
     text: Option<String>,
 }
 
 impl Receipt {
-    /// What the hook said at an event, and the text that came with it.
+    /// A report of an event, with the text that came with it.
     pub fn new(event: &str, text: Option<&str>) -> Receipt {
         Receipt { v: 1, event: event.to_owned(), text: text.map(digest) }
     }
 
-    /// Writes it. One without a text leaves an earlier one with a text in force.
+    /// Writes the receipt. One without a text does not replace an earlier one.
     pub fn save(&self, root: &Path, worker: &str) -> Result<()> {
         let path = layout::receipt(root, worker);
         if self.text.is_none() && path.exists() {
@@ -48,33 +48,33 @@ impl Receipt {
     }
 }
 
-/// The hash of a text without the blanks around it.
+/// The hash of a text without surrounding white space.
 fn digest(text: &str) -> String {
     Digest::of(text.trim().as_bytes()).to_string()
 }
 
-/// What a worker's hook said last; none where no hook ever spoke.
+/// The last report of a worker's hook, if there ever was one.
 pub fn load(root: &Path, worker: &str) -> Option<Receipt> {
     let bytes = fs::read_no_follow(&layout::receipt(root, worker)).ok()??;
     serde_json::from_slice(&bytes).ok()
 }
 
-/// Empties a worker's receipt before a text is sent, so that the next one is about that text.
+/// Empties a worker's receipt before a text is sent, so that the next report is about that text.
 pub fn forget(root: &Path, worker: &str) -> Result<()> {
     let path = layout::receipt(root, worker);
     if path.exists() { Receipt { v: 1, ..Receipt::default() }.write(&path) } else { Ok(()) }
 }
 
-/// Removes a worker's receipt with the worker.
+/// Removes a worker's receipt.
 pub fn remove(root: &Path, worker: &str) -> Result<()> {
     fs::remove(&layout::receipt(root, worker))
 }
 
-/// Waits for a worker's hook to say that this text has arrived; `false` when it has not in time.
+/// Waits for a worker's hook to confirm this text. Returns `false` when the time is up.
 pub fn confirms(root: &Path, worker: &str, text: &str) -> bool {
-    let (start, wanted) = (Instant::now(), digest(text));
+    let (start, expected) = (Instant::now(), digest(text));
     loop {
-        if load(root, worker).is_some_and(|receipt| receipt.text.as_ref() == Some(&wanted)) {
+        if load(root, worker).is_some_and(|receipt| receipt.text.as_ref() == Some(&expected)) {
             return true;
         }
         if start.elapsed() >= PATIENCE {

@@ -1,4 +1,4 @@
-//! The root: a directory with the configuration, the state, the clone and the worktrees.
+//! The root: the directory that holds the configuration, the state, the clone and the worktrees.
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
@@ -16,10 +16,10 @@ use crate::layout;
 use crate::settings::{Config, WorkerTable};
 use crate::worker::Worker;
 
-/// Where a root is looked for last, outside of any repository.
+/// The root that is tried last, outside of any repository.
 pub const DEFAULT: &str = "~/workers";
 
-/// A root and what its configuration says.
+/// A root and its configuration.
 #[derive(Debug)]
 pub struct Root {
     pub path: PathBuf,
@@ -27,17 +27,17 @@ pub struct Root {
 }
 
 impl Root {
-    /// Finds it: named, by the variable, above the current directory, or recorded in the repository we stand in; outside
-    /// of any repository the default place. Exit 2 where none of them is a root.
+    /// Finds the root: the one named, the one in `WORKER_CTL_ROOT`, the one above the current directory, or the one
+    /// recorded in the current repository; outside of any repository the default one. Exit 2 when none of them is a root.
     pub fn find(env: &Env, named: Option<&Path>, flags: &[(&str, Option<&Path>)]) -> Result<Root> {
         let path = match named.map(Path::to_path_buf).or_else(|| env.var("WORKER_CTL_ROOT").map(PathBuf::from)) {
-            Some(named) => proven(env, &env.cwd.join(expand_home(env, &named.to_string_lossy())))?,
+            Some(named) => require_root(env, &env.cwd.join(expand_home(env, &named.to_string_lossy())))?,
             None => search(env)?,
         };
         Root::load(env, path.canonicalize().unwrap_or(path), flags)
     }
 
-    /// The root at `path`, which is known to be one, with its configuration as it is now.
+    /// Loads the configuration of the root at `path`, which must be known to be a root.
     pub fn load(env: &Env, path: PathBuf, flags: &[(&str, Option<&Path>)]) -> Result<Root> {
         let config = Config::load(env, &path, flags)?;
         Ok(Root { path, config })
@@ -47,23 +47,23 @@ impl Root {
         self.config.workers.get(name).cloned().unwrap_or_default()
     }
 
-    /// What the configuration says of a worker's role; empty where it says nothing.
+    /// A worker's `role_prompt`, empty when there is none.
     pub fn role_of(&self, name: &str) -> &str {
         self.config.workers.get(name).map(|table| table.role_prompt.as_str()).unwrap_or_default()
     }
 
-    /// Which program a worker's agent is. Exit 2 when nobody said.
+    /// The table of the agent with this name. Exit 2 when no command is configured for it.
     pub fn agent(&self, name: &str) -> Result<AgentTable> {
         let agent = self.config.agents.get(name).cloned().or_else(|| AgentTable::preset(name));
         let agent = agent.filter(|agent| !agent.command.is_empty()).ok_or_else(|| {
-            Failure::malformed(format!("nothing says how the agent `{name}` is started"))
+            Failure::malformed(format!("no command is configured for the agent `{name}`"))
                 .hint(format!("set `command` in `[agents.{name}]` of {}", layout::config(&self.path).display()))
         })?;
         agent.check()?;
         Ok(agent)
     }
 
-    /// Which program a worker's agent is: as config.toml says by now, else as it was made.
+    /// The table of a worker's agent: as `config.toml` says now, else as it was when the worker was created.
     pub fn agent_of(&self, worker: &Worker) -> Result<AgentTable> {
         self.agent(self.worker(&worker.name).agent.as_ref().unwrap_or(&worker.agent))
     }
@@ -94,20 +94,20 @@ impl Root {
 /// Whether a directory is a root.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Proof {
-    /// It is, and this is its source.
+    /// It is a root, with this source.
     Root(PathBuf),
-    /// It is not, and this is why.
+    /// It is not a root, for this reason.
     None(String),
 }
 
-/// Whether `dir` is a root: only what no clone of a repository can carry proves it, because a root's configuration runs
-/// commands. Its `.git` is a real directory whose own configuration names a source, and it, `dir` and `config.toml`
+/// Whether `dir` is a root. A root's configuration runs commands, so the proof must be something that a cloned repository
+/// cannot contain: `.git` is a real directory whose own configuration names a source, and `.git`, `dir` and `config.toml`
 /// belong to the user.
 pub fn prove(env: &Env, dir: &Path) -> Result<Proof> {
     let none = |why: &str| Ok(Proof::None(why.to_owned()));
     let (config, git_dir) = (layout::config(dir), dir.join(".git"));
     if !dir.is_dir() {
-        return none("there is no such directory");
+        return none("the directory does not exist");
     }
     if !config.is_file() {
         return none("it has no config.toml");
@@ -128,36 +128,36 @@ pub fn prove(env: &Env, dir: &Path) -> Result<Proof> {
     }
 }
 
-/// A directory that somebody named as the root.
-fn proven(env: &Env, dir: &Path) -> Result<PathBuf> {
+/// Exit 2 unless the named directory is a root.
+fn require_root(env: &Env, dir: &Path) -> Result<PathBuf> {
     match prove(env, dir)? {
         Proof::Root(_) => Ok(dir.to_path_buf()),
-        Proof::None(why) => Err(no_root(format!("{} is no root of worker-ctl: {why}", dir.display()))
-            .hint("make one with `worker-ctl init --source REPOSITORY`, or name one with `--root DIR`")),
+        Proof::None(why) => Err(no_root(format!("{} is not a root of worker-ctl: {why}", dir.display()))
+            .hint("create a root with `worker-ctl init --source REPOSITORY`, or name one with `--root DIR`")),
     }
 }
 
-fn no_root(what: String) -> Failure {
-    Failure::new(Exit::Bad, "not_initialised", what)
+fn no_root(message: String) -> Failure {
+    Failure::new(Exit::Bad, "not_initialised", message)
 }
 
 fn search(env: &Env) -> Result<PathBuf> {
-    if let Some(around) = around(env)? {
-        return Ok(around);
+    if let Some(enclosing) = find_enclosing(env)? {
+        return Ok(enclosing);
     }
     let default = expand_home(env, DEFAULT);
     match Git::find(env)?.discover() {
-        Ok(repo) => recorded(env, &repo, &default),
-        // A repository that git cannot use is a repository: work must not go to another one's source.
+        Ok(repo) => find_recorded(env, &repo, &default),
+        // Here is a repository that git cannot use. Falling back would send work to another repository's source.
         Err(failure) if env.cwd.ancestors().any(|dir| dir.join(".git").symlink_metadata().is_ok()) => Err(failure),
         Err(failure) if failure.kind != "not_a_repository" => Err(failure),
-        Err(_) => proven(env, &default),
+        Err(_) => require_root(env, &default),
     }
 }
 
-/// The root that the current directory is a part of. Another repository that happens to lie below a root is none of its
-/// business; but what lies in a worker's worktree is its agent's, whatever it claims to be.
-fn around(env: &Env) -> Result<Option<PathBuf>> {
+/// The root that the current directory belongs to. An unrelated repository below a root does not belong to it. Everything
+/// inside a worker's worktree belongs to the root, even if its files claim otherwise, because the agent can write them.
+fn find_enclosing(env: &Env) -> Result<Option<PathBuf>> {
     let own = common_dir_of(&env.cwd);
     let mut found: Option<&Path> = None;
     for above in env.cwd.ancestors() {
@@ -172,8 +172,8 @@ fn around(env: &Env) -> Result<Option<PathBuf>> {
     Ok(found.map(Path::to_path_buf))
 }
 
-/// The root recorded in a repository. Never another repository's: its workers' commits would land there.
-fn recorded(env: &Env, repo: &Repo, default: &Path) -> Result<PathBuf> {
+/// The root recorded in a repository. It is never another repository's root, because work would land on that repository.
+fn find_recorded(env: &Env, repo: &Repo, default: &Path) -> Result<PathBuf> {
     let here = repo.home.checkout.display();
     let Some(root) = read_record(&repo.home.common_dir)? else {
         let failure = no_root(format!("no root of worker-ctl is recorded in the repository {here}"));
@@ -183,38 +183,40 @@ fn recorded(env: &Env, repo: &Repo, default: &Path) -> Result<PathBuf> {
             }
             Proof::None(_) => failure,
         };
-        return Err(failure.hint("make one with `worker-ctl init`, or name one with `--root DIR`"));
+        return Err(failure.hint("create a root with `worker-ctl init`, or name one with `--root DIR`"));
     };
     match prove(env, &root)? {
-        // One that was copied records the root of the one it was copied from.
+        // A copied repository records the root of the original.
         Proof::Root(source) if is_another(&source, repo) => {
             let (root, source) = (root.display(), source.display());
-            Err(no_root(format!("{root}, the root recorded in the repository {here}, is that of {source}")).hint(
-                "make one for this repository with `worker-ctl init --target DIR`, or name that one with `--root DIR`",
+            let why = format!("{root}, the root recorded in the repository {here}, is the root of {source}");
+            Err(no_root(why).hint(
+                "create a root for this repository with `worker-ctl init --target DIR`, or name that root with `--root DIR`",
             ))
         }
         Proof::Root(_) => Ok(root),
         Proof::None(why) => {
-            Err(no_root(format!("{}, the root recorded in the repository {here}, is none: {why}", root.display()))
-                .hint("bring it back, name another with `--root DIR`, or make one with `worker-ctl init`"))
+            let root = root.display();
+            Err(no_root(format!("{root}, the root recorded in the repository {here}, is not a root: {why}"))
+                .hint("restore it, name another root with `--root DIR`, or create one with `worker-ctl init`"))
         }
     }
 }
 
-/// Whether a source that is there is another repository than this one.
+/// Whether a source exists and is another repository than `repo`.
 fn is_another(source: &Path, repo: &Repo) -> bool {
     let real = |path: &Path| path.canonicalize().ok();
     let common = common_dir_of(source).or_else(|| real(source));
     source.is_dir() && common != real(&repo.home.common_dir) && real(source) != real(&repo.home.common_dir)
 }
 
-/// The root that a repository's common directory records; none where it records nothing.
+/// The root that a repository's common directory records, if any.
 pub fn read_record(common_dir: &Path) -> Result<Option<PathBuf>> {
-    let bytes = fs::read(&record(common_dir))?;
+    let bytes = fs::read(&record_file(common_dir))?;
     Ok(bytes.map(|bytes| PathBuf::from(OsStr::from_bytes(bytes.trim_ascii_end()))).filter(|path| path.is_absolute()))
 }
 
-/// Where a source's own git directory says which root was cloned from it.
-pub fn record(common_dir: &Path) -> PathBuf {
+/// The file in a source's git directory that records which root was cloned from it.
+pub fn record_file(common_dir: &Path) -> PathBuf {
     layout::private(common_dir).join("root")
 }

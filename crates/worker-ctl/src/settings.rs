@@ -1,4 +1,4 @@
-//! `config.toml` of a root: settings, each with its flag and its variable, and the tables of agents and workers.
+//! A root's `config.toml`: settings with their flags and variables, and the tables of agents and workers.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -36,7 +36,7 @@ pub const REPO: &[Setting] = &[
     Setting::new("validate", "WORKER_CTL_VALIDATE", Kind::Text, Trust::User),
 ];
 
-/// The tables of settings; `copy` is read here, with keys of its own.
+/// The tables that hold settings. `copy` has keys of its own, so it is read separately.
 const OWN_TABLES: [OwnTable; 2] = [
     OwnTable { name: "defaults", settings: DEFAULTS, others: &[] },
     OwnTable { name: "repo", settings: REPO, others: &["copy"] },
@@ -44,21 +44,21 @@ const OWN_TABLES: [OwnTable; 2] = [
 
 const TOOLS: &str = "Bash,Edit,Read,Write,Glob,Grep";
 
-/// What `[workers.NAME]`, `[agents.NAME]` and the file itself may hold.
+/// The keys of `[workers.NAME]` and `[agents.NAME]`, and the names of the tables.
 const WORKER_KEYS: [&str; 5] = ["agent", "model", "role_prompt", "excluded_from_pool", "host"];
 const AGENT_KEYS: [&str; 10] =
     ["command", "ready", "startup_keys", "dialogs", "clear", "submit_key", "paste", "delivery", "ok_exits", "strip"];
 const TABLES: [&str; 5] = ["defaults", "repo", "agents", "workers", "hosts"];
 
-/// What the file, flags and variables come to.
+/// The configuration that results from the file, flags and variables.
 #[derive(Debug, Default)]
 pub struct Config {
     pub defaults: Defaults,
     pub repo: Repo,
     pub agents: BTreeMap<String, AgentTable>,
     pub workers: BTreeMap<String, WorkerTable>,
-    /// Every setting with where it comes from, and what a person should hear of them.
-    pub said: config::Config,
+    /// Every setting with its source, and the warnings about them.
+    pub settings: config::Config,
 }
 
 #[derive(Debug, Default)]
@@ -83,12 +83,12 @@ pub struct Repo {
     pub copy: Vec<CopiedFile>,
 }
 
-/// A file of the source that every worktree gets, though git knows nothing of it.
+/// A file of the source that git does not track and that every worktree gets.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CopiedFile {
     pub from: String,
-    /// Where it goes [default: the same place].
+    /// The path in the worktree [default: the same path].
     pub to: Option<String>,
     #[serde(default)]
     pub mode: CopyMode,
@@ -99,7 +99,7 @@ pub struct CopiedFile {
 pub enum CopyMode {
     #[default]
     Copy,
-    /// A symbolic link to the source's.
+    /// A symbolic link to the file in the source.
     Link,
 }
 
@@ -113,7 +113,7 @@ pub struct WorkerTable {
     pub host: Option<String>,
 }
 
-/// What settings do not cover.
+/// The parts of the file that are not settings.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 struct Tables {
@@ -129,48 +129,49 @@ struct CopyTable {
 }
 
 impl Config {
-    /// Reads the file of a root. Exit 2 with file, line and column where it cannot be understood.
+    /// Loads a root's file. Exit 2 with file, line and column when it is invalid.
     pub fn load(env: &Env, root: &Path, flags: &[(&str, Option<&Path>)]) -> Result<Config> {
         let path = layout::config(root);
-        let mut said = config::load_own(env, &path, &OWN_TABLES, flags)?;
+        let mut settings = config::load_own(env, &path, &OWN_TABLES, flags)?;
         let text = String::from_utf8_lossy(&fs::read(&path)?.unwrap_or_default()).into_owned();
         let tables: Tables = toml::from_str(&text).map_err(|e| {
             let at = Position::of(&text, e.span().map_or(0, |span| span.start));
             Failure::malformed(format!("{}:{at}: {}", path.display(), e.message()))
         })?;
         check(&path, &text, &tables)?;
-        said.warnings.extend(unknown(&path, &text));
-        let text = |name: &str| said.value(name).map(|value| value.text.clone());
-        let or = |name: &str| text(name).or(said.default_of(name).map(str::to_owned)).unwrap_or_default();
-        let line = |name: &str| said.value(name).filter(|value| !value.text.trim().is_empty()).map(Line::of);
-        let items = |name: &str| said.value(name).map(|value| value.items.clone());
+        settings.warnings.extend(find_unknown_keys(&path, &text));
+        let text = |name: &str| settings.value(name).map(|value| value.text.clone());
+        let text_or_default =
+            |name: &str| text(name).or(settings.default_of(name).map(str::to_owned)).unwrap_or_default();
+        let line = |name: &str| settings.value(name).filter(|value| !value.text.trim().is_empty()).map(Line::of);
+        let items = |name: &str| settings.value(name).map(|value| value.items.clone());
         Ok(Config {
             defaults: Defaults {
-                agent: or("agent"),
-                model: or("model"),
-                skip_permissions: said.truth("skip_permissions", true),
+                agent: text_or_default("agent"),
+                model: text_or_default("model"),
+                skip_permissions: settings.truth("skip_permissions", true),
                 allowed_tools: items("allowed_tools").unwrap_or_else(|| TOOLS.split(',').map(str::to_owned).collect()),
-                patrol_interval_secs: said.number("patrol_interval_secs", 60),
-                sound_on_review: said.truth("sound_on_review", true),
-                branch_prefix: or("branch_prefix"),
+                patrol_interval_secs: settings.number("patrol_interval_secs", 60),
+                sound_on_review: settings.truth("sound_on_review", true),
+                branch_prefix: text_or_default("branch_prefix"),
                 on_event: line("on_event"),
                 before_attach: line("before_attach"),
                 after_attach: line("after_attach"),
             },
             repo: Repo {
-                source: or("source"),
-                branch: or("branch"),
+                source: text_or_default("source"),
+                branch: text_or_default("branch"),
                 validate: text("validate"),
                 copy: tables.repo.copy,
             },
             agents: tables.agents,
             workers: tables.workers,
-            said,
+            settings,
         })
     }
 }
 
-/// Names and patterns that cannot be. Exit 2 with the line of their table.
+/// Checks names and patterns. Exit 2 with the line of the table that has an invalid one.
 fn check(path: &Path, text: &str, tables: &Tables) -> Result<()> {
     let at = |kind: &str, name: &str| {
         let document = Document::parse(text).ok();
@@ -184,7 +185,7 @@ fn check(path: &Path, text: &str, tables: &Tables) -> Result<()> {
         })?;
         if agent.command.is_empty() && AgentTable::preset(name).is_none() {
             return Err(Failure::malformed(format!("{}: `command` is missing", at("agents", name)))
-                .hint("say how it is started: `command = [\"PROGRAM\", \"ARGUMENT\"]`"));
+                .hint("set the command that starts it: `command = [\"PROGRAM\", \"ARGUMENT\"]`"));
         }
     }
     tables.workers.keys().try_for_each(|name| {
@@ -195,15 +196,15 @@ fn check(path: &Path, text: &str, tables: &Tables) -> Result<()> {
     })
 }
 
-/// Keys that nobody reads, outside the tables of settings.
-fn unknown(path: &Path, text: &str) -> Vec<String> {
+/// Warnings about unknown keys outside the tables of settings.
+fn find_unknown_keys(path: &Path, text: &str) -> Vec<String> {
     let Ok(document) = Document::parse(text) else { return Vec::new() };
     let mut warnings = Vec::new();
-    let mut check = |key: &str, item: &Item, known: &[&str], what: &str| {
+    let mut check = |key: &str, item: &Item, known: &[&str], noun: &str| {
         if !known.contains(&key) {
             let line = Position::of(text, item.span().map_or(0, |span| span.start)).line;
             let near = nearest(key, known).map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
-            warnings.push(format!("{}:{line}: unknown {what} `{key}`{near}", path.display()));
+            warnings.push(format!("{}:{line}: unknown {noun} `{key}`{near}", path.display()));
         }
     };
     for (key, item) in document.iter() {
@@ -227,10 +228,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn keys_that_nobody_reads_are_named_with_the_nearest_one() {
+    fn an_unknown_key_is_reported_with_the_nearest_known_one() {
         let text =
             "[default]\n[agents.a]\ncommand = [\"x\"]\nsubmitkey = \"y\"\n[workers.b]\nmodel = \"m\"\nrole = \"\"\n";
-        let warnings = unknown(Path::new("config.toml"), text);
+        let warnings = find_unknown_keys(Path::new("config.toml"), text);
         assert_eq!(
             warnings,
             [

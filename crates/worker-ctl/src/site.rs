@@ -1,4 +1,4 @@
-//! A root and what works on it: values that every command is given.
+//! The site: a root with the values that every command needs to work on it.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -17,24 +17,24 @@ use crate::root::Root;
 use crate::store;
 use crate::tmux::Tmux;
 
-/// Settings as they were given on the command line, each with its name.
+/// The settings given on the command line, by name.
 pub type SettingFlagValues = Vec<(&'static str, Option<PathBuf>)>;
 
-/// A root and what works on it.
+/// A root with the values that every command needs to work on it.
 pub struct Site<'a> {
     pub ui: &'a Ui,
     pub env: &'a Env,
     pub root: Root,
     pub clone: SourceClone,
-    /// Set once a program that stays is to end.
+    /// Set when a long-running command must end.
     pub ending: Arc<AtomicBool>,
-    /// Whether to show only what would be done.
+    /// Whether to show only what a command would do.
     pub is_dry: bool,
     flags: SettingFlagValues,
 }
 
 impl<'a> Site<'a> {
-    /// Finds the root and reads its configuration. Exit 2 where there is none.
+    /// Finds the root and loads its configuration. Exit 2 when there is no root.
     pub fn find(
         ui: &'a Ui,
         env: &'a Env,
@@ -43,12 +43,12 @@ impl<'a> Site<'a> {
         is_dry: bool,
     ) -> Result<Site<'a>> {
         let root = Root::find(env, named, &borrowed(&flags))?;
-        root.config.said.said().iter().for_each(|warning| ui.warn(warning));
+        root.config.settings.said().iter().for_each(|warning| ui.warn(warning));
         let clone = SourceClone::new(&Git::find(env)?, &root);
         Ok(Site { ui, env, root, clone, ending: Arc::default(), is_dry, flags })
     }
 
-    /// The same with the configuration as it is now.
+    /// The same site with the configuration loaded again.
     pub fn reload(&self) -> Result<Site<'a>> {
         let root = Root::load(self.env, self.root.path.clone(), &borrowed(&self.flags))?;
         let clone = SourceClone::new(&self.clone.git, &root);
@@ -56,13 +56,13 @@ impl<'a> Site<'a> {
         Ok(Site { ui: self.ui, env: self.env, root, clone, ending, is_dry: self.is_dry, flags })
     }
 
-    /// The flags for settings as arguments, for a command that is started with the same ones.
+    /// The setting flags as arguments, for starting another command with the same settings.
     pub fn flag_arguments(&self) -> Vec<OsString> {
         let given = self.flags.iter().filter_map(|(name, value)| Some((name, value.as_ref()?)));
         given.flat_map(|(name, value)| [format!("--{}", name.replace('_', "-")).into(), value.clone().into()]).collect()
     }
 
-    /// Fails once a program that stays is to end. Work that takes long asks in between.
+    /// Fails when a long-running command must end. Long work checks this between its steps.
     pub fn check_ending(&self) -> Result<()> {
         match self.ending.load(Ordering::SeqCst) {
             true => Err(Failure::failed("asked to end")),
@@ -75,7 +75,7 @@ impl<'a> Site<'a> {
         Tmux::find(self.env, &store::load(&self.root.path)?.tmux_socket)
     }
 
-    /// The repository that work goes to.
+    /// The repository that accepted work lands on.
     pub fn source(&self) -> PathBuf {
         self.root.source(self.env)
     }
@@ -85,27 +85,27 @@ impl<'a> Site<'a> {
         self.env.later().now.as_second()
     }
 
-    /// The time as it is written in names.
+    /// The current time in the form used in names.
     pub fn stamp(&self) -> String {
         self.env.later().now.strftime("%Y%m%dT%H%M%S.%3fZ").to_string()
     }
 
-    /// Takes a worker's lock, for long work on it.
+    /// Takes a worker's lock, which is held during long work on that worker.
     pub fn lock(&self, worker: &str) -> Result<Lock> {
         Lock::take(&layout::worker_lock(&self.root.path, worker))
     }
 
-    /// A worker's lock, where nobody holds it.
+    /// Takes a worker's lock unless another process holds it.
     pub fn try_lock(&self, worker: &str) -> Result<Option<Lock>> {
         Lock::try_take(&layout::worker_lock(&self.root.path, worker))
     }
 
-    /// Takes a lock of which the root has one.
+    /// Takes one of the root's own locks.
     pub fn lock_root(&self, lock: RootLock) -> Result<Lock> {
         Lock::take(&layout::lock(&self.root.path, lock))
     }
 
-    /// Warns about one worker's failure, so that the rest is carried on with.
+    /// Warns about one worker's failure, so that the caller can carry on with the rest.
     pub fn warn_on_failure(&self, worker: &str, work: impl FnOnce() -> Result<()>) {
         if let Err(failure) = work() {
             self.ui.warn(format!("{worker}: {failure}"));

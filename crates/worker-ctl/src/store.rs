@@ -1,5 +1,5 @@
-//! `state.json`: read whole or refused, never taken for empty; written under a lock held for milliseconds, with the last
-//! five versions beside it.
+//! `state.json`. A file that cannot be read is refused, never treated as empty. It is written under a lock that is held
+//! for milliseconds, and the last five versions are kept beside it.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -13,19 +13,19 @@ use shopfloor_core::lock::Lock;
 use crate::layout::{self, RootLock};
 use crate::worker::Worker;
 
-/// 2: notes and faults are values. Version 1, in which they were sentences, is read for ever.
+/// Version 2 stores notes and faults as values. Version 1, which stored sentences, can still be read.
 const VERSION: u64 = 2;
 
-/// How many earlier versions are kept.
+/// How many backups are kept.
 const BACKUPS: usize = 5;
 
-/// Everything that is remembered.
+/// The content of `state.json`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct State {
     pub version: u64,
     pub revision: u64,
     pub tmux_socket: PathBuf,
-    /// Whom a person looked at last.
+    /// The worker that `review` showed last.
     pub last_reviewed: Option<String>,
     pub workers: BTreeMap<String, Worker>,
     #[serde(flatten)]
@@ -44,51 +44,51 @@ impl State {
         }
     }
 
-    /// As it stands in the file; why not, where it does not.
+    /// Parses the file's content, or returns why it cannot be parsed.
     pub fn parse(bytes: &[u8]) -> Result<State, String> {
         serde_json::from_slice(bytes).map_err(|e| e.to_string())
     }
 
-    /// As it is written.
+    /// Renders the file's content.
     pub fn text(&self) -> Result<String> {
         let text = serde_json::to_string_pretty(self);
         text.map(|text| text + "\n").map_err(|e| Failure::failed("cannot write the state").because(e))
     }
 
-    /// Puts a worker's record in; gives back of which revision it is once it is written.
+    /// Inserts a worker's record. Returns the revision that the state has once it is written.
     pub fn put(&mut self, worker: Worker) -> u64 {
         let is_same = self.workers.get(&worker.name) == Some(&worker);
         self.workers.insert(worker.name.clone(), worker);
         self.revision + u64::from(!is_same)
     }
 
-    /// Exit 1 when there is none.
+    /// The worker with this name. Exit 1 when there is none.
     pub fn require(&self, name: &str) -> Result<&Worker> {
         self.workers.get(name).ok_or_else(|| {
             Failure::not_found(format!("there is no worker `{name}`"))
-                .hint("`worker-ctl status` lists them; `worker-ctl add NAME` makes one")
+                .hint("`worker-ctl status` lists all workers; `worker-ctl add NAME` creates one")
         })
     }
 
-    /// What must hold of it, or why it does not.
+    /// Checks that the records are valid, or returns why they are not.
     pub fn check(&self) -> Result<(), String> {
         self.workers.iter().try_for_each(|(name, worker)| match *name == worker.name {
             true => worker.check(),
-            false => Err(format!("the record of {name} is that of {}", worker.name)),
+            false => Err(format!("the record {name} belongs to {}", worker.name)),
         })
     }
 }
 
-/// Reads it. Exit 4 when it is missing or cannot be understood: that is never an empty one.
+/// Loads the state. Exit 4 when the file is missing or invalid; it is never treated as empty.
 pub fn load(root: &Path) -> Result<State> {
     let state = load_any(root)?;
     state
         .check()
-        .map_err(|why| unusable(root, &why).hint("or `worker-ctl doctor --repair`, which mends that record"))?;
+        .map_err(|why| unusable(root, &why).hint("or run `worker-ctl doctor --repair`, which repairs that record"))?;
     Ok(state)
 }
 
-/// The same with records that cannot be, for who mends them.
+/// Loads the state even if its records are invalid, so that they can be repaired.
 pub fn load_any(root: &Path) -> Result<State> {
     let path = layout::state(root);
     let bytes = fs::read_no_follow(&path)?.ok_or_else(|| unusable(root, "it is missing"))?;
@@ -98,10 +98,10 @@ pub fn load_any(root: &Path) -> Result<State> {
 
 fn unusable(root: &Path, why: &str) -> Failure {
     Failure::new(Exit::Failed, "state", format!("{}: {why}", layout::state(root).display()))
-        .hint("run `worker-ctl doctor --rebuild`, which reads the worktrees")
+        .hint("run `worker-ctl doctor --rebuild`, which rebuilds the state from the worktrees")
 }
 
-/// The version alone: what else a newer one holds nobody here knows. Exit 4.
+/// Exit 4 for a version that is newer than ours. Only the version is read, because the rest may have changed.
 pub fn refuse_newer(path: &Path, bytes: &[u8]) -> Result<()> {
     #[derive(Deserialize)]
     struct Versioned {
@@ -109,25 +109,25 @@ pub fn refuse_newer(path: &Path, bytes: &[u8]) -> Result<()> {
     }
     match serde_json::from_slice::<Versioned>(bytes) {
         Ok(Versioned { version }) if version > VERSION => {
-            let newer = format!("{}: version {version} is newer than this program knows", path.display());
+            let newer = format!("{}: version {version} is newer than this program supports", path.display());
             Err(Failure::new(Exit::Failed, "state", newer).hint("use the version of worker-ctl that wrote it"))
         }
         _ => Ok(()),
     }
 }
 
-/// Writes the first one.
+/// Writes a state without looking at the previous one.
 pub fn create(root: &Path, state: &State) -> Result<()> {
     write(root, state)
 }
 
-/// Reads, changes and writes it under the lock; nothing is written when nothing changed, or the change fails.
+/// Loads, changes and saves the state under the lock. Nothing is written when nothing changed or the change failed.
 pub fn update<T>(root: &Path, change: impl FnOnce(&mut State) -> Result<T>) -> Result<T> {
     change_from(root, load, change)
 }
 
-/// The same of a state with records that cannot be.
-pub fn mend(root: &Path, change: impl FnOnce(&mut State)) -> Result<()> {
+/// Like [`update`], for a state with invalid records.
+pub fn update_any(root: &Path, change: impl FnOnce(&mut State)) -> Result<()> {
     change_from(root, load_any, |state| {
         change(state);
         Ok(())
@@ -146,11 +146,11 @@ fn change_from<T>(
     if state != before {
         state.revision = before.revision + 1;
         state.version = VERSION;
-        // What did not hold before is mended record by record.
+        // A state that was invalid before is repaired record by record, so it may still be invalid.
         if before.check().is_ok() {
-            state.check().map_err(|why| Failure::failed(format!("refusing to write what does not hold: {why}")))?;
+            state.check().map_err(|why| Failure::failed(format!("refusing to write an invalid state: {why}")))?;
         }
-        // Whole on the disk before anything else is touched: a full one leaves all as it was.
+        // Write the whole file before touching anything else, so that a full disk leaves everything as it was.
         let next = layout::next_state(root);
         fs::replace(&next, state.text()?.as_bytes(), Some(fs::PRIVATE))?;
         keep_backup(root)?;
@@ -163,7 +163,7 @@ fn write(root: &Path, state: &State) -> Result<()> {
     fs::replace(&layout::state(root), state.text()?.as_bytes(), Some(fs::PRIVATE))
 }
 
-/// The newest state that can be read: the one in force, else the newest kept.
+/// The newest state that can be read, out of the current one and its backups.
 pub fn newest_readable(root: &Path) -> Option<State> {
     let paths = std::iter::once(layout::state(root)).chain((0..BACKUPS).map(|n| layout::backup(root, n)));
     let states = paths.filter_map(|path| State::parse(&fs::read_no_follow(&path).ok()??).ok());
@@ -176,7 +176,7 @@ fn keep_backup(root: &Path) -> Result<()> {
             fs::rename_over(&layout::backup(root, n), &layout::backup(root, n + 1))?;
         }
     }
-    // A second name is enough: what is there is replaced, never written to. Not every file system has that.
+    // A hard link is enough, because the file is replaced and never written to. Not every file system has them.
     match (fs::link(&layout::state(root), &layout::backup(root, 0)), fs::read_no_follow(&layout::state(root))?) {
         (Err(_), Some(bytes)) => fs::replace(&layout::backup(root, 0), &bytes, Some(fs::PRIVATE)),
         _ => Ok(()),
@@ -203,7 +203,7 @@ mod tests {
         }
         assert_eq!(load(root).unwrap().revision, 8);
         assert!(layout::backup(root, 4).exists() && !layout::backup(root, 5).exists());
-        // A change that fails, or that would not hold, is not written.
+        // A change that fails or that makes the state invalid is not written.
         assert!(
             update(root, |state| {
                 state.workers.clear();

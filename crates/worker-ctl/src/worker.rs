@@ -1,4 +1,4 @@
-//! A worker: what it is at, and apart from that whether its session lives.
+//! A worker's record: its task, and separately the state of its session.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -6,28 +6,28 @@ use shopfloor_core::error::{Failure, Result};
 
 use crate::note::{self, Fault, Note};
 
-/// What a worker is at. A restart never changes it.
+/// The state of a worker's task. A restart never changes it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Task {
-    /// Nothing: ready for a task.
+    /// The worker has no task.
     Idle,
-    /// Its task.
+    /// The worker has a task and no commit yet.
     Working,
-    /// Nothing: its commit waits for a person.
+    /// The worker's commit waits for a person.
     NeedsReview,
-    /// What a person wants changed.
+    /// A person wants changes.
     Rejected,
-    /// Conflicts with the default branch.
+    /// The worker resolves conflicts with the default branch.
     Rebasing {
-        /// What it was at before.
+        /// The state before the rebase.
         from: Before,
-        /// Its commit before.
+        /// The worker's commit before the rebase.
         pre_sha: String,
     },
 }
 
-/// What a worker can be at before it has conflicts.
+/// The state of a task before a rebase.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Before {
@@ -58,32 +58,33 @@ impl Task {
     }
 }
 
-/// Whether its agent's program runs.
+/// Whether the agent's program runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Session {
     Up,
     Down,
-    /// It ended by itself, with this code.
+    /// The program ended by itself, with this exit code.
     Code(i32),
-    /// This signal ended it.
+    /// A signal ended the program.
     Signal(i32),
 }
 
-/// A text that was about to be sent.
+/// A text that is about to be sent.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Pending {
-    /// What for: `start`, `reject`, `message`, `conflict`.
-    pub what: String,
+    /// `start`, `reject`, `message` or `conflict`.
+    #[serde(rename = "what")]
+    pub purpose: String,
     pub at_unix: i64,
-    /// Whether the first byte of it may have been typed.
+    /// Whether its first byte may have been typed.
     #[serde(default)]
     pub is_typed: bool,
 }
 
 impl Pending {
-    pub fn new(what: &str, now: i64) -> Pending {
-        Pending { what: what.to_owned(), at_unix: now, is_typed: false }
+    pub fn new(purpose: &str, now: i64) -> Pending {
+        Pending { purpose: purpose.to_owned(), at_unix: now, is_typed: false }
     }
 }
 
@@ -102,42 +103,42 @@ pub struct Worker {
     pub prompt: Option<String>,
     /// The commit that waits for review.
     pub commit_sha: Option<String>,
-    /// Where it stood when it was told what to do: a commit is new when it is another one.
+    /// The commit at which the worker got its task or its rejection. Only another commit counts as new.
     pub baseline_sha: Option<String>,
     pub baseline_patch: Option<String>,
-    /// What `review` showed.
+    /// The commit that `review` showed.
     pub reviewed_sha: Option<String>,
     pub reviewed_patch: Option<String>,
-    /// The default branch its work was last brought onto, or tried: only one that moved on since is a reason to try again.
+    /// The default branch's commit that the last rebase aimed at. It is tried again only when the branch has moved on.
     #[serde(default)]
     pub base_sha: Option<String>,
-    /// The default branch's commit that its work sits on, as we know it: what is below was never its own.
+    /// The default branch's commit that the work sits on. Commits below it are not the worker's own.
     #[serde(default)]
     pub onto_sha: Option<String>,
     pub created_at_unix: i64,
     pub last_activity_unix: i64,
-    /// When its task became what it is; who has waited longest is asked by that.
+    /// When the state of the task last changed. It decides who has waited longest.
     #[serde(default)]
     pub task_since_unix: i64,
     pub session_id: String,
     pub pane_id: Option<String>,
     pub pane_pid: Option<i32>,
-    /// The pane whose death was counted.
+    /// The pane whose crash was counted.
     pub dead_pane: Option<String>,
     pub crash_count: u32,
     pub last_crash_unix: Option<i64>,
     pub pending_send: Option<Pending>,
-    /// A text may stand in its input line, not submitted: another one would be glued to it.
+    /// Whether a text may be in its input line, not submitted. Another text would be appended to it.
     #[serde(default)]
     pub is_in_doubt: bool,
     #[serde(default, deserialize_with = "note::notes")]
     pub notes: Vec<Note>,
-    /// The files that had conflicts when it was told to resolve them.
+    /// The files that had conflicts when the last rebase stopped.
     #[serde(default)]
     pub conflicted: Vec<String>,
     #[serde(default)]
     pub host: Option<String>,
-    /// What a later version added.
+    /// Keys that a later version added.
     #[serde(flatten)]
     pub more: Map<String, Value>,
 }
@@ -178,7 +179,7 @@ impl Worker {
         }
     }
 
-    /// The seed's word: a fault over a session that is not up over the task.
+    /// The word that `status` shows: a fault goes before a session that is not up, and that goes before the task.
     pub fn status(&self) -> &'static str {
         match (&self.fault, self.session) {
             (Some(_), _) => "error",
@@ -187,7 +188,7 @@ impl Worker {
         }
     }
 
-    /// Times to come are taken for now: a clock was set back.
+    /// Sets timestamps in the future to now. They occur when the clock was set back.
     pub fn clamp(&mut self, now: i64) {
         for time in [&mut self.created_at_unix, &mut self.last_activity_unix, &mut self.task_since_unix]
             .into_iter()
@@ -197,20 +198,22 @@ impl Worker {
         }
     }
 
-    /// What must hold of every record that is written.
+    /// Checks that the record is valid, or returns why it is not.
     pub fn check(&self) -> Result<(), String> {
         let name = &self.name;
         let empty = self.prompt.is_none() && self.commit_sha.is_none() && self.reviewed_sha.is_none();
         match &self.task {
             Task::Idle if !empty => Err(format!("{name} is idle and has a prompt, a commit or a review")),
             Task::NeedsReview if self.commit_sha.is_none() => Err(format!("{name} needs review and has no commit")),
-            Task::Rebasing { pre_sha, .. } if pre_sha.is_empty() => Err(format!("{name} rebases from nowhere")),
+            Task::Rebasing { pre_sha, .. } if pre_sha.is_empty() => {
+                Err(format!("{name} is rebasing and has no commit from before"))
+            }
             _ => Ok(()),
         }
     }
 }
 
-/// Whether it can be a worker's name: it becomes part of a branch, a directory and a tmux session.
+/// Checks a worker's name, which becomes part of a branch, a directory and a tmux session.
 pub fn checked_name(name: &str) -> Result<&str> {
     let is_inner = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_' || c == '-';
     let is_good = name.len() <= 32
@@ -221,7 +224,7 @@ pub fn checked_name(name: &str) -> Result<&str> {
         return Ok(name);
     }
     Err(Failure::usage(format!("`{name}` cannot be a worker's name"))
-        .hint("use 1 to 32 lower-case letters, digits, `_` and `-`, beginning with a letter or digit"))
+        .hint("use 1 to 32 lower-case letters, digits, `_` and `-`, starting with a letter or digit"))
 }
 
 #[cfg(test)]
@@ -229,7 +232,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names() {
+    fn a_name_is_short_lower_case_and_safe_in_a_path() {
         for good in ["adam", "a", "0x", "a_b-c", &"x".repeat(32)] {
             assert!(checked_name(good).is_ok(), "{good}");
         }
@@ -239,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn a_record_is_read_as_it_was_written_with_keys_nobody_knows() {
+    fn a_record_keeps_unknown_keys() {
         let mut worker = Worker::new("adam", "claude", "/w", "worker/adam", 7);
         worker.task = Task::Rebasing { from: Before::Working, pre_sha: "abc".into() };
         worker.more.insert("later".into(), 1.into());

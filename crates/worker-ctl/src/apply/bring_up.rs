@@ -1,4 +1,4 @@
-//! Bringing workers up: making those that only `config.toml` lists, and starting several sessions at a time.
+//! Brings workers up: creates those that only `config.toml` lists, and starts several sessions at a time.
 
 use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -14,11 +14,11 @@ use crate::site::Site;
 use crate::store;
 use crate::worker::checked_name;
 
-/// How many programs are started at once.
+/// How many programs are started at the same time.
 const AT_ONCE: usize = 8;
 
-/// Starts these workers' sessions, several at a time; gives back what hindered it. `when_done` is called with each worker
-/// that is settled.
+/// Starts these workers' sessions, several at a time. Returns the failures. `when_done` is called for each worker whose
+/// start has succeeded or failed.
 pub fn bring_up(site: &Site<'_>, names: &[String], when_done: &(dyn Fn(&str) + Sync)) -> Vec<String> {
     if names.is_empty() {
         return Vec::new();
@@ -47,26 +47,26 @@ pub fn bring_up(site: &Site<'_>, names: &[String], when_done: &(dyn Fn(&str) + S
     failures.into_inner().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Starts one under its lock, as it is then; `false` when it is gone.
+/// Starts one worker's session under its lock. Returns `false` when the worker is gone.
 fn bring_one_up(site: &Site<'_>, name: &str) -> Result<bool> {
     site.check_ending()?;
     let _lock = site.lock(name)?;
-    // config.toml may have been written while we waited.
+    // config.toml may have changed while we waited for the lock.
     let site = &site.reload()?;
     let Some(worker) = store::load(&site.root.path)?.workers.get(name).cloned() else { return Ok(false) };
     if !Path::new(&worker.worktree_path).is_dir() {
         transition::record(site, name, &Input::Fault { reason: Fault::WorktreeMissing })?;
         return Err(Failure::failed(format!("its worktree {} is missing", worker.worktree_path))
-            .hint("`worker-ctl doctor --repair` makes it again from its branch"));
+            .hint("`worker-ctl doctor --repair` restores the worktree from its branch"));
     }
     session::start(site, &worker).map(|_| true)
 }
 
-/// Makes the workers, of these or all, that `config.toml` lists and the state does not have; gives back what hindered it.
+/// Creates the workers that `config.toml` lists but the state does not know, out of `names` or all. Returns the failures.
 pub fn make_missing(site: &Site<'_>, names: Option<&[String]>) -> Vec<String> {
-    let known = store::load(&site.root.path).map(|state| state.workers).unwrap_or_default();
-    let is_wanted = |name: &&String| !known.contains_key(*name) && names.is_none_or(|names| names.contains(name));
-    let missing = site.root.config.workers.keys().filter(is_wanted);
+    let existing = store::load(&site.root.path).map(|state| state.workers).unwrap_or_default();
+    let is_missing = |name: &&String| !existing.contains_key(*name) && names.is_none_or(|names| names.contains(name));
+    let missing = site.root.config.workers.keys().filter(is_missing);
     let failed = missing.filter_map(|name| Some(format!("{name}: {}", make_if_missing(site, name).err()?)));
     failed.collect()
 }
@@ -74,16 +74,16 @@ pub fn make_missing(site: &Site<'_>, names: Option<&[String]>) -> Vec<String> {
 fn make_if_missing(site: &Site<'_>, name: &str) -> Result<()> {
     checked_name(name)?;
     let _lock = site.lock(name)?;
-    // Its table may have been removed, or another process may have made it.
+    // Its table may have been removed, or another process may have created the worker.
     let now = site.reload()?;
-    let is_known = store::load(&site.root.path)?.workers.contains_key(name);
-    match now.root.config.workers.contains_key(name) && !is_known {
+    let exists = store::load(&site.root.path)?.workers.contains_key(name);
+    match now.root.config.workers.contains_key(name) && !exists {
         true => make::make(&now, name, &WorkerOptions::default()).map(drop),
         false => Ok(()),
     }
 }
 
-/// A mutex that a panic elsewhere does not lock for ever.
+/// Locks a mutex, even if another thread panicked while it held the lock.
 pub fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

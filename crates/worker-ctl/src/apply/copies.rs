@@ -1,4 +1,5 @@
-//! Files of the source that git knows nothing of, and every worktree gets: never committed, never a way out of the source.
+//! Copies untracked files of the source into every worktree. They are excluded from git, and a path can never lead out of
+//! the source or the worktree.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -15,20 +16,21 @@ use crate::layout;
 use crate::settings::{CopiedFile, CopyMode};
 use crate::site::Site;
 
-/// Brings them into a worktree; what the source has not is left out. Exit 2 where a path leads out.
-pub fn bring(site: &Site<'_>, worktree: &Path) -> Result<()> {
+/// Copies the configured files into a worktree, except those that the source does not have. Exit 2 for a path that leads
+/// out of the source or the worktree.
+pub fn copy_all(site: &Site<'_>, worktree: &Path) -> Result<()> {
     let copies = &site.root.config.repo.copy;
     if copies.is_empty() {
         return Ok(());
     }
     let source = Root::open(&site.source())?;
-    let there = Root::open(worktree)?;
+    let target = Root::open(worktree)?;
     let private = private_dir(worktree).ok_or_else(|| Failure::failed("the worktree has no git directory"))?;
-    let record = layout::private(&private).join("copies.json");
-    let mut brought: Brought =
-        fs::read_own(&record)?.and_then(|bytes| serde_json::from_slice(&bytes).ok()).unwrap_or_default();
-    brought.version = 1;
-    let staging = Staging::open(&private, &there)?;
+    let path = layout::private(&private).join("copies.json");
+    let mut copied: CopiedFiles =
+        fs::read_own(&path)?.and_then(|bytes| serde_json::from_slice(&bytes).ok()).unwrap_or_default();
+    copied.version = 1;
+    let staging = Staging::open(&private, &target)?;
     exclude(site, &copies.iter().map(|copy| Ok(paths(copy)?.1)).collect::<Result<Vec<_>>>()?)?;
     for copy in copies {
         let (from, to) = paths(copy)?;
@@ -39,42 +41,43 @@ pub fn bring(site: &Site<'_>, worktree: &Path) -> Result<()> {
             continue;
         }
         let Some((bytes, mode)) = source.read_whole(&from)? else { continue };
-        let target = source.join(&from);
-        let wanted = match copy.mode {
+        let origin = source.join(&from);
+        let expected = match copy.mode {
             CopyMode::Copy => Content::File(Digest::of(&bytes)),
-            CopyMode::Link => Content::Link(target.clone()),
+            CopyMode::Link => Content::Link(origin.clone()),
         };
-        let staged = || match copy.mode {
-            CopyMode::Copy => staging.file(&there, &to, &bytes, Some(mode)),
-            CopyMode::Link => staging.link(&there, &to, &target),
+        let stage = || match copy.mode {
+            CopyMode::Copy => staging.file(&target, &to, &bytes, Some(mode)),
+            CopyMode::Link => staging.link(&target, &to, &origin),
         };
-        match there.content(&to)? {
-            None => drop(staged()?.place(&there, &to)?),
-            Some(have) if have == wanted => {}
-            // What somebody changed here is somebody's work.
-            Some(have) if brought.files.get(&name) == Some(&mark(&have)) => {
-                staged()?.swap(&there, &to, &have)?;
+        match target.content(&to)? {
+            None => drop(stage()?.place(&target, &to)?),
+            Some(current) if current == expected => {}
+            // The file is still as we copied it. A file that was changed in the worktree is the worker's own work.
+            Some(current) if copied.files.get(&name) == Some(&fingerprint(&current)) => {
+                stage()?.swap(&target, &to, &current)?;
             }
             Some(_) => {
                 site.ui.warn(format!("{} was changed in {}, so it stays", printable(&name), worktree.display()));
                 continue;
             }
         }
-        brought.files.insert(name, mark(&wanted));
+        copied.files.insert(name, fingerprint(&expected));
     }
-    let text = serde_json::to_string(&brought).map_err(|e| Failure::failed("cannot write it down").because(e))?;
+    let text = serde_json::to_string(&copied)
+        .map_err(|e| Failure::failed("cannot write the record of copied files").because(e))?;
     fs::create_private_dir(&layout::private(&private))?;
-    fs::replace(&record, format!("{text}\n").as_bytes(), Some(fs::PRIVATE))
+    fs::replace(&path, format!("{text}\n").as_bytes(), Some(fs::PRIVATE))
 }
 
-/// What was brought where, as it was then.
+/// The record of the files that were copied into a worktree, with the fingerprint of each at that time.
 #[derive(Default, Serialize, Deserialize)]
-struct Brought {
+struct CopiedFiles {
     version: u64,
     files: BTreeMap<String, String>,
 }
 
-fn mark(content: &Content) -> String {
+fn fingerprint(content: &Content) -> String {
     match content {
         Content::File(digest) | Content::Tree(digest) => digest.to_string(),
         Content::Link(target) => format!("link {}", target.display()),
@@ -84,20 +87,20 @@ fn mark(content: &Content) -> String {
 fn paths(copy: &CopiedFile) -> Result<(RelPath, RelPath)> {
     let parse = |text: &str| {
         RelPath::parse(text).map_err(|e| {
-            Failure::malformed(format!("`copy` in config.toml: {}", e.0)).hint("name a file below the source")
+            Failure::malformed(format!("`copy` in config.toml: {}", e.0)).hint("name a file inside the source")
         })
     };
     Ok((parse(&copy.from)?, parse(copy.to.as_ref().unwrap_or(&copy.from))?))
 }
 
-/// In the clone's own list, so that no `git add -A` takes it in.
+/// Adds paths to the clone's exclude list, so that `git add -A` leaves them out.
 fn exclude(site: &Site<'_>, paths: &[RelPath]) -> Result<()> {
-    let there = site.env.at(&site.root.path)?;
-    let repo = Git::find(&there)?.discover()?;
+    let env = site.env.at(&site.root.path)?;
+    let repo = Git::find(&env)?.discover()?;
     repo.rewrite_exclude(|before| {
         let mut text = before.to_vec();
         for line in paths.iter().map(RelPath::pattern) {
-            if text.split(|b| *b == b'\n').any(|known| known == line.as_bytes()) {
+            if text.split(|b| *b == b'\n').any(|listed| listed == line.as_bytes()) {
                 continue;
             }
             if !text.is_empty() && !text.ends_with(b"\n") {

@@ -1,4 +1,5 @@
-//! Delivering a text to a worker. The intent is saved before a byte is typed; when nothing was typed, all is as before.
+//! Delivers a text to a worker. The intent is saved before a byte is typed. If nothing was typed, the record goes back to
+//! what it was.
 
 use shopfloor_core::error::{Exit, Failure, Result};
 
@@ -9,29 +10,29 @@ use crate::site::Site;
 use crate::tmux::typing::{self, TypingOptions, Verdict};
 use crate::worker::Worker;
 
-/// Lets something happen to a worker that ends in a text for it. A task goes to a program that starts afresh.
+/// Records an input that sends a text to the worker, and sends the text. A new task goes to a program with a clear context.
 pub fn deliver(site: &Site<'_>, before: &Worker, input: &Input, text: &str) -> Result<(Worker, Verdict)> {
     let name = &before.name;
     let text = &typing::typable(text);
     let agent = site.root.agent_of(before)?;
     require_free(site, before, input.is_forced())?;
-    let (worker, is_wanted) = transition::record(site, name, input)?;
-    if !is_wanted {
+    let (worker, must_deliver) = transition::record(site, name, input)?;
+    if !must_deliver {
         return Err(Failure::new(Exit::No, "wrong_state", format!("{} is {}", worker.name, worker.task.word())));
     }
     let is_task = matches!(input, Input::Start { .. } | Input::Resume { .. });
     let options = TypingOptions { is_fresh: matches!(input, Input::Start { .. }), is_forced: input.is_forced() };
-    let done = match agent.delivery {
-        Delivery::Argv if is_task => session::start_with(site, &worker, text).map(|()| Verdict::Delivered),
+    let delivered = match agent.delivery {
+        Delivery::Argv if is_task => session::restart_with_task(site, &worker, text).map(|()| Verdict::Delivered),
         _ => type_text(site, &worker, text, options),
     };
-    match done {
+    match delivered {
         Ok(verdict) => Ok((transition::record(site, name, &Input::Sent)?.0, verdict)),
         Err(failure) if typing::is_nothing_typed(&failure) => {
             transition::record(site, name, &Input::NotSent { back: Box::new(before.clone()) })?;
             Err(failure)
         }
-        Err(failure) => Err(failure.hint("whether anything was typed is not known; look with `worker-ctl peek`")),
+        Err(failure) => Err(failure.hint("it is unknown whether anything was typed; look with `worker-ctl peek`")),
     }
 }
 
@@ -41,7 +42,7 @@ fn type_text(site: &Site<'_>, worker: &Worker, text: &str, options: TypingOption
     let tmux = site.tmux().map_err(not_delivered)?;
     let agent = site.root.agent_of(worker)?;
     if options.is_fresh && agent.clear.is_some() {
-        // The command that clears its context is typed too.
+        // The command that clears the context is typed too.
         is_typing()?;
     }
     let ready = typing::prepare(&tmux, &site.root.path, worker, &agent, text, options).map_err(not_delivered)?;
@@ -49,7 +50,7 @@ fn type_text(site: &Site<'_>, worker: &Worker, text: &str, options: TypingOption
     typing::deliver(&tmux, &site.root.path, worker, &agent, ready)
 }
 
-/// Exit 1 while a person types into a worker's pane, unless that is overruled.
+/// Exit 1 while a person types into a worker's pane, unless a person overrules that.
 pub fn require_free(site: &Site<'_>, worker: &Worker, is_forced: bool) -> Result<()> {
     let Some(pane) = worker.pane_id.as_deref().filter(|_| !is_forced) else { return Ok(()) };
     typing::require_free(&site.tmux()?, &worker.name, pane)

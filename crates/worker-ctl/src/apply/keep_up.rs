@@ -1,4 +1,4 @@
-//! The `up` that stays: it keeps all sessions up and looks after them until a signal asks it to end.
+//! The `up` that stays: it keeps all sessions up and patrols until a signal asks it to end.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::Ordering;
@@ -23,30 +23,30 @@ use crate::store;
 use crate::tmux::{self, Pane};
 use crate::worker::{Session, Worker};
 
-/// How often it looks whether somebody committed, added a worker, or asks it to end: a few `stat`s.
-const GLANCE: Duration = Duration::from_millis(250);
+/// How often to check for new commits, new workers and signals. Each check costs a few `stat` calls.
+const POLL: Duration = Duration::from_millis(250);
 
-/// When it looks at everything again while a text waits for a person who types.
-const SOON: Duration = Duration::from_secs(1);
+/// The interval between rounds while a text waits for a person to stop typing.
+const SHORT_INTERVAL: Duration = Duration::from_secs(1);
 
-/// Whether commits and ends are looked for.
+/// Whether to look for commits and for programs that ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Patrol {
     On,
     Off,
 }
 
-/// Stays until a signal asks it to end; then it ends all sessions, and tasks stay.
+/// Runs until a signal asks it to end. Then it ends all sessions; tasks stay as they are.
 pub fn keep_up(site: &Site<'_>, patrol: Patrol) -> Result<Exit> {
-    // Without a state there is nothing to keep up, and only a person can mend that.
+    // Without a readable state there is nothing to keep up, and only a person can repair that.
     store::load(&site.root.path)?;
     let _lock = daemon::take(&site.root.path)?;
     let (send, signals) = mpsc::channel();
-    // A second signal ends us at once.
+    // The default handler takes the second signal and ends us at once.
     let ending = site.ending.clone();
     proc::handle_signals(move |signal| !ending.fetch_or(true, Ordering::SeqCst) && send.send(signal).is_ok());
     let mut config = LiveConfig { changed: fs::changed(&layout::config(&site.root.path)), site: site.reload()? };
-    // A program that takes its time to get ready keeps nobody else's commit from being seen.
+    // Programs start in threads, so that a slow one does not delay the patrol.
     let shared = Shared::default();
     let mut rounds =
         Rounds { patrol, seen: Vec::new(), last: None, is_first: true, is_waiting: false, bell: Bell::default() };
@@ -55,15 +55,15 @@ pub fn keep_up(site: &Site<'_>, patrol: Patrol) -> Result<Exit> {
         loop {
             let renewed = config.renew();
             shared.warn(&config.site, "config", renewed.err().map(|failure| failure.to_string()));
-            if let Some((own, names)) = rounds.look(&config.site, &shared) {
+            if let Some((own, names)) = rounds.run(&config.site, &shared) {
                 let shared = &shared;
                 starters.push(scope.spawn(move || start_all(&own, &names, shared)));
             }
             starters.retain(|starter: &thread::ScopedJoinHandle<'_, ()>| !starter.is_finished());
-            if let Ok(signal) = signals.recv_timeout(GLANCE) {
+            if let Ok(signal) = signals.recv_timeout(POLL) {
                 config.site.ui.note("ending all sessions");
-                end_in_time(signal);
-                // They ask whether all is to end.
+                limit_shutdown(signal);
+                // The threads check whether they must end.
                 starters.into_iter().for_each(|starter| drop(starter.join()));
                 shutdown::end_all(&config.site, false)?;
                 return Ok(Exit::Signal(u8::try_from(signal).unwrap_or(0)));
@@ -72,7 +72,7 @@ pub fn keep_up(site: &Site<'_>, patrol: Patrol) -> Result<Exit> {
     })
 }
 
-/// The site with the configuration as it is now; where that cannot be read, as it was.
+/// The site with the current configuration. If the file cannot be read, the previous configuration stays.
 struct LiveConfig<'a> {
     site: Site<'a>,
     changed: Option<jiff::Timestamp>,
@@ -89,17 +89,17 @@ impl LiveConfig<'_> {
     }
 }
 
-/// What the loop and the threads that start programs share.
+/// The values that the loop shares with the threads that start programs.
 #[derive(Default)]
 struct Shared {
     /// The workers whose programs are being started.
     starting: Mutex<BTreeSet<String>>,
-    /// The warnings of each kind that were given last.
+    /// The latest warnings of each kind.
     warned: Mutex<BTreeMap<&'static str, BTreeSet<String>>>,
 }
 
 impl Shared {
-    /// Gives each warning once, for as long as it goes on.
+    /// Prints each warning once, until it has gone away.
     fn warn(&self, site: &Site<'_>, kind: &'static str, warnings: impl IntoIterator<Item = String>) {
         let warnings: Vec<String> = warnings.into_iter().collect();
         let mut all = locked(&self.warned);
@@ -109,38 +109,38 @@ impl Shared {
     }
 }
 
-/// The looks at everything, one after the other.
+/// The rounds, each of which looks at everything.
 struct Rounds {
     patrol: Patrol,
-    /// What [`glance`] saw at the last look.
+    /// The result of [`read_mtimes`] in the last round.
     seen: Vec<Option<jiff::Timestamp>>,
     last: Option<Instant>,
     is_first: bool,
-    /// Whether a text waits for a person who types.
+    /// Whether a text waits for a person to stop typing.
     is_waiting: bool,
     bell: Bell,
 }
 
 impl Rounds {
-    /// Looks at everything when that is due; gives back whose programs are to be started.
-    fn look<'a>(&mut self, site: &Site<'a>, shared: &Shared) -> Option<(Site<'a>, Vec<String>)> {
+    /// Does a round if one is due. Returns the workers whose programs must be started.
+    fn run<'a>(&mut self, site: &Site<'a>, shared: &Shared) -> Option<(Site<'a>, Vec<String>)> {
         let interval = Duration::from_secs(site.root.config.defaults.patrol_interval_secs.max(1));
-        let interval = if self.is_waiting { interval.min(SOON) } else { interval };
-        let now = glance(site);
+        let interval = if self.is_waiting { interval.min(SHORT_INTERVAL) } else { interval };
+        let now = read_mtimes(site);
         if self.last.is_some_and(|last| last.elapsed() < interval) && now == self.seen {
             return None;
         }
         (self.seen, self.last) = (now, Some(Instant::now()));
         let unreadable = store::load(&site.root.path).err().map(|failure| failure.to_string());
         let is_readable = unreadable.is_none();
-        // The next look is due when the file changes.
+        // If the state cannot be read, the next round is due when the file changes.
         shared.warn(site, "state", unreadable);
         if !is_readable {
             return None;
         }
-        // Each step for itself: a failure of one does not keep the others from running.
+        // The steps are independent: a failure of one does not prevent the others.
         let starts = self.find_starts(site, shared);
-        self.look_after(site, shared);
+        self.patrol(site, shared);
         if let Ok(state) = store::load(&site.root.path) {
             self.bell.look(site, &state);
         }
@@ -148,7 +148,7 @@ impl Rounds {
     }
 
     fn find_starts<'a>(&mut self, site: &Site<'a>, shared: &Shared) -> Option<(Site<'a>, Vec<String>)> {
-        match missing(site, self.is_first).and_then(|found| Ok((found, site.reload()?))) {
+        match find_missing(site, self.is_first).and_then(|missing| Ok((missing, site.reload()?))) {
             Ok(((failures, mut names), own)) => {
                 self.is_first = false;
                 shared.warn(site, "tick", failures);
@@ -156,26 +156,26 @@ impl Rounds {
                 (!names.is_empty()).then_some((own, names))
             }
             Err(failure) => {
-                shared.warn(site, "tick", unless_of_state(&failure));
+                shared.warn(site, "tick", warning_unless_state(&failure));
                 None
             }
         }
     }
 
-    fn look_after(&mut self, site: &Site<'_>, shared: &Shared) {
-        match look_after(site, self.patrol) {
+    fn patrol(&mut self, site: &Site<'_>, shared: &Shared) {
+        match patrol_once(site, self.patrol) {
             Ok(waits) => {
                 self.is_waiting = !waits.is_empty();
                 shared.warn(site, "patrol", None);
                 shared.warn(site, "typing", waits);
             }
-            Err(failure) => shared.warn(site, "patrol", unless_of_state(&failure)),
+            Err(failure) => shared.warn(site, "patrol", warning_unless_state(&failure)),
         }
     }
 }
 
-/// A warning about anything but the state, which has a warning of its own.
-fn unless_of_state(failure: &Failure) -> Option<String> {
+/// A warning about a failure, unless it is about the state, which has a warning of its own.
+fn warning_unless_state(failure: &Failure) -> Option<String> {
     (failure.kind != "state").then(|| failure.to_string())
 }
 
@@ -187,8 +187,8 @@ fn start_all(site: &Site<'_>, names: &[String], shared: &Shared) {
     shared.warn(site, "start", failures);
 }
 
-/// Ends us as a second signal does, if something hangs.
-fn end_in_time(signal: i32) {
+/// Sends us the signal again after a while, in case the shutdown hangs.
+fn limit_shutdown(signal: i32) {
     thread::spawn(move || {
         thread::sleep(daemon::PATIENCE);
         if let Some(signal) = Signal::from_named_raw(signal) {
@@ -197,13 +197,13 @@ fn end_in_time(signal: i32) {
     });
 }
 
-/// What hindered workers from being made, and those whose sessions are to be started; at the first look also those whose
-/// program ended well.
-fn missing(site: &Site<'_>, is_first: bool) -> Result<(Vec<String>, Vec<String>)> {
+/// Creates missing workers, and finds those whose sessions must be started; in the first round also those whose program
+/// ended without a fault. Returns the failures and the names.
+fn find_missing(site: &Site<'_>, is_first: bool) -> Result<(Vec<String>, Vec<String>)> {
     let failures = make_missing(site, None);
     let state = store::load(&site.root.path)?;
     let panes = site.tmux()?.panes()?;
-    // Sessions that an earlier `up` left are taken over as they are, except where the program never got ready for input.
+    // Sessions that an earlier `up` left are adopted as they are, unless the program never got ready for input.
     let is_begun = |worker: &Worker, pane: &Pane| {
         worker.session == Session::Down && worker.pane_id.as_ref() == Some(&pane.id) && pane.end.is_none()
     };
@@ -214,23 +214,23 @@ fn missing(site: &Site<'_>, is_first: bool) -> Result<(Vec<String>, Vec<String>)
             transition::observe(site, worker, &Input::SessionUp { pane: pane.id.clone(), pid: pane.pid })?;
         }
     }
-    // First, so that a program is not started whose crash nobody has recorded yet.
+    // Record crashes before anything is started, so that a program with an unrecorded crash is not restarted.
     patrol::tick(site, Scope::Sessions)?;
     let state = store::load(&site.root.path)?;
     let is_missing = |worker: &&Worker| {
         let pane = tmux::find(&panes, worker);
-        let is_wanted = pane.is_none_or(|pane| is_first && pane.end.is_some() || is_begun(worker, pane));
-        worker.fault.is_none() && is_wanted
+        let needs_start = pane.is_none_or(|pane| is_first && pane.end.is_some() || is_begun(worker, pane));
+        worker.fault.is_none() && needs_start
     };
-    // A worker whose lock is held is being started by another process.
+    // Another process is starting a worker whose lock is held.
     let is_free =
         |worker: &&Worker| worker.pane_id.is_none() || site.try_lock(&worker.name).is_ok_and(|lock| lock.is_some());
     let names = state.workers.values().filter(is_missing).filter(is_free).map(|worker| worker.name.clone()).collect();
     Ok((failures, names))
 }
 
-/// Records what happened and does what follows from it; gives back what waits for a person who types.
-fn look_after(site: &Site<'_>, patrol: Patrol) -> Result<Vec<String>> {
+/// Records what happened and rebases reviews. Returns a message for each text that waits for a person to stop typing.
+fn patrol_once(site: &Site<'_>, patrol: Patrol) -> Result<Vec<String>> {
     if patrol == Patrol::Off {
         return Ok(Vec::new());
     }
@@ -240,8 +240,8 @@ fn look_after(site: &Site<'_>, patrol: Patrol) -> Result<Vec<String>> {
     patrol::refresh(site)
 }
 
-/// What changes when somebody commits, adds a worker or gives a task: a few times of change.
-fn glance(site: &Site<'_>) -> Vec<Option<jiff::Timestamp>> {
+/// The modification times of the files that change when somebody commits, adds a worker or gives a task.
+fn read_mtimes(site: &Site<'_>) -> Vec<Option<jiff::Timestamp>> {
     let root = &site.root.path;
     let git = root.join(".git/worktrees");
     let names = fs::list(&git).unwrap_or_default();

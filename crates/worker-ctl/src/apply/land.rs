@@ -1,4 +1,4 @@
-//! Landing a worker's work on the source's default branch, as its plan says.
+//! Lands a worker's work on the source's default branch, as planned.
 
 use shopfloor_core::error::{Exit, Failure, Result};
 
@@ -6,25 +6,25 @@ use crate::apply::{publish, rebase, transition};
 use crate::facts::conflicts::Conflict;
 use crate::facts::standing::Standing;
 use crate::layout::RootLock;
-use crate::plan::accept::{Accept, Landing, Options, accept};
+use crate::plan::accept::{Accept, AcceptOptions, Landing, accept};
 use crate::plan::machine::Input;
 use crate::site::Site;
 use crate::store;
 use crate::worker::{Task, Worker};
 
-/// What came of it.
+/// The result of an accept.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Landed {
-    /// The default branch is at this commit now.
+    /// The work landed as this commit.
     Accepted(String),
-    /// The default branch is at this commit, and has all of the work.
+    /// The default branch is at this commit and already has all of the work.
     NothingToMerge(String),
-    /// These files conflict, and the worker knows.
+    /// These files conflict, and the worker was asked to resolve them.
     Rebasing(Vec<String>),
 }
 
-/// Reads where a worker is and decides, as `--dry-run` does.
-pub fn plan(site: &Site<'_>, worker: &Worker, options: Options) -> Result<Accept> {
+/// Reads the worker's standing and plans the accept. `--dry-run` stops here.
+pub fn plan(site: &Site<'_>, worker: &Worker, options: AcceptOptions) -> Result<Accept> {
     let plan = accept(&Standing::read(site, worker)?, &site.clone.branch, options)?;
     if plan.is_unreviewed {
         site.ui.note(format!("{} was not reviewed", plan.name));
@@ -32,16 +32,16 @@ pub fn plan(site: &Site<'_>, worker: &Worker, options: Options) -> Result<Accept
     Ok(plan)
 }
 
-/// Under the worker's lock: one commit with its work on the default branch, and the worker idle. Where that branch moves
-/// meanwhile, it is decided once more. A worker whose work conflicts is told of it.
-pub fn land(site: &Site<'_>, worker: &Worker, options: Options, message: Option<&str>) -> Result<Landed> {
+/// Puts the work on the default branch as one commit and makes the worker idle. The caller holds the worker's lock. If the
+/// branch moves meanwhile, this plans and tries once more. If the work conflicts, the worker is asked to resolve it.
+pub fn land(site: &Site<'_>, worker: &Worker, options: AcceptOptions, message: Option<&str>) -> Result<Landed> {
     let _publishing = site.lock_root(RootLock::Publish)?;
     for _ in 0..2 {
         let plan = plan(site, worker, options)?;
         let landed = match &plan.landing {
             Landing::Commit { tree } => publish_commit(site, worker, &plan, tree, message),
             Landing::Nothing => close_without_commit(site, worker, &plan),
-            Landing::Conflict => tell_conflicts(site, worker, &plan, options),
+            Landing::Conflict => ask_to_resolve(site, worker, &plan, options),
         };
         match landed {
             Err(failure) if failure.kind == publish::MOVED => site.ui.detail(failure.message),
@@ -61,43 +61,46 @@ fn publish_commit(
 ) -> Result<Landed> {
     let new = publish::commit(site, worker, plan, tree, message)?;
     publish::publish(&site.clone, &site.source(), plan, &new)?;
-    settle(site, worker, &plan.sha, &new)?;
+    close_task(site, worker, &plan.sha, &new)?;
     publish::drop_journal(&site.clone, &plan.name)?;
     Ok(Landed::Accepted(new))
 }
 
 fn close_without_commit(site: &Site<'_>, worker: &Worker, plan: &Accept) -> Result<Landed> {
-    publish::begin(&site.clone, plan, &plan.base)?;
-    settle(site, worker, &plan.sha, &plan.base)?;
+    publish::write_journal(&site.clone, plan, &plan.base)?;
+    close_task(site, worker, &plan.sha, &plan.base)?;
     publish::drop_journal(&site.clone, &plan.name)?;
     Ok(Landed::NothingToMerge(plan.base.clone()))
 }
 
-fn tell_conflicts(site: &Site<'_>, worker: &Worker, plan: &Accept, options: Options) -> Result<Landed> {
-    match rebase::begin(site, worker, &plan.base, &plan.sha, options.force)? {
+fn ask_to_resolve(site: &Site<'_>, worker: &Worker, plan: &Accept, options: AcceptOptions) -> Result<Landed> {
+    match rebase::ask_to_resolve(site, worker, &plan.base, &plan.sha, options.force)? {
         rebase::Rebased::Conflicts(files) => Ok(Landed::Rebasing(files.iter().map(Conflict::describe).collect())),
         _ => Err(Failure::new(Exit::No, "conflict", format!("{} was rebased and merges now", plan.name))
             .hint("run the same command again")),
     }
 }
 
-/// Puts the worktree on what the source has now, in place, so that the agent's directory stays; then the worker is idle.
-/// What came after the commit that landed is not touched: then the worker has new work.
-pub fn settle(site: &Site<'_>, worker: &Worker, landed: &str, at: &str) -> Result<()> {
-    let is_it = worker.task == Task::NeedsReview && worker.commit_sha.as_deref() == Some(landed);
-    if !is_it {
+/// Puts the worktree on the landed commit in place, so that the agent keeps its directory, and makes the worker idle. If
+/// the worker committed after `landed`, its worktree stays as it is.
+pub fn close_task(site: &Site<'_>, worker: &Worker, landed: &str, at: &str) -> Result<()> {
+    let has_landed = worker.task == Task::NeedsReview && worker.commit_sha.as_deref() == Some(landed);
+    if !has_landed {
         return Ok(());
     }
     site.clone.fetch()?;
     if !site.clone.has(at, landed)? {
-        // What was squashed stays to be looked at, with all its messages.
+        // Keep the original commits, with all their messages.
         let kept = format!("refs/shopfloor/accepted/{}/{}", worker.name, site.stamp());
         site.clone.ask(&site.root.path, &["update-ref", &kept, landed])?;
     }
-    if rebase::put(site, worker, landed, at)? {
+    if rebase::move_worktree(site, worker, landed, at)? {
         transition::record(site, &worker.name, &Input::Accepted)?;
     } else {
-        site.ui.warn(format!("{} went on after that commit, so its worktree stays as it is", worker.name));
+        site.ui.warn(format!(
+            "{} has changed its worktree since that commit, so the worktree stays as it is",
+            worker.name
+        ));
     }
     store::update(&site.root.path, |state| {
         state.last_reviewed.take_if(|last| *last == worker.name);

@@ -1,4 +1,4 @@
-//! Making a worker: its table in `config.toml`, its branch and worktree, its place in the state.
+//! Creates a worker: its table in `config.toml`, its branch and worktree, and its record in the state.
 
 use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::fs;
@@ -11,7 +11,7 @@ use crate::site::Site;
 use crate::store;
 use crate::worker::Worker;
 
-/// What a person says of a new worker; the rest comes from the configuration.
+/// The options that a person gives for a new worker. The rest comes from the configuration.
 #[derive(Clone, Debug, Default)]
 pub struct WorkerOptions {
     pub agent: Option<String>,
@@ -19,7 +19,7 @@ pub struct WorkerOptions {
     pub role_prompt: Option<String>,
 }
 
-/// What it is made of: its agent, and its branch.
+/// Checks that a worker can be created. Returns its agent and its branch.
 pub fn check(site: &Site<'_>, name: &str, options: &WorkerOptions) -> Result<(String, String)> {
     let agent = options
         .agent
@@ -27,51 +27,51 @@ pub fn check(site: &Site<'_>, name: &str, options: &WorkerOptions) -> Result<(St
         .or(site.root.worker(name).agent)
         .unwrap_or_else(|| site.root.config.defaults.agent.clone());
     site.root.agent(&agent)?;
-    let exists = |what: String| Failure::new(Exit::No, "exists", what);
+    let exists = |message: String| Failure::new(Exit::No, "exists", message);
     if store::load(&site.root.path)?.workers.contains_key(name) {
-        return Err(exists(format!("there is a worker {name} already")).hint("choose another name"));
+        return Err(exists(format!("the worker {name} exists already")).hint("choose another name"));
     }
     let branch = format!("{}{name}", site.root.config.defaults.branch_prefix);
     if let Some(tip) = site.clone.commit(&site.root.path, &format!("refs/heads/{branch}"))?
         && site.clone.ahead(&tip)? > 0
     {
         return Err(exists(format!("the branch {branch} has commits that are not merged"))
-            .hint("look at them, then delete or rename it in the root"));
+            .hint("look at them, then delete or rename the branch in the root"));
     }
     Ok((agent, branch))
 }
 
-/// Under the worker's lock: its branch, its worktree, its place in the state.
+/// Creates the branch, the worktree and the record. The caller holds the worker's lock.
 pub fn make(site: &Site<'_>, name: &str, options: &WorkerOptions) -> Result<Worker> {
     let base = site.clone.fetched(&site.source())?;
     let (agent, branch) = check(site, name, options)?;
     let worktree = layout::worktree(&site.root.path, name);
     let dir = &site.root.path;
     let path = worktree.to_string_lossy().into_owned();
-    // One that a kill left on the way is taken over, if nobody has changed anything in it.
+    // A worktree that a killed command left is adopted, unless something in it has changed.
     let tree = site.clone.trees()?.remove(&worktree);
-    let is_left = |tree: &ListedWorktree| -> Result<bool> {
+    let can_adopt = |tree: &ListedWorktree| -> Result<bool> {
         Ok(tree.branch.as_ref() == Some(&branch) && worktree.is_dir() && site.clone.dirty(&worktree)?.is_empty())
     };
     let is_new = match &tree {
-        Some(tree) if is_left(tree)? => false,
+        Some(tree) if can_adopt(tree)? => false,
         None if worktree.symlink_metadata().is_err() => true,
         _ => {
-            return Err(Failure::new(Exit::No, "exists", format!("{} is there already", worktree.display()))
-                .hint("move it away, or choose another name"));
+            return Err(Failure::new(Exit::No, "exists", format!("{} exists already", worktree.display()))
+                .hint("move that directory away, or choose another name"));
         }
     };
     if is_new {
         if let Some(tip) = site.clone.commit(dir, &format!("refs/heads/{branch}"))? {
-            // Only as it was seen: what comes on it meanwhile stays.
+            // Delete the branch only if it is still at this commit.
             site.clone.ask(dir, &["update-ref", "-d", &format!("refs/heads/{branch}"), &tip])?;
         }
-        let how = ["worktree", "add", "--quiet", "--no-track", "-b", &branch, &path, &base];
-        let made = site.clone.run_with_hooks(dir, &how)?;
-        // The status may be that of a hook, after all was done.
+        let args = ["worktree", "add", "--quiet", "--no-track", "-b", &branch, &path, &base];
+        let made = site.clone.run_with_hooks(dir, &args)?;
+        // The status may be that of a hook that failed after the worktree was complete.
         let is_whole = || site.clone.dirty(&worktree).is_ok_and(|dirty| dirty.is_empty());
         if !made.status.success() && site.clone.branch_of(&worktree).is_ok_and(|on| on.is_some()) && is_whole() {
-            site.ui.warn(format!("a hook failed with {} when {name} was made", made.status));
+            site.ui.warn(format!("a hook failed with {} while {name} was created", made.status));
         } else if !made.status.success() {
             site.clone.run(dir, &["worktree", "remove", "--force", &path])?;
             site.clone.run(dir, &["update-ref", "-d", &format!("refs/heads/{branch}"), &base])?;
@@ -79,7 +79,7 @@ pub fn make(site: &Site<'_>, name: &str, options: &WorkerOptions) -> Result<Work
         }
     }
     let worker = Worker::new(name, &agent, &path, &branch, site.now());
-    let added = copies::bring(site, &worktree).and_then(|()| {
+    let added = copies::copy_all(site, &worktree).and_then(|()| {
         store::update(dir, |state| {
             state.workers.insert(name.to_owned(), worker.clone());
             Ok(())
@@ -96,7 +96,8 @@ pub fn make(site: &Site<'_>, name: &str, options: &WorkerOptions) -> Result<Work
     Ok(worker)
 }
 
-/// Its table in config.toml; everything else there stays, comments too. Gives back the text before, and now.
+/// Writes the worker's table in `config.toml`. The rest of the file stays, with its comments. Returns the file's text
+/// before and after.
 pub fn configure(site: &Site<'_>, name: &str, options: &WorkerOptions) -> Result<(String, String)> {
     let _lock = site.lock_root(RootLock::Config)?;
     let path = layout::config(&site.root.path);
@@ -105,7 +106,7 @@ pub fn configure(site: &Site<'_>, name: &str, options: &WorkerOptions) -> Result
     let mut document: DocumentMut =
         before.parse().map_err(|e| Failure::malformed(format!("{}: {e}", path.display())))?;
     let workers = document["workers"].or_insert(toml_edit::table());
-    // On one line there is no room for another table.
+    // An inline table cannot hold another table.
     if let Some(inline) = workers.as_inline_table() {
         *workers = toml_edit::Item::Table(inline.clone().into_table());
     }
@@ -122,8 +123,8 @@ pub fn configure(site: &Site<'_>, name: &str, options: &WorkerOptions) -> Result
     Ok((before, after))
 }
 
-/// As it was before, unless somebody else has changed it since.
-pub fn take_back(site: &Site<'_>, before: &str, after: &str) -> Result<()> {
+/// Restores `config.toml`, unless somebody else has changed it since.
+pub fn restore_config(site: &Site<'_>, before: &str, after: &str) -> Result<()> {
     let _lock = site.lock_root(RootLock::Config)?;
     let path = layout::config(&site.root.path);
     match fs::read(&path)?.unwrap_or_default() == after.as_bytes() {

@@ -1,4 +1,4 @@
-//! Everything that changes something: the state, worktrees, terminals, the source.
+//! Everything that makes changes: to the state, worktrees, terminals and the source.
 
 pub mod bring_up;
 pub mod copies;

@@ -1,4 +1,4 @@
-//! A look at all workers: who committed, and whose program ended.
+//! The patrol: looks for workers that committed and for programs that ended.
 
 use std::path::Path;
 
@@ -7,7 +7,7 @@ use shopfloor_core::git::ListedWorktree;
 
 use crate::apply::{rebase, session, transition};
 use crate::clone::{ListedWorktrees, is_rebasing, left_markers, new_commit};
-use crate::facts::conflicts::conflicts;
+use crate::facts::conflicts::read_conflicts;
 use crate::layout;
 use crate::log;
 use crate::note::{Fault, Note};
@@ -17,29 +17,29 @@ use crate::store;
 use crate::tmux::{self, Pane, typing};
 use crate::worker::{Session, Task, Worker};
 
-/// A day, after which crashes are forgotten.
+/// The number of seconds after which crashes are forgotten.
 const DAY: i64 = 24 * 60 * 60;
 
-/// What is looked at.
+/// What a patrol looks at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scope {
     /// Sessions, worktrees and commits.
     All,
-    /// Sessions alone.
+    /// Sessions only.
     Sessions,
 }
 
-/// Looks, and records what has happened. A second look without anything new has no effect.
+/// Records what has happened since the last patrol. If nothing has happened, this has no effect.
 pub fn tick(site: &Site<'_>, scope: Scope) -> Result<()> {
     let mut locks = Vec::new();
     for (worker, _) in look(site, scope)? {
-        // A process that holds a worker's lock is at work on it, and knows better.
+        // A process that holds a worker's lock is working on it, and records what happens itself.
         locks.extend(site.try_lock(&worker.name)?.map(|lock| (worker.name, lock)));
     }
     if locks.is_empty() {
         return Ok(());
     }
-    // Read again, now that no other process of ours changes these workers.
+    // Read again under the locks: now no other process changes these workers.
     let state = store::load(&site.root.path)?;
     let panes = site.tmux()?.panes()?;
     let trees = site.clone.trees()?;
@@ -49,10 +49,10 @@ pub fn tick(site: &Site<'_>, scope: Scope) -> Result<()> {
         site.warn_on_failure(&name, || {
             let pane = tmux::find(&panes, worker);
             let mut now = worker.clone();
-            while let Some(event) = next(site, &now, pane, &trees, scope)? {
-                match transition::observe(site, &now, &event)? {
+            while let Some(input) = next_input(site, &now, pane, &trees, scope)? {
+                match transition::observe(site, &now, &input)? {
                     Some(after) if after != now => now = after,
-                    // Another process changed the record; the next look sees what it is then.
+                    // Another process changed the record. The next patrol looks at it again.
                     _ => break,
                 }
             }
@@ -62,43 +62,43 @@ pub fn tick(site: &Site<'_>, scope: Scope) -> Result<()> {
     Ok(())
 }
 
-/// The workers to which something has happened, each with the first thing.
+/// The workers that something has happened to, each with the first input that is not recorded yet.
 pub fn look(site: &Site<'_>, scope: Scope) -> Result<Vec<(Worker, Input)>> {
     let state = store::load(&site.root.path)?;
     let panes = site.tmux()?.panes()?;
     let trees = site.clone.trees()?;
-    let mut found = Vec::new();
+    let mut inputs = Vec::new();
     for worker in state.workers.into_values() {
         let pane = tmux::find(&panes, &worker);
-        site.warn_on_failure(&worker.name, || keep_log_small(site, &worker, pane));
-        match next(site, &worker, pane, &trees, scope) {
-            Ok(event) => found.extend(event.map(|event| (worker, event))),
+        site.warn_on_failure(&worker.name, || rotate_log(site, &worker, pane));
+        match next_input(site, &worker, pane, &trees, scope) {
+            Ok(input) => inputs.extend(input.map(|input| (worker, input))),
             Err(failure) => site.ui.warn(format!("{}: {failure}", worker.name)),
         }
     }
-    Ok(found)
+    Ok(inputs)
 }
 
-fn keep_log_small(site: &Site<'_>, worker: &Worker, pane: Option<&Pane>) -> Result<()> {
+fn rotate_log(site: &Site<'_>, worker: &Worker, pane: Option<&Pane>) -> Result<()> {
     let Some(pane) = pane.filter(|pane| pane.end.is_none() && !site.is_dry) else { return Ok(()) };
     if log::rotate(&layout::worker_log(&site.root.path, &worker.name))? {
         let tmux = site.tmux()?;
         tmux.must(&["pipe-pane", "-t", &pane.id])?;
-        session::keep_log(site, &tmux, &worker.name, &pane.id)?;
+        session::pipe_to_log(site, &tmux, &worker.name, &pane.id)?;
     }
     Ok(())
 }
 
-/// What has happened to a worker that its record does not have yet.
-fn next(
+/// The next thing that has happened to a worker and that its record does not have yet.
+fn next_input(
     site: &Site<'_>,
     worker: &Worker,
     pane: Option<&Pane>,
     trees: &ListedWorktrees,
     scope: Scope,
 ) -> Result<Option<Input>> {
-    if let Some(event) = liveness(site, worker, pane)? {
-        return Ok(Some(event));
+    if let Some(input) = find_end(site, worker, pane)? {
+        return Ok(Some(input));
     }
     if worker.last_crash_unix.is_some_and(|last| site.now() - last >= DAY) {
         return Ok(Some(Input::Quiet));
@@ -112,24 +112,24 @@ fn next(
         return Ok(Some(Input::Mended { reason: Fault::WorktreeMissing }));
     }
     match scope {
-        Scope::All => match strayed(site, worker, path, tree)? {
-            Some(event) => Ok(Some(event)),
-            None => work(site, worker, path, tree),
+        Scope::All => match find_strayed(site, worker, path, tree)? {
+            Some(input) => Ok(Some(input)),
+            None => find_work(site, worker, path, tree),
         },
         Scope::Sessions => Ok(None),
     }
 }
 
-/// The default branch's commit that the work sits on, now that it is seen: later the branch may be moved.
-fn sits_on(site: &Site<'_>, worker: &Worker, sha: &str) -> Option<String> {
+/// The default branch's commit that the work sits on. It is recorded now, because the branch may be moved back later.
+fn find_fork(site: &Site<'_>, worker: &Worker, sha: &str) -> Option<String> {
     site.clone.fork(worker, sha).ok()
 }
 
-/// Whether it works somewhere else than on its branch, where that is news. In a rebase it is on none.
-fn strayed(site: &Site<'_>, worker: &Worker, path: &Path, tree: &ListedWorktree) -> Result<Option<Input>> {
-    let known = worker.notes.iter().find(|note| note.is_of_branch());
+/// Whether the worktree has left the worker's branch or has come back to it. During a rebase it is on no branch.
+fn find_strayed(site: &Site<'_>, worker: &Worker, path: &Path, tree: &ListedWorktree) -> Result<Option<Input>> {
+    let recorded = worker.notes.iter().find(|note| note.is_of_branch());
     let is_at_home = tree.branch.as_ref() == Some(&worker.branch) && !tree.head.bytes().all(|b| b == b'0');
-    if is_at_home && known.is_none() || is_rebasing(path) {
+    if is_at_home && recorded.is_none() || is_rebasing(path) {
         return Ok(None);
     }
     let note = match is_at_home {
@@ -139,36 +139,37 @@ fn strayed(site: &Site<'_>, worker: &Worker, path: &Path, tree: &ListedWorktree)
         }
         false => Some(Note::OnBranch(tree.branch.clone())),
     };
-    Ok((known != note.as_ref()).then_some(Input::Strayed { note }))
+    Ok((recorded != note.as_ref()).then_some(Input::Strayed { note }))
 }
 
-fn work(site: &Site<'_>, worker: &Worker, path: &Path, tree: &ListedWorktree) -> Result<Option<Input>> {
+/// Whether the worker has committed, or has finished a rebase.
+fn find_work(site: &Site<'_>, worker: &Worker, path: &Path, tree: &ListedWorktree) -> Result<Option<Input>> {
     match &worker.task {
         Task::Idle => Ok(None),
         Task::Working | Task::Rejected => {
             let Some(sha) = new_commit(&site.clone, worker, tree)? else { return Ok(None) };
-            let is_known = match &worker.baseline_patch {
-                Some(known) => *known == site.clone.work_of(&sha)?,
+            let is_same = match &worker.baseline_patch {
+                Some(baseline) => *baseline == site.clone.work_digest(&sha)?,
                 None => false,
             };
-            Ok(if is_known { None } else { Some(Input::Commit { onto: sits_on(site, worker, &sha), sha }) })
+            Ok(if is_same { None } else { Some(Input::Commit { onto: find_fork(site, worker, &sha), sha }) })
         }
         Task::NeedsReview => {
             let Some(sha) = new_commit(&site.clone, worker, tree)? else { return Ok(None) };
             let before = worker.commit_sha.clone().unwrap_or_default();
-            // It sits somewhere else, and is the same work: it was rebased.
-            match site.clone.work_of(&before)? == site.clone.work_of(&sha)? {
+            // The same work on another commit was rebased.
+            match site.clone.work_digest(&before)? == site.clone.work_digest(&sha)? {
                 true => Ok(Some(Input::Rebased {
-                    patch: site.clone.work_of(&sha)?,
-                    onto: sits_on(site, worker, &sha),
+                    patch: site.clone.work_digest(&sha)?,
+                    onto: find_fork(site, worker, &sha),
                     sha,
                 })),
-                false => Ok(Some(Input::Commit { onto: sits_on(site, worker, &sha), sha })),
+                false => Ok(Some(Input::Commit { onto: find_fork(site, worker, &sha), sha })),
             }
         }
-        // On another branch it is at something else.
+        // On another branch the worker is doing something else.
         Task::Rebasing { .. } if is_rebasing(path) || tree.branch.as_ref() != Some(&worker.branch) => Ok(None),
-        Task::Rebasing { .. } if !conflicts(&site.clone, path)?.is_empty() => Ok(None),
+        Task::Rebasing { .. } if !read_conflicts(&site.clone, path)?.is_empty() => Ok(None),
         Task::Rebasing { pre_sha, .. } => {
             let sha = tree.head.clone();
             if sha != *pre_sha && site.clone.ahead(&sha)? == 0 {
@@ -180,8 +181,8 @@ fn work(site: &Site<'_>, worker: &Worker, path: &Path, tree: &ListedWorktree) ->
     }
 }
 
-/// Brings reviews that the default branch has left behind onto it again: nothing is fetched where it has not moved. Gives
-/// back what waits for a person who types.
+/// Rebases work that waits for review and is behind the default branch. Fetches only if the source has moved on. Returns a
+/// message for each text that waits for a person to stop typing.
 pub fn refresh(site: &Site<'_>) -> Result<Vec<String>> {
     let base = site.clone.fetched(&site.source())?;
     let is_behind = |worker: &&Worker| worker.task == Task::NeedsReview && worker.base_sha.as_ref() != Some(&base);
@@ -194,7 +195,10 @@ pub fn refresh(site: &Site<'_>) -> Result<Vec<String>> {
             let Some(_lock) = site.try_lock(&worker.name)? else { return Ok(()) };
             match rebase::refresh(site, store::load(&site.root.path)?.require(&worker.name)?, &base) {
                 Err(failure) if failure.kind == typing::OCCUPIED => {
-                    waiting.push(format!("{} is told of its conflicts once nobody types there", worker.name));
+                    waiting.push(format!(
+                        "{} will be asked to resolve its conflicts when nobody types there",
+                        worker.name
+                    ));
                     Ok(())
                 }
                 done => done,
@@ -204,8 +208,8 @@ pub fn refresh(site: &Site<'_>) -> Result<Vec<String>> {
     Ok(waiting)
 }
 
-/// What became of a session since it was looked at last; also of one whose program did not get as far as to take input.
-fn liveness(site: &Site<'_>, worker: &Worker, pane: Option<&Pane>) -> Result<Option<Input>> {
+/// Whether a session has ended, including one whose program never got ready for input.
+fn find_end(site: &Site<'_>, worker: &Worker, pane: Option<&Pane>) -> Result<Option<Input>> {
     let has_begun = worker.session == Session::Down && worker.pane_id.is_some();
     if worker.session != Session::Up && !has_begun {
         return Ok(None);
@@ -214,7 +218,7 @@ fn liveness(site: &Site<'_>, worker: &Worker, pane: Option<&Pane>) -> Result<Opt
         return Ok(Some(Input::SessionGone));
     };
     match pane.end {
-        // tmux does not know yet how it ended.
+        // The program runs, or tmux does not know yet how it ended.
         None | Some(Session::Down) => Ok(None),
         Some(end) => {
             let is_ok = match end {

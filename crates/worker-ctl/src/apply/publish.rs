@@ -1,5 +1,5 @@
-//! Work onto the source's default branch: one commit, by compare-and-swap, and never a checkout, reset or stash of
-//! anything that is a person's.
+//! Publishes work to the source's default branch as one commit, by compare-and-swap. Nothing that belongs to a person is
+//! ever checked out, reset or stashed.
 
 use std::path::{Path, PathBuf};
 
@@ -15,25 +15,26 @@ use crate::plan::accept::Accept;
 use crate::site::Site;
 use crate::worker::Worker;
 
-/// What is about to be published; found after a kill there is one question: does the source have it?
+/// The record of an accept that is under way. After a kill, the accept is finished if the source has `new`, else undone.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Journal {
     pub v: u64,
     pub worker: String,
     pub old: String,
     pub new: String,
-    /// The worker's commit that it lands.
+    /// The worker's commit that lands as `new`.
     pub work: String,
 }
 
-/// The kind of failure of a publication that came too late: once more on what the branch is by now.
+/// The failure kind of a publication that lost the race: the branch has moved, so the accept must be planned again.
 pub const MOVED: &str = "moved";
 
 fn pin(worker: &str) -> String {
     format!("refs/shopfloor/accept/{worker}")
 }
 
-/// Makes the one commit: author and date of the work, its message without what the agent signs with.
+/// Creates the commit that lands, with the author, date and message of the work. Lines that the agent signs with are
+/// removed from the message.
 pub fn commit(site: &Site<'_>, worker: &Worker, plan: &Accept, tree: &str, message: Option<&str>) -> Result<String> {
     let Site { clone, root, .. } = site;
     let Accept { base, sha, .. } = plan;
@@ -48,7 +49,7 @@ pub fn commit(site: &Site<'_>, worker: &Worker, plan: &Accept, tree: &str, messa
             let messages: Vec<String> = listed.lines().map(read).collect::<Result<_>>()?;
             let strip = root.agent_of(worker)?.strip;
             let strip = strip.iter().map(|pattern| regex(pattern)).collect::<Result<Vec<_>>>()?;
-            squashed(&messages, &|line| strip.iter().any(|pattern| pattern.is_match(line)))
+            squash_messages(&messages, &|line| strip.iter().any(|pattern| pattern.is_match(line)))
         }
     };
     let text = text.trim();
@@ -71,9 +72,9 @@ pub fn commit(site: &Site<'_>, worker: &Worker, plan: &Accept, tree: &str, messa
     Ok(String::from_utf8_lossy(&made.stdout).trim().to_owned())
 }
 
-/// One message of several commits: the oldest one's, the subjects of the others, everybody's sign-offs; nothing that an
-/// agent signs with.
-fn squashed(messages: &[String], is_stripped: &dyn Fn(&str) -> bool) -> String {
+/// Joins several messages into one: the oldest message, the subjects of the others, and everybody's sign-offs, without
+/// the lines that an agent signs with.
+fn squash_messages(messages: &[String], is_stripped: &dyn Fn(&str) -> bool) -> String {
     let kept: Vec<String> = messages
         .iter()
         .map(|text| text.lines().filter(|line| !is_stripped(line)).collect::<Vec<_>>().join("\n").trim().to_owned())
@@ -98,8 +99,8 @@ fn is_trailer(line: &str) -> bool {
         .is_some_and(|(key, _)| !key.is_empty() && key.chars().all(|c| c.is_ascii_alphanumeric() || c == '-'))
 }
 
-/// Remembers what is about to land, so that after a kill the rest can be done.
-pub fn begin(clone: &SourceClone, plan: &Accept, new: &str) -> Result<()> {
+/// Writes the journal and pins the commit, so that the accept can be finished after a kill.
+pub fn write_journal(clone: &SourceClone, plan: &Accept, new: &str) -> Result<()> {
     let Accept { name, sha, base, .. } = plan.clone();
     clone.ask(&clone.root, &["update-ref", &pin(&name), new])?;
     let path = layout::journal(&clone.root, &name);
@@ -109,18 +110,18 @@ pub fn begin(clone: &SourceClone, plan: &Accept, new: &str) -> Result<()> {
     fs::replace(&path, format!("{text}\n").as_bytes(), Some(fs::PRIVATE))
 }
 
-/// Publishes `new` on top of the commit it was made for. Exit 1 when the branch has moved, or somebody's changes are in the way: then nothing
-/// has changed.
+/// Publishes `new` on top of the planned base. Exit 1, with nothing changed, when the branch has moved or a person's
+/// changes are in the way.
 pub fn publish(clone: &SourceClone, source: &Path, plan: &Accept, new: &str) -> Result<()> {
-    begin(clone, plan, new)?;
+    write_journal(clone, plan, new)?;
     let name = pin(&plan.name);
     let refspec = format!("+{name}:{name}");
     let root = clone.root.to_string_lossy().into_owned();
-    let how = ["--quiet", "--no-write-fetch-head", "--no-tags", "--no-recurse-submodules", "--no-auto-maintenance"];
+    let options = ["--quiet", "--no-write-fetch-head", "--no-tags", "--no-recurse-submodules", "--no-auto-maintenance"];
     let published = clone
-        .ask(source, &[&["fetch"], &how[..], &[&root, &refspec]].concat())
+        .ask(source, &[&["fetch"], &options[..], &[&root, &refspec]].concat())
         .and_then(|_| advance(clone, source, &plan.base, new));
-    // A ref that stays keeps a commit, and no more.
+    // If this fails, the ref only keeps a commit alive.
     clone.run(source, &["update-ref", "-d", &name])?;
     if published.is_err() {
         drop_journal(clone, &plan.name)?;
@@ -128,45 +129,45 @@ pub fn publish(clone: &SourceClone, source: &Path, plan: &Accept, new: &str) -> 
     published
 }
 
-/// Where the source has its default branch checked out.
-fn checked_out(clone: &SourceClone, source: &Path, branch: &str) -> Result<Option<PathBuf>> {
+/// The worktree of the source that has the default branch checked out, if any.
+fn find_checkout(clone: &SourceClone, source: &Path, branch: &str) -> Result<Option<PathBuf>> {
     let refuse = |why: String, hint: &str| Err(Failure::new(Exit::No, "not_published", why).hint(hint));
-    let mut found: Option<PathBuf> = None;
+    let mut checkout: Option<PathBuf> = None;
     for ListedWorktree { path: at, branch: on, .. } in clone.git.list_worktrees(source)? {
         if private_dir(&at).is_some_and(|dir| holds_branch(&dir, clone, branch)) {
             let why = format!("{} is being rebased or bisected at {}", clone.branch, at.display());
-            return refuse(why, "finish that, then run the same command again");
+            return refuse(why, "finish the rebase or bisection, then run the same command again");
         }
         if on.as_ref() == Some(&clone.branch)
-            && let Some(other) = found.replace(at.clone())
+            && let Some(other) = checkout.replace(at.clone())
         {
             let why = format!("{} is checked out at {} and at {}", clone.branch, other.display(), at.display());
-            return refuse(why, "leave it checked out in one place");
+            return refuse(why, "keep it checked out in one worktree only");
         }
     }
-    let Some(mut at) = found else { return Ok(None) };
+    let Some(mut at) = checkout else { return Ok(None) };
     let is_there = |at: &Path| {
         private_dir(at).is_some() && clone.branch_of(at).is_ok_and(|on| on.as_deref() == Some(&clone.branch))
     };
-    // git tells the git directory where that is elsewhere than the checkout.
+    // With a separate git directory, git lists that directory instead of the checkout.
     if !is_there(&at) && is_there(source) {
         at = source.to_owned();
     }
     if !is_there(&at) {
         let why = format!("{} is checked out at {}, which cannot be reached", clone.branch, at.display());
-        return refuse(why, "bring that back, or `git worktree prune` in the source");
+        return refuse(why, "restore that worktree, or run `git worktree prune` in the source");
     }
     Ok(Some(at))
 }
 
-/// Whether a rebase or a bisection under way in a worktree is of the branch.
+/// Whether a rebase or bisection of this branch is under way in a worktree.
 fn holds_branch(git_dir: &Path, clone: &SourceClone, branch: &str) -> bool {
-    let says = |file: &str| {
+    let read = |file: &str| {
         let text = fs::read(&git_dir.join(file)).ok().flatten().unwrap_or_default();
         String::from_utf8_lossy(&text).trim().to_owned()
     };
-    ["rebase-merge/head-name", "rebase-apply/head-name"].iter().any(|file| says(file) == branch)
-        || says("BISECT_START") == clone.branch
+    ["rebase-merge/head-name", "rebase-apply/head-name"].iter().any(|file| read(file) == branch)
+        || read("BISECT_START") == clone.branch
 }
 
 fn advance(clone: &SourceClone, source: &Path, old: &str, new: &str) -> Result<()> {
@@ -179,10 +180,10 @@ fn advance(clone: &SourceClone, source: &Path, old: &str, new: &str) -> Result<(
     if now()?.as_deref() != Some(old) {
         return Err(moved());
     }
-    let done = match checked_out(clone, source, &branch)? {
-        // git refuses where a changed file is in the way, and leaves every other change alone.
+    let (output, checkout) = match find_checkout(clone, source, &branch)? {
+        // git refuses when a changed file is in the way, and leaves all other changes alone.
         Some(at) => {
-            let how = [
+            let options = [
                 "--no-overwrite-ignore",
                 "--ff-only",
                 "--no-squash",
@@ -191,50 +192,51 @@ fn advance(clone: &SourceClone, source: &Path, old: &str, new: &str) -> Result<(
                 "--no-verify-signatures",
                 "--no-verify",
             ];
-            let merged = clone.run_with_hooks(&at, &[&["merge", "--quiet"], &how[..], &[new]].concat())?;
+            let merged = clone.run_with_hooks(&at, &[&["merge", "--quiet"], &options[..], &[new]].concat())?;
             (merged, Some(at))
         }
         None => {
-            let how = ["update-ref", "-m", "worker-ctl: accept", &branch, new, old];
-            (clone.run_with_hooks(source, &how)?, None)
+            let args = ["update-ref", "-m", "worker-ctl: accept", &branch, new, old];
+            (clone.run_with_hooks(source, &args)?, None)
         }
     };
-    // A hook of the source may have gone on from there.
+    // A hook of the source may have moved the branch further.
     let now = now()?;
     let has_it = now.is_some() && clone.run(source, &["merge-base", "--is-ancestor", new, &branch])?.status.success();
-    let said = String::from_utf8_lossy(&done.0.stderr).trim().to_owned();
-    match done {
+    match checkout {
         _ if has_it => Ok(()),
         _ if now.as_deref() != Some(old) => Err(moved()),
-        (_, Some(at)) => {
+        Some(at) => {
             let why = format!("{} has changes in the way", at.display());
-            let hint = "commit or stash those, then run the same command again";
-            Err(Failure::new(Exit::No, "not_published", why).because(std::io::Error::other(said)).hint(hint))
+            let stderr = String::from_utf8_lossy(&output.stderr).trim().to_owned();
+            let hint = "commit or stash those changes, then run the same command again";
+            Err(Failure::new(Exit::No, "not_published", why).because(std::io::Error::other(stderr)).hint(hint))
         }
-        (output, None) => Err(failed("update-ref", &output)),
+        None => Err(failed("update-ref", &output)),
     }
 }
 
+/// Deletes the journal and the pin of an accept.
 pub fn drop_journal(clone: &SourceClone, worker: &str) -> Result<()> {
     clone.ask(&clone.root, &["update-ref", "-d", &pin(worker)])?;
-    // Last: as long as it is there, the rest is done again.
+    // The journal goes last, because as long as it exists the rest is repeated.
     fs::remove(&layout::journal(&clone.root, worker))
 }
 
-/// The workers whose accept has begun and not ended: under way, or left by a kill.
-pub fn journals(root: &Path) -> Result<Vec<String>> {
+/// The workers that have a journal, whose accept is under way or was killed.
+pub fn list_journals(root: &Path) -> Result<Vec<String>> {
     let names = fs::list(&layout::journals(root))?;
     Ok(names.iter().filter_map(|name| name.to_str()?.strip_suffix(".json").map(str::to_owned)).collect())
 }
 
-/// What an accept that a kill left came to: the work and the commit it became, when the source has that, so that the rest
-/// is to be done. Else its journal is dropped.
+/// Reads the journal of an accept that was killed. If the source has the commit, returns the work and the commit that it
+/// became, so that the caller can finish the accept. Otherwise drops the journal.
 pub fn find_landed(clone: &SourceClone, source: &Path, worker: &str) -> Result<Option<(String, String)>> {
     let Some(bytes) = fs::read_no_follow(&layout::journal(&clone.root, worker))? else { return Ok(None) };
     let journal: Journal = serde_json::from_slice(&bytes).map_err(|e| {
         Failure::failed(format!("{} cannot be read", layout::journal(&clone.root, worker).display()))
             .because(e)
-            .hint("move it away; whether that work was accepted the source's log tells")
+            .hint("move it away, and see in the source's log whether the work was accepted")
     })?;
     let branch = format!("refs/heads/{}", clone.branch);
     require_source(source)?;
@@ -254,8 +256,9 @@ mod tests {
     #[test]
     fn several_messages_become_one() {
         let is_stripped = |line: &str| line.starts_with("Co-authored-by: bot");
-        let one =
-            |texts: &[&str]| squashed(&texts.iter().map(|text| (*text).to_owned()).collect::<Vec<_>>(), &is_stripped);
+        let one = |texts: &[&str]| {
+            squash_messages(&texts.iter().map(|text| (*text).to_owned()).collect::<Vec<_>>(), &is_stripped)
+        };
         assert_eq!(
             one(&["Add a\n\nWhy.\n\nCo-authored-by: bot <b@x>\nSigned-off-by: A <a@x>\n"]),
             "Add a\n\nWhy.\n\nSigned-off-by: A <a@x>"

@@ -1,5 +1,5 @@
-//! The state written anew from the worktrees. What git cannot tell comes from the newest earlier state that can be read, and
-//! from the event log where that is newer.
+//! Rebuilds the state from the worktrees. Facts that git does not have come from the newest readable backup, or from the
+//! event log if that is newer.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -14,16 +14,16 @@ use crate::layout::{self, RootLock};
 use crate::log;
 use crate::site::Site;
 use crate::store::{self, State};
-use crate::tmux::socket_of;
+use crate::tmux::default_socket;
 
-/// A state that is about to replace the one in force.
+/// A rebuilt state that has not been written yet.
 pub struct Rebuilt {
     pub state: State,
-    /// The bytes of the state in force when this one was made.
+    /// The bytes of the file that this state replaces.
     replaces: Option<Vec<u8>>,
 }
 
-/// Reads the worktrees. Workers that cannot be told are left out, each with a warning.
+/// Reads the worktrees. A worker that cannot be read is left out with a warning.
 pub fn read(site: &Site<'_>) -> Result<Rebuilt> {
     let root = &site.root.path;
     let replaces = fs::read_no_follow(&layout::state(root))?;
@@ -32,7 +32,7 @@ pub fn read(site: &Site<'_>) -> Result<Rebuilt> {
     }
     let earlier = store::newest_readable(root);
     let logged = log::last_of_each(root)?;
-    let mut state = State::new(&socket_of(root));
+    let mut state = State::new(&default_socket(root));
     let newest = logged.values().filter_map(|record| record["revision"].as_u64()).max();
     state.revision = earlier.as_ref().map(|earlier| earlier.revision).max(newest).map_or(0, |revision| revision + 1);
     state.last_reviewed = earlier.as_ref().and_then(|earlier| earlier.last_reviewed.clone());
@@ -42,11 +42,11 @@ pub fn read(site: &Site<'_>) -> Result<Rebuilt> {
             Err(failure) => site.ui.warn(format!("{name} is left out: {failure}")),
         }
     }
-    let known = earlier.iter().flat_map(|state| state.workers.keys());
-    for name in known.filter(|name| !state.workers.contains_key(*name)) {
+    let earlier_names = earlier.iter().flat_map(|state| state.workers.keys());
+    for name in earlier_names.filter(|name| !state.workers.contains_key(*name)) {
         let tree = layout::worktree(root, name);
         site.ui.warn(format!(
-            "{name} is left out: git lists no worktree {}; `git -C {} worktree repair {}` may find it",
+            "{name} is left out, because git lists no worktree {}; `git -C {} worktree repair {}` may restore it",
             tree.display(),
             shell_word(root),
             shell_word(&tree)
@@ -70,13 +70,13 @@ fn derive(
     logged: &BTreeMap<String, Value>,
 ) -> Result<crate::worker::Worker> {
     let before = earlier.and_then(|state| state.workers.get(name));
-    // Only what the log has of a later revision than the one we have is news.
-    let known = earlier.map(|earlier| earlier.revision);
-    let later = logged.get(name).filter(|record| record["revision"].as_u64() > known);
+    // Use the log only if its record is of a later revision than the backup.
+    let revision = earlier.map(|earlier| earlier.revision);
+    let later = logged.get(name).filter(|record| record["revision"].as_u64() > revision);
     repair::derive(site, name, path, before, later)
 }
 
-/// Writes it, unless the state has changed since. What was there is kept beside it, whatever it is.
+/// Writes the rebuilt state, unless the file has changed since. The replaced file is kept beside it.
 pub fn write(site: &Site<'_>, rebuilt: &Rebuilt) -> Result<()> {
     let root = &site.root.path;
     let _lock = site.lock_root(RootLock::State)?;

@@ -1,5 +1,5 @@
-//! Intents that a killed command left open, each finished or undone under its worker's lock. What another process holds the
-//! lock of is its own business.
+//! Finishes or undoes the intents that a killed command left open, each under its worker's lock. A worker whose lock is
+//! held is skipped, because the holder is still working on it.
 
 use std::collections::BTreeMap;
 
@@ -11,23 +11,23 @@ use crate::site::Site;
 use crate::store;
 use crate::worker::{Task, Worker};
 
-/// Something that was begun and not ended.
+/// Something that a command began and did not end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Intent {
-    /// An accept, whose journal is there.
+    /// An accept that has a journal.
     Accept,
     /// A text that was about to be typed.
     Send,
     /// Refs of a task that is over.
     Pins,
-    /// A rebase of ours that its worker was never told of.
+    /// A rebase of ours that its worker was never asked to resolve.
     Rebase,
 }
 
-/// The accepts that were found half done and finished: the commit that landed, by worker.
+/// The accepts that were finished: the commit that landed, by worker.
 pub type FinishedAccepts = BTreeMap<String, String>;
 
-/// Finishes or undoes every open intent; every command that writes begins with it.
+/// Finishes or undoes every open intent. Every command that writes begins with this.
 pub fn finish_all(site: &Site<'_>) -> Result<FinishedAccepts> {
     let mut finished = FinishedAccepts::new();
     for (name, intent) in open_intents(site)? {
@@ -42,22 +42,24 @@ pub fn finish_all(site: &Site<'_>) -> Result<FinishedAccepts> {
     Ok(finished)
 }
 
-/// What is open, in the order in which it is finished: an accept ends its worker's task, and so comes first.
+/// The open intents, in the order in which they are finished. Accepts come first, because an accept ends a task.
 fn open_intents(site: &Site<'_>) -> Result<Vec<(String, Intent)>> {
     let mut open: Vec<(String, Intent)> =
-        publish::journals(&site.root.path)?.into_iter().map(|name| (name, Intent::Accept)).collect();
+        publish::list_journals(&site.root.path)?.into_iter().map(|name| (name, Intent::Accept)).collect();
     for worker in store::load(&site.root.path)?.workers.values() {
-        let found = [
+        let intents = [
             (Intent::Send, worker.pending_send.is_some()),
             (Intent::Pins, has_pins(site, worker)),
             (Intent::Rebase, rebase::is_open(worker)),
         ];
-        open.extend(found.into_iter().filter(|(_, is_open)| *is_open).map(|(intent, _)| (worker.name.clone(), intent)));
+        open.extend(
+            intents.into_iter().filter(|(_, is_open)| *is_open).map(|(intent, _)| (worker.name.clone(), intent)),
+        );
     }
     Ok(open)
 }
 
-/// Finishes one as it is now; gives back what an accept landed as.
+/// Finishes or undoes one intent. For an accept, returns the commit that landed.
 fn finish(site: &Site<'_>, name: &str, intent: Intent) -> Result<Option<String>> {
     let state = store::load(&site.root.path)?;
     if intent == Intent::Accept {
@@ -83,14 +85,14 @@ fn finish(site: &Site<'_>, name: &str, intent: Intent) -> Result<Option<String>>
 fn finish_accept(site: &Site<'_>, name: &str, worker: Option<&Worker>) -> Result<Option<String>> {
     let Some((landed, new)) = publish::find_landed(&site.clone, &site.source(), name)? else { return Ok(None) };
     if let Some(worker) = worker {
-        land::settle(site, worker, &landed, &new)?;
-        site.ui.note(format!("finished the acceptance of {name}, which was killed"));
+        land::close_task(site, worker, &landed, &new)?;
+        site.ui.note(format!("finished an `accept` of {name} that had been killed"));
     }
     publish::drop_journal(&site.clone, name)?;
     Ok(worker.map(|_| new))
 }
 
-/// Whether an idle worker still has refs of a task.
+/// Whether an idle worker still has the refs of a task.
 fn has_pins(site: &Site<'_>, worker: &Worker) -> bool {
     let refs = site.root.path.join(".git/refs/shopfloor");
     worker.task == Task::Idle && ["review", "pre"].iter().any(|kind| refs.join(kind).join(&worker.name).exists())

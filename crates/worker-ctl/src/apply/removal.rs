@@ -1,4 +1,4 @@
-//! Giving up a worker, or its task. Its work is kept where it is anywhere else already, or on demand.
+//! Removes a worker, or takes its task away. Work that exists nowhere else is refused, or kept on demand.
 
 use std::path::Path;
 
@@ -17,19 +17,19 @@ use crate::store;
 use crate::tmux::typing;
 use crate::worker::{Session, Worker};
 
-/// Removes a worker under its lock: first nothing writes any more, then everything is kept, then it goes. The state comes
-/// last, so that after a kill the same command goes on. Gives back where its work is kept.
+/// Removes a worker under its lock: ends its session, keeps its work, then removes everything. The state is written last,
+/// so that the same command continues after a kill. Returns where the work is kept.
 pub fn nuke(site: &Site<'_>, worker: &Worker, is_forced: bool) -> Result<Vec<String>> {
     let tree = Path::new(&worker.worktree_path);
     check_losses(site, worker, is_forced)?;
     trash::refuse_locked(site, worker)?;
-    // Asked before its program is ended, and again for what that wrote at the last.
-    trash::take_leave(site, worker)?.require(tree, is_forced)?;
+    // Share before the program is ended, and again afterwards for the last files that it wrote.
+    trash::run_pre_remove(site, worker)?.require(tree, is_forced)?;
     if site.tmux()?.is_running() {
         session::end(site, std::slice::from_ref(worker), is_forced)?;
     }
     check_losses(site, worker, is_forced)?;
-    let farewell = trash::take_leave(site, worker)?;
+    let farewell = trash::run_pre_remove(site, worker)?;
     farewell.require(tree, is_forced)?;
     farewell.notes.iter().chain(&farewell.refused).for_each(|note| site.ui.note(note));
     let dir = &site.root.path;
@@ -39,14 +39,14 @@ pub fn nuke(site: &Site<'_>, worker: &Worker, is_forced: bool) -> Result<Vec<Str
     let removed = || -> Result<Vec<String>> {
         let aside = trash::remove_worktree(site, worker, !kept.is_empty())?;
         if let Some(tip) = tip {
-            // Only as it was kept.
+            // Delete the branch only if it is still at the commit that was kept.
             site.clone.ask(dir, &["update-ref", "-d", &branch, &tip])?;
         }
         publish::drop_journal(&site.clone, &worker.name)?;
         transition::unpin(site, &worker.name)?;
         receipt::remove(dir, &worker.name)?;
-        typing::forget_files(dir, &worker.name)?;
-        forget_table(site, &worker.name)?;
+        typing::remove_text_files(dir, &worker.name)?;
+        remove_table(site, &worker.name)?;
         store::update(dir, |state| {
             state.workers.remove(&worker.name);
             state.last_reviewed.take_if(|last| *last == worker.name);
@@ -59,25 +59,25 @@ pub fn nuke(site: &Site<'_>, worker: &Worker, is_forced: bool) -> Result<Vec<Str
     Ok(kept)
 }
 
-/// Makes a worker idle under its lock, on the default branch's commit `base`, with a program that knows nothing of the task.
-/// Gives back where its work is kept.
+/// Makes a worker idle under its lock, on the default branch's commit `base`. A program that was up is restarted, so that
+/// it does not know the task any more. Returns where the work is kept.
 pub fn reset(site: &Site<'_>, worker: &Worker, base: &str, is_forced: bool) -> Result<Vec<String>> {
     let name = &worker.name;
     let tree = Path::new(&worker.worktree_path);
     if !tree.is_dir() {
         return Err(Failure::failed(format!("{} is missing", tree.display()))
-            .hint("`worker-ctl doctor --repair` makes it again from its branch"));
+            .hint("`worker-ctl doctor --repair` restores the worktree from its branch"));
     }
     let is_up = worker.session == Session::Up;
     if is_up {
         session::end(site, std::slice::from_ref(worker), is_forced)?;
     }
     check_losses(site, worker, is_forced)?;
-    // Ignored files stay, so nothing is lost where this fails.
-    let farewell = trash::share(site, worker)?;
+    // Ignored files stay in the worktree, so nothing is lost when this fails.
+    let farewell = trash::run_overlay_pre_remove(site, worker)?;
     farewell.notes.iter().chain(&farewell.refused).for_each(|note| site.ui.note(note));
     let mut kept = trash::keep(site, worker)?;
-    let aside = with_kept(&kept, put_back(site, worker, base))?;
+    let aside = with_kept(&kept, clean_worktree(site, worker, base))?;
     kept.extend(aside);
     transition::record(site, name, &Input::Reset)?;
     if is_up {
@@ -86,35 +86,35 @@ pub fn reset(site: &Site<'_>, worker: &Worker, base: &str, is_forced: bool) -> R
     Ok(kept)
 }
 
-/// Reads what would be lost, and refuses it unless it is to be kept.
+/// Reads the losses, and refuses them unless they are to be kept.
 pub fn check_losses(site: &Site<'_>, worker: &Worker, is_forced: bool) -> Result<Losses> {
     let losses = Losses::read(&site.clone, worker)?;
     refuse_loss(worker, &losses, is_forced)?;
     Ok(losses)
 }
 
-/// A failure also says where the work is kept.
-fn with_kept<T>(kept: &[String], done: Result<T>) -> Result<T> {
-    done.map_err(|failure| kept.iter().fold(failure, |failure, place| failure.hint(format!("kept: {place}"))))
+/// Adds to a failure where the work is kept.
+fn with_kept<T>(kept: &[String], result: Result<T>) -> Result<T> {
+    result.map_err(|failure| kept.iter().fold(failure, |failure, place| failure.hint(format!("kept: {place}"))))
 }
 
-/// Puts a worktree on its branch, at the default branch's commit; gives back where repositories in it went.
-fn put_back(site: &Site<'_>, worker: &Worker, base: &str) -> Result<Vec<String>> {
+/// Puts a worktree on its branch at `base`, without other files. Returns where nested repositories were moved to.
+fn clean_worktree(site: &Site<'_>, worker: &Worker, base: &str) -> Result<Vec<String>> {
     let tree = Path::new(&worker.worktree_path);
-    let mut kept = trash::set_aside(site, worker)?;
+    let mut kept = trash::move_nested(site, worker)?;
     if is_rebasing(tree) {
-        // Its commits are kept; its files go back below.
+        // The commits are kept, and the checkout below resets the files.
         require_own_rebase(worker)?;
         site.clone.ask(tree, &["rebase", "--quit"])?;
     }
     site.clone.ask(tree, &["checkout", "--quiet", "--force", "--no-track", "-B", &worker.branch, base])?;
-    kept.extend(trash::set_aside(site, worker)?);
+    kept.extend(trash::move_nested(site, worker)?);
     site.clone.ask(tree, &["clean", "--quiet", "-f", "-d"])?;
     Ok(kept)
 }
 
-/// Removes a worker's table from config.toml; the rest of the file stays.
-fn forget_table(site: &Site<'_>, name: &str) -> Result<()> {
+/// Removes a worker's table from `config.toml`. The rest of the file stays.
+fn remove_table(site: &Site<'_>, name: &str) -> Result<()> {
     let _lock = site.lock_root(RootLock::Config)?;
     let path = layout::config(&site.root.path);
     let text = String::from_utf8_lossy(&fs::read(&path)?.unwrap_or_default()).into_owned();

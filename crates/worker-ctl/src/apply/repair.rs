@@ -1,4 +1,4 @@
-//! What `doctor` mends: nothing is lost with it.
+//! The repairs of `doctor`. None of them loses anything.
 
 use std::path::Path;
 
@@ -15,30 +15,30 @@ use crate::site::Site;
 use crate::store;
 use crate::worker::{Before, Session, Task, Worker};
 
-/// What a repair does.
-pub enum Mend {
-    /// A session that is no worker's.
+/// A repair, with the worker that it is for.
+pub enum Repair {
+    /// End a session that belongs to no worker.
     KillSession(String),
-    /// A worktree that is gone, from its branch.
-    Worktree(String),
-    /// A setting of the clone.
+    /// Restore a missing worktree from its branch.
+    RestoreWorktree(String),
+    /// Set a git setting of the clone.
     Setting(&'static str, String),
-    /// A session that is gone without the state knowing.
-    Gone(String),
-    /// A fault that a person has seen.
-    Fault(String, Fault),
-    /// A rebase that nobody is at.
-    Rebase(String),
-    /// A record that cannot be.
-    Record(String),
-    /// Times to come.
-    Times(String),
+    /// Record that a session is gone.
+    RecordGone(String),
+    /// Clear a fault.
+    ClearFault(String, Fault),
+    /// Abort a rebase that no program works on.
+    AbortRebase(String),
+    /// Rebuild an invalid record.
+    RebuildRecord(String),
+    /// Set timestamps that are in the future to now.
+    ClampTimes(String),
 }
 
-pub fn mend(site: &Site<'_>, mend: &Mend) -> Result<()> {
-    match mend {
-        Mend::KillSession(name) => site.tmux()?.must(&["kill-session", "-t", &format!("={name}:")]).map(drop),
-        Mend::Gone(name) => {
+pub fn carry_out(site: &Site<'_>, repair: &Repair) -> Result<()> {
+    match repair {
+        Repair::KillSession(name) => site.tmux()?.must(&["kill-session", "-t", &format!("={name}:")]).map(drop),
+        Repair::RecordGone(name) => {
             let _lock = site.lock(name)?;
             let worker = store::load(&site.root.path)?.require(name)?.clone();
             match site.tmux()?.pane_of(&worker)? {
@@ -46,21 +46,21 @@ pub fn mend(site: &Site<'_>, mend: &Mend) -> Result<()> {
                 None => transition::record(site, name, &Input::SessionGone).map(drop),
             }
         }
-        Mend::Setting(key, value) => site.clone.ask(&site.root.path, &["config", key, value]).map(drop),
-        Mend::Worktree(name) => make_again(site, name),
-        Mend::Fault(name, reason) => {
+        Repair::Setting(key, value) => site.clone.ask(&site.root.path, &["config", key, value]).map(drop),
+        Repair::RestoreWorktree(name) => restore_worktree(site, name),
+        Repair::ClearFault(name, reason) => {
             transition::record(site, name, &Input::Mended { reason: reason.clone() }).map(drop)
         }
-        Mend::Rebase(name) => end_rebase(site, name),
-        Mend::Record(name) => {
-            let known = store::load_any(&site.root.path)?.workers.remove(name);
-            let path = known
+        Repair::AbortRebase(name) => abort_rebase(site, name),
+        Repair::RebuildRecord(name) => {
+            let earlier = store::load_any(&site.root.path)?.workers.remove(name);
+            let path = earlier
                 .as_ref()
                 .map_or_else(|| layout::worktree(&site.root.path, name), |worker| worker.worktree_path.clone().into());
-            let worker = derive(site, name, &path, known.as_ref(), None)?;
-            store::mend(&site.root.path, |state| drop(state.workers.insert(name.clone(), worker)))
+            let worker = derive(site, name, &path, earlier.as_ref(), None)?;
+            store::update_any(&site.root.path, |state| drop(state.workers.insert(name.clone(), worker)))
         }
-        Mend::Times(name) => store::mend(&site.root.path, |state| {
+        Repair::ClampTimes(name) => store::update_any(&site.root.path, |state| {
             if let Some(worker) = state.workers.get_mut(name) {
                 worker.clamp(site.now());
             }
@@ -68,8 +68,8 @@ pub fn mend(site: &Site<'_>, mend: &Mend) -> Result<()> {
     }
 }
 
-/// A worktree that is gone, from its branch. What git still knows of it is kept first.
-fn make_again(site: &Site<'_>, name: &str) -> Result<()> {
+/// Restores a missing worktree from its branch. The work that git still has of it is kept first.
+fn restore_worktree(site: &Site<'_>, name: &str) -> Result<()> {
     let _lock = site.lock(name)?;
     let worker = store::load(&site.root.path)?.require(name)?.clone();
     let tree = Path::new(&worker.worktree_path);
@@ -78,12 +78,12 @@ fn make_again(site: &Site<'_>, name: &str) -> Result<()> {
     }
     if tree.parent() != Some(&layout::worktrees(&site.root.path)) {
         let root = site.root.path.display();
-        let why = format!("{} was not made below {root}: the root was moved", tree.display());
+        let why = format!("{} is not below {root}: the root was moved", tree.display());
         return Err(Failure::new(Exit::No, "moved", why).hint(format!(
-            "move it back; or `git -C {root} worktree repair {root}/.worktrees/*`, then `worker-ctl doctor --rebuild`"
+            "move the root back; or run `git -C {root} worktree repair {root}/.worktrees/*`, then `worker-ctl doctor --rebuild`"
         )));
     }
-    // Its program works in a directory that is no more.
+    // A program that still runs works in a directory that is gone.
     if site.tmux()?.is_running() {
         session::end(site, std::slice::from_ref(&worker), false)?;
     }
@@ -98,13 +98,13 @@ fn make_again(site: &Site<'_>, name: &str) -> Result<()> {
     }
     site.clone
         .must_with_hooks(&site.root.path, &["worktree", "add", "--quiet", &worker.worktree_path, &worker.branch])?;
-    copies::bring(site, tree)?;
+    copies::copy_all(site, tree)?;
     transition::record(site, name, &Input::SessionGone)?;
     transition::record(site, name, &Input::Mended { reason: Fault::WorktreeMissing }).map(drop)
 }
 
-/// Back to where it was before a rebase; where that had got to is kept.
-fn end_rebase(site: &Site<'_>, name: &str) -> Result<()> {
+/// Aborts a rebase. The commits that the rebase has made are kept.
+fn abort_rebase(site: &Site<'_>, name: &str) -> Result<()> {
     let _lock = site.lock(name)?;
     let worker = store::load(&site.root.path)?.require(name)?.clone();
     let tree = Path::new(&worker.worktree_path);
@@ -117,22 +117,22 @@ fn end_rebase(site: &Site<'_>, name: &str) -> Result<()> {
     site.clone.ask(tree, &["rebase", "--abort"]).map(drop)
 }
 
-/// A worker's record from its worktree, and from what is known of it otherwise: an earlier record, and the last thing the
-/// log has of it where that is later. git decides whether it rebases, and whether there is anything to review.
+/// Derives a worker's record from its worktree, an earlier record, and a later record of the event log. git decides whether
+/// a rebase is under way and whether there is work to review.
 pub fn derive(
     site: &Site<'_>,
     name: &str,
     path: &Path,
-    known: Option<&Worker>,
+    earlier: Option<&Worker>,
     later: Option<&Value>,
 ) -> Result<Worker> {
-    let branch = match (site.clone.branch_of(path)?, known) {
-        (_, Some(known)) => known.branch.clone(),
+    let branch = match (site.clone.branch_of(path)?, earlier) {
+        (_, Some(earlier)) => earlier.branch.clone(),
         (Some(branch), None) => branch,
         (None, None) => format!("{}{name}", site.root.config.defaults.branch_prefix),
     };
-    let said = site.root.worker(name).agent.or(known.map(|known| known.agent.clone()));
-    let agent = said.unwrap_or_else(|| site.root.config.defaults.agent.clone());
+    let agent = site.root.worker(name).agent.or(earlier.map(|earlier| earlier.agent.clone()));
+    let agent = agent.unwrap_or_else(|| site.root.config.defaults.agent.clone());
     let mut worker = Worker::new(name, &agent, &path.to_string_lossy(), &branch, site.now());
     let tip = site.clone.commit(&site.root.path, &format!("refs/heads/{branch}"))?;
     let tip = match tip {
@@ -140,30 +140,30 @@ pub fn derive(
         None => site.clone.ask(path, &["rev-parse", "HEAD"])?,
     };
     let is_ahead = site.clone.ahead(&tip)? > 0;
-    // As it was, where nothing speaks against it; what has happened since is found by the next look.
-    if let Some(known) = known.filter(|known| later.is_none() && known.check().is_ok()) {
-        let is_at_rebase = matches!(known.task, Task::Rebasing { .. });
-        let has_what_it_says = match known.task {
+    // Keep the earlier record unless git contradicts it. The next patrol finds what has happened since.
+    if let Some(earlier) = earlier.filter(|earlier| later.is_none() && earlier.check().is_ok()) {
+        let was_rebasing = matches!(earlier.task, Task::Rebasing { .. });
+        let agrees_with_git = match earlier.task {
             Task::Idle => !is_ahead,
             Task::NeedsReview => is_ahead,
             _ => true,
         };
-        if is_at_rebase == is_rebasing(path) && has_what_it_says {
-            return Ok(Worker { agent, worktree_path: worker.worktree_path, ..known.clone() });
+        if was_rebasing == is_rebasing(path) && agrees_with_git {
+            return Ok(Worker { agent, worktree_path: worker.worktree_path, ..earlier.clone() });
         }
     }
-    let said = later.map(|record| (record["task"].as_str(), record["rejected"].as_str()));
-    worker.task = match (is_rebasing(path), is_ahead, said) {
+    let logged = later.map(|record| (record["task"].as_str(), record["rejected"].as_str()));
+    worker.task = match (is_rebasing(path), is_ahead, logged) {
         (true, ..) => Task::Rebasing { from: Before::NeedsReview, pre_sha: tip.clone() },
-        // What was rejected is no news; a commit since then is.
+        // Rejected work is not new, but a later commit is.
         (_, _, Some((Some("rejected"), rejected))) if rejected == Some(&tip) => Task::Rejected,
         (_, false, Some((Some("working"), _))) => Task::Working,
         (_, true, _) => Task::NeedsReview,
         (_, false, _) => Task::Idle,
     };
     if worker.task != Task::Idle {
-        worker.onto_sha = known.and_then(|known| known.onto_sha.clone());
-        worker.prompt = known.and_then(|known| known.prompt.clone());
+        worker.onto_sha = earlier.and_then(|earlier| earlier.onto_sha.clone());
+        worker.prompt = earlier.and_then(|earlier| earlier.prompt.clone());
     }
     match worker.task {
         Task::Idle => {}

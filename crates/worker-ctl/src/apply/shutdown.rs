@@ -1,4 +1,4 @@
-//! Ending all sessions, with or without a state that can be read.
+//! Ends all sessions, even if the state cannot be read.
 
 use std::collections::BTreeSet;
 
@@ -9,10 +9,10 @@ use crate::apply::{session, transition};
 use crate::plan::machine::Input;
 use crate::site::Site;
 use crate::store;
-use crate::tmux::{Tmux, socket_of};
+use crate::tmux::{Tmux, default_socket};
 use crate::worker::Worker;
 
-/// Ends every session, and then the server, whatever fails in between.
+/// Ends every session, and then the server, even if ending a session fails.
 pub fn end_all(site: &Site<'_>, is_forced: bool) -> Result<()> {
     let state = match store::load(&site.root.path) {
         Ok(state) => state,
@@ -29,10 +29,10 @@ pub fn end_all(site: &Site<'_>, is_forced: bool) -> Result<()> {
     ended.and(tmux.kill())
 }
 
-/// Ends what the root's tmux server has where no state tells whose it is.
+/// Ends all sessions of the root's tmux server when the state cannot be read.
 pub fn end_unknown(site: &Site<'_>, is_forced: bool, why: &Failure) -> Result<()> {
     site.ui.warn(why);
-    let tmux = Tmux::find(site.env, &socket_of(&site.root.path))?;
+    let tmux = Tmux::find(site.env, &default_socket(&site.root.path))?;
     let names: BTreeSet<String> = session::end_unknown(site, &tmux, is_forced)?;
     tmux.kill()?;
     if !names.is_empty() {

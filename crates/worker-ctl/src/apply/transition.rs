@@ -1,5 +1,4 @@
-//! What happens to a worker: the state machine's answer goes into the state, then to the refs, the log and the command that
-//! wants to know.
+//! Applies an input to a worker: writes the new record to the state, then updates refs and the log, and runs `on_event`.
 
 use serde_json::Value;
 use shopfloor_core::error::Result;
@@ -14,8 +13,7 @@ use crate::store;
 use crate::tmux::typing;
 use crate::worker::{Task, Worker};
 
-/// Lets something happen to a worker as the state has it now. Gives back its new record, and whether a text is to be
-/// delivered to it.
+/// Applies an input to a worker's current record. Returns the new record, and whether a text must be delivered.
 pub fn record(site: &Site<'_>, name: &str, input: &Input) -> Result<(Worker, bool)> {
     let now = site.now();
     let (before, after, effects, revision) = store::update(&site.root.path, |state| {
@@ -28,11 +26,11 @@ pub fn record(site: &Site<'_>, name: &str, input: &Input) -> Result<(Worker, boo
     Ok((after, effects.contains(&Effect::Deliver)))
 }
 
-/// The same for what was seen of a worker in the state `seen`: nothing, if its record has changed since. The next look
-/// sees it then.
+/// Applies an input that was observed while the record was `seen`. Returns nothing if the record has changed since; then the
+/// next patrol observes it again.
 pub fn observe(site: &Site<'_>, seen: &Worker, input: &Input) -> Result<Option<Worker>> {
     let now = site.now();
-    let done = store::update(&site.root.path, |state| {
+    let applied = store::update(&site.root.path, |state| {
         if state.workers.get(&seen.name) != Some(seen) {
             return Ok(None);
         }
@@ -40,7 +38,7 @@ pub fn observe(site: &Site<'_>, seen: &Worker, input: &Input) -> Result<Option<W
         let revision = state.put(next.clone());
         Ok(Some((next, effects, revision)))
     })?;
-    let Some((after, effects, revision)) = done else { return Ok(None) };
+    let Some((after, effects, revision)) = applied else { return Ok(None) };
     follow_up(site, seen, &after, input, &effects, revision)?;
     Ok(Some(after))
 }
@@ -68,31 +66,31 @@ fn follow_up(
     }
     if after.task == Task::Idle && before.task != Task::Idle {
         site.clone.run(root, &["update-ref", "-d", &kept])?;
-        site.warn_on_failure(&after.name, || typing::forget_files(root, &after.name));
+        site.warn_on_failure(&after.name, || typing::remove_text_files(root, &after.name));
     }
     if matches!(input, Input::Typing) || before == after && !matches!(input, Input::Sent) {
         return Ok(());
     }
-    // It has happened, whether or not anybody hears of it.
+    // The input is applied already, so a failure to log it is only a warning.
     let record = log::record(site.env.later().now, before, after, input.describe(), revision);
-    site.warn_on_failure(&after.name, || tell(site, &record));
+    site.warn_on_failure(&after.name, || publish_event(site, &record));
     Ok(())
 }
 
-/// Logs a record, and starts the command in `on_event` with it.
-fn tell(site: &Site<'_>, record: &Value) -> Result<()> {
+/// Logs a record, and starts the `on_event` command with it.
+fn publish_event(site: &Site<'_>, record: &Value) -> Result<()> {
     let root = &site.root.path;
     log::append(root, record)?;
     let Some(command) = &site.root.config.defaults.on_event else { return Ok(()) };
     let log = layout::on_event_log(root);
     log::rotate(&log)?;
-    // In the background: nobody waits for it, and its failure is its own.
+    // The command runs in the background: nothing waits for it, and its exit status is ignored.
     let text = |key: &str| record[key].as_str().unwrap_or_default().to_owned();
     let line = format!("{{ {}\n}} >> {} 2>&1 < /dev/null &", command.shell(), shell_word(&log));
     let started = proc::shell(site.env, &line)?
         .dir(root)
         .var("WORKER_CTL_ROOT", root.as_os_str())
-        // With a worker's own variable the command would count as its process, and end with it.
+        // With this variable the command would count as the worker's process, and would be ended with the worker.
         .without_vars(&["WORKER_CTL_WORKER"])
         .var("WORKER_CTL_EVENT", text("event"))
         .var("WORKER_CTL_NAME", text("worker"))
@@ -106,7 +104,7 @@ fn tell(site: &Site<'_>, record: &Value) -> Result<()> {
     Ok(())
 }
 
-/// Deletes the refs that keep what was reviewed, and what a worker had before a rebase.
+/// Deletes the refs that keep a worker's reviewed commit and its commit from before a rebase.
 pub fn unpin(site: &Site<'_>, name: &str) -> Result<()> {
     ["review", "pre"].iter().try_for_each(|kind| {
         site.clone.run(&site.root.path, &["update-ref", "-d", &format!("refs/shopfloor/{kind}/{name}")]).map(drop)

@@ -1,4 +1,4 @@
-//! `add`: a branch, a worktree, a place in the state.
+//! `add`: creates a worker.
 
 use clap::Args as ClapArgs;
 use serde::Serialize;
@@ -14,10 +14,10 @@ use crate::worker::checked_name;
 
 #[derive(Debug, ClapArgs)]
 pub struct Args {
-    /// 1 to 32 lower-case letters, digits, `_` and `-`
+    /// The worker's name: 1 to 32 lower-case letters, digits, `_` and `-`
     #[arg(allow_hyphen_values = true)]
     pub name: String,
-    /// What it should know of itself
+    /// Add TEXT to each of the worker's tasks
     #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
     pub role_prompt: Option<String>,
     #[command(flatten)]
@@ -26,13 +26,13 @@ pub struct Args {
 
 /// The answer with `--json`.
 #[derive(Serialize)]
-struct Answer<'a> {
+struct AddAnswer<'a> {
     worker: &'a str,
     worktree_path: &'a str,
     branch: &'a str,
 }
 
-/// `agent` and `model` are flags that every command has.
+/// `agent` and `model` are global flags, so they are not in `args`.
 pub fn run(site: &Site<'_>, args: &Args, agent: Option<String>, model: Option<String>) -> Result<Exit> {
     let name = args.name.as_str();
     let options = WorkerOptions { agent, model, role_prompt: args.role_prompt.clone() };
@@ -41,20 +41,20 @@ pub fn run(site: &Site<'_>, args: &Args, agent: Option<String>, model: Option<St
     let _lock = site.lock(name)?;
     make::check(site, name, &options)?;
     if site.is_dry {
-        commands::show(site.ui, format!("make {}", layout::worktree(&site.root.path, name).display()));
+        commands::show(site.ui, format!("create {}", layout::worktree(&site.root.path, name).display()));
         return Ok(Exit::Done);
     }
-    // Its table comes first, so that everybody who sees the worker sees its settings. An `up` that sees the table alone
-    // waits for our lock.
+    // Write the table first, so that whoever sees the worker also sees its settings. An `up` that sees only the table waits
+    // for our lock.
     let (before, after) = make::configure(site, name, &options)?;
-    let made = site.reload().and_then(|site| make::make(&site, name, &options));
-    if made.is_err() {
-        make::take_back(site, &before, &after)?;
+    let worker = site.reload().and_then(|site| make::make(&site, name, &options));
+    if worker.is_err() {
+        make::restore_config(site, &before, &after)?;
     }
-    let worker = made?;
+    let worker = worker?;
     if site.ui.is_json() {
         let (worktree_path, branch) = (&worker.worktree_path, &worker.branch);
-        site.ui.json(&Answer { worker: name, worktree_path, branch });
+        site.ui.json(&AddAnswer { worker: name, worktree_path, branch });
     } else {
         site.ui.line(printable(&worker.worktree_path));
     }

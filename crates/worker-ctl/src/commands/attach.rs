@@ -1,4 +1,4 @@
-//! `attach`: a person sits down at a worker's terminal.
+//! `attach`: attaches a person's terminal to a worker's session.
 
 use std::path::Path;
 
@@ -20,7 +20,7 @@ pub struct Args {
     pub worker: String,
 }
 
-/// Works from inside another tmux too. `before_attach` and `after_attach` run in the worktree.
+/// Attaches, also from inside another tmux. `before_attach` and `after_attach` run in the worktree.
 pub fn run(site: &Site<'_>, args: &Args) -> Result<Exit> {
     let name = args.worker.as_str();
     let pane = commands::pane(site, name)?;
@@ -34,7 +34,7 @@ pub fn run(site: &Site<'_>, args: &Args) -> Result<Exit> {
     match status.success() {
         true => Ok(Exit::Done),
         false => Err(Failure::failed(format!("tmux attach-session failed with {status}"))
-            .hint("attach from a terminal; elsewhere `worker-ctl peek` shows what there is")),
+            .hint("attach from a terminal, or print the screen with `worker-ctl peek`")),
     }
 }
 
@@ -43,7 +43,7 @@ fn run_line(site: &Site<'_>, worker: &Worker, line: Option<&Line>) -> Result<()>
     let sh = proc::find(site.env, "sh").ok_or_else(|| Failure::failed("sh is not on the PATH"))?;
     let mut cmd = Cmd::new(&sh, site.env).dir(Path::new(&worker.worktree_path)).arg("-c").arg(line.shell());
     for (key, value) in session::variables(site, worker) {
-        // With a worker's own variable it would count as its process, and end with it.
+        // With this variable the command would count as the worker's process, and would be ended with the worker.
         cmd = cmd.var(if key == "WORKER_CTL_WORKER" { "WORKER_CTL_NAME" } else { key }, value);
     }
     let cmd = cmd.without_vars(&["WORKER_CTL_WORKER"]);

@@ -1,4 +1,4 @@
-//! `down`: sessions go; tasks stay.
+//! `down`: ends all sessions and keeps their tasks.
 
 use clap::Args as ClapArgs;
 use shopfloor_core::error::{Exit, Result};
@@ -14,7 +14,7 @@ use crate::worker::{Session, Worker};
 
 #[derive(Debug, ClapArgs)]
 pub struct Args {
-    /// Do not wait for programs to end by themselves
+    /// Kill programs at once, without waiting for them to end
     #[arg(long)]
     pub force: bool,
     #[command(flatten)]

@@ -1,4 +1,4 @@
-//! `events`: what happened to workers.
+//! `events`: prints the events of workers.
 
 use std::fs::File;
 use std::io::Read;
@@ -17,15 +17,15 @@ use crate::layout;
 use crate::log;
 use crate::site::Site;
 
-/// How often is looked whether there is more.
+/// How often to check for new events.
 const POLL: Duration = Duration::from_millis(200);
 
 #[derive(Debug, ClapArgs)]
 pub struct Args {
-    /// Tell what happens from now on, until interrupted
+    /// Print new events until interrupted
     #[arg(long)]
     pub follow: bool,
-    /// Begin there: a time, `30m` ago, after the record with this `seq`, or `all`
+    /// Start at a time or a duration ago (`30m`), after the event with this `seq`, or with `all`
     #[arg(long, value_name = "TIME|SEQ|all")]
     pub since: Option<String>,
 }
@@ -42,7 +42,7 @@ pub fn run(site: &Site<'_>, args: &Args) -> Result<Exit> {
     loop {
         match &mut file {
             None => file = File::open(&path).ok(),
-            // Put aside: what was not read yet stands there, then comes the new one.
+            // The log was rotated: read the rest of the old file, then go on with the new one.
             Some(open) if !fs::is_open_at(open, &path) => {
                 open.read_to_end(&mut rest).at("read", &path)?;
                 file = File::open(&path).ok();
@@ -53,7 +53,7 @@ pub fn run(site: &Site<'_>, args: &Args) -> Result<Exit> {
             open.read_to_end(&mut rest).at("read", &path)?;
         }
         printer.print(site, &mut rest);
-        // What was there before a script was started again is no news to it.
+        // `--follow` alone skips the events that are there already, so that a restarted script gets only new ones.
         printer.is_silent = false;
         if !args.follow || !site.ui.is_taken(Duration::ZERO) {
             return Ok(Exit::Done);
@@ -63,16 +63,16 @@ pub fn run(site: &Site<'_>, args: &Args) -> Result<Exit> {
     }
 }
 
-/// How far records were printed.
+/// Prints records, and remembers how far it got.
 struct Printer {
-    /// The number of the last record; those of an earlier version have none, and are counted.
+    /// The number of the last record. Records of an earlier version have no number and are counted.
     seq: u64,
     since: Since,
     is_silent: bool,
 }
 
 impl Printer {
-    /// Prints whole lines; what a writer has not finished stays in `rest`.
+    /// Prints complete lines. A line that is still being written stays in `rest`.
     fn print(&mut self, site: &Site<'_>, rest: &mut Vec<u8>) {
         let Some(end) = rest.iter().rposition(|byte| *byte == b'\n') else { return };
         let lines: Vec<u8> = rest.drain(..=end).collect();

@@ -1,4 +1,4 @@
-//! `hook`: an agent's own hook says that a text has arrived.
+//! `hook`: called by an agent's own hook, confirms that a text has arrived.
 
 use std::path::Path;
 
@@ -13,27 +13,27 @@ use crate::worker::checked_name;
 
 #[derive(Debug, ClapArgs)]
 pub struct Args {
-    /// Whose hook it is
+    /// The agent whose hook calls this
     #[arg(value_name = "AGENT")]
-    pub of: HookAgent,
+    pub program: HookAgent,
 }
 
-/// Programs whose hooks we understand.
+/// The agents whose hooks are supported.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum HookAgent {
     Claude,
     Gemini,
 }
 
-/// Works within a worker's session only; elsewhere there is nothing to say.
+/// Saves a receipt. Outside of a worker's session this does nothing.
 pub fn run(ui: &Ui, env: &Env, args: &Args) -> Result<Exit> {
     let payload: Value = serde_json::from_slice(&ui.input()?)
-        .map_err(|e| Failure::malformed("the hook's input is no JSON").because(e))?;
+        .map_err(|e| Failure::malformed("the hook's input is not JSON").because(e))?;
     let (Some(root), Some(worker)) = (env.var("WORKER_CTL_ROOT"), env.var("WORKER_CTL_WORKER")) else {
         return Ok(Exit::Done);
     };
     let event = payload["hook_event_name"].as_str().unwrap_or_default();
-    let is_prompt = match args.of {
+    let is_prompt = match args.program {
         HookAgent::Claude => event == "UserPromptSubmit",
         HookAgent::Gemini => event == "BeforeAgent",
     };

@@ -1,4 +1,4 @@
-//! `init`: a root for a repository. The source is only read.
+//! `init`: creates a root for a repository. In the source it writes only the record of the root.
 
 use std::path::{Path, PathBuf};
 
@@ -17,20 +17,20 @@ use shopfloor_core::ui::{Ui, printable};
 use crate::clone::PUSH_URL;
 use crate::commands;
 use crate::layout;
-use crate::root::{DEFAULT, Proof, prove, read_record, record};
+use crate::root::{DEFAULT, Proof, prove, read_record, record_file};
 use crate::store::{self, State};
-use crate::tmux::socket_of;
+use crate::tmux::default_socket;
 
 #[derive(Debug, ClapArgs)]
 pub struct Args {
-    /// The root to make [default: ~/workers, or ~/workers/NAME where that is another repository's root]
+    /// Create the root in DIR [default: ~/workers, or ~/workers/NAME if ~/workers is another repository's root]
     #[arg(long, value_name = "DIR")]
     pub target: Option<PathBuf>,
     #[command(flatten)]
     pub dry: DryRun,
 }
 
-/// The flags that every command has and `init` obeys in its own way.
+/// The global flags that `init` reads in its own way.
 pub struct CommonFlags<'a> {
     pub root: Option<&'a Path>,
     pub source: Option<&'a Path>,
@@ -39,16 +39,16 @@ pub struct CommonFlags<'a> {
 
 /// The answer with `--json`.
 #[derive(Serialize)]
-struct Answer<'a> {
+struct InitAnswer<'a> {
     root: &'a Path,
     source: &'a Path,
     branch: &'a str,
 }
 
-/// The branch that a clone's HEAD names, and that never is.
+/// The branch that the clone's HEAD names. It never exists.
 const NO_BRANCH: &str = "worker-ctl-none";
 
-/// A root that is about to be made.
+/// A root that is about to be created.
 struct NewRoot {
     root: PathBuf,
     repo: Repo,
@@ -61,7 +61,7 @@ struct NewRoot {
 pub fn run(ui: &Ui, env: &Env, args: &Args, flags: &CommonFlags<'_>) -> Result<Exit> {
     let (git, mut new) = plan(env, args, flags)?;
     if args.dry.dry_run {
-        commands::show(ui, format!("make {} for {} of {}", new.root.display(), new.branch, new.source.display()));
+        commands::show(ui, format!("create {} for {} of {}", new.root.display(), new.branch, new.source.display()));
         return Ok(Exit::Done);
     }
     fs::create_private_dir(&new.root)?;
@@ -72,36 +72,34 @@ pub fn run(ui: &Ui, env: &Env, args: &Args, flags: &CommonFlags<'_>) -> Result<E
     let root = new.root.as_path();
     if let Some(before) = &new.recorded {
         let (root, before) = (root.display(), before.display());
-        ui.note(format!(
-            "{root} is the root recorded in the repository from now on; name the other with `--root {before}`"
-        ));
+        ui.note(format!("the repository now records {root} as its root; name the other root with `--root {before}`"));
     }
     if ui.is_json() {
-        ui.json(&Answer { root, source: &new.source, branch: &new.branch });
+        ui.json(&InitAnswer { root, source: &new.source, branch: &new.branch });
     } else {
         ui.line(printable(&root.to_string_lossy()));
     }
     Ok(Exit::Done)
 }
 
-/// Finds the repository, its branch, and a place for the root. Nothing is written.
+/// Finds the repository, its branch, and a directory for the root. Nothing is written.
 fn plan(env: &Env, args: &Args, flags: &CommonFlags<'_>) -> Result<(Git, NewRoot)> {
-    let place = |path: &Path| env.cwd.join(expand_home(env, &path.to_string_lossy()));
+    let absolute = |path: &Path| env.cwd.join(expand_home(env, &path.to_string_lossy()));
     let given =
         |flag: Option<&Path>, name: &str| flag.map(Path::to_path_buf).or_else(|| env.var(name).map(PathBuf::from));
     let (source, branch) = (given(flags.source, "WORKER_CTL_SOURCE"), given(flags.branch, "WORKER_CTL_BRANCH"));
     let target = given(args.target.as_deref().or(flags.root), "WORKER_CTL_ROOT");
-    if let Some(source) = source.as_deref().map(place).filter(|source| !source.is_dir()) {
-        return Err(Failure::usage(format!("the source {} is no directory", source.display()))
+    if let Some(source) = source.as_deref().map(absolute).filter(|source| !source.is_dir()) {
+        return Err(Failure::usage(format!("the source {} is not a directory", source.display()))
             .hint("name a repository on this machine with `--source`"));
     }
-    let there = env.at(&source.as_deref().map_or_else(|| env.cwd.clone(), place))?;
+    let there = env.at(&source.as_deref().map_or_else(|| env.cwd.clone(), absolute))?;
     let mut git = Git::find(&there)?;
     let repo = git.discover()?;
-    if let Proof::Root(of) = prove(env, &repo.main_checkout)? {
-        let why = format!("{} is a root itself, of {}", repo.main_checkout.display(), of.display());
+    if let Proof::Root(source) = prove(env, &repo.main_checkout)? {
+        let why = format!("{} is itself a root, of {}", repo.main_checkout.display(), source.display());
         return Err(
-            Failure::new(Exit::No, "exists", why).hint("use it as it is, or name another repository with `--source`")
+            Failure::new(Exit::No, "exists", why).hint("use that root, or name another repository with `--source`")
         );
     }
     let source = repo.worktree.clone().unwrap_or_else(|| repo.common_dir.clone());
@@ -109,17 +107,17 @@ fn plan(env: &Env, args: &Args, flags: &CommonFlags<'_>) -> Result<(Git, NewRoot
     let branch = default_branch(&git, &source, named.as_deref())?;
     let recorded = match read_record(&repo.common_dir)? {
         Some(recorded) => match prove(env, &recorded)? {
-            Proof::Root(of) => Some((recorded, of)),
+            Proof::Root(source) => Some((recorded, source)),
             Proof::None(_) => None,
         },
         None => None,
     };
     let root = match (&target, &recorded) {
-        (Some(target), _) => place(target),
-        (None, Some((recorded, of))) => {
-            let why = format!("{} is a root already, of {}", recorded.display(), of.display());
+        (Some(target), _) => absolute(target),
+        (None, Some((recorded, source))) => {
+            let why = format!("{} is a root already, of {}", recorded.display(), source.display());
             return Err(Failure::new(Exit::No, "exists", why)
-                .hint("use it as it is, or make a second one with `--target DIR`: that one is recorded from then on"));
+                .hint("use that root, or create a second one with `--target DIR`, which is then recorded instead"));
         }
         (None, None) => default_target(env, &source)?,
     };
@@ -128,7 +126,7 @@ fn plan(env: &Env, args: &Args, flags: &CommonFlags<'_>) -> Result<(Git, NewRoot
     Ok((git, NewRoot { root, repo, source, branch, recorded }))
 }
 
-/// Makes the clone, without a checkout. A killed `init` is begun again: every step may be repeated.
+/// Creates the clone, without a checkout. Every step may be repeated, so that a killed `init` can be run again.
 fn make_clone(env: &Env, git: &Git, new: &NewRoot) -> Result<()> {
     let NewRoot { root, source, branch, .. } = new;
     let run = |dir: &Path, args: &[&str]| -> Result<String> {
@@ -156,26 +154,27 @@ fn make_clone(env: &Env, git: &Git, new: &NewRoot) -> Result<()> {
     run(root, &["fetch", "--quiet", "--no-tags", "--no-recurse-submodules", "--update-shallow", "origin"])?;
     run(root, &["rev-parse", "--verify", "--quiet", &format!("refs/remotes/origin/{branch}^{{commit}}")])?;
     if proc::find(env, "git-lfs").is_some() {
-        // Without it the pointers are there, and nothing is lost.
+        // This may fail: then the pointer files are checked out, and nothing is lost.
         let _ = git.cmd(root).args(["lfs", "install", "--local", "--skip-repo"]).capture()?;
     }
     Ok(())
 }
 
-/// Writes the state, the repository's record of the root, and last the configuration: with it there is a root.
+/// Writes the state, the repository's record of the root, and the configuration. The configuration comes last, because it
+/// makes the directory a root.
 fn record_root(new: &NewRoot) -> Result<()> {
     let NewRoot { root, repo, source, branch, .. } = new;
     for dir in [".worktrees", "logs", "locks"] {
         fs::create_private_dir(&root.join(dir))?;
     }
-    store::create(root, &State::new(&socket_of(root)))?;
-    let record = record(&repo.common_dir);
+    store::create(root, &State::new(&default_socket(root)))?;
+    let record = record_file(&repo.common_dir);
     fs::create_private_dir(record.parent().unwrap_or(&repo.common_dir))?;
     fs::replace(&record, format!("{}\n", root.display()).as_bytes(), Some(fs::PRIVATE))?;
     fs::replace(&layout::config(root), config(source, branch).as_bytes(), None)
 }
 
-/// Where a root goes that nobody named a place for: beside the root of another repository, not into it.
+/// The directory of a new root when none is named: `~/workers`, or a directory below if that is another repository's root.
 fn default_target(env: &Env, source: &Path) -> Result<PathBuf> {
     let default = expand_home(env, DEFAULT);
     let is_others = matches!(prove(env, &default)?, Proof::Root(other) if other != source);
@@ -186,17 +185,17 @@ fn default_target(env: &Env, source: &Path) -> Result<PathBuf> {
     }
 }
 
-/// Exit 1 where there is something at the place already, other than what a killed `init` for this source left.
+/// Exit 1 when the directory has anything but the files that a killed `init` for this source left.
 fn refuse_taken(git: &Git, root: &Path, source: &Path) -> Result<()> {
     let refuse = |why: String, hint: &str| Err(Failure::new(Exit::No, "exists", why).hint(hint));
-    let other = "choose another place with `--target`";
+    let other = "choose another directory with `--target`";
     if layout::config(root).exists() {
-        let hint = "use it as it is, or choose another place with `--target`";
+        let hint = "use that root, or choose another directory with `--target`";
         return refuse(format!("{} is a root already", root.display()), hint);
     }
     if !root.is_dir() {
         return match root.symlink_metadata().is_ok() {
-            true => refuse(format!("{} is no directory", root.display()), other),
+            true => refuse(format!("{} is not a directory", root.display()), other),
             false => Ok(()),
         };
     }
@@ -222,8 +221,8 @@ fn refuse_taken(git: &Git, root: &Path, source: &Path) -> Result<()> {
     }
 }
 
-/// What of ours the source has, so that worktrees here are set up and merged as worktrees there: the hooks, and how a
-/// ledger is merged.
+/// Installs the shopfloor hooks and the ledger's merge driver if the source has them, so that workers' worktrees are set up
+/// and merged like the source's own.
 fn install_hooks(ui: &Ui, env: &Env, source: &Repo, root: &Path) -> Result<()> {
     let there = env.at(root)?;
     let mut git = Git::find(&there)?;
@@ -249,20 +248,19 @@ fn install_hooks(ui: &Ui, env: &Env, source: &Repo, root: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Named, else the source's own default, else `main` or `master` if there is one of them. Never what happens to be
-/// checked out.
+/// The default branch: the named one, else the source's `origin/HEAD`, else `main` or `master` if exactly one of them exists.
+/// It does not depend on the branch that is checked out.
 fn default_branch(git: &Git, source: &Path, named: Option<&str>) -> Result<String> {
     let exists = |name: &str| -> Result<bool> {
-        let asked =
+        let shown =
             git.cmd(source).args(["show-ref", "--verify", "--quiet", &format!("refs/heads/{name}")]).capture()?;
-        Ok(asked.status.success())
+        Ok(shown.status.success())
     };
     if let Some(name) = named {
         return match exists(name)? {
             true => Ok(name.to_owned()),
-            false => {
-                Err(Failure::usage(format!("the source has no branch `{name}`")).hint("`git branch` there lists them"))
-            }
+            false => Err(Failure::usage(format!("the source has no branch `{name}`"))
+                .hint("`git branch` in the source lists its branches")),
         };
     }
     let asked = git.cmd(source).args(["symbolic-ref", "--quiet", "refs/remotes/origin/HEAD"]).capture()?;
@@ -276,9 +274,10 @@ fn default_branch(git: &Git, source: &Path, named: Option<&str>) -> Result<Strin
         (true, false) => Ok("main".into()),
         (false, true) => Ok("master".into()),
         _ if !has_commit(git, source)? => {
-            Err(Failure::usage("the source has no commit yet").hint("commit something first"))
+            Err(Failure::usage("the source has no commit yet").hint("make a commit in the source first"))
         }
-        _ => Err(Failure::usage("which branch work goes to is not clear").hint("name it: `--branch NAME`")),
+        _ => Err(Failure::usage("cannot tell which branch accepted work lands on")
+            .hint("name the branch with `--branch NAME`")),
     }
 }
 

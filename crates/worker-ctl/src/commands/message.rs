@@ -1,4 +1,4 @@
-//! `message`: a word to a worker.
+//! `message`: sends a message to a worker.
 
 use clap::Args as ClapArgs;
 use shopfloor_core::error::{Exit, Result};
@@ -14,10 +14,10 @@ use crate::site::Site;
 pub struct Args {
     /// The worker
     pub worker: String,
-    /// What there is to say; `-` reads it from stdin
+    /// The message; `-` reads it from stdin
     #[arg(allow_hyphen_values = true)]
     pub message: String,
-    /// Also when it has no task, a text may stand in its input line, or somebody types there
+    /// Send even if the worker has no task, a text may be in its input line, or somebody types in its terminal
     #[arg(long)]
     pub force: bool,
     #[command(flatten)]

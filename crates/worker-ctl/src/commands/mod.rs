@@ -1,4 +1,4 @@
-//! One file per subcommand, and what they share: how they begin, what they read, what they print.
+//! One file per subcommand, and the functions that they share: to recover, to read texts, and to print answers.
 
 pub mod accept;
 pub mod add;
@@ -39,7 +39,7 @@ use crate::tmux::Pane;
 use crate::tmux::typing::{self, Verdict};
 use crate::worker::Worker;
 
-/// What `--dry-run` prints.
+/// The answer of `--dry-run` with `--json`.
 #[derive(Serialize)]
 struct DryAnswer {
     dry_run: bool,
@@ -47,42 +47,42 @@ struct DryAnswer {
 }
 
 /// Prints what a command would do.
-pub fn show(ui: &Ui, what: impl Display) {
-    let would = what.to_string();
+pub fn show(ui: &Ui, step: impl Display) {
+    let would = step.to_string();
     match ui.is_json() {
         true => ui.json(&DryAnswer { dry_run: true, would }),
         false => ui.line(format!("would {}", printable(&would))),
     }
 }
 
-/// Finishes what a killed command left; a dry run leaves it.
+/// Finishes what a killed command left open. A dry run does not.
 pub fn recover(site: &Site<'_>) -> Result<FinishedAccepts> {
     if site.is_dry { Ok(FinishedAccepts::new()) } else { finish_all(site) }
 }
 
-/// Looks at all workers, so that what is decided is decided about what there is now; a dry run records nothing.
+/// Patrols, so that decisions are based on the current state. A dry run does not.
 pub fn look(site: &Site<'_>) -> Result<()> {
     if site.is_dry { Ok(()) } else { tick(site, Scope::All) }
 }
 
-/// A worker as it is once its lock is ours.
+/// Takes a worker's lock, and loads its record under that lock.
 pub fn locked(site: &Site<'_>, name: &str) -> Result<(Worker, Lock)> {
     store::load(&site.root.path)?.require(name)?;
     let lock = site.lock(name)?;
     Ok((store::load(&site.root.path)?.require(name)?.clone(), lock))
 }
 
-/// The pane of a worker's agent. Exit 1 where it has none.
+/// The pane of a worker's agent. Exit 1 when there is none.
 pub fn pane(site: &Site<'_>, name: &str) -> Result<Pane> {
     let worker = store::load(&site.root.path)?.require(name)?.clone();
     site.tmux()?.pane_of(&worker)?.ok_or_else(|| {
         Failure::new(Exit::No, "wrong_state", format!("{name} has no session"))
-            .hint(format!("start it: `worker-ctl up {name}`"))
+            .hint(format!("start its session: `worker-ctl up {name}`"))
     })
 }
 
-/// Fetches the default branch, so that what the source has got meanwhile is no loss. Where the source cannot be asked,
-/// more counts as lost.
+/// Fetches the default branch, so that work that the source has meanwhile does not count as lost. If the fetch fails, this
+/// only warns, because then more counts as lost, not less.
 pub fn renew_base(site: &Site<'_>) {
     if let Err(failure) = site.clone.fetched(&site.source()) {
         site.ui.warn(failure);
@@ -95,30 +95,30 @@ pub fn fork(site: &Site<'_>, sha: &str) -> Result<String> {
     Ok(site.clone.merge_base(&base, sha)?.unwrap_or(base))
 }
 
-/// What the work on `sha` comes to against where it branched off.
+/// The diff of the work on `sha` against the commit at which it branched off.
 pub fn diff(site: &Site<'_>, sha: &str) -> Result<String> {
-    let how = ["diff", "--no-ext-diff", "--no-textconv", "--no-color"];
-    let diff = site.clone.ask(&site.root.path, &[&how[..], &[&fork(site, sha)?, sha]].concat())?;
+    let command = ["diff", "--no-ext-diff", "--no-textconv", "--no-color"];
+    let diff = site.clone.ask(&site.root.path, &[&command[..], &[&fork(site, sha)?, sha]].concat())?;
     Ok(if diff.is_empty() { diff } else { format!("{diff}\n") })
 }
 
-/// A text that a person gives, or stdin for `-`. Exit 2 where it cannot be typed.
+/// A text argument, or stdin for `-`. Exit 2 for a text that cannot be typed.
 pub fn read_text(site: &Site<'_>, text: &str) -> Result<String> {
     typing::cleaned(if text == "-" { site.ui.input()? } else { text.as_bytes().to_vec() })
 }
 
-/// The same from a file, or from stdin for `-`.
+/// The text in a file, or stdin for `-`. Exit 2 for a text that cannot be typed.
 pub fn read_text_file(site: &Site<'_>, file: &Path) -> Result<String> {
     if file.as_os_str() == "-" {
         return typing::cleaned(site.ui.input()?);
     }
     let bytes = fs::read(&site.env.cwd.join(file))?;
     typing::cleaned(bytes.ok_or_else(|| {
-        Failure::malformed(format!("there is no file {}", file.display())).hint("name a file that is there")
+        Failure::malformed(format!("the file {} does not exist", file.display())).hint("name a file that exists")
     })?)
 }
 
-/// What workers are at, as commands on several of them answer.
+/// The statuses of several workers, as the answer of a command with `--json`.
 #[derive(Serialize)]
 struct Statuses<'a> {
     workers: Vec<WorkerStatus<'a>>,
@@ -130,7 +130,7 @@ struct WorkerStatus<'a> {
     status: &'static str,
 }
 
-/// Prints what these workers are at, with `--json`.
+/// With `--json`, prints the statuses of these workers.
 pub fn print_statuses(site: &Site<'_>, names: &[String]) -> Result<Exit> {
     if site.ui.is_json() {
         let state = store::load(&site.root.path)?;
@@ -141,7 +141,7 @@ pub fn print_statuses(site: &Site<'_>, names: &[String]) -> Result<Exit> {
     Ok(Exit::Done)
 }
 
-/// What a delivery came to.
+/// The result of a delivery with `--json`.
 #[derive(Serialize)]
 struct DeliveryAnswer<'a> {
     worker: &'a str,
@@ -151,7 +151,7 @@ struct DeliveryAnswer<'a> {
     error: Option<serde_json::Value>,
 }
 
-/// Prints what a delivery came to. Where nothing was typed, the answer with `--json` has the failure too.
+/// Prints the result of a delivery. If nothing was typed, the answer with `--json` includes the failure.
 pub fn print_delivery(site: &Site<'_>, name: &str, delivered: Result<(Worker, Verdict)>) -> Result<Exit> {
     match delivered {
         Ok((worker, verdict)) if site.ui.is_json() => {
@@ -166,14 +166,14 @@ pub fn print_delivery(site: &Site<'_>, name: &str, delivered: Result<(Worker, Ve
         Err(failure) if typing::is_nothing_typed(&failure) && site.ui.is_json() => {
             let state = store::load(&site.root.path)?;
             let (status, error) = (state.require(name)?.status(), Some(failure.to_json()));
-            site.ui.json(&DeliveryAnswer { worker: name, delivery: typing::NOT, status, error });
+            site.ui.json(&DeliveryAnswer { worker: name, delivery: typing::NOT_DELIVERED, status, error });
             Ok(failure.exit)
         }
         Err(failure) => Err(failure),
     }
 }
 
-/// Where the work of a worker is kept.
+/// Where the work of a worker is kept, with `--json`.
 #[derive(Serialize)]
 struct KeptAnswer<'a> {
     worker: &'a str,

@@ -1,4 +1,4 @@
-//! `nuke`: a worker is removed; its work is kept where it is anywhere else already, or on demand.
+//! `nuke`: removes workers. Work that exists nowhere else is refused, or kept with `--force`.
 
 use clap::Args as ClapArgs;
 use shopfloor_core::error::{Exit, Failure, Result};
@@ -15,13 +15,13 @@ use crate::worker::Worker;
 pub struct Args {
     /// The worker
     pub worker: Option<String>,
-    /// All of them
+    /// Remove all workers
     #[arg(long)]
     pub all: bool,
-    /// Also where work would be lost, which is kept under refs/shopfloor/trash/
+    /// Remove a worker even if it has unmerged work, and keep that work under refs/shopfloor/trash/
     #[arg(long)]
     pub force: bool,
-    /// Do not ask
+    /// Do not ask for confirmation
     #[arg(long)]
     pub yes: bool,
     #[command(flatten)]
@@ -37,7 +37,7 @@ pub fn run(site: &Site<'_>, args: &Args) -> Result<Exit> {
         _ => return Err(Failure::usage("name a worker, or use `--all`").hint("`worker-ctl status` lists them")),
     };
     commands::renew_base(site);
-    // All are looked at before one is touched.
+    // Check all workers before removing the first one.
     let check = |worker: &Worker| Ok(describe_nuke(worker, &removal::check_losses(site, worker, args.force)?));
     let plan = workers.iter().map(check).collect::<Result<Vec<String>>>()?;
     if site.is_dry {
@@ -49,13 +49,13 @@ pub fn run(site: &Site<'_>, args: &Args) -> Result<Exit> {
         let _lock = site.lock(&worker.name)?;
         let Some(worker) = store::load(&site.root.path)?.workers.get(&worker.name).cloned() else { continue };
         let kept = removal::nuke(site, &worker, args.force)?;
-        site.ui.note(format!("{} is gone", worker.name));
+        site.ui.note(format!("removed {}", worker.name));
         commands::print_kept(site, &worker.name, &kept);
     }
     Ok(Exit::Done)
 }
 
-/// Exit 5 where a person has not agreed.
+/// Exit 3 unless a person agrees.
 fn confirm(site: &Site<'_>, args: &Args, workers: &[Worker]) -> Result<()> {
     if args.yes {
         return Ok(());
@@ -63,7 +63,7 @@ fn confirm(site: &Site<'_>, args: &Args, workers: &[Worker]) -> Result<()> {
     let names = workers.iter().map(|worker| worker.name.as_str()).collect::<Vec<_>>().join(", ");
     let declined = || Failure::new(Exit::Decide, "undecided", format!("nothing was removed: {names}"));
     if !site.ui.can_ask() {
-        return Err(declined().hint("a person must decide: run it on a terminal, or with `--yes`"));
+        return Err(declined().hint("a person must decide: run the command on a terminal, or with `--yes`"));
     }
     match site.ui.confirm(&format!("Remove {names}, with their sessions, worktrees and branches?")) {
         true => Ok(()),

@@ -1,4 +1,4 @@
-//! `patrol`: one look at all workers.
+//! `patrol`: looks at all workers once.
 
 use clap::Args as ClapArgs;
 use shopfloor_core::error::{Exit, Result};
@@ -19,7 +19,7 @@ pub struct Args {
 }
 
 pub fn run(site: &Site<'_>) -> Result<Exit> {
-    // However long the one under way takes.
+    // Wait for a patrol that is under way, however long it takes.
     let _tick = loop {
         match site.lock_root(RootLock::Patrol) {
             Err(failure) if failure.exit == Exit::Busy => proc::check_interrupt()?,
@@ -29,7 +29,7 @@ pub fn run(site: &Site<'_>) -> Result<Exit> {
     if site.is_dry {
         for (worker, input) in patrol::look(site, Scope::All)? {
             let (name, detail) = input.describe();
-            commands::show(site.ui, format!("note of {}: {name} {detail}", worker.name));
+            commands::show(site.ui, format!("record for {}: {name} {detail}", worker.name));
         }
         return Ok(Exit::Done);
     }

@@ -1,4 +1,4 @@
-//! `peek`: what a worker's terminal shows.
+//! `peek`: prints the screen of a worker's terminal.
 
 use clap::Args as ClapArgs;
 use serde::Serialize;
@@ -12,14 +12,14 @@ use crate::site::Site;
 pub struct Args {
     /// The worker
     pub worker: String,
-    /// So many lines above the screen too
+    /// Print N lines above the screen too
     #[arg(short, long = "lines", value_name = "N", default_value_t = 0)]
     pub n: usize,
 }
 
 /// The answer with `--json`.
 #[derive(Serialize)]
-struct Answer<'a> {
+struct PeekAnswer<'a> {
     worker: &'a str,
     text: String,
 }
@@ -28,9 +28,9 @@ pub fn run(site: &Site<'_>, args: &Args) -> Result<Exit> {
     let pane = commands::pane(site, &args.worker)?;
     let text = site.tmux()?.text(&pane, args.n)?;
     if site.ui.is_json() {
-        site.ui.json(&Answer { worker: &args.worker, text: text.join("\n") });
+        site.ui.json(&PeekAnswer { worker: &args.worker, text: text.join("\n") });
     } else {
-        // A worker's terminal is wider than most.
+        // A worker's terminal is wider than most, so cut the lines.
         let width = site.ui.width().unwrap_or(usize::MAX);
         text.iter().for_each(|line| site.ui.line(printable(line).chars().take(width).collect::<String>()));
     }

@@ -1,4 +1,4 @@
-//! `rebase`: a worker's commit onto what the default branch is now.
+//! `rebase`: rebases a worker's work onto the default branch.
 
 use clap::Args as ClapArgs;
 use serde::Serialize;
@@ -15,7 +15,7 @@ use crate::site::Site;
 pub struct Args {
     /// The worker
     pub worker: String,
-    /// Also when a text may stand in its input line, or somebody types there
+    /// Ask the worker to resolve conflicts even if a text may be in its input line, or somebody types in its terminal
     #[arg(long)]
     pub force: bool,
     #[command(flatten)]
@@ -24,7 +24,7 @@ pub struct Args {
 
 /// The answer with `--json`.
 #[derive(Serialize)]
-struct Answer<'a> {
+struct RebaseAnswer<'a> {
     worker: &'a str,
     outcome: &'static str,
 }
@@ -41,7 +41,7 @@ pub fn run(site: &Site<'_>, args: &Args) -> Result<Exit> {
     }
     let rebased = rebase::carry_out(site, &standing, plan, args.force)?;
     if site.ui.is_json() {
-        site.ui.json(&Answer { worker: name, outcome: rebased.word() });
+        site.ui.json(&RebaseAnswer { worker: name, outcome: rebased.word() });
     } else {
         site.ui.note(format!("{name}: {}", rebased.word().replace('_', " ")));
     }

@@ -1,4 +1,4 @@
-//! `reject`: the reviewed worker goes back to work with what should change.
+//! `reject`: sends the reviewed work back to its worker.
 
 use clap::Args as ClapArgs;
 use shopfloor_core::error::{Exit, Failure, Result};
@@ -14,10 +14,10 @@ use crate::store;
 
 #[derive(Debug, ClapArgs)]
 pub struct Args {
-    /// What should change
+    /// The changes that you want; `-` reads them from stdin
     #[arg(allow_hyphen_values = true)]
     pub message: String,
-    /// Also when a text may stand in its input line, or somebody types there
+    /// Send even if a text may be in the worker's input line, or somebody types in its terminal
     #[arg(long)]
     pub force: bool,
     #[command(flatten)]
@@ -29,11 +29,12 @@ pub fn run(site: &Site<'_>, args: &Args) -> Result<Exit> {
     commands::recover(site)?;
     look(site)?;
     let name = store::load(&site.root.path)?.last_reviewed.ok_or_else(|| {
-        Failure::new(Exit::No, "wrong_state", "nothing was reviewed").hint("look first: `worker-ctl review NAME`")
+        Failure::new(Exit::No, "wrong_state", "nothing was reviewed")
+            .hint("review work first: `worker-ctl review NAME`")
     })?;
     let (worker, _lock) = commands::locked(site, &name)?;
     let sha = worker.commit_sha.clone().unwrap_or_default();
-    let patch = if sha.is_empty() { String::new() } else { site.clone.work_of(&sha)? };
+    let patch = if sha.is_empty() { String::new() } else { site.clone.work_digest(&sha)? };
     let input = Input::Reject { base: sha.clone(), patch, force: args.force };
     if let Err(refused) = permit(&worker, &input) {
         return commands::print_delivery(site, &name, Err(refused));

@@ -1,4 +1,4 @@
-//! `reset`: a worker's task is given up; its work is kept where it is anywhere else already, or on demand.
+//! `reset`: takes a worker's task away. Work that exists nowhere else is refused, or kept with `--force`.
 
 use clap::Args as ClapArgs;
 use shopfloor_core::error::{Exit, Result};
@@ -12,7 +12,7 @@ use crate::site::Site;
 pub struct Args {
     /// The worker
     pub worker: String,
-    /// Also where work would be lost, which is kept under refs/shopfloor/trash/
+    /// Reset a worker even if it has unmerged work, and keep that work under refs/shopfloor/trash/
     #[arg(long)]
     pub force: bool,
     #[command(flatten)]

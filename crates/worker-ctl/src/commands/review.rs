@@ -1,4 +1,4 @@
-//! `review`: shows what a worker did, and remembers that it was shown.
+//! `review`: shows a worker's work and records that it was reviewed.
 
 use std::io::IsTerminal;
 use std::sync::atomic::Ordering;
@@ -19,16 +19,16 @@ use crate::worker::{Task, Worker};
 
 #[derive(Debug, ClapArgs)]
 pub struct Args {
-    /// The worker [default: who has waited longest]
+    /// The worker [default: the one that has waited longest]
     pub worker: Option<String>,
-    /// What shows it [default: difftastic where it is installed, else git]
+    /// Show the diff with PROGRAM [default: difftastic if it is installed, else git]
     #[arg(long, value_name = "PROGRAM")]
     pub interface: Option<Interface>,
     #[command(flatten)]
     pub dry: DryRun,
 }
 
-/// What shows a diff.
+/// The program that shows a diff.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Interface {
     Git,
@@ -38,7 +38,7 @@ pub enum Interface {
 
 /// The answer with `--json`.
 #[derive(Serialize)]
-struct Answer<'a> {
+struct ReviewAnswer<'a> {
     worker: &'a str,
     sha: &'a str,
     diff: &'a str,
@@ -51,7 +51,7 @@ pub fn run(site: &Site<'_>, args: &Args) -> Result<Exit> {
     let (worker, sha) = {
         let _lock = site.lock(&name)?;
         if !site.is_dry {
-            // Without the source it is shown as it is.
+            // If the source is missing, show the work as it is.
             site.warn_on_failure(&name, || {
                 let base = site.clone.fetched(&site.source())?;
                 rebase::refresh(site, store::load(&site.root.path)?.require(&name)?, &base)
@@ -59,19 +59,19 @@ pub fn run(site: &Site<'_>, args: &Args) -> Result<Exit> {
         }
         mark_reviewed(site, &name)?
     };
-    // No worker's lock is held while a person reads; meanwhile the others are brought up to date.
+    // No worker's lock is held while a person reads. Meanwhile the other reviews are brought up to date.
     std::thread::scope(|scope| {
         if !site.is_dry {
-            scope.spawn(|| site.warn_on_failure("the others", || patrol::refresh(site).map(drop)));
+            scope.spawn(|| site.warn_on_failure("other workers", || patrol::refresh(site).map(drop)));
         }
         let shown = show(site, &worker, &sha, args.interface);
-        // The refresh ends after the worker it is at.
+        // Ask the refresh to end after the current worker.
         site.ending.store(true, Ordering::SeqCst);
         shown
     })
 }
 
-/// The worker that is named; else the one that has waited longest.
+/// The named worker, or else the one that has waited longest.
 fn choose(site: &Site<'_>, name: Option<&str>) -> Result<String> {
     let state = store::load(&site.root.path)?;
     if let Some(name) = name {
@@ -80,18 +80,19 @@ fn choose(site: &Site<'_>, name: Option<&str>) -> Result<String> {
     let waiting = state.workers.values().filter(|worker| worker.task == Task::NeedsReview);
     let longest = waiting.min_by_key(|worker| (worker.task_since_unix, worker.name.clone()));
     longest.map(|worker| worker.name.clone()).ok_or_else(|| {
-        Failure::new(Exit::No, "wrong_state", "nobody needs review").hint("`worker-ctl status` shows what they are at")
+        Failure::new(Exit::No, "wrong_state", "no worker needs review")
+            .hint("`worker-ctl status` shows the state of each worker")
     })
 }
 
-/// Remembers under its lock what of a worker is shown; gives back its commit.
+/// Records under the worker's lock which commit is shown. Returns that commit.
 fn mark_reviewed(site: &Site<'_>, name: &str) -> Result<(Worker, String)> {
     let worker = store::load(&site.root.path)?.require(name)?.clone();
     let Some(sha) = worker.commit_sha.clone().filter(|_| worker.task == Task::NeedsReview) else {
         return Err(Failure::new(Exit::No, "wrong_state", format!("{name} is {}", worker.task.word()))
-            .hint("`worker-ctl status` shows who needs review"));
+            .hint("`worker-ctl status` shows which workers need review"));
     };
-    let patch = site.clone.work_of(&sha)?;
+    let patch = site.clone.work_digest(&sha)?;
     if !site.is_dry {
         transition::record(site, name, &Input::Reviewed { sha: sha.clone(), patch })?;
         store::update(&site.root.path, |state| {
@@ -105,13 +106,13 @@ fn mark_reviewed(site: &Site<'_>, name: &str) -> Result<(Worker, String)> {
 fn show(site: &Site<'_>, worker: &Worker, sha: &str, interface: Option<Interface>) -> Result<Exit> {
     if site.ui.is_json() {
         let diff = commands::diff(site, sha)?;
-        site.ui.json(&Answer { worker: &worker.name, sha, diff: &diff });
+        site.ui.json(&ReviewAnswer { worker: &worker.name, sha, diff: &diff });
         return Ok(Exit::Done);
     }
     run_viewer(site, sha, interface)
 }
 
-/// Through git, which pages on a terminal, and calls whatever else is to show it.
+/// Runs git, which starts a pager on a terminal, or the program that was chosen.
 fn run_viewer(site: &Site<'_>, sha: &str, interface: Option<Interface>) -> Result<Exit> {
     let has = |program: &str| proc::find(site.env, program).is_some();
     let interface = interface.unwrap_or(if has("difft") { Interface::Difftastic } else { Interface::Git });
@@ -127,13 +128,13 @@ fn run_viewer(site: &Site<'_>, sha: &str, interface: Option<Interface>) -> Resul
         Interface::Vscode => vec!["difftool", "--no-prompt", "--extcmd=code --wait --diff", &from, sha],
     };
     let program = proc::find(site.env, "git").ok_or_else(|| missing("git"))?;
-    // In the clone, not in the worktree, whose attributes and configuration are its agent's.
+    // Run in the clone, not in the worktree, because the agent can write the worktree's attributes and configuration.
     let cmd = Cmd::new(&program, site.env).without_vars(LOCAL_VARS).dir(&site.root.path);
     let is_paged = std::io::stdout().is_terminal();
     let cmd = if is_paged { cmd } else { cmd.args(["--no-pager", "-c", "color.ui=false", "-c", "color.diff=false"]) };
     let status = cmd.args(args).foreground()?;
     match status.success() || is_paged || status.code() == 141 {
         true => Ok(Exit::Done),
-        false => Err(Failure::failed(format!("showing it failed with {status}")).hint("try `--interface git`")),
+        false => Err(Failure::failed(format!("the diff viewer failed with {status}")).hint("try `--interface git`")),
     }
 }

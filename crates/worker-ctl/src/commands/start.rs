@@ -1,4 +1,4 @@
-//! `start`: a task for an idle worker, or its task once more.
+//! `start`: gives a task to an idle worker, or sends a worker its task again.
 
 use std::path::{Path, PathBuf};
 
@@ -20,19 +20,19 @@ use crate::worker::Worker;
 
 #[derive(Debug, ClapArgs)]
 pub struct Args {
-    /// What is to be done
+    /// The task; `-` reads it from stdin
     #[arg(long, value_name = "TEXT", allow_hyphen_values = true, conflicts_with = "prompt_file")]
     pub prompt: Option<String>,
-    /// The same from a file, or from stdin (`-`)
+    /// Read the task from a file; `-` is stdin
     #[arg(long, value_name = "FILE")]
     pub prompt_file: Option<PathBuf>,
-    /// The worker [default: the one that has been idle longest]
+    /// Give the task to this worker [default: the one that has been idle longest]
     #[arg(long)]
     pub worker: Option<String>,
-    /// Send the task it has once more, after a restart
+    /// Send a worker its current task again, after a restart
     #[arg(long, value_name = "WORKER", conflicts_with_all = ["prompt", "prompt_file", "worker"])]
     pub resume: Option<String>,
-    /// Also when a text may stand in its input line, or somebody types there
+    /// Send even if a text may be in the worker's input line, or somebody types in its terminal
     #[arg(long)]
     pub force: bool,
     #[command(flatten)]
@@ -49,9 +49,9 @@ pub fn run(site: &Site<'_>, args: &Args) -> Result<Exit> {
         Some(name) => commands::locked(site, name)?,
         None => pick(site)?,
     };
-    let nothing_known = Input::Start { prompt: prompt.clone(), base: String::new(), force: args.force };
-    // Before the worktree of a worker that is at something else is looked at.
-    permit(&worker, &nothing_known)?;
+    let tentative = Input::Start { prompt: prompt.clone(), base: String::new(), force: args.force };
+    // Refuse a worker in another state before reading its worktree.
+    permit(&worker, &tentative)?;
     let standing = Standing::read(site, &worker)?;
     let input = start(&standing, &prompt, args.force)?;
     if site.is_dry {
@@ -63,7 +63,7 @@ pub fn run(site: &Site<'_>, args: &Args) -> Result<Exit> {
     commands::print_delivery(site, &worker.name, deliver(site, &worker, &input, &text))
 }
 
-/// Sends the task a worker has once more: only when a person says so, never by itself.
+/// Sends a worker its current task again. This happens only when a person asks for it.
 fn resume(site: &Site<'_>, name: &str, args: &Args) -> Result<Exit> {
     commands::recover(site)?;
     let (worker, _lock) = commands::locked(site, name)?;
@@ -81,11 +81,13 @@ fn read_prompt(site: &Site<'_>, args: &Args) -> Result<String> {
     match (&args.prompt, &args.prompt_file) {
         (Some(text), _) => commands::read_text(site, text),
         (None, Some(file)) => commands::read_text_file(site, file),
-        (None, None) => Err(Failure::usage("a prompt is missing").hint("give it with `--prompt` or `--prompt-file`")),
+        (None, None) => {
+            Err(Failure::usage("the prompt is missing").hint("give one with `--prompt` or `--prompt-file`"))
+        }
     }
 }
 
-/// The worker in the pool that has been idle longest, locked; one that is given a task meanwhile is passed over.
+/// Picks and locks the worker in the pool that has been idle longest. A worker that gets a task meanwhile is skipped.
 fn pick(site: &Site<'_>) -> Result<(Worker, Lock)> {
     let is_idle = |worker: &&Worker| {
         worker.status() == "idle" && !site.root.worker(&worker.name).excluded_from_pool && worker.pending_send.is_none()
@@ -93,7 +95,7 @@ fn pick(site: &Site<'_>) -> Result<(Worker, Lock)> {
     let state = store::load(&site.root.path)?;
     let mut idle: Vec<&Worker> = state.workers.values().filter(is_idle).collect();
     idle.sort_by_key(|worker| (worker.task_since_unix, worker.name.clone()));
-    // Those whose lock is held last: its holder may only have looked.
+    // In the second pass wait for locks that are held: the holder may not have given the worker a task.
     for is_patient in [false, true] {
         for worker in &idle {
             let lock = if is_patient { Some(site.lock(&worker.name)?) } else { site.try_lock(&worker.name)? };
@@ -103,10 +105,11 @@ fn pick(site: &Site<'_>) -> Result<(Worker, Lock)> {
             }
         }
     }
-    Err(Failure::new(Exit::No, "wrong_state", "no worker is idle").hint("`worker-ctl status` shows what they are at"))
+    Err(Failure::new(Exit::No, "wrong_state", "no worker is idle")
+        .hint("`worker-ctl status` shows the state of each worker"))
 }
 
-/// Puts its worktree on its branch, at the default branch's commit.
+/// Puts the worktree on the worker's branch, at the default branch's commit.
 fn bring_up_to_date(site: &Site<'_>, standing: &Standing) -> Result<()> {
     let (worker, base) = (&standing.worker, &standing.base);
     let tree = Path::new(&worker.worktree_path);
@@ -114,11 +117,11 @@ fn bring_up_to_date(site: &Site<'_>, standing: &Standing) -> Result<()> {
         site.clone.ask(tree, &["checkout", "--quiet", "--no-track", "-B", &worker.branch, base])?;
     }
     let head = site.clone.ask(tree, &["rev-parse", "HEAD"])?;
-    if !rebase::put(site, worker, &head, base)? {
-        return Err(Failure::new(Exit::No, "changed", format!("{} changes just now", tree.display()))
+    if !rebase::move_worktree(site, worker, &head, base)? {
+        return Err(Failure::new(Exit::No, "changed", format!("{} changed meanwhile", tree.display()))
             .hint("run the same command again"));
     }
-    copies::bring(site, tree)
+    copies::copy_all(site, tree)
 }
 
 fn surroundings<'s>(site: &'s Site<'_>, worker: &'s Worker) -> Surroundings<'s> {

@@ -1,4 +1,4 @@
-//! `status`: all workers, without a lock and without writing anything.
+//! `status`: prints all workers. It takes no lock and writes nothing.
 
 use std::io::IsTerminal;
 use std::path::Path;
@@ -18,33 +18,33 @@ use crate::site::Site;
 use crate::store::{self, State};
 use crate::worker::{Pending, Session, Worker};
 
-/// How often `--watch` looks.
+/// How often `--watch` reads the state.
 const POLL: Duration = Duration::from_millis(500);
 
 #[derive(Debug, ClapArgs)]
 pub struct Args {
-    /// Go on showing them, until interrupted
+    /// Keep showing the workers until interrupted
     #[arg(long)]
     pub watch: bool,
 }
 
-/// Every worker, as scripts read it; the keys are a promise.
+/// The answer with `--json`.
 #[derive(Serialize)]
-struct Answer<'a> {
+struct StatusAnswer<'a> {
     v: u64,
-    workers: Vec<Row<'a>>,
+    workers: Vec<WorkerRow<'a>>,
     daemon: &'static str,
     tmux_socket: &'a Path,
 }
 
 #[derive(Serialize)]
-struct Row<'a> {
+struct WorkerRow<'a> {
     v: u64,
     name: &'a str,
     status: &'static str,
     task: &'static str,
     session: &'static str,
-    exit: Option<Ended>,
+    exit: Option<ProgramExit>,
     fault: Option<String>,
     agent: String,
     branch: &'a str,
@@ -65,7 +65,7 @@ struct Row<'a> {
 /// How a program ended.
 #[derive(Serialize)]
 #[serde(rename_all = "snake_case")]
-enum Ended {
+enum ProgramExit {
     Code(i32),
     Signal(i32),
 }
@@ -83,7 +83,7 @@ pub fn run(site: &Site<'_>, args: &Args) -> Result<Exit> {
     Ok(Exit::Done)
 }
 
-/// Goes on until interrupted: on a terminal the table stays in its place, elsewhere it is printed again when it changes.
+/// Runs until interrupted. On a terminal the table is redrawn in place; elsewhere it is printed again when it changes.
 fn watch(site: &Site<'_>) -> Result<Exit> {
     let is_screen = std::io::stdout().is_terminal() && !site.ui.is_json();
     let mut last = None;
@@ -91,7 +91,7 @@ fn watch(site: &Site<'_>) -> Result<Exit> {
     loop {
         let state = store::load(&site.root.path)?;
         let shown = match site.ui.is_json() {
-            true => vec![as_line(&answer(site, &state)?)?],
+            true => vec![render_line(&answer(site, &state)?)?],
             false => table(&state),
         };
         if last.as_ref() != Some(&shown) {
@@ -112,13 +112,13 @@ fn watch(site: &Site<'_>) -> Result<Exit> {
     }
 }
 
-fn answer<'a>(site: &Site<'_>, state: &'a State) -> Result<Answer<'a>> {
+fn answer<'a>(site: &Site<'_>, state: &'a State) -> Result<StatusAnswer<'a>> {
     let workers = state.workers.values().map(|worker| row(site, worker)).collect();
     let daemon = if daemon::is_running(&site.root.path)? { "running" } else { "stopped" };
-    Ok(Answer { v: 1, workers, daemon, tmux_socket: &state.tmux_socket })
+    Ok(StatusAnswer { v: 1, workers, daemon, tmux_socket: &state.tmux_socket })
 }
 
-fn as_line(answer: &Answer<'_>) -> Result<String> {
+fn render_line(answer: &StatusAnswer<'_>) -> Result<String> {
     serde_json::to_string(answer).map_err(|e| Failure::failed("cannot write the answer").because(e))
 }
 
@@ -128,30 +128,30 @@ fn table(state: &State) -> Vec<String> {
 }
 
 fn line(worker: &Worker, width: usize) -> String {
-    let mut about = vec![worker.status().to_owned()];
+    let mut parts = vec![worker.status().to_owned()];
     if worker.status() != worker.task.word() {
-        about.push(format!("task {}", worker.task.word()));
+        parts.push(format!("task {}", worker.task.word()));
     }
-    about.extend(worker.fault.as_ref().map(Fault::to_string));
-    about.extend(worker.commit_sha.as_ref().map(|sha| sha.chars().take(12).collect::<String>()));
+    parts.extend(worker.fault.as_ref().map(Fault::to_string));
+    parts.extend(worker.commit_sha.as_ref().map(|sha| sha.chars().take(12).collect::<String>()));
     if let Some(pending) = &worker.pending_send {
-        about.push(format!("its {} is being typed, or was when something was killed", pending.what));
+        parts.push(format!("a {} text is being typed, or a command was killed while typing it", pending.purpose));
     }
-    about.extend(worker.notes.iter().map(Note::to_string));
+    parts.extend(worker.notes.iter().map(Note::to_string));
     let prompt = worker.prompt.as_deref().and_then(|prompt| prompt.lines().next()).unwrap_or_default();
     let prompt: String = prompt.chars().take(60).collect();
-    let line = format!("{:width$}  {}  {}", worker.name, printable(&about.join(", ")), printable(&prompt));
+    let line = format!("{:width$}  {}  {}", worker.name, printable(&parts.join(", ")), printable(&prompt));
     line.trim_end().to_owned()
 }
 
-fn row<'a>(site: &Site<'_>, worker: &'a Worker) -> Row<'a> {
+fn row<'a>(site: &Site<'_>, worker: &'a Worker) -> WorkerRow<'a> {
     let (session, exit) = match worker.session {
         Session::Up => ("up", None),
         Session::Down => ("down", None),
-        Session::Code(code) => ("exited", Some(Ended::Code(code))),
-        Session::Signal(signal) => ("exited", Some(Ended::Signal(signal))),
+        Session::Code(code) => ("exited", Some(ProgramExit::Code(code))),
+        Session::Signal(signal) => ("exited", Some(ProgramExit::Signal(signal))),
     };
-    Row {
+    WorkerRow {
         v: 1,
         name: &worker.name,
         status: worker.status(),

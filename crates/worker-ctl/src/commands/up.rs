@@ -1,4 +1,4 @@
-//! `up`: sessions come; tasks stay.
+//! `up`: starts sessions and keeps them up. It never changes a task.
 
 use std::path::Path;
 use std::thread;
@@ -23,12 +23,12 @@ use crate::worker::{Session, Worker};
 
 #[derive(Clone, Debug, Default, ClapArgs)]
 pub struct Args {
-    /// The workers
+    /// Start only the sessions of these workers, then exit
     pub names: Vec<String>,
-    /// Do not look who committed or ended
+    /// Keep sessions up without looking for commits or for programs that ended
     #[arg(long)]
     pub no_patrol: bool,
-    /// In the background
+    /// Run in the background
     #[arg(long, conflicts_with = "names")]
     pub detach: bool,
     #[command(flatten)]
@@ -49,12 +49,14 @@ pub fn run(site: &Site<'_>, args: &Args) -> Result<Exit> {
     }
 }
 
-/// Starts these sessions, daemon or not.
+/// Starts these sessions, whether or not another `up` runs.
 fn start_these(site: &Site<'_>, names: &[String]) -> Result<Exit> {
     commands::recover(site)?;
     let failures = make_missing(site, Some(names));
     if !failures.is_empty() {
-        return Err(Failure::failed("not all workers can be made").details(failures).hint("mend that, or use `add`"));
+        return Err(Failure::failed("not all workers could be created")
+            .details(failures)
+            .hint("fix the causes above, or use `worker-ctl add`"));
     }
     let state = store::load(&site.root.path)?;
     names.iter().try_for_each(|name| state.require(name).map(drop))?;
@@ -62,10 +64,12 @@ fn start_these(site: &Site<'_>, names: &[String]) -> Result<Exit> {
     if failures.is_empty() {
         return commands::print_statuses(site, names);
     }
-    Err(Failure::failed("not all workers are up").details(failures).hint("`worker-ctl status` shows them"))
+    Err(Failure::failed("not all workers are up")
+        .details(failures)
+        .hint("`worker-ctl status` shows the state of each worker"))
 }
 
-/// Starts the `up` that stays in the background; what it prints goes to a log.
+/// Starts an `up` in the background. Its output goes to a log.
 fn detach(site: &Site<'_>, patrol: Patrol) -> Result<Exit> {
     store::load(&site.root.path)?;
     if daemon::is_running(&site.root.path)? {
@@ -95,11 +99,11 @@ fn detach(site: &Site<'_>, patrol: Patrol) -> Result<Exit> {
         site.ui.warn(format!("up in the background, but not all workers are up; its log is {}", log.display()));
         return Ok(Exit::Done);
     }
-    Err(Failure::failed("it did not come up").hint(format!("look at {}", log.display())))
+    Err(Failure::failed("the background `up` did not start").hint(format!("look at {}", log.display())))
 }
 
-/// Whether every worker's program takes input, or has said that it will not. What an earlier `up` left in the state when it
-/// was killed is not taken for it.
+/// Whether every worker's program either takes input or has failed. The panes are checked too, because a killed `up` may
+/// have left outdated records in the state.
 fn are_started(site: &Site<'_>) -> Result<bool> {
     let state = store::load(&site.root.path)?;
     let panes = site.tmux()?.panes()?;

@@ -1,4 +1,4 @@
-//! `wait`: until workers are at something.
+//! `wait`: waits until workers reach a state.
 
 use std::time::{Duration, Instant};
 
@@ -14,10 +14,10 @@ use crate::site::Site;
 use crate::store;
 use crate::worker::Worker;
 
-/// How often is looked: the state is one small file.
+/// How often the state is read. It is one small file.
 const POLL: Duration = Duration::from_millis(200);
 
-/// Words of `status`.
+/// The words that `status` shows.
 const STATES: [&str; 7] = ["idle", "working", "needs_review", "rejected", "rebasing", "error", "offline"];
 
 #[derive(Debug, ClapArgs)]
@@ -25,10 +25,10 @@ pub struct Args {
     /// The workers
     #[arg(required = true)]
     pub workers: Vec<String>,
-    /// idle, working, needs_review, rejected, rebasing, error or offline
+    /// Wait for this state: idle, working, needs_review, rejected, rebasing, error or offline
     #[arg(long = "for", value_name = "STATE")]
     pub state: String,
-    /// Until one of them is, not all
+    /// Wait until one of the workers is in the state, not all of them
     #[arg(long)]
     pub any: bool,
     /// Give up after this time: 90s, 30m, 2h
@@ -47,35 +47,38 @@ pub fn run(site: &Site<'_>, args: &Args) -> Result<Exit> {
     let start = Instant::now();
     let mut last = None::<Instant>;
     loop {
-        // Without an `up` nobody else looks.
+        // Patrol here when no `up` does.
         if last.is_none_or(|last| last.elapsed() > Duration::from_secs(1)) && !daemon::is_running(&site.root.path)? {
             recover::finish_all(site)?;
             patrol::tick(site, Scope::All)?;
             last = Some(Instant::now());
         }
-        let Progress { there, never } = look(site, args)?;
-        if there.len() == names.len() || *any && !there.is_empty() {
-            return commands::print_statuses(site, if *any { &there } else { names });
+        let Progress { reached, stuck } = read_progress(site, args)?;
+        if reached.len() == names.len() || *any && !reached.is_empty() {
+            return commands::print_statuses(site, if *any { &reached } else { names });
         }
-        if never.len() == names.len() || !*any && !never.is_empty() {
+        if stuck.len() == names.len() || !*any && !stuck.is_empty() {
             return Err(Failure::new(
                 Exit::No,
                 "wrong_state",
-                format!("no worker named here becomes {state} by itself"),
+                format!("the workers below cannot become {state} by themselves"),
             )
-            .details(never.iter().map(|why| format!("  {why}")))
-            .hint("`worker-ctl status` shows what they are at"));
+            .details(stuck.iter().map(|why| format!("  {why}")))
+            .hint("`worker-ctl status` shows the state of each worker"));
         }
         if start.elapsed() >= limit {
-            let why = format!("not {} {state} within {timeout}", if *any { "one is" } else { "all are" });
-            return Err(Failure::new(Exit::Timeout, "timeout", why).hint("`worker-ctl status` shows what they are at"));
+            let who = if *any { "no worker became" } else { "not all workers became" };
+            let why = format!("{who} {state} within {timeout}");
+            return Err(
+                Failure::new(Exit::Timeout, "timeout", why).hint("`worker-ctl status` shows the state of each worker")
+            );
         }
         proc::check_interrupt()?;
         std::thread::sleep(POLL);
     }
 }
 
-/// Exit 2 where it is no time: 90, 90s, 30m, 2h.
+/// Parses a duration such as 90, 90s, 30m or 2h. Exit 2 for anything else.
 fn parse_duration(text: &str) -> Result<Duration> {
     let unit = text.trim_start_matches(|c: char| c.is_ascii_digit());
     let scale = match unit {
@@ -87,47 +90,47 @@ fn parse_duration(text: &str) -> Result<Duration> {
     let number: Option<u64> = text[..text.len() - unit.len()].parse().ok();
     let seconds = number.zip(scale).and_then(|(n, scale)| n.checked_mul(scale));
     seconds.map(Duration::from_secs).ok_or_else(|| {
-        Failure::usage(format!("--timeout must be a time, not `{text}`"))
+        Failure::usage(format!("--timeout must be a duration, not `{text}`"))
             .hint("write a number and a unit: 90s, 30m, 2h")
     })
 }
 
 /// How far the workers are.
 struct Progress {
-    /// Those in the state that is waited for.
-    there: Vec<String>,
-    /// Those that do not get there by themselves, each with the reason.
-    never: Vec<String>,
+    /// The workers that have reached the state.
+    reached: Vec<String>,
+    /// The workers that cannot reach the state by themselves, each with the reason.
+    stuck: Vec<String>,
 }
 
-fn look(site: &Site<'_>, args: &Args) -> Result<Progress> {
+fn read_progress(site: &Site<'_>, args: &Args) -> Result<Progress> {
     let state = store::load(&site.root.path)?;
     let is_kept_up = daemon::is_running(&site.root.path)?;
-    let mut progress = Progress { there: Vec::new(), never: Vec::new() };
+    let mut progress = Progress { reached: Vec::new(), stuck: Vec::new() };
     for name in &args.workers {
         let worker = state.require(name)?;
         if worker.status() == args.state {
-            progress.there.push(name.clone());
-        } else if let Some(why) = hindrance(worker, &args.state, is_kept_up) {
-            progress.never.push(format!("{name} {why}"));
+            progress.reached.push(name.clone());
+        } else if let Some(why) = obstacle(worker, &args.state, is_kept_up) {
+            progress.stuck.push(format!("{name} {why}"));
         }
     }
     Ok(progress)
 }
 
-/// Why a worker does not come to that by itself, though nobody ends it: a person must do something first.
-fn hindrance(worker: &Worker, state: &str, is_kept_up: bool) -> Option<String> {
+/// Why a worker cannot reach a state unless a person does something first.
+fn obstacle(worker: &Worker, state: &str, is_kept_up: bool) -> Option<String> {
     let is_at_work = ["working", "needs_review", "rejected", "rebasing"].contains(&state);
     match worker.status() {
         "error" if state != "offline" => {
             let fault = worker.fault.as_ref().map(ToString::to_string).unwrap_or_default();
-            Some(format!("is in error: {fault}; `worker-ctl doctor` tells what mends it"))
+            Some(format!("is in error: {fault}; `worker-ctl doctor` shows how to repair it"))
         }
         "offline" if state != "error" && !is_kept_up => {
-            Some(format!("is offline, and no `up` runs; `worker-ctl up {}` starts it", worker.name))
+            Some(format!("is offline and no `up` runs; `worker-ctl up {}` starts its session", worker.name))
         }
         "idle" if is_at_work && state != "working" && worker.pending_send.is_none() => {
-            Some("is idle, and has no task; `worker-ctl start` gives it one".into())
+            Some("is idle and has no task; `worker-ctl start` gives it one".into())
         }
         _ => None,
     }

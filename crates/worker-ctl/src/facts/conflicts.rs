@@ -1,4 +1,4 @@
-//! Conflicts of a rebase: which there are, from the index alone.
+//! The conflicts of a rebase, read from the index alone.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -15,25 +15,25 @@ pub struct Conflict {
     pub path: String,
     /// From the index alone: `content`, `add/add`, `modify/delete` or `rename/rename`.
     pub kind: &'static str,
-    /// How often the two sides meet in it.
+    /// How many conflicting regions the file has.
     pub markers: usize,
-    /// Where they meet, with lines around, as they stand in the file.
+    /// The conflicting regions with context, with the file's line numbers.
     pub regions: String,
 }
 
 impl Conflict {
-    /// For a person.
+    /// The path and the kind, for a person.
     pub fn describe(&self) -> String {
         format!("{} ({})", self.path, self.kind)
     }
 }
 
-/// How many lines around a conflict are shown, and how many in all.
-const AROUND: usize = 3;
-const MOST_SHOWN: usize = 80;
+/// How many lines of context are shown around a conflict, and how many lines in total.
+const CONTEXT: usize = 3;
+const MAX_LINES: usize = 80;
 
-/// Files with conflicts, in the order of their names.
-pub fn conflicts(clone: &SourceClone, worktree: &Path) -> Result<Vec<Conflict>> {
+/// The files with conflicts, sorted by path.
+pub fn read_conflicts(clone: &SourceClone, worktree: &Path) -> Result<Vec<Conflict>> {
     let listed = clone.run(worktree, &["ls-files", "-u", "-z"])?;
     if !listed.status.success() {
         return Err(failed("ls-files", &listed));
@@ -70,8 +70,8 @@ fn regions(text: &str) -> String {
         } else if line.starts_with(">>>>>>> ")
             && let Some(start) = from.take()
         {
-            let end = (at + AROUND + 1).min(lines.len());
-            shown[start.saturating_sub(AROUND)..end].fill(true);
+            let end = (at + CONTEXT + 1).min(lines.len());
+            shown[start.saturating_sub(CONTEXT)..end].fill(true);
         }
     }
     let mut out = Vec::new();
@@ -81,8 +81,8 @@ fn regions(text: &str) -> String {
         }
         out.push(format!("{:>5}  {line}", at + 1));
     }
-    if out.len() > MOST_SHOWN {
-        out.truncate(MOST_SHOWN);
+    if out.len() > MAX_LINES {
+        out.truncate(MAX_LINES);
         out.push("... and more".to_owned());
     }
     out.join("\n")
@@ -93,7 +93,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn where_two_sides_meet_is_shown_with_what_is_around() {
+    fn conflicting_regions_are_shown_with_context() {
         let text = "1\n2\n3\n4\n<<<<<<< HEAD\nbase\n=======\nmine\n>>>>>>> x\n10\n11\n12\n13\n14\n15\n16\n17\n\
                     <<<<<<< HEAD\n=======\n>>>>>>> x\n";
         let shown = regions(text);

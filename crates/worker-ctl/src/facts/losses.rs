@@ -1,4 +1,4 @@
-//! What would be lost with a worker's worktree and branch.
+//! The work that would be lost with a worker's worktree and branch.
 
 use std::path::{Path, PathBuf};
 
@@ -9,54 +9,54 @@ use shopfloor_core::git::recorded_dir;
 use crate::clone::{LOGGED, MergeResult, SourceClone};
 use crate::worker::{Task, Worker};
 
-/// All of it: whoever removes something looks at it, keeps it, and looks again whether it still is all.
+/// The work that would be lost. A removal reads the losses, keeps them, and reads them again to see that nothing was added.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Losses {
-    /// Commits, each the end of a history that the default branch has not.
+    /// The tips of histories that are not on the default branch.
     pub tips: Vec<String>,
-    /// Those of these histories, for a person.
+    /// The commits of these histories, for a person.
     pub commits: Vec<String>,
-    /// Files with changes, and files git does not know.
+    /// Files with changes, and untracked files.
     pub files: Vec<String>,
-    /// Repositories within the worktree, whose commits are nowhere else perhaps.
+    /// Repositories nested in the worktree, whose commits may be nowhere else.
     pub nested: Vec<String>,
-    /// Whether there are others, which git counts as submodules; these may have commits of their own too.
+    /// Whether the worktree has submodules, which may have commits of their own too.
     pub has_modules: bool,
 }
 
 impl Losses {
     pub fn read(clone: &SourceClone, worker: &Worker) -> Result<Losses> {
         let tree = Path::new(&worker.worktree_path);
-        let mut found = Losses::default();
+        let mut losses = Losses::default();
         for tip in tips(clone, worker)? {
-            if !found.tips.contains(&tip) && !is_in_base(clone, &tip)? {
-                found.commits.extend(missing(clone, &tip)?);
-                found.tips.push(tip);
+            if !losses.tips.contains(&tip) && !is_in_base(clone, &tip)? {
+                losses.commits.extend(unmerged_commits(clone, &tip)?);
+                losses.tips.push(tip);
             }
         }
-        found.commits.dedup();
+        losses.commits.dedup();
         if tree.is_dir() {
             let (nested, files) = clone.dirty(tree)?.into_iter().partition(|path| path.ends_with('/'));
-            (found.nested, found.files) = (nested, files);
-            found.has_modules = !clone.inner(tree)?.is_empty();
+            (losses.nested, losses.files) = (nested, files);
+            losses.has_modules = !clone.inner(tree)?.is_empty();
         }
-        found.has_modules |= admin_dir(clone, tree)?.is_some_and(|dir| dir.join("modules").is_dir());
-        Ok(found)
+        losses.has_modules |= admin_dir(clone, tree)?.is_some_and(|dir| dir.join("modules").is_dir());
+        Ok(losses)
     }
 
     pub fn is_empty(&self) -> bool {
         self.tips.is_empty() && self.files.is_empty() && self.nested.is_empty()
     }
 
-    /// Line by line, for a person.
+    /// One line per loss, for a person.
     pub fn lines(&self) -> Vec<String> {
         let commits = self.commits.iter().map(|line| format!("  commit {line}"));
         commits.chain(self.nested.iter().chain(&self.files).map(|path| format!("  {path}"))).collect()
     }
 }
 
-/// Every commit that only this worker leads to, perhaps: its branch, where its worktree is, what it was at before
-/// whatever is under way.
+/// Every commit that may be reachable only through this worker: its branch, its worktree's HEAD, and where it was before an
+/// operation that is under way.
 fn tips(clone: &SourceClone, worker: &Worker) -> Result<Vec<String>> {
     let tree = Path::new(&worker.worktree_path);
     let kept = ["pre", "review"].map(|kind| format!("refs/shopfloor/{kind}/{}", worker.name));
@@ -71,7 +71,7 @@ fn tips(clone: &SourceClone, worker: &Worker) -> Result<Vec<String>> {
         for file in files {
             let text = fs::read(&dir.join(file))?.unwrap_or_default();
             let text = String::from_utf8_lossy(&text).trim().to_owned();
-            // A name of a ref is a branch, which stays or is looked at by itself.
+            // The name of a ref is skipped: a branch either stays or is in the list already.
             names.extend(Some(text).filter(|text| text.len() >= 40 && text.chars().all(|c| c.is_ascii_hexdigit())));
         }
     }
@@ -82,31 +82,31 @@ fn tips(clone: &SourceClone, worker: &Worker) -> Result<Vec<String>> {
     Ok(shas)
 }
 
-/// A worktree's directory in the clone, as the clone has recorded it: also when the worktree itself is gone, and whatever
-/// its `.git` file says.
+/// A worktree's directory in the clone, as the clone has recorded it. This works without the worktree, and does not trust
+/// its `.git` file.
 pub fn admin_dir(clone: &SourceClone, worktree: &Path) -> Result<Option<PathBuf>> {
     recorded_dir(&clone.root.join(".git"), worktree)
 }
 
-/// Whether the default branch has the commit, or everything it comes to.
+/// Whether the default branch has the commit, or at least all of its changes.
 fn is_in_base(clone: &SourceClone, tip: &str) -> Result<bool> {
     let Some(base) = clone.commit(&clone.root, &clone.base())? else { return Ok(false) };
     if clone.has(&base, tip)? {
         return Ok(true);
     }
     let is_nothing = clone.merge(&base, tip).is_ok_and(|merge| merge == MergeResult::Nothing);
-    Ok(is_nothing && !has_empty(clone, &base, tip)?)
+    Ok(is_nothing && !has_empty_commit(clone, &base, tip)?)
 }
 
-/// Whether there is a commit without a change: all that it has is what it says.
-fn has_empty(clone: &SourceClone, base: &str, tip: &str) -> Result<bool> {
+/// Whether there is a commit without changes. Its message would be lost.
+fn has_empty_commit(clone: &SourceClone, base: &str, tip: &str) -> Result<bool> {
     let range = format!("{base}..{tip}");
-    let how = ["log", "--raw", "--no-merges", "--no-renames", "--format=%x00"];
-    let listed = clone.ask(&clone.root, &[&how[..], &LOGGED[..], &[&range]].concat())?;
+    let log = ["log", "--raw", "--no-merges", "--no-renames", "--format=%x00"];
+    let listed = clone.ask(&clone.root, &[&log[..], &LOGGED[..], &[&range]].concat())?;
     Ok(listed.split('\0').skip(1).any(|commit| !commit.lines().any(|line| line.starts_with(':'))))
 }
 
-fn missing(clone: &SourceClone, tip: &str) -> Result<Vec<String>> {
+fn unmerged_commits(clone: &SourceClone, tip: &str) -> Result<Vec<String>> {
     let range = match clone.commit(&clone.root, &clone.base())? {
         Some(base) => format!("{base}..{tip}"),
         None => tip.to_owned(),

@@ -1,4 +1,4 @@
-//! What is read before anything is decided.
+//! Facts, read before anything is decided.
 
 pub mod conflicts;
 pub mod losses;

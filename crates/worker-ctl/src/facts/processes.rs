@@ -1,4 +1,4 @@
-//! Which processes are a worker's: its pane's descendants, and what carries its mark in the environment it began with.
+//! The processes of a worker: the descendants of its pane, and those that have its mark in their initial environment.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -7,29 +7,29 @@ use shopfloor_core::env::Env;
 use shopfloor_core::fs;
 use shopfloor_core::proc::{self, Cmd};
 
-/// A process, told apart from a later one of the same number by when it began.
+/// A process. Its start time tells it apart from a later one with the same number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Process {
     pub pid: i32,
-    began: u64,
+    started: u64,
 }
 
-/// Every process that lives, with its parent.
-fn all(env: &Env) -> BTreeMap<i32, (i32, Process)> {
+/// Every living process, with its parent.
+fn list(env: &Env) -> BTreeMap<i32, (i32, Process)> {
     if !Path::new("/proc/self/stat").exists() {
-        return listed(env);
+        return list_with_ps(env);
     }
     let names = fs::list(Path::new("/proc")).unwrap_or_default();
     let pids = names.iter().filter_map(|name| name.to_str()?.parse().ok());
     pids.filter_map(|pid: i32| {
         let stat = fs::read(Path::new(&format!("/proc/{pid}/stat"))).ok()??;
-        let (parent, began) = parse(&String::from_utf8_lossy(&stat))?;
-        Some((pid, (parent, Process { pid, began })))
+        let (parent, started) = parse(&String::from_utf8_lossy(&stat))?;
+        Some((pid, (parent, Process { pid, started })))
     })
     .collect()
 }
 
-/// The parent and the time it began; none of one that has ended. The program's name may hold anything.
+/// The parent and the start time of a process, unless it has ended. The program's name may contain any character.
 fn parse(stat: &str) -> Option<(i32, u64)> {
     let (_, rest) = stat.rsplit_once(')')?;
     let fields: Vec<&str> = rest.split_whitespace().collect();
@@ -39,8 +39,8 @@ fn parse(stat: &str) -> Option<(i32, u64)> {
     Some((fields.get(1)?.parse().ok()?, fields.get(19)?.parse().ok()?))
 }
 
-/// The same where there is no `/proc`.
-fn listed(env: &Env) -> BTreeMap<i32, (i32, Process)> {
+/// Every living process on a system without `/proc`.
+fn list_with_ps(env: &Env) -> BTreeMap<i32, (i32, Process)> {
     let Some(ps) = proc::find(env, "ps") else { return BTreeMap::new() };
     let output = Cmd::new(&ps, env).args(["-A", "-o", "pid=,ppid="]).capture();
     let text = output.map(|output| String::from_utf8_lossy(&output.stdout).into_owned()).unwrap_or_default();
@@ -48,12 +48,12 @@ fn listed(env: &Env) -> BTreeMap<i32, (i32, Process)> {
         let mut words = line.split_whitespace();
         Some((words.next()?.parse().ok()?, words.next()?.parse().ok()?))
     });
-    pairs.map(|(pid, parent)| (pid, (parent, Process { pid, began: 0 }))).collect()
+    pairs.map(|(pid, parent)| (pid, (parent, Process { pid, started: 0 }))).collect()
 }
 
-/// Every process of these workers of a root; never ourselves, whoever started us, or the terminals' server.
-pub fn of(env: &Env, root: &Path, workers: &[&str], panes: &[i32], server: Option<i32>) -> BTreeSet<Process> {
-    let all = all(env);
+/// Every process of these workers of a root. Our own process, its ancestors and the tmux server are left out.
+pub fn find(env: &Env, root: &Path, workers: &[&str], panes: &[i32], server: Option<i32>) -> BTreeSet<Process> {
+    let all = list(env);
     let mut ours: BTreeSet<i32> = panes.iter().copied().filter(|pid| all.contains_key(pid)).collect();
     ours.extend(all.keys().copied().filter(|pid| is_marked(*pid, root, workers)));
     loop {
@@ -65,17 +65,17 @@ pub fn of(env: &Env, root: &Path, workers: &[&str], panes: &[i32], server: Optio
             break;
         }
     }
-    let mut us = i32::try_from(std::process::id()).ok();
-    while let Some(pid) = us {
+    let mut ancestor = i32::try_from(std::process::id()).ok();
+    while let Some(pid) = ancestor {
         ours.remove(&pid);
-        us = all.get(&pid).map(|(parent, _)| *parent).filter(|parent| *parent > 1);
+        ancestor = all.get(&pid).map(|(parent, _)| *parent).filter(|parent| *parent > 1);
     }
     ours.into_iter().filter(|pid| Some(*pid) != server).filter_map(|pid| Some(all.get(&pid)?.1)).collect()
 }
 
-/// Those of them that still live.
-pub fn living(env: &Env, processes: &BTreeSet<Process>) -> BTreeSet<Process> {
-    let all = all(env);
+/// The processes, out of `processes`, that are still alive.
+pub fn retain_living(env: &Env, processes: &BTreeSet<Process>) -> BTreeSet<Process> {
+    let all = list(env);
     processes.iter().filter(|process| all.get(&process.pid).is_some_and(|(_, now)| now == *process)).copied().collect()
 }
 
@@ -94,7 +94,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_process_is_read_whatever_its_name() {
+    fn a_process_is_read_even_if_its_name_has_spaces_and_brackets() {
         let fields = "S 7 1 1 0 -1 4194560 1 2 3 4 5 6 7 8 20 0 1 0 9876 1 2 3";
         assert_eq!(parse(&format!("12 (a) b (c)) {fields}")), Some((7, 9876)));
         assert_eq!(parse(&format!("12 (x) {}", fields.replacen('S', "Z", 1))), None);

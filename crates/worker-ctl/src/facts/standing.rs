@@ -1,4 +1,4 @@
-//! Where a worker and its work are, read once: what `plan` decides about.
+//! The standing of a worker and its work. It is read once, and `plan` decides from it.
 
 use std::path::Path;
 
@@ -8,55 +8,55 @@ use crate::clone::{MergeResult, SourceClone, is_rebasing, left_markers};
 use crate::site::Site;
 use crate::worker::{Task, Worker};
 
-/// Where a worker is.
+/// The standing of a worker: its record, its worktree and its work.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Standing {
     pub worker: Worker,
     /// The default branch's commit, as the source has it.
     pub base: String,
     pub worktree: WorktreeFacts,
-    /// The commits it has made, where its task has any.
+    /// The worker's commits, if its task has any.
     pub work: Option<WorkFacts>,
 }
 
-/// What is in a worker's worktree.
+/// The state of a worker's worktree.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct WorktreeFacts {
-    /// The branch that is checked out.
+    /// The branch that is checked out, if any.
     pub branch: Option<String>,
     pub head: Option<String>,
     /// Whether a rebase is under way.
     pub is_rebasing: bool,
-    /// Files with uncommitted changes, untracked ones too.
+    /// Files with uncommitted changes, and untracked files.
     pub dirty: Vec<String>,
     /// Whether HEAD or the worker's own branch has commits that were never on the default branch.
     pub has_unmerged: bool,
 }
 
-/// A worker's work: the commit that waits for review, or else what its worktree is at.
+/// A worker's work: the commit that waits for review, or else the worktree's HEAD.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WorkFacts {
     pub sha: String,
-    /// What the work comes to, wherever it is put.
+    /// A digest of the work, which does not depend on its base.
     pub patch: String,
     /// The files in which the worker left conflict markers.
     pub markers: Vec<String>,
-    /// Whether the default branch's commit is in its history.
+    /// Whether the default branch's commit is in the work's history.
     pub has_base: bool,
-    /// Whether the default branch has dropped commits that it sits on.
+    /// Whether the default branch has dropped commits that the work sits on.
     pub was_moved_back: bool,
-    /// What merging it into the default branch comes to.
+    /// The result of merging the work into the default branch.
     pub merge: MergeResult,
 }
 
 impl Standing {
-    /// Reads it, under the worker's lock; the default branch is fetched where the source has moved on.
+    /// Reads the standing under the worker's lock. Fetches the default branch if the source has moved on.
     pub fn read(site: &Site<'_>, worker: &Worker) -> Result<Standing> {
         let base = site.clone.fetched(&site.source())?;
         Standing::read_on(site, worker, &base)
     }
 
-    /// The same against a commit of the default branch that was fetched before.
+    /// Like [`read`](Self::read), against a commit of the default branch that was fetched before.
     pub fn read_on(site: &Site<'_>, worker: &Worker, base: &str) -> Result<Standing> {
         let worktree = WorktreeFacts::read(&site.clone, worker)?;
         let sha = match worker.task {
@@ -68,7 +68,7 @@ impl Standing {
         Ok(Standing { worker: worker.clone(), base: base.to_owned(), worktree, work })
     }
 
-    /// Whether the worktree is on the worker's branch, at this commit, and nothing is under way in it.
+    /// Whether the worktree is on the worker's branch, at this commit, with no rebase under way.
     pub fn is_at(&self, sha: &str) -> bool {
         let WorktreeFacts { branch, head, is_rebasing, .. } = &self.worktree;
         !is_rebasing && branch.as_ref() == Some(&self.worker.branch) && head.as_deref() == Some(sha)
@@ -99,7 +99,7 @@ impl WorktreeFacts {
 impl WorkFacts {
     fn read(clone: &SourceClone, worker: &Worker, base: &str, sha: String) -> Result<WorkFacts> {
         Ok(WorkFacts {
-            patch: clone.work_of(&sha)?,
+            patch: clone.work_digest(&sha)?,
             markers: left_markers(clone, &sha, &worker.conflicted)?,
             has_base: clone.has(&sha, base)?,
             was_moved_back: clone.was_moved_back(worker, base, &sha)?,

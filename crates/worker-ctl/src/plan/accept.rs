@@ -1,4 +1,4 @@
-//! Whether a worker's work may land, and what landing it comes to. What lands is what was reviewed.
+//! Decides whether a worker's work may land, and how. If it was reviewed, only the reviewed work may land.
 
 use std::fmt;
 
@@ -9,39 +9,39 @@ use crate::facts::standing::{Standing, WorkFacts};
 use crate::plan::{rebase, require_at, require_clean, wrong_state};
 use crate::worker::Task;
 
-/// What will be done with a worker's work.
+/// The plan of an accept.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Accept {
     pub name: String,
     /// The commit that lands.
     pub sha: String,
-    /// The default branch's commit it lands on.
+    /// The default branch's commit that the work lands on.
     pub base: String,
     pub landing: Landing,
-    /// Whether nobody has looked at it.
+    /// Whether the work was never reviewed.
     pub is_unreviewed: bool,
 }
 
-/// What becomes of the default branch.
+/// What happens to the default branch.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Landing {
-    /// It gets one commit with this tree.
+    /// The branch gets one commit with this tree.
     Commit { tree: String },
-    /// It stays as it is: it has all of the work.
+    /// The branch stays as it is, because it already has all of the work.
     Nothing,
-    /// It stays as it is, and the worker is told to resolve the conflicts.
+    /// The branch stays as it is, and the worker is asked to resolve the conflicts.
     Conflict,
 }
 
-/// What a person overrules.
+/// The refusals that a person overrules.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Options {
-    /// Land it though it changed since it was reviewed, or conflict markers are left in it.
+pub struct AcceptOptions {
+    /// Land the work even if it changed since its review or has conflict markers.
     pub force: bool,
 }
 
-/// Decides; the refusals come in the order in which a person would want to know of them.
-pub fn accept(standing: &Standing, branch: &str, options: Options) -> Result<Accept> {
+/// Plans an accept. The refusals are checked in the order that is most useful to a person.
+pub fn accept(standing: &Standing, branch: &str, options: AcceptOptions) -> Result<Accept> {
     let worker = &standing.worker;
     let name = &worker.name;
     let Some(work) = standing.work.as_ref().filter(|_| worker.task == Task::NeedsReview) else {
@@ -49,11 +49,11 @@ pub fn accept(standing: &Standing, branch: &str, options: Options) -> Result<Acc
     };
     require_clean(standing)?;
     require_at(standing, &work.sha)?;
-    refuse_unread(standing, work, options)?;
+    refuse_changed(standing, work, options)?;
     if work.was_moved_back {
         let why = format!("{branch} of the source has dropped commits that {name}'s work sits on");
         return Err(Failure::new(Exit::No, "moved_back", why)
-            .hint(format!("put the work on what there is now: `worker-ctl rebase {name}`")));
+            .hint(format!("put the work on the branch as it is now: `worker-ctl rebase {name}`")));
     }
     let landing = match &work.merge {
         MergeResult::Nothing => Landing::Nothing,
@@ -67,41 +67,41 @@ pub fn accept(standing: &Standing, branch: &str, options: Options) -> Result<Acc
     Ok(Accept { name: name.clone(), sha: work.sha.clone(), base: standing.base.clone(), landing, is_unreviewed })
 }
 
-/// Exit 1 for what nobody has read as it is now.
-fn refuse_unread(standing: &Standing, work: &WorkFacts, options: Options) -> Result<()> {
+/// Exit 1 for work that has conflict markers, or that differs from what was reviewed.
+fn refuse_changed(standing: &Standing, work: &WorkFacts, options: AcceptOptions) -> Result<()> {
     let worker = &standing.worker;
     let name = &worker.name;
     if options.force {
         return Ok(());
     }
     if !work.markers.is_empty() {
-        return Err(Failure::new(Exit::No, "markers", "conflict markers are left in its files")
+        return Err(Failure::new(Exit::No, "markers", format!("the files of {name} still have conflict markers"))
             .details(work.markers.iter().map(|path| format!("  {path}")))
-            .hint(format!("ask for them to be resolved: `worker-ctl message {name} TEXT`, or use `--force`")));
+            .hint(format!("ask the worker to resolve them: `worker-ctl message {name} TEXT`, or use `--force`")));
     }
     if worker.reviewed_patch.as_ref().is_some_and(|patch| *patch != work.patch) {
         return Err(Failure::new(Exit::No, "changed", format!("{name} changed since it was reviewed"))
-            .hint(format!("look again: `worker-ctl review {name}`, or use `--force`")));
+            .hint(format!("review the work again: `worker-ctl review {name}`, or use `--force`")));
     }
     Ok(())
 }
 
-/// A plan as `--dry-run` shows it.
-pub struct Described<'a> {
+/// A plan in the form that `--dry-run` shows.
+pub struct AcceptSummary<'a> {
     pub plan: &'a Accept,
     pub branch: &'a str,
     pub source: &'a std::path::Path,
 }
 
-impl fmt::Display for Described<'_> {
+impl fmt::Display for AcceptSummary<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Described { plan: Accept { name, sha, landing, .. }, branch, source } = self;
+        let AcceptSummary { plan: Accept { name, sha, landing, .. }, branch, source } = self;
         match landing {
             Landing::Commit { .. } => {
                 write!(f, "put {sha} of {name} on {branch} of {} as one commit", source.display())
             }
             Landing::Nothing => write!(f, "leave {branch} as it is, and make {name} idle"),
-            Landing::Conflict => write!(f, "tell {name} to resolve its conflicts with {branch}"),
+            Landing::Conflict => write!(f, "ask {name} to resolve its conflicts with {branch}"),
         }
     }
 }
@@ -118,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn each_refusal_has_its_kind_and_force_overrules_only_what_a_person_can_know() {
+    fn each_refusal_has_its_kind_and_force_overrules_only_markers_and_later_changes() {
         type Spoil = fn(&mut Standing);
         let spoils: [(&str, Spoil, bool); 10] = [
             ("wrong_state", |s| s.worker.task = Task::Working, false),
@@ -142,23 +142,23 @@ mod tests {
         for (kind, spoil, can_force) in spoils {
             let mut spoilt = standing(Task::NeedsReview);
             spoil(&mut spoilt);
-            assert_eq!(accept(&spoilt, "main", Options::default()).unwrap_err().kind, kind);
-            assert_eq!(accept(&spoilt, "main", Options { force: true }).is_ok(), can_force, "{kind}");
+            assert_eq!(accept(&spoilt, "main", AcceptOptions::default()).unwrap_err().kind, kind);
+            assert_eq!(accept(&spoilt, "main", AcceptOptions { force: true }).is_ok(), can_force, "{kind}");
         }
     }
 
     #[test]
-    fn a_merge_says_what_becomes_of_the_branch() {
+    fn the_merge_decides_how_the_work_lands() {
         let mut standing = standing(Task::NeedsReview);
-        let landing = |standing: &Standing| accept(standing, "main", Options::default()).unwrap().landing;
+        let landing = |standing: &Standing| accept(standing, "main", AcceptOptions::default()).unwrap().landing;
         assert_eq!(landing(&standing), Landing::Commit { tree: "tree".into() });
         work(&mut standing).merge = MergeResult::Nothing;
         assert_eq!(landing(&standing), Landing::Nothing);
         work(&mut standing).merge = MergeResult::Conflict;
         assert_eq!(landing(&standing), Landing::Conflict);
         standing.worker.fault = Some(Fault::Gone);
-        assert!(accept(&standing, "main", Options::default()).is_err());
+        assert!(accept(&standing, "main", AcceptOptions::default()).is_err());
         standing.worker = Worker { reviewed_patch: None, fault: None, ..standing.worker };
-        assert!(accept(&standing, "main", Options::default()).unwrap().is_unreviewed);
+        assert!(accept(&standing, "main", AcceptOptions::default()).unwrap().is_unreviewed);
     }
 }

@@ -1,4 +1,4 @@
-//! The pure decisions: facts in, what to do or a refusal out. `--dry-run` prints what a real run carries out.
+//! Pure decisions: from facts to a plan or a refusal. `--dry-run` prints the plan that a real run carries out.
 
 pub mod accept;
 pub mod machine;
@@ -12,27 +12,27 @@ use shopfloor_core::error::{Exit, Failure, Result};
 use crate::facts::standing::Standing;
 use crate::worker::Worker;
 
-/// How many files with changes are listed.
-const MOST_LISTED: usize = 20;
+/// How many changed files are listed.
+const MAX_LISTED: usize = 20;
 
-/// Exit 1: the worker is at something else.
+/// Exit 1: the worker's task is in another state.
 fn wrong_state(worker: &Worker) -> Failure {
     Failure::new(Exit::No, "wrong_state", format!("{} is {}", worker.name, worker.task.word()))
 }
 
-/// Exit 1 where a worktree has something uncommitted.
+/// Exit 1 when a worktree has uncommitted changes.
 fn require_clean(standing: &Standing) -> Result<()> {
     let (worker, dirty) = (&standing.worker, &standing.worktree.dirty);
     if dirty.is_empty() {
         return Ok(());
     }
-    let more = dirty.len().saturating_sub(MOST_LISTED).checked_sub(1).map(|n| format!("  and {} more", n + 1));
+    let more = dirty.len().saturating_sub(MAX_LISTED).checked_sub(1).map(|n| format!("  and {} more", n + 1));
     Err(Failure::new(Exit::No, "dirty", format!("{} has uncommitted changes", worker.worktree_path))
-        .details(dirty.iter().take(MOST_LISTED).map(|path| format!("  {path}")).chain(more))
+        .details(dirty.iter().take(MAX_LISTED).map(|path| format!("  {path}")).chain(more))
         .hint(format!("ask for a commit: `worker-ctl message {} 'Commit your changes'`", worker.name)))
 }
 
-/// Exit 1 unless the worktree is on the worker's branch, at this commit, with nothing under way in it.
+/// Exit 1 unless the worktree is on the worker's branch, at this commit, with no rebase under way.
 fn require_at(standing: &Standing, sha: &str) -> Result<()> {
     if standing.is_at(sha) {
         return Ok(());
@@ -40,5 +40,5 @@ fn require_at(standing: &Standing, sha: &str) -> Result<()> {
     let short: String = sha.chars().take(12).collect();
     let Worker { name, branch, .. } = &standing.worker;
     Err(Failure::new(Exit::No, "wrong_state", format!("{name} is not on {branch} at {short}"))
-        .hint(format!("see what it is at: `worker-ctl attach {name}`")))
+        .hint(format!("see what {name} is doing: `worker-ctl attach {name}`")))
 }

@@ -1,20 +1,20 @@
-//! The texts that workers are told.
+//! The texts that workers get.
 
 use shopfloor_core::ui::printable;
 
 use crate::facts::conflicts::Conflict;
 
-/// What a worker has to know besides its task.
+/// What a worker must know besides its task.
 pub struct Surroundings<'a> {
     pub worktree: &'a str,
     pub source: String,
     /// A command to run before each commit.
     pub validate: Option<&'a str>,
-    /// What the configuration says of the worker's role.
+    /// The worker's `role_prompt`.
     pub role: &'a str,
 }
 
-/// A task with where it is to be done.
+/// A task, after a preamble about where and how to work.
 pub fn task(surroundings: &Surroundings<'_>, prompt: &str) -> String {
     let Surroundings { worktree, source, validate, role } = surroundings;
     let mut lines = vec![
@@ -22,7 +22,7 @@ pub fn task(surroundings: &Surroundings<'_>, prompt: &str) -> String {
         "Follow the conventions in AGENTS.md where there is one.".to_owned(),
     ];
     if let Some(validate) = validate {
-        lines.push(format!("Before you commit, run `{validate}` and mend what fails."));
+        lines.push(format!("Before you commit, run `{validate}` and fix what fails."));
     }
     lines.push("Make a single commit of your work when you are done. Do not push.".to_owned());
     if !role.trim().is_empty() {
@@ -31,25 +31,25 @@ pub fn task(surroundings: &Surroundings<'_>, prompt: &str) -> String {
     format!("{}\n\n{prompt}", lines.join("\n"))
 }
 
-/// How much of a diff goes back to a worker whose work is rejected.
-const MOST_SHOWN: usize = 20_000;
+/// How many characters of the diff go into a rejection.
+const MAX_DIFF: usize = 20_000;
 
-/// What a person wants changed, with the work it is about.
+/// The changes that a person wants, with the diff that was reviewed.
 pub fn rejection(message: &str, diff: &str) -> String {
-    let shown: String = diff.chars().take(MOST_SHOWN).collect();
+    let shown: String = diff.chars().take(MAX_DIFF).collect();
     format!(
         "Your work was reviewed and needs changes:\n\n{message}\n\nAmend your commit. This is what was reviewed:\n\n{shown}"
     )
 }
 
-/// Tells a worker of conflicts: why, where, which side is which, and what to do.
+/// Explains conflicts to a worker: the reason, the files, which side is which, and what to do.
 pub fn conflicts(branch: &str, validate: Option<&str>, files: &[Conflict]) -> String {
     let count = match files.len() {
         1 => "1 file has".to_owned(),
         n => format!("{n} files have"),
     };
     let mut text = format!(
-        "Your work conflicts with what {branch} is by now. A rebase of it onto {branch} is under way in your worktree, and {count} conflicts:\n\n"
+        "Your work conflicts with {branch} as it is now. A rebase of your work onto {branch} is under way in your worktree, and {count} conflicts:\n\n"
     );
     for file in files {
         let markers = match file.markers {
@@ -63,14 +63,14 @@ pub fn conflicts(branch: &str, validate: Option<&str>, files: &[Conflict]) -> St
         text.push_str(&format!("\n{}:\n{}\n", printable(&file.path), file.regions));
     }
     text.push_str(&format!(
-        "\nIn a rebase the sides are the other way round: `git show :2:FILE` and what stands between <<<<<<< and ======= is {branch}'s; \
-         `git show :3:FILE` is yours, as is what stands between ======= and >>>>>>>.\n\n\
-         1. Look at each file, and decide what it is to be: both sides were meant.\n\
+        "\nIn a rebase the sides are swapped: `git show :2:FILE` and the text between <<<<<<< and ======= are {branch}'s; \
+         `git show :3:FILE` and the text between ======= and >>>>>>> are yours.\n\n\
+         1. Look at each file and decide on its content. Both sides were intended.\n\
          2. Remove the markers, and `git add` the file (or `git rm` it).\n\
-         3. `GIT_EDITOR=true git rebase --continue`; do it again if another commit conflicts.\n"
+         3. Run `GIT_EDITOR=true git rebase --continue`. Repeat these steps if another commit conflicts.\n"
     ));
     if let Some(validate) = validate {
-        text.push_str(&format!("4. Run `{validate}`, and mend what fails.\n"));
+        text.push_str(&format!("4. Run `{validate}`, and fix what fails.\n"));
     }
     text.push_str("\nTo give up: `git rebase --abort`. Do not push.");
     text

@@ -1,4 +1,4 @@
-//! Whether a worker's work is put onto what the default branch is now, and how.
+//! Decides whether and how a worker's work is rebased onto the default branch.
 
 use shopfloor_core::error::{Exit, Failure, Result};
 
@@ -7,26 +7,26 @@ use crate::facts::standing::Standing;
 use crate::plan::{require_at, require_clean, wrong_state};
 use crate::worker::{Session, Task, Worker};
 
-/// What will be done.
+/// The plan of a rebase.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rebase {
-    /// Nothing: it sits there already.
+    /// Do nothing: the work is on the default branch's commit already.
     UpToDate,
-    /// Its commits are put there one by one.
+    /// Replay the worker's commits one by one.
     Replay,
-    /// The rebase stops at its conflicts, and the worker is told of them.
-    Tell,
+    /// Leave the rebase at its conflicts, and ask the worker to resolve them.
+    AskToResolve,
 }
 
-/// What a person asked for.
+/// Plans a rebase that a person asked for.
 pub fn rebase(standing: &Standing, branch: &str) -> Result<Rebase> {
     let worker = &standing.worker;
     if !matches!(worker.task, Task::Working | Task::NeedsReview | Task::Rejected) {
-        return Err(wrong_state(worker).hint("`worker-ctl status` shows what workers are at"));
+        return Err(wrong_state(worker).hint("`worker-ctl status` shows the state of each worker"));
     }
     if standing.worktree.is_rebasing {
         return Err(Failure::new(Exit::No, "wrong_state", format!("{} is in a rebase of its own", worker.name))
-            .hint("let it finish that first"));
+            .hint(format!("wait until {} has finished that rebase", worker.name)));
     }
     require_clean(standing)?;
     decide(standing, branch)
@@ -38,47 +38,47 @@ fn decide(standing: &Standing, branch: &str) -> Result<Rebase> {
     if work.has_base && !work.was_moved_back {
         return Ok(Rebase::UpToDate);
     }
-    // What the default branch has dropped is no conflict: it is left out.
+    // Conflicts with commits that the default branch has dropped do not count: those commits are left out.
     if !work.was_moved_back && work.merge == MergeResult::Conflict {
         require_session(&standing.worker, branch)?;
-        return Ok(Rebase::Tell);
+        return Ok(Rebase::AskToResolve);
     }
     Ok(Rebase::Replay)
 }
 
-/// Exit 1 where nobody could be told of a conflict.
+/// Exit 1 when the worker is not up, so that nobody could resolve a conflict.
 pub fn require_session(worker: &Worker, branch: &str) -> Result<()> {
     let name = &worker.name;
     if worker.session == Session::Up && worker.fault.is_none() {
         return Ok(());
     }
-    Err(Failure::new(Exit::No, "conflict", format!("{name} conflicts with {branch}, and has no session"))
-        .hint(format!("bring it up, so that it can be told: `worker-ctl up {name}`")))
+    Err(Failure::new(Exit::No, "conflict", format!("{name} conflicts with {branch} and has no session"))
+        .hint(format!("start its session, so that it can resolve the conflicts: `worker-ctl up {name}`")))
 }
 
-/// Whether a review is behind a default branch at `base`, and has not been tried there.
+/// Whether work that waits for review is behind a default branch at `base`, and a rebase onto it was not tried yet.
 pub fn is_behind(worker: &Worker, base: &str) -> bool {
     worker.task == Task::NeedsReview && worker.fault.is_none() && worker.base_sha.as_deref() != Some(base)
 }
 
-/// What becomes of a review that the default branch has left behind.
+/// The plan for work that waits for review and is behind the default branch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Refresh {
-    /// It waits: somebody works in its worktree, or nobody is there to resolve its conflicts.
+    /// Wait: the worktree has uncommitted changes, or nobody could resolve the conflicts.
     Wait,
-    /// There is nothing to do for this commit of the default branch.
+    /// Do nothing until the default branch moves on again.
     Settled,
     Rebase(Rebase),
 }
 
-/// The same for a review that is [behind](is_behind), without anybody asking.
+/// Plans the rebase of work that [is behind](is_behind) and that nobody asked to rebase.
 pub fn refresh(standing: &Standing, branch: &str) -> Refresh {
     let Some(work) = &standing.work else { return Refresh::Wait };
     if work.has_base && !work.was_moved_back {
         return Refresh::Settled;
     }
-    let can_be_told = standing.worker.session == Session::Up && !standing.worker.is_in_doubt;
-    if !standing.worktree.dirty.is_empty() || work.merge == MergeResult::Conflict && !can_be_told {
+    let can_resolve = standing.worker.session == Session::Up && !standing.worker.is_in_doubt;
+    if !standing.worktree.dirty.is_empty() || work.merge == MergeResult::Conflict && !can_resolve {
         return Refresh::Wait;
     }
     match decide(standing, branch) {
@@ -100,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_asked_for_is_done_told_or_refused() {
+    fn a_requested_rebase_is_done_or_refused_with_its_kind() {
         let at = |task| rebase(&behind(task), "main");
         for task in [Task::Working, Task::NeedsReview, Task::Rejected] {
             assert_eq!(at(task.clone()).unwrap(), Rebase::Replay);
@@ -109,8 +109,8 @@ mod tests {
         assert_eq!(rebase(&standing(Task::Idle), "main").unwrap_err().kind, "wrong_state");
         let mut conflicts = behind(Task::Working);
         conflicts.work.as_mut().unwrap().merge = MergeResult::Conflict;
-        assert_eq!(rebase(&conflicts, "main").unwrap(), Rebase::Tell);
-        // Its conflicts are with what was dropped.
+        assert_eq!(rebase(&conflicts, "main").unwrap(), Rebase::AskToResolve);
+        // The conflicts are with dropped commits.
         conflicts.work.as_mut().unwrap().was_moved_back = true;
         assert_eq!(rebase(&conflicts, "main").unwrap(), Rebase::Replay);
         let mut dirty = behind(Task::Working);
@@ -122,16 +122,16 @@ mod tests {
     }
 
     #[test]
-    fn nobody_asked_so_what_is_in_the_way_waits() {
+    fn an_automatic_rebase_waits_for_whatever_is_in_the_way() {
         assert_eq!(refresh(&behind(Task::NeedsReview), "main"), Refresh::Rebase(Rebase::Replay));
         assert_eq!(refresh(&standing(Task::NeedsReview), "main"), Refresh::Settled);
-        type Change = fn(&mut Standing);
-        let conflict: Change = |s| s.work.as_mut().unwrap().merge = MergeResult::Conflict;
-        let changes: [(&[Change], Refresh); 6] = [
+        type Spoil = fn(&mut Standing);
+        let conflict: Spoil = |s| s.work.as_mut().unwrap().merge = MergeResult::Conflict;
+        let changes: [(&[Spoil], Refresh); 6] = [
             (&[|s| s.worktree.dirty.push("a".into())], Refresh::Wait),
             (&[|s| s.worktree.head = Some("later".into())], Refresh::Wait),
             (&[|s| s.work.as_mut().unwrap().merge = MergeResult::Nothing], Refresh::Settled),
-            (&[conflict], Refresh::Rebase(Rebase::Tell)),
+            (&[conflict], Refresh::Rebase(Rebase::AskToResolve)),
             (&[conflict, |s| s.worker.session = Session::Down], Refresh::Wait),
             (&[conflict, |s| s.worker.is_in_doubt = true], Refresh::Wait),
         ];

@@ -1,4 +1,4 @@
-//! Whether a worker, or its task, may be given up.
+//! Decides whether a worker or its task may be given up.
 
 use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::ui::printable;
@@ -7,24 +7,24 @@ use crate::facts::losses::Losses;
 use crate::worker::Worker;
 
 /// How many lost commits and files are listed.
-const MOST_LISTED: usize = 20;
+const MAX_LISTED: usize = 20;
 
-/// Exit 1 where work would be lost that is nowhere else; a person may have it kept under a ref instead.
+/// Exit 1 when work would be lost that exists nowhere else. With `--force` it is kept under a ref instead.
 pub fn refuse_loss(worker: &Worker, losses: &Losses, is_forced: bool) -> Result<()> {
     if losses.is_empty() || is_forced {
         return Ok(());
     }
     Err(Failure::new(Exit::No, "unmerged", format!("{} has work that is nowhere else", worker.name))
-        .details(losses.lines().into_iter().take(MOST_LISTED).map(|line| printable(&line)))
-        .hint("accept or save it first, or let `--force` keep it under refs/shopfloor/trash/"))
+        .details(losses.lines().into_iter().take(MAX_LISTED).map(|line| printable(&line)))
+        .hint("accept or save the work first, or use `--force`, which keeps it under refs/shopfloor/trash/"))
 }
 
-/// What a removal takes away, for a person.
+/// What a removal removes and keeps, for a person.
 pub fn describe_nuke(worker: &Worker, losses: &Losses) -> String {
     let Worker { name, worktree_path, branch, .. } = worker;
     let kept = match losses.lines().len() {
         0 => String::new(),
-        count => format!(", and keep {count} commits and files of it under a ref"),
+        count => format!(", and keep {count} of its commits and files under a ref"),
     };
     format!("remove {name} with {worktree_path} and {branch}{kept}")
 }
@@ -34,7 +34,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn work_that_is_nowhere_else_stays_or_is_kept() {
+    fn work_that_exists_nowhere_else_is_refused_or_kept() {
         let worker = Worker::new("adam", "claude", "/w/adam", "worker/adam", 0);
         let losses = Losses { commits: vec!["abc add a".into()], tips: vec!["abc".into()], ..Losses::default() };
         assert!(refuse_loss(&worker, &Losses::default(), false).is_ok());
@@ -42,6 +42,6 @@ mod tests {
         assert_eq!((refused.kind, refused.details.len()), ("unmerged", 1));
         assert!(refuse_loss(&worker, &losses, true).is_ok());
         assert_eq!(describe_nuke(&worker, &Losses::default()), "remove adam with /w/adam and worker/adam");
-        assert!(describe_nuke(&worker, &losses).ends_with("keep 1 commits and files of it under a ref"));
+        assert!(describe_nuke(&worker, &losses).ends_with("keep 1 of its commits and files under a ref"));
     }
 }

@@ -1,4 +1,4 @@
-//! Whether an idle worker can be given a task, or a busy one be told its task or something else.
+//! Decides whether a worker can get a task, or any other input.
 
 use shopfloor_core::error::{Exit, Failure, Result};
 
@@ -7,7 +7,7 @@ use crate::plan::machine::{Input, apply};
 use crate::plan::require_clean;
 use crate::worker::Worker;
 
-/// Gives a task to a worker that stands at the default branch, or can be put there without losing anything.
+/// Plans to give a task to a worker whose worktree is on the default branch's commit, or can be put there without loss.
 pub fn start(standing: &Standing, prompt: &str, is_forced: bool) -> Result<Input> {
     let worker = &standing.worker;
     let input = Input::Start { prompt: prompt.to_owned(), base: standing.base.clone(), force: is_forced };
@@ -15,12 +15,12 @@ pub fn start(standing: &Standing, prompt: &str, is_forced: bool) -> Result<Input
     require_clean(standing)?;
     if standing.worktree.is_rebasing || standing.worktree.has_unmerged {
         return Err(Failure::new(Exit::No, "unmerged", format!("{} has commits that are not merged", worker.name))
-            .hint("look at them in its worktree first; they are on no other branch"));
+            .hint(format!("look at them in {} first: no other branch has them", worker.worktree_path)));
     }
     Ok(input)
 }
 
-/// Exit 1 or 4 where the state machine refuses it: then nothing is touched.
+/// Exit 1 or 4 when the state machine refuses an input. Nothing is changed.
 pub fn permit(worker: &Worker, input: &Input) -> Result<()> {
     apply(worker, input, 0).map(drop)
 }
@@ -32,7 +32,7 @@ pub mod tests {
     use crate::facts::standing::{WorkFacts, WorktreeFacts};
     use crate::worker::{Session, Task};
 
-    /// A worker that is up, with clean work at `sha` that merges.
+    /// A worker that is up, with clean work at `sha` that merges cleanly.
     pub fn standing(task: Task) -> Standing {
         let mut worker = Worker::new("adam", "claude", "/w/adam", "worker/adam", 0);
         let has_work = !matches!(task, Task::Idle | Task::Rebasing { .. });
@@ -59,7 +59,7 @@ pub mod tests {
     }
 
     #[test]
-    fn a_task_goes_to_an_idle_worker_with_nothing_to_lose() {
+    fn a_task_goes_only_to_an_idle_worker_with_nothing_to_lose() {
         let Input::Start { prompt, base, force: false } = start(&standing(Task::Idle), "do", false).unwrap() else {
             panic!("another input");
         };
@@ -75,7 +75,7 @@ pub mod tests {
         for (kind, spoil) in spoils {
             let mut spoilt = standing(Task::Idle);
             spoil(&mut spoilt);
-            // A person who overrules a line that stands in the terminal overrules no loss.
+            // Force overrules a text in the input line, but not a loss.
             for is_forced in [false, true] {
                 assert_eq!(start(&spoilt, "do", is_forced).unwrap_err().kind, kind);
             }

@@ -1,4 +1,4 @@
-//! tmux, on a server of the root's own: always by its socket, never by a name that could be another's prefix.
+//! tmux, on the root's own server. Panes are addressed by their id, because tmux matches a bare name as a prefix.
 
 pub mod typing;
 
@@ -20,24 +20,24 @@ use shopfloor_core::text::shell_word;
 use crate::layout::{self, RootLock};
 use crate::worker::{Session, Worker};
 
-/// The server's own configuration: a pane stays when its program ends, so that how it ended can be read.
+/// The server's configuration. A pane stays when its program ends, so that its exit status can be read.
 const CONFIG: &str = "set -g remain-on-exit on\nset -g window-size latest\nset -g exit-empty off\nset -g history-limit 20000\n\
                       set -g default-terminal screen-256color\n";
 
-/// The longest path a socket can have, with room for what tmux appends.
+/// The longest path for a socket, with room for what tmux appends.
 const LONGEST_SOCKET: usize = 96;
 
-/// The option that says whose agent a pane was made for.
+/// The pane option that names the worker whose agent runs in the pane.
 const MARK: &str = "@worker_ctl";
 
-/// What of our environment is about us, not about what we start.
-const NOT_THEIRS: [&str; 6] =
+/// Variables that are about our own process, and that agents must not inherit.
+const NOT_INHERITED: [&str; 6] =
     ["TMUX", "TMUX_PANE", "CLAUDECODE", "WORKER_CTL_WORKER", "WORKER_CTL_ROOT", "WORKER_CTL_WORKTREE"];
 
-/// How many lines what tmux says of a dead pane may take.
-const DEATH_NOTE: usize = 3;
+/// How many lines tmux may use for its message in a dead pane.
+const DEAD_PANE_LINES: usize = 3;
 
-/// A server.
+/// The root's tmux server.
 #[derive(Clone, Debug)]
 pub struct Tmux {
     program: PathBuf,
@@ -51,29 +51,29 @@ pub struct Pane {
     pub session: String,
     pub id: String,
     pub pid: i32,
-    /// How its program ended; none while it runs. `Down` when tmux does not know yet.
+    /// How the program ended, or none while it runs. `Down` means that tmux does not know yet.
     pub end: Option<Session>,
     pub path: String,
-    /// The worker whose agent was started in it.
+    /// The worker whose agent was started in the pane.
     pub worker: String,
-    /// The server's process.
+    /// The process id of the server.
     pub server: i32,
 }
 
-/// A terminal that is attached, and into which somebody typed.
+/// An attached terminal that somebody typed into.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Typist {
-    /// The client, which tmux calls by its terminal.
+    /// The client, which tmux names after its terminal.
     pub client: String,
-    /// How many seconds ago the last key came.
+    /// How many seconds ago the last key was typed.
     pub secs: i64,
 }
 
-/// Within so many seconds of their last key a person is still at it.
-const RECENT: i64 = 5;
+/// How many seconds after the last key a person counts as still typing.
+const TYPING_SECS: i64 = 5;
 
-/// Where the server of a root listens.
-pub fn socket_of(root: &Path) -> PathBuf {
+/// The socket of a root's server.
+pub fn default_socket(root: &Path) -> PathBuf {
     let inside = root.join("tmux.sock");
     if inside.as_os_str().len() <= LONGEST_SOCKET {
         return inside;
@@ -83,39 +83,40 @@ pub fn socket_of(root: &Path) -> PathBuf {
 }
 
 impl Tmux {
-    /// Exit 4 when there is no tmux.
+    /// Finds tmux. Exit 4 when it is not installed.
     pub fn find(env: &Env, socket: &Path) -> Result<Tmux> {
         let program = proc::find(env, "tmux").ok_or_else(|| {
             Failure::failed("tmux is not on the PATH").hint("install tmux, 3.3 or newer, and run the command again")
         })?;
-        // A long root's socket lies in /tmp, where anybody may have made the directory first.
+        // The socket of a root with a long path lies in /tmp, where anybody may have created the directory first.
         if let Some(dir) = socket.parent().filter(|dir| dir.symlink_metadata().is_ok() && !fs::is_ours(dir)) {
             return Err(Failure::failed(format!("{} belongs to another user", dir.display()))
-                .hint("the tmux server's socket must lie in a directory of yours: remove that one"));
+                .hint("the tmux server's socket must be in a directory that you own: remove that one"));
         }
         Ok(Tmux { program, socket: socket.to_owned(), env: env.clone() })
     }
 
     fn cmd(&self) -> Cmd {
-        let cmd = Cmd::new(&self.program, &self.env).without_vars(LOCAL_VARS).without_vars(&NOT_THEIRS);
+        let cmd = Cmd::new(&self.program, &self.env).without_vars(LOCAL_VARS).without_vars(&NOT_INHERITED);
         cmd.arg("-S").arg(&self.socket).arg("-u")
     }
 
     pub fn run(&self, args: &[&str]) -> Result<Output> {
-        self.cmd().args(args.iter().map(|arg| whole(arg))).capture()
+        self.cmd().args(args.iter().map(|arg| escape_semicolon(arg))).capture()
     }
 
+    /// Runs a command with this input.
     pub fn feed(&self, args: &[&str], input: Vec<u8>) -> Result<Output> {
-        self.cmd().args(args.iter().map(|arg| whole(arg))).input(input).capture()
+        self.cmd().args(args.iter().map(|arg| escape_semicolon(arg))).input(input).capture()
     }
 
-    /// Keys for a pane, which leaves copy mode just before, in one go: a person may enter it at any time.
-    pub fn keys(&self, pane: &str, args: &[&str]) -> Result<Output> {
+    /// Sends keys to a pane. The same call leaves copy mode first, because a person may enter it at any time.
+    pub fn send_keys(&self, pane: &str, args: &[&str]) -> Result<Output> {
         let first = ["copy-mode", "-q", "-t", pane, ";"].map(str::to_owned);
-        self.cmd().args(first.into_iter().chain(args.iter().map(|arg| whole(arg)))).capture()
+        self.cmd().args(first.into_iter().chain(args.iter().map(|arg| escape_semicolon(arg)))).capture()
     }
 
-    /// The same, which must succeed.
+    /// The output of a command; fails when tmux fails.
     pub fn must(&self, args: &[&str]) -> Result<String> {
         let output = self.run(args)?;
         self.check(args, output)
@@ -123,14 +124,15 @@ impl Tmux {
 
     fn check(&self, args: &[&str], output: Output) -> Result<String> {
         if !output.status.success() {
-            let said = String::from_utf8_lossy(&output.stderr).trim().to_owned();
+            let stderr = String::from_utf8_lossy(&output.stderr).trim().to_owned();
             return Err(Failure::new(Exit::Failed, "tmux", format!("tmux {} failed with {}", args[0], output.status))
-                .because(std::io::Error::other(said)));
+                .because(std::io::Error::other(stderr)));
         }
         Ok(String::from_utf8_lossy(&output.stdout).trim_end().to_owned())
     }
 
-    /// Starts the server if it is not there: alone, so that no first session's variables stay in its command line.
+    /// Starts the server if it does not run. It starts without a session, so that no worker's variables stay in its
+    /// command line.
     pub fn start(&self, root: &Path) -> Result<()> {
         let _lock = Lock::take(&layout::lock(root, RootLock::Tmux))?;
         if self.is_running() {
@@ -143,20 +145,20 @@ impl Tmux {
         fs::replace(&config, CONFIG.as_bytes(), Some(fs::PRIVATE))?;
         let output = self.cmd().arg("-f").arg(&config).arg("start-server").capture()?;
         if !output.status.success() {
-            let said = String::from_utf8_lossy(&output.stderr).trim().to_owned();
-            return Err(Failure::new(Exit::Failed, "tmux", "cannot start tmux").because(std::io::Error::other(said)));
+            let stderr = String::from_utf8_lossy(&output.stderr).trim().to_owned();
+            return Err(Failure::new(Exit::Failed, "tmux", "cannot start tmux").because(std::io::Error::other(stderr)));
         }
         Ok(())
     }
 
-    /// Gives a server that runs our environment: what starts from now on starts with it.
+    /// Sets our environment in the running server. Programs that start later inherit it.
     pub fn renew_environment(&self) -> Result<()> {
-        let is_theirs = |name: &str| !LOCAL_VARS.contains(&name) && !NOT_THEIRS.contains(&name);
+        let is_inherited = |name: &str| !LOCAL_VARS.contains(&name) && !NOT_INHERITED.contains(&name);
         let vars = self.env.vars.iter().filter_map(|(name, value)| Some((name.to_str()?, value.to_str()?)));
-        let lines = vars.filter(|(name, _)| is_theirs(name) && is_variable(name));
+        let lines = vars.filter(|(name, _)| is_inherited(name) && is_variable(name));
         let lines: String =
-            lines.map(|(name, value)| format!("set-environment -g {name} {}\n", quoted(value))).collect();
-        // Through a pipe: nobody sees it in a list of processes.
+            lines.map(|(name, value)| format!("set-environment -g {name} {}\n", quote(value))).collect();
+        // A pipe keeps the values out of the process list.
         let output = self.feed(&["source-file", "-"], lines.into_bytes())?;
         self.check(&["source-file"], output).map(drop)
     }
@@ -170,7 +172,7 @@ impl Tmux {
         Ok(output.status.success() && output.stdout.is_empty())
     }
 
-    /// Ends the server, and everything in it.
+    /// Ends the server and everything in it.
     pub fn kill(&self) -> Result<()> {
         if self.socket.exists() {
             self.run(&["kill-server"])?;
@@ -179,8 +181,8 @@ impl Tmux {
         Ok(())
     }
 
-    /// Every pane, in one process; none when no server runs. A program that has just ended is looked at again until tmux
-    /// knows how: tmux 3.3 now and then misses that a child died until it is told again.
+    /// Every pane, listed by one process; empty when no server runs. While tmux does not know how a program ended, this
+    /// tries again: tmux 3.3 sometimes misses that a child died until it gets another signal.
     pub fn panes(&self) -> Result<Vec<Pane>> {
         for _ in 0..10 {
             let panes = self.list()?;
@@ -200,18 +202,19 @@ impl Tmux {
         let format = "#{session_name}\t#{pane_id}\t#{pane_pid}\t#{pane_dead}\t#{pane_dead_status}\t#{pane_dead_signal}\t#{@worker_ctl}\t#{pid}\t#{pane_current_path}";
         for _ in 0..3 {
             let output = self.run(&["list-panes", "-a", "-F", format])?;
-            // It fails without a server, and without sessions; but then there are none. One may come just then.
+            // The command fails without a server and without sessions, and then there are no panes. A session may start
+            // at that moment, so try again.
             if output.status.success() || !self.is_running() || self.has_no_session()? {
                 let text = String::from_utf8_lossy(&output.stdout).into_owned();
                 return Ok(text.lines().filter_map(parse).collect());
             }
         }
-        Err(Failure::new(Exit::Failed, "tmux", "tmux does not tell which panes there are"))
+        Err(Failure::new(Exit::Failed, "tmux", "tmux cannot list its panes"))
     }
 
-    /// The person who typed into a pane just now, if anybody did: what stands in its input line then is theirs.
+    /// The person who has just typed into a pane, if anybody has. The text in the input line is theirs.
     pub fn typist(&self, pane: &str) -> Result<Option<Typist>> {
-        // One tmux for both, so that one clock tells both times.
+        // One call for both, so that both times come from the same clock.
         let clients = ["list-clients", "-F", "#{client_activity}\t#{pane_id}\t#{client_readonly}\t#{client_name}", ";"];
         let clock = ["display-message", "-p", "-t", pane, "%s"].map(str::to_owned);
         let output = self.cmd().args(clients.map(str::to_owned).into_iter().chain(clock)).capture()?;
@@ -222,7 +225,8 @@ impl Tmux {
             let mut fields = line.splitn(4, '\t');
             let secs = now - fields.next()?.parse::<i64>().ok()?;
             let is_here = fields.next()? == pane && fields.next()? != "1";
-            Some(Typist { client: fields.next()?.to_owned(), secs }).filter(|typist| is_here && typist.secs <= RECENT)
+            Some(Typist { client: fields.next()?.to_owned(), secs })
+                .filter(|typist| is_here && typist.secs <= TYPING_SECS)
         });
         Ok(typists.min_by_key(|typist| typist.secs))
     }
@@ -231,9 +235,9 @@ impl Tmux {
         Ok(find(&self.panes()?, worker).cloned())
     }
 
-    /// Runs `argv` for a worker in its worktree, with what it shows in `log`: in a new session, or in a pane that is its
-    /// own and whose program has ended; gives back the pane.
-    pub fn begin(
+    /// Runs `argv` in a worker's worktree and logs its output to `log`. It runs in a new session, or in the worker's own
+    /// pane when the program there has ended. Returns the pane.
+    pub fn start_program(
         &self,
         worker: &Worker,
         ended: Option<&Pane>,
@@ -241,15 +245,15 @@ impl Tmux {
         argv: &[String],
         log: &Path,
     ) -> Result<Pane> {
-        // tmux would start in the caller's directory without a word.
+        // Without this check tmux would silently start in the caller's directory.
         let dir = Path::new(&worker.worktree_path);
         if !dir.is_dir() {
-            return Err(Failure::failed(format!("{} is not there", dir.display()))
-                .hint("run `worker-ctl doctor --repair`, which makes it again from its branch"));
+            return Err(Failure::failed(format!("{} is missing", dir.display()))
+                .hint("run `worker-ctl doctor --repair`, which restores the worktree from its branch"));
         }
         let target = ended.map_or_else(|| format!("={}:", worker.session_id), |pane| pane.id.clone());
-        let (path, line) = (plain(&worker.worktree_path), log_line(log));
-        // A person may have a window there, in which the agent's own pane is no more.
+        let (path, line) = (escape_format(&worker.worktree_path), log_line(log));
+        // The session may still exist without the agent's pane, when a person has a window in it.
         let has_session = self.panes()?.iter().any(|pane| pane.session == worker.session_id);
         let mut args = match ended {
             Some(_) => vec!["respawn-pane", "-t", &target, "-c", &path],
@@ -261,30 +265,31 @@ impl Tmux {
             args.extend(["-e", pair]);
         }
         args.push("--");
-        args.extend(direct(argv));
-        // In one go, so that nothing it shows is missed, and that the pane is known for what it is.
+        args.extend(without_shell(argv));
+        // One call for everything, so that no output is missed and the pane is marked from the start.
         let mark: &[&str] = &["set-option", "-p", "-t", &target, MARK, &worker.name];
         let log: &[&str] = &["pipe-pane", "-t", &target, &line];
-        // A person's own window there is nobody's agent.
+        // A window that a person opens in the session must not count as the agent's.
         let session = format!("={}", worker.session_id);
-        let forget: &[&str] = &["set-environment", "-r", "-t", &session, "WORKER_CTL_WORKER"];
+        let unset: &[&str] = &["set-environment", "-r", "-t", &session, "WORKER_CTL_WORKER"];
         let is_new = args[0] == "new-session";
-        let all = [&args[..], mark, log].into_iter().chain(is_new.then_some(forget));
-        let words: Vec<Vec<String>> = all.map(|words| words.iter().map(|word| whole(word)).collect()).collect();
+        let all = [&args[..], mark, log].into_iter().chain(is_new.then_some(unset));
+        let words: Vec<Vec<String>> =
+            all.map(|words| words.iter().map(|word| escape_semicolon(word)).collect()).collect();
         let output = self.cmd().args(words.join(&";".to_owned())).capture()?;
         let Some(pane) = self.pane_of(worker)? else {
-            // A program that has ended at once has no pane to log, which is no failure.
+            // When the program ended at once, there is no pane to log, and that alone is not a failure.
             return self.check(&args, output).and(Err(no_session(worker)));
         };
         if ended.is_some_and(|ended| ended.pid == pane.pid) {
-            return self.check(&args, output).and(Err(Failure::failed("tmux did not start it again")));
+            return self.check(&args, output).and(Err(Failure::failed("tmux did not restart the program")));
         }
-        self.wait_until_there(worker, pane, dir)
+        self.wait_for_directory(worker, pane, dir)
     }
 
-    /// Waits until a pane's program has begun, and requires that it began in `dir`.
-    fn wait_until_there(&self, worker: &Worker, mut pane: Pane, dir: &Path) -> Result<Pane> {
-        // Until the program has begun, tmux knows no directory of it.
+    /// Waits until a pane's program runs, and requires that it runs in `dir`.
+    fn wait_for_directory(&self, worker: &Worker, mut pane: Pane, dir: &Path) -> Result<Pane> {
+        // tmux reports no directory until the program runs.
         for _ in 0..50 {
             if pane.end.is_some() || !pane.path.is_empty() {
                 break;
@@ -299,15 +304,15 @@ impl Tmux {
         Err(Failure::failed(format!("{} started in {} instead", worker.name, pane.path)))
     }
 
-    /// What a pane shows, and `lines` above it.
+    /// The screen of a pane, and `lines` lines above it.
     pub fn capture(&self, pane: &str, lines: usize) -> Result<String> {
         self.must(&["capture-pane", "-p", "-J", "-t", pane, "-S", &format!("-{lines}")])
     }
 
-    /// What a pane shows, and `lines` above it, without the empty lines at its end. What tmux writes into a pane whose
-    /// program has ended moves all that was there up by a few lines: these are given back too.
+    /// The screen of a pane, and `lines` lines above it, without the empty lines at the end. The message that tmux writes
+    /// into a dead pane is left out, and the lines that it scrolled off the screen are included.
     pub fn text(&self, pane: &Pane, lines: usize) -> Result<Vec<String>> {
-        let more = if pane.end.is_some() { DEATH_NOTE } else { 0 };
+        let more = if pane.end.is_some() { DEAD_PANE_LINES } else { 0 };
         let text = self.capture(&pane.id, lines + more)?;
         let all: Vec<String> = text.lines().map(|line| line.trim_end().to_owned()).collect();
         let is_note = |line: &String| line.is_empty() || pane.end.is_some() && line.starts_with("Pane is dead");
@@ -315,14 +320,14 @@ impl Tmux {
         Ok(all[..end].to_vec())
     }
 
-    /// The last lines of a pane that are not empty.
-    pub fn last_words(&self, id: &str, most: usize) -> Result<Vec<String>> {
+    /// The last lines of a pane that are not empty, at most `max`.
+    pub fn last_lines(&self, id: &str, max: usize) -> Result<Vec<String>> {
         let Some(pane) = self.panes()?.into_iter().find(|pane| pane.id == id) else { return Ok(Vec::new()) };
         let shown: Vec<String> = self.text(&pane, 0)?.into_iter().filter(|line| !line.is_empty()).collect();
-        Ok(shown[shown.len().saturating_sub(most)..].to_vec())
+        Ok(shown[shown.len().saturating_sub(max)..].to_vec())
     }
 
-    /// The command line a person attaches with.
+    /// The command line that attaches a terminal to a pane.
     pub fn attach_line(&self, pane: &str) -> (PathBuf, Vec<String>) {
         let socket = self.socket.to_string_lossy().into_owned();
         let args = ["-S", &socket, "-u", "attach-session", "-t", pane].map(str::to_owned);
@@ -331,51 +336,51 @@ impl Tmux {
 }
 
 fn no_session(worker: &Worker) -> Failure {
-    Failure::failed(format!("tmux made no session {}", worker.session_id))
+    Failure::failed(format!("tmux did not create the session {}", worker.session_id))
 }
 
 fn is_variable(name: &str) -> bool {
     !name.starts_with(|c: char| c.is_ascii_digit()) && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
 }
 
-/// A text as one word of tmux's own language.
-fn quoted(text: &str) -> String {
+/// Quotes a text as one word of tmux's command language.
+fn quote(text: &str) -> String {
     let escape = |c: char| match c {
         '\n' => "\\n".to_owned(),
         '"' | '\\' | '$' => format!("\\{c}"),
-        // Somebody's home, also within quotes.
+        // tmux expands a tilde even within quotes.
         '~' => "\\176".to_owned(),
         c => c.to_string(),
     };
     format!("\"{}\"", text.chars().map(escape).collect::<String>())
 }
 
-/// An argument as it is: to tmux one that ends in `;` would end the command.
-fn whole(arg: &str) -> String {
+/// Escapes an argument that ends in `;`, which tmux would read as the end of the command.
+fn escape_semicolon(arg: &str) -> String {
     match arg.strip_suffix(';') {
         Some(rest) => format!("{rest}\\;"),
         None => arg.to_owned(),
     }
 }
 
-/// A program that is started as it is: a single word tmux would give to a shell.
-pub fn direct(argv: &[String]) -> Vec<&str> {
+/// A command that tmux runs without a shell. tmux would pass a single word to a shell.
+pub fn without_shell(argv: &[String]) -> Vec<&str> {
     let shell: &[&str] = if argv.len() == 1 { &["sh", "-c", r#"exec "$0""#] } else { &[] };
     shell.iter().copied().chain(argv.iter().map(String::as_str)).collect()
 }
 
-/// A text where tmux takes one for a format, as it is.
-pub fn plain(text: &str) -> String {
+/// Escapes a text where tmux expands formats.
+pub fn escape_format(text: &str) -> String {
     text.replace('#', "##")
 }
 
-/// What writes a pane's output to its log.
+/// The shell command that writes a pane's output to its log.
 pub fn log_line(log: &Path) -> String {
-    // `%` begins a part of a time.
-    plain(&format!("exec cat >> {}", shell_word(log))).replace('%', "%%")
+    // tmux expands `%` as a time format here.
+    escape_format(&format!("exec cat >> {}", shell_word(log))).replace('%', "%%")
 }
 
-/// A worker's pane, of those in which we started its agent; others are a person's, who may have split the window.
+/// A worker's pane, out of those that we started its agent in. Other panes are a person's, who may have split the window.
 pub fn find<'p>(panes: &'p [Pane], worker: &Worker) -> Option<&'p Pane> {
     let mut own = panes.iter().filter(|pane| pane.worker == worker.name);
     let recorded = own.clone().find(|pane| Some(&pane.id) == worker.pane_id.as_ref());
@@ -407,9 +412,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn texts_are_words_of_tmux() {
-        assert_eq!(quoted("a\"b\\c$d\ne; ~"), r#""a\"b\\c\$d\ne; \176""#);
-        assert_eq!((whole("a;"), whole("a;b")), ("a\\;".to_owned(), "a;b".to_owned()));
+    fn texts_are_escaped_for_tmux() {
+        assert_eq!(quote("a\"b\\c$d\ne; ~"), r#""a\"b\\c\$d\ne; \176""#);
+        assert_eq!((escape_semicolon("a;"), escape_semicolon("a;b")), ("a\\;".to_owned(), "a;b".to_owned()));
         assert!(is_variable("A_1") && !is_variable("1A") && !is_variable("BASH_FUNC_x%%"));
     }
 
@@ -419,7 +424,7 @@ mod tests {
         assert_eq!(end("worker-a\t%1\t7\t0\t\t\t0\t1\t/x"), None);
         assert_eq!(end("worker-a\t%1\t7\t1\t3\t\t0\t1\t/x"), Some(Session::Code(3)));
         assert_eq!(end("worker-a\t%1\t7\t1\t\t9\t0\t1\t/x"), Some(Session::Signal(9)));
-        // Dead, and not yet known how.
+        // Dead, and tmux does not know yet how it ended.
         assert_eq!(end("worker-a\t%1\t7\t1\t\t\t0\t1\t/x y\tz"), Some(Session::Down));
         assert_eq!(parse("nonsense"), None);
     }

@@ -1,4 +1,4 @@
-//! Typing a text into an agent's terminal: whole, once, and to nobody else.
+//! Types a text into an agent's terminal: completely, once, and into no other terminal.
 
 use std::path::{Path, PathBuf};
 use std::thread;
@@ -15,12 +15,12 @@ use crate::layout;
 use crate::receipt;
 use crate::worker::Worker;
 
-/// What is known of a delivery that did not fail.
+/// The result of a delivery that did not fail.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// The agent has it: its own hook said so, or it was started with it.
+    /// The agent has the text: its own hook confirmed it, or the program was started with it.
     Delivered,
-    /// It was typed; whether it was read nobody confirms.
+    /// The text was typed, and nothing confirms that the agent read it.
     Sent,
 }
 
@@ -33,17 +33,17 @@ impl Verdict {
     }
 }
 
-/// The kind of failure of a delivery of which nothing was typed.
-pub const NOT: &str = "not_delivered";
+/// The failure kind of a delivery that typed nothing.
+pub const NOT_DELIVERED: &str = "not_delivered";
 
-/// The kind of one of which something was typed.
-const BEGUN: &str = "in_doubt";
+/// The failure kind of a delivery that typed something and did not finish.
+const IN_DOUBT: &str = "in_doubt";
 
 /// The longest text that is passed as an argument.
-pub const LONGEST_ARGUMENT: usize = 100 << 10;
+pub const MAX_ARGUMENT: usize = 100 << 10;
 
-/// What can be typed: UTF-8 without NUL, not blank. Control characters fall out, but for line ends and tabs: an escape
-/// sequence could end the paste, and the rest would be keys. Exit 2.
+/// Turns bytes into a text that can be typed. Exit 2 unless they are UTF-8 without NUL, and not blank. Control characters
+/// other than line ends and tabs are removed: an escape sequence could end the paste, and the rest would act as keys.
 pub fn cleaned(bytes: Vec<u8>) -> Result<String> {
     if bytes.contains(&0) {
         return Err(Failure::malformed("the text contains a NUL byte"));
@@ -51,18 +51,18 @@ pub fn cleaned(bytes: Vec<u8>) -> Result<String> {
     let text = String::from_utf8(bytes).map_err(|_| Failure::malformed("the text is not UTF-8"))?;
     let text = typable(&text);
     if text.trim().is_empty() {
-        return Err(Failure::usage("the text is empty").hint("say what is to be done"));
+        return Err(Failure::usage("the text is empty").hint("give a text with at least one visible character"));
     }
     Ok(text)
 }
 
-/// A text without what would be keys.
+/// Removes everything from a text that would act as a key.
 pub fn typable(text: &str) -> String {
     let mut kept = String::with_capacity(text.len());
     for c in text.replace("\r\n", "\n").chars() {
         kept.push(c);
-        // Whole sequences go, not their first character alone; what is left may end in the half of one again.
-        if let Some(mark) = PASTES.iter().find(|mark| kept.ends_with(*mark)) {
+        // Remove whole sequences. Afterwards the text may end in the first half of another one, so check at each character.
+        if let Some(mark) = PASTE_MARKS.iter().find(|mark| kept.ends_with(*mark)) {
             kept.truncate(kept.len() - mark.len());
         }
     }
@@ -70,58 +70,60 @@ pub fn typable(text: &str) -> String {
     kept
 }
 
-/// What a terminal puts around a paste.
-const PASTES: [&str; 2] = ["\u{1b}[200~", "\u{1b}[201~"];
+/// The sequences that a terminal puts around a paste.
+const PASTE_MARKS: [&str; 2] = ["\u{1b}[200~", "\u{1b}[201~"];
 
-/// The kind of one that waits for a person: nothing was typed.
+/// The failure kind of a delivery that typed nothing because a person is typing there.
 pub const OCCUPIED: &str = "occupied";
 
 /// Whether a failed delivery left everything as it was.
 pub fn is_nothing_typed(failure: &Failure) -> bool {
-    [NOT, OCCUPIED].contains(&failure.kind)
+    [NOT_DELIVERED, OCCUPIED].contains(&failure.kind)
 }
 
-/// Exit 1 where a person types into a pane: our text and our Enter would get into theirs.
+/// Exit 1 while a person types into a pane. Our text and our Enter would end up in their line.
 pub fn require_free(tmux: &Tmux, worker: &str, pane: &str) -> Result<()> {
     let Some(Typist { client, secs }) = tmux.typist(pane)? else { return Ok(()) };
     let ago = if secs <= 0 { "just now".to_owned() } else { format!("{secs} s ago") };
     let why = format!("nothing was typed to {worker}: somebody at {client} typed there {ago}");
     Err(Failure::new(Exit::No, OCCUPIED, why)
-        .hint("run the same command once they are done, or with `--force`, which types all the same"))
+        .hint("run the same command when they are done, or type anyway with `--force`"))
 }
 
 /// A text that is ready to be typed.
 #[derive(Debug)]
-pub struct Ready {
+pub struct ReadyText {
     pane: String,
     buffer: String,
     text: String,
     has_hook: bool,
-    /// Whether it is typed although a person may be at it.
+    /// Whether to type even while a person types there.
     is_forced: bool,
 }
 
-/// Why nothing was typed: exit 4, whatever hindered it.
+/// The failure of a delivery that typed nothing. Exit 4, whatever the cause was.
 pub fn not_delivered(worker: &str, failure: Failure) -> Failure {
-    if [NOT, OCCUPIED, BEGUN].contains(&failure.kind) {
+    if [NOT_DELIVERED, OCCUPIED, IN_DOUBT].contains(&failure.kind) {
         return failure;
     }
-    Failure::new(Exit::Failed, NOT, format!("nothing was typed to {worker}: {}", failure.message))
+    Failure::new(Exit::Failed, NOT_DELIVERED, format!("nothing was typed to {worker}: {}", failure.message))
         .details(failure.causes())
-        .hint(format!("look at it with `worker-ctl peek {worker}`, bring it up with `worker-ctl up {worker}`"))
+        .hint(format!(
+            "look at its terminal with `worker-ctl peek {worker}`, or start its session with `worker-ctl up {worker}`"
+        ))
 }
 
-/// In which circumstances a text is typed.
+/// How a text is typed.
 #[derive(Clone, Copy, Debug)]
 pub struct TypingOptions {
-    /// The program is to forget what it was at before.
+    /// Whether to clear the program's context first.
     pub is_fresh: bool,
-    /// A person overrules that somebody types there.
+    /// Whether to type even while a person types there.
     pub is_forced: bool,
 }
 
-/// Everything that may fail before the first byte of a text is typed: the worker's own program still runs in its pane, the
-/// text is in a buffer of tmux. Its command for a fresh start is typed where one is wanted.
+/// Does everything that may fail before the first byte of a text is typed: checks that the worker's own program still runs
+/// in its pane, types the command that clears its context if one is wanted, and loads the text into a tmux buffer.
 pub fn prepare(
     tmux: &Tmux,
     root: &Path,
@@ -129,62 +131,63 @@ pub fn prepare(
     agent: &AgentTable,
     text: &str,
     options: TypingOptions,
-) -> Result<Ready> {
-    let not = |why: &str| Failure::failed(why);
-    let pane = tmux.pane_of(worker)?.ok_or_else(|| not("its session is gone"))?;
+) -> Result<ReadyText> {
+    let pane = tmux.pane_of(worker)?.ok_or_else(|| Failure::failed("its session is gone"))?;
     if pane.end.is_some() {
-        return Err(not("its program has ended"));
+        return Err(Failure::failed("its program has ended"));
     }
     if pane.path.ends_with(" (deleted)") {
-        return Err(not("the directory it works in is gone"));
+        return Err(Failure::failed("its working directory is gone"));
     }
     if worker.pane_pid.is_some_and(|pid| pid != pane.pid) {
-        return Err(not("another program runs in its session"));
+        return Err(Failure::failed("another program runs in its session"));
     }
     let text = match agent.paste {
-        Paste::File => pointer(&in_file(root, &worker.name, text)?),
+        Paste::File => file_prompt(&write_text_file(root, &worker.name, text)?),
         _ => text.to_owned(),
     };
-    // A name of its own: with a shared one workers get each other's texts.
+    // The name must be unique: with a shared buffer workers would get each other's texts.
     let unique = Digest::random().to_string();
     let buffer = format!("worker-ctl-{}", &unique[..16]);
     let has_hook = receipt::load(root, &worker.name).is_some();
     receipt::forget(root, &worker.name)?;
     if options.is_fresh {
-        clear(tmux, &pane.id, agent).map_err(|failure| Failure::new(Exit::Failed, BEGUN, failure.message))?;
+        clear(tmux, &pane.id, agent).map_err(|failure| Failure::new(Exit::Failed, IN_DOUBT, failure.message))?;
     }
     let loaded = tmux.feed(&["load-buffer", "-b", &buffer, "-"], text.clone().into_bytes())?;
     if !loaded.status.success() {
-        return Err(not("tmux took no text"));
+        return Err(Failure::failed("tmux could not load the text"));
     }
-    Ok(Ready { pane: pane.id, buffer, text, has_hook, is_forced: options.is_forced })
+    Ok(ReadyText { pane: pane.id, buffer, text, has_hook, is_forced: options.is_forced })
 }
 
-/// Types it into the worker's pane, then Enter as a key of its own. In doubt nothing is ever typed twice; a signal does not
-/// come in between.
-pub fn deliver(tmux: &Tmux, root: &Path, worker: &Worker, agent: &AgentTable, ready: Ready) -> Result<Verdict> {
-    let Ready { pane, buffer, text, has_hook, is_forced } = ready;
-    // Once more: what came before may have taken its time. From here on it is a matter of milliseconds.
+/// Types a text into the worker's pane, then Enter as a key of its own. Nothing is ever typed twice in case of doubt.
+/// Signals are deferred until the end.
+pub fn deliver(tmux: &Tmux, root: &Path, worker: &Worker, agent: &AgentTable, ready: ReadyText) -> Result<Verdict> {
+    let ReadyText { pane, buffer, text, has_hook, is_forced } = ready;
+    // Check again, because the preparation may have taken some time. From here on only milliseconds pass.
     if !is_forced && let Err(occupied) = require_free(tmux, &worker.name, &pane) {
         tmux.run(&["delete-buffer", "-b", &buffer])?;
         return Err(occupied);
     }
-    let _whole = proc::defer_signals();
+    let _deferred = proc::defer_signals();
     let paste: &[&str] = match agent.paste {
         Paste::Lines => &["paste-buffer", "-d", "-b", &buffer, "-t", &pane],
         _ => &["paste-buffer", "-p", "-d", "-b", &buffer, "-t", &pane],
     };
-    let pasted = tmux.keys(&pane, paste)?;
+    let pasted = tmux.send_keys(&pane, paste)?;
     if !pasted.status.success() {
         tmux.run(&["delete-buffer", "-b", &buffer])?;
         return Err(not_delivered(&worker.name, Failure::failed("tmux could not paste")));
     }
     thread::sleep(debounce(text.len()));
     if !is_forced && let Some(Typist { client, .. }) = tmux.typist(&pane)? {
-        // Their keys stand behind our text: what becomes of both is theirs to say.
+        // Their keys follow our text in the line, so they must decide what happens to both.
         let name = &worker.name;
-        let why = format!("the text for {name} stands in its input line, not submitted: somebody types at {client}");
-        return Err(Failure::new(Exit::No, BEGUN, why).hint(format!("submit or clear it: `worker-ctl attach {name}`")));
+        let why = format!("the text for {name} is in its input line, not submitted: somebody types at {client}");
+        return Err(
+            Failure::new(Exit::No, IN_DOUBT, why).hint(format!("submit or clear it: `worker-ctl attach {name}`"))
+        );
     }
     submit(tmux, &pane, agent)?;
     Ok(match has_hook {
@@ -193,11 +196,11 @@ pub fn deliver(tmux: &Tmux, root: &Path, worker: &Worker, agent: &AgentTable, re
     })
 }
 
-/// Removes the texts that a worker was given in files: its task is over.
-pub fn forget_files(root: &Path, worker: &str) -> Result<()> {
+/// Removes the text files of a worker whose task is over.
+pub fn remove_text_files(root: &Path, worker: &str) -> Result<()> {
     let dir = layout::prompts(root);
     let prefix = format!("{worker}-");
-    // The rest of the name is a hash, so that no other worker's begins like that.
+    // The rest of the name must be a hash, because another worker's name may begin with this prefix.
     let is_its = |name: &str| {
         let hash = name.strip_prefix(&prefix).and_then(|rest| rest.strip_suffix(".md"));
         hash.is_some_and(|hash| hash.len() == 12 && hash.bytes().all(|b| b.is_ascii_hexdigit()))
@@ -206,8 +209,8 @@ pub fn forget_files(root: &Path, worker: &str) -> Result<()> {
     names.iter().filter(|name| name.to_str().is_some_and(is_its)).try_for_each(|name| fs::remove(&dir.join(name)))
 }
 
-/// A text in a file of its own, for who cannot be given it otherwise.
-pub fn in_file(root: &Path, worker: &str, text: &str) -> Result<PathBuf> {
+/// Writes a text to a file, for agents that cannot get it in another way.
+pub fn write_text_file(root: &Path, worker: &str, text: &str) -> Result<PathBuf> {
     let digest = Digest::of(text.as_bytes()).to_string();
     let file = layout::prompts(root).join(format!("{worker}-{}.md", &digest[..12]));
     fs::create_private_dir(&layout::prompts(root))?;
@@ -215,17 +218,17 @@ pub fn in_file(root: &Path, worker: &str, text: &str) -> Result<PathBuf> {
     Ok(file)
 }
 
-/// The line that tells of such a file.
-pub fn pointer(file: &Path) -> String {
+/// The line that tells an agent to read such a file.
+pub fn file_prompt(file: &Path) -> String {
     format!("Read {} and do what it says.", file.display())
 }
 
-/// A fresh start, for programs that have a command for it.
+/// Clears the program's context, if the agent has a command for that.
 pub fn clear(tmux: &Tmux, pane: &str, agent: &AgentTable) -> Result<()> {
     let Some(clear) = &agent.clear else { return Ok(()) };
-    let typed = tmux.keys(pane, &["send-keys", "-t", pane, "-l", "--", clear])?;
+    let typed = tmux.send_keys(pane, &["send-keys", "-t", pane, "-l", "--", clear])?;
     if !typed.status.success() {
-        return Err(Failure::failed("tmux takes no keys"));
+        return Err(Failure::failed("tmux could not send keys"));
     }
     thread::sleep(debounce(clear.len()));
     submit(tmux, pane, agent)?;
@@ -233,11 +236,11 @@ pub fn clear(tmux: &Tmux, pane: &str, agent: &AgentTable) -> Result<()> {
     Ok(())
 }
 
-/// The key that submits; again only when tmux itself failed.
+/// Sends the key that submits. It is sent again only when tmux itself failed.
 pub fn submit(tmux: &Tmux, pane: &str, agent: &AgentTable) -> Result<()> {
     let key = agent.submit_key.as_deref().unwrap_or("Enter");
     for _ in 0..2 {
-        if tmux.keys(pane, &["send-keys", "-t", pane, key])?.status.success() {
+        if tmux.send_keys(pane, &["send-keys", "-t", pane, key])?.status.success() {
             return Ok(());
         }
         thread::sleep(Duration::from_millis(200));
@@ -245,7 +248,7 @@ pub fn submit(tmux: &Tmux, pane: &str, agent: &AgentTable) -> Result<()> {
     tmux.must(&["send-keys", "-t", pane, key]).map(drop)
 }
 
-/// An Enter that comes with the text is taken for a part of it.
+/// How long to wait before Enter. A program would take an Enter that follows at once for a part of the paste.
 fn debounce(bytes: usize) -> Duration {
     let millis = 500 + 100 * (bytes as u64).div_ceil(1024).saturating_sub(1);
     Duration::from_millis(millis.min(2000))
@@ -256,7 +259,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_could_be_keys_falls_out() {
+    fn control_characters_are_removed() {
         let clean = |text: &str| cleaned(text.as_bytes().to_vec()).unwrap();
         assert_eq!(clean("a\u{1b}[201~b\r\nc\td\u{7f}\u{9b}e"), "ab\nc\tde");
         assert_eq!(clean("-x; $(id) `id` %s #{pane_id} C-c Enter;"), "-x; $(id) `id` %s #{pane_id} C-c Enter;");
@@ -266,7 +269,7 @@ mod tests {
     }
 
     #[test]
-    fn the_longer_the_text_the_longer_the_wait() {
+    fn a_longer_text_gets_a_longer_pause_before_enter() {
         assert_eq!(debounce(5), Duration::from_millis(500));
         assert_eq!(debounce(3000), Duration::from_millis(700));
         assert_eq!(debounce(1 << 20), Duration::from_millis(2000));

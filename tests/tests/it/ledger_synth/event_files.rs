@@ -68,7 +68,7 @@ fn malformed_files_are_skipped_whole_and_named() {
     .unwrap();
     let before = w.at(app.path.join("thoughts")).snapshot();
     app.ledger(&["--no-confirm", "--strict"]).exit(2).err_has("malformed events; nothing was written");
-    app.ledger(&["--check"]).exit(2).any_err();
+    app.ledger(&["--check"]).exit(2).any_out().any_err();
     w.at(app.path.join("thoughts")).assert_untouched_since(&before);
     let out = app.ledger(&["--no-confirm"]).exit(0);
     for name in bad.iter().map(|(name, _)| *name).chain(["latin"]) {

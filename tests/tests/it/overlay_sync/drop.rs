@@ -25,7 +25,7 @@ fn a_dropped_entry_is_gone_everywhere_and_held_when_it_comes_back() {
     let now = allow("\"Read\", \"Bash(git:*)\"");
     assert_eq!((s.text(SETTINGS), s.b.read(SETTINGS)), (now.clone(), now.clone()));
     assert!(s.a.read(SETTINGS).contains("rm:*"), "its own text stays its own");
-    s.app.overlay(&["reject", &s.held_ids()[0]]).exit(0);
+    s.app.overlay(&["reject", &s.held_ids()[0]]).exit(0).any_err();
     s.all_are(SETTINGS, &now);
     s.b.write(SETTINGS, &all.replace("]", ", \"Bash(git:*)\"]"));
     s.sync(1).any_err();

@@ -81,7 +81,7 @@ fn an_accepted_text_is_accepted_in_every_workspace() {
     let w = World::new();
     let s = edited(&w, ".env", "A=1\nB=1\nC=1\nD=1\nE=1\nF=1\nG=1\nH=1\n", "A=1\n");
     s.sync(1).err_has("7 of 8 entries vanished");
-    s.app.overlay(&["accept", &s.held_ids()[0]]).exit(0);
+    s.app.overlay(&["accept", &s.held_ids()[0]]).exit(0).any_err();
     s.all_are(".env", "A=1\n");
     assert_eq!(s.app.overlay(&["conflicts"]).exit(0).stdout, "");
 }
@@ -108,7 +108,7 @@ fn additions_that_run_code_wait_while_the_rest_of_the_edit_is_synced() {
     assert!(!s.b.read(SETTINGS).contains("curl"));
     let states = s.a.overlay(&["status", ".", "--json"]).exit(0).json_lines();
     assert_eq!(text(&states[0], "/state"), "held");
-    s.app.overlay(&["accept", &s.held_ids()[0]]).exit(0);
+    s.app.overlay(&["accept", &s.held_ids()[0]]).exit(0).any_err();
     assert!([s.text(SETTINGS), s.b.read(SETTINGS)].iter().all(|t| t.contains("curl x") && t.contains("Web")));
     assert_eq!(s.sync(0).stdout, "");
     // It was accepted once: when a person removes it and it comes back, it waits again.
@@ -197,7 +197,7 @@ fn a_held_text_with_local_entries_can_be_rejected() {
     s.a.write(".env", "PORT=7\nA=1\n");
     s.sync(1).err_has("7 of 8 entries vanished");
     assert_eq!(s.app.overlay(&["show", id(&s.held()[0])]).exit(0).stdout, "PORT=7\nA=1\n");
-    s.app.overlay(&["reject", id(&s.held()[0])]).exit(0);
+    s.app.overlay(&["reject", id(&s.held()[0])]).exit(0).any_err();
     assert_eq!((s.a.read(".env"), s.b.read(".env")), (format!("PORT=7\n{full}"), full.into()));
     // A file without local entries is deleted with the overlay's, a file with some stays.
     s.a.write(".env.x", "X=1\nPORT=3\n");
@@ -227,7 +227,7 @@ fn everything_held_can_be_released() {
     // A file that must not enter the overlay.
     s.a.write(".claude/mcp.json", "{\"mcpServers\": {\"x\": {}}}");
     s.sync(1).any_err();
-    s.app.overlay(&["reject", id(&s.held()[0])]).exit(0);
+    s.app.overlay(&["reject", id(&s.held()[0])]).exit(0).any_err();
     s.sync(0).any_err();
     assert!(s.a.has(".claude/mcp.json") && !s.overlay(".claude/mcp.json").exists());
     // Both sides are gutted: each has to be accepted.

@@ -34,6 +34,7 @@ pub fn synth(repo: &Repo<'_>) -> String {
 }
 
 /// Runs ledger-synth with `input` on stdin.
+#[track_caller]
 pub fn run_with_input(repo: &Repo<'_>, args: &[&str], input: &str) -> Output {
     let mut child = repo.world.command(repo.world.path("bin/ledger-synth"));
     let child = child.args(args).current_dir(&repo.path).stdin(Stdio::piped()).stdout(Stdio::piped());

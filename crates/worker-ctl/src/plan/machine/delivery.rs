@@ -1,4 +1,4 @@
-//! Texts on their way to a worker's terminal.
+//! Inputs about texts that are typed into a worker's terminal.
 
 use shopfloor_core::error::Result;
 
@@ -41,21 +41,21 @@ pub(super) fn apply(step: &mut Step<'_>, input: &Input) -> Result<Vec<Effect>> {
     }
 }
 
-fn send(step: &mut Step<'_>, what: &str) -> Vec<Effect> {
-    step.next.pending_send = Some(Pending::new(what, step.now));
+fn send(step: &mut Step<'_>, purpose: &str) -> Vec<Effect> {
+    step.next.pending_send = Some(Pending::new(purpose, step.now));
     vec![Effect::Deliver]
 }
 
 fn sent(step: &mut Step<'_>) {
-    let is_about_task = step.before.pending_send.as_ref().is_some_and(|pending| pending.what != "message");
+    let is_about_task = step.before.pending_send.as_ref().is_some_and(|pending| pending.purpose != "message");
     let next = &mut step.next;
-    next.notes.retain(|note| !(is_about_task && matches!(note, Note::Untold(_))));
+    next.notes.retain(|note| !(is_about_task && matches!(note, Note::TaskUnknown(_))));
     next.pending_send = None;
     next.is_in_doubt = false;
     next.notes.retain(|note| !matches!(note, Note::Unsubmitted(_)));
 }
 
-/// Only the task goes back; whether the program lives is as it is now.
+/// Restores the earlier record, except for the state of the program.
 fn take_back(step: &mut Step<'_>, back: &Worker) -> Vec<Effect> {
     let worker = step.before;
     step.next = Worker {
@@ -74,7 +74,7 @@ fn take_back(step: &mut Step<'_>, back: &Worker) -> Vec<Effect> {
 fn doubt(step: &mut Step<'_>) {
     if let Some(pending) = step.next.pending_send.take() {
         step.next.is_in_doubt |= pending.is_typed;
-        let what = pending.what;
-        step.note(if pending.is_typed { Note::Unsubmitted(what) } else { Note::NotTyped(what) });
+        let purpose = pending.purpose;
+        step.note(if pending.is_typed { Note::Unsubmitted(purpose) } else { Note::NotTyped(purpose) });
     }
 }

@@ -1,4 +1,4 @@
-//! Whether a worker's program lives, and where it works. Nothing here alters the task.
+//! Inputs about a worker's program and the branch that it works on. They never change the task.
 
 use crate::note::{Fault, Note};
 use crate::plan::machine::{Effect, Input, Step};
@@ -15,7 +15,7 @@ pub(super) fn apply(step: &mut Step<'_>, input: &Input) -> Vec<Effect> {
             next.pane_pid = Some(*pid);
             next.dead_pane = None;
             if matches!(before.task, Task::Working | Task::Rejected | Task::Rebasing { .. }) {
-                step.note(Note::Untold(before.name.clone()));
+                step.note(Note::TaskUnknown(before.name.clone()));
             }
         }
         Input::SessionUp { pane, pid } => {

@@ -1,8 +1,8 @@
-//! The state machine: one total function over every input in every state. Effects are data, which `apply` carries out; what
-//! comes of them returns as an input.
+//! The state machine: one total function over every input in every state. Effects are data that the room `apply` carries
+//! out; their results come back as inputs.
 //!
-//! Each group of inputs has a file: the task itself (`task`), rebases (`rebase`), texts (`delivery`), and whether the
-//! program lives (`liveness`), which never alters the task.
+//! Each group of inputs has a file: the task itself (`task`), rebases (`rebase`), texts (`delivery`), and the state of the
+//! program (`liveness`), which never changes the task.
 
 mod delivery;
 mod liveness;
@@ -14,33 +14,34 @@ mod tests;
 use shopfloor_core::error::{Exit, Failure, Result};
 
 use crate::note::{Fault, Note};
-use crate::tmux::typing::NOT;
+use crate::tmux::typing::NOT_DELIVERED;
 use crate::worker::{Session, Task, Worker};
 
-/// Something that happened, or is wanted.
+/// Something that happened to a worker, or that a person wants from it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Input {
-    /// A person gives it a task. The baseline is where it stands.
+    /// A person gives the worker a task.
     Start {
         prompt: String,
+        /// The commit at which the work starts.
         base: String,
         force: bool,
     },
-    /// From now on the text that is pending may be in its terminal.
+    /// From now on the pending text may be in the terminal.
     Typing,
-    /// The text that was pending has gone out.
+    /// The pending text was sent.
     Sent,
-    /// It has not, and nothing was typed: what was begun with it is taken back.
+    /// Nothing of the pending text was typed, so the record goes back to the earlier one.
     NotSent {
         back: Box<Worker>,
     },
-    /// Its branch is at this commit, which is ahead of the default branch and not the baseline.
+    /// The worker's branch is at this commit, which is ahead of the default branch and not the baseline.
     Commit {
         sha: String,
-        /// The default branch's commit it sits on.
+        /// The default branch's commit that the work sits on.
         onto: Option<String>,
     },
-    /// A person looked at this.
+    /// A person reviewed this commit.
     Reviewed {
         sha: String,
         patch: String,
@@ -51,75 +52,77 @@ pub enum Input {
         patch: String,
         force: bool,
     },
-    /// Its commit sits on the default branch again, and is this work.
+    /// The same work is on another commit.
     Rebased {
         sha: String,
         patch: String,
-        /// The default branch's commit it sits on.
+        /// The default branch's commit that the work sits on.
         onto: Option<String>,
     },
-    /// It has conflicts with the default branch, in these files.
+    /// The work conflicts with the default branch in these files.
     Conflict {
         pre_sha: String,
         base: String,
         files: Vec<String>,
         force: bool,
     },
-    /// The rebase is over; at the commit it began with it was given up. In these files conflict markers are left.
+    /// The rebase is over. If `sha` is the commit before the rebase, the worker gave up. `markers` are the files that
+    /// still have conflict markers.
     RebaseDone {
         sha: String,
         markers: Vec<String>,
     },
-    /// The rebase is over, and nothing of its work is left on its branch.
+    /// The rebase is over, and the branch has none of the worker's commits.
     WorkGone,
-    /// Its work is in the default branch, or had nothing that was not.
+    /// The default branch has all of the work.
     Accepted,
-    /// A person wants it to be told its task again.
+    /// A person wants the task to be sent again.
     Resume {
         force: bool,
     },
-    /// A person takes its task away.
+    /// A person takes the task away.
     Reset,
-    /// Its program was started, and does not take input yet.
+    /// The program was started and does not take input yet.
     SessionBegun {
         pane: String,
         pid: i32,
     },
+    /// The program takes input.
     SessionUp {
         pane: String,
         pid: i32,
     },
-    /// Its program ended by itself.
+    /// The program ended by itself.
     Exited {
         pane: String,
         end: Session,
         is_ok: bool,
     },
-    /// Its session is gone: we ended it, or the whole server went.
+    /// The session is gone: a command ended it, or the whole server is gone.
     SessionGone,
     Fault {
         reason: Fault,
     },
-    /// It is not on its own branch, or that is gone; or, without a note, all is as it should be again.
+    /// The worktree is not on the worker's branch, or the branch is gone. Without a note everything is in order again.
     Strayed {
         note: Option<Note>,
     },
-    /// That fault is no more.
+    /// This fault is over.
     Mended {
         reason: Fault,
     },
-    /// It was killed while a text was typed to it: whether that arrived nobody knows.
+    /// A command was killed while it typed a text, so it is unknown whether the text arrived.
     Doubt,
-    /// A person wants to tell it something.
+    /// A person sends a message.
     Message {
         force: bool,
     },
-    /// A day without a crash.
+    /// A day has passed without a crash.
     Quiet,
 }
 
 impl Input {
-    /// Whether a person overrules what speaks against it; what nobody is asked about nothing speaks against.
+    /// Whether a person overrules the objections. An input that has no `force` meets no objections.
     pub fn is_forced(&self) -> bool {
         match self {
             Input::Start { force, .. }
@@ -131,7 +134,7 @@ impl Input {
         }
     }
 
-    /// Its name, and what there is to say of it.
+    /// The input's name and detail, as the event log has them.
     pub fn describe(&self) -> (&'static str, String) {
         match self {
             Input::Start { .. } => ("start", String::new()),
@@ -165,20 +168,20 @@ impl Input {
     }
 }
 
-/// What is to be done.
+/// What must be done after a step.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Effect {
-    /// Type a text into its session.
+    /// Type a text into the session.
     Deliver,
-    /// Keep what was reviewed under a ref.
+    /// Keep the reviewed commit under a ref.
     Pin(String),
-    /// Let go of that.
+    /// Delete that ref.
     Unpin,
-    /// Keep what it had before a rebase, for as long as it has its task.
+    /// Keep the commit from before a rebase under a ref, until the task is over.
     Keep(String),
 }
 
-/// Applies an input to a worker's record. `now` is in seconds since 1970. Exit 1 or 4 where it cannot be.
+/// Applies an input to a worker's record. `now` is in seconds since 1970. Exit 1 or 4 when the input is refused.
 pub fn apply(worker: &Worker, input: &Input, now: i64) -> Result<(Worker, Vec<Effect>)> {
     refuse_in_doubt(worker, input)?;
     let mut step = Step { before: worker, next: worker.clone(), now };
@@ -208,10 +211,10 @@ pub fn apply(worker: &Worker, input: &Input, now: i64) -> Result<(Worker, Vec<Ef
         | Input::Mended { .. }
         | Input::Quiet => liveness::apply(&mut step, input),
     };
-    Ok((step.end(input), effects))
+    Ok((step.finish(input), effects))
 }
 
-/// A worker's record on its way from one state to the next.
+/// A worker's record between two states.
 struct Step<'w> {
     before: &'w Worker,
     next: Worker,
@@ -219,7 +222,7 @@ struct Step<'w> {
 }
 
 impl Step<'_> {
-    /// Adds a note, once.
+    /// Adds a note unless the record has it already.
     fn note(&mut self, note: Note) {
         if !self.next.notes.contains(&note) {
             self.next.notes.push(note);
@@ -231,27 +234,30 @@ impl Step<'_> {
         Failure::new(Exit::No, "wrong_state", why).hint(hint)
     }
 
-    /// Exit 4: there is no program that a text could be typed to.
+    /// Exit 4: no program runs that a text could be typed into.
     fn refuse_dead(&self) -> Failure {
         let name = &self.before.name;
         let why = format!("nothing was typed to {name}: it is {}", self.before.status());
-        Failure::new(Exit::Failed, NOT, why).hint(format!("bring it up first: `worker-ctl up {name}`"))
+        Failure::new(Exit::Failed, NOT_DELIVERED, why).hint(format!("start its session first: `worker-ctl up {name}`"))
     }
 
-    /// Exit 1: it has to be up first.
+    /// Exit 1: the worker must be up first.
     fn refuse_down(&self) -> Failure {
         let name = &self.before.name;
-        self.refuse(format!("{name} is {}", self.before.status()), format!("bring it up first: `worker-ctl up {name}`"))
+        self.refuse(
+            format!("{name} is {}", self.before.status()),
+            format!("start its session first: `worker-ctl up {name}`"),
+        )
     }
 
-    /// What follows from any step.
-    fn end(self, input: &Input) -> Worker {
+    /// Finishes a step: does what every step has in common.
+    fn finish(self, input: &Input) -> Worker {
         let Step { before, mut next, now } = self;
         if next.task != before.task && matches!(next.task, Task::NeedsReview) {
-            // It knew enough of its task.
-            next.notes.retain(|note| !matches!(note, Note::Untold(_)));
+            // The program evidently knew its task.
+            next.notes.retain(|note| !matches!(note, Note::TaskUnknown(_)));
         }
-        // A delivery that did not come about is no activity.
+        // A delivery that failed does not count as activity.
         if next != *before && !matches!(input, Input::Quiet | Input::NotSent { .. }) {
             next.last_activity_unix = now;
             if next.task != before.task {
@@ -262,13 +268,15 @@ impl Step<'_> {
     }
 }
 
-/// Exit 1 while a text may stand in the worker's input line, unless a person overrules that.
+/// Exit 1 while a text may be in the worker's input line, unless a person overrules that.
 fn refuse_in_doubt(worker: &Worker, input: &Input) -> Result<()> {
     let name = &worker.name;
     if !worker.is_in_doubt || input.is_forced() {
         return Ok(());
     }
-    Err(Failure::new(Exit::No, "in_doubt", format!("a text may stand in the input line of {name}"))
-        .hint(format!("look: `worker-ctl peek {name}`; submit or clear it: `worker-ctl attach {name}`"))
+    Err(Failure::new(Exit::No, "in_doubt", format!("a text may be in the input line of {name}"))
+        .hint(format!(
+            "look at the line with `worker-ctl peek {name}`, and submit or clear it with `worker-ctl attach {name}`"
+        ))
         .hint("then run the same command with `--force`"))
 }

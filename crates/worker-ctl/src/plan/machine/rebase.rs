@@ -1,4 +1,4 @@
-//! Rebases: the same work on another commit, or conflicts that the worker resolves.
+//! Inputs about rebases: the same work on another commit, or conflicts that the worker resolves.
 
 use crate::note::Note;
 use crate::plan::machine::{Effect, Input, Step};
@@ -24,13 +24,13 @@ pub(super) fn apply(step: &mut Step<'_>, input: &Input) -> Vec<Effect> {
     }
 }
 
-/// The same work sits on another commit.
+/// The same work is on another commit.
 fn moved(step: &mut Step<'_>, task: &Task, sha: &str, patch: &str, onto: Option<&String>) -> Vec<Effect> {
     let (before, next) = (step.before, &mut step.next);
     next.onto_sha = onto.cloned().or(next.onto_sha.take());
     match task {
         Task::NeedsReview => {
-            // The patch is the same: what was reviewed still is.
+            // The patch is the same, so the review still counts.
             if before.reviewed_sha.is_some() && before.reviewed_sha == before.commit_sha {
                 next.reviewed_sha = Some(sha.to_owned());
             }
@@ -38,7 +38,7 @@ fn moved(step: &mut Step<'_>, task: &Task, sha: &str, patch: &str, onto: Option<
             next.reviewed_sha.clone().map(Effect::Pin).into_iter().collect()
         }
         Task::Rejected => {
-            // Work that was rejected is not new at another place.
+            // Rejected work is not new when only its base changed.
             next.baseline_sha = Some(sha.to_owned());
             next.baseline_patch = Some(patch.to_owned());
             vec![]
@@ -62,7 +62,7 @@ fn conflict(step: &mut Step<'_>, task: &Task, pre_sha: &str, base: &str, files: 
     vec![Effect::Deliver, Effect::Keep(pre_sha.to_owned())]
 }
 
-/// The rebase is over; at the commit it began with it was given up.
+/// The rebase is over. At the commit from before the rebase, the worker gave up.
 fn resolved(step: &mut Step<'_>, from: Before, pre_sha: &str, sha: &str, markers: &[String]) {
     if sha == pre_sha {
         return back(step, from, sha, Note::GaveUp);
@@ -80,7 +80,7 @@ fn resolved(step: &mut Step<'_>, from: Before, pre_sha: &str, sha: &str, markers
     markers.iter().for_each(|file| step.note(Note::MarkersLeft(file.clone())));
 }
 
-/// Back to what it was at before the rebase, with the commit it had.
+/// Goes back to the task's state and commit from before the rebase.
 fn back(step: &mut Step<'_>, from: Before, sha: &str, note: Note) {
     step.next.task = from.task();
     if step.next.task == Task::NeedsReview {

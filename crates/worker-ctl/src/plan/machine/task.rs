@@ -1,4 +1,4 @@
-//! The task itself: given, done, looked at, sent back, landed, taken away.
+//! Inputs about the task itself, from its start to its end.
 
 use shopfloor_core::error::Result;
 
@@ -15,7 +15,7 @@ pub(super) fn apply(step: &mut Step<'_>, input: &Input) -> Result<Vec<Effect>> {
         (Task::Idle, Input::Start { prompt, base, .. }) => Ok(start(step, prompt, base)),
         (task, Input::Start { .. }) => Err(step.refuse(
             format!("{name} is {}", task.word()),
-            "choose an idle worker: `worker-ctl status` shows them".into(),
+            "choose an idle worker; `worker-ctl status` shows the state of each".into(),
         )),
         (_, Input::Commit { sha, onto }) => Ok(commit(step, sha, onto.as_ref())),
         (Task::NeedsReview, Input::Reviewed { sha, patch }) => {
@@ -23,10 +23,8 @@ pub(super) fn apply(step: &mut Step<'_>, input: &Input) -> Result<Vec<Effect>> {
             step.next.reviewed_patch = Some(patch.clone());
             Ok(vec![Effect::Pin(sha.clone())])
         }
-        (Task::NeedsReview, Input::Reject { .. }) if worker.reviewed_sha.is_none() => {
-            Err(step
-                .refuse(format!("{name} was not reviewed"), format!("look at it first: `worker-ctl review {name}`")))
-        }
+        (Task::NeedsReview, Input::Reject { .. }) if worker.reviewed_sha.is_none() => Err(step
+            .refuse(format!("{name} was not reviewed"), format!("review the work first: `worker-ctl review {name}`"))),
         (Task::NeedsReview, Input::Reject { .. }) if !is_alive => Err(step.refuse_dead()),
         (Task::NeedsReview, Input::Reject { base, patch, .. }) => Ok(reject(step, base, patch)),
         (task, Input::Reviewed { .. } | Input::Reject { .. }) => Err(step.refuse(
@@ -59,7 +57,7 @@ fn start(step: &mut Step<'_>, prompt: &str, base: &str) -> Vec<Effect> {
 }
 
 fn commit(step: &mut Step<'_>, sha: &str, onto: Option<&String>) -> Vec<Effect> {
-    let is_at = |known: &Option<String>| known.as_deref() == Some(sha);
+    let is_at = |recorded: &Option<String>| recorded.as_deref() == Some(sha);
     let is_again = match step.before.task {
         Task::Working | Task::Rejected if !is_at(&step.before.baseline_sha) => false,
         Task::NeedsReview if !is_at(&step.before.commit_sha) => true,
@@ -69,7 +67,7 @@ fn commit(step: &mut Step<'_>, sha: &str, onto: Option<&String>) -> Vec<Effect> 
     next.task = Task::NeedsReview;
     next.commit_sha = Some(sha.to_owned());
     next.onto_sha = onto.cloned().or(next.onto_sha.take());
-    // The patch that was reviewed stays known, so that nothing else is accepted for it.
+    // The reviewed patch stays in the record, so that no other work is accepted in its place.
     next.reviewed_sha = None;
     next.notes.retain(|note| !matches!(note, Note::MarkersLeft(_)));
     if is_again {

@@ -1,4 +1,4 @@
-//! The whole table walked, and what holds of every sequence.
+//! Tests of the whole table, and of what holds for every sequence of inputs.
 
 use proptest::prelude::*;
 
@@ -29,7 +29,7 @@ fn worker(task: &Task, session: Session, fault: bool, reviewed: bool) -> Worker 
     worker
 }
 
-fn events() -> Vec<Input> {
+fn inputs() -> Vec<Input> {
     let back = Worker::new("adam", "claude", "/w", "worker/adam", 0);
     let text = |s: &str| s.to_owned();
     vec![
@@ -62,9 +62,9 @@ fn events() -> Vec<Input> {
     ]
 }
 
-fn is_liveness(event: &Input) -> bool {
+fn is_liveness(input: &Input) -> bool {
     matches!(
-        event,
+        input,
         Input::SessionBegun { .. }
             | Input::SessionUp { .. }
             | Input::Exited { .. }
@@ -76,12 +76,12 @@ fn is_liveness(event: &Input) -> bool {
     )
 }
 
-/// What comes of every event in every state, as a person reads it: refused, nothing, or the task it is then, with what is
-/// to be done.
+/// The result of every input in every state: `refused`, `-` when the task stays the same, or the new state of the task,
+/// followed by the effects.
 fn table() -> Vec<String> {
-    let cell = |task: &Task, event: &Input| {
+    let cell = |task: &Task, input: &Input| {
         let before = worker(task, Session::Up, false, *task == Task::NeedsReview);
-        match apply(&before, event, 5) {
+        match apply(&before, input, 5) {
             Err(_) => "refused".to_owned(),
             Ok((after, actions)) => {
                 let mut words = vec![if after.task == *task { "-" } else { after.task.word() }];
@@ -105,14 +105,14 @@ fn table() -> Vec<String> {
         rebasing(Before::NeedsReview),
         rebasing(Before::Rejected),
     ];
-    let row = |event: &Input| {
-        let cells: Vec<String> = tasks.iter().map(|task| cell(task, event)).collect();
-        format!("{:14} {}", event.describe().0, cells.join(" "))
+    let row = |input: &Input| {
+        let cells: Vec<String> = tasks.iter().map(|task| cell(task, input)).collect();
+        format!("{:14} {}", input.describe().0, cells.join(" "))
     };
-    events().iter().map(row).collect()
+    inputs().iter().map(row).collect()
 }
 
-/// Idle, working, needs_review, rejected, and rebasing from each of the last three.
+/// The columns are idle, working, needs_review, rejected, and rebasing from each of the last three.
 const TABLE: [&str; 26] = [
     "start          working+deliver refused refused refused refused refused refused",
     "sent           - - - - - - -",
@@ -143,13 +143,12 @@ const TABLE: [&str; 26] = [
 ];
 
 #[test]
-fn the_table_is_as_it_is_meant() {
+fn the_table_is_as_designed() {
     assert_eq!(table(), TABLE);
 }
 
-/// Every state, every event: what is written down holds, and what only happens to a session leaves the task alone.
 #[test]
-fn the_whole_table() {
+fn every_input_in_every_state_keeps_the_record_valid_and_liveness_keeps_the_task() {
     let sessions = [Session::Up, Session::Down, Session::Code(7), Session::Signal(9)];
     let mut walked = 0;
     for task in tasks() {
@@ -157,19 +156,19 @@ fn the_whole_table() {
             for (fault, reviewed) in [(false, false), (false, true), (true, false), (true, true)] {
                 let before = worker(&task, session, fault, reviewed);
                 before.check().unwrap();
-                for event in events() {
+                for input in inputs() {
                     walked += 1;
-                    let Ok((after, actions)) = apply(&before, &event, 5) else { continue };
-                    assert_eq!(after.check(), Ok(()), "{before:?} {event:?}");
+                    let Ok((after, actions)) = apply(&before, &input, 5) else { continue };
+                    assert_eq!(after.check(), Ok(()), "{before:?} {input:?}");
                     let delivers = actions.iter().filter(|action| **action == Effect::Deliver).count();
-                    assert!(delivers <= 1, "{event:?}");
-                    if is_liveness(&event) {
-                        assert_eq!(after.task, before.task, "{event:?}");
+                    assert!(delivers <= 1, "{input:?}");
+                    if is_liveness(&input) {
+                        assert_eq!(after.task, before.task, "{input:?}");
                         assert_eq!(after.prompt, before.prompt);
                     }
                     let became_idle = after.task == Task::Idle && before.task != Task::Idle;
-                    let may = matches!(event, Input::Accepted | Input::Reset | Input::NotSent { .. });
-                    assert!(!became_idle || may, "{before:?} {event:?}");
+                    let may = matches!(input, Input::Accepted | Input::Reset | Input::NotSent { .. });
+                    assert!(!became_idle || may, "{before:?} {input:?}");
                 }
             }
         }
@@ -178,9 +177,9 @@ fn the_whole_table() {
 }
 
 #[test]
-fn a_task_from_start_to_acceptance() {
+fn a_task_runs_from_start_to_acceptance() {
     let idle = worker(&Task::Idle, Session::Up, false, false);
-    let step = |worker: &Worker, event: Input| apply(worker, &event, 9).unwrap();
+    let step = |worker: &Worker, input: Input| apply(worker, &input, 9).unwrap();
     let (working, actions) = step(&idle, Input::Start { prompt: "p".into(), base: "b".into(), force: false });
     assert_eq!((working.status(), actions), ("working", vec![Effect::Deliver]));
     let (working, _) = step(&working, Input::Sent);
@@ -197,7 +196,7 @@ fn a_task_from_start_to_acceptance() {
     let (again, _) = step(&rejected, Input::Commit { sha: "c2".into(), onto: None });
     assert_eq!((again.status(), again.reviewed_sha.clone()), ("needs_review", None));
     assert_eq!(again.reviewed_patch, None);
-    // What comes after a review is not what was reviewed.
+    // A commit after a review is not reviewed.
     let (seen, _) = step(&again, Input::Reviewed { sha: "c2".into(), patch: "r".into() });
     let (later, actions) = step(&seen, Input::Commit { sha: "c3".into(), onto: None });
     assert_eq!((later.reviewed_sha, later.reviewed_patch), (None, Some("r".into())));
@@ -207,10 +206,10 @@ fn a_task_from_start_to_acceptance() {
 }
 
 proptest! {
-    /// Any sequence keeps every record whole, and one death is counted once.
+    /// Any sequence keeps the record valid and counts each crash once.
     #[test]
     fn no_sequence_breaks_a_record(picks in proptest::collection::vec(0..26usize, 0..60)) {
-        let all = events();
+        let all = inputs();
         let mut now = worker(&Task::Idle, Session::Up, false, false);
         for pick in picks {
             if let Ok((next, _)) = apply(&now, &all[pick], 5) {
