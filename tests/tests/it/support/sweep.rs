@@ -19,10 +19,6 @@ const CALLS: [&[&str]; 4] = [
     &["link", "linkat", "mkdir", "mkdirat", "symlinkat", "unlink", "unlinkat"],
 ];
 
-/// The scratch file for a command's output has a name for an instant. A kill in this instant leaves an empty file in
-/// our own directory, so no sweep kills there.
-const NAMED: &str = "/output/.shopfloor-tmp-";
-
 /// How often a sample kills in each group.
 const HANDFUL: usize = 5;
 
@@ -177,8 +173,7 @@ fn points_of(repo: &Repo<'_>, strace: &Path, tool: &str, args: &[&str]) -> [Vec<
     let text = std::fs::read_to_string(&log).unwrap();
     let points_of = |call: &'static str| {
         let lines = text.lines().filter(move |line| line.split('(').next() == Some(call));
-        let points = lines.zip(1..).filter(move |(line, _)| !(call == "unlink" && line.contains(NAMED)));
-        points.map(move |(_, nth)| (call, nth))
+        lines.zip(1..).map(move |(_, nth)| (call, nth))
     };
     CALLS.map(|calls| calls.iter().flat_map(|call| points_of(call)).collect())
 }
