@@ -1,4 +1,4 @@
-//! Workers of worker-ctl, with agents that the tests play.
+//! Helpers for tests of workers: how they are created, played, killed and checked.
 
 use std::fs::File;
 use std::io::Write;
@@ -8,10 +8,10 @@ use std::process::{Child, Stdio};
 use crate::support::floor::Floor;
 use crate::support::world::{Repo, World, built, text, wait_for, which};
 
-/// When workers commit: later than everybody else, so that what lands is never by chance the very commit they made.
+/// The committer date of workers. It is later than all others, so that a landed commit never equals a worker's by chance.
 pub const LATER: [(&str, &str); 1] = [("GIT_COMMITTER_DATE", "2026-02-02T00:00:00Z")];
 
-/// A floor with these workers, all up.
+/// A floor on which these workers are up.
 pub fn staff<'w>(w: &'w World, names: &[&str]) -> Floor<'w> {
     let floor = Floor::new(w);
     for name in names {
@@ -21,6 +21,7 @@ pub fn staff<'w>(w: &'w World, names: &[&str]) -> Floor<'w> {
     floor
 }
 
+/// Starts the sessions of these workers.
 pub fn up(floor: &Floor<'_>, names: &[&str]) {
     floor.root.run_with("worker-ctl", &[&["up"], names].concat(), &LATER).exit(0);
 }
@@ -39,13 +40,13 @@ pub fn tip(floor: &Floor<'_>) -> String {
     floor.app.git(&["rev-parse", "refs/heads/main"]).trim_end().to_owned()
 }
 
-/// A task for the agent, until its commit waits for review.
+/// Gives a worker a task, and waits until its commit needs review.
 pub fn work(floor: &Floor<'_>, name: &str, prompt: &str) {
     floor.ctl(&["start", "--worker", name, "--prompt", prompt]).exit(0);
     floor.until(name, "needs_review");
 }
 
-/// A task, and one commit per file made in its worktree, until the last one waits for review.
+/// Gives a worker a task, makes one commit per file in its worktree, and waits until the last one needs review.
 pub fn by_hand<'w>(floor: &Floor<'w>, name: &str, files: &[(&str, &str)]) -> Repo<'w> {
     floor.ctl(&["start", "--worker", name, "--prompt", "think"]).exit(0);
     let at = tree(floor, name);
@@ -56,7 +57,7 @@ pub fn by_hand<'w>(floor: &Floor<'w>, name: &str, files: &[(&str, &str)]) -> Rep
     at
 }
 
-/// A commit as a worker makes it.
+/// Commits these files as a worker does.
 pub fn commit(at: &Repo<'_>, message: &str, files: &[&str], text: &str) {
     for file in files {
         at.write(file, text);
@@ -65,7 +66,7 @@ pub fn commit(at: &Repo<'_>, message: &str, files: &[&str], text: &str) {
     at.run_with("git", &["commit", "-q", "-m", message], &LATER).exit(0);
 }
 
-/// Requires that exactly one commit has come on top of `old`, and that the worker is idle on it, with nothing left over.
+/// Requires that exactly one commit has landed on `old`, that the worker is idle at that commit, and that nothing is left over.
 #[track_caller]
 pub fn assert_landed(floor: &Floor<'_>, name: &str, old: &str, when: &str) {
     assert_eq!(floor.app.git(&["log", "--format=%P", &format!("{old}..refs/heads/main")]).trim_end(), old, "{when}");
@@ -80,21 +81,21 @@ pub fn assert_landed(floor: &Floor<'_>, name: &str, old: &str, when: &str) {
     }
 }
 
-/// Another text in config.toml, for one that is there.
+/// Replaces a text in config.toml.
 pub fn configure(floor: &Floor<'_>, from: &str, to: &str) {
     let config = floor.root.read("config.toml");
     assert!(config.contains(from), "no `{from}` in {config}");
     write_config(floor, &config.replacen(from, to, 1));
 }
 
-/// A table of its own for an agent.
+/// Adds an agent's table to config.toml.
 pub fn table(floor: &Floor<'_>, name: &str, command: &[&str], more: &str) {
     let config = floor.root.read("config.toml");
     let table = format!("\n[agents.{name}]\ncommand = {command:?}\nready = {{ pattern = \"^>\" }}\n{more}");
     write_config(floor, &(config + &table));
 }
 
-/// The scripted agent with these flags, as an agent of this name; where its log is.
+/// Adds the scripted agent with these flags under this name. Returns the path of its log.
 pub fn agent(floor: &Floor<'_>, name: &str, flags: &[&str], more: &str) -> PathBuf {
     let log = floor.root.world.home(&format!("{name}.jsonl"));
     let (variable, program) = (format!("SCRIPTED_LOG={}", log.display()), program());
@@ -102,57 +103,58 @@ pub fn agent(floor: &Floor<'_>, name: &str, flags: &[&str], more: &str) -> PathB
     log
 }
 
-/// The prompts in such a log; none before there is one.
+/// The prompts in such a log.
 pub fn prompts(log: &Path) -> Vec<String> {
     let text = std::fs::read_to_string(log).unwrap_or_default();
-    // A line that is being written has no end yet.
+    // A line without an end is still being written.
     let whole = text.split_inclusive('\n').filter(|line| line.ends_with('\n'));
     whole.map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 
-/// At once, for an `up` may be reading it.
+/// Replaces config.toml in one step, because an `up` may be reading it.
 fn write_config(floor: &Floor<'_>, text: &str) {
     floor.root.write("config.toml.new", text);
     std::fs::rename(floor.root.path.join("config.toml.new"), floor.root.path.join("config.toml")).unwrap();
 }
 
+/// The path of the scripted agent.
 pub fn program() -> String {
     built("agent").to_str().unwrap().to_owned()
 }
 
-/// Asks the root's own tmux.
+/// Runs a command of the root's own tmux. Returns its output.
 pub fn tmux(floor: &Floor<'_>, args: &[&str]) -> String {
     let status = floor.ctl(&["status", "--json"]).exit(0).json();
     floor.root.run("tmux", &[&["-S", text(&status, "/tmux_socket")][..], args].concat()).exit(0).stdout
 }
 
-/// Ends a worker's program by a signal, and waits until tmux knows; nobody else does.
+/// Kills a worker's program, and waits until tmux has noticed. The state does not know yet.
 pub fn kill_agent(floor: &Floor<'_>, name: &str) {
     floor.root.sh(&format!("kill -9 {}", floor.status(name)["pane_pid"])).exit(0);
     let target = format!("=worker-{name}:");
     wait_for(|| tmux(floor, &["display-message", "-p", "-t", &target, "#{pane_dead}"]) == "1\n");
 }
 
-/// What a command that is refused says.
+/// Runs a command that must fail with this status. Returns the kind of its failure.
 pub fn refused(floor: &Floor<'_>, args: &[&str], status: i32) -> String {
     let answer = floor.ctl(&[args, &["--json"][..]].concat()).exit(status).json();
     text(&answer, "/error/kind").to_owned()
 }
 
-/// Every process that lives and began with the mark of this root in its environment.
+/// Every living process that has this root in its initial environment.
 pub fn marked(floor: &Floor<'_>) -> Vec<String> {
     let mark = format!("WORKER_CTL_ROOT={}", floor.root.path.display());
     let names = std::fs::read_dir("/proc").unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
     let is_marked = |pid: &String| {
-        // One that has ended has none.
+        // A process that has ended has no environment.
         let environ = std::fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
         environ.split(|byte| *byte == 0).any(|entry| entry == mark.as_bytes())
     };
     names.filter(|name| name.bytes().all(|byte| byte.is_ascii_digit())).filter(is_marked).collect()
 }
 
-/// `message`, with its text on stdin.
-pub fn tell(floor: &Floor<'_>, name: &str, text: &str) {
+/// Sends a message with its text on stdin.
+pub fn send_message(floor: &Floor<'_>, name: &str, text: &str) {
     let world = floor.root.world;
     let mut command = world.command(world.path("bin/worker-ctl"));
     command.args(["message", name, "-", "--force"]).current_dir(&floor.root.path);
@@ -161,7 +163,7 @@ pub fn tell(floor: &Floor<'_>, name: &str, text: &str) {
     assert_eq!(child.wait().unwrap().code(), Some(0), "{name}");
 }
 
-/// Adam, whose tasks come as an argument: typing takes its time.
+/// A floor with adam, who gets tasks as an argument, because typing is slow.
 pub fn floor(w: &World) -> Floor<'_> {
     let floor = Floor::new(w);
     let config = floor.root.read("config.toml");
@@ -171,7 +173,7 @@ pub fn floor(w: &World) -> Floor<'_> {
     floor
 }
 
-/// A git that kills whoever called it just before or just after the command of this number, of those that change something.
+/// A git that kills its caller just before or just after the nth command that changes something.
 pub fn deadly_git(w: &World) {
     let (git, count) = (which("git"), w.path("count"));
     w.program(
@@ -190,22 +192,22 @@ pub fn deadly_git(w: &World) {
     );
 }
 
-/// The ref among what was printed that holds this commit.
+/// The printed ref that contains this commit.
 #[track_caller]
-pub fn ref_with(floor: &Floor<'_>, said: &str, sha: &str) -> String {
-    let mut refs = said.lines().filter(|line| line.starts_with("refs/shopfloor/trash/"));
+pub fn ref_with(floor: &Floor<'_>, output: &str, sha: &str) -> String {
+    let mut refs = output.lines().filter(|line| line.starts_with("refs/shopfloor/trash/"));
     let holds = |name: &&str| floor.root.run("git", &["merge-base", "--is-ancestor", sha, name]).status == Some(0);
-    refs.find(holds).unwrap_or_else(|| panic!("no ref holds {sha}: {said}")).to_owned()
+    refs.find(holds).unwrap_or_else(|| panic!("no ref contains {sha}: {output}")).to_owned()
 }
 
-/// Whether a process waits for a lock; where nobody tells, it is taken to.
+/// Whether a process waits for a lock. Without /proc/locks this is always true.
 pub fn is_queued(pid: u32) -> bool {
     let locks = std::fs::read_to_string("/proc/locks").unwrap_or_default();
     let is_its = |line: &str| line.contains("-> FLOCK") && line.split_whitespace().any(|word| word == pid.to_string());
     !Path::new("/proc/locks").exists() || locks.lines().any(is_its)
 }
 
-/// A command that stays, with what it prints in a file; ended with the test.
+/// A command that keeps running, with its output in a file. It ends with the test.
 pub struct Staying {
     child: Child,
     out: PathBuf,
@@ -232,8 +234,28 @@ impl Drop for Staying {
     }
 }
 
-/// Whether there is such a worker, and it is at this.
+/// Whether there is a worker with this name and this status.
 pub fn is_at(floor: &Floor<'_>, name: &str, status: &str) -> bool {
     let all = floor.ctl(&["status", "--json"]).exit(0).json();
     all["workers"].as_array().unwrap().iter().any(|worker| worker["name"] == name && worker["status"] == status)
+}
+
+/// Whether there is a worker with this name.
+pub fn exists(floor: &Floor<'_>, name: &str) -> bool {
+    let all = floor.ctl(&["status", "--json"]).exit(0).json();
+    all["workers"].as_array().unwrap().iter().any(|worker| worker["name"] == name)
+}
+
+/// Runs several commands at the same time, which must all succeed.
+pub fn run_together(floor: &Floor<'_>, commands: &[&[&str]]) {
+    let world = floor.root.world;
+    let mut children = Vec::new();
+    for args in commands {
+        let mut command = world.command(world.path("bin/worker-ctl"));
+        command.args(*args).current_dir(&floor.root.path).stdout(Stdio::null());
+        children.push(command.spawn().unwrap());
+    }
+    for (mut child, args) in children.into_iter().zip(commands) {
+        assert_eq!(child.wait().unwrap().code(), Some(0), "{args:?}");
+    }
 }

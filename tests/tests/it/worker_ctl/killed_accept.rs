@@ -1,14 +1,13 @@
-//! worker-ctl: an accept that is killed anywhere has happened or has not; the next command finishes it.
+//! worker-ctl: an accept that is killed anywhere is finished or undone by the next command.
 
-use crate::support::worker::{deadly_git, floor};
 use std::cell::{Cell, RefCell};
 
 use crate::support::floor::Floor;
 use crate::support::sweep::{assert_often, sweep_tool};
-use crate::support::worker::{assert_landed, commit, tip, tree};
+use crate::support::worker::{assert_landed, commit, deadly_git, floor, tip, tree};
 use crate::support::world::{World, text};
 
-/// Work number `n` waits; what the source is at before it lands.
+/// Makes work number `n` wait for review. Returns the source's tip before it lands.
 fn waiting(floor: &Floor<'_>, n: usize) -> String {
     floor.ctl(&["start", "--worker", "adam", "--prompt", "think"]).exit(0);
     let file = format!("f{n}");
@@ -17,7 +16,8 @@ fn waiting(floor: &Floor<'_>, n: usize) -> String {
     tip(floor)
 }
 
-/// Half of the time a patrol comes next, which may find that nothing had happened yet, and half of the time another accept.
+/// Runs the next command and requires that the work has landed once. For odd `n` that is a patrol, which may find that
+/// nothing has landed yet; for even `n` it is another accept.
 #[track_caller]
 fn assert_finished(floor: &Floor<'_>, old: &str, n: usize, when: &str) {
     if n % 2 == 1 {
@@ -28,7 +28,7 @@ fn assert_finished(floor: &Floor<'_>, old: &str, n: usize, when: &str) {
             floor.ctl(&["accept", "adam"]).exit(0);
         }
     } else {
-        // What was killed had landed already: then it is idle, and there is nothing to accept.
+        // If the killed accept had landed the work, the worker is idle and there is nothing to accept.
         let next = floor.ctl(&["accept", "adam"]);
         assert!(matches!(next.status, Some(0 | 1)), "{when}: {next:?}");
     }
@@ -37,23 +37,8 @@ fn assert_finished(floor: &Floor<'_>, old: &str, n: usize, when: &str) {
     assert_eq!(floor.app.git(&["status", "--porcelain"]), "", "{when}");
 }
 
-#[test]
-fn killed_at_every_write_an_accept_lands_once() {
-    let w = World::new();
-    let floor = floor(&w);
-    let (n, old) = (Cell::new(0), RefCell::new(String::new()));
-    let prepare = |_: &str| {
-        n.set(n.get() + 1);
-        *old.borrow_mut() = waiting(&floor, n.get());
-        floor.root.clone()
-    };
-    let kills = sweep_tool("worker-ctl", prepare, &["accept", "adam"], |_, when| {
-        assert_finished(&floor, &old.borrow(), n.get(), when);
-    });
-    assert_often(kills, 15);
-}
-
-/// Kills an accept around each of its git commands; `prepare` and `verify` are given the number of the work. How often.
+/// Kills an accept around each of its git commands. `prepare` and `verify` get the number of the work. Returns the
+/// number of kills.
 fn sweep_git(floor: &Floor<'_>, prepare: impl Fn(usize) -> String, verify: impl Fn(&str, usize, &str)) -> usize {
     let (mut n, mut kills) = (0, 0);
     for when in ["before", "after"] {
@@ -75,7 +60,23 @@ fn sweep_git(floor: &Floor<'_>, prepare: impl Fn(usize) -> String, verify: impl 
 }
 
 #[test]
-fn killed_around_every_git_command_an_accept_lands_once() {
+fn an_accept_killed_at_any_write_lands_once() {
+    let w = World::new();
+    let floor = floor(&w);
+    let (n, old) = (Cell::new(0), RefCell::new(String::new()));
+    let prepare = |_: &str| {
+        n.set(n.get() + 1);
+        *old.borrow_mut() = waiting(&floor, n.get());
+        floor.root.clone()
+    };
+    let kills = sweep_tool("worker-ctl", prepare, &["accept", "adam"], |_, when| {
+        assert_finished(&floor, &old.borrow(), n.get(), when);
+    });
+    assert_often(kills, 15);
+}
+
+#[test]
+fn an_accept_killed_around_any_git_command_lands_once() {
     let w = World::new();
     let floor = floor(&w);
     deadly_git(&w);
@@ -85,7 +86,7 @@ fn killed_around_every_git_command_an_accept_lands_once() {
 }
 
 #[test]
-fn killed_where_there_is_nothing_to_merge_the_worker_gets_idle() {
+fn an_accept_killed_with_nothing_to_merge_leaves_the_worker_idle() {
     let w = World::new();
     let floor = floor(&w);
     deadly_git(&w);

@@ -1,5 +1,4 @@
-//! worker-ctl: killed at every write and around every git command, whatever it was at: the next command goes on from
-//! there, and nothing is lost.
+//! worker-ctl: after a kill at any write or git command, the next command goes on and nothing is lost.
 
 use std::cell::Cell;
 
@@ -7,13 +6,11 @@ use serde_json::{Value, json};
 
 use crate::support::floor::Floor;
 use crate::support::sweep::{assert_often, sweep_tool};
-use crate::support::worker::{by_hand, head, staff, tip, tree};
-use crate::support::worker::{deadly_git, floor};
+use crate::support::worker::{by_hand, deadly_git, floor, head, staff, tip, tree};
 use crate::support::world::{Repo, World, text, wait_for};
 
-/// What a command writes to files itself is the state, as `add`, `start` and `accept` do, where it is killed at each write.
-/// Kills a command around each of its git commands that change something, each time in what `prepare` makes anew; then
-/// `verify` looks. How often.
+/// Kills a command around each of its git commands that change something. `prepare` runs before each kill and `verify`
+/// after it. Returns the number of kills. Writes of the state itself are swept with `add`, `start` and `accept`.
 fn sweep_git(floor: &Floor<'_>, prepare: impl Fn(), args: &[&str], verify: impl Fn(&str)) -> usize {
     let mut kills = 0;
     for when in ["before", "after"] {
@@ -33,7 +30,7 @@ fn sweep_git(floor: &Floor<'_>, prepare: impl Fn(), args: &[&str], verify: impl 
     kills
 }
 
-/// Both; how often.
+/// Kills a command at each write and around each git command. Returns the number of kills.
 fn sweep(floor: &Floor<'_>, prepare: impl Fn(), args: &[&str], verify: impl Fn(&str)) -> usize {
     let here = |_: &str| {
         prepare();
@@ -44,26 +41,26 @@ fn sweep(floor: &Floor<'_>, prepare: impl Fn(), args: &[&str], verify: impl Fn(&
     kills + sweep_git(floor, prepare, args, verify)
 }
 
-/// Whether it is said of a worker that a text may not have got to it.
+/// Whether a note says that a text may not have reached the worker.
 fn is_noted(worker: &Value) -> bool {
     let notes = worker["notes"].to_string();
-    notes.contains("may not have arrived") || notes.contains("may stand in its input line")
+    notes.contains("may not have arrived") || notes.contains("may be in its input line")
 }
 
-/// Forgets what was kept of work before this, and earlier states: they would only be more writes.
+/// Deletes kept work and backups, which would only add more writes to the sweep.
 fn forget_kept(floor: &Floor<'_>) {
     let list = "git for-each-ref --format='delete %(refname)' refs/shopfloor/trash refs/shopfloor/pre";
     floor.root.sh(&format!("rm -f state.json.bak*; {list} | git update-ref --stdin")).exit(0);
 }
 
-/// A commit and a file that git does not know, both with this in them; the commit.
+/// Makes a commit and an untracked file with this number in them. Returns the commit.
 fn leave(at: &Repo<'_>, n: usize) -> String {
     at.commit("work", &format!("{n}\n"));
     at.write("loose", &format!("{n}\n"));
     head(at)
 }
 
-/// Requires that a ref leads to the commit, and that the file is in the worktree still, or in what is kept.
+/// Requires that a ref leads to the commit, and that the file is in the worktree or kept.
 #[track_caller]
 fn assert_kept(floor: &Floor<'_>, sha: &str, n: usize, when: &str) {
     let refs = floor.root.run("git", &["for-each-ref", "--contains", sha]);
@@ -77,7 +74,7 @@ fn assert_kept(floor: &Floor<'_>, sha: &str, n: usize, when: &str) {
     assert!(kept.lines().any(holds), "{when}: `loose` is lost, kept is {kept}");
 }
 
-/// Requires that a worktree is on its branch, at the default branch's commit, with nothing in it.
+/// Requires that a worktree is clean and on its branch, at the default branch's commit.
 #[track_caller]
 fn assert_clean(floor: &Floor<'_>, name: &str, when: &str) {
     let at = tree(floor, name);
@@ -87,7 +84,7 @@ fn assert_clean(floor: &Floor<'_>, name: &str, when: &str) {
 }
 
 #[test]
-fn a_killed_add_is_begun_again_or_was_whole() {
+fn a_killed_add_can_be_repeated_or_was_complete() {
     let w = World::new();
     let floor = Floor::new(&w);
     let add = ["add", "eve", "--role-prompt", "careful"];
@@ -110,7 +107,7 @@ fn a_killed_add_is_begun_again_or_was_whole() {
 }
 
 #[test]
-fn a_killed_nuke_goes_on_and_loses_nothing() {
+fn a_killed_nuke_can_be_repeated_and_loses_nothing() {
     let w = World::new();
     let floor = Floor::new(&w);
     let (n, sha) = (Cell::new(0), Cell::new(String::new()));
@@ -139,7 +136,7 @@ fn a_killed_nuke_goes_on_and_loses_nothing() {
 }
 
 #[test]
-fn a_killed_reset_goes_on_and_loses_nothing() {
+fn a_killed_reset_can_be_repeated_and_loses_nothing() {
     let w = World::new();
     let floor = staff(&w, &["adam"]);
     floor.ctl(&["start", "--prompt", "think"]).exit(0);
@@ -167,14 +164,14 @@ fn a_killed_reset_goes_on_and_loses_nothing() {
 }
 
 #[test]
-fn a_killed_start_has_begun_or_has_not_and_is_told_once() {
+fn a_killed_start_sends_its_task_at_most_once() {
     let w = World::new();
     let floor = floor(&w);
     let idle = floor.root.read("state.json");
     let n = Cell::new(0);
     let task = || format!("\n\nthink of {}.", n.get());
     let start = ["start", "--worker", "adam", "--prompt-file", "task"];
-    let told = || floor.prompts().iter().filter(|prompt| prompt.ends_with(&task())).count();
+    let sent = || floor.prompts().iter().filter(|prompt| prompt.ends_with(&task())).count();
     let prepare = || {
         forget_kept(&floor);
         floor.root.write("state.json", &idle);
@@ -191,13 +188,13 @@ fn a_killed_start_has_begun_or_has_not_and_is_told_once() {
         let adam = floor.status("adam");
         match text(&adam, "/task") {
             "idle" => {
-                assert_eq!(told(), 0, "{when}");
+                assert_eq!(sent(), 0, "{when}");
                 floor.ctl(&start).exit(0);
-                wait_for(|| told() == 1);
+                wait_for(|| sent() == 1);
             }
-            // Whoever looks is told of it.
-            "working" if is_noted(&adam) => assert!(told() <= 1, "{when}"),
-            "working" => wait_for(|| told() == 1),
+            // The note reports that the text may not have arrived.
+            "working" if is_noted(&adam) => assert!(sent() <= 1, "{when}"),
+            "working" => wait_for(|| sent() == 1),
             other => panic!("{when}: it is {other}"),
         }
     };
@@ -217,13 +214,13 @@ fn a_killed_start_has_begun_or_has_not_and_is_told_once() {
 }
 
 #[test]
-fn a_killed_rebase_is_told_of_or_taken_back() {
+fn a_killed_rebase_is_sent_to_the_worker_or_undone() {
     let w = World::new();
     let floor = staff(&w, &["adam"]);
     let adam = by_hand(&floor, "adam", &[("README.md", "mine\n")]);
     let sha = head(&adam);
     floor.app.commit("README.md", "theirs\n");
-    // As one that has given it up once: no patrol begins with it again.
+    // Record that this base was tried, so that no patrol starts the rebase by itself.
     let mut waiting: Value = serde_json::from_str(&floor.root.read("state.json")).unwrap();
     waiting["workers"]["adam"]["base_sha"] = tip(&floor).into();
     let is_rebasing = || floor.root.has(".git/worktrees/adam/rebase-merge");
@@ -239,7 +236,7 @@ fn a_killed_rebase_is_told_of_or_taken_back() {
         before.set(floor.prompts().len());
     };
     let kills = sweep(&floor, prepare, &["rebase", "adam"], |when| {
-        // A git that was left behind holds the worker for an instant longer.
+        // The git of the killed command may run a moment longer.
         wait_for(|| {
             let next = floor.ctl(if n.get() % 4 == 0 { &["rebase", "adam"] } else { &["patrol"] });
             assert!(matches!(next.status, Some(0 | 1)), "{when}: {next:?}");
@@ -248,7 +245,7 @@ fn a_killed_rebase_is_told_of_or_taken_back() {
         let worker = floor.status("adam");
         match text(&worker, "/task") {
             "rebasing" => {
-                // It was told, or whoever looks is told that it may not have been.
+                // The worker was asked, or a note says that the text may not have arrived.
                 wait_for(|| is_noted(&worker) || floor.prompts().len() > before.get());
             }
             "needs_review" => assert_eq!(head(&adam), sha, "{when}: {worker}"),
@@ -260,7 +257,7 @@ fn a_killed_rebase_is_told_of_or_taken_back() {
 }
 
 #[test]
-fn a_killed_init_is_begun_again_and_only_reads_the_source() {
+fn a_killed_init_can_be_repeated_and_only_reads_the_source() {
     let w = World::new();
     let app = w.app();
     app.commit("README.md", "app\n");
