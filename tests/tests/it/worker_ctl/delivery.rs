@@ -77,19 +77,19 @@ fn only_the_agents_own_hook_confirms_a_delivery() {
     floor.ctl(&["add", "adam", "--agent", "hooked"]).exit(0);
     floor.ctl(&["add", "eve"]).exit(0);
     floor.up();
-    let tell = |name: &str, message: &str| {
+    let send = |name: &str, message: &str| {
         let answer = floor.ctl(&["message", name, message, "--force", "--json"]).exit(0).json();
         text(&answer, "/delivery").to_owned()
     };
     // Before its first report, worker-ctl does not wait for the hook.
-    assert_eq!(send_message("adam", "one"), "sent");
+    assert_eq!(send("adam", "one"), "sent");
     wait_for(|| prompts(&hooked).len() == 1);
     let two = "two \"quoted\"\n\n\tü; $(id)\n";
-    assert_eq!(send_message("adam", two), "delivered");
-    assert_eq!(send_message("adam", "SLEEP 60"), "delivered");
+    assert_eq!(send("adam", two), "delivered");
+    assert_eq!(send("adam", "SLEEP 60"), "delivered");
     // The agent does not read now, so the text is typed and not confirmed.
-    assert_eq!(send_message("adam", "three"), "sent");
-    assert_eq!([send_message("eve", "one"), send_message("eve", "two")], ["sent", "sent"]);
+    assert_eq!(send("adam", "three"), "sent");
+    assert_eq!([send("eve", "one"), send("eve", "two")], ["sent", "sent"]);
     assert_eq!(prompts(&hooked), ["one", two, "SLEEP 60"]);
     // The hook exits 0 wherever it is called.
     assert_eq!(floor.root.sh("echo nonsense | worker-ctl hook claude").exit(0).stdout, "");

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use serde_json::Value;
 
 use crate::support::floor::Floor;
-use crate::support::worker::{kill_agent, staff, tmux, tree};
+use crate::support::worker::{kill_agent, staff, tree};
 use crate::support::world::{World, text};
 
 /// Changes a worker's record in `state.json`.

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::support::floor::Floor;
 use crate::support::worker::{
-    agent, configure, kill_agent, marked, program, prompts, refused, send_message, table, tmux, up,
+    agent, configure, kill_agent, marked, program, prompts, refused, send_message, table, tmux,
 };
 use crate::support::world::{World, skip, text, wait_for, write};
 
