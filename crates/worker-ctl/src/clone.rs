@@ -11,7 +11,7 @@ use shopfloor_core::lock::Lock;
 use shopfloor_core::proc::{Cmd, Output};
 
 use crate::layout::{self, RootLock};
-use crate::root::Root;
+use crate::root::WorkerRoot;
 use crate::worker::Worker;
 
 /// git in the root's clone.
@@ -27,7 +27,7 @@ pub struct SourceClone {
 pub type ListedWorktrees = BTreeMap<PathBuf, ListedWorktree>;
 
 impl SourceClone {
-    pub fn new(git: &Git, root: &Root) -> SourceClone {
+    pub fn new(git: &Git, root: &WorkerRoot) -> SourceClone {
         SourceClone { git: git.clone(), root: root.path.clone(), branch: root.config.repo.branch.clone() }
     }
 
@@ -115,8 +115,8 @@ impl SourceClone {
         Ok(listed.into_iter().map(|listed| (listed.path.clone(), listed)).collect())
     }
 
-    /// Exit 4 when something other than a file, such as a pipe, lies where git reads a file. Agents can write there, and
-    /// git might wait for ever.
+    /// Exit 4 when something other than a file, such as a pipe, lies where git reads a file. Agents can write there,
+    /// and git might wait for ever.
     fn require_files(&self) -> Result<()> {
         let all = self.root.join(".git/worktrees");
         for name in fs::list(&all)? {
@@ -136,8 +136,8 @@ impl SourceClone {
         Ok(count.parse().unwrap_or(0))
     }
 
-    /// Where a worker's work begins: the latest commit of the default branch that the work is known to sit on, even if the
-    /// default branch has since dropped that commit.
+    /// Where a worker's work begins: the latest commit of the default branch that the work is known to sit on, even if
+    /// the default branch has since dropped that commit.
     pub fn fork(&self, worker: &Worker, sha: &str) -> Result<String> {
         let now = self.merge_base(&self.base(), sha)?;
         let recorded = match &worker.onto_sha {
@@ -186,8 +186,8 @@ impl SourceClone {
         if !diff.status.success() {
             return Err(failed("diff", &diff));
         }
-        // Line numbers and blob ids depend on the base, so they are left out. A diff prefixes every line of a file, so no
-        // content begins like these lines.
+        // Line numbers and blob ids depend on the base, so they are left out. A diff prefixes every line of a file, so
+        // no content begins like these lines.
         let is_place = |line: &&[u8]| line.starts_with(b"@@ ") || line.starts_with(b"index ");
         let mut work: Vec<u8> =
             diff.stdout.split_inclusive(|b| *b == b'\n').filter(|l| !is_place(l)).flatten().copied().collect();
@@ -296,8 +296,8 @@ pub fn is_rebasing(worktree: &Path) -> bool {
     ["rebase-merge", "rebase-apply"].iter().any(|name| dir.join(name).exists())
 }
 
-/// Exit 4 unless the rebase under way in a worker's worktree rebases its own branch. An agent can write to git's record of
-/// the rebase, and ending a rebase moves the branch named in that record.
+/// Exit 4 unless the rebase under way in a worker's worktree rebases its own branch. An agent can write to git's record
+/// of the rebase, and ending a rebase moves the branch named in that record.
 pub fn require_own_rebase(worker: &Worker) -> Result<()> {
     let tree = Path::new(&worker.worktree_path);
     let Some(dir) = private_dir(tree) else { return Ok(()) };

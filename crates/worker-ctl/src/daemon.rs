@@ -25,8 +25,8 @@ pub fn refuse_second() -> Failure {
         .hint("end it with `worker-ctl down`; `worker-ctl status` shows its workers")
 }
 
-/// Takes the lock that `up` holds for life, and writes our process id into it. A probe may hold the lock for an instant,
-/// so this tries several times.
+/// Takes the lock that `up` holds for life, and writes our process id into it. A probe may hold the lock for an
+/// instant, so this tries several times.
 pub fn take(root: &Path) -> Result<Lock> {
     let path = layout::lock(root, RootLock::Daemon);
     for _ in 0..20 {

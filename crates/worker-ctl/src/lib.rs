@@ -1,9 +1,9 @@
 //! `worker-ctl` runs coding agents in tmux, one per git worktree, from task to reviewed commit.
 //!
-//! Rooms, from top to bottom: `cli`, `commands`, `apply` (the state, sessions, worktrees, landing), `plan` (pure decisions
-//! and the state machine), `facts` (a worker's standing, what would be lost), then the nouns: `site` (a root with the values
-//! to work on it), `bell`, `tmux`, `daemon`, `receipt`, `store` (`state.json`), `log`, `clone` (git in the root), `root`,
-//! `settings`, `agent`, `worker`, `note`, `layout` (the path of each file and lock).
+//! Rooms, from top to bottom: `cli`, `commands`, `apply` (the state, sessions, worktrees, landing), `plan` (pure
+//! decisions and the state machine), `facts` (a worker's standing, what would be lost), then the nouns: `site` (a root
+//! with the values to work on it), `bell`, `tmux`, `daemon`, `receipt`, `store` (`state.json`), `log`, `clone` (git in
+//! the root), `root`, `settings`, `agent`, `worker`, `note`, `layout` (the path of each file and lock).
 
 mod cli;
 mod commands;

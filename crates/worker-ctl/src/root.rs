@@ -13,7 +13,7 @@ use shopfloor_core::git::{Git, Repo, common_dir_of};
 
 use crate::agent::AgentTable;
 use crate::layout;
-use crate::settings::{Config, WorkerTable};
+use crate::settings::{RootConfig, WorkerTable};
 use crate::worker::Worker;
 
 /// The root that is tried last, outside of any repository.
@@ -21,26 +21,27 @@ pub const DEFAULT: &str = "~/workers";
 
 /// A root and its configuration.
 #[derive(Debug)]
-pub struct Root {
+pub struct WorkerRoot {
     pub path: PathBuf,
-    pub config: Config,
+    pub config: RootConfig,
 }
 
-impl Root {
+impl WorkerRoot {
     /// Finds the root: the one named, the one in `WORKER_CTL_ROOT`, the one above the current directory, or the one
-    /// recorded in the current repository; outside of any repository the default one. Exit 2 when none of them is a root.
-    pub fn find(env: &Env, named: Option<&Path>, flags: &[(&str, Option<&Path>)]) -> Result<Root> {
+    /// recorded in the current repository; outside of any repository the default one. Exit 2 when none of them is a
+    /// root.
+    pub fn find(env: &Env, named: Option<&Path>, flags: &[(&str, Option<&Path>)]) -> Result<WorkerRoot> {
         let path = match named.map(Path::to_path_buf).or_else(|| env.var("WORKER_CTL_ROOT").map(PathBuf::from)) {
             Some(named) => require_root(env, &env.cwd.join(expand_home(env, &named.to_string_lossy())))?,
             None => search(env)?,
         };
-        Root::load(env, path.canonicalize().unwrap_or(path), flags)
+        WorkerRoot::load(env, path.canonicalize().unwrap_or(path), flags)
     }
 
     /// Loads the configuration of the root at `path`, which must be known to be a root.
-    pub fn load(env: &Env, path: PathBuf, flags: &[(&str, Option<&Path>)]) -> Result<Root> {
-        let config = Config::load(env, &path, flags)?;
-        Ok(Root { path, config })
+    pub fn load(env: &Env, path: PathBuf, flags: &[(&str, Option<&Path>)]) -> Result<WorkerRoot> {
+        let config = RootConfig::load(env, &path, flags)?;
+        Ok(WorkerRoot { path, config })
     }
 
     pub fn worker(&self, name: &str) -> WorkerTable {
@@ -100,9 +101,9 @@ pub enum Proof {
     None(String),
 }
 
-/// Whether `dir` is a root. A root's configuration runs commands, so the proof must be something that a cloned repository
-/// cannot contain: `.git` is a real directory whose own configuration names a source, and `.git`, `dir` and `config.toml`
-/// belong to the user.
+/// Whether `dir` is a root. A root's configuration runs commands, so the proof must be something that a cloned
+/// repository cannot contain: `.git` is a real directory whose own configuration names a source, and `.git`, `dir` and
+/// `config.toml` belong to the user.
 pub fn prove(env: &Env, dir: &Path) -> Result<Proof> {
     let none = |why: &str| Ok(Proof::None(why.to_owned()));
     let (config, git_dir) = (layout::config(dir), dir.join(".git"));
@@ -155,8 +156,9 @@ fn search(env: &Env) -> Result<PathBuf> {
     }
 }
 
-/// The root that the current directory belongs to. An unrelated repository below a root does not belong to it. Everything
-/// inside a worker's worktree belongs to the root, even if its files claim otherwise, because the agent can write them.
+/// The root that the current directory belongs to. An unrelated repository below a root does not belong to it.
+/// Everything inside a worker's worktree belongs to the root, even if its files claim otherwise, because the agent can
+/// write them.
 fn find_enclosing(env: &Env) -> Result<Option<PathBuf>> {
     let own = common_dir_of(&env.cwd);
     let mut found: Option<&Path> = None;
@@ -172,7 +174,8 @@ fn find_enclosing(env: &Env) -> Result<Option<PathBuf>> {
     Ok(found.map(Path::to_path_buf))
 }
 
-/// The root recorded in a repository. It is never another repository's root, because work would land on that repository.
+/// The root recorded in a repository. It is never another repository's root, because work would land on that
+/// repository.
 fn find_recorded(env: &Env, repo: &Repo, default: &Path) -> Result<PathBuf> {
     let here = repo.home.checkout.display();
     let Some(root) = read_record(&repo.home.common_dir)? else {

@@ -52,9 +52,9 @@ const TABLES: [&str; 5] = ["defaults", "repo", "agents", "workers", "hosts"];
 
 /// The configuration that results from the file, flags and variables.
 #[derive(Debug, Default)]
-pub struct Config {
-    pub defaults: Defaults,
-    pub repo: Repo,
+pub struct RootConfig {
+    pub defaults: DefaultsTable,
+    pub repo: RepoTable,
     pub agents: BTreeMap<String, AgentTable>,
     pub workers: BTreeMap<String, WorkerTable>,
     /// Every setting with its source, and the warnings about them.
@@ -62,7 +62,7 @@ pub struct Config {
 }
 
 #[derive(Debug, Default)]
-pub struct Defaults {
+pub struct DefaultsTable {
     pub agent: String,
     pub model: String,
     pub skip_permissions: bool,
@@ -76,7 +76,7 @@ pub struct Defaults {
 }
 
 #[derive(Debug, Default)]
-pub struct Repo {
+pub struct RepoTable {
     pub source: String,
     pub branch: String,
     pub validate: Option<String>,
@@ -128,9 +128,9 @@ struct CopyTable {
     copy: Vec<CopiedFile>,
 }
 
-impl Config {
+impl RootConfig {
     /// Loads a root's file. Exit 2 with file, line and column when it is invalid.
-    pub fn load(env: &Env, root: &Path, flags: &[(&str, Option<&Path>)]) -> Result<Config> {
+    pub fn load(env: &Env, root: &Path, flags: &[(&str, Option<&Path>)]) -> Result<RootConfig> {
         let path = layout::config(root);
         let mut settings = config::load_own(env, &path, &OWN_TABLES, flags)?;
         let text = String::from_utf8_lossy(&fs::read(&path)?.unwrap_or_default()).into_owned();
@@ -145,8 +145,8 @@ impl Config {
             |name: &str| text(name).or(settings.default_of(name).map(str::to_owned)).unwrap_or_default();
         let line = |name: &str| settings.value(name).filter(|value| !value.text.trim().is_empty()).map(Line::of);
         let items = |name: &str| settings.value(name).map(|value| value.items.clone());
-        Ok(Config {
-            defaults: Defaults {
+        Ok(RootConfig {
+            defaults: DefaultsTable {
                 agent: text_or_default("agent"),
                 model: text_or_default("model"),
                 skip_permissions: settings.truth("skip_permissions", true),
@@ -158,7 +158,7 @@ impl Config {
                 before_attach: line("before_attach"),
                 after_attach: line("after_attach"),
             },
-            repo: Repo {
+            repo: RepoTable {
                 source: text_or_default("source"),
                 branch: text_or_default("branch"),
                 validate: text("validate"),

@@ -13,7 +13,7 @@ use shopfloor_core::ui::Ui;
 
 use crate::clone::SourceClone;
 use crate::layout::{self, RootLock};
-use crate::root::Root;
+use crate::root::WorkerRoot;
 use crate::store;
 use crate::tmux::Tmux;
 
@@ -24,7 +24,7 @@ pub type SettingFlagValues = Vec<(&'static str, Option<PathBuf>)>;
 pub struct Site<'a> {
     pub ui: &'a Ui,
     pub env: &'a Env,
-    pub root: Root,
+    pub root: WorkerRoot,
     pub clone: SourceClone,
     /// Set when a long-running command must end.
     pub ending: Arc<AtomicBool>,
@@ -42,7 +42,7 @@ impl<'a> Site<'a> {
         flags: SettingFlagValues,
         is_dry: bool,
     ) -> Result<Site<'a>> {
-        let root = Root::find(env, named, &borrowed(&flags))?;
+        let root = WorkerRoot::find(env, named, &borrowed(&flags))?;
         root.config.settings.said().iter().for_each(|warning| ui.warn(warning));
         let clone = SourceClone::new(&Git::find(env)?, &root);
         Ok(Site { ui, env, root, clone, ending: Arc::default(), is_dry, flags })
@@ -50,7 +50,7 @@ impl<'a> Site<'a> {
 
     /// The same site with the configuration loaded again.
     pub fn reload(&self) -> Result<Site<'a>> {
-        let root = Root::load(self.env, self.root.path.clone(), &borrowed(&self.flags))?;
+        let root = WorkerRoot::load(self.env, self.root.path.clone(), &borrowed(&self.flags))?;
         let clone = SourceClone::new(&self.clone.git, &root);
         let (ending, flags) = (self.ending.clone(), self.flags.clone());
         Ok(Site { ui: self.ui, env: self.env, root, clone, ending, is_dry: self.is_dry, flags })

@@ -21,7 +21,7 @@ pub enum Task {
     /// The worker resolves conflicts with the default branch.
     Rebasing {
         /// The state before the rebase.
-        from: Before,
+        from: TaskBeforeRebase,
         /// The worker's commit before the rebase.
         pre_sha: String,
     },
@@ -30,18 +30,18 @@ pub enum Task {
 /// The state of a task before a rebase.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Before {
+pub enum TaskBeforeRebase {
     Working,
     NeedsReview,
     Rejected,
 }
 
-impl Before {
+impl TaskBeforeRebase {
     pub fn task(self) -> Task {
         match self {
-            Before::Working => Task::Working,
-            Before::NeedsReview => Task::NeedsReview,
-            Before::Rejected => Task::Rejected,
+            TaskBeforeRebase::Working => Task::Working,
+            TaskBeforeRebase::NeedsReview => Task::NeedsReview,
+            TaskBeforeRebase::Rejected => Task::Rejected,
         }
     }
 }
@@ -72,7 +72,7 @@ pub enum Session {
 
 /// A text that is about to be sent.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Pending {
+pub struct PendingSend {
     /// `start`, `reject`, `message` or `conflict`.
     #[serde(rename = "what")]
     pub purpose: String,
@@ -82,9 +82,9 @@ pub struct Pending {
     pub is_typed: bool,
 }
 
-impl Pending {
-    pub fn new(purpose: &str, now: i64) -> Pending {
-        Pending { purpose: purpose.to_owned(), at_unix: now, is_typed: false }
+impl PendingSend {
+    pub fn new(purpose: &str, now: i64) -> PendingSend {
+        PendingSend { purpose: purpose.to_owned(), at_unix: now, is_typed: false }
     }
 }
 
@@ -127,7 +127,7 @@ pub struct Worker {
     pub dead_pane: Option<String>,
     pub crash_count: u32,
     pub last_crash_unix: Option<i64>,
-    pub pending_send: Option<Pending>,
+    pub pending_send: Option<PendingSend>,
     /// Whether a text may be in its input line, not submitted. Another text would be appended to it.
     #[serde(default)]
     pub is_in_doubt: bool,
@@ -244,7 +244,7 @@ mod tests {
     #[test]
     fn a_record_keeps_unknown_keys() {
         let mut worker = Worker::new("adam", "claude", "/w", "worker/adam", 7);
-        worker.task = Task::Rebasing { from: Before::Working, pre_sha: "abc".into() };
+        worker.task = Task::Rebasing { from: TaskBeforeRebase::Working, pre_sha: "abc".into() };
         worker.more.insert("later".into(), 1.into());
         let text = serde_json::to_string(&worker).unwrap();
         assert_eq!(serde_json::from_str::<Worker>(&text).unwrap(), worker);

@@ -62,7 +62,8 @@ fn bring_one_up(site: &Site<'_>, name: &str) -> Result<bool> {
     session::start(site, &worker).map(|_| true)
 }
 
-/// Creates the workers that `config.toml` lists but the state does not know, out of `names` or all. Returns the failures.
+/// Creates the workers that `config.toml` lists but the state does not know, out of `names` or all. Returns the
+/// failures.
 pub fn make_missing(site: &Site<'_>, names: Option<&[String]>) -> Vec<String> {
     let existing = store::load(&site.root.path).map(|state| state.workers).unwrap_or_default();
     let is_missing = |name: &&String| !existing.contains_key(*name) && names.is_none_or(|names| names.contains(name));

@@ -1,5 +1,5 @@
-//! Copies untracked files of the source into every worktree. They are excluded from git, and a path can never lead out of
-//! the source or the worktree.
+//! Copies untracked files of the source into every worktree. They are excluded from git, and a path can never lead out
+//! of the source or the worktree.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -16,8 +16,8 @@ use crate::layout;
 use crate::settings::{CopiedFile, CopyMode};
 use crate::site::Site;
 
-/// Copies the configured files into a worktree, except those that the source does not have. Exit 2 for a path that leads
-/// out of the source or the worktree.
+/// Copies the configured files into a worktree, except those that the source does not have. Exit 2 for a path that
+/// leads out of the source or the worktree.
 pub fn copy_all(site: &Site<'_>, worktree: &Path) -> Result<()> {
     let copies = &site.root.config.repo.copy;
     if copies.is_empty() {

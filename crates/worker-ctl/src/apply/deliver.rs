@@ -1,5 +1,5 @@
-//! Delivers a text to a worker. The intent is saved before a byte is typed. If nothing was typed, the record goes back to
-//! what it was.
+//! Delivers a text to a worker. The intent is saved before a byte is typed. If nothing was typed, the record goes back
+//! to what it was.
 
 use shopfloor_core::error::{Exit, Failure, Result};
 
@@ -7,11 +7,12 @@ use crate::agent::Delivery;
 use crate::apply::{session, transition};
 use crate::plan::machine::Input;
 use crate::site::Site;
-use crate::tmux::typing::{self, TypingOptions, Verdict};
+use crate::tmux::typing::{self, DeliveryVerdict, TypingOptions};
 use crate::worker::Worker;
 
-/// Records an input that sends a text to the worker, and sends the text. A new task goes to a program with a clear context.
-pub fn deliver(site: &Site<'_>, before: &Worker, input: &Input, text: &str) -> Result<(Worker, Verdict)> {
+/// Records an input that sends a text to the worker, and sends the text. A new task goes to a program with a clear
+/// context.
+pub fn deliver(site: &Site<'_>, before: &Worker, input: &Input, text: &str) -> Result<(Worker, DeliveryVerdict)> {
     let name = &before.name;
     let text = &typing::typable(text);
     let agent = site.root.agent_of(before)?;
@@ -23,7 +24,9 @@ pub fn deliver(site: &Site<'_>, before: &Worker, input: &Input, text: &str) -> R
     let is_task = matches!(input, Input::Start { .. } | Input::Resume { .. });
     let options = TypingOptions { is_fresh: matches!(input, Input::Start { .. }), is_forced: input.is_forced() };
     let delivered = match agent.delivery {
-        Delivery::Argv if is_task => session::restart_with_task(site, &worker, text).map(|()| Verdict::Delivered),
+        Delivery::Argv if is_task => {
+            session::restart_with_task(site, &worker, text).map(|()| DeliveryVerdict::Delivered)
+        }
         _ => type_text(site, &worker, text, options),
     };
     match delivered {
@@ -36,7 +39,7 @@ pub fn deliver(site: &Site<'_>, before: &Worker, input: &Input, text: &str) -> R
     }
 }
 
-fn type_text(site: &Site<'_>, worker: &Worker, text: &str, options: TypingOptions) -> Result<Verdict> {
+fn type_text(site: &Site<'_>, worker: &Worker, text: &str, options: TypingOptions) -> Result<DeliveryVerdict> {
     let not_delivered = |failure| typing::not_delivered(&worker.name, failure);
     let is_typing = || transition::record(site, &worker.name, &Input::Typing).map_err(not_delivered);
     let tmux = site.tmux().map_err(not_delivered)?;

@@ -12,7 +12,7 @@ use shopfloor_core::fs;
 use shopfloor_core::proc;
 
 use crate::apply::bring_up::{bring_up, locked, make_missing};
-use crate::apply::patrol::{self, Scope};
+use crate::apply::patrol::{self, PatrolScope};
 use crate::apply::{recover, shutdown, transition};
 use crate::bell::Bell;
 use crate::daemon;
@@ -215,7 +215,7 @@ fn find_missing(site: &Site<'_>, is_first: bool) -> Result<(Vec<String>, Vec<Str
         }
     }
     // Record crashes before anything is started, so that a program with an unrecorded crash is not restarted.
-    patrol::tick(site, Scope::Sessions)?;
+    patrol::tick(site, PatrolScope::Sessions)?;
     let state = store::load(&site.root.path)?;
     let is_missing = |worker: &&Worker| {
         let pane = tmux::find(&panes, worker);
@@ -236,7 +236,7 @@ fn patrol_once(site: &Site<'_>, patrol: Patrol) -> Result<Vec<String>> {
     }
     let _tick = site.lock_root(RootLock::Patrol)?;
     recover::finish_all(site)?;
-    patrol::tick(site, Scope::All)?;
+    patrol::tick(site, PatrolScope::All)?;
     patrol::refresh(site)
 }
 

@@ -3,7 +3,7 @@
 use shopfloor_core::error::{Exit, Failure, Result};
 
 use crate::apply::{publish, rebase, transition};
-use crate::facts::conflicts::Conflict;
+use crate::facts::conflicts::ConflictedFile;
 use crate::facts::standing::Standing;
 use crate::layout::RootLock;
 use crate::plan::accept::{Accept, AcceptOptions, Landing, accept};
@@ -32,8 +32,9 @@ pub fn plan(site: &Site<'_>, worker: &Worker, options: AcceptOptions) -> Result<
     Ok(plan)
 }
 
-/// Puts the work on the default branch as one commit and makes the worker idle. The caller holds the worker's lock. If the
-/// branch moves meanwhile, this plans and tries once more. If the work conflicts, the worker is asked to resolve it.
+/// Puts the work on the default branch as one commit and makes the worker idle. The caller holds the worker's lock. If
+/// the branch moves meanwhile, this plans and tries once more. If the work conflicts, the worker is asked to resolve
+/// it.
 pub fn land(site: &Site<'_>, worker: &Worker, options: AcceptOptions, message: Option<&str>) -> Result<Landed> {
     let _publishing = site.lock_root(RootLock::Publish)?;
     for _ in 0..2 {
@@ -75,14 +76,14 @@ fn close_without_commit(site: &Site<'_>, worker: &Worker, plan: &Accept) -> Resu
 
 fn ask_to_resolve(site: &Site<'_>, worker: &Worker, plan: &Accept, options: AcceptOptions) -> Result<Landed> {
     match rebase::ask_to_resolve(site, worker, &plan.base, &plan.sha, options.force)? {
-        rebase::Rebased::Conflicts(files) => Ok(Landed::Rebasing(files.iter().map(Conflict::describe).collect())),
+        rebase::Rebased::Conflicts(files) => Ok(Landed::Rebasing(files.iter().map(ConflictedFile::describe).collect())),
         _ => Err(Failure::new(Exit::No, "conflict", format!("{} was rebased and merges now", plan.name))
             .hint("run the same command again")),
     }
 }
 
-/// Puts the worktree on the landed commit in place, so that the agent keeps its directory, and makes the worker idle. If
-/// the worker committed after `landed`, its worktree stays as it is.
+/// Puts the worktree on the landed commit in place, so that the agent keeps its directory, and makes the worker idle.
+/// If the worker committed after `landed`, its worktree stays as it is.
 pub fn close_task(site: &Site<'_>, worker: &Worker, landed: &str, at: &str) -> Result<()> {
     let has_landed = worker.task == Task::NeedsReview && worker.commit_sha.as_deref() == Some(landed);
     if !has_landed {

@@ -22,7 +22,7 @@ const DAY: i64 = 24 * 60 * 60;
 
 /// What a patrol looks at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Scope {
+pub enum PatrolScope {
     /// Sessions, worktrees and commits.
     All,
     /// Sessions only.
@@ -30,7 +30,7 @@ pub enum Scope {
 }
 
 /// Records what has happened since the last patrol. If nothing has happened, this has no effect.
-pub fn tick(site: &Site<'_>, scope: Scope) -> Result<()> {
+pub fn tick(site: &Site<'_>, scope: PatrolScope) -> Result<()> {
     let mut locks = Vec::new();
     for (worker, _) in look(site, scope)? {
         // A process that holds a worker's lock is working on it, and records what happens itself.
@@ -63,7 +63,7 @@ pub fn tick(site: &Site<'_>, scope: Scope) -> Result<()> {
 }
 
 /// The workers that something has happened to, each with the first input that is not recorded yet.
-pub fn look(site: &Site<'_>, scope: Scope) -> Result<Vec<(Worker, Input)>> {
+pub fn look(site: &Site<'_>, scope: PatrolScope) -> Result<Vec<(Worker, Input)>> {
     let state = store::load(&site.root.path)?;
     let panes = site.tmux()?.panes()?;
     let trees = site.clone.trees()?;
@@ -95,7 +95,7 @@ fn next_input(
     worker: &Worker,
     pane: Option<&Pane>,
     trees: &ListedWorktrees,
-    scope: Scope,
+    scope: PatrolScope,
 ) -> Result<Option<Input>> {
     if let Some(input) = find_end(site, worker, pane)? {
         return Ok(Some(input));
@@ -112,11 +112,11 @@ fn next_input(
         return Ok(Some(Input::Mended { reason: Fault::WorktreeMissing }));
     }
     match scope {
-        Scope::All => match find_strayed(site, worker, path, tree)? {
+        PatrolScope::All => match find_strayed(site, worker, path, tree)? {
             Some(input) => Ok(Some(input)),
             None => find_work(site, worker, path, tree),
         },
-        Scope::Sessions => Ok(None),
+        PatrolScope::Sessions => Ok(None),
     }
 }
 
@@ -181,8 +181,8 @@ fn find_work(site: &Site<'_>, worker: &Worker, path: &Path, tree: &ListedWorktre
     }
 }
 
-/// Rebases work that waits for review and is behind the default branch. Fetches only if the source has moved on. Returns a
-/// message for each text that waits for a person to stop typing.
+/// Rebases work that waits for review and is behind the default branch. Fetches only if the source has moved on.
+/// Returns a message for each text that waits for a person to stop typing.
 pub fn refresh(site: &Site<'_>) -> Result<Vec<String>> {
     let base = site.clone.fetched(&site.source())?;
     let is_behind = |worker: &&Worker| worker.task == Task::NeedsReview && worker.base_sha.as_ref() != Some(&base);

@@ -1,5 +1,5 @@
-//! Publishes work to the source's default branch as one commit, by compare-and-swap. Nothing that belongs to a person is
-//! ever checked out, reset or stashed.
+//! Publishes work to the source's default branch as one commit, by compare-and-swap. Nothing that belongs to a person
+//! is ever checked out, reset or stashed.
 
 use std::path::{Path, PathBuf};
 
@@ -15,7 +15,8 @@ use crate::plan::accept::Accept;
 use crate::site::Site;
 use crate::worker::Worker;
 
-/// The record of an accept that is under way. After a kill, the accept is finished if the source has `new`, else undone.
+/// The record of an accept that is under way. After a kill, the accept is finished if the source has `new`, else
+/// undone.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Journal {
     pub v: u64,
@@ -229,8 +230,8 @@ pub fn list_journals(root: &Path) -> Result<Vec<String>> {
     Ok(names.iter().filter_map(|name| name.to_str()?.strip_suffix(".json").map(str::to_owned)).collect())
 }
 
-/// Reads the journal of an accept that was killed. If the source has the commit, returns the work and the commit that it
-/// became, so that the caller can finish the accept. Otherwise drops the journal.
+/// Reads the journal of an accept that was killed. If the source has the commit, returns the work and the commit that
+/// it became, so that the caller can finish the accept. Otherwise drops the journal.
 pub fn find_landed(clone: &SourceClone, source: &Path, worker: &str) -> Result<Option<(String, String)>> {
     let Some(bytes) = fs::read_no_follow(&layout::journal(&clone.root, worker))? else { return Ok(None) };
     let journal: Journal = serde_json::from_slice(&bytes).map_err(|e| {

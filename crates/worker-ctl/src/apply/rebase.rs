@@ -1,5 +1,5 @@
-//! Rebases a worker's work onto the default branch. The plan knows in advance whether that conflicts. A rebase of ours that
-//! its worker was never asked to resolve is undone.
+//! Rebases a worker's work onto the default branch. The plan knows in advance whether that conflicts. A rebase of ours
+//! that its worker was never asked to resolve is undone.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -11,7 +11,7 @@ use shopfloor_core::proc::Output;
 
 use crate::apply::{deliver, transition, trash};
 use crate::clone::{is_rebasing, require_own_rebase};
-use crate::facts::conflicts::{Conflict, read_conflicts};
+use crate::facts::conflicts::{ConflictedFile, read_conflicts};
 use crate::facts::standing::Standing;
 use crate::layout;
 use crate::plan::machine::Input;
@@ -31,7 +31,7 @@ pub enum Rebased {
     /// The work is on the default branch's commit now.
     Done,
     /// The worker was asked to resolve these conflicts.
-    Conflicts(Vec<Conflict>),
+    Conflicts(Vec<ConflictedFile>),
     /// A single commit conflicts although the whole work does not, so nothing was done.
     LeftAsItIs,
 }
@@ -47,7 +47,8 @@ impl Rebased {
     }
 }
 
-/// Options that turn off everything in a person's setup that affects a rebase: hooks, signatures, other branches, stashes.
+/// Options that turn off everything in a person's setup that affects a rebase: hooks, signatures, other branches,
+/// stashes.
 const ISOLATED: [&str; 16] = [
     "-c",
     "advice.mergeConflict=false",
@@ -88,8 +89,8 @@ pub fn carry_out(site: &Site<'_>, standing: &Standing, plan: Rebase, is_forced: 
 
 /// Rebases work that waits for review and is behind the default branch, unless the worktree has uncommitted changes.
 ///
-/// If the worker must be asked to resolve conflicts while a person types there, this fails with the kind `occupied`, and
-/// the next patrol tries again.
+/// If the worker must be asked to resolve conflicts while a person types there, this fails with the kind `occupied`,
+/// and the next patrol tries again.
 pub fn refresh(site: &Site<'_>, worker: &Worker, base: &str) -> Result<()> {
     let tree = Path::new(&worker.worktree_path);
     if !is_behind(worker, base) || worker.commit_sha.is_none() || is_rebasing(tree) || !tree.is_dir() {
@@ -163,8 +164,8 @@ pub fn ask_to_resolve(site: &Site<'_>, worker: &Worker, base: &str, sha: &str, i
     }
 }
 
-/// Runs a rebase of the worker's own commits. Commits that the default branch has dropped stay dropped. The work is kept
-/// under a ref first, and the rebase is marked as ours until it is over or the worker was asked to resolve it.
+/// Runs a rebase of the worker's own commits. Commits that the default branch has dropped stay dropped. The work is
+/// kept under a ref first, and the rebase is marked as ours until it is over or the worker was asked to resolve it.
 fn run(site: &Site<'_>, worker: &Worker, base: &str, sha: &str) -> Result<Output> {
     let tree = Path::new(&worker.worktree_path);
     let fork = site.clone.fork(worker, sha)?;

@@ -1,5 +1,5 @@
-//! Rebuilds the state from the worktrees. Facts that git does not have come from the newest readable backup, or from the
-//! event log if that is newer.
+//! Rebuilds the state from the worktrees. Facts that git does not have come from the newest readable backup, or from
+//! the event log if that is newer.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

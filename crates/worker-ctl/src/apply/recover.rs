@@ -13,7 +13,7 @@ use crate::worker::{Task, Worker};
 
 /// Something that a command began and did not end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Intent {
+enum OpenIntent {
     /// An accept that has a journal.
     Accept,
     /// A text that was about to be typed.
@@ -43,14 +43,14 @@ pub fn finish_all(site: &Site<'_>) -> Result<FinishedAccepts> {
 }
 
 /// The open intents, in the order in which they are finished. Accepts come first, because an accept ends a task.
-fn open_intents(site: &Site<'_>) -> Result<Vec<(String, Intent)>> {
-    let mut open: Vec<(String, Intent)> =
-        publish::list_journals(&site.root.path)?.into_iter().map(|name| (name, Intent::Accept)).collect();
+fn open_intents(site: &Site<'_>) -> Result<Vec<(String, OpenIntent)>> {
+    let mut open: Vec<(String, OpenIntent)> =
+        publish::list_journals(&site.root.path)?.into_iter().map(|name| (name, OpenIntent::Accept)).collect();
     for worker in store::load(&site.root.path)?.workers.values() {
         let intents = [
-            (Intent::Send, worker.pending_send.is_some()),
-            (Intent::Pins, has_pins(site, worker)),
-            (Intent::Rebase, rebase::is_open(worker)),
+            (OpenIntent::Send, worker.pending_send.is_some()),
+            (OpenIntent::Pins, has_pins(site, worker)),
+            (OpenIntent::Rebase, rebase::is_open(worker)),
         ];
         open.extend(
             intents.into_iter().filter(|(_, is_open)| *is_open).map(|(intent, _)| (worker.name.clone(), intent)),
@@ -60,24 +60,24 @@ fn open_intents(site: &Site<'_>) -> Result<Vec<(String, Intent)>> {
 }
 
 /// Finishes or undoes one intent. For an accept, returns the commit that landed.
-fn finish(site: &Site<'_>, name: &str, intent: Intent) -> Result<Option<String>> {
+fn finish(site: &Site<'_>, name: &str, intent: OpenIntent) -> Result<Option<String>> {
     let state = store::load(&site.root.path)?;
-    if intent == Intent::Accept {
+    if intent == OpenIntent::Accept {
         return finish_accept(site, name, state.workers.get(name));
     }
     let Some(worker) = state.workers.get(name) else { return Ok(None) };
     match intent {
-        Intent::Accept => {}
-        Intent::Send => {
+        OpenIntent::Accept => {}
+        OpenIntent::Send => {
             if worker.pending_send.is_some()
                 && let Some(worker) = transition::observe(site, worker, &Input::Doubt)?
             {
                 worker.notes.iter().for_each(|note| site.ui.warn(format!("{name}: {note}")));
             }
         }
-        Intent::Pins if has_pins(site, worker) => transition::unpin(site, name)?,
-        Intent::Pins => {}
-        Intent::Rebase => rebase::finish_open(site, worker)?,
+        OpenIntent::Pins if has_pins(site, worker) => transition::unpin(site, name)?,
+        OpenIntent::Pins => {}
+        OpenIntent::Rebase => rebase::finish_open(site, worker)?,
     }
     Ok(None)
 }

@@ -17,8 +17,8 @@ use crate::store;
 use crate::tmux::typing;
 use crate::worker::{Session, Worker};
 
-/// Removes a worker under its lock: ends its session, keeps its work, then removes everything. The state is written last,
-/// so that the same command continues after a kill. Returns where the work is kept.
+/// Removes a worker under its lock: ends its session, keeps its work, then removes everything. The state is written
+/// last, so that the same command continues after a kill. Returns where the work is kept.
 pub fn nuke(site: &Site<'_>, worker: &Worker, is_forced: bool) -> Result<Vec<String>> {
     let tree = Path::new(&worker.worktree_path);
     check_losses(site, worker, is_forced)?;
@@ -59,8 +59,8 @@ pub fn nuke(site: &Site<'_>, worker: &Worker, is_forced: bool) -> Result<Vec<Str
     Ok(kept)
 }
 
-/// Makes a worker idle under its lock, on the default branch's commit `base`. A program that was up is restarted, so that
-/// it does not know the task any more. Returns where the work is kept.
+/// Makes a worker idle under its lock, on the default branch's commit `base`. A program that was up is restarted, so
+/// that it does not know the task any more. Returns where the work is kept.
 pub fn reset(site: &Site<'_>, worker: &Worker, base: &str, is_forced: bool) -> Result<Vec<String>> {
     let name = &worker.name;
     let tree = Path::new(&worker.worktree_path);

@@ -13,7 +13,7 @@ use crate::note::Fault;
 use crate::plan::machine::Input;
 use crate::site::Site;
 use crate::store;
-use crate::worker::{Before, Session, Task, Worker};
+use crate::worker::{Session, Task, TaskBeforeRebase, Worker};
 
 /// A repair, with the worker that it is for.
 pub enum Repair {
@@ -117,8 +117,8 @@ fn abort_rebase(site: &Site<'_>, name: &str) -> Result<()> {
     site.clone.ask(tree, &["rebase", "--abort"]).map(drop)
 }
 
-/// Derives a worker's record from its worktree, an earlier record, and a later record of the event log. git decides whether
-/// a rebase is under way and whether there is work to review.
+/// Derives a worker's record from its worktree, an earlier record, and a later record of the event log. git decides
+/// whether a rebase is under way and whether there is work to review.
 pub fn derive(
     site: &Site<'_>,
     name: &str,
@@ -154,7 +154,7 @@ pub fn derive(
     }
     let logged = later.map(|record| (record["task"].as_str(), record["rejected"].as_str()));
     worker.task = match (is_rebasing(path), is_ahead, logged) {
-        (true, ..) => Task::Rebasing { from: Before::NeedsReview, pre_sha: tip.clone() },
+        (true, ..) => Task::Rebasing { from: TaskBeforeRebase::NeedsReview, pre_sha: tip.clone() },
         // Rejected work is not new, but a later commit is.
         (_, _, Some((Some("rejected"), rejected))) if rejected == Some(&tip) => Task::Rejected,
         (_, false, Some((Some("working"), _))) => Task::Working,

@@ -30,8 +30,8 @@ const POLL: Duration = Duration::from_millis(50);
 /// A screen that has not changed for this long waits for input.
 const STILL: Duration = Duration::from_millis(500);
 
-/// Starts a worker's program, waits until it takes input, and records that the session is up. A program that runs already
-/// stays as it is. If the program has ended, its pane is used again, so that a person's panes beside it stay.
+/// Starts a worker's program, waits until it takes input, and records that the session is up. A program that runs
+/// already stays as it is. If the program has ended, its pane is used again, so that a person's panes beside it stay.
 pub fn start(site: &Site<'_>, worker: &Worker) -> Result<Pane> {
     if let Some(host) = site.root.worker(&worker.name).host {
         return Err(Failure::malformed(format!(
@@ -151,8 +151,8 @@ pub fn pipe_to_log(site: &Site<'_>, tmux: &Tmux, name: &str, pane: &str) -> Resu
     Ok(())
 }
 
-/// Waits until a program is ready for input, and answers the dialogs that it shows first. The screen is read only here, once
-/// at start-up.
+/// Waits until a program is ready for input, and answers the dialogs that it shows first. The screen is read only here,
+/// once at start-up.
 fn wait_ready(site: &Site<'_>, tmux: &Tmux, worker: &Worker, pane: &Pane, agent: &AgentTable) -> Result<()> {
     if let Some(millis) = agent.ready.delay_ms {
         thread::sleep(Duration::from_millis(millis));

@@ -1,4 +1,5 @@
-//! Applies an input to a worker: writes the new record to the state, then updates refs and the log, and runs `on_event`.
+//! Applies an input to a worker: writes the new record to the state, then updates refs and the log, and runs
+//! `on_event`.
 
 use serde_json::Value;
 use shopfloor_core::error::Result;
@@ -26,8 +27,8 @@ pub fn record(site: &Site<'_>, name: &str, input: &Input) -> Result<(Worker, boo
     Ok((after, effects.contains(&Effect::Deliver)))
 }
 
-/// Applies an input that was observed while the record was `seen`. Returns nothing if the record has changed since; then the
-/// next patrol observes it again.
+/// Applies an input that was observed while the record was `seen`. Returns nothing if the record has changed since;
+/// then the next patrol observes it again.
 pub fn observe(site: &Site<'_>, seen: &Worker, input: &Input) -> Result<Option<Worker>> {
     let now = site.now();
     let applied = store::update(&site.root.path, |state| {

@@ -12,8 +12,8 @@ use crate::layout;
 use crate::site::Site;
 use crate::worker::Worker;
 
-/// Keeps the work that would be lost with a worker's worktree, except ignored files. Returns where it is kept. Exit 1 when
-/// the worktree changes meanwhile; then nothing must be removed.
+/// Keeps the work that would be lost with a worker's worktree, except ignored files. Returns where it is kept. Exit 1
+/// when the worktree changes meanwhile; then nothing must be removed.
 pub fn keep(site: &Site<'_>, worker: &Worker) -> Result<Vec<String>> {
     let losses = Losses::read(&site.clone, worker)?;
     if losses.is_empty() {
@@ -44,8 +44,8 @@ fn before_removal(site: &Site<'_>, worker: &Worker, tools: &[&str]) -> Result<Fa
     farewell::before_removal(site.env, Path::new(&worker.worktree_path), tools, &scratch)
 }
 
-/// Creates one commit with the worktree's files. Its parents are all tips that would be lost, and a commit of the staged
-/// files. Returns the commit and its tree.
+/// Creates one commit with the worktree's files. Its parents are all tips that would be lost, and a commit of the
+/// staged files. Returns the commit and its tree.
 fn snapshot(site: &Site<'_>, worker: &Worker, losses: &Losses) -> Result<(String, String)> {
     let tree = Path::new(&worker.worktree_path);
     let mut parents = losses.tips.clone();
@@ -76,8 +76,8 @@ fn snapshot(site: &Site<'_>, worker: &Worker, losses: &Losses) -> Result<(String
     Ok((make(&files, &parents, &message)?, files))
 }
 
-/// Writes the worktree's files as one tree: tracked and untracked files, but no ignored ones. Empty when the worktree is
-/// gone.
+/// Writes the worktree's files as one tree: tracked and untracked files, but no ignored ones. Empty when the worktree
+/// is gone.
 fn write_tree(site: &Site<'_>, worker: &Worker, losses: &Losses) -> Result<String> {
     let tree = Path::new(&worker.worktree_path);
     let Some(private) = admin_dir(&site.clone, tree)?.filter(|_| tree.is_dir()) else { return Ok(String::new()) };
@@ -140,8 +140,8 @@ pub fn refuse_locked(site: &Site<'_>, worker: &Worker) -> Result<()> {
     }
 }
 
-/// Removes a worktree and git's record of it. If nothing was kept, git checks again that it is clean. A worktree with nested
-/// repositories or submodules is moved to the trash instead. Returns where to.
+/// Removes a worktree and git's record of it. If nothing was kept, git checks again that it is clean. A worktree with
+/// nested repositories or submodules is moved to the trash instead. Returns where to.
 pub fn remove_worktree(site: &Site<'_>, worker: &Worker, is_kept: bool) -> Result<Vec<String>> {
     let tree = Path::new(&worker.worktree_path);
     let root = &site.root.path;

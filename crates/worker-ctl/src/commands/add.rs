@@ -44,8 +44,8 @@ pub fn run(site: &Site<'_>, args: &Args, agent: Option<String>, model: Option<St
         commands::show(site.ui, format!("create {}", layout::worktree(&site.root.path, name).display()));
         return Ok(Exit::Done);
     }
-    // Write the table first, so that whoever sees the worker also sees its settings. An `up` that sees only the table waits
-    // for our lock.
+    // Write the table first, so that whoever sees the worker also sees its settings. An `up` that sees only the table
+    // waits for our lock.
     let (before, after) = make::configure(site, name, &options)?;
     let worker = site.reload().and_then(|site| make::make(&site, name, &options));
     if worker.is_err() {

@@ -22,7 +22,7 @@ use crate::tmux::{self, Tmux, default_socket};
 use crate::worker::{Session, Task, Worker};
 
 /// The result of a check.
-struct Finding {
+struct CheckResult {
     check: &'static str,
     ok: bool,
     detail: String,
@@ -30,12 +30,12 @@ struct Finding {
     repair: Option<Repair>,
 }
 
-fn good(check: &'static str, detail: impl Into<String>) -> Finding {
-    Finding { check, ok: true, detail: detail.into(), fix: None, repair: None }
+fn good(check: &'static str, detail: impl Into<String>) -> CheckResult {
+    CheckResult { check, ok: true, detail: detail.into(), fix: None, repair: None }
 }
 
-fn bad(check: &'static str, detail: impl Into<String>, fix: impl Into<String>, repair: Option<Repair>) -> Finding {
-    Finding { check, ok: false, detail: detail.into(), fix: Some(fix.into()), repair }
+fn bad(check: &'static str, detail: impl Into<String>, fix: impl Into<String>, repair: Option<Repair>) -> CheckResult {
+    CheckResult { check, ok: false, detail: detail.into(), fix: Some(fix.into()), repair }
 }
 
 #[derive(Debug, ClapArgs)]
@@ -55,7 +55,7 @@ pub struct Args {
 
 /// A finding with `--json`.
 #[derive(Serialize)]
-struct FindingAnswer {
+struct CheckAnswer {
     check: &'static str,
     ok: bool,
     detail: String,
@@ -100,8 +100,8 @@ pub fn run(site: &Site<'_>, args: &Args) -> Result<Exit> {
             });
         are_good &= finding.ok || fixed;
         if site.ui.is_json() {
-            let Finding { check, ok, detail, fix, .. } = finding;
-            site.ui.json(&FindingAnswer { check, ok, detail, fix, fixed });
+            let CheckResult { check, ok, detail, fix, .. } = finding;
+            site.ui.json(&CheckAnswer { check, ok, detail, fix, fixed });
             continue;
         }
         let word = if finding.ok {
@@ -117,7 +117,7 @@ pub fn run(site: &Site<'_>, args: &Args) -> Result<Exit> {
     Ok(if are_good { Exit::Done } else { Exit::No })
 }
 
-fn check_all(site: &Site<'_>) -> Vec<Finding> {
+fn check_all(site: &Site<'_>) -> Vec<CheckResult> {
     let loaded = store::load_any(&site.root.path);
     let loading = match &loaded {
         Ok(state) => good("state", format!("{} workers, revision {}", state.workers.len(), state.revision)),
@@ -126,7 +126,7 @@ fn check_all(site: &Site<'_>) -> Vec<Finding> {
     let is_loaded = loaded.is_ok();
     // Without a state the other checks still run, but they must not report that everything belongs to no worker.
     let state = loaded.unwrap_or_else(|_| State::new(&default_socket(&site.root.path)));
-    let or_failure = |check: &'static str, findings: Result<Vec<Finding>>, fix: &str| {
+    let or_failure = |check: &'static str, findings: Result<Vec<CheckResult>>, fix: &str| {
         findings.unwrap_or_else(|failure| vec![bad(check, failure.to_string(), fix, None)])
     };
     let mut all = check_programs(site, &state);
@@ -139,7 +139,7 @@ fn check_all(site: &Site<'_>) -> Vec<Finding> {
     all
 }
 
-fn check_programs(site: &Site<'_>, state: &State) -> Vec<Finding> {
+fn check_programs(site: &Site<'_>, state: &State) -> Vec<CheckResult> {
     let mut names: BTreeSet<String> = ["git", "tmux"].map(str::to_owned).into();
     for worker in state.workers.values() {
         names.extend(site.root.agent_of(worker).ok().and_then(|agent| agent.command.first().cloned()));
@@ -156,7 +156,7 @@ fn check_programs(site: &Site<'_>, state: &State) -> Vec<Finding> {
 }
 
 /// Invalid records, timestamps in the future, workers off their branch, and faults.
-fn check_records(site: &Site<'_>, state: &State) -> Vec<Finding> {
+fn check_records(site: &Site<'_>, state: &State) -> Vec<CheckResult> {
     let mut findings = Vec::new();
     for worker in state.workers.values() {
         let name = worker.name.clone();
@@ -181,7 +181,7 @@ fn check_records(site: &Site<'_>, state: &State) -> Vec<Finding> {
     findings
 }
 
-fn check_sessions(site: &Site<'_>, state: &State, is_loaded: bool) -> Result<Vec<Finding>> {
+fn check_sessions(site: &Site<'_>, state: &State, is_loaded: bool) -> Result<Vec<CheckResult>> {
     let panes = Tmux::find(site.env, &state.tmux_socket)?.panes()?;
     let mut findings = Vec::new();
     for pane in panes.iter().filter(|_| is_loaded) {
@@ -204,7 +204,7 @@ fn check_sessions(site: &Site<'_>, state: &State, is_loaded: bool) -> Result<Vec
     Ok(findings)
 }
 
-fn check_worktrees(site: &Site<'_>, state: &State) -> Result<Vec<Finding>> {
+fn check_worktrees(site: &Site<'_>, state: &State) -> Result<Vec<CheckResult>> {
     let mut findings = Vec::new();
     for worker in state.workers.values() {
         let path = Path::new(&worker.worktree_path);
@@ -232,7 +232,7 @@ fn check_worktrees(site: &Site<'_>, state: &State) -> Result<Vec<Finding>> {
 }
 
 /// Checks a worktree that exists.
-fn check_worktree(site: &Site<'_>, worker: &Worker, path: &Path) -> Finding {
+fn check_worktree(site: &Site<'_>, worker: &Worker, path: &Path) -> CheckResult {
     let name = &worker.name;
     let dirty = match site.clone.dirty(path) {
         Ok(dirty) => dirty.len(),
@@ -260,7 +260,7 @@ fn check_worktree(site: &Site<'_>, worker: &Worker, path: &Path) -> Finding {
     }
 }
 
-fn check_branches(site: &Site<'_>, state: &State, is_loaded: bool) -> Result<Vec<Finding>> {
+fn check_branches(site: &Site<'_>, state: &State, is_loaded: bool) -> Result<Vec<CheckResult>> {
     let prefix = &site.root.config.defaults.branch_prefix;
     let listed = site
         .clone
@@ -268,13 +268,13 @@ fn check_branches(site: &Site<'_>, state: &State, is_loaded: bool) -> Result<Vec
     let orphans =
         listed.lines().filter(|name| is_loaded && !state.workers.values().any(|worker| worker.branch == *name));
     let fix = "look at the branch, then delete it with git";
-    let findings: Vec<Finding> =
+    let findings: Vec<CheckResult> =
         orphans.map(|name| bad("branches", format!("{name} belongs to no worker"), fix, None)).collect();
     let total = || format!("{} branches", listed.lines().count());
     Ok(if findings.is_empty() { vec![good("branches", total())] } else { findings })
 }
 
-fn check_settings(site: &Site<'_>) -> Result<Vec<Finding>> {
+fn check_settings(site: &Site<'_>) -> Result<Vec<CheckResult>> {
     let expected = [("rerere.enabled", "true".to_owned()), ("remote.origin.pushurl", PUSH_URL.to_owned())];
     let mut findings = Vec::new();
     for (key, value) in expected {

@@ -160,8 +160,8 @@ fn make_clone(env: &Env, git: &Git, new: &NewRoot) -> Result<()> {
     Ok(())
 }
 
-/// Writes the state, the repository's record of the root, and the configuration. The configuration comes last, because it
-/// makes the directory a root.
+/// Writes the state, the repository's record of the root, and the configuration. The configuration comes last, because
+/// it makes the directory a root.
 fn record_root(new: &NewRoot) -> Result<()> {
     let NewRoot { root, repo, source, branch, .. } = new;
     for dir in [".worktrees", "logs", "locks"] {
@@ -174,7 +174,8 @@ fn record_root(new: &NewRoot) -> Result<()> {
     fs::replace(&layout::config(root), config(source, branch).as_bytes(), None)
 }
 
-/// The directory of a new root when none is named: `~/workers`, or a directory below if that is another repository's root.
+/// The directory of a new root when none is named: `~/workers`, or a directory below if that is another repository's
+/// root.
 fn default_target(env: &Env, source: &Path) -> Result<PathBuf> {
     let default = expand_home(env, DEFAULT);
     let is_others = matches!(prove(env, &default)?, Proof::Root(other) if other != source);
@@ -221,8 +222,8 @@ fn refuse_taken(git: &Git, root: &Path, source: &Path) -> Result<()> {
     }
 }
 
-/// Installs the shopfloor hooks and the ledger's merge driver if the source has them, so that workers' worktrees are set up
-/// and merged like the source's own.
+/// Installs the shopfloor hooks and the ledger's merge driver if the source has them, so that workers' worktrees are
+/// set up and merged like the source's own.
 fn install_hooks(ui: &Ui, env: &Env, source: &Repo, root: &Path) -> Result<()> {
     let there = env.at(root)?;
     let mut git = Git::find(&there)?;
@@ -248,8 +249,8 @@ fn install_hooks(ui: &Ui, env: &Env, source: &Repo, root: &Path) -> Result<()> {
     Ok(())
 }
 
-/// The default branch: the named one, else the source's `origin/HEAD`, else `main` or `master` if exactly one of them exists.
-/// It does not depend on the branch that is checked out.
+/// The default branch: the named one, else the source's `origin/HEAD`, else `main` or `master` if exactly one of them
+/// exists. It does not depend on the branch that is checked out.
 fn default_branch(git: &Git, source: &Path, named: Option<&str>) -> Result<String> {
     let exists = |name: &str| -> Result<bool> {
         let shown =

@@ -31,12 +31,12 @@ use shopfloor_core::fs;
 use shopfloor_core::lock::Lock;
 use shopfloor_core::ui::{Ui, printable};
 
-use crate::apply::patrol::{Scope, tick};
+use crate::apply::patrol::{PatrolScope, tick};
 use crate::apply::recover::{FinishedAccepts, finish_all};
 use crate::site::Site;
 use crate::store;
 use crate::tmux::Pane;
-use crate::tmux::typing::{self, Verdict};
+use crate::tmux::typing::{self, DeliveryVerdict};
 use crate::worker::Worker;
 
 /// The answer of `--dry-run` with `--json`.
@@ -62,7 +62,7 @@ pub fn recover(site: &Site<'_>) -> Result<FinishedAccepts> {
 
 /// Patrols, so that decisions are based on the current state. A dry run does not.
 pub fn look(site: &Site<'_>) -> Result<()> {
-    if site.is_dry { Ok(()) } else { tick(site, Scope::All) }
+    if site.is_dry { Ok(()) } else { tick(site, PatrolScope::All) }
 }
 
 /// Takes a worker's lock, and loads its record under that lock.
@@ -81,8 +81,8 @@ pub fn pane(site: &Site<'_>, name: &str) -> Result<Pane> {
     })
 }
 
-/// Fetches the default branch, so that work that the source has meanwhile does not count as lost. If the fetch fails, this
-/// only warns, because then more counts as lost, not less.
+/// Fetches the default branch, so that work that the source has meanwhile does not count as lost. If the fetch fails,
+/// this only warns, because then more counts as lost, not less.
 pub fn renew_base(site: &Site<'_>) {
     if let Err(failure) = site.clone.fetched(&site.source()) {
         site.ui.warn(failure);
@@ -152,7 +152,7 @@ struct DeliveryAnswer<'a> {
 }
 
 /// Prints the result of a delivery. If nothing was typed, the answer with `--json` includes the failure.
-pub fn print_delivery(site: &Site<'_>, name: &str, delivered: Result<(Worker, Verdict)>) -> Result<Exit> {
+pub fn print_delivery(site: &Site<'_>, name: &str, delivered: Result<(Worker, DeliveryVerdict)>) -> Result<Exit> {
     match delivered {
         Ok((worker, verdict)) if site.ui.is_json() => {
             let (delivery, status) = (verdict.word(), worker.status());

@@ -5,7 +5,7 @@ use shopfloor_core::error::{Exit, Result};
 use shopfloor_core::hook_command::DryRun;
 use shopfloor_core::proc;
 
-use crate::apply::patrol::{self, Scope};
+use crate::apply::patrol::{self, PatrolScope};
 use crate::apply::recover;
 use crate::commands;
 use crate::layout::RootLock;
@@ -27,14 +27,14 @@ pub fn run(site: &Site<'_>) -> Result<Exit> {
         }
     };
     if site.is_dry {
-        for (worker, input) in patrol::look(site, Scope::All)? {
+        for (worker, input) in patrol::look(site, PatrolScope::All)? {
             let (name, detail) = input.describe();
             commands::show(site.ui, format!("record for {}: {name} {detail}", worker.name));
         }
         return Ok(Exit::Done);
     }
     recover::finish_all(site)?;
-    patrol::tick(site, Scope::All)?;
+    patrol::tick(site, PatrolScope::All)?;
     patrol::refresh(site)?.iter().for_each(|waiting| site.ui.note(waiting));
     let all: Vec<String> = store::load(&site.root.path)?.workers.into_keys().collect();
     commands::print_statuses(site, &all)

@@ -16,7 +16,7 @@ use crate::daemon;
 use crate::note::{Fault, Note};
 use crate::site::Site;
 use crate::store::{self, State};
-use crate::worker::{Pending, Session, Worker};
+use crate::worker::{PendingSend, Session, Worker};
 
 /// How often `--watch` reads the state.
 const POLL: Duration = Duration::from_millis(500);
@@ -59,7 +59,7 @@ struct WorkerRow<'a> {
     crash_count: u32,
     host: Option<&'a str>,
     notes: Vec<String>,
-    pending: Option<&'a Pending>,
+    pending: Option<&'a PendingSend>,
 }
 
 /// How a program ended.

@@ -102,8 +102,8 @@ fn detach(site: &Site<'_>, patrol: Patrol) -> Result<Exit> {
     Err(Failure::failed("the background `up` did not start").hint(format!("look at {}", log.display())))
 }
 
-/// Whether every worker's program either takes input or has failed. The panes are checked too, because a killed `up` may
-/// have left outdated records in the state.
+/// Whether every worker's program either takes input or has failed. The panes are checked too, because a killed `up`
+/// may have left outdated records in the state.
 fn are_started(site: &Site<'_>) -> Result<bool> {
     let state = store::load(&site.root.path)?;
     let panes = site.tmux()?.panes()?;

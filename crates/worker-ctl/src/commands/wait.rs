@@ -6,7 +6,7 @@ use clap::Args as ClapArgs;
 use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::proc;
 
-use crate::apply::patrol::{self, Scope};
+use crate::apply::patrol::{self, PatrolScope};
 use crate::apply::recover;
 use crate::commands;
 use crate::daemon;
@@ -50,7 +50,7 @@ pub fn run(site: &Site<'_>, args: &Args) -> Result<Exit> {
         // Patrol here when no `up` does.
         if last.is_none_or(|last| last.elapsed() > Duration::from_secs(1)) && !daemon::is_running(&site.root.path)? {
             recover::finish_all(site)?;
-            patrol::tick(site, Scope::All)?;
+            patrol::tick(site, PatrolScope::All)?;
             last = Some(Instant::now());
         }
         let Progress { reached, stuck } = read_progress(site, args)?;

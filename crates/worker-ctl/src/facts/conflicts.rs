@@ -11,7 +11,7 @@ use crate::clone::SourceClone;
 
 /// A file with conflicts.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Conflict {
+pub struct ConflictedFile {
     pub path: String,
     /// From the index alone: `content`, `add/add`, `modify/delete` or `rename/rename`.
     pub kind: &'static str,
@@ -21,7 +21,7 @@ pub struct Conflict {
     pub regions: String,
 }
 
-impl Conflict {
+impl ConflictedFile {
     /// The path and the kind, for a person.
     pub fn describe(&self) -> String {
         format!("{} ({})", self.path, self.kind)
@@ -33,7 +33,7 @@ const CONTEXT: usize = 3;
 const MAX_LINES: usize = 80;
 
 /// The files with conflicts, sorted by path.
-pub fn read_conflicts(clone: &SourceClone, worktree: &Path) -> Result<Vec<Conflict>> {
+pub fn read_conflicts(clone: &SourceClone, worktree: &Path) -> Result<Vec<ConflictedFile>> {
     let listed = clone.run(worktree, &["ls-files", "-u", "-z"])?;
     if !listed.status.success() {
         return Err(failed("ls-files", &listed));
@@ -55,7 +55,7 @@ pub fn read_conflicts(clone: &SourceClone, worktree: &Path) -> Result<Vec<Confli
         let bytes = fs::read_own(&worktree.join(&path)).ok().flatten().unwrap_or_default();
         let text = String::from_utf8_lossy(&bytes).into_owned();
         let markers = text.lines().filter(|line| line.starts_with("<<<<<<< ")).count();
-        Conflict { kind: kind(&stages), markers, regions: regions(&text), path }
+        ConflictedFile { kind: kind(&stages), markers, regions: regions(&text), path }
     };
     Ok(stages.into_iter().map(conflict).collect())
 }

@@ -9,7 +9,8 @@ use shopfloor_core::git::recorded_dir;
 use crate::clone::{LOGGED, MergeResult, SourceClone};
 use crate::worker::{Task, Worker};
 
-/// The work that would be lost. A removal reads the losses, keeps them, and reads them again to see that nothing was added.
+/// The work that would be lost. A removal reads the losses, keeps them, and reads them again to see that nothing was
+/// added.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Losses {
     /// The tips of histories that are not on the default branch.
@@ -55,8 +56,8 @@ impl Losses {
     }
 }
 
-/// Every commit that may be reachable only through this worker: its branch, its worktree's HEAD, and where it was before an
-/// operation that is under way.
+/// Every commit that may be reachable only through this worker: its branch, its worktree's HEAD, and where it was
+/// before an operation that is under way.
 fn tips(clone: &SourceClone, worker: &Worker) -> Result<Vec<String>> {
     let tree = Path::new(&worker.worktree_path);
     let kept = ["pre", "review"].map(|kind| format!("refs/shopfloor/{kind}/{}", worker.name));
@@ -82,8 +83,8 @@ fn tips(clone: &SourceClone, worker: &Worker) -> Result<Vec<String>> {
     Ok(shas)
 }
 
-/// A worktree's directory in the clone, as the clone has recorded it. This works without the worktree, and does not trust
-/// its `.git` file.
+/// A worktree's directory in the clone, as the clone has recorded it. This works without the worktree, and does not
+/// trust its `.git` file.
 pub fn admin_dir(clone: &SourceClone, worktree: &Path) -> Result<Option<PathBuf>> {
     recorded_dir(&clone.root.join(".git"), worktree)
 }

@@ -119,8 +119,8 @@ mod tests {
 
     #[test]
     fn each_refusal_has_its_kind_and_force_overrules_only_markers_and_later_changes() {
-        type Spoil = fn(&mut Standing);
-        let spoils: [(&str, Spoil, bool); 10] = [
+        type SpoilStanding = fn(&mut Standing);
+        let spoils: [(&str, SpoilStanding, bool); 10] = [
             ("wrong_state", |s| s.worker.task = Task::Working, false),
             ("wrong_state", |s| s.work = None, false),
             ("dirty", |s| s.worktree.dirty.push("a".into()), false),

@@ -2,7 +2,7 @@
 
 use shopfloor_core::ui::printable;
 
-use crate::facts::conflicts::Conflict;
+use crate::facts::conflicts::ConflictedFile;
 
 /// What a worker must know besides its task.
 pub struct Surroundings<'a> {
@@ -43,7 +43,7 @@ pub fn rejection(message: &str, diff: &str) -> String {
 }
 
 /// Explains conflicts to a worker: the reason, the files, which side is which, and what to do.
-pub fn conflicts(branch: &str, validate: Option<&str>, files: &[Conflict]) -> String {
+pub fn conflicts(branch: &str, validate: Option<&str>, files: &[ConflictedFile]) -> String {
     let count = match files.len() {
         1 => "1 file has".to_owned(),
         n => format!("{n} files have"),

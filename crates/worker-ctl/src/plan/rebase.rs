@@ -125,9 +125,9 @@ mod tests {
     fn an_automatic_rebase_waits_for_whatever_is_in_the_way() {
         assert_eq!(refresh(&behind(Task::NeedsReview), "main"), Refresh::Rebase(Rebase::Replay));
         assert_eq!(refresh(&standing(Task::NeedsReview), "main"), Refresh::Settled);
-        type Spoil = fn(&mut Standing);
-        let conflict: Spoil = |s| s.work.as_mut().unwrap().merge = MergeResult::Conflict;
-        let changes: [(&[Spoil], Refresh); 6] = [
+        type SpoilStanding = fn(&mut Standing);
+        let conflict: SpoilStanding = |s| s.work.as_mut().unwrap().merge = MergeResult::Conflict;
+        let changes: [(&[SpoilStanding], Refresh); 6] = [
             (&[|s| s.worktree.dirty.push("a".into())], Refresh::Wait),
             (&[|s| s.worktree.head = Some("later".into())], Refresh::Wait),
             (&[|s| s.work.as_mut().unwrap().merge = MergeResult::Nothing], Refresh::Settled),

@@ -64,8 +64,8 @@ pub mod tests {
             panic!("another input");
         };
         assert_eq!((prompt.as_str(), base.as_str()), ("do", "base"));
-        type Spoil = fn(&mut Standing);
-        let spoils: [(&str, Spoil); 5] = [
+        type SpoilStanding = fn(&mut Standing);
+        let spoils: [(&str, SpoilStanding); 5] = [
             ("wrong_state", |s| s.worker.task = Task::Working),
             ("wrong_state", |s| s.worker.session = Session::Down),
             ("dirty", |s| s.worktree.dirty.push("a".into())),

@@ -235,8 +235,8 @@ impl Tmux {
         Ok(find(&self.panes()?, worker).cloned())
     }
 
-    /// Runs `argv` in a worker's worktree and logs its output to `log`. It runs in a new session, or in the worker's own
-    /// pane when the program there has ended. Returns the pane.
+    /// Runs `argv` in a worker's worktree and logs its output to `log`. It runs in a new session, or in the worker's
+    /// own pane when the program there has ended. Returns the pane.
     pub fn start_program(
         &self,
         worker: &Worker,
@@ -309,8 +309,8 @@ impl Tmux {
         self.must(&["capture-pane", "-p", "-J", "-t", pane, "-S", &format!("-{lines}")])
     }
 
-    /// The screen of a pane, and `lines` lines above it, without the empty lines at the end. The message that tmux writes
-    /// into a dead pane is left out, and the lines that it scrolled off the screen are included.
+    /// The screen of a pane, and `lines` lines above it, without the empty lines at the end. The message that tmux
+    /// writes into a dead pane is left out, and the lines that it scrolled off the screen are included.
     pub fn text(&self, pane: &Pane, lines: usize) -> Result<Vec<String>> {
         let more = if pane.end.is_some() { DEAD_PANE_LINES } else { 0 };
         let text = self.capture(&pane.id, lines + more)?;
@@ -380,7 +380,8 @@ pub fn log_line(log: &Path) -> String {
     escape_format(&format!("exec cat >> {}", shell_word(log))).replace('%', "%%")
 }
 
-/// A worker's pane, out of those that we started its agent in. Other panes are a person's, who may have split the window.
+/// A worker's pane, out of those that we started its agent in. Other panes are a person's, who may have split the
+/// window.
 pub fn find<'p>(panes: &'p [Pane], worker: &Worker) -> Option<&'p Pane> {
     let mut own = panes.iter().filter(|pane| pane.worker == worker.name);
     let recorded = own.clone().find(|pane| Some(&pane.id) == worker.pane_id.as_ref());

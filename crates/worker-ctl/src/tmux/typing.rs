@@ -17,18 +17,18 @@ use crate::worker::Worker;
 
 /// The result of a delivery that did not fail.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Verdict {
+pub enum DeliveryVerdict {
     /// The agent has the text: its own hook confirmed it, or the program was started with it.
     Delivered,
     /// The text was typed, and nothing confirms that the agent read it.
     Sent,
 }
 
-impl Verdict {
+impl DeliveryVerdict {
     pub fn word(self) -> &'static str {
         match self {
-            Verdict::Delivered => "delivered",
-            Verdict::Sent => "sent",
+            DeliveryVerdict::Delivered => "delivered",
+            DeliveryVerdict::Sent => "sent",
         }
     }
 }
@@ -42,8 +42,9 @@ const IN_DOUBT: &str = "in_doubt";
 /// The longest text that is passed as an argument.
 pub const MAX_ARGUMENT: usize = 100 << 10;
 
-/// Turns bytes into a text that can be typed. Exit 2 unless they are UTF-8 without NUL, and not blank. Control characters
-/// other than line ends and tabs are removed: an escape sequence could end the paste, and the rest would act as keys.
+/// Turns bytes into a text that can be typed. Exit 2 unless they are UTF-8 without NUL, and not blank. Control
+/// characters other than line ends and tabs are removed: an escape sequence could end the paste, and the rest would act
+/// as keys.
 pub fn cleaned(bytes: Vec<u8>) -> Result<String> {
     if bytes.contains(&0) {
         return Err(Failure::malformed("the text contains a NUL byte"));
@@ -61,7 +62,8 @@ pub fn typable(text: &str) -> String {
     let mut kept = String::with_capacity(text.len());
     for c in text.replace("\r\n", "\n").chars() {
         kept.push(c);
-        // Remove whole sequences. Afterwards the text may end in the first half of another one, so check at each character.
+        // Remove whole sequences. Afterwards the text may end in the first half of another one, so check at each
+        // character.
         if let Some(mark) = PASTE_MARKS.iter().find(|mark| kept.ends_with(*mark)) {
             kept.truncate(kept.len() - mark.len());
         }
@@ -122,8 +124,8 @@ pub struct TypingOptions {
     pub is_forced: bool,
 }
 
-/// Does everything that may fail before the first byte of a text is typed: checks that the worker's own program still runs
-/// in its pane, types the command that clears its context if one is wanted, and loads the text into a tmux buffer.
+/// Does everything that may fail before the first byte of a text is typed: checks that the worker's own program still
+/// runs in its pane, types the command that clears its context if one is wanted, and loads the text into a tmux buffer.
 pub fn prepare(
     tmux: &Tmux,
     root: &Path,
@@ -163,7 +165,13 @@ pub fn prepare(
 
 /// Types a text into the worker's pane, then Enter as a key of its own. Nothing is ever typed twice in case of doubt.
 /// Signals are deferred until the end.
-pub fn deliver(tmux: &Tmux, root: &Path, worker: &Worker, agent: &AgentTable, ready: ReadyText) -> Result<Verdict> {
+pub fn deliver(
+    tmux: &Tmux,
+    root: &Path,
+    worker: &Worker,
+    agent: &AgentTable,
+    ready: ReadyText,
+) -> Result<DeliveryVerdict> {
     let ReadyText { pane, buffer, text, has_hook, is_forced } = ready;
     // Check again, because the preparation may have taken some time. From here on only milliseconds pass.
     if !is_forced && let Err(occupied) = require_free(tmux, &worker.name, &pane) {
@@ -191,8 +199,8 @@ pub fn deliver(tmux: &Tmux, root: &Path, worker: &Worker, agent: &AgentTable, re
     }
     submit(tmux, &pane, agent)?;
     Ok(match has_hook {
-        true if receipt::confirms(root, &worker.name, &text) => Verdict::Delivered,
-        _ => Verdict::Sent,
+        true if receipt::confirms(root, &worker.name, &text) => DeliveryVerdict::Delivered,
+        _ => DeliveryVerdict::Sent,
     })
 }
 

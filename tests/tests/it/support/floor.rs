@@ -40,7 +40,7 @@ impl<'w> Floor<'w> {
         found.unwrap_or_else(|| panic!("no {name} in {all}")).clone()
     }
 
-    /// Starts every worker's session, without a running `up`.
+    /// Starts every worker's session, without an `up` that stays.
     pub fn up(&self) {
         let all = self.ctl(&["status", "--json"]).exit(0).json();
         let names: Vec<&str> = all["workers"].as_array().unwrap().iter().map(|worker| text(worker, "/name")).collect();
@@ -50,12 +50,12 @@ impl<'w> Floor<'w> {
     /// Every prompt that the agents got.
     pub fn prompts(&self) -> Vec<String> {
         let text = std::fs::read_to_string(self.root.world.home("prompts.jsonl")).unwrap_or_default();
-        // An unfinished line has no line end.
+        // A line without an end is still being written.
         let whole = text.split_inclusive('\n').filter(|line| line.ends_with('\n'));
         whole.map(|line| serde_json::from_str(line).unwrap()).collect()
     }
 
-    /// Patrols until the worker's status is this.
+    /// Patrols until the worker has this status.
     pub fn until(&self, name: &str, status: &str) {
         wait_for(|| {
             self.ctl(&["patrol"]).exit(0).any_err();

@@ -1,4 +1,4 @@
-//! Workers of worker-ctl with scripted agents.
+//! Helpers for tests of workers: how they are created, played, killed and checked.
 
 use std::fs::File;
 use std::io::Write;
@@ -8,11 +8,10 @@ use std::process::{Child, Stdio};
 use crate::support::floor::Floor;
 use crate::support::world::{Repo, World, built, text, wait_for, which};
 
-/// The time of the workers' commits. It differs from everybody else's, so that a landed commit never equals theirs by
-/// chance.
+/// The committer date of workers. It is later than all others, so that a landed commit never equals a worker's by chance.
 pub const LATER: [(&str, &str); 1] = [("GIT_COMMITTER_DATE", "2026-02-02T00:00:00Z")];
 
-/// A floor with these workers, whose sessions are up.
+/// A floor on which these workers are up.
 pub fn staff<'w>(w: &'w World, names: &[&str]) -> Floor<'w> {
     let floor = Floor::new(w);
     for name in names {
@@ -22,6 +21,7 @@ pub fn staff<'w>(w: &'w World, names: &[&str]) -> Floor<'w> {
     floor
 }
 
+/// Starts the sessions of these workers.
 pub fn up(floor: &Floor<'_>, names: &[&str]) {
     floor.root.run_with("worker-ctl", &[&["up"], names].concat(), &LATER).exit(0);
 }
@@ -40,13 +40,13 @@ pub fn tip(floor: &Floor<'_>) -> String {
     floor.app.git(&["rev-parse", "refs/heads/main"]).trim_end().to_owned()
 }
 
-/// Starts a task, and waits until its commit needs a review.
+/// Gives a worker a task, and waits until its commit needs review.
 pub fn work(floor: &Floor<'_>, name: &str, prompt: &str) {
     floor.ctl(&["start", "--worker", name, "--prompt", prompt]).exit(0);
     floor.until(name, "needs_review");
 }
 
-/// Starts a task, makes one commit per file in the worktree, and waits until the last one needs a review.
+/// Gives a worker a task, makes one commit per file in its worktree, and waits until the last one needs review.
 pub fn by_hand<'w>(floor: &Floor<'w>, name: &str, files: &[(&str, &str)]) -> Repo<'w> {
     floor.ctl(&["start", "--worker", name, "--prompt", "think"]).exit(0);
     let at = tree(floor, name);
@@ -57,7 +57,7 @@ pub fn by_hand<'w>(floor: &Floor<'w>, name: &str, files: &[(&str, &str)]) -> Rep
     at
 }
 
-/// A commit as a worker makes it.
+/// Commits these files as a worker does.
 pub fn commit(at: &Repo<'_>, message: &str, files: &[&str], text: &str) {
     for file in files {
         at.write(file, text);
@@ -66,7 +66,7 @@ pub fn commit(at: &Repo<'_>, message: &str, files: &[&str], text: &str) {
     at.run_with("git", &["commit", "-q", "-m", message], &LATER).exit(0);
 }
 
-/// Requires that exactly one commit is on top of `old`, and that the worker is idle on it, with nothing left over.
+/// Requires that exactly one commit has landed on `old`, that the worker is idle at that commit, and that nothing is left over.
 #[track_caller]
 pub fn assert_landed(floor: &Floor<'_>, name: &str, old: &str, when: &str) {
     assert_eq!(floor.app.git(&["log", "--format=%P", &format!("{old}..refs/heads/main")]).trim_end(), old, "{when}");
@@ -88,7 +88,7 @@ pub fn configure(floor: &Floor<'_>, from: &str, to: &str) {
     write_config(floor, &config.replacen(from, to, 1));
 }
 
-/// Adds a table for an agent.
+/// Adds an agent's table to config.toml.
 pub fn table(floor: &Floor<'_>, name: &str, command: &[&str], more: &str) {
     let config = floor.root.read("config.toml");
     let table = format!("\n[agents.{name}]\ncommand = {command:?}\nready = {{ pattern = \"^>\" }}\n{more}");
@@ -103,10 +103,10 @@ pub fn agent(floor: &Floor<'_>, name: &str, flags: &[&str], more: &str) -> PathB
     log
 }
 
-/// The prompts in a log of the scripted agent; none if there is no log yet.
+/// The prompts in such a log.
 pub fn prompts(log: &Path) -> Vec<String> {
     let text = std::fs::read_to_string(log).unwrap_or_default();
-    // An unfinished line has no line end.
+    // A line without an end is still being written.
     let whole = text.split_inclusive('\n').filter(|line| line.ends_with('\n'));
     whole.map(|line| serde_json::from_str(line).unwrap()).collect()
 }
@@ -117,30 +117,31 @@ fn write_config(floor: &Floor<'_>, text: &str) {
     std::fs::rename(floor.root.path.join("config.toml.new"), floor.root.path.join("config.toml")).unwrap();
 }
 
+/// The path of the scripted agent.
 pub fn program() -> String {
     built("agent").to_str().unwrap().to_owned()
 }
 
-/// Runs a command of the root's own tmux.
+/// Runs a command of the root's own tmux. Returns its output.
 pub fn tmux(floor: &Floor<'_>, args: &[&str]) -> String {
     let status = floor.ctl(&["status", "--json"]).exit(0).json();
     floor.root.run("tmux", &[&["-S", text(&status, "/tmux_socket")][..], args].concat()).exit(0).stdout.into()
 }
 
-/// Kills a worker's program, and waits until tmux has noticed, which nobody else has.
+/// Kills a worker's program, and waits until tmux has noticed. The state does not know yet.
 pub fn kill_agent(floor: &Floor<'_>, name: &str) {
     floor.root.sh(&format!("kill -9 {}", floor.status(name)["pane_pid"])).exit(0);
     let target = format!("=worker-{name}:");
     wait_for(|| tmux(floor, &["display-message", "-p", "-t", &target, "#{pane_dead}"]) == "1\n");
 }
 
-/// The error kind of a command that is refused.
+/// Runs a command that must fail with this status. Returns the kind of its failure.
 pub fn refused(floor: &Floor<'_>, args: &[&str], status: i32) -> String {
     let answer = floor.ctl(&[args, &["--json"][..]].concat()).exit(status).any_err().json();
     text(&answer, "/error/kind").to_owned()
 }
 
-/// Every living process that has the mark of this root in its environment.
+/// Every living process that has this root in its initial environment.
 pub fn marked(floor: &Floor<'_>) -> Vec<String> {
     let mark = format!("WORKER_CTL_ROOT={}", floor.root.path.display());
     let names = std::fs::read_dir("/proc").unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
@@ -152,8 +153,8 @@ pub fn marked(floor: &Floor<'_>) -> Vec<String> {
     names.filter(|name| name.bytes().all(|byte| byte.is_ascii_digit())).filter(is_marked).collect()
 }
 
-/// `message`, with its text on stdin.
-pub fn tell(floor: &Floor<'_>, name: &str, text: &str) {
+/// Sends a message with its text on stdin.
+pub fn send_message(floor: &Floor<'_>, name: &str, text: &str) {
     let world = floor.root.world;
     let mut command = world.command(world.path("bin/worker-ctl"));
     command.args(["message", name, "-", "--force"]).current_dir(&floor.root.path);
@@ -162,7 +163,7 @@ pub fn tell(floor: &Floor<'_>, name: &str, text: &str) {
     assert_eq!(child.wait().unwrap().code(), Some(0), "{name}");
 }
 
-/// A floor with the worker adam, who gets tasks as an argument, because typing takes time.
+/// A floor with adam, who gets tasks as an argument, because typing is slow.
 pub fn floor(w: &World) -> Floor<'_> {
     let floor = Floor::new(w);
     let config = floor.root.read("config.toml");
@@ -172,8 +173,7 @@ pub fn floor(w: &World) -> Floor<'_> {
     floor
 }
 
-/// Puts a git on the PATH that counts its commands that change something. It kills its caller before or after the
-/// command with the number `KILL_AT`.
+/// A git that kills its caller just before or just after the nth command that changes something.
 pub fn deadly_git(w: &World) {
     let (git, count) = (which("git"), w.path("count"));
     w.program(
@@ -192,22 +192,22 @@ pub fn deadly_git(w: &World) {
     );
 }
 
-/// The printed ref that leads to this commit.
+/// The printed ref that contains this commit.
 #[track_caller]
-pub fn ref_with(floor: &Floor<'_>, said: &str, sha: &str) -> String {
-    let mut refs = said.lines().filter(|line| line.starts_with("refs/shopfloor/trash/"));
+pub fn ref_with(floor: &Floor<'_>, output: &str, sha: &str) -> String {
+    let mut refs = output.lines().filter(|line| line.starts_with("refs/shopfloor/trash/"));
     let holds = |name: &&str| floor.root.run("git", &["merge-base", "--is-ancestor", sha, name]).status == Some(0);
-    refs.find(holds).unwrap_or_else(|| panic!("no ref holds {sha}: {said}")).to_owned()
+    refs.find(holds).unwrap_or_else(|| panic!("no ref contains {sha}: {output}")).to_owned()
 }
 
-/// Whether a process waits for a lock. Assumed where the system does not tell.
+/// Whether a process waits for a lock. Without /proc/locks this is always true.
 pub fn is_queued(pid: u32) -> bool {
     let locks = std::fs::read_to_string("/proc/locks").unwrap_or_default();
     let is_its = |line: &str| line.contains("-> FLOCK") && line.split_whitespace().any(|word| word == pid.to_string());
     !Path::new("/proc/locks").exists() || locks.lines().any(is_its)
 }
 
-/// A command that keeps running until it is dropped, and whose output goes to a file.
+/// A command that keeps running, with its output in a file. It ends with the test.
 pub struct Staying {
     child: Child,
     out: PathBuf,
@@ -234,8 +234,28 @@ impl Drop for Staying {
     }
 }
 
-/// Whether the worker exists and has this status.
+/// Whether there is a worker with this name and this status.
 pub fn is_at(floor: &Floor<'_>, name: &str, status: &str) -> bool {
     let all = floor.ctl(&["status", "--json"]).exit(0).json();
     all["workers"].as_array().unwrap().iter().any(|worker| worker["name"] == name && worker["status"] == status)
+}
+
+/// Whether there is a worker with this name.
+pub fn exists(floor: &Floor<'_>, name: &str) -> bool {
+    let all = floor.ctl(&["status", "--json"]).exit(0).json();
+    all["workers"].as_array().unwrap().iter().any(|worker| worker["name"] == name)
+}
+
+/// Runs several commands at the same time, which must all succeed.
+pub fn run_together(floor: &Floor<'_>, commands: &[&[&str]]) {
+    let world = floor.root.world;
+    let mut children = Vec::new();
+    for args in commands {
+        let mut command = world.command(world.path("bin/worker-ctl"));
+        command.args(*args).current_dir(&floor.root.path).stdout(Stdio::null());
+        children.push(command.spawn().unwrap());
+    }
+    for (mut child, args) in children.into_iter().zip(commands) {
+        assert_eq!(child.wait().unwrap().code(), Some(0), "{args:?}");
+    }
 }

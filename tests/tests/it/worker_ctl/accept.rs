@@ -1,12 +1,12 @@
-//! worker-ctl: what accept puts on the source, what it leaves alone, and what a review is worth.
+//! worker-ctl: what `accept` puts on the source, what it leaves alone, and what a review is worth.
 
-use crate::support::worker::{LATER, assert_landed, by_hand, head, staff, tip, tree, up, work};
 use std::process::{Child, Stdio};
 
 use crate::support::floor::Floor;
+use crate::support::worker::{LATER, assert_landed, by_hand, head, staff, tip, tree, up, work};
 use crate::support::world::{Repo, World, built, find, text, wait_for, which};
 
-/// What is a person's in a checkout: where it stands, its changes, its stashes, every ref, and a file.
+/// Everything of a person's in a checkout: HEAD, the branch, changes, stashes, refs, and one file.
 fn image(at: &Repo<'_>, file: &str) -> [String; 6] {
     [
         at.git(&["rev-parse", "HEAD"]),
@@ -18,8 +18,19 @@ fn image(at: &Repo<'_>, file: &str) -> [String; 6] {
     ]
 }
 
+/// Requires that accept refuses the work because it changed since its review.
+#[track_caller]
+fn assert_changed(floor: &Floor<'_>, name: &str) {
+    let old = tip(floor);
+    let answer = floor.ctl(&["accept", name, "--json"]).exit(1).json();
+    assert_eq!(text(&answer, "/error/kind"), "changed");
+    floor.ctl(&["accept", name]).exit(1).err_has("changed since it was reviewed");
+    floor.ctl(&["accept"]).exit(1).err_has("reviewed");
+    assert_eq!((tip(floor), text(&floor.status(name), "/status")), (old, "needs_review"));
+}
+
 #[test]
-fn case_7_reject_sends_what_should_change_with_the_diff() {
+fn reject_sends_the_message_with_the_diff() {
     let w = World::new();
     let floor = Floor::new(&w);
     let config = floor.root.read("config.toml");
@@ -35,12 +46,12 @@ fn case_7_reject_sends_what_should_change_with_the_diff() {
     floor.ctl(&["reject", "Mind the gap\nAMEND a.txt two"]).exit(0);
     wait_for(|| floor.prompts().len() > before.len());
     let prompts = floor.prompts();
-    // One text more: no `/clear`, and nothing of the refused one.
+    // Exactly one more text: no `/clear`, and nothing of the refused rejection.
     assert!(prompts.starts_with(&before) && prompts.len() == before.len() + 1, "{prompts:?}");
     for part in ["Mind the gap\nAMEND a.txt two", "diff --git a/a.txt b/a.txt", "+one"] {
         assert!(prompts[before.len()].contains(part), "{prompts:?}");
     }
-    // The amended one is another work: a name is needed to accept it unseen.
+    // Amended work is new: it can be accepted without a review only by name.
     floor.until("adam", "needs_review");
     let old = tip(&floor);
     floor.ctl(&["accept"]).exit(1).err_has("was not reviewed");
@@ -51,7 +62,7 @@ fn case_7_reject_sends_what_should_change_with_the_diff() {
 }
 
 #[test]
-fn case_8_one_commit_lands_with_the_author_and_the_merged_tree() {
+fn accept_lands_one_commit_with_the_author_and_the_merged_tree() {
     let w = World::new();
     let floor = staff(&w, &["adam"]);
     let pid = floor.status("adam")["pane_pid"].clone();
@@ -67,13 +78,13 @@ fn case_8_one_commit_lands_with_the_author_and_the_merged_tree() {
     ];
     adam.run_with("git", &["commit", "-q", "-m", message], &grace).exit(0);
     floor.until("adam", "needs_review");
-    // Meanwhile main moves on.
+    // Meanwhile the default branch moves on.
     floor.app.commit("other", "x\n");
     let old = tip(&floor);
     floor.root.git(&["fetch", "-q", "origin"]);
     let merged = floor.root.git(&["merge-tree", "--write-tree", "refs/remotes/origin/main", "refs/heads/worker/adam"]);
-    let said = floor.ctl(&["accept", "adam", "--json"]).exit(0).json();
-    assert_eq!((text(&said, "/outcome"), text(&said, "/sha")), ("accepted", tip(&floor).as_str()));
+    let answer = floor.ctl(&["accept", "adam", "--json"]).exit(0).json();
+    assert_eq!((text(&answer, "/outcome"), text(&answer, "/sha")), ("accepted", tip(&floor).as_str()));
     assert_landed(&floor, "adam", &old, "");
     assert_eq!(
         floor.app.git(&["log", "-1", "--format=%T%n%an%n%ae%n%aI", "main"]),
@@ -86,7 +97,7 @@ fn case_8_one_commit_lands_with_the_author_and_the_merged_tree() {
 }
 
 #[test]
-fn case_8_several_commits_land_as_one_and_nothing_as_nothing() {
+fn accept_squashes_several_commits_and_lands_nothing_for_no_change() {
     let w = World::new();
     let floor = staff(&w, &["adam"]);
     let message = || floor.app.git(&["log", "-1", "--format=%B", "main"]).trim_end().to_owned();
@@ -100,16 +111,16 @@ fn case_8_several_commits_land_as_one_and_nothing_as_nothing() {
     floor.ctl(&["accept", "adam", "--message", "Said by hand\n\nBecause."]).exit(0);
     assert_landed(&floor, "adam", &old, "two");
     assert_eq!(message(), "Said by hand\n\nBecause.");
-    // Work that was taken back comes to nothing.
+    // A commit and its revert change nothing.
     let old = tip(&floor);
     by_hand(&floor, "adam", &[("f", "6\n")]).git(&["revert", "--no-edit", "HEAD"]);
-    let said = floor.ctl(&["accept", "adam", "--json"]).exit(0).json();
-    assert_eq!((text(&said, "/outcome"), tip(&floor)), ("nothing_to_merge", old));
+    let answer = floor.ctl(&["accept", "adam", "--json"]).exit(0).json();
+    assert_eq!((text(&answer, "/outcome"), tip(&floor)), ("nothing_to_merge", old));
     assert_eq!(text(&floor.status("adam"), "/status"), "idle");
 }
 
 #[test]
-fn case_8_uncommitted_changes_are_listed_and_nothing_lands() {
+fn accept_lists_uncommitted_changes_and_lands_nothing() {
     let w = World::new();
     let floor = staff(&w, &["adam"]);
     work(&floor, "adam", "DIRTY loose x\nDIRTY README.md y\nCOMMIT a.txt one Write a");
@@ -121,7 +132,7 @@ fn case_8_uncommitted_changes_are_listed_and_nothing_lands() {
 }
 
 #[test]
-fn case_9_a_persons_changes_stay_where_main_is_checked_out() {
+fn accept_keeps_a_persons_changes_in_the_source() {
     let w = World::new();
     let floor = staff(&w, &["adam", "eve", "noah"]);
     work(&floor, "adam", "COMMIT a.txt one Write a");
@@ -136,7 +147,7 @@ fn case_9_a_persons_changes_stay_where_main_is_checked_out() {
     floor.ctl(&["accept", "adam"]).exit(0);
     assert_landed(&floor, "adam", &old, "");
     assert_eq!((app.git(&["status", "--porcelain"]), app.read("a.txt")), (dirt, "one\n".into()));
-    // In the way: a changed file, and one that git does not know of.
+    // A changed file and an untracked file are in the way.
     for (name, file) in [("eve", "README.md"), ("noah", "notes")] {
         let before = image(app, file);
         floor.ctl(&["accept", name]).exit(1).err_has(app.path.to_str().unwrap());
@@ -146,7 +157,7 @@ fn case_9_a_persons_changes_stay_where_main_is_checked_out() {
 }
 
 #[test]
-fn case_9_main_may_be_checked_out_in_a_linked_worktree() {
+fn accept_lands_where_main_is_checked_out_in_a_linked_worktree() {
     let w = World::new();
     let floor = staff(&w, &["adam", "eve"]);
     work(&floor, "adam", "COMMIT a.txt one Write a");
@@ -171,7 +182,7 @@ fn case_9_main_may_be_checked_out_in_a_linked_worktree() {
 }
 
 #[test]
-fn case_9_main_in_an_unfinished_rebase_or_bisect_is_left_alone() {
+fn accept_leaves_main_in_an_unfinished_rebase_or_bisect_alone() {
     let w = World::new();
     let floor = staff(&w, &["adam"]);
     let app = &floor.app;
@@ -201,7 +212,7 @@ fn case_9_main_in_an_unfinished_rebase_or_bisect_is_left_alone() {
 }
 
 #[test]
-fn case_11_accepts_and_patrols_at_once_land_one_after_the_other() {
+fn concurrent_accepts_and_patrols_land_one_after_the_other() {
     let w = World::new();
     let names = ["adam", "eve", "noah"];
     let floor = staff(&w, &names);
@@ -231,7 +242,7 @@ fn case_11_accepts_and_patrols_at_once_land_one_after_the_other() {
 }
 
 #[test]
-fn case_11_what_was_picked_by_hand_does_not_land_again() {
+fn work_cherry_picked_by_hand_does_not_land_again() {
     let w = World::new();
     let floor = staff(&w, &["adam", "eve"]);
     let root = floor.root.path.to_str().unwrap();
@@ -241,19 +252,19 @@ fn case_11_what_was_picked_by_hand_does_not_land_again() {
     floor.app.git(&["fetch", "-q", root, "worker/adam:adams", "worker/eve:eves"]);
     floor.app.git(&["cherry-pick", "adams~1", "eves~1", "eves"]);
     floor.app.git(&["branch", "-q", "-D", "adams", "eves"]);
-    // All of it.
+    // All of the work was picked.
     let old = tip(&floor);
-    let said = floor.ctl(&["accept", "eve", "--json"]).exit(0).json();
-    assert_eq!((text(&said, "/outcome"), tip(&floor)), ("nothing_to_merge", old.clone()));
+    let answer = floor.ctl(&["accept", "eve", "--json"]).exit(0).json();
+    assert_eq!((text(&answer, "/outcome"), tip(&floor)), ("nothing_to_merge", old.clone()));
     assert_eq!((text(&floor.status("eve"), "/status"), head(&tree(&floor, "eve"))), ("idle", old.clone()));
-    // Half of it.
+    // Only the first commit was picked.
     floor.ctl(&["accept", "adam"]).exit(0);
     assert_landed(&floor, "adam", &old, "");
     assert_eq!(floor.app.git(&["diff", "--name-status", &old, "main"]), "A\tb\n");
 }
 
 #[test]
-fn case_15_any_path_will_do() {
+fn the_whole_cycle_works_in_paths_with_special_characters() {
     let w = World::new();
     which("tmux");
     let app = w.repo("so urce; $(x) 'é");
@@ -292,25 +303,14 @@ fn case_15_any_path_will_do() {
     assert_eq!(floor.root.git(&["worktree", "list"]).lines().count(), 1);
 }
 
-/// Requires that it is not accepted, for it is other work than was reviewed.
-#[track_caller]
-fn assert_changed(floor: &Floor<'_>, name: &str) {
-    let old = tip(floor);
-    let told = floor.ctl(&["accept", name, "--json"]).exit(1).json();
-    assert_eq!(text(&told, "/error/kind"), "changed");
-    floor.ctl(&["accept", name]).exit(1).err_has("changed since it was reviewed");
-    floor.ctl(&["accept"]).exit(1).err_has("reviewed");
-    assert_eq!((tip(floor), text(&floor.status(name), "/status")), (old, "needs_review"));
-}
-
 #[test]
-fn what_was_committed_after_a_review_needs_another_one_or_force() {
+fn accept_refuses_commits_after_the_review_without_force() {
     let w = World::new();
     let floor = staff(&w, &["adam"]);
     let adam = by_hand(&floor, "adam", &[("a", "1\n")]);
     floor.ctl(&["review", "adam"]).exit(0);
     adam.commit("b", "2\n");
-    floor.ctl(&["patrol"]).exit(0);
+    floor.ctl(&["patrol"]).exit(0).any_err();
     assert_changed(&floor, "adam");
     let old = tip(&floor);
     floor.ctl(&["accept", "adam", "--force"]).exit(0);
@@ -319,7 +319,7 @@ fn what_was_committed_after_a_review_needs_another_one_or_force() {
 }
 
 #[test]
-fn white_space_and_bytes_of_a_binary_are_work_too() {
+fn changes_of_white_space_and_of_binaries_undo_a_review() {
     let w = World::new();
     let floor = staff(&w, &["adam", "eve"]);
     for (name, [one, two, three]) in [
@@ -338,7 +338,7 @@ fn white_space_and_bytes_of_a_binary_are_work_too() {
         floor.until(name, "needs_review");
         floor.ctl(&["review", name]).exit(0);
         amend(three);
-        floor.ctl(&["patrol"]).exit(0);
+        floor.ctl(&["patrol"]).exit(0).any_err();
         assert_changed(&floor, name);
         floor.ctl(&["review", name]).exit(0);
         let old = tip(&floor);
@@ -349,7 +349,7 @@ fn white_space_and_bytes_of_a_binary_are_work_too() {
 }
 
 #[test]
-fn a_review_is_shown_by_git_difftastic_or_vscode() {
+fn review_shows_the_diff_with_git_difftastic_or_vscode() {
     let w = World::new();
     let floor = staff(&w, &["adam"]);
     work(&floor, "adam", "COMMIT README.md mine Change it");

@@ -1,16 +1,21 @@
 //! worker-ctl as its user meets it.
 
 mod accept;
-mod crash;
-mod day;
+mod conflicts;
+mod daemon;
+mod delivery;
 mod doctor;
-mod edges;
-mod kills;
-mod loss;
-mod regress;
-mod regress_panes;
+mod events;
+mod init;
+mod killed_accept;
+mod killed_commands;
+mod landing;
+mod panes;
+mod removal;
 mod root;
 mod sessions;
 mod settings;
+mod status;
+mod tasks;
 mod typing;
-mod waits;
+mod workers;

@@ -1,9 +1,9 @@
-//! worker-ctl: what counts as a root, and which one a command works on.
+//! worker-ctl: what counts as a root, and which one a command uses.
 
 use crate::support::floor::Floor;
 use crate::support::world::World;
 
-/// A configuration that leaves a mark at every event and at every start of an agent.
+/// A configuration that leaves a file at every event and every start of an agent.
 fn hostile(w: &World) -> String {
     let mark = w.home("mark");
     format!(
@@ -13,7 +13,7 @@ fn hostile(w: &World) -> String {
 }
 
 #[test]
-fn a_clone_is_no_root_whatever_it_tracks() {
+fn a_clone_is_never_a_root_whatever_it_tracks() {
     let w = World::new();
     let app = w.app();
     app.commit("config.toml", &hostile(&w));
@@ -37,21 +37,21 @@ fn a_clone_is_no_root_whatever_it_tracks() {
     ] {
         let root = victim.path.to_str().unwrap();
         victim.run("worker-ctl", args).exit(2).err_has("no root of worker-ctl is recorded");
-        w.at(victim.path.join(".worktrees/x")).run("worker-ctl", args).exit(2).err_has("no root of worker-ctl");
+        w.at(victim.path.join(".worktrees/x")).run("worker-ctl", args).exit(2).err_has("not a root of worker-ctl");
         let named = victim.run("worker-ctl", &[&["--root", root][..], args].concat()).exit(2);
         named.err_has("does not set shopfloor.source");
         victim.run_with("worker-ctl", args, &[("WORKER_CTL_ROOT", root)]).exit(2).err_has("shopfloor.source");
     }
     assert!(!w.home("mark").exists(), "a command of the clone ran");
     victim.assert_untouched_since(&before);
-    // Nor does a name that git would find in any other place than the clone's own file make it one.
+    // A source that is set anywhere but in the clone's own configuration does not count.
     let global = w.home("gitconfig");
     crate::support::world::write(&global, &format!("[shopfloor]\n\tsource = {}\n", app.path.display()));
     let vars = [("GIT_CONFIG_GLOBAL", global.to_str().unwrap())];
     victim.run_with("worker-ctl", &["status"], &vars).exit(2).any_err();
     victim.git(&["config", "include.path", global.to_str().unwrap()]);
     victim.run("worker-ctl", &["status"]).exit(2).any_err();
-    // Its `.git` must be a directory, not something that leads to one.
+    // `.git` must be a directory, not a link or a file that leads to one.
     let floor_like = w.home("link");
     std::fs::create_dir(&floor_like).unwrap();
     victim.git(&["config", "shopfloor.source", app.path.to_str().unwrap()]);
@@ -62,7 +62,7 @@ fn a_clone_is_no_root_whatever_it_tracks() {
 }
 
 #[test]
-fn a_root_of_another_user_is_none() {
+fn a_directory_of_another_user_is_not_a_root() {
     if !crate::support::world::needs_root() {
         return;
     }
@@ -79,7 +79,7 @@ fn a_root_of_another_user_is_none() {
 }
 
 #[test]
-fn a_repository_without_a_root_does_not_use_the_one_of_another() {
+fn a_repository_never_uses_the_root_of_another() {
     let w = World::new();
     let (a, b) = (w.repo("a"), w.repo("b"));
     a.run("worker-ctl", &["init"]).exit(0);
@@ -93,16 +93,16 @@ fn a_repository_without_a_root_does_not_use_the_one_of_another() {
         let json = w.at(dir).run("worker-ctl", &["--json", "accept", "adam"]).exit(2).json();
         assert_eq!(json["error"]["kind"], "not_initialised");
     }
-    // Where git itself refuses a repository, work goes nowhere either.
+    // In a repository that git refuses, no other root is used.
     crate::support::world::write(&w.home("c/.git"), "gitdir: nowhere\n");
     w.at(w.home("c")).run("worker-ctl", &["status"]).exit(2).err_has("no usable git repository");
-    // Outside of any repository it stays the default.
+    // Outside of any repository the default root is used.
     std::fs::create_dir(w.home("plain")).unwrap();
     w.at(w.home("plain")).run("worker-ctl", &["status"]).exit(0);
-    // A recorded root that is gone is not replaced by another one.
+    // A recorded root that is missing is not replaced by another one.
     b.run("worker-ctl", &["init"]).exit(0);
     std::fs::rename(w.home("workers/b"), w.home("elsewhere")).unwrap();
-    b.run("worker-ctl", &["status"]).exit(2).err_has("workers/b").err_has("there is no such directory");
+    b.run("worker-ctl", &["status"]).exit(2).err_has("workers/b").err_has("the directory does not exist");
 }
 
 #[test]
@@ -114,26 +114,26 @@ fn init_keeps_roots_apart_and_says_which_one_is_recorded() {
     assert!(!w.home("workers/b").exists());
     assert_eq!(b.run("worker-ctl", &["init"]).exit(0).stdout, format!("{}\n", w.home("workers/b").display()));
     assert_eq!(b.run("worker-ctl", &["status", "--json"]).exit(0).json()["workers"], serde_json::json!([]));
-    // A's root does not see B's, nor the other way round.
+    // The two roots do not see each other's workers.
     w.at(w.home("workers")).run("worker-ctl", &["add", "adam"]).exit(0);
     assert!(w.home("workers/.worktrees/adam").exists());
     assert_eq!(b.run("worker-ctl", &["status", "--json"]).exit(0).json()["workers"], serde_json::json!([]));
     // No agent is installed here.
     a.run("worker-ctl", &["doctor"]).exit(1).out_has("ok      worktrees  adam");
-    // A second root for one source: only where it was named.
+    // A second root for the same source needs --target.
     for place in [&a.path, &a.worktree("linked").path] {
         w.at(place).run("worker-ctl", &["init"]).exit(1).err_has("workers is a root already").err_has("--target");
     }
     let second = w.home("second");
-    let said = a.run("worker-ctl", &["init", "--target", second.to_str().unwrap()]).exit(0);
-    said.err_has(&format!("{} is the root recorded in the repository from now on", second.display()));
-    said.err_has(&format!("--root {}", w.home("workers").display()));
+    let output = a.run("worker-ctl", &["init", "--target", second.to_str().unwrap()]).exit(0);
+    output.err_has(&format!("the repository now records {} as its root", second.display()));
+    output.err_has(&format!("--root {}", w.home("workers").display()));
     assert_eq!(a.run("worker-ctl", &["status", "--json"]).exit(0).json()["workers"], serde_json::json!([]));
 }
 
-/// An agent can make its own worktree look like a root; a person who stands in it means the root around it.
+/// An agent can make its own worktree look like a root. Commands in it still use the root around it.
 #[test]
-fn a_workers_worktree_is_no_root() {
+fn a_workers_worktree_is_never_a_root() {
     let w = World::new();
     let floor = Floor::new(&w);
     floor.ctl(&["add", "adam"]).exit(0);
@@ -149,7 +149,7 @@ fn a_workers_worktree_is_no_root() {
 }
 
 #[test]
-fn a_copy_of_a_repository_does_not_work_for_the_original() {
+fn a_copy_of_a_repository_does_not_use_the_originals_root() {
     let w = World::new();
     let a = w.repo("a");
     a.run("worker-ctl", &["init"]).exit(0);
@@ -158,15 +158,15 @@ fn a_copy_of_a_repository_does_not_work_for_the_original() {
     let refused = copy.run("worker-ctl", &["accept", "adam"]).exit(2);
     refused
         .err_has("home/workers, the root recorded in the repository")
-        .err_has(&format!("is that of {}", a.path.display()));
+        .err_has(&format!("is the root of {}", a.path.display()));
     a.run("worker-ctl", &["status"]).exit(0);
-    // One whose source has moved still knows its root: there is no other it could be.
+    // A source that has moved still has its root, because no other repository claims it.
     std::fs::rename(&a.path, w.home("moved")).unwrap();
     w.at(w.home("moved")).run("worker-ctl", &["status"]).exit(0);
 }
 
 #[test]
-fn a_repository_that_lies_below_a_root_is_none_of_its_business() {
+fn an_unrelated_repository_below_a_root_does_not_belong_to_it() {
     let w = World::new();
     let (a, b) = (w.repo("a"), w.repo("workers/x/b"));
     a.run("worker-ctl", &["init", "--target", w.home("a-root").to_str().unwrap()]).exit(0);
@@ -179,12 +179,12 @@ fn a_repository_that_lies_below_a_root_is_none_of_its_business() {
     b.run("worker-ctl", &["init", "--target", w.home("b-root").to_str().unwrap()]).exit(0);
     let root = b.run("worker-ctl", &["status", "--json"]).exit(0).json();
     assert!(crate::support::world::text(&root, "/tmux_socket").contains("b-root"), "{root}");
-    // Inside of a root there is nothing to make one for.
-    w.at(&around).run("worker-ctl", &["init"]).exit(1).err_has("is a root itself");
+    // No root can be created for a root.
+    w.at(&around).run("worker-ctl", &["init"]).exit(1).err_has("is itself a root");
 }
 
 #[test]
-fn a_root_that_anybody_can_write_to_is_none() {
+fn a_directory_that_anybody_can_write_to_is_not_a_root() {
     let w = World::new();
     let floor = Floor::new(&w);
     floor.root.sh("chmod o+w config.toml").exit(0);
@@ -194,15 +194,15 @@ fn a_root_that_anybody_can_write_to_is_none() {
 }
 
 #[test]
-fn a_moved_root_makes_nothing_at_its_old_place() {
+fn a_moved_root_creates_nothing_at_its_old_path() {
     let w = World::new();
     let floor = Floor::new(&w);
     floor.ctl(&["add", "adam"]).exit(0);
     let moved = w.at(w.home("moved"));
     std::fs::rename(&floor.root.path, &moved.path).unwrap();
     moved.write(".worktrees/adam/wip", "work\n");
-    let told = moved.run("worker-ctl", &["doctor", "--repair", "--yes"]).exit(1);
-    told.out_has("the root is here now");
+    let answer = moved.run("worker-ctl", &["doctor", "--repair", "--yes"]).exit(1);
+    answer.out_has("but the root is");
     assert!(!floor.root.path.exists());
     moved.sh("git worktree repair .worktrees/*").exit(0);
     moved.run("worker-ctl", &["doctor", "--rebuild", "--yes"]).exit(0);

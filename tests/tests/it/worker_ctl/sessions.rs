@@ -1,15 +1,27 @@
-//! Sessions of worker-ctl: whom a text reaches, how programs end, and that nothing of them is left.
+//! worker-ctl: sessions of agents, how texts reach them, and how their programs end.
 
-use crate::support::worker::{agent, configure, kill_agent, marked, program, prompts, refused, table, tell, tmux};
 use std::path::Path;
 
 use serde_json::{Value, json};
 
 use crate::support::floor::Floor;
+use crate::support::worker::{
+    agent, configure, kill_agent, marked, program, prompts, refused, send_message, table, tmux,
+};
 use crate::support::world::{World, skip, text, wait_for, write};
 
+/// The content of the file that a line names.
+fn pointed(line: &str) -> String {
+    let file = line.strip_prefix("Read ").and_then(|rest| rest.strip_suffix(" and do what it says.")).unwrap();
+    std::fs::read_to_string(file).unwrap()
+}
+
+fn lengths(texts: &[String]) -> Vec<usize> {
+    texts.iter().map(String::len).collect()
+}
+
 #[test]
-fn case_5_a_text_reaches_a_living_worker_and_nobody_else() {
+fn a_text_reaches_only_the_named_worker_and_only_while_it_lives() {
     let w = World::new();
     let floor = Floor::new(&w);
     for name in ["adam", "eve"] {
@@ -22,7 +34,7 @@ fn case_5_a_text_reaches_a_living_worker_and_nobody_else() {
     assert_eq!(tmux(&floor, &["display-message", "-p", "-t", "=worker-adam:", "#{pane_in_mode}"]), "1\n");
     floor.ctl(&["message", "adam", "in copy mode"]).exit(0);
     wait_for(|| floor.prompts().len() == 2);
-    // What is refused types nothing: it would stand before the next text.
+    // A refused command types nothing, or it would show before the next text.
     assert_eq!(refused(&floor, &["message", "ad", "x"], 1), "not_found");
     assert_eq!(refused(&floor, &["start", "--worker", "ad", "--prompt", "x"], 1), "not_found");
     assert_eq!(refused(&floor, &["start", "--worker", "adam", "--prompt", "x"], 1), "wrong_state");
@@ -32,7 +44,7 @@ fn case_5_a_text_reaches_a_living_worker_and_nobody_else() {
     floor.ctl(&["message", "eve", "only this", "--force"]).exit(0);
     wait_for(|| floor.prompts().len() == 4);
     assert_eq!(floor.prompts()[1..], ["in copy mode", "next", "only this"]);
-    // Into the dead: said, and all is as it was.
+    // A dead worker: the command fails and the state is unchanged.
     let all = || {
         ["adam", "eve"].map(|name| {
             let mut worker = floor.status(name);
@@ -46,15 +58,15 @@ fn case_5_a_text_reaches_a_living_worker_and_nobody_else() {
     assert_eq!(refused(&floor, &["message", "adam", "anybody?"], 4), "not_delivered");
     assert_eq!(refused(&floor, &["start", "--worker", "eve", "--prompt", "x"], 4), "not_delivered");
     assert_eq!(all(), before);
-    // Once a patrol knows it, nobody is even tried.
-    floor.ctl(&["patrol"]).exit(0);
+    // After a patrol has recorded the death, nothing is even tried.
+    floor.ctl(&["patrol"]).exit(0).any_err();
     assert_eq!(refused(&floor, &["message", "adam", "anybody?"], 4), "not_delivered");
     assert_eq!(refused(&floor, &["start", "--worker", "eve", "--prompt", "x"], 1), "wrong_state");
     assert_eq!(floor.prompts().len(), 4);
 }
 
 #[test]
-fn case_5_the_one_that_has_been_idle_longest_starts_and_nobody_outside_the_pool() {
+fn start_picks_the_longest_idle_worker_of_the_pool() {
     let w = World::new();
     let floor = Floor::new(&w);
     for name in ["adam", "eve", "noah"] {
@@ -75,7 +87,7 @@ fn case_5_the_one_that_has_been_idle_longest_starts_and_nobody_outside_the_pool(
 }
 
 #[test]
-fn case_12_how_a_program_ends_tells_whether_that_is_a_fault() {
+fn the_exit_status_decides_between_offline_and_error() {
     let w = World::new();
     let floor = Floor::new(&w);
     let names = ["zero", "interrupt", "nine", "seven"];
@@ -91,13 +103,13 @@ fn case_12_how_a_program_ends_tells_whether_that_is_a_fault() {
         floor.until(name, status);
     }
     for _ in 0..10 {
-        floor.ctl(&["patrol"]).exit(0);
+        floor.ctl(&["patrol"]).exit(0).any_err();
     }
-    let told = |name: &str| {
+    let summary = |name: &str| {
         let worker = floor.status(name);
         json!([worker["status"], worker["task"], worker["crash_count"], worker["fault"]])
     };
-    let ends = names.map(told);
+    let ends = names.map(summary);
     assert_eq!(
         ends,
         [
@@ -108,10 +120,10 @@ fn case_12_how_a_program_ends_tells_whether_that_is_a_fault() {
         ]
     );
     floor.ctl(&["start", "--resume", "seven"]).exit(1).err_has("worker-ctl up seven");
-    // Up again it has its task, and is told of that only when somebody says so.
+    // After a restart the worker has its task, and gets it again only with --resume.
     let count = floor.prompts().len();
     floor.ctl(&["up", "seven"]).exit(0);
-    assert_eq!(told("seven"), json!(["working", "working", 1, null]));
+    assert_eq!(summary("seven"), json!(["working", "working", 1, null]));
     assert_eq!(text(&floor.status("seven"), "/prompt"), "think");
     floor.ctl(&["message", "seven", "before"]).exit(0);
     floor.ctl(&["start", "--resume", "seven"]).exit(0);
@@ -121,7 +133,7 @@ fn case_12_how_a_program_ends_tells_whether_that_is_a_fault() {
 }
 
 #[test]
-fn case_13_nobody_outlives_down_however_stubborn() {
+fn no_process_outlives_down() {
     if !Path::new("/proc/self/environ").exists() {
         skip("/proc");
         return;
@@ -145,7 +157,7 @@ fn case_13_nobody_outlives_down_however_stubborn() {
 }
 
 #[test]
-fn a_question_before_the_prompt_is_answered_and_swallows_no_task() {
+fn a_dialog_is_answered_and_does_not_swallow_the_task() {
     let w = World::new();
     let floor = Floor::new(&w);
     let dialogs = "dialogs = [{ pattern = \"Do you trust\", keys = [\"Enter\"] }]\n";
@@ -156,38 +168,15 @@ fn a_question_before_the_prompt_is_answered_and_swallows_no_task() {
     let prompt = "first\n\n\tsecond; $(id)\n";
     floor.ctl(&["start", "--prompt", prompt]).exit(0);
     wait_for(|| prompts(&log).len() == 1);
-    let told = &prompts(&log)[0];
-    assert!(told.starts_with("You are working in ") && told.ends_with(&format!("\n\n{prompt}")), "{told}");
+    let prompt_sent = &prompts(&log)[0];
+    assert!(
+        prompt_sent.starts_with("You are working in ") && prompt_sent.ends_with(&format!("\n\n{prompt}")),
+        "{prompt_sent}"
+    );
 }
 
 #[test]
-fn a_delivery_is_confirmed_by_the_agents_own_hook_and_by_nothing_else() {
-    let w = World::new();
-    let floor = Floor::new(&w);
-    let hooked = agent(&floor, "hooked", &["--hook", "worker-ctl hook claude"], "");
-    floor.ctl(&["add", "adam", "--agent", "hooked"]).exit(0);
-    floor.ctl(&["add", "eve"]).exit(0);
-    floor.up();
-    let tell = |name: &str, message: &str| {
-        let told = floor.ctl(&["message", name, message, "--force", "--json"]).exit(0).json();
-        text(&told, "/delivery").to_owned()
-    };
-    // Before it has spoken once nobody knows of a hook.
-    assert_eq!(tell("adam", "one"), "sent");
-    wait_for(|| prompts(&hooked).len() == 1);
-    let two = "two \"quoted\"\n\n\tü; $(id)\n";
-    assert_eq!(tell("adam", two), "delivered");
-    assert_eq!(tell("adam", "SLEEP 60"), "delivered");
-    // It does not read now: typed, and not confirmed.
-    assert_eq!(tell("adam", "three"), "sent");
-    assert_eq!([tell("eve", "one"), tell("eve", "two")], ["sent", "sent"]);
-    assert_eq!(prompts(&hooked), ["one", two, "SLEEP 60"]);
-    // It never stands in an agent's way, wherever it is called.
-    assert_eq!(floor.root.sh("echo nonsense | worker-ctl hook claude").exit(0).stdout, "");
-}
-
-#[test]
-fn a_task_as_an_argument_arrives_byte_for_byte_and_a_long_one_in_a_file() {
+fn an_argv_task_arrives_byte_for_byte_and_a_long_one_in_a_file() {
     let w = World::new();
     let floor = Floor::new(&w);
     let log = agent(&floor, "argv", &[], "delivery = \"argv\"\n");
@@ -199,33 +188,31 @@ fn a_task_as_an_argument_arrives_byte_for_byte_and_a_long_one_in_a_file() {
     let start = |name: &str, prompt: &str| {
         write(&task, prompt);
         let args = ["start", "--worker", name, "--prompt-file", task.to_str().unwrap(), "--json"];
-        let told = floor.ctl(&args).exit(0).json();
-        assert_eq!((text(&told, "/delivery"), text(&told, "/status")), ("delivered", "working"));
+        let answer = floor.ctl(&args).exit(0).json();
+        assert_eq!((text(&answer, "/delivery"), text(&answer, "/status")), ("delivered", "working"));
     };
-    // 70 KB, with line ends at the end.
+    // 70 KB, with trailing line ends.
     let fits = "say \"hi\" to 'them'; $HOME $(id) `id` \\n %s #{pane_id} * ü\n\n\tend\n\n".repeat(1000);
     start("adam", &fits);
     wait_for(|| prompts(&log).len() == 1);
-    let told = &prompts(&log)[0];
-    assert!(told.starts_with("You are working in ") && told.ends_with(&format!("\n\n{fits}")), "{}", told.len());
+    let prompt_sent = &prompts(&log)[0];
+    assert!(
+        prompt_sent.starts_with("You are working in ") && prompt_sent.ends_with(&format!("\n\n{fits}")),
+        "{}",
+        prompt_sent.len()
+    );
     let long = "more; $(id) ü\n".repeat(9000);
     start("eve", &long);
     wait_for(|| prompts(&log).len() == 2);
     assert!(pointed(&prompts(&log)[1]).ends_with(&format!("\n\n{long}")));
-    // It is the worker's session as any other.
+    // The session works like any other.
     floor.ctl(&["message", "adam", "COMMIT a.txt a Write a"]).exit(0);
     floor.until("adam", "needs_review");
     assert_eq!(prompts(&log).len(), 3);
 }
 
-/// What the file holds that a line tells of.
-fn pointed(line: &str) -> String {
-    let file = line.strip_prefix("Read ").and_then(|rest| rest.strip_suffix(" and do what it says.")).unwrap();
-    std::fs::read_to_string(file).unwrap()
-}
-
 #[test]
-fn an_agent_without_bracketed_paste_is_told_line_by_line_or_by_a_file() {
+fn paste_lines_submits_each_line_and_paste_file_sends_a_file_name() {
     let w = World::new();
     let floor = Floor::new(&w);
     let by_line = agent(&floor, "lines", &["--plain"], "paste = \"lines\"\n");
@@ -245,7 +232,7 @@ fn an_agent_without_bracketed_paste_is_told_line_by_line_or_by_a_file() {
 }
 
 #[test]
-fn texts_of_any_size_reach_several_agents_at_once_whole_and_in_order() {
+fn texts_of_any_size_reach_several_agents_complete_and_in_order() {
     let w = World::new();
     let floor = Floor::new(&w);
     let agents: [(&str, &[&str]); 3] = [("fast", &[]), ("slow", &["--slow"]), ("guess", &["--guess"])];
@@ -268,22 +255,18 @@ fn texts_of_any_size_reach_several_agents_at_once_whole_and_in_order() {
     std::thread::scope(|scope| {
         for (name, _) in agents {
             let (floor, texts) = (&floor, &texts);
-            scope.spawn(move || texts(name).iter().for_each(|text| tell(floor, name, text)));
+            scope.spawn(move || texts(name).iter().for_each(|text| send_message(floor, name, text)));
         }
     });
     for ((name, _), log) in agents.iter().zip(&logs) {
         wait_for(|| prompts(log).len() >= 4);
-        assert!(prompts(log) == texts(name), "{name} was told {:?}", lengths(&prompts(log)));
+        assert!(prompts(log) == texts(name), "{name} got {:?}", lengths(&prompts(log)));
     }
 }
 
-fn lengths(texts: &[String]) -> Vec<usize> {
-    texts.iter().map(String::len).collect()
-}
-
-/// From within another tmux too, and with what is to run before and after.
+/// Also from inside another tmux, and with `before_attach` and `after_attach`.
 #[test]
-fn attach_shows_the_terminal_and_ends_when_it_is_left() {
+fn attach_shows_the_terminal_and_ends_on_detach() {
     let w = World::new();
     let floor = Floor::new(&w);
     let hooks = "before_attach = \"echo before $WORKER_CTL_NAME $(pwd)\"\nafter_attach = \"echo after\"\n";
@@ -303,12 +286,12 @@ fn attach_shows_the_terminal_and_ends_when_it_is_left() {
     shown.out_has("here I am").out_has(&format!("before adam {}", place.display())).out_has("after");
     assert_eq!(shown.status, Some(0), "{shown:?}");
     floor.ctl(&["attach", "nobody"]).exit(1).any_err();
-    // Without a terminal there is nothing to attach.
+    // Without a terminal attach fails.
     floor.ctl(&["attach", "adam"]).exit(4).any_out().err_has("peek");
 }
 
 #[test]
-fn a_program_gets_the_environment_of_whoever_brings_it_up() {
+fn a_program_gets_the_environment_of_the_up_that_starts_it() {
     let w = World::new();
     let floor = Floor::new(&w);
     let script = "echo \"<$KEY|$GIT_DIR|$TMUX_PANE_OF|$WORKER_CTL_WORKER>\"; exec \"$0\"";
@@ -323,6 +306,6 @@ fn a_program_gets_the_environment_of_whoever_brings_it_up() {
     };
     let key = "a \"b\" $HOME \\ 'c' ü;";
     assert!(up("adam", key).contains(&format!("<{key}|||adam>")));
-    // The server runs already, with another one.
+    // The server runs already, with another environment.
     assert!(up("eve", "two").contains("<two|||eve>"));
 }

@@ -1,36 +1,59 @@
-//! What surrounds the workers of worker-ctl: settings, events, logs, copies, and what `status` tells of them.
-
-use crate::support::worker::{Staying, is_at};
-use std::fs::File;
-use std::process::Stdio;
+//! worker-ctl: settings, logs, `on_event` and copied files.
 
 use serde_json::json;
 
 use crate::support::floor::Floor;
-use crate::support::worker::{agent, configure, prompts, table};
+use crate::support::worker::{Staying, agent, configure, is_at, table, tree};
 use crate::support::world::{World, text, wait_for};
 
-/// Several commands at the same time, which all succeed.
-fn together(floor: &Floor<'_>, commands: &[&[&str]]) {
-    let world = floor.root.world;
-    let mut children = Vec::new();
-    for args in commands {
-        let mut command = world.command(world.path("bin/worker-ctl"));
-        command.args(*args).current_dir(&floor.root.path).stdout(Stdio::null());
-        children.push(command.spawn().unwrap());
-    }
-    for (mut child, args) in children.into_iter().zip(commands) {
-        assert_eq!(child.wait().unwrap().code(), Some(0), "{args:?}");
-    }
-}
-
-/// Where a line of config.toml stands that begins so.
+/// The number of the line of config.toml that starts with this key.
 fn line_of(floor: &Floor<'_>, key: &str) -> usize {
     floor.root.read("config.toml").lines().position(|line| line.starts_with(key)).unwrap() + 1
 }
 
 #[test]
-fn a_flag_goes_before_a_variable_before_the_file_before_the_default() {
+fn invalid_names_and_patterns_in_the_configuration_are_refused() {
+    let w = World::new();
+    let floor = Floor::new(&w);
+    let good = floor.root.read("config.toml");
+    for (table, message) in [
+        ("[workers.\"../evil\"]\n", "cannot be a worker's name"),
+        ("[agents.mine]\ncommand = [\"x\"]\nstrip = [\"[\"]\n", "no regular expression"),
+        ("[agents.mine]\nclear = \"x\"\n", "`command` is missing"),
+    ] {
+        let line = good.lines().count() + 2;
+        floor.root.write("config.toml", &format!("{good}\n{table}"));
+        floor.ctl(&["status"]).exit(2).err_has(message).err_has(&format!("config.toml:{line}:"));
+    }
+    configure(&floor, "[agents.mine]\nclear = \"x\"\n", "");
+    floor.ctl(&["status"]).exit(0);
+    floor.ctl(&["init", "--source", "/nonexistent"]).exit(2).err_has("/nonexistent is not a directory");
+}
+
+#[test]
+fn a_copied_file_may_have_any_name() {
+    let w = World::new();
+    let floor = Floor::new(&w);
+    let name = "a[1].cfg";
+    configure(&floor, "[repo]\n", &format!("[repo]\ncopy = [{{ from = \"{name}\" }}]\n"));
+    floor.app.write(".git/info/exclude", "*.cfg\n");
+    floor.app.write(name, "v1\n");
+    floor.ctl(&["add", "adam"]).exit(0);
+    let adam = tree(&floor, "adam");
+    assert_eq!(adam.read(name), "v1\n");
+    // The name is not read as a pattern.
+    adam.write("a1.cfg", "x\n");
+    assert_eq!(adam.git(&["status", "--porcelain", "-uall"]), "?? a1.cfg\n");
+    std::fs::remove_file(adam.path.join("a1.cfg")).unwrap();
+    adam.git(&["add", "-A"]);
+    assert_eq!(adam.git(&["status", "--porcelain", "-uall"]), "");
+    floor.up();
+    floor.ctl(&["start", "--prompt", "think"]).exit(0);
+    assert_eq!(text(&floor.status("adam"), "/status"), "working");
+}
+
+#[test]
+fn flags_win_over_variables_over_the_file_over_defaults() {
     let w = World::new();
     let floor = Floor::new(&w);
     configure(&floor, "patrol_interval_secs = 60\n", "patrol_interval_secs = 600\n");
@@ -48,7 +71,7 @@ fn a_flag_goes_before_a_variable_before_the_file_before_the_default() {
     floor.ctl(&["config"]).exit(0).out_has(&format!("patrol_interval_secs = 600 ({file})"));
     configure(&floor, "patrol_interval_secs = 600\n", "");
     assert_eq!(seen(&[], &[]), "60 from default");
-    // They do what they say.
+    // The settings take effect.
     let prefix = [("WORKER_CTL_BRANCH_PREFIX", "variable/")];
     floor.root.run_with("worker-ctl", &["add", "adam"], &prefix).exit(0);
     floor.root.run_with("worker-ctl", &["add", "eve", "--branch-prefix", "flag/"], &prefix).exit(0);
@@ -63,17 +86,17 @@ fn a_flag_goes_before_a_variable_before_the_file_before_the_default() {
 }
 
 #[test]
-fn a_key_that_nobody_reads_is_told_and_a_value_of_the_wrong_type_refused() {
+fn an_unknown_key_is_a_warning_and_a_wrong_type_is_refused() {
     let w = World::new();
     let floor = Floor::new(&w);
     configure(&floor, "patrol_interval_secs = 60\n", "patrol_interval_sec = 60\n");
     table(&floor, "other", &["x"], "past = \"lines\"\n");
-    let near = |key: &str, what: &str| {
+    let near = |key: &str, nearest: &str| {
         let line = line_of(&floor, &format!("{key} ="));
-        format!("config.toml:{line}: unknown setting `{key}`; did you mean `{what}`?")
+        format!("config.toml:{line}: unknown setting `{key}`; did you mean `{nearest}`?")
     };
-    let told = floor.ctl(&["status"]).exit(0);
-    told.err_has(&near("patrol_interval_sec", "patrol_interval_secs")).err_has(&near("past", "paste"));
+    let output = floor.ctl(&["status"]).exit(0);
+    output.err_has(&near("patrol_interval_sec", "patrol_interval_secs")).err_has(&near("past", "paste"));
     let wrong = [
         ("patrol_interval_sec = 60", "patrol_interval_secs = \"often\"", 24),
         ("source = ", "source = 3 # ", 10),
@@ -95,7 +118,7 @@ fn a_key_that_nobody_reads_is_told_and_a_value_of_the_wrong_type_refused() {
 }
 
 #[test]
-fn what_happened_is_told_afterwards_and_while_it_happens() {
+fn events_prints_past_events_and_follows_new_ones() {
     let w = World::new();
     let floor = Floor::new(&w);
     floor.ctl(&["add", "adam"]).exit(0);
@@ -105,8 +128,8 @@ fn what_happened_is_told_afterwards_and_while_it_happens() {
     floor.ctl(&["start", "--prompt", "COMMIT a.txt a Write a"]).exit(0);
     floor.until("adam", "needs_review");
     let sha = text(&floor.status("adam"), "/commit_sha").to_owned();
-    let told = floor.ctl(&["events", "--json"]).exit(0);
-    let events = told.json_lines();
+    let output = floor.ctl(&["events", "--json"]).exit(0);
+    let events = output.json_lines();
     for event in &events {
         let keys: Vec<&String> = event.as_object().unwrap().keys().collect();
         assert_eq!(keys, ["v", "seq", "time", "worker", "event", "from", "to", "detail", "task", "revision"]);
@@ -121,91 +144,15 @@ fn what_happened_is_told_afterwards_and_while_it_happens() {
     assert_eq!(change("commit"), json!(["adam", "working", "needs_review"]));
     assert!(events.iter().any(|event| event["event"] == "commit" && event["detail"] == sha.as_str()));
     floor.ctl(&["events"]).exit(0).out_has("adam  start  idle -> working");
-    wait_for(|| following.out() == told.stdout);
-    // When its reader goes, it goes.
+    wait_for(|| following.out() == output.stdout);
+    // It ends with its reader.
     let line = "{ timeout 30 worker-ctl events --follow --since all; echo $? >&2; } | head -n 1";
     let gone = floor.root.sh(line).exit(0);
     assert_eq!((gone.stdout.lines().count(), gone.stderr.as_str()), (1, "0\n"));
 }
 
 #[test]
-fn status_answers_whoever_holds_the_lock_and_stops_with_its_reader() {
-    let w = World::new();
-    let floor = Floor::new(&w);
-    for name in ["adam", "eve"] {
-        floor.ctl(&["add", name]).exit(0);
-    }
-    floor.up();
-    let before = floor.root.read("state.json");
-    let lock = File::open(floor.root.path.join("locks/state.lock")).unwrap();
-    lock.lock().unwrap();
-    let start = std::time::Instant::now();
-    floor.ctl(&["status"]).exit(0).out_has("adam  idle");
-    assert!(is_at(&floor, "eve", "idle"));
-    floor.ctl(&["peek", "adam"]).exit(0).out_has(">");
-    floor.ctl(&["events"]).exit(0).out_has("session_up");
-    assert!(start.elapsed().as_secs() < 5, "something waited for the lock");
-    lock.unlock().unwrap();
-    assert_eq!(floor.root.read("state.json"), before);
-    for flags in ["", "--json", "--watch", "--watch --json"] {
-        let line = format!("{{ timeout 30 worker-ctl status {flags}; echo $? >&2; }} | head -n 1");
-        let gone = floor.root.sh(&line).exit(0);
-        assert_eq!((gone.stdout.lines().count(), gone.stderr.as_str()), (1, "0\n"), "{flags}");
-    }
-}
-
-#[test]
-fn status_tells_of_every_state_and_goes_on_telling() {
-    let w = World::new();
-    let floor = Floor::new(&w);
-    // Each is to come to what it is called.
-    let names = ["error", "idle", "needs_review", "offline", "rebasing", "rejected", "working"];
-    for name in names {
-        floor.ctl(&["add", name]).exit(0);
-    }
-    floor.up();
-    let watching = Staying::new(&floor, &["status", "--watch"]);
-    let shows = |name: &str, what: &str| {
-        watching.out().lines().any(|line| line.split_whitespace().next() == Some(name) && line.contains(what))
-    };
-    wait_for(|| names.iter().all(|name| shows(name, " idle")));
-    together(
-        &floor,
-        &[
-            &["start", "--worker", "error", "--prompt", "EXIT 7"],
-            &["start", "--worker", "needs_review", "--prompt", "COMMIT a.txt a Write a"],
-            &["start", "--worker", "offline", "--prompt", "EXIT 0"],
-            &["start", "--worker", "rebasing", "--prompt", "COMMIT README.md mine Change it"],
-            &["start", "--worker", "rejected", "--prompt", "COMMIT b.txt b Write b"],
-            &["start", "--worker", "working", "--prompt", "think"],
-        ],
-    );
-    for name in ["needs_review", "rebasing", "rejected"] {
-        floor.until(name, "needs_review");
-    }
-    floor.until("error", "error");
-    floor.until("offline", "offline");
-    floor.ctl(&["review", "rejected"]).exit(0);
-    floor.ctl(&["reject", "no"]).exit(0);
-    floor.app.commit("README.md", "theirs\n");
-    floor.ctl(&["accept", "rebasing"]).exit(1).any_err();
-    let told = floor.ctl(&["status", "--json"]).exit(0);
-    assert_eq!(told.stdout.lines().count(), 1);
-    let document = told.json();
-    let words = |key: &str| {
-        let all = document["workers"].as_array().unwrap().iter();
-        all.map(|worker| worker[key].as_str().unwrap().to_owned()).collect::<Vec<_>>()
-    };
-    assert_eq!((document["v"].as_i64(), document["daemon"].as_str()), (Some(1), Some("stopped")));
-    assert_eq!(words("status"), names);
-    assert_eq!(words("name"), names);
-    assert_eq!(floor.ctl(&["status"]).exit(0).stdout.lines().count(), names.len());
-    wait_for(|| names.iter().all(|name| shows(name, &format!(" {name}"))));
-    assert!(shows("error", "exit 7"));
-}
-
-#[test]
-fn a_log_holds_what_the_terminal_showed_and_what_happened() {
+fn a_workers_log_has_its_terminal_output_and_events() {
     let w = World::new();
     let floor = Floor::new(&w);
     agent(&floor, "argv", &[], "delivery = \"argv\"\n");
@@ -221,7 +168,7 @@ fn a_log_holds_what_the_terminal_showed_and_what_happened() {
 }
 
 #[test]
-fn a_command_runs_at_every_event_and_is_not_ended_with_the_worker() {
+fn on_event_runs_at_every_event_and_outlives_the_worker() {
     let w = World::new();
     let floor = Floor::new(&w);
     let line = "echo \"$WORKER_CTL_NAME $WORKER_CTL_EVENT $WORKER_CTL_FROM $WORKER_CTL_TO $WORKER_CTL_DETAIL\" \
@@ -232,20 +179,20 @@ fn a_command_runs_at_every_event_and_is_not_ended_with_the_worker() {
     floor.ctl(&["start", "--prompt", "COMMIT a.txt a Write a"]).exit(0);
     floor.until("adam", "needs_review");
     let sha = text(&floor.status("adam"), "/commit_sha").to_owned();
-    let is_told = |what: &str| {
-        floor.root.has("told") && floor.root.read("told").lines().any(|line| line.trim_end().starts_with(what))
+    let has_line = |start: &str| {
+        floor.root.has("told") && floor.root.read("told").lines().any(|line| line.trim_end().starts_with(start))
     };
-    wait_for(|| is_told("adam session_up offline idle process "));
-    wait_for(|| is_told("adam start idle working"));
-    wait_for(|| is_told(&format!("adam commit working needs_review {sha}")));
-    // It takes its time, and tells of the end all the same.
+    wait_for(|| has_line("adam session_up offline idle process "));
+    wait_for(|| has_line("adam start idle working"));
+    wait_for(|| has_line(&format!("adam commit working needs_review {sha}")));
+    // The command is slow, and still reports the end.
     configure(&floor, "on_event = '", "on_event = 'sleep 1; ");
     floor.ctl(&["down", "--force"]).exit(0);
-    wait_for(|| is_told("adam session_gone needs_review offline"));
+    wait_for(|| has_line("adam session_gone needs_review offline"));
 }
 
 #[test]
-fn files_that_git_does_not_know_come_along_and_what_was_changed_stays() {
+fn copy_brings_untracked_files_and_keeps_changed_ones() {
     let w = World::new();
     let floor = Floor::new(&w);
     let copy = "copy = [{ from = \"local.cfg\" }, { from = \"local.cfg\", to = \"etc/other.cfg\" }]\n";
@@ -258,7 +205,7 @@ fn files_that_git_does_not_know_come_along_and_what_was_changed_stays() {
     assert_eq!(both(), ["v1\n", "v1\n"]);
     adam.git(&["add", "-A"]);
     assert_eq!(adam.git(&["status", "--porcelain", "-uall"]), "");
-    // What nobody changed is brought up to date at the next task.
+    // An unchanged copy is updated at the next task.
     floor.up();
     floor.app.write("local.cfg", "v2\n");
     floor.ctl(&["start", "--prompt", "think"]).exit(0);
@@ -268,31 +215,10 @@ fn files_that_git_does_not_know_come_along_and_what_was_changed_stays() {
     floor.app.write("local.cfg", "v3\n");
     floor.ctl(&["start", "--prompt", "think"]).exit(0).err_has("local.cfg was changed in");
     assert_eq!(both(), ["mine\n", "v3\n"]);
-    // Nothing from outside the source.
+    // No file from outside the source is copied.
     w.at(w.home("eng/repos")).write("secret", "s\n");
     configure(&floor, copy, "copy = [{ from = \"../secret\" }]\n");
     floor.ctl(&["add", "eve"]).exit(2).err_has("`copy`");
     assert!(!floor.root.has(".worktrees/eve"));
     assert_eq!(floor.root.git(&["branch", "--list", "worker/eve"]), "");
-}
-
-#[test]
-fn a_table_for_a_worker_makes_it_also_while_up_runs() {
-    let w = World::new();
-    let floor = Floor::new(&w);
-    configure(&floor, "[agents.scripted]\n", "[workers.zoe]\n\n[workers.ida]\n\n[agents.scripted]\n");
-    floor.ctl(&["up", "ida"]).exit(0);
-    assert!(is_at(&floor, "ida", "idle") && !floor.root.has(".worktrees/zoe"));
-    let _up = Staying::new(&floor, &["up"]);
-    wait_for(|| is_at(&floor, "zoe", "idle"));
-    assert_eq!(text(&floor.status("zoe"), "/branch"), "worker/zoe");
-    // What is written there meanwhile counts, with all it says.
-    let worker = "\n[workers.noah]\nagent = \"other\"\nrole_prompt = \"You are noah.\"\n";
-    let log = agent(&floor, "other", &[], worker);
-    wait_for(|| is_at(&floor, "noah", "idle"));
-    assert_eq!(text(&floor.status("noah"), "/agent"), "other");
-    floor.ctl(&["start", "--worker", "noah", "--prompt", "hello"]).exit(0);
-    wait_for(|| prompts(&log).len() == 1);
-    assert!(prompts(&log)[0].ends_with("You are noah.\n\nhello"), "{:?}", prompts(&log));
-    assert!(floor.root.has(".worktrees/zoe") && floor.root.has(".worktrees/noah"));
 }

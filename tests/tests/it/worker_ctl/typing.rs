@@ -1,13 +1,11 @@
-//! worker-ctl: where a person types into an agent's terminal, nothing of ours gets into their line.
+//! worker-ctl: no text of ours gets into a line that a person types.
 
 use std::io::Write;
 use std::process::{Child, ChildStdin, Stdio};
 use std::time::{Duration, Instant};
 
 use crate::support::floor::Floor;
-use crate::support::worker::Staying;
-use crate::support::worker::tmux;
-use crate::support::worker::{staff, work};
+use crate::support::worker::{Staying, staff, tmux, work};
 use crate::support::world::{World, text, wait_for};
 
 /// A person at a terminal, attached to a worker's session.
@@ -29,7 +27,7 @@ impl Person {
         Person { script, keys, session: format!("worker-{name}") }
     }
 
-    /// Types, and waits until tmux has seen the keys; the time just before them.
+    /// Types, and waits until tmux has seen the keys. Returns the time just before.
     fn types(&mut self, floor: &Floor<'_>, keys: &str) -> Instant {
         let now = || std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap().as_secs();
         let (before, start) = (now(), Instant::now());
@@ -68,17 +66,17 @@ fn nothing_is_typed_into_a_persons_line() {
     floor.ctl(&["start", "--resume", "adam"]).exit(1).err_has("nothing was typed to adam");
     assert_eq!(floor.status("adam"), before);
     assert_eq!(floor.prompts().len(), 1);
-    // Nobody sits at the other one.
+    // Nobody types in the other worker's terminal.
     floor.ctl(&["message", "eve", "--force", "over there"]).exit(0);
     wait_for(|| floor.prompts().len() == 2);
-    // The line is theirs: whole, and first. Ours follows once they have let go of the keys.
+    // The person's line is complete and first. Our text follows when they have stopped typing.
     let last = person.types(&floor, "ne\r");
     wait_for(|| floor.prompts().len() == 3);
     wait_for(|| floor.ctl(&["message", "adam", "hello"]).exits_with(0));
     assert!(last.elapsed() >= Duration::from_secs(4), "it was typed {:?} after a key", last.elapsed());
     wait_for(|| floor.prompts().len() == 4);
     assert_eq!(floor.prompts()[2..], ["half a line", "hello"]);
-    // A person can overrule it, who knows what stands there.
+    // A person who knows the input line can overrule the refusal.
     person.types(&floor, "x");
     floor.ctl(&["message", "adam", "forced", "--force"]).exit(0);
     wait_for(|| floor.prompts().len() == 5);
@@ -86,7 +84,7 @@ fn nothing_is_typed_into_a_persons_line() {
 }
 
 #[test]
-fn a_task_or_a_review_goes_to_nobody_who_is_typed_to() {
+fn start_and_reject_are_refused_while_a_person_types() {
     let w = World::new();
     let floor = staff(&w, &["adam", "eve"]);
     work(&floor, "adam", "COMMIT README.md mine Change it");
@@ -97,7 +95,7 @@ fn a_task_or_a_review_goes_to_nobody_who_is_typed_to() {
     let before = [floor.status("adam"), floor.status("eve")];
     floor.ctl(&["reject", "do it again"]).exit(1).err_has("nothing was typed to adam");
     floor.ctl(&["start", "--worker", "eve", "--prompt", "think"]).exit(1).err_has("nothing was typed to eve");
-    // Its work conflicts by now; it is told when nobody types there.
+    // The work conflicts now, and the worker is asked only when nobody types there.
     floor.app.commit("README.md", "theirs\n");
     at_adam.types(&floor, "a");
     floor.ctl(&["accept", "adam"]).exit(1).err_has("nothing was typed to adam");
@@ -107,7 +105,7 @@ fn a_task_or_a_review_goes_to_nobody_who_is_typed_to() {
     assert_eq!(kept(&floor.status("adam")), kept(&before[0]));
     assert_eq!(kept(&floor.status("eve")), kept(&before[1]));
     assert_eq!(floor.prompts().len(), 1);
-    // In another window of the session a person is in nobody's way.
+    // A person who types in another window of the session is not in the way.
     drop(at_eve);
     tmux(&floor, &["new-window", "-t", "=worker-eve:", "cat"]);
     let mut beside = Person::attach(&floor, "eve");
@@ -117,7 +115,7 @@ fn a_task_or_a_review_goes_to_nobody_who_is_typed_to() {
 }
 
 #[test]
-fn a_running_up_keeps_its_text_until_nobody_types() {
+fn a_running_up_waits_with_its_text_until_nobody_types() {
     let w = World::new();
     let floor = staff(&w, &["adam"]);
     work(&floor, "adam", "COMMIT README.md mine Change it");
@@ -142,13 +140,13 @@ fn a_running_up_keeps_its_text_until_nobody_types() {
 }
 
 #[test]
-fn what_is_typed_behind_our_text_is_not_submitted_with_it() {
+fn keys_typed_after_our_text_are_not_submitted_with_it() {
     let w = World::new();
     let floor = staff(&w, &["adam"]);
     floor.ctl(&["start", "--worker", "adam", "--prompt", "think"]).exit(0);
     wait_for(|| floor.prompts().len() == 1);
     let mut person = Person::attach(&floor, "adam");
-    // Nobody typed for a while; the text is long, so that its key comes two seconds later.
+    // Nobody has typed for a while. The text is long, so that Enter comes two seconds later.
     wait_for(|| floor.ctl(&["message", "adam", "first"]).exits_with(0));
     wait_for(|| floor.prompts().len() == 2);
     let long = "x".repeat(30_000);
@@ -157,12 +155,12 @@ fn what_is_typed_behind_our_text_is_not_submitted_with_it() {
     let mut message = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
     let log = floor.root.path.join("state.json");
     wait_for(|| std::fs::read_to_string(&log).unwrap().contains("\"is_typed\": true"));
-    // Pasted: the buffer it was in is gone.
+    // The text is pasted when its buffer is gone.
     wait_for(|| tmux(&floor, &["list-buffers"]).is_empty());
     person.types(&floor, "mine");
     assert_eq!(message.wait().unwrap().code(), Some(1));
     assert_eq!(floor.prompts().len(), 2, "nobody pressed the key");
     floor.ctl(&["patrol"]).exit(0).any_err();
     let notes = floor.status("adam")["notes"].to_string();
-    assert!(notes.contains("may stand in its input line"), "{notes}");
+    assert!(notes.contains("may be in its input line"), "{notes}");
 }

@@ -4,7 +4,7 @@ use shopfloor_core::error::Result;
 
 use crate::note::Note;
 use crate::plan::machine::{Effect, Input, Step};
-use crate::worker::{Pending, Session, Task, Worker};
+use crate::worker::{PendingSend, Session, Task, Worker};
 
 pub(super) fn apply(step: &mut Step<'_>, input: &Input) -> Result<Vec<Effect>> {
     let worker = step.before;
@@ -42,7 +42,7 @@ pub(super) fn apply(step: &mut Step<'_>, input: &Input) -> Result<Vec<Effect>> {
 }
 
 fn send(step: &mut Step<'_>, purpose: &str) -> Vec<Effect> {
-    step.next.pending_send = Some(Pending::new(purpose, step.now));
+    step.next.pending_send = Some(PendingSend::new(purpose, step.now));
     vec![Effect::Deliver]
 }
 

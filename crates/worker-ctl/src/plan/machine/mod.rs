@@ -1,8 +1,8 @@
-//! The state machine: one total function over every input in every state. Effects are data that the room `apply` carries
-//! out; their results come back as inputs.
+//! The state machine: one total function over every input in every state. Effects are data that the room `apply`
+//! carries out; their results come back as inputs.
 //!
-//! Each group of inputs has a file: the task itself (`task`), rebases (`rebase`), texts (`delivery`), and the state of the
-//! program (`liveness`), which never changes the task.
+//! Each group of inputs has a file: the task itself (`task`), rebases (`rebase`), texts (`delivery`), and the state of
+//! the program (`liveness`), which never changes the task.
 
 mod delivery;
 mod liveness;

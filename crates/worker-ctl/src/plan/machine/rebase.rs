@@ -2,7 +2,7 @@
 
 use crate::note::Note;
 use crate::plan::machine::{Effect, Input, Step};
-use crate::worker::{Before, Pending, Task};
+use crate::worker::{PendingSend, Task, TaskBeforeRebase};
 
 pub(super) fn apply(step: &mut Step<'_>, input: &Input) -> Vec<Effect> {
     match (&step.before.task, input) {
@@ -49,27 +49,27 @@ fn moved(step: &mut Step<'_>, task: &Task, sha: &str, patch: &str, onto: Option<
 
 fn conflict(step: &mut Step<'_>, task: &Task, pre_sha: &str, base: &str, files: &[String]) -> Vec<Effect> {
     let from = match task {
-        Task::NeedsReview => Before::NeedsReview,
-        Task::Rejected => Before::Rejected,
-        _ => Before::Working,
+        Task::NeedsReview => TaskBeforeRebase::NeedsReview,
+        Task::Rejected => TaskBeforeRebase::Rejected,
+        _ => TaskBeforeRebase::Working,
     };
     let next = &mut step.next;
     next.task = Task::Rebasing { from, pre_sha: pre_sha.to_owned() };
     next.base_sha = Some(base.to_owned());
     next.conflicted = files.to_vec();
     next.notes.retain(|note| *note != Note::GaveUp);
-    next.pending_send = Some(Pending::new("conflict", step.now));
+    next.pending_send = Some(PendingSend::new("conflict", step.now));
     vec![Effect::Deliver, Effect::Keep(pre_sha.to_owned())]
 }
 
 /// The rebase is over. At the commit from before the rebase, the worker gave up.
-fn resolved(step: &mut Step<'_>, from: Before, pre_sha: &str, sha: &str, markers: &[String]) {
+fn resolved(step: &mut Step<'_>, from: TaskBeforeRebase, pre_sha: &str, sha: &str, markers: &[String]) {
     if sha == pre_sha {
         return back(step, from, sha, Note::GaveUp);
     }
     let next = &mut step.next;
     next.onto_sha = next.base_sha.clone();
-    if from == Before::Working {
+    if from == TaskBeforeRebase::Working {
         next.task = Task::Working;
         return;
     }
@@ -81,7 +81,7 @@ fn resolved(step: &mut Step<'_>, from: Before, pre_sha: &str, sha: &str, markers
 }
 
 /// Goes back to the task's state and commit from before the rebase.
-fn back(step: &mut Step<'_>, from: Before, sha: &str, note: Note) {
+fn back(step: &mut Step<'_>, from: TaskBeforeRebase, sha: &str, note: Note) {
     step.next.task = from.task();
     if step.next.task == Task::NeedsReview {
         step.next.commit_sha = Some(sha.to_owned());

@@ -4,7 +4,7 @@ use shopfloor_core::error::Result;
 
 use crate::note::Note;
 use crate::plan::machine::{Effect, Input, Step};
-use crate::worker::{Pending, Session, Task, Worker};
+use crate::worker::{PendingSend, Session, Task, Worker};
 
 pub(super) fn apply(step: &mut Step<'_>, input: &Input) -> Result<Vec<Effect>> {
     let worker = step.before;
@@ -52,7 +52,7 @@ fn start(step: &mut Step<'_>, prompt: &str, base: &str) -> Vec<Effect> {
     next.baseline_sha = Some(base.to_owned());
     next.baseline_patch = None;
     next.onto_sha = Some(base.to_owned());
-    next.pending_send = Some(Pending::new("start", step.now));
+    next.pending_send = Some(PendingSend::new("start", step.now));
     vec![Effect::Deliver]
 }
 
@@ -83,7 +83,7 @@ fn reject(step: &mut Step<'_>, base: &str, patch: &str) -> Vec<Effect> {
     next.baseline_patch = Some(patch.to_owned());
     next.reviewed_sha = None;
     next.reviewed_patch = None;
-    next.pending_send = Some(Pending::new("reject", step.now));
+    next.pending_send = Some(PendingSend::new("reject", step.now));
     vec![Effect::Deliver, Effect::Unpin]
 }
 

@@ -4,12 +4,12 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::note::Fault;
-use crate::worker::{Before, Session, Task, Worker};
+use crate::worker::{Session, Task, TaskBeforeRebase, Worker};
 
 fn tasks() -> Vec<Task> {
     let rebasing = |from| Task::Rebasing { from, pre_sha: "pre".into() };
     let mut all = vec![Task::Idle, Task::Working, Task::NeedsReview, Task::Rejected];
-    all.extend([Before::Working, Before::NeedsReview, Before::Rejected].map(rebasing));
+    all.extend([TaskBeforeRebase::Working, TaskBeforeRebase::NeedsReview, TaskBeforeRebase::Rejected].map(rebasing));
     all
 }
 
@@ -101,9 +101,9 @@ fn table() -> Vec<String> {
         Task::Working,
         Task::NeedsReview,
         Task::Rejected,
-        rebasing(Before::Working),
-        rebasing(Before::NeedsReview),
-        rebasing(Before::Rejected),
+        rebasing(TaskBeforeRebase::Working),
+        rebasing(TaskBeforeRebase::NeedsReview),
+        rebasing(TaskBeforeRebase::Rejected),
     ];
     let row = |input: &Input| {
         let cells: Vec<String> = tasks.iter().map(|task| cell(task, input)).collect();

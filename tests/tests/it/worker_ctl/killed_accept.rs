@@ -38,7 +38,7 @@ fn assert_finished(floor: &Floor<'_>, old: &str, n: usize, when: &str) {
 }
 
 #[test]
-fn killed_at_every_write_an_accept_lands_once() {
+fn an_accept_killed_at_any_write_lands_once() {
     let w = World::new();
     let floor = floor(&w);
     let (n, old) = (Cell::new(0), RefCell::new(String::new()));
@@ -54,7 +54,7 @@ fn killed_at_every_write_an_accept_lands_once() {
 }
 
 #[test]
-fn killed_around_every_git_command_an_accept_lands_once() {
+fn an_accept_killed_around_any_git_command_lands_once() {
     let w = World::new();
     let floor = floor(&w);
     deadly_git(&w);
@@ -69,7 +69,7 @@ fn killed_around_every_git_command_an_accept_lands_once() {
 }
 
 #[test]
-fn killed_where_there_is_nothing_to_merge_the_worker_gets_idle() {
+fn an_accept_killed_with_nothing_to_merge_leaves_the_worker_idle() {
     let w = World::new();
     let floor = floor(&w);
     deadly_git(&w);

@@ -67,7 +67,7 @@ fn assert_clean(floor: &Floor<'_>, name: &str, when: &str) {
 }
 
 #[test]
-fn a_killed_add_is_begun_again_or_was_whole() {
+fn a_killed_add_can_be_repeated_or_was_complete() {
     let w = World::new();
     let floor = Floor::new(&w);
     let add = ["add", "eve", "--role-prompt", "careful"];
@@ -90,7 +90,7 @@ fn a_killed_add_is_begun_again_or_was_whole() {
 }
 
 #[test]
-fn a_killed_nuke_goes_on_and_loses_nothing() {
+fn a_killed_nuke_can_be_repeated_and_loses_nothing() {
     let w = World::new();
     let floor = Floor::new(&w);
     let (n, sha) = (Cell::new(0), Cell::new(String::new()));
@@ -119,7 +119,7 @@ fn a_killed_nuke_goes_on_and_loses_nothing() {
 }
 
 #[test]
-fn a_killed_reset_goes_on_and_loses_nothing() {
+fn a_killed_reset_can_be_repeated_and_loses_nothing() {
     let w = World::new();
     let floor = staff(&w, &["adam"]);
     floor.ctl(&["start", "--prompt", "think"]).exit(0);
@@ -147,7 +147,7 @@ fn a_killed_reset_goes_on_and_loses_nothing() {
 }
 
 #[test]
-fn a_killed_start_has_begun_or_has_not_and_is_told_once() {
+fn a_killed_start_sends_its_task_at_most_once() {
     let w = World::new();
     let floor = floor(&w);
     let idle = floor.root.read("state.json");
@@ -197,7 +197,7 @@ fn a_killed_start_has_begun_or_has_not_and_is_told_once() {
 }
 
 #[test]
-fn a_killed_rebase_is_told_of_or_taken_back() {
+fn a_killed_rebase_is_sent_to_the_worker_or_undone() {
     let w = World::new();
     let floor = staff(&w, &["adam"]);
     let adam = by_hand(&floor, "adam", &[("README.md", "mine\n")]);
@@ -241,7 +241,7 @@ fn a_killed_rebase_is_told_of_or_taken_back() {
 }
 
 #[test]
-fn a_killed_init_is_begun_again_and_only_reads_the_source() {
+fn a_killed_init_can_be_repeated_and_only_reads_the_source() {
     let w = World::new();
     let app = w.app();
     app.commit("README.md", "app\n");

@@ -1,0 +1,198 @@
+//! worker-ctl: conflicts with the default branch, and how a worker resolves them.
+
+use serde_json::Value;
+
+use crate::support::floor::Floor;
+use crate::support::worker::{assert_landed, by_hand, commit, head, ref_with, staff, tip, tree, up, work};
+use crate::support::world::{World, text, wait_for};
+
+/// A worker's status without its last activity.
+fn record(floor: &Floor<'_>, name: &str) -> Value {
+    let mut worker = floor.status(name);
+    worker["last_activity_unix"] = Value::Null;
+    worker
+}
+
+#[test]
+fn changes_in_the_way_stay_and_conflicts_are_sent_to_the_worker() {
+    let w = World::new();
+    let floor = Floor::new(&w);
+    for name in ["adam", "eve"] {
+        floor.ctl(&["add", name]).exit(0);
+    }
+    floor.up();
+    floor.ctl(&["start", "--worker", "adam", "--prompt", "COMMIT README.md adams Change it"]).exit(0);
+    floor.ctl(&["start", "--worker", "eve", "--prompt", "COMMIT README.md eves Change it too"]).exit(0);
+    floor.until("adam", "needs_review");
+    floor.until("eve", "needs_review");
+    // Overlapping changes of a person are in the way; others are not touched.
+    floor.app.write("README.md", "mine\n");
+    let before = (floor.app.git(&["rev-parse", "main"]), floor.app.read("README.md"));
+    floor.ctl(&["accept", "adam"]).exit(1).err_has("changes in the way");
+    assert_eq!((floor.app.git(&["rev-parse", "main"]), floor.app.read("README.md")), before);
+    assert_eq!(text(&floor.status("adam"), "/status"), "needs_review");
+    floor.app.git(&["checkout", "-q", "README.md"]);
+    floor.app.write("notes", "mine\n");
+    floor.ctl(&["accept", "adam"]).exit(0);
+    assert_eq!(floor.app.read("README.md") + &floor.app.read("notes"), "adams\nmine\n");
+    // Now the second worker conflicts.
+    let answer = floor.ctl(&["accept", "eve", "--json"]).exit(1).json();
+    assert_eq!(text(&answer, "/outcome"), "rebasing");
+    wait_for(|| floor.prompts().len() == 3);
+    let prompt = floor.prompts()[2].clone();
+    assert!(
+        prompt.contains("README.md (content, in 1 place)")
+            && prompt.contains("git show :3:FILE` and the text between ======= and >>>>>>> are yours"),
+        "{prompt}"
+    );
+    assert!(prompt.contains("<<<<<<<") && prompt.contains("  eves\n"), "{prompt}");
+    floor.ctl(&["message", "eve", "ABORT"]).exit(0);
+    floor.until("eve", "needs_review");
+    assert!(floor.status("eve")["notes"][0].as_str().unwrap().contains("gave up the rebase"));
+    floor.ctl(&["accept", "eve"]).exit(1).any_err();
+    floor.ctl(&["message", "eve", "RESOLVE README.md both"]).exit(0);
+    floor.until("eve", "needs_review");
+    // When the source is on another branch, its checkout is not touched.
+    floor.app.git(&["switch", "-q", "-c", "elsewhere"]);
+    floor.ctl(&["accept", "eve"]).exit(0);
+    assert_eq!(floor.app.read("README.md"), "adams\n");
+    assert_eq!(floor.app.git(&["show", "main:README.md"]), "both\n");
+    // Work that the source has already is not merged again.
+    floor.ctl(&["start", "--worker", "adam", "--prompt", "COMMIT b.txt b Write b"]).exit(0);
+    floor.until("adam", "needs_review");
+    let sha = text(&floor.status("adam"), "/commit_sha").to_owned();
+    floor.app.git(&["switch", "-q", "main"]);
+    floor.app.git(&["fetch", "-q", floor.root.path.to_str().unwrap(), &sha]);
+    floor.app.git(&["cherry-pick", &sha]);
+    let nothing = floor.ctl(&["accept", "adam", "--json"]).exit(0).json();
+    assert_eq!(text(&nothing, "/outcome"), "nothing_to_merge");
+    assert_eq!(text(&floor.status("adam"), "/status"), "idle");
+}
+
+#[test]
+fn a_commit_skipped_in_a_rebase_is_kept_by_reset() {
+    let w = World::new();
+    let floor = staff(&w, &["adam"]);
+    floor.ctl(&["start", "--prompt", "think"]).exit(0);
+    let adam = tree(&floor, "adam");
+    commit(&adam, "Change it", &["README.md"], "mine\n");
+    let sha = head(&adam);
+    floor.app.commit("README.md", "theirs\n");
+    // No patrol has seen the commit yet.
+    floor.ctl(&["rebase", "adam"]).exit(1).any_err();
+    assert_eq!(text(&floor.status("adam"), "/status"), "rebasing");
+    adam.git(&["rebase", "--skip"]);
+    floor.ctl(&["patrol"]).exit(0).any_err();
+    assert_eq!(head(&adam), tip(&floor));
+    floor.ctl(&["reset", "adam"]).exit(1).err_has(&sha[..7]);
+    let output = floor.ctl(&["reset", "adam", "--force"]).exit(0).stdout;
+    ref_with(&floor, &output, &sha);
+    assert_eq!(text(&floor.status("adam"), "/status"), "idle");
+}
+
+#[test]
+fn a_rebase_that_conflicts_only_commit_by_commit_changes_nothing() {
+    let w = World::new();
+    let floor = staff(&w, &["adam"]);
+    // The whole work merges, but its first commit alone does not.
+    let adam = by_hand(&floor, "adam", &[("README.md", "mine\n"), ("README.md", "app\n"), ("a.txt", "one\n")]);
+    floor.app.commit("README.md", "theirs\n");
+    let (old, before, sha) = (tip(&floor), record(&floor, "adam"), head(&adam));
+    floor.ctl(&["rebase", "adam"]).exit(1).any_err();
+    assert_eq!((record(&floor, "adam"), head(&adam)), (before, sha));
+    assert_eq!(adam.git(&["status", "--porcelain"]), "");
+    assert!(!floor.root.has(".git/worktrees/adam/rebase-merge"));
+    floor.ctl(&["accept", "adam"]).exit(0);
+    assert_landed(&floor, "adam", &old, "");
+    assert_eq!(floor.app.read("README.md"), "theirs\n");
+}
+
+#[test]
+fn the_note_about_markers_goes_when_the_markers_go() {
+    let w = World::new();
+    let floor = staff(&w, &["adam"]);
+    work(&floor, "adam", "COMMIT README.md mine Change it");
+    floor.app.commit("README.md", "theirs\n");
+    floor.ctl(&["accept", "adam"]).exit(1).any_err();
+    let adam = tree(&floor, "adam");
+    let notes = || floor.status("adam")["notes"].to_string();
+    adam.write("README.md", "<<<<<<< theirs\na\n=======\nb\n>>>>>>> mine\n");
+    adam.git(&["add", "README.md"]);
+    adam.git(&["-c", "core.editor=true", "rebase", "--continue"]);
+    floor.until("adam", "needs_review");
+    assert!(notes().contains("conflict markers are left in README.md"), "{}", notes());
+    floor.ctl(&["accept", "adam"]).exit(1).err_has("markers");
+    adam.write("README.md", "both\n");
+    adam.git(&["commit", "-q", "-a", "--amend", "--no-edit"]);
+    floor.ctl(&["patrol"]).exit(0).any_err();
+    assert_eq!(text(&floor.status("adam"), "/commit_sha"), head(&adam));
+    assert!(!notes().contains("markers"), "{}", notes());
+    floor.ctl(&["accept", "adam"]).exit(0);
+    assert_eq!(floor.app.read("README.md"), "both\n");
+}
+
+#[test]
+fn a_conflict_is_one_json_document() {
+    let w = World::new();
+    let floor = staff(&w, &["adam", "eve"]);
+    for name in ["adam", "eve"] {
+        work(&floor, name, &format!("COMMIT README.md {name}s Change it"));
+    }
+    floor.app.commit("README.md", "moved on\n");
+    let old = tip(&floor);
+    for (command, name) in [("accept", "adam"), ("rebase", "eve")] {
+        let answer = floor.ctl(&[command, name, "--json"]).exit(1).json();
+        assert_eq!((text(&answer, "/outcome"), text(&answer, "/worker")), ("rebasing", name), "{command}");
+        assert_eq!(text(&floor.status(name), "/status"), "rebasing");
+    }
+    assert_eq!(tip(&floor), old);
+}
+
+#[test]
+fn conflicts_are_found_without_advice_and_in_german() {
+    let mut w = World::new();
+    w.set("LANG", "de_DE.UTF-8");
+    w.set("LC_ALL", "de_DE.UTF-8");
+    let floor = Floor::new(&w);
+    floor.root.git(&["config", "advice.mergeConflict", "false"]);
+    floor.app.commit("gone", "a\n");
+    floor.ctl(&["add", "adam"]).exit(0);
+    up(&floor, &["adam"]);
+    floor.ctl(&["start", "--prompt", "think"]).exit(0);
+    let adam = tree(&floor, "adam");
+    commit(&adam, "Change all", &["README.md", "gone", "both"], "mine\n");
+    floor.until("adam", "needs_review");
+    let sha = head(&adam);
+    floor.app.write("README.md", "theirs\n");
+    floor.app.git(&["rm", "-q", "gone"]);
+    floor.app.commit("both", "theirs\n");
+    floor.app.commit("README.md", "theirs\n");
+    let old = tip(&floor);
+    let conflicts = |prompts: usize| {
+        floor.ctl(&["accept", "adam"]).exit(1).any_err();
+        assert_eq!(text(&floor.status("adam"), "/status"), "rebasing");
+        wait_for(|| floor.prompts().len() == prompts);
+        let prompt = floor.prompts()[prompts - 1].clone();
+        for part in [
+            "README.md (content",
+            "gone (modify/delete",
+            "both (add/add",
+            ":2:",
+            ":3:FILE` and the text between ======= and >>>>>>> are yours",
+        ] {
+            assert!(prompt.contains(part), "no `{part}` in {prompt}");
+        }
+    };
+    conflicts(2);
+    floor.ctl(&["message", "adam", "ABORT"]).exit(0);
+    floor.until("adam", "needs_review");
+    let worker = floor.status("adam");
+    assert_eq!((text(&worker, "/commit_sha"), head(&adam)), (sha.as_str(), sha.clone()));
+    assert!(worker["notes"][0].as_str().unwrap().contains("gave up the rebase"), "{worker}");
+    conflicts(4);
+    floor.ctl(&["message", "adam", "RESOLVE gone kept\nRESOLVE both ours\nRESOLVE README.md merged"]).exit(0);
+    floor.until("adam", "needs_review");
+    floor.ctl(&["accept", "adam"]).exit(0);
+    assert_landed(&floor, "adam", &old, "");
+    assert_eq!(["README.md", "gone", "both"].map(|name| floor.app.read(name)), ["merged\n", "kept\n", "ours\n"]);
+}

@@ -1,0 +1,170 @@
+//! worker-ctl: the `up` that stays, and how `down` ends it.
+
+use std::fs::File;
+use std::path::Path;
+use std::time::Instant;
+
+use crate::support::floor::Floor;
+use crate::support::worker::{Staying, commit, is_at, is_queued, marked, program, staff, table, tmux, tree};
+use crate::support::world::{World, skip, text, wait_for, write};
+
+#[test]
+fn up_starts_new_workers_adopts_sessions_and_ends_with_down() {
+    let w = World::new();
+    let floor = Floor::new(&w);
+    floor.ctl(&["add", "adam"]).exit(0);
+    let start = || {
+        let mut command = w.command(w.path("bin/worker-ctl"));
+        command
+            .arg("up")
+            .current_dir(&floor.root.path)
+            .stdout(std::process::Stdio::null())
+            .stderr(std::process::Stdio::null());
+        command.spawn().unwrap()
+    };
+    let is_at = |name: &str, status: &str| wait_for(|| text(&floor.status(name), "/status") == status);
+    let mut up = start();
+    is_at("adam", "idle");
+    floor.ctl(&["up"]).exit(75).err_has("another `up` runs");
+    assert_eq!(floor.ctl(&["status", "--json"]).exit(0).json()["daemon"], "running");
+    floor.ctl(&["add", "eve"]).exit(0);
+    is_at("eve", "idle");
+    // `up` sees a commit without `patrol`.
+    floor.ctl(&["start", "--worker", "eve", "--prompt", "COMMIT e.txt e Write e"]).exit(0);
+    is_at("eve", "needs_review");
+    let pids = ["adam", "eve"].map(|name| floor.status(name)["pane_pid"].clone());
+    up.kill().unwrap();
+    up.wait().unwrap();
+    let mut up = start();
+    wait_for(|| floor.ctl(&["status", "--json"]).exit(0).json()["daemon"] == "running");
+    assert_eq!(["adam", "eve"].map(|name| floor.status(name)["pane_pid"].clone()), pids);
+    floor.ctl(&["wait", "eve", "--for", "needs_review", "--timeout", "20s"]).exit(0);
+    floor.ctl(&["wait", "adam", "--for", "working", "--timeout", "0s"]).exit(124).any_err();
+    floor.ctl(&["down"]).exit(0);
+    assert_eq!(up.wait().unwrap().code(), Some(143));
+    assert_eq!(
+        (text(&floor.status("eve"), "/status"), text(&floor.status("eve"), "/task")),
+        ("offline", "needs_review")
+    );
+    floor.ctl(&["up", "--detach"]).exit(0);
+    is_at("adam", "idle");
+    floor.ctl(&["down"]).exit(0);
+    assert_eq!(floor.ctl(&["status", "--json"]).exit(0).json()["daemon"], "stopped");
+}
+
+#[test]
+fn up_detach_returns_when_the_workers_are_up() {
+    let w = World::new();
+    let floor = Floor::new(&w);
+    floor.ctl(&["add", "adam"]).exit(0);
+    floor.ctl(&["up", "--detach"]).exit(0);
+    floor.ctl(&["start", "--worker", "adam", "--prompt", "hello"]).exit(0);
+    let waited = floor.ctl(&["wait", "adam", "--for", "working", "--json"]).exit(0).json();
+    assert_eq!(waited["workers"], serde_json::json!([{ "name": "adam", "status": "working" }]));
+    let late = floor.ctl(&["wait", "adam", "--for", "idle", "--timeout", "0s", "--json"]).exit(124).json();
+    assert_eq!(text(&late, "/error/kind"), "timeout");
+}
+
+#[test]
+fn sessions_start_without_the_source() {
+    let w = World::new();
+    let floor = Floor::new(&w);
+    floor.ctl(&["add", "adam"]).exit(0);
+    std::fs::rename(&floor.app.path, w.home("away")).unwrap();
+    floor.ctl(&["up", "--detach"]).exit(0);
+    assert_eq!(text(&floor.status("adam"), "/status"), "idle");
+    std::fs::rename(w.home("away"), &floor.app.path).unwrap();
+}
+
+#[test]
+fn a_patrol_waits_for_one_that_is_under_way() {
+    let w = World::new();
+    let floor = Floor::new(&w);
+    floor.ctl(&["patrol"]).exit(0).any_err();
+    let lock = File::open(floor.root.path.join("locks/patrol.lock")).unwrap();
+    lock.lock().unwrap();
+    let mut command = w.command(w.path("bin/worker-ctl"));
+    let mut child = command.arg("patrol").current_dir(&floor.root.path).spawn().unwrap();
+    wait_for(|| is_queued(child.id()) || child.try_wait().unwrap().is_some());
+    assert_eq!(child.try_wait().unwrap(), None, "it did not wait");
+    lock.unlock().unwrap();
+    assert_eq!(child.wait().unwrap().code(), Some(0));
+}
+
+#[test]
+fn down_force_ends_stubborn_programs_at_once() {
+    if !Path::new("/proc/self/environ").exists() {
+        skip("/proc");
+        return;
+    }
+    let w = World::new();
+    let floor = Floor::new(&w);
+    let (program, detached) = (program(), w.home("detached"));
+    let script = "trap '' INT TERM HUP; (setsid sleep 600 & echo $! > \"$1\"); exec \"$0\"";
+    table(&floor, "stubborn", &["sh", "-c", script, &program, detached.to_str().unwrap()], "");
+    floor.ctl(&["add", "adam", "--agent", "stubborn"]).exit(0);
+    let _up = Staying::new(&floor, &["up"]);
+    wait_for(|| is_at(&floor, "adam", "idle"));
+    assert!(marked(&floor).contains(&std::fs::read_to_string(&detached).unwrap().trim().to_owned()));
+    let start = Instant::now();
+    floor.ctl(&["down", "--force"]).exit(0);
+    // Without --force, the graces add up to 7 s.
+    assert!(start.elapsed().as_secs() < 6, "{:?}", start.elapsed());
+    assert_eq!(marked(&floor), Vec::<String>::new());
+    assert_eq!(text(&floor.status("adam"), "/status"), "offline");
+}
+
+#[test]
+fn a_slow_program_does_not_delay_the_patrol() {
+    let w = World::new();
+    let floor = Floor::new(&w);
+    let ready = w.home("ready");
+    let script = "until [ -e \"$1\" ]; do sleep 0.1; done; exec \"$0\"";
+    table(&floor, "slow", &["sh", "-c", script, &program(), ready.to_str().unwrap()], "");
+    floor.ctl(&["add", "adam"]).exit(0);
+    let _up = Staying::new(&floor, &["up"]);
+    wait_for(|| is_at(&floor, "adam", "idle"));
+    floor.ctl(&["start", "--prompt", "think"]).exit(0);
+    floor.ctl(&["add", "eve", "--agent", "slow"]).exit(0);
+    wait_for(|| tmux(&floor, &["list-sessions", "-F", "#{session_name}"]).contains("worker-eve\n"));
+    commit(&tree(&floor, "adam"), "Write a", &["a.txt"], "one\n");
+    wait_for(|| is_at(&floor, "adam", "needs_review"));
+    assert_eq!(text(&floor.status("eve"), "/status"), "offline");
+    write(&ready, "");
+    wait_for(|| is_at(&floor, "eve", "idle"));
+}
+
+#[test]
+fn up_without_a_state_ends_and_a_running_up_warns_once_about_a_lost_state() {
+    let w = World::new();
+    let floor = staff(&w, &["adam"]);
+    let good = floor.root.read("state.json");
+    floor.root.write("state.json", "{");
+    floor.ctl(&["up"]).exit(4).err_has("--rebuild");
+    floor.ctl(&["up", "--detach"]).exit(4).err_has("--rebuild");
+    floor.root.write("state.json", &good);
+    floor.ctl(&["up", "--detach", "--patrol-interval-secs", "1"]).exit(0);
+    // Replace it in one step: a half-written file would give another warning.
+    floor.root.sh("printf '{' > torn && mv torn state.json").exit(0);
+    let log = || floor.root.read("logs/up.out");
+    wait_for(|| log().contains("state.json"));
+    let start = std::time::Instant::now();
+    wait_for(|| start.elapsed() > std::time::Duration::from_millis(2500));
+    assert_eq!(log().matches("state.json").count(), 1, "{}", log());
+    // `down` still ends it and its sessions.
+    floor.ctl(&["down"]).exit(0).err_has("state.json");
+    assert!(!floor.root.has("tmux.sock"));
+    floor.root.write("state.json", &good);
+    assert_eq!(floor.ctl(&["status", "--json"]).exit(0).json()["daemon"], "stopped");
+}
+
+#[test]
+fn down_ends_all_sessions_without_a_state() {
+    let w = World::new();
+    let floor = staff(&w, &["adam"]);
+    let pid = floor.status("adam")["pane_pid"].as_i64().unwrap();
+    floor.root.write("state.json", "{");
+    floor.ctl(&["down"]).exit(0).err_has("down: adam");
+    assert!(!floor.root.has("tmux.sock"));
+    wait_for(|| floor.root.sh(&format!("kill -0 {pid} 2>/dev/null")).status != Some(0));
+}

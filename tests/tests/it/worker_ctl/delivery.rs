@@ -1,0 +1,199 @@
+//! worker-ctl: a text is delivered once and completely, or not at all.
+
+use std::process::Stdio;
+use std::time::Instant;
+
+use crate::support::floor::Floor;
+use crate::support::worker::{agent, kill_agent, prompts, refused, send_message, staff};
+use crate::support::world::{World, text, wait_for, write};
+
+/// Starts a command, and kills it when the condition holds.
+fn killed_when(floor: &Floor<'_>, args: &[&str], holds: impl FnMut() -> bool) {
+    let world = floor.root.world;
+    let mut command = world.command(world.path("bin/worker-ctl"));
+    command.args(args).current_dir(&floor.root.path).stdout(Stdio::null()).stderr(Stdio::null());
+    let mut child = command.spawn().unwrap();
+    wait_for(holds);
+    child.kill().unwrap();
+    assert!(!child.wait().unwrap().success());
+}
+
+#[test]
+fn a_prompt_arrives_byte_for_byte_and_once() {
+    let w = World::new();
+    let floor = Floor::new(&w);
+    floor.ctl(&["add", "adam"]).exit(0);
+    floor.up();
+    let prompt = "-x; $(id) `id` %s #{pane_id} C-c Enter;";
+    let both: Vec<_> = (0..2)
+        .map(|_| {
+            let mut command = w.command(w.path("bin/worker-ctl"));
+            command.args(["start", "--worker", "adam", "--prompt", prompt]).current_dir(&floor.root.path);
+            command.stdout(std::process::Stdio::null()).stderr(std::process::Stdio::null()).spawn().unwrap()
+        })
+        .collect();
+    let mut codes: Vec<_> = both.into_iter().map(|mut child| child.wait().unwrap().code()).collect();
+    codes.sort();
+    assert_eq!(codes, [Some(0), Some(1)]);
+    wait_for(|| !floor.prompts().is_empty());
+    assert!(floor.prompts()[0].ends_with(&format!("\n\n{prompt}")), "{:?}", floor.prompts());
+    let long = format!("first\u{1b}[201~\n\tsecond {}\nlast", "ü".repeat(20_000));
+    write(&w.home("long"), &long);
+    floor.root.sh("worker-ctl message adam - < ../long").exit(0);
+    wait_for(|| floor.prompts().len() == 2);
+    assert_eq!(floor.prompts()[1], long.replace("\u{1b}[201~", ""));
+    // A text goes to no other worker, and to no dead one.
+    floor.ctl(&["message", "ad", "x"]).exit(1).err_has("no worker `ad`");
+    floor.ctl(&["message", "adam", ""]).exit(2).any_err();
+    let socket = text(&floor.ctl(&["status", "--json"]).exit(0).json(), "/tmux_socket").to_owned();
+    floor.root.run("tmux", &["-S", &socket, "copy-mode", "-t", "=worker-adam:"]).exit(0);
+    floor.ctl(&["message", "adam", "in copy mode"]).exit(0);
+    wait_for(|| floor.prompts().len() == 3);
+    floor.ctl(&["message", "adam", "EXIT 7"]).exit(0);
+    wait_for(|| floor.ctl(&["message", "adam", "anybody?"]).exits_with(4));
+    assert_eq!(floor.prompts().len(), 4);
+    for _ in 0..3 {
+        floor.ctl(&["patrol"]).exit(0).any_err();
+    }
+    let adam = floor.status("adam");
+    assert_eq!(
+        (text(&adam, "/status"), text(&adam, "/task"), adam["crash_count"].as_u64()),
+        ("error", "working", Some(1))
+    );
+    assert_eq!(text(&adam, "/fault"), "exit 7");
+    // After a restart the task is the same.
+    floor.ctl(&["up", "adam"]).exit(0);
+    assert_eq!(text(&floor.status("adam"), "/status"), "working");
+    floor.ctl(&["message", "adam", "EXIT 0"]).exit(0);
+    floor.until("adam", "offline");
+    assert_eq!(floor.status("adam")["crash_count"], 1);
+}
+
+#[test]
+fn only_the_agents_own_hook_confirms_a_delivery() {
+    let w = World::new();
+    let floor = Floor::new(&w);
+    let hooked = agent(&floor, "hooked", &["--hook", "worker-ctl hook claude"], "");
+    floor.ctl(&["add", "adam", "--agent", "hooked"]).exit(0);
+    floor.ctl(&["add", "eve"]).exit(0);
+    floor.up();
+    let send = |name: &str, message: &str| {
+        let answer = floor.ctl(&["message", name, message, "--force", "--json"]).exit(0).json();
+        text(&answer, "/delivery").to_owned()
+    };
+    // Before its first report, worker-ctl does not wait for the hook.
+    assert_eq!(send("adam", "one"), "sent");
+    wait_for(|| prompts(&hooked).len() == 1);
+    let two = "two \"quoted\"\n\n\tü; $(id)\n";
+    assert_eq!(send("adam", two), "delivered");
+    assert_eq!(send("adam", "SLEEP 60"), "delivered");
+    // The agent does not read now, so the text is typed and not confirmed.
+    assert_eq!(send("adam", "three"), "sent");
+    assert_eq!([send("eve", "one"), send("eve", "two")], ["sent", "sent"]);
+    assert_eq!(prompts(&hooked), ["one", two, "SLEEP 60"]);
+    // The hook exits 0 wherever it is called.
+    assert_eq!(floor.root.sh("echo nonsense | worker-ctl hook claude").exit(0).stdout, "");
+}
+
+#[test]
+fn no_text_is_appended_to_an_unsubmitted_one() {
+    let w = World::new();
+    let floor = Floor::new(&w);
+    let config = floor.root.read("config.toml");
+    // This agent shows what is typed, like a real one.
+    floor.root.write("config.toml", &config.replace("ready = {", "paste = \"lines\"\nready = {"));
+    let table =
+        "\n[agents.echo]\ncommand = [\"sh\", \"-c\", \"printf '> '; exec cat\"]\nready = { pattern = \"^>\" }\n";
+    floor.root.write("config.toml", &(config + table));
+    floor.ctl(&["add", "adam", "--agent", "echo"]).exit(0);
+    floor.up();
+    let is_shown = || floor.ctl(&["peek", "adam"]).exit(0).stdout.contains("the first text");
+    killed_when(&floor, &["start", "--worker", "adam", "--prompt", "the first text"], is_shown);
+    for args in [&["message", "adam", "another"][..], &["start", "--resume", "adam"]] {
+        let refused = floor.ctl(args).exit(1);
+        refused.err_has("may be in the input line of adam").err_has("peek adam").err_has("--force");
+    }
+    assert!(!floor.ctl(&["peek", "adam"]).exit(0).stdout.contains("another"));
+    assert_eq!(text(&floor.status("adam"), "/task"), "working");
+    // A person has looked at the input line.
+    floor.ctl(&["message", "adam", "another", "--force"]).exit(0);
+    wait_for(|| floor.ctl(&["peek", "adam"]).exit(0).stdout.contains("another"));
+    floor.ctl(&["message", "adam", "more"]).exit(0);
+    assert_eq!(floor.status("adam")["notes"], serde_json::json!([]));
+}
+
+/// The command that clears the context is typed too. After a kill, the task is not appended to it.
+#[test]
+fn no_text_is_appended_to_an_unsubmitted_clear_command() {
+    let w = World::new();
+    let floor = Floor::new(&w);
+    let table = "\n[agents.echo]\ncommand = [\"sh\", \"-c\", \"printf '> '; exec cat\"]\nready = { pattern = \"^>\" }\n\
+                 clear = \"/clear\"\n";
+    let config = floor.root.read("config.toml");
+    floor.root.write("config.toml", &(config + table));
+    floor.ctl(&["add", "adam", "--agent", "echo"]).exit(0);
+    floor.up();
+    let clears = || floor.ctl(&["peek", "adam"]).exit(0).stdout.matches("/clear").count();
+    // It is shown twice: once as typed, and once printed by `cat`.
+    wait_for(|| clears() == 2);
+    killed_when(&floor, &["start", "--worker", "adam", "--prompt", "the task"], || clears() == 3);
+    floor.ctl(&["start", "--resume", "adam"]).exit(1).err_has("may be in the input line");
+}
+
+#[test]
+fn a_failed_delivery_is_one_json_document() {
+    let w = World::new();
+    let floor = staff(&w, &["adam"]);
+    floor.ctl(&["start", "--prompt", "think"]).exit(0);
+    kill_agent(&floor, "adam");
+    let answer = floor.ctl(&["message", "adam", "anybody?", "--json"]).exit(4).json();
+    assert_eq!(
+        ["/worker", "/delivery", "/status", "/error/kind"].map(|key| text(&answer, key)),
+        ["adam", "not_delivered", "working", "not_delivered"]
+    );
+}
+
+#[test]
+fn a_log_that_cannot_be_written_is_only_a_warning() {
+    let w = World::new();
+    let floor = staff(&w, &["adam"]);
+    let log = floor.root.path.join("logs/adam.log");
+    std::fs::remove_file(&log).unwrap();
+    std::fs::create_dir(&log).unwrap();
+    floor.ctl(&["start", "--prompt", "think"]).exit(0).err_has("warning");
+    wait_for(|| floor.prompts().len() == 1);
+    assert_eq!(text(&floor.status("adam"), "/status"), "working");
+}
+
+#[test]
+fn a_text_that_cannot_be_written_to_its_file_is_not_delivered() {
+    let w = World::new();
+    let floor = Floor::new(&w);
+    let log = agent(&floor, "file", &[], "paste = \"file\"\n");
+    floor.ctl(&["add", "adam", "--agent", "file"]).exit(0);
+    floor.up();
+    let task = || {
+        let mut adam = floor.status("adam");
+        adam["last_activity_unix"].take();
+        adam
+    };
+    let before = task();
+    floor.root.write("prompts", "somebody's\n");
+    assert_eq!(refused(&floor, &["start", "--worker", "adam", "--prompt", "x"], 4), "not_delivered");
+    assert_eq!((task(), text(&before, "/status")), (before.clone(), "idle"));
+    std::fs::remove_file(floor.root.path.join("prompts")).unwrap();
+    floor.ctl(&["start", "--prompt", "think"]).exit(0);
+    wait_for(|| prompts(&log).len() == 1);
+}
+
+#[test]
+fn paste_marks_are_removed_in_linear_time() {
+    let w = World::new();
+    let floor = staff(&w, &["adam"]);
+    let start = Instant::now();
+    send_message(&floor, "adam", &("\u{1b}[201~".repeat(150_000) + "x"));
+    // A search from the start for each mark would take minutes.
+    assert!(start.elapsed().as_secs() < 10, "{:?}", start.elapsed());
+    wait_for(|| !floor.prompts().is_empty());
+    assert_eq!(floor.prompts(), ["x"]);
+}

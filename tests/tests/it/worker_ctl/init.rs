@@ -1,0 +1,81 @@
+//! worker-ctl: `init` creates a root and only reads the source.
+
+use crate::support::world::{Repo, World};
+
+#[test]
+fn init_only_reads_the_source() {
+    let w = World::new();
+    let app = w.app();
+    app.commit("README.md", "app\n");
+    app.git(&["switch", "-q", "-c", "feature"]);
+    app.write("README.md", "changed\n");
+    let image = |app: &Repo<'_>| {
+        (
+            app.git(&["rev-parse", "HEAD"]),
+            app.git(&["status", "--porcelain"]),
+            std::fs::read(app.path.join(".git/index")).unwrap(),
+        )
+    };
+    let before = image(&app);
+    let root = w.home("workers");
+    app.run("worker-ctl", &["init"]).exit(0);
+    assert_eq!(image(&app), before);
+    let config = std::fs::read_to_string(root.join("config.toml")).unwrap();
+    assert!(config.contains("branch = \"main\""), "{config}");
+    app.run("worker-ctl", &["init"]).exit(1).err_has("is a root already");
+    assert_eq!(std::fs::read_to_string(root.join("config.toml")).unwrap(), config);
+    app.git(&["branch", "-q", "-m", "main", "trunk"]);
+    let other = w.home("other");
+    app.run("worker-ctl", &["init", "--target", other.to_str().unwrap()]).exit(2).err_has("--branch");
+    assert!(!other.exists());
+    app.run("worker-ctl", &["init", "--target", other.to_str().unwrap(), "--branch", "trunk"]).exit(0);
+    // An agent cannot push from the clone.
+    assert!(
+        !w.at(&other).run("git", &["push", "-q", "origin", "refs/remotes/origin/trunk:refs/heads/x"]).exits_with(0)
+    );
+    assert_eq!(app.git(&["branch", "--list", "x"]), "");
+}
+
+#[test]
+fn init_reads_variables_and_flags_win() {
+    let w = World::new();
+    let app = w.app();
+    app.commit("README.md", "app\n");
+    app.git(&["branch", "trunk"]);
+    let [root, other] = ["root", "other"].map(|name| w.home(name).to_str().unwrap().to_owned());
+    let source = app.path.to_str().unwrap();
+    let vars = [("WORKER_CTL_ROOT", root.as_str()), ("WORKER_CTL_SOURCE", source), ("WORKER_CTL_BRANCH", "trunk")];
+    let config = |root: &str| w.at(root).read("config.toml");
+    let home = w.at(w.home(""));
+    home.run_with("worker-ctl", &["init"], &vars).exit(0);
+    assert!(config(&root).contains("branch = \"trunk\"") && config(&root).contains(source), "{}", config(&root));
+    home.run_with("worker-ctl", &["init", "--target", &other, "--branch", "main"], &vars).exit(0);
+    assert!(config(&other).contains("branch = \"main\""), "{}", config(&other));
+}
+
+#[test]
+fn init_copies_hooks_and_merge_drivers_and_refuses_a_directory_in_use() {
+    let w = World::new();
+    let app = w.app();
+    app.commit("README.md", "app\n");
+    app.run("sweatfile-apply", &["hook", "install"]).exit(0);
+    app.run("ledger-synth", &["install"]).exit(0);
+    app.write("sweatfile", "[env]\nWHO = \"agent\"\n");
+    app.git(&["add", "-A"]);
+    app.git(&["commit", "-q", "-m", "set up"]);
+    app.run("sweatfile-apply", &["approve", "--yes"]).exit(0);
+    // A directory with other files is refused.
+    let root = w.home("root");
+    let init = || app.run("worker-ctl", &["init", "--target", root.to_str().unwrap()]);
+    w.repo("root").commit("mine", "x\n");
+    init().exit(1).err_has("not empty");
+    w.at(&root).sh("rm mine").exit(0);
+    init().exit(1).err_has("another repository");
+    // The files of a killed init are adopted.
+    w.at(&root).sh("rm -rf .git && git init -q --initial-branch worker-ctl-none . && mkdir locks").exit(0);
+    init().exit(0);
+    let root = w.at(&root);
+    root.run("worker-ctl", &["add", "adam", "--agent", "aider"]).exit(0);
+    root.read(".worktrees/adam/.sweatshop-env").lines().find(|line| *line == "WHO=agent").unwrap();
+    assert!(root.git(&["config", "merge.ledger-synth.driver"]).starts_with("ledger-synth merge-driver"));
+}

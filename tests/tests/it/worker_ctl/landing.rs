@@ -1,0 +1,204 @@
+//! worker-ctl: how work lands on a source with an unusual history, directory or setting.
+
+use crate::support::worker::{assert_landed, by_hand, commit, head, staff, tip, tree, work};
+use crate::support::world::{World, text};
+
+#[test]
+fn work_lands_on_a_source_with_a_separate_git_directory() {
+    let w = World::new();
+    let floor = staff(&w, &["adam"]);
+    let elsewhere = w.home("elsewhere.git");
+    floor.app.git(&["init", "-q", "--separate-git-dir", elsewhere.to_str().unwrap()]);
+    work(&floor, "adam", "COMMIT a.txt one Write a");
+    floor.ctl(&["accept", "adam"]).exit(0);
+    assert_eq!(floor.app.read("a.txt"), "one\n");
+    assert_eq!(floor.app.git(&["status", "--porcelain"]), "");
+}
+
+#[test]
+fn squashed_commits_are_kept_under_a_ref() {
+    let w = World::new();
+    let floor = staff(&w, &["adam"]);
+    floor.ctl(&["start", "--worker", "adam", "--prompt", "think"]).exit(0);
+    let adam = tree(&floor, "adam");
+    for name in ["one", "two"] {
+        commit(&adam, &format!("Write {name}"), &[name], "x\n");
+    }
+    floor.until("adam", "needs_review");
+    let work = adam.git(&["rev-parse", "HEAD"]);
+    floor.ctl(&["accept", "adam"]).exit(0);
+    assert!(floor.root.git(&["for-each-ref", "refs/shopfloor/accepted/adam", "--format=%(objectname)"]) == work);
+}
+
+#[test]
+fn work_on_an_unrelated_history_can_be_reviewed_but_not_accepted() {
+    let w = World::new();
+    let floor = staff(&w, &["adam"]);
+    floor.ctl(&["start", "--worker", "adam", "--prompt", "think"]).exit(0);
+    let adam = tree(&floor, "adam");
+    adam.git(&["checkout", "-q", "--orphan", "other"]);
+    adam.git(&["commit", "-q", "-m", "anew"]);
+    adam.git(&["branch", "-M", "other", "worker/adam"]);
+    adam.commit("new.txt", "x\n");
+    floor.until("adam", "needs_review");
+    floor.ctl(&["review", "adam", "--interface", "git"]).exit(0).any_err().out_has("+x");
+    let old = tip(&floor);
+    floor.ctl(&["accept", "adam"]).exit(1).err_has("no history in common").err_has("reset adam --force");
+    assert_eq!(tip(&floor), old);
+    floor.ctl(&["reset", "adam", "--force"]).exit(0).out_has("refs/shopfloor/trash/");
+}
+
+/// The agent rebased onto the default branch by itself. Commits that the default branch drops later do not come back
+/// with its work.
+#[test]
+fn work_that_an_agent_rebased_does_not_bring_back_dropped_commits() {
+    let w = World::new();
+    let floor = staff(&w, &["adam", "eve"]);
+    for name in ["adam", "eve"] {
+        floor.ctl(&["start", "--worker", name, "--prompt", "think"]).exit(0);
+    }
+    for n in 0..3 {
+        floor.app.commit("x", &format!("{n}\n"));
+    }
+    for name in ["adam", "eve"] {
+        let at = tree(&floor, name);
+        at.git(&["fetch", "-q"]);
+        at.git(&["rebase", "-q", "refs/remotes/origin/main"]);
+        commit(&at, "mine", &[name], "x\n");
+        floor.until(name, "needs_review");
+    }
+    floor.app.git(&["reset", "-q", "--hard", "HEAD~1"]);
+    floor.ctl(&["accept", "adam"]).exit(1).err_has("dropped");
+    floor.ctl(&["rebase", "adam"]).exit(0);
+    floor.ctl(&["accept", "adam"]).exit(0);
+    assert_eq!((floor.app.read("x"), floor.app.read("adam")), ("1\n".into(), "x\n".into()));
+    floor.ctl(&["patrol"]).exit(0).any_err();
+    floor.ctl(&["accept", "eve"]).exit(0);
+    assert_eq!((floor.app.read("x"), floor.app.read("eve")), ("1\n".into(), "x\n".into()));
+}
+
+#[test]
+fn work_landed_by_hand_and_dropped_again_can_be_accepted() {
+    let w = World::new();
+    let floor = staff(&w, &["adam"]);
+    work(&floor, "adam", "COMMIT a.txt one Write a");
+    let (adam, old) = (tree(&floor, "adam"), tip(&floor));
+    let sha = head(&adam);
+    floor.app.git(&["fetch", "-q", floor.root.path.to_str().unwrap(), "worker/adam"]);
+    floor.app.git(&["merge", "-q", "--ff-only", "FETCH_HEAD"]);
+    floor.ctl(&["patrol"]).exit(0).any_err();
+    floor.app.git(&["reset", "-q", "--hard", "HEAD~1"]);
+    for _ in 0..2 {
+        floor.ctl(&["patrol"]).exit(0).any_err();
+        let worker = floor.status("adam");
+        assert_eq!((head(&adam), text(&worker, "/commit_sha")), (sha.clone(), sha.as_str()));
+        assert_eq!(text(&worker, "/status"), "needs_review");
+    }
+    floor.ctl(&["accept", "adam"]).exit(0);
+    assert_landed(&floor, "adam", &old, "");
+    assert_eq!(floor.app.read("a.txt"), "one\n");
+}
+
+#[test]
+fn an_ignored_file_of_the_source_is_never_overwritten() {
+    let w = World::new();
+    let floor = staff(&w, &["adam"]);
+    floor.app.write(".git/info/exclude", "/Tabula.xlsm\n");
+    floor.app.write("Tabula.xlsm", "mine\n");
+    floor.ctl(&["start", "--prompt", "think"]).exit(0);
+    tree(&floor, "adam").commit("Tabula.xlsm", "the agent's\n");
+    floor.until("adam", "needs_review");
+    let old = tip(&floor);
+    floor.ctl(&["accept", "adam"]).exit(1).any_err();
+    assert_eq!((floor.app.read("Tabula.xlsm"), tip(&floor)), ("mine\n".into(), old.clone()));
+    assert_eq!(text(&floor.status("adam"), "/status"), "needs_review");
+    std::fs::remove_file(floor.app.path.join("Tabula.xlsm")).unwrap();
+    floor.ctl(&["accept", "adam"]).exit(0);
+    assert_landed(&floor, "adam", &old, "");
+}
+
+#[test]
+fn git_settings_do_not_change_how_work_lands() {
+    let w = World::new();
+    let floor = staff(&w, &["adam", "eve"]);
+    work(&floor, "eve", "COMMIT README.md eves Change it");
+    let settings = [
+        ("merge.ff", "false"),
+        ("merge.autoStash", "true"),
+        ("commit.gpgSign", "true"),
+        ("rebase.autoStash", "true"),
+        ("rebase.updateRefs", "true"),
+    ];
+    for (key, value) in settings {
+        let files = ["a", "b", "c"].map(|name| format!("{name}-{key}"));
+        let adam = by_hand(&floor, "adam", &[(files[0].as_str(), "1\n"), (files[1].as_str(), "2\n")]);
+        adam.git(&["branch", "-q", "-f", "keep", "HEAD~1"]);
+        floor.app.commit(&files[2], "3\n");
+        floor.app.write("README.md", "mine\n");
+        let (old, keep) = (tip(&floor), adam.git(&["rev-parse", "keep"]));
+        for repo in [&floor.app, &floor.root] {
+            repo.git(&["config", "gpg.program", "false"]);
+            repo.git(&["config", key, value]);
+        }
+        // The patrol rebases the work onto main, and the accept lands it.
+        floor.ctl(&["patrol"]).exit(0).any_err();
+        assert_eq!(adam.git(&["merge-base", "HEAD", &old]).trim_end(), old, "{key}");
+        floor.ctl(&["accept", "adam"]).exit(0);
+        assert_landed(&floor, "adam", &old, key);
+        assert_eq!(adam.git(&["rev-parse", "keep"]), keep, "{key}");
+        // Changes in the way are not stashed either.
+        floor.ctl(&["accept", "eve"]).exit(1).any_err();
+        assert_eq!(floor.app.read("README.md"), "mine\n", "{key}");
+        assert_eq!(floor.app.git(&["stash", "list"]) + &adam.git(&["stash", "list"]), "", "{key}");
+        for repo in [&floor.app, &floor.root] {
+            repo.git(&["config", "--unset", key]);
+        }
+    }
+}
+
+#[test]
+fn accept_names_a_missing_source_and_changes_nothing() {
+    let w = World::new();
+    let floor = staff(&w, &["adam"]);
+    work(&floor, "adam", "COMMIT a.txt one Write a");
+    let (old, before) = (tip(&floor), floor.status("adam"));
+    let away = w.home("away");
+    std::fs::rename(&floor.app.path, &away).unwrap();
+    let refused = floor.ctl(&["accept", "adam"]);
+    assert!(matches!(*refused.status, Some(1 | 4)), "{refused:?}");
+    refused.err_has(floor.app.path.to_str().unwrap());
+    assert_eq!(floor.status("adam"), before);
+    std::fs::rename(&away, &floor.app.path).unwrap();
+    floor.ctl(&["accept", "adam"]).exit(0);
+    assert_landed(&floor, "adam", &old, "");
+}
+
+#[test]
+fn work_lands_as_one_commit_on_a_rewritten_history() {
+    let w = World::new();
+    let floor = staff(&w, &["adam", "eve"]);
+    let app = &floor.app;
+    app.commit("extra", "x\n");
+    work(&floor, "adam", "COMMIT a.txt one Write a");
+    work(&floor, "eve", "COMMIT e.txt two Write e");
+    // The source goes back to an older commit.
+    app.git(&["reset", "-q", "--hard", "HEAD~1"]);
+    let old = tip(&floor);
+    // Dropped commits do not come back with the work.
+    floor.ctl(&["accept", "adam"]).exit(1).err_has("dropped");
+    assert_eq!(tip(&floor), old);
+    floor.ctl(&["rebase", "adam"]).exit(0);
+    floor.ctl(&["accept", "adam"]).exit(0);
+    assert_landed(&floor, "adam", &old, "older");
+    assert_eq!(app.read("a.txt"), "one\n");
+    assert!(!app.has("extra"));
+    // The source switches to another commit.
+    let other = app.git(&["commit-tree", "main^{tree}", "-p", "main~1", "-m", "other"]);
+    app.git(&["switch", "-q", "-c", "elsewhere"]);
+    app.git(&["branch", "-q", "-f", "main", other.trim_end()]);
+    let old = tip(&floor);
+    floor.ctl(&["patrol"]).exit(0).any_err();
+    floor.ctl(&["accept", "eve"]).exit(0);
+    assert_landed(&floor, "eve", &old, "another");
+    assert_eq!(app.git(&["show", "main:a.txt", "main:e.txt"]), "one\ntwo\n");
+}

@@ -1,0 +1,180 @@
+//! worker-ctl: `nuke` and `reset` lose nothing.
+
+use crate::support::floor::Floor;
+use crate::support::worker::{head, ref_with, staff, tip, tree};
+use crate::support::world::{Repo, World, text};
+
+/// Requires that nuke and reset refuse, that both name one of the losses, and that the worktree stays.
+#[track_caller]
+fn assert_refused(floor: &Floor<'_>, name: &str, losses: &[&str]) {
+    for args in [&["nuke", name, "--yes"][..], &["reset", name]] {
+        let refused = floor.ctl(args).exit(1);
+        assert!(losses.iter().any(|loss| refused.stderr.contains(loss)), "no {losses:?} in {refused:?}");
+    }
+    assert_eq!(text(&floor.status(name), "/name"), name);
+    assert!(tree(floor, name).has(".git"));
+}
+
+/// Runs the command with --force. Returns its output.
+fn forced(floor: &Floor<'_>, command: &str, name: &str) -> String {
+    let args: &[&str] =
+        if command == "nuke" { &["nuke", name, "--yes", "--force"] } else { &["reset", name, "--force"] };
+    let output = floor.ctl(args).exit(0).any_err().stdout.into();
+    let at = tree(floor, name);
+    match command {
+        "nuke" => assert!(!at.path.exists()),
+        _ => assert_eq!(at.git(&["rev-parse", "--abbrev-ref", "HEAD"]), format!("worker/{name}\n")),
+    }
+    output
+}
+
+/// Makes a commit on no branch.
+fn detached(at: &Repo<'_>) -> String {
+    at.git(&["switch", "-q", "--detach"]);
+    at.commit("lone", "x\n");
+    head(at)
+}
+
+/// Makes a commit that only a rebase under way refers to, which has not reached it yet.
+fn rebasing(at: &Repo<'_>) -> String {
+    at.git(&["switch", "-q", "--detach"]);
+    at.commit("first", "x\n");
+    at.commit("lone", "x\n");
+    let sha = head(at);
+    let onto = "refs/remotes/origin/main";
+    at.run_with("git", &["rebase", "-q", "-i", onto], &[("GIT_SEQUENCE_EDITOR", "sed -i 1ibreak")]).exit(0);
+    assert_eq!(head(at), at.git(&["rev-parse", onto]).trim_end());
+    sha
+}
+
+#[test]
+fn nuke_and_reset_refuse_losses_and_keep_them_with_force() {
+    let w = World::new();
+    let floor = Floor::new(&w);
+    for name in ["adam", "eve", "noah"] {
+        floor.ctl(&["add", name]).exit(0);
+    }
+    floor.up();
+    for name in ["adam", "eve"] {
+        floor
+            .ctl(&["start", "--worker", name, "--prompt", &format!("COMMIT {name}.txt x Work\nDIRTY loose {name}")])
+            .exit(0);
+        floor.until(name, "needs_review");
+    }
+    floor.ctl(&["accept", "adam"]).exit(1).err_has("loose");
+    floor.ctl(&["reset", "adam"]).exit(1).err_has("nowhere else");
+    let kept = floor.ctl(&["reset", "adam", "--force"]).exit(0).stdout;
+    assert_eq!(floor.root.git(&["show", &format!("{}:loose", kept.trim())]), "adam");
+    assert_eq!(floor.root.git(&["show", &format!("{}:adam.txt", kept.trim())]), "x\n");
+    assert_eq!(text(&floor.status("adam"), "/status"), "idle");
+    floor.ctl(&["nuke", "noah"]).exit(3).err_has("--yes");
+    floor.ctl(&["nuke", "noah", "--yes"]).exit(0);
+    floor.ctl(&["nuke", "--all", "--yes"]).exit(1).err_has("eve has work");
+    let kept = floor.ctl(&["nuke", "--all", "--yes", "--force"]).exit(0).stdout;
+    assert_eq!(floor.root.git(&["show", &format!("{}:loose", kept.trim())]), "eve");
+    assert_eq!(floor.ctl(&["status", "--json"]).exit(0).json()["workers"], serde_json::json!([]));
+    assert!(!floor.root.read("config.toml").contains("[workers.eve]"));
+    assert_eq!(floor.root.git(&["worktree", "list"]).lines().count(), 1);
+}
+
+#[test]
+fn an_empty_commit_counts_as_work() {
+    let w = World::new();
+    let floor = staff(&w, &["adam"]);
+    tree(&floor, "adam").git(&["commit", "-q", "--allow-empty", "-m", "what was tried"]);
+    for args in [&["nuke", "adam", "--yes"][..], &["reset", "adam"]] {
+        floor.ctl(args).exit(1).err_has("what was tried");
+    }
+    let kept = floor.ctl(&["reset", "adam", "--force"]).exit(0).stdout;
+    assert!(floor.root.git(&["log", "--format=%s", kept.trim_end()]).contains("what was tried"));
+}
+
+#[test]
+fn a_locked_worktree_is_not_removed() {
+    let w = World::new();
+    let floor = Floor::new(&w);
+    floor.ctl(&["add", "adam"]).exit(0);
+    let adam = tree(&floor, "adam");
+    adam.commit("a.txt", "x\n");
+    let sha = head(&adam);
+    floor.root.git(&["worktree", "lock", ".worktrees/adam"]);
+    floor.ctl(&["nuke", "adam", "--yes", "--force"]).exit(1).err_has("locked");
+    assert_eq!(floor.root.git(&["for-each-ref", "refs/shopfloor"]), "");
+    assert_eq!((head(&adam), text(&floor.status("adam"), "/task")), (sha.clone(), "idle"));
+    floor.root.git(&["worktree", "unlock", ".worktrees/adam"]);
+    let output = floor.ctl(&["nuke", "adam", "--yes", "--force"]).exit(0).stdout;
+    ref_with(&floor, &output, &sha);
+    assert!(!floor.root.has(".worktrees/adam"));
+}
+
+#[test]
+fn a_nested_repository_without_commits_is_kept() {
+    let w = World::new();
+    let floor = Floor::new(&w);
+    floor.ctl(&["add", "adam"]).exit(0);
+    let adam = tree(&floor, "adam");
+    adam.git(&["init", "-q", "nested"]);
+    adam.write("nested/n", "n\n");
+    adam.write("loose", "x\n");
+    let output = floor.ctl(&["nuke", "adam", "--yes", "--force"]).exit(0).stdout;
+    assert!(!floor.root.has(".worktrees/adam"));
+    let found = floor.root.sh("find trash -path '*/nested/n' -o -path '*/nested/.git'").exit(0).stdout;
+    assert_eq!(found.lines().count(), 2, "{found}");
+    let kept = ref_with(&floor, &output, &tip(&floor));
+    assert_eq!(floor.root.git(&["show", &format!("{kept}:loose")]), "x\n");
+}
+
+#[test]
+fn commits_on_no_branch_are_refused_or_kept() {
+    let w = World::new();
+    let floor = Floor::new(&w);
+    for loss in ["detached", "rebasing"] {
+        for command in ["nuke", "reset"] {
+            let name = format!("{loss}-{command}");
+            floor.ctl(&["add", &name]).exit(0);
+            let at = tree(&floor, &name);
+            let sha = if loss == "detached" { detached(&at) } else { rebasing(&at) };
+            assert_refused(&floor, &name, &["lone", &sha[..7]]);
+            let output = forced(&floor, command, &name);
+            let kept = ref_with(&floor, &output, &sha);
+            assert_eq!(floor.root.git(&["show", &format!("{sha}:lone")]), "x\n", "{kept}");
+        }
+    }
+}
+
+#[test]
+fn untracked_files_and_nested_repositories_are_refused_or_kept() {
+    let w = World::new();
+    let floor = Floor::new(&w);
+    for command in ["nuke", "reset"] {
+        floor.ctl(&["add", "adam"]).exit(0);
+        let adam = tree(&floor, "adam");
+        adam.write("some where/loose", "x\n");
+        assert_refused(&floor, "adam", &["loose"]);
+        let kept = ref_with(&floor, &forced(&floor, command, "adam"), &tip(&floor));
+        assert_eq!(floor.root.git(&["show", &format!("{kept}:some where/loose")]), "x\n");
+        // A nested repository is kept as a whole, with its commits.
+        let eve = format!("eve-{command}");
+        floor.ctl(&["add", &eve]).exit(0);
+        let nested = w.at(tree(&floor, &eve).path.join("nested"));
+        tree(&floor, &eve).git(&["init", "-q", "nested"]);
+        nested.commit("n", "n\n");
+        let sha = head(&nested);
+        assert_refused(&floor, &eve, &["nested"]);
+        let output = forced(&floor, command, &eve);
+        assert!(!nested.path.exists());
+        let dir = output.lines().map(|line| floor.root.path.join(line)).find(|path| path.is_dir());
+        let dir = dir.unwrap_or_else(|| panic!("no directory is named: {output}"));
+        assert!(dir.starts_with(floor.root.path.join("trash")), "{output}");
+        let found = w.at(&dir).sh("find . -name .git -prune -printf '%h\\n'").exit(0).stdout;
+        let holds = |at: &str| {
+            let kept = w.at(dir.join(at));
+            kept.has("n")
+                && kept.run("git", &["rev-parse", "HEAD"]).any_status().any_out().any_err().stdout.trim_end() == sha
+        };
+        assert!(found.lines().any(holds), "{found}");
+    }
+    // Without losses nothing is kept.
+    floor.ctl(&["add", "noah"]).exit(0);
+    assert_eq!(floor.ctl(&["nuke", "noah", "--yes", "--force"]).exit(0).stdout, "");
+}

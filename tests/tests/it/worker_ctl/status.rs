@@ -1,0 +1,140 @@
+//! worker-ctl: what `status` shows and what `wait` waits for.
+
+use std::fs::File;
+
+use crate::support::floor::Floor;
+use crate::support::worker::{Staying, is_at, run_together, staff, tree};
+use crate::support::world::{World, text, wait_for};
+
+#[test]
+fn status_shows_that_a_restarted_program_does_not_know_its_task() {
+    let w = World::new();
+    let floor = staff(&w, &["adam"]);
+    floor.ctl(&["start", "--prompt", "think"]).exit(0);
+    assert_eq!(floor.status("adam")["notes"], serde_json::json!([]));
+    floor.ctl(&["down"]).exit(0);
+    floor.up();
+    floor.ctl(&["status"]).exit(0).out_has("working").out_has("`worker-ctl start --resume adam`");
+    floor.ctl(&["message", "adam", "hello"]).exit(0);
+    floor.ctl(&["status"]).exit(0).out_has("start --resume adam");
+    floor.ctl(&["start", "--resume", "adam"]).exit(0);
+    assert_eq!(floor.status("adam")["notes"], serde_json::json!([]));
+}
+
+#[test]
+fn wait_ends_at_once_when_the_state_cannot_be_reached() {
+    let w = World::new();
+    let floor = staff(&w, &["adam", "eve"]);
+    let wait = |args: &[&str]| floor.ctl(&[&["wait"], args, &["--timeout", "60s"]].concat());
+    wait(&["adam", "--for", "needs_review"]).exit(1).err_has("adam is idle and has no task");
+    floor.ctl(&["start", "--worker", "eve", "--prompt", "COMMIT README.md done Work"]).exit(0);
+    // Without --any one worker that is stuck fails; with --any it does not.
+    wait(&["adam", "eve", "--for", "needs_review"]).exit(1).err_has("adam");
+    let any = wait(&["adam", "eve", "--for", "needs_review", "--any", "--json"]).exit(0).json();
+    assert_eq!((any["workers"].as_array().unwrap().len(), text(&any, "/workers/0/name")), (1, "eve"));
+    floor.ctl(&["start", "--worker", "adam", "--prompt", "EXIT 7"]).exit(0);
+    wait(&["adam", "--for", "needs_review"]).exit(1).err_has("adam is in error: exit 7");
+    floor.ctl(&["down"]).exit(0);
+    wait(&["eve", "--for", "idle"]).exit(1).err_has("eve is offline");
+    wait(&["eve", "--for", "offline"]).exit(0);
+}
+
+#[test]
+fn an_agent_on_another_branch_gets_a_note() {
+    let w = World::new();
+    let floor = staff(&w, &["adam"]);
+    let adam = tree(&floor, "adam");
+    let notes = || {
+        floor.ctl(&["patrol"]).exit(0).any_err();
+        floor.status("adam")["notes"].to_string()
+    };
+    adam.git(&["switch", "-q", "-c", "mine"]);
+    assert!(notes().contains("on the branch mine instead of its own"), "{}", notes());
+    floor.ctl(&["doctor"]).exit(1).out_has("mine");
+    adam.git(&["switch", "-q", "worker/adam"]);
+    assert_eq!(notes(), "[]");
+    floor.ctl(&["doctor"]).exit(0);
+    adam.git(&["switch", "-q", "--detach"]);
+    assert!(notes().contains("on no branch"), "{}", notes());
+    adam.git(&["branch", "-q", "-D", "worker/adam"]);
+    assert!(notes().contains("worker/adam was deleted"), "{}", notes());
+    floor.ctl(&["doctor"]).exit(1).out_has("was deleted");
+    floor.ctl(&["reset", "adam"]).exit(0);
+    assert_eq!(notes(), "[]");
+}
+
+#[test]
+fn status_needs_no_lock_and_ends_with_its_reader() {
+    let w = World::new();
+    let floor = Floor::new(&w);
+    for name in ["adam", "eve"] {
+        floor.ctl(&["add", name]).exit(0);
+    }
+    floor.up();
+    let before = floor.root.read("state.json");
+    let lock = File::open(floor.root.path.join("locks/state.lock")).unwrap();
+    lock.lock().unwrap();
+    let start = std::time::Instant::now();
+    floor.ctl(&["status"]).exit(0).out_has("adam  idle");
+    assert!(is_at(&floor, "eve", "idle"));
+    floor.ctl(&["peek", "adam"]).exit(0).out_has(">");
+    floor.ctl(&["events"]).exit(0).out_has("session_up");
+    assert!(start.elapsed().as_secs() < 5, "something waited for the lock");
+    lock.unlock().unwrap();
+    assert_eq!(floor.root.read("state.json"), before);
+    for flags in ["", "--json", "--watch", "--watch --json"] {
+        let line = format!("{{ timeout 30 worker-ctl status {flags}; echo $? >&2; }} | head -n 1");
+        let gone = floor.root.sh(&line).exit(0);
+        assert_eq!((gone.stdout.lines().count(), gone.stderr.as_str()), (1, "0\n"), "{flags}");
+    }
+}
+
+#[test]
+fn status_shows_every_state_and_watch_keeps_showing() {
+    let w = World::new();
+    let floor = Floor::new(&w);
+    // Each worker reaches the state that it is named after.
+    let names = ["error", "idle", "needs_review", "offline", "rebasing", "rejected", "working"];
+    for name in names {
+        floor.ctl(&["add", name]).exit(0);
+    }
+    floor.up();
+    let watching = Staying::new(&floor, &["status", "--watch"]);
+    let shows = |name: &str, part: &str| {
+        watching.out().lines().any(|line| line.split_whitespace().next() == Some(name) && line.contains(part))
+    };
+    wait_for(|| names.iter().all(|name| shows(name, " idle")));
+    run_together(
+        &floor,
+        &[
+            &["start", "--worker", "error", "--prompt", "EXIT 7"],
+            &["start", "--worker", "needs_review", "--prompt", "COMMIT a.txt a Write a"],
+            &["start", "--worker", "offline", "--prompt", "EXIT 0"],
+            &["start", "--worker", "rebasing", "--prompt", "COMMIT README.md mine Change it"],
+            &["start", "--worker", "rejected", "--prompt", "COMMIT b.txt b Write b"],
+            &["start", "--worker", "working", "--prompt", "think"],
+        ],
+    );
+    for name in ["needs_review", "rebasing", "rejected"] {
+        floor.until(name, "needs_review");
+    }
+    floor.until("error", "error");
+    floor.until("offline", "offline");
+    floor.ctl(&["review", "rejected"]).exit(0);
+    floor.ctl(&["reject", "no"]).exit(0);
+    floor.app.commit("README.md", "theirs\n");
+    floor.ctl(&["accept", "rebasing"]).exit(1).any_err();
+    let answer = floor.ctl(&["status", "--json"]).exit(0);
+    assert_eq!(answer.stdout.lines().count(), 1);
+    let document = answer.json();
+    let words = |key: &str| {
+        let all = document["workers"].as_array().unwrap().iter();
+        all.map(|worker| worker[key].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    assert_eq!((document["v"].as_i64(), document["daemon"].as_str()), (Some(1), Some("stopped")));
+    assert_eq!(words("status"), names);
+    assert_eq!(words("name"), names);
+    assert_eq!(floor.ctl(&["status"]).exit(0).stdout.lines().count(), names.len());
+    wait_for(|| names.iter().all(|name| shows(name, &format!(" {name}"))));
+    assert!(shows("error", "exit 7"));
+}

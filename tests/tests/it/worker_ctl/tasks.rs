@@ -1,0 +1,299 @@
+//! worker-ctl: a task from its start to its end, and through restarts.
+
+use std::path::Path;
+
+use serde_json::Value;
+
+use crate::support::floor::Floor;
+use crate::support::worker::{head, staff, tree, up, work};
+use crate::support::world::{World, text, wait_for};
+
+#[test]
+fn a_task_runs_from_start_to_acceptance() {
+    let w = World::new();
+    let floor = Floor::new(&w);
+    floor.ctl(&["add", "adam"]).exit(0);
+    floor.ctl(&["start", "--prompt", "x"]).exit(1).err_has("no worker is idle");
+    floor.up();
+    let pid = floor.status("adam")["pane_pid"].clone();
+    let started = floor.ctl(&[
+        "start",
+        "--prompt",
+        "COMMIT a.txt one Write a\\n\\nCo-authored-by: scripted <s@x>\\nSigned-off-by: Ada <a@x>",
+        "--json",
+    ]);
+    assert_eq!(text(&started.exit(0).json(), "/status"), "working");
+    floor.ctl(&["start", "--worker", "adam", "--prompt", "x"]).exit(1).err_has("working");
+    floor.until("adam", "needs_review");
+    floor.ctl(&["reject", "no"]).exit(1).err_has("nothing was reviewed");
+    floor.ctl(&["review", "adam"]).exit(0).out_has("+one");
+    // Reject the work, let the worker amend it, and review it again.
+    floor.ctl(&["reject", "AMEND a.txt two"]).exit(0);
+    wait_for(|| floor.prompts().len() == 2);
+    assert!(floor.prompts()[1].contains("+one"));
+    floor.until("adam", "needs_review");
+    let old = floor.app.git(&["rev-parse", "main"]);
+    floor.ctl(&["accept"]).exit(1).err_has("was not reviewed");
+    floor.ctl(&["accept", "adam"]).exit(0).err_has("was not reviewed");
+    assert_eq!(floor.app.git(&["log", "--format=%s|%an|%P", "-1", "main"]), format!("Write a|Ada|{old}"));
+    assert_eq!(floor.app.read("a.txt"), "two\n");
+    let message = floor.app.git(&["log", "-1", "--format=%B", "main"]);
+    assert!(message.contains("Signed-off-by: Ada") && !message.to_lowercase().contains("co-authored"), "{message}");
+    let adam = floor.status("adam");
+    assert_eq!((text(&adam, "/status"), &adam["pane_pid"], &adam["prompt"]), ("idle", &pid, &Value::Null));
+    assert_eq!(floor.app.git(&["for-each-ref", "refs/shopfloor"]) + &floor.app.git(&["status", "--porcelain"]), "");
+    assert_eq!(w.at(floor.root.path.join(".worktrees/adam")).git(&["status", "--porcelain"]), "");
+}
+
+#[test]
+fn down_ends_all_sessions_and_a_restart_keeps_every_task() {
+    let w = World::new();
+    let floor = Floor::new(&w);
+    for name in ["idle", "working", "waiting"] {
+        floor.ctl(&["add", name]).exit(0);
+    }
+    floor.up();
+    floor.ctl(&["start", "--worker", "working", "--prompt", "think"]).exit(0);
+    floor.ctl(&["start", "--worker", "waiting", "--prompt", "COMMIT w.txt w Write w"]).exit(0);
+    floor.until("waiting", "needs_review");
+    let tasks = || {
+        ["idle", "working", "waiting"]
+            .map(|name| (text(&floor.status(name), "/task").to_owned(), floor.status(name)["commit_sha"].clone()))
+    };
+    let before = tasks();
+    let prompts = floor.prompts();
+    floor.ctl(&["down"]).exit(0);
+    assert_eq!(tasks(), before);
+    assert_eq!(text(&floor.status("waiting"), "/status"), "offline");
+    let socket = text(&floor.ctl(&["status", "--json"]).exit(0).json(), "/tmux_socket").to_owned();
+    assert!(!Path::new(&socket).exists());
+    floor.app.commit("advance", "1\n");
+    floor.up();
+    assert_eq!(tasks(), before);
+    floor.ctl(&["patrol"]).exit(0).any_err();
+    assert_eq!(tasks().map(|(task, _)| task), before.map(|(task, _)| task));
+    assert_eq!(floor.prompts(), prompts, "a prompt was sent again");
+    // A state that cannot be read is never treated as empty.
+    floor.ctl(&["down"]).exit(0);
+    let good = floor.root.read("state.json");
+    floor.root.write("state.json", "{");
+    floor.ctl(&["status"]).exit(4).err_has("doctor --rebuild");
+    floor.ctl(&["add", "new"]).exit(4).any_err();
+    assert_eq!(floor.root.read("state.json"), "{");
+    floor.root.write("state.json", &good);
+}
+
+#[test]
+fn only_a_new_commit_on_the_workers_branch_leads_to_review() {
+    let w = World::new();
+    let floor = Floor::new(&w);
+    floor.ctl(&["add", "adam"]).exit(0);
+    floor.up();
+    floor.ctl(&["start", "--prompt", "think"]).exit(0);
+    let adam = w.at(floor.root.path.join(".worktrees/adam"));
+    let stays = |event: &str| {
+        floor.ctl(&["patrol"]).exit(0).any_err();
+        assert_eq!(text(&floor.status("adam"), "/status"), "working", "{event}");
+    };
+    adam.write("README.md", "edited\n");
+    stays("an edit");
+    adam.git(&["tag", "v1"]);
+    stays("a tag");
+    adam.git(&["fetch", "-q"]);
+    stays("a fetch");
+    adam.git(&["stash", "-q"]);
+    adam.git(&["switch", "-q", "-c", "aside"]);
+    adam.commit("aside.txt", "x");
+    stays("a commit on another branch");
+    adam.git(&["switch", "-q", "worker/adam"]);
+    // During a rebase of its own the worker is left alone.
+    adam.commit("one", "1");
+    adam.commit("two", "2");
+    adam.run_with("git", &["rebase", "-q", "-i", "HEAD~1"], &[("GIT_SEQUENCE_EDITOR", "sed -i 's/^pick/edit/'")])
+        .exit(0);
+    stays("its own rebase");
+    assert!(floor.root.path.join(".git/worktrees/adam/rebase-merge").exists());
+    adam.git(&["rebase", "--continue"]);
+    floor.until("adam", "needs_review");
+    let sha = adam.git(&["rev-parse", "HEAD"]);
+    assert_eq!(text(&floor.status("adam"), "/commit_sha"), sha.trim());
+    // A second patrol changes nothing.
+    let revision = || serde_json::from_str::<Value>(&floor.root.read("state.json")).unwrap()["revision"].clone();
+    let before = revision();
+    floor.ctl(&["patrol"]).exit(0).any_err();
+    assert_eq!(revision(), before);
+    // Several commits land as one.
+    floor.ctl(&["accept", "adam"]).exit(0);
+    assert_eq!(floor.app.git(&["rev-list", "--count", "main"]), "3\n");
+    assert!(floor.app.git(&["log", "-1", "--format=%B", "main"]).contains("- two"));
+}
+
+#[test]
+fn reviewed_work_follows_the_default_branch_and_stays_reviewed() {
+    let w = World::new();
+    let floor = Floor::new(&w);
+    for name in ["adam", "eve"] {
+        floor.ctl(&["add", name]).exit(0);
+    }
+    floor.up();
+    for name in ["adam", "eve"] {
+        floor.ctl(&["start", "--worker", name, "--prompt", &format!("COMMIT {name}.txt x Work of {name}")]).exit(0);
+        floor.until(name, "needs_review");
+    }
+    floor.ctl(&["review", "eve"]).exit(0);
+    floor.ctl(&["accept", "adam"]).exit(0);
+    floor.ctl(&["patrol"]).exit(0).any_err();
+    let eve = floor.status("eve");
+    assert_eq!(eve["commit_sha"], eve["reviewed_sha"]);
+    assert_eq!(
+        floor.root.git(&["merge-base", "refs/heads/worker/eve", "refs/remotes/origin/main"]),
+        floor.app.git(&["rev-parse", "main"])
+    );
+    // The work is the same, so accept has nothing to report.
+    assert_eq!(floor.ctl(&["accept", "eve", "-q"]).exit(0).stderr, "");
+    // Two accepts at once both land, one after the other.
+    for name in ["adam", "eve"] {
+        floor.ctl(&["start", "--worker", name, "--prompt", &format!("COMMIT {name}2.txt x More of {name}")]).exit(0);
+        floor.until(name, "needs_review");
+    }
+    let both: Vec<_> = ["adam", "eve"]
+        .map(|name| {
+            let mut command = w.command(w.path("bin/worker-ctl"));
+            command.args(["accept", name]).current_dir(&floor.root.path);
+            command.stdout(std::process::Stdio::null()).spawn().unwrap()
+        })
+        .into();
+    for mut child in both {
+        assert_eq!(child.wait().unwrap().code(), Some(0));
+    }
+    assert_eq!(floor.app.git(&["rev-list", "--count", "--merges", "main"]), "0\n");
+    assert_eq!(floor.app.git(&["rev-list", "--count", "main"]), "6\n");
+}
+
+#[test]
+fn a_message_does_not_change_who_has_been_idle_longest() {
+    let w = World::new();
+    let floor = Floor::new(&w);
+    for (time, name) in [("2001-01-01T00:00:00Z", "zoe"), ("2001-01-02T00:00:00Z", "adam")] {
+        for command in ["add", "up"] {
+            floor.root.run_with("worker-ctl", &[command, name], &[("SHOPFLOOR_NOW", time)]).exit(0);
+        }
+    }
+    floor.ctl(&["message", "zoe", "hello", "--force"]).exit(0);
+    for name in ["zoe", "adam"] {
+        assert_eq!(floor.ctl(&["start", "--prompt", "think"]).exit(0).stdout, format!("{name}\n"));
+    }
+}
+
+#[test]
+fn start_puts_a_clean_worktree_back_on_its_branch() {
+    let w = World::new();
+    let floor = staff(&w, &["adam"]);
+    let adam = tree(&floor, "adam");
+    let branch = || adam.git(&["rev-parse", "--abbrev-ref", "HEAD"]);
+    let refuses = || {
+        let before = (branch(), adam.git(&["for-each-ref"]));
+        floor.ctl(&["start", "--worker", "adam", "--prompt", "never"]).exit(1).any_err();
+        assert_eq!((branch(), adam.git(&["for-each-ref"])), before);
+        let worker = floor.status("adam");
+        assert!(text(&worker, "/status") == "idle" && worker["prompt"].is_null(), "{worker}");
+    };
+    // Unmerged commits on another branch, on no branch, and on its own branch while it is elsewhere.
+    adam.git(&["switch", "-q", "-c", "aside"]);
+    adam.commit("aside", "x\n");
+    refuses();
+    adam.git(&["switch", "-q", "--detach"]);
+    adam.commit("lone", "x\n");
+    refuses();
+    adam.git(&["switch", "-q", "worker/adam"]);
+    adam.commit("own", "x\n");
+    adam.git(&["switch", "-q", "--no-track", "-c", "clean", "refs/remotes/origin/main"]);
+    refuses();
+    // Without unmerged commits the worktree goes back to its branch.
+    adam.git(&["branch", "-q", "-f", "worker/adam", "refs/remotes/origin/main"]);
+    work(&floor, "adam", "COMMIT a.txt one Write a");
+    assert_eq!(branch(), "worker/adam\n");
+    floor.ctl(&["accept", "adam"]).exit(0);
+    adam.git(&["switch", "-q", "--detach"]);
+    work(&floor, "adam", "COMMIT b.txt two Write b");
+    assert_eq!(branch(), "worker/adam\n");
+    let prompts = floor.prompts();
+    assert!(prompts.len() == 2 && prompts.iter().all(|prompt| !prompt.ends_with("never")), "{prompts:?}");
+}
+
+#[test]
+fn a_restart_keeps_every_task_and_types_nothing() {
+    let w = World::new();
+    let names = ["idle", "working", "waiting", "rejected", "rebasing"];
+    let floor = staff(&w, &names);
+    floor.ctl(&["start", "--worker", "working", "--prompt", "think"]).exit(0);
+    work(&floor, "rebasing", "COMMIT README.md mine Change it");
+    work(&floor, "waiting", "COMMIT w.txt x Write w");
+    work(&floor, "rejected", "COMMIT r.txt x Write r");
+    floor.ctl(&["review", "waiting"]).exit(0);
+    floor.ctl(&["review", "rejected"]).exit(0);
+    floor.ctl(&["reject", "not so"]).exit(0);
+    floor.app.commit("README.md", "moved on\n");
+    floor.ctl(&["accept", "rebasing"]).exit(1).any_err();
+    wait_for(|| floor.prompts().len() == 6);
+    let prompts = floor.prompts();
+    let tasks = || {
+        names.map(|name| {
+            let worker = floor.status(name);
+            let keys = ["task", "prompt", "commit_sha", "reviewed_sha"];
+            (keys.map(|key| worker[key].clone()), head(&tree(&floor, name)))
+        })
+    };
+    let before = tasks();
+    assert_eq!(before.clone().map(|([task, ..], _)| task), ["idle", "working", "needs_review", "rejected", "rebasing"]);
+    floor.ctl(&["down"]).exit(0);
+    assert_eq!(tasks(), before);
+    floor.app.commit("advance", "x\n");
+    up(&floor, &names);
+    assert_eq!(tasks(), before);
+    // The next text that each agent gets is this one.
+    for name in &names[1..] {
+        assert_eq!(text(&floor.status(name), "/status"), text(&floor.status(name), "/task"));
+        floor.ctl(&["message", name, "still at it?"]).exit(0);
+    }
+    wait_for(|| floor.prompts().len() >= prompts.len() + 4);
+    assert_eq!(floor.prompts()[prompts.len()..], ["still at it?"; 4]);
+}
+
+#[test]
+fn a_dry_run_changes_nothing() {
+    let w = World::new();
+    let floor = staff(&w, &["adam", "busy", "noah"]);
+    work(&floor, "adam", "COMMIT a.txt one Write a");
+    floor.ctl(&["start", "--worker", "busy", "--prompt", "think"]).exit(0);
+    wait_for(|| floor.prompts().len() == 2);
+    let image = || {
+        let mut all = vec![floor.root.read("state.json"), floor.root.read("config.toml")];
+        for repo in [&floor.root, &floor.app] {
+            all.push(repo.git(&["for-each-ref"]));
+            all.push(repo.git(&["worktree", "list", "--porcelain"]));
+        }
+        all.push(floor.app.git(&["status", "--porcelain"]));
+        all.extend(["adam", "busy", "noah"].map(|name| tree(&floor, name).git(&["status", "--porcelain"])));
+        all.extend(floor.prompts());
+        all
+    };
+    let before = image();
+    for (line, name) in [
+        ("accept adam -n", "adam"),
+        ("nuke adam -n --force", "adam"),
+        ("reset busy -n", "busy"),
+        ("start -n --prompt x", "noah"),
+        ("add eve -n", "eve"),
+    ] {
+        let args: Vec<&str> = line.split(' ').collect();
+        floor.ctl(&args).exit(0).out_has(name);
+        let answer = floor.ctl(&[&args[..], &["--json"]].concat()).exit(0).json();
+        assert_eq!(answer["dry_run"], true, "{line}: {answer}");
+        assert_eq!(image(), before, "{line}");
+    }
+    assert!(!floor.root.has(".worktrees/eve"));
+    // The dry run sent nothing to the worker.
+    work(&floor, "noah", "COMMIT n.txt one Write n");
+    assert_eq!(floor.prompts().len(), 3);
+}

@@ -1,0 +1,153 @@
+//! worker-ctl: how workers are created and removed with their tables.
+
+use std::fs::File;
+use std::process::Stdio;
+
+use crate::support::floor::Floor;
+use crate::support::worker::{
+    Staying, agent, commit, configure, exists, is_at, is_queued, program, prompts, table, tree,
+};
+use crate::support::world::{World, text, wait_for};
+
+#[test]
+fn a_bad_name_is_refused_and_a_role_prompt_arrives_verbatim() {
+    let w = World::new();
+    let floor = Floor::new(&w);
+    for bad in ["../x", "-a", "a.b", "a:b", "", &"x".repeat(200), "HEAD"] {
+        floor.ctl(&["add", bad]).exit(2).any_err();
+    }
+    assert_eq!(floor.ctl(&["status", "--json"]).exit(0).json()["workers"], serde_json::json!([]));
+    let role = "say \"hi\"\n]]\\";
+    floor.ctl(&["add", "adam", "--role-prompt", role]).exit(0);
+    floor.ctl(&["add", "adam"]).exit(1).err_has("already");
+    floor.ctl(&["up", "adam"]).exit(0);
+    floor.ctl(&["start", "--prompt", "hello"]).exit(0);
+    wait_for(|| !floor.prompts().is_empty());
+    let prompt = &floor.prompts()[0];
+    assert!(prompt.contains(role) && prompt.ends_with("\n\nhello"), "{prompt}");
+    // A branch with unmerged commits is not reused.
+    floor.root.git(&["branch", "worker/eve", "refs/remotes/origin/main"]);
+    let eve = floor.root.git(&[
+        "commit-tree",
+        "refs/remotes/origin/main^{tree}",
+        "-p",
+        "refs/remotes/origin/main",
+        "-m",
+        "work",
+    ]);
+    floor.root.git(&["update-ref", "refs/heads/worker/eve", eve.trim()]);
+    floor.ctl(&["add", "eve"]).exit(1).err_has("not merged");
+}
+
+#[test]
+fn a_failing_git_hook_is_only_a_warning() {
+    let w = World::new();
+    let floor = Floor::new(&w);
+    let hook = floor.root.path.join(".git/hooks/post-checkout");
+    std::fs::create_dir_all(hook.parent().unwrap()).unwrap();
+    crate::support::world::write(&hook, "#!/bin/sh\nexit 7\n");
+    floor.root.sh("chmod +x .git/hooks/post-checkout").exit(0);
+    floor.ctl(&["add", "adam"]).exit(0).err_has("hook failed");
+    assert_eq!(text(&floor.status("adam"), "/task"), "idle");
+    assert!(tree(&floor, "adam").has("README.md"));
+}
+
+#[test]
+fn nuke_removes_a_worker_from_an_inline_table() {
+    let w = World::new();
+    let floor = Floor::new(&w);
+    let line = "workers = { bob = { role_prompt = \"x\" } }\n";
+    configure(&floor, "[defaults]\n", &format!("{line}\n[defaults]\n"));
+    floor.ctl(&["up", "bob"]).exit(0);
+    assert!(exists(&floor, "bob"));
+    floor.ctl(&["nuke", "bob", "--yes"]).exit(0);
+    let config = floor.root.read("config.toml");
+    assert!(!config.contains("bob") && config.contains("[agents.scripted]"), "{config}");
+    // Otherwise `up` would create it again.
+    floor.ctl(&["up", "bob"]).exit(1).err_has("no worker `bob`");
+    assert!(!exists(&floor, "bob") && !floor.root.has(".worktrees/bob"));
+}
+
+#[test]
+fn a_worker_is_created_completely_or_not_at_all() {
+    let w = World::new();
+    let floor = Floor::new(&w);
+    let [config, other] = ["config.toml", "other.toml"].map(|name| floor.root.path.join(name));
+    std::fs::rename(&config, &other).unwrap();
+    std::os::unix::fs::symlink("other.toml", &config).unwrap();
+    let before = floor.root.read("other.toml");
+    let refused = floor.ctl(&["add", "adam"]).any_status().any_err();
+    assert!(matches!(*refused.status, Some(2 | 4)), "{refused:?}");
+    std::fs::remove_file(&config).unwrap();
+    std::fs::rename(&other, &config).unwrap();
+    assert_eq!(floor.root.read("config.toml"), before);
+    assert!(!exists(&floor, "adam") && !floor.root.has(".worktrees/adam"));
+    assert_eq!(floor.root.git(&["branch", "--list", "worker/*"]), "");
+    floor.ctl(&["add", "adam"]).exit(0);
+}
+
+#[test]
+fn a_worker_of_another_host_is_not_started_here() {
+    let w = World::new();
+    let floor = Floor::new(&w);
+    configure(&floor, "[agents.scripted]\n", "[workers.far]\nhost = \"big\"\n\n[agents.scripted]\n");
+    let refused = floor.ctl(&["up", "far"]);
+    assert!(refused.status.is_some_and(|status| status > 0), "{refused:?}");
+    refused.err_has("host");
+    let status = floor.ctl(&["status", "--json"]).exit(0).json();
+    assert_eq!(
+        floor
+            .root
+            .run("tmux", &["-S", text(&status, "/tmux_socket"), "list-sessions"])
+            .any_status()
+            .any_out()
+            .any_err()
+            .stdout,
+        ""
+    );
+}
+
+#[test]
+fn a_worker_added_while_up_runs_starts_with_its_options() {
+    let w = World::new();
+    let floor = Floor::new(&w);
+    table(&floor, "telling", &["sh", "-c", "echo \"<$1>\"; exec \"$0\"", &program(), "{model}"], "");
+    floor.ctl(&["add", "adam"]).exit(0);
+    let _up = Staying::new(&floor, &["up"]);
+    wait_for(|| is_at(&floor, "adam", "idle"));
+    floor.ctl(&["start", "--prompt", "think"]).exit(0);
+    // `add` waits for config.toml while `up` does another round.
+    let lock = File::open(floor.root.path.join("locks/config.lock")).unwrap();
+    lock.lock().unwrap();
+    let mut command = w.command(w.path("bin/worker-ctl"));
+    command.args(["add", "eve", "--agent", "telling", "--model", "sonnet"]).current_dir(&floor.root.path);
+    let mut add = command.stdout(Stdio::null()).spawn().unwrap();
+    wait_for(|| is_queued(add.id()));
+    commit(&tree(&floor, "adam"), "Write a", &["a.txt"], "one\n");
+    wait_for(|| is_at(&floor, "adam", "needs_review"));
+    lock.unlock().unwrap();
+    assert_eq!(add.wait().unwrap().code(), Some(0));
+    wait_for(|| is_at(&floor, "eve", "idle"));
+    floor.ctl(&["peek", "eve"]).exit(0).out_has("<sonnet>");
+}
+
+#[test]
+fn a_table_in_the_configuration_creates_a_worker_even_while_up_runs() {
+    let w = World::new();
+    let floor = Floor::new(&w);
+    configure(&floor, "[agents.scripted]\n", "[workers.zoe]\n\n[workers.ida]\n\n[agents.scripted]\n");
+    floor.ctl(&["up", "ida"]).exit(0);
+    assert!(is_at(&floor, "ida", "idle") && !floor.root.has(".worktrees/zoe"));
+    let _up = Staying::new(&floor, &["up"]);
+    wait_for(|| is_at(&floor, "zoe", "idle"));
+    assert_eq!(text(&floor.status("zoe"), "/branch"), "worker/zoe");
+    // A table written meanwhile counts, with all its settings.
+    let worker = "\n[workers.noah]\nagent = \"other\"\nrole_prompt = \"You are noah.\"\n";
+    let log = agent(&floor, "other", &[], worker);
+    wait_for(|| is_at(&floor, "noah", "idle"));
+    assert_eq!(text(&floor.status("noah"), "/agent"), "other");
+    floor.ctl(&["start", "--worker", "noah", "--prompt", "hello"]).exit(0);
+    wait_for(|| prompts(&log).len() == 1);
+    assert!(prompts(&log)[0].ends_with("You are noah.\n\nhello"), "{:?}", prompts(&log));
+    assert!(floor.root.has(".worktrees/zoe") && floor.root.has(".worktrees/noah"));
+}
