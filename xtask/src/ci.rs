@@ -34,11 +34,11 @@ pub const RACES: [&str; 20] = [
     "worktree_spawn::events::an_event_is_delivered_again_when_its_lease_ends",
     "worktree_spawn::events::publishing_while_a_wait_begins_never_hangs_it",
     "worktree_spawn::mcp::a_client_that_disconnects_while_it_waits_takes_no_event",
-    "worker_ctl::day::case_3_and_13_an_up_that_stays_adds_adopts_and_ends",
-    "worker_ctl::day::case_4_a_prompt_arrives_byte_for_byte_and_once",
-    "worker_ctl::accept::case_11_accepts_and_patrols_at_once_land_one_after_the_other",
-    "worker_ctl::sessions::case_13_nobody_outlives_down_however_stubborn",
-    "worker_ctl::typing::a_running_up_keeps_its_text_until_nobody_types",
+    "worker_ctl::daemon::up_starts_new_workers_adopts_sessions_and_ends_with_down",
+    "worker_ctl::delivery::a_prompt_arrives_byte_for_byte_and_once",
+    "worker_ctl::accept::concurrent_accepts_and_patrols_land_one_after_the_other",
+    "worker_ctl::sessions::no_process_outlives_down",
+    "worker_ctl::typing::a_running_up_waits_with_its_text_until_nobody_types",
     "worker_ctl::typing::nothing_is_typed_into_a_persons_line",
 ];
 

@@ -28,15 +28,15 @@ complete -c ledger-synth -n "__fish_ledger_synth_needs_command" -s C -d 'Run as 
 complete -c ledger-synth -n "__fish_ledger_synth_needs_command" -l color -d 'When to use colours' -r -f -a "auto\t'On a terminal'
 always\t'Always'
 never\t'Never'"
-complete -c ledger-synth -n "__fish_ledger_synth_needs_command" -l root -d 'The ledger\'s directory: `worktree` (thoughts/shared/handoffs in this one), `main` (in the main checkout) or a path [env: LEDGER_SYNTH_ROOT] [default: worktree]' -r -F
-complete -c ledger-synth -n "__fish_ledger_synth_needs_command" -l retention -d 'How long `prune` keeps archived events, such as 7d, or never to delete none [env: LEDGER_SYNTH_RETENTION] [default: 7d]' -r
-complete -c ledger-synth -n "__fish_ledger_synth_needs_command" -l session-window -d 'Leave things said in earlier sessions out: how far This Session reaches back from the newest event [env: LEDGER_SYNTH_SESSION_WINDOW] [default: no limit]' -r
-complete -c ledger-synth -n "__fish_ledger_synth_needs_command" -l min-interval -d 'With --commit: how long after the ledger\'s last commit the next one may come [env: LEDGER_SYNTH_MIN_INTERVAL] [default: 30m, for checkpoints]' -r
-complete -c ledger-synth -n "__fish_ledger_synth_needs_command" -l input -d 'Read these files instead of `events/`; printed unless --output is given' -r
-complete -c ledger-synth -n "__fish_ledger_synth_needs_command" -l tree -d 'With --check: of this commit, read from git\'s objects' -r
+complete -c ledger-synth -n "__fish_ledger_synth_needs_command" -l root -d 'The directory of the ledger: `worktree` (thoughts/shared/handoffs in this worktree), `main` (the same in the main checkout) or a path [env: LEDGER_SYNTH_ROOT] [default: worktree]' -r -F
+complete -c ledger-synth -n "__fish_ledger_synth_needs_command" -l retention -d 'How long `prune` keeps archived events, such as 7d; `never` keeps all [env: LEDGER_SYNTH_RETENTION] [default: 7d]' -r
+complete -c ledger-synth -n "__fish_ledger_synth_needs_command" -l session-window -d 'How far This Session reaches back from the newest event, such as 1d [env: LEDGER_SYNTH_SESSION_WINDOW] [default: no limit]' -r
+complete -c ledger-synth -n "__fish_ledger_synth_needs_command" -l min-interval -d 'The shortest time between two commits of the ledger by --commit, such as 30m [env: LEDGER_SYNTH_MIN_INTERVAL] [default: 30m, for checkpoints]' -r
+complete -c ledger-synth -n "__fish_ledger_synth_needs_command" -l input -d 'Read these files instead of `events/`, and print the result unless --output is given' -r
+complete -c ledger-synth -n "__fish_ledger_synth_needs_command" -l tree -d 'With --check: look at this commit, in git\'s objects' -r
 complete -c ledger-synth -n "__fish_ledger_synth_needs_command" -s o -l output -d 'Write to this file instead of `current.md`; `-` prints' -r -F
-complete -c ledger-synth -n "__fish_ledger_synth_needs_command" -l branch -d 'Only events of this branch; printed' -r
-complete -c ledger-synth -n "__fish_ledger_synth_needs_command" -l agent -d 'Only events of this agent; printed' -r
+complete -c ledger-synth -n "__fish_ledger_synth_needs_command" -l branch -d 'Print the ledger of this branch\'s events only' -r
+complete -c ledger-synth -n "__fish_ledger_synth_needs_command" -l agent -d 'Print the ledger of this agent\'s events only' -r
 complete -c ledger-synth -n "__fish_ledger_synth_needs_command" -l json -d 'Answer in JSON: one document, or JSON Lines for lists'
 complete -c ledger-synth -n "__fish_ledger_synth_needs_command" -s q -l quiet -d 'Leave notices out; warnings and errors stay'
 complete -c ledger-synth -n "__fish_ledger_synth_needs_command" -s v -l verbose -d 'Say more'
@@ -44,10 +44,10 @@ complete -c ledger-synth -n "__fish_ledger_synth_needs_command" -s n -l dry-run 
 complete -c ledger-synth -n "__fish_ledger_synth_needs_command" -l no-confirm -d 'Never ask; for scripts and hooks'
 complete -c ledger-synth -n "__fish_ledger_synth_needs_command" -l archive -d 'Fold all events into one snapshot and move them to `archive/`; `current.md` stays as it is'
 complete -c ledger-synth -n "__fish_ledger_synth_needs_command" -l commit -d 'Commit the ledger\'s files, and nothing else'
-complete -c ledger-synth -n "__fish_ledger_synth_needs_command" -l check -d 'Write nothing: 0 when `current.md` is what the events come to, 1 when not, 2 when events are malformed'
-complete -c ledger-synth -n "__fish_ledger_synth_needs_command" -l strict -d 'Malformed events and such from the future are an error (exit 2), not a warning'
-complete -c ledger-synth -n "__fish_ledger_synth_needs_command" -l stamp -d 'Put the wall clock into `generated_at`'
-complete -c ledger-synth -n "__fish_ledger_synth_needs_command" -l all-worktrees -d 'The events of all worktrees together; printed'
+complete -c ledger-synth -n "__fish_ledger_synth_needs_command" -l check -d 'Check whether `current.md` matches its events, and write nothing: 0 if it does, 1 if not, 2 if events are malformed'
+complete -c ledger-synth -n "__fish_ledger_synth_needs_command" -l strict -d 'Fail (exit 2) on malformed events and events from the future, instead of warning of them'
+complete -c ledger-synth -n "__fish_ledger_synth_needs_command" -l stamp -d 'Write the current time into `generated_at`'
+complete -c ledger-synth -n "__fish_ledger_synth_needs_command" -l all-worktrees -d 'Print the ledger of the events of all worktrees together'
 complete -c ledger-synth -n "__fish_ledger_synth_needs_command" -l force -d 'Replace a `current.md` that a person wrote'
 complete -c ledger-synth -n "__fish_ledger_synth_needs_command" -l adopt -d 'Turn a `current.md` that a person wrote into an event first'
 complete -c ledger-synth -n "__fish_ledger_synth_needs_command" -s h -l help -d 'Print help (see more with \'--help\')'
@@ -56,38 +56,38 @@ complete -c ledger-synth -n "__fish_ledger_synth_needs_command" -f -a "add" -d '
 complete -c ledger-synth -n "__fish_ledger_synth_needs_command" -f -a "banner" -d 'Synthesise, then print what a session needs to know at its start'
 complete -c ledger-synth -n "__fish_ledger_synth_needs_command" -f -a "archive" -d 'Fold events into one snapshot and move them to `archive/`; `current.md` stays as it is'
 complete -c ledger-synth -n "__fish_ledger_synth_needs_command" -f -a "prune" -d 'Delete archived events that a snapshot covers and that are older than --retention'
-complete -c ledger-synth -n "__fish_ledger_synth_needs_command" -f -a "explain" -d 'Tell who said something, when, and what it replaced, newest first: 1 when nobody did'
+complete -c ledger-synth -n "__fish_ledger_synth_needs_command" -f -a "explain" -d 'Show who said something, when, and what it replaced, newest first: exit 1 if nobody did'
 complete -c ledger-synth -n "__fish_ledger_synth_needs_command" -f -a "conflicts" -d 'List what agents disagreed on, and what counts'
-complete -c ledger-synth -n "__fish_ledger_synth_needs_command" -f -a "retract" -d 'Disown one event, by writing another that says so: 1 when it is folded into a snapshot already'
-complete -c ledger-synth -n "__fish_ledger_synth_needs_command" -f -a "lint" -d 'Check event files: 0 all well-formed, 2 not'
-complete -c ledger-synth -n "__fish_ledger_synth_needs_command" -f -a "migrate" -d 'Turn handoff files of other shapes into events, which are left where they are'
-complete -c ledger-synth -n "__fish_ledger_synth_needs_command" -f -a "merge-driver" -d 'What git calls to merge `current.md`: both sides\' events come to one file'
+complete -c ledger-synth -n "__fish_ledger_synth_needs_command" -f -a "retract" -d 'Retract one event by writing another: exit 1 if a snapshot already holds it'
+complete -c ledger-synth -n "__fish_ledger_synth_needs_command" -f -a "lint" -d 'Check event files: exit 0 if all are well-formed, 2 if not'
+complete -c ledger-synth -n "__fish_ledger_synth_needs_command" -f -a "migrate" -d 'Turn handoff files of other shapes into events, and leave the files where they are'
+complete -c ledger-synth -n "__fish_ledger_synth_needs_command" -f -a "merge-driver" -d 'Merge `current.md` when git asks for it, from the events of both sides'
 complete -c ledger-synth -n "__fish_ledger_synth_needs_command" -f -a "install" -d 'Set up git in this repository: merge driver, attributes, hooks'
-complete -c ledger-synth -n "__fish_ledger_synth_needs_command" -f -a "doctor" -d 'Tell what is missing or wrong, and what mends it: 0 nothing, 1 something'
+complete -c ledger-synth -n "__fish_ledger_synth_needs_command" -f -a "doctor" -d 'Show what is missing or wrong, and what fixes it: exit 0 if nothing is wrong, 1 if something is'
 complete -c ledger-synth -n "__fish_ledger_synth_needs_command" -f -a "hook" -d 'Synthesise after merges and rebases, check before a push'
 complete -c ledger-synth -n "__fish_ledger_synth_needs_command" -f -a "config" -d 'Print the settings in force, each with its source'
 complete -c ledger-synth -n "__fish_ledger_synth_needs_command" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
-complete -c ledger-synth -n "__fish_ledger_synth_using_subcommand add" -l now -d 'What is going on now' -r
-complete -c ledger-synth -n "__fish_ledger_synth_using_subcommand add" -l goal -d 'What it is all for' -r
+complete -c ledger-synth -n "__fish_ledger_synth_using_subcommand add" -l now -d 'What is being done now' -r
+complete -c ledger-synth -n "__fish_ledger_synth_using_subcommand add" -l goal -d 'What the work is for' -r
 complete -c ledger-synth -n "__fish_ledger_synth_using_subcommand add" -l done -d 'Something that was done' -r
-complete -c ledger-synth -n "__fish_ledger_synth_using_subcommand add" -l decision -d 'Something that was decided; `K=` says that nothing is any more' -r
+complete -c ledger-synth -n "__fish_ledger_synth_using_subcommand add" -l decision -d 'Something that was decided; `K=` removes the decision' -r
 complete -c ledger-synth -n "__fish_ledger_synth_using_subcommand add" -l question -d 'A question that is open' -r
-complete -c ledger-synth -n "__fish_ledger_synth_using_subcommand add" -l resolve -d 'A question that is answered, in its words' -r
-complete -c ledger-synth -n "__fish_ledger_synth_using_subcommand add" -l checkpoint -d 'How far a phase is' -r
-complete -c ledger-synth -n "__fish_ledger_synth_using_subcommand add" -l agent -d 'Who says so [env: LEDGER_SYNTH_AGENT] [default: the worktree\'s name]' -r
-complete -c ledger-synth -n "__fish_ledger_synth_using_subcommand add" -l type -d 'What kind of event, such as session_end or checkpoint' -r
-complete -c ledger-synth -n "__fish_ledger_synth_using_subcommand add" -l reason -d 'Why there is one' -r
-complete -c ledger-synth -n "__fish_ledger_synth_using_subcommand add" -l title -d 'What it is about, in a few words' -r
-complete -c ledger-synth -n "__fish_ledger_synth_using_subcommand add" -l from-hook -d 'Take agent, reason and place from the JSON this agent program gives its SessionEnd hooks on stdin' -r -f -a "claude\t'Claude Code'"
+complete -c ledger-synth -n "__fish_ledger_synth_using_subcommand add" -l resolve -d 'A question that is answered, in the words in which it was asked' -r
+complete -c ledger-synth -n "__fish_ledger_synth_using_subcommand add" -l checkpoint -d 'The status of a phase' -r
+complete -c ledger-synth -n "__fish_ledger_synth_using_subcommand add" -l agent -d 'The agent that writes the event [env: LEDGER_SYNTH_AGENT] [default: the worktree\'s name]' -r
+complete -c ledger-synth -n "__fish_ledger_synth_using_subcommand add" -l type -d 'The type of the event, such as session_end or checkpoint' -r
+complete -c ledger-synth -n "__fish_ledger_synth_using_subcommand add" -l reason -d 'Why the event is written' -r
+complete -c ledger-synth -n "__fish_ledger_synth_using_subcommand add" -l title -d 'What the event is about, in a few words' -r
+complete -c ledger-synth -n "__fish_ledger_synth_using_subcommand add" -l from-hook -d 'Take agent, reason and directory from the JSON that this agent program gives its SessionEnd hook on stdin' -r -f -a "claude\t'Claude Code'"
 complete -c ledger-synth -n "__fish_ledger_synth_using_subcommand add" -s C -d 'Run as if started in DIR; a second one starts from the first' -r
 complete -c ledger-synth -n "__fish_ledger_synth_using_subcommand add" -l color -d 'When to use colours' -r -f -a "auto\t'On a terminal'
 always\t'Always'
 never\t'Never'"
-complete -c ledger-synth -n "__fish_ledger_synth_using_subcommand add" -l root -d 'The ledger\'s directory: `worktree` (thoughts/shared/handoffs in this one), `main` (in the main checkout) or a path [env: LEDGER_SYNTH_ROOT] [default: worktree]' -r -F
-complete -c ledger-synth -n "__fish_ledger_synth_using_subcommand add" -l retention -d 'How long `prune` keeps archived events, such as 7d, or never to delete none [env: LEDGER_SYNTH_RETENTION] [default: 7d]' -r
-complete -c ledger-synth -n "__fish_ledger_synth_using_subcommand add" -l session-window -d 'Leave things said in earlier sessions out: how far This Session reaches back from the newest event [env: LEDGER_SYNTH_SESSION_WINDOW] [default: no limit]' -r
-complete -c ledger-synth -n "__fish_ledger_synth_using_subcommand add" -l min-interval -d 'With --commit: how long after the ledger\'s last commit the next one may come [env: LEDGER_SYNTH_MIN_INTERVAL] [default: 30m, for checkpoints]' -r
-complete -c ledger-synth -n "__fish_ledger_synth_using_subcommand add" -l draft -d 'Keep the sections for the session\'s end instead of writing an event; a file in git\'s private directory'
+complete -c ledger-synth -n "__fish_ledger_synth_using_subcommand add" -l root -d 'The directory of the ledger: `worktree` (thoughts/shared/handoffs in this worktree), `main` (the same in the main checkout) or a path [env: LEDGER_SYNTH_ROOT] [default: worktree]' -r -F
+complete -c ledger-synth -n "__fish_ledger_synth_using_subcommand add" -l retention -d 'How long `prune` keeps archived events, such as 7d; `never` keeps all [env: LEDGER_SYNTH_RETENTION] [default: 7d]' -r
+complete -c ledger-synth -n "__fish_ledger_synth_using_subcommand add" -l session-window -d 'How far This Session reaches back from the newest event, such as 1d [env: LEDGER_SYNTH_SESSION_WINDOW] [default: no limit]' -r
+complete -c ledger-synth -n "__fish_ledger_synth_using_subcommand add" -l min-interval -d 'The shortest time between two commits of the ledger by --commit, such as 30m [env: LEDGER_SYNTH_MIN_INTERVAL] [default: 30m, for checkpoints]' -r
+complete -c ledger-synth -n "__fish_ledger_synth_using_subcommand add" -l draft -d 'Keep the sections for the end of the session, in git\'s private directory, instead of writing an event'
 complete -c ledger-synth -n "__fish_ledger_synth_using_subcommand add" -l synth -d 'Synthesise afterwards'
 complete -c ledger-synth -n "__fish_ledger_synth_using_subcommand add" -l commit -d 'With --synth: commit the ledger\'s files'
 complete -c ledger-synth -n "__fish_ledger_synth_using_subcommand add" -l json -d 'Answer in JSON: one document, or JSON Lines for lists'
@@ -95,16 +95,16 @@ complete -c ledger-synth -n "__fish_ledger_synth_using_subcommand add" -s q -l q
 complete -c ledger-synth -n "__fish_ledger_synth_using_subcommand add" -s v -l verbose -d 'Say more'
 complete -c ledger-synth -n "__fish_ledger_synth_using_subcommand add" -s n -l dry-run -d 'Show what would be done and change nothing'
 complete -c ledger-synth -n "__fish_ledger_synth_using_subcommand add" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c ledger-synth -n "__fish_ledger_synth_using_subcommand banner" -l max-bytes -d 'How much is printed at most; the rest is counted' -r
-complete -c ledger-synth -n "__fish_ledger_synth_using_subcommand banner" -l for-hook -d 'Answer a SessionStart hook of this agent program, with the ledger as its context' -r -f -a "claude\t'Claude Code'"
+complete -c ledger-synth -n "__fish_ledger_synth_using_subcommand banner" -l max-bytes -d 'Print at most N bytes, and how many events are left out' -r
+complete -c ledger-synth -n "__fish_ledger_synth_using_subcommand banner" -l for-hook -d 'Answer a SessionStart hook of this agent program with the ledger as context' -r -f -a "claude\t'Claude Code'"
 complete -c ledger-synth -n "__fish_ledger_synth_using_subcommand banner" -s C -d 'Run as if started in DIR; a second one starts from the first' -r
 complete -c ledger-synth -n "__fish_ledger_synth_using_subcommand banner" -l color -d 'When to use colours' -r -f -a "auto\t'On a terminal'
 always\t'Always'
 never\t'Never'"
-complete -c ledger-synth -n "__fish_ledger_synth_using_subcommand banner" -l root -d 'The ledger\'s directory: `worktree` (thoughts/shared/handoffs in this one), `main` (in the main checkout) or a path [env: LEDGER_SYNTH_ROOT] [default: worktree]' -r -F
-complete -c ledger-synth -n "__fish_ledger_synth_using_subcommand banner" -l retention -d 'How long `prune` keeps archived events, such as 7d, or never to delete none [env: LEDGER_SYNTH_RETENTION] [default: 7d]' -r
-complete -c ledger-synth -n "__fish_ledger_synth_using_subcommand banner" -l session-window -d 'Leave things said in earlier sessions out: how far This Session reaches back from the newest event [env: LEDGER_SYNTH_SESSION_WINDOW] [default: no limit]' -r
-complete -c ledger-synth -n "__fish_ledger_synth_using_subcommand banner" -l min-interval -d 'With --commit: how long after the ledger\'s last commit the next one may come [env: LEDGER_SYNTH_MIN_INTERVAL] [default: 30m, for checkpoints]' -r
+complete -c ledger-synth -n "__fish_ledger_synth_using_subcommand banner" -l root -d 'The directory of the ledger: `worktree` (thoughts/shared/handoffs in this worktree), `main` (the same in the main checkout) or a path [env: LEDGER_SYNTH_ROOT] [default: worktree]' -r -F
+complete -c ledger-synth -n "__fish_ledger_synth_using_subcommand banner" -l retention -d 'How long `prune` keeps archived events, such as 7d; `never` keeps all [env: LEDGER_SYNTH_RETENTION] [default: 7d]' -r
+complete -c ledger-synth -n "__fish_ledger_synth_using_subcommand banner" -l session-window -d 'How far This Session reaches back from the newest event, such as 1d [env: LEDGER_SYNTH_SESSION_WINDOW] [default: no limit]' -r
+complete -c ledger-synth -n "__fish_ledger_synth_using_subcommand banner" -l min-interval -d 'The shortest time between two commits of the ledger by --commit, such as 30m [env: LEDGER_SYNTH_MIN_INTERVAL] [default: 30m, for checkpoints]' -r
 complete -c ledger-synth -n "__fish_ledger_synth_using_subcommand banner" -l json -d 'Answer in JSON: one document, or JSON Lines for lists'
 complete -c ledger-synth -n "__fish_ledger_synth_using_subcommand banner" -s q -l quiet -d 'Leave notices out; warnings and errors stay'
 complete -c ledger-synth -n "__fish_ledger_synth_using_subcommand banner" -s v -l verbose -d 'Say more'
@@ -115,10 +115,10 @@ complete -c ledger-synth -n "__fish_ledger_synth_using_subcommand archive" -s C 
 complete -c ledger-synth -n "__fish_ledger_synth_using_subcommand archive" -l color -d 'When to use colours' -r -f -a "auto\t'On a terminal'
 always\t'Always'
 never\t'Never'"
-complete -c ledger-synth -n "__fish_ledger_synth_using_subcommand archive" -l root -d 'The ledger\'s directory: `worktree` (thoughts/shared/handoffs in this one), `main` (in the main checkout) or a path [env: LEDGER_SYNTH_ROOT] [default: worktree]' -r -F
-complete -c ledger-synth -n "__fish_ledger_synth_using_subcommand archive" -l retention -d 'How long `prune` keeps archived events, such as 7d, or never to delete none [env: LEDGER_SYNTH_RETENTION] [default: 7d]' -r
-complete -c ledger-synth -n "__fish_ledger_synth_using_subcommand archive" -l session-window -d 'Leave things said in earlier sessions out: how far This Session reaches back from the newest event [env: LEDGER_SYNTH_SESSION_WINDOW] [default: no limit]' -r
-complete -c ledger-synth -n "__fish_ledger_synth_using_subcommand archive" -l min-interval -d 'With --commit: how long after the ledger\'s last commit the next one may come [env: LEDGER_SYNTH_MIN_INTERVAL] [default: 30m, for checkpoints]' -r
+complete -c ledger-synth -n "__fish_ledger_synth_using_subcommand archive" -l root -d 'The directory of the ledger: `worktree` (thoughts/shared/handoffs in this worktree), `main` (the same in the main checkout) or a path [env: LEDGER_SYNTH_ROOT] [default: worktree]' -r -F
+complete -c ledger-synth -n "__fish_ledger_synth_using_subcommand archive" -l retention -d 'How long `prune` keeps archived events, such as 7d; `never` keeps all [env: LEDGER_SYNTH_RETENTION] [default: 7d]' -r
+complete -c ledger-synth -n "__fish_ledger_synth_using_subcommand archive" -l session-window -d 'How far This Session reaches back from the newest event, such as 1d [env: LEDGER_SYNTH_SESSION_WINDOW] [default: no limit]' -r
+complete -c ledger-synth -n "__fish_ledger_synth_using_subcommand archive" -l min-interval -d 'The shortest time between two commits of the ledger by --commit, such as 30m [env: LEDGER_SYNTH_MIN_INTERVAL] [default: 30m, for checkpoints]' -r
 complete -c ledger-synth -n "__fish_ledger_synth_using_subcommand archive" -l json -d 'Answer in JSON: one document, or JSON Lines for lists'
 complete -c ledger-synth -n "__fish_ledger_synth_using_subcommand archive" -s q -l quiet -d 'Leave notices out; warnings and errors stay'
 complete -c ledger-synth -n "__fish_ledger_synth_using_subcommand archive" -s v -l verbose -d 'Say more'
@@ -128,10 +128,10 @@ complete -c ledger-synth -n "__fish_ledger_synth_using_subcommand prune" -s C -d
 complete -c ledger-synth -n "__fish_ledger_synth_using_subcommand prune" -l color -d 'When to use colours' -r -f -a "auto\t'On a terminal'
 always\t'Always'
 never\t'Never'"
-complete -c ledger-synth -n "__fish_ledger_synth_using_subcommand prune" -l root -d 'The ledger\'s directory: `worktree` (thoughts/shared/handoffs in this one), `main` (in the main checkout) or a path [env: LEDGER_SYNTH_ROOT] [default: worktree]' -r -F
-complete -c ledger-synth -n "__fish_ledger_synth_using_subcommand prune" -l retention -d 'How long `prune` keeps archived events, such as 7d, or never to delete none [env: LEDGER_SYNTH_RETENTION] [default: 7d]' -r
-complete -c ledger-synth -n "__fish_ledger_synth_using_subcommand prune" -l session-window -d 'Leave things said in earlier sessions out: how far This Session reaches back from the newest event [env: LEDGER_SYNTH_SESSION_WINDOW] [default: no limit]' -r
-complete -c ledger-synth -n "__fish_ledger_synth_using_subcommand prune" -l min-interval -d 'With --commit: how long after the ledger\'s last commit the next one may come [env: LEDGER_SYNTH_MIN_INTERVAL] [default: 30m, for checkpoints]' -r
+complete -c ledger-synth -n "__fish_ledger_synth_using_subcommand prune" -l root -d 'The directory of the ledger: `worktree` (thoughts/shared/handoffs in this worktree), `main` (the same in the main checkout) or a path [env: LEDGER_SYNTH_ROOT] [default: worktree]' -r -F
+complete -c ledger-synth -n "__fish_ledger_synth_using_subcommand prune" -l retention -d 'How long `prune` keeps archived events, such as 7d; `never` keeps all [env: LEDGER_SYNTH_RETENTION] [default: 7d]' -r
+complete -c ledger-synth -n "__fish_ledger_synth_using_subcommand prune" -l session-window -d 'How far This Session reaches back from the newest event, such as 1d [env: LEDGER_SYNTH_SESSION_WINDOW] [default: no limit]' -r
+complete -c ledger-synth -n "__fish_ledger_synth_using_subcommand prune" -l min-interval -d 'The shortest time between two commits of the ledger by --commit, such as 30m [env: LEDGER_SYNTH_MIN_INTERVAL] [default: 30m, for checkpoints]' -r
 complete -c ledger-synth -n "__fish_ledger_synth_using_subcommand prune" -l json -d 'Answer in JSON: one document, or JSON Lines for lists'
 complete -c ledger-synth -n "__fish_ledger_synth_using_subcommand prune" -s q -l quiet -d 'Leave notices out; warnings and errors stay'
 complete -c ledger-synth -n "__fish_ledger_synth_using_subcommand prune" -s v -l verbose -d 'Say more'
@@ -141,10 +141,10 @@ complete -c ledger-synth -n "__fish_ledger_synth_using_subcommand explain" -s C 
 complete -c ledger-synth -n "__fish_ledger_synth_using_subcommand explain" -l color -d 'When to use colours' -r -f -a "auto\t'On a terminal'
 always\t'Always'
 never\t'Never'"
-complete -c ledger-synth -n "__fish_ledger_synth_using_subcommand explain" -l root -d 'The ledger\'s directory: `worktree` (thoughts/shared/handoffs in this one), `main` (in the main checkout) or a path [env: LEDGER_SYNTH_ROOT] [default: worktree]' -r -F
-complete -c ledger-synth -n "__fish_ledger_synth_using_subcommand explain" -l retention -d 'How long `prune` keeps archived events, such as 7d, or never to delete none [env: LEDGER_SYNTH_RETENTION] [default: 7d]' -r
-complete -c ledger-synth -n "__fish_ledger_synth_using_subcommand explain" -l session-window -d 'Leave things said in earlier sessions out: how far This Session reaches back from the newest event [env: LEDGER_SYNTH_SESSION_WINDOW] [default: no limit]' -r
-complete -c ledger-synth -n "__fish_ledger_synth_using_subcommand explain" -l min-interval -d 'With --commit: how long after the ledger\'s last commit the next one may come [env: LEDGER_SYNTH_MIN_INTERVAL] [default: 30m, for checkpoints]' -r
+complete -c ledger-synth -n "__fish_ledger_synth_using_subcommand explain" -l root -d 'The directory of the ledger: `worktree` (thoughts/shared/handoffs in this worktree), `main` (the same in the main checkout) or a path [env: LEDGER_SYNTH_ROOT] [default: worktree]' -r -F
+complete -c ledger-synth -n "__fish_ledger_synth_using_subcommand explain" -l retention -d 'How long `prune` keeps archived events, such as 7d; `never` keeps all [env: LEDGER_SYNTH_RETENTION] [default: 7d]' -r
+complete -c ledger-synth -n "__fish_ledger_synth_using_subcommand explain" -l session-window -d 'How far This Session reaches back from the newest event, such as 1d [env: LEDGER_SYNTH_SESSION_WINDOW] [default: no limit]' -r
+complete -c ledger-synth -n "__fish_ledger_synth_using_subcommand explain" -l min-interval -d 'The shortest time between two commits of the ledger by --commit, such as 30m [env: LEDGER_SYNTH_MIN_INTERVAL] [default: 30m, for checkpoints]' -r
 complete -c ledger-synth -n "__fish_ledger_synth_using_subcommand explain" -l json -d 'Answer in JSON: one document, or JSON Lines for lists'
 complete -c ledger-synth -n "__fish_ledger_synth_using_subcommand explain" -s q -l quiet -d 'Leave notices out; warnings and errors stay'
 complete -c ledger-synth -n "__fish_ledger_synth_using_subcommand explain" -s v -l verbose -d 'Say more'
@@ -154,24 +154,24 @@ complete -c ledger-synth -n "__fish_ledger_synth_using_subcommand conflicts" -s 
 complete -c ledger-synth -n "__fish_ledger_synth_using_subcommand conflicts" -l color -d 'When to use colours' -r -f -a "auto\t'On a terminal'
 always\t'Always'
 never\t'Never'"
-complete -c ledger-synth -n "__fish_ledger_synth_using_subcommand conflicts" -l root -d 'The ledger\'s directory: `worktree` (thoughts/shared/handoffs in this one), `main` (in the main checkout) or a path [env: LEDGER_SYNTH_ROOT] [default: worktree]' -r -F
-complete -c ledger-synth -n "__fish_ledger_synth_using_subcommand conflicts" -l retention -d 'How long `prune` keeps archived events, such as 7d, or never to delete none [env: LEDGER_SYNTH_RETENTION] [default: 7d]' -r
-complete -c ledger-synth -n "__fish_ledger_synth_using_subcommand conflicts" -l session-window -d 'Leave things said in earlier sessions out: how far This Session reaches back from the newest event [env: LEDGER_SYNTH_SESSION_WINDOW] [default: no limit]' -r
-complete -c ledger-synth -n "__fish_ledger_synth_using_subcommand conflicts" -l min-interval -d 'With --commit: how long after the ledger\'s last commit the next one may come [env: LEDGER_SYNTH_MIN_INTERVAL] [default: 30m, for checkpoints]' -r
+complete -c ledger-synth -n "__fish_ledger_synth_using_subcommand conflicts" -l root -d 'The directory of the ledger: `worktree` (thoughts/shared/handoffs in this worktree), `main` (the same in the main checkout) or a path [env: LEDGER_SYNTH_ROOT] [default: worktree]' -r -F
+complete -c ledger-synth -n "__fish_ledger_synth_using_subcommand conflicts" -l retention -d 'How long `prune` keeps archived events, such as 7d; `never` keeps all [env: LEDGER_SYNTH_RETENTION] [default: 7d]' -r
+complete -c ledger-synth -n "__fish_ledger_synth_using_subcommand conflicts" -l session-window -d 'How far This Session reaches back from the newest event, such as 1d [env: LEDGER_SYNTH_SESSION_WINDOW] [default: no limit]' -r
+complete -c ledger-synth -n "__fish_ledger_synth_using_subcommand conflicts" -l min-interval -d 'The shortest time between two commits of the ledger by --commit, such as 30m [env: LEDGER_SYNTH_MIN_INTERVAL] [default: 30m, for checkpoints]' -r
 complete -c ledger-synth -n "__fish_ledger_synth_using_subcommand conflicts" -l json -d 'Answer in JSON: one document, or JSON Lines for lists'
 complete -c ledger-synth -n "__fish_ledger_synth_using_subcommand conflicts" -s q -l quiet -d 'Leave notices out; warnings and errors stay'
 complete -c ledger-synth -n "__fish_ledger_synth_using_subcommand conflicts" -s v -l verbose -d 'Say more'
 complete -c ledger-synth -n "__fish_ledger_synth_using_subcommand conflicts" -s n -l dry-run -d 'Show what would be done and change nothing'
 complete -c ledger-synth -n "__fish_ledger_synth_using_subcommand conflicts" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c ledger-synth -n "__fish_ledger_synth_using_subcommand retract" -l agent -d 'Who says so [env: LEDGER_SYNTH_AGENT] [default: the worktree\'s name]' -r
+complete -c ledger-synth -n "__fish_ledger_synth_using_subcommand retract" -l agent -d 'The agent that retracts the event [env: LEDGER_SYNTH_AGENT] [default: the worktree\'s name]' -r
 complete -c ledger-synth -n "__fish_ledger_synth_using_subcommand retract" -s C -d 'Run as if started in DIR; a second one starts from the first' -r
 complete -c ledger-synth -n "__fish_ledger_synth_using_subcommand retract" -l color -d 'When to use colours' -r -f -a "auto\t'On a terminal'
 always\t'Always'
 never\t'Never'"
-complete -c ledger-synth -n "__fish_ledger_synth_using_subcommand retract" -l root -d 'The ledger\'s directory: `worktree` (thoughts/shared/handoffs in this one), `main` (in the main checkout) or a path [env: LEDGER_SYNTH_ROOT] [default: worktree]' -r -F
-complete -c ledger-synth -n "__fish_ledger_synth_using_subcommand retract" -l retention -d 'How long `prune` keeps archived events, such as 7d, or never to delete none [env: LEDGER_SYNTH_RETENTION] [default: 7d]' -r
-complete -c ledger-synth -n "__fish_ledger_synth_using_subcommand retract" -l session-window -d 'Leave things said in earlier sessions out: how far This Session reaches back from the newest event [env: LEDGER_SYNTH_SESSION_WINDOW] [default: no limit]' -r
-complete -c ledger-synth -n "__fish_ledger_synth_using_subcommand retract" -l min-interval -d 'With --commit: how long after the ledger\'s last commit the next one may come [env: LEDGER_SYNTH_MIN_INTERVAL] [default: 30m, for checkpoints]' -r
+complete -c ledger-synth -n "__fish_ledger_synth_using_subcommand retract" -l root -d 'The directory of the ledger: `worktree` (thoughts/shared/handoffs in this worktree), `main` (the same in the main checkout) or a path [env: LEDGER_SYNTH_ROOT] [default: worktree]' -r -F
+complete -c ledger-synth -n "__fish_ledger_synth_using_subcommand retract" -l retention -d 'How long `prune` keeps archived events, such as 7d; `never` keeps all [env: LEDGER_SYNTH_RETENTION] [default: 7d]' -r
+complete -c ledger-synth -n "__fish_ledger_synth_using_subcommand retract" -l session-window -d 'How far This Session reaches back from the newest event, such as 1d [env: LEDGER_SYNTH_SESSION_WINDOW] [default: no limit]' -r
+complete -c ledger-synth -n "__fish_ledger_synth_using_subcommand retract" -l min-interval -d 'The shortest time between two commits of the ledger by --commit, such as 30m [env: LEDGER_SYNTH_MIN_INTERVAL] [default: 30m, for checkpoints]' -r
 complete -c ledger-synth -n "__fish_ledger_synth_using_subcommand retract" -l json -d 'Answer in JSON: one document, or JSON Lines for lists'
 complete -c ledger-synth -n "__fish_ledger_synth_using_subcommand retract" -s q -l quiet -d 'Leave notices out; warnings and errors stay'
 complete -c ledger-synth -n "__fish_ledger_synth_using_subcommand retract" -s v -l verbose -d 'Say more'
@@ -181,40 +181,40 @@ complete -c ledger-synth -n "__fish_ledger_synth_using_subcommand lint" -s C -d 
 complete -c ledger-synth -n "__fish_ledger_synth_using_subcommand lint" -l color -d 'When to use colours' -r -f -a "auto\t'On a terminal'
 always\t'Always'
 never\t'Never'"
-complete -c ledger-synth -n "__fish_ledger_synth_using_subcommand lint" -l root -d 'The ledger\'s directory: `worktree` (thoughts/shared/handoffs in this one), `main` (in the main checkout) or a path [env: LEDGER_SYNTH_ROOT] [default: worktree]' -r -F
-complete -c ledger-synth -n "__fish_ledger_synth_using_subcommand lint" -l retention -d 'How long `prune` keeps archived events, such as 7d, or never to delete none [env: LEDGER_SYNTH_RETENTION] [default: 7d]' -r
-complete -c ledger-synth -n "__fish_ledger_synth_using_subcommand lint" -l session-window -d 'Leave things said in earlier sessions out: how far This Session reaches back from the newest event [env: LEDGER_SYNTH_SESSION_WINDOW] [default: no limit]' -r
-complete -c ledger-synth -n "__fish_ledger_synth_using_subcommand lint" -l min-interval -d 'With --commit: how long after the ledger\'s last commit the next one may come [env: LEDGER_SYNTH_MIN_INTERVAL] [default: 30m, for checkpoints]' -r
+complete -c ledger-synth -n "__fish_ledger_synth_using_subcommand lint" -l root -d 'The directory of the ledger: `worktree` (thoughts/shared/handoffs in this worktree), `main` (the same in the main checkout) or a path [env: LEDGER_SYNTH_ROOT] [default: worktree]' -r -F
+complete -c ledger-synth -n "__fish_ledger_synth_using_subcommand lint" -l retention -d 'How long `prune` keeps archived events, such as 7d; `never` keeps all [env: LEDGER_SYNTH_RETENTION] [default: 7d]' -r
+complete -c ledger-synth -n "__fish_ledger_synth_using_subcommand lint" -l session-window -d 'How far This Session reaches back from the newest event, such as 1d [env: LEDGER_SYNTH_SESSION_WINDOW] [default: no limit]' -r
+complete -c ledger-synth -n "__fish_ledger_synth_using_subcommand lint" -l min-interval -d 'The shortest time between two commits of the ledger by --commit, such as 30m [env: LEDGER_SYNTH_MIN_INTERVAL] [default: 30m, for checkpoints]' -r
 complete -c ledger-synth -n "__fish_ledger_synth_using_subcommand lint" -l json -d 'Answer in JSON: one document, or JSON Lines for lists'
 complete -c ledger-synth -n "__fish_ledger_synth_using_subcommand lint" -s q -l quiet -d 'Leave notices out; warnings and errors stay'
 complete -c ledger-synth -n "__fish_ledger_synth_using_subcommand lint" -s v -l verbose -d 'Say more'
 complete -c ledger-synth -n "__fish_ledger_synth_using_subcommand lint" -s n -l dry-run -d 'Show what would be done and change nothing'
 complete -c ledger-synth -n "__fish_ledger_synth_using_subcommand lint" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c ledger-synth -n "__fish_ledger_synth_using_subcommand migrate" -l ts -d 'When they were written, where neither the file nor its name says it (RFC 3339)' -r
-complete -c ledger-synth -n "__fish_ledger_synth_using_subcommand migrate" -l agent -d 'Who wrote them, where the file does not say [env: LEDGER_SYNTH_AGENT] [default: the worktree\'s name]' -r
+complete -c ledger-synth -n "__fish_ledger_synth_using_subcommand migrate" -l ts -d 'The time of files that do not tell it in their text or name (RFC 3339)' -r
+complete -c ledger-synth -n "__fish_ledger_synth_using_subcommand migrate" -l agent -d 'The agent of files that do not name one [env: LEDGER_SYNTH_AGENT] [default: the worktree\'s name]' -r
 complete -c ledger-synth -n "__fish_ledger_synth_using_subcommand migrate" -s C -d 'Run as if started in DIR; a second one starts from the first' -r
 complete -c ledger-synth -n "__fish_ledger_synth_using_subcommand migrate" -l color -d 'When to use colours' -r -f -a "auto\t'On a terminal'
 always\t'Always'
 never\t'Never'"
-complete -c ledger-synth -n "__fish_ledger_synth_using_subcommand migrate" -l root -d 'The ledger\'s directory: `worktree` (thoughts/shared/handoffs in this one), `main` (in the main checkout) or a path [env: LEDGER_SYNTH_ROOT] [default: worktree]' -r -F
-complete -c ledger-synth -n "__fish_ledger_synth_using_subcommand migrate" -l retention -d 'How long `prune` keeps archived events, such as 7d, or never to delete none [env: LEDGER_SYNTH_RETENTION] [default: 7d]' -r
-complete -c ledger-synth -n "__fish_ledger_synth_using_subcommand migrate" -l session-window -d 'Leave things said in earlier sessions out: how far This Session reaches back from the newest event [env: LEDGER_SYNTH_SESSION_WINDOW] [default: no limit]' -r
-complete -c ledger-synth -n "__fish_ledger_synth_using_subcommand migrate" -l min-interval -d 'With --commit: how long after the ledger\'s last commit the next one may come [env: LEDGER_SYNTH_MIN_INTERVAL] [default: 30m, for checkpoints]' -r
+complete -c ledger-synth -n "__fish_ledger_synth_using_subcommand migrate" -l root -d 'The directory of the ledger: `worktree` (thoughts/shared/handoffs in this worktree), `main` (the same in the main checkout) or a path [env: LEDGER_SYNTH_ROOT] [default: worktree]' -r -F
+complete -c ledger-synth -n "__fish_ledger_synth_using_subcommand migrate" -l retention -d 'How long `prune` keeps archived events, such as 7d; `never` keeps all [env: LEDGER_SYNTH_RETENTION] [default: 7d]' -r
+complete -c ledger-synth -n "__fish_ledger_synth_using_subcommand migrate" -l session-window -d 'How far This Session reaches back from the newest event, such as 1d [env: LEDGER_SYNTH_SESSION_WINDOW] [default: no limit]' -r
+complete -c ledger-synth -n "__fish_ledger_synth_using_subcommand migrate" -l min-interval -d 'The shortest time between two commits of the ledger by --commit, such as 30m [env: LEDGER_SYNTH_MIN_INTERVAL] [default: 30m, for checkpoints]' -r
 complete -c ledger-synth -n "__fish_ledger_synth_using_subcommand migrate" -l json -d 'Answer in JSON: one document, or JSON Lines for lists'
 complete -c ledger-synth -n "__fish_ledger_synth_using_subcommand migrate" -s q -l quiet -d 'Leave notices out; warnings and errors stay'
 complete -c ledger-synth -n "__fish_ledger_synth_using_subcommand migrate" -s v -l verbose -d 'Say more'
 complete -c ledger-synth -n "__fish_ledger_synth_using_subcommand migrate" -s n -l dry-run -d 'Show what would be done and change nothing'
 complete -c ledger-synth -n "__fish_ledger_synth_using_subcommand migrate" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c ledger-synth -n "__fish_ledger_synth_using_subcommand merge-driver" -l path -d 'Where it lies in the repository' -r -F
-complete -c ledger-synth -n "__fish_ledger_synth_using_subcommand merge-driver" -l label -d 'What git calls their side' -r
+complete -c ledger-synth -n "__fish_ledger_synth_using_subcommand merge-driver" -l path -d 'The path of the file in the repository' -r -F
+complete -c ledger-synth -n "__fish_ledger_synth_using_subcommand merge-driver" -l label -d 'The name that git gives their side' -r
 complete -c ledger-synth -n "__fish_ledger_synth_using_subcommand merge-driver" -s C -d 'Run as if started in DIR; a second one starts from the first' -r
 complete -c ledger-synth -n "__fish_ledger_synth_using_subcommand merge-driver" -l color -d 'When to use colours' -r -f -a "auto\t'On a terminal'
 always\t'Always'
 never\t'Never'"
-complete -c ledger-synth -n "__fish_ledger_synth_using_subcommand merge-driver" -l root -d 'The ledger\'s directory: `worktree` (thoughts/shared/handoffs in this one), `main` (in the main checkout) or a path [env: LEDGER_SYNTH_ROOT] [default: worktree]' -r -F
-complete -c ledger-synth -n "__fish_ledger_synth_using_subcommand merge-driver" -l retention -d 'How long `prune` keeps archived events, such as 7d, or never to delete none [env: LEDGER_SYNTH_RETENTION] [default: 7d]' -r
-complete -c ledger-synth -n "__fish_ledger_synth_using_subcommand merge-driver" -l session-window -d 'Leave things said in earlier sessions out: how far This Session reaches back from the newest event [env: LEDGER_SYNTH_SESSION_WINDOW] [default: no limit]' -r
-complete -c ledger-synth -n "__fish_ledger_synth_using_subcommand merge-driver" -l min-interval -d 'With --commit: how long after the ledger\'s last commit the next one may come [env: LEDGER_SYNTH_MIN_INTERVAL] [default: 30m, for checkpoints]' -r
+complete -c ledger-synth -n "__fish_ledger_synth_using_subcommand merge-driver" -l root -d 'The directory of the ledger: `worktree` (thoughts/shared/handoffs in this worktree), `main` (the same in the main checkout) or a path [env: LEDGER_SYNTH_ROOT] [default: worktree]' -r -F
+complete -c ledger-synth -n "__fish_ledger_synth_using_subcommand merge-driver" -l retention -d 'How long `prune` keeps archived events, such as 7d; `never` keeps all [env: LEDGER_SYNTH_RETENTION] [default: 7d]' -r
+complete -c ledger-synth -n "__fish_ledger_synth_using_subcommand merge-driver" -l session-window -d 'How far This Session reaches back from the newest event, such as 1d [env: LEDGER_SYNTH_SESSION_WINDOW] [default: no limit]' -r
+complete -c ledger-synth -n "__fish_ledger_synth_using_subcommand merge-driver" -l min-interval -d 'The shortest time between two commits of the ledger by --commit, such as 30m [env: LEDGER_SYNTH_MIN_INTERVAL] [default: 30m, for checkpoints]' -r
 complete -c ledger-synth -n "__fish_ledger_synth_using_subcommand merge-driver" -l json -d 'Answer in JSON: one document, or JSON Lines for lists'
 complete -c ledger-synth -n "__fish_ledger_synth_using_subcommand merge-driver" -s q -l quiet -d 'Leave notices out; warnings and errors stay'
 complete -c ledger-synth -n "__fish_ledger_synth_using_subcommand merge-driver" -s v -l verbose -d 'Say more'
@@ -224,11 +224,11 @@ complete -c ledger-synth -n "__fish_ledger_synth_using_subcommand install" -s C 
 complete -c ledger-synth -n "__fish_ledger_synth_using_subcommand install" -l color -d 'When to use colours' -r -f -a "auto\t'On a terminal'
 always\t'Always'
 never\t'Never'"
-complete -c ledger-synth -n "__fish_ledger_synth_using_subcommand install" -l root -d 'The ledger\'s directory: `worktree` (thoughts/shared/handoffs in this one), `main` (in the main checkout) or a path [env: LEDGER_SYNTH_ROOT] [default: worktree]' -r -F
-complete -c ledger-synth -n "__fish_ledger_synth_using_subcommand install" -l retention -d 'How long `prune` keeps archived events, such as 7d, or never to delete none [env: LEDGER_SYNTH_RETENTION] [default: 7d]' -r
-complete -c ledger-synth -n "__fish_ledger_synth_using_subcommand install" -l session-window -d 'Leave things said in earlier sessions out: how far This Session reaches back from the newest event [env: LEDGER_SYNTH_SESSION_WINDOW] [default: no limit]' -r
-complete -c ledger-synth -n "__fish_ledger_synth_using_subcommand install" -l min-interval -d 'With --commit: how long after the ledger\'s last commit the next one may come [env: LEDGER_SYNTH_MIN_INTERVAL] [default: 30m, for checkpoints]' -r
-complete -c ledger-synth -n "__fish_ledger_synth_using_subcommand install" -l claude -d 'Also Claude Code: hooks in .claude/settings.json and the skill `synthesize-ledgers`'
+complete -c ledger-synth -n "__fish_ledger_synth_using_subcommand install" -l root -d 'The directory of the ledger: `worktree` (thoughts/shared/handoffs in this worktree), `main` (the same in the main checkout) or a path [env: LEDGER_SYNTH_ROOT] [default: worktree]' -r -F
+complete -c ledger-synth -n "__fish_ledger_synth_using_subcommand install" -l retention -d 'How long `prune` keeps archived events, such as 7d; `never` keeps all [env: LEDGER_SYNTH_RETENTION] [default: 7d]' -r
+complete -c ledger-synth -n "__fish_ledger_synth_using_subcommand install" -l session-window -d 'How far This Session reaches back from the newest event, such as 1d [env: LEDGER_SYNTH_SESSION_WINDOW] [default: no limit]' -r
+complete -c ledger-synth -n "__fish_ledger_synth_using_subcommand install" -l min-interval -d 'The shortest time between two commits of the ledger by --commit, such as 30m [env: LEDGER_SYNTH_MIN_INTERVAL] [default: 30m, for checkpoints]' -r
+complete -c ledger-synth -n "__fish_ledger_synth_using_subcommand install" -l claude -d 'Also set up Claude Code: hooks in .claude/settings.json and the skill `synthesize-ledgers`'
 complete -c ledger-synth -n "__fish_ledger_synth_using_subcommand install" -l json -d 'Answer in JSON: one document, or JSON Lines for lists'
 complete -c ledger-synth -n "__fish_ledger_synth_using_subcommand install" -s q -l quiet -d 'Leave notices out; warnings and errors stay'
 complete -c ledger-synth -n "__fish_ledger_synth_using_subcommand install" -s v -l verbose -d 'Say more'
@@ -238,10 +238,10 @@ complete -c ledger-synth -n "__fish_ledger_synth_using_subcommand doctor" -s C -
 complete -c ledger-synth -n "__fish_ledger_synth_using_subcommand doctor" -l color -d 'When to use colours' -r -f -a "auto\t'On a terminal'
 always\t'Always'
 never\t'Never'"
-complete -c ledger-synth -n "__fish_ledger_synth_using_subcommand doctor" -l root -d 'The ledger\'s directory: `worktree` (thoughts/shared/handoffs in this one), `main` (in the main checkout) or a path [env: LEDGER_SYNTH_ROOT] [default: worktree]' -r -F
-complete -c ledger-synth -n "__fish_ledger_synth_using_subcommand doctor" -l retention -d 'How long `prune` keeps archived events, such as 7d, or never to delete none [env: LEDGER_SYNTH_RETENTION] [default: 7d]' -r
-complete -c ledger-synth -n "__fish_ledger_synth_using_subcommand doctor" -l session-window -d 'Leave things said in earlier sessions out: how far This Session reaches back from the newest event [env: LEDGER_SYNTH_SESSION_WINDOW] [default: no limit]' -r
-complete -c ledger-synth -n "__fish_ledger_synth_using_subcommand doctor" -l min-interval -d 'With --commit: how long after the ledger\'s last commit the next one may come [env: LEDGER_SYNTH_MIN_INTERVAL] [default: 30m, for checkpoints]' -r
+complete -c ledger-synth -n "__fish_ledger_synth_using_subcommand doctor" -l root -d 'The directory of the ledger: `worktree` (thoughts/shared/handoffs in this worktree), `main` (the same in the main checkout) or a path [env: LEDGER_SYNTH_ROOT] [default: worktree]' -r -F
+complete -c ledger-synth -n "__fish_ledger_synth_using_subcommand doctor" -l retention -d 'How long `prune` keeps archived events, such as 7d; `never` keeps all [env: LEDGER_SYNTH_RETENTION] [default: 7d]' -r
+complete -c ledger-synth -n "__fish_ledger_synth_using_subcommand doctor" -l session-window -d 'How far This Session reaches back from the newest event, such as 1d [env: LEDGER_SYNTH_SESSION_WINDOW] [default: no limit]' -r
+complete -c ledger-synth -n "__fish_ledger_synth_using_subcommand doctor" -l min-interval -d 'The shortest time between two commits of the ledger by --commit, such as 30m [env: LEDGER_SYNTH_MIN_INTERVAL] [default: 30m, for checkpoints]' -r
 complete -c ledger-synth -n "__fish_ledger_synth_using_subcommand doctor" -l json -d 'Answer in JSON: one document, or JSON Lines for lists'
 complete -c ledger-synth -n "__fish_ledger_synth_using_subcommand doctor" -s q -l quiet -d 'Leave notices out; warnings and errors stay'
 complete -c ledger-synth -n "__fish_ledger_synth_using_subcommand doctor" -s v -l verbose -d 'Say more'
@@ -251,10 +251,10 @@ complete -c ledger-synth -n "__fish_ledger_synth_using_subcommand hook; and not 
 complete -c ledger-synth -n "__fish_ledger_synth_using_subcommand hook; and not __fish_seen_subcommand_from install uninstall status run help" -l color -d 'When to use colours' -r -f -a "auto\t'On a terminal'
 always\t'Always'
 never\t'Never'"
-complete -c ledger-synth -n "__fish_ledger_synth_using_subcommand hook; and not __fish_seen_subcommand_from install uninstall status run help" -l root -d 'The ledger\'s directory: `worktree` (thoughts/shared/handoffs in this one), `main` (in the main checkout) or a path [env: LEDGER_SYNTH_ROOT] [default: worktree]' -r -F
-complete -c ledger-synth -n "__fish_ledger_synth_using_subcommand hook; and not __fish_seen_subcommand_from install uninstall status run help" -l retention -d 'How long `prune` keeps archived events, such as 7d, or never to delete none [env: LEDGER_SYNTH_RETENTION] [default: 7d]' -r
-complete -c ledger-synth -n "__fish_ledger_synth_using_subcommand hook; and not __fish_seen_subcommand_from install uninstall status run help" -l session-window -d 'Leave things said in earlier sessions out: how far This Session reaches back from the newest event [env: LEDGER_SYNTH_SESSION_WINDOW] [default: no limit]' -r
-complete -c ledger-synth -n "__fish_ledger_synth_using_subcommand hook; and not __fish_seen_subcommand_from install uninstall status run help" -l min-interval -d 'With --commit: how long after the ledger\'s last commit the next one may come [env: LEDGER_SYNTH_MIN_INTERVAL] [default: 30m, for checkpoints]' -r
+complete -c ledger-synth -n "__fish_ledger_synth_using_subcommand hook; and not __fish_seen_subcommand_from install uninstall status run help" -l root -d 'The directory of the ledger: `worktree` (thoughts/shared/handoffs in this worktree), `main` (the same in the main checkout) or a path [env: LEDGER_SYNTH_ROOT] [default: worktree]' -r -F
+complete -c ledger-synth -n "__fish_ledger_synth_using_subcommand hook; and not __fish_seen_subcommand_from install uninstall status run help" -l retention -d 'How long `prune` keeps archived events, such as 7d; `never` keeps all [env: LEDGER_SYNTH_RETENTION] [default: 7d]' -r
+complete -c ledger-synth -n "__fish_ledger_synth_using_subcommand hook; and not __fish_seen_subcommand_from install uninstall status run help" -l session-window -d 'How far This Session reaches back from the newest event, such as 1d [env: LEDGER_SYNTH_SESSION_WINDOW] [default: no limit]' -r
+complete -c ledger-synth -n "__fish_ledger_synth_using_subcommand hook; and not __fish_seen_subcommand_from install uninstall status run help" -l min-interval -d 'The shortest time between two commits of the ledger by --commit, such as 30m [env: LEDGER_SYNTH_MIN_INTERVAL] [default: 30m, for checkpoints]' -r
 complete -c ledger-synth -n "__fish_ledger_synth_using_subcommand hook; and not __fish_seen_subcommand_from install uninstall status run help" -l json -d 'Answer in JSON: one document, or JSON Lines for lists'
 complete -c ledger-synth -n "__fish_ledger_synth_using_subcommand hook; and not __fish_seen_subcommand_from install uninstall status run help" -s q -l quiet -d 'Leave notices out; warnings and errors stay'
 complete -c ledger-synth -n "__fish_ledger_synth_using_subcommand hook; and not __fish_seen_subcommand_from install uninstall status run help" -s v -l verbose -d 'Say more'
@@ -269,10 +269,10 @@ complete -c ledger-synth -n "__fish_ledger_synth_using_subcommand hook; and __fi
 complete -c ledger-synth -n "__fish_ledger_synth_using_subcommand hook; and __fish_seen_subcommand_from install" -l color -d 'When to use colours' -r -f -a "auto\t'On a terminal'
 always\t'Always'
 never\t'Never'"
-complete -c ledger-synth -n "__fish_ledger_synth_using_subcommand hook; and __fish_seen_subcommand_from install" -l root -d 'The ledger\'s directory: `worktree` (thoughts/shared/handoffs in this one), `main` (in the main checkout) or a path [env: LEDGER_SYNTH_ROOT] [default: worktree]' -r -F
-complete -c ledger-synth -n "__fish_ledger_synth_using_subcommand hook; and __fish_seen_subcommand_from install" -l retention -d 'How long `prune` keeps archived events, such as 7d, or never to delete none [env: LEDGER_SYNTH_RETENTION] [default: 7d]' -r
-complete -c ledger-synth -n "__fish_ledger_synth_using_subcommand hook; and __fish_seen_subcommand_from install" -l session-window -d 'Leave things said in earlier sessions out: how far This Session reaches back from the newest event [env: LEDGER_SYNTH_SESSION_WINDOW] [default: no limit]' -r
-complete -c ledger-synth -n "__fish_ledger_synth_using_subcommand hook; and __fish_seen_subcommand_from install" -l min-interval -d 'With --commit: how long after the ledger\'s last commit the next one may come [env: LEDGER_SYNTH_MIN_INTERVAL] [default: 30m, for checkpoints]' -r
+complete -c ledger-synth -n "__fish_ledger_synth_using_subcommand hook; and __fish_seen_subcommand_from install" -l root -d 'The directory of the ledger: `worktree` (thoughts/shared/handoffs in this worktree), `main` (the same in the main checkout) or a path [env: LEDGER_SYNTH_ROOT] [default: worktree]' -r -F
+complete -c ledger-synth -n "__fish_ledger_synth_using_subcommand hook; and __fish_seen_subcommand_from install" -l retention -d 'How long `prune` keeps archived events, such as 7d; `never` keeps all [env: LEDGER_SYNTH_RETENTION] [default: 7d]' -r
+complete -c ledger-synth -n "__fish_ledger_synth_using_subcommand hook; and __fish_seen_subcommand_from install" -l session-window -d 'How far This Session reaches back from the newest event, such as 1d [env: LEDGER_SYNTH_SESSION_WINDOW] [default: no limit]' -r
+complete -c ledger-synth -n "__fish_ledger_synth_using_subcommand hook; and __fish_seen_subcommand_from install" -l min-interval -d 'The shortest time between two commits of the ledger by --commit, such as 30m [env: LEDGER_SYNTH_MIN_INTERVAL] [default: 30m, for checkpoints]' -r
 complete -c ledger-synth -n "__fish_ledger_synth_using_subcommand hook; and __fish_seen_subcommand_from install" -s n -l dry-run -d 'Show what would be done and change nothing'
 complete -c ledger-synth -n "__fish_ledger_synth_using_subcommand hook; and __fish_seen_subcommand_from install" -l json -d 'Answer in JSON: one document, or JSON Lines for lists'
 complete -c ledger-synth -n "__fish_ledger_synth_using_subcommand hook; and __fish_seen_subcommand_from install" -s q -l quiet -d 'Leave notices out; warnings and errors stay'
@@ -282,10 +282,10 @@ complete -c ledger-synth -n "__fish_ledger_synth_using_subcommand hook; and __fi
 complete -c ledger-synth -n "__fish_ledger_synth_using_subcommand hook; and __fish_seen_subcommand_from uninstall" -l color -d 'When to use colours' -r -f -a "auto\t'On a terminal'
 always\t'Always'
 never\t'Never'"
-complete -c ledger-synth -n "__fish_ledger_synth_using_subcommand hook; and __fish_seen_subcommand_from uninstall" -l root -d 'The ledger\'s directory: `worktree` (thoughts/shared/handoffs in this one), `main` (in the main checkout) or a path [env: LEDGER_SYNTH_ROOT] [default: worktree]' -r -F
-complete -c ledger-synth -n "__fish_ledger_synth_using_subcommand hook; and __fish_seen_subcommand_from uninstall" -l retention -d 'How long `prune` keeps archived events, such as 7d, or never to delete none [env: LEDGER_SYNTH_RETENTION] [default: 7d]' -r
-complete -c ledger-synth -n "__fish_ledger_synth_using_subcommand hook; and __fish_seen_subcommand_from uninstall" -l session-window -d 'Leave things said in earlier sessions out: how far This Session reaches back from the newest event [env: LEDGER_SYNTH_SESSION_WINDOW] [default: no limit]' -r
-complete -c ledger-synth -n "__fish_ledger_synth_using_subcommand hook; and __fish_seen_subcommand_from uninstall" -l min-interval -d 'With --commit: how long after the ledger\'s last commit the next one may come [env: LEDGER_SYNTH_MIN_INTERVAL] [default: 30m, for checkpoints]' -r
+complete -c ledger-synth -n "__fish_ledger_synth_using_subcommand hook; and __fish_seen_subcommand_from uninstall" -l root -d 'The directory of the ledger: `worktree` (thoughts/shared/handoffs in this worktree), `main` (the same in the main checkout) or a path [env: LEDGER_SYNTH_ROOT] [default: worktree]' -r -F
+complete -c ledger-synth -n "__fish_ledger_synth_using_subcommand hook; and __fish_seen_subcommand_from uninstall" -l retention -d 'How long `prune` keeps archived events, such as 7d; `never` keeps all [env: LEDGER_SYNTH_RETENTION] [default: 7d]' -r
+complete -c ledger-synth -n "__fish_ledger_synth_using_subcommand hook; and __fish_seen_subcommand_from uninstall" -l session-window -d 'How far This Session reaches back from the newest event, such as 1d [env: LEDGER_SYNTH_SESSION_WINDOW] [default: no limit]' -r
+complete -c ledger-synth -n "__fish_ledger_synth_using_subcommand hook; and __fish_seen_subcommand_from uninstall" -l min-interval -d 'The shortest time between two commits of the ledger by --commit, such as 30m [env: LEDGER_SYNTH_MIN_INTERVAL] [default: 30m, for checkpoints]' -r
 complete -c ledger-synth -n "__fish_ledger_synth_using_subcommand hook; and __fish_seen_subcommand_from uninstall" -s n -l dry-run -d 'Show what would be done and change nothing'
 complete -c ledger-synth -n "__fish_ledger_synth_using_subcommand hook; and __fish_seen_subcommand_from uninstall" -l json -d 'Answer in JSON: one document, or JSON Lines for lists'
 complete -c ledger-synth -n "__fish_ledger_synth_using_subcommand hook; and __fish_seen_subcommand_from uninstall" -s q -l quiet -d 'Leave notices out; warnings and errors stay'
@@ -295,10 +295,10 @@ complete -c ledger-synth -n "__fish_ledger_synth_using_subcommand hook; and __fi
 complete -c ledger-synth -n "__fish_ledger_synth_using_subcommand hook; and __fish_seen_subcommand_from status" -l color -d 'When to use colours' -r -f -a "auto\t'On a terminal'
 always\t'Always'
 never\t'Never'"
-complete -c ledger-synth -n "__fish_ledger_synth_using_subcommand hook; and __fish_seen_subcommand_from status" -l root -d 'The ledger\'s directory: `worktree` (thoughts/shared/handoffs in this one), `main` (in the main checkout) or a path [env: LEDGER_SYNTH_ROOT] [default: worktree]' -r -F
-complete -c ledger-synth -n "__fish_ledger_synth_using_subcommand hook; and __fish_seen_subcommand_from status" -l retention -d 'How long `prune` keeps archived events, such as 7d, or never to delete none [env: LEDGER_SYNTH_RETENTION] [default: 7d]' -r
-complete -c ledger-synth -n "__fish_ledger_synth_using_subcommand hook; and __fish_seen_subcommand_from status" -l session-window -d 'Leave things said in earlier sessions out: how far This Session reaches back from the newest event [env: LEDGER_SYNTH_SESSION_WINDOW] [default: no limit]' -r
-complete -c ledger-synth -n "__fish_ledger_synth_using_subcommand hook; and __fish_seen_subcommand_from status" -l min-interval -d 'With --commit: how long after the ledger\'s last commit the next one may come [env: LEDGER_SYNTH_MIN_INTERVAL] [default: 30m, for checkpoints]' -r
+complete -c ledger-synth -n "__fish_ledger_synth_using_subcommand hook; and __fish_seen_subcommand_from status" -l root -d 'The directory of the ledger: `worktree` (thoughts/shared/handoffs in this worktree), `main` (the same in the main checkout) or a path [env: LEDGER_SYNTH_ROOT] [default: worktree]' -r -F
+complete -c ledger-synth -n "__fish_ledger_synth_using_subcommand hook; and __fish_seen_subcommand_from status" -l retention -d 'How long `prune` keeps archived events, such as 7d; `never` keeps all [env: LEDGER_SYNTH_RETENTION] [default: 7d]' -r
+complete -c ledger-synth -n "__fish_ledger_synth_using_subcommand hook; and __fish_seen_subcommand_from status" -l session-window -d 'How far This Session reaches back from the newest event, such as 1d [env: LEDGER_SYNTH_SESSION_WINDOW] [default: no limit]' -r
+complete -c ledger-synth -n "__fish_ledger_synth_using_subcommand hook; and __fish_seen_subcommand_from status" -l min-interval -d 'The shortest time between two commits of the ledger by --commit, such as 30m [env: LEDGER_SYNTH_MIN_INTERVAL] [default: 30m, for checkpoints]' -r
 complete -c ledger-synth -n "__fish_ledger_synth_using_subcommand hook; and __fish_seen_subcommand_from status" -l json -d 'Answer in JSON: one document, or JSON Lines for lists'
 complete -c ledger-synth -n "__fish_ledger_synth_using_subcommand hook; and __fish_seen_subcommand_from status" -s q -l quiet -d 'Leave notices out; warnings and errors stay'
 complete -c ledger-synth -n "__fish_ledger_synth_using_subcommand hook; and __fish_seen_subcommand_from status" -s v -l verbose -d 'Say more'
@@ -308,10 +308,10 @@ complete -c ledger-synth -n "__fish_ledger_synth_using_subcommand hook; and __fi
 complete -c ledger-synth -n "__fish_ledger_synth_using_subcommand hook; and __fish_seen_subcommand_from run" -l color -d 'When to use colours' -r -f -a "auto\t'On a terminal'
 always\t'Always'
 never\t'Never'"
-complete -c ledger-synth -n "__fish_ledger_synth_using_subcommand hook; and __fish_seen_subcommand_from run" -l root -d 'The ledger\'s directory: `worktree` (thoughts/shared/handoffs in this one), `main` (in the main checkout) or a path [env: LEDGER_SYNTH_ROOT] [default: worktree]' -r -F
-complete -c ledger-synth -n "__fish_ledger_synth_using_subcommand hook; and __fish_seen_subcommand_from run" -l retention -d 'How long `prune` keeps archived events, such as 7d, or never to delete none [env: LEDGER_SYNTH_RETENTION] [default: 7d]' -r
-complete -c ledger-synth -n "__fish_ledger_synth_using_subcommand hook; and __fish_seen_subcommand_from run" -l session-window -d 'Leave things said in earlier sessions out: how far This Session reaches back from the newest event [env: LEDGER_SYNTH_SESSION_WINDOW] [default: no limit]' -r
-complete -c ledger-synth -n "__fish_ledger_synth_using_subcommand hook; and __fish_seen_subcommand_from run" -l min-interval -d 'With --commit: how long after the ledger\'s last commit the next one may come [env: LEDGER_SYNTH_MIN_INTERVAL] [default: 30m, for checkpoints]' -r
+complete -c ledger-synth -n "__fish_ledger_synth_using_subcommand hook; and __fish_seen_subcommand_from run" -l root -d 'The directory of the ledger: `worktree` (thoughts/shared/handoffs in this worktree), `main` (the same in the main checkout) or a path [env: LEDGER_SYNTH_ROOT] [default: worktree]' -r -F
+complete -c ledger-synth -n "__fish_ledger_synth_using_subcommand hook; and __fish_seen_subcommand_from run" -l retention -d 'How long `prune` keeps archived events, such as 7d; `never` keeps all [env: LEDGER_SYNTH_RETENTION] [default: 7d]' -r
+complete -c ledger-synth -n "__fish_ledger_synth_using_subcommand hook; and __fish_seen_subcommand_from run" -l session-window -d 'How far This Session reaches back from the newest event, such as 1d [env: LEDGER_SYNTH_SESSION_WINDOW] [default: no limit]' -r
+complete -c ledger-synth -n "__fish_ledger_synth_using_subcommand hook; and __fish_seen_subcommand_from run" -l min-interval -d 'The shortest time between two commits of the ledger by --commit, such as 30m [env: LEDGER_SYNTH_MIN_INTERVAL] [default: 30m, for checkpoints]' -r
 complete -c ledger-synth -n "__fish_ledger_synth_using_subcommand hook; and __fish_seen_subcommand_from run" -l json -d 'Answer in JSON: one document, or JSON Lines for lists'
 complete -c ledger-synth -n "__fish_ledger_synth_using_subcommand hook; and __fish_seen_subcommand_from run" -s q -l quiet -d 'Leave notices out; warnings and errors stay'
 complete -c ledger-synth -n "__fish_ledger_synth_using_subcommand hook; and __fish_seen_subcommand_from run" -s v -l verbose -d 'Say more'
@@ -326,10 +326,10 @@ complete -c ledger-synth -n "__fish_ledger_synth_using_subcommand config" -s C -
 complete -c ledger-synth -n "__fish_ledger_synth_using_subcommand config" -l color -d 'When to use colours' -r -f -a "auto\t'On a terminal'
 always\t'Always'
 never\t'Never'"
-complete -c ledger-synth -n "__fish_ledger_synth_using_subcommand config" -l root -d 'The ledger\'s directory: `worktree` (thoughts/shared/handoffs in this one), `main` (in the main checkout) or a path [env: LEDGER_SYNTH_ROOT] [default: worktree]' -r -F
-complete -c ledger-synth -n "__fish_ledger_synth_using_subcommand config" -l retention -d 'How long `prune` keeps archived events, such as 7d, or never to delete none [env: LEDGER_SYNTH_RETENTION] [default: 7d]' -r
-complete -c ledger-synth -n "__fish_ledger_synth_using_subcommand config" -l session-window -d 'Leave things said in earlier sessions out: how far This Session reaches back from the newest event [env: LEDGER_SYNTH_SESSION_WINDOW] [default: no limit]' -r
-complete -c ledger-synth -n "__fish_ledger_synth_using_subcommand config" -l min-interval -d 'With --commit: how long after the ledger\'s last commit the next one may come [env: LEDGER_SYNTH_MIN_INTERVAL] [default: 30m, for checkpoints]' -r
+complete -c ledger-synth -n "__fish_ledger_synth_using_subcommand config" -l root -d 'The directory of the ledger: `worktree` (thoughts/shared/handoffs in this worktree), `main` (the same in the main checkout) or a path [env: LEDGER_SYNTH_ROOT] [default: worktree]' -r -F
+complete -c ledger-synth -n "__fish_ledger_synth_using_subcommand config" -l retention -d 'How long `prune` keeps archived events, such as 7d; `never` keeps all [env: LEDGER_SYNTH_RETENTION] [default: 7d]' -r
+complete -c ledger-synth -n "__fish_ledger_synth_using_subcommand config" -l session-window -d 'How far This Session reaches back from the newest event, such as 1d [env: LEDGER_SYNTH_SESSION_WINDOW] [default: no limit]' -r
+complete -c ledger-synth -n "__fish_ledger_synth_using_subcommand config" -l min-interval -d 'The shortest time between two commits of the ledger by --commit, such as 30m [env: LEDGER_SYNTH_MIN_INTERVAL] [default: 30m, for checkpoints]' -r
 complete -c ledger-synth -n "__fish_ledger_synth_using_subcommand config" -l json -d 'Answer in JSON: one document, or JSON Lines for lists'
 complete -c ledger-synth -n "__fish_ledger_synth_using_subcommand config" -s q -l quiet -d 'Leave notices out; warnings and errors stay'
 complete -c ledger-synth -n "__fish_ledger_synth_using_subcommand config" -s v -l verbose -d 'Say more'
@@ -339,14 +339,14 @@ complete -c ledger-synth -n "__fish_ledger_synth_using_subcommand help; and not 
 complete -c ledger-synth -n "__fish_ledger_synth_using_subcommand help; and not __fish_seen_subcommand_from add banner archive prune explain conflicts retract lint migrate merge-driver install doctor hook config help" -f -a "banner" -d 'Synthesise, then print what a session needs to know at its start'
 complete -c ledger-synth -n "__fish_ledger_synth_using_subcommand help; and not __fish_seen_subcommand_from add banner archive prune explain conflicts retract lint migrate merge-driver install doctor hook config help" -f -a "archive" -d 'Fold events into one snapshot and move them to `archive/`; `current.md` stays as it is'
 complete -c ledger-synth -n "__fish_ledger_synth_using_subcommand help; and not __fish_seen_subcommand_from add banner archive prune explain conflicts retract lint migrate merge-driver install doctor hook config help" -f -a "prune" -d 'Delete archived events that a snapshot covers and that are older than --retention'
-complete -c ledger-synth -n "__fish_ledger_synth_using_subcommand help; and not __fish_seen_subcommand_from add banner archive prune explain conflicts retract lint migrate merge-driver install doctor hook config help" -f -a "explain" -d 'Tell who said something, when, and what it replaced, newest first: 1 when nobody did'
+complete -c ledger-synth -n "__fish_ledger_synth_using_subcommand help; and not __fish_seen_subcommand_from add banner archive prune explain conflicts retract lint migrate merge-driver install doctor hook config help" -f -a "explain" -d 'Show who said something, when, and what it replaced, newest first: exit 1 if nobody did'
 complete -c ledger-synth -n "__fish_ledger_synth_using_subcommand help; and not __fish_seen_subcommand_from add banner archive prune explain conflicts retract lint migrate merge-driver install doctor hook config help" -f -a "conflicts" -d 'List what agents disagreed on, and what counts'
-complete -c ledger-synth -n "__fish_ledger_synth_using_subcommand help; and not __fish_seen_subcommand_from add banner archive prune explain conflicts retract lint migrate merge-driver install doctor hook config help" -f -a "retract" -d 'Disown one event, by writing another that says so: 1 when it is folded into a snapshot already'
-complete -c ledger-synth -n "__fish_ledger_synth_using_subcommand help; and not __fish_seen_subcommand_from add banner archive prune explain conflicts retract lint migrate merge-driver install doctor hook config help" -f -a "lint" -d 'Check event files: 0 all well-formed, 2 not'
-complete -c ledger-synth -n "__fish_ledger_synth_using_subcommand help; and not __fish_seen_subcommand_from add banner archive prune explain conflicts retract lint migrate merge-driver install doctor hook config help" -f -a "migrate" -d 'Turn handoff files of other shapes into events, which are left where they are'
-complete -c ledger-synth -n "__fish_ledger_synth_using_subcommand help; and not __fish_seen_subcommand_from add banner archive prune explain conflicts retract lint migrate merge-driver install doctor hook config help" -f -a "merge-driver" -d 'What git calls to merge `current.md`: both sides\' events come to one file'
+complete -c ledger-synth -n "__fish_ledger_synth_using_subcommand help; and not __fish_seen_subcommand_from add banner archive prune explain conflicts retract lint migrate merge-driver install doctor hook config help" -f -a "retract" -d 'Retract one event by writing another: exit 1 if a snapshot already holds it'
+complete -c ledger-synth -n "__fish_ledger_synth_using_subcommand help; and not __fish_seen_subcommand_from add banner archive prune explain conflicts retract lint migrate merge-driver install doctor hook config help" -f -a "lint" -d 'Check event files: exit 0 if all are well-formed, 2 if not'
+complete -c ledger-synth -n "__fish_ledger_synth_using_subcommand help; and not __fish_seen_subcommand_from add banner archive prune explain conflicts retract lint migrate merge-driver install doctor hook config help" -f -a "migrate" -d 'Turn handoff files of other shapes into events, and leave the files where they are'
+complete -c ledger-synth -n "__fish_ledger_synth_using_subcommand help; and not __fish_seen_subcommand_from add banner archive prune explain conflicts retract lint migrate merge-driver install doctor hook config help" -f -a "merge-driver" -d 'Merge `current.md` when git asks for it, from the events of both sides'
 complete -c ledger-synth -n "__fish_ledger_synth_using_subcommand help; and not __fish_seen_subcommand_from add banner archive prune explain conflicts retract lint migrate merge-driver install doctor hook config help" -f -a "install" -d 'Set up git in this repository: merge driver, attributes, hooks'
-complete -c ledger-synth -n "__fish_ledger_synth_using_subcommand help; and not __fish_seen_subcommand_from add banner archive prune explain conflicts retract lint migrate merge-driver install doctor hook config help" -f -a "doctor" -d 'Tell what is missing or wrong, and what mends it: 0 nothing, 1 something'
+complete -c ledger-synth -n "__fish_ledger_synth_using_subcommand help; and not __fish_seen_subcommand_from add banner archive prune explain conflicts retract lint migrate merge-driver install doctor hook config help" -f -a "doctor" -d 'Show what is missing or wrong, and what fixes it: exit 0 if nothing is wrong, 1 if something is'
 complete -c ledger-synth -n "__fish_ledger_synth_using_subcommand help; and not __fish_seen_subcommand_from add banner archive prune explain conflicts retract lint migrate merge-driver install doctor hook config help" -f -a "hook" -d 'Synthesise after merges and rebases, check before a push'
 complete -c ledger-synth -n "__fish_ledger_synth_using_subcommand help; and not __fish_seen_subcommand_from add banner archive prune explain conflicts retract lint migrate merge-driver install doctor hook config help" -f -a "config" -d 'Print the settings in force, each with its source'
 complete -c ledger-synth -n "__fish_ledger_synth_using_subcommand help; and not __fish_seen_subcommand_from add banner archive prune explain conflicts retract lint migrate merge-driver install doctor hook config help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'

@@ -35,19 +35,19 @@ complete -c sweatfile-apply -n "__fish_sweatfile_apply_needs_command" -s q -l qu
 complete -c sweatfile-apply -n "__fish_sweatfile_apply_needs_command" -s v -l verbose -d 'Say more'
 complete -c sweatfile-apply -n "__fish_sweatfile_apply_needs_command" -s n -l dry-run -d 'Show what would be done and change nothing'
 complete -c sweatfile-apply -n "__fish_sweatfile_apply_needs_command" -l yes -d 'Approve the repository\'s sweatfile for this run only'
-complete -c sweatfile-apply -n "__fish_sweatfile_apply_needs_command" -l no-setup -d 'Leave the setup commands out'
+complete -c sweatfile-apply -n "__fish_sweatfile_apply_needs_command" -l no-setup -d 'Skip the setup commands'
 complete -c sweatfile-apply -n "__fish_sweatfile_apply_needs_command" -l setup-again -d 'Run the setup commands even if they finished before'
 complete -c sweatfile-apply -n "__fish_sweatfile_apply_needs_command" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c sweatfile-apply -n "__fish_sweatfile_apply_needs_command" -s V -l version -d 'Print version'
 complete -c sweatfile-apply -n "__fish_sweatfile_apply_needs_command" -f -a "apply" -d 'Set up this worktree (the default)'
-complete -c sweatfile-apply -n "__fish_sweatfile_apply_needs_command" -f -a "check" -d 'Tell whether this worktree is what its sweatfiles say: 0 yes, 1 drift'
+complete -c sweatfile-apply -n "__fish_sweatfile_apply_needs_command" -f -a "check" -d 'Check whether this worktree matches its sweatfiles: exit 0 yes, 1 drift'
 complete -c sweatfile-apply -n "__fish_sweatfile_apply_needs_command" -f -a "show" -d 'Print the merged result as TOML'
 complete -c sweatfile-apply -n "__fish_sweatfile_apply_needs_command" -f -a "init" -d 'Write a commented starter sweatfile into the main checkout'
 complete -c sweatfile-apply -n "__fish_sweatfile_apply_needs_command" -f -a "approve" -d 'Approve the repository\'s sweatfile as it is now, for all worktrees of this clone'
 complete -c sweatfile-apply -n "__fish_sweatfile_apply_needs_command" -f -a "approvals" -d 'List the repository\'s files that need approval, and whether they have it'
-complete -c sweatfile-apply -n "__fish_sweatfile_apply_needs_command" -f -a "revoke" -d 'Take back every approval of this clone'
-complete -c sweatfile-apply -n "__fish_sweatfile_apply_needs_command" -f -a "env" -d 'Follow what happens to .sweatshop-env between opening and closing a workspace'
-complete -c sweatfile-apply -n "__fish_sweatfile_apply_needs_command" -f -a "remove" -d 'Take back what apply placed and nobody changed since'
+complete -c sweatfile-apply -n "__fish_sweatfile_apply_needs_command" -f -a "revoke" -d 'Revoke every approval of this clone'
+complete -c sweatfile-apply -n "__fish_sweatfile_apply_needs_command" -f -a "env" -d 'Review the changes to .sweatshop-env since a snapshot'
+complete -c sweatfile-apply -n "__fish_sweatfile_apply_needs_command" -f -a "remove" -d 'Remove what apply placed and nobody changed since'
 complete -c sweatfile-apply -n "__fish_sweatfile_apply_needs_command" -f -a "hook" -d 'Set up every worktree that `git worktree add` creates'
 complete -c sweatfile-apply -n "__fish_sweatfile_apply_needs_command" -f -a "config" -d 'Print the settings in force, each with its source'
 complete -c sweatfile-apply -n "__fish_sweatfile_apply_needs_command" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
@@ -59,7 +59,7 @@ complete -c sweatfile-apply -n "__fish_sweatfile_apply_using_subcommand apply" -
 complete -c sweatfile-apply -n "__fish_sweatfile_apply_using_subcommand apply" -l repo-root -d 'Read the repository layer from DIR/sweatfile instead of the main checkout\'s' -r -F
 complete -c sweatfile-apply -n "__fish_sweatfile_apply_using_subcommand apply" -s n -l dry-run -d 'Show what would be done and change nothing'
 complete -c sweatfile-apply -n "__fish_sweatfile_apply_using_subcommand apply" -l yes -d 'Approve the repository\'s sweatfile for this run only'
-complete -c sweatfile-apply -n "__fish_sweatfile_apply_using_subcommand apply" -l no-setup -d 'Leave the setup commands out'
+complete -c sweatfile-apply -n "__fish_sweatfile_apply_using_subcommand apply" -l no-setup -d 'Skip the setup commands'
 complete -c sweatfile-apply -n "__fish_sweatfile_apply_using_subcommand apply" -l setup-again -d 'Run the setup commands even if they finished before'
 complete -c sweatfile-apply -n "__fish_sweatfile_apply_using_subcommand apply" -l json -d 'Answer in JSON: one document, or JSON Lines for lists'
 complete -c sweatfile-apply -n "__fish_sweatfile_apply_using_subcommand apply" -s q -l quiet -d 'Leave notices out; warnings and errors stay'
@@ -71,7 +71,7 @@ always\t'Always'
 never\t'Never'"
 complete -c sweatfile-apply -n "__fish_sweatfile_apply_using_subcommand check" -l area -d 'Read the area layer from DIR/sweatfile [env: SWEATFILE_AREA]' -r -F
 complete -c sweatfile-apply -n "__fish_sweatfile_apply_using_subcommand check" -l repo-root -d 'Read the repository layer from DIR/sweatfile instead of the main checkout\'s' -r -F
-complete -c sweatfile-apply -n "__fish_sweatfile_apply_using_subcommand check" -l strict -d 'Take a misplaced `setup` or `git_excludes` for an error'
+complete -c sweatfile-apply -n "__fish_sweatfile_apply_using_subcommand check" -l strict -d 'Treat a misplaced `setup` or `git_excludes` as an error'
 complete -c sweatfile-apply -n "__fish_sweatfile_apply_using_subcommand check" -l json -d 'Answer in JSON: one document, or JSON Lines for lists'
 complete -c sweatfile-apply -n "__fish_sweatfile_apply_using_subcommand check" -s q -l quiet -d 'Leave notices out; warnings and errors stay'
 complete -c sweatfile-apply -n "__fish_sweatfile_apply_using_subcommand check" -s v -l verbose -d 'Say more'
@@ -82,7 +82,7 @@ always\t'Always'
 never\t'Never'"
 complete -c sweatfile-apply -n "__fish_sweatfile_apply_using_subcommand show" -l area -d 'Read the area layer from DIR/sweatfile [env: SWEATFILE_AREA]' -r -F
 complete -c sweatfile-apply -n "__fish_sweatfile_apply_using_subcommand show" -l repo-root -d 'Read the repository layer from DIR/sweatfile instead of the main checkout\'s' -r -F
-complete -c sweatfile-apply -n "__fish_sweatfile_apply_using_subcommand show" -l layers -d 'Print each layer with its path instead, and whether it was found'
+complete -c sweatfile-apply -n "__fish_sweatfile_apply_using_subcommand show" -l layers -d 'Print each layer with its path instead, and whether it exists'
 complete -c sweatfile-apply -n "__fish_sweatfile_apply_using_subcommand show" -l reveal -d 'Print env values and file contents too'
 complete -c sweatfile-apply -n "__fish_sweatfile_apply_using_subcommand show" -l json -d 'Answer in JSON: one document, or JSON Lines for lists'
 complete -c sweatfile-apply -n "__fish_sweatfile_apply_using_subcommand show" -s q -l quiet -d 'Leave notices out; warnings and errors stay'
@@ -105,7 +105,7 @@ always\t'Always'
 never\t'Never'"
 complete -c sweatfile-apply -n "__fish_sweatfile_apply_using_subcommand approve" -l area -d 'Read the area layer from DIR/sweatfile [env: SWEATFILE_AREA]' -r -F
 complete -c sweatfile-apply -n "__fish_sweatfile_apply_using_subcommand approve" -l repo-root -d 'Read the repository layer from DIR/sweatfile instead of the main checkout\'s' -r -F
-complete -c sweatfile-apply -n "__fish_sweatfile_apply_using_subcommand approve" -l yes -d 'Approve without asking; prints what is trusted'
+complete -c sweatfile-apply -n "__fish_sweatfile_apply_using_subcommand approve" -l yes -d 'Approve without asking, and print what is trusted'
 complete -c sweatfile-apply -n "__fish_sweatfile_apply_using_subcommand approve" -s n -l dry-run -d 'Show what would be done and change nothing'
 complete -c sweatfile-apply -n "__fish_sweatfile_apply_using_subcommand approve" -l json -d 'Answer in JSON: one document, or JSON Lines for lists'
 complete -c sweatfile-apply -n "__fish_sweatfile_apply_using_subcommand approve" -s q -l quiet -d 'Leave notices out; warnings and errors stay'
@@ -142,9 +142,9 @@ complete -c sweatfile-apply -n "__fish_sweatfile_apply_using_subcommand env; and
 complete -c sweatfile-apply -n "__fish_sweatfile_apply_using_subcommand env; and not __fish_seen_subcommand_from snapshot diff review help" -s q -l quiet -d 'Leave notices out; warnings and errors stay'
 complete -c sweatfile-apply -n "__fish_sweatfile_apply_using_subcommand env; and not __fish_seen_subcommand_from snapshot diff review help" -s v -l verbose -d 'Say more'
 complete -c sweatfile-apply -n "__fish_sweatfile_apply_using_subcommand env; and not __fish_seen_subcommand_from snapshot diff review help" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c sweatfile-apply -n "__fish_sweatfile_apply_using_subcommand env; and not __fish_seen_subcommand_from snapshot diff review help" -f -a "snapshot" -d 'Remember .sweatshop-env as it is; an earlier snapshot stays'
+complete -c sweatfile-apply -n "__fish_sweatfile_apply_using_subcommand env; and not __fish_seen_subcommand_from snapshot diff review help" -f -a "snapshot" -d 'Take a snapshot of .sweatshop-env, unless an earlier one is not yet reviewed'
 complete -c sweatfile-apply -n "__fish_sweatfile_apply_using_subcommand env; and not __fish_seen_subcommand_from snapshot diff review help" -f -a "diff" -d 'List what was added or changed since the snapshot'
-complete -c sweatfile-apply -n "__fish_sweatfile_apply_using_subcommand env; and not __fish_seen_subcommand_from snapshot diff review help" -f -a "review" -d 'Decide about each change: into the repository\'s sweatfile, keep it here, or discard it'
+complete -c sweatfile-apply -n "__fish_sweatfile_apply_using_subcommand env; and not __fish_seen_subcommand_from snapshot diff review help" -f -a "review" -d 'Decide about each change: promote it into the repository\'s sweatfile, keep it here, or discard it'
 complete -c sweatfile-apply -n "__fish_sweatfile_apply_using_subcommand env; and not __fish_seen_subcommand_from snapshot diff review help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c sweatfile-apply -n "__fish_sweatfile_apply_using_subcommand env; and __fish_seen_subcommand_from snapshot" -s C -d 'Run as if started in DIR; a second one starts from the first' -r
 complete -c sweatfile-apply -n "__fish_sweatfile_apply_using_subcommand env; and __fish_seen_subcommand_from snapshot" -l color -d 'When to use colours' -r -f -a "auto\t'On a terminal'
@@ -157,7 +157,7 @@ complete -c sweatfile-apply -n "__fish_sweatfile_apply_using_subcommand env; and
 complete -c sweatfile-apply -n "__fish_sweatfile_apply_using_subcommand env; and __fish_seen_subcommand_from snapshot" -s q -l quiet -d 'Leave notices out; warnings and errors stay'
 complete -c sweatfile-apply -n "__fish_sweatfile_apply_using_subcommand env; and __fish_seen_subcommand_from snapshot" -s v -l verbose -d 'Say more'
 complete -c sweatfile-apply -n "__fish_sweatfile_apply_using_subcommand env; and __fish_seen_subcommand_from snapshot" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c sweatfile-apply -n "__fish_sweatfile_apply_using_subcommand env; and __fish_seen_subcommand_from diff" -l removed -d 'List what removed worktrees had added instead; of the one at this place or time, or of all' -r -F
+complete -c sweatfile-apply -n "__fish_sweatfile_apply_using_subcommand env; and __fish_seen_subcommand_from diff" -l removed -d 'List what removed worktrees had added instead; PATH or TIME selects one of them' -r -F
 complete -c sweatfile-apply -n "__fish_sweatfile_apply_using_subcommand env; and __fish_seen_subcommand_from diff" -s C -d 'Run as if started in DIR; a second one starts from the first' -r
 complete -c sweatfile-apply -n "__fish_sweatfile_apply_using_subcommand env; and __fish_seen_subcommand_from diff" -l color -d 'When to use colours' -r -f -a "auto\t'On a terminal'
 always\t'Always'
@@ -171,8 +171,8 @@ complete -c sweatfile-apply -n "__fish_sweatfile_apply_using_subcommand env; and
 complete -c sweatfile-apply -n "__fish_sweatfile_apply_using_subcommand env; and __fish_seen_subcommand_from diff" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c sweatfile-apply -n "__fish_sweatfile_apply_using_subcommand env; and __fish_seen_subcommand_from review" -l promote -d 'Write this variable into the repository\'s sweatfile' -r
 complete -c sweatfile-apply -n "__fish_sweatfile_apply_using_subcommand env; and __fish_seen_subcommand_from review" -l keep -d 'Keep this variable in this worktree only' -r
-complete -c sweatfile-apply -n "__fish_sweatfile_apply_using_subcommand env; and __fish_seen_subcommand_from review" -l discard -d 'Put the old value back, or remove what was added' -r
-complete -c sweatfile-apply -n "__fish_sweatfile_apply_using_subcommand env; and __fish_seen_subcommand_from review" -l removed -d 'Decide about what removed worktrees had added; of the one at this place or time, or of all' -r -F
+complete -c sweatfile-apply -n "__fish_sweatfile_apply_using_subcommand env; and __fish_seen_subcommand_from review" -l discard -d 'Restore the old value, or remove an added variable' -r
+complete -c sweatfile-apply -n "__fish_sweatfile_apply_using_subcommand env; and __fish_seen_subcommand_from review" -l removed -d 'Decide about what removed worktrees had added; PATH or TIME selects one of them' -r -F
 complete -c sweatfile-apply -n "__fish_sweatfile_apply_using_subcommand env; and __fish_seen_subcommand_from review" -s C -d 'Run as if started in DIR; a second one starts from the first' -r
 complete -c sweatfile-apply -n "__fish_sweatfile_apply_using_subcommand env; and __fish_seen_subcommand_from review" -l color -d 'When to use colours' -r -f -a "auto\t'On a terminal'
 always\t'Always'
@@ -184,9 +184,9 @@ complete -c sweatfile-apply -n "__fish_sweatfile_apply_using_subcommand env; and
 complete -c sweatfile-apply -n "__fish_sweatfile_apply_using_subcommand env; and __fish_seen_subcommand_from review" -s q -l quiet -d 'Leave notices out; warnings and errors stay'
 complete -c sweatfile-apply -n "__fish_sweatfile_apply_using_subcommand env; and __fish_seen_subcommand_from review" -s v -l verbose -d 'Say more'
 complete -c sweatfile-apply -n "__fish_sweatfile_apply_using_subcommand env; and __fish_seen_subcommand_from review" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c sweatfile-apply -n "__fish_sweatfile_apply_using_subcommand env; and __fish_seen_subcommand_from help" -f -a "snapshot" -d 'Remember .sweatshop-env as it is; an earlier snapshot stays'
+complete -c sweatfile-apply -n "__fish_sweatfile_apply_using_subcommand env; and __fish_seen_subcommand_from help" -f -a "snapshot" -d 'Take a snapshot of .sweatshop-env, unless an earlier one is not yet reviewed'
 complete -c sweatfile-apply -n "__fish_sweatfile_apply_using_subcommand env; and __fish_seen_subcommand_from help" -f -a "diff" -d 'List what was added or changed since the snapshot'
-complete -c sweatfile-apply -n "__fish_sweatfile_apply_using_subcommand env; and __fish_seen_subcommand_from help" -f -a "review" -d 'Decide about each change: into the repository\'s sweatfile, keep it here, or discard it'
+complete -c sweatfile-apply -n "__fish_sweatfile_apply_using_subcommand env; and __fish_seen_subcommand_from help" -f -a "review" -d 'Decide about each change: promote it into the repository\'s sweatfile, keep it here, or discard it'
 complete -c sweatfile-apply -n "__fish_sweatfile_apply_using_subcommand env; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c sweatfile-apply -n "__fish_sweatfile_apply_using_subcommand remove" -s C -d 'Run as if started in DIR; a second one starts from the first' -r
 complete -c sweatfile-apply -n "__fish_sweatfile_apply_using_subcommand remove" -l color -d 'When to use colours' -r -f -a "auto\t'On a terminal'
@@ -272,20 +272,20 @@ complete -c sweatfile-apply -n "__fish_sweatfile_apply_using_subcommand config" 
 complete -c sweatfile-apply -n "__fish_sweatfile_apply_using_subcommand config" -s v -l verbose -d 'Say more'
 complete -c sweatfile-apply -n "__fish_sweatfile_apply_using_subcommand config" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c sweatfile-apply -n "__fish_sweatfile_apply_using_subcommand help; and not __fish_seen_subcommand_from apply check show init approve approvals revoke env remove hook config help" -f -a "apply" -d 'Set up this worktree (the default)'
-complete -c sweatfile-apply -n "__fish_sweatfile_apply_using_subcommand help; and not __fish_seen_subcommand_from apply check show init approve approvals revoke env remove hook config help" -f -a "check" -d 'Tell whether this worktree is what its sweatfiles say: 0 yes, 1 drift'
+complete -c sweatfile-apply -n "__fish_sweatfile_apply_using_subcommand help; and not __fish_seen_subcommand_from apply check show init approve approvals revoke env remove hook config help" -f -a "check" -d 'Check whether this worktree matches its sweatfiles: exit 0 yes, 1 drift'
 complete -c sweatfile-apply -n "__fish_sweatfile_apply_using_subcommand help; and not __fish_seen_subcommand_from apply check show init approve approvals revoke env remove hook config help" -f -a "show" -d 'Print the merged result as TOML'
 complete -c sweatfile-apply -n "__fish_sweatfile_apply_using_subcommand help; and not __fish_seen_subcommand_from apply check show init approve approvals revoke env remove hook config help" -f -a "init" -d 'Write a commented starter sweatfile into the main checkout'
 complete -c sweatfile-apply -n "__fish_sweatfile_apply_using_subcommand help; and not __fish_seen_subcommand_from apply check show init approve approvals revoke env remove hook config help" -f -a "approve" -d 'Approve the repository\'s sweatfile as it is now, for all worktrees of this clone'
 complete -c sweatfile-apply -n "__fish_sweatfile_apply_using_subcommand help; and not __fish_seen_subcommand_from apply check show init approve approvals revoke env remove hook config help" -f -a "approvals" -d 'List the repository\'s files that need approval, and whether they have it'
-complete -c sweatfile-apply -n "__fish_sweatfile_apply_using_subcommand help; and not __fish_seen_subcommand_from apply check show init approve approvals revoke env remove hook config help" -f -a "revoke" -d 'Take back every approval of this clone'
-complete -c sweatfile-apply -n "__fish_sweatfile_apply_using_subcommand help; and not __fish_seen_subcommand_from apply check show init approve approvals revoke env remove hook config help" -f -a "env" -d 'Follow what happens to .sweatshop-env between opening and closing a workspace'
-complete -c sweatfile-apply -n "__fish_sweatfile_apply_using_subcommand help; and not __fish_seen_subcommand_from apply check show init approve approvals revoke env remove hook config help" -f -a "remove" -d 'Take back what apply placed and nobody changed since'
+complete -c sweatfile-apply -n "__fish_sweatfile_apply_using_subcommand help; and not __fish_seen_subcommand_from apply check show init approve approvals revoke env remove hook config help" -f -a "revoke" -d 'Revoke every approval of this clone'
+complete -c sweatfile-apply -n "__fish_sweatfile_apply_using_subcommand help; and not __fish_seen_subcommand_from apply check show init approve approvals revoke env remove hook config help" -f -a "env" -d 'Review the changes to .sweatshop-env since a snapshot'
+complete -c sweatfile-apply -n "__fish_sweatfile_apply_using_subcommand help; and not __fish_seen_subcommand_from apply check show init approve approvals revoke env remove hook config help" -f -a "remove" -d 'Remove what apply placed and nobody changed since'
 complete -c sweatfile-apply -n "__fish_sweatfile_apply_using_subcommand help; and not __fish_seen_subcommand_from apply check show init approve approvals revoke env remove hook config help" -f -a "hook" -d 'Set up every worktree that `git worktree add` creates'
 complete -c sweatfile-apply -n "__fish_sweatfile_apply_using_subcommand help; and not __fish_seen_subcommand_from apply check show init approve approvals revoke env remove hook config help" -f -a "config" -d 'Print the settings in force, each with its source'
 complete -c sweatfile-apply -n "__fish_sweatfile_apply_using_subcommand help; and not __fish_seen_subcommand_from apply check show init approve approvals revoke env remove hook config help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
-complete -c sweatfile-apply -n "__fish_sweatfile_apply_using_subcommand help; and __fish_seen_subcommand_from env" -f -a "snapshot" -d 'Remember .sweatshop-env as it is; an earlier snapshot stays'
+complete -c sweatfile-apply -n "__fish_sweatfile_apply_using_subcommand help; and __fish_seen_subcommand_from env" -f -a "snapshot" -d 'Take a snapshot of .sweatshop-env, unless an earlier one is not yet reviewed'
 complete -c sweatfile-apply -n "__fish_sweatfile_apply_using_subcommand help; and __fish_seen_subcommand_from env" -f -a "diff" -d 'List what was added or changed since the snapshot'
-complete -c sweatfile-apply -n "__fish_sweatfile_apply_using_subcommand help; and __fish_seen_subcommand_from env" -f -a "review" -d 'Decide about each change: into the repository\'s sweatfile, keep it here, or discard it'
+complete -c sweatfile-apply -n "__fish_sweatfile_apply_using_subcommand help; and __fish_seen_subcommand_from env" -f -a "review" -d 'Decide about each change: promote it into the repository\'s sweatfile, keep it here, or discard it'
 complete -c sweatfile-apply -n "__fish_sweatfile_apply_using_subcommand help; and __fish_seen_subcommand_from hook" -f -a "install" -d 'Install this tool\'s git hooks, keeping a hook that is there already'
 complete -c sweatfile-apply -n "__fish_sweatfile_apply_using_subcommand help; and __fish_seen_subcommand_from hook" -f -a "uninstall" -d 'Take the hooks out again and put back what was there before'
 complete -c sweatfile-apply -n "__fish_sweatfile_apply_using_subcommand help; and __fish_seen_subcommand_from hook" -f -a "status" -d 'Tell whether the hooks are installed: 0 yes, 1 no'
