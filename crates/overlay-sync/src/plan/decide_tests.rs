@@ -197,7 +197,7 @@ fn local_entries_neither_leave_nor_enter() {
     assert_eq!(serde_json::from_str::<serde_json::Value>(&came).unwrap(), serde_json::json!({"env": {"LOG": "a"}}));
     assert_eq!(
         local(Some(&o), Some(&o), Some("{\"env\": ")).outcome(),
-        "hold its own entries cannot be outcome from the others"
+        "hold its own entries cannot be told from the others"
     );
 }
 

@@ -117,7 +117,7 @@ fn add_works_whatever_is_wrong_with_other_events() {
         "risks: text\nrisks:\n  a: b\n",
         "checkpoints:\n- phase: 5\n  notes: |\n    a\n    b\n",
     ] {
-        run_with_input(&app, &["add"], body).exit(0);
+        run_with_input(&app, &["add"], body).exit(0).any_err();
     }
     let long = format!("## {}\n- x\n", "long ".repeat(30));
     run_with_input(&app, &["add", "--title", &"[".repeat(70)], &long).exit(0);

@@ -325,7 +325,7 @@ fn an_edit_of_an_event_that_others_archived_is_reported() {
     let out = app.run("git", &["merge", "-q", "--no-edit", "a"]).exit(0);
     out.err_has("counts nowhere").err_has("archive/2026-01-01/base.md");
     app.ledger(&["doctor"]).exit(1).out_has("1 archived events count nowhere");
-    app.ledger(&["prune", "--retention", "0"]).exit(0).err_has("nothing in the archive is both covered");
+    app.ledger(&["prune", "--retention", "0"]).exit(0).err_has("nothing in the archive is covered");
     app.sh(&format!("mv {EVENTS}/../archive/2026-01-01/base.md {EVENTS}/")).exit(0);
     assert!(synth(&app).contains("- forgot this one"));
 }

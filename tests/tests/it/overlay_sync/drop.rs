@@ -29,7 +29,7 @@ fn a_dropped_entry_is_gone_everywhere_and_held_when_it_comes_back() {
     s.all_are(SETTINGS, &now);
     s.b.write(SETTINGS, &all.replace("]", ", \"Bash(git:*)\"]"));
     s.sync(1).any_err();
-    s.app.overlay(&["accept", &s.held_ids()[0]]).exit(0);
+    s.app.overlay(&["accept", &s.held_ids()[0]]).exit(0).any_err();
     assert!(s.text(SETTINGS).contains("rm:*") && s.a.read(SETTINGS).contains("rm:*"));
     assert_eq!(s.held_ids(), Vec::<String>::new());
     // Back in the overlay, it is an entry like any other.

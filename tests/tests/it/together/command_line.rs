@@ -27,7 +27,7 @@ fn bad_usage_exits_2_and_with_json_is_the_document() {
     assert!(out.stderr.starts_with("sweatfile-apply: error: "), "{}", out.stderr);
     let json = app.apply(&["--json", "--bogus"]).exit(2).json();
     assert_eq!((json["v"].as_u64(), text(&json, "/error/kind")), (Some(1), "usage"));
-    app.apply(&["--yes", "check"]).exit(2).err_has("were given before another command");
+    app.apply(&["--yes", "check"]).exit(2).err_has("stand before another command");
     app.apply(&["--no-setup", "--setup-again"]).exit(2).any_err();
 }
 

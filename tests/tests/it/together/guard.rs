@@ -408,7 +408,7 @@ fn a_rebase_that_is_said_to_be_anothers_is_not_ended() {
     }
     write(&git_dir.join("shopfloor/worker-ctl/rebasing"), &format!("{} {}", adams.trim(), base));
     tree(&floor, "adam").git(&["checkout", "-q", "--detach", base.trim()]);
-    floor.ctl(&["patrol"]).any_status().any_out().any_err().err_has("says it is of refs/heads/worker/eve");
+    floor.ctl(&["patrol"]).any_status().any_out().any_err().err_has("is recorded for refs/heads/worker/eve");
     floor.ctl(&["doctor", "--repair", "--yes"]).any_status().any_out().any_err();
     floor.ctl(&["reset", "adam", "--force"]).exit(4).any_err();
     assert_eq!(floor.root.git(&["rev-parse", "refs/heads/worker/eve"]), eves);
@@ -441,7 +441,7 @@ fn what_is_no_file_where_git_reads_one_is_told_and_not_waited_for() {
     let was = std::fs::read(&head).unwrap();
     std::fs::remove_file(&head).unwrap();
     floor.root.sh("mkfifo .git/worktrees/adam/HEAD").exit(0);
-    floor.ctl(&["patrol"]).exit(4).err_has("HEAD is no file");
+    floor.ctl(&["patrol"]).exit(4).err_has("HEAD is not a file");
     std::fs::remove_file(&head).unwrap();
     std::fs::write(&head, was).unwrap();
     floor.ctl(&["patrol"]).exit(0);

@@ -141,7 +141,7 @@ fn a_conflict_is_one_json_document() {
     floor.app.commit("README.md", "moved on\n");
     let old = tip(&floor);
     for (command, name) in [("accept", "adam"), ("rebase", "eve")] {
-        let answer = floor.ctl(&[command, name, "--json"]).exit(1).json();
+        let answer = floor.ctl(&[command, name, "--json"]).exit(1).any_err().json();
         assert_eq!((text(&answer, "/outcome"), text(&answer, "/worker")), ("rebasing", name), "{command}");
         assert_eq!(text(&floor.status(name), "/status"), "rebasing");
     }

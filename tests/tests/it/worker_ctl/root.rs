@@ -37,7 +37,7 @@ fn a_clone_is_never_a_root_whatever_it_tracks() {
     ] {
         let root = victim.path.to_str().unwrap();
         victim.run("worker-ctl", args).exit(2).err_has("no root of worker-ctl is recorded");
-        w.at(victim.path.join(".worktrees/x")).run("worker-ctl", args).exit(2).err_has("not a root of worker-ctl");
+        w.at(victim.path.join(".worktrees/x")).run("worker-ctl", args).exit(2).err_has("no root of worker-ctl");
         let named = victim.run("worker-ctl", &[&["--root", root][..], args].concat()).exit(2);
         named.err_has("does not set shopfloor.source");
         victim.run_with("worker-ctl", args, &[("WORKER_CTL_ROOT", root)]).exit(2).err_has("shopfloor.source");

@@ -98,7 +98,7 @@ fn nested_worktrees_are_checked_first_and_removed_deepest_first() {
     assert_eq!(branches(&app), "main\n");
     assert_eq!(app.spawn(&["list", "--json"]).exit(0).json_lines().len(), 1);
     let a = subtree(&app, &["a"]);
-    a.spawn(&["remove", "a"]).exit(1).err_has("this is");
+    a.spawn(&["remove", "a"]).exit(1).err_has("this command runs in");
 }
 
 #[test]
