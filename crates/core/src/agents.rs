@@ -1,5 +1,5 @@
-//! The agent programs that the tools know: one entry for each, with everything that is particular to it. Adding a program
-//! is adding an entry.
+//! The agent programs that the tools know: one entry for each, with everything that is particular to it. Adding a
+//! program is adding an entry.
 
 /// What the tools know about one agent program.
 #[derive(Clone, Copy, Debug)]
@@ -16,7 +16,8 @@ pub struct AgentProgram {
     pub clear: Option<&'static str>,
     /// Regular expressions for the lines with which it signs commit messages.
     pub signatures: &'static [&'static str],
-    /// The line for `sh -c` that starts it in a subtree or a seat. It names the file with the task, never the task itself.
+    /// The line for `sh -c` that starts it in a subtree or a seat. It names the file with the task, never the task
+    /// itself.
     pub launch_line: &'static str,
     /// How it takes its settings.
     pub settings: SettingsForm,

@@ -10,8 +10,8 @@ use crate::error::{Exit, Failure, Result};
 use crate::fs;
 use crate::proc::{self, Cmd};
 
-/// The hook that runs before a worktree is removed, as `TOOL hook run pre-remove PATH`. git has no such hook, so there is
-/// no hook file: the tools are called by name.
+/// The hook that runs before a worktree is removed, as `TOOL hook run pre-remove PATH`. git has no such hook, so there
+/// is no hook file: the tools are called by name.
 pub const PRE_REMOVE: &str = "pre-remove";
 
 /// The tools that have this hook.
@@ -43,8 +43,8 @@ impl Farewell {
 
 const PRE_REMOVE_KIND: &str = "pre_remove";
 
-/// Runs the `pre-remove` hook of those of these tools that are on the PATH, for the worktree at `path`. Their output goes
-/// through nameless files in `scratch`. A tool that fails, takes too long or cannot be run counts as refusing.
+/// Runs the `pre-remove` hook of those of these tools that are on the PATH, for the worktree at `path`. Their output
+/// goes through nameless files in `scratch`. A tool that fails, takes too long or cannot be run counts as refusing.
 pub fn before_removal(env: &Env, path: &Path, tools: &[&str], scratch: &Path) -> Result<Farewell> {
     let mut farewell = Farewell::default();
     for tool in tools {

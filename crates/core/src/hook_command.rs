@@ -39,11 +39,13 @@ pub enum HookCommand {
     Status,
     /// What a hook's stub calls, with git's own arguments
     ///
-    /// Only pre-push and pre-remove can refuse anything; in other hooks problems are notices and the exit code is 0. git
-    /// has no hook pre-remove: run `hook run pre-remove PATH` before you remove a worktree, and keep the worktree if that fails.
+    /// Only pre-push and pre-remove can refuse anything; in other hooks problems are notices and the exit code is 0.
+    /// git has no hook pre-remove: run `hook run pre-remove PATH` before you remove a worktree, and keep the worktree
+    /// if that fails.
     #[command(after_help = "Example:\n  sweatfile-apply hook run post-checkout \"$@\"      # in a hook of your own")]
     Run {
-        /// The hook's name: post-checkout and pre-remove (sweatfile-apply, overlay-sync), pre-push, post-merge or post-rewrite (ledger-synth)
+        /// The hook's name: post-checkout and pre-remove (sweatfile-apply, overlay-sync), pre-push, post-merge or
+        /// post-rewrite (ledger-synth)
         name: String,
         /// git's arguments; for pre-remove the worktree
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
@@ -116,8 +118,8 @@ pub fn run(
 
 /// Runs `hook run pre-remove PATH` if that is the command; otherwise returns the command, for [`run`].
 ///
-/// `leaving` is what the tool does for a worktree that is about to be removed, with the surroundings seen from there; it
-/// returns notes for a person. Every failure of it is exit 1. A path that is not a worktree is exit 0.
+/// `leaving` is what the tool does for a worktree that is about to be removed, with the surroundings seen from there;
+/// it returns notes for a person. Every failure of it is exit 1. A path that is not a worktree is exit 0.
 pub fn run_before_removal(
     ui: &Ui,
     env: &Env,
@@ -250,8 +252,8 @@ fn status(ui: &Ui, env: &Env, tool: &'static str, hook: &'static str) -> Result<
     Ok(installed)
 }
 
-/// Whether git passed a null first ref and a branch checkout, as for a worktree it created. That proves nothing: a clone
-/// and a first checkout pass the same.
+/// Whether git passed a null first ref and a branch checkout, as for a worktree it created. That proves nothing: a
+/// clone and a first checkout pass the same.
 fn is_new_worktree(args: &[OsString]) -> bool {
     let is_null = |r: &OsString| matches!(r.len(), 40 | 64) && r.as_encoded_bytes().iter().all(|b| *b == b'0');
     matches!(args, [old, _, flag] if is_null(old) && flag == "1")

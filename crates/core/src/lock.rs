@@ -1,4 +1,4 @@
-//! Advisory file locks that die with their process. No pid file decides anything.
+//! Advisory file locks, which the system releases when their process ends. No pid file is used.
 
 use std::fs::{File, TryLockError};
 use std::io::Write;
@@ -20,8 +20,8 @@ pub struct Lock {
 }
 
 impl Lock {
-    /// Takes the lock on `path` (created 0600, its directory 0700), waiting at most 10 s; then exit 75, kind `busy`. The
-    /// caller must read what the lock guards again after taking it.
+    /// Takes the lock on `path`; creates the file with mode 0600 and its directory with 0700. Waits at most 10 s and
+    /// then fails with exit 75, kind `busy`. After taking the lock, the caller must read again what the lock guards.
     pub fn take(path: &Path) -> Result<Lock> {
         let start = Instant::now();
         loop {
@@ -31,7 +31,7 @@ impl Lock {
             let file = fs::open_private(path)?;
             match queued(file, PATIENCE.saturating_sub(start.elapsed())) {
                 Some(Ok(file)) if fs::is_open_at(&file, path) => return Ok(Lock { file }),
-                // Its last holder removed the file, so this lock guards nothing: try again.
+                // The last holder removed the file, so this lock guards nothing. Try again.
                 Some(Ok(_)) => {}
                 Some(Err(e)) => return Err(e).at("lock", path),
                 None => {
@@ -43,25 +43,27 @@ impl Lock {
         }
     }
 
-    /// Writes our process id into the lock file, for a person who finds it held. No program decides by it.
+    /// Writes our process id into the lock file, so that a person can see who holds the lock. No program reads it.
     pub fn sign(&mut self) -> std::io::Result<()> {
         self.file.set_len(0)?;
         self.file.write_all(std::process::id().to_string().as_bytes())
     }
 
-    /// Shares the lock with children started from now on: it is free once we and all of them have ended.
+    /// Shares the lock with children that are started from now on. The lock is released when we and all of them have
+    /// ended.
     pub fn share_with_children(&self) -> Result<()> {
         let shared = rustix::io::fcntl_setfd(&self.file, rustix::io::FdFlags::empty());
         shared.map_err(|e| Failure::failed("cannot share a lock with a child").because(std::io::Error::from(e)))
     }
 
-    /// Keeps the lock from children started from now on.
+    /// Stops sharing the lock with children that are started from now on.
     pub fn keep_from_children(&self) -> Result<()> {
         let kept = rustix::io::fcntl_setfd(&self.file, rustix::io::FdFlags::CLOEXEC);
         kept.map_err(|e| Failure::failed("cannot keep a lock from a child").because(std::io::Error::from(e)))
     }
 
-    /// Whether a process holds it. The probe takes a shared lock, so concurrent probes do not disturb each other.
+    /// Whether a process holds the lock at `path`. This briefly takes a shared lock, so that concurrent calls do not
+    /// disturb each other.
     pub fn is_held(path: &Path) -> Result<bool> {
         let Some(file) = fs::open_existing(path)? else { return Ok(false) };
         match file.try_lock_shared() {
@@ -71,8 +73,8 @@ impl Lock {
         }
     }
 
-    /// Takes the lock on an existing file. `None` when a process holds it, or when the file is gone by the time the lock is
-    /// ours. The lock stays with the file when the file is renamed.
+    /// Takes the lock on an existing file. Returns `None` if a process holds it, or if the file was removed before we
+    /// got the lock. If the file is renamed, the lock stays with it.
     pub fn try_existing(path: &Path) -> Result<Option<Lock>> {
         let Some(file) = fs::open_existing(path)? else { return Ok(None) };
         match file.try_lock() {
@@ -90,7 +92,7 @@ impl Lock {
         loop {
             let file = fs::open_private(path)?;
             match file.try_lock() {
-                // Its last holder may have removed the file; the name then belongs to another lock.
+                // The last holder may have removed the file. Then the path belongs to another lock, or to none.
                 Ok(()) if !fs::is_open_at(&file, path) => {}
                 Ok(()) => return Ok(Some(Lock { file })),
                 Err(TryLockError::WouldBlock) => return Ok(None),
@@ -100,8 +102,8 @@ impl Lock {
     }
 }
 
-/// Waits in the system's own queue, which serves first come, first served; `None` when the time is over. The waiting
-/// thread then releases the lock as soon as it gets it.
+/// Waits for the lock in the system's queue, which is first come, first served. Returns `None` after `limit`; the
+/// thread that still waits then releases the lock as soon as it gets it.
 fn queued(file: File, limit: Duration) -> Option<std::io::Result<File>> {
     let (send, receive) = mpsc::channel();
     thread::spawn(move || {

@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 
 /// A relative path whose text cannot lead out of the directory it is joined to.
 ///
-/// Never empty, absolute or longer than 4096 bytes; no component is longer than 255 bytes, empty, `.`, `..` or `.git` (in
-/// any case: case-insensitive file systems would resolve it to git's own directory); no NUL byte.
+/// Never empty, absolute or longer than 4096 bytes; no component is longer than 255 bytes, empty, `.`, `..` or `.git`
+/// (in any case: case-insensitive file systems would resolve it to git's own directory); no NUL byte.
 /// [`crate::fs::Root`] takes care of links on the way: it never follows them.
 /// Source of the rule: `docs/formats.md`, "Paths".
 #[derive(Clone, Debug)]

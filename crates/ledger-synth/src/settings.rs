@@ -24,16 +24,20 @@ pub const DEFAULT_ROOT: &str = "thoughts/shared/handoffs";
 /// Which ledger, and how it is kept.
 #[derive(clap::Args, Clone, Debug, Default)]
 pub struct LedgerArgs {
-    /// The directory of the ledger: `worktree` (thoughts/shared/handoffs in this worktree), `main` (the same in the main checkout) or a path [env: LEDGER_SYNTH_ROOT] [default: worktree]
+    /// The directory of the ledger: `worktree` (thoughts/shared/handoffs in this worktree), `main` (the same in the
+    /// main checkout) or a path [env: LEDGER_SYNTH_ROOT] [default: worktree]
     #[arg(long, value_name = "PLACE", global = true, help_heading = "Ledger")]
     pub root: Option<PathBuf>,
-    /// How long `prune` keeps archived events, such as 7d; `never` keeps all [env: LEDGER_SYNTH_RETENTION] [default: 7d]
+    /// How long `prune` keeps archived events, such as 7d; `never` keeps all [env: LEDGER_SYNTH_RETENTION] [default:
+    /// 7d]
     #[arg(long, value_name = "TIME", global = true, help_heading = "Ledger")]
     pub retention: Option<String>,
-    /// How far This Session reaches back from the newest event, such as 1d [env: LEDGER_SYNTH_SESSION_WINDOW] [default: no limit]
+    /// How far This Session reaches back from the newest event, such as 1d [env: LEDGER_SYNTH_SESSION_WINDOW] [default:
+    /// no limit]
     #[arg(long, value_name = "TIME", global = true, help_heading = "Ledger")]
     pub session_window: Option<String>,
-    /// The shortest time between two commits of the ledger by --commit, such as 30m [env: LEDGER_SYNTH_MIN_INTERVAL] [default: 30m, for checkpoints]
+    /// The shortest time between two commits of the ledger by --commit, such as 30m [env: LEDGER_SYNTH_MIN_INTERVAL]
+    /// [default: 30m, for checkpoints]
     #[arg(long, value_name = "TIME", global = true, help_heading = "Ledger")]
     pub min_interval: Option<String>,
     /// Show what would be done and change nothing

@@ -34,7 +34,8 @@ pub struct OverlayFlags {
     /// Globs, separated by commas, of files that a workspace may bring into the overlay [env: OVERLAY_SYNC_PATHS]
     #[arg(long = "paths", value_name = "GLOBS", global = true, help_heading = "Overlay")]
     pub declared: Option<String>,
-    /// Keys, separated by commas, below which additions wait for `accept` [env: OVERLAY_SYNC_REVIEW] [default: hooks,mcpServers]
+    /// Keys, separated by commas, below which additions wait for `accept` [env: OVERLAY_SYNC_REVIEW] [default:
+    /// hooks,mcpServers]
     #[arg(long, value_name = "KEYS", global = true, help_heading = "Overlay")]
     pub review: Option<String>,
 }

@@ -1,5 +1,5 @@
-//! `.sweatshop-env`: lines that direnv's `dotenv` and a POSIX shell's `.` read alike. A line that only one of them takes
-//! for an assignment counts as well; `env_reader` knows how each of them reads.
+//! `.sweatshop-env`: lines that direnv's `dotenv` and a POSIX shell's `.` read alike. A line that only one of them
+//! takes for an assignment counts as well; `env_reader` knows how each of them reads.
 //!
 //! Everything that a person wrote by hand (comments, unknown lines, another spelling) stays byte for byte unless its
 //! variable is set again.
@@ -139,8 +139,8 @@ impl VarValue {
 }
 
 impl EnvFile {
-    /// Parses any bytes. The exact inverse of [`EnvFile::to_bytes`]; it also accepts `export`, comments, blank lines and
-    /// everything else that shells allow.
+    /// Parses any bytes. The exact inverse of [`EnvFile::to_bytes`]; it also accepts `export`, comments, blank lines
+    /// and everything else that shells allow.
     pub fn parse(bytes: &[u8]) -> EnvFile {
         let mut file = EnvFile::default();
         let mut rest = bytes;
@@ -190,7 +190,8 @@ impl EnvFile {
         self.lines.iter().flat_map(ParsedLine::vars).collect::<BTreeMap<_, _>>().into_iter()
     }
 
-    /// Sets a variable in its line, or at the end if it is new. A variable that has this value already keeps its spelling.
+    /// Sets a variable in its line, or at the end if it is new. A variable that has this value already keeps its
+    /// spelling.
     pub fn set(&mut self, name: &str, value: &VarValue) {
         if self.value(name) == Some(value) {
             return;

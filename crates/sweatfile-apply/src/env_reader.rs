@@ -17,8 +17,8 @@ pub fn segments(bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
     bytes.split(|b| matches!(b, b'\r' | b'\n')).filter(|segment| !segment.is_empty())
 }
 
-/// A line as direnv reads it: an assignment, nothing (`Some(None)`), or an error for which direnv refuses the whole file
-/// (`None`). Variables such as `$X` are not expanded.
+/// A line as direnv reads it: an assignment, nothing (`Some(None)`), or an error for which direnv refuses the whole
+/// file (`None`). Variables such as `$X` are not expanded.
 pub fn direnv(line: &[u8]) -> Option<Option<(&str, &str)>> {
     let line = std::str::from_utf8(line).ok()?.trim_matches(is_space);
     if line.is_empty() || line.starts_with('#') {

@@ -57,8 +57,8 @@ pub struct ParsedSweatfile {
 }
 
 impl Sweatfile {
-    /// The requests of the sweatfile, one per line, as a person reads them before approving. Values and contents are left
-    /// out.
+    /// The requests of the sweatfile, one per line, as a person reads them before approving. Values and contents are
+    /// left out.
     pub fn requests(&self) -> Vec<String> {
         let mut lines: Vec<String> =
             self.setup.iter().flatten().map(|command| format!("  run      {command}")).collect();

@@ -13,8 +13,8 @@ use crate::commands::{
 
 /// Run coding agents in tmux, one per git worktree, from task to reviewed commit
 ///
-/// A person gives a worker a task, leaves, comes back to a commit to review, and accepts or rejects it. worker-ctl relies
-/// only on facts that it can observe: commits, exit codes, and a person's commands.
+/// A person gives a worker a task, leaves, comes back to a commit to review, and accepts or rejects it. worker-ctl
+/// relies only on facts that it can observe: commits, exit codes, and a person's commands.
 #[derive(Debug, Parser)]
 #[command(
     name = "worker-ctl",
@@ -26,7 +26,8 @@ use crate::commands::{
 pub struct Cli {
     #[command(flatten)]
     pub common: Common,
-    /// Use the root in DIR [env: WORKER_CTL_ROOT] [default: the root above the current directory, else the one recorded in this repository; outside of any repository ~/workers]
+    /// Use the root in DIR [env: WORKER_CTL_ROOT] [default: the root above the current directory, else the one recorded
+    /// in this repository; outside of any repository ~/workers]
     #[arg(long, global = true, value_name = "DIR", help_heading = "Common options")]
     pub root: Option<PathBuf>,
     #[command(flatten)]
@@ -106,8 +107,8 @@ impl SettingFlags {
 pub enum Command {
     /// Create a root for a repository: a clone without a checkout, a configuration and a state
     ///
-    /// `--source` names the repository [default: the current one]. `--branch` names the branch that accepted work lands on
-    /// [default: the repository's default branch, whichever branch is checked out].
+    /// `--source` names the repository [default: the current one]. `--branch` names the branch that accepted work lands
+    /// on [default: the repository's default branch, whichever branch is checked out].
     #[command(after_help = "Example:\n  worker-ctl init --source ~/src/app --target ~/workers")]
     Init(init::Args),
     /// Create a worker with a branch, a worktree and a record in the state

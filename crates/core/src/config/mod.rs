@@ -153,8 +153,8 @@ pub struct OwnTable {
     pub others: &'static [&'static str],
 }
 
-/// The same for a tool with a file of its own, whose tables are given with the settings in each: flag, environment, file.
-/// Paths are left as they are written.
+/// The same for a tool with a file of its own, whose tables are given with the settings in each: flag, environment,
+/// file. Paths are left as they are written.
 pub fn load_own(env: &Env, path: &Path, tables: &[OwnTable], flags: &[(&str, Option<&Path>)]) -> Result<Config> {
     let mut config = Config::default();
     let bytes = fs::read(path)?;

@@ -73,8 +73,8 @@ pub struct Setting {
 }
 
 impl Setting {
-    /// A setting with the kind of value it takes, and what the repository's file may do with it. One that runs a command
-    /// or names a place anywhere cannot be open: such a declaration does not compile.
+    /// A setting with the kind of value it takes, and what the repository's file may do with it. One that runs a
+    /// command or names a place anywhere cannot be open: such a declaration does not compile.
     pub const fn new(name: &'static str, variable: &'static str, kind: Kind, trust: Trust) -> Setting {
         let reaches_out = matches!(kind, Kind::Command | Kind::Path);
         assert!(!(reaches_out && matches!(trust, Trust::Open)), "commands and paths need approval");

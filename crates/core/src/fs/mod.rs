@@ -139,8 +139,8 @@ fn discard(path: &Path) {
 }
 
 /// Replaces a file of git's or our own state, whose lock the caller holds: what a killed run left is
-/// removed, then temporary file beside it, fsync, rename, fsync of the directory. The mode is `mode` exactly, or with `None` the old file's (0644 less umask for a new
-/// one). A link in its place is refused.
+/// removed, then temporary file beside it, fsync, rename, fsync of the directory. The mode is `mode` exactly, or with
+/// `None` the old file's (0644 less umask for a new one). A link in its place is refused.
 pub fn replace(path: &Path, bytes: &[u8], mode: Option<u32>) -> Result<()> {
     let dir = path.parent().unwrap_or(Path::new("."));
     let old = match path.symlink_metadata() {

@@ -114,8 +114,8 @@ impl Git {
         }
     }
 
-    /// The repositories inside a worktree that its index has as submodules, whoever put them there, and that are filled:
-    /// their paths below it. No command of ours lets git go into one by itself. One process.
+    /// The repositories inside a worktree that its index has as submodules, whoever put them there, and that are
+    /// filled: their paths below it. No command of ours lets git go into one by itself. One process.
     pub fn inner(&self, worktree: &Path) -> Result<Vec<PathBuf>> {
         let listed = self.cmd(worktree).args(["ls-files", "--stage", "-z"]).capture()?;
         if !listed.status.success() {
@@ -127,8 +127,8 @@ impl Git {
         Ok(paths.filter(|path| worktree.join(path).join(".git").symlink_metadata().is_ok()).collect())
     }
 
-    /// What would be lost with the repositories inside a worktree, if anything: changes, or commits that are nowhere else.
-    /// Of one whose own configuration could make git run a program nobody can tell, and so it is said.
+    /// What would be lost with the repositories inside a worktree, if anything: changes, or commits that are nowhere
+    /// else. Of one whose own configuration could make git run a program nobody can tell, and so it is said.
     pub fn inner_losses(&self, worktree: &Path) -> Result<Option<String>> {
         let mut places: Vec<PathBuf> = self.inner(worktree)?.into_iter().map(|path| worktree.join(path)).collect();
         let mut seen = BTreeSet::new();
@@ -146,8 +146,8 @@ impl Git {
         Ok(None)
     }
 
-    /// The same of repositories in directories that git ignores, which `git status` never mentions: a linked worktree of
-    /// this one is none of them.
+    /// The same of repositories in directories that git ignores, which `git status` never mentions: a linked worktree
+    /// of this one is none of them.
     pub fn ignored_losses(&self, common_dir: &Path, worktree: &Path) -> Result<Option<String>> {
         let how = ["--others", "--ignored", "--exclude-standard", "--directory"].map(Into::into);
         let dirs = self.ls_files(worktree, &how)?.into_iter().map(|path| worktree.join(path));
@@ -229,7 +229,8 @@ fn tampered(why: String) -> Failure {
     Failure::new(Exit::Failed, "tampered", why)
 }
 
-/// The private git directory that a repository has recorded for a linked worktree: not what the worktree says of itself.
+/// The private git directory that a repository has recorded for a linked worktree: not what the worktree says of
+/// itself.
 pub fn recorded_dir(common_dir: &Path, worktree: &Path) -> Result<Option<PathBuf>> {
     let all = common_dir.join("worktrees");
     let leads_here = |dir: &Path| -> Result<bool> {

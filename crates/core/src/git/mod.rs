@@ -1,5 +1,5 @@
-//! git, through the git program: where we are, and questions answered by porcelain output and exit
-//! codes alone.
+//! Runs the git program: finds the current repository, and answers questions from porcelain output and exit codes
+//! alone.
 
 mod guard;
 mod worktrees;
@@ -45,32 +45,32 @@ pub const LOCAL_VARS: &[&str] = &[
 pub struct Git {
     program: PathBuf,
     env: Env,
-    /// The git directory of a work tree that does not name it itself, or is not asked for it.
+    /// The git directory to use for a work tree whose `.git` does not name it, or must not be trusted to.
     pinned: Option<Pinned>,
-    /// Where the objects of a push lie while its hooks decide about it: in its own repository's commands they are meant.
+    /// The variables that name the objects of a push while its hooks run. Commands in the same repository need them.
     quarantine: Vec<(&'static str, OsString)>,
 }
 
-/// Where we stand in a repository.
+/// The repository and worktree that we run in.
 #[derive(Clone, Debug)]
 pub struct Repo {
-    /// The top of the work tree we are in; none in a bare repository.
+    /// The top directory of the current work tree; `None` in a bare repository.
     pub worktree: Option<PathBuf>,
     /// This worktree's private git directory.
     pub git_dir: PathBuf,
-    /// The directory all worktrees of the repository share.
+    /// The git directory that all worktrees of the repository share.
     pub common_dir: PathBuf,
-    /// The directory hooks are run from.
+    /// The directory that git runs hooks from.
     pub hooks_dir: PathBuf,
-    /// The main checkout: what the repository's own files (`sweatfile`, `.shopfloor/`) are read from.
+    /// The main checkout, from which the repository's own files (`sweatfile`, `.shopfloor/`) are read.
     pub main_checkout: PathBuf,
-    /// The checked-out branch without `refs/heads/`; none when detached or unborn.
+    /// The checked-out branch without `refs/heads/`; `None` if HEAD is detached or the branch is unborn.
     pub branch: Option<String>,
-    /// The repository this one is a worker's clone of (`shopfloor.source`), else itself.
+    /// The source if this repository is a worker's clone (`shopfloor.source`), otherwise this repository.
     pub home: Home,
 }
 
-/// The repository whose files and approvals count: the own one, or the source of a worker's clone.
+/// The repository whose files and approvals count: this one, or the source if this one is a worker's clone.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Home {
     /// Its main checkout.
@@ -80,7 +80,7 @@ pub struct Home {
 }
 
 impl Git {
-    /// Finds git on the PATH. Exit 4 when there is none.
+    /// Finds git on the PATH. Exit 4 if it is not there.
     pub fn find(env: &Env) -> Result<Git> {
         let program = proc::find(env, "git").ok_or_else(|| {
             Failure::failed("git is not on the PATH").hint("install git, 2.39 or newer, and run the command again")
@@ -88,8 +88,8 @@ impl Git {
         Ok(Git { program, env: env.clone(), pinned: None, quarantine: Vec::new() })
     }
 
-    /// A git command in `dir`, free of inherited repository variables: no pager, no prompt, no
-    /// optional locks, untranslated, stdin closed.
+    /// A git command in `dir` that ignores inherited repository variables. It has no pager, no prompt, no optional
+    /// locks, no translations and no stdin.
     pub fn cmd(&self, dir: &Path) -> Cmd {
         let cmd = self.inherited(dir).without_vars(LOCAL_VARS);
         let cmd = self.quarantine.iter().fold(cmd, |cmd, (name, value)| cmd.var(*name, value));
@@ -98,7 +98,7 @@ impl Git {
         pinned.common_dir.iter().fold(cmd, |cmd, common_dir| cmd.var("GIT_COMMON_DIR", common_dir))
     }
 
-    /// The same where no hook is meant to run and no submodule to be touched along.
+    /// Like `cmd`, but runs no hooks and does not touch submodules.
     pub fn cmd_alone(&self, dir: &Path) -> Cmd {
         self.cmd(dir).args(NO_HOOKS)
     }
@@ -120,13 +120,12 @@ impl Git {
             .args(NO_PROGRAMS)
     }
 
-    /// Finds the repository of the current directory; exit 2, kind `not_a_repository`, when there is
-    /// none.
+    /// Finds the repository of the current directory. Exit 2, kind `not_a_repository`, if there is none.
     ///
-    /// With `-C` inherited variables are dropped before looking; without it they are honoured, as
-    /// in a hook, and dropped afterwards. When the work tree they name says itself that it belongs to
-    /// another repository, that one wins: it is what every git command run in it afterwards will see.
-    /// When it says nothing (a work tree with its git directory elsewhere), they stay in force for us.
+    /// With `-C`, inherited git variables are ignored. Without `-C` (for example in a hook), they name the work tree.
+    /// If that work tree's own `.git` names another repository, the other repository is used, because later git
+    /// commands in the work tree will use it too. If the work tree has no `.git` of its own, the inherited git
+    /// directory stays in use (`pinned`).
     pub fn discover(&mut self) -> Result<Repo> {
         let cwd = self.env.cwd.clone();
         if self.env.cwd_named || self.env.var("GIT_DIR").is_none() {
@@ -154,8 +153,8 @@ impl Git {
         }
     }
 
-    /// Whether the inherited `GIT_DIR` is this very worktree's: git sets it so for the hooks of an
-    /// ordinary checkout, and leaves it unset for those of `git worktree add`.
+    /// Whether the inherited `GIT_DIR` belongs to this worktree. git sets it for the hooks of an ordinary checkout, but
+    /// not for the hooks of `git worktree add`.
     pub fn is_own_hook(&self, repo: &Repo) -> bool {
         let Some(dir) = self.env.var("GIT_DIR") else { return false };
         let named = self.env.cwd.join(dir);
@@ -167,7 +166,7 @@ impl Git {
             .args(["rev-parse", "--path-format=absolute", "--git-dir", "--git-common-dir", "--git-path", "hooks"])
             .args(["--show-toplevel", "--symbolic-full-name", "HEAD"])
             .capture()?;
-        // In a bare repository git stops at --show-toplevel, on an unborn branch after printing HEAD.
+        // In a bare repository git stops at --show-toplevel; on an unborn branch it prints HEAD and then stops.
         let lines: Vec<&[u8]> = output.stdout.strip_suffix(b"\n").unwrap_or(&[]).split(|b| *b == b'\n').collect();
         let path = |i: usize| lines.get(i).map(|l| PathBuf::from(OsString::from_vec(l.to_vec())));
         let (Some(git_dir), Some(common_dir), Some(hooks_dir)) = (path(0), path(1), path(2)) else {
@@ -185,7 +184,7 @@ impl Git {
                 "bad_path",
                 format!("the repository's path at {} contains a newline", cwd.display()),
             )
-            .hint("move it to a path without one"));
+            .hint("move the repository to a path without a newline"));
         }
         let worktree = path(3).filter(|p| p.is_absolute());
         let branch =
@@ -203,11 +202,11 @@ impl Git {
         Ok(repo)
     }
 
-    /// Refuses a repository that lies in another one's work tree as checked-in files: a stranger wrote its
-    /// configuration. git itself allows a directory of any name to be a bare repository.
+    /// Refuses a repository that consists of files checked into another repository, because a stranger may have written
+    /// its configuration. git accepts a directory of any name as a bare repository.
     fn refuse_checked_in(&self, repo: &Repo) -> Result<()> {
         if repo.common_dir.components().any(|part| part.as_os_str() == ".git") {
-            // git checks nothing in below such a name.
+            // git never tracks files below a directory of this name.
             return Ok(());
         }
         let own = repo.common_dir.canonicalize().ok();
@@ -238,21 +237,22 @@ impl Git {
         if common_dir.ends_with(".git") || common_dir.ends_with(".bare") {
             return Ok(parent.to_path_buf());
         }
-        // A submodule's git directory names its work tree; a separate one doesn't, and is remembered.
+        // The git directory of a submodule names its work tree. Other separate git directories do not, so
+        // `remember_main_checkout` records it.
         let configured = self.config(common_dir, "core.worktree")?;
         let checkout = configured.map(|c| common_dir.join(c)).and_then(|c| c.canonicalize().ok());
         Ok(checkout.filter(|c| c.join(".git").exists()).unwrap_or_else(|| common_dir.to_path_buf()))
     }
 
-    /// The source of a clone made by worker-ctl, where the repository is one.
+    /// The source, if the repository is a clone that worker-ctl made.
     fn source(&self, repo: &Repo) -> Result<Option<PathBuf>> {
         let source = self.recorded_source(&repo.common_dir)?;
         Ok(source.filter(|s| s.is_absolute() && s.is_dir() && *s != repo.main_checkout))
     }
 
-    /// `shopfloor.source` as `init` of worker-ctl wrote it into this git directory's own configuration: no included
-    /// file and no other level counts. The file is searched first, because asking git costs a process that almost no
-    /// repository needs.
+    /// The `shopfloor.source` that `worker-ctl init` wrote into the configuration of this git directory. Included files
+    /// and other levels of configuration do not count. The file is searched first, because asking git costs a process
+    /// that almost no repository needs.
     pub fn recorded_source(&self, git_dir: &Path) -> Result<Option<PathBuf>> {
         let file = git_dir.join("config");
         let text = fs::read(&file)?.unwrap_or_default().to_ascii_lowercase();
@@ -272,7 +272,7 @@ impl Git {
         Ok(value.filter(|_| output.status.success()))
     }
 
-    /// The checked-out branch, an unborn one too; none when detached.
+    /// The checked-out branch, even if it is unborn; `None` if HEAD is detached.
     pub fn branch(&self, repo: &Repo) -> Result<Option<String>> {
         let (None, Some(worktree)) = (&repo.branch, &repo.worktree) else { return Ok(repo.branch.clone()) };
         let output = self.cmd(worktree).args(["symbolic-ref", "--quiet", "--short", "HEAD"]).capture()?;
@@ -280,13 +280,13 @@ impl Git {
         Ok((!name.is_empty()).then_some(name))
     }
 
-    /// `core.hooksPath` as configured, if it is.
+    /// The value of `core.hooksPath`, if it is set.
     pub fn hooks_path(&self, repo: &Repo) -> Result<Option<PathBuf>> {
         Ok(self.config(&repo.git_dir, "core.hooksPath")?.filter(|v| !v.is_empty()).map(PathBuf::from))
     }
 
-    /// Which of these paths (relative to `worktree`) git ignores there and does not track. One
-    /// process. No path may have a link among its parents: git would answer nothing for the rest.
+    /// The paths among these (relative to `worktree`) that git ignores and does not track. Starts one process. No path
+    /// may have a link among its parents, because git would then not answer for the others.
     pub fn ignored(&self, worktree: &Path, paths: &[PathBuf], excludes_file: Option<&Path>) -> Result<Vec<PathBuf>> {
         if paths.is_empty() {
             return Ok(Vec::new());
@@ -304,7 +304,8 @@ impl Git {
                 _ => Err(failed("check-ignore", &output)),
             }
         };
-        // A path git refuses (in a submodule, say) would leave the others without an answer.
+        // If git refuses one path (in a submodule, for example), it does not answer for the others, so each is asked
+        // about alone.
         ask(paths).or_else(|failure| {
             let one_by_one: Vec<_> = paths.iter().map(|p| ask(std::slice::from_ref(p))).collect();
             if one_by_one.iter().all(Result::is_err) {
@@ -314,7 +315,7 @@ impl Git {
         })
     }
 
-    /// The patterns by which git ignores these paths, whichever file they stand in.
+    /// The patterns that make git ignore these paths, from all files of patterns.
     pub fn ignoring_patterns(&self, worktree: &Path, paths: &[PathBuf]) -> Result<Vec<String>> {
         if paths.is_empty() {
             return Ok(Vec::new());
@@ -326,7 +327,7 @@ impl Git {
         Ok(fields.chunks(4).filter_map(|f| f.get(2)).map(|p| String::from_utf8_lossy(p).into_owned()).collect())
     }
 
-    /// A file that git is configured to read patterns to ignore from, for all work trees.
+    /// The file of ignore patterns for all work trees (`core.excludesFile`), if one is configured.
     pub fn excludes_file(&self, repo: &Repo) -> Result<Option<PathBuf>> {
         let cmd = self.cmd(&repo.common_dir).args(["config", "-z", "--type=path", "--get", "core.excludesFile"]);
         let output = cmd.var("GIT_DIR", &repo.common_dir).capture()?;
@@ -344,7 +345,7 @@ impl Git {
     }
 }
 
-/// The private git directory of a work tree: `.git`, or what the file of that name says.
+/// The private git directory of a work tree: the directory `.git`, or the directory that the file `.git` names.
 pub fn private_dir(root: &Path) -> Option<PathBuf> {
     let dot_git = root.join(".git");
     if dot_git.is_dir() {
@@ -355,7 +356,8 @@ pub fn private_dir(root: &Path) -> Option<PathBuf> {
     root.join(OsStr::from_bytes(named)).canonicalize().ok()
 }
 
-/// The common directory of the repository whose work tree `dir` lies in, as plain files tell it; none where they do not.
+/// The common directory of the repository whose work tree contains `dir`. Reads files only and does not run git; `None`
+/// if the files do not tell.
 pub fn common_dir_of(dir: &Path) -> Option<PathBuf> {
     let git_dir = dir.ancestors().find(|dir| dir.join(".git").symlink_metadata().is_ok()).and_then(private_dir)?;
     match fs::read(&git_dir.join("commondir")).ok()? {
@@ -364,7 +366,8 @@ pub fn common_dir_of(dir: &Path) -> Option<PathBuf> {
     }
 }
 
-/// Where a repository with a separate git dir remembers its main checkout, which git does not.
+/// The file in which we record the main checkout of a repository with a separate git directory, because git does not
+/// record it.
 const MEMORY: &str = "shopfloor/main-checkout";
 
 impl Repo {
@@ -381,25 +384,27 @@ impl Repo {
         self.git_dir != self.common_dir
     }
 
-    /// State of this worktree: goes with it, never dirties it.
+    /// The directory for state of this worktree. git removes it together with the worktree, and `git status` does not
+    /// show it.
     pub fn worktree_state(&self, tool: &str) -> PathBuf {
         self.git_dir.join("shopfloor").join(tool)
     }
 
-    /// State all worktrees of the repository share.
+    /// The directory for state that all worktrees of the repository share.
     pub fn shared_state(&self, tool: &str) -> PathBuf {
         self.common_dir.join("shopfloor").join(tool)
     }
 
-    /// `info/exclude`, which the main checkout and all worktrees share; empty when there is none. A link is
-    /// refused.
+    /// The contents of `info/exclude`, which the main checkout and all worktrees share; empty if there is no such file.
+    /// Refuses a link.
     pub fn read_exclude(&self) -> Result<Vec<u8>> {
         let info = self.common_dir.join("info");
         fs::refuse_link(&info)?;
         Ok(fs::read_no_follow(&info.join("exclude"))?.unwrap_or_default())
     }
 
-    /// Rewrites it with `edit`, under the lock all tools take for it; what `edit` sees is what it replaces.
+    /// Rewrites `info/exclude` with `edit`, under the lock that all tools use for it. `edit` gets the contents that its
+    /// result replaces.
     pub fn rewrite_exclude(&self, edit: impl FnOnce(&[u8]) -> Result<Vec<u8>>) -> Result<()> {
         let _lock = Lock::take(&self.common_dir.join("shopfloor/exclude.lock"))?;
         let before = self.read_exclude()?;
@@ -411,8 +416,8 @@ impl Repo {
         fs::replace(&self.common_dir.join("info/exclude"), &after, None)
     }
 
-    /// Lists there the names of temporary files, where those have to lie in a worktree: a kill must not leave
-    /// a secret for `git add -A`.
+    /// Adds the names of temporary files to `info/exclude`, for the case that they must be in a worktree. Otherwise,
+    /// after a kill, `git add -A` could stage a secret.
     pub fn exclude_reserved(&self) -> Result<()> {
         let pattern = format!("{}*", fs::RESERVED).into_bytes();
         let is_there = |text: &[u8]| text.split(|b| *b == b'\n').any(|line| line.trim_ascii_end() == pattern);
@@ -432,8 +437,8 @@ impl Repo {
         Ok(std::iter::once(self.common_dir.clone()).chain(names.into_iter().map(|n| linked.join(n))).collect())
     }
 
-    /// Writes down the main checkout of a repository with a separate git dir, so that its linked
-    /// worktrees find it. To be called by commands that write.
+    /// Records the main checkout of a repository with a separate git directory, so that its linked worktrees find it.
+    /// Only commands that write may call this.
     pub fn remember_main_checkout(&self) -> Result<()> {
         let derived = |worktree: &Path| self.common_dir == worktree.join(".git");
         let Some(worktree) = self.worktree.as_ref().filter(|w| !derived(w) && !self.is_linked()) else { return Ok(()) };
@@ -447,8 +452,8 @@ impl Repo {
     }
 }
 
-/// Paths for `--stdin -z`. The `./` keeps git from taking `:(glob)x` for pathspec magic, which
-/// check-ignore cannot be told to leave off otherwise.
+/// The paths as input for `--stdin -z`. The `./` prevents git from reading `:(glob)x` as pathspec magic, which
+/// check-ignore cannot turn off in another way.
 fn nul_list(paths: &[PathBuf]) -> Vec<u8> {
     paths.iter().flat_map(|p| [b"./", p.as_os_str().as_bytes(), b"\0"].concat()).collect()
 }

@@ -28,8 +28,8 @@ impl Git {
         }
     }
 
-    /// The worktrees of a repository that are there, each with its private git directory. One process, and one small file
-    /// read for each.
+    /// The worktrees of a repository that are there, each with its private git directory. One process, and one small
+    /// file read for each.
     pub fn worktrees(&self, repo: &Repo) -> Result<Vec<(PathBuf, PathBuf)>> {
         let listed = self.list_worktrees(&repo.common_dir)?.into_iter();
         Ok(listed

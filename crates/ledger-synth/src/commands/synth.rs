@@ -36,7 +36,8 @@ pub struct Args {
     /// Commit the ledger's files, and nothing else
     #[arg(long)]
     pub commit: bool,
-    /// Check whether `current.md` matches its events, and write nothing: 0 if it does, 1 if not, 2 if events are malformed
+    /// Check whether `current.md` matches its events, and write nothing: 0 if it does, 1 if not, 2 if events are
+    /// malformed
     #[arg(long)]
     pub check: bool,
     /// With --check: look at this commit, in git's objects

@@ -1,9 +1,9 @@
-//! The join: what a set of events and snapshots says together. It is pure, and a join of semilattices: the order,
-//! repetition and grouping of its input change nothing.
+//! Joins events and snapshots into one ledger. The join is pure, and it is a join of semilattices: the order,
+//! repetition and grouping of its input do not change its result.
 //!
-//! Sections are registers (the newest text counts), sets of whole texts, and maps (the newest value of each key
-//! counts, and a missing value is a value too); checkpoints are a set. The newest is the greatest (instant, agent,
-//! value), a total order.
+//! A section has a register (the newest text counts), a set of texts, and a map (the newest value of each key counts; a
+//! removal is a value too). Checkpoints are a set. The newest entry is the one with the greatest (instant, agent,
+//! value), which is a total order.
 
 use std::borrow::Cow;
 use std::collections::hash_map::Entry as Slot;
@@ -19,7 +19,7 @@ use crate::section::SectionName;
 use crate::snapshot::Snapshot;
 use crate::source::Source;
 
-/// Which events count; by default all.
+/// Which events count. By default all events count.
 #[derive(Clone, Debug, Default)]
 pub struct Filter {
     pub branch: Option<String>,
@@ -41,7 +41,8 @@ impl Filter {
 pub fn join<'a>(records: &'a [CanonicalEvent], snapshots: &'a [Snapshot<'_>], filter: &Filter) -> Join<'a> {
     let mut retracted = BTreeSet::new();
     loop {
-        // Retractions are only known when all events are read. A second round is almost never needed.
+        // All retractions are known only after all events have been read. If there are any, a second round leaves out
+        // the retracted events.
         let mut table = Table { retracted: retracted.clone(), filter: filter.clone(), ..Table::default() };
         table.sources.reserve_exact(records.len());
         table.places.reserve(records.len());
@@ -61,12 +62,12 @@ struct Table<'a> {
     sources: Vec<Source<'a>>,
     places: HashMap<Digest, u32>,
     sections: HashMap<SectionName<'a>, Growing<'a>>,
-    /// Duplicates included.
+    /// All checkpoints, including duplicates.
     checkpoints: Vec<By<Checkpoint<'a>>>,
     folded: HashSet<Digest>,
     snapshots: BTreeSet<Digest>,
     retracted: BTreeSet<Digest>,
-    /// The events that are retracted by events that do not count themselves.
+    /// The ids that are retracted by events which do not count themselves.
     hidden: Vec<Digest>,
     filter: Filter,
 }
@@ -99,7 +100,7 @@ impl<'a> Table<'a> {
 
     fn add(&mut self, record: &'a CanonicalEvent) {
         let is_out = self.retracted.contains(&record.id) && !self.folded.contains(&record.id);
-        // Cannot fail: we encoded it, or checked it when it was read.
+        // This cannot fail, because we encoded the event or checked it when we read it.
         let Some(event) = record.decode() else { return };
         if is_out || !self.filter.takes(event.meta.branch.as_deref(), &event.meta.agent) {
             return event.entries.iter().for_each(|entry| self.keep_retraction(entry));
@@ -107,7 +108,7 @@ impl<'a> Table<'a> {
         let known = self.sources.len();
         let place = self.source_index(Source::new(record.id, &event));
         if self.sources.len() == known && !self.folded.contains(&record.id) {
-            // Another file of an event that is already there.
+            // This file has the same event as an earlier file.
             return;
         }
         event.entries.into_iter().for_each(|entry| self.add_entry(entry, place));
@@ -174,7 +175,7 @@ impl<'a> Table<'a> {
             pairs.sort_unstable();
             (name, JoinedSection { text: growing.text, items, pairs })
         });
-        // Exact duplicates of one agent count once, with the newest source.
+        // Equal checkpoints of one agent count once, with the newest source.
         let mut checkpoints = self.checkpoints;
         checkpoints
             .sort_unstable_by(|a, b| a.0.cmp(&b.0).then_with(|| stamp(&sources, b.1).cmp(&stamp(&sources, a.1))));
@@ -196,7 +197,8 @@ fn stamp<'s>(sources: &'s [Source<'_>], of: u32) -> (&'s str, Timestamp, Digest)
     (&source.agent, source.ts, source.id)
 }
 
-/// Whether `a` beats `b` by instant, agent and value. The id decides between equals, which nobody can see.
+/// Whether `a` is newer than `b`, by instant, agent and value. If all three are equal, the id decides, which does not
+/// change the ledger's text.
 fn is_newer<V: Ord>(sources: &[Source<'_>], a: &By<V>, b: &By<V>) -> bool {
     let (one, other) = (&sources[a.1 as usize], &sources[b.1 as usize]);
     (one.ts, &one.agent, &a.0, one.id) > (other.ts, &other.agent, &b.0, other.id)

@@ -16,42 +16,43 @@ use crate::plan::Question;
 use crate::settings::Settings;
 use crate::store::{LogRecord, PlannedWrite, SyncRule, WriteIntent};
 
-/// The most rounds between two questions. More would mean that somebody writes all the time; the next sync goes on.
+/// The most rounds between two questions to the merge command. If more are needed, somebody writes all the time, and
+/// the next sync continues.
 const ROUNDS: usize = 4;
 
 /// How often the merge command is asked about texts that change while it works.
 const QUESTIONS: usize = 3;
 
-/// What passes until quiet came to.
+/// The result of all passes of a sync.
 #[derive(Debug, Default)]
 pub struct SyncOutcome {
     pub events: Vec<LogRecord>,
     /// How many conflicts the rule decided.
     pub conflicts: usize,
-    /// In words: files that wait, workspaces that were left alone, writes that failed.
+    /// Messages about files that wait, workspaces that were left alone, and writes that failed.
     pub open: Vec<String>,
-    /// Those of `open` that are failures of the disk or of git.
+    /// The messages in `open` that are about failures of the disk or of git.
     pub failures: Vec<String>,
     /// The files that `open` is about.
     pub open_paths: BTreeSet<RelPath>,
     /// The workspaces that `open` is about.
     pub troubled: Vec<Digest>,
-    /// Those of `troubled` that have something which no pass has taken in.
+    /// The workspaces in `troubled` that have changes which no pass has synced.
     pub unread: Vec<Digest>,
     pub warnings: Vec<String>,
     pub notes: Vec<String>,
-    /// What `--verbose` adds.
+    /// Messages that are printed with `--verbose` only.
     pub details: Vec<String>,
-    /// The overlay is empty, although workspaces know files of it.
+    /// Whether the overlay is empty although workspaces have files from it.
     pub is_emptied: bool,
 }
 
-/// What a run knows of one workspace.
+/// What a run knows about one workspace.
 #[derive(Debug, Default)]
 struct Turn {
-    /// Files to look at once more.
+    /// The files that another pass must look at.
     again: BTreeSet<RelPath>,
-    /// What is wrong with the workspace as a whole, and with single files.
+    /// What is wrong with the workspace as a whole; `failed` has what is wrong with single files.
     open: Vec<String>,
     failed: BTreeMap<RelPath, String>,
     questions: Vec<(RelPath, Question)>,
@@ -60,10 +61,10 @@ struct Turn {
 }
 
 impl Turn {
-    /// Takes in what a pass left to do.
+    /// Adds what a pass left to do.
     fn follow_up(&mut self, passed: &PassOutcome) {
         self.again.extend(passed.lost.iter().cloned());
-        // One question for each file: the last one is about the texts as they are now.
+        // Keep one question for each file: the last one, which is about the present texts.
         self.questions.retain(|(path, _)| passed.questions.iter().all(|(other, _)| other != path));
         self.questions.extend(passed.questions.iter().cloned());
     }
@@ -91,7 +92,7 @@ pub fn converge<G: Ground>(
         return Ok(SyncOutcome { is_emptied: true, ..run.outcome });
     }
     let idle = ground.prepare(workspaces);
-    // After a kill any workspace may hold something half written.
+    // After a kill, any workspace may have a half-finished write, so none counts as idle.
     let idle = if before.is_empty() { idle } else { HashSet::new() };
     run.take_contested(ground, workspaces, &idle)?;
     let mut asked = 0;
@@ -126,7 +127,7 @@ fn contested<G: Ground>(
 ) -> Result<Vec<(RelPath, Vec<usize>)>> {
     let mut changed: BTreeMap<&RelPath, Vec<usize>> = BTreeMap::new();
     for (index, workspace) in workspaces.iter().enumerate().filter(|(_, workspace)| !idle.contains(&workspace.id)) {
-        // A workspace that cannot be looked at is reported in its turn.
+        // A workspace that cannot be read is reported when its own pass runs.
         if !ground.is_present(workspace).unwrap_or(false) {
             continue;
         }
@@ -157,7 +158,7 @@ struct SyncRun<'a> {
     context: RunContext,
     /// The overlay's files that this run has written.
     pushed: BTreeSet<RelPath>,
-    /// A pass did not reach its end, so what it was about to do stays announced.
+    /// Whether a pass failed before its end. Then the list of what it was about to do is kept for the next run.
     is_broken: bool,
     turns: BTreeMap<Digest, Turn>,
     outcome: SyncOutcome,
@@ -177,7 +178,7 @@ impl<'a> SyncRun<'a> {
         })
     }
 
-    /// Passes over the files that several workspaces edited: the last edit wins, in whatever order workspaces come.
+    /// Passes over the files that several workspaces edited, in the order of the edits, so that the last edit wins.
     fn take_contested<G: Ground>(
         &mut self,
         ground: &G,
@@ -210,7 +211,7 @@ impl<'a> SyncRun<'a> {
                 continue;
             }
             let pushed = self.pass(ground, workspace, scope);
-            // Workspaces that had their turn before have not seen what this one pushed.
+            // Workspaces whose pass came earlier have not got what this one pushed.
             for (other, earlier) in workspaces.iter().enumerate().filter(|(other, _)| *other != index) {
                 if other < index || round > 0 {
                     self.turns.entry(earlier.id).or_default().again.extend(pushed.iter().cloned());
@@ -219,7 +220,7 @@ impl<'a> SyncRun<'a> {
         }
     }
 
-    /// One pass over a workspace; gives the overlay's files that it wrote.
+    /// Makes one pass over a workspace, and returns the overlay's files that it wrote.
     fn pass<G: Ground>(&mut self, ground: &G, workspace: &mut Workspace, scope: LookScope<'_>) -> BTreeSet<RelPath> {
         let mut turn = self.turns.remove(&workspace.id).unwrap_or_default();
         let passed = self.take_turn(ground, workspace, scope, &mut turn);
@@ -236,7 +237,7 @@ impl<'a> SyncRun<'a> {
         turn: &mut Turn,
     ) -> PassOutcome {
         let name = workspace.root.display().to_string();
-        // Earlier findings stand, except for the files that are looked at now.
+        // Keep earlier findings, except those about the files of this pass.
         match scope {
             LookScope::Only(again) => turn.failed.retain(|path, _| !again.contains(path)),
             LookScope::News | LookScope::All => {
@@ -274,7 +275,7 @@ impl<'a> SyncRun<'a> {
         passed
     }
 
-    /// Looks at a workspace. One that is missing or cannot be read is noted and must not keep the others from being
+    /// Looks at a workspace. If it is missing or cannot be read, this is noted, and the other workspaces are still
     /// synced.
     fn look<G: Ground>(
         &mut self,
@@ -291,7 +292,7 @@ impl<'a> SyncRun<'a> {
                 .and_then(|files| keep_read(ground, &files).map(|()| files)),
             Ok(false) => {
                 let note = format!(
-                    "{name} is not there; it is synced when it comes back, or forgotten by `overlay-sync detach {name}`"
+                    "{name} does not exist; it is synced when it is back; `overlay-sync detach {name}` forgets it"
                 );
                 if !self.outcome.notes.contains(&note) {
                     self.outcome.notes.push(note);
@@ -315,7 +316,7 @@ impl<'a> SyncRun<'a> {
         }
     }
 
-    /// Asks the merge command what there is to ask; `true` when there are answers to go on with.
+    /// Asks the merge command all open questions. Returns whether there were any, so that another round is needed.
     fn ask<G: Ground>(&mut self, ground: &mut G, workspaces: &mut Vec<Workspace>) -> Result<bool> {
         let mut has_asked = false;
         for workspace in workspaces.iter() {
@@ -330,7 +331,7 @@ impl<'a> SyncRun<'a> {
                         self.context.refused.insert((base, overlay, here));
                     }
                     Ok(bytes) => {
-                        // Saved at once, so that the command is not asked again whatever happens next.
+                        // Save the answer at once, so that the command is not asked again even after a kill.
                         let (result, rule) = (ground.keep(&bytes)?, SyncRule::Command);
                         let workspace = workspace.id;
                         let intent =
@@ -342,7 +343,7 @@ impl<'a> SyncRun<'a> {
             }
         }
         if has_asked {
-            // The lock was released meanwhile, so everything is read again.
+            // The lock was released while the command ran, so read everything again.
             self.overlay = ground.overlay()?;
             self.context.removed = ground.removed()?;
             let mut now = Vec::new();
@@ -354,7 +355,7 @@ impl<'a> SyncRun<'a> {
         Ok(has_asked)
     }
 
-    /// Puts what is open in each workspace into the outcome.
+    /// Adds the open problems of each workspace to the outcome.
     fn report(&mut self, workspaces: &[Workspace]) {
         for workspace in workspaces {
             if let Some(turn) = self.turns.remove(&workspace.id) {
@@ -373,7 +374,7 @@ impl SyncOutcome {
                     self.warnings.push(format!("{name}: {path} is not ignored by git there and stays untouched"));
                 }
                 Bar::Tracked => self.details.push(format!("{name}: {path} is tracked there and stays untouched")),
-                // An unreadable file is reported with what is open.
+                // `report_open` reports unreadable files.
                 Bar::Unreadable(_) | Bar::Alias => {}
                 Bar::Strange(why) => self.warnings.push(format!("{name}: {path} stays untouched: {why}")),
             }

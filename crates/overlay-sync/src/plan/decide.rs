@@ -1,4 +1,5 @@
-//! The decision of one pass for one file of one workspace. Pure; `decide_tests` covers every case.
+//! Decides what one pass does about one file of one workspace. The functions are pure; `decide_tests` covers every
+//! case.
 
 use std::collections::HashSet;
 
@@ -26,7 +27,7 @@ pub fn decide(look: &Look<'_>) -> Decision {
     let mut part = Part::new(look.kind, here, &entries, why.clone());
     let view = SharedView::cut(look, &entries);
     if let Ok(Some(SharedView { part: Some(other), .. })) = &view {
-        // Two parts of one file wait: a person sees and accepts both as one.
+        // If two parts of one file wait, a person sees and accepts them as one.
         part = part.and(other);
     }
     if look.accepted.contains(&part.digest) {
@@ -40,7 +41,7 @@ pub fn decide(look: &Look<'_>) -> Decision {
     }
 }
 
-/// The entries at these places; `None` where one of them cannot be taken out of both texts.
+/// The entries at these places; `None` if one of them cannot be removed from both texts.
 fn disputed_entries(look: &Look<'_>, places: &[String]) -> Option<Vec<EntryPath>> {
     let entries: Option<Vec<EntryPath>> = places.iter().map(|place| EntryPath::parse(look.kind, place)).collect();
     let is_one = |entry: &EntryPath| {
@@ -51,7 +52,7 @@ fn disputed_entries(look: &Look<'_>, places: &[String]) -> Option<Vec<EntryPath>
     entries.filter(|entries| entries.iter().all(is_one))
 }
 
-/// Decides about the shared part of a file and puts each side's own entries back.
+/// Decides about the shared part of a file, and then puts each side's own entries back.
 fn decide_view(look: &Look<'_>, view: Option<SharedView>) -> Decision {
     let Some(view) = view else { return Decision { step: decide_shared(look), part: None } };
     match view.restore(look, decide_shared(&view.look(look))) {
@@ -98,7 +99,7 @@ fn decide_without_overlay(look: &Look<'_>, here: &[u8]) -> Step {
             None => copy(Some(here), None, SyncRule::Adopt),
         },
         None => Step::Nothing,
-        // The overlay gave it up earlier and the workspace kept its copy.
+        // The file was deleted in the overlay earlier, and the workspace kept its copy.
         Some(_) if look.is_retired => Step::Nothing,
         Some(_) if is_base(look, here) && look.policy.spreads_deletions => Step::Remove,
         Some(_) if is_base(look, here) || look.policy.is_down => Step::Retire,
@@ -128,7 +129,7 @@ fn copy(overlay: Option<&[u8]>, here: Option<&[u8]>, rule: SyncRule) -> Step {
     })
 }
 
-/// Decides where the workspace's text differs from the base, and perhaps the overlay's does too.
+/// Decides about a file whose text in the workspace differs from the base; the overlay's text may differ too.
 fn merge_both(look: &Look<'_>, overlay: &[u8], here: &[u8]) -> Step {
     if let Some(why) = gate(look, here) {
         return Step::Hold(why, Digest::of(here));
@@ -136,7 +137,7 @@ fn merge_both(look: &Look<'_>, overlay: &[u8], here: &[u8]) -> Step {
     if let Some(why) = gate(look, overlay) {
         return Step::Hold(format!("in the overlay: {why}"), Digest::of(overlay));
     }
-    // A base whose bytes are lost counts as no base; then more of both sides stays.
+    // A base whose bytes are lost counts as no base. Then the merge keeps more of both sides.
     let base = look.base.and_then(|(_, bytes)| bytes);
     let is_accepted = look.accepted.contains(&Digest::of(here));
     let grown = match base {
@@ -148,7 +149,7 @@ fn merge_both(look: &Look<'_>, overlay: &[u8], here: &[u8]) -> Step {
         Grown::Back(text, count) => (text, count),
         Grown::Cannot => {
             return Step::Hold(
-                "it removes entries that only grow, and they cannot be put back".into(),
+                "it removes entries from lists that only grow, and they cannot be put back".into(),
                 Digest::of(here),
             );
         }
@@ -167,7 +168,7 @@ fn merge_both(look: &Look<'_>, overlay: &[u8], here: &[u8]) -> Step {
         return Step::Hold(format!("merged with the overlay, {why}"), Digest::of(here));
     }
     let is_push = rule == SyncRule::Merge && grown == 0 && bytes == here && base.is_some_and(|base| base == overlay);
-    // Once one side is written, a second merge may give another result, so this one is remembered.
+    // If a kill leaves only one side written, a second merge could have another result. So this result is saved.
     let writes_both = bytes != overlay && bytes != here && !look.policy.is_down;
     let is_remembered = writes_both || matches!(rule, SyncRule::LastWrite | SyncRule::Command);
     Step::Write(WriteStep {
@@ -182,7 +183,7 @@ fn merge_both(look: &Look<'_>, overlay: &[u8], here: &[u8]) -> Step {
     })
 }
 
-/// A merged text and how it came about.
+/// A merged text, and how it was made.
 struct SideMerge {
     bytes: Vec<u8>,
     rule: SyncRule,
@@ -190,10 +191,10 @@ struct SideMerge {
     conflicts: Vec<MergeConflict>,
 }
 
-/// The result that an earlier run set out to write, where these are its texts.
+/// The result that an earlier run saved for the same texts, if there is one.
 fn resume(look: &Look<'_>, (base, overlay, side): &QuestionId) -> Option<SideMerge> {
     let (intent, result) = look.intent.filter(|(intent, _)| intent.here == *side)?;
-    // That run wrote the overlay already, so only this side is left to write.
+    // That run has already written the overlay, so only the workspace must still be written.
     let is_half_done = intent.result == *overlay;
     let is_answered = intent.rule == SyncRule::Command && (intent.base, intent.overlay) == (*base, *overlay);
     let rule = if is_half_done { intent.rule } else { SyncRule::Command };
@@ -243,7 +244,7 @@ fn merge_sides(
     }
 }
 
-/// Whether a merge took one side as a whole. Then there are no parts to ask about.
+/// Whether the merge took one side as a whole. Then there are no single entries to ask about.
 fn is_whole(conflicts: &[MergeConflict]) -> bool {
     conflicts.iter().any(|conflict| conflict.place == merge::WHOLE)
 }
@@ -264,7 +265,8 @@ fn unfit(look: &Look<'_>, here: &[u8]) -> Option<String> {
     adds.then(|| "it is new and adds what runs code in every workspace".into())
 }
 
-/// Why a text must not spread: compared with the base it looks half written, emptied or gutted.
+/// Why a text must not spread yet: compared with the base, it looks half written, is empty, or has lost most of its
+/// entries.
 fn gate(look: &Look<'_>, new: &[u8]) -> Option<String> {
     let (_, Some(base)) = look.base? else { return None };
     if new == base || base.is_empty() || look.accepted.contains(&Digest::of(new)) {
@@ -274,7 +276,7 @@ fn gate(look: &Look<'_>, new: &[u8]) -> Option<String> {
         return Some("it is empty".into());
     }
     if look.kind.parses(base) && !look.kind.parses(new) {
-        return Some("it does not parse any more".into());
+        return Some("it no longer parses".into());
     }
     if is_binary(base) {
         return None;

@@ -1,5 +1,5 @@
-//! Executes every step of a plan but setup. A kill at any point does no harm: a file's record is saved before the file is
-//! written, the env file is written before its record, and the next run finishes what is missing.
+//! Executes every step of a plan but setup. A kill at any point does no harm: a file's record is saved before the file
+//! is written, the env file is written before its record, and the next run finishes what is missing.
 
 use shopfloor_core::error::{Failure, Result};
 use shopfloor_core::fs::{Root, Staged, Staging};

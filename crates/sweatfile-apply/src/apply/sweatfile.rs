@@ -12,8 +12,8 @@ use crate::failure::FailureKind;
 use crate::layer::FILE;
 use crate::state;
 
-/// Replaces `dir/sweatfile`, keeping its mode, if it still has the bytes `before`, or still does not exist for `None`. A
-/// link to a file inside `dir` is followed. The caller holds the worktree's lock.
+/// Replaces `dir/sweatfile`, keeping its mode, if it still has the bytes `before`, or still does not exist for `None`.
+/// A link to a file inside `dir` is followed. The caller holds the worktree's lock.
 pub fn write_sweatfile(repo: &Repo, dir: &Path, before: Option<&[u8]>, text: &str) -> Result<()> {
     let root = Root::open(dir)?;
     let real = dir.join(FILE).canonicalize().ok();

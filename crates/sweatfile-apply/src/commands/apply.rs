@@ -14,8 +14,8 @@ use crate::worktree::OpenWorktree;
 
 /// Set up this worktree (the default)
 ///
-/// Takes these steps in order: excludes, files, .sweatshop-env, setup commands. Applying again
-/// changes only what differs, and leaves alone what a person changed since.
+/// Takes these steps in order: excludes, files, .sweatshop-env, setup commands. Running it again changes only what
+/// differs, and does not change what a person has edited since.
 #[derive(clap::Args, Debug)]
 #[command(
     after_help = "Example:\n  sweatfile-apply apply --dry-run --json | jq -r '.files[] | select(.action == \"created\").path'"
@@ -25,7 +25,8 @@ pub struct Args {
     pub options: ApplyOptions,
 }
 
-// The options stand before the word `apply` too, and a doc comment here would become the help of the whole tool.
+// The options can also be given before the word `apply`. This is not a doc comment, because clap would print it as the
+// help of the whole tool.
 #[derive(clap::Args, Clone, Debug, Default, PartialEq, Eq)]
 pub struct ApplyOptions {
     /// Show what would be done and change nothing
@@ -91,15 +92,15 @@ pub fn run(ui: &Ui, env: &Env, dirs: &LayerDirs, options: &ApplyOptions) -> Resu
 
 /// The outcome of setting up a worktree.
 pub struct Applied {
-    /// What was done, or in a dry run would be done.
+    /// What was done, or what would be done in a dry run.
     pub report: Report,
     pub failure: Option<Failure>,
     /// The failure for a layer that was left out, or for setup that was held back.
     pub unapproved: Option<Failure>,
 }
 
-/// Reads under the worktree's lock, plans, and takes every step unless it is a dry run. An error means that nothing was
-/// changed; what fails later is part of the outcome.
+/// Takes the worktree's lock, reads, plans, and takes every step unless this is a dry run. If it returns an error,
+/// nothing was changed; later failures are in `Applied`.
 pub fn set_up(
     ui: &Ui,
     env: &Env,
@@ -107,7 +108,8 @@ pub fn set_up(
     dirs: &LayerDirs,
     options: &ApplyOptions,
 ) -> Result<Applied> {
-    // Checked before the lock is taken, because its file would be a change: a malformed layer changes nothing at all.
+    // Check the layers before taking the lock, because taking it creates a file, and a malformed layer must change
+    // nothing.
     facts::load_layers(env, &worktree.repo, dirs, options.load_options())?.counting()?;
     let lock = if options.dry_run { None } else { Some(worktree.lock()?) };
     let (layers, plan, facts) = loop {

@@ -77,8 +77,8 @@ fn paths(
     Ok(loaded.chain(wanted.into_iter().filter(|path| is_below(path)).cloned()).collect())
 }
 
-/// The text of a file; for anything else a description that identifies it. Approvals contain a hash of this text, so its
-/// wording must not change.
+/// The text of a file; for anything else a description that identifies it. Approvals contain a hash of this text, so
+/// its wording must not change.
 fn shown(worktree: &OpenWorktree, path: &RelPath, content: Option<&Content>) -> String {
     let whole: PathBuf = worktree.root.join(path);
     let text = || {

@@ -1,5 +1,5 @@
-//! Decisions: facts and merged sweatfiles in, every step to take out. All functions here are pure. Apply executes a
-//! plan; `--dry-run` and `check` print the same one.
+//! Decides which steps to take, from the facts and the merged sweatfiles. All functions here are pure. `apply` executes
+//! a plan; `--dry-run` and `check` print the same plan.
 
 mod apply;
 mod approval;

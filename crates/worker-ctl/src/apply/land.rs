@@ -1,4 +1,4 @@
-//! Lands a worker's work on the source's default branch, as planned.
+//! Puts a worker's work onto the source's default branch, as planned.
 
 use shopfloor_core::error::{Exit, Failure, Result};
 
@@ -23,7 +23,7 @@ pub enum Landed {
     Rebasing(Vec<String>),
 }
 
-/// Reads the worker's standing and plans the accept. `--dry-run` stops here.
+/// Reads the state of the worker's work in git, and plans the accept. `--dry-run` does only this.
 pub fn plan(site: &Site<'_>, worker: &Worker, options: AcceptOptions) -> Result<Accept> {
     let plan = accept(&Standing::read(site, worker)?, &site.clone.branch, options)?;
     if plan.is_unreviewed {
@@ -49,8 +49,12 @@ pub fn land(site: &Site<'_>, worker: &Worker, options: AcceptOptions, message: O
             landed => return landed,
         }
     }
-    Err(Failure::new(Exit::No, "not_published", format!("{} of the source keeps moving", site.clone.branch))
-        .hint("run the same command again"))
+    Err(Failure::new(
+        Exit::No,
+        "not_published",
+        format!("the branch {} of the source changes all the time", site.clone.branch),
+    )
+    .hint("run the same command again"))
 }
 
 fn publish_commit(
@@ -82,8 +86,8 @@ fn ask_to_resolve(site: &Site<'_>, worker: &Worker, plan: &Accept, options: Acce
     }
 }
 
-/// Puts the worktree on the landed commit in place, so that the agent keeps its directory, and makes the worker idle.
-/// If the worker committed after `landed`, its worktree stays as it is.
+/// Moves the worktree to the commit `at` in place, so that the agent keeps its directory, and makes the worker idle.
+/// If the worker has committed after `landed`, the worktree stays as it is.
 pub fn close_task(site: &Site<'_>, worker: &Worker, landed: &str, at: &str) -> Result<()> {
     let has_landed = worker.task == Task::NeedsReview && worker.commit_sha.as_deref() == Some(landed);
     if !has_landed {

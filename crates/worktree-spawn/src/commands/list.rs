@@ -38,7 +38,8 @@ pub struct Args {
     /// Also tell whether there are uncommitted changes, which is slower
     #[arg(long)]
     pub status: bool,
-    /// Ask this command whether an agent lives that `run` did not start: {id} {slug} {path} are filled in, exit 0 means yes, 1 no [env: WORKTREE_SPAWN_PROBE]
+    /// Ask this command whether an agent lives that `run` did not start: {id} {slug} {path} are filled in, exit 0 means
+    /// yes, 1 no [env: WORKTREE_SPAWN_PROBE]
     #[arg(long, value_name = "CMD")]
     pub probe: Option<String>,
 }

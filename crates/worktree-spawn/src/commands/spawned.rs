@@ -52,7 +52,8 @@ pub struct LaunchArgs {
     /// Start the agent with the configured launcher
     #[arg(long)]
     pub launch: bool,
-    /// Start the agent with this launcher: tmux, zellij, none, or a command line with {id} {slug} {path} {cmd} [env: WORKTREE_SPAWN_LAUNCHER] [default: none]
+    /// Start the agent with this launcher: tmux, zellij, none, or a command line with {id} {slug} {path} {cmd} [env:
+    /// WORKTREE_SPAWN_LAUNCHER] [default: none]
     #[arg(long, value_name = "TEMPLATE")]
     pub launcher: Option<String>,
 }

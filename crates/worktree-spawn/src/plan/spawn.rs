@@ -1,4 +1,4 @@
-//! What a spawn makes: the id, the branch, the path; or why it is refused.
+//! Decides the id, the branch and the path of a new subtree, or why it is refused.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -18,13 +18,13 @@ pub struct SpawnRequest {
     pub name: String,
     pub role: Option<String>,
     pub agent: String,
-    /// Whether an existing subtree is given back.
+    /// Whether an existing subtree is returned instead of an error.
     pub returns_existing: bool,
     pub is_unique: bool,
     pub reuses_branch: bool,
     /// Whether the caller named a commit to start from.
     pub names_start: bool,
-    /// What stands for the branch of a root whose HEAD is detached.
+    /// The name to use instead of the branch if a root's HEAD is detached.
     pub base_name: Option<String>,
     pub max_depth: u64,
     /// The directory for worktrees, absolute or relative to the spawner's worktree.
@@ -53,7 +53,7 @@ pub struct Plan {
     pub makes_branch: bool,
     pub base_sha: String,
     pub path: PathBuf,
-    /// A line that keeps the children out of the spawner's `git status`, where the usual lines do not.
+    /// A line for `info/exclude` that hides the worktree from the spawner's `git status`, if the usual lines do not.
     pub exclude: Option<String>,
 }
 
@@ -72,19 +72,22 @@ pub fn candidates(request: &SpawnRequest) -> Result<Vec<String>> {
     Ok(std::iter::once(first.clone()).chain(more).collect())
 }
 
-/// The prefix of the branches of an agent's children. Exit 2 if the root's HEAD is detached and nothing stands for its
-/// branch.
+/// The prefix of the branches of an agent's children. Exit 2 if the root's HEAD is detached and there is no
+/// `base_name`.
 pub fn branch_prefix(caller: &KnownAgent, base_name: Option<&str>) -> Result<String> {
     let agent = &caller.agent;
-    // Only the main checkout's agent follows its branch; others keep the branch that they were made with.
+    // The agent of the main checkout uses the branch that is checked out; other agents use the branch that they were
+    // made with.
     let follows = agent.kind == AgentKind::Root && (agent.birth_branch.is_none() || agent.id == "root");
     let own = if follows { caller.worktree.branch.clone() } else { agent.birth_branch.clone() };
     if base_name.is_some_and(|name| !is_branch_name(name)) {
-        return Err(Failure::usage("--base-name must be a name that a branch can have").hint("such as `main`"));
+        return Err(
+            Failure::usage("--base-name must be a name that a branch can have").hint("pass a name such as `main`")
+        );
     }
     base_name.map(str::to_owned).or(own).ok_or_else(|| {
         SpawnFailure::Detached
-            .with(Exit::Bad, "HEAD is detached, so the new branch has nothing to be named after")
+            .with(Exit::Bad, "HEAD is detached, so the new branch has no prefix")
             .hint("pass `--base-name main`, or switch to a branch first")
     })
 }
@@ -139,7 +142,8 @@ fn with_slug(facts: &SpawnFacts<'_>, request: &SpawnRequest, branch: &str, slug:
     let exclude = exclude(facts.all, &path);
     let makes_branch = found.is_none();
     let is_elsewhere = request.names_start && found.is_some_and(|(_, sha)| *sha != facts.base_sha);
-    let warning = is_elsewhere.then(|| format!("the branch {branch} exists, at {base_sha}, and is used as it is"));
+    let warning = is_elsewhere
+        .then(|| format!("the branch {branch} exists, at {base_sha}, and is used instead of the start that you named"));
     let branch = branch.to_owned();
     Ok(SpawnDecision::Make(Box::new(Plan { agent, warning, branch, makes_branch, base_sha, path, exclude })))
 }
@@ -199,7 +203,8 @@ pub fn path_of(caller: &KnownAgent, request: &SpawnRequest, slug: &str) -> PathB
     }
 }
 
-/// The line that hides a worktree from the one around it, unless it is below `.shopfloor`.
+/// The exclude line that hides a worktree from the worktree that contains it; `None` below `.shopfloor`, which is
+/// hidden already.
 pub fn exclude(all: &[KnownAgent], path: &Path) -> Option<String> {
     let trees =
         all.iter().map(|known| &known.worktree.path).filter(|worktree| path.starts_with(worktree) && path != *worktree);
@@ -208,7 +213,7 @@ pub fn exclude(all: &[KnownAgent], path: &Path) -> Option<String> {
     if rel.components().next().is_some_and(|first| first == ".shopfloor") {
         return None;
     }
-    // The line hides this directory only, because the ones beside it are the user's.
+    // The line hides only this directory, because the directories beside it belong to the user.
     let escaped: String = rel.to_string().chars().fold(String::new(), |mut out, c| {
         if "*?[\\ ".contains(c) {
             out.push('\\');

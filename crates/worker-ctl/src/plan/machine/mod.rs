@@ -1,8 +1,8 @@
-//! The state machine: one total function over every input in every state. Effects are data that the room `apply`
-//! carries out; their results come back as inputs.
+//! The state machine of a worker: one function that handles every input in every state. It returns effects as data.
+//! `crate::apply` carries them out, and passes their results back as inputs.
 //!
-//! Each group of inputs has a file: the task itself (`task`), rebases (`rebase`), texts (`delivery`), and the state of
-//! the program (`liveness`), which never changes the task.
+//! Each group of inputs has a file: `task` for the task itself, `rebase` for rebases, `delivery` for texts, and
+//! `liveness` for the state of the program. Inputs of `liveness` never change the task.
 
 mod delivery;
 mod liveness;
@@ -27,18 +27,18 @@ pub enum Input {
         base: String,
         force: bool,
     },
-    /// From now on the pending text may be in the terminal.
+    /// The tool begins to type the pending text, so the text may be in the terminal from now on.
     Typing,
     /// The pending text was sent.
     Sent,
-    /// Nothing of the pending text was typed, so the record goes back to the earlier one.
+    /// Nothing of the pending text was typed, so the record `back` is restored.
     NotSent {
         back: Box<Worker>,
     },
     /// The worker's branch is at this commit, which is ahead of the default branch and not the baseline.
     Commit {
         sha: String,
-        /// The default branch's commit that the work sits on.
+        /// The commit of the default branch that the work is based on.
         onto: Option<String>,
     },
     /// A person reviewed this commit.
@@ -46,17 +46,17 @@ pub enum Input {
         sha: String,
         patch: String,
     },
-    /// A person wants changes.
+    /// A person rejects the work and asks for changes.
     Reject {
         base: String,
         patch: String,
         force: bool,
     },
-    /// The same work is on another commit.
+    /// The same work was rebased to another commit.
     Rebased {
         sha: String,
         patch: String,
-        /// The default branch's commit that the work sits on.
+        /// The commit of the default branch that the work is based on.
         onto: Option<String>,
     },
     /// The work conflicts with the default branch in these files.
@@ -98,12 +98,13 @@ pub enum Input {
         end: Session,
         is_ok: bool,
     },
-    /// The session is gone: a command ended it, or the whole server is gone.
+    /// The session ended because a command ended it, or because the tmux server is gone.
     SessionGone,
     Fault {
         reason: Fault,
     },
-    /// The worktree is not on the worker's branch, or the branch is gone. Without a note everything is in order again.
+    /// The worktree is not on the worker's branch, or the branch was deleted. If `note` is `None`, the worktree is on
+    /// its branch again.
     Strayed {
         note: Option<Note>,
     },
@@ -122,7 +123,8 @@ pub enum Input {
 }
 
 impl Input {
-    /// Whether a person overrules the objections. An input that has no `force` meets no objections.
+    /// Whether a person overrules objections. Inputs without a `force` field are never refused, so this is true for
+    /// them.
     pub fn is_forced(&self) -> bool {
         match self {
             Input::Start { force, .. }
@@ -134,7 +136,7 @@ impl Input {
         }
     }
 
-    /// The input's name and detail, as the event log has them.
+    /// The name and the detail of the input in the event log.
     pub fn describe(&self) -> (&'static str, String) {
         match self {
             Input::Start { .. } => ("start", String::new()),
@@ -181,7 +183,8 @@ pub enum Effect {
     Keep(String),
 }
 
-/// Applies an input to a worker's record. `now` is in seconds since 1970. Exit 1 or 4 when the input is refused.
+/// Applies an input to a worker's record. `now` is in seconds since 1970. Fails with exit 1 or 4 if the input is
+/// refused.
 pub fn apply(worker: &Worker, input: &Input, now: i64) -> Result<(Worker, Vec<Effect>)> {
     refuse_in_doubt(worker, input)?;
     let mut step = Step { before: worker, next: worker.clone(), now };
@@ -214,7 +217,7 @@ pub fn apply(worker: &Worker, input: &Input, now: i64) -> Result<(Worker, Vec<Ef
     Ok((step.finish(input), effects))
 }
 
-/// A worker's record between two states.
+/// A worker's record while an input is applied.
 struct Step<'w> {
     before: &'w Worker,
     next: Worker,
@@ -234,7 +237,7 @@ impl Step<'_> {
         Failure::new(Exit::No, "wrong_state", why).hint(hint)
     }
 
-    /// Exit 4: no program runs that a text could be typed into.
+    /// Exit 4: no program is running that could get a text.
     fn refuse_dead(&self) -> Failure {
         let name = &self.before.name;
         let why = format!("nothing was typed to {name}: it is {}", self.before.status());
@@ -250,11 +253,11 @@ impl Step<'_> {
         )
     }
 
-    /// Finishes a step: does what every step has in common.
+    /// Does what every step must do at its end.
     fn finish(self, input: &Input) -> Worker {
         let Step { before, mut next, now } = self;
         if next.task != before.task && matches!(next.task, Task::NeedsReview) {
-            // The program evidently knew its task.
+            // A commit for review shows that the program knew its task.
             next.notes.retain(|note| !matches!(note, Note::TaskUnknown(_)));
         }
         // A delivery that failed does not count as activity.
@@ -268,7 +271,7 @@ impl Step<'_> {
     }
 }
 
-/// Exit 1 while a text may be in the worker's input line, unless a person overrules that.
+/// Refuses with exit 1 while a text may be in the worker's input line, unless a person overrules this.
 fn refuse_in_doubt(worker: &Worker, input: &Input) -> Result<()> {
     let name = &worker.name;
     if !worker.is_in_doubt || input.is_forced() {
