@@ -18,7 +18,7 @@ use crate::lock::Lock;
 /// Whether a file may take effect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Status {
+pub enum ApprovalStatus {
     /// There is nothing to approve.
     None,
     /// It takes effect only once it is approved.
@@ -69,11 +69,11 @@ impl Approvals {
     }
 
     /// Whether `bytes` of `file` are approved for the clone with this common directory.
-    pub fn status(&self, common_dir: &Path, file: &str, bytes: &[u8]) -> Result<Status> {
+    pub fn status(&self, common_dir: &Path, file: &str, bytes: &[u8]) -> Result<ApprovalStatus> {
         let clone = clone_id(common_dir)?;
         let digest = Digest::of(bytes);
         let approved = self.of(&clone, file).any(|a| a.sha256 == digest);
-        Ok(if approved { Status::Approved } else { Status::Required })
+        Ok(if approved { ApprovalStatus::Approved } else { ApprovalStatus::Required })
     }
 
     /// The text approved last, to show what changed since.

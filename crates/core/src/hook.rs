@@ -28,7 +28,7 @@ const ANY_VERSION: &str = "# shopfloor hook v";
 
 /// What there is at a hook's path.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Status {
+pub struct HookStatus {
     /// The hook's path.
     pub path: PathBuf,
     /// The tools our stub runs; none when there is no stub of ours.
@@ -43,7 +43,7 @@ pub enum Installed {
     /// The stub is in place.
     Stub {
         /// What is there now (or, in a dry run, before).
-        status: Status,
+        status: HookStatus,
         /// Whether it had to be written.
         changed: bool,
     },
@@ -61,12 +61,12 @@ pub enum Installed {
 }
 
 /// Reads what is at the hook's path.
-pub fn status(repo: &Repo, hook: &str) -> Result<Status> {
+pub fn status(repo: &Repo, hook: &str) -> Result<HookStatus> {
     let path = repo.hooks_dir.join(hook);
     let text = fs::read_head(&path)?.map(|b| String::from_utf8_lossy(&b).into_owned()).unwrap_or_default();
     let before = chained_path(&path);
     let chained = before.symlink_metadata().is_ok().then_some(before);
-    Ok(Status { tools: tools_of(&text).unwrap_or_default(), chained, path })
+    Ok(HookStatus { tools: tools_of(&text).unwrap_or_default(), chained, path })
 }
 
 /// Adds `tool` to the stub of `hook`, and chains a foreign hook that is there.

@@ -223,7 +223,7 @@ impl Ui {
     }
 
     /// Prints what was decided on, line by line. Dropped by `-q`.
-    pub fn told(&self, lines: &[String]) {
+    pub fn summary(&self, lines: &[String]) {
         if !self.options.quiet {
             self.show(lines);
         }

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use jiff::SignedDuration;
-use shopfloor_core::config::{self, Config, Kind, Setting, Source, Trust, Value};
+use shopfloor_core::config::{self, Config, Setting, SettingSource, SettingType, Trust, Value};
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Failure, Result};
 use shopfloor_core::git::Repo;
@@ -12,10 +12,11 @@ use crate::tool::TOOL;
 
 /// The settings, in the order of `config`.
 pub const SETTINGS: &[Setting] = &[
-    Setting::new("root", "LEDGER_SYNTH_ROOT", Kind::Text, Trust::Approved).or("worktree"),
-    Setting::new("retention", "LEDGER_SYNTH_RETENTION", Kind::Text, Trust::Open).or("7d"),
-    Setting::new("min_interval", "LEDGER_SYNTH_MIN_INTERVAL", Kind::Text, Trust::Open).or("30m, for checkpoints"),
-    Setting::new("session_window", "LEDGER_SYNTH_SESSION_WINDOW", Kind::Text, Trust::Open),
+    Setting::new("root", "LEDGER_SYNTH_ROOT", SettingType::Text, Trust::Approved).or("worktree"),
+    Setting::new("retention", "LEDGER_SYNTH_RETENTION", SettingType::Text, Trust::Open).or("7d"),
+    Setting::new("min_interval", "LEDGER_SYNTH_MIN_INTERVAL", SettingType::Text, Trust::Open)
+        .or("30m, for checkpoints"),
+    Setting::new("session_window", "LEDGER_SYNTH_SESSION_WINDOW", SettingType::Text, Trust::Open),
 ];
 
 /// Where the ledger is, below a work tree.
@@ -114,7 +115,7 @@ impl Settings {
             // `never` sets no throttle, like `0`.
             min_interval: min_interval.map(Option::unwrap_or_default),
             session_window: time(&config, "session_window")?.flatten(),
-            warnings: config.said(),
+            warnings: config.all_warnings(),
         })
     }
 }
@@ -128,7 +129,7 @@ fn root(env: &Env, repo: &Repo, config: &Config) -> Result<LedgerRoot> {
         Some(text) => {
             // A flag is relative to the current directory; other values apply everywhere in the worktree.
             let base = match (value.map(|value| &value.source), &repo.worktree) {
-                (Some(Source::Flag), _) | (_, None) => &env.cwd,
+                (Some(SettingSource::Flag), _) | (_, None) => &env.cwd,
                 (_, Some(worktree)) => worktree,
             };
             Ok(LedgerRoot::At(base.join(config::expand_home(env, text))))

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use glob::{MatchOptions, Pattern};
-use shopfloor_core::config::{self, Config, Kind as Takes, Row, Setting, Source, Trust, Value};
+use shopfloor_core::config::{self, Config, Row, Setting, SettingSource, SettingType, Trust, Value};
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Failure, Result};
 use shopfloor_core::git::Repo;
@@ -16,30 +16,30 @@ use crate::tool::TOOL;
 
 /// The settings there are, in the order in which `config` prints them.
 pub const SETTINGS: &[Setting] = &[
-    Setting::new("overlay", "OVERLAY_SYNC_OVERLAY", Takes::Path, Trust::Approved),
-    Setting::new("enabled", "OVERLAY_SYNC_ENABLED", Takes::Truth, Trust::Open).or("true"),
-    Setting::new("debounce_ms", "OVERLAY_SYNC_DEBOUNCE_MS", Takes::Number, Trust::Open).or("2000"),
-    Setting::new("max_wait_ms", "OVERLAY_SYNC_MAX_WAIT_MS", Takes::Number, Trust::Open).or("10000"),
+    Setting::new("overlay", "OVERLAY_SYNC_OVERLAY", SettingType::Path, Trust::Approved),
+    Setting::new("enabled", "OVERLAY_SYNC_ENABLED", SettingType::Truth, Trust::Open).or("true"),
+    Setting::new("debounce_ms", "OVERLAY_SYNC_DEBOUNCE_MS", SettingType::Number, Trust::Open).or("2000"),
+    Setting::new("max_wait_ms", "OVERLAY_SYNC_MAX_WAIT_MS", SettingType::Number, Trust::Open).or("10000"),
     Setting::new(
         "on_conflict",
         "OVERLAY_SYNC_ON_CONFLICT",
-        Takes::Choice(&["workspace", "overlay", "hold"]),
+        SettingType::Choice(&["workspace", "overlay", "hold"]),
         Trust::Open,
     )
     .or("workspace"),
-    Setting::new("merge_command", "OVERLAY_SYNC_MERGE_COMMAND", Takes::Command, Trust::Approved),
-    Setting::new("merge_timeout_ms", "OVERLAY_SYNC_MERGE_TIMEOUT_MS", Takes::Number, Trust::Open).or("30000"),
-    Setting::new("paths", "OVERLAY_SYNC_PATHS", Takes::List, Trust::Open),
-    Setting::new("review", "OVERLAY_SYNC_REVIEW", Takes::List, Trust::Approved).or("hooks,mcpServers"),
-    Setting::new("path", "", Takes::Tables(PER_PATH), Trust::Open),
+    Setting::new("merge_command", "OVERLAY_SYNC_MERGE_COMMAND", SettingType::Command, Trust::Approved),
+    Setting::new("merge_timeout_ms", "OVERLAY_SYNC_MERGE_TIMEOUT_MS", SettingType::Number, Trust::Open).or("30000"),
+    Setting::new("paths", "OVERLAY_SYNC_PATHS", SettingType::List, Trust::Open),
+    Setting::new("review", "OVERLAY_SYNC_REVIEW", SettingType::List, Trust::Approved).or("hooks,mcpServers"),
+    Setting::new("path", "", SettingType::Tables(PER_PATH), Trust::Open),
 ];
 
 const PER_PATH: &[Setting] = &[
-    Setting::new("policy", "", Takes::Choice(&["three-way", "grow"]), Trust::Open),
-    Setting::new("direction", "", Takes::Choice(&["both", "down"]), Trust::Open),
-    Setting::new("delete", "", Takes::Choice(&["keep", "propagate"]), Trust::Open),
-    Setting::new("local", "", Takes::List, Trust::Open),
-    Setting::new("send", "", Takes::Truth, Trust::Approved),
+    Setting::new("policy", "", SettingType::Choice(&["three-way", "grow"]), Trust::Open),
+    Setting::new("direction", "", SettingType::Choice(&["both", "down"]), Trust::Open),
+    Setting::new("delete", "", SettingType::Choice(&["keep", "propagate"]), Trust::Open),
+    Setting::new("local", "", SettingType::List, Trust::Open),
+    Setting::new("send", "", SettingType::Truth, Trust::Approved),
 ];
 
 /// What decides a conflict.
@@ -227,7 +227,7 @@ fn readable(setting: &str, value: &Value) -> Result<()> {
     }
 }
 
-fn glob(text: &str, setting: &str, source: &Source) -> Result<Glob> {
+fn glob(text: &str, setting: &str, source: &SettingSource) -> Result<Glob> {
     Glob::parse(text).map_err(|why| {
         Failure::malformed(format!("`{setting}` cannot be `{text}`: {why} ({source})"))
             .hint("write a glob such as \".env*\", \"./.env\" or \".claude/*.json\"")

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use shopfloor_core::approval::{self, Approvals, Status};
+use shopfloor_core::approval::{self, ApprovalStatus, Approvals};
 use shopfloor_core::config;
 use shopfloor_core::env::Env;
 use shopfloor_core::error::Result;
@@ -27,10 +27,10 @@ pub fn tracked_name(path: &RelPath) -> String {
 }
 
 impl Approvable {
-    pub fn status(&self, env: &Env, repo: &Repo) -> Result<Status> {
+    pub fn status(&self, env: &Env, repo: &Repo) -> Result<ApprovalStatus> {
         match &self.bytes {
             Some(bytes) => Approvals::load(env)?.status(&repo.home.common_dir, &self.name, bytes),
-            None => Ok(Status::None),
+            None => Ok(ApprovalStatus::None),
         }
     }
 

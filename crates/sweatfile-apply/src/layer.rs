@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashSet};
 use std::path::{Path, PathBuf};
 
 use serde::Serialize;
-use shopfloor_core::approval::Status;
+use shopfloor_core::approval::ApprovalStatus;
 use shopfloor_core::hash::Digest;
 use shopfloor_core::path::RelPath;
 use shopfloor_core::text::Position;
@@ -42,7 +42,7 @@ pub struct Layer {
     pub path: PathBuf,
     /// None when there is no such file.
     pub text: Option<LayerText>,
-    pub approval: Status,
+    pub approval: ApprovalStatus,
 }
 
 /// The bytes of a sweatfile, and their parsed form.
@@ -59,7 +59,7 @@ impl Layer {
 
     /// Whether it exists and needs no further approval.
     pub fn counts(&self) -> bool {
-        self.text.is_some() && self.approval != Status::Required
+        self.text.is_some() && self.approval != ApprovalStatus::Required
     }
 }
 
@@ -248,7 +248,7 @@ mod tests {
 
     fn layer(name: LayerName, text: &str) -> Layer {
         let text = LayerText { bytes: text.into(), parsed: parse(text.as_bytes()) };
-        Layer { name, path: format!("/{name}/sweatfile").into(), text: Some(text), approval: Status::Approved }
+        Layer { name, path: format!("/{name}/sweatfile").into(), text: Some(text), approval: ApprovalStatus::Approved }
     }
 
     fn merged(area: &str, repo: &str) -> MergedLayers {
@@ -310,7 +310,7 @@ mod tests {
                 files.into_iter().map(|(p, body)| (RelPath::parse(&p).unwrap(), FileEntry { body, at })).collect();
             let sweatfile = Sweatfile { git_excludes, env, files, setup, template: false };
             let text = LayerText { bytes: vec![], parsed: ParsedSweatfile { sweatfile, ..ParsedSweatfile::default() } };
-            Layer { name, path: "/s".into(), text: Some(text), approval: Status::Approved }
+            Layer { name, path: "/s".into(), text: Some(text), approval: ApprovalStatus::Approved }
         })
     }
 

@@ -1,7 +1,7 @@
 //! The answer of `apply` and `check`, printed as lines or as JSON.
 
 use serde::Serialize;
-use shopfloor_core::approval::Status;
+use shopfloor_core::approval::ApprovalStatus;
 use shopfloor_core::hook_command::DryRun;
 use shopfloor_core::ui::{Ui, printable};
 
@@ -66,7 +66,7 @@ pub struct LayerLine {
     pub name: LayerName,
     pub path: String,
     pub found: bool,
-    pub approval: Status,
+    pub approval: ApprovalStatus,
 }
 
 #[derive(Clone, Debug, Serialize)]

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use serde::Deserialize;
-use shopfloor_core::config::{self, Kind, Line, OwnTable, Setting, Trust};
+use shopfloor_core::config::{self, Line, OwnTable, Setting, SettingType, Trust};
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Failure, Result};
 use shopfloor_core::fs;
@@ -17,23 +17,23 @@ use crate::worker::checked_name;
 
 /// The settings of `[defaults]`.
 pub const DEFAULTS: &[Setting] = &[
-    Setting::new("agent", "WORKER_CTL_AGENT", Kind::Text, Trust::User).or("claude"),
-    Setting::new("model", "WORKER_CTL_MODEL", Kind::Text, Trust::User).or("opus"),
-    Setting::new("skip_permissions", "WORKER_CTL_SKIP_PERMISSIONS", Kind::Truth, Trust::User).or("true"),
-    Setting::new("allowed_tools", "WORKER_CTL_ALLOWED_TOOLS", Kind::List, Trust::User).or(TOOLS),
-    Setting::new("patrol_interval_secs", "WORKER_CTL_PATROL_INTERVAL_SECS", Kind::Number, Trust::User).or("60"),
-    Setting::new("sound_on_review", "WORKER_CTL_SOUND_ON_REVIEW", Kind::Truth, Trust::User).or("true"),
-    Setting::new("branch_prefix", "WORKER_CTL_BRANCH_PREFIX", Kind::Text, Trust::User).or("worker/"),
-    Setting::new("on_event", "WORKER_CTL_ON_EVENT", Kind::Command, Trust::User),
-    Setting::new("before_attach", "WORKER_CTL_BEFORE_ATTACH", Kind::Command, Trust::User),
-    Setting::new("after_attach", "WORKER_CTL_AFTER_ATTACH", Kind::Command, Trust::User),
+    Setting::new("agent", "WORKER_CTL_AGENT", SettingType::Text, Trust::User).or("claude"),
+    Setting::new("model", "WORKER_CTL_MODEL", SettingType::Text, Trust::User).or("opus"),
+    Setting::new("skip_permissions", "WORKER_CTL_SKIP_PERMISSIONS", SettingType::Truth, Trust::User).or("true"),
+    Setting::new("allowed_tools", "WORKER_CTL_ALLOWED_TOOLS", SettingType::List, Trust::User).or(TOOLS),
+    Setting::new("patrol_interval_secs", "WORKER_CTL_PATROL_INTERVAL_SECS", SettingType::Number, Trust::User).or("60"),
+    Setting::new("sound_on_review", "WORKER_CTL_SOUND_ON_REVIEW", SettingType::Truth, Trust::User).or("true"),
+    Setting::new("branch_prefix", "WORKER_CTL_BRANCH_PREFIX", SettingType::Text, Trust::User).or("worker/"),
+    Setting::new("on_event", "WORKER_CTL_ON_EVENT", SettingType::Command, Trust::User),
+    Setting::new("before_attach", "WORKER_CTL_BEFORE_ATTACH", SettingType::Command, Trust::User),
+    Setting::new("after_attach", "WORKER_CTL_AFTER_ATTACH", SettingType::Command, Trust::User),
 ];
 
 /// The settings of `[repo]`.
 pub const REPO: &[Setting] = &[
-    Setting::new("source", "WORKER_CTL_SOURCE", Kind::Text, Trust::User),
-    Setting::new("branch", "WORKER_CTL_BRANCH", Kind::Text, Trust::User),
-    Setting::new("validate", "WORKER_CTL_VALIDATE", Kind::Text, Trust::User),
+    Setting::new("source", "WORKER_CTL_SOURCE", SettingType::Text, Trust::User),
+    Setting::new("branch", "WORKER_CTL_BRANCH", SettingType::Text, Trust::User),
+    Setting::new("validate", "WORKER_CTL_VALIDATE", SettingType::Text, Trust::User),
 ];
 
 /// The tables that hold settings. `copy` has keys of its own, so it is read separately.

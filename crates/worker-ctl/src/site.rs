@@ -43,7 +43,7 @@ impl<'a> Site<'a> {
         is_dry: bool,
     ) -> Result<Site<'a>> {
         let root = WorkerRoot::find(env, named, &borrowed(&flags))?;
-        root.config.settings.said().iter().for_each(|warning| ui.warn(warning));
+        root.config.settings.all_warnings().iter().for_each(|warning| ui.warn(warning));
         let clone = SourceClone::new(&Git::find(env)?, &root);
         Ok(Site { ui, env, root, clone, ending: Arc::default(), is_dry, flags })
     }

@@ -104,11 +104,11 @@ fn unusable(root: &Path, why: &str) -> Failure {
 /// Exit 4 for a version that is newer than ours. Only the version is read, because the rest may have changed.
 pub fn refuse_newer(path: &Path, bytes: &[u8]) -> Result<()> {
     #[derive(Deserialize)]
-    struct StateVersion {
+    struct VersionOnly {
         version: u64,
     }
-    match serde_json::from_slice::<StateVersion>(bytes) {
-        Ok(StateVersion { version }) if version > VERSION => {
+    match serde_json::from_slice::<VersionOnly>(bytes) {
+        Ok(VersionOnly { version }) if version > VERSION => {
             let newer = format!("{}: version {version} is newer than this program supports", path.display());
             Err(Failure::new(Exit::Failed, "state", newer).hint("use the version of worker-ctl that wrote it"))
         }

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use shopfloor_core::agents;
-use shopfloor_core::config::{self, Config, Kind, Line, Setting, Trust};
+use shopfloor_core::config::{self, Config, Line, Setting, SettingType, Trust};
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Failure, Result};
 use shopfloor_core::git::Home;
@@ -13,15 +13,16 @@ use crate::tool::TOOL;
 
 /// All settings, in the order in which they are listed, each with its default.
 pub const SETTINGS: &[Setting] = &[
-    Setting::new("worktree_base", "WORKTREE_SPAWN_WORKTREE_BASE", Kind::Text, Trust::Inside).or(".shopfloor/worktrees"),
-    Setting::new("max_depth", "WORKTREE_SPAWN_MAX_DEPTH", Kind::Number, Trust::Open).or("2"),
-    Setting::new("agent", "WORKTREE_SPAWN_AGENT", Kind::Text, Trust::Open).or("claude"),
-    Setting::new("launcher", "WORKTREE_SPAWN_LAUNCHER", Kind::Command, Trust::Approved).or(launcher::NONE),
-    Setting::new("probe", "WORKTREE_SPAWN_PROBE", Kind::Command, Trust::Approved),
+    Setting::new("worktree_base", "WORKTREE_SPAWN_WORKTREE_BASE", SettingType::Text, Trust::Inside)
+        .or(".shopfloor/worktrees"),
+    Setting::new("max_depth", "WORKTREE_SPAWN_MAX_DEPTH", SettingType::Number, Trust::Open).or("2"),
+    Setting::new("agent", "WORKTREE_SPAWN_AGENT", SettingType::Text, Trust::Open).or("claude"),
+    Setting::new("launcher", "WORKTREE_SPAWN_LAUNCHER", SettingType::Command, Trust::Approved).or(launcher::NONE),
+    Setting::new("probe", "WORKTREE_SPAWN_PROBE", SettingType::Command, Trust::Approved),
     Setting::new(
         "agents",
         "",
-        Kind::Tables(&[Setting::new("command", "", Kind::Command, Trust::Approved)]),
+        SettingType::Tables(&[Setting::new("command", "", SettingType::Command, Trust::Approved)]),
         Trust::Approved,
     ),
 ];
@@ -79,7 +80,7 @@ impl Settings {
             launcher: line("launcher").unwrap_or(Line::Shell(default("launcher").to_owned())),
             probe: line("probe"),
             agents,
-            warnings: config.said(),
+            warnings: config.all_warnings(),
         })
     }
 

@@ -4,7 +4,9 @@ use std::path::Path;
 
 use toml_edit::{Document, Item};
 
-use super::setting::{INSIDE_ELSEWHERE, Kind, OPEN_ELSEWHERE, Row, Setting, Source, Trust, Value, placed};
+use super::setting::{
+    INSIDE_ELSEWHERE, OPEN_ELSEWHERE, Row, Setting, SettingSource, SettingType, Trust, Value, placed,
+};
 use crate::env::Env;
 use crate::error::{Failure, Result};
 use crate::text::{Position, nearest};
@@ -33,12 +35,12 @@ pub(super) struct Known<'a> {
 
 impl Said<'_> {
     /// The value as it stands, with its place.
-    pub(super) fn into_value(self, source: impl Fn(usize) -> Source) -> Value {
+    pub(super) fn into_value(self, source: impl Fn(usize) -> SettingSource) -> Value {
         Value { text: self.text, items: self.items, source: source(self.line) }
     }
 
     /// The same, with a path starting at `base`.
-    pub(super) fn placed(self, env: &Env, base: &Path, source: impl Fn(usize) -> Source) -> Value {
+    pub(super) fn placed(self, env: &Env, base: &Path, source: impl Fn(usize) -> SettingSource) -> Value {
         placed(env, self.setting, self.into_value(source), base)
     }
 
@@ -87,7 +89,7 @@ impl<'a> File<'a> {
         if let Some(item) = document.get(tool) {
             values = reader.table(tool, item, settings)?;
             for setting in settings {
-                let Kind::Tables(inner) = setting.kind else { continue };
+                let SettingType::Tables(inner) = setting.kind else { continue };
                 let Some(item) = item.get(setting.name) else { continue };
                 let named = item.as_table_like().ok_or_else(|| reader.wrong(setting.name, setting.kind, item))?;
                 for (name, item) in named.iter() {
@@ -127,7 +129,7 @@ impl<'a> File<'a> {
         })
     }
 
-    pub(super) fn rows(&self, source: impl Fn(usize) -> Source) -> Vec<Row> {
+    pub(super) fn rows(&self, source: impl Fn(usize) -> SettingSource) -> Vec<Row> {
         let value = |said: &Said<'_>| {
             let value = Value { text: said.text.clone(), items: said.items.clone(), source: source(said.line) };
             (said.setting.name, value)
@@ -178,9 +180,9 @@ impl Reader<'_> {
         self.warnings.push(warning);
     }
 
-    fn wrong(&self, key: &str, kind: Kind, item: &Item) -> Failure {
+    fn wrong(&self, key: &str, kind: SettingType, item: &Item) -> Failure {
         let value = match kind {
-            Kind::Choice(_) => item.as_str().map_or(item.type_name().to_owned(), |word| format!("`{word}`")),
+            SettingType::Choice(_) => item.as_str().map_or(item.type_name().to_owned(), |word| format!("`{word}`")),
             _ => item.type_name().to_owned(),
         };
         let what = format!("`{key}` must be {}, not {value}", kind.wanted());
@@ -204,7 +206,7 @@ impl Reader<'_> {
                 self.warn(item, format!("unknown setting `{key}`{near}"));
                 continue;
             };
-            if matches!(setting.kind, Kind::Tables(_)) {
+            if matches!(setting.kind, SettingType::Tables(_)) {
                 continue;
             }
             let (text, items) = setting.kind.read(item).ok_or_else(|| self.wrong(key, setting.kind, item))?;

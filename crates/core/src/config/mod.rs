@@ -9,9 +9,9 @@ use std::path::Path;
 use self::file::{File, Known};
 use self::setting::placed;
 pub use self::setting::{
-    INSIDE_ELSEWHERE, Kind, Line, OPEN_ELSEWHERE, Row, Setting, Source, Trust, Value, expand_home,
+    INSIDE_ELSEWHERE, Line, OPEN_ELSEWHERE, Row, Setting, SettingSource, SettingType, Trust, Value, expand_home,
 };
-use crate::approval::{Approvals, Status};
+use crate::approval::{ApprovalStatus, Approvals};
 use crate::env::Env;
 use crate::error::{Failure, Result};
 use crate::fs::{self, Root};
@@ -74,7 +74,7 @@ impl Config {
     }
 
     /// All warnings about the settings, and a note when some need approval.
-    pub fn said(&self) -> Vec<String> {
+    pub fn all_warnings(&self) -> Vec<String> {
         let unapproved = self.unapproved.then(|| {
             format!("{REPOSITORY_FILE} sets what needs approval, so that is left out; run `sweatfile-apply approve`")
         });
@@ -116,24 +116,25 @@ pub fn load(
     if let Some(file) = repository.as_mut().filter(|file| file.is_guarded) {
         config.guarded_text = Some(file.text.clone());
         let approved = || Approvals::load(env)?.status(&home.common_dir, REPOSITORY_FILE, file.text.as_bytes());
-        if !trust_repository && approved()? != Status::Approved {
+        if !trust_repository && approved()? != ApprovalStatus::Approved {
             config.unapproved = file.leave_out_guarded();
         }
     }
     if let (Some(file), Some(path)) = (&user, &user_file) {
-        config.rows.extend(file.rows(|line| Source::User(path.clone(), line)));
+        config.rows.extend(file.rows(|line| SettingSource::User(path.clone(), line)));
     }
     if let Some(file) = &repository {
-        config.rows.extend(file.rows(|line| Source::Repository(repository_path.clone(), line)));
+        config.rows.extend(file.rows(|line| SettingSource::Repository(repository_path.clone(), line)));
     }
-    for setting in settings.iter().filter(|setting| !matches!(setting.kind, Kind::Tables(_))) {
+    for setting in settings.iter().filter(|setting| !matches!(setting.kind, SettingType::Tables(_))) {
         let users = user.as_ref().zip(user_file.as_deref()).and_then(|(file, path)| {
             let base = path.parent().unwrap_or(path);
-            Some(file.value(setting.name)?.placed(env, base, |line| Source::User(path.to_path_buf(), line)))
+            Some(file.value(setting.name)?.placed(env, base, |line| SettingSource::User(path.to_path_buf(), line)))
         });
         let repositorys = repository.as_ref().and_then(|file| file.value(setting.name));
-        let repositorys = repositorys
-            .map(|said| said.placed(env, &home.checkout, |line| Source::Repository(repository_path.clone(), line)));
+        let repositorys = repositorys.map(|said| {
+            said.placed(env, &home.checkout, |line| SettingSource::Repository(repository_path.clone(), line))
+        });
         let outside = outside(env, setting, flags)?.map(|value| placed(env, setting, value, &env.cwd));
         config.user.extend(users.clone().map(|value| (setting.name, value)));
         config.values.push((setting.name, outside.or(repositorys).or(users)));
@@ -163,7 +164,7 @@ pub fn load_own(env: &Env, path: &Path, tables: &[OwnTable], flags: &[(&str, Opt
         let file = File::parse(path, bytes.clone(), known, &mut config.warnings)?;
         for setting in *settings {
             let said = file.as_ref().and_then(|file| file.value(setting.name));
-            let said = said.map(|said| said.into_value(|line| Source::Own(path.to_path_buf(), line)));
+            let said = said.map(|said| said.into_value(|line| SettingSource::Own(path.to_path_buf(), line)));
             config.values.push((setting.name, outside(env, setting, flags)?.or(said)));
             config.defaults.push(setting.default);
         }
@@ -175,10 +176,10 @@ pub fn load_own(env: &Env, path: &Path, tables: &[OwnTable], flags: &[(&str, Opt
 fn outside(env: &Env, setting: &Setting, flags: &[(&str, Option<&Path>)]) -> Result<Option<Value>> {
     let flag = flags.iter().find(|(name, _)| *name == setting.name).and_then(|(_, value)| *value);
     let said = match flag {
-        Some(flag) => Some((flag.to_string_lossy().into_owned(), Source::Flag)),
-        None => {
-            env.var(setting.variable).map(|v| (v.to_string_lossy().into_owned(), Source::Variable(setting.variable)))
-        }
+        Some(flag) => Some((flag.to_string_lossy().into_owned(), SettingSource::Flag)),
+        None => env
+            .var(setting.variable)
+            .map(|v| (v.to_string_lossy().into_owned(), SettingSource::Variable(setting.variable))),
     };
     let Some((text, source)) = said else { return Ok(None) };
     let items = setting.kind.parse(&text).ok_or_else(|| {

@@ -65,7 +65,7 @@ pub struct Setting {
     /// Its environment variable; empty for what only files set.
     pub variable: &'static str,
     /// What kind of value it takes.
-    pub kind: Kind,
+    pub kind: SettingType,
     /// What the repository's file may do with it.
     pub trust: Trust,
     /// What holds when no place sets it, in words; empty where nothing does.
@@ -75,8 +75,8 @@ pub struct Setting {
 impl Setting {
     /// A setting with the kind of value it takes, and what the repository's file may do with it. One that runs a
     /// command or names a place anywhere cannot be open: such a declaration does not compile.
-    pub const fn new(name: &'static str, variable: &'static str, kind: Kind, trust: Trust) -> Setting {
-        let reaches_out = matches!(kind, Kind::Command | Kind::Path);
+    pub const fn new(name: &'static str, variable: &'static str, kind: SettingType, trust: Trust) -> Setting {
+        let reaches_out = matches!(kind, SettingType::Command | SettingType::Path);
         assert!(!(reaches_out && matches!(trust, Trust::Open)), "commands and paths need approval");
         Setting { name, variable, kind, trust, default: "" }
     }
@@ -89,7 +89,7 @@ impl Setting {
 
 /// What kind of value a setting takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum SettingType {
     /// A string as it stands.
     Text,
     /// A whole number that is not negative.
@@ -109,17 +109,17 @@ pub enum Kind {
     Tables(&'static [Setting]),
 }
 
-impl Kind {
+impl SettingType {
     /// What a file must hold, in words.
     pub(super) fn wanted(self) -> String {
         match self {
-            Kind::Text | Kind::Path => "a string".into(),
-            Kind::Number => "a whole number".into(),
-            Kind::Truth => "true or false".into(),
-            Kind::Choice(words) => format!("one of {}", words.join(", ")),
-            Kind::List => "an array of strings".into(),
-            Kind::Command => "a string or an array of strings".into(),
-            Kind::Tables(_) => "a table of tables".into(),
+            SettingType::Text | SettingType::Path => "a string".into(),
+            SettingType::Number => "a whole number".into(),
+            SettingType::Truth => "true or false".into(),
+            SettingType::Choice(words) => format!("one of {}", words.join(", ")),
+            SettingType::List => "an array of strings".into(),
+            SettingType::Command => "a string or an array of strings".into(),
+            SettingType::Tables(_) => "a table of tables".into(),
         }
     }
 
@@ -129,16 +129,16 @@ impl Kind {
             item.as_array()?.iter().map(|value| value.as_str().map(str::to_owned)).collect()
         };
         let text = match self {
-            Kind::Text | Kind::Path => item.as_str()?.to_owned(),
-            Kind::Choice(words) => item.as_str().filter(|word| words.contains(word))?.to_owned(),
-            Kind::Number => item.as_integer().filter(|n| *n >= 0)?.to_string(),
-            Kind::Truth => item.as_bool()?.to_string(),
-            Kind::List => return strings().map(|items| (items.join(","), items)),
-            Kind::Command if item.is_str() => item.as_str()?.to_owned(),
-            Kind::Command => {
+            SettingType::Text | SettingType::Path => item.as_str()?.to_owned(),
+            SettingType::Choice(words) => item.as_str().filter(|word| words.contains(word))?.to_owned(),
+            SettingType::Number => item.as_integer().filter(|n| *n >= 0)?.to_string(),
+            SettingType::Truth => item.as_bool()?.to_string(),
+            SettingType::List => return strings().map(|items| (items.join(","), items)),
+            SettingType::Command if item.is_str() => item.as_str()?.to_owned(),
+            SettingType::Command => {
                 return strings().filter(|argv| !argv.is_empty()).map(|argv| (argv.join(" "), argv));
             }
-            Kind::Tables(_) => return None,
+            SettingType::Tables(_) => return None,
         };
         Some((text, Vec::new()))
     }
@@ -146,20 +146,20 @@ impl Kind {
     /// The same for a flag or an environment variable.
     pub(super) fn parse(self, text: &str) -> Option<Vec<String>> {
         let good = match self {
-            Kind::Text | Kind::Path | Kind::List | Kind::Command => true,
-            Kind::Number => text.parse::<u64>().is_ok(),
-            Kind::Truth => text.parse::<bool>().is_ok(),
-            Kind::Choice(words) => words.contains(&text),
-            Kind::Tables(_) => false,
+            SettingType::Text | SettingType::Path | SettingType::List | SettingType::Command => true,
+            SettingType::Number => text.parse::<u64>().is_ok(),
+            SettingType::Truth => text.parse::<bool>().is_ok(),
+            SettingType::Choice(words) => words.contains(&text),
+            SettingType::Tables(_) => false,
         };
-        let items = text.split(',').map(str::trim).filter(|part| !part.is_empty() && self == Kind::List);
+        let items = text.split(',').map(str::trim).filter(|part| !part.is_empty() && self == SettingType::List);
         good.then(|| items.map(str::to_owned).collect())
     }
 }
 
 /// Where a value came from.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Source {
+pub enum SettingSource {
     /// The command line.
     Flag,
     /// This environment variable.
@@ -172,14 +172,14 @@ pub enum Source {
     Own(PathBuf, usize),
 }
 
-impl std::fmt::Display for Source {
+impl std::fmt::Display for SettingSource {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Source::Flag => f.write_str("flag"),
-            Source::Variable(name) => write!(f, "environment: {name}"),
-            Source::Repository(path, line) => write!(f, "repository: {}:{line}", path.display()),
-            Source::User(path, line) => write!(f, "user: {}:{line}", path.display()),
-            Source::Own(path, line) => write!(f, "{}:{line}", path.display()),
+            SettingSource::Flag => f.write_str("flag"),
+            SettingSource::Variable(name) => write!(f, "environment: {name}"),
+            SettingSource::Repository(path, line) => write!(f, "repository: {}:{line}", path.display()),
+            SettingSource::User(path, line) => write!(f, "user: {}:{line}", path.display()),
+            SettingSource::Own(path, line) => write!(f, "{}:{line}", path.display()),
         }
     }
 }
@@ -187,15 +187,15 @@ impl std::fmt::Display for Source {
 /// A value and where it came from.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Value {
-    /// The value; for [`Kind::Path`] absolute.
+    /// The value; for [`SettingType::Path`] absolute.
     pub text: String,
-    /// The strings of a [`Kind::List`]; the argv of a [`Kind::Command`], empty for one that `sh -c` takes.
+    /// The strings of a [`SettingType::List`]; the argv of a [`SettingType::Command`], empty for one that `sh -c` takes.
     pub items: Vec<String>,
     /// Its source.
-    pub source: Source,
+    pub source: SettingSource,
 }
 
-/// One table of a setting of [`Kind::Tables`].
+/// One table of a setting of [`SettingType::Tables`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Row {
     /// The setting it belongs to.
@@ -215,7 +215,9 @@ impl Row {
 /// A value whose path, if it is one, starts at `base`.
 pub(super) fn placed(env: &Env, setting: &Setting, value: Value, base: &Path) -> Value {
     match setting.kind {
-        Kind::Path => Value { text: base.join(expand_home(env, &value.text)).to_string_lossy().into_owned(), ..value },
+        SettingType::Path => {
+            Value { text: base.join(expand_home(env, &value.text)).to_string_lossy().into_owned(), ..value }
+        }
         _ => value,
     }
 }
@@ -230,7 +232,7 @@ pub enum Line {
 }
 
 impl Line {
-    /// The command that a setting of [`Kind::Command`] holds.
+    /// The command that a setting of [`SettingType::Command`] holds.
     pub fn of(value: &Value) -> Line {
         if value.items.is_empty() { Line::Shell(value.text.clone()) } else { Line::Argv(value.items.clone()) }
     }

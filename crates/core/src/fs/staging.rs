@@ -271,18 +271,18 @@ mod tests {
     use super::*;
     use crate::hash::Digest;
 
-    struct Place {
+    struct Target {
         dir: tempfile::TempDir,
         root: Root,
         staging: Staging,
     }
 
-    fn place() -> Place {
+    fn place() -> Target {
         let dir = tempfile::tempdir().unwrap();
         std::fs::create_dir(dir.path().join("w")).unwrap();
         let root = Root::open(&dir.path().join("w")).unwrap();
         let staging = Staging::open(&dir.path().join("tmp"), &root).unwrap();
-        Place { dir, root, staging }
+        Target { dir, root, staging }
     }
 
     fn rel(path: &str) -> RelPath {

@@ -16,6 +16,6 @@ pub fn run(ui: &Ui, env: &Env, ledger_args: &LedgerArgs) -> Result<Exit> {
     let repo = Git::find(env)?.discover()?;
     let config = load_config(env, &repo, ledger_args)?;
     ui.config(&config);
-    config.said().iter().for_each(|warning| ui.warn(warning));
+    config.all_warnings().iter().for_each(|warning| ui.warn(warning));
     Ok(Exit::Done)
 }

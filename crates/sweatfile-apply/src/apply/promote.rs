@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use shopfloor_core::approval::{self, Approvals, Status};
+use shopfloor_core::approval::{self, ApprovalStatus, Approvals};
 use shopfloor_core::env::Env;
 use shopfloor_core::error::Result;
 use shopfloor_core::hash::Digest;
@@ -20,7 +20,7 @@ pub fn write_promotion(env: &Env, worktree: &OpenWorktree, dir: &Path, plan: &Pr
     let repo = &worktree.repo;
     let common_dir = &repo.home.common_dir;
     let before = String::from_utf8_lossy(plan.before());
-    let is_approved = Approvals::load(env)?.status(common_dir, FILE, before.as_bytes())? == Status::Approved;
+    let is_approved = Approvals::load(env)?.status(common_dir, FILE, before.as_bytes())? == ApprovalStatus::Approved;
     if is_approved {
         // The approval is saved before the file. After a kill in between, a text is approved that nobody else wrote
         // and that is not in place yet.

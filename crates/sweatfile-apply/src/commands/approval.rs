@@ -1,7 +1,7 @@
 //! What the commands about approval share: finding the files, showing them, and asking about them.
 
 use serde::Serialize;
-use shopfloor_core::approval::Status;
+use shopfloor_core::approval::ApprovalStatus;
 use shopfloor_core::env::Env;
 use shopfloor_core::error::Result;
 use shopfloor_core::git::{Git, Repo};
@@ -19,11 +19,11 @@ use crate::worktree::OpenWorktree;
 pub struct ApprovalLine {
     path: String,
     sha256: Option<Digest>,
-    status: Status,
+    status: ApprovalStatus,
 }
 
 impl ApprovalLine {
-    pub fn new(file: &Approvable, status: Status) -> ApprovalLine {
+    pub fn new(file: &Approvable, status: ApprovalStatus) -> ApprovalLine {
         let sha256 = file.bytes.as_deref().map(Digest::of);
         ApprovalLine { path: file.path.to_string_lossy().into_owned(), sha256, status }
     }
@@ -76,7 +76,7 @@ pub fn ask_about_all(
     let layers = facts::load_layers(env, repo, dirs, LoadOptions::default())?;
     let ask_about = |files: Vec<Approvable>| -> Result<()> {
         for file in files {
-            let is_open = file.bytes.is_some() && file.status(env, repo)? != Status::Approved;
+            let is_open = file.bytes.is_some() && file.status(env, repo)? != ApprovalStatus::Approved;
             if is_open && offer(ui, env, repo, &file)? {
                 file.approve(env, repo)?;
             }

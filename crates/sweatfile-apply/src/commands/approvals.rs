@@ -1,6 +1,6 @@
 //! `approvals`: the files that need approval, and whether they have it.
 
-use shopfloor_core::approval::Status;
+use shopfloor_core::approval::ApprovalStatus;
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Result};
 use shopfloor_core::git::Git;
@@ -25,9 +25,9 @@ pub fn run(ui: &Ui, env: &Env, dirs: &LayerDirs, _args: &Args) -> Result<Exit> {
             ui.json(&ApprovalLine::new(&file, status));
         } else {
             let word = match status {
-                Status::None => "none",
-                Status::Required => "required",
-                Status::Approved => "approved",
+                ApprovalStatus::None => "none",
+                ApprovalStatus::Required => "required",
+                ApprovalStatus::Approved => "approved",
             };
             ui.line(format!("{word} {}", printable(&file.path.display().to_string())));
         }

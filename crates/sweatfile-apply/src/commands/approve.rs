@@ -1,6 +1,6 @@
 //! `approve`: makes the repository's files count.
 
-use shopfloor_core::approval::Status;
+use shopfloor_core::approval::ApprovalStatus;
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::git::{Git, Repo};
@@ -56,12 +56,12 @@ enum Consent {
 /// Shows the file unless it is approved, and asks about it unless the flags say what to do; exit 3 when nobody can be
 /// asked.
 fn consent(ui: &Ui, env: &Env, repo: &Repo, file: &Approvable, args: &Args) -> Result<Consent> {
-    if file.status(env, repo)? == Status::Approved {
+    if file.status(env, repo)? == ApprovalStatus::Approved {
         ui.note(format!("{} is approved already", file.path.display()));
     } else if args.dry_run.dry_run {
         ui.show(&file.summary(env, repo)?);
     } else if args.yes {
-        ui.told(&file.summary(env, repo)?);
+        ui.summary(&file.summary(env, repo)?);
     } else if !ui.can_ask() {
         return Err(nobody_to_ask(env, repo, file)?);
     } else if !approval::offer(ui, env, repo, file)? {
@@ -86,7 +86,7 @@ fn approve(ui: &Ui, env: &Env, repo: &Repo, file: &Approvable, args: &Args) -> R
         file.approve(env, repo)?;
     }
     if ui.is_json() {
-        ui.json(&ApprovalLine::new(file, if dry_run { Status::Required } else { Status::Approved }));
+        ui.json(&ApprovalLine::new(file, if dry_run { ApprovalStatus::Required } else { ApprovalStatus::Approved }));
     } else if !dry_run {
         ui.done(format!("approved {}", printable(&file.path.display().to_string())));
     }

@@ -1,6 +1,6 @@
 //! `check`: is this worktree what its sweatfiles say?
 
-use shopfloor_core::approval::Status;
+use shopfloor_core::approval::ApprovalStatus;
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Result};
 use shopfloor_core::text::printable;
@@ -35,7 +35,7 @@ pub fn run(ui: &Ui, env: &Env, dirs: &LayerDirs, args: &Args) -> Result<Exit> {
     for warning in &report.warnings {
         ui.warn(warning);
     }
-    for layer in layers.layers.iter().filter(|l| l.approval == Status::Required) {
+    for layer in layers.layers.iter().filter(|l| l.approval == ApprovalStatus::Required) {
         ui.note(format!("{} is not approved; run `sweatfile-apply approve`", layer.path.display()));
     }
     if ui.is_json() {

@@ -1,6 +1,6 @@
 //! `show`: the merged result as TOML, or the layers it comes from.
 
-use shopfloor_core::approval::Status;
+use shopfloor_core::approval::ApprovalStatus;
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::git::Git;
@@ -33,7 +33,7 @@ pub fn run(ui: &Ui, env: &Env, dirs: &LayerDirs, args: &Args) -> Result<Exit> {
         layers.layers.iter().for_each(|layer| print_layer(ui, layer));
         return Ok(Exit::Done);
     }
-    for layer in layers.layers.iter().filter(|l| l.approval == Status::Required) {
+    for layer in layers.layers.iter().filter(|l| l.approval == ApprovalStatus::Required) {
         ui.note(format!("{} is shown but not approved; run `sweatfile-apply approve`", layer.path.display()));
     }
     let secret = |text: &str| if args.reveal { text.to_owned() } else { REDACTED.to_owned() };
@@ -53,9 +53,9 @@ fn print_layer(ui: &Ui, layer: &Layer) {
         return ui.json(&line);
     }
     let approval = match layer.approval {
-        Status::None => "",
-        Status::Required => ", not approved",
-        Status::Approved => ", approved",
+        ApprovalStatus::None => "",
+        ApprovalStatus::Required => ", not approved",
+        ApprovalStatus::Approved => ", approved",
     };
     let found = if line.found { "found" } else { "not found" };
     ui.line(format!("{} {} ({found}{approval})", line.name, printable(&line.path)));

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use shopfloor_core::config::{self, Config, Source};
+use shopfloor_core::config::{self, Config, SettingSource};
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Failure, Result};
 use shopfloor_core::fs;
@@ -19,7 +19,7 @@ pub fn find(env: &Env, repo: &Repo, config: &Config, notices: &mut Vec<String>) 
     if let Some(named) = config.value("area") {
         let dir = PathBuf::from(&named.text);
         let natural = natural.and_then(Result::ok);
-        if matches!(named.source, Source::Variable(_)) && natural.map(|dir| real(&dir)) != Some(real(&dir)) {
+        if matches!(named.source, SettingSource::Variable(_)) && natural.map(|dir| real(&dir)) != Some(real(&dir)) {
             require_user_names(env, config, &dir)?;
         }
         refuse_inside_repository(repo, &dir, &named.source)?;
@@ -41,7 +41,7 @@ pub fn find(env: &Env, repo: &Repo, config: &Config, notices: &mut Vec<String>) 
 }
 
 /// Refuses an area inside the repository: an area's sweatfile is trusted, and a repository's is not.
-fn refuse_inside_repository(repo: &Repo, dir: &Path, named_by: &Source) -> Result<()> {
+fn refuse_inside_repository(repo: &Repo, dir: &Path, named_by: &SettingSource) -> Result<()> {
     let real = real(dir);
     let belongs = |top: &&Path| belongs_to(top, &repo.common_dir) || belongs_to(top, &repo.home.common_dir);
     let Some(top) = real.ancestors().find(belongs) else { return Ok(()) };

@@ -2,8 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use shopfloor_core::approval::{Approvals, Status};
-use shopfloor_core::config::{self, Config, Kind, Setting, Trust};
+use shopfloor_core::approval::{ApprovalStatus, Approvals};
+use shopfloor_core::config::{self, Config, Setting, SettingType, Trust};
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Failure, Result};
 use shopfloor_core::fs;
@@ -18,9 +18,9 @@ use crate::sweatfile;
 
 /// The settings of this tool.
 pub const SETTINGS: &[Setting] = &[
-    Setting::new("area", "SWEATFILE_AREA", Kind::Path, Trust::Approved),
+    Setting::new("area", "SWEATFILE_AREA", SettingType::Path, Trust::Approved),
     // Further areas that the variable may choose. Agents inherit the variable, so it cannot grant trust by itself.
-    Setting::new("areas", "", Kind::List, Trust::User),
+    Setting::new("areas", "", SettingType::List, Trust::User),
 ];
 
 /// The directories that the command line names.
@@ -74,15 +74,15 @@ pub fn load(env: &Env, repo: &Repo, dirs: &LayerDirs, options: LoadOptions) -> R
     if let Some(dir) = area::find(env, repo, &config, &mut notices)? {
         let path = dir.join(FILE);
         let text = read(&path)?;
-        layers.push(Layer { name: LayerName::Area, path, text, approval: Status::None });
+        layers.push(Layer { name: LayerName::Area, path, text, approval: ApprovalStatus::None });
     }
     let root = dirs.repo_root(env, repo);
     let path = root.join(FILE);
     refuse_leaving_link(&root, &path)?;
     let text = read(&path)?;
     let approval = match &text {
-        None => Status::None,
-        Some(_) if options.trust_repository => Status::Approved,
+        None => ApprovalStatus::None,
+        Some(_) if options.trust_repository => ApprovalStatus::Approved,
         Some(text) => Approvals::load(env)?.status(&repo.home.common_dir, FILE, &text.bytes)?,
     };
     layers.push(Layer { name: LayerName::Repo, path, text, approval });

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use shopfloor_core::approval::{Approvals, Status};
+use shopfloor_core::approval::{ApprovalStatus, Approvals};
 use shopfloor_core::env::Env;
 use shopfloor_core::error::Result;
 use shopfloor_core::fs::{self, Content, Found, PARSE_LIMIT};
@@ -50,7 +50,7 @@ pub fn read(
         let shown = shown(worktree, &path, content.as_ref());
         let name = approvable::tracked_name(&path);
         let status = approvals.status(&worktree.repo.home.common_dir, &name, shown.as_bytes())?;
-        let is_approved = status == Status::Approved;
+        let is_approved = status == ApprovalStatus::Approved;
         tracked.insert(path, TrackedFile { content, shown, is_approved });
     }
     Ok(tracked)

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use shopfloor_core::approval::Status;
+use shopfloor_core::approval::ApprovalStatus;
 use shopfloor_core::config;
 use shopfloor_core::error::Failure;
 use shopfloor_core::text::shell_word;
@@ -32,7 +32,8 @@ fn held_line(held: &HeldFile) -> String {
 }
 
 fn left_out(layers: &Layers) -> Option<Failure> {
-    let sweatfile = layers.repo().filter(|l| l.approval == Status::Required).map(|l| l.path.display().to_string());
+    let sweatfile =
+        layers.repo().filter(|l| l.approval == ApprovalStatus::Required).map(|l| l.path.display().to_string());
     let settings = layers.config.unapproved.then(|| config::REPOSITORY_FILE.to_owned());
     let file = sweatfile.or(settings)?;
     Some(FailureKind::Unapproved.failure(format!("{file} is not approved, so it was left out")))

@@ -8,7 +8,7 @@ use shopfloor_core::text::shell_word;
 
 use crate::layout;
 use crate::log;
-use crate::plan::machine::{Effect, Input, apply};
+use crate::plan::machine::{Input, SideEffect, apply};
 use crate::site::Site;
 use crate::store;
 use crate::tmux::typing;
@@ -24,7 +24,7 @@ pub fn record(site: &Site<'_>, name: &str, input: &Input) -> Result<(Worker, boo
         Ok((worker, next, effects, revision))
     })?;
     follow_up(site, &before, &after, input, &effects, revision)?;
-    Ok((after, effects.contains(&Effect::Deliver)))
+    Ok((after, effects.contains(&SideEffect::Deliver)))
 }
 
 /// Applies an input that was observed while the record was `seen`. Returns nothing if the record has changed since;
@@ -49,7 +49,7 @@ fn follow_up(
     before: &Worker,
     after: &Worker,
     input: &Input,
-    effects: &[Effect],
+    effects: &[SideEffect],
     revision: u64,
 ) -> Result<()> {
     let root = &site.root.path;
@@ -57,12 +57,12 @@ fn follow_up(
     let kept = format!("refs/shopfloor/pre/{}", after.name);
     for effect in effects {
         match effect {
-            Effect::Pin(sha) => drop(site.clone.ask(root, &["update-ref", &pin, sha])?),
-            Effect::Unpin if before.reviewed_sha.is_some() => {
+            SideEffect::Pin(sha) => drop(site.clone.ask(root, &["update-ref", &pin, sha])?),
+            SideEffect::Unpin if before.reviewed_sha.is_some() => {
                 site.clone.run(root, &["update-ref", "-d", &pin])?;
             }
-            Effect::Keep(sha) => drop(site.clone.ask(root, &["update-ref", &kept, sha])?),
-            Effect::Unpin | Effect::Deliver => {}
+            SideEffect::Keep(sha) => drop(site.clone.ask(root, &["update-ref", &kept, sha])?),
+            SideEffect::Unpin | SideEffect::Deliver => {}
         }
     }
     if after.task == Task::Idle && before.task != Task::Idle {

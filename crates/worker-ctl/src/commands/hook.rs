@@ -2,8 +2,10 @@
 
 use std::path::Path;
 
-use clap::{Args as ClapArgs, ValueEnum};
+use clap::Args as ClapArgs;
+use clap::builder::PossibleValuesParser;
 use serde_json::Value;
+use shopfloor_core::agents::{self, AgentProgram};
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::ui::Ui;
@@ -14,15 +16,13 @@ use crate::worker::checked_name;
 #[derive(Debug, ClapArgs)]
 pub struct Args {
     /// The agent whose hook calls this
-    #[arg(value_name = "AGENT")]
-    pub program: HookAgent,
+    #[arg(value_name = "AGENT", value_parser = PossibleValuesParser::new(supported().map(|program| program.name)))]
+    pub program: String,
 }
 
-/// The agents whose hooks are supported.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum HookAgent {
-    Claude,
-    Gemini,
+/// The programs whose own hooks tell of a prompt.
+fn supported() -> impl Iterator<Item = &'static AgentProgram> {
+    agents::PROGRAMS.iter().filter(|program| program.prompt_event.is_some())
 }
 
 /// Saves a receipt. Outside of a worker's session this does nothing.
@@ -33,10 +33,7 @@ pub fn run(ui: &Ui, env: &Env, args: &Args) -> Result<Exit> {
         return Ok(Exit::Done);
     };
     let event = payload["hook_event_name"].as_str().unwrap_or_default();
-    let is_prompt = match args.program {
-        HookAgent::Claude => event == "UserPromptSubmit",
-        HookAgent::Gemini => event == "BeforeAgent",
-    };
+    let is_prompt = agents::find(&args.program).is_some_and(|program| program.prompt_event == Some(event));
     let text = payload["prompt"].as_str().filter(|_| is_prompt);
     Receipt::new(event, text).save(Path::new(root), checked_name(&worker.to_string_lossy())?)?;
     Ok(Exit::Done)

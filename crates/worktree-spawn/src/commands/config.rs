@@ -11,6 +11,6 @@ pub fn run(ui: &Ui, env: &Env) -> Result<Exit> {
     let place = repository::find(env)?;
     let config = load_config(env, &place.home, Flags::default())?;
     ui.config(&config);
-    config.said().iter().for_each(|warning| ui.warn(warning));
+    config.all_warnings().iter().for_each(|warning| ui.warn(warning));
     Ok(Exit::Done)
 }

@@ -1,6 +1,6 @@
 //! Which settings of a repository's `.shopfloor/config.toml` need approval.
 
-use shopfloor_core::config::{INSIDE_ELSEWHERE, Kind, OPEN_ELSEWHERE, Setting, Trust};
+use shopfloor_core::config::{INSIDE_ELSEWHERE, OPEN_ELSEWHERE, Setting, SettingType, Trust};
 
 use crate::support::world::World;
 
@@ -17,7 +17,7 @@ fn all() -> Vec<(&'static str, String, &'static Setting)> {
     for (tool, settings) in TOOLS {
         for setting in settings {
             match setting.kind {
-                Kind::Tables(inner) => {
+                SettingType::Tables(inner) => {
                     all.extend(inner.iter().map(|inner| (tool, format!("{}.\"x\"", setting.name), inner)));
                 }
                 _ => all.push((tool, String::new(), setting)),
@@ -53,10 +53,10 @@ fn settings_that_run_commands_or_reach_out_need_approval() {
     let app = w.app();
     for (tool, table, setting) in all() {
         let value = match setting.kind {
-            Kind::Number => "3".to_owned(),
-            Kind::Truth => "true".to_owned(),
-            Kind::Choice(words) => format!("{:?}", words[0]),
-            Kind::List => "[\"x\"]".to_owned(),
+            SettingType::Number => "3".to_owned(),
+            SettingType::Truth => "true".to_owned(),
+            SettingType::Choice(words) => format!("{:?}", words[0]),
+            SettingType::List => "[\"x\"]".to_owned(),
             _ => "\"/elsewhere\"".to_owned(),
         };
         let table = [tool, &table].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(".");

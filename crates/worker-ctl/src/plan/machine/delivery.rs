@@ -3,10 +3,10 @@
 use shopfloor_core::error::Result;
 
 use crate::note::Note;
-use crate::plan::machine::{Effect, Input, Step};
+use crate::plan::machine::{Input, MachineStep, SideEffect};
 use crate::worker::{PendingSend, Session, Task, Worker};
 
-pub(super) fn apply(step: &mut Step<'_>, input: &Input) -> Result<Vec<Effect>> {
+pub(super) fn apply(step: &mut MachineStep<'_>, input: &Input) -> Result<Vec<SideEffect>> {
     let worker = step.before;
     let name = &worker.name;
     let is_up = worker.session == Session::Up;
@@ -41,12 +41,12 @@ pub(super) fn apply(step: &mut Step<'_>, input: &Input) -> Result<Vec<Effect>> {
     }
 }
 
-fn send(step: &mut Step<'_>, purpose: &str) -> Vec<Effect> {
+fn send(step: &mut MachineStep<'_>, purpose: &str) -> Vec<SideEffect> {
     step.next.pending_send = Some(PendingSend::new(purpose, step.now));
-    vec![Effect::Deliver]
+    vec![SideEffect::Deliver]
 }
 
-fn sent(step: &mut Step<'_>) {
+fn sent(step: &mut MachineStep<'_>) {
     let is_about_task = step.before.pending_send.as_ref().is_some_and(|pending| pending.purpose != "message");
     let next = &mut step.next;
     next.notes.retain(|note| !(is_about_task && matches!(note, Note::TaskUnknown(_))));
@@ -56,7 +56,7 @@ fn sent(step: &mut Step<'_>) {
 }
 
 /// Restores the earlier record, except for the state of the program.
-fn take_back(step: &mut Step<'_>, back: &Worker) -> Vec<Effect> {
+fn take_back(step: &mut MachineStep<'_>, back: &Worker) -> Vec<SideEffect> {
     let worker = step.before;
     step.next = Worker {
         session: worker.session,
@@ -68,10 +68,10 @@ fn take_back(step: &mut Step<'_>, back: &Worker) -> Vec<Effect> {
         last_crash_unix: worker.last_crash_unix,
         ..back.clone()
     };
-    step.next.reviewed_sha.clone().map(Effect::Pin).into_iter().collect()
+    step.next.reviewed_sha.clone().map(SideEffect::Pin).into_iter().collect()
 }
 
-fn doubt(step: &mut Step<'_>) {
+fn doubt(step: &mut MachineStep<'_>) {
     if let Some(pending) = step.next.pending_send.take() {
         step.next.is_in_doubt |= pending.is_typed;
         let purpose = pending.purpose;

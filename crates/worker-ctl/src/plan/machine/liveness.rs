@@ -1,10 +1,10 @@
 //! Inputs about a worker's program and the branch that it works on. They never change the task.
 
 use crate::note::{Fault, Note};
-use crate::plan::machine::{Effect, Input, Step};
+use crate::plan::machine::{Input, MachineStep, SideEffect};
 use crate::worker::{Session, Task};
 
-pub(super) fn apply(step: &mut Step<'_>, input: &Input) -> Vec<Effect> {
+pub(super) fn apply(step: &mut MachineStep<'_>, input: &Input) -> Vec<SideEffect> {
     let (before, now) = (step.before, step.now);
     let next = &mut step.next;
     match input {

@@ -172,7 +172,7 @@ impl Input {
 
 /// What must be done after a step.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Effect {
+pub enum SideEffect {
     /// Type a text into the session.
     Deliver,
     /// Keep the reviewed commit under a ref.
@@ -185,9 +185,9 @@ pub enum Effect {
 
 /// Applies an input to a worker's record. `now` is in seconds since 1970. Fails with exit 1 or 4 if the input is
 /// refused.
-pub fn apply(worker: &Worker, input: &Input, now: i64) -> Result<(Worker, Vec<Effect>)> {
+pub fn apply(worker: &Worker, input: &Input, now: i64) -> Result<(Worker, Vec<SideEffect>)> {
     refuse_in_doubt(worker, input)?;
-    let mut step = Step { before: worker, next: worker.clone(), now };
+    let mut step = MachineStep { before: worker, next: worker.clone(), now };
     step.next.clamp(now);
     let effects = match input {
         Input::Start { .. }
@@ -218,13 +218,13 @@ pub fn apply(worker: &Worker, input: &Input, now: i64) -> Result<(Worker, Vec<Ef
 }
 
 /// A worker's record while an input is applied.
-struct Step<'w> {
+struct MachineStep<'w> {
     before: &'w Worker,
     next: Worker,
     now: i64,
 }
 
-impl Step<'_> {
+impl MachineStep<'_> {
     /// Adds a note unless the record has it already.
     fn note(&mut self, note: Note) {
         if !self.next.notes.contains(&note) {
@@ -255,7 +255,7 @@ impl Step<'_> {
 
     /// Does what every step must do at its end.
     fn finish(self, input: &Input) -> Worker {
-        let Step { before, mut next, now } = self;
+        let MachineStep { before, mut next, now } = self;
         if next.task != before.task && matches!(next.task, Task::NeedsReview) {
             // A commit for review shows that the program knew its task.
             next.notes.retain(|note| !matches!(note, Note::TaskUnknown(_)));

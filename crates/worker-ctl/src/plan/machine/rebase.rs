@@ -1,10 +1,10 @@
 //! Inputs about rebases: the same work on another commit, or conflicts that the worker resolves.
 
 use crate::note::Note;
-use crate::plan::machine::{Effect, Input, Step};
+use crate::plan::machine::{Input, MachineStep, SideEffect};
 use crate::worker::{PendingSend, Task, TaskBeforeRebase};
 
-pub(super) fn apply(step: &mut Step<'_>, input: &Input) -> Vec<Effect> {
+pub(super) fn apply(step: &mut MachineStep<'_>, input: &Input) -> Vec<SideEffect> {
     match (&step.before.task, input) {
         (task @ (Task::Working | Task::NeedsReview | Task::Rejected), Input::Rebased { sha, patch, onto }) => {
             moved(step, task, sha, patch, onto.as_ref())
@@ -14,7 +14,7 @@ pub(super) fn apply(step: &mut Step<'_>, input: &Input) -> Vec<Effect> {
         }
         (Task::Rebasing { from, pre_sha }, Input::RebaseDone { sha, markers }) => {
             resolved(step, *from, pre_sha, sha, markers);
-            if step.next.task == Task::NeedsReview && sha != pre_sha { vec![Effect::Unpin] } else { vec![] }
+            if step.next.task == Task::NeedsReview && sha != pre_sha { vec![SideEffect::Unpin] } else { vec![] }
         }
         (Task::Rebasing { from, pre_sha }, Input::WorkGone) => {
             back(step, *from, pre_sha, Note::WorkGone);
@@ -25,7 +25,7 @@ pub(super) fn apply(step: &mut Step<'_>, input: &Input) -> Vec<Effect> {
 }
 
 /// The same work is on another commit.
-fn moved(step: &mut Step<'_>, task: &Task, sha: &str, patch: &str, onto: Option<&String>) -> Vec<Effect> {
+fn moved(step: &mut MachineStep<'_>, task: &Task, sha: &str, patch: &str, onto: Option<&String>) -> Vec<SideEffect> {
     let (before, next) = (step.before, &mut step.next);
     next.onto_sha = onto.cloned().or(next.onto_sha.take());
     match task {
@@ -35,7 +35,7 @@ fn moved(step: &mut Step<'_>, task: &Task, sha: &str, patch: &str, onto: Option<
                 next.reviewed_sha = Some(sha.to_owned());
             }
             next.commit_sha = Some(sha.to_owned());
-            next.reviewed_sha.clone().map(Effect::Pin).into_iter().collect()
+            next.reviewed_sha.clone().map(SideEffect::Pin).into_iter().collect()
         }
         Task::Rejected => {
             // Rejected work is not new when only its base changed.
@@ -47,7 +47,7 @@ fn moved(step: &mut Step<'_>, task: &Task, sha: &str, patch: &str, onto: Option<
     }
 }
 
-fn conflict(step: &mut Step<'_>, task: &Task, pre_sha: &str, base: &str, files: &[String]) -> Vec<Effect> {
+fn conflict(step: &mut MachineStep<'_>, task: &Task, pre_sha: &str, base: &str, files: &[String]) -> Vec<SideEffect> {
     let from = match task {
         Task::NeedsReview => TaskBeforeRebase::NeedsReview,
         Task::Rejected => TaskBeforeRebase::Rejected,
@@ -59,11 +59,11 @@ fn conflict(step: &mut Step<'_>, task: &Task, pre_sha: &str, base: &str, files: 
     next.conflicted = files.to_vec();
     next.notes.retain(|note| *note != Note::GaveUp);
     next.pending_send = Some(PendingSend::new("conflict", step.now));
-    vec![Effect::Deliver, Effect::Keep(pre_sha.to_owned())]
+    vec![SideEffect::Deliver, SideEffect::Keep(pre_sha.to_owned())]
 }
 
 /// The rebase is over. At the commit from before the rebase, the worker gave up.
-fn resolved(step: &mut Step<'_>, from: TaskBeforeRebase, pre_sha: &str, sha: &str, markers: &[String]) {
+fn resolved(step: &mut MachineStep<'_>, from: TaskBeforeRebase, pre_sha: &str, sha: &str, markers: &[String]) {
     if sha == pre_sha {
         return back(step, from, sha, Note::GaveUp);
     }
@@ -81,7 +81,7 @@ fn resolved(step: &mut Step<'_>, from: TaskBeforeRebase, pre_sha: &str, sha: &st
 }
 
 /// Goes back to the task's state and commit from before the rebase.
-fn back(step: &mut Step<'_>, from: TaskBeforeRebase, sha: &str, note: Note) {
+fn back(step: &mut MachineStep<'_>, from: TaskBeforeRebase, sha: &str, note: Note) {
     step.next.task = from.task();
     if step.next.task == Task::NeedsReview {
         step.next.commit_sha = Some(sha.to_owned());

@@ -3,10 +3,10 @@
 use shopfloor_core::error::Result;
 
 use crate::note::Note;
-use crate::plan::machine::{Effect, Input, Step};
+use crate::plan::machine::{Input, MachineStep, SideEffect};
 use crate::worker::{PendingSend, Session, Task, Worker};
 
-pub(super) fn apply(step: &mut Step<'_>, input: &Input) -> Result<Vec<Effect>> {
+pub(super) fn apply(step: &mut MachineStep<'_>, input: &Input) -> Result<Vec<SideEffect>> {
     let worker = step.before;
     let name = &worker.name;
     let is_alive = worker.session == Session::Up && worker.fault.is_none();
@@ -21,7 +21,7 @@ pub(super) fn apply(step: &mut Step<'_>, input: &Input) -> Result<Vec<Effect>> {
         (Task::NeedsReview, Input::Reviewed { sha, patch }) => {
             step.next.reviewed_sha = Some(sha.clone());
             step.next.reviewed_patch = Some(patch.clone());
-            Ok(vec![Effect::Pin(sha.clone())])
+            Ok(vec![SideEffect::Pin(sha.clone())])
         }
         (Task::NeedsReview, Input::Reject { .. }) if worker.reviewed_sha.is_none() => Err(step
             .refuse(format!("{name} was not reviewed"), format!("review the work first: `worker-ctl review {name}`"))),
@@ -34,18 +34,18 @@ pub(super) fn apply(step: &mut Step<'_>, input: &Input) -> Result<Vec<Effect>> {
         (Task::NeedsReview, Input::Accepted) => {
             clear(&mut step.next);
             step.next.crash_count = 0;
-            Ok(vec![Effect::Unpin])
+            Ok(vec![SideEffect::Unpin])
         }
         (_, Input::Reset) => {
             clear(&mut step.next);
             step.next.fault = None;
-            Ok(vec![Effect::Unpin])
+            Ok(vec![SideEffect::Unpin])
         }
         _ => Ok(vec![]),
     }
 }
 
-fn start(step: &mut Step<'_>, prompt: &str, base: &str) -> Vec<Effect> {
+fn start(step: &mut MachineStep<'_>, prompt: &str, base: &str) -> Vec<SideEffect> {
     let next = &mut step.next;
     next.task = Task::Working;
     next.prompt = Some(prompt.to_owned());
@@ -53,10 +53,10 @@ fn start(step: &mut Step<'_>, prompt: &str, base: &str) -> Vec<Effect> {
     next.baseline_patch = None;
     next.onto_sha = Some(base.to_owned());
     next.pending_send = Some(PendingSend::new("start", step.now));
-    vec![Effect::Deliver]
+    vec![SideEffect::Deliver]
 }
 
-fn commit(step: &mut Step<'_>, sha: &str, onto: Option<&String>) -> Vec<Effect> {
+fn commit(step: &mut MachineStep<'_>, sha: &str, onto: Option<&String>) -> Vec<SideEffect> {
     let is_at = |recorded: &Option<String>| recorded.as_deref() == Some(sha);
     let is_again = match step.before.task {
         Task::Working | Task::Rejected if !is_at(&step.before.baseline_sha) => false,
@@ -73,10 +73,10 @@ fn commit(step: &mut Step<'_>, sha: &str, onto: Option<&String>) -> Vec<Effect> 
     if is_again {
         step.note(Note::CommittedAgain);
     }
-    vec![Effect::Unpin]
+    vec![SideEffect::Unpin]
 }
 
-fn reject(step: &mut Step<'_>, base: &str, patch: &str) -> Vec<Effect> {
+fn reject(step: &mut MachineStep<'_>, base: &str, patch: &str) -> Vec<SideEffect> {
     let next = &mut step.next;
     next.task = Task::Rejected;
     next.baseline_sha = Some(base.to_owned());
@@ -84,7 +84,7 @@ fn reject(step: &mut Step<'_>, base: &str, patch: &str) -> Vec<Effect> {
     next.reviewed_sha = None;
     next.reviewed_patch = None;
     next.pending_send = Some(PendingSend::new("reject", step.now));
-    vec![Effect::Deliver, Effect::Unpin]
+    vec![SideEffect::Deliver, SideEffect::Unpin]
 }
 
 /// Forgets everything about the task.

@@ -86,10 +86,10 @@ fn table() -> Vec<String> {
             Ok((after, actions)) => {
                 let mut words = vec![if after.task == *task { "-" } else { after.task.word() }];
                 words.extend(actions.iter().map(|action| match action {
-                    Effect::Deliver => "deliver",
-                    Effect::Pin(_) => "pin",
-                    Effect::Unpin => "unpin",
-                    Effect::Keep(_) => "keep",
+                    SideEffect::Deliver => "deliver",
+                    SideEffect::Pin(_) => "pin",
+                    SideEffect::Unpin => "unpin",
+                    SideEffect::Keep(_) => "keep",
                 }));
                 words.join("+")
             }
@@ -160,7 +160,7 @@ fn every_input_in_every_state_keeps_the_record_valid_and_liveness_keeps_the_task
                     walked += 1;
                     let Ok((after, actions)) = apply(&before, &input, 5) else { continue };
                     assert_eq!(after.check(), Ok(()), "{before:?} {input:?}");
-                    let delivers = actions.iter().filter(|action| **action == Effect::Deliver).count();
+                    let delivers = actions.iter().filter(|action| **action == SideEffect::Deliver).count();
                     assert!(delivers <= 1, "{input:?}");
                     if is_liveness(&input) {
                         assert_eq!(after.task, before.task, "{input:?}");
@@ -181,16 +181,16 @@ fn a_task_runs_from_start_to_acceptance() {
     let idle = worker(&Task::Idle, Session::Up, false, false);
     let step = |worker: &Worker, input: Input| apply(worker, &input, 9).unwrap();
     let (working, actions) = step(&idle, Input::Start { prompt: "p".into(), base: "b".into(), force: false });
-    assert_eq!((working.status(), actions), ("working", vec![Effect::Deliver]));
+    assert_eq!((working.status(), actions), ("working", vec![SideEffect::Deliver]));
     let (working, _) = step(&working, Input::Sent);
     let (done, actions) = step(&working, Input::Commit { sha: "c1".into(), onto: None });
-    assert_eq!((done.status(), actions.last()), ("needs_review", Some(&Effect::Unpin)));
+    assert_eq!((done.status(), actions.last()), ("needs_review", Some(&SideEffect::Unpin)));
     assert_eq!(
         apply(&done, &Input::Reject { base: "c1".into(), patch: "q".into(), force: false }, 9).unwrap_err().exit.code(),
         1
     );
     let (seen, actions) = step(&done, Input::Reviewed { sha: "c1".into(), patch: "q".into() });
-    assert_eq!(actions, [Effect::Pin("c1".into())]);
+    assert_eq!(actions, [SideEffect::Pin("c1".into())]);
     let (rejected, _) = step(&seen, Input::Reject { base: "c1".into(), patch: "q".into(), force: false });
     assert_eq!(rejected.status(), "rejected");
     let (again, _) = step(&rejected, Input::Commit { sha: "c2".into(), onto: None });
@@ -200,7 +200,7 @@ fn a_task_runs_from_start_to_acceptance() {
     let (seen, _) = step(&again, Input::Reviewed { sha: "c2".into(), patch: "r".into() });
     let (later, actions) = step(&seen, Input::Commit { sha: "c3".into(), onto: None });
     assert_eq!((later.reviewed_sha, later.reviewed_patch), (None, Some("r".into())));
-    assert_eq!(actions, [Effect::Unpin]);
+    assert_eq!(actions, [SideEffect::Unpin]);
     let (idle, _) = step(&again, Input::Accepted);
     assert_eq!((idle.status(), idle.prompt), ("idle", None));
 }
