@@ -8,7 +8,7 @@ use anyhow::{Context, Result};
 use clap::CommandFactory;
 use serde_yaml::Value;
 
-use crate::ci::RACES;
+use crate::races::RACES;
 use crate::run::project;
 
 /// The subject of a commit is shorter.
@@ -34,7 +34,7 @@ fn races() -> Result<Vec<String>> {
         let file = format!("tests/tests/it/{}.rs", module.replace("::", "/"));
         let text = fs::read_to_string(project().join(&file)).unwrap_or_default();
         if !text.contains(&format!("#[test]\nfn {function}(")) {
-            problems.push(format!("xtask/src/ci.rs: `RACES` names {name}, which is no test in {file}"));
+            problems.push(format!("xtask/src/races.rs: `RACES` names {name}, which is no test in {file}"));
         }
     }
     Ok(problems)

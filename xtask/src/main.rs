@@ -7,6 +7,8 @@ mod faults;
 mod generate;
 mod habits;
 mod install;
+mod kills;
+mod races;
 mod rooms;
 mod run;
 mod stage;

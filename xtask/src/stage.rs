@@ -10,7 +10,7 @@ use std::process::{Command, Stdio};
 use anyhow::{Context, Result, bail};
 use tempfile::TempDir;
 
-use crate::faults::Kills;
+use crate::kills::Kills;
 use crate::run::{TOOLS, cargo, cargo_program, find, project, target_dir};
 use crate::test::{SKIPPED, Skipped, open_dir, threads};
 

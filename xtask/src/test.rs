@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 
-use crate::faults::Kills;
+use crate::kills::Kills;
 use crate::run::{Missing, cargo, cargo_with, find};
 
 /// The variable with the path of the file that lists skipped tests.
