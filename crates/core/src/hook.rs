@@ -9,7 +9,7 @@ use crate::git::{Git, Repo};
 use crate::lock::Lock;
 use crate::text::shell_word;
 
-/// The hooks we know and the tools each may run, in the order they run.
+/// The hooks that we install, each with the tools that it may run, in the order in which they run.
 pub const HOOKS: &[(&str, &[&str])] = &[
     ("post-checkout", &["sweatfile-apply", "overlay-sync"]),
     ("pre-push", &["ledger-synth"]),
@@ -22,29 +22,29 @@ pub fn of(tool: &str) -> impl Iterator<Item = &'static str> {
     HOOKS.iter().filter(move |(_, tools)| tools.contains(&tool)).map(|(hook, _)| *hook)
 }
 
-/// The line by which a stub of ours is recognised; the names of its tools follow.
+/// The beginning of the line that identifies a stub of ours. The names of the stub's tools follow on that line.
 const FINGERPRINT: &str = "# shopfloor hook v1:";
 const ANY_VERSION: &str = "# shopfloor hook v";
 
-/// What there is at a hook's path.
+/// The state of a hook's path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HookStatus {
     /// The hook's path.
     pub path: PathBuf,
-    /// The tools our stub runs; none when there is no stub of ours.
+    /// The tools that our stub runs; empty if there is no stub of ours.
     pub tools: Vec<String>,
     /// The hook that was there before and still runs first.
     pub chained: Option<PathBuf>,
 }
 
-/// What `install` did.
+/// The result of `install`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Installed {
     /// The stub is in place.
     Stub {
-        /// What is there now (or, in a dry run, before).
+        /// The state of the hook's path now; in a dry run nothing is written, so this is the state before.
         status: HookStatus,
-        /// Whether it had to be written.
+        /// Whether the stub had to be written.
         changed: bool,
     },
     /// Another program owns the hooks: nothing was written; add `entry` to `file`.
@@ -53,14 +53,14 @@ pub enum Installed {
         manager: &'static str,
         /// The file that the entry belongs in.
         file: String,
-        /// The key under which it belongs, where that matters.
+        /// The key of the file under which the entry belongs, if the file has such keys.
         below: Option<String>,
         /// The one line to add.
         entry: String,
     },
 }
 
-/// Reads what is at the hook's path.
+/// Reads the state of the hook's path.
 pub fn status(repo: &Repo, hook: &str) -> Result<HookStatus> {
     let path = repo.hooks_dir.join(hook);
     let text = fs::read_head(&path)?.map(|b| String::from_utf8_lossy(&b).into_owned()).unwrap_or_default();
@@ -69,14 +69,17 @@ pub fn status(repo: &Repo, hook: &str) -> Result<HookStatus> {
     Ok(HookStatus { tools: tools_of(&text).unwrap_or_default(), chained, path })
 }
 
-/// Adds `tool` to the stub of `hook`, and chains a foreign hook that is there.
+/// Adds `tool` to the stub of `hook`. A foreign hook at the path is kept, and the stub runs it first.
 ///
-/// At every instant the path holds the old hook or the new stub, whole. Exit 4 when the hook is a link. When lefthook,
-/// husky or pre-commit owns the hooks, nothing is written, and the entry to add is returned.
+/// At every moment, the path holds either the complete old hook or the complete new stub. Fails with exit 4 if the hook
+/// is a link. When lefthook, husky or pre-commit owns the hooks, nothing is written, and the entry to add is returned.
 pub fn install(git: &Git, repo: &Repo, hook: &'static str, tool: &'static str, dry_run: bool) -> Result<Installed> {
     if repo.hooks_dir.exists() && !repo.hooks_dir.is_dir() {
-        return Err(Failure::usage(format!("core.hooksPath is {}, which is no directory", repo.hooks_dir.display()))
-            .hint("unset it: `git config --unset core.hooksPath`"));
+        return Err(Failure::usage(format!(
+            "core.hooksPath is {}, which is not a directory",
+            repo.hooks_dir.display()
+        ))
+        .hint("unset it: `git config --unset core.hooksPath`"));
     }
     if let Some(entry) = manager_entry(git, repo, hook, tool)? {
         return Ok(entry);
@@ -104,8 +107,8 @@ pub fn install(git: &Git, repo: &Repo, hook: &'static str, tool: &'static str, d
     Ok(Installed::Stub { status: status(repo, hook)?, changed })
 }
 
-/// Removes `tool` from the stub; with the last tool the stub is removed and the chained hook restored.
-/// `false` when the stub does not run the tool.
+/// Removes `tool` from the stub. If it was the last tool, this removes the stub and restores the hook that was there
+/// before. Returns `false` if the stub does not run the tool.
 pub fn uninstall(repo: &Repo, hook: &'static str, tool: &'static str) -> Result<bool> {
     let _lock = lock(repo)?;
     let path = repo.hooks_dir.join(hook);
@@ -150,7 +153,7 @@ fn refuse_newer(path: &Path, text: &[u8]) -> Result<()> {
         .hint("update shopfloor: `cargo xtask install` in its checkout"))
 }
 
-/// Refuses a stub that somebody has edited: their lines are neither replaced nor removed.
+/// Refuses a stub that somebody has edited, so that their lines are neither replaced nor removed.
 fn refuse_edited(path: &Path, hook: &str, tools: &[String], text: &[u8]) -> Result<()> {
     let names: Vec<&str> = tools.iter().map(String::as_str).collect();
     if stub(hook, &names).as_bytes() == text {
@@ -175,7 +178,7 @@ fn refuse_links(repo: &Repo, path: &Path, hook: &str, tool: &str) -> Result<()> 
             return Err(Failure::new(
                 Exit::Failed,
                 "symlink",
-                format!("{} is a symbolic link, which is not written through", place.display()),
+                format!("{} is a symbolic link, and the tool does not write through links", place.display()),
             )
             .hint(format!("add this line to the script it points to: {}", call(hook, tool))));
         }
@@ -232,7 +235,7 @@ fn stub(hook: &str, tools: &[&str]) -> String {
     )
 }
 
-/// It starts no process on an ordinary checkout, which therefore costs no more than with an empty hook.
+/// On an ordinary checkout this stub starts no process, so the checkout takes no longer than with an empty hook.
 const POST_CHECKOUT: &str = r#"status=0
 if [ -x "$0.before-shopfloor" ]; then "$0.before-shopfloor" "$@" || status=$?; fi
 # Only a null first ref can mean a new worktree: an ordinary checkout ends here.
@@ -248,7 +251,7 @@ done
 exit "$status"
 "#;
 
-/// Every tool is given what git writes to stdin; each of them can refuse the push.
+/// Every tool gets the text that git writes to stdin, and each tool can refuse the push.
 const PRE_PUSH: &str = r#"status=0
 refs=$(cat)
 if [ -x "$0.before-shopfloor" ]; then
@@ -281,10 +284,10 @@ done
 exit "$status"
 "#;
 
-/// The file through which a hook runs a tool without a stub of ours, and the program that reads it: a hooks manager, or
-/// git with the repository's own hook.
+/// Finds out whether a hook runs a tool without a stub of ours. Returns the file that contains the call, and the
+/// program that reads this file: a hooks manager, or git if it is the repository's own hook.
 pub fn run_by(git: &Git, repo: &Repo, hook: &str, tool: &str) -> Result<Option<(&'static str, PathBuf)>> {
-    // `below` is the top-level key of a YAML file under which the call must stand.
+    // `below` is the top-level key of a YAML file under which the call must be.
     let calls = |path: &Path, below: Option<&str>| -> Result<bool> {
         let text = fs::read_head(path).unwrap_or_default().unwrap_or_default();
         let words = format!("{tool} hook run {hook}");
@@ -338,7 +341,7 @@ fn call(hook: &str, tool: &str) -> String {
     format!("{tool} hook run {hook} \"$@\"")
 }
 
-/// The entry for the program that owns the hooks, if one does.
+/// The entry to add for the program that owns the hooks, if there is such a program.
 fn manager_entry(git: &Git, repo: &Repo, hook: &str, tool: &str) -> Result<Option<Installed>> {
     let entry = |manager, file: String, below, entry| Some(Installed::Entry { manager, file, below, entry });
     if let Some(configured) = git.hooks_path(repo)?

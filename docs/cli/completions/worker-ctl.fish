@@ -429,7 +429,7 @@ complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand doctor" -l source 
 complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand doctor" -l branch -d 'Land accepted work on this branch of the source' -r -F
 complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand doctor" -l validate -d 'Ask workers to run COMMAND before they commit' -r -F
 complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand doctor" -l repair -d 'Repair everything that can be repaired without losing anything'
-complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand doctor" -l rebuild -d 'Rebuild the state from the worktrees'
+complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand doctor" -l rebuild -d 'Rebuild the state from the worktrees, the backups and the event log'
 complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand doctor" -l yes -d 'Do not ask for confirmation'
 complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand doctor" -s n -l dry-run -d 'Show what would be done and change nothing'
 complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand doctor" -l json -d 'Answer in JSON: one document, or JSON Lines for lists'

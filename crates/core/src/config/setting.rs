@@ -1,4 +1,4 @@
-//! What settings there are: how a tool declares one, and what a value of it is.
+//! Declarations of settings, and the types of their values and sources.
 
 use std::path::{Path, PathBuf};
 
@@ -8,9 +8,10 @@ use crate::env::Env;
 use crate::path::RelPath;
 use crate::text::shell_word;
 
-/// The settings of all tools that are [`Trust::Open`], and those that are [`Trust::Inside`], as a tool sees them in the
-/// tables of the others, whose settings it does not know. A setting that is missing here counts as one that needs
-/// approval; a test compares both lists with what the tools declare.
+/// The settings of all tools that are [`Trust::Open`]. A tool does not know the settings of the other tools, so it
+/// looks them up here when it reads their tables. [`INSIDE_ELSEWHERE`] lists those that are [`Trust::Inside`]. A
+/// setting that is in neither list counts as one that needs approval. A test compares both lists with the declarations
+/// of the tools.
 pub const OPEN_ELSEWHERE: [&str; 15] = [
     "overlay-sync.enabled",
     "overlay-sync.debounce_ms",
@@ -32,16 +33,18 @@ pub const OPEN_ELSEWHERE: [&str; 15] = [
 /// See [`OPEN_ELSEWHERE`].
 pub const INSIDE_ELSEWHERE: [&str; 1] = ["worktree-spawn.worktree_base"];
 
-/// What the repository's file, which a stranger may have written, may do with a setting.
+/// How far the repository's file is trusted with a setting. A stranger may have written that file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Trust {
-    /// Set it, approved or not: it runs nothing and reaches nothing outside the repository.
+    /// The file may set it without approval, because the setting runs nothing and reaches nothing outside the
+    /// repository.
     Open,
-    /// Set it to a path inside the repository; to any other only once a person approved the file.
+    /// The file may set it to a path inside the repository. It may set any other path only after a person has approved
+    /// the file.
     Inside,
-    /// Set it only once a person approved the file.
+    /// The file may set it only after a person has approved the file.
     Approved,
-    /// Nothing: only the user's own files and the user set it.
+    /// The file may not set it. Only the user's own files, flags and variables set it.
     User,
 }
 
@@ -49,7 +52,7 @@ impl Trust {
     pub(super) fn needs_approval(self, value: Option<&str>) -> bool {
         let leads_out = |value: &str| value.starts_with('~') || RelPath::parse(value).is_err();
         match self {
-            // What only the user sets never counts from the repository, so there is nothing to approve.
+            // The repository's file can never set a `User` setting, so there is nothing to approve.
             Trust::Open | Trust::User => false,
             Trust::Inside => value.is_some_and(leads_out),
             Trust::Approved => true,
@@ -57,31 +60,31 @@ impl Trust {
     }
 }
 
-/// A setting a tool knows.
+/// A setting that a tool knows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Setting {
-    /// Its key in the tool's table; with dashes its flag.
+    /// Its key in the tool's table. With dashes instead of underscores, this is also the name of its flag.
     pub name: &'static str,
-    /// Its environment variable; empty for what only files set.
+    /// Its environment variable; empty if only files can set it.
     pub variable: &'static str,
     /// What kind of value it takes.
     pub kind: SettingType,
-    /// What the repository's file may do with it.
+    /// How far the repository's file is trusted with it.
     pub trust: Trust,
-    /// What holds when no place sets it, in words; empty where nothing does.
+    /// The default, as text; empty if there is no default.
     pub default: &'static str,
 }
 
 impl Setting {
-    /// A setting with the kind of value it takes, and what the repository's file may do with it. One that runs a
-    /// command or names a place anywhere cannot be open: such a declaration does not compile.
+    /// Declares a setting. A setting that is a command or a path cannot be [`Trust::Open`]: such a declaration does not
+    /// compile.
     pub const fn new(name: &'static str, variable: &'static str, kind: SettingType, trust: Trust) -> Setting {
         let reaches_out = matches!(kind, SettingType::Command | SettingType::Path);
         assert!(!(reaches_out && matches!(trust, Trust::Open)), "commands and paths need approval");
         Setting { name, variable, kind, trust, default: "" }
     }
 
-    /// The same with what holds when no place sets it.
+    /// The same setting with a default.
     pub const fn or(self, default: &'static str) -> Setting {
         Setting { default, ..self }
     }
@@ -90,14 +93,14 @@ impl Setting {
 /// What kind of value a setting takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SettingType {
-    /// A string as it stands.
+    /// A string that is taken unchanged.
     Text,
     /// A whole number that is not negative.
     Number,
     /// `true` or `false`.
     Truth,
-    /// A path: `~/` is the home directory; a relative one starts at the main checkout in the
-    /// repository's file, at its own directory in the user's, else at the current directory.
+    /// A path. `~/` is the home directory. A relative path starts at the main checkout if it is in the repository's
+    /// file, at the directory of the user's file if it is in that file, and otherwise at the current directory.
     Path,
     /// One of these words.
     Choice(&'static [&'static str]),
@@ -110,7 +113,7 @@ pub enum SettingType {
 }
 
 impl SettingType {
-    /// What a file must hold, in words.
+    /// The type of value that a file must have, in words for messages.
     pub(super) fn wanted(self) -> String {
         match self {
             SettingType::Text | SettingType::Path => "a string".into(),
@@ -123,7 +126,7 @@ impl SettingType {
         }
     }
 
-    /// What an item of a file says, if it is of this kind.
+    /// Reads an item of a file. Returns its text and its list items, or `None` if it is not of this kind.
     pub(super) fn read(self, item: &Item) -> Option<(String, Vec<String>)> {
         let strings = || -> Option<Vec<String>> {
             item.as_array()?.iter().map(|value| value.as_str().map(str::to_owned)).collect()
@@ -143,7 +146,8 @@ impl SettingType {
         Some((text, Vec::new()))
     }
 
-    /// The same for a flag or an environment variable.
+    /// Parses the text of a flag or an environment variable. Returns its list items, or `None` if it is not of this
+    /// kind.
     pub(super) fn parse(self, text: &str) -> Option<Vec<String>> {
         let good = match self {
             SettingType::Text | SettingType::Path | SettingType::List | SettingType::Command => true,
@@ -189,7 +193,8 @@ impl std::fmt::Display for SettingSource {
 pub struct Value {
     /// The value; for [`SettingType::Path`] absolute.
     pub text: String,
-    /// The strings of a [`SettingType::List`]; the argv of a [`SettingType::Command`], empty for one that `sh -c` takes.
+    /// The strings of a [`SettingType::List`]; the argv of a [`SettingType::Command`], empty for one that `sh -c`
+    /// takes.
     pub items: Vec<String>,
     /// Its source.
     pub source: SettingSource,
@@ -198,15 +203,15 @@ pub struct Value {
 /// One table of a setting of [`SettingType::Tables`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Row {
-    /// The setting it belongs to.
+    /// The setting that the table belongs to.
     pub setting: &'static str,
-    /// The name it stands under.
+    /// The name of the table.
     pub name: String,
     pub(super) values: Vec<(&'static str, Value)>,
 }
 
 impl Row {
-    /// What it sets, if it does.
+    /// The value of a setting in this table, if the table sets it.
     pub fn value(&self, name: &str) -> Option<&Value> {
         self.values.iter().find(|(n, _)| *n == name).map(|(_, value)| value)
     }
@@ -237,7 +242,7 @@ impl Line {
         if value.items.is_empty() { Line::Shell(value.text.clone()) } else { Line::Argv(value.items.clone()) }
     }
 
-    /// The same as a line for `sh`.
+    /// The command as a line for `sh`.
     pub fn shell(&self) -> String {
         let words = |argv: &[String]| argv.iter().map(|word| shell_word(Path::new(word))).collect::<Vec<_>>().join(" ");
         match self {
@@ -247,7 +252,7 @@ impl Line {
     }
 }
 
-/// `~` and `~/x` as paths below the home directory; everything else as it is.
+/// Turns `~` and `~/x` into paths below the home directory. Other paths stay unchanged.
 pub fn expand_home(env: &Env, path: &str) -> PathBuf {
     let below = if path == "~" { Some("") } else { path.strip_prefix("~/") };
     match (below, env.home()) {

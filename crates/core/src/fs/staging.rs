@@ -1,5 +1,6 @@
-//! Where a file stands until it is whole: on the same device as its target, out of sight of
-//! `git add -A`, swept by the next run. Moving it into place never overwrites what was not expected.
+//! Staging areas, where files are written before they are moved into place. A staging area is on the same device as the
+//! target, `git add -A` does not see it, and the next run deletes what a killed run left in it. Moving a file into
+//! place never overwrites unexpected content.
 
 use std::collections::BTreeSet;
 use std::ffi::OsString;
@@ -20,21 +21,21 @@ use crate::error::{At, Failure, Result};
 use crate::path::RelPath;
 use crate::text::shell_word;
 
-/// How every temporary name of ours begins; nobody else may use it. Listed in `info/exclude` where
-/// such a name has to lie in a worktree.
+/// The beginning of each of our temporary names; nobody else may use it. It is listed in `info/exclude` if temporary
+/// files must be in a worktree.
 pub const RESERVED: &str = ".shopfloor-tmp-";
 
-/// How old a temporary file is that nobody writes any more.
+/// A temporary file that is older than this is no longer being written.
 const LEFT_BEHIND: Duration = Duration::from_secs(3600);
 
 /// The staging area of one worktree; its user holds the worktree's lock.
 #[derive(Debug)]
 pub struct Staging {
-    /// The directory for temporary files, when it lies on the target's device.
+    /// The directory for temporary files, if it is on the target's device.
     private: Option<PathBuf>,
-    /// Whether others write there at the same time.
+    /// Whether other processes write into this directory at the same time.
     is_shared: bool,
-    /// Whether what is placed must survive a loss of power.
+    /// Whether placed files must survive a loss of power.
     is_durable: bool,
 }
 
@@ -47,13 +48,14 @@ pub struct Staged {
 
 impl Staging {
     /// Opens the staging area `private` (in a git dir) for targets below `root`, and removes what a
-    /// killed run left there. On another device the targets' own directories serve.
+    /// killed run left there. If `private` is on another device, temporary files are created in the directories of
+    /// their targets.
     pub fn open(private: &Path, root: &Root) -> Result<Staging> {
         Staging::new(private, root, false)
     }
 
-    /// The same for writers that hold no lock: what others are just writing there stays, only what is older
-    /// than an hour was left by a killed run.
+    /// Like [`open`](Self::open), for writers that hold no lock. Files that other processes are writing stay; only
+    /// files that are older than an hour count as left by a killed run.
     pub fn shared(private: &Path, root: &Root) -> Result<Staging> {
         Staging::new(private, root, true)
     }
@@ -65,12 +67,13 @@ impl Staging {
         Ok(Staging { private: same.then(|| private.to_path_buf()), is_shared, is_durable: true })
     }
 
-    /// The same for targets that the next run would make again: nothing is synced to the disk.
+    /// The same staging area for targets that the next run can create again: nothing is synced to the disk.
     pub fn reproducible(self) -> Staging {
         Staging { is_durable: false, ..self }
     }
 
-    /// Removes what a killed run left beside these targets, where that is where temporaries lie.
+    /// Removes the temporary files that a killed run left beside these targets, if this staging area creates them
+    /// there.
     pub fn sweep_beside<'a>(&self, root: &Root, targets: impl Iterator<Item = &'a RelPath>) -> Result<()> {
         if self.private.is_some() {
             return Ok(());
@@ -79,12 +82,12 @@ impl Staging {
         dirs.iter().filter(|dir| dir.is_dir()).try_for_each(|dir| sweep(dir, self.is_shared))
     }
 
-    /// Whether temporary files lie beside their targets.
+    /// Whether temporary files are beside their targets.
     pub fn lies_beside(&self) -> bool {
         self.private.is_none()
     }
 
-    /// Whether temporary files would have to lie beside their targets in the worktree, so that
+    /// Whether temporary files would have to be beside their targets in the worktree, so that
     /// [`RESERVED`] must be excluded before anything is staged.
     pub fn is_beside(private: &Path, root: &Root) -> Result<bool> {
         let living = private.ancestors().find(|dir| dir.is_dir()).unwrap_or(Path::new("/"));
@@ -110,11 +113,11 @@ impl Staging {
         Ok(staged)
     }
 
-    /// Copies a file or directory, modes kept, links inside copied as links; as a reflink where the
-    /// file system can (std copies with `copy_file_range`). Synced whole.
+    /// Copies a file or directory. Modes are kept, and links inside a directory are copied as links. Files are copied
+    /// as reflinks if the file system supports that (std uses `copy_file_range`). Each file is synced to the disk.
     pub fn copy(&self, root: &Root, target: &RelPath, from: &Path) -> Result<Staged> {
         let staged = self.name(root, target)?;
-        // A link named by the user is followed, a link found inside a directory is not.
+        // A link that the user named is followed. A link inside a directory is not followed.
         let walk = WalkDir::new(from).follow_root_links(true);
         for entry in walk {
             let entry = entry.map_err(|e| Failure::failed(format!("cannot read {}", from.display())).because(e))?;
@@ -167,13 +170,14 @@ fn copy_one(from: &Path, to: &Path, is_inside: bool) -> io::Result<()> {
 }
 
 impl Staged {
-    /// Moves it to where nothing is; `false` (and nothing done) when something is there.
+    /// Moves the staged file to a path where nothing exists. Returns `false`, and does nothing, if something exists
+    /// there.
     pub fn place(self, root: &Root, target: &RelPath) -> Result<bool> {
         let dir = root.parent_dir(target)?;
         match super::rename_new_at(&self.path, &dir, target.name()) {
             Ok(()) => {
                 let synced = self.sync(dir, &root.join(target));
-                // Nothing is left to be discarded.
+                // The temporary file no longer exists, so `drop` must not delete it.
                 std::mem::forget(self);
                 synced
             }
@@ -182,8 +186,8 @@ impl Staged {
         }
     }
 
-    /// Compare-and-swap: takes the place of exactly `expected`. `false` (and everything as before)
-    /// when something else is there by now.
+    /// Compare-and-swap: replaces the target only if its content is exactly `expected`. Otherwise returns `false` and
+    /// changes nothing.
     pub fn swap(self, root: &Root, target: &RelPath, expected: &Content) -> Result<bool> {
         let dir = root.parent_dir(target)?;
         let path = root.join(target);
@@ -194,7 +198,7 @@ impl Staged {
         match renameat_with(CWD, &self.path, &dir, target.name(), RenameFlags::EXCHANGE) {
             Ok(()) => {}
             Err(Errno::NOENT) => return Ok(false),
-            // A file system that cannot exchange: the comparison above has to do.
+            // This file system cannot exchange two files, so the comparison above is the only check.
             Err(Errno::INVAL | Errno::NOSYS) => {
                 rustix::fs::renameat(CWD, &self.path, &dir, target.name()).at("replace", &path)?;
                 return self.sync(dir, &path);
@@ -205,14 +209,15 @@ impl Staged {
             return self.sync(dir, &path);
         }
         match renameat_with(CWD, &self.path, &dir, target.name(), RenameFlags::EXCHANGE) {
-            // Somebody wrote once more in between: that is what came out now.
+            // Somebody wrote to the target once more in between, so the second exchange brought out their text and not
+            // ours.
             Ok(()) if !self.content().is_ok_and(|now| now == ours) => Err(self.keep(Errno::BUSY, &path)),
             Ok(()) => Ok(false),
             Err(e) => Err(self.keep(e, &path)),
         }
     }
 
-    /// It is in place; whether that must survive a loss of power is known since it was staged.
+    /// Syncs the directory of a file that was moved into place, if the file must survive a loss of power.
     fn sync(&self, dir: OwnedFd, path: &Path) -> Result<bool> {
         if self.is_durable {
             sync_dir(dir).at("sync the directory of", path)?;
@@ -220,8 +225,8 @@ impl Staged {
         Ok(true)
     }
 
-    /// What lies here now is somebody's and could not be put back: it is moved to where no sweep finds
-    /// it, and the error says where.
+    /// The temporary file is now somebody else's content that could not be put back. This renames it so that no sweep
+    /// deletes it; the error says where it is.
     fn keep(self, why: Errno, target: &Path) -> Failure {
         let kept = self.path.with_file_name(super::unique_name().replacen(RESERVED, "displaced-", 1));
         let place = if std::fs::rename(&self.path, &kept).is_ok() { kept } else { self.path.clone() };
@@ -246,8 +251,8 @@ impl Drop for Staged {
 }
 
 impl Staging {
-    /// Removes exactly `expected` from `target`; `false` (and everything as before) when something
-    /// else is there. It is looked at again once moved aside, so no edit is lost in between.
+    /// Removes `target` if its content is exactly `expected`. Otherwise returns `false` and changes nothing. The file
+    /// is moved aside first and then compared again, so an edit made in between is not lost.
     pub fn remove(&self, root: &Root, target: &RelPath, expected: &Content) -> Result<bool> {
         let dir = root.parent_dir(target)?;
         let path = root.join(target);

@@ -15,30 +15,30 @@ use crate::view::{self, FORMAT, View};
 /// How often `current.md` may change while we replace it before we give up.
 const TRIES: usize = 10;
 
-/// How `current.md` is to be written.
+/// Options for writing `current.md`.
 #[derive(Clone, Debug, Default)]
 pub struct SynthOptions {
     pub effect: Effect,
     /// Problems of events are errors.
     pub is_strict: bool,
-    /// Write the wall clock.
+    /// Write the current time into the footer.
     pub stamp: bool,
     /// Replace a file that a person wrote.
     pub force: bool,
-    /// Replace a file that a person wrote and that is an event now.
+    /// Replace a file that a person wrote and that has been turned into an event.
     pub adopt: bool,
     /// Skip reading the events when nothing changed since the last run.
     pub may_be_quiet: bool,
 }
 
-/// What became of `current.md`.
+/// What happened to `current.md`.
 #[derive(Debug)]
 pub enum SynthOutcome {
-    /// No event counts: nothing was touched.
+    /// There is no event that counts, so nothing was changed.
     Nothing,
     Unchanged,
     Written,
-    /// In a dry run: it would be written in place of this.
+    /// In a dry run: `current.md` would be written, and would replace this file, if there is one.
     Due(Option<Current>),
 }
 
@@ -59,7 +59,7 @@ pub fn refresh(ui: &Ui, env: &Env, ledger: &Ledger) -> Result<bool> {
     refresh_locked(ui, env, ledger)
 }
 
-/// The same for a caller that holds the lock.
+/// Like [`refresh`], for a caller that holds the lock.
 pub fn refresh_locked(ui: &Ui, env: &Env, ledger: &Ledger) -> Result<bool> {
     let options = SynthOptions { may_be_quiet: true, ..SynthOptions::default() };
     synthesise(ui, env, ledger, &options, |synthesis| {
@@ -96,7 +96,7 @@ pub fn synthesise<T>(
     Ok(then(Synthesis::Done { view: &view, events: &events, outcome }))
 }
 
-/// Exit 2 for `--strict`.
+/// Fails with exit 2 if there are problems, for `--strict`.
 pub fn refuse_problems(problems: &EventProblems) -> Result<()> {
     if problems.is_empty() {
         return Ok(());
@@ -115,7 +115,7 @@ pub fn warn_of_problems(ui: &Ui, problems: &EventProblems) {
     }
 }
 
-/// Writes `current.md` if its content is to change.
+/// Writes `current.md` if its content changes.
 fn write(
     ui: &Ui,
     env: &Env,
@@ -149,7 +149,8 @@ fn write(
                 ));
             }
         }
-        // The bytes are dropped here: two ledgers of a hundred thousand events need much memory.
+        // Drop the old bytes here, because the old and the new ledger together need much memory if there are a hundred
+        // thousand events.
         let read = current.map(|current| current.identity());
         if files::write_current(ledger, &text, read.as_ref())? {
             return Ok(SynthOutcome::Written);
@@ -159,7 +160,8 @@ fn write(
         .hint("run the same command again"))
 }
 
-/// Whether the file that would be replaced holds something that is nowhere else.
+/// Whether the file that would be replaced contains text that exists nowhere else. Fails if the file must not be
+/// replaced.
 fn holds_more(ledger: &Ledger, current: &Current, options: &SynthOptions) -> Result<bool> {
     let path = ledger.dir.join(CURRENT);
     match current.text().and_then(view::footer) {

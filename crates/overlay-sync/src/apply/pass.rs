@@ -1,8 +1,8 @@
 //! One pass over one workspace: executes what was decided for each of its files.
 //!
 //! Contents go into the store before anything is displaced, then the intent, then the overlay is written, then the
-//! workspace, then the manifest. Each replacement is compare-and-swap. Killed at any point, the next pass finds texts
-//! that both sides held or still hold, and goes on the same way.
+//! workspace, then the manifest. Each replacement is compare-and-swap. If a pass is killed at any point, each side has
+//! a text that one of them had before or that the pass was about to write, so the next pass can continue from there.
 
 use std::collections::BTreeSet;
 
@@ -19,7 +19,7 @@ use crate::merge::{FileType, Grow, Rule, entries};
 use crate::plan::{Question, Step, WriteStep};
 use crate::store::{ConflictRecord, ConflictState, ConflictWinner, LogRecord, PlannedWrite, SyncRule, WriteIntent};
 
-/// What a pass over one workspace came to.
+/// The outcome of a pass over one workspace.
 #[derive(Debug, Default)]
 pub struct PassOutcome {
     pub events: Vec<LogRecord>,
@@ -34,7 +34,7 @@ pub struct PassOutcome {
     pub questions: Vec<(RelPath, Question)>,
 }
 
-/// One pass: on which ground, when, and what the run has pushed before.
+/// One pass, with its ground, its time, and the files that earlier passes of the run have pushed.
 #[derive(Debug)]
 pub struct Pass<'a, G> {
     pub ground: &'a G,
@@ -58,7 +58,8 @@ impl<G: Ground> Pass<'_, G> {
                 passed.failed.push((file.seen.path.clone(), failure.to_string()));
             }
         }
-        // Before the manifest: the manifest's base is what tells which entries were removed.
+        // Save this before the manifest, because a later pass can find the removed entries only by comparing with the
+        // manifest's old base.
         if self.context.removed != removed {
             self.ground.save_removed(&self.context.removed)?;
         }
@@ -85,7 +86,7 @@ impl<G: Ground> Pass<'_, G> {
             return Ok(());
         }
         self.hold(workspace, file, passed)?;
-        // A person accepts one text. Once both sides are in step, that is used up.
+        // An accept is for one text only. It is used up as soon as both sides have the same text.
         if matches!(step, Step::Nothing | Step::Adopt(_)) && file.decision.part.is_none() {
             workspace.accepted.remove(path);
         }
@@ -136,7 +137,7 @@ impl<G: Ground> Pass<'_, G> {
         self.context.removed.files.insert(path.clone());
     }
 
-    /// Records what waits, the whole file or a part of it, and forgets what no longer does.
+    /// Records that the whole file or a part of it waits, and removes that record when nothing waits any more.
     fn hold(&self, workspace: &mut Workspace, file: &PlannedFile, passed: &mut PassOutcome) -> Result<()> {
         let path = &file.seen.path;
         let (why, text, part) = match (&file.decision.step, &file.decision.part) {
@@ -171,8 +172,8 @@ impl<G: Ground> Pass<'_, G> {
         let (overlay, here) = (seen.overlay.as_ref().map(|f| f.sha256), seen.here.as_ref().map(|f| f.sha256));
         let (base, result) = self.keep_displaced(seen, write)?;
         if let (false, Some(overlay), Some(here)) = (write.conflicts.is_empty(), overlay, here) {
-            // Before anything is displaced. The id follows from the contents, so a run after a kill that decides
-            // again records the same conflict.
+            // Record the conflict before anything is displaced. Its id is derived from the contents, so if this run is
+            // killed and a later run decides again, that run records the same conflict.
             self.ground.record(&self.conflict(workspace, seen, write, overlay, here, result))?;
             passed.conflicts += 1;
         }
@@ -188,7 +189,8 @@ impl<G: Ground> Pass<'_, G> {
             (Some(base), _) if seen.here.is_none() && write.overlay.is_none() => {
                 workspace.refilled.entry(path.clone()).or_insert(base);
             }
-            // A program that writes from a stale text does not know what the overlay changed meanwhile.
+            // Keep the refilled base here: a program that writes from an old text does not know what the overlay has
+            // changed meanwhile.
             (_, SyncRule::Pull) if here == workspace.files.get(path).map(|base| base.sha256) => {}
             _ => drop(workspace.refilled.remove(path)),
         }
@@ -208,10 +210,10 @@ impl<G: Ground> Pass<'_, G> {
         Ok(())
     }
 
-    /// Keeps every text that is about to be replaced, the new base, and the text that is written. Gives the digests of
-    /// the last two.
+    /// Keeps every text that is about to be replaced, the new base, and the text that is written. Returns the digests
+    /// of the last two.
     fn keep_displaced(&self, seen: &SeenFile, write: &WriteStep) -> Result<(Digest, Digest)> {
-        // Also a text that is the base: nothing may refer to it from here on.
+        // Keep a text even if it is the old base, because after this pass nothing else may refer to it.
         let sides = [(&seen.overlay, &write.overlay), (&seen.here, &write.here)];
         for (file, _) in sides.iter().filter(|(_, written)| written.is_some()) {
             file.as_ref().map(|file| self.ground.keep(&file.bytes)).transpose()?;
@@ -224,7 +226,7 @@ impl<G: Ground> Pass<'_, G> {
         Ok((base, result))
     }
 
-    /// Saves what is to be written, where a run after a kill could not decide the same again.
+    /// Saves the text that is about to be written, if a run after a kill might decide differently.
     fn intend(&mut self, workspace: &Workspace, path: &RelPath, write: &WriteStep) -> Result<()> {
         let Some(((base, overlay, here), bytes)) = &write.intent else { return Ok(()) };
         let result = self.ground.keep(bytes)?;
@@ -238,8 +240,8 @@ impl<G: Ground> Pass<'_, G> {
         Ok(())
     }
 
-    /// Replaces the overlay's text, then the workspace's, and gives the mode of the workspace's file; `None` when a
-    /// text is no longer the one that was read.
+    /// Replaces the overlay's text and then the workspace's text, and returns the mode of the workspace's file. Returns
+    /// `None` if one of the texts has changed since it was read.
     fn put(
         &mut self,
         workspace: &Workspace,
@@ -267,7 +269,8 @@ impl<G: Ground> Pass<'_, G> {
         Ok(is_put.then_some(mode))
     }
 
-    /// Remembers the entries that the overlay lost of those that only grow, and forgets those that it has again.
+    /// Remembers the entries that the overlay has lost from lists that only grow, and forgets the entries that it has
+    /// again.
     fn remember(&mut self, seen: &SeenFile, overlay: &[u8]) -> Result<()> {
         let kind = FileType::from_path(seen.path.as_path());
         let Some(base) = seen.base.filter(|base| *base != Digest::of(overlay) && !seen.policy.is_down) else {
@@ -331,8 +334,9 @@ impl<G: Ground> Pass<'_, G> {
     }
 }
 
-/// The mode to write a file with. A new file gets the source's bits. An existing one keeps its own, without what others
-/// may do with it but not with the source. Never setuid, never wider.
+/// The mode with which a file is written. A new file gets the permissions of the source. An existing file keeps its own
+/// permissions, except those of the group and of others that the source does not have. The result never has the setuid
+/// bit, and an existing file never gets more permissions.
 pub fn narrowed(own: Option<u32>, source: Option<u32>) -> u32 {
     let source = source.unwrap_or(0o600) & 0o777;
     own.map_or(source, |own| own & 0o777 & (source | 0o700))

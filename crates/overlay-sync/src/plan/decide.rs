@@ -41,7 +41,7 @@ pub fn decide(look: &Look<'_>) -> Decision {
     }
 }
 
-/// The entries at these places; `None` if one of them cannot be removed from both texts.
+/// The entries at these places. `None` if one of them cannot be removed from the texts as a single entry.
 fn disputed_entries(look: &Look<'_>, places: &[String]) -> Option<Vec<EntryPath>> {
     let entries: Option<Vec<EntryPath>> = places.iter().map(|place| EntryPath::parse(look.kind, place)).collect();
     let is_one = |entry: &EntryPath| {
@@ -262,7 +262,7 @@ fn unfit(look: &Look<'_>, here: &[u8]) -> Option<String> {
         return Some("it does not parse".into());
     }
     let adds = !merge::additions(look.kind, here, &look.policy.review, &[]).is_empty();
-    adds.then(|| "it is new and adds what runs code in every workspace".into())
+    adds.then(|| "it is new and adds something that runs code in every workspace".into())
 }
 
 /// Why a text must not spread yet: compared with the base, it looks half written, is empty, or has lost most of its

@@ -21,10 +21,10 @@ use crate::sweatfile::Body;
 use crate::template::{self, Placeholders};
 use crate::worktree::OpenWorktree;
 
-/// The request of the command line about setup commands.
+/// The command line's request about setup commands.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum SetupRequest {
-    /// Run them unless they ran to their end before.
+    /// Run them unless an earlier run has finished them.
     #[default]
     IfNeeded,
     /// `--setup-again`: run them in any case.
@@ -39,19 +39,19 @@ pub struct Facts {
     pub record: Record,
     /// The bytes of `info/exclude`.
     pub exclude: Vec<u8>,
-    /// Each destination as it is.
+    /// The current state of each destination.
     pub current: BTreeMap<RelPath, CurrentFile>,
     pub originals: BTreeMap<RelPath, Original>,
     pub env: CurrentEnvFile,
-    /// The absent destinations that git ignores, by the patterns about to be added too.
+    /// The absent destinations that git ignores now, or will ignore when the planned patterns are added.
     pub ignored: BTreeSet<RelPath>,
     /// Whether git would show `.sweatshop-env` as untracked although it is used.
     pub is_env_exposed: bool,
-    /// Patterns that match tracked files, each with one of them.
+    /// The patterns that match tracked files, each with one of these files.
     pub patterns_matching_tracked: Vec<(String, String)>,
-    /// Tracked files that the area's setup commands would use; read only when those are about to run.
+    /// Tracked files that the area's setup commands would use. They are read only if these commands are about to run.
     pub tracked: BTreeMap<RelPath, TrackedFile>,
-    /// The text of `.envrc`, when it can be read without following a link.
+    /// The text of the `.envrc` that direnv will load, if it can be read.
     pub envrc: Option<String>,
     /// Absent files that `.worktreeinclude` asks for, each with its original.
     pub included: BTreeMap<RelPath, (PathBuf, Content)>,
@@ -63,8 +63,8 @@ pub struct Facts {
     pub warnings: Vec<String>,
 }
 
-/// Reads everything. A worktree that is up to date takes at most three git processes, including the one that found
-/// the repository.
+/// Reads everything. If the worktree is up to date, this starts at most three git processes, including the one that
+/// found the repository.
 pub fn read(env: &Env, worktree: &OpenWorktree, merged: &MergedLayers, setup: SetupRequest) -> Result<Facts> {
     let mut facts =
         Facts { record: Record::load(&worktree.repo)?, exclude: worktree.repo.read_exclude()?, ..Facts::default() };
@@ -119,7 +119,7 @@ fn read_originals(env: &Env, worktree: &OpenWorktree, merged: &MergedLayers, fac
     }
 }
 
-/// The text of the `.envrc` that direnv will load: the existing one, or the one about to be linked or written.
+/// The text of the `.envrc` that direnv will load: the existing file, or the file that apply is about to link or write.
 fn read_envrc(worktree: &OpenWorktree, merged: &MergedLayers, facts: &Facts) -> Option<String> {
     let envrc = RelPath::parse(".envrc").ok()?;
     let original = match facts.originals.get(&envrc) {

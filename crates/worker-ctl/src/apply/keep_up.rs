@@ -1,4 +1,4 @@
-//! The `up` that stays: it keeps all sessions up and patrols until a signal asks it to end.
+//! The `up` that keeps running: it keeps all sessions up, and patrols until a signal asks it to end.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::Ordering;
@@ -99,7 +99,7 @@ struct Shared {
 }
 
 impl Shared {
-    /// Prints each warning once, until it has gone away.
+    /// Prints each warning once. A warning is printed again only if it was gone in between.
     fn warn(&self, site: &Site<'_>, kind: &'static str, warnings: impl IntoIterator<Item = String>) {
         let warnings: Vec<String> = warnings.into_iter().collect();
         let mut all = locked(&self.warned);
@@ -109,10 +109,10 @@ impl Shared {
     }
 }
 
-/// The rounds, each of which looks at everything.
+/// The state of the loop between its rounds. Each round looks at all workers.
 struct Rounds {
     patrol: Patrol,
-    /// The result of [`read_mtimes`] in the last round.
+    /// The result of [`read_mtimes`] at the start of the last round.
     seen: Vec<Option<jiff::Timestamp>>,
     last: Option<Instant>,
     is_first: bool,
@@ -187,7 +187,7 @@ fn start_all(site: &Site<'_>, names: &[String], shared: &Shared) {
     shared.warn(site, "start", failures);
 }
 
-/// Sends us the signal again after a while, in case the shutdown hangs.
+/// Sends the signal to this process again after a while, so that a shutdown that hangs is ended.
 fn limit_shutdown(signal: i32) {
     thread::spawn(move || {
         thread::sleep(daemon::PATIENCE);

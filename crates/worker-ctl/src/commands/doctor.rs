@@ -43,7 +43,7 @@ pub struct Args {
     /// Repair everything that can be repaired without losing anything
     #[arg(long)]
     pub repair: bool,
-    /// Rebuild the state from the worktrees
+    /// Rebuild the state from the worktrees, the backups and the event log
     #[arg(long, conflicts_with = "repair")]
     pub rebuild: bool,
     /// Do not ask for confirmation
@@ -124,7 +124,8 @@ fn check_all(site: &Site<'_>) -> Vec<CheckResult> {
         Err(failure) => bad("state", failure.to_string(), failure.hints.join("; "), None),
     };
     let is_loaded = loaded.is_ok();
-    // Without a state the other checks still run, but they must not report that everything belongs to no worker.
+    // Without a readable state the other checks still run, but they must not report each session and branch as one that
+    // belongs to no worker.
     let state = loaded.unwrap_or_else(|_| State::new(&default_socket(&site.root.path)));
     let or_failure = |check: &'static str, findings: Result<Vec<CheckResult>>, fix: &str| {
         findings.unwrap_or_else(|failure| vec![bad(check, failure.to_string(), fix, None)])
@@ -292,7 +293,7 @@ fn check_settings(site: &Site<'_>) -> Result<Vec<CheckResult>> {
     Ok(if findings.is_empty() { vec![good("git", "the clone is configured")] } else { findings })
 }
 
-/// Rebuilds the state from the worktrees, if a person agrees.
+/// Rebuilds the state from the worktrees, the backups and the event log, if a person agrees.
 fn rebuild(site: &Site<'_>, is_agreed: bool) -> Result<Exit> {
     let rebuilt = rebuild::read(site)?;
     let lines: Vec<String> =

@@ -35,8 +35,9 @@ pub struct RemovalOutcome {
     pub notes: Vec<String>,
 }
 
-/// Lets the other tools take in what only this worktree has, and returns what they say. Exit 1 if one of them refuses,
-/// unless the removal is forced. To be called without the repository's lock, because other processes wait for that.
+/// Lets the other tools save what exists only in this worktree, and returns their messages. Fails with exit 1 if a tool
+/// refuses, unless the removal is forced. The caller must not hold the repository's lock meanwhile, because other
+/// processes wait for that lock.
 pub fn take_leave(env: &Env, place: &Place, removal: &AgentRemoval) -> Result<Vec<String>> {
     let known = &removal.condition.known;
     if known.agent.kind == AgentKind::Worker || known.worktree.is_lost {
@@ -71,9 +72,7 @@ pub fn remove(env: &Env, place: &Place, git: &Git, removal: &AgentRemoval, _lock
         });
     }
     finish(place, git, open, &mut done).map_err(|failure| match &done.trash {
-        Some(kept) => {
-            failure.hint(format!("what it had is kept as {kept}; `worktree-spawn repair` finishes the removal"))
-        }
+        Some(kept) => failure.hint(format!("its work is kept as {kept}; `worktree-spawn repair` finishes the removal")),
         None => failure.hint("`worktree-spawn repair` finishes the removal"),
     })?;
     Ok(done)
@@ -82,7 +81,7 @@ pub fn remove(env: &Env, place: &Place, git: &Git, removal: &AgentRemoval, _lock
 /// The journal of a removal that is about to begin.
 fn journal_entry(place: &Place, removal: &AgentRemoval, done: &RemovalOutcome) -> Result<RemovalJournal> {
     let worktree = &removal.condition.known.worktree;
-    // A submodule leads to its repository by a relative path, which breaks once the worktree is moved.
+    // A submodule names its repository by a relative path, which is no longer valid when the worktree has been moved.
     let has_modules = worktree.git_dir.join("modules").is_dir();
     let gone = layout::gone_dir(&place.shared());
     fs::create_private_dir(&gone)?;
@@ -101,19 +100,20 @@ fn journal_entry(place: &Place, removal: &AgentRemoval, done: &RemovalOutcome) -
     })
 }
 
-/// Where a worktree can be moved in one step such that its `.git` file still leads to its git directory.
+/// A path to which the worktree can be moved in one step, and at which its `.git` file still leads to its git
+/// directory.
 fn aside_for(gone: &Path, path: &Path) -> Result<PathBuf> {
     let device = |path: &Path| path.metadata().map(|meta| meta.dev()).ok();
     let above = path.parent().unwrap_or(path);
     let is_near = device(gone) == device(path) && device(above) == device(path);
     let dot_git = fs::read(&path.join(".git"))?.unwrap_or_default();
     let is_absolute = dot_git.starts_with(b"gitdir: /");
-    // Otherwise it is moved to a name beside it, which git ignores.
+    // Otherwise the worktree is moved to a name in the same directory, which git ignores.
     let beside = above.join(format!("{}{}", fs::RESERVED, new_uid()));
     Ok(if is_near && is_absolute { gone.join(new_uid()) } else { beside })
 }
 
-/// Moves the worktree to where nobody writes into it, then looks again for changes that were made meanwhile.
+/// Moves the worktree to a path that nobody else uses, and then looks for changes that were made in the meantime.
 fn move_aside(env: &Env, place: &Place, git: &Git, work: &RemovalJournal) -> Result<()> {
     let Some(aside) = work.aside.as_ref() else { return Ok(()) };
     if !fs::rename_new(&work.path, aside)? {
@@ -161,14 +161,15 @@ fn put_back(place: &Place, work: &RemovalJournal) -> Result<()> {
     work.agents.iter().try_for_each(|agent| Spool::new(&place.shared(), &agent.id).unbury())
 }
 
-/// Does everything from the step after which there is no way back. May be repeated after a kill at any point.
+/// Does all steps from the first one that cannot be undone. After a kill at any point, these steps can be repeated.
 fn finish(place: &Place, git: &Git, mut open: OpenJournal<RemovalJournal>, done: &mut RemovalOutcome) -> Result<()> {
     let work = &open.entry;
     if !work.is_final {
         for agent in work.agents.iter().rev() {
             bury(place, agent)?;
         }
-        // In one step, because half a record would look like half a worktree, and its name may soon be another one's.
+        // Move the record away in one step. A record that is only half deleted would look like a damaged worktree, and
+        // another worktree may soon get its name.
         fs::rename_new(&work.git_dir, &work.record_aside)?;
         open.mark_final()?;
     }
@@ -204,7 +205,7 @@ fn delete_branch(place: &Place, git: &Git, name: &str, tip: &str, done: &mut Rem
     Ok(())
 }
 
-/// Finishes killed removals and says what became of each. The caller holds the repository's lock.
+/// Finishes removals that were killed, and returns a message about each. The caller holds the repository's lock.
 pub fn recover(place: &Place, git: &Git) -> Result<Vec<String>> {
     let (abandoned, mut notes) = journal::abandoned::<RemovalJournal>(&place.shared())?;
     for open in abandoned {
@@ -229,7 +230,7 @@ pub fn recover(place: &Place, git: &Git) -> Result<Vec<String>> {
     Ok(notes)
 }
 
-/// What became of a killed removal.
+/// The result of finishing a killed removal.
 enum RecoveredRemoval {
     Finished,
     NotBegun,
