@@ -141,7 +141,7 @@ fn a_declared_file_enters_once_it_is_whole_and_runs_no_code() {
 fn broken_and_gutted_edits_are_held() {
     let full: String = (0..9).map(|i| format!("\"k{i}\": {i}, ")).collect();
     let base = format!("{{{full}\"z\": 0}}");
-    assert_eq!(json(&base, &base, "{\"k0\":").outcome(), "hold it does not parse any more");
+    assert_eq!(json(&base, &base, "{\"k0\":").outcome(), "hold it no longer parses");
     assert_eq!(json(&base, &base, "{\"k0\": 0}").outcome(), "hold 9 of 10 entries vanished at once");
     assert!(json(&base, "{", &base).outcome().starts_with("hold in the overlay"));
     // Without a base nobody can tell what it adds.

@@ -55,9 +55,13 @@ pub fn keep_up(site: &Site<'_>, patrol: Patrol) -> Result<Exit> {
         loop {
             let renewed = config.renew();
             shared.warn(&config.site, "config", renewed.err().map(|failure| failure.to_string()));
-            if let Some((own, names)) = rounds.run(&config.site, &shared) {
-                let shared = &shared;
-                starters.push(scope.spawn(move || start_all(&own, &names, shared)));
+            if rounds.is_due(&config.site, &shared) {
+                // The steps are independent: a failure of one does not prevent the others.
+                if let Some((own, names)) = rounds.find_starts(&config.site, &shared) {
+                    let shared = &shared;
+                    starters.push(scope.spawn(move || start_all(&own, &names, shared)));
+                }
+                rounds.look(&config.site, &shared);
             }
             starters.retain(|starter: &thread::ScopedJoinHandle<'_, ()>| !starter.is_finished());
             if let Ok(signal) = signals.recv_timeout(POLL) {
@@ -122,31 +126,31 @@ struct Rounds {
 }
 
 impl Rounds {
-    /// Does a round if one is due. Returns the workers whose programs must be started.
-    fn run<'a>(&mut self, site: &Site<'a>, shared: &Shared) -> Option<(Site<'a>, Vec<String>)> {
+    /// Whether a round is due, and the state can be read.
+    fn is_due(&mut self, site: &Site<'_>, shared: &Shared) -> bool {
         let interval = Duration::from_secs(site.root.config.defaults.patrol_interval_secs.max(1));
         let interval = if self.is_waiting { interval.min(SHORT_INTERVAL) } else { interval };
         let now = read_mtimes(site);
         if self.last.is_some_and(|last| last.elapsed() < interval) && now == self.seen {
-            return None;
+            return false;
         }
         (self.seen, self.last) = (now, Some(Instant::now()));
         let unreadable = store::load(&site.root.path).err().map(|failure| failure.to_string());
         let is_readable = unreadable.is_none();
         // If the state cannot be read, the next round is due when the file changes.
         shared.warn(site, "state", unreadable);
-        if !is_readable {
-            return None;
-        }
-        // The steps are independent: a failure of one does not prevent the others.
-        let starts = self.find_starts(site, shared);
+        is_readable
+    }
+
+    /// Patrols, and rings for work that has come to need a review.
+    fn look(&mut self, site: &Site<'_>, shared: &Shared) {
         self.patrol(site, shared);
         if let Ok(state) = store::load(&site.root.path) {
             self.bell.look(site, &state);
         }
-        starts
     }
 
+    /// The workers whose programs must be started.
     fn find_starts<'a>(&mut self, site: &Site<'a>, shared: &Shared) -> Option<(Site<'a>, Vec<String>)> {
         match find_missing(site, self.is_first).and_then(|missing| Ok((missing, site.reload()?))) {
             Ok(((failures, mut names), own)) => {

@@ -6,7 +6,7 @@ use crate::apply::{publish, rebase, transition};
 use crate::facts::conflicts::ConflictedFile;
 use crate::facts::standing::Standing;
 use crate::layout::RootLock;
-use crate::plan::accept::{Accept, AcceptOptions, Landing, accept};
+use crate::plan::accept::{Accept, AcceptOptions, Landing, accept, require_review};
 use crate::plan::machine::Input;
 use crate::site::Site;
 use crate::store;
@@ -25,17 +25,16 @@ pub enum Landed {
 
 /// Reads the state of the worker's work in git, and plans the accept. `--dry-run` does only this.
 pub fn plan(site: &Site<'_>, worker: &Worker, options: AcceptOptions) -> Result<Accept> {
-    let plan = accept(&Standing::read(site, worker)?, &site.clone.branch, options)?;
-    if plan.is_unreviewed {
-        site.ui.note(format!("{} was not reviewed", plan.name));
-    }
-    Ok(plan)
+    require_review(worker)?;
+    accept(&Standing::read(site, worker)?, &site.clone.branch, options)
 }
 
 /// Puts the work on the default branch as one commit and makes the worker idle. The caller holds the worker's lock. If
 /// the branch moves meanwhile, this plans and tries once more. If the work conflicts, the worker is asked to resolve
 /// it.
 pub fn land(site: &Site<'_>, worker: &Worker, options: AcceptOptions, message: Option<&str>) -> Result<Landed> {
+    // A worker without work is refused at once, whoever is publishing.
+    require_review(worker)?;
     let _publishing = site.lock_root(RootLock::Publish)?;
     for _ in 0..2 {
         let plan = plan(site, worker, options)?;

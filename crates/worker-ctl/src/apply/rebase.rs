@@ -10,13 +10,14 @@ use shopfloor_core::git::{failed, private_dir};
 use shopfloor_core::proc::Output;
 
 use crate::apply::{deliver, transition, trash};
-use crate::clone::{is_rebasing, require_own_rebase};
+use crate::clone::{MergeResult, is_rebasing, require_own_rebase};
 use crate::facts::conflicts::{ConflictedFile, read_conflicts};
 use crate::facts::standing::Standing;
 use crate::layout;
 use crate::plan::machine::Input;
 use crate::plan::prompt;
 use crate::plan::rebase::{self as plan, Rebase, Refresh, is_behind};
+use crate::plan::require_clean;
 use crate::plan::start::permit;
 use crate::site::Site;
 use crate::store;
@@ -102,7 +103,9 @@ pub fn refresh(site: &Site<'_>, worker: &Worker, base: &str) -> Result<()> {
         Refresh::Settled => return remember_tried(site, worker, base),
         Refresh::Rebase(plan) => plan,
     };
-    if plan == Rebase::AskToResolve {
+    // A rebase that stops would change files under the hands of a person who types there.
+    let may_stop = standing.work.as_ref().is_some_and(|work| work.merge == MergeResult::Conflict);
+    if plan == Rebase::AskToResolve || may_stop {
         deliver::require_free(site, worker, false)?;
     }
     // Record the attempt first, so that a failure is not repeated until the default branch moves on.
@@ -169,6 +172,9 @@ pub fn ask_to_resolve(site: &Site<'_>, worker: &Worker, base: &str, sha: &str, i
 fn run(site: &Site<'_>, worker: &Worker, base: &str, sha: &str) -> Result<Output> {
     let tree = Path::new(&worker.worktree_path);
     let fork = site.clone.fork(worker, sha)?;
+    // Once more, just before: an agent may have gone on since the plan was made.
+    site.clone.require_at(worker, sha)?;
+    require_clean(worker, &site.clone.dirty(tree)?)?;
     site.clone.ask(&site.root.path, &["update-ref", &format!("refs/shopfloor/pre/{}", worker.name), sha])?;
     let mark = mark_file(tree)?;
     fs::create_private_dir(mark.parent().unwrap_or(tree))?;

@@ -8,7 +8,7 @@ use shopfloor_core::hook_command::DryRun;
 use crate::apply::rebase::{self, Rebased};
 use crate::commands;
 use crate::facts::standing::Standing;
-use crate::plan::rebase::rebase;
+use crate::plan::rebase::{rebase, require_task};
 use crate::site::Site;
 
 #[derive(Debug, ClapArgs)]
@@ -32,7 +32,10 @@ struct RebaseAnswer<'a> {
 pub fn run(site: &Site<'_>, args: &Args) -> Result<Exit> {
     let name = &args.worker;
     commands::recover(site)?;
+    // A commit that was amended after a rejection is new work: it must be recorded before it moves.
+    commands::look(site)?;
     let (worker, _lock) = commands::locked(site, name)?;
+    require_task(&worker)?;
     let standing = Standing::read(site, &worker)?;
     let plan = rebase(&standing, &site.clone.branch)?;
     if site.is_dry {

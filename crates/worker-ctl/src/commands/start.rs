@@ -113,11 +113,13 @@ fn pick(site: &Site<'_>) -> Result<(Worker, Lock)> {
 fn bring_up_to_date(site: &Site<'_>, standing: &Standing) -> Result<()> {
     let (worker, base) = (&standing.worker, &standing.base);
     let tree = Path::new(&worker.worktree_path);
+    // From the commit that the decision was about: a later one is somebody's work.
+    let mut from = standing.worktree.head.as_deref().unwrap_or_default();
     if standing.worktree.branch.as_ref() != Some(&worker.branch) {
         site.clone.ask(tree, &["checkout", "--quiet", "--no-track", "-B", &worker.branch, base])?;
+        from = base;
     }
-    let head = site.clone.ask(tree, &["rev-parse", "HEAD"])?;
-    if !rebase::move_worktree(site, worker, &head, base)? {
+    if !rebase::move_worktree(site, worker, from, base)? {
         return Err(Failure::new(Exit::No, "changed", format!("{} changed meanwhile", tree.display()))
             .hint("run the same command again"));
     }

@@ -59,7 +59,10 @@ impl Standing {
     /// Like [`read`](Self::read), against a commit of the default branch that was fetched before.
     pub fn read_on(site: &Site<'_>, worker: &Worker, base: &str) -> Result<Standing> {
         let worktree = WorktreeFacts::read(&site.clone, worker)?;
+        // In a worktree with changes, or in a rebase, every plan is refused before it looks at the work.
+        let is_at_rest = worktree.dirty.is_empty() && !worktree.is_rebasing;
         let sha = match worker.task {
+            _ if !is_at_rest => None,
             Task::NeedsReview => worker.commit_sha.clone(),
             Task::Working | Task::Rejected => worktree.head.clone(),
             Task::Idle | Task::Rebasing { .. } => None,
@@ -78,6 +81,10 @@ impl Standing {
 impl WorktreeFacts {
     fn read(clone: &SourceClone, worker: &Worker) -> Result<WorktreeFacts> {
         let tree = Path::new(&worker.worktree_path);
+        // Changes first, commits last: what is committed in between shows in HEAD.
+        let dirty = clone.dirty(tree)?;
+        let is_rebasing = is_rebasing(tree);
+        let branch = clone.branch_of(tree)?;
         let head = clone.commit(tree, "HEAD")?;
         let mut has_unmerged = false;
         if worker.task == Task::Idle {
@@ -86,13 +93,7 @@ impl WorktreeFacts {
                 has_unmerged |= clone.ahead(sha)? > 0 && !clone.was_base(sha)?;
             }
         }
-        Ok(WorktreeFacts {
-            branch: clone.branch_of(tree)?,
-            head,
-            is_rebasing: is_rebasing(tree),
-            dirty: clone.dirty(tree)?,
-            has_unmerged,
-        })
+        Ok(WorktreeFacts { branch, head, is_rebasing, dirty, has_unmerged })
     }
 }
 

@@ -7,7 +7,7 @@ use shopfloor_core::error::{Exit, Failure, Result};
 use crate::clone::MergeResult;
 use crate::facts::standing::{Standing, WorkFacts};
 use crate::plan::{rebase, require_at, require_clean, wrong_state};
-use crate::worker::Task;
+use crate::worker::{Task, Worker};
 
 /// The plan of an accept.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -18,8 +18,6 @@ pub struct Accept {
     /// The default branch's commit that the work lands on.
     pub base: String,
     pub landing: Landing,
-    /// Whether the work was never reviewed.
-    pub is_unreviewed: bool,
 }
 
 /// What happens to the default branch.
@@ -44,11 +42,10 @@ pub struct AcceptOptions {
 pub fn accept(standing: &Standing, branch: &str, options: AcceptOptions) -> Result<Accept> {
     let worker = &standing.worker;
     let name = &worker.name;
-    let Some(work) = standing.work.as_ref().filter(|_| worker.task == Task::NeedsReview) else {
-        return Err(wrong_state(worker).hint("`worker-ctl status` shows who needs review"));
-    };
-    require_clean(standing)?;
-    require_at(standing, &work.sha)?;
+    let sha = require_review(worker)?;
+    require_clean(worker, &standing.worktree.dirty)?;
+    require_at(standing, sha)?;
+    let work = standing.work.as_ref().ok_or_else(|| wrong_state(worker))?;
     refuse_changed(standing, work, options)?;
     if work.was_moved_back {
         let why = format!("{branch} of the source has dropped commits that {name}'s work sits on");
@@ -63,8 +60,13 @@ pub fn accept(standing: &Standing, branch: &str, options: AcceptOptions) -> Resu
             Landing::Conflict
         }
     };
-    let is_unreviewed = worker.reviewed_patch.is_none();
-    Ok(Accept { name: name.clone(), sha: work.sha.clone(), base: standing.base.clone(), landing, is_unreviewed })
+    Ok(Accept { name: name.clone(), sha: work.sha.clone(), base: standing.base.clone(), landing })
+}
+
+/// The commit that waits for review. Exit 1 when none does.
+pub fn require_review(worker: &Worker) -> Result<&str> {
+    let sha = worker.commit_sha.as_deref().filter(|_| worker.task == Task::NeedsReview);
+    sha.ok_or_else(|| wrong_state(worker).hint("`worker-ctl status` shows who needs review"))
 }
 
 /// Exit 1 for work that has conflict markers, or that differs from what was reviewed.
@@ -111,7 +113,7 @@ mod tests {
     use super::*;
     use crate::note::Fault;
     use crate::plan::start::tests::standing;
-    use crate::worker::{Session, Worker};
+    use crate::worker::Session;
 
     fn work(standing: &mut Standing) -> &mut WorkFacts {
         standing.work.as_mut().unwrap()
@@ -158,7 +160,5 @@ mod tests {
         assert_eq!(landing(&standing), Landing::Conflict);
         standing.worker.fault = Some(Fault::Gone);
         assert!(accept(&standing, "main", AcceptOptions::default()).is_err());
-        standing.worker = Worker { reviewed_patch: None, fault: None, ..standing.worker };
-        assert!(accept(&standing, "main", AcceptOptions::default()).unwrap().is_unreviewed);
     }
 }

@@ -21,8 +21,7 @@ fn wrong_state(worker: &Worker) -> Failure {
 }
 
 /// Exit 1 when a worktree has uncommitted changes.
-fn require_clean(standing: &Standing) -> Result<()> {
-    let (worker, dirty) = (&standing.worker, &standing.worktree.dirty);
+pub fn require_clean(worker: &Worker, dirty: &[String]) -> Result<()> {
     if dirty.is_empty() {
         return Ok(());
     }

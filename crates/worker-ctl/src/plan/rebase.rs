@@ -21,19 +21,31 @@ pub enum Rebase {
 /// Plans a rebase that a person asked for.
 pub fn rebase(standing: &Standing, branch: &str) -> Result<Rebase> {
     let worker = &standing.worker;
-    if !matches!(worker.task, Task::Working | Task::NeedsReview | Task::Rejected) {
-        return Err(wrong_state(worker).hint("`worker-ctl status` shows the state of each worker"));
-    }
+    require_task(worker)?;
     if standing.worktree.is_rebasing {
         return Err(Failure::new(Exit::No, "wrong_state", format!("{} is in a rebase of its own", worker.name))
             .hint(format!("wait until {} has finished that rebase", worker.name)));
     }
-    require_clean(standing)?;
+    require_clean(worker, &standing.worktree.dirty)?;
     decide(standing, branch)
 }
 
+/// Exit 1 when the worker has no task whose work could be rebased.
+pub fn require_task(worker: &Worker) -> Result<()> {
+    match worker.task {
+        Task::Working | Task::NeedsReview | Task::Rejected => Ok(()),
+        Task::Idle | Task::Rebasing { .. } => {
+            Err(wrong_state(worker).hint("`worker-ctl status` shows the state of each worker"))
+        }
+    }
+}
+
 fn decide(standing: &Standing, branch: &str) -> Result<Rebase> {
-    let Some(work) = &standing.work else { return Ok(Rebase::UpToDate) };
+    let Some(work) = &standing.work else {
+        let why = format!("the worktree of {} has no commit checked out", standing.worker.name);
+        return Err(Failure::new(Exit::No, "wrong_state", why)
+            .hint(format!("see what {0} is doing: `worker-ctl attach {0}`", standing.worker.name)));
+    };
     require_at(standing, &work.sha)?;
     if work.has_base && !work.was_moved_back {
         return Ok(Rebase::UpToDate);

@@ -57,7 +57,7 @@ fn detach_syncs_the_last_edit_and_leaves_no_files_behind() {
     s.sync(0).any_err();
     assert_eq!(s.b.read(".env"), "A=2\n");
     assert!(!s.app.path.parent().unwrap().join("a").exists());
-    s.app.sh("rm -rf ../b; overlay-sync sync").exit(0).err_has("is not there");
+    s.app.sh("rm -rf ../b; overlay-sync sync").exit(0).err_has("does not exist");
 }
 
 #[test]
@@ -100,7 +100,7 @@ fn a_worktree_made_anew_at_the_same_path_is_a_new_workspace() {
     s.app.git(&["worktree", "remove", "--force", "../b"]);
     s.app.git(&["worktree", "add", "-q", "../b", "b"]);
     // Its missing files do not count as deleted: it is not attached yet, and gets everything when it is.
-    s.sync(0).err_has("is not there");
+    s.sync(0).err_has("does not exist");
     s.b.overlay(&["attach"]).exit(0);
     s.all_are(".env", "A=1\n");
     assert_eq!(s.app.overlay(&["status"]).exit(0).stdout.matches("clean").count(), 4);
@@ -182,7 +182,7 @@ fn another_repository_at_a_workspaces_path_gets_no_files() {
     s.attach();
     s.app.sh("rm -rf ../a && git init -q ../a && echo .env > ../a/.gitignore").exit(0);
     s.put(".env", "A=secret\n");
-    s.app.overlay(&["sync"]).exit(0).err_has("/a is not there");
+    s.app.overlay(&["sync"]).exit(0).err_has("/a does not exist");
     assert!(!s.a.has(".env") && s.b.read(".env") == "A=secret\n");
 }
 

@@ -14,7 +14,7 @@ fn half_written_gutted_and_code_running_texts_are_held() {
     s.a.write(".claude/settings.json", "{\"a\":");
     s.a.write(".env", "A=1\n");
     let out = s.sync(1);
-    out.err_has("does not parse any more").err_has("7 of 8 entries vanished");
+    out.err_has("no longer parses").err_has("7 of 8 entries vanished");
     assert_eq!(s.b.read(".claude/settings.json"), "{\"a\": 1}\n");
     let states = s.a.overlay(&["status", "--json", "."]).exit(0).json_lines();
     assert!(states.iter().all(|l| text(l, "/state") == "held"), "{states:?}");
@@ -218,7 +218,7 @@ fn everything_held_can_be_released() {
     s.attach();
     // The overlay's own text is held and reaches no workspace.
     s.put(SETTINGS, "{\"m\": 2, \"k\"");
-    s.sync(1).err_has("in the overlay: it does not parse");
+    s.sync(1).err_has("in the overlay: it no longer parses");
     let waiting = s.held();
     s.app.overlay(&["reject", id(&waiting[0])]).exit(1).err_has("what is held is the overlay's text");
     assert_eq!(s.a.read(SETTINGS), "{\"m\": 1}");

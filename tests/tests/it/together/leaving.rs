@@ -156,7 +156,7 @@ fn worktrees_that_git_no_longer_lists_are_not_named() {
     assert!(!app.overlay(&["status"]).exit(0).stdout.contains("gone"));
     let said = app.overlay(&["sync"]).exit(0);
     assert!(!said.stderr.contains("gone"), "{said:?}");
-    said.err_has("moved is not there");
+    said.err_has("moved does not exist");
     let workspaces = w.home(".local/share/shopfloor/overlays/app/.overlay-sync/workspaces");
     assert_eq!(std::fs::read_dir(workspaces).unwrap().count(), 2);
 }

@@ -196,3 +196,18 @@ fn conflicts_are_found_without_advice_and_in_german() {
     assert_landed(&floor, "adam", &old, "");
     assert_eq!(["README.md", "gone", "both"].map(|name| floor.app.read(name)), ["merged\n", "kept\n", "ours\n"]);
 }
+
+#[test]
+fn a_rebase_of_a_rejected_worker_keeps_its_amended_commit_as_new_work() {
+    let w = World::new();
+    let floor = staff(&w, &["adam"]);
+    let at = by_hand(&floor, "adam", &[("a", "1\n")]);
+    floor.ctl(&["review", "adam"]).exit(0);
+    floor.ctl(&["reject", "again"]).exit(0);
+    at.write("a", "2\n");
+    at.git(&["commit", "-q", "-a", "--amend", "--no-edit"]);
+    floor.app.commit("elsewhere", "x\n");
+    // Nobody has patrolled since.
+    floor.ctl(&["rebase", "adam"]).exit(0).any_err();
+    assert_eq!(text(&floor.status("adam"), "/status"), "needs_review");
+}

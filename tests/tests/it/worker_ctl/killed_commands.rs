@@ -25,7 +25,7 @@ fn sweep(floor: &Floor<'_>, prepare: impl Fn(), args: &[&str], verify: impl Fn(&
 /// Whether it is said of a worker that a text may not have got to it.
 fn is_noted(worker: &Value) -> bool {
     let notes = worker["notes"].to_string();
-    notes.contains("may not have arrived") || notes.contains("may stand in its input line")
+    notes.contains("may not have arrived") || notes.contains("may be in its input line")
 }
 
 /// Forgets what was kept of work before this, and earlier states: they would only be more writes.

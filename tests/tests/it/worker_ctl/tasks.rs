@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::support::floor::Floor;
 use crate::support::worker::{head, staff, tree, up, work};
-use crate::support::world::{World, text, wait_for};
+use crate::support::world::{World, text, wait_for, which};
 
 #[test]
 fn a_task_runs_from_start_to_acceptance() {
@@ -296,4 +296,24 @@ fn a_dry_run_changes_nothing() {
     // The dry run sent nothing to the worker.
     work(&floor, "noah", "COMMIT n.txt one Write n");
     assert_eq!(floor.prompts().len(), 3);
+}
+
+#[test]
+fn a_commit_made_while_start_looks_is_not_given_up() {
+    let w = World::new();
+    let floor = staff(&w, &["adam"]);
+    let at = tree(&floor, "adam");
+    at.write("thought", "half\n");
+    let (git, dir) = (which("git"), at.path.display());
+    // The first `git status` finds that somebody has just committed what was there.
+    w.program(
+        "git",
+        &format!(
+            "case \"$*\" in *status*) if [ ! -e ~/once ]; then : > ~/once; \
+             (cd '{dir}' && {0} add -A && {0} commit -q -m sneaked); fi;; esac\nexec {0} \"$@\"",
+            git.display()
+        ),
+    );
+    floor.ctl(&["start", "--worker", "adam", "--prompt", "x"]).exit(1).err_has("commits that are not merged");
+    assert_eq!(at.git(&["log", "-1", "--format=%s"]), "sneaked\n");
 }
