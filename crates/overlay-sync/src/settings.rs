@@ -159,7 +159,7 @@ impl Settings {
     /// The settings that a configuration results in. Exit 2 for a glob or key that cannot be read, naming its source.
     pub fn from_config(config: &Config) -> Result<Settings> {
         let default = |name| config.default_of(name).unwrap_or_default();
-        let millis = |name| Duration::from_millis(config.number(name, default(name).parse().unwrap_or_default()));
+        let millis = |name| Duration::from_millis(config.number(name));
         let review = config.value("review").map(|value| value.items.clone());
         let mut paths = Vec::new();
         if let Some(value) = config.value("paths") {
@@ -177,7 +177,7 @@ impl Settings {
         config.value("review").map_or(Ok(()), |value| readable("review", value))?;
         let merge_command = config.value("merge_command").filter(|value| !value.text.trim().is_empty());
         Ok(Settings {
-            enabled: config.truth("enabled", default("enabled") == "true"),
+            enabled: config.truth("enabled"),
             debounce: millis("debounce_ms"),
             max_wait: millis("max_wait_ms"),
             on_conflict: match config.value("on_conflict").map_or(default("on_conflict"), |value| &value.text) {

@@ -149,10 +149,10 @@ impl RootConfig {
             defaults: DefaultsTable {
                 agent: text_or_default("agent"),
                 model: text_or_default("model"),
-                skip_permissions: settings.truth("skip_permissions", true),
+                skip_permissions: settings.truth("skip_permissions"),
                 allowed_tools: items("allowed_tools").unwrap_or_else(|| TOOLS.split(',').map(str::to_owned).collect()),
-                patrol_interval_secs: settings.number("patrol_interval_secs", 60),
-                sound_on_review: settings.truth("sound_on_review", true),
+                patrol_interval_secs: settings.number("patrol_interval_secs"),
+                sound_on_review: settings.truth("sound_on_review"),
                 branch_prefix: text_or_default("branch_prefix"),
                 on_event: line("on_event"),
                 before_attach: line("before_attach"),

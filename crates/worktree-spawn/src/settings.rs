@@ -75,7 +75,7 @@ impl Settings {
         let agents: Vec<_> = agents.collect();
         Ok(Settings {
             worktree_base: config::expand_home(env, &base),
-            max_depth: config.number("max_depth", default("max_depth").parse().unwrap_or_default()),
+            max_depth: config.number("max_depth"),
             agent: text("agent"),
             launcher: line("launcher").unwrap_or(Line::Shell(default("launcher").to_owned())),
             probe: line("probe"),

@@ -49,14 +49,19 @@ impl Config {
         self.user.iter().find(|(n, _)| *n == name).map(|(_, value)| value)
     }
 
-    /// The number in force, or its default.
-    pub fn number(&self, name: &str, default: u64) -> u64 {
-        self.value(name).and_then(|v| v.text.parse().ok()).unwrap_or(default)
+    /// The number in force, or the default that the setting declares; 0 without one.
+    pub fn number(&self, name: &str) -> u64 {
+        self.parsed(name).unwrap_or_default()
     }
 
-    /// The boolean in force, or its default.
-    pub fn truth(&self, name: &str, default: bool) -> bool {
-        self.value(name).and_then(|v| v.text.parse().ok()).unwrap_or(default)
+    /// The boolean in force, or the default that the setting declares; `false` without one.
+    pub fn truth(&self, name: &str) -> bool {
+        self.parsed(name).unwrap_or_default()
+    }
+
+    fn parsed<T: std::str::FromStr>(&self, name: &str) -> Option<T> {
+        let own = self.value(name).and_then(|value| value.text.parse().ok());
+        own.or_else(|| self.default_of(name)?.parse().ok())
     }
 
     /// Every setting in the order declared, set or not; then what tables set.

@@ -29,6 +29,13 @@ pub fn plan(site: &Site<'_>, worker: &Worker, options: AcceptOptions) -> Result<
     accept(&Standing::read(site, worker)?, &site.clone.branch, options)
 }
 
+/// Says so when nobody has reviewed the work that is about to land.
+pub fn note_unreviewed(site: &Site<'_>, worker: &Worker) {
+    if worker.reviewed_patch.is_none() {
+        site.ui.note(format!("{} was not reviewed", worker.name));
+    }
+}
+
 /// Puts the work on the default branch as one commit and makes the worker idle. The caller holds the worker's lock. If
 /// the branch moves meanwhile, this plans and tries once more. If the work conflicts, the worker is asked to resolve
 /// it.
@@ -36,8 +43,11 @@ pub fn land(site: &Site<'_>, worker: &Worker, options: AcceptOptions, message: O
     // A worker without work is refused at once, whoever is publishing.
     require_review(worker)?;
     let _publishing = site.lock_root(RootLock::Publish)?;
-    for _ in 0..2 {
+    for attempt in 0..2 {
         let plan = plan(site, worker, options)?;
+        if attempt == 0 {
+            note_unreviewed(site, worker);
+        }
         let landed = match &plan.landing {
             Landing::Commit { tree } => publish_commit(site, worker, &plan, tree, message),
             Landing::Nothing => close_without_commit(site, worker, &plan),

@@ -53,11 +53,9 @@ pub fn run(site: &Site<'_>, args: &Args) -> Result<Exit> {
         return Ok(print_answer(site, &worker, new, &Landed::Accepted(new.clone())));
     }
     let options = AcceptOptions { force: args.force };
-    if worker.task == Task::NeedsReview && worker.reviewed_patch.is_none() {
-        site.ui.note(format!("{name} was not reviewed"));
-    }
     if site.is_dry {
         let (plan, source) = (land::plan(site, &worker, options)?, site.source());
+        land::note_unreviewed(site, &worker);
         commands::show(site.ui, AcceptSummary { plan: &plan, branch: &site.clone.branch, source: &source });
         return Ok(Exit::Done);
     }

@@ -121,7 +121,7 @@ fn add_works_whatever_is_wrong_with_other_events() {
     }
     let long = format!("## {}\n- x\n", "long ".repeat(30));
     run_with_input(&app, &["add", "--title", &"[".repeat(70)], &long).exit(0).any_err();
-    let json = run_with_input(&app, &["add", "--json", "--now", "x", "--synth"], "").exit(4).json();
+    let json = run_with_input(&app, &["add", "--json", "--now", "x", "--synth"], "").exit(4).any_err().json();
     assert!(text(&json, "/path").contains(EVENTS) && text(&json, "/error/message").contains("snapshot"), "{json}");
 }
 
