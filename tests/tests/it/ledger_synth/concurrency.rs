@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::support::ledger::{CURRENT, EVENTS, ROOT, event, field, section, seed_event, synth, two_events};
-use crate::support::world::World;
+use crate::support::world::{World, wait_for};
 
 #[test]
 fn a_held_lock_is_waited_for_and_then_reported() {
@@ -36,9 +36,15 @@ fn synthesisers_and_writers_at_once_lose_nothing() {
         let readers: Vec<_> = (0..2)
             .map(|_| {
                 scope.spawn(|| {
+                    // A look at a time: readers that spin would take a core from the writers.
                     while !done.load(Ordering::SeqCst) {
-                        let text = app.read(CURRENT);
-                        assert!(text.starts_with("## Ledger\n") && text.ends_with("\n\n---\n"), "torn: {text}");
+                        let mut looks = 0;
+                        wait_for(|| {
+                            let text = app.read(CURRENT);
+                            assert!(text.starts_with("## Ledger\n") && text.ends_with("\n\n---\n"), "torn: {text}");
+                            looks += 1;
+                            looks == 50 || done.load(Ordering::SeqCst)
+                        });
                     }
                 })
             })
