@@ -37,7 +37,9 @@ fn events_are_numbered_and_follow_starts_with_new_ones() {
     let (last, last_time) = (seqs[seqs.len() - 1], text(&before[0], "/time").to_owned());
     let (child, lines) = following(&floor.root, "worker-ctl", &["events", "--follow", "--json"]);
     // It follows as soon as it has the log open.
-    wait_for(|| floor.root.sh(&format!("ls -l /proc/{}/fd | grep -q events.jsonl", child.id())).status == Some(0));
+    wait_for(|| {
+        floor.root.sh(&format!("ls -l /proc/{}/fd 2>/dev/null | grep -q events.jsonl", child.id())).status == Some(0)
+    });
     floor.ctl(&["start", "--prompt", "think"]).exit(0);
     let first = lines.recv_timeout(std::time::Duration::from_secs(20)).unwrap();
     assert_eq!((text(&first, "/event"), first["seq"].as_u64()), ("start", Some(last + 1)));
