@@ -2,11 +2,14 @@
 //! generated repositories compares checkouts, and everything that could differ is left to git.
 
 mod history;
+mod patch;
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use gix::bstr::ByteSlice;
+use gix::bstr::{BStr, ByteSlice};
+use gix::config::file::SectionRef;
+use gix::config::source::Kind;
 use gix::refs::transaction::PreviousValue;
 use shopfloor_core::env::Env;
 use shopfloor_core::fs;
@@ -56,11 +59,16 @@ pub type Attempt<T> = Result<T, Box<dyn std::error::Error + Send + Sync>>;
 impl Native {
     /// Opens the repository of a worktree; none if anything about it is unusual.
     pub fn open(env: &Env, worktree: &Worktree) -> Option<Native> {
+        Native::open_at(env, &worktree.path)
+    }
+
+    /// Opens the repository in a directory; none if anything about it is unusual.
+    pub fn open_at(env: &Env, dir: &Path) -> Option<Native> {
         // Variables that git sets for a hook name another repository, and gix would obey them.
         if LOCAL_VARS.iter().any(|name| env.var(name).is_some()) {
             return None;
         }
-        let repo = gix::open(&worktree.path).ok()?;
+        let repo = gix::open(dir).ok()?;
         (!has_extensions(&repo)).then_some(Native { repo })
     }
 
@@ -73,11 +81,17 @@ impl Native {
     /// caller has checked that the worktree is the one that the repository has recorded. Changes in submodules do not
     /// count.
     pub fn is_changed(&self) -> Option<bool> {
-        let config = self.repo.config_snapshot();
-        let has = |name: &str| config.plumbing().sections_by_name(name).is_some_and(|mut all| all.next().is_some());
-        // Filters run programs, and submodules need a look of their own.
-        let is_plain = !is_unusual(&self.repo) && !has("filter") && !has("submodule") && !has("status");
-        if !is_plain || self.repo.git_dir().join("config.worktree").exists() {
+        let has = |name: &str| has_section(&self.repo, name, |_| true);
+        // A filter runs a program. Where no attribute names one, a user's own is not run, such as that of git-lfs.
+        let has_filter = has_section(&self.repo, "filter", |section| section.meta().source.kind() == Kind::Repository);
+        // gix does not know other conditions.
+        let is_known = |name: &BStr| name.starts_with(b"gitdir") || name.starts_with(b"onbranch:");
+        let has_unknown = has_section(&self.repo, "includeIf", |section| {
+            section.header().subsection_name().is_none_or(|condition| !is_known(condition))
+        });
+        // Submodules need a look of their own.
+        let is_plain = !has_unusual_keys(&self.repo) && !has_filter && !has_unknown && !has("submodule");
+        if !is_plain || has("status") || self.repo.git_dir().join("config.worktree").exists() {
             return None;
         }
         let index = self.repo.index_or_empty().ok()?;
@@ -207,11 +221,16 @@ fn cached_tree(repo: &gix::Repository, id: gix::ObjectId, name: &[u8]) -> Attemp
 }
 
 fn is_unusual(repo: &gix::Repository) -> bool {
-    let config = repo.config_snapshot();
     // A conditional include may depend on the worktree or its branch, and this process is in the spawner's worktree.
-    if config.plumbing().sections_by_name("includeIf").is_some_and(|mut sections| sections.next().is_some()) {
-        return true;
-    }
+    has_section(repo, "includeIf", |_| true) || has_unusual_keys(repo)
+}
+
+fn has_section(repo: &gix::Repository, name: &str, is_like: impl FnMut(SectionRef<'_>) -> bool) -> bool {
+    repo.config_snapshot().plumbing().sections_by_name(name).is_some_and(|mut sections| sections.any(is_like))
+}
+
+fn has_unusual_keys(repo: &gix::Repository) -> bool {
+    let config = repo.config_snapshot();
     let is_set = |key: &str| config.string(key).is_some_and(|value| value != "false");
     let is_off = |key: &str| config.boolean(key) == Some(false);
     UNUSUAL.iter().any(|key| is_set(key)) || is_off("core.symlinks") || is_off("core.fileMode")

@@ -1,6 +1,6 @@
 //! The stand-in for a build without gix: git does everything.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
 use shopfloor_core::env::Env;
@@ -14,13 +14,22 @@ pub enum Native {}
 #[expect(dead_code, reason = "nothing is found without gix")]
 pub enum Containment {
     Merged,
+    PatchEqual,
+    Squashed,
     Missing,
-    Ask,
 }
 
 impl Native {
     pub fn open(_env: &Env, _worktree: &Worktree) -> Option<Native> {
         None
+    }
+
+    pub fn open_at(_env: &Env, _dir: &Path) -> Option<Native> {
+        None
+    }
+
+    pub fn has_unshared_commits(&self) -> Option<bool> {
+        match *self {}
     }
 
     pub fn head(&self) -> Option<String> {

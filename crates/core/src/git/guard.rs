@@ -204,10 +204,22 @@ impl Git {
     }
 }
 
-/// Whether a directory of a worktree is a repository of its own; so too where a directory cannot be read.
-pub fn holds_repository(worktree: &Path) -> bool {
-    let entries = walkdir::WalkDir::new(worktree).min_depth(2);
-    entries.into_iter().any(|entry| entry.map_or(true, |entry| entry.file_name() == ".git"))
+/// The directories of a worktree that are repositories of their own; none if a directory cannot be read.
+pub fn repositories_inside(worktree: &Path) -> Option<Vec<PathBuf>> {
+    let mut found = Vec::new();
+    let mut entries = walkdir::WalkDir::new(worktree).min_depth(1).into_iter();
+    while let Some(entry) = entries.next() {
+        let entry = entry.ok()?;
+        if entry.file_name() == ".git" {
+            if entry.file_type().is_dir() {
+                entries.skip_current_dir();
+            }
+            if entry.depth() > 1 {
+                found.extend(entry.path().parent().map(Path::to_path_buf));
+            }
+        }
+    }
+    Some(found)
 }
 
 /// How keys begin and end by which a look at a repository runs a program; file monitors and hooks are off anyway.

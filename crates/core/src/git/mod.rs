@@ -15,7 +15,7 @@ use crate::lock::Lock;
 use crate::proc::{self, Cmd, Output};
 
 use self::guard::{NO_HOOKS, NO_PROGRAMS, Pinned};
-pub use self::guard::{holds_repository, recorded_dir};
+pub use self::guard::{recorded_dir, repositories_inside};
 pub use self::worktrees::ListedWorktree;
 
 /// The variables that tie git to one repository: `git rev-parse --local-env-vars` of git 2.39 to 2.47.

@@ -46,8 +46,10 @@ impl History<'_> {
     pub fn contained(&self, tip: &str, into: &str) -> Result<Option<&'static str>> {
         match self.native.as_ref().and_then(|native| native.containment(tip, into)) {
             Some(Containment::Merged) => Ok(Some("merged into")),
+            Some(Containment::PatchEqual) => Ok(Some("patch-equal in")),
+            Some(Containment::Squashed) => Ok(Some("squashed into")),
             Some(Containment::Missing) => Ok(None),
-            Some(Containment::Ask) | None => contained(self.place, self.git, tip, &format!("refs/heads/{into}")),
+            None => contained(self.place, self.git, tip, &format!("refs/heads/{into}")),
         }
     }
 }

@@ -4,7 +4,7 @@ use shopfloor_core::config::Line;
 use shopfloor_core::env::Env;
 use shopfloor_core::error::Result;
 use shopfloor_core::fs;
-use shopfloor_core::git::{self, Git, holds_repository};
+use shopfloor_core::git::{self, Git, repositories_inside};
 
 use super::history::History;
 use super::repository;
@@ -74,7 +74,8 @@ pub fn condition(
 ) -> Result<Condition> {
     let mut found = without_git(inspection.place, known, all, liveness)?;
     if known.agent.kind == AgentKind::Subtree && !known.worktree.is_lost {
-        ask_git(inspection, known, all, &mut found)?;
+        let native = repository::native(inspection.env, inspection.place, &known.worktree);
+        ask_git(inspection, native, known, all, &mut found)?;
     }
     Ok(found)
 }
@@ -96,15 +97,41 @@ pub fn glance(
     let native = repository::native(env, place, worktree);
     // First of all this checks that the worktree is the one that the repository has recorded.
     let git = &worktree.git(git, place)?;
-    match native.as_ref().and_then(Native::is_changed) {
-        Some(true) => found.changes.push("(not looked at one by one)".into()),
-        Some(false) if !holds_repository(&worktree.path) => {
-            found.changes.extend(unfinished(worktree));
-            find_branch(&History { git, native, place, worktree }, known, all, &mut found)?;
-        }
-        _ => ask_git(inspection, known, all, &mut found)?,
+    let is_changed = native.as_ref().and_then(Native::is_changed);
+    if is_changed == Some(true) {
+        found.changes.push("(not looked at one by one)".into());
+        return Ok(found);
     }
+    let inner = if is_changed.is_some() { inner_loss(env, place, worktree) } else { None };
+    let Some(loss) = inner else {
+        ask_git(inspection, native, known, all, &mut found)?;
+        return Ok(found);
+    };
+    found.submodule = loss;
+    found.changes.extend(unfinished(worktree));
+    find_branch(&History { git, native, place, worktree }, known, all, &mut found)?;
     Ok(found)
+}
+
+/// What would be lost with the repositories inside a worktree without changes, all of them in directories that git
+/// ignores; none if only git can tell. A linked worktree of this repository is none of them.
+#[expect(clippy::option_option, reason = "not knowing is not the same as knowing of none")]
+fn inner_loss(env: &Env, place: &Place, worktree: &Worktree) -> Option<Option<String>> {
+    let common_dir = place.common_dir.canonicalize().ok()?;
+    for inner in repositories_inside(&worktree.path)? {
+        if git::common_dir_of(&inner).as_ref() == Some(&common_dir) {
+            continue;
+        }
+        let native = Native::open_at(env, &inner)?;
+        let why = match native.is_changed()? {
+            true => "has changes of its own",
+            false if native.has_unshared_commits()? => "has commits that are nowhere else",
+            false => continue,
+        };
+        let shown = inner.strip_prefix(&worktree.path).unwrap_or(&inner).display();
+        return Some(Some(format!("the repository in {shown}, which git ignores, {why}")));
+    }
+    Some(None)
 }
 
 /// What is known of an agent without looking into its worktree.
@@ -148,7 +175,13 @@ fn unfinished(worktree: &Worktree) -> impl Iterator<Item = String> {
     open.map(|name| format!("({name}: git is in the middle of something)"))
 }
 
-fn ask_git(inspection: &Inspection<'_>, known: &KnownAgent, all: &[KnownAgent], found: &mut Condition) -> Result<()> {
+fn ask_git(
+    inspection: &Inspection<'_>,
+    native: Option<Native>,
+    known: &KnownAgent,
+    all: &[KnownAgent],
+    found: &mut Condition,
+) -> Result<()> {
     let Inspection { place, git, .. } = *inspection;
     let worktree = &known.worktree;
     let git = &worktree.git(git, place)?;
@@ -179,7 +212,7 @@ fn ask_git(inspection: &Inspection<'_>, known: &KnownAgent, all: &[KnownAgent], 
             None => git.ignored_losses(&place.common_dir, &worktree.path)?,
         };
     }
-    find_branch(&History { git, native: None, place, worktree }, known, all, found)
+    find_branch(&History { git, native, place, worktree }, known, all, found)
 }
 
 /// The path in a record of `git status --porcelain=v2`.

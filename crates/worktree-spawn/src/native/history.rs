@@ -1,13 +1,11 @@
-//! Whether a branch holds commits that another one lacks, computed in this process. Comparing patches is left to git.
+//! Whether a branch holds commits that another one lacks, computed in this process.
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::{HashMap, HashSet};
 
 use gix::ObjectId;
-use gix::bstr::BString;
-use gix::diff::tree::Recorder;
-use gix::diff::tree::recorder::Change;
 use gix::revision::walk::Info;
 
+use crate::native::patch::Patch;
 use crate::native::{Attempt, Native};
 
 /// How the commits of one branch relate to another branch.
@@ -15,14 +13,13 @@ use crate::native::{Attempt, Native};
 pub enum Containment {
     /// All of them are reachable from the other branch.
     Merged,
-    /// No commit on the other branch touches the same paths, so none of them was applied there.
+    /// Each of them has a commit on the other branch that makes the same change.
+    PatchEqual,
+    /// One commit on the other branch makes the change that they make together.
+    Squashed,
+    /// The other branch lacks some of them.
     Missing,
-    /// Commits on the other branch touch the same paths, so git has to compare the patches.
-    Ask,
 }
-
-/// The number of commits above which git compares them.
-const MANY: usize = 1000;
 
 impl Native {
     /// How the commits of `tip` relate to the branch `into`; none if only git can tell.
@@ -35,82 +32,102 @@ impl Native {
 
     /// The number of commits of HEAD that no branch, tag or remote has; none if only git can tell.
     pub fn loose_commits(&self) -> Option<usize> {
-        let references = self.repo.references().ok()?;
-        let mut kept = Vec::new();
-        for prefix in ["refs/heads/", "refs/tags/", "refs/remotes/"] {
-            for reference in references.prefixed(prefix).ok()? {
-                let id = reference.ok()?.into_fully_peeled_id().ok()?;
+        let kept = self.tips(&["refs/heads/", "refs/tags/", "refs/remotes/"]).ok()?;
+        let head = self.repo.head_id().ok()?.detach();
+        Some(self.commits([head], kept).ok()?.len())
+    }
+
+    /// Whether HEAD or any reference has commits that no remote has; none if only git can tell.
+    pub fn has_unshared_commits(&self) -> Option<bool> {
+        let shared = self.tips(&["refs/remotes/"]).ok()?;
+        let mut own = self.tips(&["refs/"]).ok()?;
+        own.push(self.repo.head_id().ok()?.detach());
+        Some(!self.commits(own, shared).ok()?.is_empty())
+    }
+
+    /// The commits that the references with one of these prefixes point at.
+    fn tips(&self, prefixes: &[&str]) -> Attempt<Vec<ObjectId>> {
+        let references = self.repo.references()?;
+        let mut tips = Vec::new();
+        for prefix in prefixes {
+            for reference in references.prefixed(*prefix)? {
+                let id = reference?.into_fully_peeled_id()?;
                 // A tag may point at a file.
-                if id.header().ok()?.kind().is_commit() {
-                    kept.push(id.detach());
+                if id.header()?.kind().is_commit() {
+                    tips.push(id.detach());
                 }
             }
         }
-        let head = self.repo.head_id().ok()?.detach();
-        Some(self.commits(head, kept).ok()?.len())
+        Ok(tips)
     }
 
     fn compare(&self, tip: ObjectId, into: ObjectId) -> Attempt<Containment> {
-        let ours = self.commits(tip, [into])?;
+        let ours = self.commits([tip], [into])?;
         if ours.is_empty() {
             return Ok(Containment::Merged);
         }
-        let theirs = self.commits(into, [tip])?;
+        let theirs = self.commits([into], [tip])?;
         if theirs.is_empty() {
             return Ok(Containment::Missing);
         }
-        if ours.len() > MANY || theirs.len() > MANY {
-            return Ok(Containment::Ask);
-        }
-        let mut touched = HashSet::new();
+        let mut patches: HashMap<_, Vec<Patch>> = HashMap::new();
         for commit in theirs.iter().filter(|commit| commit.parent_ids.len() < 2) {
-            touched.insert(self.paths(commit.parent_ids.first().copied(), commit.id)?);
+            let patch = self.patch(commit.parent_ids.first().copied(), commit.id)?;
+            patches.entry(patch.paths()).or_default().push(patch);
         }
-        // Equal patches touch the same paths. A merge has no patch.
-        let mut is_each_there = true;
-        for commit in &ours {
+        let is_applied = |patch: &Patch| -> Attempt<bool> {
+            for candidate in patches.get(&patch.paths()).into_iter().flatten() {
+                if self.is_same_patch(patch, candidate)? {
+                    return Ok(true);
+                }
+            }
+            Ok(false)
+        };
+        if self.is_each_applied(&ours, is_applied)? {
+            return Ok(Containment::PatchEqual);
+        }
+        for base in self.bases(&ours)? {
+            if is_applied(&self.patch(Some(base), tip)?)? {
+                return Ok(Containment::Squashed);
+            }
+        }
+        Ok(Containment::Missing)
+    }
+
+    /// Whether each of these commits is applied. A merge has no patch.
+    fn is_each_applied(&self, commits: &[Info<'_>], is_applied: impl Fn(&Patch) -> Attempt<bool>) -> Attempt<bool> {
+        for commit in commits {
             let parent = commit.parent_ids.first().copied();
-            is_each_there &= commit.parent_ids.len() < 2 && touched.contains(&self.paths(parent, commit.id)?);
+            if commit.parent_ids.len() > 1 || !is_applied(&self.patch(parent, commit.id)?)? {
+                return Ok(false);
+            }
         }
+        Ok(true)
+    }
+
+    /// The merge bases of a branch and another one, from the commits that only the branch has.
+    fn bases(&self, ours: &[Info<'_>]) -> Attempt<Vec<ObjectId>> {
         let own: HashSet<ObjectId> = ours.iter().map(|commit| commit.id).collect();
         let parents = ours.iter().flat_map(|commit| &commit.parent_ids);
-        let bases: HashSet<ObjectId> = parents.filter(|id| !own.contains(*id)).copied().collect();
-        // With several bases, only git knows which one counts; without one, there is nothing to compare.
-        let is_squashed = match (bases.iter().next(), bases.len()) {
-            (Some(base), 1) => touched.contains(&self.paths(Some(*base), tip)?),
-            (_, 0) => false,
-            _ => true,
-        };
-        Ok(if is_each_there || is_squashed { Containment::Ask } else { Containment::Missing })
+        let shared: HashSet<ObjectId> = parents.filter(|id| !own.contains(*id)).copied().collect();
+        let mut bases = Vec::new();
+        for base in &shared {
+            let others = shared.iter().filter(|other| *other != base).copied();
+            // One that another one contains is none.
+            if !self.commits([*base], others)?.is_empty() {
+                bases.push(*base);
+            }
+        }
+        Ok(bases)
     }
 
-    /// The commits reachable from `tip` and from none of `without`.
-    fn commits(&self, tip: ObjectId, without: impl IntoIterator<Item = ObjectId>) -> Attempt<Vec<Info<'_>>> {
-        let walk = self.repo.rev_walk([tip]).with_hidden(without).all()?;
+    /// The commits reachable from `tips` and from none of `without`.
+    fn commits(
+        &self,
+        tips: impl IntoIterator<Item = ObjectId>,
+        without: impl IntoIterator<Item = ObjectId>,
+    ) -> Attempt<Vec<Info<'_>>> {
+        let walk = self.repo.rev_walk(tips).with_hidden(without).all()?;
         Ok(walk.collect::<Result<Vec<_>, _>>()?)
-    }
-
-    /// The paths of the files that differ between two commits, or between the empty tree and one.
-    fn paths(&self, from: Option<ObjectId>, to: ObjectId) -> Attempt<BTreeSet<BString>> {
-        let from = match from {
-            Some(id) => self.repo.find_commit(id)?.tree()?,
-            None => self.repo.empty_tree(),
-        };
-        let to = self.repo.find_commit(to)?.tree()?;
-        let (mut recorder, objects) = (Recorder::default(), &self.repo.objects);
-        let state = gix::diff::tree::State::default();
-        gix::diff::tree(
-            gix::objs::TreeRefIter::from_bytes(&from.data, self.repo.object_hash()),
-            gix::objs::TreeRefIter::from_bytes(&to.data, self.repo.object_hash()),
-            state,
-            objects,
-            &mut recorder,
-        )?;
-        let changed = recorder.records.into_iter().map(|change| match change {
-            Change::Addition { entry_mode, path, .. }
-            | Change::Deletion { entry_mode, path, .. }
-            | Change::Modification { entry_mode, path, .. } => (entry_mode, path),
-        });
-        Ok(changed.filter(|(mode, _)| !mode.is_tree()).map(|(_, path)| path).collect())
     }
 }

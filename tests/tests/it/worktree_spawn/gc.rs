@@ -1,18 +1,22 @@
 //! `gc`: what it removes, and what looking costs.
 
 use crate::support::spawn::{app, subtree};
-use crate::support::world::{World, text, traced};
+use crate::support::world::{World, text, traced, write};
 
 #[test]
 fn gc_starts_as_many_processes_for_many_agents_as_for_few() {
-    let w = World::new();
+    let mut w = World::new();
+    // What many users have in their configuration.
+    let usual = "[filter \"lfs\"]\nclean = false\nrequired = true\n[includeIf \"gitdir:/work/\"]\npath = ~/work\n";
+    write(&w.home("gitconfig"), usual);
+    w.set("GIT_CONFIG_GLOBAL", w.home("gitconfig").to_string_lossy());
     let app = app(&w);
     app.write(".gitignore", "ignored/\n");
     app.git(&["add", ".gitignore"]);
     app.git(&["commit", "-q", "-m", "ignore"]);
     let mut counts = Vec::new();
     for round in 0..3 {
-        for shape in ["alive", "merged", "missing", "dirty", "detached"] {
+        for shape in ["alive", "merged", "missing", "dirty", "detached", "squashed", "picked", "holder", "keeper"] {
             let child = subtree(&app, &[&format!("{shape}-{round}")]);
             child.write("ignored/deep/file", "x");
             if shape == "alive" {
@@ -25,6 +29,16 @@ fn gc_starts_as_many_processes_for_many_agents_as_for_few() {
                 "merged" => drop(app.git(&["merge", "-q", "--no-edit", &format!("main.{shape}-{round}")])),
                 "dirty" => child.write("new", "x"),
                 "detached" => drop(child.git(&["switch", "-q", "--detach"])),
+                "squashed" => {
+                    child.commit("more", &format!("{round}\n"));
+                    app.git(&["merge", "-q", "--squash", &format!("main.squashed-{round}")]);
+                    app.git(&["commit", "-q", "-m", "squashed"]);
+                }
+                "picked" => drop(app.git(&["cherry-pick", &format!("main.picked-{round}")])),
+                "holder" => drop(child.git(&["clone", "-q", app.path.to_str().unwrap(), "ignored/lib"])),
+                "keeper" => {
+                    child.sh("git init -q ignored/lib && git -C ignored/lib commit -q --allow-empty -m own").exit(0);
+                }
                 _ => {}
             }
             app.spawn(&["run", &format!("main.{shape}-{round}"), "--", "true"]).exit(0);
@@ -37,6 +51,10 @@ fn gc_starts_as_many_processes_for_many_agents_as_for_few() {
             ("missing", "kept main.missing-0: main.missing-0 has commits that main lacks"),
             ("dirty", "kept main.dirty-0: it has uncommitted changes"),
             ("detached", "kept main.detached-0: it no longer holds the branch it was made with"),
+            ("squashed", "would remove main.squashed-0"),
+            ("picked", "would remove main.picked-0"),
+            ("holder", "kept main.holder-0: main.holder-0 has commits that main lacks"),
+            ("keeper", "kept main.keeper-0: the repository in ignored/lib, which git ignores, has commits"),
         ] {
             assert!(said.stdout.contains(why), "{shape}: {}", said.stdout);
         }
@@ -53,7 +71,7 @@ fn gc_agrees_with_git() {
     app.git(&["add", ".gitignore"]);
     app.git(&["commit", "-q", "-m", "ignore"]);
     let end = |name: &str| app.spawn(&["run", &format!("main.{name}"), "--", "true"]).exit(0);
-    for name in ["squashed", "picked", "half-picked", "same-path", "merges", "loose", "tagged"] {
+    for name in ["squashed", "picked", "half-picked", "same-path", "merges", "loose", "tagged", "updated"] {
         let child = subtree(&app, &[name]);
         child.commit(&format!("{name}-1"), "1\n");
         child.commit(&format!("{name}-2"), "2\n");
@@ -63,6 +81,11 @@ fn gc_agrees_with_git() {
                 child.commit("side", "1\n");
                 child.git(&["switch", "-q", "main.merges"]);
                 child.git(&["merge", "-q", "--no-edit", "side"]);
+            }
+            "updated" => {
+                app.commit("meanwhile", "1\n");
+                child.git(&["merge", "-q", "--no-edit", "main"]);
+                child.commit("updated-3", "3\n");
             }
             "loose" | "tagged" => {
                 child.git(&["switch", "-q", "--detach"]);
@@ -81,12 +104,15 @@ fn gc_agrees_with_git() {
     app.git(&["merge", "-q", "--squash", "main.squashed"]);
     app.git(&["commit", "-q", "-m", "squashed"]);
     app.git(&["cherry-pick", "main.picked~1", "main.picked", "main.half-picked"]);
+    app.git(&["merge", "-q", "--squash", "main.updated"]);
+    app.git(&["commit", "-q", "-m", "updated"]);
     app.commit("same-path-1", "another text\n");
     app.commit("same-path-2", "another text\n");
     let said = app.spawn(&["gc", "-n"]).exit(0).stdout;
     for line in [
         "would remove main.squashed\n",
         "would remove main.picked\n",
+        "would remove main.updated\n",
         "kept main.half-picked: main.half-picked has commits that main lacks\n",
         "kept main.same-path: main.same-path has commits that main lacks\n",
         "kept main.merges: main.merges has commits that main lacks\n",
@@ -95,6 +121,55 @@ fn gc_agrees_with_git() {
         "kept main.holder: the repository in ignored/lib, which git ignores, has commits that are nowhere else\n",
     ] {
         assert!(said.contains(line), "{line}{said}");
+    }
+}
+
+#[test]
+fn gc_compares_changes_not_the_files_around_them() {
+    let w = World::new();
+    let app = app(&w);
+    let lines = |edit: &dyn Fn(usize) -> String| (1..=40).map(|n| edit(n) + "\n").collect::<String>();
+    let plain = |n: usize| format!("line {n}");
+    for name in ["shifted", "near", "spaced", "twice", "mode", "binary"] {
+        app.commit(&format!("{name}.txt"), &lines(&plain));
+    }
+    let end = |name: &str| app.spawn(&["run", &format!("main.{name}"), "--", "true"]).exit(0);
+    let at_20 = |text: &'static str| lines(&move |n| if n == 20 { text.into() } else { plain(n) });
+    let both = |text: &'static str| lines(&move |n| if n == 10 || n == 30 { text.into() } else { plain(n) });
+    for (name, text) in [
+        ("shifted", at_20("theirs")),
+        ("near", at_20("theirs")),
+        ("spaced", at_20("their text")),
+        ("twice", both("theirs")),
+        ("mode", at_20("theirs")),
+        ("binary", "\0theirs".into()),
+    ] {
+        subtree(&app, &[name]).commit(&format!("{name}.txt"), &text);
+        end(name);
+    }
+    // The same change further down, beside a changed line, with another space, half of it, with a mode, and as bytes.
+    app.commit("shifted.txt", &("top\n".repeat(30) + &lines(&plain)));
+    app.commit("shifted.txt", &("top\n".repeat(30) + &at_20("theirs")));
+    let near = |text: &'static str| {
+        lines(&move |n| match n {
+            20 => text.into(),
+            21 => "ours".into(),
+            n => plain(n),
+        })
+    };
+    app.commit("near.txt", &near("line 20"));
+    app.commit("near.txt", &near("theirs"));
+    app.commit("spaced.txt", &at_20("their  text"));
+    app.commit("twice.txt", &lines(&|n| if n == 10 { "theirs".into() } else { plain(n) }));
+    app.git(&["update-index", "--chmod=+x", "mode.txt"]);
+    app.sh("chmod +x mode.txt").exit(0);
+    app.commit("mode.txt", &at_20("theirs"));
+    app.commit("binary.txt", "\0ours");
+    let said = app.spawn(&["gc", "-n"]).exit(0).stdout;
+    let kept = |name: &str| format!("kept main.{name}: main.{name} has commits that main lacks\n");
+    assert!(said.contains("would remove main.shifted\n"), "{said}");
+    for name in ["near", "spaced", "twice", "mode", "binary"] {
+        assert!(said.contains(&kept(name)), "{name}: {said}");
     }
 }
 

@@ -262,6 +262,24 @@ fn an_event_delivered_late_comes_once_more_unless_acknowledged() {
 }
 
 #[test]
+fn a_lease_runs_out_after_five_minutes_and_can_still_be_acknowledged() {
+    let w = World::new();
+    let (app, child, mut client) = root_and_child(&w);
+    let late = slow(&mut client, &child, "late");
+    let wait_in = |minutes: i64, args: &[&str]| {
+        let now = (jiff::Timestamp::now() + jiff::SignedDuration::from_mins(minutes)).to_string();
+        app.run_with("worktree-spawn", &[&["wait", "--timeout", "0s"], args].concat(), &[("SHOPFLOOR_NOW", &now)])
+    };
+    wait_in(4, &[]).exit(124).any_err();
+    let again = wait_in(6, &["--lease", "1h"]).exit(0).json();
+    assert_eq!(again["uid"], late["event"]["uid"]);
+    assert_eq!(pending(&app), 1);
+    let next = json!({ "timeout_secs": 0, "after_event_id": late["event"]["id"] });
+    assert_eq!(client.call("wait_for_event", next)["timeout"], true);
+    assert_eq!(pending(&app), 0);
+}
+
+#[test]
 fn a_new_wait_ends_the_one_before() {
     let w = World::new();
     let (_app, child, mut client) = root_and_child(&w);
