@@ -5,10 +5,10 @@ use std::collections::{BTreeMap, BTreeSet};
 /// core's rooms, the lowest first; each may use those on an earlier line, and on its own line as long as no circle comes of
 /// it.
 const CORE: &[&[&str]] = &[
-    &["text", "path", "hash", "env", "error", "agents"],
+    &["text", "path", "hash", "env", "error", "time", "agents"],
     &["proc", "fs", "lock"],
     &["git", "config", "approval", "hook", "farewell"],
-    &["ui", "args", "hook_command"],
+    &["ui", "args", "doctor", "hook_command"],
     &["lib"],
 ];
 

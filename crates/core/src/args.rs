@@ -3,6 +3,7 @@
 use std::ffi::OsString;
 use std::path::Path;
 use std::process::ExitCode;
+use std::time::Duration;
 
 use clap::error::ErrorKind;
 use clap::{Args, Parser, ValueEnum};
@@ -10,6 +11,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use crate::env::Env;
 use crate::error::{Exit, Failure, Result};
+use crate::time::{self, Unit};
 use crate::ui::{Options, Ui};
 
 /// The exit codes, for the end of every `--help`.
@@ -30,6 +32,9 @@ pub struct Common {
     /// Run as if started in DIR; a second one starts from the first
     #[arg(short = 'C', value_name = "DIR", global = true, help_heading = "Common options")]
     pub dirs: Vec<OsString>,
+    /// Show what would be done and change nothing
+    #[arg(short = 'n', long, global = true, help_heading = "Common options")]
+    pub dry_run: bool,
     /// Answer in JSON: one document, or JSON Lines for lists
     #[arg(long, global = true, help_heading = "Common options")]
     pub json: bool,
@@ -61,6 +66,11 @@ pub trait CommandLine: Parser {
     /// The flags it shares with the other tools.
     fn common(&self) -> &Common;
 
+    /// The flags of settings, each with the subcommands that use it. The help of the others does not list it.
+    fn uses() -> &'static [(&'static str, &'static [&'static str])] {
+        &[]
+    }
+
     /// Whether the command is called where nothing may fail. Then every failure is a notice, and the exit code is 0.
     fn must_not_fail(_args: &[OsString]) -> bool {
         false
@@ -70,6 +80,34 @@ pub trait CommandLine: Parser {
     fn needs_no_directory(&self) -> bool {
         false
     }
+}
+
+/// A tool's command line as clap knows it. A subcommand takes every global flag, but its help lists only those that it
+/// uses.
+pub fn command<C: CommandLine>() -> clap::Command {
+    let mut command = C::command();
+    for (id, users) in C::uses() {
+        let Some(flag) = command.get_arguments().find(|arg| arg.get_id() == *id).cloned() else { continue };
+        let names: Vec<String> = command.get_subcommands().map(|sub| sub.get_name().to_owned()).collect();
+        for name in names {
+            // clap does not pass a global flag on to a subcommand that has one of this id.
+            let own = flag.clone().hide(!users.contains(&name.as_str()));
+            let has_one = |sub: &clap::Command| sub.get_arguments().any(|arg| arg.get_id() == *id);
+            command = command.mut_subcommand(name, |sub| if has_one(&sub) { sub } else { sub.arg(own) });
+        }
+    }
+    name_examples(command)
+}
+
+/// Puts the tool's name into the examples that several tools share.
+fn name_examples(mut command: clap::Command) -> clap::Command {
+    let tool = command.get_name().to_owned();
+    for sub in command.get_subcommands_mut().flat_map(clap::Command::get_subcommands_mut) {
+        if let Some(example) = sub.get_after_help().map(ToString::to_string).filter(|text| text.contains("{tool}")) {
+            *sub = sub.clone().after_help(example.replace("{tool}", &tool));
+        }
+    }
+    command
 }
 
 /// The `main` of every tool: reads the process, parses, runs, reports, and returns the exit code.
@@ -115,12 +153,13 @@ fn options(env: &Env, common: &Common) -> Options {
         Color::Never => false,
         Color::Auto => env.stderr_is_terminal && env.var("NO_COLOR").is_none(),
     };
-    Options { json: common.json, quiet: common.quiet, verbose: common.verbose, color }
+    Options { json: common.json, dry_run: common.dry_run, quiet: common.quiet, verbose: common.verbose, color }
 }
 
 /// Parses the command line. `--help` and `--version` are answered here and are no failure.
 fn parse<C: CommandLine>(tool: &'static str, ui: &Ui, env: &Env) -> Result<C, Option<Failure>> {
-    let error = match C::try_parse_from(&env.args) {
+    let parsed = command::<C>().try_get_matches_from(&env.args).and_then(|matches| C::from_arg_matches(&matches));
+    let error = match parsed {
         Ok(cli) => return Ok(cli),
         Err(error) => error,
     };
@@ -137,10 +176,29 @@ fn parse<C: CommandLine>(tool: &'static str, ui: &Ui, env: &Env) -> Result<C, Op
     let mut lines =
         rendered.lines().map(str::trim_end).filter(|l| !l.is_empty() && !l.starts_with("For more information"));
     let message = lines.next().unwrap_or("bad usage").trim_start_matches("error: ").to_owned();
+    let named = subcommands_of(&command::<C>(), &env.args);
     let failure = Failure::usage(message)
         .details(lines.map(|l| l.trim_start().to_owned()))
-        .hint(format!("run `{tool} --help` to see what it takes"));
+        .hint(format!("run `{tool}{named} --help` to see what it takes"));
     Err(Some(failure))
+}
+
+/// The subcommands that a command line names, each after a blank.
+fn subcommands_of(command: &clap::Command, args: &[OsString]) -> String {
+    let (mut command, mut named) = (command, String::new());
+    for word in args.iter().skip(1).filter_map(|word| word.to_str()).take_while(|word| *word != "--") {
+        if let Some(sub) = command.find_subcommand(word) {
+            named = format!("{named} {}", sub.get_name());
+            command = sub;
+        }
+    }
+    named
+}
+
+/// The length of time in a flag; a number alone means seconds. Exit 2 for anything else.
+pub fn flag_duration(flag: &str, text: &str) -> Result<Duration> {
+    time::parse_duration(text, Unit::Seconds)
+        .ok_or_else(|| Failure::usage(format!("{flag} must be a length of time, not `{text}`")).hint(time::DURATIONS))
 }
 
 /// What `--since` names.
@@ -171,16 +229,8 @@ impl Since {
         if let Ok(time) = format!("{text}T00:00:00Z").parse() {
             return Ok(Since::Time(time));
         }
-        let scale = match text.chars().last() {
-            Some('s') => Some(1),
-            Some('m') => Some(60),
-            Some('h') => Some(3600),
-            Some('d') => Some(86_400),
-            _ => None,
-        };
-        let number = scale.and_then(|_| text[..text.len() - 1].parse::<i64>().ok()).filter(|n| *n >= 0);
-        let secs = number.zip(scale).and_then(|(number, scale)| number.checked_mul(scale));
-        let time = secs.and_then(|secs| now.checked_sub(SignedDuration::from_secs(secs)).ok());
+        let ago = time::parse_duration(text, Unit::Seconds).and_then(|ago| SignedDuration::try_from(ago).ok());
+        let time = ago.and_then(|ago| now.checked_sub(ago).ok());
         time.map(Since::Time).ok_or_else(|| {
             Failure::usage(format!("--since must be a time, a number or `all`, not `{text}`"))
                 .hint("write 2026-01-31T12:00:00Z, 30m (ago), the `seq` of the last record you have, or all")

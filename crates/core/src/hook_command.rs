@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use clap::{Args, Subcommand};
+use clap::Subcommand;
 use serde_json::json;
 
 use crate::env::Env;
@@ -15,34 +15,24 @@ use crate::hook::{self, Installed};
 use crate::text::printable;
 use crate::ui::Ui;
 
-/// The flag of every command that writes.
-#[derive(Args, Clone, Copy, Debug, Default)]
-pub struct DryRun {
-    /// Show what would be done and change nothing
-    #[arg(short = 'n', long)]
-    pub dry_run: bool,
-}
-
 /// The subcommands of `hook`.
 #[derive(Debug, Subcommand)]
 pub enum HookCommand {
     /// Install this tool's git hooks, keeping a hook that is there already
-    #[command(
-        after_help = "Example:\n  sweatfile-apply hook install && overlay-sync hook install && ledger-synth hook install"
-    )]
-    Install(DryRun),
+    #[command(after_help = "Example:\n  {tool} hook install")]
+    Install,
     /// Take the hooks out again and put back what was there before
-    #[command(after_help = "Example:\n  overlay-sync hook uninstall")]
-    Uninstall(DryRun),
+    #[command(after_help = "Example:\n  {tool} hook uninstall")]
+    Uninstall,
     /// Tell whether the hooks are installed: 0 yes, 1 no
-    #[command(after_help = "Example:\n  overlay-sync hook status || overlay-sync hook install")]
+    #[command(after_help = "Example:\n  {tool} hook status || {tool} hook install")]
     Status,
-    /// What a hook's stub calls, with git's own arguments
+    /// Run a hook as its stub does, with git's own arguments
     ///
     /// Only pre-push and pre-remove can refuse anything; in other hooks problems are notices and the exit code is 0.
     /// git has no hook pre-remove: run `hook run pre-remove PATH` before you remove a worktree, and keep the worktree
     /// if that fails.
-    #[command(after_help = "Example:\n  sweatfile-apply hook run post-checkout \"$@\"      # in a hook of your own")]
+    #[command(after_help = "Example:\n  {tool} hook run post-checkout \"$@\"      # in a hook of your own")]
     Run {
         /// The hook's name: post-checkout and pre-remove (sweatfile-apply, overlay-sync), pre-push, post-merge or
         /// post-rewrite (ledger-synth)
@@ -78,12 +68,12 @@ pub fn run(
 ) -> Result<Exit> {
     let hooks: Vec<&'static str> = hook::of(tool).collect();
     let (name, args) = match command {
-        HookCommand::Install(args) => {
-            hooks.iter().try_for_each(|hook| install(ui, env, tool, hook, args.dry_run))?;
+        HookCommand::Install => {
+            hooks.iter().try_for_each(|hook| install(ui, env, tool, hook))?;
             return Ok(Exit::Done);
         }
-        HookCommand::Uninstall(args) => {
-            hooks.iter().try_for_each(|hook| uninstall(ui, env, tool, hook, args.dry_run))?;
+        HookCommand::Uninstall => {
+            hooks.iter().try_for_each(|hook| uninstall(ui, env, tool, hook))?;
             return Ok(Exit::Done);
         }
         HookCommand::Status => {
@@ -152,7 +142,8 @@ pub fn run_before_removal(
         _ => Failure { exit: Exit::No, ..failure },
     })?;
     if ui.is_json() && !notes.is_empty() {
-        ui.json(&json!({ "path": path.to_string_lossy(), "notes": notes }));
+        let path = path.to_string_lossy();
+        ui.json(&json!({ "path": path, "worktree": path, "notes": notes }));
     } else if !ui.is_json() {
         notes.iter().for_each(|note| ui.note(note));
     }
@@ -164,7 +155,8 @@ fn with_removal<'h>(tool: &str, hooks: &[&'h str]) -> Vec<&'h str> {
     hooks.iter().copied().chain(removal).collect()
 }
 
-fn install(ui: &Ui, env: &Env, tool: &'static str, hook: &'static str, dry_run: bool) -> Result<()> {
+fn install(ui: &Ui, env: &Env, tool: &'static str, hook: &'static str) -> Result<()> {
+    let dry_run = ui.is_dry();
     let mut git = Git::find(env)?;
     let repo = git.discover()?;
     if !dry_run {
@@ -176,12 +168,12 @@ fn install(ui: &Ui, env: &Env, tool: &'static str, hook: &'static str, dry_run: 
             if ui.is_json() {
                 ui.json(&json!({ "hook": hook, "path": status.path.to_string_lossy(), "installed": !dry_run || !changed, "chained": shown(&status.chained) }));
             } else {
-                let word = match (changed, dry_run) {
-                    (false, _) => "already installed",
-                    (true, true) => "would install",
-                    (true, false) => "installed",
-                };
-                ui.line(format!("{word} {}", printable(&status.path.display().to_string())));
+                let path = status.path.display().to_string();
+                match (changed, dry_run) {
+                    (false, _) => ui.detail(format!("{path} is installed already")),
+                    (true, true) => ui.done(format!("would install {}", printable(&path))),
+                    (true, false) => ui.done(format!("installed {}", printable(&path))),
+                }
             }
             if let Some(chained) = &status.chained {
                 ui.note(format!("the hook that was there still runs first: {}", chained.display()));
@@ -211,7 +203,8 @@ fn install(ui: &Ui, env: &Env, tool: &'static str, hook: &'static str, dry_run: 
     Ok(())
 }
 
-fn uninstall(ui: &Ui, env: &Env, tool: &'static str, hook: &'static str, dry_run: bool) -> Result<()> {
+fn uninstall(ui: &Ui, env: &Env, tool: &'static str, hook: &'static str) -> Result<()> {
+    let dry_run = ui.is_dry();
     let repo = Git::find(env)?.discover()?;
     let status = hook::status(&repo, hook)?;
     let there = status.tools.iter().any(|t| t == tool);
@@ -221,12 +214,12 @@ fn uninstall(ui: &Ui, env: &Env, tool: &'static str, hook: &'static str, dry_run
     if ui.is_json() {
         ui.json(&json!({ "hook": hook, "path": status.path.to_string_lossy(), "removed": there && !dry_run }));
     } else {
-        let word = match (there, dry_run) {
-            (false, _) => "not installed",
-            (true, true) => "would uninstall",
-            (true, false) => "uninstalled",
-        };
-        ui.line(format!("{word} {}", printable(&status.path.display().to_string())));
+        let path = status.path.display().to_string();
+        match (there, dry_run) {
+            (false, _) => ui.detail(format!("{path} is not installed")),
+            (true, true) => ui.done(format!("would uninstall {}", printable(&path))),
+            (true, false) => ui.done(format!("uninstalled {}", printable(&path))),
+        }
     }
     Ok(())
 }

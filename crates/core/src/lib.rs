@@ -1,8 +1,8 @@
 //! What the shopfloor tools share: everything about the machine (files, locks, processes, git,
 //! configuration, approvals, hooks, terminal) and nothing about their own subjects.
 //!
-//! Rooms import downwards only: `text path hash env error agents` ← `proc fs lock` ←
-//! `git config approval hook farewell` ← `ui args hook_command`. `cargo xtask tidy` holds them to it.
+//! Rooms import downwards only: `text path hash env error time agents` ← `proc fs lock` ←
+//! `git config approval hook farewell` ← `ui args doctor hook_command`. `cargo xtask tidy` holds them to it.
 
 pub mod text;
 
@@ -11,6 +11,7 @@ pub mod env;
 pub mod error;
 pub mod hash;
 pub mod path;
+pub mod time;
 
 pub mod fs;
 pub mod lock;
@@ -23,5 +24,6 @@ pub mod git;
 pub mod hook;
 
 pub mod args;
+pub mod doctor;
 pub mod hook_command;
 pub mod ui;

@@ -25,6 +25,8 @@ pub use crate::text::printable;
 pub struct Options {
     /// The answer as JSON.
     pub json: bool,
+    /// Nothing is changed; every record of a JSON answer says so.
+    pub dry_run: bool,
     /// No notices; warnings and errors stay.
     pub quiet: bool,
     /// Details as well.
@@ -52,6 +54,11 @@ impl Ui {
     /// Whether the answer is to be JSON.
     pub fn is_json(&self) -> bool {
         self.options.json
+    }
+
+    /// Whether to show what would be done, and change nothing.
+    pub fn is_dry(&self) -> bool {
+        self.options.dry_run
     }
 
     /// Whether a person can be asked.
@@ -135,14 +142,29 @@ impl Ui {
         Some(Failure::failed("cannot write the answer to stdout").because(broken))
     }
 
-    /// One JSON document, or one record of JSON Lines: an object that gets `"v":1` as first key.
+    /// One JSON document, or one record of JSON Lines: an object that gets `"v":1` as first key, and in a dry run
+    /// `"dry_run":true` as last.
     pub fn json(&self, answer: &impl Serialize) {
+        self.line(self.render(answer));
+    }
+
+    /// Records of JSON Lines, in one write, because a list of a thousand is one answer.
+    pub fn json_lines<T: Serialize>(&self, answers: impl IntoIterator<Item = T>) {
+        let lines: String = answers.into_iter().map(|answer| self.render(&answer) + "\n").collect();
+        self.answer(lines.as_bytes());
+    }
+
+    /// A record as [`Ui::json`] prints it.
+    pub fn render(&self, answer: &impl Serialize) -> String {
         let mut document = serde_json::Map::new();
         document.insert("v".into(), 1.into());
         if let Ok(serde_json::Value::Object(fields)) = serde_json::to_value(answer) {
             document.extend(fields);
         }
-        self.line(serde_json::Value::Object(document));
+        if self.options.dry_run {
+            document.insert("dry_run".into(), true.into());
+        }
+        serde_json::Value::Object(document).to_string()
     }
 
     /// The answer of every tool's `config`: each setting with its value and source.

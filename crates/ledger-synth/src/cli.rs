@@ -1,10 +1,10 @@
 //! The command line: the flags of every command, and the list of commands.
 
-use clap::{CommandFactory, Parser, Subcommand};
-use shopfloor_core::args::{CommandLine, Common, EXIT_CODES};
+use clap::{Parser, Subcommand};
+use shopfloor_core::args::{self, CommandLine, Common, EXIT_CODES};
 
 use crate::commands::{
-    add, archive, banner, config, conflicts, doctor, explain, hook, install, lint, merge_driver, migrate, prune,
+    add, archive, banner, check, config, conflicts, doctor, explain, hook, install, lint, merge_driver, migrate, prune,
     retract, synth,
 };
 use crate::settings::LedgerArgs;
@@ -18,7 +18,7 @@ use crate::settings::LedgerArgs;
     name = "ledger-synth",
     version,
     max_term_width = 100,
-    after_help = format!("Example:\n  ledger-synth add --now 'Review the parser' --done 'Wrote the parser' --decision lexer='by hand'\n  ledger-synth --no-confirm --commit\n  ledger-synth --check\n\n{EXIT_CODES}")
+    after_help = format!("Example:\n  ledger-synth add --now 'Review the parser' --done 'Wrote the parser' --decision lexer='by hand'\n  ledger-synth --yes --commit\n  ledger-synth --check\n\n{EXIT_CODES}")
 )]
 pub struct Cli {
     #[command(flatten)]
@@ -37,6 +37,7 @@ pub enum Command {
     Banner(banner::Args),
     Archive(archive::Args),
     Prune(prune::Args),
+    Check(check::Args),
     Explain(explain::Args),
     Conflicts(conflicts::Args),
     Retract(retract::Args),
@@ -50,6 +51,14 @@ pub enum Command {
 }
 
 impl CommandLine for Cli {
+    fn uses() -> &'static [(&'static str, &'static [&'static str])] {
+        &[
+            ("retention", &["prune", "config"]),
+            ("session_window", &["add", "banner", "archive", "doctor", "hook", "config"]),
+            ("min_interval", &["add", "config"]),
+        ]
+    }
+
     fn common(&self) -> &Common {
         &self.common
     }
@@ -57,5 +66,5 @@ impl CommandLine for Cli {
 
 /// The command line as clap knows it, for man pages, completions and the reference.
 pub fn command() -> clap::Command {
-    Cli::command()
+    args::command::<Cli>()
 }

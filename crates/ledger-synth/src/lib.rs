@@ -63,6 +63,7 @@ fn run(ui: &Ui, env: &Env, cli: Cli) -> Result<Exit> {
         Command::Banner(args) => commands::banner::run(ui, env, ledger, &args),
         Command::Archive(args) => commands::archive::run(ui, env, ledger, &args),
         Command::Prune(_) => commands::prune::run(ui, env, ledger),
+        Command::Check(args) => commands::check::run(ui, env, ledger, &args),
         Command::Explain(args) => commands::explain::run(ui, env, ledger, &args),
         Command::Conflicts(_) => commands::conflicts::run(ui, env, ledger),
         Command::Retract(args) => commands::retract::run(ui, env, ledger, &args),
@@ -70,7 +71,7 @@ fn run(ui: &Ui, env: &Env, cli: Cli) -> Result<Exit> {
         Command::Migrate(args) => commands::migrate::run(ui, env, ledger, &args),
         Command::MergeDriver(args) => commands::merge_driver::run(ui, env, ledger, &args),
         Command::Install(args) => commands::install::run(ui, env, ledger, &args),
-        Command::Doctor(_) => commands::doctor::run(ui, env, ledger),
+        Command::Doctor(args) => commands::doctor::run(ui, env, ledger, &args),
         Command::Hook(args) => commands::hook::run(ui, env, ledger, args),
         Command::Config(_) => commands::config::run(ui, env, ledger),
     }

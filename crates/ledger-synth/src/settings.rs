@@ -3,20 +3,22 @@
 use std::path::{Path, PathBuf};
 
 use jiff::SignedDuration;
-use shopfloor_core::config::{self, Config, Setting, SettingSource, SettingType, Trust, Value};
+use shopfloor_core::config::{self, Config, NEVER, Setting, SettingSource, SettingType, Trust, Value};
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Failure, Result};
 use shopfloor_core::git::Repo;
+use shopfloor_core::time::{self, Unit};
+use shopfloor_core::ui::Ui;
 
 use crate::tool::TOOL;
 
 /// The settings, in the order of `config`.
 pub const SETTINGS: &[Setting] = &[
     Setting::new("root", "LEDGER_SYNTH_ROOT", SettingType::Text, Trust::Approved).or("worktree"),
-    Setting::new("retention", "LEDGER_SYNTH_RETENTION", SettingType::Text, Trust::Open).or("7d"),
-    Setting::new("min_interval", "LEDGER_SYNTH_MIN_INTERVAL", SettingType::Text, Trust::Open)
+    Setting::new("retention", "LEDGER_SYNTH_RETENTION", SettingType::DurationOrNever, Trust::Open).or("7d"),
+    Setting::new("min_interval", "LEDGER_SYNTH_MIN_INTERVAL", SettingType::DurationOrNever, Trust::Open)
         .or("30m, for checkpoints"),
-    Setting::new("session_window", "LEDGER_SYNTH_SESSION_WINDOW", SettingType::Text, Trust::Open),
+    Setting::new("session_window", "LEDGER_SYNTH_SESSION_WINDOW", SettingType::DurationOrNever, Trust::Open),
 ];
 
 /// Where the ledger is, below a work tree.
@@ -41,9 +43,6 @@ pub struct LedgerArgs {
     /// [default: 30m, for checkpoints]
     #[arg(long, value_name = "TIME", global = true, help_heading = "Ledger")]
     pub min_interval: Option<String>,
-    /// Show what would be done and change nothing
-    #[arg(short = 'n', long, global = true)]
-    pub dry_run: bool,
 }
 
 /// Whether a command writes, or only shows what it would write.
@@ -55,14 +54,12 @@ pub enum Effect {
 }
 
 impl Effect {
+    pub fn of(ui: &Ui) -> Effect {
+        if ui.is_dry() { Effect::DryRun } else { Effect::Write }
+    }
+
     pub fn is_dry(self) -> bool {
         self == Effect::DryRun
-    }
-}
-
-impl LedgerArgs {
-    pub fn effect(&self) -> Effect {
-        if self.dry_run { Effect::DryRun } else { Effect::Write }
     }
 }
 
@@ -153,31 +150,12 @@ fn default_time(config: &Config, name: &str) -> Option<SignedDuration> {
 }
 
 /// Parses a length of time: `7d`, `30m`, `0`. The inner `None`: `never`.
-pub fn parse_time(text: &str) -> Option<Option<SignedDuration>> {
-    if text == "never" {
+fn parse_time(text: &str) -> Option<Option<SignedDuration>> {
+    if text == NEVER {
         return Some(None);
     }
-    let unit = text.trim_start_matches(|c: char| c.is_ascii_digit());
-    let seconds = match unit {
-        "" if text == "0" => 1,
-        "s" => 1,
-        "m" => 60,
-        "h" => 3_600,
-        "d" => 86_400,
-        "w" => 604_800,
-        _ => return None,
-    };
-    let number: i64 = text[..text.len() - unit.len()].parse().ok()?;
-    // The limit of a thousand years keeps arithmetic with instants from overflowing.
-    number.checked_mul(seconds).filter(|s| *s < 365 * 86_400 * 1_000).map(SignedDuration::from_secs).map(Some)
-}
-
-/// Parses the time in a flag of one command.
-pub fn flag_time(name: &str, text: &str) -> Result<SignedDuration> {
-    parse_time(text).flatten().ok_or_else(|| {
-        Failure::usage(format!("{name} must be a time, not `{text}`"))
-            .hint("write a number and a unit: 90s, 30m, 12h, 7d, 2w")
-    })
+    let time = time::parse_duration(text, Unit::Seconds)?;
+    SignedDuration::try_from(time).ok().map(Some)
 }
 
 #[cfg(test)]
@@ -188,11 +166,11 @@ mod tests {
     fn times_have_a_number_and_a_unit() {
         let hours = |text: &str| parse_time(text).flatten().map(|time| time.as_hours());
         assert_eq!(
-            (hours("7d"), hours("2w"), hours("90m"), hours("0"), hours("0d")),
-            (Some(168), Some(336), Some(1), Some(0), Some(0))
+            (hours("7d"), hours("2w"), hours("1.5h"), hours("0"), hours("3600")),
+            (Some(168), Some(336), Some(1), Some(0), Some(1))
         );
         assert_eq!(parse_time("never"), Some(None));
-        for bad in ["", "7", "d", "-1d", "1.5h", "7 d", "99999999999999999999d", "9223372036854775807w", "never ever"] {
+        for bad in ["", "d", "-1d", "7 d", "99999999999999999999d", "9223372036854775807w", "never ever"] {
             assert_eq!(parse_time(bad), None, "{bad}");
         }
     }

@@ -1,10 +1,12 @@
 //! The command line: the global flags and the list of commands.
 
-use clap::{CommandFactory, Parser, Subcommand};
-use shopfloor_core::args::{CommandLine, Common, EXIT_CODES};
+use clap::{Parser, Subcommand};
+use shopfloor_core::args::{self, CommandLine, Common, EXIT_CODES};
 use shopfloor_core::hook_command::HookCommand;
 
-use crate::commands::{accept, add, attach, detach, drop, log, manifest, merge, reject, restore, show, status, sync};
+use crate::commands::{
+    accept, add, attach, check, detach, doctor, drop, log, manifest, merge, reject, restore, show, status, sync,
+};
 use crate::flags::OverlayFlags;
 
 /// Keep untracked files in step between an overlay and every workspace, both ways
@@ -39,6 +41,7 @@ pub enum Command {
     Watch,
     Add(add::Args),
     Status(status::Args),
+    Check(check::Args),
     Manifest(manifest::Args),
     /// List the conflicts that were decided, oldest first, then what is held
     #[command(after_help = "Example:\n  overlay-sync conflicts --json | jq -r .id")]
@@ -49,6 +52,7 @@ pub enum Command {
     Reject(reject::Args),
     Drop(drop::Args),
     Log(log::Args),
+    Doctor(doctor::Args),
     /// Attach every worktree that `git worktree add` creates
     #[command(subcommand, after_help = "Example:\n  overlay-sync hook install")]
     Hook(HookCommand),
@@ -58,7 +62,55 @@ pub enum Command {
     Config,
 }
 
+/// The subcommands that look at the overlay.
+const EVERY: &[&str] = &[
+    "attach",
+    "detach",
+    "sync",
+    "watch",
+    "add",
+    "status",
+    "check",
+    "manifest",
+    "conflicts",
+    "show",
+    "restore",
+    "accept",
+    "reject",
+    "drop",
+    "log",
+    "doctor",
+    "hook",
+    "config",
+];
+
+/// The subcommands that merge.
+const MERGING: &[&str] = &[
+    "attach", "detach", "sync", "watch", "status", "check", "accept", "reject", "drop", "restore", "hook", "merge",
+    "config",
+];
+
+/// The subcommands that sync.
+const SYNCING: &[&str] = &[
+    "attach", "detach", "sync", "watch", "add", "status", "check", "accept", "reject", "drop", "restore", "hook",
+    "config",
+];
+
 impl CommandLine for Cli {
+    fn uses() -> &'static [(&'static str, &'static [&'static str])] {
+        &[
+            ("overlay", EVERY),
+            ("on_conflict", MERGING),
+            ("debounce_ms", &["watch", "config"]),
+            ("max_wait_ms", &["watch", "config"]),
+            ("enabled", &["watch", "hook", "config"]),
+            ("merge_command", MERGING),
+            ("merge_timeout_ms", MERGING),
+            ("declared", SYNCING),
+            ("review", SYNCING),
+        ]
+    }
+
     fn common(&self) -> &Common {
         &self.common
     }
@@ -66,5 +118,5 @@ impl CommandLine for Cli {
 
 /// The command line as clap knows it, for man pages, completions and the reference.
 pub fn command() -> clap::Command {
-    Cli::command()
+    args::command::<Cli>()
 }

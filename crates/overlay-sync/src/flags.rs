@@ -13,23 +13,20 @@ pub struct OverlayFlags {
     /// What decides a conflict: workspace (last write wins), overlay, or hold [env: OVERLAY_SYNC_ON_CONFLICT]
     #[arg(long, value_name = "SIDE", global = true, help_heading = "Overlay")]
     pub on_conflict: Option<ConflictChoice>,
-    /// How long files must be quiet before `watch` syncs [env: OVERLAY_SYNC_DEBOUNCE_MS] [default: 2000]
-    #[arg(long, value_name = "MS", global = true, help_heading = "Overlay")]
+    /// How long files must be quiet before `watch` syncs; a number alone is milliseconds [env: OVERLAY_SYNC_DEBOUNCE_MS] [default: 2000]
+    #[arg(long, value_name = "TIME", global = true, help_heading = "Overlay")]
     pub debounce_ms: Option<String>,
-    /// How long `watch` waits for quiet at most [env: OVERLAY_SYNC_MAX_WAIT_MS] [default: 10000]
-    #[arg(long, value_name = "MS", global = true, help_heading = "Overlay")]
+    /// How long `watch` waits for quiet at most; a number alone is milliseconds [env: OVERLAY_SYNC_MAX_WAIT_MS] [default: 10000]
+    #[arg(long, value_name = "TIME", global = true, help_heading = "Overlay")]
     pub max_wait_ms: Option<String>,
-    /// Show what would be done and change nothing
-    #[arg(short = 'n', long, global = true)]
-    pub dry_run: bool,
     /// Whether the hook and `watch` do anything [env: OVERLAY_SYNC_ENABLED] [default: true]
     #[arg(long, value_name = "BOOL", global = true, help_heading = "Overlay")]
     pub enabled: Option<String>,
     /// A program to ask about conflicts, run by `sh -c` [env: OVERLAY_SYNC_MERGE_COMMAND]
     #[arg(long, value_name = "COMMAND", global = true, help_heading = "Overlay")]
     pub merge_command: Option<String>,
-    /// How long the merge command may take [env: OVERLAY_SYNC_MERGE_TIMEOUT_MS] [default: 30000]
-    #[arg(long, value_name = "MS", global = true, help_heading = "Overlay")]
+    /// How long the merge command may take; a number alone is milliseconds [env: OVERLAY_SYNC_MERGE_TIMEOUT_MS] [default: 30000]
+    #[arg(long, value_name = "TIME", global = true, help_heading = "Overlay")]
     pub merge_timeout_ms: Option<String>,
     /// Globs, separated by commas, of files that a workspace may bring into the overlay [env: OVERLAY_SYNC_PATHS]
     #[arg(long = "paths", value_name = "GLOBS", global = true, help_heading = "Overlay")]

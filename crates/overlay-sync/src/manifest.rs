@@ -1,6 +1,7 @@
 //! A workspace as the overlay knows it: where it is, how it is recognized, and for each file the content that both
 //! sides held last.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
@@ -43,6 +44,24 @@ pub struct Workspace {
     /// The digests of texts that a person accepted.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub accepted: BTreeMap<RelPath, BTreeSet<Digest>>,
+}
+
+/// The directory of a workspace in an answer: a worktree, or a clone.
+#[derive(Clone, Debug, Serialize)]
+pub struct WorkspaceKeys<'a> {
+    workspace: Cow<'a, str>,
+    /// The same, by the name that all tools use.
+    worktree: Cow<'a, str>,
+}
+
+impl<'a> WorkspaceKeys<'a> {
+    pub fn of(root: Cow<'a, str>) -> WorkspaceKeys<'a> {
+        WorkspaceKeys { workspace: root.clone(), worktree: root }
+    }
+
+    pub fn path(&self) -> &str {
+        &self.worktree
+    }
 }
 
 #[derive(Deserialize)]

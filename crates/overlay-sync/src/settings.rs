@@ -9,6 +9,7 @@ use shopfloor_core::env::Env;
 use shopfloor_core::error::{Failure, Result};
 use shopfloor_core::git::Repo;
 use shopfloor_core::path::RelPath;
+use shopfloor_core::time::Unit;
 
 use crate::flags::OverlayFlags;
 use crate::merge::{EntryPath, FileType, Grow};
@@ -18,8 +19,10 @@ use crate::tool::TOOL;
 pub const SETTINGS: &[Setting] = &[
     Setting::new("overlay", "OVERLAY_SYNC_OVERLAY", SettingType::Path, Trust::Approved),
     Setting::new("enabled", "OVERLAY_SYNC_ENABLED", SettingType::Truth, Trust::Open).or("true"),
-    Setting::new("debounce_ms", "OVERLAY_SYNC_DEBOUNCE_MS", SettingType::Number, Trust::Open).or("2000"),
-    Setting::new("max_wait_ms", "OVERLAY_SYNC_MAX_WAIT_MS", SettingType::Number, Trust::Open).or("10000"),
+    Setting::new("debounce_ms", "OVERLAY_SYNC_DEBOUNCE_MS", SettingType::Duration(Unit::Milliseconds), Trust::Open)
+        .or("2000"),
+    Setting::new("max_wait_ms", "OVERLAY_SYNC_MAX_WAIT_MS", SettingType::Duration(Unit::Milliseconds), Trust::Open)
+        .or("10000"),
     Setting::new(
         "on_conflict",
         "OVERLAY_SYNC_ON_CONFLICT",
@@ -28,7 +31,13 @@ pub const SETTINGS: &[Setting] = &[
     )
     .or("workspace"),
     Setting::new("merge_command", "OVERLAY_SYNC_MERGE_COMMAND", SettingType::Command, Trust::Approved),
-    Setting::new("merge_timeout_ms", "OVERLAY_SYNC_MERGE_TIMEOUT_MS", SettingType::Number, Trust::Open).or("30000"),
+    Setting::new(
+        "merge_timeout_ms",
+        "OVERLAY_SYNC_MERGE_TIMEOUT_MS",
+        SettingType::Duration(Unit::Milliseconds),
+        Trust::Open,
+    )
+    .or("30000"),
     Setting::new("paths", "OVERLAY_SYNC_PATHS", SettingType::List, Trust::Open),
     Setting::new("review", "OVERLAY_SYNC_REVIEW", SettingType::List, Trust::Approved).or("hooks,mcpServers"),
     Setting::new("path", "", SettingType::Tables(PER_PATH), Trust::Open),
@@ -159,7 +168,7 @@ impl Settings {
     /// The settings that a configuration results in. Exit 2 for a glob or key that cannot be read, naming its source.
     pub fn from_config(config: &Config) -> Result<Settings> {
         let default = |name| config.default_of(name).unwrap_or_default();
-        let millis = |name| Duration::from_millis(config.number(name));
+        let millis = |name| config.duration(name, Unit::Milliseconds);
         let review = config.value("review").map(|value| value.items.clone());
         let mut paths = Vec::new();
         if let Some(value) = config.value("paths") {

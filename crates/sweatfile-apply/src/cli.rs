@@ -3,11 +3,11 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, CommandFactory, Parser, Subcommand};
-use shopfloor_core::args::{CommandLine, Common, EXIT_CODES};
+use clap::{Args, Parser, Subcommand};
+use shopfloor_core::args::{self, CommandLine, Common, EXIT_CODES};
 use shopfloor_core::hook_command::HookCommand;
 
-use crate::commands::{apply, approvals, approve, check, config, env, init, remove, revoke, show};
+use crate::commands::{apply, approvals, approve, check, config, doctor, env, init, remove, revoke, show};
 use crate::facts::LayerDirs;
 
 /// Set up a git worktree from layered sweatfiles
@@ -65,13 +65,21 @@ pub enum Command {
     )]
     Env(env::Command),
     Remove(remove::Args),
+    Doctor(doctor::Args),
     /// Set up every worktree that `git worktree add` creates
     #[command(subcommand, after_help = "Example:\n  sweatfile-apply hook install")]
     Hook(HookCommand),
     Config(config::Args),
 }
 
+/// The subcommands that read sweatfiles.
+const READING: &[&str] = &["apply", "check", "show", "init", "approve", "approvals", "env", "doctor", "hook", "config"];
+
 impl CommandLine for Cli {
+    fn uses() -> &'static [(&'static str, &'static [&'static str])] {
+        &[("area", READING), ("repo_root", READING)]
+    }
+
     fn common(&self) -> &Common {
         &self.common
     }
@@ -79,5 +87,5 @@ impl CommandLine for Cli {
 
 /// The command line as clap knows it, for man pages, completions and the reference.
 pub fn command() -> clap::Command {
-    Cli::command()
+    args::command::<Cli>()
 }

@@ -52,6 +52,11 @@ impl PortTable {
     }
 }
 
+/// The number of ports that the worktrees of a repository have.
+pub fn count(repo: &Repo) -> Result<usize> {
+    Ok(PortTable::load(repo)?.worktrees.values().map(BTreeMap::len).sum())
+}
+
 /// New ports: the table they were chosen from, and the table that contains them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PortReservation {

@@ -77,6 +77,11 @@ impl Default for Record {
 }
 
 impl Record {
+    /// Whether an apply was killed here before it had written everything.
+    pub fn is_unfinished(&self) -> bool {
+        !self.env_pending.is_empty() || self.files.values().any(|file| file.replaces.is_some())
+    }
+
     /// The values in the env file that apply wrote: in its last run, or in one that was killed.
     pub fn env_base(&self, here: &EnvFile) -> BTreeMap<String, String> {
         let mut base = self.env.clone();

@@ -2,7 +2,6 @@
 
 use serde::Serialize;
 use shopfloor_core::approval::ApprovalStatus;
-use shopfloor_core::hook_command::DryRun;
 use shopfloor_core::ui::{Ui, printable};
 
 use crate::env_file;
@@ -111,8 +110,8 @@ impl LayerLine {
 
 impl Report {
     /// Prints a line for each item that changed, or in a dry run would change, with the reason.
-    pub fn print(&self, ui: &Ui, DryRun { dry_run }: DryRun) {
-        let did = |action: ItemAction, word: &'static str| match (dry_run, action) {
+    pub fn print(&self, ui: &Ui) {
+        let did = |action: ItemAction, word: &'static str| match (ui.is_dry(), action) {
             (true, ItemAction::Created) => format!("would have {word}"),
             (false, ItemAction::Created) => word.to_owned(),
             (_, action) => action.to_string(),

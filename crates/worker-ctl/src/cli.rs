@@ -3,8 +3,8 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use clap::{Args, CommandFactory, Parser, Subcommand};
-use shopfloor_core::args::{CommandLine, Common, EXIT_CODES};
+use clap::{Args, Parser, Subcommand};
+use shopfloor_core::args::{self, CommandLine, Common, EXIT_CODES};
 
 use crate::commands::{
     accept, add, attach, doctor, down, events, hook, init, message, nuke, patrol, peek, rebase, reject, reset, review,
@@ -21,7 +21,7 @@ use crate::commands::{
     version,
     max_term_width = 100,
     arg_required_else_help = true,
-    after_help = format!("Example:\n  worker-ctl init --source ~/src/app && cd ~/workers\n  worker-ctl add adam && worker-ctl up --detach\n  worker-ctl start --worker adam --prompt 'Write the parser'\n  worker-ctl wait adam --for needs_review && worker-ctl review adam && worker-ctl accept adam\n\n{EXIT_CODES}")
+    after_help = format!("Example:\n  worker-ctl init --source ~/src/app && cd ~/workers\n  worker-ctl add adam && worker-ctl up --detach\n  worker-ctl start --worker adam --task 'Write the parser'\n  worker-ctl wait adam --for needs_review && worker-ctl review adam && worker-ctl accept adam\n\n{EXIT_CODES}")
 )]
 pub struct Cli {
     #[command(flatten)]
@@ -36,48 +36,47 @@ pub struct Cli {
     pub command: Command,
 }
 
-/// The settings of `config.toml`, each as a flag for one command. Each has a variable too, such as
-/// WORKER_CTL_PATROL_INTERVAL_SECS.
+/// The settings of `config.toml`, each as a flag for one command, with its variable.
 #[derive(Args, Clone, Debug, Default)]
 #[command(next_help_heading = "Settings")]
 pub struct SettingFlags {
-    /// Run this agent: a preset, or a table of config.toml
+    /// Run this agent: a preset, or a table of config.toml [env: WORKER_CTL_AGENT]
     #[arg(long, global = true, hide_short_help = true, value_name = "NAME")]
     pub agent: Option<PathBuf>,
-    /// Use this model for the agent
+    /// Use this model for the agent [env: WORKER_CTL_MODEL]
     #[arg(long, global = true, hide_short_help = true, value_name = "NAME")]
     pub model: Option<PathBuf>,
-    /// Pass --dangerously-skip-permissions to the agent if its command has {skip_permissions}
-    #[arg(long, global = true, hide_short_help = true, value_name = "TRUTH")]
+    /// Pass --dangerously-skip-permissions to the agent if its command has {skip_permissions} [env: WORKER_CTL_SKIP_PERMISSIONS]
+    #[arg(long, global = true, hide_short_help = true, value_name = "BOOL")]
     pub skip_permissions: Option<PathBuf>,
-    /// Allow the agent these tools, separated by commas
+    /// Allow the agent these tools, separated by commas [env: WORKER_CTL_ALLOWED_TOOLS]
     #[arg(long, global = true, hide_short_help = true, value_name = "TOOLS")]
     pub allowed_tools: Option<PathBuf>,
-    /// Let `up` patrol at this interval
-    #[arg(long, global = true, hide_short_help = true, value_name = "SECONDS")]
+    /// Let `up` patrol at this interval, such as 30s; a number alone is seconds [env: WORKER_CTL_PATROL_INTERVAL_SECS]
+    #[arg(long, global = true, hide_short_help = true, value_name = "TIME")]
     pub patrol_interval_secs: Option<PathBuf>,
-    /// Ring the bell when a worker needs review
-    #[arg(long, global = true, hide_short_help = true, value_name = "TRUTH")]
+    /// Ring the bell when a worker needs review [env: WORKER_CTL_SOUND_ON_REVIEW]
+    #[arg(long, global = true, hide_short_help = true, value_name = "BOOL")]
     pub sound_on_review: Option<PathBuf>,
-    /// Prefix the branches of new workers with PREFIX
+    /// Prefix the branches of new workers with PREFIX [env: WORKER_CTL_BRANCH_PREFIX]
     #[arg(long, global = true, hide_short_help = true, value_name = "PREFIX")]
     pub branch_prefix: Option<PathBuf>,
-    /// Run COMMAND at every event
+    /// Run COMMAND at every event [env: WORKER_CTL_ON_EVENT]
     #[arg(long, global = true, hide_short_help = true, value_name = "COMMAND")]
     pub on_event: Option<PathBuf>,
-    /// Run COMMAND in the worktree before `attach` starts
+    /// Run COMMAND in the worktree before `attach` starts [env: WORKER_CTL_BEFORE_ATTACH]
     #[arg(long, global = true, hide_short_help = true, value_name = "COMMAND")]
     pub before_attach: Option<PathBuf>,
-    /// Run COMMAND in the worktree after `attach` ends
+    /// Run COMMAND in the worktree after `attach` ends [env: WORKER_CTL_AFTER_ATTACH]
     #[arg(long, global = true, hide_short_help = true, value_name = "COMMAND")]
     pub after_attach: Option<PathBuf>,
-    /// Land accepted work on this repository
+    /// Land accepted work on this repository [env: WORKER_CTL_SOURCE]
     #[arg(long, global = true, hide_short_help = true, value_name = "REPOSITORY")]
     pub source: Option<PathBuf>,
-    /// Land accepted work on this branch of the source
+    /// Land accepted work on this branch of the source [env: WORKER_CTL_BRANCH]
     #[arg(long, global = true, hide_short_help = true, value_name = "BRANCH")]
     pub branch: Option<PathBuf>,
-    /// Ask workers to run COMMAND before they commit
+    /// Ask workers to run COMMAND before they commit [env: WORKER_CTL_VALIDATE]
     #[arg(long, global = true, hide_short_help = true, value_name = "COMMAND")]
     pub validate: Option<PathBuf>,
 }
@@ -128,7 +127,7 @@ pub enum Command {
     )]
     Status(status::Args),
     /// Give a task to an idle worker
-    #[command(after_help = "Example:\n  worker-ctl start --worker adam --prompt-file task.md")]
+    #[command(after_help = "Example:\n  worker-ctl start --worker adam --task-file task.md")]
     Start(start::Args),
     /// Send a message to a worker
     #[command(after_help = "Example:\n  worker-ctl message adam 'Use the helper in auth.rs'")]
@@ -137,7 +136,7 @@ pub enum Command {
     #[command(after_help = "Example:\n  worker-ctl attach adam")]
     Attach(attach::Args),
     /// Print the screen of a worker's terminal
-    #[command(after_help = "Example:\n  worker-ctl peek adam -n 50")]
+    #[command(after_help = "Example:\n  worker-ctl peek adam --lines 50")]
     Peek(peek::Args),
     /// Wait until workers reach a state: exit 124 when the time is up, 1 when they cannot reach it
     #[command(
@@ -186,38 +185,37 @@ pub enum Command {
     Config,
 }
 
-impl Command {
-    /// Whether the command only shows what it would do.
-    pub fn is_dry(&self) -> bool {
-        match self {
-            Command::Init(args) => args.dry.dry_run,
-            Command::Add(args) => args.dry.dry_run,
-            Command::Up(args) => args.dry.dry_run,
-            Command::Down(args) => args.dry.dry_run,
-            Command::Start(args) => args.dry.dry_run,
-            Command::Message(args) => args.dry.dry_run,
-            Command::Rebase(args) => args.dry.dry_run,
-            Command::Doctor(args) => args.dry.dry_run,
-            Command::Reset(args) => args.dry.dry_run,
-            Command::Nuke(args) => args.dry.dry_run,
-            Command::Patrol(args) => args.dry.dry_run,
-            Command::Review(args) => args.dry.dry_run,
-            Command::Reject(args) => args.dry.dry_run,
-            Command::Accept(args) => args.dry.dry_run,
-            Command::Status(_)
-            | Command::Attach(_)
-            | Command::Peek(_)
-            | Command::Wait(_)
-            | Command::Events(_)
-            | Command::Hook(_)
-            | Command::Config => false,
-        }
-    }
-}
+/// The subcommands that change what a worker does, so that there is an event.
+const CHANGING: &[&str] = &[
+    "add", "up", "down", "start", "message", "wait", "review", "reject", "accept", "rebase", "doctor", "reset", "nuke",
+    "patrol", "config",
+];
+
+/// The subcommands that look at the source.
+const LANDING: &[&str] =
+    &["init", "up", "start", "wait", "review", "accept", "rebase", "doctor", "reset", "nuke", "patrol", "config"];
 
 impl CommandLine for Cli {
     fn common(&self) -> &Common {
         &self.common
+    }
+
+    fn uses() -> &'static [(&'static str, &'static [&'static str])] {
+        &[
+            ("agent", &["add", "up", "start", "message", "reject", "accept", "rebase", "reset", "config"]),
+            ("model", &["add", "up", "reset", "config"]),
+            ("skip_permissions", &["up", "reset", "config"]),
+            ("allowed_tools", &["up", "reset", "config"]),
+            ("patrol_interval_secs", &["up", "config"]),
+            ("sound_on_review", &["up", "status", "config"]),
+            ("branch_prefix", &["add", "up", "doctor", "config"]),
+            ("on_event", CHANGING),
+            ("before_attach", &["attach", "config"]),
+            ("after_attach", &["attach", "config"]),
+            ("source", LANDING),
+            ("branch", LANDING),
+            ("validate", &["start", "reject", "accept", "rebase", "config"]),
+        ]
     }
 
     // An agent's hook must not stop the agent.
@@ -228,5 +226,5 @@ impl CommandLine for Cli {
 
 /// The command line as a value, for man pages, completions and the reference.
 pub fn command() -> clap::Command {
-    Cli::command()
+    args::command::<Cli>()
 }

@@ -49,7 +49,7 @@ fn run(ui: &Ui, env: &Env, cli: Cli) -> Result<Exit> {
     let flags = &cli.settings;
     let site = || {
         let values = flags.all().map(|(name, value)| (name, value.map(std::path::Path::to_path_buf)));
-        Site::find(ui, env, cli.root.as_deref(), values.into(), cli.command.is_dry())
+        Site::find(ui, env, cli.root.as_deref(), values.into())
     };
     let text = |flag: &Option<std::path::PathBuf>| flag.as_ref().map(|value| value.to_string_lossy().into_owned());
     match &cli.command {

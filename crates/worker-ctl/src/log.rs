@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 use shopfloor_core::error::Result;
 use shopfloor_core::fs;
 use shopfloor_core::lock::Lock;
+use shopfloor_core::time;
 
 use crate::layout;
 use crate::worker::Worker;
@@ -31,7 +32,7 @@ pub fn record(
     revision: u64,
 ) -> Value {
     // `append` sets `seq`.
-    json!({ "v": 1, "seq": 0, "time": now.to_string(), "worker": after.name, "event": name, "from": before.status(),
+    json!({ "v": 1, "seq": 0, "time": time::render(now), "worker": after.name, "event": name, "from": before.status(),
         "to": after.status(), "detail": detail, "task": after.task.word(), "revision": revision })
 }
 

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::path::Path;
+use std::time::Duration;
 
 use serde::Deserialize;
 use shopfloor_core::config::{self, Line, OwnTable, Setting, SettingType, Trust};
@@ -9,6 +10,7 @@ use shopfloor_core::env::Env;
 use shopfloor_core::error::{Failure, Result};
 use shopfloor_core::fs;
 use shopfloor_core::text::{Position, nearest};
+use shopfloor_core::time::Unit;
 use toml_edit::{Document, Item};
 
 use crate::agent::AgentTable;
@@ -21,7 +23,13 @@ pub const DEFAULTS: &[Setting] = &[
     Setting::new("model", "WORKER_CTL_MODEL", SettingType::Text, Trust::User).or("opus"),
     Setting::new("skip_permissions", "WORKER_CTL_SKIP_PERMISSIONS", SettingType::Truth, Trust::User).or("true"),
     Setting::new("allowed_tools", "WORKER_CTL_ALLOWED_TOOLS", SettingType::List, Trust::User).or(TOOLS),
-    Setting::new("patrol_interval_secs", "WORKER_CTL_PATROL_INTERVAL_SECS", SettingType::Number, Trust::User).or("60"),
+    Setting::new(
+        "patrol_interval_secs",
+        "WORKER_CTL_PATROL_INTERVAL_SECS",
+        SettingType::Duration(Unit::Seconds),
+        Trust::User,
+    )
+    .or("60"),
     Setting::new("sound_on_review", "WORKER_CTL_SOUND_ON_REVIEW", SettingType::Truth, Trust::User).or("true"),
     Setting::new("branch_prefix", "WORKER_CTL_BRANCH_PREFIX", SettingType::Text, Trust::User).or("worker/"),
     Setting::new("on_event", "WORKER_CTL_ON_EVENT", SettingType::Command, Trust::User),
@@ -67,7 +75,7 @@ pub struct DefaultsTable {
     pub model: String,
     pub skip_permissions: bool,
     pub allowed_tools: Vec<String>,
-    pub patrol_interval_secs: u64,
+    pub patrol_interval: Duration,
     pub sound_on_review: bool,
     pub branch_prefix: String,
     pub on_event: Option<Line>,
@@ -151,7 +159,7 @@ impl RootConfig {
                 model: text_or_default("model"),
                 skip_permissions: settings.truth("skip_permissions"),
                 allowed_tools: items("allowed_tools").unwrap_or_else(|| TOOLS.split(',').map(str::to_owned).collect()),
-                patrol_interval_secs: settings.number("patrol_interval_secs"),
+                patrol_interval: settings.duration("patrol_interval_secs", Unit::Seconds),
                 sound_on_review: settings.truth("sound_on_review"),
                 branch_prefix: text_or_default("branch_prefix"),
                 on_event: line("on_event"),

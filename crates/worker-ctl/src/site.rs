@@ -35,17 +35,11 @@ pub struct Site<'a> {
 
 impl<'a> Site<'a> {
     /// Finds the root and loads its configuration. Exit 2 when there is no root.
-    pub fn find(
-        ui: &'a Ui,
-        env: &'a Env,
-        named: Option<&Path>,
-        flags: SettingFlagValues,
-        is_dry: bool,
-    ) -> Result<Site<'a>> {
+    pub fn find(ui: &'a Ui, env: &'a Env, named: Option<&Path>, flags: SettingFlagValues) -> Result<Site<'a>> {
         let root = WorkerRoot::find(env, named, &borrowed(&flags))?;
         root.config.settings.all_warnings().iter().for_each(|warning| ui.warn(warning));
         let clone = SourceClone::new(&Git::find(env)?, &root);
-        Ok(Site { ui, env, root, clone, ending: Arc::default(), is_dry, flags })
+        Ok(Site { ui, env, root, clone, ending: Arc::default(), is_dry: ui.is_dry(), flags })
     }
 
     /// The same site with the configuration loaded again.

@@ -66,6 +66,11 @@ pub enum Liveness {
 }
 
 impl Liveness {
+    /// The word that all tools use.
+    pub fn alive(self) -> &'static str {
+        if self == Liveness::Live { "up" } else { self.word() }
+    }
+
     pub fn word(self) -> &'static str {
         match self {
             Liveness::Live => "live",

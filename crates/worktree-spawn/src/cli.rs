@@ -2,11 +2,11 @@
 
 use std::ffi::OsString;
 
-use clap::{CommandFactory, Parser, Subcommand};
-use shopfloor_core::args::{CommandLine, Common, EXIT_CODES};
+use clap::{Parser, Subcommand};
+use shopfloor_core::args::{self, CommandLine, Common, EXIT_CODES};
 
 use crate::commands::{
-    ack, env, events, gc, hook, list, mcp, notify, path, remove, repair, run, subtree, wait, whoami, worker,
+    ack, doctor, env, events, gc, hook, list, mcp, notify, path, remove, repair, run, subtree, wait, whoami, worker,
 };
 
 /// Isolated worktrees that know their parents, and messages that arrive
@@ -45,6 +45,7 @@ pub enum Command {
     List(list::Args),
     Remove(remove::Args),
     Gc(gc::Args),
+    Doctor(doctor::Args),
     Repair(repair::Args),
     Mcp(mcp::Args),
     /// Print the settings in force, each with its source
@@ -85,5 +86,5 @@ impl CommandLine for Cli {
 
 /// The command line as a value, for man pages, completions and the reference.
 pub fn command() -> clap::Command {
-    Cli::command()
+    args::command::<Cli>()
 }

@@ -3,6 +3,7 @@
 use serde::Serialize;
 use serde_json::{Map, Value};
 use shopfloor_core::env::Env;
+use shopfloor_core::time;
 
 use crate::identity::{Agent, AgentKind, new_uid};
 
@@ -168,14 +169,37 @@ impl SpoolEvent {
         self.0.get("from").and_then(|from| from.get("id")).and_then(Value::as_str).unwrap_or_default()
     }
 
+    pub fn time(&self) -> &str {
+        self.text("ts")
+    }
+
     pub fn dedupe(&self) -> Option<&str> {
         self.0.get("dedupe").and_then(Value::as_str)
+    }
+
+    /// The event as scripts read it: what is kept, under the names that all tools use as well.
+    pub fn answer(&self) -> Map<String, Value> {
+        let mut answer = self.0.clone();
+        let time = self.text("ts").parse().map_or_else(|_| self.text("ts").to_owned(), time::render);
+        answer.insert("seq".into(), self.id().into());
+        answer.insert("time".into(), time.into());
+        answer.insert("commit".into(), self.0.get("head").cloned().unwrap_or(Value::Null));
+        if let Some(from) = answer.get_mut("from").and_then(Value::as_object_mut) {
+            let name = short_name(from.get("id").and_then(Value::as_str).unwrap_or_default()).to_owned();
+            from.insert("name".into(), name.into());
+        }
+        answer
     }
 
     /// The event as a line, without the line end.
     pub fn line(&self) -> String {
         Value::Object(self.0.clone()).to_string()
     }
+}
+
+/// The last part of an agent's id: its slug, or the name of a seat.
+pub fn short_name(id: &str) -> &str {
+    id.rsplit(['.', '/']).next().unwrap_or(id)
 }
 
 /// Names in a record the session that an event was first for. An event that was forwarded before keeps the first name.

@@ -63,6 +63,7 @@ fn run(ui: &Ui, env: &Env, cli: Cli) -> Result<Exit> {
         Command::List(args) => commands::list::run(ui, env, &args),
         Command::Remove(args) => commands::remove::run(ui, env, &args),
         Command::Gc(args) => commands::gc::run(ui, env, &args),
+        Command::Doctor(args) => commands::doctor::run(ui, env, &args),
         Command::Repair(args) => commands::repair::run(ui, env, &args),
         Command::Mcp(args) => commands::mcp::run(ui, env, &args),
         Command::Config => commands::config::run(ui, env),

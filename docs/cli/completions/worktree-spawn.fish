@@ -1,6 +1,6 @@
 # Print an optspec for argparse to handle cmd's options that are independent of any subcommand.
 function __fish_worktree_spawn_global_optspecs
-    string join \n C= json q/quiet v/verbose color= h/help V/version
+    string join \n C= n/dry-run json q/quiet v/verbose color= h/help V/version
 end
 
 function __fish_worktree_spawn_needs_command
@@ -28,6 +28,7 @@ complete -c worktree-spawn -n "__fish_worktree_spawn_needs_command" -s C -d 'Run
 complete -c worktree-spawn -n "__fish_worktree_spawn_needs_command" -l color -d 'When to use colours' -r -f -a "auto\t'On a terminal'
 always\t'Always'
 never\t'Never'"
+complete -c worktree-spawn -n "__fish_worktree_spawn_needs_command" -s n -l dry-run -d 'Show what would be done and change nothing'
 complete -c worktree-spawn -n "__fish_worktree_spawn_needs_command" -l json -d 'Answer in JSON: one document, or JSON Lines for lists'
 complete -c worktree-spawn -n "__fish_worktree_spawn_needs_command" -s q -l quiet -d 'Leave notices out; warnings and errors stay'
 complete -c worktree-spawn -n "__fish_worktree_spawn_needs_command" -s v -l verbose -d 'Say more'
@@ -40,13 +41,14 @@ complete -c worktree-spawn -n "__fish_worktree_spawn_needs_command" -f -a "env" 
 complete -c worktree-spawn -n "__fish_worktree_spawn_needs_command" -f -a "path" -d 'Print the path of the worktree in which an agent works'
 complete -c worktree-spawn -n "__fish_worktree_spawn_needs_command" -f -a "whoami" -d 'Print the calling agent: by `--as`, else the environment, else the worktree'
 complete -c worktree-spawn -n "__fish_worktree_spawn_needs_command" -f -a "notify" -d 'Send an event to the parent, which is kept until the parent takes it'
-complete -c worktree-spawn -n "__fish_worktree_spawn_needs_command" -f -a "hook" -d 'Commands that agent programs call from their hooks, with JSON on stdin'
+complete -c worktree-spawn -n "__fish_worktree_spawn_needs_command" -f -a "hook" -d 'Answer an agent program\'s hooks, which send JSON on stdin'
 complete -c worktree-spawn -n "__fish_worktree_spawn_needs_command" -f -a "wait" -d 'Wait for events of the caller\'s session and print them as they arrive'
 complete -c worktree-spawn -n "__fish_worktree_spawn_needs_command" -f -a "ack" -d 'Acknowledge events that were delivered with a lease; exits with 1 if one is not found'
 complete -c worktree-spawn -n "__fish_worktree_spawn_needs_command" -f -a "events" -d 'Print the events that wait, and leave them where they are'
 complete -c worktree-spawn -n "__fish_worktree_spawn_needs_command" -f -a "list" -d 'List the agents'
-complete -c worktree-spawn -n "__fish_worktree_spawn_needs_command" -f -a "remove" -d 'Remove an agent\'s worktree or seat, and its branch if everything on it is merged'
+complete -c worktree-spawn -n "__fish_worktree_spawn_needs_command" -f -a "remove" -d 'Remove agents\' worktrees or seats, and their branches if everything on them is merged'
 complete -c worktree-spawn -n "__fish_worktree_spawn_needs_command" -f -a "gc" -d 'Remove agents that have ended and left nothing, and say why the others stay'
+complete -c worktree-spawn -n "__fish_worktree_spawn_needs_command" -f -a "doctor" -d 'Show what is wrong with worktrees and records, and how to repair it: exit 0 if nothing is, 1 if something is'
 complete -c worktree-spawn -n "__fish_worktree_spawn_needs_command" -f -a "repair" -d 'Finish what killed commands began, reconnect moved worktrees, restore exclude lines'
 complete -c worktree-spawn -n "__fish_worktree_spawn_needs_command" -f -a "mcp" -d 'Serve an agent\'s tools over MCP on stdin and stdout'
 complete -c worktree-spawn -n "__fish_worktree_spawn_needs_command" -f -a "config" -d 'Print the settings in force, each with its source'
@@ -106,6 +108,7 @@ complete -c worktree-spawn -n "__fish_worktree_spawn_using_subcommand env" -s C 
 complete -c worktree-spawn -n "__fish_worktree_spawn_using_subcommand env" -l color -d 'When to use colours' -r -f -a "auto\t'On a terminal'
 always\t'Always'
 never\t'Never'"
+complete -c worktree-spawn -n "__fish_worktree_spawn_using_subcommand env" -s n -l dry-run -d 'Show what would be done and change nothing'
 complete -c worktree-spawn -n "__fish_worktree_spawn_using_subcommand env" -l json -d 'Answer in JSON: one document, or JSON Lines for lists'
 complete -c worktree-spawn -n "__fish_worktree_spawn_using_subcommand env" -s q -l quiet -d 'Leave notices out; warnings and errors stay'
 complete -c worktree-spawn -n "__fish_worktree_spawn_using_subcommand env" -s v -l verbose -d 'Say more'
@@ -114,6 +117,7 @@ complete -c worktree-spawn -n "__fish_worktree_spawn_using_subcommand path" -s C
 complete -c worktree-spawn -n "__fish_worktree_spawn_using_subcommand path" -l color -d 'When to use colours' -r -f -a "auto\t'On a terminal'
 always\t'Always'
 never\t'Never'"
+complete -c worktree-spawn -n "__fish_worktree_spawn_using_subcommand path" -s n -l dry-run -d 'Show what would be done and change nothing'
 complete -c worktree-spawn -n "__fish_worktree_spawn_using_subcommand path" -l json -d 'Answer in JSON: one document, or JSON Lines for lists'
 complete -c worktree-spawn -n "__fish_worktree_spawn_using_subcommand path" -s q -l quiet -d 'Leave notices out; warnings and errors stay'
 complete -c worktree-spawn -n "__fish_worktree_spawn_using_subcommand path" -s v -l verbose -d 'Say more'
@@ -123,6 +127,7 @@ complete -c worktree-spawn -n "__fish_worktree_spawn_using_subcommand whoami" -s
 complete -c worktree-spawn -n "__fish_worktree_spawn_using_subcommand whoami" -l color -d 'When to use colours' -r -f -a "auto\t'On a terminal'
 always\t'Always'
 never\t'Never'"
+complete -c worktree-spawn -n "__fish_worktree_spawn_using_subcommand whoami" -s n -l dry-run -d 'Show what would be done and change nothing'
 complete -c worktree-spawn -n "__fish_worktree_spawn_using_subcommand whoami" -l json -d 'Answer in JSON: one document, or JSON Lines for lists'
 complete -c worktree-spawn -n "__fish_worktree_spawn_using_subcommand whoami" -s q -l quiet -d 'Leave notices out; warnings and errors stay'
 complete -c worktree-spawn -n "__fish_worktree_spawn_using_subcommand whoami" -s v -l verbose -d 'Say more'
@@ -143,6 +148,7 @@ complete -c worktree-spawn -n "__fish_worktree_spawn_using_subcommand hook; and 
 complete -c worktree-spawn -n "__fish_worktree_spawn_using_subcommand hook; and not __fish_seen_subcommand_from worker-exit worktree-create worktree-remove help" -l color -d 'When to use colours' -r -f -a "auto\t'On a terminal'
 always\t'Always'
 never\t'Never'"
+complete -c worktree-spawn -n "__fish_worktree_spawn_using_subcommand hook; and not __fish_seen_subcommand_from worker-exit worktree-create worktree-remove help" -s n -l dry-run -d 'Show what would be done and change nothing'
 complete -c worktree-spawn -n "__fish_worktree_spawn_using_subcommand hook; and not __fish_seen_subcommand_from worker-exit worktree-create worktree-remove help" -l json -d 'Answer in JSON: one document, or JSON Lines for lists'
 complete -c worktree-spawn -n "__fish_worktree_spawn_using_subcommand hook; and not __fish_seen_subcommand_from worker-exit worktree-create worktree-remove help" -s q -l quiet -d 'Leave notices out; warnings and errors stay'
 complete -c worktree-spawn -n "__fish_worktree_spawn_using_subcommand hook; and not __fish_seen_subcommand_from worker-exit worktree-create worktree-remove help" -s v -l verbose -d 'Say more'
@@ -156,6 +162,7 @@ complete -c worktree-spawn -n "__fish_worktree_spawn_using_subcommand hook; and 
 complete -c worktree-spawn -n "__fish_worktree_spawn_using_subcommand hook; and __fish_seen_subcommand_from worker-exit" -l color -d 'When to use colours' -r -f -a "auto\t'On a terminal'
 always\t'Always'
 never\t'Never'"
+complete -c worktree-spawn -n "__fish_worktree_spawn_using_subcommand hook; and __fish_seen_subcommand_from worker-exit" -s n -l dry-run -d 'Show what would be done and change nothing'
 complete -c worktree-spawn -n "__fish_worktree_spawn_using_subcommand hook; and __fish_seen_subcommand_from worker-exit" -l json -d 'Answer in JSON: one document, or JSON Lines for lists'
 complete -c worktree-spawn -n "__fish_worktree_spawn_using_subcommand hook; and __fish_seen_subcommand_from worker-exit" -s q -l quiet -d 'Leave notices out; warnings and errors stay'
 complete -c worktree-spawn -n "__fish_worktree_spawn_using_subcommand hook; and __fish_seen_subcommand_from worker-exit" -s v -l verbose -d 'Say more'
@@ -164,6 +171,7 @@ complete -c worktree-spawn -n "__fish_worktree_spawn_using_subcommand hook; and 
 complete -c worktree-spawn -n "__fish_worktree_spawn_using_subcommand hook; and __fish_seen_subcommand_from worktree-create" -l color -d 'When to use colours' -r -f -a "auto\t'On a terminal'
 always\t'Always'
 never\t'Never'"
+complete -c worktree-spawn -n "__fish_worktree_spawn_using_subcommand hook; and __fish_seen_subcommand_from worktree-create" -s n -l dry-run -d 'Show what would be done and change nothing'
 complete -c worktree-spawn -n "__fish_worktree_spawn_using_subcommand hook; and __fish_seen_subcommand_from worktree-create" -l json -d 'Answer in JSON: one document, or JSON Lines for lists'
 complete -c worktree-spawn -n "__fish_worktree_spawn_using_subcommand hook; and __fish_seen_subcommand_from worktree-create" -s q -l quiet -d 'Leave notices out; warnings and errors stay'
 complete -c worktree-spawn -n "__fish_worktree_spawn_using_subcommand hook; and __fish_seen_subcommand_from worktree-create" -s v -l verbose -d 'Say more'
@@ -172,6 +180,7 @@ complete -c worktree-spawn -n "__fish_worktree_spawn_using_subcommand hook; and 
 complete -c worktree-spawn -n "__fish_worktree_spawn_using_subcommand hook; and __fish_seen_subcommand_from worktree-remove" -l color -d 'When to use colours' -r -f -a "auto\t'On a terminal'
 always\t'Always'
 never\t'Never'"
+complete -c worktree-spawn -n "__fish_worktree_spawn_using_subcommand hook; and __fish_seen_subcommand_from worktree-remove" -s n -l dry-run -d 'Show what would be done and change nothing'
 complete -c worktree-spawn -n "__fish_worktree_spawn_using_subcommand hook; and __fish_seen_subcommand_from worktree-remove" -l json -d 'Answer in JSON: one document, or JSON Lines for lists'
 complete -c worktree-spawn -n "__fish_worktree_spawn_using_subcommand hook; and __fish_seen_subcommand_from worktree-remove" -s q -l quiet -d 'Leave notices out; warnings and errors stay'
 complete -c worktree-spawn -n "__fish_worktree_spawn_using_subcommand hook; and __fish_seen_subcommand_from worktree-remove" -s v -l verbose -d 'Say more'
@@ -192,6 +201,7 @@ complete -c worktree-spawn -n "__fish_worktree_spawn_using_subcommand wait" -s C
 complete -c worktree-spawn -n "__fish_worktree_spawn_using_subcommand wait" -l color -d 'When to use colours' -r -f -a "auto\t'On a terminal'
 always\t'Always'
 never\t'Never'"
+complete -c worktree-spawn -n "__fish_worktree_spawn_using_subcommand wait" -s n -l dry-run -d 'Show what would be done and change nothing'
 complete -c worktree-spawn -n "__fish_worktree_spawn_using_subcommand wait" -l json -d 'Answer in JSON: one document, or JSON Lines for lists'
 complete -c worktree-spawn -n "__fish_worktree_spawn_using_subcommand wait" -s q -l quiet -d 'Leave notices out; warnings and errors stay'
 complete -c worktree-spawn -n "__fish_worktree_spawn_using_subcommand wait" -s v -l verbose -d 'Say more'
@@ -209,12 +219,14 @@ complete -c worktree-spawn -n "__fish_worktree_spawn_using_subcommand ack" -s v 
 complete -c worktree-spawn -n "__fish_worktree_spawn_using_subcommand ack" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c worktree-spawn -n "__fish_worktree_spawn_using_subcommand events" -l session -d 'The session [default: the caller\'s]' -r
 complete -c worktree-spawn -n "__fish_worktree_spawn_using_subcommand events" -l as -d 'Act as this agent' -r
+complete -c worktree-spawn -n "__fish_worktree_spawn_using_subcommand events" -l since -d 'Start at a time, `30m` ago, after the event with this `seq`, or print `all`' -r
 complete -c worktree-spawn -n "__fish_worktree_spawn_using_subcommand events" -s C -d 'Run as if started in DIR; a second one starts from the first' -r
 complete -c worktree-spawn -n "__fish_worktree_spawn_using_subcommand events" -l color -d 'When to use colours' -r -f -a "auto\t'On a terminal'
 always\t'Always'
 never\t'Never'"
-complete -c worktree-spawn -n "__fish_worktree_spawn_using_subcommand events" -l follow -d 'Keep printing events as they arrive, until interrupted'
+complete -c worktree-spawn -n "__fish_worktree_spawn_using_subcommand events" -l follow -d 'Print new events as they arrive, until interrupted'
 complete -c worktree-spawn -n "__fish_worktree_spawn_using_subcommand events" -l all -d 'Print the events of every session'
+complete -c worktree-spawn -n "__fish_worktree_spawn_using_subcommand events" -s n -l dry-run -d 'Show what would be done and change nothing'
 complete -c worktree-spawn -n "__fish_worktree_spawn_using_subcommand events" -l json -d 'Answer in JSON: one document, or JSON Lines for lists'
 complete -c worktree-spawn -n "__fish_worktree_spawn_using_subcommand events" -s q -l quiet -d 'Leave notices out; warnings and errors stay'
 complete -c worktree-spawn -n "__fish_worktree_spawn_using_subcommand events" -s v -l verbose -d 'Say more'
@@ -233,6 +245,7 @@ complete -c worktree-spawn -n "__fish_worktree_spawn_using_subcommand list" -s z
 complete -c worktree-spawn -n "__fish_worktree_spawn_using_subcommand list" -l live -d 'List only agents whose command is running'
 complete -c worktree-spawn -n "__fish_worktree_spawn_using_subcommand list" -l dead -d 'List only agents whose command has ended'
 complete -c worktree-spawn -n "__fish_worktree_spawn_using_subcommand list" -l status -d 'Also tell whether there are uncommitted changes, which is slower'
+complete -c worktree-spawn -n "__fish_worktree_spawn_using_subcommand list" -s n -l dry-run -d 'Show what would be done and change nothing'
 complete -c worktree-spawn -n "__fish_worktree_spawn_using_subcommand list" -l json -d 'Answer in JSON: one document, or JSON Lines for lists'
 complete -c worktree-spawn -n "__fish_worktree_spawn_using_subcommand list" -s q -l quiet -d 'Leave notices out; warnings and errors stay'
 complete -c worktree-spawn -n "__fish_worktree_spawn_using_subcommand list" -s v -l verbose -d 'Say more'
@@ -259,6 +272,17 @@ complete -c worktree-spawn -n "__fish_worktree_spawn_using_subcommand gc" -l jso
 complete -c worktree-spawn -n "__fish_worktree_spawn_using_subcommand gc" -s q -l quiet -d 'Leave notices out; warnings and errors stay'
 complete -c worktree-spawn -n "__fish_worktree_spawn_using_subcommand gc" -s v -l verbose -d 'Say more'
 complete -c worktree-spawn -n "__fish_worktree_spawn_using_subcommand gc" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c worktree-spawn -n "__fish_worktree_spawn_using_subcommand doctor" -s C -d 'Run as if started in DIR; a second one starts from the first' -r
+complete -c worktree-spawn -n "__fish_worktree_spawn_using_subcommand doctor" -l color -d 'When to use colours' -r -f -a "auto\t'On a terminal'
+always\t'Always'
+never\t'Never'"
+complete -c worktree-spawn -n "__fish_worktree_spawn_using_subcommand doctor" -l repair -d 'Repair everything that can be repaired without losing anything'
+complete -c worktree-spawn -n "__fish_worktree_spawn_using_subcommand doctor" -l yes -d 'Do not ask for confirmation'
+complete -c worktree-spawn -n "__fish_worktree_spawn_using_subcommand doctor" -s n -l dry-run -d 'Show what would be done and change nothing'
+complete -c worktree-spawn -n "__fish_worktree_spawn_using_subcommand doctor" -l json -d 'Answer in JSON: one document, or JSON Lines for lists'
+complete -c worktree-spawn -n "__fish_worktree_spawn_using_subcommand doctor" -s q -l quiet -d 'Leave notices out; warnings and errors stay'
+complete -c worktree-spawn -n "__fish_worktree_spawn_using_subcommand doctor" -s v -l verbose -d 'Say more'
+complete -c worktree-spawn -n "__fish_worktree_spawn_using_subcommand doctor" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c worktree-spawn -n "__fish_worktree_spawn_using_subcommand repair" -s C -d 'Run as if started in DIR; a second one starts from the first' -r
 complete -c worktree-spawn -n "__fish_worktree_spawn_using_subcommand repair" -l color -d 'When to use colours' -r -f -a "auto\t'On a terminal'
 always\t'Always'
@@ -273,6 +297,7 @@ complete -c worktree-spawn -n "__fish_worktree_spawn_using_subcommand mcp" -s C 
 complete -c worktree-spawn -n "__fish_worktree_spawn_using_subcommand mcp" -l color -d 'When to use colours' -r -f -a "auto\t'On a terminal'
 always\t'Always'
 never\t'Never'"
+complete -c worktree-spawn -n "__fish_worktree_spawn_using_subcommand mcp" -s n -l dry-run -d 'Show what would be done and change nothing'
 complete -c worktree-spawn -n "__fish_worktree_spawn_using_subcommand mcp" -l json -d 'Answer in JSON: one document, or JSON Lines for lists'
 complete -c worktree-spawn -n "__fish_worktree_spawn_using_subcommand mcp" -s q -l quiet -d 'Leave notices out; warnings and errors stay'
 complete -c worktree-spawn -n "__fish_worktree_spawn_using_subcommand mcp" -s v -l verbose -d 'Say more'
@@ -281,28 +306,30 @@ complete -c worktree-spawn -n "__fish_worktree_spawn_using_subcommand config" -s
 complete -c worktree-spawn -n "__fish_worktree_spawn_using_subcommand config" -l color -d 'When to use colours' -r -f -a "auto\t'On a terminal'
 always\t'Always'
 never\t'Never'"
+complete -c worktree-spawn -n "__fish_worktree_spawn_using_subcommand config" -s n -l dry-run -d 'Show what would be done and change nothing'
 complete -c worktree-spawn -n "__fish_worktree_spawn_using_subcommand config" -l json -d 'Answer in JSON: one document, or JSON Lines for lists'
 complete -c worktree-spawn -n "__fish_worktree_spawn_using_subcommand config" -s q -l quiet -d 'Leave notices out; warnings and errors stay'
 complete -c worktree-spawn -n "__fish_worktree_spawn_using_subcommand config" -s v -l verbose -d 'Say more'
 complete -c worktree-spawn -n "__fish_worktree_spawn_using_subcommand config" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c worktree-spawn -n "__fish_worktree_spawn_using_subcommand help; and not __fish_seen_subcommand_from subtree worker run env path whoami notify hook wait ack events list remove gc repair mcp config help" -f -a "subtree" -d 'Make a worktree on a branch of its own for an agent, and print its path'
-complete -c worktree-spawn -n "__fish_worktree_spawn_using_subcommand help; and not __fish_seen_subcommand_from subtree worker run env path whoami notify hook wait ack events list remove gc repair mcp config help" -f -a "worker" -d 'Give an agent a seat in this worktree, and print its id'
-complete -c worktree-spawn -n "__fish_worktree_spawn_using_subcommand help; and not __fish_seen_subcommand_from subtree worker run env path whoami notify hook wait ack events list remove gc repair mcp config help" -f -a "run" -d 'Run an agent\'s command in its worktree, and report to its parent how it ended'
-complete -c worktree-spawn -n "__fish_worktree_spawn_using_subcommand help; and not __fish_seen_subcommand_from subtree worker run env path whoami notify hook wait ack events list remove gc repair mcp config help" -f -a "env" -d 'Print an agent\'s environment, for `eval`'
-complete -c worktree-spawn -n "__fish_worktree_spawn_using_subcommand help; and not __fish_seen_subcommand_from subtree worker run env path whoami notify hook wait ack events list remove gc repair mcp config help" -f -a "path" -d 'Print the path of the worktree in which an agent works'
-complete -c worktree-spawn -n "__fish_worktree_spawn_using_subcommand help; and not __fish_seen_subcommand_from subtree worker run env path whoami notify hook wait ack events list remove gc repair mcp config help" -f -a "whoami" -d 'Print the calling agent: by `--as`, else the environment, else the worktree'
-complete -c worktree-spawn -n "__fish_worktree_spawn_using_subcommand help; and not __fish_seen_subcommand_from subtree worker run env path whoami notify hook wait ack events list remove gc repair mcp config help" -f -a "notify" -d 'Send an event to the parent, which is kept until the parent takes it'
-complete -c worktree-spawn -n "__fish_worktree_spawn_using_subcommand help; and not __fish_seen_subcommand_from subtree worker run env path whoami notify hook wait ack events list remove gc repair mcp config help" -f -a "hook" -d 'Commands that agent programs call from their hooks, with JSON on stdin'
-complete -c worktree-spawn -n "__fish_worktree_spawn_using_subcommand help; and not __fish_seen_subcommand_from subtree worker run env path whoami notify hook wait ack events list remove gc repair mcp config help" -f -a "wait" -d 'Wait for events of the caller\'s session and print them as they arrive'
-complete -c worktree-spawn -n "__fish_worktree_spawn_using_subcommand help; and not __fish_seen_subcommand_from subtree worker run env path whoami notify hook wait ack events list remove gc repair mcp config help" -f -a "ack" -d 'Acknowledge events that were delivered with a lease; exits with 1 if one is not found'
-complete -c worktree-spawn -n "__fish_worktree_spawn_using_subcommand help; and not __fish_seen_subcommand_from subtree worker run env path whoami notify hook wait ack events list remove gc repair mcp config help" -f -a "events" -d 'Print the events that wait, and leave them where they are'
-complete -c worktree-spawn -n "__fish_worktree_spawn_using_subcommand help; and not __fish_seen_subcommand_from subtree worker run env path whoami notify hook wait ack events list remove gc repair mcp config help" -f -a "list" -d 'List the agents'
-complete -c worktree-spawn -n "__fish_worktree_spawn_using_subcommand help; and not __fish_seen_subcommand_from subtree worker run env path whoami notify hook wait ack events list remove gc repair mcp config help" -f -a "remove" -d 'Remove an agent\'s worktree or seat, and its branch if everything on it is merged'
-complete -c worktree-spawn -n "__fish_worktree_spawn_using_subcommand help; and not __fish_seen_subcommand_from subtree worker run env path whoami notify hook wait ack events list remove gc repair mcp config help" -f -a "gc" -d 'Remove agents that have ended and left nothing, and say why the others stay'
-complete -c worktree-spawn -n "__fish_worktree_spawn_using_subcommand help; and not __fish_seen_subcommand_from subtree worker run env path whoami notify hook wait ack events list remove gc repair mcp config help" -f -a "repair" -d 'Finish what killed commands began, reconnect moved worktrees, restore exclude lines'
-complete -c worktree-spawn -n "__fish_worktree_spawn_using_subcommand help; and not __fish_seen_subcommand_from subtree worker run env path whoami notify hook wait ack events list remove gc repair mcp config help" -f -a "mcp" -d 'Serve an agent\'s tools over MCP on stdin and stdout'
-complete -c worktree-spawn -n "__fish_worktree_spawn_using_subcommand help; and not __fish_seen_subcommand_from subtree worker run env path whoami notify hook wait ack events list remove gc repair mcp config help" -f -a "config" -d 'Print the settings in force, each with its source'
-complete -c worktree-spawn -n "__fish_worktree_spawn_using_subcommand help; and not __fish_seen_subcommand_from subtree worker run env path whoami notify hook wait ack events list remove gc repair mcp config help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c worktree-spawn -n "__fish_worktree_spawn_using_subcommand help; and not __fish_seen_subcommand_from subtree worker run env path whoami notify hook wait ack events list remove gc doctor repair mcp config help" -f -a "subtree" -d 'Make a worktree on a branch of its own for an agent, and print its path'
+complete -c worktree-spawn -n "__fish_worktree_spawn_using_subcommand help; and not __fish_seen_subcommand_from subtree worker run env path whoami notify hook wait ack events list remove gc doctor repair mcp config help" -f -a "worker" -d 'Give an agent a seat in this worktree, and print its id'
+complete -c worktree-spawn -n "__fish_worktree_spawn_using_subcommand help; and not __fish_seen_subcommand_from subtree worker run env path whoami notify hook wait ack events list remove gc doctor repair mcp config help" -f -a "run" -d 'Run an agent\'s command in its worktree, and report to its parent how it ended'
+complete -c worktree-spawn -n "__fish_worktree_spawn_using_subcommand help; and not __fish_seen_subcommand_from subtree worker run env path whoami notify hook wait ack events list remove gc doctor repair mcp config help" -f -a "env" -d 'Print an agent\'s environment, for `eval`'
+complete -c worktree-spawn -n "__fish_worktree_spawn_using_subcommand help; and not __fish_seen_subcommand_from subtree worker run env path whoami notify hook wait ack events list remove gc doctor repair mcp config help" -f -a "path" -d 'Print the path of the worktree in which an agent works'
+complete -c worktree-spawn -n "__fish_worktree_spawn_using_subcommand help; and not __fish_seen_subcommand_from subtree worker run env path whoami notify hook wait ack events list remove gc doctor repair mcp config help" -f -a "whoami" -d 'Print the calling agent: by `--as`, else the environment, else the worktree'
+complete -c worktree-spawn -n "__fish_worktree_spawn_using_subcommand help; and not __fish_seen_subcommand_from subtree worker run env path whoami notify hook wait ack events list remove gc doctor repair mcp config help" -f -a "notify" -d 'Send an event to the parent, which is kept until the parent takes it'
+complete -c worktree-spawn -n "__fish_worktree_spawn_using_subcommand help; and not __fish_seen_subcommand_from subtree worker run env path whoami notify hook wait ack events list remove gc doctor repair mcp config help" -f -a "hook" -d 'Answer an agent program\'s hooks, which send JSON on stdin'
+complete -c worktree-spawn -n "__fish_worktree_spawn_using_subcommand help; and not __fish_seen_subcommand_from subtree worker run env path whoami notify hook wait ack events list remove gc doctor repair mcp config help" -f -a "wait" -d 'Wait for events of the caller\'s session and print them as they arrive'
+complete -c worktree-spawn -n "__fish_worktree_spawn_using_subcommand help; and not __fish_seen_subcommand_from subtree worker run env path whoami notify hook wait ack events list remove gc doctor repair mcp config help" -f -a "ack" -d 'Acknowledge events that were delivered with a lease; exits with 1 if one is not found'
+complete -c worktree-spawn -n "__fish_worktree_spawn_using_subcommand help; and not __fish_seen_subcommand_from subtree worker run env path whoami notify hook wait ack events list remove gc doctor repair mcp config help" -f -a "events" -d 'Print the events that wait, and leave them where they are'
+complete -c worktree-spawn -n "__fish_worktree_spawn_using_subcommand help; and not __fish_seen_subcommand_from subtree worker run env path whoami notify hook wait ack events list remove gc doctor repair mcp config help" -f -a "list" -d 'List the agents'
+complete -c worktree-spawn -n "__fish_worktree_spawn_using_subcommand help; and not __fish_seen_subcommand_from subtree worker run env path whoami notify hook wait ack events list remove gc doctor repair mcp config help" -f -a "remove" -d 'Remove agents\' worktrees or seats, and their branches if everything on them is merged'
+complete -c worktree-spawn -n "__fish_worktree_spawn_using_subcommand help; and not __fish_seen_subcommand_from subtree worker run env path whoami notify hook wait ack events list remove gc doctor repair mcp config help" -f -a "gc" -d 'Remove agents that have ended and left nothing, and say why the others stay'
+complete -c worktree-spawn -n "__fish_worktree_spawn_using_subcommand help; and not __fish_seen_subcommand_from subtree worker run env path whoami notify hook wait ack events list remove gc doctor repair mcp config help" -f -a "doctor" -d 'Show what is wrong with worktrees and records, and how to repair it: exit 0 if nothing is, 1 if something is'
+complete -c worktree-spawn -n "__fish_worktree_spawn_using_subcommand help; and not __fish_seen_subcommand_from subtree worker run env path whoami notify hook wait ack events list remove gc doctor repair mcp config help" -f -a "repair" -d 'Finish what killed commands began, reconnect moved worktrees, restore exclude lines'
+complete -c worktree-spawn -n "__fish_worktree_spawn_using_subcommand help; and not __fish_seen_subcommand_from subtree worker run env path whoami notify hook wait ack events list remove gc doctor repair mcp config help" -f -a "mcp" -d 'Serve an agent\'s tools over MCP on stdin and stdout'
+complete -c worktree-spawn -n "__fish_worktree_spawn_using_subcommand help; and not __fish_seen_subcommand_from subtree worker run env path whoami notify hook wait ack events list remove gc doctor repair mcp config help" -f -a "config" -d 'Print the settings in force, each with its source'
+complete -c worktree-spawn -n "__fish_worktree_spawn_using_subcommand help; and not __fish_seen_subcommand_from subtree worker run env path whoami notify hook wait ack events list remove gc doctor repair mcp config help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c worktree-spawn -n "__fish_worktree_spawn_using_subcommand help; and __fish_seen_subcommand_from hook" -f -a "worker-exit" -d 'Report the end of an agent\'s turn: for Claude Code\'s Stop and SubagentStop, Gemini CLI\'s AfterAgent'
 complete -c worktree-spawn -n "__fish_worktree_spawn_using_subcommand help; and __fish_seen_subcommand_from hook" -f -a "worktree-create" -d 'Make a subtree and print its path: for Claude Code\'s WorktreeCreate'
 complete -c worktree-spawn -n "__fish_worktree_spawn_using_subcommand help; and __fish_seen_subcommand_from hook" -f -a "worktree-remove" -d 'Remove a subtree if nothing is lost: for Claude Code\'s WorktreeRemove'

@@ -5,11 +5,12 @@ mod file;
 mod setting;
 
 use std::path::Path;
+use std::time::Duration;
 
 use self::file::{File, Known};
 use self::setting::placed;
 pub use self::setting::{
-    INSIDE_ELSEWHERE, Line, OPEN_ELSEWHERE, Row, Setting, SettingSource, SettingType, Trust, Value, expand_home,
+    INSIDE_ELSEWHERE, Line, NEVER, OPEN_ELSEWHERE, Row, Setting, SettingSource, SettingType, Trust, Value, expand_home,
 };
 use crate::approval::{ApprovalStatus, Approvals};
 use crate::env::Env;
@@ -17,6 +18,7 @@ use crate::error::{Failure, Result};
 use crate::fs::{self, Root};
 use crate::git::Home;
 use crate::path::RelPath;
+use crate::time::{self, Unit};
 
 /// The repository's file, below its main checkout.
 pub const REPOSITORY_FILE: &str = ".shopfloor/config.toml";
@@ -57,6 +59,13 @@ impl Config {
     /// The boolean in force, or the default that the setting declares; `false` without one.
     pub fn truth(&self, name: &str) -> bool {
         self.parsed(name).unwrap_or_default()
+    }
+
+    /// The length of time in force, or the default that the setting declares; zero without one. A number alone is in
+    /// `unit`.
+    pub fn duration(&self, name: &str, unit: Unit) -> Duration {
+        let text = self.value(name).map(|value| value.text.as_str()).or(self.default_of(name));
+        text.and_then(|text| time::parse_duration(text, unit)).unwrap_or_default()
     }
 
     fn parsed<T: std::str::FromStr>(&self, name: &str) -> Option<T> {

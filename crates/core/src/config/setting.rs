@@ -7,6 +7,7 @@ use toml_edit::Item;
 use crate::env::Env;
 use crate::path::RelPath;
 use crate::text::shell_word;
+use crate::time::{self, Unit};
 
 /// The settings of all tools that are [`Trust::Open`]. A tool does not know the settings of the other tools, so it
 /// looks them up here when it reads their tables. [`INSIDE_ELSEWHERE`] lists those that are [`Trust::Inside`]. A
@@ -60,6 +61,9 @@ impl Trust {
     }
 }
 
+/// The word for no length of time.
+pub const NEVER: &str = "never";
+
 /// A setting that a tool knows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Setting {
@@ -99,6 +103,10 @@ pub enum SettingType {
     Number,
     /// `true` or `false`.
     Truth,
+    /// A length of time: a number in this unit, or a string with a number and a unit.
+    Duration(Unit),
+    /// A length of time, in which a number alone means seconds, or `never`.
+    DurationOrNever,
     /// A path. `~/` is the home directory. A relative path starts at the main checkout if it is in the repository's
     /// file, at the directory of the user's file if it is in that file, and otherwise at the current directory.
     Path,
@@ -119,6 +127,8 @@ impl SettingType {
             SettingType::Text | SettingType::Path => "a string".into(),
             SettingType::Number => "a whole number".into(),
             SettingType::Truth => "true or false".into(),
+            SettingType::Duration(_) => "a length of time, such as \"90s\" or \"2h\"".into(),
+            SettingType::DurationOrNever => "a length of time, such as \"90s\" or \"7d\", or \"never\"".into(),
             SettingType::Choice(words) => format!("one of {}", words.join(", ")),
             SettingType::List => "an array of strings".into(),
             SettingType::Command => "a string or an array of strings".into(),
@@ -136,6 +146,10 @@ impl SettingType {
             SettingType::Choice(words) => item.as_str().filter(|word| words.contains(word))?.to_owned(),
             SettingType::Number => item.as_integer().filter(|n| *n >= 0)?.to_string(),
             SettingType::Truth => item.as_bool()?.to_string(),
+            SettingType::Duration(_) | SettingType::DurationOrNever => {
+                let number = item.as_integer().map(|number| number.to_string());
+                number.or(item.as_str().map(str::to_owned)).filter(|text| self.parse(text).is_some())?
+            }
             SettingType::List => return strings().map(|items| (items.join(","), items)),
             SettingType::Command if item.is_str() => item.as_str()?.to_owned(),
             SettingType::Command => {
@@ -153,6 +167,8 @@ impl SettingType {
             SettingType::Text | SettingType::Path | SettingType::List | SettingType::Command => true,
             SettingType::Number => text.parse::<u64>().is_ok(),
             SettingType::Truth => text.parse::<bool>().is_ok(),
+            SettingType::Duration(unit) => time::parse_duration(text, unit).is_some(),
+            SettingType::DurationOrNever => text == NEVER || time::parse_duration(text, Unit::Seconds).is_some(),
             SettingType::Choice(words) => words.contains(&text),
             SettingType::Tables(_) => false,
         };

@@ -8,6 +8,7 @@ use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::hash::Digest;
 use shopfloor_core::text::printable;
+use shopfloor_core::time;
 use shopfloor_core::ui::Ui;
 
 use super::answer::WithError;
@@ -29,7 +30,7 @@ use crate::front::Meta;
 use crate::hook_program::HookProgram;
 use crate::plan::{Filter, join};
 use crate::section::Section;
-use crate::settings::LedgerArgs;
+use crate::settings::{Effect, LedgerArgs};
 use crate::tool::AGENT_VARIABLE;
 use crate::view::View;
 
@@ -75,6 +76,7 @@ struct AddedEventAnswer<'a> {
     path: &'a str,
     id: Digest,
     ts: String,
+    time: String,
     agent: &'a str,
 }
 
@@ -124,18 +126,18 @@ fn end_session(ui: &Ui, env: &Env, ledger_args: &LedgerArgs, args: &Args) -> Res
     let entries = newest_of_each(kept, entries(&args)?);
     if entries.is_empty() {
         drop(drafts);
-        ui.note("the session left nothing to write down");
-        follow_up(ui, &env, ledger_args, &ledger, &args)?;
+        ui.detail("the session left nothing to write down");
+        follow_up(ui, &env, &ledger, &args)?;
         return Ok(Exit::Done);
     }
     let event = new_event(ui, &env, &ledger, &args, None, entries)?;
-    let written = write_event(&ledger, &event, ledger_args.effect())?;
-    if !ledger_args.dry_run {
+    let written = write_event(&ledger, &event, Effect::of(ui))?;
+    if !ui.is_dry() {
         // Removed before what follows, which may fail: the next session must not write the same again.
         drafts.iter().try_for_each(SessionDraft::remove)?;
     }
     drop(drafts);
-    finish(ui, &env, ledger_args, &ledger, &args, &written)
+    finish(ui, &env, &ledger, &args, &written)
 }
 
 /// Both lists, without the earlier entries that a later one replaces: within one event nothing else tells which is
@@ -171,17 +173,17 @@ fn add(ui: &Ui, env: &Env, ledger_args: &LedgerArgs, args: &Args) -> Result<Exit
         require_questions(&ledger, &entries, &body::parse(&kept))?;
     }
     if args.draft {
-        return keep_draft(ui, env, ledger_args, &ledger, entries);
+        return keep_draft(ui, env, &ledger, entries);
     }
     let event = new_event(ui, env, &ledger, args, meta, entries)?;
-    let written = write_event(&ledger, &event, ledger_args.effect())?;
-    finish(ui, env, ledger_args, &ledger, args, &written)
+    let written = write_event(&ledger, &event, Effect::of(ui))?;
+    finish(ui, env, &ledger, args, &written)
 }
 
 /// Adds the entries to the draft of the session.
-fn keep_draft(ui: &Ui, env: &Env, ledger_args: &LedgerArgs, ledger: &Ledger, entries: Vec<Entry<'_>>) -> Result<Exit> {
+fn keep_draft(ui: &Ui, env: &Env, ledger: &Ledger, entries: Vec<Entry<'_>>) -> Result<Exit> {
     let path = SessionDraft::path(env, &ledger.state());
-    if !ledger_args.dry_run {
+    if !ui.is_dry() {
         let draft = SessionDraft::open(path.clone())?;
         let all = newest_of_each(body::parse(&draft.text), entries);
         // An event, so that each checkpoint has the time of its draft.
@@ -191,7 +193,7 @@ fn keep_draft(ui: &Ui, env: &Env, ledger_args: &LedgerArgs, ledger: &Ledger, ent
     if ui.is_json() {
         ui.json(&DraftAnswer { draft: path.to_string_lossy().into_owned() });
     }
-    let would = if ledger_args.dry_run { "would be " } else { "" };
+    let would = if ui.is_dry() { "would be " } else { "" };
     ui.note(format!("{would}kept for the end of the session"));
     Ok(Exit::Done)
 }
@@ -265,20 +267,11 @@ fn new_event<'a>(
 }
 
 /// Synthesises and commits if asked to, and prints the event, which is written whatever fails afterwards.
-fn finish(
-    ui: &Ui,
-    env: &Env,
-    ledger_args: &LedgerArgs,
-    ledger: &Ledger,
-    args: &Args,
-    written: &WrittenEvent,
-) -> Result<Exit> {
+fn finish(ui: &Ui, env: &Env, ledger: &Ledger, args: &Args, written: &WrittenEvent) -> Result<Exit> {
     // The message says so, so that nobody writes the same event again.
-    let followed = follow_up(ui, env, ledger_args, ledger, args).map_err(|failure| Failure {
+    let followed = follow_up(ui, env, ledger, args).map_err(|failure| Failure {
         exit: if failure.exit == Exit::Bad { Exit::Failed } else { failure.exit },
-        hints: vec![
-            "fix the problem and run `ledger-synth --no-confirm`, which brings the event into the ledger".into(),
-        ],
+        hints: vec!["fix the problem and run `ledger-synth --yes`, which brings the event into the ledger".into()],
         message: format!("the event is written, but not synthesised or committed: {}", failure.message),
         ..failure
     });
@@ -287,15 +280,16 @@ fn finish(
         ui.line(printable(&path));
         return followed.map(|()| Exit::Done);
     }
-    let answer = AddedEventAnswer { path: &path, id: written.id, ts: written.ts.to_string(), agent: &written.agent };
+    let (ts, time) = (written.ts.to_string(), time::render(written.ts));
+    let answer = AddedEventAnswer { path: &path, id: written.id, ts, time, agent: &written.agent };
     let failure = followed.err();
     ui.json(&WithError { answer, error: failure.as_ref().map(Failure::to_json) });
     Ok(failure.map_or(Exit::Done, |failure| failure.exit))
 }
 
 /// Synthesises and commits if asked to.
-fn follow_up(ui: &Ui, env: &Env, ledger_args: &LedgerArgs, ledger: &Ledger, args: &Args) -> Result<()> {
-    let effect = ledger_args.effect();
+fn follow_up(ui: &Ui, env: &Env, ledger: &Ledger, args: &Args) -> Result<()> {
+    let effect = Effect::of(ui);
     if args.synth && !effect.is_dry() {
         refresh(ui, env, ledger)?;
         if args.commit && commit::commit(env, ledger, effect)? == Committed::TooSoon {

@@ -3,6 +3,7 @@
 use serde::{Serialize, Serializer};
 use serde_json::Value;
 use shopfloor_core::hash::Digest;
+use shopfloor_core::time;
 
 use crate::facts::{Events, Skipped};
 use crate::section::Section;
@@ -16,6 +17,7 @@ pub struct LedgerAnswer<'a> {
     other: Others<'a>,
     event_count: usize,
     latest_ts: Option<String>,
+    latest_at: Option<String>,
     inputs: Digest,
     skipped: Vec<SkippedAnswer<'a>>,
     written: bool,
@@ -35,6 +37,7 @@ impl<'a> LedgerAnswer<'a> {
             other: Others(&view.others),
             event_count: view.event_count,
             latest_ts: view.latest.map(|ts| ts.to_string()),
+            latest_at: view.latest.map(time::render),
             inputs: view.inputs,
             skipped: skipped(events),
             written: to.is_written,
@@ -97,6 +100,7 @@ struct CheckpointAnswer<'a> {
     phase: &'a str,
     status: &'a str,
     updated: &'a str,
+    updated_at: Option<String>,
     agent: &'a str,
     more: &'a str,
 }
@@ -108,6 +112,7 @@ impl<'a> CheckpointAnswer<'a> {
             phase: &checkpoint.phase,
             status: &checkpoint.status,
             updated: &checkpoint.updated,
+            updated_at: checkpoint.updated.parse().ok().map(time::render),
             agent,
             more: &checkpoint.more,
         }

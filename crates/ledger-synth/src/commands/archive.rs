@@ -2,8 +2,10 @@
 
 use std::path::PathBuf;
 
-use jiff::SignedDuration;
+use std::time::Duration;
+
 use serde::Serialize;
+use shopfloor_core::args::flag_duration;
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Result};
 use shopfloor_core::text::printable;
@@ -15,11 +17,11 @@ use crate::counted::counted;
 use crate::facts::gather::load_events;
 use crate::facts::{EVENTS, Ledger};
 use crate::plan::archive as plan;
-use crate::settings::{Effect, LedgerArgs, flag_time};
+use crate::settings::{Effect, LedgerArgs};
 
 /// Fold events into one snapshot and move them to `archive/`; `current.md` stays as it is
 #[derive(clap::Args, Clone, Debug)]
-#[command(after_help = "Example:\n  ledger-synth archive --older-than 7d && ledger-synth --no-confirm --commit")]
+#[command(after_help = "Example:\n  ledger-synth archive --older-than 7d && ledger-synth --yes --commit")]
 pub struct Args {
     /// Only events older than this, such as 7d
     #[arg(long, value_name = "TIME")]
@@ -40,9 +42,9 @@ pub struct Archived {
 }
 
 pub fn run(ui: &Ui, env: &Env, ledger_args: &LedgerArgs, args: &Args) -> Result<Exit> {
-    let age = args.older_than.as_deref().map(|text| flag_time("--older-than", text)).transpose()?;
+    let age = args.older_than.as_deref().map(|text| flag_duration("--older-than", text)).transpose()?;
     let ledger = Ledger::find(ui, env, ledger_args)?;
-    let effect = ledger_args.effect();
+    let effect = Effect::of(ui);
     let _lock = if effect.is_dry() { None } else { Some(ledger.lock()?) };
     let archived = archive(ui, env, &ledger, age, effect)?;
     if ui.is_json() {
@@ -55,7 +57,7 @@ pub fn run(ui: &Ui, env: &Env, ledger_args: &LedgerArgs, args: &Args) -> Result<
 }
 
 /// Archives the events that are older than `age`. The caller holds the lock, except in a dry run.
-pub fn archive(ui: &Ui, env: &Env, ledger: &Ledger, age: Option<SignedDuration>, effect: Effect) -> Result<Archived> {
+pub fn archive(ui: &Ui, env: &Env, ledger: &Ledger, age: Option<Duration>, effect: Effect) -> Result<Archived> {
     let events = load_events(ledger)?;
     let plan = plan::archive(env.now, &events, age)?;
     if !effect.is_dry() {
@@ -70,7 +72,7 @@ pub fn print(ui: &Ui, archived: &Archived, effect: Effect) {
     let would = if effect.is_dry() { "would have " } else { "" };
     let files = counted(archived.files, "file");
     match &archived.snapshot {
-        _ if archived.files == 0 => ui.note("there is nothing to archive"),
+        _ if archived.files == 0 => ui.detail("there is nothing to archive"),
         Some(path) => ui.line(format!("{would}archived {files} into {}", printable(&path.to_string_lossy()))),
         None => ui.line(format!("{would}archived {files}, which a snapshot covers already")),
     }

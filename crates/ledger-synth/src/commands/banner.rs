@@ -7,6 +7,7 @@ use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::fs;
 use shopfloor_core::text::printable;
+use shopfloor_core::time;
 use shopfloor_core::ui::Ui;
 
 use crate::apply::synthesis::refresh;
@@ -51,6 +52,7 @@ struct BannerAnswer<'a> {
 #[derive(Serialize)]
 struct BannerEvent<'a> {
     ts: String,
+    time: String,
     agent: &'a str,
     title: Cow<'a, str>,
     branch: Option<&'a str>,
@@ -75,7 +77,7 @@ fn start_session(ui: &Ui, env: &Env, ledger_args: &LedgerArgs, args: &Args) -> R
         ui.problem(&failure);
     }
     let ledger = Ledger::find(ui, env, ledger_args)?;
-    let context = with_content(ui, env, ledger_args, &ledger, args, |content| match content {
+    let context = with_content(ui, env, &ledger, args, |content| match content {
         BannerContent::Legacy(text) => text.to_owned(),
         BannerContent::Nothing => String::new(),
         BannerContent::Ledger { lines, text, .. } => format!("{}\n\n{text}", lines.join("\n")),
@@ -113,7 +115,7 @@ enum BannerContent<'t> {
 
 fn show(ui: &Ui, env: &Env, ledger_args: &LedgerArgs, args: &Args) -> Result<Exit> {
     let ledger = Ledger::find(ui, env, ledger_args)?;
-    with_content(ui, env, ledger_args, &ledger, args, |content| {
+    with_content(ui, env, &ledger, args, |content| {
         match content {
             BannerContent::Nothing if ui.is_json() => ui.json(&BannerAnswer::default()),
             BannerContent::Nothing => {
@@ -135,6 +137,7 @@ fn show(ui: &Ui, env: &Env, ledger_args: &LedgerArgs, args: &Args) -> Result<Exi
 fn answer<'a>(view: &View<'a>, sources: &'a [&Source<'_>]) -> BannerAnswer<'a> {
     let event = |source: &'a &Source<'_>| BannerEvent {
         ts: source.ts.to_string(),
+        time: time::render(source.ts),
         agent: &source.agent,
         title: source.about(),
         branch: source.branch.as_deref(),
@@ -152,7 +155,6 @@ fn answer<'a>(view: &View<'a>, sources: &'a [&Source<'_>]) -> BannerAnswer<'a> {
 fn with_content<T>(
     ui: &Ui,
     env: &Env,
-    ledger_args: &LedgerArgs,
     ledger: &Ledger,
     args: &Args,
     then: impl FnOnce(BannerContent<'_>) -> T,
@@ -162,7 +164,7 @@ fn with_content<T>(
         let page = current.as_ref().and_then(|current| current.text());
         return Ok(then(page.map_or(BannerContent::Nothing, BannerContent::Legacy)));
     }
-    if !ledger_args.dry_run {
+    if !ui.is_dry() {
         // The banner is shown even if `current.md` cannot be written.
         if let Err(failure) = refresh(ui, env, ledger) {
             ui.problem(&Failure { message: format!("{CURRENT} was not written: {}", failure.message), ..failure });

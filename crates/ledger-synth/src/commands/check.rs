@@ -12,7 +12,7 @@ use crate::counted::counted;
 use crate::facts::gather::load_events;
 use crate::facts::objects::Objects;
 use crate::facts::{CURRENT, Current, Events, Ledger};
-use crate::plan::check::{CheckVerdict, check};
+use crate::plan::check::{self as plan, CheckVerdict};
 use crate::settings::{LedgerArgs, Settings};
 
 #[derive(Serialize)]
@@ -24,8 +24,23 @@ struct CheckAnswer<'a> {
     event_count: usize,
 }
 
+/// Check whether `current.md` matches its events, and write nothing: exit 0 yes, 1 no, 2 if events are malformed
+///
+/// `ledger-synth --check` is the same.
+#[derive(clap::Args, Clone, Debug)]
+#[command(after_help = "Example:\n  ledger-synth check --tree HEAD")]
+pub struct Args {
+    /// Look at this commit, in git's objects
+    #[arg(long, value_name = "REV")]
+    tree: Option<String>,
+}
+
+pub fn run(ui: &Ui, env: &Env, ledger_args: &LedgerArgs, args: &Args) -> Result<Exit> {
+    check(ui, env, ledger_args, args.tree.as_deref())
+}
+
 /// Checks the ledger here, or in the commit `tree`.
-pub fn run(ui: &Ui, env: &Env, ledger_args: &LedgerArgs, tree: Option<&str>) -> Result<Exit> {
+pub fn check(ui: &Ui, env: &Env, ledger_args: &LedgerArgs, tree: Option<&str>) -> Result<Exit> {
     let (verdict, events, name, fix) = match tree {
         Some(rev) => {
             let mut git = Git::find(env)?;
@@ -33,14 +48,14 @@ pub fn run(ui: &Ui, env: &Env, ledger_args: &LedgerArgs, tree: Option<&str>) -> 
             let settings = Settings::load(env, &repo, ledger_args)?;
             settings.warnings.iter().for_each(|warning| ui.warn(warning));
             let (verdict, events) = check_commit(env, &git, &repo, &settings, rev)?;
-            (verdict, events, format!("{CURRENT} of {rev}"), "run `ledger-synth --no-confirm --commit` on that branch")
+            (verdict, events, format!("{CURRENT} of {rev}"), "run `ledger-synth --yes --commit` on that branch")
         }
         None => {
             let ledger = Ledger::find(ui, env, ledger_args)?;
             let events = load_events(&ledger)?;
             let current = ledger.current()?;
-            let verdict = check(env.now, &events, current.as_ref(), ledger.settings.session_window)?;
-            (verdict, events, ledger.dir.join(CURRENT).display().to_string(), "run `ledger-synth --no-confirm`")
+            let verdict = plan::check(env.now, &events, current.as_ref(), ledger.settings.session_window)?;
+            (verdict, events, ledger.dir.join(CURRENT).display().to_string(), "run `ledger-synth --yes`")
         }
     };
     if ui.is_json() {
@@ -77,6 +92,6 @@ pub fn check_commit(
     let objects = Objects::new(env, git, repo, settings)?;
     let tree = objects.tree(&objects.commit(rev)?)?;
     let current = tree.current.map(|bytes| Current { bytes, stat: None });
-    let verdict = check(env.now, &tree.events, current.as_ref(), settings.session_window)?;
+    let verdict = plan::check(env.now, &tree.events, current.as_ref(), settings.session_window)?;
     Ok((verdict, tree.events))
 }

@@ -43,9 +43,9 @@ fn called(ui: &Ui, env: &Env, ledger_args: &LedgerArgs, called: Called) -> Resul
                     first.display()
                 ));
             }
-            if !ledger_args.dry_run && refresh(ui, env, &ledger)? {
+            if !ui.is_dry() && refresh(ui, env, &ledger)? {
                 ui.note(format!(
-                    "{} is newer than the last commit; `ledger-synth --no-confirm --commit` commits it",
+                    "{} is newer than the last commit; `ledger-synth --yes --commit` commits it",
                     ledger.dir.join(CURRENT).display()
                 ));
             }
@@ -83,7 +83,7 @@ fn push(ui: &Ui, env: &Env, ledger_args: &LedgerArgs, called: &Called) -> Result
             _ => (
                 LedgerFailure::Stale,
                 "a stale ledger",
-                "run `ledger-synth --no-confirm --commit` on that branch and push again",
+                "run `ledger-synth --yes --commit` on that branch and push again",
             ),
         };
         let message = format!("{name} would be pushed with {what}: {}", commit.why);

@@ -4,7 +4,7 @@ use serde::Serialize;
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::fs::Root;
-use shopfloor_core::hook_command::{self, DryRun, HookCommand};
+use shopfloor_core::hook_command::{self, HookCommand};
 use shopfloor_core::path::RelPath;
 use shopfloor_core::text::printable;
 use shopfloor_core::ui::Ui;
@@ -43,36 +43,48 @@ struct FileEdit {
 
 pub fn run(ui: &Ui, env: &Env, ledger_args: &LedgerArgs, args: &Args) -> Result<Exit> {
     let ledger = Ledger::find(ui, env, ledger_args)?;
-    let worktree = Root::open(ledger.repo.require_worktree()?)?;
-    let effect = ledger_args.effect();
-    // A file that cannot be edited is found before anything is written.
-    let edits = edits(&ledger, &worktree, args)?;
-    for FileEdit { name, before, after } in &edits {
-        if !effect.is_dry() {
-            files::edit(&ledger, &worktree, name, before, after)?;
-        }
-    }
-    let settings = set_driver(&ledger, effect)?;
+    let effect = Effect::of(ui);
+    let Configured { files, settings } = configure(&ledger, effect, args.claude)?;
     let file = if effect.is_dry() { "would write" } else { "wrote" };
     let setting = if effect.is_dry() { "would set" } else { "set" };
-    let edited = edits.iter().map(|edit| (file, edit.name));
-    for (word, name) in edited.chain(settings.into_iter().map(|name| (setting, name))) {
+    let written = files.iter().map(|name| (file, *name));
+    for (word, name) in written.chain(settings.into_iter().map(|name| (setting, name))) {
         if ui.is_json() {
             ui.json(&InstallAnswer { wrote: name, done: !effect.is_dry() });
         } else {
             ui.line(format!("{word} {}", printable(name)));
         }
     }
-    let hooks = HookCommand::Install(DryRun { dry_run: effect.is_dry() });
+    let hooks = HookCommand::Install;
     hook_command::run(ui, env, TOOL, hooks, |_| Ok(None))?;
-    if edits.iter().any(|edit| edit.name == ATTRIBUTES) {
+    if files.contains(&ATTRIBUTES) {
         ui.note("commit .gitattributes, and run `ledger-synth install` once in each clone");
     }
     Ok(Exit::Done)
 }
 
+/// The files and settings that were written.
+pub struct Configured {
+    files: Vec<&'static str>,
+    settings: Vec<&'static str>,
+}
+
+/// Sets up git in this clone, but for the hooks, and Claude Code if that is wanted.
+pub fn configure(ledger: &Ledger, effect: Effect, wants_claude: bool) -> Result<Configured> {
+    let worktree = Root::open(ledger.repo.require_worktree()?)?;
+    // A file that cannot be edited is found before anything is written.
+    let edits = edits(ledger, &worktree, wants_claude)?;
+    for FileEdit { name, before, after } in &edits {
+        if !effect.is_dry() {
+            files::edit(ledger, &worktree, name, before, after)?;
+        }
+    }
+    let files = edits.iter().map(|edit| edit.name).collect();
+    Ok(Configured { files, settings: set_driver(ledger, effect)? })
+}
+
 /// The files that are to change.
-fn edits(ledger: &Ledger, worktree: &Root, args: &Args) -> Result<Vec<FileEdit>> {
+fn edits(ledger: &Ledger, worktree: &Root, wants_claude: bool) -> Result<Vec<FileEdit>> {
     let mut edits = Vec::new();
     let attributes = read(worktree, ATTRIBUTES)?;
     let line = attribute_line(ledger)?;
@@ -83,7 +95,7 @@ fn edits(ledger: &Ledger, worktree: &Root, args: &Args) -> Result<Vec<FileEdit>>
     }
     for name in claude::FILES {
         let before = read(worktree, name)?;
-        if !args.claude {
+        if !wants_claude {
             continue;
         }
         let after = claude::set_up(name, &before).map_err(|why| {

@@ -69,12 +69,12 @@ pub fn run(ui: &Ui, env: &Env, ledger_args: &LedgerArgs, args: &Args) -> Result<
         }
         // Our side is a valid ledger until the events of both sides are there.
         Ok(None) => {
-            ui.note("kept our side of the ledger for now; run `ledger-synth --no-confirm --commit` after the merge");
+            ui.note("kept our side of the ledger for now; run `ledger-synth --yes --commit` after the merge");
             Ok(Exit::Done)
         }
         Err(failure) => {
             ui.problem(&failure);
-            ui.note("kept our side of the ledger for now; run `ledger-synth --no-confirm --commit` after the merge");
+            ui.note("kept our side of the ledger for now; run `ledger-synth --yes --commit` after the merge");
             Ok(Exit::Done)
         }
     }

@@ -11,6 +11,7 @@ use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::fs;
 use shopfloor_core::hash::Digest;
 use shopfloor_core::text::printable;
+use shopfloor_core::time;
 use shopfloor_core::ui::Ui;
 
 use crate::apply::event::{render_proven, write_event};
@@ -23,7 +24,7 @@ use crate::facts::gather::load_events;
 use crate::front::Meta;
 use crate::handoff::Handoff;
 use crate::instant;
-use crate::settings::LedgerArgs;
+use crate::settings::{Effect, LedgerArgs};
 
 /// Turn handoff files of other shapes into events, and leave the files where they are
 #[derive(clap::Args, Clone, Debug)]
@@ -47,6 +48,7 @@ struct MigrateAnswer<'a> {
     path: &'a str,
     id: Digest,
     ts: String,
+    time: String,
     agent: &'a str,
 }
 
@@ -72,14 +74,14 @@ pub fn run(ui: &Ui, env: &Env, ledger_args: &LedgerArgs, args: &Args) -> Result<
     for (path, event) in &events {
         let from = path.to_string_lossy();
         if !known.insert(CanonicalEvent::encode(event).id) {
-            ui.note(format!("{} is an event already", printable(&from)));
+            ui.detail(format!("{} is an event already", printable(&from)));
             continue;
         }
-        let written = write_event(&ledger, event, ledger_args.effect())?;
+        let written = write_event(&ledger, event, Effect::of(ui))?;
         let to = ledger.dir.join(&written.below).to_string_lossy().into_owned();
         if ui.is_json() {
             let (id, ts, agent) = (written.id, written.ts.to_string(), written.agent.as_str());
-            ui.json(&MigrateAnswer { from: &from, path: &to, id, ts, agent });
+            ui.json(&MigrateAnswer { from: &from, path: &to, id, ts, time: time::render(written.ts), agent });
         } else {
             ui.line(printable(&to));
         }

@@ -4,7 +4,7 @@ pub mod add;
 mod answer;
 pub mod archive;
 pub mod banner;
-mod check;
+pub mod check;
 pub mod config;
 pub mod conflicts;
 pub mod doctor;

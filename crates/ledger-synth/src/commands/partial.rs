@@ -69,12 +69,12 @@ pub fn run(ui: &Ui, env: &Env, ledger: &Ledger, partial: &PartialView<'_>, effec
         let to = Destination { path: path.unwrap_or_else(|| "-".to_owned()), is_written };
         ui.json(&LedgerAnswer::new(&view, &events, to));
     } else if let Some(path) = path {
-        let word = match effect {
-            _ if is_written => "wrote",
-            Effect::DryRun => "would write",
-            Effect::Write => "unchanged",
-        };
-        ui.line(format!("{word} {} ({})", printable(&path), counted(view.event_count, "event")));
+        let shown = format!("{} ({})", printable(&path), counted(view.event_count, "event"));
+        match effect {
+            _ if is_written => ui.line(format!("wrote {shown}")),
+            Effect::DryRun => ui.line(format!("would write {shown}")),
+            Effect::Write => ui.detail(format!("{shown} is up to date")),
+        }
     } else {
         ui.answer(text.as_bytes());
     }

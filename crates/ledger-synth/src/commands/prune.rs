@@ -16,7 +16,7 @@ use crate::counted::counted;
 use crate::facts::gather::load_events;
 use crate::facts::{ARCHIVE, Ledger, directory};
 use crate::plan::archive::file_name;
-use crate::settings::LedgerArgs;
+use crate::settings::{Effect, LedgerArgs};
 
 /// Delete archived events that a snapshot covers and that are older than --retention
 ///
@@ -35,13 +35,13 @@ struct PruneAnswer {
 pub fn run(ui: &Ui, env: &Env, ledger_args: &LedgerArgs) -> Result<Exit> {
     let ledger = Ledger::find(ui, env, ledger_args)?;
     let Some(retention) = ledger.settings.retention else {
-        ui.note("retention is `never`: nothing is deleted");
+        ui.detail("retention is `never`: nothing is deleted");
         return Ok(nothing_deleted(ui));
     };
-    let effect = ledger_args.effect();
+    let effect = Effect::of(ui);
     let _lock = if effect.is_dry() { None } else { Some(ledger.lock()?) };
     let Some(archive) = ledger.open(ARCHIVE)? else {
-        ui.note("there is no archive");
+        ui.detail("there is no archive");
         return Ok(nothing_deleted(ui));
     };
     let limit = env.now.checked_sub(retention).unwrap_or(Timestamp::MIN);
@@ -56,7 +56,7 @@ pub fn run(ui: &Ui, env: &Env, ledger_args: &LedgerArgs) -> Result<Exit> {
         let deleted = doomed.iter().map(|path| path.to_string_lossy().into_owned()).collect();
         ui.json(&PruneAnswer { deleted });
     } else if doomed.is_empty() {
-        ui.note("nothing in the archive is covered and old enough");
+        ui.detail("nothing in the archive is covered and old enough");
     } else {
         let would = if effect.is_dry() { "would have " } else { "" };
         ui.line(format!("{would}deleted {}", counted(doomed.len(), "file")));

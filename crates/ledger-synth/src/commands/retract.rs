@@ -9,6 +9,7 @@ use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::hash::Digest;
 use shopfloor_core::text::printable;
+use shopfloor_core::time;
 use shopfloor_core::ui::Ui;
 
 use crate::apply::event::write_event;
@@ -20,7 +21,7 @@ use crate::facts::{Events, Ledger};
 use crate::failure::LedgerFailure;
 use crate::front::Meta;
 use crate::plan::{Filter, join};
-use crate::settings::LedgerArgs;
+use crate::settings::{Effect, LedgerArgs};
 
 /// Retract one event by writing another: exit 1 if a snapshot already holds it
 #[derive(clap::Args, Clone, Debug)]
@@ -40,6 +41,7 @@ enum RetractAnswer<'a> {
         path: &'a str,
         id: Digest,
         ts: String,
+        time: String,
         agent: &'a str,
         retracted: Digest,
     },
@@ -69,7 +71,7 @@ pub fn run(ui: &Ui, env: &Env, ledger_args: &LedgerArgs, args: &Args) -> Result<
             .hint("write what was retracted again, with `ledger-synth add`"));
     }
     if joined.retracted.contains(&id) {
-        ui.note(format!("event {short} is already retracted"));
+        ui.detail(format!("event {short} is already retracted"));
         if ui.is_json() {
             ui.json(&RetractAnswer::Already { retracted: id });
         }
@@ -84,11 +86,11 @@ pub fn run(ui: &Ui, env: &Env, ledger_args: &LedgerArgs, args: &Args) -> Result<
         title: Some(format!("disowned event {short}").into()),
     };
     let entries = vec![Entry::Item { section: RETRACT.into(), text: id.to_string().into() }];
-    let written = write_event(&ledger, &LedgerEvent::new(meta, entries), ledger_args.effect())?;
+    let written = write_event(&ledger, &LedgerEvent::new(meta, entries), Effect::of(ui))?;
     let path = ledger.dir.join(&written.below).to_string_lossy().into_owned();
     if ui.is_json() {
-        let (ts, agent) = (written.ts.to_string(), written.agent.as_str());
-        ui.json(&RetractAnswer::Written { path: &path, id: written.id, ts, agent, retracted: id });
+        let (ts, time, agent) = (written.ts.to_string(), time::render(written.ts), written.agent.as_str());
+        ui.json(&RetractAnswer::Written { path: &path, id: written.id, ts, time, agent, retracted: id });
     } else {
         ui.line(printable(&path));
     }

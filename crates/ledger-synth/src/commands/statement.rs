@@ -3,6 +3,7 @@
 use serde::Serialize;
 use shopfloor_core::hash::Digest;
 use shopfloor_core::text::printable;
+use shopfloor_core::time;
 use shopfloor_core::ui::Ui;
 
 use crate::plan::history::Statement;
@@ -14,6 +15,7 @@ struct StatementAnswer<'a> {
     key: Option<&'a str>,
     value: Option<&'a str>,
     ts: String,
+    time: String,
     agent: &'a str,
     event: Digest,
     beaten: bool,
@@ -25,7 +27,7 @@ pub fn print(ui: &Ui, statement: &Statement) {
     if ui.is_json() {
         let (value, ts) = (if *is_item { key } else { value }, source.ts.to_string());
         let (agent, event, beaten) = (&*source.agent, source.id, *beaten);
-        ui.json(&StatementAnswer { section, key, value, ts, agent, event, beaten });
+        ui.json(&StatementAnswer { section, key, value, ts, time: time::render(source.ts), agent, event, beaten });
         return;
     }
     let name = match key {

@@ -24,9 +24,9 @@ use crate::settings::{Effect, LedgerArgs};
 /// What to synthesise, and what to do with it.
 #[derive(clap::Args, Clone, Debug)]
 pub struct Args {
-    /// Never ask; for scripts and hooks
-    #[arg(long)]
-    pub no_confirm: bool,
+    /// Do not ask for confirmation
+    #[arg(long, visible_alias = "no-confirm")]
+    pub yes: bool,
     /// Read these files instead of `events/`, and print the result unless --output is given
     #[arg(long, value_name = "GLOB")]
     pub input: Vec<String>,
@@ -73,9 +73,9 @@ impl Args {
     /// The first flag that is given.
     pub fn first_flag(&self) -> Option<&'static str> {
         let Args { input, tree, output, branch, agent, .. } = self;
-        let Args { no_confirm, archive, commit, check, strict, stamp, all_worktrees, force, adopt, .. } = *self;
+        let Args { yes, archive, commit, check, strict, stamp, all_worktrees, force, adopt, .. } = *self;
         let flags = [
-            ("--no-confirm", no_confirm),
+            ("--yes", yes),
             ("--input", !input.is_empty()),
             ("--archive", archive),
             ("--commit", commit),
@@ -108,23 +108,23 @@ impl Args {
 pub fn run(ui: &Ui, env: &Env, ledger_args: &LedgerArgs, args: &Args) -> Result<Exit> {
     refuse_contradictions(args)?;
     if args.check {
-        return check::run(ui, env, ledger_args, args.tree.as_deref());
+        return check::check(ui, env, ledger_args, args.tree.as_deref());
     }
     let ledger = Ledger::find(ui, env, ledger_args)?;
-    let effect = ledger_args.effect();
+    let effect = Effect::of(ui);
     let partial = args.partial();
     if !partial.is_whole() {
         return partial::run(ui, env, &ledger, &partial, effect);
     }
-    if args.archive && !args.no_confirm && !ui.can_ask() {
+    if args.archive && !args.yes && !ui.can_ask() {
         return Err(LedgerFailure::Confirm
             .with(Exit::Decide, "archiving needs confirmation, and there is no terminal")
-            .hint("run `ledger-synth --archive --no-confirm`, or `ledger-synth archive`"));
+            .hint("run `ledger-synth --archive --yes`, or `ledger-synth archive`"));
     }
     if args.commit && !effect.is_dry() {
         commit::refuse_hopeless(&ledger)?;
     }
-    let asks = ui.can_ask() && !args.no_confirm && !ui.is_json() && !effect.is_dry();
+    let asks = ui.can_ask() && !args.yes && !ui.is_json() && !effect.is_dry();
     let Args { strict, stamp, force, adopt, .. } = *args;
     let options = SynthOptions { effect, is_strict: strict, stamp, force, adopt, may_be_quiet: !ui.is_json() };
     if asks && !preview::confirm(ui, env, &ledger, &options)? {
@@ -156,7 +156,7 @@ fn commit(ui: &Ui, env: &Env, ledger: &Ledger, effect: Effect) -> Result<()> {
     let files = |count: usize| counted(count, "file");
     let say = |line: String| if ui.is_json() { ui.note(line) } else { ui.line(line) };
     match commit::commit(env, ledger, effect)? {
-        Committed::Nothing => ui.note("everything is committed already"),
+        Committed::Nothing => ui.detail("everything is committed already"),
         Committed::TooSoon => ui.note(commit::TOO_SOON),
         Committed::Files(count, None) => say(format!("would commit {}", files(count))),
         Committed::Files(count, Some(sha)) => say(format!("committed {sha} ({})", files(count))),
@@ -208,10 +208,11 @@ fn print(ui: &Ui, env: &Env, ledger: &Ledger, options: &SynthOptions) -> Result<
     let shown = |word: &str, count: usize| {
         ui.line(format!("{word} {} ({})", printable(&path), counted(count, "event")));
     };
+    let unchanged = |count: usize| ui.detail(format!("{path} is up to date ({})", counted(count, "event")));
     synthesise(ui, env, ledger, options, |synthesis| {
         let (view, events, outcome) = match synthesis {
             Synthesis::Quiet(count) => {
-                shown("unchanged", count);
+                unchanged(count);
                 return Printed { has_events: true, answer: None };
             }
             Synthesis::Done { view, events, outcome } => (view, events, outcome),
@@ -224,9 +225,9 @@ fn print(ui: &Ui, env: &Env, ledger: &Ledger, options: &SynthOptions) -> Result<
         }
         match outcome {
             SynthOutcome::Nothing => {
-                ui.note(format!("there are no events in {}; nothing was touched", ledger.dir.join(EVENTS).display()))
+                ui.detail(format!("there are no events in {}; nothing was touched", ledger.dir.join(EVENTS).display()))
             }
-            SynthOutcome::Unchanged => shown("unchanged", view.event_count),
+            SynthOutcome::Unchanged => unchanged(view.event_count),
             SynthOutcome::Due(before) => {
                 shown("would write", view.event_count);
                 let text = view.render(events.skipped.len(), options.stamp.then_some(env.now));

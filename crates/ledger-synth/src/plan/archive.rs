@@ -1,8 +1,9 @@
 //! What `archive` does: which events the snapshot covers, and which files move into the archive.
 
 use std::path::Path;
+use std::time::Duration;
 
-use jiff::{SignedDuration, Timestamp};
+use jiff::Timestamp;
 use shopfloor_core::error::{Failure, Result};
 use shopfloor_core::hash::Digest;
 
@@ -30,7 +31,7 @@ pub struct ArchivePlan {
 }
 
 /// Folds every event that is old enough and not from the future, and every snapshot.
-pub fn archive(now: Timestamp, events: &Events, age: Option<SignedDuration>) -> Result<ArchivePlan> {
+pub fn archive(now: Timestamp, events: &Events, age: Option<Duration>) -> Result<ArchivePlan> {
     let snapshots = events.snapshots()?;
     let whole = join(&events.records, &snapshots, &Filter::default());
     // A join cannot be undone, so events from the future stay: somebody may retract them.

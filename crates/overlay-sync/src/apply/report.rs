@@ -7,7 +7,7 @@ use shopfloor_core::text::printable;
 use shopfloor_core::ui::Ui;
 
 use super::converge::SyncOutcome;
-use crate::store::SyncRule;
+use crate::store::{RecordAnswer, SyncRule};
 
 /// The last line of a sync that did part of its work.
 #[derive(Debug, Serialize)]
@@ -30,7 +30,7 @@ pub fn narrate(ui: &Ui, outcome: &SyncOutcome) {
 fn print_events(ui: &Ui, outcome: &SyncOutcome, print: impl Fn(&Ui, String)) {
     for event in &outcome.events {
         if ui.is_json() {
-            ui.json(event);
+            ui.json(&RecordAnswer { record: event, worktree: &event.workspace });
         } else {
             let kept = match event.kept {
                 0 => String::new(),

@@ -2,6 +2,7 @@
 
 use shopfloor_core::env::Env;
 use shopfloor_core::error::Result;
+use shopfloor_core::time;
 
 use super::converge::{SyncOutcome, converge};
 use super::disk::Disk;
@@ -13,7 +14,7 @@ use crate::manifest::Workspace;
 /// overlay's lock before and after.
 pub fn sync(env: &Env, overlay: &Overlay, disk: &mut Disk<'_>, workspaces: &mut Vec<Workspace>) -> Result<SyncOutcome> {
     forget_gone(overlay, workspaces)?;
-    let outcome = converge(disk, &overlay.settings, &env.now.to_string(), workspaces)?;
+    let outcome = converge(disk, &overlay.settings, &time::render(env.now), workspaces)?;
     if outcome.is_emptied {
         return Err(overlay.gone("was emptied"));
     }

@@ -46,8 +46,13 @@ pub fn run(ui: &Ui, env: &Env, flags: &OverlayFlags, args: &Args) -> Result<Exit
     let overlay = Overlay::find(ui, env, flags)?;
     let top = overlay.repo.require_worktree()?.to_path_buf();
     let files = read(env, &overlay, &top, &args.files)?;
-    if flags.dry_run {
-        files.iter().for_each(|file| ui.line(format!("would add {}", printable(&file.path.to_string()))));
+    if ui.is_dry() {
+        for FileToAdd { path, .. } in &files {
+            match ui.is_json() {
+                true => ui.json(&AddAnswer { path, added: false }),
+                false => ui.line(format!("would add {}", printable(&path.to_string()))),
+            }
+        }
         return Ok(Exit::Done);
     }
     let lock = overlay.create()?;
@@ -73,7 +78,7 @@ pub fn run(ui: &Ui, env: &Env, flags: &OverlayFlags, args: &Args) -> Result<Exit
         } else if added {
             ui.done(format!("added {}", printable(&path.to_string())));
         } else {
-            ui.note(format!("{path} is in the overlay already; `overlay-sync sync` merges both"));
+            ui.detail(format!("{path} is in the overlay already; `overlay-sync sync` merges both"));
         }
     }
     if Workspace::load_all(&overlay.store.workspaces())?.is_empty() {

@@ -1,11 +1,11 @@
 //! `attach`: worktrees become workspaces of the overlay.
 
-use std::borrow::Cow;
 use std::path::PathBuf;
 
 use serde::Serialize;
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Result};
+use shopfloor_core::text::printable;
 use shopfloor_core::ui::Ui;
 
 use super::preview::preview;
@@ -14,7 +14,7 @@ use crate::apply::attach::attach;
 use crate::apply::report::{exit, narrate};
 use crate::facts::overlay::{Overlay, worktrees_at};
 use crate::flags::OverlayFlags;
-use crate::manifest::Workspace;
+use crate::manifest::{Workspace, WorkspaceKeys};
 
 /// Copy the overlay into workspaces and keep them in step from now on
 ///
@@ -31,7 +31,8 @@ pub struct Args {
 
 #[derive(Serialize)]
 struct AttachAnswer<'a> {
-    workspace: Cow<'a, str>,
+    #[serde(flatten)]
+    workspace: WorkspaceKeys<'a>,
     attached: bool,
 }
 
@@ -44,24 +45,29 @@ pub fn run(ui: &Ui, env: &Env, flags: &OverlayFlags, args: &Args) -> Result<Exit
     }
     // Every path is checked before the first worktree is touched.
     let worktrees = worktrees_at(env, &overlay, &paths)?;
-    if flags.dry_run {
+    if ui.is_dry() {
         overlay.require()?;
         let known = Workspace::load_all(&overlay.store.workspaces())?;
         let find = |(root, git_dir): &(PathBuf, PathBuf)| {
             known.iter().find(|w| w.git_dir == *git_dir).cloned().unwrap_or_else(|| Workspace::new(root, git_dir))
         };
         let workspaces: Vec<Workspace> = worktrees.iter().map(find).collect();
-        workspaces.iter().for_each(|w| ui.note(format!("would attach {}", w.root.display())));
-        return preview(ui, env, &overlay, &workspaces);
+        let exit = preview(ui, env, &overlay, &workspaces)?;
+        workspaces.iter().for_each(|workspace| tell(ui, workspace, "would attach"));
+        return Ok(exit);
     }
     let (outcome, attached) = attach(env, &overlay, worktrees)?;
     narrate(ui, &outcome);
     for workspace in &attached {
-        if ui.is_json() {
-            ui.json(&AttachAnswer { workspace: workspace.root.to_string_lossy(), attached: true });
-        } else {
-            ui.note(format!("attached {}", workspace.root.display()));
-        }
+        tell(ui, workspace, "attached");
     }
     Ok(exit(&outcome))
+}
+
+fn tell(ui: &Ui, workspace: &Workspace, word: &str) {
+    let root = workspace.root.to_string_lossy();
+    match ui.is_json() {
+        true => ui.json(&AttachAnswer { workspace: WorkspaceKeys::of(root), attached: !ui.is_dry() }),
+        false => ui.done(format!("{word} {}", printable(&root))),
+    }
 }

@@ -8,7 +8,7 @@ use shopfloor_core::ui::Ui;
 use crate::facts::overlay::Overlay;
 use crate::flags::OverlayFlags;
 use crate::manifest::Workspace;
-use crate::store::ConflictRecord;
+use crate::store::{ConflictRecord, RecordAnswer};
 
 pub fn run(ui: &Ui, env: &Env, flags: &OverlayFlags) -> Result<Exit> {
     let overlay = Overlay::find(ui, env, flags)?;
@@ -22,7 +22,7 @@ pub fn run(ui: &Ui, env: &Env, flags: &OverlayFlags) -> Result<Exit> {
     }
     for conflict in all {
         if ui.is_json() {
-            ui.json(&conflict);
+            ui.json(&RecordAnswer { record: &conflict, worktree: &conflict.workspace });
         } else {
             let (state, id, time) = (conflict.state.word(), &conflict.id, &conflict.time);
             let (path, workspace) = (printable(&conflict.path.to_string()), printable(&conflict.workspace));

@@ -1,7 +1,5 @@
 //! `detach`: workspaces are synced a last time and then left alone.
 
-use std::borrow::Cow;
-
 use serde::Serialize;
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Result};
@@ -15,6 +13,7 @@ use crate::apply::report::{exit, print};
 use crate::apply::sync::sync;
 use crate::facts::overlay::Overlay;
 use crate::flags::OverlayFlags;
+use crate::manifest::{Workspace, WorkspaceKeys};
 
 /// Sync workspaces a last time, then leave them alone; without a path all of them
 #[derive(clap::Args, Debug)]
@@ -26,18 +25,20 @@ pub struct Args {
 
 #[derive(Serialize)]
 struct DetachAnswer<'a> {
-    workspace: Cow<'a, str>,
+    #[serde(flatten)]
+    workspace: WorkspaceKeys<'a>,
     detached: bool,
 }
 
 /// Syncs workspaces a last time and forgets them; their files stay.
 pub fn run(ui: &Ui, env: &Env, flags: &OverlayFlags, args: &Args) -> Result<Exit> {
     let overlay = Overlay::find(ui, env, flags)?;
-    if flags.dry_run {
+    if ui.is_dry() {
         overlay.require()?;
         let workspaces = overlay.workspaces(&args.workspaces.read(ui, env)?)?;
-        workspaces.iter().for_each(|w| ui.note(format!("would detach {}", w.root.display())));
-        return preview(ui, env, &overlay, &workspaces);
+        let exit = preview(ui, env, &overlay, &workspaces)?;
+        workspaces.iter().for_each(|workspace| tell(ui, workspace, "would detach"));
+        return Ok(exit);
     }
     let mut disk = Disk::open(env, &overlay, Some(overlay.lock()?))?;
     let workspaces = overlay.workspaces(&args.workspaces.read(ui, env)?)?;
@@ -50,12 +51,15 @@ pub fn run(ui: &Ui, env: &Env, flags: &OverlayFlags, args: &Args) -> Result<Exit
             continue;
         }
         workspace.forget(&overlay.store.workspaces())?;
-        let root = workspace.root.to_string_lossy();
-        if ui.is_json() {
-            ui.json(&DetachAnswer { workspace: root, detached: true });
-        } else {
-            ui.line(format!("detached {}", printable(&root)));
-        }
+        tell(ui, workspace, "detached");
     }
     Ok(exit(&outcome))
+}
+
+fn tell(ui: &Ui, workspace: &Workspace, word: &str) {
+    let root = workspace.root.to_string_lossy();
+    match ui.is_json() {
+        true => ui.json(&DetachAnswer { workspace: WorkspaceKeys::of(root), detached: !ui.is_dry() }),
+        false => ui.done(format!("{word} {}", printable(&root))),
+    }
 }

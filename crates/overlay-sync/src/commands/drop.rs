@@ -54,17 +54,22 @@ pub fn run(ui: &Ui, env: &Env, flags: &OverlayFlags, args: &Args) -> Result<Exit
             .hint("write a key path such as permissions.allow.\"Bash(rm:*)\"")
     })?;
     overlay.require()?;
-    let lock = if flags.dry_run { None } else { Some(overlay.lock()?) };
+    let lock = if ui.is_dry() { None } else { Some(overlay.lock()?) };
     let mut disk = Disk::open(env, &overlay, lock)?;
     let mut workspaces = overlay.workspaces(&[])?;
-    if !flags.dry_run {
+    if !ui.is_dry() {
         // Workspaces are synced first, so that the overlay has the entry if any of them does.
         let before = sync(env, &overlay, &mut disk, &mut workspaces)?;
         print(ui, &before);
     }
     let (file, bytes) = without_entry(&disk, &path, &entry)?;
-    if flags.dry_run {
-        ui.line(format!("would drop {} from {}", printable(&entry.to_string()), printable(&path.to_string())));
+    if ui.is_dry() {
+        match ui.is_json() {
+            true => ui.json(&DropAnswer { path: &path, entry: entry.to_string(), dropped: false }),
+            false => {
+                ui.line(format!("would drop {} from {}", printable(&entry.to_string()), printable(&path.to_string())));
+            }
+        }
         return Ok(Exit::Done);
     }
     drop_entry(&disk, &mut workspaces, &path, &file, &bytes)?;

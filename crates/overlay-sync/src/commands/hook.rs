@@ -22,7 +22,7 @@ pub fn run(ui: &Ui, env: &Env, flags: &OverlayFlags, command: HookCommand) -> Re
 
 fn created(ui: &Ui, env: &Env, flags: &OverlayFlags, git: Git) -> Result<Option<Failure>> {
     let overlay = Overlay::find_with(ui, env, flags, git)?;
-    if flags.dry_run || !overlay.settings.enabled || !overlay.dir.is_dir() {
+    if ui.is_dry() || !overlay.settings.enabled || !overlay.dir.is_dir() {
         // This repository has no overlay.
         return Ok(None);
     }

@@ -25,7 +25,7 @@ pub fn before_removal(ui: &Ui, env: &Env, flags: &OverlayFlags, git: Git, repo: 
         let all = Workspace::load_all(&overlay.store.workspaces())?;
         Ok(all.into_iter().find(|workspace| workspace.git_dir == repo.git_dir))
     };
-    if flags.dry_run {
+    if ui.is_dry() {
         return Ok(Vec::new());
     }
     let mut disk = Disk::open(env, &overlay, Some(overlay.lock()?))?;

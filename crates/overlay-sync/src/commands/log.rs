@@ -36,6 +36,7 @@ pub struct Args {
 struct LogAnswer<'a> {
     #[serde(flatten)]
     record: &'a LogRecord,
+    worktree: &'a str,
     seq: u64,
 }
 
@@ -101,7 +102,7 @@ impl LogReader {
 
 fn print(ui: &Ui, seq: u64, record: &LogRecord) {
     if ui.is_json() {
-        ui.json(&LogAnswer { record, seq });
+        ui.json(&LogAnswer { record, worktree: &record.workspace, seq });
     } else {
         let (path, workspace) = (printable(&record.path.to_string()), printable(&record.workspace));
         ui.line(format!("{} {} {path} ({workspace})", record.time, record.rule));

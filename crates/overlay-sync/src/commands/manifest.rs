@@ -1,6 +1,5 @@
 //! `manifest`: what a workspace and the overlay held in common last.
 
-use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
@@ -14,6 +13,7 @@ use shopfloor_core::ui::Ui;
 use super::workspaces::WorkspaceArgs;
 use crate::facts::overlay::Overlay;
 use crate::flags::OverlayFlags;
+use crate::manifest::WorkspaceKeys;
 
 /// Print the hashes of what a workspace and the overlay last had in common
 #[derive(clap::Args, Debug)]
@@ -25,7 +25,8 @@ pub struct Args {
 
 #[derive(Serialize)]
 struct ManifestAnswer<'a> {
-    workspace: Cow<'a, str>,
+    #[serde(flatten)]
+    workspace: WorkspaceKeys<'a>,
     files: BTreeMap<String, Digest>,
 }
 
@@ -40,7 +41,7 @@ pub fn run(ui: &Ui, env: &Env, flags: &OverlayFlags, args: &Args) -> Result<Exit
     let workspace = found.first().ok_or_else(|| Failure::not_found("the workspace is not attached"))?;
     let files: BTreeMap<String, Digest> = workspace.files.iter().map(|(p, b)| (p.to_string(), b.sha256)).collect();
     if ui.is_json() {
-        ui.json(&ManifestAnswer { workspace: workspace.root.to_string_lossy(), files });
+        ui.json(&ManifestAnswer { workspace: WorkspaceKeys::of(workspace.root.to_string_lossy()), files });
     } else {
         // In the format of sha256sum, so that `sha256sum --check` takes it.
         files.iter().for_each(|(path, digest)| ui.line(format!("{digest}  {}", printable(path))));

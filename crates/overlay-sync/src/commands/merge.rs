@@ -77,7 +77,7 @@ fn merge_files(ui: &Ui, env: &Env, flags: &OverlayFlags, args: &Args) -> Result<
     });
     let conflicts: Vec<&str> = merged.conflicts.iter().map(|conflict| conflict.place.as_str()).collect();
     if args.write {
-        if merged.bytes != overlay && !flags.dry_run {
+        if merged.bytes != overlay && !ui.is_dry() {
             fs::replace(&env.cwd.join(&args.overlay), &merged.bytes, None)?;
         }
         if ui.is_json() {

@@ -4,9 +4,11 @@
 pub mod accept;
 pub mod add;
 pub mod attach;
+pub mod check;
 pub mod config;
 pub mod conflicts;
 pub mod detach;
+pub mod doctor;
 pub mod drop;
 pub mod hook;
 mod leave;

@@ -1,13 +1,12 @@
 //! What `--dry-run` prints: the steps that a sync would take.
 
-use std::borrow::Cow;
-
 use serde::Serialize;
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Result};
 use shopfloor_core::hash::Digest;
 use shopfloor_core::path::RelPath;
 use shopfloor_core::text::printable;
+use shopfloor_core::time;
 use shopfloor_core::ui::Ui;
 
 use crate::apply::disk::Disk;
@@ -15,14 +14,15 @@ use crate::apply::survey::{PlannedFile, RunContext, is_emptied, survey};
 use crate::facts::look::LookScope;
 use crate::facts::overlay::Overlay;
 use crate::ground::{Bar, Ground};
-use crate::manifest::Workspace;
+use crate::manifest::{Workspace, WorkspaceKeys};
 use crate::plan::Step;
 use crate::store::SyncRule;
 
 #[derive(Serialize)]
 struct PreviewAnswer<'a> {
     time: String,
-    workspace: Cow<'a, str>,
+    #[serde(flatten)]
+    workspace: WorkspaceKeys<'a>,
     path: &'a RelPath,
     rule: SyncRule,
     from: Option<Digest>,
@@ -79,7 +79,14 @@ fn print(ui: &Ui, env: &Env, workspace: &Workspace, path: &RelPath, foreseen: Fo
     let workspace = workspace.root.to_string_lossy();
     let Foreseen { rule, what, from, to } = foreseen;
     if ui.is_json() {
-        ui.json(&PreviewAnswer { time: env.now.to_string(), workspace, path, rule, from, to });
+        ui.json(&PreviewAnswer {
+            time: time::render(env.now),
+            workspace: WorkspaceKeys::of(workspace),
+            path,
+            rule,
+            from,
+            to,
+        });
     } else {
         ui.line(format!("{what} {} ({})", printable(&path.to_string()), printable(&workspace)));
     }

@@ -39,16 +39,23 @@ pub struct Args {
 
 #[derive(Serialize)]
 struct RestoreAnswer<'a> {
-    path: Cow<'a, str>,
+    /// None in a dry run that would put the text back where it was.
+    path: Option<Cow<'a, str>>,
     sha256: Digest,
 }
 
 pub fn run(ui: &Ui, env: &Env, flags: &OverlayFlags, args: &Args) -> Result<Exit> {
     let overlay = Overlay::find(ui, env, flags)?;
     let bytes = content(&overlay, &args.id)?;
-    if flags.dry_run {
-        let target = args.to.as_ref().map_or("where it was".into(), |to| printable(&to.to_string_lossy()));
-        ui.line(format!("would restore {} bytes to {target}", bytes.len()));
+    if ui.is_dry() {
+        let target = args.to.as_ref().map(|to| env.cwd.join(to));
+        let path = target.as_ref().map(|path| path.to_string_lossy());
+        if ui.is_json() {
+            ui.json(&RestoreAnswer { path, sha256: Digest::of(&bytes) });
+        } else {
+            let target = path.map_or("where it was".into(), |path| printable(&path));
+            ui.line(format!("would restore {} bytes to {target}", bytes.len()));
+        }
         return Ok(Exit::Done);
     }
     let path = match &args.to {
@@ -56,7 +63,7 @@ pub fn run(ui: &Ui, env: &Env, flags: &OverlayFlags, args: &Args) -> Result<Exit
         None => put_back(env, &overlay, &args.id, &bytes)?,
     };
     if ui.is_json() {
-        ui.json(&RestoreAnswer { path: path.to_string_lossy(), sha256: Digest::of(&bytes) });
+        ui.json(&RestoreAnswer { path: Some(path.to_string_lossy()), sha256: Digest::of(&bytes) });
     } else {
         ui.line(format!("restored {}", printable(&path.to_string_lossy())));
     }

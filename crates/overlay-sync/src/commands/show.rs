@@ -1,7 +1,11 @@
 //! `show`: a displaced text, byte for byte.
 
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD as BASE64;
+use serde::Serialize;
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Result};
+use shopfloor_core::hash::Digest;
 use shopfloor_core::ui::Ui;
 
 use crate::facts::kept::content;
@@ -16,8 +20,27 @@ pub struct Args {
     id: String,
 }
 
+/// The text, or its bytes in base64 if it is not UTF-8.
+#[derive(Serialize)]
+struct ShowAnswer {
+    sha256: Digest,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    text: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    base64: Option<String>,
+}
+
 pub fn run(ui: &Ui, env: &Env, flags: &OverlayFlags, args: &Args) -> Result<Exit> {
     let overlay = Overlay::find(ui, env, flags)?;
-    ui.answer(&content(&overlay, &args.id)?);
+    let bytes = content(&overlay, &args.id)?;
+    if ui.is_json() {
+        let (text, base64) = match String::from_utf8(bytes.clone()) {
+            Ok(text) => (Some(text), None),
+            Err(_) => (None, Some(BASE64.encode(&bytes))),
+        };
+        ui.json(&ShowAnswer { sha256: Digest::of(&bytes), text, base64 });
+    } else {
+        ui.answer(&bytes);
+    }
     Ok(Exit::Done)
 }

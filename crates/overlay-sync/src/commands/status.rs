@@ -1,6 +1,5 @@
 //! `status`: the state of every file in every workspace. Hashes and reasons, never contents.
 
-use std::borrow::Cow;
 use std::path::PathBuf;
 
 use serde::{Serialize, Serializer};
@@ -17,7 +16,7 @@ use crate::facts::look::LookScope;
 use crate::facts::overlay::Overlay;
 use crate::flags::OverlayFlags;
 use crate::ground::{Bar, Ground, ReadFile};
-use crate::manifest::Workspace;
+use crate::manifest::{Workspace, WorkspaceKeys};
 use crate::plan::Step;
 use crate::store::SyncRule;
 
@@ -30,8 +29,9 @@ pub struct Args {
 }
 
 #[derive(Serialize)]
-struct StatusAnswer<'a> {
-    workspace: Cow<'a, str>,
+pub struct StatusAnswer<'a> {
+    #[serde(flatten)]
+    workspace: WorkspaceKeys<'a>,
     path: String,
     state: FileState,
     base: Option<Digest>,
@@ -39,6 +39,13 @@ struct StatusAnswer<'a> {
     here: Option<Digest>,
     size: Option<usize>,
     why: String,
+}
+
+impl StatusAnswer<'_> {
+    /// Whether the file is the same here and in the overlay. That its directory is polled changes nothing.
+    pub fn is_in_step(&self) -> bool {
+        matches!(self.state, FileState::Clean | FileState::Degraded)
+    }
 }
 
 /// The state of a file in a workspace.
@@ -78,16 +85,28 @@ impl Serialize for FileState {
 }
 
 pub fn run(ui: &Ui, env: &Env, flags: &OverlayFlags, args: &Args) -> Result<Exit> {
+    look(ui, env, flags, &args.workspaces, &mut |answer| print(ui, answer))?;
+    Ok(Exit::Done)
+}
+
+/// Passes on the state of every file in these workspaces, or in all.
+pub fn look(
+    ui: &Ui,
+    env: &Env,
+    flags: &OverlayFlags,
+    workspaces: &WorkspaceArgs,
+    tell: &mut dyn FnMut(&StatusAnswer<'_>),
+) -> Result<()> {
     let overlay = Overlay::find(ui, env, flags)?;
     if overlay.is_unmade() {
         ui.note("there is no overlay yet; `overlay-sync add FILE` makes one");
-        return Ok(Exit::Done);
+        return Ok(());
     }
     overlay.require()?;
     let disk = Disk::open(env, &overlay, None)?;
     let (context, managed) = (RunContext::read(&disk)?, disk.overlay()?);
     let polled = overlay.polled()?;
-    let workspaces = overlay.workspaces(&args.workspaces.read(ui, env)?)?;
+    let workspaces = overlay.workspaces(&workspaces.read(ui, env)?)?;
     if workspaces.is_empty() {
         ui.note("nothing is attached; run `overlay-sync attach`");
     }
@@ -96,31 +115,28 @@ pub fn run(ui: &Ui, env: &Env, flags: &OverlayFlags, args: &Args) -> Result<Exit
     }
     for workspace in workspaces.into_iter().filter(|workspace| !workspace.is_gone()) {
         if !workspace.is_present()? {
-            print_unreachable(ui, &workspace);
+            tell_unreachable(&workspace, tell);
             continue;
         }
         for file in survey(&disk, &overlay.settings, &context, &managed, &workspace, LookScope::All)? {
-            print(ui, &answer(&workspace, &file, &polled));
+            tell(&answer(&workspace, &file, &polled));
         }
     }
-    Ok(Exit::Done)
+    Ok(())
 }
 
-fn print_unreachable(ui: &Ui, workspace: &Workspace) {
+fn tell_unreachable(workspace: &Workspace, tell: &mut dyn FnMut(&StatusAnswer<'_>)) {
     for (path, base) in &workspace.files {
-        print(
-            ui,
-            &StatusAnswer {
-                workspace: workspace.root.to_string_lossy(),
-                path: path.to_string(),
-                state: FileState::Unreachable,
-                base: Some(base.sha256),
-                overlay: None,
-                here: None,
-                size: None,
-                why: "the workspace is not there".into(),
-            },
-        );
+        tell(&StatusAnswer {
+            workspace: WorkspaceKeys::of(workspace.root.to_string_lossy()),
+            path: path.to_string(),
+            state: FileState::Unreachable,
+            base: Some(base.sha256),
+            overlay: None,
+            here: None,
+            size: None,
+            why: "the workspace is not there".into(),
+        });
     }
 }
 
@@ -133,7 +149,7 @@ fn answer<'a>(workspace: &'a Workspace, file: &PlannedFile, polled: &[PathBuf]) 
     }
     let digest = |side: &Option<ReadFile>| side.as_ref().map(|file| file.sha256);
     StatusAnswer {
-        workspace: workspace.root.to_string_lossy(),
+        workspace: WorkspaceKeys::of(workspace.root.to_string_lossy()),
         path: seen.path.to_string(),
         state,
         base: seen.base,
@@ -174,11 +190,11 @@ fn state(workspace: &Workspace, file: &PlannedFile) -> (FileState, String) {
     (state, why.to_owned())
 }
 
-fn print(ui: &Ui, answer: &StatusAnswer<'_>) {
+pub fn print(ui: &Ui, answer: &StatusAnswer<'_>) {
     if ui.is_json() {
         return ui.json(answer);
     }
     let why = if answer.why.is_empty() { String::new() } else { format!(": {}", printable(&answer.why)) };
     let (state, path) = (answer.state.word(), printable(&answer.path));
-    ui.line(format!("{state} {path} ({}){why}", printable(&answer.workspace)));
+    ui.line(format!("{state} {path} ({}){why}", printable(answer.workspace.path())));
 }

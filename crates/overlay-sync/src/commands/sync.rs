@@ -36,7 +36,7 @@ pub fn run(ui: &Ui, env: &Env, flags: &OverlayFlags, args: &Args) -> Result<Exit
         return Ok(Exit::Done);
     }
     overlay.require()?;
-    if flags.dry_run {
+    if ui.is_dry() {
         let workspaces = overlay.workspaces(&args.workspaces.read(ui, env)?)?;
         return preview(ui, env, &overlay, &workspaces);
     }

@@ -28,9 +28,12 @@ pub fn run(ui: &Ui, env: &Env, flags: &OverlayFlags, id: &str, verdict: HeldVerd
         HeldVerdict::Accept => ("accept", "accepted"),
         HeldVerdict::Reject => ("reject", "rejected"),
     };
-    if flags.dry_run {
+    if ui.is_dry() {
         let (_, path, held) = find_held(&Workspace::load_all(&overlay.store.workspaces())?, id)?;
-        ui.line(format!("would {verb} {}: {}", printable(&path.to_string()), printable(&held.why)));
+        match ui.is_json() {
+            true => ui.json(&VerdictAnswer { id: held.id(&path), path: &path, accepted: false }),
+            false => ui.line(format!("would {verb} {}: {}", printable(&path.to_string()), printable(&held.why))),
+        }
         return Ok(Exit::Done);
     }
     let (outcome, path, held) = carry_out(ui, env, &overlay, id, verdict)?;

@@ -37,7 +37,7 @@ pub fn run(ui: &Ui, env: &Env, flags: &OverlayFlags) -> Result<Exit> {
         ui.note("`enabled` is false, so there is nothing to watch");
         return Ok(Exit::Done);
     }
-    if flags.dry_run {
+    if ui.is_dry() {
         overlay.require()?;
         return preview(ui, env, &overlay, &overlay.workspaces(&[])?);
     }

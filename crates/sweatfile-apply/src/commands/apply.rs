@@ -2,7 +2,6 @@
 
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Failure, Result};
-use shopfloor_core::hook_command::DryRun;
 use shopfloor_core::ui::Ui;
 
 use super::approval;
@@ -29,9 +28,6 @@ pub struct Args {
 // help of the whole tool.
 #[derive(clap::Args, Clone, Debug, Default, PartialEq, Eq)]
 pub struct ApplyOptions {
-    /// Show what would be done and change nothing
-    #[arg(short = 'n', long)]
-    pub dry_run: bool,
     /// Approve the repository's sweatfile for this run only
     #[arg(long)]
     pub yes: bool,
@@ -47,7 +43,6 @@ impl ApplyOptions {
     /// Combines the options given before and after the word `apply`.
     pub fn or(&self, other: &ApplyOptions) -> ApplyOptions {
         ApplyOptions {
-            dry_run: self.dry_run || other.dry_run,
             yes: self.yes || other.yes,
             no_setup: self.no_setup || other.no_setup,
             setup_again: self.setup_again || other.setup_again,
@@ -69,7 +64,7 @@ impl ApplyOptions {
 
 pub fn run(ui: &Ui, env: &Env, dirs: &LayerDirs, options: &ApplyOptions) -> Result<Exit> {
     let worktree = OpenWorktree::find(env)?;
-    if !options.dry_run && !options.yes {
+    if !ui.is_dry() && !options.yes {
         approval::ask_about_all(ui, env, &worktree, dirs, options.setup_request())?;
     }
     let Applied { mut report, failure, unapproved } = set_up(ui, env, &worktree, dirs, options)?;
@@ -82,7 +77,7 @@ pub fn run(ui: &Ui, env: &Env, dirs: &LayerDirs, options: &ApplyOptions) -> Resu
         report.error = failure.as_ref().map(Failure::to_json);
         ui.json(&report);
     } else {
-        report.print(ui, DryRun { dry_run: options.dry_run });
+        report.print(ui);
         if let Some(failure) = &failure {
             ui.error(failure);
         }
@@ -111,10 +106,10 @@ pub fn set_up(
     // Check the layers before taking the lock, because taking it creates a file, and a malformed layer must change
     // nothing.
     facts::load_layers(env, &worktree.repo, dirs, options.load_options())?.counting()?;
-    let lock = if options.dry_run { None } else { Some(worktree.lock()?) };
+    let lock = if ui.is_dry() { None } else { Some(worktree.lock()?) };
     let (layers, plan, facts) = loop {
         let (layers, plan, facts) = read_and_plan(env, worktree, dirs, options)?;
-        if options.dry_run || apply::reserve_ports(worktree, &plan)? {
+        if ui.is_dry() || apply::reserve_ports(worktree, &plan)? {
             break (layers, plan, facts);
         }
     };
@@ -124,7 +119,7 @@ pub fn set_up(
     for layer in layers.layers.iter().filter(|l| l.text.is_some()) {
         ui.detail(format!("{} layer: {}", layer.name, layer.path.display()));
     }
-    if options.dry_run {
+    if ui.is_dry() {
         let failure = apply::placing_failure(&report);
         return Ok(Applied { report, failure, unapproved });
     }

@@ -4,7 +4,6 @@ use shopfloor_core::approval::ApprovalStatus;
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::git::{Git, Repo};
-use shopfloor_core::hook_command::DryRun;
 use shopfloor_core::text::printable;
 use shopfloor_core::ui::Ui;
 
@@ -20,8 +19,6 @@ pub struct Args {
     /// Approve without asking, and print what is trusted
     #[arg(long)]
     pub yes: bool,
-    #[command(flatten)]
-    pub dry_run: DryRun,
 }
 
 pub fn run(ui: &Ui, env: &Env, dirs: &LayerDirs, args: &Args) -> Result<Exit> {
@@ -36,11 +33,11 @@ pub fn run(ui: &Ui, env: &Env, dirs: &LayerDirs, args: &Args) -> Result<Exit> {
     for file in files.iter().filter(|file| file.bytes.is_some()) {
         match consent(ui, env, &repo, file, args)? {
             Consent::Declined => declined = Some(&file.path),
-            Consent::Given => approve(ui, env, &repo, file, args)?,
+            Consent::Given => approve(ui, env, &repo, file)?,
         }
     }
     if is_nothing {
-        ui.note(format!("there is nothing to approve in {}", repo.home.checkout.display()));
+        ui.detail(format!("there is nothing to approve in {}", repo.home.checkout.display()));
     }
     match declined {
         Some(path) => Err(FailureKind::Unapproved.failure(format!("{} stays unapproved", path.display()))),
@@ -57,8 +54,8 @@ enum Consent {
 /// asked.
 fn consent(ui: &Ui, env: &Env, repo: &Repo, file: &Approvable, args: &Args) -> Result<Consent> {
     if file.status(env, repo)? == ApprovalStatus::Approved {
-        ui.note(format!("{} is approved already", file.path.display()));
-    } else if args.dry_run.dry_run {
+        ui.detail(format!("{} is approved already", file.path.display()));
+    } else if ui.is_dry() {
         ui.show(&file.summary(env, repo)?);
     } else if args.yes {
         ui.summary(&file.summary(env, repo)?);
@@ -79,8 +76,8 @@ fn nobody_to_ask(env: &Env, repo: &Repo, file: &Approvable) -> Result<Failure> {
         .hint("run `sweatfile-apply approve` on a terminal, or `sweatfile-apply approve --yes` once you have read it"))
 }
 
-fn approve(ui: &Ui, env: &Env, repo: &Repo, file: &Approvable, args: &Args) -> Result<()> {
-    let DryRun { dry_run } = args.dry_run;
+fn approve(ui: &Ui, env: &Env, repo: &Repo, file: &Approvable) -> Result<()> {
+    let dry_run = ui.is_dry();
     if !dry_run {
         repo.remember_main_checkout()?;
         file.approve(env, repo)?;

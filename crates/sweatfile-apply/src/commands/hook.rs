@@ -4,6 +4,7 @@ use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::git::{Git, Repo};
 use shopfloor_core::hook_command::{self, HookCommand};
+use shopfloor_core::time;
 use shopfloor_core::ui::Ui;
 
 use super::apply::{ApplyOptions, set_up};
@@ -51,7 +52,7 @@ fn before_removal(env: &Env, git: Git, repo: Repo) -> Result<Vec<String>> {
         file
     };
     let before = snapshot.unwrap_or_else(applied);
-    let kept = removed::keep(&worktree.repo, &worktree.path, &before, &now, &env.now.to_string())?;
+    let kept = removed::keep(&worktree.repo, &worktree.path, &before, &now, &time::render(env.now))?;
     if kept.is_empty() {
         return Ok(Vec::new());
     }

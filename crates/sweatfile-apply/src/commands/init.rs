@@ -4,7 +4,6 @@ use serde::Serialize;
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Result};
 use shopfloor_core::git::Git;
-use shopfloor_core::hook_command::DryRun;
 use shopfloor_core::lock::Lock;
 use shopfloor_core::text::{printable, shell_word};
 use shopfloor_core::ui::Ui;
@@ -20,10 +19,7 @@ const STARTER: &str = include_str!("../starter.toml");
 /// Write a commented starter sweatfile into the main checkout
 #[derive(clap::Args, Debug)]
 #[command(after_help = "Example:\n  $EDITOR \"$(sweatfile-apply init)\"")]
-pub struct Args {
-    #[command(flatten)]
-    pub dry_run: DryRun,
-}
+pub struct Args {}
 
 #[derive(Serialize)]
 struct InitAnswer {
@@ -31,7 +27,7 @@ struct InitAnswer {
     created: bool,
 }
 
-pub fn run(ui: &Ui, env: &Env, dirs: &LayerDirs, args: &Args) -> Result<Exit> {
+pub fn run(ui: &Ui, env: &Env, dirs: &LayerDirs, _args: &Args) -> Result<Exit> {
     let repo = Git::find(env)?.discover()?;
     let dir = dirs.repo_root(env, &repo);
     let path = dir.join(FILE);
@@ -40,7 +36,7 @@ pub fn run(ui: &Ui, env: &Env, dirs: &LayerDirs, args: &Args) -> Result<Exit> {
             .failure(format!("{} exists already", path.display()))
             .hint(format!("edit it: `$EDITOR {}`", shell_word(&path))));
     }
-    let DryRun { dry_run } = args.dry_run;
+    let dry_run = ui.is_dry();
     if !dry_run {
         let _lock = Lock::take(&state::worktree_lock(&repo))?;
         apply::write_sweatfile(&repo, &dir, None, STARTER)?;

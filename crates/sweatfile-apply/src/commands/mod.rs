@@ -6,6 +6,7 @@ pub mod approvals;
 pub mod approve;
 pub mod check;
 pub mod config;
+pub mod doctor;
 pub mod env;
 pub mod hook;
 pub mod init;

@@ -3,7 +3,6 @@
 use serde::Serialize;
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Failure, Result};
-use shopfloor_core::hook_command::DryRun;
 use shopfloor_core::text::printable;
 use shopfloor_core::ui::Ui;
 
@@ -21,10 +20,7 @@ use crate::worktree::OpenWorktree;
 /// lines that no other worktree relies on. Lists what it leaves, with the reason.
 #[derive(clap::Args, Debug)]
 #[command(after_help = "Example:\n  sweatfile-apply remove --dry-run")]
-pub struct Args {
-    #[command(flatten)]
-    pub dry_run: DryRun,
-}
+pub struct Args {}
 
 #[derive(Serialize)]
 struct RemoveItemsAnswer<'a> {
@@ -36,15 +32,14 @@ struct RemoveItemsAnswer<'a> {
     error: Option<serde_json::Value>,
 }
 
-pub fn run(ui: &Ui, env: &Env, args: &Args) -> Result<Exit> {
+pub fn run(ui: &Ui, env: &Env, _args: &Args) -> Result<Exit> {
     let worktree = OpenWorktree::find(env)?;
-    let DryRun { dry_run } = args.dry_run;
-    let _lock = if dry_run { None } else { Some(worktree.lock()?) };
+    let _lock = if ui.is_dry() { None } else { Some(worktree.lock()?) };
     let mut facts = facts::removal::read(&worktree)?;
     let staying = removal::staying(&facts);
     facts.patterns_needed = facts::removal::patterns_needed(&worktree, &facts.record, staying)?;
     let plan = removal::plan(&facts);
-    let items = match dry_run {
+    let items = match ui.is_dry() {
         true => preview(&worktree, plan)?,
         false => apply::remove(&worktree, &plan, &facts.record)?,
     };
@@ -58,7 +53,7 @@ pub fn run(ui: &Ui, env: &Env, args: &Args) -> Result<Exit> {
             error: failure.as_ref().map(Failure::to_json),
         });
     } else {
-        print(ui, &items, args.dry_run);
+        print(ui, &items);
         if let Some(failure) = &failure {
             ui.error(failure);
         }
@@ -74,8 +69,8 @@ fn preview(worktree: &OpenWorktree, plan: RemovePlan) -> Result<RemovedItems> {
     Ok(RemovedItems { files: files.chain(env).collect(), excludes, left: plan.left, failed: Vec::new() })
 }
 
-fn print(ui: &Ui, items: &RemovedItems, DryRun { dry_run }: DryRun) {
-    let word = if dry_run { "would have removed" } else { "removed" };
+fn print(ui: &Ui, items: &RemovedItems) {
+    let word = if ui.is_dry() { "would have removed" } else { "removed" };
     items.files.iter().for_each(|path| ui.line(format!("{word} {}", printable(path))));
     items.excludes.iter().for_each(|pattern| ui.line(format!("{word} exclude {}", printable(pattern))));
     items.left.iter().for_each(|left| ui.line(format!("left {}", printable(&left.to_string()))));

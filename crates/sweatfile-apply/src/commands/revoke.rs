@@ -5,16 +5,12 @@ use shopfloor_core::approval::{self, Approvals};
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Result};
 use shopfloor_core::git::Git;
-use shopfloor_core::hook_command::DryRun;
 use shopfloor_core::ui::Ui;
 
 /// Revoke every approval of this clone
 #[derive(clap::Args, Debug)]
 #[command(after_help = "Example:\n  sweatfile-apply revoke")]
-pub struct Args {
-    #[command(flatten)]
-    pub dry_run: DryRun,
-}
+pub struct Args {}
 
 #[derive(Serialize)]
 struct RevokeAnswer {
@@ -23,9 +19,9 @@ struct RevokeAnswer {
     would_revoke: Option<usize>,
 }
 
-pub fn run(ui: &Ui, env: &Env, args: &Args) -> Result<Exit> {
+pub fn run(ui: &Ui, env: &Env, _args: &Args) -> Result<Exit> {
     let repo = Git::find(env)?.discover()?;
-    let DryRun { dry_run } = args.dry_run;
+    let dry_run = ui.is_dry();
     let count = match dry_run {
         true => Approvals::load(env)?.count(&repo.home.common_dir)?,
         false => approval::revoke(env, &repo.home.common_dir)?,
@@ -35,8 +31,10 @@ pub fn run(ui: &Ui, env: &Env, args: &Args) -> Result<Exit> {
             true => RevokeAnswer { revoked: 0, would_revoke: Some(count) },
             false => RevokeAnswer { revoked: count, would_revoke: None },
         });
+    } else if count > 0 {
+        ui.done(format!("{} {count}", if dry_run { "would revoke" } else { "revoked" }));
     } else {
-        ui.line(format!("{} {count}", if dry_run { "would revoke" } else { "revoked" }));
+        ui.detail("there is no approval to revoke");
     }
     Ok(Exit::Done)
 }

@@ -128,7 +128,7 @@ struct Rounds {
 impl Rounds {
     /// Whether a round is due, and the state can be read.
     fn is_due(&mut self, site: &Site<'_>, shared: &Shared) -> bool {
-        let interval = Duration::from_secs(site.root.config.defaults.patrol_interval_secs.max(1));
+        let interval = site.root.config.defaults.patrol_interval.max(Duration::from_secs(1));
         let interval = if self.is_waiting { interval.min(SHORT_INTERVAL) } else { interval };
         let now = read_mtimes(site);
         if self.last.is_some_and(|last| last.elapsed() < interval) && now == self.seen {

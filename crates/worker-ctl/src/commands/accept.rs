@@ -3,13 +3,12 @@
 use clap::Args as ClapArgs;
 use serde::Serialize;
 use shopfloor_core::error::{Exit, Failure, Result};
-use shopfloor_core::hook_command::DryRun;
 use shopfloor_core::ui::printable;
 
 use crate::apply::land::{self, Landed};
 use crate::apply::patrol;
-use crate::commands::{self, look};
-use crate::plan::accept::{AcceptOptions, AcceptSummary};
+use crate::commands::{self, WorkerKeys, look};
+use crate::plan::accept::{ACCEPTED, AcceptOptions, AcceptSummary, NOTHING_TO_MERGE, REBASING};
 use crate::site::Site;
 use crate::store;
 use crate::worker::{Task, Worker};
@@ -25,16 +24,16 @@ pub struct Args {
     /// Use TEXT as the commit message [default: the message of the work]
     #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
     pub message: Option<String>,
-    #[command(flatten)]
-    pub dry: DryRun,
 }
 
 /// The answer with `--json`.
 #[derive(Serialize)]
 struct AcceptAnswer<'a> {
-    worker: &'a str,
+    #[serde(flatten)]
+    worker: WorkerKeys<'a>,
     outcome: &'static str,
     sha: &'a str,
+    commit: &'a str,
     branch: &'a str,
 }
 
@@ -56,7 +55,11 @@ pub fn run(site: &Site<'_>, args: &Args) -> Result<Exit> {
     if site.is_dry {
         let (plan, source) = (land::plan(site, &worker, options)?, site.source());
         land::note_unreviewed(site, &worker);
-        commands::show(site.ui, AcceptSummary { plan: &plan, branch: &site.clone.branch, source: &source });
+        let branch = site.clone.branch.as_str();
+        let would = AcceptSummary { plan: &plan, branch, source: &source }.to_string();
+        let (worker, sha) = (WorkerKeys::of(&name), plan.sha.as_str());
+        let answer = AcceptAnswer { worker, outcome: plan.landing.outcome(), sha, commit: sha, branch };
+        commands::show(site.ui, answer, &[would]);
         return Ok(Exit::Done);
     }
     let landed = land::land(site, &worker, options, args.message.as_deref())?;
@@ -94,12 +97,14 @@ fn choose(site: &Site<'_>, name: Option<&str>) -> Result<Worker> {
 fn print_answer(site: &Site<'_>, worker: &Worker, sha: &str, landed: &Landed) -> Exit {
     let (name, branch) = (&worker.name, &site.clone.branch);
     let (outcome, sha, exit) = match landed {
-        Landed::Accepted(new) => ("accepted", new.as_str(), Exit::Done),
-        Landed::NothingToMerge(base) => ("nothing_to_merge", base.as_str(), Exit::Done),
-        Landed::Rebasing(_) => ("rebasing", sha, Exit::No),
+        Landed::Accepted(new) => (ACCEPTED, new.as_str(), Exit::Done),
+        Landed::NothingToMerge(base) => (NOTHING_TO_MERGE, base.as_str(), Exit::Done),
+        Landed::Rebasing(_) => (REBASING, sha, Exit::No),
     };
     match landed {
-        _ if site.ui.is_json() => site.ui.json(&AcceptAnswer { worker: name, outcome, sha, branch }),
+        _ if site.ui.is_json() => {
+            site.ui.json(&AcceptAnswer { worker: WorkerKeys::of(name), outcome, sha, commit: sha, branch })
+        }
         Landed::Accepted(new) => site.ui.line(new),
         Landed::NothingToMerge(_) => {
             site.ui.note(format!("there is nothing to merge: {branch} has all of {name}'s work"));

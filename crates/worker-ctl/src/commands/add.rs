@@ -3,11 +3,10 @@
 use clap::Args as ClapArgs;
 use serde::Serialize;
 use shopfloor_core::error::{Exit, Result};
-use shopfloor_core::hook_command::DryRun;
 use shopfloor_core::ui::printable;
 
 use crate::apply::make::{self, WorkerOptions};
-use crate::commands;
+use crate::commands::{self, WorkerKeys};
 use crate::layout;
 use crate::site::Site;
 use crate::worker::checked_name;
@@ -15,20 +14,19 @@ use crate::worker::checked_name;
 #[derive(Debug, ClapArgs)]
 pub struct Args {
     /// The worker's name: 1 to 32 lower-case letters, digits, `_` and `-`
-    #[arg(allow_hyphen_values = true)]
     pub name: String,
     /// Add TEXT to each of the worker's tasks
     #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
     pub role_prompt: Option<String>,
-    #[command(flatten)]
-    pub dry: DryRun,
 }
 
 /// The answer with `--json`.
 #[derive(Serialize)]
 struct AddAnswer<'a> {
-    worker: &'a str,
+    #[serde(flatten)]
+    worker: WorkerKeys<'a>,
     worktree_path: &'a str,
+    worktree: &'a str,
     branch: &'a str,
 }
 
@@ -41,7 +39,11 @@ pub fn run(site: &Site<'_>, args: &Args, agent: Option<String>, model: Option<St
     let _lock = site.lock(name)?;
     make::check(site, name, &options)?;
     if site.is_dry {
-        commands::show(site.ui, format!("create {}", layout::worktree(&site.root.path, name).display()));
+        let worktree = layout::worktree(&site.root.path, name).to_string_lossy().into_owned();
+        let branch = format!("{}{name}", site.root.config.defaults.branch_prefix);
+        let worker = WorkerKeys::of(name);
+        let answer = AddAnswer { worker, worktree_path: &worktree, worktree: &worktree, branch: &branch };
+        commands::show(site.ui, answer, &[format!("create {worktree}")]);
         return Ok(Exit::Done);
     }
     // Write the table first, so that whoever sees the worker also sees its settings. An `up` that sees only the table
@@ -54,7 +56,7 @@ pub fn run(site: &Site<'_>, args: &Args, agent: Option<String>, model: Option<St
     let worker = worker?;
     if site.ui.is_json() {
         let (worktree_path, branch) = (&worker.worktree_path, &worker.branch);
-        site.ui.json(&AddAnswer { worker: name, worktree_path, branch });
+        site.ui.json(&AddAnswer { worker: WorkerKeys::of(name), worktree_path, worktree: worktree_path, branch });
     } else {
         site.ui.line(printable(&worker.worktree_path));
     }

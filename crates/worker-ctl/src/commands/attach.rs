@@ -9,7 +9,7 @@ use shopfloor_core::proc::{self, Cmd};
 use shopfloor_core::ui::printable;
 
 use crate::apply::session;
-use crate::commands;
+use crate::commands::{self, WorkerKeys};
 use crate::site::Site;
 use crate::store;
 use crate::worker::Worker;
@@ -25,6 +25,11 @@ pub fn run(site: &Site<'_>, args: &Args) -> Result<Exit> {
     let name = args.worker.as_str();
     let pane = commands::pane(site, name)?;
     let worker = store::load(&site.root.path)?.require(name)?.clone();
+    if site.is_dry {
+        let (keys, would) = (WorkerKeys::of(name), format!("attach this terminal to the session of {name}"));
+        commands::show(site.ui, keys, &[would]);
+        return Ok(Exit::Done);
+    }
     let defaults = &site.root.config.defaults;
     run_line(site, &worker, defaults.before_attach.as_ref())?;
     let (program, args) = site.tmux()?.attach_line(&pane.id);

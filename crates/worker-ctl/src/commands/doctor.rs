@@ -4,11 +4,9 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use clap::Args as ClapArgs;
-use serde::Serialize;
+use shopfloor_core::doctor::{self, DoctorArgs, Finding};
 use shopfloor_core::error::{Exit, Failure, Result};
-use shopfloor_core::hook_command::DryRun;
 use shopfloor_core::proc;
-use shopfloor_core::ui::printable;
 
 use crate::apply::rebuild;
 use crate::apply::repair::{self, Repair};
@@ -22,113 +20,38 @@ use crate::tmux::{self, Tmux, default_socket};
 use crate::worker::{Session, Task, Worker};
 
 /// The result of a check.
-struct CheckResult {
-    check: &'static str,
-    ok: bool,
-    detail: String,
-    fix: Option<String>,
-    repair: Option<Repair>,
-}
-
-fn good(check: &'static str, detail: impl Into<String>) -> CheckResult {
-    CheckResult { check, ok: true, detail: detail.into(), fix: None, repair: None }
-}
-
-fn bad(check: &'static str, detail: impl Into<String>, fix: impl Into<String>, repair: Option<Repair>) -> CheckResult {
-    CheckResult { check, ok: false, detail: detail.into(), fix: Some(fix.into()), repair }
-}
-
 #[derive(Debug, ClapArgs)]
 pub struct Args {
-    /// Repair everything that can be repaired without losing anything
-    #[arg(long)]
-    pub repair: bool,
+    #[command(flatten)]
+    pub doctor: DoctorArgs,
     /// Rebuild the state from the worktrees, the backups and the event log
     #[arg(long, conflicts_with = "repair")]
     pub rebuild: bool,
-    /// Do not ask for confirmation
-    #[arg(long)]
-    pub yes: bool,
-    #[command(flatten)]
-    pub dry: DryRun,
 }
 
 /// A finding with `--json`.
-#[derive(Serialize)]
-struct CheckAnswer {
-    check: &'static str,
-    ok: bool,
-    detail: String,
-    fix: Option<String>,
-    fixed: bool,
-}
-
 pub fn run(site: &Site<'_>, args: &Args) -> Result<Exit> {
     if args.rebuild {
-        return rebuild(site, args.yes);
+        return rebuild(site, args.doctor.yes);
     }
-    if args.repair {
+    if args.doctor.repair {
         commands::recover(site).map(drop).unwrap_or_else(|failure| site.ui.warn(failure));
     }
-    let findings = check_all(site);
-    let plan: Vec<&str> = findings
-        .iter()
-        .filter(|finding| finding.repair.is_some())
-        .filter_map(|finding| finding.fix.as_deref())
-        .collect();
-    let must_repair = args.repair && !plan.is_empty();
-    if must_repair && site.is_dry {
-        plan.iter().for_each(|fix| commands::show(site.ui, fix));
-        return Ok(Exit::Done);
-    }
-    if must_repair && !args.yes {
-        plan.iter().for_each(|fix| site.ui.note(format!("would {fix}")));
-        if !(site.ui.can_ask() && site.ui.confirm("Make these repairs?")) {
-            return Err(Failure::new(Exit::Decide, "undecided", "nothing was repaired")
-                .hint("a person must decide: run the command on a terminal, or with `--yes`"));
-        }
-    }
-    let mut are_good = true;
-    for finding in findings {
-        let fixed = must_repair
-            && finding.repair.as_ref().is_some_and(|repair| match repair::carry_out(site, repair) {
-                Ok(()) => true,
-                Err(failure) => {
-                    site.ui.problem(&failure);
-                    false
-                }
-            });
-        are_good &= finding.ok || fixed;
-        if site.ui.is_json() {
-            let CheckResult { check, ok, detail, fix, .. } = finding;
-            site.ui.json(&CheckAnswer { check, ok, detail, fix, fixed });
-            continue;
-        }
-        let word = if finding.ok {
-            "ok"
-        } else if fixed {
-            "fixed"
-        } else {
-            "wrong"
-        };
-        let fix = finding.fix.filter(|_| !fixed).map(|fix| format!("; {fix}")).unwrap_or_default();
-        site.ui.line(format!("{word:6}  {:9}  {}{}", finding.check, printable(&finding.detail), printable(&fix)));
-    }
-    Ok(if are_good { Exit::Done } else { Exit::No })
+    doctor::run(site.ui, &check_all(site), args.doctor, |repair| repair::carry_out(site, repair))
 }
 
-fn check_all(site: &Site<'_>) -> Vec<CheckResult> {
+fn check_all(site: &Site<'_>) -> Vec<Finding<Repair>> {
     let loaded = store::load_any(&site.root.path);
     let loading = match &loaded {
-        Ok(state) => good("state", format!("{} workers, revision {}", state.workers.len(), state.revision)),
-        Err(failure) => bad("state", failure.to_string(), failure.hints.join("; "), None),
+        Ok(state) => Finding::good("state", format!("{} workers, revision {}", state.workers.len(), state.revision)),
+        Err(failure) => Finding::bad("state", failure.to_string(), failure.hints.join("; "), None),
     };
     let is_loaded = loaded.is_ok();
     // Without a readable state the other checks still run, but they must not report each session and branch as one that
     // belongs to no worker.
     let state = loaded.unwrap_or_else(|_| State::new(&default_socket(&site.root.path)));
-    let or_failure = |check: &'static str, findings: Result<Vec<CheckResult>>, fix: &str| {
-        findings.unwrap_or_else(|failure| vec![bad(check, failure.to_string(), fix, None)])
+    let or_failure = |check: &'static str, findings: Result<Vec<Finding<Repair>>>, fix: &str| {
+        findings.unwrap_or_else(|failure| vec![Finding::bad(check, failure.to_string(), fix, None)])
     };
     let mut all = check_programs(site, &state);
     all.push(loading);
@@ -140,7 +63,7 @@ fn check_all(site: &Site<'_>) -> Vec<CheckResult> {
     all
 }
 
-fn check_programs(site: &Site<'_>, state: &State) -> Vec<CheckResult> {
+fn check_programs(site: &Site<'_>, state: &State) -> Vec<Finding<Repair>> {
     let mut names: BTreeSet<String> = ["git", "tmux"].map(str::to_owned).into();
     for worker in state.workers.values() {
         names.extend(site.root.agent_of(worker).ok().and_then(|agent| agent.command.first().cloned()));
@@ -150,14 +73,14 @@ fn check_programs(site: &Site<'_>, state: &State) -> Vec<CheckResult> {
     names
         .into_iter()
         .map(|name| match is_there(&name) {
-            true => good("programs", name),
-            false => bad("programs", format!("{name} is not installed"), format!("install {name}"), None),
+            true => Finding::good("programs", name),
+            false => Finding::bad("programs", format!("{name} is not installed"), format!("install {name}"), None),
         })
         .collect()
 }
 
 /// Invalid records, timestamps in the future, workers off their branch, and faults.
-fn check_records(site: &Site<'_>, state: &State) -> Vec<CheckResult> {
+fn check_records(site: &Site<'_>, state: &State) -> Vec<Finding<Repair>> {
     let mut findings = Vec::new();
     for worker in state.workers.values() {
         let name = worker.name.clone();
@@ -165,47 +88,47 @@ fn check_records(site: &Site<'_>, state: &State) -> Vec<CheckResult> {
         clamped.clamp(site.now());
         if let Err(why) = worker.check() {
             let fix = format!("rebuild the record of {name} from its worktree");
-            findings.push(bad("state", why, fix, Some(Repair::RebuildRecord(name))));
+            findings.push(Finding::bad("state", why, fix, Some(Repair::RebuildRecord(name))));
         } else if clamped != *worker {
             let detail = format!("{name}: timestamps are in the future");
-            findings.push(bad("state", detail, "set them to now", Some(Repair::ClampTimes(name))));
+            findings.push(Finding::bad("state", detail, "set them to now", Some(Repair::ClampTimes(name))));
         } else if let Some(note) = worker.notes.iter().find(|note| note.is_of_branch()) {
             let (path, branch) = (&worker.worktree_path, &worker.branch);
             let fix = format!("check out {branch} in {path}, or run `worker-ctl reset {name}`");
-            findings.push(bad("branches", format!("{name}: {note}"), fix, None));
+            findings.push(Finding::bad("branches", format!("{name}: {note}"), fix, None));
         } else if let Some(fault) = worker.fault.clone().filter(|fault| *fault != Fault::WorktreeMissing) {
             let detail = format!("{name} is in error: {fault}");
             let fix = format!("clear the error of {name}, which keeps its task");
-            findings.push(bad("workers", detail, fix, Some(Repair::ClearFault(name, fault))));
+            findings.push(Finding::bad("workers", detail, fix, Some(Repair::ClearFault(name, fault))));
         }
     }
     findings
 }
 
-fn check_sessions(site: &Site<'_>, state: &State, is_loaded: bool) -> Result<Vec<CheckResult>> {
+fn check_sessions(site: &Site<'_>, state: &State, is_loaded: bool) -> Result<Vec<Finding<Repair>>> {
     let panes = Tmux::find(site.env, &state.tmux_socket)?.panes()?;
     let mut findings = Vec::new();
     for pane in panes.iter().filter(|_| is_loaded) {
         if !state.workers.values().any(|worker| worker.session_id == pane.session) {
             let detail = format!("the session {} belongs to no worker", pane.session);
             let fix = format!("end the session {}", pane.session);
-            findings.push(bad("sessions", detail, fix, Some(Repair::KillSession(pane.session.clone()))));
+            findings.push(Finding::bad("sessions", detail, fix, Some(Repair::KillSession(pane.session.clone()))));
         }
     }
     for worker in state.workers.values().filter(|worker| worker.status() != "offline" && worker.status() != "error") {
         if tmux::find(&panes, worker).is_none() {
             let detail = format!("{} has no session", worker.name);
             let fix = format!("record that {} is offline", worker.name);
-            findings.push(bad("sessions", detail, fix, Some(Repair::RecordGone(worker.name.clone()))));
+            findings.push(Finding::bad("sessions", detail, fix, Some(Repair::RecordGone(worker.name.clone()))));
         }
     }
     if findings.is_empty() {
-        findings.push(good("sessions", format!("{} panes", panes.len())));
+        findings.push(Finding::good("sessions", format!("{} panes", panes.len())));
     }
     Ok(findings)
 }
 
-fn check_worktrees(site: &Site<'_>, state: &State) -> Result<Vec<CheckResult>> {
+fn check_worktrees(site: &Site<'_>, state: &State) -> Result<Vec<Finding<Repair>>> {
     let mut findings = Vec::new();
     for worker in state.workers.values() {
         let path = Path::new(&worker.worktree_path);
@@ -215,53 +138,54 @@ fn check_worktrees(site: &Site<'_>, state: &State) -> Result<Vec<CheckResult>> {
             let fix = format!(
                 "move the root back; or run `git -C {root} worktree repair {root}/.worktrees/*`, then `worker-ctl doctor --rebuild`"
             );
-            findings.push(bad("worktrees", detail, fix, None));
+            findings.push(Finding::bad("worktrees", detail, fix, None));
             continue;
         }
         if !path.is_dir() {
             let detail = format!("the worktree of {} is missing", worker.name);
             let fix = format!("restore {} from {}", worker.worktree_path, worker.branch);
-            findings.push(bad("worktrees", detail, fix, Some(Repair::RestoreWorktree(worker.name.clone()))));
+            findings.push(Finding::bad("worktrees", detail, fix, Some(Repair::RestoreWorktree(worker.name.clone()))));
             continue;
         }
         findings.push(check_worktree(site, worker, path));
     }
     if findings.is_empty() {
-        findings.push(good("worktrees", format!("{} registered", site.clone.trees()?.len().saturating_sub(1))));
+        findings
+            .push(Finding::good("worktrees", format!("{} registered", site.clone.trees()?.len().saturating_sub(1))));
     }
     Ok(findings)
 }
 
 /// Checks a worktree that exists.
-fn check_worktree(site: &Site<'_>, worker: &Worker, path: &Path) -> CheckResult {
+fn check_worktree(site: &Site<'_>, worker: &Worker, path: &Path) -> Finding<Repair> {
     let name = &worker.name;
     let dirty = match site.clone.dirty(path) {
         Ok(dirty) => dirty.len(),
         Err(failure) => {
             let fix = failure.hints.first().cloned().unwrap_or_else(|| "look at the worktree with git".into());
-            return bad("worktrees", format!("{name}: {failure}"), fix, None);
+            return Finding::bad("worktrees", format!("{name}: {failure}"), fix, None);
         }
     };
     let is_own_rebase = is_rebasing(path) && !matches!(worker.task, Task::Rebasing { .. });
     match (dirty, is_own_rebase) {
-        (_, true) if worker.session != Session::Up => bad(
+        (_, true) if worker.session != Session::Up => Finding::bad(
             "worktrees",
             format!("{name} has a rebase under way, but no session"),
             format!("abort the rebase of {name}, and keep its commits"),
             Some(Repair::AbortRebase(name.clone())),
         ),
-        (_, true) => bad(
+        (_, true) => Finding::bad(
             "worktrees",
             format!("{name} is in a rebase of its own"),
             format!("let the agent finish the rebase, or look with `worker-ctl attach {name}`"),
             None,
         ),
-        (0, false) => good("worktrees", name.clone()),
-        (n, false) => good("worktrees", format!("{name}, {n} uncommitted")),
+        (0, false) => Finding::good("worktrees", name.clone()),
+        (n, false) => Finding::good("worktrees", format!("{name}, {n} uncommitted")),
     }
 }
 
-fn check_branches(site: &Site<'_>, state: &State, is_loaded: bool) -> Result<Vec<CheckResult>> {
+fn check_branches(site: &Site<'_>, state: &State, is_loaded: bool) -> Result<Vec<Finding<Repair>>> {
     let prefix = &site.root.config.defaults.branch_prefix;
     let listed = site
         .clone
@@ -269,28 +193,28 @@ fn check_branches(site: &Site<'_>, state: &State, is_loaded: bool) -> Result<Vec
     let orphans =
         listed.lines().filter(|name| is_loaded && !state.workers.values().any(|worker| worker.branch == *name));
     let fix = "look at the branch, then delete it with git";
-    let findings: Vec<CheckResult> =
-        orphans.map(|name| bad("branches", format!("{name} belongs to no worker"), fix, None)).collect();
+    let findings: Vec<Finding<Repair>> =
+        orphans.map(|name| Finding::bad("branches", format!("{name} belongs to no worker"), fix, None)).collect();
     let total = || format!("{} branches", listed.lines().count());
-    Ok(if findings.is_empty() { vec![good("branches", total())] } else { findings })
+    Ok(if findings.is_empty() { vec![Finding::good("branches", total())] } else { findings })
 }
 
-fn check_settings(site: &Site<'_>) -> Result<Vec<CheckResult>> {
+fn check_settings(site: &Site<'_>) -> Result<Vec<Finding<Repair>>> {
     let expected = [("rerere.enabled", "true".to_owned()), ("remote.origin.pushurl", PUSH_URL.to_owned())];
     let mut findings = Vec::new();
     for (key, value) in expected {
         let current = site.clone.run(&site.root.path, &["config", "--get", key])?;
         if String::from_utf8_lossy(&current.stdout).trim() != value {
             let detail = format!("{key} is not {value}");
-            findings.push(bad("git", detail, format!("set {key}"), Some(Repair::Setting(key, value))));
+            findings.push(Finding::bad("git", detail, format!("set {key}"), Some(Repair::Setting(key, value))));
         }
     }
     let source = site.source();
     if !source.exists() {
         let detail = format!("the source {} is missing", source.display());
-        findings.push(bad("git", detail, "set `source` in `[repo]` of config.toml", None));
+        findings.push(Finding::bad("git", detail, "set `source` in `[repo]` of config.toml", None));
     }
-    Ok(if findings.is_empty() { vec![good("git", "the clone is configured")] } else { findings })
+    Ok(if findings.is_empty() { vec![Finding::good("git", "the clone is configured")] } else { findings })
 }
 
 /// Rebuilds the state from the worktrees, the backups and the event log, if a person agrees.
@@ -299,7 +223,9 @@ fn rebuild(site: &Site<'_>, is_agreed: bool) -> Result<Exit> {
     let lines: Vec<String> =
         rebuilt.state.workers.values().map(|worker| format!("{}: {}", worker.name, worker.task.word())).collect();
     if site.is_dry {
-        lines.iter().for_each(|line| commands::show(site.ui, format!("write {line}")));
+        let would: Vec<String> = lines.iter().map(|line| format!("write {line}")).collect();
+        let all: Vec<String> = rebuilt.state.workers.keys().cloned().collect();
+        commands::show(site.ui, commands::statuses(&rebuilt.state, &all), &would);
         return Ok(Exit::Done);
     }
     lines.iter().for_each(|line| site.ui.note(line));

@@ -2,14 +2,12 @@
 
 use clap::Args as ClapArgs;
 use shopfloor_core::error::{Exit, Result};
-use shopfloor_core::hook_command::DryRun;
-use shopfloor_core::ui::printable;
 
 use crate::apply::shutdown;
 use crate::commands;
 use crate::daemon::{self, Ending};
 use crate::site::Site;
-use crate::store;
+use crate::store::{self, State};
 use crate::worker::{Session, Worker};
 
 #[derive(Debug, ClapArgs)]
@@ -17,13 +15,14 @@ pub struct Args {
     /// Kill programs at once, without waiting for them to end
     #[arg(long)]
     pub force: bool,
-    #[command(flatten)]
-    pub dry: DryRun,
 }
 
 pub fn run(site: &Site<'_>, args: &Args) -> Result<Exit> {
     if site.is_dry {
-        commands::show(site.ui, "end all sessions");
+        let state = store::load(&site.root.path)?;
+        let names = up(&state);
+        let would: Vec<String> = names.iter().map(|name| format!("end the session of {name}")).collect();
+        commands::show(site.ui, commands::statuses(&state, &names), &would);
         return Ok(Exit::Done);
     }
     let root = &site.root.path;
@@ -35,13 +34,16 @@ pub fn run(site: &Site<'_>, args: &Args) -> Result<Exit> {
             return shutdown::end_unknown(site, args.force, &failure).map(|()| Exit::Done);
         }
     };
-    let was_up = |worker: &Worker| worker.session == Session::Up;
-    let names: Vec<String> = state.workers.into_values().filter(was_up).map(|worker| worker.name).collect();
+    let names = up(&state);
     daemon::end(root, ending)?;
     commands::recover(site)?;
     shutdown::end_all(site, args.force)?;
-    if !names.is_empty() {
-        site.ui.note(format!("down: {}", printable(&names.join(", "))));
-    }
-    commands::print_statuses(site, &names)
+    let done: Vec<String> = names.iter().map(|name| format!("down {name}")).collect();
+    commands::print_statuses(site, &names, &done)
+}
+
+/// The names of the workers whose sessions are up.
+fn up(state: &State) -> Vec<String> {
+    let is_up = |worker: &&Worker| worker.session == Session::Up;
+    state.workers.values().filter(is_up).map(|worker| worker.name.clone()).collect()
 }

@@ -85,6 +85,9 @@ impl Printer {
                 continue;
             }
             if site.ui.is_json() {
+                let worker = record["worker"].clone();
+                record["name"] = worker.clone();
+                record["id"] = worker;
                 site.ui.json(&record);
             } else {
                 site.ui.line(printable(&log::line(&record)));

@@ -35,6 +35,9 @@ pub fn run(ui: &Ui, env: &Env, args: &Args) -> Result<Exit> {
     let event = payload["hook_event_name"].as_str().unwrap_or_default();
     let is_prompt = agents::find(&args.program).is_some_and(|program| program.prompt_event == Some(event));
     let text = payload["prompt"].as_str().filter(|_| is_prompt);
+    if ui.is_dry() {
+        return Ok(Exit::Done);
+    }
     Receipt::new(event, text).save(Path::new(root), checked_name(&worker.to_string_lossy())?)?;
     Ok(Exit::Done)
 }

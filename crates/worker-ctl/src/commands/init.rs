@@ -10,7 +10,6 @@ use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::fs;
 use shopfloor_core::git::{Git, Repo, failed};
 use shopfloor_core::hook;
-use shopfloor_core::hook_command::DryRun;
 use shopfloor_core::proc;
 use shopfloor_core::ui::{Ui, printable};
 
@@ -26,8 +25,6 @@ pub struct Args {
     /// Create the root in DIR [default: ~/workers, or ~/workers/NAME if ~/workers is another repository's root]
     #[arg(long, value_name = "DIR")]
     pub target: Option<PathBuf>,
-    #[command(flatten)]
-    pub dry: DryRun,
 }
 
 /// The global flags that `init` reads in its own way.
@@ -60,8 +57,9 @@ struct NewRoot {
 
 pub fn run(ui: &Ui, env: &Env, args: &Args, flags: &CommonFlags<'_>) -> Result<Exit> {
     let (git, mut new) = plan(env, args, flags)?;
-    if args.dry.dry_run {
-        commands::show(ui, format!("create {} for {} of {}", new.root.display(), new.branch, new.source.display()));
+    if ui.is_dry() {
+        let would = format!("create {} for {} of {}", new.root.display(), new.branch, new.source.display());
+        commands::show(ui, InitAnswer { root: &new.root, source: &new.source, branch: &new.branch }, &[would]);
         return Ok(Exit::Done);
     }
     fs::create_private_dir(&new.root)?;

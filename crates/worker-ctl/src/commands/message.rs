@@ -2,7 +2,6 @@
 
 use clap::Args as ClapArgs;
 use shopfloor_core::error::{Exit, Result};
-use shopfloor_core::hook_command::DryRun;
 
 use crate::apply::deliver::deliver;
 use crate::commands;
@@ -20,8 +19,6 @@ pub struct Args {
     /// Send even if the worker has no task, a text may be in its input line, or somebody types in its terminal
     #[arg(long)]
     pub force: bool,
-    #[command(flatten)]
-    pub dry: DryRun,
 }
 
 pub fn run(site: &Site<'_>, args: &Args) -> Result<Exit> {
@@ -34,8 +31,7 @@ pub fn run(site: &Site<'_>, args: &Args) -> Result<Exit> {
         return commands::print_delivery(site, name, Err(refused));
     }
     if site.is_dry {
-        commands::show(site.ui, format!("type {} bytes to {name}", text.len()));
-        return Ok(Exit::Done);
+        return commands::show_delivery(site, &worker, format!("type {} bytes to {name}", text.len()));
     }
     commands::print_delivery(site, name, deliver(site, &worker, &input, &text))
 }

@@ -22,7 +22,6 @@ pub mod status;
 pub mod up;
 pub mod wait;
 
-use std::fmt::Display;
 use std::path::Path;
 
 use serde::Serialize;
@@ -34,24 +33,38 @@ use shopfloor_core::ui::{Ui, printable};
 use crate::apply::patrol::{PatrolScope, tick};
 use crate::apply::recover::{FinishedAccepts, finish_all};
 use crate::site::Site;
-use crate::store;
+use crate::store::{self, State};
 use crate::tmux::Pane;
 use crate::tmux::typing::{self, DeliveryVerdict};
 use crate::worker::Worker;
 
-/// The answer of `--dry-run` with `--json`.
+/// A worker in an answer: a worker's name is its whole id, because a root has each name once.
+#[derive(Clone, Copy, Serialize)]
+pub struct WorkerKeys<'a> {
+    worker: &'a str,
+    name: &'a str,
+    id: &'a str,
+}
+
+impl<'a> WorkerKeys<'a> {
+    pub fn of(name: &'a str) -> WorkerKeys<'a> {
+        WorkerKeys { worker: name, name, id: name }
+    }
+}
+
+/// The answer of `--dry-run` with `--json`: the command's answer as far as it is known, and what the command would do.
 #[derive(Serialize)]
-struct DryAnswer {
-    dry_run: bool,
-    would: String,
+struct DryAnswer<'a, T> {
+    #[serde(flatten)]
+    answer: T,
+    would: &'a [String],
 }
 
 /// Prints what a command would do.
-pub fn show(ui: &Ui, step: impl Display) {
-    let would = step.to_string();
+pub fn show(ui: &Ui, answer: impl Serialize, would: &[String]) {
     match ui.is_json() {
-        true => ui.json(&DryAnswer { dry_run: true, would }),
-        false => ui.line(format!("would {}", printable(&would))),
+        true => ui.json(&DryAnswer { answer, would }),
+        false => would.iter().for_each(|step| ui.line(format!("would {}", printable(step)))),
     }
 }
 
@@ -63,6 +76,15 @@ pub fn recover(site: &Site<'_>) -> Result<FinishedAccepts> {
 /// Patrols, so that decisions are based on the current state. A dry run does not.
 pub fn look(site: &Site<'_>) -> Result<()> {
     if site.is_dry { Ok(()) } else { tick(site, PatrolScope::All) }
+}
+
+/// The workers that are named, or all. Exit 2 when neither is asked for.
+pub fn choose(state: &State, names: &[String], all: bool) -> Result<Vec<Worker>> {
+    match (names, all) {
+        ([], true) => Ok(state.workers.values().cloned().collect()),
+        ([_, ..], false) => names.iter().map(|name| state.require(name).cloned()).collect(),
+        _ => Err(Failure::usage("name workers, or use `--all`").hint("`worker-ctl status` lists them")),
+    }
 }
 
 /// Takes a worker's lock, and loads its record under that lock.
@@ -120,23 +142,29 @@ pub fn read_text_file(site: &Site<'_>, file: &Path) -> Result<String> {
 
 /// The statuses of several workers, as the answer of a command with `--json`.
 #[derive(Serialize)]
-struct Statuses<'a> {
+pub struct Statuses<'a> {
     workers: Vec<WorkerStatus<'a>>,
 }
 
 #[derive(Serialize)]
 struct WorkerStatus<'a> {
     name: &'a str,
+    id: &'a str,
     status: &'static str,
 }
 
-/// With `--json`, prints the statuses of these workers.
-pub fn print_statuses(site: &Site<'_>, names: &[String]) -> Result<Exit> {
-    if site.ui.is_json() {
-        let state = store::load(&site.root.path)?;
-        let chosen = state.workers.values().filter(|worker| names.contains(&worker.name));
-        let workers = chosen.map(|worker| WorkerStatus { name: &worker.name, status: worker.status() }).collect();
-        site.ui.json(&Statuses { workers });
+/// The statuses of these workers.
+pub fn statuses<'a>(state: &'a State, names: &[String]) -> Statuses<'a> {
+    let chosen = state.workers.values().filter(|worker| names.contains(&worker.name));
+    let status = |worker: &'a Worker| WorkerStatus { name: &worker.name, id: &worker.name, status: worker.status() };
+    Statuses { workers: chosen.map(status).collect() }
+}
+
+/// Prints what was done, a line each; with `--json`, the statuses of these workers.
+pub fn print_statuses(site: &Site<'_>, names: &[String], done: &[String]) -> Result<Exit> {
+    match site.ui.is_json() {
+        true => site.ui.json(&statuses(&store::load(&site.root.path)?, names)),
+        false => done.iter().for_each(|line| site.ui.done(printable(line))),
     }
     Ok(Exit::Done)
 }
@@ -144,7 +172,8 @@ pub fn print_statuses(site: &Site<'_>, names: &[String]) -> Result<Exit> {
 /// The result of a delivery with `--json`.
 #[derive(Serialize)]
 struct DeliveryAnswer<'a> {
-    worker: &'a str,
+    #[serde(flatten)]
+    worker: WorkerKeys<'a>,
     delivery: &'static str,
     status: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -156,7 +185,7 @@ pub fn print_delivery(site: &Site<'_>, name: &str, delivered: Result<(Worker, De
     match delivered {
         Ok((worker, verdict)) if site.ui.is_json() => {
             let (delivery, status) = (verdict.word(), worker.status());
-            site.ui.json(&DeliveryAnswer { worker: name, delivery, status, error: None });
+            site.ui.json(&DeliveryAnswer { worker: WorkerKeys::of(name), delivery, status, error: None });
             Ok(Exit::Done)
         }
         Ok(_) => {
@@ -166,24 +195,41 @@ pub fn print_delivery(site: &Site<'_>, name: &str, delivered: Result<(Worker, De
         Err(failure) if typing::is_nothing_typed(&failure) && site.ui.is_json() => {
             let state = store::load(&site.root.path)?;
             let (status, error) = (state.require(name)?.status(), Some(failure.to_json()));
-            site.ui.json(&DeliveryAnswer { worker: name, delivery: typing::NOT_DELIVERED, status, error });
+            let worker = WorkerKeys::of(name);
+            site.ui.json(&DeliveryAnswer { worker, delivery: typing::NOT_DELIVERED, status, error });
             Ok(failure.exit)
         }
         Err(failure) => Err(failure),
     }
 }
 
+/// Shows that a text would be sent to a worker.
+pub fn show_delivery(site: &Site<'_>, worker: &Worker, would: String) -> Result<Exit> {
+    let (delivery, status) = (typing::NOT_DELIVERED, worker.status());
+    let answer = DeliveryAnswer { worker: WorkerKeys::of(&worker.name), delivery, status, error: None };
+    show(site.ui, answer, &[would]);
+    Ok(Exit::Done)
+}
+
 /// Where the work of a worker is kept, with `--json`.
 #[derive(Serialize)]
-struct KeptAnswer<'a> {
-    worker: &'a str,
+pub struct KeptAnswer<'a> {
+    #[serde(flatten)]
+    worker: WorkerKeys<'a>,
     kept: &'a [String],
 }
 
-/// Prints where the work of a worker is kept.
-pub fn print_kept(site: &Site<'_>, name: &str, kept: &[String]) {
+impl<'a> KeptAnswer<'a> {
+    pub fn of(name: &'a str, kept: &'a [String]) -> KeptAnswer<'a> {
+        KeptAnswer { worker: WorkerKeys::of(name), kept }
+    }
+}
+
+/// Prints where the work of a worker is kept; if there was nothing to keep, only what was done.
+pub fn print_kept(site: &Site<'_>, name: &str, done: &str, kept: &[String]) {
     match site.ui.is_json() {
-        true => site.ui.json(&KeptAnswer { worker: name, kept }),
+        true => site.ui.json(&KeptAnswer::of(name, kept)),
+        false if kept.is_empty() => site.ui.done(format!("{done} {name}")),
         false => kept.iter().for_each(|place| site.ui.line(printable(place))),
     }
 }

@@ -2,10 +2,9 @@
 
 use clap::Args as ClapArgs;
 use shopfloor_core::error::{Exit, Failure, Result};
-use shopfloor_core::hook_command::DryRun;
 
 use crate::apply::removal;
-use crate::commands;
+use crate::commands::{self, KeptAnswer};
 use crate::plan::removal::describe_nuke;
 use crate::site::Site;
 use crate::store;
@@ -13,8 +12,8 @@ use crate::worker::Worker;
 
 #[derive(Debug, ClapArgs)]
 pub struct Args {
-    /// The worker
-    pub worker: Option<String>,
+    /// The workers
+    pub workers: Vec<String>,
     /// Remove all workers
     #[arg(long)]
     pub all: bool,
@@ -24,24 +23,20 @@ pub struct Args {
     /// Do not ask for confirmation
     #[arg(long)]
     pub yes: bool,
-    #[command(flatten)]
-    pub dry: DryRun,
 }
 
 pub fn run(site: &Site<'_>, args: &Args) -> Result<Exit> {
     commands::recover(site)?;
     let state = store::load(&site.root.path)?;
-    let workers: Vec<Worker> = match (&args.worker, args.all) {
-        (Some(name), false) => vec![state.require(name)?.clone()],
-        (None, true) => state.workers.values().cloned().collect(),
-        _ => return Err(Failure::usage("name a worker, or use `--all`").hint("`worker-ctl status` lists them")),
-    };
+    let workers = commands::choose(&state, &args.workers, args.all)?;
     commands::renew_base(site);
     // Check all workers before removing the first one.
     let check = |worker: &Worker| Ok(describe_nuke(worker, &removal::check_losses(site, worker, args.force)?));
     let plan = workers.iter().map(check).collect::<Result<Vec<String>>>()?;
     if site.is_dry {
-        plan.iter().for_each(|line| commands::show(site.ui, line));
+        for (worker, line) in workers.iter().zip(plan) {
+            commands::show(site.ui, KeptAnswer::of(&worker.name, &[]), &[line]);
+        }
         return Ok(Exit::Done);
     }
     confirm(site, args, &workers)?;
@@ -49,8 +44,7 @@ pub fn run(site: &Site<'_>, args: &Args) -> Result<Exit> {
         let _lock = site.lock(&worker.name)?;
         let Some(worker) = store::load(&site.root.path)?.workers.get(&worker.name).cloned() else { continue };
         let kept = removal::nuke(site, &worker, args.force)?;
-        site.ui.note(format!("removed {}", worker.name));
-        commands::print_kept(site, &worker.name, &kept);
+        commands::print_kept(site, &worker.name, "removed", &kept);
     }
     Ok(Exit::Done)
 }

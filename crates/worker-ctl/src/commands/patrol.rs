@@ -2,7 +2,6 @@
 
 use clap::Args as ClapArgs;
 use shopfloor_core::error::{Exit, Result};
-use shopfloor_core::hook_command::DryRun;
 use shopfloor_core::proc;
 
 use crate::apply::patrol::{self, PatrolScope};
@@ -11,12 +10,10 @@ use crate::commands;
 use crate::layout::RootLock;
 use crate::site::Site;
 use crate::store;
+use crate::worker::Worker;
 
 #[derive(Debug, ClapArgs)]
-pub struct Args {
-    #[command(flatten)]
-    pub dry: DryRun,
-}
+pub struct Args {}
 
 pub fn run(site: &Site<'_>) -> Result<Exit> {
     // Wait for a patrol that is under way, however long it takes.
@@ -27,15 +24,26 @@ pub fn run(site: &Site<'_>) -> Result<Exit> {
         }
     };
     if site.is_dry {
+        let mut would = Vec::new();
         for (worker, input) in patrol::look(site, PatrolScope::All)? {
             let (name, detail) = input.describe();
-            commands::show(site.ui, format!("record for {}: {name} {detail}", worker.name));
+            would.push(format!("record for {}: {name} {detail}", worker.name));
         }
+        let state = store::load(&site.root.path)?;
+        let all: Vec<String> = state.workers.keys().cloned().collect();
+        commands::show(site.ui, commands::statuses(&state, &all), &would);
         return Ok(Exit::Done);
     }
+    let before = store::load(&site.root.path)?;
     recover::finish_all(site)?;
     patrol::tick(site, PatrolScope::All)?;
     patrol::refresh(site)?.iter().for_each(|waiting| site.ui.note(waiting));
-    let all: Vec<String> = store::load(&site.root.path)?.workers.into_keys().collect();
-    commands::print_statuses(site, &all)
+    let after = store::load(&site.root.path)?;
+    let all: Vec<String> = after.workers.keys().cloned().collect();
+    let change = |worker: &Worker| {
+        let from = before.workers.get(&worker.name)?.status();
+        (from != worker.status()).then(|| format!("{} {from} -> {}", worker.name, worker.status()))
+    };
+    let changes: Vec<String> = after.workers.values().filter_map(change).collect();
+    commands::print_statuses(site, &all, &changes)
 }

@@ -5,7 +5,7 @@ use serde::Serialize;
 use shopfloor_core::error::{Exit, Result};
 use shopfloor_core::ui::printable;
 
-use crate::commands;
+use crate::commands::{self, WorkerKeys};
 use crate::site::Site;
 
 #[derive(Debug, ClapArgs)]
@@ -13,22 +13,23 @@ pub struct Args {
     /// The worker
     pub worker: String,
     /// Print N lines above the screen too
-    #[arg(short, long = "lines", value_name = "N", default_value_t = 0)]
-    pub n: usize,
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub lines: usize,
 }
 
 /// The answer with `--json`.
 #[derive(Serialize)]
 struct PeekAnswer<'a> {
-    worker: &'a str,
+    #[serde(flatten)]
+    worker: WorkerKeys<'a>,
     text: String,
 }
 
 pub fn run(site: &Site<'_>, args: &Args) -> Result<Exit> {
     let pane = commands::pane(site, &args.worker)?;
-    let text = site.tmux()?.text(&pane, args.n)?;
+    let text = site.tmux()?.text(&pane, args.lines)?;
     if site.ui.is_json() {
-        site.ui.json(&PeekAnswer { worker: &args.worker, text: text.join("\n") });
+        site.ui.json(&PeekAnswer { worker: WorkerKeys::of(&args.worker), text: text.join("\n") });
     } else {
         // A worker's terminal is wider than most, so cut the lines.
         let width = site.ui.width().unwrap_or(usize::MAX);

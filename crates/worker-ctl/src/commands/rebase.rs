@@ -3,12 +3,11 @@
 use clap::Args as ClapArgs;
 use serde::Serialize;
 use shopfloor_core::error::{Exit, Result};
-use shopfloor_core::hook_command::DryRun;
 
 use crate::apply::rebase::{self, Rebased};
-use crate::commands;
+use crate::commands::{self, WorkerKeys};
 use crate::facts::standing::Standing;
-use crate::plan::rebase::{rebase, require_task};
+use crate::plan::rebase::{Rebase, rebase, require_task};
 use crate::site::Site;
 
 #[derive(Debug, ClapArgs)]
@@ -18,14 +17,13 @@ pub struct Args {
     /// Ask the worker to resolve conflicts even if a text may be in its input line, or somebody types in its terminal
     #[arg(long)]
     pub force: bool,
-    #[command(flatten)]
-    pub dry: DryRun,
 }
 
 /// The answer with `--json`.
 #[derive(Serialize)]
 struct RebaseAnswer<'a> {
-    worker: &'a str,
+    #[serde(flatten)]
+    worker: WorkerKeys<'a>,
     outcome: &'static str,
 }
 
@@ -39,14 +37,24 @@ pub fn run(site: &Site<'_>, args: &Args) -> Result<Exit> {
     let standing = Standing::read(site, &worker)?;
     let plan = rebase(&standing, &site.clone.branch)?;
     if site.is_dry {
-        commands::show(site.ui, format!("rebase {name} onto {}", standing.base));
+        let answer = RebaseAnswer { worker: WorkerKeys::of(name), outcome: plan.outcome() };
+        let would = match plan {
+            Rebase::UpToDate => Vec::new(),
+            Rebase::Replay => vec![format!("rebase {name} onto {}", standing.base)],
+            Rebase::AskToResolve => vec![format!("ask {name} to resolve its conflicts with {}", standing.base)],
+        };
+        commands::show(site.ui, answer, &would);
         return Ok(Exit::Done);
     }
     let rebased = rebase::carry_out(site, &standing, plan, args.force)?;
-    if site.ui.is_json() {
-        site.ui.json(&RebaseAnswer { worker: name, outcome: rebased.word() });
-    } else {
-        site.ui.note(format!("{name}: {}", rebased.word().replace('_', " ")));
+    let word = rebased.word().replace('_', " ");
+    match &rebased {
+        _ if site.ui.is_json() => {
+            site.ui.json(&RebaseAnswer { worker: WorkerKeys::of(name), outcome: rebased.word() });
+        }
+        Rebased::Done => site.ui.done(format!("{word} {name}")),
+        Rebased::UpToDate => site.ui.detail(format!("{name} is {word}")),
+        Rebased::Conflicts(_) | Rebased::LeftAsItIs => site.ui.note(format!("{name}: {word}")),
     }
     Ok(match rebased {
         Rebased::UpToDate | Rebased::Done => Exit::Done,

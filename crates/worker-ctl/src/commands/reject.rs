@@ -2,7 +2,6 @@
 
 use clap::Args as ClapArgs;
 use shopfloor_core::error::{Exit, Failure, Result};
-use shopfloor_core::hook_command::DryRun;
 
 use crate::apply::deliver::deliver;
 use crate::commands::{self, look};
@@ -20,8 +19,6 @@ pub struct Args {
     /// Send even if a text may be in the worker's input line, or somebody types in its terminal
     #[arg(long)]
     pub force: bool,
-    #[command(flatten)]
-    pub dry: DryRun,
 }
 
 pub fn run(site: &Site<'_>, args: &Args) -> Result<Exit> {
@@ -40,8 +37,7 @@ pub fn run(site: &Site<'_>, args: &Args) -> Result<Exit> {
         return commands::print_delivery(site, &name, Err(refused));
     }
     if site.is_dry {
-        commands::show(site.ui, format!("send {name} back to work"));
-        return Ok(Exit::Done);
+        return commands::show_delivery(site, &worker, format!("send {name} back to work"));
     }
     let text = prompt::rejection(&message, &commands::diff(site, &sha)?);
     commands::print_delivery(site, &name, deliver(site, &worker, &input, &text))

@@ -2,35 +2,42 @@
 
 use clap::Args as ClapArgs;
 use shopfloor_core::error::{Exit, Result};
-use shopfloor_core::hook_command::DryRun;
 
 use crate::apply::removal;
-use crate::commands;
+use crate::commands::{self, KeptAnswer};
 use crate::site::Site;
+use crate::store;
 
 #[derive(Debug, ClapArgs)]
 pub struct Args {
-    /// The worker
-    pub worker: String,
+    /// The workers
+    pub workers: Vec<String>,
+    /// Reset all workers
+    #[arg(long)]
+    pub all: bool,
     /// Reset a worker even if it has unmerged work, and keep that work under refs/shopfloor/trash/
     #[arg(long)]
     pub force: bool,
-    #[command(flatten)]
-    pub dry: DryRun,
 }
 
 pub fn run(site: &Site<'_>, args: &Args) -> Result<Exit> {
-    let name = &args.worker;
     commands::recover(site)?;
+    let workers = commands::choose(&store::load(&site.root.path)?, &args.workers, args.all)?;
+    workers.iter().try_for_each(|worker| reset(site, &worker.name, args.force))?;
+    Ok(Exit::Done)
+}
+
+fn reset(site: &Site<'_>, name: &str, is_forced: bool) -> Result<()> {
     let (worker, _lock) = commands::locked(site, name)?;
     commands::renew_base(site);
     let base = site.clone.require_base()?;
-    removal::check_losses(site, &worker, args.force)?;
+    removal::check_losses(site, &worker, is_forced)?;
     if site.is_dry {
-        commands::show(site.ui, format!("put {} on {base}, and make {name} idle", worker.worktree_path));
-        return Ok(Exit::Done);
+        let would = format!("put {} on {base}, and make {name} idle", worker.worktree_path);
+        commands::show(site.ui, KeptAnswer::of(name, &[]), &[would]);
+        return Ok(());
     }
-    let kept = removal::reset(site, &worker, &base, args.force)?;
-    commands::print_kept(site, name, &kept);
-    Ok(Exit::Done)
+    let kept = removal::reset(site, &worker, &base, is_forced)?;
+    commands::print_kept(site, name, "reset", &kept);
+    Ok(())
 }

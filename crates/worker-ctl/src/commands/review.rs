@@ -7,11 +7,10 @@ use clap::{Args as ClapArgs, ValueEnum};
 use serde::Serialize;
 use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::git::LOCAL_VARS;
-use shopfloor_core::hook_command::DryRun;
 use shopfloor_core::proc::{self, Cmd};
 
 use crate::apply::{patrol, rebase, transition};
-use crate::commands::{self, look};
+use crate::commands::{self, WorkerKeys, look};
 use crate::plan::machine::Input;
 use crate::site::Site;
 use crate::store;
@@ -24,8 +23,6 @@ pub struct Args {
     /// Show the diff with PROGRAM [default: difftastic if it is installed, else git]
     #[arg(long, value_name = "PROGRAM")]
     pub interface: Option<Interface>,
-    #[command(flatten)]
-    pub dry: DryRun,
 }
 
 /// The program that shows a diff.
@@ -39,8 +36,10 @@ pub enum Interface {
 /// The answer with `--json`.
 #[derive(Serialize)]
 struct ReviewAnswer<'a> {
-    worker: &'a str,
+    #[serde(flatten)]
+    worker: WorkerKeys<'a>,
     sha: &'a str,
+    commit: &'a str,
     diff: &'a str,
 }
 
@@ -106,7 +105,7 @@ fn mark_reviewed(site: &Site<'_>, name: &str) -> Result<(Worker, String)> {
 fn show(site: &Site<'_>, worker: &Worker, sha: &str, interface: Option<Interface>) -> Result<Exit> {
     if site.ui.is_json() {
         let diff = commands::diff(site, sha)?;
-        site.ui.json(&ReviewAnswer { worker: &worker.name, sha, diff: &diff });
+        site.ui.json(&ReviewAnswer { worker: WorkerKeys::of(&worker.name), sha, commit: sha, diff: &diff });
         return Ok(Exit::Done);
     }
     run_viewer(site, sha, interface)

@@ -4,7 +4,6 @@ use std::path::{Path, PathBuf};
 
 use clap::Args as ClapArgs;
 use shopfloor_core::error::{Exit, Failure, Result};
-use shopfloor_core::hook_command::DryRun;
 use shopfloor_core::lock::Lock;
 
 use crate::apply::deliver::deliver;
@@ -21,22 +20,26 @@ use crate::worker::Worker;
 #[derive(Debug, ClapArgs)]
 pub struct Args {
     /// The task; `-` reads it from stdin
-    #[arg(long, value_name = "TEXT", allow_hyphen_values = true, conflicts_with = "prompt_file")]
-    pub prompt: Option<String>,
+    #[arg(
+        long,
+        visible_alias = "prompt",
+        value_name = "TEXT",
+        allow_hyphen_values = true,
+        conflicts_with = "task_file"
+    )]
+    pub task: Option<String>,
     /// Read the task from a file; `-` is stdin
-    #[arg(long, value_name = "FILE")]
-    pub prompt_file: Option<PathBuf>,
+    #[arg(long, visible_alias = "prompt-file", value_name = "FILE")]
+    pub task_file: Option<PathBuf>,
     /// Give the task to this worker [default: the one that has been idle longest]
     #[arg(long)]
     pub worker: Option<String>,
     /// Send a worker its current task again, after a restart
-    #[arg(long, value_name = "WORKER", conflicts_with_all = ["prompt", "prompt_file", "worker"])]
+    #[arg(long, value_name = "WORKER", conflicts_with_all = ["task", "task_file", "worker"])]
     pub resume: Option<String>,
     /// Send even if a text may be in the worker's input line, or somebody types in its terminal
     #[arg(long)]
     pub force: bool,
-    #[command(flatten)]
-    pub dry: DryRun,
 }
 
 pub fn run(site: &Site<'_>, args: &Args) -> Result<Exit> {
@@ -55,8 +58,7 @@ pub fn run(site: &Site<'_>, args: &Args) -> Result<Exit> {
     let standing = Standing::read(site, &worker)?;
     let input = start(&standing, &prompt, args.force)?;
     if site.is_dry {
-        commands::show(site.ui, format!("give the task to {}", worker.name));
-        return Ok(Exit::Done);
+        return commands::show_delivery(site, &worker, format!("give the task to {}", worker.name));
     }
     bring_up_to_date(site, &standing)?;
     let text = prompt::task(&surroundings(site, &worker), &prompt);
@@ -70,20 +72,17 @@ fn resume(site: &Site<'_>, name: &str, args: &Args) -> Result<Exit> {
     let input = Input::Resume { force: args.force };
     permit(&worker, &input)?;
     if site.is_dry {
-        commands::show(site.ui, format!("send {name} its task again"));
-        return Ok(Exit::Done);
+        return commands::show_delivery(site, &worker, format!("send {name} its task again"));
     }
     let text = prompt::task(&surroundings(site, &worker), worker.prompt.as_deref().unwrap_or_default());
     commands::print_delivery(site, name, deliver(site, &worker, &input, &text))
 }
 
 fn read_prompt(site: &Site<'_>, args: &Args) -> Result<String> {
-    match (&args.prompt, &args.prompt_file) {
+    match (&args.task, &args.task_file) {
         (Some(text), _) => commands::read_text(site, text),
         (None, Some(file)) => commands::read_text_file(site, file),
-        (None, None) => {
-            Err(Failure::usage("the prompt is missing").hint("give one with `--prompt` or `--prompt-file`"))
-        }
+        (None, None) => Err(Failure::usage("the task is missing").hint("give one with `--task` or `--task-file`")),
     }
 }
 

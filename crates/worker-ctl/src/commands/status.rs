@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use clap::Args as ClapArgs;
 use serde::Serialize;
-use shopfloor_core::error::{Exit, Failure, Result};
+use shopfloor_core::error::{Exit, Result};
 use shopfloor_core::proc;
 use shopfloor_core::ui::printable;
 
@@ -41,7 +41,9 @@ struct StatusAnswer<'a> {
 struct WorkerRow<'a> {
     v: u64,
     name: &'a str,
+    id: &'a str,
     status: &'static str,
+    alive: &'static str,
     task: &'static str,
     session: &'static str,
     exit: Option<ProgramExit>,
@@ -49,11 +51,15 @@ struct WorkerRow<'a> {
     agent: String,
     branch: &'a str,
     worktree_path: &'a str,
+    worktree: &'a str,
     prompt: Option<&'a str>,
     commit_sha: Option<&'a str>,
+    commit: Option<&'a str>,
     reviewed_sha: Option<&'a str>,
     created_at_unix: i64,
+    created_at: Option<String>,
     last_activity_unix: i64,
+    last_activity_at: Option<String>,
     session_id: &'a str,
     pane_pid: Option<i32>,
     crash_count: u32,
@@ -91,7 +97,7 @@ fn watch(site: &Site<'_>) -> Result<Exit> {
     loop {
         let state = store::load(&site.root.path)?;
         let shown = match site.ui.is_json() {
-            true => vec![render_line(&answer(site, &state)?)?],
+            true => vec![site.ui.render(&answer(site, &state)?)],
             false => table(&state),
         };
         if last.as_ref() != Some(&shown) {
@@ -118,10 +124,6 @@ fn answer<'a>(site: &Site<'_>, state: &'a State) -> Result<StatusAnswer<'a>> {
     Ok(StatusAnswer { v: 1, workers, daemon, tmux_socket: &state.tmux_socket })
 }
 
-fn render_line(answer: &StatusAnswer<'_>) -> Result<String> {
-    serde_json::to_string(answer).map_err(|e| Failure::failed("cannot write the answer").because(e))
-}
-
 fn table(state: &State) -> Vec<String> {
     let width = state.workers.keys().map(String::len).max().unwrap_or(0);
     state.workers.values().map(|worker| line(worker, width)).collect()
@@ -144,6 +146,12 @@ fn line(worker: &Worker, width: usize) -> String {
     line.trim_end().to_owned()
 }
 
+/// A time in seconds since 1970 as all tools write times.
+fn time(unix: i64) -> Option<String> {
+    let time = jiff::Timestamp::from_second(unix).ok()?;
+    Some(shopfloor_core::time::render(time))
+}
+
 fn row<'a>(site: &Site<'_>, worker: &'a Worker) -> WorkerRow<'a> {
     let (session, exit) = match worker.session {
         Session::Up => ("up", None),
@@ -154,7 +162,9 @@ fn row<'a>(site: &Site<'_>, worker: &'a Worker) -> WorkerRow<'a> {
     WorkerRow {
         v: 1,
         name: &worker.name,
+        id: &worker.name,
         status: worker.status(),
+        alive: session,
         task: worker.task.word(),
         session,
         exit,
@@ -162,11 +172,15 @@ fn row<'a>(site: &Site<'_>, worker: &'a Worker) -> WorkerRow<'a> {
         agent: site.root.worker(&worker.name).agent.unwrap_or_else(|| worker.agent.clone()),
         branch: &worker.branch,
         worktree_path: &worker.worktree_path,
+        worktree: &worker.worktree_path,
         prompt: worker.prompt.as_deref(),
         commit_sha: worker.commit_sha.as_deref(),
+        commit: worker.commit_sha.as_deref(),
         reviewed_sha: worker.reviewed_sha.as_deref(),
         created_at_unix: worker.created_at_unix,
+        created_at: time(worker.created_at_unix),
         last_activity_unix: worker.last_activity_unix,
+        last_activity_at: time(worker.last_activity_unix),
         session_id: &worker.session_id,
         pane_pid: worker.pane_pid,
         crash_count: worker.crash_count,

@@ -6,7 +6,6 @@ use std::time::{Duration, Instant};
 
 use clap::Args as ClapArgs;
 use shopfloor_core::error::{Exit, Failure, Result};
-use shopfloor_core::hook_command::DryRun;
 use shopfloor_core::proc;
 use shopfloor_core::text::shell_word;
 
@@ -17,7 +16,7 @@ use crate::daemon;
 use crate::layout::{self, TOOL};
 use crate::log;
 use crate::site::Site;
-use crate::store;
+use crate::store::{self, State};
 use crate::tmux;
 use crate::worker::{Session, Worker};
 
@@ -31,14 +30,17 @@ pub struct Args {
     /// Run in the background
     #[arg(long, conflicts_with = "names")]
     pub detach: bool,
-    #[command(flatten)]
-    pub dry: DryRun,
 }
 
 pub fn run(site: &Site<'_>, args: &Args) -> Result<Exit> {
     if site.is_dry {
-        let names = if args.names.is_empty() { "all workers".to_owned() } else { args.names.join(", ") };
-        commands::show(site.ui, format!("bring up {names}"));
+        let state = store::load(&site.root.path)?;
+        args.names.iter().try_for_each(|name| state.require(name).map(drop))?;
+        let is_named = |name: &&String| args.names.is_empty() || args.names.contains(name);
+        let names: Vec<String> = state.workers.keys().filter(is_named).cloned().collect();
+        let would: Vec<String> =
+            down(&state, &names).iter().map(|name| format!("start the session of {name}")).collect();
+        commands::show(site.ui, commands::statuses(&state, &names), &would);
         return Ok(Exit::Done);
     }
     let patrol = if args.no_patrol { Patrol::Off } else { Patrol::On };
@@ -60,9 +62,10 @@ fn start_these(site: &Site<'_>, names: &[String]) -> Result<Exit> {
     }
     let state = store::load(&site.root.path)?;
     names.iter().try_for_each(|name| state.require(name).map(drop))?;
+    let done: Vec<String> = down(&state, names).iter().map(|name| format!("up {name}")).collect();
     let failures = bring_up(site, names, &|_| ());
     if failures.is_empty() {
-        return commands::print_statuses(site, names);
+        return commands::print_statuses(site, names, &done);
     }
     Err(Failure::failed("not all workers are up")
         .details(failures)
@@ -70,6 +73,12 @@ fn start_these(site: &Site<'_>, names: &[String]) -> Result<Exit> {
 }
 
 /// Starts an `up` in the background. Its output goes to a log.
+/// Those of the workers that have no session.
+fn down<'n>(state: &State, names: &'n [String]) -> Vec<&'n String> {
+    let is_up = |name: &String| state.workers.get(name).is_some_and(|worker| worker.session == Session::Up);
+    names.iter().filter(|name| !is_up(name)).collect()
+}
+
 fn detach(site: &Site<'_>, patrol: Patrol) -> Result<Exit> {
     store::load(&site.root.path)?;
     if daemon::is_running(&site.root.path)? {

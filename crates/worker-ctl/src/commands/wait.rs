@@ -3,11 +3,10 @@
 use std::time::{Duration, Instant};
 
 use clap::Args as ClapArgs;
+use shopfloor_core::args::flag_duration;
 use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::proc;
 
-use crate::apply::patrol::{self, PatrolScope};
-use crate::apply::recover;
 use crate::commands;
 use crate::daemon;
 use crate::site::Site;
@@ -43,19 +42,20 @@ pub fn run(site: &Site<'_>, args: &Args) -> Result<Exit> {
             Failure::usage(format!("no worker is ever `{state}`")).hint(format!("name one of {}", STATES.join(", ")))
         );
     }
-    let limit = parse_duration(timeout)?;
+    let limit = flag_duration("--timeout", timeout)?;
     let start = Instant::now();
     let mut last = None::<Instant>;
     loop {
         // Patrol here when no `up` does.
         if last.is_none_or(|last| last.elapsed() > Duration::from_secs(1)) && !daemon::is_running(&site.root.path)? {
-            recover::finish_all(site)?;
-            patrol::tick(site, PatrolScope::All)?;
+            commands::recover(site)?;
+            commands::look(site)?;
             last = Some(Instant::now());
         }
         let Progress { reached, stuck } = read_progress(site, args)?;
         if reached.len() == names.len() || *any && !reached.is_empty() {
-            return commands::print_statuses(site, if *any { &reached } else { names });
+            let there = if *any { &reached } else { names };
+            return commands::print_statuses(site, there, there);
         }
         if stuck.len() == names.len() || !*any && !stuck.is_empty() {
             return Err(Failure::new(
@@ -76,23 +76,6 @@ pub fn run(site: &Site<'_>, args: &Args) -> Result<Exit> {
         proc::check_interrupt()?;
         std::thread::sleep(POLL);
     }
-}
-
-/// Parses a duration such as 90, 90s, 30m or 2h. Exit 2 for anything else.
-fn parse_duration(text: &str) -> Result<Duration> {
-    let unit = text.trim_start_matches(|c: char| c.is_ascii_digit());
-    let scale = match unit {
-        "" | "s" => Some(1),
-        "m" => Some(60),
-        "h" => Some(3600),
-        _ => None,
-    };
-    let number: Option<u64> = text[..text.len() - unit.len()].parse().ok();
-    let seconds = number.zip(scale).and_then(|(n, scale)| n.checked_mul(scale));
-    seconds.map(Duration::from_secs).ok_or_else(|| {
-        Failure::usage(format!("--timeout must be a duration, not `{text}`"))
-            .hint("write a number and a unit: 90s, 30m, 2h")
-    })
 }
 
 /// How far the workers are.

@@ -31,6 +31,22 @@ pub enum Landing {
     Conflict,
 }
 
+/// The words for the outcomes of an accept.
+pub const ACCEPTED: &str = "accepted";
+pub const NOTHING_TO_MERGE: &str = "nothing_to_merge";
+pub const REBASING: &str = "rebasing";
+
+impl Landing {
+    /// The outcome that it leads to.
+    pub fn outcome(&self) -> &'static str {
+        match self {
+            Landing::Commit { .. } => ACCEPTED,
+            Landing::Nothing => NOTHING_TO_MERGE,
+            Landing::Conflict => REBASING,
+        }
+    }
+}
+
 /// The refusals that a person overrules.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct AcceptOptions {

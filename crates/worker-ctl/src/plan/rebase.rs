@@ -18,6 +18,22 @@ pub enum Rebase {
     AskToResolve,
 }
 
+/// The words for the outcomes of a rebase.
+pub const UP_TO_DATE: &str = "up_to_date";
+pub const REBASED: &str = "rebased";
+pub const REBASING: &str = "rebasing";
+
+impl Rebase {
+    /// The outcome that it leads to.
+    pub fn outcome(self) -> &'static str {
+        match self {
+            Rebase::UpToDate => UP_TO_DATE,
+            Rebase::Replay => REBASED,
+            Rebase::AskToResolve => REBASING,
+        }
+    }
+}
+
 /// Plans a rebase that a person asked for.
 pub fn rebase(standing: &Standing, branch: &str) -> Result<Rebase> {
     let worker = &standing.worker;

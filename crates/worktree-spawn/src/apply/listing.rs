@@ -54,13 +54,16 @@ pub struct AgentAnswer<'r> {
     id: &'r str,
     kind: Option<AgentKind>,
     slug: Option<&'r String>,
+    name: Option<&'r String>,
     path: &'r Path,
+    worktree: &'r Path,
     parent: Option<&'r str>,
     level: Option<u64>,
     birth_branch: Option<&'r str>,
     branch: Option<&'r str>,
     drift: bool,
     state: &'static str,
+    alive: &'static str,
     exit: Option<RunExit>,
     pending: usize,
     children: usize,
@@ -85,19 +88,23 @@ impl ListedAgent {
     pub fn answer(&self) -> AgentAnswer<'_> {
         let KnownAgent { agent, worktree, is_managed, error } = &self.known;
         let is_known = error.is_none();
+        let liveness = if is_known { self.liveness } else { Liveness::Unknown };
         let lost = "its worktree is not where git's record says; `worktree-spawn repair` looks for it";
         AgentAnswer {
             v: 1,
             id: &agent.id,
             kind: is_known.then_some(agent.kind),
             slug: is_known.then_some(&agent.slug),
+            name: is_known.then_some(&agent.slug),
             path: &worktree.path,
+            worktree: &worktree.path,
             parent: agent.parent.as_deref(),
             level: is_known.then_some(agent.level),
             birth_branch: agent.birth_branch.as_deref().filter(|_| is_known),
             branch: worktree.branch.as_deref(),
             drift: self.has_drifted(),
-            state: if is_known { self.liveness.word() } else { Liveness::Unknown.word() },
+            state: liveness.word(),
+            alive: liveness.alive(),
             exit: self.exit,
             pending: self.pending,
             children: self.children,

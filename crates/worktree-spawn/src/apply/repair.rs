@@ -56,18 +56,26 @@ pub fn restore_files(env: &Env, place: &Place, tell: &dyn Fn(String)) -> Result<
     Ok(())
 }
 
-/// Restores one agent's configuration. `false` if nothing was missing.
-fn restore(env: &Env, known: &KnownAgent) -> Result<bool> {
+/// Whether an agent's configuration is missing.
+pub fn lacks_files(known: &KnownAgent) -> bool {
     let is_there = |name: &str| known.worktree.path.join(name).exists();
     match known.agent.kind {
-        AgentKind::Subtree if !is_there(MCP_FILE) && !is_there(OWN_MCP_FILE) => {
-            files::connect(env, &known.worktree, &known.agent, McpFile::Standard).map(|_| true)
-        }
-        AgentKind::Worker if !known.seat_dir().join("settings.json").exists() => {
-            files::seat(env, known, None).map(|_| true)
-        }
-        _ => Ok(false),
+        AgentKind::Subtree => !is_there(MCP_FILE) && !is_there(OWN_MCP_FILE),
+        AgentKind::Worker => !known.seat_dir().join("settings.json").exists(),
+        AgentKind::Root => false,
     }
+}
+
+/// Restores one agent's configuration. `false` if nothing was missing.
+fn restore(env: &Env, known: &KnownAgent) -> Result<bool> {
+    if !lacks_files(known) {
+        return Ok(false);
+    }
+    match known.agent.kind {
+        AgentKind::Worker => files::seat(env, known, None).map(drop)?,
+        _ => files::connect(env, &known.worktree, &known.agent, McpFile::Standard).map(drop)?,
+    }
+    Ok(true)
 }
 
 /// Forwards the events of agents that were removed by hand to their nearest ancestors, and says for which.

@@ -1,10 +1,11 @@
 //! `ack`: acknowledge events that were delivered with a lease.
 
+use serde::Serialize;
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::ui::{Ui, printable};
 
-use super::shared_args::{DryRunArgs, SessionArgs};
+use super::shared_args::SessionArgs;
 use crate::facts::repository;
 use crate::place::Place;
 use crate::spool::{self, Spool};
@@ -17,15 +18,13 @@ pub struct Args {
     #[arg(required = true, value_name = "UID")]
     pub uids: Vec<String>,
     #[command(flatten)]
-    pub dry_run: DryRunArgs,
-    #[command(flatten)]
     pub session: SessionArgs,
 }
 
 pub fn run(ui: &Ui, env: &Env, args: &Args) -> Result<Exit> {
     let place = repository::find(env)?;
     let own = args.session.spool(&place)?;
-    if args.dry_run.dry_run {
+    if ui.is_dry() {
         return preview(ui, &place, own, args);
     }
     let uids = &args.uids;
@@ -36,7 +35,9 @@ pub fn run(ui: &Ui, env: &Env, args: &Args) -> Result<Exit> {
             left = spool.acknowledge(&left)?;
         }
     }
-    ui.detail(format!("acknowledged {}", uids.len() - left.len()));
+    for uid in uids.iter().filter(|uid| !left.contains(uid)) {
+        tell(ui, uid, "acknowledged");
+    }
     if left.is_empty() {
         return Ok(Exit::Done);
     }
@@ -45,13 +46,26 @@ pub fn run(ui: &Ui, env: &Env, args: &Args) -> Result<Exit> {
     ))
 }
 
+#[derive(Serialize)]
+struct AckAnswer<'a> {
+    uid: &'a str,
+    acknowledged: bool,
+}
+
+fn tell(ui: &Ui, uid: &str, word: &str) {
+    match ui.is_json() {
+        true => ui.json(&AckAnswer { uid, acknowledged: !ui.is_dry() }),
+        false => ui.done(format!("{word} {}", printable(uid))),
+    }
+}
+
 fn preview(ui: &Ui, place: &Place, own: Spool, args: &Args) -> Result<Exit> {
     let all = if args.session.session.is_some() { vec![own] } else { spool::all(&place.shared())? };
     for spool in all {
         let found =
             spool.entries()?.iter().filter_map(|entry| spool.read(entry).transpose()).collect::<Result<Vec<_>>>()?;
         for event in found.iter().filter(|event| args.uids.iter().any(|uid| uid == event.uid())) {
-            ui.line(format!("would acknowledge {} of {}", printable(event.uid()), printable(&spool.session)));
+            tell(ui, event.uid(), "would acknowledge");
         }
     }
     Ok(Exit::Done)

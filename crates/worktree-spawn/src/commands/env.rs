@@ -21,6 +21,7 @@ pub struct Args {
 #[derive(Serialize)]
 struct EnvAnswer<'a> {
     id: &'a str,
+    name: &'a str,
     /// The variables by name.
     env: Map<String, Value>,
 }
@@ -33,7 +34,7 @@ pub fn run(ui: &Ui, env: &Env, args: &Args) -> Result<Exit> {
     let variables = variables(&known);
     if ui.is_json() {
         let env = variables.into_iter().map(|(name, value)| (name.to_owned(), value.into())).collect();
-        ui.json(&EnvAnswer { id: &known.agent.id, env });
+        ui.json(&EnvAnswer { id: &known.agent.id, name: &known.agent.slug, env });
         return Ok(Exit::Done);
     }
     let unset = OPTIONAL.iter().filter(|name| variables.iter().all(|(set, _)| set != *name)).chain(LOCAL_VARS);

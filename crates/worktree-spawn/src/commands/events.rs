@@ -2,6 +2,7 @@
 
 use std::time::Instant;
 
+use shopfloor_core::args::Since;
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Result};
 use shopfloor_core::ui::Ui;
@@ -17,41 +18,51 @@ use crate::watch::{POLL, Signals, WakeCause, Watch};
 pub struct Args {
     #[command(flatten)]
     pub session: SessionArgs,
-    /// Keep printing events as they arrive, until interrupted
+    /// Print new events as they arrive, until interrupted
     #[arg(long)]
     pub follow: bool,
+    /// Start at a time, `30m` ago, after the event with this `seq`, or print `all`
+    #[arg(long, value_name = "TIME|SEQ|all")]
+    pub since: Option<String>,
     /// Print the events of every session
     #[arg(long, conflicts_with_all = ["session", "follow"])]
     pub all: bool,
 }
 
 pub fn run(ui: &Ui, env: &Env, args: &Args) -> Result<Exit> {
+    let since = args.since.as_deref().map(|text| Since::parse(text, env.now)).transpose()?;
     let place = repository::find(env)?;
     if args.all {
         for spool in spool::all(&place.shared())? {
-            print(ui, &spool)?;
+            print(ui, &spool, since.unwrap_or(Since::All), 0)?;
         }
         return Ok(Exit::Done);
     }
     let spool = args.session.spool(&place)?;
     if args.follow {
-        return follow(ui, &spool);
+        return follow(ui, &spool, since);
     }
-    print(ui, &spool)?;
+    print(ui, &spool, since.unwrap_or(Since::All), 0)?;
     Ok(Exit::Done)
 }
 
-/// Prints events as they arrive.
-fn follow(ui: &Ui, spool: &Spool) -> Result<Exit> {
-    spool.create()?;
+/// Prints events as they arrive. Without `--since` it begins now, so that a script that is started again does not act on
+/// old events.
+fn follow(ui: &Ui, spool: &Spool, since: Option<Since>) -> Result<Exit> {
+    if !ui.is_dry() {
+        spool.create()?;
+    }
     let mut watch = Watch::new(Signals::Watched);
     spool.watched().iter().for_each(|dir| watch.dir(dir));
-    let mut after = 0;
+    let mut after = match since {
+        None => spool.entries()?.last().map_or(0, |entry| entry.id),
+        Some(since) => print(ui, spool, since, 0)?,
+    };
     loop {
         let seen = after;
         for entry in spool.entries()?.into_iter().filter(|entry| entry.id > seen) {
             if let Some(event) = spool.read(&entry)?
-                && let Some(signal) = watch.write(|| ui.line(event.line()))
+                && let Some(signal) = watch.write(|| ui.json(&event.answer()))
             {
                 return Ok(Exit::Signal(u8::try_from(signal).unwrap_or(0)));
             }
@@ -67,12 +78,16 @@ fn follow(ui: &Ui, spool: &Spool) -> Result<Exit> {
     }
 }
 
-/// Prints the events that are not acknowledged.
-fn print(ui: &Ui, spool: &Spool) -> Result<()> {
-    for entry in spool.entries()? {
-        if let Some(event) = spool.read(&entry)? {
-            ui.line(event.line());
+/// Prints the events that are not acknowledged and have a higher number than `after`. Returns the highest number.
+fn print(ui: &Ui, spool: &Spool, since: Since, after: u64) -> Result<u64> {
+    let mut last = after;
+    for entry in spool.entries()?.into_iter().filter(|entry| entry.id > after) {
+        last = entry.id;
+        if let Some(event) = spool.read(&entry)?
+            && since.takes(event.id(), event.time())
+        {
+            ui.json(&event.answer());
         }
     }
-    Ok(())
+    Ok(last)
 }

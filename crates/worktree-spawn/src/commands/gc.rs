@@ -8,7 +8,6 @@ use shopfloor_core::error::{Exit, Result};
 use shopfloor_core::git::Git;
 use shopfloor_core::ui::{Ui, printable};
 
-use super::shared_args::DryRunArgs;
 use crate::apply::undo::LostWorktrees;
 use crate::apply::{records, recover, remove, runs};
 use crate::facts::removal::{Inspection, glance};
@@ -24,10 +23,7 @@ use crate::settings::{Flags, Settings};
 /// worktrees in it, and if no events wait for it.
 #[derive(clap::Args, Clone, Debug)]
 #[command(after_help = "Example:\n  worktree-spawn gc --dry-run")]
-pub struct Args {
-    #[command(flatten)]
-    pub dry_run: DryRunArgs,
-}
+pub struct Args {}
 
 /// What became of an agent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -51,7 +47,9 @@ impl GcAction {
 #[derive(Serialize)]
 struct GcAnswer<'a> {
     id: &'a str,
+    name: &'a str,
     path: &'a Path,
+    worktree: &'a Path,
     action: GcAction,
     why: Option<&'a str>,
 }
@@ -59,8 +57,8 @@ struct GcAnswer<'a> {
 /// Why an agent stays.
 type Reason = String;
 
-pub fn run(ui: &Ui, env: &Env, args: &Args) -> Result<Exit> {
-    let is_dry = args.dry_run.dry_run;
+pub fn run(ui: &Ui, env: &Env, _args: &Args) -> Result<Exit> {
+    let is_dry = ui.is_dry();
     let place = repository::find(env)?;
     let git = Git::find(env)?;
     let settings = Settings::load(env, &place.home, Flags::default())?;
@@ -90,10 +88,12 @@ pub fn run(ui: &Ui, env: &Env, args: &Args) -> Result<Exit> {
         let action = *done.as_ref().unwrap_or(&GcAction::Kept);
         let (id, why) = (&known.agent.id, done.err());
         if ui.is_json() {
-            ui.json(&GcAnswer { id, path: &known.worktree.path, action, why: why.as_deref() });
+            let (name, path) = (&known.agent.slug, &known.worktree.path);
+            ui.json(&GcAnswer { id, name, path, worktree: path, action, why: why.as_deref() });
+        } else if let Some(why) = why {
+            ui.note(format!("{} {id}: {why}", action.text()));
         } else {
-            let why = why.map(|why| format!(": {}", printable(&why))).unwrap_or_default();
-            ui.line(format!("{} {}{why}", action.text(), printable(id)));
+            ui.done(format!("{} {}", action.text(), printable(id)));
         }
     }
     Ok(Exit::Done)

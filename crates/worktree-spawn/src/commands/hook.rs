@@ -20,20 +20,27 @@ use crate::failure::SpawnFailure;
 use crate::place::Place;
 use crate::tool::TOOL;
 
-/// Commands that agent programs call from their hooks, with JSON on stdin
+/// Answer an agent program's hooks, which send JSON on stdin
 #[derive(Debug, Subcommand)]
 #[command(after_help = "Example:\n  worktree-spawn hook worker-exit < hook.json")]
 pub enum AgentHook {
     /// Report the end of an agent's turn: for Claude Code's Stop and SubagentStop, Gemini CLI's AfterAgent
     ///
     /// Always exits 0 and prints nothing.
+    #[command(after_help = "Example:\n  worktree-spawn hook worker-exit < hook.json")]
     WorkerExit {
         #[command(flatten)]
         caller: CallerArgs,
     },
     /// Make a subtree and print its path: for Claude Code's WorktreeCreate
+    ///
+    /// Exits 1 if the subtree cannot be made.
+    #[command(after_help = "Example:\n  echo '{\"name\": \"feature\"}' | worktree-spawn hook worktree-create")]
     WorktreeCreate,
     /// Remove a subtree if nothing is lost: for Claude Code's WorktreeRemove
+    ///
+    /// Always exits 0.
+    #[command(after_help = "Example:\n  echo '{\"worktree_path\": \"/path\"}' | worktree-spawn hook worktree-remove")]
     WorktreeRemove,
 }
 
@@ -108,6 +115,9 @@ fn worker_exit(ui: &Ui, env: &Env, named: Option<&str>) -> Result<()> {
         head: repository::head(env, &place, &caller.worktree),
         more: vec![("hook", event.into())],
     };
+    if ui.is_dry() {
+        return Ok(());
+    }
     post::send(env, &place, &caller, draft, None).map(drop)
 }
 
@@ -154,7 +164,7 @@ fn remove_named(ui: &Ui, env: &Env) -> Result<()> {
     // Seen from the main checkout, because this directory is removed.
     let place = Place { here: repository::main_worktree(&found), ..found };
     // stdout belongs to the agent program.
-    let silent = Ui::new(TOOL, env, Options { quiet: true, ..Options::default() });
-    let args = remove::Args { id: known.agent.id, ..remove::Args::default() };
+    let silent = Ui::new(TOOL, env, Options { quiet: true, dry_run: ui.is_dry(), ..Options::default() });
+    let args = remove::Args { ids: vec![known.agent.id], ..remove::Args::default() };
     remove::remove(&silent, env, &place, &args).map(drop)
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use clap::ValueEnum;
 use shopfloor_core::env::Env;
-use shopfloor_core::error::{Exit, Failure, Result};
+use shopfloor_core::error::{Exit, Result};
 use shopfloor_core::ui::{Ui, printable};
 
 use crate::agent_run::RunExit;
@@ -76,14 +76,7 @@ pub fn run(ui: &Ui, env: &Env, args: &Args) -> Result<Exit> {
     if args.z {
         print_paths(ui, &all);
     } else if ui.is_json() {
-        // One write: a list of a thousand agents is one answer.
-        let mut lines = Vec::new();
-        for listed in &all {
-            let written = serde_json::to_writer(&mut lines, &listed.answer());
-            written.map_err(|e| Failure::failed("cannot write a record").because(e))?;
-            lines.push(b'\n');
-        }
-        ui.answer(&lines);
+        ui.json_lines(all.iter().map(ListedAgent::answer));
     } else if args.tree {
         draw(ui, &all);
     } else {

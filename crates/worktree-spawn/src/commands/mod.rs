@@ -2,6 +2,7 @@
 
 pub mod ack;
 pub mod config;
+pub mod doctor;
 pub mod env;
 pub mod events;
 pub mod gc;

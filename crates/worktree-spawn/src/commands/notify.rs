@@ -6,7 +6,7 @@ use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::fs;
 use shopfloor_core::ui::{Ui, printable};
 
-use super::shared_args::{CallerArgs, DryRunArgs};
+use super::shared_args::CallerArgs;
 use crate::apply::notify::{Notification, notify};
 use crate::event::EventStatus;
 use crate::facts::{agents, repository};
@@ -30,14 +30,13 @@ pub struct Args {
     /// Send the event once, however often the command is repeated with this key
     #[arg(long, value_name = "KEY")]
     pub dedupe: Option<String>,
-    #[command(flatten)]
-    pub dry_run: DryRunArgs,
 }
 
 #[derive(Serialize)]
 struct NotifyAnswer<'a> {
-    uid: &'a str,
-    id: u64,
+    uid: Option<&'a str>,
+    id: Option<u64>,
+    seq: Option<u64>,
     to: &'a str,
     repeated: bool,
 }
@@ -56,21 +55,24 @@ pub fn run(ui: &Ui, env: &Env, args: &Args) -> Result<Exit> {
         dedupe: args.dedupe.as_deref(),
         named: args.caller.id.as_deref(),
     };
-    if args.dry_run.dry_run {
+    if ui.is_dry() {
         let caller = agents::speaker(&place, notification.named)?;
         let parent = caller.agent.parent.as_deref().unwrap_or("nobody");
-        ui.line(format!("would tell {} as {}", printable(parent), printable(&caller.agent.id)));
+        match ui.is_json() {
+            true => ui.json(&NotifyAnswer { uid: None, id: None, seq: None, to: parent, repeated: false }),
+            false => ui.line(format!("would tell {} as {}", printable(parent), printable(&caller.agent.id))),
+        }
         return Ok(Exit::Done);
     }
     let published = notify(env, &place, &notification)?;
     if published.is_repeated {
-        ui.note(format!("already sent, as event {}", published.id));
+        ui.detail(format!("already sent, as event {}", published.id));
     }
     if ui.is_json() {
-        let (uid, to) = (&published.uid, &published.to);
-        ui.json(&NotifyAnswer { uid, id: published.id, to, repeated: published.is_repeated });
-    } else {
-        ui.detail(format!("event {} for {}", published.id, printable(&published.to)));
+        let (uid, id, to) = (Some(published.uid.as_str()), Some(published.id), &published.to);
+        ui.json(&NotifyAnswer { uid, id, seq: id, to, repeated: published.is_repeated });
+    } else if !published.is_repeated {
+        ui.done(format!("told {} with event {}", printable(&published.to), published.id));
     }
     Ok(Exit::Done)
 }

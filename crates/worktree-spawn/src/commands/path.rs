@@ -20,14 +20,17 @@ pub struct Args {
 #[derive(Serialize)]
 struct PathAnswer<'a> {
     id: &'a str,
+    name: &'a str,
     path: &'a Path,
+    worktree: &'a Path,
 }
 
 pub fn run(ui: &Ui, env: &Env, args: &Args) -> Result<Exit> {
     let place = repository::find(env)?;
     let known = agents::require(&place, &args.id)?;
     if ui.is_json() {
-        ui.json(&PathAnswer { id: &known.agent.id, path: &known.worktree.path });
+        let (agent, path) = (&known.agent, &known.worktree.path);
+        ui.json(&PathAnswer { id: &agent.id, name: &agent.slug, path, worktree: path });
     } else {
         ui.answer(&[known.worktree.path.as_os_str().as_encoded_bytes(), b"\n"].concat());
     }

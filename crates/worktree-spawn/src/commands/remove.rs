@@ -8,7 +8,6 @@ use shopfloor_core::error::{Exit, Result};
 use shopfloor_core::git::Git;
 use shopfloor_core::ui::{Ui, printable};
 
-use super::shared_args::DryRunArgs;
 use crate::apply::remove::{self, RemovalOutcome};
 use crate::apply::undo::LostWorktrees;
 use crate::apply::{records, recover, runs};
@@ -21,12 +20,13 @@ use crate::place::Place;
 use crate::plan::removal::{AgentRemoval, RemovalRequest, plan};
 use crate::settings::{Flags, Settings};
 
-/// Remove an agent's worktree or seat, and its branch if everything on it is merged
+/// Remove agents' worktrees or seats, and their branches if everything on them is merged
 #[derive(clap::Args, Clone, Debug, Default)]
 #[command(after_help = "Example:\n  worktree-spawn remove main.feature-a")]
 pub struct Args {
-    /// The agent's id, or a slug that only one agent has
-    pub id: String,
+    /// The agents: ids, or slugs that only one agent has
+    #[arg(required = true, value_name = "ID")]
+    pub ids: Vec<String>,
     /// Also remove the worktrees inside it, deepest first, after checking all of them
     #[arg(long)]
     pub recursive: bool,
@@ -39,8 +39,6 @@ pub struct Args {
     /// Keep the branch
     #[arg(long)]
     pub keep_branch: bool,
-    #[command(flatten)]
-    pub dry_run: DryRunArgs,
 }
 
 impl Args {
@@ -52,7 +50,9 @@ impl Args {
 #[derive(Serialize)]
 struct RemoveAnswer<'a> {
     id: &'a str,
+    name: &'a str,
     path: &'a Path,
+    worktree: &'a Path,
     removed: bool,
     deleted_branch: Option<&'a str>,
     trash: Option<&'a str>,
@@ -72,7 +72,7 @@ pub fn remove(ui: &Ui, env: &Env, place: &Place, args: &Args) -> Result<Exit> {
     let mut lock = records::lock(place)?;
     recover::recover(place, &git, LostWorktrees::Leave)?.iter().for_each(|note| ui.note(note));
     let mut removals = plan_all(&inspection, args)?;
-    if args.dry_run.dry_run {
+    if ui.is_dry() {
         removals.iter().for_each(|removal| preview(ui, removal));
         return Ok(Exit::Done);
     }
@@ -104,7 +104,9 @@ fn print(ui: &Ui, removal: &AgentRemoval, outcome: &RemovalOutcome) {
     if ui.is_json() {
         ui.json(&RemoveAnswer {
             id: &known.agent.id,
+            name: &known.agent.slug,
             path: &known.worktree.path,
+            worktree: &known.worktree.path,
             removed: true,
             deleted_branch: outcome.deleted_branch.as_deref(),
             trash: outcome.trash.as_deref(),
@@ -112,9 +114,9 @@ fn print(ui: &Ui, removal: &AgentRemoval, outcome: &RemovalOutcome) {
         });
         return;
     }
-    // The ref that keeps something is the answer; the rest is narration.
-    if let Some(trash) = &outcome.trash {
-        ui.line(printable(trash));
+    match &outcome.trash {
+        Some(trash) => ui.line(printable(trash)),
+        None => ui.done(format!("removed {}", printable(&known.agent.id))),
     }
     if let Some(branch) = &outcome.deleted_branch {
         ui.note(format!("deleted the branch {branch}, all of which is merged or kept"));
@@ -128,7 +130,9 @@ fn preview(ui: &Ui, removal: &AgentRemoval) {
     let branch = removal.deletes.as_ref().map(|(name, _)| name.as_str());
     if ui.is_json() {
         let notes: Vec<String> = removal.note.iter().cloned().collect();
-        ui.json(&RemoveAnswer { id, path, removed: false, deleted_branch: branch, trash: None, notes: &notes });
+        let (name, worktree) = (&known.agent.slug, path);
+        let (deleted_branch, notes) = (branch, notes.as_slice());
+        ui.json(&RemoveAnswer { id, name, path, worktree, removed: false, deleted_branch, trash: None, notes });
         return;
     }
     ui.line(format!("would remove {} at {}", printable(id), printable(&path.to_string_lossy())));
@@ -144,10 +148,11 @@ fn preview(ui: &Ui, removal: &AgentRemoval) {
 /// Plans all removals in order, or refuses them all.
 fn plan_all(inspection: &Inspection<'_>, args: &Args) -> Result<Vec<AgentRemoval>> {
     let place = inspection.place;
-    let target = agents::require(place, &args.id)?;
+    let targets = args.ids.iter().map(|id| agents::require(place, id)).collect::<Result<Vec<_>>>()?;
     let all = agents::all(place)?;
-    let mut going = vec![target.clone()];
-    if target.agent.kind != AgentKind::Worker {
+    let is_named = |other: &KnownAgent| targets.iter().any(|target| target.agent.id == other.agent.id);
+    let mut going = targets.clone();
+    for target in targets.iter().filter(|target| target.agent.kind != AgentKind::Worker) {
         let is_inside = |other: &KnownAgent| other.worktree.path.starts_with(&target.worktree.path);
         let is_below = |other: &&KnownAgent| {
             other.agent.id != target.agent.id
@@ -155,7 +160,7 @@ fn plan_all(inspection: &Inspection<'_>, args: &Args) -> Result<Vec<AgentRemoval
                 && (is_inside(other) || other.agent.parents.contains(&target.agent.id))
         };
         let below: Vec<KnownAgent> = all.iter().filter(is_below).cloned().collect();
-        let inside = below.iter().filter(|other| is_inside(other));
+        let inside = below.iter().filter(|other| is_inside(other) && !is_named(other));
         let inside: Vec<String> =
             inside.map(|other| format!("  {} at {}", other.agent.id, other.worktree.path.display())).collect();
         if !args.recursive && !inside.is_empty() {
@@ -168,7 +173,12 @@ fn plan_all(inspection: &Inspection<'_>, args: &Args) -> Result<Vec<AgentRemoval
             going.extend(below);
         }
     }
-    going.sort_by_key(|known| std::cmp::Reverse(known.worktree.path.components().count()));
+    // A seat comes before the worktree that it is in, and an inner worktree before an outer one.
+    going.sort_by_key(|known| {
+        let depth = std::cmp::Reverse(known.worktree.path.components().count());
+        (depth, known.agent.kind != AgentKind::Worker, known.agent.id.clone())
+    });
+    going.dedup_by(|one, other| one.agent.id == other.agent.id);
     let mut removals = Vec::new();
     for known in &going {
         let is_here = place.here.as_ref().is_some_and(|here| here.path == known.worktree.path);

@@ -6,7 +6,6 @@ use shopfloor_core::error::{Exit, Result};
 use shopfloor_core::git::Git;
 use shopfloor_core::ui::{Ui, printable};
 
-use super::shared_args::DryRunArgs;
 use crate::apply::undo::LostWorktrees;
 use crate::apply::{records, recover, repair};
 use crate::facts::moved::{MovedWorktree, moved};
@@ -18,15 +17,12 @@ use crate::settings::{Flags, Settings};
 /// Finish what killed commands began, reconnect moved worktrees, restore exclude lines
 #[derive(clap::Args, Clone, Debug)]
 #[command(after_help = "Example:\n  mv project project2 && cd project2 && worktree-spawn repair")]
-pub struct Args {
-    #[command(flatten)]
-    pub dry_run: DryRunArgs,
-}
+pub struct Args {}
 
 /// What a line of the answer is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
-enum RepairSubject {
+pub enum RepairSubject {
     Moved,
     Removal,
     Spawn,
@@ -42,55 +38,68 @@ struct RepairAnswer<'a> {
     done: bool,
 }
 
-pub fn run(ui: &Ui, env: &Env, args: &Args) -> Result<Exit> {
-    let is_dry = args.dry_run.dry_run;
+/// How to mend a worktree that was not found.
+pub const LOST_FIX: &str = "move it back, or remove git's record of it with `worktree-spawn remove --force`";
+
+/// Tells what was done, or would be done.
+type Tell<'t> = &'t dyn Fn(RepairSubject, String);
+
+pub fn run(ui: &Ui, env: &Env, _args: &Args) -> Result<Exit> {
     let place = repository::find(env)?;
-    let git = Git::find(env)?;
-    let lock = records::lock(&place)?;
     let tell = |what: RepairSubject, text: String| match ui.is_json() {
-        true => ui.json(&RepairAnswer { what, detail: &text, done: !is_dry }),
-        false => ui.line(printable(&text)),
+        true => ui.json(&RepairAnswer { what, detail: &text, done: !ui.is_dry() }),
+        false => ui.done(printable(&text)),
     };
-    let settings = Settings::load(env, &place.home, Flags::default())?;
-    let moved = moved(&place, &settings.worktree_base)?;
-    if !moved.is_empty() && !is_dry {
-        repair::reconnect(&place, &git, &moved)?;
+    match ui.is_dry() {
+        true => preview(env, &place, &tell)?,
+        false => repair_all(env, &place, &tell)?,
     }
-    let verb = if is_dry { "would reconnect" } else { "reconnected" };
-    moved.iter().for_each(|moved| tell(RepairSubject::Moved, format!("{verb} {}", moved.path.display())));
-    if is_dry {
-        preview(&place, &tell)?;
-        return tell_lost(&place, &moved, &tell);
-    }
-    let notes = recover::recover(&place, &git, LostWorktrees::Undo)?;
-    notes.into_iter().for_each(|note| tell(RepairSubject::Spawn, note));
-    tell_lost(&place, &moved, &tell)?;
-    records::restore_excludes(&place)?;
-    repair::restore_files(env, &place, &|text| tell(RepairSubject::Files, text))?;
-    repair::bury_orphans(env, &place, &lock, &|text| tell(RepairSubject::Session, text))?;
-    repair::report_deaths(env, &place)?;
     Ok(Exit::Done)
 }
 
-fn preview(place: &Place, tell: &dyn Fn(RepairSubject, String)) -> Result<()> {
+/// Repairs everything that can be repaired without losing anything.
+pub fn repair_all(env: &Env, place: &Place, tell: Tell<'_>) -> Result<()> {
+    let git = Git::find(env)?;
+    let lock = records::lock(place)?;
+    let settings = Settings::load(env, &place.home, Flags::default())?;
+    let moved = moved(place, &settings.worktree_base)?;
+    if !moved.is_empty() {
+        repair::reconnect(place, &git, &moved)?;
+    }
+    moved.iter().for_each(|moved| tell(RepairSubject::Moved, format!("reconnected {}", moved.path.display())));
+    let notes = recover::recover(place, &git, LostWorktrees::Undo)?;
+    notes.into_iter().for_each(|note| tell(RepairSubject::Spawn, note));
+    tell_lost(place, &moved, tell)?;
+    records::restore_excludes(place)?;
+    repair::restore_files(env, place, &|text| tell(RepairSubject::Files, text))?;
+    repair::bury_orphans(env, place, &lock, &|text| tell(RepairSubject::Session, text))?;
+    repair::report_deaths(env, place)
+}
+
+fn preview(env: &Env, place: &Place, tell: Tell<'_>) -> Result<()> {
+    let settings = Settings::load(env, &place.home, Flags::default())?;
+    let moved = moved(place, &settings.worktree_base)?;
+    moved.iter().for_each(|moved| tell(RepairSubject::Moved, format!("would reconnect {}", moved.path.display())));
     for id in journal::left_behind::<RemovalJournal>(&place.shared())? {
         tell(RepairSubject::Removal, format!("would finish the removal of {id}, which was killed"));
     }
     for id in journal::left_behind::<SpawnJournal>(&place.shared())? {
         tell(RepairSubject::Spawn, format!("would undo the spawn of {id}, which was killed"));
     }
-    Ok(())
+    tell_lost(place, &moved, tell)
 }
 
 /// Names the worktrees that were not found.
-fn tell_lost(place: &Place, moved: &[MovedWorktree], tell: &dyn Fn(RepairSubject, String)) -> Result<Exit> {
-    let is_found = |worktree: &Worktree| moved.iter().any(|moved| moved.worktree.git_dir == worktree.git_dir);
-    for worktree in repository::worktrees(place)?.iter().filter(|worktree| worktree.is_lost && !is_found(worktree)) {
-        let path = worktree.path.display();
-        let text = format!(
-            "{path} is not there; move it back, or remove git's record of it with `worktree-spawn remove --force`"
-        );
-        tell(RepairSubject::Lost, text);
+fn tell_lost(place: &Place, moved: &[MovedWorktree], tell: Tell<'_>) -> Result<()> {
+    for worktree in lost(place, moved)? {
+        tell(RepairSubject::Lost, format!("{} is not there; {LOST_FIX}", worktree.path.display()));
     }
-    Ok(Exit::Done)
+    Ok(())
+}
+
+/// The worktrees that are neither where git's record says nor among those that were found elsewhere.
+pub fn lost(place: &Place, moved: &[MovedWorktree]) -> Result<Vec<Worktree>> {
+    let is_found = |worktree: &Worktree| moved.iter().any(|moved| moved.worktree.git_dir == worktree.git_dir);
+    let all = repository::worktrees(place)?;
+    Ok(all.into_iter().filter(|worktree| worktree.is_lost && !is_found(worktree)).collect())
 }

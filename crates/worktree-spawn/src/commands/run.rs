@@ -3,6 +3,7 @@
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
+use serde::Serialize;
 use serde_json::Value;
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Failure, Result};
@@ -11,7 +12,6 @@ use shopfloor_core::proc::{self, Cmd, Status};
 use shopfloor_core::text::shell_word;
 use shopfloor_core::ui::{Ui, printable};
 
-use super::shared_args::DryRunArgs;
 use crate::agent_run;
 use crate::apply::post;
 use crate::apply::runs::{self, ActiveRun};
@@ -34,8 +34,15 @@ pub struct Args {
     /// The command and its arguments
     #[arg(last = true, required = true, value_name = "CMD")]
     pub command: Vec<OsString>,
-    #[command(flatten)]
-    pub dry_run: DryRunArgs,
+}
+
+/// What a dry run would run, and where.
+#[derive(Serialize)]
+struct RunAnswer<'a> {
+    id: &'a str,
+    name: &'a str,
+    worktree: &'a Path,
+    command: &'a str,
 }
 
 pub fn run(ui: &Ui, env: &Env, args: &Args) -> Result<Exit> {
@@ -44,13 +51,16 @@ pub fn run(ui: &Ui, env: &Env, args: &Args) -> Result<Exit> {
     let (name, rest) = args.command.split_first().ok_or_else(|| Failure::usage("a command is missing"))?;
     let program = find_program(env, &known, name);
     let id = &args.id;
-    if args.dry_run.dry_run {
-        let shown = args.command.iter().map(|word| shell_word(Path::new(word))).collect::<Vec<_>>().join(" ");
-        ui.line(format!(
-            "would run {shown} as {} in {}",
-            printable(id),
-            printable(&known.worktree.path.to_string_lossy())
-        ));
+    if ui.is_dry() {
+        let command = args.command.iter().map(|word| shell_word(Path::new(word))).collect::<Vec<_>>().join(" ");
+        let (agent, worktree) = (&known.agent, &known.worktree.path);
+        match ui.is_json() {
+            true => ui.json(&RunAnswer { id: &agent.id, name: &agent.slug, worktree, command: &command }),
+            false => {
+                let worktree = printable(&worktree.to_string_lossy());
+                ui.line(format!("would run {} as {} in {worktree}", printable(&command), printable(id)));
+            }
+        }
         return Ok(Exit::Done);
     }
     let active = runs::start(env, &place, &known.agent)?;

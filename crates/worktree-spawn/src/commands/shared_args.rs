@@ -7,14 +7,6 @@ use crate::facts::agents;
 use crate::place::Place;
 use crate::spool::Spool;
 
-/// Whether to do it or only to show it.
-#[derive(Args, Clone, Copy, Debug, Default)]
-pub struct DryRunArgs {
-    /// Show what would be done and change nothing
-    #[arg(short = 'n', long)]
-    pub dry_run: bool,
-}
-
 /// The calling agent.
 #[derive(Args, Clone, Debug, Default)]
 pub struct CallerArgs {

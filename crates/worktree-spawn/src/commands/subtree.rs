@@ -12,7 +12,7 @@ use shopfloor_core::proc;
 use shopfloor_core::ui::Ui;
 
 use super::run;
-use super::shared_args::{CallerArgs, DryRunArgs};
+use super::shared_args::CallerArgs;
 use super::spawned::{LaunchArgs, Spawned, TaskArgs};
 use crate::apply::records::{self, SpawnContext};
 use crate::apply::recover;
@@ -81,8 +81,6 @@ pub struct Args {
     pub launch: LaunchArgs,
     #[command(flatten)]
     pub caller: CallerArgs,
-    #[command(flatten)]
-    pub dry_run: DryRunArgs,
     /// Run this command in the worktree, as `run` does; its output and exit code are the answer
     #[arg(last = true, value_name = "CMD", conflicts_with_all = ["launch", "launcher"])]
     pub command: Vec<OsString>,
@@ -107,13 +105,13 @@ pub fn run(ui: &Ui, env: &Env, args: &Args) -> Result<Exit> {
     let spawned = spawn(ui, env, &place, args)?;
     if !args.command.is_empty() {
         let (id, path) = (&spawned.known.agent.id, spawned.known.worktree.path.display());
-        if args.dry_run.dry_run {
+        if ui.is_dry() {
             ui.note(format!("would run the command as {id} in {path}"));
             return Ok(Exit::Done);
         }
         ui.note(format!("{id} works in {path}"));
         let (id, command) = (id.clone(), args.command.clone());
-        return run::run(ui, env, &run::Args { id, command, dry_run: DryRunArgs::default() });
+        return run::run(ui, env, &run::Args { id, command });
     }
     if ui.is_json() {
         ui.json(&spawned.answer());
@@ -144,7 +142,7 @@ pub fn spawn(ui: &Ui, env: &Env, place: &Place, args: &Args) -> Result<Spawned> 
     let git = Git::find(env)?;
     let native = repository::native(env, place, place.require_here()?);
     let wanted = WantedSubtree { request: &request, caller: &caller, from: args.from.as_deref() };
-    if args.dry_run.dry_run {
+    if ui.is_dry() {
         let start = facts::start_point(&git, native.as_ref(), place, wanted.from)?;
         return Ok(preview(ui, decide(place, &git, native.as_ref(), &wanted, &start)?, &caller));
     }

@@ -3,6 +3,7 @@
 use std::time::{Duration, Instant};
 
 use jiff::SignedDuration;
+use shopfloor_core::args::flag_duration;
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::ui::Ui;
@@ -50,16 +51,21 @@ pub struct Args {
 const READER: Duration = Duration::from_secs(1);
 
 pub fn run(ui: &Ui, env: &Env, args: &Args) -> Result<Exit> {
-    let timeout = parse_time("--timeout", &args.timeout)?;
-    let lease = args.lease.as_deref().map(|text| parse_time("--lease", text)).transpose()?;
+    let timeout = flag_duration("--timeout", &args.timeout)?;
+    let lease = args.lease.as_deref().map(|text| flag_duration("--lease", text)).transpose()?;
     if args.kind.iter().any(|kind| kind.trim().is_empty()) {
         return Err(Failure::usage("the type is empty").hint("leave `--type` out, or name one"));
     }
     let place = repository::find(env)?;
-    recover::finish_removals(env, &place)?.iter().for_each(|note| ui.note(note));
+    if !ui.is_dry() {
+        recover::finish_removals(env, &place)?.iter().for_each(|note| ui.note(note));
+    }
     let spool = args.session.spool(&place)?;
     require_senders(&place, &spool, &args.from)?;
     let filter = EventFilter { kinds: args.kind.clone(), from: args.from.clone(), after: args.after };
+    if ui.is_dry() {
+        return preview(ui, &spool, &filter, args.count);
+    }
     let mut wait = EventWait::new(env, &place, spool, filter, Signals::Watched)?;
     let end = Instant::now().checked_add(timeout);
     for _ in 0..args.count {
@@ -73,7 +79,7 @@ pub fn run(ui: &Ui, env: &Env, args: &Args) -> Result<Exit> {
             }
             WaitOutcome::Signal(signal) => return Ok(Exit::Signal(signal)),
         };
-        if let Some(signal) = wait.watch.write(|| ui.line(claim.event.line())) {
+        if let Some(signal) = wait.watch.write(|| ui.json(&claim.event.answer())) {
             claim.give_back()?;
             return Ok(Exit::Signal(u8::try_from(signal).unwrap_or(0)));
         }
@@ -88,6 +94,20 @@ pub fn run(ui: &Ui, env: &Env, args: &Args) -> Result<Exit> {
             }
             None => claim.acknowledge()?,
         }
+    }
+    Ok(Exit::Done)
+}
+
+/// Prints the events that a wait would take now, and leaves them.
+fn preview(ui: &Ui, spool: &Spool, filter: &EventFilter, count: u64) -> Result<Exit> {
+    let mut left = count;
+    for entry in spool.entries()? {
+        let Some(event) = spool.read(&entry)?.filter(|event| filter.matches(event)) else { continue };
+        if left == 0 {
+            break;
+        }
+        left -= 1;
+        ui.json(&event.answer());
     }
     Ok(Exit::Done)
 }
@@ -107,23 +127,4 @@ fn require_senders(place: &Place, spool: &Spool, names: &[String]) -> Result<()>
         }
     }
     Ok(())
-}
-
-/// Parses a length of time: `90s`, `30m`, `2h`, `1d`. A number alone means seconds.
-fn parse_time(flag: &str, text: &str) -> Result<Duration> {
-    let unit = text.trim_start_matches(|c: char| c.is_ascii_digit() || c == '.');
-    let number: Option<f64> = text[..text.len() - unit.len()].parse().ok();
-    let scale = match unit {
-        "ms" => Some(0.001),
-        "" | "s" => Some(1.0),
-        "m" => Some(60.0),
-        "h" => Some(3600.0),
-        "d" => Some(86_400.0),
-        _ => None,
-    };
-    let seconds = number.zip(scale).map(|(n, scale)| n * scale).filter(|s| *s < 3.2e9);
-    seconds.and_then(|s| Duration::try_from_secs_f64(s).ok()).ok_or_else(|| {
-        Failure::usage(format!("{flag} must be a time, not `{text}`"))
-            .hint("write a number and a unit: 90s, 30m, 2h, 1d")
-    })
 }

@@ -24,11 +24,13 @@ pub struct Args {
 struct WhoamiAnswer<'a> {
     id: &'a str,
     kind: AgentKind,
+    name: &'a str,
     session: &'a str,
     parent: Option<&'a str>,
     birth_branch: Option<&'a str>,
     level: u64,
     path: &'a Path,
+    worktree: &'a Path,
 }
 
 pub fn run(ui: &Ui, env: &Env, args: &Args) -> Result<Exit> {
@@ -38,11 +40,13 @@ pub fn run(ui: &Ui, env: &Env, args: &Args) -> Result<Exit> {
         ui.json(&WhoamiAnswer {
             id: &agent.id,
             kind: agent.kind,
+            name: &agent.slug,
             session: &agent.id,
             parent: agent.parent.as_deref(),
             birth_branch: agent.birth_branch.as_deref(),
             level: agent.level,
             path: &worktree.path,
+            worktree: &worktree.path,
         });
     } else {
         ui.line(printable(&agent.id));

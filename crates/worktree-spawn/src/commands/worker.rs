@@ -6,7 +6,7 @@ use shopfloor_core::git::Git;
 use shopfloor_core::proc;
 use shopfloor_core::ui::{Ui, printable};
 
-use super::shared_args::{CallerArgs, DryRunArgs};
+use super::shared_args::CallerArgs;
 use super::spawned::{LaunchArgs, Spawned, TaskArgs};
 use crate::apply::files::SeatFiles;
 use crate::apply::records::{self, SpawnContext};
@@ -34,8 +34,6 @@ pub struct Args {
     pub launch: LaunchArgs,
     #[command(flatten)]
     pub caller: CallerArgs,
-    #[command(flatten)]
-    pub dry_run: DryRunArgs,
 }
 
 pub fn run(ui: &Ui, env: &Env, args: &Args) -> Result<Exit> {
@@ -73,7 +71,7 @@ pub fn spawn(ui: &Ui, env: &Env, place: &Place, args: &Args) -> Result<Spawned> 
     agent.role = Some("worker".into());
     agent.agent = Some(settings.agent.clone());
     let seated = KnownAgent::spawned(agent, parent.worktree);
-    if args.dry_run.dry_run {
+    if ui.is_dry() {
         refuse_existing(place, &seated)?;
         ui.note(format!("would seat {} in {}", seated.agent.id, seated.worktree.path.display()));
         let dir = seated.seat_dir();

@@ -84,11 +84,11 @@ fn archiving_changes_nothing_that_is_shown() {
     let files = || app.sh("find thoughts -type f | sort | xargs sha256sum").exit(0).stdout;
     let archived = files();
     assert_eq!(std::fs::read_dir(app.path.join(EVENTS)).unwrap().count(), 1);
-    app.ledger(&["--archive", "--no-confirm"]).exit(0).err_has("nothing to archive");
+    app.ledger(&["-v", "--archive", "--no-confirm"]).exit(0).err_has("nothing to archive");
     assert_eq!(files(), archived);
     let some = "find archive -type f | sort | head -5 | xargs -I% cp % events/";
     app.sh(&format!("cd {ROOT} && {some}")).exit(0);
-    app.ledger(&["--no-confirm"]).exit(0).out_has("unchanged");
+    app.ledger(&["-v", "--no-confirm"]).exit(0).err_has("is up to date");
     assert_eq!(app.read(CURRENT), text);
     app.ledger(&["archive"]).exit(0);
     assert_eq!(files(), archived);

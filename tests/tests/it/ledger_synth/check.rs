@@ -26,13 +26,13 @@ fn check_reports_what_is_stale_and_writes_nothing() {
     event(&app, "b", "2026-01-12T00:00:00Z", "b", "now: newer\n");
     let before = app.snapshot();
     let out = app.ledger(&["--check"]).exit(1);
-    out.out_has("+**Now:** newer").err_has("run `ledger-synth --no-confirm`");
+    out.out_has("+**Now:** newer").err_has("run `ledger-synth --yes`");
     assert!(out.stdout.lines().count() <= 50);
     app.assert_untouched_since(&before);
     synth(&app);
     app.sh(&format!("sed -i 's/$/\\r/' {CURRENT}")).exit(0);
     app.ledger(&["--check"]).exit(0);
-    app.ledger(&["--no-confirm"]).exit(0).out_has("unchanged");
+    app.ledger(&["-v", "--no-confirm"]).exit(0).err_has("is up to date");
     app.sh(&format!("sed -i 's/newer/edited/' {CURRENT}")).exit(0);
     app.ledger(&["--check"]).exit(1).err_has("it was edited by hand");
     app.sh(&format!("rm {CURRENT}")).exit(0);

@@ -11,7 +11,7 @@ fn a_page_without_events_is_shown_and_left_alone() {
     let thoughts = w.at(app.path.join("thoughts"));
     let before = thoughts.snapshot();
     app.ledger(&["banner"]).exit(0).out_has("Now: the old way");
-    app.ledger(&["--no-confirm"]).exit(0).err_has("there are no events");
+    app.ledger(&["-v", "--no-confirm"]).exit(0).err_has("there are no events");
     app.ledger(&["--check"]).exit(0);
     thoughts.assert_untouched_since(&before);
 }
@@ -107,9 +107,9 @@ fn a_new_stamp_alone_rewrites_nothing() {
     let at = |time: &'static str| [("SHOPFLOOR_NOW", time)];
     app.run_with("ledger-synth", &["--no-confirm", "--stamp"], &at("2026-02-01T00:00:00Z")).exit(0).out_has("wrote");
     assert_eq!(field(&app.read(CURRENT), "generated_at"), "2026-02-01T00:00:00Z");
-    app.run_with("ledger-synth", &["--no-confirm", "--stamp"], &at("2026-02-02T00:00:00Z"))
+    app.run_with("ledger-synth", &["-v", "--no-confirm", "--stamp"], &at("2026-02-02T00:00:00Z"))
         .exit(0)
-        .out_has("unchanged");
+        .err_has("is up to date");
     app.ledger(&["--check"]).exit(0);
     assert_eq!(field(&app.read(CURRENT), "generated_at"), "2026-02-01T00:00:00Z");
 }

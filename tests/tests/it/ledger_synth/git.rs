@@ -27,7 +27,7 @@ fn a_commit_takes_the_ledger_and_nothing_else() {
     assert_eq!(app.git(&["diff", "--cached"]), before);
     assert_eq!(app.git(&["status", "--porcelain"]), "MM code\n?? untracked\n");
     let head = app.git(&["rev-parse", "HEAD"]);
-    app.ledger(&["--no-confirm", "--commit"]).exit(0).err_has("everything is committed already");
+    app.ledger(&["-v", "--no-confirm", "--commit"]).exit(0).err_has("everything is committed already");
     assert_eq!(app.git(&["rev-parse", "HEAD"]), head);
 }
 
@@ -325,7 +325,7 @@ fn an_edit_of_an_event_that_others_archived_is_reported() {
     let out = app.run("git", &["merge", "-q", "--no-edit", "a"]).exit(0);
     out.err_has("counts nowhere").err_has("archive/2026-01-01/base.md");
     app.ledger(&["doctor"]).exit(1).out_has("1 archived events count nowhere");
-    app.ledger(&["prune", "--retention", "0"]).exit(0).err_has("nothing in the archive is covered");
+    app.ledger(&["-v", "prune", "--retention", "0"]).exit(0).err_has("nothing in the archive is covered");
     app.sh(&format!("mv {EVENTS}/../archive/2026-01-01/base.md {EVENTS}/")).exit(0);
     assert!(synth(&app).contains("- forgot this one"));
 }

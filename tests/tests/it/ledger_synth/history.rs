@@ -15,7 +15,7 @@ fn retract_removes_an_event_that_is_not_folded_yet() {
     app.ledger(&["retract", &bad[..10]]).exit(0);
     let shown = synth(&app);
     assert!(shown.contains("**Now:** good") && !shown.contains("- bad"), "{shown}");
-    app.ledger(&["retract", &bad]).exit(0).err_has("already retracted");
+    app.ledger(&["-v", "retract", &bad]).exit(0).err_has("already retracted");
     app.ledger(&["archive"]).exit(0);
     assert_eq!(synth(&app), shown);
     app.ledger(&["--check"]).exit(0);

@@ -18,7 +18,7 @@ fn migrate_turns_handoffs_into_events() {
         .err_has("note.md: its time is unknown");
     app.assert_untouched_since(&before);
     app.ledger(&["migrate", "old/2026-01-11_05-07_auth.md"]).exit(0).out_has("2026-01-11T05-07-00Z_auth-refactor.md");
-    app.ledger(&["migrate", "old/2026-01-11_05-07_auth.md"]).exit(0).err_has("is an event already");
+    app.ledger(&["-v", "migrate", "old/2026-01-11_05-07_auth.md"]).exit(0).err_has("is an event already");
     app.ledger(&["migrate", "old/note.md", "--ts", "2026-01-01T00:00:00Z", "--agent", "me"]).exit(0);
     let json = app.ledger(&["--json"]).exit(0).any_err().json();
     assert_eq!((text(&json, "/goal"), text(&json, "/now")), ("Move auth", "Test login"));

@@ -24,7 +24,7 @@ fn a_partial_view_is_printed_and_replaces_nothing() {
     assert_eq!(both, whole);
     app.ledger(&["--input", "events/none*.md"]).exit(2).err_has("no file matches").err_has("hint: ");
     app.ledger(&["--agent", "toast", "--output", "part.md"]).exit(0).out_has("wrote ");
-    app.ledger(&["--agent", "toast", "--output", "part.md"]).exit(0).out_has("unchanged ");
+    app.ledger(&["-v", "--agent", "toast", "--output", "part.md"]).exit(0).err_has("is up to date");
     assert!(app.read("part.md").contains("**Now:** one"));
     app.write("mine.md", "mine\n");
     app.ledger(&["--output", "mine.md"]).exit(2).err_has("was not written by ledger-synth");

@@ -34,7 +34,7 @@ fn root_chooses_the_directory_of_the_ledger() {
     app.write(".shopfloor/config.toml", &format!("[ledger-synth]\nroot = {outside:?}\n"));
     app.ledger(&["config"]).exit(0).out_has("root = worktree (default)").err_has("approve");
     write(&w.home(".config/shopfloor/config.toml"), "[ledger-synth]\nsession_window = \"1d\"\nretention = \"soon\"\n");
-    app.ledger(&["--no-confirm"]).exit(2).err_has("retention must be a time, not `soon`").err_has("config.toml:3");
+    app.ledger(&["--no-confirm"]).exit(2).err_has("`retention` must be a length of time").err_has("config.toml:3");
 }
 
 #[test]

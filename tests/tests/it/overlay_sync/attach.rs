@@ -76,7 +76,7 @@ fn add_and_attach_lose_no_text_and_refuse_other_repositories() {
     assert_eq!(s.b.overlay(&["show", &id]).exit(0).stdout, "A=2\nB=2\n");
     // Paths from a pipeline.
     let piped = s.app.sh("git worktree list --porcelain -z | sed -zn 's/^worktree //p' | overlay-sync attach -z -");
-    piped.exit(0).err_has("attached");
+    piped.exit(0).out_has("attached");
     let other = w.repo("eng/repos/other");
     other
         .overlay(&["--overlay", s.overlay("").to_str().unwrap(), "attach"])

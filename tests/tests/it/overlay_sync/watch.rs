@@ -80,7 +80,7 @@ fn a_watch_syncs_what_is_pending_when_it_ends_and_refuses_a_second_one() {
     s.app
         .run_with("overlay-sync", &["watch"], &[("OVERLAY_SYNC_DEBOUNCE_MS", "soon")])
         .exit(2)
-        .err_has("debounce_ms must be a whole number, not `soon`");
+        .err_has("debounce_ms must be a length of time");
 }
 
 #[test]

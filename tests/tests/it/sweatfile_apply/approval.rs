@@ -153,7 +153,7 @@ fn the_summary_shows_what_is_cleared() {
     app.write("sweatfile", "setup = []\n[env]\nA = \"\"\n[files.x]\nsource = \"\"\n");
     let out = app.apply(&["approve", "--yes"]).exit(0);
     out.err_has("drop     the inherited setup").err_has("unset    A").err_has("drop     .x");
-    w.repo("eng/repos/none").apply(&["approve"]).exit(0).err_has("nothing to approve");
+    w.repo("eng/repos/none").apply(&["-v", "approve"]).exit(0).err_has("nothing to approve");
 }
 
 /// Case 13 of the design.

@@ -224,7 +224,8 @@ fn a_dry_run_reports_the_same_failures() {
     let w = World::new();
     let app = w.app();
     w.area("setup = [\"true\"]\n[files.a]\nsource = \"gone\"\n");
-    let (dry, real) = (app.apply(&["-n", "--json"]).exit(4).json(), app.apply(&["--json"]).exit(4).json());
+    let (mut dry, real) = (app.apply(&["-n", "--json"]).exit(4).json(), app.apply(&["--json"]).exit(4).json());
+    assert_eq!(dry.as_object_mut().unwrap().remove("dry_run"), Some(true.into()));
     assert_eq!(dry, real);
 }
 

@@ -72,7 +72,7 @@ fn a_foreign_hook_still_runs_keeps_its_status_and_comes_back() {
     executable(&app, ".git/hooks/post-checkout", "echo \"$@\" >> \"$HOME/foreign\"; exit 3");
     let before = app.read(".git/hooks/post-checkout");
     app.apply(&["hook", "install"]).exit(0).err_has("still runs first");
-    app.apply(&["hook", "install"]).exit(0).out_has("already installed");
+    app.apply(&["-v", "hook", "install"]).exit(0).err_has("is installed already");
     app.apply(&["hook", "status"]).exit(0);
     app.run("git", &["worktree", "add", "-q", "../wt"]).exit(3);
     let foreign = || std::fs::read_to_string(w.home("foreign")).unwrap();

@@ -8,7 +8,7 @@ fn a_second_review_has_nothing_to_do() {
     let app = w.app();
     app.apply(&["env", "snapshot"]).exit(0);
     app.apply(&["env", "review"]).exit(0);
-    app.apply(&["env", "review"]).exit(0).err_has("nothing to review");
+    app.apply(&["-v", "env", "review"]).exit(0).err_has("nothing to review");
     // An answer without a question is an error.
     app.apply(&["env", "review", "--keep", "A"]).exit(1).any_err();
 }

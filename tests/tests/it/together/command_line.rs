@@ -37,7 +37,8 @@ fn dry_run_prints_the_plan_and_changes_nothing() {
     let app = w.app();
     w.area("git_excludes = [\"a\"]\nsetup = [\"touch ran\"]\n[env]\nP = \"{port}\"\n[files.x]\ncontent = \"x\"\n");
     let before = app.snapshot();
-    let dry = app.apply(&["-n", "--json"]).exit(0).any_err().json();
+    let mut dry = app.apply(&["-n", "--json"]).exit(0).any_err().json();
+    assert_eq!(dry.as_object_mut().unwrap().remove("dry_run"), Some(true.into()));
     app.assert_untouched_since(&before);
     assert!(!w.home(".local").exists());
     let mut done = app.apply(&["apply", "--json"]).exit(0).any_err().json();

@@ -1,7 +1,9 @@
 //! Tests of what several tools share.
 
+mod answers;
 mod command_line;
 mod docs;
 mod guard;
 mod leaving;
 mod shipped;
+mod vocabulary;

@@ -49,7 +49,7 @@ fn a_ledger_of_version_1_is_read() {
     let fixture = project().join("tests/fixtures/v1/ledger");
     app.sh(&format!("mkdir -p thoughts/shared && cp -r {} thoughts/shared/handoffs", fixture.display())).exit(0);
     app.ledger(&["--check"]).exit(0);
-    app.ledger(&["--no-confirm"]).exit(0).out_has("unchanged");
+    app.ledger(&["-v", "--no-confirm"]).exit(0).err_has("is up to date");
     app.ledger(&["archive"]).exit(0);
     app.ledger(&["--check"]).exit(0);
     let written = app.read("thoughts/shared/handoffs/current.md");

@@ -60,7 +60,7 @@ fn up_detach_returns_when_the_workers_are_up() {
     floor.ctl(&["up", "--detach"]).exit(0);
     floor.ctl(&["start", "--worker", "adam", "--prompt", "hello"]).exit(0);
     let waited = floor.ctl(&["wait", "adam", "--for", "working", "--json"]).exit(0).json();
-    assert_eq!(waited["workers"], serde_json::json!([{ "name": "adam", "status": "working" }]));
+    assert_eq!(waited["workers"], serde_json::json!([{ "name": "adam", "id": "adam", "status": "working" }]));
     let late = floor.ctl(&["wait", "adam", "--for", "idle", "--timeout", "0s", "--json"]).exit(124).json();
     assert_eq!(text(&late, "/error/kind"), "timeout");
 }

@@ -70,7 +70,8 @@ fn nuke_and_reset_refuse_losses_and_keep_them_with_force() {
     floor.ctl(&["nuke", "noah"]).exit(3).err_has("--yes");
     floor.ctl(&["nuke", "noah", "--yes"]).exit(0);
     floor.ctl(&["nuke", "--all", "--yes"]).exit(1).err_has("eve has work");
-    let kept = floor.ctl(&["nuke", "--all", "--yes", "--force"]).exit(0).stdout;
+    let done = floor.ctl(&["nuke", "--all", "--yes", "--force"]).exit(0).stdout;
+    let kept = done.strip_prefix("removed adam\n").unwrap();
     assert_eq!(floor.root.git(&["show", &format!("{}:loose", kept.trim())]), "eve");
     assert_eq!(floor.ctl(&["status", "--json"]).exit(0).json()["workers"], serde_json::json!([]));
     assert!(!floor.root.read("config.toml").contains("[workers.eve]"));
@@ -176,5 +177,5 @@ fn untracked_files_and_nested_repositories_are_refused_or_kept() {
     }
     // Without losses nothing is kept.
     floor.ctl(&["add", "noah"]).exit(0);
-    assert_eq!(floor.ctl(&["nuke", "noah", "--yes", "--force"]).exit(0).stdout, "");
+    assert_eq!(floor.ctl(&["nuke", "noah", "--yes", "--force"]).exit(0).stdout, "removed noah\n");
 }

@@ -34,8 +34,9 @@ fn an_event_waits_until_somebody_takes_it() {
     let head = app.git(&["rev-parse", "HEAD"]);
     let expected = serde_json::json!({
         "v": 1, "id": 1, "uid": sent["uid"], "ts": event["ts"], "type": "subtree_complete",
-        "from": { "id": "main.x", "kind": "subtree", "role": "tl", "birth_branch": "main.x" }, "to": "root",
-        "status": "success", "message": "all done", "branch": "main.x", "head": head.trim(),
+        "from": { "id": "main.x", "kind": "subtree", "role": "tl", "birth_branch": "main.x", "name": "x" },
+        "to": "root", "status": "success", "message": "all done", "branch": "main.x", "head": head.trim(),
+        "seq": 1, "time": event["time"], "commit": head.trim(),
     });
     assert_eq!(event, expected);
     let end = app.spawn(&["wait", "--timeout", "0s"]).exit(124).any_err();
@@ -50,7 +51,7 @@ fn an_event_waits_until_somebody_takes_it() {
     assert_eq!((text(&event, "/type"), text(&event, "/message")), ("agent_message", "two\nlines"));
     child.spawn(&["notify", "failure", "-5 degrees", "--type", "weather"]).exit(0);
     assert_eq!(text(&app.spawn(&["wait"]).exit(0).json(), "/type"), "weather");
-    app.spawn(&["wait", "--timeout", "soon"]).exit(2).err_has("must be a time");
+    app.spawn(&["wait", "--timeout", "soon"]).exit(2).err_has("must be a length of time");
     app.spawn(&["wait", "--session", "nobody"]).exit(1).any_err();
 }
 
@@ -206,7 +207,7 @@ fn ctrl_c_ends_a_wait_and_leaves_the_event() {
     // Before `wait` handles signals, the signal kills it.
     assert!(status.code() == Some(130) || status.signal() == Some(2), "{status}");
     assert_eq!(count(&app, "root", "new"), 1);
-    let mut follower = start(&app, &["events", "--follow"]);
+    let mut follower = start(&app, &["events", "--follow", "--since", "all"]);
     let mut lines = BufReader::new(follower.stdout.take().unwrap()).lines();
     assert!(lines.next().unwrap().unwrap().contains("hello"));
     x.spawn(&["notify", "info", "more"]).exit(0);

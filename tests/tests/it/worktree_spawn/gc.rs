@@ -56,7 +56,8 @@ fn gc_starts_as_many_processes_for_many_agents_as_for_few() {
             ("holder", "kept main.holder-0: main.holder-0 has commits that main lacks"),
             ("keeper", "kept main.keeper-0: the repository in ignored/lib, which git ignores, has commits"),
         ] {
-            assert!(said.stdout.contains(why), "{shape}: {}", said.stdout);
+            let all = format!("{}{}", *said.stdout, *said.stderr);
+            assert!(all.contains(why), "{shape}: {all}");
         }
         counts.push(started.iter().filter(|line| line.contains("/git\"") && line.ends_with("= 0")).count());
     }
@@ -108,7 +109,8 @@ fn gc_agrees_with_git() {
     app.git(&["commit", "-q", "-m", "updated"]);
     app.commit("same-path-1", "another text\n");
     app.commit("same-path-2", "another text\n");
-    let said = app.spawn(&["gc", "-n"]).exit(0).stdout;
+    let out = app.spawn(&["gc", "-n"]).exit(0);
+    let said = format!("{}{}", *out.stdout, *out.stderr);
     for line in [
         "would remove main.squashed\n",
         "would remove main.picked\n",
@@ -165,7 +167,8 @@ fn gc_compares_changes_not_the_files_around_them() {
     app.sh("chmod +x mode.txt").exit(0);
     app.commit("mode.txt", &at_20("theirs"));
     app.commit("binary.txt", "\0ours");
-    let said = app.spawn(&["gc", "-n"]).exit(0).stdout;
+    let out = app.spawn(&["gc", "-n"]).exit(0);
+    let said = format!("{}{}", *out.stdout, *out.stderr);
     let kept = |name: &str| format!("kept main.{name}: main.{name} has commits that main lacks\n");
     assert!(said.contains("would remove main.shifted\n"), "{said}");
     for name in ["near", "spaced", "twice", "mode", "binary"] {
@@ -207,7 +210,8 @@ fn gc_removes_agents_that_have_left_nothing() {
     };
     assert_eq!(rows(&["--dry-run"]), expected("would_remove"));
     assert_eq!(rows(&[]), expected("removed"));
-    let said = app.spawn(&["gc"]).exit(0).stdout;
+    let out = app.spawn(&["gc"]).exit(0);
+    let said = &*out.stderr;
     for why in [
         "main.dirty: it has uncommitted changes",
         "main.fresh: it was never run",
@@ -225,7 +229,8 @@ fn gc_keeps_agents_with_seats_and_agents_that_never_ran() {
     let child = subtree(&app, &["x"]);
     child.spawn(&["worker", "w", "--task", "important"]).exit(0);
     app.spawn(&["run", "main.x", "--", "true"]).exit(0);
-    let said = app.spawn(&["gc"]).exit(0).stdout;
+    let out = app.spawn(&["gc"]).exit(0);
+    let said = &*out.stderr;
     assert!(said.contains("kept main.x/w") && said.contains("kept main.x: there are seats in it"), "{said}");
     assert_eq!(child.read(".shopfloor/agents/w/task.md"), "important");
     // A new agent of the same name does not inherit the runs of the earlier one.
@@ -234,5 +239,5 @@ fn gc_keeps_agents_with_seats_and_agents_that_never_ran() {
     app.git(&["branch", "-q", "-D", "main.x"]);
     subtree(&app, &["x", "--task", "new"]);
     assert_eq!(text(&app.spawn(&["list", "--json", "--kind", "subtree"]).exit(0).json(), "/state"), "never");
-    app.spawn(&["gc"]).exit(0).out_has("kept main.x: it was never run");
+    app.spawn(&["gc"]).exit(0).err_has("kept main.x: it was never run");
 }

@@ -14,7 +14,7 @@ fn an_identity_survives_everything_but_the_removal_of_its_worktree() {
         before,
         serde_json::json!({
             "v": 1, "id": "main.feature-a", "kind": "subtree", "session": "main.feature-a", "parent": "root",
-            "birth_branch": "main.feature-a", "level": 2, "path": child.path,
+            "birth_branch": "main.feature-a", "level": 2, "path": child.path, "name": "feature-a", "worktree": child.path,
         })
     );
     assert_eq!(child.read(".shopfloor/config.local.toml"), "role = \"lead\"\n");

@@ -4,7 +4,6 @@ use std::path::Path;
 
 use serde::Serialize;
 use shopfloor_core::error::{Failure, Result};
-use shopfloor_core::hook_command::DryRun;
 use shopfloor_core::text::printable;
 use shopfloor_core::ui::Ui;
 
@@ -120,7 +119,7 @@ struct AnswerLine<'a> {
 }
 
 /// Prints the answer that a change got; `removed` is the removed worktree that it was in.
-pub fn print_answer(ui: &Ui, change: &Change, answer: Answer, removed: Option<&Path>, DryRun { dry_run }: DryRun) {
+pub fn print_answer(ui: &Ui, change: &Change, answer: Answer, removed: Option<&Path>) {
     if ui.is_json() {
         let worktree = removed.map(|path| path.to_string_lossy().into_owned());
         return ui.json(&AnswerLine { key: &change.key, change: change.kind, answer, worktree });
@@ -130,5 +129,5 @@ pub fn print_answer(ui: &Ui, change: &Change, answer: Answer, removed: Option<&P
         Answer::Keep => "kept",
         Answer::Discard => "discarded",
     };
-    ui.line(format!("{}{word} {}", if dry_run { "would have " } else { "" }, change.key));
+    ui.line(format!("{}{word} {}", if ui.is_dry() { "would have " } else { "" }, change.key));
 }

@@ -2,7 +2,6 @@
 
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Failure, Result};
-use shopfloor_core::hook_command::DryRun;
 use shopfloor_core::lock::Lock;
 use shopfloor_core::ui::Ui;
 
@@ -21,18 +20,17 @@ pub fn promote(
     worktree: &OpenWorktree,
     dirs: &LayerDirs,
     changes: &[&Change],
-    DryRun { dry_run }: DryRun,
 ) -> Result<Option<PromotionPlan>> {
     if changes.is_empty() {
         return Ok(None);
     }
     let repo = &worktree.repo;
-    let _lock = if dry_run { None } else { Some(Lock::take(&state::promote_lock(repo))?) };
+    let _lock = if ui.is_dry() { None } else { Some(Lock::take(&state::promote_lock(repo))?) };
     let layers = facts::load_layers(env, repo, dirs, LoadOptions::default())?;
     let layer = layers.repo().ok_or_else(|| Failure::failed("there is no repository layer"))?;
     let plan = promotion::plan(layer, changes)?;
     plan.notes.iter().for_each(|note| ui.note(note));
-    if dry_run || plan.changes_nothing() {
+    if ui.is_dry() || plan.changes_nothing() {
         return Ok(None);
     }
     let is_approved = apply::write_promotion(env, worktree, &dirs.repo_root(env, repo), &plan)?;

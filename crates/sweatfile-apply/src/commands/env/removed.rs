@@ -5,7 +5,6 @@ use std::path::Path;
 
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Failure, Result};
-use shopfloor_core::hook_command::DryRun;
 use shopfloor_core::text::printable;
 use shopfloor_core::ui::Ui;
 
@@ -68,11 +67,10 @@ pub fn review(
     dirs: &LayerDirs,
     selected: Option<&Path>,
     given: &BTreeMap<String, Answer>,
-    dry_run: DryRun,
 ) -> Result<Exit> {
-    let _lock = if dry_run.dry_run { None } else { Some(removed::lock(&worktree.repo)?) };
+    let _lock = if ui.is_dry() { None } else { Some(removed::lock(&worktree.repo)?) };
     let all = select(env, worktree, selected)?;
-    let Decisions { decided, open } = collect_answers(ui, &all, given, dry_run)?;
+    let Decisions { decided, open } = collect_answers(ui, &all, given)?;
     for (at, removed) in all.iter().enumerate() {
         let own = || decided.iter().filter(move |decided| decided.at == at);
         let answer_of = |key: &str| own().find(|own| own.change.key == key).map(|own| own.answer);
@@ -80,17 +78,17 @@ pub fn review(
     }
     let promoted = promoted(&decided)?;
     // Promoting comes first because it can be refused. After a kill the rest is simply asked again.
-    promote(ui, env, worktree, dirs, &promoted, dry_run)?;
+    promote(ui, env, worktree, dirs, &promoted)?;
     for (at, mut removed) in all.into_iter().enumerate() {
         let own = || decided.iter().filter(move |decided| decided.at == at);
         // A variable that is answered with `--keep` stays kept where it is.
         let settled: Vec<Change> =
             own().filter(|own| own.answer != Answer::Keep).map(|own| own.change.clone()).collect();
-        if !dry_run.dry_run && !settled.is_empty() {
+        if !ui.is_dry() && !settled.is_empty() {
             removed.settle(&settled)?;
         }
         for own in own() {
-            print_answer(ui, &own.change, own.answer, Some(&removed.about.worktree), dry_run);
+            print_answer(ui, &own.change, own.answer, Some(&removed.about.worktree));
         }
     }
     if open.is_empty() {
@@ -103,12 +101,7 @@ pub fn review(
 }
 
 /// The answer to each change, given on the command line or asked for on a terminal.
-fn collect_answers(
-    ui: &Ui,
-    all: &[RemovedWorktree],
-    given: &BTreeMap<String, Answer>,
-    DryRun { dry_run }: DryRun,
-) -> Result<Decisions> {
+fn collect_answers(ui: &Ui, all: &[RemovedWorktree], given: &BTreeMap<String, Answer>) -> Result<Decisions> {
     let changes_at = |(at, removed): (usize, &RemovedWorktree)| -> Vec<(usize, Change)> {
         removed.changes().into_iter().map(|change| (at, change)).collect()
     };
@@ -122,7 +115,7 @@ fn collect_answers(
         let path = printable(&all[at].about.worktree.to_string_lossy());
         let answer = match given.get(&change.key) {
             Some(answer) => Some(*answer),
-            None if ui.can_ask() && !dry_run => {
+            None if ui.can_ask() && !ui.is_dry() => {
                 ui.note(format!("of {path}:"));
                 Some(ask(ui, &change)?)
             }

@@ -5,7 +5,6 @@ use std::path::PathBuf;
 
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Failure, Result};
-use shopfloor_core::hook_command::DryRun;
 use shopfloor_core::ui::Ui;
 
 use super::change::{Values, ask, describe, print_answer, require_snapshot, require_usable};
@@ -37,8 +36,6 @@ pub struct Args {
     /// Decide about what removed worktrees had added; PATH or TIME selects one of them
     #[arg(long, value_name = "PATH|TIME", num_args = 0..=1, require_equals = true)]
     pub removed: Option<Option<PathBuf>>,
-    #[command(flatten)]
-    pub dry_run: DryRun,
 }
 
 impl Args {
@@ -62,17 +59,17 @@ impl Args {
 pub fn run(ui: &Ui, env: &Env, worktree: &OpenWorktree, dirs: &LayerDirs, args: &Args) -> Result<Exit> {
     let given = args.answers()?;
     if let Some(selected) = &args.removed {
-        return removed::review(ui, env, worktree, dirs, selected.as_deref(), &given, args.dry_run);
+        return removed::review(ui, env, worktree, dirs, selected.as_deref(), &given);
     }
     if given.is_empty() && snapshot::load(&worktree.repo)?.is_none() {
-        ui.note("there is no snapshot, so there is nothing to review");
+        ui.detail("there is no snapshot, so there is nothing to review");
         return Ok(Exit::Done);
     }
-    let answers = collect_answers(ui, worktree, &given, args.dry_run)?;
-    let lock = if args.dry_run.dry_run { None } else { Some(worktree.lock()?) };
+    let answers = collect_answers(ui, worktree, &given)?;
+    let lock = if ui.is_dry() { None } else { Some(worktree.lock()?) };
     let plan = plan::plan(&require_snapshot(worktree)?, &require_usable(worktree)?, &answers);
     // Promoting comes first because it can be refused. After a kill the rest is simply asked again.
-    if let Some(promotion) = promotion::promote(ui, env, worktree, dirs, &plan.promoted(), args.dry_run)? {
+    if let Some(promotion) = promotion::promote(ui, env, worktree, dirs, &plan.promoted())? {
         apply::follow_promotion(worktree, &promotion, &plan.promoted())?;
     }
     if lock.is_some() {
@@ -80,7 +77,7 @@ pub fn run(ui: &Ui, env: &Env, worktree: &OpenWorktree, dirs: &LayerDirs, args: 
         snapshot::save(&worktree.repo, plan.snapshot.as_ref())?;
     }
     for (change, answer) in &plan.decided {
-        print_answer(ui, change, *answer, None, args.dry_run);
+        print_answer(ui, change, *answer, None);
     }
     if plan.open.is_empty() {
         return Ok(Exit::Done);
@@ -97,7 +94,6 @@ fn collect_answers(
     ui: &Ui,
     worktree: &OpenWorktree,
     given: &BTreeMap<String, Answer>,
-    DryRun { dry_run }: DryRun,
 ) -> Result<BTreeMap<String, (Answer, Change)>> {
     let changes = changes(&require_snapshot(worktree)?, &require_usable(worktree)?.variables());
     if let Some(unknown) = given.keys().find(|key| !changes.iter().any(|c| c.key == **key)) {
@@ -108,7 +104,7 @@ fn collect_answers(
     for change in changes {
         let answer = match given.get(&change.key) {
             Some(answer) => Some(*answer),
-            None if ui.can_ask() && !dry_run => Some(ask(ui, &change)?),
+            None if ui.can_ask() && !ui.is_dry() => Some(ask(ui, &change)?),
             None => None,
         };
         answers.extend(answer.map(|answer| (change.key.clone(), (answer, change))));

@@ -2,7 +2,6 @@
 
 use serde::Serialize;
 use shopfloor_core::error::{Exit, Result};
-use shopfloor_core::hook_command::DryRun;
 use shopfloor_core::ui::Ui;
 
 use super::change::require_usable;
@@ -13,10 +12,7 @@ use crate::worktree::OpenWorktree;
 /// Take a snapshot of .sweatshop-env, unless an earlier one is not yet reviewed
 #[derive(clap::Args, Debug)]
 #[command(after_help = "Example:\n  sweatfile-apply env snapshot && tmux new-session -A -s work")]
-pub struct Args {
-    #[command(flatten)]
-    pub dry_run: DryRun,
-}
+pub struct Args {}
 
 #[derive(Serialize)]
 struct SnapshotAnswer {
@@ -25,8 +21,8 @@ struct SnapshotAnswer {
 }
 
 /// Takes a snapshot. One that was never reviewed stays, so that a crash does not hide changes.
-pub fn run(ui: &Ui, worktree: &OpenWorktree, args: &Args) -> Result<Exit> {
-    let DryRun { dry_run } = args.dry_run;
+pub fn run(ui: &Ui, worktree: &OpenWorktree, _args: &Args) -> Result<Exit> {
+    let dry_run = ui.is_dry();
     let _lock = if dry_run { None } else { Some(worktree.lock()?) };
     let is_kept = snapshot::load(&worktree.repo)?.is_some();
     if is_kept {

@@ -21,7 +21,7 @@ use serde_json::Value;
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::proc;
-use shopfloor_core::ui::{Options, Ui};
+use shopfloor_core::ui::{Options, Ui, printable};
 
 use self::answers::{AgentsAnswer, EventAnswer, SentAnswer, WorkerFailure, WorkersAnswer};
 use self::stream::{DeliverySpeed, HandedEvents, Once, PROMPT, STALE, WatchedStdin, WatchedStdout};
@@ -53,9 +53,24 @@ const PATIENCE: u64 = 50;
 const PROGRESS: Duration = Duration::from_secs(10);
 
 /// Serves until the client disconnects.
+/// The agent whose tools would be served.
+#[derive(Serialize)]
+struct ServerAnswer<'a> {
+    id: &'a str,
+    name: &'a str,
+}
+
 pub fn run(ui: &Ui, env: &Env, args: &Args) -> Result<Exit> {
     let place = repository::find_for_speaker(env)?;
     let caller = agents::speaker(&place, args.caller.id.as_deref())?;
+    if ui.is_dry() {
+        let (id, name) = (&caller.agent.id, &caller.agent.slug);
+        match ui.is_json() {
+            true => ui.json(&ServerAnswer { id, name }),
+            false => ui.line(format!("would serve {}", printable(id))),
+        }
+        return Ok(Exit::Done);
+    }
     let failed = |what: &str, e: String| Failure::failed(format!("cannot {what}")).because(io::Error::other(e));
     let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build();
     let runtime = runtime.map_err(|e| failed("start the MCP server", e.to_string()))?;
@@ -177,7 +192,6 @@ impl Server {
                 agent: optional(worker, "agent")?,
                 launch: LaunchArgs { launch: true, launcher: None },
                 caller: self.caller(),
-                ..worker::Args::default()
             };
             to_value(&worker::spawn(ui, env, place, &args)?.answer())
         };
@@ -216,7 +230,7 @@ impl Server {
             return to_value(&EventAnswer::cancelled());
         }
         if let Some(event) = self.handed.redeliver(&filter) {
-            let mut record = event.0;
+            let mut record = event.answer();
             record.insert("redelivered".into(), true.into());
             return to_value(&EventAnswer { event: Some(record), redelivered: true, ..EventAnswer::default() });
         }
@@ -231,7 +245,7 @@ impl Server {
                 EventAnswer::cancelled()
             }
             WaitOutcome::Event(claim) => {
-                let event = claim.event.0.clone();
+                let event = claim.event.answer();
                 let delivery = if begun.elapsed() < PROMPT { DeliverySpeed::Prompt } else { DeliverySpeed::Late };
                 self.handed.add(*claim, delivery);
                 let handed = self.handed.clone();

@@ -1,0 +1,112 @@
+//! `doctor`, which every tool has: what is wrong with the tool's own state, and what mends it.
+
+use clap::Args;
+use serde::Serialize;
+
+use crate::error::{Exit, Failure, Result};
+use crate::text::printable;
+use crate::ui::Ui;
+
+/// What `doctor` is asked to do.
+#[derive(Args, Clone, Copy, Debug, Default)]
+pub struct DoctorArgs {
+    /// Repair everything that can be repaired without losing anything
+    #[arg(long)]
+    pub repair: bool,
+    /// Do not ask for confirmation
+    #[arg(long)]
+    pub yes: bool,
+}
+
+/// The result of one check. `R` is what carries out a repair.
+#[derive(Clone, Debug)]
+pub struct Finding<R> {
+    /// What was looked at, in a word.
+    pub check: &'static str,
+    /// Whether it is as it should be.
+    pub ok: bool,
+    /// What was found.
+    pub detail: String,
+    /// What a person, or the repair, has to do.
+    pub fix: Option<String>,
+    /// The repair, if the tool can do it without losing anything.
+    pub repair: Option<R>,
+}
+
+impl<R> Finding<R> {
+    /// Something that is as it should be.
+    pub fn good(check: &'static str, detail: impl Into<String>) -> Finding<R> {
+        Finding { check, ok: true, detail: detail.into(), fix: None, repair: None }
+    }
+
+    /// Something that is wrong, and what mends it.
+    pub fn bad(
+        check: &'static str,
+        detail: impl Into<String>,
+        fix: impl Into<String>,
+        repair: Option<R>,
+    ) -> Finding<R> {
+        Finding { check, ok: false, detail: detail.into(), fix: Some(fix.into()), repair }
+    }
+}
+
+/// A line of the answer as scripts read it.
+#[derive(Serialize)]
+struct FindingAnswer<'a> {
+    check: &'a str,
+    ok: bool,
+    detail: &'a str,
+    fix: Option<&'a str>,
+    fixed: bool,
+}
+
+/// Prints the findings, and repairs what can be repaired if a person agreed. Exit 1 if something stays wrong, exit 3 if
+/// a person must decide first. A dry run only says which repairs it would make.
+pub fn run<R>(
+    ui: &Ui,
+    findings: &[Finding<R>],
+    args: DoctorArgs,
+    mut carry_out: impl FnMut(&R) -> Result<()>,
+) -> Result<Exit> {
+    let repairs = || findings.iter().filter(|finding| finding.repair.is_some());
+    let must_repair = args.repair && !ui.is_dry() && repairs().next().is_some();
+    if must_repair && !args.yes {
+        repairs().filter_map(|finding| finding.fix.as_deref()).for_each(|fix| ui.note(format!("would {fix}")));
+        if !(ui.can_ask() && ui.confirm("Make these repairs?")) {
+            return Err(Failure::new(Exit::Decide, "undecided", "nothing was repaired")
+                .hint("a person must decide: run the command on a terminal, or with `--yes`"));
+        }
+    }
+    let mut are_good = true;
+    for finding in findings {
+        let fixed = must_repair
+            && finding.repair.as_ref().is_some_and(|repair| match carry_out(repair) {
+                Ok(()) => true,
+                Err(failure) => {
+                    ui.problem(&failure);
+                    false
+                }
+            });
+        are_good &= finding.ok || fixed;
+        print(ui, finding, fixed, args.repair);
+    }
+    // A dry run of a repair has answered once it has said what it would do.
+    let is_answered = are_good || (ui.is_dry() && args.repair);
+    Ok(if is_answered { Exit::Done } else { Exit::No })
+}
+
+fn print<R>(ui: &Ui, finding: &Finding<R>, fixed: bool, wants_repair: bool) {
+    let Finding { check, ok, detail, fix, repair } = finding;
+    let fix = fix.as_deref();
+    if ui.is_json() {
+        return ui.json(&FindingAnswer { check, ok: *ok, detail, fix, fixed });
+    }
+    let word = match (ok, fixed) {
+        (true, _) => "ok",
+        (false, true) => "fixed",
+        (false, false) => "wrong",
+    };
+    let would = if ui.is_dry() && wants_repair && repair.is_some() { "would " } else { "" };
+    let fix = fix.filter(|_| !fixed).map(|fix| format!("; {would}{fix}")).unwrap_or_default();
+    ui.line(format!("{word:6}  {check:9}  {}{}", printable(detail), printable(&fix)));
+}

@@ -1,0 +1,30 @@
+//! `check`: whether every file in every workspace is in step, for CI.
+
+use shopfloor_core::env::Env;
+use shopfloor_core::error::{Exit, Result};
+use shopfloor_core::ui::Ui;
+
+use super::status;
+use super::workspaces::WorkspaceArgs;
+use crate::flags::OverlayFlags;
+
+/// Check whether every file is in step: exit 0 yes, 1 no
+///
+/// Prints the lines of `status` that are not in step.
+#[derive(clap::Args, Debug)]
+#[command(after_help = "Example:\n  overlay-sync check || overlay-sync sync")]
+pub struct Args {
+    #[command(flatten)]
+    workspaces: WorkspaceArgs,
+}
+
+pub fn run(ui: &Ui, env: &Env, flags: &OverlayFlags, args: &Args) -> Result<Exit> {
+    let mut is_in_step = true;
+    status::look(ui, env, flags, &args.workspaces, &mut |answer| {
+        if !answer.is_in_step() {
+            is_in_step = false;
+            status::print(ui, answer);
+        }
+    })?;
+    Ok(if is_in_step { Exit::Done } else { Exit::No })
+}

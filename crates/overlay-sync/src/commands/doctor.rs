@@ -1,0 +1,84 @@
+//! `doctor`: what is wrong with the overlay's state, and what mends it.
+
+use shopfloor_core::doctor::{self, DoctorArgs, Finding};
+use shopfloor_core::env::Env;
+use shopfloor_core::error::{Exit, Failure, Result};
+use shopfloor_core::ui::Ui;
+
+use crate::apply::disk::Disk;
+use crate::apply::sync::sync;
+use crate::facts::overlay::Overlay;
+use crate::flags::OverlayFlags;
+use crate::manifest::Workspace;
+
+/// Show what is wrong with the overlay and its records, and how to repair it: exit 0 if nothing is, 1 if something is
+#[derive(clap::Args, Debug)]
+#[command(after_help = "Example:\n  overlay-sync doctor --json | jq -r 'select(.ok | not).fix'")]
+pub struct Args {
+    #[command(flatten)]
+    doctor: DoctorArgs,
+}
+
+/// The repair: a sync forgets the workspaces that are gone and finishes what a killed run began.
+struct SyncAll;
+
+pub fn run(ui: &Ui, env: &Env, flags: &OverlayFlags, args: &Args) -> Result<Exit> {
+    let overlay = Overlay::find(ui, env, flags)?;
+    doctor::run(ui, &check(&overlay)?, args.doctor, |SyncAll| {
+        let mut disk = Disk::open(env, &overlay, Some(overlay.lock()?))?;
+        let mut workspaces = overlay.workspaces(&[])?;
+        let outcome = sync(env, &overlay, &mut disk, &mut workspaces)?;
+        match outcome.failures.as_slice() {
+            [] => Ok(()),
+            failures => Err(Failure::failed("not everything could be synced").details(failures.to_vec())),
+        }
+    })
+}
+
+fn check(overlay: &Overlay) -> Result<Vec<Finding<SyncAll>>> {
+    let dir = overlay.dir.display();
+    if overlay.is_unmade() {
+        return Ok(vec![Finding::good("overlay", format!("there is none yet; it would be {dir}"))]);
+    }
+    if let Err(failure) = overlay.require() {
+        return Ok(vec![Finding::bad("overlay", failure.message, failure.hints.join("; "), None)]);
+    }
+    let mut findings = vec![Finding::good("overlay", dir.to_string())];
+    findings.extend(match overlay.workspaces(&[]) {
+        Ok(workspaces) => check_workspaces(&workspaces)?,
+        Err(failure) => vec![Finding::bad("state", failure.message, failure.hints.join("; "), None)],
+    });
+    findings.push(match overlay.store.announced()?.len() {
+        0 => Finding::good("writes", "no run was killed while it wrote"),
+        count => Finding::bad(
+            "writes",
+            format!("a run was killed before it had written {count} texts"),
+            "finish it with a sync",
+            Some(SyncAll),
+        ),
+    });
+    Ok(findings)
+}
+
+fn check_workspaces(workspaces: &[Workspace]) -> Result<Vec<Finding<SyncAll>>> {
+    let mut findings = Vec::new();
+    for workspace in workspaces {
+        let root = workspace.root.display();
+        findings.push(match (workspace.is_gone(), workspace.is_present()?) {
+            (true, _) => Finding::bad(
+                "workspace",
+                format!("{root} was removed"),
+                format!("forget {root} with a sync"),
+                Some(SyncAll),
+            ),
+            (false, false) => Finding::bad(
+                "workspace",
+                format!("{root} is not there"),
+                "bring its disk back, or leave it alone with `overlay-sync detach`",
+                None,
+            ),
+            (false, true) => Finding::good("workspace", root.to_string()),
+        });
+    }
+    Ok(findings)
+}
