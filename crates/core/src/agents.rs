@@ -6,16 +6,35 @@
 pub struct AgentProgram {
     /// Its name in settings and on command lines.
     pub name: &'static str,
-    /// The words that start it for a worker; `{model}`, `{skip_permissions}` and `{allowed_tools}` stand for settings.
+    /// The versions that it was tried with, newest first.
+    pub versions: &'static [&'static str],
+    /// The words that start it for a worker. `{model}`, `{skip_permissions}` and `{allowed_tools}` stand for settings,
+    /// `{worktree}`, `{git_dir}` and `{git_common_dir}` for directories. Without a model, `{model}` and the flag before
+    /// it are left out.
     pub worker_command: &'static [&'static str],
+    /// The words that `{skip_permissions}` stands for if permissions are skipped.
+    pub skip_permissions: &'static [&'static str],
+    /// The words that it stands for if they are not.
+    pub ask_permissions: &'static [&'static str],
+    /// The model that it runs if none is set; none if it chooses one itself.
+    pub model: Option<&'static str>,
+    /// How it gets a task.
+    pub task: TaskDelivery,
+    /// The words after the program's name that make it continue its last conversation in this directory; none if it
+    /// cannot.
+    pub resume: &'static [&'static str],
     /// A regular expression for the line it shows once it takes input.
     pub ready: &'static str,
+    /// How many seconds it may take until then.
+    pub ready_secs: u64,
     /// Questions it may ask before that.
     pub dialogs: &'static [ProgramDialog],
     /// What is typed to make it forget its conversation.
     pub clear: Option<&'static str>,
     /// Regular expressions for the lines with which it signs commit messages.
     pub signatures: &'static [&'static str],
+    /// Patterns for the files that it leaves in a worktree, which git is to ignore.
+    pub leaves: &'static [&'static str],
     /// The line for `sh -c` that starts it in a subtree or a seat. It names the file with the task, never the task
     /// itself.
     pub launch_line: &'static str,
@@ -25,13 +44,22 @@ pub struct AgentProgram {
     pub prompt_event: Option<&'static str>,
 }
 
-/// A question that a program may ask, and the keys that answer it.
+/// How a program gets a task.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TaskDelivery {
+    /// It is started with the task, which these words pass; `{task}` stands for the text. It stays interactive.
+    Argv(&'static [&'static str]),
+    /// The task is pasted into its terminal.
+    Paste,
+}
+
+/// A menu that a program may show, and the line to choose in it.
 #[derive(Clone, Copy, Debug)]
 pub struct ProgramDialog {
     /// A regular expression for what it shows.
-    pub pattern: &'static str,
-    /// The keys, as tmux names them.
-    pub keys: &'static [&'static str],
+    pub when: &'static str,
+    /// A regular expression for the wanted line.
+    pub choose: &'static str,
 }
 
 /// How a program takes its settings.
@@ -53,52 +81,121 @@ impl SettingsForm {
     }
 }
 
-/// Every program that is known.
+/// Every program that is known. The facts behind each entry are in `docs/agents.md`.
 pub const PROGRAMS: &[AgentProgram] = &[
     AgentProgram {
         name: "claude",
-        worker_command: &["claude", "--model", "{model}", "{skip_permissions}", "--allowedTools", "{allowed_tools}"],
-        ready: r"^[│|]? ?[>❯]( |$)",
+        versions: &["2.1.330", "2.1.197"],
+        // `--allowedTools` takes every word that follows, so another flag must come between it and the task.
+        worker_command: &["claude", "--allowedTools", "{allowed_tools}", "--model", "{model}", "{skip_permissions}"],
+        skip_permissions: &["--dangerously-skip-permissions"],
+        ask_permissions: &[],
+        model: Some("opus"),
+        task: TaskDelivery::Argv(&["{task}"]),
+        resume: &["--continue"],
+        // Its input line has a no-break space after the mark; the marks of its menus have a blank.
+        ready: "^❯\u{a0}",
+        ready_secs: 30,
         dialogs: &[
-            ProgramDialog { pattern: "(?i)do you trust the files|trust this folder", keys: &["Enter"] },
-            ProgramDialog { pattern: "(?i)bypass permissions mode[^\n]*\n(.*\n)*.*No, exit", keys: &["Down", "Enter"] },
+            ProgramDialog { when: "Yes, I trust this folder", choose: "Yes, I trust this folder" },
+            ProgramDialog { when: "Do you trust the files", choose: "Yes, proceed" },
+            ProgramDialog { when: "Yes, I accept", choose: "Yes, I accept" },
         ],
         clear: Some("/clear"),
         signatures: &[r"(?i)^.*Generated with .*Claude.*$", r"(?i)^co-authored-by: claude.*$"],
-        launch_line: r#"exec claude ${SHOPFLOOR_SETTINGS:+--settings "$SHOPFLOOR_SETTINGS"} ${SHOPFLOOR_MCP_CONFIG:+--mcp-config "$SHOPFLOOR_MCP_CONFIG"} ${SHOPFLOOR_TASK_FILE:+"Your task is in the file $SHOPFLOOR_TASK_FILE: read it and carry it out."}"#,
+        leaves: &[],
+        // `--mcp-config` takes every word that follows as well.
+        launch_line: r#"s='{"enabledMcpjsonServers":["shopfloor"]}'; exec claude ${SHOPFLOOR_MCP_CONFIG:+--mcp-config "$SHOPFLOOR_MCP_CONFIG"} --settings "${SHOPFLOOR_SETTINGS:-$s}" ${SHOPFLOOR_TASK_FILE:+"Your task is in the file $SHOPFLOOR_TASK_FILE: read it and carry it out."}"#,
         settings: SettingsForm::Claude,
         prompt_event: Some("UserPromptSubmit"),
     },
     AgentProgram {
         name: "codex",
-        worker_command: &["codex", "--model", "{model}"],
-        ready: "^›",
-        dialogs: &[],
-        clear: Some("/new"),
+        versions: &["0.169.0"],
+        // All sessions of one home would share a daemon, with the environment of the first.
+        worker_command: &["codex", "--no-daemon", "{skip_permissions}", "--model", "{model}"],
+        skip_permissions: &["--dangerously-bypass-approvals-and-sandbox"],
+        // Its sandbox makes the git directory of a linked worktree read-only.
+        ask_permissions: &["--add-dir", "{git_dir}", "--add-dir", "{git_common_dir}"],
+        model: None,
+        task: TaskDelivery::Argv(&["{task}"]),
+        resume: &["resume", "--last"],
+        // The last line names the model once there is a session. The mark alone is also that of its menus.
+        ready: r"(?s)^› .*\n  \S+ .* · ",
+        ready_secs: 30,
+        dialogs: &[ProgramDialog { when: "Trust and continue", choose: "Trust and continue" }],
+        clear: Some("/clear"),
         signatures: &[r"(?i)^co-authored-by: codex.*$"],
-        launch_line: r#"exec codex ${SHOPFLOOR_TASK_FILE:+"Your task is in the file $SHOPFLOOR_TASK_FILE: read it and carry it out."}"#,
+        leaves: &[],
+        launch_line: r#"exec codex --no-daemon ${SHOPFLOOR_AGENT_ID:+-c mcp_servers.shopfloor.command=worktree-spawn -c "mcp_servers.shopfloor.args=[\"mcp\",\"--as\",\"$SHOPFLOOR_AGENT_ID\"]"} ${SHOPFLOOR_TASK_FILE:+"Your task is in the file $SHOPFLOOR_TASK_FILE: read it and carry it out."}"#,
         settings: SettingsForm::Claude,
         prompt_event: None,
     },
     AgentProgram {
         name: "gemini",
-        worker_command: &["gemini", "--model", "{model}"],
-        ready: ">",
+        versions: &["0.61.0"],
+        // Trusting a folder would make it start itself anew, and what is typed meanwhile would be lost.
+        worker_command: &["gemini", "--skip-trust", "{skip_permissions}", "--model", "{model}"],
+        skip_permissions: &["--yolo"],
+        ask_permissions: &[],
+        model: None,
+        task: TaskDelivery::Argv(&["-i", "{task}"]),
+        resume: &[],
+        ready: r"^ [>*!] +Type your message",
+        ready_secs: 60,
         dialogs: &[],
         clear: Some("/clear"),
         signatures: &[],
-        launch_line: r#"exec gemini ${SHOPFLOOR_TASK_FILE:+-i "Your task is in the file $SHOPFLOOR_TASK_FILE: read it and carry it out."}"#,
+        leaves: &[],
+        launch_line: r#"exec gemini --skip-trust ${SHOPFLOOR_TASK_FILE:+-i "Your task is in the file $SHOPFLOOR_TASK_FILE: read it and carry it out."}"#,
         settings: SettingsForm::Gemini,
         prompt_event: Some("BeforeAgent"),
     },
     AgentProgram {
         name: "aider",
-        worker_command: &["aider", "--model", "{model}"],
-        ready: "^>",
+        versions: &["0.86.2"],
+        worker_command: &[
+            "aider",
+            "--yes-always",
+            "--no-gitignore",
+            "--no-check-update",
+            "--no-show-model-warnings",
+            "--no-show-release-notes",
+            "--model",
+            "{model}",
+        ],
+        skip_permissions: &[],
+        ask_permissions: &[],
+        model: None,
+        // `--message` would make it end with the task.
+        task: TaskDelivery::Paste,
+        resume: &[],
+        ready: r"^\S*> ?$",
+        ready_secs: 60,
         dialogs: &[],
         clear: Some("/clear"),
         signatures: &[r"(?i)^co-authored-by: aider.*$"],
-        launch_line: r#"exec aider ${SHOPFLOOR_TASK_FILE:+--message-file "$SHOPFLOOR_TASK_FILE"}"#,
+        leaves: &[".aider*"],
+        launch_line: r#"exec aider --yes-always --no-gitignore --no-check-update --no-show-model-warnings --no-show-release-notes ${SHOPFLOOR_TASK_FILE:+--message-file "$SHOPFLOOR_TASK_FILE"}"#,
+        settings: SettingsForm::Claude,
+        prompt_event: None,
+    },
+    AgentProgram {
+        name: "opencode",
+        versions: &["1.18.33"],
+        worker_command: &["opencode", "--model", "{model}"],
+        skip_permissions: &[],
+        ask_permissions: &[],
+        model: None,
+        task: TaskDelivery::Argv(&["--prompt", "{task}"]),
+        resume: &[],
+        ready: "Ask anything",
+        ready_secs: 30,
+        dialogs: &[],
+        clear: Some("/new"),
+        signatures: &[],
+        leaves: &[],
+        launch_line: r#"exec opencode ${SHOPFLOOR_TASK_FILE:+--prompt "Your task is in the file $SHOPFLOOR_TASK_FILE: read it and carry it out."}"#,
         settings: SettingsForm::Claude,
         prompt_event: None,
     },

@@ -2,7 +2,7 @@
 
 use regex_lite::Regex;
 use serde::Deserialize;
-use shopfloor_core::agents::{self, ProgramDialog};
+use shopfloor_core::agents::{self, ProgramDialog, TaskDelivery};
 use shopfloor_core::error::{Failure, Result};
 
 /// How a program is run and spoken to. What is missing is off.
@@ -10,10 +10,20 @@ use shopfloor_core::error::{Failure, Result};
 #[serde(default)]
 pub struct AgentTable {
     pub command: Vec<String>,
+    /// The words that `{skip_permissions}` stands for if permissions are skipped.
+    pub skip_permissions: Option<Vec<String>>,
+    /// The words that it stands for if they are not.
+    pub ask_permissions: Vec<String>,
+    /// The model that it runs if none is set.
+    pub model: Option<String>,
+    /// The words that pass a task to it when it is started with one; `{task}` stands for the text.
+    pub task: Vec<String>,
+    /// The words after the program's name that make it continue its last conversation.
+    pub resume: Vec<String>,
     pub ready: Ready,
     /// Keys for what it shows first, whatever that is.
     pub startup_keys: Vec<String>,
-    /// Keys for what it shows first, where that matches.
+    /// The questions that it may ask first.
     pub dialogs: Vec<Dialog>,
     pub clear: Option<String>,
     pub submit_key: Option<String>,
@@ -34,9 +44,25 @@ pub struct Ready {
 }
 
 /// A question it may ask before it takes input.
-#[derive(Clone, Debug, Default, Deserialize)]
+#[derive(Clone, Debug, Deserialize)]
+#[serde(untagged)]
+pub enum Dialog {
+    /// A menu that `when` matches, in which the line that `choose` matches is selected and confirmed.
+    Menu(Menu),
+    /// A screen that matches, and the keys for it, which are typed once.
+    Keys(KeyedDialog),
+}
+
+#[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Dialog {
+pub struct Menu {
+    pub when: String,
+    pub choose: String,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct KeyedDialog {
     pub pattern: String,
     pub keys: Vec<String>,
 }
@@ -70,15 +96,33 @@ impl AgentTable {
     pub fn preset(name: &str) -> Option<AgentTable> {
         let program = agents::find(name)?;
         let words = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect();
-        let dialog = |dialog: &ProgramDialog| Dialog { pattern: dialog.pattern.into(), keys: words(dialog.keys) };
+        let dialog =
+            |dialog: &ProgramDialog| Dialog::Menu(Menu { when: dialog.when.into(), choose: dialog.choose.into() });
+        let (delivery, task) = match program.task {
+            TaskDelivery::Argv(task) => (Delivery::Argv, words(task)),
+            TaskDelivery::Paste => (Delivery::Paste, Vec::new()),
+        };
+        let timeout_secs = Some(program.ready_secs);
         Some(AgentTable {
             command: words(program.worker_command),
-            ready: Ready { pattern: Some(program.ready.into()), timeout_secs: Some(30), ..Ready::default() },
+            skip_permissions: Some(words(program.skip_permissions)),
+            ask_permissions: words(program.ask_permissions),
+            model: program.model.map(str::to_owned),
+            task,
+            resume: words(program.resume),
+            delivery,
+            ready: Ready { pattern: Some(program.ready.into()), timeout_secs, ..Ready::default() },
             dialogs: program.dialogs.iter().map(dialog).collect(),
             clear: program.clear.map(str::to_owned),
             strip: words(program.signatures),
             ..AgentTable::default()
         })
+    }
+
+    /// The words before and after a text that is passed to the program when it is started.
+    pub fn task_words(&self) -> (Vec<String>, Vec<String>) {
+        let at = self.task.iter().position(|word| word == "{task}").unwrap_or(self.task.len());
+        (self.task[..at].to_vec(), self.task.iter().skip(at + 1).cloned().collect())
     }
 
     /// Whether this is how it ends when all is well.
@@ -88,7 +132,10 @@ impl AgentTable {
 
     /// Its patterns, each a regular expression. Exit 2 where one is none.
     pub fn check(&self) -> Result<()> {
-        let dialogs = self.dialogs.iter().map(|dialog| &dialog.pattern);
+        let dialogs = self.dialogs.iter().flat_map(|dialog| match dialog {
+            Dialog::Menu(Menu { when, choose }) => vec![when, choose],
+            Dialog::Keys(KeyedDialog { pattern, .. }) => vec![pattern],
+        });
         self.strip.iter().chain(&self.ready.pattern).chain(dialogs).try_for_each(|pattern| regex(pattern).map(drop))
     }
 }
@@ -108,12 +155,15 @@ mod tests {
         for program in agents::PROGRAMS {
             AgentTable::preset(program.name).unwrap().check().unwrap();
         }
-        let claude = AgentTable::preset("claude").unwrap();
-        let shows = |n: usize, screen: &str| regex(&claude.dialogs[n].pattern).unwrap().is_match(screen);
-        let bypass = "WARNING: Claude Code running in Bypass Permissions mode\n\n❯ 1. No, exit\n  2. Yes, I accept\n";
-        assert!(shows(1, bypass) && !shows(0, bypass));
-        assert!(shows(0, "Do you trust the files in this folder?\n❯ 1. Yes, proceed\n  2. No, exit\n"));
-        // The line that tells of the mode later on is no question.
-        assert!(!shows(1, "> \n  bypass permissions on (shift+tab to cycle)\n"));
+        let claude = agents::find("claude").unwrap();
+        let shows = |n: usize, screen: &str| regex(claude.dialogs[n].when).unwrap().is_match(screen);
+        let bypass = "WARNING: Claude Code running in Bypass Permissions mode\n\n❯ No, exit\n  Yes, I accept\n";
+        assert!(shows(2, bypass) && !shows(0, bypass));
+        assert!(shows(0, "❯ No, exit\n  Yes, I trust this folder\n"));
+        // The line that tells of the mode later on is no question, and a menu is no input line.
+        let input = "❯\u{a0}\n  bypass permissions on (shift+tab to cycle)\n";
+        assert!((0..3).all(|n| !shows(n, input)));
+        let ready = regex(claude.ready).unwrap();
+        assert!(ready.is_match(input) && !ready.is_match(bypass));
     }
 }

@@ -73,6 +73,8 @@ pub enum Fault {
     Signal(i32),
     /// Its program is gone, and how it ended is unknown.
     Gone,
+    /// Its program runs, but has not shown that it takes input.
+    NotReady,
     /// A sentence that an earlier version wrote.
     Text(String),
 }
@@ -84,6 +86,7 @@ impl fmt::Display for Fault {
             Fault::Exit(code) => write!(f, "exit {code}"),
             Fault::Signal(signal) => write!(f, "signal {signal}"),
             Fault::Gone => f.write_str("gone"),
+            Fault::NotReady => f.write_str("not ready"),
             Fault::Text(text) => f.write_str(text),
         }
     }

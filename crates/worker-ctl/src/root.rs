@@ -9,12 +9,15 @@ use shopfloor_core::config::expand_home;
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::fs;
-use shopfloor_core::git::{Git, Repo, common_dir_of};
+use shopfloor_core::git::{Git, Repo, common_dir_of, recorded_dir};
 
 use crate::agent::AgentTable;
 use crate::layout;
 use crate::settings::{RootConfig, WorkerTable};
 use crate::worker::Worker;
+
+/// What `{skip_permissions}` stands for in a table that does not say.
+const SKIP_PERMISSIONS: &str = "--dangerously-skip-permissions";
 
 /// The root that is tried last, outside of any repository.
 pub const DEFAULT: &str = "~/workers";
@@ -72,16 +75,29 @@ impl WorkerRoot {
     /// The argv of a worker's agent.
     pub fn command(&self, worker: &Worker, agent: &AgentTable) -> Vec<String> {
         let defaults = &self.config.defaults;
-        let model = self.worker(&worker.name).model.unwrap_or_else(|| defaults.model.clone());
+        let own = self.worker(&worker.name);
+        // The default model is one of the default agent.
+        let is_default = own.agent.as_ref().unwrap_or(&worker.agent) == &defaults.agent;
+        let default = defaults.model.clone().filter(|_| is_default);
+        let model = own.model.or(default).or(agent.model.clone());
+        let common_dir = self.path.join(".git");
+        // Not what the worktree says of itself, because its agent can write that.
+        let recorded = recorded_dir(&common_dir, Path::new(&worker.worktree_path)).ok().flatten();
+        let text = |path: &Path| path.to_string_lossy().into_owned();
+        let git_dir = recorded.map(|dir| text(&dir)).unwrap_or_default();
+        let fill = |word: &str| {
+            let word = word.replace("{worktree}", &worker.worktree_path);
+            word.replace("{git_dir}", &git_dir).replace("{git_common_dir}", &text(&common_dir))
+        };
+        let skip = agent.skip_permissions.clone().unwrap_or_else(|| vec![SKIP_PERMISSIONS.to_owned()]);
+        let permissions = if defaults.skip_permissions { skip } else { agent.ask_permissions.clone() };
         let mut argv = Vec::new();
         for word in &agent.command {
-            match word.as_str() {
-                "{skip_permissions}" if defaults.skip_permissions => {
-                    argv.push("--dangerously-skip-permissions".to_owned())
-                }
-                "{skip_permissions}" => {}
-                "{allowed_tools}" => argv.push(defaults.allowed_tools.join(",")),
-                word => argv.push(word.replace("{model}", &model)),
+            match (word.as_str(), &model) {
+                ("{skip_permissions}", _) => argv.extend(permissions.iter().map(|word| fill(word))),
+                ("{allowed_tools}", _) => argv.push(defaults.allowed_tools.join(",")),
+                ("{model}", None) => drop(argv.pop()),
+                (word, model) => argv.push(fill(word).replace("{model}", model.as_deref().unwrap_or_default())),
             }
         }
         argv

@@ -20,7 +20,7 @@ use crate::worker::checked_name;
 /// The settings of `[defaults]`.
 pub const DEFAULTS: &[Setting] = &[
     Setting::new("agent", "WORKER_CTL_AGENT", SettingType::Text, Trust::User).or("claude"),
-    Setting::new("model", "WORKER_CTL_MODEL", SettingType::Text, Trust::User).or("opus"),
+    Setting::new("model", "WORKER_CTL_MODEL", SettingType::Text, Trust::User),
     Setting::new("skip_permissions", "WORKER_CTL_SKIP_PERMISSIONS", SettingType::Truth, Trust::User).or("true"),
     Setting::new("allowed_tools", "WORKER_CTL_ALLOWED_TOOLS", SettingType::List, Trust::User).or(TOOLS),
     Setting::new(
@@ -54,8 +54,23 @@ const TOOLS: &str = "Bash,Edit,Read,Write,Glob,Grep";
 
 /// The keys of `[workers.NAME]` and `[agents.NAME]`, and the names of the tables.
 const WORKER_KEYS: [&str; 5] = ["agent", "model", "role_prompt", "excluded_from_pool", "host"];
-const AGENT_KEYS: [&str; 10] =
-    ["command", "ready", "startup_keys", "dialogs", "clear", "submit_key", "paste", "delivery", "ok_exits", "strip"];
+const AGENT_KEYS: [&str; 15] = [
+    "command",
+    "skip_permissions",
+    "ask_permissions",
+    "model",
+    "task",
+    "resume",
+    "ready",
+    "startup_keys",
+    "dialogs",
+    "clear",
+    "submit_key",
+    "paste",
+    "delivery",
+    "ok_exits",
+    "strip",
+];
 const TABLES: [&str; 5] = ["defaults", "repo", "agents", "workers", "hosts"];
 
 /// The configuration that results from the file, flags and variables.
@@ -72,7 +87,8 @@ pub struct RootConfig {
 #[derive(Debug, Default)]
 pub struct DefaultsTable {
     pub agent: String,
-    pub model: String,
+    /// None: each agent runs its own default.
+    pub model: Option<String>,
     pub skip_permissions: bool,
     pub allowed_tools: Vec<String>,
     pub patrol_interval: Duration,
@@ -156,7 +172,7 @@ impl RootConfig {
         Ok(RootConfig {
             defaults: DefaultsTable {
                 agent: text_or_default("agent"),
-                model: text_or_default("model"),
+                model: text("model").filter(|model| !model.is_empty()),
                 skip_permissions: settings.truth("skip_permissions"),
                 allowed_tools: items("allowed_tools").unwrap_or_else(|| TOOLS.split(',').map(str::to_owned).collect()),
                 patrol_interval: settings.duration("patrol_interval_secs", Unit::Seconds),

@@ -6,6 +6,7 @@
 //! - `--plain` asks for no bracketed paste, so each line is submitted.
 //! - `--guess` asks for no bracketed paste, and takes an Enter soon after other input for a line end.
 //! - `--slow` reads a little at a time.
+//! - `--menu` shows a menu first, whose first line is `No, exit`, and loses a key that comes right after it is drawn.
 //! - `--dialog` asks a question first, and drops everything that is typed before Enter answers it.
 //! - `--hook COMMAND` runs at each prompt, before anything else, with JSON on stdin, as Claude Code runs its hooks.
 //!
@@ -37,6 +38,9 @@ fn main() -> ExitCode {
     if options.is_dialog {
         show("Do you trust the files in this folder?\r\n 1. Yes\r\n");
         while typed(&mut terminal, &options).is_some_and(|typed| !typed.contains(&b'\r')) {}
+    }
+    if options.is_menu && !menu(&mut terminal, &options) {
+        return ExitCode::from(9);
     }
     if !options.is_plain && !options.is_guess {
         show("\x1b[?2004h");
@@ -72,12 +76,39 @@ fn main() -> ExitCode {
     ExitCode::SUCCESS
 }
 
+/// How long a menu loses keys after it has been drawn.
+const DEAF: Duration = Duration::from_millis(100);
+
+/// Shows a menu. Returns whether the second line was chosen.
+fn menu(terminal: &mut File, options: &Options) -> bool {
+    let mut is_yes = false;
+    loop {
+        let [no, yes] = if is_yes { [" ", "❯"] } else { ["❯", " "] };
+        show(&format!("\x1b[H\x1b[2JTrust this?\r\n\r\n{no} No, exit\r\n{yes} Yes, I trust this folder\r\n"));
+        let drawn = Instant::now();
+        let Some(keys) = typed(terminal, options) else { return false };
+        if drawn.elapsed() < DEAF {
+            continue;
+        }
+        match keys.as_slice() {
+            b"\r" => {
+                show("\x1b[H\x1b[2J");
+                return is_yes;
+            }
+            [27, _, b'B'] => is_yes = true,
+            [27, _, b'A'] => is_yes = false,
+            _ => {}
+        }
+    }
+}
+
 #[derive(Default)]
 struct Options {
     is_plain: bool,
     is_guess: bool,
     is_slow: bool,
     is_dialog: bool,
+    is_menu: bool,
     hook: Option<String>,
     prompt: Option<String>,
 }
@@ -91,6 +122,7 @@ impl Options {
                 "--guess" => options.is_guess = true,
                 "--slow" => options.is_slow = true,
                 "--dialog" => options.is_dialog = true,
+                "--menu" => options.is_menu = true,
                 "--hook" => options.hook = args.next(),
                 flag if flag.starts_with("--") => {}
                 _ => options.prompt = Some(arg),

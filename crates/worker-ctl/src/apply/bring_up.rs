@@ -19,13 +19,13 @@ const AT_ONCE: usize = 8;
 
 /// Starts these workers' sessions, several at a time. Returns the failures. `when_done` is called for each worker whose
 /// start has succeeded or failed.
-pub fn bring_up(site: &Site<'_>, names: &[String], when_done: &(dyn Fn(&str) + Sync)) -> Vec<String> {
+pub fn bring_up(site: &Site<'_>, names: &[String], when_done: &(dyn Fn(&str) + Sync)) -> Vec<Failure> {
     if names.is_empty() {
         return Vec::new();
     }
     let ready = site.tmux().and_then(|tmux| tmux.start(&site.root.path).and_then(|()| tmux.renew_environment()));
     if let Err(failure) = ready {
-        return vec![failure.to_string()];
+        return vec![failure];
     }
     let queue = Mutex::new(names.iter());
     let failures = Mutex::new(Vec::new());
@@ -37,7 +37,10 @@ pub fn bring_up(site: &Site<'_>, names: &[String], when_done: &(dyn Fn(&str) + S
                     match bring_one_up(site, name) {
                         Ok(true) => site.ui.note(format!("{name} is up")),
                         Ok(false) => {}
-                        Err(failure) => locked(&failures).push(format!("{name}: {failure}")),
+                        Err(failure) => {
+                            let message = format!("{name}: {}", failure.message);
+                            locked(&failures).push(Failure { message, ..failure });
+                        }
                     }
                     when_done(name);
                 }

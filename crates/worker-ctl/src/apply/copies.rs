@@ -95,18 +95,26 @@ fn paths(copy: &CopiedFile) -> Result<(RelPath, RelPath)> {
 
 /// Adds paths to the clone's exclude list, so that `git add -A` leaves them out.
 fn exclude(site: &Site<'_>, paths: &[RelPath]) -> Result<()> {
+    exclude_patterns(site, &paths.iter().map(RelPath::pattern).collect::<Vec<_>>())
+}
+
+/// Adds patterns to the clone's exclude list.
+pub fn exclude_patterns(site: &Site<'_>, patterns: &[String]) -> Result<()> {
+    if patterns.is_empty() {
+        return Ok(());
+    }
     let env = site.env.at(&site.root.path)?;
     let repo = Git::find(&env)?.discover()?;
     repo.rewrite_exclude(|before| {
         let mut text = before.to_vec();
-        for line in paths.iter().map(RelPath::pattern) {
+        for line in patterns {
             if text.split(|b| *b == b'\n').any(|listed| listed == line.as_bytes()) {
                 continue;
             }
             if !text.is_empty() && !text.ends_with(b"\n") {
                 text.push(b'\n');
             }
-            text.extend(line.into_bytes());
+            text.extend(line.as_bytes());
             text.push(b'\n');
         }
         Ok(text)

@@ -4,7 +4,8 @@
 use shopfloor_core::error::{Exit, Failure, Result};
 
 use crate::agent::Delivery;
-use crate::apply::{session, transition};
+use crate::apply::session::{self, Conversation};
+use crate::apply::transition;
 use crate::plan::machine::Input;
 use crate::site::Site;
 use crate::tmux::typing::{self, DeliveryVerdict, TypingOptions};
@@ -21,13 +22,17 @@ pub fn deliver(site: &Site<'_>, before: &Worker, input: &Input, text: &str) -> R
     if !must_deliver {
         return Err(Failure::new(Exit::No, "wrong_state", format!("{} is {}", worker.name, worker.task.word())));
     }
-    let is_task = matches!(input, Input::Start { .. } | Input::Resume { .. });
+    let conversation = match input {
+        Input::Start { .. } | Input::Resume { .. } => Some(Conversation::New),
+        Input::Reject { .. } | Input::Conflict { .. } if !agent.resume.is_empty() => Some(Conversation::Continued),
+        _ => None,
+    };
     let options = TypingOptions { is_fresh: matches!(input, Input::Start { .. }), is_forced: input.is_forced() };
-    let delivered = match agent.delivery {
-        Delivery::Argv if is_task => {
-            session::restart_with_task(site, &worker, text).map(|()| DeliveryVerdict::Delivered)
+    let delivered = match conversation.filter(|_| agent.delivery == Delivery::Argv) {
+        Some(conversation) => {
+            session::restart_with(site, &worker, text, conversation).map(|()| DeliveryVerdict::Delivered)
         }
-        _ => type_text(site, &worker, text, options),
+        None => type_text(site, &worker, text, options),
     };
     match delivered {
         Ok(verdict) => Ok((transition::record(site, name, &Input::Sent)?.0, verdict)),

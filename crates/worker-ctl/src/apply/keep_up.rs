@@ -188,7 +188,7 @@ fn start_all(site: &Site<'_>, names: &[String], shared: &Shared) {
         locked(&shared.starting).remove(name);
     });
     locked(&shared.starting).retain(|name| !names.contains(name));
-    shared.warn(site, "start", failures);
+    shared.warn(site, "start", failures.iter().map(ToString::to_string));
 }
 
 /// Sends the signal to this process again after a while, so that a shutdown that hangs is ended.

@@ -1,5 +1,6 @@
 //! Creates a worker: its table in `config.toml`, its branch and worktree, and its record in the state.
 
+use shopfloor_core::agents;
 use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::fs;
 use shopfloor_core::git::{ListedWorktree, failed};
@@ -79,7 +80,10 @@ pub fn make(site: &Site<'_>, name: &str, options: &WorkerOptions) -> Result<Work
         }
     }
     let worker = Worker::new(name, &agent, &path, &branch, site.now());
-    let added = copies::copy_all(site, &worktree).and_then(|()| {
+    let leaves = agents::find(&agent).map(|program| program.leaves).unwrap_or_default();
+    let leaves: Vec<String> = leaves.iter().map(|pattern| (*pattern).to_owned()).collect();
+    let prepared = copies::copy_all(site, &worktree).and_then(|()| copies::exclude_patterns(site, &leaves));
+    let added = prepared.and_then(|()| {
         store::update(dir, |state| {
             state.workers.insert(name.to_owned(), worker.clone());
             Ok(())

@@ -4,15 +4,18 @@ use std::collections::BTreeSet;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use regex_lite::Regex;
 use rustix::process::{Pid, Signal, kill_process};
 use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::text::printable;
 
-use crate::agent::{AgentTable, regex};
+use crate::agent::{AgentTable, Delivery, Dialog, KeyedDialog, Menu, regex};
 use crate::apply::transition;
 use crate::facts::processes::{self, Process};
 use crate::layout;
+use crate::note::Fault;
 use crate::plan::machine::Input;
+use crate::plan::menu;
 use crate::site::Site;
 use crate::tmux::{self, Pane, Tmux, typing};
 use crate::worker::{Session, Worker};
@@ -26,6 +29,9 @@ const SIGNAL_GRACE: Duration = Duration::from_secs(2);
 
 /// How often a screen or a process is checked.
 const POLL: Duration = Duration::from_millis(50);
+
+/// A menu that has not changed for this long takes keys.
+const SETTLED: Duration = Duration::from_millis(200);
 
 /// A screen that has not changed for this long waits for input.
 const STILL: Duration = Duration::from_millis(500);
@@ -54,7 +60,7 @@ pub fn start(site: &Site<'_>, worker: &Worker) -> Result<Pane> {
         Some(pane) if pane.end.is_none() => {
             // A killed command may have left the program waiting for an answer.
             let has_begun = worker.session == Session::Down && worker.pane_id.as_ref() == Some(&pane.id);
-            (pane, !has_begun)
+            (pane, !has_begun && worker.fault != Some(Fault::NotReady))
         }
         ended => {
             let argv = site.root.command(worker, &agent);
@@ -65,14 +71,23 @@ pub fn start(site: &Site<'_>, worker: &Worker) -> Result<Pane> {
         }
     };
     if !is_ready {
-        if let Err(failure) = wait_ready(site, &tmux, worker, &pane, &agent) {
-            if let Some(end) = tmux.pane_of(worker)?.and_then(|pane| pane.end) {
-                record_end(site, worker, &agent, &pane.id, end)?;
+        match wait_ready(site, &tmux, worker, &pane, &agent) {
+            Ok(Readiness::Ready) => {}
+            Ok(Readiness::TimedOut(last)) => {
+                transition::record(site, &worker.name, &Input::SessionUp { pane: pane.id.clone(), pid: pane.pid })?;
+                transition::record(site, &worker.name, &Input::Fault { reason: Fault::NotReady })?;
+                return Err(not_ready(worker, &last));
             }
-            return Err(failure);
+            Err(failure) => {
+                if let Some(end) = tmux.pane_of(worker)?.and_then(|pane| pane.end) {
+                    record_end(site, worker, &agent, &pane.id, end)?;
+                }
+                return Err(failure);
+            }
         }
-        // Do not clear the context while a person types: the program has just started, and the line is theirs.
-        if tmux.typist(&pane.id)?.is_none() {
+        // A program that is started anew with its task has nothing to forget. Do not clear the context while a person
+        // types: the program has just started, and the line is theirs.
+        if agent.delivery == Delivery::Paste && tmux.typist(&pane.id)?.is_none() {
             typing::clear(&tmux, &pane.id, &agent)?;
         }
     }
@@ -80,13 +95,28 @@ pub fn start(site: &Site<'_>, worker: &Worker) -> Result<Pane> {
     Ok(pane)
 }
 
+/// The failure of a program that runs, but does not take input.
+fn not_ready(worker: &Worker, last: &[String]) -> Failure {
+    let name = &worker.name;
+    Failure::new(Exit::No, "not_ready", format!("the program of {name} runs, but does not take input yet"))
+        .details(last.iter().map(|line| format!("  {}", printable(line))))
+        .hint(format!("answer what it asks with `worker-ctl attach {name}`, then run `worker-ctl up {name}`"))
+}
+
 fn record_end(site: &Site<'_>, worker: &Worker, agent: &AgentTable, pane: &str, end: Session) -> Result<()> {
     let is_ok = matches!(end, Session::Code(code) if agent.is_ok_exit(code));
     transition::record(site, &worker.name, &Input::Exited { pane: pane.to_owned(), end, is_ok }).map(drop)
 }
 
-/// Restarts the program with its task as the last argument. Nothing is typed, so nothing can get in the way.
-pub fn restart_with_task(site: &Site<'_>, worker: &Worker, text: &str) -> Result<()> {
+/// Whether a program that is started anew goes on with its last conversation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Conversation {
+    New,
+    Continued,
+}
+
+/// Restarts the program with a text as argument. Nothing is typed, so nothing can get in the way.
+pub fn restart_with(site: &Site<'_>, worker: &Worker, text: &str, conversation: Conversation) -> Result<()> {
     let not_delivered = |why: String| {
         Failure::new(Exit::Failed, typing::NOT_DELIVERED, format!("{} did not get its task: {why}", worker.name))
     };
@@ -98,8 +128,15 @@ pub fn restart_with_task(site: &Site<'_>, worker: &Worker, text: &str) -> Result
     };
     let (tmux, pane, agent, file) = ready().map_err(|failure| typing::not_delivered(&worker.name, failure))?;
     let mut argv = site.root.command(worker, &agent);
+    if conversation == Conversation::Continued {
+        let after_program = argv.len().min(1);
+        argv.splice(after_program..after_program, agent.resume.iter().cloned());
+    }
+    let (before, after) = agent.task_words();
+    argv.extend(before);
     if text.len() > typing::MAX_ARGUMENT {
         argv.push(typing::file_prompt(&file));
+        argv.extend(after);
     } else {
         // tmux passes on at most 16 KB, so a shell reads the text from the file. The `x` preserves trailing line ends.
         let script = r#"file=$1; shift; text=$(cat "$file"; printf x); exec "$@" "${text%x}""#;
@@ -151,20 +188,46 @@ pub fn pipe_to_log(site: &Site<'_>, tmux: &Tmux, name: &str, pane: &str) -> Resu
     Ok(())
 }
 
+/// How waiting for a program to take input ended.
+enum Readiness {
+    Ready,
+    /// With the last lines on its screen.
+    TimedOut(Vec<String>),
+}
+
+/// A dialog of a table, with its patterns as regular expressions.
+enum DialogWatch<'a> {
+    Menu { when: Regex, choose: Regex },
+    Keys { pattern: Regex, keys: &'a [String] },
+}
+
+impl DialogWatch<'_> {
+    fn of(dialog: &Dialog) -> Result<DialogWatch<'_>> {
+        Ok(match dialog {
+            Dialog::Menu(Menu { when, choose }) => DialogWatch::Menu { when: regex(when)?, choose: regex(choose)? },
+            Dialog::Keys(KeyedDialog { pattern, keys }) => DialogWatch::Keys { pattern: regex(pattern)?, keys },
+        })
+    }
+
+    fn is_shown(&self, screen: &str) -> bool {
+        match self {
+            DialogWatch::Menu { when, .. } => when.is_match(screen),
+            DialogWatch::Keys { pattern, .. } => pattern.is_match(screen),
+        }
+    }
+}
+
 /// Waits until a program is ready for input, and answers the dialogs that it shows first. The screen is read only here,
-/// once at start-up.
-fn wait_ready(site: &Site<'_>, tmux: &Tmux, worker: &Worker, pane: &Pane, agent: &AgentTable) -> Result<()> {
+/// once at start-up. A screen that shows a dialog is never ready.
+fn wait_ready(site: &Site<'_>, tmux: &Tmux, worker: &Worker, pane: &Pane, agent: &AgentTable) -> Result<Readiness> {
     if let Some(millis) = agent.ready.delay_ms {
         thread::sleep(Duration::from_millis(millis));
     }
     let pattern = agent.ready.pattern.as_deref().map(regex).transpose()?;
-    let mut dialogs = Vec::new();
-    for dialog in &agent.dialogs {
-        dialogs.push((regex(&dialog.pattern)?, &dialog.keys));
-    }
+    let mut dialogs = agent.dialogs.iter().map(DialogWatch::of).collect::<Result<Vec<_>>>()?;
     let mut keys = (!agent.startup_keys.is_empty()).then_some(&agent.startup_keys);
     if pattern.is_none() && keys.is_none() && dialogs.is_empty() {
-        return Ok(());
+        return Ok(Readiness::Ready);
     }
     let limit = Duration::from_secs(agent.ready.timeout_secs.unwrap_or(READY_SECS));
     let (start, mut since, mut last) = (Instant::now(), Instant::now(), String::new());
@@ -174,20 +237,20 @@ fn wait_ready(site: &Site<'_>, tmux: &Tmux, worker: &Worker, pane: &Pane, agent:
             (since, last) = (Instant::now(), screen.clone());
         }
         let is_shown = pattern.as_ref().is_some_and(|pattern| pattern.is_match(&screen));
-        let dialog = dialogs.iter().position(|(pattern, _)| pattern.is_match(&screen));
+        let dialog = dialogs.iter().position(|dialog| dialog.is_shown(&screen));
         let wants_keys = is_shown || since.elapsed() >= STILL && !screen.trim().is_empty();
         if (dialog.is_some() || keys.is_some() && wants_keys) && tmux.typist(&pane.id)?.is_some() {
             // A person types there, and may answer.
         } else if let Some(at) = dialog {
-            type_keys(tmux, pane, dialogs.remove(at).1)?;
+            answer(tmux, pane, &mut dialogs, at, &screen, since.elapsed())?;
         } else if let Some(typed) = keys.filter(|_| wants_keys) {
             type_keys(tmux, pane, typed)?;
             keys = None;
             if pattern.is_none() {
-                return Ok(());
+                return Ok(Readiness::Ready);
             }
         } else if is_shown || pattern.is_none() && keys.is_none() && since.elapsed() >= STILL {
-            return Ok(());
+            return Ok(Readiness::Ready);
         }
         if tmux.pane_of(worker)?.is_none_or(|pane| pane.end.is_some()) {
             let shown = tmux.last_lines(&pane.id, 5).unwrap_or_default();
@@ -198,8 +261,33 @@ fn wait_ready(site: &Site<'_>, tmux: &Tmux, worker: &Worker, pane: &Pane, agent:
         site.check_ending()?;
         thread::sleep(POLL);
     }
-    site.ui.warn(format!("{} did not show that it is ready within {} s", worker.name, limit.as_secs()));
-    Ok(())
+    Ok(Readiness::TimedOut(tmux.last_lines(&pane.id, 5).unwrap_or_default()))
+}
+
+/// Takes one step towards the answer of a dialog. A menu gets one key, and then its screen is looked at again.
+fn answer(
+    tmux: &Tmux,
+    pane: &Pane,
+    dialogs: &mut Vec<DialogWatch<'_>>,
+    at: usize,
+    screen: &str,
+    unchanged_for: Duration,
+) -> Result<()> {
+    match &dialogs[at] {
+        DialogWatch::Menu { choose, .. } => {
+            // A program may lose a key that comes right after it has drawn a menu.
+            if unchanged_for < SETTLED {
+                return Ok(());
+            }
+            let Some(key) = menu::next_step(screen, choose).key() else { return Ok(()) };
+            type_keys(tmux, pane, &[key.to_owned()])
+        }
+        DialogWatch::Keys { keys, .. } => {
+            type_keys(tmux, pane, keys)?;
+            dialogs.remove(at);
+            Ok(())
+        }
+    }
 }
 
 fn type_keys(tmux: &Tmux, pane: &Pane, keys: &[String]) -> Result<()> {

@@ -149,6 +149,12 @@ fn make_clone(env: &Env, git: &Git, new: &NewRoot) -> Result<()> {
     for (key, value) in settings {
         run(root, &["config", key, value])?;
     }
+    // Some agents run git without the user's own configuration, and a commit needs an identity.
+    for key in ["user.name", "user.email"] {
+        if let Ok(value) = run(source, &["config", "--get", key]) {
+            run(root, &["config", key, &value])?;
+        }
+    }
     run(root, &["fetch", "--quiet", "--no-tags", "--no-recurse-submodules", "--update-shallow", "origin"])?;
     run(root, &["rev-parse", "--verify", "--quiet", &format!("refs/remotes/origin/{branch}^{{commit}}")])?;
     if proc::find(env, "git-lfs").is_some() {
@@ -288,7 +294,7 @@ fn has_commit(git: &Git, source: &Path) -> Result<bool> {
 fn config(source: &Path, branch: &str) -> String {
     let quoted = |text: &str| toml_edit::Value::from(text).to_string();
     format!(
-        "[defaults]\nagent = \"claude\"\nmodel = \"opus\"\nskip_permissions = true\n\
+        "[defaults]\nagent = \"claude\"\n# model = \"opus\"\nskip_permissions = true\n\
          allowed_tools = [\"Bash\", \"Edit\", \"Read\", \"Write\", \"Glob\", \"Grep\"]\npatrol_interval_secs = 60\nsound_on_review = true\n\n\
          [repo]\nsource ={}\nbranch ={}\n",
         format_args!(" {}", quoted(&source.to_string_lossy()).trim()),

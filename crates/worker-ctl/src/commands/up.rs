@@ -67,8 +67,16 @@ fn start_these(site: &Site<'_>, names: &[String]) -> Result<Exit> {
     if failures.is_empty() {
         return commands::print_statuses(site, names, &done);
     }
-    Err(Failure::failed("not all workers are up")
-        .details(failures)
+    // A program that waits for a person is in another state than the command needs, which is no failure of the machine.
+    let is_waiting = failures.iter().all(|failure| failure.exit == Exit::No);
+    let (exit, kind) = if is_waiting { (Exit::No, "not_ready") } else { (Exit::Failed, "failed") };
+    let lines = failures.iter().flat_map(|failure| {
+        let hints = failure.hints.iter().map(|hint| format!("  hint: {hint}"));
+        let causes = failure.causes();
+        [failure.message.clone()].into_iter().chain(failure.details.clone()).chain(causes).chain(hints)
+    });
+    Err(Failure::new(exit, kind, "not all workers are up")
+        .details(lines.collect::<Vec<_>>())
         .hint("`worker-ctl status` shows the state of each worker"))
 }
 

@@ -2,6 +2,7 @@
 
 pub mod accept;
 pub mod machine;
+pub mod menu;
 pub mod prompt;
 pub mod rebase;
 pub mod removal;

@@ -91,7 +91,8 @@ pub fn configure(floor: &Floor<'_>, from: &str, to: &str) {
 /// Adds an agent's table to config.toml.
 pub fn table(floor: &Floor<'_>, name: &str, command: &[&str], more: &str) {
     let config = floor.root.read("config.toml");
-    let table = format!("\n[agents.{name}]\ncommand = {command:?}\nready = {{ pattern = \"^>\" }}\n{more}");
+    let ready = if more.contains("ready =") { "" } else { "ready = { pattern = \"^>\" }\n" };
+    let table = format!("\n[agents.{name}]\ncommand = {command:?}\n{ready}{more}");
     write_config(floor, &(config + &table));
 }
 

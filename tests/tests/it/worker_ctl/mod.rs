@@ -11,6 +11,7 @@ mod killed_accept;
 mod killed_commands;
 mod landing;
 mod panes;
+mod readiness;
 mod removal;
 mod root;
 mod sessions;

@@ -244,6 +244,14 @@ impl MachineStep<'_> {
         Failure::new(Exit::Failed, NOT_DELIVERED, why).hint(format!("start its session first: `worker-ctl up {name}`"))
     }
 
+    /// Exit 4: the program runs, but shows something other than its input line.
+    fn refuse_unready(&self) -> Failure {
+        let name = &self.before.name;
+        let why = format!("nothing was given to {name}: its program does not take input yet");
+        Failure::new(Exit::Failed, NOT_DELIVERED, why)
+            .hint(format!("answer what it asks with `worker-ctl attach {name}`, then run `worker-ctl up {name}`"))
+    }
+
     /// Exit 1: the worker must be up first.
     fn refuse_down(&self) -> Failure {
         let name = &self.before.name;

@@ -2,7 +2,7 @@
 
 use shopfloor_core::error::Result;
 
-use crate::note::Note;
+use crate::note::{Fault, Note};
 use crate::plan::machine::{Input, MachineStep, SideEffect};
 use crate::worker::{PendingSend, Session, Task, Worker};
 
@@ -11,6 +11,7 @@ pub(super) fn apply(step: &mut MachineStep<'_>, input: &Input) -> Result<Vec<Sid
     let name = &worker.name;
     let is_alive = worker.session == Session::Up && worker.fault.is_none();
     match (&worker.task, input) {
+        (Task::Idle, Input::Start { .. }) if worker.fault == Some(Fault::NotReady) => Err(step.refuse_unready()),
         (Task::Idle, Input::Start { .. }) if !is_alive => Err(step.refuse_down()),
         (Task::Idle, Input::Start { prompt, base, .. }) => Ok(start(step, prompt, base)),
         (task, Input::Start { .. }) => Err(step.refuse(

@@ -1,0 +1,74 @@
+//! worker-ctl: from the start of an agent's program until it takes input.
+
+use crate::support::floor::Floor;
+use crate::support::worker::{agent, prompts, refused, table, tree};
+use crate::support::world::{World, text, wait_for};
+
+const MENU: &str = "dialogs = [{ when = \"Yes, I trust\", choose = \"Yes, I trust\" }]\n";
+
+#[test]
+fn a_menu_is_answered_with_the_wanted_line_even_if_a_key_is_lost() {
+    let w = World::new();
+    let floor = Floor::new(&w);
+    let log = agent(&floor, "careful", &["--menu"], MENU);
+    floor.ctl(&["add", "adam", "--agent", "careful"]).exit(0);
+    floor.ctl(&["up", "adam"]).exit(0).out_has("up adam\n");
+    floor.ctl(&["start", "--task", "hello"]).exit(0);
+    wait_for(|| prompts(&log).len() == 1);
+}
+
+#[test]
+fn a_program_that_is_not_ready_is_up_and_gets_nothing() {
+    let w = World::new();
+    let floor = Floor::new(&w);
+    let script = "echo 'What is your favourite colour?'; exec sleep 600";
+    table(&floor, "asking", &["sh", "-c", script], "ready = { pattern = \"^>\", timeout_secs = 1 }\n");
+    floor.ctl(&["add", "adam", "--agent", "asking"]).exit(0);
+    let up = floor.ctl(&["up", "adam"]).exit(1);
+    up.err_has("does not take input yet").err_has("What is your favourite colour?").err_has("worker-ctl attach adam");
+    let row = floor.status("adam");
+    assert_eq!((text(&row, "/session"), text(&row, "/fault")), ("up", "not ready"));
+    assert_eq!(refused(&floor, &["start", "--worker", "adam", "--task", "x"], 4), "not_delivered");
+    assert_eq!(text(&floor.status("adam"), "/task"), "idle");
+    let peeked = floor.ctl(&["peek", "adam"]).exit(0).stdout;
+    assert_eq!(peeked.trim(), "What is your favourite colour?");
+    // Once it takes input, `up` says so.
+    let later =
+        "echo 'What is your favourite colour?'; while ! test -e ../../go; do sleep 0.1; done; echo '>'; exec sleep 9";
+    table(&floor, "later", &["sh", "-c", later], "ready = { pattern = \"^>\", timeout_secs = 1 }\n");
+    floor.ctl(&["add", "eve", "--agent", "later"]).exit(0);
+    floor.ctl(&["up", "eve"]).exit(1).err_has("does not take input yet");
+    floor.root.write("go", "");
+    wait_for(|| floor.ctl(&["up", "eve"]).exits_with(0));
+    assert_eq!(text(&floor.status("eve"), "/status"), "idle");
+}
+
+#[test]
+fn a_text_is_passed_where_the_table_says_and_a_rejection_continues_the_conversation() {
+    let w = World::new();
+    let floor = Floor::new(&w);
+    let log = w.home("words");
+    let body = format!("{{ printf '%s|' \"$@\"; echo; }} >> '{}'; printf '> '; exec sleep 600", log.display());
+    w.program("wordy", &body);
+    let more = "delivery = \"argv\"\ntask = [\"-i\", \"{task}\"]\nresume = [\"--continue\"]\n\
+                skip_permissions = [\"--yolo\", \"{git_dir}\"]\n";
+    table(&floor, "words", &["wordy", "{skip_permissions}", "--model", "{model}"], more);
+    floor.ctl(&["add", "adam", "--agent", "words"]).exit(0);
+    floor.ctl(&["add", "eve", "--agent", "words", "--model", "big"]).exit(0);
+    floor.up();
+    floor.ctl(&["start", "--worker", "adam", "--task", "do it"]).exit(0);
+    let words = || std::fs::read_to_string(&log).unwrap();
+    wait_for(|| words().contains("do it"));
+    let git_dir = floor.root.path.join(".git/worktrees/adam");
+    assert!(words().contains(&format!("--yolo|{}|\n", git_dir.display())), "{}", words());
+    assert!(words().contains("|--model|big|\n"), "{}", words());
+    assert!(words().contains("|-i|You are working in "), "{}", words());
+    let at = tree(&floor, "adam");
+    at.commit("a.txt", "a");
+    floor.until("adam", "needs_review");
+    floor.ctl(&["review", "adam", "--json"]).exit(0);
+    floor.ctl(&["reject", "not so"]).exit(0);
+    wait_for(|| words().contains("not so"));
+    let first = format!("--continue|--yolo|{}|-i|Your work was reviewed", git_dir.display());
+    assert!(words().contains(&first), "{}", words());
+}
