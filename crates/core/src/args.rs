@@ -186,8 +186,16 @@ fn parse<C: CommandLine>(tool: &'static str, ui: &Ui, env: &Env) -> Result<C, Op
 /// The subcommands that a command line names, each after a blank.
 fn subcommands_of(command: &clap::Command, args: &[OsString]) -> String {
     let (mut command, mut named) = (command, String::new());
-    for word in args.iter().skip(1).filter_map(|word| word.to_str()).take_while(|word| *word != "--") {
-        if let Some(sub) = command.find_subcommand(word) {
+    let mut words = args.iter().skip(1).filter_map(|word| word.to_str()).take_while(|word| *word != "--");
+    while let Some(word) = words.next() {
+        let takes_value = |arg: &clap::Arg| {
+            let long = arg.get_long().is_some_and(|long| word.strip_prefix("--") == Some(long));
+            let short = arg.get_short().is_some_and(|short| word.strip_prefix('-') == Some(short.to_string().as_str()));
+            (long || short) && arg.get_action().takes_values()
+        };
+        if command.get_arguments().any(takes_value) {
+            words.next();
+        } else if let Some(sub) = command.find_subcommand(word) {
             named = format!("{named} {}", sub.get_name());
             command = sub;
         }

@@ -71,7 +71,7 @@ pub fn run<R>(
     let repairs = || findings.iter().filter(|finding| finding.repair.is_some());
     let must_repair = args.repair && !ui.is_dry() && repairs().next().is_some();
     if must_repair && !args.yes {
-        repairs().filter_map(|finding| finding.fix.as_deref()).for_each(|fix| ui.note(format!("would {fix}")));
+        repairs().filter_map(|finding| shown_fix(ui, finding)).for_each(|fix| ui.note(format!("would {fix}")));
         if !(ui.can_ask() && ui.confirm("Make these repairs?")) {
             return Err(Failure::new(Exit::Decide, "undecided", "nothing was repaired")
                 .hint("a person must decide: run the command on a terminal, or with `--yes`"));
@@ -90,9 +90,15 @@ pub fn run<R>(
         are_good &= finding.ok || fixed;
         print(ui, finding, fixed, args.repair);
     }
-    // A dry run of a repair has answered once it has said what it would do.
-    let is_answered = are_good || (ui.is_dry() && args.repair);
-    Ok(if is_answered { Exit::Done } else { Exit::No })
+    // A dry run of a repair answers as the repair would.
+    let would_be_good = findings.iter().all(|finding| finding.ok || finding.repair.is_some());
+    Ok(if are_good || ui.is_dry() && args.repair && would_be_good { Exit::Done } else { Exit::No })
+}
+
+/// What mends a finding, as a phrase. A command of the tool is one to run.
+fn shown_fix<R>(ui: &Ui, finding: &Finding<R>) -> Option<String> {
+    let fix = finding.fix.as_deref()?;
+    Some(if fix.starts_with(ui.tool()) { format!("run `{fix}`") } else { fix.to_owned() })
 }
 
 fn print<R>(ui: &Ui, finding: &Finding<R>, fixed: bool, wants_repair: bool) {
@@ -107,6 +113,6 @@ fn print<R>(ui: &Ui, finding: &Finding<R>, fixed: bool, wants_repair: bool) {
         (false, false) => "wrong",
     };
     let would = if ui.is_dry() && wants_repair && repair.is_some() { "would " } else { "" };
-    let fix = fix.filter(|_| !fixed).map(|fix| format!("; {would}{fix}")).unwrap_or_default();
+    let fix = shown_fix(ui, finding).filter(|_| !fixed).map(|fix| format!("; {would}{fix}")).unwrap_or_default();
     ui.line(format!("{word:6}  {check:9}  {}{}", printable(detail), printable(&fix)));
 }

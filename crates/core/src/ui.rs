@@ -51,6 +51,11 @@ impl Ui {
         Ui { tool, options, can_ask: env.can_ask, on_terminal: env.stderr_is_terminal, broken: Mutex::new(None) }
     }
 
+    /// The tool that speaks.
+    pub fn tool(&self) -> &'static str {
+        self.tool
+    }
+
     /// Whether the answer is to be JSON.
     pub fn is_json(&self) -> bool {
         self.options.json

@@ -8,6 +8,8 @@ use shopfloor_core::error::Result;
 use shopfloor_core::fs;
 use shopfloor_core::lock::Lock;
 
+use crate::settings::Effect;
+
 use crate::scalar::safe;
 use crate::tool::{AGENT_VARIABLE, SESSION_VARIABLE};
 
@@ -15,7 +17,7 @@ use crate::tool::{AGENT_VARIABLE, SESSION_VARIABLE};
 pub struct SessionDraft {
     file: PathBuf,
     pub text: String,
-    _lock: Lock,
+    _lock: Option<Lock>,
 }
 
 /// The short name of a session, from its id.
@@ -46,12 +48,12 @@ impl SessionDraft {
     }
 
     /// Opens every draft that belongs in the event at the end of a session: its own, and the one without a name.
-    pub fn open_all(env: &Env, state: &Path, session: &str) -> Result<Vec<SessionDraft>> {
+    pub fn open_all(env: &Env, state: &Path, session: &str, effect: Effect) -> Result<Vec<SessionDraft>> {
         let sessions = [Some(session.to_owned()), variable(env, SESSION_VARIABLE)].into_iter().flatten();
         let sessions = sessions.filter(|session| !session.is_empty()).map(|session| file_name("session", &session));
         let agents = AGENTS.iter().filter_map(|agent| variable(env, agent)).map(|agent| file_name("agent", &agent));
         let names: BTreeSet<String> = sessions.chain(agents).chain([NOBODYS.to_owned()]).collect();
-        names.into_iter().map(|name| SessionDraft::open(state.join(name))).collect()
+        names.into_iter().map(|name| SessionDraft::open_for(state.join(name), effect)).collect()
     }
 
     /// Reads a draft without locking it.
@@ -62,7 +64,12 @@ impl SessionDraft {
     }
 
     pub fn open(path: PathBuf) -> Result<SessionDraft> {
-        let lock = Lock::take(&path.with_extension("lock"))?;
+        SessionDraft::open_for(path, Effect::Write)
+    }
+
+    /// The same; a dry run takes no lock, because that would make a file.
+    fn open_for(path: PathBuf, effect: Effect) -> Result<SessionDraft> {
+        let lock = if effect.is_dry() { None } else { Some(Lock::take(&path.with_extension("lock"))?) };
         let text = SessionDraft::read(&path)?;
         Ok(SessionDraft { file: path, text, _lock: lock })
     }

@@ -20,6 +20,10 @@ use crate::tmux::Tmux;
 /// The settings given on the command line, by name.
 pub type SettingFlagValues = Vec<(&'static str, Option<PathBuf>)>;
 
+/// A lock in the root. A dry run holds none, because taking one creates a file.
+#[derive(Debug)]
+pub struct SiteLock(#[expect(dead_code, reason = "it is held, not read")] Option<Lock>);
+
 /// A root with the values that every command needs to work on it.
 pub struct Site<'a> {
     pub ui: &'a Ui,
@@ -85,18 +89,25 @@ impl<'a> Site<'a> {
     }
 
     /// Takes a worker's lock, which is held during long work on that worker.
-    pub fn lock(&self, worker: &str) -> Result<Lock> {
-        Lock::take(&layout::worker_lock(&self.root.path, worker))
+    pub fn lock(&self, worker: &str) -> Result<SiteLock> {
+        self.take(&layout::worker_lock(&self.root.path, worker))
     }
 
     /// Takes a worker's lock unless another process holds it.
-    pub fn try_lock(&self, worker: &str) -> Result<Option<Lock>> {
-        Lock::try_take(&layout::worker_lock(&self.root.path, worker))
+    pub fn try_lock(&self, worker: &str) -> Result<Option<SiteLock>> {
+        if self.is_dry {
+            return Ok(Some(SiteLock(None)));
+        }
+        Ok(Lock::try_take(&layout::worker_lock(&self.root.path, worker))?.map(|lock| SiteLock(Some(lock))))
     }
 
     /// Takes one of the root's own locks.
-    pub fn lock_root(&self, lock: RootLock) -> Result<Lock> {
-        Lock::take(&layout::lock(&self.root.path, lock))
+    pub fn lock_root(&self, lock: RootLock) -> Result<SiteLock> {
+        self.take(&layout::lock(&self.root.path, lock))
+    }
+
+    fn take(&self, path: &Path) -> Result<SiteLock> {
+        Ok(SiteLock(if self.is_dry { None } else { Some(Lock::take(path)?) }))
     }
 
     /// Warns about one worker's failure, so that the caller can carry on with the rest.

@@ -9,6 +9,7 @@ use shopfloor_core::error::Result;
 use shopfloor_core::fs;
 use shopfloor_core::lock::Lock;
 use shopfloor_core::proc::Status;
+use shopfloor_core::ui::Ui;
 
 use crate::identity::{Agent, AgentKind};
 use crate::layout::{encoded, runs_dir};
@@ -63,6 +64,20 @@ pub enum Liveness {
     Never,
     /// Nobody can tell.
     Unknown,
+}
+
+/// What becomes of a death that nobody has reported.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Deaths {
+    Reported,
+    /// It is only noticed, because nothing may change.
+    Noticed,
+}
+
+impl Deaths {
+    pub fn of(ui: &Ui) -> Deaths {
+        if ui.is_dry() { Deaths::Noticed } else { Deaths::Reported }
+    }
 }
 
 impl Liveness {

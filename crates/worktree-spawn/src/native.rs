@@ -51,7 +51,12 @@ const FEW: usize = 200;
 /// A repository that gix can read as well as git.
 pub struct Native {
     repo: gix::Repository,
+    /// The user's file of attributes, which git reads if the configuration names no other.
+    attributes: Option<PathBuf>,
 }
+
+/// The system's file of attributes, where most builds of git have it.
+const SYSTEM_ATTRIBUTES: &str = "/etc/gitattributes";
 
 /// A result of gix. Where it is an error, git does the work instead.
 pub type Attempt<T> = Result<T, Box<dyn std::error::Error + Send + Sync>>;
@@ -69,7 +74,9 @@ impl Native {
             return None;
         }
         let repo = gix::open(dir).ok()?;
-        (!has_extensions(&repo)).then_some(Native { repo })
+        let config = env.var("XDG_CONFIG_HOME").map(PathBuf::from).or(env.home().map(|home| home.join(".config")));
+        let attributes = config.map(|dir| dir.join("git/attributes"));
+        (!has_extensions(&repo)).then_some(Native { repo, attributes })
     }
 
     /// The commit that HEAD points at.
@@ -84,8 +91,11 @@ impl Native {
         let has = |name: &str| has_section(&self.repo, name, |_| true);
         // A filter runs a program. Where no attribute names one, a user's own is not run, such as that of git-lfs.
         let has_filter = has_section(&self.repo, "filter", |section| section.meta().source.kind() == Kind::Repository);
-        // gix does not know other conditions.
-        let is_known = |name: &BStr| name.starts_with(b"gitdir") || name.starts_with(b"onbranch:");
+        // gix reads a condition as git does if it names a directory and everything below.
+        let is_known = |name: &BStr| {
+            let dir = name.strip_prefix(b"gitdir:").unwrap_or_default();
+            (dir.starts_with(b"/") || dir.starts_with(b"~/")) && dir.ends_with(b"/") && !dir.contains(&b'*')
+        };
         let has_unknown = has_section(&self.repo, "includeIf", |section| {
             section.header().subsection_name().is_none_or(|condition| !is_known(condition))
         });
@@ -95,7 +105,7 @@ impl Native {
             return None;
         }
         let index = self.repo.index_or_empty().ok()?;
-        if !entries_are_plain(&self.repo, &index).ok()? {
+        if !entries_are_plain(&self.repo, self.attributes.as_deref(), &index).ok()? {
             return None;
         }
         let platform = self.repo.status(gix::progress::Discard).ok()?;
@@ -154,7 +164,7 @@ impl Native {
         let commit = repo.find_commit(gix::ObjectId::from_hex(sha.as_bytes())?)?;
         let state = repo.index_from_tree(&commit.tree_id()?)?.into_parts().0;
         let mut index = gix::index::File::from_state(state, worktree.git_dir.join("index"));
-        if !entries_are_plain(repo, &index)? {
+        if !entries_are_plain(repo, self.attributes.as_deref(), &index)? {
             return Ok(false);
         }
         let mut options = repo.checkout_options(gix::worktree::stack::state::attributes::Source::IdMapping)?;
@@ -245,7 +255,7 @@ fn has_extensions(repo: &gix::Repository) -> bool {
 }
 
 /// Whether every entry is a file or a link, and none is changed on checkout.
-fn entries_are_plain(repo: &gix::Repository, index: &gix::index::File) -> Attempt<bool> {
+fn entries_are_plain(repo: &gix::Repository, own_attributes: Option<&Path>, index: &gix::index::File) -> Attempt<bool> {
     use gix::index::entry::Mode;
     for entry in index.entries() {
         if !(entry.mode == Mode::FILE || entry.mode == Mode::FILE_EXECUTABLE || entry.mode == Mode::SYMLINK) {
@@ -261,7 +271,8 @@ fn entries_are_plain(repo: &gix::Repository, index: &gix::index::File) -> Attemp
     let config = repo.config_snapshot();
     let named = config.trusted_path("core.attributesFile")?;
     let info = repo.common_dir().join("info/attributes");
-    for path in named.into_iter().chain([info]) {
+    let named = named.or_else(|| own_attributes.map(Path::to_path_buf));
+    for path in named.into_iter().chain([info, SYSTEM_ATTRIBUTES.into()]) {
         if fs::read_text(&path)?.is_some_and(|text| !attributes_are_plain(&text)) {
             return Ok(false);
         }

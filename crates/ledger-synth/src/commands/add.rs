@@ -121,7 +121,7 @@ fn end_session(ui: &Ui, env: &Env, ledger_args: &LedgerArgs, args: &Args) -> Res
     args.kind = args.kind.or(Some("session_end".into()));
     args.reason = args.reason.or(reason);
     let ledger = Ledger::find(ui, &env, ledger_args)?;
-    let drafts = SessionDraft::open_all(&env, &ledger.state(), &session)?;
+    let drafts = SessionDraft::open_all(&env, &ledger.state(), &session, Effect::of(ui))?;
     let kept = drafts.iter().fold(Vec::new(), |kept, draft| newest_of_each(kept, body::parse(&draft.text)));
     let entries = newest_of_each(kept, entries(&args)?);
     if entries.is_empty() {

@@ -91,7 +91,7 @@ fn start_session(ui: &Ui, env: &Env, ledger_args: &LedgerArgs, args: &Args) -> R
 
 /// Tells the later commands of the session which session they belong to.
 fn name_session(ui: &Ui, env: &Env) -> Result<()> {
-    let Some(file) = claude::environment_file(env) else { return Ok(()) };
+    let Some(file) = claude::environment_file(env).filter(|_| !ui.is_dry()) else { return Ok(()) };
     let session = draft::session_name(&claude::started_session(&ui.input()?));
     if session.is_empty() {
         return Ok(());

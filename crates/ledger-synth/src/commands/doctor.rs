@@ -2,8 +2,8 @@
 
 use shopfloor_core::doctor::{self, DoctorArgs, Finding};
 use shopfloor_core::env::Env;
-use shopfloor_core::error::{Exit, Result};
-use shopfloor_core::hook;
+use shopfloor_core::error::{Exit, Failure, Result};
+use shopfloor_core::hook::{self, Installed};
 use shopfloor_core::ui::Ui;
 
 use super::install;
@@ -38,7 +38,11 @@ pub fn run(ui: &Ui, env: &Env, ledger_args: &LedgerArgs, args: &Args) -> Result<
     doctor::run(ui, &findings, args.doctor, |repair| match repair {
         LedgerRepair::Synthesise => refresh(ui, env, &ledger).map(drop),
         LedgerRepair::Configure => install::configure(&ledger, Effect::Write, false).map(drop),
-        LedgerRepair::InstallHook(name) => hook::install(&ledger.git, &ledger.repo, name, TOOL, false).map(drop),
+        LedgerRepair::InstallHook(name) => match hook::install(&ledger.git, &ledger.repo, name, TOOL, false)? {
+            Installed::Stub { .. } => Ok(()),
+            Installed::Entry { manager, .. } => Err(Failure::failed(format!("{manager} owns the hook {name}"))
+                .hint("add the line that `ledger-synth hook install` prints")),
+        },
     })
 }
 
@@ -74,7 +78,7 @@ fn look_at_events(env: &Env, ledger: &Ledger) -> Result<Vec<Finding<LedgerRepair
         Some(path) => Finding::bad(
             "archive",
             format!("{} archived events count nowhere, such as {}", stranded.len(), path.display()),
-            format!("mv FILE {EVENTS}/"),
+            format!("move them back with `mv FILE {EVENTS}/`"),
             None,
         ),
     });

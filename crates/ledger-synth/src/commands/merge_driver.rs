@@ -8,6 +8,7 @@ use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Result};
 use shopfloor_core::fs;
 use shopfloor_core::git::{Git, Repo};
+use shopfloor_core::text::printable;
 use shopfloor_core::ui::Ui;
 
 use crate::apply::files;
@@ -41,6 +42,15 @@ pub struct Args {
 
 /// To git, exit 1 is a conflict and more than 128 ends the merge. So every failure is exit 1, or keeps our side.
 pub fn run(ui: &Ui, env: &Env, ledger_args: &LedgerArgs, args: &Args) -> Result<Exit> {
+    if ui.is_dry() {
+        Git::find(env)?.discover()?;
+        ui.line(format!(
+            "would merge {} into {}",
+            printable(&args.theirs.to_string_lossy()),
+            printable(&args.ours.to_string_lossy())
+        ));
+        return Ok(Exit::Done);
+    }
     let ours = env.cwd.join(&args.ours);
     let text = fs::read_text(&ours)?.unwrap_or_default();
     let mut git = Git::find(env)?;

@@ -6,6 +6,7 @@ use shopfloor_core::ui::Ui;
 
 use super::status;
 use super::workspaces::WorkspaceArgs;
+use crate::facts::overlay::Overlay;
 use crate::flags::OverlayFlags;
 
 /// Check whether every file is in step: exit 0 yes, 1 no
@@ -20,6 +21,13 @@ pub struct Args {
 
 pub fn run(ui: &Ui, env: &Env, flags: &OverlayFlags, args: &Args) -> Result<Exit> {
     let mut is_in_step = true;
+    for workspace in Overlay::find(ui, env, flags)?.workspaces(&args.workspaces.read(ui, env)?)? {
+        if !workspace.is_gone() && !workspace.is_present()? && workspace.files.is_empty() {
+            // `status` has no file of it to tell of.
+            ui.warn(format!("{} is not there", workspace.root.display()));
+            is_in_step = false;
+        }
+    }
     status::look(ui, env, flags, &args.workspaces, &mut |answer| {
         if !answer.is_in_step() {
             is_in_step = false;

@@ -12,12 +12,13 @@ use crate::env_file::{self, EnvFile, VarValue};
 use crate::facts::{self, CurrentEnvFile, LayerDirs};
 use crate::record::Record;
 use crate::removed;
+use crate::review;
 use crate::snapshot;
 use crate::state::TOOL;
 use crate::worktree::OpenWorktree;
 
 pub fn run(ui: &Ui, env: &Env, dirs: &LayerDirs, command: HookCommand) -> Result<Exit> {
-    match hook_command::run_before_removal(ui, env, command, before_removal)? {
+    match hook_command::run_before_removal(ui, env, command, |env, git, repo| before_removal(ui, env, git, repo))? {
         Ok(done) => Ok(done),
         Err(command) => hook_command::run(ui, env, TOOL, command, |called| after_creation(ui, env, dirs, called.git)),
     }
@@ -35,7 +36,7 @@ fn after_creation(ui: &Ui, env: &Env, dirs: &LayerDirs, mut git: Git) -> Result<
 }
 
 /// Keeps the variables that neither a sweatfile nor a review put into the worktree.
-fn before_removal(env: &Env, git: Git, repo: Repo) -> Result<Vec<String>> {
+fn before_removal(ui: &Ui, env: &Env, git: Git, repo: Repo) -> Result<Vec<String>> {
     let worktree = OpenWorktree::open(git, repo)?;
     let now = match facts::read_env_file(&worktree.root)? {
         CurrentEnvFile::Unusable(why) => return without_env_file(&worktree, &why),
@@ -52,13 +53,17 @@ fn before_removal(env: &Env, git: Git, repo: Repo) -> Result<Vec<String>> {
         file
     };
     let before = snapshot.unwrap_or_else(applied);
-    let kept = removed::keep(&worktree.repo, &worktree.path, &before, &now, &time::render(env.now))?;
+    let kept = match ui.is_dry() {
+        true => review::changes(&before, &now),
+        false => removed::keep(&worktree.repo, &worktree.path, &before, &now, &time::render(env.now))?,
+    };
     if kept.is_empty() {
         return Ok(Vec::new());
     }
     let keys: Vec<&str> = kept.iter().map(|change| change.key.as_str()).collect();
+    let word = if ui.is_dry() { "would keep" } else { "kept" };
     Ok(vec![format!(
-        "kept {} of {}; decide about them with `sweatfile-apply env review --removed`",
+        "{word} {} of {}; decide about them with `sweatfile-apply env review --removed`",
         keys.join(", "),
         worktree.path.display()
     )])

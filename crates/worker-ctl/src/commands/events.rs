@@ -78,7 +78,9 @@ impl Printer {
         let lines: Vec<u8> = rest.drain(..=end).collect();
         for line in lines.split_inclusive(|byte| *byte == b'\n') {
             self.seq += 1;
-            let Ok(mut record) = serde_json::from_slice::<Value>(line) else { continue };
+            let Some(mut record) = serde_json::from_slice::<Value>(line).ok().filter(Value::is_object) else {
+                continue;
+            };
             self.seq = record["seq"].as_u64().unwrap_or(self.seq);
             record["seq"] = self.seq.into();
             if self.is_silent || !self.since.takes(self.seq, record["time"].as_str().unwrap_or_default()) {

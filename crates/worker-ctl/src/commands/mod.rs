@@ -22,17 +22,17 @@ pub mod status;
 pub mod up;
 pub mod wait;
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use serde::Serialize;
 use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::fs;
-use shopfloor_core::lock::Lock;
 use shopfloor_core::ui::{Ui, printable};
 
 use crate::apply::patrol::{PatrolScope, tick};
 use crate::apply::recover::{FinishedAccepts, finish_all};
-use crate::site::Site;
+use crate::site::{Site, SiteLock};
 use crate::store::{self, State};
 use crate::tmux::Pane;
 use crate::tmux::typing::{self, DeliveryVerdict};
@@ -82,13 +82,16 @@ pub fn look(site: &Site<'_>) -> Result<()> {
 pub fn choose(state: &State, names: &[String], all: bool) -> Result<Vec<Worker>> {
     match (names, all) {
         ([], true) => Ok(state.workers.values().cloned().collect()),
-        ([_, ..], false) => names.iter().map(|name| state.require(name).cloned()).collect(),
+        ([_, ..], false) => {
+            let distinct: BTreeSet<&String> = names.iter().collect();
+            distinct.into_iter().map(|name| state.require(name).cloned()).collect()
+        }
         _ => Err(Failure::usage("name workers, or use `--all`").hint("`worker-ctl status` lists them")),
     }
 }
 
 /// Takes a worker's lock, and loads its record under that lock.
-pub fn locked(site: &Site<'_>, name: &str) -> Result<(Worker, Lock)> {
+pub fn locked(site: &Site<'_>, name: &str) -> Result<(Worker, SiteLock)> {
     store::load(&site.root.path)?.require(name)?;
     let lock = site.lock(name)?;
     Ok((store::load(&site.root.path)?.require(name)?.clone(), lock))
@@ -106,6 +109,10 @@ pub fn pane(site: &Site<'_>, name: &str) -> Result<Pane> {
 /// Fetches the default branch, so that work that the source has meanwhile does not count as lost. If the fetch fails,
 /// this only warns, because then more counts as lost, not less.
 pub fn renew_base(site: &Site<'_>) {
+    // A dry run judges by the commits that the root has.
+    if site.is_dry {
+        return;
+    }
     if let Err(failure) = site.clone.fetched(&site.source()) {
         site.ui.warn(failure);
     }

@@ -23,6 +23,9 @@ pub struct Args {
 pub fn run(site: &Site<'_>, args: &Args) -> Result<Exit> {
     commands::recover(site)?;
     let workers = commands::choose(&store::load(&site.root.path)?, &args.workers, args.all)?;
+    // Check all workers before resetting the first one.
+    commands::renew_base(site);
+    workers.iter().try_for_each(|worker| removal::check_losses(site, worker, args.force).map(drop))?;
     workers.iter().try_for_each(|worker| reset(site, &worker.name, args.force))?;
     Ok(Exit::Done)
 }

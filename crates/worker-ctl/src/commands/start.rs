@@ -4,7 +4,6 @@ use std::path::{Path, PathBuf};
 
 use clap::Args as ClapArgs;
 use shopfloor_core::error::{Exit, Failure, Result};
-use shopfloor_core::lock::Lock;
 
 use crate::apply::deliver::deliver;
 use crate::apply::{copies, rebase};
@@ -13,7 +12,7 @@ use crate::facts::standing::Standing;
 use crate::plan::machine::Input;
 use crate::plan::prompt::{self, Surroundings};
 use crate::plan::start::{permit, start};
-use crate::site::Site;
+use crate::site::{Site, SiteLock};
 use crate::store;
 use crate::worker::Worker;
 
@@ -87,7 +86,7 @@ fn read_prompt(site: &Site<'_>, args: &Args) -> Result<String> {
 }
 
 /// Picks and locks the worker in the pool that has been idle longest. A worker that gets a task meanwhile is skipped.
-fn pick(site: &Site<'_>) -> Result<(Worker, Lock)> {
+fn pick(site: &Site<'_>) -> Result<(Worker, SiteLock)> {
     let is_idle = |worker: &&Worker| {
         worker.status() == "idle" && !site.root.worker(&worker.name).excluded_from_pool && worker.pending_send.is_none()
     };

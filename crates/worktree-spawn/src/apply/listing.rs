@@ -13,7 +13,7 @@ use shopfloor_core::proc;
 use shopfloor_core::ui::Ui;
 
 use super::runs;
-use crate::agent_run::{self, AgentRun, Liveness, RunExit};
+use crate::agent_run::{self, AgentRun, Deaths, Liveness, RunExit};
 use crate::facts::{agents, repository};
 use crate::identity::AgentKind;
 use crate::known_agent::KnownAgent;
@@ -141,7 +141,7 @@ pub fn list(ui: &Ui, env: &Env, place: &Place, request: &ListingRequest) -> Resu
             continue;
         }
         let last = last_runs.remove(&agent.id);
-        let (liveness, exit) = runs::liveness(env, place, settings.probe.as_ref(), &known, last)?;
+        let (liveness, exit) = runs::liveness(env, place, settings.probe.as_ref(), &known, last, Deaths::of(ui))?;
         let is_dead = matches!(liveness, Liveness::Exited | Liveness::Died);
         if (request.only_live && liveness != Liveness::Live) || (request.only_dead && !is_dead) {
             continue;

@@ -8,6 +8,7 @@ use crate::agent_run;
 use crate::event::{EventDraft, EventStatus, completion};
 use crate::facts::agents;
 use crate::facts::repository;
+use crate::known_agent::KnownAgent;
 use crate::place::Place;
 use crate::spool::Published;
 
@@ -21,16 +22,23 @@ pub struct Notification<'a> {
     pub named: Option<&'a str>,
 }
 
-/// Publishes a report for the parent of the reporting agent.
-pub fn notify(env: &Env, place: &Place, notification: &Notification<'_>) -> Result<Published> {
-    let message = notification.message.trim_end();
-    if message.trim().is_empty() {
+/// The reporting agent, and the agent that would get the report. Refuses what [`notify`] refuses.
+pub fn check(place: &Place, notification: &Notification<'_>) -> Result<(KnownAgent, String)> {
+    if notification.message.trim().is_empty() {
         return Err(Failure::usage("the message is empty").hint("say in a few words what the parent should know"));
     }
     if notification.kind.is_some_and(|kind| kind.trim().is_empty()) {
         return Err(Failure::usage("the type is empty").hint("leave `--type` out, or name one"));
     }
     let caller = agents::speaker(place, notification.named)?;
+    let (_, to) = post::recipient(place, &caller.agent)?;
+    Ok((caller, to))
+}
+
+/// Publishes a report for the parent of the reporting agent.
+pub fn notify(env: &Env, place: &Place, notification: &Notification<'_>) -> Result<Published> {
+    let (caller, _) = check(place, notification)?;
+    let message = notification.message.trim_end();
     let usual = match notification.status {
         EventStatus::Info => "agent_message",
         EventStatus::Success | EventStatus::Failure => completion(caller.agent.kind),

@@ -31,6 +31,17 @@ enum Sender {
     Gone,
 }
 
+/// The agent's parent, and the agent that gets its events: the parent, or the nearest ancestor that is left. Exit 1 if
+/// it has no parent.
+pub fn recipient(place: &Place, agent: &Agent) -> Result<(String, String)> {
+    let parent = agent.parents.last().ok_or_else(|| {
+        SpawnFailure::NoParent
+            .refuse(format!("{} has no parent to report to", agent.id))
+            .hint("run it as an agent that was spawned, or name one with `--as ID`")
+    })?;
+    Ok((parent.clone(), heir(place, agent)?))
+}
+
 fn publish(
     env: &Env,
     place: &Place,
@@ -39,18 +50,13 @@ fn publish(
     dedupe: Option<&str>,
     sender: Sender,
 ) -> Result<Published> {
-    let Some(parent) = agent.parents.last() else {
-        return Err(SpawnFailure::NoParent
-            .refuse(format!("{} has no parent to report to", agent.id))
-            .hint("run it as an agent that was spawned, or name one with `--as ID`"));
-    };
     let mut record = draft.into_record(env, agent);
-    let to = heir(place, agent)?;
-    let from = match to == *parent {
+    let (parent, to) = recipient(place, agent)?;
+    let from = match to == parent {
         // If the parent's session forwards, the spool names that session.
-        true if Spool::new(&place.shared(), parent).forwards_to()?.is_some() => None,
+        true if Spool::new(&place.shared(), &parent).forwards_to()?.is_some() => None,
         true => (sender == Sender::Gone).then_some(&agent.id),
-        false => Some(parent),
+        false => Some(&parent),
     };
     from.into_iter().for_each(|from| drop(record.insert("forwarded_from".into(), from.clone().into())));
     let above: Vec<String> = agent.parents.iter().take_while(|id| **id != to).cloned().collect();

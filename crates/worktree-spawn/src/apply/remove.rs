@@ -13,7 +13,7 @@ use shopfloor_core::lock::Lock;
 
 use super::records::release_excludes;
 use super::{files, post, runs, trash};
-use crate::agent_run;
+use crate::agent_run::{self, Deaths};
 use crate::facts::agents;
 use crate::facts::removal::{Inspection, condition};
 use crate::facts::repository;
@@ -134,7 +134,7 @@ fn look_again(env: &Env, place: &Place, git: &Git, work: &RemovalJournal, aside:
     let agent = work.agents.first().ok_or_else(|| Failure::failed("the journal names no agent"))?.clone();
     let known = KnownAgent::spawned(agent, worktree);
     let all = std::slice::from_ref(&known);
-    let inspection = Inspection { env, place, git, probe: None };
+    let inspection = Inspection { env, place, git, probe: None, deaths: Deaths::Reported };
     let found = condition(&inspection, &known, all, runs::worktree_liveness(&inspection, &known, all)?)?;
     if found.changes.is_empty() && found.submodule.is_none() && found.loose_commits == 0 {
         return Ok(());

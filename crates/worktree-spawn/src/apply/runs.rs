@@ -10,7 +10,7 @@ use shopfloor_core::lock::Lock;
 use shopfloor_core::proc::{Cmd, Status};
 
 use super::post;
-use crate::agent_run::{self, AgentRun, Liveness, RunExit};
+use crate::agent_run::{self, AgentRun, Deaths, Liveness, RunExit};
 use crate::event::{EventDraft, EventStatus};
 use crate::facts::removal::{Inspection, seated_in};
 use crate::failure::SpawnFailure;
@@ -109,6 +109,13 @@ pub fn report_death(env: &Env, place: &Place, id: &str) -> Result<Option<AgentRu
     Ok(Some(run))
 }
 
+/// A run, marked as died if nothing holds its lock. Nothing is written.
+fn notice_death(place: &Place, run: AgentRun) -> Result<AgentRun> {
+    let alive = agent_run::alive_file(&place.shared(), &run.agent.id, &run.incarnation);
+    let has_died = !Lock::is_held(&alive)?;
+    Ok(if has_died { AgentRun { died: true, ended: Some(String::new()), ..run } } else { run })
+}
+
 /// Whether an agent runs and how its last run ended, by its record, else by the probe. Reports its death if nobody did.
 pub fn liveness(
     env: &Env,
@@ -116,8 +123,10 @@ pub fn liveness(
     probe: Option<&Line>,
     known: &KnownAgent,
     last: Option<AgentRun>,
+    deaths: Deaths,
 ) -> Result<(Liveness, Option<RunExit>)> {
     let last = match last.filter(|run| run.is_of(&known.agent)) {
+        Some(run) if run.ended.is_none() && deaths == Deaths::Noticed => Some(notice_death(place, run)?),
         Some(run) if run.ended.is_none() => Some(report_death(env, place, &run.agent.id)?.unwrap_or(run)),
         last => last,
     };
@@ -137,10 +146,10 @@ pub fn liveness(
 
 /// Whether an agent or a seat in its worktree runs.
 pub fn worktree_liveness(inspection: &Inspection<'_>, known: &KnownAgent, all: &[KnownAgent]) -> Result<Liveness> {
-    let Inspection { env, place, probe, .. } = *inspection;
+    let Inspection { env, place, probe, deaths, .. } = *inspection;
     let one = |known: &KnownAgent| -> Result<Liveness> {
         let last = agent_run::load(&place.shared(), &known.agent.id)?;
-        Ok(liveness(env, place, probe, known, last)?.0)
+        Ok(liveness(env, place, probe, known, last, deaths)?.0)
     };
     if known.agent.kind == AgentKind::Subtree && !known.worktree.is_lost {
         for seated in seated_in(known, all) {

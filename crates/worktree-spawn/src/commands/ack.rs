@@ -38,12 +38,7 @@ pub fn run(ui: &Ui, env: &Env, args: &Args) -> Result<Exit> {
     for uid in uids.iter().filter(|uid| !left.contains(uid)) {
         tell(ui, uid, "acknowledged");
     }
-    if left.is_empty() {
-        return Ok(Exit::Done);
-    }
-    Err(Failure::not_found(format!("no event here has the uid {}", left.join(", "))).hint(
-        "it was acknowledged already or never existed; `worktree-spawn events --all` lists the events that are left",
-    ))
+    require_none(&left)
 }
 
 #[derive(Serialize)]
@@ -61,12 +56,25 @@ fn tell(ui: &Ui, uid: &str, word: &str) {
 
 fn preview(ui: &Ui, place: &Place, own: Spool, args: &Args) -> Result<Exit> {
     let all = if args.session.session.is_some() { vec![own] } else { spool::all(&place.shared())? };
+    let mut left = args.uids.clone();
     for spool in all {
         let found =
             spool.entries()?.iter().filter_map(|entry| spool.read(entry).transpose()).collect::<Result<Vec<_>>>()?;
-        for event in found.iter().filter(|event| args.uids.iter().any(|uid| uid == event.uid())) {
-            tell(ui, event.uid(), "would acknowledge");
+        for event in &found {
+            if let Some(at) = left.iter().position(|uid| *uid == event.uid()) {
+                tell(ui, &left.remove(at), "would acknowledge");
+            }
         }
     }
-    Ok(Exit::Done)
+    require_none(&left)
+}
+
+/// Exit 1 for uids that no event has.
+fn require_none(left: &[String]) -> Result<Exit> {
+    if left.is_empty() {
+        return Ok(Exit::Done);
+    }
+    Err(Failure::not_found(format!("no event here has the uid {}", left.join(", "))).hint(
+        "it was acknowledged already or never existed; `worktree-spawn events --all` lists the events that are left",
+    ))
 }

@@ -1,10 +1,8 @@
 //! `doctor`: what killed commands and moved directories have left, and what mends it.
 
-use std::cell::Cell;
-
 use shopfloor_core::doctor::{self, DoctorArgs, Finding};
 use shopfloor_core::env::Env;
-use shopfloor_core::error::{Exit, Result};
+use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::ui::Ui;
 
 use super::repair;
@@ -23,18 +21,40 @@ pub struct Args {
     pub doctor: DoctorArgs,
 }
 
-/// There is one repair, which mends everything.
-struct RepairAll;
+/// There is one repair, which mends everything. This is what it has to mend: the detail of a finding.
+struct RepairAll(String);
 
 pub fn run(ui: &Ui, env: &Env, args: &Args) -> Result<Exit> {
     let place = repository::find(env)?;
-    let mut findings = check_journals(&place)?;
-    findings.extend(check_worktrees(env, &place)?);
-    let is_done = Cell::new(false);
-    doctor::run(ui, &findings, args.doctor, |RepairAll| match is_done.replace(true) {
-        true => Ok(()),
-        false => repair::repair_all(env, &place, &|_, text| ui.note(text)),
+    let findings = check(env, &place)?;
+    let repair_all = || repair::repair_all(env, &place, &|_, text| ui.note(text));
+    if args.doctor.repair && !ui.is_dry() && findings.iter().all(|finding| finding.ok) {
+        // `repair` also mends what cannot be seen from here, such as exclude lines.
+        repair_all()?;
+    }
+    let mut left: Option<Vec<String>> = None;
+    doctor::run(ui, &findings, args.doctor, |RepairAll(detail)| {
+        if left.is_none() {
+            repair_all()?;
+            left = Some(check(env, &place)?.into_iter().filter(|finding| !finding.ok).map(|f| f.detail).collect());
+        }
+        match left.iter().flatten().any(|left| left == detail) {
+            true => Err(Failure::failed(format!("this could not be repaired: {detail}"))),
+            false => Ok(()),
+        }
     })
+}
+
+fn check(env: &Env, place: &Place) -> Result<Vec<Finding<RepairAll>>> {
+    let mut findings = check_journals(place)?;
+    findings.extend(check_worktrees(env, place)?);
+    Ok(findings)
+}
+
+/// Something that the repair mends.
+fn mendable(check: &'static str, detail: String, fix: String) -> Finding<RepairAll> {
+    let repair = RepairAll(detail.clone());
+    Finding::bad(check, detail, fix, Some(repair))
 }
 
 /// The spawns and removals that were killed.
@@ -43,11 +63,11 @@ fn check_journals(place: &Place) -> Result<Vec<Finding<RepairAll>>> {
     let mut findings = Vec::new();
     for id in journal::left_behind::<RemovalJournal>(&shared)? {
         let (detail, fix) = (format!("the removal of {id} was killed"), format!("finish the removal of {id}"));
-        findings.push(Finding::bad("removals", detail, fix, Some(RepairAll)));
+        findings.push(mendable("removals", detail, fix));
     }
     for id in journal::left_behind::<SpawnJournal>(&shared)? {
         let (detail, fix) = (format!("the spawn of {id} was killed"), format!("undo the spawn of {id}"));
-        findings.push(Finding::bad("spawns", detail, fix, Some(RepairAll)));
+        findings.push(mendable("spawns", detail, fix));
     }
     if findings.is_empty() {
         findings.push(Finding::good("spawns", "no spawn or removal was killed"));
@@ -63,7 +83,7 @@ fn check_worktrees(env: &Env, place: &Place) -> Result<Vec<Finding<RepairAll>>> 
     for found in &moved {
         let path = found.path.display();
         let detail = format!("{} was moved to {path}", found.worktree.path.display());
-        findings.push(Finding::bad("worktrees", detail, format!("reconnect {path}"), Some(RepairAll)));
+        findings.push(mendable("worktrees", detail, format!("reconnect {path}")));
     }
     for worktree in repair::lost(place, &moved)? {
         let (detail, fix) = (format!("{} is not there", worktree.path.display()), repair::LOST_FIX);
@@ -73,7 +93,7 @@ fn check_worktrees(env: &Env, place: &Place) -> Result<Vec<Finding<RepairAll>>> 
     for known in all.iter().filter(|known| known.is_managed && !known.worktree.is_lost && lacks_files(known)) {
         let id = &known.agent.id;
         let (detail, fix) = (format!("{id} has lost its configuration"), format!("restore the configuration of {id}"));
-        findings.push(Finding::bad("files", detail, fix, Some(RepairAll)));
+        findings.push(mendable("files", detail, fix));
     }
     if findings.is_empty() {
         findings.push(Finding::good("worktrees", format!("{} registered", repository::worktrees(place)?.len())));

@@ -8,6 +8,7 @@ use shopfloor_core::error::{Exit, Result};
 use shopfloor_core::git::Git;
 use shopfloor_core::ui::{Ui, printable};
 
+use crate::agent_run::Deaths;
 use crate::apply::undo::LostWorktrees;
 use crate::apply::{records, recover, remove, runs};
 use crate::facts::removal::{Inspection, glance};
@@ -62,7 +63,8 @@ pub fn run(ui: &Ui, env: &Env, _args: &Args) -> Result<Exit> {
     let place = repository::find(env)?;
     let git = Git::find(env)?;
     let settings = Settings::load(env, &place.home, Flags::default())?;
-    let inspection = Inspection { env, place: &place, git: &git, probe: settings.probe.as_ref() };
+    let inspection =
+        Inspection { env, place: &place, git: &git, probe: settings.probe.as_ref(), deaths: Deaths::of(ui) };
     if !is_dry {
         let _lock = records::lock(&place)?;
         recover::recover(&place, &git, LostWorktrees::Leave)?.iter().for_each(|note| ui.note(note));

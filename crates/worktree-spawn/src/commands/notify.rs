@@ -7,9 +7,9 @@ use shopfloor_core::fs;
 use shopfloor_core::ui::{Ui, printable};
 
 use super::shared_args::CallerArgs;
-use crate::apply::notify::{Notification, notify};
+use crate::apply::notify::{self, Notification};
 use crate::event::EventStatus;
-use crate::facts::{agents, repository};
+use crate::facts::repository;
 
 /// Send an event to the parent, which is kept until the parent takes it
 #[derive(clap::Args, Clone, Debug)]
@@ -56,15 +56,14 @@ pub fn run(ui: &Ui, env: &Env, args: &Args) -> Result<Exit> {
         named: args.caller.id.as_deref(),
     };
     if ui.is_dry() {
-        let caller = agents::speaker(&place, notification.named)?;
-        let parent = caller.agent.parent.as_deref().unwrap_or("nobody");
+        let (caller, to) = notify::check(&place, &notification)?;
         match ui.is_json() {
-            true => ui.json(&NotifyAnswer { uid: None, id: None, seq: None, to: parent, repeated: false }),
-            false => ui.line(format!("would tell {} as {}", printable(parent), printable(&caller.agent.id))),
+            true => ui.json(&NotifyAnswer { uid: None, id: None, seq: None, to: &to, repeated: false }),
+            false => ui.line(format!("would tell {} as {}", printable(&to), printable(&caller.agent.id))),
         }
         return Ok(Exit::Done);
     }
-    let published = notify(env, &place, &notification)?;
+    let published = notify::notify(env, &place, &notification)?;
     if published.is_repeated {
         ui.detail(format!("already sent, as event {}", published.id));
     }

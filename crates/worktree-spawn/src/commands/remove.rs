@@ -8,6 +8,7 @@ use shopfloor_core::error::{Exit, Result};
 use shopfloor_core::git::Git;
 use shopfloor_core::ui::{Ui, printable};
 
+use crate::agent_run::Deaths;
 use crate::apply::remove::{self, RemovalOutcome};
 use crate::apply::undo::LostWorktrees;
 use crate::apply::{records, recover, runs};
@@ -68,14 +69,14 @@ pub fn run(ui: &Ui, env: &Env, args: &Args) -> Result<Exit> {
 pub fn remove(ui: &Ui, env: &Env, place: &Place, args: &Args) -> Result<Exit> {
     let git = Git::find(env)?;
     let settings = Settings::load(env, &place.home, Flags::default())?;
-    let inspection = Inspection { env, place, git: &git, probe: settings.probe.as_ref() };
+    let inspection = Inspection { env, place, git: &git, probe: settings.probe.as_ref(), deaths: Deaths::of(ui) };
+    if ui.is_dry() {
+        plan_all(&inspection, args)?.iter().for_each(|removal| preview(ui, removal));
+        return Ok(Exit::Done);
+    }
     let mut lock = records::lock(place)?;
     recover::recover(place, &git, LostWorktrees::Leave)?.iter().for_each(|note| ui.note(note));
     let mut removals = plan_all(&inspection, args)?;
-    if ui.is_dry() {
-        removals.iter().for_each(|removal| preview(ui, removal));
-        return Ok(Exit::Done);
-    }
     // The other tools are asked without the lock, and afterwards everything is checked again.
     drop(lock);
     for removal in &removals {

@@ -102,7 +102,9 @@ pub fn run(ui: &Ui, env: &Env, args: &Args) -> Result<Exit> {
 fn preview(ui: &Ui, spool: &Spool, filter: &EventFilter, count: u64) -> Result<Exit> {
     let mut left = count;
     for entry in spool.entries()? {
-        let Some(event) = spool.read(&entry)?.filter(|event| filter.matches(event)) else { continue };
+        let Some(event) = spool.read(&entry)?.filter(|event| event.id() > filter.after && filter.matches(event)) else {
+            continue;
+        };
         if left == 0 {
             break;
         }

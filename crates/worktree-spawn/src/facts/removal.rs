@@ -8,7 +8,7 @@ use shopfloor_core::git::{self, Git, repositories_inside};
 
 use super::history::History;
 use super::repository;
-use crate::agent_run::Liveness;
+use crate::agent_run::{Deaths, Liveness};
 use crate::identity::AgentKind;
 use crate::known_agent::KnownAgent;
 use crate::native::Native;
@@ -23,6 +23,7 @@ pub struct Inspection<'a> {
     pub git: &'a Git,
     /// The command that tells whether an agent lives that `run` did not start.
     pub probe: Option<&'a Line>,
+    pub deaths: Deaths,
 }
 
 /// The condition of an agent that may be removed.

@@ -39,6 +39,10 @@ impl Native {
 
     /// Whether HEAD or any reference has commits that no remote has; none if only git can tell.
     pub fn has_unshared_commits(&self) -> Option<bool> {
+        // The HEADs of its linked worktrees count too.
+        if !self.repo.worktrees().ok()?.is_empty() {
+            return None;
+        }
         let shared = self.tips(&["refs/remotes/"]).ok()?;
         let mut own = self.tips(&["refs/"]).ok()?;
         own.push(self.repo.head_id().ok()?.detach());

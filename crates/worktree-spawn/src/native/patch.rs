@@ -1,5 +1,5 @@
-//! What a commit changes, to be compared with what another one changes, as `git patch-id` does: where in a file a change
-//! stands does not count. Unlike there, white space does.
+//! What a commit changes, to be compared with what another one changes, as `git patch-id` does. Unlike there, white space
+//! counts, and a change counts only if its place in the file is the only one that it fits.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -97,7 +97,8 @@ impl Native {
         Ok(self.hunks(other)?.is_some_and(|others| hunks == others))
     }
 
-    /// The changed regions of a file; none if it is not text.
+    /// The changed regions of a file. None if it is not text, or if a region occurs more than once in the text before:
+    /// then the same change may have been made at another place.
     fn hunks(&self, pair: Pair) -> Attempt<Option<Vec<Hunk>>> {
         let (Some(before), Some(after)) = (self.text(pair.0)?, self.text(pair.1)?) else { return Ok(None) };
         let input = InternedInput::new(before.as_slice(), after.as_slice());
@@ -106,17 +107,23 @@ impl Native {
         let lines = |tokens: &[_], range: Range<usize>| {
             tokens[range].iter().map(|token| input.interner[*token].to_vec()).collect::<Vec<_>>()
         };
-        let hunks = diff.hunks().map(|hunk| {
+        let mut hunks = Vec::new();
+        for hunk in diff.hunks() {
             let (from, to) = (hunk.before.start as usize, hunk.before.end as usize);
-            let end = (to + CONTEXT).min(input.before.len());
-            [
-                lines(&input.before, from.saturating_sub(CONTEXT)..from),
+            let (begin, end) = (from.saturating_sub(CONTEXT), (to + CONTEXT).min(input.before.len()));
+            let region = &input.before[begin..end];
+            let is_repeated = |region: &[_]| input.before.windows(region.len()).filter(|at| *at == region).count() > 1;
+            if !region.is_empty() && is_repeated(region) {
+                return Ok(None);
+            }
+            hunks.push([
+                lines(&input.before, begin..from),
                 lines(&input.before, from..to),
                 lines(&input.after, hunk.after.start as usize..hunk.after.end as usize),
                 lines(&input.before, to..end),
-            ]
-        });
-        Ok(Some(hunks.collect()))
+            ]);
+        }
+        Ok(Some(hunks))
     }
 
     /// The content of a file, which is empty if there is none; none if it is not text.

@@ -267,6 +267,19 @@ impl Repo<'_> {
         assert!(touched.is_empty(), "touched: {touched:?}");
     }
 
+    /// Requires that no file was made or removed below. Their contents may have changed.
+    #[track_caller]
+    pub fn assert_same_paths_since(&self, before: &Snapshot) {
+        let now = self.snapshot();
+        let differ: Vec<_> = before
+            .0
+            .keys()
+            .filter(|path| !now.0.contains_key(*path))
+            .chain(now.0.keys().filter(|path| !before.0.contains_key(*path)))
+            .collect();
+        assert!(differ.is_empty(), "made or removed: {differ:?}");
+    }
+
     /// Requires that the files of the snapshot have not changed. There may be new ones.
     #[track_caller]
     pub fn assert_only_added_since(&self, before: &Snapshot) {

@@ -7,6 +7,9 @@ use serde_json::Value;
 use crate::support::floor::Floor;
 use crate::support::world::{Output, Repo, World, project, text};
 
+/// The commands whose dry run cannot know how they end: a sync looks at each workspace as the overlay is before.
+const DIFFERENT: [&str; 3] = ["overlay-sync sync", "overlay-sync accept", "overlay-sync reject"];
+
 /// The answers of a day, each with the command that gave it.
 #[derive(Default)]
 struct Day(Vec<(String, Value)>);
@@ -26,9 +29,20 @@ impl Day {
             first.iter().copied().chain(words[1..].iter().copied()).chain(more.iter().copied()).collect()
         };
         let name = words.iter().take_while(|word| is_word(word)).copied().collect::<Vec<_>>().join(" ");
+        let home = at.world.at(at.world.home(""));
+        let before = home.snapshot();
         let dry = at.run(words[0], &args(&["-n", "--json"]));
+        let exit = *dry.status;
         self.take(&name, dry, true);
+        // Agents that run write their own logs meanwhile.
+        if words[0] != "worker-ctl" {
+            home.assert_untouched_since(&before);
+        } else {
+            home.assert_same_paths_since(&before);
+        }
         let out = at.run(words[0], &args(&["--json"]));
+        let is_same = *out.status == exit || DIFFERENT.contains(&name.as_str());
+        assert!(is_same, "{name} exits with {exit:?} in a dry run, and then: {}", *out);
         self.take(&name, out, false)
     }
 
