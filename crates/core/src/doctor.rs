@@ -10,7 +10,8 @@ use crate::ui::Ui;
 /// What `doctor` is asked to do.
 #[derive(Args, Clone, Copy, Debug, Default)]
 pub struct DoctorArgs {
-    /// Repair everything that can be repaired without losing anything
+    /// Repair everything that can be repaired without losing anything; asks first, and exits with 3 if nobody can be
+    /// asked
     #[arg(long)]
     pub repair: bool,
     /// Do not ask for confirmation

@@ -127,9 +127,13 @@ pub enum Command {
     )]
     Status(status::Args),
     /// Give a task to an idle worker
+    ///
+    /// Exits with 1 if no worker, or not this one, can get a task.
     #[command(after_help = "Example:\n  worker-ctl start --worker adam --task-file task.md")]
     Start(start::Args),
     /// Send a message to a worker
+    ///
+    /// Exits with 1 if the worker is idle, or somebody types in its terminal.
     #[command(after_help = "Example:\n  worker-ctl message adam 'Use the helper in auth.rs'")]
     Message(message::Args),
     /// Attach your terminal to a worker's session
@@ -144,12 +148,18 @@ pub enum Command {
     )]
     Wait(wait::Args),
     /// Show a worker's work and record that it was reviewed
+    ///
+    /// Exits with 1 if nothing waits for review.
     #[command(after_help = "Example:\n  worker-ctl review adam")]
     Review(review::Args),
     /// Send the reviewed work back to its worker with the changes you want
+    ///
+    /// Exits with 1 if nothing was reviewed.
     #[command(after_help = "Example:\n  worker-ctl reject 'Please handle errors of the API call'")]
     Reject(reject::Args),
     /// Land a worker's work on the source's default branch as one commit
+    ///
+    /// Exits with 1 if the work cannot land as it is, or conflicts; then the worker is asked to resolve that.
     #[command(after_help = "Example:\n  worker-ctl accept adam")]
     Accept(accept::Args),
     /// Rebase a worker's work onto the default branch; on a conflict, ask the worker to resolve it
@@ -159,9 +169,13 @@ pub enum Command {
     #[command(after_help = "Example:\n  worker-ctl doctor --json | jq -r 'select(.ok | not).fix'")]
     Doctor(doctor::Args),
     /// Take a worker's task away and put its worktree on the default branch
+    ///
+    /// Exits with 1 if work would be lost.
     #[command(after_help = "Example:\n  worker-ctl reset adam")]
     Reset(reset::Args),
     /// Remove a worker with its session, worktree and branch
+    ///
+    /// Exits with 1 if work would be lost, and with 3 if nobody can be asked.
     #[command(after_help = "Example:\n  worker-ctl nuke adam --yes")]
     Nuke(nuke::Args),
     /// Look once for workers that committed and programs that ended

@@ -21,14 +21,17 @@ pub struct SourceClone {
     pub root: PathBuf,
     /// The default branch, without `refs/`.
     pub branch: String,
+    /// Whether nothing may be fetched.
+    pub is_dry: bool,
 }
 
 /// The worktrees of a clone, by path.
 pub type ListedWorktrees = BTreeMap<PathBuf, ListedWorktree>;
 
 impl SourceClone {
-    pub fn new(git: &Git, root: &WorkerRoot) -> SourceClone {
-        SourceClone { git: git.clone(), root: root.path.clone(), branch: root.config.repo.branch.clone() }
+    pub fn new(git: &Git, root: &WorkerRoot, is_dry: bool) -> SourceClone {
+        let branch = root.config.repo.branch.clone();
+        SourceClone { git: git.clone(), root: root.path.clone(), branch, is_dry }
     }
 
     /// The ref of the default branch as of the last fetch.
@@ -88,7 +91,8 @@ impl SourceClone {
         require_source(source)?;
         let there = self.commit(source, &format!("refs/heads/{}", self.branch))?;
         let here = self.commit(&self.root, &self.base())?;
-        match there.is_some() && there == here {
+        // A dry run judges by the commits that the root has.
+        match there.is_some() && there == here || self.is_dry && here.is_some() {
             true => Ok(here.unwrap_or_default()),
             false => self.fetch().and_then(|()| self.require_base()),
         }

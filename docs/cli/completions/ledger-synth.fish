@@ -257,7 +257,7 @@ complete -c ledger-synth -n "__fish_ledger_synth_using_subcommand doctor" -l col
 always\t'Always'
 never\t'Never'"
 complete -c ledger-synth -n "__fish_ledger_synth_using_subcommand doctor" -l root -d 'The directory of the ledger: `worktree` (thoughts/shared/handoffs in this worktree), `main` (the same in the main checkout) or a path [env: LEDGER_SYNTH_ROOT] [default: worktree]' -r -F
-complete -c ledger-synth -n "__fish_ledger_synth_using_subcommand doctor" -l repair -d 'Repair everything that can be repaired without losing anything'
+complete -c ledger-synth -n "__fish_ledger_synth_using_subcommand doctor" -l repair -d 'Repair everything that can be repaired without losing anything; asks first, and exits with 3 if nobody can be asked'
 complete -c ledger-synth -n "__fish_ledger_synth_using_subcommand doctor" -l yes -d 'Do not ask for confirmation'
 complete -c ledger-synth -n "__fish_ledger_synth_using_subcommand doctor" -s n -l dry-run -d 'Show what would be done and change nothing'
 complete -c ledger-synth -n "__fish_ledger_synth_using_subcommand doctor" -l json -d 'Answer in JSON: one document, or JSON Lines for lists'

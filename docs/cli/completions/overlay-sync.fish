@@ -389,7 +389,7 @@ complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand doctor" -s C -
 complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand doctor" -l color -d 'When to use colours' -r -f -a "auto\t'On a terminal'
 always\t'Always'
 never\t'Never'"
-complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand doctor" -l repair -d 'Repair everything that can be repaired without losing anything'
+complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand doctor" -l repair -d 'Repair everything that can be repaired without losing anything; asks first, and exits with 3 if nobody can be asked'
 complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand doctor" -l yes -d 'Do not ask for confirmation'
 complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand doctor" -s n -l dry-run -d 'Show what would be done and change nothing'
 complete -c overlay-sync -n "__fish_overlay_sync_using_subcommand doctor" -l json -d 'Answer in JSON: one document, or JSON Lines for lists'

@@ -211,7 +211,7 @@ complete -c sweatfile-apply -n "__fish_sweatfile_apply_using_subcommand doctor" 
 complete -c sweatfile-apply -n "__fish_sweatfile_apply_using_subcommand doctor" -l color -d 'When to use colours' -r -f -a "auto\t'On a terminal'
 always\t'Always'
 never\t'Never'"
-complete -c sweatfile-apply -n "__fish_sweatfile_apply_using_subcommand doctor" -l repair -d 'Repair everything that can be repaired without losing anything'
+complete -c sweatfile-apply -n "__fish_sweatfile_apply_using_subcommand doctor" -l repair -d 'Repair everything that can be repaired without losing anything; asks first, and exits with 3 if nobody can be asked'
 complete -c sweatfile-apply -n "__fish_sweatfile_apply_using_subcommand doctor" -l yes -d 'Do not ask for confirmation'
 complete -c sweatfile-apply -n "__fish_sweatfile_apply_using_subcommand doctor" -s n -l dry-run -d 'Show what would be done and change nothing'
 complete -c sweatfile-apply -n "__fish_sweatfile_apply_using_subcommand doctor" -l json -d 'Answer in JSON: one document, or JSON Lines for lists'

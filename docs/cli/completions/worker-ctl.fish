@@ -433,7 +433,7 @@ complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand doctor" -l color -
 always\t'Always'
 never\t'Never'"
 complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand doctor" -l root -d 'Use the root in DIR [env: WORKER_CTL_ROOT] [default: the root above the current directory, else the one recorded in this repository; outside of any repository ~/workers]' -r -F
-complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand doctor" -l repair -d 'Repair everything that can be repaired without losing anything'
+complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand doctor" -l repair -d 'Repair everything that can be repaired without losing anything; asks first, and exits with 3 if nobody can be asked'
 complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand doctor" -l yes -d 'Do not ask for confirmation'
 complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand doctor" -l rebuild -d 'Rebuild the state from the worktrees, the backups and the event log'
 complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand doctor" -s n -l dry-run -d 'Show what would be done and change nothing'

@@ -53,7 +53,7 @@ complete -c worktree-spawn -n "__fish_worktree_spawn_needs_command" -f -a "repai
 complete -c worktree-spawn -n "__fish_worktree_spawn_needs_command" -f -a "mcp" -d 'Serve an agent\'s tools over MCP on stdin and stdout'
 complete -c worktree-spawn -n "__fish_worktree_spawn_needs_command" -f -a "config" -d 'Print the settings in force, each with its source'
 complete -c worktree-spawn -n "__fish_worktree_spawn_needs_command" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
-complete -c worktree-spawn -n "__fish_worktree_spawn_using_subcommand subtree" -l task -d 'The task of the agent, which is kept in a file' -r
+complete -c worktree-spawn -n "__fish_worktree_spawn_using_subcommand subtree" -l task -d 'The task of the agent, which is kept in a file; `-` reads it from stdin' -r
 complete -c worktree-spawn -n "__fish_worktree_spawn_using_subcommand subtree" -l task-file -d 'A file with the task, or `-` for stdin' -r -F
 complete -c worktree-spawn -n "__fish_worktree_spawn_using_subcommand subtree" -l agent -d 'The agent program that will work there [env: WORKTREE_SPAWN_AGENT] [default: claude]' -r
 complete -c worktree-spawn -n "__fish_worktree_spawn_using_subcommand subtree" -l from -d 'Start at this commit instead of HEAD' -r
@@ -80,7 +80,7 @@ complete -c worktree-spawn -n "__fish_worktree_spawn_using_subcommand subtree" -
 complete -c worktree-spawn -n "__fish_worktree_spawn_using_subcommand subtree" -s q -l quiet -d 'Leave notices out; warnings and errors stay'
 complete -c worktree-spawn -n "__fish_worktree_spawn_using_subcommand subtree" -s v -l verbose -d 'Say more'
 complete -c worktree-spawn -n "__fish_worktree_spawn_using_subcommand subtree" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c worktree-spawn -n "__fish_worktree_spawn_using_subcommand worker" -l task -d 'The task of the agent, which is kept in a file' -r
+complete -c worktree-spawn -n "__fish_worktree_spawn_using_subcommand worker" -l task -d 'The task of the agent, which is kept in a file; `-` reads it from stdin' -r
 complete -c worktree-spawn -n "__fish_worktree_spawn_using_subcommand worker" -l task-file -d 'A file with the task, or `-` for stdin' -r -F
 complete -c worktree-spawn -n "__fish_worktree_spawn_using_subcommand worker" -l agent -d 'The agent program that will work there [env: WORKTREE_SPAWN_AGENT] [default: claude]' -r
 complete -c worktree-spawn -n "__fish_worktree_spawn_using_subcommand worker" -l launcher -d 'Start the agent with this launcher: tmux, zellij, none, or a command line with {id} {slug} {path} {cmd} [env: WORKTREE_SPAWN_LAUNCHER] [default: none]' -r
@@ -276,7 +276,7 @@ complete -c worktree-spawn -n "__fish_worktree_spawn_using_subcommand doctor" -s
 complete -c worktree-spawn -n "__fish_worktree_spawn_using_subcommand doctor" -l color -d 'When to use colours' -r -f -a "auto\t'On a terminal'
 always\t'Always'
 never\t'Never'"
-complete -c worktree-spawn -n "__fish_worktree_spawn_using_subcommand doctor" -l repair -d 'Repair everything that can be repaired without losing anything'
+complete -c worktree-spawn -n "__fish_worktree_spawn_using_subcommand doctor" -l repair -d 'Repair everything that can be repaired without losing anything; asks first, and exits with 3 if nobody can be asked'
 complete -c worktree-spawn -n "__fish_worktree_spawn_using_subcommand doctor" -l yes -d 'Do not ask for confirmation'
 complete -c worktree-spawn -n "__fish_worktree_spawn_using_subcommand doctor" -s n -l dry-run -d 'Show what would be done and change nothing'
 complete -c worktree-spawn -n "__fish_worktree_spawn_using_subcommand doctor" -l json -d 'Answer in JSON: one document, or JSON Lines for lists'

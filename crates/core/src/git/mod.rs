@@ -176,7 +176,7 @@ impl Git {
                 format!("no usable git repository at {}", cwd.display()),
             )
             .because(anyhow::anyhow!(git_said(&output)))
-            .hint("run the command inside a git work tree, or name one with `-C DIR`"));
+            .hint("run the command inside a git work tree, name one with `-C DIR`, or make one with `git init`"));
         };
         if lines.len() > 5 {
             return Err(Failure::new(

@@ -33,7 +33,12 @@ enum LedgerRepair {
 
 pub fn run(ui: &Ui, env: &Env, ledger_args: &LedgerArgs, args: &Args) -> Result<Exit> {
     let ledger = Ledger::find(ui, env, ledger_args)?;
-    let mut findings = look_at_events(env, &ledger)?;
+    let mut findings = match look_at_events(env, &ledger) {
+        Err(failure) if failure.exit == Exit::Bad => {
+            vec![Finding::bad("events", failure.to_string(), failure.hints.join("; "), None)]
+        }
+        findings => findings?,
+    };
     findings.extend(look_at_clone(&ledger)?);
     doctor::run(ui, &findings, args.doctor, |repair| match repair {
         LedgerRepair::Synthesise => refresh(ui, env, &ledger).map(drop),

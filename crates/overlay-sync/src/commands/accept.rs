@@ -9,6 +9,8 @@ use crate::apply::verdict::HeldVerdict;
 use crate::flags::OverlayFlags;
 
 /// Let a held text spread as it is
+///
+/// Exits with 1 if no such text is held, or if it conflicts elsewhere.
 #[derive(clap::Args, Debug)]
 #[command(after_help = "Example:\n  overlay-sync accept 3f2a9c01d7be")]
 pub struct Args {

@@ -23,7 +23,19 @@ pub struct Args {
 struct SyncAll;
 
 pub fn run(ui: &Ui, env: &Env, flags: &OverlayFlags, args: &Args) -> Result<Exit> {
-    let overlay = Overlay::find(ui, env, flags)?;
+    let overlay = match Overlay::find(ui, env, flags) {
+        Err(failure) if failure.kind == "malformed" => {
+            // What is damaged must be reported here, and not end the report.
+            let fix = failure.hints.join("; ");
+            return doctor::run(
+                ui,
+                &[Finding::<SyncAll>::bad("state", failure.to_string(), fix, None)],
+                args.doctor,
+                |SyncAll| Ok(()),
+            );
+        }
+        overlay => overlay?,
+    };
     doctor::run(ui, &check(&overlay)?, args.doctor, |SyncAll| {
         let mut disk = Disk::open(env, &overlay, Some(overlay.lock()?))?;
         let mut workspaces = overlay.workspaces(&[])?;

@@ -7,6 +7,7 @@ use serde::Serialize;
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::fs;
+use shopfloor_core::text::printable;
 use shopfloor_core::ui::Ui;
 
 use crate::flags::{ConflictChoice, OverlayFlags};
@@ -79,6 +80,9 @@ fn merge_files(ui: &Ui, env: &Env, flags: &OverlayFlags, args: &Args) -> Result<
     if args.write {
         if merged.bytes != overlay && !ui.is_dry() {
             fs::replace(&env.cwd.join(&args.overlay), &merged.bytes, None)?;
+        }
+        if ui.is_dry() && merged.bytes != overlay && !ui.is_json() {
+            ui.line(format!("would write {}", printable(&args.overlay.to_string_lossy())));
         }
         if ui.is_json() {
             ui.json(&WriteAnswer { path: args.overlay.to_string_lossy(), conflicts });

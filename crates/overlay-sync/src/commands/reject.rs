@@ -9,6 +9,8 @@ use crate::apply::verdict::HeldVerdict;
 use crate::flags::OverlayFlags;
 
 /// Give the workspace the overlay's text instead of the held one, which is kept
+///
+/// Exits with 1 if no such text is held.
 #[derive(clap::Args, Debug)]
 #[command(after_help = "Example:\n  overlay-sync reject 3f2a9c01d7be")]
 pub struct Args {

@@ -25,6 +25,8 @@ use crate::tool::TOOL;
 
 /// Put a displaced text back, or write it to another file
 ///
+/// Exits with 1 if nothing has this hash or id.
+///
 /// Without --to it replaces the file in the current workspace, as an edit like any other. The text
 /// that is there is kept.
 #[derive(clap::Args, Debug)]

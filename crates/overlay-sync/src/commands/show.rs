@@ -13,6 +13,8 @@ use crate::facts::overlay::Overlay;
 use crate::flags::OverlayFlags;
 
 /// Print a displaced text byte for byte; for a conflict's id the losing side
+///
+/// Exits with 1 if nothing has this hash or id.
 #[derive(clap::Args, Debug)]
 #[command(after_help = "Example:\n  overlay-sync show 3f2a9c")]
 pub struct Args {

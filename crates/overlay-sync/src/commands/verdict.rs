@@ -31,7 +31,9 @@ pub fn run(ui: &Ui, env: &Env, flags: &OverlayFlags, id: &str, verdict: HeldVerd
     if ui.is_dry() {
         let (_, path, held) = find_held(&Workspace::load_all(&overlay.store.workspaces())?, id)?;
         match ui.is_json() {
-            true => ui.json(&VerdictAnswer { id: held.id(&path), path: &path, accepted: false }),
+            true => {
+                ui.json(&VerdictAnswer { id: held.id(&path), path: &path, accepted: verdict == HeldVerdict::Accept })
+            }
             false => ui.line(format!("would {verb} {}: {}", printable(&path.to_string()), printable(&held.why))),
         }
         return Ok(Exit::Done);

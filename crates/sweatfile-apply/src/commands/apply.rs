@@ -14,7 +14,7 @@ use crate::worktree::OpenWorktree;
 /// Set up this worktree (the default)
 ///
 /// Takes these steps in order: excludes, files, .sweatshop-env, setup commands. Running it again changes only what
-/// differs, and does not change what a person has edited since.
+/// differs, and does not change what a person has edited since. Exits with 3 if something needs approval.
 #[derive(clap::Args, Debug)]
 #[command(
     after_help = "Example:\n  sweatfile-apply apply --dry-run --json | jq -r '.files[] | select(.action == \"created\").path'"

@@ -13,6 +13,8 @@ use crate::facts::{self, LayerDirs, LoadOptions};
 use crate::failure::FailureKind;
 
 /// Approve the repository's sweatfile as it is now, for all worktrees of this clone
+///
+/// Exits with 3 if a person declines, or nobody can be asked.
 #[derive(clap::Args, Debug)]
 #[command(after_help = "Example:\n  sweatfile-apply approve")]
 pub struct Args {

@@ -86,7 +86,10 @@ pub fn choose(state: &State, names: &[String], all: bool) -> Result<Vec<Worker>>
             let distinct: BTreeSet<&String> = names.iter().collect();
             distinct.into_iter().map(|name| state.require(name).cloned()).collect()
         }
-        _ => Err(Failure::usage("name workers, or use `--all`").hint("`worker-ctl status` lists them")),
+        ([], false) => Err(Failure::usage("name workers, or use `--all`").hint("`worker-ctl status` lists them")),
+        ([_, ..], true) => {
+            Err(Failure::usage("name workers or use `--all`, but not both").hint("leave one of them out"))
+        }
     }
 }
 

@@ -12,6 +12,7 @@ use shopfloor_core::ui::{Spinner, Ui};
 use crate::excludes;
 use crate::facts::agents;
 use crate::identity::AgentKind;
+use crate::known_agent::{KnownAgent, MCP_FILE, OWN_MCP_FILE};
 use crate::layout;
 use crate::native::Native;
 use crate::place::Place;
@@ -52,9 +53,27 @@ pub fn add_excludes(repo: &Repo, patterns: &[String]) -> Result<()> {
     repo.rewrite_exclude(|text| Ok(excludes::with(text, patterns)))
 }
 
-/// Restores the lines that keep children out of their parents' status.
+/// Restores the lines that keep children and their files out of their parents' status.
 pub fn restore_excludes(place: &Place) -> Result<()> {
-    add_excludes(&place.repo(), &state_lines().collect::<Vec<_>>())
+    add_excludes(&place.repo(), &needed_excludes(place)?)
+}
+
+/// Whether such a line is missing.
+pub fn lacks_excludes(place: &Place) -> Result<bool> {
+    let before = place.repo().read_exclude()?;
+    Ok(excludes::with(&before, &needed_excludes(place)?) != before)
+}
+
+/// The lines for all agents, and the one for `.mcp.json` while there is a subtree that has this file of ours.
+fn needed_excludes(place: &Place) -> Result<Vec<String>> {
+    let all = agents::all(place)?;
+    let is_ours = |known: &KnownAgent| {
+        known.agent.kind == AgentKind::Subtree
+            && known.worktree.path.join(MCP_FILE).exists()
+            && !known.worktree.path.join(OWN_MCP_FILE).exists()
+    };
+    let mcp = all.iter().any(is_ours).then(|| excludes::MCP.to_owned());
+    Ok(state_lines().chain(mcp).collect())
 }
 
 /// Deletes the lines that hid a worktree that is gone: its own, and that for `.mcp.json` with the last subtree.

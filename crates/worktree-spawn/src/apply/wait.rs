@@ -159,9 +159,11 @@ impl<'a> EventWait<'a> {
             }
             let Some(event) = self.spool.read(&entry)? else {
                 // If the file still exists, a later version wrote it. It is left for a program that knows that version.
+                let path = entry.path.display();
                 if entry.path.exists() && self.newer.insert(entry.id) {
-                    let path = entry.path.display();
                     self.warnings.push(format!("{path} is newer than this program knows; it is left there"));
+                } else if self.spool.is_bad(&entry) {
+                    self.warnings.push(format!("{path} is damaged; it is kept in {}", self.spool.bad_dir().display()));
                 }
                 continue;
             };

@@ -3,15 +3,19 @@
 use shopfloor_core::doctor::{self, DoctorArgs, Finding};
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Failure, Result};
+use shopfloor_core::fs;
 use shopfloor_core::ui::Ui;
 
 use super::repair;
+use crate::apply::records;
 use crate::apply::repair::lacks_files;
 use crate::facts::moved::moved;
 use crate::facts::{agents, repository};
+use crate::identity::AgentKind;
 use crate::journal::{self, RemovalJournal, SpawnJournal};
 use crate::place::Place;
 use crate::settings::{Flags, Settings};
+use crate::spool;
 
 /// Show what is wrong with worktrees and records, and how to repair it: exit 0 if nothing is, 1 if something is
 #[derive(clap::Args, Clone, Debug)]
@@ -90,6 +94,25 @@ fn check_worktrees(env: &Env, place: &Place) -> Result<Vec<Finding<RepairAll>>> 
         findings.push(Finding::bad("worktrees", detail, fix, None));
     }
     let all = agents::all(place)?;
+    for known in &all {
+        if let Some(why) = &known.error {
+            let (id, path) = (&known.agent.id, known.worktree.path.display());
+            let fix = format!("look at the agent in {path}, then remove it with `worktree-spawn remove {id} --force`");
+            findings.push(Finding::bad("agents", format!("the record of {id} is damaged: {why}"), fix, None));
+        }
+    }
+    if all.iter().any(|known| known.agent.kind == AgentKind::Subtree) && records::lacks_excludes(place)? {
+        let detail = "info/exclude lacks lines that hide agents' files".to_owned();
+        findings.push(mendable("excludes", detail, "add the lines".into()));
+    }
+    for spool in spool::all(&place.shared())? {
+        let bad = fs::list(&spool.bad_dir())?.len();
+        if bad > 0 {
+            let detail = format!("{bad} files for {} are no events", spool.session);
+            let fix = format!("read and delete them: {}", spool.bad_dir().display());
+            findings.push(Finding::bad("events", detail, fix, None));
+        }
+    }
     for known in all.iter().filter(|known| known.is_managed && !known.worktree.is_lost && lacks_files(known)) {
         let id = &known.agent.id;
         let (detail, fix) = (format!("{id} has lost its configuration"), format!("restore the configuration of {id}"));

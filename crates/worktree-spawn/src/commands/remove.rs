@@ -22,6 +22,8 @@ use crate::plan::removal::{AgentRemoval, RemovalRequest, plan};
 use crate::settings::{Flags, Settings};
 
 /// Remove agents' worktrees or seats, and their branches if everything on them is merged
+///
+/// Exits with 1 if something would be lost.
 #[derive(clap::Args, Clone, Debug, Default)]
 #[command(after_help = "Example:\n  worktree-spawn remove main.feature-a")]
 pub struct Args {

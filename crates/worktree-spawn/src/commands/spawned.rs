@@ -19,7 +19,7 @@ use crate::settings::Settings;
 /// The task of an agent.
 #[derive(Args, Clone, Debug, Default)]
 pub struct TaskArgs {
-    /// The task of the agent, which is kept in a file
+    /// The task of the agent, which is kept in a file; `-` reads it from stdin
     #[arg(long, value_name = "TEXT", allow_hyphen_values = true, conflicts_with = "task_file")]
     pub task: Option<String>,
     /// A file with the task, or `-` for stdin
@@ -30,20 +30,34 @@ pub struct TaskArgs {
 impl TaskArgs {
     /// Reads the task.
     pub fn read(&self, ui: &Ui, env: &Env) -> Result<Option<Vec<u8>>> {
-        if let Some(text) = &self.task {
-            return Ok(Some(text.clone().into_bytes()));
-        }
-        let Some(file) = &self.task_file else { return Ok(None) };
-        if file.as_os_str() == "-" {
-            return ui.input_up_to(fs::STATE_LIMIT).map(Some);
-        }
-        let path = env.cwd.join(file);
-        fs::read_text(&path)?.map(Some).ok_or_else(|| {
-            SpawnFailure::NotFound
-                .with(Exit::Bad, format!("there is no task file {}", path.display()))
-                .hint("name a file that is there, `-` for stdin, or give the text with `--task`")
-        })
+        let task = match (&self.task, &self.task_file) {
+            (None, None) => return Ok(None),
+            (Some(text), _) if text == "-" => ui.input_up_to(fs::STATE_LIMIT)?,
+            (Some(text), _) => text.clone().into_bytes(),
+            (None, Some(file)) if file.as_os_str() == "-" => ui.input_up_to(fs::STATE_LIMIT)?,
+            (None, Some(file)) => {
+                let path = env.cwd.join(file);
+                fs::read_text(&path)?.ok_or_else(|| {
+                    SpawnFailure::NotFound
+                        .with(Exit::Bad, format!("there is no task file {}", path.display()))
+                        .hint("name a file that is there, `-` for stdin, or give the text with `--task`")
+                })?
+            }
+        };
+        checked_task(task).map(Some)
     }
+}
+
+/// A task that an agent can read. Exit 2 for one that is empty, not UTF-8, or has a NUL byte.
+fn checked_task(task: Vec<u8>) -> Result<Vec<u8>> {
+    let text = std::str::from_utf8(&task).map_err(|_| Failure::malformed("the task is not UTF-8"))?;
+    if text.contains('\0') {
+        return Err(Failure::malformed("the task contains a NUL byte"));
+    }
+    if text.trim().is_empty() {
+        return Err(Failure::usage("the task is empty").hint("leave `--task` out, or say what is to be done"));
+    }
+    Ok(task)
 }
 
 /// Whether and how the agent is started.

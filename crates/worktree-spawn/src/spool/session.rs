@@ -176,6 +176,16 @@ impl Spool {
         }
     }
 
+    /// Where files are kept that could not be read.
+    pub fn bad_dir(&self) -> PathBuf {
+        self.dir.join("bad")
+    }
+
+    /// Whether the file of an event was moved there.
+    pub fn is_bad(&self, entry: &SpoolEntry) -> bool {
+        entry.path.file_name().is_some_and(|name| self.bad_dir().join(name).exists())
+    }
+
     /// Moves a file that is not an event to `bad/`. It is never deleted.
     fn set_aside(&self, path: &Path) -> Result<()> {
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();

@@ -56,6 +56,45 @@ fn an_event_waits_until_somebody_takes_it() {
 }
 
 #[test]
+fn a_damaged_event_is_told_and_kept() {
+    let w = World::new();
+    let app = app(&w);
+    let x = subtree(&app, &["x"]);
+    x.spawn(&["notify", "info", "lost?"]).exit(0);
+    let new = app.path.join(".git/shopfloor/worktree-spawn/session/root/new");
+    let file = std::fs::read_dir(&new).unwrap().next().unwrap().unwrap().path();
+    std::fs::write(&file, "{\"v\":1,").unwrap();
+    app.spawn(&["wait", "--timeout", "0s"]).exit(124).err_has("is damaged; it is kept in");
+    app.spawn(&["doctor"]).exit(1).out_has("1 files for root are no events");
+}
+
+#[test]
+fn a_task_comes_from_stdin_and_is_a_text() {
+    let w = World::new();
+    let app = app(&w);
+    app.sh("echo 'Write it' | worktree-spawn subtree a --task -").exit(0);
+    assert_eq!(app.read(".shopfloor/worktrees/a/.shopfloor/task.md"), "Write it\n");
+    app.spawn(&["subtree", "b", "--task", " "]).exit(2).err_has("the task is empty");
+    app.sh("printf 'a\\0b' | worktree-spawn subtree b --task-file -").exit(2).err_has("NUL");
+    assert!(!app.has(".shopfloor/worktrees/b"));
+}
+
+#[test]
+fn doctor_finds_what_repair_mends() {
+    let w = World::new();
+    let app = app(&w);
+    subtree(&app, &["x"]);
+    app.spawn(&["doctor"]).exit(0).out_has("ok ");
+    app.write(".git/info/exclude", "");
+    app.spawn(&["doctor", "--repair", "-n"]).exit(0).out_has("would add the lines");
+    assert_eq!(app.read(".git/info/exclude"), "");
+    app.spawn(&["doctor", "--repair"]).exit(3).err_has("--yes");
+    app.spawn(&["doctor", "--repair", "--yes"]).exit(0).out_has("fixed ");
+    assert!(app.read(".git/info/exclude").contains("/.mcp.json"));
+    app.spawn(&["remove", "x"]).exit(0).out_has("removed main.x\n");
+}
+
+#[test]
 fn events_that_do_not_match_stay() {
     let w = World::new();
     let app = app(&w);
@@ -143,7 +182,7 @@ fn no_event_is_dropped_and_a_bad_file_is_set_aside() {
     std::fs::write(spool(&app, "root", "new/00000000000000000301.json"), "{\"v\":1,\"id\":301,").unwrap();
     std::fs::write(spool(&app, "root", "new/00000000000000000302.json"), "").unwrap();
     x.spawn(&["notify", "info", "after"]).exit(0);
-    let events = app.spawn(&["wait", "--count", "301"]).exit(0).json_lines();
+    let events = app.spawn(&["wait", "--count", "301"]).exit(0).any_err().json_lines();
     assert_eq!(text(&events[300], "/message"), "after");
     assert_eq!((events[300]["id"].as_u64(), count(&app, "root", "bad")), (Some(303), 2));
     // No number is given twice if the file `seq` is lost or damaged.
