@@ -140,7 +140,7 @@ pub const PROGRAMS: &[AgentProgram] = &[
         ask_permissions: &[],
         model: None,
         task: TaskDelivery::Argv(&["-i", "{task}"]),
-        resume: &[],
+        resume: &["--resume", "latest"],
         ready: r"^ [>*!] +Type your message",
         ready_secs: 60,
         dialogs: &[],
@@ -183,11 +183,12 @@ pub const PROGRAMS: &[AgentProgram] = &[
     AgentProgram {
         name: "opencode",
         versions: &["1.18.33"],
-        worker_command: &["opencode", "--model", "{model}"],
-        skip_permissions: &[],
+        worker_command: &["opencode", "{skip_permissions}", "--model", "{model}"],
+        skip_permissions: &["--auto"],
         ask_permissions: &[],
         model: None,
         task: TaskDelivery::Argv(&["--prompt", "{task}"]),
+        // With `--continue` it does not submit the text of `--prompt`.
         resume: &[],
         ready: "Ask anything",
         ready_secs: 30,

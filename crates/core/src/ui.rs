@@ -200,6 +200,11 @@ impl Ui {
         }
     }
 
+    /// Says, with `-v` only, that a command found everything as it should be.
+    pub fn nothing_to_do(&self) {
+        self.detail("there was nothing to do");
+    }
+
     /// A warning; never dropped.
     pub fn warn(&self, text: impl Display) {
         self.say("warning: ", AnsiColor::Yellow.on_default().bold(), &text.to_string());

@@ -111,27 +111,38 @@ impl LayerLine {
 impl Report {
     /// Prints a line for each item that changed, or in a dry run would change, with the reason.
     pub fn print(&self, ui: &Ui) {
-        let did = |action: ItemAction, word: &'static str| match (ui.is_dry(), action) {
+        let lines = self.lines(ui.is_dry());
+        lines.iter().for_each(|line| ui.line(line));
+        if lines.is_empty() {
+            ui.nothing_to_do();
+        }
+    }
+
+    /// A line for each item that was not as wanted.
+    fn lines(&self, is_dry: bool) -> Vec<String> {
+        let mut lines = Vec::new();
+        let did = |action: ItemAction, word: &'static str| match (is_dry, action) {
             (true, ItemAction::Created) => format!("would have {word}"),
             (false, ItemAction::Created) => word.to_owned(),
             (_, action) => action.to_string(),
         };
         for exclude in self.excludes.iter().filter(|e| e.action != ItemAction::Unchanged) {
-            ui.line(format!("{} exclude {}", did(exclude.action, "created"), printable(&exclude.pattern)));
+            lines.push(format!("{} exclude {}", did(exclude.action, "created"), printable(&exclude.pattern)));
         }
         for file in self.files.iter().filter(|f| f.action != ItemAction::Unchanged) {
-            ui.line(format!("{} {} ({})", did(file.action, "created"), printable(&file.path), printable(&file.why)));
+            lines.push(format!("{} {} ({})", did(file.action, "created"), printable(&file.path), printable(&file.why)));
         }
         if self.env.action != ItemAction::Unchanged {
             let why = printable(self.env.why.as_deref().unwrap_or_default());
-            ui.line(format!("{} {} ({why})", did(self.env.action, "updated"), env_file::FILE));
+            lines.push(format!("{} {} ({why})", did(self.env.action, "updated"), env_file::FILE));
         }
         for setup in self.setup.iter().filter(|s| s.action != ItemAction::Unchanged) {
             let status = match setup.status {
                 Some(status) if status != 0 => format!(" (status {status})"),
                 _ => String::new(),
             };
-            ui.line(format!("{} setup {}{status}", did(setup.action, "finished"), printable(&setup.command)));
+            lines.push(format!("{} setup {}{status}", did(setup.action, "finished"), printable(&setup.command)));
         }
+        lines
     }
 }

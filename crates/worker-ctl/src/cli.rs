@@ -107,16 +107,23 @@ pub enum Command {
     /// Create a root for a repository: a clone without a checkout, a configuration and a state
     ///
     /// `--source` names the repository [default: the current one]. `--branch` names the branch that accepted work lands
-    /// on [default: the repository's default branch, whichever branch is checked out].
+    /// on [default: the repository's default branch, whichever branch is checked out]. Exits with 1 if there is a root
+    /// already.
     #[command(after_help = "Example:\n  worker-ctl init --source ~/src/app --target ~/workers")]
     Init(init::Args),
     /// Create a worker with a branch, a worktree and a record in the state
+    ///
+    /// Exits with 1 if there is a worker, a branch or a directory of this name.
     #[command(after_help = "Example:\n  worker-ctl add adam --role-prompt 'You write tests first.'")]
     Add(add::Args),
     /// Keep all sessions up and patrol until interrupted; with names, only start those sessions
+    ///
+    /// Exits with 1 if a program does not take input, and with 75 if another `up` runs.
     #[command(after_help = "Example:\n  worker-ctl up --detach\n  worker-ctl up adam")]
     Up(up::Args),
     /// End all sessions and keep their tasks
+    ///
+    /// Exits with 75 if a running `up` does not end.
     #[command(after_help = "Example:\n  worker-ctl down")]
     Down(down::Args),
     /// Show all workers
@@ -137,9 +144,13 @@ pub enum Command {
     #[command(after_help = "Example:\n  worker-ctl message adam 'Use the helper in auth.rs'")]
     Message(message::Args),
     /// Attach your terminal to a worker's session
+    ///
+    /// Exits with 1 if it has no session.
     #[command(after_help = "Example:\n  worker-ctl attach adam")]
     Attach(attach::Args),
     /// Print the screen of a worker's terminal
+    ///
+    /// Exits with 1 if it has no session.
     #[command(after_help = "Example:\n  worker-ctl peek adam --lines 50")]
     Peek(peek::Args),
     /// Wait until workers reach a state: exit 124 when the time is up, 1 when they cannot reach it
@@ -163,6 +174,8 @@ pub enum Command {
     #[command(after_help = "Example:\n  worker-ctl accept adam")]
     Accept(accept::Args),
     /// Rebase a worker's work onto the default branch; on a conflict, ask the worker to resolve it
+    ///
+    /// Exits with 1 if the work conflicts, or cannot be rebased as it is.
     #[command(after_help = "Example:\n  worker-ctl rebase adam")]
     Rebase(rebase::Args),
     /// Check for problems and show how to repair them: exit 0 without problems, 1 with problems

@@ -310,7 +310,8 @@ complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand wait" -l color -d 
 always\t'Always'
 never\t'Never'"
 complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand wait" -l root -d 'Use the root in DIR [env: WORKER_CTL_ROOT] [default: the root above the current directory, else the one recorded in this repository; outside of any repository ~/workers]' -r -F
-complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand wait" -l any -d 'Wait until one of the workers is in the state, not all of them'
+complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand wait" -l all -d 'Wait for all workers'
+complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand wait" -l any -d 'Wait until one of them is in the state, not all'
 complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand wait" -s n -l dry-run -d 'Show what would be done and change nothing'
 complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand wait" -l json -d 'Answer in JSON: one document, or JSON Lines for lists'
 complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand wait" -s q -l quiet -d 'Leave notices out; warnings and errors stay'

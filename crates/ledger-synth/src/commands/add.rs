@@ -37,6 +37,8 @@ use crate::view::View;
 /// Write an event and print its path
 ///
 /// Without a section, the body is read from stdin. Values may begin with a dash.
+///
+/// Exits with 1 if there is no such question, or with `--commit` while a merge or rebase is in progress.
 #[derive(clap::Args, Clone, Debug)]
 #[command(
     after_help = "Example:\n  ledger-synth add --now 'Review' --done 'Wrote the parser' --done '- handled dashes' --decision lexer='by hand' --checkpoint 5:validated\n  printf 'now: Review\\nthis_session:\\n- Wrote the parser\\n' | ledger-synth add --agent toast --synth"

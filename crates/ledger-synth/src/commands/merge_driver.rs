@@ -21,6 +21,8 @@ use crate::tool::TOOL;
 use crate::view::{self, FORMAT, View};
 
 /// Merge `current.md` when git asks for it, from the events of both sides
+///
+/// Exits with 1 if the text outside of the events conflicts, as git expects of a driver.
 #[derive(clap::Args, Clone, Debug)]
 #[command(
     after_help = "Example:\n  git config merge.ledger-synth.driver 'ledger-synth merge-driver %O %A %B --path %P --label %Y'     # as `install` does"

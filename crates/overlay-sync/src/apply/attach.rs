@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use shopfloor_core::env::Env;
 use shopfloor_core::error::Result;
+use shopfloor_core::hash::Digest;
 use shopfloor_core::lock::Lock;
 
 use super::converge::SyncOutcome;
@@ -17,18 +18,22 @@ use crate::refusal::Refusal;
 /// Attaches the worktree of the current directory.
 pub fn attach_here(env: &Env, overlay: &Overlay) -> Result<SyncOutcome> {
     let worktree = (overlay.repo.require_worktree()?.to_path_buf(), overlay.repo.git_dir.clone());
-    Ok(attach(env, overlay, vec![worktree])?.0)
+    Ok(attach(env, overlay, vec![worktree])?.outcome)
+}
+
+/// What attaching did.
+pub struct Attached {
+    pub outcome: SyncOutcome,
+    pub workspaces: Vec<Workspace>,
+    /// Those that were not attached before.
+    pub new: Vec<Digest>,
 }
 
 /// Attaches worktrees, each given by its root and private git directory, and brings them in step.
-pub fn attach(
-    env: &Env,
-    overlay: &Overlay,
-    worktrees: Vec<(PathBuf, PathBuf)>,
-) -> Result<(SyncOutcome, Vec<Workspace>)> {
+pub fn attach(env: &Env, overlay: &Overlay, worktrees: Vec<(PathBuf, PathBuf)>) -> Result<Attached> {
     let lock: Lock = overlay.create()?;
     let known = Workspace::load_all(&overlay.store.workspaces())?;
-    let mut attached = Vec::new();
+    let (mut workspaces, mut new) = (Vec::new(), Vec::new());
     for (root, git_dir) in worktrees {
         let workspace = match known_as(overlay, &known, &root, &git_dir)? {
             Some(workspace) => {
@@ -39,14 +44,15 @@ pub fn attach(
                 let workspace = Workspace::new(&root, &git_dir);
                 workspace.save(&overlay.store.workspaces())?;
                 workspace.write_mark(&overlay.dir)?;
+                new.push(workspace.id);
                 workspace
             }
         };
-        attached.push(workspace);
+        workspaces.push(workspace);
     }
     let mut disk = Disk::open(env, overlay, Some(lock))?;
-    let outcome = sync(env, overlay, &mut disk, &mut attached)?;
-    Ok((outcome, attached))
+    let outcome = sync(env, overlay, &mut disk, &mut workspaces)?;
+    Ok(Attached { outcome, workspaces, new })
 }
 
 /// The workspace that a worktree is attached as already. Workspaces that were at its place before are forgotten, or

@@ -21,6 +21,8 @@ use crate::refusal::Refusal;
 use crate::store::RESERVED;
 
 /// Copy files into the overlay and manage them from now on
+///
+/// Exits with 1 if git does not ignore a file, or if something is held or in conflict afterwards.
 #[derive(clap::Args, Debug)]
 #[command(after_help = "Example:\n  overlay-sync add .env.local")]
 pub struct Args {

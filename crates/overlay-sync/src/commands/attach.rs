@@ -10,7 +10,7 @@ use shopfloor_core::ui::Ui;
 
 use super::preview::preview;
 use super::workspaces::WorkspaceArgs;
-use crate::apply::attach::attach;
+use crate::apply::attach::{Attached, attach};
 use crate::apply::report::{exit, narrate};
 use crate::facts::overlay::{Overlay, worktrees_at};
 use crate::flags::OverlayFlags;
@@ -19,7 +19,8 @@ use crate::manifest::{Workspace, WorkspaceKeys};
 /// Copy the overlay into workspaces and keep them in step from now on
 ///
 /// Only files that git ignores and does not track in the workspace are copied. A file that exists
-/// there is merged, never overwritten. Without a path the current worktree is attached.
+/// there is merged, never overwritten. Without a path the current worktree is attached. Exits with 1
+/// if something is held or in conflict afterwards.
 #[derive(clap::Args, Debug)]
 #[command(
     after_help = "Example:\n  git worktree list --porcelain -z | sed -zn 's/^worktree //p' | overlay-sync attach -z -"
@@ -53,13 +54,17 @@ pub fn run(ui: &Ui, env: &Env, flags: &OverlayFlags, args: &Args) -> Result<Exit
         };
         let workspaces: Vec<Workspace> = worktrees.iter().map(find).collect();
         let exit = preview(ui, env, &overlay, &workspaces)?;
-        workspaces.iter().for_each(|workspace| tell(ui, workspace, "would attach"));
+        let is_new = |workspace: &&Workspace| ui.is_json() || !known.iter().any(|known| known.id == workspace.id);
+        workspaces.iter().filter(is_new).for_each(|workspace| tell(ui, workspace, "would attach"));
         return Ok(exit);
     }
-    let (outcome, attached) = attach(env, &overlay, worktrees)?;
+    let Attached { outcome, workspaces, new } = attach(env, &overlay, worktrees)?;
     narrate(ui, &outcome);
-    for workspace in &attached {
-        tell(ui, workspace, "attached");
+    for workspace in &workspaces {
+        match ui.is_json() || new.contains(&workspace.id) {
+            true => tell(ui, workspace, "attached"),
+            false => ui.detail(format!("{} is attached already", workspace.root.display())),
+        }
     }
     Ok(exit(&outcome))
 }

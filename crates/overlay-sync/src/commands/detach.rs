@@ -16,6 +16,8 @@ use crate::flags::OverlayFlags;
 use crate::manifest::{Workspace, WorkspaceKeys};
 
 /// Sync workspaces a last time, then leave them alone; without a path all of them
+///
+/// Exits with 1 if something is held or in conflict; a workspace where something is held stays attached.
 #[derive(clap::Args, Debug)]
 #[command(after_help = "Example:\n  overlay-sync detach ../feature && git worktree remove ../feature")]
 pub struct Args {
@@ -44,6 +46,9 @@ pub fn run(ui: &Ui, env: &Env, flags: &OverlayFlags, args: &Args) -> Result<Exit
     let workspaces = overlay.workspaces(&args.workspaces.read(ui, env)?)?;
     let outcome = sync(env, &overlay, &mut disk, &mut workspaces.clone())?;
     print(ui, &outcome);
+    if workspaces.is_empty() {
+        ui.nothing_to_do();
+    }
     for workspace in &workspaces {
         // Detaching it would forget what waits there.
         if outcome.troubled.contains(&workspace.id) {

@@ -49,6 +49,9 @@ pub fn run(ui: &Ui, env: &Env, flags: &OverlayFlags, args: &Args) -> Result<Exit
     }
     let outcome = sync(env, &overlay, &mut disk, &mut workspaces)?;
     print(ui, &outcome);
+    if outcome.events.is_empty() && exit(&outcome) == Exit::Done {
+        ui.nothing_to_do();
+    }
     Ok(exit(&outcome))
 }
 

@@ -17,6 +17,8 @@ use crate::state;
 const STARTER: &str = include_str!("../starter.toml");
 
 /// Write a commented starter sweatfile into the main checkout
+///
+/// Exits with 1 if there is one already.
 #[derive(clap::Args, Debug)]
 #[command(after_help = "Example:\n  $EDITOR \"$(sweatfile-apply init)\"")]
 pub struct Args {}

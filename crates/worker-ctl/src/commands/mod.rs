@@ -176,6 +176,9 @@ pub fn print_statuses(site: &Site<'_>, names: &[String], done: &[String]) -> Res
         true => site.ui.json(&statuses(&store::load(&site.root.path)?, names)),
         false => done.iter().for_each(|line| site.ui.done(printable(line))),
     }
+    if done.is_empty() {
+        site.ui.nothing_to_do();
+    }
     Ok(Exit::Done)
 }
 

@@ -29,6 +29,10 @@ pub fn run(site: &Site<'_>, args: &Args) -> Result<Exit> {
     commands::recover(site)?;
     let state = store::load(&site.root.path)?;
     let workers = commands::choose(&state, &args.workers, args.all)?;
+    if workers.is_empty() {
+        site.ui.nothing_to_do();
+        return Ok(Exit::Done);
+    }
     commands::renew_base(site);
     // Check all workers before removing the first one.
     let check = |worker: &Worker| Ok(describe_nuke(worker, &removal::check_losses(site, worker, args.force)?));

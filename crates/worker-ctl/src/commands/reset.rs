@@ -23,6 +23,10 @@ pub struct Args {
 pub fn run(site: &Site<'_>, args: &Args) -> Result<Exit> {
     commands::recover(site)?;
     let workers = commands::choose(&store::load(&site.root.path)?, &args.workers, args.all)?;
+    if workers.is_empty() {
+        site.ui.nothing_to_do();
+        return Ok(Exit::Done);
+    }
     // Check all workers before resetting the first one.
     commands::renew_base(site);
     workers.iter().try_for_each(|worker| removal::check_losses(site, worker, args.force).map(drop))?;

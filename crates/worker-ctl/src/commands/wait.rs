@@ -22,12 +22,14 @@ const STATES: [&str; 7] = ["idle", "working", "needs_review", "rejected", "rebas
 #[derive(Debug, ClapArgs)]
 pub struct Args {
     /// The workers
-    #[arg(required = true)]
     pub workers: Vec<String>,
+    /// Wait for all workers
+    #[arg(long)]
+    pub all: bool,
     /// Wait for this state: idle, working, needs_review, rejected, rebasing, error or offline
     #[arg(long = "for", value_name = "STATE")]
     pub state: String,
-    /// Wait until one of the workers is in the state, not all of them
+    /// Wait until one of them is in the state, not all
     #[arg(long)]
     pub any: bool,
     /// Give up after this time: 90s, 30m, 2h
@@ -36,13 +38,15 @@ pub struct Args {
 }
 
 pub fn run(site: &Site<'_>, args: &Args) -> Result<Exit> {
-    let Args { workers: names, state, any, timeout } = args;
+    let Args { state, any, timeout, .. } = args;
     if !STATES.contains(&state.as_str()) {
         return Err(
             Failure::usage(format!("no worker is ever `{state}`")).hint(format!("name one of {}", STATES.join(", ")))
         );
     }
     let limit = flag_duration("--timeout", timeout)?;
+    let chosen = commands::choose(&store::load(&site.root.path)?, &args.workers, args.all)?;
+    let names: Vec<String> = chosen.into_iter().map(|worker| worker.name).collect();
     let start = Instant::now();
     let mut last = None::<Instant>;
     loop {
@@ -52,10 +56,9 @@ pub fn run(site: &Site<'_>, args: &Args) -> Result<Exit> {
             commands::look(site)?;
             last = Some(Instant::now());
         }
-        let Progress { reached, stuck } = read_progress(site, args)?;
+        let Progress { reached, stuck } = read_progress(site, &names, state)?;
         if reached.len() == names.len() || *any && !reached.is_empty() {
-            let there = if *any { &reached } else { names };
-            return commands::print_statuses(site, there, there);
+            return commands::print_statuses(site, &reached, &reached);
         }
         if stuck.len() == names.len() || !*any && !stuck.is_empty() {
             return Err(Failure::new(
@@ -86,15 +89,15 @@ struct Progress {
     stuck: Vec<String>,
 }
 
-fn read_progress(site: &Site<'_>, args: &Args) -> Result<Progress> {
+fn read_progress(site: &Site<'_>, names: &[String], wanted: &str) -> Result<Progress> {
     let state = store::load(&site.root.path)?;
     let is_kept_up = daemon::is_running(&site.root.path)?;
     let mut progress = Progress { reached: Vec::new(), stuck: Vec::new() };
-    for name in &args.workers {
+    for name in names {
         let worker = state.require(name)?;
-        if worker.status() == args.state {
+        if worker.status() == wanted {
             progress.reached.push(name.clone());
-        } else if let Some(why) = obstacle(worker, &args.state, is_kept_up) {
+        } else if let Some(why) = obstacle(worker, wanted, is_kept_up) {
             progress.stuck.push(format!("{name} {why}"));
         }
     }

@@ -11,6 +11,8 @@ use crate::facts::environment::{OPTIONAL, variables};
 use crate::facts::{agents, repository};
 
 /// Print an agent's environment, for `eval`
+///
+/// Exits with 1 if several agents have this slug.
 #[derive(clap::Args, Clone, Debug)]
 #[command(after_help = "Example:\n  eval \"$(worktree-spawn env main.feature-a)\"")]
 pub struct Args {

@@ -76,6 +76,9 @@ pub fn run(ui: &Ui, env: &Env, _args: &Args) -> Result<Exit> {
     order.sort_by_key(|known| {
         (known.agent.kind != AgentKind::Worker, std::cmp::Reverse(known.worktree.path.components().count()))
     });
+    if order.is_empty() {
+        ui.nothing_to_do();
+    }
     for known in &order {
         // The first look is taken without the lock, because other processes wait for that; an agent that is to go is
         // looked at again.

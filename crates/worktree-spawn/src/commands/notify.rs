@@ -12,6 +12,8 @@ use crate::event::EventStatus;
 use crate::facts::repository;
 
 /// Send an event to the parent, which is kept until the parent takes it
+///
+/// Exits with 1 if the agent has no parent.
 #[derive(clap::Args, Clone, Debug)]
 #[command(
     after_help = "Example:\n  worktree-spawn notify success 'All tests pass'\n  git log --oneline -3 | worktree-spawn notify info -"

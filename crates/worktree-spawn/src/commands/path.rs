@@ -10,6 +10,8 @@ use shopfloor_core::ui::Ui;
 use crate::facts::{agents, repository};
 
 /// Print the path of the worktree in which an agent works
+///
+/// Exits with 1 if several agents have this slug.
 #[derive(clap::Args, Clone, Debug)]
 #[command(after_help = "Example:\n  cd \"$(worktree-spawn path feature-a)\"")]
 pub struct Args {

@@ -1,5 +1,7 @@
 //! `repair`: finish what killed commands began, reconnect moved worktrees, restore exclude lines.
 
+use std::cell::Cell;
+
 use serde::Serialize;
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Result};
@@ -46,13 +48,20 @@ type Tell<'t> = &'t dyn Fn(RepairSubject, String);
 
 pub fn run(ui: &Ui, env: &Env, _args: &Args) -> Result<Exit> {
     let place = repository::find(env)?;
-    let tell = |what: RepairSubject, text: String| match ui.is_json() {
-        true => ui.json(&RepairAnswer { what, detail: &text, done: !ui.is_dry() }),
-        false => ui.done(printable(&text)),
+    let told = Cell::new(false);
+    let tell = |what: RepairSubject, text: String| {
+        told.set(true);
+        match ui.is_json() {
+            true => ui.json(&RepairAnswer { what, detail: &text, done: !ui.is_dry() }),
+            false => ui.done(printable(&text)),
+        }
     };
     match ui.is_dry() {
         true => preview(env, &place, &tell)?,
         false => repair_all(env, &place, &tell)?,
+    }
+    if !told.get() {
+        ui.nothing_to_do();
     }
     Ok(Exit::Done)
 }

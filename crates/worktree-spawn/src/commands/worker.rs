@@ -20,6 +20,8 @@ use crate::settings::{Flags, Settings};
 use crate::slug::slug;
 
 /// Give an agent a seat in this worktree, and print its id
+///
+/// Exits with 1 if an agent of this name has the seat already.
 #[derive(clap::Args, Clone, Debug, Default)]
 #[command(after_help = "Example:\n  worktree-spawn worker rust-impl --agent gemini --task-file task.md")]
 pub struct Args {

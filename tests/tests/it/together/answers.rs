@@ -337,3 +337,41 @@ fn every_answer_has_the_documented_keys_and_no_others() {
     }
     assert!(wrong.is_empty(), "{} problems:\n{}", wrong.len(), wrong.join("\n"));
 }
+
+#[test]
+fn a_command_that_has_nothing_to_do_is_silent_and_says_so_with_v() {
+    let w = World::new();
+    let floor = Floor::new(&w);
+    let app = &floor.app;
+    app.commit(".gitignore", ".env\n.x\n.sweatshop-env\n");
+    w.area("[files.x]\ncontent = \"x\"\n");
+    app.write(".env", "A=1\n");
+    app.run("ledger-synth", &["install"]).exit(0).any_err();
+    app.run("ledger-synth", &["add", "--agent", "ann", "--now", "n"]).exit(0);
+    app.run("overlay-sync", &["add", ".env"]).exit(0);
+    for line in [
+        "sweatfile-apply apply",
+        "sweatfile-apply env review",
+        "sweatfile-apply remove",
+        "overlay-sync attach",
+        "overlay-sync sync",
+        "overlay-sync detach",
+        "ledger-synth",
+        "ledger-synth archive",
+        "ledger-synth prune",
+        "worktree-spawn repair",
+        "worktree-spawn gc",
+        "worker-ctl patrol",
+        "worker-ctl down",
+        "worker-ctl nuke --all --yes",
+        "worker-ctl reset --all",
+    ] {
+        let words: Vec<&str> = line.split(' ').collect();
+        let at = if words[0] == "worker-ctl" { &floor.root } else { app };
+        at.run(words[0], &words[1..]).exit(0).any_err();
+        let again = at.run(words[0], &words[1..]).exit(0);
+        assert_eq!(again.stdout, "", "{line}");
+        let told = at.run(words[0], &[&words[1..], &["-v"]].concat()).exit(0).any_err();
+        assert_eq!((told.stdout.as_str(), told.stderr.is_empty()), ("", false), "{line}");
+    }
+}

@@ -37,6 +37,9 @@ fn wait_ends_at_once_when_the_state_cannot_be_reached() {
     floor.ctl(&["down"]).exit(0);
     wait(&["eve", "--for", "idle"]).exit(1).err_has("eve is offline");
     wait(&["eve", "--for", "offline"]).exit(0);
+    let all = wait(&["--all", "--for", "offline", "--any", "--json"]).exit(0).json();
+    assert_eq!((all["workers"].as_array().unwrap().len(), text(&all, "/workers/0/name")), (1, "eve"));
+    wait(&["--for", "offline"]).exit(2).err_has("name workers, or use `--all`");
 }
 
 #[test]

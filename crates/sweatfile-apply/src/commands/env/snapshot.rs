@@ -5,6 +5,7 @@ use shopfloor_core::error::{Exit, Result};
 use shopfloor_core::ui::Ui;
 
 use super::change::require_usable;
+use crate::env_file;
 use crate::snapshot;
 use crate::state;
 use crate::worktree::OpenWorktree;
@@ -30,9 +31,12 @@ pub fn run(ui: &Ui, worktree: &OpenWorktree, _args: &Args) -> Result<Exit> {
     } else if !dry_run {
         snapshot::save(&worktree.repo, Some(&require_usable(worktree)?.variables()))?;
     }
+    let took = if dry_run { "would take" } else { "took" };
     if ui.is_json() {
         let path = state::snapshot(&worktree.repo).to_string_lossy().into_owned();
         ui.json(&SnapshotAnswer { path, created: !is_kept && !dry_run });
+    } else if !is_kept {
+        ui.done(format!("{took} a snapshot of {}", env_file::FILE));
     }
     Ok(Exit::Done)
 }
