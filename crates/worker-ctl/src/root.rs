@@ -5,6 +5,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
+use shopfloor_core::agents::{self, AgentProgram};
 use shopfloor_core::config::expand_home;
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Failure, Result};
@@ -70,6 +71,12 @@ impl WorkerRoot {
     /// The table of a worker's agent: as `config.toml` says now, else as it was when the worker was created.
     pub fn agent_of(&self, worker: &Worker) -> Result<AgentTable> {
         self.agent(self.worker(&worker.name).agent.as_ref().unwrap_or(&worker.agent))
+    }
+
+    /// The program that a worker runs, if it runs a preset.
+    pub fn preset_of(&self, worker: &Worker) -> Option<&'static AgentProgram> {
+        let name = self.worker(&worker.name).agent.as_ref().unwrap_or(&worker.agent).clone();
+        agents::find(&name).filter(|_| !self.config.agents.contains_key(&name))
     }
 
     /// The argv of a worker's agent.

@@ -76,7 +76,7 @@ pub fn start(site: &Site<'_>, worker: &Worker) -> Result<Pane> {
             Ok(Readiness::TimedOut(last)) => {
                 transition::record(site, &worker.name, &Input::SessionUp { pane: pane.id.clone(), pid: pane.pid })?;
                 transition::record(site, &worker.name, &Input::Fault { reason: Fault::NotReady })?;
-                return Err(not_ready(worker, &last));
+                return Err(not_ready(site, worker, &last));
             }
             Err(failure) => {
                 if let Some(end) = tmux.pane_of(worker)?.and_then(|pane| pane.end) {
@@ -96,11 +96,16 @@ pub fn start(site: &Site<'_>, worker: &Worker) -> Result<Pane> {
 }
 
 /// The failure of a program that runs, but does not take input.
-fn not_ready(worker: &Worker, last: &[String]) -> Failure {
+fn not_ready(site: &Site<'_>, worker: &Worker, last: &[String]) -> Failure {
     let name = &worker.name;
-    Failure::new(Exit::No, "not_ready", format!("the program of {name} runs, but does not take input yet"))
-        .details(last.iter().map(|line| format!("  {}", printable(line))))
-        .hint(format!("answer what it asks with `worker-ctl attach {name}`, then run `worker-ctl up {name}`"))
+    let failure =
+        Failure::new(Exit::No, "not_ready", format!("the program of {name} runs, but does not take input yet"))
+            .details(last.iter().map(|line| format!("  {}", printable(line))))
+            .hint(format!("answer what it asks with `worker-ctl attach {name}`, then run `worker-ctl up {name}`"));
+    match site.root.preset_of(worker) {
+        Some(_) => failure.hint("`worker-ctl doctor` tells whether its version was tried"),
+        None => failure,
+    }
 }
 
 fn record_end(site: &Site<'_>, worker: &Worker, agent: &AgentTable, pane: &str, end: Session) -> Result<()> {

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use clap::Args as ClapArgs;
+use shopfloor_core::agents::AgentProgram;
 use shopfloor_core::doctor::{self, DoctorArgs, Finding};
 use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::proc;
@@ -12,6 +13,7 @@ use crate::apply::rebuild;
 use crate::apply::repair::{self, Repair};
 use crate::clone::{PUSH_URL, is_rebasing};
 use crate::commands;
+use crate::facts::version;
 use crate::layout;
 use crate::note::Fault;
 use crate::site::Site;
@@ -70,13 +72,25 @@ fn check_programs(site: &Site<'_>, state: &State) -> Vec<Finding<Repair>> {
     }
     let is_there =
         |name: &str| if name.contains('/') { Path::new(name).is_file() } else { proc::find(site.env, name).is_some() };
+    let presets: Vec<_> = state.workers.values().filter_map(|worker| site.root.preset_of(worker)).collect();
     names
         .into_iter()
-        .map(|name| match is_there(&name) {
-            true => Finding::good("programs", name),
-            false => Finding::bad("programs", format!("{name} is not installed"), format!("install {name}"), None),
+        .map(|name| match (is_there(&name), presets.iter().find(|program| program.worker_command[0] == name)) {
+            (true, Some(program)) => Finding::good("programs", describe_version(site, program)),
+            (true, None) => Finding::good("programs", name),
+            (false, _) => Finding::bad("programs", format!("{name} is not installed"), format!("install {name}"), None),
         })
         .collect()
+}
+
+/// A program with its version. Another version than those that were tried is no problem in itself.
+fn describe_version(site: &Site<'_>, program: &AgentProgram) -> String {
+    let AgentProgram { name, versions, .. } = program;
+    match version::installed(site, program.worker_command[0]) {
+        Some(version) if versions.contains(&version.as_str()) => format!("{name} {version}"),
+        Some(version) => format!("{name} {version}; its preset was tried with {}", versions.join(" and ")),
+        None => format!("{name} of an unknown version; its preset was tried with {}", versions.join(" and ")),
+    }
 }
 
 /// Invalid records, timestamps in the future, workers off their branch, and faults.

@@ -4,3 +4,4 @@ pub mod conflicts;
 pub mod losses;
 pub mod processes;
 pub mod standing;
+pub mod version;

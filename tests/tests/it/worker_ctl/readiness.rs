@@ -72,3 +72,24 @@ fn a_text_is_passed_where_the_table_says_and_a_rejection_continues_the_conversat
     let first = format!("--continue|--yolo|{}|-i|Your work was reviewed", git_dir.display());
     assert!(words().contains(&first), "{}", words());
 }
+
+#[test]
+fn doctor_tells_the_version_of_a_preset_and_whether_it_was_tried() {
+    let w = World::new();
+    let floor = Floor::new(&w);
+    floor.ctl(&["add", "adam", "--agent", "codex"]).exit(0);
+    let doctor = || floor.ctl(&["doctor"]);
+    let adds = |body: &str| w.program("codex", body);
+    adds("echo codex-cli 0.169.0");
+    doctor().exit(0).out_has("ok      programs   codex 0.169.0\n");
+    adds("echo codex-cli 9.9.9-beta");
+    doctor().exit(0).out_has("codex 9.9.9; its preset was tried with 0.169.0\n");
+    adds("echo no number; exit 1");
+    doctor().exit(0).out_has("codex of an unknown version; its preset was tried with 0.169.0\n");
+    // A program that prints without end is stopped.
+    adds("exec yes");
+    doctor().exit(0).out_has("codex of an unknown version");
+    // A table of one's own is not compared.
+    table(&floor, "codex", &["codex"], "");
+    doctor().exit(0).out_has("ok      programs   codex\n");
+}
