@@ -85,7 +85,7 @@ impl SettingsForm {
 pub const PROGRAMS: &[AgentProgram] = &[
     AgentProgram {
         name: "claude",
-        versions: &["2.1.330", "2.1.197"],
+        versions: &["2.1.330"],
         // `--allowedTools` takes every word that follows, so another flag must come between it and the task.
         worker_command: &["claude", "--allowedTools", "{allowed_tools}", "--model", "{model}", "{skip_permissions}"],
         skip_permissions: &["--dangerously-skip-permissions"],

@@ -136,6 +136,11 @@ impl AgentTable {
             Dialog::Menu(Menu { when, choose }) => vec![when, choose],
             Dialog::Keys(KeyedDialog { pattern, .. }) => vec![pattern],
         });
+        if let Some(word) = self.task.iter().find(|word| word.contains("{task}") && *word != "{task}") {
+            return Err(Failure::malformed(format!(
+                "`{{task}}` must be a word of its own in `task`, not part of `{word}`"
+            )));
+        }
         self.strip.iter().chain(&self.ready.pattern).chain(dialogs).try_for_each(|pattern| regex(pattern).map(drop))
     }
 }

@@ -118,7 +118,7 @@ pub enum Command {
     Add(add::Args),
     /// Keep all sessions up and patrol until interrupted; with names, only start those sessions
     ///
-    /// Exits with 1 if a program does not take input, and with 75 if another `up` runs.
+    /// With names, exits with 1 if a program does not take input; without names, exits with 75 if another `up` runs.
     #[command(after_help = "Example:\n  worker-ctl up --detach\n  worker-ctl up adam")]
     Up(up::Args),
     /// End all sessions and keep their tasks
@@ -145,12 +145,12 @@ pub enum Command {
     Message(message::Args),
     /// Attach your terminal to a worker's session
     ///
-    /// Exits with 1 if it has no session.
+    /// Exits with 1 if there is no such worker, or it has no session.
     #[command(after_help = "Example:\n  worker-ctl attach adam")]
     Attach(attach::Args),
     /// Print the screen of a worker's terminal
     ///
-    /// Exits with 1 if it has no session.
+    /// Exits with 1 if there is no such worker, or it has no session.
     #[command(after_help = "Example:\n  worker-ctl peek adam --lines 50")]
     Peek(peek::Args),
     /// Wait until workers reach a state: exit 124 when the time is up, 1 when they cannot reach it
@@ -170,7 +170,8 @@ pub enum Command {
     Reject(reject::Args),
     /// Land a worker's work on the source's default branch as one commit
     ///
-    /// Exits with 1 if the work cannot land as it is, or conflicts; then the worker is asked to resolve that.
+    /// Exits with 1 if the work cannot land as it is. If it conflicts, that is also 1, and the worker is asked to resolve
+    /// the conflict.
     #[command(after_help = "Example:\n  worker-ctl accept adam")]
     Accept(accept::Args),
     /// Rebase a worker's work onto the default branch; on a conflict, ask the worker to resolve it

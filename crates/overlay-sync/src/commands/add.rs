@@ -22,7 +22,7 @@ use crate::store::RESERVED;
 
 /// Copy files into the overlay and manage them from now on
 ///
-/// Exits with 1 if git does not ignore a file, or if something is held or in conflict afterwards.
+/// Exits with 1 if there is no such file, or if git does not ignore it.
 #[derive(clap::Args, Debug)]
 #[command(after_help = "Example:\n  overlay-sync add .env.local")]
 pub struct Args {

@@ -17,7 +17,8 @@ use crate::manifest::{Workspace, WorkspaceKeys};
 
 /// Sync workspaces a last time, then leave them alone; without a path all of them
 ///
-/// Exits with 1 if something is held or in conflict; a workspace where something is held stays attached.
+/// Exits with 1 if a path is not attached, or something is held or in conflict; a workspace where something is held
+/// stays attached.
 #[derive(clap::Args, Debug)]
 #[command(after_help = "Example:\n  overlay-sync detach ../feature && git worktree remove ../feature")]
 pub struct Args {

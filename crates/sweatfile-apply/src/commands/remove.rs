@@ -73,7 +73,7 @@ fn print(ui: &Ui, items: &RemovedItems) {
     let word = if ui.is_dry() { "would have removed" } else { "removed" };
     items.files.iter().for_each(|path| ui.line(format!("{word} {}", printable(path))));
     items.excludes.iter().for_each(|pattern| ui.line(format!("{word} exclude {}", printable(pattern))));
-    if items.files.is_empty() && items.excludes.is_empty() {
+    if items.files.is_empty() && items.excludes.is_empty() && items.left.is_empty() {
         ui.nothing_to_do();
     }
     items.left.iter().for_each(|left| ui.line(format!("left {}", printable(&left.to_string()))));

@@ -143,10 +143,13 @@ pub fn restart_with(site: &Site<'_>, worker: &Worker, text: &str, conversation: 
         argv.push(typing::file_prompt(&file));
         argv.extend(after);
     } else {
-        // tmux passes on at most 16 KB, so a shell reads the text from the file. The `x` preserves trailing line ends.
-        let script = r#"file=$1; shift; text=$(cat "$file"; printf x); exec "$@" "${text%x}""#;
-        let file = file.to_string_lossy().into_owned();
-        argv.splice(0..0, ["sh".into(), "-c".into(), script.into(), "sh".into(), file]);
+        // tmux passes on at most 16 KB, so a shell reads the text from the file. The `x` preserves trailing line ends. The
+        // words that come after the text come first, and are moved behind it one by one.
+        let script = r#"file=$1 left=$2; shift 2; text=$(cat "$file"; printf x); set -- "$@" "${text%x}"
+            while [ "$left" -gt 0 ]; do set -- "$@" "$1"; shift; left=$((left - 1)); done; exec "$@""#;
+        let (file, left) = (file.to_string_lossy().into_owned(), after.len().to_string());
+        let shell = ["sh".into(), "-c".into(), script.into(), "sh".into(), file, left];
+        argv.splice(0..0, shell.into_iter().chain(after));
     }
     let path = tmux::escape_format(&worker.worktree_path);
     let mut args = vec!["respawn-pane", "-k", "-t", &pane.id, "-c", &path];

@@ -80,13 +80,13 @@ fn start_these(site: &Site<'_>, names: &[String]) -> Result<Exit> {
         .hint("`worker-ctl status` shows the state of each worker"))
 }
 
-/// Starts an `up` in the background. Its output goes to a log.
 /// Those of the workers that have no session.
 fn down<'n>(state: &State, names: &'n [String]) -> Vec<&'n String> {
     let is_up = |name: &String| state.workers.get(name).is_some_and(|worker| worker.session == Session::Up);
     names.iter().filter(|name| !is_up(name)).collect()
 }
 
+/// Starts an `up` in the background. Its output goes to a log.
 fn detach(site: &Site<'_>, patrol: Patrol) -> Result<Exit> {
     store::load(&site.root.path)?;
     if daemon::is_running(&site.root.path)? {

@@ -12,7 +12,7 @@ use crate::facts::{agents, repository};
 
 /// Print an agent's environment, for `eval`
 ///
-/// Exits with 1 if several agents have this slug.
+/// Exits with 1 if no agent, or more than one, has this name.
 #[derive(clap::Args, Clone, Debug)]
 #[command(after_help = "Example:\n  eval \"$(worktree-spawn env main.feature-a)\"")]
 pub struct Args {

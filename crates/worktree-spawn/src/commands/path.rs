@@ -11,7 +11,7 @@ use crate::facts::{agents, repository};
 
 /// Print the path of the worktree in which an agent works
 ///
-/// Exits with 1 if several agents have this slug.
+/// Exits with 1 if no agent, or more than one, has this name.
 #[derive(clap::Args, Clone, Debug)]
 #[command(after_help = "Example:\n  cd \"$(worktree-spawn path feature-a)\"")]
 pub struct Args {

@@ -21,7 +21,7 @@ use crate::slug::slug;
 
 /// Give an agent a seat in this worktree, and print its id
 ///
-/// Exits with 1 if an agent of this name has the seat already.
+/// Exits with 1 if an agent in this worktree has the same slug.
 #[derive(clap::Args, Clone, Debug, Default)]
 #[command(after_help = "Example:\n  worktree-spawn worker rust-impl --agent gemini --task-file task.md")]
 pub struct Args {

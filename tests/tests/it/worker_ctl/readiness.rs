@@ -50,7 +50,7 @@ fn a_text_is_passed_where_the_table_says_and_a_rejection_continues_the_conversat
     let log = w.home("words");
     let body = format!("{{ printf '%s|' \"$@\"; echo; }} >> '{}'; printf '> '; exec sleep 600", log.display());
     w.program("wordy", &body);
-    let more = "delivery = \"argv\"\ntask = [\"-i\", \"{task}\"]\nresume = [\"--continue\"]\n\
+    let more = "delivery = \"argv\"\ntask = [\"-i\", \"{task}\", \"it's last\"]\nresume = [\"--continue\"]\n\
                 skip_permissions = [\"--yolo\", \"{git_dir}\"]\n";
     table(&floor, "words", &["wordy", "{skip_permissions}", "--model", "{model}"], more);
     floor.ctl(&["add", "adam", "--agent", "words"]).exit(0);
@@ -71,6 +71,9 @@ fn a_text_is_passed_where_the_table_says_and_a_rejection_continues_the_conversat
     wait_for(|| words().contains("not so"));
     let first = format!("--continue|--yolo|{}|-i|Your work was reviewed", git_dir.display());
     assert!(words().contains(&first), "{}", words());
+    assert_eq!(words().matches("|it's last|\n").count(), 2, "{}", words());
+    floor.root.write("config.toml", &floor.root.read("config.toml").replace("\"{task}\"", "\"--task={task}\""));
+    floor.ctl(&["status"]).exit(2).err_has("`{task}` must be a word of its own in `task`, not part of `--task={task}`");
 }
 
 #[test]
@@ -92,4 +95,23 @@ fn doctor_tells_the_version_of_a_preset_and_whether_it_was_tried() {
     // A table of one's own is not compared.
     table(&floor, "codex", &["codex"], "");
     doctor().exit(0).out_has("ok      programs   codex\n");
+}
+
+#[test]
+fn a_program_that_asks_after_a_restart_gets_no_text_unless_forced() {
+    let w = World::new();
+    let floor = Floor::new(&w);
+    // The first start shows a prompt, the next ones a question.
+    let script = "if test -e ../../asks; then echo 'Delete all?'; else touch ../../asks; echo '>'; fi; exec cat";
+    table(&floor, "fickle", &["sh", "-c", script], "ready = { pattern = \"^>\", timeout_secs = 1 }\n");
+    floor.ctl(&["add", "adam", "--agent", "fickle"]).exit(0);
+    floor.ctl(&["up", "adam"]).exit(0);
+    floor.ctl(&["start", "--worker", "adam", "--task", "the task"]).exit(0);
+    floor.ctl(&["down"]).exit(0);
+    floor.ctl(&["up", "adam"]).exit(1).err_has("Delete all?");
+    assert_eq!(refused(&floor, &["start", "--resume", "adam"], 4), "not_delivered");
+    assert_eq!(refused(&floor, &["message", "adam", "typed"], 4), "not_delivered");
+    assert_eq!(floor.ctl(&["peek", "adam"]).exit(0).stdout.trim(), "Delete all?");
+    floor.ctl(&["message", "adam", "--force", "typed"]).exit(0);
+    wait_for(|| floor.ctl(&["peek", "adam"]).exit(0).stdout.contains("typed"));
 }

@@ -2,7 +2,7 @@
 
 use shopfloor_core::error::Result;
 
-use crate::note::Note;
+use crate::note::{Fault, Note};
 use crate::plan::machine::{Input, MachineStep, SideEffect};
 use crate::worker::{PendingSend, Session, Task, Worker};
 
@@ -25,6 +25,12 @@ pub(super) fn apply(step: &mut MachineStep<'_>, input: &Input) -> Result<Vec<Sid
         (_, Input::Doubt) => {
             doubt(step);
             Ok(vec![])
+        }
+        // With `--force` a person may answer what the program asks.
+        (_, Input::Resume { force: false } | Input::Message { force: false })
+            if is_up && worker.fault == Some(Fault::NotReady) =>
+        {
+            Err(step.refuse_unready())
         }
         (Task::Idle, Input::Resume { .. }) => {
             Err(step.refuse(format!("{name} has no task"), "give it one with `worker-ctl start`".into()))
