@@ -25,7 +25,7 @@ use crate::tool::TOOL;
 
 /// Put a displaced text back, or write it to another file
 ///
-/// Exits with 1 if nothing has this hash or id.
+/// Exits with 1 if nothing has this hash or id, or if the file of --to exists already.
 ///
 /// Without --to it replaces the file in the current workspace, as an edit like any other. The text
 /// that is there is kept.

@@ -10,9 +10,9 @@ use crate::support::world::{Output, Repo, World, project, text};
 /// The commands whose dry run cannot know how they end: a sync looks at each workspace as the overlay is before.
 const DIFFERENT: [&str; 3] = ["overlay-sync sync", "overlay-sync accept", "overlay-sync reject"];
 
-/// The answers of a day, each with the command that gave it.
+/// The answers of a day, each with the command that gave it, and the commands that exited with 1.
 #[derive(Default)]
-struct Day(Vec<(String, Value)>);
+struct Day(Vec<(String, Value)>, BTreeSet<String>);
 
 impl Day {
     /// Runs a command with `--json`, and then once more as it would have been in a dry run.
@@ -51,6 +51,9 @@ impl Day {
         let out = out.any_status().any_err();
         let is_answer = !out.stdout.starts_with("{\"v\":1,\"error\"");
         assert!(matches!(*out.status, Some(0..=2)) && is_answer, "{out}");
+        if *out.status == Some(1) {
+            self.1.insert(name.to_owned());
+        }
         let records = out.json_lines();
         for record in &records {
             assert_eq!(record["dry_run"], if is_dry { Value::Bool(true) } else { Value::Null }, "{out}");
@@ -303,6 +306,15 @@ fn every_answer_has_the_documented_keys_and_no_others() {
     work(&mut day, &floor);
     let other = w.repo("other");
     day.run_with(&other, "worker-ctl init", &["--target", w.home("others").to_str().unwrap()]);
+
+    // The page of a command that can exit with 1 says so.
+    assert!(day.1.len() > 3, "{:?}", day.1);
+    for name in &day.1 {
+        let words: Vec<&str> = name.split(' ').collect();
+        let page = other.run(words[0], &[&words[1..], &["--help"]].concat()).exit(0).stdout.clone();
+        let is_named = page.split(|c: char| !c.is_alphanumeric()).any(|word| word == "1");
+        assert!(is_named, "`{name} --help` does not say when the command exits with 1");
+    }
 
     let (documented, mut seen, mut wrong) = (documented(), BTreeMap::<&str, BTreeSet<String>>::new(), Vec::new());
     for (name, record) in &day.0 {

@@ -72,8 +72,10 @@ fn a_text_is_passed_where_the_table_says_and_a_rejection_continues_the_conversat
     let first = format!("--continue|--yolo|{}|-i|Your work was reviewed", git_dir.display());
     assert!(words().contains(&first), "{}", words());
     assert_eq!(words().matches("|it's last|\n").count(), 2, "{}", words());
-    floor.root.write("config.toml", &floor.root.read("config.toml").replace("\"{task}\"", "\"--task={task}\""));
+    let config = floor.root.read("config.toml");
+    floor.root.write("config.toml", &config.replace("\"{task}\"", "\"--task={task}\""));
     floor.ctl(&["status"]).exit(2).err_has("`{task}` must be a word of its own in `task`, not part of `--task={task}`");
+    floor.root.write("config.toml", &config);
 }
 
 #[test]

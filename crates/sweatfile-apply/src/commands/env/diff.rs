@@ -12,6 +12,8 @@ use crate::review;
 use crate::worktree::OpenWorktree;
 
 /// List what was added or changed since the snapshot
+///
+/// Exits with 1 if there is no snapshot.
 #[derive(clap::Args, Debug)]
 #[command(after_help = "Example:\n  sweatfile-apply env diff --json | jq -r .key")]
 pub struct Args {
