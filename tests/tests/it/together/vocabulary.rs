@@ -233,3 +233,19 @@ fn help_is_plain_without_a_terminal_and_with_no_color_and_stops_with_its_reader(
         assert!(out.stdout.ends_with(":0\n"), "{name}: {out}");
     }
 }
+
+#[test]
+fn a_closed_stdin_is_an_empty_one() {
+    let w = World::new();
+    let app = w.repo("app");
+    let mut problems = Problems::default();
+    for command in subcommands(&app).iter().filter(|command| !command.is_group()) {
+        let open = command.run(&app, &["-n"], &[]).any_status().any_out().any_err();
+        let required = command.required();
+        let words = command.words.iter().chain(&required).map(String::as_str);
+        let args = ["-c", "exec \"$@\" <&-", "sh", command.tool, "-n"].into_iter().chain(words);
+        let closed = app.run("sh", &args.collect::<Vec<_>>()).any_status().any_out().any_err();
+        let is_alike = *closed.status == *open.status && closed.stdout == open.stdout && closed.stderr == open.stderr;
+        problems.check(is_alike && matches!(*open.status, Some(0..=4)), || format!("{open}\n{closed}"));
+    }
+}
