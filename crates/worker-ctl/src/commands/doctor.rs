@@ -21,7 +21,6 @@ use crate::store::{self, State};
 use crate::tmux::{self, Tmux, default_socket};
 use crate::worker::{Session, Task, Worker};
 
-/// The result of a check.
 #[derive(Debug, ClapArgs)]
 pub struct Args {
     #[command(flatten)]
@@ -31,7 +30,6 @@ pub struct Args {
     pub rebuild: bool,
 }
 
-/// A finding with `--json`.
 pub fn run(site: &Site<'_>, args: &Args) -> Result<Exit> {
     if args.rebuild {
         return rebuild(site, args.doctor.yes);
