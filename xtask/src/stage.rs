@@ -263,16 +263,19 @@ fn ordinary_user() -> Result<(u32, u32)> {
     Ok((number("-u").context("the user has no id")?, number("-g").context("the user has no group id")?))
 }
 
-/// The command lines of a user's processes.
+/// A user's processes, each with its number, its command line and its directory, which tells whose test left it.
 fn living(uid: u32) -> Vec<String> {
     use std::os::unix::fs::MetadataExt;
     let entries = std::fs::read_dir("/proc").into_iter().flatten().filter_map(Result::ok);
     let own = entries.filter(|entry| entry.file_name().to_string_lossy().bytes().all(|b| b.is_ascii_digit()));
     let own = own.filter(|entry| entry.metadata().is_ok_and(|meta| meta.uid() == uid));
-    let line = |dir: PathBuf| {
-        std::fs::read(dir.join("cmdline")).ok().map(|line| String::from_utf8_lossy(&line).replace('\0', " "))
+    let told = |entry: std::fs::DirEntry| {
+        let line = String::from_utf8_lossy(&std::fs::read(entry.path().join("cmdline")).ok()?).replace('\0', " ");
+        let dir = std::fs::read_link(entry.path().join("cwd")).unwrap_or_default();
+        let pid = entry.file_name();
+        (!line.is_empty()).then(|| format!("{} ({} in {})", line.trim_end(), pid.display(), dir.display()))
     };
-    own.filter_map(|entry| line(entry.path())).filter(|line| !line.is_empty()).collect()
+    own.filter_map(told).collect()
 }
 
 /// A directory on a file system of this kind. Dropping it deletes it.
