@@ -9,7 +9,7 @@ pub struct AgentProgram {
     /// The versions that it was tried with, newest first.
     pub versions: &'static [&'static str],
     /// The words that start it for a worker. `{model}`, `{skip_permissions}` and `{allowed_tools}` stand for settings,
-    /// `{worktree}`, `{git_dir}` and `{git_common_dir}` for directories. Without a model, `{model}` and the flag before
+    /// `{hooks}` for hooks of ours, `{worktree}`, `{git_dir}` and `{git_common_dir}` for directories. Without a model, `{model}` and the flag before
     /// it are left out.
     pub worker_command: &'static [&'static str],
     /// The words that `{skip_permissions}` stands for if permissions are skipped.
@@ -23,6 +23,8 @@ pub struct AgentProgram {
     /// The words after the program's name that make it continue its last conversation in this directory; none if it
     /// cannot.
     pub resume: &'static [&'static str],
+    /// The words that make it continue the conversation that `{conversation}` stands for.
+    pub resume_conversation: &'static [&'static str],
     /// A regular expression for the line it shows once it takes input.
     pub ready: &'static str,
     /// How many seconds it may take until then.
@@ -40,8 +42,8 @@ pub struct AgentProgram {
     pub launch_line: &'static str,
     /// How it takes its settings.
     pub settings: SettingsForm,
-    /// The event of its own hooks at which a prompt has reached it; none where no hook tells.
-    pub prompt_event: Option<&'static str>,
+    /// Its own hooks; none if it has none that tell what it does.
+    pub hooks: Option<ProgramHooks>,
 }
 
 /// How a program gets a task.
@@ -60,6 +62,48 @@ pub struct ProgramDialog {
     pub when: &'static str,
     /// A regular expression for the wanted line.
     pub choose: &'static str,
+}
+
+/// A program's own hooks, which tell what it does.
+#[derive(Clone, Copy, Debug)]
+pub struct ProgramHooks {
+    /// How a worker's program gets hooks of ours, for its own session alone.
+    pub wiring: HookWiring,
+    /// The events that tell something.
+    pub events: &'static [(&'static str, HookEvent)],
+}
+
+impl ProgramHooks {
+    /// What the event of this name tells.
+    pub fn event(&self, name: &str) -> Option<HookEvent> {
+        self.events.iter().find(|(known, _)| *known == name).map(|(_, event)| *event)
+    }
+}
+
+/// What an event of a hook tells.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum HookEvent {
+    /// The program has started, or its context was cleared.
+    Began,
+    /// It got a prompt.
+    Prompted,
+    /// It runs a tool, or has run one.
+    Works,
+    /// It asks a person.
+    Asks,
+    /// A message of several kinds, which its payload names.
+    Notified,
+    /// Its turn has ended.
+    Rests,
+}
+
+/// How a worker's program gets hooks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum HookWiring {
+    /// From a file of settings that is named after this flag.
+    SettingsFlag(&'static str),
+    /// From the setting `notify`, a command that gets the payload as its last argument.
+    Notify,
 }
 
 /// How a program takes its settings.
@@ -87,12 +131,21 @@ pub const PROGRAMS: &[AgentProgram] = &[
         name: "claude",
         versions: &["2.1.330"],
         // `--allowedTools` takes every word that follows, so another flag must come between it and the task.
-        worker_command: &["claude", "--allowedTools", "{allowed_tools}", "--model", "{model}", "{skip_permissions}"],
+        worker_command: &[
+            "claude",
+            "--allowedTools",
+            "{allowed_tools}",
+            "--model",
+            "{model}",
+            "{hooks}",
+            "{skip_permissions}",
+        ],
         skip_permissions: &["--dangerously-skip-permissions"],
         ask_permissions: &[],
         model: Some("opus"),
         task: TaskDelivery::Argv(&["{task}"]),
         resume: &["--continue"],
+        resume_conversation: &["--resume", "{conversation}"],
         // Its input line has a no-break space after the mark; the marks of its menus have a blank.
         ready: "^❯\u{a0}",
         ready_secs: 30,
@@ -107,19 +160,33 @@ pub const PROGRAMS: &[AgentProgram] = &[
         // `--mcp-config` takes every word that follows as well.
         launch_line: r#"s='{"enabledMcpjsonServers":["shopfloor"]}'; exec claude ${SHOPFLOOR_MCP_CONFIG:+--mcp-config "$SHOPFLOOR_MCP_CONFIG"} --settings "${SHOPFLOOR_SETTINGS:-$s}" ${SHOPFLOOR_TASK_FILE:+"Your task is in the file $SHOPFLOOR_TASK_FILE: read it and carry it out."}"#,
         settings: SettingsForm::Claude,
-        prompt_event: Some("UserPromptSubmit"),
+        hooks: Some(ProgramHooks {
+            wiring: HookWiring::SettingsFlag("--settings"),
+            events: &[
+                ("SessionStart", HookEvent::Began),
+                ("UserPromptSubmit", HookEvent::Prompted),
+                ("PreToolUse", HookEvent::Works),
+                ("PostToolUse", HookEvent::Works),
+                ("PostToolUseFailure", HookEvent::Works),
+                ("PermissionRequest", HookEvent::Asks),
+                ("Notification", HookEvent::Notified),
+                ("Stop", HookEvent::Rests),
+                ("StopFailure", HookEvent::Rests),
+            ],
+        }),
     },
     AgentProgram {
         name: "codex",
         versions: &["0.169.0"],
         // All sessions of one home would share a daemon, with the environment of the first.
-        worker_command: &["codex", "--no-daemon", "{skip_permissions}", "--model", "{model}"],
+        worker_command: &["codex", "--no-daemon", "{skip_permissions}", "{hooks}", "--model", "{model}"],
         skip_permissions: &["--dangerously-bypass-approvals-and-sandbox"],
         // Its sandbox makes the git directory of a linked worktree read-only.
         ask_permissions: &["--add-dir", "{git_dir}", "--add-dir", "{git_common_dir}"],
         model: None,
         task: TaskDelivery::Argv(&["{task}"]),
         resume: &["resume", "--last"],
+        resume_conversation: &["resume", "{conversation}"],
         // The last line names the model once there is a session. The mark alone is also that of its menus.
         ready: r"(?s)^› .*\n  \S+ .* · ",
         ready_secs: 30,
@@ -129,7 +196,7 @@ pub const PROGRAMS: &[AgentProgram] = &[
         leaves: &[],
         launch_line: r#"exec codex --no-daemon ${SHOPFLOOR_AGENT_ID:+-c mcp_servers.shopfloor.command=worktree-spawn -c "mcp_servers.shopfloor.args=[\"mcp\",\"--as\",\"$SHOPFLOOR_AGENT_ID\"]"} ${SHOPFLOOR_TASK_FILE:+"Your task is in the file $SHOPFLOOR_TASK_FILE: read it and carry it out."}"#,
         settings: SettingsForm::Claude,
-        prompt_event: None,
+        hooks: None,
     },
     AgentProgram {
         name: "gemini",
@@ -141,6 +208,7 @@ pub const PROGRAMS: &[AgentProgram] = &[
         model: None,
         task: TaskDelivery::Argv(&["-i", "{task}"]),
         resume: &["--resume", "latest"],
+        resume_conversation: &["--resume", "{conversation}"],
         ready: r"^ [>*!] +Type your message",
         ready_secs: 60,
         dialogs: &[],
@@ -149,7 +217,17 @@ pub const PROGRAMS: &[AgentProgram] = &[
         leaves: &[],
         launch_line: r#"exec gemini --skip-trust ${SHOPFLOOR_TASK_FILE:+-i "Your task is in the file $SHOPFLOOR_TASK_FILE: read it and carry it out."}"#,
         settings: SettingsForm::Gemini,
-        prompt_event: Some("BeforeAgent"),
+        hooks: Some(ProgramHooks {
+            wiring: HookWiring::Notify,
+            events: &[
+                ("SessionStart", HookEvent::Began),
+                ("BeforeAgent", HookEvent::Prompted),
+                ("BeforeTool", HookEvent::Works),
+                ("AfterTool", HookEvent::Works),
+                ("Notification", HookEvent::Notified),
+                ("AfterAgent", HookEvent::Rests),
+            ],
+        }),
     },
     AgentProgram {
         name: "aider",
@@ -170,6 +248,7 @@ pub const PROGRAMS: &[AgentProgram] = &[
         // `--message` would make it end with the task.
         task: TaskDelivery::Paste,
         resume: &[],
+        resume_conversation: &[],
         ready: r"^\S*> ?$",
         ready_secs: 60,
         dialogs: &[],
@@ -178,7 +257,7 @@ pub const PROGRAMS: &[AgentProgram] = &[
         leaves: &[".aider*"],
         launch_line: r#"exec aider --yes-always --no-gitignore --no-check-update --no-show-model-warnings --no-show-release-notes ${SHOPFLOOR_TASK_FILE:+--message-file "$SHOPFLOOR_TASK_FILE"}"#,
         settings: SettingsForm::Claude,
-        prompt_event: None,
+        hooks: None,
     },
     AgentProgram {
         name: "opencode",
@@ -190,6 +269,7 @@ pub const PROGRAMS: &[AgentProgram] = &[
         task: TaskDelivery::Argv(&["--prompt", "{task}"]),
         // With `--continue` it does not submit the text of `--prompt`.
         resume: &[],
+        resume_conversation: &[],
         ready: "Ask anything",
         ready_secs: 30,
         dialogs: &[],
@@ -198,7 +278,7 @@ pub const PROGRAMS: &[AgentProgram] = &[
         leaves: &[],
         launch_line: r#"exec opencode ${SHOPFLOOR_TASK_FILE:+--prompt "Your task is in the file $SHOPFLOOR_TASK_FILE: read it and carry it out."}"#,
         settings: SettingsForm::Claude,
-        prompt_event: None,
+        hooks: None,
     },
 ];
 

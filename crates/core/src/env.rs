@@ -13,7 +13,7 @@ use crate::error::{Exit, Failure, Result};
 /// The process's arguments, variables, directory, clock and terminal.
 #[derive(Clone, Debug)]
 pub struct Env {
-    /// The command line, the program's name first.
+    /// The command line, the program's name first. If it is a path, it is absolute, because `-C` moves [`Env::cwd`].
     pub args: Vec<OsString>,
     /// Every environment variable.
     pub vars: BTreeMap<OsString, OsString>,
@@ -49,8 +49,12 @@ impl Env {
             problem = Some(failure.because(e));
             PathBuf::from("/")
         });
+        let mut args: Vec<OsString> = std::env::args_os().collect();
+        if let Some(name) = args.first_mut().filter(|name| name.as_encoded_bytes().contains(&b'/')) {
+            *name = cwd.join(&*name).into_os_string();
+        }
         let env = Env {
-            args: std::env::args_os().collect(),
+            args,
             vars,
             cwd,
             cwd_named: false,
@@ -60,6 +64,12 @@ impl Env {
             now: now.unwrap_or_else(Timestamp::now),
         };
         (env, problem)
+    }
+
+    /// The path by which this program was called, if it was called by one. A name is looked up on the `PATH` by the
+    /// caller: a file of that name in the current directory is somebody else's.
+    pub fn called_path(&self) -> Option<&Path> {
+        self.args.first().map(Path::new).filter(|path| path.is_absolute())
     }
 
     /// The same surroundings with the current time, for programs that keep running. `SHOPFLOOR_NOW` does not move.

@@ -20,6 +20,10 @@ pub struct AgentTable {
     pub task: Vec<String>,
     /// The words after the program's name that make it continue its last conversation.
     pub resume: Vec<String>,
+    /// The words that make it continue a certain conversation; `{conversation}` stands for its name.
+    pub resume_conversation: Vec<String>,
+    /// The known program whose hooks it has.
+    pub hooks: Option<String>,
     pub ready: Ready,
     /// Keys for what it shows first, whatever that is.
     pub startup_keys: Vec<String>,
@@ -110,6 +114,8 @@ impl AgentTable {
             model: program.model.map(str::to_owned),
             task,
             resume: words(program.resume),
+            resume_conversation: words(program.resume_conversation),
+            hooks: program.hooks.map(|_| program.name.to_owned()),
             delivery,
             ready: Ready { pattern: Some(program.ready.into()), timeout_secs, ..Ready::default() },
             dialogs: program.dialogs.iter().map(dialog).collect(),
@@ -140,6 +146,11 @@ impl AgentTable {
             return Err(Failure::malformed(format!(
                 "`{{task}}` must be a word of its own in `task`, not part of `{word}`"
             )));
+        }
+        if let Some(hooks) = self.hooks.as_deref().filter(|name| agents::find(name).is_none_or(|p| p.hooks.is_none())) {
+            let known: Vec<_> = agents::PROGRAMS.iter().filter(|p| p.hooks.is_some()).map(|p| p.name).collect();
+            return Err(Failure::malformed(format!("`hooks` names `{hooks}`, whose hooks are not known"))
+                .hint(format!("name one of {}", known.join(", "))));
         }
         self.strip.iter().chain(&self.ready.pattern).chain(dialogs).try_for_each(|pattern| regex(pattern).map(drop))
     }

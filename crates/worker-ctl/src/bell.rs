@@ -1,30 +1,44 @@
-//! The bell: names each worker once when it starts to need review.
+//! The bell: names each worker once when it starts to need a person.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 use std::io::{IsTerminal, Write};
+
+use shopfloor_core::text::printable;
 
 use crate::site::Site;
 use crate::store::State;
-use crate::worker::Task;
+use crate::worker::{Activity, Task, Worker};
 
-/// The workers that needed review at the last look.
+/// The workers that needed a person at the last look, each with what for.
 #[derive(Debug, Default)]
 pub struct Bell {
-    seen: Option<BTreeSet<String>>,
+    seen: Option<BTreeMap<String, String>>,
 }
 
 impl Bell {
-    /// Names the workers that started to need review since the last look, and rings on a terminal. The first look is
+    /// Names the workers that started to need a person since the last look, and rings on a terminal. The first look is
     /// silent.
     pub fn look(&mut self, site: &Site<'_>, state: &State) {
-        let waiting = state.workers.values().filter(|worker| worker.task == Task::NeedsReview);
-        let now: BTreeSet<String> = waiting.map(|worker| worker.name.clone()).collect();
+        let now: BTreeMap<String, String> =
+            state.workers.values().filter_map(|worker| Some((worker.name.clone(), need(worker)?))).collect();
         let before = self.seen.replace(now.clone());
-        for name in before.iter().flat_map(|before| now.difference(before)) {
-            site.ui.note(format!("{name} needs review: `worker-ctl review {name}`"));
+        for (name, need) in
+            before.iter().flat_map(|before| now.iter().filter(|(name, need)| before.get(*name) != Some(need)))
+        {
+            site.ui.note(format!("{name} {need}"));
             if site.root.config.defaults.sound_on_review && std::io::stderr().is_terminal() {
                 let _ = std::io::stderr().write_all(b"\x07");
             }
         }
     }
+}
+
+/// What a worker needs a person for, and the command for that.
+fn need(worker: &Worker) -> Option<String> {
+    let name = &worker.name;
+    if worker.activity == Activity::Asks {
+        let question = worker.activity_text.as_deref().map(|text| format!(": {}", printable(text))).unwrap_or_default();
+        return Some(format!("asks{question}: answer with `worker-ctl attach {name}`"));
+    }
+    (worker.task == Task::NeedsReview).then(|| format!("needs review: `worker-ctl review {name}`"))
 }

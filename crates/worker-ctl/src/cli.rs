@@ -200,12 +200,12 @@ pub enum Command {
         after_help = "Example:\n  worker-ctl events --follow --json | jq -r 'select(.to==\"needs_review\").worker'"
     )]
     Events(events::Args),
-    /// Confirm that a text has arrived, for use in an agent's own hooks; always exits 0 with an empty stdout
+    /// Record what an agent's own hook tells; always exits 0 with an empty stdout
     ///
-    /// With this hook, a text that was sent is reported as delivered. Nothing calls it unless you add it to the agent's
-    /// settings.
+    /// The programs of the presets call this in a worker's session: that is how `status` knows what they do, and how a
+    /// text that was sent is known to have arrived. Outside of a worker's session it does nothing.
     #[command(
-        after_help = "Example (Claude Code's settings.json):\n  \"UserPromptSubmit\": [{\"hooks\": [{\"type\": \"command\", \"command\": \"worker-ctl hook claude\"}]}]"
+        after_help = "Example (in settings of Claude Code):\n  \"UserPromptSubmit\": [{\"hooks\": [{\"type\": \"command\", \"command\": \"worker-ctl hook claude\"}]}]"
     )]
     Hook(hook::Args),
     /// Show every setting with its source

@@ -2,8 +2,16 @@
 
 use std::path::{Path, PathBuf};
 
+use shopfloor_core::env::Env;
+use shopfloor_core::proc;
+
 /// The tool's name: its binary, and its state directory.
 pub const TOOL: &str = "worker-ctl";
+
+/// The path of this program: as it was called, else from the PATH.
+pub fn own_program(env: &Env) -> Option<PathBuf> {
+    env.called_path().map(Path::to_path_buf).filter(|path| path.is_file()).or_else(|| proc::find(env, TOOL))
+}
 
 /// A lock that a root has once, as opposed to one per worker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -87,6 +95,11 @@ pub fn journal(root: &Path, worker: &str) -> PathBuf {
 /// The last report of a worker's own hook.
 pub fn receipt(root: &Path, worker: &str) -> PathBuf {
     root.join("hooks").join(format!("{worker}.json"))
+}
+
+/// The settings with hooks that the workers' sessions of a program get.
+pub fn agent_settings(root: &Path, program: &str) -> PathBuf {
+    root.join("agents").join(format!("{program}.json"))
 }
 
 /// The directory of texts that workers read from files.

@@ -21,6 +21,7 @@ mod layout;
 mod log;
 mod note;
 mod receipt;
+mod report;
 mod root;
 mod settings;
 mod site;
@@ -73,7 +74,7 @@ fn run(ui: &Ui, env: &Env, cli: Cli) -> Result<Exit> {
         Command::Doctor(args) => commands::doctor::run(&site()?, args),
         Command::Reset(args) => commands::reset::run(&site()?, args),
         Command::Nuke(args) => commands::nuke::run(&site()?, args),
-        Command::Patrol(_) => commands::patrol::run(&site()?),
+        Command::Patrol(args) => commands::patrol::run(&site()?, args),
         Command::Events(args) => commands::events::run(&site()?, args),
         Command::Hook(args) => commands::hook::run(ui, env, args),
         Command::Config => commands::config::run(&site()?),

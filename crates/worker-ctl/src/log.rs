@@ -12,6 +12,9 @@ use shopfloor_core::time;
 use crate::layout;
 use crate::worker::Worker;
 
+/// The event of a change of the activity alone.
+pub const ACTIVITY: &str = "activity";
+
 /// A log of this size is rotated.
 const MAX_SIZE: u64 = 10 << 20;
 
@@ -33,7 +36,8 @@ pub fn record(
 ) -> Value {
     // `append` sets `seq`.
     json!({ "v": 1, "seq": 0, "time": time::render(now), "worker": after.name, "event": name, "from": before.status(),
-        "to": after.status(), "detail": detail, "task": after.task.word(), "revision": revision })
+        "to": after.status(), "detail": detail, "task": after.task.word(), "revision": revision,
+        "activity": after.activity.word(), "activity_text": after.activity_text })
 }
 
 /// The last record of each worker that has a revision. The key `rejected` is added: the commit of the worker's last
@@ -57,8 +61,11 @@ pub fn last_of_each(root: &Path) -> Result<BTreeMap<String, Value>> {
 /// A record as a line for a person.
 pub fn line(record: &Value) -> String {
     let text = |key: &str| record[key].as_str().unwrap_or_default().to_owned();
-    let change =
-        if record["from"] == record["to"] { text("to") } else { format!("{} -> {}", text("from"), text("to")) };
+    let change = match text("event").as_str() {
+        ACTIVITY => text("activity"),
+        _ if record["from"] == record["to"] => text("to"),
+        _ => format!("{} -> {}", text("from"), text("to")),
+    };
     let line = format!("{}  {}  {}  {change}  {}", text("time"), text("worker"), text("event"), text("detail"));
     line.trim_end().to_owned()
 }

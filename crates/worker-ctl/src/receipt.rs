@@ -48,9 +48,21 @@ impl Receipt {
     }
 }
 
-/// The hash of a text without surrounding white space.
+/// The hash of a text without what programs are known to change in it: they mark a paste, turn tabs into blanks, and add
+/// or drop blanks at the end of lines.
 fn digest(text: &str) -> String {
-    Digest::of(text.trim().as_bytes()).to_string()
+    let mut lines = Vec::new();
+    for line in text.trim().lines() {
+        if !is_paste_mark(line.trim()) {
+            lines.push(line.replace('\t', "    ").trim_end().to_owned());
+        }
+    }
+    Digest::of(lines.join("\n").trim().as_bytes()).to_string()
+}
+
+/// Whether a line is one of those that claude puts around a pasted text.
+fn is_paste_mark(line: &str) -> bool {
+    line == "</pasted_content>" || line.starts_with("<pasted_content ") && line.ends_with('>')
 }
 
 /// The last report of a worker's hook, if there ever was one.

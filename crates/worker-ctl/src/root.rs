@@ -79,8 +79,8 @@ impl WorkerRoot {
         agents::find(&name).filter(|_| !self.config.agents.contains_key(&name))
     }
 
-    /// The argv of a worker's agent.
-    pub fn command(&self, worker: &Worker, agent: &AgentTable) -> Vec<String> {
+    /// The argv of a worker's agent. `hooks` are the words that `{hooks}` stands for.
+    pub fn command(&self, worker: &Worker, agent: &AgentTable, hooks: &[String]) -> Vec<String> {
         let defaults = &self.config.defaults;
         let own = self.worker(&worker.name);
         // The default model is one of the default agent.
@@ -101,6 +101,7 @@ impl WorkerRoot {
         let mut argv = Vec::new();
         for word in &agent.command {
             match (word.as_str(), &model) {
+                ("{hooks}", _) => argv.extend_from_slice(hooks),
                 ("{skip_permissions}", _) => argv.extend(permissions.iter().map(|word| fill(word))),
                 ("{allowed_tools}", _) => argv.push(defaults.allowed_tools.join(",")),
                 ("{model}", None) => drop(argv.pop()),

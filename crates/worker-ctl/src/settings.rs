@@ -54,13 +54,15 @@ const TOOLS: &str = "Bash,Edit,Read,Write,Glob,Grep";
 
 /// The keys of `[workers.NAME]` and `[agents.NAME]`, and the names of the tables.
 const WORKER_KEYS: [&str; 5] = ["agent", "model", "role_prompt", "excluded_from_pool", "host"];
-const AGENT_KEYS: [&str; 15] = [
+const AGENT_KEYS: [&str; 17] = [
     "command",
     "skip_permissions",
     "ask_permissions",
     "model",
     "task",
     "resume",
+    "resume_conversation",
+    "hooks",
     "ready",
     "startup_keys",
     "dialogs",

@@ -70,6 +70,37 @@ pub enum Session {
     Signal(i32),
 }
 
+/// What an agent's program does, as far as the program's own hooks tell. It is beside task, session and fault, and only
+/// a question has an effect: nothing is typed over it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Activity {
+    /// It got a prompt, or runs a tool.
+    Busy,
+    /// It shows a question and waits for a person.
+    Asks,
+    /// Its turn has ended.
+    Rests,
+    /// It was started anew, and does not know the worker's task.
+    Fresh,
+    /// No hook has spoken since the program was started or a text was sent.
+    #[default]
+    #[serde(other)]
+    Unknown,
+}
+
+impl Activity {
+    pub fn word(self) -> &'static str {
+        match self {
+            Activity::Busy => "busy",
+            Activity::Asks => "asks",
+            Activity::Rests => "rests",
+            Activity::Fresh => "fresh",
+            Activity::Unknown => "unknown",
+        }
+    }
+}
+
 /// A text that is about to be sent.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PendingSend {
@@ -137,6 +168,19 @@ pub struct Worker {
     #[serde(default)]
     pub conflicted: Vec<String>,
     #[serde(default)]
+    pub activity: Activity,
+    /// When the activity began, and the question that the program asks.
+    #[serde(default)]
+    pub activity_at: Option<String>,
+    #[serde(default)]
+    pub activity_text: Option<String>,
+    /// The tool use that the question is about, as the program's hook names it.
+    #[serde(default)]
+    pub question_id: Option<String>,
+    /// The conversation that knows the task, as the program's hook names it.
+    #[serde(default)]
+    pub conversation: Option<String>,
+    #[serde(default)]
     pub host: Option<String>,
     /// Keys that a later version added.
     #[serde(flatten)]
@@ -174,6 +218,11 @@ impl Worker {
             is_in_doubt: false,
             notes: Vec::new(),
             conflicted: Vec::new(),
+            activity: Activity::Unknown,
+            activity_at: None,
+            activity_text: None,
+            question_id: None,
+            conversation: None,
             host: None,
             more: Map::new(),
         }
@@ -186,6 +235,11 @@ impl Worker {
             (None, Session::Up) => self.task.word(),
             (None, _) => "offline",
         }
+    }
+
+    /// Whether the worker has a task that it has not finished.
+    pub fn has_open_task(&self) -> bool {
+        matches!(self.task, Task::Working | Task::Rejected | Task::Rebasing { .. })
     }
 
     /// Sets timestamps in the future to now. They occur when the clock was set back.

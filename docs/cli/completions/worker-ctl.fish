@@ -67,7 +67,7 @@ complete -c worker-ctl -n "__fish_worker_ctl_needs_command" -f -a "reset" -d 'Ta
 complete -c worker-ctl -n "__fish_worker_ctl_needs_command" -f -a "nuke" -d 'Remove a worker with its session, worktree and branch'
 complete -c worker-ctl -n "__fish_worker_ctl_needs_command" -f -a "patrol" -d 'Look once for workers that committed and programs that ended'
 complete -c worker-ctl -n "__fish_worker_ctl_needs_command" -f -a "events" -d 'Print the events of workers'
-complete -c worker-ctl -n "__fish_worker_ctl_needs_command" -f -a "hook" -d 'Confirm that a text has arrived, for use in an agent\'s own hooks; always exits 0 with an empty stdout'
+complete -c worker-ctl -n "__fish_worker_ctl_needs_command" -f -a "hook" -d 'Record what an agent\'s own hook tells; always exits 0 with an empty stdout'
 complete -c worker-ctl -n "__fish_worker_ctl_needs_command" -f -a "config" -d 'Show every setting with its source'
 complete -c worker-ctl -n "__fish_worker_ctl_needs_command" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand init" -l target -d 'Create the root in DIR [default: ~/workers, or ~/workers/NAME if ~/workers is another repository\'s root]' -r -F
@@ -290,7 +290,7 @@ complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand peek" -l json -d '
 complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand peek" -s q -l quiet -d 'Leave notices out; warnings and errors stay'
 complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand peek" -s v -l verbose -d 'Say more'
 complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand peek" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand wait" -l for -d 'Wait for this state: idle, working, needs_review, rejected, rebasing, error or offline' -r
+complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand wait" -l for -d 'Wait for this state: idle, working, needs_review, rejected, rebasing, error or offline; or until its program is busy, asks or rests' -r
 complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand wait" -l timeout -d 'Give up after this time: 90s, 30m, 2h' -r
 complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand wait" -l agent -d 'Run this agent: a preset, or a table of config.toml [env: WORKER_CTL_AGENT]' -r -F
 complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand wait" -l model -d 'Use this model for the agent [env: WORKER_CTL_MODEL]' -r -F
@@ -511,6 +511,7 @@ complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand patrol" -l color -
 always\t'Always'
 never\t'Never'"
 complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand patrol" -l root -d 'Use the root in DIR [env: WORKER_CTL_ROOT] [default: the root above the current directory, else the one recorded in this repository; outside of any repository ~/workers]' -r -F
+complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand patrol" -l sessions -d 'Look only for programs that ended, as tmux does when one ends'
 complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand patrol" -s n -l dry-run -d 'Show what would be done and change nothing'
 complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand patrol" -l json -d 'Answer in JSON: one document, or JSON Lines for lists'
 complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand patrol" -s q -l quiet -d 'Leave notices out; warnings and errors stay'
@@ -606,6 +607,6 @@ complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand help; and not __fi
 complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand help; and not __fish_seen_subcommand_from init add up down status start message attach peek wait review reject accept rebase doctor reset nuke patrol events hook config help" -f -a "nuke" -d 'Remove a worker with its session, worktree and branch'
 complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand help; and not __fish_seen_subcommand_from init add up down status start message attach peek wait review reject accept rebase doctor reset nuke patrol events hook config help" -f -a "patrol" -d 'Look once for workers that committed and programs that ended'
 complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand help; and not __fish_seen_subcommand_from init add up down status start message attach peek wait review reject accept rebase doctor reset nuke patrol events hook config help" -f -a "events" -d 'Print the events of workers'
-complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand help; and not __fish_seen_subcommand_from init add up down status start message attach peek wait review reject accept rebase doctor reset nuke patrol events hook config help" -f -a "hook" -d 'Confirm that a text has arrived, for use in an agent\'s own hooks; always exits 0 with an empty stdout'
+complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand help; and not __fish_seen_subcommand_from init add up down status start message attach peek wait review reject accept rebase doctor reset nuke patrol events hook config help" -f -a "hook" -d 'Record what an agent\'s own hook tells; always exits 0 with an empty stdout'
 complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand help; and not __fish_seen_subcommand_from init add up down status start message attach peek wait review reject accept rebase doctor reset nuke patrol events hook config help" -f -a "config" -d 'Show every setting with its source'
 complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand help; and not __fish_seen_subcommand_from init add up down status start message attach peek wait review reject accept rebase doctor reset nuke patrol events hook config help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'

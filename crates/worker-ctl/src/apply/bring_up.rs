@@ -23,7 +23,7 @@ pub fn bring_up(site: &Site<'_>, names: &[String], when_done: &(dyn Fn(&str) + S
     if names.is_empty() {
         return Vec::new();
     }
-    let ready = site.tmux().and_then(|tmux| tmux.start(&site.root.path).and_then(|()| tmux.renew_environment()));
+    let ready = site.tmux().and_then(|tmux| tmux.start(&site.root.path).and_then(|()| tmux.renew(&site.root.path)));
     if let Err(failure) = ready {
         return vec![failure];
     }

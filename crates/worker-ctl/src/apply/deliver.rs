@@ -6,8 +6,9 @@ use shopfloor_core::error::{Exit, Failure, Result};
 use crate::agent::Delivery;
 use crate::apply::session::{self, Conversation};
 use crate::apply::transition;
-use crate::plan::machine::Input;
+use crate::plan::machine::{Input, refuse_over_question};
 use crate::site::Site;
+use crate::store;
 use crate::tmux::typing::{self, DeliveryVerdict, TypingOptions};
 use crate::worker::Worker;
 
@@ -58,8 +59,9 @@ fn type_text(site: &Site<'_>, worker: &Worker, text: &str, options: TypingOption
     typing::deliver(&tmux, &site.root.path, worker, &agent, ready)
 }
 
-/// Exit 1 while a person types into a worker's pane, unless a person overrules that.
+/// Exit 1 while a worker's program asks a question, or a person types into its pane, unless a person overrules that.
 pub fn require_free(site: &Site<'_>, worker: &Worker, is_forced: bool) -> Result<()> {
+    refuse_over_question(store::load(&site.root.path)?.require(&worker.name)?, is_forced)?;
     let Some(pane) = worker.pane_id.as_deref().filter(|_| !is_forced) else { return Ok(()) };
     typing::require_free(&site.tmux()?, &worker.name, pane)
 }

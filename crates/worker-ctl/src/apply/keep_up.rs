@@ -16,6 +16,7 @@ use crate::apply::patrol::{self, PatrolScope};
 use crate::apply::{recover, shutdown, transition};
 use crate::bell::Bell;
 use crate::daemon;
+use crate::facts::processes;
 use crate::layout::{self, RootLock};
 use crate::plan::machine::Input;
 use crate::site::Site;
@@ -48,8 +49,15 @@ pub fn keep_up(site: &Site<'_>, patrol: Patrol) -> Result<Exit> {
     let mut config = LiveConfig { changed: fs::changed(&layout::config(&site.root.path)), site: site.reload()? };
     // Programs start in threads, so that a slow one does not delay the patrol.
     let shared = Shared::default();
-    let mut rounds =
-        Rounds { patrol, seen: Vec::new(), last: None, is_first: true, is_waiting: false, bell: Bell::default() };
+    let mut rounds = Rounds {
+        patrol,
+        seen: Vec::new(),
+        last: None,
+        programs: Vec::new(),
+        is_first: true,
+        is_waiting: false,
+        bell: Bell::default(),
+    };
     thread::scope(|scope| {
         let mut starters = Vec::new();
         loop {
@@ -119,6 +127,8 @@ struct Rounds {
     /// The result of [`read_mtimes`] at the start of the last round.
     seen: Vec<Option<jiff::Timestamp>>,
     last: Option<Instant>,
+    /// The programs that ran at the end of the last round.
+    programs: Vec<i32>,
     is_first: bool,
     /// Whether a text waits for a person to stop typing.
     is_waiting: bool,
@@ -131,7 +141,11 @@ impl Rounds {
         let interval = site.root.config.defaults.patrol_interval.max(Duration::from_secs(1));
         let interval = if self.is_waiting { interval.min(SHORT_INTERVAL) } else { interval };
         let now = read_mtimes(site);
-        if self.last.is_some_and(|last| last.elapsed() < interval) && now == self.seen {
+        // tmux 3.3 misses some ends, so its hook does not tell of every one. Each end counts once, whatever comes of it.
+        let running = self.programs.len();
+        self.programs.retain(|pid| processes::is_alive(*pid));
+        let has_ended = self.programs.len() < running;
+        if self.last.is_some_and(|last| last.elapsed() < interval) && now == self.seen && !has_ended {
             return false;
         }
         (self.seen, self.last) = (now, Some(Instant::now()));
@@ -147,6 +161,8 @@ impl Rounds {
         self.patrol(site, shared);
         if let Ok(state) = store::load(&site.root.path) {
             self.bell.look(site, &state);
+            let up = state.workers.values().filter(|worker| worker.session == Session::Up);
+            self.programs = up.filter_map(|worker| worker.pane_pid).filter(|pid| processes::is_alive(*pid)).collect();
         }
     }
 

@@ -3,6 +3,7 @@
 pub mod bring_up;
 pub mod copies;
 pub mod deliver;
+pub mod hooks;
 pub mod keep_up;
 pub mod land;
 pub mod make;

@@ -195,10 +195,8 @@ pub fn refresh(site: &Site<'_>) -> Result<Vec<String>> {
             let Some(_lock) = site.try_lock(&worker.name)? else { return Ok(()) };
             match rebase::refresh(site, store::load(&site.root.path)?.require(&worker.name)?, &base) {
                 Err(failure) if failure.kind == typing::OCCUPIED => {
-                    waiting.push(format!(
-                        "{} will be asked to resolve its conflicts when nobody types there",
-                        worker.name
-                    ));
+                    let name = &worker.name;
+                    waiting.push(format!("{name} will be asked to resolve its conflicts when its terminal is free"));
                     Ok(())
                 }
                 done => done,

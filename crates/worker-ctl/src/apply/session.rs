@@ -10,13 +10,14 @@ use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::text::printable;
 
 use crate::agent::{AgentTable, Delivery, Dialog, KeyedDialog, Menu, regex};
-use crate::apply::transition;
+use crate::apply::{hooks, transition};
 use crate::facts::processes::{self, Process};
 use crate::layout;
 use crate::note::Fault;
 use crate::plan::machine::Input;
 use crate::plan::menu;
 use crate::site::Site;
+use crate::store;
 use crate::tmux::{self, Pane, Tmux, typing};
 use crate::worker::{Session, Worker};
 
@@ -38,7 +39,30 @@ const STILL: Duration = Duration::from_millis(500);
 
 /// Starts a worker's program, waits until it takes input, and records that the session is up. A program that runs
 /// already stays as it is. If the program has ended, its pane is used again, so that a person's panes beside it stay.
+///
+/// A program that can continue the conversation that knows the task does so. If it ends over that, it is started anew.
 pub fn start(site: &Site<'_>, worker: &Worker) -> Result<Pane> {
+    let failure = match start_once(site, worker) {
+        Ok(pane) => return Ok(pane),
+        Err(failure) => failure,
+    };
+    let now = store::load(&site.root.path)?.require(&worker.name)?.clone();
+    let has_ended = matches!(now.session, Session::Code(_) | Session::Signal(_));
+    if !has_ended || continuing(&now, &site.root.agent_of(&now)?).is_empty() {
+        return Err(failure);
+    }
+    site.ui.note(format!("{} cannot continue its conversation, and is started anew", worker.name));
+    let (now, _) = transition::record(site, &worker.name, &Input::ConversationLost)?;
+    start_once(site, &now)
+}
+
+/// The words that make a worker's program continue the conversation that knows its task; none if there is none.
+fn continuing(worker: &Worker, agent: &AgentTable) -> Vec<String> {
+    let Some(conversation) = &worker.conversation else { return Vec::new() };
+    agent.resume_conversation.iter().map(|word| word.replace("{conversation}", conversation)).collect()
+}
+
+fn start_once(site: &Site<'_>, worker: &Worker) -> Result<Pane> {
     if let Some(host) = site.root.worker(&worker.name).host {
         return Err(Failure::malformed(format!(
             "{} is configured to run on {host}, but other hosts are not supported yet",
@@ -63,10 +87,13 @@ pub fn start(site: &Site<'_>, worker: &Worker) -> Result<Pane> {
             (pane, !has_begun && worker.fault != Some(Fault::NotReady))
         }
         ended => {
-            let argv = site.root.command(worker, &agent);
+            let words = continuing(worker, &agent);
+            let is_continued = !words.is_empty();
+            let argv = argv(site, worker, &agent, words)?;
             let log = layout::worker_log(&site.root.path, &worker.name);
             let pane = tmux.start_program(worker, ended.as_ref(), &variables(site, worker), &argv, &log)?;
-            transition::record(site, &worker.name, &Input::SessionBegun { pane: pane.id.clone(), pid: pane.pid })?;
+            let begun = Input::SessionBegun { pane: pane.id.clone(), pid: pane.pid, is_continued };
+            transition::record(site, &worker.name, &begun)?;
             (pane, false)
         }
     };
@@ -120,6 +147,14 @@ pub enum Conversation {
     Continued,
 }
 
+/// The argv of a worker's program. `words` come after the program's name.
+fn argv(site: &Site<'_>, worker: &Worker, agent: &AgentTable, words: Vec<String>) -> Result<Vec<String>> {
+    let mut argv = site.root.command(worker, agent, &hooks::wire(site, worker, agent)?);
+    let after_program = argv.len().min(1);
+    argv.splice(after_program..after_program, words);
+    Ok(argv)
+}
+
 /// Restarts the program with a text as argument. Nothing is typed, so nothing can get in the way.
 pub fn restart_with(site: &Site<'_>, worker: &Worker, text: &str, conversation: Conversation) -> Result<()> {
     let not_delivered = |why: String| {
@@ -132,11 +167,13 @@ pub fn restart_with(site: &Site<'_>, worker: &Worker, text: &str, conversation: 
         Ok((tmux, pane, site.root.agent_of(worker)?, file))
     };
     let (tmux, pane, agent, file) = ready().map_err(|failure| typing::not_delivered(&worker.name, failure))?;
-    let mut argv = site.root.command(worker, &agent);
-    if conversation == Conversation::Continued {
-        let after_program = argv.len().min(1);
-        argv.splice(after_program..after_program, agent.resume.iter().cloned());
-    }
+    let words = match conversation {
+        Conversation::New => Vec::new(),
+        Conversation::Continued => {
+            Some(continuing(worker, &agent)).filter(|words| !words.is_empty()).unwrap_or_else(|| agent.resume.clone())
+        }
+    };
+    let mut argv = argv(site, worker, &agent, words).map_err(|failure| typing::not_delivered(&worker.name, failure))?;
     let (before, after) = agent.task_words();
     argv.extend(before);
     if text.len() > typing::MAX_ARGUMENT {
@@ -159,6 +196,7 @@ pub fn restart_with(site: &Site<'_>, worker: &Worker, text: &str, conversation: 
     }
     args.push("--");
     args.extend(tmux::without_shell(&argv));
+    transition::record(site, &worker.name, &Input::Restarting)?;
     tmux.must(&args).map_err(|failure| not_delivered(failure.to_string()))?;
     pipe_to_log(site, &tmux, &worker.name, &pane.id)?;
     let read_pane = || -> Result<Pane> {

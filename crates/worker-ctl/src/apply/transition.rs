@@ -69,7 +69,7 @@ fn follow_up(
         site.clone.run(root, &["update-ref", "-d", &kept])?;
         site.warn_on_failure(&after.name, || typing::remove_text_files(root, &after.name));
     }
-    if matches!(input, Input::Typing) || before == after && !matches!(input, Input::Sent) {
+    if matches!(input, Input::Typing | Input::Restarting) || before == after && !matches!(input, Input::Sent) {
         return Ok(());
     }
     // The input is applied already, so a failure to log it is only a warning.
@@ -98,6 +98,7 @@ fn publish_event(site: &Site<'_>, record: &Value) -> Result<()> {
         .var("WORKER_CTL_FROM", text("from"))
         .var("WORKER_CTL_TO", text("to"))
         .var("WORKER_CTL_DETAIL", text("detail"))
+        .var("WORKER_CTL_ACTIVITY", text("activity"))
         .capture()?;
     if !started.status.success() {
         site.ui.warn("`on_event` cannot be run");

@@ -1,43 +1,60 @@
-//! `hook`: called by an agent's own hook, confirms that a text has arrived.
+//! `hook`: called by an agent's own hooks, records what they tell.
 
 use std::path::Path;
 
 use clap::Args as ClapArgs;
 use clap::builder::PossibleValuesParser;
-use serde_json::Value;
 use shopfloor_core::agents::{self, AgentProgram};
 use shopfloor_core::env::Env;
-use shopfloor_core::error::{Exit, Failure, Result};
+use shopfloor_core::error::{Exit, Result};
 use shopfloor_core::ui::Ui;
 
+use crate::apply::transition;
+use crate::plan::machine::Input;
 use crate::receipt::Receipt;
+use crate::report::Payload;
+use crate::site::Site;
 use crate::worker::checked_name;
+
+/// How many bytes a payload may have. A hook about a tool gets the tool's whole input and output.
+const LONGEST: u64 = 64 << 20;
 
 #[derive(Debug, ClapArgs)]
 pub struct Args {
     /// The agent whose hook calls this
     #[arg(value_name = "AGENT", value_parser = PossibleValuesParser::new(supported().map(|program| program.name)))]
     pub program: String,
+    /// What the hook tells, as JSON [default: stdin]
+    pub payload: Option<String>,
 }
 
-/// The programs whose own hooks tell of a prompt.
+/// The programs that have hooks.
 fn supported() -> impl Iterator<Item = &'static AgentProgram> {
-    agents::PROGRAMS.iter().filter(|program| program.prompt_event.is_some())
+    agents::PROGRAMS.iter().filter(|program| program.hooks.is_some())
 }
 
-/// Saves a receipt. Outside of a worker's session this does nothing.
+/// Saves a receipt and records the activity. Outside of a worker's session this does nothing.
 pub fn run(ui: &Ui, env: &Env, args: &Args) -> Result<Exit> {
-    let payload: Value = serde_json::from_slice(&ui.input()?)
-        .map_err(|e| Failure::malformed("the hook's input is not JSON").because(e))?;
-    let (Some(root), Some(worker)) = (env.var("WORKER_CTL_ROOT"), env.var("WORKER_CTL_WORKER")) else {
+    let bytes = match &args.payload {
+        Some(payload) => payload.clone().into_bytes(),
+        None => ui.input_up_to(LONGEST)?,
+    };
+    let payload = Payload::parse(&bytes)?;
+    let hooks = agents::find(&args.program).and_then(|program| program.hooks.as_ref());
+    let (Some(root), Some(worker), Some(hooks)) = (env.var("WORKER_CTL_ROOT"), env.var("WORKER_CTL_WORKER"), hooks)
+    else {
         return Ok(Exit::Done);
     };
-    let event = payload["hook_event_name"].as_str().unwrap_or_default();
-    let is_prompt = agents::find(&args.program).is_some_and(|program| program.prompt_event == Some(event));
-    let text = payload["prompt"].as_str().filter(|_| is_prompt);
+    let worker = worker.to_string_lossy();
+    let (root, name) = (Path::new(root), checked_name(&worker)?);
     if ui.is_dry() {
         return Ok(Exit::Done);
     }
-    Receipt::new(event, text).save(Path::new(root), checked_name(&worker.to_string_lossy())?)?;
+    // The root is proven first: its configuration may run a command.
+    let site = Site::find(ui, env, Some(root), Vec::new())?;
+    Receipt::new(payload.event(), payload.prompt(hooks)).save(&site.root.path, name)?;
+    if let Some(report) = payload.report(hooks) {
+        transition::record(&site, name, &Input::Reported(report))?;
+    }
     Ok(Exit::Done)
 }

@@ -13,19 +13,25 @@ use crate::store;
 use crate::worker::Worker;
 
 #[derive(Debug, ClapArgs)]
-pub struct Args {}
+pub struct Args {
+    /// Look only for programs that ended, as tmux does when one ends
+    #[arg(long)]
+    pub sessions: bool,
+}
 
-pub fn run(site: &Site<'_>) -> Result<Exit> {
-    // Wait for a patrol that is under way, however long it takes.
+pub fn run(site: &Site<'_>, args: &Args) -> Result<Exit> {
+    let scope = if args.sessions { PatrolScope::Sessions } else { PatrolScope::All };
+    // Wait for a patrol that is under way, however long it takes. The end of a program is recorded at once.
     let _tick = loop {
         match site.lock_root(RootLock::Patrol) {
+            _ if scope == PatrolScope::Sessions => break None,
             Err(failure) if failure.exit == Exit::Busy => proc::check_interrupt()?,
-            lock => break lock?,
+            lock => break Some(lock?),
         }
     };
     if site.is_dry {
         let mut would = Vec::new();
-        for (worker, input) in patrol::look(site, PatrolScope::All)? {
+        for (worker, input) in patrol::look(site, scope)? {
             let (name, detail) = input.describe();
             would.push(format!("record for {}: {name} {detail}", worker.name));
         }
@@ -35,9 +41,13 @@ pub fn run(site: &Site<'_>) -> Result<Exit> {
         return Ok(Exit::Done);
     }
     let before = store::load(&site.root.path)?;
-    recover::finish_all(site)?;
-    patrol::tick(site, PatrolScope::All)?;
-    patrol::refresh(site)?.iter().for_each(|waiting| site.ui.note(waiting));
+    if scope == PatrolScope::All {
+        recover::finish_all(site)?;
+    }
+    patrol::tick(site, scope)?;
+    if scope == PatrolScope::All {
+        patrol::refresh(site)?.iter().for_each(|waiting| site.ui.note(waiting));
+    }
     let after = store::load(&site.root.path)?;
     let all: Vec<String> = after.workers.keys().cloned().collect();
     let change = |worker: &Worker| {

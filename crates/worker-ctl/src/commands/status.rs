@@ -16,7 +16,7 @@ use crate::daemon;
 use crate::note::{Fault, Note};
 use crate::site::Site;
 use crate::store::{self, State};
-use crate::worker::{PendingSend, Session, Worker};
+use crate::worker::{Activity, PendingSend, Session, Worker};
 
 /// How often `--watch` reads the state.
 const POLL: Duration = Duration::from_millis(500);
@@ -64,6 +64,9 @@ struct WorkerRow<'a> {
     pane_pid: Option<i32>,
     crash_count: u32,
     host: Option<&'a str>,
+    activity: &'static str,
+    activity_at: Option<&'a str>,
+    activity_text: Option<&'a str>,
     notes: Vec<String>,
     pending: Option<&'a PendingSend>,
 }
@@ -135,6 +138,7 @@ fn line(worker: &Worker, width: usize) -> String {
         parts.push(format!("task {}", worker.task.word()));
     }
     parts.extend(worker.fault.as_ref().map(Fault::to_string));
+    parts.extend(activity(worker));
     parts.extend(worker.commit_sha.as_ref().map(|sha| sha.chars().take(12).collect::<String>()));
     if let Some(pending) = &worker.pending_send {
         parts.push(format!("a {} text is being typed, or a command was killed while typing it", pending.purpose));
@@ -144,6 +148,15 @@ fn line(worker: &Worker, width: usize) -> String {
     let prompt: String = prompt.chars().take(60).collect();
     let line = format!("{:width$}  {}  {}", worker.name, printable(&parts.join(", ")), printable(&prompt));
     line.trim_end().to_owned()
+}
+
+/// What the program does. A note tells of a program that does not know its task.
+fn activity(worker: &Worker) -> Option<String> {
+    match (worker.activity, &worker.activity_text) {
+        (Activity::Unknown | Activity::Fresh, _) => None,
+        (Activity::Asks, Some(question)) => Some(format!("asks: {question}")),
+        (activity, _) => Some(activity.word().to_owned()),
+    }
 }
 
 /// A time in seconds since 1970 as all tools write times.
@@ -185,6 +198,9 @@ fn row<'a>(site: &Site<'_>, worker: &'a Worker) -> WorkerRow<'a> {
         pane_pid: worker.pane_pid,
         crash_count: worker.crash_count,
         host: worker.host.as_deref(),
+        activity: worker.activity.word(),
+        activity_at: worker.activity_at.as_deref(),
+        activity_text: worker.activity_text.as_deref(),
         notes: worker.notes.iter().map(Note::to_string).collect(),
         pending: worker.pending_send.as_ref(),
     }

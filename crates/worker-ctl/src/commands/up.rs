@@ -13,7 +13,7 @@ use crate::apply::bring_up::{bring_up, make_missing};
 use crate::apply::keep_up::{Patrol, keep_up};
 use crate::commands;
 use crate::daemon;
-use crate::layout::{self, TOOL};
+use crate::layout;
 use crate::log;
 use crate::site::Site;
 use crate::store::{self, State};
@@ -92,9 +92,7 @@ fn detach(site: &Site<'_>, patrol: Patrol) -> Result<Exit> {
     if daemon::is_running(&site.root.path)? {
         return Err(daemon::refuse_second());
     }
-    let program = site.env.args.first().map(|name| site.env.cwd.join(name)).filter(|path| path.is_file());
-    let program =
-        program.or_else(|| proc::find(site.env, TOOL)).ok_or_else(|| Failure::failed("cannot find worker-ctl"))?;
+    let program = layout::own_program(site.env).ok_or_else(|| Failure::failed("cannot find worker-ctl"))?;
     let log = layout::up_log(&site.root.path);
     log::rotate(&log)?;
     let word = |path: &Path| shell_word(path);

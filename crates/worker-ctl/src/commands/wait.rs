@@ -16,8 +16,9 @@ use crate::worker::Worker;
 /// How often the state is read. It is one small file.
 const POLL: Duration = Duration::from_millis(200);
 
-/// The words that `status` shows.
-const STATES: [&str; 7] = ["idle", "working", "needs_review", "rejected", "rebasing", "error", "offline"];
+/// The words that `status` shows: for a worker's state, and for what its program does.
+const STATES: [&str; 10] =
+    ["idle", "working", "needs_review", "rejected", "rebasing", "error", "offline", "busy", "asks", "rests"];
 
 #[derive(Debug, ClapArgs)]
 pub struct Args {
@@ -26,7 +27,8 @@ pub struct Args {
     /// Wait for all workers
     #[arg(long)]
     pub all: bool,
-    /// Wait for this state: idle, working, needs_review, rejected, rebasing, error or offline
+    /// Wait for this state: idle, working, needs_review, rejected, rebasing, error or offline; or until its program is
+    /// busy, asks or rests
     #[arg(long = "for", value_name = "STATE")]
     pub state: String,
     /// Wait until one of them is in the state, not all
@@ -95,7 +97,7 @@ fn read_progress(site: &Site<'_>, names: &[String], wanted: &str) -> Result<Prog
     let mut progress = Progress { reached: Vec::new(), stuck: Vec::new() };
     for name in names {
         let worker = state.require(name)?;
-        if worker.status() == wanted {
+        if [worker.status(), worker.activity.word()].contains(&wanted) {
             progress.reached.push(name.clone());
         } else if let Some(why) = obstacle(worker, wanted, is_kept_up) {
             progress.stuck.push(format!("{name} {why}"));

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
+use rustix::process::{Pid, test_kill_process};
 use shopfloor_core::env::Env;
 use shopfloor_core::fs;
 use shopfloor_core::proc::{self, Cmd};
@@ -27,6 +28,15 @@ fn list(env: &Env) -> BTreeMap<i32, (i32, Process)> {
         Some((pid, (parent, Process { pid, started })))
     })
     .collect()
+}
+
+/// Whether a process runs. One that has ended and was not waited for does not.
+pub fn is_alive(pid: i32) -> bool {
+    match fs::read(Path::new(&format!("/proc/{pid}/stat"))) {
+        Ok(Some(stat)) => parse(&String::from_utf8_lossy(&stat)).is_some(),
+        _ if Path::new("/proc/self/stat").exists() => false,
+        _ => Pid::from_raw(pid).is_some_and(|pid| test_kill_process(pid).is_ok()),
+    }
 }
 
 /// The parent and the start time of a process, unless it has ended. The program's name may contain any character.

@@ -142,7 +142,8 @@ impl Tmux {
             fs::create_private_dir(dir)?;
         }
         let config = layout::tmux_config(root);
-        fs::replace(&config, CONFIG.as_bytes(), Some(fs::PRIVATE))?;
+        let text = format!("{CONFIG}{}", self.death_hook(root));
+        fs::replace(&config, text.as_bytes(), Some(fs::PRIVATE))?;
         let output = self.cmd().arg("-f").arg(&config).arg("start-server").capture()?;
         if !output.status.success() {
             let stderr = String::from_utf8_lossy(&output.stderr).trim().to_owned();
@@ -151,13 +152,31 @@ impl Tmux {
         Ok(())
     }
 
-    /// Sets our environment in the running server. Programs that start later inherit it.
-    pub fn renew_environment(&self) -> Result<()> {
+    /// The setting that makes the server record the end of a program at once.
+    fn death_hook(&self, root: &Path) -> String {
+        let Some(ours) = layout::own_program(&self.env) else { return String::new() };
+        // With these variables the command would count as a worker's process.
+        let unset = NOT_INHERITED.map(|name| format!("-u {name}")).join(" ");
+        let (ours, root) = (shell_word(&ours), shell_word(root));
+        // tmux would show the output and the exit status to a person.
+        let line = format!("env {unset} {ours} --root {root} patrol --sessions > /dev/null 2>&1; true");
+        let command = format!("run-shell -b {}", quote(&escape_format(&line)));
+        format!("set-hook -g pane-died {}\n", quote(&command))
+    }
+
+    /// From now on the server does not record the end of programs, because we end them.
+    pub fn ignore_deaths(&self) -> Result<()> {
+        self.run(&["set-hook", "-gu", "pane-died"]).map(drop)
+    }
+
+    /// Sets our environment in the running server, and its hooks. Programs that start later inherit the environment.
+    pub fn renew(&self, root: &Path) -> Result<()> {
         let is_inherited = |name: &str| !LOCAL_VARS.contains(&name) && !NOT_INHERITED.contains(&name);
         let vars = self.env.vars.iter().filter_map(|(name, value)| Some((name.to_str()?, value.to_str()?)));
         let lines = vars.filter(|(name, _)| is_inherited(name) && is_variable(name));
         let lines: String =
             lines.map(|(name, value)| format!("set-environment -g {name} {}\n", quote(value))).collect();
+        let lines = lines + &self.death_hook(root);
         // A pipe keeps the values out of the process list.
         let output = self.feed(&["source-file", "-"], lines.into_bytes())?;
         self.check(&["source-file"], output).map(drop)

@@ -129,11 +129,23 @@ pub fn tmux(floor: &Floor<'_>, args: &[&str]) -> String {
     floor.root.run("tmux", &[&["-S", text(&status, "/tmux_socket")][..], args].concat()).exit(0).stdout.into()
 }
 
-/// Kills a worker's program, and waits until tmux has noticed. The state does not know yet.
+/// Kills a worker's program, and waits until tmux has noticed. The state does not know yet, as if tmux's hook had failed.
 pub fn kill_agent(floor: &Floor<'_>, name: &str) {
+    tmux(floor, &["set-hook", "-gu", "pane-died"]);
     floor.root.sh(&format!("kill -9 {}", floor.status(name)["pane_pid"])).exit(0);
     let target = format!("=worker-{name}:");
     wait_for(|| tmux(floor, &["display-message", "-p", "-t", &target, "#{pane_dead}"]) == "1\n");
+}
+
+/// Kills a worker's program, and waits until tmux's own hook has recorded that. Nothing else patrols.
+pub fn kill_and_wait(floor: &Floor<'_>, name: &str) {
+    let server = tmux(floor, &["display-message", "-p", "#{pid}"]);
+    floor.root.sh(&format!("kill -9 {}", floor.status(name)["pane_pid"])).exit(0);
+    wait_for(|| {
+        // tmux 3.3 misses some ends until it gets another signal.
+        floor.root.sh(&format!("kill -CHLD {server}")).exit(0);
+        floor.status(name)["fault"] == "signal 9"
+    });
 }
 
 /// Runs a command that must fail with this status. Returns the kind of its failure.

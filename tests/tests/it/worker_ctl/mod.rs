@@ -1,6 +1,7 @@
 //! worker-ctl as its user meets it.
 
 mod accept;
+mod activity;
 mod conflicts;
 mod daemon;
 mod delivery;

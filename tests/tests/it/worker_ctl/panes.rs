@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use crate::support::floor::Floor;
-use crate::support::worker::{agent, configure, program, prompts, staff, table, tmux, tree, work};
+use crate::support::worker::{agent, configure, kill_and_wait, program, prompts, staff, table, tmux, tree, work};
 use crate::support::world::{World, text, wait_for};
 
 /// Runs a person's command in a pane beside adam's agent. Returns its process id.
@@ -111,6 +111,8 @@ fn a_root_may_have_a_hash_and_a_percent_sign_in_its_path() {
     floor.ctl(&["down"]).exit(0);
     floor.up();
     assert_eq!(text(&floor.status("adam"), "/status"), "needs_review");
+    // tmux's own hook finds the root too.
+    kill_and_wait(&floor, "adam");
 }
 
 #[test]

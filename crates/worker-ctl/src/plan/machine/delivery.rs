@@ -4,7 +4,7 @@ use shopfloor_core::error::Result;
 
 use crate::note::{Fault, Note};
 use crate::plan::machine::{Input, MachineStep, SideEffect};
-use crate::worker::{PendingSend, Session, Task, Worker};
+use crate::worker::{Activity, PendingSend, Session, Task, Worker};
 
 pub(super) fn apply(step: &mut MachineStep<'_>, input: &Input) -> Result<Vec<SideEffect>> {
     let worker = step.before;
@@ -15,6 +15,11 @@ pub(super) fn apply(step: &mut MachineStep<'_>, input: &Input) -> Result<Vec<Sid
             if let Some(pending) = &mut step.next.pending_send {
                 pending.is_typed = true;
             }
+            step.set_activity(Activity::Unknown, None);
+            Ok(vec![])
+        }
+        (_, Input::Restarting) => {
+            step.set_activity(Activity::Unknown, None);
             Ok(vec![])
         }
         (_, Input::Sent) => {
@@ -74,6 +79,12 @@ fn take_back(step: &mut MachineStep<'_>, back: &Worker) -> Vec<SideEffect> {
         last_crash_unix: worker.last_crash_unix,
         ..back.clone()
     };
+    // The program's hook may have spoken meanwhile.
+    if worker.activity != Activity::Unknown {
+        let (activity, question_id) = (worker.activity, worker.question_id.clone());
+        let (activity_at, activity_text) = (worker.activity_at.clone(), worker.activity_text.clone());
+        step.next = Worker { activity, activity_at, activity_text, question_id, ..step.next.clone() };
+    }
     step.next.reviewed_sha.clone().map(SideEffect::Pin).into_iter().collect()
 }
 

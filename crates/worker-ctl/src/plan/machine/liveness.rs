@@ -2,21 +2,23 @@
 
 use crate::note::{Fault, Note};
 use crate::plan::machine::{Input, MachineStep, SideEffect};
-use crate::worker::{Session, Task};
+use crate::worker::{Activity, Session};
 
 pub(super) fn apply(step: &mut MachineStep<'_>, input: &Input) -> Vec<SideEffect> {
     let (before, now) = (step.before, step.now);
     let next = &mut step.next;
     match input {
-        Input::SessionBegun { pane, pid } => {
+        Input::SessionBegun { pane, pid, is_continued } => {
             next.session = Session::Down;
             next.is_in_doubt = false;
             next.pane_id = Some(pane.clone());
             next.pane_pid = Some(*pid);
             next.dead_pane = None;
-            if matches!(before.task, Task::Working | Task::Rejected | Task::Rebasing { .. }) {
+            let is_ignorant = before.has_open_task() && !is_continued;
+            if is_ignorant {
                 step.note(Note::TaskUnknown(before.name.clone()));
             }
+            step.set_activity(if is_ignorant { Activity::Fresh } else { Activity::Unknown }, None);
         }
         Input::SessionUp { pane, pid } => {
             next.session = Session::Up;
@@ -37,12 +39,15 @@ pub(super) fn apply(step: &mut MachineStep<'_>, input: &Input) -> Vec<SideEffect
                     Session::Up | Session::Down => Fault::Gone,
                 });
             }
+            step.set_activity(Activity::Unknown, None);
         }
         Input::SessionGone => {
             next.session = Session::Down;
             next.pane_id = None;
             next.pane_pid = None;
+            step.set_activity(Activity::Unknown, None);
         }
+        Input::ConversationLost => next.conversation = None,
         Input::Fault { reason } => next.fault = Some(reason.clone()),
         Input::Strayed { note } => {
             next.notes.retain(|note| !note.is_of_branch());

@@ -1,9 +1,11 @@
 //! The state machine of a worker: one function that handles every input in every state. It returns effects as data.
 //! `crate::apply` carries them out, and passes their results back as inputs.
 //!
-//! Each group of inputs has a file: `task` for the task itself, `rebase` for rebases, `delivery` for texts, and
-//! `liveness` for the state of the program. Inputs of `liveness` never change the task.
+//! Each group of inputs has a file: `task` for the task itself, `rebase` for rebases, `delivery` for texts,
+//! `liveness` for the state of the program, and `activity` for what the program's hooks tell. Inputs of the last two
+//! never change the task.
 
+mod activity;
 mod delivery;
 mod liveness;
 mod rebase;
@@ -12,10 +14,14 @@ mod task;
 mod tests;
 
 use shopfloor_core::error::{Exit, Failure, Result};
+use shopfloor_core::text::printable;
+use shopfloor_core::time;
 
+use crate::log::ACTIVITY;
 use crate::note::{Fault, Note};
-use crate::tmux::typing::NOT_DELIVERED;
-use crate::worker::{Session, Task, Worker};
+use crate::report::{Report, Signal};
+use crate::tmux::typing::{NOT_DELIVERED, OCCUPIED};
+use crate::worker::{Activity, Session, Task, Worker};
 
 /// Something that happened to a worker, or that a person wants from it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -29,6 +35,8 @@ pub enum Input {
     },
     /// The tool begins to type the pending text, so the text may be in the terminal from now on.
     Typing,
+    /// The tool is about to start the program anew with the pending text.
+    Restarting,
     /// The pending text was sent.
     Sent,
     /// Nothing of the pending text was typed, so the record `back` is restored.
@@ -86,7 +94,13 @@ pub enum Input {
     SessionBegun {
         pane: String,
         pid: i32,
+        /// Whether it goes on with the conversation that knows the task.
+        is_continued: bool,
     },
+    /// The program could not go on with its conversation.
+    ConversationLost,
+    /// The program's own hook has spoken.
+    Reported(Report),
     /// The program takes input.
     SessionUp {
         pane: String,
@@ -141,6 +155,7 @@ impl Input {
         match self {
             Input::Start { .. } => ("start", String::new()),
             Input::Typing => ("typing", String::new()),
+            Input::Restarting => ("restarting", String::new()),
             Input::Sent => ("sent", String::new()),
             Input::NotSent { .. } => ("not_sent", String::new()),
             Input::Commit { sha, .. } => ("commit", sha.clone()),
@@ -154,6 +169,9 @@ impl Input {
             Input::Resume { .. } => ("resume", String::new()),
             Input::Reset => ("reset", String::new()),
             Input::SessionBegun { pid, .. } => ("session_begun", format!("process {pid}")),
+            Input::ConversationLost => ("conversation_lost", String::new()),
+            Input::Reported(Report { signal: Signal::Asks { question, .. }, .. }) => (ACTIVITY, question.clone()),
+            Input::Reported(_) => (ACTIVITY, String::new()),
             Input::SessionUp { pid, .. } => ("session_up", format!("process {pid}")),
             Input::Exited { end: Session::Code(code), .. } => ("exited", format!("exit {code}")),
             Input::Exited { end: Session::Signal(signal), .. } => ("exited", format!("signal {signal}")),
@@ -187,6 +205,7 @@ pub enum SideEffect {
 /// refused.
 pub fn apply(worker: &Worker, input: &Input, now: i64) -> Result<(Worker, Vec<SideEffect>)> {
     refuse_in_doubt(worker, input)?;
+    refuse_over_question(worker, input.is_forced())?;
     let mut step = MachineStep { before: worker, next: worker.clone(), now };
     step.next.clamp(now);
     let effects = match input {
@@ -200,12 +219,15 @@ pub fn apply(worker: &Worker, input: &Input, now: i64) -> Result<(Worker, Vec<Si
             rebase::apply(&mut step, input)
         }
         Input::Typing
+        | Input::Restarting
         | Input::Sent
         | Input::NotSent { .. }
         | Input::Resume { .. }
         | Input::Message { .. }
         | Input::Doubt => delivery::apply(&mut step, input)?,
+        Input::Reported(report) => activity::apply(&mut step, report),
         Input::SessionBegun { .. }
+        | Input::ConversationLost
         | Input::SessionUp { .. }
         | Input::Exited { .. }
         | Input::SessionGone
@@ -230,6 +252,18 @@ impl MachineStep<'_> {
         if !self.next.notes.contains(&note) {
             self.next.notes.push(note);
         }
+    }
+
+    /// Sets the activity. Its time stays while it is the same.
+    fn set_activity(&mut self, activity: Activity, question: Option<&str>) {
+        let next = &mut self.next;
+        let is_same = next.activity == activity && next.activity_text.as_deref() == question;
+        if !is_same {
+            next.activity = activity;
+            next.activity_text = question.map(str::to_owned);
+            next.activity_at = jiff::Timestamp::from_second(self.now).ok().map(time::render);
+        }
+        next.question_id = None;
     }
 
     /// Exit 1: the worker's state does not allow it.
@@ -262,12 +296,16 @@ impl MachineStep<'_> {
     }
 
     /// Does what every step must do at its end.
-    fn finish(self, input: &Input) -> Worker {
-        let MachineStep { before, mut next, now } = self;
-        if next.task != before.task && matches!(next.task, Task::NeedsReview) {
+    fn finish(mut self, input: &Input) -> Worker {
+        if self.next.task != self.before.task && matches!(self.next.task, Task::NeedsReview) {
             // A commit for review shows that the program knew its task.
-            next.notes.retain(|note| !matches!(note, Note::TaskUnknown(_)));
+            self.next.notes.retain(|note| !matches!(note, Note::TaskUnknown(_)));
         }
+        let is_untold = self.next.notes.iter().any(|note| matches!(note, Note::TaskUnknown(_)));
+        if self.next.activity == Activity::Fresh && !is_untold {
+            self.set_activity(Activity::Unknown, None);
+        }
+        let MachineStep { before, mut next, now } = self;
         // A delivery that failed does not count as activity.
         if next != *before && !matches!(input, Input::Quiet | Input::NotSent { .. }) {
             next.last_activity_unix = now;
@@ -290,4 +328,15 @@ fn refuse_in_doubt(worker: &Worker, input: &Input) -> Result<()> {
             "look at the line with `worker-ctl peek {name}`, and submit or clear it with `worker-ctl attach {name}`"
         ))
         .hint("then run the same command with `--force`"))
+}
+
+/// Refuses with exit 1 while the program shows a question, unless a person overrules this: the text would answer it.
+pub fn refuse_over_question(worker: &Worker, is_forced: bool) -> Result<()> {
+    if worker.activity != Activity::Asks || is_forced {
+        return Ok(());
+    }
+    let name = &worker.name;
+    let question = worker.activity_text.as_deref().map(|text| format!(": {}", printable(text))).unwrap_or_default();
+    Err(Failure::new(Exit::No, OCCUPIED, format!("nothing was typed to {name}: it asks a question{question}"))
+        .hint(format!("answer with `worker-ctl attach {name}`, or type anyway with `--force`")))
 }

@@ -49,6 +49,7 @@ pub(super) fn apply(step: &mut MachineStep<'_>, input: &Input) -> Result<Vec<Sid
 fn start(step: &mut MachineStep<'_>, prompt: &str, base: &str) -> Vec<SideEffect> {
     let next = &mut step.next;
     next.task = Task::Working;
+    next.conversation = None;
     next.prompt = Some(prompt.to_owned());
     next.baseline_sha = Some(base.to_owned());
     next.baseline_patch = None;
@@ -100,6 +101,7 @@ fn clear(worker: &mut Worker) {
     worker.pending_send = None;
     worker.notes.retain(Note::is_of_branch);
     worker.conflicted.clear();
+    worker.conversation = None;
     worker.reviewed_sha = None;
     worker.reviewed_patch = None;
 }

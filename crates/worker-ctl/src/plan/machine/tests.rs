@@ -3,8 +3,9 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::note::Fault;
-use crate::worker::{Session, Task, TaskBeforeRebase, Worker};
+use crate::note::{Fault, Note};
+use crate::report::{Report, Signal};
+use crate::worker::{Activity, Session, Task, TaskBeforeRebase, Worker};
 
 fn tasks() -> Vec<Task> {
     let rebasing = |from| Task::Rebasing { from, pre_sha: "pre".into() };
@@ -47,7 +48,7 @@ fn inputs() -> Vec<Input> {
         Input::WorkGone,
         Input::Accepted,
         Input::Reset,
-        Input::SessionBegun { pane: text("%1"), pid: 7 },
+        Input::SessionBegun { pane: text("%1"), pid: 7, is_continued: false },
         Input::SessionUp { pane: text("%1"), pid: 7 },
         Input::Exited { pane: text("%1"), end: Session::Code(7), is_ok: false },
         Input::Exited { pane: text("%2"), end: Session::Code(0), is_ok: true },
@@ -59,7 +60,22 @@ fn inputs() -> Vec<Input> {
         Input::Resume { force: false },
         Input::Mended { reason: Fault::WorktreeMissing },
         Input::Doubt,
+        Input::Restarting,
+        Input::ConversationLost,
+        reported(Signal::Began { is_continued: false }),
+        reported(Signal::Prompted),
+        reported(Signal::Works { tool_use: None }),
+        asks(Some("t1")),
+        reported(Signal::Rests),
     ]
+}
+
+fn reported(signal: Signal) -> Input {
+    Input::Reported(Report { signal, conversation: Some("c1".into()) })
+}
+
+fn asks(tool_use: Option<&str>) -> Input {
+    reported(Signal::Asks { question: "Bash: ls".into(), tool_use: tool_use.map(str::to_owned) })
 }
 
 fn is_liveness(input: &Input) -> bool {
@@ -72,6 +88,9 @@ fn is_liveness(input: &Input) -> bool {
             | Input::Fault { .. }
             | Input::Mended { .. }
             | Input::Doubt
+            | Input::Restarting
+            | Input::ConversationLost
+            | Input::Reported(_)
             | Input::Quiet
     )
 }
@@ -113,7 +132,7 @@ fn table() -> Vec<String> {
 }
 
 /// The columns are idle, working, needs_review, rejected, and rebasing from each of the last three.
-const TABLE: [&str; 26] = [
+const TABLE: [&str; 33] = [
     "start          working+deliver refused refused refused refused refused refused",
     "sent           - - - - - - -",
     "typing         - - - - - - -",
@@ -140,6 +159,13 @@ const TABLE: [&str; 26] = [
     "resume         refused -+deliver -+deliver -+deliver -+deliver -+deliver -+deliver",
     "mended         - - - - - - -",
     "doubt          - - - - - - -",
+    "restarting     - - - - - - -",
+    "conversation_lost - - - - - - -",
+    "activity       - - - - - - -",
+    "activity       - - - - - - -",
+    "activity       - - - - - - -",
+    "activity       - - - - - - -",
+    "activity       - - - - - - -",
 ];
 
 #[test]
@@ -173,7 +199,7 @@ fn every_input_in_every_state_keeps_the_record_valid_and_liveness_keeps_the_task
             }
         }
     }
-    assert_eq!(walked, 7 * 4 * 4 * 26);
+    assert_eq!(walked, 7 * 4 * 4 * 33);
 }
 
 #[test]
@@ -205,10 +231,60 @@ fn a_task_runs_from_start_to_acceptance() {
     assert_eq!((idle.status(), idle.prompt), ("idle", None));
 }
 
+#[test]
+fn a_question_lasts_until_the_program_goes_on_and_nothing_is_typed_over_it() {
+    let step = |worker: &Worker, input: &Input| apply(worker, input, 9).unwrap().0;
+    let up = |worker: &Worker, is_continued| {
+        let worker = step(worker, &Input::SessionBegun { pane: "%1".into(), pid: 7, is_continued });
+        step(&worker, &Input::SessionUp { pane: "%1".into(), pid: 7 })
+    };
+    let works = |id: &str| reported(Signal::Works { tool_use: Some(id.to_owned()) });
+    let worker = worker(&Task::Working, Session::Down, false, false);
+    // No session, so a late hook tells of a program that is gone.
+    assert_eq!(step(&worker, &asks(None)), worker);
+    let fresh = up(&worker, false);
+    assert_eq!((fresh.activity, fresh.activity_at.is_some()), (Activity::Fresh, true));
+    assert_eq!(step(&fresh, &reported(Signal::Began { is_continued: false })).activity, Activity::Fresh);
+    assert_eq!(step(&fresh, &reported(Signal::Began { is_continued: true })).activity, Activity::Rests);
+    // Of a program that continues or was started with its text, its hooks tell.
+    let known = up(&worker, true);
+    assert_eq!((known.activity, known.notes.clone()), (Activity::Unknown, vec![]));
+    assert_eq!(step(&known, &reported(Signal::Began { is_continued: false })).activity, Activity::Unknown);
+    let asking = step(&known, &asks(Some("t1")));
+    assert_eq!((asking.activity, asking.activity_text.as_deref()), (Activity::Asks, Some("Bash: ls")));
+    assert_eq!(asking.conversation.as_deref(), Some("c1"));
+    let refused = apply(&asking, &Input::Message { force: false }, 9).unwrap_err();
+    assert_eq!((refused.exit.code(), refused.kind), (1, OCCUPIED));
+    assert!(apply(&asking, &Input::Message { force: true }, 9).is_ok());
+    // Another tool goes on, the program repeats itself.
+    for input in [works("t2"), asks(None)] {
+        assert_eq!(step(&asking, &input), asking, "{input:?}");
+    }
+    for (input, activity) in [
+        (works("t1"), Activity::Busy),
+        (reported(Signal::Works { tool_use: None }), Activity::Busy),
+        (reported(Signal::Prompted), Activity::Busy),
+        (reported(Signal::Rests), Activity::Rests),
+        (Input::SessionGone, Activity::Unknown),
+        (Input::Exited { pane: "%1".into(), end: Session::Code(0), is_ok: true }, Activity::Unknown),
+    ] {
+        let after = step(&asking, &input);
+        assert_eq!((after.activity, after.activity_text), (activity, None), "{input:?}");
+    }
+    // A text that did not arrive changes nothing that a hook told meanwhile.
+    let sending = step(&known, &Input::Message { force: false });
+    let told = step(&sending, &asks(None));
+    assert_eq!(step(&told, &Input::NotSent { back: Box::new(known) }).activity, Activity::Asks);
+    // A commit for review shows that it knew its task.
+    let done = step(&fresh, &Input::Commit { sha: "c9".into(), onto: None });
+    assert_eq!((done.activity, done.notes), (Activity::Unknown, vec![]));
+    assert!(!fresh.notes.is_empty() && matches!(fresh.notes[0], Note::TaskUnknown(_)));
+}
+
 proptest! {
     /// Any sequence keeps the record valid and counts each crash once.
     #[test]
-    fn no_sequence_breaks_a_record(picks in proptest::collection::vec(0..26usize, 0..60)) {
+    fn no_sequence_breaks_a_record(picks in proptest::collection::vec(0..33usize, 0..60)) {
         let all = inputs();
         let mut now = worker(&Task::Idle, Session::Up, false, false);
         for pick in picks {

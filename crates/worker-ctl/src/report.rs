@@ -1,0 +1,106 @@
+//! Reports: what an agent's own hooks tell. A report is a text of the agent, so it is cut short, and nothing is decided by
+//! it but that nothing is typed over a question.
+
+use serde_json::Value;
+use shopfloor_core::agents::{HookEvent, ProgramHooks};
+use shopfloor_core::error::{Failure, Result};
+
+/// How many characters of a question are kept.
+const LONGEST_QUESTION: usize = 300;
+
+/// How many characters the name of a conversation or of a tool use may have.
+const LONGEST_ID: usize = 128;
+
+/// What a hook tells.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Report {
+    pub signal: Signal,
+    /// The conversation that it is about.
+    pub conversation: Option<String>,
+}
+
+/// What the program does.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Signal {
+    /// It has started, or its context was cleared.
+    Began { is_continued: bool },
+    /// It got a prompt.
+    Prompted,
+    /// It runs a tool, or has run one.
+    Works { tool_use: Option<String> },
+    /// It asks a person, perhaps whether it may use a tool.
+    Asks { question: String, tool_use: Option<String> },
+    /// Its turn has ended.
+    Rests,
+}
+
+/// The payload of a hook.
+#[derive(Debug)]
+pub struct Payload(Value);
+
+impl Payload {
+    /// Parses the payload of a hook. Exit 2 if it is not JSON.
+    pub fn parse(bytes: &[u8]) -> Result<Payload> {
+        let value = serde_json::from_slice(bytes);
+        value.map(Payload).map_err(|e| Failure::malformed("the hook's input is not JSON").because(e))
+    }
+
+    fn text(&self, pointer: &str) -> Option<&str> {
+        self.0.pointer(pointer).and_then(Value::as_str)
+    }
+
+    /// The name of the event.
+    pub fn event(&self) -> &str {
+        self.text("/hook_event_name").or_else(|| self.text("/type")).unwrap_or_default()
+    }
+
+    /// The text of the prompt that the program has got, if this event is about one.
+    pub fn prompt(&self, hooks: &ProgramHooks) -> Option<&str> {
+        self.text("/prompt").filter(|_| hooks.event(self.event()) == Some(HookEvent::Prompted))
+    }
+
+    /// What the event tells; none if it tells nothing about the activity.
+    pub fn report(&self, hooks: &ProgramHooks) -> Option<Report> {
+        let tool_use = || self.text("/tool_use_id").and_then(id);
+        let signal = match hooks.event(self.event())? {
+            HookEvent::Began => Signal::Began { is_continued: self.text("/source") == Some("resume") },
+            HookEvent::Prompted => Signal::Prompted,
+            HookEvent::Works => Signal::Works { tool_use: tool_use() },
+            HookEvent::Asks => Signal::Asks { question: self.question(), tool_use: tool_use() },
+            HookEvent::Notified => match self.text("/notification_type") {
+                Some("permission_prompt" | "elicitation_dialog" | "ToolPermission") => {
+                    Signal::Asks { question: self.question(), tool_use: None }
+                }
+                Some("idle_prompt") => Signal::Rests,
+                _ => return None,
+            },
+            HookEvent::Rests => Signal::Rests,
+        };
+        let conversation = ["/session_id", "/thread-id"].into_iter().find_map(|key| self.text(key)).and_then(id);
+        Some(Report { signal, conversation })
+    }
+
+    /// The question in one line: the tool and what it is to do, or the message.
+    fn question(&self) -> String {
+        let input = self.0.get("tool_input").or_else(|| self.0.pointer("/details")).unwrap_or(&Value::Null);
+        let keys = ["command", "file_path", "filePath", "url", "path", "pattern", "query", "question"];
+        let subject = keys.iter().find_map(|key| input.get(key)?.as_str());
+        let parts = [self.text("/tool_name"), subject.or_else(|| self.text("/message"))];
+        let line = parts.into_iter().flatten().collect::<Vec<_>>().join(": ");
+        let words = line.split(|c: char| c.is_whitespace() || c.is_control()).filter(|word| !word.is_empty());
+        let line = words.collect::<Vec<_>>().join(" ");
+        match line.char_indices().nth(LONGEST_QUESTION) {
+            Some((end, _)) => format!("{}…", &line[..end]),
+            None => line,
+        }
+    }
+}
+
+/// A name that is safe as an argument.
+fn id(text: &str) -> Option<String> {
+    let is_safe = !text.is_empty()
+        && text.len() <= LONGEST_ID
+        && text.starts_with(|c: char| c.is_ascii_alphanumeric())
+        && text.chars().all(|c| c.is_ascii_alphanumeric() || c == '-' || c == '_');
+    is_safe.then(|| text.to_owned())
+}

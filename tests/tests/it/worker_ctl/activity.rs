@@ -1,0 +1,274 @@
+//! worker-ctl: what agents' own hooks tell about them.
+
+use std::io::Write;
+use std::process::Stdio;
+
+use serde_json::{Value, json};
+
+use crate::support::floor::Floor;
+use crate::support::worker::{
+    Staying, by_hand, commit, configure, kill_agent, kill_and_wait, refused, staff, table, tmux, tree,
+};
+use crate::support::world::{World, text, wait_for};
+
+/// Calls the hook as an agent's program in a worker's session does.
+fn hook(floor: &Floor<'_>, name: &str, payload: &Value) {
+    hook_of(floor, name, "claude", &payload.to_string());
+}
+
+#[track_caller]
+fn hook_of(floor: &Floor<'_>, name: &str, program: &str, payload: &str) {
+    let world = floor.root.world;
+    let mut command = world.command(world.path("bin/worker-ctl"));
+    command.args(["hook", program]).current_dir(&floor.root.path);
+    command.env("WORKER_CTL_ROOT", &floor.root.path).env("WORKER_CTL_WORKER", name);
+    let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    child.stdin.take().unwrap().write_all(payload.as_bytes()).unwrap();
+    let out = child.wait_with_output().unwrap();
+    assert_eq!((out.status.code(), out.stdout.len()), (Some(0), 0), "{}", String::from_utf8_lossy(&out.stderr));
+}
+
+fn permission(id: &str, command: &str) -> Value {
+    let input = json!({ "command": command, "description": "d" });
+    json!({ "hook_event_name": "PermissionRequest", "session_id": "s-1", "tool_name": "Bash", "tool_use_id": id,
+        "tool_input": input })
+}
+
+fn event(name: &str) -> Value {
+    json!({ "hook_event_name": name, "session_id": "s-1" })
+}
+
+#[test]
+fn what_a_program_does_is_shown_and_logged_and_handed_to_on_event() {
+    let w = World::new();
+    let floor = staff(&w, &["adam"]);
+    let line = "on_event = 'echo \"$WORKER_CTL_EVENT $WORKER_CTL_ACTIVITY $WORKER_CTL_DETAIL\" >> told'";
+    configure(&floor, "[defaults]\n", &format!("[defaults]\n{line}\n"));
+    let activity = || text(&floor.status("adam"), "/activity").to_owned();
+    assert_eq!((activity(), floor.status("adam")["activity_at"].is_null()), ("unknown".into(), true));
+    hook(&floor, "adam", &event("SessionStart"));
+    assert_eq!(activity(), "rests");
+    floor.ctl(&["start", "--prompt", "think"]).exit(0);
+    assert_eq!(activity(), "unknown");
+    hook(&floor, "adam", &event("UserPromptSubmit"));
+    assert_eq!(activity(), "busy");
+    let since = floor.status("adam")["activity_at"].clone();
+    assert!(since.as_str().unwrap().ends_with('Z'), "{since}");
+    hook(&floor, "adam", &event("PreToolUse"));
+    assert_eq!(floor.status("adam")["activity_at"], since);
+    hook(&floor, "adam", &permission("t1", "rm -rf x"));
+    let row = floor.status("adam");
+    assert_eq!((text(&row, "/activity"), text(&row, "/activity_text")), ("asks", "Bash: rm -rf x"));
+    assert_eq!((text(&row, "/task"), text(&row, "/status"), text(&row, "/session")), ("working", "working", "up"));
+    floor.ctl(&["status"]).exit(0).out_has("adam  working, asks: Bash: rm -rf x");
+    floor.ctl(&["wait", "adam", "--for", "asks", "--timeout", "9s"]).exit(0).out_has("adam");
+    hook(&floor, "adam", &event("Stop"));
+    assert_eq!((activity(), floor.status("adam")["activity_text"].is_null()), ("rests".into(), true));
+    let state: Value = serde_json::from_str(&floor.root.read("state.json")).unwrap();
+    assert_eq!(text(&state, "/workers/adam/activity"), "rests");
+    assert!(state["workers"]["adam"]["activity_at"].is_string());
+    let events = floor.ctl(&["events", "--json"]).exit(0).json_lines();
+    let told: Vec<_> = events.iter().filter(|event| event["event"] == "activity").collect();
+    let words: Vec<_> = told.iter().map(|event| text(event, "/activity")).collect();
+    assert_eq!(words, ["rests", "busy", "asks", "rests"]);
+    assert_eq!((text(told[2], "/activity_text"), text(told[2], "/detail")), ("Bash: rm -rf x", "Bash: rm -rf x"));
+    wait_for(|| floor.root.has("told") && floor.root.read("told").contains("activity asks Bash: rm -rf x\n"));
+    // A commit is told by git, as before.
+    commit(&tree(&floor, "adam"), "Write a", &["a.txt"], "a\n");
+    floor.until("adam", "needs_review");
+}
+
+#[test]
+fn nothing_is_typed_over_a_question() {
+    let w = World::new();
+    let floor = staff(&w, &["adam", "eve"]);
+    by_hand(&floor, "adam", &[("a.txt", "a\n")]);
+    floor.ctl(&["review", "adam"]).exit(0);
+    floor.ctl(&["start", "--worker", "eve", "--prompt", "think"]).exit(0);
+    wait_for(|| floor.prompts().len() == 2);
+    for name in ["adam", "eve"] {
+        hook(&floor, name, &permission("t1", "curl example.org"));
+    }
+    let before = floor.root.read("state.json");
+    for args in [
+        &["message", "eve", "go on"][..],
+        &["start", "--resume", "eve"],
+        &["reject", "no"],
+        &["message", "eve", "go on", "--dry-run"],
+    ] {
+        assert_eq!(refused(&floor, args, 1), "occupied", "{args:?}");
+        let said = floor.ctl(args).exit(1).stderr;
+        let name = if args[0] == "reject" { "adam" } else { "eve" };
+        assert!(said.contains(&format!("{name}: it asks a question: Bash: curl example.org")), "{said}");
+        assert!(said.contains(&format!("worker-ctl attach {name}")) && said.contains("--force"), "{said}");
+    }
+    assert_eq!(floor.root.read("state.json"), before);
+    assert_eq!(floor.prompts().len(), 2);
+    // A tool that goes on beside it and a repeated notice change nothing; the answer does.
+    hook(&floor, "eve", &json!({ "hook_event_name": "PostToolUse", "tool_use_id": "t2" }));
+    hook(
+        &floor,
+        "eve",
+        &json!({ "hook_event_name": "Notification", "notification_type": "permission_prompt", "message": "m" }),
+    );
+    assert_eq!(text(&floor.status("eve"), "/activity_text"), "Bash: curl example.org");
+    hook(&floor, "eve", &json!({ "hook_event_name": "PostToolUse", "tool_use_id": "t1" }));
+    assert_eq!(text(&floor.status("eve"), "/activity"), "busy");
+    floor.ctl(&["message", "eve", "go on"]).exit(0);
+    wait_for(|| floor.prompts().len() == 3);
+    floor.ctl(&["reject", "no", "--force"]).exit(0);
+    wait_for(|| floor.prompts().len() == 4);
+    assert_eq!(text(&floor.status("adam"), "/task"), "rejected");
+}
+
+#[test]
+fn a_running_up_keeps_its_text_until_the_question_is_answered() {
+    let w = World::new();
+    let floor = Floor::new(&w);
+    floor.ctl(&["add", "adam"]).exit(0);
+    let _up = Staying::new(&floor, &["up"]);
+    wait_for(|| text(&floor.status("adam"), "/status") == "idle");
+    by_hand(&floor, "adam", &[("README.md", "adam\n")]);
+    hook(&floor, "adam", &permission("t1", "ls"));
+    floor.app.commit("README.md", "main\n");
+    wait_for(|| floor.ctl(&["status"]).exit(0).stdout.contains("asks"));
+    floor.ctl(&["patrol"]).exit(0).err_has("adam will be asked to resolve its conflicts when its terminal is free");
+    assert_eq!((floor.prompts().len(), text(&floor.status("adam"), "/task")), (1, "needs_review"));
+    hook(&floor, "adam", &event("Stop"));
+    wait_for(|| text(&floor.status("adam"), "/task") == "rebasing");
+    wait_for(|| floor.prompts().len() == 2);
+}
+
+#[test]
+fn what_a_hook_says_is_the_text_of_an_agent() {
+    let w = World::new();
+    let floor = staff(&w, &["adam"]);
+    floor.ctl(&["start", "--prompt", "think"]).exit(0);
+    let state = || floor.root.read("state.json");
+    let evil = format!("\u{1b}[31m\u{202e}rm\n\t-rf {}", "x".repeat(10 << 20));
+    hook(&floor, "adam", &permission("t1", &evil));
+    assert!(state().len() < 20_000, "{}", state().len());
+    let shown = floor.ctl(&["status"]).exit(0).stdout;
+    assert!(shown.contains("asks: Bash: ") && shown.contains('…') && !shown.contains('\u{202e}'), "{shown}");
+    assert!(!shown.contains('\u{1b}') && shown.lines().count() == 1, "{shown}");
+    hook(&floor, "adam", &event("Stop"));
+    let before = state();
+    // Nothing of this is an event, a worker or a conversation.
+    for payload in ["", "nonsense", "[]", "{}", "{\"hook_event_name\":7}", "{\"hook_event_name\":\"Other\"}"] {
+        hook_of(&floor, "adam", "claude", payload);
+    }
+    for name in ["nobody", "../adam", "ADAM", "-x", ""] {
+        hook(&floor, name, &event("UserPromptSubmit"));
+    }
+    assert_eq!(state(), before);
+    for id in ["--dangerous", "a b", "$(id)", "", &"x".repeat(200)] {
+        hook(&floor, "adam", &json!({ "hook_event_name": "UserPromptSubmit", "session_id": id }));
+    }
+    let state: Value = serde_json::from_str(&state()).unwrap();
+    assert_eq!(text(&state, "/workers/adam/conversation"), "s-1");
+    // A program that is gone does nothing, whatever its hook says.
+    floor.ctl(&["down"]).exit(0);
+    hook(&floor, "adam", &permission("t1", "ls"));
+    assert_eq!(text(&floor.status("adam"), "/activity"), "unknown");
+    // A directory that only claims to be a root runs nothing.
+    let world = floor.root.world;
+    world
+        .at(world.home(""))
+        .sh("mkdir fake && echo '[defaults]\non_event = \"touch ~/evil\"' > fake/config.toml")
+        .exit(0);
+    let mut command = world.command(world.path("bin/worker-ctl"));
+    command.args(["hook", "claude", &event("Stop").to_string()]);
+    command.env("WORKER_CTL_ROOT", world.home("fake")).env("WORKER_CTL_WORKER", "adam");
+    let out = command.output().unwrap();
+    assert_eq!(out.status.code(), Some(0));
+    assert!(String::from_utf8_lossy(&out.stderr).contains("is not a root"), "{out:?}");
+    assert!(!world.home("evil").exists() && !world.home("fake/hooks").exists());
+}
+
+#[test]
+fn a_program_gets_our_hooks_for_its_session_alone_and_goes_on_with_its_conversation() {
+    let w = World::new();
+    let floor = Floor::new(&w);
+    let log = w.home("words");
+    let body = format!(
+        "{{ printf '%s|' \"$@\"; echo; }} >> '{}'; [ \"$1\" = --resume ] && [ -e ~/forgotten ] && exit 3; printf '> '; exec sleep 600",
+        log.display()
+    );
+    w.program("hooked", &body);
+    let more = "hooks = \"claude\"\nresume_conversation = [\"--resume\", \"{conversation}\"]\n";
+    table(&floor, "hooked", &["hooked", "{hooks}", "last"], more);
+    floor.ctl(&["add", "adam", "--agent", "hooked"]).exit(0);
+    floor.up();
+    let words = || std::fs::read_to_string(&log).unwrap();
+    let settings = floor.root.path.join("agents/claude.json");
+    assert_eq!(words(), format!("--settings|{}|last|\n", settings.display()));
+    let settings: Value = serde_json::from_str(&std::fs::read_to_string(&settings).unwrap()).unwrap();
+    let command = text(&settings, "/hooks/PermissionRequest/0/hooks/0/command");
+    assert!(command.ends_with("worker-ctl hook claude"), "{command}");
+    assert_eq!(floor.root.sh(command).exit(0).any_err().stdout, "");
+    // It was never told its task, so it begins anew.
+    floor.ctl(&["start", "--prompt", "think"]).exit(0);
+    floor.ctl(&["down", "--force"]).exit(0);
+    floor.up();
+    assert_eq!(text(&floor.status("adam"), "/activity"), "fresh");
+    floor.ctl(&["status"]).exit(0).out_has("worker-ctl start --resume adam");
+    // What a person types there is not the task.
+    hook(&floor, "adam", &event("UserPromptSubmit"));
+    floor.ctl(&["down", "--force"]).exit(0);
+    floor.up();
+    assert!(words().lines().last().unwrap().starts_with("--settings|"), "{}", words());
+    // Once a conversation knows the task, it is continued.
+    floor.ctl(&["start", "--resume", "adam"]).exit(0);
+    hook(&floor, "adam", &event("UserPromptSubmit"));
+    floor.ctl(&["down", "--force"]).exit(0);
+    floor.up();
+    assert!(words().lines().last().unwrap().starts_with("--resume|s-1|--settings|"), "{}", words());
+    assert_eq!(
+        (text(&floor.status("adam"), "/activity"), floor.status("adam")["notes"].clone()),
+        ("unknown", json!([]))
+    );
+    hook(&floor, "adam", &json!({ "hook_event_name": "SessionStart", "source": "resume", "session_id": "s-1" }));
+    assert_eq!(text(&floor.status("adam"), "/activity"), "rests");
+    // A conversation that is gone is not the end of the worker.
+    floor.root.sh("touch ~/forgotten").exit(0);
+    floor.ctl(&["down", "--force"]).exit(0);
+    floor.ctl(&["up", "adam"]).exit(0).err_has("adam cannot continue its conversation, and is started anew");
+    assert!(words().lines().last().unwrap().starts_with("--settings|"), "{}", words());
+    let row = floor.status("adam");
+    assert_eq!((text(&row, "/activity"), text(&row, "/status")), ("fresh", "working"));
+    floor.ctl(&["up", "adam"]).exit(0);
+    let config = floor.root.read("config.toml");
+    floor.root.write("config.toml", &config.replace("hooks = \"claude\"", "hooks = \"aider\""));
+    floor.ctl(&["up", "adam"]).exit(2).err_has("`hooks` names `aider`, whose hooks are not known");
+    floor.root.write("config.toml", &config);
+}
+
+#[test]
+fn a_death_is_recorded_at_once() {
+    let w = World::new();
+    let floor = staff(&w, &["adam", "eve"]);
+    floor.ctl(&["start", "--worker", "adam", "--prompt", "think"]).exit(0);
+    kill_and_wait(&floor, "adam");
+    let row = floor.status("adam");
+    assert_eq!(
+        (text(&row, "/task"), text(&row, "/status"), row["crash_count"].clone()),
+        ("working", "error", json!(1))
+    );
+    assert_eq!(text(&floor.status("eve"), "/status"), "idle");
+    // A person sees nothing of it.
+    assert_eq!(tmux(&floor, &["display-message", "-p", "-t", "=worker-eve:", "#{pane_in_mode}"]), "0\n");
+    let events = floor.ctl(&["events", "--json"]).exit(0).json_lines();
+    assert_eq!(events.iter().filter(|event| event["event"] == "exited").count(), 1);
+}
+
+#[test]
+fn a_running_up_sees_a_death_that_tmux_did_not_tell() {
+    let w = World::new();
+    let floor = Floor::new(&w);
+    configure(&floor, "patrol_interval_secs = 60", "patrol_interval_secs = 3600");
+    floor.ctl(&["add", "adam"]).exit(0);
+    let _up = Staying::new(&floor, &["up"]);
+    wait_for(|| text(&floor.status("adam"), "/status") == "idle");
+    kill_agent(&floor, "adam");
+    wait_for(|| floor.status("adam")["fault"] == "signal 9");
+}
