@@ -73,8 +73,18 @@ impl Ui {
 
     /// The width in columns of the terminal that shows the answer; `None` when no terminal shows it.
     pub fn width(&self) -> Option<usize> {
+        self.size().map(|(width, _)| width)
+    }
+
+    /// The width in columns and the height in rows of that terminal.
+    pub fn size(&self) -> Option<(usize, usize)> {
         let size = rustix::termios::tcgetwinsize(io::stdout()).ok()?;
-        (size.ws_col > 0).then_some(usize::from(size.ws_col))
+        (size.ws_col > 0).then_some((usize::from(size.ws_col), usize::from(size.ws_row)))
+    }
+
+    /// Whether to use colours.
+    pub fn has_colors(&self) -> bool {
+        self.options.color
     }
 
     /// Prints a line of the answer. Text that comes from files or agents must have gone through

@@ -12,10 +12,17 @@ use crate::worker::{Activity, Task, Worker};
 /// The workers that needed a person at the last look, each with what for.
 #[derive(Debug, Default)]
 pub struct Bell {
+    /// Whether it only rings.
+    is_silent: bool,
     seen: Option<BTreeMap<String, String>>,
 }
 
 impl Bell {
+    /// A bell that names nobody.
+    pub fn silent() -> Bell {
+        Bell { is_silent: true, ..Bell::default() }
+    }
+
     /// Names the workers that started to need a person since the last look, and rings on a terminal. The first look is
     /// silent.
     pub fn look(&mut self, site: &Site<'_>, state: &State) {
@@ -25,7 +32,9 @@ impl Bell {
         for (name, need) in
             before.iter().flat_map(|before| now.iter().filter(|(name, need)| before.get(*name) != Some(need)))
         {
-            site.ui.note(format!("{name} {need}"));
+            if !self.is_silent {
+                site.ui.note(format!("{name} {need}"));
+            }
             if site.root.config.defaults.sound_on_review && std::io::stderr().is_terminal() {
                 let _ = std::io::stderr().write_all(b"\x07");
             }

@@ -1,13 +1,16 @@
 //! Brings workers up: creates those that only `config.toml` lists, and starts several sessions at a time.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
+use std::time::Duration;
 
 use shopfloor_core::error::{Failure, Result};
 
 use crate::apply::make::{self, WorkerOptions};
 use crate::apply::{session, transition};
+use crate::facts::version;
 use crate::note::Fault;
 use crate::plan::machine::Input;
 use crate::site::Site;
@@ -16,6 +19,9 @@ use crate::worker::checked_name;
 
 /// How many programs are started at the same time.
 const AT_ONCE: usize = 8;
+
+/// How long a program may take to print its version, so that it delays nobody.
+const VERSION_LIMIT: Duration = Duration::from_secs(5);
 
 /// Starts these workers' sessions, several at a time. Returns the failures. `when_done` is called for each worker whose
 /// start has succeeded or failed.
@@ -31,6 +37,8 @@ pub fn bring_up(site: &Site<'_>, names: &[String], when_done: &(dyn Fn(&str) + S
     let failures = Mutex::new(Vec::new());
     let next = || locked(&queue).next();
     thread::scope(|scope| {
+        // While the programs start, which takes longer.
+        scope.spawn(|| tell_untried(site, names));
         for _ in 0..AT_ONCE.min(names.len()) {
             scope.spawn(|| {
                 while let Some(name) = next() {
@@ -48,6 +56,21 @@ pub fn bring_up(site: &Site<'_>, names: &[String], when_done: &(dyn Fn(&str) + S
         }
     });
     failures.into_inner().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Names the programs among the presets of these workers whose installed version was not tried.
+fn tell_untried(site: &Site<'_>, names: &[String]) {
+    let Ok(state) = store::load(&site.root.path) else { return };
+    let workers = names.iter().filter_map(|name| state.workers.get(name));
+    let programs: BTreeMap<_, _> =
+        workers.filter_map(|worker| site.root.preset_of(worker)).map(|program| (program.name, program)).collect();
+    for (name, program) in programs {
+        let tried = program.versions;
+        if let Some(version) = version::installed(site, program, VERSION_LIMIT).filter(|v| !tried.contains(&v.as_str()))
+        {
+            site.ui.note(format!("{name} {version} was not tried; its preset is for {}", tried.join(" and ")));
+        }
+    }
 }
 
 /// Starts one worker's session under its lock. Returns `false` when the worker is gone.

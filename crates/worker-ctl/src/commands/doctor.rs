@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::path::Path;
+use std::time::Duration;
 
 use clap::Args as ClapArgs;
 use shopfloor_core::agents::AgentProgram;
@@ -81,10 +82,13 @@ fn check_programs(site: &Site<'_>, state: &State) -> Vec<Finding<Repair>> {
         .collect()
 }
 
+/// How long a program may take to print its version.
+const VERSION_LIMIT: Duration = Duration::from_secs(20);
+
 /// A program with its version. Another version than those that were tried is no problem in itself.
 fn describe_version(site: &Site<'_>, program: &AgentProgram) -> String {
     let AgentProgram { name, versions, .. } = program;
-    match version::installed(site, program.worker_command[0]) {
+    match version::installed(site, program, VERSION_LIMIT) {
         Some(version) if versions.contains(&version.as_str()) => format!("{name} {version}"),
         Some(version) => format!("{name} {version}; its preset was tried with {}", versions.join(" and ")),
         None => format!("{name} of an unknown version; its preset was tried with {}", versions.join(" and ")),

@@ -3,6 +3,7 @@
 pub mod accept;
 pub mod add;
 pub mod attach;
+pub mod board;
 pub mod config;
 pub mod doctor;
 pub mod down;

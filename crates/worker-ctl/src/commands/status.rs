@@ -12,6 +12,7 @@ use shopfloor_core::proc;
 use shopfloor_core::ui::printable;
 
 use crate::bell::Bell;
+use crate::commands::board::{self, Screen};
 use crate::daemon;
 use crate::note::{Fault, Note};
 use crate::site::Site;
@@ -96,20 +97,24 @@ pub fn run(site: &Site<'_>, args: &Args) -> Result<Exit> {
 fn watch(site: &Site<'_>) -> Result<Exit> {
     let is_screen = std::io::stdout().is_terminal() && !site.ui.is_json();
     let mut last = None;
-    let mut bell = Bell::default();
+    // A board says itself who needs a person.
+    let mut bell = if is_screen { Bell::silent() } else { Bell::default() };
     loop {
         let state = store::load(&site.root.path)?;
         let shown = match site.ui.is_json() {
             true => vec![site.ui.render(&answer(site, &state)?)],
+            false if is_screen => board(site, &state)?,
             false => table(&state),
         };
         if last.as_ref() != Some(&shown) {
             if is_screen {
-                site.ui.answer(b"\x1b[H\x1b[2J");
-            } else if last.is_some() && !site.ui.is_json() {
-                site.ui.line("");
+                site.ui.answer(redrawn(&shown, last.is_none()).as_bytes());
+            } else {
+                if last.is_some() && !site.ui.is_json() {
+                    site.ui.line("");
+                }
+                shown.iter().for_each(|line| site.ui.line(line));
             }
-            shown.iter().for_each(|line| site.ui.line(line));
             last = Some(shown);
         }
         bell.look(site, &state);
@@ -119,6 +124,22 @@ fn watch(site: &Site<'_>) -> Result<Exit> {
         proc::check_interrupt()?;
         thread::sleep(POLL);
     }
+}
+
+fn board(site: &Site<'_>, state: &State) -> Result<Vec<String>> {
+    let (width, height) = site.ui.size().unwrap_or((80, 24));
+    let screen = Screen { width, height, has_colors: site.ui.has_colors() };
+    let now = site.env.later().now;
+    let clock = now.strftime("%H:%M:%SZ").to_string();
+    Ok(board::lines(state, daemon::is_running(&site.root.path)?, now.as_second(), &clock, screen))
+}
+
+/// The bytes that show these lines instead of the last ones. Nothing is cleared before it is written anew, so that
+/// nothing flickers.
+fn redrawn(lines: &[String], is_first: bool) -> String {
+    let begin = if is_first { "\x1b[2J\x1b[H" } else { "\x1b[H" };
+    let lines: String = lines.iter().map(|line| format!("{line}\x1b[K\n")).collect();
+    format!("{begin}{lines}\x1b[J")
 }
 
 fn answer<'a>(site: &Site<'_>, state: &'a State) -> Result<StatusAnswer<'a>> {

@@ -94,9 +94,14 @@ fn doctor_tells_the_version_of_a_preset_and_whether_it_was_tried() {
     // A program that prints without end is stopped.
     adds("exec yes");
     doctor().exit(0).out_has("codex of an unknown version");
+    // `up` tells it too, and is not held up by it.
+    adds("[ \"$1\" = --version ] && echo codex-cli 9.9.9 && exit; exit 3");
+    let up = || floor.ctl(&["up", "adam"]).exit(4);
+    up().err_has("codex 9.9.9 was not tried; its preset is for 0.169.0\n").err_has("ended before it was ready");
     // A table of one's own is not compared.
     table(&floor, "codex", &["codex"], "");
-    doctor().exit(0).out_has("ok      programs   codex\n");
+    doctor().exit(1).out_has("ok      programs   codex\n");
+    assert!(!up().any_err().stderr.contains("tried"));
 }
 
 #[test]

@@ -127,6 +127,15 @@ fn status_shows_every_state_and_watch_keeps_showing() {
     floor.ctl(&["reject", "no"]).exit(0);
     floor.app.commit("README.md", "theirs\n");
     floor.ctl(&["accept", "rebasing"]).exit(1).any_err();
+    // On a terminal, who needs a person comes first.
+    let board = floor.root.on_terminal("timeout --foreground 1 worker-ctl --color always status --watch", "");
+    let board = board.exit(124).stdout;
+    assert!(board.contains(" 2 need you, 3 at work, 1 idle, 1 offline, no `up` runs\u{1b}[K"), "{board:?}");
+    let order: Vec<_> = ["error  ", "needs_review  ", "working  ", "idle  ", "offline  "]
+        .map(|name| board.find(&format!("m{name}")))
+        .into();
+    assert!(order[0].is_some() && order.is_sorted(), "{order:?} {board:?}");
+    assert!(board.contains("review needs_review: COMMIT"), "{board:?}");
     let answer = floor.ctl(&["status", "--json"]).exit(0);
     assert_eq!(answer.stdout.lines().count(), 1);
     let document = answer.json();

@@ -1,0 +1,192 @@
+//! The board: what `status --watch` shows on a terminal. Who needs a person comes first.
+
+use anstyle::{AnsiColor, Effects, Style};
+use shopfloor_core::ui::printable;
+
+use crate::store::State;
+use crate::worker::{Activity, Session, Worker};
+
+/// The terminal that shows the board.
+#[derive(Clone, Copy, Debug)]
+pub struct Screen {
+    pub width: usize,
+    pub height: usize,
+    pub has_colors: bool,
+}
+
+/// What a worker is up to, in the order of the board.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Rank {
+    Asks,
+    Fault,
+    Review,
+    /// A restart or an unsubmitted text, of which a note tells.
+    Stuck,
+    Works,
+    Idle,
+    Offline,
+}
+
+impl Rank {
+    fn of(worker: &Worker) -> Rank {
+        match (worker.activity, worker.status()) {
+            (Activity::Asks, _) => Rank::Asks,
+            (_, "error") => Rank::Fault,
+            (_, "needs_review") => Rank::Review,
+            (_, "offline") => Rank::Offline,
+            (_, "idle") => Rank::Idle,
+            (Activity::Fresh, _) => Rank::Stuck,
+            _ if worker.is_in_doubt => Rank::Stuck,
+            _ => Rank::Works,
+        }
+    }
+
+    fn needs_person(self) -> bool {
+        self <= Rank::Stuck
+    }
+
+    fn style(self) -> Style {
+        match self {
+            Rank::Asks => AnsiColor::Magenta.on_default().bold(),
+            Rank::Fault => AnsiColor::Red.on_default().bold(),
+            Rank::Review | Rank::Stuck => AnsiColor::Yellow.on_default().bold(),
+            Rank::Works => AnsiColor::Green.on_default(),
+            Rank::Idle | Rank::Offline => Style::new() | Effects::DIMMED,
+        }
+    }
+}
+
+/// The lines of the board. `now` is in seconds since 1970, `clock` is how it is shown.
+pub fn lines(state: &State, is_kept_up: bool, now: i64, clock: &str, screen: Screen) -> Vec<String> {
+    let mut workers: Vec<(Rank, &Worker)> = state.workers.values().map(|worker| (Rank::of(worker), worker)).collect();
+    // Within a rank, who has waited longest.
+    workers.sort_by_key(|(rank, worker)| (*rank, since(worker), &worker.name));
+    let count = |is: &dyn Fn(Rank) -> bool| workers.iter().filter(|(rank, _)| is(*rank)).count();
+    let mut head = vec![format!("{clock}  ")];
+    head.push(format!("{} need you", count(&Rank::needs_person)));
+    head.push(format!("{} at work", count(&|rank| rank == Rank::Works)));
+    head.push(format!("{} idle", count(&|rank| rank == Rank::Idle)));
+    head.push(format!("{} offline", count(&|rank| rank == Rank::Offline)));
+    if !is_kept_up {
+        head.push("no `up` runs".to_owned());
+    }
+    let head = format!("{}{}", head[0], head[1..].join(", "));
+    let width = state.workers.keys().map(String::len).max().unwrap_or(0).max("WORKER".len());
+    let mut lines = vec![cut(&head, screen.width), String::new()];
+    lines.push(paint(
+        &cut(&row(width, "WORKER", "STATE", "DOES", "FOR", "WHAT"), screen.width),
+        Style::new() | Effects::DIMMED,
+        screen,
+    ));
+    let room = screen.height.saturating_sub(lines.len() + 1).max(1);
+    let hidden = workers.len().saturating_sub(room);
+    for (rank, worker) in workers.iter().take(room) {
+        let (status, does) = (worker.status(), does(worker));
+        let line = row(width, &worker.name, status, does, &age(now - since(worker)), &what(*rank, worker));
+        lines.push(paint(&cut(&line, screen.width), rank.style(), screen));
+    }
+    if hidden > 0 {
+        lines.push(format!("and {hidden} more"));
+    }
+    lines
+}
+
+fn row(width: usize, name: &str, state: &str, does: &str, age: &str, what: &str) -> String {
+    format!("{name:width$}  {state:12}  {does:5}  {age:>4}  {what}").trim_end().to_owned()
+}
+
+fn does(worker: &Worker) -> &'static str {
+    match worker.activity {
+        Activity::Unknown => "",
+        activity => activity.word(),
+    }
+}
+
+/// When the worker came to be as it is.
+fn since(worker: &Worker) -> i64 {
+    let asked = worker.activity_at.as_deref().filter(|_| worker.activity == Activity::Asks);
+    let asked = asked.and_then(|time| time.parse::<jiff::Timestamp>().ok());
+    asked.map_or(worker.task_since_unix, jiff::Timestamp::as_second)
+}
+
+fn age(seconds: i64) -> String {
+    match seconds.max(0) {
+        seconds @ 0..60 => format!("{seconds}s"),
+        seconds @ 60..3_600 => format!("{}m", seconds / 60),
+        seconds @ 3_600..86_400 => format!("{}h", seconds / 3_600),
+        seconds => format!("{}d", seconds / 86_400),
+    }
+}
+
+/// What a person should know first: what there is to do, else the task.
+fn what(rank: Rank, worker: &Worker) -> String {
+    let name = &worker.name;
+    let prompt = worker.prompt.as_deref().and_then(|prompt| prompt.lines().next()).unwrap_or_default();
+    let text = match rank {
+        Rank::Asks => format!("attach {name}: {}", worker.activity_text.as_deref().unwrap_or("a question")),
+        Rank::Fault => {
+            let fault = worker.fault.as_ref().map(ToString::to_string).unwrap_or_default();
+            let hint = if worker.session == Session::Up { "attach" } else { "peek" };
+            format!("{hint} {name}: {fault}")
+        }
+        Rank::Review => format!("review {name}: {prompt}"),
+        _ => match worker.notes.first() {
+            Some(note) => note.to_string(),
+            None => prompt.to_owned(),
+        },
+    };
+    printable(&text).trim().to_owned()
+}
+
+/// Cuts a line, so that it takes one row of the terminal.
+fn cut(line: &str, width: usize) -> String {
+    match line.char_indices().nth(width) {
+        Some(_) => line.chars().take(width.saturating_sub(1)).chain(['…']).collect(),
+        None => line.to_owned(),
+    }
+}
+
+fn paint(line: &str, style: Style, screen: Screen) -> String {
+    if screen.has_colors { format!("{style}{line}{style:#}") } else { line.to_owned() }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+    use crate::note::Fault;
+    use crate::worker::Task;
+
+    #[test]
+    fn who_needs_a_person_comes_first_and_each_worker_takes_one_row() {
+        let mut state = State::new(Path::new("/s"));
+        let mut add = |name: &str, change: &dyn Fn(&mut Worker)| {
+            let mut worker = Worker::new(name, "claude", "/w", "b", 100);
+            worker.session = Session::Up;
+            change(&mut worker);
+            state.put(worker);
+        };
+        add("idle", &|_| ());
+        add("off", &|w| w.session = Session::Down);
+        add("works", &|w| (w.task, w.prompt) = (Task::Working, Some("Write the parser\nand more".into())));
+        add("crashed", &|w| w.fault = Some(Fault::Exit(7)));
+        add("done", &|w| (w.task, w.prompt) = (Task::NeedsReview, Some("x".repeat(300))));
+        add("asks", &|w| {
+            (w.task, w.activity, w.activity_text) = (Task::Working, Activity::Asks, Some("Bash: rm -rf x".into()));
+            w.activity_at = Some("1970-01-01T00:01:30.000Z".into());
+        });
+        let screen = Screen { width: 60, height: 24, has_colors: false };
+        let shown = lines(&state, false, 190, "12:00:00", screen);
+        assert_eq!(shown[0], "12:00:00  3 need you, 1 at work, 1 idle, 1 offline, no `up`…");
+        let names: Vec<_> = shown[3..].iter().map(|line| line.split_whitespace().next().unwrap()).collect();
+        assert_eq!(names, ["asks", "crashed", "done", "works", "idle", "off"]);
+        assert_eq!(shown[3], "asks     working       asks     1m  attach asks: Bash: rm -…");
+        assert_eq!(shown[6], "works    working                1m  Write the parser");
+        assert!(shown.iter().all(|line| line.chars().count() <= 60), "{shown:#?}");
+        let small = lines(&state, true, 190, "12:00:00", Screen { height: 6, ..screen });
+        assert_eq!((small.len(), small.last().unwrap().as_str()), (6, "and 4 more"));
+        let painted = lines(&state, true, 190, "12:00:00", Screen { has_colors: true, ..screen });
+        assert!(painted[3].starts_with("\u{1b}[") && painted[3].ends_with("\u{1b}[0m"), "{painted:?}");
+    }
+}
