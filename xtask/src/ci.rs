@@ -1,7 +1,7 @@
 //! `cargo xtask ci`: every gate, the fastest first. When it runs as root, it runs the suite as an ordinary user, and
 //! only those tests as root that need root.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -10,7 +10,7 @@ use anyhow::{Context, Result, bail};
 use crate::kills::Kills;
 use crate::races::RACES;
 use crate::run::{cargo, find, project, run as program, target_dir};
-use crate::stage::{Disk, Leg, Stage, User};
+use crate::stage::{Disk, Leg, Stage, User, is_root};
 use crate::{generate, test, tidy};
 
 /// The oldest git that the README promises to support.
@@ -61,11 +61,6 @@ fn oldest_rust() -> Result<()> {
     let dir = target_dir().join("oldest-rust");
     let args = ["run", version, "cargo", "check", "--workspace", "--all-targets", "--target-dir"];
     program("rustup", &[&args[..], &[&dir.to_string_lossy()]].concat())
-}
-
-fn is_root() -> bool {
-    use std::os::unix::fs::MetadataExt;
-    Path::new("/proc/self").metadata().is_ok_and(|own| own.uid() == 0)
 }
 
 /// Runs the suite as an ordinary user, and as root what needs root; with `is_full` in every combination.

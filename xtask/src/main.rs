@@ -1,5 +1,6 @@
 //! `cargo xtask`: every chore of the project.
 
+mod agents;
 mod bench;
 mod ci;
 mod demo;
@@ -57,6 +58,8 @@ enum Chore {
     },
     /// Measure the tools against other programs, and print a Markdown table
     Bench(bench::Args),
+    /// Try the agent programs themselves, against a model on loopback
+    Agents(agents::Args),
     /// Check the rules that no compiler checks
     Tidy,
     /// Run every gate that a change must pass: format, tidy, lints, dependencies, generated files, tests
@@ -76,6 +79,7 @@ fn main() -> ExitCode {
         Chore::Gen { check } => generate::run(check),
         Chore::Install { prefix } => install::run(&prefix),
         Chore::Bench(args) => bench::run(&args),
+        Chore::Agents(args) => agents::run(&args),
         Chore::Tidy => tidy::run(),
         Chore::Ci { full } => ci::run(full),
     };

@@ -246,8 +246,14 @@ fn open(path: &Path) -> Result<()> {
     Ok(std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode | more))?)
 }
 
+/// Whether this is the superuser.
+pub fn is_root() -> bool {
+    use std::os::unix::fs::MetadataExt;
+    Path::new("/proc/self").metadata().is_ok_and(|own| own.uid() == 0)
+}
+
 /// The ids of the user and its group. Creates the user if there is none yet.
-fn ordinary_user() -> Result<(u32, u32)> {
+pub fn ordinary_user() -> Result<(u32, u32)> {
     let number = |flag: &str| -> Option<u32> {
         let output = Command::new("id").args([flag, NAME]).stderr(Stdio::null()).output().ok()?;
         String::from_utf8_lossy(&output.stdout).trim().parse().ok()

@@ -69,6 +69,8 @@ pub struct ProgramDialog {
 pub struct ProgramHooks {
     /// How a worker's program gets hooks of ours, for its own session alone.
     pub wiring: HookWiring,
+    /// How the first prompt of a conversation begins that the program has by the way, for a title.
+    pub aside: Option<&'static str>,
     /// The events that tell something.
     pub events: &'static [(&'static str, HookEvent)],
 }
@@ -104,6 +106,10 @@ pub enum HookWiring {
     SettingsFlag(&'static str),
     /// From the setting `notify`, a command that gets the payload as its last argument.
     Notify,
+    /// From a plugin in JavaScript, which the configuration in this variable names.
+    Plugin(&'static str),
+    /// Only if a person wires them.
+    None,
 }
 
 /// How a program takes its settings.
@@ -162,6 +168,7 @@ pub const PROGRAMS: &[AgentProgram] = &[
         settings: SettingsForm::Claude,
         hooks: Some(ProgramHooks {
             wiring: HookWiring::SettingsFlag("--settings"),
+            aside: None,
             events: &[
                 ("SessionStart", HookEvent::Began),
                 ("UserPromptSubmit", HookEvent::Prompted),
@@ -196,7 +203,12 @@ pub const PROGRAMS: &[AgentProgram] = &[
         leaves: &[],
         launch_line: r#"exec codex --no-daemon ${SHOPFLOOR_AGENT_ID:+-c mcp_servers.shopfloor.command=worktree-spawn -c "mcp_servers.shopfloor.args=[\"mcp\",\"--as\",\"$SHOPFLOOR_AGENT_ID\"]"} ${SHOPFLOOR_TASK_FILE:+"Your task is in the file $SHOPFLOOR_TASK_FILE: read it and carry it out."}"#,
         settings: SettingsForm::Claude,
-        hooks: None,
+        hooks: Some(ProgramHooks {
+            // Its own hooks would have to be approved by a person first.
+            wiring: HookWiring::Notify,
+            aside: Some("Generate a concise, single-line task title"),
+            events: &[("agent-turn-complete", HookEvent::Rests)],
+        }),
     },
     AgentProgram {
         name: "gemini",
@@ -218,7 +230,9 @@ pub const PROGRAMS: &[AgentProgram] = &[
         launch_line: r#"exec gemini --skip-trust ${SHOPFLOOR_TASK_FILE:+-i "Your task is in the file $SHOPFLOOR_TASK_FILE: read it and carry it out."}"#,
         settings: SettingsForm::Gemini,
         hooks: Some(ProgramHooks {
-            wiring: HookWiring::Notify,
+            // Settings of a project count only in a folder that a person trusts.
+            wiring: HookWiring::None,
+            aside: None,
             events: &[
                 ("SessionStart", HookEvent::Began),
                 ("BeforeAgent", HookEvent::Prompted),
@@ -269,8 +283,9 @@ pub const PROGRAMS: &[AgentProgram] = &[
         task: TaskDelivery::Argv(&["--prompt", "{task}"]),
         // With `--continue` it does not submit the text of `--prompt`.
         resume: &[],
-        resume_conversation: &[],
-        ready: "Ask anything",
+        resume_conversation: &["--session", "{conversation}"],
+        // The first on an empty screen, the second below a conversation that is continued.
+        ready: r"Ask anything|ctrl\+p commands +• OpenCode",
         ready_secs: 30,
         dialogs: &[],
         clear: Some("/new"),
@@ -278,7 +293,20 @@ pub const PROGRAMS: &[AgentProgram] = &[
         leaves: &[],
         launch_line: r#"exec opencode ${SHOPFLOOR_TASK_FILE:+--prompt "Your task is in the file $SHOPFLOOR_TASK_FILE: read it and carry it out."}"#,
         settings: SettingsForm::Claude,
-        hooks: None,
+        hooks: Some(ProgramHooks {
+            wiring: HookWiring::Plugin("OPENCODE_CONFIG_CONTENT"),
+            aside: None,
+            events: &[
+                ("chat.message", HookEvent::Prompted),
+                ("tool.execute.before", HookEvent::Works),
+                ("permission.asked", HookEvent::Asks),
+                ("permission.replied", HookEvent::Works),
+                ("question.asked", HookEvent::Asks),
+                ("question.replied", HookEvent::Works),
+                ("session.idle", HookEvent::Rests),
+                ("session.error", HookEvent::Rests),
+            ],
+        }),
     },
 ];
 

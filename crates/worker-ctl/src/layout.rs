@@ -97,9 +97,9 @@ pub fn receipt(root: &Path, worker: &str) -> PathBuf {
     root.join("hooks").join(format!("{worker}.json"))
 }
 
-/// The settings with hooks that the workers' sessions of a program get.
-pub fn agent_settings(root: &Path, program: &str) -> PathBuf {
-    root.join("agents").join(format!("{program}.json"))
+/// The settings or the plugin with hooks that the workers' sessions of a program get.
+pub fn agent_file(root: &Path, program: &str, extension: &str) -> PathBuf {
+    root.join("agents").join(format!("{program}.{extension}"))
 }
 
 /// The directory of texts that workers read from files.

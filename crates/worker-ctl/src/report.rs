@@ -61,6 +61,10 @@ impl Payload {
 
     /// What the event tells; none if it tells nothing about the activity.
     pub fn report(&self, hooks: &ProgramHooks) -> Option<Report> {
+        let first = self.text("/input-messages/0");
+        if first.is_some_and(|first| hooks.aside.is_some_and(|aside| first.starts_with(aside))) {
+            return None;
+        }
         let tool_use = || self.text("/tool_use_id").and_then(id);
         let signal = match hooks.event(self.event())? {
             HookEvent::Began => Signal::Began { is_continued: self.text("/source") == Some("resume") },

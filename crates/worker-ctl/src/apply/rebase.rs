@@ -100,7 +100,7 @@ pub fn refresh(site: &Site<'_>, worker: &Worker, base: &str) -> Result<()> {
     let standing = Standing::read_on(site, worker, base)?;
     let plan = match plan::refresh(&standing, &site.clone.branch) {
         Refresh::Wait => return Ok(()),
-        Refresh::Settled => return remember_tried(site, worker, base),
+        Refresh::Settled => return remember_tried(site, worker, Some(base)),
         Refresh::Rebase(plan) => plan,
     };
     // A rebase that stops would change files under the hands of a person who types there.
@@ -109,18 +109,26 @@ pub fn refresh(site: &Site<'_>, worker: &Worker, base: &str) -> Result<()> {
         deliver::require_free(site, worker, false)?;
     }
     // Record the attempt first, so that a failure is not repeated until the default branch moves on.
-    remember_tried(site, worker, base)?;
-    if let Rebased::Conflicts(files) = carry_out(site, &standing, plan, false)? {
-        site.ui.note(format!("{} was asked to resolve conflicts in {} files", worker.name, files.len()));
+    remember_tried(site, worker, Some(base))?;
+    match carry_out(site, &standing, plan, false) {
+        Ok(Rebased::Conflicts(files)) => {
+            site.ui.note(format!("{} was asked to resolve conflicts in {} files", worker.name, files.len()));
+            Ok(())
+        }
+        // A person or a question came in between, and nothing was asked.
+        Err(failure) if failure.kind == typing::OCCUPIED => {
+            remember_tried(site, worker, worker.base_sha.as_deref())?;
+            Err(failure)
+        }
+        done => done.map(drop),
     }
-    Ok(())
 }
 
 /// Records the base of an attempt, so that it is not repeated until the default branch moves on.
-fn remember_tried(site: &Site<'_>, worker: &Worker, base: &str) -> Result<()> {
+fn remember_tried(site: &Site<'_>, worker: &Worker, base: Option<&str>) -> Result<()> {
     store::update(&site.root.path, |state| {
         if let Some(worker) = state.workers.get_mut(&worker.name) {
-            worker.base_sha = Some(base.to_owned());
+            worker.base_sha = base.map(str::to_owned);
         }
         Ok(())
     })

@@ -10,7 +10,8 @@ use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::text::printable;
 
 use crate::agent::{AgentTable, Delivery, Dialog, KeyedDialog, Menu, regex};
-use crate::apply::{hooks, transition};
+use crate::apply::hooks::{self, Wires};
+use crate::apply::transition;
 use crate::facts::processes::{self, Process};
 use crate::layout;
 use crate::note::Fault;
@@ -89,9 +90,11 @@ fn start_once(site: &Site<'_>, worker: &Worker) -> Result<Pane> {
         ended => {
             let words = continuing(worker, &agent);
             let is_continued = !words.is_empty();
-            let argv = argv(site, worker, &agent, words)?;
+            let wires = hooks::wire(site, &agent)?;
+            let argv = argv(site, worker, &agent, &wires, words);
             let log = layout::worker_log(&site.root.path, &worker.name);
-            let pane = tmux.start_program(worker, ended.as_ref(), &variables(site, worker), &argv, &log)?;
+            let variables: Vec<_> = variables(site, worker).into_iter().chain(wires.variables).collect();
+            let pane = tmux.start_program(worker, ended.as_ref(), &variables, &argv, &log)?;
             let begun = Input::SessionBegun { pane: pane.id.clone(), pid: pane.pid, is_continued };
             transition::record(site, &worker.name, &begun)?;
             (pane, false)
@@ -148,11 +151,11 @@ pub enum Conversation {
 }
 
 /// The argv of a worker's program. `words` come after the program's name.
-fn argv(site: &Site<'_>, worker: &Worker, agent: &AgentTable, words: Vec<String>) -> Result<Vec<String>> {
-    let mut argv = site.root.command(worker, agent, &hooks::wire(site, worker, agent)?);
+fn argv(site: &Site<'_>, worker: &Worker, agent: &AgentTable, wires: &Wires, words: Vec<String>) -> Vec<String> {
+    let mut argv = site.root.command(worker, agent, &wires.words);
     let after_program = argv.len().min(1);
     argv.splice(after_program..after_program, words);
-    Ok(argv)
+    argv
 }
 
 /// Restarts the program with a text as argument. Nothing is typed, so nothing can get in the way.
@@ -173,7 +176,8 @@ pub fn restart_with(site: &Site<'_>, worker: &Worker, text: &str, conversation: 
             Some(continuing(worker, &agent)).filter(|words| !words.is_empty()).unwrap_or_else(|| agent.resume.clone())
         }
     };
-    let mut argv = argv(site, worker, &agent, words).map_err(|failure| typing::not_delivered(&worker.name, failure))?;
+    let wires = hooks::wire(site, &agent).map_err(|failure| typing::not_delivered(&worker.name, failure))?;
+    let mut argv = argv(site, worker, &agent, &wires, words);
     let (before, after) = agent.task_words();
     argv.extend(before);
     if text.len() > typing::MAX_ARGUMENT {
@@ -190,7 +194,8 @@ pub fn restart_with(site: &Site<'_>, worker: &Worker, text: &str, conversation: 
     }
     let path = tmux::escape_format(&worker.worktree_path);
     let mut args = vec!["respawn-pane", "-k", "-t", &pane.id, "-c", &path];
-    let pairs: Vec<String> = variables(site, worker).iter().map(|(key, value)| format!("{key}={value}")).collect();
+    let variables = variables(site, worker).into_iter().chain(wires.variables);
+    let pairs: Vec<String> = variables.map(|(key, value)| format!("{key}={value}")).collect();
     for pair in &pairs {
         args.extend(["-e", pair]);
     }

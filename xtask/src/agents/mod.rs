@@ -1,0 +1,122 @@
+//! `cargo xtask agents`: tries the agent programs themselves, in homes of their own, against a model on loopback.
+
+mod lab;
+mod model;
+mod programs;
+mod rounds;
+mod speech;
+
+use std::path::Path;
+
+use anyhow::{Result, bail};
+
+use self::lab::Lab;
+use self::model::Model;
+use self::programs::Trial;
+use self::rounds::{ROUNDS, Round};
+use crate::run::build;
+use crate::stage::{is_root, ordinary_user};
+use crate::test::require_programs;
+
+#[derive(clap::Args)]
+pub struct Args {
+    /// The programs to try [default: all]
+    pub programs: Vec<String>,
+    /// Try the latest versions instead of those that were tried last
+    #[arg(long)]
+    pub latest: bool,
+    /// Try only what every change is tried with
+    #[arg(long)]
+    pub short: bool,
+    /// How many tasks to deliver
+    #[arg(long, value_name = "N")]
+    pub tasks: Option<usize>,
+    /// Only rounds whose names contain this text, after the program is ready
+    #[arg(long, value_name = "TEXT")]
+    pub only: Option<String>,
+}
+
+impl Args {
+    fn rounds(&self) -> impl Iterator<Item = &'static Round> {
+        let is_named = |name: &str| self.only.as_ref().is_none_or(|only| name.contains(only));
+        let is_wanted =
+            move |(at, round): &(usize, &Round)| *at == 0 || (round.is_short || !self.short) && is_named(round.name);
+        ROUNDS.iter().enumerate().filter(is_wanted).map(|(_, round)| round)
+    }
+}
+
+/// What a program showed, a cell per round.
+struct Column {
+    head: String,
+    cells: Vec<String>,
+    has_failed: bool,
+}
+
+pub fn run(args: &Args) -> Result<()> {
+    require_programs()?;
+    let trials = programs::trials();
+    if let Some(unknown) = args.programs.iter().find(|name| trials.iter().all(|trial| trial.name() != *name)) {
+        bail!("there is no program {unknown}; name one of {}", names(&trials).join(", "));
+    }
+    let tools = build(false)?;
+    let is_wanted = |trial: &&Trial| args.programs.is_empty() || args.programs.iter().any(|name| name == trial.name());
+    let mut columns = Vec::new();
+    for trial in trials.iter().filter(is_wanted) {
+        match trial.install(args.latest, args.short)? {
+            Some(bin) => {
+                let mut column = try_out(trial, &tools, &bin, args)?;
+                if column.has_failed && args.short {
+                    // A program can have a bad day: what fails twice counts.
+                    eprintln!("xtask: {} is tried again", column.head);
+                    column = try_out(trial, &tools, &bin, args)?;
+                }
+                columns.push(column);
+            }
+            None => eprintln!("xtask: skipped: {} is not tried, because it cannot be installed here", trial.name()),
+        }
+    }
+    print(&columns, args);
+    match columns.iter().filter(|column| column.has_failed).count() {
+        0 => Ok(()),
+        _ => bail!("not every program did what its preset promises"),
+    }
+}
+
+fn names(trials: &[Trial]) -> Vec<&'static str> {
+    trials.iter().map(Trial::name).collect()
+}
+
+/// Carries out the rounds with one program.
+fn try_out(trial: &Trial, tools: &Path, bin: &Path, args: &Args) -> Result<Column> {
+    let model = Model::start()?;
+    // claude refuses to skip permissions as root.
+    let user = if is_root() { Some(ordinary_user()?) } else { None };
+    let mut lab = Lab::new(trial, &model, tools, bin, user)?;
+    let mut column =
+        Column { head: format!("{} {}", trial.name(), trial.version(bin)?), cells: Vec::new(), has_failed: false };
+    eprintln!("xtask: {}", column.head);
+    let tasks = args.tasks.unwrap_or(if args.short { 4 } else { 20 });
+    for round in args.rounds() {
+        let cell = match column.has_failed {
+            true => "not tried".to_owned(),
+            false => (round.run)(&mut lab, tasks).unwrap_or_else(|failure| {
+                column.has_failed = true;
+                eprintln!("xtask: {}, {}: {failure:#}", column.head, round.name);
+                "failed".to_owned()
+            }),
+        };
+        eprintln!("xtask:   {}: {cell}", round.name);
+        column.cells.push(cell);
+    }
+    Ok(column)
+}
+
+/// Prints the table that `docs/agents.md` has.
+fn print(columns: &[Column], args: &Args) {
+    let heads: Vec<&str> = columns.iter().map(|column| column.head.as_str()).collect();
+    println!("| | {} |\n|---{}|", heads.join(" | "), "|---".repeat(heads.len()));
+    for (row, round) in args.rounds().enumerate() {
+        let cells: Vec<&str> = columns.iter().map(|column| column.cells[row].as_str()).collect();
+        println!("| {} | {} |", round.name, cells.join(" | "));
+    }
+}

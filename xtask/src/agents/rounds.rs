@@ -1,0 +1,233 @@
+//! What each program is tried with.
+
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, bail, ensure};
+
+use super::lab::Lab;
+use super::speech::Turn;
+
+/// Something to try, with the name of its row.
+pub struct Round {
+    pub name: &'static str,
+    /// Whether it belongs to the short run of every change.
+    pub is_short: bool,
+    pub run: fn(&mut Lab<'_>, usize) -> Result<String>,
+}
+
+/// The rounds, in their order: each goes on where the one before it stopped.
+pub const ROUNDS: &[Round] = &[
+    Round { name: "ready after", is_short: true, run: up },
+    Round { name: "reject, amend, accept", is_short: true, run: cycle },
+    Round { name: "tasks that arrived exactly once, byte for byte", is_short: true, run: deliver },
+    Round { name: "task at the model after", is_short: false, run: latency },
+    Round { name: "killed: known after; then `up` and its task", is_short: true, run: kill },
+    Round { name: "two at once, one reset", is_short: false, run: two },
+    Round { name: "a question for a person", is_short: false, run: question },
+];
+
+fn up(lab: &mut Lab<'_>, _: usize) -> Result<String> {
+    let mut args = vec!["add", "adam", "--agent", lab.trial.name()];
+    args.extend(lab.trial.model.iter().flat_map(|model| ["--model", *model]));
+    lab.ctl(&args)?;
+    let begun = Instant::now();
+    lab.ctl(&["up", "adam"])?;
+    Ok(seconds(begun.elapsed()))
+}
+
+fn seconds(time: Duration) -> String {
+    format!("{:.1} s", time.as_secs_f64())
+}
+
+/// A task, a rejection, another commit, and its landing.
+fn cycle(lab: &mut Lab<'_>, _: usize) -> Result<String> {
+    lab.ctl(&["start", "--worker", "adam", "--task", &format!("First try\n{}", lab.trial.work("c1"))])?;
+    lab.wait("adam", "needs_review")?;
+    lab.ctl(&["review", "adam"])?;
+    let before = lab.model.count();
+    lab.ctl(&["reject", &format!("Handle errors\n{}", lab.trial.work("c2"))])?;
+    lab.wait("adam", "needs_review")?;
+    let prompts = lab.prompts_since(before);
+    let rejections: Vec<_> =
+        prompts.iter().filter(|turn| turn.prompts.last().is_some_and(|text| text.contains("Handle errors"))).collect();
+    ensure!(rejections.len() == 1, "the rejection arrived {} times", rejections.len());
+    let knows = rejections[0].prompts.iter().any(|text| text.contains("First try"));
+    lab.ctl(&["review", "adam"])?;
+    lab.ctl(&["accept", "adam"])?;
+    ensure!(lab.app.join("filec2.txt").exists(), "the work has not landed");
+    Ok(if knows { "yes, with the history".into() } else { "yes, without the history".into() })
+}
+
+/// Tasks of seven kinds, each with its review and its landing.
+fn deliver(lab: &mut Lab<'_>, count: usize) -> Result<String> {
+    let (mut exact, mut odd) = (0, Vec::new());
+    let kinds = texts();
+    for number in 0..count {
+        let (kind, text) = &kinds[number % kinds.len()];
+        let task = format!("Task {number:02} {kind}: {text}\n{}", lab.trial.work(&format!("d{number}")));
+        let (file, before) = (lab.write("task.md", &task)?, lab.model.count());
+        lab.ctl(&["start", "--worker", "adam", "--task-file", &file])?;
+        if let Err(failure) = lab.wait("adam", "needs_review") {
+            let seen = lab.arrivals(before, &task);
+            bail!("task {number} ({kind}) came {seen:?} and did not end: {failure:#}");
+        }
+        match lab.arrivals(before, &task) {
+            (1, 1) => exact += 1,
+            (_, 1) => {
+                let prompt = lab.prompts_since(before).pop().and_then(|turn| turn.prompts.last().cloned());
+                let prompt = prompt.unwrap_or_default();
+                let strange =
+                    prompt.lines().filter(|line| !task.contains(line)).take(9).collect::<Vec<_>>().join("\n    ");
+                eprintln!(
+                    "xtask:   task {number} ({kind}) came changed; the lines that it did not have:\n    {strange}"
+                );
+                odd.push(*kind);
+            }
+            (_, times) => bail!("task {number} ({kind}) arrived {times} times"),
+        }
+        lab.ctl(&["accept", "adam"])?;
+    }
+    odd.dedup();
+    let odd = if odd.is_empty() { String::new() } else { format!("; changed: {}", odd.join(", ")) };
+    Ok(format!("{exact} of {count}{odd}"))
+}
+
+/// From the beginning of `start` to the prompt at the model, the worker being up.
+fn latency(lab: &mut Lab<'_>, _: usize) -> Result<String> {
+    let mut all = Vec::new();
+    for number in 0..5 {
+        let (before, begun) = (lab.model.count(), Instant::now());
+        let task = format!("Quick {number}\n{}", lab.trial.work(&format!("q{number}")));
+        lab.ctl(&["start", "--worker", "adam", "--task", &task])?;
+        lab.until("the task is at the model", || Ok(!lab.prompts_since(before).is_empty()))?;
+        all.push(begun.elapsed());
+        lab.wait("adam", "needs_review")?;
+        lab.ctl(&["accept", "adam"])?;
+    }
+    all.sort();
+    Ok(format!("{} (slowest of five: {})", seconds(all[2]), seconds(all[4])))
+}
+
+/// A program that is killed at work goes on with its conversation, or gets its task again.
+fn kill(lab: &mut Lab<'_>, _: usize) -> Result<String> {
+    let begin = if lab.trial.has_no_tools() { "" } else { "MODEL run echo begun\n" };
+    let task = format!("Long work\n{begin}MODEL wait 60\n{}", lab.trial.work("k"));
+    let before = lab.model.count();
+    lab.ctl(&["start", "--worker", "adam", "--task", &task])?;
+    let is_at_work = |turn: &Turn| lab.is_main(turn) && (turn.results > 0 || lab.trial.has_no_tools());
+    lab.until("it is at work", || Ok(lab.model.since(before).iter().any(is_at_work)))?;
+    let pid = lab.status("adam")?["pane_pid"].to_string();
+    lab.must("kill", &["-9", &pid])?;
+    let known = lab.wait("adam", "error")?;
+    lab.ctl(&["up", "adam"])?;
+    let row = lab.status("adam")?;
+    ensure!(row["task"] == "working", "its task is {}", row["task"]);
+    let is_fresh = row["activity"] == "fresh";
+    let before = lab.model.count();
+    let say = format!("Go on\n{}", lab.trial.work("k2"));
+    match is_fresh {
+        true => lab.ctl(&["start", "--resume", "adam"])?,
+        false => lab.ctl(&["message", "adam", &say])?,
+    };
+    let goes_on = lab.until("it goes on", || Ok(!lab.prompts_since(before).is_empty()));
+    goes_on.with_context(|| format!("its screen:\n{}", lab.screen("adam")))?;
+    let prompts = lab.prompts_since(before);
+    let knows = prompts[0].prompts.iter().any(|text| text.contains("Long work"));
+    ensure!(knows && prompts.len() == 1, "{} prompts; the task is known: {knows}", prompts.len());
+    if is_fresh {
+        lab.ctl(&["reset", "adam", "--force"])?;
+    } else {
+        lab.wait("adam", "needs_review")?;
+        lab.ctl(&["accept", "adam"])?;
+    }
+    let how = if is_fresh { "`start --resume`, arrived once" } else { "its conversation was continued" };
+    Ok(format!("{}; {how}", seconds(known)))
+}
+
+/// Two workers of one program; one is reset while the other works.
+fn two(lab: &mut Lab<'_>, _: usize) -> Result<String> {
+    let mut args = vec!["add", "eve", "--agent", lab.trial.name()];
+    args.extend(lab.trial.model.iter().flat_map(|model| ["--model", *model]));
+    lab.ctl(&args)?;
+    lab.ctl(&["up", "eve"])?;
+    let before = lab.model.count();
+    for name in ["adam", "eve"] {
+        let task = format!("For {name}\nMODEL wait 4\n{}", lab.trial.work(&format!("t-{name}")));
+        lab.ctl(&["start", "--worker", name, "--task", &task])?;
+    }
+    lab.until("both are at work", || Ok(lab.prompts_since(before).len() >= 2))?;
+    lab.ctl(&["reset", "adam", "--force"])?;
+    lab.wait("eve", "needs_review")?;
+    let mine = lab.root.join(".worktrees/eve/filet-eve.txt").exists();
+    let strange = lab.root.join(".worktrees/eve/filet-adam.txt").exists();
+    ensure!(mine && !strange, "eve did her own work: {mine}, adam's: {strange}");
+    lab.ctl(&["accept", "eve"])?;
+    lab.ctl(&["nuke", "eve", "--yes"])?;
+    Ok("the other goes on".into())
+}
+
+/// A program that may not do everything asks, and nothing is typed over its question.
+fn question(lab: &mut Lab<'_>, _: usize) -> Result<String> {
+    if lab.trial.has_no_tools() {
+        return Ok("asks nothing".into());
+    }
+    if lab.trial.name() == "claude" {
+        // By default it asks its server whether a tool may run.
+        let line =
+            "mkdir -p .claude && echo '{\"permissions\":{\"defaultMode\":\"default\"}}' > .claude/settings.local.json";
+        let tree = lab.root.join(".worktrees/adam");
+        lab.must("sh", &["-c", &format!("cd {} && {line}", tree.display())])?;
+        lab.must("sh", &["-c", &format!("echo .claude >> {}/.git/info/exclude", lab.root.display())])?;
+    }
+    lab.more = vec![("WORKER_CTL_SKIP_PERMISSIONS", "false".into()), ("WORKER_CTL_ALLOWED_TOOLS", "Read".into())];
+    lab.ctl(&["start", "--worker", "adam", "--task", &format!("May I?\n{}", lab.trial.questionable_work("a"))])?;
+    let asked = lab.ctl(&["wait", "adam", "--for", "asks", "--timeout", "15s"]);
+    let told = match asked {
+        Ok(_) => {
+            let row = lab.status("adam")?;
+            ensure!(row["activity_text"].as_str().is_some_and(|text| text.contains("filea.txt")), "asks: {row}");
+            lab.refused(&["message", "adam", "hurry"], 1)?;
+            "told by its hook"
+        }
+        Err(_) if lab.status("adam")?["activity"] == "unknown" => "not told",
+        Err(failure) => bail!("{failure:#}\n{}", lab.screen("adam")),
+    };
+    lab.tmux(&["send-keys", "-t", "=worker-adam:", "Enter"])?;
+    let done = lab.ctl(&["wait", "adam", "--for", "needs_review", "--timeout", "20s"]);
+    lab.more.clear();
+    match done {
+        Ok(_) => lab.ctl(&["accept", "adam"])?,
+        // It asked nothing, or something else.
+        Err(failure) => bail!("{told}; after the answer: {failure:#}\n{}", lab.screen("adam")),
+    };
+    Ok(format!("{told}, answered"))
+}
+
+/// Texts of seven kinds, always the same.
+fn texts() -> Vec<(&'static str, String)> {
+    let mut seed = 1_u64;
+    let mut random = |below: u64| {
+        seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (seed >> 33) % below
+    };
+    let mut word = || -> String { (0..2 + random(8)).map(|_| char::from(b'a' + random(26) as u8)).collect() };
+    let mut long = |size: usize, per_line: usize| {
+        let mut text = String::new();
+        while text.len() < size {
+            let words: Vec<String> = (0..per_line).map(|_| word()).collect();
+            text.push_str(&(words.join(" ") + "\n"));
+        }
+        text.trim_end().to_owned()
+    };
+    let shell = r#"-x; $(id) `id` %s #{pane_id} C-c Enter; \n 'a' "b" ~/x @README.md !ls /clear #tag"#;
+    let scripts = "Grüße 日本語 emoji 👩‍👩‍👧‍👦 e\u{301} combining, rtl שלום, nbsp\u{a0}here, “quotes” — dash";
+    vec![
+        ("short", "Write a file.".to_owned()),
+        ("lines", "First line\n\n\tafter a tab\n    after four blanks\n- a list\n- of two\n\nLast line.".to_owned()),
+        ("scripts", scripts.to_owned()),
+        ("shell characters", shell.to_owned()),
+        ("5 KB", long(5 << 10, 9)),
+        ("50 KB", long(50 << 10, 9)),
+        ("one long line", long(8 << 10, 1200)),
+    ]
+}
