@@ -164,7 +164,7 @@ pub const PROGRAMS: &[AgentProgram] = &[
         signatures: &[r"(?i)^.*Generated with .*Claude.*$", r"(?i)^co-authored-by: claude.*$"],
         leaves: &[],
         // `--mcp-config` takes every word that follows as well.
-        launch_line: r#"s='{"enabledMcpjsonServers":["shopfloor"]}'; exec claude ${SHOPFLOOR_MCP_CONFIG:+--mcp-config "$SHOPFLOOR_MCP_CONFIG"} --settings "${SHOPFLOOR_SETTINGS:-$s}" ${SHOPFLOOR_TASK_FILE:+"Your task is in the file $SHOPFLOOR_TASK_FILE: read it and carry it out."}"#,
+        launch_line: r#"s='{"enabledMcpjsonServers":["shopfloor"]}'; exec claude ${SHOPFLOOR_MCP_CONFIG:+--mcp-config "$SHOPFLOOR_MCP_CONFIG"} ${SHOPFLOOR_AGENT_ID:+--allowedTools mcp__shopfloor} --settings "${SHOPFLOOR_SETTINGS:-$s}" ${SHOPFLOOR_TASK_FILE:+"Your task is in the file $SHOPFLOOR_TASK_FILE: read it and carry it out."}"#,
         settings: SettingsForm::Claude,
         hooks: Some(ProgramHooks {
             wiring: HookWiring::SettingsFlag("--settings"),
@@ -201,7 +201,7 @@ pub const PROGRAMS: &[AgentProgram] = &[
         clear: Some("/clear"),
         signatures: &[r"(?i)^co-authored-by: codex.*$"],
         leaves: &[],
-        launch_line: r#"exec codex --no-daemon ${SHOPFLOOR_AGENT_ID:+-c mcp_servers.shopfloor.command=worktree-spawn -c "mcp_servers.shopfloor.args=[\"mcp\",\"--as\",\"$SHOPFLOOR_AGENT_ID\"]"} ${SHOPFLOOR_TASK_FILE:+"Your task is in the file $SHOPFLOOR_TASK_FILE: read it and carry it out."}"#,
+        launch_line: r#"exec codex --no-daemon ${SHOPFLOOR_AGENT_ID:+-c mcp_servers.shopfloor.command=worktree-spawn -c "mcp_servers.shopfloor.args=[\"mcp\",\"--as\",\"$SHOPFLOOR_AGENT_ID\"]" -c 'mcp_servers.shopfloor.default_tools_approval_mode="approve"'} ${SHOPFLOOR_TASK_FILE:+"Your task is in the file $SHOPFLOOR_TASK_FILE: read it and carry it out."}"#,
         settings: SettingsForm::Claude,
         hooks: Some(ProgramHooks {
             // Its own hooks would have to be approved by a person first.
@@ -291,7 +291,7 @@ pub const PROGRAMS: &[AgentProgram] = &[
         clear: Some("/new"),
         signatures: &[],
         leaves: &[],
-        launch_line: r#"exec opencode ${SHOPFLOOR_TASK_FILE:+--prompt "Your task is in the file $SHOPFLOOR_TASK_FILE: read it and carry it out."}"#,
+        launch_line: r#"if [ -n "$SHOPFLOOR_AGENT_ID" ] && [ -z "$OPENCODE_CONFIG_CONTENT" ]; then export OPENCODE_CONFIG_CONTENT="{\"mcp\":{\"shopfloor\":{\"type\":\"local\",\"command\":[\"worktree-spawn\",\"mcp\",\"--as\",\"$SHOPFLOOR_AGENT_ID\"]}}}"; fi; exec opencode ${SHOPFLOOR_TASK_FILE:+--prompt "Your task is in the file $SHOPFLOOR_TASK_FILE: read it and carry it out."}"#,
         settings: SettingsForm::Claude,
         hooks: Some(ProgramHooks {
             wiring: HookWiring::Plugin("OPENCODE_CONFIG_CONTENT"),
@@ -303,6 +303,7 @@ pub const PROGRAMS: &[AgentProgram] = &[
                 ("permission.replied", HookEvent::Works),
                 ("question.asked", HookEvent::Asks),
                 ("question.replied", HookEvent::Works),
+                ("question.rejected", HookEvent::Works),
                 ("session.idle", HookEvent::Rests),
                 ("session.error", HookEvent::Rests),
             ],

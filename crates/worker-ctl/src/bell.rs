@@ -49,5 +49,8 @@ fn need(worker: &Worker) -> Option<String> {
         let question = worker.activity_text.as_deref().map(|text| format!(": {}", printable(text))).unwrap_or_default();
         return Some(format!("asks{question}: answer with `worker-ctl attach {name}`"));
     }
+    if worker.activity == Activity::Rests && worker.has_open_task() && worker.status() == worker.task.word() {
+        return Some(format!("ended its turn without a commit: look with `worker-ctl peek {name}`"));
+    }
     (worker.task == Task::NeedsReview).then(|| format!("needs review: `worker-ctl review {name}`"))
 }

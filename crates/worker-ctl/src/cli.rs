@@ -140,7 +140,7 @@ pub enum Command {
     Start(start::Args),
     /// Send a message to a worker
     ///
-    /// Exits with 1 if the worker is idle, or somebody types in its terminal.
+    /// Exits with 1 if the worker is idle, somebody types in its terminal, or its program asks a question.
     #[command(after_help = "Example:\n  worker-ctl message adam 'Use the helper in auth.rs'")]
     Message(message::Args),
     /// Attach your terminal to a worker's session

@@ -4,6 +4,7 @@
 use serde_json::Value;
 use shopfloor_core::agents::{HookEvent, ProgramHooks};
 use shopfloor_core::error::{Failure, Result};
+use shopfloor_core::hash::Digest;
 
 /// How many characters of a question are kept.
 const LONGEST_QUESTION: usize = 300;
@@ -22,14 +23,18 @@ pub struct Report {
 /// What the program does.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Signal {
-    /// It has started, or its context was cleared.
+    /// It has started.
     Began { is_continued: bool },
+    /// Its context was cleared.
+    Cleared,
     /// It got a prompt.
     Prompted,
     /// It runs a tool, or has run one.
     Works { tool_use: Option<String> },
     /// It asks a person, perhaps whether it may use a tool.
     Asks { question: String, tool_use: Option<String> },
+    /// It tells of a question once more.
+    StillAsks { question: String },
     /// Its turn has ended.
     Rests,
 }
@@ -65,15 +70,16 @@ impl Payload {
         if first.is_some_and(|first| hooks.aside.is_some_and(|aside| first.starts_with(aside))) {
             return None;
         }
-        let tool_use = || self.text("/tool_use_id").and_then(id);
+        let tool_use = || self.tool_use();
         let signal = match hooks.event(self.event())? {
+            HookEvent::Began if self.text("/source") == Some("clear") => Signal::Cleared,
             HookEvent::Began => Signal::Began { is_continued: self.text("/source") == Some("resume") },
             HookEvent::Prompted => Signal::Prompted,
             HookEvent::Works => Signal::Works { tool_use: tool_use() },
             HookEvent::Asks => Signal::Asks { question: self.question(), tool_use: tool_use() },
             HookEvent::Notified => match self.text("/notification_type") {
                 Some("permission_prompt" | "elicitation_dialog" | "ToolPermission") => {
-                    Signal::Asks { question: self.question(), tool_use: None }
+                    Signal::StillAsks { question: self.question() }
                 }
                 Some("idle_prompt") => Signal::Rests,
                 _ => return None,
@@ -84,11 +90,21 @@ impl Payload {
         Some(Report { signal, conversation })
     }
 
+    /// What tells a use of a tool apart from others. claude's questions do not name it, so it is the tool with its
+    /// input where there is one.
+    fn tool_use(&self) -> Option<String> {
+        match (self.text("/tool_name"), self.0.get("tool_input")) {
+            (Some(tool), Some(input)) => Some(Digest::of(format!("{tool} {input}").as_bytes()).to_string()),
+            _ => self.text("/tool_use_id").and_then(id),
+        }
+    }
+
     /// The question in one line: the tool and what it is to do, or the message.
     fn question(&self) -> String {
         let input = self.0.get("tool_input").or_else(|| self.0.pointer("/details")).unwrap_or(&Value::Null);
         let keys = ["command", "file_path", "filePath", "url", "path", "pattern", "query", "question"];
         let subject = keys.iter().find_map(|key| input.get(key)?.as_str());
+        let subject = subject.or_else(|| input.pointer("/questions/0/question")?.as_str());
         let parts = [self.text("/tool_name"), subject.or_else(|| self.text("/message"))];
         let line = parts.into_iter().flatten().collect::<Vec<_>>().join(": ");
         let words = line.split(|c: char| c.is_whitespace() || c.is_control()).filter(|word| !word.is_empty());

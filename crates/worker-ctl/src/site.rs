@@ -60,6 +60,12 @@ impl<'a> Site<'a> {
         given.flat_map(|(name, value)| [format!("--{}", name.replace('_', "-")).into(), value.clone().into()]).collect()
     }
 
+    /// The `--on-event` of this command as a variable, for the hooks of tmux and of agents.
+    pub fn event_variable(&self) -> Vec<(&'static str, String)> {
+        let given = self.flags.iter().filter(|(name, _)| *name == "on_event");
+        given.filter_map(|(_, value)| Some(("WORKER_CTL_ON_EVENT", value.as_ref()?.to_str()?.to_owned()))).collect()
+    }
+
     /// Fails when a long-running command must end. Long work checks this between its steps.
     pub fn check_ending(&self) -> Result<()> {
         match self.ending.load(Ordering::SeqCst) {

@@ -136,7 +136,7 @@ complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand up" -l color -d 'W
 always\t'Always'
 never\t'Never'"
 complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand up" -l root -d 'Use the root in DIR [env: WORKER_CTL_ROOT] [default: the root above the current directory, else the one recorded in this repository; outside of any repository ~/workers]' -r -F
-complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand up" -l no-patrol -d 'Keep sessions up without looking for commits or for programs that ended'
+complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand up" -l no-patrol -d 'Keep sessions up without looking for commits'
 complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand up" -l detach -d 'Run in the background'
 complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand up" -s n -l dry-run -d 'Show what would be done and change nothing'
 complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand up" -l json -d 'Answer in JSON: one document, or JSON Lines for lists'
@@ -213,7 +213,7 @@ complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand start" -l color -d
 always\t'Always'
 never\t'Never'"
 complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand start" -l root -d 'Use the root in DIR [env: WORKER_CTL_ROOT] [default: the root above the current directory, else the one recorded in this repository; outside of any repository ~/workers]' -r -F
-complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand start" -l force -d 'Send even if a text may be in the worker\'s input line, or somebody types in its terminal'
+complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand start" -l force -d 'Send even if a text may be in the worker\'s input line, somebody types in its terminal, or its program asks a question'
 complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand start" -s n -l dry-run -d 'Show what would be done and change nothing'
 complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand start" -l json -d 'Answer in JSON: one document, or JSON Lines for lists'
 complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand start" -s q -l quiet -d 'Leave notices out; warnings and errors stay'
@@ -237,7 +237,7 @@ complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand message" -l color 
 always\t'Always'
 never\t'Never'"
 complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand message" -l root -d 'Use the root in DIR [env: WORKER_CTL_ROOT] [default: the root above the current directory, else the one recorded in this repository; outside of any repository ~/workers]' -r -F
-complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand message" -l force -d 'Send even if the worker has no task, a text may be in its input line, or somebody types in its terminal'
+complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand message" -l force -d 'Send even if the worker has no task, a text may be in its input line, somebody types in its terminal, or its program asks a question'
 complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand message" -s n -l dry-run -d 'Show what would be done and change nothing'
 complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand message" -l json -d 'Answer in JSON: one document, or JSON Lines for lists'
 complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand message" -s q -l quiet -d 'Leave notices out; warnings and errors stay'
@@ -361,7 +361,7 @@ complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand reject" -l color -
 always\t'Always'
 never\t'Never'"
 complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand reject" -l root -d 'Use the root in DIR [env: WORKER_CTL_ROOT] [default: the root above the current directory, else the one recorded in this repository; outside of any repository ~/workers]' -r -F
-complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand reject" -l force -d 'Send even if a text may be in the worker\'s input line, or somebody types in its terminal'
+complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand reject" -l force -d 'Send even if a text may be in the worker\'s input line, somebody types in its terminal, or its program asks a question'
 complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand reject" -s n -l dry-run -d 'Show what would be done and change nothing'
 complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand reject" -l json -d 'Answer in JSON: one document, or JSON Lines for lists'
 complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand reject" -s q -l quiet -d 'Leave notices out; warnings and errors stay'
@@ -386,7 +386,7 @@ complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand accept" -l color -
 always\t'Always'
 never\t'Never'"
 complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand accept" -l root -d 'Use the root in DIR [env: WORKER_CTL_ROOT] [default: the root above the current directory, else the one recorded in this repository; outside of any repository ~/workers]' -r -F
-complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand accept" -l force -d 'Accept work even if it changed since its review or has conflict markers, or somebody types in the worker\'s terminal'
+complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand accept" -l force -d 'Accept work even if it changed since its review or has conflict markers, somebody types in the worker\'s terminal, or its program asks a question'
 complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand accept" -s n -l dry-run -d 'Show what would be done and change nothing'
 complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand accept" -l json -d 'Answer in JSON: one document, or JSON Lines for lists'
 complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand accept" -s q -l quiet -d 'Leave notices out; warnings and errors stay'
@@ -410,7 +410,7 @@ complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand rebase" -l color -
 always\t'Always'
 never\t'Never'"
 complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand rebase" -l root -d 'Use the root in DIR [env: WORKER_CTL_ROOT] [default: the root above the current directory, else the one recorded in this repository; outside of any repository ~/workers]' -r -F
-complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand rebase" -l force -d 'Ask the worker to resolve conflicts even if a text may be in its input line, or somebody types in its terminal'
+complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand rebase" -l force -d 'Ask the worker to resolve conflicts even if a text may be in its input line, somebody types in its terminal, or its program asks a question'
 complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand rebase" -s n -l dry-run -d 'Show what would be done and change nothing'
 complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand rebase" -l json -d 'Answer in JSON: one document, or JSON Lines for lists'
 complete -c worker-ctl -n "__fish_worker_ctl_using_subcommand rebase" -s q -l quiet -d 'Leave notices out; warnings and errors stay'

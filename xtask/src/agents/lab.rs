@@ -71,6 +71,21 @@ impl<'a> Lab<'a> {
         Ok(lab)
     }
 
+    /// Lets a person have trusted the repository, where a program remembers that in its home.
+    pub fn trust_app(&self) -> Result<()> {
+        let app = self.app.to_string_lossy().into_owned();
+        let (claude, codex) = (self.at("home/.claude.json"), self.at("home/.codex/config.toml"));
+        if let Ok(text) = std::fs::read_to_string(&claude) {
+            let mut settings: Value = serde_json::from_str(&text)?;
+            settings["projects"][&app]["hasTrustDialogAccepted"] = true.into();
+            std::fs::write(&claude, settings.to_string())?;
+        }
+        if let Ok(text) = std::fs::read_to_string(&codex) {
+            std::fs::write(&codex, format!("{text}\n[projects.{app:?}]\ntrust_level = \"trusted\"\n"))?;
+        }
+        Ok(())
+    }
+
     fn at(&self, name: &str) -> PathBuf {
         self.dir.path().join(name)
     }
@@ -104,7 +119,8 @@ impl<'a> Lab<'a> {
                 command
             }
         };
-        command.arg(program).args(args).current_dir(&self.app).stdin(Stdio::null()).env_clear();
+        // Nothing that hangs holds everybody up.
+        command.args(["timeout", "300", program]).args(args).current_dir(&self.app).stdin(Stdio::null()).env_clear();
         let (home, tmp) = (self.at("home"), self.at("tmp"));
         command.env("PATH", &self.path).env("HOME", home).env("TMPDIR", &tmp).env("TMUX_TMPDIR", &tmp);
         command.env("TERM", "xterm-256color").env("LANG", "C.UTF-8").env("SHELL", "/bin/sh");
@@ -156,6 +172,15 @@ impl<'a> Lab<'a> {
         let all: Value = serde_json::from_str(&self.ctl(&["status", "--json"])?)?;
         let socket = all["tmux_socket"].as_str().unwrap_or_default();
         self.must("tmux", &[&["-S", socket][..], args].concat())
+    }
+
+    /// Runs a command of the tmux in which worktree-spawn starts programs.
+    pub fn spawn_tmux(&self, args: &[&str]) -> Result<String> {
+        self.must("tmux", &[&["-S", &self.spawn_socket(), "-f", "/dev/null"][..], args].concat())
+    }
+
+    pub fn spawn_socket(&self) -> String {
+        self.at("tmp").join("spawn.sock").to_string_lossy().into_owned()
     }
 
     /// Waits until a worker is in a state or does something.
@@ -213,5 +238,6 @@ impl<'a> Lab<'a> {
 impl Drop for Lab<'_> {
     fn drop(&mut self) {
         let _ = self.ctl(&["down", "--force"]);
+        let _ = self.spawn_tmux(&["kill-server"]);
     }
 }

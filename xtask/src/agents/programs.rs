@@ -117,7 +117,7 @@ impl Trial {
                 let package = if is_latest { package.to_owned() } else { format!("{package}=={version}") };
                 let pip = dir.join("bin/pip").to_string_lossy().into_owned();
                 succeeds(limit, "python3", &["-m", "venv", &dir.to_string_lossy()])?
-                    && succeeds(limit, &pip, &["install", "--quiet", &package])?
+                    && succeeds(limit, &pip, &["install", "--quiet", "--upgrade", &package])?
             }
         };
         Ok((is_installed && bin.join(self.name()).exists()).then_some(bin))
@@ -125,7 +125,10 @@ impl Trial {
 
     /// The version that the installed program prints.
     pub fn version(&self, bin: &Path) -> Result<String> {
-        let output = Command::new(bin.join(self.name())).arg("--version").env("HOME", "/nonexistent").output();
+        let mut command = Command::new("timeout");
+        let home = tempfile::tempdir()?;
+        command.arg("60").arg(bin.join(self.name())).arg("--version").env("HOME", home.path());
+        let output = command.output();
         let output = output.with_context(|| format!("cannot run {}", self.name()))?;
         let text = String::from_utf8_lossy(&output.stdout).into_owned();
         let number = text.split_whitespace().find(|word| word.contains('.') && word.starts_with(char::is_numeric));

@@ -24,6 +24,7 @@ pub const ROUNDS: &[Round] = &[
     Round { name: "killed: known after; then `up` and its task", is_short: true, run: kill },
     Round { name: "two at once, one reset", is_short: false, run: two },
     Round { name: "a question for a person", is_short: false, run: question },
+    Round { name: "started by worktree-spawn, reports over MCP", is_short: false, run: spawn },
 ];
 
 fn up(lab: &mut Lab<'_>, _: usize) -> Result<String> {
@@ -201,6 +202,32 @@ fn question(lab: &mut Lab<'_>, _: usize) -> Result<String> {
         Err(failure) => bail!("{told}; after the answer: {failure:#}\n{}", lab.screen("adam")),
     };
     Ok(format!("{told}, answered"))
+}
+
+/// A program in a subtree gets its task, and calls the MCP server, in a folder of a repository that a person trusts.
+fn spawn(lab: &mut Lab<'_>, _: usize) -> Result<String> {
+    if lab.trial.has_no_tools() {
+        return Ok("has no MCP".into());
+    }
+    // A program that runs may write its home's files anew.
+    lab.ctl(&["down", "--force"])?;
+    lab.trust_app()?;
+    lab.spawn_tmux(&["new-session", "-d", "-s", "s", "-x", "180", "-y", "50"])?;
+    let (name, begun) = (lab.trial.name(), Instant::now());
+    // claude shows a tool only after the model has looked for it.
+    let search = "MODEL call ToolSearch {\"query\":\"select:mcp__shopfloor__notify_parent\",\"max_results\":1}\n";
+    let call = "MODEL call notify_parent {\"status\":\"success\",\"message\":\"hello from feat\"}";
+    let task = &format!("{}{call}", if lab.trial.name() == "claude" { search } else { "" });
+    let line = ["subtree", "feat", "--task", task, "--launch", "--agent", name, "--launcher", "tmux"];
+    let mut command = lab.command("worktree-spawn", &line);
+    let output = command.env("TMUX", format!("{},1,0", lab.spawn_socket())).output()?;
+    ensure!(output.status.success(), "subtree: {}", String::from_utf8_lossy(&output.stderr));
+    let heard = lab.must("worktree-spawn", &["wait", "--timeout", "60s"]);
+    let took = begun.elapsed();
+    let screen = lab.spawn_tmux(&["capture-pane", "-p", "-t", "s:feat"]).unwrap_or_default();
+    let heard = heard.with_context(|| format!("its screen:\n{screen}"))?;
+    ensure!(heard.contains("hello from feat"), "another event came: {heard}\n{screen}");
+    Ok(seconds(took))
 }
 
 /// Texts of seven kinds, always the same.

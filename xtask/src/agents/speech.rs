@@ -145,6 +145,9 @@ fn messages(body: &Value) -> Vec<Item> {
         if let Some(text) = message["content"].as_str() {
             items.push(said(role, text.to_owned()));
         }
+        // What stands beside a tool's answer is the program's.
+        let has_answers = list(message, "content").any(|part| part["type"] == "tool_result");
+        let role = if has_answers { "program" } else { role };
         for part in list(message, "content") {
             match part["type"].as_str() {
                 Some("text") => items.push(said(role, part["text"].as_str().unwrap_or_default().to_owned())),

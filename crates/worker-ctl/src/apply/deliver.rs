@@ -47,7 +47,8 @@ pub fn deliver(site: &Site<'_>, before: &Worker, input: &Input, text: &str) -> R
 
 fn type_text(site: &Site<'_>, worker: &Worker, text: &str, options: TypingOptions) -> Result<DeliveryVerdict> {
     let not_delivered = |failure| typing::not_delivered(&worker.name, failure);
-    let is_typing = || transition::record(site, &worker.name, &Input::Typing).map_err(not_delivered);
+    let force = options.is_forced;
+    let is_typing = || transition::record(site, &worker.name, &Input::Typing { force }).map_err(not_delivered);
     let tmux = site.tmux().map_err(not_delivered)?;
     let agent = site.root.agent_of(worker)?;
     if options.is_fresh && agent.clear.is_some() {
@@ -56,7 +57,11 @@ fn type_text(site: &Site<'_>, worker: &Worker, text: &str, options: TypingOption
     }
     let ready = typing::prepare(&tmux, &site.root.path, worker, &agent, text, options).map_err(not_delivered)?;
     is_typing()?;
-    typing::deliver(&tmux, &site.root.path, worker, &agent, ready)
+    let is_asking = || {
+        let state = store::load(&site.root.path)?;
+        refuse_over_question(state.require(&worker.name)?, force).map(drop)
+    };
+    typing::deliver(&tmux, &site.root.path, worker, &agent, ready, &is_asking)
 }
 
 /// Exit 1 while a worker's program asks a question, or a person types into its pane, unless a person overrules that.

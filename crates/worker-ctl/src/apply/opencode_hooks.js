@@ -2,14 +2,15 @@
 import { spawn } from "node:child_process"
 
 const program = "@PROGRAM@"
-// Sessions of subagents say nothing about the worker.
+// Sessions of subagents say nothing about the worker, but a person answers their questions too.
 const children = new Set()
 // Calls are chained, because processes overtake each other.
 let last = Promise.resolve()
 
 function tell(event, session, more) {
-  if (children.has(session)) return
-  const payload = JSON.stringify({ hook_event_name: event, session_id: session, ...more })
+  const isChild = children.has(session)
+  if (isChild && !/^(permission|question)/.test(event)) return
+  const payload = JSON.stringify({ hook_event_name: event, session_id: isChild ? undefined : session, ...more })
   last = last.then(() => new Promise((done) => {
     const child = spawn(program, ["hook", "opencode"], { stdio: ["pipe", "ignore", "ignore"] })
     child.on("error", done)
@@ -34,7 +35,7 @@ export const Shopfloor = async () => ({
         break
       case "permission.asked": {
         const command = about.metadata?.command ?? (about.patterns ?? []).join(" ")
-        tell(event.type, about.sessionID, { tool_name: about.permission, tool_use_id: about.id, tool_input: { command } })
+        tell(event.type, about.sessionID, { tool_name: about.permission, tool_use_id: about.id, message: command })
         break
       }
       case "question.asked": {
@@ -44,6 +45,7 @@ export const Shopfloor = async () => ({
       }
       case "permission.replied":
       case "question.replied":
+      case "question.rejected":
         tell(event.type, about.sessionID, { tool_use_id: about.requestID })
         break
       case "session.idle":

@@ -20,7 +20,7 @@ use crate::plan::menu;
 use crate::site::Site;
 use crate::store;
 use crate::tmux::{self, Pane, Tmux, typing};
-use crate::worker::{Session, Worker};
+use crate::worker::{Activity, Session, Worker};
 
 /// How many seconds a program may take until it takes input, unless `timeout_secs` is set.
 const READY_SECS: u64 = 30;
@@ -28,6 +28,10 @@ const READY_SECS: u64 = 30;
 /// How long programs have to end after Ctrl-C, and after TERM or KILL, all of them together.
 const INTERRUPT_GRACE: Duration = Duration::from_secs(5);
 const SIGNAL_GRACE: Duration = Duration::from_secs(2);
+
+/// How long a program is watched that was started with a text: from the start, and where it may end over its conversation.
+const STARTED: Duration = Duration::from_millis(200);
+const CONTINUED: Duration = Duration::from_secs(3);
 
 /// How often a screen or a process is checked.
 const POLL: Duration = Duration::from_millis(50);
@@ -48,13 +52,19 @@ pub fn start(site: &Site<'_>, worker: &Worker) -> Result<Pane> {
         Err(failure) => failure,
     };
     let now = store::load(&site.root.path)?.require(&worker.name)?.clone();
-    let has_ended = matches!(now.session, Session::Code(_) | Session::Signal(_));
-    if !has_ended || continuing(&now, &site.root.agent_of(&now)?).is_empty() {
+    // A shell exits with these codes when it cannot start a program, and then a new one cannot be started either.
+    let has_ended = matches!(now.session, Session::Code(code) if ![126, 127].contains(&code));
+    let Some(conversation) = now.conversation.clone().filter(|_| has_ended) else { return Err(failure) };
+    if continuing(&now, &site.root.agent_of(&now)?).is_empty() {
         return Err(failure);
     }
     site.ui.note(format!("{} cannot continue its conversation, and is started anew", worker.name));
     let (now, _) = transition::record(site, &worker.name, &Input::ConversationLost)?;
-    start_once(site, &now)
+    start_once(site, &now).inspect_err(|_| {
+        // The conversation was not the reason.
+        let kept = Input::ConversationKept(conversation);
+        site.warn_on_failure(&worker.name, || transition::record(site, &worker.name, &kept).map(drop));
+    })
 }
 
 /// The words that make a worker's program continue the conversation that knows its task; none if there is none.
@@ -176,6 +186,7 @@ pub fn restart_with(site: &Site<'_>, worker: &Worker, text: &str, conversation: 
             Some(continuing(worker, &agent)).filter(|words| !words.is_empty()).unwrap_or_else(|| agent.resume.clone())
         }
     };
+    let is_continued = !words.is_empty();
     let wires = hooks::wire(site, &agent).map_err(|failure| typing::not_delivered(&worker.name, failure))?;
     let mut argv = argv(site, worker, &agent, &wires, words);
     let (before, after) = agent.task_words();
@@ -204,18 +215,29 @@ pub fn restart_with(site: &Site<'_>, worker: &Worker, text: &str, conversation: 
     transition::record(site, &worker.name, &Input::Restarting)?;
     tmux.must(&args).map_err(|failure| not_delivered(failure.to_string()))?;
     pipe_to_log(site, &tmux, &worker.name, &pane.id)?;
+    let is_quiet = || -> Result<bool> {
+        let activity = store::load(&site.root.path)?.require(&worker.name)?.activity;
+        Ok(activity == Activity::Unknown)
+    };
     let read_pane = || -> Result<Pane> {
         let pane = tmux.panes()?.into_iter().find(|now| now.id == pane.id);
         pane.ok_or_else(|| not_delivered("its session is gone".into()))
     };
     let (start, mut now) = (Instant::now(), read_pane()?);
-    while now.end.is_none() && start.elapsed() < 4 * POLL {
+    let limit = if is_continued { CONTINUED } else { STARTED };
+    while now.end.is_none() && start.elapsed() < limit && is_quiet()? {
         thread::sleep(POLL);
         now = read_pane()?;
     }
     // A shell exits with these codes when it cannot start a program. Any other exit is that of a program with its task.
     if matches!(now.end, Some(Session::Code(126 | 127))) {
         return Err(not_delivered("its program cannot be started; look with `worker-ctl peek`".into()));
+    }
+    // The conversation is gone. The text must not be lost with it.
+    if is_continued && matches!(now.end, Some(Session::Code(1..))) {
+        site.ui.note(format!("{} cannot continue its conversation, and is started anew", worker.name));
+        let (worker, _) = transition::record(site, &worker.name, &Input::ConversationLost)?;
+        return restart_with(site, &worker, text, Conversation::New);
     }
     transition::record(site, &worker.name, &Input::SessionUp { pane: now.id, pid: now.pid }).map(drop)
 }

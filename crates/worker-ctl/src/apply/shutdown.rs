@@ -21,7 +21,11 @@ pub fn end_all(site: &Site<'_>, is_forced: bool) -> Result<()> {
     let workers: Vec<Worker> = state.workers.values().cloned().collect();
     let tmux = site.tmux()?;
     let ended = match tmux.is_running() {
-        true => tmux.ignore_deaths().and_then(|()| session::end(site, &workers, is_forced)),
+        true => {
+            // Without this the ends would be recorded once more, which is only in the way.
+            let _ = tmux.ignore_deaths();
+            session::end(site, &workers, is_forced)
+        }
         false => {
             workers.iter().try_for_each(|worker| transition::record(site, &worker.name, &Input::SessionGone).map(drop))
         }
@@ -33,7 +37,7 @@ pub fn end_all(site: &Site<'_>, is_forced: bool) -> Result<()> {
 pub fn end_unknown(site: &Site<'_>, is_forced: bool, why: &Failure) -> Result<()> {
     site.ui.warn(why);
     let tmux = Tmux::find(site.env, &default_socket(&site.root.path))?;
-    tmux.ignore_deaths()?;
+    let _ = tmux.ignore_deaths();
     let names: BTreeSet<String> = session::end_unknown(site, &tmux, is_forced)?;
     tmux.kill()?;
     if !names.is_empty() {

@@ -17,8 +17,8 @@ use crate::worker::{Task, Worker};
 pub struct Args {
     /// The worker [default: the one reviewed last]
     pub worker: Option<String>,
-    /// Accept work even if it changed since its review or has conflict markers, or somebody types in the worker's
-    /// terminal
+    /// Accept work even if it changed since its review or has conflict markers, somebody types in the worker's
+    /// terminal, or its program asks a question
     #[arg(long)]
     pub force: bool,
     /// Use TEXT as the commit message [default: the message of the work]

@@ -35,7 +35,8 @@ impl Rank {
             (_, "needs_review") => Rank::Review,
             (_, "offline") => Rank::Offline,
             (_, "idle") => Rank::Idle,
-            (Activity::Fresh, _) => Rank::Stuck,
+            // A turn that ended without a commit may have ended with a question in its text.
+            (Activity::Fresh | Activity::Rests, _) => Rank::Stuck,
             _ if worker.is_in_doubt => Rank::Stuck,
             _ => Rank::Works,
         }
@@ -78,7 +79,8 @@ pub fn lines(state: &State, is_kept_up: bool, now: i64, clock: &str, screen: Scr
         Style::new() | Effects::DIMMED,
         screen,
     ));
-    let room = screen.height.saturating_sub(lines.len() + 1).max(1);
+    let room = screen.height.saturating_sub(lines.len());
+    let room = if workers.len() > room { room.saturating_sub(1) } else { room };
     let hidden = workers.len().saturating_sub(room);
     for (rank, worker) in workers.iter().take(room) {
         let (status, does) = (worker.status(), does(worker));
@@ -86,8 +88,9 @@ pub fn lines(state: &State, is_kept_up: bool, now: i64, clock: &str, screen: Scr
         lines.push(paint(&cut(&line, screen.width), rank.style(), screen));
     }
     if hidden > 0 {
-        lines.push(format!("and {hidden} more"));
+        lines.push(cut(&format!("and {hidden} more"), screen.width));
     }
+    lines.truncate(screen.height.max(1));
     lines
 }
 
@@ -104,9 +107,10 @@ fn does(worker: &Worker) -> &'static str {
 
 /// When the worker came to be as it is.
 fn since(worker: &Worker) -> i64 {
-    let asked = worker.activity_at.as_deref().filter(|_| worker.activity == Activity::Asks);
-    let asked = asked.and_then(|time| time.parse::<jiff::Timestamp>().ok());
-    asked.map_or(worker.task_since_unix, jiff::Timestamp::as_second)
+    let told = worker.activity_at.as_deref().filter(|_| matches!(worker.activity, Activity::Asks | Activity::Rests));
+    let told = told.and_then(|time| time.parse::<jiff::Timestamp>().ok()).map(jiff::Timestamp::as_second);
+    let crashed = worker.last_crash_unix.filter(|_| worker.fault.is_some());
+    crashed.or(told).unwrap_or(worker.task_since_unix).max(worker.task_since_unix)
 }
 
 fn age(seconds: i64) -> String {
@@ -140,9 +144,27 @@ fn what(rank: Rank, worker: &Worker) -> String {
 
 /// Cuts a line, so that it takes one row of the terminal.
 fn cut(line: &str, width: usize) -> String {
-    match line.char_indices().nth(width) {
-        Some(_) => line.chars().take(width.saturating_sub(1)).chain(['…']).collect(),
-        None => line.to_owned(),
+    if line.chars().map(columns).sum::<usize>() <= width {
+        return line.to_owned();
+    }
+    let (mut kept, mut used) = (String::new(), 1);
+    for c in line.chars() {
+        used += columns(c);
+        if used > width {
+            break;
+        }
+        kept.push(c);
+    }
+    kept + "…"
+}
+
+/// How many columns a character may take. Too many is no harm: the line is only cut earlier.
+fn columns(c: char) -> usize {
+    if matches!(c, '\u{1100}'..='\u{115f}' | '\u{2329}'..='\u{232a}' | '\u{2600}'..='\u{27bf}' | '\u{2e80}'..='\u{fffd}' | '\u{10000}'..)
+    {
+        2
+    } else {
+        1
     }
 }
 
@@ -186,6 +208,10 @@ mod tests {
         assert!(shown.iter().all(|line| line.chars().count() <= 60), "{shown:#?}");
         let small = lines(&state, true, 190, "12:00:00", Screen { height: 6, ..screen });
         assert_eq!((small.len(), small.last().unwrap().as_str()), (6, "and 4 more"));
+        for height in 1..12 {
+            assert!(lines(&state, true, 190, "12:00:00", Screen { height, ..screen }).len() <= height, "{height}");
+        }
+        assert_eq!((cut("日本語だ", 8), cut("日本語だ!", 8)), ("日本語だ".to_owned(), "日本語…".to_owned()));
         let painted = lines(&state, true, 190, "12:00:00", Screen { has_colors: true, ..screen });
         assert!(painted[3].starts_with("\u{1b}[") && painted[3].ends_with("\u{1b}[0m"), "{painted:?}");
     }

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use clap::Args as ClapArgs;
 use clap::builder::PossibleValuesParser;
-use shopfloor_core::agents::{self, AgentProgram};
+use shopfloor_core::agents::{self, AgentProgram, HookEvent};
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Result};
 use shopfloor_core::ui::Ui;
@@ -52,9 +52,11 @@ pub fn run(ui: &Ui, env: &Env, args: &Args) -> Result<Exit> {
     }
     // The root is proven first: its configuration may run a command.
     let site = Site::find(ui, env, Some(root), Vec::new())?;
-    Receipt::new(payload.event(), payload.prompt(hooks)).save(&site.root.path, name)?;
-    if let Some(report) = payload.report(hooks) {
-        transition::record(&site, name, &Input::Reported(report))?;
+    let Some(report) = payload.report(hooks) else { return Ok(Exit::Done) };
+    transition::record(&site, name, &Input::Reported(report))?;
+    // Nobody waits for a receipt of a program that does not tell of prompts.
+    if hooks.events.iter().any(|(_, event)| *event == HookEvent::Prompted) {
+        Receipt::new(payload.event(), payload.prompt(hooks)).save(&site.root.path, name)?;
     }
     Ok(Exit::Done)
 }

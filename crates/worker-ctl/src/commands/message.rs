@@ -16,7 +16,8 @@ pub struct Args {
     /// The message; `-` reads it from stdin
     #[arg(allow_hyphen_values = true)]
     pub message: String,
-    /// Send even if the worker has no task, a text may be in its input line, or somebody types in its terminal
+    /// Send even if the worker has no task, a text may be in its input line, somebody types in its
+    /// terminal, or its program asks a question
     #[arg(long)]
     pub force: bool,
 }

@@ -22,13 +22,13 @@ pub struct Args {
 pub fn run(site: &Site<'_>, args: &Args) -> Result<Exit> {
     let scope = if args.sessions { PatrolScope::Sessions } else { PatrolScope::All };
     // Wait for a patrol that is under way, however long it takes. The end of a program is recorded at once.
-    let _tick = loop {
+    let mut tick = None;
+    while scope == PatrolScope::All && tick.is_none() {
         match site.lock_root(RootLock::Patrol) {
-            _ if scope == PatrolScope::Sessions => break None,
             Err(failure) if failure.exit == Exit::Busy => proc::check_interrupt()?,
-            lock => break Some(lock?),
+            lock => tick = Some(lock?),
         }
-    };
+    }
     if site.is_dry {
         let mut would = Vec::new();
         for (worker, input) in patrol::look(site, scope)? {

@@ -14,7 +14,8 @@ use crate::site::Site;
 pub struct Args {
     /// The worker
     pub worker: String,
-    /// Ask the worker to resolve conflicts even if a text may be in its input line, or somebody types in its terminal
+    /// Ask the worker to resolve conflicts even if a text may be in its input line, somebody types in its
+    /// terminal, or its program asks a question
     #[arg(long)]
     pub force: bool,
 }

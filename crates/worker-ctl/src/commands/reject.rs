@@ -16,7 +16,8 @@ pub struct Args {
     /// The changes that you want; `-` reads them from stdin
     #[arg(allow_hyphen_values = true)]
     pub message: String,
-    /// Send even if a text may be in the worker's input line, or somebody types in its terminal
+    /// Send even if a text may be in the worker's input line, somebody types in its
+    /// terminal, or its program asks a question
     #[arg(long)]
     pub force: bool,
 }

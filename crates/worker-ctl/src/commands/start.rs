@@ -36,7 +36,8 @@ pub struct Args {
     /// Send a worker its current task again, after a restart
     #[arg(long, value_name = "WORKER", conflicts_with_all = ["task", "task_file", "worker"])]
     pub resume: Option<String>,
-    /// Send even if a text may be in the worker's input line, or somebody types in its terminal
+    /// Send even if a text may be in the worker's input line, somebody types in its
+    /// terminal, or its program asks a question
     #[arg(long)]
     pub force: bool,
 }

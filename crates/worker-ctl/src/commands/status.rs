@@ -138,7 +138,8 @@ fn board(site: &Site<'_>, state: &State) -> Result<Vec<String>> {
 /// nothing flickers.
 fn redrawn(lines: &[String], is_first: bool) -> String {
     let begin = if is_first { "\x1b[2J\x1b[H" } else { "\x1b[H" };
-    let lines: String = lines.iter().map(|line| format!("{line}\x1b[K\n")).collect();
+    // A line end after the last row would scroll the first one away.
+    let lines = lines.iter().map(|line| format!("{line}\x1b[K")).collect::<Vec<_>>().join("\n");
     format!("{begin}{lines}\x1b[J")
 }
 

@@ -24,7 +24,7 @@ use crate::worker::{Session, Worker};
 pub struct Args {
     /// Start only the sessions of these workers, then exit
     pub names: Vec<String>,
-    /// Keep sessions up without looking for commits or for programs that ended
+    /// Keep sessions up without looking for commits
     #[arg(long)]
     pub no_patrol: bool,
     /// Run in the background

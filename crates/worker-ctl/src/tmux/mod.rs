@@ -169,14 +169,16 @@ impl Tmux {
         self.run(&["set-hook", "-gu", "pane-died"]).map(drop)
     }
 
-    /// Sets our environment in the running server, and its hooks. Programs that start later inherit the environment.
-    pub fn renew(&self, root: &Path) -> Result<()> {
+    /// Sets our environment in the running server, these variables, and its hooks. Programs that start later inherit
+    /// the environment.
+    pub fn renew(&self, root: &Path, more: &[(&str, String)]) -> Result<()> {
         let is_inherited = |name: &str| !LOCAL_VARS.contains(&name) && !NOT_INHERITED.contains(&name);
         let vars = self.env.vars.iter().filter_map(|(name, value)| Some((name.to_str()?, value.to_str()?)));
         let lines = vars.filter(|(name, _)| is_inherited(name) && is_variable(name));
         let lines: String =
             lines.map(|(name, value)| format!("set-environment -g {name} {}\n", quote(value))).collect();
-        let lines = lines + &self.death_hook(root);
+        let more = more.iter().map(|(name, value)| format!("set-environment -g {name} {}\n", quote(value)));
+        let lines = lines + &more.collect::<String>() + &self.death_hook(root);
         // A pipe keeps the values out of the process list.
         let output = self.feed(&["source-file", "-"], lines.into_bytes())?;
         self.check(&["source-file"], output).map(drop)

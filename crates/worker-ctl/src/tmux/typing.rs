@@ -164,13 +164,14 @@ pub fn prepare(
 }
 
 /// Types a text into the worker's pane, then Enter as a key of its own. Nothing is ever typed twice in case of doubt.
-/// Signals are deferred until the end.
+/// `refuse_question` fails if the program asks a question: an Enter would answer it. Signals are deferred until the end.
 pub fn deliver(
     tmux: &Tmux,
     root: &Path,
     worker: &Worker,
     agent: &AgentTable,
     ready: ReadyText,
+    refuse_question: &dyn Fn() -> Result<()>,
 ) -> Result<DeliveryVerdict> {
     let ReadyText { pane, buffer, text, has_hook, is_forced } = ready;
     // Check again, because the preparation may have taken some time. From here on only milliseconds pass.
@@ -196,6 +197,12 @@ pub fn deliver(
         return Err(
             Failure::new(Exit::No, IN_DOUBT, why).hint(format!("submit or clear it: `worker-ctl attach {name}`"))
         );
+    }
+    if refuse_question().is_err() {
+        let name = &worker.name;
+        let why = format!("the text for {name} was typed, and not submitted: its program asks a question");
+        return Err(Failure::new(Exit::No, IN_DOUBT, why)
+            .hint(format!("answer, then submit or clear the text: `worker-ctl attach {name}`")));
     }
     submit(tmux, &pane, agent)?;
     Ok(match has_hook {

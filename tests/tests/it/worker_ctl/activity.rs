@@ -28,10 +28,14 @@ fn hook_of(floor: &Floor<'_>, name: &str, program: &str, payload: &str) {
     assert_eq!((out.status.code(), out.stdout.len()), (Some(0), 0), "{}", String::from_utf8_lossy(&out.stderr));
 }
 
-fn permission(id: &str, command: &str) -> Value {
+/// A question as claude tells it: without the id of the tool use.
+fn permission(command: &str) -> Value {
+    tool("PermissionRequest", command)
+}
+
+fn tool(event: &str, command: &str) -> Value {
     let input = json!({ "command": command, "description": "d" });
-    json!({ "hook_event_name": "PermissionRequest", "session_id": "s-1", "tool_name": "Bash", "tool_use_id": id,
-        "tool_input": input })
+    json!({ "hook_event_name": event, "session_id": "s-1", "tool_name": "Bash", "tool_input": input })
 }
 
 fn event(name: &str) -> Value {
@@ -56,7 +60,7 @@ fn what_a_program_does_is_shown_and_logged_and_handed_to_on_event() {
     assert!(since.as_str().unwrap().ends_with('Z'), "{since}");
     hook(&floor, "adam", &event("PreToolUse"));
     assert_eq!(floor.status("adam")["activity_at"], since);
-    hook(&floor, "adam", &permission("t1", "rm -rf x"));
+    hook(&floor, "adam", &permission("rm -rf x"));
     let row = floor.status("adam");
     assert_eq!((text(&row, "/activity"), text(&row, "/activity_text")), ("asks", "Bash: rm -rf x"));
     assert_eq!((text(&row, "/task"), text(&row, "/status"), text(&row, "/session")), ("working", "working", "up"));
@@ -87,7 +91,7 @@ fn nothing_is_typed_over_a_question() {
     floor.ctl(&["start", "--worker", "eve", "--prompt", "think"]).exit(0);
     wait_for(|| floor.prompts().len() == 2);
     for name in ["adam", "eve"] {
-        hook(&floor, name, &permission("t1", "curl example.org"));
+        hook(&floor, name, &permission("curl example.org"));
     }
     let before = floor.root.read("state.json");
     for args in [
@@ -105,14 +109,17 @@ fn nothing_is_typed_over_a_question() {
     assert_eq!(floor.root.read("state.json"), before);
     assert_eq!(floor.prompts().len(), 2);
     // A tool that goes on beside it and a repeated notice change nothing; the answer does.
-    hook(&floor, "eve", &json!({ "hook_event_name": "PostToolUse", "tool_use_id": "t2" }));
+    hook(&floor, "eve", &tool("PostToolUse", "make"));
     hook(
         &floor,
         "eve",
         &json!({ "hook_event_name": "Notification", "notification_type": "permission_prompt", "message": "m" }),
     );
     assert_eq!(text(&floor.status("eve"), "/activity_text"), "Bash: curl example.org");
-    hook(&floor, "eve", &json!({ "hook_event_name": "PostToolUse", "tool_use_id": "t1" }));
+    // Another question takes its place.
+    hook(&floor, "eve", &permission("rm -rf x"));
+    assert_eq!(text(&floor.status("eve"), "/activity_text"), "Bash: rm -rf x");
+    hook(&floor, "eve", &tool("PostToolUse", "rm -rf x"));
     assert_eq!(text(&floor.status("eve"), "/activity"), "busy");
     floor.ctl(&["message", "eve", "go on"]).exit(0);
     wait_for(|| floor.prompts().len() == 3);
@@ -129,7 +136,7 @@ fn a_running_up_keeps_its_text_until_the_question_is_answered() {
     let _up = Staying::new(&floor, &["up"]);
     wait_for(|| text(&floor.status("adam"), "/status") == "idle");
     by_hand(&floor, "adam", &[("README.md", "adam\n")]);
-    hook(&floor, "adam", &permission("t1", "ls"));
+    hook(&floor, "adam", &permission("ls"));
     floor.app.commit("README.md", "main\n");
     wait_for(|| floor.ctl(&["status"]).exit(0).stdout.contains("asks"));
     floor.ctl(&["patrol"]).exit(0).err_has("adam will be asked to resolve its conflicts when its terminal is free");
@@ -146,7 +153,7 @@ fn what_a_hook_says_is_the_text_of_an_agent() {
     floor.ctl(&["start", "--prompt", "think"]).exit(0);
     let state = || floor.root.read("state.json");
     let evil = format!("\u{1b}[31m\u{202e}rm\n\t-rf {}", "x".repeat(10 << 20));
-    hook(&floor, "adam", &permission("t1", &evil));
+    hook(&floor, "adam", &permission(&evil));
     assert!(state().len() < 20_000, "{}", state().len());
     let shown = floor.ctl(&["status"]).exit(0).stdout;
     assert!(shown.contains("asks: Bash: ") && shown.contains('…') && !shown.contains('\u{202e}'), "{shown}");
@@ -168,7 +175,7 @@ fn what_a_hook_says_is_the_text_of_an_agent() {
     assert_eq!(text(&state, "/workers/adam/conversation"), "s-1");
     // A program that is gone does nothing, whatever its hook says.
     floor.ctl(&["down"]).exit(0);
-    hook(&floor, "adam", &permission("t1", "ls"));
+    hook(&floor, "adam", &permission("ls"));
     assert_eq!(text(&floor.status("adam"), "/activity"), "unknown");
     // A directory that only claims to be a root runs nothing.
     let world = floor.root.world;
@@ -271,4 +278,51 @@ fn a_running_up_sees_a_death_that_tmux_did_not_tell() {
     wait_for(|| text(&floor.status("adam"), "/status") == "idle");
     kill_agent(&floor, "adam");
     wait_for(|| floor.status("adam")["fault"] == "signal 9");
+}
+
+#[test]
+fn a_question_that_comes_while_a_text_is_typed_does_not_get_our_enter() {
+    let w = World::new();
+    let floor = staff(&w, &["adam"]);
+    floor.ctl(&["start", "--prompt", "think"]).exit(0);
+    wait_for(|| floor.prompts().len() == 1);
+    let mut sending = w.command(w.path("bin/worker-ctl"));
+    sending.args(["message", "adam", "go on"]).current_dir(&floor.root.path).stderr(Stdio::piped());
+    let sending = sending.spawn().unwrap();
+    wait_for(|| floor.root.read("state.json").contains("\"is_typed\": true"));
+    hook(&floor, "adam", &permission("rm -rf x"));
+    let out = sending.wait_with_output().unwrap();
+    let said = String::from_utf8_lossy(&out.stderr).into_owned();
+    assert_eq!(out.status.code(), Some(1), "{said}");
+    assert!(said.contains("not submitted: its program asks a question") && said.contains("attach adam"), "{said}");
+    assert_eq!(floor.prompts().len(), 1);
+}
+
+#[test]
+fn a_rejection_is_not_lost_with_its_conversation() {
+    let w = World::new();
+    let floor = Floor::new(&w);
+    let log = w.home("words");
+    let body = format!(
+        "{{ printf '%s|' \"$@\"; echo; }} >> '{}'; [ \"$1\" = --resume ] && exit 1; printf '> '; exec sleep 600",
+        log.display()
+    );
+    w.program("forgetful", &body);
+    let more = "delivery = \"argv\"\nhooks = \"claude\"\nresume = [\"--continue\"]\n\
+                resume_conversation = [\"--resume\", \"{conversation}\"]\n";
+    table(&floor, "forgetful", &["forgetful", "{hooks}"], more);
+    floor.ctl(&["add", "adam", "--agent", "forgetful"]).exit(0);
+    floor.up();
+    floor.ctl(&["start", "--task", "do it"]).exit(0);
+    hook(&floor, "adam", &event("UserPromptSubmit"));
+    commit(&tree(&floor, "adam"), "Write a", &["a.txt"], "a\n");
+    floor.until("adam", "needs_review");
+    floor.ctl(&["review", "adam"]).exit(0);
+    floor.ctl(&["reject", "not so"]).exit(0).err_has("adam cannot continue its conversation, and is started anew");
+    let words = || std::fs::read_to_string(&log).unwrap();
+    wait_for(|| words().matches("not so").count() == 2);
+    let last = words().split("--settings|").last().unwrap().to_owned();
+    assert!(last.contains("not so"), "{}", words());
+    let row = floor.status("adam");
+    assert_eq!((text(&row, "/task"), text(&row, "/session")), ("rejected", "up"));
 }

@@ -3,22 +3,23 @@
 use crate::note::Note;
 use crate::plan::machine::{MachineStep, SideEffect};
 use crate::report::{Report, Signal};
-use crate::worker::{Activity, Worker};
+use crate::worker::{Activity, Session, Worker};
 
 pub(super) fn apply(step: &mut MachineStep<'_>, report: &Report) -> Vec<SideEffect> {
     let before = step.before;
     // A hook may come late, after its program is gone.
-    if before.pane_id.is_none() {
+    if before.pane_id.is_none() || matches!(before.session, Session::Code(_) | Session::Signal(_)) {
         return vec![];
     }
     let is_asking = before.activity == Activity::Asks;
     match &report.signal {
         Signal::Began { is_continued } => began(step, *is_continued),
+        Signal::Cleared => cleared(step),
         // Tools may run side by side, so another tool can go on while one asks.
         Signal::Works { tool_use } if is_asking && is_another(&before.question_id, tool_use) => {}
         Signal::Prompted | Signal::Works { .. } => step.set_activity(Activity::Busy, None),
-        // Programs repeat a question that waits, without saying which one.
-        Signal::Asks { tool_use: None, .. } if is_asking => {}
+        Signal::StillAsks { .. } if is_asking => {}
+        Signal::StillAsks { question } => step.set_activity(Activity::Asks, Some(question)),
         Signal::Asks { question, tool_use } => {
             step.set_activity(Activity::Asks, Some(question));
             step.next.question_id.clone_from(tool_use);
@@ -26,7 +27,8 @@ pub(super) fn apply(step: &mut MachineStep<'_>, report: &Report) -> Vec<SideEffe
         Signal::Rests => step.set_activity(Activity::Rests, None),
     }
     // A conversation that has just begun does not know the task, nor does one that a person began.
-    let knows_task = before.prompt.is_some() && !matches!(report.signal, Signal::Began { .. }) && !is_untold(before);
+    let has_begun = matches!(report.signal, Signal::Began { .. } | Signal::Cleared);
+    let knows_task = before.prompt.is_some() && !has_begun && !is_untold(before);
     if knows_task && report.conversation.is_some() {
         step.next.conversation.clone_from(&report.conversation);
     }
@@ -34,10 +36,27 @@ pub(super) fn apply(step: &mut MachineStep<'_>, report: &Report) -> Vec<SideEffe
 }
 
 fn began(step: &mut MachineStep<'_>, is_continued: bool) {
+    // It was started with a text that it is about to report.
+    if step.before.pending_send.is_some() {
+        return;
+    }
     if step.before.has_open_task() && is_untold(step.before) && !is_continued {
         step.set_activity(Activity::Fresh, None);
     } else if is_continued || !step.before.has_open_task() {
         step.set_activity(Activity::Rests, None);
+    }
+}
+
+/// A person who clears the context takes the task from the program. Our own command for that comes before a text, when
+/// nothing is known of the activity.
+fn cleared(step: &mut MachineStep<'_>) {
+    if !step.before.has_open_task() {
+        return began(step, false);
+    }
+    if step.before.activity != Activity::Unknown && step.before.pending_send.is_none() {
+        step.note(Note::TaskUnknown(step.before.name.clone()));
+        step.next.conversation = None;
+        step.set_activity(Activity::Fresh, None);
     }
 }
 

@@ -11,7 +11,7 @@ pub(super) fn apply(step: &mut MachineStep<'_>, input: &Input) -> Result<Vec<Sid
     let name = &worker.name;
     let is_up = worker.session == Session::Up;
     match (&worker.task, input) {
-        (_, Input::Typing) => {
+        (_, Input::Typing { .. }) => {
             if let Some(pending) = &mut step.next.pending_send {
                 pending.is_typed = true;
             }

@@ -48,6 +48,7 @@ pub(super) fn apply(step: &mut MachineStep<'_>, input: &Input) -> Vec<SideEffect
             step.set_activity(Activity::Unknown, None);
         }
         Input::ConversationLost => next.conversation = None,
+        Input::ConversationKept(conversation) => next.conversation = Some(conversation.clone()),
         Input::Fault { reason } => next.fault = Some(reason.clone()),
         Input::Strayed { note } => {
             next.notes.retain(|note| !note.is_of_branch());

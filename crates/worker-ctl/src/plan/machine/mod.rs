@@ -34,7 +34,9 @@ pub enum Input {
         force: bool,
     },
     /// The tool begins to type the pending text, so the text may be in the terminal from now on.
-    Typing,
+    Typing {
+        force: bool,
+    },
     /// The tool is about to start the program anew with the pending text.
     Restarting,
     /// The pending text was sent.
@@ -99,6 +101,8 @@ pub enum Input {
     },
     /// The program could not go on with its conversation.
     ConversationLost,
+    /// It could not be started without one either.
+    ConversationKept(String),
     /// The program's own hook has spoken.
     Reported(Report),
     /// The program takes input.
@@ -145,6 +149,7 @@ impl Input {
             | Input::Reject { force, .. }
             | Input::Resume { force }
             | Input::Conflict { force, .. }
+            | Input::Typing { force }
             | Input::Message { force } => *force,
             _ => true,
         }
@@ -154,7 +159,7 @@ impl Input {
     pub fn describe(&self) -> (&'static str, String) {
         match self {
             Input::Start { .. } => ("start", String::new()),
-            Input::Typing => ("typing", String::new()),
+            Input::Typing { .. } => ("typing", String::new()),
             Input::Restarting => ("restarting", String::new()),
             Input::Sent => ("sent", String::new()),
             Input::NotSent { .. } => ("not_sent", String::new()),
@@ -170,7 +175,10 @@ impl Input {
             Input::Reset => ("reset", String::new()),
             Input::SessionBegun { pid, .. } => ("session_begun", format!("process {pid}")),
             Input::ConversationLost => ("conversation_lost", String::new()),
-            Input::Reported(Report { signal: Signal::Asks { question, .. }, .. }) => (ACTIVITY, question.clone()),
+            Input::ConversationKept(_) => ("conversation_kept", String::new()),
+            Input::Reported(Report {
+                signal: Signal::Asks { question, .. } | Signal::StillAsks { question }, ..
+            }) => (ACTIVITY, question.clone()),
             Input::Reported(_) => (ACTIVITY, String::new()),
             Input::SessionUp { pid, .. } => ("session_up", format!("process {pid}")),
             Input::Exited { end: Session::Code(code), .. } => ("exited", format!("exit {code}")),
@@ -218,7 +226,7 @@ pub fn apply(worker: &Worker, input: &Input, now: i64) -> Result<(Worker, Vec<Si
         Input::Rebased { .. } | Input::Conflict { .. } | Input::RebaseDone { .. } | Input::WorkGone => {
             rebase::apply(&mut step, input)
         }
-        Input::Typing
+        Input::Typing { .. }
         | Input::Restarting
         | Input::Sent
         | Input::NotSent { .. }
@@ -228,6 +236,7 @@ pub fn apply(worker: &Worker, input: &Input, now: i64) -> Result<(Worker, Vec<Si
         Input::Reported(report) => activity::apply(&mut step, report),
         Input::SessionBegun { .. }
         | Input::ConversationLost
+        | Input::ConversationKept(_)
         | Input::SessionUp { .. }
         | Input::Exited { .. }
         | Input::SessionGone
@@ -320,7 +329,7 @@ impl MachineStep<'_> {
 /// Refuses with exit 1 while a text may be in the worker's input line, unless a person overrules this.
 fn refuse_in_doubt(worker: &Worker, input: &Input) -> Result<()> {
     let name = &worker.name;
-    if !worker.is_in_doubt || input.is_forced() {
+    if !worker.is_in_doubt || input.is_forced() || matches!(input, Input::Typing { .. }) {
         return Ok(());
     }
     Err(Failure::new(Exit::No, "in_doubt", format!("a text may be in the input line of {name}"))

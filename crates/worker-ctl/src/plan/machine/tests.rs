@@ -36,7 +36,7 @@ fn inputs() -> Vec<Input> {
     vec![
         Input::Start { prompt: text("p"), base: text("base"), force: false },
         Input::Sent,
-        Input::Typing,
+        Input::Typing { force: false },
         Input::NotSent { back: Box::new(back) },
         Input::Commit { sha: text("c2"), onto: None },
         Input::Reviewed { sha: text("c1"), patch: text("q") },
@@ -256,8 +256,20 @@ fn a_question_lasts_until_the_program_goes_on_and_nothing_is_typed_over_it() {
     let refused = apply(&asking, &Input::Message { force: false }, 9).unwrap_err();
     assert_eq!((refused.exit.code(), refused.kind), (1, OCCUPIED));
     assert!(apply(&asking, &Input::Message { force: true }, 9).is_ok());
+    assert_eq!(apply(&asking, &Input::Typing { force: false }, 9).unwrap_err().kind, OCCUPIED);
+    // Another question takes the place of the first one.
+    let next = reported(Signal::Asks { question: "Bash: rm".into(), tool_use: None });
+    assert_eq!(step(&asking, &next).activity_text.as_deref(), Some("Bash: rm"));
+    // A person who clears the context takes the task from it; our own command before a text does not.
+    let cleared = step(&step(&known, &reported(Signal::Rests)), &reported(Signal::Cleared));
+    assert_eq!((cleared.activity, cleared.conversation, cleared.notes.len()), (Activity::Fresh, None, 1));
+    assert_eq!(step(&known, &reported(Signal::Cleared)), known);
+    // A program that has ended asks nothing.
+    let ended = step(&known, &Input::Exited { pane: "%1".into(), end: Session::Signal(9), is_ok: false });
+    assert_eq!(step(&ended, &asks(None)), ended);
     // Another tool goes on, the program repeats itself.
-    for input in [works("t2"), asks(None)] {
+    let still = Signal::StillAsks { question: "Bash".into() };
+    for input in [works("t2"), reported(still)] {
         assert_eq!(step(&asking, &input), asking, "{input:?}");
     }
     for (input, activity) in [
