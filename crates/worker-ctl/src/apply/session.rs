@@ -1,6 +1,7 @@
 //! Starts and ends a worker's session.
 
 use std::collections::BTreeSet;
+use std::path::Path;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -188,21 +189,8 @@ pub fn restart_with(site: &Site<'_>, worker: &Worker, text: &str, conversation: 
     };
     let is_continued = !words.is_empty();
     let wires = hooks::wire(site, &agent).map_err(|failure| typing::not_delivered(&worker.name, failure))?;
-    let mut argv = argv(site, worker, &agent, &wires, words);
-    let (before, after) = agent.task_words();
-    argv.extend(before);
-    if text.len() > typing::MAX_ARGUMENT {
-        argv.push(typing::file_prompt(&file));
-        argv.extend(after);
-    } else {
-        // tmux passes on at most 16 KB, so a shell reads the text from the file. The `x` preserves trailing line ends. The
-        // words that come after the text come first, and are moved behind it one by one.
-        let script = r#"file=$1 left=$2; shift 2; text=$(cat "$file"; printf x); set -- "$@" "${text%x}"
-            while [ "$left" -gt 0 ]; do set -- "$@" "$1"; shift; left=$((left - 1)); done; exec "$@""#;
-        let (file, left) = (file.to_string_lossy().into_owned(), after.len().to_string());
-        let shell = ["sh".into(), "-c".into(), script.into(), "sh".into(), file, left];
-        argv.splice(0..0, shell.into_iter().chain(after));
-    }
+    let argv = argv(site, worker, &agent, &wires, words);
+    let argv = with_text(argv, &agent, text, &file);
     let path = tmux::escape_format(&worker.worktree_path);
     let mut args = vec!["respawn-pane", "-k", "-t", &pane.id, "-c", &path];
     let variables = variables(site, worker).into_iter().chain(wires.variables);
@@ -240,6 +228,25 @@ pub fn restart_with(site: &Site<'_>, worker: &Worker, text: &str, conversation: 
         return restart_with(site, &worker, text, Conversation::New);
     }
     transition::record(site, &worker.name, &Input::SessionUp { pane: now.id, pid: now.pid }).map(drop)
+}
+
+/// The argv that passes a text to a program, which is in `file` as well.
+fn with_text(mut argv: Vec<String>, agent: &AgentTable, text: &str, file: &Path) -> Vec<String> {
+    let (before, after) = agent.task_words();
+    argv.extend(before);
+    if text.len() > typing::MAX_ARGUMENT {
+        argv.push(typing::file_prompt(file));
+        argv.extend(after);
+    } else {
+        // tmux passes on at most 16 KB, so a shell reads the text from the file. The `x` preserves trailing line ends. The
+        // words that come after the text come first, and are moved behind it one by one.
+        let script = r#"file=$1 left=$2; shift 2; text=$(cat "$file"; printf x); set -- "$@" "${text%x}"
+            while [ "$left" -gt 0 ]; do set -- "$@" "$1"; shift; left=$((left - 1)); done; exec "$@""#;
+        let (file, left) = (file.to_string_lossy().into_owned(), after.len().to_string());
+        let shell = ["sh".into(), "-c".into(), script.into(), "sh".into(), file, left];
+        argv.splice(0..0, shell.into_iter().chain(after));
+    }
+    argv
 }
 
 /// The variables that tell a worker's programs about the worker.
