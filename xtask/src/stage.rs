@@ -135,7 +135,7 @@ impl Stage {
         }
         let left: Vec<String> =
             std::fs::read_dir(&tmp)?.filter_map(|e| Some(e.ok()?.path().display().to_string())).collect();
-        let living = ids.map(|(uid, _)| living(uid)).unwrap_or_default();
+        let living = ids.map(|(uid, _)| living(uid, scratch.path())).unwrap_or_default();
         match () {
             () if !failed.is_empty() => bail!("{leg}: tests of {} failed", failed.join(", ")),
             () if !left.is_empty() => bail!("{leg}: tests left {}", left.join(", ")),
@@ -269,8 +269,21 @@ pub fn ordinary_user() -> Result<(u32, u32)> {
     Ok((number("-u").context("the user has no id")?, number("-g").context("the user has no group id")?))
 }
 
-/// A user's processes, each with its number, its command line and its directory, which tells whose test left it.
-fn living(uid: u32) -> Vec<String> {
+/// A user's processes that a test below `scratch` has started, each with its number, its command line and its directory,
+/// which tells whose test left it. They have some seconds to end.
+fn living(uid: u32, scratch: &Path) -> Vec<String> {
+    let mut left = Vec::new();
+    for _ in 0..50 {
+        left = processes(uid, scratch);
+        if left.is_empty() {
+            break;
+        }
+        std::thread::sleep(std::time::Duration::from_millis(100));
+    }
+    left
+}
+
+fn processes(uid: u32, scratch: &Path) -> Vec<String> {
     use std::os::unix::fs::MetadataExt;
     let entries = std::fs::read_dir("/proc").into_iter().flatten().filter_map(Result::ok);
     let own = entries.filter(|entry| entry.file_name().to_string_lossy().bytes().all(|b| b.is_ascii_digit()));
@@ -278,8 +291,12 @@ fn living(uid: u32) -> Vec<String> {
     let told = |entry: std::fs::DirEntry| {
         let line = String::from_utf8_lossy(&std::fs::read(entry.path().join("cmdline")).ok()?).replace('\0', " ");
         let dir = std::fs::read_link(entry.path().join("cwd")).unwrap_or_default();
+        // The number of a user may be in use elsewhere on the machine.
+        let variables = std::fs::read(entry.path().join("environ")).unwrap_or_default();
+        let is_ours =
+            dir.starts_with(scratch) || String::from_utf8_lossy(&variables).contains(&*scratch.to_string_lossy());
         let pid = entry.file_name();
-        (!line.is_empty()).then(|| format!("{} ({} in {})", line.trim_end(), pid.display(), dir.display()))
+        (is_ours && !line.is_empty()).then(|| format!("{} ({} in {})", line.trim_end(), pid.display(), dir.display()))
     };
     own.filter_map(told).collect()
 }

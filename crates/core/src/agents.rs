@@ -286,7 +286,7 @@ pub const PROGRAMS: &[AgentProgram] = &[
         resume_conversation: &["--session", "{conversation}"],
         // The first on an empty screen, the second below a conversation that is continued.
         ready: r"Ask anything|ctrl\+p commands +• OpenCode",
-        ready_secs: 30,
+        ready_secs: 60,
         dialogs: &[],
         clear: Some("/new"),
         signatures: &[],
