@@ -3,6 +3,7 @@
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail, ensure};
+use serde_json::{Value, json};
 
 use super::lab::Lab;
 use super::speech::Turn;
@@ -25,6 +26,7 @@ pub const ROUNDS: &[Round] = &[
     Round { name: "two at once, one reset", is_short: false, run: two },
     Round { name: "a question for a person", is_short: false, run: question },
     Round { name: "started by worktree-spawn, reports over MCP", is_short: false, run: spawn },
+    Round { name: "the ledger's banner and SessionEnd", is_short: false, run: ledger },
 ];
 
 fn up(lab: &mut Lab<'_>, _: usize) -> Result<String> {
@@ -213,25 +215,60 @@ fn spawn(lab: &mut Lab<'_>, _: usize) -> Result<String> {
         // The file that worktree-spawn names counts only if the superuser owns it.
         return Ok("not tried".into());
     }
-    // A program that runs may write its home's files anew.
-    lab.ctl(&["down", "--force"])?;
-    lab.trust_app()?;
-    lab.spawn_tmux(&["new-session", "-d", "-s", "s", "-x", "180", "-y", "50"])?;
-    let (name, begun) = (lab.trial.name(), Instant::now());
+    let begun = Instant::now();
     // claude shows a tool only after the model has looked for it.
     let search = "MODEL call ToolSearch {\"query\":\"select:mcp__shopfloor__notify_parent\",\"max_results\":1}\n";
     let call = "MODEL call notify_parent {\"status\":\"success\",\"message\":\"hello from feat\"}";
-    let task = &format!("{}{call}", if lab.trial.name() == "claude" { search } else { "" });
-    let line = ["subtree", "feat", "--task", task, "--launch", "--agent", name, "--launcher", "tmux"];
-    let mut command = lab.command("worktree-spawn", &line);
-    let output = command.env("TMUX", format!("{},1,0", lab.spawn_socket())).output()?;
-    ensure!(output.status.success(), "subtree: {}", String::from_utf8_lossy(&output.stderr));
+    launch(lab, "feat", &format!("{}{call}", if lab.trial.name() == "claude" { search } else { "" }))?;
     let heard = lab.must("worktree-spawn", &["wait", "--timeout", "60s"]);
     let took = begun.elapsed();
     let screen = lab.spawn_tmux(&["capture-pane", "-p", "-t", "s:feat"]).unwrap_or_default();
     let heard = heard.with_context(|| format!("its screen:\n{screen}"))?;
     ensure!(heard.contains("hello from feat"), "another event came: {heard}\n{screen}");
     Ok(seconds(took))
+}
+
+/// Starts a program in a subtree, in the lab's own tmux.
+fn launch(lab: &Lab<'_>, subtree: &str, task: &str) -> Result<()> {
+    // A program that runs may write its home's files anew.
+    lab.ctl(&["down", "--force"])?;
+    lab.trust_app()?;
+    if lab.spawn_tmux(&["has-session", "-t", "s"]).is_err() {
+        lab.spawn_tmux(&["new-session", "-d", "-s", "s", "-x", "180", "-y", "50"])?;
+    }
+    let line = ["subtree", subtree, "--task", task, "--launch", "--agent", lab.trial.name(), "--launcher", "tmux"];
+    let mut command = lab.command("worktree-spawn", &line);
+    let output = command.env("TMUX", format!("{},1,0", lab.spawn_socket())).output()?;
+    ensure!(output.status.success(), "subtree: {}", String::from_utf8_lossy(&output.stderr));
+    Ok(())
+}
+
+/// claude reads the ledger when it starts, and leaves its draft as an event when it ends.
+fn ledger(lab: &mut Lab<'_>, _: usize) -> Result<String> {
+    if lab.trial.name() != "claude" {
+        return Ok("not installed".into());
+    }
+    lab.must("ledger-synth", &["install", "--claude"])?;
+    lab.must("ledger-synth", &["add", "--agent", "ada", "--now", "Read the whole plan", "--synth"])?;
+    let file = lab.app.join(".claude/settings.json");
+    let mut settings: Value = serde_json::from_str(&std::fs::read_to_string(&file)?)?;
+    settings["permissions"] = json!({ "defaultMode": "default", "allow": ["Bash(ledger-synth:*)"] });
+    std::fs::write(&file, settings.to_string())?;
+    lab.must("sh", &["-c", "git add -A && git commit -qm ledger"])?;
+    let before = lab.model.count();
+    launch(lab, "led", "MODEL run ledger-synth add --draft --done 'Left word'")?;
+    lab.until("its turn has ended", || Ok(lab.model.since(before).iter().any(|turn| turn.results > 0)))?;
+    let prompts = lab.prompts_since(before);
+    let knows = prompts.iter().any(|turn| turn.context.contains("Read the whole plan"));
+    ensure!(knows, "the ledger is not in its context");
+    let at = lab.app.join(".shopfloor/worktrees/led").to_string_lossy().into_owned();
+    lab.spawn_tmux(&["send-keys", "-t", "s:led", "-l", "/exit"])?;
+    std::thread::sleep(Duration::from_secs(1));
+    lab.spawn_tmux(&["send-keys", "-t", "s:led", "Enter"])?;
+    let left = lab
+        .until("the draft is committed", || Ok(lab.must("git", &["-C", &at, "show", "HEAD"])?.contains("Left word")));
+    left.with_context(|| lab.spawn_tmux(&["capture-pane", "-p", "-t", "s:led"]).unwrap_or_default())?;
+    Ok("read, and left word".into())
 }
 
 /// Texts of seven kinds, always the same.

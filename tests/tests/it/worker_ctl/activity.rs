@@ -326,3 +326,19 @@ fn a_rejection_is_not_lost_with_its_conversation() {
     let row = floor.status("adam");
     assert_eq!((text(&row, "/task"), text(&row, "/session")), ("rejected", "up"));
 }
+
+#[test]
+fn the_hooks_of_tmux_and_of_agents_run_the_on_event_of_a_flag() {
+    let w = World::new();
+    let floor = Floor::new(&w);
+    floor.ctl(&["add", "adam"]).exit(0);
+    let line = "echo \"$WORKER_CTL_EVENT $WORKER_CTL_ACTIVITY\" >> told";
+    floor.ctl(&["up", "adam", "--on-event", line]).exit(0);
+    // Programs that start later have it in their environment.
+    assert_eq!(
+        tmux(&floor, &["show-environment", "-g", "WORKER_CTL_ON_EVENT"]),
+        format!("WORKER_CTL_ON_EVENT={line}\n")
+    );
+    kill_and_wait(&floor, "adam");
+    wait_for(|| floor.root.has("told") && floor.root.read("told").contains("exited unknown\n"));
+}
