@@ -276,6 +276,9 @@ fn a_running_up_sees_a_death_that_tmux_did_not_tell() {
     floor.ctl(&["add", "adam"]).exit(0);
     let _up = Staying::new(&floor, &["up"]);
     wait_for(|| text(&floor.status("adam"), "/status") == "idle");
+    // The rounds that the start has caused are over after a second.
+    let since = std::time::Instant::now();
+    wait_for(|| since.elapsed().as_secs() >= 1);
     kill_agent(&floor, "adam");
     wait_for(|| floor.status("adam")["fault"] == "signal 9");
 }
