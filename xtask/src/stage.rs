@@ -357,3 +357,33 @@ impl Drop for Scratch {
         drop(self.dir.take());
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::MetadataExt;
+
+    use super::*;
+
+    #[test]
+    fn what_a_test_left_running_is_named_with_its_directory() {
+        let (scratch, other) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let own = std::fs::metadata("/proc/self").unwrap().uid();
+        let mut by_dir = Command::new("sleep").arg("601").current_dir(scratch.path()).spawn().unwrap();
+        let mut by_variable = Command::new("sleep").arg("602").env("HOME", scratch.path().join("h")).spawn().unwrap();
+        // A program that has just been started may not have its variables yet.
+        let since = std::time::Instant::now();
+        let mut found = processes(own, scratch.path());
+        while found.len() < 2 && since.elapsed().as_secs() < 5 {
+            found = processes(own, scratch.path());
+        }
+        let found = found.join("\n");
+        let strange = processes(own, other.path());
+        for child in [&mut by_dir, &mut by_variable] {
+            child.kill().unwrap();
+            child.wait().unwrap();
+        }
+        assert!(found.contains("sleep 601 (") && found.contains(&*scratch.path().to_string_lossy()), "{found}");
+        assert!(found.contains("sleep 602 (") && strange.is_empty(), "{found} {strange:?}");
+        assert_eq!(processes(own, scratch.path()), Vec::<String>::new());
+    }
+}
