@@ -53,8 +53,10 @@ pub fn start(site: &Site<'_>, worker: &Worker) -> Result<Pane> {
         Err(failure) => failure,
     };
     let now = store::load(&site.root.path)?.require(&worker.name)?.clone();
-    // A shell exits with these codes when it cannot start a program, and then a new one cannot be started either.
-    let has_ended = matches!(now.session, Session::Code(code) if ![126, 127].contains(&code));
+    // A shell exits with these codes when it cannot start a program, and then a new one cannot be started either. An end
+    // of an earlier program says nothing about this one.
+    let has_started = now.pane_pid != worker.pane_pid;
+    let has_ended = has_started && matches!(now.session, Session::Code(code) if ![126, 127].contains(&code));
     let Some(conversation) = now.conversation.clone().filter(|_| has_ended) else { return Err(failure) };
     if continuing(&now, &site.root.agent_of(&now)?).is_empty() {
         return Err(failure);

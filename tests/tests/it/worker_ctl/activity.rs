@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::support::floor::Floor;
 use crate::support::worker::{
-    Staying, by_hand, commit, configure, kill_agent, kill_and_wait, refused, staff, table, tmux, tree,
+    Staying, agent, by_hand, commit, configure, kill_agent, kill_and_wait, refused, staff, table, tmux, tree,
 };
 use crate::support::world::{World, text, wait_for};
 
@@ -344,4 +344,24 @@ fn the_hooks_of_tmux_and_of_agents_run_the_on_event_of_a_flag() {
     );
     kill_and_wait(&floor, "adam");
     wait_for(|| floor.root.has("told") && floor.root.read("told").contains("exited unknown\n"));
+}
+
+#[test]
+fn an_earlier_crash_is_not_taken_for_a_lost_conversation() {
+    let w = World::new();
+    let floor = Floor::new(&w);
+    let more = "hooks = \"claude\"\nresume_conversation = [\"--resume\", \"{conversation}\"]\n";
+    agent(&floor, "steady", &[], more);
+    floor.ctl(&["add", "adam", "--agent", "steady"]).exit(0);
+    floor.up();
+    floor.ctl(&["start", "--prompt", "think"]).exit(0);
+    hook(&floor, "adam", &event("UserPromptSubmit"));
+    floor.ctl(&["message", "adam", "EXIT 7"]).exit(0);
+    floor.until("adam", "error");
+    // Nothing can be started, so nothing is known of the conversation.
+    configure(&floor, "[workers.adam]\n", "[workers.adam]\nhost = \"elsewhere\"\n");
+    let said = floor.ctl(&["up", "adam"]).exit(4).stderr;
+    assert!(said.contains("other hosts are not supported") && !said.contains("conversation"), "{said}");
+    let state: Value = serde_json::from_str(&floor.root.read("state.json")).unwrap();
+    assert_eq!(text(&state, "/workers/adam/conversation"), "s-1");
 }
