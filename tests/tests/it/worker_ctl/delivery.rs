@@ -1,21 +1,23 @@
 //! worker-ctl: a text is delivered once and completely, or not at all.
 
+use std::os::unix::process::ExitStatusExt;
 use std::process::Stdio;
 use std::time::Instant;
 
 use crate::support::floor::Floor;
 use crate::support::worker::{agent, kill_agent, prompts, refused, send_message, staff};
-use crate::support::world::{World, text, wait_for, write};
+use crate::support::world::{World, text, wait_for, which, write};
 
-/// Starts a command, and kills it when the condition holds.
-fn killed_when(floor: &Floor<'_>, args: &[&str], holds: impl FnMut() -> bool) {
+/// Runs a command that types, and kills it just before it sends Enter.
+fn killed_before_enter(floor: &Floor<'_>, args: &[&str]) {
     let world = floor.root.world;
+    let tmux = which("tmux");
+    let body = "case \"$KILL_BEFORE_ENTER $*\" in '1 '*' Enter') kill -KILL $PPID; exit 1 ;; esac";
+    world.program("tmux", &format!("{body}\nexec '{}' \"$@\"", tmux.display()));
     let mut command = world.command(world.path("bin/worker-ctl"));
-    command.args(args).current_dir(&floor.root.path).stdout(Stdio::null()).stderr(Stdio::null());
-    let mut child = command.spawn().unwrap();
-    wait_for(holds);
-    child.kill().unwrap();
-    assert!(!child.wait().unwrap().success());
+    command.args(args).env("KILL_BEFORE_ENTER", "1").current_dir(&floor.root.path);
+    let status = command.stdout(Stdio::null()).stderr(Stdio::null()).status().unwrap();
+    assert_eq!(status.signal(), Some(9));
 }
 
 #[test]
@@ -107,8 +109,8 @@ fn no_text_is_appended_to_an_unsubmitted_one() {
     floor.root.write("config.toml", &(config + table));
     floor.ctl(&["add", "adam", "--agent", "echo"]).exit(0);
     floor.up();
-    let is_shown = || floor.ctl(&["peek", "adam"]).exit(0).stdout.contains("the first text");
-    killed_when(&floor, &["start", "--worker", "adam", "--prompt", "the first text"], is_shown);
+    killed_before_enter(&floor, &["start", "--worker", "adam", "--prompt", "the first text"]);
+    wait_for(|| floor.ctl(&["peek", "adam"]).exit(0).stdout.contains("the first text"));
     for args in [&["message", "adam", "another"][..], &["start", "--resume", "adam"]] {
         let refused = floor.ctl(args).exit(1);
         refused.err_has("may be in the input line of adam").err_has("peek adam").err_has("--force");
@@ -136,7 +138,8 @@ fn no_text_is_appended_to_an_unsubmitted_clear_command() {
     let clears = || floor.ctl(&["peek", "adam"]).exit(0).stdout.matches("/clear").count();
     // It is shown twice: once as typed, and once printed by `cat`.
     wait_for(|| clears() == 2);
-    killed_when(&floor, &["start", "--worker", "adam", "--prompt", "the task"], || clears() == 3);
+    killed_before_enter(&floor, &["start", "--worker", "adam", "--prompt", "the task"]);
+    wait_for(|| clears() == 3);
     floor.ctl(&["start", "--resume", "adam"]).exit(1).err_has("may be in the input line");
 }
 
