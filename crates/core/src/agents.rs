@@ -12,6 +12,8 @@ pub struct AgentProgram {
     /// `{hooks}` for hooks of ours, `{worktree}`, `{git_dir}` and `{git_common_dir}` for directories. Without a model, `{model}` and the flag before
     /// it are left out.
     pub worker_command: &'static [&'static str],
+    /// The variables that it is started with.
+    pub variables: &'static [(&'static str, &'static str)],
     /// The words that `{skip_permissions}` stands for if permissions are skipped.
     pub skip_permissions: &'static [&'static str],
     /// The words that it stands for if they are not.
@@ -108,9 +110,39 @@ pub enum HookWiring {
     Notify,
     /// From a plugin in JavaScript, which the configuration in this variable names.
     Plugin(&'static str),
-    /// Only if a person wires them.
-    None,
+    /// From the settings of the project, in folders where these count.
+    Project(ProjectSettings),
 }
+
+/// A program's settings in a worktree. They count only in a folder that a person trusts in the program.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ProjectSettings {
+    /// The file, below the worktree.
+    pub file: &'static str,
+    /// The list of trusted folders, below the home.
+    pub trusted_folders: &'static str,
+    /// The variable that names another home for the program.
+    pub home_variable: &'static str,
+    /// The unit in which its hooks' time limits count, per second.
+    pub per_second: u64,
+}
+
+impl ProjectSettings {
+    /// The path and the text of an ignore file that hides the settings and itself. `info/exclude` would hide a file of
+    /// this name in all worktrees, and the work in it with it.
+    pub fn ignore_file(&self) -> (String, String) {
+        let (dir, name) = self.file.rsplit_once('/').unwrap_or((".", self.file));
+        (format!("{dir}/.gitignore"), format!("/.gitignore\n/{name}\n"))
+    }
+}
+
+/// Where gemini looks for the settings of a project.
+pub const GEMINI_PROJECT: ProjectSettings = ProjectSettings {
+    file: ".gemini/settings.json",
+    trusted_folders: ".gemini/trustedFolders.json",
+    home_variable: "GEMINI_CLI_HOME",
+    per_second: 1000,
+};
 
 /// How a program takes its settings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -146,6 +178,7 @@ pub const PROGRAMS: &[AgentProgram] = &[
             "{hooks}",
             "{skip_permissions}",
         ],
+        variables: &[],
         skip_permissions: &["--dangerously-skip-permissions"],
         ask_permissions: &[],
         model: Some("opus"),
@@ -187,6 +220,7 @@ pub const PROGRAMS: &[AgentProgram] = &[
         versions: &["0.169.0"],
         // All sessions of one home would share a daemon, with the environment of the first.
         worker_command: &["codex", "--no-daemon", "{skip_permissions}", "{hooks}", "--model", "{model}"],
+        variables: &[],
         skip_permissions: &["--dangerously-bypass-approvals-and-sandbox"],
         // Its sandbox makes the git directory of a linked worktree read-only.
         ask_permissions: &["--add-dir", "{git_dir}", "--add-dir", "{git_common_dir}"],
@@ -215,6 +249,9 @@ pub const PROGRAMS: &[AgentProgram] = &[
         versions: &["0.61.0"],
         // Trusting a folder would make it start itself anew, and what is typed meanwhile would be lost.
         worker_command: &["gemini", "--skip-trust", "{skip_permissions}", "--model", "{model}"],
+        // It would load its code twice: once for a program above it, which only starts it anew after some changes of its
+        // settings.
+        variables: &[("GEMINI_CLI_NO_RELAUNCH", "true")],
         skip_permissions: &["--yolo"],
         ask_permissions: &[],
         model: None,
@@ -230,8 +267,7 @@ pub const PROGRAMS: &[AgentProgram] = &[
         launch_line: r#"exec gemini --skip-trust ${SHOPFLOOR_TASK_FILE:+-i "Your task is in the file $SHOPFLOOR_TASK_FILE: read it and carry it out."}"#,
         settings: SettingsForm::Gemini,
         hooks: Some(ProgramHooks {
-            // Settings of a project count only in a folder that a person trusts.
-            wiring: HookWiring::None,
+            wiring: HookWiring::Project(GEMINI_PROJECT),
             aside: None,
             events: &[
                 ("SessionStart", HookEvent::Began),
@@ -256,6 +292,7 @@ pub const PROGRAMS: &[AgentProgram] = &[
             "--model",
             "{model}",
         ],
+        variables: &[],
         skip_permissions: &[],
         ask_permissions: &[],
         model: None,
@@ -277,6 +314,7 @@ pub const PROGRAMS: &[AgentProgram] = &[
         name: "opencode",
         versions: &["1.18.33"],
         worker_command: &["opencode", "{skip_permissions}", "--model", "{model}"],
+        variables: &[],
         skip_permissions: &["--auto"],
         ask_permissions: &[],
         model: None,

@@ -2,7 +2,7 @@
 //! configuration, approvals, hooks, terminal) and nothing about their own subjects.
 //!
 //! Rooms import downwards only: `text path hash env error time agents` ← `proc fs lock` ←
-//! `git config approval hook farewell` ← `ui args doctor hook_command`. `cargo xtask tidy` holds them to it.
+//! `git config approval hook farewell folder_trust` ← `ui args doctor hook_command`. `cargo xtask tidy` holds them to it.
 
 pub mod text;
 
@@ -20,6 +20,7 @@ pub mod proc;
 pub mod approval;
 pub mod config;
 pub mod farewell;
+pub mod folder_trust;
 pub mod git;
 pub mod hook;
 

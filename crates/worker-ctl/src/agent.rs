@@ -1,15 +1,20 @@
 //! An agent's table: how its program is started, spoken to, and known to be well.
 
+use std::collections::BTreeMap;
+
 use regex_lite::Regex;
 use serde::Deserialize;
 use shopfloor_core::agents::{self, ProgramDialog, TaskDelivery};
 use shopfloor_core::error::{Failure, Result};
+use shopfloor_core::text::printable;
 
 /// How a program is run and spoken to. What is missing is off.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
 pub struct AgentTable {
     pub command: Vec<String>,
+    /// The variables that the program is started with.
+    pub env: BTreeMap<String, String>,
     /// The words that `{skip_permissions}` stands for if permissions are skipped.
     pub skip_permissions: Option<Vec<String>>,
     /// The words that it stands for if they are not.
@@ -109,6 +114,7 @@ impl AgentTable {
         let timeout_secs = Some(program.ready_secs);
         Some(AgentTable {
             command: words(program.worker_command),
+            env: program.variables.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect(),
             skip_permissions: Some(words(program.skip_permissions)),
             ask_permissions: words(program.ask_permissions),
             model: program.model.map(str::to_owned),
@@ -146,6 +152,9 @@ impl AgentTable {
             return Err(Failure::malformed(format!(
                 "`{{task}}` must be a word of its own in `task`, not part of `{word}`"
             )));
+        }
+        if let Some(name) = self.env.keys().find(|name| name.is_empty() || name.contains(['=', '\0'])) {
+            return Err(Failure::malformed(format!("`env` names `{}`, which cannot be a variable", printable(name))));
         }
         if let Some(hooks) = self.hooks.as_deref().filter(|name| agents::find(name).is_none_or(|p| p.hooks.is_none())) {
             let known: Vec<_> = agents::PROGRAMS.iter().filter(|p| p.hooks.is_some()).map(|p| p.name).collect();

@@ -54,8 +54,9 @@ const TOOLS: &str = "Bash,Edit,Read,Write,Glob,Grep";
 
 /// The keys of `[workers.NAME]` and `[agents.NAME]`, and the names of the tables.
 const WORKER_KEYS: [&str; 5] = ["agent", "model", "role_prompt", "excluded_from_pool", "host"];
-const AGENT_KEYS: [&str; 17] = [
+const AGENT_KEYS: [&str; 18] = [
     "command",
+    "env",
     "skip_permissions",
     "ask_permissions",
     "model",

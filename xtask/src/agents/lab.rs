@@ -72,7 +72,7 @@ impl<'a> Lab<'a> {
     }
 
     /// Lets a person have trusted the repository, where a program remembers that in its home.
-    pub fn trust_app(&self) -> Result<()> {
+    pub fn trust(&self) -> Result<()> {
         let app = self.app.to_string_lossy().into_owned();
         let (claude, codex) = (self.at("home/.claude.json"), self.at("home/.codex/config.toml"));
         if let Ok(text) = std::fs::read_to_string(&claude) {
@@ -82,6 +82,12 @@ impl<'a> Lab<'a> {
         }
         if let Ok(text) = std::fs::read_to_string(&codex) {
             std::fs::write(&codex, format!("{text}\n[projects.{app:?}]\ntrust_level = \"trusted\"\n"))?;
+        }
+        if self.at("home/.gemini").exists() {
+            // In the root it has its hooks from us.
+            let folders = [&self.app, &self.root].map(|dir| (dir.to_string_lossy().into_owned(), "TRUST_FOLDER"));
+            let text = serde_json::to_string(&std::collections::BTreeMap::from(folders))?;
+            self.write("home/.gemini/trustedFolders.json", &text)?;
         }
         Ok(())
     }

@@ -27,6 +27,7 @@ pub const ROUNDS: &[Round] = &[
     Round { name: "a question for a person", is_short: false, run: question },
     Round { name: "started by worktree-spawn, reports over MCP", is_short: false, run: spawn },
     Round { name: "the ledger's banner and SessionEnd", is_short: false, run: ledger },
+    Round { name: "\"don't ask again\" under overlay-sync watch", is_short: false, run: permission },
 ];
 
 fn up(lab: &mut Lab<'_>, _: usize) -> Result<String> {
@@ -182,6 +183,9 @@ fn question(lab: &mut Lab<'_>, _: usize) -> Result<String> {
         lab.must("sh", &["-c", &format!("cd {} && {line}", tree.display())])?;
         lab.must("sh", &["-c", &format!("echo .claude >> {}/.git/info/exclude", lab.root.display())])?;
     }
+    if lab.trial.name() == "gemini" {
+        lab.trust()?;
+    }
     lab.more = vec![("WORKER_CTL_SKIP_PERMISSIONS", "false".into()), ("WORKER_CTL_ALLOWED_TOOLS", "Read".into())];
     lab.ctl(&["start", "--worker", "adam", "--task", &format!("May I?\n{}", lab.trial.questionable_work("a"))])?;
     let asked = lab.ctl(&["wait", "adam", "--for", "asks", "--timeout", "15s"]);
@@ -195,8 +199,12 @@ fn question(lab: &mut Lab<'_>, _: usize) -> Result<String> {
         Err(_) if lab.status("adam")?["activity"] == "unknown" => "not told",
         Err(failure) => bail!("{failure:#}\n{}", lab.screen("adam")),
     };
-    lab.tmux(&["send-keys", "-t", "=worker-adam:", "Enter"])?;
-    let done = lab.ctl(&["wait", "adam", "--for", "needs_review", "--timeout", "20s"]);
+    // A program tells of a question before it takes keys. In an empty line an Enter does nothing.
+    let answer = || -> Result<String> {
+        lab.tmux(&["send-keys", "-t", "=worker-adam:", "Enter"])?;
+        lab.ctl(&["wait", "adam", "--for", "needs_review", "--timeout", "7s"])
+    };
+    let done = answer().or_else(|_| answer()).or_else(|_| answer());
     lab.more.clear();
     match done {
         Ok(_) => lab.ctl(&["accept", "adam"])?,
@@ -210,10 +218,6 @@ fn question(lab: &mut Lab<'_>, _: usize) -> Result<String> {
 fn spawn(lab: &mut Lab<'_>, _: usize) -> Result<String> {
     if lab.trial.has_no_tools() {
         return Ok("has no MCP".into());
-    }
-    if lab.trial.name() == "gemini" {
-        // The file that worktree-spawn names counts only if the superuser owns it.
-        return Ok("not tried".into());
     }
     let begun = Instant::now();
     // claude shows a tool only after the model has looked for it.
@@ -232,7 +236,7 @@ fn spawn(lab: &mut Lab<'_>, _: usize) -> Result<String> {
 fn launch(lab: &Lab<'_>, subtree: &str, task: &str) -> Result<()> {
     // A program that runs may write its home's files anew.
     lab.ctl(&["down", "--force"])?;
-    lab.trust_app()?;
+    lab.trust()?;
     if lab.spawn_tmux(&["has-session", "-t", "s"]).is_err() {
         lab.spawn_tmux(&["new-session", "-d", "-s", "s", "-x", "180", "-y", "50"])?;
     }
@@ -269,6 +273,39 @@ fn ledger(lab: &mut Lab<'_>, _: usize) -> Result<String> {
         .until("the draft is committed", || Ok(lab.must("git", &["-C", &at, "show", "HEAD"])?.contains("Left word")));
     left.with_context(|| lab.spawn_tmux(&["capture-pane", "-p", "-t", "s:led"]).unwrap_or_default())?;
     Ok("read, and left word".into())
+}
+
+/// A permission that a person grants for good in one worktree arrives in the others.
+fn permission(lab: &mut Lab<'_>, _: usize) -> Result<String> {
+    if lab.trial.name() != "claude" {
+        return Ok("not tried".into());
+    }
+    let local = ".claude/settings.local.json";
+    let begin = format!(
+        "mkdir -p .claude && echo '{{\"permissions\":{{\"defaultMode\":\"default\",\"allow\":[\"Read\"]}}}}' > {local} \
+         && echo {local} >> .git/info/exclude && git worktree add -q ../other \
+         && overlay-sync add {local} && overlay-sync attach . ../other"
+    );
+    lab.must("sh", &["-c", &begin])?;
+    launch(lab, "ask", "MODEL run git tag one")?;
+    lab.spawn_tmux(&["new-window", "-d", "-t", "s:", "-n", "watch", "overlay-sync watch"])?;
+    let screen = || lab.spawn_tmux(&["capture-pane", "-p", "-t", "s:ask"]).unwrap_or_default();
+    // The apostrophe is sometimes a typographic one.
+    let asks = lab.until("it asks", || Ok(screen().contains("t ask again")));
+    asks.with_context(|| format!("its screen:\n{}", screen()))?;
+    let (other, begun) = (lab.app.with_file_name("other").join(local), Instant::now());
+    let has_arrived = || -> Result<bool> {
+        // It tells of a question before it takes keys.
+        if screen().contains("t ask again") {
+            lab.spawn_tmux(&["send-keys", "-t", "s:ask", "2"])?;
+        }
+        Ok(std::fs::read_to_string(&other)?.contains("git tag"))
+    };
+    let arrived = lab.until("the permission is in the other worktree", has_arrived);
+    arrived.with_context(|| format!("its screen:\n{}", screen()))?;
+    let text = std::fs::read_to_string(&other)?;
+    ensure!(text.contains("\"Read\""), "a permission was lost: {text}");
+    Ok(format!("in the other worktree after {}", seconds(begun.elapsed())))
 }
 
 /// Texts of seven kinds, always the same.

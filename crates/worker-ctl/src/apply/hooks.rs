@@ -1,17 +1,22 @@
 //! Wires an agent's own hooks to `worker-ctl hook`, for the session of a worker alone: nothing is written into files of a
-//! person or a project.
+//! person, or into a project's files that git knows.
 
 use std::path::Path;
 
 use serde_json::json;
-use shopfloor_core::agents::{self, AgentProgram, HookWiring};
+use shopfloor_core::agents::{self, AgentProgram, HookWiring, ProjectSettings};
 use shopfloor_core::error::{Failure, Result};
-use shopfloor_core::fs;
+use shopfloor_core::folder_trust::is_trusted;
+use shopfloor_core::fs::{self, Content, Root, Staging};
+use shopfloor_core::git::private_dir;
+use shopfloor_core::hash::Digest;
+use shopfloor_core::path::RelPath;
 use shopfloor_core::text::shell_word;
 
 use crate::agent::AgentTable;
 use crate::layout;
 use crate::site::Site;
+use crate::worker::Worker;
 
 /// How many seconds a hook may take until the program goes on without it.
 const LIMIT: u64 = 10;
@@ -29,19 +34,19 @@ pub struct Wires {
 }
 
 /// Writes what the hooks of an agent's program need, and returns what the program must be started with.
-pub fn wire(site: &Site<'_>, agent: &AgentTable) -> Result<Wires> {
+pub fn wire(site: &Site<'_>, worker: &Worker, agent: &AgentTable) -> Result<Wires> {
     let Some(program) = agent.hooks.as_deref().and_then(agents::find) else { return Ok(Wires::default()) };
     // Without our own program there is nothing to call.
     let (Some(hooks), Some(ours)) = (program.hooks, layout::own_program(site.env)) else {
         return Ok(Wires::default());
     };
     let file = |extension: &str| layout::agent_file(&site.root.path, program.name, extension);
+    let command = || format!("{} hook {}", shell_word(&ours), program.name);
     let mut wires = Wires::default();
     match hooks.wiring {
         HookWiring::SettingsFlag(flag) => {
-            let command = format!("{} hook {}", shell_word(&ours), program.name);
             let file = file("json");
-            write(&file, &settings(program, &command)?)?;
+            write(&file, &settings(program, &command(), LIMIT)?)?;
             wires.words = vec![flag.to_owned(), file.to_string_lossy().into_owned()];
         }
         HookWiring::Notify => {
@@ -56,9 +61,52 @@ pub fn wire(site: &Site<'_>, agent: &AgentTable) -> Result<Wires> {
             let url = file_url(&file);
             wires.variables = vec![(variable, json!({ "plugin": [url] }).to_string())];
         }
-        HookWiring::None => {}
+        HookWiring::Project(project) => {
+            let text = settings(program, &command(), LIMIT * project.per_second)?;
+            site.warn_on_failure(&worker.name, || place(site, Path::new(&worker.worktree_path), &project, &text));
+        }
     }
     Ok(wires)
+}
+
+/// Writes settings into a worktree in which they count, out of git's sight. A file that is not ours stays.
+fn place(site: &Site<'_>, worktree: &Path, project: &ProjectSettings, text: &str) -> Result<()> {
+    if !is_trusted(site.env, project, worktree) {
+        return Ok(());
+    }
+    let tracked = site.clone.run(worktree, &["--literal-pathspecs", "ls-files", "--", project.file])?;
+    let private = private_dir(worktree).ok_or_else(|| Failure::failed("the worktree has no git directory"))?;
+    let path = rel(project.file)?;
+    let root = Root::open(worktree)?;
+    let placed = layout::private(&private).join("hooks");
+    let new = Digest::of(text.as_bytes());
+    let ours = fs::read_own(&placed)?;
+    let is_ours = |digest: &Digest| ours.as_deref() == Some(digest.to_string().as_bytes());
+    let old = match root.content(&path)? {
+        None => None,
+        Some(Content::File(digest)) if digest != new && is_ours(&digest) => Some(Content::File(digest)),
+        Some(_) => return Ok(()),
+    };
+    if !tracked.stdout.is_empty() {
+        return Ok(());
+    }
+    let (ignore, patterns) = project.ignore_file();
+    let ignore = rel(&ignore)?;
+    let staging = Staging::open(&private, &root)?;
+    staging.file(&root, &ignore, patterns.as_bytes(), None)?.place(&root, &ignore)?;
+    if root.read(&ignore)?.as_deref() != Some(patterns.as_bytes()) {
+        return Ok(());
+    }
+    let staged = staging.file(&root, &path, text.as_bytes(), Some(fs::PRIVATE))?;
+    let is_placed = match old {
+        None => staged.place(&root, &path)?,
+        Some(old) => staged.swap(&root, &path, &old)?,
+    };
+    if is_placed { write(&placed, &new.to_string()) } else { Ok(()) }
+}
+
+fn rel(path: &str) -> Result<RelPath> {
+    RelPath::parse(path).map_err(|e| Failure::failed(format!("{path}: {e}")))
 }
 
 /// The URL of a file.
@@ -79,10 +127,10 @@ fn write(file: &Path, text: &str) -> Result<()> {
     fs::replace(file, text.as_bytes(), Some(fs::PRIVATE))
 }
 
-/// Settings in which every event that tells something calls `command`.
-fn settings(program: &AgentProgram, command: &str) -> Result<String> {
+/// Settings in which every event that tells something calls `command`, for at most `limit` in the program's unit.
+fn settings(program: &AgentProgram, command: &str, limit: u64) -> Result<String> {
     let events = program.hooks.iter().flat_map(|hooks| hooks.events);
-    let call = json!([{ "hooks": [{ "type": "command", "command": command, "timeout": LIMIT }] }]);
+    let call = json!([{ "hooks": [{ "type": "command", "command": command, "timeout": limit }] }]);
     let hooks: serde_json::Map<_, _> = events.map(|(event, _)| ((*event).to_owned(), call.clone())).collect();
     let text = serde_json::to_string_pretty(&json!({ "hooks": hooks }));
     text.map(|text| text + "\n").map_err(|e| Failure::failed("cannot write the hooks' settings").because(e))

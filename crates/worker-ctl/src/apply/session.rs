@@ -103,10 +103,10 @@ fn start_once(site: &Site<'_>, worker: &Worker) -> Result<Pane> {
         ended => {
             let words = continuing(worker, &agent);
             let is_continued = !words.is_empty();
-            let wires = hooks::wire(site, &agent)?;
+            let wires = hooks::wire(site, worker, &agent)?;
             let argv = argv(site, worker, &agent, &wires, words);
             let log = layout::worker_log(&site.root.path, &worker.name);
-            let variables: Vec<_> = variables(site, worker).into_iter().chain(wires.variables).collect();
+            let variables = program_variables(site, worker, &agent, wires);
             let pane = tmux.start_program(worker, ended.as_ref(), &variables, &argv, &log)?;
             let begun = Input::SessionBegun { pane: pane.id.clone(), pid: pane.pid, is_continued };
             transition::record(site, &worker.name, &begun)?;
@@ -190,13 +190,15 @@ pub fn restart_with(site: &Site<'_>, worker: &Worker, text: &str, conversation: 
         }
     };
     let is_continued = !words.is_empty();
-    let wires = hooks::wire(site, &agent).map_err(|failure| typing::not_delivered(&worker.name, failure))?;
+    let wires = hooks::wire(site, worker, &agent).map_err(|failure| typing::not_delivered(&worker.name, failure))?;
     let argv = argv(site, worker, &agent, &wires, words);
     let argv = with_text(argv, &agent, text, &file);
     let path = tmux::escape_format(&worker.worktree_path);
     let mut args = vec!["respawn-pane", "-k", "-t", &pane.id, "-c", &path];
-    let variables = variables(site, worker).into_iter().chain(wires.variables);
-    let pairs: Vec<String> = variables.map(|(key, value)| format!("{key}={value}")).collect();
+    let pairs: Vec<String> = program_variables(site, worker, &agent, wires)
+        .into_iter()
+        .map(|(key, value)| format!("{key}={value}"))
+        .collect();
     for pair in &pairs {
         args.extend(["-e", pair]);
     }
@@ -249,6 +251,13 @@ fn with_text(mut argv: Vec<String>, agent: &AgentTable, text: &str, file: &Path)
         argv.splice(0..0, shell.into_iter().chain(after));
     }
     argv
+}
+
+/// The variables of a worker's program: those of its table, those about the worker, and those of its hooks.
+fn program_variables(site: &Site<'_>, worker: &Worker, agent: &AgentTable, wires: Wires) -> Vec<(String, String)> {
+    let own = agent.env.iter().map(|(name, value)| (name.clone(), value.clone()));
+    let ours = variables(site, worker).into_iter().chain(wires.variables);
+    own.chain(ours.map(|(name, value)| (name.to_owned(), value))).collect()
 }
 
 /// The variables that tell a worker's programs about the worker.

@@ -262,7 +262,7 @@ impl Tmux {
         &self,
         worker: &Worker,
         ended: Option<&Pane>,
-        vars: &[(&str, String)],
+        vars: &[(String, String)],
         argv: &[String],
         log: &Path,
     ) -> Result<Pane> {

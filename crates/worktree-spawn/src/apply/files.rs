@@ -7,9 +7,10 @@ use std::path::PathBuf;
 use jsonc_parser::ParseOptions;
 use jsonc_parser::cst::{CstInputValue, CstObject, CstRootNode};
 use serde_json::Value;
-use shopfloor_core::agents::SettingsForm;
+use shopfloor_core::agents::{GEMINI_PROJECT, SettingsForm};
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Failure, Result};
+use shopfloor_core::folder_trust::is_trusted;
 use shopfloor_core::fs::{self, Content, Found, Root, Staging};
 use shopfloor_core::git::Git;
 use shopfloor_core::hash::Digest;
@@ -143,12 +144,30 @@ pub fn connect(env: &Env, worktree: &Worktree, agent: &Agent, file: McpFile) -> 
     files.merge(path, |object| add_server(object, env, &agent.id))?;
     let form = settings_form(agent.agent.as_deref());
     if form == SettingsForm::Gemini {
-        files.merge(SETTINGS_FILE, |object| {
+        let is_read = is_trusted(env, &GEMINI_PROJECT, &worktree.path) && hide_project_settings(env, worktree, &files)?;
+        files.merge(if is_read { GEMINI_PROJECT.file } else { SETTINGS_FILE }, |object| {
             add_turn_hooks(object, env, agent, form)?;
-            add_server(object, env, &agent.id)
+            add_trusted_server(object, env, &agent.id)
         })?;
     }
     Ok(worktree.path.join(path))
+}
+
+/// Makes git ignore the settings that gemini reads in a worktree. `false` if they, or the ignore file beside them, are
+/// somebody else's.
+fn hide_project_settings(env: &Env, worktree: &Worktree, files: &WorktreeFiles) -> Result<bool> {
+    let (ignore, patterns) = GEMINI_PROJECT.ignore_file();
+    let text = |path: &str| files.root.read(&rel(path)?);
+    let is_ours = |ignored: Option<Vec<u8>>| ignored.as_deref() == Some(patterns.as_bytes());
+    if text(GEMINI_PROJECT.file)?.is_some() && !is_ours(text(&ignore)?) {
+        return Ok(false);
+    }
+    let file = [OsString::from("--"), format!(":(top,literal){}", GEMINI_PROJECT.file).into()];
+    if !Git::find(env)?.ls_files(&worktree.path, &file)?.is_empty() {
+        return Ok(false);
+    }
+    files.create(&ignore, patterns.as_bytes(), None)?;
+    Ok(is_ours(text(&ignore)?))
 }
 
 /// The paths of a seat's settings and MCP configuration.
@@ -170,7 +189,7 @@ pub fn seat(env: &Env, seated: &KnownAgent, task: Option<&[u8]>) -> Result<SeatF
     let holds_server = form == SettingsForm::Gemini;
     files.merge(&settings, |object| {
         add_turn_hooks(object, env, agent, form)?;
-        if holds_server { add_server(object, env, &agent.id) } else { Some(()) }
+        if holds_server { add_trusted_server(object, env, &agent.id) } else { Some(()) }
     })?;
     let mcp = if holds_server { settings.clone() } else { format!("{dir}/mcp.json") };
     if !holds_server {
@@ -191,9 +210,19 @@ fn add_turn_hooks(settings: &CstObject, env: &Env, agent: &Agent, form: Settings
 }
 
 fn add_server(object: &CstObject, env: &Env, id: &str) -> Option<()> {
+    add_server_with(object, env, id, Vec::new())
+}
+
+/// Adds our server so that gemini calls it without a question.
+fn add_trusted_server(object: &CstObject, env: &Env, id: &str) -> Option<()> {
+    add_server_with(object, env, id, vec![("trust".into(), CstInputValue::Bool(true))])
+}
+
+fn add_server_with(object: &CstObject, env: &Env, id: &str, more: Vec<(String, CstInputValue)>) -> Option<()> {
     let text = |text: &str| CstInputValue::String(text.to_owned());
     let args = CstInputValue::Array(["mcp", "--as", id].into_iter().map(text).collect());
-    let server = CstInputValue::Object(vec![("command".into(), text(&program(env))), ("args".into(), args)]);
+    let ours = vec![("command".into(), text(&program(env))), ("args".into(), args)];
+    let server = CstInputValue::Object(ours.into_iter().chain(more).collect());
     let servers = object.object_value_or_create("mcpServers")?;
     match servers.get(SERVER) {
         Some(property) => property.set_value(server),

@@ -9,7 +9,7 @@ use crate::support::floor::Floor;
 use crate::support::worker::{
     Staying, agent, by_hand, commit, configure, kill_agent, kill_and_wait, refused, staff, table, tmux, tree,
 };
-use crate::support::world::{World, text, wait_for};
+use crate::support::world::{World, text, wait_for, write};
 
 /// Calls the hook as an agent's program in a worker's session does.
 fn hook(floor: &Floor<'_>, name: &str, payload: &Value) {
@@ -247,6 +247,52 @@ fn a_program_gets_our_hooks_for_its_session_alone_and_goes_on_with_its_conversat
     let config = floor.root.read("config.toml");
     floor.root.write("config.toml", &config.replace("hooks = \"claude\"", "hooks = \"aider\""));
     floor.ctl(&["up", "adam"]).exit(2).err_has("`hooks` names `aider`, whose hooks are not known");
+    floor.root.write("config.toml", &config);
+}
+
+/// gemini takes hooks from a worktree only in a folder that a person trusts.
+#[test]
+fn gemini_gets_our_hooks_in_a_trusted_folder_and_nothing_elsewhere() {
+    let w = World::new();
+    let floor = Floor::new(&w);
+    let more = "hooks = \"gemini\"\nenv = { TOLD = \"twice\" }\n";
+    table(&floor, "g", &["sh", "-c", "echo $TOLD; printf '> '; exec sleep 600"], more);
+    for name in ["adam", "eve", "kim"] {
+        floor.ctl(&["add", name, "--agent", "g"]).exit(0);
+    }
+    let file = ".gemini/settings.json";
+    let (adam, eve, kim) = (tree(&floor, "adam"), tree(&floor, "eve"), tree(&floor, "kim"));
+    floor.ctl(&["up", "adam"]).exit(0);
+    floor.ctl(&["peek", "adam"]).exit(0).out_has("twice");
+    assert!(!adam.path.join(file).exists());
+    let trusted =
+        json!({ floor.root.path.to_str().unwrap(): "TRUST_FOLDER", eve.path.to_str().unwrap(): "DO_NOT_TRUST" });
+    write(&w.home(".gemini/trustedFolders.json"), &trusted.to_string());
+    // A file of the worker's own stays, and git goes on seeing it.
+    kim.write(file, "{}");
+    floor.ctl(&["down"]).exit(0);
+    floor.ctl(&["up", "adam", "eve", "kim"]).exit(0);
+    assert!(!eve.path.join(file).exists());
+    assert_eq!((kim.read(file), adam.git(&["status", "--porcelain"])), ("{}".to_owned(), String::new()));
+    assert_eq!(kim.git(&["status", "--porcelain", "--untracked-files=all"]), "?? .gemini/settings.json\n");
+    let wired: Value = serde_json::from_str(&adam.read(file)).unwrap();
+    let hook = &wired["hooks"]["BeforeAgent"][0]["hooks"][0];
+    assert_eq!(hook["timeout"], 10_000);
+    let command = text(hook, "/command");
+    assert!(command.ends_with("worker-ctl hook gemini"), "{command}");
+    let asks = json!({ "hook_event_name": "Notification", "notification_type": "ToolPermission", "session_id": "g-1",
+        "message": "Tool requires confirmation", "details": { "type": "exec", "command": "touch one" } });
+    hook_of(&floor, "adam", "gemini", &asks.to_string());
+    let row = floor.status("adam");
+    assert_eq!((text(&row, "/activity"), text(&row, "/activity_text")), ("asks", "touch one"));
+    // One that was changed since is no longer ours.
+    adam.write(file, "{\"mine\": 1}");
+    floor.ctl(&["down", "--force"]).exit(0);
+    floor.ctl(&["up", "adam"]).exit(0);
+    assert_eq!(adam.read(file), "{\"mine\": 1}");
+    let config = floor.root.read("config.toml");
+    floor.root.write("config.toml", &config.replace("TOLD =", "\"TO=LD\" ="));
+    floor.ctl(&["up", "adam"]).exit(2).err_has("`env` names `TO=LD`");
     floor.root.write("config.toml", &config);
 }
 

@@ -70,6 +70,33 @@ fn a_tracked_mcp_configuration_is_not_changed() {
     assert!(!app.excludes().contains(&"/.mcp.json".to_owned()));
 }
 
+/// gemini takes settings from a worktree only in a folder that a person trusts, and then from no file that a variable names.
+#[test]
+fn gemini_finds_its_settings_in_a_trusted_folder() {
+    let w = World::new();
+    let app = app(&w);
+    let trusted = serde_json::json!({ app.path.to_str().unwrap(): "TRUST_FOLDER" });
+    write(&w.home(".gemini/trustedFolders.json"), &trusted.to_string());
+    let x = subtree(&app, &["x", "--task", "t", "--agent", "gemini"]);
+    let settings: serde_json::Value = serde_json::from_str(&x.read(".gemini/settings.json")).unwrap();
+    assert!(text(&settings, "/hooks/AfterAgent/0/hooks/0/command").contains("hook worker-exit --as main.x"));
+    assert_eq!(settings["mcpServers"]["shopfloor"]["args"], serde_json::json!(["mcp", "--as", "main.x"]));
+    assert_eq!(settings["mcpServers"]["shopfloor"]["trust"], true);
+    assert_eq!(x.git(&["status", "--porcelain"]), "");
+    let show = "eval \"$(worktree-spawn env main.x)\"; echo \"[$GEMINI_CLI_SYSTEM_SETTINGS_PATH]\"";
+    assert_eq!(app.sh(show).exit(0).stdout, "[]\n");
+    // One that is checked in is the project's.
+    app.write(".gemini/settings.json", "{}\n");
+    app.git(&["add", ".gemini"]);
+    app.git(&["commit", "-q", "-m", "settings"]);
+    let y = subtree(&app, &["y", "--agent", "gemini"]);
+    assert_eq!((y.read(".gemini/settings.json"), y.git(&["status", "--porcelain"])), ("{}\n".into(), String::new()));
+    assert!(y.read(".shopfloor/settings.json").contains("main.y"));
+    for id in ["main.x", "main.y"] {
+        app.spawn(&["remove", id]).exit(0);
+    }
+}
+
 #[test]
 fn an_agent_does_not_inherit_the_files_of_another() {
     let w = World::new();
