@@ -9,6 +9,7 @@ fn main() -> ExitCode {
     match name.to_str() {
         Some("ledger-synth") => ledger_synth::main(),
         Some("overlay-sync") => overlay_sync::main(),
+        Some("shopfloor") => shopfloor::main(),
         Some("sweatfile-apply") => sweatfile_apply::main(),
         Some("worker-ctl") => worker_ctl::main(),
         Some("worktree-spawn") => worktree_spawn::main(),

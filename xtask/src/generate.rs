@@ -20,6 +20,7 @@ fn commands() -> Vec<Command> {
         ledger_synth::command(),
         worktree_spawn::command(),
         worker_ctl::command(),
+        shopfloor::command(),
     ]
 }
 

@@ -1,4 +1,4 @@
-//! `cargo xtask install`: installs the binaries, man pages and completions.
+//! `cargo xtask install` and `uninstall`: the binaries, man pages and completions.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -9,20 +9,14 @@ use crate::generate;
 use crate::run::{TOOLS, build};
 
 pub fn run(prefix: &str) -> Result<()> {
-    let prefix = match prefix.strip_prefix("~/") {
-        Some(below) => PathBuf::from(std::env::var_os("HOME").context("HOME is not set; pass --prefix")?).join(below),
-        None => std::path::absolute(prefix)?,
-    };
+    let prefix = absolute(prefix)?;
     let built = build(true)?;
     for tool in TOOLS {
         let binary = fs::read(built.join(tool)).with_context(|| format!("cannot read the built {tool}"))?;
         put(&prefix.join("bin").join(tool), &binary, 0o755)?;
     }
-    for (file, bytes) in generate::man_pages() {
-        put(&prefix.join("share/man/man1").join(file), &bytes, 0o644)?;
-    }
-    for (shell, file, bytes) in generate::completions() {
-        put(&prefix.join(generate::completion_dir(shell)).join(file), &bytes, 0o644)?;
+    for (path, bytes) in texts() {
+        put(&prefix.join(path), &bytes, 0o644)?;
     }
     let bin = prefix.join("bin");
     let on_path = std::env::var_os("PATH").is_some_and(|path| std::env::split_paths(&path).any(|dir| dir == bin));
@@ -30,6 +24,35 @@ pub fn run(prefix: &str) -> Result<()> {
         println!("add {} to your PATH", bin.display());
     }
     Ok(())
+}
+
+/// Deletes every file that `run` writes. Directories stay: others may use them.
+pub fn undo(prefix: &str) -> Result<()> {
+    let prefix = absolute(prefix)?;
+    let binaries = TOOLS.iter().map(|tool| Path::new("bin").join(tool));
+    for path in binaries.chain(texts().into_iter().map(|(path, _)| path)).map(|path| prefix.join(path)) {
+        match fs::remove_file(&path) {
+            Ok(()) => println!("{}", path.display()),
+            Err(e) if e.kind() == std::io::ErrorKind::NotFound => {}
+            Err(e) => return Err(e).with_context(|| format!("cannot delete {}", path.display())),
+        }
+    }
+    Ok(())
+}
+
+/// The man pages and completions, with their paths below the prefix.
+fn texts() -> Vec<(PathBuf, Vec<u8>)> {
+    let man = generate::man_pages().into_iter().map(|(file, bytes)| (Path::new("share/man/man1").join(file), bytes));
+    let completions = generate::completions().into_iter();
+    man.chain(completions.map(|(shell, file, bytes)| (Path::new(generate::completion_dir(shell)).join(file), bytes)))
+        .collect()
+}
+
+fn absolute(prefix: &str) -> Result<PathBuf> {
+    Ok(match prefix.strip_prefix("~/") {
+        Some(below) => PathBuf::from(std::env::var_os("HOME").context("HOME is not set; pass --prefix")?).join(below),
+        None => std::path::absolute(prefix)?,
+    })
 }
 
 /// Replaces a file in one step, so that a running tool keeps its old binary.

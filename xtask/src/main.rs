@@ -56,6 +56,12 @@ enum Chore {
         #[arg(long, value_name = "PREFIX", default_value = "~/.local")]
         prefix: String,
     },
+    /// Delete what `install` installed
+    Uninstall {
+        /// The same PREFIX as for `install`
+        #[arg(long, value_name = "PREFIX", default_value = "~/.local")]
+        prefix: String,
+    },
     /// Measure the tools against other programs, and print a Markdown table
     Bench(bench::Args),
     /// Try the agent programs themselves, against a model on loopback
@@ -78,6 +84,7 @@ fn main() -> ExitCode {
         Chore::Faults { args } => faults::run(&args),
         Chore::Gen { check } => generate::run(check),
         Chore::Install { prefix } => install::run(&prefix),
+        Chore::Uninstall { prefix } => install::undo(&prefix),
         Chore::Bench(args) => bench::run(&args),
         Chore::Agents(args) => agents::run(&args),
         Chore::Tidy => tidy::run(),

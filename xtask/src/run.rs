@@ -7,7 +7,8 @@ use std::process::Command;
 use anyhow::{Context, Result, bail};
 
 /// The tools, in the order in which documents list them.
-pub const TOOLS: [&str; 5] = ["sweatfile-apply", "overlay-sync", "ledger-synth", "worktree-spawn", "worker-ctl"];
+pub const TOOLS: [&str; 6] =
+    ["sweatfile-apply", "overlay-sync", "ledger-synth", "worktree-spawn", "worker-ctl", "shopfloor"];
 
 /// A program that the chore needs is missing; exit 2.
 #[derive(Debug)]

@@ -58,6 +58,13 @@ pub fn with(text: &[u8], patterns: &[String]) -> Vec<u8> {
     out
 }
 
+/// The patterns in our block.
+pub fn own(text: &[u8]) -> Vec<String> {
+    let Some((begin, end)) = block(text) else { return Vec::new() };
+    let body = &text[begin + line_length(&text[begin..])..end];
+    lines_with_ends(body).map(|line| String::from_utf8_lossy(line.trim_ascii_end()).into_owned()).collect()
+}
+
 /// Removes these patterns from our block, and the block itself once it is empty. Also returns the patterns that were
 /// in it.
 pub fn without(text: &[u8], patterns: &BTreeSet<String>) -> (Vec<u8>, Vec<String>) {

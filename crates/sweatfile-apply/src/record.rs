@@ -129,8 +129,17 @@ impl Record {
 
 /// The exclude patterns that other worktrees of the repository rely on.
 pub fn excludes_used_elsewhere(repo: &Repo) -> Result<BTreeSet<String>> {
+    excludes_of(repo.all_git_dirs()?.iter().filter(|dir| **dir != repo.git_dir))
+}
+
+/// The patterns that any worktree of the repository relies on.
+pub fn excludes_used(repo: &Repo) -> Result<BTreeSet<String>> {
+    excludes_of(repo.all_git_dirs()?.iter())
+}
+
+fn excludes_of<'d>(git_dirs: impl Iterator<Item = &'d PathBuf>) -> Result<BTreeSet<String>> {
     let mut used = BTreeSet::new();
-    for git_dir in repo.all_git_dirs()?.iter().filter(|dir| **dir != repo.git_dir) {
+    for git_dir in git_dirs {
         used.extend(Record::load_from(git_dir)?.map(|record| record.excludes).unwrap_or_default());
     }
     Ok(used)

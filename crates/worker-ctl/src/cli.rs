@@ -7,8 +7,8 @@ use clap::{Args, Parser, Subcommand};
 use shopfloor_core::args::{self, CommandLine, Common, EXIT_CODES};
 
 use crate::commands::{
-    accept, add, attach, doctor, down, events, hook, init, message, nuke, patrol, peek, rebase, reject, reset, review,
-    start, status, up, wait,
+    accept, add, attach, deinit, doctor, down, events, hook, init, message, nuke, patrol, peek, rebase, reject, reset,
+    review, start, status, up, wait,
 };
 
 /// Run coding agents in tmux, one per git worktree, from task to reviewed commit
@@ -111,6 +111,11 @@ pub enum Command {
     /// already.
     #[command(after_help = "Example:\n  worker-ctl init --source ~/src/app --target ~/workers")]
     Init(init::Args),
+    /// Remove a root that has no workers and keeps no work
+    ///
+    /// Exits with 1 if it has workers, keeps work that was given up, or if its config.toml was edited.
+    #[command(after_help = "Example:\n  worker-ctl nuke --all && worker-ctl deinit")]
+    Deinit(deinit::Args),
     /// Create a worker with a branch, a worktree and a record in the state
     ///
     /// Exits with 1 if there is a worker, a branch or a directory of this name.

@@ -109,7 +109,11 @@ pub fn prompts(root: &Path) -> PathBuf {
 
 /// Files of a removed worker that git cannot keep.
 pub fn trash(root: &Path, worker: &str, stamp: &str) -> PathBuf {
-    root.join("trash").join(worker).join(stamp)
+    all_trash(root).join(worker).join(stamp)
+}
+
+pub fn all_trash(root: &Path) -> PathBuf {
+    root.join("trash")
 }
 
 pub fn tmux_config(root: &Path) -> PathBuf {

@@ -58,6 +58,7 @@ fn run(ui: &Ui, env: &Env, cli: Cli) -> Result<Exit> {
             let (source, branch) = (flags.source.as_deref(), flags.branch.as_deref());
             commands::init::run(ui, env, args, &CommonFlags { root: cli.root.as_deref(), source, branch })
         }
+        Command::Deinit(args) => commands::deinit::run(&site()?, args),
         Command::Add(args) => commands::add::run(&site()?, args, text(&flags.agent), text(&flags.model)),
         Command::Up(args) => commands::up::run(&site()?, args),
         Command::Down(args) => commands::down::run(&site()?, args),

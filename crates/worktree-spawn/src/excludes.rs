@@ -25,7 +25,7 @@ pub fn with(text: &[u8], patterns: &[String]) -> Vec<u8> {
     [text, gap, format!("{BEGIN}\n").as_bytes(), &added, &end].concat()
 }
 
-/// Deletes a pattern from our block.
+/// Deletes a pattern from our block, and the block with its last pattern.
 pub fn without(text: &[u8], pattern: &str) -> Vec<u8> {
     let mut is_ours = false;
     let kept = text.split_inclusive(|b| *b == b'\n').filter(|line| {
@@ -33,7 +33,12 @@ pub fn without(text: &[u8], pattern: &str) -> Vec<u8> {
         is_ours = (is_ours || line == BEGIN.as_bytes()) && line != END.as_bytes();
         !(is_ours && line == pattern.as_bytes())
     });
-    kept.flatten().copied().collect()
+    let kept: Vec<u8> = kept.flatten().copied().collect();
+    let empty = format!("{BEGIN}\n{END}\n").into_bytes();
+    match kept.windows(empty.len()).position(|window| window == empty) {
+        Some(at) => [&kept[..at], &kept[at + empty.len()..]].concat(),
+        None => kept,
+    }
 }
 
 fn lines(text: &[u8]) -> impl Iterator<Item = &[u8]> {
@@ -53,6 +58,7 @@ mod tests {
         let twice = with(&once, &["/c".to_owned()]);
         assert_eq!(String::from_utf8_lossy(&twice), format!("# theirs\n/a\n{BEGIN}\n/b\n/c\n{END}\n"));
         assert_eq!(without(&twice, "/c"), once);
+        assert_eq!(["/b", "/c"].iter().fold(twice.clone(), |text, line| without(&text, line)), b"# theirs\n/a\n");
         // A line outside the block stays.
         assert_eq!(without(&twice, "/a"), twice);
     }

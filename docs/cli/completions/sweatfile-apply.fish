@@ -73,6 +73,7 @@ complete -c sweatfile-apply -n "__fish_sweatfile_apply_using_subcommand check" -
 always\t'Always'
 never\t'Never'"
 complete -c sweatfile-apply -n "__fish_sweatfile_apply_using_subcommand check" -l strict -d 'Treat a misplaced `setup` or `git_excludes` as an error'
+complete -c sweatfile-apply -n "__fish_sweatfile_apply_using_subcommand check" -l all -d 'Check all worktrees of the repository; each line begins with the worktree\'s path'
 complete -c sweatfile-apply -n "__fish_sweatfile_apply_using_subcommand check" -s n -l dry-run -d 'Show what would be done and change nothing'
 complete -c sweatfile-apply -n "__fish_sweatfile_apply_using_subcommand check" -l json -d 'Answer in JSON: one document, or JSON Lines for lists'
 complete -c sweatfile-apply -n "__fish_sweatfile_apply_using_subcommand check" -s q -l quiet -d 'Leave notices out; warnings and errors stay'

@@ -245,6 +245,7 @@ complete -c worktree-spawn -n "__fish_worktree_spawn_using_subcommand list" -s z
 complete -c worktree-spawn -n "__fish_worktree_spawn_using_subcommand list" -l live -d 'List only agents whose command is running'
 complete -c worktree-spawn -n "__fish_worktree_spawn_using_subcommand list" -l dead -d 'List only agents whose command has ended'
 complete -c worktree-spawn -n "__fish_worktree_spawn_using_subcommand list" -l status -d 'Also tell whether there are uncommitted changes, which is slower'
+complete -c worktree-spawn -n "__fish_worktree_spawn_using_subcommand list" -l stat -d 'Also count the lines that changed since each worktree was made, which is slower'
 complete -c worktree-spawn -n "__fish_worktree_spawn_using_subcommand list" -s n -l dry-run -d 'Show what would be done and change nothing'
 complete -c worktree-spawn -n "__fish_worktree_spawn_using_subcommand list" -l json -d 'Answer in JSON: one document, or JSON Lines for lists'
 complete -c worktree-spawn -n "__fish_worktree_spawn_using_subcommand list" -s q -l quiet -d 'Leave notices out; warnings and errors stay'

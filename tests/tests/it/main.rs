@@ -4,6 +4,7 @@ mod support;
 
 mod ledger_synth;
 mod overlay_sync;
+mod shopfloor;
 mod sweatfile_apply;
 mod together;
 mod worker_ctl;

@@ -1,8 +1,12 @@
-//! `check`: is this worktree what its sweatfiles say?
+//! `check`: are worktrees what their sweatfiles say?
 
+use std::path::Path;
+
+use serde::Serialize;
 use shopfloor_core::approval::ApprovalStatus;
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Result};
+use shopfloor_core::git::Git;
 use shopfloor_core::text::printable;
 use shopfloor_core::ui::Ui;
 
@@ -20,9 +24,47 @@ pub struct Args {
     /// Treat a misplaced `setup` or `git_excludes` as an error
     #[arg(long)]
     pub strict: bool,
+    /// Check all worktrees of the repository; each line begins with the worktree's path
+    #[arg(long)]
+    pub all: bool,
 }
 
 pub fn run(ui: &Ui, env: &Env, dirs: &LayerDirs, args: &Args) -> Result<Exit> {
+    if !args.all {
+        return check(ui, env, dirs, args);
+    }
+    let mut git = Git::find(env)?;
+    let repo = git.discover()?;
+    let (mut has_drift, mut has_failed) = (false, false);
+    for (worktree, _) in git.worktrees(&repo)? {
+        // A worktree that cannot be read says nothing about the others.
+        match env.at(&worktree).and_then(|env| check(ui, &env, dirs, args)) {
+            Ok(exit) => has_drift |= exit != Exit::Done,
+            Err(failure) => {
+                has_failed = true;
+                if ui.is_json() {
+                    ui.json(&UnreadAnswer { worktree: &worktree, error: failure.to_string() });
+                } else {
+                    ui.warn(format!("{}: {failure}", printable(&worktree.to_string_lossy())));
+                }
+            }
+        }
+    }
+    Ok(match (has_failed, has_drift) {
+        (true, _) => Exit::Failed,
+        (false, true) => Exit::No,
+        (false, false) => Exit::Done,
+    })
+}
+
+/// The answer about a worktree that cannot be checked.
+#[derive(Serialize)]
+struct UnreadAnswer<'a> {
+    worktree: &'a Path,
+    error: String,
+}
+
+fn check(ui: &Ui, env: &Env, dirs: &LayerDirs, args: &Args) -> Result<Exit> {
     let worktree = OpenWorktree::find(env)?;
     let options = LoadOptions { strict: args.strict, ..LoadOptions::default() };
     let layers = facts::load_layers(env, &worktree.repo, dirs, options)?;
@@ -41,7 +83,9 @@ pub fn run(ui: &Ui, env: &Env, dirs: &LayerDirs, args: &Args) -> Result<Exit> {
     if ui.is_json() {
         ui.json(&report);
     } else {
-        plan.drift.iter().for_each(|line| ui.line(printable(line)));
+        let path = worktree.path.to_string_lossy();
+        let begin = if args.all { format!("{}: ", printable(&path)) } else { String::new() };
+        plan.drift.iter().for_each(|line| ui.line(format!("{begin}{}", printable(line))));
     }
     Ok(if plan.drift.is_empty() { Exit::Done } else { Exit::No })
 }

@@ -1,15 +1,20 @@
 //! `doctor`: what is wrong with this tool's own records, and what mends it.
 
+use std::collections::BTreeSet;
+use std::ffi::OsString;
+
 use shopfloor_core::approval::Approvals;
 use shopfloor_core::doctor::{self, DoctorArgs, Finding};
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Failure, Result};
+use shopfloor_core::git::{Git, Repo};
 use shopfloor_core::ui::Ui;
 
 use super::apply::{self, ApplyOptions};
+use crate::excludes;
 use crate::facts::LayerDirs;
 use crate::ports;
-use crate::record::Record;
+use crate::record::{self, Record};
 use crate::removed;
 use crate::snapshot;
 use crate::worktree::OpenWorktree;
@@ -22,19 +27,27 @@ pub struct Args {
     pub doctor: DoctorArgs,
 }
 
-/// The repair: `apply` finishes what a killed one began.
-struct ApplyAgain;
+/// What this tool can repair.
+enum Repair {
+    /// `apply` finishes what a killed one began.
+    ApplyAgain,
+    /// Deletes exclude lines that no worktree uses any more.
+    ReleaseExcludes(BTreeSet<String>),
+}
 
 pub fn run(ui: &Ui, env: &Env, dirs: &LayerDirs, args: &Args) -> Result<Exit> {
     let worktree = OpenWorktree::find(env)?;
-    doctor::run(ui, &check(env, &worktree), args.doctor, |ApplyAgain| {
-        let options = ApplyOptions { no_setup: true, ..ApplyOptions::default() };
-        let applied = apply::set_up(ui, env, &worktree, dirs, &options)?;
-        applied.failure.or(applied.unapproved).map_or(Ok(()), Err)
+    doctor::run(ui, &check(env, &worktree), args.doctor, |repair| match repair {
+        Repair::ApplyAgain => {
+            let options = ApplyOptions { no_setup: true, ..ApplyOptions::default() };
+            let applied = apply::set_up(ui, env, &worktree, dirs, &options)?;
+            applied.failure.or(applied.unapproved).map_or(Ok(()), Err)
+        }
+        Repair::ReleaseExcludes(patterns) => release(&worktree.repo, patterns),
     })
 }
 
-fn check(env: &Env, worktree: &OpenWorktree) -> Vec<Finding<ApplyAgain>> {
+fn check(env: &Env, worktree: &OpenWorktree) -> Vec<Finding<Repair>> {
     let repo = &worktree.repo;
     let mut findings = vec![match Record::load(repo) {
         Err(failure) => unreadable("record", &failure),
@@ -42,7 +55,7 @@ fn check(env: &Env, worktree: &OpenWorktree) -> Vec<Finding<ApplyAgain>> {
             "record",
             "an `apply` was killed in this worktree",
             "finish it with `sweatfile-apply apply --no-setup`",
-            Some(ApplyAgain),
+            Some(Repair::ApplyAgain),
         ),
         Ok(record) => Finding::good("record", format!("{} files placed", record.files.len())),
     }];
@@ -68,9 +81,46 @@ fn check(env: &Env, worktree: &OpenWorktree) -> Vec<Finding<ApplyAgain>> {
         ),
         Err(failure) => unreadable("removed", &failure),
     });
+    findings.push(match unused_excludes(env, repo) {
+        Ok(patterns) if patterns.is_empty() => Finding::good("excludes", "every line is used"),
+        Ok(patterns) => Finding {
+            fix: Some("`--repair` deletes them".to_owned()),
+            detail: format!("{} lines of info/exclude are used by no worktree", patterns.len()),
+            repair: Some(Repair::ReleaseExcludes(patterns)),
+            ..Finding::good("excludes", "")
+        },
+        Err(failure) => unreadable("excludes", &failure),
+    });
     findings
 }
 
-fn unreadable(check: &'static str, failure: &Failure) -> Finding<ApplyAgain> {
+/// Our exclude lines that no worktree's record names, and that hide nothing.
+fn unused_excludes(env: &Env, repo: &Repo) -> Result<BTreeSet<String>> {
+    let used = record::excludes_used(repo)?;
+    let unused: BTreeSet<String> =
+        excludes::own(&repo.read_exclude()?).into_iter().filter(|own| !used.contains(own)).collect();
+    if unused.is_empty() {
+        return Ok(unused);
+    }
+    let git = Git::find(env)?;
+    let patterns = unused.iter().map(|pattern| OsString::from(format!("--exclude={pattern}")));
+    let args: Vec<OsString> = ["--others", "--ignored"].map(OsString::from).into_iter().chain(patterns).collect();
+    for (worktree, _) in git.worktrees(repo)? {
+        if !git.ls_files(&worktree, &args)?.is_empty() {
+            return Ok(BTreeSet::new());
+        }
+    }
+    Ok(unused)
+}
+
+/// Deletes lines, unless a worktree has come to rely on them.
+fn release(repo: &Repo, patterns: &BTreeSet<String>) -> Result<()> {
+    repo.rewrite_exclude(|text| {
+        let used = record::excludes_used(repo)?;
+        Ok(excludes::without(text, &patterns.difference(&used).cloned().collect()).0)
+    })
+}
+
+fn unreadable(check: &'static str, failure: &Failure) -> Finding<Repair> {
     Finding::bad(check, failure.to_string(), failure.hints.join("; "), None)
 }

@@ -291,7 +291,8 @@ fn has_commit(git: &Git, source: &Path) -> Result<bool> {
     Ok(!listed.stdout.is_empty())
 }
 
-fn config(source: &Path, branch: &str) -> String {
+/// The configuration of a new root.
+pub fn config(source: &Path, branch: &str) -> String {
     let quoted = |text: &str| toml_edit::Value::from(text).to_string();
     format!(
         "[defaults]\nagent = \"claude\"\n# model = \"opus\"\nskip_permissions = true\n\

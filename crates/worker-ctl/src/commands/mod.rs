@@ -5,6 +5,7 @@ pub mod add;
 pub mod attach;
 pub mod board;
 pub mod config;
+pub mod deinit;
 pub mod doctor;
 pub mod down;
 pub mod events;

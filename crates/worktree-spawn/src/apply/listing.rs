@@ -32,6 +32,8 @@ pub struct ListingRequest {
     pub only_dead: bool,
     /// Whether to look for uncommitted changes.
     pub with_status: bool,
+    /// Whether to count changed lines.
+    pub with_stat: bool,
     pub probe: Option<String>,
 }
 
@@ -45,6 +47,16 @@ pub struct ListedAgent {
     pub children: usize,
     /// Whether its worktree has changes, if that was asked for, or why git cannot tell.
     pub is_dirty: Option<std::result::Result<bool, String>>,
+    /// What changed in its worktree since that was made, if that was asked for and can be told.
+    pub stat: Option<DiffStat>,
+}
+
+/// How much changed, in commits and in files that git tracks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct DiffStat {
+    pub files: u64,
+    pub insertions: u64,
+    pub deletions: u64,
 }
 
 /// A listed agent as scripts read it. The keys are a promise.
@@ -71,6 +83,8 @@ pub struct AgentAnswer<'r> {
     error: Option<&'r str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     dirty: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    stat: Option<DiffStat>,
 }
 
 impl ListedAgent {
@@ -111,6 +125,7 @@ impl ListedAgent {
             managed: *is_managed,
             error: error.as_deref().or(worktree.is_lost.then_some(lost)).or(self.trouble()),
             dirty: self.is_dirty.as_ref().and_then(|dirty| dirty.as_ref().ok().copied()),
+            stat: self.stat,
         }
     }
 }
@@ -149,7 +164,7 @@ pub fn list(ui: &Ui, env: &Env, place: &Place, request: &ListingRequest) -> Resu
         let has_session = sessions.binary_search(&encoded(&agent.id).into()).is_ok();
         let pending = if has_session { Spool::new(&shared, &agent.id).pending()? } else { 0 };
         let children = children.get(&agent.id).copied().unwrap_or(0);
-        listed.push(ListedAgent { known, liveness, exit, pending, children, is_dirty: None });
+        listed.push(ListedAgent { known, liveness, exit, pending, children, is_dirty: None, stat: None });
     }
     if request.with_status {
         let git = Git::find(env)?;
@@ -159,7 +174,32 @@ pub fn list(ui: &Ui, env: &Env, place: &Place, request: &ListingRequest) -> Resu
         });
         listed.iter_mut().zip(dirty).for_each(|(listed, dirty)| listed.is_dirty = dirty);
     }
+    if request.with_stat {
+        let git = Git::find(env)?;
+        let stats = proc::map_parallel(&listed, |listed| diff_stat(&git, place, &listed.known));
+        listed.iter_mut().zip(stats).for_each(|(listed, stat)| listed.stat = stat);
+    }
     Ok(listed)
+}
+
+/// Compares a worktree with the commit it was made at; none for a worktree that was made by hand, and where git fails.
+fn diff_stat(git: &Git, place: &Place, known: &KnownAgent) -> Option<DiffStat> {
+    let base = known.agent.base_sha.as_deref().filter(|_| !known.worktree.is_lost)?;
+    let git = known.worktree.git(git, place).ok()?;
+    let how =
+        ["diff", "--numstat", "--no-ext-diff", "--no-textconv", "--no-renames", "--ignore-submodules", base, "--"];
+    let output = git.cmd(&known.worktree.path).args(how).capture().ok()?;
+    if !output.status.success() {
+        return None;
+    }
+    let mut stat = DiffStat::default();
+    for line in String::from_utf8_lossy(&output.stdout).lines() {
+        let mut counts = line.split('\t').map(|count| count.parse().unwrap_or(0));
+        stat.files += 1;
+        stat.insertions += counts.next().unwrap_or(0);
+        stat.deletions += counts.next().unwrap_or(0);
+    }
+    Some(stat)
 }
 
 fn is_dirty(git: &Git, place: &Place, worktree: &Worktree) -> Result<bool> {

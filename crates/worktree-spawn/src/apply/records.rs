@@ -73,16 +73,24 @@ fn needed_excludes(place: &Place) -> Result<Vec<String>> {
             && !known.worktree.path.join(OWN_MCP_FILE).exists()
     };
     let mcp = all.iter().any(is_ours).then(|| excludes::MCP.to_owned());
-    Ok(state_lines().chain(mcp).collect())
+    let state = state_lines().filter(|_| all.iter().any(is_made));
+    Ok(state.chain(mcp).collect())
 }
 
-/// Deletes the lines that hid a worktree that is gone: its own, and that for `.mcp.json` with the last subtree.
+/// Whether an agent was made by us, or may have been.
+fn is_made(known: &KnownAgent) -> bool {
+    known.error.is_some() || known.is_managed && known.agent.kind != AgentKind::Root
+}
+
+/// Deletes the lines that hid a worktree that is gone: its own, that for `.mcp.json` with the last subtree, and those for
+/// all agents with the last of them. What is left of `.shopfloor/` ignores itself.
 pub fn release_excludes(place: &Place, path: &Path) -> Result<()> {
     let all = agents::all(place)?;
     let own = exclude(&all, path);
     let is_last = !all.iter().any(|known| known.agent.kind == AgentKind::Subtree || known.error.is_some());
     let mcp = is_last.then(|| excludes::MCP.to_owned());
-    let lines: Vec<String> = own.into_iter().chain(mcp).collect();
+    let state = state_lines().filter(|_| !all.iter().any(is_made));
+    let lines: Vec<String> = own.into_iter().chain(mcp).chain(state).collect();
     let without = |text: &[u8]| lines.iter().fold(text.to_vec(), |text, line| excludes::without(&text, line));
     let repo = place.repo();
     let before = repo.read_exclude()?;

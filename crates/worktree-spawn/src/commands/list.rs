@@ -38,6 +38,9 @@ pub struct Args {
     /// Also tell whether there are uncommitted changes, which is slower
     #[arg(long)]
     pub status: bool,
+    /// Also count the lines that changed since each worktree was made, which is slower
+    #[arg(long)]
+    pub stat: bool,
     /// Ask this command whether an agent lives that `run` did not start: {id} {slug} {path} are filled in, exit 0 means
     /// yes, 1 no [env: WORKTREE_SPAWN_PROBE]
     #[arg(long, value_name = "CMD")]
@@ -70,6 +73,7 @@ pub fn run(ui: &Ui, env: &Env, args: &Args) -> Result<Exit> {
         only_live: args.live,
         only_dead: args.dead,
         with_status: args.status,
+        with_stat: args.stat,
         probe: args.probe.clone(),
     };
     let all = list(ui, env, &place, &request)?;
@@ -124,6 +128,7 @@ fn text(listed: &ListedAgent) -> String {
     if let Some(Ok(true)) = listed.is_dirty {
         words.push("changed".to_owned());
     }
+    words.extend(listed.stat.map(|stat| format!("+{} -{}", stat.insertions, stat.deletions)));
     words.extend(listed.trouble().map(str::to_owned));
     if !is_managed {
         words.push("made by hand".into());

@@ -9,7 +9,8 @@ use std::process::{Command, Stdio};
 
 pub use crate::support::output::{Checked, Output};
 
-pub const TOOLS: [&str; 5] = ["sweatfile-apply", "overlay-sync", "ledger-synth", "worktree-spawn", "worker-ctl"];
+pub const TOOLS: [&str; 6] =
+    ["sweatfile-apply", "overlay-sync", "ledger-synth", "worktree-spawn", "worker-ctl", "shopfloor"];
 
 /// A temporary home with the tools on its PATH. Dropping it deletes everything in it.
 pub struct World {
@@ -159,6 +160,12 @@ impl Repo<'_> {
     #[track_caller]
     pub fn ledger(&self, args: &[&str]) -> Output {
         self.run("ledger-synth", args)
+    }
+
+    /// Runs the front door.
+    #[track_caller]
+    pub fn shopfloor(&self, args: &[&str]) -> Output {
+        self.run("shopfloor", args)
     }
 
     /// Runs worktree-spawn.

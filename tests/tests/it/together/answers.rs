@@ -1,4 +1,4 @@
-//! A day with all five tools, whose every JSON answer is held to the table of keys in `docs/formats.md`.
+//! A day with all tools, whose every JSON answer is held to the table of keys in `docs/formats.md`.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,8 +7,9 @@ use serde_json::Value;
 use crate::support::floor::Floor;
 use crate::support::world::{Output, Repo, World, project, text};
 
-/// The commands whose dry run cannot know how they end: a sync looks at each workspace as the overlay is before.
-const DIFFERENT: [&str; 3] = ["overlay-sync sync", "overlay-sync accept", "overlay-sync reject"];
+/// The commands whose dry run cannot know how they end: a sync looks at each workspace as the overlay is before, and a
+/// teardown runs other commands.
+const DIFFERENT: [&str; 4] = ["shopfloor teardown", "overlay-sync sync", "overlay-sync accept", "overlay-sync reject"];
 
 /// The answers of a day, each with the command that gave it, and the commands that exited with 1.
 #[derive(Default)]
@@ -242,7 +243,7 @@ fn spawn(day: &mut Day, app: &Repo<'_>) {
     let tree = app.world.at(text(&made[0], "/path"));
     day.run(&tree, "worktree-spawn worker x");
     day.run(app, "worktree-spawn list");
-    day.run(app, "worktree-spawn list --status");
+    day.run(app, "worktree-spawn list --status --stat");
     day.run(&tree, "worktree-spawn whoami");
     day.run(app, "worktree-spawn path main.x");
     day.run(app, "worktree-spawn env main.x");
@@ -294,6 +295,26 @@ fn work(day: &mut Day, floor: &Floor<'_>) {
     day.run(root, "worker-ctl nuke eve --yes");
 }
 
+fn front_door(day: &mut Day, w: &World) {
+    let app = &w.repo("front");
+    day.run(app, "shopfloor setup --yes");
+    app.write("sweatfile", "[env]\nA = \"1\"\n");
+    day.run_with(app, "shopfloor new x", &["--task", "Write it"]);
+    let tree = w.at(app.path.join(".shopfloor/worktrees/x"));
+    tree.commit("a", "a\n");
+    day.run(app, "shopfloor status");
+    day.run(app, "shopfloor go x");
+    day.run(app, "shopfloor doctor");
+    app.git(&["merge", "-q", "main.x"]);
+    day.run(app, "shopfloor done x");
+    day.run_with(app, "shopfloor shell-init", &["bash"]);
+    day.run(app, "shopfloor teardown");
+    app.sh("git checkout -q . 2> /dev/null; rm -f sweatfile").any_status();
+    let root = w.home("fronts");
+    app.run("worker-ctl", &["init", "--target", root.to_str().unwrap()]).exit(0);
+    day.run(app, "worker-ctl deinit");
+}
+
 #[test]
 fn every_answer_has_the_documented_keys_and_no_others() {
     let w = World::new();
@@ -304,6 +325,7 @@ fn every_answer_has_the_documented_keys_and_no_others() {
     keep(&mut day, &floor.app);
     spawn(&mut day, &floor.app);
     work(&mut day, &floor);
+    front_door(&mut day, &w);
     let other = w.repo("other");
     day.run_with(&other, "worker-ctl init", &["--target", w.home("others").to_str().unwrap()]);
 

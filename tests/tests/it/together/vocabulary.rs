@@ -12,6 +12,9 @@ struct Subcommand {
     help: String,
 }
 
+/// The one command that is about a shell, not about a repository.
+const SHELL_ONLY: &str = "shopfloor shell-init";
+
 /// What a command exits with outside of any repository, if not with 2.
 const OUTSIDE: [(&str, i32); 7] = [
     // A program that calls these must not be stopped.
@@ -27,7 +30,11 @@ const OUTSIDE: [(&str, i32); 7] = [
 ];
 
 /// Commands that answer "no" with 1, so that their pages say so.
-const ANSWERING: [&str; 15] = [
+const ANSWERING: [&str; 19] = [
+    "shopfloor setup",
+    "shopfloor teardown",
+    "shopfloor doctor",
+    "shopfloor go",
     "sweatfile-apply check",
     "sweatfile-apply doctor",
     "sweatfile-apply hook status",
@@ -60,6 +67,7 @@ impl Subcommand {
             "AGENT" => "claude".to_owned(),
             "NAME" if self.words == ["hook", "run"] => "post-checkout".to_owned(),
             "CMD" => "true".to_owned(),
+            "SHELL" => "bash".to_owned(),
             word if word.starts_with('-') => word.to_owned(),
             _ => "x".to_owned(),
         };
@@ -192,6 +200,9 @@ fn outside_of_any_repository_each_command_says_what_is_missing() {
     let mut problems = Problems::default();
     for command in subcommands(&here).iter().filter(|command| !command.is_group()) {
         let name = command.name();
+        if name == SHELL_ONLY {
+            continue;
+        }
         let exit = OUTSIDE.iter().find(|(outside, _)| *outside == name).map_or(2, |(_, exit)| *exit);
         let out = command.run(&here, &[], &[]).any_status().any_out().any_err();
         let begin = format!("{}: error: ", command.tool);

@@ -1,0 +1,4 @@
+//! Runs the tools where that changes something.
+
+pub mod setup;
+pub mod teardown;

@@ -1,0 +1,70 @@
+//! `go`: where a worktree is.
+
+use serde::Serialize;
+use shopfloor_core::env::Env;
+use shopfloor_core::error::{Exit, Failure, Result};
+use shopfloor_core::text::printable;
+use shopfloor_core::ui::Ui;
+
+use crate::commands::shell_init::FUNCTION;
+use crate::facts::{overview, repository};
+use crate::plan::rows::{named, rows};
+
+/// Change to the worktree of an agent or a worker, or print its path
+///
+/// The directory changes if your shell has the function of `shopfloor shell-init`. NAME is a name, an id, a branch or the
+/// name of a directory; without one it is the main checkout. Exits with 1 if no worktree, or more than one, has this name.
+#[derive(clap::Args, Debug)]
+#[command(
+    after_help = "Example:\n  shopfloor go feature-a\n  cd \"$(shopfloor go feature-a)\"     # without the shell function"
+)]
+pub struct Args {
+    /// The agent, worker, branch or directory
+    pub name: Option<String>,
+}
+
+/// The answer with `--json`.
+#[derive(Serialize)]
+struct PlaceAnswer<'a> {
+    worktree: &'a str,
+}
+
+pub fn run(ui: &Ui, env: &Env, args: &Args) -> Result<Exit> {
+    let main = repository::find(env)?.main;
+    let path = match &args.name {
+        None => main.to_string_lossy().into_owned(),
+        Some(name) => {
+            let rows = rows(&overview::places(&env.at(&main)?)?);
+            match &named(&rows, name)[..] {
+                [row] => row.worktree.clone(),
+                [] => {
+                    return Err(Failure::new(
+                        Exit::No,
+                        "not_found",
+                        format!("there is no worktree called {}", printable(name)),
+                    )
+                    .hint("`shopfloor status` lists the worktrees; `shopfloor new NAME` makes one"));
+                }
+                several => {
+                    let ids: Vec<String> =
+                        several.iter().map(|row| printable(row.branch.as_ref().unwrap_or(&row.id))).collect();
+                    return Err(Failure::new(
+                        Exit::No,
+                        "ambiguous",
+                        format!("{} could be {}", printable(name), ids.join(" or ")),
+                    )
+                    .hint("name one of them"));
+                }
+            }
+        }
+    };
+    if ui.is_json() {
+        ui.json(&PlaceAnswer { worktree: &path });
+    } else {
+        ui.answer(format!("{path}\n").as_bytes());
+    }
+    if env.stdout_is_terminal && env.var(FUNCTION).is_none() && !ui.is_json() {
+        ui.note("a program cannot change your shell's directory; see `shopfloor shell-init --help`");
+    }
+    Ok(Exit::Done)
+}

@@ -1,0 +1,86 @@
+//! `setup`: prepares a repository for agents, step by step.
+
+use shopfloor_core::env::Env;
+use shopfloor_core::error::{Exit, Failure, Result};
+use shopfloor_core::lock::Lock;
+use shopfloor_core::text::printable;
+use shopfloor_core::ui::Ui;
+
+use crate::apply::setup::{StepAnswer, carry_out};
+use crate::facts::surroundings::Surroundings;
+use crate::facts::{repository, surroundings};
+use crate::plan::setup::{notes, steps};
+use crate::step::Step;
+use crate::tool::lock_file;
+
+/// Set up this repository for agents, step by step, and ask before each step
+///
+/// Says what is there, proposes what is missing, and prints each command that it runs. You could type all of them
+/// yourself. `shopfloor teardown` takes everything back. Exits with 1 if a command fails, and with 3 if nobody can be
+/// asked.
+#[derive(clap::Args, Debug)]
+#[command(after_help = "Example:\n  shopfloor setup -n      # shows the commands\n  shopfloor setup --yes")]
+pub struct Args {
+    /// Take every step without asking
+    #[arg(long)]
+    pub yes: bool,
+}
+
+pub fn run(ui: &Ui, env: &Env, args: &Args) -> Result<Exit> {
+    let repository = repository::find(env)?;
+    let here = env.at(&repository.main)?;
+    let found = surroundings::read(env, &repository)?;
+    tell(ui, &found);
+    notes(&found).iter().for_each(|note| ui.note(note));
+    let steps = steps(&found);
+    if steps.is_empty() {
+        ui.note("everything is set up");
+        return Ok(Exit::Done);
+    }
+    if ui.is_dry() {
+        steps.iter().for_each(|step| show_dry(ui, step));
+        return Ok(Exit::Done);
+    }
+    if !args.yes && !ui.can_ask() {
+        steps.iter().for_each(|step| ui.show(&proposal(step)));
+        return Err(Failure::new(Exit::Decide, "undecided", "nothing was set up")
+            .hint("a person must decide: run the command on a terminal, or with `--yes`"));
+    }
+    let _lock = Lock::take(&lock_file(&repository.repo.common_dir))?;
+    let mut has_failed = false;
+    for step in &steps {
+        if !args.yes {
+            ui.show(&proposal(step));
+            if !ui.confirm("Do this?") {
+                continue;
+            }
+        }
+        has_failed |= !carry_out(ui, &here, &repository, step)?;
+    }
+    Ok(if has_failed { Exit::No } else { Exit::Done })
+}
+
+/// Says what is there.
+fn tell(ui: &Ui, found: &Surroundings) {
+    let list = |names: &[String]| if names.is_empty() { "none".to_owned() } else { printable(&names.join(", ")) };
+    let agents: Vec<String> = found.agents.iter().map(|name| (*name).to_owned()).collect();
+    ui.note(format!("agents on the PATH: {}; tmux: {}", list(&agents), if found.has_tmux { "yes" } else { "no" }));
+    ui.note(format!("files that git ignores and agents need: {}", list(&found.local_files)));
+}
+
+/// A step as a person decides about it.
+fn proposal(step: &Step) -> Vec<String> {
+    let head = printable(&step.purpose).to_string();
+    let commands = step.commands.iter().map(|words| format!("    {}", printable(&words.line())));
+    std::iter::once(head).chain(commands).collect()
+}
+
+fn show_dry(ui: &Ui, step: &Step) {
+    for words in &step.commands {
+        if ui.is_json() {
+            ui.json(&StepAnswer { step: step.name, command: words.line(), exit: None });
+        } else {
+            ui.line(format!("would run {}", printable(&words.line())));
+        }
+    }
+}

@@ -1,0 +1,119 @@
+//! `status`: one table over all worktrees.
+
+use std::io::IsTerminal;
+use std::thread;
+use std::time::Duration;
+
+use serde::Serialize;
+use serde_json::Value;
+use shopfloor_core::env::Env;
+use shopfloor_core::error::{Exit, Result};
+use shopfloor_core::proc;
+use shopfloor_core::text::printable;
+use shopfloor_core::ui::Ui;
+
+use crate::facts::overview::{self, Overview};
+use crate::facts::repository;
+use crate::plan::rows::{Row, rows, table};
+
+/// How often `--watch` asks the tools.
+const POLL: Duration = Duration::from_secs(2);
+
+/// Show all worktrees in one table: who works there, who waits for you, and what is not in step
+///
+/// Asks each of the five tools once.
+#[derive(clap::Args, Debug)]
+#[command(
+    after_help = "Example:\n  shopfloor status\n  shopfloor status --json | jq -r '.worktrees[] | select(.waits_for).name'"
+)]
+pub struct Args {
+    /// Keep showing the table until interrupted
+    #[arg(long)]
+    pub watch: bool,
+}
+
+/// The answer with `--json`.
+#[derive(Serialize)]
+struct StatusAnswer<'a> {
+    worktrees: &'a [Row],
+    ledger: Option<LedgerAnswer>,
+    problems: &'a [String],
+}
+
+/// The state of the ledger in the main checkout.
+#[derive(Serialize)]
+struct LedgerAnswer {
+    fresh: bool,
+    event_count: u64,
+}
+
+pub fn run(ui: &Ui, env: &Env, args: &Args) -> Result<Exit> {
+    let repository = repository::find(env)?;
+    let env = env.at(&repository.main)?;
+    let here = repository.main.to_string_lossy();
+    if !args.watch {
+        let overview = overview::read(&env)?;
+        overview.problems.iter().for_each(|problem| ui.warn(problem));
+        if ui.is_json() {
+            ui.json(&answer(&overview, &rows(&overview)));
+        } else {
+            lines(&overview, &here).iter().for_each(|line| ui.line(line));
+        }
+        return Ok(Exit::Done);
+    }
+    let is_screen = std::io::stdout().is_terminal() && !ui.is_json();
+    let mut last = Vec::new();
+    loop {
+        let overview = overview::read(&env)?;
+        let shown = match ui.is_json() {
+            true => vec![ui.render(&answer(&overview, &rows(&overview)))],
+            false => lines(&overview, &here),
+        };
+        if shown != last {
+            if is_screen {
+                // Home, then each line with the rest of the old one erased, then everything below erased.
+                let text: String = shown.iter().map(|line| format!("{line}\u{1b}[K\r\n")).collect();
+                ui.answer(format!("\u{1b}[H{text}\u{1b}[J").as_bytes());
+            } else {
+                shown.iter().for_each(|line| ui.line(line));
+            }
+            last = shown;
+        }
+        if ui.is_unheard() {
+            return Ok(Exit::Done);
+        }
+        thread::sleep(POLL);
+        proc::check_interrupt()?;
+    }
+}
+
+fn answer<'a>(overview: &'a Overview, rows: &'a [Row]) -> StatusAnswer<'a> {
+    let ledger = overview.ledger.as_ref().map(|ledger| LedgerAnswer {
+        fresh: ledger["fresh"] == true,
+        event_count: ledger["event_count"].as_u64().unwrap_or(0),
+    });
+    StatusAnswer { worktrees: rows, ledger, problems: &overview.problems }
+}
+
+/// The table in columns, and a line about the ledger.
+fn lines(overview: &Overview, here: &str) -> Vec<String> {
+    let table = table(&rows(overview), here);
+    let columns = table.first().map_or(0, Vec::len);
+    let width = |column: usize| table.iter().map(|row| printable(&row[column]).chars().count()).max().unwrap_or(0);
+    let widths: Vec<usize> = (0..columns).map(width).collect();
+    // A column that says nothing is left out.
+    let is_empty = |column: usize| table.iter().skip(1).all(|row| row[column].is_empty());
+    let shown: Vec<usize> = (0..columns).filter(|column| !is_empty(*column)).collect();
+    let line = |row: &Vec<String>| {
+        let cells = shown.iter().map(|column| format!("{:width$}", printable(&row[*column]), width = widths[*column]));
+        cells.collect::<Vec<_>>().join("  ").trim_end().to_owned()
+    };
+    table.iter().map(line).chain(overview.ledger.as_ref().and_then(ledger_line)).collect()
+}
+
+/// What to know about the ledger; nothing where it has no events.
+fn ledger_line(ledger: &Value) -> Option<String> {
+    let count = ledger["event_count"].as_u64().filter(|count| *count > 0)?;
+    let state = if ledger["fresh"] == true { "current.md is fresh" } else { "current.md is stale: run `ledger-synth`" };
+    Some(format!("ledger: {count} events, {state}"))
+}

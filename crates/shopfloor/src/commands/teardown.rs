@@ -1,0 +1,72 @@
+//! `teardown`: takes back what `setup` did.
+
+use serde::Serialize;
+use shopfloor_core::env::Env;
+use shopfloor_core::error::{Exit, Result};
+use shopfloor_core::lock::Lock;
+use shopfloor_core::text::printable;
+use shopfloor_core::ui::Ui;
+
+use crate::apply::teardown::undo;
+use crate::deed::{Deed, Record};
+use crate::facts::repository;
+use crate::tool::{lock_file, record_file};
+
+/// Take back what `setup` did in this repository
+///
+/// What a person changed since, an overlay with files, and a root with workers' work stay; each is named, and the
+/// command exits with 1. Run it again when you have dealt with them.
+#[derive(clap::Args, Debug)]
+#[command(after_help = "Example:\n  shopfloor teardown -n     # shows what would be undone\n  shopfloor teardown")]
+pub struct Args {}
+
+/// What became of a step, with `--json`.
+#[derive(Serialize)]
+struct UndoneAnswer<'a> {
+    step: &'a str,
+    /// What stays, and why.
+    stays: Vec<String>,
+}
+
+pub fn run(ui: &Ui, env: &Env, _: &Args) -> Result<Exit> {
+    let repository = repository::find(env)?;
+    let here = env.at(&repository.main)?;
+    let file = record_file(&repository.repo.common_dir);
+    if ui.is_dry() {
+        Record::load(&file)?.deeds.iter().rev().for_each(|deed| show_dry(ui, deed));
+        return Ok(Exit::Done);
+    }
+    let _lock = Lock::take(&lock_file(&repository.repo.common_dir))?;
+    let mut record = Record::load(&file)?;
+    if record.deeds.is_empty() {
+        ui.nothing_to_do();
+    }
+    let mut left = Vec::new();
+    while let Some(deed) = record.deeds.pop() {
+        let stays = undo(ui, &here, &repository, &deed)?;
+        stays.iter().for_each(|line| ui.warn(format!("{} stays: {line}", deed.step)));
+        if ui.is_json() {
+            ui.json(&UndoneAnswer { step: &deed.step, stays: stays.clone() });
+        }
+        if !stays.is_empty() {
+            left.insert(0, deed);
+        }
+        // Save after each step, so that a killed command goes on where it stopped.
+        let deeds = record.deeds.iter().chain(&left).cloned().collect();
+        Record::of(deeds).save(&file)?;
+    }
+    Ok(if left.is_empty() { Exit::Done } else { Exit::No })
+}
+
+fn show_dry(ui: &Ui, deed: &Deed) {
+    if ui.is_json() {
+        ui.json(&UndoneAnswer { step: &deed.step, stays: Vec::new() });
+        return;
+    }
+    deed.undo.iter().for_each(|words| ui.line(format!("would run {}", printable(&words.line()))));
+    deed.settings.iter().for_each(|setting| ui.line(format!("would unset {}", printable(&setting.name))));
+    for file in &deed.files {
+        let word = if file.before.is_some() { "restore" } else { "remove" };
+        ui.line(format!("would {word} {}", printable(&file.path)));
+    }
+}

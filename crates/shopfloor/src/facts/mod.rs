@@ -1,0 +1,6 @@
+//! What is there, and what the tools answer.
+
+pub mod answers;
+pub mod overview;
+pub mod repository;
+pub mod surroundings;

@@ -1,0 +1,33 @@
+//! The repository that we are in.
+
+use std::path::PathBuf;
+
+use shopfloor_core::env::Env;
+use shopfloor_core::error::{Exit, Failure, Result};
+use shopfloor_core::git::{Git, Repo};
+
+/// A repository with a main checkout.
+#[derive(Debug)]
+pub struct Repository {
+    pub git: Git,
+    pub repo: Repo,
+    /// The main checkout.
+    pub main: PathBuf,
+}
+
+/// Finds the repository. Exit 2 where there is none, and in one that is bare or a worker's clone.
+pub fn find(env: &Env) -> Result<Repository> {
+    let mut git = Git::find(env)?;
+    let repo = git.discover()?;
+    let main = repo.main_checkout.clone();
+    if repo.home.common_dir != repo.common_dir {
+        let why = format!("{} belongs to the workers of {}", main.display(), repo.home.checkout.display());
+        return Err(Failure::new(Exit::Bad, "worker_clone", why).hint("run the command in that repository"));
+    }
+    if main.join(".git").symlink_metadata().is_err() {
+        let why = format!("the repository {} has no main checkout", repo.common_dir.display());
+        return Err(Failure::new(Exit::Bad, "no_worktree", why)
+            .hint("run the command in a clone that has one, or use the tools themselves: `worktree-spawn --help`"));
+    }
+    Ok(Repository { git, repo, main })
+}

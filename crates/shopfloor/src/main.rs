@@ -1,0 +1,5 @@
+//! `shopfloor`.
+
+fn main() -> std::process::ExitCode {
+    shopfloor::main()
+}

@@ -1,0 +1,207 @@
+//! The rows of `status`: one for each agent and each worker, with what all tools say about its worktree.
+
+use serde::Serialize;
+use serde_json::Value;
+
+use crate::facts::overview::Overview;
+
+/// The kind of worker-ctl's workers.
+const POOL: &str = "pool";
+
+/// What all tools say about one agent or worker and its worktree. The keys are a promise.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Row {
+    pub name: String,
+    pub id: String,
+    /// `root`, `subtree` or `worker` of worktree-spawn, or `pool`: a worker of worker-ctl.
+    pub kind: String,
+    pub worktree: String,
+    pub branch: Option<String>,
+    pub alive: String,
+    /// The state of a worker's task.
+    pub task: Option<String>,
+    /// What a worker's program does.
+    pub activity: Option<String>,
+    /// What a person has to do: `answer`, `review`, `look` or `restart`.
+    pub waits_for: Option<&'static str>,
+    pub dirty: Option<bool>,
+    pub stat: Option<Value>,
+    /// How many events wait for the agent.
+    pub pending: u64,
+    /// How many files are held until a person decides.
+    pub held: usize,
+    /// How many files are not in step with the overlay.
+    pub unsynced: usize,
+    /// How many things differ from the sweatfiles.
+    pub drift: usize,
+}
+
+/// Makes the rows: worktree-spawn's agents in its order, then worker-ctl's workers.
+pub fn rows(overview: &Overview) -> Vec<Row> {
+    let agents = overview.agents.iter().filter(|record| record.get("worktree").is_some()).map(agent_row);
+    let workers = overview.workers.iter().map(worker_row);
+    agents.chain(workers).map(|row| with_files(row, overview)).collect()
+}
+
+fn agent_row(record: &Value) -> Row {
+    let alive = text(record, "alive").unwrap_or_default();
+    Row {
+        name: text(record, "name").or_else(|| text(record, "id")).unwrap_or_default(),
+        id: text(record, "id").unwrap_or_default(),
+        kind: text(record, "kind").unwrap_or_default(),
+        worktree: text(record, "worktree").unwrap_or_default(),
+        branch: text(record, "branch"),
+        waits_for: (alive == "died" || record["error"].is_string()).then_some("look"),
+        alive,
+        dirty: record["dirty"].as_bool(),
+        stat: record.get("stat").cloned(),
+        pending: record["pending"].as_u64().unwrap_or(0),
+        ..Row::default()
+    }
+}
+
+fn worker_row(record: &Value) -> Row {
+    let (status, activity) = (text(record, "status"), text(record, "activity"));
+    let waits_for = match (status.as_deref(), activity.as_deref()) {
+        (_, Some("asks")) => Some("answer"),
+        (Some("needs_review"), _) => Some("review"),
+        (Some("error" | "conflict"), _) => Some("look"),
+        (_, Some("fresh")) => Some("restart"),
+        _ => None,
+    };
+    Row {
+        name: text(record, "name").unwrap_or_default(),
+        id: text(record, "id").unwrap_or_default(),
+        kind: POOL.to_owned(),
+        worktree: text(record, "worktree").unwrap_or_default(),
+        branch: text(record, "branch"),
+        alive: text(record, "alive").unwrap_or_default(),
+        task: text(record, "task"),
+        activity,
+        waits_for,
+        ..Row::default()
+    }
+}
+
+/// Adds what is known about the files of the row's worktree.
+fn with_files(mut row: Row, overview: &Overview) -> Row {
+    let is_here = |record: &&Value| text(record, "worktree").as_ref() == Some(&row.worktree);
+    let states: Vec<String> =
+        overview.overlay.iter().filter(is_here).filter_map(|record| text(record, "state")).collect();
+    let held = states.iter().filter(|state| *state == "held").count();
+    let unsynced = states.iter().filter(|state| ["changed", "pulled", "unreachable"].contains(&state.as_str())).count();
+    // The main checkout is a person's own: nobody has to set it up.
+    let sweatfile = overview.sweatfiles.iter().find(is_here).filter(|_| row.kind != "root");
+    // Where there is no sweatfile, nothing can differ from it.
+    let has_layer =
+        |record: &Value| record["layers"].as_array().into_iter().flatten().any(|layer| layer["found"] == true);
+    let drift =
+        sweatfile.filter(|record| has_layer(record)).and_then(|record| record["drift"].as_array()).map_or(0, Vec::len);
+    row.waits_for = row.waits_for.or((held > 0).then_some("look"));
+    Row { held, unsynced, drift, ..row }
+}
+
+fn text(record: &Value, key: &str) -> Option<String> {
+    record.get(key)?.as_str().map(str::to_owned)
+}
+
+/// The row of this name: an agent's or worker's name or id, a branch, or the last part of a path. All rows that fit, if
+/// none fits better.
+pub fn named<'r>(rows: &'r [Row], name: &str) -> Vec<&'r Row> {
+    // The id of a worker is its name, and comes no sooner than other names.
+    let fits: [&dyn Fn(&Row) -> bool; 3] =
+        [&|row| row.id == name && row.kind != POOL, &|row| row.name == name, &|row| {
+            row.branch.as_deref() == Some(name) || row.worktree.rsplit('/').next() == Some(name)
+        }];
+    for fit in fits {
+        let mut found: Vec<&Row> = rows.iter().filter(|row| fit(row)).collect();
+        found.dedup_by(|a, b| a.worktree == b.worktree);
+        if !found.is_empty() {
+            return found;
+        }
+    }
+    Vec::new()
+}
+
+/// The table that a person reads.
+pub fn table(rows: &[Row], here: &str) -> Vec<Vec<String>> {
+    let head = ["NAME", "STATE", "WAITS FOR", "BRANCH", "CHANGES", "FILES", "EVENTS", "WORKTREE"];
+    let mut lines = vec![head.map(str::to_owned).to_vec()];
+    lines.extend(rows.iter().map(|row| cells(row, here)));
+    lines
+}
+
+fn cells(row: &Row, here: &str) -> Vec<String> {
+    let state = match (&row.task, &row.activity) {
+        (Some(task), Some(activity)) if activity != "unknown" => format!("{task}, {activity}"),
+        (Some(task), _) => task.clone(),
+        (None, _) => row.alive.clone(),
+    };
+    let waits = row.waits_for.map_or(String::new(), |what| format!("you: {what}"));
+    let stat = row.stat.as_ref().filter(|stat| stat["files"] != 0);
+    let mut changes: Vec<String> =
+        stat.map(|stat| format!("+{} -{}", stat["insertions"], stat["deletions"])).into_iter().collect();
+    changes.extend((row.dirty == Some(true)).then(|| "uncommitted".to_owned()));
+    let counted = |count: usize, what: &str| (count > 0).then(|| format!("{count} {what}"));
+    let files: Vec<String> =
+        [counted(row.held, "held"), counted(row.unsynced, "unsynced"), counted(row.drift, "drifted")]
+            .into_iter()
+            .flatten()
+            .collect();
+    let pending = if row.pending > 0 { row.pending.to_string() } else { String::new() };
+    let place = match row.worktree.strip_prefix(here).map(|below| below.trim_start_matches('/')) {
+        Some("") => ".".to_owned(),
+        Some(below) => below.to_owned(),
+        None => row.worktree.clone(),
+    };
+    let branch = row.branch.clone().unwrap_or_default();
+    vec![row.name.clone(), state, waits, branch, changes.join(", "), files.join(", "), pending, place]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn overview() -> Overview {
+        let agent = |id: &str, name: &str, path: &str| json!({ "id": id, "name": name, "kind": "subtree", "worktree": path, "branch": id, "alive": "up", "pending": 2 });
+        Overview {
+            agents: vec![agent("main.a", "a", "/app/a"), agent("main.b", "b", "/app/b"), agent("x.b", "b", "/app/c")],
+            workers: vec![json!({ "name": "adam", "id": "adam", "status": "needs_review", "task": "needs_review",
+                "activity": "rests", "worktree": "/w/adam", "branch": "worker/adam", "alive": "up" })],
+            overlay: vec![
+                json!({ "worktree": "/app/a", "state": "held" }),
+                json!({ "worktree": "/app/a", "state": "changed" }),
+                json!({ "worktree": "/app/b", "state": "clean" }),
+            ],
+            sweatfiles: vec![
+                json!({ "worktree": "/app/a", "layers": [{ "found": true }], "drift": ["x"] }),
+                json!({ "worktree": "/app/b", "layers": [{ "found": false }], "drift": ["x"] }),
+            ],
+            ledger: None,
+            problems: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn a_row_has_what_all_tools_say_about_its_worktree() {
+        let rows = rows(&overview());
+        let counts: Vec<_> = rows.iter().map(|row| (row.held, row.unsynced, row.drift, row.pending)).collect();
+        assert_eq!(counts, [(1, 1, 1, 2), (0, 0, 0, 2), (0, 0, 0, 2), (0, 0, 0, 0)]);
+        assert_eq!(
+            rows.iter().map(|row| row.waits_for).collect::<Vec<_>>(),
+            [Some("look"), None, None, Some("review")]
+        );
+    }
+
+    #[test]
+    fn an_id_comes_before_a_name_and_a_name_before_a_branch() {
+        let rows = rows(&overview());
+        let paths = |name: &str| named(&rows, name).iter().map(|row| row.worktree.clone()).collect::<Vec<_>>();
+        assert_eq!(paths("main.b"), ["/app/b"]);
+        assert_eq!(paths("b"), ["/app/b", "/app/c"]);
+        assert_eq!(paths("worker/adam"), ["/w/adam"]);
+        assert_eq!(paths("c"), ["/app/c"]);
+        assert!(paths("nobody").is_empty());
+    }
+}

@@ -1,0 +1,169 @@
+//! shopfloor: a day's work.
+
+use serde_json::Value;
+
+use crate::support::world::{Repo, TOOLS, World, text};
+
+fn app(w: &World) -> Repo<'_> {
+    let app = w.repo("app");
+    app.commit("README.md", "one\ntwo\n");
+    app
+}
+
+fn row<'v>(status: &'v Value, name: &str) -> &'v Value {
+    status["worktrees"].as_array().unwrap().iter().find(|row| row["name"] == name).unwrap()
+}
+
+#[test]
+fn status_joins_what_five_tools_say_and_asks_each_once() {
+    let w = World::new();
+    let app = app(&w);
+    app.approved("setup = [\"true\"]\n");
+    app.commit(".gitignore", ".env\nsweatfile\n");
+    app.write(".env", "A=1\n");
+    let child = w.at(app.shopfloor(&["new", "feat"]).exit(0).any_err().stdout.trim_end());
+    app.overlay(&["-q", "add", ".env"]).exit(0);
+    app.overlay(&["-q", "attach", ".", child.path.to_str().unwrap()]).exit(0).any_out();
+    child.commit("README.md", "one\n2\nthree\n");
+    child.write("new", "");
+    child.write(".env", "A=2\n");
+    app.run("worker-ctl", &["init"]).exit(0).any_out();
+    app.run("worker-ctl", &["add", "adam"]).exit(0).any_out();
+    app.spawn(&["-C", child.path.to_str().unwrap(), "notify", "info", "half way"]).exit(0).any_out().any_err();
+    app.ledger(&["add", "--agent", "ada", "--done", "began"]).exit(0).any_out();
+    // Count the processes.
+    for tool in &TOOLS[..5] {
+        let real = w.path("bin").join(tool).read_link().unwrap();
+        let count = w.path("count");
+        let body = format!("echo $0 >> '{}'\nexec -a {tool} '{}' \"$@\"", count.display(), real.display());
+        w.program(tool, &body.replace("exec -a", "exec bash -c 'exec -a \"$0\" \"$@\"'"));
+    }
+    let status = app.shopfloor(&["status", "--json"]).exit(0).json();
+    assert_eq!(std::fs::read_to_string(w.path("count")).unwrap().lines().count(), 5);
+    let feat = row(&status, "feat");
+    assert_eq!(text(feat, "/branch"), "main.feat");
+    assert_eq!(feat["stat"], serde_json::json!({ "files": 1, "insertions": 2, "deletions": 1 }));
+    assert_eq!((&feat["dirty"], &feat["unsynced"]), (&true.into(), &1.into()));
+    assert!(feat["drift"].as_u64() > Some(0), "{feat}");
+    assert_eq!(row(&status, "root")["pending"], 1);
+    assert_eq!((text(row(&status, "adam"), "/kind"), text(row(&status, "adam"), "/task")), ("pool", "idle"));
+    assert_eq!(status["ledger"], serde_json::json!({ "fresh": false, "event_count": 1 }));
+    assert_eq!(status["problems"], serde_json::json!([]));
+    let out = app.shopfloor(&["status"]).exit(0);
+    out.out_has("NAME").out_has("+2 -1, uncommitted").out_has("1 unsynced").out_has("current.md is stale");
+}
+
+#[test]
+fn what_a_tool_cannot_say_is_told_and_the_rest_is_shown() {
+    let w = World::new();
+    let app = app(&w);
+    app.shopfloor(&["status"]).exit(0).out_has("root");
+    w.program("overlay-sync", "exit 4");
+    std::fs::remove_file(w.path("bin/ledger-synth")).unwrap();
+    let out = app.shopfloor(&["status"]).exit(0);
+    out.out_has("root").err_has("overlay-sync: it ended with exit status 4").err_has("ledger-synth is not on the PATH");
+    assert_eq!(app.shopfloor(&["status", "--json"]).exit(0).any_err().json()["problems"].as_array().unwrap().len(), 2);
+}
+
+#[test]
+fn go_finds_a_worktree_by_any_of_its_names() {
+    let w = World::new();
+    let app = app(&w);
+    let path = app.shopfloor(&["new", "feat"]).exit(0).any_err().stdout.clone();
+    for name in ["feat", "main.feat"] {
+        assert_eq!(app.shopfloor(&["go", name]).exit(0).stdout, path);
+    }
+    app.run("worker-ctl", &["init"]).exit(0).any_out();
+    app.run("worker-ctl", &["add", "adam"]).exit(0).any_out();
+    let adam = format!("{}\n", w.home("workers/.worktrees/adam").display());
+    for name in ["adam", "worker/adam"] {
+        assert_eq!(app.shopfloor(&["go", name]).exit(0).stdout, adam);
+    }
+    // From everywhere in the repository.
+    let child = w.at(path.trim_end());
+    assert_eq!(child.shopfloor(&["go"]).exit(0).stdout, format!("{}\n", app.path.display()));
+    app.shopfloor(&["go", "nobody"]).exit(1).err_has("no worktree called nobody").err_has("shopfloor new NAME");
+    app.spawn(&["subtree", "adam"]).exit(0).any_out().any_err();
+    app.shopfloor(&["go", "adam"]).exit(1).err_has("adam could be main.adam or worker/adam");
+    assert_eq!(app.shopfloor(&["go", "worker/adam"]).exit(0).stdout, adam);
+}
+
+#[test]
+fn the_shell_function_changes_the_directory() {
+    let w = World::new();
+    let app = app(&w);
+    app.shopfloor(&["new", "feat"]).exit(0).any_out().any_err();
+    let script = "eval \"$(shopfloor shell-init SHELL)\"
+        shopfloor go feat && basename \"$PWD\" && shopfloor done feat 2>/dev/null && basename \"$PWD\"
+        shopfloor go nobody 2>/dev/null; echo $?; shopfloor go --json";
+    for shell in ["bash", "zsh"]
+        .iter()
+        .filter(|shell| w.path("bin").exists() && std::path::Path::new("/bin").join(shell).exists())
+    {
+        let out = app.run(shell, &["-c", &script.replace("SHELL", shell)]).exit(0);
+        let lines: Vec<&str> = out.stdout.lines().collect();
+        assert_eq!(lines[..4], ["feat", "removed main.feat", "app", "1"], "{shell}: {out}");
+        assert!(lines[4].contains("\"worktree\""), "{out}");
+        app.shopfloor(&["new", "feat"]).exit(0).any_out().any_err();
+    }
+    app.shopfloor(&["shell-init", "fish"]).exit(0).out_has("function shopfloor");
+}
+
+#[test]
+fn new_and_done_answer_as_worktree_spawn_does() {
+    let w = World::new();
+    let app = app(&w);
+    let out =
+        app.shopfloor(&["new", "feat", "--task", "t", "--", "sh", "-c", "cat $SHOPFLOOR_TASK_FILE; exit 7"]).exit(7);
+    assert_eq!(out.any_err().stdout, "t");
+    app.shopfloor(&["new", "feat"]).exit(1).any_err();
+    app.shopfloor(&["-n", "new", "other"]).exit(0).any_out().any_err();
+    assert!(!app.has(".shopfloor/worktrees/other"));
+    let json = app.shopfloor(&["new", "other", "--json"]).exit(0).any_err().json();
+    let other = w.at(text(&json, "/worktree"));
+    other.write("work", "work");
+    app.shopfloor(&["done", "other", "feat"]).exit(1).any_out().err_has("--force");
+    assert!(other.has("work"));
+    other.git(&["add", "-A"]);
+    other.git(&["commit", "-q", "-m", "work"]);
+    app.git(&["merge", "-q", "main.other"]);
+    app.shopfloor(&["done", "other", "feat"])
+        .exit(0)
+        .any_err()
+        .out_has("removed main.other")
+        .out_has("removed main.feat");
+}
+
+#[test]
+fn new_starts_the_agent_in_the_terminal_there_is() {
+    let w = World::new();
+    let app = app(&w);
+    app.shopfloor(&["new", "feat", "--launch"]).exit(2).err_has("no tmux or zellij").err_has("after `--`");
+    assert!(!app.has(".shopfloor/worktrees"));
+    w.program("tmux", "echo tmux \"$@\" >> ~/launched");
+    let vars = [("TMUX", "/nowhere,1,0")];
+    app.run_with("shopfloor", &["new", "feat", "--task", "t", "--launch"], &vars).exit(0).any_out().any_err();
+    assert!(w.at(w.home("")).read("launched").contains("feat"));
+    // A launcher that a person has configured comes first.
+    app.run("worktree-spawn", &["remove", "feat", "--force"]).any_status().any_out().any_err();
+    let vars = [("WORKTREE_SPAWN_LAUNCHER", "sh -c 'echo mine >> ~/mine' {path}")];
+    app.run_with("shopfloor", &["new", "other", "--launch"], &vars).exit(0).any_out().any_err();
+    crate::support::world::wait_for(|| w.at(w.home("")).has("mine"));
+}
+
+#[test]
+fn doctor_shows_what_all_doctors_find() {
+    let w = World::new();
+    let app = app(&w);
+    app.ledger(&["install"]).exit(0).any_out().any_err();
+    app.shopfloor(&["doctor"]).exit(0).out_has("worktree-spawn").out_has("not set up in this repository");
+    let json = app.shopfloor(&["doctor", "--json"]).exit(0);
+    let records: Vec<Value> = json.stdout.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert!(TOOLS[..5].iter().all(|tool| records.iter().any(|record| record["tool"] == *tool)), "{json}");
+    app.git(&["config", "--unset", "merge.ledger-synth.driver"]);
+    app.shopfloor(&["doctor"]).exit(1).out_has("wrong  ledger-synth     driver");
+    app.shopfloor(&["doctor", "--repair"]).exit(3).err_has("nothing was repaired");
+    app.shopfloor(&["doctor", "--repair", "--yes"]).exit(0).any_out().any_err();
+    w.program("worker-ctl", "echo worker-ctl 9.9.9");
+    app.shopfloor(&["doctor"]).exit(1).out_has("wrong  worker-ctl       version: 9.9.9; install all tools together");
+}

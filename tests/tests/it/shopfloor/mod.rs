@@ -1,0 +1,4 @@
+//! shopfloor, the front door, as its user meets it.
+
+mod daily;
+mod setup;

@@ -1,0 +1,193 @@
+//! shopfloor: a set-up, step by step, and its way back.
+
+use std::collections::BTreeMap;
+use std::os::unix::process::ExitStatusExt;
+
+use serde_json::Value;
+
+use crate::support::world::{Repo, World, text, write};
+
+/// A repository with files that git ignores, on a machine with one agent program.
+fn app(w: &World) -> Repo<'_> {
+    w.program("claude", "exec sleep 600");
+    let app = w.repo("app");
+    app.commit(".gitignore", ".env\n.claude/settings.local.json\n");
+    app.write(".env", "A=1\n");
+    app.write(".claude/settings.local.json", "{ \"permissions\": { \"allow\": [\"Read\"] } }\n");
+    app
+}
+
+/// What git is told in this clone: its configuration, its hooks and its exclude file.
+fn told(app: &Repo<'_>) -> BTreeMap<String, Vec<u8>> {
+    let mut all = BTreeMap::new();
+    for dir in [".git/hooks", ".git/info"] {
+        for entry in std::fs::read_dir(app.path.join(dir)).into_iter().flatten() {
+            let path = entry.unwrap().path();
+            all.insert(path.display().to_string(), std::fs::read(&path).unwrap());
+        }
+    }
+    all.insert("config".into(), std::fs::read(app.path.join(".git/config")).unwrap());
+    all
+}
+
+#[test]
+fn everything_that_setup_did_is_taken_back_byte_for_byte() {
+    let w = World::new();
+    let app = app(&w);
+    let before = told(&app);
+    let out = app.shopfloor(&["setup", "--yes"]).exit(0);
+    out.err_has("agents on the PATH: claude; tmux: yes").err_has("agents need: .env, .claude/settings.local.json");
+    let lines: Vec<&str> = out.stdout.lines().collect();
+    let attach = format!("overlay-sync attach {}", app.path.display());
+    assert_eq!(
+        lines,
+        [
+            "sweatfile-apply init",
+            "sweatfile-apply approve --yes",
+            "sweatfile-apply hook install",
+            "overlay-sync add .env .claude/settings.local.json",
+            attach.as_str(),
+            "overlay-sync hook install",
+            "ledger-synth install --claude",
+            "worker-ctl init",
+        ]
+    );
+    app.git(&["add", "-A"]);
+    app.git(&["commit", "-q", "-m", "setup"]);
+    // Again, nothing is left to do.
+    assert_eq!(app.shopfloor(&["setup", "--yes"]).exit(0).err_has("everything is set up").stdout, "");
+    let child = app.shopfloor(&["new", "feat", "--task", "t"]).exit(0).stdout.trim_end().to_owned();
+    assert_eq!(w.at(child).read(".env"), "A=1\n");
+    app.shopfloor(&["done", "feat"]).exit(0).any_err();
+    app.run("worker-ctl", &["add", "adam"]).exit(0);
+    // Only what holds a person's files stays.
+    let out = app.shopfloor(&["teardown"]).exit(1);
+    let overlay = w.home(".local/share/shopfloor/overlays/app");
+    out.err_has(&format!("overlay stays: the overlay {} has files", overlay.display()));
+    out.out_has("worker-ctl deinit").out_has("removed sweatfile").out_has("removed .gitattributes");
+    assert_eq!(told(&app), before);
+    assert!(!app.has("sweatfile") && !app.has(".claude/skills") && !w.home("workers").exists());
+    assert!(app.has(".claude/settings.local.json") && app.has(".env"));
+    app.shopfloor(&["teardown"]).exit(1).any_out().err_has("has files");
+    std::fs::remove_dir_all(overlay).unwrap();
+    app.shopfloor(&["teardown"]).exit(0).any_out().any_err();
+    assert!(!app.has(".git/shopfloor/setup.json"));
+    app.shopfloor(&["teardown"]).exit(0);
+}
+
+#[test]
+fn each_step_is_asked_for() {
+    let w = World::new();
+    let app = app(&w);
+    let before = app.snapshot();
+    let out = app.shopfloor(&["setup"]).exit(3);
+    out.err_has("nothing was set up").err_has("run the command on a terminal, or with `--yes`");
+    assert_eq!(app.shopfloor(&["setup", "-n"]).exit(0).any_err().stdout.lines().count(), 8);
+    let json = app.shopfloor(&["setup", "-n", "--json"]).exit(0).any_err().stdout.clone();
+    let first: Value = serde_json::from_str(json.lines().next().unwrap()).unwrap();
+    assert_eq!((text(&first, "/command"), &first["dry_run"]), ("sweatfile-apply init", &Value::Bool(true)));
+    app.assert_untouched_since(&before);
+    // The sweatfile, not the overlay, not the ledger, not the workers.
+    let out = app.on_terminal("shopfloor setup", "y\nn\nn\nn\n").exit(0);
+    assert!(out.stdout.contains("Do this?"), "{out}");
+    assert!(app.has("sweatfile") && app.has(".git/hooks/post-checkout"));
+    assert!(!app.has(".gitattributes") && !w.home("workers").exists());
+    app.overlay(&["status"]).exit(0).any_err().any_out();
+    assert!(!w.home(".local/share/shopfloor/overlays").exists());
+    app.shopfloor(&["teardown"]).exit(0).any_out().any_err();
+    assert!(!app.has("sweatfile"));
+}
+
+#[test]
+fn what_a_person_changed_since_stays_and_is_named() {
+    let w = World::new();
+    let app = app(&w);
+    app.write(".gitattributes", "*.png binary\n");
+    app.shopfloor(&["setup", "--yes"]).exit(0).any_out().any_err();
+    let sweatfile = app.read("sweatfile") + "git_excludes = [\"/.envrc\"]\n";
+    app.write("sweatfile", &sweatfile);
+    app.git(&["config", "merge.ledger-synth.name", "mine"]);
+    let config = w.home("workers/config.toml");
+    write(&config, &std::fs::read_to_string(&config).unwrap().replace("# model", "model"));
+    let out = app.shopfloor(&["teardown"]).exit(1).any_out();
+    out.err_has("sweatfile stays: sweatfile was changed since");
+    out.err_has("ledger stays: the git setting merge.ledger-synth.name was changed");
+    out.err_has("config.toml was edited").err_has("workers stays: `worker-ctl deinit` has to be run again");
+    assert_eq!(app.read("sweatfile"), sweatfile);
+    assert_eq!(app.read(".gitattributes"), "*.png binary\n");
+    assert_eq!(app.git(&["config", "merge.ledger-synth.name"]), "mine\n");
+    // A worker with work stays as well.
+    write(&config, &std::fs::read_to_string(&config).unwrap().replace("model", "# model"));
+    app.run("worker-ctl", &["add", "adam"]).exit(0).any_out();
+    write(&w.home("workers/.worktrees/adam/work"), "work");
+    app.shopfloor(&["teardown"]).exit(1).any_out().err_has("`worker-ctl nuke --all --yes` has to be run again");
+    assert!(w.home("workers/.worktrees/adam/work").exists());
+}
+
+#[test]
+fn a_killed_setup_can_be_taken_back() {
+    let w = World::new();
+    let app = app(&w);
+    let before = told(&app);
+    let ledger = which_tool(&w, "ledger-synth");
+    w.program("ledger-synth", &format!("[ \"$1\" = install ] && kill -KILL $PPID\nexec {ledger} \"$@\""));
+    let mut command = w.command(w.path("bin/shopfloor"));
+    command.args(["setup", "--yes"]).current_dir(&app.path);
+    let output = command.output().unwrap();
+    assert_eq!(output.status.signal(), Some(9), "{output:?}");
+    std::fs::remove_file(w.path("bin/ledger-synth")).unwrap();
+    std::os::unix::fs::symlink(&ledger, w.path("bin/ledger-synth")).unwrap();
+    app.shopfloor(&["teardown"]).exit(1).any_out().err_has("has files");
+    assert!(!app.has("sweatfile"));
+    // The killed command's own work could not be recorded.
+    app.ledger(&["hook", "uninstall"]).exit(0).any_out();
+    app.sh("git config --remove-section merge.ledger-synth").any_status().any_err();
+    assert_eq!(told(&app), before);
+}
+
+/// The program that a tool's link names.
+fn which_tool(w: &World, name: &str) -> String {
+    w.path("bin").join(name).read_link().unwrap().display().to_string()
+}
+
+#[test]
+fn a_repository_without_a_main_checkout_and_a_workers_clone_are_refused() {
+    let w = World::new();
+    let app = app(&w);
+    app.run("git", &["clone", "-q", "--bare", ".", w.home("bare.git").to_str().unwrap()]).exit(0).any_err();
+    let bare = w.at(w.home("bare.git"));
+    bare.shopfloor(&["setup", "--yes"]).exit(2).err_has("has no main checkout");
+    app.run("worker-ctl", &["init"]).exit(0).any_out();
+    app.run("worker-ctl", &["add", "adam"]).exit(0).any_out();
+    let worker = w.at(w.home("workers/.worktrees/adam"));
+    worker.shopfloor(&["setup", "--yes"]).exit(2).err_has("belongs to the workers of").err_has("in that repository");
+    std::fs::remove_file(w.path("bin/overlay-sync")).unwrap();
+    app.shopfloor(&["setup", "--yes"]).exit(4).err_has("overlay-sync is not on the PATH");
+    assert!(!app.has(".git/shopfloor/setup.json"));
+}
+
+#[test]
+fn what_to_add_to_the_configuration_of_a_hook_manager_is_shown() {
+    let w = World::new();
+    let app = app(&w);
+    app.write("lefthook.yml", "pre-commit: {}\n");
+    app.write(".git/hooks/pre-commit", "#!/bin/sh\ncall_lefthook run pre-commit\n");
+    app.sh("chmod +x .git/hooks/pre-commit").exit(0);
+    let out = app.shopfloor(&["setup", "--yes"]).exit(0).any_out();
+    out.err_has("lefthook owns the hooks, so nothing was written").err_has("overlay-sync hook run post-checkout {0}");
+    assert!(!app.has(".git/hooks/post-checkout"));
+    app.shopfloor(&["teardown"]).exit(1).any_out().err_has("has files");
+}
+
+/// What git does not ignore would end up in commits, and what does not exist helps nobody.
+#[test]
+fn only_files_that_git_ignores_go_into_the_overlay() {
+    let w = World::new();
+    let app = w.repo("app");
+    app.write(".env", "A=1\n");
+    app.write("real", "B=1\n");
+    app.sh("ln -s real .envrc").exit(0);
+    let out = app.shopfloor(&["setup", "-n"]).exit(0);
+    out.err_has(".env is neither checked in nor ignored by git").err_has("no agent program is on the PATH");
+    assert!(!out.stdout.contains("overlay-sync") && !out.stdout.contains("worker-ctl"), "{out}");
+}
