@@ -5,12 +5,19 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 use clap::Command;
-use clap_complete::Shell;
+use clap_complete::env::{Bash, EnvCompleter, Fish, Zsh};
+use shopfloor_core::args::COMPLETE;
 
 use crate::demo;
 use crate::run::project;
 
-const SHELLS: [Shell; 3] = [Shell::Bash, Shell::Zsh, Shell::Fish];
+/// The shells that are told how to complete, each with the directory in which it looks for that, below the prefix of an
+/// installation.
+const SHELLS: [(&dyn EnvCompleter, &str); 3] = [
+    (&Bash, "share/bash-completion/completions"),
+    (&Zsh, "share/zsh/site-functions"),
+    (&Fish, "share/fish/vendor_completions.d"),
+];
 
 /// The command lines, by tool.
 fn commands() -> Vec<Command> {
@@ -79,32 +86,30 @@ fn pages_of(command: &Command, pages: &mut Vec<(String, Vec<u8>)>) {
     }
 }
 
-/// The completions of every tool, with the file names that the shells look for.
-pub fn completions() -> Vec<(Shell, String, Vec<u8>)> {
+/// What tells each shell how to complete the words of each tool: it asks the tool itself. With the directory that the
+/// shell looks in, and the name that it looks for.
+pub fn completions() -> Vec<(&'static str, String, Vec<u8>)> {
     let mut all = Vec::new();
     for command in commands() {
-        for shell in SHELLS {
-            let (mut command, mut bytes) = (command.clone(), Vec::new());
-            let tool = command.get_name().to_owned();
-            clap_complete::generate(shell, &mut command, tool.clone(), &mut bytes);
-            let file = match shell {
-                Shell::Zsh => format!("_{tool}"),
-                Shell::Fish => format!("{tool}.fish"),
-                _ => tool,
+        let tool = command.get_name().to_owned();
+        for (shell, dir) in SHELLS {
+            let mut bytes = Vec::new();
+            // Writing to memory does not fail.
+            let _ = shell.write_registration(COMPLETE, &tool, &tool, &tool, &mut bytes);
+            let file = match shell.name() {
+                "zsh" => {
+                    // zsh loads the file when it completes for the first time, and has to be answered then too.
+                    let function = format!("_clap_dynamic_completer_{}", tool.replace('-', "_"));
+                    bytes.extend(format!("[ \"$funcstack[1]\" = _{tool} ] && {function} \"$@\"\n").bytes());
+                    format!("_{tool}")
+                }
+                "fish" => format!("{tool}.fish"),
+                _ => tool.clone(),
             };
-            all.push((shell, file, bytes));
+            all.push((dir, file, bytes));
         }
     }
     all
-}
-
-/// The directory in which a shell looks for completions, below the prefix of an installation.
-pub fn completion_dir(shell: Shell) -> &'static str {
-    match shell {
-        Shell::Zsh => "share/zsh/site-functions",
-        Shell::Fish => "share/fish/vendor_completions.d",
-        _ => "share/bash-completion/completions",
-    }
 }
 
 /// A page with every `--help` of a tool.

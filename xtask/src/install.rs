@@ -44,8 +44,7 @@ pub fn undo(prefix: &str) -> Result<()> {
 fn texts() -> Vec<(PathBuf, Vec<u8>)> {
     let man = generate::man_pages().into_iter().map(|(file, bytes)| (Path::new("share/man/man1").join(file), bytes));
     let completions = generate::completions().into_iter();
-    man.chain(completions.map(|(shell, file, bytes)| (Path::new(generate::completion_dir(shell)).join(file), bytes)))
-        .collect()
+    man.chain(completions.map(|(dir, file, bytes)| (Path::new(dir).join(file), bytes))).collect()
 }
 
 fn absolute(prefix: &str) -> Result<PathBuf> {

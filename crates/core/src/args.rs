@@ -7,6 +7,8 @@ use std::time::Duration;
 
 use clap::error::ErrorKind;
 use clap::{Args, Parser, ValueEnum};
+use clap_complete::CompleteEnv;
+use clap_complete::engine::{ArgValueCandidates, CompletionCandidate};
 use jiff::{SignedDuration, Timestamp};
 
 use crate::env::Env;
@@ -25,6 +27,9 @@ Exit codes:
   75   another process holds the lock; try again
   124  a --timeout ran out
   128+n  ended by signal n";
+
+/// The variable with which a shell asks for completions.
+pub const COMPLETE: &str = "SHOPFLOOR_COMPLETE";
 
 /// Flags every tool takes, before or after the subcommand.
 #[derive(Args, Clone, Debug, Default)]
@@ -71,6 +76,12 @@ pub trait CommandLine: Parser {
         &[]
     }
 
+    /// The arguments whose values a shell can complete: the names of their subcommands (none: all), the argument's id,
+    /// and what lists the values.
+    fn completed() -> &'static [CompletedArgument] {
+        &[]
+    }
+
     /// Whether the command is called where nothing may fail. Then every failure is a notice, and the exit code is 0.
     fn must_not_fail(_args: &[OsString]) -> bool {
         false
@@ -81,6 +92,9 @@ pub trait CommandLine: Parser {
         false
     }
 }
+
+/// An argument whose values a shell can complete.
+pub type CompletedArgument = (&'static [&'static str], &'static str, fn(&Env) -> Result<Vec<String>>);
 
 /// A tool's command line as clap knows it. A subcommand takes every global flag, but its help lists only those that it
 /// uses.
@@ -96,7 +110,23 @@ pub fn command<C: CommandLine>() -> clap::Command {
             command = command.mut_subcommand(name, |sub| if has_one(&sub) { sub } else { sub.arg(own) });
         }
     }
+    for (users, id, list) in C::completed() {
+        let names: Vec<String> = command.get_subcommands().map(|sub| sub.get_name().to_owned()).collect();
+        for name in names.iter().filter(|name| users.is_empty() || users.contains(&name.as_str())) {
+            let with_values = |arg: clap::Arg| match arg.get_id() == *id {
+                true => arg.add(ArgValueCandidates::new(|| candidates(*list))),
+                false => arg,
+            };
+            command = command.mut_subcommand(name, |sub| sub.mut_args(with_values));
+        }
+    }
     name_examples(command)
+}
+
+/// The values that a tool lists here; none where it cannot, because a shell that completes shows no errors.
+fn candidates(list: fn(&Env) -> Result<Vec<String>>) -> Vec<CompletionCandidate> {
+    let values = list(&Env::from_process().0).unwrap_or_default();
+    values.into_iter().map(CompletionCandidate::new).collect()
 }
 
 /// Puts the tool's name into the examples that several tools share.
@@ -112,6 +142,8 @@ fn name_examples(mut command: clap::Command) -> clap::Command {
 
 /// The `main` of every tool: reads the process, parses, runs, reports, and returns the exit code.
 pub fn main<C: CommandLine>(tool: &'static str, run: impl FnOnce(&Ui, &Env, C) -> Result<Exit>) -> ExitCode {
+    // A shell that completes a command line calls us with this variable; then this line does not return.
+    CompleteEnv::with_factory(command::<C>).var(COMPLETE).bin(tool).completer(tool).complete();
     let (env, problem) = Env::from_process();
     let early = Ui::new(tool, &env, Options { json: asks_for_json(&env), ..Options::default() });
     let is_quiet = C::must_not_fail(&env.args);

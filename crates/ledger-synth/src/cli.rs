@@ -1,12 +1,15 @@
 //! The command line: the flags of every command, and the list of commands.
 
 use clap::{Parser, Subcommand};
-use shopfloor_core::args::{self, CommandLine, Common, EXIT_CODES};
+use shopfloor_core::args::{self, CommandLine, Common, CompletedArgument, EXIT_CODES};
+use shopfloor_core::env::Env;
+use shopfloor_core::error::Result;
 
 use crate::commands::{
     add, archive, banner, check, config, conflicts, doctor, explain, hook, install, lint, merge_driver, migrate, prune,
     retract, synth,
 };
+use crate::section::Section;
 use crate::settings::LedgerArgs;
 
 /// Merge the events of parallel agents into one deterministic ledger
@@ -50,7 +53,16 @@ pub enum Command {
     Config(config::Args),
 }
 
+/// The sections of a ledger.
+fn sections(_: &Env) -> Result<Vec<String>> {
+    Ok(Section::ALL.iter().map(|section| section.word().to_owned()).collect())
+}
+
 impl CommandLine for Cli {
+    fn completed() -> &'static [CompletedArgument] {
+        &[(&["explain"], "key", sections)]
+    }
+
     fn uses() -> &'static [(&'static str, &'static [&'static str])] {
         &[
             ("retention", &["prune", "config"]),

@@ -1,13 +1,19 @@
 //! The command line: the global flags and the list of commands.
 
 use clap::{Parser, Subcommand};
-use shopfloor_core::args::{self, CommandLine, Common, EXIT_CODES};
+use shopfloor_core::args::{self, CommandLine, Common, CompletedArgument, EXIT_CODES};
+use shopfloor_core::env::Env;
+use shopfloor_core::error::Result;
 use shopfloor_core::hook_command::HookCommand;
+use shopfloor_core::ui::{Options, Ui};
 
 use crate::commands::{
-    accept, add, attach, check, detach, doctor, drop, log, manifest, merge, reject, restore, show, status, sync,
+    accept, add, attach, check, conflicts, detach, doctor, drop, log, manifest, merge, reject, restore, show, status,
+    sync,
 };
+use crate::facts::overlay::Overlay;
 use crate::flags::OverlayFlags;
+use crate::tool::TOOL;
 
 /// Keep untracked files in step between an overlay and every workspace, both ways
 ///
@@ -96,7 +102,18 @@ const SYNCING: &[&str] = &[
     "config",
 ];
 
+/// The ids of what waits or was decided.
+fn conflicts(env: &Env) -> Result<Vec<String>> {
+    let ui = Ui::new(TOOL, env, Options { quiet: true, ..Options::default() });
+    let overlay = Overlay::find(&ui, env, &OverlayFlags::default())?;
+    Ok(conflicts::all(&overlay)?.into_iter().map(|conflict| conflict.id).collect())
+}
+
 impl CommandLine for Cli {
+    fn completed() -> &'static [CompletedArgument] {
+        &[(&["show", "restore", "accept", "reject"], "id", conflicts)]
+    }
+
     fn uses() -> &'static [(&'static str, &'static [&'static str])] {
         &[
             ("overlay", EVERY),

@@ -2,9 +2,13 @@
 //! obeys them; doc comments are the help text.
 
 use clap::{Parser, Subcommand};
-use shopfloor_core::args::{self, CommandLine, Common, EXIT_CODES};
+use shopfloor_core::args::{self, CommandLine, Common, CompletedArgument, EXIT_CODES};
+use shopfloor_core::env::Env;
+use shopfloor_core::error::Result;
 
 use crate::commands::{doctor, done, go, new, setup, shell_init, status, teardown};
+use crate::facts::{overview, repository};
+use crate::plan::rows::rows;
 
 /// Set up a repository for coding agents, and see at one glance what they do
 ///
@@ -37,7 +41,18 @@ pub enum Command {
     ShellInit(shell_init::Args),
 }
 
+/// The names of agents and workers.
+fn names(env: &Env) -> Result<Vec<String>> {
+    let main = repository::find(env)?.main;
+    let rows = rows(&overview::places(&env.at(&main)?)?);
+    Ok(rows.into_iter().filter(|row| row.kind != "root").map(|row| row.name).collect())
+}
+
 impl CommandLine for Cli {
+    fn completed() -> &'static [CompletedArgument] {
+        &[(&["go"], "name", names), (&["done"], "names", names)]
+    }
+
     fn common(&self) -> &Common {
         &self.common
     }

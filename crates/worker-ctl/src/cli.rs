@@ -4,12 +4,16 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use clap::{Args, Parser, Subcommand};
-use shopfloor_core::args::{self, CommandLine, Common, EXIT_CODES};
+use shopfloor_core::args::{self, CommandLine, Common, CompletedArgument, EXIT_CODES};
+use shopfloor_core::env::Env;
+use shopfloor_core::error::Result;
 
 use crate::commands::{
     accept, add, attach, deinit, doctor, down, events, hook, init, message, nuke, patrol, peek, rebase, reject, reset,
     review, start, status, up, wait,
 };
+use crate::root::WorkerRoot;
+use crate::store;
 
 /// Run coding agents in tmux, one per git worktree, from task to reviewed commit
 ///
@@ -228,7 +232,17 @@ const CHANGING: &[&str] = &[
 const LANDING: &[&str] =
     &["init", "up", "start", "wait", "review", "accept", "rebase", "doctor", "reset", "nuke", "patrol", "config"];
 
+/// The names of the workers.
+fn names(env: &Env) -> Result<Vec<String>> {
+    let root = WorkerRoot::find(env, None, &[])?;
+    Ok(store::load(&root.path)?.workers.into_keys().collect())
+}
+
 impl CommandLine for Cli {
+    fn completed() -> &'static [CompletedArgument] {
+        &[(&[], "worker", names), (&[], "workers", names), (&[], "names", names)]
+    }
+
     fn common(&self) -> &Common {
         &self.common
     }

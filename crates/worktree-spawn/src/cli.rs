@@ -3,11 +3,14 @@
 use std::ffi::OsString;
 
 use clap::{Parser, Subcommand};
-use shopfloor_core::args::{self, CommandLine, Common, EXIT_CODES};
+use shopfloor_core::args::{self, CommandLine, Common, CompletedArgument, EXIT_CODES};
+use shopfloor_core::env::Env;
+use shopfloor_core::error::Result;
 
 use crate::commands::{
     ack, doctor, env, events, gc, hook, list, mcp, notify, path, remove, repair, run, subtree, wait, whoami, worker,
 };
+use crate::facts::{agents, repository};
 
 /// Isolated worktrees that know their parents, and messages that arrive
 ///
@@ -53,7 +56,17 @@ pub enum Command {
     Config,
 }
 
+/// The ids of the agents.
+fn ids(env: &Env) -> Result<Vec<String>> {
+    let all = agents::all(&repository::find(env)?)?;
+    Ok(all.into_iter().map(|known| known.agent.id).collect())
+}
+
 impl CommandLine for Cli {
+    fn completed() -> &'static [CompletedArgument] {
+        &[(&[], "id", ids), (&[], "ids", ids), (&[], "under", ids)]
+    }
+
     fn common(&self) -> &Common {
         &self.common
     }

@@ -2,7 +2,7 @@
 //! deletions, clean-ups, late and repeated passes, a process that dies at any operation, somebody else who writes in
 //! between, and a merge command that is right, wrong or slow.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use proptest::prelude::*;
 use proptest_state_machine::{ReferenceStateMachine, StateMachineTest, prop_state_machine};
@@ -109,6 +109,8 @@ struct Floor {
     /// The names that somebody set and nobody removed.
     standing: BTreeMap<(bool, String), ()>,
     names: usize,
+    /// The names of the start that an edit set after another one had removed them.
+    set_again: BTreeSet<(bool, String)>,
     /// Whether conflicts are held, and whether they ever were: bases are then composed of parts.
     is_hold: bool,
     had_parts: bool,
@@ -135,6 +137,7 @@ impl Floor {
             state,
             standing: BTreeMap::new(),
             names: 0,
+            set_again: BTreeSet::new(),
             is_hold: false,
             had_parts: false,
             away: BTreeMap::new(),
@@ -238,6 +241,8 @@ impl Floor {
         for name in now.keys().filter(|name| !before.contains_key(*name) && name.starts_with('N')) {
             self.standing.insert((env, name.clone()), ());
         }
+        let new = now.keys().filter(|name| !before.contains_key(*name) && !name.starts_with('N'));
+        self.set_again.extend(new.map(|name| (env, name.clone())));
         Some((id, file(env), text(env, &now)))
     }
 
@@ -380,9 +385,10 @@ impl StateMachineTest for Floor {
         if is_free(&one) && is_free(&other) && one.state.program.is_none() && !one.had_parts {
             for env in [true, false] {
                 // Setting again what another edit removed is a dispute that no base shows.
+                let is_free = |name: &String| name != SHARED && !one.set_again.contains(&(env, name.clone()));
                 let found = |floor: &Floor| {
                     let (bytes, _) = floor.state.overlay.get(&file(env))?;
-                    Some(names(env, bytes).into_keys().filter(|name| name != SHARED).collect::<Vec<_>>())
+                    Some(names(env, bytes).into_keys().filter(is_free).collect::<Vec<_>>())
                 };
                 assert_eq!(found(&one), found(&other), "the order of passes matters");
             }
@@ -478,4 +484,14 @@ fn a_base_that_moves_without_a_write_concerns_one_workspace() {
     let floor = Floor::new();
     let write = planned_write(&floor.state.manifests[&id(1)], &planned).unwrap();
     assert_eq!((write.workspace, write.writes_here), (Some(id(1)), false));
+}
+
+/// A case that was found by chance: one workspace removes a name that another one, which had removed it too, sets again.
+#[test]
+fn setting_again_what_another_edit_removed_is_a_dispute() {
+    let edit = |w, change| MachineStep::Edit(Some(w), false, change);
+    let gone = [edit(0, TextChange::Take(0)), MachineStep::Clean(2), edit(2, TextChange::Add)];
+    let steps = gone.into_iter().chain([MachineStep::Pass(vec![2]), edit(2, TextChange::Stale)]);
+    let floor = steps.fold(Floor::new(), |floor, step| Floor::apply(floor, &(), step));
+    Floor::teardown(floor, ());
 }

@@ -10,8 +10,8 @@ use crate::flags::OverlayFlags;
 use crate::manifest::Workspace;
 use crate::store::{ConflictRecord, RecordAnswer};
 
-pub fn run(ui: &Ui, env: &Env, flags: &OverlayFlags) -> Result<Exit> {
-    let overlay = Overlay::find(ui, env, flags)?;
+/// What was decided, oldest first, then what is held.
+pub fn all(overlay: &Overlay) -> Result<Vec<ConflictRecord>> {
     if !overlay.is_unmade() {
         overlay.require()?;
     }
@@ -20,7 +20,11 @@ pub fn run(ui: &Ui, env: &Env, flags: &OverlayFlags) -> Result<Exit> {
         let held = workspace.held.iter();
         all.extend(held.map(|(path, held)| ConflictRecord::from_held(&workspace, path, held)));
     }
-    for conflict in all {
+    Ok(all)
+}
+
+pub fn run(ui: &Ui, env: &Env, flags: &OverlayFlags) -> Result<Exit> {
+    for conflict in all(&Overlay::find(ui, env, flags)?)? {
         if ui.is_json() {
             ui.json(&RecordAnswer { record: &conflict, worktree: &conflict.workspace });
         } else {

@@ -2,6 +2,7 @@
 
 mod answers;
 mod command_line;
+mod completion;
 mod docs;
 mod guard;
 mod leaving;

@@ -1,0 +1,71 @@
+//! Completions in real shells, on a terminal: subcommands, options and names.
+
+use crate::support::world::{Repo, World, needs, project};
+
+/// Two agents, one worker, and the generated completions in the directory where the shell looks for them.
+fn app<'w>(w: &'w World, shell: &str, dir: &str) -> Repo<'w> {
+    let app = w.repo("app");
+    for name in ["feat", "other"] {
+        app.spawn(&["subtree", name]).exit(0).any_out().any_err();
+    }
+    app.run("worker-ctl", &["init"]).exit(0).any_out();
+    app.run("worker-ctl", &["add", "adam"]).exit(0).any_out();
+    std::fs::create_dir_all(w.home(dir)).unwrap();
+    for entry in std::fs::read_dir(project().join("docs/cli/completions")).unwrap() {
+        let path = entry.unwrap().path();
+        let name = path.file_name().unwrap().to_string_lossy().into_owned();
+        let is_its = match shell {
+            "zsh" => name.starts_with('_'),
+            "fish" => name.ends_with(".fish"),
+            _ => !name.starts_with('_') && !name.contains('.'),
+        };
+        if is_its {
+            std::fs::copy(&path, w.home(dir).join(name)).unwrap();
+        }
+    }
+    app
+}
+
+/// Types command lines with tabs, and requires what they print once they are completed.
+fn check(app: &Repo<'_>, shell: &str) {
+    let lines = "worktree-spawn path main.f\t > ~/path\nworker-ctl config --jso\t > ~/json\nshopfloor go ad\t > ~/adam\n\
+                 shopfloor shell-i\tbas\t > ~/init\nledger-synth explain deci\t 2> ~/explain\nexit\n";
+    app.on_terminal(shell, lines).any_status();
+    let home = app.world.at(app.world.home(""));
+    assert_eq!(home.read("path").trim_end(), app.path.join(".shopfloor/worktrees/feat").to_str().unwrap());
+    assert!(home.read("json").starts_with("{\"v\":1"));
+    assert!(home.read("adam").trim_end().ends_with("/adam"));
+    assert!(home.read("init").starts_with("shopfloor()"));
+    assert!(home.read("explain").contains("`decisions`"), "{}", home.read("explain"));
+}
+
+#[test]
+fn bash_completes_below_the_first_word() {
+    let w = World::new();
+    let app = app(&w, "bash", "done");
+    let source = "for file in ~/done/*; do . \"$file\"; done\nPS1='> '\nbind 'set enable-bracketed-paste off'\n";
+    std::fs::write(w.home("rc"), source).unwrap();
+    check(&app, &format!("bash --noprofile --rcfile {} -i", w.home("rc").display()));
+}
+
+#[test]
+fn zsh_completes_from_its_function_path() {
+    if !needs("zsh") {
+        return;
+    }
+    let w = World::new();
+    let app = app(&w, "zsh", "done");
+    std::fs::write(w.home(".zshrc"), "fpath=(~/done $fpath)\nautoload -U compinit && compinit -u -D\nPS1='> '\n")
+        .unwrap();
+    check(&app, "zsh -i");
+}
+
+#[test]
+fn fish_completes_from_its_directory() {
+    if !needs("fish") {
+        return;
+    }
+    let w = World::new();
+    let app = app(&w, "fish", ".config/fish/completions");
+    check(&app, "fish -i");
+}
