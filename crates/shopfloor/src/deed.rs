@@ -9,17 +9,46 @@ use shopfloor_core::hash::Digest;
 
 use crate::step::CommandWords;
 
-/// A step that was carried out, at least in part.
+/// A step that was carried out, at least in part. How it is taken back follows from its name: the record is a file that
+/// agents may be able to write, and holds no commands that are run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Deed {
     pub step: String,
+    /// The commands, for a person who reads the record.
     pub commands: Vec<CommandWords>,
-    pub undo: Vec<CommandWords>,
+    /// The tool whose git hooks it installed.
+    pub hooks: Option<String>,
     pub files: Vec<FileDeed>,
-    pub settings: Vec<SettingDeed>,
-    /// The overlay that holds copies, if this step made one.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    /// The git settings of the clone that were missing before.
+    pub settings: Vec<String>,
+    /// The overlay that it made, which holds copies.
     pub overlay: Option<String>,
+    /// The root that it made.
+    pub root: Option<String>,
+}
+
+impl Deed {
+    /// Whether there is nothing to take back.
+    pub fn is_empty(&self) -> bool {
+        let is_same = |file: &FileDeed| file.before.as_deref().map(|text| Digest::of(text.as_bytes())) == file.after;
+        let has_made = self.hooks.is_some() || self.overlay.is_some() || self.root.is_some();
+        !has_made && self.settings.is_empty() && self.files.iter().all(is_same)
+    }
+
+    /// Adds what the same step did later.
+    fn add(&mut self, later: Deed) {
+        self.commands.extend(later.commands);
+        self.hooks = self.hooks.take().or(later.hooks);
+        self.overlay = self.overlay.take().or(later.overlay);
+        self.root = self.root.take().or(later.root);
+        self.settings.extend(later.settings);
+        for file in later.files {
+            match self.files.iter_mut().find(|known| known.path == file.path) {
+                Some(known) => known.after = file.after,
+                None => self.files.push(file),
+            }
+        }
+    }
 }
 
 /// A file that a step may have written.
@@ -33,13 +62,6 @@ pub struct FileDeed {
     pub after: Option<Digest>,
 }
 
-/// A git setting of the clone that a step made.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct SettingDeed {
-    pub name: String,
-    pub value: String,
-}
-
 /// Everything that `setup` did in a repository.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Record {
@@ -50,6 +72,16 @@ pub struct Record {
 impl Record {
     pub fn of(deeds: Vec<Deed>) -> Record {
         Record { v: 1, deeds }
+    }
+
+    /// The same with another deed. A step has one deed.
+    pub fn with(&self, deed: Deed) -> Record {
+        let mut deeds = self.deeds.clone();
+        match deeds.iter_mut().find(|known| known.step == deed.step) {
+            Some(known) => known.add(deed),
+            None => deeds.push(deed),
+        }
+        Record::of(deeds)
     }
 
     /// Reads the record. A repository without one has no deeds. Exit 2 if it cannot be understood.
@@ -66,9 +98,9 @@ impl Record {
         Ok(record)
     }
 
-    /// Writes the record; an empty one is no file.
+    /// Writes the record; one without anything to take back is no file.
     pub fn save(&self, file: &Path) -> Result<()> {
-        if self.deeds.is_empty() {
+        if self.deeds.iter().all(Deed::is_empty) {
             return fs::remove(file);
         }
         let text = serde_json::to_string_pretty(self);

@@ -5,6 +5,18 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 use shopfloor_core::text::shell_word;
 
+/// The names of the steps, in their order.
+pub const SWEATFILE: &str = "sweatfile";
+pub const OVERLAY: &str = "overlay";
+pub const LEDGER: &str = "ledger";
+pub const WORKERS: &str = "workers";
+
+/// The git settings of the clone that `ledger-synth install` makes.
+pub const LEDGER_SETTINGS: [(&str, &str); 2] = [
+    ("merge.ledger-synth.name", "both sides' events in one ledger"),
+    ("merge.ledger-synth.driver", "ledger-synth merge-driver %O %A %B --path %P --label %Y"),
+];
+
 /// A command and its arguments.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
@@ -35,10 +47,16 @@ pub struct Step {
     /// What it is for.
     pub purpose: String,
     pub commands: Vec<CommandWords>,
-    /// What takes the commands back, as far as commands can.
-    pub undo: Vec<CommandWords>,
+    /// The tool whose git hooks the commands install.
+    pub hooks: Option<&'static str>,
     /// The files of the main checkout that the commands may write.
     pub files: Vec<&'static str>,
     /// The git settings of the clone that the commands make.
-    pub settings: &'static [&'static str],
+    pub settings: &'static [(&'static str, &'static str)],
+}
+
+impl Step {
+    pub fn new(name: &'static str, purpose: String) -> Step {
+        Step { name, purpose, commands: Vec::new(), hooks: None, files: Vec::new(), settings: &[] }
+    }
 }

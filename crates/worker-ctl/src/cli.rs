@@ -115,10 +115,11 @@ pub enum Command {
     /// already.
     #[command(after_help = "Example:\n  worker-ctl init --source ~/src/app --target ~/workers")]
     Init(init::Args),
-    /// Remove a root that has no workers and keeps no work
+    /// Remove a root whose workers have no task and no work
     ///
-    /// Exits with 1 if it has workers, keeps work that was given up, or if its config.toml was edited.
-    #[command(after_help = "Example:\n  worker-ctl nuke --all && worker-ctl deinit")]
+    /// Exits with 1 if a worker has a task or work, if the root holds anything else that would be lost, or if its
+    /// config.toml was edited; and with 3 if nobody can be asked.
+    #[command(after_help = "Example:\n  worker-ctl deinit --yes")]
     Deinit(deinit::Args),
     /// Create a worker with a branch, a worktree and a record in the state
     ///

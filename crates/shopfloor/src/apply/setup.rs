@@ -4,16 +4,18 @@ use serde::Serialize;
 use shopfloor_core::env::Env;
 use shopfloor_core::error::Result;
 use shopfloor_core::fs::Root;
-use shopfloor_core::git::Git;
 use shopfloor_core::hash::Digest;
 use shopfloor_core::path::RelPath;
-use shopfloor_core::ui::Ui;
+use shopfloor_core::ui::{Ui, printable};
 
-use crate::deed::{Deed, FileDeed, Record, SettingDeed};
+use crate::deed::{Deed, FileDeed, Record};
 use crate::facts::answers::{ask, command};
 use crate::facts::repository::Repository;
-use crate::step::{CommandWords, Step};
+use crate::step::{CommandWords, OVERLAY, Step, WORKERS};
 use crate::tool::record_file;
+
+/// Variables that name another root than that of this repository.
+const WORKER_VARIABLES: [&str; 3] = ["WORKER_CTL_ROOT", "WORKER_CTL_WORKER", "WORKER_CTL_WORKTREE"];
 
 /// A command that was run, with `--json`.
 #[derive(Serialize)]
@@ -30,73 +32,81 @@ pub struct StepAnswer<'a> {
 pub fn carry_out(ui: &Ui, env: &Env, repository: &Repository, step: &Step) -> Result<bool> {
     let file = record_file(&repository.repo.common_dir);
     let root = Root::open(&repository.main)?;
-    let mut record = Record::load(&file)?;
+    let record = Record::load(&file)?;
     let mut deed = Deed {
         step: step.name.to_owned(),
         commands: step.commands.clone(),
-        undo: step.undo.clone(),
+        hooks: step.hooks.map(str::to_owned),
         files: Vec::new(),
         settings: Vec::new(),
         overlay: None,
+        root: None,
     };
     for path in &step.files {
-        let rel = rel(path)?;
-        let before = root.read(&rel)?;
+        // What cannot be read, or is no text, no tool edits.
+        let Ok(before) = root.read(&rel(path)?) else { continue };
         let after = before.as_deref().map(Digest::of);
-        // A text that is not UTF-8 is no text that a tool edits.
         let Ok(before) = before.map(String::from_utf8).transpose() else { continue };
         deed.files.push(FileDeed { path: (*path).to_owned(), before, after });
     }
-    let was_set: Vec<bool> =
-        step.settings.iter().map(|name| Ok(setting(repository, name)?.is_some())).collect::<Result<_>>()?;
-    record.deeds.push(deed.clone());
-    record.save(&file)?;
-    let mut is_done = true;
-    for words in &step.commands {
-        is_done = run(ui, env, step.name, words)?;
-        if !is_done {
-            break;
+    for (name, _) in step.settings {
+        if setting(repository, name)?.is_none() {
+            deed.settings.push((*name).to_owned());
         }
     }
+    record.with(deed.clone()).save(&file)?;
+    let done = run_all(ui, env, step, &mut deed);
     for file in &mut deed.files {
         file.after = root.read(&rel(&file.path)?)?.as_deref().map(Digest::of);
     }
-    for (name, _) in step.settings.iter().zip(was_set).filter(|(_, was_set)| !was_set) {
-        let value = setting(repository, name)?;
-        deed.settings.extend(value.map(|value| SettingDeed { name: (*name).to_owned(), value }));
+    let mut is_there = |name: &String| setting(repository, name).is_ok_and(|value| value.is_some());
+    deed.settings.retain(&mut is_there);
+    if let Some(tool) = step.hooks
+        && !ask(env, &[tool, "hook", "status"])?.status.success()
+    {
+        deed.hooks = None;
     }
-    if step.name == "overlay" {
-        let findings = ask(env, &["overlay-sync", "doctor"])?.records;
-        let overlay = findings.iter().find(|finding| finding["check"] == "overlay");
-        deed.overlay = overlay.and_then(|finding| finding["detail"].as_str().map(str::to_owned));
-    }
-    record.deeds.pop();
-    record.deeds.push(deed);
-    record.save(&file)?;
-    Ok(is_done)
+    record.with(deed).save(&file)?;
+    done
 }
 
-/// Prints a command, runs it, and passes on what it prints. Returns whether it succeeded.
-pub fn run(ui: &Ui, env: &Env, step: &str, words: &CommandWords) -> Result<bool> {
-    if !ui.is_json() {
-        ui.done(words.line());
+/// Runs the commands of a step, as long as they succeed.
+fn run_all(ui: &Ui, env: &Env, step: &Step, deed: &mut Deed) -> Result<bool> {
+    for words in &step.commands {
+        let Some(stdout) = run(ui, env, step.name, words)? else { return Ok(false) };
+        if step.name == WORKERS {
+            deed.root = stdout.lines().last().map(str::to_owned);
+        }
+        if step.name == OVERLAY && deed.overlay.is_none() {
+            let findings = ask(env, &["overlay-sync", "doctor"])?.records;
+            let overlay = findings.iter().find(|finding| finding["check"] == "overlay" && finding["ok"] == true);
+            deed.overlay = overlay.and_then(|finding| finding["detail"].as_str().map(str::to_owned));
+        }
     }
-    let output = command(env, &words.0)?.capture()?;
+    Ok(true)
+}
+
+/// Prints a command, runs it, and passes on what it prints. Returns its stdout if it succeeded.
+pub fn run(ui: &Ui, env: &Env, step: &str, words: &CommandWords) -> Result<Option<String>> {
+    if !ui.is_json() {
+        ui.done(printable(&words.line()));
+    }
+    let output = command(env, &words.0)?.without_vars(&WORKER_VARIABLES).capture()?;
     // Stdout is for our own answer.
     [&output.stdout, &output.stderr].into_iter().for_each(|text| ui.pass_through(None, text));
     if ui.is_json() {
         ui.json(&StepAnswer { step, command: words.line(), exit: Some(output.status.code()) });
     }
     if !output.status.success() {
-        ui.warn(format!("`{}` ended with {}", words.line(), output.status));
+        ui.warn(format!("`{}` ended with {}", printable(&words.line()), output.status));
+        return Ok(None);
     }
-    Ok(output.status.success())
+    Ok(Some(String::from_utf8_lossy(&output.stdout).into_owned()))
 }
 
 /// The value of a git setting of the clone.
 pub fn setting(repository: &Repository, name: &str) -> Result<Option<String>> {
-    let git: &Git = &repository.git;
-    let output = git.cmd(&repository.main).args(["config", "--local", "--get", name]).capture()?;
+    let output = repository.git.cmd(&repository.main).args(["config", "--local", "--get", name]).capture()?;
     let value = String::from_utf8_lossy(&output.stdout).trim_end_matches('\n').to_owned();
     Ok(Some(value).filter(|_| output.status.success()))
 }

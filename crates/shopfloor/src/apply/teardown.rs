@@ -1,6 +1,6 @@
 //! Takes back what a set-up did: what nobody has changed since goes, and the rest is named and stays.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use serde::Serialize;
 use shopfloor_core::env::Env;
@@ -10,10 +10,10 @@ use shopfloor_core::hash::Digest;
 use shopfloor_core::path::RelPath;
 use shopfloor_core::ui::{Ui, printable};
 
-use super::setup::{rel, run, setting};
+use super::setup::{StepAnswer, rel, run, setting};
 use crate::deed::{Deed, FileDeed};
 use crate::facts::repository::Repository;
-use crate::step::CommandWords;
+use crate::plan::teardown::{commands, settings};
 
 /// What was done without a command, with `--json`.
 #[derive(Serialize)]
@@ -22,31 +22,34 @@ struct DidAnswer<'a> {
     did: String,
 }
 
-/// Takes a deed back. Returns what stays and why, a line each; nothing if the deed is undone.
+/// Takes a deed back, or in a dry run says how. Returns what stays and why, a line each; nothing if the deed is undone.
 pub fn undo(ui: &Ui, env: &Env, repository: &Repository, deed: &Deed) -> Result<Vec<String>> {
     let mut stays = Vec::new();
-    // To an overlay that is gone nothing is attached.
-    let is_moot = |words: &&CommandWords| {
-        words.0.starts_with(&["overlay-sync".to_owned(), "detach".to_owned()])
-            && deed.overlay.as_ref().is_some_and(|overlay| !Path::new(overlay).exists())
-    };
-    for words in deed.undo.iter().filter(|words| !is_moot(words)) {
-        if !run(ui, env, &deed.step, words)? {
-            stays.push(format!("`{}` has to be run again", words.line()));
-            break;
+    for words in commands(deed) {
+        if ui.is_dry() {
+            match ui.is_json() {
+                true => ui.json(&StepAnswer { step: &deed.step, command: words.line(), exit: None }),
+                false => ui.line(format!("would run {}", printable(&words.line()))),
+            }
+        } else if run(ui, env, &deed.step, &words)?.is_none() {
+            stays.push(format!("`{}` has to be run again", printable(&words.line())));
         }
     }
-    for wanted in deed.settings.iter().rev() {
-        match setting(repository, &wanted.name)? {
-            Some(value) if value == wanted.value => {
-                let unset = ["config", "--local", "--unset", &wanted.name];
-                let output = repository.git.cmd(&repository.main).args(unset).capture()?;
-                match output.status.success() {
-                    true => tell(ui, deed, format!("unset {}", wanted.name)),
-                    false => stays.push(format!("the git setting {} stays", wanted.name)),
+    // The order in which git wrote them, backwards, leaves the file as it was.
+    for (name, value) in settings(deed).collect::<Vec<_>>().into_iter().rev() {
+        match setting(repository, name)? {
+            Some(own) if own == value => {
+                if !ui.is_dry() {
+                    let unset = ["config", "--local", "--unset", name];
+                    let output = repository.git.cmd(&repository.main).args(unset).capture()?;
+                    if !output.status.success() {
+                        stays.push(format!("the git setting {name} cannot be unset"));
+                        continue;
+                    }
                 }
+                tell(ui, deed, ["unset", "unset"], name);
             }
-            Some(_) => stays.push(format!("the git setting {} was changed", wanted.name)),
+            Some(_) => stays.push(format!("the git setting {name} was changed")),
             None => {}
         }
     }
@@ -60,35 +63,41 @@ pub fn undo(ui: &Ui, env: &Env, repository: &Repository, deed: &Deed) -> Result<
     Ok(stays)
 }
 
-/// Says what was done without a command.
-fn tell(ui: &Ui, deed: &Deed, did: String) {
-    if ui.is_json() {
-        ui.json(&DidAnswer { step: &deed.step, did });
-    } else {
-        ui.done(printable(&did));
+/// Says what was done without a command, or in a dry run what would be.
+fn tell(ui: &Ui, deed: &Deed, [past, verb]: [&str; 2], what: &str) {
+    let did = if ui.is_dry() { format!("would {verb} {what}") } else { format!("{past} {what}") };
+    match ui.is_json() {
+        true => ui.json(&DidAnswer { step: &deed.step, did }),
+        false if ui.is_dry() => ui.line(printable(&did)),
+        false => ui.done(printable(&did)),
     }
 }
 
 /// Gives a file its text from before, if it is still as the set-up left it.
 fn put_back(ui: &Ui, repository: &Repository, root: &Root, deed: &Deed, file: &FileDeed) -> Result<Option<String>> {
     let path = rel(&file.path)?;
-    let now = root.read(&path)?.as_deref().map(Digest::of);
+    let changed = || Ok(Some(format!("{} is not as `setup` left it", printable(&file.path))));
+    let Ok(found) = root.read_whole(&path) else { return changed() };
+    let now = found.as_ref().map(|(bytes, _)| Digest::of(bytes));
     let before = file.before.as_deref().map(|text| Digest::of(text.as_bytes()));
     if now == before {
         return Ok(None);
     }
-    let changed = || Ok(Some(format!("{} was changed since", printable(&file.path))));
-    let Some(left) = now.filter(|_| now == file.after).map(Content::File) else { return changed() };
-    let staging = Staging::open(&repository.repo.common_dir.join("shopfloor"), root)?;
-    let is_done = match &file.before {
-        Some(text) => staging.file(root, &path, text.as_bytes(), None)?.swap(root, &path, &left)?,
-        None => staging.remove(root, &path, &left)?,
-    };
-    if !is_done {
+    let (Some((_, mode)), Some(left)) = (found, now.filter(|_| now == file.after).map(Content::File)) else {
         return changed();
+    };
+    if !ui.is_dry() {
+        let staging = Staging::open(&repository.repo.common_dir.join("shopfloor"), root)?;
+        let is_done = match &file.before {
+            Some(text) => staging.file(root, &path, text.as_bytes(), Some(mode))?.swap(root, &path, &left)?,
+            None => staging.remove(root, &path, &left)?,
+        };
+        if !is_done {
+            return changed();
+        }
+        remove_empty_parents(root, &path);
     }
-    remove_empty_parents(root, &path);
-    tell(ui, deed, format!("{} {}", if file.before.is_some() { "restored" } else { "removed" }, file.path));
+    tell(ui, deed, if file.before.is_some() { ["restored", "restore"] } else { ["removed", "remove"] }, &file.path);
     Ok(None)
 }
 
@@ -99,8 +108,8 @@ fn remove_empty_parents(root: &Root, path: &RelPath) {
     }
 }
 
-/// Whether an overlay holds files that a person may want.
+/// Whether an overlay holds files that a person may want, or may hold some on a disk that is away.
 fn has_content(overlay: &Path) -> bool {
-    let names = fs::list(&PathBuf::from(overlay)).unwrap_or_default();
-    names.iter().any(|name| name != ".overlay-sync")
+    let is_away = !overlay.exists() && !overlay.parent().is_some_and(Path::exists);
+    is_away || fs::list(overlay).unwrap_or_default().iter().any(|name| name != ".overlay-sync")
 }

@@ -9,9 +9,10 @@ use shopfloor_core::proc::map_parallel;
 use shopfloor_core::text::printable;
 use shopfloor_core::ui::Ui;
 
+use crate::deed::Record;
 use crate::facts::answers::{Answer, ask, command};
 use crate::facts::repository;
-use crate::tool::TOOLS;
+use crate::tool::{TOOLS, record_file};
 
 /// Show what the doctors of the five tools find, and their versions: exit 0 if nothing is wrong, 1 if something is
 #[derive(clap::Args, Clone, Copy, Debug)]
@@ -32,7 +33,8 @@ struct ToolFinding<'a> {
 }
 
 pub fn run(ui: &Ui, env: &Env, args: Args) -> Result<Exit> {
-    let env = env.at(&repository::find(env)?.main)?;
+    let repository = repository::find(env)?;
+    let env = env.at(&repository.main)?;
     if args.doctor.repair && !ui.is_dry() {
         let is_sure = args.doctor.yes || ui.can_ask() && ui.confirm("Let all five tools make their repairs?");
         if !is_sure {
@@ -48,6 +50,7 @@ pub fn run(ui: &Ui, env: &Env, args: Args) -> Result<Exit> {
     let answers = map_parallel(&TOOLS, |tool| (ask(&env, &[*tool, "doctor"]), version(&env, tool)));
     let mut is_well = true;
     let mut first_version = None;
+    let record = Record::load(&record_file(&repository.repo.common_dir))?;
     for (tool, (answer, version)) in TOOLS.iter().zip(answers) {
         let version = version.unwrap_or_else(|failure| failure.to_string());
         let same = first_version.get_or_insert_with(|| version.clone());
@@ -55,7 +58,10 @@ pub fn run(ui: &Ui, env: &Env, args: Args) -> Result<Exit> {
         let fix = (!is_same).then(|| "install all tools together".to_owned());
         is_well &= show(ui, &ToolFinding { tool, check: "version", ok: is_same, detail: version, fix });
         match answer {
-            Ok(answer) => is_well &= show_all(ui, tool, &answer),
+            Ok(answer) => {
+                is_well &= show_all(ui, tool, &answer);
+                is_well &= show_hooks(ui, &env, tool, &record)?;
+            }
             Err(failure) => {
                 let finding =
                     ToolFinding { tool, check: "installed", ok: false, detail: failure.to_string(), fix: None };
@@ -81,7 +87,9 @@ fn show_all(ui: &Ui, tool: &str, answer: &Answer) -> bool {
         let (detail, fix) = (text(record, "detail").unwrap_or_default(), text(record, "fix"));
         is_well &= show(ui, &ToolFinding { tool, check: &check, ok: record["ok"] == true, detail, fix });
     }
-    if let Some(error) = &answer.error {
+    // A doctor that died has found nothing, which is not the same as nothing wrong.
+    let died = (answer.has_failed() && answer.error.is_none()).then(|| format!("it ended with {}", answer.status));
+    if let Some(error) = answer.error.as_ref().or(died.as_ref()) {
         // A tool that is not set up here has nothing that could be wrong.
         let is_unused =
             answer.records.iter().any(|record| record.pointer("/error/kind") == Some(&"not_initialised".into()));
@@ -89,6 +97,24 @@ fn show_all(ui: &Ui, tool: &str, answer: &Answer) -> bool {
         is_well &= show(ui, &ToolFinding { tool, check: "state", ok: is_unused, detail, fix: None });
     }
     is_well
+}
+
+/// Shows a tool's git hooks. They have to be there if `setup` installed them; ledger-synth's doctor looks at its own.
+fn show_hooks(ui: &Ui, env: &Env, tool: &str, record: &Record) -> Result<bool> {
+    if !["sweatfile-apply", "overlay-sync"].contains(&tool) {
+        return Ok(true);
+    }
+    let answer = ask(env, &[tool, "hook", "status"])?;
+    let is_installed = answer.status.success();
+    let is_wanted = record.deeds.iter().any(|deed| deed.hooks.as_deref() == Some(tool));
+    let chained = answer.records.iter().find_map(|hook| hook["chained"].as_str().map(str::to_owned));
+    let detail = match (is_installed, chained) {
+        (true, Some(other)) => format!("installed; {other} runs too"),
+        (true, None) => "installed".to_owned(),
+        (false, _) => "not installed".to_owned(),
+    };
+    let fix = (is_wanted && !is_installed).then(|| format!("{tool} hook install"));
+    Ok(show(ui, &ToolFinding { tool, check: "hooks", ok: fix.is_none(), detail, fix }))
 }
 
 /// Prints a finding. Returns whether all is well.

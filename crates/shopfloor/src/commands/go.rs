@@ -34,7 +34,9 @@ pub fn run(ui: &Ui, env: &Env, args: &Args) -> Result<Exit> {
     let path = match &args.name {
         None => main.to_string_lossy().into_owned(),
         Some(name) => {
-            let rows = rows(&overview::places(&env.at(&main)?)?);
+            let overview = overview::places(&env.at(&main)?)?;
+            overview.problems.iter().for_each(|problem| ui.warn(problem));
+            let rows = rows(&overview);
             match &named(&rows, name)[..] {
                 [row] => row.worktree.clone(),
                 [] => {

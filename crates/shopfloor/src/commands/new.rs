@@ -53,14 +53,12 @@ pub fn run(env: &Env, common: &Common, args: &Args) -> Result<Exit> {
     let mut words = vec!["subtree".to_owned()];
     let file = args.task_file.as_ref().map(|file| file.to_string_lossy().into_owned());
     for (flag, value) in [("--task", &args.task), ("--task-file", &file), ("--agent", &args.agent)] {
-        words.extend(value.iter().flat_map(|value| [flag.to_owned(), value.clone()]));
+        words.extend(value.iter().map(|value| format!("{flag}={value}")));
     }
     if args.launch {
         words.push("--launch".to_owned());
         words.extend(launcher(env)?.map(|name| ["--launcher".to_owned(), name.to_owned()]).into_iter().flatten());
     }
-    // A name may begin with a dash.
-    words.extend(["--".to_owned()].into_iter().filter(|_| args.name.starts_with('-')));
     words.push(args.name.clone());
     if !args.cmd.is_empty() {
         words.push("--".to_owned());

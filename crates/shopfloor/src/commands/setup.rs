@@ -3,13 +3,14 @@
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::lock::Lock;
+use shopfloor_core::proc;
 use shopfloor_core::text::printable;
 use shopfloor_core::ui::Ui;
 
 use crate::apply::setup::{StepAnswer, carry_out};
 use crate::facts::surroundings::Surroundings;
 use crate::facts::{repository, surroundings};
-use crate::plan::setup::{notes, steps};
+use crate::plan::setup as plan;
 use crate::step::Step;
 use crate::tool::lock_file;
 
@@ -31,8 +32,8 @@ pub fn run(ui: &Ui, env: &Env, args: &Args) -> Result<Exit> {
     let here = env.at(&repository.main)?;
     let found = surroundings::read(env, &repository)?;
     tell(ui, &found);
-    notes(&found).iter().for_each(|note| ui.note(note));
-    let steps = steps(&found);
+    plan::notes(&found).iter().for_each(|note| ui.note(note));
+    let steps = plan::steps(&found);
     if steps.is_empty() {
         ui.note("everything is set up");
         return Ok(Exit::Done);
@@ -46,16 +47,27 @@ pub fn run(ui: &Ui, env: &Env, args: &Args) -> Result<Exit> {
         return Err(Failure::new(Exit::Decide, "undecided", "nothing was set up")
             .hint("a person must decide: run the command on a terminal, or with `--yes`"));
     }
-    let _lock = Lock::take(&lock_file(&repository.repo.common_dir))?;
-    let mut has_failed = false;
+    let mut wanted = Vec::new();
     for step in &steps {
         if !args.yes {
             ui.show(&proposal(step));
-            if !ui.confirm("Do this?") {
-                continue;
-            }
         }
-        has_failed |= !carry_out(ui, &here, &repository, step)?;
+        if args.yes || ui.confirm("Do this?") {
+            wanted.push(step.name);
+        }
+    }
+    // Another set-up may have come first.
+    let _lock = Lock::take(&lock_file(&repository.repo.common_dir))?;
+    let steps = plan::steps(&surroundings::read(env, &repository)?);
+    let mut has_failed = false;
+    for step in steps.iter().filter(|step| wanted.contains(&step.name)) {
+        let is_done = carry_out(ui, &here, &repository, step);
+        // Ctrl-C ends all of it.
+        proc::check_interrupt()?;
+        has_failed |= !is_done.unwrap_or_else(|failure| {
+            ui.warn(format!("{}: {failure}", step.name));
+            false
+        });
     }
     Ok(if has_failed { Exit::No } else { Exit::Done })
 }

@@ -30,17 +30,22 @@ pub enum Shell {
 /// The variable that the function sets.
 pub const FUNCTION: &str = "SHOPFLOOR_FUNCTION";
 
-/// The function for bash and zsh.
+/// The function for bash and zsh. The subcommand is the first word that is no option and no directory of `-C`.
 const POSIX: &str = r#"shopfloor() {
-    case " $* " in
-        *' --help '*|*' -h '*|*' --json '*) command shopfloor "$@"; return ;;
-    esac
-    case "$1" in
+    local shopfloor_word shopfloor_verb= shopfloor_skip= shopfloor_dir shopfloor_exit
+    for shopfloor_word in "$@"; do
+        if [ -n "$shopfloor_skip" ]; then shopfloor_skip=; continue; fi
+        case "$shopfloor_word" in
+            -h|--help|--json) shopfloor_verb=; break ;;
+            -C|--color) shopfloor_skip=1 ;;
+            -*) ;;
+            *) shopfloor_verb=${shopfloor_verb:-$shopfloor_word} ;;
+        esac
+    done
+    case "$shopfloor_verb" in
         go)
-            local shopfloor_dir
             shopfloor_dir=$(SHOPFLOOR_FUNCTION=1 command shopfloor "$@") && cd -- "$shopfloor_dir" ;;
         done)
-            local shopfloor_dir shopfloor_exit
             shopfloor_dir=$(command shopfloor go 2>/dev/null)
             SHOPFLOOR_FUNCTION=1 command shopfloor "$@"
             shopfloor_exit=$?
@@ -53,11 +58,25 @@ const POSIX: &str = r#"shopfloor() {
 
 /// The function for fish.
 const FISH: &str = r#"function shopfloor
-    if contains -- --help $argv; or contains -- -h $argv; or contains -- --json $argv
-        command shopfloor $argv
-        return
+    set -l verb
+    set -l skip 0
+    for word in $argv
+        if test $skip = 1
+            set skip 0
+            continue
+        end
+        switch $word
+            case -h --help --json
+                set verb
+                break
+            case -C --color
+                set skip 1
+            case '-*'
+            case '*'
+                set -q verb[1]; or set verb $word
+        end
     end
-    switch "$argv[1]"
+    switch "$verb"
         case go
             set -l dir (SHOPFLOOR_FUNCTION=1 command shopfloor $argv)
             and cd -- $dir

@@ -21,7 +21,7 @@ const POLL: Duration = Duration::from_secs(2);
 
 /// Show all worktrees in one table: who works there, who waits for you, and what is not in step
 ///
-/// Asks each of the five tools once.
+/// Asks each of the five tools once. What a tool cannot say is left out, and the exit code is then 4.
 #[derive(clap::Args, Debug)]
 #[command(
     after_help = "Example:\n  shopfloor status\n  shopfloor status --json | jq -r '.worktrees[] | select(.waits_for).name'"
@@ -59,7 +59,7 @@ pub fn run(ui: &Ui, env: &Env, args: &Args) -> Result<Exit> {
         } else {
             lines(&overview, &here).iter().for_each(|line| ui.line(line));
         }
-        return Ok(Exit::Done);
+        return Ok(if overview.problems.is_empty() { Exit::Done } else { Exit::Failed });
     }
     let is_screen = std::io::stdout().is_terminal() && !ui.is_json();
     let mut last = Vec::new();
@@ -67,7 +67,10 @@ pub fn run(ui: &Ui, env: &Env, args: &Args) -> Result<Exit> {
         let overview = overview::read(&env)?;
         let shown = match ui.is_json() {
             true => vec![ui.render(&answer(&overview, &rows(&overview)))],
-            false => lines(&overview, &here),
+            false => {
+                let problems = overview.problems.iter().map(|problem| format!("warning: {}", printable(problem)));
+                lines(&overview, &here).into_iter().chain(problems).collect()
+            }
         };
         if shown != last {
             if is_screen {

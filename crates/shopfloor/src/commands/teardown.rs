@@ -4,7 +4,6 @@ use serde::Serialize;
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Result};
 use shopfloor_core::lock::Lock;
-use shopfloor_core::text::printable;
 use shopfloor_core::ui::Ui;
 
 use crate::apply::teardown::undo;
@@ -33,7 +32,10 @@ pub fn run(ui: &Ui, env: &Env, _: &Args) -> Result<Exit> {
     let here = env.at(&repository.main)?;
     let file = record_file(&repository.repo.common_dir);
     if ui.is_dry() {
-        Record::load(&file)?.deeds.iter().rev().for_each(|deed| show_dry(ui, deed));
+        for deed in Record::load(&file)?.deeds.iter().rev() {
+            let stays = undo(ui, &here, &repository, deed)?;
+            report(ui, deed, &stays);
+        }
         return Ok(Exit::Done);
     }
     let _lock = Lock::take(&lock_file(&repository.repo.common_dir))?;
@@ -44,10 +46,7 @@ pub fn run(ui: &Ui, env: &Env, _: &Args) -> Result<Exit> {
     let mut left = Vec::new();
     while let Some(deed) = record.deeds.pop() {
         let stays = undo(ui, &here, &repository, &deed)?;
-        stays.iter().for_each(|line| ui.warn(format!("{} stays: {line}", deed.step)));
-        if ui.is_json() {
-            ui.json(&UndoneAnswer { step: &deed.step, stays: stays.clone() });
-        }
+        report(ui, &deed, &stays);
         if !stays.is_empty() {
             left.insert(0, deed);
         }
@@ -58,15 +57,10 @@ pub fn run(ui: &Ui, env: &Env, _: &Args) -> Result<Exit> {
     Ok(if left.is_empty() { Exit::Done } else { Exit::No })
 }
 
-fn show_dry(ui: &Ui, deed: &Deed) {
+/// Says what of a step stays.
+fn report(ui: &Ui, deed: &Deed, stays: &[String]) {
+    stays.iter().for_each(|line| ui.warn(format!("{} stays: {line}", deed.step)));
     if ui.is_json() {
-        ui.json(&UndoneAnswer { step: &deed.step, stays: Vec::new() });
-        return;
-    }
-    deed.undo.iter().for_each(|words| ui.line(format!("would run {}", printable(&words.line()))));
-    deed.settings.iter().for_each(|setting| ui.line(format!("would unset {}", printable(&setting.name))));
-    for file in &deed.files {
-        let word = if file.before.is_some() { "restore" } else { "remove" };
-        ui.line(format!("would {word} {}", printable(&file.path)));
+        ui.json(&UndoneAnswer { step: &deed.step, stays: stays.to_vec() });
     }
 }

@@ -24,7 +24,9 @@ pub fn find(env: &Env) -> Result<Repository> {
         let why = format!("{} belongs to the workers of {}", main.display(), repo.home.checkout.display());
         return Err(Failure::new(Exit::Bad, "worker_clone", why).hint("run the command in that repository"));
     }
-    if main.join(".git").symlink_metadata().is_err() {
+    // A directory around a bare repository may have a `.git` too.
+    let inside = git.cmd(&main).args(["rev-parse", "--is-inside-work-tree"]).capture()?;
+    if inside.stdout.trim_ascii() != b"true" {
         let why = format!("the repository {} has no main checkout", repo.common_dir.display());
         return Err(Failure::new(Exit::Bad, "no_worktree", why)
             .hint("run the command in a clone that has one, or use the tools themselves: `worktree-spawn --help`"));

@@ -1,8 +1,7 @@
 //! What a repository and this machine have, before a set-up.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use serde_json::Value;
 use shopfloor_core::agents::PROGRAMS;
 use shopfloor_core::env::Env;
 use shopfloor_core::error::Result;
@@ -13,8 +12,8 @@ use super::repository::Repository;
 use crate::tool::TOOLS;
 
 /// Files that a new worktree lacks, and that every agent needs.
-const LOCAL_FILES: [&str; 6] =
-    [".env", ".env.local", ".envrc", ".claude/settings.local.json", ".gemini/settings.json", ".mcp.json"];
+/// Not `.mcp.json` and `.gemini/settings.json`: worktree-spawn gives each agent its own.
+const LOCAL_FILES: [&str; 4] = [".env", ".env.local", ".envrc", ".claude/settings.local.json"];
 
 /// What is there.
 #[derive(Clone, Debug, Default)]
@@ -23,16 +22,22 @@ pub struct Surroundings {
     pub agents: Vec<&'static str>,
     pub has_tmux: bool,
     pub has_sweatfile: bool,
+    /// Files of the repository that nobody has approved.
+    pub unapproved: Vec<String>,
     /// The files among [`LOCAL_FILES`] that are there and that git ignores.
     pub local_files: Vec<String>,
     /// Those that are there and that git does not ignore, though nobody has added them.
     pub visible_files: Vec<String>,
     /// All worktrees, the main one first.
-    pub worktrees: Vec<PathBuf>,
+    pub worktrees: Vec<String>,
+    /// Worktrees that no command line of ours can name.
+    pub odd: Vec<String>,
     /// The tools whose git hooks are installed.
     pub hooked: Vec<&'static str>,
+    /// Whether git runs hooks from a directory of this repository.
+    pub has_own_hooks: bool,
     pub is_attached: bool,
-    pub has_merge_driver: bool,
+    pub has_ledger: bool,
     pub has_root: bool,
 }
 
@@ -43,26 +48,56 @@ pub fn read(env: &Env, repository: &Repository) -> Result<Surroundings> {
     }
     let env = &env.at(&repository.main)?;
     let is_there = |name: &&str| proc::find(env, name).is_some();
+    let hooks = &repository.repo.hooks_dir;
     let mut found = Surroundings {
         agents: PROGRAMS.iter().map(|program| program.name).filter(is_there).collect(),
         has_tmux: is_there(&"tmux"),
         has_sweatfile: repository.main.join("sweatfile").symlink_metadata().is_ok(),
-        worktrees: repository.git.worktrees(&repository.repo)?.into_iter().map(|(path, _)| path).collect(),
+        has_own_hooks: hooks.starts_with(&repository.repo.common_dir) || hooks.starts_with(&repository.main),
         ..Surroundings::default()
     };
-    let files: Vec<PathBuf> = LOCAL_FILES.iter().map(PathBuf::from).collect();
+    for (path, _) in repository.git.worktrees(&repository.repo)? {
+        match path.into_os_string().into_string() {
+            Ok(path) => found.worktrees.push(path),
+            Err(path) => found.odd.push(path.to_string_lossy().into_owned()),
+        }
+    }
+    read_local_files(repository, &mut found)?;
+    for record in ask(env, &["sweatfile-apply", "approvals"])?.records {
+        let path = record["path"].as_str().filter(|_| record["status"] == "required");
+        found.unapproved.extend(path.map(str::to_owned));
+    }
+    for tool in ["sweatfile-apply", "overlay-sync", "ledger-synth"] {
+        if ask(env, &[tool, "hook", "status"])?.status.success() {
+            found.hooked.push(tool);
+        }
+    }
+    let attached = ask(env, &["overlay-sync", "status"])?;
+    found.is_attached = !attached.has_failed() && attached.records.iter().any(|one| one.get("worktree").is_some());
+    let findings = ask(env, &["ledger-synth", "doctor"])?.records;
+    let is_good = |check: &str| findings.iter().any(|finding| finding["check"] == check && finding["ok"] == true);
+    let has_hooks = found.hooked.contains(&"ledger-synth") || !found.has_own_hooks;
+    found.has_ledger = is_good("driver") && is_good("attribute") && has_hooks;
+    found.has_root = ask(env, &["worker-ctl", "status"])?.status.success();
+    Ok(found)
+}
+
+/// Sorts the local files by whether git ignores them.
+fn read_local_files(repository: &Repository, found: &mut Surroundings) -> Result<()> {
+    let is_plain = |path: &Path| path.symlink_metadata().is_ok_and(|meta| !meta.is_symlink());
     // git does not look behind links.
     let is_file = |path: &PathBuf| {
-        let is_plain = |path: PathBuf| path.symlink_metadata().is_ok_and(|meta| !meta.is_symlink());
-        path.ancestors().filter(|dir| !dir.as_os_str().is_empty()).all(|dir| is_plain(repository.main.join(dir)))
+        let above = path.ancestors().filter(|dir| !dir.as_os_str().is_empty());
+        let at = repository.main.join(path);
+        at.symlink_metadata().is_ok_and(|meta| meta.is_file())
+            && above.map(|dir| repository.main.join(dir)).all(|dir| is_plain(&dir))
     };
-    let files: Vec<PathBuf> = files.into_iter().filter(is_file).collect();
+    let files: Vec<PathBuf> = LOCAL_FILES.iter().map(PathBuf::from).filter(is_file).collect();
     let ignored = repository.git.ignored(&repository.main, &files, None)?;
     let paths: Vec<_> = files.iter().map(|path| path.clone().into_os_string()).collect();
-    let tracked = if paths.is_empty() {
-        Vec::new()
-    } else {
-        repository.git.ls_files(&repository.main, &[&["--".into()], &paths[..]].concat())?
+    let tracked = match paths.is_empty() {
+        true => Vec::new(),
+        false => repository.git.ls_files(&repository.main, &[&["--".into()], &paths[..]].concat())?,
     };
     for path in files {
         let name = path.to_string_lossy().into_owned();
@@ -72,14 +107,5 @@ pub fn read(env: &Env, repository: &Repository) -> Result<Surroundings> {
             false => {}
         }
     }
-    for tool in ["sweatfile-apply", "overlay-sync"] {
-        if ask(env, &[tool, "hook", "status"])?.status.success() {
-            found.hooked.push(tool);
-        }
-    }
-    found.is_attached = !ask(env, &["overlay-sync", "status"])?.records.is_empty();
-    let is_driver = |record: &Value| record["check"] == "driver" && record["ok"] == true;
-    found.has_merge_driver = ask(env, &["ledger-synth", "doctor"])?.records.iter().any(is_driver);
-    found.has_root = ask(env, &["worker-ctl", "status"])?.status.success();
-    Ok(found)
+    Ok(())
 }

@@ -2,3 +2,4 @@
 
 pub mod rows;
 pub mod setup;
+pub mod teardown;

@@ -1,5 +1,7 @@
 //! The rows of `status`: one for each agent and each worker, with what all tools say about its worktree.
 
+use std::path::Path;
+
 use serde::Serialize;
 use serde_json::Value;
 
@@ -149,10 +151,10 @@ fn cells(row: &Row, here: &str) -> Vec<String> {
             .flatten()
             .collect();
     let pending = if row.pending > 0 { row.pending.to_string() } else { String::new() };
-    let place = match row.worktree.strip_prefix(here).map(|below| below.trim_start_matches('/')) {
-        Some("") => ".".to_owned(),
-        Some(below) => below.to_owned(),
-        None => row.worktree.clone(),
+    let place = match Path::new(&row.worktree).strip_prefix(here) {
+        Ok(below) if below.as_os_str().is_empty() => ".".to_owned(),
+        Ok(below) => below.to_string_lossy().into_owned(),
+        Err(_) => row.worktree.clone(),
     };
     let branch = row.branch.clone().unwrap_or_default();
     vec![row.name.clone(), state, waits, branch, changes.join(", "), files.join(", "), pending, place]
@@ -192,6 +194,14 @@ mod tests {
             rows.iter().map(|row| row.waits_for).collect::<Vec<_>>(),
             [Some("look"), None, None, Some("review")]
         );
+    }
+
+    #[test]
+    fn a_path_is_short_only_below_the_main_checkout() {
+        let place = |worktree: &str| cells(&Row { worktree: worktree.to_owned(), ..Row::default() }, "/src/app").pop();
+        for (worktree, shown) in [("/src/app", "."), ("/src/app/x/y", "x/y"), ("/src/app2", "/src/app2")] {
+            assert_eq!(place(worktree).as_deref(), Some(shown));
+        }
     }
 
     #[test]

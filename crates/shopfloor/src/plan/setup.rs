@@ -1,7 +1,7 @@
 //! Which steps a repository needs.
 
 use crate::facts::surroundings::Surroundings;
-use crate::step::{CommandWords, Step};
+use crate::step::{CommandWords, LEDGER, LEDGER_SETTINGS, OVERLAY, SWEATFILE, Step, WORKERS};
 
 /// The file of the skill that `ledger-synth install --claude` writes.
 const SKILL: &str = ".claude/skills/synthesize-ledgers/SKILL.md";
@@ -22,6 +22,15 @@ pub fn notes(found: &Surroundings) -> Vec<String> {
             "tmux is not on the PATH, so worker-ctl is not set up; install it, then run `shopfloor setup`".into(),
         );
     }
+    for file in &found.unapproved {
+        notes.push(format!("{file} is not approved; read it, then run `sweatfile-apply approve`"));
+    }
+    if !found.has_own_hooks {
+        notes.push("git runs hooks from a directory that other repositories share, so none are installed".to_owned());
+    }
+    for file in &found.odd {
+        notes.push(format!("{file} is left out: its name is not UTF-8"));
+    }
     for file in &found.visible_files {
         notes.push(format!("{file} is neither checked in nor ignored by git, so worktrees do not share it"));
     }
@@ -29,40 +38,26 @@ pub fn notes(found: &Surroundings) -> Vec<String> {
 }
 
 fn sweatfile(found: &Surroundings) -> Option<Step> {
-    let mut step = Step {
-        name: "sweatfile",
-        purpose: "set up each new worktree from a sweatfile, with its files, variables and commands".to_owned(),
-        commands: Vec::new(),
-        undo: Vec::new(),
-        files: Vec::new(),
-        settings: &[],
-    };
+    let purpose = "set up each new worktree from a sweatfile, with its files, variables and commands";
+    let mut step = Step::new(SWEATFILE, purpose.to_owned());
     if !found.has_sweatfile {
         step.commands.push(CommandWords::new(&["sweatfile-apply", "init"]));
-        step.commands.push(CommandWords::new(&["sweatfile-apply", "approve", "--yes"]));
+        // This approves everything that needs it, so a person has to read first what others wrote.
+        if found.unapproved.is_empty() {
+            step.commands.push(CommandWords::new(&["sweatfile-apply", "approve", "--yes"]));
+        }
         step.files.push("sweatfile");
     }
-    // What it wrote into `info/exclude` for worktrees that are gone.
-    step.undo.push(CommandWords::new(&["sweatfile-apply", "doctor", "--repair", "--yes"]));
     add_hook(found, &mut step, "sweatfile-apply");
     (!step.commands.is_empty()).then_some(step)
 }
 
 fn overlay(found: &Surroundings) -> Option<Step> {
     let is_new = !found.is_attached && !found.local_files.is_empty();
-    let mut step = Step {
-        name: "overlay",
-        purpose: format!("keep {} the same in all worktrees", found.local_files.join(", ")),
-        commands: Vec::new(),
-        undo: Vec::new(),
-        files: Vec::new(),
-        settings: &[],
-    };
+    let mut step = Step::new(OVERLAY, format!("keep {} the same in all worktrees", found.local_files.join(", ")));
     if is_new {
         step.commands.push(CommandWords::new(&["overlay-sync", "add"]).with(found.local_files.iter().cloned()));
-        let worktrees = found.worktrees.iter().map(|path| path.to_string_lossy().into_owned());
-        step.commands.push(CommandWords::new(&["overlay-sync", "attach"]).with(worktrees));
-        step.undo.push(CommandWords::new(&["overlay-sync", "detach"]));
+        step.commands.push(CommandWords::new(&["overlay-sync", "attach"]).with(found.worktrees.iter().cloned()));
     }
     if is_new || found.is_attached {
         add_hook(found, &mut step, "overlay-sync");
@@ -71,47 +66,38 @@ fn overlay(found: &Surroundings) -> Option<Step> {
 }
 
 fn ledger(found: &Surroundings) -> Option<Step> {
-    if found.has_merge_driver {
+    if found.has_ledger {
         return None;
     }
     let has_claude = found.agents.contains(&"claude");
     let install = CommandWords::new(&["ledger-synth", "install"]);
-    let mut files = vec![".gitattributes"];
-    files.extend([".claude/settings.json", SKILL].into_iter().filter(|_| has_claude));
-    Some(Step {
-        name: "ledger",
-        purpose: "join what agents did and decided into one page that merges without conflicts".to_owned(),
-        commands: vec![if has_claude { install.with(["--claude".to_owned()]) } else { install }],
-        undo: vec![CommandWords::new(&["ledger-synth", "hook", "uninstall"])],
-        files,
-        settings: &["merge.ledger-synth.name", "merge.ledger-synth.driver"],
-    })
+    let purpose = "join what agents did and decided into one page that merges without conflicts";
+    let mut step = Step::new(LEDGER, purpose.to_owned());
+    step.commands.push(if has_claude { install.with(["--claude".to_owned()]) } else { install });
+    step.files.push(".gitattributes");
+    step.files.extend([".claude/settings.json", SKILL].into_iter().filter(|_| has_claude));
+    step.settings = &LEDGER_SETTINGS;
+    // Hooks that were there before are not this step's.
+    let is_ours = !found.hooked.contains(&"ledger-synth") && found.has_own_hooks;
+    step.hooks = Some("ledger-synth").filter(|_| is_ours);
+    Some(step)
 }
 
 fn workers(found: &Surroundings) -> Option<Step> {
     if found.has_root || !found.has_tmux || found.agents.is_empty() {
         return None;
     }
-    Some(Step {
-        name: "workers",
-        purpose: "run agents in tmux, from a task to a reviewed commit".to_owned(),
-        commands: vec![CommandWords::new(&["worker-ctl", "init"])],
-        undo: vec![
-            CommandWords::new(&["worker-ctl", "nuke", "--all", "--yes"]),
-            CommandWords::new(&["worker-ctl", "deinit"]),
-        ],
-        files: Vec::new(),
-        settings: &[],
-    })
+    let mut step = Step::new(WORKERS, "run agents in tmux, from a task to a reviewed commit".to_owned());
+    step.commands.push(CommandWords::new(&["worker-ctl", "init"]));
+    Some(step)
 }
 
 /// Adds a tool's hook to a step, if it is missing. Where another program manages the hooks, the command says what to add
 /// to its configuration.
 fn add_hook(found: &Surroundings, step: &mut Step, tool: &'static str) {
-    if !found.hooked.contains(&tool) {
+    if !found.hooked.contains(&tool) && found.has_own_hooks {
         step.commands.push(CommandWords::new(&[tool, "hook", "install"]));
-        // The hook goes first: it would attach worktrees anew.
-        step.undo.insert(0, CommandWords::new(&[tool, "hook", "uninstall"]));
+        step.hooks = Some(tool);
     }
 }
 
@@ -125,14 +111,10 @@ mod tests {
 
     #[test]
     fn only_what_is_missing_and_of_use_is_proposed() {
-        let bare = Surroundings::default();
+        let bare = Surroundings { has_own_hooks: true, ..Surroundings::default() };
         assert_eq!(names(&bare), ["sweatfile", "ledger"]);
-        let full = Surroundings {
-            agents: vec!["claude"],
-            has_tmux: true,
-            local_files: vec![".env".into()],
-            ..Surroundings::default()
-        };
+        let full =
+            Surroundings { agents: vec!["claude"], has_tmux: true, local_files: vec![".env".into()], ..bare.clone() };
         assert_eq!(names(&full), ["sweatfile", "overlay", "ledger", "workers"]);
         let lines = |found: &Surroundings| -> Vec<String> {
             steps(found).iter().flat_map(|step| step.commands.iter().map(CommandWords::line)).collect()
@@ -142,12 +124,18 @@ mod tests {
             has_sweatfile: true,
             hooked: vec!["sweatfile-apply", "overlay-sync"],
             is_attached: true,
-            has_merge_driver: true,
+            has_ledger: true,
             has_root: true,
             ..full.clone()
         };
         assert!(names(&done).is_empty());
-        let hooked = Surroundings { hooked: vec!["overlay-sync"], ..full };
+        let hooked = Surroundings { hooked: vec!["overlay-sync"], ..full.clone() };
         assert!(!lines(&hooked).contains(&"overlay-sync hook install".to_owned()));
+        // Nobody has read what a stranger checked in, and hooks of other repositories are theirs.
+        let strange = Surroundings { unapproved: vec![".shopfloor/config.toml".into()], ..full.clone() };
+        assert!(lines(&strange).iter().all(|line| !line.contains("approve")));
+        let shared = Surroundings { has_own_hooks: false, ..full };
+        assert!(lines(&shared).iter().all(|line| !line.contains("hook install")));
+        assert!(steps(&shared).iter().all(|step| step.hooks.is_none()));
     }
 }

@@ -82,10 +82,11 @@ fn place(site: &Site<'_>, worktree: &Path, project: &ProjectSettings, text: &str
     let new = Digest::of(text.as_bytes());
     let ours = fs::read_own(&placed)?;
     let is_ours = |digest: &Digest| ours.as_deref() == Some(digest.to_string().as_bytes());
-    let old = match root.content(&path)? {
-        None => None,
-        Some(Content::File(digest)) if digest != new && is_ours(&digest) => Some(Content::File(digest)),
-        Some(_) => return Ok(()),
+    let old = match root.content(&path) {
+        Ok(None) => None,
+        Ok(Some(Content::File(digest))) if digest != new && is_ours(&digest) => Some(Content::File(digest)),
+        // What is there, or behind a link, is somebody else's.
+        Ok(Some(_)) | Err(_) => return Ok(()),
     };
     if !tracked.stdout.is_empty() {
         return Ok(());

@@ -1,24 +1,31 @@
-//! `deinit`: removes a root that holds nothing any more.
+//! `deinit`: removes a root whose workers have nothing to do and nothing to lose.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use clap::Args as ClapArgs;
 use serde::Serialize;
 use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::fs;
 use shopfloor_core::git::Git;
+use shopfloor_core::hash::Digest;
 use shopfloor_core::lock::Lock;
 use shopfloor_core::text::{printable, shell_word};
 
+use crate::apply::removal;
 use crate::commands;
 use crate::commands::init::config;
 use crate::layout::{self, RootLock};
 use crate::root::{read_record, record_file};
 use crate::site::Site;
 use crate::store;
+use crate::worker::{Activity, Task, Worker};
 
 #[derive(Debug, ClapArgs)]
-pub struct Args {}
+pub struct Args {
+    /// Do not ask for confirmation
+    #[arg(long)]
+    pub yes: bool,
+}
 
 /// The answer with `--json`.
 #[derive(Serialize)]
@@ -26,20 +33,55 @@ struct DeinitAnswer<'a> {
     root: &'a Path,
 }
 
-pub fn run(site: &Site<'_>, _: &Args) -> Result<Exit> {
+/// What `init` and the other commands put into a root. Anything else is somebody's.
+const OURS: [&str; 14] = [
+    ".git",
+    ".worktrees",
+    "accept",
+    "agents",
+    "config.toml",
+    "hooks",
+    "locks",
+    "logs",
+    "prompts",
+    "state.json",
+    "state.json.next",
+    "tmux.conf",
+    "tmux.sock",
+    "trash",
+];
+
+pub fn run(site: &Site<'_>, args: &Args) -> Result<Exit> {
     let root = &site.root.path;
-    let source = site.source();
+    let git_dir = source_git_dir(site)?;
+    if !site.is_dry {
+        commands::recover(site)?;
+    }
+    let workers: Vec<Worker> = store::load(root)?.workers.into_values().collect();
+    workers.iter().try_for_each(|worker| refuse_busy(site, worker))?;
+    refuse_loss(site, &workers)?;
     if site.is_dry {
-        refuse_loss(site)?;
-        commands::show(site.ui, DeinitAnswer { root }, &[format!("remove {}", root.display())]);
+        let would = workers.iter().map(|worker| format!("remove {}", worker.name));
+        let would: Vec<String> = would.chain([format!("remove {}", root.display())]).collect();
+        commands::show(site.ui, DeinitAnswer { root }, &would);
         return Ok(Exit::Done);
     }
-    commands::recover(site)?;
+    confirm(site, args)?;
     let _daemon = Lock::try_take(&layout::lock(root, RootLock::Daemon))?.ok_or_else(|| {
         refusal(site, "`worker-ctl up` runs").hint("end it with `worker-ctl down`, then run the same command again")
     })?;
+    for worker in &workers {
+        let _lock = site.lock(&worker.name)?;
+        let Some(worker) = store::load(root)?.workers.get(&worker.name).cloned() else { continue };
+        refuse_busy(site, &worker)?;
+        removal::nuke(site, &worker, false)?;
+    }
     let _state = site.lock_root(RootLock::State)?;
-    refuse_loss(site)?;
+    let left: Vec<Worker> = store::load(root)?.workers.into_values().collect();
+    if !left.is_empty() {
+        return Err(refusal(site, "a worker was added meanwhile").hint("run the same command again"));
+    }
+    refuse_loss(site, &[])?;
     // Its socket may lie outside of the root.
     if let Ok(tmux) = site.tmux() {
         if !tmux.panes()?.is_empty() {
@@ -47,15 +89,7 @@ pub fn run(site: &Site<'_>, _: &Args) -> Result<Exit> {
         }
         tmux.kill()?;
     }
-    // The configuration makes the directory a root, so it goes first: a killed command leaves what `init` can use.
-    fs::remove(&layout::config(root))?;
-    fs::remove_tree(root)?;
-    let git_dir = Git::find(&site.env.at(&source)?)?.discover()?.common_dir;
-    if read_record(&git_dir)?.is_some_and(|recorded| recorded == *root) {
-        let record = record_file(&git_dir);
-        fs::remove(&record)?;
-        fs::remove_empty_dir(record.parent().unwrap_or(&git_dir));
-    }
+    remove(root, &git_dir)?;
     if site.ui.is_json() {
         site.ui.json(&DeinitAnswer { root });
     } else {
@@ -64,24 +98,90 @@ pub fn run(site: &Site<'_>, _: &Args) -> Result<Exit> {
     Ok(Exit::Done)
 }
 
-/// Exit 1 while the root has workers, work that was kept, or a configuration that a person edited.
-fn refuse_loss(site: &Site<'_>) -> Result<()> {
+/// Removes the root and the record of it. It first goes to another name, so that a killed command leaves no half root.
+fn remove(root: &Path, git_dir: &Path) -> Result<()> {
+    let mut aside = root.as_os_str().to_owned();
+    aside.push(format!(".removed-{:08x}", Digest::random().short() as u32));
+    if !fs::rename_new(root, Path::new(&aside))? {
+        return Err(Failure::failed(format!("cannot move {} aside", root.display())));
+    }
+    if read_record(git_dir)?.is_some_and(|recorded| recorded == *root) {
+        let record = record_file(git_dir);
+        fs::remove(&record)?;
+        fs::remove_empty_dir(record.parent().unwrap_or(git_dir));
+    }
+    fs::remove_tree(Path::new(&aside))
+}
+
+/// The git directory of the source. Exit 1 if it is not there: then the root may hold the last copy of its history.
+fn source_git_dir(site: &Site<'_>) -> Result<PathBuf> {
+    let source = site.source();
+    let found = site.env.at(&source).and_then(|env| Git::find(&env)?.discover());
+    found.map(|repo| repo.common_dir).map_err(|failure| {
+        refusal(site, &format!("its source {} cannot be read, and it may hold the last copy", source.display()))
+            .because(std::io::Error::other(failure.to_string()))
+            .hint("name the source with `--source`")
+    })
+}
+
+/// Exit 1 for a worker that has something to do or to lose.
+fn refuse_busy(site: &Site<'_>, worker: &Worker) -> Result<()> {
+    if worker.task != Task::Idle || matches!(worker.activity, Activity::Busy | Activity::Asks) {
+        let why = format!("{} has a task or works", worker.name);
+        return Err(refusal(site, &why).hint(format!("see `worker-ctl status`; `worker-ctl reset {}`", worker.name)));
+    }
+    removal::check_losses(site, worker, false).map(drop).map_err(|failure| {
+        let name = &worker.name;
+        refusal(site, &failure.message).details(failure.causes()).hint(format!(
+            "accept or save the work; `worker-ctl nuke {name} --force` keeps it under refs/shopfloor/trash/"
+        ))
+    })
+}
+
+/// Exit 3 unless a person agrees.
+fn confirm(site: &Site<'_>, args: &Args) -> Result<()> {
+    let question = format!("Remove {} with its workers and logs?", site.root.path.display());
+    if args.yes || site.ui.can_ask() && site.ui.confirm(&question) {
+        return Ok(());
+    }
+    Err(Failure::new(Exit::Decide, "undecided", "nothing was removed")
+        .hint("a person must decide: run the command on a terminal, or with `--yes`"))
+}
+
+/// Exit 1 while the root holds anything that is not ours, or work that nobody has elsewhere.
+fn refuse_loss(site: &Site<'_>, workers: &[Worker]) -> Result<()> {
     let root = &site.root.path;
-    let workers: Vec<String> = store::load(root)?.workers.keys().cloned().collect();
-    if !workers.is_empty() {
-        return Err(refusal(site, &format!("it has workers: {}", workers.join(", ")))
-            .hint("remove them with `worker-ctl nuke --all`, which keeps those with work"));
-    }
     let by_hand = || format!("save what you need, then remove it yourself: `rm -r {}`", shell_word(root));
-    let kept = site.clone.run(root, &["for-each-ref", "--format=%(refname)", "refs/shopfloor/trash"])?;
-    if !kept.stdout.is_empty() || !fs::list(&layout::all_trash(root))?.is_empty() {
-        return Err(
-            refusal(site, "it keeps work that was given up, under refs/shopfloor/trash/ or in trash/").hint(by_hand())
-        );
+    let is_ours =
+        |name: &str| OURS.contains(&name) || name.starts_with("state.json.bak") || name.starts_with(fs::RESERVED);
+    let names = fs::list(root)?;
+    if let Some(name) = names.iter().find(|name| !name.to_str().is_some_and(is_ours)) {
+        let why = format!("{} in it is not from worker-ctl", printable(&name.to_string_lossy()));
+        return Err(refusal(site, &why).hint("move it away, then run the same command again"));
     }
-    let branch = site.root.config.repo.branch.clone();
+    let is_known = |name: &str| workers.iter().any(|worker| layout::worktree(root, &worker.name).ends_with(name));
+    let trees = fs::list(&layout::worktrees(root))?;
+    if let Some(tree) = trees.iter().find(|name| !name.to_str().is_some_and(is_known)) {
+        let why = format!("there is a worktree {} that no worker has", printable(&tree.to_string_lossy()));
+        return Err(refusal(site, &why).hint("see `worker-ctl doctor`"));
+    }
+    let refs = site.clone.run(root, &["for-each-ref", "--format=%(refname)"])?.stdout;
+    let of_worker = |name: &str| {
+        workers.iter().any(|worker| {
+            name == format!("refs/heads/{}", worker.branch)
+                || name.starts_with("refs/shopfloor/") && name.ends_with(&format!("/{}", worker.name))
+        })
+    };
+    let is_kept = |name: &&str| !name.starts_with("refs/remotes/origin/") && !of_worker(name);
+    let refs = String::from_utf8_lossy(&refs).into_owned();
+    if let Some(name) = refs.lines().find(is_kept) {
+        return Err(refusal(site, &format!("its clone keeps {}", printable(name))).hint(by_hand()));
+    }
+    if !fs::list(&layout::all_trash(root))?.is_empty() {
+        return Err(refusal(site, "trash/ keeps work that was given up").hint(by_hand()));
+    }
     let text = fs::read_own(&layout::config(root))?.unwrap_or_default();
-    if text != config(&site.source(), &branch).into_bytes() {
+    if workers.is_empty() && text != config(&site.source(), &site.root.config.repo.branch).into_bytes() {
         return Err(refusal(site, "config.toml was edited").hint(by_hand()));
     }
     Ok(())

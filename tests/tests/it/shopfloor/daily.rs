@@ -60,9 +60,9 @@ fn what_a_tool_cannot_say_is_told_and_the_rest_is_shown() {
     app.shopfloor(&["status"]).exit(0).out_has("root");
     w.program("overlay-sync", "exit 4");
     std::fs::remove_file(w.path("bin/ledger-synth")).unwrap();
-    let out = app.shopfloor(&["status"]).exit(0);
+    let out = app.shopfloor(&["status"]).exit(4);
     out.out_has("root").err_has("overlay-sync: it ended with exit status 4").err_has("ledger-synth is not on the PATH");
-    assert_eq!(app.shopfloor(&["status", "--json"]).exit(0).any_err().json()["problems"].as_array().unwrap().len(), 2);
+    assert_eq!(app.shopfloor(&["status", "--json"]).exit(4).any_err().json()["problems"].as_array().unwrap().len(), 2);
 }
 
 #[test]
@@ -93,8 +93,8 @@ fn the_shell_function_changes_the_directory() {
     let w = World::new();
     let app = app(&w);
     app.shopfloor(&["new", "feat"]).exit(0).any_out().any_err();
-    let script = "eval \"$(shopfloor shell-init SHELL)\"
-        shopfloor go feat && basename \"$PWD\" && shopfloor done feat 2>/dev/null && basename \"$PWD\"
+    let script = "eval \"$(shopfloor shell-init SHELL)\"; set -u
+        shopfloor -q go feat && basename \"$PWD\" && shopfloor done feat 2>/dev/null && basename \"$PWD\"
         shopfloor go nobody 2>/dev/null; echo $?; shopfloor go --json";
     for shell in ["bash", "zsh"]
         .iter()
@@ -164,6 +164,16 @@ fn doctor_shows_what_all_doctors_find() {
     app.shopfloor(&["doctor"]).exit(1).out_has("wrong  ledger-synth     driver");
     app.shopfloor(&["doctor", "--repair"]).exit(3).err_has("nothing was repaired");
     app.shopfloor(&["doctor", "--repair", "--yes"]).exit(0).any_out().any_err();
+    // A hook that `setup` installed has to be there, and a doctor that dies has not found that all is well.
+    app.shopfloor(&["setup", "--yes"]).exit(0).any_out().any_err();
+    app.shopfloor(&["doctor"]).exit(0).out_has("sweatfile-apply  hooks: installed");
+    app.apply(&["hook", "uninstall"]).exit(0).any_out();
+    app.shopfloor(&["doctor"])
+        .exit(1)
+        .out_has("wrong  sweatfile-apply  hooks: not installed; sweatfile-apply hook install");
+    app.apply(&["hook", "install"]).exit(0).any_out();
+    w.program("overlay-sync", "exit 101");
+    app.shopfloor(&["doctor"]).exit(1).out_has("wrong  overlay-sync     state: it ended with exit status 101");
     w.program("worker-ctl", "echo worker-ctl 9.9.9");
     app.shopfloor(&["doctor"]).exit(1).out_has("wrong  worker-ctl       version: 9.9.9; install all tools together");
 }

@@ -64,7 +64,7 @@ fn everything_that_setup_did_is_taken_back_byte_for_byte() {
     let out = app.shopfloor(&["teardown"]).exit(1);
     let overlay = w.home(".local/share/shopfloor/overlays/app");
     out.err_has(&format!("overlay stays: the overlay {} has files", overlay.display()));
-    out.out_has("worker-ctl deinit").out_has("removed sweatfile").out_has("removed .gitattributes");
+    out.out_has("deinit --yes").out_has("removed sweatfile").out_has("removed .gitattributes");
     assert_eq!(told(&app), before);
     assert!(!app.has("sweatfile") && !app.has(".claude/skills") && !w.home("workers").exists());
     assert!(app.has(".claude/settings.local.json") && app.has(".env"));
@@ -110,9 +110,9 @@ fn what_a_person_changed_since_stays_and_is_named() {
     let config = w.home("workers/config.toml");
     write(&config, &std::fs::read_to_string(&config).unwrap().replace("# model", "model"));
     let out = app.shopfloor(&["teardown"]).exit(1).any_out();
-    out.err_has("sweatfile stays: sweatfile was changed since");
+    out.err_has("sweatfile stays: sweatfile is not as `setup` left it");
     out.err_has("ledger stays: the git setting merge.ledger-synth.name was changed");
-    out.err_has("config.toml was edited").err_has("workers stays: `worker-ctl deinit` has to be run again");
+    out.err_has("config.toml was edited").err_has("workers stays: `worker-ctl --root");
     assert_eq!(app.read("sweatfile"), sweatfile);
     assert_eq!(app.read(".gitattributes"), "*.png binary\n");
     assert_eq!(app.git(&["config", "merge.ledger-synth.name"]), "mine\n");
@@ -120,8 +120,16 @@ fn what_a_person_changed_since_stays_and_is_named() {
     write(&config, &std::fs::read_to_string(&config).unwrap().replace("model", "# model"));
     app.run("worker-ctl", &["add", "adam"]).exit(0).any_out();
     write(&w.home("workers/.worktrees/adam/work"), "work");
-    app.shopfloor(&["teardown"]).exit(1).any_out().err_has("`worker-ctl nuke --all --yes` has to be run again");
+    app.shopfloor(&["teardown"]).exit(1).any_out().err_has("adam has work that is nowhere else");
     assert!(w.home("workers/.worktrees/adam/work").exists());
+    // What a person removed by hand is not looked for again.
+    std::fs::remove_file(w.home("workers/.worktrees/adam/work")).unwrap();
+    app.run("worker-ctl", &["deinit", "--yes"]).exit(0).any_out();
+    app.git(&["config", "--remove-section", "merge.ledger-synth"]);
+    std::fs::remove_file(app.path.join("sweatfile")).unwrap();
+    std::fs::remove_dir_all(w.home(".local/share/shopfloor/overlays/app")).unwrap();
+    app.shopfloor(&["teardown"]).exit(0).any_out().any_err();
+    assert!(!app.has(".git/shopfloor/setup.json"));
 }
 
 #[test]
@@ -130,18 +138,20 @@ fn a_killed_setup_can_be_taken_back() {
     let app = app(&w);
     let before = told(&app);
     let ledger = which_tool(&w, "ledger-synth");
-    w.program("ledger-synth", &format!("[ \"$1\" = install ] && kill -KILL $PPID\nexec {ledger} \"$@\""));
+    w.program(
+        "ledger-synth",
+        &format!("ln -sf {ledger} ~/ledger-synth\n~/ledger-synth \"$@\"\n[ \"$1\" = install ] && kill -KILL $PPID"),
+    );
     let mut command = w.command(w.path("bin/shopfloor"));
     command.args(["setup", "--yes"]).current_dir(&app.path);
     let output = command.output().unwrap();
     assert_eq!(output.status.signal(), Some(9), "{output:?}");
     std::fs::remove_file(w.path("bin/ledger-synth")).unwrap();
     std::os::unix::fs::symlink(&ledger, w.path("bin/ledger-synth")).unwrap();
-    app.shopfloor(&["teardown"]).exit(1).any_out().err_has("has files");
+    // What the killed command wrote into files could not be recorded.
+    let out = app.shopfloor(&["teardown"]).exit(1).any_out();
+    out.err_has("has files").err_has("ledger stays: .gitattributes is not as `setup` left it");
     assert!(!app.has("sweatfile"));
-    // The killed command's own work could not be recorded.
-    app.ledger(&["hook", "uninstall"]).exit(0).any_out();
-    app.sh("git config --remove-section merge.ledger-synth").any_status().any_err();
     assert_eq!(told(&app), before);
 }
 
@@ -190,4 +200,43 @@ fn only_files_that_git_ignores_go_into_the_overlay() {
     let out = app.shopfloor(&["setup", "-n"]).exit(0);
     out.err_has(".env is neither checked in nor ignored by git").err_has("no agent program is on the PATH");
     assert!(!out.stdout.contains("overlay-sync") && !out.stdout.contains("worker-ctl"), "{out}");
+}
+
+/// Only what `setup` made itself is approved, and only hooks that it installed are taken out again.
+#[test]
+fn what_others_made_is_neither_approved_nor_removed() {
+    let w = World::new();
+    let app = app(&w);
+    app.commit(".shopfloor/config.toml", "[worktree-spawn]\nlauncher = \"touch ~/owned\"\n");
+    app.ledger(&["hook", "install"]).exit(0).any_out();
+    app.apply(&["hook", "install"]).exit(0).any_out();
+    let before = told(&app);
+    let out = app.shopfloor(&["setup", "--yes"]).exit(0);
+    out.err_has(".shopfloor/config.toml is not approved; read it");
+    assert!(!out.stdout.contains("approve") && !out.stdout.contains("sweatfile-apply hook install"), "{out}");
+    app.shopfloor(&["teardown"]).exit(1).any_out().err_has("has files");
+    assert_eq!(told(&app), before);
+    // Hooks of a directory that other repositories share stay as they are.
+    std::fs::create_dir(w.home("shared")).unwrap();
+    app.git(&["config", "core.hooksPath", w.home("shared").to_str().unwrap()]);
+    let out = app.shopfloor(&["setup", "-n"]).exit(0);
+    out.err_has("other repositories share");
+    assert!(!out.stdout.contains("hook install"), "{out}");
+}
+
+/// The record is a file that agents may be able to write.
+#[test]
+fn no_command_of_the_record_is_run() {
+    let w = World::new();
+    let app = app(&w);
+    app.shopfloor(&["setup", "--yes"]).exit(0).any_out().any_err();
+    let record = app.read(".git/shopfloor/setup.json");
+    let other = w.repo("other");
+    other.run("worker-ctl", &["init", "--target", w.home("theirs").to_str().unwrap()]).exit(0).any_out();
+    write(&w.home("theirs/notes"), "mine");
+    let hostile = record.replace("\"sweatfile-apply\"", "\"touch\"").replace("home/workers", "home/theirs");
+    assert_ne!(hostile, record);
+    app.write(".git/shopfloor/setup.json", &hostile);
+    app.shopfloor(&["teardown"]).exit(1).any_out().err_has("notes in it is not from worker-ctl");
+    assert!(w.home("theirs/notes").exists() && !app.has("hook") && w.home("workers").exists());
 }

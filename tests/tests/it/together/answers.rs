@@ -312,7 +312,7 @@ fn front_door(day: &mut Day, w: &World) {
     app.sh("git checkout -q . 2> /dev/null; rm -f sweatfile").any_status();
     let root = w.home("fronts");
     app.run("worker-ctl", &["init", "--target", root.to_str().unwrap()]).exit(0);
-    day.run(app, "worker-ctl deinit");
+    day.run(app, "worker-ctl deinit --yes");
 }
 
 #[test]

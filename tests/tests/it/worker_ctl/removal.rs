@@ -179,3 +179,58 @@ fn untracked_files_and_nested_repositories_are_refused_or_kept() {
     floor.ctl(&["add", "noah"]).exit(0);
     assert_eq!(floor.ctl(&["nuke", "noah", "--yes", "--force"]).exit(0).stdout, "removed noah\n");
 }
+
+#[test]
+fn deinit_removes_a_root_and_nothing_that_is_somebodys() {
+    let w = World::new();
+    let floor = Floor::new(&w);
+    let (root, app) = (&floor.root, &floor.app);
+    let refused = |why: &str| {
+        floor.ctl(&["deinit", "--yes"]).exit(1).err_has(why);
+        floor.ctl(&["deinit", "-n"]).exit(1).err_has(why);
+        assert!(root.has("config.toml") && root.has("state.json") && root.has(".git/config"));
+    };
+    refused("config.toml was edited");
+    let fresh = w.home("fresh");
+    app.run("worker-ctl", &["init", "--target", fresh.to_str().unwrap()]).exit(0).any_out().any_err();
+    root.write("config.toml", &std::fs::read_to_string(fresh.join("config.toml")).unwrap());
+    root.write("notes.md", "mine");
+    refused("notes.md in it is not from worker-ctl");
+    std::fs::remove_file(root.path.join("notes.md")).unwrap();
+    // The root of the next repository lies in the first one.
+    for (dir, why) in
+        [("other", "other in it is not from worker-ctl"), (".worktrees/mine", "a worktree mine that no worker")]
+    {
+        root.write(&format!("{dir}/file"), "mine");
+        refused(why);
+        std::fs::remove_dir_all(root.path.join(dir)).unwrap();
+    }
+    root.git(&["update-ref", "refs/heads/keep", "refs/remotes/origin/main"]);
+    refused("its clone keeps refs/heads/keep");
+    root.git(&["update-ref", "-d", "refs/heads/keep"]);
+    let moved = app.path.with_file_name("moved");
+    std::fs::rename(&app.path, &moved).unwrap();
+    refused("it may hold the last copy");
+    std::fs::rename(&moved, &app.path).unwrap();
+    floor.ctl(&["add", "eve"]).exit(0);
+    tree(&floor, "eve").write("work", "work");
+    refused("eve has work that is nowhere else");
+    std::fs::remove_file(tree(&floor, "eve").path.join("work")).unwrap();
+    floor.ctl(&["deinit"]).exit(3).err_has("nothing was removed");
+    floor.ctl(&["deinit", "-n"]).exit(0).out_has("would remove eve").out_has(root.path.to_str().unwrap());
+    floor.ctl(&["deinit", "--yes"]).exit(0).out_has("removed ");
+    assert!(!root.path.exists() && fresh.exists());
+    let left: Vec<_> = std::fs::read_dir(w.home("")).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    assert!(left.iter().all(|name| !name.to_string_lossy().contains(".removed-")), "{left:?}");
+    // The floor ends its sessions there.
+    std::fs::create_dir(&root.path).unwrap();
+}
+
+#[test]
+fn deinit_leaves_a_worker_its_task() {
+    let w = World::new();
+    let floor = staff(&w, &["adam"]);
+    floor.ctl(&["start", "--prompt", "think"]).exit(0);
+    floor.ctl(&["deinit", "--yes"]).exit(1).err_has("adam has a task or works").err_has("worker-ctl reset adam");
+    assert_eq!(text(&floor.status("adam"), "/status"), "working");
+}
