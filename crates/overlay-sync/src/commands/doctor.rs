@@ -77,12 +77,11 @@ fn check_workspaces(workspaces: &[Workspace]) -> Result<Vec<Finding<SyncAll>>> {
     for workspace in workspaces {
         let root = workspace.root.display();
         findings.push(match (workspace.is_gone(), workspace.is_present()?) {
-            (true, _) => Finding::bad(
-                "workspace",
-                format!("{root} was removed"),
-                format!("forget {root} with a sync"),
-                Some(SyncAll),
-            ),
+            // A worktree that git removed is nothing to worry about.
+            (true, _) => Finding {
+                repair: Some(SyncAll),
+                ..Finding::good("workspace", format!("{root} was removed; the next sync forgets it"))
+            },
             (false, false) => Finding::bad(
                 "workspace",
                 format!("{root} is not there"),

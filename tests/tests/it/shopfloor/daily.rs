@@ -164,6 +164,15 @@ fn doctor_shows_what_all_doctors_find() {
     app.shopfloor(&["doctor"]).exit(1).out_has("wrong  ledger-synth     driver");
     app.shopfloor(&["doctor", "--repair"]).exit(3).err_has("nothing was repaired");
     app.shopfloor(&["doctor", "--repair", "--yes"]).exit(0).any_out().any_err();
+    // A worktree that was removed is nothing to worry about.
+    app.commit(".gitignore", ".env\n");
+    app.write(".env", "A=1\n");
+    let child = app.shopfloor(&["new", "feat"]).exit(0).any_err().stdout.trim_end().to_owned();
+    app.overlay(&["-q", "add", ".env"]).exit(0);
+    app.overlay(&["-q", "attach", ".", &child]).exit(0).any_out();
+    app.shopfloor(&["done", "feat"]).exit(0).any_out().any_err();
+    app.shopfloor(&["doctor"]).exit(0).out_has("was removed; the next sync forgets it");
+    app.overlay(&["sync"]).exit(0);
     // A hook that `setup` installed has to be there, and a doctor that dies has not found that all is well.
     app.shopfloor(&["setup", "--yes"]).exit(0).any_out().any_err();
     app.shopfloor(&["doctor"]).exit(0).out_has("sweatfile-apply  hooks: installed");

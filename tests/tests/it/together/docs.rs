@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use crate::support::world::{World, project};
+use crate::support::world::{Repo, World, project};
 
 /// A command and what the document says it prints.
 struct Shown {
@@ -61,12 +61,22 @@ fn matches(shown: &[String], printed: &[&str]) -> bool {
     }
 }
 
+/// Ends the sessions that a document started, also when the test fails.
+struct EndsSessions<'r>(&'r Repo<'r>);
+
+impl Drop for EndsSessions<'_> {
+    fn drop(&mut self) {
+        self.0.sh("cd ~/workers 2> /dev/null && worker-ctl down --force").any_status().any_out().any_err();
+    }
+}
+
 #[test]
 fn every_console_block_is_true() {
     let mut run = 0;
     for document in documents() {
         let w = World::new();
         let app = w.app();
+        let _sessions = EndsSessions(&app);
         let text = std::fs::read_to_string(&document).unwrap();
         for shown in commands(&text) {
             let out = app.sh(&format!("{{ {}\n}} 2>&1", shown.command)).any_status().any_out().any_err();
