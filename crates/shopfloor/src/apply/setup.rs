@@ -1,5 +1,7 @@
 //! Carries out the steps of a set-up, and records them so that they can be taken back.
 
+use std::path::Path;
+
 use serde::Serialize;
 use shopfloor_core::env::Env;
 use shopfloor_core::error::Result;
@@ -54,10 +56,28 @@ pub fn carry_out(ui: &Ui, env: &Env, repository: &Repository, step: &Step) -> Re
             deed.settings.push((*name).to_owned());
         }
     }
+    if step.name == WORKERS {
+        let planned = ask(env, &["worker-ctl", "init", "-n"])?.records;
+        deed.root = planned.iter().find_map(|answer| answer["root"].as_str().map(str::to_owned));
+    }
     record.with(deed.clone()).save(&file)?;
-    let done = run_all(ui, env, step, &mut deed);
-    for file in &mut deed.files {
-        file.after = root.read(&rel(&file.path)?)?.as_deref().map(Digest::of);
+    let mut done = Ok(true);
+    for words in &step.commands {
+        done = run(ui, env, step.name, words);
+        // Look after each command, because the next one may be killed.
+        for file in &mut deed.files {
+            file.after = root.read(&rel(&file.path)?)?.as_deref().map(Digest::of);
+        }
+        if step.name == OVERLAY && deed.overlay.is_none() {
+            deed.overlay = overlay(env)?;
+        }
+        record.with(deed.clone()).save(&file)?;
+        if !matches!(done, Ok(true)) {
+            break;
+        }
+    }
+    if deed.root.as_deref().is_some_and(|root| !Path::new(root).exists()) {
+        deed.root = None;
     }
     let mut is_there = |name: &String| setting(repository, name).is_ok_and(|value| value.is_some());
     deed.settings.retain(&mut is_there);
@@ -70,24 +90,16 @@ pub fn carry_out(ui: &Ui, env: &Env, repository: &Repository, step: &Step) -> Re
     done
 }
 
-/// Runs the commands of a step, as long as they succeed.
-fn run_all(ui: &Ui, env: &Env, step: &Step, deed: &mut Deed) -> Result<bool> {
-    for words in &step.commands {
-        let Some(stdout) = run(ui, env, step.name, words)? else { return Ok(false) };
-        if step.name == WORKERS {
-            deed.root = stdout.lines().last().map(str::to_owned);
-        }
-        if step.name == OVERLAY && deed.overlay.is_none() {
-            let findings = ask(env, &["overlay-sync", "doctor"])?.records;
-            let overlay = findings.iter().find(|finding| finding["check"] == "overlay" && finding["ok"] == true);
-            deed.overlay = overlay.and_then(|finding| finding["detail"].as_str().map(str::to_owned));
-        }
-    }
-    Ok(true)
+/// The overlay of the repository, if there is one.
+fn overlay(env: &Env) -> Result<Option<String>> {
+    let findings = ask(env, &["overlay-sync", "doctor"])?.records;
+    let overlay = findings.iter().find(|finding| finding["check"] == "overlay" && finding["ok"] == true);
+    let path = overlay.and_then(|finding| finding["detail"].as_str()).filter(|path| Path::new(path).is_dir());
+    Ok(path.map(str::to_owned))
 }
 
-/// Prints a command, runs it, and passes on what it prints. Returns its stdout if it succeeded.
-pub fn run(ui: &Ui, env: &Env, step: &str, words: &CommandWords) -> Result<Option<String>> {
+/// Prints a command, runs it, and passes on what it prints. Returns whether it succeeded.
+pub fn run(ui: &Ui, env: &Env, step: &str, words: &CommandWords) -> Result<bool> {
     if !ui.is_json() {
         ui.done(printable(&words.line()));
     }
@@ -99,9 +111,8 @@ pub fn run(ui: &Ui, env: &Env, step: &str, words: &CommandWords) -> Result<Optio
     }
     if !output.status.success() {
         ui.warn(format!("`{}` ended with {}", printable(&words.line()), output.status));
-        return Ok(None);
     }
-    Ok(Some(String::from_utf8_lossy(&output.stdout).into_owned()))
+    Ok(output.status.success())
 }
 
 /// The value of a git setting of the clone.

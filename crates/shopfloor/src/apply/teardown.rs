@@ -12,8 +12,10 @@ use shopfloor_core::ui::{Ui, printable};
 
 use super::setup::{StepAnswer, rel, run, setting};
 use crate::deed::{Deed, FileDeed};
+use crate::facts::answers::ask;
 use crate::facts::repository::Repository;
-use crate::plan::teardown::{commands, settings};
+use crate::plan::teardown::{commands, is_away, settings};
+use crate::step::SWEATFILE;
 
 /// What was done without a command, with `--json`.
 #[derive(Serialize)]
@@ -31,10 +33,16 @@ pub fn undo(ui: &Ui, env: &Env, repository: &Repository, deed: &Deed) -> Result<
                 true => ui.json(&StepAnswer { step: &deed.step, command: words.line(), exit: None }),
                 false => ui.line(format!("would run {}", printable(&words.line()))),
             }
-        } else if run(ui, env, &deed.step, &words)?.is_none() {
-            stays.push(format!("`{}` has to be run again", printable(&words.line())));
+            continue;
+        }
+        // One tool that is missing does not stop the others.
+        match run(ui, env, &deed.step, &words) {
+            Ok(true) => {}
+            Ok(false) => stays.push(format!("`{}` failed", printable(&words.line()))),
+            Err(failure) => stays.push(failure.to_string()),
         }
     }
+    stays.extend(blocks(env, deed));
     // The order in which git wrote them, backwards, leaves the file as it was.
     for (name, value) in settings(deed).collect::<Vec<_>>().into_iter().rev() {
         match setting(repository, name)? {
@@ -61,6 +69,21 @@ pub fn undo(ui: &Ui, env: &Env, repository: &Repository, deed: &Deed) -> Result<
         stays.push(format!("the overlay {} has files", printable(overlay)));
     }
     Ok(stays)
+}
+
+/// What keeps a deed although no command failed: lines in `info/exclude` that the worktrees of agents need, and a root that
+/// was made only in part.
+fn blocks(env: &Env, deed: &Deed) -> Vec<String> {
+    let half = deed.root.iter().map(Path::new).filter(|root| root.exists() && !root.join("config.toml").exists());
+    let mut found: Vec<String> =
+        half.map(|root| format!("{} was made only in part; remove it", printable(&root.to_string_lossy()))).collect();
+    if deed.step == SWEATFILE {
+        let agents = ask(env, &["worktree-spawn", "list"]).map(|answer| answer.records).unwrap_or_default();
+        let names = agents.iter().filter(|agent| agent["managed"] == true && agent["kind"] != "root");
+        let names = names.filter_map(|agent| agent["id"].as_str());
+        found.extend(names.map(|id| format!("there is an agent {}; `shopfloor done` removes it", printable(id))));
+    }
+    found
 }
 
 /// Says what was done without a command, or in a dry run what would be.
@@ -110,6 +133,5 @@ fn remove_empty_parents(root: &Root, path: &RelPath) {
 
 /// Whether an overlay holds files that a person may want, or may hold some on a disk that is away.
 fn has_content(overlay: &Path) -> bool {
-    let is_away = !overlay.exists() && !overlay.parent().is_some_and(Path::exists);
-    is_away || fs::list(overlay).unwrap_or_default().iter().any(|name| name != ".overlay-sync")
+    is_away(overlay) || fs::list(overlay).unwrap_or_default().iter().any(|name| name != ".overlay-sync")
 }

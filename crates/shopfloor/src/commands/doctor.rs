@@ -49,25 +49,25 @@ pub fn run(ui: &Ui, env: &Env, args: Args) -> Result<Exit> {
     }
     let answers = map_parallel(&TOOLS, |tool| (ask(&env, &[*tool, "doctor"]), version(&env, tool)));
     let mut is_well = true;
-    let mut first_version = None;
     let record = Record::load(&record_file(&repository.repo.common_dir))?;
     for (tool, (answer, version)) in TOOLS.iter().zip(answers) {
-        let version = version.unwrap_or_else(|failure| failure.to_string());
-        let same = first_version.get_or_insert_with(|| version.clone());
-        let is_same = *same == version;
-        let fix = (!is_same).then(|| "install all tools together".to_owned());
-        is_well &= show(ui, &ToolFinding { tool, check: "version", ok: is_same, detail: version, fix });
-        match answer {
-            Ok(answer) => {
-                is_well &= show_all(ui, tool, &answer);
-                is_well &= show_hooks(ui, &env, tool, &record)?;
+        let answer = match (answer, version) {
+            (Ok(answer), Ok(version)) => {
+                // A program of this name may be another one.
+                let is_same = version == format!("{tool} {}", env!("CARGO_PKG_VERSION"));
+                let fix = (!is_same).then(|| "install all tools together".to_owned());
+                is_well &= show(ui, &ToolFinding { tool, check: "version", ok: is_same, detail: version, fix });
+                answer
             }
-            Err(failure) => {
+            (Err(failure), _) | (_, Err(failure)) => {
                 let finding =
                     ToolFinding { tool, check: "installed", ok: false, detail: failure.to_string(), fix: None };
                 is_well &= show(ui, &finding);
+                continue;
             }
-        }
+        };
+        is_well &= show_all(ui, tool, &answer);
+        is_well &= show_hooks(ui, &env, tool, &record)?;
     }
     Ok(if is_well { Exit::Done } else { Exit::No })
 }
@@ -75,14 +75,25 @@ pub fn run(ui: &Ui, env: &Env, args: Args) -> Result<Exit> {
 /// The version that a tool prints.
 fn version(env: &Env, tool: &str) -> Result<String> {
     let output = command(env, &[tool.to_owned(), "--version".to_owned()])?.capture()?;
-    let text = String::from_utf8_lossy(&output.stdout).trim().to_owned();
-    Ok(text.rsplit(' ').next().unwrap_or_default().to_owned())
+    Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned())
 }
 
 fn show_all(ui: &Ui, tool: &str, answer: &Answer) -> bool {
     let text = |record: &Value, key: &str| record.get(key).and_then(Value::as_str).map(str::to_owned);
     let mut is_well = true;
+    // Somebody who wants no ledger has nothing to mend.
+    let set_up = ["driver", "attribute", "pre-push", "post-merge", "post-rewrite"];
+    let is_set_up = |record: &Value| record["check"].as_str().is_some_and(|check| set_up.contains(&check));
+    let has_none = answer.records.iter().filter(|record| is_set_up(record)).all(|record| record["ok"] == false);
+    let is_declined = tool == "ledger-synth" && has_none;
+    if is_declined {
+        let detail = "not set up in this repository".to_owned();
+        show(ui, &ToolFinding { tool, check: "state", ok: true, detail, fix: None });
+    }
     for record in answer.records.iter().filter(|record| record.get("check").is_some()) {
+        if is_declined && is_set_up(record) {
+            continue;
+        }
         let check = text(record, "check").unwrap_or_default();
         let (detail, fix) = (text(record, "detail").unwrap_or_default(), text(record, "fix"));
         is_well &= show(ui, &ToolFinding { tool, check: &check, ok: record["ok"] == true, detail, fix });

@@ -1,5 +1,7 @@
 //! `go`: where a worktree is.
 
+use std::path::Path;
+
 use serde::Serialize;
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Failure, Result};
@@ -60,6 +62,10 @@ pub fn run(ui: &Ui, env: &Env, args: &Args) -> Result<Exit> {
             }
         }
     };
+    if !Path::new(&path).is_dir() {
+        return Err(Failure::new(Exit::No, "not_found", format!("{} is not there", printable(&path)))
+            .hint("`worktree-spawn doctor` tells what happened to it"));
+    }
     if ui.is_json() {
         ui.json(&PlaceAnswer { worktree: &path });
     } else {

@@ -69,6 +69,7 @@ pub fn run(ui: &Ui, env: &Env, args: &Args) -> Result<Exit> {
             false
         });
     }
+    ui.note("commit what `git status` shows; then `shopfloor new NAME` makes a worktree for an agent");
     Ok(if has_failed { Exit::No } else { Exit::Done })
 }
 

@@ -42,6 +42,8 @@ const POSIX: &str = r#"shopfloor() {
             *) shopfloor_verb=${shopfloor_verb:-$shopfloor_word} ;;
         esac
     done
+    # Where the answer is read by a program, it is the path.
+    [ -t 1 ] || [ "$shopfloor_verb" != go ] || shopfloor_verb=
     case "$shopfloor_verb" in
         go)
             shopfloor_dir=$(SHOPFLOOR_FUNCTION=1 command shopfloor "$@") && cd -- "$shopfloor_dir" ;;
@@ -75,6 +77,10 @@ const FISH: &str = r#"function shopfloor
             case '*'
                 set -q verb[1]; or set verb $word
         end
+    end
+    # Where the answer is read by a program, it is the path.
+    if test "$verb" = go; and not isatty stdout
+        set verb
     end
     switch "$verb"
         case go

@@ -82,7 +82,7 @@ pub fn run(ui: &Ui, env: &Env, args: &Args) -> Result<Exit> {
             }
             last = shown;
         }
-        if ui.is_unheard() {
+        if ui.is_unheard() || !ui.is_taken(Duration::from_millis(1)) {
             return Ok(Exit::Done);
         }
         thread::sleep(POLL);

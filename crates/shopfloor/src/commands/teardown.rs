@@ -32,11 +32,13 @@ pub fn run(ui: &Ui, env: &Env, _: &Args) -> Result<Exit> {
     let here = env.at(&repository.main)?;
     let file = record_file(&repository.repo.common_dir);
     if ui.is_dry() {
+        let mut is_whole = true;
         for deed in Record::load(&file)?.deeds.iter().rev() {
             let stays = undo(ui, &here, &repository, deed)?;
+            is_whole &= stays.is_empty();
             report(ui, deed, &stays);
         }
-        return Ok(Exit::Done);
+        return Ok(if is_whole { Exit::Done } else { Exit::No });
     }
     let _lock = Lock::take(&lock_file(&repository.repo.common_dir))?;
     let mut record = Record::load(&file)?;

@@ -29,7 +29,7 @@ impl Answer {
 pub fn program(env: &Env, name: &str) -> Result<PathBuf> {
     proc::find(env, name).ok_or_else(|| {
         Failure::new(Exit::Failed, "missing_program", format!("{name} is not on the PATH"))
-            .hint("install all tools together: see \"Installing\" in the README")
+            .hint("install all tools together, with `cargo xtask install`")
     })
 }
 

@@ -32,6 +32,8 @@ pub struct Surroundings {
     pub worktrees: Vec<String>,
     /// Worktrees that no command line of ours can name.
     pub odd: Vec<String>,
+    /// Worktrees with local files of their own, each with the first of these files.
+    pub differing: Vec<(String, String)>,
     /// The tools whose git hooks are installed.
     pub hooked: Vec<&'static str>,
     /// Whether git runs hooks from a directory of this repository.
@@ -63,6 +65,7 @@ pub fn read(env: &Env, repository: &Repository) -> Result<Surroundings> {
         }
     }
     read_local_files(repository, &mut found)?;
+    leave_out_differing(repository, &mut found);
     for record in ask(env, &["sweatfile-apply", "approvals"])?.records {
         let path = record["path"].as_str().filter(|_| record["status"] == "required");
         found.unapproved.extend(path.map(str::to_owned));
@@ -80,6 +83,22 @@ pub fn read(env: &Env, repository: &Repository) -> Result<Surroundings> {
     found.has_ledger = is_good("driver") && is_good("attribute") && has_hooks;
     found.has_root = ask(env, &["worker-ctl", "status"])?.status.success();
     Ok(found)
+}
+
+/// Leaves out worktrees whose local files differ from those of the main checkout: attaching them would replace theirs.
+fn leave_out_differing(repository: &Repository, found: &mut Surroundings) {
+    let read = |top: &Path, file: &String| std::fs::read(top.join(file)).ok();
+    let own = |worktree: &String| {
+        let differs = |file: &&String| {
+            let theirs = read(Path::new(worktree), file);
+            theirs.is_some() && theirs != read(&repository.main, file)
+        };
+        found.local_files.iter().find(differs).cloned()
+    };
+    let differing: Vec<_> =
+        found.worktrees.iter().filter_map(|worktree| Some((worktree.clone(), own(worktree)?))).collect();
+    found.worktrees.retain(|worktree| differing.iter().all(|(other, _)| other != worktree));
+    found.differing = differing;
 }
 
 /// Sorts the local files by whether git ignores them.

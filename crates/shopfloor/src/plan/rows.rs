@@ -47,13 +47,15 @@ pub fn rows(overview: &Overview) -> Vec<Row> {
 
 fn agent_row(record: &Value) -> Row {
     let alive = text(record, "alive").unwrap_or_default();
+    // Its command ended with another code than 0, or with a signal.
+    let has_failed = record["exit"].is_object() && record["exit"]["code"] != 0;
     Row {
         name: text(record, "name").or_else(|| text(record, "id")).unwrap_or_default(),
         id: text(record, "id").unwrap_or_default(),
         kind: text(record, "kind").unwrap_or_default(),
         worktree: text(record, "worktree").unwrap_or_default(),
         branch: text(record, "branch"),
-        waits_for: (alive == "died" || record["error"].is_string()).then_some("look"),
+        waits_for: (alive == "died" || has_failed || record["error"].is_string()).then_some("look"),
         alive,
         dirty: record["dirty"].as_bool(),
         stat: record.get("stat").cloned(),
@@ -112,7 +114,7 @@ fn text(record: &Value, key: &str) -> Option<String> {
 pub fn named<'r>(rows: &'r [Row], name: &str) -> Vec<&'r Row> {
     // The id of a worker is its name, and comes no sooner than other names.
     let fits: [&dyn Fn(&Row) -> bool; 3] =
-        [&|row| row.id == name && row.kind != POOL, &|row| row.name == name, &|row| {
+        [&|row| row.id == name && ![POOL, "root"].contains(&row.kind.as_str()), &|row| row.name == name, &|row| {
             row.branch.as_deref() == Some(name) || row.worktree.rsplit('/').next() == Some(name)
         }];
     for fit in fits {

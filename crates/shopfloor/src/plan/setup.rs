@@ -26,7 +26,15 @@ pub fn notes(found: &Surroundings) -> Vec<String> {
         notes.push(format!("{file} is not approved; read it, then run `sweatfile-apply approve`"));
     }
     if !found.has_own_hooks {
-        notes.push("git runs hooks from a directory that other repositories share, so none are installed".to_owned());
+        notes.push(
+            "git runs hooks from a directory that other repositories share, so no hooks and no ledger are set up"
+                .to_owned(),
+        );
+    }
+    for (worktree, file) in found.differing.iter().filter(|_| !found.is_attached) {
+        notes.push(format!(
+            "{worktree} has a {file} of its own, so it is not attached; `overlay-sync attach` merges the two"
+        ));
     }
     for file in &found.odd {
         notes.push(format!("{file} is left out: its name is not UTF-8"));
@@ -66,7 +74,8 @@ fn overlay(found: &Surroundings) -> Option<Step> {
 }
 
 fn ledger(found: &Surroundings) -> Option<Step> {
-    if found.has_ledger {
+    // Its command installs hooks as well.
+    if found.has_ledger || !found.has_own_hooks {
         return None;
     }
     let has_claude = found.agents.contains(&"claude");
@@ -78,8 +87,7 @@ fn ledger(found: &Surroundings) -> Option<Step> {
     step.files.extend([".claude/settings.json", SKILL].into_iter().filter(|_| has_claude));
     step.settings = &LEDGER_SETTINGS;
     // Hooks that were there before are not this step's.
-    let is_ours = !found.hooked.contains(&"ledger-synth") && found.has_own_hooks;
-    step.hooks = Some("ledger-synth").filter(|_| is_ours);
+    step.hooks = Some("ledger-synth").filter(|tool| !found.hooked.contains(tool));
     Some(step)
 }
 

@@ -18,7 +18,9 @@ pub fn commands(deed: &Deed) -> Vec<CommandWords> {
     match deed.step.as_str() {
         // What it wrote into `info/exclude` for worktrees that are gone.
         SWEATFILE => all.push(CommandWords::new(&["sweatfile-apply", "doctor", "--repair", "--yes"])),
-        OVERLAY if deed.overlay.as_deref().is_some_and(is_there) => {
+        OVERLAY
+            if deed.overlay.as_deref().map(Path::new).is_some_and(|overlay| overlay.exists() || is_away(overlay)) =>
+        {
             all.push(CommandWords::new(&["overlay-sync", "detach"]));
         }
         WORKERS => {
@@ -30,10 +32,9 @@ pub fn commands(deed: &Deed) -> Vec<CommandWords> {
     all
 }
 
-/// Whether an overlay is there, or on a disk that is away.
-fn is_there(overlay: &str) -> bool {
-    let overlay = Path::new(overlay);
-    overlay.exists() || !overlay.parent().is_some_and(Path::exists)
+/// Whether an overlay is on a disk that is away, and not deleted: the directories far above it are missing too.
+pub fn is_away(overlay: &Path) -> bool {
+    !overlay.ancestors().take(4).any(Path::exists)
 }
 
 /// The git settings of a deed that are ours, with the values that we know.

@@ -85,7 +85,7 @@ fn check(env: &Env, worktree: &OpenWorktree) -> Vec<Finding<Repair>> {
         Ok(patterns) if patterns.is_empty() => Finding::good("excludes", "every line is used"),
         Ok(patterns) => Finding {
             fix: Some("`--repair` deletes them".to_owned()),
-            detail: format!("{} lines of info/exclude are used by no worktree", patterns.len()),
+            detail: format!("unused lines of info/exclude: {}", patterns.len()),
             repair: Some(Repair::ReleaseExcludes(patterns)),
             ..Finding::good("excludes", "")
         },

@@ -156,7 +156,13 @@ fn refuse_loss(site: &Site<'_>, workers: &[Worker]) -> Result<()> {
         |name: &str| OURS.contains(&name) || name.starts_with("state.json.bak") || name.starts_with(fs::RESERVED);
     let names = fs::list(root)?;
     if let Some(name) = names.iter().find(|name| !name.to_str().is_some_and(is_ours)) {
-        let why = format!("{} in it is not from worker-ctl", printable(&name.to_string_lossy()));
+        let shown = printable(&name.to_string_lossy());
+        if layout::config(&root.join(name)).exists() {
+            let why = format!("{shown} in it is another root");
+            return Err(refusal(site, &why)
+                .hint(format!("remove that one first: `worker-ctl --root {} deinit`", shell_word(&root.join(name)))));
+        }
+        let why = format!("{shown} in it is not from worker-ctl");
         return Err(refusal(site, &why).hint("move it away, then run the same command again"));
     }
     let is_known = |name: &str| workers.iter().any(|worker| layout::worktree(root, &worker.name).ends_with(name));

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::support::world::{Repo, TOOLS, World, text};
+use crate::support::world::{Repo, TOOLS, World, needs, text, write};
 
 fn app(w: &World) -> Repo<'_> {
     let app = w.repo("app");
@@ -83,6 +83,9 @@ fn go_finds_a_worktree_by_any_of_its_names() {
     let child = w.at(path.trim_end());
     assert_eq!(child.shopfloor(&["go"]).exit(0).stdout, format!("{}\n", app.path.display()));
     app.shopfloor(&["go", "nobody"]).exit(1).err_has("no worktree called nobody").err_has("shopfloor new NAME");
+    app.shopfloor(&["new", "lost"]).exit(0).any_out().any_err();
+    std::fs::remove_dir_all(app.path.join(".shopfloor/worktrees/lost")).unwrap();
+    app.shopfloor(&["go", "lost"]).exit(1).err_has("worktrees/lost is not there");
     app.spawn(&["subtree", "adam"]).exit(0).any_out().any_err();
     app.shopfloor(&["go", "adam"]).exit(1).err_has("adam could be main.adam or worker/adam");
     assert_eq!(app.shopfloor(&["go", "worker/adam"]).exit(0).stdout, adam);
@@ -92,21 +95,24 @@ fn go_finds_a_worktree_by_any_of_its_names() {
 fn the_shell_function_changes_the_directory() {
     let w = World::new();
     let app = app(&w);
-    app.shopfloor(&["new", "feat"]).exit(0).any_out().any_err();
+    // On a terminal it changes the directory; what reads its answer gets the path.
     let script = "eval \"$(shopfloor shell-init SHELL)\"; set -u
-        shopfloor -q go feat && basename \"$PWD\" && shopfloor done feat 2>/dev/null && basename \"$PWD\"
-        shopfloor go nobody 2>/dev/null; echo $?; shopfloor go --json";
-    for shell in ["bash", "zsh"]
-        .iter()
-        .filter(|shell| w.path("bin").exists() && std::path::Path::new("/bin").join(shell).exists())
-    {
-        let out = app.run(shell, &["-c", &script.replace("SHELL", shell)]).exit(0);
-        let lines: Vec<&str> = out.stdout.lines().collect();
-        assert_eq!(lines[..4], ["feat", "removed main.feat", "app", "1"], "{shell}: {out}");
-        assert!(lines[4].contains("\"worktree\""), "{out}");
+        shopfloor -q go feat; basename \"$PWD\" >> ~/SHELL; basename \"$(shopfloor go feat)\" >> ~/SHELL
+        shopfloor done feat; basename \"$PWD\" >> ~/SHELL; shopfloor go nobody; echo $? >> ~/SHELL; shopfloor\n";
+    let fish = "shopfloor shell-init fish | source
+        shopfloor -q go feat; basename \"$PWD\" >> ~/fish; basename (shopfloor go feat) >> ~/fish
+        shopfloor done feat; basename \"$PWD\" >> ~/fish; shopfloor go nobody; echo $status >> ~/fish\n";
+    for (shell, script) in [("bash", script), ("zsh", script), ("fish", fish)] {
+        if shell != "bash" && !needs(shell) {
+            continue;
+        }
         app.shopfloor(&["new", "feat"]).exit(0).any_out().any_err();
+        write(&w.home("script"), &script.replace("SHELL", shell));
+        let out = app.on_terminal(&format!("{shell} ~/script"), "").any_status();
+        let lines = w.at(w.home("")).read(shell);
+        assert_eq!(lines.lines().collect::<Vec<_>>(), ["feat", "feat", "app", "1"], "{shell}: {out}");
+        assert!(out.stdout.contains("removed main.feat"), "{shell}: {out}");
     }
-    app.shopfloor(&["shell-init", "fish"]).exit(0).out_has("function shopfloor");
 }
 
 #[test]
@@ -184,5 +190,10 @@ fn doctor_shows_what_all_doctors_find() {
     w.program("overlay-sync", "exit 101");
     app.shopfloor(&["doctor"]).exit(1).out_has("wrong  overlay-sync     state: it ended with exit status 101");
     w.program("worker-ctl", "echo worker-ctl 9.9.9");
-    app.shopfloor(&["doctor"]).exit(1).out_has("wrong  worker-ctl       version: 9.9.9; install all tools together");
+    app.shopfloor(&["doctor"]).exit(1).out_has("wrong  worker-ctl       version: worker-ctl 9.9.9; install all");
+    std::fs::remove_file(w.path("bin/worker-ctl")).unwrap();
+    app.shopfloor(&["doctor"]).exit(1).out_has("installed: worker-ctl is not on the PATH");
+    // Somebody who wants no ledger has nothing to mend.
+    let other = w.repo("other");
+    other.shopfloor(&["doctor"]).exit(1).out_has("ok     ledger-synth     state: not set up in this repository");
 }

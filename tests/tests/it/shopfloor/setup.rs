@@ -221,7 +221,7 @@ fn what_others_made_is_neither_approved_nor_removed() {
     app.git(&["config", "core.hooksPath", w.home("shared").to_str().unwrap()]);
     let out = app.shopfloor(&["setup", "-n"]).exit(0);
     out.err_has("other repositories share");
-    assert!(!out.stdout.contains("hook install"), "{out}");
+    assert!(!out.stdout.contains("hook install") && !out.stdout.contains("ledger-synth"), "{out}");
 }
 
 /// The record is a file that agents may be able to write.
@@ -239,4 +239,35 @@ fn no_command_of_the_record_is_run() {
     app.write(".git/shopfloor/setup.json", &hostile);
     app.shopfloor(&["teardown"]).exit(1).any_out().err_has("notes in it is not from worker-ctl");
     assert!(w.home("theirs/notes").exists() && !app.has("hook") && w.home("workers").exists());
+}
+
+/// A worktree that has a file of its own keeps it.
+#[test]
+fn a_worktree_with_files_of_its_own_is_left_out_and_named() {
+    let w = World::new();
+    let app = app(&w);
+    let (same, other) = (app.worktree("same"), app.worktree("other"));
+    same.write(".env", "A=1\n");
+    other.write(".env", "A=other\n");
+    let out = app.shopfloor(&["setup", "--yes"]).exit(0);
+    out.err_has("other has a .env of its own, so it is not attached");
+    assert!(out.stdout.contains(&format!("attach {} {}\n", app.path.display(), same.path.display())), "{out}");
+    assert_eq!((other.read(".env"), same.read(".env")), ("A=other\n".into(), "A=1\n".into()));
+}
+
+/// As long as an agent has a worktree, git has to ignore what the tools put there.
+#[test]
+fn a_teardown_waits_for_the_worktrees_of_agents() {
+    let w = World::new();
+    let app = w.repo("app");
+    let before = told(&app);
+    app.shopfloor(&["setup", "--yes"]).exit(0).any_out().any_err();
+    app.git(&["add", "-A"]);
+    app.git(&["commit", "-q", "-m", "setup"]);
+    app.shopfloor(&["new", "feat"]).exit(0).any_out().any_err();
+    app.shopfloor(&["teardown", "-n"]).exit(1).any_out().err_has("there is an agent main.feat");
+    app.shopfloor(&["teardown"]).exit(1).any_out().err_has("there is an agent main.feat; `shopfloor done` removes it");
+    app.shopfloor(&["done", "feat"]).exit(0).any_out().any_err();
+    app.shopfloor(&["teardown"]).exit(0).any_out().any_err();
+    assert_eq!(told(&app), before);
 }

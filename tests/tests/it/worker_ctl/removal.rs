@@ -205,6 +205,9 @@ fn deinit_removes_a_root_and_nothing_that_is_somebodys() {
         refused(why);
         std::fs::remove_dir_all(root.path.join(dir)).unwrap();
     }
+    root.write("other/config.toml", "");
+    refused("other in it is another root");
+    std::fs::remove_dir_all(root.path.join("other")).unwrap();
     root.git(&["update-ref", "refs/heads/keep", "refs/remotes/origin/main"]);
     refused("its clone keeps refs/heads/keep");
     root.git(&["update-ref", "-d", "refs/heads/keep"]);
