@@ -2,11 +2,13 @@
 
 use shopfloor_core::args::Common;
 use shopfloor_core::env::Env;
-use shopfloor_core::error::{Exit, Result};
+use shopfloor_core::error::{Exit, Failure, Result};
+use shopfloor_core::text::printable;
 
 use crate::commands::pass_on;
 use crate::commands::shell_init::FUNCTION;
-use crate::facts::repository;
+use crate::facts::{overview, repository};
+use crate::plan::rows::{POOL, named, rows};
 
 /// Remove the worktrees of agents whose work is done
 ///
@@ -20,11 +22,28 @@ pub struct Args {
 }
 
 pub fn run(env: &Env, common: &Common, args: &Args) -> Result<Exit> {
-    let words = ["remove", "--"].map(str::to_owned).into_iter().chain(args.names.iter().cloned());
+    let main = repository::find(env)?.main;
+    let rows = rows(&overview::places(&env.at(&main)?)?);
+    let mut words = ["remove", "--"].map(str::to_owned).to_vec();
+    for name in &args.names {
+        words.push(match &named(&rows, name)[..] {
+            [row] if row.kind == POOL => {
+                let name = printable(&row.name);
+                return Err(Failure::new(Exit::No, "not_an_agent", format!("{name} is a worker of worker-ctl")).hint(
+                    format!(
+                        "give up its task with `worker-ctl reset {name}`, or remove it with `worker-ctl nuke {name}`"
+                    ),
+                ));
+            }
+            [row] => row.id.clone(),
+            // worktree-spawn says what is wrong with the name.
+            _ => name.clone(),
+        });
+    }
     // The shell function leaves a directory that is gone; without it, a shell would be left in one.
     let there = match env.var(FUNCTION) {
-        Some(_) => &env.at(&repository::find(env)?.main)?,
+        Some(_) => &env.at(&main)?,
         None => env,
     };
-    pass_on(there, common, "worktree-spawn", words.collect())
+    pass_on(there, common, "worktree-spawn", words)
 }

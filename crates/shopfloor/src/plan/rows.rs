@@ -8,7 +8,7 @@ use serde_json::Value;
 use crate::facts::overview::Overview;
 
 /// The kind of worker-ctl's workers.
-const POOL: &str = "pool";
+pub const POOL: &str = "pool";
 
 /// What all tools say about one agent or worker and its worktree. The keys are a promise.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
@@ -109,14 +109,20 @@ fn text(record: &Value, key: &str) -> Option<String> {
     record.get(key)?.as_str().map(str::to_owned)
 }
 
-/// The row of this name: an agent's or worker's name or id, a branch, or the last part of a path. All rows that fit, if
-/// none fits better.
+/// The row of this name: an agent's or worker's name or id, a branch, or the last part of a path; else the name that
+/// `new` made of it. All rows that fit, if none fits better.
 pub fn named<'r>(rows: &'r [Row], name: &str) -> Vec<&'r Row> {
-    // The id of a worker is its name, and comes no sooner than other names.
-    let fits: [&dyn Fn(&Row) -> bool; 3] =
-        [&|row| row.id == name && ![POOL, "root"].contains(&row.kind.as_str()), &|row| row.name == name, &|row| {
-            row.branch.as_deref() == Some(name) || row.worktree.rsplit('/').next() == Some(name)
-        }];
+    // `new` turns blanks and signs into dashes.
+    let words = name.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
+    let dashed = words.collect::<Vec<_>>().join("-").to_lowercase();
+    let is_below = |row: &Row| row.worktree.rsplit('/').next() == Some(name);
+    // The id of a worker or a main checkout is its name, and comes no sooner than other names.
+    let fits: [&dyn Fn(&Row) -> bool; 4] = [
+        &|row| row.id == name && ![POOL, "root"].contains(&row.kind.as_str()),
+        &|row| row.name == name,
+        &|row| row.branch.as_deref() == Some(name) || is_below(row),
+        &|row| row.name == dashed,
+    ];
     for fit in fits {
         let mut found: Vec<&Row> = rows.iter().filter(|row| fit(row)).collect();
         found.dedup_by(|a, b| a.worktree == b.worktree);

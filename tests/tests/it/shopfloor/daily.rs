@@ -79,6 +79,11 @@ fn go_finds_a_worktree_by_any_of_its_names() {
     for name in ["adam", "worker/adam"] {
         assert_eq!(app.shopfloor(&["go", name]).exit(0).stdout, adam);
     }
+    // The name that was given to `new`, too.
+    let spaced = app.shopfloor(&["new", "With space"]).exit(0).any_err().stdout.clone();
+    assert_eq!(app.shopfloor(&["go", "With space"]).exit(0).stdout, spaced);
+    app.shopfloor(&["done", "With space"]).exit(0).any_err().out_has("removed main.with-space");
+    app.shopfloor(&["done", "adam"]).exit(1).err_has("adam is a worker of worker-ctl").err_has("worker-ctl nuke adam");
     // From everywhere in the repository.
     let child = w.at(path.trim_end());
     assert_eq!(child.shopfloor(&["go"]).exit(0).stdout, format!("{}\n", app.path.display()));
