@@ -1,21 +1,18 @@
 //! Takes back what a set-up did: what nobody has changed since goes, and the rest is named and stays.
 
-use std::path::Path;
-
 use serde::Serialize;
 use shopfloor_core::env::Env;
 use shopfloor_core::error::Result;
-use shopfloor_core::fs::{self, Content, Root, Staging};
+use shopfloor_core::fs::{Content, Root, Staging};
 use shopfloor_core::hash::Digest;
 use shopfloor_core::path::RelPath;
 use shopfloor_core::ui::{Ui, printable};
 
 use super::setup::{StepAnswer, rel, run, setting};
 use crate::deed::{Deed, FileDeed};
-use crate::facts::answers::ask;
+use crate::facts::remains;
 use crate::facts::repository::Repository;
-use crate::plan::teardown::{commands, is_away, settings};
-use crate::step::SWEATFILE;
+use crate::plan::teardown::{blocks, commands, settings};
 
 /// What was done without a command, with `--json`.
 #[derive(Serialize)]
@@ -27,7 +24,7 @@ struct DidAnswer<'a> {
 /// Takes a deed back, or in a dry run says how. Returns what stays and why, a line each; nothing if the deed is undone.
 pub fn undo(ui: &Ui, env: &Env, repository: &Repository, deed: &Deed) -> Result<Vec<String>> {
     let mut stays = Vec::new();
-    for words in commands(deed) {
+    for words in commands(deed, &remains::read(env, deed)) {
         if ui.is_dry() {
             match ui.is_json() {
                 true => ui.json(&StepAnswer { step: &deed.step, command: words.line(), exit: None }),
@@ -42,7 +39,6 @@ pub fn undo(ui: &Ui, env: &Env, repository: &Repository, deed: &Deed) -> Result<
             Err(failure) => stays.push(failure.to_string()),
         }
     }
-    stays.extend(blocks(env, deed));
     // The order in which git wrote them, backwards, leaves the file as it was.
     for (name, value) in settings(deed).collect::<Vec<_>>().into_iter().rev() {
         match setting(repository, name)? {
@@ -65,25 +61,9 @@ pub fn undo(ui: &Ui, env: &Env, repository: &Repository, deed: &Deed) -> Result<
     for file in deed.files.iter().rev() {
         stays.extend(put_back(ui, repository, &root, deed, file)?);
     }
-    if let Some(overlay) = deed.overlay.as_deref().filter(|overlay| has_content(Path::new(overlay))) {
-        stays.push(format!("the overlay {} has files", printable(overlay)));
-    }
+    // Its commands may have changed what is left.
+    stays.extend(blocks(deed, &remains::read(env, deed)));
     Ok(stays)
-}
-
-/// What keeps a deed although no command failed: lines in `info/exclude` that the worktrees of agents need, and a root that
-/// was made only in part.
-fn blocks(env: &Env, deed: &Deed) -> Vec<String> {
-    let half = deed.root.iter().map(Path::new).filter(|root| root.exists() && !root.join("config.toml").exists());
-    let mut found: Vec<String> =
-        half.map(|root| format!("{} was made only in part; remove it", printable(&root.to_string_lossy()))).collect();
-    if deed.step == SWEATFILE {
-        let agents = ask(env, &["worktree-spawn", "list"]).map(|answer| answer.records).unwrap_or_default();
-        let names = agents.iter().filter(|agent| agent["managed"] == true && agent["kind"] != "root");
-        let names = names.filter_map(|agent| agent["id"].as_str());
-        found.extend(names.map(|id| format!("there is an agent {}; `shopfloor done` removes it", printable(id))));
-    }
-    found
 }
 
 /// Says what was done without a command, or in a dry run what would be.
@@ -129,9 +109,4 @@ fn remove_empty_parents(root: &Root, path: &RelPath) {
     while let Some(empty) = dir.filter(|dir| root.remove_empty_dir(dir).unwrap_or(false)) {
         dir = empty.parent();
     }
-}
-
-/// Whether an overlay holds files that a person may want, or may hold some on a disk that is away.
-fn has_content(overlay: &Path) -> bool {
-    is_away(overlay) || fs::list(overlay).unwrap_or_default().iter().any(|name| name != ".overlay-sync")
 }

@@ -2,5 +2,6 @@
 
 pub mod answers;
 pub mod overview;
+pub mod remains;
 pub mod repository;
 pub mod surroundings;
