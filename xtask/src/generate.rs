@@ -13,11 +13,11 @@ use crate::run::project;
 
 /// The shells that are told how to complete, each with the directory in which it looks for that, below the prefix of an
 /// installation.
-const SHELLS: [(&dyn EnvCompleter, &str); 3] = [
-    (&Bash, "share/bash-completion/completions"),
-    (&Zsh, "share/zsh/site-functions"),
-    (&Fish, "share/fish/vendor_completions.d"),
-];
+const SHELLS: [(&dyn EnvCompleter, &str); 3] =
+    [(&Bash, "share/bash-completion/completions"), (&Zsh, ZSH), (&Fish, "share/fish/vendor_completions.d")];
+
+/// Where zsh looks below /usr/local.
+pub const ZSH: &str = "share/zsh/site-functions";
 
 /// The command lines, by tool.
 fn commands() -> Vec<Command> {

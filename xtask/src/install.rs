@@ -6,24 +6,38 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result};
 
 use crate::generate;
-use crate::run::{TOOLS, build};
+use crate::generate::ZSH;
+use crate::run::{TOOLS, build, find};
 
 pub fn run(prefix: &str) -> Result<()> {
     let prefix = absolute(prefix)?;
-    let built = build(true)?;
-    for tool in TOOLS {
-        let binary = fs::read(built.join(tool)).with_context(|| format!("cannot read the built {tool}"))?;
-        put(&prefix.join("bin").join(tool), &binary, 0o755)?;
-    }
-    for (path, bytes) in texts() {
-        put(&prefix.join(path), &bytes, 0o644)?;
+    for path in put_all(&build(true)?, &prefix)? {
+        println!("{}", path.display());
     }
     let bin = prefix.join("bin");
     let on_path = std::env::var_os("PATH").is_some_and(|path| std::env::split_paths(&path).any(|dir| dir == bin));
     if !on_path {
         println!("add {} to your PATH", bin.display());
     }
+    if find("zsh").is_some() && !prefix.starts_with("/usr") {
+        println!("for zsh, add `fpath+=({})` to .zshrc, above compinit", prefix.join(ZSH).display());
+    }
     Ok(())
+}
+
+/// Puts the built binaries and all texts below the prefix. Returns the paths.
+pub fn put_all(built: &Path, prefix: &Path) -> Result<Vec<PathBuf>> {
+    let mut paths = Vec::new();
+    for tool in TOOLS {
+        let binary = fs::read(built.join(tool)).with_context(|| format!("cannot read the built {tool}"))?;
+        paths.push(prefix.join("bin").join(tool));
+        put(&prefix.join("bin").join(tool), &binary, 0o755)?;
+    }
+    for (path, bytes) in texts() {
+        put(&prefix.join(&path), &bytes, 0o644)?;
+        paths.push(prefix.join(path));
+    }
+    Ok(paths)
 }
 
 /// Deletes every file that `run` writes. Directories stay: others may use them.
@@ -64,6 +78,5 @@ fn put(path: &Path, bytes: &[u8], mode: u32) -> Result<()> {
     std::io::Write::write_all(&mut file, bytes)?;
     file.as_file().set_permissions(fs::Permissions::from_mode(mode))?;
     file.persist(path).with_context(|| format!("cannot replace {}", path.display()))?;
-    println!("{}", path.display());
     Ok(())
 }

@@ -4,12 +4,14 @@ mod agents;
 mod bench;
 mod ci;
 mod demo;
+mod dist;
 mod faults;
 mod generate;
 mod habits;
 mod install;
 mod kills;
 mod races;
+mod registry;
 mod rooms;
 mod run;
 mod stage;
@@ -62,6 +64,8 @@ enum Chore {
         #[arg(long, value_name = "PREFIX", default_value = "~/.local")]
         prefix: String,
     },
+    /// Build a tarball and a Debian package
+    Dist(dist::Args),
     /// Measure the tools against other programs, and print a Markdown table
     Bench(bench::Args),
     /// Try the agent programs themselves, against a model on loopback
@@ -85,6 +89,7 @@ fn main() -> ExitCode {
         Chore::Gen { check } => generate::run(check),
         Chore::Install { prefix } => install::run(&prefix),
         Chore::Uninstall { prefix } => install::undo(&prefix),
+        Chore::Dist(args) => dist::run(&args),
         Chore::Bench(args) => bench::run(&args),
         Chore::Agents(args) => agents::run(&args),
         Chore::Tidy => tidy::run(),
