@@ -91,7 +91,7 @@ fn tarball(dist: &Path, tree: &Path) -> Result<PathBuf> {
 
 /// The Debian package, as `crates/shopfloor/Cargo.toml` describes it.
 fn deb(dist: &Path) -> Result<PathBuf> {
-    let cargo_deb = registry::program("cargo-deb", CARGO_DEB)?;
+    let cargo_deb = registry::program("cargo-deb", CARGO_DEB, "")?;
     let args = ["--package", "shopfloor", "--no-build", "--no-strip", "--quiet", "--output"];
     let output = Command::new(cargo_deb).args(args).arg(dist).current_dir(project()).output();
     let output = output.context("cannot run cargo-deb")?;

@@ -14,6 +14,7 @@ mod races;
 mod registry;
 mod rooms;
 mod run;
+mod site;
 mod stage;
 mod test;
 mod tidy;
@@ -64,6 +65,8 @@ enum Chore {
         #[arg(long, value_name = "PREFIX", default_value = "~/.local")]
         prefix: String,
     },
+    /// Build the site: the same Markdown, as pages below target/site
+    Docs(site::Args),
     /// Build a tarball and a Debian package
     Dist(dist::Args),
     /// Measure the tools against other programs, and print a Markdown table
@@ -89,6 +92,7 @@ fn main() -> ExitCode {
         Chore::Gen { check } => generate::run(check),
         Chore::Install { prefix } => install::run(&prefix),
         Chore::Uninstall { prefix } => install::undo(&prefix),
+        Chore::Docs(args) => site::run(&args),
         Chore::Dist(args) => dist::run(&args),
         Chore::Bench(args) => bench::run(&args),
         Chore::Agents(args) => agents::run(&args),

@@ -6,8 +6,9 @@ use anyhow::Result;
 
 use crate::run::{cargo, find, target_dir};
 
-/// The path of a program from the registry: the one on the PATH, or one that is built once, below the target directory.
-pub fn program(name: &str, version: &str) -> Result<PathBuf> {
+/// The path of a program from the registry: the one on the PATH, or one that is built once, below the target directory
+/// with these features.
+pub fn program(name: &str, version: &str, features: &str) -> Result<PathBuf> {
     if let Some(path) = find(name) {
         return Ok(path);
     }
@@ -16,9 +17,8 @@ pub fn program(name: &str, version: &str) -> Result<PathBuf> {
     if !path.is_file() {
         let root = root.to_string_lossy();
         // Built without optimisation, because it runs for a second and the build takes a minute.
-        let args =
-            ["install", name, "--version", version, "--root", &root, "--locked", "--no-default-features", "--debug"];
-        cargo(&args)?;
+        let how = ["--locked", "--debug", "--no-default-features", "--features", features];
+        cargo(&[&["install", name, "--version", version, "--root", &root], &how[..]].concat())?;
     }
     Ok(path)
 }
