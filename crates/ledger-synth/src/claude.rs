@@ -113,29 +113,7 @@ fn with_hooks(text: &str) -> Result<String, String> {
 }
 
 /// The skill, as Claude Code reads it.
-const SKILL: &str = r#"---
-name: synthesize-ledgers
-description: Merge the session events of all agents into current.md. Use when asked to "synthesize ledgers", "merge ledgers", or when current.md is stale.
----
-
-# Synthesize ledgers
-
-Agents leave events in `thoughts/shared/handoffs/events/`; `current.md` beside it is generated from them and never
-edited by hand.
-
-1. Show what would be merged: `ledger-synth --dry-run`, and `ledger-synth conflicts` for what agents disagree on.
-2. Tell the user which events and which changes there are, and ask whether to go on.
-3. Synthesize: `ledger-synth --no-confirm`. Read `current.md` afterwards.
-4. Ask whether to archive the events that were merged; if so: `ledger-synth archive`.
-5. Ask whether to commit; if so: `ledger-synth --no-confirm --commit`.
-
-To write down what you did yourself, never edit `current.md`; add an event:
-
-    ledger-synth add --now 'What comes next' --done 'What was done' --decision key='what was decided' \
-      --question 'What is open' --checkpoint 5:validated --synth
-
-During a session, `ledger-synth add --draft --done '...'` keeps it for the session's end.
-"#;
+const SKILL: &str = include_str!("../../../skills/synthesize-ledgers/SKILL.md");
 
 #[cfg(test)]
 mod tests {

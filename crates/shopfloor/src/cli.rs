@@ -6,7 +6,7 @@ use shopfloor_core::args::{self, CommandLine, Common, CompletedArgument, EXIT_CO
 use shopfloor_core::env::Env;
 use shopfloor_core::error::Result;
 
-use crate::commands::{doctor, done, go, new, setup, shell_init, status, teardown};
+use crate::commands::{doctor, done, go, new, setup, shell_init, skills, status, teardown};
 use crate::facts::{overview, repository};
 use crate::plan::rows::rows;
 
@@ -38,6 +38,7 @@ pub enum Command {
     New(new::Args),
     Go(go::Args),
     Done(done::Args),
+    Skills(skills::Args),
     ShellInit(shell_init::Args),
 }
 

@@ -7,7 +7,7 @@
 //! - `apply`: runs the steps of a set-up, and takes them back
 //! - `plan`: which steps a repository needs, and what the rows of `status` say
 //! - `facts`: what is there, and what the tools answer
-//! - nouns: `step`, `deed`, `tool`
+//! - nouns: `step`, `deed`, `skill`, `tool`
 
 mod cli;
 mod commands;
@@ -17,6 +17,7 @@ mod facts;
 mod plan;
 
 mod deed;
+mod skill;
 mod step;
 mod tool;
 
@@ -42,6 +43,7 @@ fn run(ui: &Ui, env: &Env, cli: Cli) -> Result<Exit> {
         Command::New(args) => commands::new::run(env, &cli.common, &args),
         Command::Go(args) => commands::go::run(ui, env, &args),
         Command::Done(args) => commands::done::run(env, &cli.common, &args),
+        Command::Skills(args) => commands::skills::run(ui, env, &args),
         Command::ShellInit(args) => commands::shell_init::run(ui, env, &args),
     }
 }

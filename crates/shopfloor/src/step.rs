@@ -9,6 +9,7 @@ use shopfloor_core::text::shell_word;
 pub const SWEATFILE: &str = "sweatfile";
 pub const OVERLAY: &str = "overlay";
 pub const LEDGER: &str = "ledger";
+pub const SKILLS: &str = "skills";
 pub const WORKERS: &str = "workers";
 
 /// The git settings of the clone that `ledger-synth install` makes.

@@ -13,6 +13,11 @@ pub fn record_file(common_dir: &Path) -> PathBuf {
     common_dir.join("shopfloor/setup.json")
 }
 
+/// Where files are written before they are moved to their place.
+pub fn staging_dir(common_dir: &Path) -> PathBuf {
+    common_dir.join("shopfloor")
+}
+
 /// The lock that `setup` and `teardown` hold.
 pub fn lock_file(common_dir: &Path) -> PathBuf {
     common_dir.join("shopfloor/setup.lock")

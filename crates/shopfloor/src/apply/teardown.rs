@@ -13,6 +13,7 @@ use crate::deed::{Deed, FileDeed};
 use crate::facts::remains;
 use crate::facts::repository::Repository;
 use crate::plan::teardown::{blocks, commands, settings};
+use crate::tool::staging_dir;
 
 /// What was done without a command, with `--json`.
 #[derive(Serialize)]
@@ -90,7 +91,7 @@ fn put_back(ui: &Ui, repository: &Repository, root: &Root, deed: &Deed, file: &F
         return changed();
     };
     if !ui.is_dry() {
-        let staging = Staging::open(&repository.repo.common_dir.join("shopfloor"), root)?;
+        let staging = Staging::open(&staging_dir(&repository.repo.common_dir), root)?;
         let is_done = match &file.before {
             Some(text) => staging.file(root, &path, text.as_bytes(), Some(mode))?.swap(root, &path, &left)?,
             None => staging.remove(root, &path, &left)?,

@@ -6,6 +6,7 @@ pub mod go;
 pub mod new;
 pub mod setup;
 pub mod shell_init;
+pub mod skills;
 pub mod status;
 pub mod teardown;
 

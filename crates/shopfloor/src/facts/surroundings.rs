@@ -9,6 +9,7 @@ use shopfloor_core::proc;
 
 use super::answers::{ask, program};
 use super::repository::Repository;
+use crate::skill::SKILLS;
 use crate::tool::TOOLS;
 
 /// Files that a new worktree lacks, and that every agent needs.
@@ -40,6 +41,8 @@ pub struct Surroundings {
     pub has_own_hooks: bool,
     pub is_attached: bool,
     pub has_ledger: bool,
+    /// Whether the main checkout has every skill, in whatever version.
+    pub has_skills: bool,
     pub has_root: bool,
 }
 
@@ -55,6 +58,7 @@ pub fn read(env: &Env, repository: &Repository) -> Result<Surroundings> {
         agents: PROGRAMS.iter().map(|program| program.name).filter(is_there).collect(),
         has_tmux: is_there(&"tmux"),
         has_sweatfile: repository.main.join("sweatfile").symlink_metadata().is_ok(),
+        has_skills: SKILLS.iter().all(|skill| repository.main.join(skill.file).symlink_metadata().is_ok()),
         has_own_hooks: hooks.starts_with(&repository.repo.common_dir) || hooks.starts_with(&repository.main),
         ..Surroundings::default()
     };

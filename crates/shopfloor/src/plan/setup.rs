@@ -1,14 +1,15 @@
 //! Which steps a repository needs.
 
 use crate::facts::surroundings::Surroundings;
-use crate::step::{CommandWords, LEDGER, LEDGER_SETTINGS, OVERLAY, SWEATFILE, Step, WORKERS};
+use crate::skill;
+use crate::step::{CommandWords, LEDGER, LEDGER_SETTINGS, OVERLAY, SKILLS, SWEATFILE, Step, WORKERS};
 
 /// The file of the skill that `ledger-synth install --claude` writes.
 const SKILL: &str = ".claude/skills/synthesize-ledgers/SKILL.md";
 
 /// The steps that are still to be done, in their order: hooks come before the root of the workers, which copies them.
 pub fn steps(found: &Surroundings) -> Vec<Step> {
-    [sweatfile(found), overlay(found), ledger(found), workers(found)].into_iter().flatten().collect()
+    [sweatfile(found), overlay(found), ledger(found), skills(found), workers(found)].into_iter().flatten().collect()
 }
 
 /// What is missing for a step that would be useful otherwise.
@@ -91,6 +92,18 @@ fn ledger(found: &Surroundings) -> Option<Step> {
     Some(step)
 }
 
+/// For the programs that read them where they are written.
+fn skills(found: &Surroundings) -> Option<Step> {
+    let is_read = ["claude", "opencode"].iter().any(|name| found.agents.contains(name));
+    if found.has_skills || !is_read {
+        return None;
+    }
+    let mut step = Step::new(SKILLS, "tell agents how to use the tools".to_owned());
+    step.commands.push(CommandWords::new(&["shopfloor", "skills"]));
+    step.files.extend(skill::SKILLS.iter().map(|skill| skill.file));
+    Some(step)
+}
+
 fn workers(found: &Surroundings) -> Option<Step> {
     if found.has_root || !found.has_tmux || found.agents.is_empty() {
         return None;
@@ -123,7 +136,7 @@ mod tests {
         assert_eq!(names(&bare), ["sweatfile", "ledger"]);
         let full =
             Surroundings { agents: vec!["claude"], has_tmux: true, local_files: vec![".env".into()], ..bare.clone() };
-        assert_eq!(names(&full), ["sweatfile", "overlay", "ledger", "workers"]);
+        assert_eq!(names(&full), ["sweatfile", "overlay", "ledger", "skills", "workers"]);
         let lines = |found: &Surroundings| -> Vec<String> {
             steps(found).iter().flat_map(|step| step.commands.iter().map(CommandWords::line)).collect()
         };
@@ -133,6 +146,7 @@ mod tests {
             hooked: vec!["sweatfile-apply", "overlay-sync"],
             is_attached: true,
             has_ledger: true,
+            has_skills: true,
             has_root: true,
             ..full.clone()
         };

@@ -5,7 +5,7 @@ use std::os::unix::process::ExitStatusExt;
 
 use serde_json::Value;
 
-use crate::support::world::{Repo, World, text, write};
+use crate::support::world::{Repo, World, project, text, write};
 
 /// A repository with files that git ignores, on a machine with one agent program.
 fn app(w: &World) -> Repo<'_> {
@@ -49,6 +49,7 @@ fn everything_that_setup_did_is_taken_back_byte_for_byte() {
             attach.as_str(),
             "overlay-sync hook install",
             "ledger-synth install --claude",
+            "shopfloor skills",
             "worker-ctl init",
         ]
     );
@@ -76,19 +77,45 @@ fn everything_that_setup_did_is_taken_back_byte_for_byte() {
 }
 
 #[test]
+fn skills_are_written_once_and_edits_stay() {
+    let w = World::new();
+    let app = w.app();
+    let dry = app.shopfloor(&["skills", "-n"]).exit(0);
+    dry.out_has("would write .claude/skills/worker-ctl/SKILL.md");
+    assert!(!app.has(".claude"));
+    let out = app.shopfloor(&["skills"]).exit(0);
+    assert_eq!(out.stdout.lines().count(), 5);
+    let skills = project().join("skills");
+    for name in ["shopfloor", "sweatfile-apply", "overlay-sync", "worktree-spawn", "worker-ctl"] {
+        let text = std::fs::read_to_string(skills.join(name).join("SKILL.md")).unwrap();
+        assert_eq!(app.read(&format!(".claude/skills/{name}/SKILL.md")), text);
+    }
+    assert_eq!(app.shopfloor(&["skills"]).exit(0).stdout, "");
+    app.write(".claude/skills/worker-ctl/SKILL.md", "ours\n");
+    let kept = app.shopfloor(&["skills"]).exit(0);
+    kept.err_has(".claude/skills/worker-ctl/SKILL.md differs and stays");
+    assert_eq!((kept.stdout.as_str(), app.read(".claude/skills/worker-ctl/SKILL.md").as_str()), ("", "ours\n"));
+    // A link leads out of the repository.
+    app.sh("rm -r .claude && ln -s ../elsewhere .claude && mkdir ../elsewhere").exit(0);
+    app.shopfloor(&["skills"]).exit(4).err_has(".claude");
+    app.shopfloor(&["skills", "--dir", "../elsewhere"]).exit(2).err_has("../elsewhere");
+    assert_eq!(std::fs::read_dir(app.path.with_file_name("elsewhere")).unwrap().count(), 0);
+}
+
+#[test]
 fn each_step_is_asked_for() {
     let w = World::new();
     let app = app(&w);
     let before = app.snapshot();
     let out = app.shopfloor(&["setup"]).exit(3);
     out.err_has("nothing was set up").err_has("run the command on a terminal, or with `--yes`");
-    assert_eq!(app.shopfloor(&["setup", "-n"]).exit(0).any_err().stdout.lines().count(), 8);
+    assert_eq!(app.shopfloor(&["setup", "-n"]).exit(0).any_err().stdout.lines().count(), 9);
     let json = app.shopfloor(&["setup", "-n", "--json"]).exit(0).any_err().stdout.clone();
     let first: Value = serde_json::from_str(json.lines().next().unwrap()).unwrap();
     assert_eq!((text(&first, "/command"), &first["dry_run"]), ("sweatfile-apply init", &Value::Bool(true)));
     app.assert_untouched_since(&before);
-    // The sweatfile, not the overlay, not the ledger, not the workers.
-    let out = app.on_terminal("shopfloor setup", "y\nn\nn\nn\n").exit(0);
+    // The sweatfile, not the overlay, the ledger, the skills or the workers.
+    let out = app.on_terminal("shopfloor setup", "y\nn\nn\nn\nn\n").exit(0);
     assert!(out.stdout.contains("Do this?"), "{out}");
     assert!(app.has("sweatfile") && app.has(".git/hooks/post-checkout"));
     assert!(!app.has(".gitattributes") && !w.home("workers").exists());
