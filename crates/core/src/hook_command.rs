@@ -188,6 +188,14 @@ fn install(ui: &Ui, env: &Env, tool: &'static str, hook: &'static str) -> Result
                 ));
             }
         }
+        Installed::Already { manager, file } => {
+            let file = file.display().to_string();
+            if ui.is_json() {
+                ui.json(&json!({ "hook": hook, "installed": true, "manager": manager, "file": file }));
+            } else {
+                ui.detail(format!("{hook} is installed already, in {file} (by {manager})"));
+            }
+        }
         Installed::Entry { manager, file, below, entry } => {
             if ui.is_json() {
                 ui.json(&json!({

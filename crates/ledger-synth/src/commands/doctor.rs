@@ -44,7 +44,7 @@ pub fn run(ui: &Ui, env: &Env, ledger_args: &LedgerArgs, args: &Args) -> Result<
         LedgerRepair::Synthesise => refresh(ui, env, &ledger).map(drop),
         LedgerRepair::Configure => install::configure(&ledger, Effect::Write, false).map(drop),
         LedgerRepair::InstallHook(name) => match hook::install(&ledger.git, &ledger.repo, name, TOOL, false)? {
-            Installed::Stub { .. } => Ok(()),
+            Installed::Stub { .. } | Installed::Already { .. } => Ok(()),
             Installed::Entry { manager, .. } => Err(Failure::failed(format!("{manager} owns the hook {name}"))
                 .hint("add the line that `ledger-synth hook install` prints")),
         },
@@ -112,9 +112,13 @@ fn look_at_clone(ledger: &Ledger) -> Result<Vec<Finding<LedgerRepair>>> {
     });
     for name in hook::of(TOOL) {
         let status = hook::status(&ledger.repo, name)?;
-        findings.push(match status.tools.iter().any(|tool| tool == TOOL) {
-            true => Finding::good(name, status.path.display().to_string()),
-            false => Finding::bad(
+        let runs = match status.tools.iter().any(|tool| tool == TOOL) {
+            true => Some(status.path),
+            false => hook::run_by(&ledger.git, &ledger.repo, name, TOOL)?.map(|(_, file)| file),
+        };
+        findings.push(match runs {
+            Some(file) => Finding::good(name, file.display().to_string()),
+            None => Finding::bad(
                 name,
                 "the hook is not installed",
                 "ledger-synth hook install",

@@ -54,6 +54,11 @@ fn called(ui: &Ui, env: &Env, ledger_args: &LedgerArgs, called: Called) -> Resul
     }
 }
 
+/// Whether git has an object of this name.
+fn is_object(called: &Called, name: &str) -> Result<bool> {
+    Ok(called.git.cmd(&called.repo.common_dir).args(["cat-file", "-e", name]).capture()?.status.success())
+}
+
 /// Refuses to push a commit whose ledger is stale. git writes a line to stdin for each ref to push: local ref, local
 /// id, remote ref, remote id.
 fn push(ui: &Ui, env: &Env, ledger_args: &LedgerArgs, called: &Called) -> Result<()> {
@@ -66,13 +71,14 @@ fn push(ui: &Ui, env: &Env, ledger_args: &LedgerArgs, called: &Called) -> Result
             let name = fields.next()?;
             Some((fields.next()?, name))
         })
-        .filter(|(id, _)| id.bytes().any(|b| b != b'0'))
+        // A ref that is to be deleted has a null id.
+        .filter(|(id, _)| id.is_empty() || id.bytes().any(|b| b != b'0'))
         .collect();
     let settings = Settings::load(env, &called.repo, ledger_args)?;
     for (id, name) in tips {
         let commit = match check_commit(env, &called.git, &called.repo, &settings, id) {
             // A tag may name something other than a commit, which has no ledger.
-            Err(failure) if failure.kind == LedgerFailure::NotFound.word() => continue,
+            Err(failure) if failure.kind == LedgerFailure::NotFound.word() && is_object(called, id)? => continue,
             commit => commit?.0,
         };
         if commit.exit == Exit::Done {

@@ -57,8 +57,8 @@ pub fn run(ui: &Ui, env: &Env, ledger_args: &LedgerArgs, args: &Args) -> Result<
     }
     let hooks = HookCommand::Install;
     hook_command::run(ui, env, TOOL, hooks, |_| Ok(None))?;
-    if files.contains(&ATTRIBUTES) {
-        ui.note("commit .gitattributes, and run `ledger-synth install` once in each clone");
+    if !files.is_empty() {
+        ui.note(format!("commit {}, and run `ledger-synth install` once in each clone", files.join(", ")));
     }
     Ok(Exit::Done)
 }

@@ -59,7 +59,10 @@ pub fn read(env: &Env, repository: &Repository) -> Result<Surroundings> {
         has_tmux: is_there(&"tmux"),
         has_sweatfile: repository.main.join("sweatfile").symlink_metadata().is_ok(),
         has_skills: SKILLS.iter().all(|skill| repository.main.join(skill.file).symlink_metadata().is_ok()),
-        has_own_hooks: hooks.starts_with(&repository.repo.common_dir) || hooks.starts_with(&repository.main),
+        // A relative path is one below each worktree.
+        has_own_hooks: repository.git.hooks_path(&repository.repo)?.is_some_and(|path| path.is_relative())
+            || hooks.starts_with(&repository.repo.common_dir)
+            || hooks.starts_with(&repository.main),
         ..Surroundings::default()
     };
     for (path, _) in repository.git.worktrees(&repository.repo)? {

@@ -65,7 +65,7 @@ pub fn run(ui: &Ui, env: &Env, args: &Args, flags: &CommonFlags<'_>) -> Result<E
     fs::create_private_dir(&new.root)?;
     new.root = new.root.canonicalize().unwrap_or(new.root);
     make_clone(env, &git, &new)?;
-    install_hooks(ui, env, &new.repo, &new.root)?;
+    install_hooks(ui, env, &git, &new.repo, &new.root)?;
     record_root(&new)?;
     let root = new.root.as_path();
     if let Some(before) = &new.recorded {
@@ -228,13 +228,18 @@ fn refuse_taken(git: &Git, root: &Path, source: &Path) -> Result<()> {
 
 /// Installs the shopfloor hooks and the ledger's merge driver if the source has them, so that workers' worktrees are
 /// set up and merged like the source's own.
-fn install_hooks(ui: &Ui, env: &Env, source: &Repo, root: &Path) -> Result<()> {
+fn install_hooks(ui: &Ui, env: &Env, source_git: &Git, source: &Repo, root: &Path) -> Result<()> {
     let there = env.at(root)?;
     let mut git = Git::find(&there)?;
     let repo = git.discover()?;
     for (name, tools) in hook::HOOKS {
         let status = hook::status(source, name)?;
-        for tool in tools.iter().filter(|tool| status.tools.iter().any(|has| has == *tool)) {
+        for tool in *tools {
+            // What manages the hooks of the source does not manage those of its clone.
+            let has = status.tools.iter().any(|has| has == tool);
+            if !has && hook::run_by(source_git, source, name, tool)?.is_none() {
+                continue;
+            }
             if let Err(failure) = hook::install(&git, &repo, name, tool, false) {
                 ui.warn(format!("the hook {name} of {tool} is not installed: {failure}"));
             }

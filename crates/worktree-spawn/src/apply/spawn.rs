@@ -214,8 +214,8 @@ fn fill(
 /// it leaves running are not waited for.
 fn run_hook(context: &SpawnContext<'_>, start: &StartPoint, made: &mut MadeSubtree) -> Result<()> {
     use rustix::fs::{Access, access};
-    let hook = made.worktree.path.join(&start.hook);
-    if !hook.is_file() || access(&hook, Access::EXEC_OK).is_err() {
+    let hook = &start.hook;
+    if !hook.is_file() || access(hook, Access::EXEC_OK).is_err() {
         return Ok(());
     }
     let sha = made.agent.base_sha.clone().unwrap_or_default();
@@ -225,7 +225,7 @@ fn run_hook(context: &SpawnContext<'_>, start: &StartPoint, made: &mut MadeSubtr
     let own = PathBuf::from(String::from_utf8_lossy(&own.stdout).trim());
     let path = context.env.var("PATH").map(std::env::split_paths).into_iter().flatten();
     let path = std::env::join_paths(std::iter::once(own).chain(path)).unwrap_or_default();
-    let cmd = Cmd::new(&hook, context.env).var("PATH", path).dir(&made.worktree.path).without_vars(LOCAL_VARS).args([
+    let cmd = Cmd::new(hook, context.env).var("PATH", path).dir(&made.worktree.path).without_vars(LOCAL_VARS).args([
         null,
         sha,
         "1".to_owned(),

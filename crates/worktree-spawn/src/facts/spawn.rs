@@ -16,7 +16,7 @@ use crate::place::Place;
 #[derive(Clone, Debug)]
 pub struct StartPoint {
     pub sha: String,
-    /// `hooks/post-checkout`, relative to a worktree if the configuration says so.
+    /// `hooks/post-checkout`. Like git, a relative `core.hooksPath` counts from the worktree that spawns.
     pub hook: PathBuf,
 }
 
@@ -25,7 +25,7 @@ pub fn start_point(git: &Git, native: Option<&Native>, place: &Place, from: Opti
     let worktree = place.require_here()?;
     let read = native.filter(|_| from.is_none()).and_then(|native| native.head().zip(native.hooks()));
     if let Some((sha, hooks)) = read {
-        return Ok(StartPoint { sha, hook: hooks.join("post-checkout") });
+        return Ok(StartPoint { sha, hook: worktree.path.join(hooks).join("post-checkout") });
     }
     let revision = from.unwrap_or("HEAD");
     let unknown = || SpawnFailure::NotFound.with(Exit::Bad, format!("there is no commit `{revision}`"));
@@ -46,7 +46,7 @@ pub fn start_point(git: &Git, native: Option<&Native>, place: &Place, from: Opti
     };
     // git prints the default path relative to its own directory, and a configured one unchanged.
     let is_usual = Path::new(hook) == Path::new(common).join("hooks/post-checkout");
-    let hook = if is_usual { place.common_dir.join("hooks/post-checkout") } else { PathBuf::from(hook) };
+    let hook = if is_usual { place.common_dir.join("hooks/post-checkout") } else { worktree.path.join(hook) };
     Ok(StartPoint { sha: (*sha).to_owned(), hook })
 }
 

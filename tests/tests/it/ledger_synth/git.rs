@@ -199,6 +199,40 @@ fn a_push_of_a_stale_ledger_is_refused() {
     bare.ledger(&["--check"]).exit(2).err_has("has no work tree");
 }
 
+/// pre-commit hands refs over in its own words; one that names nothing must not pass for a ref that is fresh.
+#[test]
+fn a_push_of_an_unknown_ref_is_refused() {
+    let w = World::new();
+    let app = installed(&w);
+    let push = |line: &str| app.sh(&format!("echo '{line}' | ledger-synth hook run pre-push"));
+    push("refs/heads/main main - -").exit(0);
+    push("(delete) 0000000000000000000000000000000000000000 refs/heads/x -").exit(0);
+    for line in ["- nonsense - -", "-  - -"] {
+        push(line).exit(2).err_has("is not a commit");
+    }
+    app.sh("git tag tree HEAD^{tree}").exit(0);
+    push("refs/tags/tree tree - -").exit(0);
+    event(&app, "x", "2026-01-02T00:00:00Z", "x", "now: x\n");
+    commit_all(&app);
+    push("refs/heads/main main - -").exit(1).err_has("stale ledger");
+}
+
+#[test]
+fn doctor_knows_the_hooks_that_a_manager_runs() {
+    let w = World::new();
+    let app = installed(&w);
+    app.ledger(&["hook", "uninstall"]).exit(0);
+    app.ledger(&["doctor"]).exit(1).out_has("the hook is not installed");
+    app.git(&["config", "core.hooksPath", ".husky/_"]);
+    for hook in ["pre-push", "post-merge", "post-rewrite"] {
+        app.write(&format!(".husky/_/{hook}"), "#!/bin/sh\n");
+        app.write(&format!(".husky/{hook}"), &format!("ledger-synth hook run {hook} \"$@\"\n"));
+    }
+    app.sh("chmod +x .husky/_/*").exit(0);
+    app.ledger(&["hook", "status"]).exit(0);
+    app.ledger(&["doctor"]).exit(0).out_has(".husky/pre-push");
+}
+
 #[test]
 fn install_and_doctor_agree_and_uninstall_leaves_nothing() {
     let w = World::new();
@@ -212,7 +246,7 @@ fn install_and_doctor_agree_and_uninstall_leaves_nothing() {
     let before = app.snapshot();
     app.ledger(&["install", "--claude", "-n"]).exit(0).out_has("would write .gitattributes");
     app.assert_untouched_since(&before);
-    app.ledger(&["install", "--claude"]).exit(0);
+    app.ledger(&["install", "--claude"]).exit(0).err_has("commit .gitattributes, .claude/settings.json, ");
     assert_eq!(app.read(".gitattributes"), format!("*.png binary\n/{CURRENT} merge=ledger-synth text eol=lf\n"));
     let settings = app.read(".claude/settings.json");
     assert!(settings.contains("// mine") && settings.contains("ledger-synth add --from-hook claude"), "{settings}");

@@ -216,6 +216,21 @@ fn what_to_add_to_the_configuration_of_a_hook_manager_is_shown() {
     app.shopfloor(&["teardown"]).exit(1).any_out().err_has("has files");
 }
 
+/// husky's directory is one below each worktree, so no other repository shares it.
+#[test]
+fn a_linked_worktree_has_the_hooks_of_husky_too() {
+    let w = World::new();
+    let app = app(&w);
+    let linked = app.worktree("linked");
+    app.git(&["config", "core.hooksPath", ".husky/_"]);
+    app.write(".husky/_/post-checkout", "#!/bin/sh\n");
+    for place in [&app, &linked] {
+        let out = place.shopfloor(&["setup", "-n"]).exit(0).any_err();
+        out.out_has("would run sweatfile-apply hook install").out_has("would run ledger-synth install");
+        assert!(!out.stderr.contains("share"), "{out}");
+    }
+}
+
 /// What git does not ignore would end up in commits, and what does not exist helps nobody.
 #[test]
 fn only_files_that_git_ignores_go_into_the_overlay() {

@@ -53,6 +53,22 @@ fn init_reads_variables_and_flags_win() {
     assert!(config(&other).contains("branch = \"main\""), "{}", config(&other));
 }
 
+/// What manages the hooks of the source does not manage those of its clone.
+#[test]
+fn the_hooks_that_a_manager_runs_are_installed_in_the_clone() {
+    let w = World::new();
+    let app = w.app();
+    app.commit("README.md", "app\n");
+    app.write("sweatfile", "[env]\nWHO = \"agent\"\n");
+    app.apply(&["approve", "--yes"]).exit(0).any_err();
+    app.write("lefthook.yml", "post-checkout:\n  jobs:\n    - run: sweatfile-apply hook run post-checkout {0}\n");
+    app.write(".git/hooks/post-checkout", "#!/bin/sh\ncall_lefthook run post-checkout\n");
+    app.sh("chmod +x .git/hooks/post-checkout").exit(0);
+    app.run("worker-ctl", &["init"]).exit(0);
+    app.run("worker-ctl", &["add", "adam"]).exit(0).any_out();
+    assert_eq!(w.at(w.home("workers/.worktrees/adam")).read(".sweatshop-env"), "WHO=agent\n");
+}
+
 #[test]
 fn init_copies_hooks_and_merge_drivers_and_refuses_a_directory_in_use() {
     let w = World::new();

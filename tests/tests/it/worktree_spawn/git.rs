@@ -29,11 +29,17 @@ fn hooks_run_as_under_git_and_their_failure_is_a_warning() {
     let json = app.spawn(&["subtree", "z", "--json"]).exit(0).any_err().json();
     assert!(text(&json, "/warnings/0").contains("exit status 3"));
     assert_eq!(app.spawn(&["subtree", "quiet", "--no-git-hooks"]).exit(0).stderr, "");
-    // Hooks in a directory of each worktree.
-    app.git(&["config", "core.hooksPath", "hooks"]);
-    app.write("hooks/post-checkout", "#!/bin/sh\ntouch from-tree\n");
-    app.sh("chmod +x hooks/post-checkout && git add hooks && git commit -q -m hooks").exit(0);
-    assert!(subtree(&app, &["tree"]).has("from-tree"));
+    // A relative directory is one of the worktree that spawns: husky's is ignored by git, so no new worktree has it.
+    app.git(&["config", "core.hooksPath", ".hooks"]);
+    app.write(".hooks/post-checkout", "#!/bin/sh\ntouch from-tree\n");
+    app.sh("chmod +x .hooks/post-checkout && echo .hooks >> .git/info/exclude").exit(0);
+    assert!(app.worktree("with-git").has("from-tree"));
+    let tree = subtree(&app, &["tree"]);
+    assert!(tree.has("from-tree"));
+    assert!(!tree.worktree("other").has("from-tree"));
+    app.sh("git commit -q --allow-empty -m more").exit(0);
+    let from = app.spawn(&["subtree", "from", "--from", "HEAD~1"]).exit(0).stdout.clone();
+    assert!(w.at(from.trim_end()).has("from-tree"));
 }
 
 #[test]
