@@ -11,7 +11,7 @@ use crate::kills::Kills;
 use crate::races::RACES;
 use crate::run::{cargo, find, project, run as program, target_dir};
 use crate::stage::{Disk, Leg, Stage, User, is_root};
-use crate::{generate, test, tidy};
+use crate::{generate, registry, test, tidy};
 
 /// The oldest git that the README promises to support.
 const OLDEST_GIT: &str = "2.39";
@@ -66,6 +66,7 @@ fn oldest_rust() -> Result<()> {
 /// Runs the suite as an ordinary user, and as root what needs root; with `is_full` in every combination.
 fn suites(is_full: bool) -> Result<()> {
     test::require_programs()?;
+    registry::install_recipe_programs()?;
     let stage = Stage::new()?;
     let kills = if is_full { Kills::Whole } else { Kills::sample() };
     let whole = |user, disk| Leg { user, disk, kills, first_on_path: None, only: None };

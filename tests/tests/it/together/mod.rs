@@ -6,5 +6,6 @@ mod completion;
 mod docs;
 mod guard;
 mod leaving;
+mod recipes;
 mod shipped;
 mod vocabulary;
