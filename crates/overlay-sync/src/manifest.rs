@@ -19,6 +19,10 @@ use crate::tool::TOOL;
 
 const VERSION: u32 = 1;
 
+/// How many arrivals of a file are remembered whatever their age, and how many at most.
+const ARRIVALS: usize = 16;
+const MOST_ARRIVALS: usize = 1000;
+
 /// One attached workspace.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -39,6 +43,12 @@ pub struct Workspace {
     /// Files that the overlay gave up, with their last base, in case it gets them back.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub retired: BTreeMap<RelPath, Digest>,
+    /// What passes wrote here in place of another text, oldest first: programs may still write from what was there before.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub arrived: BTreeMap<RelPath, Vec<ArrivedText>>,
+    /// What texts that were written from an old view would have changed.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub stale: BTreeMap<RelPath, StalePart>,
     /// What waits for a person or for the next edit.
     pub held: BTreeMap<RelPath, HeldText>,
     /// The digests of texts that a person accepted.
@@ -92,6 +102,34 @@ impl HeldText {
     }
 }
 
+/// A text that a pass wrote, and the one that was there before.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ArrivedText {
+    pub time: String,
+    pub before: Digest,
+    pub after: Digest,
+}
+
+/// The difference between a text that was written from an old view, and the same text with what its writer did not
+/// know. A person can let it through.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct StalePart {
+    pub since: String,
+    pub here: Digest,
+    pub fresh: Digest,
+    /// Where the two differ, such as `lacks env.PORT`.
+    pub places: Vec<String>,
+}
+
+impl StalePart {
+    /// The id that `accept` and `reject` take. The same difference has one id, whatever else the text says.
+    pub fn id(&self, path: &RelPath) -> String {
+        Digest::of(format!("{path}\0{}", self.places.join("\0")).as_bytes()).to_string()[..12].to_owned()
+    }
+}
+
 /// A content that the workspace and the overlay both held.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -111,6 +149,8 @@ impl Workspace {
             deleted: BTreeMap::new(),
             refilled: BTreeMap::new(),
             retired: BTreeMap::new(),
+            arrived: BTreeMap::new(),
+            stale: BTreeMap::new(),
             held: BTreeMap::new(),
             accepted: BTreeMap::new(),
         }
@@ -125,16 +165,42 @@ impl Workspace {
         self.accepted.remove(path);
     }
 
+    /// Remembers that a pass wrote `after` in place of `before`. What happened in the last day is remembered, and the
+    /// last [`ARRIVALS`] of what came before.
+    pub fn note_arrival(&mut self, path: &RelPath, time: &str, before: Digest, after: Digest) {
+        let all = self.arrived.entry(path.clone()).or_default();
+        all.retain(|arrived| (arrived.before, arrived.after) != (before, after));
+        all.push(ArrivedText { time: time.to_owned(), before, after });
+        let at = |time: &str| time.parse::<jiff::Timestamp>().ok();
+        let is_recent = |arrived: &ArrivedText| {
+            let age = at(time).zip(at(&arrived.time)).map(|(now, then)| now.duration_since(then));
+            age.is_none_or(|age| age.as_hours() < 24)
+        };
+        let (count, mut index) = (all.len(), 0);
+        all.retain(|arrived| {
+            index += 1;
+            index + ARRIVALS > count || index + MOST_ARRIVALS > count && is_recent(arrived)
+        });
+    }
+
+    /// Forgets what arrived in a file that is no longer synced.
+    pub fn forget_arrivals(&mut self, path: &RelPath) {
+        self.arrived.remove(path);
+        self.stale.remove(path);
+    }
+
     /// Whether anything was ever synced there.
     pub fn is_known(&self) -> bool {
         !self.files.is_empty() || self.mark().exists()
     }
 
-    /// Every text that the manifest refers to.
+    /// Every text that the manifest refers to. What arrived is not among them: no program writes from a text that the
+    /// store has collected.
     pub fn contents(&self) -> impl Iterator<Item = Digest> {
         let held = self.held.values().flat_map(|held| [Some(held.text), held.here]).flatten();
         let past = self.deleted.values().chain(self.refilled.values()).chain(self.retired.values());
-        self.files.values().map(|base| base.sha256).chain(past.copied()).chain(held)
+        let stale = self.stale.values().flat_map(|part| [part.here, part.fresh]);
+        self.files.values().map(|base| base.sha256).chain(past.copied()).chain(held).chain(stale)
     }
 
     /// The file in the worktree's git directory that holds the id.

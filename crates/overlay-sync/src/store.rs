@@ -12,7 +12,7 @@ use shopfloor_core::fs;
 use shopfloor_core::hash::Digest;
 use shopfloor_core::path::RelPath;
 
-use crate::manifest::{HeldText, Workspace};
+use crate::manifest::{HeldText, StalePart, Workspace};
 use crate::refusal::Refusal;
 
 /// The reserved name at the top of an overlay.
@@ -99,6 +99,25 @@ impl ConflictRecord {
         }
     }
 
+    /// The difference of a text that was written from an old view.
+    pub fn from_stale(workspace: &Workspace, path: &RelPath, part: &StalePart) -> ConflictRecord {
+        ConflictRecord {
+            v: VERSION,
+            id: part.id(path),
+            time: part.since.clone(),
+            path: path.clone(),
+            workspace: workspace.root.to_string_lossy().into_owned(),
+            base: workspace.files.get(path).map(|base| base.sha256),
+            overlay: part.fresh,
+            here: part.here,
+            result: part.fresh,
+            rule: SyncRule::Hold,
+            winner: ConflictWinner::Overlay,
+            state: ConflictState::Held,
+            places: part.places.clone(),
+        }
+    }
+
     /// Whether this text is one of those it refers to.
     pub fn refers_to(&self, digest: &Digest) -> bool {
         [self.overlay, self.here, self.result].contains(digest) || self.base == Some(*digest)
@@ -162,6 +181,9 @@ pub struct PlannedWrite {
     pub base: Digest,
     /// Whether the workspace is written; if not, it holds `here` already.
     pub writes_here: bool,
+    /// The workspace's own text, in whose place `here` is written; `None` if that is its base.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub own: Option<Digest>,
 }
 
 /// What was removed from the overlay and must not come back without a person.

@@ -80,7 +80,7 @@ pub fn converge<G: Ground>(
     let before: BTreeSet<PlannedWrite> = ground.announced()?;
     let mut left: Vec<PlannedWrite> = Vec::new();
     if !before.is_empty() {
-        left = heal(ground)?;
+        left = heal(ground, now)?;
         for workspace in workspaces.iter_mut() {
             let healed = ground.reload(workspace)?;
             healed.into_iter().for_each(|healed| *workspace = healed);
@@ -270,6 +270,7 @@ impl<'a> SyncRun<'a> {
         self.pushed.extend(passed.pushed.iter().cloned());
         self.overlay.extend(passed.pushed.iter().map(|path| (path.clone(), None)));
         self.outcome.conflicts += passed.conflicts;
+        self.outcome.notes.extend(passed.notes.iter().cloned());
         self.outcome.events.extend(passed.events.iter().cloned());
         turn.failed.extend(passed.failed.iter().cloned());
         passed

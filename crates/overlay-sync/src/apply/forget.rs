@@ -22,5 +22,9 @@ pub fn forget(overlay: &Overlay, gone: &Workspace) -> Result<()> {
         let state = ConflictState::Recorded;
         overlay.store.record(&ConflictRecord { state, places, ..ConflictRecord::from_held(gone, path, held) })?;
     }
+    for (path, part) in &gone.stale {
+        let state = ConflictState::Recorded;
+        overlay.store.record(&ConflictRecord { state, ..ConflictRecord::from_stale(gone, path, part) })?;
+    }
     gone.forget(&overlay.store.workspaces())
 }

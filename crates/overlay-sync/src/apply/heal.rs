@@ -25,6 +25,12 @@ pub fn planned_write(workspace: &Workspace, file: &PlannedFile) -> Option<Planne
         here: digest(&write.here, &file.seen.here)?,
         base: Digest::of(&write.base),
         writes_here: write.here.is_some(),
+        own: write
+            .own
+            .as_deref()
+            .map(Digest::of)
+            .or(digest(&None, &file.seen.here))
+            .filter(|own| Some(*own) != file.seen.base),
     })
 }
 
@@ -43,18 +49,17 @@ pub fn keep_read(ground: &impl Ground, files: &[PlannedFile]) -> Result<()> {
 /// Tells what earlier runs wrote from what somebody changed since. A side that holds what such a run was writing holds
 /// the common base, even though the manifest was not saved. Gives back the writes that concern workspaces which could
 /// not be looked at.
-pub fn heal(ground: &impl Ground) -> Result<Vec<PlannedWrite>> {
+pub fn heal(ground: &impl Ground, now: &str) -> Result<Vec<PlannedWrite>> {
     let announced = ground.announced()?;
     let mut left = Vec::new();
     for mut workspace in ground.workspaces()? {
         let before = workspace.clone();
         let id = workspace.id;
         let own = announced.iter().filter(|planned| planned.workspace.is_none_or(|of| of == id));
-        let own: Vec<PlannedWrite> =
-            own.map(|planned| PlannedWrite { workspace: Some(id), ..planned.clone() }).collect();
+        let own: Vec<PlannedWrite> = own.cloned().collect();
         // A workspace that is away or cannot be read does not hold up the others. It is healed when it is back.
-        if heal_one(ground, &mut workspace, &own).is_err() {
-            left.extend(own);
+        if heal_one(ground, now, &mut workspace, &own).is_err() {
+            left.extend(own.into_iter().map(|planned| PlannedWrite { workspace: Some(id), ..planned }));
         } else if workspace != before {
             ground.save(&workspace)?;
         }
@@ -62,7 +67,7 @@ pub fn heal(ground: &impl Ground) -> Result<Vec<PlannedWrite>> {
     Ok(left)
 }
 
-fn heal_one(ground: &impl Ground, workspace: &mut Workspace, own: &[PlannedWrite]) -> Result<()> {
+fn heal_one(ground: &impl Ground, now: &str, workspace: &mut Workspace, own: &[PlannedWrite]) -> Result<()> {
     if !ground.is_present(workspace)? {
         return Err(Failure::failed("it is not there"));
     }
@@ -71,12 +76,20 @@ fn heal_one(ground: &impl Ground, workspace: &mut Workspace, own: &[PlannedWrite
         let Ok(Some(here)) = ground.read(Side::Here(workspace), path)? else { continue };
         ground.keep(&here.bytes)?;
         // The overlay is written first, so a workspace that was written has the overlay's text.
-        let is_done = if planned.writes_here {
-            here.sha256 == planned.here
-        } else {
-            ground.read(Side::Overlay, path)?.ok().flatten().is_some_and(|file| file.sha256 == planned.overlay)
+        let overlay = ground.read(Side::Overlay, path)?.ok().flatten();
+        let is_overlay_written = overlay.is_some_and(|file| file.sha256 == planned.overlay);
+        // By chance somebody's edit may be the text that was to be written. It shows only that the run got there if the
+        // run had nothing to write into the overlay before.
+        let is_done = match planned.writes_here {
+            true => here.sha256 == planned.here && (planned.workspace.is_none() || is_overlay_written),
+            false => is_overlay_written,
         };
         if is_done {
+            let base = workspace.files.get(path).map(|base| base.sha256);
+            let before = planned.own.or(base).filter(|_| planned.writes_here);
+            if let Some(before) = before.filter(|before| *before != here.sha256) {
+                workspace.note_arrival(path, now, before, here.sha256);
+            }
             workspace.set_base(path, BaseFile { sha256: planned.base, mode: here.mode });
         }
     }

@@ -257,6 +257,9 @@ impl Ground for MemoryGround {
 
     fn ask(&mut self, _: &RelPath, input: &MergeInput<'_>) -> Result<std::result::Result<Vec<u8>, String>> {
         let mut state = self.0.borrow_mut();
+        if state.dies_at.is_some_and(|at| at <= state.writes) {
+            return Err(Failure::failed("killed"));
+        }
         state.asked += 1;
         let program = state.program.unwrap_or(Program::Wrong);
         if program == Program::Slow

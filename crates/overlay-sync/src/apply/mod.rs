@@ -10,6 +10,7 @@ mod heal;
 mod merge_command;
 mod pass;
 pub mod report;
+mod stale;
 pub mod survey;
 pub mod sync;
 pub mod verdict;

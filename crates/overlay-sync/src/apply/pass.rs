@@ -11,6 +11,7 @@ use shopfloor_core::hash::Digest;
 use shopfloor_core::path::RelPath;
 
 use super::heal::planned_write;
+use super::stale;
 use super::survey::{PlannedFile, RunContext};
 use crate::facts::look::SeenFile;
 use crate::ground::{Ground, ReadFile, Side};
@@ -32,6 +33,8 @@ pub struct PassOutcome {
     /// The files that somebody else changed at the same time.
     pub lost: BTreeSet<RelPath>,
     pub questions: Vec<(RelPath, Question)>,
+    /// What a person should know about, though nothing waits.
+    pub notes: Vec<String>,
 }
 
 /// One pass, with its ground, its time, and the files that earlier passes of the run have pushed.
@@ -103,6 +106,7 @@ impl<G: Ground> Pass<'_, G> {
                 self.remember(seen, now.as_deref().unwrap_or(bytes))?;
                 workspace.set_base(path, BaseFile { sha256, mode });
                 workspace.refilled.remove(path);
+                workspace.stale.remove(path);
             }
             Step::Delete => {
                 workspace.files.remove(path);
@@ -133,6 +137,7 @@ impl<G: Ground> Pass<'_, G> {
         workspace.deleted.remove(path);
         workspace.retired.remove(path);
         workspace.refilled.remove(path);
+        workspace.forget_arrivals(path);
         workspace.retired.extend(base.map(|base| (path.clone(), base)));
         self.context.removed.files.insert(path.clone());
     }
@@ -177,6 +182,7 @@ impl<G: Ground> Pass<'_, G> {
             self.ground.record(&self.conflict(workspace, seen, write, overlay, here, result))?;
             passed.conflicts += 1;
         }
+        stale::record(self.ground, &self.now, workspace, seen, write, passed)?;
         self.intend(workspace, path, write)?;
         let Some(mode) = self.put(workspace, seen, write, passed)? else {
             // Somebody else was faster; the next pass looks at the file again.
@@ -195,6 +201,7 @@ impl<G: Ground> Pass<'_, G> {
             _ => drop(workspace.refilled.remove(path)),
         }
         workspace.set_base(path, BaseFile { sha256: base, mode });
+        stale::settle(self.ground, &self.now, workspace, seen, write)?;
         if let Some(held) = workspace.held.get_mut(path) {
             // The texts in which a part waits have just changed.
             let now = |written: &Option<Vec<u8>>, before| match written {

@@ -52,6 +52,7 @@ impl RunContext {
             deleted: workspace.deleted.get(path).copied(),
             kind: FileType::from_path(path.as_path()),
             policy: &seen.policy,
+            arrivals: &seen.arrivals,
             removed: self.removed.entries.get(path).unwrap_or(&BTreeSet::new()),
             is_declared: is_declared && !self.removed.files.contains(path),
             is_retired: workspace.retired.contains_key(path),

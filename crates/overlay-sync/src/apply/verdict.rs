@@ -12,9 +12,10 @@ use super::converge::SyncOutcome;
 use super::disk::Disk;
 use super::edits::{forget_accepted, take_back};
 use super::report::print;
+use super::stale;
 use super::survey::{PlannedFile, RunContext, survey};
 use super::sync::sync;
-use crate::facts::kept::find_held;
+use crate::facts::kept::{Waiting, find_waiting};
 use crate::facts::look::LookScope;
 use crate::facts::overlay::Overlay;
 use crate::ground::Ground;
@@ -38,27 +39,32 @@ pub fn carry_out(
     overlay: &Overlay,
     id: &str,
     verdict: HeldVerdict,
-) -> Result<(SyncOutcome, RelPath, HeldText)> {
+) -> Result<(SyncOutcome, RelPath, String)> {
     let mut disk = Disk::open(env, overlay, Some(overlay.lock()?))?;
     let mut workspaces = Workspace::load_all(&overlay.store.workspaces())?;
-    let (_, path, held) = find_held(&workspaces, id)?;
+    let (_, path, waiting) = find_waiting(&workspaces, id)?;
+    let id = waiting.id(&path);
     // The text may have changed since a person looked at it, so it is looked at again first.
     print(ui, &sync(env, overlay, &mut disk, &mut workspaces)?);
-    let (workspace, path, held) =
-        find_held(&workspaces, &held.id(&path)).map_err(|_| changed(&path).hint("look at `overlay-sync conflicts`"))?;
-    match verdict {
-        HeldVerdict::Accept => {
+    let (workspace, path, waiting) =
+        find_waiting(&workspaces, &id).map_err(|_| changed(&path).hint("look at `overlay-sync conflicts`"))?;
+    match (verdict, waiting) {
+        (HeldVerdict::Accept, Waiting::Held(held)) => {
             // A text is accepted in whatever workspace it turns up.
             for workspace in &mut workspaces {
                 workspace.accepted.entry(path.clone()).or_default().insert(held.text);
                 disk.save(workspace)?;
             }
         }
-        HeldVerdict::Reject => reject(overlay, &disk, &mut workspaces, &workspace, &path, &held)?,
+        (HeldVerdict::Accept, Waiting::Stale(part)) => stale::accept(&disk, &mut workspaces, &path, &part)?,
+        (HeldVerdict::Reject, Waiting::Held(held)) => {
+            reject(overlay, &disk, &mut workspaces, &workspace, &path, &held)?;
+        }
+        (HeldVerdict::Reject, Waiting::Stale(_)) => stale::close(&disk, &mut workspaces, &path, &id)?,
     }
     let outcome = sync(env, overlay, &mut disk, &mut workspaces)?;
     forget_accepted(&disk, &path)?;
-    Ok((outcome, path, held))
+    Ok((outcome, path, id))
 }
 
 fn changed(path: &RelPath) -> Failure {

@@ -19,6 +19,8 @@ pub fn all(overlay: &Overlay) -> Result<Vec<ConflictRecord>> {
     for workspace in Workspace::load_all(&overlay.store.workspaces())? {
         let held = workspace.held.iter();
         all.extend(held.map(|(path, held)| ConflictRecord::from_held(&workspace, path, held)));
+        let stale = workspace.stale.iter();
+        all.extend(stale.map(|(path, part)| ConflictRecord::from_stale(&workspace, path, part)));
     }
     Ok(all)
 }

@@ -92,7 +92,7 @@ fn put_back(env: &Env, overlay: &Overlay, id: &str, bytes: &[u8]) -> Result<Path
     let top = overlay.repo.require_worktree()?;
     let attached = Workspace::load_all(&overlay.store.workspaces())?.into_iter().find(|w| w.root == *top);
     let unknown = |what: &str| Failure::not_found(what.to_owned()).hint("name a file with `--to`");
-    let workspace = attached.ok_or_else(|| unknown("this workspace is not attached"))?;
+    let mut workspace = attached.ok_or_else(|| unknown("this workspace is not attached"))?;
     let paths = paths_of(overlay, id, &Digest::of(bytes))?;
     let [path] = paths.iter().collect::<Vec<_>>()[..] else {
         return Err(unknown("the text is known under no path, or under several"));
@@ -109,6 +109,9 @@ fn put_back(env: &Env, overlay: &Overlay, id: &str, bytes: &[u8]) -> Result<Path
             .failure(format!("{path} is not a file, or has just changed"))
             .hint("name a file with `--to`"));
     }
+    // A person wants this text, however old it is.
+    workspace.accepted.entry(path.clone()).or_default().insert(Digest::of(bytes));
+    disk.save(&workspace)?;
     Ok(workspace.root.join(path.as_path()))
 }
 

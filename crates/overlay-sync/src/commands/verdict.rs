@@ -9,7 +9,7 @@ use shopfloor_core::ui::Ui;
 
 use crate::apply::report::{exit_for, print};
 use crate::apply::verdict::{HeldVerdict, carry_out};
-use crate::facts::kept::find_held;
+use crate::facts::kept::find_waiting;
 use crate::facts::overlay::Overlay;
 use crate::flags::OverlayFlags;
 use crate::manifest::Workspace;
@@ -29,19 +29,19 @@ pub fn run(ui: &Ui, env: &Env, flags: &OverlayFlags, id: &str, verdict: HeldVerd
         HeldVerdict::Reject => ("reject", "rejected"),
     };
     if ui.is_dry() {
-        let (_, path, held) = find_held(&Workspace::load_all(&overlay.store.workspaces())?, id)?;
+        let (_, path, waiting) = find_waiting(&Workspace::load_all(&overlay.store.workspaces())?, id)?;
         match ui.is_json() {
             true => {
-                ui.json(&VerdictAnswer { id: held.id(&path), path: &path, accepted: verdict == HeldVerdict::Accept })
+                ui.json(&VerdictAnswer { id: waiting.id(&path), path: &path, accepted: verdict == HeldVerdict::Accept })
             }
-            false => ui.line(format!("would {verb} {}: {}", printable(&path.to_string()), printable(&held.why))),
+            false => ui.line(format!("would {verb} {}: {}", printable(&path.to_string()), printable(&waiting.why()))),
         }
         return Ok(Exit::Done);
     }
-    let (outcome, path, held) = carry_out(ui, env, &overlay, id, verdict)?;
+    let (outcome, path, id) = carry_out(ui, env, &overlay, id, verdict)?;
     print(ui, &outcome);
     if ui.is_json() {
-        ui.json(&VerdictAnswer { id: held.id(&path), path: &path, accepted: verdict == HeldVerdict::Accept });
+        ui.json(&VerdictAnswer { id, path: &path, accepted: verdict == HeldVerdict::Accept });
     } else {
         ui.line(format!("{done} {}", printable(&path.to_string())));
     }

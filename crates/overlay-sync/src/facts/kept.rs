@@ -1,20 +1,48 @@
-//! What an id, or the beginning of one, names: a held text, a conflict, or any text in the store.
+//! What an id, or the beginning of one, names: what waits, a conflict, or any text in the store.
 
 use shopfloor_core::error::{Failure, Result};
 use shopfloor_core::hash::Digest;
 use shopfloor_core::path::RelPath;
 
 use super::overlay::Overlay;
-use crate::manifest::{HeldText, Workspace};
+use crate::manifest::{HeldText, StalePart, Workspace};
 use crate::store::ConflictWinner;
 
-/// The held text that an id names, its path and its workspace.
-pub fn find_held(workspaces: &[Workspace], id: &str) -> Result<(Digest, RelPath, HeldText)> {
-    let all = workspaces.iter().flat_map(|w| w.held.iter().map(|(path, held)| (w.id, path.clone(), held.clone())));
-    let named: Vec<_> = all.filter(|(_, path, held)| !id.is_empty() && held.id(path).starts_with(id)).collect();
+/// What waits for a person's word.
+#[derive(Clone, Debug)]
+pub enum Waiting {
+    /// A text, or a part of one, that is held.
+    Held(HeldText),
+    /// What a text that was written from an old view would have changed.
+    Stale(StalePart),
+}
+
+impl Waiting {
+    pub fn id(&self, path: &RelPath) -> String {
+        match self {
+            Waiting::Held(held) => held.id(path),
+            Waiting::Stale(part) => part.id(path),
+        }
+    }
+
+    pub fn why(&self) -> String {
+        match self {
+            Waiting::Held(held) => held.why.clone(),
+            Waiting::Stale(part) => part.places.join(", "),
+        }
+    }
+}
+
+/// What an id names, its path and its workspace.
+pub fn find_waiting(workspaces: &[Workspace], id: &str) -> Result<(Digest, RelPath, Waiting)> {
+    let all = workspaces.iter().flat_map(|w| {
+        let held = w.held.iter().map(|(path, held)| (w.id, path.clone(), Waiting::Held(held.clone())));
+        held.chain(w.stale.iter().map(|(path, part)| (w.id, path.clone(), Waiting::Stale(part.clone()))))
+    });
+    let named: Vec<_> = all.filter(|(_, path, it)| !id.is_empty() && it.id(path).starts_with(id)).collect();
     match named.as_slice() {
         [] => Err(Failure::not_found(format!("nothing is held under `{id}`")).hint("see `overlay-sync conflicts`")),
-        [first, others @ ..] if others.iter().all(|other| (&other.1, other.2.text) == (&first.1, first.2.text)) => {
+        [first, others @ ..] if others.iter().all(|(_, path, it)| it.id(path) == first.2.id(&first.1)) => {
             Ok(first.clone())
         }
         _ => Err(several(id)),
@@ -28,8 +56,12 @@ pub fn content(overlay: &Overlay, id: &str) -> Result<Vec<u8>> {
             .hint("see `overlay-sync conflicts` and `overlay-sync log --json`")
     };
     let workspaces = Workspace::load_all(&overlay.store.workspaces())?;
-    if let Ok((_, _, held)) = find_held(&workspaces, id) {
-        return overlay.store.content(&held.here.filter(|_| held.part).unwrap_or(held.text))?.ok_or_else(unknown);
+    if let Ok((_, _, waiting)) = find_waiting(&workspaces, id) {
+        let text = match waiting {
+            Waiting::Held(held) => held.here.filter(|_| held.part).unwrap_or(held.text),
+            Waiting::Stale(part) => part.here,
+        };
+        return overlay.store.content(&text)?.ok_or_else(unknown);
     }
     let is_named = |full: &str| !id.is_empty() && full.starts_with(id);
     let conflicts: Vec<_> = overlay.store.conflicts()?.into_iter().filter(|c| is_named(&c.id)).collect();

@@ -8,7 +8,7 @@ use shopfloor_core::path::RelPath;
 
 use crate::ground::{Bar, Ground, ReadFile, Side};
 use crate::manifest::Workspace;
-use crate::merge::{FileType, is_binary};
+use crate::merge::{Arrival, FileType, is_binary};
 use crate::settings::{Policy, Settings};
 
 /// A larger file is not shown to the merge command.
@@ -24,6 +24,8 @@ pub struct SeenFile {
     pub base_bytes: Option<Vec<u8>>,
     pub overlay: Option<ReadFile>,
     pub here: Option<ReadFile>,
+    /// What arrived here; read only where the text was edited.
+    pub arrivals: Vec<Arrival>,
     pub policy: Policy,
     /// Whether the merge command may be asked about it.
     pub may_ask: bool,
@@ -78,6 +80,7 @@ pub fn read(
         base_bytes: None,
         overlay: None,
         here: None,
+        arrivals: Vec::new(),
         policy: settings.policy(path),
         may_ask: false,
         barred,
@@ -105,6 +108,10 @@ pub fn read(
         Some(base) if digest(&overlay) != Some(base) || digest(&here) != Some(base) => ground.content(&base)?,
         _ => None,
     };
+    let is_edited = overlay.is_some() && here.as_ref().is_some_and(|here| Some(here.sha256) != seen.base);
+    if is_edited && digest(&overlay) != digest(&here) {
+        seen.arrivals = arrivals(ground, workspace, path)?;
+    }
     let may_be_shown = settings.merge_command.is_some()
         && [&overlay, &here]
             .iter()
@@ -115,6 +122,15 @@ pub fn read(
     seen.may_ask = may_be_shown && !was_asked;
     (seen.overlay, seen.here) = (overlay, here);
     Ok(seen)
+}
+
+/// The texts that passes replaced here and those that they wrote, as far as the store still has them.
+fn arrivals(ground: &impl Ground, workspace: &Workspace, path: &RelPath) -> Result<Vec<Arrival>> {
+    let mut all = Vec::new();
+    for arrived in workspace.arrived.get(path).into_iter().flatten() {
+        all.extend(ground.content(&arrived.before)?.zip(ground.content(&arrived.after)?));
+    }
+    Ok(all)
 }
 
 /// The content both sides held last. A file that was deleted here and is back (some editors save that way) still has

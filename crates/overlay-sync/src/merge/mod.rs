@@ -13,6 +13,7 @@ mod grow;
 mod json;
 mod jsonl;
 mod lines;
+mod stale;
 mod texts;
 mod three_way;
 mod toml;
@@ -23,6 +24,7 @@ pub use self::answer::{check, limit};
 pub use self::entry::{EntryPath, additions, donate, strip};
 pub use self::file_type::{FileType, is_binary};
 pub use self::grow::{Grow, Grown, entries, grown};
+pub use self::stale::{Arrival, Freshness, StalePlace, freshness};
 pub use self::texts::{MergeConflict, MergeInput, MergedText, Rule, WHOLE};
 pub use self::three_way::{merge, merge_growing};
 

@@ -5,9 +5,9 @@ use std::collections::HashSet;
 
 use shopfloor_core::hash::Digest;
 
-use super::decision::{Decision, Look, Part, Question, QuestionId, Step, WriteStep};
-use super::view::{INSEPARABLE, SharedView};
-use crate::merge::{self, EntryPath, FileType, Grown, MergeConflict, MergeInput, Rule, is_binary};
+use super::decision::{Decision, Look, Part, Question, QuestionId, StaleText, Step, WriteStep};
+use super::view::{INSEPARABLE, SharedView, has_accepted_part};
+use crate::merge::{self, EntryPath, FileType, Freshness, Grown, MergeConflict, MergeInput, Rule, is_binary};
 use crate::settings::{OnConflict, Policy};
 use crate::store::SyncRule;
 
@@ -117,7 +117,7 @@ fn is_base(look: &Look<'_>, bytes: &[u8]) -> bool {
 
 /// Copies one side's text to the other.
 fn copy(overlay: Option<&[u8]>, here: Option<&[u8]>, rule: SyncRule) -> Step {
-    Step::Write(WriteStep {
+    Step::Write(Box::new(WriteStep {
         overlay: overlay.map(<[u8]>::to_vec),
         here: here.map(<[u8]>::to_vec),
         base: here.or(overlay).unwrap_or_default().to_vec(),
@@ -125,35 +125,27 @@ fn copy(overlay: Option<&[u8]>, here: Option<&[u8]>, rule: SyncRule) -> Step {
         winner: Rule::Overlay,
         conflicts: Vec::new(),
         grown: 0,
+        stale: None,
+        own: None,
         intent: None,
-    })
+    }))
 }
 
 /// Decides about a file whose text in the workspace differs from the base; the overlay's text may differ too.
 fn merge_both(look: &Look<'_>, overlay: &[u8], here: &[u8]) -> Step {
-    if let Some(why) = gate(look, here) {
+    // A base whose bytes are lost counts as no base. Then the merge keeps more of both sides.
+    let base = look.base.and_then(|(_, bytes)| bytes);
+    let SideText { bytes: side, grown, stale } = match side_text(look, base, here) {
+        Ok(side) => side,
+        Err(why) => return Step::Hold(why, Digest::of(here)),
+    };
+    if let Some(why) = gate(look, stale.as_ref().map_or(here, |stale| &stale.fresh)) {
         return Step::Hold(why, Digest::of(here));
     }
     if let Some(why) = gate(look, overlay) {
         return Step::Hold(format!("in the overlay: {why}"), Digest::of(overlay));
     }
-    // A base whose bytes are lost counts as no base. Then the merge keeps more of both sides.
-    let base = look.base.and_then(|(_, bytes)| bytes);
     let is_accepted = look.accepted.contains(&Digest::of(here));
-    let grown = match base {
-        Some(base) if !is_accepted => merge::grown(look.kind, look.policy.grow, base, here),
-        _ => Grown::Same,
-    };
-    let (side, grown) = match grown {
-        Grown::Same => (here.to_vec(), 0),
-        Grown::Back(text, count) => (text, count),
-        Grown::Cannot => {
-            return Step::Hold(
-                "it removes entries from lists that only grow, and they cannot be put back".into(),
-                Digest::of(here),
-            );
-        }
-    };
     let id: QuestionId = (base.map(Digest::of), Digest::of(overlay), Digest::of(&side));
     let merged = match resume(look, &id) {
         Some(merged) => merged,
@@ -167,11 +159,12 @@ fn merge_both(look: &Look<'_>, overlay: &[u8], here: &[u8]) -> Step {
     if let (false, Some(why)) = (is_accepted, gate(look, &bytes)) {
         return Step::Hold(format!("merged with the overlay, {why}"), Digest::of(here));
     }
+    let stale = stale.filter(|_| bytes != here);
     let is_push = rule == SyncRule::Merge && grown == 0 && bytes == here && base.is_some_and(|base| base == overlay);
     // If a kill leaves only one side written, a second merge could have another result. So this result is saved.
     let writes_both = bytes != overlay && bytes != here && !look.policy.is_down;
     let is_remembered = writes_both || matches!(rule, SyncRule::LastWrite | SyncRule::Command);
-    Step::Write(WriteStep {
+    Step::Write(Box::new(WriteStep {
         overlay: (bytes != overlay && !look.policy.is_down).then(|| bytes.clone()),
         here: (bytes != here).then(|| bytes.clone()),
         base: if look.policy.is_down { overlay.to_vec() } else { bytes.clone() },
@@ -179,8 +172,47 @@ fn merge_both(look: &Look<'_>, overlay: &[u8], here: &[u8]) -> Step {
         winner,
         conflicts,
         grown,
+        stale,
+        own: (side != here).then_some(side),
         intent: is_remembered.then_some((id, bytes)),
-    })
+    }))
+}
+
+/// The workspace's text as it goes into the merge.
+struct SideText {
+    bytes: Vec<u8>,
+    /// How many entries that only grow were put back.
+    grown: usize,
+    stale: Option<StaleText>,
+}
+
+/// Puts back what the workspace cannot remove, and what its text says nothing about. The error says why that cannot be
+/// done.
+fn side_text(look: &Look<'_>, base: Option<&[u8]>, here: &[u8]) -> Result<SideText, String> {
+    let plain = SideText { bytes: here.to_vec(), grown: 0, stale: None };
+    let is_accepted = look.accepted.contains(&Digest::of(here)) || has_accepted_part(look);
+    let Some(base) = base.filter(|_| !is_accepted) else { return Ok(plain) };
+    let mut side = match merge::grown(look.kind, look.policy.grow, base, here) {
+        Grown::Same => plain,
+        Grown::Back(bytes, grown) => SideText { bytes, grown, stale: None },
+        Grown::Cannot => {
+            return Err("it removes entries from lists that only grow, and they cannot be put back".into());
+        }
+    };
+    if look.policy.is_down {
+        return Ok(side);
+    }
+    match merge::freshness(look.kind, base, &side.bytes, look.arrivals) {
+        Freshness::Fresh => {}
+        Freshness::Stale(fresh, places) => {
+            let here = std::mem::replace(&mut side.bytes, fresh.clone());
+            side.stale = Some(StaleText { here, fresh, places });
+        }
+        Freshness::Cannot => {
+            return Err("it was written from an old view, and what arrived meanwhile cannot be put back".into());
+        }
+    }
+    Ok(side)
 }
 
 /// A merged text, and how it was made.

@@ -51,6 +51,7 @@ impl Case<'_> {
             deleted: self.deleted.map(digest),
             kind: self.kind,
             policy: &self.policy,
+            arrivals: &[],
             removed: &removed,
             is_declared: self.is_declared,
             is_retired: false,

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use shopfloor_core::hash::Digest;
 
-use crate::merge::{EntryPath, FileType, MergeConflict, MergeInput, Rule};
+use crate::merge::{Arrival, EntryPath, FileType, MergeConflict, MergeInput, Rule, StalePlace};
 use crate::settings::Policy;
 use crate::store::{SyncRule, WriteIntent};
 
@@ -22,6 +22,8 @@ pub struct Look<'a> {
     pub deleted: Option<Digest>,
     pub kind: FileType,
     pub policy: &'a Policy,
+    /// What passes wrote here in place of another text: a program may still write from that one.
+    pub arrivals: &'a [Arrival],
     /// Entries that were removed from the overlay: a workspace cannot bring them back without a person.
     pub removed: &'a BTreeSet<String>,
     /// Whether a workspace may bring this file into the overlay.
@@ -58,7 +60,7 @@ pub enum Step {
     Nothing,
     /// Both sides hold this text: it becomes the base.
     Adopt(Vec<u8>),
-    Write(WriteStep),
+    Write(Box<WriteStep>),
     /// The file was deleted here: remember that, and neither spread the deletion nor refill the file.
     Delete,
     /// The file is gone on both sides: stop managing it.
@@ -88,8 +90,21 @@ pub struct WriteStep {
     pub conflicts: Vec<MergeConflict>,
     /// How many entries the workspace had removed and gets back.
     pub grown: usize,
+    /// What the workspace's text shows of an old view.
+    pub stale: Option<StaleText>,
+    /// The workspace's text with what it was given back, if that is another text.
+    pub own: Option<Vec<u8>>,
     /// What is remembered until it is done, so that a run after a kill decides the same.
     pub intent: Option<(QuestionId, Vec<u8>)>,
+}
+
+/// A text that was written from an old view.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StaleText {
+    pub here: Vec<u8>,
+    /// The same with what its writer did not know.
+    pub fresh: Vec<u8>,
+    pub places: Vec<StalePlace>,
 }
 
 /// Three texts for the merge command.

@@ -126,6 +126,14 @@ impl SharedView {
     }
 }
 
+/// Whether a person has accepted the additions of this text.
+pub fn has_accepted_part(look: &Look<'_>) -> bool {
+    let none = BTreeSet::new();
+    let unaccepted = Look { accepted: &none, ..*look };
+    let part = waiting(&unaccepted).ok().and_then(|(_, part)| part);
+    !look.accepted.is_empty() && part.is_some_and(|part| look.accepted.contains(&part.digest))
+}
+
 /// The additions that wait for a person, and why.
 fn waiting(look: &Look<'_>) -> Result<(Vec<EntryPath>, Option<Part>), String> {
     let none = Ok((Vec::new(), None));

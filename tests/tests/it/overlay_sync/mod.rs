@@ -11,6 +11,7 @@ mod merge_command;
 mod merging;
 mod policy;
 mod quiet;
+mod stale;
 mod state;
 mod sync;
 mod watch;

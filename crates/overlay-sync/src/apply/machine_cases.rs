@@ -1,0 +1,115 @@
+//! Single cases of the state machine: some were found by chance, others are too rare for that.
+
+use super::*;
+
+/// What a killed run wrote into a workspace is not an edit of that workspace: once removed elsewhere, it stays away.
+#[test]
+fn a_killed_runs_write_does_not_come_back() {
+    let mut floor = Floor::new();
+    let edit = floor.change(Some(0), false, TextChange::Add).unwrap();
+    floor.state.edit(&edit);
+    let start = floor.clone();
+    floor.pass(&[0, 1, 2]).unwrap();
+    assert!(floor.state.writes >= start.state.writes + 8);
+    for at in start.state.writes..floor.state.writes {
+        for order in [[0, 1, 2], [2, 0, 1]] {
+            let mut killed = start.clone();
+            killed.state.dies_at = Some(at);
+            killed.pass(&[0, 1, 2]);
+            let edit = killed.change(Some(0), false, TextChange::Take(1)).unwrap();
+            killed.state.edit(&edit);
+            killed.settle(&order);
+            let found = names(false, &killed.state.overlay[&file(false)].0);
+            assert!(!found.contains_key("N1"), "after a kill at {at}, in order {order:?}: {found:?}");
+        }
+    }
+}
+
+/// A right answer is not asked for again, wherever the run dies after it arrived.
+#[test]
+fn the_merge_command_is_not_asked_twice() {
+    let mut floor = Floor::new();
+    floor.state.program = Some(Program::Right);
+    for (w, value) in [(0, 1), (1, 2)] {
+        let edit = floor.change(Some(w), false, TextChange::Shared(value)).unwrap();
+        floor.state.edit(&edit);
+    }
+    let start = floor.clone();
+    floor.pass(&[0, 1, 2]).unwrap();
+    assert_eq!((floor.state.asked, floor.state.conflicts.len()), (1, 0));
+    let mut remembered = 0;
+    for at in start.state.writes..floor.state.writes {
+        let mut killed = start.clone();
+        killed.state.dies_at = Some(at);
+        killed.pass(&[0, 1, 2]);
+        let knew = !killed.state.intents.is_empty();
+        remembered += usize::from(knew);
+        let asked = killed.state.asked;
+        killed.settle(&[0, 1, 2]);
+        assert!(!knew || killed.state.asked == asked, "asked again after a kill at {at}");
+        assert_eq!(names(false, &killed.state.overlay[&file(false)].0)[SHARED], "2");
+    }
+    assert!(remembered >= 3, "{remembered}");
+}
+
+/// A pass that writes neither side announces something about its own workspace only: others do not hold that base.
+#[test]
+fn a_base_that_moves_without_a_write_concerns_one_workspace() {
+    use super::super::heal::planned_write;
+    use super::super::survey::PlannedFile;
+    use crate::ground::ReadFile;
+    use crate::plan::{Decision, Step, WriteStep};
+    let side = |text: &str| Some(ReadFile::new(text.into(), 0o600));
+    let write = WriteStep {
+        overlay: None,
+        here: None,
+        base: b"o".to_vec(),
+        rule: crate::store::SyncRule::Merge,
+        winner: crate::merge::Rule::Overlay,
+        conflicts: Vec::new(),
+        grown: 0,
+        stale: None,
+        own: None,
+        intent: None,
+    };
+    let seen = crate::facts::look::SeenFile {
+        path: file(true),
+        base: None,
+        base_bytes: None,
+        overlay: side("o"),
+        here: side("x"),
+        arrivals: Vec::new(),
+        policy: crate::settings::Policy::default(),
+        may_ask: false,
+        barred: None,
+    };
+    let planned = PlannedFile { seen, decision: Decision { step: Step::Write(Box::new(write)), part: None } };
+    let floor = Floor::new();
+    let write = planned_write(&floor.state.manifests[&id(1)], &planned).unwrap();
+    assert_eq!((write.workspace, write.writes_here), (Some(id(1)), false));
+}
+
+/// A case that was found by chance: one workspace removes a name that another one, which had removed it too, sets again.
+#[test]
+fn setting_again_what_another_edit_removed_is_a_dispute() {
+    let edit = |w, change| MachineStep::Edit(Some(w), false, change);
+    let gone = [edit(0, TextChange::Take(0)), MachineStep::Clean(2), edit(2, TextChange::Add)];
+    let steps = gone.into_iter().chain([MachineStep::Pass(vec![2]), edit(2, TextChange::Stale)]);
+    let floor = steps.fold(Floor::new(), |floor, step| Floor::apply(floor, &(), step));
+    Floor::teardown(floor, ());
+}
+
+/// Cases that were found by chance, with writers that know an old text: variables in another order, and a text that a
+/// killed run had written.
+#[test]
+fn an_old_view_takes_nothing_away_in_any_order_of_lines() {
+    let edit = |w, change| MachineStep::Edit(Some(w), true, change);
+    let one = [edit(0, TextChange::Shared(2)), edit(1, TextChange::Add), MachineStep::Killed(12)];
+    let one = one.into_iter().chain([edit(2, TextChange::Add), edit(1, TextChange::Shared(1))]);
+    let other = [edit(1, TextChange::Add), edit(0, TextChange::Add), MachineStep::Killed(20), edit(2, TextChange::Add)];
+    let other = other.into_iter().chain([MachineStep::Pass(vec![0, 1, 2]), edit(2, TextChange::Stale)]);
+    for steps in [one.collect::<Vec<_>>(), other.collect()] {
+        let floor = steps.into_iter().fold(Floor::new(), |floor, step| Floor::apply(floor, &(), step));
+        Floor::teardown(floor, ());
+    }
+}

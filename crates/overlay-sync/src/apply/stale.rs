@@ -1,0 +1,114 @@
+//! Texts that were written from an old view: what arrived is remembered, and the difference waits for a person.
+
+use shopfloor_core::error::Result;
+use shopfloor_core::path::RelPath;
+
+use super::edits;
+use super::pass::PassOutcome;
+use crate::facts::look::SeenFile;
+use crate::ground::{Ground, Side};
+use crate::manifest::{StalePart, Workspace};
+use crate::merge::{FileType, MergeInput, Rule, merge};
+use crate::plan::WriteStep;
+use shopfloor_core::hash::Digest;
+
+/// Records what a text shows of an old view, before the text is replaced: after a kill nobody could tell it any more. A
+/// later text that knows everything closes the part.
+pub fn record(
+    ground: &impl Ground,
+    now: &str,
+    workspace: &mut Workspace,
+    seen: &SeenFile,
+    write: &WriteStep,
+    passed: &mut PassOutcome,
+) -> Result<()> {
+    let path = &seen.path;
+    let Some(stale) = &write.stale else {
+        if seen.here.as_ref().is_some_and(|here| Some(here.sha256) != seen.base) {
+            workspace.stale.remove(path);
+        }
+        return Ok(());
+    };
+    let places: Vec<String> = stale.places.iter().map(ToString::to_string).collect();
+    let (here, fresh) = (ground.keep(&stale.here)?, ground.keep(&stale.fresh)?);
+    let part = StalePart { since: now.to_owned(), here, fresh, places };
+    let id = part.id(path);
+    let known = workspace.stale.get(path).filter(|known| known.id(path) == id);
+    let since = known.map(|known| known.since.clone());
+    if since.is_none() {
+        passed.notes.push(format!(
+            "{}: {path} was written from an old view: it {}; what arrived stays, and `overlay-sync accept {id}` lets the difference through",
+            workspace.root.display(),
+            part.places.join(", ")
+        ));
+    }
+    let part = StalePart { since: since.unwrap_or(part.since), ..part };
+    if workspace.stale.get(path) != Some(&part) {
+        workspace.stale.insert(path.clone(), part);
+        ground.save(workspace)?;
+    }
+    Ok(())
+}
+
+/// Remembers what a pass has written in place of another text, and closes a part that the new text makes pointless.
+pub fn settle(
+    ground: &impl Ground,
+    now: &str,
+    workspace: &mut Workspace,
+    seen: &SeenFile,
+    write: &WriteStep,
+) -> Result<()> {
+    let path = &seen.path;
+    let (Some(before), Some(after)) = (&seen.here, &write.here) else { return Ok(()) };
+    // What the text only gets back has arrived before.
+    let before = write.own.as_deref().map_or(before.sha256, Digest::of);
+    if before != Digest::of(after) {
+        if let Some(own) = &write.own {
+            ground.keep(own)?;
+        }
+        workspace.note_arrival(path, now, before, Digest::of(after));
+    }
+    if write.stale.is_none()
+        && let Some(part) = workspace.stale.get(path)
+        && applied(ground, path, part, after)?.is_none_or(|bytes| bytes == *after)
+    {
+        workspace.stale.remove(path);
+    }
+    Ok(())
+}
+
+/// The overlay's text with a part let through; `None` when the store has lost the texts of the part.
+fn applied(ground: &impl Ground, path: &RelPath, part: &StalePart, overlay: &[u8]) -> Result<Option<Vec<u8>>> {
+    let (Some(fresh), Some(here)) = (ground.content(&part.fresh)?, ground.content(&part.here)?) else {
+        return Ok(None);
+    };
+    let kind = FileType::from_path(path.as_path());
+    let input = MergeInput { base: Some(&fresh), overlay, workspace: &here, kind, rule: Rule::Person };
+    Ok(Some(merge(&input).bytes))
+}
+
+/// Lets a part through: the overlay changes as the stale text would have changed it, and no gate holds that.
+pub fn accept(ground: &impl Ground, workspaces: &mut [Workspace], path: &RelPath, part: &StalePart) -> Result<()> {
+    if let Ok(Some(file)) = ground.read(Side::Overlay, path)?
+        && let Some(bytes) = applied(ground, path, part, &file.bytes)?
+        && bytes != *file.bytes
+    {
+        edits::edit(ground, path, &file, &bytes)?;
+        for workspace in workspaces.iter_mut() {
+            workspace.accepted.entry(path.clone()).or_default().insert(Digest::of(&bytes));
+            ground.save(workspace)?;
+        }
+    }
+    close(ground, workspaces, path, &part.id(path))
+}
+
+/// Forgets a part in every workspace that has it.
+pub fn close(ground: &impl Ground, workspaces: &mut [Workspace], path: &RelPath, id: &str) -> Result<()> {
+    for workspace in workspaces {
+        if workspace.stale.get(path).is_some_and(|part| part.id(path) == id) {
+            workspace.stale.remove(path);
+            ground.save(workspace)?;
+        }
+    }
+    Ok(())
+}
