@@ -196,6 +196,12 @@ fn install(ui: &Ui, env: &Env, tool: &'static str, hook: &'static str) -> Result
                 ui.detail(format!("{hook} is installed already, in {file} (by {manager})"));
             }
         }
+        Installed::Unwired { manager, command } => {
+            if ui.is_json() {
+                ui.json(&json!({ "hook": hook, "installed": false, "manager": manager }));
+            }
+            ui.note(format!("{manager} has the call, but git does not run its {hook} yet; run `{command}`"));
+        }
         Installed::Entry { manager, file, below, entry } => {
             if ui.is_json() {
                 ui.json(&json!({
@@ -215,7 +221,8 @@ fn uninstall(ui: &Ui, env: &Env, tool: &'static str, hook: &'static str) -> Resu
     let dry_run = ui.is_dry();
     let repo = Git::find(env)?.discover()?;
     let status = hook::status(&repo, hook)?;
-    let there = status.tools.iter().any(|t| t == tool);
+    let is_left = status.chained.is_some() && !status.path.exists();
+    let there = status.tools.iter().any(|t| t == tool) || is_left;
     if there && !dry_run {
         hook::uninstall(&repo, hook, tool)?;
     }

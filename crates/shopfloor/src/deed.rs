@@ -21,6 +21,12 @@ pub struct Deed {
     pub files: Vec<FileDeed>,
     /// The git settings of the clone that were missing before.
     pub settings: Vec<String>,
+    /// The file of the clone's git settings, if the step changed it.
+    #[serde(default)]
+    pub config: Option<FileDeed>,
+    /// Whether its commands were still running when this was recorded.
+    #[serde(default)]
+    pub is_running: bool,
     /// The overlay that it made, which holds copies.
     pub overlay: Option<String>,
     /// The root that it made.
@@ -31,7 +37,7 @@ impl Deed {
     /// Whether there is nothing to take back.
     pub fn is_empty(&self) -> bool {
         let is_same = |file: &FileDeed| file.before.as_deref().map(|text| Digest::of(text.as_bytes())) == file.after;
-        let has_made = self.hooks.is_some() || self.overlay.is_some() || self.root.is_some();
+        let has_made = self.is_running || self.hooks.is_some() || self.overlay.is_some() || self.root.is_some();
         !has_made && self.settings.is_empty() && self.files.iter().all(is_same)
     }
 
@@ -42,6 +48,11 @@ impl Deed {
         self.overlay = self.overlay.take().or(later.overlay);
         self.root = self.root.take().or(later.root);
         self.settings.extend(later.settings);
+        self.is_running = later.is_running;
+        match (&mut self.config, later.config) {
+            (Some(known), Some(later)) => known.after = later.after,
+            (known, later) => *known = known.take().or(later),
+        }
         for file in later.files {
             match self.files.iter_mut().find(|known| known.path == file.path) {
                 Some(known) => known.after = file.after,

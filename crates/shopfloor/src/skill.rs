@@ -21,11 +21,12 @@ macro_rules! skill {
     };
 }
 
-/// The skills, but for the ledger's, which `ledger-synth install --claude` writes.
-pub const SKILLS: [Skill; 5] = [
+/// The skills. `ledger-synth install --claude` writes the ledger's too.
+pub const SKILLS: [Skill; 6] = [
     skill!("shopfloor"),
     skill!("sweatfile-apply"),
     skill!("overlay-sync"),
+    skill!("synthesize-ledgers"),
     skill!("worktree-spawn"),
     skill!("worker-ctl"),
 ];

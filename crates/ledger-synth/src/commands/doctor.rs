@@ -45,6 +45,10 @@ pub fn run(ui: &Ui, env: &Env, ledger_args: &LedgerArgs, args: &Args) -> Result<
         LedgerRepair::Configure => install::configure(&ledger, Effect::Write, false).map(drop),
         LedgerRepair::InstallHook(name) => match hook::install(&ledger.git, &ledger.repo, name, TOOL, false)? {
             Installed::Stub { .. } | Installed::Already { .. } => Ok(()),
+            Installed::Unwired { manager, command } => {
+                Err(Failure::failed(format!("git does not run the {name} of {manager} yet"))
+                    .hint(format!("run `{command}`")))
+            }
             Installed::Entry { manager, .. } => Err(Failure::failed(format!("{manager} owns the hook {name}"))
                 .hint("add the line that `ledger-synth hook install` prints")),
         },

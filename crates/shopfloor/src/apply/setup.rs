@@ -5,7 +5,7 @@ use std::path::Path;
 use serde::Serialize;
 use shopfloor_core::env::Env;
 use shopfloor_core::error::Result;
-use shopfloor_core::fs::Root;
+use shopfloor_core::fs::{self, Root};
 use shopfloor_core::hash::Digest;
 use shopfloor_core::path::RelPath;
 use shopfloor_core::ui::{Ui, printable};
@@ -41,15 +41,25 @@ pub fn carry_out(ui: &Ui, env: &Env, repository: &Repository, step: &Step) -> Re
         hooks: step.hooks.map(str::to_owned),
         files: Vec::new(),
         settings: Vec::new(),
+        config: None,
+        is_running: true,
         overlay: None,
         root: None,
     };
+    let config = repository.repo.common_dir.join("config");
     for path in &step.files {
         // What cannot be read, or is no text, no tool edits.
         let Ok(before) = root.read(&rel(path)?) else { continue };
         let after = before.as_deref().map(Digest::of);
         let Ok(before) = before.map(String::from_utf8).transpose() else { continue };
         deed.files.push(FileDeed { path: (*path).to_owned(), before, after });
+    }
+    if !step.settings.is_empty()
+        && let Some(text) = fs::read(&config)?
+    {
+        let after = Some(Digest::of(&text));
+        let before = String::from_utf8(text).ok();
+        deed.config = before.map(|text| FileDeed { path: "config".to_owned(), before: Some(text), after });
     }
     for (name, _) in step.settings {
         if setting(repository, name)?.is_none() {
@@ -67,6 +77,9 @@ pub fn carry_out(ui: &Ui, env: &Env, repository: &Repository, step: &Step) -> Re
         // Look after each command, because the next one may be killed.
         for file in &mut deed.files {
             file.after = root.read(&rel(&file.path)?)?.as_deref().map(Digest::of);
+        }
+        if let Some(file) = &mut deed.config {
+            file.after = fs::read(&config)?.as_deref().map(Digest::of);
         }
         if step.name == OVERLAY && deed.overlay.is_none() {
             deed.overlay = overlay(env)?;
@@ -86,6 +99,7 @@ pub fn carry_out(ui: &Ui, env: &Env, repository: &Repository, step: &Step) -> Re
     {
         deed.hooks = None;
     }
+    deed.is_running = false;
     record.with(deed).save(&file)?;
     done
 }

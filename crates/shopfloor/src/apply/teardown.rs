@@ -1,9 +1,11 @@
 //! Takes back what a set-up did: what nobody has changed since goes, and the rest is named and stays.
 
+use std::os::unix::fs::PermissionsExt;
+
 use serde::Serialize;
 use shopfloor_core::env::Env;
 use shopfloor_core::error::Result;
-use shopfloor_core::fs::{Content, Root, Staging};
+use shopfloor_core::fs::{self, Content, Root, Staging};
 use shopfloor_core::hash::Digest;
 use shopfloor_core::path::RelPath;
 use shopfloor_core::ui::{Ui, printable};
@@ -40,7 +42,11 @@ pub fn undo(ui: &Ui, env: &Env, repository: &Repository, deed: &Deed) -> Result<
             Err(failure) => stays.push(failure.to_string()),
         }
     }
-    // The order in which git wrote them, backwards, leaves the file as it was.
+    // git leaves traces of its own in the file when a setting comes and goes.
+    if !ui.is_dry() && restore_config(repository, deed)? {
+        settings(deed).for_each(|(name, _)| tell(ui, deed, ["unset", "unset"], name));
+    }
+    // The order in which git wrote them, backwards.
     for (name, value) in settings(deed).collect::<Vec<_>>().into_iter().rev() {
         match setting(repository, name)? {
             Some(own) if own == value => {
@@ -67,6 +73,19 @@ pub fn undo(ui: &Ui, env: &Env, repository: &Repository, deed: &Deed) -> Result<
     Ok(stays)
 }
 
+/// Gives the file of git's settings its text from before, if nobody has changed it since. Returns whether it did.
+fn restore_config(repository: &Repository, deed: &Deed) -> Result<bool> {
+    let Some(FileDeed { before: Some(before), after, .. }) = &deed.config else { return Ok(false) };
+    let path = repository.repo.common_dir.join("config");
+    let now = fs::read(&path)?.as_deref().map(Digest::of);
+    if now.is_none() || now != *after || now == Some(Digest::of(before.as_bytes())) || deed.settings.is_empty() {
+        return Ok(false);
+    }
+    let mode = std::fs::metadata(&path).map(|meta| meta.permissions().mode() & 0o777).ok();
+    fs::replace(&path, before.as_bytes(), mode)?;
+    Ok(true)
+}
+
 /// Says what was done without a command, or in a dry run what would be.
 fn tell(ui: &Ui, deed: &Deed, [past, verb]: [&str; 2], what: &str) {
     let did = if ui.is_dry() { format!("would {verb} {what}") } else { format!("{past} {what}") };
@@ -80,7 +99,11 @@ fn tell(ui: &Ui, deed: &Deed, [past, verb]: [&str; 2], what: &str) {
 /// Gives a file its text from before, if it is still as the set-up left it.
 fn put_back(ui: &Ui, repository: &Repository, root: &Root, deed: &Deed, file: &FileDeed) -> Result<Option<String>> {
     let path = rel(&file.path)?;
-    let changed = || Ok(Some(format!("{} is not as `setup` left it", printable(&file.path))));
+    let why = match deed.is_running {
+        true => "was written by a set-up that was killed; remove it if you do not need it",
+        false => "is not as `setup` left it",
+    };
+    let changed = || Ok(Some(format!("{} {why}", printable(&file.path))));
     let Ok(found) = root.read_whole(&path) else { return changed() };
     let now = found.as_ref().map(|(bytes, _)| Digest::of(bytes));
     let before = file.before.as_deref().map(|text| Digest::of(text.as_bytes()));

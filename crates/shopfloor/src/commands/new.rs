@@ -23,6 +23,12 @@ pub struct Args {
     /// A file with the task, or `-` for stdin
     #[arg(long, value_name = "FILE")]
     pub task_file: Option<PathBuf>,
+    /// What to do if the name is taken: fail, or print the path of what is there
+    #[arg(long, value_name = "ACTION", value_parser = ["fail", "return"])]
+    pub if_exists: Option<String>,
+    /// Append a number if the name is taken
+    #[arg(long)]
+    pub unique: bool,
     /// The agent program that will work there
     #[arg(long, value_name = "PROGRAM")]
     pub agent: Option<String>,
@@ -52,8 +58,13 @@ fn launcher(env: &Env) -> Result<Option<&'static str>> {
 pub fn run(env: &Env, common: &Common, args: &Args) -> Result<Exit> {
     let mut words = vec!["subtree".to_owned()];
     let file = args.task_file.as_ref().map(|file| file.to_string_lossy().into_owned());
-    for (flag, value) in [("--task", &args.task), ("--task-file", &file), ("--agent", &args.agent)] {
+    for (flag, value) in
+        [("--task", &args.task), ("--task-file", &file), ("--agent", &args.agent), ("--if-exists", &args.if_exists)]
+    {
         words.extend(value.iter().map(|value| format!("{flag}={value}")));
+    }
+    if args.unique {
+        words.push("--unique".to_owned());
     }
     if args.launch {
         words.push("--launch".to_owned());

@@ -1,5 +1,7 @@
 //! `setup`: prepares a repository for agents, step by step.
 
+use std::path::PathBuf;
+
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::lock::Lock;
@@ -68,6 +70,11 @@ pub fn run(ui: &Ui, env: &Env, args: &Args) -> Result<Exit> {
             ui.warn(format!("{}: {failure}", step.name));
             false
         });
+    }
+    let written = steps.iter().filter(|step| wanted.contains(&step.name)).flat_map(|step| step.files.iter());
+    let written: Vec<PathBuf> = written.map(PathBuf::from).filter(|path| repository.main.join(path).exists()).collect();
+    for path in repository.git.ignored(&repository.main, &written, None)? {
+        ui.note(format!("git ignores {}, so new worktrees do not get it", path.display()));
     }
     ui.note("commit what `git status` shows; then `shopfloor new NAME` makes a worktree for an agent");
     Ok(if has_failed { Exit::No } else { Exit::Done })

@@ -2,12 +2,12 @@
 
 use serde::Serialize;
 use shopfloor_core::env::Env;
-use shopfloor_core::error::{Exit, Result};
+use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::fs::Root;
+use shopfloor_core::path::RelPath;
 use shopfloor_core::text::printable;
 use shopfloor_core::ui::Ui;
 
-use crate::apply::setup::rel;
 use crate::apply::skills::create;
 use crate::facts::repository;
 use crate::skill::{DIR, SKILLS};
@@ -38,7 +38,9 @@ pub fn run(ui: &Ui, env: &Env, args: &Args) -> Result<Exit> {
     let top = Root::open(repository.repo.require_worktree()?)?;
     for skill in &SKILLS {
         let path = format!("{}/{}/SKILL.md", args.dir.trim_end_matches('/'), skill.name);
-        let file = rel(&path)?;
+        let file = RelPath::parse(&path).map_err(|why| {
+            Failure::usage(format!("--dir {}: {why}", args.dir)).hint("name a directory below the top of this worktree")
+        })?;
         let action = match top.read(&file)? {
             Some(text) if text == skill.text.as_bytes() => "unchanged",
             Some(_) => "kept",

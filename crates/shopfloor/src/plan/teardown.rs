@@ -57,6 +57,8 @@ mod tests {
             hooks: Some("touch".to_owned()),
             files: Vec::new(),
             settings: vec!["core.pager".to_owned()],
+            config: None,
+            is_running: false,
             overlay: Some("/o".to_owned()),
             root: Some("/r".to_owned()),
         };

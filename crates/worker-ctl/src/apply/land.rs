@@ -95,6 +95,9 @@ fn ask_to_resolve(site: &Site<'_>, worker: &Worker, plan: &Accept, options: Acce
     }
 }
 
+/// Where the clone keeps the original commits of work that landed as another commit.
+pub const ACCEPTED: &str = "refs/shopfloor/accepted/";
+
 /// Moves the worktree to the commit `at` in place, so that the agent keeps its directory, and makes the worker idle.
 /// If the worker has committed after `landed`, the worktree stays as it is.
 pub fn close_task(site: &Site<'_>, worker: &Worker, landed: &str, at: &str) -> Result<()> {
@@ -105,7 +108,7 @@ pub fn close_task(site: &Site<'_>, worker: &Worker, landed: &str, at: &str) -> R
     site.clone.fetch()?;
     if !site.clone.has(at, landed)? {
         // Keep the original commits, with all their messages.
-        let kept = format!("refs/shopfloor/accepted/{}/{}", worker.name, site.stamp());
+        let kept = format!("{ACCEPTED}{}/{}", worker.name, site.stamp());
         site.clone.ask(&site.root.path, &["update-ref", &kept, landed])?;
     }
     if rebase::move_worktree(site, worker, landed, at)? {

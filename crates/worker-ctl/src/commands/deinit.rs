@@ -6,11 +6,12 @@ use clap::Args as ClapArgs;
 use serde::Serialize;
 use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::fs;
-use shopfloor_core::git::Git;
+use shopfloor_core::git::{Git, failed};
 use shopfloor_core::hash::Digest;
 use shopfloor_core::lock::Lock;
 use shopfloor_core::text::{printable, shell_word};
 
+use crate::apply::land::ACCEPTED;
 use crate::apply::removal;
 use crate::commands;
 use crate::commands::init::config;
@@ -89,6 +90,7 @@ pub fn run(site: &Site<'_>, args: &Args) -> Result<Exit> {
         }
         tmux.kill()?;
     }
+    hand_over(site)?;
     remove(root, &git_dir)?;
     if site.ui.is_json() {
         site.ui.json(&DeinitAnswer { root });
@@ -96,6 +98,26 @@ pub fn run(site: &Site<'_>, args: &Args) -> Result<Exit> {
         site.ui.done(format!("removed {}", printable(&root.to_string_lossy())));
     }
     Ok(Exit::Done)
+}
+
+/// Gives the source the original commits of work that landed as one commit. Of a single commit the landed one has
+/// everything.
+fn hand_over(site: &Site<'_>) -> Result<()> {
+    let (root, source) = (&site.root.path, site.source());
+    let refs = site.clone.ask(root, &["for-each-ref", "--format=%(refname)", ACCEPTED])?;
+    for name in refs.lines() {
+        let landed = format!("refs/remotes/origin/{}", site.clone.branch);
+        if site.clone.ask(root, &["rev-list", "--count", name, "--not", &landed])? == "1" {
+            continue;
+        }
+        let fetch = ["fetch", "--quiet", "--no-tags", "--no-write-fetch-head"];
+        let given = site.clone.git.cmd(&source).args(fetch).arg(root).arg(format!("{name}:{name}")).capture()?;
+        if !given.status.success() {
+            return Err(failed("fetch", &given));
+        }
+        site.ui.note(format!("{} keeps the original commits of accepted work: {name}", source.display()));
+    }
+    Ok(())
 }
 
 /// Removes the root and the record of it. It first goes to another name, so that a killed command leaves no half root.
@@ -178,7 +200,8 @@ fn refuse_loss(site: &Site<'_>, workers: &[Worker]) -> Result<()> {
                 || name.starts_with("refs/shopfloor/") && name.ends_with(&format!("/{}", worker.name))
         })
     };
-    let is_kept = |name: &&str| !name.starts_with("refs/remotes/origin/") && !of_worker(name);
+    let is_elsewhere = |name: &str| name.starts_with("refs/remotes/origin/") || name.starts_with(ACCEPTED);
+    let is_kept = |name: &&str| !is_elsewhere(name) && !of_worker(name);
     let refs = String::from_utf8_lossy(&refs).into_owned();
     if let Some(name) = refs.lines().find(is_kept) {
         return Err(refusal(site, &format!("its clone keeps {}", printable(name))).hint(by_hand()));

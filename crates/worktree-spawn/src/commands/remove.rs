@@ -170,7 +170,7 @@ fn plan_all(inspection: &Inspection<'_>, args: &Args) -> Result<Vec<AgentRemoval
             return Err(SpawnFailure::Nested
                 .refuse(format!("there are worktrees inside {}", target.worktree.path.display()))
                 .details(inside)
-                .hint("remove those first, or all of them with `--recursive`"));
+                .hint("remove those first, or all of them with `worktree-spawn remove --recursive`"));
         }
         if args.recursive {
             going.extend(below);

@@ -50,7 +50,7 @@ fn refuse_losses(condition: &Condition, request: RemovalRequest) -> Result<()> {
     if condition.liveness == Liveness::Live && !request.force {
         return Err(SpawnFailure::Live
             .refuse(format!("{} is running", agent.id))
-            .hint("end it first, or remove it anyway with `--force`"));
+            .hint("end it first, or remove it anyway with `worktree-spawn remove --force`"));
     }
     if let Some(why) = &condition.locked {
         return Err(SpawnFailure::Locked
@@ -74,7 +74,7 @@ fn refuse_losses(condition: &Condition, request: RemovalRequest) -> Result<()> {
         return Err(SpawnFailure::Dirty
             .refuse(format!("{path} has uncommitted changes"))
             .details(shown.chain(rest))
-            .hint("commit them, or let `--force` keep them under refs/shopfloor/trash/"));
+            .hint("commit them, or let `worktree-spawn remove --force` keep them under refs/shopfloor/trash/"));
     }
     if condition.loose_commits > 0 && !request.force {
         return Err(SpawnFailure::Unmerged

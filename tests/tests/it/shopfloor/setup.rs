@@ -84,9 +84,9 @@ fn skills_are_written_once_and_edits_stay() {
     dry.out_has("would write .claude/skills/worker-ctl/SKILL.md");
     assert!(!app.has(".claude"));
     let out = app.shopfloor(&["skills"]).exit(0);
-    assert_eq!(out.stdout.lines().count(), 5);
+    assert_eq!(out.stdout.lines().count(), 6);
     let skills = project().join("skills");
-    for name in ["shopfloor", "sweatfile-apply", "overlay-sync", "worktree-spawn", "worker-ctl"] {
+    for name in ["shopfloor", "sweatfile-apply", "overlay-sync", "synthesize-ledgers", "worktree-spawn", "worker-ctl"] {
         let text = std::fs::read_to_string(skills.join(name).join("SKILL.md")).unwrap();
         assert_eq!(app.read(&format!(".claude/skills/{name}/SKILL.md")), text);
     }
@@ -177,7 +177,7 @@ fn a_killed_setup_can_be_taken_back() {
     std::os::unix::fs::symlink(&ledger, w.path("bin/ledger-synth")).unwrap();
     // What the killed command wrote into files could not be recorded.
     let out = app.shopfloor(&["teardown"]).exit(1).any_out();
-    out.err_has("has files").err_has("ledger stays: .gitattributes is not as `setup` left it");
+    out.err_has("has files").err_has("ledger stays: .gitattributes was written by a set-up that was killed");
     assert!(!app.has("sweatfile"));
     assert_eq!(told(&app), before);
 }
@@ -214,6 +214,65 @@ fn what_to_add_to_the_configuration_of_a_hook_manager_is_shown() {
     out.err_has("lefthook owns the hooks, so nothing was written").err_has("overlay-sync hook run post-checkout {0}");
     assert!(!app.has(".git/hooks/post-checkout"));
     app.shopfloor(&["teardown"]).exit(1).any_out().err_has("has files");
+}
+
+/// What git leaves behind when a setting comes and goes is taken back too.
+#[test]
+fn the_configuration_of_git_is_the_same_byte_for_byte() {
+    for odd in ["# mine\n", "[alias]\n\tx = y", "\n\n", "[merge \"ledger-synth\"]\n"] {
+        let w = World::new();
+        let app = w.repo("app");
+        let config = app.path.join(".git/config");
+        let text = std::fs::read_to_string(&config).unwrap() + odd;
+        std::fs::write(&config, &text).unwrap();
+        app.shopfloor(&["setup", "--yes"]).exit(0).any_err();
+        app.shopfloor(&["teardown"]).exit(0).any_err().out_has("unset merge.ledger-synth.driver");
+        assert_eq!(std::fs::read_to_string(&config).unwrap(), text);
+        // What somebody adds meanwhile stays.
+        app.shopfloor(&["setup", "--yes"]).exit(0).any_err();
+        app.git(&["config", "alias.z", "status"]);
+        app.shopfloor(&["teardown"]).exit(0).any_err();
+        assert_eq!(app.git(&["config", "alias.z"]), "status\n");
+        app.run("git", &["config", "merge.ledger-synth.driver"]).exit(1);
+    }
+}
+
+/// A set-up that was killed in its first command has written files that its record must know.
+#[test]
+fn what_a_killed_setup_wrote_is_taken_back_after_the_next_one() {
+    let w = World::new();
+    let app = app(&w);
+    let before = told(&app);
+    let ledger = which_tool(&w, "ledger-synth");
+    // It writes its files, and takes the set-up with it.
+    w.program(
+        "ledger-synth",
+        &format!("ln -sf {ledger} ~/ledger-synth\n~/ledger-synth \"$@\"\n[ \"$1\" = install ] && kill -KILL $PPID"),
+    );
+    let killed = app.shopfloor(&["setup", "--yes"]).any_status().any_out().any_err();
+    assert!(killed.status.is_none() && app.has(".gitattributes"), "{killed}");
+    std::fs::remove_file(w.path("bin/ledger-synth")).unwrap();
+    std::os::unix::fs::symlink(&ledger, w.path("bin/ledger-synth")).unwrap();
+    let left = app.shopfloor(&["teardown", "-n"]).any_status().any_out();
+    left.err_has("was written by a set-up that was killed");
+    app.sh("git config --unset merge.ledger-synth.name; git config --unset merge.ledger-synth.driver").exit(0);
+    app.shopfloor(&["setup", "--yes"]).exit(0).any_out().any_err();
+    let out = app.shopfloor(&["teardown"]).exit(1).any_out();
+    assert_eq!(out.stderr.lines().filter(|line| line.contains("stays")).count(), 1, "{out}");
+    out.err_has("overlay stays");
+    assert!(!app.has(".gitattributes") && !app.has(".claude/skills") && !app.has("sweatfile"));
+    assert_eq!(told(&app).keys().collect::<Vec<_>>(), before.keys().collect::<Vec<_>>());
+}
+
+#[test]
+fn files_that_git_ignores_are_named() {
+    let w = World::new();
+    let app = app(&w);
+    app.sh("echo .claude/ >> .git/info/exclude").exit(0);
+    app.shopfloor(&["setup", "--yes"])
+        .exit(0)
+        .any_out()
+        .err_has("git ignores .claude/settings.json, so new worktrees do not get it");
 }
 
 /// husky's directory is one below each worktree, so no other repository shares it.

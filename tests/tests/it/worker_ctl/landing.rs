@@ -28,6 +28,39 @@ fn squashed_commits_are_kept_under_a_ref() {
     let work = adam.git(&["rev-parse", "HEAD"]);
     floor.ctl(&["accept", "adam"]).exit(0);
     assert!(floor.root.git(&["for-each-ref", "refs/shopfloor/accepted/adam", "--format=%(objectname)"]) == work);
+    // A root that goes gives them to the source.
+    floor.ctl(&["down"]).exit(0).any_out();
+    let config = floor.root.read("config.toml");
+    floor.root.write("config.toml", config.split("\n[agents.").next().unwrap());
+    floor.root.sh("sed -i 's/agent = \"scripted\"/agent = \"claude\"/' config.toml").exit(0);
+    floor
+        .app
+        .run("worker-ctl", &["--root", floor.root.path.to_str().unwrap(), "deinit", "--yes"])
+        .exit(0)
+        .err_has("keeps the original commits");
+    assert!(floor.app.git(&["for-each-ref", "refs/shopfloor/accepted/adam", "--format=%(objectname)"]) == work);
+    // The floor ends its sessions there.
+    std::fs::create_dir(&floor.root.path).unwrap();
+}
+
+/// The landed commit differs from the worker's in nothing but when it was committed.
+#[test]
+fn a_single_commit_that_landed_does_not_keep_the_root() {
+    let w = World::new();
+    let floor = staff(&w, &["adam"]);
+    floor.ctl(&["start", "--worker", "adam", "--prompt", "think"]).exit(0);
+    commit(&tree(&floor, "adam"), "Write one", &["one"], "x\n");
+    floor.until("adam", "needs_review");
+    floor.ctl(&["accept", "adam"]).exit(0);
+    assert!(!floor.root.git(&["for-each-ref", "refs/shopfloor/accepted/adam"]).is_empty());
+    floor.ctl(&["down"]).exit(0).any_out();
+    let config = floor.root.read("config.toml");
+    floor.root.write("config.toml", config.split("\n[agents.").next().unwrap());
+    floor.root.sh("sed -i 's/agent = \"scripted\"/agent = \"claude\"/' config.toml").exit(0);
+    floor.app.run("worker-ctl", &["--root", floor.root.path.to_str().unwrap(), "deinit", "--yes"]).exit(0);
+    assert!(!floor.root.path.exists());
+    assert_eq!(floor.app.git(&["for-each-ref", "refs/shopfloor"]), "");
+    std::fs::create_dir(&floor.root.path).unwrap();
 }
 
 #[test]
