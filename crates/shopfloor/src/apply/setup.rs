@@ -35,41 +35,8 @@ pub fn carry_out(ui: &Ui, env: &Env, repository: &Repository, step: &Step) -> Re
     let file = record_file(&repository.repo.common_dir);
     let root = Root::open(&repository.main)?;
     let record = Record::load(&file)?;
-    let mut deed = Deed {
-        step: step.name.to_owned(),
-        commands: step.commands.clone(),
-        hooks: step.hooks.map(str::to_owned),
-        files: Vec::new(),
-        settings: Vec::new(),
-        config: None,
-        is_running: true,
-        overlay: None,
-        root: None,
-    };
     let config = repository.repo.common_dir.join("config");
-    for path in &step.files {
-        // What cannot be read, or is no text, no tool edits.
-        let Ok(before) = root.read(&rel(path)?) else { continue };
-        let after = before.as_deref().map(Digest::of);
-        let Ok(before) = before.map(String::from_utf8).transpose() else { continue };
-        deed.files.push(FileDeed { path: (*path).to_owned(), before, after });
-    }
-    if !step.settings.is_empty()
-        && let Some(text) = fs::read(&config)?
-    {
-        let after = Some(Digest::of(&text));
-        let before = String::from_utf8(text).ok();
-        deed.config = before.map(|text| FileDeed { path: "config".to_owned(), before: Some(text), after });
-    }
-    for (name, _) in step.settings {
-        if setting(repository, name)?.is_none() {
-            deed.settings.push((*name).to_owned());
-        }
-    }
-    if step.name == WORKERS {
-        let planned = ask(env, &["worker-ctl", "init", "-n"])?.records;
-        deed.root = planned.iter().find_map(|answer| answer["root"].as_str().map(str::to_owned));
-    }
+    let mut deed = begun(env, repository, &root, step)?;
     record.with(deed.clone()).save(&file)?;
     let mut done = Ok(true);
     for words in &step.commands {
@@ -102,6 +69,45 @@ pub fn carry_out(ui: &Ui, env: &Env, repository: &Repository, step: &Step) -> Re
     deed.is_running = false;
     record.with(deed).save(&file)?;
     done
+}
+
+/// What a step is about to do, and what was there before.
+fn begun(env: &Env, repository: &Repository, root: &Root, step: &Step) -> Result<Deed> {
+    let mut deed = Deed {
+        step: step.name.to_owned(),
+        commands: step.commands.clone(),
+        hooks: step.hooks.map(str::to_owned),
+        files: Vec::new(),
+        settings: Vec::new(),
+        config: None,
+        is_running: true,
+        overlay: None,
+        root: None,
+    };
+    for path in &step.files {
+        // What cannot be read, or is no text, no tool edits.
+        let Ok(before) = root.read(&rel(path)?) else { continue };
+        let after = before.as_deref().map(Digest::of);
+        let Ok(before) = before.map(String::from_utf8).transpose() else { continue };
+        deed.files.push(FileDeed { path: (*path).to_owned(), before, after });
+    }
+    if !step.settings.is_empty()
+        && let Some(text) = fs::read(&repository.repo.common_dir.join("config"))?
+    {
+        let after = Some(Digest::of(&text));
+        let before = String::from_utf8(text).ok();
+        deed.config = before.map(|text| FileDeed { path: "config".to_owned(), before: Some(text), after });
+    }
+    for (name, _) in step.settings {
+        if setting(repository, name)?.is_none() {
+            deed.settings.push((*name).to_owned());
+        }
+    }
+    if step.name == WORKERS {
+        let planned = ask(env, &["worker-ctl", "init", "-n"])?.records;
+        deed.root = planned.iter().find_map(|answer| answer["root"].as_str().map(str::to_owned));
+    }
+    Ok(deed)
 }
 
 /// The overlay of the repository, if there is one.
