@@ -8,9 +8,10 @@ use shopfloor_core::error::Result;
 use shopfloor_core::hash::Digest;
 use shopfloor_core::path::RelPath;
 
+use crate::conflict::ConflictRecord;
 use crate::manifest::Workspace;
 use crate::merge::MergeInput;
-use crate::store::{ConflictRecord, LogRecord, PlannedWrite, RemovedEntries, WriteIntent};
+use crate::store::{LogRecord, PlannedWrite, RemovedEntries, WriteIntent};
 
 /// A file as it was read once.
 #[derive(Clone, Debug, PartialEq, Eq)]

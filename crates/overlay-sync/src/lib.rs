@@ -3,7 +3,7 @@
 //! Rooms, top to bottom; each imports only from those below it: `cli`, `commands`, `apply` (the only room that writes
 //! into overlays and workspaces), `plan` (the pure decision about one file), `facts` (what is read), then the nouns:
 //! `ground` (the two sides, on disk or in memory), `declared` (files), `quiet` (a cache), `settings`, `store` (what the
-//! overlay remembers), `manifest` (a workspace), `merge` (three texts into one), `watch`, `flags`, `refusal`, `tool`.
+//! overlay remembers), `manifest` (a workspace), `conflict`, `rule`, `merge` (three texts into one), `watch`, `flags`, `refusal`, `tool`.
 
 mod cli;
 mod commands;
@@ -13,6 +13,7 @@ mod plan;
 
 mod facts;
 
+mod conflict;
 mod declared;
 mod flags;
 mod ground;
@@ -20,6 +21,7 @@ mod manifest;
 pub mod merge;
 mod quiet;
 mod refusal;
+mod rule;
 mod settings;
 mod store;
 mod tool;

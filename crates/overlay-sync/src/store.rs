@@ -12,8 +12,10 @@ use shopfloor_core::fs;
 use shopfloor_core::hash::Digest;
 use shopfloor_core::path::RelPath;
 
-use crate::manifest::{HeldText, StalePart, Workspace};
+use crate::conflict::ConflictRecord;
+use crate::manifest::Workspace;
 use crate::refusal::Refusal;
+use crate::rule::SyncRule;
 
 /// The reserved name at the top of an overlay.
 pub const RESERVED: &str = ".overlay-sync";
@@ -30,98 +32,6 @@ pub const KEPT: Duration = Duration::from_secs(30 * 24 * 60 * 60);
 #[derive(Clone, Debug)]
 pub struct OverlayStore {
     dir: PathBuf,
-}
-
-/// A conflict and how it was decided. The texts are named by their digests; all of them are in the store.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ConflictRecord {
-    pub v: u32,
-    pub id: String,
-    pub time: String,
-    pub path: RelPath,
-    pub workspace: String,
-    pub base: Option<Digest>,
-    pub overlay: Digest,
-    pub here: Digest,
-    pub result: Digest,
-    pub rule: SyncRule,
-    pub winner: ConflictWinner,
-    pub state: ConflictState,
-    /// The key paths, variables or lines that both sides changed.
-    pub places: Vec<String>,
-}
-
-/// Whose side of a conflict was taken.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum ConflictWinner {
-    Workspace,
-    Overlay,
-}
-
-/// What became of a conflict.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum ConflictState {
-    /// The rule decided it.
-    Recorded,
-    /// It waits for a person.
-    Held,
-}
-
-impl ConflictState {
-    pub fn word(self) -> &'static str {
-        match self {
-            ConflictState::Recorded => "recorded",
-            ConflictState::Held => "held",
-        }
-    }
-}
-
-impl ConflictRecord {
-    /// A held text as a conflict. Nothing is decided yet, so its result is the base.
-    pub fn from_held(workspace: &Workspace, path: &RelPath, held: &HeldText) -> ConflictRecord {
-        let base = workspace.files.get(path).map(|base| base.sha256);
-        ConflictRecord {
-            v: VERSION,
-            id: held.id(path),
-            time: held.since.clone(),
-            path: path.clone(),
-            workspace: workspace.root.to_string_lossy().into_owned(),
-            base,
-            overlay: held.overlay.or(base).unwrap_or(held.text),
-            here: held.here.unwrap_or(held.text),
-            result: base.unwrap_or(held.text),
-            rule: SyncRule::Hold,
-            winner: ConflictWinner::Overlay,
-            state: ConflictState::Held,
-            places: vec![held.why.clone()],
-        }
-    }
-
-    /// The difference of a text that was written from an old view.
-    pub fn from_stale(workspace: &Workspace, path: &RelPath, part: &StalePart) -> ConflictRecord {
-        ConflictRecord {
-            v: VERSION,
-            id: part.id(path),
-            time: part.since.clone(),
-            path: path.clone(),
-            workspace: workspace.root.to_string_lossy().into_owned(),
-            base: workspace.files.get(path).map(|base| base.sha256),
-            overlay: part.fresh,
-            here: part.here,
-            result: part.fresh,
-            rule: SyncRule::Hold,
-            winner: ConflictWinner::Overlay,
-            state: ConflictState::Held,
-            places: part.places.clone(),
-        }
-    }
-
-    /// Whether this text is one of those it refers to.
-    pub fn refers_to(&self, digest: &Digest) -> bool {
-        [self.overlay, self.here, self.result].contains(digest) || self.base == Some(*digest)
-    }
 }
 
 /// One thing that a pass did: a line of the log.
@@ -195,39 +105,6 @@ pub struct RemovedEntries {
     pub entries: BTreeMap<RelPath, BTreeSet<String>>,
     /// Whole files.
     pub files: BTreeSet<RelPath>,
-}
-
-/// The rule by which a file was synced.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum SyncRule {
-    /// Somebody changed the overlay, and the workspace got that.
-    Pull,
-    Push,
-    Merge,
-    /// The merge command merged.
-    Command,
-    LastWrite,
-    /// Another workspace pushed it in the same run.
-    Propagate,
-    /// A declared file that only a workspace had entered the overlay.
-    Adopt,
-    Hold,
-}
-
-impl std::fmt::Display for SyncRule {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(match self {
-            SyncRule::Pull => "pull",
-            SyncRule::Push => "push",
-            SyncRule::Merge => "merge",
-            SyncRule::Command => "command",
-            SyncRule::LastWrite => "last_write",
-            SyncRule::Propagate => "propagate",
-            SyncRule::Adopt => "adopt",
-            SyncRule::Hold => "hold",
-        })
-    }
 }
 
 #[derive(Serialize, Deserialize)]

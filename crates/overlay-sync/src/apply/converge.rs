@@ -13,8 +13,9 @@ use crate::facts::look::LookScope;
 use crate::ground::{Bar, Ground};
 use crate::manifest::Workspace;
 use crate::plan::Question;
+use crate::rule::SyncRule;
 use crate::settings::Settings;
-use crate::store::{LogRecord, PlannedWrite, SyncRule, WriteIntent};
+use crate::store::{LogRecord, PlannedWrite, WriteIntent};
 
 /// The most rounds between two questions to the merge command. If more are needed, somebody writes all the time, and
 /// the next sync continues.

@@ -16,13 +16,14 @@ use shopfloor_core::proc;
 
 use super::bars::{GitAnswer, ask_git, first_answer, git_prints};
 use super::merge_command::{self, CommandAnswer};
+use crate::conflict::ConflictRecord;
 use crate::declared::Declared;
 use crate::facts::overlay::Overlay;
 use crate::ground::{Bar, Ground, Lookup, ReadFile, Side};
 use crate::manifest::Workspace;
 use crate::merge::MergeInput;
 use crate::quiet::{self, QuietCache};
-use crate::store::{ConflictRecord, LogRecord, PlannedWrite, RESERVED, RemovedEntries, WriteIntent};
+use crate::store::{LogRecord, PlannedWrite, RESERVED, RemovedEntries, WriteIntent};
 use crate::tool::TOOL;
 
 /// One run over real directories.

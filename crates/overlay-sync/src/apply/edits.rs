@@ -7,7 +7,6 @@ use shopfloor_core::fs::{Root, Staging};
 use shopfloor_core::hash::Digest;
 use shopfloor_core::path::RelPath;
 
-use super::pass::narrowed;
 use crate::facts::look::SeenFile;
 use crate::ground::{Ground, ReadFile, Side};
 use crate::manifest::{BaseFile, Workspace};
@@ -72,4 +71,12 @@ pub fn forget_accepted(ground: &impl Ground, path: &RelPath) -> Result<()> {
         }
     }
     Ok(())
+}
+
+/// The mode with which a file is written. A new file gets the permissions of the source. An existing file keeps its own
+/// permissions, except those of the group and of others that the source does not have. The result never has the setuid
+/// bit, and an existing file never gets more permissions.
+pub fn narrowed(own: Option<u32>, source: Option<u32>) -> u32 {
+    let source = source.unwrap_or(0o600) & 0o777;
+    own.map_or(source, |own| own & 0o777 & (source | 0o700))
 }

@@ -2,9 +2,9 @@
 
 use shopfloor_core::error::Result;
 
+use crate::conflict::{ConflictRecord, ConflictState};
 use crate::facts::overlay::Overlay;
 use crate::manifest::Workspace;
-use crate::store::{ConflictRecord, ConflictState};
 
 /// Forgets the workspaces whose worktree git has removed. The caller holds the overlay's lock.
 pub fn forget_gone(overlay: &Overlay, workspaces: &mut Vec<Workspace>) -> Result<()> {

@@ -64,7 +64,7 @@ fn a_base_that_moves_without_a_write_concerns_one_workspace() {
         overlay: None,
         here: None,
         base: b"o".to_vec(),
-        rule: crate::store::SyncRule::Merge,
+        rule: crate::rule::SyncRule::Merge,
         winner: crate::merge::Rule::Overlay,
         conflicts: Vec::new(),
         grown: 0,

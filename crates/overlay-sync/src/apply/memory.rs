@@ -8,10 +8,11 @@ use shopfloor_core::error::{Failure, Result};
 use shopfloor_core::hash::Digest;
 use shopfloor_core::path::RelPath;
 
+use crate::conflict::ConflictRecord;
 use crate::ground::{Bar, Ground, Lookup, ReadFile, Side};
 use crate::manifest::Workspace;
 use crate::merge::{MergeInput, Rule, check, merge};
-use crate::store::{ConflictRecord, LogRecord, PlannedWrite, RemovedEntries, WriteIntent};
+use crate::store::{LogRecord, PlannedWrite, RemovedEntries, WriteIntent};
 
 pub type MemoryFiles = BTreeMap<RelPath, (Vec<u8>, u32)>;
 

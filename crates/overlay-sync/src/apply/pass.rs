@@ -10,15 +10,18 @@ use shopfloor_core::error::Result;
 use shopfloor_core::hash::Digest;
 use shopfloor_core::path::RelPath;
 
+use super::edits::narrowed;
 use super::heal::planned_write;
 use super::stale;
 use super::survey::{PlannedFile, RunContext};
+use crate::conflict::{ConflictRecord, ConflictState, ConflictWinner};
 use crate::facts::look::SeenFile;
 use crate::ground::{Ground, ReadFile, Side};
 use crate::manifest::{BaseFile, HeldText, Workspace};
 use crate::merge::{FileType, Grow, Rule, entries};
 use crate::plan::{Question, Step, WriteStep};
-use crate::store::{ConflictRecord, ConflictState, ConflictWinner, LogRecord, PlannedWrite, SyncRule, WriteIntent};
+use crate::rule::SyncRule;
+use crate::store::{LogRecord, PlannedWrite, WriteIntent};
 
 /// The outcome of a pass over one workspace.
 #[derive(Debug, Default)]
@@ -182,7 +185,7 @@ impl<G: Ground> Pass<'_, G> {
             self.ground.record(&self.conflict(workspace, seen, write, overlay, here, result))?;
             passed.conflicts += 1;
         }
-        stale::record(self.ground, &self.now, workspace, seen, write, passed)?;
+        passed.notes.extend(stale::record(self.ground, &self.now, workspace, seen, write)?);
         self.intend(workspace, path, write)?;
         let Some(mode) = self.put(workspace, seen, write, passed)? else {
             // Somebody else was faster; the next pass looks at the file again.
@@ -339,12 +342,4 @@ impl<G: Ground> Pass<'_, G> {
         let workspace = workspace.root.to_string_lossy().into_owned();
         LogRecord { v: 1, time: self.now.clone(), workspace, path: path.clone(), rule, from, to, kept: 0 }
     }
-}
-
-/// The mode with which a file is written. A new file gets the permissions of the source. An existing file keeps its own
-/// permissions, except those of the group and of others that the source does not have. The result never has the setuid
-/// bit, and an existing file never gets more permissions.
-pub fn narrowed(own: Option<u32>, source: Option<u32>) -> u32 {
-    let source = source.unwrap_or(0o600) & 0o777;
-    own.map_or(source, |own| own & 0o777 & (source | 0o700))
 }

@@ -7,7 +7,8 @@ use shopfloor_core::text::printable;
 use shopfloor_core::ui::Ui;
 
 use super::converge::SyncOutcome;
-use crate::store::{RecordAnswer, SyncRule};
+use crate::rule::SyncRule;
+use crate::store::RecordAnswer;
 
 /// The last line of a sync that did part of its work.
 #[derive(Debug, Serialize)]

@@ -4,7 +4,6 @@ use shopfloor_core::error::Result;
 use shopfloor_core::path::RelPath;
 
 use super::edits;
-use super::pass::PassOutcome;
 use crate::facts::look::SeenFile;
 use crate::ground::{Ground, Side};
 use crate::manifest::{StalePart, Workspace};
@@ -13,21 +12,20 @@ use crate::plan::WriteStep;
 use shopfloor_core::hash::Digest;
 
 /// Records what a text shows of an old view, before the text is replaced: after a kill nobody could tell it any more. A
-/// later text that knows everything closes the part.
+/// later text that knows everything closes the part. Returns what a person should know of a new part.
 pub fn record(
     ground: &impl Ground,
     now: &str,
     workspace: &mut Workspace,
     seen: &SeenFile,
     write: &WriteStep,
-    passed: &mut PassOutcome,
-) -> Result<()> {
+) -> Result<Option<String>> {
     let path = &seen.path;
     let Some(stale) = &write.stale else {
         if seen.here.as_ref().is_some_and(|here| Some(here.sha256) != seen.base) {
             workspace.stale.remove(path);
         }
-        return Ok(());
+        return Ok(None);
     };
     let places: Vec<String> = stale.places.iter().map(ToString::to_string).collect();
     let (here, fresh) = (ground.keep(&stale.here)?, ground.keep(&stale.fresh)?);
@@ -35,19 +33,19 @@ pub fn record(
     let id = part.id(path);
     let known = workspace.stale.get(path).filter(|known| known.id(path) == id);
     let since = known.map(|known| known.since.clone());
-    if since.is_none() {
-        passed.notes.push(format!(
+    let note = since.is_none().then(|| {
+        format!(
             "{}: {path} was written from an old view: it {}; what arrived stays, and `overlay-sync accept {id}` lets the difference through",
             workspace.root.display(),
             part.places.join(", ")
-        ));
-    }
+        )
+    });
     let part = StalePart { since: since.unwrap_or(part.since), ..part };
     if workspace.stale.get(path) != Some(&part) {
         workspace.stale.insert(path.clone(), part);
         ground.save(workspace)?;
     }
-    Ok(())
+    Ok(note)
 }
 
 /// Remembers what a pass has written in place of another text, and closes a part that the new text makes pointless.

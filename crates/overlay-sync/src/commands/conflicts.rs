@@ -5,10 +5,11 @@ use shopfloor_core::error::{Exit, Result};
 use shopfloor_core::text::printable;
 use shopfloor_core::ui::Ui;
 
+use crate::conflict::ConflictRecord;
 use crate::facts::overlay::Overlay;
 use crate::flags::OverlayFlags;
 use crate::manifest::Workspace;
-use crate::store::{ConflictRecord, RecordAnswer};
+use crate::store::RecordAnswer;
 
 /// What was decided, oldest first, then what is held.
 pub fn all(overlay: &Overlay) -> Result<Vec<ConflictRecord>> {

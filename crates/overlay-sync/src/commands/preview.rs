@@ -16,7 +16,7 @@ use crate::facts::overlay::Overlay;
 use crate::ground::{Bar, Ground};
 use crate::manifest::{Workspace, WorkspaceKeys};
 use crate::plan::Step;
-use crate::store::SyncRule;
+use crate::rule::SyncRule;
 
 #[derive(Serialize)]
 struct PreviewAnswer<'a> {

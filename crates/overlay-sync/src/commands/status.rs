@@ -18,7 +18,7 @@ use crate::flags::OverlayFlags;
 use crate::ground::{Bar, Ground, ReadFile};
 use crate::manifest::{Workspace, WorkspaceKeys};
 use crate::plan::Step;
-use crate::store::SyncRule;
+use crate::rule::SyncRule;
 
 /// Show the state of every file in every workspace: hashes and reasons, never contents
 #[derive(clap::Args, Debug)]

@@ -5,8 +5,8 @@ use shopfloor_core::hash::Digest;
 use shopfloor_core::path::RelPath;
 
 use super::overlay::Overlay;
+use crate::conflict::ConflictWinner;
 use crate::manifest::{HeldText, StalePart, Workspace};
-use crate::store::ConflictWinner;
 
 /// What waits for a person's word.
 #[derive(Clone, Debug)]

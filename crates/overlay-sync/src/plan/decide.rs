@@ -8,8 +8,8 @@ use shopfloor_core::hash::Digest;
 use super::decision::{Decision, Look, Part, Question, QuestionId, StaleText, Step, WriteStep};
 use super::view::{INSEPARABLE, SharedView, has_accepted_part};
 use crate::merge::{self, EntryPath, FileType, Freshness, Grown, MergeConflict, MergeInput, Rule, is_binary};
+use crate::rule::SyncRule;
 use crate::settings::{OnConflict, Policy};
-use crate::store::SyncRule;
 
 /// Decides what to do about a file.
 pub fn decide(look: &Look<'_>) -> Decision {

@@ -1,0 +1,100 @@
+//! Conflicts: what a rule decided, and what waits for a person.
+
+use serde::{Deserialize, Serialize};
+use shopfloor_core::hash::Digest;
+use shopfloor_core::path::RelPath;
+
+use crate::manifest::{HeldText, StalePart, Workspace};
+use crate::rule::SyncRule;
+
+/// A conflict and how it was decided. The texts are named by their digests; all of them are in the store.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ConflictRecord {
+    pub v: u32,
+    pub id: String,
+    pub time: String,
+    pub path: RelPath,
+    pub workspace: String,
+    pub base: Option<Digest>,
+    pub overlay: Digest,
+    pub here: Digest,
+    pub result: Digest,
+    pub rule: SyncRule,
+    pub winner: ConflictWinner,
+    pub state: ConflictState,
+    /// The key paths, variables or lines that both sides changed.
+    pub places: Vec<String>,
+}
+
+/// Whose side of a conflict was taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ConflictWinner {
+    Workspace,
+    Overlay,
+}
+
+/// What became of a conflict.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ConflictState {
+    /// The rule decided it.
+    Recorded,
+    /// It waits for a person.
+    Held,
+}
+
+impl ConflictState {
+    pub fn word(self) -> &'static str {
+        match self {
+            ConflictState::Recorded => "recorded",
+            ConflictState::Held => "held",
+        }
+    }
+}
+
+impl ConflictRecord {
+    /// A held text as a conflict. Nothing is decided yet, so its result is the base.
+    pub fn from_held(workspace: &Workspace, path: &RelPath, held: &HeldText) -> ConflictRecord {
+        let base = workspace.files.get(path).map(|base| base.sha256);
+        ConflictRecord {
+            v: 1,
+            id: held.id(path),
+            time: held.since.clone(),
+            path: path.clone(),
+            workspace: workspace.root.to_string_lossy().into_owned(),
+            base,
+            overlay: held.overlay.or(base).unwrap_or(held.text),
+            here: held.here.unwrap_or(held.text),
+            result: base.unwrap_or(held.text),
+            rule: SyncRule::Hold,
+            winner: ConflictWinner::Overlay,
+            state: ConflictState::Held,
+            places: vec![held.why.clone()],
+        }
+    }
+
+    /// The difference of a text that was written from an old view.
+    pub fn from_stale(workspace: &Workspace, path: &RelPath, part: &StalePart) -> ConflictRecord {
+        ConflictRecord {
+            v: 1,
+            id: part.id(path),
+            time: part.since.clone(),
+            path: path.clone(),
+            workspace: workspace.root.to_string_lossy().into_owned(),
+            base: workspace.files.get(path).map(|base| base.sha256),
+            overlay: part.fresh,
+            here: part.here,
+            result: part.fresh,
+            rule: SyncRule::Hold,
+            winner: ConflictWinner::Overlay,
+            state: ConflictState::Held,
+            places: part.places.clone(),
+        }
+    }
+
+    /// Whether this text is one of those it refers to.
+    pub fn refers_to(&self, digest: &Digest) -> bool {
+        [self.overlay, self.here, self.result].contains(digest) || self.base == Some(*digest)
+    }
+}
