@@ -9,7 +9,7 @@ use shopfloor_core::ui::{Options, Ui};
 
 use crate::commands::{
     accept, add, attach, check, conflicts, detach, doctor, drop, log, manifest, merge, reject, restore, show, status,
-    sync,
+    sync, undo,
 };
 use crate::facts::overlay::Overlay;
 use crate::flags::OverlayFlags;
@@ -57,6 +57,7 @@ pub enum Command {
     Accept(accept::Args),
     Reject(reject::Args),
     Drop(drop::Args),
+    Undo(undo::Args),
     Log(log::Args),
     Doctor(doctor::Args),
     /// Attach every worktree that `git worktree add` creates
@@ -84,6 +85,7 @@ const EVERY: &[&str] = &[
     "accept",
     "reject",
     "drop",
+    "undo",
     "log",
     "doctor",
     "hook",
@@ -92,14 +94,14 @@ const EVERY: &[&str] = &[
 
 /// The subcommands that merge.
 const MERGING: &[&str] = &[
-    "attach", "detach", "sync", "watch", "status", "check", "accept", "reject", "drop", "restore", "hook", "merge",
-    "config",
+    "attach", "detach", "sync", "watch", "status", "check", "accept", "reject", "drop", "undo", "restore", "hook",
+    "merge", "config",
 ];
 
 /// The subcommands that sync.
 const SYNCING: &[&str] = &[
-    "attach", "detach", "sync", "watch", "add", "status", "check", "accept", "reject", "drop", "restore", "hook",
-    "config",
+    "attach", "detach", "sync", "watch", "add", "status", "check", "accept", "reject", "drop", "undo", "restore",
+    "hook", "config",
 ];
 
 /// The ids of what waits or was decided.

@@ -59,6 +59,7 @@ fn run(ui: &Ui, env: &Env, cli: Cli) -> Result<Exit> {
         Command::Accept(args) => commands::accept::run(ui, env, flags, &args),
         Command::Reject(args) => commands::reject::run(ui, env, flags, &args),
         Command::Drop(args) => commands::drop::run(ui, env, flags, &args),
+        Command::Undo(args) => commands::undo::run(ui, env, flags, &args),
         Command::Log(args) => commands::log::run(ui, env, flags, &args),
         Command::Doctor(args) => commands::doctor::run(ui, env, flags, &args),
         Command::Hook(command) => commands::hook::run(ui, env, flags, command),

@@ -14,6 +14,7 @@ use shopfloor_core::path::RelPath;
 
 use crate::conflict::ConflictRecord;
 use crate::manifest::Workspace;
+use crate::merge::Changes;
 use crate::refusal::Refusal;
 use crate::rule::SyncRule;
 
@@ -47,6 +48,17 @@ pub struct LogRecord {
     /// How many entries the workspace had removed and got back.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub kept: usize,
+    /// What it did to the text `from`.
+    #[serde(flatten)]
+    pub what: Changes,
+}
+
+impl LogRecord {
+    /// The id that `undo` takes.
+    pub fn id(&self) -> String {
+        let LogRecord { time, workspace, path, from, to, .. } = self;
+        Digest::of(format!("{time}\0{workspace}\0{path}\0{from:?}\0{to:?}").as_bytes()).to_string()[..12].to_owned()
+    }
 }
 
 /// A record in an answer, with the workspace under the name that all tools use as well.

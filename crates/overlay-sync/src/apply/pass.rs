@@ -18,7 +18,7 @@ use crate::conflict::{ConflictRecord, ConflictState, ConflictWinner};
 use crate::facts::look::SeenFile;
 use crate::ground::{Ground, ReadFile, Side};
 use crate::manifest::{BaseFile, HeldText, Workspace};
-use crate::merge::{FileType, Grow, Rule, entries};
+use crate::merge::{Changes, FileType, Grow, Rule, changes, entries};
 use crate::plan::{Question, Step, WriteStep};
 use crate::rule::SyncRule;
 use crate::store::{LogRecord, PlannedWrite, WriteIntent};
@@ -216,7 +216,7 @@ impl<G: Ground> Pass<'_, G> {
         let is_pull = write.rule == SyncRule::Pull;
         let rule = if is_pull && self.pushed.contains(path) { SyncRule::Propagate } else { write.rule };
         let event = self.event(workspace, path, rule, if is_pull { here } else { overlay }, Some(result));
-        passed.events.push(LogRecord { kept: write.grown, ..event });
+        passed.events.push(LogRecord { kept: write.grown, what: what_changed(seen, write, is_pull), ..event });
         Ok(())
     }
 
@@ -340,6 +340,24 @@ impl<G: Ground> Pass<'_, G> {
         to: Option<Digest>,
     ) -> LogRecord {
         let workspace = workspace.root.to_string_lossy().into_owned();
-        LogRecord { v: 1, time: self.now.clone(), workspace, path: path.clone(), rule, from, to, kept: 0 }
+        LogRecord {
+            v: 1,
+            time: self.now.clone(),
+            workspace,
+            path: path.clone(),
+            rule,
+            from,
+            to,
+            kept: 0,
+            what: Changes::default(),
+        }
     }
+}
+
+/// What a write does to the text that its record names first.
+fn what_changed(seen: &SeenFile, write: &WriteStep, is_pull: bool) -> Changes {
+    let before = if is_pull { &seen.here } else { &seen.overlay };
+    let before = before.as_ref().map_or(&[][..], |file| &file.bytes);
+    let after = write.overlay.as_ref().or(write.here.as_ref()).unwrap_or(&write.base);
+    changes(FileType::from_path(seen.path.as_path()), before, after)
 }

@@ -92,10 +92,7 @@ pub fn accept(ground: &impl Ground, workspaces: &mut [Workspace], path: &RelPath
         && bytes != *file.bytes
     {
         edits::edit(ground, path, &file, &bytes)?;
-        for workspace in workspaces.iter_mut() {
-            workspace.accepted.entry(path.clone()).or_default().insert(Digest::of(&bytes));
-            ground.save(workspace)?;
-        }
+        edits::accept_in_all(ground, workspaces, path, &bytes)?;
     }
     close(ground, workspaces, path, &part.id(path))
 }

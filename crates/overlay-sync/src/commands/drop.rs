@@ -5,7 +5,6 @@ use std::path::PathBuf;
 use serde::Serialize;
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Failure, Result};
-use shopfloor_core::hash::Digest;
 use shopfloor_core::path::RelPath;
 use shopfloor_core::text::printable;
 use shopfloor_core::ui::Ui;
@@ -125,10 +124,5 @@ fn drop_entry(
     removed.entries.retain(|_, entries| !entries.is_empty());
     disk.save_removed(&removed)?;
     edits::edit(disk, path, file, bytes)?;
-    // A person asked for it, so no gate holds it, however much it removes.
-    for workspace in workspaces {
-        workspace.accepted.entry(path.clone()).or_default().insert(Digest::of(bytes));
-        disk.save(workspace)?;
-    }
-    Ok(())
+    edits::accept_in_all(disk, workspaces, path, bytes)
 }

@@ -8,6 +8,7 @@ use serde::Serialize;
 use shopfloor_core::args::Since;
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Failure, Result};
+use shopfloor_core::hash::Digest;
 use shopfloor_core::proc;
 use shopfloor_core::text::printable;
 use shopfloor_core::ui::Ui;
@@ -20,7 +21,10 @@ use crate::watch::{WakeReason, is_change};
 /// How often the log is read where the system reports no changes.
 const POLL: Duration = Duration::from_secs(2);
 
-/// Print what was synced, from where to where and by which rule
+/// Print what was synced, by which rule, and what that changed
+///
+/// A line has the time, the id that `undo` takes, the rule, the file, the hashes of the text before and after, and the
+/// places that were changed, without their contents.
 #[derive(clap::Args, Debug)]
 #[command(after_help = "Example:\n  overlay-sync log --json | tail -n 5")]
 pub struct Args {
@@ -38,6 +42,7 @@ struct LogAnswer<'a> {
     record: &'a LogRecord,
     worktree: &'a str,
     seq: u64,
+    id: String,
 }
 
 pub fn run(ui: &Ui, env: &Env, flags: &OverlayFlags, args: &Args) -> Result<Exit> {
@@ -102,9 +107,14 @@ impl LogReader {
 
 fn print(ui: &Ui, seq: u64, record: &LogRecord) {
     if ui.is_json() {
-        ui.json(&LogAnswer { record, worktree: &record.workspace, seq });
+        ui.json(&LogAnswer { record, worktree: &record.workspace, seq, id: record.id() });
     } else {
         let (path, workspace) = (printable(&record.path.to_string()), printable(&record.workspace));
-        ui.line(format!("{} {} {path} ({workspace})", record.time, record.rule));
+        let what = record.what.to_string();
+        let what = if what.is_empty() { what } else { format!(": {}", printable(&what)) };
+        let short =
+            |digest: &Option<Digest>| digest.map_or("-".to_owned(), |digest| digest.to_string()[..12].to_owned());
+        let texts = format!("{}..{}", short(&record.from), short(&record.to));
+        ui.line(format!("{} {} {} {path} ({workspace}) {texts}{what}", record.time, record.id(), record.rule));
     }
 }

@@ -21,6 +21,7 @@ pub mod restore;
 pub mod show;
 pub mod status;
 pub mod sync;
+pub mod undo;
 mod verdict;
 pub mod watch;
 mod workspaces;

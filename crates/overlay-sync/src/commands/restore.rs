@@ -18,8 +18,9 @@ use crate::apply::edits;
 use crate::facts::kept::content;
 use crate::facts::overlay::Overlay;
 use crate::flags::OverlayFlags;
-use crate::ground::Ground;
+use crate::ground::{Ground, Side};
 use crate::manifest::Workspace;
+use crate::merge::{Changes, FileType, changes};
 use crate::refusal::Refusal;
 use crate::tool::TOOL;
 
@@ -28,7 +29,7 @@ use crate::tool::TOOL;
 /// Exits with 1 if nothing has this hash or id, or if the file of --to exists already.
 ///
 /// Without --to it replaces the file in the current workspace, as an edit like any other. The text
-/// that is there is kept.
+/// that is there is kept. Newer entries that it takes away are named, and on a terminal you are asked first.
 #[derive(clap::Args, Debug)]
 #[command(after_help = "Example:\n  overlay-sync restore 3f2a9c --to settings.old.json")]
 pub struct Args {
@@ -37,6 +38,9 @@ pub struct Args {
     /// Write it to this new file instead; an existing file is not overwritten
     #[arg(long, value_name = "PATH")]
     to: Option<PathBuf>,
+    /// Do not ask before newer entries are taken away
+    #[arg(long)]
+    yes: bool,
 }
 
 #[derive(Serialize)]
@@ -62,7 +66,7 @@ pub fn run(ui: &Ui, env: &Env, flags: &OverlayFlags, args: &Args) -> Result<Exit
     }
     let path = match &args.to {
         Some(to) => restore_to(&overlay, &env.cwd.join(to), &bytes)?,
-        None => put_back(env, &overlay, &args.id, &bytes)?,
+        None => put_back(ui, env, &overlay, args, &bytes)?,
     };
     if ui.is_json() {
         ui.json(&RestoreAnswer { path: Some(path.to_string_lossy()), sha256: Digest::of(&bytes) });
@@ -87,16 +91,21 @@ fn restore_to(overlay: &Overlay, path: &Path, bytes: &[u8]) -> Result<PathBuf> {
 }
 
 /// Puts a text back into the workspace of the current directory, at the one path that it is known to have had.
-fn put_back(env: &Env, overlay: &Overlay, id: &str, bytes: &[u8]) -> Result<PathBuf> {
-    let disk = Disk::open(env, overlay, Some(overlay.lock()?))?;
+fn put_back(ui: &Ui, env: &Env, overlay: &Overlay, args: &Args, bytes: &[u8]) -> Result<PathBuf> {
     let top = overlay.repo.require_worktree()?;
-    let attached = Workspace::load_all(&overlay.store.workspaces())?.into_iter().find(|w| w.root == *top);
     let unknown = |what: &str| Failure::not_found(what.to_owned()).hint("name a file with `--to`");
-    let mut workspace = attached.ok_or_else(|| unknown("this workspace is not attached"))?;
-    let paths = paths_of(overlay, id, &Digest::of(bytes))?;
+    let paths = paths_of(overlay, &args.id, &Digest::of(bytes))?;
     let [path] = paths.iter().collect::<Vec<_>>()[..] else {
         return Err(unknown("the text is known under no path, or under several"));
     };
+    let find = || {
+        let attached = Workspace::load_all(&overlay.store.workspaces())?.into_iter().find(|w| w.root == *top);
+        attached.ok_or_else(|| unknown("this workspace is not attached"))
+    };
+    // Nobody else has to wait for the answer.
+    confirm(ui, &Disk::open(env, overlay, None)?, &find()?, path, args, bytes)?;
+    let disk = Disk::open(env, overlay, Some(overlay.lock()?))?;
+    let mut workspace = find()?;
     disk.sweep(&workspace)?;
     let only = BTreeSet::from([path.clone()]);
     if disk.barred(&workspace, &only)?.contains_key(path) {
@@ -113,6 +122,21 @@ fn put_back(env: &Env, overlay: &Overlay, id: &str, bytes: &[u8]) -> Result<Path
     workspace.accepted.entry(path.clone()).or_default().insert(Digest::of(bytes));
     disk.save(&workspace)?;
     Ok(workspace.root.join(path.as_path()))
+}
+
+/// Says which newer entries the text takes away. On a terminal a person agrees first; otherwise exit 3.
+fn confirm(ui: &Ui, disk: &Disk<'_>, workspace: &Workspace, path: &RelPath, args: &Args, bytes: &[u8]) -> Result<()> {
+    let Ok(Some(here)) = disk.read(Side::Here(workspace), path)? else { return Ok(()) };
+    let what = changes(FileType::from_path(path.as_path()), &here.bytes, bytes);
+    let lost = Changes { adds: Vec::new(), ..what };
+    if lost == Changes::default() {
+        return Ok(());
+    }
+    ui.note(format!("this text of {path} {lost}"));
+    if args.yes || !ui.can_ask() || ui.confirm("Put it back?") {
+        return Ok(());
+    }
+    Err(Failure::new(Exit::Decide, "undecided", "nothing was restored").hint("run the command with `--yes`"))
 }
 
 /// The paths under which conflicts and the log know a text.

@@ -4,6 +4,7 @@
 //! otherwise. A rule decides each conflict, and every change that only one side made is kept.
 
 mod answer;
+mod changes;
 mod comments;
 mod entry;
 mod env;
@@ -21,12 +22,13 @@ mod tree;
 mod yaml;
 
 pub use self::answer::{check, limit};
+pub use self::changes::{Changes, changes};
 pub use self::entry::{EntryPath, additions, donate, strip};
 pub use self::file_type::{FileType, is_binary};
 pub use self::grow::{Grow, Grown, entries, grown};
 pub use self::stale::{Arrival, Freshness, StalePlace, freshness};
 pub use self::texts::{MergeConflict, MergeInput, MergedText, Rule, WHOLE};
-pub use self::three_way::{merge, merge_growing};
+pub use self::three_way::{by_rule, merge, merge_growing};
 
 #[cfg(test)]
 mod law_tests;

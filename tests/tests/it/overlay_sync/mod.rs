@@ -14,5 +14,6 @@ mod quiet;
 mod stale;
 mod state;
 mod sync;
+mod undo;
 mod watch;
 mod writers;

@@ -194,6 +194,9 @@ fn sync(day: &mut Day, app: &Repo<'_>) {
     day.run_with(app, "overlay-sync show", &[&hash]);
     app.write("odd", "x");
     day.run_with(app, "overlay-sync restore", &[&hash, "--to", "restored"]);
+    let log = app.overlay(&["log", "--json"]).exit(0).json_lines();
+    let last = log.iter().rev().find(|record| !record["from"].is_null() && !record["to"].is_null()).unwrap();
+    day.run_with(app, "overlay-sync undo", &[text(last, "/id")]);
     day.run_with(app, "overlay-sync drop", &[".env", "C"]);
     for (name, text) in [("base", "a\n"), ("ours", "a\nb\n"), ("theirs", "a\nc\n")] {
         app.write(name, text);

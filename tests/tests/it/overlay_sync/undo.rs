@@ -1,0 +1,125 @@
+//! What the log says, and how one change is taken back.
+
+use serde_json::Value;
+
+use crate::support::overlay::{Scene, scene};
+use crate::support::world::{World, text};
+
+/// The records of the log for a file.
+fn log(s: &Scene<'_>, path: &str) -> Vec<Value> {
+    let records = s.app.overlay(&["log", "--json"]).exit(0).json_lines();
+    records.into_iter().filter(|record| text(record, "/path") == path).collect()
+}
+
+/// The id of the last push of a file.
+fn pushed(s: &Scene<'_>, path: &str) -> String {
+    let all = log(s, path);
+    let last = all.iter().rev().find(|record| text(record, "/rule") == "push").unwrap();
+    text(last, "/id").to_owned()
+}
+
+#[test]
+fn the_log_says_what_was_changed_and_no_content() {
+    let w = World::new();
+    let s = scene(&w);
+    let path = ".claude/x.json";
+    s.put(path, r#"{"env": {"B": "secret-one"}, "model": "x", "list": ["a"]}"#);
+    s.attach();
+    s.a.write(path, r#"{"env": {"C": "secret-two"}, "model": "y", "list": ["a", "b"]}"#);
+    s.sync(0).any_err();
+    let out = s.app.overlay(&["log"]).exit(0);
+    let id = pushed(&s, path);
+    let line = out.stdout.lines().find(|line| line.contains(&id)).unwrap();
+    assert!(line.ends_with("removes env.B; changes model; adds env.C, list[1]"), "{line}");
+    assert!(!out.stdout.contains("secret"), "{out}");
+    let record = log(&s, path).into_iter().find(|record| text(record, "/id") == id).unwrap();
+    assert_eq!(record["adds"], serde_json::json!(["env.C", "list[1]"]));
+    assert_eq!((text(&record, "/removes/0"), text(&record, "/changes/0")), ("env.B", "model"));
+    let hashes = format!("{}..{}", &text(&record, "/from")[..12], &text(&record, "/to")[..12]);
+    assert!(line.contains(&hashes), "{line}");
+    // A log of an earlier version.
+    let old =
+        r#"{"v":1,"time":"2026-01-01T00:00:00Z","workspace":"/w","path":".env","rule":"push","from":null,"to":null}"#;
+    s.app.sh(&format!("echo '{old}' >> {}", s.overlay(".overlay-sync/log.jsonl").display())).exit(0);
+    assert_eq!(text(log(&s, ".env").last().unwrap(), "/rule"), "push");
+}
+
+#[test]
+fn undo_takes_back_one_change_and_leaves_later_ones() {
+    for (path, texts, left) in [
+        (
+            ".claude/x.json",
+            [r#"{"a": 1, "b": 1}"#, r#"{"a": 2, "new": true}"#, r#"{"a": 2, "new": true, "later": 1}"#],
+            r#"{"a":1,"b":1,"later":1}"#,
+        ),
+        (".env", ["A=1\nB=1\n", "A=2\nNEW=1\n", "A=2\nNEW=1\nLATER=1\n"], "A=1\nB=1\nLATER=1\n"),
+        (".claude/x.md", ["one\ntwo\n", "two\n", "two\nthree\n"], "one\ntwo\nthree\n"),
+    ] {
+        let w = World::new();
+        let s = scene(&w);
+        s.put(path, texts[0]);
+        s.attach();
+        s.a.write(path, texts[1]);
+        s.sync(0).any_err();
+        let id = pushed(&s, path);
+        s.a.write(path, texts[2]);
+        s.sync(0).any_err();
+        s.app.overlay(&["undo", "-n", &id]).exit(0).out_has(&format!("would undo {id} in {path}"));
+        s.all_are(path, texts[2]);
+        s.b.overlay(&["undo", &id[..8]]).exit(0).out_has(&format!("undid {id} in {path}"));
+        for found in [s.text(path), s.a.read(path), s.b.read(path)] {
+            let json = |text: &str| serde_json::from_str::<Value>(text).ok();
+            let sorted = |text: &str| text.lines().map(str::to_owned).collect::<std::collections::BTreeSet<_>>();
+            let is_right = match path {
+                ".env" => sorted(&found) == sorted(left),
+                ".claude/x.json" => json(&found).is_some() && json(&found) == json(left),
+                _ => found == left,
+            };
+            assert!(is_right, "{path}: {found}");
+        }
+        s.app.overlay(&["undo", &id]).exit(1).err_has("is undone already");
+        assert_eq!(s.sync(0).stdout, "");
+    }
+}
+
+#[test]
+fn undo_knows_the_text_that_a_change_made_and_keeps_what_was_changed_since() {
+    let w = World::new();
+    let s = scene(&w);
+    s.put(".env", "A=1\n");
+    s.attach();
+    s.a.write(".env", "A=2\nB=1\n");
+    s.sync(0).any_err();
+    let made = text(log(&s, ".env").iter().rev().find(|r| text(r, "/rule") == "push").unwrap(), "/to").to_owned();
+    s.a.write(".env", "A=3\nB=1\n");
+    s.sync(0).any_err();
+    let json = s.app.overlay(&["undo", "--json", &made[..10]]).exit(0).json_lines();
+    let answer = json.last().unwrap();
+    assert_eq!((answer["undone"].as_bool(), text(answer, "/removes/0")), (Some(true), "B"));
+    s.all_are(".env", "A=3\n");
+    s.app.overlay(&["undo", "nothing"]).exit(1).err_has("no change has the id");
+    let held = log(&s, ".env").into_iter().find(|record| record["from"].is_null());
+    if let Some(first) = held {
+        s.app.overlay(&["undo", text(&first, "/id")]).exit(1).err_has("cannot be taken back");
+    }
+}
+
+#[test]
+fn restore_says_what_it_takes_away_and_asks_on_a_terminal() {
+    let w = World::new();
+    let s = scene(&w);
+    s.put(".env", "A=1\n");
+    s.attach();
+    s.a.write(".env", "A=2\nNEW=1\n");
+    s.sync(0).any_err();
+    let old = text(log(&s, ".env").iter().rev().find(|r| text(r, "/rule") == "push").unwrap(), "/from").to_owned();
+    let refused = s.a.on_terminal(&format!("overlay-sync restore {old}"), "n\n").exit(3);
+    assert!(refused.stdout.contains("removes NEW; changes A") && refused.stdout.contains("Put it back?"), "{refused}");
+    assert_eq!(s.a.read(".env"), "A=2\nNEW=1\n");
+    s.a.on_terminal(&format!("overlay-sync restore {old}"), "y\n").exit(0);
+    assert_eq!(s.a.read(".env"), "A=1\n");
+    s.a.write(".env", "A=2\nNEW=1\n");
+    s.a.overlay(&["restore", &old]).exit(0).err_has("removes NEW; changes A");
+    s.sync(0).any_err();
+    s.all_are(".env", "A=1\n");
+}
