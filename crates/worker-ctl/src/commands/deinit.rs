@@ -15,6 +15,7 @@ use crate::apply::land::ACCEPTED;
 use crate::apply::removal;
 use crate::commands;
 use crate::commands::init::config;
+use crate::daemon::{self, Ending};
 use crate::layout::{self, RootLock};
 use crate::root::{read_record, record_file};
 use crate::site::Site;
@@ -68,6 +69,8 @@ pub fn run(site: &Site<'_>, args: &Args) -> Result<Exit> {
         return Ok(Exit::Done);
     }
     confirm(site, args)?;
+    // It ends the sessions of workers that have nothing to do.
+    daemon::end(root, Ending::Gentle)?;
     let _daemon = Lock::try_take(&layout::lock(root, RootLock::Daemon))?.ok_or_else(|| {
         refusal(site, "`worker-ctl up` runs").hint("end it with `worker-ctl down`, then run the same command again")
     })?;
@@ -91,6 +94,7 @@ pub fn run(site: &Site<'_>, args: &Args) -> Result<Exit> {
         tmux.kill()?;
     }
     hand_over(site)?;
+    keep_config(site)?;
     remove(root, &git_dir)?;
     if site.ui.is_json() {
         site.ui.json(&DeinitAnswer { root });
@@ -209,10 +213,24 @@ fn refuse_loss(site: &Site<'_>, workers: &[Worker]) -> Result<()> {
     if !fs::list(&layout::all_trash(root))?.is_empty() {
         return Err(refusal(site, "trash/ keeps work that was given up").hint(by_hand()));
     }
+    Ok(())
+}
+
+/// Keeps a configuration that a person edited, beside the root.
+fn keep_config(site: &Site<'_>) -> Result<()> {
+    let root = &site.root.path;
     let text = fs::read_own(&layout::config(root))?.unwrap_or_default();
-    if workers.is_empty() && text != config(&site.source(), &site.root.config.repo.branch).into_bytes() {
-        return Err(refusal(site, "config.toml was edited").hint(by_hand()));
+    if text == config(&site.source(), &site.root.config.repo.branch).into_bytes() {
+        return Ok(());
     }
+    let free = (0..).map(|n| {
+        let mut name = root.as_os_str().to_owned();
+        name.push(if n == 0 { ".config.toml".to_owned() } else { format!(".config-{n}.toml") });
+        PathBuf::from(name)
+    });
+    let Some(path) = free.into_iter().find(|path| path.symlink_metadata().is_err()) else { return Ok(()) };
+    fs::replace(&path, &text, Some(fs::PRIVATE))?;
+    site.ui.note(format!("your config.toml is kept: {}", path.display()));
     Ok(())
 }
 

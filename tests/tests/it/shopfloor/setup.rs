@@ -134,20 +134,15 @@ fn what_a_person_changed_since_stays_and_is_named() {
     let sweatfile = app.read("sweatfile") + "git_excludes = [\"/.envrc\"]\n";
     app.write("sweatfile", &sweatfile);
     app.git(&["config", "merge.ledger-synth.name", "mine"]);
-    let config = w.home("workers/config.toml");
-    write(&config, &std::fs::read_to_string(&config).unwrap().replace("# model", "model"));
+    app.run("worker-ctl", &["add", "adam"]).exit(0).any_out();
+    write(&w.home("workers/.worktrees/adam/work"), "work");
     let out = app.shopfloor(&["teardown"]).exit(1).any_out();
     out.err_has("sweatfile stays: sweatfile is not as `setup` left it");
     out.err_has("ledger stays: the git setting merge.ledger-synth.name was changed");
-    out.err_has("config.toml was edited").err_has("workers stays: `worker-ctl --root");
+    out.err_has("adam has work that is nowhere else").err_has("workers stays: `worker-ctl --root");
     assert_eq!(app.read("sweatfile"), sweatfile);
     assert_eq!(app.read(".gitattributes"), "*.png binary\n");
     assert_eq!(app.git(&["config", "merge.ledger-synth.name"]), "mine\n");
-    // A worker with work stays as well.
-    write(&config, &std::fs::read_to_string(&config).unwrap().replace("model", "# model"));
-    app.run("worker-ctl", &["add", "adam"]).exit(0).any_out();
-    write(&w.home("workers/.worktrees/adam/work"), "work");
-    app.shopfloor(&["teardown"]).exit(1).any_out().err_has("adam has work that is nowhere else");
     assert!(w.home("workers/.worktrees/adam/work").exists());
     // What a person removed by hand is not looked for again.
     std::fs::remove_file(w.home("workers/.worktrees/adam/work")).unwrap();

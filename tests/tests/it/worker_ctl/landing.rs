@@ -30,9 +30,6 @@ fn squashed_commits_are_kept_under_a_ref() {
     assert!(floor.root.git(&["for-each-ref", "refs/shopfloor/accepted/adam", "--format=%(objectname)"]) == work);
     // A root that goes gives them to the source.
     floor.ctl(&["down"]).exit(0).any_out();
-    let config = floor.root.read("config.toml");
-    floor.root.write("config.toml", config.split("\n[agents.").next().unwrap());
-    floor.root.sh("sed -i 's/agent = \"scripted\"/agent = \"claude\"/' config.toml").exit(0);
     floor
         .app
         .run("worker-ctl", &["--root", floor.root.path.to_str().unwrap(), "deinit", "--yes"])
@@ -54,9 +51,6 @@ fn a_single_commit_that_landed_does_not_keep_the_root() {
     floor.ctl(&["accept", "adam"]).exit(0);
     assert!(!floor.root.git(&["for-each-ref", "refs/shopfloor/accepted/adam"]).is_empty());
     floor.ctl(&["down"]).exit(0).any_out();
-    let config = floor.root.read("config.toml");
-    floor.root.write("config.toml", config.split("\n[agents.").next().unwrap());
-    floor.root.sh("sed -i 's/agent = \"scripted\"/agent = \"claude\"/' config.toml").exit(0);
     floor.app.run("worker-ctl", &["--root", floor.root.path.to_str().unwrap(), "deinit", "--yes"]).exit(0);
     assert!(!floor.root.path.exists());
     assert_eq!(floor.app.git(&["for-each-ref", "refs/shopfloor"]), "");

@@ -2,7 +2,7 @@
 
 use crate::support::floor::Floor;
 use crate::support::worker::{head, ref_with, staff, tip, tree};
-use crate::support::world::{Repo, World, text};
+use crate::support::world::{Repo, World, text, write};
 
 /// Requires that nuke and reset refuse, that both name one of the losses, and that the worktree stays.
 #[track_caller]
@@ -190,10 +190,9 @@ fn deinit_removes_a_root_and_nothing_that_is_somebodys() {
         floor.ctl(&["deinit", "-n"]).exit(1).err_has(why);
         assert!(root.has("config.toml") && root.has("state.json") && root.has(".git/config"));
     };
-    refused("config.toml was edited");
     let fresh = w.home("fresh");
     app.run("worker-ctl", &["init", "--target", fresh.to_str().unwrap()]).exit(0).any_out().any_err();
-    root.write("config.toml", &std::fs::read_to_string(fresh.join("config.toml")).unwrap());
+    let config = root.read("config.toml");
     root.write("notes.md", "mine");
     refused("notes.md in it is not from worker-ctl");
     std::fs::remove_file(root.path.join("notes.md")).unwrap();
@@ -221,12 +220,31 @@ fn deinit_removes_a_root_and_nothing_that_is_somebodys() {
     std::fs::remove_file(tree(&floor, "eve").path.join("work")).unwrap();
     floor.ctl(&["deinit"]).exit(3).err_has("nothing was removed");
     floor.ctl(&["deinit", "-n"]).exit(0).out_has("would remove eve").out_has(root.path.to_str().unwrap());
-    floor.ctl(&["deinit", "--yes"]).exit(0).out_has("removed ");
+    write(&w.home("my workers.config.toml"), "older\n");
+    let removed = floor.ctl(&["deinit", "--yes"]).exit(0);
+    removed.out_has("removed ").err_has("your config.toml is kept: ").err_has("my workers.config-1.toml");
     assert!(!root.path.exists() && fresh.exists());
+    // An edited configuration is a person's work.
+    assert_eq!(std::fs::read_to_string(w.home("my workers.config-1.toml")).unwrap(), config);
     let left: Vec<_> = std::fs::read_dir(w.home("")).unwrap().map(|entry| entry.unwrap().file_name()).collect();
     assert!(left.iter().all(|name| !name.to_string_lossy().contains(".removed-")), "{left:?}");
     // The floor ends its sessions there.
     std::fs::create_dir(&root.path).unwrap();
+}
+
+/// Nobody has to end an `up` whose workers have nothing to do.
+#[test]
+fn deinit_ends_a_running_up() {
+    let w = World::new();
+    let floor = staff(&w, &["adam"]);
+    floor.ctl(&["up", "--detach"]).exit(0).any_err();
+    floor.ctl(&["wait", "adam", "--for", "idle", "--timeout", "1m"]).exit(0).any_out();
+    let pid = floor.ctl(&["status", "--json"]).exit(0).json()["daemon"].clone();
+    assert!(!pid.is_null(), "up runs");
+    let root = floor.root.path.to_str().unwrap();
+    floor.app.run("worker-ctl", &["--root", root, "deinit", "--yes"]).exit(0).any_err().out_has("removed");
+    assert!(!floor.root.path.exists());
+    std::fs::create_dir(&floor.root.path).unwrap();
 }
 
 #[test]
