@@ -15,6 +15,7 @@ use super::report::print;
 use super::stale;
 use super::survey::{PlannedFile, RunContext, survey};
 use super::sync::sync;
+use crate::conflict::{ConflictRecord, ConflictState};
 use crate::facts::kept::{Waiting, find_waiting};
 use crate::facts::look::LookScope;
 use crate::facts::overlay::Overlay;
@@ -111,6 +112,9 @@ fn reject(
         return Err(changed());
     }
     let text = overlays_text(file).ok_or_else(changed)?;
+    // Its id finds the workspace's text from now on as well.
+    let rejected = ConflictRecord::from_held(workspace, path, held);
+    disk.record(&ConflictRecord { state: ConflictState::Recorded, ..rejected })?;
     if !take_back(disk, workspace, &file.seen, &text)? {
         return Err(changed());
     }

@@ -25,8 +25,11 @@ fn a_dropped_entry_is_gone_everywhere_and_held_when_it_comes_back() {
     let now = allow("\"Read\", \"Bash(git:*)\"");
     assert_eq!((s.text(SETTINGS), s.b.read(SETTINGS)), (now.clone(), now.clone()));
     assert!(s.a.read(SETTINGS).contains("rm:*"), "its own text stays its own");
-    s.app.overlay(&["reject", &s.held_ids()[0]]).exit(0).any_err();
+    let held = s.held_ids().remove(0);
+    s.app.overlay(&["reject", &held]).exit(0).any_err();
     s.all_are(SETTINGS, &now);
+    // The workspace's own text can still be had.
+    s.app.overlay(&["show", &held]).exit(0).out_has("rm:*");
     s.b.write(SETTINGS, &all.replace("]", ", \"Bash(git:*)\"]"));
     s.sync(1).any_err();
     s.app.overlay(&["accept", &s.held_ids()[0]]).exit(0).any_err();
