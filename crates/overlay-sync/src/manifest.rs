@@ -121,12 +121,14 @@ pub struct StalePart {
     pub fresh: Digest,
     /// Where the two differ, such as `lacks env.PORT`.
     pub places: Vec<String>,
+    /// The hash of what differs there.
+    pub content: Digest,
 }
 
 impl StalePart {
     /// The id that `accept` and `reject` take. The same difference has one id, whatever else the text says.
     pub fn id(&self, path: &RelPath) -> String {
-        Digest::of(format!("{path}\0{}", self.places.join("\0")).as_bytes()).to_string()[..12].to_owned()
+        Digest::of(format!("{path}\0{}", self.content).as_bytes()).to_string()[..12].to_owned()
     }
 }
 

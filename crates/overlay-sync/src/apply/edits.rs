@@ -40,7 +40,13 @@ pub fn accept_in_all(ground: &impl Ground, workspaces: &mut [Workspace], path: &
 
 /// Gives a workspace `text`, made from the overlay's, instead of its own that is held, which is kept; `false` when the
 /// workspace's text has changed.
-pub fn take_back(ground: &impl Ground, workspace: &mut Workspace, seen: &SeenFile, text: &[u8]) -> Result<bool> {
+pub fn take_back(
+    ground: &impl Ground,
+    now: &str,
+    workspace: &mut Workspace,
+    seen: &SeenFile,
+    text: &[u8],
+) -> Result<bool> {
     let (Some(here), Some(overlay)) = (&seen.here, &seen.overlay) else { return Ok(false) };
     ground.keep(&here.bytes)?;
     let mode = narrowed(Some(here.mode), Some(overlay.mode));
@@ -48,6 +54,9 @@ pub fn take_back(ground: &impl Ground, workspace: &mut Workspace, seen: &SeenFil
         return Ok(false);
     }
     let sha256 = ground.keep(&overlay.bytes)?;
+    // Its program may still write from the text that was there before it was held, or from the base.
+    let own = seen.base.unwrap_or(here.sha256);
+    workspace.note_arrival(&seen.path, now, own, ground.keep(text)?);
     workspace.set_base(&seen.path, BaseFile { sha256, mode });
     workspace.held.remove(&seen.path);
     Ok(true)

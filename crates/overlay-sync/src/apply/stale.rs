@@ -29,7 +29,10 @@ pub fn record(
     };
     let places: Vec<String> = stale.places.iter().map(ToString::to_string).collect();
     let (here, fresh) = (ground.keep(&stale.here)?, ground.keep(&stale.fresh)?);
-    let part = StalePart { since: now.to_owned(), here, fresh, places };
+    let mut contents: Vec<String> = stale.places.iter().map(|at| format!("{:?} {}", at.view, at.content)).collect();
+    contents.sort_unstable();
+    let content = Digest::of(contents.join("\n").as_bytes());
+    let part = StalePart { since: now.to_owned(), here, fresh, places, content };
     let id = part.id(path);
     let known = workspace.stale.get(path).filter(|known| known.id(path) == id);
     let since = known.map(|known| known.since.clone());

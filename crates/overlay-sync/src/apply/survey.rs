@@ -53,6 +53,7 @@ impl RunContext {
             kind: FileType::from_path(path.as_path()),
             policy: &seen.policy,
             arrivals: &seen.arrivals,
+            is_whole: true,
             removed: self.removed.entries.get(path).unwrap_or(&BTreeSet::new()),
             is_declared: is_declared && !self.removed.files.contains(path),
             is_retired: workspace.retired.contains_key(path),

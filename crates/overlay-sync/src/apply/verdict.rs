@@ -6,6 +6,7 @@ use shopfloor_core::env::Env;
 use shopfloor_core::error::{Failure, Result};
 use shopfloor_core::hash::Digest;
 use shopfloor_core::path::RelPath;
+use shopfloor_core::time::render;
 use shopfloor_core::ui::Ui;
 
 use super::converge::SyncOutcome;
@@ -59,7 +60,7 @@ pub fn carry_out(
         }
         (HeldVerdict::Accept, Waiting::Stale(part)) => stale::accept(&disk, &mut workspaces, &path, &part)?,
         (HeldVerdict::Reject, Waiting::Held(held)) => {
-            reject(overlay, &disk, &mut workspaces, &workspace, &path, &held)?;
+            reject(overlay, &disk, &render(env.now), &mut workspaces, &workspace, &path, &held)?;
         }
         (HeldVerdict::Reject, Waiting::Stale(_)) => stale::close(&disk, &mut workspaces, &path, &id)?,
     }
@@ -76,6 +77,7 @@ fn changed(path: &RelPath) -> Failure {
 fn reject(
     overlay: &Overlay,
     disk: &Disk<'_>,
+    now: &str,
     workspaces: &mut [Workspace],
     id: &Digest,
     path: &RelPath,
@@ -115,7 +117,7 @@ fn reject(
     // Its id finds the workspace's text from now on as well.
     let rejected = ConflictRecord::from_held(workspace, path, held);
     disk.record(&ConflictRecord { state: ConflictState::Recorded, ..rejected })?;
-    if !take_back(disk, workspace, &file.seen, &text)? {
+    if !take_back(disk, now, workspace, &file.seen, &text)? {
         return Err(changed());
     }
     disk.save(workspace)

@@ -15,6 +15,7 @@ use crate::flags::OverlayFlags;
 use crate::ground::{Ground, Side};
 use crate::merge::{Changes, FileType, MergeInput, Rule, by_rule, changes};
 use crate::refusal::Refusal;
+use crate::rule::SyncRule;
 use crate::store::LogRecord;
 
 /// Take back what one change did, in the overlay and in all workspaces
@@ -80,7 +81,13 @@ fn find(overlay: &Overlay, id: &str) -> Result<LogRecord> {
     let records: Vec<LogRecord> = overlay.store.events(0)?.0.into_iter().flatten().collect();
     let is_named = |full: String| !id.is_empty() && full.starts_with(id);
     let named: Vec<&LogRecord> = records.iter().filter(|record| is_named(record.id())).collect();
-    let made = || records.iter().rev().find(|record| record.to.is_some_and(|to| is_named(to.to_string())));
+    // Others got the text by pulls, which may bring several changes at once.
+    let made = || {
+        let made = records.iter().rev().filter(|record| record.to.is_some_and(|to| is_named(to.to_string())));
+        let made: Vec<&LogRecord> = made.collect();
+        let is_own = |record: &&&LogRecord| !matches!(record.rule, SyncRule::Pull | SyncRule::Propagate);
+        made.iter().find(is_own).or(made.first()).copied()
+    };
     match named.as_slice() {
         [record] => Ok((*record).clone()),
         [] => made()

@@ -4,6 +4,7 @@
 
 use std::collections::HashMap;
 
+use shopfloor_core::hash::Digest;
 use similar::{Algorithm, DiffOp, capture_diff_slices};
 
 use super::file_type::{FileType, is_binary};
@@ -30,6 +31,14 @@ pub struct StalePlace {
     pub view: OldView,
     /// A key path, a variable, or a line.
     pub place: String,
+    /// The hash of what is lacking, back, or reverted there: lines and indices move.
+    pub content: Digest,
+}
+
+impl StalePlace {
+    fn new(view: OldView, place: impl Into<String>, content: &[u8]) -> StalePlace {
+        StalePlace { view, place: place.into(), content: Digest::of(content) }
+    }
 }
 
 /// How an old view shows.
@@ -54,10 +63,27 @@ impl std::fmt::Display for StalePlace {
     }
 }
 
-/// Compares `here`, which was edited, with the base and with what has arrived in the workspace.
-pub fn freshness(kind: FileType, base: &[u8], here: &[u8], arrivals: &[Arrival]) -> Freshness {
+/// Compares `here`, which was edited, with the base and with what has arrived in the workspace. `is_whole` says whether
+/// the two are whole texts, as those that arrived are.
+pub fn freshness(kind: FileType, base: &[u8], here: &[u8], arrivals: &[Arrival], is_whole: bool) -> Freshness {
+    if arrivals.is_empty() || base == here {
+        return Freshness::Fresh;
+    }
+    // The old text itself has nothing of its own, whatever differs.
+    let is_old = is_whole && arrivals.iter().any(|(before, _)| before == here);
+    match compare(kind, base, here, arrivals) {
+        Freshness::Stale(_, places) if is_old => Freshness::Stale(base.to_vec(), places),
+        _ if is_old => {
+            let whole = StalePlace::new(OldView::Reverts, "the whole file", here);
+            Freshness::Stale(base.to_vec(), vec![whole])
+        }
+        freshness => freshness,
+    }
+}
+
+fn compare(kind: FileType, base: &[u8], here: &[u8], arrivals: &[Arrival]) -> Freshness {
     let texts = || arrivals.iter().flat_map(|(before, after)| [before.as_slice(), after]);
-    if arrivals.is_empty() || base == here || [base, here].into_iter().chain(texts()).any(is_binary) {
+    if [base, here].into_iter().chain(texts()).any(is_binary) {
         return Freshness::Fresh;
     }
     if !kind.is_tree() {
@@ -65,8 +91,12 @@ pub fn freshness(kind: FileType, base: &[u8], here: &[u8], arrivals: &[Arrival])
     }
     // A text without a tree is held elsewhere.
     let (Some(was), Some(now)) = (kind.tree(base), kind.tree(here)) else { return Freshness::Fresh };
+    let tree = |bytes: &[u8]| match bytes.trim_ascii().is_empty() {
+        true => Some(Tree::Object(Vec::new())),
+        false => kind.tree(bytes),
+    };
     let trees: Vec<(Tree, Tree)> =
-        arrivals.iter().filter_map(|(before, after)| kind.tree(before).zip(kind.tree(after))).collect();
+        arrivals.iter().filter_map(|(before, after)| tree(before).zip(tree(after))).collect();
     let changes: Vec<TreeChange<'_>> = trees.iter().map(|(before, after)| (Some(before), Some(after))).collect();
     let mut places = Vec::new();
     let wanted = refresh("", Some(&was), Some(&now), &differing(changes), &mut places);
@@ -74,7 +104,13 @@ pub fn freshness(kind: FileType, base: &[u8], here: &[u8], arrivals: &[Arrival])
     if wanted.same(&was) {
         return Freshness::Stale(base.to_vec(), places);
     }
-    kind.rewrite(here, &now, &wanted, base).map_or(Freshness::Cannot, |text| Freshness::Stale(text, places))
+    // Where the text cannot be edited by its tree, its lines may do.
+    let by_lines = || match lines_freshness(FileType::Text, base, here, arrivals) {
+        Freshness::Stale(text, _) if kind.tree(&text).is_some_and(|tree| tree.same(&wanted)) => Some(text),
+        _ => None,
+    };
+    let text = kind.rewrite(here, &now, &wanted, base).or_else(by_lines);
+    text.map_or(Freshness::Cannot, |text| Freshness::Stale(text, places))
 }
 
 /// What an arrival changed at one place: before and after. `None` is absent.
@@ -117,8 +153,15 @@ fn refresh(
             let entries = refresh_entries(path, &none, now, changes, places);
             (!entries.is_empty()).then_some(Tree::Object(entries))
         }
-        (Some(Tree::Array(was)), Some(Tree::Array(now))) if is_set(was) && is_set(now) => {
-            Some(Tree::Array(refresh_items(path, was, now, changes, places)))
+        (Some(Tree::Array(was)), Some(Tree::Array(now))) => {
+            refresh_items(path, was, now, changes, places).map(Tree::Array).or_else(|| here.cloned())
+        }
+        (Some(Tree::Array(was)), None) if !was.is_empty() => {
+            refresh_items(path, was, &[], changes, places).map(Tree::Array)
+        }
+        (None, Some(Tree::Array(now))) if !now.is_empty() => {
+            let kept = refresh_items(path, &[], now, changes, places);
+            kept.map_or_else(|| here.cloned(), |kept| (!kept.is_empty()).then_some(Tree::Array(kept)))
         }
         _ if changes.iter().any(|(before, _)| same(*before, here)) => {
             let view = match (base, here) {
@@ -126,7 +169,8 @@ fn refresh(
                 (None, _) => OldView::BringsBack,
                 _ => OldView::Reverts,
             };
-            places.push(StalePlace { view, place: path.to_owned() });
+            let content = base.or(here).map(Tree::spelling).unwrap_or_default();
+            places.push(StalePlace::new(view, path, format!("{path}\0{content}").as_bytes()));
             base.cloned()
         }
         _ => here.cloned(),
@@ -155,20 +199,15 @@ fn refresh_entries(
     entries
 }
 
-/// Whether an array has no element twice.
-fn is_set(items: &[Tree]) -> bool {
-    let mut spellings: Vec<String> = items.iter().map(Tree::spelling).collect();
-    spellings.sort_unstable();
-    spellings.windows(2).all(|pair| pair[0] != pair[1])
-}
-
+/// The elements of an array whose writer knew all changes: those of the base that stay, in its order, then the writer's
+/// own. `None` if the writer knew everything.
 fn refresh_items(
     path: &str,
     was: &[Tree],
     now: &[Tree],
     changes: &[TreeChange<'_>],
     places: &mut Vec<StalePlace>,
-) -> Vec<Tree> {
+) -> Option<Vec<Tree>> {
     let items = |tree: Option<&Tree>| match tree {
         Some(Tree::Array(items)) => Some(items.clone()),
         None => Some(Vec::new()),
@@ -178,22 +217,28 @@ fn refresh_items(
         changes.iter().filter_map(|(before, after)| items(*before).zip(items(*after))).collect();
     let came = |item: &Tree| sets.iter().any(|(before, after)| has(after, item) && !has(before, item));
     let went = |item: &Tree| sets.iter().any(|(before, after)| has(before, item) && !has(after, item));
-    let mut kept = Vec::new();
+    let place = |view, at: usize, item: &Tree| {
+        StalePlace::new(view, format!("{path}[{at}]"), format!("{path}\0{}", item.spelling()).as_bytes())
+    };
+    let (mut kept, mut found) = (Vec::new(), Vec::new());
+    let mut left: Vec<(usize, &Tree)> = now.iter().enumerate().collect();
     for (at, item) in was.iter().enumerate() {
-        let is_here = has(now, item);
-        if !is_here && came(item) {
-            places.push(StalePlace { view: OldView::Lacks, place: format!("{path}[{at}]") });
+        match left.iter().position(|(_, other)| other.same(item)) {
+            Some(here) => drop(left.remove(here)),
+            None if came(item) => found.push(place(OldView::Lacks, at, item)),
+            None => continue,
         }
-        kept.extend((is_here || came(item)).then(|| item.clone()));
+        kept.push(item.clone());
     }
-    for (at, item) in now.iter().enumerate().filter(|(_, item)| !has(was, item)) {
-        if went(item) {
-            places.push(StalePlace { view: OldView::BringsBack, place: format!("{path}[{at}]") });
-        } else {
-            kept.push(item.clone());
+    for (at, item) in left {
+        match went(item) && !has(was, item) {
+            true => found.push(place(OldView::BringsBack, at, item)),
+            false => kept.push(item.clone()),
         }
     }
-    kept
+    let is_stale = !found.is_empty();
+    places.extend(found);
+    is_stale.then_some(kept)
 }
 
 /// The variable that a line of such a file sets.
@@ -234,8 +279,11 @@ impl<'l> LineChanges<'l> {
             let mut came = vec![Came::Not; after.len()];
             for op in capture_diff_slices(Algorithm::Myers, &before, &after) {
                 if !matches!(op, DiffOp::Equal { .. }) {
-                    let how = if op.old_range().is_empty() { Came::Added } else { Came::Instead };
-                    came[op.new_range()].fill(how);
+                    // More lines than were replaced were added.
+                    let (old, new) = (op.old_range(), op.new_range());
+                    let instead = new.start..new.end.min(new.start + old.len());
+                    came[new].fill(Came::Added);
+                    came[instead].fill(Came::Instead);
                     before[op.old_range()].iter().for_each(|line| *changes.went.entry(*line).or_default() += 1);
                 }
             }
@@ -258,6 +306,9 @@ impl<'l> LineChanges<'l> {
 }
 
 fn lines_freshness(kind: FileType, base: &[u8], here: &[u8], arrivals: &[Arrival]) -> Freshness {
+    // A variable that is set twice, or a value of several lines, has no name of its own.
+    let texts = arrivals.iter().flat_map(|(before, after)| [before.as_slice(), after]).chain([base, here]);
+    let kind = if kind == FileType::Env && !texts.into_iter().all(env::is_plain) { FileType::Text } else { kind };
     let (was, now): (Vec<_>, Vec<_>) = (lines::split(base).collect(), lines::split(here).collect());
     let LineChanges { came, went } = LineChanges::of(&was, arrivals);
     let (in_base, in_here) = (counted(&was), counted(&now));
@@ -288,15 +339,17 @@ fn lines_freshness(kind: FileType, base: &[u8], here: &[u8], arrivals: &[Arrival
                 Some(name) => has_own(name),
                 None => came[*at] == Came::Instead && back.is_empty() && !own.is_empty(),
             };
-            came[*at] != Came::Not && count(&in_here, line) < count(&in_base, line) && !is_edit
+            // A line that the base has once, and the text as well, was only moved.
+            let is_moved = count(&in_base, line) == 1 && count(&in_here, line) > 0;
+            came[*at] != Came::Not && !is_moved && !is_edit
         };
         let lacking: Vec<usize> = op.old_range().filter(is_lacking).collect();
         if lacking.iter().any(|at| !is_blank(was[*at])) {
             fresh.extend(lacking.iter().map(|at| was[*at]));
             let told = lacking.iter().filter(|at| !is_blank(was[**at]));
-            places.extend(told.map(|at| StalePlace { view: OldView::Lacks, place: name(was[*at], *at) }));
+            places.extend(told.map(|at| StalePlace::new(OldView::Lacks, name(was[*at], *at), was[*at])));
         }
-        places.extend(back.iter().map(|at| StalePlace { view: OldView::BringsBack, place: name(now[*at], *at) }));
+        places.extend(back.iter().map(|at| StalePlace::new(OldView::BringsBack, name(now[*at], *at), now[*at])));
         fresh.extend(own.iter().map(|at| now[*at]));
     }
     if places.is_empty() {
@@ -330,94 +383,16 @@ fn brought_back(
 fn reverts(places: &[StalePlace]) -> Vec<StalePlace> {
     let twice = |place: &str| places.iter().filter(|other| other.place == place).count() > 1;
     let mut told: Vec<StalePlace> = Vec::new();
-    for StalePlace { view, place } in places {
-        let view = if twice(place) { OldView::Reverts } else { *view };
-        let place = StalePlace { view, place: place.clone() };
-        if !told.contains(&place) {
-            told.push(place);
+    for found in places {
+        let is_reverted = !found.place.starts_with("line ") && twice(&found.place);
+        let view = if is_reverted { OldView::Reverts } else { found.view };
+        if !is_reverted || told.iter().all(|known| known.place != found.place) {
+            told.push(StalePlace { view, ..found.clone() });
         }
     }
     told
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn stale(kind: FileType, base: &str, here: &str, arrivals: &[(&str, &str)]) -> (String, Vec<String>) {
-        let arrivals: Vec<Arrival> =
-            arrivals.iter().map(|(before, after)| (before.as_bytes().to_vec(), after.as_bytes().to_vec())).collect();
-        match freshness(kind, base.as_bytes(), here.as_bytes(), &arrivals) {
-            Freshness::Fresh => (here.to_owned(), Vec::new()),
-            Freshness::Stale(text, places) => {
-                (String::from_utf8(text).unwrap(), places.iter().map(ToString::to_string).collect())
-            }
-            Freshness::Cannot => panic!("it can"),
-        }
-    }
-
-    #[test]
-    fn json_entries_are_put_back_and_own_edits_stay() {
-        let (before, after) = (r#"{"a":1,"env":{"A":"1"}}"#, r#"{"a":2,"env":{"A":"1","B":"2"},"list":["x"]}"#);
-        let json = |here| stale(FileType::Json, after, here, &[(before, after)]);
-        let (text, places) = json(r#"{"a":1,"env":{"A":"1"},"own":true}"#);
-        assert_eq!(places, ["reverts a", "lacks env.B", "lacks list"]);
-        assert!(is_same(&text, r#"{"a":2,"env":{"A":"1","B":"2"},"own":true,"list":["x"]}"#), "{text}");
-        // The old text itself.
-        assert_eq!(json(before).0, after);
-        // What did not arrive may go, and a value of its own is an edit.
-        assert_eq!(json(r#"{"a":3,"env":{"B":"2"},"list":["x"]}"#).1, Vec::<String>::new());
-        // Of an object that is gone only what arrived comes back.
-        let (text, places) = json(r#"{"a":2,"list":["x"]}"#);
-        assert!(
-            is_same(&text, r#"{"a":2,"list":["x"],"env":{"B":"2"}}"#) && places == ["lacks env.B"],
-            "{text} {places:?}"
-        );
-    }
-
-    fn is_same(a: &str, b: &str) -> bool {
-        FileType::Json.has_same_content(a.as_bytes(), b.as_bytes())
-    }
-
-    #[test]
-    fn elements_and_entries_that_were_taken_away_stay_away() {
-        let (before, after) = (r#"{"list":["a","b"],"old":{"x":1}}"#, r#"{"list":["a","c"]}"#);
-        let (text, places) =
-            stale(FileType::Json, after, r#"{"list":["a","b","own"],"old":{"x":1,"y":2}}"#, &[(before, after)]);
-        assert_eq!(places, ["lacks list[1]", "brings back list[1]", "brings back old.x"]);
-        assert!(is_same(&text, r#"{"list":["a","c","own"],"old":{"y":2}}"#), "{text}");
-    }
-
-    #[test]
-    fn lines_are_put_back_in_their_places() {
-        let (before, after) = ("one\ntwo\nthree\n", "one\nnew\ntwo\n");
-        let text = |here| stale(FileType::Text, after, here, &[(before, after)]);
-        assert_eq!(text("one\ntwo\nthree\nown\n").0, "one\nnew\ntwo\nown\n");
-        assert_eq!(text(before).0, after);
-        assert_eq!(text("one\nnew\n").1, Vec::<String>::new());
-        // A line in the place of one that arrived is kept beside it; one in the place of a replacement is an edit.
-        assert_eq!(stale(FileType::Text, "1\nnew\n", "1\nown\n", &[("1\n", "1\nnew\n")]).0, "1\nnew\nown\n");
-        let instead = [("port = 1\n", "port = 2\n")];
-        assert_eq!(stale(FileType::Text, "port = 2\n", "port = 3\n", &instead).1, Vec::<String>::new());
-        assert_eq!(stale(FileType::Text, "port = 2\n", "port = 1\nown\n", &instead).0, "port = 2\nown\n");
-        // What arrived is known wherever it was moved to.
-        let moved = [("one\n", "one\ntwo\n"), ("one\ntwo\n", "two\none\n")];
-        assert_eq!(stale(FileType::Text, "two\none\n", "one\nown\n", &moved).0, "two\none\nown\n");
-        // A line that moved is not lacking.
-        assert_eq!(text("new\none\ntwo\n").1, Vec::<String>::new());
-    }
-
-    #[test]
-    fn variables_are_known_by_their_names() {
-        let (before, after) = ("A=1\nB=1\n", "A=2\nB=1\nC=1\n");
-        let env = |here| stale(FileType::Env, after, here, &[(before, after)]);
-        assert_eq!(
-            env("A=1\nB=1\nOWN=1\n"),
-            ("A=2\nB=1\nC=1\nOWN=1\n".into(), vec!["reverts A".into(), "lacks C".into()])
-        );
-        // A value of its own is an edit, wherever it stands.
-        assert_eq!(env("B=1\nC=1\nA=3\n").1, Vec::<String>::new());
-        assert_eq!(env("A=3\nB=1\nC=1\n").1, Vec::<String>::new());
-        assert_eq!(env("A=2\nC=1\n").1, Vec::<String>::new());
-    }
-}
+#[path = "stale_tests.rs"]
+mod tests;

@@ -202,7 +202,9 @@ fn side_text(look: &Look<'_>, base: Option<&[u8]>, here: &[u8]) -> Result<SideTe
     if look.policy.is_down {
         return Ok(side);
     }
-    match merge::freshness(look.kind, base, &side.bytes, look.arrivals) {
+    // Where entries in dispute wait in the text, it may look like an old one.
+    let is_whole = look.is_whole && look.policy.on_conflict != OnConflict::Hold;
+    match merge::freshness(look.kind, base, &side.bytes, look.arrivals, is_whole) {
         Freshness::Fresh => {}
         Freshness::Stale(fresh, places) => {
             let here = std::mem::replace(&mut side.bytes, fresh.clone());

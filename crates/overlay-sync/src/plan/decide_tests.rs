@@ -52,6 +52,7 @@ impl Case<'_> {
             kind: self.kind,
             policy: &self.policy,
             arrivals: &[],
+            is_whole: true,
             removed: &removed,
             is_declared: self.is_declared,
             is_retired: false,

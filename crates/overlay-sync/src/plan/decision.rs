@@ -25,6 +25,8 @@ pub struct Look<'a> {
     pub policy: &'a Policy,
     /// What passes wrote here in place of another text: a program may still write from that one.
     pub arrivals: &'a [Arrival],
+    /// Whether the texts are whole, and not only what is shared of them.
+    pub is_whole: bool,
     /// Entries that were removed from the overlay: a workspace cannot bring them back without a person.
     pub removed: &'a BTreeSet<String>,
     /// Whether a workspace may bring this file into the overlay.

@@ -83,6 +83,7 @@ impl SharedView {
                 _ => then,
             }),
             accepted: &self.accepted,
+            is_whole: false,
             ..*look
         }
     }

@@ -1,0 +1,112 @@
+//! Old views, in all types of files.
+
+use super::*;
+
+fn stale(kind: FileType, base: &str, here: &str, arrivals: &[(&str, &str)]) -> (String, Vec<String>) {
+    let arrivals: Vec<Arrival> =
+        arrivals.iter().map(|(before, after)| (before.as_bytes().to_vec(), after.as_bytes().to_vec())).collect();
+    match freshness(kind, base.as_bytes(), here.as_bytes(), &arrivals, true) {
+        Freshness::Fresh => (here.to_owned(), Vec::new()),
+        Freshness::Stale(text, places) => {
+            (String::from_utf8(text).unwrap(), places.iter().map(ToString::to_string).collect())
+        }
+        Freshness::Cannot => panic!("it can"),
+    }
+}
+
+#[test]
+fn json_entries_are_put_back_and_own_edits_stay() {
+    let (before, after) = (r#"{"a":1,"env":{"A":"1"}}"#, r#"{"a":2,"env":{"A":"1","B":"2"},"list":["x"]}"#);
+    let json = |here| stale(FileType::Json, after, here, &[(before, after)]);
+    let (text, places) = json(r#"{"a":1,"env":{"A":"1"},"own":true}"#);
+    assert_eq!(places, ["reverts a", "lacks env.B", "lacks list[0]"]);
+    assert!(is_same(&text, r#"{"a":2,"env":{"A":"1","B":"2"},"own":true,"list":["x"]}"#), "{text}");
+    // The old text itself.
+    assert_eq!(json(before).0, after);
+    // What did not arrive may go, and a value of its own is an edit.
+    assert_eq!(json(r#"{"a":3,"env":{"B":"2"},"list":["x"]}"#).1, Vec::<String>::new());
+    // Of an object that is gone only what arrived comes back.
+    let (text, places) = json(r#"{"a":2,"list":["x"]}"#);
+    assert!(
+        is_same(&text, r#"{"a":2,"list":["x"],"env":{"B":"2"}}"#) && places == ["lacks env.B"],
+        "{text} {places:?}"
+    );
+}
+
+fn is_same(a: &str, b: &str) -> bool {
+    FileType::Json.has_same_content(a.as_bytes(), b.as_bytes())
+}
+
+#[test]
+fn elements_and_entries_that_were_taken_away_stay_away() {
+    let (before, after) = (r#"{"list":["a","b"],"old":{"x":1}}"#, r#"{"list":["a","c"]}"#);
+    let (text, places) =
+        stale(FileType::Json, after, r#"{"list":["a","b","own"],"old":{"x":1,"y":2}}"#, &[(before, after)]);
+    assert_eq!(places, ["lacks list[1]", "brings back list[1]", "brings back old.x"]);
+    assert!(is_same(&text, r#"{"list":["a","c","own"],"old":{"y":2}}"#), "{text}");
+}
+
+#[test]
+fn arrays_of_all_kinds_keep_what_arrived() {
+    for (before, after, here, wanted) in [
+        ("[1,1]", "[1,1,2]", "[1,1,3]", "[1,1,2,3]"),
+        (r#"["a"]"#, r#"["a","b"]"#, r#"["a","own","own"]"#, r#"["a","b","own","own"]"#),
+        (r#"{"l":["a"],"z":1}"#, r#"{"l":["a","b"],"z":1}"#, r#"{"z":1,"own":2}"#, r#"{"z":1,"own":2,"l":["b"]}"#),
+        (r#"{"l":["a"],"z":1}"#, r#"{"z":1}"#, r#"{"l":["a","own"],"z":1}"#, r#"{"l":["own"],"z":1}"#),
+        ("", r#"{"b":1}"#, r#"{"own":1}"#, r#"{"own":1,"b":1}"#),
+        ("[1,2,3]", "[3,1,2]", "[1,2,3]", "[3,1,2]"),
+    ] {
+        let (text, places) = stale(FileType::Json, after, here, &[(before, after)]);
+        assert!(is_same(&text, wanted) && !places.is_empty(), "{text}, not {wanted}");
+    }
+    // Without anything to put back, nothing is put in order.
+    assert_eq!(stale(FileType::Json, "[1,2]", "[2,1,3]", &[("[1]", "[1,2]")]).1, Vec::<String>::new());
+}
+
+#[test]
+fn the_old_text_itself_is_no_edit_whatever_differs() {
+    for (kind, before, after) in [
+        (FileType::Text, "1\n2\n3\n", "3\n1\n2\n"),
+        (FileType::Text, "a\nb\n", "a\n\nb\n"),
+        (FileType::Text, "a\n", "a\r\n"),
+        (FileType::Text, "a\0", "b\0"),
+        (FileType::Json, "{\"a\":1}", "{\"a\":1 /* c */}"),
+        (FileType::Env, "P=a\n", "P=a\nP=b\n"),
+    ] {
+        assert_eq!(stale(kind, after, before, &[(before, after)]).0, after);
+    }
+    assert_eq!(stale(FileType::Env, "P=a\nP=b\n", "P=a\nOWN=1\n", &[("P=a\n", "P=a\nP=b\n")]).0, "P=a\nP=b\nOWN=1\n");
+}
+
+#[test]
+fn lines_are_put_back_in_their_places() {
+    let (before, after) = ("one\ntwo\nthree\n", "one\nnew\ntwo\n");
+    let text = |here| stale(FileType::Text, after, here, &[(before, after)]);
+    assert_eq!(text("one\ntwo\nthree\nown\n").0, "one\nnew\ntwo\nown\n");
+    assert_eq!(text(before).0, after);
+    assert_eq!(text("one\nnew\n").1, Vec::<String>::new());
+    // A line in the place of one that arrived is kept beside it; one in the place of a replacement is an edit.
+    assert_eq!(stale(FileType::Text, "1\nnew\n", "1\nown\n", &[("1\n", "1\nnew\n")]).0, "1\nnew\nown\n");
+    let instead = [("port = 1\n", "port = 2\n")];
+    assert_eq!(stale(FileType::Text, "port = 2\n", "port = 3\n", &instead).1, Vec::<String>::new());
+    assert_eq!(stale(FileType::Text, "port = 2\n", "port = 1\nown\n", &instead).0, "port = 2\nown\n");
+    // More lines than were replaced were added.
+    let added = [("a\nport=1\nz\n", "a\nport=2\nhost=x\nz\n")];
+    assert!(stale(FileType::Text, added[0].1, "a\nport=3\nz\n", &added).0.contains("host=x"));
+    // What arrived is known wherever it was moved to.
+    let moved = [("one\n", "one\ntwo\n"), ("one\ntwo\n", "two\none\n")];
+    assert_eq!(stale(FileType::Text, "two\none\n", "one\nown\n", &moved).0, "two\none\nown\n");
+    // A line that moved is not lacking.
+    assert_eq!(text("new\none\ntwo\n").1, Vec::<String>::new());
+}
+
+#[test]
+fn variables_are_known_by_their_names() {
+    let (before, after) = ("A=1\nB=1\n", "A=2\nB=1\nC=1\n");
+    let env = |here| stale(FileType::Env, after, here, &[(before, after)]);
+    assert_eq!(env("A=1\nB=1\nOWN=1\n"), ("A=2\nB=1\nC=1\nOWN=1\n".into(), vec!["reverts A".into(), "lacks C".into()]));
+    // A value of its own is an edit, wherever it stands.
+    assert_eq!(env("B=1\nC=1\nA=3\n").1, Vec::<String>::new());
+    assert_eq!(env("A=3\nB=1\nC=1\n").1, Vec::<String>::new());
+    assert_eq!(env("A=2\nC=1\n").1, Vec::<String>::new());
+}
