@@ -159,7 +159,18 @@ fn a_killed_setup_can_be_taken_back() {
     let w = World::new();
     let app = app(&w);
     let before = told(&app);
-    let ledger = which_tool(&w, "ledger-synth");
+    kill_setup(&app);
+    // What the killed command wrote into files could not be recorded.
+    let out = app.shopfloor(&["teardown"]).exit(1).any_out();
+    out.err_has("has files").err_has("ledger stays: .gitattributes was written by a set-up that was killed");
+    assert!(!app.has("sweatfile"));
+    assert_eq!(told(&app), before);
+}
+
+/// Runs a set-up in which `ledger-synth install` writes its files, and then takes the set-up with it.
+fn kill_setup(app: &Repo<'_>) {
+    let w = app.world;
+    let ledger = which_tool(w, "ledger-synth");
     w.program(
         "ledger-synth",
         &format!("ln -sf {ledger} ~/ledger-synth\n~/ledger-synth \"$@\"\n[ \"$1\" = install ] && kill -KILL $PPID"),
@@ -168,13 +179,9 @@ fn a_killed_setup_can_be_taken_back() {
     command.args(["setup", "--yes"]).current_dir(&app.path);
     let output = command.output().unwrap();
     assert_eq!(output.status.signal(), Some(9), "{output:?}");
+    assert!(app.has(".gitattributes"));
     std::fs::remove_file(w.path("bin/ledger-synth")).unwrap();
     std::os::unix::fs::symlink(&ledger, w.path("bin/ledger-synth")).unwrap();
-    // What the killed command wrote into files could not be recorded.
-    let out = app.shopfloor(&["teardown"]).exit(1).any_out();
-    out.err_has("has files").err_has("ledger stays: .gitattributes was written by a set-up that was killed");
-    assert!(!app.has("sweatfile"));
-    assert_eq!(told(&app), before);
 }
 
 /// The program that a tool's link names.
@@ -232,22 +239,13 @@ fn the_configuration_of_git_is_the_same_byte_for_byte() {
     }
 }
 
-/// A set-up that was killed in its first command has written files that its record must know.
+/// What a killed command wrote is in the record of the next set-up, which runs that command again.
 #[test]
 fn what_a_killed_setup_wrote_is_taken_back_after_the_next_one() {
     let w = World::new();
     let app = app(&w);
     let before = told(&app);
-    let ledger = which_tool(&w, "ledger-synth");
-    // It writes its files, and takes the set-up with it.
-    w.program(
-        "ledger-synth",
-        &format!("ln -sf {ledger} ~/ledger-synth\n~/ledger-synth \"$@\"\n[ \"$1\" = install ] && kill -KILL $PPID"),
-    );
-    let killed = app.shopfloor(&["setup", "--yes"]).any_status().any_out().any_err();
-    assert!(killed.status.is_none() && app.has(".gitattributes"), "{killed}");
-    std::fs::remove_file(w.path("bin/ledger-synth")).unwrap();
-    std::os::unix::fs::symlink(&ledger, w.path("bin/ledger-synth")).unwrap();
+    kill_setup(&app);
     let left = app.shopfloor(&["teardown", "-n"]).any_status().any_out();
     left.err_has("was written by a set-up that was killed");
     app.sh("git config --unset merge.ledger-synth.name; git config --unset merge.ledger-synth.driver").exit(0);
