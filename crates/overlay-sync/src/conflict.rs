@@ -54,6 +54,13 @@ impl ConflictState {
 }
 
 impl ConflictRecord {
+    /// The id of a conflict between these texts. A run after a kill that decides again gives it the same one.
+    pub fn id_of(workspace: &Workspace, path: &RelPath, base: Option<Digest>, overlay: Digest, here: Digest) -> String {
+        let base = base.map(|base| base.to_string()).unwrap_or_default();
+        let id = Digest::of(format!("{}\0{path}\0{base}\0{overlay}\0{here}", workspace.id).as_bytes()).to_string();
+        id[..12].to_owned()
+    }
+
     /// A held text as a conflict. Nothing is decided yet, so its result is the base.
     pub fn from_held(workspace: &Workspace, path: &RelPath, held: &HeldText) -> ConflictRecord {
         let base = workspace.files.get(path).map(|base| base.sha256);

@@ -2,6 +2,7 @@
 //! and the same executor run over real directories and over a file system in memory that crashes on demand.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::path::PathBuf;
 use std::rc::Rc;
 
 use shopfloor_core::error::Result;
@@ -49,6 +50,20 @@ pub enum Bar {
     Unreadable(String),
 }
 
+/// A text that a program wrote into a file after the file was displaced.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LateText {
+    /// The path that the file had; `None` when the workspace no longer has a file there.
+    pub path: Option<RelPath>,
+    /// The text that was displaced.
+    pub before: Digest,
+    pub bytes: Vec<u8>,
+    /// Whether a program can still write to it.
+    pub is_open: bool,
+    /// Where it is now.
+    pub file: PathBuf,
+}
+
 /// What is at a path: a file, nothing, or something that is left alone.
 pub type Lookup = std::result::Result<Option<ReadFile>, Bar>;
 
@@ -62,6 +77,11 @@ pub trait Ground {
     fn is_present(&self, workspace: &Workspace) -> Result<bool>;
     /// Removes what killed runs left half written for a workspace.
     fn sweep(&self, workspace: &Workspace) -> Result<()>;
+    /// What programs wrote into displaced files of a workspace that may be taken now.
+    fn late(&self, workspace: &Workspace) -> Result<Vec<LateText>>;
+    /// Forgets a late text: what it says is in the workspace or in the store. One that a program can still write to
+    /// stays.
+    fn is_taken(&self, late: &LateText) -> Result<()>;
     /// The files that a workspace may bring into the overlay without `add`.
     fn declared(&self, workspace: &Workspace) -> Result<BTreeSet<RelPath>>;
     /// Those of these paths that git shows or tracks in a workspace.

@@ -2,7 +2,7 @@
 //! ask git. It is kept with the repository; losing it costs one slower pass.
 
 use std::cell::OnceCell;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
 
@@ -13,6 +13,7 @@ use shopfloor_core::fs::{self, Stat};
 use shopfloor_core::hash::Digest;
 use shopfloor_core::path::RelPath;
 
+use crate::manifest::Workspace;
 use crate::settings::Settings;
 
 const VERSION: u32 = 1;
@@ -130,6 +131,18 @@ pub fn whole(files: &[u64]) -> u64 {
     let mut hasher = DefaultHasher::new();
     files.hash(&mut hasher);
     hasher.finish()
+}
+
+/// The fingerprint of each file of a workspace; `None` where a side does not have the file.
+pub fn prints<'s>(
+    workspace: &'s Workspace,
+    here: &'s [Option<Stat>],
+    overlay: &'s HashMap<RelPath, Option<Stat>>,
+    settings: u64,
+) -> impl Iterator<Item = Option<u64>> + 's {
+    workspace.files.iter().zip(here).map(move |((path, base), here)| {
+        Some(sides(here.as_ref()?, overlay.get(path)?.as_ref()?, &base.sha256, settings))
+    })
 }
 
 /// The fingerprint of two files with a common base, under these settings.

@@ -2,6 +2,7 @@
 //! that no link leads outside the directory they are meant for.
 
 mod dir;
+mod displaced;
 mod read;
 mod root;
 mod staging;
@@ -21,6 +22,7 @@ use rustix::fs::{AtFlags, CWD, OFlags, RenameFlags, linkat, renameat_with, unlin
 use rustix::io::Errno;
 
 pub use self::dir::Bytes;
+pub use self::displaced::{DisplacedFile, Writers, is_displaced};
 pub(crate) use self::read::read_regular;
 pub use self::read::{ends_line, last_line, read, read_head, read_no_follow, read_own, read_text};
 pub use self::root::{Content, Found, Listing, Root, Stat};
@@ -92,9 +94,10 @@ pub fn sweep_temporaries(dir: &Path) -> Result<()> {
     sweep(dir, RESERVED)
 }
 
-/// Removes what killed runs left in `dir` under names that begin with `prefix`.
+/// Removes what killed runs left in `dir` under names that begin with `prefix`. Displaced files stay.
 pub(crate) fn sweep(dir: &Path, prefix: &str) -> Result<()> {
-    for name in list(dir)?.iter().filter(|n| n.to_string_lossy().starts_with(prefix)) {
+    let is_left = |name: &&std::ffi::OsString| name.to_string_lossy().starts_with(prefix) && !is_displaced(name);
+    for name in list(dir)?.iter().filter(is_left) {
         discard(&dir.join(name));
     }
     Ok(())
@@ -103,7 +106,8 @@ pub(crate) fn sweep(dir: &Path, prefix: &str) -> Result<()> {
 /// The same for what is older than `age` by the file system's own clock.
 pub(crate) fn sweep_old(dir: &Path, age: Duration) -> Result<()> {
     let names = list(dir)?;
-    let ours: Vec<_> = names.iter().filter(|n| n.to_string_lossy().starts_with(RESERVED)).collect();
+    let is_ours = |name: &&std::ffi::OsString| name.to_string_lossy().starts_with(RESERVED) && !is_displaced(name);
+    let ours: Vec<_> = names.iter().filter(is_ours).collect();
     if ours.is_empty() {
         return Ok(());
     }

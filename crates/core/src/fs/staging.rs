@@ -15,9 +15,11 @@ use rustix::fs::{CWD, RenameFlags, renameat_with};
 use rustix::io::Errno;
 use walkdir::WalkDir;
 
+use super::displaced::{self, DisplacedFile, Writers};
 use super::root::{content_at, sync_dir};
 use super::{Content, Root, unique_name};
 use crate::error::{At, Failure, Result};
+use crate::hash::Digest;
 use crate::path::RelPath;
 use crate::text::shell_word;
 
@@ -44,6 +46,8 @@ pub struct Staging {
 pub struct Staged {
     path: PathBuf,
     is_durable: bool,
+    /// Whether what has the temporary name is not ours to remove, or nothing has it any more.
+    stays: bool,
 }
 
 impl Staging {
@@ -137,7 +141,7 @@ impl Staging {
                 path.parent().unwrap_or(root.path()).to_path_buf()
             }
         };
-        Ok(Staged { path: dir.join(unique_name()), is_durable: self.is_durable })
+        Ok(Staged { path: dir.join(unique_name()), is_durable: self.is_durable, stays: false })
     }
 }
 
@@ -172,14 +176,12 @@ fn copy_one(from: &Path, to: &Path, is_inside: bool) -> io::Result<()> {
 impl Staged {
     /// Moves the staged file to a path where nothing exists. Returns `false`, and does nothing, if something exists
     /// there.
-    pub fn place(self, root: &Root, target: &RelPath) -> Result<bool> {
+    pub fn place(mut self, root: &Root, target: &RelPath) -> Result<bool> {
         let dir = root.parent_dir(target)?;
         match super::rename_new_at(&self.path, &dir, target.name()) {
             Ok(()) => {
-                let synced = self.sync(dir, &root.join(target));
-                // The temporary file no longer exists, so `drop` must not delete it.
-                std::mem::forget(self);
-                synced
+                self.stays = true;
+                self.sync(dir, &root.join(target))
             }
             Err(Errno::EXIST | Errno::NOTEMPTY) => Ok(false),
             Err(e) => Err(e).at("create", &root.join(target)),
@@ -188,7 +190,29 @@ impl Staged {
 
     /// Compare-and-swap: replaces the target only if its content is exactly `expected`. Otherwise returns `false` and
     /// changes nothing.
-    pub fn swap(self, root: &Root, target: &RelPath, expected: &Content) -> Result<bool> {
+    pub fn swap(mut self, root: &Root, target: &RelPath, expected: &Content) -> Result<bool> {
+        self.exchange(root, target, expected)
+    }
+
+    /// The same for a file that some program may hold open. What is displaced stays as a [`DisplacedFile`] for as long
+    /// as a program can write to it, and if one has.
+    pub fn swap_open(mut self, root: &Root, target: &RelPath, expected: &Digest) -> Result<bool> {
+        let named = self.path.with_file_name(DisplacedFile::name(target, expected));
+        std::fs::rename(&self.path, &named).at("rename", &self.path)?;
+        self.path = named;
+        let expected = Content::File(*expected);
+        let is_swapped = self.exchange(root, target, &expected)?;
+        if is_swapped && let Ok(displaced) = File::open(&self.path) {
+            // Compared once more after nobody can write to it any more.
+            let is_free = displaced::writers(&displaced) == Writers::None;
+            self.stays = !is_free || self.content().ok().flatten().as_ref() != Some(&expected);
+        }
+        Ok(is_swapped)
+    }
+
+    /// Exchanges the staged file and the target if the target's content is exactly `expected`. What was displaced then
+    /// has the temporary name.
+    fn exchange(&mut self, root: &Root, target: &RelPath, expected: &Content) -> Result<bool> {
         let dir = root.parent_dir(target)?;
         let path = root.join(target);
         if content_at(&dir, target.name(), &path)?.as_ref() != Some(expected) {
@@ -227,10 +251,10 @@ impl Staged {
 
     /// The temporary file is now somebody else's content that could not be put back. This renames it so that no sweep
     /// deletes it; the error says where it is.
-    fn keep(self, why: Errno, target: &Path) -> Failure {
+    fn keep(&mut self, why: Errno, target: &Path) -> Failure {
         let kept = self.path.with_file_name(super::unique_name().replacen(RESERVED, "displaced-", 1));
         let place = if std::fs::rename(&self.path, &kept).is_ok() { kept } else { self.path.clone() };
-        std::mem::forget(self);
+        self.stays = true;
         Failure::failed(format!("cannot put {} back; it was kept as {}", target.display(), place.display()))
             .because(io::Error::from(why))
             .hint(format!("move it back: `mv {} {}`", shell_word(&place), shell_word(target)))
@@ -246,7 +270,9 @@ impl Staged {
 
 impl Drop for Staged {
     fn drop(&mut self) {
-        super::discard(&self.path);
+        if !self.stays {
+            super::discard(&self.path);
+        }
     }
 }
 
@@ -259,7 +285,7 @@ impl Staging {
         if content_at(&dir, target.name(), &path)?.as_ref() != Some(expected) {
             return Ok(false);
         }
-        let aside = self.name(root, target)?;
+        let mut aside = self.name(root, target)?;
         rustix::fs::renameat(&dir, target.name(), CWD, &aside.path).at("remove", &path)?;
         if !aside.content().is_ok_and(|now| now.as_ref() == Some(expected)) {
             return match super::rename_new_at(&aside.path, &dir, target.name()) {
@@ -274,7 +300,6 @@ impl Staging {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::hash::Digest;
 
     struct Target {
         dir: tempfile::TempDir,

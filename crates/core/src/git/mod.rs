@@ -404,7 +404,7 @@ impl Repo {
     }
 
     /// Rewrites `info/exclude` with `edit`, under the lock that all tools use for it. `edit` gets the contents that its
-    /// result replaces.
+    /// result replaces. A file that this made goes with its last line.
     pub fn rewrite_exclude(&self, edit: impl FnOnce(&[u8]) -> Result<Vec<u8>>) -> Result<()> {
         let _lock = Lock::take(&self.common_dir.join("shopfloor/exclude.lock"))?;
         let before = self.read_exclude()?;
@@ -412,8 +412,17 @@ impl Repo {
         if after == before {
             return Ok(());
         }
+        let path = self.common_dir.join("info/exclude");
+        let made = self.common_dir.join("shopfloor/exclude.made");
+        if after.is_empty() && made.exists() {
+            fs::remove(&path)?;
+            return fs::remove(&made);
+        }
+        if !path.exists() {
+            fs::replace(&made, b"", Some(fs::PRIVATE))?;
+        }
         fs::create_dir(&self.common_dir.join("info"))?;
-        fs::replace(&self.common_dir.join("info/exclude"), &after, None)
+        fs::replace(&path, &after, None)
     }
 
     /// Adds the names of temporary files to `info/exclude`, for the case that they must be in a worktree. Otherwise,

@@ -79,3 +79,10 @@ pub fn ask_git(
     open.retain(|path, print| before.get(path) == Some(print) && !barred.contains_key(path));
     Ok(GitAnswer { asked, barred, open })
 }
+
+/// Whether a link in `root` leads to the overlay's file of the same path.
+pub fn points_to(root: &Path, path: &RelPath, target: &Path, overlay: &Path) -> bool {
+    let link = root.join(path.as_path());
+    let resolved = link.parent().unwrap_or(root).join(target).canonicalize();
+    resolved.is_ok_and(|real| overlay.join(path.as_path()).canonicalize().is_ok_and(|own| own == real))
+}

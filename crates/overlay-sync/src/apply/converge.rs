@@ -7,6 +7,7 @@ use shopfloor_core::hash::Digest;
 use shopfloor_core::path::RelPath;
 
 use super::heal::{heal, keep_read};
+use super::late;
 use super::pass::{Pass, PassOutcome};
 use super::survey::{PlannedFile, RunContext, is_emptied, survey};
 use crate::facts::look::LookScope;
@@ -290,6 +291,7 @@ impl<'a> SyncRun<'a> {
         let files = match ground.is_present(workspace) {
             Ok(true) => ground
                 .sweep(workspace)
+                .and_then(|()| self.take_late(ground, workspace))
                 .and_then(|()| survey(ground, self.settings, &self.context, &self.overlay, workspace, scope))
                 .and_then(|files| keep_read(ground, &files).map(|()| files)),
             Ok(false) => {
@@ -316,6 +318,14 @@ impl<'a> SyncRun<'a> {
                 None
             }
         }
+    }
+
+    /// Brings back what programs wrote into files that were replaced meanwhile. The pass then finds it as an edit.
+    fn take_late<G: Ground>(&mut self, ground: &G, workspace: &Workspace) -> Result<()> {
+        for text in ground.late(workspace)? {
+            self.outcome.notes.extend(late::take(ground, self.now, workspace, &text)?);
+        }
+        Ok(())
     }
 
     /// Asks the merge command all open questions. Returns whether there were any, so that another round is needed.

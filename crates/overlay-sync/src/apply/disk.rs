@@ -2,24 +2,26 @@
 
 use std::cell::{OnceCell, RefCell};
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Failure, Result};
-use shopfloor_core::fs::{self, Content, Listing, Root, Staging, Stat};
+use shopfloor_core::fs::{self, Content, DisplacedFile, Listing, Root, Staging, Stat};
 use shopfloor_core::git::Repo;
 use shopfloor_core::hash::Digest;
 use shopfloor_core::lock::Lock;
 use shopfloor_core::path::RelPath;
 use shopfloor_core::proc;
 
-use super::bars::{GitAnswer, ask_git, first_answer, git_prints};
+use super::bars::{GitAnswer, ask_git, first_answer, git_prints, points_to};
+use super::late;
 use super::merge_command::{self, CommandAnswer};
 use crate::conflict::ConflictRecord;
 use crate::declared::Declared;
 use crate::facts::overlay::Overlay;
-use crate::ground::{Bar, Ground, Lookup, ReadFile, Side};
+use crate::ground::{Bar, Ground, LateText, Lookup, ReadFile, Side};
 use crate::manifest::Workspace;
 use crate::merge::MergeInput;
 use crate::quiet::{self, QuietCache};
@@ -52,6 +54,8 @@ pub struct Disk<'a> {
     quiet: RefCell<QuietCache>,
     /// The fingerprint of the settings in force.
     settings: u64,
+    /// Whether nobody will look at these workspaces again, so that what programs still write is taken as it is.
+    is_last: bool,
 }
 
 struct OpenWorkspace {
@@ -83,6 +87,7 @@ impl<'a> Disk<'a> {
             kept: RefCell::default(),
             announced: RefCell::default(),
             quiet: RefCell::new(QuietCache::load(&cache)),
+            is_last: false,
         };
         if is_writing {
             disk.rescue(&overlay.store.staging())?;
@@ -90,6 +95,16 @@ impl<'a> Disk<'a> {
             fs::sweep_temporaries(&cache)?;
         }
         Ok(disk)
+    }
+
+    /// The same run as the last one that looks at its workspaces.
+    pub fn last(self) -> Disk<'a> {
+        Disk { is_last: true, ..self }
+    }
+
+    /// The files of a workspace that were replaced while a program may have held them open.
+    pub fn displaced(&self, workspace: &Workspace) -> Result<Vec<DisplacedFile>> {
+        late::displaced(workspace, &self.here(workspace)?.root)
     }
 
     /// Saves for the next run which files were quiet.
@@ -166,7 +181,8 @@ impl<'a> Disk<'a> {
     /// the file was exchanged.
     fn rescue(&self, dir: &Path) -> Result<()> {
         let names = fs::list(dir)?;
-        for name in names.iter().filter(|name| name.to_string_lossy().starts_with(fs::RESERVED)) {
+        let is_left = |name: &&OsString| name.to_string_lossy().starts_with(fs::RESERVED) && !fs::is_displaced(name);
+        for name in names.iter().filter(is_left) {
             if let Some(bytes) = fs::read_own(&dir.join(name))? {
                 self.keep(&bytes)?;
             }
@@ -188,24 +204,6 @@ impl<'a> Disk<'a> {
         let mut quiet = self.quiet.borrow_mut();
         prints.iter().for_each(|(path, print)| quiet.set_git(workspace, path, *print));
     }
-}
-
-/// The fingerprint of each file of a workspace; `None` where a side does not have the file.
-fn prints<'s>(
-    workspace: &'s Workspace,
-    here: &'s [Option<Stat>],
-    overlay: &'s HashMap<RelPath, Option<Stat>>,
-    settings: u64,
-) -> impl Iterator<Item = Option<u64>> + 's {
-    workspace.files.iter().zip(here).map(move |((path, base), here)| {
-        Some(quiet::sides(here.as_ref()?, overlay.get(path)?.as_ref()?, &base.sha256, settings))
-    })
-}
-
-fn points_to(root: &Path, path: &RelPath, target: &Path, overlay: &Path) -> bool {
-    let link = root.join(path.as_path());
-    let resolved = link.parent().unwrap_or(root).join(target).canonicalize();
-    resolved.is_ok_and(|real| overlay.join(path.as_path()).canonicalize().is_ok_and(|own| own == real))
 }
 
 impl Ground for Disk<'_> {
@@ -232,6 +230,21 @@ impl Ground for Disk<'_> {
 
     fn sweep(&self, workspace: &Workspace) -> Result<()> {
         self.rescue(&workspace.staging())
+    }
+
+    fn late(&self, workspace: &Workspace) -> Result<Vec<LateText>> {
+        let mut all = Vec::new();
+        for displaced in self.displaced(workspace)? {
+            let is_released = displaced.is_released(self.env.now);
+            let (true, Some(bytes)) = (is_released || self.is_last, displaced.read()?) else { continue };
+            let path = late::path(workspace, &displaced);
+            all.push(LateText { path, before: displaced.before, bytes, is_open: !is_released, file: displaced.file });
+        }
+        Ok(all)
+    }
+
+    fn is_taken(&self, late: &LateText) -> Result<()> {
+        if late.is_open { Ok(()) } else { fs::remove(&late.file) }
     }
 
     fn declared(&self, workspace: &Workspace) -> Result<BTreeSet<RelPath>> {
@@ -272,14 +285,16 @@ impl Ground for Disk<'_> {
         let is_declared = self.declarations().map_or(true, |declared| !declared.is_empty());
         let settings = self.settings;
         let look = |workspace: &Workspace| {
-            let stats = Root::open(&workspace.root)?.stats(workspace.files.keys())?;
-            let prints: Vec<u64> = prints(workspace, &stats, overlay, settings).flatten().collect();
+            let root = Root::open(&workspace.root)?;
+            let stats = root.stats(workspace.files.keys())?;
+            let prints: Vec<u64> = quiet::prints(workspace, &stats, overlay, settings).flatten().collect();
             let is_whole = prints.len() == workspace.files.len() && prints.len() == overlay.len();
             let waits = !workspace.held.is_empty() || !workspace.deleted.is_empty() || is_declared;
+            let is_late = !late::displaced(workspace, &root)?.is_empty();
             let print = quiet::whole(&prints);
             let is_known = known.get(&workspace.id).is_some_and(|known| *known == Some(print));
             // The files are the very same, so the workspace is too.
-            let is_quiet = is_whole && !waits && is_known && !prints.is_empty();
+            let is_quiet = is_whole && !waits && !is_late && is_known && !prints.is_empty();
             Ok::<_, Failure>((workspace.id, stats, is_quiet))
         };
         // Errors are found again, and reported, when the workspace is looked at.
@@ -306,7 +321,7 @@ impl Ground for Disk<'_> {
             None => self.here(workspace)?.root.stats(workspace.files.keys())?,
         };
         let overlay = self.overlay_stats.borrow();
-        let prints: Vec<Option<u64>> = prints(workspace, &stats, &overlay, self.settings).collect();
+        let prints: Vec<Option<u64>> = quiet::prints(workspace, &stats, &overlay, self.settings).collect();
         let mut same = HashSet::with_capacity(workspace.files.len());
         {
             let (quiet, mut news) = (self.quiet.borrow(), self.stats.borrow_mut());
@@ -367,13 +382,16 @@ impl Ground for Disk<'_> {
             }
             Side::Here(workspace) => {
                 here = self.here(workspace)?;
+                self.first_look.borrow_mut().remove(&workspace.id);
                 (&here.root, self.here_staging(workspace, &here)?)
             }
         };
         let staged = staging.file(root, path, bytes, Some(mode))?;
-        match expected {
-            Some(digest) => staged.swap(root, path, &Content::File(digest)),
-            None => staged.place(root, path),
+        match (expected, side) {
+            // The programs of a workspace hold files open, such as logs.
+            (Some(digest), Side::Here(_)) => staged.swap_open(root, path, &digest),
+            (Some(digest), Side::Overlay) => staged.swap(root, path, &Content::File(digest)),
+            (None, _) => staged.place(root, path),
         }
     }
 

@@ -3,13 +3,14 @@
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::path::PathBuf;
 
 use shopfloor_core::error::{Failure, Result};
 use shopfloor_core::hash::Digest;
 use shopfloor_core::path::RelPath;
 
 use crate::conflict::ConflictRecord;
-use crate::ground::{Bar, Ground, Lookup, ReadFile, Side};
+use crate::ground::{Bar, Ground, LateText, Lookup, ReadFile, Side};
 use crate::manifest::Workspace;
 use crate::merge::{MergeInput, Rule, check, merge};
 use crate::store::{LogRecord, PlannedWrite, RemovedEntries, WriteIntent};
@@ -54,6 +55,10 @@ pub struct MemoryState {
     pub raced: Option<(usize, Edit)>,
     pub program: Option<Program>,
     pub meanwhile: Option<Edit>,
+    /// The files that programs hold open for writing.
+    pub open: BTreeSet<(Digest, RelPath)>,
+    /// The files that were displaced while a program held them open, and whose they were.
+    pub late: Vec<(Digest, LateText)>,
     pub asked: usize,
 }
 
@@ -124,6 +129,16 @@ impl Ground for MemoryGround {
         Ok(())
     }
 
+    fn late(&self, workspace: &Workspace) -> Result<Vec<LateText>> {
+        let state = self.0.borrow();
+        let is_released = |late: &&(Digest, LateText)| late.0 == workspace.id && !late.1.is_open;
+        Ok(state.late.iter().filter(is_released).map(|(_, late)| late.clone()).collect())
+    }
+
+    fn is_taken(&self, late: &LateText) -> Result<()> {
+        self.with(|state| state.late.retain(|(_, other)| other.file != late.file))
+    }
+
     fn declared(&self, _: &Workspace) -> Result<BTreeSet<RelPath>> {
         Ok(BTreeSet::new())
     }
@@ -171,8 +186,16 @@ impl Ground for MemoryGround {
             if files.get(path).map(|(bytes, _)| Digest::of(bytes)) != expected {
                 return false;
             }
-            files.insert(path.clone(), (bytes.to_vec(), mode));
+            let old = files.insert(path.clone(), (bytes.to_vec(), mode));
             state.history.insert((whose(side), path.clone(), Digest::of(bytes)));
+            if let (Some(id), Some((old, _))) = (whose(side), old)
+                && state.open.remove(&(id, path.clone()))
+            {
+                let file = PathBuf::from(format!("late-{}", state.writes));
+                let late =
+                    LateText { path: Some(path.clone()), before: Digest::of(&old), bytes: old, is_open: true, file };
+                state.late.push((id, late));
+            }
             true
         })
     }

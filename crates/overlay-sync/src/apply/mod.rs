@@ -7,6 +7,7 @@ pub mod disk;
 pub mod edits;
 pub mod forget;
 mod heal;
+pub mod late;
 mod merge_command;
 mod pass;
 pub mod report;

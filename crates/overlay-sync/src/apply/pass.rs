@@ -308,12 +308,10 @@ impl<G: Ground> Pass<'_, G> {
         here: Digest,
         result: Digest,
     ) -> ConflictRecord {
-        let base = seen.base.map(|base| base.to_string()).unwrap_or_default();
         let path = &seen.path;
-        let id = Digest::of(format!("{}\0{path}\0{base}\0{overlay}\0{here}", workspace.id).as_bytes()).to_string();
         ConflictRecord {
             v: 1,
-            id: id[..12].to_owned(),
+            id: ConflictRecord::id_of(workspace, path, seen.base, overlay, here),
             time: self.now.clone(),
             path: path.clone(),
             workspace: workspace.root.to_string_lossy().into_owned(),

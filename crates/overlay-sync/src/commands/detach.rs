@@ -43,7 +43,7 @@ pub fn run(ui: &Ui, env: &Env, flags: &OverlayFlags, args: &Args) -> Result<Exit
         workspaces.iter().for_each(|workspace| tell(ui, workspace, "would detach"));
         return Ok(exit);
     }
-    let mut disk = Disk::open(env, &overlay, Some(overlay.lock()?))?;
+    let mut disk = Disk::open(env, &overlay, Some(overlay.lock()?))?.last();
     let workspaces = overlay.workspaces(&args.workspaces.read(ui, env)?)?;
     let outcome = sync(env, &overlay, &mut disk, &mut workspaces.clone())?;
     print(ui, &outcome);

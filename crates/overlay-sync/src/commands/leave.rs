@@ -28,7 +28,7 @@ pub fn before_removal(ui: &Ui, env: &Env, flags: &OverlayFlags, git: Git, repo: 
     if ui.is_dry() {
         return Ok(Vec::new());
     }
-    let mut disk = Disk::open(env, &overlay, Some(overlay.lock()?))?;
+    let mut disk = Disk::open(env, &overlay, Some(overlay.lock()?))?.last();
     let root = repo.require_worktree()?;
     let mut leaving = find()?.ok_or_else(|| {
         Refusal::Unknown

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use serde::{Serialize, Serializer};
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Result};
+use shopfloor_core::fs::{DisplacedFile, Writers};
 use shopfloor_core::hash::Digest;
 use shopfloor_core::text::printable;
 use shopfloor_core::ui::Ui;
@@ -84,6 +85,11 @@ impl Serialize for FileState {
     }
 }
 
+/// What `status` says of a file whose displaced text may still be written to.
+const OPEN: &str = "a program holds the replaced file open; what it writes is synced once it closes the file";
+const UNTOLD: &str =
+    "the system does not tell who writes to the replaced file, so it is kept for a day and then synced";
+
 pub fn run(ui: &Ui, env: &Env, flags: &OverlayFlags, args: &Args) -> Result<Exit> {
     look(ui, env, flags, &args.workspaces, &mut |answer| print(ui, answer))?;
     Ok(Exit::Done)
@@ -118,8 +124,9 @@ pub fn look(
             tell_unreachable(&workspace, tell);
             continue;
         }
+        let late = disk.displaced(&workspace)?;
         for file in survey(&disk, &overlay.settings, &context, &managed, &workspace, LookScope::All)? {
-            tell(&answer(&workspace, &file, &polled));
+            tell(&answer(&workspace, &file, &polled, &late));
         }
     }
     Ok(())
@@ -140,12 +147,26 @@ fn tell_unreachable(workspace: &Workspace, tell: &mut dyn FnMut(&StatusAnswer<'_
     }
 }
 
-fn answer<'a>(workspace: &'a Workspace, file: &PlannedFile, polled: &[PathBuf]) -> StatusAnswer<'a> {
+fn answer<'a>(
+    workspace: &'a Workspace,
+    file: &PlannedFile,
+    polled: &[PathBuf],
+    late: &[DisplacedFile],
+) -> StatusAnswer<'a> {
     let seen = &file.seen;
     let (mut state, mut why) = state(workspace, file);
     let path = workspace.root.join(seen.path.as_path());
     if state == FileState::Clean && path.parent().is_some_and(|dir| polled.iter().any(|polled| polled == dir)) {
         (state, why) = (FileState::Degraded, "its directory cannot be watched, so it is polled".into());
+    }
+    let mut writers = late.iter().filter(|displaced| displaced.was(&seen.path)).map(DisplacedFile::writers);
+    if state == FileState::Clean
+        && let Some(writers) = writers.next()
+    {
+        (state, why) = match writers {
+            Writers::Unknown => (FileState::Degraded, UNTOLD.into()),
+            Writers::None | Writers::Some => (state, OPEN.into()),
+        };
     }
     let digest = |side: &Option<ReadFile>| side.as_ref().map(|file| file.sha256);
     StatusAnswer {

@@ -27,6 +27,68 @@ impl Comments {
         Comments { kind, wanted: all.map(|comment| (comment.clone(), merged(comment))).collect() }
     }
 
+    /// Those of the base that arrived in the workspace and that its text lacks.
+    pub fn arrived(kind: FileType, base: &[u8], here: &[u8], arrivals: &[(Vec<u8>, Vec<u8>)]) -> Comments {
+        let (base, here) = (comments(kind, base), comments(kind, here));
+        let of = |side: &HashMap<String, usize>, comment: &String| side.get(comment).copied().unwrap_or(0);
+        let mut came: HashMap<String, usize> = HashMap::new();
+        for (before, after) in arrivals {
+            let (before, after) = (comments(kind, before), comments(kind, after));
+            for comment in after.keys().filter(|comment| of(&after, comment) > of(&before, comment)) {
+                *came.entry(comment.clone()).or_default() += of(&after, comment) - of(&before, comment);
+            }
+        }
+        let lacking = came.into_iter().filter(|(comment, _)| of(&base, comment) > of(&here, comment));
+        let wanted = lacking.map(|(comment, n)| {
+            let all = of(&base, &comment).min(of(&here, &comment) + n);
+            (comment, all)
+        });
+        Comments { kind, wanted: wanted.collect() }
+    }
+
+    /// Puts comments that are missing into a text, at the lines where `donor` has them. A comment whose line the text
+    /// does not have, or has twice, stays missing.
+    pub fn carried(&self, bytes: &[u8], donor: &[u8]) -> Vec<u8> {
+        let (Ok(text), Ok(donor)) = (std::str::from_utf8(bytes), std::str::from_utf8(donor)) else {
+            return bytes.to_vec();
+        };
+        let mut missing = self.wanted.clone();
+        for (comment, n) in comments(self.kind, bytes) {
+            missing.entry(comment).and_modify(|wanted| *wanted = wanted.saturating_sub(n));
+        }
+        let mut lines: Vec<String> = text.split('\n').map(str::to_owned).collect();
+        let theirs: Vec<&str> = donor.split('\n').collect();
+        for (at, line) in theirs.iter().enumerate() {
+            let Some((content, comment)) = commented(self.kind, line) else { continue };
+            let Some(left) = missing.get_mut(comment).filter(|left| **left > 0) else { continue };
+            let is_own_line = content.trim().is_empty();
+            let anchor = match is_own_line {
+                true => theirs[at..].iter().map(|line| content_of(self.kind, line)).find(|content| !content.is_empty()),
+                false => Some(content_of(self.kind, line)),
+            };
+            let is_at = |line: &String| anchor.as_deref().is_some_and(|at| is_same(content_of(self.kind, line), at));
+            let mut found = lines.iter().enumerate().filter(|(_, line)| is_at(line)).map(|(at, _)| at);
+            let (Some(at), None) = (found.next(), found.next()) else { continue };
+            if is_own_line {
+                let indent = &lines[at][..lines[at].len() - lines[at].trim_start().len()];
+                lines.insert(at, format!("{indent}{}", line.trim()));
+            } else if commented(self.kind, &lines[at]).is_none() {
+                lines[at] = format!("{}{}", lines[at].trim_end(), &line[content.trim_end().len()..]);
+            } else {
+                continue;
+            }
+            *left -= 1;
+        }
+        lines.join("\n").into_bytes()
+    }
+
+    /// All of them, for a hash.
+    pub fn spelled(&self) -> String {
+        let mut all: Vec<&str> = self.wanted.keys().map(String::as_str).collect();
+        all.sort_unstable();
+        all.join("\n")
+    }
+
     pub fn missing_in(&self, bytes: &[u8]) -> usize {
         let found = comments(self.kind, bytes);
         self.wanted.iter().map(|(comment, n)| n.saturating_sub(found.get(comment).copied().unwrap_or(0))).sum()
@@ -35,6 +97,27 @@ impl Comments {
     pub fn is_exceeded_by(&self, bytes: &[u8]) -> bool {
         comments(self.kind, bytes).iter().any(|(comment, n)| n > self.wanted.get(comment).unwrap_or(&0))
     }
+}
+
+/// A line without the comment at its end, and that comment.
+fn commented(kind: FileType, line: &str) -> Option<(&str, &str)> {
+    let line = line.trim_end();
+    let found = comments(kind, line.as_bytes());
+    let (comment, 1) = found.iter().next().filter(|_| found.len() == 1)? else { return None };
+    let content = line.strip_suffix(comment.as_str())?;
+    Some((content, &line[content.len()..]))
+}
+
+/// What a line says, without comments and without the comma that depends on its neighbour.
+fn content_of(kind: FileType, line: &str) -> String {
+    let content = commented(kind, line).map_or(line, |(content, _)| content);
+    content.trim().trim_end_matches(',').to_owned()
+}
+
+/// Whether two lines are one entry: they are equal, or set the same key.
+fn is_same(a: String, b: &str) -> bool {
+    let key = |line: &str| line.split_once([':', '=']).map(|(key, _)| key.trim_end().to_owned());
+    a == b || key(&a).is_some_and(|own| key(b) == Some(own))
 }
 
 /// The comments of a text, and how often each occurs.

@@ -42,6 +42,20 @@ pub fn variable(line: &[u8]) -> Option<&[u8]> {
     (!name.is_empty() && name.iter().all(word)).then_some(name)
 }
 
+/// A text with each variable spelled alike: without `export`, and without quotes around the value.
+pub fn canonical(bytes: &[u8]) -> Vec<u8> {
+    let line = |line: &[u8]| match variable(line) {
+        Some(name) => {
+            let at = line.iter().position(|b| *b == b'=').map_or(line.len(), |at| at + 1);
+            let value = line[at..].trim_ascii();
+            let quoted = [b'"', b'\''].iter().find_map(|quote| value.strip_prefix(&[*quote])?.strip_suffix(&[*quote]));
+            [name, b"=", quoted.unwrap_or(value)].concat()
+        }
+        None => line.to_vec(),
+    };
+    lines::split(bytes).map(line).collect::<Vec<_>>().join(&b'\n')
+}
+
 /// Whether variables identify their lines: each is set once, and no quoted value spans lines.
 pub fn is_plain(bytes: &[u8]) -> bool {
     let mut seen = BTreeSet::new();

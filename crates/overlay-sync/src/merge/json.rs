@@ -32,7 +32,8 @@ pub fn rewrite(text: &[u8], from: &Tree, to: &Tree) -> Option<Vec<u8>> {
     let text = std::str::from_utf8(text).ok()?;
     let mark = text.strip_prefix('\u{feff}').map_or("", |_| "\u{feff}");
     let root = CstRootNode::parse(text.trim_start_matches('\u{feff}'), &OPTIONS).ok()?;
-    edit(&root.value()?, from, to, |value| root.set_value(value))?;
+    let style = JsonStyle::of(text);
+    edit(&root.value()?, from, to, style, |value| root.set_value(value))?;
     Some(format!("{mark}{root}").into_bytes())
 }
 
@@ -67,18 +68,81 @@ fn tree(node: &CstNode) -> Option<Tree> {
     Some(Tree::Leaf(value.to_string()))
 }
 
+/// How a text is laid out.
+#[derive(Clone, Copy, Debug)]
+struct JsonStyle {
+    /// All of it is on one line, so the library must not begin another one.
+    is_one_line: bool,
+    /// There are no blanks behind colons and commas.
+    is_compact: bool,
+}
+
+impl JsonStyle {
+    fn of(text: &str) -> JsonStyle {
+        JsonStyle {
+            is_one_line: !text.trim().contains('\n') && !text.contains("/*"),
+            is_compact: text.contains("\":") && !text.contains("\": "),
+        }
+    }
+
+    fn comma(self) -> &'static str {
+        if self.is_compact { "," } else { ", " }
+    }
+
+    /// A member of an object on one line.
+    fn member(self, key: &str, tree: &Tree) -> String {
+        let blank = if self.is_compact { "" } else { " " };
+        format!("{}:{blank}{}", serde_json::Value::from(key), self.inline(tree))
+    }
+
+    /// A tree on one line.
+    fn inline(self, tree: &Tree) -> String {
+        match tree {
+            Tree::Leaf(leaf) => leaf.clone(),
+            Tree::Array(items) => {
+                format!("[{}]", items.iter().map(|item| self.inline(item)).collect::<Vec<_>>().join(self.comma()))
+            }
+            Tree::Object(entries) => {
+                let members: Vec<String> = entries.iter().map(|(key, tree)| self.member(key, tree)).collect();
+                format!("{{{}}}", members.join(self.comma()))
+            }
+        }
+    }
+}
+
 /// Edits `node`, whose tree is `from`, until its tree is `to`.
-fn edit(node: &CstNode, from: &Tree, to: &Tree, replace: impl FnOnce(CstInputValue)) -> Option<()> {
+fn edit(node: &CstNode, from: &Tree, to: &Tree, style: JsonStyle, replace: impl FnOnce(CstInputValue)) -> Option<()> {
     match (from, to) {
         _ if from == to => {}
-        (Tree::Object(from), Tree::Object(to)) => object(&node.as_object()?, from, to)?,
-        (Tree::Array(from), Tree::Array(to)) if keeps_order(from, to) => array(&node.as_array()?, from, to)?,
+        (Tree::Object(from), Tree::Object(wanted)) => {
+            let is_kept = |(key, _): &(String, Tree)| wanted.iter().any(|(other, _)| other == key);
+            match style.is_one_line && !from.iter().any(is_kept) {
+                true => replace(CstInputValue::Number(style.inline(to))),
+                false => object(&node.as_object()?, from, wanted, style)?,
+            }
+        }
+        (Tree::Array(from), Tree::Array(to)) if keeps_order(from, to) => {
+            let node = node.as_array()?;
+            match style.is_one_line {
+                true => replace(CstInputValue::Number(array_on_one_line(&node, from, to, style))),
+                false => array(&node, from, to)?,
+            }
+        }
+        _ if style.is_one_line => replace(CstInputValue::Number(style.inline(to))),
         _ => replace(value(to)?),
     }
     Some(())
 }
 
-fn object(object: &CstObject, from: &[(String, Tree)], to: &[(String, Tree)]) -> Option<()> {
+/// An array on one line: the elements that stay as they are spelled, then the new ones.
+fn array_on_one_line(array: &CstArray, from: &[Tree], to: &[Tree], style: JsonStyle) -> String {
+    let kept = array.elements().into_iter().zip(from).filter(|(_, item)| to.contains(item));
+    let mut items: Vec<String> = kept.map(|(element, _)| element.to_string()).collect();
+    items.extend(to[items.len()..].iter().map(|item| style.inline(item)));
+    format!("[{}]", items.join(style.comma()))
+}
+
+fn object(object: &CstObject, from: &[(String, Tree)], to: &[(String, Tree)], style: JsonStyle) -> Option<()> {
     // Properties are found by their decoded names, in a map because an object may have thousands.
     let named = |p: CstObjectProp| Some((p.decoded_name()?, p));
     let properties: HashMap<String, CstObjectProp> =
@@ -94,7 +158,7 @@ fn object(object: &CstObject, from: &[(String, Tree)], to: &[(String, Tree)]) ->
             Some(old) if *old == tree => {}
             Some(old) => {
                 let property = properties.get(key)?;
-                edit(&property.value()?, old, tree, |value| property.clone().set_value(value))?;
+                edit(&property.value()?, old, tree, style, |value| property.clone().set_value(value))?;
             }
         }
     }
@@ -105,9 +169,7 @@ fn object(object: &CstObject, from: &[(String, Tree)], to: &[(String, Tree)]) ->
         // An object on one line stays on one line. New properties are written behind the last value, because the
         // library would give each property a line of its own and move all of them each time.
         Some(last) if !object.to_string().contains('\n') => {
-            let more = added
-                .iter()
-                .map(|(key, tree)| format!(", {}: {}", serde_json::Value::from(key.as_str()), inline(tree)));
+            let more = added.iter().map(|(key, tree)| format!("{}{}", style.comma(), style.member(key, tree)));
             last.set_value(CstInputValue::Number(format!("{}{}", last.value()?, more.collect::<String>())));
         }
         _ => {
@@ -117,19 +179,6 @@ fn object(object: &CstObject, from: &[(String, Tree)], to: &[(String, Tree)]) ->
         }
     }
     Some(())
-}
-
-/// A tree on one line.
-fn inline(tree: &Tree) -> String {
-    match tree {
-        Tree::Leaf(leaf) => leaf.clone(),
-        Tree::Array(items) => format!("[{}]", items.iter().map(inline).collect::<Vec<_>>().join(", ")),
-        Tree::Object(entries) => {
-            let entry =
-                |(key, tree): &(String, Tree)| format!("{}: {}", serde_json::Value::from(key.as_str()), inline(tree));
-            format!("{{{}}}", entries.iter().map(entry).collect::<Vec<_>>().join(", "))
-        }
-    }
 }
 
 /// Whether `to` is `from` with elements removed and others appended.

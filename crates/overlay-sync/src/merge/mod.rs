@@ -20,6 +20,8 @@ mod three_way;
 mod toml;
 mod tree;
 mod yaml;
+mod yaml_block;
+mod yaml_text;
 
 pub use self::answer::{check, limit};
 pub use self::changes::{Changes, changes};

@@ -7,6 +7,7 @@ use std::collections::HashMap;
 use shopfloor_core::hash::Digest;
 use similar::{Algorithm, DiffOp, capture_diff_slices};
 
+use super::comments::Comments;
 use super::file_type::{FileType, is_binary};
 use super::tree::{Tree, has, join};
 use super::{env, lines};
@@ -100,7 +101,9 @@ fn compare(kind: FileType, base: &[u8], here: &[u8], arrivals: &[Arrival]) -> Fr
     let changes: Vec<TreeChange<'_>> = trees.iter().map(|(before, after)| (Some(before), Some(after))).collect();
     let mut places = Vec::new();
     let wanted = refresh("", Some(&was), Some(&now), &differing(changes), &mut places);
-    let Some(wanted) = wanted.filter(|_| !places.is_empty()) else { return Freshness::Fresh };
+    let Some(wanted) = wanted.filter(|_| !places.is_empty()) else {
+        return with_comments(kind, base, here.to_vec(), places, arrivals).unwrap_or(Freshness::Fresh);
+    };
     if wanted.same(&was) {
         return Freshness::Stale(base.to_vec(), places);
     }
@@ -110,7 +113,27 @@ fn compare(kind: FileType, base: &[u8], here: &[u8], arrivals: &[Arrival]) -> Fr
         _ => None,
     };
     let text = kind.rewrite(here, &now, &wanted, base).or_else(by_lines);
-    text.map_or(Freshness::Cannot, |text| Freshness::Stale(text, places))
+    let Some(text) = text else { return Freshness::Cannot };
+    with_comments(kind, base, text.clone(), places.clone(), arrivals).unwrap_or(Freshness::Stale(text, places))
+}
+
+/// A text with the comments that have arrived and that it lacks; `None` if it lacks none, or has no place for them.
+fn with_comments(
+    kind: FileType,
+    base: &[u8],
+    text: Vec<u8>,
+    mut places: Vec<StalePlace>,
+    arrivals: &[Arrival],
+) -> Option<Freshness> {
+    let arrived = Comments::arrived(kind, base, &text, arrivals);
+    let lost = arrived.missing_in(&text);
+    let carried = if lost > 0 { arrived.carried(&text, base) } else { return None };
+    let is_same = kind.tree(&carried).zip(kind.tree(&text)).is_some_and(|(a, b)| a.same(&b));
+    if !is_same || arrived.missing_in(&carried) >= lost {
+        return None;
+    }
+    places.push(StalePlace::new(OldView::Lacks, "comments", arrived.spelled().as_bytes()));
+    Some(Freshness::Stale(carried, places))
 }
 
 /// What an arrival changed at one place: before and after. `None` is absent.
@@ -309,8 +332,13 @@ fn lines_freshness(kind: FileType, base: &[u8], here: &[u8], arrivals: &[Arrival
     // A variable that is set twice, or a value of several lines, has no name of its own.
     let texts = arrivals.iter().flat_map(|(before, after)| [before.as_slice(), after]).chain([base, here]);
     let kind = if kind == FileType::Env && !texts.into_iter().all(env::is_plain) { FileType::Text } else { kind };
-    let (was, now): (Vec<_>, Vec<_>) = (lines::split(base).collect(), lines::split(here).collect());
-    let LineChanges { came, went } = LineChanges::of(&was, arrivals);
+    // Lines are compared by what they say, and written as they are spelled.
+    let spelled = |text: &[u8]| if kind == FileType::Env { env::canonical(text) } else { text.to_vec() };
+    let arrivals: Vec<Arrival> = arrivals.iter().map(|(before, after)| (spelled(before), spelled(after))).collect();
+    let (plain_base, plain_here) = (spelled(base), spelled(here));
+    let (was, now): (Vec<_>, Vec<_>) = (lines::split(&plain_base).collect(), lines::split(&plain_here).collect());
+    let (was_spelled, now_spelled): (Vec<_>, Vec<_>) = (lines::split(base).collect(), lines::split(here).collect());
+    let LineChanges { came, went } = LineChanges::of(&was, &arrivals);
     let (in_base, in_here) = (counted(&was), counted(&now));
     let count = |counts: &HashMap<&[u8], usize>, line: &[u8]| counts.get(line).copied().unwrap_or(0);
     let is_blank = |line: &[u8]| line.trim_ascii().is_empty();
@@ -328,7 +356,7 @@ fn lines_freshness(kind: FileType, base: &[u8], here: &[u8], arrivals: &[Arrival
     let (mut fresh, mut places) = (Vec::new(), Vec::new());
     for op in &ops {
         if matches!(op, DiffOp::Equal { .. }) {
-            fresh.extend_from_slice(&now[op.new_range()]);
+            fresh.extend_from_slice(&now_spelled[op.new_range()]);
             continue;
         }
         let (back, own): (Vec<usize>, Vec<usize>) = op.new_range().partition(|at| is_back[*at]);
@@ -345,17 +373,17 @@ fn lines_freshness(kind: FileType, base: &[u8], here: &[u8], arrivals: &[Arrival
         };
         let lacking: Vec<usize> = op.old_range().filter(is_lacking).collect();
         if lacking.iter().any(|at| !is_blank(was[*at])) {
-            fresh.extend(lacking.iter().map(|at| was[*at]));
+            fresh.extend(lacking.iter().map(|at| was_spelled[*at]));
             let told = lacking.iter().filter(|at| !is_blank(was[**at]));
             places.extend(told.map(|at| StalePlace::new(OldView::Lacks, name(was[*at], *at), was[*at])));
         }
         places.extend(back.iter().map(|at| StalePlace::new(OldView::BringsBack, name(now[*at], *at), now[*at])));
-        fresh.extend(own.iter().map(|at| now[*at]));
+        fresh.extend(own.iter().map(|at| now_spelled[*at]));
     }
     if places.is_empty() {
         return Freshness::Fresh;
     }
-    if fresh == was {
+    if fresh == was_spelled {
         return Freshness::Stale(base.to_vec(), reverts(&places));
     }
     let end = lines::ending(here).or(lines::ending(base)).unwrap_or(b"\n");

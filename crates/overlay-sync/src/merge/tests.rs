@@ -94,7 +94,9 @@ fn entries_that_only_grow_cannot_be_replaced_and_additions_are_kept() {
     // An odd number elsewhere in the file does not let a removal through.
     let odd = base.replace("\"a\"", "").replace('}', ", \"n\": 1e3}");
     assert!(matches!(grow(Grow::Permissions, &odd.replacen(", \"n\": 1e3}", "}", 1)), Grown::Back(_, 1)), "{odd}");
-    assert_eq!(grown(FileType::Yaml, Grow::All, b"l:\n  - a\n  - b\n", b"l: [b, c] # why\n"), Grown::Cannot);
+    let yaml = |now: &[u8]| grown(FileType::Yaml, Grow::All, b"l:\n  - a\n  - b\n", now);
+    assert_eq!(yaml(b"l: [b, c] # why\n"), Grown::Back(b"l: [a, b, c] # why\n".to_vec(), 1));
+    assert_eq!(yaml(b"l: [b, # why\n  c]\n"), Grown::Cannot);
     let env = grown(FileType::Env, Grow::All, b"A=1\nB=1\n", b"A=2\n");
     assert_eq!(env, Grown::Back(b"B=1\nA=2\n".to_vec(), 1));
 }
@@ -365,14 +367,13 @@ fn a_string_that_some_reader_takes_for_another_type_keeps_its_quotes() {
         "12345678901234567890",
     ];
     for quote in ['"', '\''] {
-        // A flow list is never merged by lines, so all of it is written anew.
         let text = |more: &str| {
             let values = kept.iter().map(|text| format!("- {quote}{text}{quote}\n")).collect::<String>();
             let keys = kept.iter().map(|text| format!("{quote}{text}{quote}: 1\n")).collect::<String>();
             format!("{keys}values:\n{values}plain: [1.2.3, a:b, nobody, {more}]\n")
         };
         let (merged, conflicts) = merged(FileType::Yaml, &text("x"), &text("x, o"), &text("x, w"));
-        assert!(conflicts.is_empty() && merged.contains("- o\n") && merged.contains("- w\n"), "{merged}");
+        assert!(conflicts.is_empty(), "{conflicts:?}");
         for text in kept {
             let quoted = format!("{quote}{text}{quote}");
             assert!(
@@ -380,16 +381,96 @@ fn a_string_that_some_reader_takes_for_another_type_keeps_its_quotes() {
                 "{merged}"
             );
         }
-        assert!(merged.contains("- 1.2.3\n- a:b\n- nobody\n- x\n"), "{merged}");
+        assert!(merged.contains("plain: [1.2.3, a:b, nobody, x, o, w]\n"), "{merged}");
     }
     // A new string gets quotes if it needs them; other numbers and words stay what they are.
     let (text, _) = merged(FileType::Yaml, "l: [1]\n", "l: [1, '8:30', no]\n", "l: [1, true, 2.5]\n");
-    assert_eq!(text, "l:\n- 1\n- '8:30'\n- 'no'\n- true\n- 2.5\n");
-    // A key that either side wrote without quotes gets none; a value that is quoted anywhere is quoted.
+    assert_eq!(text, "l: [1, '8:30', 'no', true, 2.5]\n");
+    // What no side changed keeps its spelling.
     let base = "on: no\ny: [1]\n";
     let (text, conflicts) =
         merged(FileType::Yaml, base, &base.replace('1', "1, 2"), &(base.replace('1', "1, 3") + "off: \"no\"\n"));
-    assert_eq!((text.as_str(), conflicts.len()), ("on: \"no\"\ny:\n- 1\n- 2\n- 3\noff: \"no\"\n", 0));
+    assert_eq!((text.as_str(), conflicts.len()), ("on: no\ny: [1, 2, 3]\noff: \"no\"\n", 0));
     let (text, _) = merged(FileType::Yaml, "l: [1]\n", "l: [1, 2]\n", "l: [1, 3]\ndebug: no\nsince: 2024-01-01\n");
-    assert_eq!(text, "l:\n- 1\n- 2\n- 3\ndebug: no\nsince: 2024-01-01\n");
+    assert_eq!(text, "l: [1, 2, 3]\ndebug: no\nsince: 2024-01-01\n");
+}
+
+/// Comments of both sides go with the entries that they stand at.
+#[test]
+fn comments_at_other_entries_are_no_conflict() {
+    let base = "{\n  \"a\": 1,\n  \"b\": 1\n}\n";
+    let overlay = "{\n  // why a\n  \"a\": 2,\n  \"b\": 1, // was 0\n  \"c\": [1, 2]\n}\n";
+    let workspace = "{\n  \"a\": 1, // one\n  // two\n  \"b\": 2,\n  \"d\": true\n}\n";
+    let (text, conflicts) = merged(FileType::Json, base, overlay, workspace);
+    assert!(conflicts.is_empty(), "{conflicts:?}\n{text}");
+    insta::assert_snapshot!(text, @r#"
+    {
+      // why a
+      "a": 2, // one
+      // two
+      "b": 2, // was 0
+      "c": [1, 2],
+      "d": true
+    }
+    "#);
+    let base = "a = 1\nb = 1\n";
+    let (text, conflicts) = merged(FileType::Toml, base, "# why\na = 2\nb = 1\n", "a = 1 # one\nb = 2\n");
+    assert_eq!((text.as_str(), conflicts.len()), ("# why\na = 2 # one\nb = 2\n", 0));
+}
+
+/// JSON that is on one line stays there, in its own spelling.
+#[test]
+fn json_on_one_line_stays_on_one_line() {
+    for (base, overlay, workspace, expected) in [
+        ("{}", "{\"a\": 1}", "{\"b\": [1, {\"c\": 2}]}", "{\"a\": 1, \"b\": [1, {\"c\": 2}]}"),
+        ("{\"e\":{}}", "{\"e\":{\"x\":1}}", "{\"e\":{\"y\":2}}", "{\"e\":{\"x\":1,\"y\":2}}"),
+        ("{\"l\":[]}", "{\"l\":[1]}", "{\"l\":[{\"a\":2}]}", "{\"l\":[1,{\"a\":2}]}"),
+        ("{\"l\":[1]}", "{\"l\":[1,2]}", "{\"l\":[1],\"k\":\"v\"}", "{\"l\":[1,2],\"k\":\"v\"}"),
+        ("[1, 2]\n", "[1, 2, 3]\n", "[2]\n", "[2, 3]\n"),
+    ] {
+        let (text, conflicts) = merged(FileType::Json, base, overlay, workspace);
+        assert_eq!((text.as_str(), conflicts.len()), (expected, 0));
+    }
+}
+
+/// Both sides change places that a line merge takes for one.
+#[test]
+fn block_yaml_keeps_its_comments_quotes_and_layout() {
+    let base =
+        "# top\nname: 'x'  # who\nenv:\n    # first\n    A: \"1\"\nlist:\n    - one   # 1\n    - two\n\nlast: yes\n";
+    let overlay = base.replace("    A: \"1\"\n", "    A: \"2\"\n    # their own\n    B: |\n      b\n\n      c\n");
+    let workspace = base
+        .replace("    A: \"1\"\n", "    A: \"1\"\n    C: 'c' # mine\n")
+        .replace("    - two\n", "    - three\n    - {k: v}\n");
+    let (text, conflicts) = merged(FileType::Yaml, base, &overlay, &workspace);
+    assert!(conflicts.is_empty(), "{conflicts:?}\n{text}");
+    insta::assert_snapshot!(text, @r#"
+    # top
+    name: 'x'  # who
+    env:
+        # first
+        A: "2"
+        # their own
+        B: |
+          b
+
+          c
+        C: 'c' # mine
+    list:
+        - one   # 1
+        - three
+        - {k: v}
+
+    last: yes
+    "#);
+    // Documents of a stream are edited one by one.
+    let stream = |a: &str, b: &str| format!("---\n# one\na: {a}\n---\nb: {b} # two\n");
+    let (text, conflicts) =
+        merged(FileType::Yaml, &stream("[1]", "[1]"), &stream("[1, 2]", "[1, 2]"), &stream("[1, 3]", "[3]"));
+    assert_eq!((text, conflicts.len()), (stream("[1, 2, 3]", "[2, 3]"), 0));
+    // Elements with keys of their own are edited where they are.
+    let steps =
+        |a: &str, b: &str| format!("steps:\n  - run: {a}\n    # why\n    env: {{}}\n  -   name: x\n      run: {b}\n");
+    let (text, _) = merged(FileType::Yaml, &steps("a", "b"), &steps("a2", "b"), &steps("a", "b2"));
+    assert_eq!(text, steps("a2", "b2"));
 }

@@ -144,7 +144,13 @@ pub fn merge(
     let second = if is_good { None } else { edited(input.workspace, &workspace, input.overlay) };
     let sides = [first, second].into_iter().flatten();
     let (lost, _, bytes) = sides.min_by_key(|(lost, is_edited, _)| (*lost, *is_edited))?;
-    if lost > 0 {
+    let carried = match lost {
+        0 => None,
+        _ => Some(wanted.carried(&wanted.carried(&bytes, input.overlay), input.workspace)),
+    };
+    let serves = |bytes: &Vec<u8>| is_result(bytes) && wanted.missing_in(bytes) < lost && !wanted.is_exceeded_by(bytes);
+    let bytes = carried.filter(serves).unwrap_or(bytes);
+    if wanted.missing_in(&bytes) > 0 {
         conflicts.push(MergeConflict { place: "comments".into(), kept: Rule::Overlay });
     }
     Some(MergedText { bytes, conflicts })

@@ -6,6 +6,7 @@ mod deletions;
 mod drop;
 mod failures;
 mod held;
+mod late;
 mod merge;
 mod merge_command;
 mod merging;

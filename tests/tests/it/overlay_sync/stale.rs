@@ -287,3 +287,33 @@ fn what_goes_down_only_is_not_looked_at() {
     assert_eq!(s.sync(0).stderr, "");
     assert_eq!((s.a.read(".env"), s.text(".env")), ("A=1\n".into(), "A=1\nB=1\n".into()));
 }
+
+/// An old value is old however it is spelled, and a comment can arrive too.
+#[test]
+fn an_old_view_in_the_writers_own_spelling_reverts_nothing() {
+    for (path, old, others, stale, all) in [
+        (".env", "A=1\n", "A=2\n", "export A=\"1\"\nOWN=1\n", "A=2\nOWN=1\n"),
+        (
+            ".claude/x.yaml",
+            "a: 1\n",
+            "# why\na: 2\nb: 1\n",
+            "a: 1 # mine\nown: 1\n",
+            "# why\na: 2 # mine\nown: 1\nb: 1\n",
+        ),
+        (".claude/x.toml", "a = 1\n", "# why\na = 2\n", "a = 1\nown = 1\n", "# why\na = 2\nown = 1\n"),
+        (
+            ".claude/x.json",
+            "{\n  \"a\": 1\n}\n",
+            "{\n  // why\n  \"a\": 1\n}\n",
+            "{\n  \"a\": 1,\n  \"own\": 1\n}\n",
+            "{\n  // why\n  \"a\": 1,\n  \"own\": 1\n}\n",
+        ),
+    ] {
+        let w = World::new();
+        let s = arrived(&w, path, old, others);
+        s.a.write(path, stale);
+        s.sync(0).err_has("was written from an old view");
+        s.all_are(path, all);
+        assert_eq!(s.held().len(), 1, "{path}");
+    }
+}

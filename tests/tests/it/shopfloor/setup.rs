@@ -76,6 +76,22 @@ fn everything_that_setup_did_is_taken_back_byte_for_byte() {
     app.shopfloor(&["teardown"]).exit(0);
 }
 
+/// Git needs no exclude file, and a clone with other templates has none.
+#[test]
+fn an_exclude_file_that_the_tools_made_goes_with_its_last_line() {
+    let w = World::new();
+    let app = app(&w);
+    app.sh("rm .git/info/exclude").exit(0);
+    app.shopfloor(&["new", "feat", "--task", "t"]).exit(0).any_out().any_err();
+    assert!(app.has(".git/info/exclude"));
+    app.shopfloor(&["done", "feat"]).exit(0).any_err();
+    assert!(!app.has(".git/info/exclude"));
+    app.shopfloor(&["new", "feat", "--task", "t"]).exit(0).any_out().any_err();
+    app.sh("echo mine >> .git/info/exclude").exit(0);
+    app.shopfloor(&["done", "feat"]).exit(0).any_err();
+    assert_eq!(app.read(".git/info/exclude"), "mine\n");
+}
+
 #[test]
 fn skills_are_written_once_and_edits_stay() {
     let w = World::new();

@@ -1,0 +1,148 @@
+//! Programs that hold a file open while it is replaced: what they write into the old one arrives.
+
+use std::fs::{File, OpenOptions};
+use std::io::{Seek, Write};
+
+use serde_json::Value;
+
+use crate::support::overlay::{SETTINGS, Scene, Watch, id, scene};
+use crate::support::world::{Repo, World, text, wait_for};
+
+const LOG: &str = "log.jsonl";
+
+/// A program's descriptor of a file in a workspace.
+fn open(repo: &Repo<'_>, path: &str) -> File {
+    OpenOptions::new().append(true).open(repo.path.join(path)).unwrap()
+}
+
+/// A scene in which the file is in step, and A's copy is held open.
+fn held_open<'w>(w: &'w World, path: &str, start: &str) -> (Scene<'w>, File) {
+    let s = scene(w);
+    s.put(path, start);
+    s.attach();
+    let writer = open(&s.a, path);
+    (s, writer)
+}
+
+/// The `why` of a file in a workspace, as `status` gives it.
+fn why(s: &Scene<'_>, repo: &Repo<'_>, path: &str) -> String {
+    let lines: Vec<Value> = s.app.overlay(&["status", "--json"]).exit(0).json_lines();
+    let root = repo.path.display().to_string();
+    let line = lines.iter().find(|line| text(line, "/worktree") == root && text(line, "/path") == path);
+    text(line.unwrap(), "/why").to_owned()
+}
+
+#[test]
+fn a_log_that_stays_open_over_twenty_propagations_loses_no_record() {
+    let w = World::new();
+    let (s, mut log) = held_open(&w, LOG, "{\"n\":0}\n");
+    for n in 0..20 {
+        writeln!(log, "{{\"a\":{n}}}").unwrap();
+        writeln!(open(&s.b, LOG), "{{\"b\":{n}}}").unwrap();
+        s.sync(0).any_err();
+    }
+    assert!(why(&s, &s.a, LOG).contains("holds the replaced file open"));
+    assert_eq!(why(&s, &s.b, LOG), "");
+    drop(log);
+    s.sync(0).any_err();
+    let all = s.text(LOG);
+    for n in 0..20 {
+        assert!(all.contains(&format!("{{\"a\":{n}}}\n")) && all.contains(&format!("{{\"b\":{n}}}\n")), "{n}: {all}");
+    }
+    assert_eq!(all.lines().count(), 41);
+    s.all_are(LOG, &all);
+    assert_eq!(why(&s, &s.a, LOG), "");
+    // Nothing is left to do, and no file is left behind.
+    assert_eq!(s.sync(0).stdout, "");
+    s.app.sh("! find . ../a ../b -name '*late-*' | grep .").exit(0);
+}
+
+#[test]
+fn a_watch_brings_in_what_came_late() {
+    let w = World::new();
+    let (s, mut log) = held_open(&w, LOG, "{\"n\":0}\n");
+    let watch = Watch::start(&s, "50");
+    writeln!(open(&s.b, LOG), "{{\"b\":1}}").unwrap();
+    wait_for(|| s.a.read(LOG).contains("{\"b\":1}"));
+    writeln!(log, "{{\"a\":1}}").unwrap();
+    drop(log);
+    // The next pass finds it.
+    writeln!(open(&s.b, LOG), "{{\"b\":2}}").unwrap();
+    wait_for(|| s.b.read(LOG).contains("{\"a\":1}"));
+    watch.end(&s);
+    assert_eq!(s.b.read(LOG).lines().count(), 4);
+}
+
+/// What came late is an edit of the text that was displaced, and conflicts are decided for the present text.
+#[test]
+fn a_text_that_is_rewritten_late_changes_what_its_writer_changed() {
+    let w = World::new();
+    let (s, _) = held_open(&w, SETTINGS, "{\"a\": 1, \"b\": 1, \"c\": 1}\n");
+    let mut writer = OpenOptions::new().write(true).open(s.a.path.join(SETTINGS)).unwrap();
+    s.b.write(SETTINGS, "{\"a\": 1, \"b\": 2, \"c\": 2}\n");
+    s.sync(0).any_err();
+    writer.set_len(0).unwrap();
+    writer.rewind().unwrap();
+    writer.write_all(b"{\"a\": 3, \"b\": 1, \"c\": 3}\n").unwrap();
+    drop(writer);
+    s.sync(0).err_has("wrote .claude/settings.json after the file was replaced");
+    let now: Value = serde_json::from_str(&s.text(SETTINGS)).unwrap();
+    assert_eq!(now, serde_json::json!({ "a": 3, "b": 2, "c": 2 }));
+    let conflicts = s.app.overlay(&["conflicts", "--json"]).exit(0).json_lines();
+    assert_eq!((conflicts.len(), text(&conflicts[0], "/places/0")), (1, "c"));
+    let out = s.app.overlay(&["show", id(&conflicts[0])]).exit(0);
+    assert_eq!(out.stdout, "{\"a\": 3, \"b\": 1, \"c\": 3}\n");
+}
+
+#[test]
+fn a_text_from_an_old_view_that_comes_late_reverts_nothing() {
+    let w = World::new();
+    let (s, _) = held_open(&w, SETTINGS, "{\"a\": 1}\n");
+    s.b.write(SETTINGS, "{\"a\": 2}\n");
+    s.sync(0).any_err();
+    let mut writer = OpenOptions::new().write(true).open(s.a.path.join(SETTINGS)).unwrap();
+    s.b.write(SETTINGS, "{\"a\": 2, \"b\": 1}\n");
+    s.sync(0).any_err();
+    // It read the first text, and writes into what was displaced by the third.
+    writer.set_len(0).unwrap();
+    writer.write_all(b"{\"a\": 1, \"own\": 1}\n").unwrap();
+    drop(writer);
+    s.sync(0).err_has("was written from an old view");
+    let now: Value = serde_json::from_str(&s.text(SETTINGS)).unwrap();
+    assert_eq!(now, serde_json::json!({ "a": 2, "b": 1, "own": 1 }));
+}
+
+#[test]
+fn a_text_that_was_cut_off_late_is_kept_aside() {
+    let w = World::new();
+    let (s, _) = held_open(&w, SETTINGS, "{\"a\": 1}\n");
+    let writer = OpenOptions::new().write(true).open(s.a.path.join(SETTINGS)).unwrap();
+    s.b.write(SETTINGS, "{\"a\": 2}\n");
+    s.sync(0).any_err();
+    writer.set_len(4).unwrap();
+    drop(writer);
+    s.sync(0).err_has("not all of that fits");
+    s.all_are(SETTINGS, "{\"a\": 2}\n");
+    let conflicts = s.app.overlay(&["conflicts", "--json"]).exit(0).json_lines();
+    let out = s.app.overlay(&["show", id(&conflicts[0])]).exit(0);
+    assert_eq!(out.stdout, "{\"a\"");
+}
+
+/// Nobody looks at the file after a detach, so what is there counts.
+#[test]
+fn detach_takes_what_an_open_file_has() {
+    let w = World::new();
+    let (s, mut log) = held_open(&w, LOG, "{\"n\":0}\n");
+    writeln!(open(&s.b, LOG), "{{\"b\":1}}").unwrap();
+    s.sync(0).any_err();
+    writeln!(log, "{{\"a\":1}}").unwrap();
+    s.a.overlay(&["detach", "."]).exit(0).any_err();
+    assert!(s.text(LOG).contains("{\"a\":1}\n") && s.a.read(LOG).contains("{\"a\":1}\n"));
+    // The same when the workspace comes back while the file is still open.
+    s.a.overlay(&["attach", "."]).exit(0).any_err();
+    writeln!(log, "{{\"a\":2}}").unwrap();
+    drop(log);
+    s.sync(0).any_err();
+    assert_eq!(s.text(LOG).lines().count(), 4);
+    s.all_are(LOG, &s.text(LOG));
+}
