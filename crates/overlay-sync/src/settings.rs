@@ -86,7 +86,40 @@ pub struct Settings {
     pub paths: Vec<Glob>,
     /// The keys below which additions wait for a person.
     pub review: Vec<String>,
-    pub per_path: Vec<(Glob, Row)>,
+    pub per_path: Vec<PathRule>,
+}
+
+/// What a table of the setting `path` says of the files that match. `None` is not said.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PathRule {
+    pub glob: Glob,
+    pub grow: Option<Grow>,
+    pub is_down: Option<bool>,
+    pub spreads_deletions: Option<bool>,
+    pub local: Option<Vec<String>>,
+    pub is_sent: Option<bool>,
+}
+
+impl PathRule {
+    /// A rule that says nothing of the files that match.
+    pub fn of(glob: Glob) -> PathRule {
+        PathRule { glob, grow: None, is_down: None, spreads_deletions: None, local: None, is_sent: None }
+    }
+
+    fn from_row(row: &Row) -> Result<Option<PathRule>> {
+        let source = ["policy", "direction", "delete", "local", "send"].iter().find_map(|name| row.value(name));
+        let Some(source) = source.map(|value| &value.source) else { return Ok(None) };
+        row.value("local").map_or(Ok(()), |value| readable("local", value))?;
+        let is = |name, word: &str| row.value(name).map(|value| value.text == word);
+        Ok(Some(PathRule {
+            grow: is("policy", "three-way").map(|three_way| if three_way { Grow::Deny } else { Grow::All }),
+            is_down: is("direction", "down"),
+            spreads_deletions: is("delete", "propagate"),
+            local: row.value("local").map(|value| value.items.clone()),
+            is_sent: is("send", "true"),
+            ..PathRule::of(glob(&row.name, "path", source)?)
+        }))
+    }
 }
 
 /// How the file at one path is handled.
@@ -178,10 +211,7 @@ impl Settings {
         }
         let mut per_path = Vec::new();
         for row in config.rows() {
-            let source = ["policy", "direction", "delete", "local", "send"].iter().find_map(|name| row.value(name));
-            let Some(source) = source.map(|value| &value.source) else { continue };
-            per_path.push((glob(&row.name, "path", source)?, row.clone()));
-            row.value("local").map_or(Ok(()), |value| readable("local", value))?;
+            per_path.extend(PathRule::from_row(row)?);
         }
         config.value("review").map_or(Ok(()), |value| readable("review", value))?;
         let merge_command = config.value("merge_command").filter(|value| !value.text.trim().is_empty());
@@ -211,16 +241,13 @@ impl Settings {
         let mut policy = Policy { on_conflict: self.on_conflict, ..Policy::default() };
         let entry = |text: &String| EntryPath::parse(kind, text);
         policy.review = self.review.iter().filter_map(entry).collect();
-        for (_, row) in self.per_path.iter().filter(|(glob, _)| glob.matches(path.as_path())) {
-            let is = |name, word: &str| row.value(name).map(|value| value.text == word);
-            if let Some(three_way) = is("policy", "three-way") {
-                policy.grow = if three_way { Grow::Deny } else { Grow::All };
-            }
-            policy.is_down = is("direction", "down").unwrap_or(policy.is_down);
-            policy.spreads_deletions = is("delete", "propagate").unwrap_or(policy.spreads_deletions);
-            policy.is_sent = is("send", "true").unwrap_or(policy.is_sent);
-            if let Some(value) = row.value("local") {
-                policy.local = value.items.iter().filter_map(entry).collect();
+        for rule in self.per_path.iter().filter(|rule| rule.glob.matches(path.as_path())) {
+            policy.grow = rule.grow.unwrap_or(policy.grow);
+            policy.is_down = rule.is_down.unwrap_or(policy.is_down);
+            policy.spreads_deletions = rule.spreads_deletions.unwrap_or(policy.spreads_deletions);
+            policy.is_sent = rule.is_sent.unwrap_or(policy.is_sent);
+            if let Some(local) = &rule.local {
+                policy.local = local.iter().filter_map(entry).collect();
             }
         }
         policy

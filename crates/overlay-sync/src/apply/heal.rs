@@ -77,6 +77,7 @@ fn heal_one(ground: &impl Ground, now: &str, workspace: &mut Workspace, own: &[P
         ground.keep(&here.bytes)?;
         // The overlay is written first, so a workspace that was written has the overlay's text.
         let overlay = ground.read(Side::Overlay, path)?.ok().flatten();
+        overlay.as_ref().map(|overlay| ground.keep(&overlay.bytes)).transpose()?;
         let is_overlay_written = overlay.is_some_and(|file| file.sha256 == planned.overlay);
         // By chance somebody's edit may be the text that was to be written. It shows only that the run got there if the
         // run had nothing to write into the overlay before.

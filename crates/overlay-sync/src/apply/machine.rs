@@ -1,11 +1,12 @@
 //! Everything that can happen to an overlay and its workspaces, in any order, over a ground in memory: edits,
-//! deletions, clean-ups, late and repeated passes, a process that dies at any operation, somebody else who writes in
-//! between, and a merge command that is right, wrong or slow.
+//! deletions, clean-ups, late and repeated passes, programs that write from an old view or into a displaced file, a
+//! process that dies at any operation, somebody else who writes in between, and a merge command that is right, wrong or
+//! slow. Each run has one of the policies that a path can have.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use proptest::prelude::*;
-use proptest_state_machine::{ReferenceStateMachine, StateMachineTest, prop_state_machine};
+use proptest_state_machine::{StateMachineTest, prop_state_machine};
 use shopfloor_core::hash::Digest;
 use shopfloor_core::path::RelPath;
 
@@ -14,98 +15,17 @@ use super::memory::{Edit, MemoryGround, MemoryState, Program};
 use crate::manifest::Workspace;
 use crate::settings::{MergeCommand, OnConflict, Settings};
 
-const WORKSPACES: u8 = 3;
-const NOW: &str = "2026-01-01T00:00:00Z";
-/// The name that several edits set differently. Every other name is set by one edit alone.
-const SHARED: &str = "SHARED";
-
-fn id(w: u8) -> Digest {
-    Digest::of(&[w])
-}
-
-fn file(env: bool) -> RelPath {
-    RelPath::parse(if env { ".env" } else { "settings.json" }).unwrap()
-}
-
-/// What somebody does to a text.
-#[derive(Clone, Copy, Debug)]
-enum TextChange {
-    /// Sets a name that nobody else sets.
-    Add,
-    /// Sets a name that others may set too.
-    Shared(u8),
-    /// Removes one of the names.
-    Take(u8),
-    /// Writes the text as it was at the start.
-    Stale,
-}
-
-#[derive(Clone, Debug)]
-enum MachineStep {
-    /// Somebody changes a file of a workspace, or of the overlay.
-    Edit(Option<u8>, bool, TextChange),
-    Delete(u8, bool),
-    /// All files of a workspace are removed at once, as by `git clean`.
-    Clean(u8),
-    /// The directory goes away, or comes back.
-    Away(u8),
-    Pass(Vec<u8>),
-    /// A pass that dies at this operation without anybody noticing.
-    Killed(usize),
-    /// A pass that dies at each operation in turn, each time from the same start, and is then run again.
-    KilledEverywhere,
-    /// A pass during which somebody writes just before this operation.
-    Raced(usize, u8, bool),
-    Program(Option<Program>),
-    /// From now on conflicts are held, or decided by the rule.
-    Hold(bool),
-}
-
-/// There is no model: the invariants are checked on what happened.
-struct Anything;
-
-impl ReferenceStateMachine for Anything {
-    type State = ();
-    type Transition = MachineStep;
-
-    fn init_state() -> BoxedStrategy<()> {
-        Just(()).boxed()
-    }
-
-    fn transitions((): &()) -> BoxedStrategy<MachineStep> {
-        let w = || 0..WORKSPACES;
-        let change = prop_oneof![
-            5 => Just(TextChange::Add),
-            3 => (0..4u8).prop_map(TextChange::Shared),
-            2 => any::<u8>().prop_map(TextChange::Take),
-            1 => Just(TextChange::Stale),
-        ];
-        let whose = prop_oneof![6 => w().prop_map(Some), 1 => Just(None)];
-        let program = prop_oneof![Just(Program::Right), Just(Program::Wrong), Just(Program::Slow)];
-        prop_oneof![
-            10 => (whose, any::<bool>(), change).prop_map(|(w, env, change)| MachineStep::Edit(w, env, change)),
-            1 => (w(), any::<bool>()).prop_map(|(w, env)| MachineStep::Delete(w, env)),
-            1 => w().prop_map(MachineStep::Clean),
-            1 => w().prop_map(MachineStep::Away),
-            6 => Just((0..WORKSPACES).collect::<Vec<_>>()).prop_shuffle().prop_flat_map(|all| {
-                (1..=all.len()).prop_map(move |n| MachineStep::Pass(all[..n].to_vec()))
-            }),
-            2 => (0..40usize).prop_map(MachineStep::Killed),
-            1 => Just(MachineStep::KilledEverywhere),
-            2 => (0..12usize, w(), any::<bool>()).prop_map(|(at, w, env)| MachineStep::Raced(at, w, env)),
-            1 => proptest::option::of(program).prop_map(MachineStep::Program),
-            1 => any::<bool>().prop_map(MachineStep::Hold),
-        ]
-        .boxed()
-    }
-
-    fn apply((): (), _: &MachineStep) {}
-}
+use self::steps::{Anything, LOCAL, MachineStep, NOW, PathPolicy, SHARED, TextChange, WORKSPACES, file, id};
 
 /// The overlay and its workspaces, and what is known of the edits.
 #[derive(Clone, Debug)]
 struct Floor {
     state: MemoryState,
+    policy: PathPolicy,
+    /// The names that are a workspace's own, with their values: they stay there and are nowhere else.
+    own: BTreeMap<(u8, bool, String), String>,
+    /// The files that the overlay gave up once: whether that or a new file came first is a matter of order.
+    given_up: BTreeSet<bool>,
     /// The names that somebody set and nobody removed.
     standing: BTreeMap<(bool, String), ()>,
     names: usize,
@@ -121,9 +41,12 @@ struct Floor {
 }
 
 impl Floor {
-    fn new() -> Floor {
+    fn new(policy: PathPolicy) -> Floor {
         let mut state = MemoryState::default();
-        for env in [true, false] {
+        if policy == PathPolicy::Declared {
+            state.declared.insert(file(true));
+        }
+        for env in [true, false].into_iter().filter(|env| !(*env && policy == PathPolicy::Declared)) {
             state.edit(&(
                 None,
                 file(env),
@@ -137,12 +60,16 @@ impl Floor {
         }
         let mut floor = Floor {
             state,
+            policy,
+            own: BTreeMap::new(),
+            given_up: BTreeSet::new(),
             standing: BTreeMap::new(),
             names: 0,
             set_again: BTreeSet::new(),
             was_edited_unhealed: false,
             is_hold: false,
-            had_parts: false,
+            // A base is composed of parts where entries stay in their workspace.
+            had_parts: matches!(policy, PathPolicy::Local | PathPolicy::Down | PathPolicy::Grow),
             away: BTreeMap::new(),
         };
         floor.pass(&[0, 1, 2]).unwrap();
@@ -162,6 +89,7 @@ impl Floor {
                 timeout: std::time::Duration::ZERO,
             }),
             on_conflict: if self.is_hold { OnConflict::Hold } else { OnConflict::Workspace },
+            per_path: self.policy.rule().into_iter().collect(),
             ..Settings::default()
         };
         self.had_parts |= self.is_hold;
@@ -210,7 +138,7 @@ impl Floor {
             let is_refilled = before.manifests.values().any(|w| w.refilled.contains_key(path));
             before.manifests.values().filter(is_changed).count() + usize::from(overlay) > 1 || is_refilled
         };
-        let raced = before.raced.is_some() || before.meanwhile.is_some();
+        let raced = before.raced.is_some() || before.meanwhile.is_some() || !before.late.is_empty();
         if !raced && ![true, false].into_iter().any(|env| disputed(&file(env))) {
             assert_eq!(state.conflicts.len(), before.conflicts.len(), "a conflict of one side with nobody");
             assert_eq!(state.asked, before.asked);
@@ -237,10 +165,25 @@ impl Floor {
                 now.remove(&name);
             }
             TextChange::Stale => now = BTreeMap::from([("FIRST".into(), "1".into()), (SHARED.into(), "0".into())]),
+            // In the overlay the name is nobody's own.
+            TextChange::Own(_) if whose.is_none() && self.policy == PathPolicy::Local => return None,
+            TextChange::Own(value) => drop(now.insert(LOCAL.into(), value.to_string())),
+        }
+        let bytes = text(env, &now);
+        if let Some(w) = whose.filter(|_| self.policy.is_down(env)) {
+            self.keeps_own(w, env, &before, &now, |_| true);
+            return Some((id, file(env), bytes));
+        }
+        if let Some(w) = whose.filter(|_| self.policy == PathPolicy::Local) {
+            self.keeps_own(w, env, &before, &now, |name| name == LOCAL);
         }
         // A text that lacks what arrived there says nothing about it.
         let arrived = id.map(|id| self.arrived(id, env)).unwrap_or_default();
-        for name in before.keys().filter(|name| !now.contains_key(*name) && !arrived.contains(*name)) {
+        // Where entries only grow, a workspace removes nothing that was synced.
+        let synced = id.filter(|_| self.policy == PathPolicy::Grow).map(|id| self.synced(id, env)).unwrap_or_default();
+        let stays = |name: &String| now.contains_key(name) || arrived.contains(name) || synced.contains(name);
+        let gone = before.keys().filter(|name| !stays(name));
+        for name in gone {
             self.standing.remove(&(env, name.clone()));
         }
         for name in now.keys().filter(|name| !before.contains_key(*name) && name.starts_with('N')) {
@@ -248,7 +191,60 @@ impl Floor {
         }
         let new = now.keys().filter(|name| !before.contains_key(*name) && !name.starts_with('N'));
         self.set_again.extend(new.map(|name| (env, name.clone())));
-        Some((id, file(env), text(env, &now)))
+        Some((id, file(env), bytes))
+    }
+
+    /// Remembers the names that are a workspace's own.
+    fn keeps_own(
+        &mut self,
+        w: u8,
+        env: bool,
+        before: &BTreeMap<String, String>,
+        now: &BTreeMap<String, String>,
+        is_own: impl Fn(&str) -> bool,
+    ) {
+        self.own.retain(|(v, e, name), _| (*v, *e) != (w, env) || now.contains_key(name));
+        let new = now.iter().filter(|(name, value)| is_own(name) && before.get(*name) != Some(*value));
+        self.own.extend(new.map(|(name, value)| ((w, env, name.clone()), value.clone())));
+    }
+
+    /// A program adds a name to what it has open: the displaced file, or the one in the workspace.
+    fn write_open(&mut self, w: u8, env: bool) {
+        let (id, path) = (id(w), file(env));
+        let mut late = self.state.late.iter_mut().filter(|(of, late)| *of == id && late.path.as_ref() == Some(&path));
+        let is_there = self.state.here.get(&id).is_some_and(|files| files.contains_key(&path));
+        if let Some((_, late)) = late.find(|(_, late)| late.is_open) {
+            self.names += 1;
+            let name = format!("N{}", self.names);
+            let mut now = names(env, &late.bytes);
+            now.insert(name.clone(), "1".into());
+            late.bytes = text(env, &now);
+            if is_there {
+                self.standing.insert((env, name), ());
+            }
+        } else if self.state.open.contains(&(id, path))
+            && let Some(edit) = self.change(Some(w), env, TextChange::Add)
+        {
+            self.was_edited_unhealed |= !self.state.announced.is_empty();
+            self.state.edit(&edit);
+        }
+    }
+
+    /// Programs close a file.
+    fn close(&mut self, w: u8, env: bool) {
+        let (id, path) = (id(w), file(env));
+        for (_, late) in self.state.late.iter_mut().filter(|(of, late)| *of == id && late.path.as_ref() == Some(&path))
+        {
+            late.is_open = false;
+        }
+        self.state.open.remove(&(id, path));
+    }
+
+    /// The names in the base of a workspace.
+    fn synced(&self, id: Digest, env: bool) -> BTreeSet<String> {
+        let base = self.state.manifests.get(&id).and_then(|workspace| workspace.files.get(&file(env)));
+        let bytes = base.and_then(|base| self.state.objects.get(&base.sha256));
+        bytes.map(|bytes| names(env, bytes).into_keys().collect()).unwrap_or_default()
     }
 
     /// The names that have arrived in a workspace, as far as it remembers that.
@@ -267,6 +263,13 @@ impl Floor {
 
     /// A deleted file's names are no longer expected.
     fn forget(&mut self, w: u8, env: bool) {
+        self.state.open.remove(&(id(w), file(env)));
+        self.own.retain(|(v, e, _), _| (*v, *e) != (w, env));
+        let late: Vec<Vec<u8>> =
+            self.state.late.iter().filter(|(of, _)| *of == id(w)).map(|(_, l)| l.bytes.clone()).collect();
+        for name in late.iter().flat_map(|bytes| names(bytes.first() != Some(&b'{'), bytes).into_keys()) {
+            self.standing.remove(&(env, name));
+        }
         if let Some((bytes, _)) = self.state.here.get_mut(&id(w)).and_then(|files| files.remove(&file(env))) {
             for name in names(env, &bytes).keys() {
                 self.standing.remove(&(env, name.clone()));
@@ -278,6 +281,9 @@ impl Floor {
     fn settle(&mut self, order: &[u8]) {
         for (id, files) in std::mem::take(&mut self.away) {
             self.state.here.insert(id, files);
+        }
+        for w in 0..WORKSPACES {
+            [true, false].into_iter().for_each(|env| self.close(w, env));
         }
         (self.state.dies_at, self.state.raced) = (None, None);
         if self.state.program == Some(Program::Slow) {
@@ -299,21 +305,59 @@ impl Floor {
                 let is_cleaned = workspace.files.len() >= 2 && self.state.here[&workspace.id].is_empty();
                 let is_held = workspace.held.contains_key(&path);
                 is_free &= !is_held;
-                if !is_held && !workspace.deleted.contains_key(&path) && !is_cleaned {
-                    assert_eq!(here, overlay, "{path} of {}", workspace.root.display());
-                    assert_eq!(
-                        workspace.files.get(&path).map(|base| base.sha256),
-                        overlay.as_deref().map(|t| Digest::of(t.as_bytes()))
-                    );
+                // What the overlay gave up is no longer managed.
+                let is_unmanaged = overlay.is_none() && !workspace.files.contains_key(&path);
+                if !is_held && !workspace.deleted.contains_key(&path) && !is_cleaned && !is_unmanaged {
+                    self.is_in_step(workspace, env, here.as_deref(), overlay.as_deref());
                 }
             }
+            is_free &= overlay.is_some();
             let found = overlay.map(|text| names(env, text.as_bytes())).unwrap_or_default();
             for (_, name) in self.standing.keys().filter(|(e, _)| *e == env && is_free) {
                 assert!(found.contains_key(name), "{name} was set by one and taken away by nobody: {found:?}");
             }
         }
+        self.owns_what_is_its_own();
         let is_halted = |id: &Digest| self.state.here[id].is_empty();
         assert!(self.state.intents.keys().all(|(id, _)| is_halted(id)), "{:?}", self.state.intents);
+    }
+}
+
+impl Floor {
+    /// Whether a workspace's file is as the policy wants it.
+    fn is_in_step(&self, workspace: &Workspace, env: bool, here: Option<&str>, overlay: Option<&str>) {
+        let at = format!("{} of {}", file(env), workspace.root.display());
+        let base = workspace.files.get(&file(env)).map(|base| base.sha256);
+        let is_base = base == overlay.map(|text| Digest::of(text.as_bytes()));
+        match self.policy {
+            PathPolicy::Local => {
+                let shared = |text: Option<&str>| {
+                    let mut all = text.map(|text| names(env, text.as_bytes()))?;
+                    all.remove(LOCAL);
+                    Some(all)
+                };
+                assert_eq!(shared(here), shared(overlay), "{at}");
+            }
+            PathPolicy::Down if env => assert!(is_base, "{at}"),
+            _ => {
+                assert_eq!(here, overlay, "{at}");
+                assert!(is_base, "{at}");
+            }
+        }
+    }
+
+    /// What is a workspace's own is there, and nowhere else.
+    fn owns_what_is_its_own(&self) {
+        for ((w, env, name), value) in &self.own {
+            let of = |files: &super::memory::MemoryFiles| files.get(&file(*env)).map(|(bytes, _)| names(*env, bytes));
+            let here = of(&self.state.here[&id(*w)]).unwrap_or_default();
+            // The overlay's changes of the same name are merged in.
+            let is_shared = self.policy == PathPolicy::Down && matches!(name.as_str(), SHARED | "FIRST" | LOCAL);
+            if !is_shared {
+                assert_eq!(here.get(name), Some(value), "{name} is its own");
+                assert!(!of(&self.state.overlay).unwrap_or_default().contains_key(name), "{name} stays there");
+            }
+        }
     }
 }
 
@@ -336,13 +380,31 @@ impl StateMachineTest for Floor {
     type SystemUnderTest = Floor;
     type Reference = Anything;
 
-    fn init_test((): &()) -> Floor {
-        Floor::new()
+    fn init_test(policy: &PathPolicy) -> Floor {
+        Floor::new(*policy)
     }
 
-    fn apply(mut floor: Floor, (): &(), step: MachineStep) -> Floor {
+    fn apply(mut floor: Floor, _: &PathPolicy, step: MachineStep) -> Floor {
         let all = [0, 1, 2];
+        // Which of two texts of one moment is a workspace's own cannot be told.
+        let is_own = matches!(floor.policy, PathPolicy::Local | PathPolicy::Down);
         match step {
+            MachineStep::Raced(..) | MachineStep::Program(_) if is_own => {}
+            MachineStep::GiveUp(env) => {
+                if floor.state.overlay.contains_key(&file(!env)) {
+                    floor.state.overlay.remove(&file(env));
+                    floor.given_up.insert(env);
+                    floor.standing.retain(|(e, _), ()| *e != env);
+                }
+            }
+            MachineStep::Open(w, env) => {
+                if floor.state.here.get(&id(w)).is_some_and(|files| files.contains_key(&file(env))) {
+                    floor.state.open.insert((id(w), file(env)));
+                }
+            }
+            MachineStep::Late(w, env) if !is_own => floor.write_open(w, env),
+            MachineStep::Late(..) => {}
+            MachineStep::Close(w, env) => floor.close(w, env),
             MachineStep::Edit(w, env, change) => {
                 if let Some(edit) = floor.change(w, env, change) {
                     floor.was_edited_unhealed |= !floor.state.announced.is_empty();
@@ -387,7 +449,7 @@ impl StateMachineTest for Floor {
         floor
     }
 
-    fn teardown(floor: Floor, (): ()) {
+    fn teardown(floor: Floor, _: PathPolicy) {
         // Without a conflict the result is the same in any order.
         let (mut one, mut other) = (floor.clone(), floor);
         let conflicts = one.state.conflicts.len();
@@ -398,7 +460,7 @@ impl StateMachineTest for Floor {
         };
         let is_told = one.state.program.is_none() && !one.had_parts && !one.was_edited_unhealed;
         if is_free(&one) && is_free(&other) && is_told {
-            for env in [true, false] {
+            for env in [true, false].into_iter().filter(|env| !one.given_up.contains(env)) {
                 // Setting again what another edit removed is a dispute that no base shows.
                 let is_free = |name: &String| name != SHARED && !one.set_again.contains(&(env, name.clone()));
                 let found = |floor: &Floor| {
@@ -419,3 +481,5 @@ prop_state_machine! {
 
 #[path = "machine_cases.rs"]
 mod cases;
+#[path = "machine_steps.rs"]
+mod steps;

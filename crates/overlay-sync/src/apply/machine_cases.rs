@@ -5,7 +5,7 @@ use super::*;
 /// What a killed run wrote into a workspace is not an edit of that workspace: once removed elsewhere, it stays away.
 #[test]
 fn a_killed_runs_write_does_not_come_back() {
-    let mut floor = Floor::new();
+    let mut floor = Floor::new(PathPolicy::Plain);
     let edit = floor.change(Some(0), false, TextChange::Add).unwrap();
     floor.state.edit(&edit);
     let start = floor.clone();
@@ -28,7 +28,7 @@ fn a_killed_runs_write_does_not_come_back() {
 /// A right answer is not asked for again, wherever the run dies after it arrived.
 #[test]
 fn the_merge_command_is_not_asked_twice() {
-    let mut floor = Floor::new();
+    let mut floor = Floor::new(PathPolicy::Plain);
     floor.state.program = Some(Program::Right);
     for (w, value) in [(0, 1), (1, 2)] {
         let edit = floor.change(Some(w), false, TextChange::Shared(value)).unwrap();
@@ -84,7 +84,7 @@ fn a_base_that_moves_without_a_write_concerns_one_workspace() {
         barred: None,
     };
     let planned = PlannedFile { seen, decision: Decision { step: Step::Write(Box::new(write)), part: None } };
-    let floor = Floor::new();
+    let floor = Floor::new(PathPolicy::Plain);
     let write = planned_write(&floor.state.manifests[&id(1)], &planned).unwrap();
     assert_eq!((write.workspace, write.writes_here), (Some(id(1)), false));
 }
@@ -95,8 +95,8 @@ fn setting_again_what_another_edit_removed_is_a_dispute() {
     let edit = |w, change| MachineStep::Edit(Some(w), false, change);
     let gone = [edit(0, TextChange::Take(0)), MachineStep::Clean(2), edit(2, TextChange::Add)];
     let steps = gone.into_iter().chain([MachineStep::Pass(vec![2]), edit(2, TextChange::Stale)]);
-    let floor = steps.fold(Floor::new(), |floor, step| Floor::apply(floor, &(), step));
-    Floor::teardown(floor, ());
+    let floor = steps.fold(Floor::new(PathPolicy::Plain), |floor, step| Floor::apply(floor, &PathPolicy::Plain, step));
+    Floor::teardown(floor, PathPolicy::Plain);
 }
 
 /// Cases that were found by chance, with writers that know an old text: variables in another order, and a text that a
@@ -109,7 +109,19 @@ fn an_old_view_takes_nothing_away_in_any_order_of_lines() {
     let other = [edit(1, TextChange::Add), edit(0, TextChange::Add), MachineStep::Killed(20), edit(2, TextChange::Add)];
     let other = other.into_iter().chain([MachineStep::Pass(vec![0, 1, 2]), edit(2, TextChange::Stale)]);
     for steps in [one.collect::<Vec<_>>(), other.collect()] {
-        let floor = steps.into_iter().fold(Floor::new(), |floor, step| Floor::apply(floor, &(), step));
-        Floor::teardown(floor, ());
+        let floor = steps
+            .into_iter()
+            .fold(Floor::new(PathPolicy::Plain), |floor, step| Floor::apply(floor, &PathPolicy::Plain, step));
+        Floor::teardown(floor, PathPolicy::Plain);
     }
+}
+
+/// A case that was found by chance: a workspace's own variable stands between others that both sides added.
+#[test]
+fn what_is_a_workspaces_own_is_at_rest_after_one_run() {
+    let edit = |w, change| MachineStep::Edit(Some(w), true, change);
+    let steps = [edit(2, TextChange::Own(0)), edit(2, TextChange::Add), MachineStep::Away(2), edit(1, TextChange::Add)];
+    let steps = steps.into_iter().chain([MachineStep::Pass(vec![0, 1])]);
+    let floor = steps.fold(Floor::new(PathPolicy::Local), |floor, step| Floor::apply(floor, &PathPolicy::Local, step));
+    Floor::teardown(floor, PathPolicy::Local);
 }

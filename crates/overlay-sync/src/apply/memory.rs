@@ -55,6 +55,8 @@ pub struct MemoryState {
     pub raced: Option<(usize, Edit)>,
     pub program: Option<Program>,
     pub meanwhile: Option<Edit>,
+    /// The files that a workspace may bring in.
+    pub declared: BTreeSet<RelPath>,
     /// The files that programs hold open for writing.
     pub open: BTreeSet<(Digest, RelPath)>,
     /// The files that were displaced while a program held them open, and whose they were.
@@ -139,8 +141,11 @@ impl Ground for MemoryGround {
         self.with(|state| state.late.retain(|(_, other)| other.file != late.file))
     }
 
-    fn declared(&self, _: &Workspace) -> Result<BTreeSet<RelPath>> {
-        Ok(BTreeSet::new())
+    fn declared(&self, workspace: &Workspace) -> Result<BTreeSet<RelPath>> {
+        let state = self.0.borrow();
+        let here = state.here.get(&workspace.id);
+        let is_here = |path: &&RelPath| here.is_some_and(|files| files.contains_key(*path));
+        Ok(state.declared.iter().filter(is_here).cloned().collect())
     }
 
     fn barred(&self, _: &Workspace, _: &BTreeSet<RelPath>) -> Result<BTreeMap<RelPath, Bar>> {

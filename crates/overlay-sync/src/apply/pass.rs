@@ -229,6 +229,10 @@ impl<G: Ground> Pass<'_, G> {
             file.as_ref().map(|file| self.ground.keep(&file.bytes)).transpose()?;
         }
         let base = self.ground.keep(&write.base)?;
+        // With entries of its own a workspace's text is neither the base nor the overlay's.
+        if let Some(own) = write.here.as_ref().filter(|here| **here != write.base) {
+            self.ground.keep(own)?;
+        }
         let result = match write.overlay.as_ref().or(write.here.as_ref()) {
             Some(bytes) => self.ground.keep(bytes)?,
             None => base,

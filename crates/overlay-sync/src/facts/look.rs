@@ -108,7 +108,8 @@ pub fn read(
         Some(base) if digest(&overlay) != Some(base) || digest(&here) != Some(base) => ground.content(&base)?,
         _ => None,
     };
-    let is_edited = overlay.is_some() && here.as_ref().is_some_and(|here| Some(here.sha256) != seen.base);
+    let is_known = overlay.is_some() || seen.base.is_some();
+    let is_edited = is_known && here.as_ref().is_some_and(|here| Some(here.sha256) != seen.base);
     if is_edited && digest(&overlay) != digest(&here) {
         seen.arrivals = arrivals(ground, workspace, path)?;
     }

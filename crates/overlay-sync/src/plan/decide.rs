@@ -82,7 +82,7 @@ fn decide_shared(look: &Look<'_>) -> Step {
                 Step::Adopt(here.to_vec())
             }
         }
-        (Some(overlay), Some(_)) if look.policy.is_down && is_base(look, overlay) => Step::Nothing,
+        (Some(overlay), Some(_)) if look.policy.is_down && is_base(look, overlay) && !look.is_retired => Step::Nothing,
         (Some(overlay), Some(here)) if is_base(look, here) => match gate(look, overlay) {
             Some(why) => Step::Hold(format!("in the overlay: {why}"), Digest::of(overlay)),
             None => copy(None, Some(overlay), SyncRule::Pull),
@@ -104,11 +104,31 @@ fn decide_without_overlay(look: &Look<'_>, here: &[u8]) -> Step {
         Some(_) if is_base(look, here) && look.policy.spreads_deletions => Step::Remove,
         Some(_) if is_base(look, here) || look.policy.is_down => Step::Retire,
         // An edit wins over a deletion.
-        Some(_) => match gate(look, here) {
-            Some(why) => Step::Hold(why, Digest::of(here)),
-            None => copy(Some(here), None, SyncRule::Push),
+        Some((_, base)) => match side_text(look, base, here) {
+            Ok(side) => push(look, side, here),
+            Err(why) => Step::Hold(why, Digest::of(here)),
         },
     }
+}
+
+/// Puts the workspace's text into the overlay, which has none, with what it says nothing about.
+fn push(look: &Look<'_>, SideText { bytes, grown, stale }: SideText, here: &[u8]) -> Step {
+    if let Some(why) = gate(look, &bytes) {
+        return Step::Hold(why, Digest::of(here));
+    }
+    let own = (bytes != here).then(|| bytes.clone());
+    Step::Write(Box::new(WriteStep {
+        overlay: Some(bytes.clone()),
+        here: own.clone(),
+        base: bytes,
+        rule: SyncRule::Push,
+        winner: Rule::Overlay,
+        conflicts: Vec::new(),
+        grown,
+        stale,
+        own,
+        intent: None,
+    }))
 }
 
 fn is_base(look: &Look<'_>, bytes: &[u8]) -> bool {
