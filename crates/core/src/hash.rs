@@ -19,7 +19,7 @@ impl Digest {
     /// The digest of everything that is read, piece by piece, so that a file of any size needs little memory.
     pub fn of_stream(stream: &mut impl io::Read) -> io::Result<Digest> {
         let mut hasher = Sha256::new();
-        let mut piece = vec![0; 1 << 16];
+        let mut piece = [0; 1 << 14];
         loop {
             match stream.read(&mut piece) {
                 Ok(0) => return Ok(Digest(hasher.finalize().into())),
@@ -55,7 +55,12 @@ impl Digest {
 
     /// Reads 64 hex digits.
     pub fn parse(hex: &str) -> Option<Digest> {
-        let digit = |b: u8| char::from(b).to_digit(16).and_then(|d| u8::try_from(d).ok());
+        let digit = |b: u8| match b {
+            b'0'..=b'9' => Some(b - b'0'),
+            b'a'..=b'f' => Some(b - b'a' + 10),
+            b'A'..=b'F' => Some(b - b'A' + 10),
+            _ => None,
+        };
         let mut bytes = [0; 32];
         let (pairs, rest) = hex.as_bytes().as_chunks::<2>();
         if pairs.len() != bytes.len() || !rest.is_empty() {
@@ -70,7 +75,13 @@ impl Digest {
 
 impl fmt::Display for Digest {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.iter().try_for_each(|b| write!(f, "{b:02x}"))
+        // Manifests hold hundreds of digests, so they are not formatted byte by byte.
+        const DIGITS: &[u8; 16] = b"0123456789abcdef";
+        let mut text = [0; 64];
+        for (pair, byte) in text.as_chunks_mut::<2>().0.iter_mut().zip(self.0) {
+            *pair = [DIGITS[usize::from(byte >> 4)], DIGITS[usize::from(byte & 15)]];
+        }
+        f.write_str(std::str::from_utf8(&text).map_err(|_| fmt::Error)?)
     }
 }
 

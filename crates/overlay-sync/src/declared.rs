@@ -21,6 +21,18 @@ pub const FILE: &str = ".worktreeinclude";
 #[derive(Clone, Debug, Default)]
 pub struct Declared {
     rules: Vec<(Glob, bool)>,
+    /// The size up to which files are taken; none is no limit.
+    max: Option<u64>,
+    /// What is not taken unless a pattern spells it out.
+    except: Vec<Glob>,
+}
+
+/// The declared files of a workspace.
+#[derive(Clone, Debug, Default)]
+pub struct DeclaredFiles {
+    pub files: BTreeSet<RelPath>,
+    /// Those that are too large to be taken.
+    pub large: BTreeSet<RelPath>,
 }
 
 impl Declared {
@@ -39,7 +51,12 @@ impl Declared {
                 rules.extend(Glob::parse(text).ok().map(|glob| (glob, is_wanted)));
             }
         }
-        Declared { rules }
+        Declared { rules, ..Declared::default() }
+    }
+
+    /// The same patterns, which take no file that is larger, and nothing that matches these.
+    pub fn limited(self, max: u64, except: &[Glob]) -> Declared {
+        Declared { max: Some(max), except: except.to_vec(), ..self }
     }
 
     pub fn is_empty(&self) -> bool {
@@ -52,7 +69,16 @@ impl Declared {
         let temporary = path.name().to_string_lossy().starts_with(RESERVED);
         let matching = |glob: &Glob| path.as_path().ancestors().any(|part| glob.matches(part));
         let last = self.rules.iter().rev().find(|(glob, _)| matching(glob));
-        !reserved && !temporary && last.is_some_and(|(_, is_wanted)| *is_wanted)
+        !reserved && !temporary && last.is_some_and(|(glob, is_wanted)| *is_wanted && !self.is_excepted(path, glob))
+    }
+
+    /// Whether a path or a directory above it is one that no glob takes. What the glob spells out is meant.
+    fn is_excepted(&self, path: &RelPath, glob: &Glob) -> bool {
+        let spelled = Path::new(glob.dir());
+        let is_spelled =
+            |part: &Path| spelled.starts_with(part) || glob.path().is_some_and(|own| own.as_path().starts_with(part));
+        let parts = path.as_path().ancestors().filter(|part| !part.as_os_str().is_empty());
+        parts.filter(|part| !is_spelled(part)).any(|part| self.except.iter().any(|glob| glob.matches(part)))
     }
 
     fn wanted(&self) -> impl Iterator<Item = &Glob> {
@@ -62,13 +88,17 @@ impl Declared {
     /// The declared files of a workspace. Files and directories that a pattern spells out are looked for there. For
     /// other patterns git lists what it ignores, without entering directories that it ignores as a whole. Repositories
     /// and worktrees below this one, and the overlay, are not entered.
-    pub fn files(&self, git: &Git, root: &Path, overlay: &Path) -> Result<BTreeSet<RelPath>> {
+    pub fn files(&self, git: &Git, root: &Path, overlay: &Path) -> Result<DeclaredFiles> {
         let mut found = BTreeSet::new();
         if self.rules.is_empty() {
-            return Ok(found);
+            return Ok(DeclaredFiles::default());
         }
         let here = Root::open(root)?;
-        let is_own = |dir: &Path| !is_foreign(dir, overlay);
+        let is_taken = |dir: &Path| {
+            let below = dir.strip_prefix(root).ok().and_then(|below| RelPath::parse_os(below.as_os_str()).ok());
+            below.is_none_or(|below| self.wanted().any(|glob| !self.is_excepted(&below, glob)))
+        };
+        let is_own = |dir: &Path| !is_foreign(dir, overlay) && is_taken(dir);
         let mut is_anywhere = false;
         for glob in self.wanted() {
             match (glob.path(), RelPath::parse(glob.dir())) {
@@ -95,7 +125,12 @@ impl Declared {
         found.retain(|path| in_own(path));
         // A manifest can only name paths in UTF-8.
         found.retain(|path| path.as_path().to_str().is_some() && self.has(path));
-        Ok(found)
+        let Some(max) = self.max else { return Ok(DeclaredFiles { files: found, large: BTreeSet::new() }) };
+        let stats = here.stats(found.iter())?;
+        let is_large: Vec<bool> = stats.iter().map(|stat| stat.is_some_and(|stat| stat.size() > max)).collect();
+        let (large, files): (Vec<_>, Vec<_>) = found.into_iter().zip(is_large).partition(|(_, is_large)| *is_large);
+        let paths = |all: Vec<(RelPath, bool)>| all.into_iter().map(|(path, _)| path).collect();
+        Ok(DeclaredFiles { files: paths(files), large: paths(large) })
     }
 
     /// The directories in which a declared file may appear.

@@ -207,7 +207,17 @@ impl Workspace {
 
     /// The file in the worktree's git directory that holds the id.
     fn mark(&self) -> PathBuf {
-        Workspace::state_in(&self.git_dir).join("id")
+        Workspace::mark_in(&self.git_dir)
+    }
+
+    /// The file in a git directory that holds the id of its workspace.
+    pub fn mark_in(git_dir: &Path) -> PathBuf {
+        Workspace::state_in(git_dir).join("id")
+    }
+
+    /// The directory in a git directory for files that are not complete yet.
+    pub fn staging_in(git_dir: &Path) -> PathBuf {
+        Workspace::state_in(git_dir).join("tmp")
     }
 
     fn state_in(git_dir: &Path) -> PathBuf {
@@ -232,7 +242,7 @@ impl Workspace {
 
     /// The directory for files that are not complete yet.
     pub fn staging(&self) -> PathBuf {
-        self.git_dir.join("shopfloor").join(TOOL).join("tmp")
+        Workspace::staging_in(&self.git_dir)
     }
 
     /// Whether its private git directory still holds the id, wherever its files are now.
@@ -274,15 +284,22 @@ impl Workspace {
         named.and_then(|dir| dir.canonicalize().ok()).unwrap_or_else(|| self.git_dir.clone())
     }
 
+    /// The same; `known` is that of the overlay's repository, which most workspaces share.
+    pub fn common_dir_like(&self, known: &Path) -> PathBuf {
+        let worktrees = self.git_dir.parent().filter(|dir| dir.ends_with("worktrees"));
+        if worktrees.and_then(Path::parent) == Some(known) { known.to_path_buf() } else { self.common_dir() }
+    }
+
     /// The file in the overlay's state that holds this manifest.
     fn path(&self, dir: &Path) -> PathBuf {
         dir.join(format!("{}.json", self.id))
     }
 
+    /// Writes the manifest. Whoever writes has opened the store and swept it.
     pub fn save(&self, dir: &Path) -> Result<()> {
         let text =
             serde_json::to_string_pretty(self).map_err(|e| Failure::failed("cannot write the manifest").because(e))?;
-        fs::replace(&self.path(dir), text.as_bytes(), Some(fs::PRIVATE))
+        fs::replace_in_swept(&self.path(dir), text.as_bytes(), Some(fs::PRIVATE))
     }
 
     pub fn forget(&self, dir: &Path) -> Result<()> {
@@ -317,12 +334,15 @@ impl Workspace {
             Failure::malformed(format!("{}: {what}", path.display()))
                 .hint("move the file away and attach the workspace again; that overwrites nothing")
         };
-        let version = serde_json::from_slice(&bytes).map(|ManifestVersion { v }| v);
-        if version.as_ref().is_ok_and(|v| *v > VERSION) {
+        let parsed = serde_json::from_slice::<Workspace>(&bytes);
+        let version = match &parsed {
+            Ok(workspace) => Some(workspace.v),
+            Err(_) => serde_json::from_slice(&bytes).ok().map(|ManifestVersion { v }| v),
+        };
+        if version.is_some_and(|v| v > VERSION) {
             let newer = format!("{}: a newer version of this program wrote it", path.display());
             return Err(Failure::malformed(newer).hint("use that version"));
         }
-        let workspace: Workspace = serde_json::from_slice(&bytes).map_err(|e| damaged(e.to_string()))?;
-        Ok(Some(workspace))
+        parsed.map(Some).map_err(|e| damaged(e.to_string()))
     }
 }

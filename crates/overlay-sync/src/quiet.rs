@@ -98,8 +98,9 @@ impl QuietCache {
         self.set(workspace, path, |prints| prints.sides = print);
     }
 
-    pub fn set_git(&mut self, workspace: &Digest, path: &RelPath, print: u64) {
-        self.set(workspace, path, |prints| prints.git = print);
+    /// Remembers that git neither shows nor tracks these files.
+    pub fn set_git(&mut self, workspace: &Digest, prints: &BTreeMap<RelPath, u64>) {
+        prints.iter().for_each(|(path, print)| self.set(workspace, path, |prints| prints.git = *print));
     }
 
     fn set(&mut self, workspace: &Digest, path: &RelPath, change: impl FnOnce(&mut FilePrints)) {
@@ -147,8 +148,10 @@ pub fn prints<'s>(
 
 /// The fingerprint of two files with a common base, under these settings.
 pub fn sides(here: &Stat, overlay: &Stat, base: &Digest, settings: u64) -> u64 {
+    // In one piece, because this is done for every file in every pass.
+    let parts: [&[u8]; 4] = [&here.key(), &overlay.key(), base.as_bytes(), &settings.to_le_bytes()];
     let mut hasher = DefaultHasher::new();
-    (here, overlay, base, settings).hash(&mut hasher);
+    hasher.write(&parts.concat());
     hasher.finish()
 }
 

@@ -39,9 +39,15 @@ pub const SETTINGS: &[Setting] = &[
     )
     .or("30000"),
     Setting::new("paths", "OVERLAY_SYNC_PATHS", SettingType::List, Trust::Open),
+    Setting::new("paths_max_bytes", "OVERLAY_SYNC_PATHS_MAX_BYTES", SettingType::Number, Trust::Open).or("1048576"),
+    Setting::new("paths_except", "OVERLAY_SYNC_PATHS_EXCEPT", SettingType::List, Trust::Open).or(NEVER_TAKEN),
     Setting::new("review", "OVERLAY_SYNC_REVIEW", SettingType::List, Trust::Approved).or("hooks,mcpServers"),
     Setting::new("path", "", SettingType::Tables(PER_PATH), Trust::Open),
 ];
+
+/// What git ignores because it is large or can be made again, and no glob takes.
+const NEVER_TAKEN: &str = "node_modules,target,dist,build,out,.venv,venv,__pycache__,.cache,.gradle,.next,.nuxt,.tox,\
+    .mypy_cache,.pytest_cache,.ruff_cache,.terraform,.direnv,vendor,*.pyc,*.o,*.so,*.log,*.pid,*.sock,*.swp,*~,.DS_Store";
 
 const PER_PATH: &[Setting] = &[
     Setting::new("policy", "", SettingType::Choice(&["three-way", "grow"]), Trust::Open),
@@ -84,6 +90,9 @@ pub struct Settings {
     pub merge_command: Option<MergeCommand>,
     /// The files that a workspace may bring into the overlay without `add`.
     pub paths: Vec<Glob>,
+    /// The size up to which a glob takes a file, and what it does not take.
+    pub paths_max: u64,
+    pub paths_except: Vec<Glob>,
     /// The keys below which additions wait for a person.
     pub review: Vec<String>,
     pub per_path: Vec<PathRule>,
@@ -209,6 +218,17 @@ impl Settings {
                 paths.push(glob(text, "paths", &value.source)?);
             }
         }
+        let except: Vec<String> = match config.value("paths_except") {
+            Some(value) => value.items.clone(),
+            None => default("paths_except").split(',').map(str::to_owned).collect(),
+        };
+        let except = except.iter().map(|text| {
+            Glob::parse(text).map_err(|why| {
+                Failure::malformed(format!("`paths_except` cannot be `{text}`: {why}"))
+                    .hint("write a glob such as \"node_modules\" or \"*.log\"")
+            })
+        });
+        let paths_except = except.collect::<Result<Vec<Glob>>>()?;
         let mut per_path = Vec::new();
         for row in config.rows() {
             per_path.extend(PathRule::from_row(row)?);
@@ -230,6 +250,8 @@ impl Settings {
                 timeout: millis("merge_timeout_ms"),
             }),
             paths,
+            paths_max: config.number("paths_max_bytes"),
+            paths_except,
             review: review.unwrap_or_else(|| default("review").split(',').map(str::to_owned).collect()),
             per_path,
         })

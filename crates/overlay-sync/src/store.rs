@@ -26,6 +26,9 @@ const VERSION: u32 = 1;
 
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 
+/// A log of more bytes is set aside.
+const LONG_LOG: u64 = 4 << 20;
+
 /// How long a displaced text is kept at least.
 pub const KEPT: Duration = Duration::from_secs(30 * 24 * 60 * 60);
 
@@ -120,6 +123,12 @@ pub struct RemovedEntries {
 }
 
 #[derive(Serialize, Deserialize)]
+struct Dropped {
+    v: u32,
+    records: u64,
+}
+
+#[derive(Serialize, Deserialize)]
 struct Polled {
     v: u32,
     dirs: Vec<PathBuf>,
@@ -201,7 +210,8 @@ impl OverlayStore {
     pub fn keep(&self, env: &Env, digest: &Digest, bytes: &[u8]) -> Result<()> {
         let path = self.object(digest);
         match fs::age(&path, env.now) {
-            None => fs::replace(&path, bytes, Some(fs::PRIVATE)),
+            // The objects are swept when a run opens the store.
+            None => fs::replace_in_swept(&path, bytes, Some(fs::PRIVATE)),
             // The time that it is kept for begins again.
             Some(age) if age > DAY => fs::touch(&path, env.now),
             Some(_) => Ok(()),
@@ -211,10 +221,10 @@ impl OverlayStore {
     /// Removes texts that nothing has referred to for as long as [`KEPT`]; runs at most once a day. The caller holds
     /// the lock.
     pub fn collect(&self, env: &Env, workspaces: impl FnOnce() -> Result<Vec<Workspace>>) -> Result<()> {
-        let mark = self.dir.join("collected");
-        if fs::age(&mark, env.now).is_some_and(|age| age < DAY) {
+        if !self.is_collection_due(env) {
             return Ok(());
         }
+        let mark = self.dir.join("collected");
         fs::replace(&mark, b"", Some(fs::PRIVATE))?;
         fs::touch(&mark, env.now)?;
         let workspaces = workspaces()?;
@@ -236,6 +246,11 @@ impl OverlayStore {
             }
         }
         Ok(())
+    }
+
+    /// Whether old texts are to be collected today.
+    pub fn is_collection_due(&self, env: &Env) -> bool {
+        fs::age(&self.dir.join("collected"), env.now).is_none_or(|age| age >= DAY)
     }
 
     /// A text by its digest; `None` when it was collected or lost.
@@ -274,13 +289,37 @@ impl OverlayStore {
         Ok(all)
     }
 
-    /// Appends to the log in one write.
+    /// Appends to the log in one write. A log that has become long is set aside first, in place of the one before.
     pub fn log(&self, events: &[LogRecord]) -> Result<()> {
         let lines = events.iter().map(json).collect::<Result<Vec<_>>>()?;
         if lines.is_empty() {
             return Ok(());
         }
+        if self.log_path().metadata().is_ok_and(|meta| meta.len() > LONG_LOG) {
+            self.rotate()?;
+        }
         fs::append_line(&self.log_path(), &String::from_utf8_lossy(&lines.join(&b'\n')))
+    }
+
+    fn rotate(&self) -> Result<()> {
+        let old = fs::read_own(&self.old_log_path())?.unwrap_or_default();
+        let dropped = self.dropped()? + old.iter().filter(|b| **b == b'\n').count() as u64;
+        fs::rename_over(&self.log_path(), &self.old_log_path())?;
+        fs::replace(
+            &self.dir.join("log.dropped.json"),
+            &json(&Dropped { v: VERSION, records: dropped })?,
+            Some(fs::PRIVATE),
+        )
+    }
+
+    /// How many records are no longer in a log.
+    fn dropped(&self) -> Result<u64> {
+        let path = self.dir.join("log.dropped.json");
+        fs::read_no_follow(&path)?.map_or(Ok(0), |bytes| parse::<Dropped>(&path, &bytes).map(|dropped| dropped.records))
+    }
+
+    fn old_log_path(&self) -> PathBuf {
+        self.dir.join("log.1.jsonl")
     }
 
     pub fn log_path(&self) -> PathBuf {
@@ -342,14 +381,25 @@ impl OverlayStore {
         fs::replace(&self.dir.join("removed.json"), &json(&removed)?, Some(fs::PRIVATE))
     }
 
-    /// The log from an offset on, oldest first, and the offset where it ends. A last line that is still being written
-    /// is left for the next call; a line that cannot be read is `None`.
-    pub fn events(&self, from: usize) -> Result<(Vec<Option<LogRecord>>, usize)> {
-        let bytes = fs::read_own(&self.log_path())?.unwrap_or_default();
-        let from = from.min(bytes.len());
-        let to = bytes.iter().rposition(|b| *b == b'\n').map_or(from, |end| (end + 1).max(from));
-        let lines = bytes[from..to].split_inclusive(|b| *b == b'\n');
-        Ok((lines.map(|line| serde_json::from_slice(line).ok()).collect(), to))
+    /// The records after the one with this number, oldest first, with their numbers; the first one ever has 1. A last
+    /// line that is still being written is left for the next call; a line that cannot be read is `None`.
+    pub fn events(&self, after: u64) -> Result<Vec<(u64, Option<LogRecord>)>> {
+        let first = self.dropped()? + 1;
+        let logs = [self.old_log_path(), self.log_path()].map(|path| fs::read_own(&path));
+        let mut records = Vec::new();
+        for (seq, line) in logs
+            .into_iter()
+            .collect::<Result<Vec<_>>>()?
+            .iter()
+            .flatten()
+            .flat_map(|bytes| bytes.split_inclusive(|b| *b == b'\n').filter(|line| line.ends_with(b"\n")))
+            .zip(first..)
+            .map(|(line, seq)| (seq, line))
+            .filter(|(seq, _)| *seq > after)
+        {
+            records.push((seq, serde_json::from_slice(line).ok()));
+        }
+        Ok(records)
     }
 
     /// The directories that the current watch has to poll.

@@ -84,6 +84,11 @@ impl Settings {
         })
     }
 
+    /// Whether the table of programs that we know says how this one is started.
+    pub fn is_preset(&self, agent: &str) -> bool {
+        self.agents.iter().all(|(name, _)| name != agent) && agents::find(agent).is_some()
+    }
+
     /// The command that starts the agent program of this name. Exit 2 if no place names one.
     pub fn command_of(&self, agent: &str) -> Result<Line> {
         // The last of several entries for one program counts.

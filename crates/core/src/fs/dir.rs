@@ -9,7 +9,8 @@ use std::os::unix::ffi::OsStrExt;
 use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, RenameFlags, linkat, openat, renameat_with, statat, unlinkat};
 use rustix::io::Errno;
 
-use super::root::{Reach, Root, Stat};
+use super::root::{Reach, Root};
+use super::stat::Stat;
 use crate::error::{At, Result};
 use crate::path::RelPath;
 use crate::proc::map_parallel;

@@ -3,9 +3,11 @@
 
 mod dir;
 mod displaced;
+mod mount;
 mod read;
 mod root;
 mod staging;
+mod stat;
 mod temporary;
 
 use std::ffi::OsStr;
@@ -15,18 +17,20 @@ use std::io::{self, Write};
 use std::os::fd::OwnedFd;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::Path;
+use std::sync::LazyLock;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-use rustix::fs::{AtFlags, CWD, OFlags, RenameFlags, linkat, renameat_with, unlink};
+use rustix::fs::{AtFlags, FileType, OFlags, RenameFlags, linkat, renameat_with, statat, unlinkat};
 use rustix::io::Errno;
 
 pub use self::dir::Bytes;
 pub use self::displaced::{DisplacedFile, Writers, is_displaced};
 pub(crate) use self::read::read_regular;
 pub use self::read::{ends_line, last_line, read, read_head, read_no_follow, read_own, read_text};
-pub use self::root::{Content, Found, Listing, Root, Stat};
+pub use self::root::{Content, Found, Listing, Root};
 pub use self::staging::{RESERVED, Staged, Staging};
+pub use self::stat::Stat;
 pub use self::temporary::{CacheFile, Temporary, scratch};
 use crate::error::{At, Failure, Result};
 
@@ -146,6 +150,13 @@ fn discard(path: &Path) {
 /// removed, then temporary file beside it, fsync, rename, fsync of the directory. The mode is `mode` exactly, or with
 /// `None` the old file's (0644 less umask for a new one). A link in its place is refused.
 pub fn replace(path: &Path, bytes: &[u8], mode: Option<u32>) -> Result<()> {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    sweep(path.parent().unwrap_or(Path::new(".")), &format!("{RESERVED}{name}-"))?;
+    replace_in_swept(path, bytes, mode)
+}
+
+/// The same in a directory from which the caller has removed what killed runs left.
+pub fn replace_in_swept(path: &Path, bytes: &[u8], mode: Option<u32>) -> Result<()> {
     let dir = path.parent().unwrap_or(Path::new("."));
     let old = match path.symlink_metadata() {
         Ok(meta) if meta.is_symlink() => return Err(link_refused(path)),
@@ -154,7 +165,6 @@ pub fn replace(path: &Path, bytes: &[u8], mode: Option<u32>) -> Result<()> {
         Err(e) => return Err(e).at("read", path),
     };
     let name = path.file_name().unwrap_or_default().to_string_lossy();
-    sweep(dir, &format!("{RESERVED}{name}-"))?;
     let temporary = dir.join(unique_name_for(&name));
     let write = || -> io::Result<()> {
         let mut file = OpenOptions::new().write(true).create_new(true).mode(mode.unwrap_or(0o644)).open(&temporary)?;
@@ -192,8 +202,9 @@ pub fn publish(tmp: &Path, path: &Path, bytes: &[u8]) -> Result<bool> {
 }
 
 fn place_new(from: &Path, to: &Path) -> io::Result<bool> {
-    let dir = File::open(to.parent().unwrap_or(Path::new(".")))?;
-    match rename_new_at(from, &dir.into(), to.file_name().unwrap_or_default()) {
+    let open = |path: &Path| File::open(path.parent().unwrap_or(Path::new("."))).map(OwnedFd::from);
+    let name = |path: &'_ Path| path.file_name().unwrap_or_default().to_owned();
+    match rename_new_at(&open(from)?, &name(from), &open(to)?, &name(to)) {
         Ok(()) => Ok(true),
         Err(Errno::EXIST) => Ok(false),
         Err(e) => Err(e.into()),
@@ -325,19 +336,24 @@ pub(crate) fn unique_name() -> String {
 /// The same with the name of what it will replace in it, so that a killed run's leftovers are known.
 fn unique_name_for(target: &str) -> String {
     static COUNTER: AtomicU32 = AtomicU32::new(0);
+    static PROCESS: LazyLock<u32> = LazyLock::new(std::process::id);
     // std seeds its hashers at random: a stale name of an earlier process with our id is not met.
     let random = RandomState::new().build_hasher().finish();
     let count = COUNTER.fetch_add(1, Ordering::Relaxed);
-    format!("{RESERVED}{target}-{}-{count}-{random:x}", std::process::id())
+    format!("{RESERVED}{target}-{}-{count}-{random:x}", *PROCESS)
 }
 
 /// Renames to a name that is free; `EXIST` when it is not. Where the file system has no
 /// RENAME_NOREPLACE a hard link, which refuses an existing name as well, serves for what is no directory.
-pub(crate) fn rename_new_at(from: &Path, dir: &OwnedFd, name: &OsStr) -> rustix::io::Result<()> {
-    match renameat_with(CWD, from, dir, name, RenameFlags::NOREPLACE) {
-        Err(Errno::INVAL | Errno::NOSYS) if !from.is_dir() || from.is_symlink() => {
-            linkat(CWD, from, dir, name, AtFlags::empty())?;
-            unlink(from)
+pub(crate) fn rename_new_at(from: &OwnedFd, old: &OsStr, to: &OwnedFd, new: &OsStr) -> rustix::io::Result<()> {
+    let is_dir = || {
+        let stat = statat(from, old, AtFlags::SYMLINK_NOFOLLOW);
+        stat.is_ok_and(|stat| FileType::from_raw_mode(stat.st_mode) == FileType::Directory)
+    };
+    match renameat_with(from, old, to, new, RenameFlags::NOREPLACE) {
+        Err(Errno::INVAL | Errno::NOSYS) if !is_dir() => {
+            linkat(from, old, to, new, AtFlags::empty())?;
+            unlinkat(from, old, AtFlags::empty())
         }
         moved => moved,
     }
@@ -382,8 +398,14 @@ mod tests {
     fn a_fifo_is_refused_and_not_waited_for() {
         let dir = tempfile::tempdir().unwrap();
         let fifo = dir.path().join("fifo");
-        rustix::fs::mknodat(CWD, &fifo, rustix::fs::FileType::Fifo, rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR, 0)
-            .unwrap();
+        rustix::fs::mknodat(
+            rustix::fs::CWD,
+            &fifo,
+            rustix::fs::FileType::Fifo,
+            rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR,
+            0,
+        )
+        .unwrap();
         assert!(read(&fifo).unwrap_err().message.contains("not a regular file"));
     }
 }

@@ -6,12 +6,15 @@ use std::fs::File;
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
 
 use rustix::fs::{AtFlags, FileType, Mode, OFlags, mkdirat, openat, readlinkat, statat, unlinkat};
 use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
 use walkdir::WalkDir;
 
+use super::mount::{self, Mount};
+use super::stat::Stat;
 use crate::error::{At, Failure, Result};
 use crate::hash::Digest;
 use crate::path::RelPath;
@@ -23,6 +26,16 @@ const DIR: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::NOFOLL
 pub struct Root {
     fd: OwnedFd,
     path: PathBuf,
+    /// The directory that was opened last for what lies in it, since most files lie in a few directories.
+    last: Mutex<Option<OpenDir>>,
+}
+
+/// An open directory below a root, with its path from there.
+#[derive(Clone, Debug)]
+struct OpenDir {
+    path: PathBuf,
+    fd: Arc<OwnedFd>,
+    id: (u64, u64),
 }
 
 /// What lies at a path, as far as `lstat` tells.
@@ -54,82 +67,6 @@ pub struct Listing {
     pub odd: Vec<(PathBuf, String)>,
 }
 
-/// What the system tells of a file without its content: a change of that changes this, but for a change
-/// within one tick of the file system's clock.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Stat {
-    device: u64,
-    inode: u64,
-    mode: u32,
-    size: u64,
-    modified: (i64, u64),
-    changed: (i64, u64),
-}
-
-impl Stat {
-    #[expect(clippy::unnecessary_cast, reason = "the fields' types differ between systems")]
-    pub(super) fn of(stat: rustix::fs::Stat) -> Stat {
-        Stat {
-            device: stat.st_dev as u64,
-            inode: stat.st_ino as u64,
-            mode: stat.st_mode as u32,
-            size: stat.st_size as u64,
-            modified: (stat.st_mtime as i64, stat.st_mtime_nsec as u64),
-            changed: (stat.st_ctime as i64, stat.st_ctime_nsec as u64),
-        }
-    }
-
-    /// The file's size in bytes.
-    pub fn size(&self) -> u64 {
-        self.size
-    }
-
-    /// When its content changed last, in nanoseconds since 1970.
-    pub fn modified(&self) -> i128 {
-        let (seconds, nanos) = self.modified;
-        i128::from(seconds) * 1_000_000_000 + i128::from(nanos)
-    }
-
-    /// Its kind and permission bits.
-    pub fn mode(&self) -> u32 {
-        self.mode
-    }
-
-    /// All of it as bytes: equal for equal values, and different for different ones.
-    pub fn key(&self) -> [u8; 60] {
-        let mut key = [0; 60];
-        key[0..8].copy_from_slice(&self.device.to_le_bytes());
-        key[8..16].copy_from_slice(&self.inode.to_le_bytes());
-        key[16..20].copy_from_slice(&self.mode.to_le_bytes());
-        key[20..28].copy_from_slice(&self.size.to_le_bytes());
-        for (at, (seconds, nanos)) in [(28, self.modified), (44, self.changed)] {
-            key[at..at + 8].copy_from_slice(&seconds.to_le_bytes());
-            key[at + 8..at + 16].copy_from_slice(&nanos.to_le_bytes());
-        }
-        key
-    }
-
-    /// Whether it is a device, such as /dev/null: what a path is called says nothing about that.
-    pub fn is_device(&self) -> bool {
-        let kind = FileType::from_raw_mode(self.mode as rustix::fs::RawMode);
-        matches!(kind, FileType::CharacterDevice | FileType::BlockDevice)
-    }
-
-    /// Of any path, links followed; none when nothing is there.
-    pub fn at(path: &Path) -> Option<Stat> {
-        rustix::fs::stat(path).ok().map(Stat::of)
-    }
-
-    /// Whether a change after this was read would show in it: the last one was long enough before `now`.
-    /// A clock without fractions ticks in seconds, or in two.
-    pub fn is_settled(&self, now: jiff::Timestamp) -> bool {
-        let (seconds, nanos) = self.changed;
-        let tick = if nanos == 0 { 2_000 } else { 100 };
-        let changed = i128::from(seconds) * 1_000 + i128::from(nanos) / 1_000_000;
-        changed + tick < i128::from(now.as_millisecond())
-    }
-}
-
 /// What lies at a path, whole: two equal values hold the same bytes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -153,11 +90,11 @@ impl Root {
     pub fn open(path: &Path) -> Result<Root> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let fd = rustix::fs::open(path, flags, Mode::empty()).at("open", path)?;
-        Ok(Root { fd, path: path.to_path_buf() })
+        Ok(Root { last: Mutex::default(), fd, path: path.to_path_buf() })
     }
 
     pub(super) fn of(fd: OwnedFd, path: PathBuf) -> Root {
-        Root { fd, path }
+        Root { last: Mutex::default(), fd, path }
     }
 
     pub(super) fn fd(&self) -> &OwnedFd {
@@ -174,10 +111,9 @@ impl Root {
         self.path.join(rel.as_path())
     }
 
-    /// What a rename cannot leave: the device and, where the system tells it, the mount.
-    pub(super) fn mount(&self) -> Result<(u64, u64)> {
-        let device = rustix::fs::fstat(&self.fd).at("read", &self.path)?.st_dev;
-        Ok((device, mount_id(&self.fd)))
+    /// What a rename cannot leave.
+    pub(super) fn mount(&self) -> Result<Mount> {
+        mount::of(&self.fd).at("read", &self.path)
     }
 
     /// What lies there, without reading it.
@@ -322,11 +258,34 @@ impl Root {
     }
 
     /// Opens the directory `rel` lies in, creating what is missing (0777 less umask).
-    pub(super) fn parent_dir(&self, rel: &RelPath) -> Result<OwnedFd> {
+    pub(super) fn parent_dir(&self, rel: &RelPath) -> Result<Arc<OwnedFd>> {
+        let Some(parent) = rel.dir() else { return self.shared_fd() };
+        if let Some(dir) = self.known_dir(parent) {
+            return Ok(dir);
+        }
+        let fd = Arc::new(self.open_dir(rel, parent)?);
+        if let (Ok(mut last), Ok(stat)) = (self.last.lock(), rustix::fs::fstat(&fd)) {
+            *last = Some(OpenDir { path: parent.to_path_buf(), fd: fd.clone(), id: dir_id(&stat) });
+        }
+        Ok(fd)
+    }
+
+    /// The same directory once more, for those who keep it.
+    pub(super) fn shared_fd(&self) -> Result<Arc<OwnedFd>> {
+        self.fd.try_clone().at("open", &self.path).map(Arc::new)
+    }
+
+    /// The directory that was opened last, if it is this one and still is at its path.
+    fn known_dir(&self, path: &Path) -> Option<Arc<OwnedFd>> {
+        let last = self.last.lock().ok()?.clone().filter(|last| last.path == path)?;
+        let stat = statat(&self.fd, path, AtFlags::SYMLINK_NOFOLLOW).ok()?;
+        (dir_id(&stat) == last.id).then_some(last.fd)
+    }
+
+    fn open_dir(&self, rel: &RelPath, parent: &Path) -> Result<OwnedFd> {
         let mut current = self.fd.try_clone().at("open", &self.path)?;
         let mut so_far = PathBuf::new();
-        let Some(parent) = rel.parent() else { return Ok(current) };
-        for component in parent.components() {
+        for component in parent {
             so_far.push(component);
             let at = RelPath::parse_os(so_far.as_os_str()).map_err(|e| Failure::failed(e.0))?;
             match mkdirat(&current, component, Mode::from_raw_mode(0o777)) {
@@ -362,19 +321,6 @@ impl Root {
     }
 }
 
-/// Two bind mounts of one file system have the same device, and no rename between them.
-#[cfg(target_os = "linux")]
-fn mount_id(fd: &OwnedFd) -> u64 {
-    let fdinfo = format!("/proc/self/fdinfo/{}", std::os::fd::AsRawFd::as_raw_fd(fd));
-    let text = std::fs::read_to_string(fdinfo).unwrap_or_default();
-    text.lines().find_map(|l| l.strip_prefix("mnt_id:")?.trim().parse().ok()).unwrap_or(0)
-}
-
-#[cfg(not(target_os = "linux"))]
-fn mount_id(_fd: &OwnedFd) -> u64 {
-    0
-}
-
 pub(super) fn blocked(path: &Path, at: &RelPath) -> Failure {
     Failure::failed(format!("cannot reach {}: {at} is a link or no directory", path.display()))
 }
@@ -398,7 +344,7 @@ fn link_at(dir: &OwnedFd, name: &OsStr) -> io::Result<PathBuf> {
     Ok(PathBuf::from(std::ffi::OsString::from_vec(target.into_bytes())))
 }
 
-fn open_file(dir: &OwnedFd, name: &OsStr) -> rustix::io::Result<File> {
+pub(super) fn open_file(dir: &OwnedFd, name: &OsStr) -> rustix::io::Result<File> {
     let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
     openat(dir, name, flags, Mode::empty()).map(File::from)
 }
@@ -433,6 +379,12 @@ fn tree(path: &Path) -> Result<Digest> {
         listing.push(format!("{name:?} {what}"));
     }
     Ok(Digest::of(listing.join("\n").as_bytes()))
+}
+
+/// What tells two directories apart.
+#[expect(clippy::unnecessary_cast, reason = "the fields' types differ between systems")]
+fn dir_id(stat: &rustix::fs::Stat) -> (u64, u64) {
+    (stat.st_dev as u64, stat.st_ino as u64)
 }
 
 pub(super) fn sync_dir(dir: impl AsFd) -> io::Result<()> {

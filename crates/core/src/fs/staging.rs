@@ -6,17 +6,19 @@ use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::fs::File;
 use std::io::{self, Write};
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
-use rustix::fs::{CWD, RenameFlags, renameat_with};
+use rustix::fs::{Mode, OFlags, RenameFlags, fchmod, openat, renameat, renameat_with, symlinkat};
 use rustix::io::Errno;
 use walkdir::WalkDir;
 
 use super::displaced::{self, DisplacedFile, Writers};
-use super::root::{content_at, sync_dir};
+use super::mount;
+use super::root::{content_at, open_file, sync_dir};
 use super::{Content, Root, unique_name};
 use crate::error::{At, Failure, Result};
 use crate::hash::Digest;
@@ -34,7 +36,7 @@ const LEFT_BEHIND: Duration = Duration::from_secs(3600);
 #[derive(Debug)]
 pub struct Staging {
     /// The directory for temporary files, if it is on the target's device.
-    private: Option<PathBuf>,
+    private: Option<(PathBuf, Arc<OwnedFd>)>,
     /// Whether other processes write into this directory at the same time.
     is_shared: bool,
     /// Whether placed files must survive a loss of power.
@@ -44,8 +46,13 @@ pub struct Staging {
 /// A file, link or directory that is whole and waits to be moved into place.
 #[derive(Debug)]
 pub struct Staged {
-    path: PathBuf,
+    /// The directory that it is in, and its name there. Paths are long, and the system walks them each time.
+    dir: Arc<OwnedFd>,
+    dir_path: PathBuf,
+    name: OsString,
     is_durable: bool,
+    /// What was written, if that is a file of ours.
+    ours: Option<Content>,
     /// Whether what has the temporary name is not ours to remove, or nothing has it any more.
     stays: bool,
 }
@@ -67,8 +74,19 @@ impl Staging {
     fn new(private: &Path, root: &Root, is_shared: bool) -> Result<Staging> {
         super::create_private_dir(private)?;
         sweep(private, is_shared)?;
-        let same = Root::open(private)?.mount()? == root.mount()?;
-        Ok(Staging { private: same.then(|| private.to_path_buf()), is_shared, is_durable: true })
+        Staging::beside_or_in(private, root, is_shared)
+    }
+
+    fn beside_or_in(private: &Path, root: &Root, is_shared: bool) -> Result<Staging> {
+        let dir = Root::open(private)?;
+        let is_same = dir.mount()? == root.mount()?;
+        let private = is_same.then(|| Ok((private.to_path_buf(), dir.shared_fd()?))).transpose()?;
+        Ok(Staging { private, is_shared, is_durable: true })
+    }
+
+    /// The same for a private directory that is there and that the caller has found empty.
+    pub fn open_empty(private: &Path, root: &Root) -> Result<Staging> {
+        Staging::beside_or_in(private, root, false)
     }
 
     /// The same staging area for targets that the next run can create again: nothing is synced to the disk.
@@ -95,14 +113,15 @@ impl Staging {
     /// [`RESERVED`] must be excluded before anything is staged.
     pub fn is_beside(private: &Path, root: &Root) -> Result<bool> {
         let living = private.ancestors().find(|dir| dir.is_dir()).unwrap_or(Path::new("/"));
-        Ok(Root::open(living)?.mount()? != root.mount()?)
+        Ok(mount::at(living).at("read", living)? != root.mount()?)
     }
 
     /// Writes a file (mode exactly `mode`, or 0644 less umask) and syncs it.
     pub fn file(&self, root: &Root, target: &RelPath, bytes: &[u8], mode: Option<u32>) -> Result<Staged> {
-        let staged = self.name(root, target)?;
+        let mut staged = self.name(root, target)?;
+        staged.ours = Some(Content::File(Digest::of(bytes)));
         let write = || -> io::Result<()> {
-            let mut file = create(&staged.path, mode)?;
+            let mut file = staged.create(mode)?;
             file.write_all(bytes)?;
             if self.is_durable { file.sync_all() } else { Ok(()) }
         };
@@ -113,7 +132,7 @@ impl Staging {
     /// Makes a link.
     pub fn link(&self, root: &Root, target: &RelPath, points_to: &Path) -> Result<Staged> {
         let staged = self.name(root, target)?;
-        std::os::unix::fs::symlink(points_to, &staged.path).at("create", &root.join(target))?;
+        symlinkat(points_to, &staged.dir, &staged.name).at("create", &root.join(target))?;
         Ok(staged)
     }
 
@@ -126,22 +145,22 @@ impl Staging {
         for entry in walk {
             let entry = entry.map_err(|e| Failure::failed(format!("cannot read {}", from.display())).because(e))?;
             let below = entry.path().strip_prefix(from).unwrap_or(Path::new(""));
-            let to = if below.as_os_str().is_empty() { staged.path.clone() } else { staged.path.join(below) };
+            let to = if below.as_os_str().is_empty() { staged.path() } else { staged.path().join(below) };
             copy_one(entry.path(), &to, entry.depth() > 0).at("copy", entry.path())?;
         }
         Ok(staged)
     }
 
     fn name(&self, root: &Root, target: &RelPath) -> Result<Staged> {
-        let dir = match &self.private {
-            Some(dir) => dir.clone(),
+        let (dir_path, dir) = match &self.private {
+            Some((path, dir)) => (path.clone(), dir.clone()),
             None => {
-                root.parent_dir(target)?;
+                let dir = root.parent_dir(target)?;
                 let path = root.join(target);
-                path.parent().unwrap_or(root.path()).to_path_buf()
+                (path.parent().unwrap_or(root.path()).to_path_buf(), dir)
             }
         };
-        Ok(Staged { path: dir.join(unique_name()), is_durable: self.is_durable, stays: false })
+        Ok(Staged { dir, dir_path, name: unique_name().into(), is_durable: self.is_durable, ours: None, stays: false })
     }
 }
 
@@ -174,11 +193,25 @@ fn copy_one(from: &Path, to: &Path, is_inside: bool) -> io::Result<()> {
 }
 
 impl Staged {
+    fn path(&self) -> PathBuf {
+        self.dir_path.join(&self.name)
+    }
+
+    fn create(&self, mode: Option<u32>) -> io::Result<File> {
+        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
+        let raw = |mode: u32| Mode::from_raw_mode(mode as rustix::fs::RawMode);
+        let file = File::from(openat(&self.dir, &self.name, flags, raw(mode.unwrap_or(0o644)))?);
+        if let Some(mode) = mode {
+            fchmod(&file, raw(mode))?;
+        }
+        Ok(file)
+    }
+
     /// Moves the staged file to a path where nothing exists. Returns `false`, and does nothing, if something exists
     /// there.
     pub fn place(mut self, root: &Root, target: &RelPath) -> Result<bool> {
         let dir = root.parent_dir(target)?;
-        match super::rename_new_at(&self.path, &dir, target.name()) {
+        match super::rename_new_at(&self.dir, &self.name, &dir, target.name()) {
             Ok(()) => {
                 self.stays = true;
                 self.sync(dir, &root.join(target))
@@ -191,48 +224,45 @@ impl Staged {
     /// Compare-and-swap: replaces the target only if its content is exactly `expected`. Otherwise returns `false` and
     /// changes nothing.
     pub fn swap(mut self, root: &Root, target: &RelPath, expected: &Content) -> Result<bool> {
-        self.exchange(root, target, expected)
+        self.exchange(root, target, expected, false)
     }
 
     /// The same for a file that some program may hold open. What is displaced stays as a [`DisplacedFile`] for as long
     /// as a program can write to it, and if one has.
     pub fn swap_open(mut self, root: &Root, target: &RelPath, expected: &Digest) -> Result<bool> {
-        let named = self.path.with_file_name(DisplacedFile::name(target, expected));
-        std::fs::rename(&self.path, &named).at("rename", &self.path)?;
-        self.path = named;
-        let expected = Content::File(*expected);
-        let is_swapped = self.exchange(root, target, &expected)?;
-        if is_swapped && let Ok(displaced) = File::open(&self.path) {
-            // Compared once more after nobody can write to it any more.
-            let is_free = displaced::writers(&displaced) == Writers::None;
-            self.stays = !is_free || self.content().ok().flatten().as_ref() != Some(&expected);
-        }
-        Ok(is_swapped)
+        let named = OsString::from(DisplacedFile::name(target, expected));
+        renameat(&self.dir, &self.name, &self.dir, &named).at("rename", &self.path())?;
+        self.name = named;
+        self.exchange(root, target, &Content::File(*expected), true)
     }
 
     /// Exchanges the staged file and the target if the target's content is exactly `expected`. What was displaced then
     /// has the temporary name.
-    fn exchange(&mut self, root: &Root, target: &RelPath, expected: &Content) -> Result<bool> {
+    fn exchange(&mut self, root: &Root, target: &RelPath, expected: &Content, keeps_open: bool) -> Result<bool> {
         let dir = root.parent_dir(target)?;
         let path = root.join(target);
         if content_at(&dir, target.name(), &path)?.as_ref() != Some(expected) {
             return Ok(false);
         }
-        let ours = self.content()?;
-        match renameat_with(CWD, &self.path, &dir, target.name(), RenameFlags::EXCHANGE) {
+        let ours = if self.ours.is_some() { self.ours.clone() } else { self.content()? };
+        match renameat_with(&self.dir, &self.name, &dir, target.name(), RenameFlags::EXCHANGE) {
             Ok(()) => {}
             Err(Errno::NOENT) => return Ok(false),
             // This file system cannot exchange two files, so the comparison above is the only check.
             Err(Errno::INVAL | Errno::NOSYS) => {
-                rustix::fs::renameat(CWD, &self.path, &dir, target.name()).at("replace", &path)?;
-                return self.sync(dir, &path);
+                renameat(&self.dir, &self.name, &dir, target.name()).at("replace", &path)?;
+                return self.sync(&dir, &path);
             }
             Err(e) => return Err(e).at("replace", &path),
         }
+        // Nobody can open it under its new name. So when nobody has it open for writing, its content is the last.
+        let is_open =
+            keeps_open && open_file(&self.dir, &self.name).is_ok_and(|it| displaced::writers(&it) != Writers::None);
         if self.content().is_ok_and(|now| now.as_ref() == Some(expected)) {
-            return self.sync(dir, &path);
+            self.stays = is_open;
+            return self.sync(&dir, &path);
         }
-        match renameat_with(CWD, &self.path, &dir, target.name(), RenameFlags::EXCHANGE) {
+        match renameat_with(&self.dir, &self.name, &dir, target.name(), RenameFlags::EXCHANGE) {
             // Somebody wrote to the target once more in between, so the second exchange brought out their text and not
             // ours.
             Ok(()) if !self.content().is_ok_and(|now| now == ours) => Err(self.keep(Errno::BUSY, &path)),
@@ -242,7 +272,7 @@ impl Staged {
     }
 
     /// Syncs the directory of a file that was moved into place, if the file must survive a loss of power.
-    fn sync(&self, dir: OwnedFd, path: &Path) -> Result<bool> {
+    fn sync(&self, dir: impl AsFd, path: &Path) -> Result<bool> {
         if self.is_durable {
             sync_dir(dir).at("sync the directory of", path)?;
         }
@@ -252,8 +282,8 @@ impl Staged {
     /// The temporary file is now somebody else's content that could not be put back. This renames it so that no sweep
     /// deletes it; the error says where it is.
     fn keep(&mut self, why: Errno, target: &Path) -> Failure {
-        let kept = self.path.with_file_name(super::unique_name().replacen(RESERVED, "displaced-", 1));
-        let place = if std::fs::rename(&self.path, &kept).is_ok() { kept } else { self.path.clone() };
+        let kept = self.dir_path.join(super::unique_name().replacen(RESERVED, "displaced-", 1));
+        let place = if std::fs::rename(self.path(), &kept).is_ok() { kept } else { self.path() };
         self.stays = true;
         Failure::failed(format!("cannot put {} back; it was kept as {}", target.display(), place.display()))
             .because(io::Error::from(why))
@@ -261,17 +291,14 @@ impl Staged {
     }
 
     fn content(&self) -> Result<Option<Content>> {
-        let parent = self.path.parent().unwrap_or(Path::new("/"));
-        let dir: OwnedFd = File::open(parent).at("open", parent)?.into();
-        let name = self.path.file_name().map(OsString::from).unwrap_or_default();
-        content_at(&dir, &name, &self.path)
+        content_at(&self.dir, &self.name, &self.path())
     }
 }
 
 impl Drop for Staged {
     fn drop(&mut self) {
         if !self.stays {
-            super::discard(&self.path);
+            super::discard(&self.path());
         }
     }
 }
@@ -286,9 +313,9 @@ impl Staging {
             return Ok(false);
         }
         let mut aside = self.name(root, target)?;
-        rustix::fs::renameat(&dir, target.name(), CWD, &aside.path).at("remove", &path)?;
+        renameat(&dir, target.name(), &aside.dir, &aside.name).at("remove", &path)?;
         if !aside.content().is_ok_and(|now| now.as_ref() == Some(expected)) {
-            return match super::rename_new_at(&aside.path, &dir, target.name()) {
+            return match super::rename_new_at(&aside.dir, &aside.name, &dir, target.name()) {
                 Ok(()) => Ok(false),
                 Err(e) => Err(aside.keep(e, &path)),
             };

@@ -404,7 +404,7 @@ impl Repo {
     }
 
     /// Rewrites `info/exclude` with `edit`, under the lock that all tools use for it. `edit` gets the contents that its
-    /// result replaces. A file that this made goes with its last line.
+    /// result replaces. A file that this made goes with its last line, and one that it ended ends as before.
     pub fn rewrite_exclude(&self, edit: impl FnOnce(&[u8]) -> Result<Vec<u8>>) -> Result<()> {
         let _lock = Lock::take(&self.common_dir.join("shopfloor/exclude.lock"))?;
         let before = self.read_exclude()?;
@@ -413,7 +413,7 @@ impl Repo {
             return Ok(());
         }
         let path = self.common_dir.join("info/exclude");
-        let made = self.common_dir.join("shopfloor/exclude.made");
+        let (made, cut) = ["made", "cut"].map(|name| self.common_dir.join(format!("shopfloor/exclude.{name}"))).into();
         if after.is_empty() && made.exists() {
             fs::remove(&path)?;
             return fs::remove(&made);
@@ -422,6 +422,15 @@ impl Repo {
             fs::replace(&made, b"", Some(fs::PRIVATE))?;
         }
         fs::create_dir(&self.common_dir.join("info"))?;
+        // What somebody wrote without a line end at the end gets one from our lines, and loses it with them.
+        if !before.is_empty() && !before.ends_with(b"\n") {
+            fs::replace(&cut, &before, Some(fs::PRIVATE))?;
+        } else if let Some(own) = fs::read_no_follow(&cut)?
+            && after.strip_suffix(b"\n") == Some(&own[..])
+        {
+            fs::replace(&path, &own, None)?;
+            return fs::remove(&cut);
+        }
         fs::replace(&path, &after, None)
     }
 

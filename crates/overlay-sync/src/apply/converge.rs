@@ -378,6 +378,12 @@ impl<'a> SyncRun<'a> {
 }
 
 impl SyncOutcome {
+    /// Whether nothing was done, and there is nothing to say.
+    pub fn is_silent(&self) -> bool {
+        let said = [&self.open, &self.warnings, &self.notes, &self.details];
+        self.events.is_empty() && self.conflicts == 0 && said.iter().all(|lines| lines.is_empty())
+    }
+
     fn report_barred(&mut self, name: &str, files: &[PlannedFile]) {
         for (seen, bar) in files.iter().filter_map(|file| Some((&file.seen, file.seen.barred.as_ref()?))) {
             let path = &seen.path;

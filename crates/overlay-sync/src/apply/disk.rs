@@ -15,13 +15,14 @@ use shopfloor_core::lock::Lock;
 use shopfloor_core::path::RelPath;
 use shopfloor_core::proc;
 
-use super::bars::{GitAnswer, ask_git, first_answer, git_prints, points_to};
+use super::bars::{GitAnswer, ask_git, first_answers, git_prints, read_at};
 use super::late;
 use super::merge_command::{self, CommandAnswer};
 use crate::conflict::ConflictRecord;
-use crate::declared::Declared;
+use crate::declared::{Declared, DeclaredFiles};
 use crate::facts::overlay::Overlay;
-use crate::ground::{Bar, Ground, LateText, Lookup, ReadFile, Side};
+use crate::facts::rest::Looked;
+use crate::ground::{Bar, Ground, LateText, Lookup, Side};
 use crate::manifest::Workspace;
 use crate::merge::MergeInput;
 use crate::quiet::{self, QuietCache};
@@ -46,6 +47,10 @@ pub struct Disk<'a> {
     stats: RefCell<HashMap<(Digest, RelPath), u64>>,
     /// The same for the files of workspaces, until they are looked at.
     first_look: RefCell<HashMap<Digest, Vec<Option<Stat>>>>,
+    /// What a look before this run found in workspaces whose files were these.
+    looked: Option<Looked>,
+    /// The workspaces whose directories for temporary files are empty.
+    empty: RefCell<HashSet<Digest>>,
     /// What git answered about new workspaces.
     first_answers: RefCell<HashMap<Digest, GitAnswer>>,
     kept: RefCell<HashSet<Digest>>,
@@ -83,6 +88,8 @@ impl<'a> Disk<'a> {
             overlay_stats: RefCell::default(),
             stats: RefCell::default(),
             first_look: RefCell::default(),
+            looked: None,
+            empty: RefCell::default(),
             first_answers: RefCell::default(),
             kept: RefCell::default(),
             announced: RefCell::default(),
@@ -100,6 +107,11 @@ impl<'a> Disk<'a> {
     /// The same run as the last one that looks at its workspaces.
     pub fn last(self) -> Disk<'a> {
         Disk { is_last: true, ..self }
+    }
+
+    /// The same run, which need not look again at what was looked at just now.
+    pub fn knowing(self, looked: Option<Looked>) -> Disk<'a> {
+        Disk { looked, ..self }
     }
 
     /// The files of a workspace that were replaced while a program may have held them open.
@@ -129,13 +141,15 @@ impl<'a> Disk<'a> {
         if let Some(staging) = here.staging.get() {
             return Ok(staging);
         }
-        let staging = Staging::open(&workspace.staging(), &here.root)?.reproducible();
+        let is_empty = self.empty.borrow().contains(&workspace.id);
+        let open = if is_empty { Staging::open_empty } else { Staging::open };
+        let staging = open(&workspace.staging(), &here.root)?.reproducible();
         if staging.lies_beside() {
             let repo = Repo { common_dir: workspace.common_dir(), ..self.overlay.repo.clone() };
             repo.exclude_reserved()?;
             let beside: BTreeSet<&Path> =
                 workspace.files.keys().map(|path| path.dir().unwrap_or(Path::new(""))).collect();
-            beside.iter().try_for_each(|dir| self.rescue(&here.root.path().join(dir)))?;
+            beside.iter().try_for_each(|dir| self.rescue(&here.root.path().join(dir)).map(drop))?;
             staging.sweep_beside(&here.root, workspace.files.keys())?;
         }
         Ok(here.staging.get_or_init(|| staging))
@@ -149,24 +163,9 @@ impl<'a> Disk<'a> {
         Ok(self.staging.get_or_init(|| staging))
     }
 
-    fn read_at(&self, root: &Root, path: &RelPath) -> Result<Lookup> {
-        use shopfloor_core::fs::Found as Is;
-        let looked = match root.look(path) {
-            Ok(looked) => looked,
-            Err(failure) => return Ok(Err(Bar::Unreadable(failure.to_string()))),
-        };
-        Ok(match looked {
-            Is::Missing => Ok(None),
-            // It may be gone again, or have changed its type.
-            Is::File(_) => match root.read_whole(path) {
-                Ok(read) => Ok(read.map(|(bytes, mode)| ReadFile::new(bytes, mode))),
-                Err(failure) => Err(Bar::Unreadable(failure.to_string())),
-            },
-            Is::Link(target) if points_to(root.path(), path, &target, &self.overlay.dir) => Err(Bar::Alias),
-            Is::Link(_) => Err(Bar::Strange("it is a link, which is not followed".into())),
-            Is::Blocked(at) => Err(Bar::Strange(format!("{at} is a link or not a directory"))),
-            Is::Dir | Is::Special => Err(Bar::Strange("it is not a regular file".into())),
-        })
+    /// The declared files of a workspace, and those that are too large to be taken.
+    pub fn declared_files(&self, workspace: &Workspace) -> Result<DeclaredFiles> {
+        self.declarations()?.files(&self.overlay.git, &workspace.root, &self.overlay.dir)
     }
 
     fn declarations(&self) -> Result<&Declared> {
@@ -178,8 +177,8 @@ impl<'a> Disk<'a> {
     }
 
     /// Removes what a killed run left in a directory, and keeps its content: that may be what somebody wrote just when
-    /// the file was exchanged.
-    fn rescue(&self, dir: &Path) -> Result<()> {
+    /// the file was exchanged. Returns whether the directory was empty.
+    fn rescue(&self, dir: &Path) -> Result<bool> {
         let names = fs::list(dir)?;
         let is_left = |name: &&OsString| name.to_string_lossy().starts_with(fs::RESERVED) && !fs::is_displaced(name);
         for name in names.iter().filter(is_left) {
@@ -187,7 +186,10 @@ impl<'a> Disk<'a> {
                 self.keep(&bytes)?;
             }
         }
-        if names.is_empty() { Ok(()) } else { fs::sweep_temporaries(dir) }
+        if !names.is_empty() {
+            fs::sweep_temporaries(dir)?;
+        }
+        Ok(names.is_empty())
     }
 
     /// git's file of patterns for all worktrees; asked for once.
@@ -197,12 +199,6 @@ impl<'a> Disk<'a> {
             self.excludes.get_or_init(|| file);
         }
         Ok(self.excludes.get().and_then(Option::as_deref))
-    }
-
-    /// Remembers that git neither shows nor tracks these files.
-    fn is_open(&self, workspace: &Digest, prints: &BTreeMap<RelPath, u64>) {
-        let mut quiet = self.quiet.borrow_mut();
-        prints.iter().for_each(|(path, print)| quiet.set_git(workspace, path, *print));
     }
 }
 
@@ -229,11 +225,20 @@ impl Ground for Disk<'_> {
     }
 
     fn sweep(&self, workspace: &Workspace) -> Result<()> {
-        self.rescue(&workspace.staging())
+        let staging = workspace.staging();
+        if self.rescue(&staging)? && staging.is_dir() {
+            self.empty.borrow_mut().insert(workspace.id);
+        }
+        Ok(())
     }
 
     fn late(&self, workspace: &Workspace) -> Result<Vec<LateText>> {
         let mut all = Vec::new();
+        let here = self.here(workspace)?;
+        let is_empty = self.empty.borrow().contains(&workspace.id);
+        if is_empty && !Staging::is_beside(&workspace.staging(), &here.root)? {
+            return Ok(all);
+        }
         for displaced in self.displaced(workspace)? {
             let is_released = displaced.is_released(self.env.now);
             let (true, Some(bytes)) = (is_released || self.is_last, displaced.read()?) else { continue };
@@ -248,7 +253,7 @@ impl Ground for Disk<'_> {
     }
 
     fn declared(&self, workspace: &Workspace) -> Result<BTreeSet<RelPath>> {
-        self.declarations()?.files(&self.overlay.git, &workspace.root, &self.overlay.dir)
+        Ok(self.declared_files(workspace)?.files)
     }
 
     fn barred(&self, workspace: &Workspace, paths: &BTreeSet<RelPath>) -> Result<BTreeMap<RelPath, Bar>> {
@@ -258,11 +263,11 @@ impl Ground for Disk<'_> {
         if let Some(answer) = self.first_answers.borrow_mut().remove(&workspace.id)
             && paths.is_subset(&answer.asked)
         {
-            self.is_open(&workspace.id, &answer.open);
+            self.quiet.borrow_mut().set_git(&workspace.id, &answer.open);
             return Ok(answer.barred.into_iter().filter(|(path, _)| paths.contains(path)).collect());
         }
         let excludes = self.excludes()?;
-        let prints = git_prints(self.env, excludes, workspace, paths);
+        let prints = git_prints(self.env, self.overlay, excludes, workspace, paths);
         let asked: BTreeSet<RelPath> = {
             let quiet = self.quiet.borrow();
             let known = quiet.files(&workspace.id);
@@ -275,7 +280,7 @@ impl Ground for Disk<'_> {
             return Ok(BTreeMap::new());
         }
         let answer = ask_git(self.env, self.overlay, excludes, workspace, asked)?;
-        self.is_open(&workspace.id, &answer.open);
+        self.quiet.borrow_mut().set_git(&workspace.id, &answer.open);
         Ok(answer.barred)
     }
 
@@ -283,14 +288,18 @@ impl Ground for Disk<'_> {
         let (overlay, quiet) = (&*self.overlay_stats.borrow(), self.quiet.borrow());
         let known: HashMap<Digest, Option<u64>> = workspaces.iter().map(|w| (w.id, quiet.whole(&w.id))).collect();
         let is_declared = self.declarations().map_or(true, |declared| !declared.is_empty());
-        let settings = self.settings;
+        let (settings, looked) = (self.settings, self.looked.as_ref());
         let look = |workspace: &Workspace| {
+            let seen = looked.and_then(|looked| looked.stats_of(workspace));
             let root = Root::open(&workspace.root)?;
-            let stats = root.stats(workspace.files.keys())?;
+            let stats = match &seen {
+                Some(stats) => stats.clone(),
+                None => root.stats(workspace.files.keys())?,
+            };
             let prints: Vec<u64> = quiet::prints(workspace, &stats, overlay, settings).flatten().collect();
             let is_whole = prints.len() == workspace.files.len() && prints.len() == overlay.len();
             let waits = !workspace.held.is_empty() || !workspace.deleted.is_empty() || is_declared;
-            let is_late = !late::displaced(workspace, &root)?.is_empty();
+            let is_late = seen.is_none() && !late::displaced(workspace, &root)?.is_empty();
             let print = quiet::whole(&prints);
             let is_known = known.get(&workspace.id).is_some_and(|known| *known == Some(print));
             // The files are the very same, so the workspace is too.
@@ -305,17 +314,17 @@ impl Ground for Disk<'_> {
         let files: BTreeSet<RelPath> =
             overlay.iter().filter(|(_, stat)| stat.is_some()).map(|(p, _)| p.clone()).collect();
         let excludes = if new.is_empty() { None } else { self.excludes().ok().flatten() };
-        let (env, overlay) = (self.env, self.overlay);
-        let answers = proc::map_parallel(&new, |workspace| {
-            Some((workspace.id, first_answer(env, overlay, excludes, workspace, &files)?))
-        });
-        *self.first_answers.borrow_mut() = answers.into_iter().flatten().collect();
+        if !new.is_empty() {
+            let answers = first_answers(self.env, self.overlay, excludes, &new, &files);
+            *self.first_answers.borrow_mut() = answers;
+        }
         *self.first_look.borrow_mut() = looked.into_iter().map(|(id, stats, _)| (id, stats)).collect();
         quiet
     }
 
     fn quiet<'w>(&self, workspace: &'w Workspace) -> Result<HashSet<&'w RelPath>> {
-        let first_look = self.first_look.borrow_mut().remove(&workspace.id);
+        // Good until something is written there.
+        let first_look = self.first_look.borrow().get(&workspace.id).cloned();
         let stats = match first_look.filter(|stats| stats.len() == workspace.files.len()) {
             Some(stats) => stats,
             None => self.here(workspace)?.root.stats(workspace.files.keys())?,
@@ -360,12 +369,12 @@ impl Ground for Disk<'_> {
 
     fn read(&self, side: Side<'_>, path: &RelPath) -> Result<Lookup> {
         match side {
-            Side::Here(workspace) => self.read_at(&self.here(workspace)?.root, path),
+            Side::Here(workspace) => read_at(&self.here(workspace)?.root, path, &self.overlay.dir),
             Side::Overlay => {
                 if let Some(found) = self.files.borrow().get(path) {
                     return Ok(found.clone());
                 }
-                let found = self.read_at(&self.root, path)?;
+                let found = read_at(&self.root, path, &self.overlay.dir)?;
                 self.files.borrow_mut().insert(path.clone(), found.clone());
                 Ok(found)
             }
@@ -484,6 +493,7 @@ impl Ground for Disk<'_> {
         self.files.borrow_mut().clear();
         self.announced.borrow_mut().clear();
         self.stats.borrow_mut().clear();
+        self.first_look.borrow_mut().clear();
         answer
     }
 }

@@ -442,9 +442,7 @@ impl StateMachineTest for Floor {
                 }
             }
             MachineStep::Hold(is_hold) => floor.is_hold = is_hold,
-            MachineStep::Program(program) => {
-                floor.state.program = program;
-            }
+            MachineStep::Program(program) => floor.state.program = program,
         }
         floor
     }

@@ -58,7 +58,10 @@ pub fn run(ui: &Ui, env: &Env, flags: &OverlayFlags, args: &Args) -> Result<Exit
         workspaces.iter().filter(is_new).for_each(|workspace| tell(ui, workspace, "would attach"));
         return Ok(exit);
     }
-    let Attached { outcome, workspaces, new } = attach(env, &overlay, worktrees)?;
+    let Attached { outcome, workspaces, new } = {
+        let _spinner = ui.spinner(&format!("attaching {} workspaces", worktrees.len()));
+        attach(env, &overlay, worktrees)?
+    };
     narrate(ui, &outcome);
     for workspace in &workspaces {
         match ui.is_json() || new.contains(&workspace.id) {

@@ -27,5 +27,6 @@ fn created(ui: &Ui, env: &Env, flags: &OverlayFlags, git: Git) -> Result<Option<
         return Ok(None);
     }
     let outcome = attach_here(env, &overlay)?;
+    outcome.warnings.iter().for_each(|warning| ui.warn(warning));
     Ok((!outcome.open.is_empty()).then(|| Failure::failed("not everything is in step").details(outcome.open)))
 }

@@ -51,7 +51,7 @@ pub fn run(ui: &Ui, env: &Env, flags: &OverlayFlags, args: &Args) -> Result<Exit
     if !overlay.is_unmade() {
         overlay.require()?;
     }
-    let mut log = LogReader { seq: 0, read: 0 };
+    let mut log = LogReader { seq: 0 };
     let mut records = log.more(&overlay, since.unwrap_or(Since::All))?;
     if !args.follow {
         records.iter().for_each(|(seq, record)| print(ui, *seq, record));
@@ -88,20 +88,17 @@ pub fn run(ui: &Ui, env: &Env, flags: &OverlayFlags, args: &Args) -> Result<Exit
 struct LogReader {
     /// The number of the last line. Lines are numbered from 1.
     seq: u64,
-    read: usize,
 }
 
 impl LogReader {
     /// The records since the last call, with their numbers.
     fn more(&mut self, overlay: &Overlay, since: Since) -> Result<Vec<(u64, LogRecord)>> {
-        let (events, to) = overlay.store.events(self.read)?;
-        self.read = to;
-        let mut records = Vec::new();
-        for event in events {
-            self.seq += 1;
-            records.extend(event.filter(|event| since.takes(self.seq, &event.time)).map(|event| (self.seq, event)));
-        }
-        Ok(records)
+        let events = overlay.store.events(self.seq)?;
+        self.seq = events.last().map_or(self.seq, |(seq, _)| *seq);
+        let taken = |(seq, event): (u64, Option<LogRecord>)| {
+            event.filter(|event| since.takes(seq, &event.time)).map(|event| (seq, event))
+        };
+        Ok(events.into_iter().filter_map(taken).collect())
     }
 }
 

@@ -144,7 +144,7 @@ fn paths_of(overlay: &Overlay, id: &str, digest: &Digest) -> Result<BTreeSet<Rel
     let conflicts = overlay.store.conflicts()?.into_iter();
     let conflicts = conflicts.filter(|c| c.id.starts_with(id) || c.refers_to(digest));
     let mut paths: BTreeSet<RelPath> = conflicts.map(|conflict| conflict.path).collect();
-    let records = overlay.store.events(0)?.0.into_iter().flatten();
+    let records = overlay.store.events(0)?.into_iter().filter_map(|(_, record)| record);
     let records = records.filter(|record| [record.from, record.to].contains(&Some(*digest)));
     paths.extend(records.map(|record| record.path));
     Ok(paths)

@@ -1,12 +1,13 @@
 //! `status`: the state of every file in every workspace. Hashes and reasons, never contents.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use serde::{Serialize, Serializer};
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Result};
 use shopfloor_core::fs::{DisplacedFile, Writers};
 use shopfloor_core::hash::Digest;
+use shopfloor_core::path::RelPath;
 use shopfloor_core::text::printable;
 use shopfloor_core::ui::Ui;
 
@@ -20,6 +21,10 @@ use crate::ground::{Bar, Ground, ReadFile};
 use crate::manifest::{Workspace, WorkspaceKeys};
 use crate::plan::Step;
 use crate::rule::SyncRule;
+
+/// Where Claude Code keeps a person's permissions for a project. From 2.1.330 on, what is granted in a linked worktree
+/// goes into the file of the main checkout.
+const CLAUDE: &str = ".claude/settings.local.json";
 
 /// Show the state of every file in every workspace: hashes and reasons, never contents
 #[derive(clap::Args, Debug)]
@@ -45,7 +50,7 @@ pub struct StatusAnswer<'a> {
 impl StatusAnswer<'_> {
     /// Whether the file is the same here and in the overlay. That its directory is polled changes nothing.
     pub fn is_in_step(&self) -> bool {
-        matches!(self.state, FileState::Clean | FileState::Degraded)
+        matches!(self.state, FileState::Clean | FileState::Degraded | FileState::TooLarge)
     }
 }
 
@@ -59,6 +64,7 @@ enum FileState {
     Missing,
     NotIgnored,
     Pulled,
+    TooLarge,
     Tracked,
     Unreachable,
 }
@@ -73,6 +79,7 @@ impl FileState {
             FileState::Missing => "missing",
             FileState::NotIgnored => "not_ignored",
             FileState::Pulled => "pulled",
+            FileState::TooLarge => "too_large",
             FileState::Tracked => "tracked",
             FileState::Unreachable => "unreachable",
         }
@@ -119,6 +126,13 @@ pub fn look(
     if managed.is_empty() && workspaces.iter().any(|workspace| !workspace.files.is_empty()) {
         return Err(overlay.gone("was emptied"));
     }
+    let main = &overlay.repo.home.checkout;
+    if managed.keys().any(|path| path.as_path() == Path::new(CLAUDE)) && workspaces.iter().all(|w| w.root != *main) {
+        ui.note(format!(
+            "{} is not attached; Claude Code writes what is allowed for ever in a worktree into its {CLAUDE}",
+            main.display()
+        ));
+    }
     for workspace in workspaces.into_iter().filter(|workspace| !workspace.is_gone()) {
         if !workspace.is_present()? {
             tell_unreachable(&workspace, tell);
@@ -127,6 +141,9 @@ pub fn look(
         let late = disk.displaced(&workspace)?;
         for file in survey(&disk, &overlay.settings, &context, &managed, &workspace, LookScope::All)? {
             tell(&answer(&workspace, &file, &polled, &late));
+        }
+        for path in disk.declared_files(&workspace)?.large.iter().filter(|path| !managed.contains_key(*path)) {
+            tell(&too_large(&workspace, path, overlay.settings.paths_max));
         }
     }
     Ok(())
@@ -144,6 +161,20 @@ fn tell_unreachable(workspace: &Workspace, tell: &mut dyn FnMut(&StatusAnswer<'_
             size: None,
             why: "the workspace is not there".into(),
         });
+    }
+}
+
+/// A declared file that does not enter the overlay.
+fn too_large<'a>(workspace: &'a Workspace, path: &RelPath, max: u64) -> StatusAnswer<'a> {
+    StatusAnswer {
+        workspace: WorkspaceKeys::of(workspace.root.to_string_lossy()),
+        path: path.to_string(),
+        state: FileState::TooLarge,
+        base: None,
+        overlay: None,
+        here: None,
+        size: None,
+        why: format!("it has more than {max} bytes (`paths_max_bytes`); `overlay-sync add` takes it all the same"),
     }
 }
 

@@ -78,7 +78,7 @@ pub fn run(ui: &Ui, env: &Env, flags: &OverlayFlags, args: &Args) -> Result<Exit
 
 /// The change that an id names, or the last one that made a text.
 fn find(overlay: &Overlay, id: &str) -> Result<LogRecord> {
-    let records: Vec<LogRecord> = overlay.store.events(0)?.0.into_iter().flatten().collect();
+    let records: Vec<LogRecord> = overlay.store.events(0)?.into_iter().filter_map(|(_, record)| record).collect();
     let is_named = |full: String| !id.is_empty() && full.starts_with(id);
     let named: Vec<&LogRecord> = records.iter().filter(|record| is_named(record.id())).collect();
     // Others got the text by pulls, which may bring several changes at once.

@@ -3,3 +3,5 @@
 pub mod kept;
 pub mod look;
 pub mod overlay;
+pub mod rest;
+pub mod twins;

@@ -116,7 +116,8 @@ impl Overlay {
     pub fn declared(&self) -> Result<Declared> {
         let file = self.repo.home.checkout.join(declared::FILE);
         let include = if file.is_symlink() { None } else { fs::read(&file)? };
-        Ok(Declared::parse(&self.settings.paths, &include.unwrap_or_default()))
+        let declared = Declared::parse(&self.settings.paths, &include.unwrap_or_default());
+        Ok(declared.limited(self.settings.paths_max, &self.settings.paths_except))
     }
 
     /// The attached workspaces that contain these paths, in the order of the paths; without a path all of them.

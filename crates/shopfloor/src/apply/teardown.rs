@@ -107,7 +107,8 @@ fn put_back(ui: &Ui, repository: &Repository, root: &Root, deed: &Deed, file: &F
     let Ok(found) = root.read_whole(&path) else { return changed() };
     let now = found.as_ref().map(|(bytes, _)| Digest::of(bytes));
     let before = file.before.as_deref().map(|text| Digest::of(text.as_bytes()));
-    if now == before {
+    // Either it is put back already, or this step never changed it.
+    if now == before || before == file.after && !deed.is_running {
         return Ok(None);
     }
     let (Some((_, mode)), Some(left)) = (found, now.filter(|_| now == file.after).map(Content::File)) else {

@@ -29,6 +29,9 @@ pub struct Args {
     /// Append a number if the name is taken
     #[arg(long)]
     pub unique: bool,
+    /// Check out the branch that an earlier agent of this name left
+    #[arg(long)]
+    pub reuse_branch: bool,
     /// The agent program that will work there
     #[arg(long, value_name = "PROGRAM")]
     pub agent: Option<String>,
@@ -65,6 +68,9 @@ pub fn run(env: &Env, common: &Common, args: &Args) -> Result<Exit> {
     }
     if args.unique {
         words.push("--unique".to_owned());
+    }
+    if args.reuse_branch {
+        words.push("--reuse-branch".to_owned());
     }
     if args.launch {
         words.push("--launch".to_owned());

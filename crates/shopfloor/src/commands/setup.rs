@@ -16,10 +16,10 @@ use crate::plan::setup as plan;
 use crate::step::Step;
 use crate::tool::lock_file;
 
-/// Set up this repository for agents, step by step, and ask before each step
+/// Set up this repository for agents, step by step
 ///
-/// Says what is there, proposes what is missing, and prints each command that it runs. You could type all of them
-/// yourself. `shopfloor teardown` takes everything back. Exits with 1 if a command fails, and with 3 if nobody can be
+/// Says what is there, asks about each step that is missing, and then prints each command that it runs. You could type
+/// all of them yourself. `shopfloor teardown` takes everything back. Exits with 1 if a command fails, and with 3 if nobody can be
 /// asked.
 #[derive(clap::Args, Debug)]
 #[command(after_help = "Example:\n  shopfloor setup -n      # shows the commands\n  shopfloor setup --yes")]
@@ -61,23 +61,28 @@ pub fn run(ui: &Ui, env: &Env, args: &Args) -> Result<Exit> {
     // Another set-up may have come first.
     let _lock = Lock::take(&lock_file(&repository.repo.common_dir))?;
     let steps = plan::steps(&surroundings::read(env, &repository)?);
-    let mut has_failed = false;
+    let mut failed = Vec::new();
     for step in steps.iter().filter(|step| wanted.contains(&step.name)) {
         let is_done = carry_out(ui, &here, &repository, step);
         // Ctrl-C ends all of it.
         proc::check_interrupt()?;
-        has_failed |= !is_done.unwrap_or_else(|failure| {
+        let is_done = is_done.unwrap_or_else(|failure| {
             ui.warn(format!("{}: {failure}", step.name));
             false
         });
+        failed.extend((!is_done).then_some(step.name));
     }
     let written = steps.iter().filter(|step| wanted.contains(&step.name)).flat_map(|step| step.files.iter());
     let written: Vec<PathBuf> = written.map(PathBuf::from).filter(|path| repository.main.join(path).exists()).collect();
     for path in repository.git.ignored(&repository.main, &written, None)? {
         ui.note(format!("git ignores {}, so new worktrees do not get it", path.display()));
     }
+    if !failed.is_empty() {
+        ui.warn(format!("not set up: {}; do what the hints say, then run `shopfloor setup` again", failed.join(", ")));
+        return Ok(Exit::No);
+    }
     ui.note("commit what `git status` shows; then `shopfloor new NAME` makes a worktree for an agent");
-    Ok(if has_failed { Exit::No } else { Exit::Done })
+    Ok(Exit::Done)
 }
 
 /// Says what is there.

@@ -45,6 +45,7 @@ pub fn run(ui: &Ui, env: &Env, _: &Args) -> Result<Exit> {
     if record.deeds.is_empty() {
         ui.nothing_to_do();
     }
+    let has_undone = !record.deeds.is_empty();
     let mut left = Vec::new();
     while let Some(deed) = record.deeds.pop() {
         let stays = undo(ui, &here, &repository, &deed)?;
@@ -55,6 +56,13 @@ pub fn run(ui: &Ui, env: &Env, _: &Args) -> Result<Exit> {
         // Save after each step, so that a killed command goes on where it stopped.
         let deeds = record.deeds.iter().chain(&left).cloned().collect();
         Record::of(deeds).save(&file)?;
+    }
+    let changed = repository.git.cmd(&repository.main).args(["status", "--porcelain", "-uno"]).capture()?;
+    if has_undone && !changed.stdout.is_empty() {
+        ui.note("commit what `git status` shows");
+    }
+    if !left.is_empty() {
+        ui.note("run `shopfloor teardown` again when you have dealt with that");
     }
     Ok(if left.is_empty() { Exit::Done } else { Exit::No })
 }

@@ -23,6 +23,16 @@ pub fn notes(found: &Surroundings) -> Vec<String> {
             "tmux is not on the PATH, so worker-ctl is not set up; install it, then run `shopfloor setup`".into(),
         );
     }
+    if !found.has_commit {
+        notes.push(
+            "there is no commit yet, so worker-ctl is not set up; commit, then run `shopfloor setup` again".into(),
+        );
+    }
+    if let Some(manager) = found.idle_manager.filter(|_| found.has_own_hooks) {
+        notes.push(format!(
+            "{manager} manages hooks here, but is not active in this clone; activate it before the hooks are installed, or run `shopfloor setup` again afterwards"
+        ));
+    }
     for file in &found.unapproved {
         notes.push(format!("{file} is not approved; read it, then run `sweatfile-apply approve`"));
     }
@@ -105,7 +115,7 @@ fn skills(found: &Surroundings) -> Option<Step> {
 }
 
 fn workers(found: &Surroundings) -> Option<Step> {
-    if found.has_root || !found.has_tmux || found.agents.is_empty() {
+    if found.has_root || !found.has_tmux || !found.has_commit || found.agents.is_empty() {
         return None;
     }
     let mut step = Step::new(WORKERS, "run agents in tmux, from a task to a reviewed commit".to_owned());
@@ -132,7 +142,7 @@ mod tests {
 
     #[test]
     fn only_what_is_missing_and_of_use_is_proposed() {
-        let bare = Surroundings { has_own_hooks: true, ..Surroundings::default() };
+        let bare = Surroundings { has_own_hooks: true, has_commit: true, ..Surroundings::default() };
         assert_eq!(names(&bare), ["sweatfile", "ledger"]);
         let full =
             Surroundings { agents: vec!["claude"], has_tmux: true, local_files: vec![".env".into()], ..bare.clone() };
@@ -156,6 +166,8 @@ mod tests {
         // Nobody has read what a stranger checked in, and hooks of other repositories are theirs.
         let strange = Surroundings { unapproved: vec![".shopfloor/config.toml".into()], ..full.clone() };
         assert!(lines(&strange).iter().all(|line| !line.contains("approve")));
+        let unborn = Surroundings { has_commit: false, idle_manager: Some("husky"), ..full.clone() };
+        assert_eq!((names(&unborn).contains(&"workers"), notes(&unborn).len()), (false, 2));
         let shared = Surroundings { has_own_hooks: false, ..full };
         assert!(lines(&shared).iter().all(|line| !line.contains("hook install")));
         assert!(steps(&shared).iter().all(|step| step.hooks.is_none()));

@@ -36,7 +36,10 @@ pub fn blocks(deed: &Deed, remains: &Remains) -> Vec<String> {
     let agents = remains.agents.iter();
     all.extend(agents.map(|id| format!("there is an agent {}; `shopfloor done` removes it", printable(id))));
     let overlay = deed.overlay.iter().filter(|_| remains.has_overlay_files);
-    all.extend(overlay.map(|overlay| format!("the overlay {} has files", printable(overlay))));
+    all.extend(overlay.map(|overlay| {
+        let hint = "they are copies of those in the worktrees; delete the directory if you do not need them";
+        format!("the overlay {} has files; {hint}", printable(overlay))
+    }));
     all
 }
 
@@ -73,7 +76,7 @@ mod tests {
         assert_eq!(settings(&deed(OVERLAY)).count(), 0);
         let half = Remains { has_half_root: true, agents: vec!["main.x".to_owned()], ..gone.clone() };
         assert!(blocks(&deed(WORKERS), &gone).is_empty());
-        assert_eq!(blocks(&deed(OVERLAY), &all), ["the overlay /o has files"]);
+        assert!(blocks(&deed(OVERLAY), &all)[0].starts_with("the overlay /o has files"));
         assert_eq!(blocks(&deed(WORKERS), &half).len(), 2);
     }
 }

@@ -20,7 +20,7 @@ use crate::facts::processes;
 use crate::layout::{self, RootLock};
 use crate::plan::machine::Input;
 use crate::site::Site;
-use crate::store;
+use crate::store::{self, State};
 use crate::tmux::{self, Pane};
 use crate::worker::{Session, Worker};
 
@@ -40,8 +40,11 @@ pub enum Patrol {
 /// Runs until a signal asks it to end. Then it ends all sessions; tasks stay as they are.
 pub fn keep_up(site: &Site<'_>, patrol: Patrol) -> Result<Exit> {
     // Without a readable state there is nothing to keep up, and only a person can repair that.
-    store::load(&site.root.path)?;
+    let state = store::load(&site.root.path)?;
+    // Without tmux there is nothing to wait for.
+    site.tmux()?;
     let _lock = daemon::take(&site.root.path)?;
+    not_started(&state).iter().for_each(|line| site.ui.warn(line));
     let (send, signals) = mpsc::channel();
     // The default handler takes the second signal and ends us at once.
     let ending = site.ending.clone();
@@ -215,6 +218,19 @@ fn limit_shutdown(signal: i32) {
             let _ = kill_process(getpid(), signal);
         }
     });
+}
+
+/// The workers that `up` leaves alone until a person has looked at them, a line each.
+pub fn not_started(state: &State) -> Vec<String> {
+    let stays = |worker: &&Worker| worker.session != Session::Up && worker.fault.is_some();
+    let line = |worker: &Worker| {
+        let why = worker.fault.as_ref().map(ToString::to_string).unwrap_or_default();
+        let name = &worker.name;
+        format!(
+            "{name} is not started: its program ended up in an error ({why}); `worker-ctl up {name}` starts it again"
+        )
+    };
+    state.workers.values().filter(stays).map(line).collect()
 }
 
 /// Creates missing workers, and finds those whose sessions must be started; in the first round also those whose program

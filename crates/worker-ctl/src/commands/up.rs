@@ -10,7 +10,7 @@ use shopfloor_core::proc;
 use shopfloor_core::text::shell_word;
 
 use crate::apply::bring_up::{bring_up, make_missing};
-use crate::apply::keep_up::{Patrol, keep_up};
+use crate::apply::keep_up::{Patrol, keep_up, not_started};
 use crate::commands;
 use crate::daemon;
 use crate::layout;
@@ -88,7 +88,8 @@ fn down<'n>(state: &State, names: &'n [String]) -> Vec<&'n String> {
 
 /// Starts an `up` in the background. Its output goes to a log.
 fn detach(site: &Site<'_>, patrol: Patrol) -> Result<Exit> {
-    store::load(&site.root.path)?;
+    let state = store::load(&site.root.path)?;
+    site.tmux()?;
     if daemon::is_running(&site.root.path)? {
         return Err(daemon::refuse_second());
     }
@@ -105,6 +106,7 @@ fn detach(site: &Site<'_>, patrol: Patrol) -> Result<Exit> {
     let start = Instant::now();
     while status.success() && start.elapsed() < daemon::PATIENCE {
         if daemon::is_running(&site.root.path)? && are_started(site)? {
+            not_started(&state).iter().for_each(|line| site.ui.warn(line));
             site.ui.note(format!("up in the background; its log is {}", log.display()));
             return Ok(Exit::Done);
         }

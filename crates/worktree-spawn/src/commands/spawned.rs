@@ -8,6 +8,7 @@ use serde_json::Value;
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::fs;
+use shopfloor_core::proc;
 use shopfloor_core::ui::Ui;
 
 use crate::apply::launch::{self, Launched};
@@ -142,7 +143,16 @@ impl Spawned {
     /// agent that does not run.
     pub fn launch(&mut self, ui: &Ui, env: &Env, settings: &Settings) {
         match launch::launch(env, settings, &self.known) {
-            Ok(Launched::Started) => {}
+            Ok(Launched::Started) => {
+                let agent = settings.agent.as_str();
+                if settings.is_preset(agent) && proc::find(env, agent).is_none() {
+                    let warning = format!(
+                        "{agent} is not on the PATH here, so it may not start; `worktree-spawn list` shows how it ends"
+                    );
+                    ui.warn(&warning);
+                    self.warnings.push(warning);
+                }
+            }
             Ok(Launched::NotStarted) => {
                 let line = launch::run_line(env, settings, &self.known).unwrap_or_default();
                 let id = &self.known.agent.id;

@@ -48,9 +48,10 @@ fn refuse_losses(condition: &Condition, request: RemovalRequest) -> Result<()> {
             .hint("`git worktree remove` removes worktrees that were made by hand"));
     }
     if condition.liveness == Liveness::Live && !request.force {
-        return Err(SpawnFailure::Live
-            .refuse(format!("{} is running", agent.id))
-            .hint("end it first, or remove it anyway with `worktree-spawn remove --force`"));
+        return Err(SpawnFailure::Live.refuse(format!("{} is running", agent.id)).hint(format!(
+            "leave the agent program first, or remove it anyway: `worktree-spawn remove --force {}`",
+            agent.id
+        )));
     }
     if let Some(why) = &condition.locked {
         return Err(SpawnFailure::Locked
@@ -124,9 +125,9 @@ fn branch_fate(condition: &Condition, request: RemovalRequest) -> Result<BranchF
                 .refuse(format!("{name} has commits that {into} lacks"))
                 .hint("merge it first, leave the branch with `--keep-branch`, or let `--force` keep it under refs/shopfloor/trash/"));
         }
-        Branch::Unmerged { name, into, .. } => {
-            keep(format!("the branch {name} stays: it has commits that {into} lacks"))
-        }
+        Branch::Unmerged { name, into, .. } => keep(format!(
+            "the branch {name} stays: it has commits that {into} lacks; `git merge {name}` takes them over, and `git branch -D {name}` gives them up"
+        )),
     })
 }
 

@@ -1,6 +1,6 @@
 //! `sync` keeps files in step between an overlay and real worktrees.
 
-use crate::support::overlay::{OVERLAY, id, scene};
+use crate::support::overlay::{OVERLAY, configure, id, scene};
 use crate::support::world::{Repo, World, text, write};
 
 /// Case 3 of the design.
@@ -167,4 +167,96 @@ fn bytes_that_are_not_utf8_are_synced_and_such_names_are_reported() {
     assert_eq!((read(&s.a, ".claude/x.bin"), read(&s.b, ".claude/x.bin")), (b"\0b".to_vec(), b"\0b".to_vec()));
     let conflicts = s.app.overlay(&["conflicts", "--json"]).exit(0).json_lines();
     assert_eq!(s.app.overlay(&["show", id(&conflicts[0])]).exit(0).stdout, "\0a");
+}
+
+/// A pattern for everything takes what is small and cannot be made again.
+#[test]
+fn a_glob_takes_no_large_file_and_nothing_that_can_be_made_again() {
+    let w = World::new();
+    let s = scene(&w);
+    configure(&w, "[overlay-sync]\npaths = [\"*\", \"./.claude/target/kept.json\"]\npaths_max_bytes = 1000\n");
+    s.put(".env", "A=1\n");
+    s.attach();
+    s.a.write(".env.local", "B=1\n");
+    s.a.write(".claude/big.sh", &"x".repeat(1001));
+    s.a.write(".claude/node_modules/x.json", "{}\n");
+    s.a.write(".claude/target/kept.json", "{}\n");
+    s.a.write(".claude/x.log", "1\n");
+    s.sync(0).any_err();
+    assert_eq!((s.b.read(".env.local").as_str(), s.b.read(".claude/target/kept.json").as_str()), ("B=1\n", "{}\n"));
+    for path in [".claude/big.sh", ".claude/node_modules/x.json", ".claude/x.log"] {
+        assert!(!s.b.has(path) && !s.overlay(path).exists(), "{path}");
+    }
+    s.app.overlay(&["status"]).exit(0).out_has("too_large .claude/big.sh").out_has("paths_max_bytes");
+    s.app.overlay(&["check"]).exit(0);
+    // A person may take it.
+    s.a.overlay(&["add", ".claude/big.sh"]).exit(0).any_err();
+    s.sync(0).any_err();
+    assert_eq!(s.b.read(".claude/big.sh").len(), 1001);
+    configure(&w, "[overlay-sync]\npaths_except = [\"/etc\"]\n");
+    s.app.overlay(&["sync"]).exit(2).err_has("`paths_except` cannot be `/etc`");
+}
+
+/// Records keep their numbers when a long log is set aside.
+#[test]
+fn a_long_log_is_set_aside_and_its_records_are_still_found() {
+    let w = World::new();
+    let s = scene(&w);
+    s.put(".env", "A=1\n");
+    s.attach();
+    let log = s.overlay(".overlay-sync/log.jsonl");
+    let change = |n: usize| {
+        s.a.write(".env", &format!("A={n}\n"));
+        s.sync(0).any_err();
+    };
+    let long = |n: usize| {
+        let line = std::fs::read_to_string(&log).unwrap().lines().next().unwrap().to_owned() + "\n";
+        let lines = line.repeat((5 << 20) / line.len());
+        std::fs::write(&log, &lines).unwrap();
+        change(n);
+        lines.lines().count()
+    };
+    let last = || {
+        let lines = s.app.overlay(&["log", "--json"]).exit(0).json_lines();
+        (lines.len(), lines.last().unwrap()["seq"].as_u64().unwrap())
+    };
+    let first = long(2);
+    assert!(std::fs::metadata(&log).unwrap().len() < 4096);
+    let (found, seq) = last();
+    assert_eq!((found, seq), (first + 2, first as u64 + 2));
+    change(3);
+    assert_eq!(last().1, seq + 2);
+    // The oldest records go when the next long log is set aside.
+    let second = long(4);
+    let (found, seq) = last();
+    assert_eq!((found, seq), (second + 2, (first + second) as u64 + 2));
+    let after = format!("{}", seq - 1);
+    assert_eq!(s.app.overlay(&["log", "--since", &after]).exit(0).stdout.lines().count(), 1);
+}
+
+/// Claude Code writes permissions of a worktree into the main checkout's file.
+#[test]
+fn status_says_that_the_main_checkout_misses_permissions() {
+    let w = World::new();
+    let s = scene(&w);
+    s.put(".claude/settings.local.json", "{}\n");
+    s.attach();
+    s.app.overlay(&["status"]).exit(0).any_out().err_has("Claude Code writes");
+    s.app.overlay(&["attach"]).exit(0).any_err();
+    assert!(!s.app.overlay(&["status"]).exit(0).any_out().any_err().stderr.contains("Claude Code"));
+}
+
+/// The hook warns where git would show a managed file.
+#[test]
+fn the_hook_says_when_a_managed_file_is_not_ignored() {
+    let w = World::new();
+    let s = scene(&w);
+    s.put(".env", "A=1\n");
+    s.attach();
+    s.app.overlay(&["hook", "install"]).exit(0).any_err();
+    s.app.git(&["rm", "-q", ".gitignore"]);
+    s.app.git(&["commit", "-qm", "Ignore nothing"]);
+    let out = s.app.run("git", &["worktree", "add", "-q", "../c"]).exit(0);
+    out.err_has(".env is not ignored by git there");
+    assert!(!w.at(s.app.path.with_file_name("c")).has(".env"));
 }

@@ -90,6 +90,44 @@ fn an_exclude_file_that_the_tools_made_goes_with_its_last_line() {
     app.sh("echo mine >> .git/info/exclude").exit(0);
     app.shopfloor(&["done", "feat"]).exit(0).any_err();
     assert_eq!(app.read(".git/info/exclude"), "mine\n");
+    // A last line without its end is as it was, too.
+    app.write(".git/info/exclude", "*.tmp");
+    for _ in 0..2 {
+        app.shopfloor(&["new", "feat", "--task", "t"]).exit(0).any_out().any_err();
+        app.shopfloor(&["done", "feat"]).exit(0).any_err();
+        assert_eq!(app.read(".git/info/exclude"), "*.tmp");
+    }
+}
+
+/// Another clone at the same path is another repository, whose files are its own.
+#[test]
+fn a_clone_at_the_place_of_another_one_is_set_up_anew() {
+    let w = World::new();
+    let app = app(&w);
+    app.shopfloor(&["setup", "--yes"]).exit(0).any_out().any_err();
+    std::fs::remove_dir_all(&app.path).unwrap();
+    std::fs::create_dir(&app.path).unwrap();
+    app.git(&["init", "-q", "-b", "main"]);
+    app.commit(".gitignore", ".env\n.claude/settings.local.json\n");
+    app.write(".env", "B=1\n");
+    app.shopfloor(&["setup", "--yes"]).any_status().any_err().out_has("overlay-sync attach");
+    assert!(app.read(".env").contains("B=1\n"));
+    let child = app.shopfloor(&["new", "feat", "--task", "t"]).exit(0).any_err().stdout.trim_end().to_owned();
+    assert!(w.at(child).read(".env").contains("B=1\n"));
+}
+
+/// What cannot be done yet is said, and not tried.
+#[test]
+fn what_a_step_still_lacks_is_said() {
+    let w = World::new();
+    w.program("claude", "exec sleep 600");
+    let bare = w.at(w.home("eng/unborn"));
+    std::fs::create_dir_all(&bare.path).unwrap();
+    bare.git(&["init", "-q", "-b", "main"]);
+    bare.write("lefthook.yml", "pre-commit: {}\n");
+    let out = bare.shopfloor(&["setup", "--yes"]).exit(0);
+    out.err_has("there is no commit yet").err_has("lefthook manages hooks here, but is not active");
+    assert!(!out.stdout.contains("worker-ctl"));
 }
 
 #[test]

@@ -1,0 +1,57 @@
+//! Mounts: no rename crosses them. Two bind mounts of one file system have the same device.
+
+use std::os::fd::{AsFd, OwnedFd};
+use std::path::Path;
+
+use rustix::fs::{AtFlags, CWD, Mode, OFlags};
+
+/// The device and, where the system tells it, the mount.
+pub type Mount = (u64, u64);
+
+/// The mount that an open directory is on.
+pub fn of(dir: &OwnedFd) -> rustix::io::Result<Mount> {
+    match told(dir, "", AtFlags::EMPTY_PATH) {
+        Some(mount) => Ok(mount),
+        None => Ok((device(dir)?, id(dir))),
+    }
+}
+
+/// The mount that a directory is on.
+pub fn at(path: &Path) -> rustix::io::Result<Mount> {
+    match told(CWD, path, AtFlags::empty()) {
+        Some(mount) => Ok(mount),
+        None => of(&rustix::fs::open(path, OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())?),
+    }
+}
+
+#[expect(clippy::unnecessary_cast, reason = "the field's type differs between systems")]
+fn device(dir: &OwnedFd) -> rustix::io::Result<u64> {
+    rustix::fs::fstat(dir).map(|stat| stat.st_dev as u64)
+}
+
+/// Linux tells both at once since 5.8.
+#[cfg(target_os = "linux")]
+fn told(dir: impl AsFd, path: impl rustix::path::Arg, flags: AtFlags) -> Option<Mount> {
+    use rustix::fs::StatxFlags;
+    let stat = rustix::fs::statx(dir, path, flags, StatxFlags::BASIC_STATS | StatxFlags::MNT_ID).ok()?;
+    let is_told = StatxFlags::from_bits_retain(stat.stx_mask).contains(StatxFlags::MNT_ID);
+    is_told.then(|| (rustix::fs::makedev(stat.stx_dev_major, stat.stx_dev_minor), stat.stx_mnt_id))
+}
+
+#[cfg(not(target_os = "linux"))]
+fn told(_: impl AsFd, _: impl rustix::path::Arg, _: AtFlags) -> Option<Mount> {
+    None
+}
+
+/// The mount on an older Linux.
+#[cfg(target_os = "linux")]
+fn id(fd: &OwnedFd) -> u64 {
+    let fdinfo = format!("/proc/self/fdinfo/{}", std::os::fd::AsRawFd::as_raw_fd(fd));
+    let text = std::fs::read_to_string(fdinfo).unwrap_or_default();
+    text.lines().find_map(|l| l.strip_prefix("mnt_id:")?.trim().parse().ok()).unwrap_or(0)
+}
+
+#[cfg(not(target_os = "linux"))]
+fn id(_: &OwnedFd) -> u64 {
+    0
+}

@@ -1,0 +1,171 @@
+//! Whether everything is as the last sync left it. The system's descriptions of the files tell that without a look into
+//! any manifest.
+
+use std::collections::HashMap;
+use std::hash::{DefaultHasher, Hasher};
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+use shopfloor_core::env::Env;
+use shopfloor_core::fs::{self, DisplacedFile, Root, Staging, Stat};
+use shopfloor_core::hash::Digest;
+use shopfloor_core::path::RelPath;
+use shopfloor_core::proc;
+
+use super::overlay::Overlay;
+use crate::manifest::Workspace;
+use crate::quiet;
+use crate::store::RESERVED;
+use crate::tool::TOOL;
+
+const VERSION: u32 = 1;
+
+/// Where a workspace is.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct Place {
+    id: Digest,
+    root: PathBuf,
+    git_dir: PathBuf,
+}
+
+/// All workspaces, and the fingerprint of everything that a sync looks at.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Rest {
+    v: u32,
+    places: Vec<Place>,
+    print: u64,
+    /// Whether a change after this was found would show in the fingerprint.
+    #[serde(skip)]
+    is_settled: bool,
+}
+
+/// What was found in the workspaces on the way.
+#[derive(Debug)]
+pub struct Looked {
+    files: Vec<RelPath>,
+    stats: HashMap<Digest, Vec<Stat>>,
+}
+
+impl Looked {
+    /// How the system described the files of a workspace, if it has these files.
+    pub fn stats_of(&self, workspace: &Workspace) -> Option<Vec<Option<Stat>>> {
+        let stats = self.stats.get(&workspace.id)?;
+        let is_same = self.files.iter().eq(workspace.files.keys());
+        is_same.then(|| stats.iter().copied().map(Some).collect())
+    }
+}
+
+impl Rest {
+    /// What is there now, in the workspaces that the last record names, and whether that is the same. `None` if there is
+    /// no record, or something has to be looked at in any case.
+    pub fn now(env: &Env, overlay: &Overlay) -> Option<(Rest, bool, Looked)> {
+        let bytes = fs::read_no_follow(&path(overlay)).ok()??;
+        let saved: Rest = serde_json::from_slice(&bytes).ok().filter(|rest: &Rest| rest.v == VERSION)?;
+        let (print, is_settled, looked) = print(env, overlay, &saved.places)?;
+        let is_same = print == saved.print && is_settled;
+        Some((Rest { print, is_settled, ..saved }, is_same, looked))
+    }
+
+    /// What is there now in these workspaces.
+    pub fn of(env: &Env, overlay: &Overlay, workspaces: &[Workspace]) -> Option<Rest> {
+        let place = |workspace: &Workspace| {
+            let Workspace { id, root, git_dir, .. } = workspace.clone();
+            Place { id, root, git_dir }
+        };
+        let mut places: Vec<Place> = workspaces.iter().map(place).collect();
+        places.sort_by_key(|place| place.id);
+        let (print, is_settled, _) = print(env, overlay, &places)?;
+        Some(Rest { v: VERSION, places, print, is_settled })
+    }
+
+    /// Records that a sync which began with this found nothing to do. Best effort.
+    pub fn save(&self, overlay: &Overlay) {
+        let path = path(overlay);
+        if !self.is_settled {
+            return;
+        }
+        if let (Some(dir), Ok(text)) = (path.parent(), serde_json::to_vec(self)) {
+            let _ = fs::create_private_dir(dir).and_then(|()| fs::replace(&path, &text, Some(fs::PRIVATE)));
+        }
+    }
+}
+
+fn path(overlay: &Overlay) -> PathBuf {
+    overlay.repo.home.common_dir.join("shopfloor").join(TOOL).join("rest.json")
+}
+
+/// The fingerprint, and whether a further change would show in it. `None` where something waits to be done.
+fn print(env: &Env, overlay: &Overlay, places: &[Place]) -> Option<(u64, bool, Looked)> {
+    let store = &overlay.store;
+    if !store.announced().ok()?.is_empty() || !store.intents().ok()?.is_empty() || store.is_collection_due(env) {
+        return None;
+    }
+    if !overlay.declared().ok()?.is_empty() {
+        return None;
+    }
+    let listing = overlay.root().ok()??.files(&[RESERVED]).ok()?;
+    let files: Vec<RelPath> = listing.files;
+    if !listing.odd.is_empty() || files.is_empty() {
+        return None;
+    }
+    let names: Vec<String> = places.iter().map(|place| format!("{}.json", place.id)).collect();
+    let found = fs::list(&store.workspaces()).ok()?;
+    let is_known = found.len() == names.len() && found.iter().zip(&names).all(|(found, name)| found == name.as_str());
+    if !is_known {
+        return None;
+    }
+    let mut keys = Keys { env, bytes: quiet::settings(&overlay.settings).to_le_bytes().to_vec(), is_settled: true };
+    keys.add_files(&overlay.root().ok()??, &files)?;
+    for name in &names {
+        keys.add(Stat::at(&store.workspaces().join(name))?)?;
+    }
+    for path in &files {
+        keys.bytes.extend(path.to_string().as_bytes());
+        keys.bytes.push(0);
+    }
+    let mut stats = HashMap::new();
+    for (place, looked) in places.iter().zip(proc::map_parallel(places, |place| look(env, place, &files))) {
+        let (of_place, of_files) = looked?;
+        keys.bytes.extend(of_place.bytes);
+        keys.is_settled &= of_place.is_settled;
+        stats.insert(place.id, of_files);
+    }
+    let mut hasher = DefaultHasher::new();
+    hasher.write(&keys.bytes);
+    Some((hasher.finish(), keys.is_settled, Looked { files, stats }))
+}
+
+/// What the system says of a workspace.
+fn look<'e>(env: &'e Env, place: &Place, files: &[RelPath]) -> Option<(Keys<'e>, Vec<Stat>)> {
+    let root = Root::open(&place.root).ok()?;
+    let staging = Workspace::staging_in(&place.git_dir);
+    if !DisplacedFile::list(&staging).ok()?.is_empty() || Staging::is_beside(&staging, &root).ok()? {
+        return None;
+    }
+    let mut keys = Keys { env, bytes: Vec::with_capacity(64 * (files.len() + 2)), is_settled: true };
+    keys.add(Stat::at(&Workspace::mark_in(&place.git_dir))?)?;
+    keys.add(Stat::at(&place.root.join(".git"))?)?;
+    let stats = keys.add_files(&root, files)?;
+    Some((keys, stats))
+}
+
+/// Descriptions of files, one after the other.
+struct Keys<'a> {
+    env: &'a Env,
+    bytes: Vec<u8>,
+    is_settled: bool,
+}
+
+impl Keys<'_> {
+    fn add(&mut self, stat: Stat) -> Option<()> {
+        self.bytes.extend(stat.key());
+        self.is_settled &= stat.is_settled(self.env.now);
+        Some(())
+    }
+
+    fn add_files(&mut self, root: &Root, files: &[RelPath]) -> Option<Vec<Stat>> {
+        let stats = root.stats(files.iter()).ok()?.into_iter().collect::<Option<Vec<Stat>>>()?;
+        stats.iter().try_for_each(|stat| self.add(*stat))?;
+        Some(stats)
+    }
+}
