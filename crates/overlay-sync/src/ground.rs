@@ -60,6 +60,8 @@ pub struct LateText {
     pub bytes: Vec<u8>,
     /// Whether a program can still write to it.
     pub is_open: bool,
+    /// Whether it has waited long enough for a file that is missing: some programs save by removing and creating.
+    pub is_overdue: bool,
     /// Where it is now.
     pub file: PathBuf,
 }

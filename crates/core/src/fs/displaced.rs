@@ -77,8 +77,13 @@ impl DisplacedFile {
         match self.writers() {
             Writers::None => true,
             Writers::Some => false,
-            Writers::Unknown => changed(&self.file).is_none_or(|at| now.duration_since(at).unsigned_abs() > UNTOLD),
+            Writers::Unknown => self.is_old(now),
         }
+    }
+
+    /// Whether nothing has happened to it for a day.
+    pub fn is_old(&self, now: jiff::Timestamp) -> bool {
+        changed(&self.file).is_none_or(|at| now.duration_since(at).unsigned_abs() > UNTOLD)
     }
 
     /// Its text; `None` when somebody has removed it.

@@ -7,11 +7,11 @@ use shopfloor_core::hash::Digest;
 use shopfloor_core::path::RelPath;
 
 use super::heal::{heal, keep_read};
-use super::late;
+use super::late::{self, Taken};
 use super::pass::{Pass, PassOutcome};
 use super::survey::{PlannedFile, RunContext, is_emptied, survey};
 use crate::facts::look::LookScope;
-use crate::ground::{Bar, Ground};
+use crate::ground::{Bar, Ground, LateText};
 use crate::manifest::Workspace;
 use crate::plan::Question;
 use crate::rule::SyncRule;
@@ -58,6 +58,8 @@ struct Turn {
     open: Vec<String>,
     failed: BTreeMap<RelPath, String>,
     questions: Vec<(RelPath, Question)>,
+    /// What came late and is about to be synced, with the base from before.
+    late: Vec<(LateText, Option<Digest>)>,
     /// The workspace is left alone for the rest of this run.
     is_halted: bool,
 }
@@ -261,7 +263,9 @@ impl<'a> SyncRun<'a> {
             return PassOutcome::default();
         }
         let mut pass = Pass { ground, now: self.now.to_owned(), context: &mut self.context, pushed: &self.pushed };
-        let passed = match pass.run(workspace, &files) {
+        let passed = pass.run(workspace, &files);
+        let passed = passed.and_then(|passed| SyncRun::forget_late(ground, workspace, turn).map(|()| passed));
+        let passed = match passed {
             Ok(passed) => passed,
             Err(failure) => {
                 self.is_broken = true;
@@ -283,7 +287,7 @@ impl<'a> SyncRun<'a> {
     fn look<G: Ground>(
         &mut self,
         ground: &G,
-        workspace: &Workspace,
+        workspace: &mut Workspace,
         scope: LookScope<'_>,
         turn: &mut Turn,
         name: &str,
@@ -291,7 +295,7 @@ impl<'a> SyncRun<'a> {
         let files = match ground.is_present(workspace) {
             Ok(true) => ground
                 .sweep(workspace)
-                .and_then(|()| self.take_late(ground, workspace))
+                .and_then(|()| self.take_late(ground, workspace, turn))
                 .and_then(|()| survey(ground, self.settings, &self.context, &self.overlay, workspace, scope))
                 .and_then(|files| keep_read(ground, &files).map(|()| files)),
             Ok(false) => {
@@ -321,9 +325,32 @@ impl<'a> SyncRun<'a> {
     }
 
     /// Brings back what programs wrote into files that were replaced meanwhile. The pass then finds it as an edit.
-    fn take_late<G: Ground>(&mut self, ground: &G, workspace: &Workspace) -> Result<()> {
+    fn take_late<G: Ground>(&mut self, ground: &G, workspace: &mut Workspace, turn: &mut Turn) -> Result<()> {
         for text in ground.late(workspace)? {
-            self.outcome.notes.extend(late::take(ground, self.now, workspace, &text)?);
+            let note = match late::take(ground, self.now, workspace, &text)? {
+                Taken::Waits => continue,
+                Taken::Done(note) => {
+                    ground.is_taken(&text)?;
+                    note
+                }
+                Taken::Here(note) => {
+                    let base = text.path.as_ref().and_then(|path| workspace.files.get(path)).map(|base| base.sha256);
+                    turn.late.push((text, base));
+                    note
+                }
+            };
+            self.outcome.notes.extend(note.filter(|note| !self.outcome.notes.contains(note)));
+        }
+        Ok(())
+    }
+
+    /// Forgets the late texts that the pass has synced: then the base is another one.
+    fn forget_late<G: Ground>(ground: &G, workspace: &Workspace, turn: &mut Turn) -> Result<()> {
+        for (text, before) in std::mem::take(&mut turn.late) {
+            let base = text.path.as_ref().and_then(|path| workspace.files.get(path)).map(|base| base.sha256);
+            if base != before {
+                ground.is_taken(&text)?;
+            }
         }
         Ok(())
     }

@@ -242,8 +242,9 @@ impl Ground for Disk<'_> {
         for displaced in self.displaced(workspace)? {
             let is_released = displaced.is_released(self.env.now);
             let (true, Some(bytes)) = (is_released || self.is_last, displaced.read()?) else { continue };
-            let path = late::path(workspace, &displaced);
-            all.push(LateText { path, before: displaced.before, bytes, is_open: !is_released, file: displaced.file });
+            let is_overdue = self.is_last || displaced.is_old(self.env.now);
+            let (path, before, is_open) = (late::path(workspace, &displaced), displaced.before, !is_released);
+            all.push(LateText { path, before, bytes, is_open, is_overdue, file: displaced.file });
         }
         Ok(all)
     }

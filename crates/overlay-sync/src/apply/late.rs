@@ -38,15 +38,26 @@ fn known(workspace: &Workspace) -> impl Iterator<Item = &RelPath> {
     workspace.files.keys().chain(past).chain(workspace.held.keys())
 }
 
-/// Brings a late text back. What conflicts with the present text, or has no file to go into, is recorded as a conflict.
-/// Returns what a person should know.
-pub fn take(ground: &impl Ground, now: &str, workspace: &Workspace, late: &LateText) -> Result<Option<String>> {
+/// What became of a late text.
+pub enum Taken {
+    /// It says nothing that the workspace does not have; or what a person should know of what is recorded.
+    Done(Option<String>),
+    /// The workspace has it, but the overlay does not yet: until then a program there can overwrite it.
+    Here(Option<String>),
+    /// It has to be looked at again.
+    Waits,
+}
+
+/// Brings a late text back. What conflicts with the present text is recorded as a conflict, and after a day what has no
+/// file to go into.
+pub fn take(ground: &impl Ground, now: &str, workspace: &mut Workspace, late: &LateText) -> Result<Taken> {
     let here = ground.keep(&late.bytes)?;
-    let Some(path) = late.path.as_ref().filter(|_| here != late.before) else {
-        ground.is_taken(late)?;
-        return Ok(None);
-    };
+    let Some(path) = late.path.as_ref().filter(|_| here != late.before) else { return Ok(Taken::Done(None)) };
     let file = ground.read(Side::Here(workspace), path)?.ok().flatten();
+    if file.is_none() && !late.is_overdue {
+        return Ok(Taken::Waits);
+    }
+    let present = file.as_ref().map(|file| file.sha256);
     let base = ground.content(&late.before)?;
     let merged = file.as_ref().and_then(|file| merged(path, base.as_deref(), &file.bytes, &late.bytes));
     let note = match &merged {
@@ -55,13 +66,19 @@ pub fn take(ground: &impl Ground, now: &str, workspace: &Workspace, late: &LateT
     };
     if let Some((file, merged)) = file.zip(merged)
         && merged.bytes != *file.bytes
-        && !ground.put(Side::Here(workspace), path, Some(ground.keep(&file.bytes)?), &merged.bytes, file.mode)?
     {
-        // Somebody else was faster; the next pass takes it.
-        return Ok(None);
+        let (before, after) = (ground.keep(&file.bytes)?, ground.keep(&merged.bytes)?);
+        if !ground.put(Side::Here(workspace), path, Some(before), &merged.bytes, file.mode)? {
+            // Somebody else was faster.
+            return Ok(Taken::Waits);
+        }
+        // Other programs there do not know of it yet.
+        workspace.note_arrival(path, now, before, after);
+        ground.save(workspace)?;
+        return Ok(Taken::Here(note));
     }
-    ground.is_taken(late)?;
-    Ok(note)
+    let is_synced = workspace.files.get(path).map(|base| base.sha256) == present;
+    Ok(if is_synced || present.is_none() { Taken::Done(note) } else { Taken::Here(note) })
 }
 
 /// The present text with what the late one adds and changes; `None` when the late one may be half written. Lines that

@@ -197,8 +197,14 @@ impl Ground for MemoryGround {
                 && state.open.remove(&(id, path.clone()))
             {
                 let file = PathBuf::from(format!("late-{}", state.writes));
-                let late =
-                    LateText { path: Some(path.clone()), before: Digest::of(&old), bytes: old, is_open: true, file };
+                let late = LateText {
+                    path: Some(path.clone()),
+                    before: Digest::of(&old),
+                    bytes: old,
+                    is_open: true,
+                    is_overdue: false,
+                    file,
+                };
                 state.late.push((id, late));
             }
             true

@@ -60,9 +60,11 @@ pub fn settle(
     write: &WriteStep,
 ) -> Result<()> {
     let path = &seen.path;
-    let (Some(before), Some(after)) = (&seen.here, &write.here) else { return Ok(()) };
-    // What the text only gets back has arrived before.
-    let before = write.own.as_deref().map_or(before.sha256, Digest::of);
+    let Some(after) = &write.here else { return Ok(()) };
+    // What the text only gets back has arrived before. A file that was gone is filled again in place of the text that
+    // was there last: a program that saves by removing and creating still writes from that.
+    let own = write.own.as_deref().map(Digest::of);
+    let Some(before) = own.or(seen.here.as_ref().map(|here| here.sha256)).or(seen.base) else { return Ok(()) };
     if before != Digest::of(after) {
         if let Some(own) = &write.own {
             ground.keep(own)?;

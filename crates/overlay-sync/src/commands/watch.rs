@@ -102,6 +102,7 @@ impl WatchRun<'_> {
         let settings = &self.overlay.settings;
         let mut pending = Debounce::new(settings.debounce, settings.max_wait);
         let mut last_scan = Instant::now();
+        let mut scan_began = last_scan;
         let mut last_arm = Instant::now();
         loop {
             let due = pending.due().unwrap_or(last_scan + self.idle_time());
@@ -109,6 +110,7 @@ impl WatchRun<'_> {
             if due <= now {
                 pending.clear();
                 self.arm();
+                scan_began = Instant::now();
                 self.scan();
                 last_scan = Instant::now();
                 // Meanwhile workspaces may have been attached, and the sync may have made directories.
@@ -125,8 +127,11 @@ impl WatchRun<'_> {
                 }
                 Ok(WakeReason::Change { at, gone }) => {
                     gone.iter().for_each(|dir| self.watched.forget(dir));
-                    // The quiet time begins when the event came, not when it is read here.
-                    pending.changed(at);
+                    // The quiet time begins when the event came, not when it is read here. The last scan has seen
+                    // what came before it.
+                    if at >= scan_began {
+                        pending.changed(at);
+                    }
                     let now = Instant::now();
                     // A new directory must be watched before files appear in it; in a burst of events not for each.
                     if !gone.is_empty() || now >= last_arm + REARM {

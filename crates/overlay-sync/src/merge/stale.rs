@@ -2,7 +2,7 @@
 //! lacks what was added, has again what was taken away, and shows values that were replaced. That is no opinion: those
 //! entries are put back as the base has them, and a person decides about the difference.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use shopfloor_core::hash::Digest;
 use similar::{Algorithm, DiffOp, capture_diff_slices};
@@ -328,6 +328,32 @@ impl<'l> LineChanges<'l> {
     }
 }
 
+/// The arrivals that brought a line which the text lacks, or took away one which it has: a day can have a thousand.
+fn concerning(
+    arrivals: Vec<Arrival>,
+    in_base: &HashMap<&[u8], usize>,
+    in_here: &HashMap<&[u8], usize>,
+) -> Vec<Arrival> {
+    let more = |of: &HashMap<&[u8], usize>, than: &HashMap<&[u8], usize>| -> HashSet<Vec<u8>> {
+        let lines = of.iter().filter(|(line, n)| than.get(*line).is_none_or(|other| other < *n));
+        lines.map(|(line, _)| line.to_vec()).collect()
+    };
+    let (lacking, extra) = (more(in_base, in_here), more(in_here, in_base));
+    let count = |text: &[u8], of: &HashSet<Vec<u8>>| -> HashMap<Vec<u8>, usize> {
+        let mut counts = HashMap::new();
+        lines::split(text)
+            .filter(|line| of.contains(*line))
+            .for_each(|line| *counts.entry(line.to_vec()).or_default() += 1);
+        counts
+    };
+    let has_more = |a: &[u8], b: &[u8], of: &HashSet<Vec<u8>>| {
+        let (a, b) = (count(a, of), count(b, of));
+        a.iter().any(|(line, n)| b.get(line).is_none_or(|other| other < n))
+    };
+    let concerns = |(before, after): &Arrival| has_more(after, before, &lacking) || has_more(before, after, &extra);
+    arrivals.into_iter().filter(concerns).collect()
+}
+
 fn lines_freshness(kind: FileType, base: &[u8], here: &[u8], arrivals: &[Arrival]) -> Freshness {
     // A variable that is set twice, or a value of several lines, has no name of its own.
     let texts = arrivals.iter().flat_map(|(before, after)| [before.as_slice(), after]).chain([base, here]);
@@ -338,8 +364,9 @@ fn lines_freshness(kind: FileType, base: &[u8], here: &[u8], arrivals: &[Arrival
     let (plain_base, plain_here) = (spelled(base), spelled(here));
     let (was, now): (Vec<_>, Vec<_>) = (lines::split(&plain_base).collect(), lines::split(&plain_here).collect());
     let (was_spelled, now_spelled): (Vec<_>, Vec<_>) = (lines::split(base).collect(), lines::split(here).collect());
-    let LineChanges { came, went } = LineChanges::of(&was, &arrivals);
     let (in_base, in_here) = (counted(&was), counted(&now));
+    let arrivals = concerning(arrivals, &in_base, &in_here);
+    let LineChanges { came, went } = LineChanges::of(&was, &arrivals);
     let count = |counts: &HashMap<&[u8], usize>, line: &[u8]| counts.get(line).copied().unwrap_or(0);
     let is_blank = |line: &[u8]| line.trim_ascii().is_empty();
     let ops = capture_diff_slices(Algorithm::Myers, &was, &now);

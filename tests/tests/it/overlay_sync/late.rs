@@ -146,3 +146,20 @@ fn detach_takes_what_an_open_file_has() {
     assert_eq!(s.text(LOG).lines().count(), 4);
     s.all_are(LOG, &s.text(LOG));
 }
+
+/// What came late has arrived in its own workspace too: programs there may not know of it.
+#[test]
+fn a_program_that_does_not_know_what_came_late_takes_it_not_away() {
+    let w = World::new();
+    let (s, mut log) = held_open(&w, ".env", "A=1\n");
+    s.b.write(".env", "A=1\nB=1\n");
+    s.sync(0).any_err();
+    let old = s.a.read(".env");
+    writeln!(log, "LATE=1").unwrap();
+    drop(log);
+    s.sync(0).any_err();
+    assert!(s.text(".env").contains("LATE=1"));
+    s.a.write(".env", &format!("{old}OWN=1\n"));
+    s.sync(0).err_has("was written from an old view: it lacks LATE");
+    assert!(s.text(".env").contains("LATE=1\n") && s.text(".env").contains("OWN=1\n"));
+}

@@ -317,3 +317,35 @@ fn an_old_view_in_the_writers_own_spelling_reverts_nothing() {
         assert_eq!(s.held().len(), 1, "{path}");
     }
 }
+
+/// A program removes its file, a pass fills it again, and the program writes what it knew and something new, part of
+/// which the overlay has already.
+#[test]
+fn a_file_that_was_filled_again_is_no_text_that_its_program_knew() {
+    for (path, [old, other, filled, written, all]) in [
+        (".env", ["A=1\n", "A=1\nOWN=1\n", "A=1\nOWN=1\nB=1\n", "A=1\nOWN=1\nNEW=1\n", "A=1\nOWN=1\nB=1\nNEW=1\n"]),
+        ("x.jsonl", ["1\n", "1\n2\n", "1\n2\n3\n", "1\n2\n4\n", "1\n2\n3\n4\n"]),
+    ] {
+        let w = World::new();
+        let s = scene(&w);
+        s.put(path, old);
+        s.attach();
+        s.a.write(path, other);
+        s.sync(0).any_err();
+        std::fs::remove_file(s.a.path.join(path)).unwrap();
+        s.b.write(path, filled);
+        s.sync(0).any_err();
+        assert_eq!(s.a.read(path), filled);
+        s.a.write(path, written);
+        s.sync(0).any_err();
+        all_are_like(&s, path, all);
+        // The same where the program brings something that only the new text has.
+        std::fs::remove_file(s.a.path.join(path)).unwrap();
+        let more = filled.replace("B=1", "B=1\nC=1").replace("3\n", "3\n5\n6\n");
+        s.b.write(path, &more.replace("A=1\nOWN=1\n", "A=1\nOWN=1\nNEW=1\n").replace("2\n3", "2\n4\n3"));
+        s.sync(0).any_err();
+        s.a.write(path, &written.replace("NEW=1\n", "NEW=1\nB=1\n").replace("4\n", "4\n3\n5\n"));
+        s.sync(0).any_err();
+        assert!(s.text(path).contains(if path == ".env" { "C=1" } else { "6" }), "{}", s.text(path));
+    }
+}
