@@ -7,4 +7,8 @@ use clap::ValueEnum;
 pub enum HookProgram {
     /// Claude Code
     Claude,
+    /// Codex, whose hooks say and expect the same
+    Codex,
+    /// Gemini CLI, whose hooks say and expect the same
+    Gemini,
 }

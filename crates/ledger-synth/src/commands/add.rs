@@ -91,7 +91,7 @@ struct DraftAnswer {
 pub fn run(ui: &Ui, env: &Env, ledger_args: &LedgerArgs, args: &Args) -> Result<Exit> {
     match args.from_hook {
         // The session ends in any case, so problems are notices, as in every hook that an agent calls.
-        Some(HookProgram::Claude) => {
+        Some(HookProgram::Claude | HookProgram::Codex | HookProgram::Gemini) => {
             if let Err(failure) = end_session(ui, env, ledger_args, args) {
                 ui.problem(&failure);
             }

@@ -25,6 +25,10 @@ use crate::{claude, draft};
 const TOP: &str = "━━━ SESSION START ━━━";
 const BOTTOM: &str = "━━━━━━━━━━━━━━━━━━━━━";
 
+/// What every session is told: nobody else writes the ledger.
+const LEAVE_WORD: &str = "Leave word for the next session at each milestone and before you end: `ledger-synth add \
+    --done 'WHAT' --decision KEY='WHY' --question 'WHAT' --now 'WHERE YOU ARE'`, each as often as needed.";
+
 /// Synthesise, then print what a session needs to know at its start
 #[derive(clap::Args, Clone, Debug)]
 #[command(after_help = "Example:\n  ledger-synth banner --max-bytes 2000")]
@@ -62,7 +66,7 @@ pub fn run(ui: &Ui, env: &Env, ledger_args: &LedgerArgs, args: &Args) -> Result<
     match args.for_hook {
         None => show(ui, env, ledger_args, args),
         // A session must start, whatever is wrong with its ledger.
-        Some(HookProgram::Claude) => {
+        Some(HookProgram::Claude | HookProgram::Codex | HookProgram::Gemini) => {
             if let Err(failure) = start_session(ui, env, ledger_args, args) {
                 ui.problem(&failure);
             }
@@ -82,10 +86,12 @@ fn start_session(ui: &Ui, env: &Env, ledger_args: &LedgerArgs, args: &Args) -> R
         BannerContent::Nothing => String::new(),
         BannerContent::Ledger { lines, text, .. } => format!("{}\n\n{text}", lines.join("\n")),
     })?;
-    let context = cut(&context, args.max_bytes);
-    if !context.is_empty() {
-        ui.line(serde_json::to_string(&claude::session_start_answer(&context)).unwrap_or_default());
-    }
+    let room = args.max_bytes.saturating_sub(LEAVE_WORD.len() + 2);
+    let context = match cut(&context, room) {
+        context if context.is_empty() || room == 0 => LEAVE_WORD.to_owned(),
+        context => format!("{}\n\n{LEAVE_WORD}", context.trim_end()),
+    };
+    ui.line(serde_json::to_string(&claude::session_start_answer(&context)).unwrap_or_default());
     Ok(())
 }
 
@@ -120,6 +126,7 @@ fn show(ui: &Ui, env: &Env, ledger_args: &LedgerArgs, args: &Args) -> Result<Exi
             BannerContent::Nothing if ui.is_json() => ui.json(&BannerAnswer::default()),
             BannerContent::Nothing => {
                 ui.note(format!("there are no events in {}", ledger.dir.join(EVENTS).display()));
+                ui.note(LEAVE_WORD);
             }
             BannerContent::Legacy(text) if ui.is_json() => {
                 ui.json(&BannerAnswer { text: Some(text), ..BannerAnswer::default() });
@@ -128,7 +135,10 @@ fn show(ui: &Ui, env: &Env, ledger_args: &LedgerArgs, args: &Args) -> Result<Exi
                 cut(text, args.max_bytes).lines().for_each(|line| ui.line(printable(line)));
             }
             BannerContent::Ledger { view, sources, .. } if ui.is_json() => ui.json(&answer(view, sources)),
-            BannerContent::Ledger { lines, .. } => lines.iter().for_each(|line| ui.line(line)),
+            BannerContent::Ledger { lines, .. } => {
+                lines.iter().for_each(|line| ui.line(line));
+                ui.note(LEAVE_WORD);
+            }
         }
         Exit::Done
     })

@@ -113,7 +113,7 @@ fn decide_without_overlay(look: &Look<'_>, here: &[u8]) -> Step {
 
 /// Puts the workspace's text into the overlay, which has none, with what it says nothing about.
 fn push(look: &Look<'_>, SideText { bytes, grown, stale }: SideText, here: &[u8]) -> Step {
-    if let Some(why) = gate(look, &bytes) {
+    if let Some(why) = gate_side(look, here, stale.as_ref()).or_else(|| gate(look, &bytes)) {
         return Step::Hold(why, Digest::of(here));
     }
     let own = (bytes != here).then(|| bytes.clone());
@@ -159,7 +159,7 @@ fn merge_both(look: &Look<'_>, overlay: &[u8], here: &[u8]) -> Step {
         Ok(side) => side,
         Err(why) => return Step::Hold(why, Digest::of(here)),
     };
-    if let Some(why) = gate(look, stale.as_ref().map_or(here, |stale| &stale.fresh)) {
+    if let Some(why) = gate_side(look, here, stale.as_ref()) {
         return Step::Hold(why, Digest::of(here));
     }
     if let Some(why) = gate(look, overlay) {
@@ -319,6 +319,29 @@ fn unfit(look: &Look<'_>, here: &[u8]) -> Option<String> {
     adds.then(|| "it is new and adds something that runs code in every workspace".into())
 }
 
+/// Why the workspace's text must not spread yet. Of one that was written from an old view only those entries count that its writer
+/// knew: what was put back says nothing about whether the rest is whole.
+fn gate_side(look: &Look<'_>, here: &[u8], stale: Option<&StaleText>) -> Option<String> {
+    let (Some(stale), Some((_, Some(base)))) = (stale, look.base) else { return gate(look, here) };
+    if look.accepted.contains(&Digest::of(here)) {
+        return None;
+    }
+    if here.is_empty() {
+        return gate(look, here);
+    }
+    let leaves = |bytes: &[u8]| look.kind.leaves(bytes).map(HashSet::<String>::from_iter);
+    let (before, after, fresh) = (look.kind.leaves(base)?, leaves(here)?, leaves(&stale.fresh)?);
+    let is_known = |leaf: &&String| after.contains(*leaf) || !fresh.contains(*leaf);
+    let known: Vec<&String> = before.iter().filter(is_known).collect();
+    let gone = known.iter().filter(|leaf| !after.contains(**leaf)).count();
+    vanished(gone, known.len())
+}
+
+/// Why a text is held that has lost so many of its entries.
+fn vanished(gone: usize, of: usize) -> Option<String> {
+    (of >= 8 && gone * 2 > of).then(|| format!("{gone} of {of} entries vanished at once"))
+}
+
 /// Why a text must not spread yet: compared with the base, it looks half written, is empty, or has lost most of its
 /// entries.
 fn gate(look: &Look<'_>, new: &[u8]) -> Option<String> {
@@ -338,8 +361,7 @@ fn gate(look: &Look<'_>, new: &[u8]) -> Option<String> {
     let (before, after) = (look.kind.leaves(base)?, look.kind.leaves(new)?);
     let after: HashSet<String> = after.into_iter().collect();
     let gone = before.iter().filter(|leaf| !after.contains(*leaf)).count();
-    (before.len() >= 8 && gone * 2 > before.len())
-        .then(|| format!("{gone} of {} entries vanished at once", before.len()))
+    vanished(gone, before.len())
 }
 
 #[cfg(test)]

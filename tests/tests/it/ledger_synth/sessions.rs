@@ -139,3 +139,19 @@ fn sessions_in_one_worktree_have_a_draft_each() {
     let event = std::fs::read_to_string(text(&told, "/path")).unwrap();
     assert!(event.contains("nobody's") && !event.contains("root/a"), "{event}");
 }
+
+/// Every session is told how to leave word, whichever program it runs and whatever the ledger holds.
+#[test]
+fn every_session_is_told_how_to_leave_word() {
+    let w = World::new();
+    let app = w.app();
+    for program in ["claude", "codex", "gemini"] {
+        let answer = app.ledger(&["banner", "--for-hook", program]).exit(0).json();
+        assert!(text(&answer, "/hookSpecificOutput/additionalContext").starts_with("Leave word for the next session"));
+    }
+    app.ledger(&["add", "--agent", "a", "--done", "one", "--synth"]).exit(0).any_out().any_err();
+    let answer = app.ledger(&["banner", "--for-hook", "codex", "--max-bytes", "400"]).exit(0).json();
+    let context = text(&answer, "/hookSpecificOutput/additionalContext");
+    assert!(context.len() <= 400 && context.contains("ledger-synth add"), "{context}");
+    app.ledger(&["banner"]).exit(0).any_out().err_has("Leave word");
+}

@@ -349,3 +349,28 @@ fn a_file_that_was_filled_again_is_no_text_that_its_program_knew() {
         assert!(s.text(path).contains(if path == ".env" { "C=1" } else { "6" }), "{}", s.text(path));
     }
 }
+
+/// A text that is only half written has an old view too, but what its writer knew is not removed by that.
+#[test]
+fn a_half_written_text_is_held_whatever_has_arrived() {
+    let lines = |name: &str, n: usize| (0..n).map(|i| format!("{name}_{i}\n")).collect::<String>();
+    for cut in [String::new(), lines("own", 2)] {
+        let w = World::new();
+        let s = scene(&w);
+        s.put(".claude/x.md", "# start\n");
+        s.attach();
+        s.a.write(".claude/x.md", &format!("# start\n{}", lines("own", 12)));
+        s.sync(0).any_err();
+        s.b.write(".claude/x.md", &format!("{}{}", s.b.read(".claude/x.md"), lines("theirs", 60)));
+        s.sync(0).any_err();
+        s.a.write(".claude/x.md", &cut);
+        s.sync(1).err_has("is held");
+        assert!(s.text(".claude/x.md").contains("own_11\n"), "{cut:?}");
+        // The rest of it comes.
+        s.a.write(".claude/x.md", &format!("# start\n{}more\n", lines("own", 12)));
+        s.sync(0).any_err();
+        for line in ["own_11\n", "theirs_59\n", "more\n"] {
+            assert!(s.b.read(".claude/x.md").contains(line), "{line}");
+        }
+    }
+}
