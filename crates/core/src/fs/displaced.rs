@@ -27,6 +27,8 @@ pub struct DisplacedFile {
     pub file: PathBuf,
     /// The digest of the text that was displaced.
     pub before: Digest,
+    /// The digest of the text that displaced it. Before the two are exchanged, this is that text.
+    ours: Digest,
     /// The hash of the path that it had in its directory tree.
     path: String,
 }
@@ -44,10 +46,10 @@ pub enum Writers {
 
 impl DisplacedFile {
     /// The name of a file that `target` is about to displace.
-    pub(super) fn name(target: &RelPath, before: &Digest) -> String {
+    pub(super) fn name(target: &RelPath, before: &Digest, ours: &Digest) -> String {
         let unique = unique_name();
         let unique = unique.strip_prefix(RESERVED).unwrap_or(&unique);
-        format!("{RESERVED}{MARK}{before}-{}-{unique}", hashed(target))
+        format!("{RESERVED}{MARK}{before}-{ours}-{}-{unique}", hashed(target))
     }
 
     /// Every displaced file in a directory.
@@ -57,9 +59,10 @@ impl DisplacedFile {
     }
 
     fn parse(dir: &Path, name: &OsStr) -> Option<DisplacedFile> {
-        let mut parts = name.to_str()?.strip_prefix(RESERVED)?.strip_prefix(MARK)?.splitn(3, '-');
-        let (before, path) = (Digest::parse(parts.next()?)?, parts.next()?.to_owned());
-        Some(DisplacedFile { file: dir.join(name), before, path })
+        let mut parts = name.to_str()?.strip_prefix(RESERVED)?.strip_prefix(MARK)?.splitn(4, '-');
+        let mut digest = || Digest::parse(parts.next()?);
+        let (before, ours) = (digest()?, digest()?);
+        Some(DisplacedFile { file: dir.join(name), before, ours, path: parts.next()?.to_owned() })
     }
 
     /// Whether this is the path that it had.
@@ -86,9 +89,9 @@ impl DisplacedFile {
         changed(&self.file).is_none_or(|at| now.duration_since(at).unsigned_abs() > UNTOLD)
     }
 
-    /// Its text; `None` when somebody has removed it.
+    /// Its text; `None` when somebody has removed it, or when a killed run never came to displace anything.
     pub fn read(&self) -> Result<Option<Vec<u8>>> {
-        read_own(&self.file)
+        Ok(read_own(&self.file)?.filter(|bytes| Digest::of(bytes) != self.ours))
     }
 
     /// Removes it.
@@ -148,7 +151,7 @@ mod tests {
     #[test]
     fn a_name_tells_the_path_and_the_text() {
         let path = RelPath::parse("a/b.jsonl").unwrap();
-        let name = DisplacedFile::name(&path, &Digest::of(b"1\n"));
+        let name = DisplacedFile::name(&path, &Digest::of(b"1\n"), &Digest::of(b"2\n"));
         assert!(is_displaced(OsStr::new(&name)) && !is_displaced(OsStr::new(&unique_name())));
         let parsed = DisplacedFile::parse(Path::new("/d"), OsStr::new(&name)).unwrap();
         assert_eq!(parsed.before, Digest::of(b"1\n"));

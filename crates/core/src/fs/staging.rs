@@ -230,7 +230,11 @@ impl Staged {
     /// The same for a file that some program may hold open. What is displaced stays as a [`DisplacedFile`] for as long
     /// as a program can write to it, and if one has.
     pub fn swap_open(mut self, root: &Root, target: &RelPath, expected: &Digest) -> Result<bool> {
-        let named = OsString::from(DisplacedFile::name(target, expected));
+        let ours = match &self.ours {
+            Some(Content::File(digest)) => *digest,
+            _ => Digest::of(&[]),
+        };
+        let named = OsString::from(DisplacedFile::name(target, expected, &ours));
         renameat(&self.dir, &self.name, &self.dir, &named).at("rename", &self.path())?;
         self.name = named;
         self.exchange(root, target, &Content::File(*expected), true)
@@ -304,22 +308,43 @@ impl Drop for Staged {
 }
 
 impl Staging {
+    /// The same for a file that some program may hold open: what is removed stays as a [`DisplacedFile`] for as long as
+    /// a program can write to it.
+    pub fn remove_open(&self, root: &Root, target: &RelPath, expected: &Digest) -> Result<bool> {
+        let mut aside = self.name(root, target)?;
+        aside.name = DisplacedFile::name(target, expected, &Digest::of(&[])).into();
+        self.remove_as(aside, root, target, &Content::File(*expected), true)
+    }
+
     /// Removes `target` if its content is exactly `expected`. Otherwise returns `false` and changes nothing. The file
     /// is moved aside first and then compared again, so an edit made in between is not lost.
     pub fn remove(&self, root: &Root, target: &RelPath, expected: &Content) -> Result<bool> {
+        self.remove_as(self.name(root, target)?, root, target, expected, false)
+    }
+
+    fn remove_as(
+        &self,
+        mut aside: Staged,
+        root: &Root,
+        target: &RelPath,
+        expected: &Content,
+        keeps_open: bool,
+    ) -> Result<bool> {
         let dir = root.parent_dir(target)?;
         let path = root.join(target);
         if content_at(&dir, target.name(), &path)?.as_ref() != Some(expected) {
             return Ok(false);
         }
-        let mut aside = self.name(root, target)?;
         renameat(&dir, target.name(), &aside.dir, &aside.name).at("remove", &path)?;
+        let is_open =
+            keeps_open && open_file(&aside.dir, &aside.name).is_ok_and(|it| displaced::writers(&it) != Writers::None);
         if !aside.content().is_ok_and(|now| now.as_ref() == Some(expected)) {
             return match super::rename_new_at(&aside.dir, &aside.name, &dir, target.name()) {
                 Ok(()) => Ok(false),
                 Err(e) => Err(aside.keep(e, &path)),
             };
         }
+        aside.stays = is_open;
         sync_dir(dir).at("sync the directory of", &path).map(|()| true)
     }
 }

@@ -333,6 +333,11 @@ impl<'a> SyncRun<'a> {
                     ground.is_taken(&text)?;
                     note
                 }
+                // Where the overlay does not get it now, a person decides about the file as it is.
+                Taken::Here(note) if self.stays_here(workspace, &text) => {
+                    ground.is_taken(&text)?;
+                    note
+                }
                 Taken::Here(note) => {
                     let base = text.path.as_ref().and_then(|path| workspace.files.get(path)).map(|base| base.sha256);
                     turn.late.push((text, base));
@@ -342,6 +347,11 @@ impl<'a> SyncRun<'a> {
             self.outcome.notes.extend(note.filter(|note| !self.outcome.notes.contains(note)));
         }
         Ok(())
+    }
+
+    /// Whether the changes of a late text's file stay in the workspace.
+    fn stays_here(&self, workspace: &Workspace, text: &LateText) -> bool {
+        text.path.as_ref().is_some_and(|path| self.settings.policy(path).is_down || workspace.held.contains_key(path))
     }
 
     /// Forgets the late texts that the pass has synced: then the base is another one.

@@ -233,20 +233,12 @@ impl Ground for Disk<'_> {
     }
 
     fn late(&self, workspace: &Workspace) -> Result<Vec<LateText>> {
-        let mut all = Vec::new();
         let here = self.here(workspace)?;
         let is_empty = self.empty.borrow().contains(&workspace.id);
         if is_empty && !Staging::is_beside(&workspace.staging(), &here.root)? {
-            return Ok(all);
+            return Ok(Vec::new());
         }
-        for displaced in self.displaced(workspace)? {
-            let is_released = displaced.is_released(self.env.now);
-            let (true, Some(bytes)) = (is_released || self.is_last, displaced.read()?) else { continue };
-            let is_overdue = self.is_last || displaced.is_old(self.env.now);
-            let (path, before, is_open) = (late::path(workspace, &displaced), displaced.before, !is_released);
-            all.push(LateText { path, before, bytes, is_open, is_overdue, file: displaced.file });
-        }
-        Ok(all)
+        late::released(workspace, self.displaced(workspace)?, self.env.now, self.is_last)
     }
 
     fn is_taken(&self, late: &LateText) -> Result<()> {
@@ -407,7 +399,8 @@ impl Ground for Disk<'_> {
 
     fn remove(&self, workspace: &Workspace, path: &RelPath, expected: Digest) -> Result<bool> {
         let here = self.here(workspace)?;
-        self.here_staging(workspace, &here)?.remove(&here.root, path, &Content::File(expected))
+        self.first_look.borrow_mut().remove(&workspace.id);
+        self.here_staging(workspace, &here)?.remove_open(&here.root, path, &expected)
     }
 
     fn keep(&self, bytes: &[u8]) -> Result<Digest> {

@@ -28,8 +28,33 @@ pub fn displaced(workspace: &Workspace, root: &Root) -> Result<Vec<DisplacedFile
     Ok(all)
 }
 
+/// What may be taken of these displaced files now, or all of it if nobody will look again. What a killed run left before
+/// it displaced anything is removed.
+pub fn released(
+    workspace: &Workspace,
+    displaced: Vec<DisplacedFile>,
+    now: jiff::Timestamp,
+    is_last: bool,
+) -> Result<Vec<LateText>> {
+    let mut all = Vec::new();
+    for displaced in displaced {
+        let is_open = !displaced.is_released(now);
+        if is_open && !is_last {
+            continue;
+        }
+        let Some(bytes) = displaced.read()? else {
+            displaced.remove()?;
+            continue;
+        };
+        let is_overdue = is_last || displaced.is_old(now);
+        let (path, before) = (path(workspace, &displaced), displaced.before);
+        all.push(LateText { path, before, bytes, is_open, is_overdue, file: displaced.file });
+    }
+    Ok(all)
+}
+
 /// The path that a displaced file had; `None` when the workspace no longer knows it.
-pub fn path(workspace: &Workspace, displaced: &DisplacedFile) -> Option<RelPath> {
+fn path(workspace: &Workspace, displaced: &DisplacedFile) -> Option<RelPath> {
     known(workspace).find(|path| displaced.was(path)).cloned()
 }
 

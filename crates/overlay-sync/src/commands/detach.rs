@@ -56,6 +56,11 @@ pub fn run(ui: &Ui, env: &Env, flags: &OverlayFlags, args: &Args) -> Result<Exit
             ui.warn(format!("{} stays attached: something in it is held or failed", workspace.root.display()));
             continue;
         }
+        // The file stays: a later attach reads it. A worktree that is gone has none.
+        if disk.displaced(workspace).is_ok_and(|displaced| !displaced.is_empty()) {
+            let name = workspace.root.display();
+            ui.warn(format!("{name}: a program holds a replaced file open; what it writes from now on is not synced"));
+        }
         workspace.forget(&overlay.store.workspaces())?;
         tell(ui, workspace, "detached");
     }

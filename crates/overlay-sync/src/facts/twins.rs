@@ -1,7 +1,7 @@
 //! Workspaces in which git gives the same answers about ignored files: the same patterns hold there, and none of the
 //! files is tracked.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
@@ -29,7 +29,22 @@ pub fn config(env: &Env, common_dir: &Path) -> Option<u64> {
         if has(b"[include") || has(b"worktreeconfig") || has(b"objectformat") {
             return None;
         }
+        // A relative path is another file in each worktree.
+        let is_relative = |line: &[u8]| {
+            let value = line.split(|b| *b == b'=').nth(1).unwrap_or_default().trim_ascii();
+            let value = value.strip_prefix(b"\"").unwrap_or(value);
+            !value.starts_with(b"/") && !value.starts_with(b"~/")
+        };
+        let names_excludes = |line: &&[u8]| line.windows(12).any(|part| part == b"excludesfile");
+        if text.split(|b| *b == b'\n').filter(names_excludes).any(is_relative) {
+            return None;
+        }
         text.hash(&mut hasher);
+    }
+    if env.vars.iter().any(|(name, _)| name.to_string_lossy().starts_with("GIT_CONFIG_"))
+        && env.var("GIT_CONFIG_COUNT").is_some()
+    {
+        return None;
     }
     Some(hasher.finish())
 }
@@ -39,21 +54,22 @@ pub fn print(config: u64, workspace: &Workspace, asked: &BTreeSet<RelPath>) -> O
     let dirs: BTreeSet<&Path> = asked.iter().flat_map(|path| path.as_path().ancestors().skip(1)).collect();
     let mut hasher = DefaultHasher::new();
     (config, workspace.common_dir(), asked).hash(&mut hasher);
+    let mut named: HashSet<PathBuf> = asked.iter().map(|path| path.as_path().to_path_buf()).collect();
+    named.extend(dirs.iter().map(|dir| dir.to_path_buf()));
     for dir in &dirs {
         let here = workspace.root.join(dir);
         let is_other = !dir.as_os_str().is_empty() && here.join(".git").symlink_metadata().is_ok();
         if is_other {
             return None;
         }
-        // git follows no link here.
-        (dir, fs::read_no_follow(&here.join(".gitignore")).ok()?).hash(&mut hasher);
+        // git follows no link here, and takes one that is missing from the index.
+        let patterns = fs::read_no_follow(&here.join(".gitignore")).ok()?;
+        named.extend(patterns.is_none().then(|| dir.join(".gitignore")));
+        (dir, patterns).hash(&mut hasher);
     }
     let index = fs::read_no_follow(&workspace.git_dir.join("index")).ok()?.unwrap_or_default();
-    let named = |path: &[u8]| {
-        let path = Path::new(std::ffi::OsStr::from_bytes(path));
-        dirs.contains(path) || asked.iter().any(|asked| asked.as_path() == path)
-    };
-    (!has_entry(&index, named)?).then(|| hasher.finish())
+    let is_named = |path: &[u8]| named.contains(Path::new(std::ffi::OsStr::from_bytes(path)));
+    (!has_entry(&index, is_named)?).then(|| hasher.finish())
 }
 
 /// Whether an index has an entry with such a path. `None` for an index that is not all there or is written in another

@@ -56,30 +56,41 @@ impl Comments {
         for (comment, n) in comments(self.kind, bytes) {
             missing.entry(comment).and_modify(|wanted| *wanted = wanted.saturating_sub(n));
         }
-        let mut lines: Vec<String> = text.split('\n').map(str::to_owned).collect();
+        let lines: Vec<&str> = text.split('\n').collect();
         let theirs: Vec<&str> = donor.split('\n').collect();
+        // Where each entry is; `None` for one that is there twice.
+        let mut places: HashMap<String, Option<usize>> = HashMap::new();
+        for (at, line) in lines.iter().enumerate() {
+            places.entry(entry_of(self.kind, line)).and_modify(|place| *place = None).or_insert(Some(at));
+        }
+        let (mut above, mut behind): (HashMap<usize, Vec<String>>, HashMap<usize, &str>) = Default::default();
         for (at, line) in theirs.iter().enumerate() {
             let Some((content, comment)) = commented(self.kind, line) else { continue };
             let Some(left) = missing.get_mut(comment).filter(|left| **left > 0) else { continue };
             let is_own_line = content.trim().is_empty();
             let anchor = match is_own_line {
-                true => theirs[at..].iter().map(|line| content_of(self.kind, line)).find(|content| !content.is_empty()),
-                false => Some(content_of(self.kind, line)),
+                true => theirs[at..].iter().map(|line| entry_of(self.kind, line)).find(|entry| !entry.is_empty()),
+                false => Some(entry_of(self.kind, line)),
             };
-            let is_at = |line: &String| anchor.as_deref().is_some_and(|at| is_same(content_of(self.kind, line), at));
-            let mut found = lines.iter().enumerate().filter(|(_, line)| is_at(line)).map(|(at, _)| at);
-            let (Some(at), None) = (found.next(), found.next()) else { continue };
+            let place = anchor.and_then(|anchor| places.get(&anchor).copied().flatten());
+            let Some(at) = place.filter(|_| !content.trim().is_empty() || is_own_line) else { continue };
             if is_own_line {
                 let indent = &lines[at][..lines[at].len() - lines[at].trim_start().len()];
-                lines.insert(at, format!("{indent}{}", line.trim()));
-            } else if commented(self.kind, &lines[at]).is_none() {
-                lines[at] = format!("{}{}", lines[at].trim_end(), &line[content.trim_end().len()..]);
+                above.entry(at).or_default().push(format!("{indent}{}", line.trim()));
+            } else if !behind.contains_key(&at) && commented(self.kind, lines[at]).is_none() {
+                behind.insert(at, &line[content.trim_end().len()..]);
             } else {
                 continue;
             }
             *left -= 1;
         }
-        lines.join("\n").into_bytes()
+        let mut carried: Vec<String> = Vec::with_capacity(lines.len());
+        for (at, line) in lines.iter().enumerate() {
+            carried.extend(above.remove(&at).unwrap_or_default());
+            carried
+                .push(behind.get(&at).map_or_else(|| (*line).to_owned(), |more| format!("{}{more}", line.trim_end())));
+        }
+        carried.join("\n").into_bytes()
     }
 
     /// All of them, for a hash.
@@ -108,16 +119,12 @@ fn commented(kind: FileType, line: &str) -> Option<(&str, &str)> {
     Some((content, &line[content.len()..]))
 }
 
-/// What a line says, without comments and without the comma that depends on its neighbour.
-fn content_of(kind: FileType, line: &str) -> String {
+/// The entry that a line is: its key, or all that it says without a comment and without the comma that depends on its
+/// neighbour.
+fn entry_of(kind: FileType, line: &str) -> String {
     let content = commented(kind, line).map_or(line, |(content, _)| content);
-    content.trim().trim_end_matches(',').to_owned()
-}
-
-/// Whether two lines are one entry: they are equal, or set the same key.
-fn is_same(a: String, b: &str) -> bool {
-    let key = |line: &str| line.split_once([':', '=']).map(|(key, _)| key.trim_end().to_owned());
-    a == b || key(&a).is_some_and(|own| key(b) == Some(own))
+    let content = content.trim().trim_end_matches(',');
+    content.split_once([':', '=']).map_or(content, |(key, _)| key.trim_end()).to_owned()
 }
 
 /// The comments of a text, and how often each occurs.

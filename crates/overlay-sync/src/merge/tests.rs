@@ -468,6 +468,25 @@ fn block_yaml_keeps_its_comments_quotes_and_layout() {
     let (text, conflicts) =
         merged(FileType::Yaml, &stream("[1]", "[1]"), &stream("[1, 2]", "[1, 2]"), &stream("[1, 3]", "[3]"));
     assert_eq!((text, conflicts.len()), (stream("[1, 2, 3]", "[2, 3]"), 0));
+    // Quotes in quotes, and what looks like a comment.
+    for (base, overlay, workspace, expected) in [
+        ("a: 'it'' #s' # real\nb: 1\n", "a: 'it'' #s' # real\nb: 2\n", "a: new\nb: 1\n", "a: new\nb: 2\n"),
+        (
+            "a: [1, 'x # y', 2] # c\n",
+            "a: [1, 'x # y', 2, 3] # c\n",
+            "a: [1, 'x # y'] # c\n",
+            "a: [1, 'x # y', 3] # c\n",
+        ),
+        (
+            "\"a: b\": 1\n'c''d': 2\ne: 1\n",
+            "\"a: b\": 2\n'c''d': 2\ne: 1\n",
+            "\"a: b\": 1\n'c''d': 3\ne: 1\n",
+            "\"a: b\": 2\n'c''d': 3\ne: 1\n",
+        ),
+    ] {
+        let (text, _) = merged(FileType::Yaml, base, overlay, workspace);
+        assert_eq!(text, expected);
+    }
     // Elements with keys of their own are edited where they are.
     let steps =
         |a: &str, b: &str| format!("steps:\n  - run: {a}\n    # why\n    env: {{}}\n  -   name: x\n      run: {b}\n");

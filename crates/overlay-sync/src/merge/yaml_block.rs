@@ -140,16 +140,19 @@ fn key(content: &str) -> Option<(String, usize)> {
     Some((serde_json::from_str(&leaf).ok()?, end + 1))
 }
 
-/// How long the quoted scalar at the beginning of a text is.
+/// How long the quoted scalar at the beginning of a text is. In single quotes a quote is written twice.
 fn quoted_length(text: &str) -> Option<usize> {
     let quote = text.chars().next().filter(|c| matches!(c, '"' | '\''))?;
-    let mut is_escaped = false;
-    let closes = |c: char| {
-        let closes = c == quote && !is_escaped;
-        is_escaped = c == '\\' && quote == '"' && !is_escaped;
-        closes
-    };
-    Some(text[1..].find(closes)? + 2)
+    let mut rest = text.char_indices().skip(1).peekable();
+    while let Some((at, c)) = rest.next() {
+        let is_doubled = quote == '\'' && c == quote && rest.peek().is_some_and(|(_, next)| *next == quote);
+        if is_doubled || quote == '"' && c == '\\' {
+            rest.next();
+        } else if c == quote {
+            return Some(at + 1);
+        }
+    }
+    None
 }
 
 fn is_end(rest: &str) -> bool {
@@ -410,9 +413,23 @@ impl BlockEditor<'_> {
     }
 }
 
-/// How long the value at the beginning of a text is, without a comment behind it.
+/// How long the value at the beginning of a text is, without a comment behind it. A quote begins a scalar at the
+/// beginning of the value and behind what separates the elements of a list in brackets.
 fn scalar_length(text: &str) -> usize {
-    let from = quoted_length(text).unwrap_or(0);
-    let end = text[from..].find(" #").map_or(text.len(), |at| from + at);
-    text[..end].trim_end().len()
+    let is_flow = text.starts_with(['[', '{']);
+    let (mut at, mut before) = (0, ',');
+    while let Some(c) = text[at..].chars().next() {
+        let is_start = at == 0 || is_flow && matches!(before, ',' | '[' | '{' | ':');
+        match quoted_length(&text[at..]).filter(|_| is_start) {
+            Some(length) => {
+                at += length;
+                before = c;
+                continue;
+            }
+            None if c == '#' && text[..at].ends_with(' ') => break,
+            None => at += c.len_utf8(),
+        }
+        before = if c == ' ' { before } else { c };
+    }
+    text[..at].trim_end().len()
 }

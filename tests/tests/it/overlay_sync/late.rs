@@ -5,7 +5,7 @@ use std::io::{Seek, Write};
 
 use serde_json::Value;
 
-use crate::support::overlay::{SETTINGS, Scene, Watch, id, scene};
+use crate::support::overlay::{SETTINGS, Scene, Watch, configure, id, scene};
 use crate::support::world::{Repo, World, text, wait_for};
 
 const LOG: &str = "log.jsonl";
@@ -162,4 +162,58 @@ fn a_program_that_does_not_know_what_came_late_takes_it_not_away() {
     s.a.write(".env", &format!("{old}OWN=1\n"));
     s.sync(0).err_has("was written from an old view: it lacks LATE");
     assert!(s.text(".env").contains("LATE=1\n") && s.text(".env").contains("OWN=1\n"));
+}
+
+/// Under `direction = "down"` the overlay never gets what came late, and the workspace may remove it.
+#[test]
+fn what_came_late_and_stays_here_is_taken_once() {
+    let w = World::new();
+    let (s, mut log) = held_open(&w, ".env", "A=1\n");
+    configure(&w, "[overlay-sync.path.\".env\"]\ndirection = \"down\"\n");
+    s.put(".env", "A=2\n");
+    s.sync(0).any_err();
+    writeln!(log, "LATE=1").unwrap();
+    drop(log);
+    s.sync(0).any_err();
+    assert_eq!((s.a.read(".env").as_str(), s.text(".env").as_str()), ("A=2\nLATE=1\n", "A=2\n"));
+    s.a.write(".env", "A=2\n");
+    s.sync(0).any_err();
+    assert_eq!(s.a.read(".env"), "A=2\n");
+}
+
+/// A deletion that spreads takes no file from a program that writes to it.
+#[test]
+fn what_is_written_into_a_deleted_file_can_be_had() {
+    let w = World::new();
+    let (s, mut log) = held_open(&w, LOG, "{\"n\":0}\n");
+    configure(&w, "[overlay-sync.path.\"*.jsonl\"]\ndelete = \"propagate\"\n");
+    s.put(".env", "A=1\n");
+    std::fs::remove_file(s.overlay(LOG)).unwrap();
+    s.sync(0).any_err();
+    assert!(!s.a.has(LOG));
+    writeln!(log, "{{\"late\":1}}").unwrap();
+    drop(log);
+    s.sync(0).any_err();
+    let sha = s.app.sh("printf '{\"n\":0}\\n{\"late\":1}\\n' | sha256sum | cut -c 1-64").exit(0).stdout;
+    s.app.overlay(&["show", sha.trim()]).exit(0).out_has("late");
+}
+
+/// A run that is killed before it has displaced anything leaves its own text, which nobody wrote.
+#[test]
+fn the_text_of_a_killed_run_is_nobodys_edit() {
+    let w = World::new();
+    if crate::support::world::needs("strace") {
+        return;
+    }
+    let s = scene(&w);
+    s.put(".env", "A=1\n");
+    s.attach();
+    s.put(".env", "A=1\nSECRET=1\n");
+    let inject = "strace -f -o /dev/null -e trace=renameat2 -e inject=renameat2:signal=KILL:when=1 overlay-sync sync";
+    s.app.sh(inject).any_status().any_out().any_err();
+    assert_eq!(s.a.read(".env"), "A=1\n");
+    s.put(".env", "A=1\n");
+    s.sync(0).any_err();
+    s.all_are(".env", "A=1\n");
+    s.app.sh("! find . ../a ../b -name '*late-*' | grep .").exit(0);
 }
