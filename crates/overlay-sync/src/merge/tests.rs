@@ -470,7 +470,7 @@ fn block_yaml_keeps_its_comments_quotes_and_layout() {
     assert_eq!((text, conflicts.len()), (stream("[1, 2, 3]", "[2, 3]"), 0));
     // Quotes in quotes, and what looks like a comment.
     for (base, overlay, workspace, expected) in [
-        ("a: 'it'' #s' # real\nb: 1\n", "a: 'it'' #s' # real\nb: 2\n", "a: new\nb: 1\n", "a: new\nb: 2\n"),
+        ("a: 'it'' #s' # real\nb: 1\n", "a: 'it'' #s' # real\nb: 2\n", "a: new\nb: 1\n", "a: new # real\nb: 2\n"),
         (
             "a: [1, 'x # y', 2] # c\n",
             "a: [1, 'x # y', 2, 3] # c\n",
