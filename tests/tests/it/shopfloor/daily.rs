@@ -202,3 +202,17 @@ fn doctor_shows_what_all_doctors_find() {
     let other = w.repo("other");
     other.shopfloor(&["doctor"]).exit(1).out_has("ok     ledger-synth     state: not set up in this repository");
 }
+
+/// The branch of an agent that is gone says how it is merged or given up, and a new agent can go on with it.
+#[test]
+fn a_branch_that_stays_can_be_taken_up_again() {
+    let w = World::new();
+    let app = app(&w);
+    let child = w.at(app.shopfloor(&["new", "feat"]).exit(0).any_err().stdout.trim_end());
+    child.commit("more", "1\n");
+    let out = app.shopfloor(&["done", "feat"]).exit(0).any_out();
+    out.err_has("`git merge main.feat` takes them over").err_has("`git branch -D main.feat` gives them up");
+    app.shopfloor(&["new", "feat"]).exit(1).err_has("--reuse-branch");
+    let again = w.at(app.shopfloor(&["new", "feat", "--reuse-branch"]).exit(0).any_err().stdout.trim_end());
+    assert_eq!(again.read("more"), "1\n");
+}

@@ -419,3 +419,17 @@ fn a_teardown_waits_for_the_worktrees_of_agents() {
     app.shopfloor(&["teardown"]).exit(0).any_out().any_err();
     assert_eq!(told(&app), before);
 }
+
+/// What a first teardown removed is not called edited by the next one.
+#[test]
+fn a_second_teardown_names_only_what_a_person_edited() {
+    let w = World::new();
+    let app = app(&w);
+    app.shopfloor(&["setup", "--yes"]).exit(0).any_out().any_err();
+    app.write(".claude/skills/shopfloor/SKILL.md", "mine\n");
+    app.shopfloor(&["teardown"]).exit(1).any_out().err_has("SKILL.md is not as `setup` left it");
+    let again = app.shopfloor(&["teardown"]).exit(1).any_out();
+    again.err_has(".claude/skills/shopfloor/SKILL.md is not as `setup` left it");
+    assert_eq!(again.stderr.matches("is not as `setup` left it").count(), 1, "{again}");
+    assert_eq!(app.read(".claude/skills/shopfloor/SKILL.md"), "mine\n");
+}

@@ -122,3 +122,37 @@ fn a_program_that_asks_after_a_restart_gets_no_text_unless_forced() {
     floor.ctl(&["message", "adam", "--force", "typed"]).exit(0);
     wait_for(|| floor.ctl(&["peek", "adam"]).exit(0).stdout.contains("typed"));
 }
+
+/// Without tmux there is nothing to wait for, with or without a terminal.
+#[test]
+fn an_up_without_tmux_fails_at_once() {
+    let w = World::new();
+    let floor = Floor::new(&w);
+    floor.ctl(&["add", "adam"]).exit(0);
+    let bin = w.path("bare");
+    std::fs::create_dir(&bin).unwrap();
+    for name in ["git", "sh"] {
+        std::os::unix::fs::symlink(crate::support::world::which(name), bin.join(name)).unwrap();
+    }
+    let root = floor.root.path.display().to_string();
+    let tool = w.path("bin/worker-ctl").display().to_string();
+    for more in ["", " --detach"] {
+        let line = format!("PATH='{}' '{tool}' --root '{root}' up{more}", bin.display());
+        floor.app.sh(&line).exit(4).err_has("tmux is not on the PATH").err_has("install tmux");
+    }
+}
+
+/// `up` starts no program that has ended in an error, and says so.
+#[test]
+fn an_up_names_the_workers_that_it_leaves_alone() {
+    let w = World::new();
+    let floor = Floor::new(&w);
+    table(&floor, "broken", &["sh", "-c", "exit 3"], "ready = { pattern = \"^>\", timeout_secs = 1 }\n");
+    floor.ctl(&["add", "adam", "--agent", "broken"]).exit(0);
+    floor.ctl(&["up", "adam"]).any_status().any_out().any_err();
+    wait_for(|| text(&floor.status("adam"), "/status") == "error");
+    floor.ctl(&["down"]).exit(0).any_out().any_err();
+    let up = floor.ctl(&["up", "--detach"]).exit(0).any_out();
+    up.err_has("adam is not started").err_has("`worker-ctl up adam` starts it again");
+    floor.ctl(&["down"]).exit(0).any_out().any_err();
+}
