@@ -220,3 +220,16 @@ fn a_removed_worktree_can_be_named_and_a_copied_one_is_refused() {
     s.sync(0).any_err();
     assert_eq!((s.text(".env"), s.app.read(".env")), ("A=2\n".into(), "A=2\n".into()));
 }
+
+/// Worktrees share git's answer only where git would give the same one.
+#[test]
+fn a_pattern_file_of_each_worktree_counts_there() {
+    let w = World::new();
+    let s = scene(&w);
+    s.put("own.cfg", "1\n");
+    s.app.git(&["config", "core.excludesFile", ".mine"]);
+    s.a.write(".mine", "own.cfg\n.mine\n");
+    s.b.write(".mine", ".mine\n");
+    s.a.overlay(&["attach", ".", "../b"]).exit(0).err_has("own.cfg is not ignored by git there");
+    assert!(s.a.has("own.cfg") && !s.b.has("own.cfg"));
+}
