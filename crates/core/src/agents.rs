@@ -46,6 +46,19 @@ pub struct AgentProgram {
     pub settings: SettingsForm,
     /// Its own hooks; none if it has none that tell what it does.
     pub hooks: Option<ProgramHooks>,
+    /// Its files in a repository; none if it takes no hooks from there.
+    pub project: Option<ProjectFiles>,
+}
+
+/// The files of a repository from which every session of a program takes hooks and skills.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ProjectFiles {
+    /// The file with the hooks, which has the form of Claude Code's settings.
+    pub hooks: &'static str,
+    /// The directory of skills.
+    pub skills: &'static str,
+    /// Whether each hook has a name.
+    pub are_hooks_named: bool,
 }
 
 /// How a program gets a task.
@@ -214,6 +227,11 @@ pub const PROGRAMS: &[AgentProgram] = &[
                 ("StopFailure", HookEvent::Rests),
             ],
         }),
+        project: Some(ProjectFiles {
+            hooks: ".claude/settings.json",
+            skills: ".claude/skills",
+            are_hooks_named: false,
+        }),
     },
     AgentProgram {
         name: "codex",
@@ -243,6 +261,7 @@ pub const PROGRAMS: &[AgentProgram] = &[
             aside: Some("Generate a concise, single-line task title"),
             events: &[("agent-turn-complete", HookEvent::Rests)],
         }),
+        project: Some(ProjectFiles { hooks: ".codex/hooks.json", skills: ".agents/skills", are_hooks_named: false }),
     },
     AgentProgram {
         name: "gemini",
@@ -278,6 +297,7 @@ pub const PROGRAMS: &[AgentProgram] = &[
                 ("AfterAgent", HookEvent::Rests),
             ],
         }),
+        project: Some(ProjectFiles { hooks: GEMINI_PROJECT.file, skills: ".agents/skills", are_hooks_named: true }),
     },
     AgentProgram {
         name: "aider",
@@ -309,6 +329,7 @@ pub const PROGRAMS: &[AgentProgram] = &[
         launch_line: r#"exec aider --yes-always --no-gitignore --no-check-update --no-show-model-warnings --no-show-release-notes ${SHOPFLOOR_TASK_FILE:+--message-file "$SHOPFLOOR_TASK_FILE"}"#,
         settings: SettingsForm::Claude,
         hooks: None,
+        project: None,
     },
     AgentProgram {
         name: "opencode",
@@ -346,6 +367,7 @@ pub const PROGRAMS: &[AgentProgram] = &[
                 ("session.error", HookEvent::Rests),
             ],
         }),
+        project: None,
     },
 ];
 

@@ -15,7 +15,7 @@ use shopfloor_core::hash::Digest;
 use crate::canonical::{CanonicalBytes, CanonicalEvent};
 
 /// The beginning of a pack. The number changes with the format of a pack and with the way events are read.
-const MAGIC: &[u8] = concat!("ledger-synth events 2 ", env!("CARGO_PKG_VERSION"), "\n").as_bytes();
+const MAGIC: &[u8] = concat!("ledger-synth events 3 ", env!("CARGO_PKG_VERSION"), "\n").as_bytes();
 
 /// Identifies a file by its name and [`Stat`]: if either changes, so does the key.
 pub type FileKey = [u8; 16];

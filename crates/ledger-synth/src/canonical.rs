@@ -4,12 +4,12 @@ use std::borrow::Cow;
 use std::ops::{Deref, Range};
 use std::sync::Arc;
 
-use jiff::Timestamp;
 use shopfloor_core::hash::Digest;
 
 use crate::entry::{Checkpoint, Entry};
 use crate::event::LedgerEvent;
 use crate::front::Meta;
+use crate::instant::EventTime;
 
 /// An event in its canonical form.
 #[derive(Clone, Debug)]
@@ -101,7 +101,7 @@ fn decode(bytes: &[u8]) -> Option<LedgerEvent<'_>> {
     let mut from = Decoder { bytes };
     let ts = i128::from_le_bytes(*from.array()?);
     let meta = Meta {
-        ts: Timestamp::from_nanosecond(ts).ok()?,
+        ts: EventTime::from_nanosecond(ts)?,
         agent: from.text()?,
         branch: from.maybe()?,
         kind: from.maybe()?,

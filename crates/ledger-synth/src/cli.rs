@@ -6,8 +6,8 @@ use shopfloor_core::env::Env;
 use shopfloor_core::error::Result;
 
 use crate::commands::{
-    add, archive, banner, check, config, conflicts, doctor, explain, hook, install, lint, merge_driver, migrate, prune,
-    retract, synth,
+    add, archive, banner, check, config, conflicts, doctor, explain, hook, install, lint, merge_driver, migrate, notes,
+    prune, retract, synth,
 };
 use crate::section::Section;
 use crate::settings::LedgerArgs;
@@ -41,6 +41,7 @@ pub enum Command {
     Archive(archive::Args),
     Prune(prune::Args),
     Check(check::Args),
+    Notes(notes::Args),
     Explain(explain::Args),
     Conflicts(conflicts::Args),
     Retract(retract::Args),
@@ -67,6 +68,7 @@ impl CommandLine for Cli {
         &[
             ("retention", &["prune", "config"]),
             ("session_window", &["add", "banner", "archive", "doctor", "hook", "config"]),
+            ("format", &["add", "banner", "archive", "doctor", "hook", "config"]),
             ("min_interval", &["add", "config"]),
         ]
     }

@@ -1,9 +1,10 @@
 //! Events: what an agent writes for the others.
 
+use crate::body::TaskItems;
 use crate::entry::Entry;
 use crate::event_file::{self, Malformed};
 use crate::front::Meta;
-use crate::{body, instant, scalar};
+use crate::{body, front_sections, instant, scalar};
 
 /// A whole event.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -16,10 +17,12 @@ pub struct LedgerEvent<'a> {
 impl<'a> LedgerEvent<'a> {
     /// Parses an event from the text of its file.
     pub fn parse(text: &'a str) -> Result<LedgerEvent<'a>, Malformed> {
-        let parts = event_file::split(text)?;
         event_file::refuse_conflict_markers(text)?;
+        let parts = event_file::split(text)?;
         let meta = Meta::parse(parts.front)?;
-        Ok(LedgerEvent::new(meta, body::parse(parts.body)))
+        let mut entries = body::parse(parts.body, TaskItems::TaskAlone);
+        entries.extend(front_sections::of_event(parts.front));
+        Ok(LedgerEvent::new(meta, entries))
     }
 
     /// An event with these entries, in canonical order.

@@ -73,7 +73,7 @@ pub fn refuse_conflict_markers(text: &str) -> Result<(), Malformed> {
         return Ok(());
     }
     match text.split('\n').position(is_marker) {
-        Some(at) => Err(Malformed::new(at + 1, "a conflict marker of git")),
+        Some(at) => Err(Malformed::new(at + 1, "git's conflict markers: the conflict in this file is not resolved")),
         None => Ok(()),
     }
 }

@@ -2,11 +2,11 @@
 
 use std::borrow::Cow;
 
-use jiff::Timestamp;
 use serde::Deserialize;
 
 use crate::event_file::Malformed;
-use crate::{instant, scalar};
+use crate::instant::{self, EventTime};
+use crate::scalar;
 
 /// Limits on the size and nesting of a frontmatter: parsing YAML costs the square of its nesting.
 const FRONT_LIMIT: usize = 16 << 10;
@@ -15,7 +15,7 @@ const FRONT_DEPTH: usize = 64;
 /// What the frontmatter says.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Meta<'a> {
-    pub ts: Timestamp,
+    pub ts: EventTime,
     pub agent: Cow<'a, str>,
     pub branch: Option<Cow<'a, str>>,
     pub kind: Option<Cow<'a, str>>,

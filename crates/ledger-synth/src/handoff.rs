@@ -2,27 +2,20 @@
 
 use std::path::Path;
 
-use jiff::Timestamp;
 use serde_yaml::Value;
 
+use crate::body::{NOTES, TaskItems};
 use crate::entry::Entry;
+use crate::front_sections::{self, AGENT_KEYS, TIME_KEYS, fields};
+use crate::instant::{self, EventTime};
 use crate::section::{Section, SectionName, Shape};
-use crate::{body, event_file, instant, page, scalar};
-
-const TIME_KEYS: [&str; 5] = ["ts", "timestamp", "date", "updated", "created"];
-const AGENT_KEYS: [&str; 3] = ["agent", "author", "session"];
-const WORD_KEYS: [&str; 2] = ["branch", "type"];
-const PROSE_KEYS: [&str; 2] = ["reason", "title"];
-
-/// Limits on a frontmatter that is parsed as YAML, which costs the square of its nesting.
-const FRONT_LIMIT: usize = 16 << 10;
-const FRONT_DEPTH: usize = 64;
+use crate::{event_file, page, scalar, view};
 
 /// What a handoff file says.
 #[derive(Debug, Default)]
 pub struct Handoff {
     /// When it was written: by its frontmatter, its text or its name.
-    pub ts: Option<Timestamp>,
+    pub ts: Option<EventTime>,
     pub agent: Option<String>,
     pub branch: Option<String>,
     pub kind: Option<String>,
@@ -33,6 +26,8 @@ pub struct Handoff {
 
 impl Handoff {
     pub fn parse(path: &Path, text: &str) -> Handoff {
+        // The footer of a generated page says nothing.
+        let text = view::footer(text).and_then(|_| text.rfind(view::FOOTER)).map_or(text, |at| &text[..at]);
         let (front, rest) = match event_file::split(text) {
             Ok(parts) => (parts.front, parts.body),
             Err(_) => ("", text),
@@ -43,95 +38,43 @@ impl Handoff {
         };
         let field = |keys: &'static [&str]| all(keys).next().filter(|text| !text.is_empty());
         let ts = all(&TIME_KEYS).find_map(|text| instant::parse(&text));
+        // A day alone means its beginning, unless something tells more.
+        let day = || all(&TIME_KEYS).find_map(|text| instant::parse(&format!("{text}T00:00:00Z")));
         Handoff {
-            ts: ts.or_else(|| page::updated(text)).or_else(|| named_time(path)),
+            ts: ts.or_else(|| page::updated(text)).or_else(|| named_time(path)).or_else(day),
             agent: field(&AGENT_KEYS).filter(|agent| !agent.trim().is_empty()),
             branch: field(&["branch"]),
             kind: field(&["type"]),
             reason: field(&["reason"]),
-            title: field(&["title"]),
+            title: field(&["title"]).or_else(|| titles(rest).next().map(str::to_owned)),
             entries: entries(front, &fields, rest),
         }
     }
 }
 
-fn is_meta(key: &str) -> bool {
-    let key = &&*key.to_lowercase();
-    TIME_KEYS.contains(key) || AGENT_KEYS.contains(key) || WORD_KEYS.contains(key) || PROSE_KEYS.contains(key)
-}
-
 /// What the body says, and what the frontmatter says besides who, when and what about.
 fn entries(front: &str, fields: &[(String, Value)], rest: &str) -> Vec<Entry<'static>> {
-    let mut entries = page::adopted(rest);
-    for (key, value) in fields.iter().filter(|(key, _)| !is_meta(key)) {
-        let name = SectionName::from_spelling(key.into());
-        entries.extend(body::parse(&section(name.as_str(), value)).into_iter().map(Entry::into_owned));
-    }
-    // A frontmatter that is not a YAML map is read line by line, as bodies are.
-    if !is_map(front) {
-        let is_meta = |line: &&str| line.split_once(':').is_some_and(|(key, _)| is_meta(key.trim()));
-        let lines: String = front.lines().filter(|line| !is_meta(line)).map(|line| format!("{line}\n")).collect();
-        entries.extend(body::parse(&lines).into_iter().map(Entry::into_owned));
-    }
+    let title = titles(rest).next();
+    let is_later = |line: &str| titles(line).next().is_some_and(|own| Some(own) != title);
+    // The first title is the event's. YAML takes the others for comments, and in Markdown they open sections.
+    let is_yaml = matches!(serde_yaml::from_str(rest), Ok(Value::Mapping(_)));
+    let opened = |line: &str| if is_later(line) && !is_yaml { format!("#{line}\n") } else { format!("{line}\n") };
+    let mut entries = page::adopted(&rest.lines().map(opened).collect::<String>(), TaskItems::Whole);
+    entries.extend(front_sections::all(front, fields, TaskItems::Whole));
+    let comments = rest.lines().filter(|line| is_yaml && is_later(line)).flat_map(titles);
+    entries.extend(comments.map(|text| Entry::Item { section: NOTES.into(), text: text.to_owned().into() }));
     merged_registers(entries.into_iter().map(renamed))
 }
 
-/// Renders a field of the frontmatter as a section of a body: lists as lists, maps as maps.
-fn section(name: &str, value: &Value) -> String {
-    let line = |(key, value): (&Value, &Value)| {
-        format!("{}: {}\n", scalar::written(&scalar::plain(key)), scalar::written(&scalar::plain(value)))
-    };
-    let lines: String = match value {
-        Value::Sequence(items) => items
-            .iter()
-            .map(|item| match item {
-                Value::Mapping(map) if !map.is_empty() => {
-                    let lines: String = map.iter().map(line).collect();
-                    lines
-                        .lines()
-                        .enumerate()
-                        .map(|(n, line)| format!("{} {line}\n", if n == 0 { "-" } else { " " }))
-                        .collect()
-                }
-                item => format!("- {}\n", scalar::written(&scalar::plain(item))),
-            })
-            .collect(),
-        Value::Mapping(map) => map.iter().map(line).map(|line| format!("  {line}")).collect(),
-        value => {
-            let text = scalar::plain(value);
-            return if text.is_empty() { String::new() } else { format!("{name}: {}\n", scalar::written(&text)) };
-        }
-    };
-    format!("{name}:\n{lines}")
-}
-
-/// Whether a frontmatter is a YAML map or empty.
-fn is_map(front: &str) -> bool {
-    front.trim().is_empty() || matches!(serde_yaml::from_str(shallow(front)), Ok(Value::Mapping(_)))
-}
-
-/// The fields of a frontmatter. If it is not a YAML map, only the fields that take one line each.
-fn fields(front: &str) -> Vec<(String, Value)> {
-    if !is_map(front) {
-        let fields = front.lines().filter(|line| !line.starts_with([' ', '\t', '-', '#'])).filter_map(|line| {
-            let (key, value) = line.split_once(": ")?;
-            Some((key.trim().to_owned(), Value::String(value.trim().trim_matches(['"', '\'']).to_owned())))
-        });
-        let is_prose = |key: &str| PROSE_KEYS.contains(&&*key.to_lowercase());
-        return fields.filter(|(key, _)| is_meta(key) && !is_prose(key)).collect();
-    }
-    let Ok(Value::Mapping(map)) = serde_yaml::from_str(shallow(front)) else { return Vec::new() };
-    map.into_iter().map(|(key, value)| (scalar::plain(&key), value)).collect()
-}
-
-/// The text, or nothing if it is too expensive to parse.
-fn shallow(front: &str) -> &str {
-    let is_deep = front.len() > FRONT_LIMIT || front.bytes().filter(|b| matches!(b, b'[' | b'{')).count() > FRONT_DEPTH;
-    if is_deep { "" } else { front }
+/// The lines `# text` that name no section, which YAML takes for comments and Markdown for titles.
+fn titles(text: &str) -> impl Iterator<Item = &str> {
+    let titles = text.lines().filter_map(|line| line.strip_prefix("# ")).map(str::trim);
+    let is_section = |title: &str| meant(SectionName::from_spelling(title.to_owned().into())).section().is_some();
+    titles.filter(move |title| !title.is_empty() && !is_section(title))
 }
 
 /// Parses the time at the beginning of a file's name. A day alone means its beginning.
-fn named_time(path: &Path) -> Option<Timestamp> {
+fn named_time(path: &Path) -> Option<EventTime> {
     let name = path.file_stem()?.to_string_lossy().into_owned();
     let day = name.get(..10)?;
     let clock = name.get(10..).and_then(|rest| rest.strip_prefix(['T', '_', '-']));
@@ -180,7 +123,7 @@ fn renamed(entry: Entry<'static>) -> Entry<'static> {
 }
 
 /// The section that a name means in handoff files.
-fn meant(name: SectionName<'static>) -> SectionName<'static> {
+pub fn meant(name: SectionName<'static>) -> SectionName<'static> {
     let plain = name.as_str().to_lowercase().replace([' ', '-'], "_");
     let section = Section::ALL.into_iter().find(|section| section.aliases().contains(&plain.as_str()));
     section.map_or(name, SectionName::from)

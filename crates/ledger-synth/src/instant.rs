@@ -1,14 +1,80 @@
 //! Instants as RFC 3339 writes them.
 
+use std::fmt;
 use std::ops::Range;
 
+use jiff::civil::{Date, DateTime, date};
+use jiff::tz::{Offset, TimeZone};
 use jiff::{SignedDuration, Timestamp};
 
 /// A time further ahead than this is the mistake of a clock.
 pub const AHEAD: SignedDuration = SignedDuration::from_hours(24);
 
+/// An instant of any year that RFC 3339 can write, which are a few more than [`Timestamp`] has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct EventTime(DateTime);
+
+const EPOCH: DateTime = date(1970, 1, 1).at(0, 0, 0, 0);
+
+impl EventTime {
+    pub const MIN: EventTime = EventTime(date(0, 1, 1).at(0, 0, 0, 0));
+    pub const MAX: EventTime = EventTime(date(9999, 12, 31).at(23, 59, 59, 999_999_999));
+
+    /// None: the year is not one that RFC 3339 can write.
+    fn new(at: DateTime) -> Option<EventTime> {
+        Some(EventTime(at)).filter(|at| (EventTime::MIN..=EventTime::MAX).contains(at))
+    }
+
+    /// The day in UTC.
+    pub fn day(self) -> Date {
+        self.0.date()
+    }
+
+    pub fn checked_add(self, step: SignedDuration) -> Option<EventTime> {
+        EventTime::new(self.0.checked_add(step).ok()?)
+    }
+
+    pub fn checked_sub(self, step: SignedDuration) -> Option<EventTime> {
+        EventTime::new(self.0.checked_sub(step).ok()?)
+    }
+
+    /// Nanoseconds since 1970.
+    pub fn as_nanosecond(self) -> i128 {
+        self.0.duration_since(EPOCH).as_nanos()
+    }
+
+    pub fn from_nanosecond(nanosecond: i128) -> Option<EventTime> {
+        let second = i64::try_from(nanosecond.div_euclid(1_000_000_000)).ok()?;
+        let rest = i32::try_from(nanosecond.rem_euclid(1_000_000_000)).ok()?;
+        EventTime::new(EPOCH.checked_add(SignedDuration::new(second, rest)).ok()?)
+    }
+
+    /// The form of answers: with milliseconds.
+    pub fn render(self) -> String {
+        format!("{:.3}Z", self.0)
+    }
+}
+
+impl Default for EventTime {
+    fn default() -> EventTime {
+        EventTime(EPOCH)
+    }
+}
+
+impl fmt::Display for EventTime {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}Z", self.0)
+    }
+}
+
+impl From<Timestamp> for EventTime {
+    fn from(at: Timestamp) -> EventTime {
+        EventTime::new(TimeZone::UTC.to_datetime(at)).unwrap_or_default()
+    }
+}
+
 /// Parses a date, a time and an offset, with `T` in either case or a blank between date and time.
-pub fn parse(text: &str) -> Option<Timestamp> {
+pub fn parse(text: &str) -> Option<EventTime> {
     let bytes = text.as_bytes();
     let digits = |range: Range<usize>| bytes.get(range).is_some_and(|b| b.iter().all(u8::is_ascii_digit));
     let is = |at: usize, marks: &[u8]| bytes.get(at).is_some_and(|b| marks.contains(b));
@@ -29,11 +95,15 @@ pub fn parse(text: &str) -> Option<Timestamp> {
     if fraction == 1 || fraction > 10 || !is_offset || is_far(1..3, 23) || is_far(4..6, 59) {
         return None;
     }
-    // RFC 3339 writes -00:00 for an unknown time zone.
-    let offset = if offset == "-00:00" { "Z" } else { offset };
-    let at: Timestamp = format!("{}T{}{offset}", &text[..10], &text[11..19 + fraction]).to_uppercase().parse().ok()?;
-    // In UTC it may fall into a year that RFC 3339 has no digits for.
-    (0..=9999).contains(&jiff::tz::TimeZone::UTC.to_datetime(at).year()).then_some(at)
+    let local: DateTime = format!("{}T{}", &text[..10], &text[11..19 + fraction]).parse().ok()?;
+    let east = |hours: i32, minutes: i32| Offset::from_seconds(60 * (60 * hours + minutes)).ok();
+    let number = |at: Range<usize>| offset.get(at).and_then(|n| n.parse::<i32>().ok());
+    let offset = match offset.as_bytes() {
+        [b'+', ..] => east(number(1..3)?, number(4..6)?)?,
+        [b'-', ..] => east(-number(1..3)?, -number(4..6)?)?,
+        _ => Offset::UTC,
+    };
+    EventTime::new(local.checked_sub(SignedDuration::from_secs(offset.seconds().into())).ok()?)
 }
 
 #[cfg(test)]
@@ -54,6 +124,14 @@ mod tests {
         ] {
             assert_eq!(utc(spelt).as_deref(), Some(same), "{spelt}");
         }
+        let last = "9999-12-31T23:59:59Z";
+        assert_eq!(utc(last).as_deref(), Some(last));
+        assert_eq!(utc("0000-01-01T00:00:00Z").as_deref(), Some("0000-01-01T00:00:00Z"));
+        for text in [same, last, "0000-01-01T00:00:00Z", "1969-12-31T23:59:59.999999999Z"] {
+            let at = parse(text).unwrap();
+            assert_eq!(EventTime::from_nanosecond(at.as_nanosecond()), Some(at), "{text}");
+        }
+        assert_eq!(parse("2026-01-10T13:00:00.5Z").unwrap().render(), "2026-01-10T13:00:00.500Z");
         assert_eq!(utc("2026-01-10T13:00:00.500Z").as_deref(), Some("2026-01-10T13:00:00.5Z"));
         for bad in [
             "",
@@ -70,6 +148,8 @@ mod tests {
             " 2026-01-10T13:00:00Z",
             "2026-01-10T13:00:00é",
             "2026-01-10T13:00:00+24:00",
+            "9999-12-31T23:59:59-00:01",
+            "0000-01-01T00:00:00+00:01",
         ] {
             assert_eq!(parse(bad), None, "{bad}");
         }

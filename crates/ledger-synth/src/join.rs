@@ -3,11 +3,11 @@
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
-use jiff::Timestamp;
 use shopfloor_core::hash::Digest;
 
 use crate::entry::{Checkpoint, Entry};
-use crate::section::SectionName;
+use crate::instant::EventTime;
+use crate::section::{Section, SectionName};
 use crate::source::Source;
 
 /// A value and the source that said it, as an index of [`Join::sources`].
@@ -33,6 +33,8 @@ pub struct Join<'a> {
     pub sources: Vec<Source<'a>>,
     pub sections: BTreeMap<SectionName<'a>, JoinedSection<'a>>,
     pub checkpoints: Vec<By<Checkpoint<'a>>>,
+    /// What each agent last said it does, newest first; the first is the text of the section `now`.
+    pub nows: Vec<By<Cow<'a, str>>>,
     /// The events that snapshots cover.
     pub folded: HashSet<Digest>,
     /// The snapshots, and the snapshots that are folded into them.
@@ -54,7 +56,7 @@ impl<'a> Join<'a> {
     }
 
     /// The newest time of all. None: there are no events.
-    pub fn latest(&self) -> Option<Timestamp> {
+    pub fn latest(&self) -> Option<EventTime> {
         self.sources.iter().map(|source| source.ts).max()
     }
 
@@ -82,6 +84,13 @@ impl<'a> Join<'a> {
                 all.push((Entry::Pair { section: name(), key: Cow::Borrowed(&**key), value }, *of));
             }
         }
+        // The text of the section is the first of these.
+        all.extend(
+            self.nows
+                .iter()
+                .skip(1)
+                .map(|(text, of)| (Entry::Text { section: Section::Now.into(), text: Cow::Borrowed(&**text) }, *of)),
+        );
         all.extend(self.checkpoints.iter().map(|(c, of)| (Entry::Checkpoint(c.clone()), *of)));
         all
     }

@@ -11,10 +11,10 @@ mod plan;
 
 mod facts;
 
+mod agent_hooks;
 mod body;
 mod cache;
 pub mod canonical;
-mod claude;
 mod counted;
 mod difference;
 mod draft;
@@ -23,14 +23,18 @@ pub mod event;
 pub mod event_file;
 mod failure;
 mod front;
+mod front_sections;
 mod handoff;
 mod hook_program;
 mod instant;
 mod join;
 mod page;
+mod page_settings;
 mod scalar;
 mod section;
+mod session_log;
 mod settings;
+mod short_id;
 mod snapshot;
 mod source;
 mod tool;
@@ -64,8 +68,9 @@ fn run(ui: &Ui, env: &Env, cli: Cli) -> Result<Exit> {
         Command::Archive(args) => commands::archive::run(ui, env, ledger, &args),
         Command::Prune(_) => commands::prune::run(ui, env, ledger),
         Command::Check(args) => commands::check::run(ui, env, ledger, &args),
+        Command::Notes(args) => commands::notes::run(ui, env, ledger, &args),
         Command::Explain(args) => commands::explain::run(ui, env, ledger, &args),
-        Command::Conflicts(_) => commands::conflicts::run(ui, env, ledger),
+        Command::Conflicts(args) => commands::conflicts::run(ui, env, ledger, &args),
         Command::Retract(args) => commands::retract::run(ui, env, ledger, &args),
         Command::Lint(args) => commands::lint::run(ui, env, ledger, &args),
         Command::Migrate(args) => commands::migrate::run(ui, env, ledger, &args),

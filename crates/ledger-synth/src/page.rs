@@ -1,13 +1,12 @@
 //! Pages that a person or another program wrote: a `current.md` without our footer, and handoff files.
 
-use jiff::Timestamp;
-
-use crate::body::{self, bold};
+use crate::body::{self, TaskItems, bold};
 use crate::entry::Entry;
-use crate::{instant, scalar};
+use crate::instant::{self, EventTime};
+use crate::scalar;
 
 /// Parses everything that a page says.
-pub fn adopted(page: &str) -> Vec<Entry<'static>> {
+pub fn adopted(page: &str, items: TaskItems) -> Vec<Entry<'static>> {
     let key = |line: &str| bold(line).map(|(key, rest)| format!("{}: {rest}", scalar::written(key)));
     // Any bold words with a colon are a key.
     let lines = page.lines().map(|line| match (key(line), line.strip_prefix("- ").and_then(key)) {
@@ -16,11 +15,11 @@ pub fn adopted(page: &str) -> Vec<Entry<'static>> {
         _ => line.to_owned(),
     });
     let text = lines.collect::<Vec<_>>().join("\n");
-    body::parse(&text).into_iter().map(Entry::into_owned).collect()
+    body::parse(&text, items).into_iter().map(Entry::into_owned).collect()
 }
 
 /// Parses the time of a page, from a line such as `Updated: 2026-01-10T13:00:00Z`.
-pub fn updated(text: &str) -> Option<Timestamp> {
+pub fn updated(text: &str) -> Option<EventTime> {
     text.lines().take(40).find_map(|line| {
         let line = line.trim_matches(['*', '_', '>', '-', '#', ' ', '\t']);
         let (key, value) = line.split_once(':')?;

@@ -197,13 +197,18 @@ fn quoted<'a>(first: &'a str, rest: &[&str]) -> Option<Cow<'a, str>> {
 /// Whether YAML would read this line as a part of the plain text before it.
 fn is_prose(line: &str) -> bool {
     let line = trim(line);
-    !line.starts_with('#') && !line.contains(": ") && !line.ends_with(':') && !line.contains(" #")
+    // YAML would also fold bullets and fences, whose lines mean something.
+    let is_structure = is_fence(line) || bullet(line).is_some();
+    !is_structure && !line.starts_with('#') && !line.contains(": ") && !line.ends_with(':') && !line.contains(" #")
+}
+
+fn is_fence(line: &str) -> bool {
+    line.starts_with("```") || line.starts_with("~~~")
 }
 
 /// Whether a line with no text before it begins something other than text.
 fn is_structure(line: &str) -> bool {
-    let marks = ["#", "|", ">", "```", "~~~"];
-    bullet(line).is_some() || marks.iter().any(|mark| line.starts_with(mark))
+    bullet(line).is_some() || is_fence(line) || ["#", "|", ">"].iter().any(|mark| line.starts_with(mark))
 }
 
 /// Folds continuation lines as YAML folds a plain scalar, or keeps them if they have a structure of their own.

@@ -10,6 +10,7 @@ use shopfloor_core::git::Repo;
 use shopfloor_core::time::{self, Unit};
 use shopfloor_core::ui::Ui;
 
+use crate::page_settings::{PageFormat, PageSettings, Tracked};
 use crate::tool::TOOL;
 
 /// The settings, in the order of `config`.
@@ -19,6 +20,8 @@ pub const SETTINGS: &[Setting] = &[
     Setting::new("min_interval", "LEDGER_SYNTH_MIN_INTERVAL", SettingType::DurationOrNever, Trust::Open)
         .or("30m, for checkpoints"),
     Setting::new("session_window", "LEDGER_SYNTH_SESSION_WINDOW", SettingType::DurationOrNever, Trust::Open),
+    Setting::new("format", "LEDGER_SYNTH_FORMAT", SettingType::Number, Trust::Open).or("2"),
+    Setting::new("tracked", "", SettingType::Choice(&Tracked::WORDS), Trust::Open).or("page"),
 ];
 
 /// Where the ledger is, below a work tree.
@@ -35,14 +38,17 @@ pub struct LedgerArgs {
     /// 7d]
     #[arg(long, value_name = "TIME", global = true, help_heading = "Ledger")]
     pub retention: Option<String>,
-    /// How far This Session reaches back from the newest event, such as 1d [env: LEDGER_SYNTH_SESSION_WINDOW] [default:
-    /// no limit]
+    /// How far This Session reaches back from the newest event in what is printed, such as 1d; `current.md` goes by
+    /// the repository's config.toml alone [env: LEDGER_SYNTH_SESSION_WINDOW] [default: no limit]
     #[arg(long, value_name = "TIME", global = true, help_heading = "Ledger")]
     pub session_window: Option<String>,
     /// The shortest time between two commits of the ledger by --commit, such as 30m [env: LEDGER_SYNTH_MIN_INTERVAL]
     /// [default: 30m, for checkpoints]
     #[arg(long, value_name = "TIME", global = true, help_heading = "Ledger")]
     pub min_interval: Option<String>,
+    /// The format of the page: 1, or 2 for readers [env: LEDGER_SYNTH_FORMAT] [default: 2]
+    #[arg(long, value_name = "N", global = true, help_heading = "Ledger")]
+    pub format: Option<String>,
 }
 
 /// Whether a command writes, or only shows what it would write.
@@ -83,7 +89,10 @@ pub struct Settings {
     pub min_interval: Option<SignedDuration>,
     /// The shortest time between two commits that bring only checkpoints.
     pub checkpoint_interval: SignedDuration,
-    pub session_window: Option<SignedDuration>,
+    /// What decides how a page looks that is only printed.
+    pub printed: PageSettings,
+    /// The format that a flag asks for, also of `current.md`.
+    format: Option<PageFormat>,
     pub warnings: Vec<String>,
 }
 
@@ -94,6 +103,7 @@ pub fn load_config(env: &Env, repo: &Repo, args: &LedgerArgs) -> Result<Config> 
         ("retention", args.retention.as_deref().map(Path::new)),
         ("min_interval", args.min_interval.as_deref().map(Path::new)),
         ("session_window", args.session_window.as_deref().map(Path::new)),
+        ("format", args.format.as_deref().map(Path::new)),
     ];
     config::load(env, &repo.home, TOOL, SETTINGS, &flags, false)
 }
@@ -111,9 +121,16 @@ impl Settings {
                 .unwrap_or_default(),
             // `never` sets no throttle, like `0`.
             min_interval: min_interval.map(Option::unwrap_or_default),
-            session_window: time(&config, "session_window")?.flatten(),
+            printed: page(&config)?,
+            format: args.format.is_some().then(|| format(&config)).transpose()?,
             warnings: config.all_warnings(),
         })
+    }
+
+    /// The settings of `current.md` in the tree whose `.shopfloor/config.toml` has these bytes. `path` is for messages.
+    pub fn of_tree(&self, path: &Path, bytes: Option<Vec<u8>>) -> Result<PageSettings> {
+        let page = page(&config::load_alone(path, bytes, TOOL, SETTINGS)?)?;
+        Ok(self.format.map_or(page, |format| page.in_format(format)))
     }
 }
 
@@ -132,6 +149,22 @@ fn root(env: &Env, repo: &Repo, config: &Config) -> Result<LedgerRoot> {
             Ok(LedgerRoot::At(base.join(config::expand_home(env, text))))
         }
     }
+}
+
+/// The settings of a page.
+fn page(config: &Config) -> Result<PageSettings> {
+    let tracked = config.value("tracked").and_then(|value| Tracked::of(&value.text)).unwrap_or_default();
+    let session_window = time(config, "session_window")?.flatten();
+    let is_format_chosen = config.value("format").is_some();
+    Ok(PageSettings { session_window, format: format(config)?, is_format_chosen, tracked })
+}
+
+fn format(config: &Config) -> Result<PageFormat> {
+    let Some(Value { text, source, .. }) = config.value("format") else { return Ok(PageFormat::default()) };
+    text.parse().ok().and_then(PageFormat::of).ok_or_else(|| {
+        Failure::malformed(format!("format must be 1 or 2, not `{text}` ({source})"))
+            .hint("leave it out for the newest")
+    })
 }
 
 /// Parses a setting that is a time. The outer `None`: nobody set it. The inner `None`: `never`.
@@ -179,7 +212,7 @@ mod tests {
     #[test]
     fn the_help_names_the_defaults() {
         let command = <LedgerArgs as clap::Args>::augment_args(clap::Command::new(TOOL));
-        for Setting { name, default, variable, .. } in SETTINGS {
+        for Setting { name, default, variable, .. } in SETTINGS.iter().filter(|setting| !setting.variable.is_empty()) {
             let arg = command.get_arguments().find(|arg| arg.get_id() == name).expect(name);
             let help = arg.get_help().expect(name).to_string();
             let default = if default.is_empty() { "no limit" } else { default };

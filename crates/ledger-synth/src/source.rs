@@ -2,19 +2,19 @@
 
 use std::borrow::Cow;
 
-use jiff::Timestamp;
 use shopfloor_core::hash::Digest;
 
 use crate::entry::Entry;
 use crate::event::LedgerEvent;
 use crate::front::Meta;
+use crate::instant::EventTime;
 use crate::section::Section;
 
 /// What the ledger says of an event itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Source<'a> {
     pub id: Digest,
-    pub ts: Timestamp,
+    pub ts: EventTime,
     pub agent: Cow<'a, str>,
     pub branch: Option<Cow<'a, str>>,
     /// What it is about: its title, otherwise its `now`.

@@ -18,6 +18,7 @@ use crate::error::{Failure, Result};
 use crate::fs::{self, Root};
 use crate::git::Home;
 use crate::path::RelPath;
+use crate::text::Position;
 use crate::time::{self, Unit};
 
 /// The repository's file, below its main checkout.
@@ -155,6 +156,37 @@ pub fn load(
         config.defaults.push(setting.default);
     }
     Ok(config)
+}
+
+/// Reads the settings of `tool` in the text of one repository file, and nothing else that may set them: what holds in
+/// the tree that has this file, whoever asks. `path` is for messages.
+pub fn load_alone(path: &Path, bytes: Option<Vec<u8>>, tool: &str, settings: &[Setting]) -> Result<Config> {
+    let mut config = Config::default();
+    let known = Known { tool, settings, others: &[] };
+    let file = File::parse(path, bytes, known, &mut config.warnings)?;
+    for setting in settings {
+        let said = file.as_ref().and_then(|file| file.value(setting.name));
+        let value = said.map(|said| said.into_value(|line| SettingSource::Repository(path.to_path_buf(), line)));
+        config.values.push((setting.name, value));
+        config.defaults.push(setting.default);
+    }
+    Ok(config)
+}
+
+/// The text of a repository file in which a tool's setting has this text as its value. Everything else stays as it is,
+/// comments included. Exit 2 if the file cannot be read. `path` is for messages.
+pub fn with_text(path: &Path, text: &str, tool: &str, setting: &str, value: &str) -> Result<String> {
+    let mut document: toml_edit::DocumentMut = text.parse().map_err(|e: toml_edit::TomlError| {
+        let at = Position::of(text, e.span().map_or(0, |span| span.start));
+        Failure::malformed(format!("{}:{at}: {}", path.display(), e.message()))
+            .hint("fix the file and run the same command again")
+    })?;
+    let table = document.entry(tool).or_insert(toml_edit::table());
+    let table = table.as_table_like_mut().ok_or_else(|| {
+        Failure::malformed(format!("{}: `{tool}` must be a table", path.display())).hint(format!("write `[{tool}]`"))
+    })?;
+    table.insert(setting, toml_edit::value(value));
+    Ok(document.to_string())
 }
 
 /// A table of a tool's own file.

@@ -17,8 +17,9 @@ use shopfloor_core::text::shell_word;
 
 use crate::event::LedgerEvent;
 use crate::event_file;
-use crate::facts::{ARCHIVE, CURRENT, EVENTS, Ledger};
+use crate::facts::{ARCHIVE, CURRENT, EVENTS, Ledger, sparse};
 use crate::failure::LedgerFailure;
+use crate::page_settings::Tracked;
 use crate::settings::Effect;
 use crate::tool::TOOL;
 
@@ -76,7 +77,7 @@ pub fn commit(env: &Env, ledger: &Ledger, effect: Effect) -> Result<Committed> {
     let _lock = if effect.is_dry() { None } else { Some(Lock::take(&lock)?) };
     refuse_hopeless(ledger)?;
     let Some(prefix) = ledger.in_tree() else { return Ok(Committed::Nothing) };
-    let all = [CURRENT, EVENTS, ARCHIVE].map(|name| prefix.as_path().join(name));
+    let all = paths(ledger, prefix.as_path());
     let changes = changes(ledger, &all)?;
     if changes.is_empty() {
         return Ok(Committed::Nothing);
@@ -89,7 +90,8 @@ pub fn commit(env: &Env, ledger: &Ledger, effect: Effect) -> Result<Committed> {
     }
     let new: Vec<&Path> = changes.iter().filter(|c| c.is_untracked).map(|c| c.path.as_path()).collect();
     if !new.is_empty() {
-        git(ledger, "add", &[], &new)?;
+        let is_sparse = sparse::is_sparse(ledger.top.path());
+        git(ledger, "add", if is_sparse { &["--sparse"] } else { &[] }, &new)?;
     }
     let paths: Vec<&Path> = changes.iter().map(|c| c.path.as_path()).collect();
     let message = format!(
@@ -132,20 +134,27 @@ pub fn refuse_hopeless(ledger: &Ledger) -> Result<()> {
         ))
         .hint("leave `--commit` out, or use a ledger below the work tree")
     })?;
-    let all = [CURRENT, EVENTS, ARCHIVE].map(|name| prefix.as_path().join(name));
+    let all = paths(ledger, prefix.as_path());
     let mut ignored = ledger.git.ignored(ledger.top.path(), &all, None)?;
     // Ignore patterns may match the events and not their directory.
+    let events = prefix.as_path().join(EVENTS);
     let cmd = literal(ledger).args(["ls-files", "-z", "--others", "--ignored", "--exclude-standard", "--"]);
-    let output = cmd.arg(all[1].as_os_str()).capture()?;
+    let output = cmd.arg(events.as_os_str()).capture()?;
     let paths = output.stdout.split(|b| *b == 0).filter(|path| path.ends_with(b".md"));
     let is_event = |path: &PathBuf| {
-        path.parent() == Some(&all[1]) && path.file_name().is_some_and(|n| !n.as_bytes().starts_with(b"."))
+        path.parent() == Some(&events) && path.file_name().is_some_and(|n| !n.as_bytes().starts_with(b"."))
     };
     ignored.extend(paths.map(|path| Path::new(OsStr::from_bytes(path)).to_path_buf()).filter(is_event));
     ignored.first().map_or(Ok(()), |path| {
         Err(Failure::malformed(format!("git ignores {}, so it cannot be committed", path.display()))
             .hint(format!("run `git check-ignore -v {}` to see the pattern", shell_word(path))))
     })
+}
+
+/// What of the ledger is in git.
+fn paths(ledger: &Ledger, prefix: &Path) -> Vec<PathBuf> {
+    let page = (ledger.page.tracked == Tracked::Page).then_some(CURRENT);
+    page.into_iter().chain([EVENTS, ARCHIVE]).map(|name| prefix.join(name)).collect()
 }
 
 /// The ledger's files that git sees as changed.
@@ -176,7 +185,7 @@ fn is_too_soon(env: &Env, ledger: &Ledger, prefix: &Path, changes: &[ChangedFile
     if !is_explicit && !are_checkpoints(ledger, prefix, changes)? {
         return Ok(false);
     }
-    let path = prefix.join(CURRENT);
+    let path = prefix.join(if ledger.page.tracked == Tracked::Page { CURRENT } else { EVENTS });
     let output = literal(ledger).args(["log", "-1", "--format=%ct", "--"]).arg(path.as_os_str()).capture()?;
     let last: Option<i64> = String::from_utf8_lossy(&output.stdout).trim().parse().ok();
     let Some(last) = last.and_then(|seconds| Timestamp::from_second(seconds).ok()) else { return Ok(false) };

@@ -1,6 +1,5 @@
 //! Writes events.
 
-use jiff::Timestamp;
 use shopfloor_core::error::{Failure, Result};
 use shopfloor_core::hash::Digest;
 
@@ -9,6 +8,7 @@ use crate::canonical::CanonicalEvent;
 use crate::event::LedgerEvent;
 use crate::event_file::LIMIT;
 use crate::facts::{EVENTS, Ledger};
+use crate::instant::EventTime;
 use crate::settings::Effect;
 
 /// A written event.
@@ -16,7 +16,7 @@ pub struct WrittenEvent {
     /// Its path below the ledger.
     pub below: String,
     pub id: Digest,
-    pub ts: Timestamp,
+    pub ts: EventTime,
     pub agent: String,
 }
 

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::fs::{self, Content, Root, Staging};
+use shopfloor_core::git;
 use shopfloor_core::hash::Digest;
 use shopfloor_core::path::RelPath;
 
@@ -143,6 +144,15 @@ pub fn edit(ledger: &Ledger, worktree: &Root, name: &str, before: &str, after: &
     }
     Err(Failure::failed(format!("{} changed in the meantime", worktree.join(&target).display()))
         .hint("run the same command again"))
+}
+
+/// Takes `current.md` out of git's index. The file stays.
+pub fn untrack_current(ledger: &Ledger) -> Result<()> {
+    let Some(prefix) = ledger.in_tree() else { return Ok(()) };
+    let cmd = ledger.git.cmd(ledger.top.path()).args(["--literal-pathspecs", "rm", "--cached", "--quiet"]);
+    let cmd = cmd.args(["--force", "--ignore-unmatch", "--"]).arg(prefix.as_path().join(CURRENT).as_os_str());
+    let output = cmd.capture()?;
+    if output.status.success() { Ok(()) } else { Err(git::failed("rm", &output)) }
 }
 
 /// Sets a setting in the clone's configuration.

@@ -6,11 +6,11 @@ use shopfloor_core::ui::Ui;
 
 use super::files;
 use crate::facts::gather::{GatherMode, Gathered, gather};
-use crate::facts::{CURRENT, Current, Events, Ledger};
+use crate::facts::{CURRENT, Current, EVENTS, Events, Ledger};
 use crate::failure::LedgerFailure;
 use crate::plan::{EventProblems, Filter, join};
 use crate::settings::Effect;
-use crate::view::{self, FORMAT, View};
+use crate::view::{self, View};
 
 /// How often `current.md` may change while we replace it before we give up.
 const TRIES: usize = 10;
@@ -83,12 +83,12 @@ pub fn synthesise<T>(
     }
     let snapshots = events.snapshots()?;
     let join = join(&events.records, &snapshots, &Filter::default());
-    let problems = EventProblems::new(env.now, &events, &join);
+    let problems = EventProblems::new(env.now.into(), &events, &join);
     if options.is_strict {
         refuse_problems(&problems)?;
     }
     warn_of_problems(ui, &problems);
-    let view = View::new(&join, ledger.settings.session_window);
+    let view = View::new(&join, ledger.page.session_window);
     let outcome = write(ui, env, ledger, options, &view, events.skipped.len())?;
     if matches!(outcome, SynthOutcome::Unchanged) && problems.is_empty() {
         memory.remember_quiet(view.event_count);
@@ -109,6 +109,9 @@ pub fn refuse_problems(problems: &EventProblems) -> Result<()> {
 /// Warns of malformed events and of events from the future.
 pub fn warn_of_problems(ui: &Ui, problems: &EventProblems) {
     problems.malformed.iter().for_each(|problem| ui.warn(format!("skipped {problem}")));
+    if !problems.malformed.is_empty() {
+        ui.note("`ledger-synth migrate FILE` turns a file of another shape into an event");
+    }
     problems.future.iter().for_each(|problem| ui.warn(problem));
     if !problems.future.is_empty() {
         ui.note("if a clock was wrong, retract the event with `ledger-synth retract FILE`");
@@ -127,10 +130,14 @@ fn write(
     if view.event_count == 0 {
         return Ok(SynthOutcome::Nothing);
     }
-    let text = view.render(skipped, options.stamp.then_some(env.now));
+    if ledger.open(EVENTS)?.is_none() {
+        // A sparse checkout leaves the whole ledger out.
+        return Ok(SynthOutcome::Unchanged);
+    }
+    let text = view.render(ledger.page.format, skipped, options.stamp.then_some(env.now));
     for _ in 0..TRIES {
         let current = ledger.current()?;
-        if current.as_ref().and_then(Current::text).is_some_and(|old| view::is_same(old, &text)) {
+        if current.as_ref().and_then(Current::text).is_some_and(|old| is_fresh(ledger, old, &text, view, skipped)) {
             return Ok(SynthOutcome::Unchanged);
         }
         let unique = current.as_ref().map(|current| holds_more(ledger, current, options)).transpose()?;
@@ -160,12 +167,22 @@ fn write(
         .hint("run the same command again"))
 }
 
+/// Whether a page need not be written: it is the same, or a page of an older format that says the same while nobody
+/// chose a format.
+fn is_fresh(ledger: &Ledger, old: &str, new: &str, view: &View<'_>, skipped: usize) -> bool {
+    let older = || {
+        let format = view::footer(old)?.format.filter(|format| *format < ledger.page.format)?;
+        Some(!ledger.page.is_format_chosen && view::is_same(old, &view.render(format, skipped, None)))
+    };
+    view::is_same(old, new) || older().unwrap_or(false)
+}
+
 /// Whether the file that would be replaced contains text that exists nowhere else. Fails if the file must not be
 /// replaced.
 fn holds_more(ledger: &Ledger, current: &Current, options: &SynthOptions) -> Result<bool> {
     let path = ledger.dir.join(CURRENT);
     match current.text().and_then(view::footer) {
-        Some(footer) if footer.format > FORMAT => Err(view::newer_format(&path.display().to_string(), footer.format)),
+        Some(footer) if footer.format.is_none() => Err(view::newer_format(&path.display().to_string(), &footer)),
         Some(footer) => Ok(!footer.is_intact),
         None if options.force || options.adopt || current.bytes.trim_ascii().is_empty() => {
             Ok(!current.bytes.is_empty())

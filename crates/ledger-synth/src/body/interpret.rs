@@ -7,11 +7,20 @@ use crate::entry::{Checkpoint, Entry};
 use crate::scalar;
 use crate::section::{SectionName, Shape};
 
+/// What an item with a `task` says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TaskItems {
+    /// The task, as the format has it.
+    TaskAlone,
+    /// The task, and its other fields in the lines after it: nothing of a file that is taken over is lost.
+    Whole,
+}
+
 /// Parses everything a body says.
-pub fn parse(body: &str) -> Vec<Entry<'_>> {
+pub fn parse(body: &str, items: TaskItems) -> Vec<Entry<'_>> {
     let mut entries = Vec::new();
     for section in sections(body) {
-        interpret(section, &mut entries);
+        interpret(section, items, &mut entries);
     }
     // Empty text says nothing.
     entries.retain(|entry| !matches!(entry, Entry::Text { text, .. } | Entry::Item { text, .. } if text.is_empty()));
@@ -19,7 +28,8 @@ pub fn parse(body: &str) -> Vec<Entry<'_>> {
 }
 
 /// Turns a section into entries, by its name or the shape of its pieces.
-fn interpret<'a>(section: WrittenSection<'a>, entries: &mut Vec<Entry<'a>>) {
+fn interpret<'a>(section: WrittenSection<'a>, items: TaskItems, entries: &mut Vec<Entry<'a>>) {
+    let one_text = |piece: Piece<'a>| one_text(piece, items);
     let WrittenSection { name, pieces, .. } = section;
     match name.shape() {
         Some(Shape::Register) => {
@@ -65,12 +75,17 @@ fn checkpoints<'a>(pieces: Vec<Piece<'a>>, entries: &mut Vec<Entry<'a>>) {
 }
 
 /// The text of a piece. An item with a `task` has that as its text.
-fn one_text(piece: Piece<'_>) -> Cow<'_, str> {
+fn one_text(piece: Piece<'_>, items: TaskItems) -> Cow<'_, str> {
     match piece {
         Piece::Text(text) => text,
         Piece::Item(fields, text) => {
-            let task = fields.into_iter().find(|(key, _)| key == "task").and_then(|(_, task)| task);
-            task.filter(|task| !task.is_empty()).map_or(text, Cow::Owned)
+            let is_task = |(key, value): &&Field| key == "task" && value.as_ref().is_some_and(|task| !task.is_empty());
+            let Some((_, Some(task))) = fields.iter().find(is_task) else { return text };
+            let mut whole = task.clone();
+            for (key, value) in fields.iter().filter(|field| items == TaskItems::Whole && !is_task(field)) {
+                whole.push_str(&format!("\n{key}: {}", value.as_deref().unwrap_or("null")));
+            }
+            whole.into()
         }
         Piece::Pair(key, Some(value)) if !value.is_empty() => format!("{key}: {value}").into(),
         Piece::Pair(key, _) => format!("{key}:").into(),

@@ -5,6 +5,6 @@ mod interpret;
 mod read;
 mod render;
 
-pub use interpret::parse;
-pub use read::bold;
+pub use interpret::{TaskItems, parse};
+pub use read::{NOTES, bold};
 pub use render::render;

@@ -11,7 +11,7 @@ use crate::section::{Section, SectionName, Shape};
 pub const LONG_KEY: usize = 80;
 
 /// The section of text that belongs to no section.
-const NOTES: &str = "notes";
+pub const NOTES: &str = "notes";
 
 /// A field of a map in a list: its key, and its value unless that is null.
 pub type Field = (String, Option<String>);
@@ -22,6 +22,8 @@ pub struct WrittenSection<'a> {
     pub pieces: Vec<Piece<'a>>,
     /// Whether it has a value of its own, after which prose no longer belongs to it.
     has_text: bool,
+    /// Whether a heading opened it, below which people write sentences.
+    is_headed: bool,
 }
 
 /// A piece of a section.
@@ -86,10 +88,13 @@ impl<'l, 'a> BodyReader<'l, 'a> {
             self.at += 1;
             if let Some(title) = title {
                 self.open(title.into());
+                self.sections.iter_mut().last().iter_mut().for_each(|section| section.is_headed = true);
             }
         } else if let Some(first) = scalar::bullet(line) {
             self.item(first, 0);
-        } else if let Some((key, rest)) = scalar::pair(line).filter(|_| is_key_like(line)) {
+        } else if let Some((key, rest)) =
+            scalar::pair(line).filter(|(key, _)| is_key_like(line) && !self.is_sentence(key))
+        {
             self.at += 1;
             self.section(key, rest);
         } else if let Some((key, rest)) = bold(line).filter(|(key, _)| Section::from_spelling(key).is_some()) {
@@ -158,6 +163,19 @@ impl<'l, 'a> BodyReader<'l, 'a> {
         }
     }
 
+    /// Whether words before a colon begin a sentence: below the heading of a section that we know, words that name no
+    /// section do.
+    fn is_sentence(&self, key: &str) -> bool {
+        let is_below_heading = |section: &WrittenSection<'_>| section.is_headed && section.name.section().is_some();
+        key.contains(' ') && Section::from_spelling(key).is_none() && self.sections.last().is_some_and(is_below_heading)
+    }
+
+    /// Whether bullets follow a line that ends with a colon, which only introduces them.
+    fn is_introduction(&self, line: &str, next: usize) -> bool {
+        let next = self.lines[next..].iter().find(|line| !line.is_empty());
+        line.ends_with(':') && next.is_some_and(|next| scalar::bullet(next.trim_start()).is_some())
+    }
+
     /// Reads prose at the left margin: an item of the section before it, or a note if that section has a value of its
     /// own.
     fn paragraph(&mut self) {
@@ -169,9 +187,16 @@ impl<'l, 'a> BodyReader<'l, 'a> {
         let end = from + 1 + lines[from + 1..].iter().take_while(|line| !line.is_empty() && goes_on(line)).count();
         self.at = end;
         let text = Piece::Item(Vec::new(), scalar::text(lines[from], &lines[from + 1..end]));
+        let is_introduction = self.is_introduction(lines[end - 1], end);
+        let note = |text| WrittenSection { name: NOTES.into(), pieces: vec![text], has_text: false, is_headed: false };
         match self.sections.last_mut().filter(|section| !section.has_text) {
+            // The bullets after it still belong to the section.
+            Some(section) if is_introduction && section.is_headed => {
+                let at = self.sections.len() - 1;
+                self.sections.insert(at, note(text));
+            }
             Some(section) => section.pieces.push(text),
-            None => self.sections.push(WrittenSection { name: NOTES.into(), pieces: vec![text], has_text: false }),
+            None => self.sections.push(note(text)),
         }
     }
 
@@ -209,7 +234,7 @@ impl<'l, 'a> BodyReader<'l, 'a> {
 
     fn open(&mut self, key: Cow<'a, str>) {
         let name = SectionName::from_spelling(key);
-        self.sections.push(WrittenSection { name, pieces: Vec::new(), has_text: false });
+        self.sections.push(WrittenSection { name, pieces: Vec::new(), has_text: false, is_headed: false });
     }
 
     fn push(&mut self, piece: Piece<'a>) {
@@ -219,7 +244,12 @@ impl<'l, 'a> BodyReader<'l, 'a> {
                 section.pieces.push(piece);
             }
             None => {
-                self.sections.push(WrittenSection { name: NOTES.into(), pieces: vec![piece], has_text: false });
+                self.sections.push(WrittenSection {
+                    name: NOTES.into(),
+                    pieces: vec![piece],
+                    has_text: false,
+                    is_headed: false,
+                });
             }
         }
     }

@@ -1,37 +1,38 @@
 //! `add`: writes an event.
 
 use std::borrow::Cow;
+use std::collections::BTreeSet;
 
-use jiff::Timestamp;
 use serde::Serialize;
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Failure, Result};
-use shopfloor_core::hash::Digest;
 use shopfloor_core::text::printable;
-use shopfloor_core::time;
 use shopfloor_core::ui::Ui;
 
 use super::answer::WithError;
 use super::section_flags::SectionFlags;
+use super::written::{self, EventAnswer};
+use crate::agent_hooks::{self, SessionEnd};
 use crate::apply::commit::{self, Committed};
 use crate::apply::event::{WrittenEvent, write_event};
 use crate::apply::synthesis::refresh;
-use crate::body;
-use crate::claude::{self, SessionEnd};
+use crate::body::{self, TaskItems};
 use crate::draft::{self, SessionDraft};
 use crate::entry::Entry;
 use crate::event::LedgerEvent;
 use crate::event_file::{self, Malformed};
 use crate::facts::Ledger;
-use crate::facts::author::{agent_name, next_time};
+use crate::facts::author::{agent_name, has_events_since, next_time};
 use crate::facts::gather::load_events;
 use crate::failure::LedgerFailure;
 use crate::front::Meta;
 use crate::hook_program::HookProgram;
+use crate::plan::questions::{self, Named};
 use crate::plan::{Filter, join};
 use crate::section::Section;
+use crate::session_log;
 use crate::settings::{Effect, LedgerArgs};
-use crate::tool::AGENT_VARIABLE;
+use crate::tool::{AGENT_VARIABLE, SESSION_VARIABLE};
 use crate::view::View;
 
 /// Write an event and print its path
@@ -61,6 +62,9 @@ pub struct Args {
     /// Keep the sections for the end of the session, in git's private directory, instead of writing an event
     #[arg(long, conflicts_with_all = ["synth", "from_hook", "agent", "kind", "reason", "title"])]
     draft: bool,
+    /// The session whose draft it is, by its id [env: LEDGER_SYNTH_SESSION]
+    #[arg(long, value_name = "ID", allow_hyphen_values = true)]
+    session: Option<String>,
     /// Synthesise afterwards
     #[arg(long)]
     synth: bool,
@@ -72,16 +76,6 @@ pub struct Args {
     from_hook: Option<HookProgram>,
 }
 
-/// An event that was written.
-#[derive(Serialize)]
-struct AddedEventAnswer<'a> {
-    path: &'a str,
-    id: Digest,
-    ts: String,
-    time: String,
-    agent: &'a str,
-}
-
 /// Sections that were kept in a draft.
 #[derive(Serialize)]
 struct DraftAnswer {
@@ -89,6 +83,11 @@ struct DraftAnswer {
 }
 
 pub fn run(ui: &Ui, env: &Env, ledger_args: &LedgerArgs, args: &Args) -> Result<Exit> {
+    let mut env = env.clone();
+    if let Some(session) = args.session.as_deref().map(draft::session_name) {
+        env.vars.insert(SESSION_VARIABLE.into(), session.into());
+    }
+    let env = &env;
     match args.from_hook {
         // The session ends in any case, so problems are notices, as in every hook that an agent calls.
         Some(HookProgram::Claude | HookProgram::Codex | HookProgram::Gemini) => {
@@ -103,7 +102,7 @@ pub fn run(ui: &Ui, env: &Env, ledger_args: &LedgerArgs, args: &Args) -> Result<
 
 fn end_session(ui: &Ui, env: &Env, ledger_args: &LedgerArgs, args: &Args) -> Result<Exit> {
     // The drafts of the session are written even if the hook's input is wrong.
-    let SessionEnd { session, dir, reason } = claude::session_end(&ui.input()?).unwrap_or_else(|e| {
+    let SessionEnd { session, dir, reason } = agent_hooks::session_end(&ui.input()?).unwrap_or_else(|e| {
         ui.problem(
             &Failure::malformed("stdin is not the JSON of a Claude Code hook")
                 .because(e)
@@ -124,11 +123,13 @@ fn end_session(ui: &Ui, env: &Env, ledger_args: &LedgerArgs, args: &Args) -> Res
     args.reason = args.reason.or(reason);
     let ledger = Ledger::find(ui, &env, ledger_args)?;
     let drafts = SessionDraft::open_all(&env, &ledger.state(), &session, Effect::of(ui))?;
-    let kept = drafts.iter().fold(Vec::new(), |kept, draft| newest_of_each(kept, body::parse(&draft.text)));
+    let kept = drafts
+        .iter()
+        .fold(Vec::new(), |kept, draft| newest_of_each(kept, body::parse(&draft.text, TaskItems::TaskAlone)));
     let entries = newest_of_each(kept, entries(&args)?);
     if entries.is_empty() {
         drop(drafts);
-        ui.detail("the session left nothing to write down");
+        tell_once(ui, &ledger, &session)?;
         follow_up(ui, &env, &ledger, &args)?;
         return Ok(Exit::Done);
     }
@@ -140,6 +141,19 @@ fn end_session(ui: &Ui, env: &Env, ledger_args: &LedgerArgs, args: &Args) -> Res
     }
     drop(drafts);
     finish(ui, &env, &ledger, &args, &written)
+}
+
+/// Says how to leave word if a session ends without any, once per session.
+fn tell_once(ui: &Ui, ledger: &Ledger, session: &str) -> Result<()> {
+    let state = ledger.state();
+    let has_written = match session_log::began(&state, session)? {
+        Some(began) => has_events_since(ledger, began)?,
+        None => false,
+    };
+    if !has_written && !session.is_empty() && (ui.is_dry() || session_log::tell(&state, session)?) {
+        ui.note(format!("session {session} left no word for the next one; an agent does so with `ledger-synth add --done 'WHAT' --now 'WHERE IT STANDS'`"));
+    }
+    Ok(())
 }
 
 /// Both lists, without the earlier entries that a later one replaces: within one event nothing else tells which is
@@ -165,6 +179,11 @@ fn add(ui: &Ui, env: &Env, ledger_args: &LedgerArgs, args: &Args) -> Result<Exit
     let text = if flags.is_empty() { input(ui)? } else { String::new() };
     let Given { meta, mut entries } = Given::parse(&text)?;
     entries.extend(flags);
+    let names: BTreeSet<_> = entries.iter().map(Entry::section).collect();
+    for (name, word) in names.iter().filter_map(|name| Some((name, name.near()?))) {
+        ui.warn(format!("the section `{}` is shown on its own; did you mean `{word}`?", printable(name.as_str())));
+    }
+    drop(names);
     if entries.is_empty() {
         return Err(Failure::usage("there is nothing to write down")
             .hint("give a section, such as `--now TEXT` or `--done TEXT`, or a body on stdin"));
@@ -172,7 +191,7 @@ fn add(ui: &Ui, env: &Env, ledger_args: &LedgerArgs, args: &Args) -> Result<Exit
     let ledger = Ledger::find(ui, env, ledger_args)?;
     if meta.is_none() {
         let kept = SessionDraft::read(&SessionDraft::path(env, &ledger.state()))?;
-        require_questions(&ledger, &entries, &body::parse(&kept))?;
+        name_questions(&ledger, &mut entries, &body::parse(&kept, TaskItems::TaskAlone))?;
     }
     if args.draft {
         return keep_draft(ui, env, &ledger, entries);
@@ -187,9 +206,9 @@ fn keep_draft(ui: &Ui, env: &Env, ledger: &Ledger, entries: Vec<Entry<'_>>) -> R
     let path = SessionDraft::path(env, &ledger.state());
     if !ui.is_dry() {
         let draft = SessionDraft::open(path.clone())?;
-        let all = newest_of_each(body::parse(&draft.text), entries);
+        let all = newest_of_each(body::parse(&draft.text, TaskItems::TaskAlone), entries);
         // An event, so that each checkpoint has the time of its draft.
-        let meta = Meta { ts: env.now, agent: "".into(), branch: None, kind: None, reason: None, title: None };
+        let meta = Meta { ts: env.now.into(), agent: "".into(), branch: None, kind: None, reason: None, title: None };
         draft.keep(&body::render(&LedgerEvent::new(meta, all).entries))?;
     }
     if ui.is_json() {
@@ -200,8 +219,9 @@ fn keep_draft(ui: &Ui, env: &Env, ledger: &Ledger, entries: Vec<Entry<'_>>) -> R
     Ok(Exit::Done)
 }
 
-/// Exit 1, kind `no_question`, for a `resolved` that matches no open question and none in the same event or draft.
-fn require_questions(ledger: &Ledger, entries: &[Entry<'_>], kept: &[Entry<'_>]) -> Result<()> {
+/// Gives each `resolved` the words of the open question that it names, which may also be in the same event or draft.
+/// Exit 1, kind `no_question`, if there is none.
+fn name_questions(ledger: &Ledger, entries: &mut [Entry<'_>], kept: &[Entry<'_>]) -> Result<()> {
     let items = |wanted: Section, entries: &[Entry<'_>]| -> Vec<String> {
         let texts = entries.iter().filter_map(|entry| match entry {
             Entry::Item { section, text } if *section == wanted => Some(text.to_string()),
@@ -209,27 +229,43 @@ fn require_questions(ledger: &Ledger, entries: &[Entry<'_>], kept: &[Entry<'_>])
         });
         texts.collect()
     };
-    let resolved = items(Section::Resolved, entries);
-    if resolved.is_empty() {
+    if items(Section::Resolved, entries).is_empty() {
         return Ok(());
     }
     let events = load_events(ledger)?;
     let snapshots = events.snapshots()?;
     let joined = join(&events.records, &snapshots, &Filter::default());
     let view = View::new(&joined, None);
-    let mut open: Vec<String> = view.list(Section::OpenQuestions).iter().map(|&text| text.to_owned()).collect();
+    let mut open: Vec<String> = view.list(Section::OpenQuestions).iter().map(|told| told.text.to_owned()).collect();
     open.extend([items(Section::OpenQuestions, entries), items(Section::OpenQuestions, kept)].concat());
-    let Some(unknown) = resolved.iter().find(|text| !open.contains(text)) else { return Ok(()) };
-    let nearest =
-        open.iter().max_by(|a, b| strsim::jaro_winkler(a, unknown).total_cmp(&strsim::jaro_winkler(b, unknown)));
-    let failure =
-        LedgerFailure::NoQuestion.with(Exit::No, format!("there is no open question `{}`", printable(unknown)));
-    Err(match nearest {
-        Some(nearest) => failure.hint(format!("the nearest open question is `{}`", printable(nearest))),
-        None => {
-            failure.hint("no question is open here; to resolve a question of another branch, merge that branch first")
+    for entry in entries {
+        let Entry::Item { section, text } = entry else { continue };
+        if *section == Section::Resolved {
+            *text = required_question(&open, text)?.to_owned().into();
         }
-    })
+    }
+    Ok(())
+}
+
+fn required_question<'q>(open: &'q [String], name: &str) -> Result<&'q str> {
+    let failure = |what: String| LedgerFailure::NoQuestion.with(Exit::No, what);
+    match questions::named(open, name) {
+        Named::One(text) => Ok(text),
+        Named::Several(count) => {
+            Err(failure(format!("the ids of {count} open questions begin with `{}`", printable(name)))
+                .hint("give more of the id"))
+        }
+        Named::None => {
+            let nearness = |text: &String| strsim::jaro_winkler(text, name);
+            let nearest = open.iter().max_by(|a, b| nearness(a).total_cmp(&nearness(b)));
+            let failure = failure(format!("there is no open question `{}`", printable(name)));
+            Err(match nearest {
+                Some(nearest) => failure.hint(format!("the nearest open question is `{}`", printable(nearest))),
+                None => failure
+                    .hint("no question is open here; to resolve a question of another branch, merge that branch first"),
+            })
+        }
+    }
 }
 
 /// An event of these entries; `read` is the frontmatter they came with.
@@ -253,7 +289,7 @@ fn new_event<'a>(
         Some(branch) => Some(branch.into_owned()),
         None => ledger.git.branch(&ledger.repo)?,
     };
-    let ts: Timestamp = match read {
+    let ts = match read {
         Some(meta) => meta.ts,
         None => next_time(ui, env, ledger)?,
     };
@@ -277,13 +313,11 @@ fn finish(ui: &Ui, env: &Env, ledger: &Ledger, args: &Args, written: &WrittenEve
         message: format!("the event is written, but not synthesised or committed: {}", failure.message),
         ..failure
     });
-    let path = ledger.dir.join(&written.below).to_string_lossy().into_owned();
     if !ui.is_json() {
-        ui.line(printable(&path));
+        ui.line(printable(&written::path(ledger, written)));
         return followed.map(|()| Exit::Done);
     }
-    let (ts, time) = (written.ts.to_string(), time::render(written.ts));
-    let answer = AddedEventAnswer { path: &path, id: written.id, ts, time, agent: &written.agent };
+    let answer = EventAnswer::new(ledger, written);
     let failure = followed.err();
     ui.json(&WithError { answer, error: failure.as_ref().map(Failure::to_json) });
     Ok(failure.map_or(Exit::Done, |failure| failure.exit))
@@ -312,7 +346,7 @@ impl<'a> Given<'a> {
         if text.trim_start().lines().next().is_none_or(|line| line.trim_end() != "---") {
             event_file::refuse_conflict_markers(text)
                 .map_err(|problem| malformed_input(&problem).hint("resolve the conflict first"))?;
-            return Ok(Given { meta: None, entries: body::parse(text) });
+            return Ok(Given { meta: None, entries: body::parse(text, TaskItems::TaskAlone) });
         }
         let event = LedgerEvent::parse(text)
             .map_err(|problem| malformed_input(&problem).hint("leave the frontmatter out: `add` writes it"))?;

@@ -3,9 +3,9 @@
 use serde::{Serialize, Serializer};
 use serde_json::Value;
 use shopfloor_core::hash::Digest;
-use shopfloor_core::time;
 
 use crate::facts::{Events, Skipped};
+use crate::instant::{self, EventTime};
 use crate::section::Section;
 use crate::view::{OtherSection, ReachedCheckpoint, SectionContent, View};
 
@@ -37,7 +37,7 @@ impl<'a> LedgerAnswer<'a> {
             other: Others(&view.others),
             event_count: view.event_count,
             latest_ts: view.latest.map(|ts| ts.to_string()),
-            latest_at: view.latest.map(time::render),
+            latest_at: view.latest.map(EventTime::render),
             inputs: view.inputs,
             skipped: skipped(events),
             written: to.is_written,
@@ -87,9 +87,9 @@ struct ContentAnswer<'a>(&'a SectionContent<'a>);
 impl Serialize for ContentAnswer<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self.0 {
-            SectionContent::Register(text) => text.serialize(serializer),
-            SectionContent::List(items) => items.serialize(serializer),
-            SectionContent::Map(pairs) => Pairs(pairs).serialize(serializer),
+            SectionContent::Register(told) => told.map(|told| told.text).serialize(serializer),
+            SectionContent::List(items) => serializer.collect_seq(items.iter().map(|told| told.text)),
+            SectionContent::Map(pairs) => serializer.collect_map(pairs.iter().map(|(key, told)| (key, told.text))),
             SectionContent::Checkpoints(all) => serializer.collect_seq(all.iter().map(CheckpointAnswer::new)),
         }
     }
@@ -107,13 +107,13 @@ struct CheckpointAnswer<'a> {
 
 impl<'a> CheckpointAnswer<'a> {
     fn new(reached: &'a ReachedCheckpoint<'_>) -> CheckpointAnswer<'a> {
-        let ReachedCheckpoint { checkpoint, agent } = reached;
+        let ReachedCheckpoint { checkpoint, by } = reached;
         CheckpointAnswer {
             phase: &checkpoint.phase,
             status: &checkpoint.status,
             updated: &checkpoint.updated,
-            updated_at: checkpoint.updated.parse().ok().map(time::render),
-            agent,
+            updated_at: instant::parse(&checkpoint.updated).map(EventTime::render),
+            agent: &by.agent,
             more: &checkpoint.more,
         }
     }

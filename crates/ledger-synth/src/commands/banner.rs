@@ -7,11 +7,10 @@ use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::fs;
 use shopfloor_core::text::printable;
-use shopfloor_core::time;
 use shopfloor_core::ui::Ui;
 
 use crate::apply::synthesis::refresh;
-use crate::facts::gather::load_events;
+use crate::facts::gather::{has_events, load_events};
 use crate::facts::{CURRENT, EVENTS, Ledger};
 use crate::hook_program::HookProgram;
 use crate::plan::{Filter, join};
@@ -20,14 +19,17 @@ use crate::settings::LedgerArgs;
 use crate::source::Source;
 use crate::tool::SESSION_VARIABLE;
 use crate::view::{self, View};
-use crate::{claude, draft};
+use crate::{agent_hooks, draft, session_log};
 
 const TOP: &str = "━━━ SESSION START ━━━";
 const BOTTOM: &str = "━━━━━━━━━━━━━━━━━━━━━";
 
 /// What every session is told: nobody else writes the ledger.
-const LEAVE_WORD: &str = "Leave word for the next session at each milestone and before you end: `ledger-synth add \
-    --done 'WHAT' --decision KEY='WHY' --question 'WHAT' --now 'WHERE YOU ARE'`, each as often as needed.";
+pub const LEAVE_WORD: &str = "Leave word at each milestone and before you end: `ledger-synth add --done WHAT --decision \
+    KEY=WHY --question WHAT --now WHERE`";
+
+/// The most events that are listed.
+const LISTED: usize = 10;
 
 /// Synthesise, then print what a session needs to know at its start
 #[derive(clap::Args, Clone, Debug)]
@@ -77,28 +79,40 @@ pub fn run(ui: &Ui, env: &Env, ledger_args: &LedgerArgs, args: &Args) -> Result<
 
 /// Answers a SessionStart hook: the ledger becomes part of the session's context.
 fn start_session(ui: &Ui, env: &Env, ledger_args: &LedgerArgs, args: &Args) -> Result<()> {
-    if let Err(failure) = name_session(ui, env) {
+    let session = ui.input().map(|input| draft::session_name(&agent_hooks::started_session(&input)));
+    let named = session.and_then(|session| name_session(ui, env, &session).map(|()| session));
+    let session = named.unwrap_or_else(|failure| {
         ui.problem(&failure);
-    }
+        String::new()
+    });
     let ledger = Ledger::find(ui, env, ledger_args)?;
-    let context = with_content(ui, env, &ledger, args, |content| match content {
-        BannerContent::Legacy(text) => text.to_owned(),
-        BannerContent::Nothing => String::new(),
-        BannerContent::Ledger { lines, text, .. } => format!("{}\n\n{text}", lines.join("\n")),
-    })?;
-    let room = args.max_bytes.saturating_sub(LEAVE_WORD.len() + 2);
-    let context = match cut(&context, room) {
-        context if context.is_empty() || room == 0 => LEAVE_WORD.to_owned(),
-        context => format!("{}\n\n{LEAVE_WORD}", context.trim_end()),
-    };
-    ui.line(serde_json::to_string(&claude::session_start_answer(&context)).unwrap_or_default());
+    if !session.is_empty() && !ui.is_dry() {
+        session_log::begin(&ledger.state(), &session, env.now.into())?;
+    }
+    let context = with_content(ui, env, &ledger, |content| text(&content, args.max_bytes))?;
+    ui.line(serde_json::to_string(&agent_hooks::session_start_answer(context.trim_end())).unwrap_or_default());
     Ok(())
 }
 
+/// What a session is told, in at most `max` bytes unless how to leave word takes more.
+fn text(content: &BannerContent<'_>, max: usize) -> String {
+    let room = max.saturating_sub(LEAVE_WORD.len() + 2);
+    let told = match content {
+        BannerContent::Nothing => String::new(),
+        BannerContent::Legacy(text) => cut(text, room),
+        BannerContent::Ledger { view, sources } => {
+            let mut lines = banner(view, sources, room);
+            let size: usize = lines.iter().map(|line| line.len() + 1).sum();
+            lines.extend(view::context(view, room.saturating_sub(size)));
+            lines.join("\n")
+        }
+    };
+    if told.is_empty() { LEAVE_WORD.to_owned() } else { format!("{}\n\n{LEAVE_WORD}", told.trim_end()) }
+}
+
 /// Tells the later commands of the session which session they belong to.
-fn name_session(ui: &Ui, env: &Env) -> Result<()> {
-    let Some(file) = claude::environment_file(env).filter(|_| !ui.is_dry()) else { return Ok(()) };
-    let session = draft::session_name(&claude::started_session(&ui.input()?));
+fn name_session(ui: &Ui, env: &Env, session: &str) -> Result<()> {
+    let Some(file) = agent_hooks::environment_file(env).filter(|_| !ui.is_dry()) else { return Ok(()) };
     if session.is_empty() {
         return Ok(());
     }
@@ -112,32 +126,25 @@ enum BannerContent<'t> {
     /// A file from before there were events.
     Legacy(&'t str),
     Ledger {
-        lines: Vec<String>,
         view: &'t View<'t>,
         sources: &'t [&'t Source<'t>],
-        text: String,
     },
 }
 
 fn show(ui: &Ui, env: &Env, ledger_args: &LedgerArgs, args: &Args) -> Result<Exit> {
     let ledger = Ledger::find(ui, env, ledger_args)?;
-    with_content(ui, env, &ledger, args, |content| {
-        match content {
+    with_content(ui, env, &ledger, |content| {
+        match &content {
             BannerContent::Nothing if ui.is_json() => ui.json(&BannerAnswer::default()),
-            BannerContent::Nothing => {
-                ui.note(format!("there are no events in {}", ledger.dir.join(EVENTS).display()));
-                ui.note(LEAVE_WORD);
-            }
             BannerContent::Legacy(text) if ui.is_json() => {
                 ui.json(&BannerAnswer { text: Some(text), ..BannerAnswer::default() });
             }
-            BannerContent::Legacy(text) => {
-                cut(text, args.max_bytes).lines().for_each(|line| ui.line(printable(line)));
-            }
-            BannerContent::Ledger { view, sources, .. } if ui.is_json() => ui.json(&answer(view, sources)),
-            BannerContent::Ledger { lines, .. } => {
-                lines.iter().for_each(|line| ui.line(line));
-                ui.note(LEAVE_WORD);
+            BannerContent::Ledger { view, sources } if ui.is_json() => ui.json(&answer(view, sources)),
+            content => {
+                if let BannerContent::Nothing = content {
+                    ui.note(format!("there are no events in {}", ledger.dir.join(EVENTS).display()));
+                }
+                text(content, args.max_bytes).lines().for_each(|line| ui.line(printable(line)));
             }
         }
         Exit::Done
@@ -147,7 +154,7 @@ fn show(ui: &Ui, env: &Env, ledger_args: &LedgerArgs, args: &Args) -> Result<Exi
 fn answer<'a>(view: &View<'a>, sources: &'a [&Source<'_>]) -> BannerAnswer<'a> {
     let event = |source: &'a &Source<'_>| BannerEvent {
         ts: source.ts.to_string(),
-        time: time::render(source.ts),
+        time: source.ts.render(),
         agent: &source.agent,
         title: source.about(),
         branch: source.branch.as_deref(),
@@ -162,14 +169,8 @@ fn answer<'a>(view: &View<'a>, sources: &'a [&Source<'_>]) -> BannerAnswer<'a> {
 }
 
 /// Synthesises, and passes `then` what the banner shows.
-fn with_content<T>(
-    ui: &Ui,
-    env: &Env,
-    ledger: &Ledger,
-    args: &Args,
-    then: impl FnOnce(BannerContent<'_>) -> T,
-) -> Result<T> {
-    if ledger.open(EVENTS)?.is_none() {
+fn with_content<T>(ui: &Ui, env: &Env, ledger: &Ledger, then: impl FnOnce(BannerContent<'_>) -> T) -> Result<T> {
+    if !has_events(ledger)? {
         let current = ledger.current()?;
         let page = current.as_ref().and_then(|current| current.text());
         return Ok(then(page.map_or(BannerContent::Nothing, BannerContent::Legacy)));
@@ -183,20 +184,18 @@ fn with_content<T>(
     let events = load_events(ledger)?;
     let snapshots = events.snapshots()?;
     let join = join(&events.records, &snapshots, &Filter::default());
-    let view = View::new(&join, ledger.settings.session_window);
+    let view = View::new(&join, ledger.settings.printed.session_window);
     if view.event_count == 0 {
         let current = ledger.current()?;
         let page = current.as_ref().and_then(|current| current.text()).filter(|text| view::footer(text).is_none());
         return Ok(then(page.map_or(BannerContent::Nothing, BannerContent::Legacy)));
     }
     let sources = join.newest_first();
-    let lines = lines(&view, &sources, args.max_bytes);
-    let text = view.render(events.skipped.len(), None);
-    Ok(then(BannerContent::Ledger { lines, view: &view, sources: &sources, text }))
+    Ok(then(BannerContent::Ledger { view: &view, sources: &sources }))
 }
 
-/// Renders the banner: as many events as fit into `max` bytes, newest first.
-fn lines(view: &View<'_>, sources: &[&Source<'_>], max: usize) -> Vec<String> {
+/// Renders the banner itself: as many of the newest events as fit into `max` bytes.
+fn banner(view: &View<'_>, sources: &[&Source<'_>], max: usize) -> Vec<String> {
     let plural = if sources.len() == 1 { "" } else { "s" };
     let head = vec![TOP.to_owned(), format!("📋 Continuity synthesized from {} event{plural}:", sources.len())];
     let mut tail = vec![String::new()];
@@ -206,9 +205,9 @@ fn lines(view: &View<'_>, sources: &[&Source<'_>], max: usize) -> Vec<String> {
     }
     tail.push(BOTTOM.to_owned());
     let size = |lines: &[String]| lines.iter().map(|line| line.len() + 1).sum::<usize>();
-    let mut left = max.saturating_sub(size(&head) + size(&tail) + 32);
+    let mut left = max.saturating_sub(size(&head) + size(&tail) + 48);
     let mut shown = Vec::new();
-    for source in sources {
+    for source in sources.iter().take(LISTED) {
         let line = format!("   • {}", view::source_line(source));
         if line.len() + 1 > left {
             break;
@@ -218,7 +217,7 @@ fn lines(view: &View<'_>, sources: &[&Source<'_>], max: usize) -> Vec<String> {
     }
     let more = sources.len() - shown.len();
     if more > 0 {
-        shown.push(format!("   … {more} more"));
+        shown.push(format!("   … {more} more: `ledger-synth notes`"));
     }
     let lines = [head, shown, tail].concat();
     if size(&lines) <= max {

@@ -9,7 +9,7 @@ use shopfloor_core::ui::Ui;
 
 use super::answer::{SkippedAnswer, skipped};
 use crate::counted::counted;
-use crate::facts::gather::load_events;
+use crate::facts::gather::{load_current, load_events};
 use crate::facts::objects::Objects;
 use crate::facts::{CURRENT, Current, Events, Ledger};
 use crate::plan::check::{self as plan, CheckVerdict};
@@ -53,8 +53,8 @@ pub fn check(ui: &Ui, env: &Env, ledger_args: &LedgerArgs, tree: Option<&str>) -
         None => {
             let ledger = Ledger::find(ui, env, ledger_args)?;
             let events = load_events(&ledger)?;
-            let current = ledger.current()?;
-            let verdict = plan::check(env.now, &events, current.as_ref(), ledger.settings.session_window)?;
+            let current = load_current(&ledger)?;
+            let verdict = plan::check(env.now.into(), &events, current.as_ref(), &ledger.page)?;
             (verdict, events, ledger.dir.join(CURRENT).display().to_string(), "run `ledger-synth --yes`")
         }
     };
@@ -90,8 +90,10 @@ pub fn check_commit(
     rev: &str,
 ) -> Result<(CheckVerdict, Events)> {
     let objects = Objects::new(env, git, repo, settings)?;
-    let tree = objects.tree(&objects.commit(rev)?)?;
+    let commit = objects.commit(rev)?;
+    let tree = objects.tree(&commit)?;
+    let page = objects.page_settings(settings, objects.settings_blob(&commit)?.as_ref())?;
     let current = tree.current.map(|bytes| Current { bytes, stat: None });
-    let verdict = plan::check(env.now, &tree.events, current.as_ref(), settings.session_window)?;
+    let verdict = plan::check(env.now.into(), &tree.events, current.as_ref(), &page)?;
     Ok((verdict, tree.events))
 }

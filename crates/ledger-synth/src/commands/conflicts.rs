@@ -1,26 +1,82 @@
-//! `conflicts`: what agents disagreed on.
+//! `conflicts`: what agents disagree on.
+
+use std::borrow::Cow;
 
 use shopfloor_core::env::Env;
-use shopfloor_core::error::{Exit, Result};
+use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::ui::Ui;
 
 use super::statement;
+use super::written::print_event;
+use crate::apply::event::write_event;
+use crate::entry::Entry;
+use crate::event::LedgerEvent;
 use crate::facts::Ledger;
+use crate::facts::author::{agent_name, next_time};
 use crate::facts::gather::load_events_with_archive;
-use crate::plan::history;
-use crate::settings::LedgerArgs;
+use crate::front::Meta;
+use crate::plan::history::{self, Statement};
+use crate::section::Section;
+use crate::settings::{Effect, LedgerArgs};
 
-/// List what agents disagreed on, and what counts
+/// List what agents disagree on, and what counts
+///
+/// A conflict is a key to which two agents gave different values. It is open until somebody closes it, and again when
+/// an agent gives the key another value.
 #[derive(clap::Args, Clone, Debug)]
-#[command(after_help = "Example:\n  ledger-synth conflicts --json | jq -r 'select(.beaten | not).key'")]
-pub struct Args {}
+#[command(
+    after_help = "Example:\n  ledger-synth conflicts --json | jq -r 'select(.beaten | not).key'\n  ledger-synth conflicts --close decisions.lexer"
+)]
+pub struct Args {
+    /// Close a conflict, named by its id, the beginning of its id, or its key, by writing an event: exit 1 if there is
+    /// no such conflict
+    #[arg(long, value_name = "ID")]
+    close: Vec<String>,
+    /// The agent that closes it [env: LEDGER_SYNTH_AGENT] [default: the worktree's name]
+    #[arg(long, requires = "close")]
+    agent: Option<String>,
+}
 
-pub fn run(ui: &Ui, env: &Env, ledger_args: &LedgerArgs) -> Result<Exit> {
+pub fn run(ui: &Ui, env: &Env, ledger_args: &LedgerArgs, args: &Args) -> Result<Exit> {
     let ledger = Ledger::find(ui, env, ledger_args)?;
     let statements = history::conflicts(&load_events_with_archive(&ledger)?)?;
+    if !args.close.is_empty() {
+        return close(ui, env, &ledger, args, &statements);
+    }
     if statements.is_empty() {
         ui.note("nobody disagrees");
     }
-    statements.iter().for_each(|one| statement::print(ui, one));
+    statements.iter().for_each(|one| statement::print(ui, one, true));
+    Ok(Exit::Done)
+}
+
+/// Writes an event that closes the named conflicts.
+fn close(ui: &Ui, env: &Env, ledger: &Ledger, args: &Args, open: &[Statement]) -> Result<Exit> {
+    let mut entries = Vec::new();
+    for named in &args.close {
+        let is_it = |statement: &&Statement| {
+            statement.name() == *named || statement.key.as_ref() == Some(named) || statement.id().begins_with(named)
+        };
+        let mut names: Vec<String> = open.iter().filter(is_it).map(Statement::name).collect();
+        names.dedup();
+        let [name] = names.as_slice() else {
+            let what = match names.len() {
+                0 => format!("there is no open conflict `{named}`"),
+                count => format!("{count} conflicts are named so: {}", names.join(", ")),
+            };
+            return Err(Failure::not_found(what).hint("`ledger-synth conflicts` lists them with their ids"));
+        };
+        entries.push(Entry::Item { section: Section::ClosedConflicts.into(), text: Cow::Owned(name.clone()) });
+    }
+    let meta = Meta {
+        ts: next_time(ui, env, ledger)?,
+        agent: agent_name(env, ledger, args.agent.as_deref())?.into(),
+        branch: ledger.git.branch(&ledger.repo)?.map(Cow::Owned),
+        kind: Some("conflicts".into()),
+        reason: None,
+        title: Some("closed conflicts".into()),
+    };
+    let written = write_event(ledger, &LedgerEvent::new(meta, entries), Effect::of(ui))?;
+    print_event(ui, ledger, &written);
     Ok(Exit::Done)
 }

@@ -8,13 +8,14 @@ use shopfloor_core::ui::Ui;
 
 use super::install;
 use crate::apply::synthesis::refresh;
-use crate::facts::clone::{DRIVER, DRIVER_NAME, git_setting, merge_attribute};
-use crate::facts::gather::{load_events, stranded};
-use crate::facts::{CURRENT, Current, EVENTS, Ledger};
+use crate::facts::clone::{DRIVER, DRIVER_NAME, git_setting, is_current_tracked, merge_attribute};
+use crate::facts::gather::{load_current, load_events, stranded};
+use crate::facts::{CURRENT, EVENTS, Ledger};
+use crate::page_settings::Tracked;
+use crate::plan::check::check;
 use crate::plan::{EventProblems, Filter, join};
 use crate::settings::{Effect, LedgerArgs};
 use crate::tool::TOOL;
-use crate::view::{self, View};
 
 /// Show what is missing or wrong, and what fixes it: exit 0 if nothing is wrong, 1 if something is
 #[derive(clap::Args, Clone, Debug)]
@@ -39,10 +40,14 @@ pub fn run(ui: &Ui, env: &Env, ledger_args: &LedgerArgs, args: &Args) -> Result<
         }
         findings => findings?,
     };
-    findings.extend(look_at_clone(&ledger)?);
+    match ledger.page.tracked {
+        Tracked::Page => findings.extend(look_at_driver(&ledger)?),
+        Tracked::Events => findings.push(look_at_ignore(&ledger)?),
+    }
+    findings.extend(look_at_hooks(&ledger)?);
     doctor::run(ui, &findings, args.doctor, |repair| match repair {
         LedgerRepair::Synthesise => refresh(ui, env, &ledger).map(drop),
-        LedgerRepair::Configure => install::configure(&ledger, Effect::Write, false).map(drop),
+        LedgerRepair::Configure => install::configure(&ledger, Effect::Write, ledger.page.tracked, &[]).map(drop),
         LedgerRepair::InstallHook(name) => match hook::install(&ledger.git, &ledger.repo, name, TOOL, false)? {
             Installed::Stub { .. } | Installed::Already { .. } => Ok(()),
             Installed::Unwired { manager, command } => {
@@ -62,17 +67,14 @@ fn look_at_events(env: &Env, ledger: &Ledger) -> Result<Vec<Finding<LedgerRepair
     let join = join(&events.records, &snapshots, &Filter::default());
     let counted = format!("{} in {}", join.sources.len(), ledger.dir.join(EVENTS).display());
     let mut findings = vec![Finding::good("events", counted)];
-    let problems = EventProblems::new(env.now, &events, &join);
+    let problems = EventProblems::new(env.now.into(), &events, &join);
     findings.push(match problems.lines().next() {
         None => Finding::good("format", "no event is malformed or from the future"),
         Some(first) => Finding::bad("format", first.clone(), "ledger-synth lint", None),
     });
-    let view = View::new(&join, ledger.settings.session_window);
-    let current = ledger.current()?;
-    let text = view.render(events.skipped.len(), None);
-    let is_fresh =
-        view.event_count == 0 || current.as_ref().and_then(Current::text).is_some_and(|old| view::is_same(old, &text));
-    findings.push(match is_fresh {
+    let verdict = check(env.now.into(), &events, load_current(ledger)?.as_ref(), &ledger.page)?;
+    findings.push(match verdict.is_fresh {
+        _ if ledger.page.tracked == Tracked::Events => Finding::good("page", format!("{CURRENT} is not in git")),
         true => Finding::good("page", format!("{CURRENT} matches the events")),
         false => Finding::bad(
             "page",
@@ -94,8 +96,23 @@ fn look_at_events(env: &Env, ledger: &Ledger) -> Result<Vec<Finding<LedgerRepair
     Ok(findings)
 }
 
-/// The merge driver, the attributes and the hooks.
-fn look_at_clone(ledger: &Ledger) -> Result<Vec<Finding<LedgerRepair>>> {
+/// Whether git ignores a page that is not to be in it.
+fn look_at_ignore(ledger: &Ledger) -> Result<Finding<LedgerRepair>> {
+    let install = "ledger-synth install --tracked events";
+    if is_current_tracked(ledger)? {
+        let detail = format!("{CURRENT} is in git, and `tracked` is `events`");
+        return Ok(Finding::bad("ignored", detail, "git rm --cached the file, and commit that", None));
+    }
+    let path = ledger.rel(CURRENT)?;
+    let ignored = ledger.git.ignored(ledger.top.path(), &[path.as_path().to_path_buf()], None)?;
+    Ok(match ignored.is_empty() {
+        false => Finding::good("ignored", format!("git ignores {path}")),
+        true => Finding::bad("ignored", format!("git does not ignore {path}"), install, Some(LedgerRepair::Configure)),
+    })
+}
+
+/// The merge driver and the attributes.
+fn look_at_driver(ledger: &Ledger) -> Result<Vec<Finding<LedgerRepair>>> {
     let (setting, command) = DRIVER[1];
     let install = "ledger-synth install";
     let mut findings = vec![match git_setting(ledger, setting)? {
@@ -114,6 +131,11 @@ fn look_at_clone(ledger: &Ledger) -> Result<Vec<Finding<LedgerRepair>>> {
         true => Finding::good("attribute", detail),
         false => Finding::bad("attribute", detail, install, Some(LedgerRepair::Configure)),
     });
+    Ok(findings)
+}
+
+fn look_at_hooks(ledger: &Ledger) -> Result<Vec<Finding<LedgerRepair>>> {
+    let mut findings = Vec::new();
     for name in hook::of(TOOL) {
         let status = hook::status(&ledger.repo, name)?;
         let runs = match status.tools.iter().any(|tool| tool == TOOL) {

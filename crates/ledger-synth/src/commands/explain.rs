@@ -7,7 +7,7 @@ use shopfloor_core::ui::Ui;
 use super::statement;
 use crate::facts::Ledger;
 use crate::facts::gather::load_events_with_archive;
-use crate::plan::history;
+use crate::plan::history::{self, Explained};
 use crate::settings::LedgerArgs;
 
 /// Show who said something, when, and what it replaced, newest first: exit 1 if nobody did
@@ -16,17 +16,25 @@ use crate::settings::LedgerArgs;
     after_help = "Example:\n  ledger-synth explain lexer\n  ledger-synth explain now --json | jq -r 'select(.beaten).value'"
 )]
 pub struct Args {
-    /// A section (`now`), a key (`lexer`, `decisions.lexer`), or the text of an item
+    /// A section (`now`), a key (`lexer`, `decisions.lexer`), the text of an item, or the beginning of an id
     key: String,
 }
 
 pub fn run(ui: &Ui, env: &Env, ledger_args: &LedgerArgs, args: &Args) -> Result<Exit> {
     let ledger = Ledger::find(ui, env, ledger_args)?;
-    let statements = history::explain(&load_events_with_archive(&ledger)?, &args.key)?;
+    let statements = match history::explain(&load_events_with_archive(&ledger)?, &args.key)? {
+        Explained::Statements(statements) => statements,
+        Explained::Several(count) => {
+            return Err(
+                Failure::not_found(format!("{count} ids begin with `{}`", args.key)).hint("give more of the id")
+            );
+        }
+    };
     if statements.is_empty() {
-        return Err(Failure::not_found(format!("nobody said anything about `{}`", args.key))
-            .hint("name a section (`now`), a key (`decisions.lexer`) or the whole text of an item; `ledger-synth --json` shows all"));
+        return Err(Failure::not_found(format!("nobody said anything about `{}`", args.key)).hint(
+            "name a section (`now`), a key (`decisions.lexer`), the whole text of an item, or an id of the page; `ledger-synth notes` shows all",
+        ));
     }
-    statements.iter().for_each(|one| statement::print(ui, one));
+    statements.iter().for_each(|one| statement::print(ui, one, false));
     Ok(Exit::Done)
 }

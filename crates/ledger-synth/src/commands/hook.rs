@@ -9,9 +9,10 @@ use shopfloor_core::ui::Ui;
 
 use super::check::check_commit;
 use crate::apply::synthesis::refresh;
-use crate::facts::gather::stranded;
+use crate::facts::gather::{has_events, stranded};
 use crate::facts::{CURRENT, EVENTS, Ledger};
 use crate::failure::LedgerFailure;
+use crate::page_settings::Tracked;
 use crate::settings::{LedgerArgs, Settings};
 use crate::tool::TOOL;
 
@@ -33,7 +34,7 @@ fn called(ui: &Ui, env: &Env, ledger_args: &LedgerArgs, called: Called) -> Resul
         _ if called.repo.worktree.is_none() => Ok(None),
         _ => {
             let ledger = Ledger::in_repo(ui, env, ledger_args, called.git, called.repo)?;
-            if ledger.open(EVENTS)?.is_none() {
+            if !has_events(&ledger)? {
                 // This worktree has no ledger.
                 return Ok(None);
             }
@@ -43,7 +44,8 @@ fn called(ui: &Ui, env: &Env, ledger_args: &LedgerArgs, called: Called) -> Resul
                     first.display()
                 ));
             }
-            if !ui.is_dry() && refresh(ui, env, &ledger)? {
+            let is_tracked = ledger.page.tracked == Tracked::Page;
+            if !ui.is_dry() && refresh(ui, env, &ledger)? && is_tracked {
                 ui.note(format!(
                     "{} is newer than the last commit; `ledger-synth --yes --commit` commits it",
                     ledger.dir.join(CURRENT).display()

@@ -1,6 +1,7 @@
-//! `install`: sets up git, and if asked to Claude Code, for a ledger.
+//! `install`: sets up git, and agent programs if asked to, for a ledger.
 
 use serde::Serialize;
+use shopfloor_core::config::{self, REPOSITORY_FILE};
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::fs::Root;
@@ -9,20 +10,43 @@ use shopfloor_core::path::RelPath;
 use shopfloor_core::text::printable;
 use shopfloor_core::ui::Ui;
 
+use crate::agent_hooks::SetupFile;
 use crate::apply::files;
-use crate::claude;
 use crate::facts::Ledger;
-use crate::facts::clone::{DRIVER, attribute_line, git_setting};
+use crate::facts::clone::{self, DRIVER, attribute_line, git_setting};
+use crate::hook_program::HookProgram;
+use crate::page_settings::Tracked;
 use crate::settings::{Effect, LedgerArgs};
 use crate::tool::TOOL;
 
 /// Set up git in this repository: merge driver, attributes, hooks
+///
+/// Hosts such as GitHub merge without drivers, so pull requests conflict in a tracked `current.md`. With `--tracked
+/// events` only the events are in git, and `current.md` is made where it is read. On a terminal, `install` asks which
+/// of the two it shall be.
 #[derive(clap::Args, Clone, Debug)]
-#[command(after_help = "Example:\n  ledger-synth install --claude")]
+#[command(after_help = "Example:\n  ledger-synth install --claude\n  ledger-synth install --tracked events")]
 pub struct Args {
     /// Also set up Claude Code: hooks in .claude/settings.json and the skill `synthesize-ledgers`
     #[arg(long)]
     claude: bool,
+    /// Also set up Codex: hooks in .codex/hooks.json and the skill in .agents/skills
+    #[arg(long)]
+    codex: bool,
+    /// Also set up Gemini CLI: hooks in .gemini/settings.json and the skill in .agents/skills
+    #[arg(long)]
+    gemini: bool,
+    /// What is in git: `page` (events and `current.md`) or `events` alone
+    #[arg(long, value_name = "WHAT", value_parser = Tracked::WORDS)]
+    tracked: Option<String>,
+}
+
+impl Args {
+    fn programs(&self) -> Vec<HookProgram> {
+        let all =
+            [(self.claude, HookProgram::Claude), (self.codex, HookProgram::Codex), (self.gemini, HookProgram::Gemini)];
+        all.into_iter().filter_map(|(is_wanted, program)| is_wanted.then_some(program)).collect()
+    }
 }
 
 /// A file or setting that was written.
@@ -33,21 +57,21 @@ struct InstallAnswer<'a> {
 }
 
 const ATTRIBUTES: &str = ".gitattributes";
-
-/// A file of the work tree that is to change.
-struct FileEdit {
-    name: &'static str,
-    before: String,
-    after: String,
-}
+const IGNORE: &str = ".gitignore";
 
 pub fn run(ui: &Ui, env: &Env, ledger_args: &LedgerArgs, args: &Args) -> Result<Exit> {
     let ledger = Ledger::find(ui, env, ledger_args)?;
     let effect = Effect::of(ui);
-    let Configured { files, settings } = configure(&ledger, effect, args.claude)?;
+    let before = ledger.page.tracked;
+    let tracked = match args.tracked.as_deref().and_then(Tracked::of) {
+        Some(tracked) => tracked,
+        None if ui.can_ask() && !effect.is_dry() && !is_decided(&ledger)? => ask(ui, before),
+        None => before,
+    };
+    let Configured { files, settings } = configure(&ledger, effect, tracked, &args.programs())?;
     let file = if effect.is_dry() { "would write" } else { "wrote" };
     let setting = if effect.is_dry() { "would set" } else { "set" };
-    let written = files.iter().map(|name| (file, *name));
+    let written = files.iter().map(|name| (file, name.as_str()));
     for (word, name) in written.chain(settings.into_iter().map(|name| (setting, name))) {
         if ui.is_json() {
             ui.json(&InstallAnswer { wrote: name, done: !effect.is_dry() });
@@ -57,56 +81,112 @@ pub fn run(ui: &Ui, env: &Env, ledger_args: &LedgerArgs, args: &Args) -> Result<
     }
     let hooks = HookCommand::Install;
     hook_command::run(ui, env, TOOL, hooks, |_| Ok(None))?;
+    if tracked == Tracked::Events && before == Tracked::Page && !effect.is_dry() {
+        files::untrack_current(&ledger)?;
+        ui.note(
+            "current.md is no longer in git; a branch that still changes it conflicts once when it is merged: keep it removed",
+        );
+    }
     if !files.is_empty() {
         ui.note(format!("commit {}, and run `ledger-synth install` once in each clone", files.join(", ")));
     }
     Ok(Exit::Done)
 }
 
+/// Whether the repository says what is tracked, or already has a page in git.
+fn is_decided(ledger: &Ledger) -> Result<bool> {
+    Ok(clone::is_current_tracked(ledger)? || ledger.page.tracked == Tracked::Events)
+}
+
+fn ask(ui: &Ui, now: Tracked) -> Tracked {
+    let question = "GitHub and other hosts merge without drivers, so pull requests conflict in a tracked current.md. \
+                    Keep only the events in git, and make current.md where it is read?";
+    if ui.confirm(question) { Tracked::Events } else { now }
+}
+
 /// The files and settings that were written.
 pub struct Configured {
-    files: Vec<&'static str>,
+    files: Vec<String>,
     settings: Vec<&'static str>,
 }
 
-/// Sets up git in this clone, but for the hooks, and Claude Code if that is wanted.
-pub fn configure(ledger: &Ledger, effect: Effect, wants_claude: bool) -> Result<Configured> {
+/// Sets up git in this clone, but for the hooks, and these programs.
+pub fn configure(ledger: &Ledger, effect: Effect, tracked: Tracked, programs: &[HookProgram]) -> Result<Configured> {
     let worktree = Root::open(ledger.repo.require_worktree()?)?;
     // A file that cannot be edited is found before anything is written.
-    let edits = edits(ledger, &worktree, wants_claude)?;
+    let mut edits = page_edits(ledger, &worktree, tracked)?;
+    for file in programs.iter().flat_map(|program| SetupFile::all(*program)) {
+        let name = file.name();
+        if edits.iter().any(|edit| edit.name == name) {
+            continue;
+        }
+        edits.extend(FileEdit::new(&worktree, name.clone(), |before| {
+            file.set_up(before).map_err(|why| {
+                Failure::malformed(format!("{}:{why}", worktree.path().join(&name).display()))
+                    .hint("fix the file and run the same command again")
+            })
+        })?);
+    }
     for FileEdit { name, before, after } in &edits {
         if !effect.is_dry() {
             files::edit(ledger, &worktree, name, before, after)?;
         }
     }
-    let files = edits.iter().map(|edit| edit.name).collect();
-    Ok(Configured { files, settings: set_driver(ledger, effect)? })
+    let files = edits.into_iter().map(|edit| edit.name).collect();
+    let settings = if tracked == Tracked::Page { set_driver(ledger, effect)? } else { Vec::new() };
+    Ok(Configured { files, settings })
 }
 
-/// The files that are to change.
-fn edits(ledger: &Ledger, worktree: &Root, wants_claude: bool) -> Result<Vec<FileEdit>> {
-    let mut edits = Vec::new();
-    let attributes = read(worktree, ATTRIBUTES)?;
-    let line = attribute_line(ledger)?;
-    if !attributes.lines().any(|own| own.trim() == line) {
-        let gap = if attributes.is_empty() || attributes.ends_with('\n') { "" } else { "\n" };
-        let after = format!("{attributes}{gap}{line}\n");
-        edits.push(FileEdit { name: ATTRIBUTES, before: attributes, after });
+/// A file of the work tree that is to change.
+struct FileEdit {
+    name: String,
+    before: String,
+    after: String,
+}
+
+impl FileEdit {
+    /// None: it stays as it is.
+    fn new(worktree: &Root, name: String, edit: impl FnOnce(&str) -> Result<String>) -> Result<Option<FileEdit>> {
+        let rel = RelPath::parse(&name).map_err(|why| Failure::failed(why.to_string()))?;
+        let bytes = worktree.read(&rel)?.unwrap_or_default();
+        let before = String::from_utf8(bytes)
+            .map_err(|_| Failure::malformed(format!("{} is not UTF-8", worktree.join(&rel).display())))?;
+        let after = edit(&before)?;
+        Ok((after != before).then_some(FileEdit { name, before, after }))
     }
-    for name in claude::FILES {
-        let before = read(worktree, name)?;
-        if !wants_claude {
-            continue;
-        }
-        let after = claude::set_up(name, &before).map_err(|why| {
-            Failure::malformed(format!("{}:{why}", ledger.top.path().join(name).display()))
-                .hint("fix the file and run the same command again")
-        })?;
-        if after != before {
-            edits.push(FileEdit { name, before, after });
-        }
+}
+
+/// The files that say what of the ledger is in git, and how it is merged.
+fn page_edits(ledger: &Ledger, worktree: &Root, tracked: Tracked) -> Result<Vec<FileEdit>> {
+    let (attribute, ignore) = (attribute_line(ledger)?, clone::ignore_line(ledger)?);
+    let mut edits = Vec::new();
+    if tracked == Tracked::Page {
+        edits.extend(FileEdit::new(worktree, ATTRIBUTES.to_owned(), |text| Ok(with_line(text, &attribute)))?);
+    }
+    if tracked == Tracked::Events || ledger.page.tracked == Tracked::Events {
+        edits.extend(FileEdit::new(worktree, IGNORE.to_owned(), |text| {
+            Ok(if tracked == Tracked::Events { with_line(text, &ignore) } else { without_line(text, &ignore) })
+        })?);
+    }
+    if tracked != ledger.page.tracked {
+        let path = worktree.path().join(REPOSITORY_FILE);
+        edits.extend(FileEdit::new(worktree, REPOSITORY_FILE.to_owned(), |text| {
+            config::with_text(&path, text, TOOL, "tracked", tracked.word())
+        })?);
     }
     Ok(edits)
+}
+
+fn with_line(text: &str, line: &str) -> String {
+    if text.lines().any(|own| own.trim() == line) {
+        return text.to_owned();
+    }
+    let gap = if text.is_empty() || text.ends_with('\n') { "" } else { "\n" };
+    format!("{text}{gap}{line}\n")
+}
+
+fn without_line(text: &str, line: &str) -> String {
+    text.split_inclusive('\n').filter(|own| own.trim() != line).collect()
 }
 
 /// Sets the merge driver, and returns the settings that were not set so before.
@@ -121,10 +201,4 @@ fn set_driver(ledger: &Ledger, effect: Effect) -> Result<Vec<&'static str>> {
         }
     }
     Ok(names)
-}
-
-fn read(worktree: &Root, name: &str) -> Result<String> {
-    let rel = RelPath::parse(name).map_err(|why| Failure::failed(why.to_string()))?;
-    let bytes = worktree.read(&rel)?.unwrap_or_default();
-    String::from_utf8(bytes).map_err(|_| Failure::malformed(format!("{} is not UTF-8", worktree.join(&rel).display())))
 }

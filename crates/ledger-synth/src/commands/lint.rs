@@ -10,6 +10,7 @@ use shopfloor_core::hash::Digest;
 use shopfloor_core::text::printable;
 use shopfloor_core::ui::Ui;
 
+use crate::entry::Entry;
 use crate::facts::gather::load_events;
 use crate::facts::{CURRENT, Events, Ledger, directory};
 use crate::plan::{Filter, future_sources, join};
@@ -44,7 +45,7 @@ pub fn run(ui: &Ui, env: &Env, ledger_args: &LedgerArgs, args: &Args) -> Result<
     let events = if args.files.is_empty() { load_events(&ledger)? } else { named(env, &args.files)? };
     let snapshots = events.snapshots()?;
     let join = join(&events.records, &snapshots, &Filter::default());
-    let future: BTreeSet<_> = future_sources(env.now, &join).map(|source| source.id).collect();
+    let future: BTreeSet<_> = future_sources(env.now.into(), &join).map(|source| source.id).collect();
     for problem in &lint(&events, &future) {
         let LintAnswer { path, line, why, level } = problem;
         let word = if *level == Level::Error { "" } else { "warning: " };
@@ -74,6 +75,13 @@ fn lint(events: &Events, future: &BTreeSet<Digest>) -> Vec<LintAnswer> {
         if !file.name.to_string_lossy().starts_with(&stem) {
             let why = format!("the file name differs from its time and agent ({stem}.md); nothing depends on it");
             push(Level::Warning, why);
+        }
+        let names: BTreeSet<_> = event.entries.iter().map(Entry::section).collect();
+        for (name, word) in names.iter().filter_map(|name| Some((name, name.near()?))) {
+            push(
+                Level::Warning,
+                format!("the section `{}` is shown on its own; did you mean `{word}`?", name.as_str()),
+            );
         }
         if event.entries.is_empty() {
             push(Level::Warning, "the event says nothing".to_owned());

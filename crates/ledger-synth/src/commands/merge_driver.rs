@@ -15,10 +15,11 @@ use crate::apply::files;
 use crate::facts::CURRENT;
 use crate::facts::objects::{Blobs, Objects};
 use crate::failure::LedgerFailure;
+use crate::page_settings::PageFormat;
 use crate::plan::{Filter, join};
 use crate::settings::{LedgerArgs, Settings};
 use crate::tool::TOOL;
-use crate::view::{self, FORMAT, View};
+use crate::view::{self, View};
 
 /// Merge `current.md` when git asks for it, from the events of both sides
 ///
@@ -63,18 +64,20 @@ pub fn run(ui: &Ui, env: &Env, ledger_args: &LedgerArgs, args: &Args) -> Result<
         ui.warn("a person wrote one of the two sides, so they are merged as text");
         return as_text(env, &git, args);
     }
+    let mut format = PageFormat::One;
     for side in [&text, &theirs] {
         let footer = std::str::from_utf8(side).ok().and_then(view::footer);
-        if footer.as_ref().is_some_and(|footer| footer.format > FORMAT) {
+        if footer.as_ref().is_some_and(|footer| footer.format.is_none()) {
             ui.warn("a newer ledger-synth wrote one of the two sides, so they are merged as text");
             return as_text(env, &git, args);
         }
+        format = format.max(footer.as_ref().and_then(|footer| footer.format).unwrap_or_default());
         if footer.is_some_and(|footer| !footer.is_intact) {
             let kept = files::keep_in(&repo.worktree_state(TOOL), side)?;
             ui.warn(format!("one of the two sides was edited by hand; its content is kept in {}", kept.display()));
         }
     }
-    match synthesise(ui, env, ledger_args, args, &git, &repo) {
+    match synthesise(ui, env, ledger_args, args, &git, &repo, format) {
         Ok(Some(merged)) => {
             files::write_output(&ours, &merged)?;
             Ok(Exit::Done)
@@ -106,6 +109,7 @@ fn synthesise(
     args: &Args,
     git: &Git,
     repo: &Repo,
+    format: PageFormat,
 ) -> Result<Option<String>> {
     let settings = Settings::load(env, repo, ledger_args)?;
     // There may be several ledgers; git says which one it merges.
@@ -117,19 +121,27 @@ fn synthesise(
     if merges.is_empty() {
         return Ok(None);
     }
-    let mut blobs = objects.blobs(&objects.commit("HEAD")?)?;
+    let head = objects.commit("HEAD")?;
+    let (mut blobs, mut config) = (objects.blobs(&head)?, objects.settings_blob(&head)?);
     for merge in &merges {
         let base = merge.base.as_deref().map(|base| objects.blobs(base)).transpose()?.unwrap_or_default();
         blobs = merged(&base, blobs, objects.blobs(&merge.theirs)?);
+        let base = merge.base.as_deref().map(|base| objects.settings_blob(base)).transpose()?.flatten();
+        if config == base {
+            config = objects.settings_blob(&merge.theirs)?;
+        }
     }
+    // Nobody's page goes back to an older format by a merge.
+    let page = objects.page_settings(&settings, config.as_ref())?;
+    let page = page.in_format(page.format.max(format));
     // The merge makes this file.
     blobs.remove(Path::new(CURRENT));
     let tree = objects.read(&blobs)?;
     tree.events.skipped.iter().for_each(|skipped| ui.warn(format!("skipped {skipped}")));
     let snapshots = tree.events.snapshots()?;
     let join = join(&tree.events.records, &snapshots, &Filter::default());
-    let view = View::new(&join, settings.session_window);
-    Ok((view.event_count > 0).then(|| view.render(tree.events.skipped.len(), None)))
+    let view = View::new(&join, page.session_window);
+    Ok((view.event_count > 0).then(|| view.render(page.format, tree.events.skipped.len(), None)))
 }
 
 /// The commits that git is merging into HEAD. A merge names them in its environment. A cherry-pick or rebase names

@@ -4,14 +4,12 @@ use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use jiff::Timestamp;
 use serde::Serialize;
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::fs;
 use shopfloor_core::hash::Digest;
 use shopfloor_core::text::printable;
-use shopfloor_core::time;
 use shopfloor_core::ui::Ui;
 
 use crate::apply::event::{render_proven, write_event};
@@ -20,25 +18,41 @@ use crate::event::LedgerEvent;
 use crate::event_file;
 use crate::facts::Ledger;
 use crate::facts::author::agent_name;
-use crate::facts::gather::load_events;
+use crate::facts::gather::{load_events, load_events_with_archive};
 use crate::front::Meta;
 use crate::handoff::Handoff;
-use crate::instant;
+use crate::instant::{self, EventTime};
+use crate::plan::migration::{HeldTexts, MissingText, missing};
 use crate::settings::{Effect, LedgerArgs};
 
 /// Turn handoff files of other shapes into events, and leave the files where they are
+///
+/// `migrate --check` proves that nothing of them was lost.
 #[derive(clap::Args, Clone, Debug)]
-#[command(after_help = "Example:\n  ledger-synth migrate thoughts/shared/handoffs/*/*.md")]
+#[command(
+    after_help = "Example:\n  ledger-synth migrate thoughts/shared/handoffs/*/*.md\n  ledger-synth migrate --check thoughts/shared/handoffs/*/*.md"
+)]
 pub struct Args {
     /// Files to read
     #[arg(required = true)]
     files: Vec<PathBuf>,
+    /// Write nothing, and list every text of the files that no event of the ledger holds: exit 1 if there is one
+    #[arg(long, conflicts_with_all = ["ts", "agent"])]
+    check: bool,
     /// The time of files that do not tell it in their text or name (RFC 3339)
     #[arg(long)]
     ts: Option<String>,
     /// The agent of files that do not name one [env: LEDGER_SYNTH_AGENT] [default: the worktree's name]
     #[arg(long)]
     agent: Option<String>,
+}
+
+/// A text that no event holds.
+#[derive(Serialize)]
+struct MissingTextAnswer<'a> {
+    path: &'a str,
+    line: usize,
+    text: &'a str,
 }
 
 /// A file that became an event.
@@ -53,6 +67,9 @@ struct MigrateAnswer<'a> {
 }
 
 pub fn run(ui: &Ui, env: &Env, ledger_args: &LedgerArgs, args: &Args) -> Result<Exit> {
+    if args.check {
+        return check(ui, env, ledger_args, args);
+    }
     let ts = args.ts.as_deref().map(|text| {
         instant::parse(text)
             .ok_or_else(|| Failure::usage(format!("--ts must be an RFC 3339 time with an offset, not `{text}`")))
@@ -81,7 +98,7 @@ pub fn run(ui: &Ui, env: &Env, ledger_args: &LedgerArgs, args: &Args) -> Result<
         let to = ledger.dir.join(&written.below).to_string_lossy().into_owned();
         if ui.is_json() {
             let (id, ts, agent) = (written.id, written.ts.to_string(), written.agent.as_str());
-            ui.json(&MigrateAnswer { from: &from, path: &to, id, ts, time: time::render(written.ts), agent });
+            ui.json(&MigrateAnswer { from: &from, path: &to, id, ts, time: written.ts.render(), agent });
         } else {
             ui.line(printable(&to));
         }
@@ -89,18 +106,44 @@ pub fn run(ui: &Ui, env: &Env, ledger_args: &LedgerArgs, args: &Args) -> Result<
     Ok(Exit::Done)
 }
 
+/// Lists what of the files is not in the ledger.
+fn check(ui: &Ui, env: &Env, ledger_args: &LedgerArgs, args: &Args) -> Result<Exit> {
+    let ledger = Ledger::find(ui, env, ledger_args)?;
+    let events = load_events_with_archive(&ledger)?;
+    let held = HeldTexts::new(&events.records, &events.snapshots()?);
+    let mut exit = Exit::Done;
+    for file in &args.files {
+        let path = env.cwd.join(file);
+        let shown = path.to_string_lossy();
+        for MissingText { line, text } in missing(&read(&path)?, &held) {
+            exit = Exit::No;
+            if ui.is_json() {
+                ui.json(&MissingTextAnswer { path: &shown, line, text: &text });
+            } else {
+                ui.line(printable(&format!("{shown}:{line}: {text}")));
+            }
+        }
+    }
+    Ok(exit)
+}
+
+fn read(path: &Path) -> Result<String> {
+    let bytes = fs::read(path)?.ok_or_else(|| Failure::not_found(format!("there is no file {}", path.display())))?;
+    let text = event_file::decode(&bytes)
+        .and_then(|text| event_file::refuse_conflict_markers(&text).map(|()| text))
+        .map_err(|problem| Failure::malformed(format!("{}:{}: {}", path.display(), problem.line, problem.why)))?;
+    Ok(text.into_owned())
+}
+
 /// The event that a handoff file becomes.
 fn migrated(
     env: &Env,
     ledger: &Ledger,
     args: &Args,
-    given: Option<Timestamp>,
+    given: Option<EventTime>,
     path: &Path,
 ) -> Result<LedgerEvent<'static>> {
-    let bytes = fs::read(path)?.ok_or_else(|| Failure::not_found(format!("there is no file {}", path.display())))?;
-    let text = event_file::decode(&bytes)
-        .map_err(|problem| Failure::malformed(format!("{}:{}: {}", path.display(), problem.line, problem.why)))?;
-    let handoff = Handoff::parse(path, &text);
+    let handoff = Handoff::parse(path, &read(path)?);
     let ts = handoff.ts.or(given).ok_or_else(|| {
         Failure::malformed(format!("{}: its time is unknown", path.display()))
             .hint("give its time with `--ts 2026-01-10T13:00:00Z`")

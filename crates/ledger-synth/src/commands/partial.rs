@@ -46,12 +46,12 @@ pub fn run(ui: &Ui, env: &Env, ledger: &Ledger, partial: &PartialView<'_>, effec
     let events = read(env, ledger, partial)?;
     let snapshots = events.snapshots()?;
     let join = join(&events.records, &snapshots, &partial.filter);
-    let problems = EventProblems::new(env.now, &events, &join);
+    let problems = EventProblems::new(env.now.into(), &events, &join);
     if partial.is_strict {
         refuse_problems(&problems)?;
     }
     warn_of_problems(ui, &problems);
-    let view = View::new(&join, ledger.settings.session_window);
+    let view = View::new(&join, ledger.settings.printed.session_window);
     let output = partial.output.filter(|path| path.as_os_str() != "-").map(|path| env.cwd.join(path));
     if output.as_ref().is_some_and(|path| is_current(ledger, path)) {
         return Err(
@@ -62,7 +62,7 @@ pub fn run(ui: &Ui, env: &Env, ledger: &Ledger, partial: &PartialView<'_>, effec
         ui.note("no event matches");
         return Ok(Exit::Done);
     }
-    let text = view.render(events.skipped.len(), partial.stamp.then_some(env.now));
+    let text = view.render(ledger.settings.printed.format, events.skipped.len(), partial.stamp.then_some(env.now));
     let is_written = output.as_ref().map(|path| write(path, &text, effect)).transpose()?.unwrap_or(false);
     let path = output.map(|path| path.to_string_lossy().into_owned());
     if ui.is_json() {

@@ -19,7 +19,7 @@ pub fn confirm(ui: &Ui, env: &Env, ledger: &Ledger, options: &SynthOptions) -> R
     let events = load_events(ledger)?;
     let snapshots = events.snapshots()?;
     let join = join(&events.records, &snapshots, &Filter::default());
-    let view = View::new(&join, ledger.settings.session_window);
+    let view = View::new(&join, ledger.page.session_window);
     if view.event_count == 0 {
         return Ok(true);
     }
@@ -29,9 +29,9 @@ pub fn confirm(ui: &Ui, env: &Env, ledger: &Ledger, options: &SynthOptions) -> R
     if sources.len() > EVENTS_SHOWN {
         lines.push(format!("… {} more", sources.len() - EVENTS_SHOWN));
     }
-    let problems = EventProblems::new(env.now, &events, &join);
+    let problems = EventProblems::new(env.now.into(), &events, &join);
     lines.extend(problems.lines().map(|problem| format!("wrong: {problem}")));
-    let text = view.render(events.skipped.len(), options.stamp.then_some(env.now));
+    let text = view.render(ledger.page.format, events.skipped.len(), options.stamp.then_some(env.now));
     let current = ledger.current()?;
     let is_same = current.as_ref().and_then(Current::text).is_some_and(|old| view::is_same(old, &text));
     if is_same {

@@ -3,7 +3,6 @@
 use std::collections::HashSet;
 use std::path::PathBuf;
 
-use jiff::Timestamp;
 use serde::Serialize;
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Result};
@@ -15,6 +14,7 @@ use crate::apply::files;
 use crate::counted::counted;
 use crate::facts::gather::load_events;
 use crate::facts::{ARCHIVE, Ledger, directory};
+use crate::instant::EventTime;
 use crate::plan::archive::file_name;
 use crate::settings::{Effect, LedgerArgs};
 
@@ -44,7 +44,7 @@ pub fn run(ui: &Ui, env: &Env, ledger_args: &LedgerArgs) -> Result<Exit> {
         ui.detail("there is no archive");
         return Ok(nothing_deleted(ui));
     };
-    let limit = env.now.checked_sub(retention).unwrap_or(Timestamp::MIN);
+    let limit = env.now.checked_sub(retention).map_or(EventTime::MIN, EventTime::from);
     let doomed = doomed(&ledger, &archive, limit)?;
     if !effect.is_dry() {
         for path in &doomed {
@@ -72,7 +72,7 @@ fn nothing_deleted(ui: &Ui) -> Exit {
 }
 
 /// The archived files that are not newer than the limit, and that a snapshot in `events/` covers.
-fn doomed(ledger: &Ledger, archive: &Root, limit: Timestamp) -> Result<Vec<PathBuf>> {
+fn doomed(ledger: &Ledger, archive: &Root, limit: EventTime) -> Result<Vec<PathBuf>> {
     let live = load_events(ledger)?;
     let snapshots = live.snapshots()?;
     let covered: HashSet<Digest> = snapshots.iter().flat_map(|s| s.sources.iter().map(|source| source.id)).collect();

@@ -8,10 +8,9 @@ use serde::Serialize;
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::hash::Digest;
-use shopfloor_core::text::printable;
-use shopfloor_core::time;
 use shopfloor_core::ui::Ui;
 
+use super::written::{EventAnswer, print_event};
 use crate::apply::event::write_event;
 use crate::entry::{Entry, RETRACT};
 use crate::event::LedgerEvent;
@@ -22,12 +21,13 @@ use crate::failure::LedgerFailure;
 use crate::front::Meta;
 use crate::plan::{Filter, join};
 use crate::settings::{Effect, LedgerArgs};
+use crate::short_id::ShortId;
 
 /// Retract one event by writing another: exit 1 if a snapshot already holds it
 #[derive(clap::Args, Clone, Debug)]
 #[command(after_help = "Example:\n  ledger-synth retract 3f2a9c01")]
 pub struct Args {
-    /// The id of the event, the beginning of the id (four characters or more), or the event's file
+    /// The id of the event or the beginning of the id, short or long, or the event's file
     event: String,
     /// The agent that retracts the event [env: LEDGER_SYNTH_AGENT] [default: the worktree's name]
     #[arg(long)]
@@ -38,17 +38,12 @@ pub struct Args {
 #[serde(untagged)]
 enum RetractAnswer<'a> {
     Written {
-        path: &'a str,
-        id: Digest,
-        ts: String,
-        time: String,
-        agent: &'a str,
+        #[serde(flatten)]
+        written: EventAnswer<'a>,
         retracted: Digest,
     },
     /// The event was retracted before.
-    Already {
-        retracted: Digest,
-    },
+    Already { retracted: Digest },
 }
 
 pub fn run(ui: &Ui, env: &Env, ledger_args: &LedgerArgs, args: &Args) -> Result<Exit> {
@@ -57,7 +52,7 @@ pub fn run(ui: &Ui, env: &Env, ledger_args: &LedgerArgs, args: &Args) -> Result<
     let snapshots = events.snapshots()?;
     let joined = join(&events.records, &snapshots, &Filter::default());
     let id = find(env, &events, &joined.folded, &args.event)?;
-    let short = &id.to_string()[..12];
+    let short = ShortId::of_event(id);
     if joined.folded.contains(&id) {
         let message = format!("event {short} is folded into a snapshot, so it cannot be retracted");
         return Err(LedgerFailure::Folded
@@ -87,12 +82,9 @@ pub fn run(ui: &Ui, env: &Env, ledger_args: &LedgerArgs, args: &Args) -> Result<
     };
     let entries = vec![Entry::Item { section: RETRACT.into(), text: id.to_string().into() }];
     let written = write_event(&ledger, &LedgerEvent::new(meta, entries), Effect::of(ui))?;
-    let path = ledger.dir.join(&written.below).to_string_lossy().into_owned();
-    if ui.is_json() {
-        let (ts, time, agent) = (written.ts.to_string(), time::render(written.ts), written.agent.as_str());
-        ui.json(&RetractAnswer::Written { path: &path, id: written.id, ts, time, agent, retracted: id });
-    } else {
-        ui.line(printable(&path));
+    match ui.is_json() {
+        true => ui.json(&RetractAnswer::Written { written: EventAnswer::new(&ledger, &written), retracted: id }),
+        false => print_event(ui, &ledger, &written),
     }
     Ok(Exit::Done)
 }
@@ -113,11 +105,13 @@ fn find(env: &Env, events: &Events, folded: &HashSet<Digest>, named: &str) -> Re
     let all: BTreeSet<Digest> = events.records.iter().map(|record| record.id).chain(folded.iter().copied()).collect();
     let is_hex = named.len() >= 4 && named.bytes().all(|b| b.is_ascii_hexdigit());
     let prefix = named.to_lowercase();
-    let found: Vec<&Digest> = all.iter().filter(|id| is_hex && id.to_string().starts_with(&prefix)).collect();
+    let is_it =
+        |id: &&Digest| ShortId::of_event(**id).begins_with(named) || (is_hex && id.to_string().starts_with(&prefix));
+    let found: Vec<&Digest> = all.iter().filter(is_it).collect();
     match found.as_slice() {
         [id] => Ok(**id),
         [] => Err(Failure::not_found(format!("there is no event `{named}`"))
-            .hint("name its file, or the id that `ledger-synth explain KEY` shows")),
+            .hint("name its file, or its id in `current.md` or `ledger-synth explain KEY`")),
         _ => {
             Err(Failure::not_found(format!("{} events begin with `{named}`", found.len())).hint("give more of the id"))
         }

@@ -3,14 +3,15 @@
 use serde::Serialize;
 use shopfloor_core::hash::Digest;
 use shopfloor_core::text::printable;
-use shopfloor_core::time;
 use shopfloor_core::ui::Ui;
 
 use crate::plan::history::Statement;
 use crate::section::SectionName;
+use crate::short_id::ShortId;
 
 #[derive(Serialize)]
 struct StatementAnswer<'a> {
+    id: ShortId,
     section: &'a SectionName<'a>,
     key: Option<&'a str>,
     value: Option<&'a str>,
@@ -21,26 +22,24 @@ struct StatementAnswer<'a> {
     beaten: bool,
 }
 
-pub fn print(ui: &Ui, statement: &Statement) {
+/// Prints a statement; `with_id` begins the line with the id of what it is about.
+pub fn print(ui: &Ui, statement: &Statement, with_id: bool) {
     let Statement { section, source, beaten, is_item, .. } = statement;
     let (key, value) = (statement.key.as_deref(), statement.value.as_deref());
     if ui.is_json() {
         let (value, ts) = (if *is_item { key } else { value }, source.ts.to_string());
         let (agent, event, beaten) = (&*source.agent, source.id, *beaten);
-        ui.json(&StatementAnswer { section, key, value, ts, time: time::render(source.ts), agent, event, beaten });
+        let (id, time) = (statement.id(), source.ts.render());
+        ui.json(&StatementAnswer { id, section, key, value, ts, time, agent, event, beaten });
         return;
     }
-    let name = match key {
-        Some(key) if !is_item => format!("{}.{key}", section.as_str()),
-        _ => section.as_str().to_owned(),
-    };
     let shown = match (value, key) {
         (Some(value), _) => value,
         (None, Some(key)) if *is_item => key,
         (None, _) => "(removed)",
     };
     let word = if *beaten { " [replaced]" } else { "" };
-    let id = &source.id.to_string()[..12];
-    let (ts, agent) = (source.ts, printable(&source.agent));
-    ui.line(format!("{}: {} ({ts}, {agent}, {id}){word}", printable(&name), printable(shown)));
+    let begin = if with_id { format!("{} ", statement.id()) } else { String::new() };
+    let (ts, agent, event) = (source.ts, printable(&source.agent), ShortId::of_event(source.id));
+    ui.line(format!("{begin}{}: {} ({ts}, {agent}, {event}){word}", printable(&statement.name()), printable(shown)));
 }

@@ -230,7 +230,7 @@ fn print(ui: &Ui, env: &Env, ledger: &Ledger, options: &SynthOptions) -> Result<
             SynthOutcome::Unchanged => unchanged(view.event_count),
             SynthOutcome::Due(before) => {
                 shown("would write", view.event_count);
-                let text = view.render(events.skipped.len(), options.stamp.then_some(env.now));
+                let text = view.render(ledger.page.format, events.skipped.len(), options.stamp.then_some(env.now));
                 let before = before.as_ref().map(|current| current.bytes.as_slice());
                 difference(before, &text).iter().for_each(|line| ui.line(printable(line)));
             }

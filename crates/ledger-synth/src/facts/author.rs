@@ -1,13 +1,13 @@
 //! Who writes an event, and with which time.
 
-use jiff::{SignedDuration, Timestamp};
+use jiff::SignedDuration;
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Failure, Result};
 use shopfloor_core::ui::Ui;
 
 use super::Ledger;
 use super::gather::load_events;
-use crate::instant::AHEAD;
+use crate::instant::{self, AHEAD, EventTime};
 use crate::tool::AGENT_VARIABLE;
 
 /// The smallest step between two times.
@@ -28,10 +28,10 @@ pub fn agent_name(env: &Env, ledger: &Ledger, named: Option<&str>) -> Result<Str
 }
 
 /// A time that is newer than everything the writer can have read, so that a lagging clock loses nothing.
-pub fn next_time(ui: &Ui, env: &Env, ledger: &Ledger) -> Result<Timestamp> {
-    let limit = env.now.checked_add(AHEAD).unwrap_or(Timestamp::MAX);
+pub fn next_time(ui: &Ui, env: &Env, ledger: &Ledger) -> Result<EventTime> {
+    let limit = EventTime::from(env.now).checked_add(AHEAD).unwrap_or(EventTime::MAX);
     // Milliseconds are enough, and keep file names short.
-    let now = Timestamp::from_millisecond(env.now.as_millisecond()).unwrap_or(env.now);
+    let now = EventTime::from(jiff::Timestamp::from_millisecond(env.now.as_millisecond()).unwrap_or(env.now));
     // An agent can always write, even if the events of others cannot be read.
     let newest = times(ledger).map(|times| times.into_iter().filter(|ts| *ts <= limit).max());
     let newest = newest.unwrap_or_else(|failure| {
@@ -42,14 +42,27 @@ pub fn next_time(ui: &Ui, env: &Env, ledger: &Ledger) -> Result<Timestamp> {
     Ok(newest.checked_add(STEP).map_or(now, |next| next.max(now)))
 }
 
+/// The time of a commit, by any of its names. None: there is no such commit.
+pub fn commit_time(ledger: &Ledger, rev: &str) -> Result<Option<EventTime>> {
+    let name = format!("{rev}^{{commit}}");
+    let cmd = ledger.git.cmd(ledger.top.path()).args(["log", "-1", "--format=%cI", "--end-of-options", &name]);
+    let output = cmd.arg("--").capture()?;
+    Ok(instant::parse(String::from_utf8_lossy(&output.stdout).trim()).filter(|_| output.status.success()))
+}
+
 /// A time before every event, so that what was written then beats none of them.
-pub fn time_before_all(env: &Env, ledger: &Ledger) -> Result<Timestamp> {
+pub fn time_before_all(env: &Env, ledger: &Ledger) -> Result<EventTime> {
     let oldest = times(ledger)?.into_iter().min();
-    Ok(oldest.and_then(|ts| ts.checked_sub(STEP).ok()).unwrap_or(env.now))
+    Ok(oldest.and_then(|ts| ts.checked_sub(STEP)).unwrap_or(env.now.into()))
+}
+
+/// Whether there is an event of this time or later.
+pub fn has_events_since(ledger: &Ledger, at: EventTime) -> Result<bool> {
+    Ok(times(ledger)?.into_iter().any(|ts| ts >= at))
 }
 
 /// The times of all events, folded ones included.
-fn times(ledger: &Ledger) -> Result<Vec<Timestamp>> {
+fn times(ledger: &Ledger) -> Result<Vec<EventTime>> {
     let events = load_events(ledger)?;
     let live = events.records.iter().filter_map(|record| record.decode()).map(|event| event.meta.ts);
     let snapshots = events.snapshots()?;

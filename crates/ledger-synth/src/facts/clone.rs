@@ -20,18 +20,34 @@ pub fn git_setting(ledger: &Ledger, name: &str) -> Result<Option<String>> {
     Ok(value.filter(|_| output.status.success()))
 }
 
-/// The line of `.gitattributes` for this ledger.
-pub fn attribute_line(ledger: &Ledger) -> Result<String> {
+/// The pattern for `current.md` in git's attributes and ignore files, in which some characters have a meaning.
+fn pattern(ledger: &Ledger) -> Result<String> {
     let prefix =
         ledger.in_tree().ok_or_else(|| Failure::usage(format!("{} is not in a work tree", ledger.dir.display())))?;
-    // A pattern: some of its characters have a meaning, and a blank ends it unless it is quoted.
-    let path: String = format!("/{prefix}/{CURRENT}")
-        .chars()
-        .flat_map(|c| {
-            let mark = if "*?[\\".contains(c) { Some('\\') } else { None };
-            mark.into_iter().chain([c])
-        })
-        .collect();
+    let path = format!("/{prefix}/{CURRENT}");
+    let marked = path.chars().flat_map(|c| {
+        let mark = if "*?[\\".contains(c) { Some('\\') } else { None };
+        mark.into_iter().chain([c])
+    });
+    Ok(marked.collect())
+}
+
+/// The line of `.gitignore` for a ledger whose page is not in git.
+pub fn ignore_line(ledger: &Ledger) -> Result<String> {
+    pattern(ledger)
+}
+
+/// Whether `current.md` is in git's index.
+pub fn is_current_tracked(ledger: &Ledger) -> Result<bool> {
+    let Some(prefix) = ledger.in_tree() else { return Ok(false) };
+    let path = prefix.as_path().join(CURRENT).into_os_string();
+    Ok(!ledger.git.ls_files(ledger.top.path(), &["--cached".into(), "--".into(), path])?.is_empty())
+}
+
+/// The line of `.gitattributes` for this ledger.
+pub fn attribute_line(ledger: &Ledger) -> Result<String> {
+    let path = pattern(ledger)?;
+    // A blank ends a pattern unless it is quoted.
     let is_plain = !path.contains([' ', '\t', '"', '\\']);
     let path = if is_plain { path } else { format!("\"{}\"", path.replace('\\', "\\\\").replace('"', "\\\"")) };
     Ok(format!("{path} merge={DRIVER_NAME} text eol=lf"))

@@ -76,6 +76,10 @@ impl Events {
         Ok(read)
     }
 
+    pub fn is_empty(&self) -> bool {
+        self.records.is_empty() && self.snapshots.is_empty() && self.skipped.is_empty()
+    }
+
     pub fn push(&mut self, record: CanonicalEvent, file: EventPath) {
         self.records.push(record);
         self.files.push(file);

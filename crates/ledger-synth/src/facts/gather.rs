@@ -9,7 +9,8 @@ use shopfloor_core::fs;
 use shopfloor_core::hash::Digest;
 
 use super::directory::{self, DirectoryRead, LedgerLock};
-use super::{ARCHIVE, EVENTS, EventPath, Events, Ledger};
+use super::objects::{self, CommitTree, Objects};
+use super::{ARCHIVE, Current, EVENTS, EventPath, Events, Ledger, sparse};
 use crate::cache::{self, Pack, UncachedEvent};
 use crate::settings::Effect;
 
@@ -35,21 +36,54 @@ pub struct Gathered {
 
 /// Reads the events. The caller holds the lock, except in a dry run.
 pub fn gather(ledger: &Ledger, mode: GatherMode) -> Result<Gathered> {
-    let Some(dir) = ledger.open(EVENTS)? else { return Ok(Gathered::default()) };
+    let left_out = left_out(ledger)?;
+    let Some(dir) = ledger.open(EVENTS)? else {
+        return Ok(Gathered { events: left_out.events, ..Gathered::default() });
+    };
+    let is_whole = left_out.events.is_empty();
     let mut memory = RunMemory::new(ledger, &mode);
     let listing = directory::list(&dir)?;
     memory.print = memory.since.and_then(|since| {
         let current = ledger.current_stat().ok().flatten();
         cache::print(&listing, current.as_ref(), &memory.options, since)
     });
+    if !is_whole {
+        // Nothing here tells when the index changes.
+        memory.print = None;
+    }
     if let Some(count) = memory.quiet_count().filter(|_| mode.may_be_quiet) {
         return Ok(Gathered { quiet: Some(count), ..Gathered::default() });
     }
     let lock = if mode.effect.is_dry() { LedgerLock::Free } else { LedgerLock::Held };
     let pack = Pack::load(&memory.pack);
-    let DirectoryRead { events, fresh } = directory::read(&dir, &pack, Some(listing), lock)?;
+    let DirectoryRead { mut events, fresh } = directory::read(&dir, &pack, Some(listing), lock)?;
     memory.remember(&pack, &events, &fresh);
+    events.add(left_out.events);
     Ok(Gathered { quiet: None, events, memory })
+}
+
+/// The ledger's files that are not in this work tree because it is a sparse checkout.
+fn left_out(ledger: &Ledger) -> Result<CommitTree> {
+    let Some(prefix) = ledger.in_tree() else { return Ok(CommitTree::default()) };
+    let mut blobs = sparse::left_out(&ledger.git, &ledger.top, prefix)?;
+    blobs.retain(|below, _| objects::is_ours(below));
+    if blobs.is_empty() {
+        return Ok(CommitTree::default());
+    }
+    Objects::at(&ledger.git, &ledger.repo, prefix.as_path())?.read(&blobs)
+}
+
+/// Whether the ledger has a directory of events, here or left out of this sparse checkout.
+pub fn has_events(ledger: &Ledger) -> Result<bool> {
+    Ok(ledger.open(EVENTS)?.is_some() || !left_out(ledger)?.events.is_empty())
+}
+
+/// Reads `current.md`, here or left out of this sparse checkout.
+pub fn load_current(ledger: &Ledger) -> Result<Option<Current>> {
+    match ledger.current()? {
+        Some(current) => Ok(Some(current)),
+        None => Ok(left_out(ledger)?.current.map(|bytes| Current { bytes, stat: None })),
+    }
 }
 
 /// Loads the events of the ledger without its lock.
@@ -105,7 +139,7 @@ impl RunMemory {
         let dir = ledger.state().join("cache");
         let (pack, quiet) = cache::names(&ledger.word());
         let since = if mode.effect.is_dry() { None } else { fs::clock(&dir).ok() };
-        let word = format!("{:?} {:?} {}", ledger.settings.session_window, ledger.settings.root, mode.stamp);
+        let word = format!("{:?} {:?} {}", ledger.page, ledger.settings.root, mode.stamp);
         RunMemory { pack: dir.join(pack), quiet: dir.join(quiet), since, options: word, print: None }
     }
 

@@ -13,6 +13,9 @@ use shopfloor_core::path::RelPath;
 use shopfloor_core::text::shell_word;
 use shopfloor_core::ui::Ui;
 
+use super::below::below;
+use super::sparse;
+use crate::page_settings::PageSettings;
 use crate::settings::{DEFAULT_ROOT, LedgerArgs, LedgerRoot, Settings};
 use crate::tool::TOOL;
 
@@ -31,6 +34,8 @@ pub struct Ledger {
     pub settings: Settings,
     /// The absolute path of the ledger's directory, which may not exist.
     pub dir: PathBuf,
+    /// What decides how its `current.md` looks, besides the events.
+    pub page: PageSettings,
     /// A directory that exists: the work tree, or the ledger's own directory if it is outside of every work tree.
     pub top: Root,
     /// The ledger's directory below `top`.
@@ -68,7 +73,9 @@ impl Ledger {
                 .hint(format!("create it: `mkdir -p {}`", shell_word(&top))));
         }
         let dir = prefix.as_ref().map_or(top.clone(), |rel| top.join(rel.as_path()));
-        Ok(Ledger { top: Root::open(&top)?, git, repo, settings, dir, prefix })
+        let top = Root::open(&top)?;
+        let page = sparse::page_settings(&git, &repo, &top, &settings)?;
+        Ok(Ledger { top, git, repo, settings, page, dir, prefix })
     }
 
     /// Opens the same directory in another worktree, if the ledger is in a worktree.
@@ -164,18 +171,4 @@ impl Current {
     pub fn text(&self) -> Option<&str> {
         std::str::from_utf8(&self.bytes).ok()
     }
-}
-
-/// The part of `path` below `dir`, even if links lead to either. `..` is resolved first.
-pub(super) fn below(dir: &Path, path: &Path) -> Option<PathBuf> {
-    let plain = path.components().collect::<PathBuf>();
-    let climbs = plain.components().any(|component| component == std::path::Component::ParentDir);
-    if let Some(rel) = plain.strip_prefix(dir).ok().filter(|_| !climbs) {
-        return Some(rel.to_path_buf());
-    }
-    let real = |path: &Path| {
-        let there = path.ancestors().find(|p| p.exists())?;
-        Some(there.canonicalize().ok()?.join(path.strip_prefix(there).ok()?))
-    };
-    Some(real(&plain)?.strip_prefix(real(dir)?).ok()?.to_path_buf())
 }

@@ -1,12 +1,14 @@
 //! Everything that is read: where the ledger is, its events, and what `current.md` holds.
 
 pub mod author;
+mod below;
 pub mod clone;
 pub mod directory;
 mod events;
 pub mod gather;
 mod ledger;
 pub mod objects;
+pub mod sparse;
 
 pub use events::{EventPath, Events, Skipped, SnapshotFile};
 pub use ledger::{ARCHIVE, CURRENT, Current, CurrentIdentity, EVENTS, Ledger};

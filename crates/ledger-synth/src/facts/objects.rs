@@ -5,15 +5,17 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
+use shopfloor_core::config::REPOSITORY_FILE;
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::git::{Git, Repo};
 use shopfloor_core::path::RelPath;
 
+use super::below::below;
 use super::directory::{EventFileContent, content};
-use super::ledger::below;
 use super::{CURRENT, EVENTS, EventPath, Events, Skipped, SnapshotFile};
 use crate::failure::LedgerFailure;
+use crate::page_settings::PageSettings;
 use crate::settings::{DEFAULT_ROOT, LedgerRoot, Settings};
 
 /// A ledger's directory in git's objects.
@@ -104,25 +106,17 @@ impl<'g> Objects<'g> {
         Ok(blobs)
     }
 
-    /// Reads blobs with one process.
+    /// Reads the blobs of a ledger.
     pub fn read(&self, blobs: &Blobs) -> Result<CommitTree> {
-        let input: String = blobs.values().map(|sha| format!("{sha}\n")).collect();
-        let output = self.git.cmd(self.dir).args(["cat-file", "--batch"]).input(input.into_bytes()).capture()?;
+        let shas: Vec<&String> = blobs.values().collect();
         let mut tree = CommitTree::default();
-        let mut rest = output.stdout.as_slice();
-        for path in blobs.keys() {
-            let missing = || Failure::failed(format!("git cannot read {}", path.display())).hint("run `git fsck`");
-            let end = rest.iter().position(|b| *b == b'\n').ok_or_else(missing)?;
-            let head = String::from_utf8_lossy(&rest[..end]).into_owned();
-            let size: usize = head.rsplit(' ').next().and_then(|size| size.parse().ok()).ok_or_else(missing)?;
-            let bytes = rest.get(end + 1..end + 1 + size).ok_or_else(missing)?;
-            rest = rest.get(end + 2 + size..).unwrap_or_default();
+        for (path, bytes) in blobs.keys().zip(read_blobs(self.git, self.dir, &shas)?) {
             if path == Path::new(CURRENT) {
-                tree.current = Some(bytes.to_vec());
+                tree.current = Some(bytes);
                 continue;
             }
             let shown = self.prefix.as_path().join(path);
-            match content(path.file_name().unwrap_or_default(), bytes) {
+            match content(path.file_name().unwrap_or_default(), &bytes) {
                 EventFileContent::Event(record) => tree.events.push(record, EventPath::at(&shown)),
                 EventFileContent::Snapshot(text) => tree.events.snapshots.push(SnapshotFile { path: shown, text }),
                 EventFileContent::Malformed(problem) => tree.events.skipped.push(Skipped { path: shown, problem }),
@@ -131,14 +125,46 @@ impl<'g> Objects<'g> {
         Ok(tree)
     }
 
+    /// The blob of the repository's settings in a commit, if it has one.
+    pub fn settings_blob(&self, commit: &str) -> Result<Option<String>> {
+        let name = format!("{commit}:{REPOSITORY_FILE}");
+        let output =
+            self.git.cmd(self.dir).args(["rev-parse", "--quiet", "--verify", "--end-of-options", &name]).capture()?;
+        let sha = String::from_utf8_lossy(&output.stdout).trim().to_owned();
+        Ok((output.status.success() && !sha.is_empty()).then_some(sha))
+    }
+
+    /// The settings of the page that a blob sets; none: those without such a file.
+    pub fn page_settings(&self, settings: &Settings, blob: Option<&String>) -> Result<PageSettings> {
+        let bytes = blob.map(|sha| read_blobs(self.git, self.dir, &[sha])).transpose()?.and_then(|mut all| all.pop());
+        settings.of_tree(Path::new(REPOSITORY_FILE), bytes)
+    }
+
     /// The ledger of a commit.
     pub fn tree(&self, commit: &str) -> Result<CommitTree> {
         self.read(&self.blobs(commit)?)
     }
 }
 
+/// Reads blobs with one process, in their order.
+pub fn read_blobs(git: &Git, dir: &Path, shas: &[&String]) -> Result<Vec<Vec<u8>>> {
+    let input: String = shas.iter().map(|sha| format!("{sha}\n")).collect();
+    let output = git.cmd(dir).args(["cat-file", "--batch"]).input(input.into_bytes()).capture()?;
+    let mut rest = output.stdout.as_slice();
+    let mut blobs = Vec::with_capacity(shas.len());
+    for sha in shas {
+        let missing = || Failure::failed(format!("git cannot read the object {sha}")).hint("run `git fsck`");
+        let end = rest.iter().position(|b| *b == b'\n').ok_or_else(missing)?;
+        let head = String::from_utf8_lossy(&rest[..end]).into_owned();
+        let size: usize = head.rsplit(' ').next().and_then(|size| size.parse().ok()).ok_or_else(missing)?;
+        blobs.push(rest.get(end + 1..end + 1 + size).ok_or_else(missing)?.to_vec());
+        rest = rest.get(end + 2 + size..).unwrap_or_default();
+    }
+    Ok(blobs)
+}
+
 /// Whether a path is `current.md` or an event. Hidden files and directories below `events/` are not events.
-fn is_ours(below: &Path) -> bool {
+pub fn is_ours(below: &Path) -> bool {
     let name = below.file_name().unwrap_or_default().as_bytes();
     let is_event = below.parent() == Some(Path::new(EVENTS)) && name.ends_with(b".md") && !name.starts_with(b".");
     is_event || below == Path::new(CURRENT)

@@ -9,8 +9,9 @@ use shopfloor_core::hash::Digest;
 
 use super::{Filter, join};
 use crate::facts::Events;
-use crate::instant::AHEAD;
+use crate::instant::{AHEAD, EventTime};
 use crate::join::Join;
+use crate::page_settings::PageFormat;
 use crate::snapshot;
 use crate::view::View;
 
@@ -35,8 +36,8 @@ pub fn archive(now: Timestamp, events: &Events, age: Option<Duration>) -> Result
     let snapshots = events.snapshots()?;
     let whole = join(&events.records, &snapshots, &Filter::default());
     // A join cannot be undone, so events from the future stay: somebody may retract them.
-    let limit = age.map_or(now.checked_add(AHEAD).ok(), |age| now.checked_sub(age).ok());
-    let is_due = |ts: Timestamp| limit.is_some_and(|limit| ts <= limit);
+    let limit = age.map_or(now.checked_add(AHEAD).ok(), |age| now.checked_sub(age).ok()).map(EventTime::from);
+    let is_due = |ts: EventTime| limit.is_some_and(|limit| ts <= limit);
     let mut chosen = Vec::new();
     let mut plan = ArchivePlan::default();
     for (record, file) in events.records.iter().zip(&events.files) {
@@ -79,8 +80,11 @@ fn prove(folded: &Join<'_>, text: &str) -> Result<()> {
     };
     let read = [snapshot::parse(text).map_err(|problem| wrong(problem.why))?];
     let again = join(&[], &read, &Filter::default());
-    let (before, after) = (View::new(folded, None).render(0, None), View::new(&again, None).render(0, None));
-    if before == after && folded.sources.len() == again.sources.len() {
+    let page = |join: &Join<'_>| {
+        let view = View::new(join, None);
+        [PageFormat::One, PageFormat::Two].map(|format| view.render(format, 0, None))
+    };
+    if page(folded) == page(&again) && folded.sources.len() == again.sources.len() {
         Ok(())
     } else {
         Err(wrong("it says something else".into()))
@@ -92,6 +96,6 @@ pub fn file_name(path: &Path) -> String {
 }
 
 /// The day of the event, so that two branches archive it to the same place.
-fn day(ts: Timestamp) -> String {
-    ts.to_string().chars().take_while(|c| *c != 'T').collect()
+fn day(ts: EventTime) -> String {
+    ts.day().to_string()
 }

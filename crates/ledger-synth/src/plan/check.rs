@@ -1,17 +1,20 @@
 //! Whether `current.md` matches its events.
 
-use jiff::{SignedDuration, Timestamp};
 use shopfloor_core::error::{Exit, Result};
 
 use super::{EventProblems, Filter, join};
 use crate::difference::difference;
 use crate::facts::{CURRENT, Current, Events};
-use crate::view::{self, FORMAT, View};
+use crate::instant::EventTime;
+use crate::page_settings::{PageSettings, Tracked};
+use crate::view::{self, View};
 
 /// The answer of a check.
 #[derive(Debug)]
 pub struct CheckVerdict {
     pub exit: Exit,
+    /// Whether the page matches the events that count.
+    pub is_fresh: bool,
     /// Why `current.md` is not fresh; empty when it is.
     pub why: String,
     pub diff: Vec<String>,
@@ -23,15 +26,10 @@ pub struct CheckVerdict {
 }
 
 /// Compares `current.md` with the synthesis of its events.
-pub fn check(
-    now: Timestamp,
-    events: &Events,
-    current: Option<&Current>,
-    window: Option<SignedDuration>,
-) -> Result<CheckVerdict> {
+pub fn check(now: EventTime, events: &Events, current: Option<&Current>, page: &PageSettings) -> Result<CheckVerdict> {
     let snapshots = events.snapshots()?;
     let join = join(&events.records, &snapshots, &Filter::default());
-    let view = View::new(&join, window);
+    let view = View::new(&join, page.session_window);
     let problems = EventProblems::new(now, events, &join);
     let event_count = view.event_count;
     let is_foreign = current.is_some_and(|current| {
@@ -41,21 +39,33 @@ pub fn check(
         .then_some("run `ledger-synth --adopt` to turn it into an event, or `ledger-synth --force` to replace it");
     let has_footer = current.and_then(Current::text).and_then(view::footer).is_some();
     let fix = fix.or((event_count == 0 && has_footer).then_some("restore them, for example from git"));
-    let (exit, why, diff) = if event_count == 0 && has_footer && problems.is_empty() {
+    let (exit, why, diff) = if page.tracked == Tracked::Events {
+        // The page is made where it is read.
+        (Exit::Done, "", Vec::new())
+    } else if event_count == 0 && has_footer && problems.is_empty() {
         // The events are gone, and a synthesis would not bring them back.
         (Exit::No, "its events are gone", Vec::new())
     } else if event_count == 0 {
         (Exit::Done, "", Vec::new())
     } else {
-        compare(current, &view.render(events.skipped.len(), None))?
+        compare(current, &view, page, events.skipped.len())?
     };
+    let is_fresh = exit == Exit::Done;
     let (exit, why) = if problems.is_empty() { (exit, why) } else { (Exit::Bad, problems.summary()) };
     let problems = problems.lines().cloned().collect();
-    Ok(CheckVerdict { exit, why: why.to_owned(), diff, fix, problems, event_count })
+    Ok(CheckVerdict { exit, is_fresh, why: why.to_owned(), diff, fix, problems, event_count })
 }
 
-fn compare(current: Option<&Current>, text: &str) -> Result<(Exit, &'static str, Vec<String>)> {
+/// Compares a page with what its events say, in the page's own format.
+fn compare(
+    current: Option<&Current>,
+    view: &View<'_>,
+    page: &PageSettings,
+    skipped: usize,
+) -> Result<(Exit, &'static str, Vec<String>)> {
     let old = current.and_then(Current::text);
+    let format = old.and_then(view::footer).and_then(|footer| footer.format).unwrap_or(page.format);
+    let text = &view.render(format, skipped, None);
     if old.is_some_and(|old| view::is_same(old, text)) {
         return Ok((Exit::Done, "", Vec::new()));
     }
@@ -63,7 +73,7 @@ fn compare(current: Option<&Current>, text: &str) -> Result<(Exit, &'static str,
         None if current.is_none() => "it is missing",
         Some(None) if old.is_some_and(|old| old.trim().is_empty()) => "it is empty",
         None | Some(None) => "it was not written by ledger-synth",
-        Some(Some(footer)) if footer.format > FORMAT => return Err(view::newer_format(CURRENT, footer.format)),
+        Some(Some(footer)) if footer.format.is_none() => return Err(view::newer_format(CURRENT, &footer)),
         Some(Some(footer)) if !footer.is_intact => "it was edited by hand",
         Some(Some(_)) => "it does not match its events",
     };

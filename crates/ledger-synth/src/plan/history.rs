@@ -7,9 +7,12 @@ use shopfloor_core::error::Result;
 use super::{Filter, join};
 use crate::entry::{Entry, RETRACT};
 use crate::facts::Events;
+use crate::instant::EventTime;
 use crate::join::Join;
 use crate::section::{Section, SectionName};
+use crate::short_id::ShortId;
 use crate::source::Source;
+use crate::view::unnumbered;
 
 /// One thing that a source said.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -23,38 +26,93 @@ pub struct Statement {
     pub beaten: bool,
     /// Whether it is a member of a set, which nothing replaces.
     pub is_item: bool,
+    /// Whether it gives a key a value.
+    pub is_pair: bool,
 }
 
-/// Everything that was said about a section, a key or a text, newest first.
-pub fn explain(events: &Events, key: &str) -> Result<Vec<Statement>> {
-    let mut statements = history(events)?;
-    statements.retain(|statement| is_about(statement, key));
-    newest_first(&mut statements);
-    Ok(statements)
+impl Statement {
+    /// The id of what it is about: a question or a key, otherwise the event that said it.
+    pub fn id(&self) -> ShortId {
+        match &self.key {
+            Some(text) if self.section == Section::OpenQuestions => ShortId::of_question(text),
+            Some(key) if self.is_pair => ShortId::of_key(self.section.as_str(), key),
+            _ => ShortId::of_event(self.source.id),
+        }
+    }
+
+    /// The section and the key: `decisions.lexer`.
+    pub fn name(&self) -> String {
+        match &self.key {
+            Some(key) if !self.is_item => format!("{}.{key}", self.section.as_str()),
+            _ => self.section.as_str().to_owned(),
+        }
+    }
 }
 
-/// Everything that agents disagreed on, grouped by what it is about, newest first.
+/// What `explain` found.
+pub enum Explained {
+    /// Newest first.
+    Statements(Vec<Statement>),
+    /// The name is the beginning of this many ids.
+    Several(usize),
+}
+
+/// Everything that was said about a section, a key or a text; otherwise about a question, a key or an event whose id
+/// begins so.
+pub fn explain(events: &Events, name: &str) -> Result<Explained> {
+    let all = history(events)?;
+    let mut named: Vec<Statement> = all.iter().filter(|statement| is_about(statement, name)).cloned().collect();
+    if named.is_empty() {
+        let ids = |statement: &Statement| {
+            let ids = [statement.id(), ShortId::of_event(statement.source.id)];
+            ids.into_iter().find(|id| id.begins_with(name))
+        };
+        let found: BTreeSet<ShortId> = all.iter().filter_map(ids).collect();
+        if found.len() > 1 {
+            return Ok(Explained::Several(found.len()));
+        }
+        named = all.into_iter().filter(|statement| ids(statement).is_some()).collect();
+    }
+    newest_first(&mut named);
+    Ok(Explained::Statements(named))
+}
+
+/// Everything that agents disagree on, grouped by what it is about, newest first: keys to which two of them gave
+/// different values, unless the conflict was closed afterwards.
 pub fn conflicts(events: &Events) -> Result<Vec<Statement>> {
-    let mut groups: BTreeMap<(SectionName<'_>, Option<String>), Vec<Statement>> = BTreeMap::new();
+    let closed = closed(events)?;
+    let mut groups: BTreeMap<String, Vec<Statement>> = BTreeMap::new();
     for statement in history(events)? {
-        if !statement.is_item && statement.section != Section::Checkpoints {
-            groups.entry((statement.section.clone(), statement.key.clone())).or_default().push(statement);
+        let is_alone = matches!(statement.section.section(), Some(Section::Now | Section::Goal | Section::Checkpoints));
+        if !statement.is_item && !is_alone {
+            groups.entry(statement.name()).or_default().push(statement);
         }
     }
     let mut all = Vec::new();
-    for mut group in groups.into_values().filter(|group| is_disagreement(group)) {
-        newest_first(&mut group);
-        all.extend(group);
+    for (name, mut group) in groups {
+        let stamp = |statement: &Statement| (statement.source.ts, statement.source.agent.to_string());
+        let last = group.iter().map(stamp).max();
+        let is_closed = closed.get(&name).is_some_and(|closed| Some(closed) >= last.as_ref());
+        if is_disagreement(&group) && !is_closed {
+            newest_first(&mut group);
+            all.extend(group);
+        }
     }
     Ok(all)
 }
 
+/// When each conflict was last closed, and by whom.
+fn closed(events: &Events) -> Result<BTreeMap<String, (EventTime, String)>> {
+    let snapshots = events.snapshots()?;
+    let join = join(&events.records, &snapshots, &Filter::default());
+    let section = join.sections.get(&SectionName::from(Section::ClosedConflicts));
+    let items = section.iter().flat_map(|section| &section.items);
+    Ok(items.map(|(name, of)| (name.to_string(), (join.source(*of).ts, join.source(*of).agent.to_string()))).collect())
+}
+
+/// Whether two agents gave different values.
 fn is_disagreement(group: &[Statement]) -> bool {
-    let values: BTreeSet<_> = group.iter().map(|statement| &statement.value).collect();
-    let agents: BTreeSet<_> = group.iter().map(|statement| &statement.source.agent).collect();
-    // One agent that changes the text of a register does not disagree with itself.
-    let is_one = group[0].key.is_none() && agents.len() < 2;
-    values.len() >= 2 && !is_one
+    group.iter().any(|one| group.iter().any(|other| one.source.agent != other.source.agent && one.value != other.value))
 }
 
 fn is_about(statement: &Statement, key: &str) -> bool {
@@ -108,6 +166,7 @@ fn statement(join: &Join<'_>, entry: &Entry<'_>, source: &Source<'_>) -> Option<
         source: source.to_owned_source(),
         beaten: is_beaten(join, entry, source),
         is_item: matches!(entry, Entry::Item { .. }),
+        is_pair: matches!(entry, Entry::Pair { .. }),
     })
 }
 
@@ -128,7 +187,8 @@ fn is_beaten(join: &Join<'_>, entry: &Entry<'_>, source: &Source<'_>) -> bool {
         Entry::Item { section, text } if *section == Section::OpenQuestions => {
             join.sections.get(&SectionName::from(Section::Resolved)).is_some_and(|resolved| {
                 resolved.items.iter().any(|(t, of)| {
-                    t == text && (join.source(*of).ts, &join.source(*of).agent) >= (source.ts, &source.agent)
+                    unnumbered(t) == unnumbered(text)
+                        && (join.source(*of).ts, &join.source(*of).agent) >= (source.ts, &source.agent)
                 })
             })
         }

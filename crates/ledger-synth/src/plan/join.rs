@@ -6,16 +6,17 @@
 //! value), which is a total order.
 
 use std::borrow::Cow;
+use std::cmp::Ordering;
 use std::collections::hash_map::Entry as Slot;
 use std::collections::{BTreeSet, HashMap, HashSet};
 
-use jiff::Timestamp;
 use shopfloor_core::hash::Digest;
 
 use crate::canonical::CanonicalEvent;
 use crate::entry::{Checkpoint, Entry, RETRACT};
+use crate::instant::EventTime;
 use crate::join::{By, Join, JoinedSection};
-use crate::section::SectionName;
+use crate::section::{Section, SectionName};
 use crate::snapshot::Snapshot;
 use crate::source::Source;
 
@@ -62,6 +63,8 @@ struct Table<'a> {
     sources: Vec<Source<'a>>,
     places: HashMap<Digest, u32>,
     sections: HashMap<SectionName<'a>, Growing<'a>>,
+    /// What each agent last said it does.
+    nows: HashMap<Cow<'a, str>, By<Cow<'a, str>>>,
     /// All checkpoints, including duplicates.
     checkpoints: Vec<By<Checkpoint<'a>>>,
     folded: HashSet<Digest>,
@@ -136,6 +139,15 @@ impl<'a> Table<'a> {
         match entry {
             Entry::Text { section, text } => {
                 let text = (text, of);
+                if section == Section::Now {
+                    match self.nows.entry(sources[of as usize].agent.clone()) {
+                        Slot::Occupied(mut slot) if is_newer(sources, &text, slot.get()) => {
+                            drop(slot.insert(text.clone()))
+                        }
+                        Slot::Occupied(_) => {}
+                        Slot::Vacant(slot) => drop(slot.insert(text.clone())),
+                    }
+                }
                 let held = &mut self.sections.entry(section).or_default().text;
                 if held.as_ref().is_none_or(|held| is_newer(sources, &text, held)) {
                     *held = Some(text);
@@ -181,7 +193,10 @@ impl<'a> Table<'a> {
             .sort_unstable_by(|a, b| a.0.cmp(&b.0).then_with(|| stamp(&sources, b.1).cmp(&stamp(&sources, a.1))));
         checkpoints.dedup_by(|a, b| a.0 == b.0 && sources[a.1 as usize].agent == sources[b.1 as usize].agent);
         checkpoints.shrink_to_fit();
+        let mut nows: Vec<_> = self.nows.into_values().collect();
+        nows.sort_unstable_by(|a, b| if is_newer(&sources, a, b) { Ordering::Less } else { Ordering::Greater });
         Join {
+            nows,
             sections: sections.collect(),
             checkpoints,
             folded: self.folded,
@@ -192,7 +207,7 @@ impl<'a> Table<'a> {
     }
 }
 
-fn stamp<'s>(sources: &'s [Source<'_>], of: u32) -> (&'s str, Timestamp, Digest) {
+fn stamp<'s>(sources: &'s [Source<'_>], of: u32) -> (&'s str, EventTime, Digest) {
     let source = &sources[of as usize];
     (&source.agent, source.ts, source.id)
 }

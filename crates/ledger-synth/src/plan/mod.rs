@@ -4,7 +4,9 @@ pub mod archive;
 pub mod check;
 pub mod history;
 mod join;
+pub mod migration;
 mod problems;
+pub mod questions;
 
 pub use join::{Filter, join};
 pub use problems::{EventProblems, future_sources};

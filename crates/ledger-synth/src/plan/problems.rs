@@ -1,9 +1,7 @@
 //! What is wrong with events: malformed files, and times in the future.
 
-use jiff::Timestamp;
-
 use crate::facts::Events;
-use crate::instant::AHEAD;
+use crate::instant::{AHEAD, EventTime};
 use crate::join::Join;
 use crate::source::Source;
 
@@ -15,7 +13,7 @@ pub struct EventProblems {
 }
 
 impl EventProblems {
-    pub fn new(now: Timestamp, events: &Events, join: &Join<'_>) -> EventProblems {
+    pub fn new(now: EventTime, events: &Events, join: &Join<'_>) -> EventProblems {
         let future = future_sources(now, join).map(|source| {
             let at = events.records.iter().position(|record| record.id == source.id);
             let name = at.map_or(format!("event {}", source.id), |at| events.files[at].path().display().to_string());
@@ -40,7 +38,7 @@ impl EventProblems {
 }
 
 /// The events whose time is more than a day ahead.
-pub fn future_sources<'j>(now: Timestamp, join: &'j Join<'_>) -> impl Iterator<Item = &'j Source<'j>> {
-    let limit = now.checked_add(AHEAD).unwrap_or(Timestamp::MAX);
+pub fn future_sources<'j>(now: EventTime, join: &'j Join<'_>) -> impl Iterator<Item = &'j Source<'j>> {
+    let limit = now.checked_add(AHEAD).unwrap_or(EventTime::MAX);
     join.sources.iter().filter(move |source| source.ts > limit)
 }

@@ -1,41 +1,54 @@
 //! What a reader sees of the joined ledger, section by section.
 
 use std::cmp::Ordering;
+use std::collections::{BTreeSet, HashMap};
 
-use jiff::{SignedDuration, Timestamp};
+use jiff::SignedDuration;
 use shopfloor_core::hash::Digest;
 
 use crate::entry::{Checkpoint, RETRACT};
-use crate::instant;
-use crate::join::{Join, JoinedSection};
+use crate::instant::{self, EventTime};
+use crate::join::{By, Join, JoinedSection};
 use crate::section::{Section, SectionName, Shape};
+use crate::source::Source;
 
 /// What the ledger says now.
 #[derive(Debug)]
 pub struct View<'j> {
     /// The sections of [`Section::SHOWN`], in its order; some may be empty.
     pub sections: Vec<(Section, SectionContent<'j>)>,
+    /// What each agent last said it does, newest first. The first is the text of the section `now`.
+    pub nows: Vec<Told<'j>>,
     /// The sections without rules of their own, by name.
     pub others: Vec<OtherSection<'j>>,
     pub event_count: usize,
-    pub latest: Option<Timestamp>,
+    /// Whether all of it is from one agent and one day.
+    pub is_of_one: bool,
+    pub latest: Option<EventTime>,
     pub inputs: Digest,
 }
 
 /// What a section says, by its shape.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug)]
 pub enum SectionContent<'j> {
-    Register(Option<&'j str>),
-    List(Vec<&'j str>),
-    Map(Vec<(&'j str, &'j str)>),
+    Register(Option<Told<'j>>),
+    List(Vec<Told<'j>>),
+    Map(Vec<(&'j str, Told<'j>)>),
     Checkpoints(Vec<ReachedCheckpoint<'j>>),
 }
 
-/// A checkpoint and the agent that reached it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// A text, and who said it last.
+#[derive(Clone, Copy, Debug)]
+pub struct Told<'j> {
+    pub text: &'j str,
+    pub by: &'j Source<'j>,
+}
+
+/// A checkpoint, and the event that reached it.
+#[derive(Clone, Copy, Debug)]
 pub struct ReachedCheckpoint<'j> {
     pub checkpoint: &'j Checkpoint<'j>,
-    pub agent: &'j str,
+    pub by: &'j Source<'j>,
 }
 
 /// A section without rules of its own, in every shape it was written in.
@@ -51,11 +64,14 @@ impl<'j> View<'j> {
     /// `window`: how far back from the newest event `this_session` reaches.
     pub fn new(join: &'j Join<'_>, window: Option<SignedDuration>) -> View<'j> {
         let latest = join.latest();
-        let oldest = window.and_then(|window| latest?.checked_sub(window).ok());
+        let oldest = window.and_then(|window| latest?.checked_sub(window));
+        let authors: BTreeSet<_> = join.sources.iter().map(|source| (source.ts.day(), &*source.agent)).collect();
         View {
             sections: Section::SHOWN.into_iter().map(|section| (section, content(join, section, oldest))).collect(),
+            nows: join.nows.iter().map(|now| told(join, now)).collect(),
             others: join.sections.iter().filter_map(|(name, section)| other(name, section)).collect(),
             event_count: join.sources.len(),
+            is_of_one: authors.len() <= 1,
             latest,
             inputs: join.inputs(),
         }
@@ -63,32 +79,54 @@ impl<'j> View<'j> {
 
     /// The text of a register.
     pub fn register(&self, section: Section) -> Option<&'j str> {
-        self.sections.iter().find_map(|(own, content)| match content {
-            SectionContent::Register(text) if *own == section => *text,
+        match self.content(section)? {
+            SectionContent::Register(told) => told.map(|told| told.text),
             _ => None,
-        })
+        }
     }
 
     /// The texts of a list.
-    pub fn list(&self, section: Section) -> &[&'j str] {
-        let list = self.sections.iter().find_map(|(own, content)| match content {
-            SectionContent::List(items) if *own == section => Some(items.as_slice()),
-            _ => None,
-        });
-        list.unwrap_or_default()
+    pub fn list(&self, section: Section) -> &[Told<'j>] {
+        match self.content(section) {
+            Some(SectionContent::List(items)) => items,
+            _ => &[],
+        }
+    }
+
+    /// The pairs of a map.
+    pub fn map(&self, section: Section) -> &[(&'j str, Told<'j>)] {
+        match self.content(section) {
+            Some(SectionContent::Map(pairs)) => pairs,
+            _ => &[],
+        }
+    }
+
+    pub fn checkpoints(&self) -> &[ReachedCheckpoint<'j>] {
+        match self.content(Section::Checkpoints) {
+            Some(SectionContent::Checkpoints(all)) => all,
+            _ => &[],
+        }
+    }
+
+    fn content(&self, section: Section) -> Option<&SectionContent<'j>> {
+        self.sections.iter().find(|(own, _)| *own == section).map(|(_, content)| content)
     }
 }
 
-fn content<'j>(join: &'j Join<'_>, section: Section, oldest: Option<Timestamp>) -> SectionContent<'j> {
+fn told<'j, T: AsRef<str>>(join: &'j Join<'_>, (text, of): &'j By<T>) -> Told<'j> {
+    Told { text: text.as_ref(), by: join.source(*of) }
+}
+
+fn content<'j>(join: &'j Join<'_>, section: Section, oldest: Option<EventTime>) -> SectionContent<'j> {
     let joined = join.sections.get(&SectionName::from(section));
     match section.shape() {
         Shape::Register => {
-            SectionContent::Register(joined.and_then(|joined| joined.text.as_ref()).map(|(text, _)| &**text))
+            SectionContent::Register(joined.and_then(|joined| joined.text.as_ref()).map(|text| told(join, text)))
         }
         Shape::List => {
             SectionContent::List(joined.map(|joined| items(join, section, joined, oldest)).unwrap_or_default())
         }
-        Shape::Map => SectionContent::Map(joined.map(pairs).unwrap_or_default()),
+        Shape::Map => SectionContent::Map(joined.map(|joined| decided(join, joined)).unwrap_or_default()),
         Shape::Checkpoints => SectionContent::Checkpoints(checkpoints(join)),
     }
 }
@@ -98,15 +136,17 @@ fn items<'j>(
     join: &'j Join<'_>,
     section: Section,
     joined: &'j JoinedSection<'_>,
-    oldest: Option<Timestamp>,
-) -> Vec<&'j str> {
-    let resolved = join.sections.get(&SectionName::from(Section::Resolved));
-    let is_shown = |text: &str, of: u32| match section {
-        Section::ThisSession => oldest.is_none_or(|oldest| join.source(of).ts >= oldest),
-        Section::OpenQuestions => resolved.is_none_or(|resolved| is_open(join, resolved, text, of)),
-        _ => true,
-    };
-    joined.items.iter().filter(|(text, of)| is_shown(text, *of)).map(|(text, _)| &**text).collect()
+    oldest: Option<EventTime>,
+) -> Vec<Told<'j>> {
+    let all = joined.items.iter().map(|item| told(join, item));
+    match section {
+        Section::ThisSession => all.filter(|told| oldest.is_none_or(|oldest| told.by.ts >= oldest)).collect(),
+        Section::OpenQuestions => {
+            let resolved = ResolvedQuestions::new(join);
+            all.filter(|told| resolved.leave_open(told)).collect()
+        }
+        _ => all.collect(),
+    }
 }
 
 /// A section that is shown after those with rules of their own. Ids of retracted events are not shown.
@@ -116,29 +156,57 @@ fn other<'j>(name: &'j SectionName<'_>, section: &'j JoinedSection<'_>) -> Optio
         return None;
     }
     let hidden = |text: &str| name.as_str() == RETRACT && Digest::parse(text).is_some();
+    let pairs = section.pairs.iter().filter_map(|(key, (value, _))| Some((&**key, value.as_deref()?)));
     let other = OtherSection {
         key: name.as_str(),
         text: section.text.as_ref().map(|(text, _)| &**text),
         items: section.items.iter().map(|(text, _)| &**text).filter(|text| !hidden(text)).collect(),
-        pairs: pairs(section),
+        pairs: pairs.collect(),
     };
     (other.text.is_some() || !other.items.is_empty() || !other.pairs.is_empty()).then_some(other)
 }
 
-fn pairs<'j>(section: &'j JoinedSection<'_>) -> Vec<(&'j str, &'j str)> {
-    section.pairs.iter().filter_map(|(key, (value, _))| Some((&**key, value.as_deref()?))).collect()
+/// The keys that have a value, and who gave it.
+fn decided<'j>(join: &'j Join<'_>, section: &'j JoinedSection<'_>) -> Vec<(&'j str, Told<'j>)> {
+    let pairs = section.pairs.iter();
+    pairs
+        .filter_map(|(key, (value, of))| Some((&**key, Told { text: value.as_deref()?, by: join.source(*of) })))
+        .collect()
 }
 
-/// Whether a question was asked after it was last resolved.
-fn is_open(join: &Join<'_>, resolved: &JoinedSection<'_>, text: &str, asked: u32) -> bool {
-    let at = resolved.items.binary_search_by(|(item, _)| (**item).cmp(text));
-    let stamp = |of: u32| (join.source(of).ts, &*join.source(of).agent);
-    at.is_err() || at.is_ok_and(|at| stamp(asked) > stamp(resolved.items[at].1))
+/// When each question was last resolved, and by whom. A number before a question does not count.
+struct ResolvedQuestions<'j>(HashMap<&'j str, (EventTime, &'j str)>);
+
+impl<'j> ResolvedQuestions<'j> {
+    fn new(join: &'j Join<'_>) -> ResolvedQuestions<'j> {
+        let section = join.sections.get(&SectionName::from(Section::Resolved));
+        let mut last = HashMap::new();
+        for (text, of) in section.iter().flat_map(|section| &section.items) {
+            let stamp = stamp(join.source(*of));
+            last.entry(unnumbered(text)).and_modify(|held| *held = stamp.max(*held)).or_insert(stamp);
+        }
+        ResolvedQuestions(last)
+    }
+
+    /// Whether a question was asked after it was last resolved.
+    fn leave_open(&self, question: &Told<'_>) -> bool {
+        self.0.get(unnumbered(question.text)).is_none_or(|last| stamp(question.by) > *last)
+    }
+}
+
+fn stamp<'s>(source: &'s Source<'_>) -> (EventTime, &'s str) {
+    (source.ts, &source.agent)
+}
+
+/// A text without the number of a list before it: `2. Drop Windows?`.
+pub fn unnumbered(text: &str) -> &str {
+    let digits = text.bytes().take_while(u8::is_ascii_digit).count();
+    let rest = text[digits..].strip_prefix(['.', ')']).filter(|_| (1..=4).contains(&digits));
+    rest.and_then(|rest| rest.strip_prefix(' ')).map_or(text, str::trim_start)
 }
 
 fn checkpoints<'j>(join: &'j Join<'_>) -> Vec<ReachedCheckpoint<'j>> {
-    let reach =
-        |(checkpoint, of): &'j (Checkpoint<'_>, u32)| ReachedCheckpoint { checkpoint, agent: &join.source(*of).agent };
+    let reach = |(checkpoint, of): &'j (Checkpoint<'_>, u32)| ReachedCheckpoint { checkpoint, by: join.source(*of) };
     let mut all: Vec<_> = join.checkpoints.iter().map(|by| (instant::parse(&by.0.updated), reach(by))).collect();
     all.sort_unstable_by(|(a_at, a), (b_at, b)| {
         let (x, y) = (a.checkpoint, b.checkpoint);
@@ -150,7 +218,7 @@ fn checkpoints<'j>(join: &'j Join<'_>) -> Vec<ReachedCheckpoint<'j>> {
         };
         by_time
             .then_with(|| natural(&x.phase, &y.phase))
-            .then_with(|| a.agent.cmp(b.agent))
+            .then_with(|| a.by.agent.cmp(&b.by.agent))
             .then_with(|| x.status.cmp(&y.status))
             .then_with(|| x.more.cmp(&y.more))
     });

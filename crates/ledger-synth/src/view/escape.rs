@@ -9,21 +9,30 @@ use crate::section::{Section, Shape};
 pub enum LinePosition {
     /// After a marker or a key.
     Inline,
+    /// The same, in a page for readers.
+    Told,
     /// In a list whose other items may have keys.
     Mixed,
     /// After the indentation of a further line.
     Continuation,
     /// At the left margin.
     Paragraph,
+    /// The same, where a line of our own may follow that begins with `… `.
+    Remarked,
 }
 
 impl LinePosition {
+    pub fn is_at_margin(self) -> bool {
+        matches!(self, LinePosition::Paragraph | LinePosition::Remarked)
+    }
+
     /// Whether a line that begins like this would be structure here and needs a backslash.
     pub fn is_structure(self, bare: &str) -> bool {
         ["#", "---", "===", "```", "~~~"].iter().any(|mark| bare.starts_with(mark))
             || (self == LinePosition::Mixed && bare.starts_with("**") && bare.contains(":**"))
-            || (matches!(self, LinePosition::Continuation | LinePosition::Paragraph) && is_block(bare))
-            || (self == LinePosition::Paragraph && (bare.starts_with("- ") || register(bare).is_some()))
+            || (!matches!(self, LinePosition::Inline | LinePosition::Mixed) && is_block(bare))
+            || (self.is_at_margin() && (bare.starts_with("- ") || register(bare).is_some()))
+            || (self == LinePosition::Remarked && bare.starts_with("… "))
     }
 }
 

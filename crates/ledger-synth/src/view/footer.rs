@@ -5,16 +5,26 @@ use std::borrow::Cow;
 use shopfloor_core::error::Failure;
 use shopfloor_core::hash::Digest;
 
-/// The format that we render, and the newest that we compare with.
-pub const FORMAT: u32 = 1;
+use crate::page_settings::PageFormat;
 
 /// The beginning of the footer.
 pub const FOOTER: &str = "\n---\n_synthesized:\n";
 
+/// What stands before each line of the footer: a blank line and four blanks make Markdown keep the lines apart.
+pub fn margin(format: PageFormat) -> (&'static str, &'static str) {
+    match format {
+        PageFormat::One => ("", "  "),
+        PageFormat::Two => ("\n", "    "),
+    }
+}
+
 /// What the footer of a file says.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Footer {
-    pub format: u32,
+    /// None: a newer ledger-synth wrote it.
+    pub format: Option<PageFormat>,
+    /// The number of the format as it is written.
+    pub number: u32,
     /// The hash of the text above it when it was written.
     output: String,
     /// Whether that text is unchanged.
@@ -34,14 +44,17 @@ pub fn footer(text: &str) -> Option<Footer> {
     // Intact means: the text above is unchanged, and nothing was added in or after the footer.
     let keys = ["event_count", "latest_ts", "generated_at", "format", "inputs", "skipped", "output"];
     let (own, rest) = text[at + FOOTER.len()..].split_once("\n\n---\n").unwrap_or_default();
+    let number = field("format").and_then(|n| n.parse().ok()).unwrap_or(1);
+    let format = PageFormat::of(number);
+    let (begin, margin) = margin(format.unwrap_or_default());
+    let is_it =
+        |(line, key): (&str, &str)| line.strip_prefix(margin).is_some_and(|l| l.starts_with(&format!("{key}: ")));
     let is_plain = rest.is_empty()
-        && own.lines().count() == keys.len()
         && own
-            .lines()
-            .zip(keys)
-            .all(|(line, key)| line.strip_prefix("  ").is_some_and(|l| l.starts_with(&format!("{key}: "))));
+            .strip_prefix(begin)
+            .is_some_and(|own| own.lines().count() == keys.len() && own.lines().zip(keys).all(is_it));
     let is_intact = is_plain && Digest::of(&text.as_bytes()[..at]).to_string() == output;
-    Some(Footer { format: field("format").and_then(|n| n.parse().ok()).unwrap_or(1), output, is_intact })
+    Some(Footer { format, number, output, is_intact })
 }
 
 /// Whether two texts of the ledger are the same except for line ends and the time of writing.
@@ -51,14 +64,14 @@ pub fn is_same(a: &str, b: &str) -> bool {
         text.split('\n').map(|line| line.strip_suffix('\r').unwrap_or(line)).filter(move |line| {
             // No value has such a line at the left margin.
             is_footer |= *line == "---";
-            !(is_footer && line.starts_with("  generated_at: "))
+            !(is_footer && line.trim_start().starts_with("generated_at: "))
         })
     }
     a == b || lines(a).eq(lines(b))
 }
 
 /// The failure for a file, under the name given, whose format we do not know.
-pub fn newer_format(name: &str, format: u32) -> Failure {
-    Failure::malformed(format!("{name} has format {format}, written by a newer ledger-synth"))
+pub fn newer_format(name: &str, footer: &Footer) -> Failure {
+    Failure::malformed(format!("{name} has format {}, written by a newer ledger-synth", footer.number))
         .hint("update shopfloor: `cargo xtask install` in its checkout")
 }

@@ -1,10 +1,21 @@
 //! `current.md`: what a reader sees of the joined ledger, how it is rendered, and how it is recognised.
 
 mod contents;
+mod context;
 mod escape;
+mod flat;
 mod footer;
-mod render;
+mod frame;
+mod group;
+mod grouped;
+mod marks;
+mod notes;
+mod page_entry;
+mod session;
+mod write;
 
-pub use contents::{OtherSection, ReachedCheckpoint, SectionContent, View};
-pub use footer::{FORMAT, footer, is_same, newer_format};
-pub use render::source_line;
+pub use contents::{OtherSection, ReachedCheckpoint, SectionContent, View, unnumbered};
+pub use context::context;
+pub use footer::{FOOTER, footer, is_same, newer_format};
+pub use frame::source_line;
+pub use notes::Notes;

@@ -60,7 +60,7 @@ fn an_edit_by_hand_is_kept_aside() {
     app.ledger(&["--check"]).exit(1).err_has("it was edited by hand");
     app.ledger(&["--no-confirm"]).exit(0).err_has("was edited by hand");
     app.sh("grep -r 'do not lose this' .git/shopfloor/ledger-synth/edited").exit(0);
-    app.write(CURRENT, &text.replace("format: 1", "format: 2"));
+    app.write(CURRENT, &text.replace("format: 2", "format: 3"));
     app.ledger(&["--no-confirm"]).exit(2).err_has("written by a newer ledger-synth");
     app.ledger(&["--check"]).exit(2).err_has("written by a newer ledger-synth");
 }

@@ -71,7 +71,7 @@ fn a_body_may_be_indented_or_fenced_as_a_whole() {
     let json = app.ledger(&["--json"]).exit(0).any_err().json();
     assert_eq!((text(&json, "/now"), text(&json, "/goal"), text(&json, "/decisions/k")), ("indented", "fenced", "v"));
     assert_eq!(json["this_session"], serde_json::json!(["one more", "two"]));
-    run_with_input(&app, &["add"], "now: x\n<<<<<<< HEAD\n").exit(2).err_has("stdin:2: a conflict marker");
+    run_with_input(&app, &["add"], "now: x\n<<<<<<< HEAD\n").exit(2).err_has("stdin:2: git's conflict markers");
     let id = app.ledger(&["retract", "a.md"]).exit(0).stdout;
     app.ledger(&["retract", id.trim()]).exit(1).err_has("cannot be undone");
 }
@@ -150,4 +150,22 @@ fn decision_keys_and_values_are_kept_as_written() {
     let json = app.ledger(&["--json"]).exit(0).any_err().json();
     assert_eq!(json["decisions"]["Checkpoint vs Handoff"], "use \"x\" here: now");
     assert_eq!(json["decisions"]["dash-key"], "b");
+}
+
+#[test]
+fn prose_below_a_heading_is_no_section_and_bullets_are_not_folded() {
+    let w = World::new();
+    let app = w.app();
+    let body = "## Decisions\nWe settled these today:\n- lexer: by hand\n\n## This Session\n- Fixed the hooks:\n  - wrapped\n  - compiled\n- Ran\n  ```\n  cargo test\n  ```\n\nNext-Steps:\n- ship\n";
+    event(&app, "a", "2026-01-10T00:00:00Z", "x", body);
+    let json = app.ledger(&["--json"]).exit(0).any_err().json();
+    assert_eq!(json["decisions"], serde_json::json!({ "lexer": "by hand" }));
+    assert_eq!(
+        json["this_session"],
+        serde_json::json!(["Fixed the hooks:\n- wrapped\n- compiled", "Ran\n```\ncargo test\n```"])
+    );
+    assert_eq!(json["other"], serde_json::json!({ "Next-Steps": ["ship"], "notes": ["We settled these today:"] }));
+    event(&app, "b", "2026-01-10T00:00:00Z", "x", "decission:\n- y\n");
+    app.ledger(&["lint"]).exit(0).out_has("the section `decission` is shown on its own; did you mean `decisions`?");
+    run_with_input(&app, &["add"], "this_sesion:\n- x\n").exit(0).any_out().err_has("did you mean `this_session`?");
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::support::ledger::{CURRENT, EVENTS, event, field, seed_event, synth};
+use crate::support::ledger::{CURRENT, EVENTS, commit_all, event, field, section, seed_event, synth};
 use crate::support::world::{Repo, World, text, write};
 
 /// Case 13 of the design.
@@ -31,11 +31,6 @@ fn a_commit_takes_the_ledger_and_nothing_else() {
     assert_eq!(app.git(&["rev-parse", "HEAD"]), head);
 }
 
-fn commit_all(repo: &Repo<'_>) {
-    repo.git(&["add", "."]);
-    repo.git(&["commit", "-q", "-m", "all"]);
-}
-
 /// A repository with a ledger of one event, set up and committed.
 fn installed(w: &World) -> Repo<'_> {
     let app = w.app();
@@ -62,7 +57,8 @@ fn a_merge_of_two_regenerated_ledgers_is_clean_and_fresh() {
     app.git(&["merge", "-q", "--no-edit", "a"]);
     assert_eq!(app.git(&["status", "--porcelain"]), "");
     let text = app.read(CURRENT);
-    assert!(text.contains("- did a\n- did b\n") && text.contains("**Now:** of b"), "{text}");
+    assert_eq!(section(&text, "This Session"), ["- did a", "- did b"]);
+    assert!(text.contains("**Now:** of b"), "{text}");
     app.ledger(&["--check"]).exit(0);
     app.ledger(&["--check", "--tree", "HEAD"]).exit(0);
     app.git(&["switch", "-q", "a"]);
@@ -86,11 +82,11 @@ fn a_rebase_and_a_cherry_pick_end_fresh_too() {
     app.git(&["rebase", "-q", "a"]);
     finish();
     app.ledger(&["--check"]).exit(0);
-    assert!(app.read(CURRENT).contains("- did a\n- did b\n"));
+    assert_eq!(section(&app.read(CURRENT), "This Session"), ["- did a", "- did b"]);
     work(&app, "c", "main", "2026-01-04T00:00:00Z");
     app.git(&["cherry-pick", "a"]);
     finish();
-    assert!(app.read(CURRENT).contains("- did a\n- did c\n"), "{}", app.read(CURRENT));
+    assert_eq!(section(&app.read(CURRENT), "This Session"), ["- did a", "- did c"]);
     app.ledger(&["--check"]).exit(0);
 }
 
@@ -380,7 +376,8 @@ fn each_ledger_is_merged_on_its_own() {
     add("b");
     app.git(&["merge", "-q", "--no-edit", "a"]);
     let text = app.read("docs/ledger/current.md");
-    assert!(text.contains("- a\n- b\n") && !text.contains("base"), "{text}");
+    assert_eq!(section(&text, "This Session"), ["- a", "- b"]);
+    assert!(!text.contains("base"), "{text}");
     app.ledger(&[&second[..], &["--check"]].concat()).exit(0);
     app.ledger(&["--check"]).exit(0);
 }

@@ -1,6 +1,6 @@
 //! `migrate`: handoff files become events.
 
-use crate::support::ledger::{CURRENT, section};
+use crate::support::ledger::{CURRENT, EVENTS, section};
 use crate::support::world::{World, text, write};
 
 #[test]
@@ -66,4 +66,74 @@ fn migrate_reads_a_frontmatter_that_is_not_yaml_line_by_line() {
     assert_eq!(text(&json, "/now"), "do it: now");
     assert_eq!(json["open_questions"], serde_json::json!(["Why?"]));
     assert_eq!(json["this_session"], serde_json::json!(["x"]));
+}
+
+/// Nothing of a file is lost, and what is not there is listed.
+#[test]
+fn migrate_proves_that_the_ledger_holds_every_text() {
+    let w = World::new();
+    let app = w.app();
+    app.write(
+        "old/handoff.yaml.md",
+        "---\nsession: auth-refactor\ndate: 2026-01-10\nstatus: complete\n---\n\ngoal: Move auth\nnow: Test login\ndone_this_session:\n  - task: \"Moved login\"\n    \
+         files: [src/login.rs, src/auth.rs]\n  - task: Wrote tests\n    files: []\nblockers: [no staging]\nquestions: []\ndecisions:\n  - tokens: \"jwt: signed\"\n    \
+         reason: no store\n  - name: expiry\n    value: 1h\nworked:\n  - \"pairing\"\nnext:\n  - task: Rotate keys\n    owner: waffle\nfiles:\n  created: [src/login.rs]\n  modified: []\n",
+    );
+    app.write(
+        "old/page.md",
+        "# Handoff: the parser\n\nUpdated: 2026-01-11T05:07:00Z\n\n## Goal\nParse it all\n\n## Decisions\nWe settled these today:\n- lexer: by hand\n- **db:** `postgres`\n\n# Second title\n\n\
+         Some prose here.\n\n---\n_synthesized:\n  event_count: 5\n  latest_ts: 2026-01-11T08:00:00Z\n  generated_at: 2026-01-11T09:15:00Z\n---\n",
+    );
+    let files = ["old/handoff.yaml.md", "old/page.md"];
+    let check = [&["migrate", "--check"][..], &files].concat();
+    let missing = app.ledger(&check).exit(1).stdout;
+    assert!(
+        missing.contains("/old/handoff.yaml.md:10: Moved login\n") && missing.contains("/old/page.md:1: Handoff"),
+        "{missing}"
+    );
+    assert!(!missing.contains("event_count"), "{missing}");
+    app.ledger(&[&["migrate"][..], &files].concat()).exit(0).any_out();
+    assert_eq!(app.ledger(&check).exit(0).stdout, "");
+    let json = app.ledger(&["--json"]).exit(0).any_err().json();
+    assert_eq!((text(&json, "/decisions/lexer"), text(&json, "/decisions/db")), ("by hand", "`postgres`"));
+    let other = &json["other"];
+    assert_eq!(
+        (&other["Second title"][0], &other["notes"][0]),
+        (&"Some prose here.".into(), &"We settled these today:".into())
+    );
+    assert_eq!(
+        json["this_session"],
+        serde_json::json!(["Moved login\nfiles: [src/login.rs, src/auth.rs]", "Wrote tests\nfiles: []"])
+    );
+    assert_eq!(text(&json, "/latest_ts"), "2026-01-11T05:07:00Z");
+    // A text that goes is missed, also in the archive.
+    app.ledger(&["archive"]).exit(0).any_out();
+    assert_eq!(app.ledger(&check).exit(0).stdout, "");
+    app.write("old/page.md", "Updated: 2026-01-11T05:07:00Z\n\n## Decisions\n- lexer: by machine\n");
+    app.ledger(&["migrate", "--check", "old/page.md", "--json"]).exit(1).out_has("\"line\":4,\"text\":\"by machine\"");
+}
+
+/// The first tool had all sections in the frontmatter. Such an event counts as it is; other shapes are named.
+#[test]
+fn events_of_the_first_tool_count_as_they_are() {
+    let w = World::new();
+    let app = w.app();
+    app.write(
+        &format!("{EVENTS}/2026-01-10_toast.md"),
+        "---\nts: 2026-01-10T13:03:52.000Z\nagent: toast\nbranch: main\nnow: Create it\nthis_session:\n- Forked it\n- Wrapped all\nnext:\n- Ship\n---\n",
+    );
+    app.write(
+        &format!("{EVENTS}/other.md"),
+        "---\nts: 2026-01-11T13:03:52.000Z\nagent: toast\nhost: laptop\n---\nthis_session:\n- more\n",
+    );
+    let json = app.ledger(&["--json"]).exit(0).any_err().json();
+    assert_eq!(
+        (text(&json, "/now"), &json["this_session"]),
+        ("Create it", &serde_json::json!(["Forked it", "Wrapped all", "more"]))
+    );
+    assert_eq!(json["other"], serde_json::json!({ "next": ["Ship"] }));
+    app.write(&format!("{EVENTS}/handoff.md"), "## Done\n- x\n");
+    app.ledger(&["--no-confirm"]).exit(0).any_out().err_has("skipped").err_has("`ledger-synth migrate FILE`");
+    app.write(&format!("{EVENTS}/handoff.md"), "<<<<<<< HEAD\n---\nts: x\n");
+    app.ledger(&["lint"]).exit(2).out_has("handoff.md:1: git's conflict markers");
 }

@@ -16,7 +16,9 @@ fn the_banner_lists_events_newest_first_and_keeps_to_its_size() {
     let out = app.ledger(&["banner"]).exit(0);
     let want = "━━━ SESSION START ━━━\n📋 Continuity synthesized from 3 events:\n   • crisp\\u{1b} (2026-01-11T08:00) - Create PR to upstream\n   \
                 • waffle (2026-01-10T14:15) - tests\n   • toast (2026-01-10T13:03) - hooks fix\n\n   Goal: Fix hooks for paths with spaces\n   \
-                Now: Create PR to upstream\n━━━━━━━━━━━━━━━━━━━━━\n";
+                Now: Create PR to upstream\n━━━━━━━━━━━━━━━━━━━━━\n\nNow, by agent:\n- Create PR to upstream (2026-01-11, crisp\\u{1b})\n\
+                - hooks fix (2026-01-10, toast)\n\nDone, the newest first:\n- x (2026-01-10, waffle)\n\n\
+                Leave word at each milestone and before you end: `ledger-synth add --done WHAT --decision KEY=WHY --question WHAT --now WHERE`\n";
     assert_eq!(out.stdout, want);
     app.ledger(&["--check"]).exit(0);
     let json = app.ledger(&["banner", "--json"]).exit(0).json();
@@ -43,6 +45,11 @@ fn a_claude_code_session_ends_in_an_event_if_it_left_a_draft() {
     );
     let elsewhere = w.at(w.path("tmp"));
     let hook = ["add", "--from-hook", "claude", "--synth", "--commit"];
+    // What to do is said once per session.
+    run_with_input(&elsewhere, &hook, &payload)
+        .exit(0)
+        .err_has("session abc12345 left no word")
+        .err_has("ledger-synth add");
     assert_eq!(run_with_input(&elsewhere, &hook, &payload).exit(0).any_out().stderr.as_str(), "");
     assert!(!app.has(EVENTS));
     app.ledger(&["add", "--draft", "--done", "first thing", "--now", "then"]).exit(0);
@@ -147,11 +154,16 @@ fn every_session_is_told_how_to_leave_word() {
     let app = w.app();
     for program in ["claude", "codex", "gemini"] {
         let answer = app.ledger(&["banner", "--for-hook", program]).exit(0).json();
-        assert!(text(&answer, "/hookSpecificOutput/additionalContext").starts_with("Leave word for the next session"));
+        assert!(text(&answer, "/hookSpecificOutput/additionalContext").starts_with("Leave word at each milestone"));
     }
     app.ledger(&["add", "--agent", "a", "--done", "one", "--synth"]).exit(0).any_out().any_err();
     let answer = app.ledger(&["banner", "--for-hook", "codex", "--max-bytes", "400"]).exit(0).json();
     let context = text(&answer, "/hookSpecificOutput/additionalContext");
     assert!(context.len() <= 400 && context.contains("ledger-synth add"), "{context}");
-    app.ledger(&["banner"]).exit(0).any_out().err_has("Leave word");
+    app.ledger(&["banner"]).exit(0).out_has("Leave word");
+    // An old page and an empty ledger tell it as well.
+    let empty = w.repo("empty");
+    empty.ledger(&["banner"]).exit(0).out_has("ledger-synth add").err_has("there are no events");
+    empty.write(CURRENT, "# Handoff\n");
+    empty.ledger(&["banner"]).exit(0).out_has("# Handoff\n").out_has("ledger-synth add");
 }

@@ -1,6 +1,6 @@
 //! Where the ledger is, and the settings that change it.
 
-use crate::support::ledger::{CURRENT, EVENTS, event, section};
+use crate::support::ledger::{CURRENT, EVENTS, event, field, section};
 use crate::support::world::{Checked, Repo, World, write};
 
 #[test]
@@ -43,13 +43,69 @@ fn session_window_hides_what_earlier_sessions_did() {
     let app = w.app();
     event(&app, "a", "2026-01-01T00:00:00Z", "x", "this_session:\n- old\n- again\ndecisions:\n  k: v\n");
     event(&app, "b", "2026-01-09T00:00:00Z", "x", "this_session:\n- new\n- again\n");
-    let out = app.ledger(&["--no-confirm", "--session-window", "1d"]).exit(0);
-    out.out_has("wrote");
-    let text = app.read(CURRENT);
-    assert_eq!(section(&text, "This Session"), ["- again", "- new"]);
-    assert!(text.contains("**k:** v"));
+    let shown = |out: &str| section(out, "This Session");
+    app.ledger(&["--no-confirm"]).exit(0).out_has("wrote");
+    let all = app.read(CURRENT);
+    assert_eq!(shown(&all), ["- again", "- new", "- old"]);
+    // A flag, a variable and the user's own file decide what is printed, and nothing about the page.
+    let out = app.ledger(&["--output", "-", "--session-window", "1d"]).exit(0);
+    assert_eq!(shown(&out.stdout), ["- again", "- new"]);
+    write(&w.home(".config/shopfloor/config.toml"), "[ledger-synth]\nsession_window = \"1d\"\n");
+    assert_eq!(shown(&app.ledger(&["--output", "-"]).exit(0).stdout), ["- again", "- new"]);
+    app.run_with("ledger-synth", &["--no-confirm"], &[("LEDGER_SYNTH_SESSION_WINDOW", "1d")]).exit(0);
     app.ledger(&["--check", "--session-window", "1d"]).exit(0);
-    app.ledger(&["--check"]).exit(1).any_err();
+    assert_eq!(app.read(CURRENT), all);
+    // The tree's own file decides about the page, in every clone and in git's objects.
+    app.write(".shopfloor/config.toml", "[ledger-synth]\nsession_window = \"1d\"\n");
+    app.ledger(&["--check"]).exit(1).any_err().out_has("- old");
+    app.ledger(&["--no-confirm"]).exit(0).out_has("wrote");
+    let text = app.read(CURRENT);
+    assert_eq!(shown(&text), ["- again", "- new"]);
+    assert!(text.contains("**k:** v"));
+    app.sh("git add -A && git commit -qm x && git clone -q --bare . ../window.git").exit(0);
+    let bare = w.at(app.path.parent().unwrap().join("window.git"));
+    bare.ledger(&["--check", "--tree", "HEAD"]).exit(0);
+    let wt = app.worktree("wt");
+    wt.ledger(&["--check"]).exit(0);
+    // A linked worktree has its own.
+    wt.write(".shopfloor/config.toml", "");
+    wt.ledger(&["--check"]).exit(1).any_out().any_err();
+    app.ledger(&["--check"]).exit(0);
+}
+
+/// Pages of format 1 are read, checked and written for ever.
+#[test]
+fn format_1_is_checked_as_it_is_and_written_on_demand() {
+    let w = World::new();
+    let app = w.app();
+    event(&app, "a", "2026-01-01T00:00:00Z", "x", "this_session:\n- one\n");
+    event(&app, "b", "2026-01-02T00:00:00Z", "y", "this_session:\n- two\ndecisions:\n  k: v\n");
+    app.ledger(&["--no-confirm", "--format", "1"]).exit(0).out_has("wrote");
+    let first = app.read(CURRENT);
+    assert!(
+        first.contains(
+            "### This Session\n- one\n- two\n\n### Decisions\n- **k:** v\n\n---\n_synthesized:\n  event_count: 2\n"
+        ),
+        "{first}"
+    );
+    app.ledger(&["--check"]).exit(0);
+    app.ledger(&["--no-confirm", "--format", "1"]).exit(0);
+    assert_eq!(app.read(CURRENT), first);
+    // A page that says the same is left alone until something changes, or somebody asks for another format.
+    app.ledger(&["-v", "--no-confirm"]).exit(0).err_has("is up to date");
+    app.ledger(&["--no-confirm", "--format", "2"]).exit(0).out_has("wrote");
+    assert_eq!(field(&app.read(CURRENT), "format"), "2");
+    app.ledger(&["--no-confirm", "--format", "1"]).exit(0).out_has("wrote");
+    event(&app, "c", "2026-01-02T00:00:00Z", "z", "now: more\n");
+    app.ledger(&["--no-confirm"]).exit(0).out_has("wrote");
+    assert_eq!(field(&app.read(CURRENT), "format"), "2");
+    std::fs::remove_file(app.path.join(EVENTS).join("c.md")).unwrap();
+    app.write(".shopfloor/config.toml", "[ledger-synth]\nformat = 1\n");
+    app.ledger(&["--no-confirm"]).exit(0).out_has("wrote");
+    assert_eq!(app.read(CURRENT), first);
+    app.ledger(&["--format", "3"]).exit(2).err_has("format must be 1 or 2, not `3`");
+    app.write(".shopfloor/config.toml", "[ledger-synth]\nformat = \"one\"\n");
+    app.ledger(&["--no-confirm"]).exit(2).err_has("`format` must be a whole number").err_has("config.toml:2");
 }
 
 /// Case 15 of the design.

@@ -16,15 +16,33 @@ pub fn event(repo: &Repo<'_>, name: &str, ts: &str, agent: &str, body: &str) {
     repo.write(&format!("{EVENTS}/{name}.md"), &format!("---\nts: {ts}\nagent: {agent}\n---\n\n{body}"));
 }
 
-/// The lines of a section of `current.md`.
+/// The bullets of a section of `current.md`, in bytewise order, without who said them and when.
 pub fn section(text: &str, title: &str) -> Vec<String> {
-    let mut lines = text.lines().skip_while(|line| *line != format!("### {title}")).skip(1);
-    lines.by_ref().take_while(|line| !line.is_empty()).map(str::to_owned).collect()
+    let lines = text.lines().skip_while(|line| *line != format!("### {title}")).skip(1);
+    let lines = lines.take_while(|line| !line.starts_with("### ") && *line != "---");
+    let bare = |line: &str| {
+        let said = line.rsplit_once(" (").filter(|(_, said)| said.get(10..12) == Some(", "));
+        said.map_or(line, |(bare, _)| bare).to_owned()
+    };
+    let mut bullets: Vec<Vec<String>> = Vec::new();
+    for line in lines {
+        match bullets.last_mut() {
+            _ if line.starts_with("- ") => bullets.push(vec![bare(line)]),
+            Some(bullet) if line.starts_with("  ") => bullet.push(line.to_owned()),
+            _ => {}
+        }
+    }
+    if title != "Checkpoints" {
+        bullets.sort();
+    }
+    bullets.concat()
 }
 
 pub fn field(text: &str, name: &str) -> String {
-    let key = format!("  {name}: ");
-    text.lines().find_map(|line| line.strip_prefix(&key)).unwrap_or_else(|| panic!("no {name} in {text}")).to_owned()
+    let key = format!("{name}: ");
+    let footer = text.rsplit_once("_synthesized:\n").unwrap_or_else(|| panic!("no footer in {text}")).1;
+    let field = footer.lines().find_map(|line| line.trim_start().strip_prefix(&key));
+    field.unwrap_or_else(|| panic!("no {name} in {text}")).to_owned()
 }
 
 /// Synthesises, and returns `current.md`.
@@ -42,6 +60,11 @@ pub fn run_with_input(repo: &Repo<'_>, args: &[&str], input: &str) -> Output {
     // The write fails if the command does not read its stdin.
     let _ = child.stdin.take().unwrap().write_all(input.as_bytes());
     Output::from(format!("ledger-synth {}", args.join(" ")), child.wait_with_output().unwrap())
+}
+
+pub fn commit_all(repo: &Repo<'_>) {
+    repo.git(&["add", "."]);
+    repo.git(&["commit", "-q", "-m", "all"]);
 }
 
 pub fn two_events(repo: &Repo<'_>) {

@@ -227,10 +227,13 @@ fn keep(day: &mut Day, app: &Repo<'_>) {
     day.run(app, "ledger-synth banner");
     day.run(app, "ledger-synth explain lexer");
     day.run(app, "ledger-synth conflicts");
+    day.run_with(app, "ledger-synth conflicts", &["--close", "lexer"]);
+    day.run(app, "ledger-synth notes");
     let added = day.run_with(app, "ledger-synth add", &["--agent", "ann", "--now", "wrong"]);
     day.run_with(app, "ledger-synth retract", &[text(&added[0], "/id")]);
     day.run_with(app, "ledger-synth add", &["--draft", "--done", "later"]);
     app.write("old.md", "---\ndate: 2026-01-01\n---\nnow: old\n");
+    day.run_with(app, "ledger-synth migrate", &["--check", "old.md"]);
     day.run_with(app, "ledger-synth migrate", &["old.md", "--agent", "ann", "--ts", "2026-01-01T00:00:00Z"]);
     day.run(app, "ledger-synth doctor");
     day.run(app, "ledger-synth config");

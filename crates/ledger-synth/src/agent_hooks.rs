@@ -1,0 +1,189 @@
+//! What the hooks of agent programs say and expect (<https://code.claude.com/docs/en/hooks>; codex and gemini do the
+//! same), and the files of their setup. The skill does in a conversation what the interactive command does on a
+//! terminal.
+
+use std::path::{Path, PathBuf};
+
+use jsonc_parser::ParseOptions;
+use jsonc_parser::cst::{CstInputValue, CstRootNode};
+use serde::{Deserialize, Serialize};
+use shopfloor_core::agents::ProjectFiles;
+use shopfloor_core::env::Env;
+use shopfloor_core::hash::Digest;
+use shopfloor_core::text::Position;
+
+use crate::hook_program::HookProgram;
+
+/// The variable that names a file of shell commands, which Claude Code runs before each command of the session.
+const ENVIRONMENT_FILE: &str = "CLAUDE_ENV_FILE";
+
+/// The end of a session, as its hook tells it on stdin.
+#[derive(Debug, Default, Deserialize)]
+pub struct SessionEnd {
+    /// Empty if the hook does not say.
+    #[serde(default, rename = "session_id", deserialize_with = "text_or_null")]
+    pub session: String,
+    #[serde(default, rename = "cwd")]
+    pub dir: Option<PathBuf>,
+    #[serde(default)]
+    pub reason: Option<String>,
+}
+
+fn text_or_null<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
+    Option::<String>::deserialize(deserializer).map(Option::unwrap_or_default)
+}
+
+/// Parses the input of a SessionEnd hook.
+pub fn session_end(input: &[u8]) -> serde_json::Result<SessionEnd> {
+    serde_json::from_slice(input)
+}
+
+/// The session that a SessionStart hook names on stdin; empty if it names none.
+pub fn started_session(input: &[u8]) -> String {
+    let input: serde_json::Value = serde_json::from_slice(input).unwrap_or_default();
+    input["session_id"].as_str().unwrap_or_default().to_owned()
+}
+
+/// The file to which a SessionStart hook may add variables for the session.
+pub fn environment_file(env: &Env) -> Option<&Path> {
+    env.var(ENVIRONMENT_FILE).map(Path::new).filter(|file| file.is_absolute())
+}
+
+/// The answer of a SessionStart hook: a text that becomes part of the session's context.
+pub fn session_start_answer(context: &str) -> impl Serialize + '_ {
+    let output = HookOutput { hook_event_name: "SessionStart", additional_context: context };
+    SessionStartAnswer { hook_specific_output: output }
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct SessionStartAnswer<'a> {
+    hook_specific_output: HookOutput<'a>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct HookOutput<'a> {
+    hook_event_name: &'static str,
+    additional_context: &'a str,
+}
+
+/// A file of the setup of a program, relative to the work tree.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum SetupFile {
+    Hooks(HookProgram, ProjectFiles),
+    Skill(ProjectFiles),
+}
+
+impl SetupFile {
+    /// The hooks and the skill of a program.
+    pub fn all(program: HookProgram) -> Vec<SetupFile> {
+        let files = program.files();
+        files.into_iter().flat_map(|files| [SetupFile::Hooks(program, files), SetupFile::Skill(files)]).collect()
+    }
+
+    pub fn name(&self) -> String {
+        match self {
+            SetupFile::Hooks(_, files) => files.hooks.to_owned(),
+            SetupFile::Skill(files) => format!("{}/synthesize-ledgers/SKILL.md", files.skills),
+        }
+    }
+
+    /// Its new text, given its text now (empty if it is missing). The same text if there is nothing to do; the position
+    /// and the reason if the file cannot be edited.
+    pub fn set_up(&self, text: &str) -> Result<String, String> {
+        match self {
+            SetupFile::Hooks(program, files) => with_hooks(text, *program, files),
+            SetupFile::Skill(_) if text.is_empty() || is_old_skill(text) => Ok(SKILL.to_owned()),
+            SetupFile::Skill(_) => Ok(text.to_owned()),
+        }
+    }
+}
+
+/// Whether an earlier ledger-synth wrote the skill and nobody changed it.
+fn is_old_skill(text: &str) -> bool {
+    OLD_SKILLS.contains(&&*Digest::of(text.as_bytes()).to_string())
+}
+
+/// Each hook, and the command it runs. Only Claude Code shows nobody what a hook prints at the end of a session.
+fn hooks(program: HookProgram) -> [(&'static str, String); 2] {
+    let (name, end) = (program.name(), if program == HookProgram::Claude { "" } else { " >&2" });
+    [
+        ("SessionStart", format!("ledger-synth banner --for-hook {name}")),
+        ("SessionEnd", format!("ledger-synth add --from-hook {name} --synth --commit{end}")),
+    ]
+}
+
+/// The settings with our hooks in them. Everything else stays as it is, comments included.
+fn with_hooks(text: &str, program: HookProgram, files: &ProjectFiles) -> Result<String, String> {
+    let options = ParseOptions { allow_comments: true, allow_trailing_commas: true, ..ParseOptions::default() };
+    let text = if text.trim().is_empty() { "{}\n" } else { text };
+    let root = CstRootNode::parse(text, &options)
+        .map_err(|e| format!("{}: {}", Position::of(text, e.range().start), e.kind()))?;
+    let wrong = |what: &str| format!("1:1: {what} is not what {} expects there", program.name());
+    let settings = root.object_value().ok_or_else(|| wrong("the document"))?;
+    let settings = settings.object_value_or_create("hooks").ok_or_else(|| wrong("`hooks`"))?;
+    for (event, command) in hooks(program) {
+        let list = settings.array_value_or_create(event).ok_or_else(|| wrong(&format!("`hooks.{event}`")))?;
+        let is_there = list.elements().iter().filter_map(|node| node.to_serde_value()).any(|value| {
+            let commands = value.get("hooks").and_then(|hooks| hooks.as_array()).cloned().unwrap_or_default();
+            commands.iter().any(|hook| hook.get("command").and_then(|c| c.as_str()) == Some(&command))
+        });
+        if !is_there {
+            let text = |text: &str| CstInputValue::String(text.to_owned());
+            let mut hook = vec![("type".to_owned(), text("command")), ("command".to_owned(), text(&command))];
+            if files.are_hooks_named {
+                hook.insert(1, ("name".to_owned(), text("ledger")));
+            }
+            let hooks = CstInputValue::Array(vec![CstInputValue::Object(hook)]);
+            list.append(CstInputValue::Object(vec![("hooks".to_owned(), hooks)]));
+        }
+    }
+    Ok(root.to_string())
+}
+
+/// The skill, as the programs read it.
+const SKILL: &str = include_str!("../../../skills/synthesize-ledgers/SKILL.md");
+
+/// The SHA-256 of the skills that earlier versions wrote.
+const OLD_SKILLS: [&str; 1] = ["3fb56009391e2fbea76e34d989c1c0ebd6a056ddb5f2e8a767aaee3d53a6fcb4"];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn hooked(text: &str, program: HookProgram) -> Result<String, String> {
+        with_hooks(text, program, &program.files().unwrap())
+    }
+
+    #[test]
+    fn hooks_are_added_once_and_nothing_else_changes() {
+        let text = "{\n  // ours\n  \"model\": \"x\",\n  \"hooks\": {\n    \"SessionStart\": [\n      { \"hooks\": [{ \"type\": \"command\", \"command\": \"date\" }] }\n    ]\n  }\n}\n";
+        let once = hooked(text, HookProgram::Claude).unwrap();
+        assert!(once.contains("// ours") && once.contains("\"date\"") && once.contains("--for-hook claude"), "{once}");
+        assert_eq!(hooked(&once, HookProgram::Claude).unwrap(), once);
+        for program in [HookProgram::Claude, HookProgram::Codex, HookProgram::Gemini] {
+            let fresh = hooked("", program).unwrap();
+            assert_eq!(hooked(&fresh, program).unwrap(), fresh);
+            assert!(fresh.contains(&format!("--from-hook {} --synth --commit", program.name())), "{fresh}");
+            assert_eq!(fresh.contains("\"name\""), program == HookProgram::Gemini, "{fresh}");
+        }
+    }
+
+    #[test]
+    fn a_file_that_is_not_understood_is_not_touched() {
+        let hooked = |text| hooked(text, HookProgram::Claude);
+        assert!(hooked("{ \"hooks\": [1] }").unwrap_err().contains("`hooks`"));
+        assert!(hooked("{\n  oops").unwrap_err().starts_with("2:"));
+        assert!(hooked("[]").is_err());
+    }
+
+    #[test]
+    fn a_skill_that_somebody_changed_stays() {
+        let skill = SetupFile::all(HookProgram::Codex).remove(1);
+        assert_eq!(skill.name(), ".agents/skills/synthesize-ledgers/SKILL.md");
+        assert_eq!(skill.set_up("").as_deref(), Ok(SKILL));
+        assert_eq!(skill.set_up(SKILL).as_deref(), Ok(SKILL));
+        assert_eq!(skill.set_up("mine\n").as_deref(), Ok("mine\n"));
+    }
+}

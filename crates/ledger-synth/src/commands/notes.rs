@@ -1,0 +1,125 @@
+//! `notes`: what was decided and done, for a release note.
+
+use serde::Serialize;
+use shopfloor_core::env::Env;
+use shopfloor_core::error::{Exit, Failure, Result};
+use shopfloor_core::hash::Digest;
+use shopfloor_core::text::printable;
+use shopfloor_core::time::{Unit, parse_duration};
+use shopfloor_core::ui::Ui;
+
+use crate::facts::Ledger;
+use crate::facts::author::commit_time;
+use crate::facts::gather::load_events;
+use crate::instant::{self, EventTime};
+use crate::plan::{Filter, join};
+use crate::section::Section;
+use crate::settings::LedgerArgs;
+use crate::short_id::ShortId;
+use crate::source::Source;
+use crate::view::{Notes, View};
+
+/// Print what was decided and done, grouped, as Markdown for a release note
+///
+/// Decisions come first, then what was done by day and agent, checkpoints, and the questions that are open.
+#[derive(clap::Args, Clone, Debug)]
+#[command(
+    after_help = "Example:\n  ledger-synth notes --since v1.2 > notes.md\n  ledger-synth notes --since 7d --json"
+)]
+pub struct Args {
+    /// Only what was said since a tag or another commit, a day (2026-01-10), a time, or for a length of time (7d)
+    #[arg(long, value_name = "TAG|DAY")]
+    since: Option<String>,
+    /// Only what was said on this branch
+    #[arg(long, value_name = "BRANCH")]
+    branch: Option<String>,
+    /// Only what this agent said
+    #[arg(long, value_name = "AGENT")]
+    agent: Option<String>,
+}
+
+/// One thing that was said.
+#[derive(Serialize)]
+struct NoteAnswer<'a> {
+    section: &'static str,
+    key: Option<&'a str>,
+    text: &'a str,
+    time: String,
+    agent: &'a str,
+    branch: Option<&'a str>,
+    id: ShortId,
+    event: Digest,
+}
+
+impl<'a> NoteAnswer<'a> {
+    fn new(section: Section, key: Option<&'a str>, text: &'a str, by: &'a Source<'_>, id: ShortId) -> NoteAnswer<'a> {
+        NoteAnswer {
+            section: section.word(),
+            key,
+            text,
+            time: by.ts.render(),
+            agent: &by.agent,
+            branch: by.branch.as_deref(),
+            id,
+            event: by.id,
+        }
+    }
+}
+
+pub fn run(ui: &Ui, env: &Env, ledger_args: &LedgerArgs, args: &Args) -> Result<Exit> {
+    let ledger = Ledger::find(ui, env, ledger_args)?;
+    let since = args.since.as_deref().map(|name| time_of(env, &ledger, name)).transpose()?.flatten();
+    let events = load_events(&ledger)?;
+    let snapshots = events.snapshots()?;
+    let filter = Filter { branch: args.branch.clone(), agent: args.agent.clone() };
+    let join = join(&events.records, &snapshots, &filter);
+    let view = View::new(&join, None);
+    let notes = Notes::new(&view, since);
+    if ui.is_json() {
+        ui.json_lines(records(&notes));
+    } else if notes.is_empty() {
+        ui.note("nothing was said in that time");
+    } else {
+        let title = args.since.as_ref().map_or("Notes".to_owned(), |name| format!("Notes since {}", printable(name)));
+        ui.answer(notes.render(&title).as_bytes());
+    }
+    Ok(Exit::Done)
+}
+
+/// The time that a person names. None: all.
+fn time_of(env: &Env, ledger: &Ledger, name: &str) -> Result<Option<EventTime>> {
+    if name == "all" {
+        return Ok(None);
+    }
+    let named = instant::parse(name).or_else(|| instant::parse(&format!("{name}T00:00:00Z")));
+    let ago = || Some(env.now.checked_sub(parse_duration(name, Unit::Seconds)?).ok()?.into());
+    if let Some(at) = named.or_else(ago) {
+        return Ok(Some(at));
+    }
+    let at = commit_time(ledger, name)?.ok_or_else(|| {
+        Failure::usage(format!("`{name}` is not a tag, a commit, a day or a time"))
+            .hint("for example `--since v1.2`, `--since 2026-01-10`, `--since 7d` or `--since all`")
+    })?;
+    Ok(Some(at))
+}
+
+fn records<'n>(notes: &'n Notes<'_>) -> impl Iterator<Item = NoteAnswer<'n>> {
+    let decisions = notes.decisions.iter().map(|(key, told)| {
+        let id = ShortId::of_key(Section::Decisions.word(), key);
+        NoteAnswer::new(Section::Decisions, Some(key), told.text, told.by, id)
+    });
+    let done = notes
+        .done
+        .iter()
+        .flat_map(|group| &group.told)
+        .map(|told| NoteAnswer::new(Section::ThisSession, None, told.text, told.by, ShortId::of_event(told.by.id)));
+    let checkpoints = notes.checkpoints.iter().map(|one| {
+        let (phase, status) = (&*one.checkpoint.phase, &*one.checkpoint.status);
+        NoteAnswer::new(Section::Checkpoints, Some(phase), status, one.by, ShortId::of_event(one.by.id))
+    });
+    let questions = notes
+        .questions
+        .iter()
+        .map(|told| NoteAnswer::new(Section::OpenQuestions, None, told.text, told.by, ShortId::of_question(told.text)));
+    decisions.chain(done).chain(checkpoints).chain(questions)
+}

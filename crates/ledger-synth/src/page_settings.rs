@@ -1,0 +1,76 @@
+//! What decides how `current.md` looks, besides its events: settings of the tree that it is in, so that everyone who
+//! has the tree gets the same page.
+
+use jiff::SignedDuration;
+
+/// The settings of a page.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PageSettings {
+    /// How far back from the newest event This Session reaches. None: no limit.
+    pub session_window: Option<SignedDuration>,
+    pub format: PageFormat,
+    /// Whether somebody chose the format, so that pages of an older one are written anew.
+    pub is_format_chosen: bool,
+    pub tracked: Tracked,
+}
+
+/// How a page is laid out. Pages of every format are read for ever.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum PageFormat {
+    /// Every text once, in bytewise order.
+    One,
+    /// For readers: grouped by day and agent, and limited in size.
+    #[default]
+    Two,
+}
+
+impl PageFormat {
+    pub fn number(self) -> u32 {
+        match self {
+            PageFormat::One => 1,
+            PageFormat::Two => 2,
+        }
+    }
+
+    /// None: a newer ledger-synth wrote it.
+    pub fn of(number: u32) -> Option<PageFormat> {
+        [PageFormat::One, PageFormat::Two].into_iter().find(|format| format.number() == number)
+    }
+}
+
+/// What of the ledger is in git.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Tracked {
+    /// The events and `current.md`.
+    #[default]
+    Page,
+    /// The events alone: git ignores `current.md`, so that hosts which know no merge drivers merge without conflicts.
+    Events,
+}
+
+impl Tracked {
+    /// The words of the setting.
+    pub const WORDS: [&'static str; 2] = ["page", "events"];
+
+    pub fn word(self) -> &'static str {
+        match self {
+            Tracked::Page => "page",
+            Tracked::Events => "events",
+        }
+    }
+
+    pub fn of(word: &str) -> Option<Tracked> {
+        match word {
+            "page" => Some(Tracked::Page),
+            "events" => Some(Tracked::Events),
+            _ => None,
+        }
+    }
+}
+
+impl PageSettings {
+    /// The same page in another format.
+    pub fn in_format(self, format: PageFormat) -> PageSettings {
+        PageSettings { format, is_format_chosen: true, ..self }
+    }
+}

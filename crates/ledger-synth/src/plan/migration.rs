@@ -1,0 +1,226 @@
+//! Proves a migration: whether the ledger holds every text of a file. It reads the file in its own way, so that it does
+//! not repeat the mistakes of the migration.
+
+use std::collections::BTreeSet;
+
+use serde_yaml::Value;
+
+use crate::canonical::CanonicalEvent;
+use crate::entry::Entry;
+use crate::handoff::meant;
+use crate::instant::{self, EventTime};
+use crate::section::SectionName;
+use crate::snapshot::Snapshot;
+use crate::view;
+
+/// Everything that the ledger holds, as words with one blank between them and around them.
+#[derive(Default)]
+pub struct HeldTexts {
+    texts: Vec<String>,
+    times: BTreeSet<EventTime>,
+}
+
+/// A text of a file that no event holds.
+#[derive(Debug, PartialEq, Eq)]
+pub struct MissingText {
+    /// Counted from 1.
+    pub line: usize,
+    pub text: String,
+}
+
+impl HeldTexts {
+    pub fn new(records: &[CanonicalEvent], snapshots: &[Snapshot<'_>]) -> HeldTexts {
+        let mut held = HeldTexts::default();
+        for event in records.iter().filter_map(CanonicalEvent::decode) {
+            let meta = &event.meta;
+            let about = [
+                Some(&meta.agent),
+                meta.branch.as_ref(),
+                meta.kind.as_ref(),
+                meta.reason.as_ref(),
+                meta.title.as_ref(),
+            ];
+            about.into_iter().flatten().for_each(|text| held.texts.push(words(text)));
+            held.times.insert(meta.ts);
+            event.entries.iter().for_each(|entry| held.add(entry));
+        }
+        for snapshot in snapshots {
+            for source in &snapshot.sources {
+                let about = [Some(&source.agent), source.branch.as_ref(), source.topic.as_ref()];
+                about.into_iter().flatten().for_each(|text| held.texts.push(words(text)));
+                held.times.insert(source.ts);
+            }
+            snapshot.entries.iter().for_each(|(entry, _)| held.add(entry));
+        }
+        held
+    }
+
+    fn add(&mut self, entry: &Entry<'_>) {
+        let section = entry.section();
+        let text = match entry {
+            Entry::Text { text, .. } | Entry::Item { text, .. } => format!("{} {text}", section.as_str()),
+            Entry::Pair { key, value, .. } => {
+                format!("{} {key} {}", section.as_str(), value.as_deref().unwrap_or("null"))
+            }
+            Entry::Checkpoint(c) => {
+                self.times.extend(instant::parse(&c.updated));
+                format!("checkpoints phase {} {} {} {}", c.phase, c.status, c.updated, c.more)
+            }
+        };
+        self.texts.push(words(&text));
+    }
+
+    /// Whether an event holds this text, in these words and this order. A time may be spelt in another way, and a name
+    /// of a section may be another name of it.
+    fn holds(&self, text: &str) -> bool {
+        let wanted = words(text);
+        let at = instant::parse(text.trim());
+        let is_day = |time: &EventTime| text.trim() == time.day().to_string();
+        let is_section = || {
+            let name = meant(SectionName::from_spelling(text.trim().to_owned().into()));
+            name.section().is_some_and(|section| self.texts.iter().any(|held| held.starts_with(&words(section.word()))))
+        };
+        wanted.trim().is_empty()
+            || self.texts.iter().any(|held| held.contains(&wanted))
+            || at.is_some_and(|at| self.times.contains(&at))
+            || self.times.iter().any(is_day)
+            || is_section()
+    }
+}
+
+/// The words of a text, one blank around each. Marks and quotes are not words.
+fn words(text: &str) -> String {
+    let words = text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
+    words.fold(String::from(" "), |all, word| all + word + " ")
+}
+
+/// The texts of a file that the ledger does not hold.
+pub fn missing(file: &str, held: &HeldTexts) -> Vec<MissingText> {
+    let file = view::footer(file).and_then(|_| file.rfind(view::FOOTER)).map_or(file, |at| &file[..at]);
+    let mut missing = Vec::new();
+    for (line, text) in texts(file) {
+        if !held.holds(&text) {
+            missing.push(MissingText { line, text });
+        }
+    }
+    missing
+}
+
+/// The texts of a file, each with its line: the values of what is YAML, the lines of everything else.
+fn texts(file: &str) -> Vec<(usize, String)> {
+    let lines: Vec<&str> = file.lines().collect();
+    let is_rule = |line: &&str| line.trim_end() == "---";
+    let mut parts = Vec::new();
+    let mut from = 0;
+    // A frontmatter, if there is one, and the rest.
+    if lines.first().is_some_and(is_rule)
+        && let Some(end) = lines.iter().skip(1).position(is_rule)
+    {
+        parts.push((1, &lines[1..=end]));
+        from = end + 2;
+    }
+    parts.push((from, lines.get(from..).unwrap_or_default()));
+    parts.into_iter().flat_map(|(from, lines)| part(from, lines)).collect()
+}
+
+fn part(from: usize, lines: &[&str]) -> Vec<(usize, String)> {
+    let text = lines.join("\n");
+    if let Ok(Value::Mapping(map)) = serde_yaml::from_str::<Value>(&text) {
+        let mut leaves = Vec::new();
+        leaves_of(&Value::Mapping(map), &mut leaves);
+        let line_of = |leaf: &str| {
+            let first = leaf.lines().next().unwrap_or_default();
+            lines.iter().position(|line| line.contains(first)).map_or(from + 1, |at| from + at + 1)
+        };
+        return leaves.into_iter().map(|leaf| (line_of(&leaf), leaf)).collect();
+    }
+    lines.iter().enumerate().flat_map(|(at, line)| pieces(line).map(move |text| (from + at + 1, text))).collect()
+}
+
+/// The keys and values of a YAML value. A key that only says what its value is, as `task` or `phase` do, is not a text.
+fn leaves_of(value: &Value, leaves: &mut Vec<String>) {
+    match value {
+        Value::Mapping(map) => {
+            for (key, value) in map {
+                let key = crate::scalar::plain(key);
+                // An empty value says nothing.
+                let is_empty = matches!(value, Value::Null)
+                    || value.as_str() == Some("")
+                    || value.as_sequence().is_some_and(Vec::is_empty);
+                if !is_empty && !is_label(&key) {
+                    leaves.push(key);
+                }
+                leaves_of(value, leaves);
+            }
+        }
+        Value::Sequence(items) => items.iter().for_each(|item| leaves_of(item, leaves)),
+        value => leaves.push(crate::scalar::plain(value)),
+    }
+}
+
+/// Words that say what their value is, and stand for nothing themselves.
+fn is_label(key: &str) -> bool {
+    let labels = [
+        "task",
+        "phase",
+        "status",
+        "updated",
+        "decision",
+        "what",
+        "choice",
+        "key",
+        "title",
+        "name",
+        "ts",
+        "timestamp",
+        "date",
+        "created",
+        "agent",
+        "author",
+        "session",
+        "branch",
+        "type",
+        "reason",
+        "last_updated",
+    ];
+    labels.contains(&&*key.to_lowercase())
+}
+
+/// The texts of a line that is not YAML: its key and its value, if it has both.
+fn pieces(line: &str) -> impl Iterator<Item = String> {
+    let bare = line.trim().trim_start_matches(['-', '*', '+', '#', '>', ' ', '\t']).trim_end_matches(['#', ' ']);
+    let pair = bare.split_once(": ").or_else(|| bare.strip_suffix(':').map(|key| (key, "")));
+    let texts = match pair {
+        Some((key, value)) if is_label(key.trim_matches(['*', '_', '`', '"', '\'', ' '])) => vec![value],
+        Some((key, value)) => vec![key, value],
+        None => vec![bare],
+    };
+    let is_fence = |text: &str| text.starts_with("```") || text.starts_with("~~~");
+    let texts = texts.into_iter().map(|text| text.trim().to_owned());
+    texts.filter(move |text| !text.is_empty() && !is_fence(text)).collect::<Vec<_>>().into_iter()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn held(text: &str) -> HeldTexts {
+        HeldTexts {
+            texts: text.lines().map(words).collect(),
+            times: instant::parse("2026-01-10T00:00:00Z").into_iter().collect(),
+        }
+    }
+
+    fn lines(file: &str, ledger: &str) -> Vec<(usize, String)> {
+        missing(file, &held(ledger)).into_iter().map(|one| (one.line, one.text)).collect()
+    }
+
+    #[test]
+    fn every_text_must_be_in_one_event() {
+        let file = "---\ndate: 2026-01-10\nsession: x\nnext:\n- task: Write it\n  files: [a.rs]\n---\n# Title\n\n## Done\n- **db:** \"postgres\"\n";
+        assert_eq!(lines(file, "x\nnext Write it\nfiles a.rs\nthis_session done\ndb postgres\nTitle"), []);
+        let found = lines(file, "x\nnext Write\nit files\nthis_session\ndb mysql");
+        let texts: Vec<_> = found.iter().map(|(line, text)| (*line, text.as_str())).collect();
+        assert_eq!(texts, [(5, "Write it"), (6, "a.rs"), (8, "Title"), (11, "db:** \"postgres\"")]);
+    }
+}

@@ -1,0 +1,46 @@
+//! The pages of format 1: every text once, in bytewise order.
+
+use super::contents::{SectionContent, View};
+use super::escape::{LinePosition, escaped};
+use super::write::{TextStyle, bullet, heading, pair, reached, value};
+
+/// Renders the sections.
+pub fn sections(out: &mut String, view: &View<'_>) {
+    for (section, content) in &view.sections {
+        self::section(out, section.title(), content);
+    }
+    for other in &view.others {
+        heading(out, &escaped(other.key, ""));
+        if let Some(text) = other.text {
+            value(out, text, LinePosition::Paragraph, TextStyle::AsIs, "");
+        }
+        other.items.iter().for_each(|item| bullet(out, item, LinePosition::Mixed, TextStyle::AsIs, ""));
+        other.pairs.iter().for_each(|(key, text)| pair(out, key, text, TextStyle::AsIs, ""));
+    }
+}
+
+fn section(out: &mut String, title: &str, content: &SectionContent<'_>) {
+    match content {
+        SectionContent::Register(None) => {}
+        SectionContent::Register(Some(told)) => register(out, title, told.text),
+        SectionContent::List(items) if !items.is_empty() => {
+            heading(out, title);
+            items.iter().for_each(|told| bullet(out, told.text, LinePosition::Inline, TextStyle::AsIs, ""));
+        }
+        SectionContent::Map(pairs) if !pairs.is_empty() => {
+            heading(out, title);
+            pairs.iter().for_each(|(key, told)| pair(out, key, told.text, TextStyle::AsIs, ""));
+        }
+        SectionContent::Checkpoints(all) if !all.is_empty() => {
+            heading(out, title);
+            all.iter().for_each(|one| reached(out, one));
+        }
+        SectionContent::List(_) | SectionContent::Map(_) | SectionContent::Checkpoints(_) => {}
+    }
+}
+
+/// Writes a register: `**Now:** text`.
+pub fn register(out: &mut String, title: &str, text: &str) {
+    out.push_str(&format!("\n**{title}:** "));
+    value(out, text, LinePosition::Inline, TextStyle::AsIs, "");
+}

@@ -1,0 +1,54 @@
+//! The frame of `current.md`: its title, and the footer that marks it as generated. The format is described in
+//! `docs/formats.md`.
+
+use jiff::Timestamp;
+use shopfloor_core::hash::Digest;
+
+use super::contents::View;
+use super::escape::escaped;
+use super::footer::{FOOTER, margin};
+use super::{flat, grouped};
+use crate::instant::EventTime;
+use crate::page_settings::PageFormat;
+use crate::source::Source;
+
+impl View<'_> {
+    /// Renders `current.md`. `stamp` is the wall clock, if somebody asked for it.
+    pub fn render(&self, format: PageFormat, skipped: usize, stamp: Option<Timestamp>) -> String {
+        let mut out = String::with_capacity(64 << 10);
+        out.push_str("## Ledger\n");
+        match format {
+            PageFormat::One => flat::sections(&mut out, self),
+            PageFormat::Two => grouped::sections(&mut out, self),
+        }
+        let hash = Digest::of(out.as_bytes());
+        let latest = self.latest.unwrap_or_default();
+        let fields = [
+            ("event_count", self.event_count.to_string()),
+            ("latest_ts", latest.to_string()),
+            ("generated_at", stamp.map_or(latest, EventTime::from).to_string()),
+            ("format", format.number().to_string()),
+            ("inputs", self.inputs.to_string()),
+            ("skipped", skipped.to_string()),
+            ("output", hash.to_string()),
+        ];
+        let (begin, margin) = margin(format);
+        out.push_str(&format!("{FOOTER}{begin}"));
+        fields.iter().for_each(|(name, value)| out.push_str(&format!("{margin}{name}: {value}\n")));
+        out.push_str("\n---\n");
+        out
+    }
+}
+
+/// Renders an event for the banner and the preview.
+pub fn source_line(source: &Source<'_>) -> String {
+    // Minutes are enough to tell sessions apart.
+    let ts = source.ts.to_string();
+    let about = source.about();
+    let gap = if about.is_empty() { "" } else { " - " };
+    format!("{} ({}){gap}{}", escaped(&source.agent, ""), ts.get(..16).unwrap_or(&ts), escaped(&about, ""))
+}
+
+#[cfg(test)]
+#[path = "page_tests.rs"]
+mod tests;

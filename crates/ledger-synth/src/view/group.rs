@@ -1,0 +1,61 @@
+//! What an agent did on a day.
+
+use std::collections::HashMap;
+
+use jiff::civil::Date;
+
+use super::contents::Told;
+use super::escape::escaped;
+use crate::short_id::ShortId;
+
+/// The most branches and events in the line of a group.
+const SHOWN: usize = 3;
+
+/// The items that an agent named on a day, newest first, under a line that says so.
+pub struct Group<'j> {
+    pub day: Date,
+    pub agent: &'j str,
+    pub told: Vec<Told<'j>>,
+}
+
+impl<'j> Group<'j> {
+    /// All groups, newest first.
+    pub fn all(items: &[Told<'j>]) -> Vec<Group<'j>> {
+        let mut groups: HashMap<(Date, &str), Vec<Told<'j>>> = HashMap::new();
+        for told in items {
+            groups.entry((told.by.ts.day(), &told.by.agent)).or_default().push(*told);
+        }
+        let mut groups: Vec<_> = groups
+            .into_iter()
+            .map(|((day, agent), mut told)| {
+                told.sort_unstable_by(|a, b| (b.by.ts, a.text).cmp(&(a.by.ts, b.text)));
+                Group { day, agent, told }
+            })
+            .collect();
+        let rank = |group: &Group<'j>| (group.day, group.told.first().map(|told| told.by.ts));
+        groups.sort_unstable_by(|a, b| rank(b).cmp(&rank(a)).then_with(|| a.agent.cmp(b.agent)));
+        groups
+    }
+
+    /// The line above the items: the agent, its branches and its events.
+    pub fn line(&self) -> String {
+        let (mut branches, mut events) = (Vec::new(), Vec::new());
+        for told in &self.told {
+            let branch = told.by.branch.as_deref().map(|branch| format!("`{}`", escaped(branch, "`")));
+            branches.extend(branch.filter(|branch| !branches.contains(branch)).into_iter().take(1));
+            let event = ShortId::of_event(told.by.id).to_string();
+            if !events.contains(&event) {
+                events.push(event);
+            }
+        }
+        let list = |mut names: Vec<String>| {
+            if names.len() > SHOWN {
+                names.truncate(SHOWN);
+                names.push("…".to_owned());
+            }
+            names.join(", ")
+        };
+        let on = if branches.is_empty() { String::new() } else { format!(" on {}", list(branches)) };
+        format!("\n**{}**{on} ({}):\n", escaped(self.agent, "*"), list(events))
+    }
+}

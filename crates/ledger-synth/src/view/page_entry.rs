@@ -1,0 +1,34 @@
+//! Entries of a page for readers, and those that it leaves out.
+
+use crate::instant::EventTime;
+
+/// A rendered entry, and when it was said.
+pub struct PageEntry {
+    pub text: String,
+    pub at: EventTime,
+}
+
+/// The entries that a page leaves out.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct LeftOut {
+    count: usize,
+    oldest: Option<EventTime>,
+}
+
+impl LeftOut {
+    pub fn add(&mut self, at: EventTime) {
+        self.count += 1;
+        self.oldest = Some(self.oldest.map_or(at, |oldest| oldest.min(at)));
+    }
+
+    pub fn is_none(&self) -> bool {
+        self.count == 0
+    }
+
+    /// Writes how many there are, and the command that shows them.
+    pub fn write(&self, out: &mut String) {
+        if let Some(oldest) = self.oldest {
+            out.push_str(&format!("\n… {} more: `ledger-synth notes --since {}`\n", self.count, oldest.day()));
+        }
+    }
+}

@@ -1,0 +1,319 @@
+//! Reads the rendered ledger back: nothing in a value can pass for structure.
+
+use proptest::prelude::*;
+
+use super::super::escape::{LinePosition, is_bidi, register};
+use super::super::footer;
+use super::super::marks::unmarked;
+use super::*;
+use crate::canonical::CanonicalEvent;
+use crate::entry::Entry;
+use crate::event::LedgerEvent;
+use crate::front::Meta;
+use crate::instant;
+use crate::plan::{Filter, join};
+use crate::section::{Section, SectionName, Shape};
+
+/// The reverse of [`escaped`].
+fn plain(text: &str) -> String {
+    let (mut out, mut rest) = (String::with_capacity(text.len()), text);
+    while let Some(at) = rest.find('\\') {
+        out.push_str(&rest[..at]);
+        let slashes = rest[at..].bytes().take_while(|b| *b == b'\\').count();
+        let after = &rest[at + slashes..];
+        let hex = after.strip_prefix("u{").and_then(|inside| inside.split_once('}'));
+        let escape = hex.and_then(|(hex, rest)| Some((char::from_u32(u32::from_str_radix(hex, 16).ok()?)?, rest)));
+        match escape {
+            Some((c, next)) if slashes == 1 => {
+                out.push(c);
+                rest = next;
+                continue;
+            }
+            _ if after.starts_with("u{") || after.starts_with("<!--") => out.push_str(&"\\".repeat(slashes - 1)),
+            _ => out.push_str(&"\\".repeat(slashes)),
+        }
+        rest = after;
+    }
+    out + rest
+}
+
+/// The reverse of [`guarded`].
+fn unguarded(line: &str, position: LinePosition) -> String {
+    let at = line.len() - line.trim_start_matches([' ', '\t']).len();
+    let bare = line[at..].trim_start_matches('\\');
+    if bare.len() < line.len() - at && position.is_structure(bare) {
+        return plain(&format!("{}{}", &line[..at], &line[at + 1..]));
+    }
+    plain(line)
+}
+
+/// One thing that a rendered ledger says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Read {
+    /// The name under which the section is merged.
+    pub section: SectionName<'static>,
+    pub key: Option<String>,
+    pub text: String,
+}
+
+/// How a page writes the section that is being read.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Style {
+    AsIs,
+    /// For readers.
+    Marked,
+    /// For readers, with who said it and when at the end of the first line.
+    Said,
+}
+
+/// A reader of a rendered ledger.
+#[derive(Default)]
+struct Reader {
+    all: Vec<Read>,
+    section: Option<SectionName<'static>>,
+    is_two: bool,
+    is_grouped: bool,
+    is_marked: bool,
+    /// The entries that the page counts and does not show.
+    left: usize,
+}
+
+impl Reader {
+    fn style(&self) -> Style {
+        match self.section.as_ref().and_then(SectionName::section) {
+            _ if !self.is_grouped => Style::AsIs,
+            Some(Section::Decisions | Section::OpenQuestions) => Style::Said,
+            None | Some(Section::Checkpoints) if self.section.is_some() => Style::AsIs,
+            _ => Style::Marked,
+        }
+    }
+
+    /// The first line of a text.
+    fn text(&mut self, line: &str, place: LinePosition, is_value: bool) -> String {
+        let style = self.style();
+        self.is_marked = style != Style::AsIs;
+        let place = if self.is_marked && place == LinePosition::Inline { LinePosition::Told } else { place };
+        let line = if style == Style::Said { line.rsplit_once(" (").expect("who said it").0 } else { line };
+        let line = line.strip_prefix(if is_value { " " } else { "" }).unwrap_or(line);
+        let text = unguarded(line, place);
+        if self.is_marked { unmarked(&text) } else { text }
+    }
+
+    fn line(&mut self, line: &str, gap: usize) {
+        if let Some(title) = line.strip_prefix("### ") {
+            self.section = Some(SectionName::from_spelling(plain(title).into()));
+        } else if let Some(more) = line.strip_prefix("  ") {
+            let more = unguarded(more, LinePosition::Continuation);
+            let more = if self.is_marked { unmarked(&more) } else { more };
+            if let Some(last) = self.all.last_mut() {
+                last.text.push_str(&"\n".repeat(gap + 1));
+                last.text.push_str(&more);
+            }
+        } else if let Some((section, text)) = register(line) {
+            let text = unguarded(text, LinePosition::Inline);
+            self.is_marked = false;
+            self.all.push(Read { section: section.into(), key: None, text });
+        } else if let Some(count) = line.strip_prefix("… ").filter(|_| self.is_two) {
+            let count = count.split_once(" more: `ledger-synth ").expect("a count").0;
+            self.left += count.parse::<usize>().expect("a count");
+        } else if let Some(section) = self.section.clone() {
+            self.entry(line, section);
+        } else if let Some((who, text)) = line.strip_prefix("- **").and_then(|line| line.split_once("): ")) {
+            assert!(self.is_grouped && who.contains("** ("), "{line}");
+            let text = self.text(text, LinePosition::Inline, false);
+            self.all.push(Read { section: Section::Now.into(), key: None, text });
+        }
+    }
+
+    fn entry(&mut self, line: &str, section: SectionName<'static>) {
+        let bullet = line.strip_prefix("- ");
+        let is_session = section == Section::ThisSession;
+        // A day, a fold, or an agent.
+        if bullet.is_none() && is_session && self.is_grouped {
+            return;
+        }
+        let is_list = section.shape() == Some(Shape::List);
+        let pair = bullet.and_then(|item| item.strip_prefix("**")).and_then(|item| item.split_once(":**"));
+        let margin = if self.is_two { LinePosition::Remarked } else { LinePosition::Paragraph };
+        let (key, text, place) = match (pair.filter(|_| !is_list), bullet) {
+            (Some((key, value)), _) => (Some(plain(key)), value, LinePosition::Inline),
+            (None, Some(item)) => (None, item, if is_list { LinePosition::Inline } else { LinePosition::Mixed }),
+            (None, None) => (None, line, margin),
+        };
+        let text = self.text(text, place, key.is_some());
+        self.all.push(Read { section, key, text });
+    }
+}
+
+/// Reads a rendered ledger back, and how many entries it only counts.
+fn read(text: &str, is_grouped: bool) -> (Vec<Read>, usize) {
+    let text = text.replace("\r\n", "\n");
+    let end = text.rfind(FOOTER).unwrap_or(text.len());
+    let is_two = footer(&text).is_some_and(|footer| footer.number == 2);
+    let mut reader = Reader { is_grouped: is_grouped && is_two, is_two, ..Reader::default() };
+    let mut blank = 0;
+    for line in text[..end].lines() {
+        match line {
+            "" => blank += 1,
+            line => reader.line(line, std::mem::take(&mut blank)),
+        }
+    }
+    (reader.all, reader.left)
+}
+
+fn nasty() -> impl Strategy<Value = String> {
+    let pieces = [
+        "# h",
+        "### Decisions",
+        "---",
+        "_synthesized:",
+        "- ",
+        "- x",
+        "**Now:** x",
+        "**Goal:** ",
+        "**k:** v",
+        ":**",
+        "```",
+        "~~~",
+        "===",
+        "***",
+        "___",
+        "<style>",
+        "<!x",
+        "</p",
+        "<!--",
+        "\\<!--",
+        "\\",
+        "\\u{1b}",
+        "\u{1b}[2J",
+        "\u{202e}",
+        "\u{0}x",
+        "\n",
+        "\n\n",
+        "\n  ",
+        "  ",
+        "\t",
+        "é",
+        "\u{2028}",
+        "x",
+        ": ",
+        " (",
+        ")",
+        ", ",
+        "Phase 1",
+        "\r",
+        "\\#",
+        "u{a}",
+        "-->",
+        "\u{feff}",
+    ];
+    prop::collection::vec(prop_oneof![prop::sample::select(pieces.to_vec()).prop_map(str::to_owned), ".{0,4}"], 0..6)
+        .prop_map(|pieces| pieces.concat())
+}
+
+fn event_of(agent: &'static str, ts: &str, entries: Vec<Entry<'static>>) -> LedgerEvent<'static> {
+    let ts = instant::parse(ts).expect("an instant");
+    let branch = Some("feat/`x`, (y)".into());
+    LedgerEvent::new(Meta { ts, agent: agent.into(), branch, kind: None, reason: None, title: None }, entries)
+}
+
+/// Reads each format of the page of these events back.
+fn check(events: &[LedgerEvent<'_>], want: &[Read]) -> Result<(), TestCaseError> {
+    let records: Vec<_> = events.iter().map(CanonicalEvent::encode).collect();
+    let join = join(&records, &[], &Filter::default());
+    let view = View::new(&join, None);
+    let order = |read: &Read| (read.section.clone(), read.key.clone(), read.text.clone());
+    let mut want = want.to_vec();
+    want.sort_by_key(order);
+    for format in [PageFormat::One, PageFormat::Two] {
+        let text = view.render(format, 0, None);
+        let (mut found, left) = read(&text, !view.is_of_one);
+        found.sort_by_key(order);
+        prop_assert_eq!(&found, &want, "{}", text);
+        prop_assert_eq!(left, 0);
+        let hidden = |c: char| (c.is_control() && c != '\n' && c != '\t') || is_bidi(c);
+        prop_assert!(!text.contains(hidden));
+        prop_assert!(footer(&text).is_some_and(|footer| footer.is_intact && footer.format == Some(format)));
+    }
+    Ok(())
+}
+
+proptest! {
+    #[test]
+    fn escapes_are_reversible(text in nasty()) {
+        prop_assert_eq!(plain(&escaped(&text, "(")), text);
+    }
+
+    /// Every entry comes back under its own section, and nothing else does, in a page of one agent and in one of two.
+    #[test]
+    fn no_value_can_pass_for_structure(
+        registers in prop::collection::btree_map(prop::sample::select(vec!["now", "goal", "mood"]), nasty(), 0..3),
+        items in prop::collection::btree_set((prop::sample::select(vec!["this_session", "open_questions", "blockers", "mood"]), nasty()), 0..5),
+        pairs in prop::collection::btree_map((prop::sample::select(vec!["decisions", "env", "mood"]), nasty()), nasty(), 0..4),
+        now in nasty(),
+    ) {
+        let mut entries: Vec<Entry<'static>> = Vec::new();
+        let mut want: Vec<Read> = Vec::new();
+        for (section, text) in registers.into_iter().filter(|(_, text)| !text.is_empty()) {
+            want.push(Read { section: section.into(), key: None, text: text.clone() });
+            entries.push(Entry::Text { section: section.into(), text: text.into() });
+        }
+        for (section, text) in items.into_iter().filter(|(_, text)| !text.is_empty()) {
+            want.push(Read { section: section.into(), key: None, text: text.clone() });
+            entries.push(Entry::Item { section: section.into(), text: text.into() });
+        }
+        for ((section, key), value) in pairs {
+            want.push(Read { section: section.into(), key: Some(key.clone()), text: value.clone() });
+            entries.push(Entry::Pair { section: section.into(), key: key.into(), value: Some(value.into()) });
+        }
+        let one = event_of("a, (b)** x", "2026-01-10T13:00:00Z", entries);
+        check(std::slice::from_ref(&one), &want)?;
+        // The text of another agent's `now`, which format 1 does not show.
+        let other = vec![Entry::Text { section: Section::Now.into(), text: now.clone().into() }];
+        let other = event_of("z", "2026-01-11T13:00:00Z", if now.is_empty() { Vec::new() } else { other });
+        let events = [one, other];
+        let records: Vec<_> = events.iter().map(CanonicalEvent::encode).collect();
+        let join = join(&records, &[], &Filter::default());
+        let text = View::new(&join, None).render(PageFormat::Two, 0, None);
+        if !now.is_empty() {
+            want.push(Read { section: Section::Now.into(), key: None, text: now });
+        }
+        let order = |read: &Read| (read.section.clone(), read.key.clone(), read.text.clone());
+        let (mut found, left) = read(&text, true);
+        found.sort_by_key(order);
+        want.sort_by_key(order);
+        prop_assert_eq!(found, want, "{}", text);
+        prop_assert_eq!(left, 0);
+    }
+}
+
+/// A page of a thousand events is limited; what it shows and what it counts is everything.
+#[test]
+fn a_large_page_counts_what_it_leaves_out() {
+    let said = |n: usize| {
+        let item = |section: Section| Entry::Item {
+            section: section.into(),
+            text: format!("{} {n} {}", section.word(), "x".repeat(90)).into(),
+        };
+        let value = Some(format!("value {n} {}", "x".repeat(90)).into());
+        vec![
+            item(Section::ThisSession),
+            item(Section::OpenQuestions),
+            Entry::Pair { section: Section::Decisions.into(), key: format!("key {n}").into(), value },
+        ]
+    };
+    let agents = ["toast", "waffle", "crisp", "rusk"];
+    let event =
+        |n: usize| event_of(agents[n % 4], &format!("2026-01-{:02}T{:02}:00:00Z", 1 + n / 24 % 28, n % 24), said(n));
+    let records: Vec<_> = (0..1000).map(|n| CanonicalEvent::encode(&event(n))).collect();
+    let join = join(&records, &[], &Filter::default());
+    let text = View::new(&join, None).render(PageFormat::Two, 0, None);
+    let (found, left) = read(&text, true);
+    assert!(text.len() < 60 << 10, "{}", text.len());
+    assert_eq!(found.len() + left, 3000);
+    let count = |section: Section| found.iter().filter(|read| read.section == section).count();
+    let counts = [Section::ThisSession, Section::OpenQuestions, Section::Decisions].map(count);
+    assert!(counts.iter().all(|count| *count > 50), "{counts:?}");
+    // The newest are shown.
+    assert!(found.iter().any(|read| read.text.starts_with("this_session 671 ")), "{text}");
+}
