@@ -98,11 +98,11 @@ impl WatchRun<'_> {
     fn run(mut self, wakes: &Receiver<WakeReason>) -> Result<Exit> {
         // The directories are watched before the first scan, so that no change in between is missed.
         self.arm();
+        let mut scan_began = Instant::now();
         self.scan();
         let settings = &self.overlay.settings;
         let mut pending = Debounce::new(settings.debounce, settings.max_wait);
         let mut last_scan = Instant::now();
-        let mut scan_began = last_scan;
         let mut last_arm = Instant::now();
         loop {
             let due = pending.due().unwrap_or(last_scan + self.idle_time());

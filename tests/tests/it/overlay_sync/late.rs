@@ -73,6 +73,22 @@ fn a_watch_brings_in_what_came_late() {
     assert_eq!(s.b.read(LOG).lines().count(), 4);
 }
 
+/// A change that comes while the first scan of a watch is still at work gets a scan of its own.
+#[test]
+fn a_watch_misses_nothing_during_its_first_scan() {
+    let w = World::new();
+    let (s, _) = held_open(&w, LOG, "{\"n\":0}\n");
+    for n in 0..10 {
+        let line = |when: &str| format!("{{\"{when}\":{n}}}");
+        let watch = Watch::start(&s, "50");
+        writeln!(open(&s.b, LOG), "{}", line("first")).unwrap();
+        wait_for(|| s.a.read(LOG).contains(&line("first")));
+        writeln!(open(&s.b, LOG), "{}", line("then")).unwrap();
+        wait_for(|| s.a.read(LOG).contains(&line("then")));
+        watch.end(&s);
+    }
+}
+
 /// What came late is an edit of the text that was displaced, and conflicts are decided for the present text.
 #[test]
 fn a_text_that_is_rewritten_late_changes_what_its_writer_changed() {
