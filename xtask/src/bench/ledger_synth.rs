@@ -22,7 +22,7 @@ const TICK: Duration = Duration::from_millis(300);
 const EVENTS: &str = "thoughts/shared/handoffs/events";
 
 /// The memory limit for the largest number of events, in MB.
-const MEMORY: f64 = 150.0;
+const MEMORY: f64 = 100.0;
 
 /// Runs a command, and prints its milliseconds, the milliseconds of all processors, and its peak memory in KB.
 const MEASURE: &str = "import os, sys, time\n\
@@ -95,9 +95,9 @@ impl Bench {
             Row::of(&what(text), cost.cpu, other, &words, cost.cpu <= limit * cats.cpu)
         };
         let mut rows = vec![
-            cpu("cold, CPU", cold, 2.0),
+            cpu("cold, CPU", cold, 0.8),
             cpu("from the cache, CPU", cached, 2.0),
-            cpu("one new, CPU", one, 2.0),
+            cpu("one new, CPU", one, 0.35),
             Row::of(
                 &what("unchanged (the command minus its start-up)"),
                 quiet.wall - starts.wall,

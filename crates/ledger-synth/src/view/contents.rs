@@ -1,7 +1,7 @@
 //! What a reader sees of the joined ledger, section by section.
 
 use std::cmp::Ordering;
-use std::collections::{BTreeSet, HashMap};
+use std::collections::HashMap;
 
 use jiff::SignedDuration;
 use shopfloor_core::hash::Digest;
@@ -65,13 +65,14 @@ impl<'j> View<'j> {
     pub fn new(join: &'j Join<'_>, window: Option<SignedDuration>) -> View<'j> {
         let latest = join.latest();
         let oldest = window.and_then(|window| latest?.checked_sub(window));
-        let authors: BTreeSet<_> = join.sources.iter().map(|source| (source.ts.day(), &*source.agent)).collect();
+        let author = |source: &'j Source<'_>| (source.ts.day(), &*source.agent);
+        let first = join.sources.first().map(author);
         View {
             sections: Section::SHOWN.into_iter().map(|section| (section, content(join, section, oldest))).collect(),
             nows: join.nows.iter().map(|now| told(join, now)).collect(),
             others: join.sections.iter().filter_map(|(name, section)| other(name, section)).collect(),
             event_count: join.sources.len(),
-            is_of_one: authors.len() <= 1,
+            is_of_one: join.sources.iter().all(|source| Some(author(source)) == first),
             latest,
             inputs: join.inputs(),
         }

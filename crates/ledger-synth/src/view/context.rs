@@ -5,6 +5,7 @@ use shopfloor_core::text::printable;
 
 use super::contents::{Told, View};
 use super::grouped::{latest, said};
+use super::newest::newest;
 use crate::section::Section;
 use crate::short_id::ShortId;
 
@@ -17,7 +18,10 @@ const LEFT_OUT: usize = 72;
 /// A part of the context.
 struct ContextPart {
     title: &'static str,
+    /// The newest, as many as there could be room for.
     lines: Vec<String>,
+    /// How many there are.
+    total: usize,
     /// The command that shows all of it.
     command: &'static str,
     /// Its share of the room, in hundredths; what it does not need goes to the others.
@@ -35,7 +39,7 @@ impl ContextPart {
         if self.lines.is_empty() {
             return Vec::new();
         }
-        let is_whole = self.size() <= room;
+        let is_whole = self.size() <= room && self.lines.len() == self.total;
         let mut left = room.saturating_sub(self.title.len() + 2 + if is_whole { 0 } else { LEFT_OUT });
         let fits = |line: &&String| {
             let fits = line.len() < left;
@@ -43,7 +47,7 @@ impl ContextPart {
             fits
         };
         let kept: Vec<String> = self.lines.iter().take_while(fits).cloned().collect();
-        let more = self.lines.len() - kept.len();
+        let more = self.total - kept.len();
         let note = (more > 0).then(|| format!("- … {more} more: `{}`", self.command));
         let mut shown = vec![String::new(), self.title.to_owned()];
         shown.extend(kept.into_iter().chain(note));
@@ -53,7 +57,8 @@ impl ContextPart {
 
 /// The lines of the context, which take at most `room` bytes.
 pub fn context(view: &View<'_>, room: usize) -> Vec<String> {
-    let parts = [nows(view), questions(view), decisions(view), checkpoints(view), done(view), others(view)];
+    let parts =
+        [nows(view), questions(view, room), decisions(view, room), checkpoints(view), done(view, room), others(view)];
     let rooms = rooms(&parts, room);
     parts.iter().zip(rooms).flat_map(|(part, room)| part.shown(room)).collect()
 }
@@ -86,13 +91,20 @@ fn line(text: &str) -> String {
     }
 }
 
-fn newest_first<'v, 'j, T>(all: &'v [T], told: impl Fn(&T) -> Told<'j>) -> Vec<&'v T> {
-    let mut all: Vec<&T> = all.iter().collect();
-    all.sort_by(|a, b| {
+/// The newest texts that there may be room for, the newest first.
+fn newest_first<'j, T: Copy>(all: &[T], told: impl Fn(&T) -> Told<'j>, room: usize) -> Vec<T> {
+    // A long text is cut, so it must not keep the others away.
+    let cut = |item: &T| {
+        let told = told(item);
+        let end = told.text.char_indices().nth(ENTRY).map_or(told.text.len(), |(at, _)| at);
+        Told { text: &told.text[..end], by: told.by }
+    };
+    let (mut newest, _) = newest(all.to_vec(), cut, room.max(8 * ENTRY));
+    newest.sort_by(|a, b| {
         let (a, b) = (told(a), told(b));
         (b.by.ts, &b.by.agent, b.text).cmp(&(a.by.ts, &a.by.agent, a.text))
     });
-    all
+    newest
 }
 
 /// What each agent does; the banner has it if there is only one.
@@ -101,29 +113,30 @@ fn nows(view: &View<'_>) -> ContextPart {
         [] | [_] => Vec::new(),
         nows => nows.iter().map(|now| format!("- {}{}", line(now.text), said(now.by, None))).collect(),
     };
-    ContextPart { title: "Now, by agent:", lines, command: "ledger-synth explain now", share: 12 }
+    ContextPart { title: "Now, by agent:", total: lines.len(), lines, command: "ledger-synth explain now", share: 12 }
 }
 
-fn questions(view: &View<'_>) -> ContextPart {
-    let all = newest_first(view.list(Section::OpenQuestions), |told| *told);
+fn questions(view: &View<'_>, room: usize) -> ContextPart {
+    let all = view.list(Section::OpenQuestions);
     let entry =
         |told: &Told<'_>| format!("- {}{}", line(told.text), said(told.by, Some(ShortId::of_question(told.text))));
     ContextPart {
         title: "Open questions (`ledger-synth add --resolve ID` closes one):",
-        lines: all.into_iter().map(entry).collect(),
+        lines: newest_first(all, |told| *told, room).iter().map(entry).collect(),
+        total: all.len(),
         command: "ledger-synth explain open_questions",
         share: 30,
     }
 }
 
-fn decisions(view: &View<'_>) -> ContextPart {
-    let all = newest_first(view.map(Section::Decisions), |(_, told)| *told);
+fn decisions(view: &View<'_>, room: usize) -> ContextPart {
+    let all = view.map(Section::Decisions);
     let entry = |(key, told): &(&str, Told<'_>)| {
         let text = if told.text.is_empty() { (*key).to_owned() } else { format!("{key}: {}", told.text) };
         format!("- {}{}", line(&text), said(told.by, None))
     };
-    let lines = all.into_iter().map(entry).collect();
-    ContextPart { title: "Decisions:", lines, command: "ledger-synth explain decisions", share: 30 }
+    let lines = newest_first(all, |(_, told)| *told, room).iter().map(entry).collect();
+    ContextPart { title: "Decisions:", total: all.len(), lines, command: "ledger-synth explain decisions", share: 30 }
 }
 
 /// The latest checkpoint of each agent and phase.
@@ -140,15 +153,21 @@ fn checkpoints(view: &View<'_>) -> ContextPart {
             said(one.by, None)
         )
     };
-    let lines = places.into_iter().rev().map(entry).collect();
-    ContextPart { title: "Checkpoints:", lines, command: "ledger-synth explain checkpoints", share: 10 }
+    let lines: Vec<String> = places.into_iter().rev().map(entry).collect();
+    ContextPart {
+        title: "Checkpoints:",
+        total: lines.len(),
+        lines,
+        command: "ledger-synth explain checkpoints",
+        share: 10,
+    }
 }
 
-fn done(view: &View<'_>) -> ContextPart {
-    let all = newest_first(view.list(Section::ThisSession), |told| *told);
+fn done(view: &View<'_>, room: usize) -> ContextPart {
+    let all = view.list(Section::ThisSession);
     let entry = |told: &Told<'_>| format!("- {}{}", line(told.text), said(told.by, None));
-    let lines = all.into_iter().map(entry).collect();
-    ContextPart { title: "Done, the newest first:", lines, command: "ledger-synth notes", share: 15 }
+    let lines = newest_first(all, |told| *told, room).iter().map(entry).collect();
+    ContextPart { title: "Done, the newest first:", total: all.len(), lines, command: "ledger-synth notes", share: 15 }
 }
 
 /// The names of the other sections.
@@ -156,6 +175,7 @@ fn others(view: &View<'_>) -> ContextPart {
     let name = |key: &str| format!("- {}", line(key));
     ContextPart {
         title: "Other sections (`ledger-synth explain NAME` shows one):",
+        total: view.others.len(),
         lines: view.others.iter().map(|other| name(other.key)).collect(),
         command: "ledger-synth --output -",
         share: 3,

@@ -42,9 +42,9 @@ impl<'j> Group<'j> {
         let (mut branches, mut events) = (Vec::new(), Vec::new());
         for told in &self.told {
             let branch = told.by.branch.as_deref().map(|branch| format!("`{}`", escaped(branch, "`")));
-            branches.extend(branch.filter(|branch| !branches.contains(branch)).into_iter().take(1));
+            branches.extend(branch.filter(|branch| branches.len() <= SHOWN && !branches.contains(branch)));
             let event = ShortId::of_event(told.by.id).to_string();
-            if !events.contains(&event) {
+            if events.len() <= SHOWN && !events.contains(&event) {
                 events.push(event);
             }
         }

@@ -6,6 +6,7 @@ use std::collections::HashMap;
 use super::contents::{OtherSection, ReachedCheckpoint, Told, View};
 use super::escape::{LinePosition, escaped};
 use super::flat;
+use super::newest::newest;
 use super::page_entry::{LeftOut, PageEntry};
 use super::session::SessionPart;
 use super::write::{TextStyle, bullet, heading, pair, reached, value};
@@ -29,6 +30,8 @@ struct Part {
     title: String,
     entries: Vec<PageEntry>,
     left: LeftOut,
+    /// Whether not even a page could hold all of them.
+    is_cut: bool,
 }
 
 /// Renders the sections.
@@ -41,12 +44,12 @@ pub fn sections(out: &mut String, view: &View<'_>) {
     if !view.is_of_one {
         other_nows(out, &view.nows);
     }
-    let mut session = SessionPart::new(view);
+    let mut session = SessionPart::new(view, PAGE);
     let mut parts = [decisions(view), checkpoints(view), questions(view)];
-    let others = view.others.iter().map(other).map(|text| text.iter().map(String::len).sum::<usize>());
-    let all = session.size() + parts.iter().map(Part::size).sum::<usize>() + others.sum::<usize>();
+    let others: usize = view.others.iter().map(other_size).sum();
+    let all = session.size() + parts.iter().map(Part::size).sum::<usize>() + others;
     let mut room = usize::MAX;
-    if all > PAGE {
+    if all > PAGE || !session.is_whole() || parts.iter().any(|part| part.is_cut) {
         for (part, share) in parts.iter_mut().zip([DECISIONS, CHECKPOINTS, QUESTIONS]) {
             part.fit(share);
         }
@@ -106,7 +109,8 @@ fn decisions(view: &View<'_>) -> Part {
         }
         PageEntry { text, at: told.by.ts }
     };
-    Part::new(Section::Decisions, view.map(Section::Decisions).iter().map(entry).collect())
+    let (shown, left) = newest(view.map(Section::Decisions).to_vec(), |(_, told)| *told, PAGE);
+    Part::new(Section::Decisions, shown.iter().map(entry).collect(), left)
 }
 
 fn questions(view: &View<'_>) -> Part {
@@ -118,24 +122,36 @@ fn questions(view: &View<'_>) -> Part {
         }
         PageEntry { text, at: told.by.ts }
     };
-    Part::new(Section::OpenQuestions, view.list(Section::OpenQuestions).iter().map(entry).collect())
+    let (shown, left) = newest(view.list(Section::OpenQuestions).to_vec(), |told| *told, PAGE);
+    Part::new(Section::OpenQuestions, shown.iter().map(entry).collect(), left)
 }
 
 /// The latest checkpoint of each agent and phase; those of one agent and day are all shown.
 fn checkpoints(view: &View<'_>) -> Part {
     let all = view.checkpoints();
-    let latest = latest(all);
-    let (mut entries, mut left) = (Vec::new(), LeftOut::default());
-    for (at, one) in all.iter().enumerate() {
-        if !view.is_of_one && latest[&key(one)] != at {
-            left.add(one.by.ts);
-            continue;
+    let (mut shown, mut earlier) = (all.to_vec(), LeftOut::default());
+    if !view.is_of_one {
+        let latest = latest(all);
+        shown.clear();
+        for (at, one) in all.iter().enumerate() {
+            match latest[&key(one)] == at {
+                true => shown.push(*one),
+                false => earlier.add(one.by.ts),
+            }
         }
+    }
+    let (shown, left) = newest(shown, status, PAGE);
+    let entry = |one: &ReachedCheckpoint<'_>| {
         let mut text = String::new();
         reached(&mut text, one);
-        entries.push(PageEntry { text, at: one.by.ts });
-    }
-    Part { left, ..Part::new(Section::Checkpoints, entries) }
+        PageEntry { text, at: one.by.ts }
+    };
+    let part = Part::new(Section::Checkpoints, shown.iter().map(entry).collect(), left);
+    Part { left: earlier.and(left), ..part }
+}
+
+fn status<'j>(one: &ReachedCheckpoint<'j>) -> Told<'j> {
+    Told { text: &one.checkpoint.status, by: one.by }
 }
 
 fn key<'j>(one: &ReachedCheckpoint<'j>) -> (&'j str, &'j str) {
@@ -145,6 +161,12 @@ fn key<'j>(one: &ReachedCheckpoint<'j>) -> (&'j str, &'j str) {
 /// The position of the latest checkpoint of each agent and phase, of checkpoints that are ordered by time.
 pub fn latest<'j>(all: &[ReachedCheckpoint<'j>]) -> HashMap<(&'j str, &'j str), usize> {
     all.iter().enumerate().map(|(at, one)| (key(one), at)).collect()
+}
+
+/// The size of the texts of such a section.
+fn other_size(section: &OtherSection<'_>) -> usize {
+    let texts = section.text.iter().chain(&section.items).map(|text| text.len());
+    texts.sum::<usize>() + section.pairs.iter().map(|(key, text)| key.len() + text.len()).sum::<usize>()
 }
 
 /// The entries of a section without rules of its own.
@@ -188,8 +210,8 @@ fn write_other(out: &mut String, section: &OtherSection<'_>, room: &mut usize) {
 }
 
 impl Part {
-    fn new(section: Section, entries: Vec<PageEntry>) -> Part {
-        Part { title: section.title().to_owned(), entries, left: LeftOut::default() }
+    fn new(section: Section, entries: Vec<PageEntry>, left: LeftOut) -> Part {
+        Part { title: section.title().to_owned(), entries, left, is_cut: !left.is_none() }
     }
 
     fn size(&self) -> usize {

@@ -9,6 +9,7 @@ mod frame;
 mod group;
 mod grouped;
 mod marks;
+mod newest;
 mod notes;
 mod page_entry;
 mod session;

@@ -21,6 +21,12 @@ impl LeftOut {
         self.oldest = Some(self.oldest.map_or(at, |oldest| oldest.min(at)));
     }
 
+    /// Both together.
+    pub fn and(self, other: LeftOut) -> LeftOut {
+        let oldest = [self.oldest, other.oldest].into_iter().flatten().min();
+        LeftOut { count: self.count + other.count, oldest }
+    }
+
     pub fn is_none(&self) -> bool {
         self.count == 0
     }

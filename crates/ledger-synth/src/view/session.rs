@@ -6,6 +6,7 @@ use jiff::civil::Date;
 use super::contents::{Told, View};
 use super::escape::LinePosition;
 use super::group::Group;
+use super::newest::newest;
 use super::page_entry::{LeftOut, PageEntry};
 use super::write::{TextStyle, bullet, heading};
 use crate::counted::counted;
@@ -33,8 +34,9 @@ struct SessionGroup {
 }
 
 impl SessionPart {
-    pub fn new(view: &View<'_>) -> SessionPart {
-        let items = view.list(Section::ThisSession);
+    /// `room`: the most that a page can hold.
+    pub fn new(view: &View<'_>, room: usize) -> SessionPart {
+        let (items, left) = newest(view.list(Section::ThisSession).to_vec(), |told| *told, room);
         let newest = view.latest.unwrap_or_default().day();
         let mut days: Vec<SessionDay> = Vec::new();
         let (place, style) = match view.is_of_one {
@@ -51,9 +53,9 @@ impl SessionPart {
             if !items.is_empty() {
                 days.push(SessionDay { day: newest, is_folded: false, groups: vec![group] });
             }
-            return SessionPart { days, left: LeftOut::default() };
+            return SessionPart { days, left };
         }
-        for group in Group::all(items) {
+        for group in Group::all(&items) {
             let session = SessionGroup { line: group.line(), entries: group.told.iter().map(entry).collect() };
             match days.last_mut().filter(|day| day.day == group.day) {
                 Some(day) => day.groups.push(session),
@@ -63,7 +65,12 @@ impl SessionPart {
                 }
             }
         }
-        SessionPart { days, left: LeftOut::default() }
+        SessionPart { days, left }
+    }
+
+    /// Whether nothing is left out.
+    pub fn is_whole(&self) -> bool {
+        self.left.is_none()
     }
 
     pub fn size(&self) -> usize {
