@@ -1,4 +1,5 @@
-//! The canonical form of an event: its hash is the id of the event, however and wherever it is written.
+//! The canonical form of an event. The hash of the first form in which it was read is its id, however and wherever it
+//! is written.
 
 use std::borrow::Cow;
 use std::ops::{Deref, Range};

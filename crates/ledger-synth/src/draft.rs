@@ -20,9 +20,14 @@ pub struct SessionDraft {
     _lock: Option<Lock>,
 }
 
-/// The short name of a session, from its id.
+/// The name of a session, from its id.
 pub fn session_name(id: &str) -> String {
-    id.chars().filter(|c| c.is_ascii_alphanumeric() || *c == '-').take(8).collect()
+    id.chars().filter(|c| c.is_ascii_alphanumeric() || *c == '-').take(64).collect()
+}
+
+/// The name of a session as an agent, from its name.
+pub fn short_name(session: &str) -> String {
+    session.chars().take(8).collect()
 }
 
 /// The variables that name the agent, for commands outside a known session.

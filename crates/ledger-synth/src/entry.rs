@@ -9,6 +9,9 @@ use crate::section::{Section, SectionName};
 /// The section whose items are ids of retracted events.
 pub const RETRACT: &str = "retract";
 
+/// The section whose items are keys whose conflict is closed.
+pub const CLOSED: &str = "closed_conflicts";
+
 /// One thing an event says.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Entry<'a> {

@@ -1,6 +1,6 @@
 //! Events: what an agent writes for the others.
 
-use crate::body::TaskItems;
+use crate::body::Grammar;
 use crate::entry::Entry;
 use crate::event_file::{self, Malformed};
 use crate::front::Meta;
@@ -20,9 +20,24 @@ impl<'a> LedgerEvent<'a> {
         event_file::refuse_conflict_markers(text)?;
         let parts = event_file::split(text)?;
         let meta = Meta::parse(parts.front)?;
-        let mut entries = body::parse(parts.body, TaskItems::TaskAlone);
+        let mut entries = body::parse(parts.body, Grammar::Event);
         entries.extend(front_sections::of_event(parts.front));
         Ok(LedgerEvent::new(meta, entries))
+    }
+
+    /// The event as it was read at first, if that differs from how it is read now: the id of an event does not change.
+    pub fn first_form(text: &'a str, present: &LedgerEvent<'a>) -> Option<LedgerEvent<'a>> {
+        let parts = event_file::split(text).ok()?;
+        let is_further = |line: &str| {
+            let bare = line.trim_start_matches([' ', '\t']);
+            bare.len() < line.len() && bare.starts_with(|c: char| c.is_ascii_digit() || "-*`~|>".contains(c))
+        };
+        let has_changed = |line: &str| line.starts_with('#') || line.ends_with(':') || is_further(line);
+        if !parts.body.lines().any(has_changed) && front_sections::of_event(parts.front).is_empty() {
+            return None;
+        }
+        let first = LedgerEvent::new(present.meta.clone(), body::parse(parts.body, Grammar::First));
+        (first.entries != present.entries).then_some(first)
     }
 
     /// An event with these entries, in canonical order.

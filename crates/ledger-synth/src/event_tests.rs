@@ -163,7 +163,7 @@ proptest! {
         let body = pieces.concat();
         let ts = instant::parse("2026-01-10T13:00:00Z").expect("an instant");
         let meta = Meta { ts, agent: "a".into(), branch: None, kind: None, reason: None, title: None };
-        let event = LedgerEvent::new(meta, crate::body::parse(&body, TaskItems::TaskAlone));
+        let event = LedgerEvent::new(meta, crate::body::parse(&body, Grammar::Event));
         let file = event.render();
         if file.contains("<<<<<<<") || file.contains(">>>>>>>") {
             return Ok(());
@@ -182,7 +182,7 @@ proptest! {
             return Ok(());
         }
         // YAML folds a further line that is a bullet or begins a fence, and we do not.
-        let begins_anew = |line: &str| crate::scalar::bullet(line).is_some() || line.starts_with("```");
+        let begins_anew = |line: &str| crate::scalar::bullet(line).is_some() || line.starts_with(['`', '|', '>']);
         if source.lines().any(|line| line.strip_prefix("  ").is_some_and(|line| begins_anew(line.trim_start()))) {
             return Ok(());
         }
@@ -203,7 +203,7 @@ proptest! {
             return Ok(());
         }
         let mut want: Vec<String> = texts.into_iter().map(str::to_owned).collect();
-        let mut found: Vec<String> = crate::body::parse(&source, TaskItems::TaskAlone).into_iter().filter_map(|entry| match entry {
+        let mut found: Vec<String> = crate::body::parse(&source, Grammar::Event).into_iter().filter_map(|entry| match entry {
             Entry::Item { text, .. } => Some(text.into_owned()),
             _ => None,
         }).collect();

@@ -6,7 +6,7 @@ use serde::Deserialize;
 
 use crate::event_file::Malformed;
 use crate::instant::{self, EventTime};
-use crate::scalar;
+use crate::scalar::{self, Folding};
 
 /// Limits on the size and nesting of a frontmatter: parsing YAML costs the square of its nesting.
 const FRONT_LIMIT: usize = 16 << 10;
@@ -108,7 +108,7 @@ impl<'a> Front<'a> {
             let is_prose = matches!(name, "title" | "reason");
             let value =
                 if is_quoted || is_prose { value } else { value.split(" #").next().unwrap_or_default().trim_end() };
-            let text = scalar::text(value, &[]);
+            let text = scalar::text(value, &[], Folding::Prose);
             let is_open = is_quoted && !is_prose && text.starts_with(['"', '\'']);
             if field.is_some() || is_open {
                 return None;

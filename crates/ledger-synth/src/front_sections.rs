@@ -2,7 +2,7 @@
 
 use serde_yaml::Value;
 
-use crate::body::{self, TaskItems};
+use crate::body::{self, Grammar, NOTES};
 use crate::entry::Entry;
 use crate::scalar;
 use crate::section::{Section, SectionName};
@@ -25,16 +25,21 @@ pub fn of_event(front: &str) -> Vec<Entry<'static>> {
     if !front.lines().any(is_section) {
         return Vec::new();
     }
-    all(front, &fields(front), TaskItems::TaskAlone)
+    all(front, &fields(front), Grammar::Event)
 }
 
 /// What a frontmatter says besides who, when and what about.
-pub fn all(front: &str, fields: &[(String, Value)], items: TaskItems) -> Vec<Entry<'static>> {
-    let own = |text: String| body::parse(&text, items).into_iter().map(Entry::into_owned).collect::<Vec<_>>();
+pub fn all(front: &str, fields: &[(String, Value)], grammar: Grammar) -> Vec<Entry<'static>> {
+    let own = |text: String| body::parse(&text, grammar).into_iter().map(Entry::into_owned).collect::<Vec<_>>();
     let mut entries = Vec::new();
     for (key, value) in fields.iter().filter(|(key, _)| !is_meta(key)) {
         let name = SectionName::from_spelling(key.into());
         entries.extend(own(section(&name, value)));
+    }
+    if grammar == Grammar::Whole && is_map(front) {
+        let comments = front.lines().filter_map(|line| line.trim_start().strip_prefix('#')).map(str::trim);
+        let comments = comments.filter(|text| !text.is_empty());
+        entries.extend(comments.map(|text| Entry::Item { section: NOTES.into(), text: text.to_owned().into() }));
     }
     // A frontmatter that is not a YAML map is read line by line, as bodies are.
     if !is_map(front) {

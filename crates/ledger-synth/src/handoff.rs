@@ -4,7 +4,7 @@ use std::path::Path;
 
 use serde_yaml::Value;
 
-use crate::body::{NOTES, TaskItems};
+use crate::body::{Grammar, NOTES};
 use crate::entry::Entry;
 use crate::front_sections::{self, AGENT_KEYS, TIME_KEYS, fields};
 use crate::instant::{self, EventTime};
@@ -30,6 +30,8 @@ impl Handoff {
         let text = view::footer(text).and_then(|_| text.rfind(view::FOOTER)).map_or(text, |at| &text[..at]);
         let (front, rest) = match event_file::split(text) {
             Ok(parts) => (parts.front, parts.body),
+            // A file that is a YAML map from its first line on says all in its keys.
+            Err(_) if matches!(serde_yaml::from_str(text), Ok(Value::Mapping(_))) => (text, ""),
             Err(_) => ("", text),
         };
         let fields = fields(front);
@@ -47,9 +49,21 @@ impl Handoff {
             kind: field(&["type"]),
             reason: field(&["reason"]),
             title: field(&["title"]).or_else(|| titles(rest).next().map(str::to_owned)),
-            entries: entries(front, &fields, rest),
+            entries: [entries(front, &fields, rest), rest_of(&AGENT_KEYS, &fields), rest_of(&TIME_KEYS, &fields)]
+                .concat(),
         }
     }
+}
+
+/// The fields of these keys after the first, which tells who or when.
+fn rest_of(keys: &[&str], fields: &[(String, Value)]) -> Vec<Entry<'static>> {
+    let is_one = |key: &str| keys.contains(&&*key.to_lowercase());
+    let all = fields.iter().filter(|(key, _)| is_one(key)).skip(1);
+    let entry = |(key, value): &(String, Value)| {
+        let (section, text) = (SectionName::from_spelling(key.clone().into()), scalar::plain(value));
+        Entry::Text { section, text: text.into() }
+    };
+    all.map(entry).filter(|entry| !matches!(entry, Entry::Text { text, .. } if text.is_empty())).collect()
 }
 
 /// What the body says, and what the frontmatter says besides who, when and what about.
@@ -58,9 +72,13 @@ fn entries(front: &str, fields: &[(String, Value)], rest: &str) -> Vec<Entry<'st
     let is_later = |line: &str| titles(line).next().is_some_and(|own| Some(own) != title);
     // The first title is the event's. YAML takes the others for comments, and in Markdown they open sections.
     let is_yaml = matches!(serde_yaml::from_str(rest), Ok(Value::Mapping(_)));
-    let opened = |line: &str| if is_later(line) && !is_yaml { format!("#{line}\n") } else { format!("{line}\n") };
-    let mut entries = page::adopted(&rest.lines().map(opened).collect::<String>(), TaskItems::Whole);
-    entries.extend(front_sections::all(front, fields, TaskItems::Whole));
+    let mut is_code = false;
+    let mut opened = |line: &str| {
+        is_code ^= line.trim_start().starts_with("```");
+        if is_later(line) && !is_yaml && !is_code { format!("#{line}\n") } else { format!("{line}\n") }
+    };
+    let mut entries = page::adopted(&rest.lines().map(&mut opened).collect::<String>(), Grammar::Whole);
+    entries.extend(front_sections::all(front, fields, Grammar::Whole));
     let comments = rest.lines().filter(|line| is_yaml && is_later(line)).flat_map(titles);
     entries.extend(comments.map(|text| Entry::Item { section: NOTES.into(), text: text.to_owned().into() }));
     merged_registers(entries.into_iter().map(renamed))

@@ -1,12 +1,13 @@
 //! Pages that a person or another program wrote: a `current.md` without our footer, and handoff files.
 
-use crate::body::{self, TaskItems, bold};
+use crate::body::{self, Grammar, bold};
 use crate::entry::Entry;
 use crate::instant::{self, EventTime};
 use crate::scalar;
 
 /// Parses everything that a page says.
-pub fn adopted(page: &str, items: TaskItems) -> Vec<Entry<'static>> {
+pub fn adopted(page: &str, grammar: Grammar) -> Vec<Entry<'static>> {
+    let page = as_first_format(page);
     let key = |line: &str| bold(line).map(|(key, rest)| format!("{}: {rest}", scalar::written(key)));
     // Any bold words with a colon are a key.
     let lines = page.lines().map(|line| match (key(line), line.strip_prefix("- ").and_then(key)) {
@@ -15,7 +16,31 @@ pub fn adopted(page: &str, items: TaskItems) -> Vec<Entry<'static>> {
         _ => line.to_owned(),
     });
     let text = lines.collect::<Vec<_>>().join("\n");
-    body::parse(&text, items).into_iter().map(Entry::into_owned).collect()
+    body::parse(&text, grammar).into_iter().map(Entry::into_owned).collect()
+}
+
+/// A page that ledger-synth wrote for readers, without what it added: days, folds, agents, counts, and who said what.
+fn as_first_format(page: &str) -> String {
+    if !page.starts_with("## Ledger\n") {
+        return page.to_owned();
+    }
+    let is_day = |text: &str| text.len() == 10 && instant::parse(&format!("{text}T00:00:00Z")).is_some();
+    let is_frame = |line: &str| {
+        let is_agent = line.starts_with("**") && line.ends_with("):") && bold(line).is_none();
+        let is_count = line.starts_with("… ") && line.contains(" more: `ledger-synth ");
+        line.starts_with("<summary>")
+            || matches!(line, "<details>" | "</details>")
+            || line.strip_prefix("#### ").is_some_and(is_day)
+            || is_agent
+            || is_count
+    };
+    let bare = |line: &str| {
+        let said = line.rsplit_once(" (").filter(|(_, said)| {
+            said.ends_with(')') && said.get(..10).is_some_and(is_day) && said.get(10..12) == Some(", ")
+        });
+        said.map_or(line, |(bare, _)| bare).to_owned()
+    };
+    page.lines().filter(|line| !is_frame(line)).map(|line| bare(line) + "\n").collect()
 }
 
 /// Parses the time of a page, from a line such as `Updated: 2026-01-10T13:00:00Z`.

@@ -69,6 +69,16 @@ impl Tracked {
 }
 
 impl PageSettings {
+    /// Merges three ways, setting by setting, as git merges the lines of the file.
+    pub fn merged(self, base: &PageSettings, theirs: &PageSettings) -> PageSettings {
+        let format = |page: &PageSettings| (page.format, page.is_format_chosen);
+        let (format, is_format_chosen) = if format(&self) == format(base) { format(theirs) } else { format(&self) };
+        let is_same_window = self.session_window == base.session_window;
+        let window = if is_same_window { theirs.session_window } else { self.session_window };
+        let tracked = if self.tracked == base.tracked { theirs.tracked } else { self.tracked };
+        PageSettings { session_window: window, format, is_format_chosen, tracked }
+    }
+
     /// The same page in another format.
     pub fn in_format(self, format: PageFormat) -> PageSettings {
         PageSettings { format, is_format_chosen: true, ..self }

@@ -9,15 +9,24 @@ use serde_yaml::Value;
 const FLOW_LIMIT: usize = 16 << 10;
 const FLOW_DEPTH: usize = 64;
 
+/// Which further lines of a text are folded into one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Folding {
+    /// Those that YAML folds.
+    AsYaml,
+    /// Those that are also prose: no bullet, no row of a table, no quote and no fence.
+    Prose,
+}
+
 /// The text of a value: the text after its marker or key, and the lines that continue it.
-pub fn text<'a>(first: &'a str, rest: &[&'a str]) -> Cow<'a, str> {
+pub fn text<'a>(first: &'a str, rest: &[&'a str], folding: Folding) -> Cow<'a, str> {
     let first = trim(first);
     match first.as_bytes().first() {
         Some(b'|' | b'>') if is_block_header(first) && !rest.is_empty() => Some(block(first, rest)),
         Some(b'"' | b'\'') => quoted(first, rest),
         _ => None,
     }
-    .unwrap_or_else(|| joined(first, rest))
+    .unwrap_or_else(|| joined(first, rest, folding))
 }
 
 /// Whether a plain value is YAML's null.
@@ -145,12 +154,12 @@ pub fn dedented<'a>(lines: &[&'a str]) -> Vec<&'a str> {
 }
 
 /// A nested block as text: folded if YAML would read one plain scalar, otherwise its lines as they are.
-pub fn nested<'a>(lines: &[&'a str]) -> Cow<'a, str> {
+pub fn nested<'a>(lines: &[&'a str], folding: Folding) -> Cow<'a, str> {
     let lines = dedented(lines);
     match lines.as_slice() {
         [] => "".into(),
-        [first, rest @ ..] if !is_structure(trim(first)) && lines.iter().all(|line| is_prose(line)) => {
-            text(first, rest)
+        [first, rest @ ..] if !is_structure(trim(first)) && lines.iter().all(|line| is_prose(line, folding)) => {
+            text(first, rest, folding)
         }
         _ => lines.join("\n").into(),
     }
@@ -194,12 +203,12 @@ fn quoted<'a>(first: &'a str, rest: &[&str]) -> Option<Cow<'a, str>> {
     }
 }
 
-/// Whether YAML would read this line as a part of the plain text before it.
-fn is_prose(line: &str) -> bool {
+/// Whether this line is read as a part of the plain text before it.
+fn is_prose(line: &str, folding: Folding) -> bool {
     let line = trim(line);
-    // YAML would also fold bullets and fences, whose lines mean something.
-    let is_structure = is_fence(line) || bullet(line).is_some();
-    !is_structure && !line.starts_with('#') && !line.contains(": ") && !line.ends_with(':') && !line.contains(" #")
+    let is_structure = || is_fence(line) || bullet(line).is_some() || line.starts_with(['|', '>']);
+    let is_kept = folding == Folding::Prose && is_structure();
+    !is_kept && !line.starts_with('#') && !line.contains(": ") && !line.ends_with(':') && !line.contains(" #")
 }
 
 fn is_fence(line: &str) -> bool {
@@ -212,11 +221,11 @@ fn is_structure(line: &str) -> bool {
 }
 
 /// Folds continuation lines as YAML folds a plain scalar, or keeps them if they have a structure of their own.
-fn joined<'a>(first: &'a str, rest: &[&str]) -> Cow<'a, str> {
+fn joined<'a>(first: &'a str, rest: &[&str], folding: Folding) -> Cow<'a, str> {
     if rest.is_empty() {
         return Cow::Borrowed(first);
     }
-    if !rest.iter().all(|line| is_prose(line)) {
+    if !rest.iter().all(|line| is_prose(line, folding)) {
         let lines = dedented(rest);
         return [&[first], lines.as_slice()].concat().join("\n").into();
     }

@@ -16,8 +16,6 @@ pub enum Section {
     OpenQuestions,
     /// Never shown: it closes open questions.
     Resolved,
-    /// Never shown: it closes conflicts.
-    ClosedConflicts,
 }
 
 /// How a section is written and merged.
@@ -35,7 +33,7 @@ pub enum Shape {
 
 impl Section {
     /// Every section, in the order of an event file.
-    pub const ALL: [Section; 8] = [
+    pub const ALL: [Section; 7] = [
         Section::Now,
         Section::Goal,
         Section::ThisSession,
@@ -43,7 +41,6 @@ impl Section {
         Section::Checkpoints,
         Section::OpenQuestions,
         Section::Resolved,
-        Section::ClosedConflicts,
     ];
 
     /// The sections that `current.md` shows, in its order.
@@ -66,7 +63,6 @@ impl Section {
             Section::Checkpoints => ("checkpoints", "Checkpoints", Shape::Checkpoints),
             Section::OpenQuestions => ("open_questions", "Open Questions", Shape::List),
             Section::Resolved => ("resolved", "Resolved", Shape::List),
-            Section::ClosedConflicts => ("closed_conflicts", "Closed Conflicts", Shape::List),
         }
     }
 
@@ -91,7 +87,7 @@ impl Section {
             Section::Goal => &["objective"],
             Section::ThisSession => &["done_this_session", "done", "completed", "accomplished"],
             Section::OpenQuestions => &["questions", "open_question"],
-            Section::Decisions | Section::Checkpoints | Section::Resolved | Section::ClosedConflicts => &[],
+            Section::Decisions | Section::Checkpoints | Section::Resolved => &[],
         }
     }
 
@@ -137,10 +133,14 @@ impl<'a> SectionName<'a> {
 
     /// The word that a name was probably meant to be, if it is none but nearly one.
     pub fn near(&self) -> Option<&'static str> {
+        if self.section().is_some() {
+            return None;
+        }
         let words = Section::ALL.map(Section::word);
         let plain = self.as_str().to_lowercase().replace([' ', '-'], "_");
         let near = |word: &&str| strsim::damerau_levenshtein(&plain, word) <= 1 + word.len() / 8;
-        words.into_iter().filter(|_| self.section().is_none() && plain.len() > 3).find(near)
+        let alias = Section::ALL.into_iter().find(|section| section.aliases().contains(&&*plain)).map(Section::word);
+        alias.or_else(|| words.into_iter().filter(|_| plain.len() > 3).find(near))
     }
 
     pub fn as_str(&self) -> &str {
@@ -218,8 +218,7 @@ mod tests {
             assert_eq!(Section::from_spelling(section.word()), Some(section));
             assert_eq!(Section::from_spelling(section.title()), Some(section));
             assert_eq!(SectionName::from(section.word()), SectionName::from(section));
-            let is_hidden = matches!(section, Section::Resolved | Section::ClosedConflicts);
-            assert_eq!(Section::SHOWN.contains(&section), !is_hidden);
+            assert_eq!(Section::SHOWN.contains(&section), section != Section::Resolved);
         }
         assert_eq!(SectionName::from_spelling("Next-Steps".into()).as_str(), "Next-Steps");
         let near = |name: &'static str| SectionName::from_spelling(name.into()).near();
@@ -233,7 +232,8 @@ mod tests {
         ] {
             assert_eq!(near(name), Some(word), "{name}");
         }
-        for name in ["now", "new", "next", "blockers", "risks", "notes", "questions", "done", "good"] {
+        assert_eq!((near("done"), near("Questions")), (Some("this_session"), Some("open_questions")));
+        for name in ["now", "new", "next", "blockers", "risks", "notes", "good"] {
             assert_eq!(near(name), None, "{name}");
         }
         assert_eq!(SectionName::from("Now").section(), None);

@@ -1,11 +1,12 @@
-//! When sessions began, and which of them were told that they left no word, in the private state of the worktree.
+//! When sessions began, which of them wrote events and which were told that they left no word, in the private state of
+//! the worktree.
 
 use std::path::{Path, PathBuf};
 
 use shopfloor_core::error::Result;
 use shopfloor_core::fs;
 
-use crate::instant::{self, EventTime};
+use crate::instant::EventTime;
 
 /// The most lines that are kept.
 const LINES: usize = 400;
@@ -34,10 +35,21 @@ pub fn begin(state: &Path, session: &str, at: EventTime) -> Result<()> {
     append(state, &format!("began {session} {at}"))
 }
 
-/// When a session began. None: nobody told us.
-pub fn began(state: &Path, session: &str) -> Result<Option<EventTime>> {
-    let begin = format!("began {session} ");
-    Ok(lines(state)?.iter().rev().find_map(|line| instant::parse(line.strip_prefix(&begin)?)))
+/// Remembers that an event was written in this worktree, by a session if its name is known.
+pub fn write(state: &Path, session: Option<&str>) -> Result<()> {
+    append(state, &format!("wrote {}", session.unwrap_or(UNKNOWN)))
+}
+
+/// The name of a session that nobody named.
+const UNKNOWN: &str = "-";
+
+/// Whether a session has written an event, as far as is known: one under its name, or one under no name since it began.
+pub fn has_written(state: &Path, session: &str) -> Result<bool> {
+    let lines = lines(state)?;
+    let began = lines.iter().position(|line| line.starts_with(&format!("began {session} ")));
+    let since = began.map(|at| &lines[at..]).unwrap_or_default();
+    let unknown = format!("wrote {UNKNOWN}");
+    Ok(lines.contains(&format!("wrote {session}")) || since.contains(&unknown))
 }
 
 /// Remembers that a session was told; `false` if it was told before.

@@ -7,7 +7,7 @@ use shopfloor_core::error::{Failure, Result};
 use shopfloor_core::ui::Ui;
 
 use super::event::write_event;
-use crate::body::TaskItems;
+use crate::body::Grammar;
 use crate::canonical::CanonicalEvent;
 use crate::event::LedgerEvent;
 use crate::event_file;
@@ -49,7 +49,7 @@ fn text(ledger: &Ledger, current: &Current) -> Result<String> {
 }
 
 fn read(env: &Env, ledger: &Ledger, text: &str) -> Result<LedgerEvent<'static>> {
-    let entries = page::adopted(text, TaskItems::Whole);
+    let entries = page::adopted(text, Grammar::Whole);
     if entries.is_empty() {
         return Err(Failure::malformed(format!("{} has no text for an event", ledger.dir.join(CURRENT).display()))
             .hint("replace it with `ledger-synth --force`"));

@@ -2,25 +2,17 @@
 
 use std::borrow::Cow;
 
+use super::grammar::Grammar;
 use super::read::{Field, Piece, WrittenSection, bold, sections};
 use crate::entry::{Checkpoint, Entry};
 use crate::scalar;
 use crate::section::{SectionName, Shape};
 
-/// What an item with a `task` says.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum TaskItems {
-    /// The task, as the format has it.
-    TaskAlone,
-    /// The task, and its other fields in the lines after it: nothing of a file that is taken over is lost.
-    Whole,
-}
-
 /// Parses everything a body says.
-pub fn parse(body: &str, items: TaskItems) -> Vec<Entry<'_>> {
+pub fn parse(body: &str, grammar: Grammar) -> Vec<Entry<'_>> {
     let mut entries = Vec::new();
-    for section in sections(body) {
-        interpret(section, items, &mut entries);
+    for section in sections(body, grammar) {
+        interpret(section, grammar, &mut entries);
     }
     // Empty text says nothing.
     entries.retain(|entry| !matches!(entry, Entry::Text { text, .. } | Entry::Item { text, .. } if text.is_empty()));
@@ -28,8 +20,8 @@ pub fn parse(body: &str, items: TaskItems) -> Vec<Entry<'_>> {
 }
 
 /// Turns a section into entries, by its name or the shape of its pieces.
-fn interpret<'a>(section: WrittenSection<'a>, items: TaskItems, entries: &mut Vec<Entry<'a>>) {
-    let one_text = |piece: Piece<'a>| one_text(piece, items);
+fn interpret<'a>(section: WrittenSection<'a>, grammar: Grammar, entries: &mut Vec<Entry<'a>>) {
+    let one_text = |piece: Piece<'a>| one_text(piece, grammar);
     let WrittenSection { name, pieces, .. } = section;
     match name.shape() {
         Some(Shape::Register) => {
@@ -75,14 +67,14 @@ fn checkpoints<'a>(pieces: Vec<Piece<'a>>, entries: &mut Vec<Entry<'a>>) {
 }
 
 /// The text of a piece. An item with a `task` has that as its text.
-fn one_text(piece: Piece<'_>, items: TaskItems) -> Cow<'_, str> {
+fn one_text(piece: Piece<'_>, grammar: Grammar) -> Cow<'_, str> {
     match piece {
         Piece::Text(text) => text,
         Piece::Item(fields, text) => {
             let is_task = |(key, value): &&Field| key == "task" && value.as_ref().is_some_and(|task| !task.is_empty());
             let Some((_, Some(task))) = fields.iter().find(is_task) else { return text };
             let mut whole = task.clone();
-            for (key, value) in fields.iter().filter(|field| items == TaskItems::Whole && !is_task(field)) {
+            for (key, value) in fields.iter().filter(|field| grammar == Grammar::Whole && !is_task(field)) {
                 whole.push_str(&format!("\n{key}: {}", value.as_deref().unwrap_or("null")));
             }
             whole.into()

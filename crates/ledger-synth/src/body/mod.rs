@@ -1,10 +1,12 @@
 //! The body of an event: a line grammar that accepts what agents really write. It looks like YAML, and where YAML would
 //! read text it reads the same text; but no line can spoil the others, and nothing is dropped.
 
+mod grammar;
 mod interpret;
 mod read;
 mod render;
 
-pub use interpret::{TaskItems, parse};
+pub use grammar::Grammar;
+pub use interpret::parse;
 pub use read::{NOTES, bold};
 pub use render::render;

@@ -4,7 +4,8 @@ use std::borrow::Cow;
 
 use serde_yaml::Value;
 
-use crate::scalar;
+use super::grammar::Grammar;
+use crate::scalar::{self, Folding};
 use crate::section::{Section, SectionName, Shape};
 
 /// The longest key at the margin, in characters, unless it is quoted.
@@ -37,12 +38,12 @@ pub enum Piece<'a> {
 }
 
 /// Reads the sections of a body, in the order written.
-pub fn sections(body: &str) -> Vec<WrittenSection<'_>> {
+pub fn sections(body: &str, grammar: Grammar) -> Vec<WrittenSection<'_>> {
     let lines: Vec<&str> = body.split('\n').map(|line| line.trim_end_matches([' ', '\t', '\r'])).collect();
     // The whole body may be indented, or be inside a fence marked as YAML.
     let lines = scalar::dedented(&lines);
     let lines = unfenced(&lines);
-    let mut reader = BodyReader { lines, at: 0, sections: Vec::new(), unclosed: [usize::MAX; 2] };
+    let mut reader = BodyReader { grammar, lines, at: 0, sections: Vec::new(), unclosed: [usize::MAX; 2] };
     while reader.at < reader.lines.len() {
         reader.line();
     }
@@ -64,6 +65,7 @@ fn unfenced<'l, 'a>(lines: &'l [&'a str]) -> &'l [&'a str] {
 }
 
 struct BodyReader<'l, 'a> {
+    grammar: Grammar,
     lines: &'l [&'a str],
     at: usize,
     sections: Vec<WrittenSection<'a>>,
@@ -116,8 +118,8 @@ impl<'l, 'a> BodyReader<'l, 'a> {
             let block = self.block(indent);
             let value = match (rest.is_empty(), scalar::is_null(rest, block)) {
                 (_, true) => None,
-                (true, _) => Some(scalar::nested(block)),
-                (false, _) => Some(scalar::text(rest, block)),
+                (true, _) => Some(scalar::nested(block, self.folding())),
+                (false, _) => Some(scalar::text(rest, block, self.folding())),
             };
             return self.push(Piece::Pair(key, value));
         }
@@ -126,15 +128,19 @@ impl<'l, 'a> BodyReader<'l, 'a> {
             self.at = self.end_of(from, |line| scalar::indent(line) > 0);
             &self.lines[from..self.at]
         };
-        self.push(Piece::Text(scalar::nested(block)));
+        self.push(Piece::Text(scalar::nested(block, self.folding())));
     }
 
     fn item(&mut self, first: &'a str, indent: usize) {
         self.at += 1;
         let rest = self.block(indent);
-        let fields = fields(first, rest);
+        let fields = fields(first, rest, self.folding());
         if !first.is_empty() || !rest.is_empty() {
-            let text = if first.is_empty() { scalar::nested(rest) } else { scalar::text(first, rest) };
+            let text = if first.is_empty() {
+                scalar::nested(rest, self.folding())
+            } else {
+                scalar::text(first, rest, self.folding())
+            };
             self.push(Piece::Item(fields, text));
         }
     }
@@ -159,21 +165,33 @@ impl<'l, 'a> BodyReader<'l, 'a> {
                 }
             }
             None if scalar::is_null(rest, block) => {}
-            None => self.push(Piece::Text(scalar::text(rest, block))),
+            None => self.push(Piece::Text(scalar::text(rest, block, self.folding()))),
         }
     }
 
+    fn folding(&self) -> Folding {
+        self.grammar.folding()
+    }
+
     /// Whether words before a colon begin a sentence: below the heading of a section that we know, words that name no
-    /// section do.
+    /// section do. So do three words or more right below its key.
     fn is_sentence(&self, key: &str) -> bool {
-        let is_below_heading = |section: &WrittenSection<'_>| section.is_headed && section.name.section().is_some();
-        key.contains(' ') && Section::from_spelling(key).is_none() && self.sections.last().is_some_and(is_below_heading)
+        let words = key.split_whitespace().count();
+        let is_below = |section: &WrittenSection<'_>| {
+            let is_first = section.pieces.is_empty() && words >= 3;
+            section.name.section().is_some() && ((section.is_headed && words >= 2) || is_first)
+        };
+        self.grammar != Grammar::First
+            && Section::from_spelling(key).is_none()
+            && self.sections.last().is_some_and(is_below)
     }
 
     /// Whether bullets follow a line that ends with a colon, which only introduces them.
     fn is_introduction(&self, line: &str, next: usize) -> bool {
         let next = self.lines[next..].iter().find(|line| !line.is_empty());
-        line.ends_with(':') && next.is_some_and(|next| scalar::bullet(next.trim_start()).is_some())
+        self.grammar != Grammar::First
+            && line.ends_with(':')
+            && next.is_some_and(|next| scalar::bullet(next.trim_start()).is_some())
     }
 
     /// Reads prose at the left margin: an item of the section before it, or a note if that section has a value of its
@@ -186,12 +204,12 @@ impl<'l, 'a> BodyReader<'l, 'a> {
         };
         let end = from + 1 + lines[from + 1..].iter().take_while(|line| !line.is_empty() && goes_on(line)).count();
         self.at = end;
-        let text = Piece::Item(Vec::new(), scalar::text(lines[from], &lines[from + 1..end]));
+        let text = Piece::Item(Vec::new(), scalar::text(lines[from], &lines[from + 1..end], self.folding()));
         let is_introduction = self.is_introduction(lines[end - 1], end);
         let note = |text| WrittenSection { name: NOTES.into(), pieces: vec![text], has_text: false, is_headed: false };
         match self.sections.last_mut().filter(|section| !section.has_text) {
             // The bullets after it still belong to the section.
-            Some(section) if is_introduction && section.is_headed => {
+            Some(section) if is_introduction && section.name.section().is_some() => {
                 let at = self.sections.len() - 1;
                 self.sections.insert(at, note(text));
             }
@@ -286,7 +304,7 @@ pub fn bold(line: &str) -> Option<(&str, &str)> {
 }
 
 /// The fields of a list item that is a map, in the order written.
-fn fields(first: &str, rest: &[&str]) -> Vec<Field> {
+fn fields(first: &str, rest: &[&str], folding: Folding) -> Vec<Field> {
     if let Some(value) = scalar::flow(first, rest) {
         return pairs(&value);
     }
@@ -303,8 +321,8 @@ fn fields(first: &str, rest: &[&str]) -> Vec<Field> {
         let block = &lines[from..at];
         let text = match (value.is_empty(), scalar::is_null(value, block)) {
             (_, true) => None,
-            (true, _) => Some(scalar::nested(block).into_owned()),
-            (false, _) => Some(scalar::text(value, block).into_owned()),
+            (true, _) => Some(scalar::nested(block, folding).into_owned()),
+            (false, _) => Some(scalar::text(value, block, folding).into_owned()),
         };
         fields.push((std::mem::take(&mut key), text));
         if let Some(line) = next {

@@ -16,13 +16,13 @@ use crate::agent_hooks::{self, SessionEnd};
 use crate::apply::commit::{self, Committed};
 use crate::apply::event::{WrittenEvent, write_event};
 use crate::apply::synthesis::refresh;
-use crate::body::{self, TaskItems};
+use crate::body::{self, Grammar};
 use crate::draft::{self, SessionDraft};
 use crate::entry::Entry;
 use crate::event::LedgerEvent;
 use crate::event_file::{self, Malformed};
 use crate::facts::Ledger;
-use crate::facts::author::{agent_name, has_events_since, next_time};
+use crate::facts::author::{agent_name, next_time};
 use crate::facts::gather::load_events;
 use crate::failure::LedgerFailure;
 use crate::front::Meta;
@@ -117,15 +117,14 @@ fn end_session(ui: &Ui, env: &Env, ledger_args: &LedgerArgs, args: &Args) -> Res
     let session = draft::session_name(&session);
     let mut args = args.clone();
     if args.agent.is_none() && env.var(AGENT_VARIABLE).is_none() && !session.is_empty() {
-        args.agent = Some(session.clone());
+        args.agent = Some(draft::short_name(&session));
     }
     args.kind = args.kind.or(Some("session_end".into()));
     args.reason = args.reason.or(reason);
     let ledger = Ledger::find(ui, &env, ledger_args)?;
     let drafts = SessionDraft::open_all(&env, &ledger.state(), &session, Effect::of(ui))?;
-    let kept = drafts
-        .iter()
-        .fold(Vec::new(), |kept, draft| newest_of_each(kept, body::parse(&draft.text, TaskItems::TaskAlone)));
+    let kept =
+        drafts.iter().fold(Vec::new(), |kept, draft| newest_of_each(kept, body::parse(&draft.text, Grammar::Event)));
     let entries = newest_of_each(kept, entries(&args)?);
     if entries.is_empty() {
         drop(drafts);
@@ -146,11 +145,10 @@ fn end_session(ui: &Ui, env: &Env, ledger_args: &LedgerArgs, args: &Args) -> Res
 /// Says how to leave word if a session ends without any, once per session.
 fn tell_once(ui: &Ui, ledger: &Ledger, session: &str) -> Result<()> {
     let state = ledger.state();
-    let has_written = match session_log::began(&state, session)? {
-        Some(began) => has_events_since(ledger, began)?,
-        None => false,
-    };
-    if !has_written && !session.is_empty() && (ui.is_dry() || session_log::tell(&state, session)?) {
+    if !session_log::has_written(&state, session)?
+        && !session.is_empty()
+        && (ui.is_dry() || session_log::tell(&state, session)?)
+    {
         ui.note(format!("session {session} left no word for the next one; an agent does so with `ledger-synth add --done 'WHAT' --now 'WHERE IT STANDS'`"));
     }
     Ok(())
@@ -191,13 +189,18 @@ fn add(ui: &Ui, env: &Env, ledger_args: &LedgerArgs, args: &Args) -> Result<Exit
     let ledger = Ledger::find(ui, env, ledger_args)?;
     if meta.is_none() {
         let kept = SessionDraft::read(&SessionDraft::path(env, &ledger.state()))?;
-        name_questions(&ledger, &mut entries, &body::parse(&kept, TaskItems::TaskAlone))?;
+        name_questions(&ledger, &mut entries, &body::parse(&kept, Grammar::Event))?;
     }
     if args.draft {
         return keep_draft(ui, env, &ledger, entries);
     }
     let event = new_event(ui, env, &ledger, args, meta, entries)?;
     let written = write_event(&ledger, &event, Effect::of(ui))?;
+    if !ui.is_dry() {
+        let session = env.var(SESSION_VARIABLE).map(|session| session.to_string_lossy().into_owned());
+        // Only a hint for the end of the session.
+        let _ = session_log::write(&ledger.state(), session.as_deref());
+    }
     finish(ui, env, &ledger, args, &written)
 }
 
@@ -206,7 +209,7 @@ fn keep_draft(ui: &Ui, env: &Env, ledger: &Ledger, entries: Vec<Entry<'_>>) -> R
     let path = SessionDraft::path(env, &ledger.state());
     if !ui.is_dry() {
         let draft = SessionDraft::open(path.clone())?;
-        let all = newest_of_each(body::parse(&draft.text, TaskItems::TaskAlone), entries);
+        let all = newest_of_each(body::parse(&draft.text, Grammar::Event), entries);
         // An event, so that each checkpoint has the time of its draft.
         let meta = Meta { ts: env.now.into(), agent: "".into(), branch: None, kind: None, reason: None, title: None };
         draft.keep(&body::render(&LedgerEvent::new(meta, all).entries))?;
@@ -251,10 +254,8 @@ fn required_question<'q>(open: &'q [String], name: &str) -> Result<&'q str> {
     let failure = |what: String| LedgerFailure::NoQuestion.with(Exit::No, what);
     match questions::named(open, name) {
         Named::One(text) => Ok(text),
-        Named::Several(count) => {
-            Err(failure(format!("the ids of {count} open questions begin with `{}`", printable(name)))
-                .hint("give more of the id"))
-        }
+        Named::Several(count) => Err(failure(format!("`{}` fits {count} open questions", printable(name)))
+            .hint("give the whole text, or more of the id")),
         Named::None => {
             let nearness = |text: &String| strsim::jaro_winkler(text, name);
             let nearest = open.iter().max_by(|a, b| nearness(a).total_cmp(&nearness(b)));
@@ -346,7 +347,7 @@ impl<'a> Given<'a> {
         if text.trim_start().lines().next().is_none_or(|line| line.trim_end() != "---") {
             event_file::refuse_conflict_markers(text)
                 .map_err(|problem| malformed_input(&problem).hint("resolve the conflict first"))?;
-            return Ok(Given { meta: None, entries: body::parse(text, TaskItems::TaskAlone) });
+            return Ok(Given { meta: None, entries: body::parse(text, Grammar::Event) });
         }
         let event = LedgerEvent::parse(text)
             .map_err(|problem| malformed_input(&problem).hint("leave the frontmatter out: `add` writes it"))?;

@@ -87,7 +87,10 @@ fn start_session(ui: &Ui, env: &Env, ledger_args: &LedgerArgs, args: &Args) -> R
     });
     let ledger = Ledger::find(ui, env, ledger_args)?;
     if !session.is_empty() && !ui.is_dry() {
-        session_log::begin(&ledger.state(), &session, env.now.into())?;
+        // The ledger is shown even where nothing can be written.
+        if let Err(failure) = session_log::begin(&ledger.state(), &session, env.now.into()) {
+            ui.problem(&failure);
+        }
     }
     let context = with_content(ui, env, &ledger, |content| text(&content, args.max_bytes))?;
     ui.line(serde_json::to_string(&agent_hooks::session_start_answer(context.trim_end())).unwrap_or_default());

@@ -9,14 +9,13 @@ use shopfloor_core::ui::Ui;
 use super::statement;
 use super::written::print_event;
 use crate::apply::event::write_event;
-use crate::entry::Entry;
+use crate::entry::{CLOSED, Entry};
 use crate::event::LedgerEvent;
 use crate::facts::Ledger;
 use crate::facts::author::{agent_name, next_time};
 use crate::facts::gather::load_events_with_archive;
 use crate::front::Meta;
 use crate::plan::history::{self, Statement};
-use crate::section::Section;
 use crate::settings::{Effect, LedgerArgs};
 
 /// List what agents disagree on, and what counts
@@ -66,7 +65,7 @@ fn close(ui: &Ui, env: &Env, ledger: &Ledger, args: &Args, open: &[Statement]) -
             };
             return Err(Failure::not_found(what).hint("`ledger-synth conflicts` lists them with their ids"));
         };
-        entries.push(Entry::Item { section: Section::ClosedConflicts.into(), text: Cow::Owned(name.clone()) });
+        entries.push(Entry::Item { section: CLOSED.into(), text: Cow::Owned(name.clone()) });
     }
     let meta = Meta {
         ts: next_time(ui, env, ledger)?,

@@ -7,6 +7,7 @@ use shopfloor_core::hook::{self, Installed};
 use shopfloor_core::ui::Ui;
 
 use super::install;
+use crate::apply::files;
 use crate::apply::synthesis::refresh;
 use crate::facts::clone::{DRIVER, DRIVER_NAME, git_setting, is_current_tracked, merge_attribute};
 use crate::facts::gather::{load_current, load_events, stranded};
@@ -29,6 +30,7 @@ pub struct Args {
 enum LedgerRepair {
     Synthesise,
     Configure,
+    Untrack,
     InstallHook(&'static str),
 }
 
@@ -48,6 +50,7 @@ pub fn run(ui: &Ui, env: &Env, ledger_args: &LedgerArgs, args: &Args) -> Result<
     doctor::run(ui, &findings, args.doctor, |repair| match repair {
         LedgerRepair::Synthesise => refresh(ui, env, &ledger).map(drop),
         LedgerRepair::Configure => install::configure(&ledger, Effect::Write, ledger.page.tracked, &[]).map(drop),
+        LedgerRepair::Untrack => files::untrack_current(&ledger),
         LedgerRepair::InstallHook(name) => match hook::install(&ledger.git, &ledger.repo, name, TOOL, false)? {
             Installed::Stub { .. } | Installed::Already { .. } => Ok(()),
             Installed::Unwired { manager, command } => {
@@ -101,7 +104,7 @@ fn look_at_ignore(ledger: &Ledger) -> Result<Finding<LedgerRepair>> {
     let install = "ledger-synth install --tracked events";
     if is_current_tracked(ledger)? {
         let detail = format!("{CURRENT} is in git, and `tracked` is `events`");
-        return Ok(Finding::bad("ignored", detail, "git rm --cached the file, and commit that", None));
+        return Ok(Finding::bad("ignored", detail, install, Some(LedgerRepair::Untrack)));
     }
     let path = ledger.rel(CURRENT)?;
     let ignored = ledger.git.ignored(ledger.top.path(), &[path.as_path().to_path_buf()], None)?;

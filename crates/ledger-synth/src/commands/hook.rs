@@ -9,6 +9,7 @@ use shopfloor_core::ui::Ui;
 
 use super::check::check_commit;
 use crate::apply::synthesis::refresh;
+use crate::facts::clone::is_current_tracked;
 use crate::facts::gather::{has_events, stranded};
 use crate::facts::{CURRENT, EVENTS, Ledger};
 use crate::failure::LedgerFailure;
@@ -45,6 +46,9 @@ fn called(ui: &Ui, env: &Env, ledger_args: &LedgerArgs, called: Called) -> Resul
                 ));
             }
             let is_tracked = ledger.page.tracked == Tracked::Page;
+            if !is_tracked && is_current_tracked(&ledger)? {
+                ui.warn("current.md is in git on this branch, and `tracked` is `events`; run `ledger-synth install --tracked events` and commit the removal");
+            }
             if !ui.is_dry() && refresh(ui, env, &ledger)? && is_tracked {
                 ui.note(format!(
                     "{} is newer than the last commit; `ledger-synth --yes --commit` commits it",

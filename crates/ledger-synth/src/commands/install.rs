@@ -81,11 +81,9 @@ pub fn run(ui: &Ui, env: &Env, ledger_args: &LedgerArgs, args: &Args) -> Result<
     }
     let hooks = HookCommand::Install;
     hook_command::run(ui, env, TOOL, hooks, |_| Ok(None))?;
-    if tracked == Tracked::Events && before == Tracked::Page && !effect.is_dry() {
+    if tracked == Tracked::Events && clone::is_current_tracked(&ledger)? && !effect.is_dry() {
         files::untrack_current(&ledger)?;
-        ui.note(
-            "current.md is no longer in git; a branch that still changes it conflicts once when it is merged: keep it removed",
-        );
+        ui.note("current.md is no longer in git's index: commit its removal; a branch that still changes it conflicts once when it is merged, and keeps it removed");
     }
     if !files.is_empty() {
         ui.note(format!("commit {}, and run `ledger-synth install` once in each clone", files.join(", ")));

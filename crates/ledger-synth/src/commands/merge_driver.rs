@@ -15,7 +15,7 @@ use crate::apply::files;
 use crate::facts::CURRENT;
 use crate::facts::objects::{Blobs, Objects};
 use crate::failure::LedgerFailure;
-use crate::page_settings::PageFormat;
+use crate::page_settings::{PageFormat, PageSettings};
 use crate::plan::{Filter, join};
 use crate::settings::{LedgerArgs, Settings};
 use crate::tool::TOOL;
@@ -122,18 +122,17 @@ fn synthesise(
         return Ok(None);
     }
     let head = objects.commit("HEAD")?;
-    let (mut blobs, mut config) = (objects.blobs(&head)?, objects.settings_blob(&head)?);
+    let (mut blobs, mut page) = (objects.blobs(&head)?, page_settings(&objects, &settings, Some(&head))?);
     for merge in &merges {
         let base = merge.base.as_deref().map(|base| objects.blobs(base)).transpose()?.unwrap_or_default();
         blobs = merged(&base, blobs, objects.blobs(&merge.theirs)?);
-        let base = merge.base.as_deref().map(|base| objects.settings_blob(base)).transpose()?.flatten();
-        if config == base {
-            config = objects.settings_blob(&merge.theirs)?;
-        }
+        let base = page_settings(&objects, &settings, merge.base.as_deref())?;
+        page = page.merged(&base, &page_settings(&objects, &settings, Some(&merge.theirs))?);
     }
     // Nobody's page goes back to an older format by a merge.
-    let page = objects.page_settings(&settings, config.as_ref())?;
-    let page = page.in_format(page.format.max(format));
+    if !page.is_format_chosen {
+        page.format = page.format.max(format);
+    }
     // The merge makes this file.
     blobs.remove(Path::new(CURRENT));
     let tree = objects.read(&blobs)?;
@@ -142,6 +141,12 @@ fn synthesise(
     let join = join(&tree.events.records, &snapshots, &Filter::default());
     let view = View::new(&join, page.session_window);
     Ok((view.event_count > 0).then(|| view.render(page.format, tree.events.skipped.len(), None)))
+}
+
+/// The settings of the page in a commit; none: those without a commit.
+fn page_settings(objects: &Objects<'_>, settings: &Settings, commit: Option<&str>) -> Result<PageSettings> {
+    let blob = commit.map(|commit| objects.settings_blob(commit)).transpose()?.flatten();
+    objects.page_settings(settings, blob.as_ref())
 }
 
 /// The commits that git is merging into HEAD. A merge names them in its environment. A cherry-pick or rebase names

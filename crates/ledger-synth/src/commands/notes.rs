@@ -1,5 +1,7 @@
 //! `notes`: what was decided and done, for a release note.
 
+use std::collections::HashSet;
+
 use serde::Serialize;
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Failure, Result};
@@ -9,8 +11,7 @@ use shopfloor_core::time::{Unit, parse_duration};
 use shopfloor_core::ui::Ui;
 
 use crate::facts::Ledger;
-use crate::facts::author::commit_time;
-use crate::facts::gather::load_events;
+use crate::facts::gather::{events_of_commit, load_events};
 use crate::instant::{self, EventTime};
 use crate::plan::{Filter, join};
 use crate::section::Section;
@@ -27,7 +28,8 @@ use crate::view::{Notes, View};
     after_help = "Example:\n  ledger-synth notes --since v1.2 > notes.md\n  ledger-synth notes --since 7d --json"
 )]
 pub struct Args {
-    /// Only what was said since a tag or another commit, a day (2026-01-10), a time, or for a length of time (7d)
+    /// Only what a tag or another commit does not have, or what was said since a day (2026-01-10), a time, or for a
+    /// length of time (7d)
     #[arg(long, value_name = "TAG|DAY")]
     since: Option<String>,
     /// Only what was said on this branch
@@ -68,13 +70,13 @@ impl<'a> NoteAnswer<'a> {
 
 pub fn run(ui: &Ui, env: &Env, ledger_args: &LedgerArgs, args: &Args) -> Result<Exit> {
     let ledger = Ledger::find(ui, env, ledger_args)?;
-    let since = args.since.as_deref().map(|name| time_of(env, &ledger, name)).transpose()?.flatten();
+    let since = args.since.as_deref().map_or(Ok(Since::All), |name| since(env, &ledger, name))?;
     let events = load_events(&ledger)?;
     let snapshots = events.snapshots()?;
     let filter = Filter { branch: args.branch.clone(), agent: args.agent.clone() };
     let join = join(&events.records, &snapshots, &filter);
     let view = View::new(&join, None);
-    let notes = Notes::new(&view, since);
+    let notes = Notes::new(&view, |source| since.counts(source));
     if ui.is_json() {
         ui.json_lines(records(&notes));
     } else if notes.is_empty() {
@@ -86,21 +88,43 @@ pub fn run(ui: &Ui, env: &Env, ledger_args: &LedgerArgs, args: &Args) -> Result<
     Ok(Exit::Done)
 }
 
-/// The time that a person names. None: all.
-fn time_of(env: &Env, ledger: &Ledger, name: &str) -> Result<Option<EventTime>> {
+/// Since when something counts.
+enum Since {
+    All,
+    Time(EventTime),
+    /// The events that a commit has, which do not count: a branch that is merged later may bring older ones.
+    Commit(HashSet<Digest>),
+}
+
+impl Since {
+    fn counts(&self, source: &Source<'_>) -> bool {
+        match self {
+            Since::All => true,
+            Since::Time(since) => source.ts >= *since,
+            Since::Commit(known) => !known.contains(&source.id),
+        }
+    }
+}
+
+/// What a person names: a tag first, then a day, a time, a length of time with its unit, or any other commit.
+fn since(env: &Env, ledger: &Ledger, name: &str) -> Result<Since> {
     if name == "all" {
-        return Ok(None);
+        return Ok(Since::All);
+    }
+    if let Some(known) = events_of_commit(ledger, &format!("refs/tags/{name}"))? {
+        return Ok(Since::Commit(known));
     }
     let named = instant::parse(name).or_else(|| instant::parse(&format!("{name}T00:00:00Z")));
-    let ago = || Some(env.now.checked_sub(parse_duration(name, Unit::Seconds)?).ok()?.into());
+    let has_unit = name.ends_with(|c: char| c.is_ascii_alphabetic());
+    let ago = || Some(env.now.checked_sub(parse_duration(name, Unit::Seconds).filter(|_| has_unit)?).ok()?.into());
     if let Some(at) = named.or_else(ago) {
-        return Ok(Some(at));
+        return Ok(Since::Time(at));
     }
-    let at = commit_time(ledger, name)?.ok_or_else(|| {
+    let known = events_of_commit(ledger, name)?.ok_or_else(|| {
         Failure::usage(format!("`{name}` is not a tag, a commit, a day or a time"))
             .hint("for example `--since v1.2`, `--since 2026-01-10`, `--since 7d` or `--since all`")
     })?;
-    Ok(Some(at))
+    Ok(Since::Commit(known))
 }
 
 fn records<'n>(notes: &'n Notes<'_>) -> impl Iterator<Item = NoteAnswer<'n>> {

@@ -7,7 +7,7 @@ use shopfloor_core::ui::Ui;
 
 use super::Ledger;
 use super::gather::load_events;
-use crate::instant::{self, AHEAD, EventTime};
+use crate::instant::{AHEAD, EventTime};
 use crate::tool::AGENT_VARIABLE;
 
 /// The smallest step between two times.
@@ -42,23 +42,10 @@ pub fn next_time(ui: &Ui, env: &Env, ledger: &Ledger) -> Result<EventTime> {
     Ok(newest.checked_add(STEP).map_or(now, |next| next.max(now)))
 }
 
-/// The time of a commit, by any of its names. None: there is no such commit.
-pub fn commit_time(ledger: &Ledger, rev: &str) -> Result<Option<EventTime>> {
-    let name = format!("{rev}^{{commit}}");
-    let cmd = ledger.git.cmd(ledger.top.path()).args(["log", "-1", "--format=%cI", "--end-of-options", &name]);
-    let output = cmd.arg("--").capture()?;
-    Ok(instant::parse(String::from_utf8_lossy(&output.stdout).trim()).filter(|_| output.status.success()))
-}
-
 /// A time before every event, so that what was written then beats none of them.
 pub fn time_before_all(env: &Env, ledger: &Ledger) -> Result<EventTime> {
     let oldest = times(ledger)?.into_iter().min();
     Ok(oldest.and_then(|ts| ts.checked_sub(STEP)).unwrap_or(env.now.into()))
-}
-
-/// Whether there is an event of this time or later.
-pub fn has_events_since(ledger: &Ledger, at: EventTime) -> Result<bool> {
-    Ok(times(ledger)?.into_iter().any(|ts| ts >= at))
 }
 
 /// The times of all events, folded ones included.

@@ -59,12 +59,19 @@ pub fn content(name: &OsStr, bytes: &[u8]) -> EventFileContent {
     if bytes.len() > LIMIT {
         return EventFileContent::Malformed(Malformed::new(1, "larger than 1 MiB"));
     }
-    match event_file::decode(bytes)
-        .and_then(|text| LedgerEvent::parse(&text).map(|event| CanonicalEvent::encode(&event)))
-    {
+    match event_file::decode(bytes).and_then(|text| LedgerEvent::parse(&text).map(|event| identified(&text, &event))) {
         Ok(record) => EventFileContent::Event(record),
         Err(problem) => EventFileContent::Malformed(problem),
     }
+}
+
+/// The event, under the id that it always had.
+fn identified(text: &str, event: &LedgerEvent<'_>) -> CanonicalEvent {
+    let mut record = CanonicalEvent::encode(event);
+    if let Some(first) = LedgerEvent::first_form(text, event) {
+        record.id = CanonicalEvent::encode(&first).id;
+    }
+    record
 }
 
 /// Loads a file. None: it is gone.

@@ -73,6 +73,16 @@ fn left_out(ledger: &Ledger) -> Result<CommitTree> {
     Objects::at(&ledger.git, &ledger.repo, prefix.as_path())?.read(&blobs)
 }
 
+/// The events in the ledger of a commit, folded ones included. None: there is no such commit.
+pub fn events_of_commit(ledger: &Ledger, rev: &str) -> Result<Option<HashSet<Digest>>> {
+    let Some(prefix) = ledger.in_tree() else { return Ok(None) };
+    let objects = Objects::at(&ledger.git, &ledger.repo, prefix.as_path())?;
+    let Ok(commit) = objects.commit(rev) else { return Ok(None) };
+    let events = objects.tree(&commit)?.events;
+    let folded = covered(&events)?;
+    Ok(Some(events.records.iter().map(|record| record.id).chain(folded).collect()))
+}
+
 /// Whether the ledger has a directory of events, here or left out of this sparse checkout.
 pub fn has_events(ledger: &Ledger) -> Result<bool> {
     Ok(ledger.open(EVENTS)?.is_some() || !left_out(ledger)?.events.is_empty())

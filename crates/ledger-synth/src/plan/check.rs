@@ -56,7 +56,7 @@ pub fn check(now: EventTime, events: &Events, current: Option<&Current>, page: &
     Ok(CheckVerdict { exit, is_fresh, why: why.to_owned(), diff, fix, problems, event_count })
 }
 
-/// Compares a page with what its events say, in the page's own format.
+/// Compares a page with what its events say, in the page's own format unless somebody chose one.
 fn compare(
     current: Option<&Current>,
     view: &View<'_>,
@@ -64,7 +64,8 @@ fn compare(
     skipped: usize,
 ) -> Result<(Exit, &'static str, Vec<String>)> {
     let old = current.and_then(Current::text);
-    let format = old.and_then(view::footer).and_then(|footer| footer.format).unwrap_or(page.format);
+    let own = old.and_then(view::footer).and_then(|footer| footer.format).filter(|_| !page.is_format_chosen);
+    let format = own.unwrap_or(page.format);
     let text = &view.render(format, skipped, None);
     if old.is_some_and(|old| view::is_same(old, text)) {
         return Ok((Exit::Done, "", Vec::new()));

@@ -1,18 +1,18 @@
 //! Everything that agents ever said, and whether it still counts.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use shopfloor_core::error::Result;
 
 use super::{Filter, join};
-use crate::entry::{Entry, RETRACT};
+use crate::entry::{CLOSED, Entry, RETRACT};
 use crate::facts::Events;
 use crate::instant::EventTime;
 use crate::join::Join;
 use crate::section::{Section, SectionName};
 use crate::short_id::ShortId;
 use crate::source::Source;
-use crate::view::unnumbered;
+use crate::view::View;
 
 /// One thing that a source said.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -90,11 +90,8 @@ pub fn conflicts(events: &Events) -> Result<Vec<Statement>> {
     }
     let mut all = Vec::new();
     for (name, mut group) in groups {
-        let stamp = |statement: &Statement| (statement.source.ts, statement.source.agent.to_string());
-        let last = group.iter().map(stamp).max();
-        let is_closed = closed.get(&name).is_some_and(|closed| Some(closed) >= last.as_ref());
-        if is_disagreement(&group) && !is_closed {
-            newest_first(&mut group);
+        newest_first(&mut group);
+        if is_disagreement(&group) && closed.get(&name).is_none_or(|closed| is_reopened(&group, closed)) {
             all.extend(group);
         }
     }
@@ -105,14 +102,25 @@ pub fn conflicts(events: &Events) -> Result<Vec<Statement>> {
 fn closed(events: &Events) -> Result<BTreeMap<String, (EventTime, String)>> {
     let snapshots = events.snapshots()?;
     let join = join(&events.records, &snapshots, &Filter::default());
-    let section = join.sections.get(&SectionName::from(Section::ClosedConflicts));
+    let section = join.sections.get(&SectionName::from(CLOSED));
     let items = section.iter().flat_map(|section| &section.items);
     Ok(items.map(|(name, of)| (name.to_string(), (join.source(*of).ts, join.source(*of).agent.to_string()))).collect())
 }
 
-/// Whether two agents gave different values.
+/// Whether two agents gave different values: then two values and two agents are enough, because one of the agents gave
+/// another value than some other agent.
 fn is_disagreement(group: &[Statement]) -> bool {
-    group.iter().any(|one| group.iter().any(|other| one.source.agent != other.source.agent && one.value != other.value))
+    let values: BTreeSet<_> = group.iter().map(|statement| &statement.value).collect();
+    let agents: BTreeSet<_> = group.iter().map(|statement| &statement.source.agent).collect();
+    values.len() >= 2 && agents.len() >= 2
+}
+
+/// Whether a value other than the one that counted at that time came later.
+fn is_reopened(group: &[Statement], closed: &(EventTime, String)) -> bool {
+    let stamp = |statement: &Statement| (statement.source.ts, statement.source.agent.to_string());
+    let (later, earlier): (Vec<_>, Vec<_>) = group.iter().partition(|statement| stamp(statement) > *closed);
+    let counted = earlier.iter().max_by_key(|statement| (stamp(statement), statement.value.clone()));
+    later.iter().any(|statement| counted.is_none_or(|counted| counted.value != statement.value))
 }
 
 fn is_about(statement: &Statement, key: &str) -> bool {
@@ -134,16 +142,18 @@ fn history(events: &Events) -> Result<Vec<Statement>> {
     let snapshots = events.snapshots()?;
     let join = join(&events.records, &snapshots, &Filter::default());
     let sources: BTreeMap<_, _> = join.sources.iter().map(|source| (source.id, source)).collect();
+    let view = View::new(&join, None);
+    let open: HashSet<&str> = view.list(Section::OpenQuestions).iter().map(|told| told.text).collect();
     let mut all = Vec::new();
     for record in &events.records {
         if let (Some(event), Some(source)) = (record.decode(), sources.get(&record.id)) {
-            all.extend(event.entries.iter().filter_map(|entry| statement(&join, entry, source)));
+            all.extend(event.entries.iter().filter_map(|entry| statement(&join, &open, entry, source)));
         }
     }
     for snapshot in &snapshots {
         for (entry, of) in &snapshot.entries {
             let id = snapshot.sources[*of as usize].id;
-            all.extend(sources.get(&id).and_then(|source| statement(&join, entry, source)));
+            all.extend(sources.get(&id).and_then(|source| statement(&join, &open, entry, source)));
         }
     }
     all.sort_by(|a, b| (&a.section, &a.key, &a.value, a.source.id).cmp(&(&b.section, &b.key, &b.value, b.source.id)));
@@ -151,10 +161,10 @@ fn history(events: &Events) -> Result<Vec<Statement>> {
     Ok(all)
 }
 
-fn statement(join: &Join<'_>, entry: &Entry<'_>, source: &Source<'_>) -> Option<Statement> {
+fn statement(join: &Join<'_>, open: &HashSet<&str>, entry: &Entry<'_>, source: &Source<'_>) -> Option<Statement> {
     let (key, value) = match entry {
         Entry::Text { text, .. } => (None, Some(text)),
-        Entry::Item { section, .. } if section.as_str() == RETRACT => return None,
+        Entry::Item { section, .. } if matches!(section.as_str(), RETRACT | CLOSED) => return None,
         Entry::Item { text, .. } => (Some(text), None),
         Entry::Pair { key, value, .. } => (Some(key), value.as_ref()),
         Entry::Checkpoint(checkpoint) => (Some(&checkpoint.phase), Some(&checkpoint.status)),
@@ -164,14 +174,14 @@ fn statement(join: &Join<'_>, entry: &Entry<'_>, source: &Source<'_>) -> Option<
         key: key.map(ToString::to_string),
         value: value.map(ToString::to_string),
         source: source.to_owned_source(),
-        beaten: is_beaten(join, entry, source),
+        beaten: is_beaten(join, open, entry, source),
         is_item: matches!(entry, Entry::Item { .. }),
         is_pair: matches!(entry, Entry::Pair { .. }),
     })
 }
 
 /// Whether something newer counts instead.
-fn is_beaten(join: &Join<'_>, entry: &Entry<'_>, source: &Source<'_>) -> bool {
+fn is_beaten(join: &Join<'_>, open: &HashSet<&str>, entry: &Entry<'_>, source: &Source<'_>) -> bool {
     let is_it = |of: u32| join.source(of).id == source.id;
     match entry {
         Entry::Text { section, text } => !join
@@ -179,19 +189,14 @@ fn is_beaten(join: &Join<'_>, entry: &Entry<'_>, source: &Source<'_>) -> bool {
             .get(section)
             .and_then(|s| s.text.as_ref())
             .is_some_and(|(held, of)| held == text && is_it(*of)),
-        Entry::Pair { section, key, value } => !join
-            .sections
-            .get(section)
-            .is_some_and(|s| s.pairs.iter().any(|(k, (held, of))| k == key && held == value && is_it(*of))),
-        // A later `resolved` beats a question. Nothing beats another item.
-        Entry::Item { section, text } if *section == Section::OpenQuestions => {
-            join.sections.get(&SectionName::from(Section::Resolved)).is_some_and(|resolved| {
-                resolved.items.iter().any(|(t, of)| {
-                    unnumbered(t) == unnumbered(text)
-                        && (join.source(*of).ts, &join.source(*of).agent) >= (source.ts, &source.agent)
-                })
-            })
+        Entry::Pair { section, key, value } => {
+            let section = join.sections.get(section);
+            let at =
+                section.and_then(|s| s.pairs.binary_search_by(|(own, _)| own.cmp(key)).ok().map(|at| &s.pairs[at]));
+            !at.is_some_and(|(_, (held, of))| held == value && is_it(*of))
         }
-        Entry::Item { .. } | Entry::Checkpoint(_) => false,
+        // A later `resolved` beats a question. Nothing beats another item.
+        Entry::Item { section, text } => *section == Section::OpenQuestions && !open.contains(&**text),
+        Entry::Checkpoint(_) => false,
     }
 }

@@ -1,10 +1,11 @@
 //! Proves a migration: whether the ledger holds every text of a file. It reads the file in its own way, so that it does
 //! not repeat the mistakes of the migration.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 
 use serde_yaml::Value;
 
+use super::{Filter, join};
 use crate::canonical::CanonicalEvent;
 use crate::entry::Entry;
 use crate::handoff::meant;
@@ -17,6 +18,10 @@ use crate::view;
 #[derive(Default)]
 pub struct HeldTexts {
     texts: Vec<String>,
+    /// Whole keys, values and lines of values: a text of one or two words must be one of them.
+    pieces: HashSet<String>,
+    /// Numbers and truths among them, as YAML understands them.
+    values: HashSet<String>,
     times: BTreeSet<EventTime>,
 }
 
@@ -29,9 +34,13 @@ pub struct MissingText {
 }
 
 impl HeldTexts {
+    /// What the events hold, but for those that are retracted.
     pub fn new(records: &[CanonicalEvent], snapshots: &[Snapshot<'_>]) -> HeldTexts {
         let mut held = HeldTexts::default();
-        for event in records.iter().filter_map(CanonicalEvent::decode) {
+        let join = join(records, snapshots, &Filter::default());
+        let counts =
+            |record: &&CanonicalEvent| !join.retracted.contains(&record.id) || join.folded.contains(&record.id);
+        for event in records.iter().filter(counts).filter_map(CanonicalEvent::decode) {
             let meta = &event.meta;
             let about = [
                 Some(&meta.agent),
@@ -40,14 +49,14 @@ impl HeldTexts {
                 meta.reason.as_ref(),
                 meta.title.as_ref(),
             ];
-            about.into_iter().flatten().for_each(|text| held.texts.push(words(text)));
+            about.into_iter().flatten().for_each(|text| held.say(text));
             held.times.insert(meta.ts);
             event.entries.iter().for_each(|entry| held.add(entry));
         }
         for snapshot in snapshots {
             for source in &snapshot.sources {
                 let about = [Some(&source.agent), source.branch.as_ref(), source.topic.as_ref()];
-                about.into_iter().flatten().for_each(|text| held.texts.push(words(text)));
+                about.into_iter().flatten().for_each(|text| held.say(text));
                 held.times.insert(source.ts);
             }
             snapshot.entries.iter().for_each(|(entry, _)| held.add(entry));
@@ -67,7 +76,36 @@ impl HeldTexts {
                 format!("checkpoints phase {} {} {} {}", c.phase, c.status, c.updated, c.more)
             }
         };
-        self.texts.push(words(&text));
+        self.say(&text);
+        self.name(section.as_str());
+        match entry {
+            Entry::Text { text, .. } | Entry::Item { text, .. } => self.name(text),
+            Entry::Pair { key, value, .. } => {
+                let value = value.as_deref().unwrap_or_default();
+                [&**key, value, &format!("{key} {value}")].into_iter().for_each(|text| self.name(text));
+            }
+            Entry::Checkpoint(c) => {
+                [&c.phase, &c.status, &c.updated, &c.more].into_iter().for_each(|text| self.name(text))
+            }
+        }
+    }
+
+    fn say(&mut self, text: &str) {
+        self.texts.push(words(text));
+        self.name(text);
+    }
+
+    /// Takes a text, its lines, and the keys and values in them as pieces.
+    fn name(&mut self, text: &str) {
+        let parts = |line: &str| line.split([':', ',', '[', ']', '{', '}']).map(str::to_owned).collect::<Vec<_>>();
+        let lines = text.lines().flat_map(|line| [vec![line.to_owned()], parts(line)].concat());
+        for piece in lines.chain([text.to_owned()]) {
+            let bare = piece.trim().trim_start_matches("- ").trim_matches(['"', '\'', ' ']);
+            if let Ok(value @ (Value::Number(_) | Value::Bool(_))) = serde_yaml::from_str(bare) {
+                self.values.insert(crate::scalar::plain(&value));
+            }
+            self.pieces.insert(words(&piece));
+        }
     }
 
     /// Whether an event holds this text, in these words and this order. A time may be spelt in another way, and a name
@@ -80,8 +118,11 @@ impl HeldTexts {
             let name = meant(SectionName::from_spelling(text.trim().to_owned().into()));
             name.section().is_some_and(|section| self.texts.iter().any(|held| held.starts_with(&words(section.word()))))
         };
+        let is_short = wanted.split_whitespace().count() <= 2;
         wanted.trim().is_empty()
-            || self.texts.iter().any(|held| held.contains(&wanted))
+            || self.pieces.contains(&wanted)
+            || self.values.contains(text.trim())
+            || (!is_short && self.texts.iter().any(|held| held.contains(&wanted)))
             || at.is_some_and(|at| self.times.contains(&at))
             || self.times.iter().any(is_day)
             || is_section()
@@ -132,7 +173,11 @@ fn part(from: usize, lines: &[&str]) -> Vec<(usize, String)> {
             let first = leaf.lines().next().unwrap_or_default();
             lines.iter().position(|line| line.contains(first)).map_or(from + 1, |at| from + at + 1)
         };
-        return leaves.into_iter().map(|leaf| (line_of(&leaf), leaf)).collect();
+        let comments = lines.iter().enumerate().filter_map(|(at, line)| {
+            let text = line.trim_start().strip_prefix('#')?.trim();
+            (!text.is_empty()).then(|| (from + at + 1, text.to_owned()))
+        });
+        return leaves.into_iter().map(|leaf| (line_of(&leaf), leaf)).chain(comments).collect();
     }
     lines.iter().enumerate().flat_map(|(at, line)| pieces(line).map(move |text| (from + at + 1, text))).collect()
 }
@@ -204,11 +249,11 @@ fn pieces(line: &str) -> impl Iterator<Item = String> {
 mod tests {
     use super::*;
 
-    fn held(text: &str) -> HeldTexts {
-        HeldTexts {
-            texts: text.lines().map(words).collect(),
-            times: instant::parse("2026-01-10T00:00:00Z").into_iter().collect(),
-        }
+    fn held(pieces: &str) -> HeldTexts {
+        let mut held = HeldTexts::default();
+        pieces.split('|').for_each(|piece| held.say(piece));
+        held.times.extend(instant::parse("2026-01-10T00:00:00Z"));
+        held
     }
 
     fn lines(file: &str, ledger: &str) -> Vec<(usize, String)> {
@@ -218,8 +263,8 @@ mod tests {
     #[test]
     fn every_text_must_be_in_one_event() {
         let file = "---\ndate: 2026-01-10\nsession: x\nnext:\n- task: Write it\n  files: [a.rs]\n---\n# Title\n\n## Done\n- **db:** \"postgres\"\n";
-        assert_eq!(lines(file, "x\nnext Write it\nfiles a.rs\nthis_session done\ndb postgres\nTitle"), []);
-        let found = lines(file, "x\nnext Write\nit files\nthis_session\ndb mysql");
+        assert_eq!(lines(file, "x|next|Write it|files|a.rs|this_session|db postgres|Title"), []);
+        let found = lines(file, "x|next|Write|it files|not a.rs but b|this_session|db mysql|files");
         let texts: Vec<_> = found.iter().map(|(line, text)| (*line, text.as_str())).collect();
         assert_eq!(texts, [(5, "Write it"), (6, "a.rs"), (8, "Title"), (11, "db:** \"postgres\"")]);
     }

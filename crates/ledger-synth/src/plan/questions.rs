@@ -8,24 +8,23 @@ use crate::view::unnumbered;
 pub enum Named<'q> {
     One(&'q str),
     None,
-    /// It is the beginning of the ids of this many.
+    /// It fits this many.
     Several(usize),
 }
 
 /// Finds the question of this text, with or without a number before it, or with an id that begins so.
 pub fn named<'q>(open: &'q [String], name: &str) -> Named<'q> {
-    let find = |is_it: &dyn Fn(&str) -> bool| open.iter().map(String::as_str).find(|text| is_it(text));
-    let by_text = find(&|text| text == name).or_else(|| find(&|text| unnumbered(text) == unnumbered(name)));
-    if let Some(text) = by_text {
-        return Named::One(text);
-    }
-    let by_id: Vec<&str> =
-        open.iter().map(String::as_str).filter(|text| ShortId::of_question(text).begins_with(name)).collect();
-    match by_id.as_slice() {
-        [] => Named::None,
-        [one] => Named::One(one),
-        several => Named::Several(several.len()),
-    }
+    let found = |is_it: &dyn Fn(&str) -> bool| {
+        let mut found: Vec<&'q str> = open.iter().map(String::as_str).filter(|text| is_it(text)).collect();
+        found.dedup();
+        match found.as_slice() {
+            [] => None,
+            [one] => Some(Named::One(one)),
+            several => Some(Named::Several(several.len())),
+        }
+    };
+    let by_text = found(&|text| text == name).or_else(|| found(&|text| unnumbered(text) == unnumbered(name)));
+    by_text.or_else(|| found(&|text| ShortId::of_question(text).begins_with(name))).unwrap_or(Named::None)
 }
 
 #[cfg(test)]
@@ -41,6 +40,8 @@ mod tests {
         let id = ShortId::of_question("7. Question 7?");
         assert_eq!(named(&open, &id.as_str()[..7]), Named::One("7. Question 7?"));
         assert_eq!(named(&open, "Question"), Named::None);
+        let alike = ["1. Why?".to_owned(), "2. Why?".to_owned()];
+        assert_eq!((named(&alike, "Why?"), named(&alike, "1. Why?")), (Named::Several(2), Named::One("1. Why?")));
         // 40 ids share 32 first letters.
         assert!(
             open.iter()

@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use jiff::SignedDuration;
 use shopfloor_core::hash::Digest;
 
-use crate::entry::{Checkpoint, RETRACT};
+use crate::entry::{CLOSED, Checkpoint, RETRACT};
 use crate::instant::{self, EventTime};
 use crate::join::{By, Join, JoinedSection};
 use crate::section::{Section, SectionName, Shape};
@@ -70,7 +70,7 @@ impl<'j> View<'j> {
         View {
             sections: Section::SHOWN.into_iter().map(|section| (section, content(join, section, oldest))).collect(),
             nows: join.nows.iter().map(|now| told(join, now)).collect(),
-            others: join.sections.iter().filter_map(|(name, section)| other(name, section)).collect(),
+            others: join.sections.iter().filter_map(|(name, section)| other(join, name, section)).collect(),
             event_count: join.sources.len(),
             is_of_one: join.sources.iter().all(|source| Some(author(source)) == first),
             latest,
@@ -143,20 +143,29 @@ fn items<'j>(
     match section {
         Section::ThisSession => all.filter(|told| oldest.is_none_or(|oldest| told.by.ts >= oldest)).collect(),
         Section::OpenQuestions => {
-            let resolved = ResolvedQuestions::new(join);
+            let resolved = ResolvedQuestions::new(join, joined);
             all.filter(|told| resolved.leave_open(told)).collect()
         }
         _ => all.collect(),
     }
 }
 
-/// A section that is shown after those with rules of their own. Ids of retracted events are not shown.
-fn other<'j>(name: &'j SectionName<'_>, section: &'j JoinedSection<'_>) -> Option<OtherSection<'j>> {
+/// A section that is shown after those with rules of their own. Ids of retracted events and keys whose conflict is
+/// closed are not shown.
+fn other<'j>(
+    join: &'j Join<'_>,
+    name: &'j SectionName<'_>,
+    section: &'j JoinedSection<'_>,
+) -> Option<OtherSection<'j>> {
     // A text under the name of the checkpoints is not a checkpoint.
     if name.shape().is_some_and(|shape| shape != Shape::Checkpoints) {
         return None;
     }
-    let hidden = |text: &str| name.as_str() == RETRACT && Digest::parse(text).is_some();
+    let hidden = |text: &str| match name.as_str() {
+        RETRACT => Digest::parse(text).is_some(),
+        CLOSED => names_a_key(join, text),
+        _ => false,
+    };
     let pairs = section.pairs.iter().filter_map(|(key, (value, _))| Some((&**key, value.as_deref()?)));
     let other = OtherSection {
         key: name.as_str(),
@@ -167,6 +176,15 @@ fn other<'j>(name: &'j SectionName<'_>, section: &'j JoinedSection<'_>) -> Optio
     (other.text.is_some() || !other.items.is_empty() || !other.pairs.is_empty()).then_some(other)
 }
 
+/// Whether a text is the name of a key that somebody gave a value: `decisions.lexer`.
+fn names_a_key(join: &Join<'_>, text: &str) -> bool {
+    text.match_indices('.').any(|(at, _)| {
+        let section = join.sections.get(&SectionName::from(&text[..at]));
+        let key = &text[at + 1..];
+        section.is_some_and(|section| section.pairs.binary_search_by(|(own, _)| (**own).cmp(key)).is_ok())
+    })
+}
+
 /// The keys that have a value, and who gave it.
 fn decided<'j>(join: &'j Join<'_>, section: &'j JoinedSection<'_>) -> Vec<(&'j str, Told<'j>)> {
     let pairs = section.pairs.iter();
@@ -175,23 +193,31 @@ fn decided<'j>(join: &'j Join<'_>, section: &'j JoinedSection<'_>) -> Vec<(&'j s
         .collect()
 }
 
-/// When each question was last resolved, and by whom. A number before a question does not count.
-struct ResolvedQuestions<'j>(HashMap<&'j str, (EventTime, &'j str)>);
+/// When each question was last resolved, and by whom.
+struct ResolvedQuestions<'j> {
+    last: HashMap<&'j str, (EventTime, &'j str)>,
+    /// How many questions have a text, but for the number before it.
+    alike: HashMap<&'j str, usize>,
+}
 
 impl<'j> ResolvedQuestions<'j> {
-    fn new(join: &'j Join<'_>) -> ResolvedQuestions<'j> {
+    fn new(join: &'j Join<'_>, questions: &'j JoinedSection<'_>) -> ResolvedQuestions<'j> {
         let section = join.sections.get(&SectionName::from(Section::Resolved));
-        let mut last = HashMap::new();
-        for (text, of) in section.iter().flat_map(|section| &section.items) {
-            let stamp = stamp(join.source(*of));
-            last.entry(unnumbered(text)).and_modify(|held| *held = stamp.max(*held)).or_insert(stamp);
+        let items = section.iter().flat_map(|section| &section.items);
+        let mut alike = HashMap::new();
+        if section.is_some() {
+            questions.items.iter().for_each(|(text, _)| *alike.entry(unnumbered(text)).or_default() += 1);
         }
-        ResolvedQuestions(last)
+        ResolvedQuestions { last: items.map(|(text, of)| (&**text, stamp(join.source(*of)))).collect(), alike }
     }
 
-    /// Whether a question was asked after it was last resolved.
+    /// Whether a question was asked after it was last resolved. A number before the question does not count, unless
+    /// there are several that differ in nothing else.
     fn leave_open(&self, question: &Told<'_>) -> bool {
-        self.0.get(unnumbered(question.text)).is_none_or(|last| stamp(question.by) > *last)
+        let bare = unnumbered(question.text);
+        let is_only = self.alike.get(bare) == Some(&1);
+        let last = self.last.get(question.text).max(self.last.get(bare).filter(|_| is_only));
+        last.is_none_or(|last| stamp(question.by) > *last)
     }
 }
 

@@ -10,7 +10,7 @@ use crate::section::Section;
 use crate::short_id::ShortId;
 
 /// The most characters of one entry.
-const ENTRY: usize = 400;
+const ENTRY: usize = 300;
 
 /// The room for the line about what was left out.
 const LEFT_OUT: usize = 72;
@@ -51,7 +51,13 @@ impl ContextPart {
         let note = (more > 0).then(|| format!("- … {more} more: `{}`", self.command));
         let mut shown = vec![String::new(), self.title.to_owned()];
         shown.extend(kept.into_iter().chain(note));
-        if shown.iter().map(|line| line.len() + 1).sum::<usize>() > room + 1 { Vec::new() } else { shown }
+        let is_short = shown.iter().map(|line| line.len() + 1).sum::<usize>() <= room + 1;
+        let brief = format!("… {} more: `{}`", self.total, self.command);
+        match is_short {
+            true => shown,
+            false if brief.len() < room => vec![brief],
+            false => Vec::new(),
+        }
     }
 }
 
@@ -113,7 +119,7 @@ fn nows(view: &View<'_>) -> ContextPart {
         [] | [_] => Vec::new(),
         nows => nows.iter().map(|now| format!("- {}{}", line(now.text), said(now.by, None))).collect(),
     };
-    ContextPart { title: "Now, by agent:", total: lines.len(), lines, command: "ledger-synth explain now", share: 12 }
+    ContextPart { title: "Now, by agent:", total: lines.len(), lines, command: "ledger-synth explain now", share: 8 }
 }
 
 fn questions(view: &View<'_>, room: usize) -> ContextPart {
@@ -125,7 +131,7 @@ fn questions(view: &View<'_>, room: usize) -> ContextPart {
         lines: newest_first(all, |told| *told, room).iter().map(entry).collect(),
         total: all.len(),
         command: "ledger-synth explain open_questions",
-        share: 30,
+        share: 34,
     }
 }
 
@@ -136,15 +142,12 @@ fn decisions(view: &View<'_>, room: usize) -> ContextPart {
         format!("- {}{}", line(&text), said(told.by, None))
     };
     let lines = newest_first(all, |(_, told)| *told, room).iter().map(entry).collect();
-    ContextPart { title: "Decisions:", total: all.len(), lines, command: "ledger-synth explain decisions", share: 30 }
+    ContextPart { title: "Decisions:", total: all.len(), lines, command: "ledger-synth explain decisions", share: 38 }
 }
 
 /// The latest checkpoint of each agent and phase.
 fn checkpoints(view: &View<'_>) -> ContextPart {
     let all = view.checkpoints();
-    let latest = latest(all);
-    let mut places: Vec<usize> = latest.into_values().collect();
-    places.sort_unstable();
     let entry = |at: usize| {
         let one = &all[at];
         format!(
@@ -153,13 +156,13 @@ fn checkpoints(view: &View<'_>) -> ContextPart {
             said(one.by, None)
         )
     };
-    let lines: Vec<String> = places.into_iter().rev().map(entry).collect();
+    let lines: Vec<String> = latest(all).into_iter().rev().map(entry).collect();
     ContextPart {
         title: "Checkpoints:",
         total: lines.len(),
         lines,
         command: "ledger-synth explain checkpoints",
-        share: 10,
+        share: 6,
     }
 }
 
@@ -167,7 +170,7 @@ fn done(view: &View<'_>, room: usize) -> ContextPart {
     let all = view.list(Section::ThisSession);
     let entry = |told: &Told<'_>| format!("- {}{}", line(told.text), said(told.by, None));
     let lines = newest_first(all, |told| *told, room).iter().map(entry).collect();
-    ContextPart { title: "Done, the newest first:", total: all.len(), lines, command: "ledger-synth notes", share: 15 }
+    ContextPart { title: "Done, the newest first:", total: all.len(), lines, command: "ledger-synth notes", share: 12 }
 }
 
 /// The names of the other sections.
@@ -178,6 +181,6 @@ fn others(view: &View<'_>) -> ContextPart {
         total: view.others.len(),
         lines: view.others.iter().map(|other| name(other.key)).collect(),
         command: "ledger-synth --output -",
-        share: 3,
+        share: 2,
     }
 }

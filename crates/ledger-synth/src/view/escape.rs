@@ -15,6 +15,8 @@ pub enum LinePosition {
     Mixed,
     /// After the indentation of a further line.
     Continuation,
+    /// The same, in a page for readers, which shows HTML as text.
+    ToldContinuation,
     /// At the left margin.
     Paragraph,
     /// The same, where a line of our own may follow that begins with `… `.
@@ -30,17 +32,21 @@ impl LinePosition {
     pub fn is_structure(self, bare: &str) -> bool {
         ["#", "---", "===", "```", "~~~"].iter().any(|mark| bare.starts_with(mark))
             || (self == LinePosition::Mixed && bare.starts_with("**") && bare.contains(":**"))
-            || (!matches!(self, LinePosition::Inline | LinePosition::Mixed) && is_block(bare))
+            || (!matches!(self, LinePosition::Inline | LinePosition::Mixed) && is_rule(bare))
+            || (matches!(self, LinePosition::Continuation | LinePosition::Paragraph) && is_html(bare))
             || (self.is_at_margin() && (bare.starts_with("- ") || register(bare).is_some()))
             || (self == LinePosition::Remarked && bare.starts_with("… "))
     }
 }
 
-/// Whether a line that begins like this divides the page, or is HTML that could hide the text after it.
-fn is_block(bare: &str) -> bool {
-    let html =
-        bare.strip_prefix('<').is_some_and(|rest| rest.starts_with(|c: char| c.is_alphabetic() || "/!?".contains(c)));
-    html || bare.starts_with("***") || bare.starts_with("___")
+/// Whether a line that begins like this divides the page.
+fn is_rule(bare: &str) -> bool {
+    bare.starts_with("***") || bare.starts_with("___")
+}
+
+/// Whether a line that begins like this is HTML, which could hide the text after it.
+fn is_html(bare: &str) -> bool {
+    bare.strip_prefix('<').is_some_and(|rest| rest.starts_with(|c: char| c.is_alphabetic() || "/!?".contains(c)))
 }
 
 pub fn guarded(line: &str, place: LinePosition) -> Cow<'_, str> {

@@ -33,14 +33,13 @@ fn section(out: &mut String, title: &str, content: &SectionContent<'_>) {
         }
         SectionContent::Checkpoints(all) if !all.is_empty() => {
             heading(out, title);
-            all.iter().for_each(|one| reached(out, one));
+            all.iter().for_each(|one| reached(out, one, TextStyle::AsIs));
         }
         SectionContent::List(_) | SectionContent::Map(_) | SectionContent::Checkpoints(_) => {}
     }
 }
 
-/// Writes a register: `**Now:** text`.
-pub fn register(out: &mut String, title: &str, text: &str) {
+fn register(out: &mut String, title: &str, text: &str) {
     out.push_str(&format!("\n**{title}:** "));
     value(out, text, LinePosition::Inline, TextStyle::AsIs, "");
 }

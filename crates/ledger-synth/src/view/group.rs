@@ -6,6 +6,7 @@ use jiff::civil::Date;
 
 use super::contents::Told;
 use super::escape::escaped;
+use super::write::strong;
 use crate::short_id::ShortId;
 
 /// The most branches and events in the line of a group.
@@ -41,7 +42,7 @@ impl<'j> Group<'j> {
     pub fn line(&self) -> String {
         let (mut branches, mut events) = (Vec::new(), Vec::new());
         for told in &self.told {
-            let branch = told.by.branch.as_deref().map(|branch| format!("`{}`", escaped(branch, "`")));
+            let branch = told.by.branch.as_deref().map(|branch| format!("`{}`", escaped(branch, "`<")));
             branches.extend(branch.filter(|branch| branches.len() <= SHOWN && !branches.contains(branch)));
             let event = ShortId::of_event(told.by.id).to_string();
             if events.len() <= SHOWN && !events.contains(&event) {
@@ -56,6 +57,6 @@ impl<'j> Group<'j> {
             names.join(", ")
         };
         let on = if branches.is_empty() { String::new() } else { format!(" on {}", list(branches)) };
-        format!("\n**{}**{on} ({}):\n", escaped(self.agent, "*"), list(events))
+        format!("\n{}{on} ({}):\n", strong(self.agent), list(events))
     }
 }

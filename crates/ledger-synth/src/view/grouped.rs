@@ -1,15 +1,16 @@
 //! The pages of format 2, for readers: what was done by day and agent, who decided what and when, ids to answer with,
 //! and no more than a page can hold.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 use super::contents::{OtherSection, ReachedCheckpoint, Told, View};
 use super::escape::{LinePosition, escaped};
-use super::flat;
+use super::looks::looks;
 use super::newest::newest;
 use super::page_entry::{LeftOut, PageEntry};
 use super::session::SessionPart;
-use super::write::{TextStyle, bullet, heading, pair, reached, value};
+use super::write::{TextStyle, bullet, heading, pair, reached, strong, value};
+use crate::instant;
 use crate::section::Section;
 use crate::short_id::ShortId;
 use crate::source::Source;
@@ -22,8 +23,11 @@ const CHECKPOINTS: usize = 5 << 10;
 const QUESTIONS: usize = 10 << 10;
 const OTHERS: usize = 5 << 10;
 
-/// The most agents whose `now` is shown below the latest.
+/// The most agents whose `now` is shown below the latest, and the most bytes of these.
 const NOWS: usize = 10;
+const NOWS_SIZE: usize = 3 << 10;
+/// The longest text of Goal and Now.
+const REGISTER: usize = 4 << 10;
 
 /// A section of bullets.
 struct Part {
@@ -38,7 +42,7 @@ struct Part {
 pub fn sections(out: &mut String, view: &View<'_>) {
     for section in [Section::Goal, Section::Now] {
         if let Some(text) = view.register(section) {
-            flat::register(out, section.title(), text);
+            register(out, section, text, view.is_of_one);
         }
     }
     if !view.is_of_one {
@@ -58,30 +62,45 @@ pub fn sections(out: &mut String, view: &View<'_>) {
     }
     session.write(out);
     parts.iter().for_each(|part| part.write(out));
-    for section in &view.others {
-        write_other(out, section, &mut room);
+    write_others(out, view, room);
+}
+
+/// Writes Goal or Now, or that it is too long.
+fn register(out: &mut String, section: Section, text: &str, is_of_one: bool) {
+    if text.len() > REGISTER {
+        out.push_str(&format!("\n… 1 more: `ledger-synth explain {}`\n", section.word()));
+        return;
     }
+    let (place, style) = looks(is_of_one);
+    out.push_str(&format!("\n**{}:** ", section.title()));
+    value(out, text, place, style, "");
 }
 
 /// What the agents do that did not speak last.
 fn other_nows(out: &mut String, nows: &[Told<'_>]) {
     let others = nows.get(1..).unwrap_or_default();
-    if !others.is_empty() {
-        out.push('\n');
+    let (mut room, mut left, mut shown) = (NOWS_SIZE, 0, String::new());
+    for (at, Told { text, by }) in others.iter().enumerate() {
+        if at >= NOWS || text.len() > room {
+            left += 1;
+            continue;
+        }
+        room -= text.len();
+        shown.push_str(&format!("- {} ({}): ", strong(&by.agent), by.ts.day()));
+        value(&mut shown, text, LinePosition::Told, TextStyle::Marked, "");
     }
-    for Told { text, by } in others.iter().take(NOWS) {
-        out.push_str(&format!("- **{}** ({}): ", escaped(&by.agent, "*"), by.ts.day()));
-        value(out, text, LinePosition::Told, TextStyle::Marked, "");
+    if !shown.is_empty() {
+        out.push_str(&format!("\n{shown}"));
     }
-    if others.len() > NOWS {
-        out.push_str(&format!("\n… {} more: `ledger-synth explain now`\n", others.len() - NOWS));
+    if left > 0 {
+        out.push_str(&format!("\n… {left} more: `ledger-synth explain now`\n"));
     }
 }
 
 /// When something was said and by whom, and its id: ` (2026-01-10, toast, k3jd82ab)`.
 pub fn said(by: &Source<'_>, id: Option<ShortId>) -> String {
     let id = id.map(|id| format!(", {id}")).unwrap_or_default();
-    format!(" ({}, {}{id})", by.ts.day(), escaped(&by.agent, "(,"))
+    format!(" ({}, {}{id})", by.ts.day(), escaped(&by.agent, "(,<`"))
 }
 
 /// Renders a decision with who made it.
@@ -134,7 +153,7 @@ fn checkpoints(view: &View<'_>) -> Part {
         let latest = latest(all);
         shown.clear();
         for (at, one) in all.iter().enumerate() {
-            match latest[&key(one)] == at {
+            match latest.contains(&at) {
                 true => shown.push(*one),
                 false => earlier.add(one.by.ts),
             }
@@ -143,7 +162,7 @@ fn checkpoints(view: &View<'_>) -> Part {
     let (shown, left) = newest(shown, status, PAGE);
     let entry = |one: &ReachedCheckpoint<'_>| {
         let mut text = String::new();
-        reached(&mut text, one);
+        reached(&mut text, one, looks(view.is_of_one).1);
         PageEntry { text, at: one.by.ts }
     };
     let part = Part::new(Section::Checkpoints, shown.iter().map(entry).collect(), left);
@@ -154,13 +173,18 @@ fn status<'j>(one: &ReachedCheckpoint<'j>) -> Told<'j> {
     Told { text: &one.checkpoint.status, by: one.by }
 }
 
-fn key<'j>(one: &ReachedCheckpoint<'j>) -> (&'j str, &'j str) {
-    (&one.by.agent, &one.checkpoint.phase)
-}
-
-/// The position of the latest checkpoint of each agent and phase, of checkpoints that are ordered by time.
-pub fn latest<'j>(all: &[ReachedCheckpoint<'j>]) -> HashMap<(&'j str, &'j str), usize> {
-    all.iter().enumerate().map(|(at, one)| (key(one), at)).collect()
+/// The positions of the latest checkpoint of each agent and phase, in order. A time that nobody can read is that of the
+/// event.
+pub fn latest(all: &[ReachedCheckpoint<'_>]) -> BTreeSet<usize> {
+    let rank = |one: &ReachedCheckpoint<'_>| (instant::parse(&one.checkpoint.updated).unwrap_or(one.by.ts), one.by.ts);
+    let mut latest: HashMap<(&str, &str), usize> = HashMap::new();
+    for (at, one) in all.iter().enumerate() {
+        let held = latest.entry((&one.by.agent, &one.checkpoint.phase)).or_insert(at);
+        if rank(one) >= rank(&all[*held]) {
+            *held = at;
+        }
+    }
+    latest.into_values().collect()
 }
 
 /// The size of the texts of such a section.
@@ -170,44 +194,61 @@ fn other_size(section: &OtherSection<'_>) -> usize {
 }
 
 /// The entries of a section without rules of its own.
-fn other(section: &OtherSection<'_>) -> Vec<String> {
+fn other(section: &OtherSection<'_>, style: TextStyle) -> Vec<String> {
     let mut entries = Vec::new();
     if let Some(text) = section.text {
         let mut entry = String::new();
-        value(&mut entry, text, LinePosition::Remarked, TextStyle::AsIs, "");
+        value(&mut entry, text, LinePosition::Remarked, style, "");
         entries.push(entry);
     }
     for item in &section.items {
         let mut entry = String::new();
-        bullet(&mut entry, item, LinePosition::Mixed, TextStyle::AsIs, "");
+        bullet(&mut entry, item, LinePosition::Mixed, style, "");
         entries.push(entry);
     }
     for (key, text) in &section.pairs {
         let mut entry = String::new();
-        pair(&mut entry, key, text, TextStyle::AsIs, "");
+        pair(&mut entry, key, text, style, "");
         entries.push(entry);
     }
     entries
 }
 
-/// Writes such a section, as far as there is room.
-fn write_other(out: &mut String, section: &OtherSection<'_>, room: &mut usize) {
-    heading(out, &escaped(section.key, ""));
-    let mut left = 0;
-    for entry in other(section) {
-        if entry.len() <= *room {
-            *room -= entry.len();
-            out.push_str(&entry);
-        } else {
-            left += 1;
+/// Writes the sections without rules of their own, as far as there is room.
+fn write_others(out: &mut String, view: &View<'_>, mut room: usize) {
+    let style = looks(view.is_of_one).1;
+    let mut unnamed = 0;
+    for section in &view.others {
+        let entries = other(section, style);
+        let (mut shown, mut left) = (String::new(), 0);
+        heading(&mut shown, &escaped(section.key, if style == TextStyle::Marked { "<`" } else { "" }));
+        let frame = shown.len() + REMARK;
+        for entry in &entries {
+            if frame + entry.len() <= room.saturating_sub(shown.len()) {
+                shown.push_str(entry);
+            } else {
+                left += 1;
+            }
         }
+        if left == entries.len() {
+            unnamed += left;
+            continue;
+        }
+        if left > 0 {
+            let is_plain = section.key.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '-'));
+            let command = if is_plain { format!("explain {}", section.key) } else { "--json".to_owned() };
+            shown.push_str(&format!("\n… {left} more: `ledger-synth {command}`\n"));
+        }
+        room = room.saturating_sub(shown.len());
+        out.push_str(&shown);
     }
-    if left > 0 {
-        let is_plain = section.key.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '-'));
-        let command = if is_plain { format!("explain {}", section.key) } else { "--json".to_owned() };
-        out.push_str(&format!("\n… {left} more: `ledger-synth {command}`\n"));
+    if unnamed > 0 {
+        out.push_str(&format!("\n… {unnamed} more: `ledger-synth --json`\n"));
     }
 }
+
+/// The room for a line that says what is left out.
+const REMARK: usize = 80;
 
 impl Part {
     fn new(section: Section, entries: Vec<PageEntry>, left: LeftOut) -> Part {

@@ -8,6 +8,7 @@ mod footer;
 mod frame;
 mod group;
 mod grouped;
+mod looks;
 mod marks;
 mod newest;
 mod notes;

@@ -5,10 +5,10 @@ use super::escape::LinePosition;
 use super::group::Group;
 use super::grouped::{decision, question};
 use super::write::{TextStyle, bullet, heading, reached};
-use crate::instant::EventTime;
 use crate::section::Section;
+use crate::source::Source;
 
-/// What was said since a time.
+/// What was said by the events that count.
 pub struct Notes<'v> {
     pub decisions: Vec<(&'v str, Told<'v>)>,
     pub done: Vec<Group<'v>>,
@@ -17,14 +17,13 @@ pub struct Notes<'v> {
 }
 
 impl<'v> Notes<'v> {
-    /// `since`: the earliest time that counts; none for all.
-    pub fn new(view: &View<'v>, since: Option<EventTime>) -> Notes<'v> {
-        let is_new = |at: EventTime| since.is_none_or(|since| at >= since);
-        let list = |section| view.list(section).iter().filter(|told| is_new(told.by.ts)).copied();
+    /// What the events said that count.
+    pub fn new(view: &View<'v>, counts: impl Fn(&Source<'_>) -> bool) -> Notes<'v> {
+        let list = |section| view.list(section).iter().filter(|told| counts(told.by)).copied();
         Notes {
-            decisions: view.map(Section::Decisions).iter().filter(|(_, told)| is_new(told.by.ts)).copied().collect(),
+            decisions: view.map(Section::Decisions).iter().filter(|(_, told)| counts(told.by)).copied().collect(),
             done: Group::all(&list(Section::ThisSession).collect::<Vec<_>>()),
-            checkpoints: view.checkpoints().iter().filter(|one| is_new(one.by.ts)).copied().collect(),
+            checkpoints: view.checkpoints().iter().filter(|one| counts(one.by)).copied().collect(),
             questions: list(Section::OpenQuestions).collect(),
         }
     }
@@ -54,7 +53,7 @@ impl<'v> Notes<'v> {
         }
         if !self.checkpoints.is_empty() {
             heading(&mut out, Section::Checkpoints.title());
-            self.checkpoints.iter().for_each(|one| reached(&mut out, one));
+            self.checkpoints.iter().for_each(|one| reached(&mut out, one, TextStyle::Marked));
         }
         if !self.questions.is_empty() {
             heading(&mut out, Section::OpenQuestions.title());

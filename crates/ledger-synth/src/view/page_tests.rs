@@ -4,7 +4,7 @@ use proptest::prelude::*;
 
 use super::super::escape::{LinePosition, is_bidi, register};
 use super::super::footer;
-use super::super::marks::unmarked;
+use super::super::marks::{has_plain_code, without_commits, without_tags};
 use super::*;
 use crate::canonical::CanonicalEvent;
 use crate::entry::Entry;
@@ -56,63 +56,69 @@ pub struct Read {
     pub text: String,
 }
 
-/// How a page writes the section that is being read.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Style {
-    AsIs,
-    /// For readers.
-    Marked,
-    /// For readers, with who said it and when at the end of the first line.
-    Said,
+/// A text as a page writes it.
+struct Written {
+    section: SectionName<'static>,
+    key: Option<String>,
+    place: LinePosition,
+    is_marked: bool,
+    /// Each line, and how many blank lines stand before it.
+    lines: Vec<(usize, String)>,
+}
+
+impl Written {
+    fn read(self) -> Read {
+        let Written { section, key, place, is_marked, lines } = self;
+        let mut plain: Vec<String> = Vec::new();
+        for (at, (gap, line)) in lines.iter().enumerate() {
+            let place = match (at, is_marked) {
+                (0, true) if place == LinePosition::Inline => LinePosition::Told,
+                (0, _) => place,
+                (_, true) => LinePosition::ToldContinuation,
+                (_, false) => LinePosition::Continuation,
+            };
+            plain.extend(std::iter::repeat_n(String::new(), *gap));
+            let line = unguarded(line, place);
+            plain.push(if is_marked { without_commits(&line) } else { line });
+        }
+        if is_marked {
+            let is_plain = has_plain_code(plain.iter().map(String::as_str));
+            plain.iter_mut().for_each(|line| *line = without_tags(line, is_plain));
+        }
+        Read { section, key, text: plain.join("\n") }
+    }
 }
 
 /// A reader of a rendered ledger.
 #[derive(Default)]
 struct Reader {
-    all: Vec<Read>,
+    all: Vec<Written>,
     section: Option<SectionName<'static>>,
     is_two: bool,
     is_grouped: bool,
-    is_marked: bool,
     /// The entries that the page counts and does not show.
     left: usize,
 }
 
 impl Reader {
-    fn style(&self) -> Style {
-        match self.section.as_ref().and_then(SectionName::section) {
-            _ if !self.is_grouped => Style::AsIs,
-            Some(Section::Decisions | Section::OpenQuestions) => Style::Said,
-            None | Some(Section::Checkpoints) if self.section.is_some() => Style::AsIs,
-            _ => Style::Marked,
-        }
-    }
-
-    /// The first line of a text.
-    fn text(&mut self, line: &str, place: LinePosition, is_value: bool) -> String {
-        let style = self.style();
-        self.is_marked = style != Style::AsIs;
-        let place = if self.is_marked && place == LinePosition::Inline { LinePosition::Told } else { place };
-        let line = if style == Style::Said { line.rsplit_once(" (").expect("who said it").0 } else { line };
-        let line = line.strip_prefix(if is_value { " " } else { "" }).unwrap_or(line);
-        let text = unguarded(line, place);
-        if self.is_marked { unmarked(&text) } else { text }
+    fn take(&mut self, section: SectionName<'static>, key: Option<String>, place: LinePosition, line: &str) {
+        // Who said it and when ends the first line.
+        let is_said = matches!(section.section(), Some(Section::Decisions | Section::OpenQuestions));
+        let line = if is_said && self.is_grouped { line.rsplit_once(" (").expect("who said it").0 } else { line };
+        let line = if key.is_some() { line.strip_prefix(' ').unwrap_or(line) } else { line };
+        let lines = vec![(0, line.to_owned())];
+        self.all.push(Written { section, key, place, is_marked: self.is_grouped, lines });
     }
 
     fn line(&mut self, line: &str, gap: usize) {
         if let Some(title) = line.strip_prefix("### ") {
             self.section = Some(SectionName::from_spelling(plain(title).into()));
         } else if let Some(more) = line.strip_prefix("  ") {
-            let more = unguarded(more, LinePosition::Continuation);
-            let more = if self.is_marked { unmarked(&more) } else { more };
             if let Some(last) = self.all.last_mut() {
-                last.text.push_str(&"\n".repeat(gap + 1));
-                last.text.push_str(&more);
+                last.lines.push((gap, more.to_owned()));
             }
         } else if let Some((section, text)) = register(line) {
-            let text = unguarded(text, LinePosition::Inline);
-            self.is_marked = false;
-            self.all.push(Read { section: section.into(), key: None, text });
+            self.take(section.into(), None, LinePosition::Inline, text);
         } else if let Some(count) = line.strip_prefix("… ").filter(|_| self.is_two) {
             let count = count.split_once(" more: `ledger-synth ").expect("a count").0;
             self.left += count.parse::<usize>().expect("a count");
@@ -120,16 +126,14 @@ impl Reader {
             self.entry(line, section);
         } else if let Some((who, text)) = line.strip_prefix("- **").and_then(|line| line.split_once("): ")) {
             assert!(self.is_grouped && who.contains("** ("), "{line}");
-            let text = self.text(text, LinePosition::Inline, false);
-            self.all.push(Read { section: Section::Now.into(), key: None, text });
+            self.take(Section::Now.into(), None, LinePosition::Inline, text);
         }
     }
 
     fn entry(&mut self, line: &str, section: SectionName<'static>) {
         let bullet = line.strip_prefix("- ");
-        let is_session = section == Section::ThisSession;
         // A day, a fold, or an agent.
-        if bullet.is_none() && is_session && self.is_grouped {
+        if bullet.is_none() && section == Section::ThisSession && self.is_grouped {
             return;
         }
         let is_list = section.shape() == Some(Shape::List);
@@ -140,8 +144,7 @@ impl Reader {
             (None, Some(item)) => (None, item, if is_list { LinePosition::Inline } else { LinePosition::Mixed }),
             (None, None) => (None, line, margin),
         };
-        let text = self.text(text, place, key.is_some());
-        self.all.push(Read { section, key, text });
+        self.take(section, key, place, text);
     }
 }
 
@@ -158,7 +161,7 @@ fn read(text: &str, is_grouped: bool) -> (Vec<Read>, usize) {
             line => reader.line(line, std::mem::take(&mut blank)),
         }
     }
-    (reader.all, reader.left)
+    (reader.all.into_iter().map(Written::read).collect(), reader.left)
 }
 
 fn nasty() -> impl Strategy<Value = String> {
@@ -179,6 +182,10 @@ fn nasty() -> impl Strategy<Value = String> {
         "***",
         "___",
         "<style>",
+        "a <details> `b",
+        "`<T>` ",
+        "3f2a9c01",
+        "\\<",
         "<!x",
         "</p",
         "<!--",

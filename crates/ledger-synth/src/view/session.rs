@@ -1,24 +1,26 @@
 //! This Session in a page for readers: grouped by day and agent, newest first. The days before the newest event's day
-//! are folded.
+//! are folded, each with a count of everything that was done on it.
+
+use std::collections::{BTreeMap, HashSet};
 
 use jiff::civil::Date;
 
 use super::contents::{Told, View};
-use super::escape::LinePosition;
 use super::group::Group;
+use super::looks::looks;
 use super::newest::newest;
-use super::page_entry::{LeftOut, PageEntry};
-use super::write::{TextStyle, bullet, heading};
+use super::write::{bullet, heading};
 use crate::counted::counted;
 use crate::section::Section;
 
 /// The size of what surrounds a day.
-const DAY: usize = 80;
+const DAY: usize = 120;
 
 /// What was done.
 pub struct SessionPart {
     days: Vec<SessionDay>,
-    left: LeftOut,
+    /// How many items there are of each day, and by how many agents.
+    totals: BTreeMap<Date, (usize, usize)>,
 }
 
 struct SessionDay {
@@ -30,73 +32,70 @@ struct SessionDay {
 struct SessionGroup {
     /// The line above the entries; empty if everything is from one agent and one day.
     line: String,
-    entries: Vec<PageEntry>,
+    entries: Vec<String>,
+}
+
+impl SessionDay {
+    fn shown(&self) -> usize {
+        self.groups.iter().map(|group| group.entries.len()).sum()
+    }
 }
 
 impl SessionPart {
     /// `room`: the most that a page can hold.
     pub fn new(view: &View<'_>, room: usize) -> SessionPart {
-        let (items, left) = newest(view.list(Section::ThisSession).to_vec(), |told| *told, room);
-        let newest = view.latest.unwrap_or_default().day();
-        let mut days: Vec<SessionDay> = Vec::new();
-        let (place, style) = match view.is_of_one {
-            true => (LinePosition::Inline, TextStyle::AsIs),
-            false => (LinePosition::Told, TextStyle::Marked),
-        };
+        let all = view.list(Section::ThisSession);
+        let (items, _) = newest(all.to_vec(), |told| *told, room);
+        let newest_day = view.latest.unwrap_or_default().day();
+        let (place, style) = looks(view.is_of_one);
         let entry = |told: &Told<'_>| {
             let mut text = String::new();
             bullet(&mut text, told.text, place, style, "");
-            PageEntry { text, at: told.by.ts }
+            text
         };
-        if view.is_of_one {
-            let group = SessionGroup { line: String::new(), entries: items.iter().map(entry).collect() };
-            if !items.is_empty() {
-                days.push(SessionDay { day: newest, is_folded: false, groups: vec![group] });
+        let mut days: Vec<SessionDay> = Vec::new();
+        let mut add = |day: Date, group: SessionGroup| match days.last_mut().filter(|last| last.day == day) {
+            Some(last) => last.groups.push(group),
+            None => days.push(SessionDay { day, is_folded: day < newest_day, groups: vec![group] }),
+        };
+        if !view.is_of_one {
+            for group in Group::all(&items) {
+                add(group.day, SessionGroup { line: group.line(), entries: group.told.iter().map(entry).collect() });
             }
-            return SessionPart { days, left };
+        } else if !items.is_empty() {
+            add(newest_day, SessionGroup { line: String::new(), entries: items.iter().map(entry).collect() });
         }
-        for group in Group::all(&items) {
-            let session = SessionGroup { line: group.line(), entries: group.told.iter().map(entry).collect() };
-            match days.last_mut().filter(|day| day.day == group.day) {
-                Some(day) => day.groups.push(session),
-                None => {
-                    let (day, is_folded) = (group.day, group.day < newest);
-                    days.push(SessionDay { day, is_folded, groups: vec![session] });
-                }
-            }
-        }
-        SessionPart { days, left }
+        SessionPart { days, totals: totals(all) }
     }
 
     /// Whether nothing is left out.
     pub fn is_whole(&self) -> bool {
-        self.left.is_none()
+        self.days.iter().map(SessionDay::shown).sum::<usize>()
+            == self.totals.values().map(|(items, _)| items).sum::<usize>()
     }
 
     pub fn size(&self) -> usize {
         let groups = self.days.iter().flat_map(|day| &day.groups);
-        let of =
-            |group: &SessionGroup| group.line.len() + group.entries.iter().map(|entry| entry.text.len()).sum::<usize>();
+        let of = |group: &SessionGroup| group.line.len() + group.entries.iter().map(String::len).sum::<usize>();
         self.days.len() * DAY + groups.map(of).sum::<usize>()
     }
 
     /// Keeps what fits, the newest first.
-    pub fn fit(&mut self, room: usize) {
-        let (mut room, left) = (room, &mut self.left);
+    pub fn fit(&mut self, mut room: usize) {
         for day in &mut self.days {
             let mut frame = DAY;
             for group in &mut day.groups {
-                frame += group.line.len();
+                let line = group.line.len();
+                frame += line;
                 group.entries.retain(|entry| {
-                    let fits = entry.text.len() + frame <= room;
+                    let fits = entry.len() + frame <= room;
                     if fits {
-                        room -= entry.text.len() + frame;
+                        room -= entry.len() + frame;
                         frame = 0;
-                    } else {
-                        left.add(entry.at);
                     }
                     fits
                 });
+                frame = frame.saturating_sub(line);
             }
             day.groups.retain(|group| !group.entries.is_empty());
         }
@@ -104,15 +103,16 @@ impl SessionPart {
     }
 
     pub fn write(&self, out: &mut String) {
-        if self.days.is_empty() && self.left.is_none() {
+        if self.totals.is_empty() {
             return;
         }
         heading(out, Section::ThisSession.title());
+        let mut rest = self.totals.clone();
         for day in &self.days {
-            let items = day.groups.iter().map(|group| group.entries.len()).sum();
-            let count = format!("{}: {} by {}", day.day, counted(items, "item"), counted(day.groups.len(), "agent"));
+            let (items, agents) = rest.remove(&day.day).unwrap_or_default();
             match day {
                 SessionDay { is_folded: true, .. } => {
+                    let count = format!("{}: {} by {}", day.day, counted(items, "item"), counted(agents, "agent"));
                     out.push_str(&format!("\n<details>\n<summary>{count}</summary>\n"));
                 }
                 SessionDay { groups, .. } if groups.iter().all(|group| group.line.is_empty()) => {}
@@ -120,12 +120,32 @@ impl SessionPart {
             }
             for group in &day.groups {
                 out.push_str(&group.line);
-                group.entries.iter().for_each(|entry| out.push_str(&entry.text));
+                group.entries.iter().for_each(|entry| out.push_str(entry));
             }
+            left_out(out, items - day.shown(), day.day);
             if day.is_folded {
                 out.push_str("\n</details>\n");
             }
         }
-        self.left.write(out);
+        if let Some(oldest) = rest.keys().next() {
+            left_out(out, rest.values().map(|(items, _)| items).sum(), *oldest);
+        }
     }
+}
+
+/// Says how many items are not shown, and which command shows them.
+fn left_out(out: &mut String, count: usize, since: Date) {
+    if count > 0 {
+        out.push_str(&format!("\n… {count} more: `ledger-synth notes --since {since}`\n"));
+    }
+}
+
+fn totals(items: &[Told<'_>]) -> BTreeMap<Date, (usize, usize)> {
+    let mut agents = BTreeMap::<Date, (usize, HashSet<&str>)>::new();
+    for told in items {
+        let (count, names) = agents.entry(told.by.ts.day()).or_default();
+        *count += 1;
+        names.insert(&told.by.agent);
+    }
+    agents.into_iter().map(|(day, (count, names))| (day, (count, names.len()))).collect()
 }

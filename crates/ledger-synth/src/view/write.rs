@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use super::contents::ReachedCheckpoint;
 use super::escape::{LinePosition, escaped, guarded};
-use super::marks::marked;
+use super::marks::{has_plain_code, marked};
 use crate::entry::Checkpoint;
 
 /// How the lines of a text are written.
@@ -16,10 +16,26 @@ pub enum TextStyle {
 }
 
 impl TextStyle {
-    fn line(self, line: &str) -> Cow<'_, str> {
+    fn line(self, line: &str, has_plain_code: bool) -> Cow<'_, str> {
         match self {
             TextStyle::AsIs => line.into(),
-            TextStyle::Marked => marked(line),
+            TextStyle::Marked => marked(line, has_plain_code),
+        }
+    }
+
+    /// The position of the lines after the first.
+    fn continuation(self) -> LinePosition {
+        match self {
+            TextStyle::AsIs => LinePosition::Continuation,
+            TextStyle::Marked => LinePosition::ToldContinuation,
+        }
+    }
+
+    /// The characters that are escaped in names and keys: a tag in them would be taken.
+    fn tags(self) -> &'static str {
+        match self {
+            TextStyle::AsIs => "",
+            TextStyle::Marked => "<`",
         }
     }
 }
@@ -30,8 +46,9 @@ pub fn value(out: &mut String, text: &str, place: LinePosition, style: TextStyle
     let body = if place.is_at_margin() { text.trim_start_matches(['\n', ' ', '\t']) } else { text };
     let margin = &text[..text.len() - body.len()];
     margin.chars().for_each(|c| out.push_str(&format!("\\u{{{:x}}}", u32::from(c))));
+    let has_plain_code = has_plain_code(text.split('\n'));
     let mut lines = body.split('\n').peekable();
-    let first = style.line(lines.next().unwrap_or_default());
+    let first = style.line(lines.next().unwrap_or_default(), has_plain_code);
     out.push_str(&if margin.is_empty() { guarded(&first, place) } else { escaped(&first, "") });
     out.push_str(end);
     while let Some(line) = lines.next() {
@@ -39,10 +56,15 @@ pub fn value(out: &mut String, text: &str, place: LinePosition, style: TextStyle
         // A line end at the very end would be lost without an indented line after it.
         if !line.is_empty() || lines.peek().is_none() {
             out.push_str("  ");
-            out.push_str(&guarded(&style.line(line), LinePosition::Continuation));
+            out.push_str(&guarded(&style.line(line, has_plain_code), style.continuation()));
         }
     }
     out.push('\n');
+}
+
+/// A name between `**`.
+pub fn strong(name: &str) -> String {
+    format!("**{}**", escaped(name, "*<`"))
 }
 
 pub fn heading(out: &mut String, title: &str) {
@@ -58,8 +80,8 @@ pub fn bullet(out: &mut String, text: &str, place: LinePosition, style: TextStyl
 
 /// Writes a key of a map and its text.
 pub fn pair(out: &mut String, key: &str, text: &str, style: TextStyle, end: &str) {
-    let key = escaped(key, if key.contains(":**") { ":" } else { "" });
-    out.push_str(&format!("- **{key}:**"));
+    let colon = if key.contains(":**") { ":" } else { "" };
+    out.push_str(&format!("- **{}:**", escaped(key, &format!("{colon}{}", style.tags()))));
     if !text.is_empty() {
         out.push(' ');
     }
@@ -67,13 +89,15 @@ pub fn pair(out: &mut String, key: &str, text: &str, style: TextStyle, end: &str
     value(out, text, place, style, end);
 }
 
-pub fn reached(out: &mut String, one: &ReachedCheckpoint<'_>) {
+pub fn reached(out: &mut String, one: &ReachedCheckpoint<'_>, style: TextStyle) {
     let ReachedCheckpoint { checkpoint: Checkpoint { phase, status, updated, more }, by } = one;
-    let phase = escaped(phase, if phase.contains(": ") { ":" } else { "" });
-    out.push_str(&format!("- Phase {phase}: {}", escaped(status, "")));
-    out.push_str(&format!(" ({}, {})", escaped(updated, "(,"), escaped(&by.agent, "(")));
-    out.push('\n');
+    let colon = if phase.contains(": ") { ":" } else { "" };
+    let tags = style.tags();
+    out.push_str(&format!("- Phase {}: {}", escaped(phase, &format!("{colon}{tags}")), escaped(status, tags)));
+    let (updated, agent) = (escaped(updated, &format!("(,{tags}")), escaped(&by.agent, &format!("({tags}")));
+    out.push_str(&format!(" ({updated}, {agent})\n"));
     for line in more.lines() {
-        out.push_str(&format!("  {}\n", guarded(line, LinePosition::Continuation)));
+        let line = style.line(line, false);
+        out.push_str(&format!("  {}\n", guarded(&line, style.continuation())));
     }
 }

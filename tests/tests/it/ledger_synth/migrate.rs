@@ -1,6 +1,6 @@
 //! `migrate`: handoff files become events.
 
-use crate::support::ledger::{CURRENT, EVENTS, section};
+use crate::support::ledger::{CURRENT, EVENTS, event, section};
 use crate::support::world::{World, text, write};
 
 #[test]
@@ -136,4 +136,34 @@ fn events_of_the_first_tool_count_as_they_are() {
     app.ledger(&["--no-confirm"]).exit(0).any_out().err_has("skipped").err_has("`ledger-synth migrate FILE`");
     app.write(&format!("{EVENTS}/handoff.md"), "<<<<<<< HEAD\n---\nts: x\n");
     app.ledger(&["lint"]).exit(2).out_has("handoff.md:1: git's conflict markers");
+}
+
+/// A page for readers that lost its footer says what its events say, and nothing of what it added.
+#[test]
+fn a_page_for_readers_is_adopted_without_its_frame() {
+    let w = World::new();
+    let app = w.app();
+    event(
+        &app,
+        "a",
+        "2026-01-10T00:00:00Z",
+        "toast",
+        "this_session:\n- one\ndecisions:\n  k: v\nopen_questions:\n- why?\n",
+    );
+    event(&app, "b", "2026-01-11T00:00:00Z", "waffle", "this_session:\n- two\n");
+    app.ledger(&["--no-confirm"]).exit(0).any_out();
+    let page = app.read(CURRENT);
+    let before = app.ledger(&["--json"]).exit(0).any_err().json();
+    app.write(CURRENT, page.split("\n---\n").next().unwrap());
+    app.ledger(&["--no-confirm", "--adopt"]).exit(0).any_out().any_err();
+    let after = app.ledger(&["--json"]).exit(0).any_err().json();
+    for key in ["this_session", "decisions", "open_questions", "other"] {
+        assert_eq!(before[key], after[key], "{key}");
+    }
+    // Code is not changed, and a YAML file says who and when in its keys.
+    app.write("c.md", "Updated: 2026-01-12T00:00:00Z\n# Title\n\n## Done\n- Ran\n```\n# run it\n```\n");
+    app.write("d.md", "agent: rusk\nts: 2026-01-13T00:00:00Z\nnow: go\n");
+    app.ledger(&["migrate", "c.md"]).exit(0).any_out();
+    app.ledger(&["migrate", "d.md"]).exit(0).out_has("2026-01-13T00-00-00Z_rusk.md");
+    assert!(app.sh(&format!("cat {EVENTS}/2026-01-12*")).exit(0).stdout.contains("# run it"));
 }

@@ -48,7 +48,7 @@ fn a_claude_code_session_ends_in_an_event_if_it_left_a_draft() {
     // What to do is said once per session.
     run_with_input(&elsewhere, &hook, &payload)
         .exit(0)
-        .err_has("session abc12345 left no word")
+        .err_has("session abc12345-6789 left no word")
         .err_has("ledger-synth add");
     assert_eq!(run_with_input(&elsewhere, &hook, &payload).exit(0).any_out().stderr.as_str(), "");
     assert!(!app.has(EVENTS));
@@ -166,4 +166,37 @@ fn every_session_is_told_how_to_leave_word() {
     empty.ledger(&["banner"]).exit(0).out_has("ledger-synth add").err_has("there are no events");
     empty.write(CURRENT, "# Handoff\n");
     empty.ledger(&["banner"]).exit(0).out_has("# Handoff\n").out_has("ledger-synth add");
+}
+
+/// Ids that begin alike, as those made within a minute do, are ids of two sessions.
+#[test]
+fn sessions_whose_ids_begin_alike_have_a_draft_each() {
+    let w = World::new();
+    let app = w.app();
+    let ids = ["0193b2f4-6a10-7c3e-8000-000000000001", "0193b2f4-9b22-7aaa-8000-000000000002"];
+    for id in ids {
+        app.ledger(&["add", "--session", id, "--draft", "--done", id]).exit(0).any_err();
+    }
+    let payload = format!("{{\"session_id\":\"{}\"}}", ids[0]);
+    let written = run_with_input(&app, &["add", "--from-hook", "codex", "--json"], &payload).exit(0).json();
+    let event = std::fs::read_to_string(text(&written, "/path")).unwrap();
+    assert!(event.contains(ids[0]) && !event.contains(ids[1]) && text(&written, "/agent") == "0193b2f4", "{event}");
+}
+
+/// A session that wrote an event itself is told nothing at its end, also after it was compacted.
+#[test]
+fn a_session_that_wrote_is_told_nothing() {
+    let w = World::new();
+    let app = w.app();
+    let payload = "{\"session_id\":\"s1\"}";
+    let begin = || run_with_input(&app, &["banner", "--for-hook", "codex"], payload).exit(0).any_out();
+    begin();
+    app.ledger(&["add", "--done", "worked"]).exit(0).any_out();
+    begin();
+    let end = ["add", "--from-hook", "codex"];
+    assert_eq!(run_with_input(&app, &end, payload).exit(0).any_out().stderr.as_str(), "");
+    // What another session wrote is not its word.
+    run_with_input(&app, &["banner", "--for-hook", "codex"], "{\"session_id\":\"s2\"}").exit(0).any_out();
+    app.ledger(&["add", "--session", "s3", "--done", "other"]).exit(0).any_out();
+    run_with_input(&app, &end, "{\"session_id\":\"s2\"}").exit(0).err_has("session s2 left no word");
 }
