@@ -3,10 +3,12 @@
 use std::path::{Path, PathBuf};
 
 use jiff::SignedDuration;
-use shopfloor_core::config::{self, Config, NEVER, Setting, SettingSource, SettingType, Trust, Value};
+use shopfloor_core::config::{self, Config, NEVER, REPOSITORY_FILE, Setting, SettingSource, SettingType, Trust, Value};
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Failure, Result};
+use shopfloor_core::fs::Root;
 use shopfloor_core::git::Repo;
+use shopfloor_core::path::RelPath;
 use shopfloor_core::time::{self, Unit};
 use shopfloor_core::ui::Ui;
 
@@ -105,8 +107,18 @@ pub fn load_config(env: &Env, repo: &Repo, args: &LedgerArgs) -> Result<Config> 
         ("session_window", args.session_window.as_deref().map(Path::new)),
         ("format", args.format.as_deref().map(Path::new)),
     ];
-    config::load(env, &repo.home, TOOL, SETTINGS, &flags, false)
+    let mut config = config::load(env, &repo.home, TOOL, SETTINGS, &flags, false)?;
+    if let Some(worktree) = &repo.worktree {
+        let path = worktree.join(REPOSITORY_FILE);
+        let rel = RelPath::parse(REPOSITORY_FILE).map_err(|why| Failure::failed(why.to_string()))?;
+        let bytes = Root::open(worktree)?.read(&rel)?;
+        config.follow(&config::load_alone(&path, bytes, TOOL, SETTINGS)?, &OF_PAGE);
+    }
+    Ok(config)
 }
+
+/// The settings that belong to the tree of a page.
+const OF_PAGE: [&str; 3] = ["session_window", "format", "tracked"];
 
 impl Settings {
     /// Reads and checks the settings.

@@ -52,6 +52,19 @@ impl Config {
         self.user.iter().find(|(n, _)| *n == name).map(|(_, value)| value)
     }
 
+    /// Takes these settings from the file of one tree, unless a flag or a variable sets them: that tree may be another
+    /// one than the main checkout, whose file was read.
+    pub fn follow(&mut self, tree: &Config, names: &[&str]) {
+        let Config { values, user, .. } = self;
+        for (name, value) in values.iter_mut().filter(|(name, _)| names.contains(name)) {
+            let source = value.as_ref().map(|value| &value.source);
+            if !matches!(source, Some(SettingSource::Flag | SettingSource::Variable(_))) {
+                let users = user.iter().find(|(own, _)| own == name).map(|(_, value)| value);
+                *value = tree.value(name).or(users).cloned();
+            }
+        }
+    }
+
     /// The number in force, or the default that the setting declares; 0 without one.
     pub fn number(&self, name: &str) -> u64 {
         self.parsed(name).unwrap_or_default()

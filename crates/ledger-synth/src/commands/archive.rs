@@ -7,14 +7,14 @@ use std::time::Duration;
 use serde::Serialize;
 use shopfloor_core::args::flag_duration;
 use shopfloor_core::env::Env;
-use shopfloor_core::error::{Exit, Result};
-use shopfloor_core::text::printable;
+use shopfloor_core::error::{Exit, Failure, Result};
+use shopfloor_core::text::{printable, shell_word};
 use shopfloor_core::ui::Ui;
 
 use crate::apply::archive as execute;
 use crate::apply::synthesis::refresh_locked;
 use crate::counted::counted;
-use crate::facts::gather::load_events;
+use crate::facts::gather::{has_left_out, load_events};
 use crate::facts::{EVENTS, Ledger};
 use crate::plan::archive as plan;
 use crate::settings::{Effect, LedgerArgs};
@@ -58,6 +58,16 @@ pub fn run(ui: &Ui, env: &Env, ledger_args: &LedgerArgs, args: &Args) -> Result<
 
 /// Archives the events that are older than `age`. The caller holds the lock, except in a dry run.
 pub fn archive(ui: &Ui, env: &Env, ledger: &Ledger, age: Option<Duration>, effect: Effect) -> Result<Archived> {
+    if has_left_out(ledger)? {
+        let command = format!(
+            "git sparse-checkout add {}",
+            shell_word(ledger.dir.strip_prefix(ledger.top.path()).unwrap_or(&ledger.dir))
+        );
+        return Err(Failure::usage(
+            "this sparse checkout leaves events out, and only files that are here can be archived",
+        )
+        .hint(format!("run `{command}`, then the same command again")));
+    }
     let events = load_events(ledger)?;
     let plan = plan::archive(env.now, &events, age)?;
     if !effect.is_dry() {

@@ -88,6 +88,12 @@ pub fn has_events(ledger: &Ledger) -> Result<bool> {
     Ok(ledger.open(EVENTS)?.is_some() || !left_out(ledger)?.events.is_empty())
 }
 
+/// Whether this sparse checkout leaves files of the ledger out.
+pub fn has_left_out(ledger: &Ledger) -> Result<bool> {
+    let left_out = left_out(ledger)?;
+    Ok(!left_out.events.is_empty() || left_out.current.is_some())
+}
+
 /// Reads `current.md`, here or left out of this sparse checkout.
 pub fn load_current(ledger: &Ledger) -> Result<Option<Current>> {
     match ledger.current()? {

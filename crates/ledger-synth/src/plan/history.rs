@@ -60,18 +60,17 @@ pub enum Explained {
 /// Everything that was said about a section, a key or a text; otherwise about a question, a key or an event whose id
 /// begins so.
 pub fn explain(events: &Events, name: &str) -> Result<Explained> {
-    let all = history(events)?;
-    let mut named: Vec<Statement> = all.iter().filter(|statement| is_about(statement, name)).cloned().collect();
+    let mut named = history(events, |statement| is_about(statement, name))?;
     if named.is_empty() {
         let ids = |statement: &Statement| {
             let ids = [statement.id(), ShortId::of_event(statement.source.id)];
             ids.into_iter().find(|id| id.begins_with(name))
         };
-        let found: BTreeSet<ShortId> = all.iter().filter_map(ids).collect();
+        named = history(events, |statement| ids(statement).is_some())?;
+        let found: BTreeSet<ShortId> = named.iter().filter_map(ids).collect();
         if found.len() > 1 {
             return Ok(Explained::Several(found.len()));
         }
-        named = all.into_iter().filter(|statement| ids(statement).is_some()).collect();
     }
     newest_first(&mut named);
     Ok(Explained::Statements(named))
@@ -82,11 +81,12 @@ pub fn explain(events: &Events, name: &str) -> Result<Explained> {
 pub fn conflicts(events: &Events) -> Result<Vec<Statement>> {
     let closed = closed(events)?;
     let mut groups: BTreeMap<String, Vec<Statement>> = BTreeMap::new();
-    for statement in history(events)? {
+    let is_shared = |statement: &Statement| {
         let is_alone = matches!(statement.section.section(), Some(Section::Now | Section::Goal | Section::Checkpoints));
-        if !statement.is_item && !is_alone {
-            groups.entry(statement.name()).or_default().push(statement);
-        }
+        !statement.is_item && !is_alone
+    };
+    for statement in history(events, is_shared)? {
+        groups.entry(statement.name()).or_default().push(statement);
     }
     let mut all = Vec::new();
     for (name, mut group) in groups {
@@ -137,8 +137,8 @@ fn newest_first(statements: &mut [Statement]) {
     });
 }
 
-/// Everything that was ever said, each statement once.
-fn history(events: &Events) -> Result<Vec<Statement>> {
+/// Everything wanted that was ever said, each statement once.
+fn history(events: &Events, wanted: impl Fn(&Statement) -> bool) -> Result<Vec<Statement>> {
     let snapshots = events.snapshots()?;
     let join = join(&events.records, &snapshots, &Filter::default());
     let sources: BTreeMap<_, _> = join.sources.iter().map(|source| (source.id, source)).collect();
@@ -147,13 +147,15 @@ fn history(events: &Events) -> Result<Vec<Statement>> {
     let mut all = Vec::new();
     for record in &events.records {
         if let (Some(event), Some(source)) = (record.decode(), sources.get(&record.id)) {
-            all.extend(event.entries.iter().filter_map(|entry| statement(&join, &open, entry, source)));
+            let said = event.entries.iter().filter_map(|entry| statement(&join, &open, entry, source));
+            all.extend(said.filter(&wanted));
         }
     }
     for snapshot in &snapshots {
         for (entry, of) in &snapshot.entries {
             let id = snapshot.sources[*of as usize].id;
-            all.extend(sources.get(&id).and_then(|source| statement(&join, &open, entry, source)));
+            let said = sources.get(&id).and_then(|source| statement(&join, &open, entry, source));
+            all.extend(said.filter(&wanted));
         }
     }
     all.sort_by(|a, b| (&a.section, &a.key, &a.value, a.source.id).cmp(&(&b.section, &b.key, &b.value, b.source.id)));

@@ -43,7 +43,9 @@ impl TextStyle {
 /// Writes a text. Its further lines are indented; `end` ends the first line.
 pub fn value(out: &mut String, text: &str, place: LinePosition, style: TextStyle, end: &str) {
     // Blanks at the margin would make the text a part of the item before it.
-    let body = if place.is_at_margin() { text.trim_start_matches(['\n', ' ', '\t']) } else { text };
+    // An empty first line after the line of an agent would make a heading of that.
+    let is_trimmed = place.is_at_margin() || (style == TextStyle::Marked && text.starts_with('\n'));
+    let body = if is_trimmed { text.trim_start_matches(['\n', ' ', '\t']) } else { text };
     let margin = &text[..text.len() - body.len()];
     margin.chars().for_each(|c| out.push_str(&format!("\\u{{{:x}}}", u32::from(c))));
     let has_plain_code = has_plain_code(text.split('\n'));

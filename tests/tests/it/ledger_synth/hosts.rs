@@ -103,6 +103,7 @@ fn a_sparse_checkout_has_the_whole_ledger() {
     assert_eq!(section(&now, "This Session"), ["- did 1", "- did 2", "- did 3", "- here"], "{now}");
     assert_eq!(sparse.git(&["status", "--porcelain"]), "");
     sparse.ledger(&["--check", "--tree", "HEAD"]).exit(0).any_out();
+    sparse.ledger(&["archive"]).exit(2).err_has("git sparse-checkout add thoughts/shared/handoffs");
     app.git(&["pull", "-q", "../sparse", "HEAD"]);
     assert_eq!(app.read(CURRENT), now);
     assert!(now != page);

@@ -111,6 +111,9 @@ fn texts_stay_texts_in_a_page_for_readers() {
         ["- \\<details>", "- fixed in `3f2a9c01` \\</details> now", "- use `Vec<T>`"]
     );
     assert_eq!(text.matches("\n</details>\n").count(), 1);
+    // An empty first line would make a heading of the line above.
+    app.ledger(&["add", "--agent", "y", "--done", "\nfoo"]).exit(0).any_out();
+    assert!(synth(&app).contains("\n- \\u{a}foo\n"));
 }
 
 #[test]

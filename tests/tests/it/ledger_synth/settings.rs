@@ -71,6 +71,9 @@ fn session_window_hides_what_earlier_sessions_did() {
     wt.write(".shopfloor/config.toml", "");
     wt.ledger(&["--check"]).exit(1).any_out().any_err();
     app.ledger(&["--check"]).exit(0);
+    wt.write(".shopfloor/config.toml", "[ledger-synth]\ntracked = \"events\"\n");
+    wt.ledger(&["config"]).exit(0).out_has("tracked = events (").out_has("session_window = 1d (");
+    app.ledger(&["config"]).exit(0).out_has("tracked = page (default)");
 }
 
 /// Pages of format 1 are read, checked and written for ever.
