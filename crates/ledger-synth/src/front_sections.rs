@@ -1,6 +1,6 @@
 //! Sections in a frontmatter, as the first ledger tool and many handoff files have them.
 
-use serde_yaml::Value;
+use serde_yaml::{Mapping, Value};
 
 use crate::body::{self, Grammar, NOTES};
 use crate::entry::Entry;
@@ -82,6 +82,23 @@ fn section(name: &SectionName<'_>, value: &Value) -> String {
         }
     };
     format!("{name}:\n{lines}")
+}
+
+/// Parses a text that is one YAML map. None: it is not, or it nests so deeply that parsing would cost too much.
+pub fn map_of(text: &str) -> Option<Mapping> {
+    let (mut depth, mut deepest) = (0_usize, 0);
+    for byte in text.bytes() {
+        match byte {
+            b'[' | b'{' => depth += 1,
+            b']' | b'}' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        deepest = deepest.max(depth);
+    }
+    match serde_yaml::from_str(if deepest > FRONT_DEPTH { "" } else { text }) {
+        Ok(Value::Mapping(map)) => Some(map),
+        _ => None,
+    }
 }
 
 /// Whether a frontmatter is a YAML map or empty.

@@ -6,7 +6,7 @@ use serde_yaml::Value;
 
 use crate::body::{Grammar, NOTES};
 use crate::entry::Entry;
-use crate::front_sections::{self, AGENT_KEYS, TIME_KEYS, fields};
+use crate::front_sections::{self, AGENT_KEYS, TIME_KEYS, fields, map_of};
 use crate::instant::{self, EventTime};
 use crate::section::{Section, SectionName, Shape};
 use crate::{event_file, page, scalar, view};
@@ -31,7 +31,7 @@ impl Handoff {
         let (front, rest) = match event_file::split(text) {
             Ok(parts) => (parts.front, parts.body),
             // A file that is a YAML map from its first line on says all in its keys.
-            Err(_) if matches!(serde_yaml::from_str(text), Ok(Value::Mapping(_))) => (text, ""),
+            Err(_) if map_of(text).is_some() => (text, ""),
             Err(_) => ("", text),
         };
         let fields = fields(front);
@@ -71,7 +71,7 @@ fn entries(front: &str, fields: &[(String, Value)], rest: &str) -> Vec<Entry<'st
     let title = titles(rest).next();
     let is_later = |line: &str| titles(line).next().is_some_and(|own| Some(own) != title);
     // The first title is the event's. YAML takes the others for comments, and in Markdown they open sections.
-    let is_yaml = matches!(serde_yaml::from_str(rest), Ok(Value::Mapping(_)));
+    let is_yaml = map_of(rest).is_some();
     let mut is_code = false;
     let mut opened = |line: &str| {
         is_code ^= line.trim_start().starts_with("```");

@@ -8,6 +8,7 @@ use serde_yaml::Value;
 use super::{Filter, join};
 use crate::canonical::CanonicalEvent;
 use crate::entry::Entry;
+use crate::front_sections::map_of;
 use crate::handoff::meant;
 use crate::instant::{self, EventTime};
 use crate::section::SectionName;
@@ -101,7 +102,9 @@ impl HeldTexts {
         let lines = text.lines().flat_map(|line| [vec![line.to_owned()], parts(line)].concat());
         for piece in lines.chain([text.to_owned()]) {
             let bare = piece.trim().trim_start_matches("- ").trim_matches(['"', '\'', ' ']);
-            if let Ok(value @ (Value::Number(_) | Value::Bool(_))) = serde_yaml::from_str(bare) {
+            let is_word =
+                bare.len() <= 64 && bare.starts_with(|c: char| c.is_ascii_alphanumeric() || "+-.".contains(c));
+            if is_word && let Ok(value @ (Value::Number(_) | Value::Bool(_))) = serde_yaml::from_str(bare) {
                 self.values.insert(crate::scalar::plain(&value));
             }
             self.pieces.insert(words(&piece));
@@ -166,7 +169,7 @@ fn texts(file: &str) -> Vec<(usize, String)> {
 
 fn part(from: usize, lines: &[&str]) -> Vec<(usize, String)> {
     let text = lines.join("\n");
-    if let Ok(Value::Mapping(map)) = serde_yaml::from_str::<Value>(&text) {
+    if let Some(map) = map_of(&text) {
         let mut leaves = Vec::new();
         leaves_of(&Value::Mapping(map), &mut leaves);
         let line_of = |leaf: &str| {

@@ -167,3 +167,16 @@ fn a_page_for_readers_is_adopted_without_its_frame() {
     app.ledger(&["migrate", "d.md"]).exit(0).out_has("2026-01-13T00-00-00Z_rusk.md");
     assert!(app.sh(&format!("cat {EVENTS}/2026-01-12*")).exit(0).stdout.contains("# run it"));
 }
+
+/// A file that nests without end is read line by line, and costs no more than another.
+#[test]
+fn a_file_that_nests_without_end_is_migrated_at_once() {
+    let w = World::new();
+    let app = w.app();
+    app.write("deep.md", &format!("Updated: 2026-01-10T00:00:00Z\nnow: {}\n", "[".repeat(400_000)));
+    app.write("dashes.md", &format!("Updated: 2026-01-11T00:00:00Z\nnow: x\n{}y\n", "- ".repeat(100_000)));
+    for file in ["deep.md", "dashes.md"] {
+        app.ledger(&["migrate", file]).exit(0).any_out();
+        app.ledger(&["migrate", "--check", file]).exit(0);
+    }
+}
