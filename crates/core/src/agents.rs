@@ -121,7 +121,7 @@ pub enum HookWiring {
     SettingsFlag(&'static str),
     /// From the setting `notify`, a command that gets the payload as its last argument.
     Notify,
-    /// From a plugin in JavaScript, which the configuration in this variable names.
+    /// From a plugin in JavaScript, which the configuration in this variable names. The plugin takes texts as well.
     Plugin(&'static str),
     /// From the settings of the project, in folders where these count.
     Project(ProjectSettings),

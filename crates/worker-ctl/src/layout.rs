@@ -97,6 +97,11 @@ pub fn receipt(root: &Path, worker: &str) -> PathBuf {
     root.join("hooks").join(format!("{worker}.json"))
 }
 
+/// The socket at which a worker's program takes texts.
+pub fn text_socket(root: &Path, worker: &str) -> PathBuf {
+    root.join("hooks").join(format!("{worker}.sock"))
+}
+
 /// The settings or the plugin with hooks that the workers' sessions of a program get.
 pub fn agent_file(root: &Path, program: &str, extension: &str) -> PathBuf {
     root.join("agents").join(format!("{program}.{extension}"))

@@ -4,6 +4,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail, ensure};
 use serde_json::{Value, json};
+use shopfloor_core::agents::{HookWiring, ProgramHooks};
 
 use super::lab::Lab;
 use super::speech::Turn;
@@ -70,7 +71,11 @@ fn deliver(lab: &mut Lab<'_>, count: usize) -> Result<String> {
         let (kind, text) = &kinds[number % kinds.len()];
         let task = format!("Task {number:02} {kind}: {text}\n{}", lab.trial.work(&format!("d{number}")));
         let (file, before) = (lab.write("task.md", &task)?, lab.model.count());
+        let pid = lab.status("adam")?["pane_pid"].clone();
         lab.ctl(&["start", "--worker", "adam", "--task-file", &file])?;
+        if matches!(lab.trial.program.hooks, Some(ProgramHooks { wiring: HookWiring::Plugin(_), .. })) {
+            ensure!(lab.status("adam")?["pane_pid"] == pid, "task {number} ({kind}) was not taken at the socket");
+        }
         if let Err(failure) = lab.wait("adam", "needs_review") {
             let seen = lab.arrivals(before, &task);
             bail!("task {number} ({kind}) came {seen:?} and did not end: {failure:#}");

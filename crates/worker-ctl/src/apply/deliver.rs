@@ -3,7 +3,8 @@
 
 use shopfloor_core::error::{Exit, Failure, Result};
 
-use crate::agent::Delivery;
+use crate::agent::{AgentTable, Delivery};
+use crate::apply::handover::{Handover, hand_over};
 use crate::apply::session::{self, Conversation};
 use crate::apply::transition;
 use crate::plan::machine::{Input, refuse_over_question};
@@ -23,19 +24,7 @@ pub fn deliver(site: &Site<'_>, before: &Worker, input: &Input, text: &str) -> R
     if !must_deliver {
         return Err(Failure::new(Exit::No, "wrong_state", format!("{} is {}", worker.name, worker.task.word())));
     }
-    let conversation = match input {
-        Input::Start { .. } | Input::Resume { .. } => Some(Conversation::New),
-        Input::Reject { .. } | Input::Conflict { .. } if !agent.resume.is_empty() => Some(Conversation::Continued),
-        _ => None,
-    };
-    let options = TypingOptions { is_fresh: matches!(input, Input::Start { .. }), is_forced: input.is_forced() };
-    let delivered = match conversation.filter(|_| agent.delivery == Delivery::Argv) {
-        Some(conversation) => {
-            session::restart_with(site, &worker, text, conversation).map(|()| DeliveryVerdict::Delivered)
-        }
-        None => type_text(site, &worker, text, options),
-    };
-    match delivered {
+    match send(site, &worker, &agent, input, text) {
         Ok(verdict) => Ok((transition::record(site, name, &Input::Sent)?.0, verdict)),
         Err(failure) if typing::is_nothing_typed(&failure) => {
             transition::record(site, name, &Input::NotSent { back: Box::new(before.clone()) })?;
@@ -45,10 +34,37 @@ pub fn deliver(site: &Site<'_>, before: &Worker, input: &Input, text: &str) -> R
     }
 }
 
+/// Sends a text in the first way that the program allows: at its socket, as an argument, or typed.
+fn send(site: &Site<'_>, worker: &Worker, agent: &AgentTable, input: &Input, text: &str) -> Result<DeliveryVerdict> {
+    let options = TypingOptions { is_fresh: matches!(input, Input::Start { .. }), is_forced: input.is_forced() };
+    let (conversation, has_argument) = match input {
+        Input::Start { .. } | Input::Resume { .. } => (Conversation::New, true),
+        Input::Reject { .. } | Input::Conflict { .. } => (Conversation::Continued, !agent.resume.is_empty()),
+        _ => (Conversation::Continued, false),
+    };
+    let is_argv = has_argument && agent.delivery == Delivery::Argv;
+    let before_send = || record_typing(site, worker, options.is_forced);
+    match hand_over(site, worker, agent, text, conversation, before_send)? {
+        Handover::Arrived => Ok(DeliveryVerdict::Delivered),
+        // A program that is started anew forgets a text that it may have.
+        Handover::NotTaken | Handover::Unknown if is_argv => {
+            session::restart_with(site, worker, text, conversation).map(|()| DeliveryVerdict::Delivered)
+        }
+        Handover::NotTaken => type_text(site, worker, text, options),
+        Handover::Unknown => Err(Failure::failed(format!("the program of {} did not answer", worker.name))),
+    }
+}
+
+/// Records that a text is about to reach the program. Exit 1 if the program asks a question, unless that is overruled.
+fn record_typing(site: &Site<'_>, worker: &Worker, force: bool) -> Result<()> {
+    let recorded = transition::record(site, &worker.name, &Input::Typing { force });
+    recorded.map(drop).map_err(|failure| typing::not_delivered(&worker.name, failure))
+}
+
 fn type_text(site: &Site<'_>, worker: &Worker, text: &str, options: TypingOptions) -> Result<DeliveryVerdict> {
     let not_delivered = |failure| typing::not_delivered(&worker.name, failure);
     let force = options.is_forced;
-    let is_typing = || transition::record(site, &worker.name, &Input::Typing { force }).map_err(not_delivered);
+    let is_typing = || record_typing(site, worker, force);
     let tmux = site.tmux().map_err(not_delivered)?;
     let agent = site.root.agent_of(worker)?;
     if options.is_fresh && agent.clear.is_some() {

@@ -31,6 +31,8 @@ pub struct Wires {
     pub words: Vec<String>,
     /// Variables of the program.
     pub variables: Vec<(&'static str, String)>,
+    /// Whether the program takes texts at a socket.
+    pub takes_texts: bool,
 }
 
 /// Writes what the hooks of an agent's program need, and returns what the program must be started with.
@@ -60,6 +62,9 @@ pub fn wire(site: &Site<'_>, worker: &Worker, agent: &AgentTable) -> Result<Wire
             write(&file, &OPENCODE.replace("\"@PROGRAM@\"", &name))?;
             let url = file_url(&file);
             wires.variables = vec![(variable, json!({ "plugin": [url] }).to_string())];
+            // The plugin makes the socket in the directory of receipts.
+            fs::create_private_dir(layout::text_socket(&site.root.path, &worker.name).parent().unwrap_or(&file))?;
+            wires.takes_texts = true;
         }
         HookWiring::Project(project) => {
             let text = settings(program, &command(), LIMIT * project.per_second)?;

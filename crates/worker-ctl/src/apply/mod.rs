@@ -3,9 +3,11 @@
 pub mod bring_up;
 pub mod copies;
 pub mod deliver;
+pub mod handover;
 pub mod hooks;
 pub mod keep_up;
 pub mod land;
+pub mod launch;
 pub mod make;
 pub mod patrol;
 pub mod publish;

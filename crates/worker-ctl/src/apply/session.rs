@@ -11,7 +11,7 @@ use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::text::printable;
 
 use crate::agent::{AgentTable, Delivery, Dialog, KeyedDialog, Menu, regex};
-use crate::apply::hooks::{self, Wires};
+use crate::apply::launch::{Launch, launch};
 use crate::apply::transition;
 use crate::facts::processes::{self, Process};
 use crate::layout;
@@ -103,10 +103,8 @@ fn start_once(site: &Site<'_>, worker: &Worker) -> Result<Pane> {
         ended => {
             let words = continuing(worker, &agent);
             let is_continued = !words.is_empty();
-            let wires = hooks::wire(site, worker, &agent)?;
-            let argv = argv(site, worker, &agent, &wires, words);
+            let Launch { argv, variables, .. } = launch(site, worker, &agent, words)?;
             let log = layout::worker_log(&site.root.path, &worker.name);
-            let variables = program_variables(site, worker, &agent, wires);
             let pane = tmux.start_program(worker, ended.as_ref(), &variables, &argv, &log)?;
             let begun = Input::SessionBegun { pane: pane.id.clone(), pid: pane.pid, is_continued };
             transition::record(site, &worker.name, &begun)?;
@@ -163,14 +161,6 @@ pub enum Conversation {
     Continued,
 }
 
-/// The argv of a worker's program. `words` come after the program's name.
-fn argv(site: &Site<'_>, worker: &Worker, agent: &AgentTable, wires: &Wires, words: Vec<String>) -> Vec<String> {
-    let mut argv = site.root.command(worker, agent, &wires.words);
-    let after_program = argv.len().min(1);
-    argv.splice(after_program..after_program, words);
-    argv
-}
-
 /// Restarts the program with a text as argument. Nothing is typed, so nothing can get in the way.
 pub fn restart_with(site: &Site<'_>, worker: &Worker, text: &str, conversation: Conversation) -> Result<()> {
     let not_delivered = |why: String| {
@@ -190,15 +180,11 @@ pub fn restart_with(site: &Site<'_>, worker: &Worker, text: &str, conversation: 
         }
     };
     let is_continued = !words.is_empty();
-    let wires = hooks::wire(site, worker, &agent).map_err(|failure| typing::not_delivered(&worker.name, failure))?;
-    let argv = argv(site, worker, &agent, &wires, words);
-    let argv = with_text(argv, &agent, text, &file);
+    let launch = launch(site, worker, &agent, words).map_err(|failure| typing::not_delivered(&worker.name, failure))?;
+    let argv = with_text(launch.argv, &agent, text, &file);
     let path = tmux::escape_format(&worker.worktree_path);
     let mut args = vec!["respawn-pane", "-k", "-t", &pane.id, "-c", &path];
-    let pairs: Vec<String> = program_variables(site, worker, &agent, wires)
-        .into_iter()
-        .map(|(key, value)| format!("{key}={value}"))
-        .collect();
+    let pairs: Vec<String> = launch.variables.into_iter().map(|(key, value)| format!("{key}={value}")).collect();
     for pair in &pairs {
         args.extend(["-e", pair]);
     }
@@ -251,22 +237,6 @@ fn with_text(mut argv: Vec<String>, agent: &AgentTable, text: &str, file: &Path)
         argv.splice(0..0, shell.into_iter().chain(after));
     }
     argv
-}
-
-/// The variables of a worker's program: those of its table, those about the worker, and those of its hooks.
-fn program_variables(site: &Site<'_>, worker: &Worker, agent: &AgentTable, wires: Wires) -> Vec<(String, String)> {
-    let own = agent.env.iter().map(|(name, value)| (name.clone(), value.clone()));
-    let ours = variables(site, worker).into_iter().chain(wires.variables);
-    own.chain(ours.map(|(name, value)| (name.to_owned(), value))).collect()
-}
-
-/// The variables that tell a worker's programs about the worker.
-pub fn variables<'w>(site: &'w Site<'_>, worker: &'w Worker) -> [(&'static str, String); 3] {
-    [
-        ("WORKER_CTL_WORKER", worker.name.clone()),
-        ("WORKER_CTL_ROOT", site.root.path.to_string_lossy().into_owned()),
-        ("WORKER_CTL_WORKTREE", worker.worktree_path.clone()),
-    ]
 }
 
 /// Pipes the output of a worker's terminal to its log.

@@ -8,7 +8,7 @@ use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::proc::{self, Cmd};
 use shopfloor_core::ui::printable;
 
-use crate::apply::session;
+use crate::apply::launch;
 use crate::commands::{self, WorkerKeys};
 use crate::site::Site;
 use crate::store;
@@ -47,7 +47,7 @@ fn run_line(site: &Site<'_>, worker: &Worker, line: Option<&Line>) -> Result<()>
     let Some(line) = line else { return Ok(()) };
     let sh = proc::find(site.env, "sh").ok_or_else(|| Failure::failed("sh is not on the PATH"))?;
     let mut cmd = Cmd::new(&sh, site.env).dir(Path::new(&worker.worktree_path)).arg("-c").arg(line.shell());
-    for (key, value) in session::variables(site, worker) {
+    for (key, value) in launch::of_worker(site, worker) {
         // With this variable the command would count as the worker's process, and would be ended with the worker.
         cmd = cmd.var(if key == "WORKER_CTL_WORKER" { "WORKER_CTL_NAME" } else { key }, value);
     }

@@ -31,8 +31,16 @@ const LONGEST_SOCKET: usize = 96;
 const MARK: &str = "@worker_ctl";
 
 /// Variables that are about our own process, and that agents must not inherit.
-const NOT_INHERITED: [&str; 6] =
-    ["TMUX", "TMUX_PANE", "CLAUDECODE", "WORKER_CTL_WORKER", "WORKER_CTL_ROOT", "WORKER_CTL_WORKTREE"];
+const NOT_INHERITED: [&str; 8] = [
+    "TMUX",
+    "TMUX_PANE",
+    "CLAUDECODE",
+    "WORKER_CTL_WORKER",
+    "WORKER_CTL_ROOT",
+    "WORKER_CTL_WORKTREE",
+    "WORKER_CTL_SOCKET",
+    "WORKER_CTL_SETTINGS",
+];
 
 /// How many lines tmux may use for its message in a dead pane.
 const DEAD_PANE_LINES: usize = 3;

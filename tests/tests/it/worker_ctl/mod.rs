@@ -7,6 +7,7 @@ mod daemon;
 mod delivery;
 mod doctor;
 mod events;
+mod handover;
 mod init;
 mod killed_accept;
 mod killed_commands;
